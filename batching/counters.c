@@ -1,0 +1,184 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The counter block of a process: where it lives and how it reads.
+ */
+#include "batching/counters.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The block with what its owner needs to give it back; the rest is read by
+ * other processes and stays first. */
+typedef struct counters_file {
+    warprsa_counters counters;
+    int fd; /* -1: anonymous memory */
+    dev_t dev;
+    ino_t ino;
+} counters_file;
+
+static int memory_file(struct stat *st)
+{
+    int fd = memfd_create("warprsa-counters", MFD_CLOEXEC);
+
+    if (fd < 0)
+        return -1;
+    if (ftruncate(fd, sizeof(counters_file)) == 0 && fstat(fd, st) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+warprsa_counters *warprsa_counters_new(void)
+{
+    struct stat st = {0};
+    int fd = memory_file(&st);
+    int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    counters_file *file =
+        mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, flags, fd, 0);
+
+    if (file == MAP_FAILED) {
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+#ifdef PR_SET_VMA
+    /* So that warprsa-stat finds it without a file; old kernels can't. */
+    if (fd < 0)
+        (void)prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, file, sizeof(*file),
+                    "warprsa-counters");
+#endif
+    file->counters.version = WARPRSA_COUNTERS_VERSION;
+    file->counters.pid = (uint64_t)getpid();
+    file->fd = fd;
+    file->dev = st.st_dev;
+    file->ino = st.st_ino;
+    return &file->counters;
+}
+
+void warprsa_counters_free(warprsa_counters *counters)
+{
+    counters_file *file = (counters_file *)counters;
+    struct stat st;
+
+    if (file == NULL)
+        return;
+    /* The program may have closed every descriptor and opened its own under
+     * our number. */
+    if (file->fd >= 0 && fstat(file->fd, &st) == 0 && st.st_dev == file->dev &&
+        st.st_ino == file->ino)
+        close(file->fd);
+    munmap(file, sizeof(*file));
+}
+
+void warprsa_counters_set_device(warprsa_counters *counters, const char *text)
+{
+    size_t i = 0;
+
+    for (; i < WARPRSA_COUNTERS_TEXT - 1 && text[i] != '\0'; i++)
+        atomic_store_explicit(&counters->device[i], text[i],
+                              memory_order_relaxed);
+    for (; i < WARPRSA_COUNTERS_TEXT; i++)
+        atomic_store_explicit(&counters->device[i], '\0', memory_order_relaxed);
+}
+
+void warprsa_counters_device(const warprsa_counters *counters,
+                             char text[WARPRSA_COUNTERS_TEXT])
+{
+    size_t i;
+
+    for (i = 0; i < WARPRSA_COUNTERS_TEXT - 1; i++) {
+        char c =
+            atomic_load_explicit(&counters->device[i], memory_order_relaxed);
+
+        if (c == '\0')
+            break;
+        text[i] = c < ' ' || c > '~' || c == '"' || c == '\\' ? '?' : c;
+    }
+    text[i] = '\0';
+}
+
+/* A line being written: keeps what fits. */
+typedef struct line_buffer {
+    char *text;
+    size_t size;
+    size_t length;
+} line_buffer;
+
+__attribute__((format(printf, 2, 3))) static void
+append(line_buffer *line, const char *format, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(line->text + line->length, line->size - line->length, format,
+                  args);
+    va_end(args);
+    if (n > 0)
+        line->length += (size_t)n;
+    if (line->length >= line->size)
+        line->length = line->size - 1;
+}
+
+static uint64_t read_one(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static uint64_t read_sum(const _Atomic uint64_t *counters, size_t count)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += read_one(&counters[i]);
+    return sum;
+}
+
+static void append_operations(line_buffer *line, const warprsa_counters *c)
+{
+    static const char *const classes[WARPRSA_CLASSES] = {"1024", "2048", "3072",
+                                                         "4096"};
+    static const char *const reasons[WARPRSA_CPU_REASONS] = {
+        "route",      "key",      "starting", "no_device",
+        "queue_full", "deadline", "check",    "error"};
+
+    append(line, " gpu=%" PRIu64, read_sum(c->gpu, WARPRSA_CLASSES));
+    for (size_t i = 0; i < WARPRSA_CLASSES; i++)
+        append(line, " gpu_%s=%" PRIu64, classes[i], read_one(&c->gpu[i]));
+    append(line, " cpu=%" PRIu64, read_sum(c->cpu, WARPRSA_CLASSES + 1));
+    for (size_t i = 0; i < WARPRSA_CPU_REASONS; i++)
+        append(line, " cpu_%s=%" PRIu64, reasons[i],
+               read_one(&c->cpu_reason[i]));
+}
+
+size_t warprsa_counters_format(const warprsa_counters *counters, char *line,
+                               size_t size)
+{
+    const warprsa_counters *c = counters;
+    line_buffer out = {line, size, 0};
+    char device[WARPRSA_COUNTERS_TEXT];
+
+    if (size == 0)
+        return 0;
+    warprsa_counters_device(c, device);
+    append(&out, "device=\"%s\"", device);
+    append_operations(&out, c);
+    append(&out, " batches=%" PRIu64, read_one(&c->batches));
+    append(&out, " batch_max=%" PRIu64, read_one(&c->batch_max));
+    append(&out, " wait_ns=%" PRIu64, read_one(&c->wait_ns));
+    append(&out, " compute_ns=%" PRIu64, read_one(&c->compute_ns));
+    append(&out, " checks_failed=%" PRIu64, read_one(&c->checks_failed));
+    append(&out, " device_losses=%" PRIu64, read_one(&c->device_losses));
+    append(&out, " devices=%" PRIu64, read_one(&c->devices));
+    append(&out, " keys=%" PRIu64, read_one(&c->keys));
+    append(&out, " keys_loaded=%" PRIu64, read_one(&c->keys_loaded));
+    append(&out, " keys_wiped=%" PRIu64, read_one(&c->keys_wiped));
+    return out.length;
+}

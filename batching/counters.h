@@ -1,0 +1,95 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Counters: what happened to the private operations of this process. One
+ * plain block of 64-bit words in a memory file ("memfd:warprsa-counters"), so
+ * that warprsa-stat can read those of any live process.
+ */
+#ifndef WARPRSA_COUNTERS_H
+#define WARPRSA_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/gpu.h"
+
+enum {
+    WARPRSA_COUNTERS_VERSION = 1,
+    WARPRSA_HISTOGRAM_BINS = 17, /* batch sizes 1, 2, 3-4, 5-8, ... 65536 */
+    WARPRSA_COUNTERS_TEXT = 64,
+    WARPRSA_COUNTERS_LINE = 2048, /* holds any formatted line */
+};
+
+/* Why an operation ran on the CPU. */
+typedef enum warprsa_cpu_reason {
+    WARPRSA_CPU_ROUTE,      /* route = cpu, or auto chose it */
+    WARPRSA_CPU_KEY,        /* multi-prime, no CRT, size out of range */
+    WARPRSA_CPU_STARTING,   /* devices not open yet */
+    WARPRSA_CPU_NO_DEVICE,  /* none there or all lost */
+    WARPRSA_CPU_QUEUE_FULL, /* no free request slot */
+    WARPRSA_CPU_DEADLINE,   /* no answer in time */
+    WARPRSA_CPU_CHECK,      /* the result failed its check */
+    WARPRSA_CPU_ERROR,      /* launch, memory, randomness, fork, ... */
+    WARPRSA_CPU_REASONS
+} warprsa_cpu_reason;
+
+typedef struct warprsa_counters {
+    uint64_t version; /* WARPRSA_COUNTERS_VERSION */
+    uint64_t pid;
+    /* First device in use, or why there is none; ends with a zero. Bytes are
+     * written one by one: a reader may see a mix of two texts, no more. */
+    _Atomic char device[WARPRSA_COUNTERS_TEXT];
+    _Atomic uint64_t gpu[WARPRSA_CLASSES];     /* answered by a device */
+    _Atomic uint64_t cpu[WARPRSA_CLASSES + 1]; /* last: no class */
+    _Atomic uint64_t cpu_reason[WARPRSA_CPU_REASONS];
+    _Atomic uint64_t batches;
+    _Atomic uint64_t batch_max; /* requests in the largest batch so far */
+    _Atomic uint64_t batch_sizes[WARPRSA_HISTOGRAM_BINS];
+    _Atomic uint64_t wait_ns;    /* submission to start of the batch, summed */
+    _Atomic uint64_t compute_ns; /* start of the batch to its end, summed */
+    _Atomic uint64_t checks_failed;
+    _Atomic uint64_t device_losses;
+    _Atomic uint64_t devices;     /* in use now */
+    _Atomic uint64_t keys;        /* held now, host side */
+    _Atomic uint64_t keys_loaded; /* uploads, ever */
+    _Atomic uint64_t keys_wiped;  /* of those, wiped again */
+} warprsa_counters;
+
+/*
+ * A fresh block, all zeros but version and pid, in a memory file whose
+ * descriptor (close-on-exec) stays open for warprsa-stat to find; in anonymous
+ * memory where no such file can be had. NULL: no memory. A forked child that
+ * counts needs a block of its own: the file is shared with its parent. Any
+ * thread.
+ */
+warprsa_counters *warprsa_counters_new(void);
+
+/* Gives a block back; NULL is allowed. Also right in a forked child for its
+ * parent's block: only the child's own mapping and descriptor go. */
+void warprsa_counters_free(warprsa_counters *counters);
+
+/* Sets the device text, cut to what fits. One thread at a time per block. */
+void warprsa_counters_set_device(warprsa_counters *counters, const char *text);
+
+/* Reads the device text; control characters and quotes become '?'. Any thread.
+ */
+void warprsa_counters_device(const warprsa_counters *counters,
+                             char text[WARPRSA_COUNTERS_TEXT]);
+
+/*
+ * Writes the counters as one line of name=value pairs, the device first and in
+ * quotes, with no newline; cut to size (WARPRSA_COUNTERS_LINE holds any) and
+ * always ended by a zero when size > 0. Returns the length written. Any
+ * thread; values are read one by one, not all of one moment.
+ */
+size_t warprsa_counters_format(const warprsa_counters *counters, char *line,
+                               size_t size);
+
+/* Adds n; relaxed, for numbers that order nothing. */
+static inline void warprsa_count(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+#endif
