@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# One bit of one half's result is flipped: the check catches it and the caller
+# gets the right answer. Without the check the answer gives the key away, by
+# gcd(s^e - m, n); so the check is what stands between.
+. "$(dirname "$0")/lib.sh"
+
+need python3
+[ -e "$FAULTY_MODULE" ] || skip "no $FAULTY_MODULE"
+configure faulty.cnf "$FAULTY_MODULE" engine="$ENGINE" route=gpu \
+    startup_ms=60000
+export CONF=$work/faulty.cnf
+
+# factor KEY NUMBER POWER: a prime factor of the key's modulus, if the power
+# gives it away.
+factor() {
+    plain rsa -in "$1" -noout -modulus | sed s/Modulus=// >modulus
+    python3 - modulus "$2" "$3" <<'END'
+import math, sys
+n = int(open(sys.argv[1]).read(), 16)
+m, s = (int.from_bytes(open(name, "rb").read(), "big") for name in sys.argv[2:])
+divisor = math.gcd(pow(s, 65537, n) - m, n)
+if 1 < divisor < n:
+    assert n % divisor == 0
+    print(divisor)
+END
+}
+
+for bits in 1024 2048 3072 4096; do
+    rsa_key "$bits" key.pem
+    { printf '\0\1'; head -c $((bits / 8 - 2)) /dev/urandom; } >number
+    sign=(pkeyutl -sign -inkey key.pem -in number -out power
+        -pkeyopt rsa_padding_mode:none)
+
+    WARPRSA_FAULT=flip with_provider "${sign[@]}"
+    plain pkeyutl -verifyrecover -pubin -inkey key.pem.pub -in power \
+        -pkeyopt rsa_padding_mode:none | cmp - number
+    [ -z "$(factor key.pem number power)" ] || fail "the key is out"
+    expect_counters provider.trace gpu=0 cpu=1 cpu_check=1 checks_failed=1
+
+    WARPRSA_FAULT=flip,unchecked with_provider "${sign[@]}"
+    [ -n "$(factor key.pem number power)" ] ||
+        fail "$bits: the flipped bit gave nothing away: this test tests nothing"
+    expect_counters provider.trace gpu=1 cpu=0
+done

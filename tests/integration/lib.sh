@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What the integration tests share; sourced by each. They need BUILD_DIR, a
+# build directory of this project, and read
+#   OPENSSL              the openssl program (openssl)
+#   WARPRSA_TEST_ENGINE  host (unless set) or cuda
+# A test makes its keys and files in a directory of its own, which goes when
+# the test ends, runs one operation through the provider and checks the answer
+# with a process that doesn't load it. That the operation took the road it
+# should have taken is read from the counters, the last line of the trace.
+# Exit status 77: skipped.
+set -euo pipefail
+
+: "${BUILD_DIR:?the build directory is wanted}"
+BUILD_DIR=$(cd "$BUILD_DIR" && pwd)
+SOURCE_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+OPENSSL=${OPENSSL:-openssl}
+ENGINE=${WARPRSA_TEST_ENGINE:-host}
+MODULE=$BUILD_DIR/provider/warprsa.so
+FAULTY_MODULE=$BUILD_DIR/provider/warprsa_faulty.so
+# Nothing of this machine's configuration, and no provider unless asked for.
+export OPENSSL_CONF=/dev/null
+unset OPENSSL_MODULES WARPRSA_TRACE WARPRSA_FAULT
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/warprsa.XXXXXX")
+cd "$work"
+servers=()
+clean_up() {
+    local status=$?
+    trap - EXIT
+    local pid
+    for pid in "${servers[@]}"; do
+        kill "$pid" 2>/dev/null || :
+        wait "$pid" 2>/dev/null || :
+    done
+    if [ "$status" -ne 0 ] && [ "$status" -ne 77 ]; then
+        tail -n 20 ./*.trace ./*.log 2>/dev/null || :
+    fi
+    rm -rf "$work"
+    exit "$status"
+}
+trap clean_up EXIT
+
+skip() {
+    echo "SKIP: $*"
+    exit 77
+}
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+need() { # PROGRAM...
+    local program
+    for program in "$@"; do
+        command -v "$program" >/dev/null || PATH=$PATH:/usr/sbin:/sbin
+        command -v "$program" >/dev/null || skip "no $program here"
+    done
+}
+
+if [ "$ENGINE" = cuda ] && [ ! -e /dev/nvidiactl ]; then
+    skip "no GPU on this machine"
+fi
+
+# configure FILE MODULE KEY=VALUE...: conf/openssl.cnf as it stands, with the
+# module of the build directory and other values for some keys.
+configure() {
+    local file=$1 module=$2 setting
+    shift 2
+    cp "$SOURCE_DIR/conf/openssl.cnf" "$file"
+    set_value "$file" module "$module"
+    for setting in "$@"; do
+        set_value "$file" "${setting%%=*}" "${setting#*=}"
+    done
+}
+
+# Sets a key of the provider's section, in place of what was there.
+set_value() { # FILE KEY VALUE
+    awk -v key="$2" -v value="$3" '
+        ours && $0 ~ "^ *" key " *=" { next }
+        { print }
+        /^\[/ { ours = ($0 ~ /^\[ *warprsa/) }
+        /^\[/ && ours { print key " = " value }' "$1" >"$1.new"
+    mv "$1.new" "$1"
+}
+
+# One file of configuration for the usual case: everything to the engine.
+configure openssl.cnf "$MODULE" engine="$ENGINE" route=gpu startup_ms=60000
+
+# The openssl program with the provider; its trace is added to "trace".
+with_provider() {
+    OPENSSL_CONF=${CONF:-$work/openssl.cnf} \
+        WARPRSA_TRACE=file:${TRACE:-$work/provider.trace} "$OPENSSL" "$@"
+}
+
+# The same without.
+plain() {
+    "$OPENSSL" "$@"
+}
+
+# The size class of a key of so many bits with primes of half the length.
+class_of() { # BITS
+    local prime=$((($1 + 1) / 2))
+    if [ $prime -le 518 ]; then
+        echo 1024
+    elif [ $prime -le 1038 ]; then
+        echo 2048
+    elif [ $prime -le 1558 ]; then
+        echo 3072
+    else
+        echo 4096
+    fi
+}
+
+# expect_counters TRACE NAME=VALUE...: of the last process that wrote there.
+expect_counters() {
+    local trace=$1 line wanted
+    shift
+    line=$(grep -o 'counters: .*' "$trace" | tail -n 1) ||
+        fail "no counters in $trace: was the provider loaded at all?"
+    for wanted in "$@"; do
+        case " $line " in
+        *" $wanted "*) ;;
+        *) fail "wanted $wanted in: $line" ;;
+        esac
+    done
+}
+
+# So many operations of a key of BITS bits, all on the engine.
+expect_engine() { # BITS COUNT [TRACE]
+    expect_counters "${3:-provider.trace}" \
+        "gpu=$2" "gpu_$(class_of "$1")=$2" cpu=0 checks_failed=0
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds.
+wait_for() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" 2>/dev/null; do
+        [ "$SECONDS" -lt "$end" ] || fail "gave up waiting for: $*"
+        sleep 0.1
+    done
+}
+
+# A port nobody listens on.
+free_port() {
+    local port
+    for port in $(shuf -i 20000-32000 -n 20); do
+        if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+            echo "$port"
+            return
+        fi
+    done
+    fail "no free port"
+}
+
+rsa_key() { # BITS FILE
+    plain genpkey -algorithm RSA -pkeyopt "rsa_keygen_bits:$1" \
+        -out "$2" 2>/dev/null
+    plain pkey -in "$2" -pubout -out "$2.pub"
+}
+
+self_signed() { # KEY CERTIFICATE: signed without the provider
+    plain req -x509 -new -key "$1" -subj /CN=localhost -days 2 -out "$2"
+}
+
+# serve_and_connect S_SERVER-OPTION...: a server with the provider, key.pem and
+# certificate.pem takes one connection; the client doesn't load the provider.
+serve_and_connect() {
+    local port
+    port=$(free_port)
+    with_provider s_server -accept "$port" -naccept 1 -www \
+        -cert certificate.pem -key key.pem "$@" >server.log 2>&1 </dev/null &
+    servers=($!)
+    wait_for 60 grep -q ACCEPT server.log
+    printf 'GET / HTTP/1.0\r\n\r\n' |
+        plain s_client -connect "127.0.0.1:$port" -CAfile certificate.pem \
+            -verify_return_error -ign_eof >client.log 2>&1
+    wait "${servers[0]}" || :
+    servers=()
+    grep -q 'Verify return code: 0' client.log
+    grep -q 'HTTP/1.0 200' client.log
+}

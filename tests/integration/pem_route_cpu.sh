@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# route = cpu: libcrypto computes, and the counters say so.
+. "$(dirname "$0")/lib.sh"
+
+configure cpu.cnf "$MODULE" engine="$ENGINE" route=cpu
+echo "to be signed" >message
+rsa_key 2048 key.pem
+CONF=cpu.cnf with_provider dgst -sha256 -sign key.pem -out sig message
+plain dgst -sha256 -verify key.pem.pub -signature sig message
+expect_counters provider.trace gpu=0 cpu=1 cpu_route=1

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A certificate authority signs a request.
+. "$(dirname "$0")/lib.sh"
+
+rsa_key 4096 ca.pem
+self_signed ca.pem ca-certificate.pem
+rsa_key 2048 key.pem
+plain req -new -key key.pem -subj /CN=server -out request.pem
+with_provider x509 -req -in request.pem -CA ca-certificate.pem -CAkey ca.pem \
+    -CAcreateserial -days 2 -out certificate.pem 2>/dev/null
+plain verify -CAfile ca-certificate.pem certificate.pem
+expect_engine 4096 1

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A key that is RSA-PSS by type, free and restricted.
+. "$(dirname "$0")/lib.sh"
+
+echo "to be signed" >message
+plain genpkey -algorithm RSA-PSS -pkeyopt rsa_keygen_bits:2048 \
+    -out free.pem 2>/dev/null
+plain genpkey -algorithm RSA-PSS -pkeyopt rsa_keygen_bits:3072 \
+    -pkeyopt rsa_pss_keygen_md:sha384 -pkeyopt rsa_pss_keygen_mgf1_md:sha384 \
+    -pkeyopt rsa_pss_keygen_saltlen:48 -out restricted.pem 2>/dev/null
+
+sign_and_verify() { # KEY BITS DIGEST
+    plain pkey -in "$1" -pubout -out "$1.pub"
+    with_provider dgst "-$3" -sign "$1" -out sig message
+    plain dgst "-$3" -verify "$1.pub" -signature sig message
+    expect_engine "$2" 1
+}
+sign_and_verify free.pem 2048 sha256
+sign_and_verify restricted.pem 3072 sha384
+
+# What the key forbids stays forbidden.
+if with_provider dgst -sha256 -sign restricted.pem -out sig message 2>/dev/null
+then
+    fail "a restricted key signed with another digest"
+fi
