@@ -1,0 +1,125 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/unit/module_context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <openssl/err.h>
+#include <openssl/provider.h>
+
+static int write_conf(const module_context *module, const char *engine,
+                      const char *settings)
+{
+    const char *build = getenv("BUILD_DIR");
+    FILE *file = fopen(module->conf, "w");
+    if (build == NULL || file == NULL) {
+        perror(build == NULL ? "BUILD_DIR is not set" : module->conf);
+        if (file != NULL)
+            fclose(file);
+        return 0;
+    }
+    fprintf(file,
+            "openssl_conf = init\n"
+            "[init]\n"
+            "providers = providers\n"
+            "alg_section = algorithms\n"
+            "[providers]\n"
+            "default = default\n"
+            "warprsa = warprsa\n"
+            "[default]\n"
+            "activate = 1\n"
+            "[algorithms]\n"
+            "default_properties = ?provider=warprsa\n"
+            "[warprsa]\n"
+            "module = %s/provider/warprsa.so\n"
+            "activate = 1\n"
+            "engine = %s\n"
+            "route = gpu\n"
+            "startup_ms = 60000\n"
+            "%s\n",
+            build, engine, settings);
+    return fclose(file) == 0;
+}
+
+int module_context_open(module_context *module, const char *engine,
+                        const char *settings)
+{
+    char trace[128];
+
+    memset(module, 0, sizeof(*module));
+    strcpy(module->directory, "/tmp/warprsa.XXXXXX");
+    if (mkdtemp(module->directory) == NULL) {
+        perror(module->directory);
+        return 0;
+    }
+    snprintf(module->conf, sizeof(module->conf), "%s/openssl.cnf",
+             module->directory);
+    snprintf(module->trace, sizeof(module->trace), "%s/trace",
+             module->directory);
+    snprintf(trace, sizeof(trace), "file:%s", module->trace);
+    if (setenv("WARPRSA_TRACE", trace, 1) != 0 ||
+        !write_conf(module, engine, settings))
+        return 0;
+    module->libctx = OSSL_LIB_CTX_new();
+    if (module->libctx == NULL ||
+        !OSSL_LIB_CTX_load_config(module->libctx, module->conf) ||
+        !OSSL_PROVIDER_available(module->libctx, "warprsa")) {
+        fprintf(stderr, "the provider was not loaded\n");
+        ERR_print_errors_fp(stderr);
+        return 0;
+    }
+    return 1;
+}
+
+/* The text after the last "counters: " of the trace. */
+static void read_counters(module_context *module)
+{
+    char line[sizeof(module->counters)];
+    FILE *file = fopen(module->trace, "r");
+    if (file == NULL)
+        return;
+    while (fgets(line, sizeof(line), file) != NULL) {
+        const char *found = strstr(line, "counters: ");
+        if (found != NULL)
+            strcpy(module->counters, found + strlen("counters:"));
+    }
+    fclose(file);
+}
+
+int module_context_close(module_context *module)
+{
+    OSSL_LIB_CTX_free(module->libctx);
+    module->libctx = NULL;
+    read_counters(module);
+    unlink(module->conf);
+    unlink(module->trace);
+    rmdir(module->directory);
+    return module->counters[0] != '\0';
+}
+
+uint64_t module_context_counter(const module_context *module, const char *name)
+{
+    char wanted[64];
+    snprintf(wanted, sizeof(wanted), " %s=", name);
+    const char *found = strstr(module->counters, wanted);
+    return found == NULL ? UINT64_MAX
+                         : strtoull(found + strlen(wanted), NULL, 10);
+}
+
+const char *module_context_engine(void)
+{
+    const char *engine = getenv("WARPRSA_TEST_ENGINE");
+    return engine != NULL ? engine : "host";
+}
+
+unsigned module_context_scaled(unsigned count)
+{
+    const char *scale = getenv("WARPRSA_TEST_SCALE");
+    unsigned long percent = scale != NULL ? strtoul(scale, NULL, 10) : 100;
+    unsigned scaled = (unsigned)(count * percent / 100);
+    return scaled > 0 ? scaled : 1;
+}

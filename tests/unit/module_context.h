@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A library context with the module loaded as a program loads it: by a
+ * configuration file. For tests that use the provider through EVP.
+ */
+#ifndef WARPRSA_TESTS_MODULE_CONTEXT_H
+#define WARPRSA_TESTS_MODULE_CONTEXT_H
+
+#include <stdint.h>
+
+#include <openssl/crypto.h>
+
+typedef struct module_context {
+    OSSL_LIB_CTX *libctx; /* default, and warprsa preferred */
+    char directory[64];   /* holds the files below */
+    char conf[96];
+    char trace[96];
+    char counters[2048]; /* the last line of the trace, once closed */
+} module_context;
+
+/*
+ * Loads $BUILD_DIR/provider/warprsa.so with "engine = ENGINE", "route = gpu"
+ * and the lines of `settings` in its section. 1, or 0 with a message on
+ * stderr. One at a time per process: the trace is set by the environment.
+ */
+int module_context_open(module_context *module, const char *engine,
+                        const char *settings);
+
+/* Frees the context, which unloads the provider, reads the counters it leaves
+ * in its trace and removes the files. 1, or 0 if there were no counters. */
+int module_context_close(module_context *module);
+
+/* A counter by name, UINT64_MAX if it isn't there; after closing. */
+uint64_t module_context_counter(const module_context *module, const char *name);
+
+/* WARPRSA_TEST_ENGINE, "host" unless set. */
+const char *module_context_engine(void);
+
+/* `count` times the percentage WARPRSA_TEST_SCALE (100 unless set), >= 1. */
+unsigned module_context_scaled(unsigned count);
+
+#endif
