@@ -7,8 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include <openssl/core_names.h>
-#include <openssl/param_build.h>
+#include "tests/unit/rsa_numbers.h"
 
 enum {
     MODULUS_BITS_MIN = 1024,
@@ -123,123 +122,59 @@ void prime_pool_free(prime_pool *pool)
         BN_free(pool->primes[i]);
 }
 
-/* The numbers of RFC 8017's second form, in the order of their names. */
-enum {
-    N,
-    E,
-    D,
-    P,
-    Q,
-    DP,
-    DQ,
-    QINV,
-    NUMBERS
-};
-
-static const char *const number_names[NUMBERS] = {
-    OSSL_PKEY_PARAM_RSA_N,         OSSL_PKEY_PARAM_RSA_E,
-    OSSL_PKEY_PARAM_RSA_D,         OSSL_PKEY_PARAM_RSA_FACTOR1,
-    OSSL_PKEY_PARAM_RSA_FACTOR2,   OSSL_PKEY_PARAM_RSA_EXPONENT1,
-    OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PKEY_PARAM_RSA_COEFFICIENT1,
-};
-
 /* 1: chosen; 0: this pair makes no key of the sizes wanted; -1: error. */
-static int choose_primes(BIGNUM *number[NUMBERS], const prime_pool *pool,
-                         random_stream *stream, BN_CTX *ctx)
+static int choose_primes(rsa_numbers *numbers, const prime_pool *pool,
+                         random_stream *stream)
 {
     const unsigned i = random_below(stream, RANDOM_PRIMES);
     const unsigned j = random_below(stream, 2) == 0
                            ? i / 4 * 4 + random_below(stream, 4)
                            : random_below(stream, RANDOM_PRIMES);
+    BIGNUM *n = numbers->value[NUMBER_N];
     if (i == j)
         return 0;
-    if (BN_copy(number[P], pool->primes[i]) == NULL ||
-        BN_copy(number[Q], pool->primes[j]) == NULL ||
-        !BN_mul(number[N], number[P], number[Q], ctx))
+    if (BN_copy(numbers->value[NUMBER_P], pool->primes[i]) == NULL ||
+        BN_copy(numbers->value[NUMBER_Q], pool->primes[j]) == NULL ||
+        !BN_mul(n, pool->primes[i], pool->primes[j], numbers->ctx))
         return -1;
-    return BN_num_bits(number[N]) >= MODULUS_BITS_MIN &&
-           BN_num_bits(number[N]) <= MODULUS_BITS_MAX;
+    return BN_num_bits(n) >= MODULUS_BITS_MIN &&
+           BN_num_bits(n) <= MODULUS_BITS_MAX;
 }
 
-/* A public exponent that fits and all that follows from it; as above. */
-static int derive(BIGNUM *number[NUMBERS], random_stream *stream, BN_CTX *ctx)
+static BN_ULONG choose_exponent(random_stream *stream)
 {
     static const BN_ULONG usual[] = {65537, 65537, 65537, 3, 17};
     const unsigned which = random_below(stream, 6);
-    const BN_ULONG e =
-        which < 5 ? usual[which]
-                  : (random_next(stream) >> random_below(stream, 56)) | 3;
-    BIGNUM *p1 = BN_CTX_get(ctx), *q1 = BN_CTX_get(ctx);
-    BIGNUM *phi = BN_CTX_get(ctx), *gcd = BN_CTX_get(ctx);
-
-    if (gcd == NULL || !BN_set_word(number[E], e) ||
-        !BN_sub(p1, number[P], BN_value_one()) ||
-        !BN_sub(q1, number[Q], BN_value_one()) || !BN_mul(phi, p1, q1, ctx) ||
-        !BN_gcd(gcd, phi, number[E], ctx))
-        return -1;
-    if (!BN_is_one(gcd))
-        return 0;
-    if (BN_mod_inverse(number[D], number[E], phi, ctx) == NULL ||
-        !BN_mod(number[DP], number[D], p1, ctx) ||
-        !BN_mod(number[DQ], number[D], q1, ctx) ||
-        BN_mod_inverse(number[QINV], number[Q], number[P], ctx) == NULL)
-        return -1;
-    return 1;
-}
-
-static EVP_PKEY *import(BIGNUM *number[NUMBERS], OSSL_LIB_CTX *libctx)
-{
-    EVP_PKEY *pkey = NULL;
-    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, "RSA", NULL);
-    OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
-    OSSL_PARAM *params = NULL;
-    int good = ctx != NULL && builder != NULL;
-
-    for (int i = 0; good && i < NUMBERS; i++)
-        good = OSSL_PARAM_BLD_push_BN(builder, number_names[i], number[i]);
-    if (good)
-        params = OSSL_PARAM_BLD_to_param(builder);
-    if (params == NULL || EVP_PKEY_fromdata_init(ctx) <= 0 ||
-        EVP_PKEY_fromdata(ctx, &pkey, EVP_PKEY_KEYPAIR, params) <= 0)
-        pkey = NULL;
-    OSSL_PARAM_free(params);
-    OSSL_PARAM_BLD_free(builder);
-    EVP_PKEY_CTX_free(ctx);
-    return pkey;
+    return which < 5 ? usual[which]
+                     : (random_next(stream) >> random_below(stream, 56)) | 3;
 }
 
 int random_key_make(random_key *key, const prime_pool *pool,
                     random_stream *stream, OSSL_LIB_CTX *subject,
                     OSSL_LIB_CTX *oracle)
 {
-    BN_CTX *ctx = BN_CTX_new();
-    BIGNUM *number[NUMBERS];
+    rsa_numbers numbers;
     int made = 0;
 
     memset(key, 0, sizeof(*key));
-    if (ctx == NULL)
+    if (!rsa_numbers_init(&numbers))
         return 0;
-    BN_CTX_start(ctx);
-    for (int i = 0; i < NUMBERS; i++)
-        number[i] = BN_CTX_get(ctx);
-    while (number[NUMBERS - 1] != NULL && made == 0) {
-        made = choose_primes(number, pool, stream, ctx);
-        if (made == 1) {
-            BN_CTX_start(ctx);
-            made = derive(number, stream, ctx);
-            BN_CTX_end(ctx);
-        }
+    while (made == 0) {
+        made = choose_primes(&numbers, pool, stream);
+        if (made == 1 &&
+            !BN_set_word(numbers.value[NUMBER_E], choose_exponent(stream)))
+            made = -1;
+        if (made == 1)
+            made = rsa_numbers_private_exponent(&numbers);
     }
-    if (made == 1) {
-        const int p = BN_num_bits(number[P]), q = BN_num_bits(number[Q]);
-        key->prime_bits = (unsigned)(p > q ? p : q);
-        key->octets = (unsigned)BN_num_bytes(number[N]);
-        key->n = BN_dup(number[N]);
-        key->subject = import(number, subject);
-        key->oracle = import(number, oracle);
+    if (made == 1 && rsa_numbers_crt(&numbers)) {
+        key->prime_bits = rsa_numbers_prime_bits(&numbers);
+        key->octets = (unsigned)BN_num_bytes(numbers.value[NUMBER_N]);
+        key->n = BN_dup(numbers.value[NUMBER_N]);
+        key->subject = rsa_numbers_import(&numbers, subject);
+        key->oracle = rsa_numbers_import(&numbers, oracle);
     }
-    BN_CTX_end(ctx);
-    BN_CTX_free(ctx);
+    rsa_numbers_free(&numbers);
     if (key->n != NULL && key->subject != NULL && key->oracle != NULL)
         return 1;
     random_key_free(key);

@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The numbers of a two-prime RSA key, RFC 8017's second form, for tests that
+ * make keys from numbers. One thread at a time.
+ */
+#ifndef WARPRSA_TESTS_RSA_NUMBERS_H
+#define WARPRSA_TESTS_RSA_NUMBERS_H
+
+#include <openssl/bn.h>
+#include <openssl/evp.h>
+
+typedef enum rsa_number {
+    NUMBER_N,
+    NUMBER_E,
+    NUMBER_D,
+    NUMBER_P,
+    NUMBER_Q,
+    NUMBER_DP,
+    NUMBER_DQ,
+    NUMBER_QINV,
+    NUMBERS
+} rsa_number;
+
+typedef struct rsa_numbers {
+    BIGNUM *value[NUMBERS]; /* all there; 0: not known */
+    BN_CTX *ctx;
+} rsa_numbers;
+
+/* All of these: 1, or 0 for lack of memory. */
+int rsa_numbers_init(rsa_numbers *numbers);
+void rsa_numbers_free(rsa_numbers *numbers);
+
+/* d from p, q and e; 0 also if e has no inverse. */
+int rsa_numbers_private_exponent(rsa_numbers *numbers);
+
+/* p and q from n, e and d; 0 also if these do not belong together. */
+int rsa_numbers_factor(rsa_numbers *numbers);
+
+/* The CRT parameters from p, q and d. */
+int rsa_numbers_crt(rsa_numbers *numbers);
+
+/* A key in this context, NULL on failure. */
+EVP_PKEY *rsa_numbers_import(const rsa_numbers *numbers, OSSL_LIB_CTX *libctx);
+
+/* The length in bits of the longer prime. */
+unsigned rsa_numbers_prime_bits(const rsa_numbers *numbers);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads the RSA vector files of the package python3-cryptography-vectors:
+ * NIST's "name = value" lines and RSA Laboratories' "# Name:" with lines of
+ * hexadecimal octets below.
+ */
+#ifndef WARPRSA_TESTS_VECTOR_FILE_H
+#define WARPRSA_TESTS_VECTOR_FILE_H
+
+/* One field in the order of the file; the value without spaces. */
+typedef void vector_field_fn(void *arg, const char *name, const char *value);
+
+/* Where the files are; NULL if they are not installed. */
+const char *vector_directory(void);
+
+/* Hands every field of a file in that directory to `field`. 1, or 0 if it
+ * can't be read. */
+int vector_file_read(const char *name, vector_field_fn *field, void *arg);
+
+#endif
