@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Known-answer test: one private operation of each size class, with fixed
+ * keys, on the device that is to be used.
+ */
+#ifndef WARPRSA_KNOWN_ANSWER_H
+#define WARPRSA_KNOWN_ANSWER_H
+
+#include "gpu/gpu.h"
+
+/* The places of the test's keys on a device, by class. */
+typedef struct warprsa_known_answer {
+    uint32_t key[WARPRSA_CLASSES];
+} warprsa_known_answer;
+
+/* Loads the keys; done once, when the device is opened. Takes
+ * WARPRSA_CLASSES places of key memory. */
+warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
+                                         warprsa_device *device,
+                                         warprsa_known_answer *test);
+
+/* Runs the test on an idle stream. WARPRSA_CHECK_FAILED for a wrong answer,
+ * else what the engine said. Seconds at most. */
+warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
+                                        warprsa_device *device,
+                                        const warprsa_known_answer *test,
+                                        unsigned stream);
+
+#endif

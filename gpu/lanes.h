@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One source for two machines. A request is computed by a group of G lanes.
+ * On the device a lane is a thread of a warp and a variable of a lane lives
+ * in that thread's registers. On the host one thread plays all lanes in turn:
+ * a variable of a lane is an array over the lanes, and every stretch of code
+ * between two exchanges is a loop over them. WARPRSA_EACH_LANE writes such a
+ * loop; on the device it has a single turn.
+ *
+ * All branches and loop counts here depend on sizes alone, so the lanes of a
+ * warp never part and every exchange may name the whole warp.
+ */
+#ifndef WARPRSA_LANES_H
+#define WARPRSA_LANES_H
+
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define WARPRSA_FN              static __device__ __forceinline__
+#define WARPRSA_FN_ONCE         static __device__ __noinline__
+#define WARPRSA_SLOTS           1
+#define WARPRSA_UNROLL          _Pragma("unroll")
+#define WARPRSA_ROLLED          _Pragma("unroll 1")
+#define WARPRSA_EACH_LANE(k, G) for (int k = 0; k < 1; k++)
+#else
+#define WARPRSA_FN      static inline
+#define WARPRSA_FN_ONCE static
+#define WARPRSA_SLOTS   16
+#define WARPRSA_UNROLL
+#define WARPRSA_ROLLED
+#define WARPRSA_EACH_LANE(k, G) for (int k = 0; k < (G); k++)
+#endif
+
+/* The lane's place in its group of G. */
+WARPRSA_FN int warprsa_lane(int slot, const int G)
+{
+#ifdef __CUDACC__
+    (void)slot;
+    return (int)(threadIdx.x & (unsigned)(G - 1));
+#else
+    (void)G;
+    return slot;
+#endif
+}
+
+/* Every lane gets the value of lane `source` of its subgroup of `width`. */
+WARPRSA_FN void warprsa_broadcast(uint64_t *to, const uint64_t *from,
+                                  int source, const int width, const int G)
+{
+#ifdef __CUDACC__
+    (void)G;
+    to[0] = __shfl_sync(0xffffffffu, from[0], source, width);
+#else
+    uint64_t seen[WARPRSA_SLOTS];
+
+    for (int k = 0; k < G; k++)
+        seen[k] = from[(k & ~(width - 1)) + source];
+    for (int k = 0; k < G; k++)
+        to[k] = seen[k];
+#endif
+}
+
+/* Every lane gets the value of the lane `step` above it, cyclically within
+ * its subgroup of `width`; step may be negative. */
+WARPRSA_FN void warprsa_rotate(uint64_t *to, const uint64_t *from, int step,
+                               const int width, const int G)
+{
+#ifdef __CUDACC__
+    (void)G;
+    to[0] =
+        __shfl_sync(0xffffffffu, from[0],
+                    (int)(threadIdx.x + (unsigned)step) & (width - 1), width);
+#else
+    uint64_t seen[WARPRSA_SLOTS];
+
+    for (int k = 0; k < G; k++)
+        seen[k] = from[(k & ~(width - 1)) + ((k + step) & (width - 1))];
+    for (int k = 0; k < G; k++)
+        to[k] = seen[k];
+#endif
+}
+
+/* Nonzero in every lane of the group if it is in any of them. */
+WARPRSA_FN uint32_t warprsa_any_in_group(const uint32_t *flag, const int G)
+{
+#ifdef __CUDACC__
+    uint32_t votes = __ballot_sync(0xffffffffu, flag[0] != 0);
+    uint32_t first = (threadIdx.x & 31u) & ~(unsigned)(G - 1);
+
+    return (votes >> first) & (uint32_t)((1ull << G) - 1);
+#else
+    uint32_t any = 0;
+
+    for (int k = 0; k < G; k++)
+        any |= flag[k];
+    return any;
+#endif
+}
+
+/* For public values alone: the largest in the warp, so that requests of
+ * different keys that share a warp take the same number of turns. */
+WARPRSA_FN uint32_t warprsa_largest_in_warp(uint32_t value)
+{
+#ifdef __CUDACC__
+    return __reduce_max_sync(0xffffffffu, value);
+#else
+    return value;
+#endif
+}
+
+/* Stores of one lane become visible to the others of its warp. */
+WARPRSA_FN void warprsa_sync_lanes(void)
+{
+#ifdef __CUDACC__
+    __syncwarp();
+#endif
+}
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "gpu/prepared_key.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <openssl/bn.h>
+#include <openssl/crypto.h>
+
+static unsigned bits_of(const uint8_t *octets, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (octets[i] != 0)
+            return (unsigned)(8 * (length - i) - 8) +
+                   (unsigned)(32 - __builtin_clz(octets[i]));
+    return 0;
+}
+
+warprsa_shape warprsa_shape_of(warprsa_size_class size)
+{
+    static const warprsa_shape shapes[WARPRSA_CLASSES] = {
+        WARPRSA_SHAPE_1024, WARPRSA_SHAPE_2048, WARPRSA_SHAPE_3072,
+        WARPRSA_SHAPE_4096};
+
+    return shapes[size];
+}
+
+static int is_odd(const uint8_t *octets, size_t length)
+{
+    return octets[length - 1] & 1;
+}
+
+int warprsa_key_class(const warprsa_private_key *key)
+{
+    unsigned n_bits = bits_of(key->n, sizeof(key->n));
+    unsigned e_bits = bits_of(key->e, sizeof(key->e));
+    unsigned p_bits = bits_of(key->p, sizeof(key->p));
+    unsigned q_bits = bits_of(key->q, sizeof(key->q));
+    unsigned prime_bits = p_bits > q_bits ? p_bits : q_bits;
+
+    if (n_bits < WARPRSA_MODULUS_BITS_MIN ||
+        n_bits > WARPRSA_MODULUS_BITS_MAX ||
+        key->modulus_octets != (n_bits + 7) / 8 || e_bits < 2 ||
+        !is_odd(key->n, sizeof(key->n)) || !is_odd(key->e, sizeof(key->e)) ||
+        !is_odd(key->p, sizeof(key->p)) || !is_odd(key->q, sizeof(key->q)) ||
+        p_bits < 2 || q_bits < 2 || p_bits + q_bits < n_bits)
+        return -1;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        unsigned most =
+            52 * (unsigned)warprsa_shape_of((warprsa_size_class)size).rows - 3;
+
+        /* The modulus, too, must fit its 2 * rows samples with head room. */
+        if (prime_bits <= most && n_bits <= 2 * most)
+            return size;
+    }
+    return -1;
+}
+
+/* Samples of a number below 2^(52 count). */
+static int put_samples(double *to, const BIGNUM *number, int count)
+{
+    uint8_t octets[WARPRSA_FULL_SAMPLES * 52 / 8];
+    int length = count * 52 / 8, ok;
+
+    ok = BN_bn2lebinpad(number, octets, length) == length;
+    for (int i = 0; ok && i < count; i++) {
+        uint64_t bits = 0;
+        int low = i * 52 / 8;
+
+        for (int j = 0; j < 7 && low + j < length; j++)
+            bits |= (uint64_t)octets[low + j] << (8 * j);
+        to[i] = (double)((bits >> (i * 52 % 8)) & 0xFFFFFFFFFFFFFull);
+    }
+    OPENSSL_cleanse(octets, sizeof(octets));
+    return ok;
+}
+
+/* -1/m mod 2^52 for odd m, from its lowest sample. */
+static double minus_inverse(double lowest)
+{
+    uint64_t m = (uint64_t)lowest, x = m;
+
+    for (int i = 0; i < 5; i++)
+        x *= 2 - m * x;
+    return (double)((0 - x) & 0xFFFFFFFFFFFFFull);
+}
+
+/* to = factor 2^bits mod modulus; factor NULL stands for 1. */
+static int put_scaled(double *to, const BIGNUM *factor, int bits,
+                      const BIGNUM *modulus, int count, BN_CTX *ctx)
+{
+    BIGNUM *x = BN_CTX_get(ctx);
+    int ok;
+
+    if (x == NULL)
+        return 0;
+    BN_set_flags(x, BN_FLG_CONSTTIME);
+    ok = (factor != NULL ? BN_copy(x, factor) != NULL : BN_one(x)) &&
+         BN_lshift(x, x, bits) && BN_mod(x, x, modulus, ctx) &&
+         put_samples(to, x, count);
+    BN_clear(x);
+    return ok;
+}
+
+static BIGNUM *get(BN_CTX *ctx, const uint8_t *octets, size_t length)
+{
+    BIGNUM *x = BN_CTX_get(ctx);
+
+    if (x == NULL || BN_bin2bn(octets, (int)length, x) == NULL)
+        return NULL;
+    BN_set_flags(x, BN_FLG_CONSTTIME);
+    return x;
+}
+
+static int put_exponent(uint32_t *words, const uint8_t *octets, int rows)
+{
+    int length = 52 * rows / 8;
+
+    if (bits_of(octets, WARPRSA_PRIME_OCTETS_MAX) > (unsigned)(8 * length))
+        return 0;
+    for (int i = 0; i < length; i++)
+        words[i / 4] |= (uint32_t)octets[WARPRSA_PRIME_OCTETS_MAX - 1 - i]
+                        << (8 * (i % 4));
+    return 1;
+}
+
+static int prepare_half(warprsa_prepared_half *half, const BIGNUM *prime,
+                        const uint8_t *exponent, int rows, BN_CTX *ctx)
+{
+    if (!put_samples(half->modulus, prime, rows) ||
+        !put_scaled(half->r2, NULL, 104 * rows, prime, rows, ctx) ||
+        !put_scaled(half->r3, NULL, 156 * rows, prime, rows, ctx))
+        return 0;
+    half->minus_inverse = minus_inverse(half->modulus[0]);
+    half->bits = (uint32_t)BN_num_bits(prime);
+    return put_exponent(half->exponent, exponent, rows);
+}
+
+static int prepare(warprsa_prepared_key *out, const warprsa_private_key *key,
+                   int rows, BN_CTX *ctx)
+{
+    BIGNUM *n = get(ctx, key->n, sizeof(key->n));
+    BIGNUM *p = get(ctx, key->p, sizeof(key->p));
+    BIGNUM *q = get(ctx, key->q, sizeof(key->q));
+    BIGNUM *qinv = get(ctx, key->qinv, sizeof(key->qinv));
+
+    if (n == NULL || p == NULL || q == NULL || qinv == NULL ||
+        BN_cmp(qinv, p) >= 0)
+        return 0;
+    if (!prepare_half(&out->half[0], p, key->dp, rows, ctx) ||
+        !prepare_half(&out->half[1], q, key->dq, rows, ctx) ||
+        !put_scaled(out->qinv_r, qinv, 52 * rows, p, rows, ctx) ||
+        !put_samples(out->modulus, n, 2 * rows) ||
+        !put_scaled(out->r2, NULL, 208 * rows, n, 2 * rows, ctx) ||
+        !put_scaled(out->q_r, q, 104 * rows, n, 2 * rows, ctx))
+        return 0;
+    out->minus_inverse = minus_inverse(out->modulus[0]);
+    for (size_t i = 0; i < sizeof(key->e); i++)
+        out->e = out->e << 8 | key->e[i];
+    out->modulus_octets = key->modulus_octets;
+    return 1;
+}
+
+warprsa_status warprsa_prepare_key(warprsa_prepared_key *out,
+                                   const warprsa_private_key *key)
+{
+    int size = warprsa_key_class(key), ok;
+    BN_CTX *ctx;
+
+    if (size < 0)
+        return WARPRSA_UNSUPPORTED_KEY;
+    ctx = BN_CTX_secure_new();
+    if (ctx == NULL)
+        return WARPRSA_NO_MEMORY;
+    memset(out, 0, sizeof(*out));
+    out->size = (uint32_t)size;
+    BN_CTX_start(ctx);
+    ok =
+        prepare(out, key, warprsa_shape_of((warprsa_size_class)size).rows, ctx);
+    BN_CTX_end(ctx);
+    BN_CTX_free(ctx);
+    if (!ok)
+        OPENSSL_cleanse(out, sizeof(*out));
+    return ok ? WARPRSA_OK : WARPRSA_UNSUPPORTED_KEY;
+}

@@ -1,0 +1,86 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A private key as the arithmetic wants it: samples, Montgomery constants,
+ * exponents in words. Made once per key on the host and copied to the device
+ * as it stands.
+ */
+#ifndef WARPRSA_PREPARED_KEY_H
+#define WARPRSA_PREPARED_KEY_H
+
+#include <stdint.h>
+
+#include "gpu/gpu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WARPRSA_HALF_SAMPLES = 40, /* of a prime of the largest class */
+    WARPRSA_FULL_SAMPLES = 80,
+    WARPRSA_EXPONENT_WORDS = 65, /* 40 samples of 52 bits in 32-bit words */
+};
+
+/* The shape of a size class: `rows` samples make a prime, spread over `width`
+ * lanes of `per_lane` samples; a request takes 2 * width lanes, the lower
+ * ones for p, the upper ones for q, all of them for n. */
+typedef struct warprsa_shape {
+    int rows, width, per_lane;
+} warprsa_shape;
+
+#define WARPRSA_SHAPE_1024                                                     \
+    {                                                                          \
+        10, 2, 5                                                               \
+    }
+#define WARPRSA_SHAPE_2048                                                     \
+    {                                                                          \
+        20, 4, 5                                                               \
+    }
+#define WARPRSA_SHAPE_3072                                                     \
+    {                                                                          \
+        30, 8, 4                                                               \
+    }
+#define WARPRSA_SHAPE_4096                                                     \
+    {                                                                          \
+        40, 8, 5                                                               \
+    }
+
+/* One prime; R = 2^(52 rows). */
+typedef struct warprsa_prepared_half {
+    double modulus[WARPRSA_HALF_SAMPLES];
+    double r2[WARPRSA_HALF_SAMPLES];           /* R^2 mod p */
+    double r3[WARPRSA_HALF_SAMPLES];           /* R^3 mod p */
+    double minus_inverse;                      /* -1/p mod 2^52 */
+    uint32_t exponent[WARPRSA_EXPONENT_WORDS]; /* dp, low word first */
+    uint32_t bits;                             /* of the prime */
+} warprsa_prepared_half;
+
+/* SECRET. Unused samples are zero. */
+typedef struct warprsa_prepared_key {
+    warprsa_prepared_half half[2];        /* p, q */
+    double qinv_r[WARPRSA_HALF_SAMPLES];  /* (1/q mod p) R mod p */
+    double modulus[WARPRSA_FULL_SAMPLES]; /* n; here R = 2^(104 rows) */
+    double r2[WARPRSA_FULL_SAMPLES];      /* R^2 mod n */
+    double q_r[WARPRSA_FULL_SAMPLES];     /* q R mod n */
+    double minus_inverse;                 /* -1/n mod 2^52 */
+    uint64_t e;
+    uint32_t modulus_octets;
+    uint32_t size; /* warprsa_size_class */
+} warprsa_prepared_key;
+
+/* The shape of a class. */
+warprsa_shape warprsa_shape_of(warprsa_size_class size);
+
+/*
+ * Fills `out` from `key`, whose class must not be -1. WARPRSA_NO_MEMORY, or
+ * WARPRSA_UNSUPPORTED_KEY for numbers that are no key (dp or dq not below
+ * what the class holds, qinv not below p). `out` is wiped on failure.
+ */
+warprsa_status warprsa_prepare_key(warprsa_prepared_key *out,
+                                   const warprsa_private_key *key);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

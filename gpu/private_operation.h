@@ -1,0 +1,532 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One RSA private operation, s = m^d mod n, by a group of lanes: octets in,
+ * both halves at once, octets out, checked. RFC 8017, section 5.1.2 (second
+ * form); blinding after Kocher; the check after Boneh, DeMillo, Lipton.
+ *
+ *   r     random, below the prime; 1/r from warprsa_invert()
+ *   x     = m r^e           mod each prime (Montgomery form)
+ *   y     = x^dp, x^dq      fixed windows, table read by scanning all of it
+ *   s_p   = y / r           exactly reduced
+ *   s     = s_q + q ((s_p - s_q) / q mod p)       (Garner)
+ *   check   s^e mod n = m
+ *
+ * Lanes 0..width-1 of a group work mod p, lanes width..2 width-1 mod q, and
+ * all of them together mod n: the same product with another width.
+ *
+ * Nothing here branches on, or addresses memory by, anything but sizes and
+ * the public exponent.
+ */
+#ifndef WARPRSA_PRIVATE_OPERATION_H
+#define WARPRSA_PRIVATE_OPERATION_H
+
+#include "gpu/inverse.h"
+#include "gpu/prepared_key.h"
+
+#define WARPRSA_WINDOW     4
+#define WARPRSA_TABLE_SIZE (1 << WARPRSA_WINDOW)
+/* Doubles of table memory that a lane needs. */
+#define WARPRSA_TABLE_DOUBLES (WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES)
+
+/* Where one request's data lie. */
+typedef struct warprsa_operation {
+    const warprsa_prepared_key *key;
+    const uint8_t *input; /* modulus_octets */
+    uint8_t *output;
+    const uint64_t *random; /* [2][rows] words for r */
+    double *inverse;  /* [2][HALF_SAMPLES]: 1/r, from warprsa_unblinder() */
+    uint64_t *result; /* [FULL_SAMPLES], scratch */
+    double *table;    /* sample i of entry e of slot k at
+                         (e * L + i) * table_stride + k */
+    int table_stride;
+    uint32_t *status; /* warprsa_status */
+} warprsa_operation;
+
+/* Sample `index` of a number given as octets, most significant first; bits
+ * beyond the octets are zero. */
+WARPRSA_FN double warprsa_sample_of_octets(const uint8_t *octets, int length,
+                                           int index)
+{
+    int bit = index * WARPRSA_SAMPLE_BITS, low = bit >> 3;
+    uint64_t bits = 0;
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < 7; i++) {
+        int at = length - 1 - (low + i);
+
+        if (at >= 0)
+            bits |= (uint64_t)octets[at] << (8 * i);
+    }
+    return warprsa_sample((bits >> (bit & 7)) & WARPRSA_SAMPLE_MASK);
+}
+
+/* Octet `index` (0 is the least significant) of samples. */
+WARPRSA_FN uint8_t warprsa_octet_of_samples(const uint64_t *sample, int samples,
+                                            int index)
+{
+    int bit = index * 8, at = bit / WARPRSA_SAMPLE_BITS;
+    int shift = bit - at * WARPRSA_SAMPLE_BITS;
+    uint64_t bits = at < samples ? sample[at] >> shift : 0;
+
+    if (shift > WARPRSA_SAMPLE_BITS - 8 && at + 1 < samples)
+        bits |= sample[at + 1] << (WARPRSA_SAMPLE_BITS - shift);
+    return (uint8_t)bits;
+}
+
+/* Sample `index` of the blinding factor of one prime: random words cut to a
+ * number one bit shorter than the prime, so below it. */
+WARPRSA_FN double warprsa_blinding_sample(const uint64_t *random,
+                                          uint32_t prime_bits, int index)
+{
+    int room = (int)prime_bits - 1 - index * WARPRSA_SAMPLE_BITS;
+    uint64_t mask = room >= WARPRSA_SAMPLE_BITS ? WARPRSA_SAMPLE_MASK
+                    : room > 0                  ? (1ull << room) - 1
+                                                : 0;
+
+    return warprsa_sample(random[index] & mask);
+}
+
+/* One thread: 1/r for half `which` of a request. */
+WARPRSA_FN void warprsa_unblinder(const warprsa_operation *op, int which,
+                                  const int rows)
+{
+    const warprsa_prepared_half *half = &op->key->half[which];
+    double *inverse = op->inverse + which * WARPRSA_HALF_SAMPLES;
+
+    WARPRSA_ROLLED
+    for (int i = 0; i < rows; i++)
+        inverse[i] =
+            warprsa_blinding_sample(op->random + which * rows, half->bits, i);
+    warprsa_invert(inverse, half->modulus, rows);
+}
+
+/* A subgroup's number from consecutive samples in memory. */
+WARPRSA_FN void warprsa_load(warprsa_number *to, const double *half0,
+                             const double *half1, const int rows,
+                             const int width, const int L, const int G)
+{
+    WARPRSA_EACH_LANE(k, G)
+    {
+        int lane = warprsa_lane(k, G);
+        const double *from = lane < width ? half0 : half1;
+        int first = (lane & (width - 1)) * L;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            to->of[k][i] = first + i < rows ? from[first + i] : 0.0;
+    }
+}
+
+/* The number 1. */
+WARPRSA_FN void warprsa_set_one(warprsa_number *to, const int width,
+                                const int L, const int G)
+{
+    WARPRSA_EACH_LANE(k, G)
+    {
+        int lane = warprsa_lane(k, G);
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            to->of[k][i] = (lane & (width - 1)) == 0 && i == 0 ? 1.0 : 0.0;
+    }
+}
+
+/*
+ * r = x^(e-1) * last for public odd e >= 3; x in Montgomery form, `one` R mod
+ * P. All requests of a warp take as many turns as its largest e has bits, and
+ * multiply where any of them has a one. r must not be x or last.
+ */
+WARPRSA_FN void warprsa_public_power(warprsa_number *r, const warprsa_number *x,
+                                     const warprsa_number *last,
+                                     const warprsa_number *one, uint64_t e,
+                                     const warprsa_number *p, const double *np0,
+                                     const int rows, const int width,
+                                     const int L, const int G)
+{
+    uint32_t high = warprsa_largest_in_warp((uint32_t)(e >> 32));
+    uint32_t low = warprsa_largest_in_warp((uint32_t)e);
+    int top = high != 0 ? 63 : 31;
+    warprsa_number multiplied;
+
+    while ((((high != 0 ? high : low) >> (top & 31)) & 1) == 0)
+        top--;
+    warprsa_choose(r, (uint32_t)(e >> top) & 1, x, one, L, G);
+    WARPRSA_ROLLED
+    for (int bit = top - 1; bit >= 0; bit--) {
+        uint32_t digit = (uint32_t)(e >> bit) & 1;
+
+        warprsa_product(r, r, r, p, np0, rows, width, L, G);
+        if (bit == 0 || warprsa_largest_in_warp(digit) != 0) {
+            warprsa_choose(&multiplied, bit == 0, last, x, L, G);
+            warprsa_product(&multiplied, r, &multiplied, p, np0, rows, width, L,
+                            G);
+            warprsa_choose(r, digit, &multiplied, r, L, G);
+        }
+    }
+}
+
+WARPRSA_FN void warprsa_table_put(const warprsa_operation *op, int entry,
+                                  const warprsa_number *x, const int L,
+                                  const int G)
+{
+    WARPRSA_EACH_LANE(k, G)
+    {
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            op->table[(entry * L + i) * op->table_stride + k] = x->of[k][i];
+    }
+}
+
+/* Entry `digit` of each lane, by reading all entries and keeping one: neither
+ * address nor count of the reads depends on it. */
+WARPRSA_FN void warprsa_table_get(warprsa_number *to,
+                                  const warprsa_operation *op,
+                                  const uint32_t *digit, const int L,
+                                  const int G)
+{
+    WARPRSA_EACH_LANE(k, G)
+    {
+        uint64_t kept[WARPRSA_LANE_SAMPLES] = {0};
+
+        WARPRSA_UNROLL
+        for (uint32_t entry = 0; entry < WARPRSA_TABLE_SIZE; entry++) {
+            /* All ones if equal: the difference is below 2^31. */
+            uint64_t mask =
+                (uint64_t)(int64_t)((int32_t)((entry ^ digit[k]) - 1) >> 31);
+
+            WARPRSA_UNROLL
+            for (int i = 0; i < L; i++)
+                kept[i] |=
+                    mask &
+                    warprsa_bits(
+                        op->table[((int)entry * L + i) * op->table_stride + k]);
+        }
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            to->of[k][i] = warprsa_from_bits(kept[i]);
+    }
+}
+
+/* Digit `place` of each half's secret exponent. */
+WARPRSA_FN void warprsa_secret_digit(uint32_t *digit,
+                                     const warprsa_operation *op, int place,
+                                     const int width, const int G)
+{
+    const int per_word = 32 / WARPRSA_WINDOW;
+
+    WARPRSA_EACH_LANE(k, G)
+    {
+        const warprsa_prepared_half *half =
+            &op->key->half[warprsa_lane(k, G) >= width];
+
+        digit[k] = (half->exponent[place / per_word] >>
+                    (WARPRSA_WINDOW * (place % per_word))) &
+                   (WARPRSA_TABLE_SIZE - 1);
+    }
+}
+
+/* x = x^dp, x^dq: fixed windows over all the bits the class can hold, so that
+ * neither the exponent's value nor its length shows (52 rows is a multiple of
+ * the window). */
+WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
+                                     const warprsa_number *one,
+                                     const warprsa_operation *op,
+                                     const warprsa_number *p, const double *np0,
+                                     const int rows, const int width,
+                                     const int L, const int G)
+{
+    warprsa_number entry = *one;
+    uint32_t digit[WARPRSA_SLOTS];
+    int place = WARPRSA_SAMPLE_BITS / WARPRSA_WINDOW * rows - 1;
+
+    WARPRSA_ROLLED
+    for (int i = 0; i < WARPRSA_TABLE_SIZE; i++) {
+        warprsa_table_put(op, i, &entry, L, G);
+        warprsa_product(&entry, &entry, x, p, np0, rows, width, L, G);
+    }
+    warprsa_secret_digit(digit, op, place, width, G);
+    warprsa_table_get(x, op, digit, L, G);
+    WARPRSA_ROLLED
+    for (place--; place >= 0; place--) {
+        WARPRSA_ROLLED
+        for (int i = 0; i < WARPRSA_WINDOW; i++)
+            warprsa_product(x, x, x, p, np0, rows, width, L, G);
+        warprsa_secret_digit(digit, op, place, width, G);
+        warprsa_table_get(&entry, op, digit, L, G);
+        warprsa_product(x, x, &entry, p, np0, rows, width, L, G);
+    }
+    /* The powers of x need not outlive it. */
+    WARPRSA_EACH_LANE(k, G)
+    {
+        WARPRSA_ROLLED
+        for (int i = 0; i < WARPRSA_TABLE_SIZE * L; i++)
+            *(volatile double *)&op->table[i * op->table_stride + k] = 0;
+    }
+}
+
+/* x = m mod each prime in Montgomery form: m = m1 R + m0, and the products
+ * m0 R^2 / R and m1 R^3 / R are below 2P each, their sum below 4P. */
+WARPRSA_FN void warprsa_split_input(warprsa_number *x,
+                                    const warprsa_operation *op,
+                                    const warprsa_number *p, const double *np0,
+                                    const int rows, const int width,
+                                    const int L, const int G)
+{
+    const warprsa_prepared_key *key = op->key;
+    warprsa_number part, constant;
+
+    WARPRSA_ROLLED
+    for (int high = 0; high < 2; high++) {
+        WARPRSA_EACH_LANE(k, G)
+        {
+            int first = (warprsa_lane(k, G) & (width - 1)) * L;
+
+            WARPRSA_UNROLL
+            for (int i = 0; i < L; i++)
+                part.of[k][i] = first + i < rows
+                                    ? warprsa_sample_of_octets(
+                                          op->input, (int)key->modulus_octets,
+                                          high * rows + first + i)
+                                    : 0.0;
+        }
+        warprsa_load(&constant, high ? key->half[0].r3 : key->half[0].r2,
+                     high ? key->half[1].r3 : key->half[1].r2, rows, width, L,
+                     G);
+        warprsa_product(&part, &part, &constant, p, np0, rows, width, L, G);
+        if (high)
+            warprsa_add(x, x, &part, width, L, G);
+        else
+            *x = part;
+    }
+}
+
+/* The modulus of each half and its -1/P mod 2^52. */
+WARPRSA_FN void warprsa_load_primes(warprsa_number *p, double *np0,
+                                    const warprsa_prepared_key *key,
+                                    const int rows, const int width,
+                                    const int L, const int G)
+{
+    warprsa_load(p, key->half[0].modulus, key->half[1].modulus, rows, width, L,
+                 G);
+    WARPRSA_EACH_LANE(k, G)
+    {
+        np0[k] = key->half[warprsa_lane(k, G) >= width].minus_inverse;
+    }
+}
+
+/* The blinding factors r of both halves. */
+WARPRSA_FN void warprsa_load_blinding(warprsa_number *r,
+                                      const warprsa_operation *op,
+                                      const int rows, const int width,
+                                      const int L, const int G)
+{
+    WARPRSA_EACH_LANE(k, G)
+    {
+        int which = warprsa_lane(k, G) >= width;
+        int first = (warprsa_lane(k, G) & (width - 1)) * L;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            r->of[k][i] = first + i < rows
+                              ? warprsa_blinding_sample(
+                                    op->random + which * rows,
+                                    op->key->half[which].bits, first + i)
+                              : 0.0;
+    }
+}
+
+/* First stage: x = (m r^e)^dp mod p, likewise mod q, in Montgomery form. */
+WARPRSA_FN void warprsa_blind_and_raise(warprsa_number *x,
+                                        const warprsa_operation *op,
+                                        const int rows, const int width,
+                                        const int L)
+{
+    const int G = 2 * width;
+    const warprsa_prepared_key *key = op->key;
+    warprsa_number p, r, one, power;
+    double np0[WARPRSA_SLOTS];
+
+    warprsa_load_primes(&p, np0, key, rows, width, L, G);
+    /* one = R mod p, r = r R mod p, power = r^e R mod p. */
+    warprsa_load(&r, key->half[0].r2, key->half[1].r2, rows, width, L, G);
+    warprsa_set_one(&one, width, L, G);
+    warprsa_product(&one, &one, &r, &p, np0, rows, width, L, G);
+    warprsa_load_blinding(&power, op, rows, width, L, G);
+    warprsa_product(&r, &power, &r, &p, np0, rows, width, L, G);
+    warprsa_public_power(&power, &r, &r, &one, key->e, &p, np0, rows, width, L,
+                         G);
+    warprsa_split_input(x, op, &p, np0, rows, width, L, G);
+    warprsa_product(x, x, &power, &p, np0, rows, width, L, G);
+    warprsa_secret_power(x, &one, op, &p, np0, rows, width, L, G);
+}
+
+/* Second stage, once 1/r is there: x = m^dp mod p, m^dq mod q, exactly
+ * reduced. 1/r is not in Montgomery form, so x leaves it, too. */
+WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
+                                const int rows, const int width, const int L,
+                                const int G)
+{
+    warprsa_number p, r;
+    double np0[WARPRSA_SLOTS];
+
+    warprsa_load_primes(&p, np0, op->key, rows, width, L, G);
+    warprsa_load(&r, op->inverse, op->inverse + WARPRSA_HALF_SAMPLES, rows,
+                 width, L, G);
+    warprsa_product(x, x, &r, &p, np0, rows, width, L, G);
+    warprsa_reduce(x, x, &p, width, L, G);
+}
+
+/* The lower lanes' number for both halves (from = 0), or the upper lanes'. */
+WARPRSA_FN void warprsa_both(warprsa_number *to, const warprsa_number *x,
+                             int from, const int width, const int L,
+                             const int G)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < L; i++) {
+        uint64_t own[WARPRSA_SLOTS], other[WARPRSA_SLOTS];
+
+        WARPRSA_EACH_LANE(k, G)
+        {
+            own[k] = warprsa_bits(x->of[k][i]);
+        }
+        warprsa_rotate(other, own, width, G, G);
+        WARPRSA_EACH_LANE(k, G)
+        {
+            int upper = warprsa_lane(k, G) >= width;
+
+            to->of[k][i] = warprsa_from_bits(upper == from ? own[k] : other[k]);
+        }
+    }
+}
+
+/*
+ * Garner: s = s_q + q h with h = (s_p - s_q)/q mod p. The lanes of q do the
+ * same work mod p and are not read. Then mod n: the product of h and q R is
+ * q h or q h + n, and q h + s_q < n, so one exact reduction ends it.
+ */
+WARPRSA_FN void warprsa_recombine(warprsa_number *s,
+                                  const warprsa_operation *op,
+                                  const warprsa_number *n, const double *n_np0,
+                                  const int rows, const int width, const int L,
+                                  const int G)
+{
+    const warprsa_prepared_key *key = op->key;
+    warprsa_number p, qinv, sp, sq;
+    int64_t over[WARPRSA_SLOTS];
+    double np0[WARPRSA_SLOTS];
+
+    WARPRSA_EACH_LANE(k, G)
+    {
+        np0[k] = key->half[0].minus_inverse;
+    }
+    warprsa_load(&p, key->half[0].modulus, key->half[0].modulus, rows, width, L,
+                 G);
+    warprsa_load(&qinv, key->qinv_r, key->qinv_r, rows, width, L, G);
+    warprsa_both(&sp, s, 0, width, L, G);
+    warprsa_both(&sq, s, 1, width, L, G);
+    warprsa_product(&sp, &sp, &qinv, &p, np0, rows, width, L, G);
+    warprsa_product(s, &sq, &qinv, &p, np0, rows, width, L, G);
+    warprsa_subtract(&sp, &sp, s, over, width, L, G);
+    warprsa_add_if_negative(&sp, &sp, &p, 2, over, width, L, G);
+    warprsa_reduce(&sp, &sp, &p, width, L, G);
+    /* h and s_q as numbers of all lanes: the upper ones hold zero. */
+    WARPRSA_EACH_LANE(k, G)
+    {
+        int upper = warprsa_lane(k, G) >= width;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++) {
+            sp.of[k][i] = upper ? 0.0 : sp.of[k][i];
+            sq.of[k][i] = upper ? 0.0 : sq.of[k][i];
+        }
+    }
+    warprsa_load(&qinv, key->q_r, key->q_r, 2 * rows, G, L, G);
+    warprsa_product(s, &sp, &qinv, n, n_np0, 2 * rows, G, L, G);
+    warprsa_add(s, s, &sq, G, L, G);
+    warprsa_reduce(s, s, n, G, L, G);
+}
+
+/* WARPRSA_OK in every lane if s^e mod n is the input. */
+WARPRSA_FN uint32_t warprsa_check(const warprsa_number *s,
+                                  const warprsa_operation *op,
+                                  const warprsa_number *n, const double *np0,
+                                  const int rows, const int L, const int G)
+{
+    const warprsa_prepared_key *key = op->key;
+    warprsa_number x, one, power;
+    uint32_t differs[WARPRSA_SLOTS];
+
+    warprsa_load(&x, key->r2, key->r2, 2 * rows, G, L, G);
+    warprsa_set_one(&one, G, L, G);
+    warprsa_product(&one, &one, &x, n, np0, 2 * rows, G, L, G);
+    warprsa_product(&x, s, &x, n, np0, 2 * rows, G, L, G);
+    warprsa_public_power(&power, &x, s, &one, key->e, n, np0, 2 * rows, G, L,
+                         G);
+    warprsa_reduce(&power, &power, n, G, L, G);
+    WARPRSA_EACH_LANE(k, G)
+    {
+        int first = warprsa_lane(k, G) * L;
+
+        differs[k] = 0;
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            differs[k] |= power.of[k][i] !=
+                          warprsa_sample_of_octets(
+                              op->input, (int)key->modulus_octets, first + i);
+    }
+    return warprsa_any_in_group(differs, G) != 0 ? WARPRSA_CHECK_FAILED
+                                                 : WARPRSA_OK;
+}
+
+/* Writes the result as octets; the engine releases it only if status is
+ * WARPRSA_OK. */
+WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
+                                   const warprsa_operation *op, uint32_t status,
+                                   const int L, const int G)
+{
+    const int length = (int)op->key->modulus_octets;
+
+    WARPRSA_EACH_LANE(k, G)
+    {
+        int first = warprsa_lane(k, G) * L;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            op->result[first + i] = (uint64_t)s->of[k][i];
+    }
+    warprsa_sync_lanes();
+    WARPRSA_EACH_LANE(k, G)
+    {
+        WARPRSA_ROLLED
+        for (int at = warprsa_lane(k, G); at < length; at += G)
+            op->output[length - 1 - at] =
+                warprsa_octet_of_samples(op->result, G * L, at);
+        if (warprsa_lane(k, G) == 0)
+            *op->status = status;
+    }
+}
+
+/* Second stage: x from the first, 1/r in place; result, check, octets. */
+WARPRSA_FN void warprsa_unblind_and_recombine(warprsa_number *x,
+                                              const warprsa_operation *op,
+                                              const int rows, const int width,
+                                              const int L)
+{
+    const int G = 2 * width;
+    warprsa_number n;
+    double np0[WARPRSA_SLOTS];
+    uint32_t status;
+
+    warprsa_unblind(x, op, rows, width, L, G);
+    warprsa_load(&n, op->key->modulus, op->key->modulus, 2 * rows, G, L, G);
+    WARPRSA_EACH_LANE(k, G)
+    {
+        np0[k] = op->key->minus_inverse;
+    }
+    warprsa_recombine(x, op, &n, np0, rows, width, L, G);
+    status = warprsa_check(x, op, &n, np0, rows, L, G);
+    warprsa_put_result(x, op, status, L, G);
+}
+
+#endif
