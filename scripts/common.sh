@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What scripts/run and scripts/test share; sourced, with the repository's root
-# as the working directory.
+# What the scripts share; sourced, with the repository's root as the working
+# directory.
 
 # Meson looks for nvcc in PATH and $NVCC; NVIDIA's installer puts it in neither.
 if [ -z "${NVCC:-}" ] && ! command -v nvcc >/dev/null &&
@@ -18,12 +18,13 @@ have_gpu() {
 }
 
 # configure_and_build DIRECTORY COMPILER MESON-OPTION...
+# An old build directory is configured again: packages may have come since.
 configure_and_build() {
-    local directory=$1 compiler=$2
+    local directory=$1 compiler=$2 again=()
     shift 2
-    if [ ! -f "$directory/build.ninja" ]; then
-        rm -rf "$directory"
-        CC=$compiler meson setup "$directory" "$@" || return 1
+    if [ -f "$directory/build.ninja" ]; then
+        again=(--reconfigure)
     fi
-    ninja -C "$directory"
+    CC=$compiler meson setup "${again[@]}" "$directory" "$@" &&
+        ninja -C "$directory"
 }

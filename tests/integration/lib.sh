@@ -63,26 +63,16 @@ if [ "$ENGINE" = cuda ] && [ ! -e /dev/nvidiactl ]; then
     skip "no GPU on this machine"
 fi
 
-# configure FILE MODULE KEY=VALUE...: conf/openssl.cnf as it stands, with the
-# module of the build directory and other values for some keys.
+# configure FILE MODULE KEY=VALUE...: conf/openssl.cnf as it stands, but for the
+# module and these values; of two values the later one counts.
 configure() {
-    local file=$1 module=$2 setting
+    local file=$1 module=$2
     shift 2
-    cp "$SOURCE_DIR/conf/openssl.cnf" "$file"
-    set_value "$file" module "$module"
-    for setting in "$@"; do
-        set_value "$file" "${setting%%=*}" "${setting#*=}"
-    done
-}
-
-# Sets a key of the provider's section, in place of what was there.
-set_value() { # FILE KEY VALUE
-    awk -v key="$2" -v value="$3" '
-        ours && $0 ~ "^ *" key " *=" { next }
-        { print }
-        /^\[/ { ours = ($0 ~ /^\[ *warprsa/) }
-        /^\[/ && ours { print key " = " value }' "$1" >"$1.new"
-    mv "$1.new" "$1"
+    {
+        echo ".include $SOURCE_DIR/conf/openssl.cnf"
+        sed -n 's/^warprsa *= *\(.*\)/[\1]/p' "$SOURCE_DIR/conf/openssl.cnf"
+        printf '%s\n' "module=$module" "$@"
+    } >"$file"
 }
 
 # One file of configuration for the usual case: everything to the engine.
