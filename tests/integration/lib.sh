@@ -172,3 +172,36 @@ serve_and_connect() {
     grep -q 'Verify return code: 0' client.log
     grep -q 'HTTP/1.0 200' client.log
 }
+
+# One handshake with a server on this port, by a client without the provider.
+answers() { # PORT S_CLIENT-OPTION...
+    local port=$1
+    shift
+    printf 'GET / HTTP/1.0\r\n\r\n' |
+        timeout 60 "$OPENSSL" s_client -connect "127.0.0.1:$port" \
+            -CAfile certificate.pem -verify_return_error -ign_eof "$@" \
+            >"client.$BASHPID.log" 2>&1 &&
+        grep -q 'Verify return code: 0' "client.$BASHPID.log"
+}
+
+handshakes() { # PORT COUNT S_CLIENT-OPTION...
+    local port=$1 count=$2 i
+    shift 2
+    for ((i = 0; i < count; i++)); do
+        answers "$port" "$@" || fail "handshake $i with port $port: $*"
+    done
+}
+
+# expect_totals NAME=VALUE...: summed over the processes of a server.
+expect_totals() {
+    local wanted name sum
+    for wanted in "$@"; do
+        name=${wanted%%=*}
+        sum=$(grep -o 'counters: .*' provider.trace |
+            grep -o " $name=[0-9]*" | awk -F= '{ s += $2 } END { print s + 0 }')
+        [ "$sum" = "${wanted#*=}" ] || {
+            grep -o 'counters: .*' provider.trace
+            fail "wanted $wanted in all, it is $sum"
+        }
+    done
+}
