@@ -18,15 +18,13 @@
 
 #ifdef __CUDACC__
 #define WARPRSA_FN              static __device__ __forceinline__
-#define WARPRSA_FN_ONCE         static __device__ __noinline__
 #define WARPRSA_SLOTS           1
 #define WARPRSA_UNROLL          _Pragma("unroll")
 #define WARPRSA_ROLLED          _Pragma("unroll 1")
 #define WARPRSA_EACH_LANE(k, G) for (int k = 0; k < 1; k++)
 #else
-#define WARPRSA_FN      static inline
-#define WARPRSA_FN_ONCE static
-#define WARPRSA_SLOTS   16
+#define WARPRSA_FN    static inline
+#define WARPRSA_SLOTS 16
 #define WARPRSA_UNROLL
 #define WARPRSA_ROLLED
 #define WARPRSA_EACH_LANE(k, G) for (int k = 0; k < (G); k++)

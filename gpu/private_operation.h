@@ -106,8 +106,7 @@ WARPRSA_FN void warprsa_load(warprsa_number *to, const double *half0,
                              const double *half1, const int rows,
                              const int width, const int L, const int G)
 {
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         int lane = warprsa_lane(k, G);
         const double *from = lane < width ? half0 : half1;
         int first = (lane & (width - 1)) * L;
@@ -122,8 +121,7 @@ WARPRSA_FN void warprsa_load(warprsa_number *to, const double *half0,
 WARPRSA_FN void warprsa_set_one(warprsa_number *to, const int width,
                                 const int L, const int G)
 {
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         int lane = warprsa_lane(k, G);
 
         WARPRSA_UNROLL
@@ -170,8 +168,7 @@ WARPRSA_FN void warprsa_table_put(const warprsa_operation *op, int entry,
                                   const warprsa_number *x, const int L,
                                   const int G)
 {
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
             op->table[(entry * L + i) * op->table_stride + k] = x->of[k][i];
@@ -185,8 +182,7 @@ WARPRSA_FN void warprsa_table_get(warprsa_number *to,
                                   const uint32_t *digit, const int L,
                                   const int G)
 {
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         uint64_t kept[WARPRSA_LANE_SAMPLES] = {0};
 
         WARPRSA_UNROLL
@@ -215,8 +211,7 @@ WARPRSA_FN void warprsa_secret_digit(uint32_t *digit,
 {
     const int per_word = 32 / WARPRSA_WINDOW;
 
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         const warprsa_prepared_half *half =
             &op->key->half[warprsa_lane(k, G) >= width];
 
@@ -257,8 +252,7 @@ WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
         warprsa_product(x, x, &entry, p, np0, rows, width, L, G);
     }
     /* The powers of x need not outlive it. */
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         WARPRSA_ROLLED
         for (int i = 0; i < WARPRSA_TABLE_SIZE * L; i++)
             *(volatile double *)&op->table[i * op->table_stride + k] = 0;
@@ -278,8 +272,7 @@ WARPRSA_FN void warprsa_split_input(warprsa_number *x,
 
     WARPRSA_ROLLED
     for (int high = 0; high < 2; high++) {
-        WARPRSA_EACH_LANE(k, G)
-        {
+        WARPRSA_EACH_LANE (k, G) {
             int first = (warprsa_lane(k, G) & (width - 1)) * L;
 
             WARPRSA_UNROLL
@@ -309,8 +302,7 @@ WARPRSA_FN void warprsa_load_primes(warprsa_number *p, double *np0,
 {
     warprsa_load(p, key->half[0].modulus, key->half[1].modulus, rows, width, L,
                  G);
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         np0[k] = key->half[warprsa_lane(k, G) >= width].minus_inverse;
     }
 }
@@ -321,8 +313,7 @@ WARPRSA_FN void warprsa_load_blinding(warprsa_number *r,
                                       const int rows, const int width,
                                       const int L, const int G)
 {
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         int which = warprsa_lane(k, G) >= width;
         int first = (warprsa_lane(k, G) & (width - 1)) * L;
 
@@ -386,13 +377,11 @@ WARPRSA_FN void warprsa_both(warprsa_number *to, const warprsa_number *x,
     for (int i = 0; i < L; i++) {
         uint64_t own[WARPRSA_SLOTS], other[WARPRSA_SLOTS];
 
-        WARPRSA_EACH_LANE(k, G)
-        {
+        WARPRSA_EACH_LANE (k, G) {
             own[k] = warprsa_bits(x->of[k][i]);
         }
         warprsa_rotate(other, own, width, G, G);
-        WARPRSA_EACH_LANE(k, G)
-        {
+        WARPRSA_EACH_LANE (k, G) {
             int upper = warprsa_lane(k, G) >= width;
 
             to->of[k][i] = warprsa_from_bits(upper == from ? own[k] : other[k]);
@@ -416,8 +405,7 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
     int64_t over[WARPRSA_SLOTS];
     double np0[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         np0[k] = key->half[0].minus_inverse;
     }
     warprsa_load(&p, key->half[0].modulus, key->half[0].modulus, rows, width, L,
@@ -431,8 +419,7 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
     warprsa_add_if_negative(&sp, &sp, &p, 2, over, width, L, G);
     warprsa_reduce(&sp, &sp, &p, width, L, G);
     /* h and s_q as numbers of all lanes: the upper ones hold zero. */
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         int upper = warprsa_lane(k, G) >= width;
 
         WARPRSA_UNROLL
@@ -464,8 +451,7 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_number *s,
     warprsa_public_power(&power, &x, s, &one, key->e, n, np0, 2 * rows, G, L,
                          G);
     warprsa_reduce(&power, &power, n, G, L, G);
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         int first = warprsa_lane(k, G) * L;
 
         differs[k] = 0;
@@ -487,8 +473,7 @@ WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
 {
     const int length = (int)op->key->modulus_octets;
 
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         int first = warprsa_lane(k, G) * L;
 
         WARPRSA_UNROLL
@@ -496,8 +481,7 @@ WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
             op->result[first + i] = (uint64_t)s->of[k][i];
     }
     warprsa_sync_lanes();
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         WARPRSA_ROLLED
         for (int at = warprsa_lane(k, G); at < length; at += G)
             op->output[length - 1 - at] =
@@ -520,8 +504,7 @@ WARPRSA_FN void warprsa_unblind_and_recombine(warprsa_number *x,
 
     warprsa_unblind(x, op, rows, width, L, G);
     warprsa_load(&n, op->key->modulus, op->key->modulus, 2 * rows, G, L, G);
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         np0[k] = op->key->minus_inverse;
     }
     warprsa_recombine(x, op, &n, np0, rows, width, L, G);

@@ -126,13 +126,11 @@ WARPRSA_FN void warprsa_broadcast_sample(double *to, const warprsa_number *a,
 {
     uint64_t bits[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         bits[k] = warprsa_bits(a->of[k][place]);
     }
     warprsa_broadcast(bits, bits, lane, width, G);
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         to[k] = warprsa_from_bits(bits[k]);
     }
 }
@@ -147,8 +145,7 @@ WARPRSA_FN void warprsa_product_row(warprsa_columns *s, const double *t,
 {
     uint64_t q[WARPRSA_SLOTS], down[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         double x, high;
 
         warprsa_row(s->of[k], t[k], a->of[k], L);
@@ -158,15 +155,13 @@ WARPRSA_FN void warprsa_product_row(warprsa_columns *s, const double *t,
         q[k] = warprsa_bits(warprsa_fma_rz(x, np0[k], 0x1p104 - high));
     }
     warprsa_broadcast(q, q, 0, width, G);
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         warprsa_row(s->of[k], warprsa_from_bits(q[k]), p->of[k], L);
         down[k] = s->of[k][0] & WARPRSA_SAMPLE_MASK;
     }
     /* Lane 0's lowest sample is zero now; it goes round to the top lane. */
     warprsa_rotate(down, down, 1, width, G);
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         s->of[k][0] = s->of[k][1] + (s->of[k][0] >> 52);
         WARPRSA_UNROLL
         for (int i = 1; i < L - 1; i++)
@@ -184,8 +179,7 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_columns *s,
 {
     uint64_t up[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int i = 1; i < L; i++) {
             s->of[k][i] += s->of[k][i - 1] >> 52;
@@ -195,8 +189,7 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_columns *s,
         s->of[k][L - 1] &= WARPRSA_SAMPLE_MASK;
     }
     warprsa_rotate(up, up, -1, width, G);
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         /* The number is below R: nothing leaves its top lane. */
         uint64_t in = (warprsa_lane(k, G) & (width - 1)) != 0 ? up[k] : 0;
 
@@ -219,8 +212,7 @@ WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
     warprsa_columns s;
 
     /* Column i of a lane meets rows 0..i before it has moved out. */
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
             s.of[k][i] = warprsa_column_start(2 * i, 2 * i + 2);
@@ -237,8 +229,7 @@ WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
             /* The column that enters now takes high halves in this row and
              * the L - 1 after it, low halves in the L after it, as far as
              * there are rows. Erratum: figure 9 lacks the latter. */
-            WARPRSA_EACH_LANE(k, G)
-            {
+            WARPRSA_EACH_LANE (k, G) {
                 s.of[k][L] = warprsa_column_start(
                     2 * (left < L ? left : L), 2 * (left <= L ? left - 1 : L));
             }
@@ -261,15 +252,13 @@ WARPRSA_FN void warprsa_normalise(warprsa_number *r, warprsa_columns *s,
 {
     uint64_t in[WARPRSA_SLOTS], out[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         in[k] = 0;
         over[k] = 0;
     }
     WARPRSA_ROLLED
     for (int turn = 0; turn < width; turn++) {
-        WARPRSA_EACH_LANE(k, G)
-        {
+        WARPRSA_EACH_LANE (k, G) {
             int64_t carry = (int64_t)in[k];
 
             WARPRSA_UNROLL
@@ -283,15 +272,13 @@ WARPRSA_FN void warprsa_normalise(warprsa_number *r, warprsa_columns *s,
         }
         warprsa_rotate(in, out, -1, width, G);
         warprsa_broadcast(out, out, width - 1, width, G);
-        WARPRSA_EACH_LANE(k, G)
-        {
+        WARPRSA_EACH_LANE (k, G) {
             over[k] += (int64_t)out[k];
             if ((warprsa_lane(k, G) & (width - 1)) == 0)
                 in[k] = 0;
         }
     }
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
             r->of[k][i] = warprsa_sample(s->of[k][i]);
@@ -306,8 +293,7 @@ WARPRSA_FN void warprsa_subtract(warprsa_number *r, const warprsa_number *a,
 {
     warprsa_columns s;
 
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
             s.of[k][i] = (uint64_t)a->of[k][i] - (uint64_t)b->of[k][i];
@@ -323,8 +309,7 @@ warprsa_add_if_negative(warprsa_number *r, const warprsa_number *a,
 {
     warprsa_columns s;
 
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         uint64_t mask = (uint64_t)(over[k] >> 63);
 
         WARPRSA_UNROLL
@@ -355,8 +340,7 @@ WARPRSA_FN void warprsa_add(warprsa_number *r, const warprsa_number *a,
     int64_t over[WARPRSA_SLOTS];
     warprsa_columns s;
 
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
             s.of[k][i] = (uint64_t)a->of[k][i] + (uint64_t)b->of[k][i];
@@ -371,8 +355,7 @@ WARPRSA_FN void warprsa_choose(warprsa_number *r, uint32_t choice,
 {
     uint64_t mask = 0 - (uint64_t)choice;
 
-    WARPRSA_EACH_LANE(k, G)
-    {
+    WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
             r->of[k][i] =

@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The memory of one stream: pinned staging on the host, its mirror on the
+ * device, and the kernel's scratch. A batch is packed to its real size, so
+ * that one copy brings it in, one brings it back and one call wipes it.
+ */
+#ifndef WARPRSA_BATCH_MEMORY_H
+#define WARPRSA_BATCH_MEMORY_H
+
+#include "gpu/cuda/kernels.h"
+
+/* The parts of a batch, in this order, in one block of memory. */
+typedef struct warprsa_batch_parts {
+    uint32_t *key;
+    uint8_t *input;
+    uint64_t *random;
+    uint8_t *output; /* from here on: only back from the device */
+    uint32_t *status;
+    double *inverse; /* from here on: only on the device */
+    uint64_t *result;
+} warprsa_batch_parts;
+
+typedef struct warprsa_batch_memory {
+    void *host_block, *device_block; /* both block_octets */
+    double *table;                   /* device */
+    size_t block_octets, table_octets;
+    /* Of the batch that is laid out now. */
+    warprsa_size_class size;
+    size_t count, octets_stride, random_octets;
+    size_t in_octets, back_octets, all_octets;
+    warprsa_batch_parts host, device;
+} warprsa_batch_memory;
+
+/* For batches of up to `batch_max` of any class; zeroed memory expected. On
+ * failure warprsa_batch_memory_free() frees what there is. */
+cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
+                                     size_t batch_max);
+
+/* Wipes and frees both sides. */
+void warprsa_batch_memory_free(warprsa_batch_memory *memory);
+
+/* Lays out a batch. */
+void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
+                          size_t count);
+
+/* Copies keys' places and inputs into the staging memory; key_octets has the
+ * length of each key's modulus by place. */
+void warprsa_batch_fill(const warprsa_batch_memory *memory,
+                        const warprsa_task *tasks, const uint16_t *key_octets);
+
+/* Queues copy in, kernel, copy back and wiping of the device's side. */
+cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
+                                  const warprsa_prepared_key *keys,
+                                  cudaStream_t stream);
+
+/* Hands out statuses, and outputs of those that passed their check. */
+void warprsa_batch_collect(const warprsa_batch_memory *memory,
+                           warprsa_task *tasks, const uint16_t *key_octets);
+
+void warprsa_batch_wipe_host(const warprsa_batch_memory *memory);
+
+#endif

@@ -1,0 +1,376 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The engine on NVIDIA GPUs: devices, their memory, and the life of a batch.
+ * cudart is linked statically and finds the driver when it is first called.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "gpu/cuda/batch_memory.h"
+#include "gpu/fault.h"
+#include "gpu/key_slots.h"
+#include "gpu/known_answer.h"
+
+enum {
+    CAPABILITY_MAJOR_MIN = 8, /* the kernels are built for sm_80 and newer */
+    POLL_NS = 20000,
+};
+
+typedef struct stream_state {
+    cudaStream_t stream;
+    warprsa_batch_memory memory;
+    warprsa_task *tasks; /* of the batch under way; NULL if given up */
+    size_t count;        /* of the batch under way, 0 if idle */
+    uint32_t *spin_stop; /* WARPRSA_FAULT_HANG */
+} stream_state;
+
+struct warprsa_device {
+    warprsa_device_config config;
+    char description[96];
+    warprsa_key_slots slots;
+    warprsa_prepared_key *keys; /* device memory */
+    uint16_t *key_octets;       /* of each key's modulus */
+    uint32_t capacity;
+    cudaStream_t key_stream;
+    warprsa_known_answer test;
+    stream_state streams[WARPRSA_STREAMS_MAX];
+};
+
+static void trace(const warprsa_device *device, const char *what,
+                  cudaError_t error)
+{
+    char line[160];
+
+    if (device->config.trace == NULL)
+        return;
+    snprintf(line, sizeof(line), "%s: %s: %s", device->description, what,
+             cudaGetErrorString(error));
+    device->config.trace(device->config.trace_arg, 1, line);
+}
+
+/* CUDA's answer in ours; what it was goes to the trace. */
+static warprsa_status status_of(const warprsa_device *device, const char *what,
+                                cudaError_t error)
+{
+    if (error == cudaSuccess)
+        return WARPRSA_OK;
+    trace(device, what, error);
+    return error == cudaErrorMemoryAllocation ? WARPRSA_NO_MEMORY
+                                              : WARPRSA_DEVICE_ERROR;
+}
+
+static unsigned cuda_count(char *why, size_t why_size)
+{
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+
+    if (warprsa_fault_strikes(WARPRSA_FAULT_NODEVICE)) {
+        snprintf(why, why_size, "no device (fault injected)");
+        return 0;
+    }
+    if (error != cudaSuccess || count == 0) {
+        snprintf(why, why_size, "no usable NVIDIA GPU: %s",
+                 error != cudaSuccess ? cudaGetErrorString(error)
+                                      : "the driver lists none");
+        return 0;
+    }
+    return (unsigned)count;
+}
+
+static const char *cuda_describe(const warprsa_device *device)
+{
+    return device->description;
+}
+
+static warprsa_status cuda_load_key(warprsa_device *device,
+                                    const warprsa_private_key *key,
+                                    uint32_t *index)
+{
+    warprsa_prepared_key prepared;
+    warprsa_status status = warprsa_prepare_key(&prepared, key);
+    cudaError_t error;
+
+    if (status != WARPRSA_OK)
+        return status;
+    if (warprsa_fault_strikes(WARPRSA_FAULT_FLIP))
+        prepared.half[0].exponent[1] ^= 1;
+    if (!warprsa_key_slots_take(&device->slots, index)) {
+        explicit_bzero(&prepared, sizeof(prepared));
+        return WARPRSA_NO_MEMORY;
+    }
+    device->key_octets[*index] = (uint16_t)prepared.modulus_octets;
+    error = cudaSetDevice((int)device->config.ordinal);
+    if (error == cudaSuccess)
+        error =
+            cudaMemcpyAsync(device->keys + *index, &prepared, sizeof(prepared),
+                            cudaMemcpyHostToDevice, device->key_stream);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(device->key_stream);
+    explicit_bzero(&prepared, sizeof(prepared));
+    if (error != cudaSuccess)
+        warprsa_key_slots_give(&device->slots, *index);
+    return status_of(device, "loading a key", error);
+}
+
+static void cuda_unload_key(warprsa_device *device, uint32_t index)
+{
+    cudaError_t error = cudaSetDevice((int)device->config.ordinal);
+
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync(device->keys + index, 0, sizeof(*device->keys),
+                                device->key_stream);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(device->key_stream);
+    if (error != cudaSuccess)
+        trace(device, "wiping a key", error);
+    warprsa_key_slots_give(&device->slots, index);
+}
+
+#ifdef WARPRSA_FAULTS
+/* A kernel that turns until it is told to stop stands for a hung device. */
+static cudaError_t hang(stream_state *s)
+{
+    if (!warprsa_fault_strikes(WARPRSA_FAULT_HANG))
+        return cudaSuccess;
+    if (s->spin_stop == NULL) {
+        cudaError_t error = cudaHostAlloc(
+            (void **)&s->spin_stop, sizeof(uint32_t), cudaHostAllocMapped);
+
+        if (error != cudaSuccess)
+            return error;
+    }
+    *(volatile uint32_t *)s->spin_stop = 0;
+    return warprsa_launch_spin(s->spin_stop, s->stream);
+}
+#else
+static cudaError_t hang(stream_state *s)
+{
+    (void)s;
+    return cudaSuccess;
+}
+#endif
+
+static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
+                                 warprsa_size_class size, warprsa_task *tasks,
+                                 size_t count)
+{
+    stream_state *s = &device->streams[stream];
+    cudaError_t error = cudaSetDevice((int)device->config.ordinal);
+
+    if (warprsa_fault_strikes(WARPRSA_FAULT_LAUNCH))
+        error = cudaErrorLaunchFailure;
+    if (error != cudaSuccess)
+        return status_of(device, "starting a batch", error);
+    warprsa_batch_layout(&s->memory, size, count);
+    if (!device->config.random(device->config.random_arg, s->memory.host.random,
+                               s->memory.random_octets)) {
+        warprsa_batch_wipe_host(&s->memory);
+        return WARPRSA_NO_RANDOM;
+    }
+    warprsa_batch_fill(&s->memory, tasks, device->key_octets);
+    error = hang(s);
+    if (error == cudaSuccess)
+        error = warprsa_batch_enqueue(&s->memory, device->keys, s->stream);
+    if (error != cudaSuccess) {
+        warprsa_batch_wipe_host(&s->memory);
+        return status_of(device, "starting a batch", error);
+    }
+    s->tasks = tasks;
+    s->count = count;
+    return WARPRSA_OK;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* cudaSuccess, cudaErrorNotReady past the deadline, or an error. CUDA has no
+ * wait with a limit, so the event is asked again and again. */
+static cudaError_t wait_until(cudaStream_t stream, uint64_t deadline)
+{
+    const struct timespec pause = {.tv_nsec = POLL_NS};
+    cudaError_t error;
+
+    while ((error = cudaStreamQuery(stream)) == cudaErrorNotReady &&
+           now_ns() < deadline)
+        nanosleep(&pause, NULL);
+    return error;
+}
+
+static warprsa_status cuda_wait(warprsa_device *device, unsigned stream,
+                                unsigned timeout_ms)
+{
+    stream_state *s = &device->streams[stream];
+    warprsa_task *tasks = s->tasks;
+    cudaError_t error = cudaSetDevice((int)device->config.ordinal);
+
+    s->tasks = NULL;
+    if (error == cudaSuccess && s->count != 0)
+        error = wait_until(s->stream, now_ns() + timeout_ms * 1000000ull);
+    if (error == cudaErrorNotReady) {
+        if (s->spin_stop != NULL)
+            *(volatile uint32_t *)s->spin_stop = 1;
+        return WARPRSA_DEADLINE;
+    }
+    if (error == cudaSuccess && tasks != NULL)
+        warprsa_batch_collect(&s->memory, tasks, device->key_octets);
+    warprsa_batch_wipe_host(&s->memory);
+    s->count = 0;
+    return status_of(device, "computing a batch", error);
+}
+
+static warprsa_status cuda_self_test(warprsa_device *device, unsigned stream)
+{
+    return warprsa_known_answer_run(warprsa_engine_cuda(), device,
+                                    &device->test, stream);
+}
+
+static void close_stream(stream_state *s)
+{
+    if (s->spin_stop != NULL)
+        *(volatile uint32_t *)s->spin_stop = 1;
+    if (s->stream != NULL) {
+        cudaStreamSynchronize(s->stream);
+        cudaStreamDestroy(s->stream);
+    }
+    warprsa_batch_memory_free(&s->memory);
+    if (s->spin_stop != NULL)
+        cudaFreeHost(s->spin_stop);
+}
+
+/* Frees what there is. After an error of the device every CUDA call fails,
+ * here and for anybody else in the process, until the context is reset. */
+static void cuda_close(warprsa_device *device)
+{
+    bool dead;
+
+    if (device == NULL)
+        return;
+    dead = cudaSetDevice((int)device->config.ordinal) != cudaSuccess;
+    for (unsigned i = 0; i < device->config.streams; i++)
+        close_stream(&device->streams[i]);
+    if (device->keys != NULL) {
+        cudaMemset(device->keys, 0, device->capacity * sizeof(*device->keys));
+        cudaFree(device->keys);
+    }
+    if (device->key_stream != NULL)
+        cudaStreamDestroy(device->key_stream);
+    if (!dead && cudaDeviceSynchronize() != cudaSuccess)
+        cudaDeviceReset();
+    warprsa_key_slots_end(&device->slots);
+    free(device->key_octets);
+    free(device);
+}
+
+static cudaError_t describe(warprsa_device *device)
+{
+    struct cudaDeviceProp properties;
+    cudaError_t error =
+        cudaGetDeviceProperties(&properties, (int)device->config.ordinal);
+
+    if (error != cudaSuccess)
+        return error;
+    snprintf(device->description, sizeof(device->description),
+             "%.64s (cuda %u)", properties.name, device->config.ordinal);
+    return properties.major < CAPABILITY_MAJOR_MIN
+               ? cudaErrorNoKernelImageForDevice
+               : cudaSuccess;
+}
+
+static cudaError_t allocate(warprsa_device *device)
+{
+    const warprsa_device_config *config = &device->config;
+    cudaError_t error = cudaMalloc((void **)&device->keys,
+                                   device->capacity * sizeof(*device->keys));
+
+    if (error == cudaSuccess)
+        error = cudaStreamCreateWithFlags(&device->key_stream,
+                                          cudaStreamNonBlocking);
+    for (unsigned i = 0; error == cudaSuccess && i < config->streams; i++) {
+        stream_state *s = &device->streams[i];
+
+        error = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
+        if (error == cudaSuccess)
+            error = warprsa_batch_memory_new(&s->memory, config->batch_max);
+    }
+    return error;
+}
+
+static warprsa_status open_device(warprsa_device *device, const char **what)
+{
+    cudaError_t error = cudaSetDevice((int)device->config.ordinal);
+    warprsa_status status;
+
+    *what = "device properties";
+    if (error == cudaSuccess)
+        error = describe(device);
+    if (error == cudaSuccess) {
+        *what = "device memory";
+        error = allocate(device);
+    }
+    status = status_of(device, *what, error);
+    if (status == WARPRSA_OK) {
+        *what = "known-answer test";
+        status = warprsa_known_answer_load(warprsa_engine_cuda(), device,
+                                           &device->test);
+    }
+    for (unsigned i = 0; status == WARPRSA_OK && i < device->config.streams;
+         i++)
+        status = cuda_self_test(device, i);
+    return status;
+}
+
+static warprsa_status cuda_open(const warprsa_device_config *config,
+                                warprsa_device **out, char *why,
+                                size_t why_size)
+{
+    warprsa_device *device = calloc(1, sizeof(*device));
+    warprsa_status status = WARPRSA_NO_MEMORY;
+    const char *what = "host memory";
+
+    *out = NULL;
+    if (device != NULL) {
+        device->config = *config;
+        device->capacity = config->keys_max + WARPRSA_CLASSES;
+        snprintf(device->description, sizeof(device->description), "cuda %u",
+                 config->ordinal);
+        device->key_octets =
+            calloc(device->capacity, sizeof(*device->key_octets));
+        if (device->key_octets != NULL &&
+            warprsa_key_slots_init(&device->slots, device->capacity))
+            status = open_device(device, &what);
+    }
+    if (status != WARPRSA_OK) {
+        snprintf(why, why_size, "cuda %u: %s: %s", config->ordinal, what,
+                 warprsa_status_text(status));
+        cuda_close(device);
+        return status;
+    }
+    *out = device;
+    return WARPRSA_OK;
+}
+
+const warprsa_engine *warprsa_engine_cuda(void)
+{
+    static const warprsa_engine engine = {
+        .name = "cuda",
+        .count = cuda_count,
+        .open = cuda_open,
+        .close = cuda_close,
+        .describe = cuda_describe,
+        .load_key = cuda_load_key,
+        .unload_key = cuda_unload_key,
+        .start = cuda_start,
+        .wait = cuda_wait,
+        .self_test = cuda_self_test,
+    };
+
+    return &engine;
+}

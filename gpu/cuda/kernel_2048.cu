@@ -1,0 +1,13 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "gpu/cuda/kernel.cuh"
+
+extern "C" cudaError_t warprsa_launch_2048(const warprsa_batch *batch,
+                                           cudaStream_t stream)
+{
+    constexpr warprsa_shape shape = WARPRSA_SHAPE_2048;
+
+    return warprsa_launch_kernel<shape.rows, shape.width, shape.per_lane>(
+        batch, stream);
+}
