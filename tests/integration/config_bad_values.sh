@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A configuration with a mistake: the error names file, section, key, value and
+# what is allowed, the provider isn't loaded, and default carries on.
+. "$(dirname "$0")/lib.sh"
+
+echo "to be signed" >message
+rsa_key 2048 key.pem
+section=$(sed -n 's/^warprsa *= *//p' "$SOURCE_DIR/conf/openssl.cnf")
+
+# refused KEY VALUE ALLOWED: the last is a pattern for the end of the error.
+refused() {
+    local key=$1 value=$2 allowed=$3
+    configure bad.cnf "$MODULE" engine="$ENGINE" route=gpu "$key=$value"
+    must_fail "bad.cnf: section $section: $key = $value: $allowed"
+}
+
+# must_fail ERROR: bad.cnf has a mistake.
+must_fail() {
+    # The error for a program that asks for the provider by name ...
+    if OPENSSL_CONF=bad.cnf "$OPENSSL" list -providers -provider warprsa \
+        >list.log 2>&1; then
+        fail "accepted, not refused with: $1"
+    fi
+    grep -qE "$1" list.log || {
+        cat list.log
+        fail "the error is not: $1"
+    }
+    # ... and default for all others.
+    OPENSSL_CONF=bad.cnf "$OPENSSL" list -providers >list.log
+    grep -q '^  default' list.log
+    ! grep -q '^  warprsa' list.log || fail "loaded in spite of: $1"
+    OPENSSL_CONF=bad.cnf "$OPENSSL" dgst -sha256 -sign key.pem -out sig message
+    plain dgst -sha256 -verify key.pem.pub -signature sig message
+}
+
+refused colour blue 'unknown name; expected one of .*engine, route'
+refused Engine host 'unknown name; expected one of'
+refused engine warp '.*one of auto, cuda, host, none'
+refused route both '.*one of auto, gpu, cpu'
+refused slots many '.*a number from 1 to 65536'
+refused slots 0 '.*a number from 1 to 65536'
+refused slots 65537 '.*a number from 1 to 65536'
+refused slots 12x '.*a number from 1 to 65536'
+refused slots -1 '.*a number from 1 to 65536'
+refused slots 99999999999999999999 '.*a number from 1 to 65536'
+refused streams 9 '.*a number from 1 to 8'
+refused batch_max 65537 '.*a number from 1 to 65536'
+refused keys_max 1000001 '.*a number from 1 to 1000000'
+refused deadline_ms 0 '.*a number from 1 to 600000'
+refused startup_ms 600001 '.*a number from 0 to 600000'
+refused devices 0,x '.*all, or device numbers from 0 to 15'
+refused devices 16 '.*all, or device numbers from 0 to 15'
+refused devices '0,,1' '.*all, or device numbers from 0 to 15'
+refused trace loud '.*stderr'
+refused trace stderr,level:9 '.*level'
+refused trace file:/nonexistent/trace '.*(No such file|cannot|can.t)'
+
+# The environment is checked in the same way.
+configure bad.cnf "$MODULE" engine="$ENGINE"
+export WARPRSA_TRACE=loud
+must_fail 'WARPRSA_TRACE.*loud'
