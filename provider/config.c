@@ -1,0 +1,268 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider/config.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/core_names.h>
+#include <openssl/params.h>
+
+#include "batching/queue.h"
+#include "provider/config_section.h"
+
+/* One parameter. `parse` puts a text into the field at `offset`. */
+typedef struct parameter {
+    const char *name;
+    bool (*parse)(const struct parameter *parameter, const char *text,
+                  void *field);
+    const char *initial;
+    const char *help; /* what is allowed */
+    size_t offset;
+    unsigned min, max; /* of numbers */
+    const char *words; /* of enumerations, in their order, "a b c" */
+} parameter;
+
+static bool parse_number(const parameter *parameter, const char *text,
+                         void *field)
+{
+    unsigned long value = 0;
+
+    if (text[0] == '\0' || strlen(text) > 9 ||
+        strspn(text, "0123456789") != strlen(text))
+        return false;
+    value = strtoul(text, NULL, 10);
+    *(unsigned *)field = (unsigned)value;
+    return value >= parameter->min && value <= parameter->max;
+}
+
+static bool parse_word(const parameter *parameter, const char *text,
+                       void *field)
+{
+    const char *word = parameter->words;
+
+    for (unsigned i = 0; *word != '\0'; i++) {
+        size_t length = strcspn(word, " ");
+
+        if (strlen(text) == length && strncmp(text, word, length) == 0) {
+            *(unsigned *)field = i;
+            return true;
+        }
+        word += length;
+        word += strspn(word, " ");
+    }
+    return false;
+}
+
+/* "all" or ordinals between commas. */
+static bool parse_devices(const parameter *parameter, const char *text,
+                          void *field)
+{
+    uint32_t *devices = field;
+
+    *devices = UINT32_MAX;
+    if (strcmp(text, "all") == 0)
+        return true;
+    *devices = 0;
+    for (;;) {
+        size_t digits = strspn(text, "0123456789");
+        unsigned long ordinal = 0;
+
+        if (digits == 0 || digits > 2)
+            return false;
+        ordinal = strtoul(text, NULL, 10);
+        if (ordinal > parameter->max)
+            return false;
+        *devices |= UINT32_C(1) << ordinal;
+        text += digits;
+        if (*text == '\0')
+            return true;
+        if (*text++ != ',')
+            return false;
+    }
+}
+
+/* The trace has a parser of its own that opens it; see open_trace(). */
+static bool parse_later(const parameter *parameter, const char *text,
+                        void *field)
+{
+    (void)parameter, (void)text, (void)field;
+    return true;
+}
+
+#define FIELD(name) offsetof(warprsa_config, name)
+static const parameter parameters[] = {
+    {"engine", parse_word, "auto", "one of auto, cuda, host, none",
+     FIELD(engine), 0, 0, "auto cuda host none"},
+    {"route", parse_word, "auto", "one of auto, gpu, cpu", FIELD(route), 0, 0,
+     "auto gpu cpu"},
+    {"devices", parse_devices, "all",
+     "all, or device numbers from 0 to 15 separated by commas", FIELD(devices),
+     0, WARPRSA_DEVICES_MAX - 1, NULL},
+    {"slots", parse_number, "16384", "a number from 1 to 65536", FIELD(slots),
+     1, 65536, NULL},
+    {"streams", parse_number, "2", "a number from 1 to 8", FIELD(streams), 1,
+     WARPRSA_STREAMS_MAX, NULL},
+    {"batch_max", parse_number, "8192", "a number from 1 to 65536",
+     FIELD(batch_max), 1, 65536, NULL},
+    {"keys_max", parse_number, "4096", "a number from 1 to 1000000",
+     FIELD(keys_max), 1, 1000000, NULL},
+    {"deadline_ms", parse_number, "2000", "a number from 1 to 600000",
+     FIELD(deadline_ms), 1, 600000, NULL},
+    {"startup_ms", parse_number, "10000", "a number from 0 to 600000",
+     FIELD(startup_ms), 0, 600000, NULL},
+    {"trace", parse_later, "none", WARPRSA_TRACE_ALLOWED, 0, 0, 0, NULL},
+};
+enum {
+    PARAMETERS = sizeof(parameters) / sizeof(parameters[0]),
+    TRACE = PARAMETERS - 1,
+};
+
+/* The values the core has, in the order of `parameters`; the provider's own
+ * name last. NULL where it has none. */
+static bool ask_core(const warprsa_core *core,
+                     const char *values[PARAMETERS + 1])
+{
+    OSSL_PARAM request[PARAMETERS + 2];
+
+    for (int i = 0; i <= PARAMETERS; i++) {
+        const char *name = i < PARAMETERS ? parameters[i].name
+                                          : OSSL_PROV_PARAM_CORE_PROV_NAME;
+
+        values[i] = NULL;
+        request[i] =
+            OSSL_PARAM_construct_utf8_ptr(name, (char **)&values[i], 0);
+    }
+    request[PARAMETERS + 1] = OSSL_PARAM_construct_end();
+    return core->get_params(core->handle, request) == 1;
+}
+
+/* Is this file's section the one the core's values come from? */
+static bool same_values(const warprsa_config_section *section,
+                        const char *const values[PARAMETERS + 1])
+{
+    for (int i = 0; i < PARAMETERS; i++) {
+        const char *there =
+            warprsa_config_section_value(section, parameters[i].name);
+
+        if ((there == NULL) != (values[i] == NULL) ||
+            (there != NULL && strcmp(there, values[i]) != 0))
+            return false;
+    }
+    return section->values != NULL;
+}
+
+static void complain(const warprsa_core *core,
+                     const warprsa_config_section *section, const char *key,
+                     const char *value, const char *what)
+{
+    if (section->values != NULL)
+        warprsa_raise(core, WARPRSA_R_CONFIGURATION,
+                      "%s: section %s: %s = %s: %s", section->file,
+                      section->name, key, value, what);
+    else
+        warprsa_raise(core, WARPRSA_R_CONFIGURATION,
+                      "the provider's section: %s = %s: %s", key, value, what);
+}
+
+static bool is_known(const char *name)
+{
+    /* What libcrypto itself reads in a provider's section. */
+    static const char *const own[] = {"activate", "identity", "module",
+                                      "soft_load"};
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (strcmp(name, own[i]) == 0)
+            return true;
+    for (int i = 0; i < PARAMETERS; i++)
+        if (strcmp(name, parameters[i].name) == 0)
+            return true;
+    return false;
+}
+
+static bool check_names(const warprsa_core *core,
+                        const warprsa_config_section *section)
+{
+    for (int i = 0; i < sk_CONF_VALUE_num(section->values); i++) {
+        const CONF_VALUE *entry = sk_CONF_VALUE_value(section->values, i);
+        char what[256] = "unknown name; expected one of";
+        size_t length = strlen(what);
+
+        if (is_known(entry->name))
+            continue;
+        for (int j = 0; j < PARAMETERS; j++)
+            length +=
+                (size_t)snprintf(what + length, sizeof(what) - length, "%s %s",
+                                 j > 0 ? "," : "", parameters[j].name);
+        complain(core, section, entry->name, entry->value, what);
+        return false;
+    }
+    return true;
+}
+
+static bool open_trace(warprsa_trace *trace, const warprsa_core *core,
+                       const warprsa_config_section *section,
+                       const char *configured)
+{
+    /* Not for a set-user-ID program: the file is opened with its rights. */
+    const char *wanted = secure_getenv("WARPRSA_TRACE");
+    char why[512];
+
+    if (wanted != NULL) {
+        if (warprsa_trace_open(trace, wanted, why, sizeof(why)))
+            return true;
+        warprsa_raise(core, WARPRSA_R_CONFIGURATION,
+                      "the environment: WARPRSA_TRACE = %s: %s", wanted, why);
+        return false;
+    }
+    if (configured == NULL)
+        configured = parameters[TRACE].initial;
+    if (warprsa_trace_open(trace, configured, why, sizeof(why)))
+        return true;
+    complain(core, section, parameters[TRACE].name, configured, why);
+    return false;
+}
+
+static bool read_values(warprsa_config *config, const warprsa_core *core,
+                        const warprsa_config_section *section,
+                        const char *const values[PARAMETERS + 1])
+{
+    for (int i = 0; i < PARAMETERS; i++) {
+        const parameter *p = &parameters[i];
+        const char *text = values[i] != NULL ? values[i] : p->initial;
+        char what[128];
+
+        if (p->parse(p, text, (char *)config + p->offset))
+            continue;
+        snprintf(what, sizeof(what), "expected %s", p->help);
+        complain(core, section, p->name, text, what);
+        return false;
+    }
+    return check_names(core, section);
+}
+
+bool warprsa_config_read(warprsa_config *config, warprsa_trace *trace,
+                         const warprsa_core *core)
+{
+    const char *values[PARAMETERS + 1];
+    warprsa_config_section section = {0};
+    bool ok = false;
+
+    *trace = (warprsa_trace){.fd = -1};
+    if (!ask_core(core, values)) {
+        warprsa_raise(core, WARPRSA_R_CONFIGURATION,
+                      "libcrypto does not tell the provider's parameters");
+        return false;
+    }
+    if (values[PARAMETERS] != NULL)
+        warprsa_config_section_find(&section, values[PARAMETERS]);
+    if (!same_values(&section, values))
+        warprsa_config_section_free(&section);
+    ok = read_values(config, core, &section, values) &&
+         open_trace(trace, core, &section, values[TRACE]);
+    warprsa_config_section_free(&section);
+    return ok;
+}

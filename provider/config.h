@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The provider's configuration: the parameters of its section in openssl.cnf.
+ */
+#ifndef WARPRSA_CONFIG_H
+#define WARPRSA_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "provider/core.h"
+#include "provider/trace.h"
+
+typedef enum warprsa_config_engine {
+    WARPRSA_ENGINE_AUTO, /* cuda in a build that has it, else none */
+    WARPRSA_ENGINE_CUDA,
+    WARPRSA_ENGINE_HOST,
+    WARPRSA_ENGINE_NONE,
+} warprsa_config_engine;
+
+typedef enum warprsa_config_route {
+    WARPRSA_ROUTE_AUTO,
+    WARPRSA_ROUTE_GPU,
+    WARPRSA_ROUTE_CPU,
+} warprsa_config_route;
+
+typedef struct warprsa_config {
+    unsigned engine;  /* warprsa_config_engine */
+    unsigned route;   /* warprsa_config_route */
+    uint32_t devices; /* bit i: use device i */
+    unsigned slots;
+    unsigned streams;
+    unsigned batch_max;
+    unsigned keys_max;
+    unsigned deadline_ms;
+    unsigned startup_ms;
+} warprsa_config;
+
+/*
+ * Reads the parameters the core has for this provider, the defaults for those
+ * it hasn't, and opens the trace (WARPRSA_TRACE in the environment wins over
+ * the parameter `trace`). False after raising an error that names file,
+ * section, key, value and what is allowed; the trace is closed then.
+ */
+bool warprsa_config_read(warprsa_config *config, warprsa_trace *trace,
+                         const warprsa_core *core);
+
+#endif

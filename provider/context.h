@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The provider context: one per library context that loads the provider.
+ */
+#ifndef WARPRSA_CONTEXT_H
+#define WARPRSA_CONTEXT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <openssl/types.h>
+
+#include "provider/config.h"
+#include "provider/core.h"
+#include "provider/fork.h"
+#include "provider/process.h"
+#include "provider/tables.h"
+#include "provider/trace.h"
+
+typedef struct warprsa_context {
+    warprsa_core core;
+    warprsa_config config;
+    warprsa_trace trace;
+    /* A library context of our own with nothing but `default` in it. Not a
+     * child that mirrors the application's providers: nothing fetched in
+     * here can lead back to us. */
+    OSSL_LIB_CTX *libctx;
+    OSSL_PROVIDER *wrapped; /* default, in libctx */
+    void *wrapped_provctx;
+    warprsa_tables tables;
+    warprsa_exit_link exit_link;
+    /* What belongs to this process; NULL before the first private operation,
+     * the parent's in a forked child before its first one. */
+    _Atomic(warprsa_process *) process;
+    /* The known-answer test at load, before any other thread comes. */
+    bool testing;
+    unsigned tested; /* times the test reached the hook */
+} warprsa_context;
+
+#endif

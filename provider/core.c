@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider/core.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+
+bool warprsa_core_init(warprsa_core *core, const OSSL_CORE_HANDLE *handle,
+                       const OSSL_DISPATCH *in)
+{
+    *core = (warprsa_core){.handle = handle};
+    for (; in->function_id != 0; in++) {
+        switch (in->function_id) {
+        case OSSL_FUNC_CORE_GET_PARAMS:
+            core->get_params = OSSL_FUNC_core_get_params(in);
+            break;
+        case OSSL_FUNC_CORE_NEW_ERROR:
+            core->new_error = OSSL_FUNC_core_new_error(in);
+            break;
+        case OSSL_FUNC_CORE_SET_ERROR_DEBUG:
+            core->set_error_debug = OSSL_FUNC_core_set_error_debug(in);
+            break;
+        case OSSL_FUNC_CORE_VSET_ERROR:
+            core->vset_error = OSSL_FUNC_core_vset_error(in);
+            break;
+        }
+    }
+    return core->get_params != NULL && core->new_error != NULL &&
+           core->set_error_debug != NULL && core->vset_error != NULL;
+}
+
+void warprsa_core_raise(const warprsa_core *core, unsigned reason,
+                        const char *file, int line, const char *function,
+                        const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    core->new_error(core->handle);
+    core->set_error_debug(core->handle, file, line, function);
+    core->vset_error(core->handle, reason, format, arguments);
+    va_end(arguments);
+}
+
+const OSSL_ITEM *warprsa_core_reason_strings(void *provctx)
+{
+    static const OSSL_ITEM reasons[] = {
+        {WARPRSA_R_CONFIGURATION, "invalid configuration"},
+        {WARPRSA_R_DEFAULT_PROVIDER, "the default provider cannot be wrapped"},
+        {WARPRSA_R_SELF_TEST, "known-answer test failed"},
+        {WARPRSA_R_OUT_OF_MEMORY, "out of memory"},
+        {0, NULL},
+    };
+
+    (void)provctx;
+    return reasons;
+}

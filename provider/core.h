@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What libcrypto's core lends a provider: its functions, and errors raised
+ * through them so that they land on the queue of the application.
+ */
+#ifndef WARPRSA_CORE_H
+#define WARPRSA_CORE_H
+
+#include <stdbool.h>
+
+#include <openssl/core.h>
+#include <openssl/core_dispatch.h>
+
+typedef struct warprsa_core {
+    const OSSL_CORE_HANDLE *handle;
+    OSSL_FUNC_core_get_params_fn *get_params;
+    OSSL_FUNC_core_new_error_fn *new_error;
+    OSSL_FUNC_core_set_error_debug_fn *set_error_debug;
+    OSSL_FUNC_core_vset_error_fn *vset_error;
+} warprsa_core;
+
+/* Reasons; the texts are in core.c. */
+enum {
+    WARPRSA_R_CONFIGURATION = 1,
+    WARPRSA_R_DEFAULT_PROVIDER,
+    WARPRSA_R_SELF_TEST,
+    WARPRSA_R_OUT_OF_MEMORY,
+};
+
+/* Picks the functions from the core's table. False if one is missing: no
+ * error can be raised then. */
+bool warprsa_core_init(warprsa_core *core, const OSSL_CORE_HANDLE *handle,
+                       const OSSL_DISPATCH *in);
+
+/* Raises an error with a reason from above and a text for a person. Any
+ * thread. */
+#define warprsa_raise(core, reason, ...)                                       \
+    warprsa_core_raise(core, reason, OPENSSL_FILE, OPENSSL_LINE, OPENSSL_FUNC, \
+                       __VA_ARGS__)
+void warprsa_core_raise(const warprsa_core *core, unsigned reason,
+                        const char *file, int line, const char *function,
+                        const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+
+/* OSSL_FUNC_provider_get_reason_strings. */
+const OSSL_ITEM *warprsa_core_reason_strings(void *provctx);
+
+#endif

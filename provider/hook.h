@@ -1,0 +1,16 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Where libcrypto's private operation becomes ours: the functions that take
+ * the place of its own in an RSA_METHOD.
+ */
+#ifndef WARPRSA_HOOK_H
+#define WARPRSA_HOOK_H
+
+#include <openssl/rsa.h>
+
+/* Puts the hooks into a copy of libcrypto's method whose application data is
+ * a warprsa_rsa. 1 on success. */
+int warprsa_hook_set(RSA_METHOD *method);
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider/key.h"
+
+#include <stdlib.h>
+
+#include <openssl/bn.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+
+#include "provider/blinding.h"
+#include "provider/context.h"
+#include "provider/hook.h"
+
+static void free_handles(warprsa_rsa *ours)
+{
+    warprsa_handle *handle = atomic_load(&ours->handle);
+
+    while (handle != NULL) {
+        warprsa_handle *parent = handle->parent;
+
+        if (warprsa_process_is_mine(handle->process))
+            warprsa_key_release(handle->key);
+        else
+            warprsa_key_abandon(handle->key);
+        OPENSSL_free(handle);
+        handle = parent;
+    }
+}
+
+static void free_ours(warprsa_rsa *ours)
+{
+    if (ours == NULL)
+        return;
+    free_handles(ours);
+    for (int i = 0; i < WARPRSA_BLINDINGS; i++)
+        BN_BLINDING_free(atomic_load(&ours->blindings[i]));
+    RSA_meth_free(ours->method);
+    OPENSSL_free(ours);
+}
+
+/* libcrypto calls it as the first step of freeing the RSA and doesn't look at
+ * the method afterwards. */
+static int finish(RSA *rsa)
+{
+    int ok = RSA_meth_get_finish(RSA_PKCS1_OpenSSL())(rsa);
+
+    free_ours(warprsa_rsa_of(rsa));
+    return ok;
+}
+
+warprsa_rsa *warprsa_rsa_of(const RSA *rsa)
+{
+    const RSA_METHOD *method = RSA_get_method(rsa);
+
+    return RSA_meth_get_finish(method) == finish
+               ? RSA_meth_get0_app_data(method)
+               : NULL;
+}
+
+bool warprsa_rsa_attach(warprsa_context *context, unsigned type, RSA *rsa)
+{
+    warprsa_rsa *ours = NULL;
+
+    ours = OPENSSL_zalloc(sizeof(*ours));
+    if (ours == NULL)
+        return false;
+    ours->context = context;
+    ours->type = type;
+    ours->size_class = -1;
+    ours->method = RSA_meth_dup(RSA_PKCS1_OpenSSL());
+    if (ours->method == NULL ||
+        !RSA_meth_set1_name(ours->method, "warprsa RSA") ||
+        !RSA_meth_set0_app_data(ours->method, ours) ||
+        !RSA_meth_set_finish(ours->method, finish) ||
+        !warprsa_hook_set(ours->method) || !RSA_set_method(rsa, ours->method)) {
+        free_ours(ours);
+        return false;
+    }
+    return true;
+}
+
+/* Copies the numbers; false if one is missing or too long. */
+static bool fill(warprsa_private_key *key, const RSA *rsa)
+{
+    const BIGNUM *n, *e, *p, *q, *dp, *dq, *qinv;
+
+    RSA_get0_key(rsa, &n, &e, NULL);
+    RSA_get0_factors(rsa, &p, &q);
+    RSA_get0_crt_params(rsa, &dp, &dq, &qinv);
+    if (n == NULL || e == NULL || p == NULL || q == NULL || dp == NULL ||
+        dq == NULL || qinv == NULL || RSA_get_multi_prime_extra_count(rsa) != 0)
+        return false;
+    key->modulus_octets = (uint32_t)BN_num_bytes(n);
+    return BN_bn2binpad(n, key->n, sizeof(key->n)) > 0 &&
+           BN_bn2binpad(e, key->e, sizeof(key->e)) > 0 &&
+           BN_bn2binpad(p, key->p, sizeof(key->p)) > 0 &&
+           BN_bn2binpad(q, key->q, sizeof(key->q)) > 0 &&
+           BN_bn2binpad(dp, key->dp, sizeof(key->dp)) > 0 &&
+           BN_bn2binpad(dq, key->dq, sizeof(key->dq)) > 0 &&
+           BN_bn2binpad(qinv, key->qinv, sizeof(key->qinv)) > 0;
+}
+
+void warprsa_rsa_classify(RSA *rsa)
+{
+    warprsa_rsa *ours = warprsa_rsa_of(rsa);
+    warprsa_private_key key = {0};
+
+    if (ours == NULL)
+        return;
+    ERR_set_mark();
+    ours->size_class = fill(&key, rsa) ? warprsa_key_class(&key) : -1;
+    ERR_pop_to_mark();
+    OPENSSL_cleanse(&key, sizeof(key));
+    /*
+     * An async job may pause inside the exponentiation while another one of
+     * the same thread overwrites libcrypto's unblinding factor; the engines
+     * blind for themselves, and so does the hook on the CPU. A key without a
+     * class never pauses, or doesn't reach the hook at all: libcrypto's
+     * blinding stays.
+     */
+    if (ours->size_class >= 0)
+        RSA_set_flags(rsa, RSA_FLAG_NO_BLINDING);
+}
+
+static warprsa_key *queue_key(const warprsa_rsa *ours, const RSA *rsa,
+                              warprsa_queue *queue)
+{
+    warprsa_private_key key = {0};
+    uint8_t id[EVP_MAX_MD_SIZE];
+    size_t length = 0;
+    warprsa_key *found = NULL;
+
+    ERR_set_mark();
+    if (fill(&key, rsa) &&
+        EVP_Q_digest(ours->context->libctx, "SHA256", NULL, &key, sizeof(key),
+                     id, &length) &&
+        length == WARPRSA_KEY_ID_OCTETS)
+        found = warprsa_queue_key(queue, id, &key);
+    ERR_pop_to_mark();
+    OPENSSL_cleanse(&key, sizeof(key));
+    OPENSSL_cleanse(id, sizeof(id));
+    return found;
+}
+
+warprsa_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
+                             warprsa_queue *queue)
+{
+    warprsa_rsa *ours = warprsa_rsa_of(rsa);
+    warprsa_handle *old =
+        atomic_load_explicit(&ours->handle, memory_order_acquire);
+    warprsa_handle *mine = NULL;
+
+    if (old != NULL && old->process == process)
+        return old->key;
+    mine = OPENSSL_zalloc(sizeof(*mine));
+    if (mine == NULL)
+        return NULL;
+    mine->process = process;
+    mine->parent = old;
+    mine->key = queue_key(ours, rsa, queue);
+    if (mine->key != NULL &&
+        atomic_compare_exchange_strong(&ours->handle, &old, mine))
+        return mine->key;
+    /* No memory, or another thread was faster. */
+    if (mine->key != NULL)
+        warprsa_key_release(mine->key);
+    OPENSSL_free(mine);
+    return old != NULL && old->process == process ? old->key : NULL;
+}

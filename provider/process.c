@@ -1,0 +1,249 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider/process.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <openssl/rand.h>
+
+#include "provider/context.h"
+
+enum {
+    NOT_OPENED,
+    OPEN,
+    REFUSED, /* can't be opened; why_closed says why */
+    CLOSED,
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static warprsa_process *process_new(const warprsa_context *context)
+{
+    warprsa_process *process = calloc(1, sizeof(*process));
+
+    if (process == NULL)
+        return NULL;
+    process->counters = warprsa_counters_new();
+    if (process->counters == NULL ||
+        pthread_mutex_init(&process->lock, NULL) != 0) {
+        warprsa_counters_free(process->counters);
+        free(process);
+        return NULL;
+    }
+    if (context->config.route == WARPRSA_ROUTE_CPU)
+        warprsa_counters_set_device(process->counters, "route = cpu");
+    process->generation = warprsa_fork_generation();
+    return process;
+}
+
+bool warprsa_process_is_mine(const warprsa_process *process)
+{
+    return process->generation == warprsa_fork_generation();
+}
+
+/* In the child of a fork: leaves the parent's queue and counters to it. */
+static void abandon(warprsa_process *process)
+{
+    if (atomic_load(&process->state) == OPEN)
+        warprsa_queue_abandon(process->queue);
+    warprsa_counters_free(process->counters);
+    process->queue = NULL;
+    process->counters = NULL;
+    atomic_store(&process->state, CLOSED);
+}
+
+warprsa_process *warprsa_process_get(warprsa_context *context)
+{
+    warprsa_process *old =
+        atomic_load_explicit(&context->process, memory_order_acquire);
+    warprsa_process *mine = NULL;
+
+    if (old != NULL && warprsa_process_is_mine(old))
+        return old;
+    mine = process_new(context);
+    if (mine == NULL)
+        return NULL;
+    mine->parent = old;
+    if (atomic_compare_exchange_strong(&context->process, &old, mine)) {
+        if (mine->parent != NULL)
+            abandon(mine->parent);
+        return mine;
+    }
+    /* Another thread was faster. */
+    warprsa_counters_free(mine->counters);
+    pthread_mutex_destroy(&mine->lock);
+    free(mine);
+    return old;
+}
+
+static int random_octets(void *arg, void *out, size_t length)
+{
+    warprsa_context *context = arg;
+    int ok = 0;
+
+    warprsa_fork_hold();
+    ok = RAND_priv_bytes_ex(context->libctx, out, length, 0) == 1;
+    warprsa_fork_release();
+    return ok;
+}
+
+static const warprsa_engine *choose_engine(const warprsa_config *config)
+{
+    switch ((warprsa_config_engine)config->engine) {
+    case WARPRSA_ENGINE_HOST:
+        return warprsa_engine_host();
+    case WARPRSA_ENGINE_AUTO:
+    case WARPRSA_ENGINE_CUDA:
+        return warprsa_engine_cuda();
+    case WARPRSA_ENGINE_NONE:
+        break;
+    }
+    return NULL;
+}
+
+static void refuse(warprsa_context *context, warprsa_process *process,
+                   warprsa_cpu_reason reason, const char *why)
+{
+    process->why_closed = reason;
+    warprsa_counters_set_device(process->counters, why);
+    warprsa_trace_printf(&context->trace, 1, "operations run on the CPU: %s",
+                         why);
+    atomic_store_explicit(&process->state, REFUSED, memory_order_release);
+}
+
+static void open_queue(warprsa_context *context, warprsa_process *process)
+{
+    const warprsa_config *config = &context->config;
+    warprsa_queue_config wanted = {
+        .engine = choose_engine(config),
+        .devices = config->devices,
+        .slots = config->slots,
+        .streams = config->streams,
+        .batch_max = config->batch_max,
+        .keys_max = config->keys_max,
+        .deadline_ms = config->deadline_ms,
+        .random = random_octets,
+        .random_arg = context,
+        .trace = warprsa_trace_line,
+        .trace_arg = &context->trace,
+        .counters = process->counters,
+    };
+    char why[200] = "no memory";
+
+    if (wanted.engine == NULL) {
+        refuse(context, process, WARPRSA_CPU_NO_DEVICE,
+               config->engine == WARPRSA_ENGINE_NONE
+                   ? "engine = none"
+                   : "no cuda engine in this build");
+        return;
+    }
+    process->opened_ns = now_ns();
+    process->queue = warprsa_queue_open(&wanted, why, sizeof(why));
+    if (process->queue == NULL)
+        refuse(context, process, WARPRSA_CPU_ERROR, why);
+    else
+        atomic_store_explicit(&process->state, OPEN, memory_order_release);
+}
+
+warprsa_queue *warprsa_process_enter(warprsa_context *context,
+                                     warprsa_process *process,
+                                     warprsa_cpu_reason *reason)
+{
+    if (atomic_load_explicit(&process->state, memory_order_acquire) ==
+        NOT_OPENED) {
+        pthread_mutex_lock(&process->lock);
+        if (atomic_load(&process->state) == NOT_OPENED)
+            open_queue(context, process);
+        pthread_mutex_unlock(&process->lock);
+    }
+    /* Either we see CLOSED or close() sees us: both sides write, then read,
+     * in one total order. */
+    atomic_fetch_add(&process->users, 1);
+    if (atomic_load(&process->state) == OPEN)
+        return process->queue;
+    *reason = process->why_closed;
+    warprsa_process_leave(process);
+    return NULL;
+}
+
+void warprsa_process_leave(warprsa_process *process)
+{
+    atomic_fetch_sub_explicit(&process->users, 1, memory_order_release);
+}
+
+unsigned warprsa_process_startup_left(const warprsa_context *context,
+                                      const warprsa_process *process)
+{
+    uint64_t spent_ms = (now_ns() - process->opened_ns) / 1000000;
+
+    return spent_ms >= context->config.startup_ms
+               ? 0
+               : context->config.startup_ms - (unsigned)spent_ms;
+}
+
+static void trace_counters(warprsa_context *context,
+                           const warprsa_process *process)
+{
+    static const char head[] = "counters: ";
+    char line[sizeof(head) + WARPRSA_COUNTERS_LINE];
+    size_t length = sizeof(head) - 1;
+
+    memcpy(line, head, length);
+    warprsa_counters_format(process->counters, line + length,
+                            sizeof(line) - length);
+    warprsa_trace_line(&context->trace, 1, line);
+}
+
+void warprsa_process_close(warprsa_context *context)
+{
+    warprsa_process *process = atomic_load(&context->process);
+    int state = CLOSED;
+
+    if (process == NULL || !warprsa_process_is_mine(process))
+        return;
+    pthread_mutex_lock(&process->lock);
+    state = atomic_load(&process->state);
+    if (state != REFUSED)
+        process->why_closed = WARPRSA_CPU_ERROR;
+    atomic_store(&process->state, CLOSED);
+    if (state == OPEN) {
+        while (atomic_load(&process->users) != 0)
+            sched_yield();
+        warprsa_queue_close(process->queue);
+    }
+    if (state != CLOSED)
+        trace_counters(context, process);
+    pthread_mutex_unlock(&process->lock);
+}
+
+void warprsa_process_free(warprsa_context *context)
+{
+    warprsa_process *process = NULL;
+
+    warprsa_process_close(context);
+    process = atomic_exchange(&context->process, NULL);
+    while (process != NULL) {
+        warprsa_process *parent = process->parent;
+
+        if (!warprsa_process_is_mine(process)) {
+            if (process->counters != NULL)
+                abandon(process);
+        } else {
+            warprsa_counters_free(process->counters);
+            pthread_mutex_destroy(&process->lock);
+        }
+        free(process);
+        process = parent;
+    }
+}

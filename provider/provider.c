@@ -1,0 +1,114 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The provider's entry: OSSL_provider_init and what the core calls.
+ */
+#include <openssl/core_dispatch.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/provider.h>
+
+#include "provider/context.h"
+#include "provider/self_test.h"
+#include "provider/status.h"
+
+static const OSSL_ALGORITHM *query(void *provctx, int operation, int *no_cache)
+{
+    const warprsa_context *context = provctx;
+
+    *no_cache = 0;
+    switch (operation) {
+    case OSSL_OP_KEYMGMT:
+        return context->tables.keymgmt;
+    case OSSL_OP_SIGNATURE:
+        return context->tables.signature;
+    case OSSL_OP_ASYM_CIPHER:
+        return context->tables.asym_cipher;
+    }
+    return NULL;
+}
+
+static void at_exit(warprsa_exit_link *link)
+{
+    warprsa_context *context =
+        (warprsa_context *)((char *)link -
+                            offsetof(warprsa_context, exit_link));
+
+    warprsa_process_close(context);
+}
+
+/* Also for a context that is only half set up. */
+static void teardown(void *provctx)
+{
+    warprsa_context *context = provctx;
+
+    warprsa_exit_remove(&context->exit_link);
+    warprsa_process_free(context);
+    warprsa_trace_printf(&context->trace, 1, "provider unloaded");
+    warprsa_tables_free(context);
+    if (context->wrapped != NULL)
+        OSSL_PROVIDER_unload(context->wrapped);
+    OSSL_LIB_CTX_free(context->libctx);
+    warprsa_trace_close(&context->trace);
+    OPENSSL_free(context);
+}
+
+static bool load_default(warprsa_context *context,
+                         const OSSL_CORE_HANDLE *handle,
+                         const OSSL_DISPATCH *in)
+{
+    context->libctx = OSSL_LIB_CTX_new_from_dispatch(handle, in);
+    if (context->libctx != NULL)
+        context->wrapped = OSSL_PROVIDER_load(context->libctx, "default");
+    if (context->wrapped == NULL) {
+        warprsa_raise(&context->core, WARPRSA_R_DEFAULT_PROVIDER,
+                      "it cannot be loaded");
+        return false;
+    }
+    context->wrapped_provctx =
+        OSSL_PROVIDER_get0_provider_ctx(context->wrapped);
+    return true;
+}
+
+static const OSSL_DISPATCH dispatch[] = {
+    {OSSL_FUNC_PROVIDER_TEARDOWN, (void (*)(void))teardown},
+    {OSSL_FUNC_PROVIDER_GETTABLE_PARAMS,
+     (void (*)(void))warprsa_status_gettable},
+    {OSSL_FUNC_PROVIDER_GET_PARAMS, (void (*)(void))warprsa_status_get},
+    {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query},
+    {OSSL_FUNC_PROVIDER_GET_REASON_STRINGS,
+     (void (*)(void))warprsa_core_reason_strings},
+    {0, NULL},
+};
+
+/* No thread and no device here: programs fork, chroot and drop their rights
+ * after loading their providers. */
+OSSL_provider_init_fn OSSL_provider_init;
+int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
+                       const OSSL_DISPATCH **out, void **provctx)
+{
+    warprsa_context *context = NULL;
+    warprsa_core core;
+
+    if (!warprsa_core_init(&core, handle, in))
+        return 0;
+    context = OPENSSL_zalloc(sizeof(*context));
+    if (context == NULL || !warprsa_fork_init()) {
+        warprsa_raise(&core, WARPRSA_R_OUT_OF_MEMORY, "at load");
+        OPENSSL_free(context);
+        return 0;
+    }
+    context->core = core;
+    context->exit_link.at_exit = at_exit;
+    if (!warprsa_config_read(&context->config, &context->trace, &core) ||
+        !load_default(context, handle, in) || !warprsa_tables_init(context) ||
+        !warprsa_self_test(context)) {
+        teardown(context);
+        return 0;
+    }
+    warprsa_exit_add(&context->exit_link);
+    warprsa_trace_printf(&context->trace, 1, "provider loaded");
+    *provctx = context;
+    *out = dispatch;
+    return 1;
+}

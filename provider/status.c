@@ -1,0 +1,181 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider/status.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <openssl/core_names.h>
+#include <openssl/params.h>
+
+#include "provider/context.h"
+
+/* The counters that are one word, by the name of their parameter. */
+#define COUNTER(field) offsetof(warprsa_counters, field)
+#define REASON(reason)                                                         \
+    (COUNTER(cpu_reason) + sizeof(uint64_t) * (WARPRSA_CPU_##reason))
+static const struct {
+    const char *name;
+    size_t offset;
+} counters[] = {
+    {"warprsa-cpu-route", REASON(ROUTE)},
+    {"warprsa-cpu-key", REASON(KEY)},
+    {"warprsa-cpu-starting", REASON(STARTING)},
+    {"warprsa-cpu-no-device", REASON(NO_DEVICE)},
+    {"warprsa-cpu-queue-full", REASON(QUEUE_FULL)},
+    {"warprsa-cpu-deadline", REASON(DEADLINE)},
+    {"warprsa-cpu-check", REASON(CHECK)},
+    {"warprsa-cpu-error", REASON(ERROR)},
+    {"warprsa-batches", COUNTER(batches)},
+    {"warprsa-checks-failed", COUNTER(checks_failed)},
+    {"warprsa-device-losses", COUNTER(device_losses)},
+    {"warprsa-devices", COUNTER(devices)},
+    {"warprsa-keys", COUNTER(keys)},
+    {"warprsa-keys-loaded", COUNTER(keys_loaded)},
+    {"warprsa-keys-wiped", COUNTER(keys_wiped)},
+};
+enum {
+    COUNTERS = sizeof(counters) / sizeof(counters[0]),
+};
+
+#define TEXT(name)   OSSL_PARAM_DEFN(name, OSSL_PARAM_UTF8_STRING, NULL, 0)
+#define NUMBER(name) OSSL_PARAM_DEFN(name, OSSL_PARAM_UNSIGNED_INTEGER, NULL, 0)
+
+const OSSL_PARAM *warprsa_status_gettable(void *provctx)
+{
+    static const OSSL_PARAM gettable[] = {
+        OSSL_PARAM_DEFN(OSSL_PROV_PARAM_NAME, OSSL_PARAM_UTF8_PTR, NULL, 0),
+        OSSL_PARAM_DEFN(OSSL_PROV_PARAM_VERSION, OSSL_PARAM_UTF8_PTR, NULL, 0),
+        OSSL_PARAM_DEFN(OSSL_PROV_PARAM_BUILDINFO, OSSL_PARAM_UTF8_PTR, NULL,
+                        0),
+        OSSL_PARAM_DEFN(OSSL_PROV_PARAM_STATUS, OSSL_PARAM_INTEGER, NULL, 0),
+        TEXT("warprsa-status"),
+        TEXT("warprsa-counters"),
+        NUMBER("warprsa-gpu"),
+        NUMBER("warprsa-cpu"),
+        NUMBER("warprsa-cpu-route"),
+        NUMBER("warprsa-cpu-key"),
+        NUMBER("warprsa-cpu-starting"),
+        NUMBER("warprsa-cpu-no-device"),
+        NUMBER("warprsa-cpu-queue-full"),
+        NUMBER("warprsa-cpu-deadline"),
+        NUMBER("warprsa-cpu-check"),
+        NUMBER("warprsa-cpu-error"),
+        NUMBER("warprsa-batches"),
+        NUMBER("warprsa-checks-failed"),
+        NUMBER("warprsa-device-losses"),
+        NUMBER("warprsa-devices"),
+        NUMBER("warprsa-keys"),
+        NUMBER("warprsa-keys-loaded"),
+        NUMBER("warprsa-keys-wiped"),
+        OSSL_PARAM_END,
+    };
+
+    (void)provctx;
+    return gettable;
+}
+
+static uint64_t sum(const _Atomic uint64_t *words, int count)
+{
+    uint64_t total = 0;
+
+    for (int i = 0; i < count; i++)
+        total += atomic_load_explicit(&words[i], memory_order_relaxed);
+    return total;
+}
+
+static uint64_t word_at(const warprsa_counters *from, size_t offset)
+{
+    return atomic_load_explicit(
+        (const _Atomic uint64_t *)((const char *)from + offset),
+        memory_order_relaxed);
+}
+
+/* The one line that says whether operations run on the GPU, and if not why. */
+static void describe(const warprsa_counters *from, char *text, size_t size)
+{
+    uint64_t gpu = sum(from->gpu, WARPRSA_CLASSES);
+    uint64_t cpu = sum(from->cpu, WARPRSA_CLASSES + 1);
+    char device[WARPRSA_COUNTERS_TEXT];
+    size_t length = 0;
+
+    warprsa_counters_device(from, device);
+    if (gpu + cpu == 0) {
+        snprintf(text, size, "no private operation yet");
+        return;
+    }
+    length = (size_t)snprintf(
+        text, size,
+        "%s: %" PRIu64 " operations on the device, %" PRIu64 " on the CPU",
+        device[0] != '\0' ? device : "no device", gpu, cpu);
+    for (int i = 0; i < COUNTERS && length < size; i++) {
+        static const char head[] = "warprsa-cpu-";
+        uint64_t value = word_at(from, counters[i].offset);
+
+        if (strncmp(counters[i].name, head, sizeof(head) - 1) == 0 && value > 0)
+            length +=
+                (size_t)snprintf(text + length, size - length, ", %s %" PRIu64,
+                                 counters[i].name + sizeof(head) - 1, value);
+    }
+}
+
+static int set_text(OSSL_PARAM params[], const char *name, const char *text)
+{
+    OSSL_PARAM *param = OSSL_PARAM_locate(params, name);
+
+    return param == NULL || OSSL_PARAM_set_utf8_string(param, text);
+}
+
+static int set_pointer(OSSL_PARAM params[], const char *name, const char *text)
+{
+    OSSL_PARAM *param = OSSL_PARAM_locate(params, name);
+
+    return param == NULL || OSSL_PARAM_set_utf8_ptr(param, text);
+}
+
+static int set_number(OSSL_PARAM params[], const char *name, uint64_t value)
+{
+    OSSL_PARAM *param = OSSL_PARAM_locate(params, name);
+
+    return param == NULL || OSSL_PARAM_set_uint64(param, value);
+}
+
+static int get_counters(const warprsa_counters *from, OSSL_PARAM params[])
+{
+    char line[WARPRSA_COUNTERS_LINE];
+
+    describe(from, line, sizeof(line));
+    if (!set_text(params, "warprsa-status", line))
+        return 0;
+    warprsa_counters_format(from, line, sizeof(line));
+    if (!set_text(params, "warprsa-counters", line) ||
+        !set_number(params, "warprsa-gpu", sum(from->gpu, WARPRSA_CLASSES)) ||
+        !set_number(params, "warprsa-cpu", sum(from->cpu, WARPRSA_CLASSES + 1)))
+        return 0;
+    for (int i = 0; i < COUNTERS; i++)
+        if (!set_number(params, counters[i].name,
+                        word_at(from, counters[i].offset)))
+            return 0;
+    return 1;
+}
+
+int warprsa_status_get(void *provctx, OSSL_PARAM params[])
+{
+    static const warprsa_counters none;
+    warprsa_context *context = provctx;
+    warprsa_process *process = atomic_load(&context->process);
+    OSSL_PARAM *status = OSSL_PARAM_locate(params, OSSL_PROV_PARAM_STATUS);
+
+    return set_pointer(params, OSSL_PROV_PARAM_NAME,
+                       "warprsa: RSA private operations on the GPU") &&
+           set_pointer(params, OSSL_PROV_PARAM_VERSION, WARPRSA_VERSION) &&
+           set_pointer(params, OSSL_PROV_PARAM_BUILDINFO, WARPRSA_BUILD_INFO) &&
+           (status == NULL || OSSL_PARAM_set_int(status, 1)) &&
+           get_counters(process != NULL && warprsa_process_is_mine(process)
+                            ? process->counters
+                            : &none,
+                        params);
+}

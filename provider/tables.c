@@ -1,0 +1,248 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider/tables.h"
+
+#include <string.h>
+
+#include <openssl/crypto.h>
+#include <openssl/provider.h>
+
+#include "provider/context.h"
+
+/* The highest ids of OpenSSL 3.6. What a later version adds might take a
+ * provider context, so it is left out rather than passed on unseen. */
+enum {
+    SIGNATURE_ID_MAX = 32,
+    ASYM_CIPHER_ID_MAX = 11,
+};
+
+/*
+ * The thunks of the algorithm at one index of default's table. `propq` isn't
+ * passed on: it chose among the application's providers and has chosen us;
+ * in our own library context it could only fail to find default's digests.
+ */
+#define EACH_INDEX(X)                                                          \
+    X(0)                                                                       \
+    X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) \
+        X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
+
+#define DEFINE_THUNKS(i)                                                       \
+    static void *signature_newctx_##i(void *provctx, const char *propq)        \
+    {                                                                          \
+        warprsa_context *context = provctx;                                    \
+        (void)propq;                                                           \
+        return context->tables.signatures[i].newctx(context->wrapped_provctx,  \
+                                                    NULL);                     \
+    }                                                                          \
+    static const OSSL_PARAM *signature_gettable_##i(void *ctx, void *provctx)  \
+    {                                                                          \
+        warprsa_context *context = provctx;                                    \
+        return context->tables.signatures[i].gettable(                         \
+            ctx, context->wrapped_provctx);                                    \
+    }                                                                          \
+    static const OSSL_PARAM *signature_settable_##i(void *ctx, void *provctx)  \
+    {                                                                          \
+        warprsa_context *context = provctx;                                    \
+        return context->tables.signatures[i].settable(                         \
+            ctx, context->wrapped_provctx);                                    \
+    }                                                                          \
+    static void *cipher_newctx_##i(void *provctx)                              \
+    {                                                                          \
+        warprsa_context *context = provctx;                                    \
+        return context->tables.ciphers[i].newctx(context->wrapped_provctx);    \
+    }                                                                          \
+    static const OSSL_PARAM *cipher_gettable_##i(void *ctx, void *provctx)     \
+    {                                                                          \
+        warprsa_context *context = provctx;                                    \
+        return context->tables.ciphers[i].gettable(ctx,                        \
+                                                   context->wrapped_provctx);  \
+    }                                                                          \
+    static const OSSL_PARAM *cipher_settable_##i(void *ctx, void *provctx)     \
+    {                                                                          \
+        warprsa_context *context = provctx;                                    \
+        return context->tables.ciphers[i].settable(ctx,                        \
+                                                   context->wrapped_provctx);  \
+    }
+EACH_INDEX(DEFINE_THUNKS)
+
+#define FUNCTION(f) ((void (*)(void))(f))
+#define SIGNATURE_THUNKS(i)                                                    \
+    {{OSSL_FUNC_SIGNATURE_NEWCTX, FUNCTION(signature_newctx_##i)},             \
+     {OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS,                                 \
+      FUNCTION(signature_gettable_##i)},                                       \
+     {OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS,                                 \
+      FUNCTION(signature_settable_##i)},                                       \
+     {0, NULL}},
+#define CIPHER_THUNKS(i)                                                       \
+    {{OSSL_FUNC_ASYM_CIPHER_NEWCTX, FUNCTION(cipher_newctx_##i)},              \
+     {OSSL_FUNC_ASYM_CIPHER_GETTABLE_CTX_PARAMS,                               \
+      FUNCTION(cipher_gettable_##i)},                                          \
+     {OSSL_FUNC_ASYM_CIPHER_SETTABLE_CTX_PARAMS,                               \
+      FUNCTION(cipher_settable_##i)},                                          \
+     {0, NULL}},
+static const warprsa_thunk signature_thunks[WARPRSA_ALGORITHMS_MAX][4] = {
+    EACH_INDEX(SIGNATURE_THUNKS)};
+static const warprsa_thunk cipher_thunks[WARPRSA_ALGORITHMS_MAX][4] = {
+    EACH_INDEX(CIPHER_THUNKS)};
+
+void (*warprsa_tables_find(const OSSL_DISPATCH *table, int id))(void)
+{
+    for (; table->function_id != 0; table++)
+        if (table->function_id == id)
+            return table->function;
+    return NULL;
+}
+
+OSSL_DISPATCH *warprsa_tables_wrap(const OSSL_DISPATCH *table,
+                                   const warprsa_thunk *thunks, int id_max)
+{
+    OSSL_DISPATCH *copy = NULL, *to = NULL;
+    size_t entries = 1;
+
+    for (const OSSL_DISPATCH *from = table; from->function_id != 0; from++)
+        entries++;
+    to = copy = OPENSSL_zalloc(entries * sizeof(*copy));
+    if (copy == NULL)
+        return NULL;
+    for (; table->function_id != 0; table++) {
+        const warprsa_thunk *thunk = thunks;
+
+        while (thunk->function_id != 0 &&
+               thunk->function_id != table->function_id)
+            thunk++;
+        to->function_id = table->function_id;
+        to->function =
+            thunk->function_id != 0 ? thunk->function : table->function;
+        if (to->function != NULL && to->function_id <= id_max)
+            to++;
+    }
+    *to = (OSSL_DISPATCH){0, NULL};
+    return copy;
+}
+
+/* RSA itself, RSA-PSS, or one of 3.4's RSA-SHA2-256 and the like. */
+static bool is_rsa(const OSSL_ALGORITHM *algorithm)
+{
+    const char *names = algorithm->algorithm_names;
+
+    return strncmp(names, "RSA", 3) == 0 &&
+           (names[3] == '\0' || names[3] == ':' || names[3] == '-');
+}
+
+static OSSL_DISPATCH *wrap_signature(warprsa_tables *tables, unsigned i,
+                                     const OSSL_DISPATCH *table)
+{
+    warprsa_signature_originals *originals = &tables->signatures[i];
+
+    originals->newctx = (OSSL_FUNC_signature_newctx_fn *)warprsa_tables_find(
+        table, OSSL_FUNC_SIGNATURE_NEWCTX);
+    originals->gettable =
+        (OSSL_FUNC_signature_gettable_ctx_params_fn *)warprsa_tables_find(
+            table, OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS);
+    originals->settable =
+        (OSSL_FUNC_signature_settable_ctx_params_fn *)warprsa_tables_find(
+            table, OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS);
+    return warprsa_tables_wrap(table, signature_thunks[i], SIGNATURE_ID_MAX);
+}
+
+static OSSL_DISPATCH *wrap_cipher(warprsa_tables *tables, unsigned i,
+                                  const OSSL_DISPATCH *table)
+{
+    warprsa_cipher_originals *originals = &tables->ciphers[i];
+
+    originals->newctx = (OSSL_FUNC_asym_cipher_newctx_fn *)warprsa_tables_find(
+        table, OSSL_FUNC_ASYM_CIPHER_NEWCTX);
+    originals->gettable =
+        (OSSL_FUNC_asym_cipher_gettable_ctx_params_fn *)warprsa_tables_find(
+            table, OSSL_FUNC_ASYM_CIPHER_GETTABLE_CTX_PARAMS);
+    originals->settable =
+        (OSSL_FUNC_asym_cipher_settable_ctx_params_fn *)warprsa_tables_find(
+            table, OSSL_FUNC_ASYM_CIPHER_SETTABLE_CTX_PARAMS);
+    return warprsa_tables_wrap(table, cipher_thunks[i], ASYM_CIPHER_ID_MAX);
+}
+
+static OSSL_DISPATCH *wrap_keymgmt(warprsa_tables *tables, unsigned i,
+                                   const OSSL_DISPATCH *table)
+{
+    return warprsa_keymgmt_wrap(&tables->keymgmts[i], i, table);
+}
+
+/*
+ * Wraps the RSA algorithms of an operation, `max` at most, under `property`.
+ * The names stay default's: a key of default is matched to us by them.
+ */
+static OSSL_ALGORITHM *take_over(
+    warprsa_context *context, int operation, const char *property, unsigned max,
+    OSSL_DISPATCH *(*wrap)(warprsa_tables *, unsigned, const OSSL_DISPATCH *))
+{
+    int no_cache = 0;
+    const OSSL_ALGORITHM *all =
+        OSSL_PROVIDER_query_operation(context->wrapped, operation, &no_cache);
+    OSSL_ALGORITHM *taken = OPENSSL_zalloc((max + 1) * sizeof(*taken));
+    unsigned count = 0;
+
+    if (taken == NULL)
+        return NULL;
+    for (; all != NULL && all->algorithm_names != NULL && count < max; all++) {
+        if (!is_rsa(all))
+            continue;
+        taken[count] = *all;
+        taken[count].property_definition = property;
+        taken[count].implementation =
+            wrap(&context->tables, count, all->implementation);
+        if (taken[count++].implementation == NULL)
+            break;
+    }
+    return taken;
+}
+
+static bool complete(const OSSL_ALGORITHM *taken)
+{
+    bool ok = taken != NULL && taken->algorithm_names != NULL;
+
+    for (; ok && taken->algorithm_names != NULL; taken++)
+        ok = taken->implementation != NULL;
+    return ok;
+}
+
+bool warprsa_tables_init(warprsa_context *context)
+{
+    warprsa_tables *tables = &context->tables;
+
+    tables->signature =
+        take_over(context, OSSL_OP_SIGNATURE, "provider=warprsa",
+                  WARPRSA_ALGORITHMS_MAX, wrap_signature);
+    tables->asym_cipher =
+        take_over(context, OSSL_OP_ASYM_CIPHER, "provider=warprsa",
+                  WARPRSA_ALGORITHMS_MAX, wrap_cipher);
+    /*
+     * Not provider=warprsa: "?provider=warprsa" must not prefer us when keys
+     * are made, decoded or encoded. libcrypto finds this one by the provider
+     * of the operation it has chosen.
+     */
+    tables->keymgmt = take_over(context, OSSL_OP_KEYMGMT, "warprsa.keymgmt=yes",
+                                WARPRSA_KEY_TYPES, wrap_keymgmt);
+    if (complete(tables->signature) && complete(tables->asym_cipher) &&
+        complete(tables->keymgmt))
+        return true;
+    warprsa_raise(&context->core, WARPRSA_R_DEFAULT_PROVIDER,
+                  "it offers no RSA, or memory is short");
+    return false;
+}
+
+static void free_table(OSSL_ALGORITHM *table)
+{
+    for (OSSL_ALGORITHM *at = table; at != NULL && at->algorithm_names != NULL;
+         at++)
+        OPENSSL_free((void *)at->implementation);
+    OPENSSL_free(table);
+}
+
+void warprsa_tables_free(warprsa_context *context)
+{
+    free_table(context->tables.signature);
+    free_table(context->tables.asym_cipher);
+    free_table(context->tables.keymgmt);
+    context->tables = (warprsa_tables){0};
+}

@@ -1,0 +1,139 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+    LEVEL_MIN = 1,
+    LEVEL_MAX = 2,
+    LINE_MAX_OCTETS = 1000,
+};
+
+/* Splits "WHERE[,level:N]"; false if N is no level or WHERE too long. */
+static bool split(const char *text, char where[PATH_MAX], int *level)
+{
+    static const char tag[] = ",level:";
+    const char *comma = strrchr(text, ',');
+    size_t length = strlen(text);
+
+    *level = LEVEL_MIN;
+    if (comma != NULL && strncmp(comma, tag, sizeof(tag) - 1) == 0) {
+        const char *digit = comma + sizeof(tag) - 1;
+
+        if (digit[0] < '0' + LEVEL_MIN || digit[0] > '0' + LEVEL_MAX ||
+            digit[1] != '\0')
+            return false;
+        *level = digit[0] - '0';
+        length = (size_t)(comma - text);
+    }
+    if (length >= PATH_MAX)
+        return false;
+    memcpy(where, text, length);
+    where[length] = '\0';
+    return true;
+}
+
+static bool open_file(warprsa_trace *trace, const char *path, char *why,
+                      size_t why_size)
+{
+    struct stat status;
+
+    trace->fd =
+        open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+    if (trace->fd < 0 || fstat(trace->fd, &status) != 0) {
+        snprintf(why, why_size, "cannot open %s: %s", path, strerror(errno));
+        warprsa_trace_close(trace);
+        return false;
+    }
+    trace->file = true;
+    trace->device = status.st_dev;
+    trace->inode = status.st_ino;
+    return true;
+}
+
+bool warprsa_trace_open(warprsa_trace *trace, const char *text, char *why,
+                        size_t why_size)
+{
+    char where[PATH_MAX];
+    int level;
+
+    *trace = (warprsa_trace){.fd = -1};
+    if (strcmp(text, "none") == 0)
+        return true;
+    if (!split(text, where, &level)) {
+        snprintf(why, why_size, "expected %s", WARPRSA_TRACE_ALLOWED);
+        return false;
+    }
+    trace->level = level;
+    if (strcmp(where, "stderr") == 0) {
+        trace->fd = STDERR_FILENO;
+        return true;
+    }
+    if (strncmp(where, "file:", 5) == 0 && where[5] != '\0')
+        return open_file(trace, where + 5, why, why_size);
+    snprintf(why, why_size, "expected %s", WARPRSA_TRACE_ALLOWED);
+    return false;
+}
+
+/* A program may close descriptors it doesn't know and get ours again for a
+ * socket: only the file that was opened is written to. */
+static bool still_ours(const warprsa_trace *trace)
+{
+    struct stat status;
+
+    return !trace->file ||
+           (fstat(trace->fd, &status) == 0 && status.st_dev == trace->device &&
+            status.st_ino == trace->inode);
+}
+
+void warprsa_trace_close(warprsa_trace *trace)
+{
+    if (trace->fd >= 0 && trace->file && still_ours(trace))
+        close(trace->fd);
+    *trace = (warprsa_trace){.fd = -1};
+}
+
+void warprsa_trace_line(void *arg, int level, const char *line)
+{
+    warprsa_trace *trace = arg;
+    int saved = errno;
+    char head[40];
+    struct iovec parts[3];
+    int length;
+
+    if (trace->fd < 0 || level > trace->level || !still_ours(trace))
+        return;
+    length = snprintf(head, sizeof(head), "warprsa[%ld] ", (long)getpid());
+    parts[0] = (struct iovec){head, (size_t)length};
+    parts[1] = (struct iovec){(char *)line, strlen(line)};
+    parts[2] = (struct iovec){"\n", 1};
+    /* A line that can't be written is lost: there is nowhere to say so. */
+    ssize_t written = writev(trace->fd, parts, 3);
+    (void)written;
+    errno = saved;
+    errno = saved;
+}
+
+void warprsa_trace_printf(warprsa_trace *trace, int level, const char *format,
+                          ...)
+{
+    char line[LINE_MAX_OCTETS];
+    va_list arguments;
+
+    if (trace->fd < 0 || level > trace->level)
+        return;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    warprsa_trace_line(trace, level, line);
+}

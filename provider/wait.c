@@ -1,0 +1,252 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "provider/wait.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <openssl/async.h>
+#include <openssl/err.h>
+
+#include "provider/fork.h"
+
+enum {
+    /* Resumed this often for nothing, a job begins to look at the clock. */
+    PATIENCE = 1000,
+    /* A pause that ends faster than this was none, or its thread has nothing
+     * else to do. */
+    SHORT_PAUSE_NS = 2000,
+    NAP_NS = 50000,
+};
+
+/*
+ * One per wait ctx, from its first request to its end. A reference is held by
+ * the wait ctx and by each request under way, so that the worker's wake() meets
+ * neither freed memory nor a descriptor that has become somebody else's, even
+ * when the wait ctx is freed under a job that is never resumed.
+ */
+typedef struct waker {
+    atomic_int references;
+    unsigned generation; /* of the fork it was made in */
+    int fd;
+    atomic_bool alive;    /* the wait ctx is */
+    pthread_mutex_t lock; /* for the callback, also while it runs */
+    ASYNC_callback_fn callback;
+    void *callback_arg;
+} waker;
+
+struct warprsa_wait {
+    waker *waker;
+    bool woken; /* set before the answer can be collected */
+    bool fd_written;
+};
+
+/* Its address is our key in a wait ctx. */
+static const char wait_ctx_key;
+
+static void waker_release(waker *waker)
+{
+    if (atomic_fetch_sub(&waker->references, 1) != 1)
+        return;
+    close(waker->fd);
+    pthread_mutex_destroy(&waker->lock);
+    free(waker);
+}
+
+/*
+ * The wait ctx is about to be freed, and with it what the callback's argument
+ * points to: waits for a callback that is running, but not for ever, since
+ * that one may be waiting for a lock the program holds right now. In a forked
+ * child no worker is left to run it.
+ */
+static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
+                          OSSL_ASYNC_FD fd, void *custom)
+{
+    waker *waker = custom;
+    struct timespec end;
+
+    (void)wait_ctx, (void)key, (void)fd;
+    atomic_store(&waker->alive, false);
+    if (waker->generation == warprsa_fork_generation()) {
+        clock_gettime(CLOCK_REALTIME, &end);
+        end.tv_sec++;
+        if (pthread_mutex_timedlock(&waker->lock, &end) == 0)
+            pthread_mutex_unlock(&waker->lock);
+    }
+    waker_release(waker);
+}
+
+static waker *waker_new(ASYNC_WAIT_CTX *wait_ctx)
+{
+    waker *waker = calloc(1, sizeof(*waker));
+
+    if (waker == NULL)
+        return NULL;
+    atomic_init(&waker->references, 1);
+    atomic_init(&waker->alive, true);
+    waker->generation = warprsa_fork_generation();
+    waker->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (waker->fd < 0 || pthread_mutex_init(&waker->lock, NULL) != 0 ||
+        !ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, waker->fd, waker,
+                                    wait_ctx_gone)) {
+        if (waker->fd >= 0)
+            close(waker->fd);
+        free(waker);
+        return NULL;
+    }
+    return waker;
+}
+
+/*
+ * The waker of a wait ctx. The eventfd is there with a callback too: its
+ * cleanup function is the only news of the end of a wait ctx, after which the
+ * callback's argument must not be used.
+ */
+static waker *waker_of(ASYNC_WAIT_CTX *wait_ctx)
+{
+    OSSL_ASYNC_FD fd = -1;
+    void *custom = NULL;
+    waker *waker = NULL;
+
+    if (ASYNC_WAIT_CTX_get_fd(wait_ctx, &wait_ctx_key, &fd, &custom))
+        waker = custom;
+    else
+        waker = waker_new(wait_ctx);
+    if (waker == NULL)
+        return NULL;
+    if (waker->generation != warprsa_fork_generation())
+        return NULL; /* the parent's, and shared with it */
+    pthread_mutex_lock(&waker->lock);
+    if (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &waker->callback,
+                                     &waker->callback_arg))
+        waker->callback = NULL;
+    pthread_mutex_unlock(&waker->lock);
+    return waker;
+}
+
+warprsa_wait *warprsa_wait_new(void)
+{
+    ASYNC_JOB *job = ASYNC_get_current_job();
+    ASYNC_WAIT_CTX *wait_ctx = NULL;
+    warprsa_wait *wait = NULL;
+
+    if (job == NULL)
+        return NULL;
+    wait_ctx = ASYNC_get_wait_ctx(job);
+    wait = calloc(1, sizeof(*wait));
+    if (wait_ctx == NULL || wait == NULL) {
+        free(wait);
+        return NULL;
+    }
+    ERR_set_mark();
+    wait->waker = waker_of(wait_ctx);
+    if (wait->waker != NULL)
+        ASYNC_WAIT_CTX_set_status(wait_ctx, ASYNC_STATUS_OK);
+    ERR_pop_to_mark();
+    if (wait->waker == NULL) {
+        free(wait);
+        return NULL;
+    }
+    atomic_fetch_add(&wait->waker->references, 1);
+    return wait;
+}
+
+/* On a worker. */
+static void wake(void *arg)
+{
+    static const uint64_t one = 1;
+    warprsa_wait *wait = arg;
+    waker *waker = wait->waker;
+
+    pthread_mutex_lock(&waker->lock);
+    if (atomic_load(&waker->alive) &&
+        (waker->callback == NULL || !waker->callback(waker->callback_arg)))
+        wait->fd_written =
+            write(waker->fd, &one, sizeof(one)) == (ssize_t)sizeof(one);
+    pthread_mutex_unlock(&waker->lock);
+    /* Now the answer becomes collectable; `wait` isn't ours any more. */
+    wait->woken = true;
+    waker_release(waker);
+}
+
+warprsa_notify warprsa_wait_notify(warprsa_wait *wait)
+{
+    return wait == NULL ? (warprsa_notify){0} : (warprsa_notify){wake, wait};
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * Pauses once. A pause may end early, thousands of times: the program resumes
+ * whatever it has. It may also be none at all, inside ASYNC_block_pause() or
+ * when the stack can't be switched: this thread must not spin then.
+ */
+static void pause_job(unsigned *pauses)
+{
+    static const struct timespec nap = {0, NAP_NS};
+    uint64_t before = 0;
+    int paused = 0;
+
+    if (++*pauses > PATIENCE)
+        before = now_ns();
+    paused = ASYNC_pause_job();
+    if (!paused || (before != 0 && now_ns() - before < SHORT_PAUSE_NS))
+        nanosleep(&nap, NULL);
+}
+
+static warprsa_answer pause_until_answered(warprsa_wait *wait,
+                                           const warprsa_process *process,
+                                           warprsa_queue *queue,
+                                           warprsa_ticket ticket,
+                                           uint8_t *output)
+{
+    warprsa_answer answer = WARPRSA_PENDING;
+    unsigned pauses = 0;
+    uint64_t drained = 0;
+
+    while (answer == WARPRSA_PENDING) {
+        pause_job(&pauses);
+        if (!warprsa_process_is_mine(process))
+            answer = WARPRSA_REFUSED; /* the parent's queue */
+        else
+            answer = warprsa_queue_collect(queue, ticket, output);
+    }
+    if (wait->fd_written)
+        while (read(wait->waker->fd, &drained, sizeof(drained)) < 0 &&
+               errno == EINTR)
+            ;
+    if (!wait->woken)
+        waker_release(wait->waker); /* and it never will be */
+    free(wait);
+    return answer;
+}
+
+warprsa_answer warprsa_wait_answer(warprsa_wait *wait,
+                                   const warprsa_process *process,
+                                   warprsa_queue *queue, warprsa_ticket ticket,
+                                   uint8_t *output)
+{
+    return wait == NULL
+               ? warprsa_queue_wait(queue, ticket, output)
+               : pause_until_answered(wait, process, queue, ticket, output);
+}
+
+void warprsa_wait_cancel(warprsa_wait *wait)
+{
+    if (wait == NULL)
+        return;
+    waker_release(wait->waker);
+    free(wait);
+}

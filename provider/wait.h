@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Waiting for an answer of the queue: a thread sleeps, an async job pauses.
+ */
+#ifndef WARPRSA_WAIT_H
+#define WARPRSA_WAIT_H
+
+#include "batching/queue.h"
+#include "provider/process.h"
+
+/*
+ * One request of an async job. On the heap, not on the job's stack: a job that
+ * is never resumed is gone while its request is still under way.
+ */
+typedef struct warprsa_wait warprsa_wait;
+
+/*
+ * For a caller inside an async job: arms the job's wait ctx, with a callback
+ * if it has one, else with one eventfd per wait ctx. NULL: not in a job, or no
+ * memory or descriptor for it; the caller blocks then. Leaves no error on the
+ * queue.
+ */
+warprsa_wait *warprsa_wait_new(void);
+
+/* How the queue's worker tells; of NULL: not at all. */
+warprsa_notify warprsa_wait_notify(warprsa_wait *wait);
+
+/*
+ * Waits for the answer to a submitted request and frees `wait`; never
+ * WARPRSA_PENDING. A job that goes on in a forked child is REFUSED.
+ */
+warprsa_answer warprsa_wait_answer(warprsa_wait *wait,
+                                   const warprsa_process *process,
+                                   warprsa_queue *queue, warprsa_ticket ticket,
+                                   uint8_t *output);
+
+/* Frees a `wait` whose request was not submitted; NULL is allowed. */
+void warprsa_wait_cancel(warprsa_wait *wait);
+
+#endif
