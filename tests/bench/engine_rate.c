@@ -1,0 +1,266 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Rate and latency of an engine alone: whole private operations, octets in
+ * and out, many keys mixed, by size class and batch size. Medians of several
+ * runs with their spread; the last batch of each row is compared with
+ * libcrypto.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+#include <openssl/rsa.h>
+
+#include "gpu/gpu.h"
+
+enum {
+    KEYS = 8,
+    RUNS_MAX = 99,
+    LIST_MAX = 16,
+};
+
+typedef struct options {
+    const warprsa_engine *engine;
+    unsigned runs;
+    size_t bits[LIST_MAX], bits_count;
+    size_t batches[LIST_MAX], batches_count;
+} options;
+
+typedef struct bench_key {
+    BIGNUM *n, *d;
+    warprsa_private_key octets;
+    uint32_t place;
+} bench_key;
+
+typedef struct bench {
+    warprsa_device *device;
+    bench_key keys[KEYS];
+    uint8_t *input, *output; /* MODULUS_OCTETS_MAX apart */
+    warprsa_task *tasks;
+    BN_CTX *ctx;
+} bench;
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "engine_rate: %s\n", what);
+    exit(EXIT_FAILURE);
+}
+
+static int random_octets(void *arg, void *out, size_t length)
+{
+    (void)arg;
+    return RAND_bytes(out, (int)length) == 1;
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static BIGNUM *number(EVP_PKEY *pkey, const char *name, uint8_t *octets,
+                      size_t length)
+{
+    BIGNUM *x = NULL;
+
+    if (!EVP_PKEY_get_bn_param(pkey, name, &x) ||
+        BN_bn2binpad(x, octets, (int)length) != (int)length)
+        fail("a key's number cannot be had");
+    return x;
+}
+
+static void make_key(bench_key *key, size_t bits)
+{
+    EVP_PKEY *pkey = EVP_RSA_gen(bits);
+    warprsa_private_key *o = &key->octets;
+    uint8_t d[WARPRSA_MODULUS_OCTETS_MAX];
+
+    if (pkey == NULL)
+        fail("no key can be made");
+    memset(o, 0, sizeof(*o));
+    key->n = number(pkey, OSSL_PKEY_PARAM_RSA_N, o->n, sizeof(o->n));
+    key->d = number(pkey, OSSL_PKEY_PARAM_RSA_D, d, sizeof(d));
+    BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_E, o->e, sizeof(o->e)));
+    BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_FACTOR1, o->p, sizeof(o->p)));
+    BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_FACTOR2, o->q, sizeof(o->q)));
+    BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_EXPONENT1, o->dp, sizeof(o->dp)));
+    BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_EXPONENT2, o->dq, sizeof(o->dq)));
+    BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_COEFFICIENT1, o->qinv,
+                   sizeof(o->qinv)));
+    o->modulus_octets = (uint32_t)(bits / 8);
+    EVP_PKEY_free(pkey);
+}
+
+/* Up to 64 results against libcrypto's. */
+static void verify(bench *b, size_t count, size_t octets)
+{
+    BIGNUM *m = BN_new(), *s = BN_new(), *got = BN_new();
+    size_t step = count > 64 ? count / 64 : 1;
+
+    for (size_t i = 0; i < count; i += step) {
+        const bench_key *key = &b->keys[i % KEYS];
+
+        if (b->tasks[i].status != WARPRSA_OK)
+            fail(warprsa_status_text(b->tasks[i].status));
+        if (!BN_bin2bn(b->tasks[i].input, (int)octets, m) ||
+            !BN_bin2bn(b->tasks[i].output, (int)octets, got) ||
+            !BN_mod_exp(s, m, key->d, key->n, b->ctx) || BN_cmp(s, got) != 0)
+            fail("a result is wrong");
+    }
+    BN_free(m);
+    BN_free(s);
+    BN_free(got);
+}
+
+static double run_batch(bench *b, const options *o, warprsa_size_class size,
+                        size_t count)
+{
+    double start = now();
+
+    if (o->engine->start(b->device, 0, size, b->tasks, count) != WARPRSA_OK ||
+        o->engine->wait(b->device, 0, 60000) != WARPRSA_OK)
+        fail("a batch failed");
+    return now() - start;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void row(bench *b, const options *o, size_t bits, size_t count)
+{
+    warprsa_size_class size =
+        (warprsa_size_class)warprsa_key_class(&b->keys[0].octets);
+    double times[RUNS_MAX];
+
+    for (size_t i = 0; i < count; i++) {
+        uint8_t *input = b->input + i * WARPRSA_MODULUS_OCTETS_MAX;
+
+        if (!random_octets(NULL, input, bits / 8))
+            fail("no randomness");
+        input[0] &= 0x7f;
+        b->tasks[i] = (warprsa_task){
+            .key = b->keys[i % KEYS].place,
+            .input = input,
+            .output = b->output + i * WARPRSA_MODULUS_OCTETS_MAX,
+        };
+    }
+    run_batch(b, o, size, count);
+    for (unsigned i = 0; i < o->runs; i++)
+        times[i] = run_batch(b, o, size, count);
+    verify(b, count, bits / 8);
+    qsort(times, o->runs, sizeof(times[0]), ascending);
+    printf("%5zu %7zu %10.3f %10.3f %10.3f %12.0f\n", bits, count,
+           1e3 * times[o->runs / 2], 1e3 * times[0], 1e3 * times[o->runs - 1],
+           (double)count / times[o->runs / 2]);
+    fflush(stdout);
+}
+
+static void size_rows(bench *b, const options *o, size_t bits)
+{
+    for (int i = 0; i < KEYS; i++) {
+        make_key(&b->keys[i], bits);
+        if (o->engine->load_key(b->device, &b->keys[i].octets,
+                                &b->keys[i].place) != WARPRSA_OK)
+            fail("a key cannot be loaded");
+    }
+    for (size_t i = 0; i < o->batches_count; i++)
+        row(b, o, bits, o->batches[i]);
+    for (int i = 0; i < KEYS; i++) {
+        o->engine->unload_key(b->device, b->keys[i].place);
+        BN_free(b->keys[i].n);
+        BN_clear_free(b->keys[i].d);
+    }
+}
+
+static void parse_list(const char *text, size_t *list, size_t *count)
+{
+    *count = 0;
+    for (char *end; *text != '\0'; text = *end == ',' ? end + 1 : end) {
+        list[*count] = strtoul(text, &end, 10);
+        if (end == text || list[*count] == 0 || ++*count == LIST_MAX)
+            fail("a list is numbers with commas between, 15 at most");
+    }
+}
+
+static void parse(options *o, int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"engine", required_argument, NULL, 'e'},
+        {"bits", required_argument, NULL, 'b'},
+        {"batches", required_argument, NULL, 'n'},
+        {"runs", required_argument, NULL, 'r'},
+        {0},
+    };
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        if (c == 'e')
+            o->engine = strcmp(optarg, "host") == 0 ? warprsa_engine_host()
+                                                    : warprsa_engine_cuda();
+        else if (c == 'b')
+            parse_list(optarg, o->bits, &o->bits_count);
+        else if (c == 'n')
+            parse_list(optarg, o->batches, &o->batches_count);
+        else if (c == 'r')
+            o->runs = (unsigned)strtoul(optarg, NULL, 10);
+        else
+            fail("usage: engine_rate [--engine=cuda|host] [--bits=2048,...] "
+                 "[--batches=1,...] [--runs=N]");
+    }
+    if (o->runs == 0 || o->runs > RUNS_MAX)
+        fail("--runs is 1 to 99");
+    if (o->engine == NULL)
+        fail("built without CUDA; --engine=host is there");
+}
+
+int main(int argc, char **argv)
+{
+    options o = {.engine = warprsa_engine_cuda(), .runs = 5};
+    char why[256] = "";
+    size_t most = 1;
+    bench b = {.ctx = BN_CTX_new()};
+
+    parse_list("1024,2048,3072,4096", o.bits, &o.bits_count);
+    parse_list("1,64,1024,4096,16384,65536", o.batches, &o.batches_count);
+    parse(&o, argc, argv);
+    for (size_t i = 0; i < o.batches_count; i++)
+        most = o.batches[i] > most ? o.batches[i] : most;
+    warprsa_device_config config = {.streams = 1,
+                                    .batch_max = (unsigned)most,
+                                    .keys_max = KEYS,
+                                    .random = random_octets};
+
+    if (o.engine->count(why, sizeof(why)) == 0 ||
+        o.engine->open(&config, &b.device, why, sizeof(why)) != WARPRSA_OK)
+        fail(why);
+    b.input = calloc(most, WARPRSA_MODULUS_OCTETS_MAX);
+    b.output = calloc(most, WARPRSA_MODULUS_OCTETS_MAX);
+    b.tasks = calloc(most, sizeof(*b.tasks));
+    if (b.ctx == NULL || b.input == NULL || b.output == NULL || b.tasks == NULL)
+        fail("no memory");
+    printf("%s, %d keys mixed, %u runs a row\n", o.engine->describe(b.device),
+           KEYS, o.runs);
+    printf("%5s %7s %10s %10s %10s %12s\n", "bits", "batch", "median ms",
+           "least ms", "most ms", "operations/s");
+    for (size_t i = 0; i < o.bits_count; i++)
+        size_rows(&b, &o, o.bits[i]);
+    o.engine->close(b.device);
+    free(b.input);
+    free(b.output);
+    free(b.tasks);
+    BN_CTX_free(b.ctx);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What `meson install` puts where; nothing of the tests is among it.
+. "$(dirname "$0")/lib.sh"
+
+need meson pkg-config
+meson install -C "$BUILD_DIR" --no-rebuild --destdir "$work/root" >install.log
+installed=$(cd root && find . -type f | sort)
+modules=$(pkg-config --variable=modulesdir libcrypto)
+for wanted in "$modules/warprsa.so" /bin/warprsa-stat \
+    /share/man/man1/warprsa-stat.1 /share/doc/warprsa/examples/openssl.cnf \
+    /share/doc/warprsa/examples/nginx.conf \
+    /share/doc/warprsa/examples/haproxy.cfg; do
+    grep -qF "$wanted" <<<"$installed" || {
+        echo "$installed"
+        fail "$wanted was not installed"
+    }
+done
+if grep -E 'faulty|\.a$|\.h$' <<<"$installed"; then
+    fail "installed, but should not be"
+fi

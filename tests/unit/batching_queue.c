@@ -1,0 +1,497 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Requests through the queue on a device that works: batches, answers,
+ * callers of every kind, slots and what is counted.
+ */
+#include "fake_queue.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static int reset(void **state)
+{
+    (void)state;
+    fake_reset();
+    return 0;
+}
+
+static void one_request_is_answered(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_counters *c = config.counters;
+
+    (void)state;
+    for (unsigned size = 0; size < WARPRSA_CLASSES; size++) {
+        warprsa_key *key = fake_add_key(queue, size, size);
+        fake_request r;
+
+        fake_fill(&r, size, size, 7 + size);
+        assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
+        assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r));
+        assert_int_equal(c->gpu[size], 1);
+        warprsa_key_release(key);
+    }
+    assert_int_equal(warprsa_queue_depth(queue), 0);
+    assert_int_equal(c->batches, WARPRSA_CLASSES);
+    assert_int_equal(c->batch_sizes[0], WARPRSA_CLASSES);
+    assert_int_equal(c->batch_max, 1);
+    assert_int_equal(c->devices, 1);
+    assert_true(c->compute_ns > 0);
+    assert_true(c->wait_ns > 0);
+    assert_int_equal(fake_sum(c->cpu_reason, WARPRSA_CPU_REASONS), 0);
+    fake_close_queue(queue, &config);
+    assert_int_equal(c->keys, 0);
+    assert_int_equal(c->keys_loaded, WARPRSA_CLASSES);
+    warprsa_counters_free(c);
+}
+
+/* Submits `count` requests of a class while the device is busy. */
+static fake_request *submit_many(warprsa_queue *queue, warprsa_key *key,
+                                 warprsa_size_class size, unsigned key_seed,
+                                 unsigned count)
+{
+    fake_request *r = calloc(count, sizeof(*r));
+
+    assert_non_null(r);
+    for (unsigned i = 0; i < count; i++) {
+        fake_fill(&r[i], size, key_seed, i);
+        assert_int_equal(fake_submit(queue, key, &r[i]), WARPRSA_DONE);
+    }
+    return r;
+}
+
+static void wait_for_all(warprsa_queue *queue, fake_request *r, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r[i]));
+    }
+    free(r);
+}
+
+/* While the only stream is busy requests collect; then one batch per class,
+ * the class whose first request is oldest first. */
+static void batches_by_class_oldest_first(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *small = fake_add_key(queue, WARPRSA_CLASS_1024, 1);
+    warprsa_key *big = fake_add_key(queue, WARPRSA_CLASS_4096, 2);
+    warprsa_key *other = fake_add_key(queue, WARPRSA_CLASS_4096, 3);
+    fake_request *first, *a, *b, *c;
+
+    (void)state;
+    FAKE_SET(hold, true);
+    first = submit_many(queue, small, WARPRSA_CLASS_1024, 1, 1);
+    FAKE_WAIT(fake.running == 1);
+    a = submit_many(queue, big, WARPRSA_CLASS_4096, 2, 5);
+    b = submit_many(queue, small, WARPRSA_CLASS_1024, 1, 9);
+    c = submit_many(queue, other, WARPRSA_CLASS_4096, 3, 6);
+    assert_int_equal(warprsa_queue_depth(queue), 21);
+    FAKE_SET(hold, false);
+    wait_for_all(queue, first, 1);
+    wait_for_all(queue, a, 5);
+    wait_for_all(queue, b, 9);
+    wait_for_all(queue, c, 6);
+    assert_int_equal(fake.batches, 3);
+    assert_int_equal(fake.log[1].size, WARPRSA_CLASS_4096);
+    assert_int_equal(fake.log[1].count, 11);
+    assert_int_equal(fake.log[2].size, WARPRSA_CLASS_1024);
+    assert_int_equal(fake.log[2].count, 9);
+    assert_int_equal(config.counters->batches, 3);
+    assert_int_equal(config.counters->batch_max, 11);
+    assert_int_equal(config.counters->batch_sizes[0], 1);
+    assert_int_equal(config.counters->batch_sizes[4], 2);
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_1024], 10);
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_4096], 11);
+    warprsa_key_release(small);
+    warprsa_key_release(big);
+    warprsa_key_release(other);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+static void batch_max_is_kept(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request *first, *rest;
+
+    (void)state;
+    config.batch_max = 4;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(hold, true);
+    first = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+    FAKE_WAIT(fake.running == 1);
+    rest = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 10);
+    FAKE_SET(hold, false);
+    wait_for_all(queue, first, 1);
+    wait_for_all(queue, rest, 10);
+    assert_int_equal(fake.batches, 4);
+    assert_int_equal(config.counters->batch_max, 4);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* A free stream takes what is queued at once while another is busy, on every
+ * device. */
+static void streams_and_devices_share_the_work(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request *r[4];
+    unsigned seen = 0;
+
+    (void)state;
+    FAKE_SET(devices, 2);
+    config.streams = 2;
+    queue = fake_ready_queue(&config);
+    WAIT_UNTIL(config.counters->devices == 2);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < 4; i++) {
+        r[i] = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+        FAKE_WAIT(fake.running == i + 1);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        seen |= 1u << (2 * fake.log[i].device + fake.log[i].stream);
+    assert_int_equal(seen, 0xf);
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < 4; i++)
+        wait_for_all(queue, r[i], 1);
+    assert_int_equal(config.counters->keys_loaded, 2);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    assert_int_equal(fake.closes, 2);
+    warprsa_counters_free(config.counters);
+}
+
+static void only_chosen_devices_are_used(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    char text[WARPRSA_COUNTERS_TEXT];
+
+    (void)state;
+    FAKE_SET(devices, 3);
+    config.devices = 1u << 2;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    wait_for_all(queue, submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1), 1);
+    assert_int_equal(fake.log[0].device, 2);
+    assert_int_equal(fake.opens, 1);
+    warprsa_counters_device(config.counters, text);
+    assert_string_equal(text, "Fake (fake 2)");
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+static void a_full_queue_refuses(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request *r, extra;
+
+    (void)state;
+    config.slots = 5;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(hold, true);
+    r = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 5);
+    fake_fill(&extra, WARPRSA_CLASS_2048, 1, 99);
+    assert_int_equal(fake_submit(queue, key, &extra), WARPRSA_REFUSED);
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_QUEUE_FULL], 1);
+    FAKE_SET(hold, false);
+    wait_for_all(queue, r, 5);
+    wait_for_all(queue, submit_many(queue, key, WARPRSA_CLASS_2048, 1, 5), 5);
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048], 10);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* A caller that does not sleep, as an async job is. */
+typedef struct listener {
+    pthread_mutex_t lock;
+    pthread_cond_t told;
+    unsigned calls;
+} listener;
+
+#define LISTENER                                                               \
+    {                                                                          \
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0                 \
+    }
+
+static void tell(void *arg)
+{
+    listener *l = arg;
+
+    pthread_mutex_lock(&l->lock);
+    l->calls++;
+    pthread_cond_signal(&l->told);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void listen_to(listener *l)
+{
+    pthread_mutex_lock(&l->lock);
+    while (l->calls == 0)
+        pthread_cond_wait(&l->told, &l->lock);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void notified_once_and_then_collects(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    listener l = LISTENER;
+    fake_request r;
+
+    (void)state;
+    fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
+    FAKE_SET(hold, true);
+    assert_int_equal(warprsa_queue_submit(queue, key, r.input,
+                                          (warprsa_notify){tell, &l},
+                                          &r.ticket),
+                     WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
+    for (unsigned i = 0; i < 1000; i++)
+        assert_int_equal(warprsa_queue_collect(queue, r.ticket, r.output),
+                         WARPRSA_PENDING);
+    assert_int_equal(l.calls, 0);
+    FAKE_SET(hold, false);
+    listen_to(&l);
+    assert_int_equal(warprsa_queue_collect(queue, r.ticket, r.output),
+                     WARPRSA_DONE);
+    assert_true(fake_is_right(&r));
+    assert_int_equal(l.calls, 1);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* ASYNC_pause_job() may return without pausing: then the job has to wait. */
+static void notified_caller_may_wait_too(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+
+    (void)state;
+    for (unsigned i = 0; i < 100; i++) {
+        listener l = LISTENER;
+        fake_request r;
+
+        fake_fill(&r, WARPRSA_CLASS_2048, 1, i);
+        assert_int_equal(warprsa_queue_submit(queue, key, r.input,
+                                              (warprsa_notify){tell, &l},
+                                              &r.ticket),
+                         WARPRSA_DONE);
+        assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r));
+        assert_int_equal(l.calls, 1);
+    }
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+static void a_used_or_wild_ticket_is_refused(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    warprsa_ticket wild = {config.slots + 3, 64};
+    fake_request r;
+
+    (void)state;
+    fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
+    assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                     WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_collect(queue, r.ticket, r.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(warprsa_queue_collect(queue, wild, r.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(warprsa_queue_wait(queue, wild, r.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_DEADLINE], 4);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* Jobs that are never resumed leave answers behind; their slots come back. */
+static void answers_nobody_collects_are_reclaimed(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    listener l[4] = {LISTENER, LISTENER, LISTENER, LISTENER};
+    fake_request r[4], next;
+
+    (void)state;
+    config.slots = 4;
+    config.deadline_ms = 20;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    for (unsigned i = 0; i < 4; i++) {
+        fake_fill(&r[i], WARPRSA_CLASS_2048, 1, i);
+        assert_int_equal(warprsa_queue_submit(queue, key, r[i].input,
+                                              (warprsa_notify){tell, &l[i]},
+                                              &r[i].ticket),
+                         WARPRSA_DONE);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        listen_to(&l[i]);
+    fake_fill(&next, WARPRSA_CLASS_2048, 1, 9);
+    WAIT_UNTIL(fake_submit(queue, key, &next) == WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(queue, next.ticket, next.output),
+                     WARPRSA_DONE);
+    assert_true(fake_is_right(&next));
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(warprsa_queue_collect(queue, r[i].ticket, r[i].output),
+                         WARPRSA_REFUSED);
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048], 1);
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_DEADLINE], 4);
+    assert_true(config.counters->cpu_reason[WARPRSA_CPU_QUEUE_FULL] > 0);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* Many threads, some sleeping, some notified, all classes, several keys, two
+ * devices, a queue that is full at times. */
+enum {
+    CROWD = 12,
+    CROWD_ROUNDS = 400,
+    CROWD_AT_ONCE = 4,
+};
+
+typedef struct member {
+    pthread_t thread;
+    warprsa_queue *queue;
+    unsigned number;
+    unsigned done, refused, wrong;
+} member;
+
+static void member_round(member *m, warprsa_key *key, warprsa_size_class size,
+                         unsigned round)
+{
+    listener l[CROWD_AT_ONCE] = {LISTENER, LISTENER, LISTENER, LISTENER};
+    fake_request r[CROWD_AT_ONCE];
+    bool queued[CROWD_AT_ONCE];
+
+    for (unsigned i = 0; i < CROWD_AT_ONCE; i++) {
+        bool sleeps = (i + m->number) % 2 == 0;
+        warprsa_notify notify = {sleeps ? NULL : tell, sleeps ? NULL : &l[i]};
+
+        fake_fill(&r[i], size, m->number % 3, round * 100 + i);
+        queued[i] = warprsa_queue_submit(m->queue, key, r[i].input, notify,
+                                         &r[i].ticket) == WARPRSA_DONE;
+        m->refused += !queued[i];
+    }
+    for (unsigned i = 0; i < CROWD_AT_ONCE; i++) {
+        warprsa_answer answer;
+
+        if (!queued[i])
+            continue;
+        if ((i + m->number) % 2 == 0) {
+            answer = warprsa_queue_wait(m->queue, r[i].ticket, r[i].output);
+        } else {
+            listen_to(&l[i]);
+            answer = warprsa_queue_collect(m->queue, r[i].ticket, r[i].output);
+        }
+        m->done += answer == WARPRSA_DONE;
+        m->wrong += answer != WARPRSA_DONE || !fake_is_right(&r[i]);
+    }
+}
+
+static void *member_main(void *arg)
+{
+    member *m = arg;
+
+    for (unsigned round = 0; round < CROWD_ROUNDS; round++) {
+        warprsa_size_class size = (m->number + round) % WARPRSA_CLASSES;
+        warprsa_key *key = fake_add_key(m->queue, size, m->number % 3);
+
+        member_round(m, key, size, round);
+        warprsa_key_release(key);
+    }
+    return NULL;
+}
+
+static void a_crowd_gets_its_own_answers(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_counters *c = config.counters;
+    member crowd[CROWD] = {0};
+    unsigned done = 0, refused = 0;
+    warprsa_queue *queue;
+
+    (void)state;
+    FAKE_SET(devices, 2);
+    config.streams = 2;
+    config.slots = CROWD * CROWD_AT_ONCE - 8;
+    config.batch_max = 16;
+    queue = fake_ready_queue(&config);
+    for (unsigned i = 0; i < CROWD; i++) {
+        crowd[i] = (member){.queue = queue, .number = i};
+        assert_int_equal(
+            pthread_create(&crowd[i].thread, NULL, member_main, &crowd[i]), 0);
+    }
+    for (unsigned i = 0; i < CROWD; i++) {
+        pthread_join(crowd[i].thread, NULL);
+        assert_int_equal(crowd[i].wrong, 0);
+        done += crowd[i].done;
+        refused += crowd[i].refused;
+    }
+    assert_int_equal(done + refused, CROWD * CROWD_ROUNDS * CROWD_AT_ONCE);
+    assert_int_equal(fake_sum(c->gpu, WARPRSA_CLASSES), done);
+    assert_int_equal(c->cpu_reason[WARPRSA_CPU_QUEUE_FULL], refused);
+    assert_int_equal(fake_sum(c->cpu_reason, WARPRSA_CPU_REASONS), refused);
+    assert_int_equal(fake_sum(c->batch_sizes, WARPRSA_HISTOGRAM_BINS),
+                     c->batches);
+    assert_int_equal(c->batches, fake.batches);
+    assert_int_equal(warprsa_queue_depth(queue), 0);
+    assert_int_equal(c->keys, 0);
+    fake_close_queue(queue, &config);
+    assert_int_equal(c->keys_loaded, fake.loads);
+    warprsa_counters_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(one_request_is_answered, reset),
+        cmocka_unit_test_setup(batches_by_class_oldest_first, reset),
+        cmocka_unit_test_setup(batch_max_is_kept, reset),
+        cmocka_unit_test_setup(streams_and_devices_share_the_work, reset),
+        cmocka_unit_test_setup(only_chosen_devices_are_used, reset),
+        cmocka_unit_test_setup(a_full_queue_refuses, reset),
+        cmocka_unit_test_setup(notified_once_and_then_collects, reset),
+        cmocka_unit_test_setup(notified_caller_may_wait_too, reset),
+        cmocka_unit_test_setup(a_used_or_wild_ticket_is_refused, reset),
+        cmocka_unit_test_setup(answers_nobody_collects_are_reclaimed, reset),
+        cmocka_unit_test_setup(a_crowd_gets_its_own_answers, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

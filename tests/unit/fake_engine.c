@@ -1,0 +1,348 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See fake_engine.h. Linked in the place of gpu/.
+ */
+#include "fake_engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    DEVICES_MAX = 20,
+    KEYS_MAX = 64,
+};
+
+typedef struct loaded_key {
+    bool live;
+    unsigned in_flight;
+    warprsa_private_key key;
+} loaded_key;
+
+typedef struct stream_state {
+    bool busy;
+    bool forgotten; /* its tasks, after a missed deadline */
+    warprsa_task *tasks;
+    uint32_t *keys;
+    size_t count;
+} stream_state;
+
+struct warprsa_device {
+    warprsa_device_config config;
+    char text[32];
+    bool lost;
+    loaded_key keys[KEYS_MAX];
+    stream_state streams[WARPRSA_STREAMS_MAX];
+};
+
+fake_engine fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                    .changed = PTHREAD_COND_INITIALIZER,
+                    .devices = 1};
+
+const char *warprsa_status_text(warprsa_status status)
+{
+    return status == WARPRSA_OK ? "ok" : "fake failure";
+}
+
+int warprsa_key_class(const warprsa_private_key *key)
+{
+    unsigned n = key->modulus_octets;
+
+    return n >= 128 && n <= 512 && n % 128 == 0 ? (int)(n / 128) - 1 : -1;
+}
+
+void fake_reset(void)
+{
+    fake_engine clean = {.devices = 1};
+
+    pthread_mutex_lock(&fake.lock);
+    clean.lock = fake.lock;
+    clean.changed = fake.changed;
+    memcpy(&fake.devices, &clean.devices,
+           sizeof(fake) - offsetof(fake_engine, devices));
+    pthread_mutex_unlock(&fake.lock);
+}
+
+warprsa_private_key fake_key(warprsa_size_class size, unsigned seed)
+{
+    warprsa_private_key key = {.modulus_octets = 128 * ((unsigned)size + 1)};
+    uint32_t x = 2654435761u * (seed + 1);
+
+    for (unsigned i = 0; i < key.modulus_octets; i++) {
+        x = x * 1664525 + 1013904223;
+        key.n[sizeof(key.n) - 1 - i] = (uint8_t)(x >> 24);
+    }
+    key.n[sizeof(key.n) - key.modulus_octets] |= 0x80;
+    key.n[sizeof(key.n) - 1] |= 1;
+    return key;
+}
+
+void fake_result(const warprsa_private_key *key, const uint8_t *input,
+                 uint8_t *output)
+{
+    for (unsigned i = 0; i < key->modulus_octets; i++)
+        output[i] = input[i] ^ key->n[sizeof(key->n) - 1 - i];
+}
+
+static void rule(bool kept, const char *text)
+{
+    if (!kept && fake.broken == NULL)
+        fake.broken = text;
+}
+
+static void changed(void)
+{
+    pthread_cond_broadcast(&fake.changed);
+}
+
+static void held(const bool *flag)
+{
+    fake.waiting++;
+    changed();
+    while (*flag)
+        pthread_cond_wait(&fake.changed, &fake.lock);
+    fake.waiting--;
+    changed();
+}
+
+static unsigned fake_count(char *why, size_t why_size)
+{
+    unsigned n;
+
+    pthread_mutex_lock(&fake.lock);
+    held(&fake.hold_count);
+    n = fake.devices;
+    if (n == 0)
+        snprintf(why, why_size, "no fake device");
+    pthread_mutex_unlock(&fake.lock);
+    return n;
+}
+
+static warprsa_status fake_open(const warprsa_device_config *config,
+                                warprsa_device **device, char *why,
+                                size_t why_size)
+{
+    warprsa_status status = WARPRSA_OK;
+
+    pthread_mutex_lock(&fake.lock);
+    held(&fake.hold_open);
+    rule(config->ordinal < fake.devices, "open: ordinal");
+    if (fake.open_failures > 0) {
+        fake.open_failures--;
+        status = WARPRSA_DEVICE_ERROR;
+        snprintf(why, why_size, "told to fail");
+    } else {
+        *device = calloc(1, sizeof(**device));
+        if (*device == NULL)
+            abort();
+        fake.opens++;
+        (*device)->config = *config;
+        snprintf((*device)->text, sizeof((*device)->text), "Fake (fake %u)",
+                 config->ordinal);
+    }
+    changed();
+    pthread_mutex_unlock(&fake.lock);
+    return status;
+}
+
+static void fake_close(warprsa_device *device)
+{
+    pthread_mutex_lock(&fake.lock);
+    for (unsigned s = 0; s < WARPRSA_STREAMS_MAX; s++)
+        rule(device->lost || !device->streams[s].busy, "close: would wait");
+    for (unsigned k = 0; k < KEYS_MAX; k++)
+        fake.keys -= device->keys[k].live;
+    for (unsigned s = 0; s < WARPRSA_STREAMS_MAX; s++) {
+        fake.running -= device->streams[s].busy;
+        free(device->streams[s].keys);
+    }
+    fake.closes++;
+    memset(device, 0xdd, sizeof(*device));
+    free(device);
+    changed();
+    pthread_mutex_unlock(&fake.lock);
+}
+
+static const char *fake_describe(const warprsa_device *device)
+{
+    return device->text;
+}
+
+static warprsa_status fake_load_key(warprsa_device *device,
+                                    const warprsa_private_key *key,
+                                    uint32_t *index)
+{
+    warprsa_status status = WARPRSA_NO_MEMORY;
+
+    pthread_mutex_lock(&fake.lock);
+    held(&fake.hold_load);
+    if (fake.load_status != WARPRSA_OK)
+        status = fake.load_status;
+    for (unsigned k = 0; k < KEYS_MAX && k < device->config.keys_max &&
+                         fake.load_status == WARPRSA_OK;
+         k++) {
+        if (device->keys[k].live)
+            continue;
+        device->keys[k] = (loaded_key){.live = true, .key = *key};
+        *index = k;
+        fake.loads++;
+        fake.keys++;
+        status = WARPRSA_OK;
+        break;
+    }
+    changed();
+    pthread_mutex_unlock(&fake.lock);
+    return status;
+}
+
+static void fake_unload_key(warprsa_device *device, uint32_t index)
+{
+    pthread_mutex_lock(&fake.lock);
+    rule(index < KEYS_MAX && device->keys[index].live, "unload: no such key");
+    rule(device->keys[index].in_flight == 0, "unload: key in use");
+    device->keys[index].live = false;
+    fake.unloads++;
+    fake.keys--;
+    changed();
+    pthread_mutex_unlock(&fake.lock);
+}
+
+static void check_batch(warprsa_device *device, unsigned stream,
+                        warprsa_size_class size, const warprsa_task *tasks,
+                        size_t count)
+{
+    rule(stream < device->config.streams, "start: stream");
+    rule(!device->streams[stream].busy, "start: busy stream");
+    rule(count >= 1 && count <= device->config.batch_max, "start: count");
+    for (size_t i = 0; i < count; i++) {
+        const loaded_key *key = &device->keys[tasks[i].key];
+
+        rule(key->live, "start: key not loaded");
+        rule(warprsa_key_class(&key->key) == (int)size, "start: key's class");
+    }
+}
+
+static warprsa_status fake_start(warprsa_device *device, unsigned stream,
+                                 warprsa_size_class size, warprsa_task *tasks,
+                                 size_t count)
+{
+    stream_state *s = &device->streams[stream];
+    warprsa_status status = WARPRSA_OK;
+
+    pthread_mutex_lock(&fake.lock);
+    check_batch(device, stream, size, tasks, count);
+    if (fake.start_failures > 0) {
+        fake.start_failures--;
+        status = fake.start_status;
+        device->lost = status == WARPRSA_DEVICE_ERROR;
+    } else {
+        *s = (stream_state){.busy = true, .tasks = tasks, .count = count};
+        s->keys = calloc(count, sizeof(*s->keys));
+        for (size_t i = 0; i < count; i++) {
+            s->keys[i] = tasks[i].key;
+            device->keys[tasks[i].key].in_flight++;
+        }
+        if (fake.batches < FAKE_BATCHES_LOGGED) {
+            fake.log[fake.batches].size = size;
+            fake.log[fake.batches].count = count;
+            fake.log[fake.batches].device = device->config.ordinal;
+            fake.log[fake.batches].stream = stream;
+        }
+        fake.batches++;
+        fake.running++;
+    }
+    changed();
+    pthread_mutex_unlock(&fake.lock);
+    return status;
+}
+
+static void finish(warprsa_device *device, stream_state *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        loaded_key *key = &device->keys[s->keys[i]];
+
+        key->in_flight--;
+        if (s->forgotten)
+            continue;
+        if (fake.bad_checks > 0) {
+            fake.bad_checks--;
+            s->tasks[i].status = WARPRSA_CHECK_FAILED;
+            memset(s->tasks[i].output, 0, key->key.modulus_octets);
+        } else {
+            s->tasks[i].status = WARPRSA_OK;
+            fake_result(&key->key, s->tasks[i].input, s->tasks[i].output);
+        }
+    }
+    free(s->keys);
+    *s = (stream_state){0};
+    fake.running--;
+    changed();
+}
+
+static warprsa_status fake_wait(warprsa_device *device, unsigned stream,
+                                unsigned timeout_ms)
+{
+    stream_state *s = &device->streams[stream];
+    warprsa_status status = WARPRSA_OK;
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+    until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&fake.lock);
+    while (fake.hold && s->busy && !device->lost && status == WARPRSA_OK)
+        if (pthread_cond_timedwait(&fake.changed, &fake.lock, &until) ==
+            ETIMEDOUT)
+            status = WARPRSA_DEADLINE;
+    if (fake.wait_failures > 0 && s->busy && status == WARPRSA_OK) {
+        fake.wait_failures--;
+        device->lost = true;
+        changed();
+    }
+    if (device->lost)
+        status = WARPRSA_DEVICE_ERROR;
+    if (status == WARPRSA_OK && s->busy)
+        finish(device, s);
+    else
+        s->forgotten = true;
+    pthread_mutex_unlock(&fake.lock);
+    return status;
+}
+
+static warprsa_status fake_self_test(warprsa_device *device, unsigned stream)
+{
+    warprsa_status status = WARPRSA_OK;
+
+    pthread_mutex_lock(&fake.lock);
+    rule(!device->streams[stream].busy, "self_test: busy stream");
+    fake.self_tests++;
+    if (fake.bad_self_tests > 0) {
+        fake.bad_self_tests--;
+        status = WARPRSA_CHECK_FAILED;
+    }
+    changed();
+    pthread_mutex_unlock(&fake.lock);
+    return status;
+}
+
+const warprsa_engine *fake_engine_get(void)
+{
+    static const warprsa_engine engine = {
+        .name = "fake",
+        .count = fake_count,
+        .open = fake_open,
+        .close = fake_close,
+        .describe = fake_describe,
+        .load_key = fake_load_key,
+        .unload_key = fake_unload_key,
+        .start = fake_start,
+        .wait = fake_wait,
+        .self_test = fake_self_test,
+    };
+
+    return &engine;
+}

@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * An engine that computes nothing and misbehaves on demand: for tests of the
+ * queue. Its "private operation" xors the input with the modulus. It watches
+ * that the queue keeps to gpu.h.
+ */
+#ifndef WARPRSA_FAKE_ENGINE_H
+#define WARPRSA_FAKE_ENGINE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "gpu/gpu.h"
+
+enum {
+    FAKE_BATCHES_LOGGED = 64,
+};
+
+/* Everything under `lock`; `changed` is broadcast at each change. */
+typedef struct fake_engine {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+
+    /* What it is told to do. */
+    unsigned devices;           /* that count() finds */
+    bool hold_count;            /* count() doesn't return */
+    bool hold_open;             /* open() doesn't return */
+    unsigned open_failures;     /* next opens that fail */
+    bool hold_load;             /* load_key() doesn't return */
+    warprsa_status load_status; /* of every load_key() */
+    bool hold;                  /* batches don't end */
+    unsigned start_failures;    /* next starts that fail with start_status */
+    warprsa_status start_status;
+    unsigned wait_failures; /* next batches that end the device */
+    unsigned bad_checks;    /* next tasks whose check fails */
+    unsigned bad_self_tests;
+
+    /* What it saw. */
+    unsigned opens; /* that succeeded */
+    unsigned closes, loads, unloads, self_tests;
+    unsigned keys;    /* loaded now */
+    unsigned running; /* batches started and not ended */
+    unsigned waiting; /* threads in a held call */
+    unsigned batches;
+    struct {
+        warprsa_size_class size;
+        size_t count;
+        unsigned device;
+        unsigned stream;
+    } log[FAKE_BATCHES_LOGGED];
+    const char *broken; /* the first rule broken, or NULL */
+} fake_engine;
+
+extern fake_engine fake;
+
+const warprsa_engine *fake_engine_get(void);
+
+/* Back to one good device, nothing seen. No queue may be open. */
+void fake_reset(void);
+
+/* Sets a field under the lock and tells everybody. */
+#define FAKE_SET(field, value)                                                 \
+    do {                                                                       \
+        pthread_mutex_lock(&fake.lock);                                        \
+        fake.field = (value);                                                  \
+        pthread_cond_broadcast(&fake.changed);                                 \
+        pthread_mutex_unlock(&fake.lock);                                      \
+    } while (0)
+
+/* Sleeps until the condition (of fields of `fake`) holds. */
+#define FAKE_WAIT(condition)                                                   \
+    do {                                                                       \
+        pthread_mutex_lock(&fake.lock);                                        \
+        while (!(condition))                                                   \
+            pthread_cond_wait(&fake.changed, &fake.lock);                      \
+        pthread_mutex_unlock(&fake.lock);                                      \
+    } while (0)
+
+/* A key of a size class; different seeds, different keys. */
+warprsa_private_key fake_key(warprsa_size_class size, unsigned seed);
+
+/* What the engine will answer. */
+void fake_result(const warprsa_private_key *key, const uint8_t *input,
+                 uint8_t *output);
+
+#endif

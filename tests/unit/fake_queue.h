@@ -1,0 +1,151 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the tests of the queue share: a queue on the fake engine, keys and
+ * requests for it.
+ */
+#ifndef WARPRSA_FAKE_QUEUE_H
+#define WARPRSA_FAKE_QUEUE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "batching/queue.h"
+#include "fake_engine.h"
+
+enum {
+    LONG_MS = 30000, /* for what must happen, however slow the machine */
+};
+
+static inline int fake_random(void *arg, void *out, size_t len)
+{
+    (void)arg;
+    memset(out, 4, len);
+    return 1;
+}
+
+/* A configuration with counters of its own, to be freed by the test. */
+static inline warprsa_queue_config fake_config(void)
+{
+    warprsa_queue_config config = {
+        .engine = fake_engine_get(),
+        .devices = UINT32_MAX,
+        .slots = 64,
+        .streams = 1,
+        .batch_max = 64,
+        .keys_max = 64,
+        .deadline_ms = LONG_MS,
+        .random = fake_random,
+        .counters = warprsa_counters_new(),
+    };
+
+    assert_non_null(config.counters);
+    return config;
+}
+
+static inline warprsa_queue *fake_open_queue(const warprsa_queue_config *config)
+{
+    char why[256] = "";
+    warprsa_queue *queue = warprsa_queue_open(config, why, sizeof(why));
+
+    if (queue == NULL)
+        fail_msg("warprsa_queue_open: %s", why);
+    return queue;
+}
+
+static inline warprsa_queue *
+fake_ready_queue(const warprsa_queue_config *config)
+{
+    warprsa_queue *queue = fake_open_queue(config);
+
+    assert_int_equal(warprsa_queue_wait_ready(queue, LONG_MS),
+                     WARPRSA_QUEUE_READY);
+    return queue;
+}
+
+/* Closes, and checks what must hold after every test. */
+static inline void fake_close_queue(warprsa_queue *queue,
+                                    const warprsa_queue_config *config)
+{
+    const warprsa_counters *c = config->counters;
+
+    assert_true(warprsa_queue_close(queue));
+    assert_int_equal(c->keys_loaded, c->keys_wiped);
+    assert_int_equal(fake.keys, 0);
+    assert_int_equal(fake.opens, fake.closes);
+    if (fake.broken != NULL)
+        fail_msg("the queue broke a rule of gpu.h: %s", fake.broken);
+}
+
+static inline warprsa_key *fake_add_key(warprsa_queue *queue,
+                                        warprsa_size_class size, unsigned seed)
+{
+    warprsa_private_key key = fake_key(size, seed);
+    uint8_t id[WARPRSA_KEY_ID_OCTETS] = {(uint8_t)seed, (uint8_t)size};
+    warprsa_key *added = warprsa_queue_key(queue, id, &key);
+
+    assert_non_null(added);
+    return added;
+}
+
+/* One request with the input that goes with its seed. */
+typedef struct fake_request {
+    warprsa_private_key key;
+    uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
+    warprsa_ticket ticket;
+} fake_request;
+
+static inline void fake_fill(fake_request *request, warprsa_size_class size,
+                             unsigned key_seed, unsigned seed)
+{
+    memset(request, 0, sizeof(*request));
+    request->key = fake_key(size, key_seed);
+    memset(request->input, (int)(seed & 0xff), sizeof(request->input));
+    memcpy(request->input, &seed, sizeof(seed));
+}
+
+static inline warprsa_answer fake_submit(warprsa_queue *queue, warprsa_key *key,
+                                         fake_request *request)
+{
+    warprsa_notify none = {0};
+
+    return warprsa_queue_submit(queue, key, request->input, none,
+                                &request->ticket);
+}
+
+static inline bool fake_is_right(const fake_request *request)
+{
+    uint8_t expected[WARPRSA_MODULUS_OCTETS_MAX];
+
+    fake_result(&request->key, request->input, expected);
+    return memcmp(expected, request->output, request->key.modulus_octets) == 0;
+}
+
+static inline uint64_t fake_sum(const _Atomic uint64_t *counters, size_t count)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += counters[i];
+    return sum;
+}
+
+/* Waits for what no condition variable tells; fails after LONG_MS. */
+#define WAIT_UNTIL(condition)                                                  \
+    do {                                                                       \
+        struct timespec tick = {0, 1000000};                                   \
+        int left = LONG_MS;                                                    \
+        while (!(condition) && left-- > 0)                                     \
+            nanosleep(&tick, NULL);                                            \
+        assert_true(condition);                                                \
+    } while (0)
+
+#endif
