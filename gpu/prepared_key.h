@@ -29,22 +29,12 @@ typedef struct warprsa_shape {
     int rows, width, per_lane;
 } warprsa_shape;
 
-#define WARPRSA_SHAPE_1024                                                     \
-    {                                                                          \
-        10, 2, 5                                                               \
-    }
-#define WARPRSA_SHAPE_2048                                                     \
-    {                                                                          \
-        20, 4, 5                                                               \
-    }
-#define WARPRSA_SHAPE_3072                                                     \
-    {                                                                          \
-        30, 8, 4                                                               \
-    }
-#define WARPRSA_SHAPE_4096                                                     \
-    {                                                                          \
-        40, 8, 5                                                               \
-    }
+/* clang-format off */
+#define WARPRSA_SHAPE_1024 {10, 2, 5}
+#define WARPRSA_SHAPE_2048 {20, 4, 5}
+#define WARPRSA_SHAPE_3072 {30, 8, 4}
+#define WARPRSA_SHAPE_4096 {40, 8, 5}
+/* clang-format on */
 
 /* One prime; R = 2^(52 rows). */
 typedef struct warprsa_prepared_half {
