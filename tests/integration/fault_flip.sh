@@ -29,11 +29,11 @@ END
 for bits in 1024 2048 3072 4096; do
     rsa_key "$bits" key.pem
     { printf '\0\1'; head -c $((bits / 8 - 2)) /dev/urandom; } >number
-    sign=(pkeyutl -sign -inkey key.pem -in number -out power
+    sign=(pkeyutl -decrypt -inkey key.pem -in number -out power
         -pkeyopt rsa_padding_mode:none)
 
     WARPRSA_FAULT=flip with_provider "${sign[@]}"
-    plain pkeyutl -verifyrecover -pubin -inkey key.pem.pub -in power \
+    plain pkeyutl -encrypt -pubin -inkey key.pem.pub -in power \
         -pkeyopt rsa_padding_mode:none | cmp - number
     [ -z "$(factor key.pem number power)" ] || fail "the key is out"
     expect_counters provider.trace gpu=0 cpu=1 cpu_check=1 checks_failed=1

@@ -25,10 +25,13 @@ unset OPENSSL_MODULES WARPRSA_TRACE WARPRSA_FAULT
 work=$(mktemp -d "${TMPDIR:-/tmp}/warprsa.XXXXXX")
 cd "$work"
 servers=()
+at_end() { # a test with more to put away has its own
+    :
+}
 clean_up() {
-    local status=$?
+    local status=$? pid
     trap - EXIT
-    local pid
+    at_end
     for pid in "${servers[@]}"; do
         kill "$pid" 2>/dev/null || :
         wait "$pid" 2>/dev/null || :
@@ -175,13 +178,13 @@ serve_and_connect() {
 
 # One handshake with a server on this port, by a client without the provider.
 answers() { # PORT S_CLIENT-OPTION...
-    local port=$1
+    local port=$1 log=client.$BASHPID.log
     shift
     printf 'GET / HTTP/1.0\r\n\r\n' |
         timeout 60 "$OPENSSL" s_client -connect "127.0.0.1:$port" \
             -CAfile certificate.pem -verify_return_error -ign_eof "$@" \
-            >"client.$BASHPID.log" 2>&1 &&
-        grep -q 'Verify return code: 0' "client.$BASHPID.log"
+            >"$log" 2>&1 &&
+        grep -q 'Verify return code: 0' "$log"
 }
 
 handshakes() { # PORT COUNT S_CLIENT-OPTION...

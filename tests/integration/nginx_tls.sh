@@ -24,7 +24,9 @@ stop_nginx() {
 gone() {
     ! kill -0 "$1" 2>/dev/null
 }
-trap 'stop_nginx; clean_up' EXIT
+at_end() {
+    stop_nginx
+}
 
 run_nginx
 wait_for 30 test -s nginx.pid

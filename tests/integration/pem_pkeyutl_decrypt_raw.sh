@@ -7,9 +7,9 @@ for bits in 1024 1536 2050 3072 4096; do
     rsa_key "$bits" key.pem
     octets=$(((bits + 7) / 8))
     { printf '\0\1'; head -c $((octets - 2)) /dev/urandom; } >number
-    with_provider pkeyutl -sign -inkey key.pem -in number -out power \
+    with_provider pkeyutl -decrypt -inkey key.pem -in number -out power \
         -pkeyopt rsa_padding_mode:none
-    plain pkeyutl -verifyrecover -pubin -inkey key.pem.pub -in power \
+    plain pkeyutl -encrypt -pubin -inkey key.pem.pub -in power \
         -pkeyopt rsa_padding_mode:none -out back
     cmp number back || fail "$bits: another number came back"
     expect_engine "$bits" 1
