@@ -50,8 +50,8 @@ static void give_back(warprsa_rsa *ours, BN_BLINDING *blinding)
     BN_BLINDING_free(blinding);
 }
 
-int warprsa_blinded_mod_exp(warprsa_rsa *ours, BIGNUM *r0, const BIGNUM *in,
-                            RSA *rsa, BN_CTX *bn_ctx)
+int warprsa_blinded(warprsa_rsa *ours, warprsa_mod_exp_fn *compute, BIGNUM *r0,
+                    const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
 {
     BN_BLINDING *blinding = take(ours, rsa, bn_ctx);
     BIGNUM *blinded = NULL;
@@ -63,7 +63,7 @@ int warprsa_blinded_mod_exp(warprsa_rsa *ours, BIGNUM *r0, const BIGNUM *in,
     blinded = BN_CTX_get(bn_ctx);
     ok = blinded != NULL && BN_copy(blinded, in) != NULL &&
          BN_BLINDING_convert_ex(blinded, NULL, blinding, bn_ctx) &&
-         RSA_meth_get_mod_exp(RSA_PKCS1_OpenSSL())(r0, blinded, rsa, bn_ctx);
+         compute(r0, blinded, rsa, bn_ctx);
     if (ok) {
         /* As libcrypto does: the unblinding is where a secret-dependent
          * length of r0 would show. */

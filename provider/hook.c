@@ -3,6 +3,8 @@
  */
 #include "provider/hook.h"
 
+#include <string.h>
+
 #include <openssl/async.h>
 #include <openssl/bn.h>
 #include <openssl/crypto.h>
@@ -97,61 +99,158 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
            WARPRSA_DONE;
 }
 
-/* r0 = in^d mod n by the queue, or false. */
-static bool offload_number(const warprsa_rsa *ours, const RSA *rsa,
-                           warprsa_process *process, const BIGNUM *in,
-                           BIGNUM *r0)
+/* The same, and if it isn't done an operation of the CPU is counted: the caller
+ * is to compute it. */
+static bool offloaded(const warprsa_rsa *ours, const RSA *rsa,
+                      const uint8_t *input, uint8_t *output)
 {
-    const BIGNUM *n = RSA_get0_n(rsa);
-    int length = BN_num_bytes(n);
-    uint8_t number[WARPRSA_MODULUS_OCTETS_MAX];
-    bool ok = false;
+    warprsa_process *process = warprsa_process_get(ours->context);
 
-    if (BN_ucmp(in, n) >= 0 || BN_bn2binpad(in, number, length) != length)
-        count_reason(process, WARPRSA_CPU_KEY);
-    else
-        ok = offload(ours, rsa, process, number, number) &&
-             BN_bin2bn(number, length, r0) != NULL;
-    /* The result of a decryption is secret. */
+    if (process == NULL)
+        return false; /* nowhere to count either: no memory */
+    if (offload(ours, rsa, process, input, output))
+        return true;
+    if (!warprsa_process_is_mine(process)) {
+        /* A paused job that went on in a forked child. */
+        process = warprsa_process_get(ours->context);
+        if (process == NULL)
+            return false;
+        count_reason(process, WARPRSA_CPU_ERROR);
+    }
+    count_cpu(process, ours->size_class);
+    return false;
+}
+
+static bool offloaded_number(const warprsa_rsa *ours, const RSA *rsa,
+                             const BIGNUM *in, BIGNUM *out)
+{
+    int length = RSA_size(rsa);
+    uint8_t number[WARPRSA_MODULUS_OCTETS_MAX];
+    bool ok = BN_bn2binpad(in, number, length) == length &&
+              offloaded(ours, rsa, number, number) &&
+              BN_bin2bn(number, length, out) != NULL;
+
     OPENSSL_cleanse(number, sizeof(number));
     return ok;
+}
+
+/* Counts an operation whose key no engine can take. */
+static void count_unfit(warprsa_context *context)
+{
+    warprsa_process *process = warprsa_process_get(context);
+
+    if (process == NULL)
+        return;
+    count_reason(process, WARPRSA_CPU_KEY);
+    count_cpu(process, -1);
+}
+
+/* What priv_dec() tells the exponentiation beneath it. That reads and clears
+ * it before anything can pause, so it never meets another job's. */
+static _Thread_local enum {
+    ROUTED, /* nothing: the route decides */
+    ON_CPU, /* it was routed already, and counted */
+    SECRET, /* the result is a secret */
+} told;
+
+static int original_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
+                            BN_CTX *bn_ctx)
+{
+    return RSA_meth_get_mod_exp(RSA_PKCS1_OpenSSL())(r0, in, rsa, bn_ctx);
+}
+
+static int routed_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
+                          BN_CTX *bn_ctx)
+{
+    return offloaded_number(warprsa_rsa_of(rsa), rsa, in, r0)
+               ? 1
+               : original_mod_exp(r0, in, rsa, bn_ctx);
 }
 
 static int mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
 {
     warprsa_rsa *ours = warprsa_rsa_of(rsa);
-    warprsa_context *context = ours->context;
-    warprsa_process *process = NULL;
+    int how = told;
 
-    if (context->testing) {
-        context->tested++;
-        return warprsa_blinded_mod_exp(ours, r0, in, rsa, bn_ctx);
-    }
-    process = warprsa_process_get(context);
+    told = ROUTED;
     if (ours->size_class < 0) {
         /* libcrypto's own blinding is on around this call. */
-        if (process != NULL) {
-            count_reason(process, WARPRSA_CPU_KEY);
-            count_cpu(process, -1);
-        }
-        return RSA_meth_get_mod_exp(RSA_PKCS1_OpenSSL())(r0, in, rsa, bn_ctx);
+        count_unfit(ours->context);
+        return original_mod_exp(r0, in, rsa, bn_ctx);
     }
-    if (process != NULL && offload_number(ours, rsa, process, in, r0))
+    if (ours->context->testing) {
+        ours->context->tested++;
+        how = ON_CPU;
+    }
+    /* The length of a BIGNUM tells of its leading zeros. A secret comes out
+     * of the blinding at full length whatever it is, as in libcrypto. */
+    if (how == SECRET)
+        return warprsa_blinded(ours, routed_mod_exp, r0, in, rsa, bn_ctx);
+    if (how == ROUTED && offloaded_number(ours, rsa, in, r0))
         return 1;
-    if (process != NULL) {
-        if (!warprsa_process_is_mine(process)) {
-            /* A paused job that went on in a forked child. */
-            process = warprsa_process_get(context);
-            if (process != NULL)
-                count_reason(process, WARPRSA_CPU_ERROR);
-        }
+    return warprsa_blinded(ours, original_mod_exp, r0, in, rsa, bn_ctx);
+}
+
+/* Keys without CRT parameters never get as far as mod_exp(). */
+static void count_if_unhooked(const RSA *rsa)
+{
+    const warprsa_rsa *ours = warprsa_rsa_of(rsa);
+
+    if (!ours->reaches_hook && RSA_get0_d(rsa) != NULL)
+        count_unfit(ours->context);
+}
+
+static int priv_enc(int length, const unsigned char *from, unsigned char *to,
+                    RSA *rsa, int padding)
+{
+    count_if_unhooked(rsa);
+    return RSA_meth_get_priv_enc(RSA_PKCS1_OpenSSL())(length, from, to, rsa,
+                                                      padding);
+}
+
+/* Pads a number to the length of the modulus; false if it isn't below it,
+ * which is libcrypto's to complain of. Both are public. */
+static bool pad(uint8_t number[WARPRSA_MODULUS_OCTETS_MAX], int length,
+                const unsigned char *from, const RSA *rsa)
+{
+    uint8_t n[WARPRSA_MODULUS_OCTETS_MAX];
+    int size = RSA_size(rsa);
+
+    if (length < 0 || length > size ||
+        BN_bn2binpad(RSA_get0_n(rsa), n, size) != size)
+        return false;
+    memset(number, 0, (size_t)(size - length));
+    memcpy(number + size - length, from, (size_t)length);
+    return memcmp(number, n, (size_t)size) < 0;
+}
+
+static int priv_dec(int length, const unsigned char *from, unsigned char *to,
+                    RSA *rsa, int padding)
+{
+    const warprsa_rsa *ours = warprsa_rsa_of(rsa);
+    uint8_t number[WARPRSA_MODULUS_OCTETS_MAX];
+    int how = SECRET;
+    int result = 0;
+
+    count_if_unhooked(rsa);
+    /* TLS and OAEP take their padding off elsewhere: octets to octets, and no
+     * BIGNUM ever holds the secret. */
+    if (ours->size_class >= 0 && padding == RSA_NO_PADDING &&
+        pad(number, length, from, rsa)) {
+        if (offloaded(ours, rsa, number, to))
+            return RSA_size(rsa);
+        how = ON_CPU;
     }
-    if (process != NULL)
-        count_cpu(process, ours->size_class);
-    return warprsa_blinded_mod_exp(ours, r0, in, rsa, bn_ctx);
+    told = how;
+    result = RSA_meth_get_priv_dec(RSA_PKCS1_OpenSSL())(length, from, to, rsa,
+                                                        padding);
+    told = ROUTED;
+    return result;
 }
 
 int warprsa_hook_set(RSA_METHOD *method)
 {
-    return RSA_meth_set_mod_exp(method, mod_exp);
+    return RSA_meth_set_mod_exp(method, mod_exp) &&
+           RSA_meth_set_priv_enc(method, priv_enc) &&
+           RSA_meth_set_priv_dec(method, priv_dec);
 }

@@ -103,6 +103,17 @@ static bool fill(warprsa_private_key *key, const RSA *rsa)
            BN_bn2binpad(qinv, key->qinv, sizeof(key->qinv)) > 0;
 }
 
+/* libcrypto's condition for calling the method's mod_exp. */
+static bool reaches_hook(const RSA *rsa)
+{
+    const BIGNUM *p, *q, *dp, *dq, *qinv;
+
+    RSA_get0_factors(rsa, &p, &q);
+    RSA_get0_crt_params(rsa, &dp, &dq, &qinv);
+    return RSA_get_version((RSA *)rsa) == RSA_ASN1_VERSION_MULTI ||
+           (p != NULL && q != NULL && dp != NULL && dq != NULL && qinv != NULL);
+}
+
 void warprsa_rsa_classify(RSA *rsa)
 {
     warprsa_rsa *ours = warprsa_rsa_of(rsa);
@@ -110,6 +121,7 @@ void warprsa_rsa_classify(RSA *rsa)
 
     if (ours == NULL)
         return;
+    ours->reaches_hook = reaches_hook(rsa);
     ERR_set_mark();
     ours->size_class = fill(&key, rsa) ? warprsa_key_class(&key) : -1;
     ERR_pop_to_mark();

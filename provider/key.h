@@ -34,8 +34,9 @@ typedef struct warprsa_handle {
 typedef struct warprsa_rsa {
     struct warprsa_context *context;
     RSA_METHOD *method;
-    unsigned type;  /* index of its keymgmt */
-    int size_class; /* -1: the engines can't take it */
+    unsigned type;     /* index of its keymgmt */
+    int size_class;    /* -1: the engines can't take it */
+    bool reaches_hook; /* the exponentiation's; false without CRT parameters */
     _Atomic(warprsa_handle *) handle;
     _Atomic(BN_BLINDING *) blindings[WARPRSA_BLINDINGS]; /* idle ones */
 } warprsa_rsa;

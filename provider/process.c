@@ -220,19 +220,22 @@ void warprsa_process_close(warprsa_context *context)
     if (state == OPEN) {
         while (atomic_load(&process->users) != 0)
             sched_yield();
-        warprsa_queue_close(process->queue);
+        process->hung = !warprsa_queue_close(process->queue);
     }
     if (state != CLOSED)
         trace_counters(context, process);
     pthread_mutex_unlock(&process->lock);
 }
 
-void warprsa_process_free(warprsa_context *context)
+bool warprsa_process_free(warprsa_context *context)
 {
     warprsa_process *process = NULL;
 
     warprsa_process_close(context);
-    process = atomic_exchange(&context->process, NULL);
+    process = atomic_load(&context->process);
+    if (process != NULL && process->hung)
+        return false;
+    atomic_store(&context->process, NULL);
     while (process != NULL) {
         warprsa_process *parent = process->parent;
 
@@ -246,4 +249,5 @@ void warprsa_process_free(warprsa_context *context)
         free(process);
         process = parent;
     }
+    return true;
 }

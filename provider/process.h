@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "batching/counters.h"
@@ -26,6 +27,7 @@ typedef struct warprsa_process {
     warprsa_queue *queue; /* when open */
     warprsa_cpu_reason why_closed;
     uint64_t opened_ns;
+    bool hung;                      /* a worker was left behind in its driver */
     struct warprsa_process *parent; /* of the forking process, kept because
                                        keys and paused jobs point to it */
 } warprsa_process;
@@ -57,7 +59,8 @@ unsigned warprsa_process_startup_left(const struct warprsa_context *context,
  */
 void warprsa_process_close(struct warprsa_context *context);
 
-/* Frees everything; no operation is under way and all keys are gone. */
-void warprsa_process_free(struct warprsa_context *context);
+/* Closes and frees; no operation is under way and all keys are gone. False: a
+ * worker hangs in its driver and may come back to the context. */
+bool warprsa_process_free(struct warprsa_context *context);
 
 #endif

@@ -43,7 +43,11 @@ static void teardown(void *provctx)
     warprsa_context *context = provctx;
 
     warprsa_exit_remove(&context->exit_link);
-    warprsa_process_free(context);
+    if (!warprsa_process_free(context)) {
+        warprsa_trace_printf(&context->trace, 1,
+                             "a device hangs: its memory stays");
+        return;
+    }
     warprsa_trace_printf(&context->trace, 1, "provider unloaded");
     warprsa_tables_free(context);
     if (context->wrapped != NULL)
