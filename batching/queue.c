@@ -1,266 +1,388 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A plain queue behind the final interface: one lock, one worker, one device.
+ * The queue's outside: opening and closing it, submitting to it, asking for
+ * answers. The other side, the devices' threads, is worker.c and device.c.
  */
 #include "batching/queue.h"
 
-#include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-struct warprsa_key {
-    warprsa_queue *queue;
-    warprsa_private_key key;
-    warprsa_size_class size;
-    uint32_t index;
-    bool loaded;
+#include "batching/queue_private.h"
+#include "batching/worker.h"
+
+enum {
+    /* How long close() waits beyond the deadline for threads that open or
+     * close a device, which takes seconds on a busy machine. */
+    CLOSE_PATIENCE_MS = 10000,
+    TRACE_LINE = 512,
 };
 
-typedef struct slot {
-    enum {
-        FREE,
-        QUEUED,
-        RUNNING,
-        DONE
-    } state;
-    uint32_t generation;
-    warprsa_key *key;
-    warprsa_notify notify;
-    warprsa_status status;
-    uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
-    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
-} slot;
-
-struct warprsa_queue {
-    warprsa_queue_config config;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    pthread_t worker;
-    warprsa_device *device;
-    warprsa_queue_state state;
-    bool closing;
-    unsigned depth;
-    slot *slots;
-};
-
-static void run(warprsa_queue *q, slot *s)
+void warprsa_queue_trace(const warprsa_queue *queue, int level,
+                         const char *format, ...)
 {
-    const warprsa_engine *engine = q->config.engine;
-    warprsa_status status = WARPRSA_OK;
-    warprsa_task task = {0, s->input, s->output, WARPRSA_OK};
+    char line[TRACE_LINE];
+    va_list args;
 
-    if (!s->key->loaded) {
-        status = engine->load_key(q->device, &s->key->key, &s->key->index);
-        s->key->loaded = status == WARPRSA_OK;
-    }
-    task.key = s->key->index;
-    if (status == WARPRSA_OK)
-        status = engine->start(q->device, 0, s->key->size, &task, 1);
-    if (status == WARPRSA_OK)
-        status = engine->wait(q->device, 0, q->config.deadline_ms);
-    s->status = status == WARPRSA_OK ? task.status : status;
-    warprsa_count(&q->config.counters->batches, 1);
-    if (s->notify.wake != NULL)
-        s->notify.wake(s->notify.arg);
+    if (queue->config.trace == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    queue->config.trace(queue->config.trace_arg, level, line);
 }
 
-static void *worker(void *arg)
+static const char *bad_config(const warprsa_queue_config *c)
 {
-    warprsa_queue *q = arg;
-    char why[128] = "";
-    warprsa_device_config config = {0,
-                                    q->config.streams,
-                                    q->config.batch_max,
-                                    q->config.keys_max,
-                                    q->config.random,
-                                    q->config.random_arg,
-                                    q->config.trace,
-                                    q->config.trace_arg};
-    warprsa_status status =
-        q->config.engine->open(&config, &q->device, why, sizeof(why));
-
-    pthread_mutex_lock(&q->lock);
-    q->state = status == WARPRSA_OK ? WARPRSA_QUEUE_READY : WARPRSA_QUEUE_DOWN;
-    warprsa_counters_set_device(
-        q->config.counters,
-        status == WARPRSA_OK ? q->config.engine->describe(q->device) : why);
-    pthread_cond_broadcast(&q->changed);
-    for (;;) {
-        slot *s = NULL;
-
-        for (unsigned i = 0; i < q->config.slots && s == NULL; i++)
-            if (q->slots[i].state == QUEUED)
-                s = &q->slots[i];
-        if (s == NULL) {
-            if (q->closing)
-                break;
-            pthread_cond_wait(&q->changed, &q->lock);
-            continue;
-        }
-        s->state = RUNNING;
-        pthread_mutex_unlock(&q->lock);
-        run(q, s);
-        pthread_mutex_lock(&q->lock);
-        s->state = DONE;
-        q->depth--;
-        pthread_cond_broadcast(&q->changed);
-    }
-    pthread_mutex_unlock(&q->lock);
-    if (q->device != NULL)
-        q->config.engine->close(q->device);
+    if (c->engine == NULL || c->counters == NULL || c->random == NULL)
+        return "engine, counters and random must be given";
+    if (c->slots < 1 || c->slots > 65536)
+        return "slots must be 1..65536";
+    if (c->streams < 1 || c->streams > WARPRSA_STREAMS_MAX)
+        return "streams must be 1..8";
+    if (c->batch_max < 1 || c->batch_max > 65536)
+        return "batch_max must be 1..65536";
+    if (c->keys_max < 1 || c->deadline_ms < 1)
+        return "keys_max and deadline_ms must be at least 1";
     return NULL;
+}
+
+static bool init_devices(warprsa_queue *queue)
+{
+    unsigned i;
+
+    for (i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        if (!warprsa_device_init(&queue->devices[i], queue, i))
+            break;
+    if (i == WARPRSA_DEVICES_MAX)
+        return true;
+    while (i-- > 0)
+        warprsa_device_destroy(&queue->devices[i]);
+    return false;
+}
+
+static bool init_rings(warprsa_queue *queue)
+{
+    bool done = true;
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        done &= warprsa_ring_init(&queue->queued[c], queue->config.slots);
+    return done;
+}
+
+static void free_rings(warprsa_queue *queue)
+{
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        warprsa_ring_free(&queue->queued[c]);
+}
+
+static warprsa_queue *new_queue(const warprsa_queue_config *config)
+{
+    warprsa_queue *queue =
+        aligned_alloc(_Alignof(warprsa_queue), sizeof(*queue));
+
+    if (queue == NULL)
+        return NULL;
+    memset(queue, 0, sizeof(*queue));
+    queue->config = *config;
+    atomic_store(&queue->references, 1);
+    atomic_store(&queue->state, WARPRSA_QUEUE_STARTING);
+    queue->opening = 1;
+    if (init_rings(queue) && pthread_mutex_init(&queue->lock, NULL) == 0) {
+        if (init_devices(queue)) {
+            if (warprsa_keys_init(&queue->keys, config->keys_max)) {
+                if (warprsa_slots_init(&queue->slots, config->slots,
+                                       config->deadline_ms))
+                    return queue;
+                warprsa_keys_free(&queue->keys);
+            }
+            for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+                warprsa_device_destroy(&queue->devices[i]);
+        }
+        pthread_mutex_destroy(&queue->lock);
+    }
+    free_rings(queue);
+    free(queue);
+    return NULL;
+}
+
+void warprsa_queue_reference(warprsa_queue *queue)
+{
+    atomic_fetch_add_explicit(&queue->references, 1, memory_order_relaxed);
+}
+
+void warprsa_queue_drop(warprsa_queue *queue)
+{
+    if (atomic_fetch_sub_explicit(&queue->references, 1,
+                                  memory_order_acq_rel) != 1)
+        return;
+    warprsa_slots_free(&queue->slots);
+    warprsa_keys_free(&queue->keys);
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        warprsa_device_destroy(&queue->devices[i]);
+    pthread_mutex_destroy(&queue->lock);
+    free_rings(queue);
+    free(queue);
 }
 
 warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config, char *why,
                                   size_t why_size)
 {
-    warprsa_queue *q = calloc(1, sizeof(*q));
+    const char *bad = bad_config(config);
+    warprsa_queue *queue;
 
-    snprintf(why, why_size, "no memory or thread for the queue");
-    if (q == NULL)
-        return NULL;
-    q->config = *config;
-    q->slots = calloc(config->slots, sizeof(*q->slots));
-    pthread_mutex_init(&q->lock, NULL);
-    pthread_cond_init(&q->changed, NULL);
-    if (q->slots == NULL || pthread_create(&q->worker, NULL, worker, q) != 0) {
-        free(q->slots);
-        free(q);
+    if (bad != NULL) {
+        snprintf(why, why_size, "%s", bad);
         return NULL;
     }
-    return q;
+    queue = new_queue(config);
+    if (queue == NULL) {
+        snprintf(why, why_size, "no memory for %u request slots",
+                 config->slots);
+        return NULL;
+    }
+    warprsa_counters_set_device(config->counters, "none: starting");
+    /* Those of one device are started here, where failing is still easy to
+     * tell; more once it is known how many devices there are. */
+    if (!warprsa_workers_start(&queue->devices[0])) {
+        warprsa_queue_close(queue);
+        warprsa_counters_set_device(config->counters, "none: no thread");
+        snprintf(why, why_size,
+                 "no thread could be started (limit on processes?)");
+        return NULL;
+    }
+    return queue;
 }
 
-void warprsa_queue_close(warprsa_queue *q)
+/* With the lock held: what the outside sees. */
+static void publish_state(warprsa_queue *queue)
 {
-    pthread_mutex_lock(&q->lock);
-    q->closing = true;
-    q->state = WARPRSA_QUEUE_DOWN;
-    pthread_cond_broadcast(&q->changed);
-    pthread_mutex_unlock(&q->lock);
-    pthread_join(q->worker, NULL);
+    warprsa_counters *counters = queue->config.counters;
+    uint32_t state = WARPRSA_QUEUE_DOWN;
+    char text[sizeof(queue->none) + sizeof("none: ")];
+
+    if (atomic_load(&queue->closing)) {
+        state = WARPRSA_QUEUE_DOWN;
+    } else if (queue->ready != 0) {
+        state = WARPRSA_QUEUE_READY;
+        warprsa_counters_set_device(
+            counters, queue->devices[__builtin_ctz(queue->ready)].text);
+    } else if (queue->opening != 0) {
+        state = WARPRSA_QUEUE_STARTING;
+    } else {
+        snprintf(text, sizeof(text), "none: %s", queue->none);
+        warprsa_counters_set_device(counters, text);
+    }
+    if (!atomic_load(&queue->closing))
+        atomic_store_explicit(&counters->devices,
+                              (uint64_t)__builtin_popcount(queue->ready),
+                              memory_order_relaxed);
+    atomic_store(&queue->state, state);
+    warprsa_futex_wake(&queue->state, INT_MAX);
 }
 
-void warprsa_queue_abandon(warprsa_queue *q)
+void warprsa_queue_device_up(warprsa_queue *queue, unsigned device)
 {
-    (void)q;
+    pthread_mutex_lock(&queue->lock);
+    queue->ready |= UINT32_C(1) << device;
+    queue->opening &= ~(UINT32_C(1) << device);
+    publish_state(queue);
+    pthread_mutex_unlock(&queue->lock);
 }
 
-warprsa_queue_state warprsa_queue_wait_ready(warprsa_queue *q,
+void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
+                               const char *why)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->ready &= ~(UINT32_C(1) << device);
+    queue->opening &= ~(UINT32_C(1) << device);
+    snprintf(queue->none, sizeof(queue->none), "%s", why);
+    publish_state(queue);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+static void refuse_queued(warprsa_queue *queue)
+{
+    uint32_t slot;
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
+        while (warprsa_ring_take(&queue->queued[c], &slot)) {
+            warprsa_key *key;
+
+            atomic_fetch_sub(&queue->depth, 1);
+            if (warprsa_slots_run(&queue->slots, slot, &key))
+                warprsa_slots_answer(&queue->slots, slot, WARPRSA_REFUSED,
+                                     WARPRSA_CPU_NO_DEVICE);
+            warprsa_key_drop(key, 1);
+        }
+    }
+}
+
+void warprsa_queue_refuse_if_down(warprsa_queue *queue)
+{
+    if (atomic_load(&queue->state) != WARPRSA_QUEUE_DOWN)
+        return;
+    warprsa_ring_fence();
+    refuse_queued(queue);
+}
+
+bool warprsa_queue_empty(warprsa_queue *queue)
+{
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        if (!warprsa_ring_empty(&queue->queued[c]))
+            return false;
+    return true;
+}
+
+void warprsa_queue_pass_on(warprsa_queue *queue)
+{
+    if (atomic_load(&queue->doorbell.idle) == 0)
+        return;
+    (void)warprsa_doorbell_arm(&queue->doorbell);
+    warprsa_ring_fence();
+    if (!warprsa_queue_empty(queue))
+        warprsa_doorbell_ring(&queue->doorbell);
+}
+
+bool warprsa_queue_close(warprsa_queue *queue)
+{
+    bool ended = true;
+    uint64_t until_ns;
+
+    pthread_mutex_lock(&queue->lock);
+    atomic_store(&queue->closing, true);
+    publish_state(queue);
+    pthread_mutex_unlock(&queue->lock);
+    warprsa_doorbell_ring_all(&queue->doorbell);
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        warprsa_device_wake(&queue->devices[i]);
+    warprsa_queue_refuse_if_down(queue);
+    until_ns =
+        warprsa_now_ns() +
+        (queue->config.deadline_ms + CLOSE_PATIENCE_MS) * WARPRSA_NS_PER_MS;
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        ended &= warprsa_workers_join(&queue->devices[i], until_ns);
+    warprsa_queue_drop(queue);
+    return ended;
+}
+
+void warprsa_queue_abandon(warprsa_queue *queue)
+{
+    if (queue == NULL)
+        return;
+    /* Only what never changes after opening is used here: where memory is. */
+    warprsa_slots_free(&queue->slots);
+    free_rings(queue);
+    free(queue->keys.bucket);
+    free(queue);
+}
+
+warprsa_queue_state warprsa_queue_wait_ready(warprsa_queue *queue,
                                              unsigned timeout_ms)
 {
-    warprsa_queue_state state;
-    struct timespec end;
+    uint64_t until_ns = warprsa_now_ns() + timeout_ms * WARPRSA_NS_PER_MS;
+    uint32_t state = atomic_load(&queue->state);
 
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += timeout_ms / 1000;
-    pthread_mutex_lock(&q->lock);
-    while (q->state == WARPRSA_QUEUE_STARTING &&
-           pthread_cond_timedwait(&q->changed, &q->lock, &end) == 0)
-        ;
-    state = q->state;
-    pthread_mutex_unlock(&q->lock);
-    return state;
-}
-
-unsigned warprsa_queue_depth(const warprsa_queue *q)
-{
-    return q->depth;
-}
-
-warprsa_key *warprsa_queue_key(warprsa_queue *q,
-                               const uint8_t id[WARPRSA_KEY_ID_OCTETS],
-                               const warprsa_private_key *key)
-{
-    warprsa_key *k = calloc(1, sizeof(*k));
-    int size = warprsa_key_class(key);
-
-    (void)id;
-    if (k == NULL || size < 0) {
-        free(k);
-        return NULL;
+    while (state == WARPRSA_QUEUE_STARTING && warprsa_now_ns() < until_ns) {
+        warprsa_futex_wait(&queue->state, state, until_ns);
+        state = atomic_load(&queue->state);
     }
-    k->queue = q;
-    k->key = *key;
-    k->size = (warprsa_size_class)size;
-    return k;
+    return (warprsa_queue_state)state;
 }
 
-void warprsa_key_release(warprsa_key *key)
+unsigned warprsa_queue_depth(const warprsa_queue *queue)
 {
-    explicit_bzero(key, sizeof(*key));
-    free(key);
+    return atomic_load_explicit(&queue->depth, memory_order_relaxed);
 }
 
-void warprsa_key_abandon(warprsa_key *key)
+static warprsa_answer refused(warprsa_queue *queue, warprsa_cpu_reason reason)
 {
-    warprsa_key_release(key);
+    warprsa_count(&queue->config.counters->cpu_reason[reason], 1);
+    return WARPRSA_REFUSED;
 }
 
-warprsa_answer warprsa_queue_submit(warprsa_queue *q, warprsa_key *key,
+/* FILLING to QUEUED; the ticket is complete before a worker can answer. */
+static void enqueue(warprsa_queue *queue, warprsa_key *key,
+                    const uint8_t *input, warprsa_notify notify,
+                    uint64_t now_ns, const warprsa_ticket *ticket)
+{
+    warprsa_slot *s = &queue->slots.slot[ticket->slot];
+
+    s->octets = key->key.modulus_octets;
+    s->size = (uint32_t)key->size;
+    atomic_store_explicit(&s->submitted_ns, now_ns, memory_order_relaxed);
+    memcpy(s->input, input, s->octets);
+    queue->slots.request[ticket->slot] = (warprsa_request){key, notify};
+    warprsa_key_reference(key);
+    atomic_fetch_add_explicit(&queue->depth, 1, memory_order_relaxed);
+    atomic_store_explicit(&s->word, ticket->generation | WARPRSA_SLOT_QUEUED,
+                          memory_order_release);
+    /* Never full: it has room for every slot. */
+    (void)warprsa_ring_put(&queue->queued[key->size], ticket->slot);
+}
+
+warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
                                     const uint8_t *input, warprsa_notify notify,
                                     warprsa_ticket *ticket)
 {
-    warprsa_answer answer = WARPRSA_REFUSED;
+    uint32_t state = atomic_load_explicit(&queue->state, memory_order_relaxed);
+    uint64_t now_ns;
+    uint32_t index;
 
-    pthread_mutex_lock(&q->lock);
-    for (unsigned i = 0; i < q->config.slots; i++) {
-        slot *s = &q->slots[i];
+    if (state != WARPRSA_QUEUE_READY)
+        return refused(queue, state == WARPRSA_QUEUE_STARTING
+                                  ? WARPRSA_CPU_STARTING
+                                  : WARPRSA_CPU_NO_DEVICE);
+    now_ns = warprsa_now_ns();
+    if (!warprsa_slots_take(&queue->slots, now_ns, &index))
+        return refused(queue, WARPRSA_CPU_QUEUE_FULL);
+    *ticket = warprsa_slots_ticket(&queue->slots, index);
+    enqueue(queue, key, input, notify, now_ns, ticket);
+    warprsa_ring_fence();
+    if (atomic_load(&queue->state) != WARPRSA_QUEUE_READY) {
+        /* Whoever took the last device down may have emptied the queues just
+         * before; then nobody else comes for this request. */
+        bool withdrawn = warprsa_slots_withdraw(&queue->slots, *ticket);
 
-        if (q->state != WARPRSA_QUEUE_READY || s->state != FREE)
-            continue;
-        s->state = QUEUED;
-        s->key = key;
-        s->notify = notify;
-        memcpy(s->input, input, key->key.modulus_octets);
-        *ticket = (warprsa_ticket){i, s->generation};
-        q->depth++;
-        answer = WARPRSA_DONE;
-        break;
+        warprsa_queue_refuse_if_down(queue);
+        return withdrawn ? refused(queue, WARPRSA_CPU_NO_DEVICE) : WARPRSA_DONE;
     }
-    pthread_cond_broadcast(&q->changed);
-    pthread_mutex_unlock(&q->lock);
-    if (answer == WARPRSA_REFUSED)
-        warprsa_count(&q->config.counters->cpu_reason[WARPRSA_CPU_NO_DEVICE],
-                      1);
+    warprsa_doorbell_ring(&queue->doorbell);
+    return WARPRSA_DONE;
+}
+
+static warprsa_answer counted(warprsa_queue *queue, warprsa_answer answer,
+                              warprsa_size_class size,
+                              warprsa_cpu_reason reason)
+{
+    if (answer == WARPRSA_DONE)
+        warprsa_count(&queue->config.counters->gpu[size], 1);
+    else if (answer == WARPRSA_REFUSED)
+        warprsa_count(&queue->config.counters->cpu_reason[reason], 1);
     return answer;
 }
 
-static warprsa_answer collect(warprsa_queue *q, warprsa_ticket ticket,
-                              uint8_t *output, bool wait)
+warprsa_answer warprsa_queue_collect(warprsa_queue *queue,
+                                     warprsa_ticket ticket, uint8_t *output)
 {
-    slot *s = &q->slots[ticket.slot];
-    warprsa_answer answer = WARPRSA_PENDING;
+    warprsa_size_class size = WARPRSA_CLASS_1024;
+    warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
+    warprsa_answer answer =
+        warprsa_slots_collect(&queue->slots, ticket, output, &size, &reason);
 
-    pthread_mutex_lock(&q->lock);
-    while (s->state != DONE && wait)
-        pthread_cond_wait(&q->changed, &q->lock);
-    if (s->state == DONE) {
-        answer = s->status == WARPRSA_OK ? WARPRSA_DONE : WARPRSA_REFUSED;
-        memcpy(output, s->output, s->key->key.modulus_octets);
-        if (answer == WARPRSA_DONE)
-            warprsa_count(&q->config.counters->gpu[s->key->size], 1);
-        else
-            warprsa_count(&q->config.counters->cpu_reason[WARPRSA_CPU_ERROR],
-                          1);
-        s->state = FREE;
-        s->generation++;
-    }
-    pthread_mutex_unlock(&q->lock);
-    return answer;
+    return counted(queue, answer, size, reason);
 }
 
-warprsa_answer warprsa_queue_collect(warprsa_queue *q, warprsa_ticket ticket,
-                                     uint8_t *output)
-{
-    return collect(q, ticket, output, false);
-}
-
-warprsa_answer warprsa_queue_wait(warprsa_queue *q, warprsa_ticket ticket,
+warprsa_answer warprsa_queue_wait(warprsa_queue *queue, warprsa_ticket ticket,
                                   uint8_t *output)
 {
-    return collect(q, ticket, output, true);
+    warprsa_size_class size = WARPRSA_CLASS_1024;
+    warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
+    warprsa_answer answer =
+        warprsa_slots_wait(&queue->slots, ticket, output, &size, &reason);
+
+    return counted(queue, answer, size, reason);
 }

@@ -35,7 +35,7 @@ typedef struct warprsa_queue_config {
     void *random_arg;
     warprsa_trace_fn trace;
     void *trace_arg;
-    warprsa_counters *counters; /* outlives the queue */
+    warprsa_counters *counters; /* outlives the queue and its keys */
 } warprsa_queue_config;
 
 /* Where a queue stands. */
@@ -57,9 +57,13 @@ warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config, char *why,
  * Takes no more requests, lets batches under way finish (up to the deadline),
  * answers everything still queued with WARPRSA_NO_DEVICE so that its caller
  * computes it himself, joins the workers, wipes and frees. Keys and tickets
- * still held by callers stay valid: memory goes with the last of them.
+ * still held by callers stay valid: memory goes with the last key.
+ *
+ * False: a worker hangs in its device's driver, 10 s after the deadline. It was
+ * left behind; should it ever wake it ends by itself, but until then the
+ * counters, the engine's code and the callbacks' arguments must stay.
  */
-void warprsa_queue_close(warprsa_queue *queue);
+bool warprsa_queue_close(warprsa_queue *queue);
 
 /*
  * In the child of a fork: forgets a queue of the parent. Touches no lock, no
@@ -89,9 +93,11 @@ void warprsa_key_release(warprsa_key *key);
 void warprsa_key_abandon(warprsa_key *key);
 
 /*
- * How a caller that does not sleep is told. Called once by a worker, before
- * the answer can be collected: `wake` must not block and `arg` must stay valid
- * until warprsa_queue_collect() has said anything but WARPRSA_PENDING. A
+ * How a caller that does not sleep is told. Called once, by a worker or by
+ * another caller's thread, before the answer can be collected, or once the
+ * deadline has passed without one: `wake` must neither block nor call the
+ * queue, and `arg` must stay valid until warprsa_queue_collect() or _wait() has
+ * said anything but WARPRSA_PENDING. It may come before submit() returns. A
  * caller woken before the answer is there (the worker is between the two)
  * calls collect again; collect itself waits out that short moment.
  */
@@ -115,8 +121,10 @@ typedef enum warprsa_answer {
 /*
  * Copies `input` (modulus_octets of the key, < n) into a free slot and queues
  * it. WARPRSA_DONE: queued, ticket filled. WARPRSA_REFUSED: no free slot, no
- * device or closing; counted with its reason. The key must be held until the
- * answer is collected. Any thread, any stack (no CUDA call is made).
+ * device (yet) or closing; counted with its reason. The key must be held until
+ * the answer is collected, and no longer: an answer nobody collects within
+ * twice the deadline may be thrown away for its slot, and then its ticket is
+ * REFUSED. Any thread, any stack (no CUDA call is made).
  */
 warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
                                     const uint8_t *input, warprsa_notify notify,

@@ -1,0 +1,459 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See device.h.
+ */
+#include "batching/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "batching/queue_private.h"
+
+enum {
+    BACKOFF_FIRST_MS = 100,
+    BACKOFF_MAX_MS = 60000,
+    PROBE_MS = 100,
+    UNLOAD_STEP = 64,
+    WHY_SIZE = 256,
+};
+
+bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
+                         unsigned number)
+{
+    pthread_condattr_t attributes;
+    bool done;
+
+    memset(device, 0, sizeof(*device));
+    device->queue = queue;
+    device->number = number;
+    if (pthread_condattr_init(&attributes) != 0)
+        return false;
+    done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+           pthread_cond_init(&device->changed, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    if (!done)
+        return false;
+    if (pthread_mutex_init(&device->lock, NULL) == 0) {
+        if (pthread_mutex_init(&device->load, NULL) == 0)
+            return true;
+        pthread_mutex_destroy(&device->lock);
+    }
+    pthread_cond_destroy(&device->changed);
+    return false;
+}
+
+void warprsa_device_destroy(warprsa_queue_device *device)
+{
+    pthread_mutex_destroy(&device->load);
+    pthread_mutex_destroy(&device->lock);
+    pthread_cond_destroy(&device->changed);
+}
+
+static bool closing(const warprsa_queue_device *device)
+{
+    return atomic_load(&device->queue->closing);
+}
+
+static const warprsa_engine *engine_of(const warprsa_queue_device *device)
+{
+    return device->queue->config.engine;
+}
+
+unsigned warprsa_devices_discover(warprsa_queue *queue)
+{
+    char why[WHY_SIZE] = "";
+    unsigned there = queue->config.engine->count(why, sizeof(why));
+    unsigned chosen = 0;
+
+    for (unsigned i = 0; i < there && i < 32 && chosen < WARPRSA_DEVICES_MAX;
+         i++)
+        if (queue->config.devices & (UINT32_C(1) << i))
+            queue->devices[chosen++].ordinal = i;
+    if (chosen == 0) {
+        warprsa_queue_device *first = &queue->devices[0];
+
+        if (there > 0)
+            snprintf(why, sizeof(why), "none of the %u devices is chosen",
+                     there);
+        pthread_mutex_lock(&first->lock);
+        first->state = WARPRSA_DEVICE_GONE;
+        pthread_cond_broadcast(&first->changed);
+        warprsa_queue_device_down(queue, 0, why);
+        pthread_mutex_unlock(&first->lock);
+        return 0;
+    }
+    pthread_mutex_lock(&queue->lock);
+    queue->opening = (UINT32_C(1) << chosen) - 1;
+    pthread_mutex_unlock(&queue->lock);
+    for (unsigned i = 0; i < chosen; i++) {
+        pthread_mutex_lock(&queue->devices[i].lock);
+        queue->devices[i].state = WARPRSA_DEVICE_OPENING;
+        pthread_mutex_unlock(&queue->devices[i].lock);
+    }
+    return chosen;
+}
+
+/* With the lock held: sleeps until something changes or the time is over, and
+ * sees to callers that nobody else may be able to see to. */
+static void pause_ms(warprsa_queue_device *device, unsigned ms)
+{
+    struct timespec until =
+        warprsa_timespec(warprsa_now_ns() + ms * WARPRSA_NS_PER_MS);
+
+    if (closing(device))
+        return;
+    pthread_cond_timedwait(&device->changed, &device->lock, &until);
+    pthread_mutex_unlock(&device->lock);
+    warprsa_slots_tell_overdue(&device->queue->slots);
+    pthread_mutex_lock(&device->lock);
+}
+
+/* The pause before a device that has failed is tried again. */
+static unsigned backoff_ms(const warprsa_queue_device *device)
+{
+    unsigned ms = BACKOFF_FIRST_MS;
+
+    if (device->failures == 0)
+        return 0;
+    if (ms > device->queue->config.deadline_ms)
+        ms = device->queue->config.deadline_ms;
+    for (unsigned i = 1; i < device->failures && ms < BACKOFF_MAX_MS; i++)
+        ms *= 2;
+    return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
+}
+
+/* With the lock held: the whole of that pause, unless the queue closes. */
+static void back_off(warprsa_queue_device *device)
+{
+    uint64_t until = warprsa_now_ns() + backoff_ms(device) * WARPRSA_NS_PER_MS;
+    uint64_t now;
+
+    while (!closing(device) && (now = warprsa_now_ns()) < until)
+        pause_ms(device, (unsigned)((until - now) / WARPRSA_NS_PER_MS) + 1);
+}
+
+/* Without the lock: closes the engine's device; nobody is inside. */
+static void close_handle(warprsa_queue_device *device)
+{
+    warprsa_queue *queue = device->queue;
+
+    if (device->handle == NULL)
+        return;
+    engine_of(device)->close(device->handle);
+    device->handle = NULL;
+    warprsa_count(&queue->config.counters->keys_wiped,
+                  warprsa_keys_forget_device(&queue->keys, device->number));
+}
+
+/* Without the lock. */
+static warprsa_status open_handle(warprsa_queue_device *device, char *why)
+{
+    const warprsa_queue_config *config = &device->queue->config;
+    warprsa_device_config wanted = {
+        .ordinal = device->ordinal,
+        .streams = config->streams,
+        .batch_max = config->batch_max,
+        .keys_max = config->keys_max,
+        .random = config->random,
+        .random_arg = config->random_arg,
+        .trace = config->trace,
+        .trace_arg = config->trace_arg,
+    };
+    warprsa_device *handle = NULL;
+    warprsa_status status =
+        config->engine->open(&wanted, &handle, why, WHY_SIZE);
+
+    if (status == WARPRSA_OK) {
+        device->handle = handle;
+        snprintf(device->text, sizeof(device->text), "%s",
+                 config->engine->describe(handle));
+    }
+    return status;
+}
+
+/* With the lock held; lets go of it meanwhile. */
+static void reopen(warprsa_queue_device *device)
+{
+    char why[WHY_SIZE] = "";
+    warprsa_status status;
+
+    pthread_mutex_unlock(&device->lock);
+    close_handle(device);
+    pthread_mutex_lock(&device->lock);
+    back_off(device);
+    if (closing(device))
+        return;
+    pthread_mutex_unlock(&device->lock);
+    status = open_handle(device, why);
+    pthread_mutex_lock(&device->lock);
+    if (status == WARPRSA_OK) {
+        device->state = WARPRSA_DEVICE_READY;
+        warprsa_queue_device_up(device->queue, device->number);
+        warprsa_queue_trace(device->queue, 1, "device %u: in use, %s",
+                            device->ordinal, device->text);
+    } else {
+        device->state = WARPRSA_DEVICE_LOST;
+        device->failures++;
+        warprsa_queue_device_down(device->queue, device->number, why);
+        warprsa_queue_trace(device->queue, 1, "device %u: not opened, %s: %s",
+                            device->ordinal, warprsa_status_text(status), why);
+    }
+    pthread_cond_broadcast(&device->changed);
+}
+
+/* Takes the device out of use; counted if it was in use. */
+static void take_out(warprsa_worker *worker, enum warprsa_device_state state,
+                     const char *why)
+{
+    warprsa_queue_device *device = worker->device;
+    warprsa_queue *queue = device->queue;
+    bool was_ready;
+
+    pthread_mutex_lock(&device->lock);
+    was_ready = device->state == WARPRSA_DEVICE_READY;
+    if (state == WARPRSA_DEVICE_SUSPECT)
+        device->stuck |= UINT32_C(1) << worker->stream;
+    if (device->state != WARPRSA_DEVICE_LOST)
+        device->state = state;
+    if (was_ready) {
+        device->failures++;
+        warprsa_count(&queue->config.counters->device_losses, 1);
+        warprsa_queue_device_down(queue, device->number, why);
+        warprsa_queue_trace(queue, 1, "device %u: out of use, %s",
+                            device->ordinal, why);
+    }
+    pthread_cond_broadcast(&device->changed);
+    pthread_mutex_unlock(&device->lock);
+    warprsa_queue_refuse_if_down(queue);
+}
+
+void warprsa_device_overdue(warprsa_worker *worker)
+{
+    take_out(worker, WARPRSA_DEVICE_SUSPECT, "a batch missed its deadline");
+}
+
+void warprsa_device_failed(warprsa_worker *worker, warprsa_status status)
+{
+    take_out(worker, WARPRSA_DEVICE_LOST, warprsa_status_text(status));
+}
+
+/* With the lock held, inside: this stream's batch missed its deadline. Waits a
+ * little for the stream to become idle, then tests the device. The stream
+ * counts as stuck until all that is done. */
+static void probe(warprsa_worker *worker)
+{
+    warprsa_queue_device *device = worker->device;
+    const warprsa_engine *engine = engine_of(device);
+    warprsa_status status;
+
+    pthread_mutex_unlock(&device->lock);
+    status = engine->wait(device->handle, worker->stream, PROBE_MS);
+    warprsa_slots_tell_overdue(&device->queue->slots);
+    pthread_mutex_lock(&device->lock);
+    if (status == WARPRSA_OK && device->state == WARPRSA_DEVICE_SUSPECT) {
+        back_off(device);
+        pthread_mutex_unlock(&device->lock);
+        status = engine->self_test(device->handle, worker->stream);
+        pthread_mutex_lock(&device->lock);
+    }
+    if (status == WARPRSA_DEADLINE)
+        return;
+    device->stuck &= ~(UINT32_C(1) << worker->stream);
+    if (status != WARPRSA_OK) {
+        device->state = WARPRSA_DEVICE_LOST;
+        device->failures++;
+        warprsa_queue_trace(device->queue, 1, "device %u: given up, %s",
+                            device->ordinal, warprsa_status_text(status));
+    } else if (device->state == WARPRSA_DEVICE_SUSPECT && device->stuck == 0) {
+        device->state = WARPRSA_DEVICE_READY;
+        warprsa_queue_device_up(device->queue, device->number);
+        warprsa_queue_trace(device->queue, 1, "device %u: back in use",
+                            device->ordinal);
+    }
+}
+
+static bool is_stuck(const warprsa_worker *worker)
+{
+    return (worker->device->stuck & (UINT32_C(1) << worker->stream)) != 0;
+}
+
+/* Whether it is for this thread to open the device now. */
+static bool may_reopen(const warprsa_worker *worker)
+{
+    const warprsa_queue_device *device = worker->device;
+
+    return worker->stream == 0 && device->inside == 0 && device->stuck == 0 &&
+           (device->state == WARPRSA_DEVICE_OPENING ||
+            device->state == WARPRSA_DEVICE_LOST);
+}
+
+bool warprsa_device_enter(warprsa_worker *worker)
+{
+    warprsa_queue_device *device = worker->device;
+    bool entered = false;
+
+    pthread_mutex_lock(&device->lock);
+    while (!closing(device) && device->state != WARPRSA_DEVICE_GONE) {
+        if (device->state == WARPRSA_DEVICE_READY) {
+            device->inside++;
+            entered = true;
+            break;
+        }
+        /* The bell may have been rung for this thread. */
+        warprsa_queue_pass_on(device->queue);
+        if (is_stuck(worker)) {
+            device->inside++;
+            probe(worker);
+            device->inside--;
+            pthread_cond_broadcast(&device->changed);
+        } else if (may_reopen(worker)) {
+            reopen(device);
+        } else {
+            pause_ms(device, device->queue->config.deadline_ms);
+        }
+    }
+    pthread_mutex_unlock(&device->lock);
+    return entered;
+}
+
+void warprsa_device_leave(warprsa_worker *worker)
+{
+    warprsa_queue_device *device = worker->device;
+
+    pthread_mutex_lock(&device->lock);
+    device->inside--;
+    if (device->state != WARPRSA_DEVICE_READY)
+        pthread_cond_broadcast(&device->changed);
+    pthread_mutex_unlock(&device->lock);
+}
+
+void warprsa_device_worked(warprsa_worker *worker)
+{
+    pthread_mutex_lock(&worker->device->lock);
+    worker->device->failures = 0;
+    pthread_mutex_unlock(&worker->device->lock);
+}
+
+warprsa_status warprsa_device_key(warprsa_worker *worker, warprsa_key *key,
+                                  uint32_t *index)
+{
+    warprsa_queue_device *device = worker->device;
+    _Atomic uint32_t *place = &key->on_device[device->number];
+    uint32_t found = atomic_load_explicit(place, memory_order_acquire);
+    warprsa_status status = WARPRSA_OK;
+
+    if (found == 0) {
+        pthread_mutex_lock(&device->load);
+        found = atomic_load_explicit(place, memory_order_acquire);
+        if (found == 0) {
+            uint32_t made = 0;
+
+            status =
+                engine_of(device)->load_key(device->handle, &key->key, &made);
+            if (status == WARPRSA_OK) {
+                found = made + 1;
+                warprsa_count(&device->queue->config.counters->keys_loaded, 1);
+                atomic_store_explicit(place, found, memory_order_release);
+            }
+        }
+        pthread_mutex_unlock(&device->load);
+    }
+    *index = found - 1;
+    return status;
+}
+
+void warprsa_device_unload_keys(warprsa_worker *worker)
+{
+    warprsa_queue_device *device = worker->device;
+    warprsa_queue *queue = device->queue;
+    uint32_t indices[UNLOAD_STEP];
+    unsigned count;
+
+    while (atomic_load_explicit(&queue->keys.unloads[device->number],
+                                memory_order_acquire) != 0) {
+        /* A stuck batch may use a key whose requests have been answered and
+         * which was released since. Then the device is not READY any more:
+         * that was set before they were answered. */
+        pthread_mutex_lock(&device->lock);
+        count = device->state == WARPRSA_DEVICE_READY
+                    ? warprsa_keys_take_released(&queue->keys, device->number,
+                                                 indices, UNLOAD_STEP)
+                    : 0;
+        pthread_mutex_unlock(&device->lock);
+        if (count == 0)
+            return;
+        for (unsigned i = 0; i < count; i++)
+            engine_of(device)->unload_key(device->handle, indices[i]);
+        warprsa_count(&queue->config.counters->keys_wiped, count);
+    }
+}
+
+/* Waits up to the deadline for the batch that missed its own, so that the
+ * device can be closed. */
+static void wait_out(warprsa_worker *worker)
+{
+    warprsa_queue_device *device = worker->device;
+    warprsa_status status = engine_of(device)->wait(
+        device->handle, worker->stream, device->queue->config.deadline_ms);
+
+    if (status == WARPRSA_DEADLINE)
+        return;
+    pthread_mutex_lock(&device->lock);
+    device->stuck &= ~(UINT32_C(1) << worker->stream);
+    pthread_mutex_unlock(&device->lock);
+}
+
+void warprsa_device_end(warprsa_worker *worker)
+{
+    warprsa_queue_device *device = worker->device;
+    bool stuck, last;
+
+    pthread_mutex_lock(&device->lock);
+    stuck = is_stuck(worker);
+    pthread_mutex_unlock(&device->lock);
+    if (stuck)
+        wait_out(worker);
+    pthread_mutex_lock(&device->lock);
+    last = --device->threads == 0;
+    stuck = device->stuck != 0;
+    pthread_mutex_unlock(&device->lock);
+    if (!last)
+        return;
+    if (!stuck)
+        close_handle(device);
+    else /* close() would wait for the batch, perhaps for ever. */
+        warprsa_queue_trace(device->queue, 1,
+                            "device %u: left open, a batch never ended",
+                            device->ordinal);
+}
+
+void warprsa_device_ended(warprsa_worker *worker)
+{
+    pthread_mutex_lock(&worker->device->lock);
+    worker->ended = true;
+    pthread_cond_broadcast(&worker->device->changed);
+    pthread_mutex_unlock(&worker->device->lock);
+}
+
+bool warprsa_device_wait_ended(warprsa_worker *worker, uint64_t until_ns)
+{
+    struct timespec until = warprsa_timespec(until_ns);
+    bool ended;
+
+    pthread_mutex_lock(&worker->device->lock);
+    while (!worker->ended &&
+           pthread_cond_timedwait(&worker->device->changed,
+                                  &worker->device->lock, &until) == 0)
+        ;
+    ended = worker->ended;
+    pthread_mutex_unlock(&worker->device->lock);
+    return ended;
+}
+
+void warprsa_device_wake(warprsa_queue_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    pthread_cond_broadcast(&device->changed);
+    pthread_mutex_unlock(&device->lock);
+}

@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How idle workers sleep and submitters wake one: a futex word that is odd
+ * while somebody who may sleep wants to be woken. The first submitter to see
+ * it odd makes it even and pays for the system call; those after him, until a
+ * worker is armed again, pay for one load.
+ *
+ * No wake-up is lost: a submitter queues, then looks at the word; a worker
+ * arms the word, then looks at the queues; a full fence stands between the
+ * two steps of each (warprsa_ring_fence), so one of them sees the other.
+ */
+#ifndef WARPRSA_DOORBELL_H
+#define WARPRSA_DOORBELL_H
+
+#include <stdbool.h>
+
+#include "batching/futex.h"
+#include "batching/ring.h"
+
+typedef struct warprsa_doorbell {
+    _Alignas(64) _Atomic uint32_t word;
+    _Atomic uint32_t idle; /* workers that sleep or are about to */
+} warprsa_doorbell;
+
+/* Wakes one worker if the bell is armed. After queueing and the fence. */
+static inline void warprsa_doorbell_ring(warprsa_doorbell *bell)
+{
+    uint32_t word = atomic_load(&bell->word);
+
+    if ((word & 1) &&
+        atomic_compare_exchange_strong(&bell->word, &word, word + 1))
+        warprsa_futex_wake(&bell->word, 1);
+}
+
+/* Wakes every worker, to look at something else than the queues. */
+static inline void warprsa_doorbell_ring_all(warprsa_doorbell *bell)
+{
+    atomic_fetch_add(&bell->word, 2);
+    warprsa_futex_wake(&bell->word, INT_MAX);
+}
+
+/* Arms the bell and returns its word; then fence, then look, then sleep. */
+static inline uint32_t warprsa_doorbell_arm(warprsa_doorbell *bell)
+{
+    return atomic_fetch_or(&bell->word, 1) | 1;
+}
+
+#endif

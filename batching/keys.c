@@ -1,0 +1,254 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See keys.h.
+ */
+#include "batching/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "batching/queue_private.h"
+
+enum {
+    BUCKETS_MAX = 65536,
+};
+
+bool warprsa_keys_init(warprsa_keys *keys, unsigned expected)
+{
+    memset(keys, 0, sizeof(*keys));
+    LIST_INIT(&keys->released);
+    keys->buckets = 1;
+    while (keys->buckets < expected && keys->buckets < BUCKETS_MAX)
+        keys->buckets *= 2;
+    keys->bucket = calloc(keys->buckets, sizeof(*keys->bucket));
+    if (keys->bucket == NULL)
+        return false;
+    if (pthread_mutex_init(&keys->lock, NULL) == 0)
+        return true;
+    free(keys->bucket);
+    return false;
+}
+
+void warprsa_keys_free(warprsa_keys *keys)
+{
+    /* Left over only where a device had to be given up without closing. */
+    while (!LIST_EMPTY(&keys->released)) {
+        warprsa_key *key = LIST_FIRST(&keys->released);
+
+        LIST_REMOVE(key, link);
+        free(key);
+    }
+    pthread_mutex_destroy(&keys->lock);
+    free(keys->bucket);
+}
+
+/* The id is a hash already: any of its bits will do. */
+static struct warprsa_key_list *
+bucket_of(warprsa_keys *keys, const uint8_t id[WARPRSA_KEY_ID_OCTETS])
+{
+    uint32_t hash;
+
+    memcpy(&hash, id, sizeof(hash));
+    return &keys->bucket[hash & (keys->buckets - 1)];
+}
+
+static bool reference_unless_last(warprsa_key *key)
+{
+    uint32_t n = atomic_load_explicit(&key->references, memory_order_relaxed);
+
+    while (n != 0)
+        if (atomic_compare_exchange_weak_explicit(&key->references, &n, n + 1,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+/* Compares the numbers too: an id is only as good as its maker. Both are
+ * zero-padded to full size. */
+static bool same_key(const warprsa_key *found, const uint8_t *id,
+                     const warprsa_private_key *key)
+{
+    return memcmp(found->id, id, WARPRSA_KEY_ID_OCTETS) == 0 &&
+           memcmp(&found->key, key, sizeof(*key)) == 0;
+}
+
+/* With the lock held. A key on its way out is passed over. */
+static warprsa_key *find(struct warprsa_key_list *bucket, const uint8_t *id,
+                         const warprsa_private_key *key)
+{
+    warprsa_key *found;
+
+    for (found = LIST_FIRST(bucket); found != NULL;
+         found = LIST_NEXT(found, link))
+        if (same_key(found, id, key) && reference_unless_last(found))
+            return found;
+    return NULL;
+}
+
+static warprsa_key *new_key(warprsa_queue *queue, const uint8_t *id,
+                            const warprsa_private_key *key,
+                            warprsa_size_class size)
+{
+    warprsa_key *made = aligned_alloc(_Alignof(warprsa_key), sizeof(*made));
+
+    if (made == NULL)
+        return NULL;
+    memset(made, 0, sizeof(*made));
+    made->references = 1;
+    made->size = size;
+    made->queue = queue;
+    memcpy(made->id, id, sizeof(made->id));
+    made->key = *key;
+    return made;
+}
+
+warprsa_key *warprsa_queue_key(warprsa_queue *queue,
+                               const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+                               const warprsa_private_key *key)
+{
+    warprsa_keys *keys = &queue->keys;
+    struct warprsa_key_list *bucket = bucket_of(keys, id);
+    int size = warprsa_key_class(key);
+    warprsa_key *found;
+
+    if (size < 0)
+        return NULL;
+    pthread_mutex_lock(&keys->lock);
+    found = find(bucket, id, key);
+    if (found == NULL) {
+        found = new_key(queue, id, key, (warprsa_size_class)size);
+        if (found != NULL) {
+            LIST_INSERT_HEAD(bucket, found, link);
+            warprsa_queue_reference(queue);
+            warprsa_count(&queue->config.counters->keys, 1);
+        }
+    }
+    pthread_mutex_unlock(&keys->lock);
+    return found;
+}
+
+void warprsa_key_reference(warprsa_key *key)
+{
+    atomic_fetch_add_explicit(&key->references, 1, memory_order_relaxed);
+}
+
+/* With the lock held: wipes the numbers and sends what is left to the workers
+ * of each device the key is on. False: it is on none and can be freed. */
+static bool send_to_workers(warprsa_keys *keys, warprsa_key *key)
+{
+    bool any = false;
+
+    explicit_bzero(&key->key, sizeof(key->key));
+    LIST_REMOVE(key, link);
+    for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++)
+        if (atomic_load_explicit(&key->on_device[d], memory_order_relaxed)) {
+            atomic_fetch_add_explicit(&keys->unloads[d], 1,
+                                      memory_order_release);
+            any = true;
+        }
+    if (any)
+        LIST_INSERT_HEAD(&keys->released, key, link);
+    return any;
+}
+
+void warprsa_key_drop(warprsa_key *key, uint32_t count)
+{
+    warprsa_queue *queue = key->queue;
+    bool sent;
+
+    if (atomic_fetch_sub_explicit(&key->references, count,
+                                  memory_order_acq_rel) != count)
+        return;
+    pthread_mutex_lock(&queue->keys.lock);
+    sent = send_to_workers(&queue->keys, key);
+    pthread_mutex_unlock(&queue->keys.lock);
+    if (sent)
+        warprsa_doorbell_ring_all(&queue->doorbell);
+    else
+        free(key);
+    atomic_fetch_sub_explicit(&queue->config.counters->keys, 1,
+                              memory_order_relaxed);
+    warprsa_queue_drop(queue);
+}
+
+void warprsa_key_release(warprsa_key *key)
+{
+    if (key != NULL)
+        warprsa_key_drop(key, 1);
+}
+
+void warprsa_key_abandon(warprsa_key *key)
+{
+    if (key == NULL)
+        return;
+    /* The table is not touched: another thread of the parent may have been
+     * changing it. This copy of the numbers is the child's own. References of
+     * requests in flight are never given back here, so that a busy key's
+     * memory, wiped, stays. */
+    explicit_bzero(&key->key, sizeof(key->key));
+    if (atomic_fetch_sub_explicit(&key->references, 1, memory_order_acq_rel) ==
+        1)
+        free(key);
+}
+
+/* With the lock held: forgets where a released key was on a device; frees it
+ * if that was the last one. */
+static void off_device(warprsa_key *key, unsigned device)
+{
+    atomic_store_explicit(&key->on_device[device], 0, memory_order_relaxed);
+    for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++)
+        if (atomic_load_explicit(&key->on_device[d], memory_order_relaxed))
+            return;
+    LIST_REMOVE(key, link);
+    free(key);
+}
+
+unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
+                                    uint32_t *indices, unsigned max)
+{
+    warprsa_key *key, *next;
+    unsigned count = 0;
+
+    pthread_mutex_lock(&keys->lock);
+    for (key = LIST_FIRST(&keys->released); key != NULL && count < max;
+         key = next) {
+        uint32_t index =
+            atomic_load_explicit(&key->on_device[device], memory_order_relaxed);
+
+        next = LIST_NEXT(key, link);
+        if (index == 0)
+            continue;
+        indices[count++] = index - 1;
+        off_device(key, device);
+    }
+    atomic_fetch_sub_explicit(&keys->unloads[device], count,
+                              memory_order_relaxed);
+    pthread_mutex_unlock(&keys->lock);
+    return count;
+}
+
+unsigned warprsa_keys_forget_device(warprsa_keys *keys, unsigned device)
+{
+    warprsa_key *key, *next;
+    unsigned count = 0;
+
+    pthread_mutex_lock(&keys->lock);
+    for (size_t b = 0; b < keys->buckets; b++)
+        for (key = LIST_FIRST(&keys->bucket[b]); key != NULL;
+             key = LIST_NEXT(key, link))
+            count += atomic_exchange_explicit(&key->on_device[device], 0,
+                                              memory_order_relaxed) != 0;
+    for (key = LIST_FIRST(&keys->released); key != NULL; key = next) {
+        next = LIST_NEXT(key, link);
+        if (atomic_load_explicit(&key->on_device[device],
+                                 memory_order_relaxed)) {
+            off_device(key, device);
+            count++;
+        }
+    }
+    atomic_store_explicit(&keys->unloads[device], 0, memory_order_relaxed);
+    pthread_mutex_unlock(&keys->lock);
+    return count;
+}

@@ -1,0 +1,387 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See slots.h; the states and who moves them are in slot.h.
+ */
+#include "batching/slots.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "batching/futex.h"
+
+enum {
+    SPINS_BEFORE_YIELD = 64,
+    RECLAIM_STEP = 64, /* slots looked at for one submission */
+};
+
+static size_t region_size(unsigned count)
+{
+    return (size_t)count * sizeof(warprsa_slot);
+}
+
+static warprsa_slot *map_region(unsigned count)
+{
+    size_t size = region_size(count);
+    void *region = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (region == MAP_FAILED)
+        return NULL;
+    /* Each of these is a precaution that some kernel, limit or sandbox may
+     * deny; the queue works without. */
+    (void)madvise(region, size, MADV_DONTDUMP);
+    (void)madvise(region, size, MADV_WIPEONFORK);
+    (void)mlock2(region, size, MLOCK_ONFAULT);
+    return region;
+}
+
+bool warprsa_slots_init(warprsa_slots *slots, unsigned count,
+                        unsigned deadline_ms)
+{
+    memset(slots, 0, sizeof(*slots));
+    slots->count = count;
+    slots->deadline_ns = deadline_ms * WARPRSA_NS_PER_MS;
+    slots->slot = map_region(count);
+    slots->request = calloc(count, sizeof(*slots->request));
+    if (warprsa_ring_init(&slots->free, count) && slots->slot != NULL &&
+        slots->request != NULL)
+        return true;
+    warprsa_slots_free(slots);
+    return false;
+}
+
+void warprsa_slots_free(warprsa_slots *slots)
+{
+    if (slots->slot != NULL)
+        munmap(slots->slot, region_size(slots->count));
+    free(slots->request);
+    warprsa_ring_free(&slots->free);
+}
+
+static void relax(unsigned *spins)
+{
+    if (++*spins < SPINS_BEFORE_YIELD)
+        ck_pr_stall();
+    else
+        sched_yield();
+}
+
+static uint64_t submitted_ns(const warprsa_slot *s)
+{
+    return atomic_load_explicit(&s->submitted_ns, memory_order_relaxed);
+}
+
+/* To be called by the owner of a slot that no ring holds. */
+static void free_slot(warprsa_slots *slots, uint32_t index)
+{
+    warprsa_slot *s = &slots->slot[index];
+    uint32_t word = atomic_load_explicit(&s->word, memory_order_relaxed);
+
+    explicit_bzero(s->input, s->octets);
+    explicit_bzero(s->output, s->octets);
+    atomic_store_explicit(&s->word,
+                          (word & WARPRSA_SLOT_GENERATION) | WARPRSA_SLOT_FREE,
+                          memory_order_release);
+    /* Never full: it has room for every slot. */
+    (void)warprsa_ring_put(&slots->free, index);
+}
+
+/* A new use of a slot. Its first is 1: in a forked child, where the region
+ * reads as zeros, no ticket of the parent fits. */
+static void begin_use(warprsa_slot *s, uint32_t word)
+{
+    uint32_t use = (word & WARPRSA_SLOT_GENERATION) + WARPRSA_SLOT_USE;
+
+    if (use == 0)
+        use = WARPRSA_SLOT_USE;
+    atomic_store_explicit(&s->word, use | WARPRSA_SLOT_FILLING,
+                          memory_order_relaxed);
+}
+
+static bool take_fresh(warprsa_slots *slots, uint32_t *index)
+{
+    uint32_t fresh = atomic_load_explicit(&slots->fresh, memory_order_relaxed);
+
+    while (fresh < slots->count) {
+        if (atomic_compare_exchange_weak_explicit(
+                &slots->fresh, &fresh, fresh + 1, memory_order_relaxed,
+                memory_order_relaxed)) {
+            *index = fresh;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Frees the slot if its answer has waited too long to be collected. */
+static bool reclaim_slot(warprsa_slots *slots, uint32_t index, uint64_t now_ns)
+{
+    warprsa_slot *s = &slots->slot[index];
+    uint32_t word = atomic_load_explicit(&s->word, memory_order_acquire);
+
+    if ((word & WARPRSA_SLOT_STATE) != WARPRSA_SLOT_DONE ||
+        now_ns < submitted_ns(s) + 2 * slots->deadline_ns + WARPRSA_MARGIN_NS)
+        return false;
+    if (!atomic_compare_exchange_strong_explicit(
+            &s->word, &word,
+            (word & WARPRSA_SLOT_GENERATION) | WARPRSA_SLOT_COLLECTING,
+            memory_order_acquire, memory_order_relaxed))
+        return false;
+    free_slot(slots, index);
+    return true;
+}
+
+/* Looks at the next few slots only: many refused submissions share the search
+ * through all of them. */
+static bool reclaim(warprsa_slots *slots, uint64_t now_ns)
+{
+    unsigned step = slots->count < RECLAIM_STEP ? slots->count : RECLAIM_STEP;
+    uint32_t first =
+        atomic_fetch_add_explicit(&slots->reclaim, step, memory_order_relaxed);
+    bool some = false;
+
+    for (unsigned i = 0; i < step; i++)
+        some |= reclaim_slot(slots, (first + i) % slots->count, now_ns);
+    return some;
+}
+
+bool warprsa_slots_take(warprsa_slots *slots, uint64_t now_ns, uint32_t *index)
+{
+    warprsa_slot *s;
+
+    /* Used slots first: few callers then stay within few cache lines. */
+    if (!warprsa_ring_take(&slots->free, index) && !take_fresh(slots, index)) {
+        if (!reclaim(slots, now_ns) || !warprsa_ring_take(&slots->free, index))
+            return false;
+    }
+    s = &slots->slot[*index];
+    begin_use(s, atomic_load_explicit(&s->word, memory_order_acquire));
+    return true;
+}
+
+warprsa_ticket warprsa_slots_ticket(const warprsa_slots *slots, uint32_t index)
+{
+    uint32_t word =
+        atomic_load_explicit(&slots->slot[index].word, memory_order_relaxed);
+    warprsa_ticket ticket = {index, word & WARPRSA_SLOT_GENERATION};
+
+    return ticket;
+}
+
+bool warprsa_slots_run(warprsa_slots *slots, uint32_t index, warprsa_key **key)
+{
+    warprsa_slot *s = &slots->slot[index];
+    uint32_t word = atomic_load_explicit(&s->word, memory_order_acquire);
+
+    *key = slots->request[index].key;
+    for (;;) {
+        if ((word & WARPRSA_SLOT_STATE) == WARPRSA_SLOT_ABANDONED) {
+            free_slot(slots, index);
+            return false;
+        }
+        /* The other bits stay; TELLING too, its owner minds only itself. */
+        if (atomic_compare_exchange_weak_explicit(
+                &s->word, &word,
+                (word & ~WARPRSA_SLOT_STATE) | WARPRSA_SLOT_RUNNING,
+                memory_order_acquire, memory_order_acquire))
+            return true;
+    }
+}
+
+bool warprsa_slots_withdraw(warprsa_slots *slots, warprsa_ticket ticket)
+{
+    uint32_t word = ticket.generation | WARPRSA_SLOT_QUEUED;
+
+    return atomic_compare_exchange_strong_explicit(
+        &slots->slot[ticket.slot].word, &word,
+        ticket.generation | WARPRSA_SLOT_ABANDONED, memory_order_release,
+        memory_order_relaxed);
+}
+
+static void wake_sleeper(warprsa_slot *s, uint32_t old_word)
+{
+    /* The slot may be in other hands by now; then somebody wakes for nothing
+     * and looks again. */
+    if (old_word & WARPRSA_SLOT_SLEEPER)
+        warprsa_futex_wake(&s->word, 1);
+}
+
+void warprsa_slots_answer(warprsa_slots *slots, uint32_t index,
+                          warprsa_answer answer, warprsa_cpu_reason reason)
+{
+    warprsa_slot *s = &slots->slot[index];
+    warprsa_notify notify = slots->request[index].notify;
+    uint32_t word = atomic_load_explicit(&s->word, memory_order_acquire);
+    unsigned spins = 0;
+
+    s->answer = (uint32_t)answer;
+    s->reason = (uint32_t)reason;
+    for (;;) {
+        uint32_t done = (word & WARPRSA_SLOT_GENERATION) | WARPRSA_SLOT_DONE;
+        bool tell = notify.wake != NULL && !(word & WARPRSA_SLOT_TOLD);
+
+        if (word & WARPRSA_SLOT_TELLING) {
+            relax(&spins);
+            word = atomic_load_explicit(&s->word, memory_order_acquire);
+            continue;
+        }
+        if ((word & WARPRSA_SLOT_STATE) == WARPRSA_SLOT_ABANDONED) {
+            free_slot(slots, index);
+            return;
+        }
+        if (!atomic_compare_exchange_weak_explicit(
+                &s->word, &word, tell ? word | WARPRSA_SLOT_TELLING : done,
+                memory_order_acq_rel, memory_order_acquire))
+            continue;
+        if (tell) {
+            /* DONE comes after wake(): once the caller may finish, his arg is
+             * never touched again. */
+            notify.wake(notify.arg);
+            word =
+                atomic_exchange_explicit(&s->word, done, memory_order_acq_rel);
+        }
+        wake_sleeper(s, word);
+        return;
+    }
+}
+
+static void tell_if_overdue(warprsa_slots *slots, uint32_t index,
+                            uint64_t now_ns)
+{
+    warprsa_slot *s = &slots->slot[index];
+    uint32_t word = atomic_load_explicit(&s->word, memory_order_acquire);
+    uint32_t state = word & WARPRSA_SLOT_STATE;
+    warprsa_notify notify;
+
+    if ((state != WARPRSA_SLOT_QUEUED && state != WARPRSA_SLOT_RUNNING) ||
+        (word & (WARPRSA_SLOT_TELLING | WARPRSA_SLOT_TOLD)) ||
+        now_ns < submitted_ns(s) + slots->deadline_ns)
+        return;
+    if (!atomic_compare_exchange_strong_explicit(
+            &s->word, &word, word | WARPRSA_SLOT_TELLING, memory_order_acquire,
+            memory_order_relaxed))
+        return;
+    notify = slots->request[index].notify;
+    if (notify.wake != NULL)
+        notify.wake(notify.arg);
+    atomic_fetch_xor_explicit(&s->word,
+                              WARPRSA_SLOT_TELLING | WARPRSA_SLOT_TOLD,
+                              memory_order_release);
+}
+
+void warprsa_slots_tell_overdue(warprsa_slots *slots)
+{
+    uint64_t now_ns = warprsa_now_ns();
+    uint32_t used = atomic_load_explicit(&slots->fresh, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < used; i++)
+        tell_if_overdue(slots, i, now_ns);
+}
+
+/* Takes a DONE answer out of its slot; false: a submitter has reclaimed it. */
+static bool take_answer(warprsa_slots *slots, warprsa_ticket ticket,
+                        uint8_t *output, warprsa_answer *answer,
+                        warprsa_size_class *size, warprsa_cpu_reason *reason)
+{
+    warprsa_slot *s = &slots->slot[ticket.slot];
+    uint32_t word = ticket.generation | WARPRSA_SLOT_DONE;
+
+    if (!atomic_compare_exchange_strong_explicit(
+            &s->word, &word, ticket.generation | WARPRSA_SLOT_COLLECTING,
+            memory_order_acquire, memory_order_relaxed))
+        return false;
+    *answer = (warprsa_answer)s->answer;
+    *size = (warprsa_size_class)s->size;
+    *reason = (warprsa_cpu_reason)s->reason;
+    if (*answer == WARPRSA_DONE)
+        memcpy(output, s->output, s->octets);
+    free_slot(slots, ticket.slot);
+    return true;
+}
+
+/* One look at a request. Once `give_up_ns` after submission it is abandoned
+ * if it has no answer. *word: what was seen, for a sleep. */
+static warprsa_answer look(warprsa_slots *slots, warprsa_ticket ticket,
+                           uint64_t give_up_ns, uint8_t *output,
+                           warprsa_size_class *size, warprsa_cpu_reason *reason,
+                           uint32_t *word)
+{
+    warprsa_slot *s = &slots->slot[ticket.slot];
+
+    *reason = WARPRSA_CPU_DEADLINE;
+    *word = 0;
+    if (ticket.slot >= slots->count)
+        return WARPRSA_REFUSED;
+    *word = atomic_load_explicit(&s->word, memory_order_acquire);
+    for (;;) {
+        uint32_t state = *word & WARPRSA_SLOT_STATE;
+        warprsa_answer answer;
+
+        if ((*word & WARPRSA_SLOT_GENERATION) != ticket.generation)
+            return WARPRSA_REFUSED;
+        if (state == WARPRSA_SLOT_DONE)
+            return take_answer(slots, ticket, output, &answer, size, reason)
+                       ? answer
+                       : WARPRSA_REFUSED;
+        if (state != WARPRSA_SLOT_QUEUED && state != WARPRSA_SLOT_RUNNING)
+            return WARPRSA_REFUSED; /* reclaimed */
+        if ((*word & WARPRSA_SLOT_TELLING) ||
+            warprsa_now_ns() < submitted_ns(s) + give_up_ns)
+            return WARPRSA_PENDING;
+        /* A worker may move it at the same moment: look again, for a caller
+         * told that he is overdue is told nothing more. */
+        if (atomic_compare_exchange_weak_explicit(
+                &s->word, word, ticket.generation | WARPRSA_SLOT_ABANDONED,
+                memory_order_release, memory_order_acquire))
+            return WARPRSA_REFUSED;
+    }
+}
+
+warprsa_answer warprsa_slots_collect(warprsa_slots *slots,
+                                     warprsa_ticket ticket, uint8_t *output,
+                                     warprsa_size_class *size,
+                                     warprsa_cpu_reason *reason)
+{
+    unsigned spins = 0;
+
+    for (;;) {
+        uint32_t word;
+        warprsa_answer answer = look(slots, ticket, slots->deadline_ns, output,
+                                     size, reason, &word);
+
+        if (answer != WARPRSA_PENDING || !(word & WARPRSA_SLOT_TELLING))
+            return answer;
+        relax(&spins);
+    }
+}
+
+warprsa_answer warprsa_slots_wait(warprsa_slots *slots, warprsa_ticket ticket,
+                                  uint8_t *output, warprsa_size_class *size,
+                                  warprsa_cpu_reason *reason)
+{
+    warprsa_slot *s = &slots->slot[ticket.slot];
+    uint64_t give_up = slots->deadline_ns + WARPRSA_MARGIN_NS;
+    unsigned spins = 0;
+
+    for (;;) {
+        uint32_t word;
+        uint64_t until_ns;
+        warprsa_answer answer =
+            look(slots, ticket, give_up, output, size, reason, &word);
+
+        if (answer != WARPRSA_PENDING)
+            return answer;
+        until_ns = submitted_ns(s) + give_up;
+        if (!(word & WARPRSA_SLOT_SLEEPER) &&
+            !atomic_compare_exchange_strong_explicit(
+                &s->word, &word, word | WARPRSA_SLOT_SLEEPER,
+                memory_order_relaxed, memory_order_relaxed))
+            continue;
+        if (warprsa_now_ns() < until_ns)
+            warprsa_futex_wait(&s->word, word | WARPRSA_SLOT_SLEEPER, until_ns);
+        else
+            relax(&spins); /* somebody is inside wake() */
+    }
+}

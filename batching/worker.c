@@ -1,0 +1,406 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a device's thread does: it takes whatever is queued in one size class
+ * and runs it, as long as its device lasts.
+ */
+#include "batching/worker.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "batching/queue_private.h"
+
+enum {
+    STACK_SIZE = 256 * 1024, /* the driver needs some, we hardly any */
+};
+
+/* A request in hand. */
+typedef struct warprsa_item {
+    uint32_t slot;
+    warprsa_key *key;
+} item;
+
+static bool out_of_memory_only(warprsa_status status)
+{
+    return status == WARPRSA_NO_MEMORY || status == WARPRSA_NO_RANDOM ||
+           status == WARPRSA_UNSUPPORTED_KEY;
+}
+
+/* The class whose oldest request has waited longest; -1: none is queued. */
+static int oldest_class(warprsa_queue *queue)
+{
+    uint64_t oldest = UINT64_MAX;
+    int found = -1;
+
+    for (int c = 0; c < WARPRSA_CLASSES; c++) {
+        uint32_t slot;
+        uint64_t at;
+
+        if (!warprsa_ring_peek(&queue->queued[c], &slot))
+            continue;
+        at = atomic_load_explicit(&queue->slots.slot[slot].submitted_ns,
+                                  memory_order_relaxed);
+        if (found < 0 || at < oldest) {
+            oldest = at;
+            found = c;
+        }
+    }
+    return found;
+}
+
+/* Takes up to a batch; returns how many. */
+static size_t take(warprsa_worker *worker, warprsa_size_class size)
+{
+    warprsa_queue *queue = worker->device->queue;
+    size_t count = 0;
+    uint32_t gone = 0;
+    uint32_t slot;
+
+    while (count < queue->config.batch_max &&
+           warprsa_ring_take(&queue->queued[size], &slot)) {
+        warprsa_key *key;
+
+        if (warprsa_slots_run(&queue->slots, slot, &key)) {
+            worker->items[count++] = (item){slot, key};
+        } else {
+            warprsa_key_drop(key, 1);
+            gone++;
+        }
+    }
+    if (gone > 0)
+        atomic_fetch_sub(&queue->depth, gone);
+    return count;
+}
+
+/* Drops the references of answered requests, run by run: one key is the usual
+ * case. */
+static void drop_keys(warprsa_worker *worker, size_t first, size_t count)
+{
+    for (size_t i = 0; i < count;) {
+        warprsa_key *key = worker->items[first + i].key;
+        uint32_t run = 0;
+
+        while (i < count && worker->items[first + i].key == key) {
+            run++;
+            i++;
+        }
+        warprsa_key_drop(key, run);
+    }
+}
+
+/* Refuses items first .. first + count - 1. */
+static void refuse(warprsa_worker *worker, size_t first, size_t count,
+                   warprsa_cpu_reason reason)
+{
+    warprsa_queue *queue = worker->device->queue;
+
+    atomic_fetch_sub(&queue->depth, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
+        warprsa_slots_answer(&queue->slots, worker->items[first + i].slot,
+                             WARPRSA_REFUSED, reason);
+    drop_keys(worker, first, count);
+}
+
+/* Hands out the results of a batch. */
+static void answer(warprsa_worker *worker, size_t count)
+{
+    warprsa_queue *queue = worker->device->queue;
+    uint64_t failed = 0;
+
+    for (size_t i = 0; i < count; i++)
+        failed += worker->tasks[i].status == WARPRSA_CHECK_FAILED;
+    if (failed > 0)
+        warprsa_count(&queue->config.counters->checks_failed, failed);
+    atomic_fetch_sub(&queue->depth, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        warprsa_status status = worker->tasks[i].status;
+
+        warprsa_slots_answer(
+            &queue->slots, worker->items[i].slot,
+            status == WARPRSA_OK ? WARPRSA_DONE : WARPRSA_REFUSED,
+            status == WARPRSA_CHECK_FAILED ? WARPRSA_CPU_CHECK
+                                           : WARPRSA_CPU_ERROR);
+    }
+    drop_keys(worker, 0, count);
+}
+
+/* Makes tasks of the items; those whose key can't be loaded are refused and
+ * closed up. Sets *lost if the device failed. Returns how many are left. */
+static size_t prepare(warprsa_worker *worker, size_t count, bool *lost)
+{
+    warprsa_queue *queue = worker->device->queue;
+    size_t ready = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        item it = worker->items[i];
+        warprsa_slot *s = &queue->slots.slot[it.slot];
+        uint32_t index = 0;
+        warprsa_status status = WARPRSA_DEVICE_ERROR;
+
+        if (!*lost) {
+            status = warprsa_device_key(worker, it.key, &index);
+            if (status != WARPRSA_OK && !out_of_memory_only(status)) {
+                warprsa_device_failed(worker, status);
+                *lost = true;
+            }
+        }
+        if (status != WARPRSA_OK) {
+            refuse(worker, i, 1, WARPRSA_CPU_ERROR);
+            continue;
+        }
+        worker->items[ready] = it;
+        worker->tasks[ready] = (warprsa_task){
+            .key = index, .input = s->input, .output = s->output};
+        ready++;
+    }
+    return ready;
+}
+
+static unsigned histogram_bin(size_t count)
+{
+    unsigned bin = 0;
+
+    while ((size_t)1 << bin < count && bin < WARPRSA_HISTOGRAM_BINS - 1)
+        bin++;
+    return bin;
+}
+
+/* Counts a batch that was started at start_ns and has ended now. */
+static void count_batch(warprsa_worker *worker, warprsa_size_class size,
+                        size_t count, uint64_t start_ns)
+{
+    warprsa_queue *queue = worker->device->queue;
+    warprsa_counters *c = queue->config.counters;
+    uint64_t compute_ns = warprsa_now_ns() - start_ns;
+    uint64_t wait_ns = 0;
+    uint64_t max = atomic_load_explicit(&c->batch_max, memory_order_relaxed);
+
+    for (size_t i = 0; i < count; i++)
+        wait_ns += start_ns -
+                   atomic_load_explicit(
+                       &queue->slots.slot[worker->items[i].slot].submitted_ns,
+                       memory_order_relaxed);
+    warprsa_count(&c->batches, 1);
+    warprsa_count(&c->batch_sizes[histogram_bin(count)], 1);
+    warprsa_count(&c->wait_ns, wait_ns);
+    warprsa_count(&c->compute_ns, compute_ns);
+    while (max < count && !atomic_compare_exchange_weak_explicit(
+                              &c->batch_max, &max, count, memory_order_relaxed,
+                              memory_order_relaxed))
+        ;
+    warprsa_queue_trace(queue, 2,
+                        "batch device=%u stream=%u class=%u count=%zu "
+                        "wait_us=%llu compute_us=%llu",
+                        worker->device->ordinal, worker->stream,
+                        1024 * ((unsigned)size + 1), count,
+                        (unsigned long long)(wait_ns / count / 1000),
+                        (unsigned long long)(compute_ns / 1000));
+}
+
+/* The device is taken out of use before any caller hears of it, so that what
+ * he does next meets the new state. */
+static void run(warprsa_worker *worker, warprsa_size_class size, size_t count)
+{
+    warprsa_queue *queue = worker->device->queue;
+    const warprsa_engine *engine = queue->config.engine;
+    warprsa_device *handle = worker->device->handle;
+    uint64_t start_ns = warprsa_now_ns();
+    warprsa_status status =
+        engine->start(handle, worker->stream, size, worker->tasks, count);
+
+    if (status != WARPRSA_OK) {
+        if (!out_of_memory_only(status))
+            warprsa_device_failed(worker, status);
+        refuse(worker, 0, count, WARPRSA_CPU_ERROR);
+        return;
+    }
+    status = engine->wait(handle, worker->stream, queue->config.deadline_ms);
+    count_batch(worker, size, count, start_ns);
+    if (status == WARPRSA_OK) {
+        warprsa_device_worked(worker);
+        answer(worker, count);
+    } else if (status == WARPRSA_DEADLINE) {
+        warprsa_device_overdue(worker);
+        refuse(worker, 0, count, WARPRSA_CPU_DEADLINE);
+    } else {
+        warprsa_device_failed(worker, status);
+        refuse(worker, 0, count, WARPRSA_CPU_ERROR);
+    }
+}
+
+/* One batch, from inside the device. False: nothing was queued. */
+static bool work(warprsa_worker *worker)
+{
+    warprsa_queue *queue = worker->device->queue;
+    bool lost = false;
+    int size = oldest_class(queue);
+    size_t count;
+
+    warprsa_device_unload_keys(worker);
+    if (size < 0)
+        return false;
+    count = take(worker, (warprsa_size_class)size);
+    warprsa_queue_pass_on(queue);
+    count = prepare(worker, count, &lost);
+    if (lost)
+        refuse(worker, 0, count, WARPRSA_CPU_ERROR);
+    else if (count > 0)
+        run(worker, (warprsa_size_class)size, count);
+    return true;
+}
+
+/* Whether an idle worker has a reason to get up. */
+static bool anything_to_do(warprsa_worker *worker)
+{
+    warprsa_queue *queue = worker->device->queue;
+
+    return atomic_load(&queue->closing) || !warprsa_queue_empty(queue) ||
+           atomic_load(&queue->keys.unloads[worker->device->number]) != 0;
+}
+
+static void sleep_on_bell(warprsa_worker *worker)
+{
+    warprsa_queue *queue = worker->device->queue;
+    warprsa_doorbell *bell = &queue->doorbell;
+    uint64_t until_ns =
+        warprsa_now_ns() + queue->config.deadline_ms * WARPRSA_NS_PER_MS;
+    uint32_t word;
+
+    atomic_fetch_add(&bell->idle, 1);
+    word = warprsa_doorbell_arm(bell);
+    warprsa_ring_fence();
+    if (!anything_to_do(worker)) {
+        warprsa_futex_wait(&bell->word, word, until_ns);
+        /* Another worker may hang in its driver. */
+        if (atomic_load(&queue->depth) != 0 && warprsa_now_ns() >= until_ns)
+            warprsa_slots_tell_overdue(&queue->slots);
+    }
+    atomic_fetch_sub(&bell->idle, 1);
+}
+
+static void start_others(warprsa_queue *queue, unsigned devices)
+{
+    for (unsigned i = 1; i < devices; i++)
+        if (!warprsa_workers_start(&queue->devices[i]))
+            warprsa_queue_trace(queue, 1,
+                                "device %u: not all of its threads started",
+                                queue->devices[i].ordinal);
+}
+
+static void *worker_main(void *arg)
+{
+    warprsa_worker *worker = arg;
+    warprsa_queue *queue = worker->device->queue;
+    char name[16];
+
+    snprintf(name, sizeof(name), "warprsa/%u.%u", worker->device->number % 100,
+             worker->stream % 10);
+    (void)pthread_setname_np(pthread_self(), name);
+    if (worker->device->number == 0 && worker->stream == 0)
+        start_others(queue, warprsa_devices_discover(queue));
+    while (warprsa_device_enter(worker)) {
+        bool worked = work(worker);
+
+        warprsa_device_leave(worker);
+        if (!worked)
+            sleep_on_bell(worker);
+    }
+    warprsa_device_end(worker);
+    free(worker->items);
+    free(worker->tasks);
+    warprsa_device_ended(worker);
+    warprsa_queue_drop(queue);
+    return NULL;
+}
+
+/* Creates a thread that takes no signals, on a small stack. */
+static int create_thread(pthread_t *thread, void *(*main)(void *), void *arg)
+{
+    pthread_attr_t attributes;
+    sigset_t all, old;
+    int error = pthread_attr_init(&attributes);
+
+    if (error != 0)
+        return error;
+    error = pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    sigfillset(&all);
+    if (error == 0)
+        error = pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (error == 0) {
+        error = pthread_create(thread, &attributes, main, arg);
+        (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    }
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
+/* With the queue's and the device's lock held. */
+static bool start_worker(warprsa_worker *worker)
+{
+    warprsa_queue *queue = worker->device->queue;
+    unsigned batch_max = queue->config.batch_max;
+
+    worker->items = calloc(batch_max, sizeof(*worker->items));
+    worker->tasks = calloc(batch_max, sizeof(*worker->tasks));
+    if (worker->items != NULL && worker->tasks != NULL) {
+        warprsa_queue_reference(queue);
+        worker->device->threads++;
+        worker->started =
+            create_thread(&worker->thread, worker_main, worker) == 0;
+        if (worker->started)
+            return true;
+        worker->device->threads--;
+        warprsa_queue_drop(queue);
+    }
+    free(worker->items);
+    free(worker->tasks);
+    return false;
+}
+
+bool warprsa_workers_start(warprsa_queue_device *device)
+{
+    warprsa_queue *queue = device->queue;
+    bool all = true;
+
+    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&queue->lock);
+    for (unsigned s = 0; s < queue->config.streams && all; s++) {
+        device->workers[s].device = device;
+        device->workers[s].stream = s;
+        all =
+            !atomic_load(&queue->closing) && start_worker(&device->workers[s]);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    pthread_mutex_unlock(&device->lock);
+    return all;
+}
+
+bool warprsa_workers_join(warprsa_queue_device *device, uint64_t until_ns)
+{
+    bool ended = true;
+
+    for (unsigned s = 0; s < WARPRSA_STREAMS_MAX; s++) {
+        warprsa_worker *worker = &device->workers[s];
+
+        /* Under the lock of those who start threads. */
+        pthread_mutex_lock(&device->queue->lock);
+        bool started = worker->started;
+        pthread_mutex_unlock(&device->queue->lock);
+        if (!started)
+            continue;
+        if (warprsa_device_wait_ended(worker, until_ns)) {
+            pthread_join(worker->thread, NULL);
+        } else {
+            warprsa_queue_trace(device->queue, 1,
+                                "device %u: a thread hangs, left alone",
+                                device->ordinal);
+            pthread_detach(worker->thread);
+            ended = false;
+        }
+    }
+    return ended;
+}
