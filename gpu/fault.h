@@ -14,22 +14,31 @@
 #include <stdbool.h>
 
 typedef enum warprsa_fault {
-    WARPRSA_FAULT_NODEVICE,  /* "nodevice": no device is found */
-    WARPRSA_FAULT_LAUNCH,    /* "launch": starting a batch fails */
-    WARPRSA_FAULT_HANG,      /* "hang": a batch never ends in time */
-    WARPRSA_FAULT_FLIP,      /* "flip": a bit of one half is wrong */
-    WARPRSA_FAULT_UNCHECKED, /* "unchecked": wrong results are released */
+    WARPRSA_FAULT_NODEVICE,     /* "nodevice": no device is found */
+    WARPRSA_FAULT_LAUNCH,       /* "launch": starting a batch fails */
+    WARPRSA_FAULT_HANG,         /* "hang": a batch never ends in time */
+    WARPRSA_FAULT_FLIP,         /* "flip": a bit of one half is wrong */
+    WARPRSA_FAULT_UNCHECKED,    /* "unchecked": wrong results are released */
+    WARPRSA_FAULT_KNOWN_ANSWER, /* "known_answer": in these tests as well */
     WARPRSA_FAULTS_KNOWN
 } warprsa_fault;
 
 #ifdef WARPRSA_FAULTS
 /* Whether the fault strikes now. Any thread. */
 bool warprsa_fault_strikes(warprsa_fault fault);
+
+/* From here on faults spare this thread, or don't: a device must pass its
+ * known-answer test before a fault at work can be seen. */
+void warprsa_fault_spare(bool spare);
 #else
 static inline bool warprsa_fault_strikes(warprsa_fault fault)
 {
     (void)fault;
     return false;
+}
+static inline void warprsa_fault_spare(bool spare)
+{
+    (void)spare;
 }
 #endif
 

@@ -68,6 +68,8 @@ static warprsa_status host_load_key(warprsa_device *device,
     if (prepared == NULL)
         return WARPRSA_NO_MEMORY;
     status = warprsa_prepare_key(prepared, key);
+    if (warprsa_fault_strikes(WARPRSA_FAULT_FLIP))
+        prepared->half[0].exponent[1] ^= 1;
     if (status == WARPRSA_OK && !warprsa_key_slots_take(&device->slots, index))
         status = WARPRSA_NO_MEMORY;
     if (status != WARPRSA_OK) {

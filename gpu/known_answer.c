@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "gpu/fault.h"
 #include "gpu/known_answer_keys.h"
 
 enum {
@@ -15,14 +16,14 @@ warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
                                          warprsa_device *device,
                                          warprsa_known_answer *test)
 {
-    for (int i = 0; i < WARPRSA_CLASSES; i++) {
-        warprsa_status status = engine->load_key(
-            device, &warprsa_known_answer_keys[i].key, &test->key[i]);
+    warprsa_status status = WARPRSA_OK;
 
-        if (status != WARPRSA_OK)
-            return status;
-    }
-    return WARPRSA_OK;
+    warprsa_fault_spare(true);
+    for (int i = 0; status == WARPRSA_OK && i < WARPRSA_CLASSES; i++)
+        status = engine->load_key(device, &warprsa_known_answer_keys[i].key,
+                                  &test->key[i]);
+    warprsa_fault_spare(false);
+    return status;
 }
 
 /* The input is fixed, too: octet i is i, after a zero octet. */
@@ -32,10 +33,8 @@ static void fill_input(uint8_t *input, size_t length)
         input[i] = (uint8_t)i;
 }
 
-warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
-                                        warprsa_device *device,
-                                        const warprsa_known_answer *test,
-                                        unsigned stream)
+static warprsa_status run(const warprsa_engine *engine, warprsa_device *device,
+                          const warprsa_known_answer *test, unsigned stream)
 {
     uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
     uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
@@ -60,4 +59,17 @@ warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
             return WARPRSA_CHECK_FAILED;
     }
     return WARPRSA_OK;
+}
+
+warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
+                                        warprsa_device *device,
+                                        const warprsa_known_answer *test,
+                                        unsigned stream)
+{
+    warprsa_status status;
+
+    warprsa_fault_spare(true);
+    status = run(engine, device, test, stream);
+    warprsa_fault_spare(false);
+    return status;
 }
