@@ -1,0 +1,504 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Every kind of key, through the provider with the engine on the CPU: right by
+ * the default provider, and counted where it should have been computed.
+ */
+#include <openssl/core_names.h>
+#include <openssl/param_build.h>
+
+#include "tests/unit/provider_support.h"
+
+#define ENGINE "engine = host\nroute = gpu\nstartup_ms = 60000\n"
+
+static const char *provider_name(const OSSL_PROVIDER *provider)
+{
+    return OSSL_PROVIDER_get0_name(provider);
+}
+
+static void two_library_contexts(void **state)
+{
+    OSSL_LIB_CTX *one = subject_open(ENGINE), *two = subject_open(ENGINE);
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    EVP_PKEY *in_one = key_in(one, key), *in_two = key_in(two, key);
+
+    (void)state;
+    assert_true(signs_right(one, in_one, key));
+    assert_true(signs_right(two, in_two, key));
+    assert_true(signs_right(two, in_two, key));
+    assert_counted(one, 1, 0);
+    assert_counted(two, 2, 0);
+    EVP_PKEY_free(in_one);
+    OSSL_LIB_CTX_free(one);
+    assert_true(signs_right(two, in_two, key));
+    assert_counted(two, 3, 0);
+    EVP_PKEY_free(in_two);
+    EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(two);
+}
+
+/* Making, reading, writing and building keys stays with default; operations
+ * are ours. */
+static void keys_stay_in_default(void **state)
+{
+    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    EVP_PKEY *key = key_make(subject, "RSA", 1024, 2);
+    EVP_PKEY *read = key_in(subject, key), *oracle = key_in(NULL, key);
+    EVP_PKEY *built = NULL;
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(subject, "RSA", NULL);
+    OSSL_PARAM *params = NULL;
+    EVP_SIGNATURE *signature = EVP_SIGNATURE_fetch(subject, "RSA", NULL);
+    EVP_ASYM_CIPHER *cipher = EVP_ASYM_CIPHER_fetch(subject, "RSA", NULL);
+
+    (void)state;
+    assert_int_equal(EVP_PKEY_todata(key, EVP_PKEY_KEYPAIR, &params), 1);
+    assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
+    assert_int_equal(EVP_PKEY_fromdata(ctx, &built, EVP_PKEY_KEYPAIR, params),
+                     1);
+    assert_string_equal(provider_name(EVP_PKEY_get0_provider(key)), "default");
+    assert_string_equal(provider_name(EVP_PKEY_get0_provider(read)), "default");
+    assert_string_equal(provider_name(EVP_PKEY_get0_provider(built)),
+                        "default");
+    assert_string_equal(provider_name(EVP_SIGNATURE_get0_provider(signature)),
+                        "warprsa");
+    assert_string_equal(provider_name(EVP_ASYM_CIPHER_get0_provider(cipher)),
+                        "warprsa");
+    assert_true(signs_right(subject, built, oracle));
+    assert_counted(subject, 1, 0);
+    EVP_SIGNATURE_free(signature);
+    EVP_ASYM_CIPHER_free(cipher);
+    OSSL_PARAM_free(params);
+    EVP_PKEY_CTX_free(ctx);
+    EVP_PKEY_free(built);
+    EVP_PKEY_free(oracle);
+    EVP_PKEY_free(read);
+    EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(subject);
+}
+
+/* A key of our own KEYMGMT, made and copied there, and written by default. */
+static void own_keymgmt(void **state)
+{
+    static const char *const types[] = {"RSA", "RSA-PSS"};
+    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(subject, types[i],
+                                                       "warprsa.keymgmt=yes");
+        EVP_PKEY *key = NULL, *copy = NULL, *oracle = NULL;
+
+        assert_int_equal(EVP_PKEY_keygen_init(ctx), 1);
+        assert_int_equal(EVP_PKEY_CTX_set_rsa_keygen_bits(ctx, 1024), 1);
+        assert_int_equal(EVP_PKEY_generate(ctx, &key), 1);
+        assert_string_equal(provider_name(EVP_PKEY_get0_provider(key)),
+                            "warprsa");
+        copy = EVP_PKEY_dup(key);
+        assert_non_null(copy);
+        assert_int_equal(EVP_PKEY_eq(key, copy), 1);
+        oracle = key_in(NULL, key);
+        assert_true(EVP_PKEY_is_a(copy, types[i]));
+        assert_true(signs_right(subject, key, oracle));
+        EVP_PKEY_free(key);
+        assert_true(signs_right(subject, copy, oracle));
+        EVP_PKEY_free(copy);
+        EVP_PKEY_free(oracle);
+        EVP_PKEY_CTX_free(ctx);
+    }
+    assert_counted(subject, 4, 0);
+    OSSL_LIB_CTX_free(subject);
+}
+
+static EVP_PKEY *public_half(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
+                             const char *query)
+{
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, "RSA", query);
+    OSSL_PARAM *params = NULL;
+    EVP_PKEY *half = NULL;
+
+    assert_int_equal(EVP_PKEY_todata(key, EVP_PKEY_PUBLIC_KEY, &params), 1);
+    assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
+    assert_int_equal(EVP_PKEY_fromdata(ctx, &half, EVP_PKEY_PUBLIC_KEY, params),
+                     1);
+    OSSL_PARAM_free(params);
+    EVP_PKEY_CTX_free(ctx);
+    return half;
+}
+
+static void public_keys(void **state)
+{
+    static const char *const queries[] = {NULL, "warprsa.keymgmt=yes"};
+    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    unsigned char signature[128];
+
+    (void)state;
+    assert_int_equal(sign_with(NULL, key, 0, signature, sizeof(signature)),
+                     sizeof(signature));
+    for (unsigned i = 0; i < 2; i++) {
+        EVP_PKEY *half = public_half(subject, key, queries[i]);
+        EVP_PKEY *copy = EVP_PKEY_dup(half);
+        EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+        unsigned char unmade[128];
+
+        assert_non_null(copy);
+        assert_int_equal(EVP_PKEY_eq(half, copy), 1);
+        assert_int_equal(EVP_DigestVerifyInit_ex(ctx, NULL, "SHA256", subject,
+                                                 NULL, copy, NULL),
+                         1);
+        assert_int_equal(EVP_DigestVerify(ctx, signature, sizeof(signature),
+                                          support_message,
+                                          sizeof(support_message)),
+                         1);
+        /* There is nothing to sign with. */
+        assert_int_equal(sign_with(subject, half, 0, unmade, sizeof(unmade)),
+                         0);
+        ERR_clear_error();
+        EVP_MD_CTX_free(ctx);
+        EVP_PKEY_free(copy);
+        EVP_PKEY_free(half);
+    }
+    assert_counted(subject, 0, 0);
+    EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(subject);
+}
+
+static EVP_PKEY *without_crt(EVP_PKEY *key)
+{
+    static const char *const names[] = {
+        OSSL_PKEY_PARAM_RSA_N, OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_D};
+    OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(NULL, "RSA", NULL);
+    BIGNUM *numbers[3] = {NULL};
+    OSSL_PARAM *params = NULL;
+    EVP_PKEY *bare = NULL;
+
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(EVP_PKEY_get_bn_param(key, names[i], &numbers[i]), 1);
+        assert_int_equal(OSSL_PARAM_BLD_push_BN(builder, names[i], numbers[i]),
+                         1);
+    }
+    params = OSSL_PARAM_BLD_to_param(builder);
+    assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
+    assert_int_equal(EVP_PKEY_fromdata(ctx, &bare, EVP_PKEY_KEYPAIR, params),
+                     1);
+    for (unsigned i = 0; i < 3; i++)
+        BN_clear_free(numbers[i]);
+    OSSL_PARAM_BLD_free(builder);
+    OSSL_PARAM_free(params);
+    EVP_PKEY_CTX_free(ctx);
+    return bare;
+}
+
+/* The same key in the subject by its parameters: PEM has no form for a key
+ * without CRT parameters. */
+static EVP_PKEY *by_params(OSSL_LIB_CTX *libctx, EVP_PKEY *key)
+{
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, "RSA", NULL);
+    OSSL_PARAM *params = NULL;
+    EVP_PKEY *copy = NULL;
+
+    assert_int_equal(EVP_PKEY_todata(key, EVP_PKEY_KEYPAIR, &params), 1);
+    assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
+    assert_int_equal(EVP_PKEY_fromdata(ctx, &copy, EVP_PKEY_KEYPAIR, params),
+                     1);
+    OSSL_PARAM_free(params);
+    EVP_PKEY_CTX_free(ctx);
+    return copy;
+}
+
+/* Keys no engine takes are computed by libcrypto and counted as such. */
+static void assert_unfit(EVP_PKEY *key)
+{
+    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    EVP_PKEY *copy = by_params(subject, key);
+
+    assert_true(signs_right(subject, copy, key));
+    assert_true(signs_right(subject, copy, key));
+    assert_counted(subject, 0, 2);
+    assert_int_equal(counter_of(subject, "warprsa-cpu-key"), 2);
+    EVP_PKEY_free(copy);
+    OSSL_LIB_CTX_free(subject);
+}
+
+static void unfit_keys(void **state)
+{
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    EVP_PKEY *bare = without_crt(key);
+    EVP_PKEY *short_key = key_make(NULL, "RSA", 1022, 2);
+    EVP_PKEY *multi = key_make(NULL, "RSA", 1536, 3);
+
+    (void)state;
+    assert_unfit(bare);
+    assert_unfit(short_key);
+    assert_unfit(multi);
+    EVP_PKEY_free(key);
+    EVP_PKEY_free(bare);
+    EVP_PKEY_free(short_key);
+    EVP_PKEY_free(multi);
+}
+
+static void pss_key(void **state)
+{
+    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    EVP_PKEY *key = key_make(NULL, "RSA-PSS", 1024, 2);
+    EVP_PKEY *copy = key_in(subject, key);
+
+    (void)state;
+    assert_true(signs_right(subject, copy, key));
+    assert_counted(subject, 1, 0);
+    EVP_PKEY_free(copy);
+    EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(subject);
+}
+
+/* PSS is random: verified. The others are not: equal to default's. */
+static void paddings_of_signatures(void **state)
+{
+    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    EVP_PKEY *copy = key_in(subject, key);
+    unsigned char ours[128], theirs[128];
+
+    (void)state;
+    assert_int_equal(
+        sign_with(subject, copy, RSA_PKCS1_PSS_PADDING, ours, sizeof(ours)),
+        sizeof(ours));
+    assert_true(is_right(key, RSA_PKCS1_PSS_PADDING, ours, sizeof(ours)));
+    static const int paddings[] = {RSA_PKCS1_PADDING, RSA_X931_PADDING};
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(
+            sign_with(subject, copy, paddings[i], ours, sizeof(ours)),
+            sizeof(ours));
+        assert_int_equal(
+            sign_with(NULL, key, paddings[i], theirs, sizeof(theirs)),
+            sizeof(theirs));
+        assert_memory_equal(ours, theirs, sizeof(ours));
+    }
+    assert_counted(subject, 3, 0);
+    EVP_PKEY_free(copy);
+    EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(subject);
+}
+
+/* What a decryption says: its return value, and output if that is 1. */
+typedef struct opened {
+    int result;
+    size_t length;
+    unsigned char text[128];
+    unsigned long error;
+} opened;
+
+static opened decrypt_with(OSSL_LIB_CTX *libctx, EVP_PKEY *key, int padding,
+                           const unsigned char *sealed, size_t length)
+{
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(libctx, key, NULL);
+    opened out = {0};
+
+    out.length = sizeof(out.text);
+    assert_int_equal(EVP_PKEY_decrypt_init(ctx), 1);
+    assert_int_equal(EVP_PKEY_CTX_set_rsa_padding(ctx, padding), 1);
+    ERR_clear_error();
+    out.result = EVP_PKEY_decrypt(ctx, out.text, &out.length, sealed, length);
+    out.error = ERR_peek_last_error();
+    if (out.result != 1) {
+        out.length = 0;
+        memset(out.text, 0, sizeof(out.text));
+    }
+    ERR_clear_error();
+    EVP_PKEY_CTX_free(ctx);
+    return out;
+}
+
+static void assert_opens_alike(OSSL_LIB_CTX *subject, EVP_PKEY *copy,
+                               EVP_PKEY *key, int padding,
+                               const unsigned char *sealed, size_t length)
+{
+    opened ours = decrypt_with(subject, copy, padding, sealed, length);
+    opened theirs = decrypt_with(NULL, key, padding, sealed, length);
+
+    assert_int_equal(ours.result, theirs.result);
+    assert_int_equal(ours.length, theirs.length);
+    assert_int_equal(ours.error, theirs.error);
+    if (ours.result == 1)
+        assert_memory_equal(ours.text, theirs.text, ours.length);
+}
+
+static void seal(EVP_PKEY *key, int padding, unsigned char sealed[128])
+{
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
+    size_t length = 128;
+
+    assert_int_equal(EVP_PKEY_encrypt_init(ctx), 1);
+    assert_int_equal(EVP_PKEY_CTX_set_rsa_padding(ctx, padding), 1);
+    assert_int_equal(EVP_PKEY_encrypt(ctx, sealed, &length, support_message,
+                                      sizeof(support_message)),
+                     1);
+    EVP_PKEY_CTX_free(ctx);
+}
+
+/* Right and wrong ciphertexts: what default answers is what we answer, be it
+ * an error or (3.2 and later) the made-up text of implicit rejection. */
+static void decryptions(void **state)
+{
+    static const int paddings[] = {RSA_PKCS1_PADDING, RSA_PKCS1_OAEP_PADDING};
+    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    EVP_PKEY *copy = key_in(subject, key);
+    unsigned char sealed[128];
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        opened out;
+
+        seal(key, paddings[i], sealed);
+        out = decrypt_with(subject, copy, paddings[i], sealed, sizeof(sealed));
+        assert_int_equal(out.result, 1);
+        assert_int_equal(out.length, sizeof(support_message));
+        assert_memory_equal(out.text, support_message, out.length);
+        for (unsigned spoiled = 1; spoiled < 6; spoiled++) {
+            sealed[127 - spoiled] ^= 1;
+            assert_opens_alike(subject, copy, key, paddings[i], sealed,
+                               sizeof(sealed));
+        }
+    }
+    assert_counted(subject, 12, 0);
+    EVP_PKEY_free(copy);
+    EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(subject);
+}
+
+/* Numbers as they are: short ones, results with leading zeros, the largest,
+ * and those that are none of ours to compute. */
+static void raw_decryptions(void **state)
+{
+    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    EVP_PKEY *copy = key_in(subject, key);
+    unsigned char sealed[129] = {0};
+    BIGNUM *n = NULL;
+
+    (void)state;
+    assert_int_equal(EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_N, &n), 1);
+    for (int number = 0; number < 3; number++) {
+        sealed[127] = (unsigned char)number;
+        assert_opens_alike(subject, copy, key, RSA_NO_PADDING, sealed, 128);
+        assert_opens_alike(subject, copy, key, RSA_NO_PADDING, sealed + 120, 8);
+    }
+    assert_counted(subject, 6, 0);
+    assert_true(BN_sub_word(n, 1));
+    assert_int_equal(BN_bn2binpad(n, sealed, 128), 128);
+    assert_opens_alike(subject, copy, key, RSA_NO_PADDING, sealed, 128);
+    assert_counted(subject, 7, 0);
+    /* n itself and more: an error, and no operation. */
+    assert_true(BN_add_word(n, 1));
+    assert_int_equal(BN_bn2binpad(n, sealed, 128), 128);
+    assert_opens_alike(subject, copy, key, RSA_NO_PADDING, sealed, 128);
+    assert_opens_alike(subject, copy, key, RSA_NO_PADDING, sealed, 129);
+    assert_counted(subject, 7, 0);
+    BN_free(n);
+    EVP_PKEY_free(copy);
+    EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(subject);
+}
+
+/* route = cpu: the same answers, no queue. */
+static void route_cpu(void **state)
+{
+    OSSL_LIB_CTX *subject = subject_open("engine = host\nroute = cpu\n");
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    EVP_PKEY *copy = key_in(subject, key);
+    unsigned char sealed[128];
+
+    (void)state;
+    for (unsigned i = 0; i < 40; i++) /* the blinding is remade every 32 */
+        assert_true(signs_right(subject, copy, key));
+    seal(key, RSA_PKCS1_OAEP_PADDING, sealed);
+    assert_opens_alike(subject, copy, key, RSA_PKCS1_OAEP_PADDING, sealed, 128);
+    assert_opens_alike(subject, copy, key, RSA_PKCS1_PADDING, sealed, 128);
+    assert_opens_alike(subject, copy, key, RSA_NO_PADDING, sealed, 128);
+    assert_counted(subject, 0, 43);
+    assert_int_equal(counter_of(subject, "warprsa-cpu-route"), 43);
+    assert_int_equal(counter_of(subject, "warprsa-keys"), 0);
+    EVP_PKEY_free(copy);
+    EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(subject);
+}
+
+/* route = auto: a caller that is alone stays on the CPU. */
+static void route_auto_alone(void **state)
+{
+    OSSL_LIB_CTX *subject = subject_open("engine = host\n");
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    EVP_PKEY *copy = key_in(subject, key);
+
+    (void)state;
+    assert_true(signs_right(subject, copy, key));
+    assert_counted(subject, 0, 1);
+    EVP_PKEY_free(copy);
+    EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(subject);
+}
+
+static void no_engine(void **state)
+{
+    OSSL_LIB_CTX *subject = subject_open("engine = none\nroute = gpu\n");
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    EVP_PKEY *copy = key_in(subject, key);
+
+    (void)state;
+    assert_true(signs_right(subject, copy, key));
+    assert_counted(subject, 0, 1);
+    assert_int_equal(counter_of(subject, "warprsa-cpu-no-device"), 1);
+    EVP_PKEY_free(copy);
+    EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(subject);
+}
+
+/* The whole way, and every copy of the key wiped at the end. Two keys with the
+ * same numbers are one for the queue. */
+static void keys_wiped(void **state)
+{
+    module_context module;
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    EVP_PKEY *one = NULL, *two = NULL;
+
+    (void)state;
+    assert_int_equal(module_context_open(&module, "host", ""), 1);
+    one = key_in(module.libctx, key);
+    two = key_in(module.libctx, key);
+    assert_true(signs_right(module.libctx, one, key));
+    assert_true(signs_right(module.libctx, two, key));
+    assert_int_equal(counter_of(module.libctx, "warprsa-keys"), 1);
+    EVP_PKEY_free(one);
+    EVP_PKEY_free(two);
+    assert_int_equal(module_context_close(&module), 1);
+    assert_int_equal(module_context_counter(&module, "gpu"), 2);
+    assert_int_equal(module_context_counter(&module, "cpu"), 0);
+    assert_int_equal(module_context_counter(&module, "keys"), 0);
+    assert_int_equal(module_context_counter(&module, "keys_loaded"), 1);
+    assert_int_equal(module_context_counter(&module, "keys_wiped"), 1);
+    unsetenv("WARPRSA_TRACE");
+    EVP_PKEY_free(key);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_library_contexts),
+        cmocka_unit_test(keys_stay_in_default),
+        cmocka_unit_test(own_keymgmt),
+        cmocka_unit_test(public_keys),
+        cmocka_unit_test(unfit_keys),
+        cmocka_unit_test(pss_key),
+        cmocka_unit_test(paddings_of_signatures),
+        cmocka_unit_test(decryptions),
+        cmocka_unit_test(raw_decryptions),
+        cmocka_unit_test(route_cpu),
+        cmocka_unit_test(route_auto_alone),
+        cmocka_unit_test(no_engine),
+        cmocka_unit_test(keys_wiped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

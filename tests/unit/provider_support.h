@@ -1,0 +1,206 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the tests of the provider share: library contexts with the module in
+ * them, keys, and the counters of a context that is still open. "subject" is a
+ * context that prefers the provider, the oracle is one without it: NULL.
+ */
+#ifndef WARPRSA_TESTS_PROVIDER_SUPPORT_H
+#define WARPRSA_TESTS_PROVIDER_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <openssl/bio.h>
+#include <openssl/core_names.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
+#include <openssl/pem.h>
+#include <openssl/provider.h>
+#include <openssl/rsa.h>
+
+#include "tests/unit/module_context.h"
+
+/* Writes a configuration with these lines in the provider's section. */
+static inline void write_configuration(const char *path, const char *settings)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_non_null(getenv("BUILD_DIR"));
+    fprintf(file,
+            "openssl_conf = init\n"
+            "[init]\n"
+            "providers = providers\n"
+            "alg_section = algorithms\n"
+            "[algorithms]\n"
+            "default_properties = ?provider=warprsa\n"
+            "[providers]\n"
+            "default = default_section\n"
+            "warprsa = warprsa_section\n"
+            "[default_section]\n"
+            "activate = 1\n"
+            "[warprsa_section]\n"
+            "module = %s/provider/warprsa.so\n"
+            "activate = 1\n"
+            "%s",
+            getenv("BUILD_DIR"), settings);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A context with the module; NULL, with the errors on the queue, if it
+ * refuses these settings. */
+static inline OSSL_LIB_CTX *subject_try(const char *settings)
+{
+    char path[] = "/tmp/warprsa-provider.XXXXXX";
+    int fd = mkstemp(path);
+    OSSL_LIB_CTX *subject = OSSL_LIB_CTX_new();
+
+    assert_true(fd >= 0 && close(fd) == 0);
+    assert_non_null(subject);
+    write_configuration(path, settings);
+    OSSL_LIB_CTX_load_config(subject, path);
+    unlink(path);
+    if (OSSL_PROVIDER_available(subject, "warprsa"))
+        return subject;
+    OSSL_LIB_CTX_free(subject);
+    return NULL;
+}
+
+static inline OSSL_LIB_CTX *subject_open(const char *settings)
+{
+    OSSL_LIB_CTX *subject = subject_try(settings);
+
+    if (subject == NULL)
+        ERR_print_errors_fp(stderr);
+    assert_non_null(subject);
+    return subject;
+}
+
+/* A numeric parameter of the provider, e.g. "warprsa-gpu". */
+static inline uint64_t counter_of(OSSL_LIB_CTX *subject, const char *name)
+{
+    OSSL_PROVIDER *provider = OSSL_PROVIDER_load(subject, "warprsa");
+    uint64_t value = UINT64_MAX;
+    OSSL_PARAM request[] = {OSSL_PARAM_construct_uint64(name, &value),
+                            OSSL_PARAM_construct_end()};
+
+    assert_non_null(provider);
+    assert_int_equal(OSSL_PROVIDER_get_params(provider, request), 1);
+    assert_true(OSSL_PARAM_modified(request));
+    OSSL_PROVIDER_unload(provider);
+    return value;
+}
+
+/* All private operations so far went these ways; they were counted once. */
+static inline void assert_counted(OSSL_LIB_CTX *subject, uint64_t gpu,
+                                  uint64_t cpu)
+{
+    static const char *const reasons[] = {
+        "warprsa-cpu-route",    "warprsa-cpu-key",
+        "warprsa-cpu-starting", "warprsa-cpu-no-device",
+        "warprsa-cpu-deadline", "warprsa-cpu-queue-full",
+        "warprsa-cpu-check",    "warprsa-cpu-error",
+    };
+    uint64_t sum = 0;
+
+    assert_int_equal(counter_of(subject, "warprsa-gpu"), gpu);
+    assert_int_equal(counter_of(subject, "warprsa-cpu"), cpu);
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        sum += counter_of(subject, reasons[i]);
+    assert_int_equal(sum, cpu);
+}
+
+/* The same key read from PEM in another context. */
+static inline EVP_PKEY *key_in(OSSL_LIB_CTX *libctx, EVP_PKEY *key)
+{
+    BIO *bio = BIO_new(BIO_s_mem());
+    EVP_PKEY *copy = NULL;
+
+    assert_int_equal(
+        PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL), 1);
+    copy = PEM_read_bio_PrivateKey_ex(bio, NULL, NULL, NULL, libctx, NULL);
+    BIO_free(bio);
+    assert_non_null(copy);
+    return copy;
+}
+
+/* A key of "RSA" or "RSA-PSS" made in a context. */
+static inline EVP_PKEY *key_make(OSSL_LIB_CTX *libctx, const char *type,
+                                 size_t bits, size_t primes)
+{
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, type, NULL);
+    EVP_PKEY *key = NULL;
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_size_t(OSSL_PKEY_PARAM_RSA_BITS, &bits),
+        OSSL_PARAM_construct_size_t(OSSL_PKEY_PARAM_RSA_PRIMES, &primes),
+        OSSL_PARAM_construct_end(),
+    };
+
+    assert_non_null(ctx);
+    assert_int_equal(EVP_PKEY_keygen_init(ctx), 1);
+    assert_int_equal(EVP_PKEY_CTX_set_params(ctx, params), 1);
+    assert_int_equal(EVP_PKEY_generate(ctx, &key), 1);
+    EVP_PKEY_CTX_free(ctx);
+    return key;
+}
+
+static const unsigned char support_message[] = "a message to be signed";
+
+/* Signs support_message with SHA-256 and the key's usual padding, or with
+ * `padding` unless that is 0. Plain code without assertions: for any thread,
+ * any job, any process. The length, 0 on failure or if it left an error. */
+static inline size_t sign_with(OSSL_LIB_CTX *libctx, EVP_PKEY *key, int padding,
+                               unsigned char *signature, size_t size)
+{
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    EVP_PKEY_CTX *key_ctx = NULL;
+    int ok = 0;
+
+    ok = ctx != NULL &&
+         EVP_DigestSignInit_ex(ctx, &key_ctx, "SHA256", libctx, NULL, key,
+                               NULL) == 1 &&
+         (padding == 0 || EVP_PKEY_CTX_set_rsa_padding(key_ctx, padding) > 0) &&
+         EVP_DigestSign(ctx, signature, &size, support_message,
+                        sizeof(support_message)) == 1;
+    EVP_MD_CTX_free(ctx);
+    return ok && ERR_peek_error() == 0 ? size : 0;
+}
+
+/* Whether the signature is right, by the default provider. */
+static inline int is_right(EVP_PKEY *oracle_key, int padding,
+                           const unsigned char *signature, size_t length)
+{
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    EVP_PKEY_CTX *key_ctx = NULL;
+    int ok = 0;
+
+    ok = ctx != NULL &&
+         EVP_DigestVerifyInit_ex(ctx, &key_ctx, "SHA256", NULL, NULL,
+                                 oracle_key, NULL) == 1 &&
+         (padding == 0 || EVP_PKEY_CTX_set_rsa_padding(key_ctx, padding) > 0) &&
+         EVP_DigestVerify(ctx, signature, length, support_message,
+                          sizeof(support_message)) == 1;
+    EVP_MD_CTX_free(ctx);
+    return ok;
+}
+
+/* Signs in the subject, verifies by the oracle. */
+static inline int signs_right(OSSL_LIB_CTX *subject, EVP_PKEY *key,
+                              EVP_PKEY *oracle_key)
+{
+    unsigned char signature[1024];
+    size_t length = sign_with(subject, key, 0, signature, sizeof(signature));
+
+    return length > 0 && is_right(oracle_key, 0, signature, length);
+}
+
+#endif
