@@ -211,12 +211,13 @@ static void refuse_queued(warprsa_queue *queue)
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
         while (warprsa_ring_take(&queue->queued[c], &slot)) {
             warprsa_key *key;
+            bool mine = warprsa_slots_run(&queue->slots, slot, &key);
 
+            warprsa_key_drop(key, 1);
             atomic_fetch_sub(&queue->depth, 1);
-            if (warprsa_slots_run(&queue->slots, slot, &key))
+            if (mine)
                 warprsa_slots_answer(&queue->slots, slot, WARPRSA_REFUSED,
                                      WARPRSA_CPU_NO_DEVICE);
-            warprsa_key_drop(key, 1);
         }
     }
 }

@@ -76,8 +76,9 @@ static size_t take(warprsa_worker *worker, warprsa_size_class size)
     return count;
 }
 
-/* Drops the references of answered requests, run by run: one key is the usual
- * case. */
+/* Drops the references of requests about to be answered: not later, so that a
+ * caller who releases his key after the answer releases it for good. Run by
+ * run, since one key is the usual case. */
 static void drop_keys(warprsa_worker *worker, size_t first, size_t count)
 {
     for (size_t i = 0; i < count;) {
@@ -98,11 +99,11 @@ static void refuse(warprsa_worker *worker, size_t first, size_t count,
 {
     warprsa_queue *queue = worker->device->queue;
 
+    drop_keys(worker, first, count);
     atomic_fetch_sub(&queue->depth, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
         warprsa_slots_answer(&queue->slots, worker->items[first + i].slot,
                              WARPRSA_REFUSED, reason);
-    drop_keys(worker, first, count);
 }
 
 /* Hands out the results of a batch. */
@@ -115,6 +116,7 @@ static void answer(warprsa_worker *worker, size_t count)
         failed += worker->tasks[i].status == WARPRSA_CHECK_FAILED;
     if (failed > 0)
         warprsa_count(&queue->config.counters->checks_failed, failed);
+    drop_keys(worker, 0, count);
     atomic_fetch_sub(&queue->depth, (uint32_t)count);
     for (size_t i = 0; i < count; i++) {
         warprsa_status status = worker->tasks[i].status;
@@ -125,7 +127,6 @@ static void answer(warprsa_worker *worker, size_t count)
             status == WARPRSA_CHECK_FAILED ? WARPRSA_CPU_CHECK
                                            : WARPRSA_CPU_ERROR);
     }
-    drop_keys(worker, 0, count);
 }
 
 /* Makes tasks of the items; those whose key can't be loaded are refused and

@@ -38,6 +38,8 @@ struct warprsa_device {
     stream_state streams[WARPRSA_STREAMS_MAX];
 };
 
+static warprsa_device *last_opened;
+
 fake_engine fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
                     .changed = PTHREAD_COND_INITIALIZER,
                     .devices = 1};
@@ -139,6 +141,7 @@ static warprsa_status fake_open(const warprsa_device_config *config,
         if (*device == NULL)
             abort();
         fake.opens++;
+        last_opened = *device;
         (*device)->config = *config;
         snprintf((*device)->text, sizeof((*device)->text), "Fake (fake %u)",
                  config->ordinal);
@@ -164,6 +167,13 @@ static void fake_close(warprsa_device *device)
     free(device);
     changed();
     pthread_mutex_unlock(&fake.lock);
+}
+
+void fake_free_device(void)
+{
+    for (unsigned s = 0; s < WARPRSA_STREAMS_MAX; s++)
+        free(last_opened->streams[s].keys);
+    free(last_opened);
 }
 
 static const char *fake_describe(const warprsa_device *device)

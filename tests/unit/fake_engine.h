@@ -59,6 +59,9 @@ const warprsa_engine *fake_engine_get(void);
 /* Back to one good device, nothing seen. No queue may be open. */
 void fake_reset(void);
 
+/* Frees the device opened last, which nobody closed. */
+void fake_free_device(void);
+
 /* Sets a field under the lock and tells everybody. */
 #define FAKE_SET(field, value)                                                 \
     do {                                                                       \

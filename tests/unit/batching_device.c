@@ -1,0 +1,453 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Devices that hang, fail, lie or are not there: no caller waits for ever or
+ * gets a wrong answer, and a device that recovers is used again.
+ */
+#include "fake_queue.h"
+
+#include <stdatomic.h>
+
+static int reset(void **state)
+{
+    (void)state;
+    fake_reset();
+    return 0;
+}
+
+/* A queue on one device, a key, and their counters. */
+typedef struct setting {
+    warprsa_queue_config config;
+    warprsa_counters *c;
+    warprsa_queue *queue;
+    warprsa_key *key;
+} setting;
+
+static setting set_up(unsigned streams, unsigned deadline_ms)
+{
+    setting s = {.config = fake_config()};
+
+    s.config.streams = streams;
+    s.config.deadline_ms = deadline_ms;
+    s.c = s.config.counters;
+    s.queue = fake_ready_queue(&s.config);
+    s.key = fake_add_key(s.queue, WARPRSA_CLASS_2048, 1);
+    return s;
+}
+
+static void tear_down(setting *s)
+{
+    warprsa_key_release(s->key);
+    fake_close_queue(s->queue, &s->config);
+    assert_int_equal(s->c->keys, 0);
+    warprsa_counters_free(s->c);
+}
+
+static warprsa_answer one(setting *s, fake_request *r)
+{
+    static unsigned seed;
+    warprsa_answer answer;
+
+    fake_fill(r, WARPRSA_CLASS_2048, 1, seed++);
+    answer = fake_submit(s->queue, s->key, r);
+    if (answer == WARPRSA_DONE)
+        answer = warprsa_queue_wait(s->queue, r->ticket, r->output);
+    if (answer == WARPRSA_DONE)
+        assert_true(fake_is_right(r));
+    return answer;
+}
+
+static void is_used_again(setting *s)
+{
+    fake_request r;
+
+    WAIT_UNTIL(warprsa_queue_wait_ready(s->queue, 0) == WARPRSA_QUEUE_READY);
+    assert_int_equal(s->c->devices, 1);
+    assert_int_equal(one(s, &r), WARPRSA_DONE);
+}
+
+static void wake_counter(void *arg)
+{
+    atomic_fetch_add((_Atomic unsigned *)arg, 1);
+}
+
+/* The batch under way hangs: its callers and those queued behind it are
+ * refused; when it ends at last the device is tested and used again. */
+static void a_hanging_batch(void **state)
+{
+    setting s = set_up(1, 30);
+    warprsa_notify none = {0};
+    _Atomic unsigned woken = 0;
+    fake_request running, queued, late;
+
+    (void)state;
+    FAKE_SET(hold, true);
+    fake_fill(&running, WARPRSA_CLASS_2048, 1, 1);
+    fake_fill(&queued, WARPRSA_CLASS_2048, 1, 2);
+    assert_int_equal(warprsa_queue_submit(s.queue, s.key, running.input, none,
+                                          &running.ticket),
+                     WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
+    assert_int_equal(
+        warprsa_queue_submit(s.queue, s.key, queued.input,
+                             (warprsa_notify){wake_counter, &woken},
+                             &queued.ticket),
+        WARPRSA_DONE);
+    assert_int_equal(
+        warprsa_queue_wait(s.queue, running.ticket, running.output),
+        WARPRSA_REFUSED);
+    WAIT_UNTIL(woken == 1);
+    assert_int_equal(
+        warprsa_queue_collect(s.queue, queued.ticket, queued.output),
+        WARPRSA_REFUSED);
+    WAIT_UNTIL(s.c->device_losses == 1);
+    WAIT_UNTIL(warprsa_queue_wait_ready(s.queue, 0) == WARPRSA_QUEUE_DOWN);
+    assert_int_equal(s.c->devices, 0);
+    assert_int_equal(one(&s, &late), WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_DEADLINE] +
+                         s.c->cpu_reason[WARPRSA_CPU_NO_DEVICE],
+                     3);
+    assert_true(s.c->cpu_reason[WARPRSA_CPU_NO_DEVICE] >= 1);
+    assert_true(s.c->cpu_reason[WARPRSA_CPU_DEADLINE] >= 1);
+    FAKE_SET(hold, false);
+    is_used_again(&s);
+    assert_int_equal(fake.self_tests, 1);
+    assert_int_equal(fake.opens, 1);
+    assert_int_equal(s.c->device_losses, 1);
+    assert_int_equal(woken, 1);
+    tear_down(&s);
+}
+
+/* As before, but it fails its known-answer test: closed and opened anew. */
+static void a_device_that_fails_its_test_is_reopened(void **state)
+{
+    setting s = set_up(1, 20);
+    fake_request r;
+
+    (void)state;
+    FAKE_SET(hold, true);
+    FAKE_SET(bad_self_tests, 1);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    FAKE_SET(hold, false);
+    FAKE_WAIT(fake.opens == 2);
+    is_used_again(&s);
+    assert_int_equal(fake.self_tests, 1);
+    assert_int_equal(fake.closes, 1);
+    assert_int_equal(s.c->device_losses, 1);
+    assert_int_equal(s.c->keys_loaded, 2);
+    assert_int_equal(s.c->keys_wiped, 1);
+    tear_down(&s);
+}
+
+/* Two streams hang at once: one loss. */
+static void both_streams_hang(void **state)
+{
+    setting s = set_up(2, 30);
+    fake_request a, b;
+
+    (void)state;
+    FAKE_SET(hold, true);
+    fake_fill(&a, WARPRSA_CLASS_2048, 1, 1);
+    fake_fill(&b, WARPRSA_CLASS_2048, 1, 2);
+    assert_int_equal(fake_submit(s.queue, s.key, &a), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
+    assert_int_equal(fake_submit(s.queue, s.key, &b), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 2);
+    assert_int_equal(warprsa_queue_wait(s.queue, a.ticket, a.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(warprsa_queue_wait(s.queue, b.ticket, b.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_DEADLINE], 2);
+    WAIT_UNTIL(s.c->device_losses == 1);
+    FAKE_SET(hold, false);
+    is_used_again(&s);
+    assert_int_equal(s.c->device_losses, 1);
+    assert_int_equal(fake.opens, 1);
+    tear_down(&s);
+}
+
+/* A key released while a batch that uses it hangs stays on the device until
+ * the batch has ended; the fake engine minds. */
+static void a_key_of_a_hanging_batch_is_unloaded_after_it(void **state)
+{
+    setting s = set_up(2, 30);
+    warprsa_key *doomed = fake_add_key(s.queue, WARPRSA_CLASS_2048, 7);
+    fake_request r;
+
+    (void)state;
+    FAKE_SET(hold, true);
+    fake_fill(&r, WARPRSA_CLASS_2048, 7, 1);
+    assert_int_equal(fake_submit(s.queue, doomed, &r), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
+    assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
+                     WARPRSA_REFUSED);
+    warprsa_key_release(doomed);
+    WAIT_UNTIL(s.c->device_losses == 1);
+    assert_int_equal(fake.unloads, 0);
+    FAKE_SET(hold, false);
+    FAKE_WAIT(fake.unloads == 1);
+    is_used_again(&s);
+    WAIT_UNTIL(s.c->keys_wiped == 1);
+    tear_down(&s);
+}
+
+static void a_batch_that_ends_the_device(void **state)
+{
+    setting s = set_up(2, LONG_MS);
+    fake_request r;
+
+    (void)state;
+    FAKE_SET(wait_failures, 1);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_ERROR], 1);
+    assert_int_equal(s.c->device_losses, 1);
+    FAKE_WAIT(fake.opens == 2);
+    is_used_again(&s);
+    assert_int_equal(fake.closes, 1);
+    assert_int_equal(s.c->batches, 2);
+    assert_int_equal(s.c->keys_loaded, 2);
+    tear_down(&s);
+}
+
+static void a_launch_that_fails_loses_the_device(void **state)
+{
+    setting s = set_up(1, LONG_MS);
+    fake_request r;
+
+    (void)state;
+    FAKE_SET(start_status, WARPRSA_DEVICE_ERROR);
+    FAKE_SET(start_failures, 1);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_ERROR], 1);
+    assert_int_equal(s.c->device_losses, 1);
+    is_used_again(&s);
+    assert_int_equal(fake.opens, 2);
+    tear_down(&s);
+}
+
+/* No randomness or memory for one batch says nothing about the next. */
+static void a_launch_without_means_keeps_the_device(void **state)
+{
+    static const warprsa_status means[] = {WARPRSA_NO_RANDOM,
+                                           WARPRSA_NO_MEMORY};
+    setting s = set_up(1, LONG_MS);
+    fake_request r;
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        FAKE_SET(start_status, means[i]);
+        FAKE_SET(start_failures, 1);
+        assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+        assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_ERROR], i + 1);
+        assert_int_equal(one(&s, &r), WARPRSA_DONE);
+    }
+    assert_int_equal(s.c->device_losses, 0);
+    assert_int_equal(fake.opens, 1);
+    assert_int_equal(s.c->batches, 2);
+    tear_down(&s);
+}
+
+static void a_key_that_does_not_load_is_refused_alone(void **state)
+{
+    setting s = set_up(1, LONG_MS);
+    warprsa_key *other = fake_add_key(s.queue, WARPRSA_CLASS_2048, 2);
+    fake_request first, bad, good;
+
+    (void)state;
+    assert_int_equal(one(&s, &first), WARPRSA_DONE);
+    FAKE_SET(hold, true);
+    fake_fill(&first, WARPRSA_CLASS_2048, 1, 1);
+    fake_fill(&bad, WARPRSA_CLASS_2048, 2, 2);
+    fake_fill(&good, WARPRSA_CLASS_2048, 1, 3);
+    assert_int_equal(fake_submit(s.queue, s.key, &first), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
+    assert_int_equal(fake_submit(s.queue, other, &bad), WARPRSA_DONE);
+    assert_int_equal(fake_submit(s.queue, s.key, &good), WARPRSA_DONE);
+    FAKE_SET(load_status, WARPRSA_UNSUPPORTED_KEY);
+    FAKE_SET(hold, false);
+    assert_int_equal(warprsa_queue_wait(s.queue, first.ticket, first.output),
+                     WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(s.queue, bad.ticket, bad.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(warprsa_queue_wait(s.queue, good.ticket, good.output),
+                     WARPRSA_DONE);
+    assert_true(fake_is_right(&good));
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_ERROR], 1);
+    assert_int_equal(s.c->device_losses, 0);
+    warprsa_key_release(other);
+    tear_down(&s);
+}
+
+static void a_device_that_fails_while_loading_a_key(void **state)
+{
+    setting s = set_up(1, LONG_MS);
+    fake_request r;
+
+    (void)state;
+    FAKE_SET(load_status, WARPRSA_DEVICE_ERROR);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_ERROR], 1);
+    assert_int_equal(s.c->device_losses, 1);
+    FAKE_SET(load_status, WARPRSA_OK);
+    is_used_again(&s);
+    assert_int_equal(fake.opens, 2);
+    tear_down(&s);
+}
+
+static void a_failed_check_is_never_released(void **state)
+{
+    setting s = set_up(1, LONG_MS);
+    uint8_t untouched[WARPRSA_MODULUS_OCTETS_MAX] = {0};
+    fake_request r;
+
+    (void)state;
+    FAKE_SET(bad_checks, 1);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    assert_memory_equal(r.output, untouched, sizeof(untouched));
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_CHECK], 1);
+    assert_int_equal(s.c->checks_failed, 1);
+    assert_int_equal(s.c->gpu[WARPRSA_CLASS_2048], 0);
+    assert_int_equal(one(&s, &r), WARPRSA_DONE);
+    assert_int_equal(s.c->device_losses, 0);
+    tear_down(&s);
+}
+
+/* With two devices the loss of one leaves the queue ready. */
+static void the_other_device_carries_on(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    setting s = {.config = config, .c = config.counters};
+    char text[WARPRSA_COUNTERS_TEXT];
+    fake_request r;
+
+    (void)state;
+    FAKE_SET(devices, 2);
+    s.queue = fake_ready_queue(&s.config);
+    s.key = fake_add_key(s.queue, WARPRSA_CLASS_2048, 1);
+    WAIT_UNTIL(s.c->devices == 2);
+    FAKE_SET(open_failures, 1);
+    FAKE_SET(wait_failures, 1);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    assert_int_equal(warprsa_queue_wait_ready(s.queue, 0), WARPRSA_QUEUE_READY);
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(one(&s, &r), WARPRSA_DONE);
+    WAIT_UNTIL(s.c->devices == 2);
+    assert_int_equal(s.c->device_losses, 1);
+    warprsa_counters_device(s.c, text);
+    assert_string_equal(text, "Fake (fake 0)");
+    tear_down(&s);
+    assert_int_equal(fake.opens, 3);
+}
+
+static void no_device_at_all(void **state)
+{
+    setting s = {.config = fake_config()};
+    char text[WARPRSA_COUNTERS_TEXT];
+    fake_request r;
+
+    (void)state;
+    FAKE_SET(devices, 0);
+    s.c = s.config.counters;
+    s.queue = fake_open_queue(&s.config);
+    assert_int_equal(warprsa_queue_wait_ready(s.queue, LONG_MS),
+                     WARPRSA_QUEUE_DOWN);
+    s.key = fake_add_key(s.queue, WARPRSA_CLASS_2048, 1);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_NO_DEVICE], 1);
+    warprsa_counters_device(s.c, text);
+    assert_string_equal(text, "none: no fake device");
+    tear_down(&s);
+    assert_int_equal(fake.opens, 0);
+}
+
+static void none_of_the_devices_chosen(void **state)
+{
+    setting s = {.config = fake_config()};
+    char text[WARPRSA_COUNTERS_TEXT];
+
+    (void)state;
+    s.config.devices = 1u << 5;
+    s.queue = fake_open_queue(&s.config);
+    assert_int_equal(warprsa_queue_wait_ready(s.queue, LONG_MS),
+                     WARPRSA_QUEUE_DOWN);
+    warprsa_counters_device(s.config.counters, text);
+    assert_string_equal(text, "none: none of the 1 devices is chosen");
+    fake_close_queue(s.queue, &s.config);
+    warprsa_counters_free(s.config.counters);
+}
+
+/* Down until it opens at last. */
+static void a_device_that_opens_late(void **state)
+{
+    setting s = {.config = fake_config()};
+    fake_request r;
+
+    (void)state;
+    s.config.deadline_ms = 20; /* sets the first pause, too */
+    FAKE_SET(open_failures, 2);
+    FAKE_SET(hold_open, true);
+    s.c = s.config.counters;
+    s.queue = fake_open_queue(&s.config);
+    s.key = fake_add_key(s.queue, WARPRSA_CLASS_2048, 1);
+    FAKE_WAIT(fake.waiting == 1);
+    assert_int_equal(warprsa_queue_wait_ready(s.queue, 1),
+                     WARPRSA_QUEUE_STARTING);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_STARTING], 1);
+    FAKE_SET(hold_open, false);
+    is_used_again(&s);
+    assert_int_equal(s.c->device_losses, 0);
+    tear_down(&s);
+}
+
+/* A worker that hangs in its driver can't tell anybody; another one does. */
+static void callers_of_a_hanging_driver_are_told(void **state)
+{
+    setting s = set_up(2, 40);
+    _Atomic unsigned woken = 0;
+    fake_request r, blocked;
+
+    (void)state;
+    FAKE_SET(hold_load, true);
+    fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
+    assert_int_equal(
+        warprsa_queue_submit(s.queue, s.key, r.input,
+                             (warprsa_notify){wake_counter, &woken}, &r.ticket),
+        WARPRSA_DONE);
+    FAKE_WAIT(fake.waiting == 1);
+    WAIT_UNTIL(woken == 1);
+    assert_int_equal(warprsa_queue_collect(s.queue, r.ticket, r.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(one(&s, &blocked), WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_DEADLINE], 2);
+    FAKE_SET(hold_load, false);
+    WAIT_UNTIL(warprsa_queue_depth(s.queue) == 0);
+    assert_int_equal(woken, 1);
+    is_used_again(&s);
+    tear_down(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_hanging_batch, reset),
+        cmocka_unit_test_setup(a_device_that_fails_its_test_is_reopened, reset),
+        cmocka_unit_test_setup(both_streams_hang, reset),
+        cmocka_unit_test_setup(a_key_of_a_hanging_batch_is_unloaded_after_it,
+                               reset),
+        cmocka_unit_test_setup(a_batch_that_ends_the_device, reset),
+        cmocka_unit_test_setup(a_launch_that_fails_loses_the_device, reset),
+        cmocka_unit_test_setup(a_launch_without_means_keeps_the_device, reset),
+        cmocka_unit_test_setup(a_key_that_does_not_load_is_refused_alone,
+                               reset),
+        cmocka_unit_test_setup(a_device_that_fails_while_loading_a_key, reset),
+        cmocka_unit_test_setup(a_failed_check_is_never_released, reset),
+        cmocka_unit_test_setup(the_other_device_carries_on, reset),
+        cmocka_unit_test_setup(no_device_at_all, reset),
+        cmocka_unit_test_setup(none_of_the_devices_chosen, reset),
+        cmocka_unit_test_setup(a_device_that_opens_late, reset),
+        cmocka_unit_test_setup(callers_of_a_hanging_driver_are_told, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

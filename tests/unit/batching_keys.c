@@ -1,0 +1,230 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The lifetime of keys: one copy however often imported, wiped with the last
+ * reference, on the host and on every device.
+ */
+#include "fake_queue.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+static int reset(void **state)
+{
+    (void)state;
+    fake_reset();
+    return 0;
+}
+
+static warprsa_answer one(warprsa_queue *queue, warprsa_key *key,
+                          unsigned key_seed)
+{
+    fake_request r;
+    warprsa_answer answer;
+
+    fake_fill(&r, WARPRSA_CLASS_2048, key_seed, key_seed);
+    answer = fake_submit(queue, key, &r);
+    if (answer == WARPRSA_DONE)
+        answer = warprsa_queue_wait(queue, r.ticket, r.output);
+    if (answer == WARPRSA_DONE)
+        assert_true(fake_is_right(&r));
+    return answer;
+}
+
+static void imported_twice_held_once(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *a = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    warprsa_key *b = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+
+    (void)state;
+    assert_ptr_equal(a, b);
+    assert_int_equal(config.counters->keys, 1);
+    assert_int_equal(one(queue, a, 1), WARPRSA_DONE);
+    warprsa_key_release(a);
+    assert_int_equal(config.counters->keys, 1);
+    assert_int_equal(one(queue, b, 1), WARPRSA_DONE);
+    assert_int_equal(fake.loads, 1);
+    warprsa_key_release(b);
+    assert_int_equal(config.counters->keys, 0);
+    FAKE_WAIT(fake.unloads == 1);
+    WAIT_UNTIL(config.counters->keys_wiped == 1);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* An id is a hash made by the caller; two keys under one are still two. */
+static void same_id_other_key(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_private_key one_key = fake_key(WARPRSA_CLASS_2048, 1);
+    warprsa_private_key two_key = fake_key(WARPRSA_CLASS_2048, 2);
+    uint8_t id[WARPRSA_KEY_ID_OCTETS] = {9};
+    warprsa_key *a = warprsa_queue_key(queue, id, &one_key);
+    warprsa_key *b = warprsa_queue_key(queue, id, &two_key);
+
+    (void)state;
+    assert_non_null(a);
+    assert_non_null(b);
+    assert_ptr_not_equal(a, b);
+    assert_int_equal(one(queue, a, 1), WARPRSA_DONE);
+    assert_int_equal(one(queue, b, 2), WARPRSA_DONE);
+    assert_int_equal(config.counters->keys, 2);
+    warprsa_key_release(a);
+    warprsa_key_release(b);
+    warprsa_key_release(NULL);
+    fake_close_queue(queue, &config);
+    assert_int_equal(config.counters->keys_wiped, 2);
+    warprsa_counters_free(config.counters);
+}
+
+static void a_key_without_class_is_not_taken(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_private_key odd = fake_key(WARPRSA_CLASS_2048, 1);
+    uint8_t id[WARPRSA_KEY_ID_OCTETS] = {9};
+
+    (void)state;
+    odd.modulus_octets = 200;
+    assert_null(warprsa_queue_key(queue, id, &odd));
+    assert_int_equal(config.counters->keys, 0);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* More keys than the device holds: those beyond are refused, and once others
+ * are released there is room. */
+static void more_keys_than_the_device_holds(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_key *keys[4];
+    warprsa_queue *queue;
+
+    (void)state;
+    config.keys_max = 3;
+    queue = fake_ready_queue(&config);
+    for (unsigned i = 0; i < 4; i++)
+        keys[i] = fake_add_key(queue, WARPRSA_CLASS_2048, i);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(one(queue, keys[i], i), WARPRSA_DONE);
+    assert_int_equal(one(queue, keys[3], 3), WARPRSA_REFUSED);
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_ERROR], 1);
+    assert_int_equal(config.counters->device_losses, 0);
+    warprsa_key_release(keys[0]);
+    FAKE_WAIT(fake.unloads == 1);
+    assert_int_equal(one(queue, keys[3], 3), WARPRSA_DONE);
+    for (unsigned i = 1; i < 4; i++)
+        warprsa_key_release(keys[i]);
+    fake_close_queue(queue, &config);
+    assert_int_equal(config.counters->keys_loaded, 4);
+    assert_int_equal(config.counters->keys, 0);
+    warprsa_counters_free(config.counters);
+}
+
+static void unloaded_from_every_device(void **state)
+{
+    enum {
+        DEVICES = 3
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request r[DEVICES];
+
+    (void)state;
+    FAKE_SET(devices, DEVICES);
+    queue = fake_ready_queue(&config);
+    WAIT_UNTIL(config.counters->devices == DEVICES);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < DEVICES; i++) {
+        fake_fill(&r[i], WARPRSA_CLASS_2048, 1, i);
+        assert_int_equal(fake_submit(queue, key, &r[i]), WARPRSA_DONE);
+        FAKE_WAIT(fake.running == i + 1);
+    }
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < DEVICES; i++)
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         WARPRSA_DONE);
+    assert_int_equal(fake.keys, DEVICES);
+    WAIT_UNTIL(warprsa_queue_depth(queue) == 0);
+    warprsa_key_release(key);
+    FAKE_WAIT(fake.keys == 0);
+    assert_int_equal(fake.unloads, DEVICES);
+    fake_close_queue(queue, &config);
+    assert_int_equal(config.counters->keys_wiped, DEVICES);
+    warprsa_counters_free(config.counters);
+}
+
+/* As a server with a certificate per connection has it: import, use, release,
+ * from many threads, the same few keys over and over. */
+enum {
+    IMPORTERS = 8,
+    IMPORTS = 300,
+};
+
+typedef struct importer {
+    pthread_t thread;
+    warprsa_queue *queue;
+    unsigned number;
+    unsigned wrong;
+} importer;
+
+static void *import_main(void *arg)
+{
+    importer *me = arg;
+
+    for (unsigned i = 0; i < IMPORTS; i++) {
+        unsigned seed = (i * 7 + me->number) % 5;
+        warprsa_key *key = fake_add_key(me->queue, WARPRSA_CLASS_2048, seed);
+
+        me->wrong += one(me->queue, key, seed) != WARPRSA_DONE;
+        warprsa_key_release(key);
+    }
+    return NULL;
+}
+
+static void imported_used_and_released_by_many(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    importer importers[IMPORTERS] = {0};
+    warprsa_queue *queue;
+
+    (void)state;
+    FAKE_SET(devices, 2);
+    config.streams = 2;
+    queue = fake_ready_queue(&config);
+    for (unsigned i = 0; i < IMPORTERS; i++) {
+        importers[i] = (importer){.queue = queue, .number = i};
+        assert_int_equal(pthread_create(&importers[i].thread, NULL, import_main,
+                                        &importers[i]),
+                         0);
+    }
+    for (unsigned i = 0; i < IMPORTERS; i++) {
+        pthread_join(importers[i].thread, NULL);
+        assert_int_equal(importers[i].wrong, 0);
+    }
+    assert_int_equal(config.counters->keys, 0);
+    FAKE_WAIT(fake.keys == 0);
+    fake_close_queue(queue, &config);
+    assert_int_equal(config.counters->keys_loaded, fake.loads);
+    assert_int_equal(config.counters->keys_wiped, fake.unloads);
+    warprsa_counters_free(config.counters);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(imported_twice_held_once, reset),
+        cmocka_unit_test_setup(same_id_other_key, reset),
+        cmocka_unit_test_setup(a_key_without_class_is_not_taken, reset),
+        cmocka_unit_test_setup(more_keys_than_the_device_holds, reset),
+        cmocka_unit_test_setup(unloaded_from_every_device, reset),
+        cmocka_unit_test_setup(imported_used_and_released_by_many, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

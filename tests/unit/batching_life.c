@@ -1,0 +1,413 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of a queue: opening without means, closing with work and callers
+ * of every kind still there, forking.
+ */
+#include "fake_queue.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_TSAN 1
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN 1
+#endif
+
+static int reset(void **state)
+{
+    (void)state;
+    fake_reset();
+    return 0;
+}
+
+static void wake_counter(void *arg)
+{
+    atomic_fetch_add((_Atomic unsigned *)arg, 1);
+}
+
+static void bad_configurations_are_told(void **state)
+{
+    warprsa_queue_config good = fake_config();
+    warprsa_queue_config bad[5] = {good, good, good, good, good};
+    char why[256];
+
+    (void)state;
+    bad[0].engine = NULL;
+    bad[1].slots = 65537;
+    bad[2].streams = 9;
+    bad[3].batch_max = 0;
+    bad[4].deadline_ms = 0;
+    for (unsigned i = 0; i < 5; i++) {
+        why[0] = '\0';
+        assert_null(warprsa_queue_open(&bad[i], why, sizeof(why)));
+        assert_true(strlen(why) > 10);
+    }
+    warprsa_counters_free(good.counters);
+}
+
+/* haproxy without privileges sets the limit on processes to 0. */
+static void no_thread_to_be_had(void **state)
+{
+    pid_t child;
+    int status;
+
+    (void)state;
+    fflush(NULL);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct rlimit none = {0, 0};
+        warprsa_queue_config config = fake_config();
+        char why[256] = "";
+
+        /* The limit binds no one who is root. */
+        if (setrlimit(RLIMIT_NPROC, &none) != 0 ||
+            (getuid() == 0 && setuid(65534) != 0))
+            _exit(77);
+        if (warprsa_queue_open(&config, why, sizeof(why)) != NULL)
+            _exit(1);
+        if (strstr(why, "thread") == NULL)
+            _exit(2);
+        warprsa_counters_free(config.counters);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* The threads are named, and no signal of the program lands in them. */
+static void threads_are_named_and_take_no_signals(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    char path[64], line[256];
+    unsigned found = 0;
+    FILE *list;
+
+    (void)state;
+    config.streams = 2;
+    queue = fake_ready_queue(&config);
+    snprintf(path, sizeof(path), "grep -l '^warprsa/0' /proc/%d/task/*/comm",
+             getpid());
+    list = popen(path, "r");
+    assert_non_null(list);
+    while (fgets(line, sizeof(line), list) != NULL) {
+        FILE *status;
+        bool blocked = false;
+
+        strcpy(strstr(line, "/comm"), "/status");
+        status = fopen(line, "r");
+        assert_non_null(status);
+        while (fgets(line, sizeof(line), status) != NULL)
+            if (strncmp(line, "SigBlk:", 7) == 0)
+                blocked = (strtoull(line + 7, NULL, 16) &
+                           (1ull << (SIGTERM - 1))) != 0;
+        fclose(status);
+        assert_true(blocked);
+        found++;
+    }
+    pclose(list);
+    assert_int_equal(found, 2);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+typedef struct sleeper {
+    pthread_t thread;
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request request;
+    warprsa_answer answer;
+} sleeper;
+
+static void *sleeper_main(void *arg)
+{
+    sleeper *s = arg;
+
+    s->answer =
+        warprsa_queue_wait(s->queue, s->request.ticket, s->request.output);
+    /* The queue may be closed by now, all but its memory. */
+    warprsa_key_release(s->key);
+    return NULL;
+}
+
+static void *close_main(void *arg)
+{
+    return warprsa_queue_close(arg) ? arg : NULL;
+}
+
+/* A batch under way, requests queued behind it, their callers asleep or
+ * paused: the first is finished, the others are refused, all are told. */
+static void closing_with_requests_in_flight(void **state)
+{
+    enum {
+        SLEEPERS = 6
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    sleeper sleepers[SLEEPERS];
+    _Atomic unsigned woken = 0;
+    fake_request paused;
+    pthread_t closer;
+    void *closed;
+
+    (void)state;
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < SLEEPERS; i++) {
+        sleeper *s = &sleepers[i];
+
+        s->queue = queue;
+        s->key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+        fake_fill(&s->request, WARPRSA_CLASS_2048, 1, i);
+        assert_int_equal(fake_submit(queue, s->key, &s->request), WARPRSA_DONE);
+        if (i == 0)
+            FAKE_WAIT(fake.running == 1);
+        assert_int_equal(pthread_create(&s->thread, NULL, sleeper_main, s), 0);
+    }
+    fake_fill(&paused, WARPRSA_CLASS_2048, 1, 9);
+    assert_int_equal(
+        warprsa_queue_submit(queue, key, paused.input,
+                             (warprsa_notify){wake_counter, &woken},
+                             &paused.ticket),
+        WARPRSA_DONE);
+    assert_int_equal(pthread_create(&closer, NULL, close_main, queue), 0);
+    WAIT_UNTIL(woken == 1);
+    FAKE_SET(hold, false);
+    pthread_join(closer, &closed);
+    assert_ptr_equal(closed, queue);
+    assert_int_equal(warprsa_queue_collect(queue, paused.ticket, paused.output),
+                     WARPRSA_REFUSED);
+    for (unsigned i = 0; i < SLEEPERS; i++) {
+        pthread_join(sleepers[i].thread, NULL);
+        assert_int_equal(sleepers[i].answer,
+                         i == 0 ? WARPRSA_DONE : WARPRSA_REFUSED);
+    }
+    assert_true(fake_is_right(&sleepers[0].request));
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_NO_DEVICE],
+                     SLEEPERS);
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048], 1);
+    assert_int_equal(config.counters->keys, 1);
+    assert_int_equal(config.counters->keys_loaded, 1);
+    assert_int_equal(config.counters->keys_wiped, 1);
+    warprsa_key_release(key);
+    assert_int_equal(config.counters->keys, 0);
+    assert_null(fake.broken);
+    warprsa_counters_free(config.counters);
+}
+
+/* A key held beyond the queue still serves to be refused and released. */
+static void a_key_outlives_the_queue(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    fake_request done, late;
+
+    (void)state;
+    fake_fill(&done, WARPRSA_CLASS_2048, 1, 1);
+    fake_fill(&late, WARPRSA_CLASS_2048, 1, 2);
+    assert_int_equal(fake_submit(queue, key, &done), WARPRSA_DONE);
+    WAIT_UNTIL(warprsa_queue_depth(queue) == 0);
+    fake_close_queue(queue, &config);
+    assert_int_equal(fake_submit(queue, key, &late), WARPRSA_REFUSED);
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_NO_DEVICE], 1);
+    assert_int_equal(warprsa_queue_wait(queue, done.ticket, done.output),
+                     WARPRSA_DONE);
+    assert_true(fake_is_right(&done));
+    warprsa_key_release(key);
+    assert_int_equal(config.counters->keys, 0);
+    warprsa_counters_free(config.counters);
+}
+
+static void closed_while_opening(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    pthread_t closer;
+    void *closed;
+
+    (void)state;
+    FAKE_SET(hold_open, true);
+    config.streams = 3;
+    queue = fake_open_queue(&config);
+    FAKE_WAIT(fake.waiting == 1);
+    assert_int_equal(pthread_create(&closer, NULL, close_main, queue), 0);
+    FAKE_SET(hold_open, false);
+    pthread_join(closer, &closed);
+    assert_ptr_equal(closed, queue);
+    assert_int_equal(fake.opens, fake.closes);
+    warprsa_counters_free(config.counters);
+}
+
+static void closed_while_counting_devices(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    pthread_t closer;
+    void *closed;
+
+    (void)state;
+    FAKE_SET(hold_count, true);
+    FAKE_SET(devices, 4);
+    queue = fake_open_queue(&config);
+    FAKE_WAIT(fake.waiting == 1);
+    assert_int_equal(pthread_create(&closer, NULL, close_main, queue), 0);
+    WAIT_UNTIL(warprsa_queue_wait_ready(queue, 0) == WARPRSA_QUEUE_DOWN);
+    FAKE_SET(hold_count, false);
+    pthread_join(closer, &closed);
+    assert_ptr_equal(closed, queue);
+    assert_int_equal(fake.opens, 0);
+    warprsa_counters_free(config.counters);
+}
+
+/* A batch that never ends can't be closed over: the device is left open. */
+static void closed_with_a_batch_that_never_ends(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request r;
+
+    (void)state;
+    config.deadline_ms = 20;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(hold, true);
+    fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
+    assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                     WARPRSA_REFUSED);
+    WAIT_UNTIL(config.counters->device_losses == 1);
+    assert_true(warprsa_queue_close(queue));
+    assert_int_equal(fake.closes, 0);
+    assert_int_equal(config.counters->keys_loaded, 1);
+    assert_int_equal(config.counters->keys_wiped, 0);
+    warprsa_key_release(key);
+    assert_null(fake.broken);
+    warprsa_counters_free(config.counters);
+    fake_free_device();
+}
+
+/* Opened and closed in a row, with a request each time. */
+static void again_and_again(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 100; i++) {
+        warprsa_queue_config config = fake_config();
+        warprsa_queue *queue;
+        warprsa_key *key;
+        fake_request r;
+
+        config.streams = 1 + i % 3;
+        queue = fake_ready_queue(&config);
+        key = fake_add_key(queue, WARPRSA_CLASS_3072, 1);
+        fake_fill(&r, WARPRSA_CLASS_3072, 1, i);
+        assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
+        assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r));
+        warprsa_key_release(key);
+        fake_close_queue(queue, &config);
+        warprsa_counters_free(config.counters);
+    }
+}
+
+/* In the child: the parent's queue is dropped, a queue of its own works. */
+static int child_main(warprsa_queue *parents, warprsa_key *key,
+                      warprsa_counters *counters, fake_request *r)
+{
+    warprsa_queue_config config;
+    warprsa_queue *queue;
+
+    warprsa_key_abandon(key);
+    warprsa_queue_abandon(parents);
+    warprsa_counters_free(counters);
+    fake_reset();
+    config = fake_config();
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    if (fake_submit(queue, key, r) != WARPRSA_DONE ||
+        warprsa_queue_wait(queue, r->ticket, r->output) != WARPRSA_DONE ||
+        !fake_is_right(r) || config.counters->gpu[WARPRSA_CLASS_2048] != 1)
+        return 1;
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+    return 0;
+}
+
+static void a_forked_child_starts_anew(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request r, childs;
+    pid_t child;
+    int status;
+
+    (void)state;
+#ifdef UNDER_TSAN
+    warprsa_counters_free(config.counters);
+    skip(); /* it allows a forked child no threads */
+#endif
+    config.streams = 2;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(hold, true);
+    fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
+    fake_fill(&childs, WARPRSA_CLASS_2048, 1, 2);
+    assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
+    fflush(NULL);
+    pthread_mutex_lock(&fake.lock); /* as no thread may hold it in the child */
+    child = fork();
+    pthread_mutex_unlock(&fake.lock);
+    assert_true(child >= 0);
+    if (child == 0) {
+        pthread_cond_init(&fake.changed, NULL); /* forget its sleepers */
+        _exit(child_main(queue, key, config.counters, &childs));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    FAKE_SET(hold, false);
+    assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                     WARPRSA_DONE);
+    assert_true(fake_is_right(&r));
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048], 1);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(bad_configurations_are_told, reset),
+        cmocka_unit_test_setup(no_thread_to_be_had, reset),
+        cmocka_unit_test_setup(threads_are_named_and_take_no_signals, reset),
+        cmocka_unit_test_setup(closing_with_requests_in_flight, reset),
+        cmocka_unit_test_setup(a_key_outlives_the_queue, reset),
+        cmocka_unit_test_setup(closed_while_opening, reset),
+        cmocka_unit_test_setup(closed_while_counting_devices, reset),
+        cmocka_unit_test_setup(closed_with_a_batch_that_never_ends, reset),
+        cmocka_unit_test_setup(again_and_again, reset),
+        cmocka_unit_test_setup(a_forked_child_starts_anew, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
