@@ -29,17 +29,18 @@ static int write_conf(const module_context *module, const char *engine,
             "alg_section = algorithms\n"
             "[providers]\n"
             "default = default_section\n"
-            "warprsa = warprsa\n"
+            "warprsa = warprsa_section\n"
             "[default_section]\n"
             "activate = 1\n"
             "[algorithms]\n"
             "default_properties = ?provider=warprsa\n"
-            "[warprsa]\n"
+            "[warprsa_section]\n"
             "module = %s/provider/warprsa.so\n"
             "activate = 1\n"
             "engine = %s\n"
             "route = gpu\n"
             "startup_ms = 60000\n"
+            "deadline_ms = 600000\n"
             "%s\n",
             build, engine, settings);
     return fclose(file) == 0;

@@ -20,9 +20,10 @@ typedef struct module_context {
 } module_context;
 
 /*
- * Loads $BUILD_DIR/provider/warprsa.so with "engine = ENGINE", "route = gpu"
- * and the lines of `settings` in its section. 1, or 0 with a message on
- * stderr. One at a time per process: the trace is set by the environment.
+ * Loads $BUILD_DIR/provider/warprsa.so with "engine = ENGINE", "route = gpu",
+ * long times for slow engines, and the lines of `settings` in its section. 1,
+ * or 0 with a message on stderr. One at a time per process: the trace is set by
+ * the environment.
  */
 int module_context_open(module_context *module, const char *engine,
                         const char *settings);

@@ -188,12 +188,15 @@ static void check_oaep_decryption(vector *v)
     check_decryption(v, RSA_PKCS1_OAEP_PADDING);
 }
 
-/* A vector is complete. */
+/* A vector is complete. With a small WARPRSA_TEST_SCALE only some are run. */
 static void run_vector(vector *v)
 {
-    import_key(v);
-    v->check(v);
-    v->count++;
+    const unsigned scale = module_context_scaled(100);
+
+    if (v->count++ % ((100 + scale - 1) / scale) == 0) {
+        import_key(v);
+        v->check(v);
+    }
 }
 
 static int is(const char *a, const char *b)
