@@ -45,7 +45,9 @@ int warprsa_key_class(const warprsa_private_key *key)
         key->modulus_octets != (n_bits + 7) / 8 || e_bits < 2 ||
         !is_odd(key->n, sizeof(key->n)) || !is_odd(key->e, sizeof(key->e)) ||
         !is_odd(key->p, sizeof(key->p)) || !is_odd(key->q, sizeof(key->q)) ||
-        p_bits < 2 || q_bits < 2 || p_bits + q_bits < n_bits)
+        p_bits < 2 || q_bits < 2 || p_bits + q_bits < n_bits ||
+        /* Else s_q could be above n: a root of m that is not reduced. */
+        p_bits + q_bits > n_bits + 1)
         return -1;
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         unsigned most =
