@@ -104,6 +104,47 @@ void warprsa_counters_device(const warprsa_counters *counters,
     text[i] = '\0';
 }
 
+static uint64_t read_one(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static uint64_t read_sum(const _Atomic uint64_t *counters, size_t count)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += read_one(&counters[i]);
+    return sum;
+}
+
+void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
+                           void *arg)
+{
+    static const char *const gpu[WARPRSA_CLASSES] = {"gpu_1024", "gpu_2048",
+                                                     "gpu_3072", "gpu_4096"};
+    static const char *const reasons[WARPRSA_CPU_REASONS] = {
+        "cpu_route",      "cpu_key",      "cpu_starting", "cpu_no_device",
+        "cpu_queue_full", "cpu_deadline", "cpu_check",    "cpu_error"};
+
+    each(arg, "gpu", read_sum(c->gpu, WARPRSA_CLASSES));
+    for (size_t i = 0; i < WARPRSA_CLASSES; i++)
+        each(arg, gpu[i], read_one(&c->gpu[i]));
+    each(arg, "cpu", read_sum(c->cpu, WARPRSA_CLASSES + 1));
+    for (size_t i = 0; i < WARPRSA_CPU_REASONS; i++)
+        each(arg, reasons[i], read_one(&c->cpu_reason[i]));
+    each(arg, "batches", read_one(&c->batches));
+    each(arg, "batch_max", read_one(&c->batch_max));
+    each(arg, "wait_ns", read_one(&c->wait_ns));
+    each(arg, "compute_ns", read_one(&c->compute_ns));
+    each(arg, "checks_failed", read_one(&c->checks_failed));
+    each(arg, "device_losses", read_one(&c->device_losses));
+    each(arg, "devices", read_one(&c->devices));
+    each(arg, "keys", read_one(&c->keys));
+    each(arg, "keys_loaded", read_one(&c->keys_loaded));
+    each(arg, "keys_wiped", read_one(&c->keys_wiped));
+}
+
 /* A line being written: keeps what fits. */
 typedef struct line_buffer {
     char *text;
@@ -127,58 +168,21 @@ append(line_buffer *line, const char *format, ...)
         line->length = line->size - 1;
 }
 
-static uint64_t read_one(const _Atomic uint64_t *counter)
+static void append_counter(void *arg, const char *name, uint64_t value)
 {
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-static uint64_t read_sum(const _Atomic uint64_t *counters, size_t count)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < count; i++)
-        sum += read_one(&counters[i]);
-    return sum;
-}
-
-static void append_operations(line_buffer *line, const warprsa_counters *c)
-{
-    static const char *const classes[WARPRSA_CLASSES] = {"1024", "2048", "3072",
-                                                         "4096"};
-    static const char *const reasons[WARPRSA_CPU_REASONS] = {
-        "route",      "key",      "starting", "no_device",
-        "queue_full", "deadline", "check",    "error"};
-
-    append(line, " gpu=%" PRIu64, read_sum(c->gpu, WARPRSA_CLASSES));
-    for (size_t i = 0; i < WARPRSA_CLASSES; i++)
-        append(line, " gpu_%s=%" PRIu64, classes[i], read_one(&c->gpu[i]));
-    append(line, " cpu=%" PRIu64, read_sum(c->cpu, WARPRSA_CLASSES + 1));
-    for (size_t i = 0; i < WARPRSA_CPU_REASONS; i++)
-        append(line, " cpu_%s=%" PRIu64, reasons[i],
-               read_one(&c->cpu_reason[i]));
+    append(arg, " %s=%" PRIu64, name, value);
 }
 
 size_t warprsa_counters_format(const warprsa_counters *counters, char *line,
                                size_t size)
 {
-    const warprsa_counters *c = counters;
     line_buffer out = {line, size, 0};
     char device[WARPRSA_COUNTERS_TEXT];
 
     if (size == 0)
         return 0;
-    warprsa_counters_device(c, device);
+    warprsa_counters_device(counters, device);
     append(&out, "device=\"%s\"", device);
-    append_operations(&out, c);
-    append(&out, " batches=%" PRIu64, read_one(&c->batches));
-    append(&out, " batch_max=%" PRIu64, read_one(&c->batch_max));
-    append(&out, " wait_ns=%" PRIu64, read_one(&c->wait_ns));
-    append(&out, " compute_ns=%" PRIu64, read_one(&c->compute_ns));
-    append(&out, " checks_failed=%" PRIu64, read_one(&c->checks_failed));
-    append(&out, " device_losses=%" PRIu64, read_one(&c->device_losses));
-    append(&out, " devices=%" PRIu64, read_one(&c->devices));
-    append(&out, " keys=%" PRIu64, read_one(&c->keys));
-    append(&out, " keys_loaded=%" PRIu64, read_one(&c->keys_loaded));
-    append(&out, " keys_wiped=%" PRIu64, read_one(&c->keys_wiped));
+    warprsa_counters_each(counters, append_counter, &out);
     return out.length;
 }

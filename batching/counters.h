@@ -77,11 +77,17 @@ void warprsa_counters_set_device(warprsa_counters *counters, const char *text);
 void warprsa_counters_device(const warprsa_counters *counters,
                              char text[WARPRSA_COUNTERS_TEXT]);
 
+/* Calls `each` for every counter under its name, in the order of the line
+ * below. Any thread; values are read one by one, not all of one moment. */
+typedef void (*warprsa_counter_fn)(void *arg, const char *name, uint64_t value);
+void warprsa_counters_each(const warprsa_counters *counters,
+                           warprsa_counter_fn each, void *arg);
+
 /*
  * Writes the counters as one line of name=value pairs, the device first and in
  * quotes, with no newline; cut to size (WARPRSA_COUNTERS_LINE holds any) and
  * always ended by a zero when size > 0. Returns the length written. Any
- * thread; values are read one by one, not all of one moment.
+ * thread.
  */
 size_t warprsa_counters_format(const warprsa_counters *counters, char *line,
                                size_t size);

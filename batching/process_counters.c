@@ -1,0 +1,189 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See process_counters.h. The block is a memory file, found among the
+ * descriptors of the process; or, where that has been closed or could not be
+ * had, a mapping with the same name.
+ */
+#include "batching/process_counters.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define BLOCK_NAME  "warprsa-counters"
+#define MODULE_NAME "/warprsa.so"
+
+enum {
+    PATH_SIZE = 64,
+    LINE_SIZE = 4096 + 128,
+};
+
+/* What a search through one process has come to. */
+typedef struct search {
+    pid_t pid;
+    uint64_t own_pid; /* the process's own idea of its number */
+    warprsa_counters *blocks;
+    size_t count;
+    bool inherited;
+    bool other_version;
+} search;
+
+/* In a container a process counts under another number than the one we know:
+ * the last one of NSpid. */
+static uint64_t number_inside(pid_t pid)
+{
+    char path[PATH_SIZE], line[256];
+    uint64_t number = (uint64_t)pid;
+    FILE *status;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    status = fopen(path, "re");
+    if (status == NULL)
+        return number;
+    while (fgets(line, sizeof(line), status) != NULL) {
+        const char *last = strrchr(line, '\t');
+
+        if (strncmp(line, "NSpid:", 6) == 0 && last != NULL)
+            number = strtoull(last + 1, NULL, 10);
+    }
+    fclose(status);
+    return number;
+}
+
+static void consider(search *s, const warprsa_counters *block)
+{
+    if (block->version != WARPRSA_COUNTERS_VERSION)
+        s->other_version = true;
+    else if (block->pid != s->own_pid)
+        s->inherited = true;
+    else if (s->count < WARPRSA_BLOCKS_MAX)
+        memcpy(&s->blocks[s->count++], block, sizeof(*block));
+}
+
+static void consider_descriptor(search *s, int directory, const char *name)
+{
+    char target[256];
+    warprsa_counters block;
+    ssize_t n = readlinkat(directory, name, target, sizeof(target) - 1);
+    int fd;
+
+    if (n < 0)
+        return;
+    target[n] = '\0';
+    if (strncmp(target, "/memfd:" BLOCK_NAME, strlen("/memfd:" BLOCK_NAME)))
+        return;
+    fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return;
+    if (pread(fd, &block, sizeof(block), 0) == (ssize_t)sizeof(block))
+        consider(s, &block);
+    close(fd);
+}
+
+/* 0, or the error that kept us out. */
+static int search_descriptors(search *s)
+{
+    char path[PATH_SIZE];
+    const struct dirent *entry;
+    DIR *list;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)s->pid);
+    list = opendir(path);
+    if (list == NULL)
+        return errno;
+    while ((entry = readdir(list)) != NULL)
+        if (entry->d_name[0] != '.')
+            consider_descriptor(s, dirfd(list), entry->d_name);
+    closedir(list);
+    return 0;
+}
+
+static void consider_mapping(search *s, uintptr_t address)
+{
+    warprsa_counters block;
+    struct iovec here = {&block, sizeof(block)};
+    struct iovec there = {(void *)address, sizeof(block)};
+
+    if (process_vm_readv(s->pid, &here, 1, &there, 1, 0) ==
+        (ssize_t)sizeof(block))
+        consider(s, &block);
+}
+
+/* As before; *module: whether the provider's module is mapped. */
+static int search_mappings(search *s, bool *module)
+{
+    char path[PATH_SIZE], line[LINE_SIZE];
+    FILE *maps;
+
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)s->pid);
+    maps = fopen(path, "re");
+    if (maps == NULL)
+        return errno;
+    *module = false;
+    while (fgets(line, sizeof(line), maps) != NULL) {
+        if (strstr(line, MODULE_NAME) != NULL)
+            *module = true;
+        if (s->count == 0 && !s->inherited &&
+            (strstr(line, " /memfd:" BLOCK_NAME) != NULL ||
+             strstr(line, " [anon:" BLOCK_NAME "]") != NULL))
+            consider_mapping(s, (uintptr_t)strtoull(line, NULL, 16));
+    }
+    fclose(maps);
+    return 0;
+}
+
+static warprsa_found found_error(int error)
+{
+    return error == EACCES || error == EPERM ? WARPRSA_NO_PERMISSION
+                                             : WARPRSA_NO_PROCESS;
+}
+
+warprsa_found warprsa_process_counters(pid_t pid, warprsa_counters *blocks,
+                                       size_t *count)
+{
+    search s = {.pid = pid, .own_pid = number_inside(pid), .blocks = blocks};
+    bool module = false;
+    int error = search_descriptors(&s);
+
+    if (error == 0 && s.count == 0)
+        error = search_mappings(&s, &module);
+    *count = s.count;
+    if (error != 0)
+        return found_error(error);
+    if (s.count > 0)
+        return WARPRSA_FOUND;
+    if (s.other_version)
+        return WARPRSA_OTHER_VERSION;
+    if (s.inherited)
+        return WARPRSA_INHERITED;
+    return module ? WARPRSA_NOT_COUNTING : WARPRSA_NOT_LOADED;
+}
+
+void warprsa_process_command(pid_t pid, char name[WARPRSA_COMMAND_SIZE])
+{
+    char path[PATH_SIZE];
+    FILE *comm;
+    char *got = NULL;
+
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    comm = fopen(path, "re");
+    if (comm != NULL) {
+        got = fgets(name, WARPRSA_COMMAND_SIZE, comm);
+        fclose(comm);
+    }
+    if (got == NULL) {
+        strcpy(name, "?");
+        return;
+    }
+    name[strcspn(name, "\n")] = '\0';
+    for (char *c = name; *c != '\0'; c++)
+        if (*c < ' ' || *c > '~' || *c == '"' || *c == '\\')
+            *c = '?';
+}

@@ -1,0 +1,339 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * warprsa-stat: says whether live processes use the GPU, and if not, why.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batching/counters.h"
+#include "batching/process_counters.h"
+
+enum {
+    EXIT_NONE = 1,  /* nothing to show: the reason is on stderr */
+    EXIT_USAGE = 2, /* bad command line */
+    VERDICT_SIZE = 512,
+};
+
+/* What the first line is made of. */
+typedef struct summary {
+    uint64_t gpu, cpu, devices;
+    const char *main_reason; /* why on the CPU, most often */
+    uint64_t main_count;
+} summary;
+
+static void summarise(void *arg, const char *name, uint64_t value)
+{
+    summary *s = arg;
+
+    if (strcmp(name, "gpu") == 0)
+        s->gpu = value;
+    else if (strcmp(name, "cpu") == 0)
+        s->cpu = value;
+    else if (strcmp(name, "devices") == 0)
+        s->devices = value;
+    else if (strncmp(name, "cpu_", 4) == 0 && value > s->main_count) {
+        s->main_count = value;
+        s->main_reason = name + 4;
+    }
+}
+
+static const char *explain(const char *reason)
+{
+    static const struct {
+        const char *reason, *text;
+    } table[] = {
+        {"route", "sent to the CPU by the route"},
+        {"key", "with keys that the GPU does not take"},
+        {"starting", "while the GPU was being opened"},
+        {"no_device", "without a GPU in use"},
+        {"queue_full", "with all request slots taken"},
+        {"deadline", "not answered in time"},
+        {"check", "whose result failed its check"},
+        {"error", "after an error"},
+    };
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (reason != NULL && strcmp(reason, table[i].reason) == 0)
+            return table[i].text;
+    return "of no reason given";
+}
+
+/* "yes", "no" or "not yet", a colon, and why. */
+static void verdict(const warprsa_counters *c, char text[VERDICT_SIZE])
+{
+    summary s = {0};
+    char device[WARPRSA_COUNTERS_TEXT];
+    const char *name = device;
+
+    warprsa_counters_device(c, device);
+    warprsa_counters_each(c, summarise, &s);
+    if (strncmp(device, "none: ", 6) == 0)
+        name = device + 6;
+    if (s.devices == 0 && s.gpu == 0)
+        snprintf(text, VERDICT_SIZE,
+                 "no: %s; %" PRIu64 " operations on the CPU",
+                 *name != '\0' ? name : "no device opened yet", s.cpu);
+    else if (s.devices == 0)
+        snprintf(text, VERDICT_SIZE,
+                 "no longer: %s; %" PRIu64 " of %" PRIu64
+                 " operations were on the GPU",
+                 name, s.gpu, s.gpu + s.cpu);
+    else if (strncmp(device, "CPU", 3) == 0)
+        snprintf(text, VERDICT_SIZE,
+                 "no: %s computes, by engine = host; %" PRIu64 " of %" PRIu64
+                 " operations",
+                 device, s.gpu, s.gpu + s.cpu);
+    else if (s.gpu + s.cpu == 0)
+        snprintf(text, VERDICT_SIZE, "not yet: %s is ready; no operation yet",
+                 device);
+    else if (s.gpu == 0)
+        snprintf(text, VERDICT_SIZE,
+                 "no: %s is ready, but all %" PRIu64
+                 " operations ran on the CPU, %" PRIu64 " %s",
+                 device, s.cpu, s.main_count, explain(s.main_reason));
+    else
+        snprintf(text, VERDICT_SIZE,
+                 "yes: %s; %" PRIu64 " of %" PRIu64 " operations (%.1f %%)",
+                 device, s.gpu, s.gpu + s.cpu,
+                 100.0 * (double)s.gpu / (double)(s.gpu + s.cpu));
+}
+
+static void print_counter(void *arg, const char *name, uint64_t value)
+{
+    (void)arg;
+    printf("  %-15s %" PRIu64 "\n", name, value);
+}
+
+static void print_histogram(const warprsa_counters *c)
+{
+    uint64_t to = 1;
+
+    for (unsigned i = 0; i < WARPRSA_HISTOGRAM_BINS; i++, to *= 2) {
+        if (c->batch_sizes[i] == 0)
+            continue;
+        printf("  batches of ");
+        if (i > 1)
+            printf("%" PRIu64 "-", to / 2 + 1);
+        printf("%" PRIu64 ": %" PRIu64 "\n", to, c->batch_sizes[i]);
+    }
+}
+
+static void json_counter(void *arg, const char *name, uint64_t value)
+{
+    (void)arg;
+    printf("\"%s\": %" PRIu64 ", ", name, value);
+}
+
+/* Every text printed here has lost its quotes, backslashes and control
+ * characters where it was read. */
+static void print_json(pid_t pid, const char *command,
+                       const warprsa_counters *c, bool first)
+{
+    char text[VERDICT_SIZE], device[WARPRSA_COUNTERS_TEXT];
+    summary s = {0};
+
+    warprsa_counters_device(c, device);
+    warprsa_counters_each(c, summarise, &s);
+    verdict(c, text);
+    printf("%s\n  {\"pid\": %d, \"command\": \"%s\", ", first ? "" : ",",
+           (int)pid, command);
+    printf("\"using_gpu\": %s, \"verdict\": \"%s\", \"device\": \"%s\", ",
+           strncmp(text, "yes", 3) == 0 ? "true" : "false", text, device);
+    warprsa_counters_each(c, json_counter, NULL);
+    printf("\"batch_sizes\": [");
+    for (unsigned i = 0; i < WARPRSA_HISTOGRAM_BINS; i++)
+        printf("%s%" PRIu64, i == 0 ? "" : ", ", (uint64_t)c->batch_sizes[i]);
+    printf("]}");
+}
+
+/* Whether to print JSON, details, and what has been printed. */
+typedef struct output {
+    bool json, details;
+    size_t printed;
+} output;
+
+static void print_process(output *out, pid_t pid,
+                          const warprsa_counters *blocks, size_t count)
+{
+    char command[WARPRSA_COMMAND_SIZE], text[VERDICT_SIZE];
+
+    warprsa_process_command(pid, command);
+    for (size_t i = 0; i < count; i++) {
+        const warprsa_counters *c = &blocks[i];
+
+        if (out->json) {
+            print_json(pid, command, c, out->printed == 0);
+        } else {
+            verdict(c, text);
+            printf("%d %s: %s\n", (int)pid, command, text);
+            if (out->details) {
+                warprsa_counters_each(c, print_counter, NULL);
+                print_histogram(c);
+            }
+        }
+        out->printed++;
+    }
+}
+
+static void print_why_not(pid_t pid, warprsa_found found)
+{
+    static const char *const why[] = {
+        [WARPRSA_NOT_LOADED] =
+            "does not use warprsa: its OpenSSL has not loaded the provider "
+            "(see \"openssl list -providers\"); the workers of a server count "
+            "for themselves, run warprsa-stat without PID to see all",
+        [WARPRSA_NOT_COUNTING] =
+            "has loaded warprsa, but made no private RSA operation yet",
+        [WARPRSA_INHERITED] =
+            "was forked from a process that uses warprsa, and has made no "
+            "private RSA operation itself",
+        [WARPRSA_OTHER_VERSION] = "uses another version of warprsa than this "
+                                  "warprsa-stat understands",
+        [WARPRSA_NO_PROCESS] = "does not exist",
+        [WARPRSA_NO_PERMISSION] =
+            "may not be looked at: run warprsa-stat as its user or as root",
+    };
+    char command[WARPRSA_COMMAND_SIZE];
+
+    warprsa_process_command(pid, command);
+    if (found == WARPRSA_NO_PROCESS)
+        fprintf(stderr, "warprsa-stat: process %d %s\n", (int)pid, why[found]);
+    else
+        fprintf(stderr, "warprsa-stat: process %d (%s) %s\n", (int)pid, command,
+                why[found]);
+}
+
+static void show_one(output *out, pid_t pid)
+{
+    warprsa_counters blocks[WARPRSA_BLOCKS_MAX];
+    size_t count = 0;
+    warprsa_found found = warprsa_process_counters(pid, blocks, &count);
+
+    if (found == WARPRSA_FOUND)
+        print_process(out, pid, blocks, count);
+    else
+        print_why_not(pid, found);
+}
+
+static void show_all(output *out)
+{
+    DIR *list = opendir("/proc");
+    const struct dirent *entry;
+    unsigned hidden = 0;
+
+    if (list == NULL) {
+        fprintf(stderr, "warprsa-stat: /proc: %s\n", strerror(errno));
+        return;
+    }
+    while ((entry = readdir(list)) != NULL) {
+        warprsa_counters blocks[WARPRSA_BLOCKS_MAX];
+        size_t count = 0;
+        pid_t pid = (pid_t)atol(entry->d_name);
+        warprsa_found found;
+
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        found = warprsa_process_counters(pid, blocks, &count);
+        hidden += found == WARPRSA_NO_PERMISSION;
+        if (found == WARPRSA_FOUND)
+            print_process(out, pid, blocks, count);
+    }
+    closedir(list);
+    if (out->printed == 0)
+        fprintf(stderr, "warprsa-stat: no process found that uses warprsa\n");
+    if (out->printed == 0 && hidden > 0)
+        fprintf(stderr,
+                "warprsa-stat: %u processes of other users may not be looked "
+                "at: run it as root\n",
+                hidden);
+}
+
+static void usage(FILE *to)
+{
+    fprintf(
+        to,
+        "Usage: warprsa-stat [--json] [PID]\n"
+        "Says whether the RSA private operations of live processes run on the\n"
+        "GPU and, if not, why; then counts them. Without PID: one line for\n"
+        "every process that uses warprsa.\n"
+        "\n"
+        "  -j, --json     an array of objects, one for each process\n"
+        "  -h, --help     this text\n"
+        "  -V, --version  the version\n"
+        "\n"
+        "Exit status: 0 something was shown, 1 nothing, 2 bad command line.\n");
+}
+
+/* 0: none given; -1: bad. */
+static pid_t parse_pid(int argc, char **argv)
+{
+    char *end = NULL;
+    long number;
+
+    if (optind == argc)
+        return 0;
+    errno = 0;
+    number = strtol(argv[optind], &end, 10);
+    if (optind + 1 < argc || !isdigit((unsigned char)argv[optind][0]) ||
+        *end != '\0' || errno != 0 || number < 1 || number > INT32_MAX)
+        return -1;
+    return (pid_t)number;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    output out = {0};
+    int option;
+    pid_t pid;
+
+    while ((option = getopt_long(argc, argv, "jhV", options, NULL)) != -1) {
+        if (option == 'j') {
+            out.json = true;
+        } else if (option == 'h') {
+            usage(stdout);
+            return EXIT_SUCCESS;
+        } else if (option == 'V') {
+            puts("warprsa-stat " WARPRSA_VERSION);
+            return EXIT_SUCCESS;
+        } else {
+            usage(stderr);
+            return EXIT_USAGE;
+        }
+    }
+    pid = parse_pid(argc, argv);
+    if (pid < 0) {
+        fprintf(stderr,
+                "warprsa-stat: %s: one process number, 1 or more, is "
+                "wanted\n",
+                argv[optind]);
+        return EXIT_USAGE;
+    }
+    out.details = pid > 0;
+    if (out.json)
+        printf("[");
+    if (pid > 0)
+        show_one(&out, pid);
+    else
+        show_all(&out);
+    if (out.json)
+        printf("%s]\n", out.printed > 0 ? "\n" : "");
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "warprsa-stat: standard output: %s\n", strerror(errno));
+        return EXIT_NONE;
+    }
+    return out.printed > 0 ? EXIT_SUCCESS : EXIT_NONE;
+}

@@ -1,0 +1,294 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The counter block, and warprsa-stat reading it in this very process.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "batching/counters.h"
+
+static void a_line_with_everything(void **state)
+{
+    warprsa_counters *c = warprsa_counters_new();
+    char line[WARPRSA_COUNTERS_LINE];
+    size_t length;
+
+    (void)state;
+    assert_non_null(c);
+    assert_int_equal(c->version, WARPRSA_COUNTERS_VERSION);
+    assert_int_equal(c->pid, getpid());
+    warprsa_counters_set_device(c, "NVIDIA H200 (cuda 0)");
+    warprsa_count(&c->gpu[WARPRSA_CLASS_2048], 5);
+    warprsa_count(&c->cpu[WARPRSA_CLASS_1024], 1);
+    warprsa_count(&c->cpu[WARPRSA_CLASSES], 1);
+    warprsa_count(&c->cpu_reason[WARPRSA_CPU_KEY], 1);
+    warprsa_count(&c->cpu_reason[WARPRSA_CPU_ERROR], 1);
+    warprsa_count(&c->batches, 3);
+    warprsa_count(&c->keys_loaded, 2);
+    warprsa_count(&c->keys_wiped, 1);
+    length = warprsa_counters_format(c, line, sizeof(line));
+    assert_int_equal(length, strlen(line));
+    assert_string_equal(
+        line,
+        "device=\"NVIDIA H200 (cuda 0)\" gpu=5 gpu_1024=0 gpu_2048=5 "
+        "gpu_3072=0 gpu_4096=0 cpu=2 cpu_route=0 cpu_key=1 cpu_starting=0 "
+        "cpu_no_device=0 cpu_queue_full=0 cpu_deadline=0 cpu_check=0 "
+        "cpu_error=1 batches=3 batch_max=0 wait_ns=0 compute_ns=0 "
+        "checks_failed=0 device_losses=0 devices=0 keys=0 keys_loaded=2 "
+        "keys_wiped=1");
+    warprsa_counters_free(c);
+}
+
+static void the_longest_line_fits(void **state)
+{
+    warprsa_counters *c = warprsa_counters_new();
+    char line[WARPRSA_COUNTERS_LINE], cut[20];
+
+    (void)state;
+    assert_non_null(c);
+    memset((char *)c->device, 'd', sizeof(c->device) - 1);
+    memset((char *)c + offsetof(warprsa_counters, gpu), 0xff,
+           sizeof(*c) - offsetof(warprsa_counters, gpu));
+    assert_true(warprsa_counters_format(c, line, sizeof(line)) <
+                sizeof(line) - 1);
+    assert_non_null(strstr(line, " keys_wiped=18446744073709551615"));
+    assert_int_equal(warprsa_counters_format(c, cut, sizeof(cut)),
+                     sizeof(cut) - 1);
+    assert_string_equal(cut, "device=\"ddddddddddd");
+    assert_int_equal(warprsa_counters_format(c, cut, 0), 0);
+    warprsa_counters_free(c);
+}
+
+/* The text comes from drivers and goes to terminals. */
+static void device_text_is_cut_and_cleaned(void **state)
+{
+    warprsa_counters *c = warprsa_counters_new();
+    char text[WARPRSA_COUNTERS_TEXT];
+    char lengthy[200];
+
+    (void)state;
+    assert_non_null(c);
+    warprsa_counters_set_device(c, "a\x1b[31m \"b\"\\\n");
+    warprsa_counters_device(c, text);
+    assert_string_equal(text, "a?[31m ?b???");
+    memset(lengthy, 'x', sizeof(lengthy) - 1);
+    lengthy[sizeof(lengthy) - 1] = '\0';
+    warprsa_counters_set_device(c, lengthy);
+    warprsa_counters_device(c, text);
+    assert_int_equal(strlen(text), WARPRSA_COUNTERS_TEXT - 1);
+    warprsa_counters_set_device(c, "short");
+    warprsa_counters_device(c, text);
+    assert_string_equal(text, "short");
+    warprsa_counters_free(c);
+    warprsa_counters_free(NULL);
+}
+
+/* Daemons close every descriptor; ours may be another file by then. */
+static void a_strangers_descriptor_is_not_closed(void **state)
+{
+    warprsa_counters *c;
+    int before = dup(0);
+    int pipes[2];
+
+    (void)state;
+    assert_true(before >= 0);
+    close(before);
+    c = warprsa_counters_new(); /* takes the number `before` */
+    assert_non_null(c);
+    close(before);
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(pipes[0], before);
+    warprsa_counters_free(c);
+    assert_int_equal(write(pipes[1], "x", 1), 1);
+    assert_int_equal(close(pipes[0]), 0);
+    assert_int_equal(close(pipes[1]), 0);
+}
+
+static void anonymous_memory_if_no_descriptor(void **state)
+{
+    struct rlimit old, none;
+    warprsa_counters *c;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = old;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    c = warprsa_counters_new();
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_non_null(c);
+    warprsa_count(&c->batches, 1);
+    assert_int_equal(c->batches, 1);
+    warprsa_counters_free(c);
+}
+
+/* Runs warprsa-stat; returns its exit status, and what it printed. */
+static int stat_program(const char *arguments, char *out, size_t out_size)
+{
+    const char *build = getenv("BUILD_DIR");
+    char command[1024];
+    size_t n;
+    FILE *pipe;
+    int status;
+
+    if (build == NULL)
+        skip();
+    snprintf(command, sizeof(command), "%s/batching/warprsa-stat %s 2>&1",
+             build, arguments);
+    pipe = popen(command, "r");
+    assert_non_null(pipe);
+    n = fread(out, 1, out_size - 1, pipe);
+    out[n] = '\0';
+    status = pclose(pipe);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void expect_verdict(const char *verdict)
+{
+    char argument[32], out[8192], line[256];
+
+    snprintf(argument, sizeof(argument), "%d", getpid());
+    assert_int_equal(stat_program(argument, out, sizeof(out)), 0);
+    snprintf(line, sizeof(line), "%d batching_counte: %s\n", getpid(), verdict);
+    out[strcspn(out, "\n") + 1] = '\0';
+    assert_string_equal(out, line);
+}
+
+static void stat_answers_in_its_first_line(void **state)
+{
+    warprsa_counters *c = warprsa_counters_new();
+
+    (void)state;
+    assert_non_null(c);
+    expect_verdict("no: no device opened yet; 0 operations on the CPU");
+    warprsa_counters_set_device(c, "none: no driver");
+    warprsa_count(&c->cpu[1], 3);
+    warprsa_count(&c->cpu_reason[WARPRSA_CPU_NO_DEVICE], 3);
+    expect_verdict("no: no driver; 3 operations on the CPU");
+    warprsa_counters_set_device(c, "NVIDIA H200 (cuda 0)");
+    warprsa_count(&c->devices, 1);
+    expect_verdict("no: NVIDIA H200 (cuda 0) is ready, but all 3 operations "
+                   "ran on the CPU, 3 without a GPU in use");
+    warprsa_count(&c->gpu[1], 9);
+    expect_verdict("yes: NVIDIA H200 (cuda 0); 9 of 12 operations (75.0 %)");
+    c->devices = 0;
+    warprsa_counters_set_device(c, "none: a batch missed its deadline");
+    expect_verdict("no longer: a batch missed its deadline; 9 of 12 operations "
+                   "were on the GPU");
+    c->devices = 1;
+    warprsa_counters_set_device(c, "CPU (host 0)");
+    expect_verdict("no: CPU (host 0) computes, by engine = host; 9 of 12 "
+                   "operations");
+    warprsa_counters_free(c);
+}
+
+static void stat_finds_this_process_among_all(void **state)
+{
+    warprsa_counters *c = warprsa_counters_new();
+    char out[65536], line[128];
+
+    (void)state;
+    assert_non_null(c);
+    warprsa_counters_set_device(c, "NVIDIA H200 (cuda 0)");
+    warprsa_count(&c->devices, 1);
+    warprsa_count(&c->gpu[1], 1);
+    snprintf(line, sizeof(line), "%d batching_counte: yes: NVIDIA", getpid());
+    assert_int_equal(stat_program("", out, sizeof(out)), 0);
+    assert_non_null(strstr(out, line));
+    snprintf(line, sizeof(line),
+             "{\"pid\": %d, \"command\": \"batching_counte\", "
+             "\"using_gpu\": true,",
+             getpid());
+    assert_int_equal(stat_program("--json", out, sizeof(out)), 0);
+    assert_non_null(strstr(out, line));
+    warprsa_counters_free(c);
+}
+
+/* Where the descriptor is gone the mapping is still there. */
+static void stat_finds_a_block_without_descriptor(void **state)
+{
+    warprsa_counters *c;
+    int next = dup(0);
+
+    (void)state;
+    close(next);
+    c = warprsa_counters_new();
+    assert_non_null(c);
+    close(next);
+    expect_verdict("no: no device opened yet; 0 operations on the CPU");
+    warprsa_counters_free(c);
+}
+
+static void stat_tells_why_there_is_nothing(void **state)
+{
+    char out[8192], argument[64];
+    warprsa_counters *c;
+    pid_t child;
+    int hold[2];
+
+    (void)state;
+    snprintf(argument, sizeof(argument), "%d", getpid());
+    assert_int_equal(stat_program(argument, out, sizeof(out)), 1);
+    assert_non_null(strstr(out, "does not use warprsa"));
+    assert_int_equal(stat_program("99999999", out, sizeof(out)), 1);
+    assert_non_null(strstr(out, "process 99999999 does not exist"));
+    assert_int_equal(stat_program("12x", out, sizeof(out)), 2);
+    assert_int_equal(stat_program("--nonsense", out, sizeof(out)), 2);
+    assert_int_equal(stat_program("1 2", out, sizeof(out)), 2);
+    assert_int_equal(stat_program("--help", out, sizeof(out)), 0);
+    assert_non_null(strstr(out, "Usage: warprsa-stat [--json] [PID]"));
+
+    c = warprsa_counters_new();
+    assert_non_null(c);
+    assert_int_equal(pipe(hold), 0);
+    fflush(NULL);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char byte;
+
+        close(hold[1]);
+        _exit(read(hold[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    snprintf(argument, sizeof(argument), "%d", child);
+    assert_int_equal(stat_program(argument, out, sizeof(out)), 1);
+    assert_non_null(strstr(out, "was forked from a process"));
+    c->version++;
+    snprintf(argument, sizeof(argument), "%d", getpid());
+    assert_int_equal(stat_program(argument, out, sizeof(out)), 1);
+    assert_non_null(strstr(out, "another version of warprsa"));
+    close(hold[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(hold[0]);
+    warprsa_counters_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_with_everything),
+        cmocka_unit_test(the_longest_line_fits),
+        cmocka_unit_test(device_text_is_cut_and_cleaned),
+        cmocka_unit_test(a_strangers_descriptor_is_not_closed),
+        cmocka_unit_test(anonymous_memory_if_no_descriptor),
+        cmocka_unit_test(stat_answers_in_its_first_line),
+        cmocka_unit_test(stat_finds_this_process_among_all),
+        cmocka_unit_test(stat_finds_a_block_without_descriptor),
+        cmocka_unit_test(stat_tells_why_there_is_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
