@@ -95,11 +95,11 @@ plain() {
 # The size class of a key of so many bits with primes of half the length.
 class_of() { # BITS
     local prime=$((($1 + 1) / 2))
-    if [ $prime -le 518 ]; then
+    if [ $prime -le 517 ]; then
         echo 1024
-    elif [ $prime -le 1038 ]; then
+    elif [ $prime -le 1037 ]; then
         echo 2048
-    elif [ $prime -le 1558 ]; then
+    elif [ $prime -le 1557 ]; then
         echo 3072
     else
         echo 4096

@@ -11,7 +11,8 @@
 
 enum {
     MODULUS_BITS_MIN = 1024,
-    MODULUS_BITS_MAX = 4096
+    MODULUS_BITS_MAX = 4096,
+    PRIME_BITS_MAX = 2077,
 };
 
 uint64_t random_next(random_stream *stream)
@@ -33,17 +34,19 @@ void random_octets(random_stream *stream, unsigned char *out, size_t len)
         out[i] = (unsigned char)random_next(stream);
 }
 
-/* The halves of the usual moduli, the longest of each size class, and random
- * lengths; neighbours are of equal length, so that equal halves are common. */
+/* The halves of the usual moduli, the longest of each size class and the
+ * shortest of the next, and random lengths; neighbours are of equal length, so
+ * that equal halves are common. */
 static unsigned prime_length(unsigned index, uint64_t seed)
 {
-    static const unsigned usual[] = {512,  768, 1024, 1280, 1536,
-                                     2048, 518, 1038, 1558, 2018};
+    static const unsigned usual[] = {512,  768,  1024,          1280, 1536,
+                                     2048, 517,  518,           1037, 1038,
+                                     1557, 1558, PRIME_BITS_MAX};
     const unsigned group = index / 4;
     random_stream stream = {seed + group};
     if (group < sizeof(usual) / sizeof(usual[0]))
         return usual[group];
-    return 300 + random_below(&stream, 2078 - 300 + 1);
+    return 300 + random_below(&stream, PRIME_BITS_MAX - 300 + 1);
 }
 
 /* A prime of exactly so many bits from a random odd start. Only the top bit
@@ -51,7 +54,7 @@ static unsigned prime_length(unsigned index, uint64_t seed)
 static BIGNUM *find_prime(unsigned bits, uint64_t seed)
 {
     random_stream stream = {seed};
-    unsigned char octets[2078 / 8 + 1];
+    unsigned char octets[PRIME_BITS_MAX / 8 + 1];
     const size_t len = (bits + 7) / 8;
     BIGNUM *candidate = BN_new();
     BN_CTX *ctx = BN_CTX_new();

@@ -24,7 +24,7 @@ unsigned random_below(random_stream *stream, unsigned limit);
 void random_octets(random_stream *stream, unsigned char *out, size_t len);
 
 enum {
-    RANDOM_PRIMES = 72
+    RANDOM_PRIMES = 80
 };
 
 typedef struct prime_pool {

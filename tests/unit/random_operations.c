@@ -210,9 +210,9 @@ static bool one_operation(const run *r, const random_key *key, operation kind,
 
 static unsigned class_of(const random_key *key)
 {
-    return key->prime_bits <= 518    ? 0
-           : key->prime_bits <= 1038 ? 1
-           : key->prime_bits <= 1558 ? 2
+    return key->prime_bits <= 517    ? 0
+           : key->prime_bits <= 1037 ? 1
+           : key->prime_bits <= 1557 ? 2
                                      : 3;
 }
 
@@ -281,7 +281,9 @@ static bool counters_agree(const module_context *module, const run *r)
         good = good && module_context_counter(module, names[i]) ==
                            atomic_load(&r->by_class[i]);
     if (!good)
-        fprintf(stderr, "the counters do not agree:%s\n", module->counters);
+        fprintf(stderr, "the counters do not agree with %u %u %u %u:%s\n",
+                r->by_class[0], r->by_class[1], r->by_class[2], r->by_class[3],
+                module->counters);
     return good;
 }
 
