@@ -203,7 +203,7 @@ static bool check_names(const warprsa_core *core,
     return true;
 }
 
-static bool open_trace(warprsa_trace *trace, const warprsa_core *core,
+static bool open_trace(const warprsa_core *core,
                        const warprsa_config_section *section,
                        const char *configured)
 {
@@ -212,7 +212,7 @@ static bool open_trace(warprsa_trace *trace, const warprsa_core *core,
     char why[512];
 
     if (wanted != NULL) {
-        if (warprsa_trace_open(trace, wanted, why, sizeof(why)))
+        if (warprsa_trace_open(core->trace, wanted, why, sizeof(why)))
             return true;
         warprsa_raise(core, WARPRSA_R_CONFIGURATION,
                       "the environment: WARPRSA_TRACE = %s: %s", wanted, why);
@@ -220,7 +220,7 @@ static bool open_trace(warprsa_trace *trace, const warprsa_core *core,
     }
     if (configured == NULL)
         configured = parameters[TRACE].initial;
-    if (warprsa_trace_open(trace, configured, why, sizeof(why)))
+    if (warprsa_trace_open(core->trace, configured, why, sizeof(why)))
         return true;
     complain(core, section, parameters[TRACE].name, configured, why);
     return false;
@@ -244,14 +244,12 @@ static bool read_values(warprsa_config *config, const warprsa_core *core,
     return check_names(core, section);
 }
 
-bool warprsa_config_read(warprsa_config *config, warprsa_trace *trace,
-                         const warprsa_core *core)
+bool warprsa_config_read(warprsa_config *config, warprsa_core *core)
 {
     const char *values[PARAMETERS + 1];
     warprsa_config_section section = {0};
     bool ok = false;
 
-    *trace = (warprsa_trace){.fd = -1};
     if (!ask_core(core, values)) {
         warprsa_raise(core, WARPRSA_R_CONFIGURATION,
                       "libcrypto does not tell the provider's parameters");
@@ -261,8 +259,9 @@ bool warprsa_config_read(warprsa_config *config, warprsa_trace *trace,
         warprsa_config_section_find(&section, values[PARAMETERS]);
     if (!same_values(&section, values))
         warprsa_config_section_free(&section);
-    ok = read_values(config, core, &section, values) &&
-         open_trace(trace, core, &section, values[TRACE]);
+    /* The trace first: it tells of the other errors. */
+    ok = open_trace(core, &section, values[TRACE]) &&
+         read_values(config, core, &section, values);
     warprsa_config_section_free(&section);
     return ok;
 }

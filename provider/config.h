@@ -39,11 +39,10 @@ typedef struct warprsa_config {
 
 /*
  * Reads the parameters the core has for this provider, the defaults for those
- * it hasn't, and opens the trace (WARPRSA_TRACE in the environment wins over
+ * it hasn't, and opens core->trace (WARPRSA_TRACE in the environment wins over
  * the parameter `trace`). False after raising an error that names file,
- * section, key, value and what is allowed; the trace is closed then.
+ * section, key, value and what is allowed.
  */
-bool warprsa_config_read(warprsa_config *config, warprsa_trace *trace,
-                         const warprsa_core *core);
+bool warprsa_config_read(warprsa_config *config, warprsa_core *core);
 
 #endif

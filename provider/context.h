@@ -29,6 +29,7 @@ typedef struct warprsa_context {
     OSSL_PROVIDER *wrapped; /* default, in libctx */
     void *wrapped_provctx;
     warprsa_tables tables;
+    bool loaded; /* and not refused halfway */
     warprsa_exit_link exit_link;
     /* What belongs to this process; NULL before the first private operation,
      * the parent's in a forked child before its first one. */

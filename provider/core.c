@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 bool warprsa_core_init(warprsa_core *core, const OSSL_CORE_HANDLE *handle,
                        const OSSL_DISPATCH *in)
@@ -35,24 +36,17 @@ void warprsa_core_raise(const warprsa_core *core, unsigned reason,
                         const char *format, ...)
 {
     va_list arguments;
+    char text[1000];
 
     va_start(arguments, format);
     core->new_error(core->handle);
     core->set_error_debug(core->handle, file, line, function);
     core->vset_error(core->handle, reason, format, arguments);
     va_end(arguments);
-}
-
-const OSSL_ITEM *warprsa_core_reason_strings(void *provctx)
-{
-    static const OSSL_ITEM reasons[] = {
-        {WARPRSA_R_CONFIGURATION, "invalid configuration"},
-        {WARPRSA_R_DEFAULT_PROVIDER, "the default provider cannot be wrapped"},
-        {WARPRSA_R_SELF_TEST, "known-answer test failed"},
-        {WARPRSA_R_OUT_OF_MEMORY, "out of memory"},
-        {0, NULL},
-    };
-
-    (void)provctx;
-    return reasons;
+    if (core->trace == NULL)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    warprsa_trace_printf(core->trace, 1, "not loaded: %s", text);
 }

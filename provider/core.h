@@ -12,15 +12,19 @@
 #include <openssl/core.h>
 #include <openssl/core_dispatch.h>
 
+#include "provider/trace.h"
+
 typedef struct warprsa_core {
     const OSSL_CORE_HANDLE *handle;
+    warprsa_trace *trace; /* errors go there too; NULL: not open yet */
     OSSL_FUNC_core_get_params_fn *get_params;
     OSSL_FUNC_core_new_error_fn *new_error;
     OSSL_FUNC_core_set_error_debug_fn *set_error_debug;
     OSSL_FUNC_core_vset_error_fn *vset_error;
 } warprsa_core;
 
-/* Reasons; the texts are in core.c. */
+/* Reasons. They have no texts of their own: all are raised while the provider
+ * is loaded, and libcrypto asks for texts only once that has succeeded. */
 enum {
     WARPRSA_R_CONFIGURATION = 1,
     WARPRSA_R_DEFAULT_PROVIDER,
@@ -33,8 +37,9 @@ enum {
 bool warprsa_core_init(warprsa_core *core, const OSSL_CORE_HANDLE *handle,
                        const OSSL_DISPATCH *in);
 
-/* Raises an error with a reason from above and a text for a person. Any
- * thread. */
+/* Raises an error with a reason from above and a text for a person, and traces
+ * the text: libcrypto drops the errors of a provider that its configuration
+ * activates. Any thread. */
 #define warprsa_raise(core, reason, ...)                                       \
     warprsa_core_raise(core, reason, OPENSSL_FILE, OPENSSL_LINE, OPENSSL_FUNC, \
                        __VA_ARGS__)
@@ -42,8 +47,5 @@ void warprsa_core_raise(const warprsa_core *core, unsigned reason,
                         const char *file, int line, const char *function,
                         const char *format, ...)
     __attribute__((format(printf, 6, 7)));
-
-/* OSSL_FUNC_provider_get_reason_strings. */
-const OSSL_ITEM *warprsa_core_reason_strings(void *provctx);
 
 #endif

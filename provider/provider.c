@@ -48,7 +48,8 @@ static void teardown(void *provctx)
                              "a device hangs: its memory stays");
         return;
     }
-    warprsa_trace_printf(&context->trace, 1, "provider unloaded");
+    if (context->loaded)
+        warprsa_trace_printf(&context->trace, 1, "provider unloaded");
     warprsa_tables_free(context);
     if (context->wrapped != NULL)
         OSSL_PROVIDER_unload(context->wrapped);
@@ -66,7 +67,7 @@ static bool load_default(warprsa_context *context,
         context->wrapped = OSSL_PROVIDER_load(context->libctx, "default");
     if (context->wrapped == NULL) {
         warprsa_raise(&context->core, WARPRSA_R_DEFAULT_PROVIDER,
-                      "it cannot be loaded");
+                      "the default provider cannot be loaded");
         return false;
     }
     context->wrapped_provctx =
@@ -80,8 +81,6 @@ static const OSSL_DISPATCH dispatch[] = {
      (void (*)(void))warprsa_status_gettable},
     {OSSL_FUNC_PROVIDER_GET_PARAMS, (void (*)(void))warprsa_status_get},
     {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query},
-    {OSSL_FUNC_PROVIDER_GET_REASON_STRINGS,
-     (void (*)(void))warprsa_core_reason_strings},
     {0, NULL},
 };
 
@@ -98,19 +97,22 @@ int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
         return 0;
     context = OPENSSL_zalloc(sizeof(*context));
     if (context == NULL || !warprsa_fork_init()) {
-        warprsa_raise(&core, WARPRSA_R_OUT_OF_MEMORY, "at load");
+        warprsa_raise(&core, WARPRSA_R_OUT_OF_MEMORY, "out of memory");
         OPENSSL_free(context);
         return 0;
     }
     context->core = core;
+    context->core.trace = &context->trace;
+    context->trace.fd = -1;
     context->exit_link.at_exit = at_exit;
-    if (!warprsa_config_read(&context->config, &context->trace, &core) ||
+    if (!warprsa_config_read(&context->config, &context->core) ||
         !load_default(context, handle, in) || !warprsa_tables_init(context) ||
         !warprsa_self_test(context)) {
         teardown(context);
         return 0;
     }
     warprsa_exit_add(&context->exit_link);
+    context->loaded = true;
     warprsa_trace_printf(&context->trace, 1, "provider loaded");
     *provctx = context;
     *out = dispatch;

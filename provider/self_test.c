@@ -151,8 +151,10 @@ bool warprsa_self_test(warprsa_context *context)
     if (ok && context->tested == 1)
         return true;
     warprsa_raise(&context->core, WARPRSA_R_SELF_TEST,
-                  ok ? "the private operation of a key from the default "
+                  ok ? "known-answer test: the private operation of a key from "
+                       "the default "
                        "provider does not reach this one"
-                     : "the signature is wrong or could not be made");
+                     : "known-answer test: the signature is wrong or could not "
+                       "be made");
     return false;
 }

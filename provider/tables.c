@@ -25,8 +25,11 @@ enum {
 #define EACH_INDEX(X)                                                          \
     X(0)                                                                       \
     X(1)                                                                       \
-    X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)      \
-        X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
+    X(2)                                                                       \
+    X(3)                                                                       \
+    X(4)                                                                       \
+    X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17)   \
+        X(18) X(19) X(20) X(21) X(22) X(23)
 
 #define DEFINE_THUNKS(i)                                                       \
     static void *signature_newctx_##i(void *provctx, const char *propq)        \
@@ -228,7 +231,7 @@ bool warprsa_tables_init(warprsa_context *context)
         complete(tables->keymgmt))
         return true;
     warprsa_raise(&context->core, WARPRSA_R_DEFAULT_PROVIDER,
-                  "it offers no RSA, or memory is short");
+                  "the default provider offers no RSA, or memory is short");
     return false;
 }
 

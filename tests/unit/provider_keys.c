@@ -9,7 +9,8 @@
 
 #include "tests/unit/provider_support.h"
 
-#define ENGINE "engine = host\nroute = gpu\nstartup_ms = 60000\n"
+#define ENGINE                                                                 \
+    "engine = host\nroute = gpu\nstartup_ms = 60000\ndeadline_ms = 300000\n"
 
 static const char *provider_name(const OSSL_PROVIDER *provider)
 {

@@ -29,7 +29,8 @@
 
 #include "tests/unit/module_context.h"
 
-/* Writes a configuration with these lines in the provider's section. */
+/* Writes a configuration with these lines in the provider's section, of which
+ * "activate = 1" may be one. */
 static inline void write_configuration(const char *path, const char *settings)
 {
     FILE *file = fopen(path, "w");
@@ -50,15 +51,13 @@ static inline void write_configuration(const char *path, const char *settings)
             "activate = 1\n"
             "[warprsa_section]\n"
             "module = %s/provider/warprsa.so\n"
-            "activate = 1\n"
             "%s",
             getenv("BUILD_DIR"), settings);
     assert_int_equal(fclose(file), 0);
 }
 
-/* A context with the module; NULL, with the errors on the queue, if it
- * refuses these settings. */
-static inline OSSL_LIB_CTX *subject_try(const char *settings)
+/* A context with such a configuration loaded. */
+static inline OSSL_LIB_CTX *context_with(const char *settings)
 {
     char path[] = "/tmp/warprsa-provider.XXXXXX";
     int fd = mkstemp(path);
@@ -69,19 +68,20 @@ static inline OSSL_LIB_CTX *subject_try(const char *settings)
     write_configuration(path, settings);
     OSSL_LIB_CTX_load_config(subject, path);
     unlink(path);
-    if (OSSL_PROVIDER_available(subject, "warprsa"))
-        return subject;
-    OSSL_LIB_CTX_free(subject);
-    return NULL;
+    return subject;
 }
 
+/* A context with the module at work. */
 static inline OSSL_LIB_CTX *subject_open(const char *settings)
 {
-    OSSL_LIB_CTX *subject = subject_try(settings);
+    char lines[1024];
+    OSSL_LIB_CTX *subject = NULL;
 
-    if (subject == NULL)
+    snprintf(lines, sizeof(lines), "activate = 1\n%s", settings);
+    subject = context_with(lines);
+    if (!OSSL_PROVIDER_available(subject, "warprsa"))
         ERR_print_errors_fp(stderr);
-    assert_non_null(subject);
+    assert_true(OSSL_PROVIDER_available(subject, "warprsa"));
     return subject;
 }
 

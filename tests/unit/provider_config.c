@@ -1,0 +1,280 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Configurations with a mistake: the text of each error, no provider, and
+ * default as if nothing had been.
+ */
+#include <sys/stat.h>
+
+#include "tests/unit/provider_support.h"
+
+static char directory[] = "/tmp/warprsa-config.XXXXXX";
+static char conf[sizeof(directory) + 16];
+
+static int setup(void **state)
+{
+    (void)state;
+    if (mkdtemp(directory) == NULL)
+        return -1;
+    snprintf(conf, sizeof(conf), "%s/openssl.cnf", directory);
+    /* Where libcrypto, and so the provider, looks for the file by default. */
+    return setenv("OPENSSL_CONF", conf, 1);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    unlink(conf);
+    return rmdir(directory);
+}
+
+/* Is there an error with this text? */
+static int raised(const char *wanted)
+{
+    const char *data = NULL;
+    int flags = 0, found = 0;
+
+    while (ERR_get_error_all(NULL, NULL, NULL, &data, &flags) != 0) {
+        if ((flags & ERR_TXT_STRING) && strcmp(data, wanted) == 0)
+            found = 1;
+        else if ((flags & ERR_TXT_STRING) && strstr(data, " = ") != NULL)
+            fprintf(stderr, "got:    %s\nwanted: %s\n", data, wanted);
+    }
+    return found;
+}
+
+static void assert_default_carries_on(OSSL_LIB_CTX *libctx)
+{
+    EVP_PKEY *key = key_make(libctx, "RSA", 1024, 2);
+    EVP_PKEY *oracle = key_in(NULL, key);
+
+    assert_true(OSSL_PROVIDER_available(libctx, "default"));
+    assert_false(OSSL_PROVIDER_available(libctx, "warprsa"));
+    assert_true(signs_right(libctx, key, oracle));
+    EVP_PKEY_free(oracle);
+    EVP_PKEY_free(key);
+}
+
+static void assert_refused(const char *settings, const char *wanted)
+{
+    OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
+    char lines[256];
+
+    /* Asked for by name, the provider says why not. */
+    snprintf(lines, sizeof(lines), "%s\n", settings);
+    write_configuration(conf, lines);
+    assert_int_equal(OSSL_LIB_CTX_load_config(libctx, conf), 1);
+    ERR_clear_error();
+    assert_null(OSSL_PROVIDER_load(libctx, "warprsa"));
+    assert_true(raised(wanted));
+    assert_default_carries_on(libctx);
+    OSSL_LIB_CTX_free(libctx);
+    /* Activated by the file, libcrypto says nothing. */
+    snprintf(lines, sizeof(lines), "%s\nactivate = 1\n", settings);
+    write_configuration(conf, lines);
+    libctx = OSSL_LIB_CTX_new();
+    assert_int_equal(OSSL_LIB_CTX_load_config(libctx, conf), 1);
+    assert_default_carries_on(libctx);
+    OSSL_LIB_CTX_free(libctx);
+}
+
+/* KEY = VALUE is refused, with `allowed` in the text. */
+static void assert_value_refused(const char *key, const char *value,
+                                 const char *allowed)
+{
+    char setting[128], wanted[512];
+
+    snprintf(setting, sizeof(setting), "%s = %s", key, value);
+    snprintf(wanted, sizeof(wanted),
+             "%s: section warprsa_section: %s = %s: expected %s", conf, key,
+             value, allowed);
+    assert_refused(setting, wanted);
+}
+
+static void bad_words(void **state)
+{
+    static const char engines[] = "one of auto, cuda, host, none";
+    static const char routes[] = "one of auto, gpu, cpu";
+
+    (void)state;
+    assert_value_refused("engine", "gpu", engines);
+    assert_value_refused("engine", "Host", engines);
+    assert_value_refused("engine", "auto cuda", engines);
+    assert_value_refused("engine", "", engines);
+    assert_value_refused("route", "device", routes);
+    assert_value_refused("route", "g", routes);
+}
+
+static void bad_numbers(void **state)
+{
+    static const struct {
+        const char *key;
+        unsigned min, max;
+    } numbers[] = {
+        {"slots", 1, 65536},        {"streams", 1, 8},
+        {"batch_max", 1, 65536},    {"keys_max", 1, 1000000},
+        {"deadline_ms", 1, 600000}, {"startup_ms", 0, 600000},
+    };
+    static const char *const bad[] = {"",     "-1",  "1k",
+                                      "0x10", "1.5", "99999999999999999999"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        char allowed[64], value[16];
+
+        snprintf(allowed, sizeof(allowed), "a number from %u to %u",
+                 numbers[i].min, numbers[i].max);
+        for (size_t j = 0; j < sizeof(bad) / sizeof(bad[0]); j++)
+            assert_value_refused(numbers[i].key, bad[j], allowed);
+        snprintf(value, sizeof(value), "%u", numbers[i].max + 1);
+        assert_value_refused(numbers[i].key, value, allowed);
+        if (numbers[i].min > 0)
+            assert_value_refused(numbers[i].key, "0", allowed);
+    }
+}
+
+static void bad_devices(void **state)
+{
+    static const char *const bad[] = {"",    "16",    "0,",  ",0", "0,,1",
+                                      "0 1", "all,0", "0,x", "100"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_value_refused(
+            "devices", bad[i],
+            "all, or device numbers from 0 to 15 separated by commas");
+}
+
+static void bad_traces(void **state)
+{
+    static const char allowed[] =
+        "none, stderr or file:PATH, each but none with an optional ,level:1 "
+        "or ,level:2";
+    char wanted[512];
+
+    (void)state;
+    assert_value_refused("trace", "stdout", allowed);
+    assert_value_refused("trace", "file:", allowed);
+    assert_value_refused("trace", "stderr,level:3", allowed);
+    assert_value_refused("trace", "stderr,level:", allowed);
+    assert_value_refused("trace", "stderr,level:11", allowed);
+    snprintf(wanted, sizeof(wanted),
+             "%s: section warprsa_section: trace = file:%s/there/is/no: cannot "
+             "open %s/there/is/no: No such file or directory",
+             conf, directory, directory);
+    char setting[128];
+    snprintf(setting, sizeof(setting), "trace = file:%s/there/is/no",
+             directory);
+    assert_refused(setting, wanted);
+    /* The environment wins, over a good value too. */
+    assert_int_equal(setenv("WARPRSA_TRACE", "loud", 1), 0);
+    snprintf(wanted, sizeof(wanted),
+             "the environment: WARPRSA_TRACE = loud: expected %s", allowed);
+    assert_refused("trace = stderr", wanted);
+    assert_int_equal(unsetenv("WARPRSA_TRACE"), 0);
+}
+
+/* With a trace, the refusal is told where libcrypto keeps silent. */
+static void refusal_traced(void **state)
+{
+    OSSL_LIB_CTX *libctx = NULL;
+    char path[sizeof(directory) + 16], setting[128], line[512], wanted[256];
+    FILE *file = NULL;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/trace", directory);
+    snprintf(setting, sizeof(setting),
+             "activate = 1\nroute = warp\ntrace = file:%s\n", path);
+    write_configuration(conf, setting);
+    libctx = OSSL_LIB_CTX_new();
+    assert_int_equal(OSSL_LIB_CTX_load_config(libctx, conf), 1);
+    assert_default_carries_on(libctx);
+    OSSL_LIB_CTX_free(libctx);
+    snprintf(wanted, sizeof(wanted),
+             "warprsa[%ld] not loaded: %s: section warprsa_section: route = "
+             "warp: expected one of auto, gpu, cpu\n",
+             (long)getpid(), conf);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    assert_string_equal(line, wanted);
+    assert_null(fgets(line, sizeof(line), file));
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void unknown_names(void **state)
+{
+    static const char known[] =
+        "unknown name; expected one of engine, route, devices, slots, streams, "
+        "batch_max, keys_max, deadline_ms, startup_ms, trace";
+    char wanted[512];
+
+    (void)state;
+    snprintf(wanted, sizeof(wanted),
+             "%s: section warprsa_section: slot = 12: %s", conf, known);
+    assert_refused("slot = 12", wanted);
+    snprintf(wanted, sizeof(wanted),
+             "%s: section warprsa_section: Engine = host: %s", conf, known);
+    assert_refused("engine = none\nEngine = host", wanted);
+}
+
+/* A program that loads a file which isn't the default one: the place can't be
+ * told, nor unknown names, but values are checked. */
+static void another_file(void **state)
+{
+    OSSL_LIB_CTX *libctx = NULL;
+
+    (void)state;
+    write_configuration(conf, "activate = 1\n");
+    ERR_clear_error();
+    libctx = context_with("slots = 0\n");
+    assert_null(OSSL_PROVIDER_load(libctx, "warprsa"));
+    assert_true(raised("the provider's section: slots = 0: expected a number "
+                       "from 1 to 65536"));
+    assert_default_carries_on(libctx);
+    OSSL_LIB_CTX_free(libctx);
+    /* A mistake in the default file is none in this one. */
+    write_configuration(conf, "activate = 1\nslot = 12\n");
+    libctx = subject_open("slots = 12\n");
+    OSSL_LIB_CTX_free(libctx);
+}
+
+static void good_values(void **state)
+{
+    OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
+    char lines[512];
+    struct stat status;
+    char path[sizeof(directory) + 16];
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/trace", directory);
+    snprintf(lines, sizeof(lines),
+             "activate = 1\nengine = none\nroute = gpu\ndevices = 0,15\n"
+             "slots = 65536\nstreams = 8\nbatch_max = 65536\n"
+             "keys_max = 1000000\ndeadline_ms = 600000\nstartup_ms = 0\n"
+             "trace = file:%s,level:2\n",
+             path);
+    write_configuration(conf, lines);
+    ERR_clear_error();
+    assert_int_equal(OSSL_LIB_CTX_load_config(libctx, conf), 1);
+    assert_true(OSSL_PROVIDER_available(libctx, "warprsa"));
+    assert_int_equal(ERR_peek_error(), 0);
+    OSSL_LIB_CTX_free(libctx);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_true(status.st_size > 0);
+    assert_int_equal(unlink(path), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_words),      cmocka_unit_test(bad_numbers),
+        cmocka_unit_test(bad_devices),    cmocka_unit_test(bad_traces),
+        cmocka_unit_test(refusal_traced), cmocka_unit_test(unknown_names),
+        cmocka_unit_test(another_file),   cmocka_unit_test(good_values),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
