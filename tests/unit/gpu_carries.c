@@ -1,0 +1,365 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Exact sums, differences and reductions of gpu/wide_sample.h against
+ * libcrypto's numbers, above all carries that run through every lane and
+ * results below zero. Two numbers of a group never meet.
+ */
+#include "tests/unit/gpu_numbers.h"
+
+#include <fenv.h>
+#include <string.h>
+
+#include "tests/unit/module_context.h"
+
+enum {
+    CASES = 5000
+};
+
+typedef struct operands {
+    BIGNUM *a, *b, *expected, *x;
+    double a_samples[NUMBER_SAMPLES], b_samples[NUMBER_SAMPLES];
+    int64_t over; /* expected */
+} operands;
+
+static BN_CTX *bn;
+static BIGNUM *top; /* 2^(52 samples of the view) */
+static BIGNUM *modulus[NUMBER_SUBGROUPS];
+static operands numbers[NUMBER_SUBGROUPS];
+
+/* One case of a test; counts what is wrong. */
+typedef void (*case_fn)(const number_view *view, uint64_t seed,
+                        unsigned *wrong);
+
+static int set_up(void **state)
+{
+    int good = 1;
+
+    (void)state;
+    bn = BN_CTX_new();
+    top = BN_new();
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+        operands *o = &numbers[i];
+
+        modulus[i] = BN_new();
+        o->a = BN_new();
+        o->b = BN_new();
+        o->expected = BN_new();
+        o->x = BN_new();
+        good = good && modulus[i] && o->a && o->b && o->expected && o->x;
+    }
+    good = good && bn != NULL && top != NULL;
+    return !good || fesetround(FE_TOWARDZERO) != 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+        BN_free(modulus[i]);
+        BN_free(numbers[i].a);
+        BN_free(numbers[i].b);
+        BN_free(numbers[i].expected);
+        BN_free(numbers[i].x);
+    }
+    BN_free(top);
+    BN_CTX_free(bn);
+    return 0;
+}
+
+static void in_all_views(const char *what, case_fn one)
+{
+    const unsigned count = module_context_scaled(CASES);
+    unsigned wrong = 0;
+
+    for (int v = 0; v < NUMBER_VIEWS; v++) {
+        number_view view = number_view_of(v);
+
+        number_power_of_two(top, WARPRSA_SAMPLE_BITS * number_samples(&view));
+        for (unsigned i = 0; i < count; i++)
+            one(&view, number_seed() + i, &wrong);
+    }
+    if (wrong != 0)
+        print_error("%s: %u wrong\n", what, wrong);
+    assert_int_equal(0, wrong);
+}
+
+/* expected = over 2^(52 samples) + what the lanes are to hold. */
+static void split_expected(operands *o)
+{
+    BIGNUM *over = o->x;
+
+    assert_true(BN_nnmod(o->b, o->expected, top, bn));
+    assert_true(BN_sub(over, o->expected, o->b));
+    assert_true(BN_div(over, NULL, over, top, bn));
+    assert_true(BN_num_bits(over) < 63);
+    o->over = (int64_t)BN_get_word(over) * (BN_is_negative(over) ? -1 : 1);
+    assert_non_null(BN_copy(o->expected, o->b));
+}
+
+/* The result is the expected one, each sample an integer below 2^52; `over`,
+ * unless NULL, is in every lane of the number. */
+static int right(const warprsa_number *r, const int64_t *over,
+                 const number_view *view, int subgroup)
+{
+    double samples[NUMBER_SAMPLES];
+    operands *o = &numbers[subgroup];
+
+    number_get(samples, r, view, subgroup);
+    for (int i = 0; i < number_samples(view); i++)
+        if (!(samples[i] >= 0 && samples[i] < 0x1p52) ||
+            samples[i] != (double)(uint64_t)samples[i])
+            return 0;
+    for (int k = 0; over != NULL && k < view->width; k++)
+        if (over[subgroup * view->width + k] != o->over)
+            return 0;
+    number_from_samples(o->x, samples, number_samples(view));
+    return BN_cmp(o->x, o->expected) == 0;
+}
+
+/* Signed columns of one of these kinds: anything within 2^62; ones with one
+ * more or less somewhere; zeros likewise; the ends of the range. */
+static int64_t column(random_stream *stream, unsigned kind, int odd_one)
+{
+    const int64_t most = (1ll << 62) - 1;
+    int64_t one = (int64_t)random_below(stream, 3) - 1;
+
+    switch (kind) {
+    case 0:
+        return (int64_t)(random_next(stream) & (uint64_t)most) *
+               (random_below(stream, 2) ? 1 : -1);
+    case 1:
+        return (int64_t)WARPRSA_SAMPLE_MASK + (odd_one ? one : 0);
+    case 2:
+        return odd_one ? one : 0;
+    case 3:
+        return odd_one ? most : -most;
+    default:
+        return one * most;
+    }
+}
+
+static void normalise_case(const number_view *view, uint64_t seed,
+                           unsigned *wrong)
+{
+    random_stream stream = {seed};
+    const int count = number_samples(view);
+    int64_t over[WARPRSA_SLOTS];
+    warprsa_columns s;
+    warprsa_number r;
+
+    for (int i = 0; i < number_subgroups(view); i++) {
+        uint64_t plus[NUMBER_SAMPLES] = {0}, minus[NUMBER_SAMPLES] = {0};
+        unsigned kind = random_below(&stream, 5);
+        int odd_place = random_below(&stream, 2)
+                            ? 0
+                            : (int)random_below(&stream, (unsigned)count);
+
+        for (int j = 0; j < count; j++) {
+            int64_t c = column(&stream, kind, j == odd_place);
+
+            s.of[i * view->width + j / view->L][j % view->L] = (uint64_t)c;
+            *(c < 0 ? &minus[j] : &plus[j]) = (uint64_t)(c < 0 ? -c : c);
+        }
+        number_from_columns(numbers[i].a, plus, count);
+        number_from_columns(numbers[i].b, minus, count);
+        assert_true(BN_sub(numbers[i].expected, numbers[i].a, numbers[i].b));
+        split_expected(&numbers[i]);
+    }
+    warprsa_normalise(&r, &s, over, view->width, view->L, view->G);
+    for (int i = 0; i < number_subgroups(view); i++)
+        if (!right(&r, over, view, i))
+            number_wrong(wrong, "normalise", view, seed);
+}
+
+static void normalise(void **state)
+{
+    (void)state;
+    in_all_views("normalise", normalise_case);
+}
+
+/* Operands below R for each subgroup, now and then with b = a, or a = 0 and
+ * b = 1, or a = 2^(52 k) and b = 1: a borrow through all samples. */
+static void choose(const number_view *view, random_stream *stream,
+                   warprsa_number *a, warprsa_number *b)
+{
+    BIGNUM *limit = modulus[0];
+
+    number_power_of_two(limit, WARPRSA_SAMPLE_BITS * view->rows);
+    for (int i = 0; i < number_subgroups(view); i++) {
+        operands *o = &numbers[i];
+        unsigned kind = random_below(stream, 6);
+
+        memset(o->a_samples, 0, sizeof(o->a_samples));
+        memset(o->b_samples, 0, sizeof(o->b_samples));
+        number_below(o->a, o->a_samples, view->rows, limit, stream);
+        number_below(o->b, o->b_samples, view->rows, limit, stream);
+        if (kind == 0) {
+            assert_non_null(BN_copy(o->b, o->a));
+            memcpy(o->b_samples, o->a_samples, sizeof(o->a_samples));
+        } else if (kind == 1) {
+            int ones = (int)random_below(stream, (unsigned)view->rows + 1);
+
+            BN_zero(o->a);
+            if (ones < view->rows)
+                number_power_of_two(o->a, ones * WARPRSA_SAMPLE_BITS);
+            assert_true(BN_one(o->b));
+            number_to_samples(o->a_samples, o->a, number_samples(view));
+            number_to_samples(o->b_samples, o->b, number_samples(view));
+        }
+        number_put(a, view, i, o->a_samples);
+        number_put(b, view, i, o->b_samples);
+    }
+}
+
+static void subtract_case(const number_view *view, uint64_t seed,
+                          unsigned *wrong)
+{
+    random_stream stream = {seed};
+    int64_t over[WARPRSA_SLOTS];
+    warprsa_number a, b, r;
+
+    choose(view, &stream, &a, &b);
+    for (int i = 0; i < number_subgroups(view); i++) {
+        assert_true(BN_sub(numbers[i].expected, numbers[i].a, numbers[i].b));
+        split_expected(&numbers[i]);
+    }
+    warprsa_subtract(&r, &a, &b, over, view->width, view->L, view->G);
+    for (int i = 0; i < number_subgroups(view); i++)
+        if (!right(&r, over, view, i))
+            number_wrong(wrong, "subtract", view, seed);
+}
+
+static void subtract(void **state)
+{
+    (void)state;
+    in_all_views("subtract", subtract_case);
+}
+
+/* a + factor b in the subgroups where `over` is negative, a in the others. */
+static void add_if_negative_case(const number_view *view, uint64_t seed,
+                                 unsigned *wrong)
+{
+    static const int64_t overs[] = {-1, 0, 1, -2, INT64_MIN, INT64_MAX};
+    random_stream stream = {seed};
+    const uint64_t factor = 1 + random_below(&stream, 2);
+    int64_t over[WARPRSA_SLOTS];
+    warprsa_number a, b, r;
+
+    choose(view, &stream, &a, &b);
+    for (int i = 0; i < number_subgroups(view); i++) {
+        operands *o = &numbers[i];
+        int64_t given = overs[random_below(&stream, 6)];
+
+        for (int k = 0; k < view->width; k++)
+            over[i * view->width + k] = given;
+        assert_true(BN_mul_word(o->b, given < 0 ? factor : 0));
+        assert_true(BN_add(o->expected, o->a, o->b));
+        split_expected(o);
+    }
+    warprsa_add_if_negative(&r, &a, &b, factor, over, view->width, view->L,
+                            view->G);
+    for (int i = 0; i < number_subgroups(view); i++)
+        if (!right(&r, over, view, i))
+            number_wrong(wrong, "add_if_negative", view, seed);
+}
+
+static void add_if_negative(void **state)
+{
+    (void)state;
+    in_all_views("add_if_negative", add_if_negative_case);
+}
+
+static void add_case(const number_view *view, uint64_t seed, unsigned *wrong)
+{
+    random_stream stream = {seed};
+    warprsa_number a, b;
+
+    choose(view, &stream, &a, &b);
+    for (int i = 0; i < number_subgroups(view); i++) {
+        assert_true(BN_add(numbers[i].expected, numbers[i].a, numbers[i].b));
+        assert_true(
+            BN_nnmod(numbers[i].expected, numbers[i].expected, top, bn));
+    }
+    warprsa_add(&a, &a, &b, view->width, view->L, view->G);
+    for (int i = 0; i < number_subgroups(view); i++)
+        if (!right(&a, NULL, view, i))
+            number_wrong(wrong, "add", view, seed);
+}
+
+static void add(void **state)
+{
+    (void)state;
+    in_all_views("add", add_case);
+}
+
+/* a mod P for a below 2P, with the ends of each half about as often as all
+ * the rest. */
+static void reduce_case(const number_view *view, uint64_t seed, unsigned *wrong)
+{
+    random_stream stream = {seed};
+    warprsa_number a, p;
+
+    for (int i = 0; i < number_subgroups(view); i++) {
+        operands *o = &numbers[i];
+        unsigned end = random_below(&stream, 10);
+
+        number_modulus(modulus[i], &stream, number_modulus_bits(view));
+        number_to_samples(o->b_samples, modulus[i], number_samples(view));
+        number_put(&p, view, i, o->b_samples);
+        memset(o->a_samples, 0, sizeof(o->a_samples));
+        assert_true(BN_lshift(o->b, modulus[i], 1));
+        number_below(o->a, o->a_samples, view->rows, o->b, &stream);
+        if (end < 4) { /* P - 1, P, P + 1, 2P - 1 */
+            assert_non_null(BN_copy(o->a, end < 3 ? modulus[i] : o->b));
+            assert_true(BN_add_word(o->a, end < 3 ? end : 0));
+            assert_true(BN_sub_word(o->a, 1));
+            number_to_samples(o->a_samples, o->a, number_samples(view));
+        }
+        number_put(&a, view, i, o->a_samples);
+        assert_true(BN_nnmod(o->expected, o->a, modulus[i], bn));
+    }
+    warprsa_reduce(&a, &a, &p, view->width, view->L, view->G);
+    for (int i = 0; i < number_subgroups(view); i++)
+        if (!right(&a, NULL, view, i))
+            number_wrong(wrong, "reduce", view, seed);
+}
+
+static void reduce(void **state)
+{
+    (void)state;
+    in_all_views("reduce", reduce_case);
+}
+
+/* All of a or all of b, samples of 2^52 as they are. */
+static void choose_case(const number_view *view, uint64_t seed, unsigned *wrong)
+{
+    random_stream stream = {seed};
+    warprsa_number a, b, r;
+
+    choose(view, &stream, &a, &b);
+    for (uint32_t choice = 0; choice < 2; choice++) {
+        warprsa_choose(&r, choice, &a, &b, view->L, view->G);
+        for (int k = 0; k < view->G; k++)
+            if (memcmp(r.of[k], choice ? a.of[k] : b.of[k],
+                       (size_t)view->L * sizeof(double)) != 0)
+                number_wrong(wrong, "choose", view, seed);
+    }
+}
+
+static void choose_either(void **state)
+{
+    (void)state;
+    in_all_views("choose", choose_case);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(normalise),       cmocka_unit_test(subtract),
+        cmocka_unit_test(add_if_negative), cmocka_unit_test(add),
+        cmocka_unit_test(reduce),          cmocka_unit_test(choose_either),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,312 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * An engine's private operations against libcrypto's: keys and messages on
+ * which the arithmetic is most likely to go wrong, batches of all sizes with
+ * keys and public exponents mixed, and the places of keys.
+ *
+ * WARPRSA_TEST_ENGINE: host (the default) or cuda. WARPRSA_TEST_SCALE: how
+ * much of the usual work, in percent.
+ */
+#include "tests/unit/gpu_numbers.h"
+
+#include <string.h>
+
+#include "tests/unit/gpu_device.h"
+#include "tests/unit/module_context.h"
+
+#define BIG_E 0x8000000000000015u /* beyond 2^63 */
+
+/* Of each class: the longest primes, halves of equal and unequal length,
+ * lengths that are no multiple of anything. */
+static const key_recipe recipes[] = {
+    {{PRIME_DOWN, 517}, {PRIME_UP, 517}, 3},
+    {{PRIME_RANDOM, 512}, {PRIME_ONES, 512}, 65537},
+    {{PRIME_STRIPES, 513}, {PRIME_ZEROS, 513}, 17},
+    {{PRIME_RANDOM, 508}, {PRIME_DOWN, 517}, BIG_E},
+    {{PRIME_UP, 512}, {PRIME_RANDOM, 514}, 5},
+    {{PRIME_DOWN, 1037}, {PRIME_UP, 1037}, BIG_E},
+    {{PRIME_ONES, 1024}, {PRIME_RANDOM, 1024}, 65537},
+    {{PRIME_ZEROS, 1024}, {PRIME_STRIPES, 1023}, 3},
+    {{PRIME_RANDOM, 518}, {PRIME_DOWN, 600}, 17},
+    {{PRIME_DOWN, 1000}, {PRIME_RANDOM, 301}, 65537},
+    {{PRIME_DOWN, 1557}, {PRIME_UP, 1557}, 65537},
+    {{PRIME_ONES, 1536}, {PRIME_STRIPES, 1536}, 3},
+    {{PRIME_DOWN, 700}, {PRIME_RANDOM, 1347}, BIG_E},
+    {{PRIME_RANDOM, 1048}, {PRIME_ZEROS, 1000}, 17},
+    {{PRIME_DOWN, 2077}, {PRIME_RANDOM, 2018}, 17},
+    {{PRIME_RANDOM, 1026}, {PRIME_DOWN, 2070}, 65537},
+    {{PRIME_ONES, 2048}, {PRIME_STRIPES, 2047}, 3},
+    {{PRIME_UP, 2047}, {PRIME_RANDOM, 2048}, BIG_E},
+};
+
+enum {
+    KEYS = sizeof(recipes) / sizeof(recipes[0]),
+    KEYS_MAX = KEYS + 2,
+    MESSAGES = 16,
+};
+
+static test_device t;
+static made_key keys[KEYS];
+static BIGNUM *m, *expected;
+
+static int set_up(void **state)
+{
+    (void)state;
+    m = BN_new();
+    expected = BN_new();
+    if (m == NULL || expected == NULL || !test_device_open(&t, KEYS_MAX))
+        return 1;
+    print_message("engine %s: %s\n", t.engine->name,
+                  t.engine->describe(t.device));
+    for (int i = 0; i < KEYS; i++)
+        if (!made_key_new(&keys[i], &recipes[i]) ||
+            t.engine->load_key(t.device, &keys[i].key, &keys[i].index) !=
+                WARPRSA_OK)
+            return 1;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int i = 0; i < KEYS; i++)
+        made_key_free(&keys[i]);
+    if (t.device != NULL)
+        test_device_close(&t);
+    BN_free(m);
+    BN_free(expected);
+    return 0;
+}
+
+/* The keys of a class; how many. */
+static int keys_of(int size, made_key **of)
+{
+    int count = 0;
+
+    for (int i = 0; i < KEYS; i++)
+        if (warprsa_key_class(&keys[i].key) == size)
+            of[count++] = &keys[i];
+    return count;
+}
+
+static void random_message(const BIGNUM *n, random_stream *stream)
+{
+    uint8_t octets[WARPRSA_MODULUS_OCTETS_MAX + 8];
+
+    random_octets(stream, octets, sizeof(octets));
+    assert_non_null(BN_bin2bn(octets, sizeof(octets), m));
+    assert_true(BN_nnmod(m, m, n, keys[0].numbers.ctx));
+}
+
+/* One of the messages that are special for this key; all below n. */
+static void special_message(const made_key *key, int which,
+                            random_stream *stream)
+{
+    BIGNUM *const *v = key->numbers.value;
+    const BIGNUM *n = v[NUMBER_N];
+    const int bits = BN_num_bits(n);
+
+    if (which < 3) {
+        assert_true(BN_set_word(m, (BN_ULONG)which));
+    } else if (which < 5) { /* n - 1, n - 2 */
+        assert_non_null(BN_copy(m, n));
+        assert_true(BN_sub_word(m, (BN_ULONG)which - 2));
+    } else if (which < 9) { /* p, q, k p, k q */
+        const BIGNUM *prime = v[which % 2 ? NUMBER_P : NUMBER_Q];
+        BN_ULONG k = which < 7 ? 1 : random_next(stream);
+
+        assert_non_null(BN_copy(m, prime));
+        assert_true(BN_mul_word(m, k));
+    } else if (which < 11) { /* multiples of p less one: -1 modulo it */
+        assert_non_null(BN_copy(m, v[which % 2 ? NUMBER_P : NUMBER_Q]));
+        assert_true(BN_sub_word(m, 1));
+    } else if (which < 13) {
+        number_power_of_two(m, (int)random_below(stream, (unsigned)bits - 1));
+    } else if (which < 15) { /* all ones, of n's length less one, and fewer */
+        number_power_of_two(
+            m, which == 13 ? bits - 1
+                           : 1 + (int)random_below(stream, (unsigned)bits - 1));
+        assert_true(BN_sub_word(m, 1));
+    } else {
+        random_message(n, stream);
+    }
+    assert_true(BN_cmp(m, n) < 0);
+}
+
+/* Every key of a class with every special message, all in one batch. */
+static void special_messages_of(int size)
+{
+    made_key *of[KEYS];
+    const int count = keys_of(size, of);
+    random_stream stream = {number_seed()};
+    test_batch batch;
+    int wrong = 0;
+
+    assert_true(count > 3);
+    assert_true(test_batch_new(&batch, (size_t)(count * MESSAGES)));
+    for (int i = 0; i < count * MESSAGES; i++) {
+        special_message(of[i % count], i / count, &stream);
+        assert_true(test_batch_put(&batch, (size_t)i, of[i % count], m));
+    }
+    assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 0, size));
+    for (int i = 0; i < count * MESSAGES; i++) {
+        const int octets = (int)of[i % count]->key.modulus_octets;
+        uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
+
+        assert_non_null(BN_bin2bn(batch.tasks[i].input, octets, m));
+        assert_true(made_key_answer(of[i % count], expected, m));
+        assert_int_equal(octets, BN_bn2binpad(expected, answer, octets));
+        if (!test_batch_right(&batch, (size_t)i) ||
+            memcmp(answer, batch.tasks[i].output, (size_t)octets) != 0) {
+            print_error("class %d, key %d, message %d, seed %llu: %s\n", size,
+                        i % count, i / count, (unsigned long long)number_seed(),
+                        warprsa_status_text(batch.tasks[i].status));
+            wrong++;
+        }
+    }
+    test_batch_free(&batch);
+    assert_int_equal(0, wrong);
+}
+
+static void special_messages(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++)
+        special_messages_of(size);
+}
+
+/* A batch of random messages, keys in turn from a random one on. */
+static unsigned random_batch(int size, size_t count, unsigned stream_index)
+{
+    const uint64_t seed = number_seed() + count;
+    random_stream stream = {seed};
+    made_key *of[KEYS];
+    const unsigned of_class = (unsigned)keys_of(size, of);
+    const unsigned first = random_below(&stream, of_class);
+    test_batch batch;
+    unsigned wrong = 0;
+
+    assert_true(test_batch_new(&batch, count));
+    for (size_t i = 0; i < count; i++) {
+        made_key *key = of[(first + i) % of_class];
+
+        random_message(key->numbers.value[NUMBER_N], &stream);
+        assert_true(test_batch_put(&batch, i, key, m));
+    }
+    assert_int_equal(WARPRSA_OK,
+                     test_batch_run(&batch, &t, stream_index, size));
+    for (size_t i = 0; i < count; i++)
+        if (!test_batch_right(&batch, i) && wrong++ < 10)
+            print_error("class %d, task %zu of %zu, seed %llu: %s\n", size, i,
+                        count, (unsigned long long)seed,
+                        warprsa_status_text(batch.tasks[i].status));
+    test_batch_free(&batch);
+    return wrong;
+}
+
+/* Around the number of requests in a warp, in a block and in many of them.
+ * The engine on the CPU does so many operations of the smallest class alone. */
+static void batches_of_all_sizes(void **state)
+{
+    static const size_t sizes[] = {
+        1,   2,    3,    4,    5,    7,    8,    9,    15,  16,  17,
+        31,  32,   33,   63,   64,   65,   127,  128,  129, 255, 256,
+        257, 1023, 1024, 1025, 2111, 2112, 4096, 8191, 8192};
+    static const size_t host_most[WARPRSA_CLASSES] = {129, 33, 9, 5};
+    const int host = strcmp(t.engine->name, "host") == 0;
+
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        size_t most = host ? module_context_scaled((unsigned)host_most[size])
+                           : t.batch_max;
+
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+            if (sizes[i] <= most)
+                assert_int_equal(0,
+                                 random_batch(size, sizes[i], (unsigned)i % 2));
+    }
+}
+
+/* A batch of one key alone, and after it a batch of another class on the
+ * same stream: nothing of the one is left for the other. */
+static void one_stream_many_classes(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 3; turn++)
+        for (int size = WARPRSA_CLASSES - 1; size >= 0; size--)
+            assert_int_equal(0, random_batch(size, 1 + (size_t)turn, 0));
+}
+
+static void self_test_passes_on_each_stream(void **state)
+{
+    (void)state;
+    for (unsigned stream = 0; stream < 2; stream++)
+        assert_int_equal(WARPRSA_OK, t.engine->self_test(t.device, stream));
+}
+
+/* All places are taken; one is given back and serves again. */
+static void places_of_keys(void **state)
+{
+    uint32_t extra[KEYS_MAX - KEYS], none = 12345;
+    made_key *of[KEYS];
+    uint32_t before;
+
+    (void)state;
+    for (int i = 0; i < KEYS_MAX - KEYS; i++)
+        assert_int_equal(WARPRSA_OK,
+                         t.engine->load_key(t.device, &keys[0].key, &extra[i]));
+    assert_int_equal(WARPRSA_NO_MEMORY,
+                     t.engine->load_key(t.device, &keys[1].key, &none));
+    assert_true(extra[0] != extra[1]);
+    for (int i = 0; i < KEYS; i++)
+        assert_true(keys[i].index != extra[0] && keys[i].index != extra[1]);
+    /* Another class in a used place. */
+    keys_of(WARPRSA_CLASS_3072, of);
+    before = of[0]->index;
+    t.engine->unload_key(t.device, extra[1]);
+    assert_int_equal(WARPRSA_OK,
+                     t.engine->load_key(t.device, &of[0]->key, &of[0]->index));
+    assert_int_equal(extra[1], of[0]->index);
+    for (int size = 0; size < WARPRSA_CLASSES; size++)
+        assert_int_equal(0, random_batch(size, 4, 1));
+    t.engine->unload_key(t.device, of[0]->index);
+    of[0]->index = before;
+    t.engine->unload_key(t.device, extra[0]);
+}
+
+/* A key that is refused takes no place. */
+static void refused_keys_take_no_place(void **state)
+{
+    warprsa_private_key even = keys[0].key, no_key = keys[0].key;
+    uint32_t extra[KEYS_MAX - KEYS], none;
+
+    (void)state;
+    even.n[WARPRSA_MODULUS_OCTETS_MAX - 1] ^= 1;
+    memset(no_key.qinv, 0xff, sizeof(no_key.qinv));
+    for (int i = 0; i < 2 * KEYS_MAX; i++)
+        assert_int_equal(
+            WARPRSA_UNSUPPORTED_KEY,
+            t.engine->load_key(t.device, i % 2 == 0 ? &even : &no_key, &none));
+    for (int i = 0; i < KEYS_MAX - KEYS; i++)
+        assert_int_equal(WARPRSA_OK,
+                         t.engine->load_key(t.device, &keys[0].key, &extra[i]));
+    for (int i = 0; i < KEYS_MAX - KEYS; i++)
+        t.engine->unload_key(t.device, extra[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(self_test_passes_on_each_stream),
+        cmocka_unit_test(special_messages),
+        cmocka_unit_test(batches_of_all_sizes),
+        cmocka_unit_test(one_stream_many_classes),
+        cmocka_unit_test(places_of_keys),
+        cmocka_unit_test(refused_keys_take_no_place),
+    };
+
+    if (test_engine() == NULL)
+        return TEST_SKIPPED;
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,286 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What an engine does with keys that lie and without randomness: the result
+ * is withheld, and nobody else in the batch notices. Shown with libcrypto's
+ * numbers: what is withheld would have given the key away.
+ */
+#include "tests/unit/gpu_numbers.h"
+
+#include <string.h>
+
+#include "tests/unit/gpu_device.h"
+
+static const key_recipe recipes[WARPRSA_CLASSES] = {
+    {{PRIME_RANDOM, 512}, {PRIME_DOWN, 512}, 65537},
+    {{PRIME_RANDOM, 1024}, {PRIME_UP, 1024}, 3},
+    {{PRIME_RANDOM, 1000}, {PRIME_RANDOM, 1048}, 17},
+    {{PRIME_RANDOM, 2048}, {PRIME_RANDOM, 2000}, 65537},
+};
+
+enum {
+    KEYS_MAX = 64,
+    NEIGHBOURS = 2, /* good tasks before and after each bad one */
+};
+
+static test_device t;
+static made_key keys[WARPRSA_CLASSES];
+static BIGNUM *m, *s, *x;
+
+static int set_up(void **state)
+{
+    (void)state;
+    m = BN_new();
+    s = BN_new();
+    x = BN_new();
+    if (m == NULL || s == NULL || x == NULL || !test_device_open(&t, KEYS_MAX))
+        return 1;
+    for (int i = 0; i < WARPRSA_CLASSES; i++)
+        if (!made_key_new(&keys[i], &recipes[i]) ||
+            warprsa_key_class(&keys[i].key) != i ||
+            t.engine->load_key(t.device, &keys[i].key, &keys[i].index) !=
+                WARPRSA_OK)
+            return 1;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WARPRSA_CLASSES; i++)
+        made_key_free(&keys[i]);
+    if (t.device != NULL)
+        test_device_close(&t);
+    BN_free(m);
+    BN_free(s);
+    BN_free(x);
+    return 0;
+}
+
+static void random_message(const BIGNUM *n, random_stream *stream)
+{
+    uint8_t octets[WARPRSA_MODULUS_OCTETS_MAX + 8];
+
+    random_octets(stream, octets, sizeof(octets));
+    assert_non_null(BN_bin2bn(octets, sizeof(octets), m));
+    assert_true(BN_nnmod(m, m, n, keys[0].numbers.ctx));
+}
+
+/* A batch of `count` tasks of random messages, all of this key. */
+static void fill(test_batch *batch, size_t count, made_key *key, uint64_t seed)
+{
+    random_stream stream = {seed};
+
+    assert_true(test_batch_new(batch, count));
+    for (size_t i = 0; i < count; i++) {
+        random_message(key->numbers.value[NUMBER_N], &stream);
+        assert_true(test_batch_put(batch, i, key, m));
+    }
+}
+
+static const char *const parts[] = {"p", "q", "dp", "dq", "qinv"};
+
+enum {
+    PARTS = sizeof(parts) / sizeof(parts[0])
+};
+
+/* The key with bit `bit` of this part changed. */
+static warprsa_private_key lying(const made_key *key, size_t part, int bit)
+{
+    warprsa_private_key lie = key->key;
+    uint8_t *octets = part == 0   ? lie.p
+                      : part == 1 ? lie.q
+                      : part == 2 ? lie.dp
+                      : part == 3 ? lie.dq
+                                  : lie.qinv;
+
+    octets[WARPRSA_PRIME_OCTETS_MAX - 1 - bit / 8] ^=
+        (uint8_t)(1u << (bit % 8));
+    return lie;
+}
+
+/* In one batch: a task with each lie, good ones around it. */
+static void one_batch_of_lies(int size, int bit)
+{
+    const size_t step = NEIGHBOURS + 1, count = PARTS * step + NEIGHBOURS;
+    made_key liars[PARTS];
+    test_batch batch;
+
+    fill(&batch, count, &keys[size], number_seed() + (uint64_t)bit);
+    for (size_t i = 0; i < PARTS; i++) {
+        liars[i] = keys[size];
+        liars[i].key = lying(&keys[size], i, bit);
+        assert_int_equal(WARPRSA_OK, t.engine->load_key(t.device, &liars[i].key,
+                                                        &liars[i].index));
+        batch.tasks[i * step + NEIGHBOURS].key = liars[i].index;
+    }
+    assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 0, size));
+    for (size_t i = 0; i < count; i++) {
+        const int lie = i % step == NEIGHBOURS;
+
+        if (lie ? !test_batch_withheld(&batch, i)
+                : !test_batch_right(&batch, i)) {
+            print_error("class %d, task %zu, %s with bit %d changed: %s\n",
+                        size, i, lie ? parts[i / step] : "none", bit,
+                        warprsa_status_text(batch.tasks[i].status));
+            fail();
+        }
+    }
+    for (size_t i = 0; i < PARTS; i++)
+        t.engine->unload_key(t.device, liars[i].index);
+    test_batch_free(&batch);
+}
+
+static void wrong_keys_are_withheld(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        BIGNUM *const *v = keys[size].numbers.value;
+        const int p_bits = BN_num_bits(v[NUMBER_P]);
+        const int q_bits = BN_num_bits(v[NUMBER_Q]);
+
+        one_batch_of_lies(size, 1);
+        one_batch_of_lies(size, 257);
+        /* Near the top, yet of the same length. */
+        one_batch_of_lies(size, (p_bits < q_bits ? p_bits : q_bits) - 3);
+    }
+}
+
+/* The result with a wrong dp, released, is right modulo q alone, and
+ * gcd(s^e - m, n) = q: one such signature and the key is known. */
+static void a_wrong_half_would_factor_the_modulus(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        made_key *key = &keys[size];
+        BIGNUM **v = key->numbers.value;
+        warprsa_private_key lie = lying(key, 2, 7);
+        test_batch batch;
+
+        fill(&batch, 1, key, number_seed());
+        assert_true(BN_is_bit_set(v[NUMBER_DP], 7)
+                        ? BN_clear_bit(v[NUMBER_DP], 7)
+                        : BN_set_bit(v[NUMBER_DP], 7));
+        assert_true(made_key_answer(key, s, m));
+        assert_true(
+            BN_mod_exp(x, s, v[NUMBER_E], v[NUMBER_N], key->numbers.ctx));
+        assert_true(BN_sub(x, x, m));
+        assert_true(BN_gcd(x, x, v[NUMBER_N], key->numbers.ctx));
+        assert_int_equal(0, BN_cmp(x, v[NUMBER_Q]));
+        /* And the engine, given the same key and message, keeps it. */
+        assert_int_equal(WARPRSA_OK, t.engine->load_key(t.device, &lie,
+                                                        &batch.tasks[0].key));
+        assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 1, size));
+        assert_true(test_batch_withheld(&batch, 0));
+        t.engine->unload_key(t.device, batch.tasks[0].key);
+        assert_true(BN_set_word(x, 0) && rsa_numbers_crt(&key->numbers));
+        test_batch_free(&batch);
+    }
+}
+
+/* n = pq, but the key's "primes" are p and q times others, and all its other
+ * numbers fit these. The root modulo their product passes the check, yet it
+ * is not below n. Such a key must not be taken. */
+static void primes_longer_than_the_modulus_are_refused(void **state)
+{
+    static const key_recipe inner = {
+        {PRIME_RANDOM, 512}, {PRIME_DOWN, 512}, 17};
+    static const key_recipe outer = {
+        {PRIME_RANDOM, 600}, {PRIME_DOWN, 600}, 17};
+    made_key key, more;
+    uint32_t index;
+    BIGNUM *phi = BN_new();
+
+    (void)state;
+    assert_non_null(phi);
+    assert_true(made_key_new(&key, &inner) && made_key_new(&more, &outer));
+    BIGNUM **v = key.numbers.value, **w = more.numbers.value;
+    BN_CTX *ctx = key.numbers.ctx;
+    for (int i = NUMBER_P; i <= NUMBER_Q; i++) {
+        const int exponent = i == NUMBER_P ? NUMBER_DP : NUMBER_DQ;
+
+        assert_true(BN_sub(phi, v[i], BN_value_one()) &&
+                    BN_sub(x, w[i], BN_value_one()) &&
+                    BN_mul(phi, phi, x, ctx));
+        assert_non_null(BN_mod_inverse(v[exponent], v[NUMBER_E], phi, ctx));
+        assert_true(BN_mul(v[i], v[i], w[i], ctx));
+    }
+    assert_non_null(
+        BN_mod_inverse(v[NUMBER_QINV], v[NUMBER_Q], v[NUMBER_P], ctx));
+    assert_true(private_key_from_numbers(&key.key, &key.numbers));
+    if (t.engine->load_key(t.device, &key.key, &index) == WARPRSA_OK) {
+        test_batch batch;
+
+        key.index = index;
+        fill(&batch, 1, &key, number_seed());
+        assert_int_equal(
+            WARPRSA_OK,
+            test_batch_run(&batch, &t, 0, warprsa_key_class(&key.key)));
+        print_error("the key was taken; %s, the result is %s\n",
+                    warprsa_status_text(batch.tasks[0].status),
+                    test_batch_right(&batch, 0) ? "right" : "wrong");
+        test_batch_free(&batch);
+        fail();
+    }
+    BN_free(phi);
+    made_key_free(&key);
+    made_key_free(&more);
+}
+
+/* No result without blinding factors; the next batch is as good as ever. */
+static void failing_random_source(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        test_batch batch;
+
+        fill(&batch, 3, &keys[size], number_seed());
+        atomic_store(&t.random, RANDOM_FAILS);
+        assert_int_equal(WARPRSA_NO_RANDOM,
+                         test_batch_run(&batch, &t, 0, size));
+        for (size_t i = 0; i < batch.count; i++)
+            assert_false(test_batch_right(&batch, i));
+        atomic_store(&t.random, RANDOM_GOOD);
+        assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 0, size));
+        for (size_t i = 0; i < batch.count; i++)
+            assert_true(test_batch_right(&batch, i));
+        test_batch_free(&batch);
+    }
+}
+
+/* A factor of zero can't be undone: withheld, and not a wrong result. All
+ * ones are as good a factor as any. Also proof that the factors are used. */
+static void random_source_of_one_value(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        test_batch batch;
+
+        fill(&batch, 2, &keys[size], number_seed());
+        atomic_store(&t.random, RANDOM_ZEROS);
+        assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 0, size));
+        for (size_t i = 0; i < batch.count; i++)
+            assert_true(test_batch_withheld(&batch, i));
+        atomic_store(&t.random, RANDOM_ONES);
+        assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 0, size));
+        for (size_t i = 0; i < batch.count; i++)
+            assert_true(test_batch_right(&batch, i));
+        atomic_store(&t.random, RANDOM_GOOD);
+        test_batch_free(&batch);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_keys_are_withheld),
+        cmocka_unit_test(a_wrong_half_would_factor_the_modulus),
+        cmocka_unit_test(primes_longer_than_the_modulus_are_refused),
+        cmocka_unit_test(failing_random_source),
+        cmocka_unit_test(random_source_of_one_value),
+    };
+
+    if (test_engine() == NULL)
+        return TEST_SKIPPED;
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

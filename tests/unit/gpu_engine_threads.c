@@ -1,0 +1,205 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Two threads with a stream each, both busy at once, while a third loads and
+ * unloads keys; the two load and unload keys of their own as well. Made for
+ * ThreadSanitizer, too. cmocka's assertions are for the main thread: the
+ * others count what is wrong.
+ */
+#include "tests/unit/gpu_numbers.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "tests/unit/gpu_device.h"
+#include "tests/unit/module_context.h"
+
+enum {
+    STREAMS = 2,
+    TURNS = 60,
+    BATCH_MAX = 9,
+    CHURN = 6, /* keys that the third thread has loaded at most */
+    KEYS_MAX = WARPRSA_CLASSES + STREAMS + CHURN,
+};
+
+static const key_recipe recipes[WARPRSA_CLASSES] = {
+    {{PRIME_RANDOM, 512}, {PRIME_DOWN, 512}, 65537},
+    {{PRIME_RANDOM, 1024}, {PRIME_UP, 1024}, 3},
+    {{PRIME_RANDOM, 1500}, {PRIME_RANDOM, 1510}, 17},
+    {{PRIME_RANDOM, 2048}, {PRIME_RANDOM, 2000}, 65537},
+};
+
+static test_device t;
+static made_key keys[WARPRSA_CLASSES];
+static atomic_uint wrong, running, batches, loads;
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (!test_device_open(&t, KEYS_MAX))
+        return 1;
+    for (int i = 0; i < WARPRSA_CLASSES; i++)
+        if (!made_key_new(&keys[i], &recipes[i]) ||
+            t.engine->load_key(t.device, &keys[i].key, &keys[i].index) !=
+                WARPRSA_OK)
+            return 1;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WARPRSA_CLASSES; i++)
+        made_key_free(&keys[i]);
+    if (t.device != NULL)
+        test_device_close(&t);
+    return 0;
+}
+
+/* Tasks of random messages with the two keys in turn; 1 if all went well. */
+static int run_batch(made_key *first, made_key *second, unsigned stream_index,
+                     random_stream *stream)
+{
+    const size_t count = 1 + random_below(stream, BATCH_MAX);
+    uint8_t octets[WARPRSA_MODULUS_OCTETS_MAX];
+    test_batch batch;
+    BIGNUM *m = BN_new();
+    int good = m != NULL && test_batch_new(&batch, count);
+
+    if (!good) {
+        BN_free(m);
+        return 0;
+    }
+    for (size_t i = 0; good && i < count; i++) {
+        made_key *key = i % 2 == 0 ? first : second;
+
+        random_octets(stream, octets, sizeof(octets));
+        good = BN_bin2bn(octets, (int)key->key.modulus_octets, m) != NULL &&
+               BN_nnmod(m, m, key->numbers.value[NUMBER_N], key->numbers.ctx) &&
+               test_batch_put(&batch, i, key, m);
+    }
+    good = good && test_batch_run(&batch, &t, stream_index,
+                                  warprsa_key_class(&first->key)) == WARPRSA_OK;
+    for (size_t i = 0; good && i < count; i++)
+        good = test_batch_right(&batch, i);
+    test_batch_free(&batch);
+    BN_free(m);
+    return good;
+}
+
+/* Mostly the smaller classes. */
+static int choose_class(random_stream *stream)
+{
+    const unsigned choice = random_below(stream, 16);
+
+    return choice < 10   ? WARPRSA_CLASS_1024
+           : choice < 14 ? WARPRSA_CLASS_2048
+           : choice < 15 ? WARPRSA_CLASS_3072
+                         : WARPRSA_CLASS_4096;
+}
+
+/* A stream's thread. The keys' numbers are shared, the BN_CTX is its own. */
+static void *use_stream(void *arg)
+{
+    const unsigned index = (unsigned)(uintptr_t)arg;
+    const unsigned turns = module_context_scaled(TURNS);
+    random_stream stream = {number_seed() + index};
+    BN_CTX *ctx = BN_CTX_new();
+
+    for (unsigned i = 0; ctx != NULL && i < turns; i++) {
+        made_key shared = keys[choose_class(&stream)], own = shared;
+
+        shared.numbers.ctx = own.numbers.ctx = ctx;
+        if (t.engine->load_key(t.device, &own.key, &own.index) != WARPRSA_OK) {
+            atomic_fetch_add(&wrong, 1);
+            continue;
+        }
+        if (own.index == shared.index ||
+            !run_batch(&shared, &own, index, &stream))
+            atomic_fetch_add(&wrong, 1);
+        t.engine->unload_key(t.device, own.index);
+        atomic_fetch_add(&batches, 1);
+    }
+    BN_CTX_free(ctx);
+    atomic_fetch_sub(&running, 1);
+    return NULL;
+}
+
+/* The third thread: loads CHURN keys and unloads them, over and over. */
+static void *load_and_unload(void *arg)
+{
+    random_stream stream = {number_seed() + STREAMS};
+
+    (void)arg;
+    while (atomic_load(&running) != 0) {
+        uint32_t index[CHURN];
+
+        for (int i = 0; i < CHURN; i++) {
+            const made_key *key = &keys[random_below(&stream, WARPRSA_CLASSES)];
+
+            if (t.engine->load_key(t.device, &key->key, &index[i]) !=
+                WARPRSA_OK)
+                atomic_fetch_add(&wrong, 1);
+            for (int j = 0; j < i; j++)
+                if (index[i] == index[j])
+                    atomic_fetch_add(&wrong, 1);
+            atomic_fetch_add(&loads, 1);
+        }
+        for (int i = 0; i < CHURN; i++)
+            t.engine->unload_key(t.device, index[i]);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void two_streams_and_changing_keys(void **state)
+{
+    pthread_t threads[STREAMS + 1];
+
+    (void)state;
+    atomic_store(&running, STREAMS);
+    for (uintptr_t i = 0; i < STREAMS; i++)
+        assert_int_equal(
+            0, pthread_create(&threads[i], NULL, use_stream, (void *)i));
+    assert_int_equal(
+        0, pthread_create(&threads[STREAMS], NULL, load_and_unload, NULL));
+    for (int i = 0; i <= STREAMS; i++)
+        assert_int_equal(0, pthread_join(threads[i], NULL));
+    print_message("%u batches, %u keys loaded meanwhile\n",
+                  atomic_load(&batches), atomic_load(&loads));
+    assert_int_equal(STREAMS * module_context_scaled(TURNS),
+                     atomic_load(&batches));
+    assert_true(atomic_load(&loads) >= CHURN);
+    assert_int_equal(0, atomic_load(&wrong));
+}
+
+/* Every place is free again, and no place twice. */
+static void no_place_was_lost(void **state)
+{
+    uint32_t index[KEYS_MAX], none;
+    const int left = KEYS_MAX - WARPRSA_CLASSES;
+
+    (void)state;
+    for (int i = 0; i < left; i++) {
+        assert_int_equal(WARPRSA_OK,
+                         t.engine->load_key(t.device, &keys[0].key, &index[i]));
+        for (int j = 0; j < i; j++)
+            assert_int_not_equal(index[i], index[j]);
+    }
+    assert_int_equal(WARPRSA_NO_MEMORY,
+                     t.engine->load_key(t.device, &keys[0].key, &none));
+    for (int i = 0; i < left; i++)
+        t.engine->unload_key(t.device, index[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_streams_and_changing_keys),
+        cmocka_unit_test(no_place_was_lost),
+    };
+
+    if (test_engine() == NULL)
+        return TEST_SKIPPED;
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

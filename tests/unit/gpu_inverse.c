@@ -1,0 +1,251 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * gpu/inverse.h against BN_mod_inverse(), and its number of division steps
+ * against inputs that take many.
+ */
+#include "tests/unit/gpu_numbers.h"
+
+#include <fenv.h>
+#include <string.h>
+
+#include "tests/unit/module_context.h"
+
+enum {
+    MODULI = 400, /* of each size class */
+    TRIES = 5000, /* at an input that takes many steps */
+};
+
+static BN_CTX *bn;
+static BIGNUM *p, *x, *y, *inverse;
+
+static int set_up(void **state)
+{
+    (void)state;
+    bn = BN_CTX_new();
+    p = BN_new();
+    x = BN_new();
+    y = BN_new();
+    inverse = BN_new();
+    return bn == NULL || p == NULL || x == NULL || y == NULL ||
+           inverse == NULL || fesetround(FE_TOWARDZERO) != 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    BN_free(p);
+    BN_free(x);
+    BN_free(y);
+    BN_free(inverse);
+    BN_CTX_free(bn);
+    return 0;
+}
+
+/* 1/x mod p, or 0 where there is none; -1 if x has a factor with p. */
+static int expect_inverse(void)
+{
+    BN_zero(inverse);
+    if (BN_is_zero(x))
+        return 0;
+    assert_true(BN_gcd(y, x, p, bn));
+    if (!BN_is_one(y))
+        return -1;
+    assert_non_null(BN_mod_inverse(inverse, x, p, bn));
+    return 0;
+}
+
+/* x against p; neither is changed. */
+static void check(const number_view *view, uint64_t seed, unsigned *wrong)
+{
+    double samples[NUMBER_SAMPLES], p_samples[NUMBER_SAMPLES];
+
+    if (expect_inverse() < 0)
+        return;
+    number_to_samples(samples, x, view->rows);
+    number_to_samples(p_samples, p, view->rows);
+    warprsa_invert(samples, p_samples, view->rows);
+    for (int i = 0; i < view->rows; i++)
+        if (!(samples[i] >= 0 && samples[i] < 0x1p52)) {
+            number_wrong(wrong, "sample of an inverse", view, seed);
+            return;
+        }
+    number_from_samples(y, samples, view->rows);
+    if (BN_cmp(y, inverse) != 0)
+        number_wrong(wrong, "inverse", view, seed);
+}
+
+/* 0, 1, 2, p - 1, p - 2, (p + 1)/2, (p - 1)/2. */
+static void check_ends(const number_view *view, uint64_t seed, unsigned *wrong)
+{
+    for (int i = 0; i < 7; i++) {
+        if (i < 3) {
+            assert_true(BN_set_word(x, (BN_ULONG)i));
+            assert_true(BN_nnmod(x, x, p, bn));
+        } else {
+            assert_non_null(BN_copy(x, p));
+            if (i == 5)
+                assert_true(BN_add_word(x, 1));
+            else
+                assert_true(BN_sub_word(x, i == 4 ? 2 : 1));
+            if (i >= 5)
+                assert_true(BN_rshift1(x, x));
+        }
+        check(view, seed, wrong);
+    }
+}
+
+static void inverses_are_exact(void **state)
+{
+    const unsigned count = module_context_scaled(MODULI);
+    double samples[NUMBER_SAMPLES];
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+
+        for (unsigned i = 0; i < count; i++) {
+            const uint64_t seed = number_seed() + i;
+            random_stream stream = {seed};
+
+            number_modulus(p, &stream, number_modulus_bits(&view));
+            check_ends(&view, seed, &wrong);
+            for (int turn = 0; turn < 8; turn++) {
+                number_below(x, samples, view.rows, p, &stream);
+                check(&view, seed, &wrong);
+            }
+        }
+    }
+    assert_int_equal(0, wrong);
+}
+
+/* Every power of two below the longest modulus and below a short one. */
+static void powers_of_two(void **state)
+{
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+        const int longest = number_modulus_bits(&view);
+        random_stream stream = {number_seed()};
+
+        for (int bits = longest; bits > 100; bits -= longest / 2)
+            for (int i = 0; i < bits - 1; i++) {
+                number_pattern(p, &stream, i % NUMBER_PATTERNS, bits);
+                number_power_of_two(x, i);
+                check(&view, (uint64_t)i, &wrong);
+            }
+    }
+    assert_int_equal(0, wrong);
+}
+
+/* The smallest moduli with all their residues, in the longest numbers. */
+static void small_moduli(void **state)
+{
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+
+        for (BN_ULONG m = 3; m < 30; m += 2)
+            for (BN_ULONG i = 0; i < m; i++) {
+                assert_true(BN_set_word(p, m) && BN_set_word(x, i));
+                check(&view, m, &wrong);
+            }
+    }
+    assert_int_equal(0, wrong);
+}
+
+static int all_zero(const int64_t *limb, int limbs)
+{
+    for (int i = 0; i < limbs; i++)
+        if (limb[i] != 0)
+            return 0;
+    return 1;
+}
+
+/* Rounds of 62 division steps until g = 0, as warprsa_invert() makes them. */
+static int rounds_needed(const number_view *view)
+{
+    const int limbs = WARPRSA_LIMBS_OF(view->rows);
+    double samples[NUMBER_SAMPLES];
+    int64_t f[WARPRSA_LIMBS], g[WARPRSA_LIMBS], delta = 1;
+    int rounds = 0;
+
+    number_to_samples(samples, p, view->rows);
+    warprsa_limbs_from_samples(f, samples, view->rows, limbs);
+    number_to_samples(samples, x, view->rows);
+    warprsa_limbs_from_samples(g, samples, view->rows, limbs);
+    while (!all_zero(g, limbs)) {
+        warprsa_transition t;
+
+        delta = warprsa_divsteps(
+            delta, (uint64_t)f[0] | ((uint64_t)f[1] << WARPRSA_LIMB_BITS),
+            (uint64_t)g[0] | ((uint64_t)g[1] << WARPRSA_LIMB_BITS), &t);
+        warprsa_apply(f, g, &t, limbs);
+        rounds++;
+        assert_true(rounds < 1000);
+    }
+    return rounds;
+}
+
+/* Climbs to inputs that take many steps: a changed bit stays if it does not
+ * make them fewer. The bound of the theorem is never passed, and the number
+ * of rounds in warprsa_invert() is that bound, rounded up. */
+static void division_steps_are_enough(void **state)
+{
+    const unsigned count = module_context_scaled(TRIES);
+
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+        const int bits = number_modulus_bits(&view);
+        const int bound = (49 * 52 * view.rows + 57) / 17;
+        random_stream stream = {number_seed()};
+        double samples[NUMBER_SAMPLES];
+        int most = 0, most_of_all = 0;
+
+        assert_int_equal(bound, WARPRSA_DIVSTEPS_OF(52 * view.rows));
+        for (unsigned i = 0; i < count; i++) {
+            int rounds,
+                bit = 1 + (int)random_below(&stream, (unsigned)bits - 2);
+            BIGNUM *changed = random_below(&stream, 2) ? p : x;
+
+            if (i % 500 == 0) { /* a new start */
+                number_pattern(p, &stream, (int)(i / 500) % NUMBER_PATTERNS,
+                               bits);
+                number_below(x, samples, view.rows, p, &stream);
+                most = 0;
+            }
+            assert_non_null(BN_copy(y, changed));
+            assert_true((BN_is_bit_set(changed, bit)
+                             ? BN_clear_bit
+                             : BN_set_bit)(changed, bit));
+            rounds = rounds_needed(&view);
+            assert_true(62 * rounds < bound + 62);
+            if (rounds < most)
+                assert_non_null(BN_copy(changed, y));
+            else
+                most = rounds;
+            if (rounds > most_of_all)
+                most_of_all = rounds;
+        }
+        print_message("rows %d: %d division steps of %d allowed\n", view.rows,
+                      62 * most_of_all, bound);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inverses_are_exact),
+        cmocka_unit_test(powers_of_two),
+        cmocka_unit_test(small_moduli),
+        cmocka_unit_test(division_steps_are_enough),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

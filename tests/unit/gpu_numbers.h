@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers for the tests of the arithmetic in gpu/: between libcrypto's and
+ * samples, and those on which such arithmetic is most likely to go wrong.
+ * Failures end the cmocka test; main thread alone.
+ */
+#ifndef WARPRSA_TESTS_GPU_NUMBERS_H
+#define WARPRSA_TESTS_GPU_NUMBERS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <openssl/bn.h>
+
+#include "gpu/private_operation.h"
+#include "tests/unit/random_keys.h"
+
+/* How an operation spreads numbers: G lanes in groups of `width`, `rows`
+ * samples to a number, R = 2^(52 rows). */
+typedef struct number_view {
+    int rows, width, L, G;
+} number_view;
+
+enum {
+    NUMBER_VIEWS = 2 * WARPRSA_CLASSES,
+    NUMBER_SAMPLES = WARPRSA_SLOTS * WARPRSA_LANE_SAMPLES,
+    NUMBER_SUBGROUPS = 2 /* at most */
+};
+
+/* Two for each size class: its primes, two at once; and its modulus. */
+number_view number_view_of(int index);
+int number_subgroups(const number_view *view);
+int number_samples(const number_view *view); /* places, >= rows */
+
+/* The longest modulus that the bounds in wide_sample.h allow. */
+int number_modulus_bits(const number_view *view);
+
+/* Where the tests' random choices start: WARPRSA_TEST_SEED, or 1. */
+uint64_t number_seed(void);
+
+/* Counts a wrong result and says which; `seed` makes the case again. */
+void number_wrong(unsigned *wrong, const char *what, const number_view *view,
+                  uint64_t seed);
+
+/* 2^bits. */
+void number_power_of_two(BIGNUM *to, int bits);
+
+/* Columns as they are, carries and all, read unsigned. */
+void number_from_columns(BIGNUM *to, const uint64_t *columns, int count);
+void number_from_samples(BIGNUM *to, const double *samples, int count);
+/* `from` must fit; each sample below 2^52. */
+void number_to_samples(double *samples, const BIGNUM *from, int count);
+
+/* A subgroup's samples, number_samples() of them. */
+void number_put(warprsa_number *to, const number_view *view, int subgroup,
+                const double *samples);
+void number_get(double *samples, const warprsa_number *from,
+                const number_view *view, int subgroup);
+
+/* An odd modulus from 2 bits up to max_bits, mostly of max_bits and mostly of
+ * an awkward pattern: 2^k - 1, 2^(k-1) + 1, long runs, alternating bits. */
+void number_modulus(BIGNUM *to, random_stream *stream, int max_bits);
+
+/* The patterns one by one; all odd, of exactly `bits` bits. */
+enum {
+    NUMBER_PATTERNS = 11
+};
+void number_pattern(BIGNUM *to, random_stream *stream, int pattern, int bits);
+
+/* A number below `limit` in samples up to and with 2^52, mostly awkward; its
+ * value goes to `value`. */
+void number_below(BIGNUM *value, double *samples, int count,
+                  const BIGNUM *limit, random_stream *stream);
+
+#endif

@@ -1,0 +1,146 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Octets to samples and back, and blinding factors cut from random words, as
+ * gpu/private_operation.h does them.
+ */
+#include "tests/unit/gpu_numbers.h"
+
+#include <fenv.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LENGTH_MIN = WARPRSA_MODULUS_BITS_MIN / 8,
+    LENGTH_MAX = WARPRSA_MODULUS_OCTETS_MAX,
+};
+
+static BIGNUM *number, *other;
+
+static int set_up(void **state)
+{
+    (void)state;
+    number = BN_new();
+    other = BN_new();
+    return number == NULL || other == NULL || fesetround(FE_TOWARDZERO) != 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    BN_free(number);
+    BN_free(other);
+    return 0;
+}
+
+/* Random octets, ones or a single bit, in memory of just that length. */
+static uint8_t *make_octets(size_t length, random_stream *stream)
+{
+    uint8_t *octets = malloc(length);
+    const unsigned kind = random_below(stream, 4);
+
+    assert_non_null(octets);
+    random_octets(stream, octets, length);
+    if (kind == 0)
+        memset(octets, 0xff, length);
+    if (kind == 1) {
+        memset(octets, 0, length);
+        octets[random_below(stream, (unsigned)length)] =
+            (uint8_t)(1u << random_below(stream, 8));
+    }
+    return octets;
+}
+
+static void octets_to_samples_and_back(void **state)
+{
+    (void)state;
+    for (size_t length = LENGTH_MIN; length <= LENGTH_MAX; length++) {
+        random_stream stream = {number_seed() + length};
+        uint8_t *octets = make_octets(length, &stream);
+        double samples[NUMBER_SAMPLES], expected[NUMBER_SAMPLES];
+        uint64_t words[NUMBER_SAMPLES];
+
+        assert_non_null(BN_bin2bn(octets, (int)length, number));
+        number_to_samples(expected, number, NUMBER_SAMPLES);
+        for (int i = 0; i < NUMBER_SAMPLES; i++) {
+            samples[i] = warprsa_sample_of_octets(octets, (int)length, i);
+            words[i] = (uint64_t)samples[i];
+        }
+        assert_memory_equal(expected, samples, sizeof(samples));
+        for (size_t i = 0; i < length; i++)
+            assert_int_equal(
+                octets[length - 1 - i],
+                warprsa_octet_of_samples(words, NUMBER_SAMPLES, (int)i));
+        free(octets);
+    }
+}
+
+/* Just as many samples as the class has, in memory of their own: nothing
+ * beyond is read, and what lies beyond reads as zero. */
+static void octets_of_a_class(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size + 1);
+        random_stream stream = {number_seed()};
+        uint64_t *words = malloc((size_t)view.rows * sizeof(*words));
+        double samples[NUMBER_SAMPLES];
+        uint8_t octets[LENGTH_MAX + 16];
+
+        assert_non_null(words);
+        for (int i = 0; i < view.rows; i++) {
+            words[i] = random_next(&stream) & WARPRSA_SAMPLE_MASK;
+            samples[i] = (double)words[i];
+        }
+        number_from_samples(number, samples, view.rows);
+        assert_true(BN_mask_bits(number, LENGTH_MAX * 8) ||
+                    BN_num_bits(number) <= LENGTH_MAX * 8);
+        assert_int_equal(LENGTH_MAX,
+                         BN_bn2lebinpad(number, octets, LENGTH_MAX));
+        for (int i = 0; i < LENGTH_MAX; i++)
+            assert_int_equal(octets[i],
+                             warprsa_octet_of_samples(words, view.rows, i));
+        free(words);
+    }
+}
+
+/* The low bits of the random words, one fewer than the prime has and no more
+ * than the blinding factor takes. */
+static void blinding_factors_are_below_the_prime(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+
+        for (int bits = 2; bits <= number_modulus_bits(&view); bits++) {
+            random_stream stream = {number_seed() + (uint64_t)bits};
+            double samples[NUMBER_SAMPLES], words[NUMBER_SAMPLES];
+            uint64_t random[WARPRSA_HALF_SAMPLES];
+
+            for (int i = 0; i < view.rows; i++) {
+                random[i] = bits % 2 == 0 ? UINT64_MAX : random_next(&stream);
+                words[i] = i < WARPRSA_BLINDING_SAMPLES
+                               ? (double)(random[i] & WARPRSA_SAMPLE_MASK)
+                               : 0.0;
+                samples[i] = warprsa_blinding_sample(random, (uint32_t)bits, i);
+            }
+            number_from_samples(number, samples, view.rows);
+            number_from_samples(other, words, view.rows);
+            assert_true(BN_mask_bits(other, bits - 1) ||
+                        BN_num_bits(other) < bits);
+            assert_int_equal(0, BN_cmp(number, other));
+            assert_true(BN_num_bits(number) < bits);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(octets_to_samples_and_back),
+        cmocka_unit_test(octets_of_a_class),
+        cmocka_unit_test(blinding_factors_are_below_the_prime),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,317 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The powers of gpu/private_operation.h against BN_mod_exp(): the public one,
+ * the secret one with its table, and the parts of the latter alone.
+ */
+#include "tests/unit/gpu_numbers.h"
+
+#include <fenv.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/module_context.h"
+
+enum {
+    TABLE_CASES = 50,
+    PUBLIC_CASES = 40,
+    SECRET_CASES = 40,
+    STRIDE = 32, /* other requests' entries lie between */
+    TABLE_SIZE = WARPRSA_TABLE_DOUBLES * STRIDE
+};
+
+/* One subgroup's numbers. */
+typedef struct operands {
+    BIGNUM *p, *x, *last, *expected, *r_inverse;
+    double samples[NUMBER_SAMPLES];
+} operands;
+
+static BN_CTX *bn;
+static operands numbers[NUMBER_SUBGROUPS];
+static BIGNUM *scratch;
+static double table[TABLE_SIZE];
+static warprsa_prepared_key key;
+
+static int set_up(void **state)
+{
+    int good = 1;
+
+    (void)state;
+    bn = BN_CTX_new();
+    scratch = BN_new();
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+        operands *o = &numbers[i];
+
+        o->p = BN_new();
+        o->x = BN_new();
+        o->last = BN_new();
+        o->expected = BN_new();
+        o->r_inverse = BN_new();
+        good = good && o->p && o->x && o->last && o->expected && o->r_inverse;
+    }
+    good = good && bn != NULL && scratch != NULL;
+    return !good || fesetround(FE_TOWARDZERO) != 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+        BN_free(numbers[i].p);
+        BN_free(numbers[i].x);
+        BN_free(numbers[i].last);
+        BN_free(numbers[i].expected);
+        BN_free(numbers[i].r_inverse);
+    }
+    BN_free(scratch);
+    BN_CTX_free(bn);
+    return 0;
+}
+
+/* An entry is asked for by each lane on its own. */
+static void table_gives_each_entry(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+        random_stream stream = {number_seed()};
+        warprsa_operation op = {.table = table + 3, .table_stride = STRIDE};
+        warprsa_number entries[WARPRSA_TABLE_SIZE], got;
+
+        for (int turn = 0; turn < TABLE_CASES; turn++) {
+            uint32_t digit[WARPRSA_SLOTS];
+
+            for (int e = 0; e < WARPRSA_TABLE_SIZE; e++) {
+                for (int k = 0; k < view.G; k++)
+                    for (int i = 0; i < view.L; i++)
+                        entries[e].of[k][i] = (double)(random_next(&stream) &
+                                                       WARPRSA_SAMPLE_MASK);
+                warprsa_table_put(&op, e, &entries[e], view.L, view.G);
+            }
+            for (uint32_t e = 0; e < WARPRSA_TABLE_SIZE; e++) {
+                for (int k = 0; k < view.G; k++)
+                    digit[k] =
+                        ((uint32_t)k * (uint32_t)turn + e) % WARPRSA_TABLE_SIZE;
+                warprsa_table_get(&got, &op, digit, view.L, view.G);
+                for (int k = 0; k < view.G; k++)
+                    assert_memory_equal(entries[digit[k]].of[k], got.of[k],
+                                        (size_t)view.L * sizeof(double));
+            }
+        }
+    }
+}
+
+/* All digits of both exponents together are the exponents. */
+static void digits_cover_the_exponents(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+        random_stream stream = {number_seed()};
+        warprsa_operation op = {.key = &key};
+        const int digits = 52 * view.rows / WARPRSA_WINDOW;
+        uint32_t seen[2][WARPRSA_EXPONENT_WORDS] = {{0}};
+
+        assert_true(digits * WARPRSA_WINDOW <= 32 * WARPRSA_EXPONENT_WORDS);
+        for (int half = 0; half < 2; half++)
+            for (int i = 0; i < WARPRSA_EXPONENT_WORDS; i++)
+                key.half[half].exponent[i] =
+                    i * 32 < 52 * view.rows ? (uint32_t)random_next(&stream)
+                                            : 0;
+        if (52 * view.rows % 32 != 0)
+            for (int half = 0; half < 2; half++)
+                key.half[half].exponent[52 * view.rows / 32] &=
+                    (1u << (52 * view.rows % 32)) - 1;
+        for (int place = 0; place < digits; place++) {
+            uint32_t digit[WARPRSA_SLOTS];
+            int bit = place * WARPRSA_WINDOW;
+
+            warprsa_secret_digit(digit, &op, place, view.width, view.G);
+            for (int k = 0; k < view.G; k++) {
+                assert_true(digit[k] < WARPRSA_TABLE_SIZE);
+                assert_int_equal(digit[k / view.width * view.width], digit[k]);
+            }
+            for (int half = 0; half < 2; half++)
+                seen[half][bit / 32] |= digit[half * view.width] << (bit % 32);
+        }
+        for (int half = 0; half < 2; half++)
+            assert_memory_equal(key.half[half].exponent, seen[half],
+                                sizeof(seen[half]));
+    }
+}
+
+/* A modulus for each subgroup, and what is known of it; `one` gets R mod P. */
+static void use_moduli(const number_view *view, random_stream *stream,
+                       warprsa_number *p, double *np0, warprsa_number *one)
+{
+    const int bits = WARPRSA_SAMPLE_BITS * view->rows;
+
+    for (int i = 0; i < number_subgroups(view); i++) {
+        operands *o = &numbers[i];
+
+        number_modulus(o->p, stream, number_modulus_bits(view));
+        number_to_samples(o->samples, o->p, number_samples(view));
+        number_put(p, view, i, o->samples);
+        number_power_of_two(scratch, WARPRSA_SAMPLE_BITS);
+        assert_non_null(BN_mod_inverse(scratch, o->p, scratch, bn));
+        for (int k = 0; k < view->width; k++)
+            np0[i * view->width + k] = 0x1p52 - (double)BN_get_word(scratch);
+        number_power_of_two(scratch, bits);
+        assert_true(BN_nnmod(o->x, scratch, o->p, bn));
+        number_to_samples(o->samples, o->x, number_samples(view));
+        number_put(one, view, i, o->samples);
+        assert_non_null(BN_mod_inverse(o->r_inverse, scratch, o->p, bn));
+    }
+}
+
+/* A base below 2P in Montgomery form; o->x gets it outside of that. */
+static void choose_base(operands *o, const number_view *view, int subgroup,
+                        random_stream *stream, warprsa_number *x)
+{
+    memset(o->samples, 0, sizeof(o->samples));
+    assert_true(BN_lshift1(scratch, o->p));
+    number_below(o->x, o->samples, view->rows, scratch, stream);
+    number_put(x, view, subgroup, o->samples);
+    assert_true(BN_mod_mul(o->x, o->x, o->r_inverse, o->p, bn));
+}
+
+/* Below 2P and congruent to what is expected. */
+static int right(const warprsa_number *r, const number_view *view, int subgroup)
+{
+    operands *o = &numbers[subgroup];
+
+    number_get(o->samples, r, view, subgroup);
+    number_from_samples(o->last, o->samples, number_samples(view));
+    assert_true(BN_lshift1(scratch, o->p));
+    if (BN_cmp(o->last, scratch) >= 0)
+        return 0;
+    assert_true(BN_nnmod(o->last, o->last, o->p, bn));
+    return BN_cmp(o->last, o->expected) == 0;
+}
+
+static void public_case(const number_view *view, uint64_t e, uint64_t seed,
+                        unsigned *wrong)
+{
+    random_stream stream = {seed};
+    double np0[WARPRSA_SLOTS];
+    warprsa_number p, one, x, last, r;
+
+    use_moduli(view, &stream, &p, np0, &one);
+    for (int i = 0; i < number_subgroups(view); i++) {
+        operands *o = &numbers[i];
+
+        choose_base(o, view, i, &stream, &x);
+        assert_true(BN_set_word(scratch, e - 1));
+        assert_true(BN_mod_exp(o->expected, o->x, scratch, o->p, bn));
+        memset(o->samples, 0, sizeof(o->samples));
+        assert_true(BN_lshift1(scratch, o->p));
+        number_below(o->last, o->samples, view->rows, scratch, &stream);
+        number_put(&last, view, i, o->samples);
+        assert_true(BN_mod_mul(o->expected, o->expected, o->last, o->p, bn));
+    }
+    warprsa_public_power(&r, &x, &last, &one, e, &p, np0, view->rows,
+                         view->width, view->L, view->G);
+    for (int i = 0; i < number_subgroups(view); i++)
+        if (!right(&r, view, i))
+            number_wrong(wrong, "public power", view, seed);
+}
+
+static void public_powers(void **state)
+{
+    static const uint64_t fixed[] = {
+        3,          5,          7,           17,          65537,
+        0x7fffffff, 0x80000001, 0xffffffffu, 0x100000001, 0x8000000000000001u,
+        UINT64_MAX};
+    const unsigned fixed_count = sizeof(fixed) / sizeof(fixed[0]);
+    const unsigned count = module_context_scaled(PUBLIC_CASES);
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int v = 0; v < NUMBER_VIEWS; v++) {
+        number_view view = number_view_of(v);
+
+        for (unsigned i = 0; i < fixed_count + count; i++) {
+            random_stream stream = {number_seed() + i};
+            uint64_t e = random_next(&stream) >> random_below(&stream, 62);
+
+            e = i < fixed_count ? fixed[i] : e | 3;
+            public_case(&view, e, number_seed() + i, &wrong);
+        }
+    }
+    assert_int_equal(0, wrong);
+}
+
+/* An exponent of all the bits the class has: random, ones, 1 or 0. */
+static void choose_exponent(operands *o, uint32_t *words, int bits,
+                            random_stream *stream)
+{
+    const unsigned kind = random_below(stream, 6);
+
+    memset(words, 0, WARPRSA_EXPONENT_WORDS * sizeof(*words));
+    BN_zero(o->expected);
+    for (int i = 0; i < bits; i++)
+        if (kind == 0 || (kind == 1 && i == 0) ||
+            (kind > 2 && random_below(stream, 2))) {
+            words[i / 32] |= 1u << (i % 32);
+            assert_true(BN_set_bit(o->expected, i));
+        }
+}
+
+static void secret_case(const number_view *view, uint64_t seed, unsigned *wrong)
+{
+    random_stream stream = {seed};
+    warprsa_operation op = {
+        .key = &key, .table = table + 3, .table_stride = STRIDE};
+    const int bits = WARPRSA_SAMPLE_BITS * view->rows;
+    double np0[WARPRSA_SLOTS];
+    warprsa_number p, one, x;
+
+    use_moduli(view, &stream, &p, np0, &one);
+    for (int i = 0; i < 2; i++) {
+        operands *o = &numbers[i];
+
+        choose_exponent(o, key.half[i].exponent, bits, &stream);
+        choose_base(o, view, i, &stream, &x);
+        assert_true(BN_mod_exp(o->expected, o->x, o->expected, o->p, bn));
+        number_power_of_two(scratch, bits);
+        assert_true(BN_mod_mul(o->expected, o->expected, scratch, o->p, bn));
+    }
+    memset(table, 0, sizeof(table));
+    warprsa_secret_power(&x, &one, &op, &p, np0, view->rows, view->width,
+                         view->L, view->G);
+    for (int i = 0; i < 2; i++)
+        if (!right(&x, view, i))
+            number_wrong(wrong, "secret power", view, seed);
+    for (int i = 0; i < TABLE_SIZE; i++)
+        if (table[i] != 0) {
+            number_wrong(wrong, "table not wiped", view, seed);
+            break;
+        }
+}
+
+static void secret_powers(void **state)
+{
+    const unsigned count = module_context_scaled(SECRET_CASES);
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+
+        for (unsigned i = 0; i < count; i++)
+            secret_case(&view, number_seed() + i, &wrong);
+    }
+    assert_int_equal(0, wrong);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table_gives_each_entry),
+        cmocka_unit_test(digits_cover_the_exponents),
+        cmocka_unit_test(public_powers),
+        cmocka_unit_test(secret_powers),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,304 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Which keys the engines take, and the constants made of those, against
+ * libcrypto's numbers.
+ */
+#include "tests/unit/gpu_numbers.h"
+
+#include <string.h>
+
+#include "tests/unit/gpu_keys.h"
+
+static BN_CTX *bn;
+static BIGNUM *x, *y;
+
+static int set_up(void **state)
+{
+    (void)state;
+    bn = BN_CTX_new();
+    x = BN_new();
+    y = BN_new();
+    return bn == NULL || x == NULL || y == NULL;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    BN_free(x);
+    BN_free(y);
+    BN_CTX_free(bn);
+    return 0;
+}
+
+/* 2^(bits-1) + 1, left-padded. */
+static void put_odd(uint8_t *octets, size_t length, unsigned bits)
+{
+    memset(octets, 0, length);
+    octets[length - 1] = 1;
+    octets[length - 1 - (bits - 1) / 8] |= (uint8_t)(1u << ((bits - 1) % 8));
+}
+
+/* Numbers of these lengths, which is all that a key's class depends on. */
+static warprsa_private_key key_of(unsigned n_bits, unsigned p_bits,
+                                  unsigned q_bits)
+{
+    warprsa_private_key key;
+
+    memset(&key, 0, sizeof(key));
+    put_odd(key.n, sizeof(key.n), n_bits);
+    put_odd(key.p, sizeof(key.p), p_bits);
+    put_odd(key.q, sizeof(key.q), q_bits);
+    key.modulus_octets = (n_bits + 7) / 8;
+    key.e[WARPRSA_EXPONENT_OCTETS - 1] = 3;
+    return key;
+}
+
+static int class_of(unsigned n_bits, unsigned p_bits, unsigned q_bits)
+{
+    warprsa_private_key key = key_of(n_bits, p_bits, q_bits);
+
+    return warprsa_key_class(&key);
+}
+
+static void class_is_that_of_the_longer_prime(void **state)
+{
+    static const unsigned longest[] = {517, 1037, 1557, 2077};
+
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        const unsigned bits = longest[size];
+        const unsigned other = bits > 2019 ? 2019 : bits;
+        const int next = size + 1 < WARPRSA_CLASSES ? size + 1 : -1;
+
+        assert_int_equal(bits, 52 * warprsa_shape_of(size).rows - 3);
+        assert_int_equal(size, class_of(bits + other, bits, other));
+        assert_int_equal(size, class_of(bits + other - 1, bits, other));
+        assert_int_equal(size, class_of(bits + other - 1, other, bits));
+        assert_int_equal(next, class_of(bits + other, bits + 1, other));
+        assert_int_equal(next, class_of(bits + other, other, bits + 1));
+    }
+    assert_int_equal(WARPRSA_CLASS_1024, class_of(1024, 512, 512));
+    assert_int_equal(WARPRSA_CLASS_2048, class_of(2048, 1024, 1024));
+    assert_int_equal(WARPRSA_CLASS_3072, class_of(3072, 1536, 1536));
+    assert_int_equal(WARPRSA_CLASS_4096, class_of(4096, 2048, 2048));
+    assert_int_equal(WARPRSA_CLASS_3072, class_of(2048, 1000, 1048));
+}
+
+static void modulus_has_1024_to_4096_bits(void **state)
+{
+    (void)state;
+    assert_int_equal(-1, class_of(1023, 511, 512));
+    assert_int_equal(WARPRSA_CLASS_1024, class_of(1024, 512, 512));
+    assert_int_equal(WARPRSA_CLASS_4096, class_of(4096, 2048, 2048));
+    /* 4097 bits do not fit n, but the length can claim them. */
+    warprsa_private_key key = key_of(4096, 2048, 2048);
+    key.modulus_octets = 513;
+    assert_int_equal(-1, warprsa_key_class(&key));
+    key.modulus_octets = UINT32_MAX;
+    assert_int_equal(-1, warprsa_key_class(&key));
+}
+
+static void length_is_that_of_the_modulus(void **state)
+{
+    (void)state;
+    warprsa_private_key key = key_of(1025, 513, 513);
+
+    assert_int_equal(129, key.modulus_octets);
+    assert_int_equal(WARPRSA_CLASS_1024, warprsa_key_class(&key));
+    for (uint32_t octets = 0; octets <= WARPRSA_MODULUS_OCTETS_MAX; octets++) {
+        key.modulus_octets = octets;
+        assert_int_equal(octets == 129 ? WARPRSA_CLASS_1024 : -1,
+                         warprsa_key_class(&key));
+    }
+}
+
+/* The product of numbers of a and b bits has a + b bits or one less. With
+ * longer "primes" a result would not be below n. */
+static void primes_are_as_long_as_the_modulus(void **state)
+{
+    (void)state;
+    assert_int_equal(-1, class_of(1025, 512, 512));
+    assert_int_equal(WARPRSA_CLASS_1024, class_of(1024, 512, 512));
+    assert_int_equal(WARPRSA_CLASS_1024, class_of(1024, 512, 513));
+    assert_int_equal(-1, class_of(1024, 513, 513));
+    assert_int_equal(-1, class_of(1024, 2077, 2077));
+    assert_int_equal(-1, class_of(2048, 1024, 1026));
+}
+
+static void refused(const warprsa_private_key *key)
+{
+    assert_int_equal(-1, warprsa_key_class(key));
+}
+
+static void even_and_small_numbers_are_refused(void **state)
+{
+    (void)state;
+    const warprsa_private_key good = key_of(2048, 1024, 1024);
+    warprsa_private_key key = good;
+    const size_t last = WARPRSA_PRIME_OCTETS_MAX - 1;
+    const size_t e_last = WARPRSA_EXPONENT_OCTETS - 1;
+
+    key.n[WARPRSA_MODULUS_OCTETS_MAX - 1] ^= 1;
+    refused(&key);
+    key = good;
+    key.p[last] ^= 1;
+    refused(&key);
+    key = good;
+    key.q[last] ^= 1;
+    refused(&key);
+    key = good;
+    for (unsigned e = 0; e < 256; e++) {
+        key.e[e_last] = (uint8_t)e;
+        assert_int_equal(e >= 3 && e % 2 == 1 ? WARPRSA_CLASS_2048 : -1,
+                         warprsa_key_class(&key));
+    }
+    key.e[e_last] = 1;
+    key.e[0] = 0x80; /* 2^63 + 1 */
+    assert_int_equal(WARPRSA_CLASS_2048, warprsa_key_class(&key));
+    memset(key.e, 0xff, sizeof(key.e));
+    assert_int_equal(WARPRSA_CLASS_2048, warprsa_key_class(&key));
+    key = good;
+    memset(key.p, 0, sizeof(key.p));
+    refused(&key);
+    key.p[last] = 1;
+    refused(&key);
+    memset(&key, 0, sizeof(key));
+    refused(&key);
+    memset(&key, 0xff, sizeof(key));
+    refused(&key);
+}
+
+/* `samples` are factor 2^bits mod modulus, and nothing beyond `count`. */
+static void is_scaled(const double *samples, int count, int places,
+                      const BIGNUM *factor, int bits, const BIGNUM *modulus)
+{
+    double expected[NUMBER_SAMPLES] = {0};
+
+    assert_true(BN_lshift(x, factor, bits) && BN_nnmod(x, x, modulus, bn));
+    number_to_samples(expected, x, count);
+    assert_memory_equal(expected, samples, (size_t)places * sizeof(double));
+}
+
+static void is_minus_inverse(double got, const BIGNUM *modulus)
+{
+    number_power_of_two(y, 52);
+    assert_non_null(BN_mod_inverse(x, modulus, y, bn));
+    assert_true(BN_sub(x, y, x));
+    assert_true((double)BN_get_word(x) == got);
+}
+
+static void is_half(const warprsa_prepared_half *half, const BIGNUM *prime,
+                    const BIGNUM *exponent, int rows)
+{
+    const int places = WARPRSA_HALF_SAMPLES;
+
+    number_power_of_two(y, 52 * rows); /* above the prime: no reduction */
+    is_scaled(half->modulus, rows, places, prime, 0, y);
+    is_scaled(half->r2, rows, places, BN_value_one(), 104 * rows, prime);
+    is_scaled(half->r3, rows, places, BN_value_one(), 156 * rows, prime);
+    is_minus_inverse(half->minus_inverse, prime);
+    assert_int_equal(BN_num_bits(prime), half->bits);
+    for (int i = 0; i < 32 * WARPRSA_EXPONENT_WORDS; i++)
+        assert_int_equal(BN_is_bit_set(exponent, i),
+                         half->exponent[i / 32] >> (i % 32) & 1);
+}
+
+static const key_recipe recipes[] = {
+    {{PRIME_DOWN, 517}, {PRIME_UP, 517}, 3},
+    {{PRIME_RANDOM, 512}, {PRIME_STRIPES, 512}, 65537},
+    {{PRIME_ONES, 1024}, {PRIME_ZEROS, 1024}, 17},
+    {{PRIME_UP, 700}, {PRIME_DOWN, 1347}, 65537},
+    {{PRIME_RANDOM, 2077}, {PRIME_RANDOM, 507}, 0x800000000000001d},
+};
+
+static void constants_are_right(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
+        warprsa_prepared_key got;
+        made_key made;
+
+        assert_true(made_key_new(&made, &recipes[i]));
+        BIGNUM **v = made.numbers.value;
+        memset(&got, 0xff, sizeof(got));
+        assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&got, &made.key));
+        assert_int_equal(warprsa_key_class(&made.key), got.size);
+        const int rows = warprsa_shape_of(got.size).rows;
+        is_half(&got.half[0], v[NUMBER_P], v[NUMBER_DP], rows);
+        is_half(&got.half[1], v[NUMBER_Q], v[NUMBER_DQ], rows);
+        is_scaled(got.qinv_r, rows, WARPRSA_HALF_SAMPLES, v[NUMBER_QINV],
+                  52 * rows, v[NUMBER_P]);
+        number_power_of_two(y, 104 * rows);
+        is_scaled(got.modulus, 2 * rows, WARPRSA_FULL_SAMPLES, v[NUMBER_N], 0,
+                  y);
+        is_scaled(got.r2, 2 * rows, WARPRSA_FULL_SAMPLES, BN_value_one(),
+                  208 * rows, v[NUMBER_N]);
+        is_scaled(got.q_r, 2 * rows, WARPRSA_FULL_SAMPLES, v[NUMBER_Q],
+                  104 * rows, v[NUMBER_N]);
+        is_minus_inverse(got.minus_inverse, v[NUMBER_N]);
+        assert_int_equal(recipes[i].e, got.e);
+        assert_int_equal(made.key.modulus_octets, got.modulus_octets);
+        made_key_free(&made);
+    }
+}
+
+/* Refused, and what had been made of it wiped. */
+static void is_no_key(const warprsa_private_key *key)
+{
+    warprsa_prepared_key got, zero;
+
+    memset(&zero, 0, sizeof(zero));
+    memset(&got, 0xff, sizeof(got));
+    assert_int_equal(WARPRSA_UNSUPPORTED_KEY, warprsa_prepare_key(&got, key));
+    assert_memory_equal(&zero, &got, sizeof(got));
+}
+
+static void numbers_that_are_no_key(void **state)
+{
+    (void)state;
+    warprsa_prepared_key got;
+    warprsa_private_key key;
+    made_key made;
+
+    assert_true(made_key_new(&made, &recipes[1]));
+    /* qinv = p, p + 1, all ones */
+    for (int i = 0; i < 3; i++) {
+        key = made.key;
+        memcpy(key.qinv, key.p, sizeof(key.qinv));
+        key.qinv[WARPRSA_PRIME_OCTETS_MAX - 1] += i == 1;
+        if (i == 2)
+            memset(key.qinv, 0xff, sizeof(key.qinv));
+        is_no_key(&key);
+    }
+    /* dp and dq of 520 bits are held, of 521 are not. */
+    for (int i = 0; i < 2; i++) {
+        key = made.key;
+        uint8_t *exponent = i == 0 ? key.dp : key.dq;
+        put_odd(exponent, WARPRSA_PRIME_OCTETS_MAX, 520);
+        assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&got, &key));
+        put_odd(exponent, WARPRSA_PRIME_OCTETS_MAX, 521);
+        is_no_key(&key);
+        memset(exponent, 0xff, WARPRSA_PRIME_OCTETS_MAX);
+        is_no_key(&key);
+    }
+    key = made.key;
+    key.e[WARPRSA_EXPONENT_OCTETS - 1] = 2;
+    assert_int_equal(WARPRSA_UNSUPPORTED_KEY, warprsa_prepare_key(&got, &key));
+    made_key_free(&made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(class_is_that_of_the_longer_prime),
+        cmocka_unit_test(modulus_has_1024_to_4096_bits),
+        cmocka_unit_test(length_is_that_of_the_modulus),
+        cmocka_unit_test(primes_are_as_long_as_the_modulus),
+        cmocka_unit_test(even_and_small_numbers_are_refused),
+        cmocka_unit_test(constants_are_right),
+        cmocka_unit_test(numbers_that_are_no_key),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,310 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The Montgomery product of gpu/wide_sample.h against libcrypto's numbers. A
+ * product is (ab + mP)/R with one m below R, so the result is compared
+ * exactly and not just modulo P.
+ */
+#include "tests/unit/gpu_numbers.h"
+
+#include <fenv.h>
+
+#include "tests/unit/module_context.h"
+
+enum {
+    MODULI = 500, /* of each view */
+    PRODUCTS = 8, /* with each of them */
+    CHAIN = 2100, /* squarings in a row */
+    CHAIN_MODULI = NUMBER_PATTERNS
+};
+
+/* What the oracle needs of one modulus. */
+typedef struct modulus {
+    BIGNUM *p, *r, *minus_inverse; /* R, -1/P mod R */
+    BIGNUM *times[5];              /* 1 P, 2 P, 4 P in their places */
+} modulus;
+
+typedef struct operands {
+    BIGNUM *a, *b, *expected, *x;
+    double a_samples[NUMBER_SAMPLES], b_samples[NUMBER_SAMPLES];
+} operands;
+
+static BN_CTX *bn;
+static modulus moduli[NUMBER_SUBGROUPS];
+static operands numbers[NUMBER_SUBGROUPS];
+static unsigned full_samples; /* results' samples of exactly 2^52 */
+
+static BIGNUM *new_number(void)
+{
+    BIGNUM *number = BN_new();
+
+    assert_non_null(number);
+    return number;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    bn = BN_CTX_new();
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+        modulus *m = &moduli[i];
+        operands *o = &numbers[i];
+
+        m->p = new_number();
+        m->r = new_number();
+        m->minus_inverse = new_number();
+        m->times[1] = m->p;
+        m->times[2] = new_number();
+        m->times[4] = new_number();
+        o->a = new_number();
+        o->b = new_number();
+        o->expected = new_number();
+        o->x = new_number();
+    }
+    return bn == NULL || fesetround(FE_TOWARDZERO) != 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+        BN_free(moduli[i].p);
+        BN_free(moduli[i].r);
+        BN_free(moduli[i].minus_inverse);
+        BN_free(moduli[i].times[2]);
+        BN_free(moduli[i].times[4]);
+        BN_free(numbers[i].a);
+        BN_free(numbers[i].b);
+        BN_free(numbers[i].expected);
+        BN_free(numbers[i].x);
+    }
+    BN_CTX_free(bn);
+    return 0;
+}
+
+/* From m->p; into the lanes of its subgroup as well. */
+static void use_modulus(modulus *m, const number_view *view, int subgroup,
+                        warprsa_number *p, double *np0)
+{
+    double samples[NUMBER_SAMPLES];
+    uint64_t low;
+
+    number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->rows);
+    assert_non_null(BN_mod_inverse(m->minus_inverse, m->p, m->r, bn));
+    assert_true(BN_sub(m->minus_inverse, m->r, m->minus_inverse));
+    assert_true(BN_lshift(m->times[2], m->p, 1));
+    assert_true(BN_lshift(m->times[4], m->p, 2));
+    number_to_samples(samples, m->p, number_samples(view));
+    number_put(p, view, subgroup, samples);
+    number_to_samples(samples, m->minus_inverse, view->rows);
+    low = (uint64_t)samples[0];
+    for (int k = 0; k < view->width; k++)
+        np0[subgroup * view->width + k] = (double)low;
+}
+
+/* (ab + (-ab/P mod R) P) / R */
+static void expect_product(operands *o, const modulus *m)
+{
+    const int bits = BN_num_bits(m->r) - 1;
+
+    assert_true(BN_mul(o->expected, o->a, o->b, bn));
+    assert_true(BN_mod_mul(o->x, o->expected, m->minus_inverse, m->r, bn));
+    assert_true(BN_mul(o->x, o->x, m->p, bn));
+    assert_true(BN_add(o->expected, o->expected, o->x));
+    assert_int_equal(0, BN_mod_word(o->expected, 2));
+    assert_true(BN_rshift(o->expected, o->expected, bits));
+}
+
+/* Exact, below 2P, and every sample an integer in [0, 2^52]. */
+static int right(const warprsa_number *result, const number_view *view,
+                 int subgroup)
+{
+    double samples[NUMBER_SAMPLES];
+    operands *o = &numbers[subgroup];
+
+    number_get(samples, result, view, subgroup);
+    for (int i = 0; i < number_samples(view); i++) {
+        if (!(samples[i] >= 0 && samples[i] <= 0x1p52) ||
+            samples[i] != (double)(uint64_t)samples[i] ||
+            (i >= view->rows && samples[i] != 0))
+            return 0;
+        full_samples += samples[i] == 0x1p52;
+    }
+    number_from_samples(o->x, samples, number_samples(view));
+    return BN_cmp(o->x, o->expected) == 0 &&
+           BN_cmp(o->x, moduli[subgroup].times[2]) < 0;
+}
+
+/* Operands within one of the three bounds for which 2P is promised. */
+static void choose_operands(operands *o, const modulus *m,
+                            const number_view *view, random_stream *stream)
+{
+    const BIGNUM *bounds[][2] = {
+        {m->r, m->p}, {m->times[2], m->times[2]}, {m->times[4], m->times[2]}};
+    const unsigned which = random_below(stream, 3);
+
+    number_below(o->a, o->a_samples, view->rows, bounds[which][0], stream);
+    number_below(o->b, o->b_samples, view->rows, bounds[which][1], stream);
+    for (int i = view->rows; i < number_samples(view); i++)
+        o->a_samples[i] = o->b_samples[i] = 0;
+}
+
+/* r = a b, with r in a place of its own, in a's or in b's. */
+static void multiply(warprsa_number *r, warprsa_number *a, warprsa_number *b,
+                     const warprsa_number *p, const double *np0,
+                     const number_view *view, unsigned place)
+{
+    warprsa_number *to = place == 0 ? r : place == 1 ? a : b;
+
+    warprsa_product(to, a, b, p, np0, view->rows, view->width, view->L,
+                    view->G);
+    *r = *to;
+}
+
+static void products_with_one_modulus(const number_view *view, uint64_t seed,
+                                      unsigned *wrong)
+{
+    random_stream stream = {seed};
+    double np0[WARPRSA_SLOTS];
+    warprsa_number p, a, b, r;
+
+    for (int i = 0; i < number_subgroups(view); i++) {
+        number_modulus(moduli[i].p, &stream, number_modulus_bits(view));
+        use_modulus(&moduli[i], view, i, &p, np0);
+    }
+    for (int turn = 0; turn < PRODUCTS; turn++) {
+        for (int i = 0; i < number_subgroups(view); i++) {
+            choose_operands(&numbers[i], &moduli[i], view, &stream);
+            number_put(&a, view, i, numbers[i].a_samples);
+            number_put(&b, view, i, numbers[i].b_samples);
+            expect_product(&numbers[i], &moduli[i]);
+        }
+        multiply(&r, &a, &b, &p, np0, view, random_below(&stream, 3));
+        for (int i = 0; i < number_subgroups(view); i++)
+            if (!right(&r, view, i))
+                number_wrong(wrong, "product", view, seed);
+    }
+}
+
+static void products_are_exact(void **state)
+{
+    const unsigned count = module_context_scaled(MODULI);
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int v = 0; v < NUMBER_VIEWS; v++) {
+        number_view view = number_view_of(v);
+
+        for (unsigned i = 0; i < count; i++)
+            products_with_one_modulus(&view, number_seed() + i, &wrong);
+    }
+    assert_int_equal(0, wrong);
+}
+
+/* The start of a chain: 2P - 1. */
+static void start_chain(const number_view *view, int pattern,
+                        random_stream *stream, warprsa_number *p, double *np0,
+                        warprsa_number *x)
+{
+    for (int i = 0; i < number_subgroups(view); i++) {
+        operands *o = &numbers[i];
+
+        number_pattern(moduli[i].p, stream, (pattern + i) % NUMBER_PATTERNS,
+                       number_modulus_bits(view));
+        use_modulus(&moduli[i], view, i, p, np0);
+        assert_true(BN_sub(o->expected, moduli[i].times[2], BN_value_one()));
+        number_to_samples(o->a_samples, o->expected, number_samples(view));
+        number_put(x, view, i, o->a_samples);
+    }
+}
+
+/* Squarings with each result fed back; the chain ends at a wrong one. */
+static void chain(const number_view *view, int pattern, unsigned *wrong)
+{
+    const uint64_t seed = number_seed() + (uint64_t)pattern;
+    random_stream stream = {seed};
+    double np0[WARPRSA_SLOTS];
+    warprsa_number p, x;
+
+    start_chain(view, pattern, &stream, &p, np0, &x);
+    for (int turn = 0; turn < CHAIN; turn++) {
+        multiply(&x, &x, &x, &p, np0, view, 0);
+        for (int i = 0; i < number_subgroups(view); i++) {
+            assert_non_null(BN_copy(numbers[i].a, numbers[i].expected));
+            assert_non_null(BN_copy(numbers[i].b, numbers[i].expected));
+            expect_product(&numbers[i], &moduli[i]);
+            if (!right(&x, view, i)) {
+                number_wrong(wrong, "squarings in a row", view, seed);
+                return;
+            }
+        }
+    }
+}
+
+static void long_chains_stay_right(void **state)
+{
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int v = 0; v < NUMBER_VIEWS; v++) {
+        number_view view = number_view_of(v);
+
+        for (int pattern = 0; pattern < CHAIN_MODULI; pattern++)
+            chain(&view, pattern, &wrong);
+    }
+    assert_int_equal(0, wrong);
+}
+
+/* Columns that leave the top of a lane with a carry, below a lane of ones:
+ * there the carry stays as a sample of 2^52. */
+static void resolve_leaves_full_samples(void **state)
+{
+    (void)state;
+    for (int v = 0; v < NUMBER_VIEWS; v++) {
+        number_view view = number_view_of(v);
+        const int count = number_samples(&view);
+        warprsa_columns s;
+        warprsa_number r;
+
+        for (int i = 0; i < number_subgroups(&view); i++) {
+            uint64_t columns[NUMBER_SAMPLES];
+
+            for (int j = 0; j < count; j++)
+                columns[j] = WARPRSA_SAMPLE_MASK;
+            columns[view.L - 1] += (uint64_t)(63 + i) << 52;
+            columns[count - 1] = 0;
+            number_from_columns(numbers[i].expected, columns, count);
+            for (int j = 0; j < count; j++)
+                s.of[i * view.width + j / view.L][j % view.L] = columns[j];
+        }
+        warprsa_resolve(&r, &s, view.width, view.L, view.G);
+        for (int i = 0; i < number_subgroups(&view); i++) {
+            double samples[NUMBER_SAMPLES];
+
+            number_get(samples, &r, &view, i);
+            number_from_samples(numbers[i].x, samples, count);
+            assert_int_equal(0, BN_cmp(numbers[i].x, numbers[i].expected));
+            assert_true(samples[view.L + 1] == 0x1p52);
+        }
+    }
+}
+
+/* Nothing above is proven about samples of 2^52 unless they came about. */
+static void full_samples_came_about(void **state)
+{
+    (void)state;
+    print_message("%u samples of 2^52 in results\n", full_samples);
+    assert_true(full_samples > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(resolve_leaves_full_samples),
+        cmocka_unit_test(products_are_exact),
+        cmocka_unit_test(long_chains_stay_right),
+        cmocka_unit_test(full_samples_came_about),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

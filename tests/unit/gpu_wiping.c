@@ -1,0 +1,180 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the engine on the CPU gives back to the heap holds no secret. Linked
+ * with --wrap=free, so that each block that the engine frees is looked at
+ * while it is still the engine's.
+ */
+#include "tests/unit/gpu_numbers.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/gpu_keys.h"
+
+enum {
+    SECRETS_MAX = 1024,
+};
+
+/* Eight octets each, as they would lie in memory. Short or common ones say
+ * nothing and are left out. */
+static uint64_t secrets[SECRETS_MAX];
+static unsigned secret_count;
+static int looking;
+static unsigned blocks, found;
+
+void __real_free(void *block);
+void __wrap_free(void *block);
+
+static int is_secret(uint64_t word)
+{
+    for (unsigned i = 0; i < secret_count; i++)
+        if (secrets[i] == word)
+            return 1;
+    return 0;
+}
+
+/* Secrets in a block, at any multiple of four octets. */
+static unsigned secrets_in(const void *block, size_t size)
+{
+    unsigned count = 0;
+
+    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += 4) {
+        uint64_t word;
+
+        memcpy(&word, (const uint8_t *)block + at, sizeof(word));
+        count += (unsigned)is_secret(word);
+    }
+    return count;
+}
+
+void __wrap_free(void *block)
+{
+    if (looking && block != NULL) {
+        blocks++;
+        found += secrets_in(block, malloc_usable_size(block));
+    }
+    __real_free(block);
+}
+
+static void add_words(const void *from, size_t size)
+{
+    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
+        uint64_t word;
+
+        memcpy(&word, (const uint8_t *)from + at, sizeof(word));
+        if (word >> 32 != 0 && (word & 0xffffffffu) != 0 && !is_secret(word) &&
+            secret_count < SECRETS_MAX)
+            secrets[secret_count++] = word;
+    }
+}
+
+/* Blinding factors are secrets, too: the test knows them. */
+static int give_random(void *arg, void *out, size_t len)
+{
+    random_octets(arg, out, len);
+    if (looking)
+        add_words(out, len);
+    return 1;
+}
+
+static const key_recipe recipe = {
+    {PRIME_RANDOM, 1024}, {PRIME_RANDOM, 1023}, 65537};
+
+static random_stream stream;
+static warprsa_device *device;
+static made_key key;
+
+static void open_device(void)
+{
+    const warprsa_device_config config = {.streams = 1,
+                                          .batch_max = 4,
+                                          .keys_max = 2,
+                                          .random = give_random,
+                                          .random_arg = &stream};
+    char why[160];
+
+    stream.state = number_seed();
+    assert_int_equal(WARPRSA_OK, warprsa_engine_host()->open(&config, &device,
+                                                             why, sizeof(why)));
+}
+
+/* The key's numbers as given, as prepared, and an answer. */
+static void collect_secrets(uint8_t *input)
+{
+    warprsa_prepared_key prepared;
+    uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
+    BIGNUM *m = BN_new(), *s = BN_new();
+    const int octets = (int)key.key.modulus_octets;
+
+    assert_true(m != NULL && s != NULL);
+    assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&prepared, &key.key));
+    add_words(prepared.half, sizeof(prepared.half));
+    add_words(prepared.qinv_r, sizeof(prepared.qinv_r));
+    add_words(prepared.q_r, sizeof(prepared.q_r));
+    add_words(key.key.p, sizeof(key.key.p));
+    add_words(key.key.q, sizeof(key.key.q));
+    add_words(key.key.dp, sizeof(key.key.dp));
+    add_words(key.key.dq, sizeof(key.key.dq));
+    add_words(key.key.qinv, sizeof(key.key.qinv));
+    memset(input, 0x35, (size_t)octets);
+    input[0] = 0;
+    assert_non_null(BN_bin2bn(input, octets, m));
+    assert_true(made_key_answer(&key, s, m));
+    assert_int_equal(octets, BN_bn2binpad(s, answer, octets));
+    add_words(answer, (size_t)octets);
+    BN_free(m);
+    BN_free(s);
+}
+
+static void freed_blocks_hold_no_secret(void **state)
+{
+    const warprsa_engine *engine = warprsa_engine_host();
+    uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
+    warprsa_task task = {.input = input, .output = output};
+    warprsa_private_key no_key;
+    uint32_t again;
+
+    (void)state;
+    assert_true(made_key_new(&key, &recipe));
+    open_device();
+    collect_secrets(input);
+    assert_true(secret_count > 300);
+    looking = 1;
+    assert_int_equal(WARPRSA_OK, engine->load_key(device, &key.key, &task.key));
+    assert_int_equal(WARPRSA_OK, engine->load_key(device, &key.key, &again));
+    /* Refused half way and for want of a place. */
+    no_key = key.key;
+    memset(no_key.dq, 0xff, sizeof(no_key.dq));
+    assert_int_equal(WARPRSA_UNSUPPORTED_KEY,
+                     engine->load_key(device, &no_key, &again));
+    assert_int_equal(WARPRSA_NO_MEMORY,
+                     engine->load_key(device, &key.key, &again));
+    assert_true(blocks >= 2);
+    blocks = 0;
+    assert_int_equal(WARPRSA_OK,
+                     engine->start(device, 0, WARPRSA_CLASS_2048, &task, 1));
+    assert_int_equal(WARPRSA_OK, engine->wait(device, 0, 1000));
+    assert_int_equal(WARPRSA_OK, task.status);
+    assert_true(blocks >= 1);
+    blocks = 0;
+    engine->unload_key(device, task.key);
+    assert_int_equal(1, blocks);
+    engine->close(device); /* with a key still loaded */
+    looking = 0;
+    assert_int_equal(0, found);
+    /* The answer was looked for, and would have been found. */
+    assert_true(secrets_in(output, key.key.modulus_octets) > 20);
+    made_key_free(&key);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(freed_blocks_hold_no_secret),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
