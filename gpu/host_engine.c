@@ -21,7 +21,7 @@ enum {
 
 /* What one operation works in; SECRET. */
 typedef struct workspace {
-    uint64_t random[2 * WARPRSA_HALF_SAMPLES];
+    uint64_t random[WARPRSA_BLINDING_SAMPLES];
     double inverse[2 * WARPRSA_HALF_SAMPLES];
     uint64_t result[WARPRSA_FULL_SAMPLES];
     double table[TABLE_DOUBLES];

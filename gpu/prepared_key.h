@@ -19,7 +19,8 @@ extern "C" {
 enum {
     WARPRSA_HALF_SAMPLES = 40, /* of a prime of the largest class */
     WARPRSA_FULL_SAMPLES = 80,
-    WARPRSA_EXPONENT_WORDS = 65, /* 40 samples of 52 bits in 32-bit words */
+    WARPRSA_BLINDING_SAMPLES = 5, /* of r: 260 bits */
+    WARPRSA_EXPONENT_WORDS = 65,  /* 40 samples of 52 bits in 32-bit words */
 };
 
 /* The shape of a size class: `rows` samples make a prime, spread over `width`

@@ -34,7 +34,7 @@ typedef struct warprsa_operation {
     const warprsa_prepared_key *key;
     const uint8_t *input; /* modulus_octets */
     uint8_t *output;
-    const uint64_t *random; /* [2][rows] words for r */
+    const uint64_t *random; /* [BLINDING_SAMPLES] words for r */
     double *inverse;  /* [2][HALF_SAMPLES]: 1/r, from warprsa_unblinder() */
     uint64_t *result; /* [FULL_SAMPLES], scratch */
     double *table;    /* sample i of entry e of slot k at
@@ -74,8 +74,10 @@ WARPRSA_FN uint8_t warprsa_octet_of_samples(const uint64_t *sample, int samples,
     return (uint8_t)bits;
 }
 
-/* Sample `index` of the blinding factor of one prime: random words cut to a
- * number one bit shorter than the prime, so below it. */
+/* Sample `index` of the blinding factor r: 260 random bits, the same for both
+ * primes as libcrypto's is, or one bit less than the prime has if that is
+ * fewer. Nobody guesses 260 bits, and m r^e fills the modulus whatever the
+ * length of r. */
 WARPRSA_FN double warprsa_blinding_sample(const uint64_t *random,
                                           uint32_t prime_bits, int index)
 {
@@ -84,7 +86,9 @@ WARPRSA_FN double warprsa_blinding_sample(const uint64_t *random,
                     : room > 0                  ? (1ull << room) - 1
                                                 : 0;
 
-    return warprsa_sample(random[index] & mask);
+    return index < WARPRSA_BLINDING_SAMPLES
+               ? warprsa_sample(random[index] & mask)
+               : 0.0;
 }
 
 /* One thread: 1/r for half `which` of a request. */
@@ -96,8 +100,7 @@ WARPRSA_FN void warprsa_unblinder(const warprsa_operation *op, int which,
 
     WARPRSA_ROLLED
     for (int i = 0; i < rows; i++)
-        inverse[i] =
-            warprsa_blinding_sample(op->random + which * rows, half->bits, i);
+        inverse[i] = warprsa_blinding_sample(op->random, half->bits, i);
     warprsa_invert(inverse, half->modulus, rows);
 }
 
@@ -319,11 +322,11 @@ WARPRSA_FN void warprsa_load_blinding(warprsa_number *r,
 
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
-            r->of[k][i] = first + i < rows
-                              ? warprsa_blinding_sample(
-                                    op->random + which * rows,
-                                    op->key->half[which].bits, first + i)
-                              : 0.0;
+            r->of[k][i] =
+                first + i < rows
+                    ? warprsa_blinding_sample(
+                          op->random, op->key->half[which].bits, first + i)
+                    : 0.0;
     }
 }
 

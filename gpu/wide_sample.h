@@ -202,6 +202,35 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_columns *s,
     }
 }
 
+/*
+ * Start values of the columns, and what makes them right at the end. Column i
+ * of a lane meets rows 0..i before it has moved out: i + 1 low halves and i
+ * high ones of each of the two products. A column that enters later is
+ * started for L of each; but one that enters with `left` rows to go (its own
+ * among them) ends at place L - left and has met left high and left - 1 low
+ * halves only, which is put right there (erratum: figure 9 lacks the latter).
+ */
+WARPRSA_FN void warprsa_start_columns(warprsa_columns *s, const int L,
+                                      const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            s->of[k][i] = warprsa_column_start(2 * i, 2 * i + 2);
+    }
+}
+
+WARPRSA_FN void warprsa_finish_columns(warprsa_columns *s, const int L,
+                                       const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int left = 1; left <= L; left++)
+            s->of[k][L - left] += warprsa_column_start(2 * left, 2 * left - 2) -
+                                  warprsa_column_start(2 * L, 2 * L);
+    }
+}
+
 /* r = a b / R mod P, up to one more P (bounds above). r may be a or b. */
 WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
                                 const warprsa_number *b,
@@ -211,32 +240,23 @@ WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
 {
     warprsa_columns s;
 
-    /* Column i of a lane meets rows 0..i before it has moved out. */
-    WARPRSA_EACH_LANE (k, G) {
-        WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            s.of[k][i] = warprsa_column_start(2 * i, 2 * i + 2);
-    }
+    warprsa_start_columns(&s, L, G);
     WARPRSA_ROLLED
     for (int lane = 0; lane * L < rows; lane++) {
         WARPRSA_UNROLL
         for (int place = 0; place < L; place++) {
-            int left = rows - (lane * L + place);
             double t[WARPRSA_SLOTS];
 
-            if (rows % L != 0 && left <= 0)
+            if (rows % L != 0 && lane * L + place >= rows)
                 break;
-            /* The column that enters now takes high halves in this row and
-             * the L - 1 after it, low halves in the L after it, as far as
-             * there are rows. Erratum: figure 9 lacks the latter. */
             WARPRSA_EACH_LANE (k, G) {
-                s.of[k][L] = warprsa_column_start(
-                    2 * (left < L ? left : L), 2 * (left <= L ? left - 1 : L));
+                s.of[k][L] = warprsa_column_start(2 * L, 2 * L);
             }
             warprsa_broadcast_sample(t, b, lane, place, width, G);
             warprsa_product_row(&s, t, a, p, np0, width, L, G);
         }
     }
+    warprsa_finish_columns(&s, L, G);
     warprsa_resolve(r, &s, width, L, G);
 }
 

@@ -60,8 +60,7 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
     memory->size = size;
     memory->count = count;
     memory->octets_stride = stride_of(size);
-    memory->random_octets =
-        count * 2 * (size_t)warprsa_shape_of(size).rows * sizeof(uint64_t);
+    memory->random_octets = count * WARPRSA_BLINDING_SAMPLES * sizeof(uint64_t);
     place(memory, &memory->host, memory->host_block);
     place(memory, &memory->device, memory->device_block);
 }

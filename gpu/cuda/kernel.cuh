@@ -13,8 +13,7 @@
 
 /* Request `index` of the batch. Past its end the last one is done again, with
  * a table of its own and the same result: all lanes of a warp stay together. */
-template <int ROWS>
-__device__ __forceinline__ warprsa_operation
+static __device__ __forceinline__ warprsa_operation
 warprsa_request(const warprsa_batch &batch, uint32_t index)
 {
     uint32_t i = index < batch.count ? index : batch.count - 1;
@@ -23,7 +22,7 @@ warprsa_request(const warprsa_batch &batch, uint32_t index)
     op.key = batch.keys + batch.key[i];
     op.input = batch.input + (size_t)i * batch.octets_stride;
     op.output = batch.output + (size_t)i * batch.octets_stride;
-    op.random = batch.random + (size_t)i * (2 * ROWS);
+    op.random = batch.random + (size_t)i * WARPRSA_BLINDING_SAMPLES;
     op.inverse = batch.inverse + (size_t)i * (2 * WARPRSA_HALF_SAMPLES);
     op.result = batch.result + (size_t)i * WARPRSA_FULL_SAMPLES;
     op.table = batch.table +
@@ -44,7 +43,7 @@ __global__ void __launch_bounds__(WARPRSA_BLOCK)
 
     if (threadIdx.x < 2 * requests) {
         warprsa_operation half =
-            warprsa_request<ROWS>(batch, first + threadIdx.x / 2);
+            warprsa_request(batch, first + threadIdx.x / 2);
 
         /* Inversion is in place: not twice at once. */
         if (first + threadIdx.x / 2 < batch.count)
@@ -52,7 +51,7 @@ __global__ void __launch_bounds__(WARPRSA_BLOCK)
     }
     __syncwarp();
     warprsa_operation op =
-        warprsa_request<ROWS>(batch, first + threadIdx.x / (2 * WIDTH));
+        warprsa_request(batch, first + threadIdx.x / (2 * WIDTH));
     warprsa_blind_and_raise(&x, &op, ROWS, WIDTH, L);
     __syncthreads();
     warprsa_unblind_and_recombine(&x, &op, ROWS, WIDTH, L);

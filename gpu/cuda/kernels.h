@@ -22,7 +22,7 @@ typedef struct warprsa_batch {
     const warprsa_prepared_key *keys;
     const uint32_t *key;    /* [count] places in keys */
     const uint8_t *input;   /* octets_stride */
-    const uint64_t *random; /* 2 rows words */
+    const uint64_t *random; /* BLINDING_SAMPLES words */
     uint8_t *output;        /* octets_stride */
     uint32_t *status;       /* [count] */
     double *inverse;        /* 2 HALF_SAMPLES */
