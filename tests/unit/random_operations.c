@@ -313,6 +313,8 @@ int main(int argc, char **argv)
         (argc > 2 && !read_number(argv[2], THREADS_MAX, &threads)) ||
         (argc > 3 && !read_number(argv[3], UINT64_MAX, &seed)))
         return 2;
+    if (module_context_device_missing())
+        return MODULE_CONTEXT_SKIPPED;
     printf("random_operations %llu %llu %llu, engine %s\n", operations, threads,
            seed, module_context_engine());
     r.operations = (unsigned)operations;

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# warprsa-stat answers for a server at work: is it using the GPU?
+. "$(dirname "$0")/lib.sh"
+
+stat=$BUILD_DIR/batching/warprsa-stat
+rsa_key 2048 key.pem
+self_signed key.pem certificate.pem
+port=$(free_port)
+server_with_provider s_server -accept "$port" -naccept 3 -www \
+    -cert certificate.pem -key key.pem
+handshakes "$port" 2
+
+"$stat" "${servers[0]}" >stat.log
+head -n 1 stat.log
+grep -qE '^ *gpu_2048[ :=]+2$' stat.log
+grep -qE '^ *cpu[ :=]+0$' stat.log
+"$stat" | grep -q "${servers[0]}"
+"$stat" --json >stat.json
+if command -v python3 >/dev/null; then
+    python3 - "${servers[0]}" "$ENGINE" <<'END'
+import json, sys
+mine = [p for p in json.load(open("stat.json")) if p["pid"] == int(sys.argv[1])]
+assert len(mine) == 1 and mine[0]["gpu_2048"] == 2, mine
+assert mine[0]["using_gpu"] == (sys.argv[2] == "cuda"), mine
+END
+fi
+
+# A process that doesn't use it, and none at all.
+! "$stat" $$ 2>error.log || fail "this shell uses the provider?"
+grep -q "$$" error.log
+! "$stat" 4194303 2>error.log || fail "there is no process 4194303"
+grep -q 'does not exist' error.log
+
+handshakes "$port" 1
+wait "${servers[0]}" || :
+servers=()
+expect_engine 2048 3
