@@ -157,7 +157,7 @@ static inline EVP_PKEY *key_make(OSSL_LIB_CTX *libctx, const char *type,
  * A child that ends in the middle of its work leaves memory behind, and is
  * meant to: it sets this, and LeakSanitizer, which asks, keeps quiet.
  */
-static int leaks_are_meant;
+static volatile int leaks_are_meant;
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
