@@ -13,6 +13,11 @@ refused() {
     local key=$1 value=$2 allowed=$3
     configure bad.cnf "$MODULE" engine="$ENGINE" route=gpu "$key=$value"
     must_fail "by-name.cnf: section $section: $key = $value: $allowed"
+    # The way that the comment in conf/openssl.cnf shows.
+    if [ "$key" != trace ]; then
+        WARPRSA_TRACE=stderr OPENSSL_CONF=bad.cnf "$OPENSSL" list -providers \
+            2>&1 >/dev/null | grep -qE "not loaded: .*: $key = $value: $allowed"
+    fi
 }
 
 # must_fail ERROR: bad.cnf has a mistake.
