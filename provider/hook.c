@@ -31,38 +31,47 @@ static void count_reason(warprsa_process *process, warprsa_cpu_reason reason)
     warprsa_count(&process->counters->cpu_reason[reason], 1);
 }
 
+/* `route = auto`, a simple rule: a caller that sleeps while it waits is faster
+ * here, unless others keep a device busy; he doesn't start any. */
+static bool stays_here(const warprsa_context *context,
+                       const warprsa_process *process)
+{
+    return context->config.route == WARPRSA_ROUTE_CPU ||
+           (context->config.route == WARPRSA_ROUTE_AUTO &&
+            ASYNC_get_current_job() == NULL &&
+            !warprsa_process_is_open(process));
+}
+
 /*
  * The queue, entered, if this operation is to go there; else NULL with the
  * reason counted. `route = gpu` waits for devices that are still opening.
  */
 static warprsa_queue *choose(warprsa_context *context, warprsa_process *process)
 {
-    unsigned route = context->config.route;
+    bool always = context->config.route == WARPRSA_ROUTE_GPU;
+    bool stays = stays_here(context, process);
     warprsa_cpu_reason reason = WARPRSA_CPU_ROUTE;
-    warprsa_queue *queue = NULL;
 
-    while (route != WARPRSA_ROUTE_CPU) {
+    while (!stays) {
+        warprsa_queue *queue = warprsa_process_enter(context, process, &reason);
         warprsa_queue_state state = WARPRSA_QUEUE_DOWN;
         unsigned left = 0;
 
-        queue = warprsa_process_enter(context, process, &reason);
         if (queue == NULL)
             break;
-        if (route == WARPRSA_ROUTE_GPU)
+        if (always)
             left = warprsa_process_startup_left(context, process);
         state =
             warprsa_queue_wait_ready(queue, left < SLICE_MS ? left : SLICE_MS);
         if (state == WARPRSA_QUEUE_READY &&
-            (route == WARPRSA_ROUTE_GPU || ASYNC_get_current_job() != NULL ||
+            (always || ASYNC_get_current_job() != NULL ||
              warprsa_queue_depth(queue) > 0))
             return queue;
         warprsa_process_leave(process);
-        if (state == WARPRSA_QUEUE_STARTING && left > 0)
-            continue;
         if (state != WARPRSA_QUEUE_READY)
             reason = state == WARPRSA_QUEUE_STARTING ? WARPRSA_CPU_STARTING
                                                      : WARPRSA_CPU_NO_DEVICE;
-        break;
+        stays = state != WARPRSA_QUEUE_STARTING || left == 0;
     }
     count_reason(process, reason);
     return NULL;

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <openssl/rand.h>
 
+#include "provider/clock.h"
 #include "provider/context.h"
 
 enum {
@@ -19,14 +19,6 @@ enum {
     REFUSED, /* can't be opened; why_closed says why */
     CLOSED,
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 static warprsa_process *process_new(const warprsa_context *context)
 {
@@ -41,8 +33,10 @@ static warprsa_process *process_new(const warprsa_context *context)
         free(process);
         return NULL;
     }
-    if (context->config.route == WARPRSA_ROUTE_CPU)
-        warprsa_counters_set_device(process->counters, "route = cpu");
+    warprsa_counters_set_device(process->counters,
+                                context->config.route == WARPRSA_ROUTE_CPU
+                                    ? "route = cpu"
+                                    : "no device opened yet");
     process->generation = warprsa_fork_generation();
     return process;
 }
@@ -50,6 +44,11 @@ static warprsa_process *process_new(const warprsa_context *context)
 bool warprsa_process_is_mine(const warprsa_process *process)
 {
     return process->generation == warprsa_fork_generation();
+}
+
+bool warprsa_process_is_open(const warprsa_process *process)
+{
+    return atomic_load_explicit(&process->state, memory_order_relaxed) == OPEN;
 }
 
 /* In the child of a fork: leaves the parent's queue and counters to it. */
@@ -148,7 +147,7 @@ static void open_queue(warprsa_context *context, warprsa_process *process)
                    : "no cuda engine in this build");
         return;
     }
-    process->opened_ns = now_ns();
+    process->opened_ns = warprsa_clock_ns();
     process->queue = warprsa_queue_open(&wanted, why, sizeof(why));
     if (process->queue == NULL)
         refuse(context, process, WARPRSA_CPU_ERROR, why);
@@ -185,7 +184,7 @@ void warprsa_process_leave(warprsa_process *process)
 unsigned warprsa_process_startup_left(const warprsa_context *context,
                                       const warprsa_process *process)
 {
-    uint64_t spent_ms = (now_ns() - process->opened_ns) / 1000000;
+    uint64_t spent_ms = (warprsa_clock_ns() - process->opened_ns) / 1000000;
 
     return spent_ms >= context->config.startup_ms
                ? 0

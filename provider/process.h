@@ -38,6 +38,10 @@ warprsa_process *warprsa_process_get(struct warprsa_context *context);
 /* False in a forked child for the process of its parent. */
 bool warprsa_process_is_mine(const warprsa_process *process);
 
+/* Whether somebody has opened the queue and nobody closed it; may change any
+ * time. */
+bool warprsa_process_is_open(const warprsa_process *process);
+
 /*
  * The queue, opened if need be; it stays until warprsa_process_leave(). NULL
  * with the reason why there is none; nothing is to be left then. Between the

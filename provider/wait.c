@@ -14,6 +14,7 @@
 #include <openssl/async.h>
 #include <openssl/err.h>
 
+#include "provider/clock.h"
 #include "provider/fork.h"
 
 enum {
@@ -180,14 +181,6 @@ warprsa_notify warprsa_wait_notify(warprsa_wait *wait)
     return wait == NULL ? (warprsa_notify){0} : (warprsa_notify){wake, wait};
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 /*
  * Pauses once. A pause may end early, thousands of times: the program resumes
  * whatever it has. It may also be none at all, inside ASYNC_block_pause() or
@@ -200,9 +193,10 @@ static void pause_job(unsigned *pauses)
     int paused = 0;
 
     if (++*pauses > PATIENCE)
-        before = now_ns();
+        before = warprsa_clock_ns();
     paused = ASYNC_pause_job();
-    if (!paused || (before != 0 && now_ns() - before < SHORT_PAUSE_NS))
+    if (!paused ||
+        (before != 0 && warprsa_clock_ns() - before < SHORT_PAUSE_NS))
         nanosleep(&nap, NULL);
 }
 

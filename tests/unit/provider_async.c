@@ -208,6 +208,33 @@ static void woken_by_callback(void **state)
     assert_counted(subject, before + JOBS, 0);
 }
 
+/* route = auto sends jobs to the device, once that is open: until then they
+ * are computed where they are. */
+static void routed_by_itself(void **state)
+{
+    OSSL_LIB_CTX *saved = subject;
+    EVP_PKEY *saved_key = subject_key;
+    uint64_t made = 0;
+
+    (void)state;
+    subject = subject_open("engine = host\ndeadline_ms = 300000\n");
+    subject_key = key_in(subject, oracle_key);
+    do {
+        work one = {0};
+
+        assert_true(run_impatiently(&one, 1) != UINT32_MAX);
+        assert_true(right(&one));
+        ASYNC_WAIT_CTX_free(one.wait_ctx);
+        made++;
+    } while (counter_of(subject, "warprsa-gpu") == 0);
+    assert_counted(subject, 1, made - 1);
+    assert_int_equal(counter_of(subject, "warprsa-cpu-starting"), made - 1);
+    EVP_PKEY_free(subject_key);
+    OSSL_LIB_CTX_free(subject);
+    subject = saved;
+    subject_key = saved_key;
+}
+
 static int blocked_job(void *arg)
 {
     int ret = 0;
@@ -338,6 +365,7 @@ int main(void)
         cmocka_unit_test(jobs_resumed_too_early),
         cmocka_unit_test(woken_by_descriptor),
         cmocka_unit_test(woken_by_callback),
+        cmocka_unit_test(routed_by_itself),
         cmocka_unit_test(pause_blocked),
         cmocka_unit_test(threads_of_jobs),
     };

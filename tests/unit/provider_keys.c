@@ -4,6 +4,8 @@
  * Every kind of key, through the provider with the engine on the CPU: right by
  * the default provider, and counted where it should have been computed.
  */
+#include <dirent.h>
+
 #include <openssl/core_names.h>
 #include <openssl/param_build.h>
 
@@ -426,16 +428,32 @@ static void route_cpu(void **state)
     OSSL_LIB_CTX_free(subject);
 }
 
-/* route = auto: a caller that is alone stays on the CPU. */
+static unsigned entries_of(const char *path)
+{
+    DIR *directory = opendir(path);
+    unsigned count = 0;
+
+    assert_non_null(directory);
+    while (readdir(directory) != NULL)
+        count++;
+    closedir(directory);
+    return count;
+}
+
+/* route = auto: a caller that is alone stays on the CPU, and no thread is
+ * started for him. */
 static void route_auto_alone(void **state)
 {
     OSSL_LIB_CTX *subject = subject_open("engine = host\n");
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *copy = key_in(subject, key);
+    unsigned threads = entries_of("/proc/self/task");
 
     (void)state;
     assert_true(signs_right(subject, copy, key));
     assert_counted(subject, 0, 1);
+    assert_int_equal(counter_of(subject, "warprsa-cpu-route"), 1);
+    assert_int_equal(entries_of("/proc/self/task"), threads);
     EVP_PKEY_free(copy);
     EVP_PKEY_free(key);
     OSSL_LIB_CTX_free(subject);
@@ -453,6 +471,80 @@ static void no_engine(void **state)
     assert_int_equal(counter_of(subject, "warprsa-cpu-no-device"), 1);
     EVP_PKEY_free(copy);
     EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(subject);
+}
+
+/* No descriptor and no thread before the first private operation: programs
+ * fork and close what they don't know after loading their providers. */
+static void nothing_opened_at_load(void **state)
+{
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    unsigned descriptors = entries_of("/proc/self/fd");
+    unsigned threads = entries_of("/proc/self/task");
+    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    EVP_PKEY *copy = key_in(subject, key);
+    unsigned char signature[128];
+
+    (void)state;
+    assert_int_equal(sign_with(NULL, key, 0, signature, sizeof(signature)),
+                     sizeof(signature));
+    assert_true(is_right(key, 0, signature, sizeof(signature)));
+    assert_int_equal(entries_of("/proc/self/fd"), descriptors);
+    assert_int_equal(entries_of("/proc/self/task"), threads);
+    assert_true(signs_right(subject, copy, key));
+    assert_true(entries_of("/proc/self/task") > threads);
+    EVP_PKEY_free(copy);
+    EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(subject);
+    assert_int_equal(entries_of("/proc/self/fd"), descriptors);
+    assert_int_equal(entries_of("/proc/self/task"), threads);
+}
+
+static void status_of(OSSL_LIB_CTX *subject, char text[512])
+{
+    OSSL_PROVIDER *provider = OSSL_PROVIDER_load(subject, "warprsa");
+    OSSL_PARAM request[] = {
+        OSSL_PARAM_construct_utf8_string("warprsa-status", text, 512),
+        OSSL_PARAM_construct_end()};
+
+    assert_int_equal(OSSL_PROVIDER_get_params(provider, request), 1);
+    OSSL_PROVIDER_unload(provider);
+}
+
+/* "Am I really using the GPU?", in one line. */
+static void status_line(void **state)
+{
+    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_PROVIDER *provider = OSSL_PROVIDER_load(subject, "warprsa");
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    EVP_PKEY *bare = without_crt(key);
+    EVP_PKEY *copy = key_in(subject, key), *unfit = by_params(subject, bare);
+    char text[512];
+
+    (void)state;
+    for (const OSSL_PARAM *known = OSSL_PROVIDER_gettable_params(provider);
+         known->key != NULL; known++) {
+        char buffer[2048];
+        OSSL_PARAM request[] = {*known, OSSL_PARAM_construct_end()};
+
+        request[0].data = buffer;
+        request[0].data_size =
+            known->data_type == OSSL_PARAM_UTF8_STRING ? sizeof(buffer) : 8;
+        assert_int_equal(OSSL_PROVIDER_get_params(provider, request), 1);
+        assert_true(OSSL_PARAM_modified(request));
+    }
+    status_of(subject, text);
+    assert_string_equal(text, "no private operation yet");
+    assert_true(signs_right(subject, copy, key));
+    assert_true(signs_right(subject, unfit, bare));
+    status_of(subject, text);
+    assert_non_null(strstr(text, ": 1 operations on the device, 1 on the CPU, "
+                                 "key 1"));
+    EVP_PKEY_free(copy);
+    EVP_PKEY_free(unfit);
+    EVP_PKEY_free(bare);
+    EVP_PKEY_free(key);
+    OSSL_PROVIDER_unload(provider);
     OSSL_LIB_CTX_free(subject);
 }
 
@@ -498,6 +590,8 @@ int main(void)
         cmocka_unit_test(route_cpu),
         cmocka_unit_test(route_auto_alone),
         cmocka_unit_test(no_engine),
+        cmocka_unit_test(nothing_opened_at_load),
+        cmocka_unit_test(status_line),
         cmocka_unit_test(keys_wiped),
     };
 
