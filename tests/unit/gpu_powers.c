@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The powers of gpu/private_operation.h against BN_mod_exp(): the public one,
- * the secret one with its table, and the parts of the latter alone.
+ * the secret one with its table, the parts of the latter alone, and the check
+ * that ends an operation.
  */
 #include "tests/unit/gpu_numbers.h"
 
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/gpu_keys.h"
 #include "tests/unit/module_context.h"
 
 enum {
@@ -304,6 +306,63 @@ static void secret_powers(void **state)
     assert_int_equal(0, wrong);
 }
 
+/* The check at the end of an operation, for any s and for s^e with one bit
+ * changed, each bit in turn: whichever lane it is compared in. */
+static void check_with(made_key *made, random_stream *stream)
+{
+    BIGNUM **v = made->numbers.value;
+    const int size = warprsa_key_class(&made->key);
+    const number_view view = number_view_of(2 * size + 1);
+    const int octets = (int)made->key.modulus_octets;
+    uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
+    warprsa_operation op = {.key = &key, .input = input};
+    operands *o = &numbers[0];
+    double np0[WARPRSA_SLOTS];
+    warprsa_number n, s;
+
+    assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&key, &made->key));
+    warprsa_load(&n, key.modulus, key.modulus, view.rows, view.width, view.L,
+                 view.G);
+    for (int k = 0; k < view.G; k++)
+        np0[k] = key.minus_inverse;
+    memset(o->samples, 0, sizeof(o->samples));
+    number_below(o->x, o->samples, view.rows, v[NUMBER_N], stream);
+    number_put(&s, &view, 0, o->samples);
+    assert_true(BN_mod_exp(o->expected, o->x, v[NUMBER_E], v[NUMBER_N], bn));
+    assert_int_equal(octets, BN_bn2binpad(o->expected, input, octets));
+    for (int bit = -1; bit < 8 * octets; bit++) {
+        uint8_t *changed = bit < 0 ? input : input + bit / 8;
+        uint8_t mask = bit < 0 ? 0 : (uint8_t)(1 << (bit % 8));
+
+        *changed ^= mask;
+        assert_int_equal(
+            bit < 0 ? WARPRSA_OK : WARPRSA_CHECK_FAILED,
+            warprsa_check(&s, &op, &n, np0, view.rows / 2, view.L, view.G));
+        *changed ^= mask;
+    }
+}
+
+static void check_sees_every_bit(void **state)
+{
+    static const key_recipe recipes[] = {
+        {{PRIME_RANDOM, 512}, {PRIME_DOWN, 512}, 3},
+        {{PRIME_RANDOM, 1024}, {PRIME_UP, 1024}, 17},
+        {{PRIME_DOWN, 1557}, {PRIME_UP, 1557}, 3},
+        {{PRIME_UP, 2048}, {PRIME_ONES, 2048}, 3},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
+        random_stream stream = {number_seed() + i};
+        made_key made;
+
+        assert_true(made_key_new(&made, &recipes[i]));
+        for (unsigned turn = 0; turn < module_context_scaled(2); turn++)
+            check_with(&made, &stream);
+        made_key_free(&made);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +370,7 @@ int main(void)
         cmocka_unit_test(digits_cover_the_exponents),
         cmocka_unit_test(public_powers),
         cmocka_unit_test(secret_powers),
+        cmocka_unit_test(check_sees_every_bit),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
