@@ -4,7 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 
 rsa_key 4096 ca.pem
-self_signed ca.pem ca-certificate.pem
+plain req -x509 -new -key ca.pem -subj /CN=authority -days 2 \
+    -addext basicConstraints=critical,CA:TRUE -out ca-certificate.pem
 rsa_key 2048 key.pem
 plain req -new -key key.pem -subj /CN=server -out request.pem
 with_provider x509 -req -in request.pem -CA ca-certificate.pem -CAkey ca.pem \
