@@ -25,6 +25,7 @@ static const key_recipe recipes[] = {
     {{PRIME_STRIPES, 513}, {PRIME_ZEROS, 513}, 17},
     {{PRIME_RANDOM, 508}, {PRIME_DOWN, 517}, BIG_E},
     {{PRIME_UP, 512}, {PRIME_RANDOM, 514}, 5},
+    {{PRIME_UP, 517}, {PRIME_DOWN, 517}, 65537},
     {{PRIME_DOWN, 1037}, {PRIME_UP, 1037}, BIG_E},
     {{PRIME_ONES, 1024}, {PRIME_RANDOM, 1024}, 65537},
     {{PRIME_ZEROS, 1024}, {PRIME_STRIPES, 1023}, 3},
@@ -43,7 +44,8 @@ static const key_recipe recipes[] = {
 enum {
     KEYS = sizeof(recipes) / sizeof(recipes[0]),
     KEYS_MAX = KEYS + 2,
-    MESSAGES = 16,
+    MESSAGES = 22,
+    FIRST_ROOT = 16,
 };
 
 static test_device t;
@@ -99,6 +101,29 @@ static void random_message(const BIGNUM *n, random_stream *stream)
     assert_true(BN_nnmod(m, m, n, keys[0].numbers.ctx));
 }
 
+/* One of the answers that are special for this key: about the primes, where a
+ * half is 0 or both are equal, and at n's end. The message is its power. */
+static void special_answer(const made_key *key, int which,
+                           random_stream *stream)
+{
+    BIGNUM *const *v = key->numbers.value;
+
+    if (which < 2) { /* q - 1, p - 1 */
+        assert_true(BN_sub(m, v[which ? NUMBER_P : NUMBER_Q], BN_value_one()));
+    } else if (which < 4) { /* q + 1, p + 1 */
+        assert_true(
+            BN_add(m, v[which % 2 ? NUMBER_P : NUMBER_Q], BN_value_one()));
+    } else if (which == 4) { /* k q + k */
+        assert_non_null(BN_copy(m, v[NUMBER_Q]));
+        assert_true(BN_add_word(m, 1));
+        assert_true(BN_mul_word(m, random_next(stream) >> 2));
+    } else if (which == 5) { /* n - small */
+        assert_non_null(BN_copy(m, v[NUMBER_N]));
+        assert_true(BN_sub_word(m, 3 + random_below(stream, 1000)));
+    }
+    assert_true(BN_mod_exp(m, m, v[NUMBER_E], v[NUMBER_N], key->numbers.ctx));
+}
+
 /* One of the messages that are special for this key; all below n. */
 static void special_message(const made_key *key, int which,
                             random_stream *stream)
@@ -146,7 +171,10 @@ static void special_messages_of(int size)
     assert_true(count > 3);
     assert_true(test_batch_new(&batch, (size_t)(count * MESSAGES)));
     for (int i = 0; i < count * MESSAGES; i++) {
-        special_message(of[i % count], i / count, &stream);
+        if (i / count < FIRST_ROOT)
+            special_message(of[i % count], i / count, &stream);
+        else
+            special_answer(of[i % count], i / count - FIRST_ROOT, &stream);
         assert_true(test_batch_put(&batch, (size_t)i, of[i % count], m));
     }
     assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 0, size));
@@ -174,6 +202,48 @@ static void special_messages(void **state)
     (void)state;
     for (int size = 0; size < WARPRSA_CLASSES; size++)
         special_messages_of(size);
+}
+
+/* Answers from p up to q differ from their half modulo p by a multiple of p:
+ * what they are multiplied by in the recombination is 0, which comes out as p
+ * now and then before it is reduced. */
+static void answers_between_the_primes_of(made_key *key, size_t count)
+{
+    BIGNUM **v = key->numbers.value;
+    random_stream stream = {number_seed()};
+    test_batch batch;
+
+    assert_true(test_batch_new(&batch, count));
+    for (size_t i = 0; i < count; i++) {
+        assert_true(BN_sub(expected, v[NUMBER_Q], v[NUMBER_P]));
+        random_message(expected, &stream);
+        assert_true(BN_add(m, m, v[NUMBER_P]));
+        assert_true(
+            BN_mod_exp(m, m, v[NUMBER_E], v[NUMBER_N], key->numbers.ctx));
+        assert_true(test_batch_put(&batch, i, key, m));
+    }
+    assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 0,
+                                                warprsa_key_class(&key->key)));
+    for (size_t i = 0; i < count; i++)
+        assert_true(test_batch_right(&batch, i));
+    test_batch_free(&batch);
+}
+
+static void answers_between_the_primes(void **state)
+{
+    int tried = 0;
+
+    (void)state;
+    for (int i = 0; i < KEYS; i++)
+        if (BN_cmp(keys[i].numbers.value[NUMBER_P],
+                   keys[i].numbers.value[NUMBER_Q]) < 0) {
+            const int small =
+                warprsa_key_class(&keys[i].key) == WARPRSA_CLASS_1024;
+
+            answers_between_the_primes_of(&keys[i], small ? 200 : 5);
+            tried += small;
+        }
+    assert_true(tried > 0);
 }
 
 /* A batch of random messages, keys in turn from a random one on. */
@@ -300,6 +370,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(self_test_passes_on_each_stream),
         cmocka_unit_test(special_messages),
+        cmocka_unit_test(answers_between_the_primes),
         cmocka_unit_test(batches_of_all_sizes),
         cmocka_unit_test(one_stream_many_classes),
         cmocka_unit_test(places_of_keys),

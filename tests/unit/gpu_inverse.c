@@ -13,6 +13,7 @@
 
 enum {
     MODULI = 400, /* of each size class */
+    MATRICES = 10000,
     TRIES = 5000, /* at an input that takes many steps */
 };
 
@@ -159,6 +160,131 @@ static void small_moduli(void **state)
     assert_int_equal(0, wrong);
 }
 
+/* Limbs of 62 bits, the top one signed. */
+static void from_limbs(BIGNUM *to, const int64_t *limb, int limbs)
+{
+    const int64_t top = limb[limbs - 1];
+
+    assert_true(BN_set_word(to, (BN_ULONG)(top < 0 ? -top : top)));
+    BN_set_negative(to, top < 0);
+    for (int i = limbs - 2; i >= 0; i--) {
+        assert_true(BN_lshift(to, to, WARPRSA_LIMB_BITS));
+        assert_true(BN_add_word(to, (BN_ULONG)limb[i]));
+    }
+}
+
+/* A number within (-2p, p), at its ends more often than not. */
+static void choose_within(int64_t *limb, const int64_t *p_limb, int limbs,
+                          const number_view *view, random_stream *stream)
+{
+    double samples[NUMBER_SAMPLES];
+    const unsigned kind = random_below(stream, 6);
+
+    number_below(x, samples, view->rows, p, stream);
+    if (kind < 2)
+        assert_true(BN_sub(x, p, BN_value_one()));
+    number_to_samples(samples, x, view->rows);
+    warprsa_limbs_from_samples(limb, samples, view->rows, limbs);
+    if (kind % 2 == 0) /* -x */
+        warprsa_adjust(limb, p_limb, 0, -1, limbs);
+    if (kind % 4 == 0) { /* -x - p */
+        warprsa_adjust(limb, p_limb, 0, -1, limbs);
+        warprsa_adjust(limb, p_limb, -1, 0, limbs);
+        warprsa_adjust(limb, p_limb, 0, -1, limbs);
+    }
+}
+
+/* A row of a transition matrix: |u| + |v| up to 2^62. */
+static void choose_row(int64_t *u, int64_t *v, random_stream *stream)
+{
+    const int64_t whole = 1ll << 62;
+
+    *u = (int64_t)(random_next(stream) >> 2);
+    switch (random_below(stream, 4)) {
+    case 0:
+        *u = whole;
+        break;
+    case 1:
+        *u = whole / 2;
+        break;
+    case 2:
+        *u >>= random_below(stream, 62);
+        break;
+    }
+    *v = whole - *u;
+    *u = random_below(stream, 2) ? *u : -*u;
+    *v = random_below(stream, 2) ? *v : -*v;
+}
+
+/* got is (u d + v e) / 2^62 mod p, within (-2p, p); d is in x, e in y. */
+static int applied(const int64_t *got, int64_t u, int64_t v, int limbs)
+{
+    BIGNUM *sum = BN_new(), *part = BN_new(), *result = BN_new();
+    int good;
+
+    assert_true(sum != NULL && part != NULL && result != NULL);
+    assert_non_null(BN_copy(sum, x));
+    assert_true(BN_mul_word(sum, (BN_ULONG)(u < 0 ? -u : u)));
+    BN_set_negative(sum, BN_is_negative(sum) != (u < 0));
+    assert_non_null(BN_copy(part, y));
+    assert_true(BN_mul_word(part, (BN_ULONG)(v < 0 ? -v : v)));
+    BN_set_negative(part, BN_is_negative(part) != (v < 0));
+    assert_true(BN_add(sum, sum, part));
+    from_limbs(result, got, limbs);
+    good = BN_cmp(result, p) < 0;
+    assert_true(BN_lshift(part, result, WARPRSA_LIMB_BITS));
+    assert_true(BN_sub(sum, sum, part) && BN_nnmod(sum, sum, p, bn));
+    good = good && BN_is_zero(sum);
+    assert_true(BN_add(result, result, p) && BN_add(result, result, p));
+    good = good && !BN_is_negative(result) && !BN_is_zero(result);
+    BN_free(sum);
+    BN_free(part);
+    BN_free(result);
+    return good;
+}
+
+static void apply_case(const number_view *view, uint64_t seed, unsigned *wrong)
+{
+    const int limbs = WARPRSA_LIMBS_OF(view->rows);
+    random_stream stream = {seed};
+    double samples[NUMBER_SAMPLES];
+    warprsa_transition t;
+    warprsa_inversion m;
+    uint64_t p_inverse;
+
+    number_modulus(p, &stream, number_modulus_bits(view));
+    number_to_samples(samples, p, view->rows);
+    warprsa_limbs_from_samples(m.p, samples, view->rows, limbs);
+    p_inverse = (uint64_t)m.p[0];
+    for (int i = 0; i < 6; i++)
+        p_inverse *= 2 - (uint64_t)m.p[0] * p_inverse;
+    choose_within(m.d, m.p, limbs, view, &stream);
+    choose_within(m.e, m.p, limbs, view, &stream);
+    from_limbs(x, m.d, limbs);
+    from_limbs(y, m.e, limbs);
+    choose_row(&t.u, &t.v, &stream);
+    choose_row(&t.q, &t.r, &stream);
+    warprsa_apply_modulo(m.d, m.e, &t, m.p, p_inverse, limbs);
+    if (!applied(m.d, t.u, t.v, limbs) || !applied(m.e, t.q, t.r, limbs))
+        number_wrong(wrong, "matrix applied", view, seed);
+}
+
+/* Any matrix keeps d and e in their range, not just those that come up. */
+static void matrices_are_applied_within_range(void **state)
+{
+    const unsigned count = module_context_scaled(MATRICES);
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+
+        for (unsigned i = 0; i < count; i++)
+            apply_case(&view, number_seed() + i, &wrong);
+    }
+    assert_int_equal(0, wrong);
+}
+
 static int all_zero(const int64_t *limb, int limbs)
 {
     for (int i = 0; i < limbs; i++)
@@ -244,6 +370,7 @@ int main(void)
         cmocka_unit_test(inverses_are_exact),
         cmocka_unit_test(powers_of_two),
         cmocka_unit_test(small_moduli),
+        cmocka_unit_test(matrices_are_applied_within_range),
         cmocka_unit_test(division_steps_are_enough),
     };
 
