@@ -7,8 +7,8 @@
  * worker is armed again, pay for one load.
  *
  * No wake-up is lost: a submitter queues, then looks at the word; a worker
- * arms the word, then looks at the queues; a full fence stands between the
- * two steps of each (warprsa_ring_fence), so one of them sees the other.
+ * arms the word, then looks at the queues; all four are in the one total order
+ * of sequentially consistent operations, so one of them sees the other.
  */
 #ifndef WARPRSA_DOORBELL_H
 #define WARPRSA_DOORBELL_H
@@ -16,14 +16,13 @@
 #include <stdbool.h>
 
 #include "batching/futex.h"
-#include "batching/ring.h"
 
 typedef struct warprsa_doorbell {
     _Alignas(64) _Atomic uint32_t word;
     _Atomic uint32_t idle; /* workers that sleep or are about to */
 } warprsa_doorbell;
 
-/* Wakes one worker if the bell is armed. After queueing and the fence. */
+/* Wakes one worker if the bell is armed. After queueing. */
 static inline void warprsa_doorbell_ring(warprsa_doorbell *bell)
 {
     uint32_t word = atomic_load(&bell->word);
@@ -40,7 +39,7 @@ static inline void warprsa_doorbell_ring_all(warprsa_doorbell *bell)
     warprsa_futex_wake(&bell->word, INT_MAX);
 }
 
-/* Arms the bell and returns its word; then fence, then look, then sleep. */
+/* Arms the bell and returns its word; then look, then sleep. */
 static inline uint32_t warprsa_doorbell_arm(warprsa_doorbell *bell)
 {
     return atomic_fetch_or(&bell->word, 1) | 1;

@@ -226,7 +226,6 @@ void warprsa_queue_refuse_if_down(warprsa_queue *queue)
 {
     if (atomic_load(&queue->state) != WARPRSA_QUEUE_DOWN)
         return;
-    warprsa_ring_fence();
     refuse_queued(queue);
 }
 
@@ -243,7 +242,6 @@ void warprsa_queue_pass_on(warprsa_queue *queue)
     if (atomic_load(&queue->doorbell.idle) == 0)
         return;
     (void)warprsa_doorbell_arm(&queue->doorbell);
-    warprsa_ring_fence();
     if (!warprsa_queue_empty(queue))
         warprsa_doorbell_ring(&queue->doorbell);
 }
@@ -321,8 +319,7 @@ static void enqueue(warprsa_queue *queue, warprsa_key *key,
     atomic_fetch_add_explicit(&queue->depth, 1, memory_order_relaxed);
     atomic_store_explicit(&s->word, ticket->generation | WARPRSA_SLOT_QUEUED,
                           memory_order_release);
-    /* Never full: it has room for every slot. */
-    (void)warprsa_ring_put(&queue->queued[key->size], ticket->slot);
+    warprsa_ring_put(&queue->queued[key->size], ticket->slot);
 }
 
 warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
@@ -342,7 +339,6 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
         return refused(queue, WARPRSA_CPU_QUEUE_FULL);
     *ticket = warprsa_slots_ticket(&queue->slots, index);
     enqueue(queue, key, input, notify, now_ns, ticket);
-    warprsa_ring_fence();
     if (atomic_load(&queue->state) != WARPRSA_QUEUE_READY) {
         /* Whoever took the last device down may have emptied the queues just
          * before; then nobody else comes for this request. */

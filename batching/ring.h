@@ -1,138 +1,141 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A ring of slot numbers for any number of putting and taking threads: ck_ring
- * of Concurrency Kit.
+ * A ring of slot numbers for any number of putting and taking threads, after
+ * Dmitry Vyukov's bounded queue: each cell has a sequence number that says
+ * whose turn it is, so that a thread which is preempted half way holds up
+ * nobody but those who wait for that very cell.
  *
- * A ring orders nothing but itself: what a slot holds is passed from thread to
- * thread by the slot's own word (slot.h), with C11 atomics. That is why the
- * thread sanitizer, which cannot see into ck's inline assembly, may look away
- * here and here alone without missing anything of ours.
+ * That is what rules out Concurrency Kit's ck_ring: there every putting thread
+ * spins until all those before it are done, and 200 threads of a server on few
+ * CPUs then hand one number on per time slice.
+ *
+ * Places count up for ever and wrap; the cell of a place is place & mask. Its
+ * sequence is: place, free for the put of that place; place + 1, filled, for
+ * its take; place + size, free for the next round.
  */
 #ifndef WARPRSA_RING_H
 #define WARPRSA_RING_H
 
-#include <ck_ring.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define WARPRSA_RING_TSAN 1
-#endif
-#elif defined(__SANITIZE_THREAD__)
-#define WARPRSA_RING_TSAN 1
-#endif
-
-#ifdef WARPRSA_RING_TSAN
-/* Of the sanitizer's run time; no header declares them. */
-void AnnotateIgnoreReadsBegin(const char *file, int line);
-void AnnotateIgnoreReadsEnd(const char *file, int line);
-void AnnotateIgnoreWritesBegin(const char *file, int line);
-void AnnotateIgnoreWritesEnd(const char *file, int line);
-#endif
-
-static inline void warprsa_ring_look_away(void)
-{
-#ifdef WARPRSA_RING_TSAN
-    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
-#endif
-}
-
-static inline void warprsa_ring_look_again(void)
-{
-#ifdef WARPRSA_RING_TSAN
-    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
-    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-#endif
-}
-
-struct warprsa_ring_entry {
-    uint32_t slot;
-};
-
-CK_RING_PROTOTYPE(warprsa, warprsa_ring_entry)
+typedef struct warprsa_ring_cell {
+    _Atomic uint32_t sequence;
+    _Atomic uint32_t slot;
+} warprsa_ring_cell;
 
 typedef struct warprsa_ring {
-    _Alignas(CK_MD_CACHELINE) ck_ring_t ring;
-    struct warprsa_ring_entry *entries;
+    _Alignas(64) _Atomic uint32_t head; /* next place to take */
+    _Alignas(64) _Atomic uint32_t tail; /* next place to put */
+    _Alignas(64) warprsa_ring_cell *cells;
+    uint32_t mask;
 } warprsa_ring;
 
 /* Makes an empty ring that holds `count` numbers; false: no memory. */
-static inline bool warprsa_ring_init(warprsa_ring *ring, unsigned count)
+static inline bool warprsa_ring_init(warprsa_ring *ring, uint32_t count)
 {
-    unsigned size = 2;
+    uint32_t size = 64;
 
-    /* ck_ring wants a power of two and leaves one place empty. */
-    while (size <= count)
+    while (size < count)
         size *= 2;
-    ring->entries = calloc(size, sizeof(*ring->entries));
-    ck_ring_init(&ring->ring, size);
-    return ring->entries != NULL;
+    ring->mask = size - 1;
+    atomic_init(&ring->head, 0);
+    atomic_init(&ring->tail, 0);
+    ring->cells = calloc(size, sizeof(*ring->cells));
+    if (ring->cells == NULL)
+        return false;
+    for (uint32_t i = 0; i < size; i++)
+        atomic_init(&ring->cells[i].sequence, i);
+    return true;
 }
 
 static inline void warprsa_ring_free(warprsa_ring *ring)
 {
-    free(ring->entries);
+    free(ring->cells);
 }
 
-/* Appends a number. False when full, which the caller rules out by size. */
-static inline bool warprsa_ring_put(warprsa_ring *ring, uint32_t slot)
+/*
+ * Appends a number; the caller sees to it that there are never more than
+ * `count`. A cell can still be busy: a thread took its number a whole round
+ * ago and was preempted before saying so. That thread is given the CPU.
+ *
+ * The last store is in the one total order of sequentially consistent
+ * operations: whoever puts and then looks whether somebody sleeps, against
+ * whoever says that he sleeps and then looks here, can't both see nothing.
+ */
+static inline void warprsa_ring_put(warprsa_ring *ring, uint32_t slot)
 {
-    struct warprsa_ring_entry entry = {slot};
-    bool done;
+    uint32_t place = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 
-    warprsa_ring_look_away();
-    done = CK_RING_ENQUEUE_MPMC(warprsa, &ring->ring, ring->entries, &entry);
-    warprsa_ring_look_again();
-    return done;
+    for (;;) {
+        warprsa_ring_cell *cell = &ring->cells[place & ring->mask];
+        uint32_t sequence =
+            atomic_load_explicit(&cell->sequence, memory_order_acquire);
+
+        if (sequence == place) {
+            if (atomic_compare_exchange_weak_explicit(
+                    &ring->tail, &place, place + 1, memory_order_relaxed,
+                    memory_order_relaxed)) {
+                atomic_store_explicit(&cell->slot, slot, memory_order_relaxed);
+                atomic_store(&cell->sequence, place + 1);
+                return;
+            }
+        } else {
+            if ((int32_t)(sequence - place) < 0)
+                sched_yield();
+            place = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+        }
+    }
 }
 
-/* Takes the oldest number; false when empty. */
+/* The oldest number, without taking it: a hint, it may be gone the moment this
+ * returns. False when empty. *place: where it is. */
+static inline bool warprsa_ring_look(warprsa_ring *ring, uint32_t *place,
+                                     uint32_t *slot)
+{
+    for (;;) {
+        const warprsa_ring_cell *cell;
+        int32_t turn;
+
+        *place = atomic_load(&ring->head);
+        cell = &ring->cells[*place & ring->mask];
+        turn = (int32_t)(atomic_load(&cell->sequence) - (*place + 1));
+        if (turn < 0)
+            return false;
+        *slot = atomic_load_explicit(&cell->slot, memory_order_relaxed);
+        if (turn == 0)
+            return true;
+    }
+}
+
+/* Takes the oldest number. False when empty, or when the thread that puts the
+ * oldest has not finished; it will ring the bell when it has. */
 static inline bool warprsa_ring_take(warprsa_ring *ring, uint32_t *slot)
 {
-    struct warprsa_ring_entry entry = {0};
-    bool done;
+    uint32_t place;
 
-    warprsa_ring_look_away();
-    done = CK_RING_DEQUEUE_MPMC(warprsa, &ring->ring, ring->entries, &entry);
-    warprsa_ring_look_again();
-    *slot = entry.slot;
-    return done;
-}
-
-/* Looks at the oldest number without taking it: a hint, it may be gone the
- * moment this returns. False when empty. */
-static inline bool warprsa_ring_peek(warprsa_ring *ring, uint32_t *slot)
-{
-    bool some;
-
-    warprsa_ring_look_away();
-    some = ck_ring_size(&ring->ring) != 0;
-    *slot = ck_pr_load_32(
-        &ring->entries[ck_pr_load_uint(&ring->ring.c_head) & ring->ring.mask]
-             .slot);
-    warprsa_ring_look_again();
-    return some;
+    /* The number read is the right one if the place is still the head. */
+    while (warprsa_ring_look(ring, &place, slot)) {
+        if (atomic_compare_exchange_weak_explicit(
+                &ring->head, &place, place + 1, memory_order_relaxed,
+                memory_order_relaxed)) {
+            atomic_store_explicit(&ring->cells[place & ring->mask].sequence,
+                                  place + ring->mask + 1, memory_order_release);
+            return true;
+        }
+    }
+    return false;
 }
 
 static inline bool warprsa_ring_empty(warprsa_ring *ring)
 {
-    bool empty;
+    uint32_t place, slot;
 
-    warprsa_ring_look_away();
-    empty = ck_ring_size(&ring->ring) == 0;
-    warprsa_ring_look_again();
-    return empty;
-}
-
-/* Orders a put before later loads, and earlier stores before a look: the two
- * halves of "either I see your entry or you see that I sleep". */
-static inline void warprsa_ring_fence(void)
-{
-    ck_pr_fence_strict_memory();
+    return !warprsa_ring_look(ring, &place, &slot);
 }
 
 #endif

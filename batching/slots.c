@@ -6,13 +6,13 @@
 #include "batching/slots.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "batching/futex.h"
 
 enum {
-    SPINS_BEFORE_YIELD = 64,
     RECLAIM_STEP = 64, /* slots looked at for one submission */
 };
 
@@ -60,14 +60,6 @@ void warprsa_slots_free(warprsa_slots *slots)
     warprsa_ring_free(&slots->free);
 }
 
-static void relax(unsigned *spins)
-{
-    if (++*spins < SPINS_BEFORE_YIELD)
-        ck_pr_stall();
-    else
-        sched_yield();
-}
-
 static uint64_t submitted_ns(const warprsa_slot *s)
 {
     return atomic_load_explicit(&s->submitted_ns, memory_order_relaxed);
@@ -84,8 +76,7 @@ static void free_slot(warprsa_slots *slots, uint32_t index)
     atomic_store_explicit(&s->word,
                           (word & WARPRSA_SLOT_GENERATION) | WARPRSA_SLOT_FREE,
                           memory_order_release);
-    /* Never full: it has room for every slot. */
-    (void)warprsa_ring_put(&slots->free, index);
+    warprsa_ring_put(&slots->free, index);
 }
 
 /* A new use of a slot. Its first is 1: in a forked child, where the region
@@ -214,7 +205,6 @@ void warprsa_slots_answer(warprsa_slots *slots, uint32_t index,
     warprsa_slot *s = &slots->slot[index];
     warprsa_notify notify = slots->request[index].notify;
     uint32_t word = atomic_load_explicit(&s->word, memory_order_acquire);
-    unsigned spins = 0;
 
     s->answer = (uint32_t)answer;
     s->reason = (uint32_t)reason;
@@ -223,7 +213,7 @@ void warprsa_slots_answer(warprsa_slots *slots, uint32_t index,
         bool tell = notify.wake != NULL && !(word & WARPRSA_SLOT_TOLD);
 
         if (word & WARPRSA_SLOT_TELLING) {
-            relax(&spins);
+            sched_yield();
             word = atomic_load_explicit(&s->word, memory_order_acquire);
             continue;
         }
@@ -344,7 +334,6 @@ warprsa_answer warprsa_slots_collect(warprsa_slots *slots,
                                      warprsa_size_class *size,
                                      warprsa_cpu_reason *reason)
 {
-    unsigned spins = 0;
 
     for (;;) {
         uint32_t word;
@@ -353,7 +342,7 @@ warprsa_answer warprsa_slots_collect(warprsa_slots *slots,
 
         if (answer != WARPRSA_PENDING || !(word & WARPRSA_SLOT_TELLING))
             return answer;
-        relax(&spins);
+        sched_yield();
     }
 }
 
@@ -363,7 +352,6 @@ warprsa_answer warprsa_slots_wait(warprsa_slots *slots, warprsa_ticket ticket,
 {
     warprsa_slot *s = &slots->slot[ticket.slot];
     uint64_t give_up = slots->deadline_ns + WARPRSA_MARGIN_NS;
-    unsigned spins = 0;
 
     for (;;) {
         uint32_t word;
@@ -382,6 +370,6 @@ warprsa_answer warprsa_slots_wait(warprsa_slots *slots, warprsa_ticket ticket,
         if (warprsa_now_ns() < until_ns)
             warprsa_futex_wait(&s->word, word | WARPRSA_SLOT_SLEEPER, until_ns);
         else
-            relax(&spins); /* somebody is inside wake() */
+            sched_yield(); /* somebody is inside wake() */
     }
 }

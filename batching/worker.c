@@ -37,10 +37,10 @@ static int oldest_class(warprsa_queue *queue)
     int found = -1;
 
     for (int c = 0; c < WARPRSA_CLASSES; c++) {
-        uint32_t slot;
+        uint32_t place, slot;
         uint64_t at;
 
-        if (!warprsa_ring_peek(&queue->queued[c], &slot))
+        if (!warprsa_ring_look(&queue->queued[c], &place, &slot))
             continue;
         at = atomic_load_explicit(&queue->slots.slot[slot].submitted_ns,
                                   memory_order_relaxed);
@@ -273,7 +273,6 @@ static void sleep_on_bell(warprsa_worker *worker)
 
     atomic_fetch_add(&bell->idle, 1);
     word = warprsa_doorbell_arm(bell);
-    warprsa_ring_fence();
     if (!anything_to_do(worker)) {
         warprsa_futex_wait(&bell->word, word, until_ns);
         /* Another worker may hang in its driver. */

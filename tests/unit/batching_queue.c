@@ -474,6 +474,60 @@ static void a_crowd_gets_its_own_answers(void **state)
     warprsa_counters_free(c);
 }
 
+/* A server has far more threads than CPUs: one that is preempted half way
+ * through the queue must not hold up the others. */
+enum {
+    SERVER_THREADS = 200,
+    SERVER_ROUNDS = 100,
+};
+
+static void *server_thread(void *arg)
+{
+    member *m = arg;
+    warprsa_key *key = fake_add_key(m->queue, WARPRSA_CLASS_2048, 1);
+
+    for (unsigned i = 0; i < SERVER_ROUNDS; i++) {
+        fake_request r;
+
+        fake_fill(&r, WARPRSA_CLASS_2048, 1, i);
+        m->done +=
+            fake_submit(m->queue, key, &r) == WARPRSA_DONE &&
+            warprsa_queue_wait(m->queue, r.ticket, r.output) == WARPRSA_DONE &&
+            fake_is_right(&r);
+    }
+    warprsa_key_release(key);
+    return NULL;
+}
+
+static void many_more_threads_than_cpus(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    member *server = calloc(SERVER_THREADS, sizeof(*server));
+    warprsa_queue *queue;
+
+    (void)state;
+    assert_non_null(server);
+    config.streams = 2;
+    config.slots = SERVER_THREADS;
+    config.batch_max = SERVER_THREADS;
+    queue = fake_ready_queue(&config);
+    for (unsigned i = 0; i < SERVER_THREADS; i++) {
+        server[i] = (member){.queue = queue, .number = i};
+        assert_int_equal(
+            pthread_create(&server[i].thread, NULL, server_thread, &server[i]),
+            0);
+    }
+    for (unsigned i = 0; i < SERVER_THREADS; i++) {
+        pthread_join(server[i].thread, NULL);
+        assert_int_equal(server[i].done, SERVER_ROUNDS);
+    }
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048],
+                     SERVER_THREADS * SERVER_ROUNDS);
+    fake_close_queue(queue, &config);
+    free(server);
+    warprsa_counters_free(config.counters);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +542,7 @@ int main(void)
         cmocka_unit_test_setup(a_used_or_wild_ticket_is_refused, reset),
         cmocka_unit_test_setup(an_answer_nobody_collects_is_reclaimed, reset),
         cmocka_unit_test_setup(a_crowd_gets_its_own_answers, reset),
+        cmocka_unit_test_setup(many_more_threads_than_cpus, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,10 +142,12 @@ static inline uint64_t fake_sum(const _Atomic uint64_t *counters, size_t count)
 #define WAIT_UNTIL(condition)                                                  \
     do {                                                                       \
         struct timespec tick = {0, 1000000};                                   \
-        int left = LONG_MS;                                                    \
-        while (!(condition) && left-- > 0)                                     \
+        bool holds = (condition);                                              \
+        for (int left = LONG_MS; !holds && left > 0; left--) {                 \
             nanosleep(&tick, NULL);                                            \
-        assert_true(condition);                                                \
+            holds = (condition);                                               \
+        }                                                                      \
+        assert_true(holds);                                                    \
     } while (0)
 
 #endif
