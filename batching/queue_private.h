@@ -10,6 +10,7 @@
 #include "batching/doorbell.h"
 #include "batching/keys.h"
 #include "batching/queue.h"
+#include "batching/ring.h"
 #include "batching/slots.h"
 
 struct warprsa_queue {

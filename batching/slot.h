@@ -4,7 +4,7 @@
  * A request slot: plain data of fixed size without pointers, so that a region
  * of them can be mapped. Its word says whose it is.
  *
- *   FREE        in the ring of free slots
+ *   FREE        in the stack of free slots, or never used
  *   FILLING     a submitter's
  *   QUEUED      in the ring of its size class; the caller may abandon it
  *   RUNNING     a worker's; the caller may abandon it

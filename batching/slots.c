@@ -45,8 +45,7 @@ bool warprsa_slots_init(warprsa_slots *slots, unsigned count,
     slots->deadline_ns = deadline_ms * WARPRSA_NS_PER_MS;
     slots->slot = map_region(count);
     slots->request = calloc(count, sizeof(*slots->request));
-    if (warprsa_ring_init(&slots->free, count) && slots->slot != NULL &&
-        slots->request != NULL)
+    if (slots->slot != NULL && slots->request != NULL)
         return true;
     warprsa_slots_free(slots);
     return false;
@@ -57,12 +56,49 @@ void warprsa_slots_free(warprsa_slots *slots)
     if (slots->slot != NULL)
         munmap(slots->slot, region_size(slots->count));
     free(slots->request);
-    warprsa_ring_free(&slots->free);
 }
 
 static uint64_t submitted_ns(const warprsa_slot *s)
 {
     return atomic_load_explicit(&s->submitted_ns, memory_order_relaxed);
+}
+
+static uint64_t next_top(uint64_t top, uint32_t place)
+{
+    return (((top >> 32) + 1) << 32) | place;
+}
+
+/* A stack, and not a ring: there a thread preempted while it puts its slot
+ * back hides those put back after it, and the queue looks full. */
+static void push_free(warprsa_slots *slots, uint32_t index)
+{
+    _Atomic uint32_t *next = &slots->request[index].next_free;
+    uint64_t top = atomic_load_explicit(&slots->free_top, memory_order_relaxed);
+
+    do
+        atomic_store_explicit(next, (uint32_t)top, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(
+        &slots->free_top, &top, next_top(top, index + 1), memory_order_release,
+        memory_order_relaxed));
+}
+
+static bool pop_free(warprsa_slots *slots, uint32_t *index)
+{
+    uint64_t top = atomic_load_explicit(&slots->free_top, memory_order_acquire);
+
+    while ((uint32_t)top != 0) {
+        uint32_t next;
+
+        *index = (uint32_t)top - 1;
+        /* Wrong if the slot was taken meanwhile; then so is the count. */
+        next = atomic_load_explicit(&slots->request[*index].next_free,
+                                    memory_order_relaxed);
+        if (atomic_compare_exchange_weak_explicit(
+                &slots->free_top, &top, next_top(top, next),
+                memory_order_acquire, memory_order_acquire))
+            return true;
+    }
+    return false;
 }
 
 /* To be called by the owner of a slot that no ring holds. */
@@ -76,7 +112,7 @@ static void free_slot(warprsa_slots *slots, uint32_t index)
     atomic_store_explicit(&s->word,
                           (word & WARPRSA_SLOT_GENERATION) | WARPRSA_SLOT_FREE,
                           memory_order_release);
-    warprsa_ring_put(&slots->free, index);
+    push_free(slots, index);
 }
 
 /* A new use of a slot. Its first is 1: in a forked child, where the region
@@ -143,8 +179,8 @@ bool warprsa_slots_take(warprsa_slots *slots, uint64_t now_ns, uint32_t *index)
     warprsa_slot *s;
 
     /* Used slots first: few callers then stay within few cache lines. */
-    if (!warprsa_ring_take(&slots->free, index) && !take_fresh(slots, index)) {
-        if (!reclaim(slots, now_ns) || !warprsa_ring_take(&slots->free, index))
+    if (!pop_free(slots, index) && !take_fresh(slots, index)) {
+        if (!reclaim(slots, now_ns) || !pop_free(slots, index))
             return false;
     }
     s = &slots->slot[*index];

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 
 #include "batching/queue.h"
-#include "batching/ring.h"
 #include "batching/slot.h"
 
 /* What a request needs beside its slot and can't be mapped: this process's
@@ -18,6 +17,7 @@
 typedef struct warprsa_request {
     warprsa_key *key; /* one reference, dropped by whoever answers */
     warprsa_notify notify;
+    _Atomic uint32_t next_free; /* while the slot is: as in free_top, below */
 } warprsa_request;
 
 typedef struct warprsa_slots {
@@ -25,7 +25,10 @@ typedef struct warprsa_slots {
     warprsa_request *request;
     unsigned count;
     uint64_t deadline_ns; /* a caller's, from submission */
-    warprsa_ring free;
+    /* The free slots that have been used before, a stack: number + 1 of the top
+     * one, or 0, and above that a count of changes, which tells a stack from an
+     * earlier one with the same top. */
+    _Alignas(64) _Atomic uint64_t free_top;
     _Alignas(64) _Atomic uint32_t fresh; /* slots never used yet: from here */
     _Atomic uint32_t reclaim;            /* where the next search begins */
 } warprsa_slots;
