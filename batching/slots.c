@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "batching/futex.h"
 
@@ -19,6 +20,20 @@ enum {
 static size_t region_size(unsigned count)
 {
     return (size_t)count * sizeof(warprsa_slot);
+}
+
+/* Keeps the first slots, which are used most, out of swap; a quarter of what
+ * the process may lock, for the rest may be wanted by the program. */
+static void lock_region(void *region, size_t size)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+        return;
+    if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur / 4 < size)
+        size = limit.rlim_cur / 4;
+    if (size > 0)
+        (void)mlock2(region, size, MLOCK_ONFAULT);
 }
 
 static warprsa_slot *map_region(unsigned count)
@@ -33,7 +48,7 @@ static warprsa_slot *map_region(unsigned count)
      * deny; the queue works without. */
     (void)madvise(region, size, MADV_DONTDUMP);
     (void)madvise(region, size, MADV_WIPEONFORK);
-    (void)mlock2(region, size, MLOCK_ONFAULT);
+    lock_region(region, size);
     return region;
 }
 
