@@ -22,9 +22,11 @@ typedef struct warprsa_context {
     warprsa_core core;
     warprsa_config config;
     warprsa_trace trace;
-    /* A library context of our own with nothing but `default` in it. Not a
-     * child that mirrors the application's providers: nothing fetched in
-     * here can lead back to us. */
+    /* A child of the application's library context: the default provider in
+     * it is the application's own, so that our keys and contexts find its
+     * digests (legacy ones included, if and only if it has them), its
+     * properties and its generator. Where it has no default provider, the
+     * child loads one. Nothing of RSA is fetched in here. */
     OSSL_LIB_CTX *libctx;
     OSSL_PROVIDER *wrapped; /* default, in libctx */
     void *wrapped_provctx;

@@ -62,7 +62,7 @@ static bool load_default(warprsa_context *context,
                          const OSSL_CORE_HANDLE *handle,
                          const OSSL_DISPATCH *in)
 {
-    context->libctx = OSSL_LIB_CTX_new_from_dispatch(handle, in);
+    context->libctx = OSSL_LIB_CTX_new_child(handle, in);
     if (context->libctx != NULL)
         context->wrapped = OSSL_PROVIDER_load(context->libctx, "default");
     if (context->wrapped == NULL) {

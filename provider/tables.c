@@ -17,11 +17,7 @@ enum {
     ASYM_CIPHER_ID_MAX = 11,
 };
 
-/*
- * The thunks of the algorithm at one index of default's table. `propq` isn't
- * passed on: it chose among the application's providers and has chosen us;
- * in our own library context it could only fail to find default's digests.
- */
+/* The thunks of the algorithm at one index of default's table. */
 #define EACH_INDEX(X)                                                          \
     X(0)                                                                       \
     X(1)                                                                       \
@@ -29,16 +25,16 @@ enum {
     X(3)                                                                       \
     X(4)                                                                       \
     X(5)                                                                       \
-    X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18)  \
-        X(19) X(20) X(21) X(22) X(23)
+    X(6)                                                                       \
+    X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) \
+        X(20) X(21) X(22) X(23)
 
 #define DEFINE_THUNKS(i)                                                       \
     static void *signature_newctx_##i(void *provctx, const char *propq)        \
     {                                                                          \
         warprsa_context *context = provctx;                                    \
-        (void)propq;                                                           \
         return context->tables.signatures[i].newctx(context->wrapped_provctx,  \
-                                                    NULL);                     \
+                                                    propq);                    \
     }                                                                          \
     static const OSSL_PARAM *signature_gettable_##i(void *ctx, void *provctx)  \
     {                                                                          \

@@ -21,11 +21,12 @@ enum {
     THREADS = 4,
 };
 
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZER 1
-#elif defined(__has_feature)
+#if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZER 1
+#define __SANITIZE_THREAD__ 1
+#endif
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
 #endif
 #endif
 
@@ -264,6 +265,10 @@ static void with_threads_at_work(void **state)
     unsigned forks = module_context_scaled(10);
 
     (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    /* The lock of its allocator may be taken in the child for ever. */
+    skip();
+#endif
     atomic_store(&stop, false);
     atomic_store(&signed_by_threads, 0);
     for (unsigned i = 0; i < THREADS; i++)
@@ -345,7 +350,7 @@ int main(void)
         cmocka_unit_test(counters_of_each_process),
     };
 
-#ifdef THREAD_SANITIZER
+#ifdef __SANITIZE_THREAD__
     /* It dies in a child that starts threads: "dup thread with used id". */
     return 77;
 #endif

@@ -405,6 +405,55 @@ static void raw_decryptions(void **state)
     OSSL_LIB_CTX_free(subject);
 }
 
+static int signs_md4(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
+                     unsigned char signature[128])
+{
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    size_t length = 128;
+    int ok =
+        EVP_DigestSignInit_ex(ctx, NULL, "MD4", libctx, NULL, key, NULL) == 1 &&
+        EVP_DigestSign(ctx, signature, &length, support_message,
+                       sizeof(support_message)) == 1;
+
+    EVP_MD_CTX_free(ctx);
+    ERR_clear_error();
+    return ok;
+}
+
+/* A digest that only the program's legacy provider has is there for our
+ * signatures, if and only if the program has that provider. */
+static void legacy_digest(void **state)
+{
+    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_LIB_CTX *oracle = OSSL_LIB_CTX_new();
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+    EVP_PKEY *copy = key_in(subject, key);
+    OSSL_PROVIDER *needed[3] = {OSSL_PROVIDER_load(oracle, "default"),
+                                OSSL_PROVIDER_load(oracle, "legacy"), NULL};
+    unsigned char ours[128], theirs[128];
+
+    (void)state;
+    if (needed[1] == NULL) {
+        ERR_clear_error();
+        print_message("no legacy provider here\n");
+    } else {
+        assert_false(signs_md4(subject, copy, ours));
+        needed[2] = OSSL_PROVIDER_load(subject, "legacy");
+        assert_non_null(needed[2]);
+        assert_true(signs_md4(subject, copy, ours));
+        assert_true(signs_md4(oracle, key, theirs));
+        assert_memory_equal(ours, theirs, sizeof(ours));
+        assert_counted(subject, 1, 0);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        if (needed[i] != NULL)
+            OSSL_PROVIDER_unload(needed[i]);
+    EVP_PKEY_free(copy);
+    EVP_PKEY_free(key);
+    OSSL_LIB_CTX_free(oracle);
+    OSSL_LIB_CTX_free(subject);
+}
+
 /* route = cpu: the same answers, no queue. */
 static void route_cpu(void **state)
 {
@@ -587,6 +636,7 @@ int main(void)
         cmocka_unit_test(paddings_of_signatures),
         cmocka_unit_test(decryptions),
         cmocka_unit_test(raw_decryptions),
+        cmocka_unit_test(legacy_digest),
         cmocka_unit_test(route_cpu),
         cmocka_unit_test(route_auto_alone),
         cmocka_unit_test(no_engine),

@@ -150,6 +150,54 @@ static void unloaded_under_jobs(void **state)
         ASYNC_WAIT_CTX_free(works[i].wait_ctx);
 }
 
+/* The default provider the program loaded is the one ours wraps: either may go
+ * first. */
+static void default_unloaded(void **state)
+{
+    (void)state;
+    for (int default_first = 0; default_first < 2; default_first++) {
+        OSSL_LIB_CTX *libctx = context_with(ENGINE);
+        OSSL_PROVIDER *theirs = OSSL_PROVIDER_load(libctx, "default");
+        OSSL_PROVIDER *ours = OSSL_PROVIDER_load(libctx, "warprsa");
+        EVP_PKEY *key = key_in(libctx, oracle_key);
+
+        assert_non_null(ours);
+        assert_true(signs_right(libctx, key, oracle_key));
+        assert_counted(libctx, 1, 0);
+        assert_int_equal(OSSL_PROVIDER_unload(default_first ? theirs : ours),
+                         1);
+        assert_true(signs_right(libctx, key, oracle_key));
+        EVP_PKEY_free(key);
+        assert_int_equal(OSSL_PROVIDER_unload(default_first ? ours : theirs),
+                         1);
+        OSSL_LIB_CTX_free(libctx);
+    }
+}
+
+/* Without a default provider in the program the provider has its own. */
+static void no_default(void **state)
+{
+    OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
+    OSSL_PROVIDER *base = OSSL_PROVIDER_load(libctx, "base");
+    OSSL_PROVIDER *ours = NULL;
+    EVP_PKEY *key = NULL;
+    char path[512];
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/provider", getenv("BUILD_DIR"));
+    assert_int_equal(OSSL_PROVIDER_set_default_search_path(libctx, path), 1);
+    ours = OSSL_PROVIDER_load(libctx, "warprsa");
+    assert_non_null(base);
+    assert_non_null(ours);
+    key = key_in(libctx, oracle_key);
+    assert_true(signs_right(libctx, key, oracle_key));
+    assert_counted(libctx, 0, 1);
+    EVP_PKEY_free(key);
+    assert_int_equal(OSSL_PROVIDER_unload(ours), 1);
+    assert_int_equal(OSSL_PROVIDER_unload(base), 1);
+    OSSL_LIB_CTX_free(libctx);
+}
+
 typedef struct signer {
     pthread_t thread;
     OSSL_LIB_CTX *libctx;
@@ -262,6 +310,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unloaded_under_jobs),
+        cmocka_unit_test(default_unloaded),
+        cmocka_unit_test(no_default),
         cmocka_unit_test(unloaded_under_threads),
         cmocka_unit_test(exit_under_way),
     };
