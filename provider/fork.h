@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Forks and the end of the process, as far as libcrypto doesn't tell about
- * them. This is the module's only static state.
+ * them. This is the module's only state that isn't a context's.
  */
 #ifndef WARPRSA_FORK_H
 #define WARPRSA_FORK_H
