@@ -21,8 +21,8 @@ enum {
     WARPRSA_MODULUS_BITS_MIN = 1024,
     WARPRSA_MODULUS_BITS_MAX = 4096,
     WARPRSA_MODULUS_OCTETS_MAX = 512,
-    /* A prime of the largest class: 40 samples of 52 bits less 3 bits of
-     * head room for Montgomery's bound 8P < R, 2077 bits. */
+    /* A prime of the largest class: 40 samples of 52 bits less 5 bits of
+     * head room for Montgomery's bound 32P < R, 2075 bits. */
     WARPRSA_PRIME_OCTETS_MAX = 260,
     WARPRSA_EXPONENT_OCTETS = 8,
     WARPRSA_STREAMS_MAX = 8,
@@ -45,10 +45,10 @@ const char *warprsa_status_text(warprsa_status status);
 /* Size classes, named after the usual modulus; a key belongs to the smallest
  * class whose samples hold its longer prime (10, 20, 30 or 40 of 52 bits). */
 typedef enum warprsa_size_class {
-    WARPRSA_CLASS_1024, /* primes up to  517 bits */
-    WARPRSA_CLASS_2048, /* primes up to 1037 bits */
-    WARPRSA_CLASS_3072, /* primes up to 1557 bits */
-    WARPRSA_CLASS_4096, /* primes up to 2077 bits */
+    WARPRSA_CLASS_1024, /* primes up to  515 bits */
+    WARPRSA_CLASS_2048, /* primes up to 1035 bits */
+    WARPRSA_CLASS_3072, /* primes up to 1555 bits */
+    WARPRSA_CLASS_4096, /* primes up to 2075 bits */
     WARPRSA_CLASSES
 } warprsa_size_class;
 

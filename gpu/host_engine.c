@@ -21,7 +21,6 @@ enum {
 
 /* What one operation works in; SECRET. */
 typedef struct workspace {
-    uint64_t random[WARPRSA_BLINDING_SAMPLES];
     double inverse[2 * WARPRSA_HALF_SAMPLES];
     uint64_t result[WARPRSA_FULL_SAMPLES];
     double table[TABLE_DOUBLES];
@@ -127,34 +126,44 @@ WITH_FMA static void operate(const warprsa_operation *op,
     explicit_bzero(&x, sizeof(x));
 }
 
-static warprsa_status run_task(warprsa_device *device, workspace *w,
-                               warprsa_size_class size, warprsa_task *task)
+static void run_task(const warprsa_device *device, workspace *w,
+                     const uint64_t *random, warprsa_size_class size,
+                     warprsa_task *task)
 {
     const warprsa_prepared_key *key = device->keys[task->key];
     uint32_t status = WARPRSA_CHECK_FAILED;
     warprsa_operation op = {.key = key,
                             .input = task->input,
                             .output = w->output,
-                            .random = w->random,
+                            .random = random,
                             .inverse = w->inverse,
                             .result = w->result,
                             .table = w->table,
                             .table_stride = 2 * warprsa_shape_of(size).width,
                             .status = &status};
 
-    if (!device->config.random(device->config.random_arg, w->random,
-                               sizeof(w->random)))
-        return WARPRSA_NO_RANDOM;
     operate(&op, size);
+    if (warprsa_fault_strikes(WARPRSA_FAULT_UNCHECKED))
+        status = WARPRSA_OK;
     task->status = (warprsa_status)status;
-    if (status == WARPRSA_OK ||
-        warprsa_fault_strikes(WARPRSA_FAULT_UNCHECKED)) {
+    if (status == WARPRSA_OK)
         memcpy(task->output, w->output, key->modulus_octets);
-        task->status = WARPRSA_OK;
-    } else {
+    else
         memset(task->output, 0, key->modulus_octets);
-    }
-    return WARPRSA_OK;
+}
+
+static warprsa_status run_batch(const warprsa_device *device, workspace *w,
+                                const uint64_t *random, warprsa_size_class size,
+                                warprsa_task *tasks, size_t count)
+{
+    int rounding = fegetround();
+
+    if (rounding < 0 || fesetround(FE_TOWARDZERO) != 0)
+        return WARPRSA_DEVICE_ERROR;
+    for (size_t i = 0; i < count; i++)
+        run_task(device, w, random + i * WARPRSA_BLINDING_SAMPLES, size,
+                 &tasks[i]);
+    return fesetround(rounding) == 0 ? WARPRSA_OK : WARPRSA_DEVICE_ERROR;
 }
 
 /* The batch is computed here and now; wait() only tells. */
@@ -162,9 +171,10 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
                                  warprsa_size_class size, warprsa_task *tasks,
                                  size_t count)
 {
-    warprsa_status status = WARPRSA_OK;
-    int rounding = fegetround();
-    workspace *w;
+    const size_t octets = count * WARPRSA_BLINDING_SAMPLES * sizeof(uint64_t);
+    warprsa_status status = WARPRSA_NO_MEMORY;
+    workspace *w = NULL;
+    uint64_t *random = NULL;
 
     if (warprsa_fault_strikes(WARPRSA_FAULT_LAUNCH))
         return WARPRSA_DEVICE_ERROR;
@@ -173,16 +183,18 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
         return WARPRSA_OK;
     }
     w = malloc(sizeof(*w));
-    if (w == NULL)
-        return WARPRSA_NO_MEMORY;
-    if (rounding < 0 || fesetround(FE_TOWARDZERO) != 0)
-        status = WARPRSA_DEVICE_ERROR;
-    for (size_t i = 0; status == WARPRSA_OK && i < count; i++)
-        status = run_task(device, w, size, &tasks[i]);
-    if (fesetround(rounding) != 0)
-        status = WARPRSA_DEVICE_ERROR;
-    explicit_bzero(w, sizeof(*w));
+    random = malloc(octets);
+    if (w != NULL && random != NULL)
+        status =
+            device->config.random(device->config.random_arg, random, octets)
+                ? run_batch(device, w, random, size, tasks, count)
+                : WARPRSA_NO_RANDOM;
+    if (w != NULL)
+        explicit_bzero(w, sizeof(*w));
+    if (random != NULL)
+        explicit_bzero(random, octets);
     free(w);
+    free(random);
     return status;
 }
 

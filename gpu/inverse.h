@@ -226,10 +226,8 @@ WARPRSA_FN void warprsa_invert(double *x, const double *p, const int rows)
 
     WARPRSA_ROLLED
     for (int i = 0; i < rounds; i++) {
-        /* The low words: 62 bits of limb 0 and 2 of limb 1. */
-        delta = warprsa_divsteps(
-            delta, (uint64_t)m.f[0] | ((uint64_t)m.f[1] << WARPRSA_LIMB_BITS),
-            (uint64_t)m.g[0] | ((uint64_t)m.g[1] << WARPRSA_LIMB_BITS), &t);
+        /* 62 steps depend on the 62 lowest bits alone. */
+        delta = warprsa_divsteps(delta, (uint64_t)m.f[0], (uint64_t)m.g[0], &t);
         warprsa_apply_modulo(m.d, m.e, &t, m.p, p_inverse, limbs);
         warprsa_apply(m.f, m.g, &t, limbs);
     }

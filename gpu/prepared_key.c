@@ -3,7 +3,7 @@
  */
 #include "gpu/prepared_key.h"
 
-#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <openssl/bn.h>
@@ -51,7 +51,7 @@ int warprsa_key_class(const warprsa_private_key *key)
         return -1;
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         unsigned most =
-            52 * (unsigned)warprsa_shape_of((warprsa_size_class)size).rows - 3;
+            52 * (unsigned)warprsa_shape_of((warprsa_size_class)size).rows - 5;
 
         /* The modulus, too, must fit its 2 * rows samples with head room. */
         if (prime_bits <= most && n_bits <= 2 * most)
@@ -106,6 +106,21 @@ static int put_scaled(double *to, const BIGNUM *factor, int bits,
     return ok;
 }
 
+/* to = 2^-52 mod modulus = (1 + modulus (-1/modulus mod 2^52)) / 2^52. */
+static int put_one_down(double *to, const BIGNUM *modulus,
+                        double modulus_minus_inverse, int count, BN_CTX *ctx)
+{
+    BIGNUM *x = BN_CTX_get(ctx);
+    int ok = x != NULL && BN_copy(x, modulus) != NULL &&
+             BN_mul_word(x, (BN_ULONG)modulus_minus_inverse) &&
+             BN_add_word(x, 1) && BN_rshift(x, x, 52) &&
+             put_samples(to, x, count);
+
+    if (x != NULL)
+        BN_clear(x);
+    return ok;
+}
+
 static BIGNUM *get(BN_CTX *ctx, const uint8_t *octets, size_t length)
 {
     BIGNUM *x = BN_CTX_get(ctx);
@@ -128,48 +143,69 @@ static int put_exponent(uint32_t *words, const uint8_t *octets, int rows)
     return 1;
 }
 
-static int prepare_half(warprsa_prepared_half *half, const BIGNUM *prime,
-                        const uint8_t *exponent, int rows, BN_CTX *ctx)
+static warprsa_status prepare_half(warprsa_prepared_half *half,
+                                   const BIGNUM *prime, const uint8_t *exponent,
+                                   int rows, BN_CTX *ctx)
 {
-    if (!put_samples(half->modulus, prime, rows) ||
-        !put_scaled(half->r2, NULL, 104 * rows, prime, rows, ctx) ||
-        !put_scaled(half->r3, NULL, 156 * rows, prime, rows, ctx))
-        return 0;
+    if (!put_exponent(half->exponent, exponent, rows))
+        return WARPRSA_UNSUPPORTED_KEY;
+    if (!put_samples(half->modulus, prime, rows))
+        return WARPRSA_NO_MEMORY;
     half->minus_inverse = minus_inverse(half->modulus[0]);
     half->bits = (uint32_t)BN_num_bits(prime);
-    return put_exponent(half->exponent, exponent, rows);
+    return put_one_down(half->one_down, prime, half->minus_inverse, rows,
+                        ctx) &&
+                   put_scaled(half->r2, NULL, 104 * rows, prime, rows, ctx) &&
+                   put_scaled(half->r3, NULL, 156 * rows, prime, rows, ctx)
+               ? WARPRSA_OK
+               : WARPRSA_NO_MEMORY;
 }
 
-static int prepare(warprsa_prepared_key *out, const warprsa_private_key *key,
-                   int rows, BN_CTX *ctx)
+/* What all lanes need: n's constants. */
+static bool prepare_full(warprsa_prepared_key *out, const BIGNUM *n,
+                         const BIGNUM *q, int rows, BN_CTX *ctx)
+{
+    if (!put_samples(out->modulus, n, 2 * rows))
+        return false;
+    out->minus_inverse = minus_inverse(out->modulus[0]);
+    return put_one_down(out->one_down, n, out->minus_inverse, 2 * rows, ctx) &&
+           put_scaled(out->r2, NULL, 208 * rows, n, 2 * rows, ctx) &&
+           put_scaled(out->q_r, q, 104 * rows, n, 2 * rows, ctx);
+}
+
+static warprsa_status prepare(warprsa_prepared_key *out,
+                              const warprsa_private_key *key, int rows,
+                              BN_CTX *ctx)
 {
     BIGNUM *n = get(ctx, key->n, sizeof(key->n));
     BIGNUM *p = get(ctx, key->p, sizeof(key->p));
     BIGNUM *q = get(ctx, key->q, sizeof(key->q));
     BIGNUM *qinv = get(ctx, key->qinv, sizeof(key->qinv));
+    warprsa_status status = WARPRSA_NO_MEMORY;
 
-    if (n == NULL || p == NULL || q == NULL || qinv == NULL ||
-        BN_cmp(qinv, p) >= 0)
-        return 0;
-    if (!prepare_half(&out->half[0], p, key->dp, rows, ctx) ||
-        !prepare_half(&out->half[1], q, key->dq, rows, ctx) ||
-        !put_scaled(out->qinv_r, qinv, 52 * rows, p, rows, ctx) ||
-        !put_samples(out->modulus, n, 2 * rows) ||
-        !put_scaled(out->r2, NULL, 208 * rows, n, 2 * rows, ctx) ||
-        !put_scaled(out->q_r, q, 104 * rows, n, 2 * rows, ctx))
-        return 0;
-    out->minus_inverse = minus_inverse(out->modulus[0]);
+    if (n == NULL || p == NULL || q == NULL || qinv == NULL)
+        return WARPRSA_NO_MEMORY;
+    if (BN_cmp(qinv, p) >= 0)
+        return WARPRSA_UNSUPPORTED_KEY;
+    status = prepare_half(&out->half[0], p, key->dp, rows, ctx);
+    if (status == WARPRSA_OK)
+        status = prepare_half(&out->half[1], q, key->dq, rows, ctx);
+    if (status == WARPRSA_OK &&
+        (!put_scaled(out->qinv_r, qinv, 52 * rows, p, rows, ctx) ||
+         !prepare_full(out, n, q, rows, ctx)))
+        status = WARPRSA_NO_MEMORY;
     for (size_t i = 0; i < sizeof(key->e); i++)
         out->e = out->e << 8 | key->e[i];
     out->modulus_octets = key->modulus_octets;
-    return 1;
+    return status;
 }
 
 warprsa_status warprsa_prepare_key(warprsa_prepared_key *out,
                                    const warprsa_private_key *key)
 {
-    int size = warprsa_key_class(key), ok;
-    BN_CTX *ctx;
+    int size = warprsa_key_class(key);
+    warprsa_status status = WARPRSA_OK;
+    BN_CTX *ctx = NULL;
 
     if (size < 0)
         return WARPRSA_UNSUPPORTED_KEY;
@@ -179,11 +215,11 @@ warprsa_status warprsa_prepare_key(warprsa_prepared_key *out,
     memset(out, 0, sizeof(*out));
     out->size = (uint32_t)size;
     BN_CTX_start(ctx);
-    ok =
+    status =
         prepare(out, key, warprsa_shape_of((warprsa_size_class)size).rows, ctx);
     BN_CTX_end(ctx);
     BN_CTX_free(ctx);
-    if (!ok)
+    if (status != WARPRSA_OK)
         OPENSSL_cleanse(out, sizeof(*out));
-    return ok ? WARPRSA_OK : WARPRSA_UNSUPPORTED_KEY;
+    return status;
 }

@@ -40,6 +40,7 @@ typedef struct warprsa_shape {
 /* One prime; R = 2^(52 rows). */
 typedef struct warprsa_prepared_half {
     double modulus[WARPRSA_HALF_SAMPLES];
+    double one_down[WARPRSA_HALF_SAMPLES];     /* 2^-52 mod p */
     double r2[WARPRSA_HALF_SAMPLES];           /* R^2 mod p */
     double r3[WARPRSA_HALF_SAMPLES];           /* R^3 mod p */
     double minus_inverse;                      /* -1/p mod 2^52 */
@@ -49,12 +50,13 @@ typedef struct warprsa_prepared_half {
 
 /* SECRET. Unused samples are zero. */
 typedef struct warprsa_prepared_key {
-    warprsa_prepared_half half[2];        /* p, q */
-    double qinv_r[WARPRSA_HALF_SAMPLES];  /* (1/q mod p) R mod p */
-    double modulus[WARPRSA_FULL_SAMPLES]; /* n; here R = 2^(104 rows) */
-    double r2[WARPRSA_FULL_SAMPLES];      /* R^2 mod n */
-    double q_r[WARPRSA_FULL_SAMPLES];     /* q R mod n */
-    double minus_inverse;                 /* -1/n mod 2^52 */
+    warprsa_prepared_half half[2];         /* p, q */
+    double qinv_r[WARPRSA_HALF_SAMPLES];   /* (1/q mod p) R mod p */
+    double modulus[WARPRSA_FULL_SAMPLES];  /* n; here R = 2^(104 rows) */
+    double one_down[WARPRSA_FULL_SAMPLES]; /* 2^-52 mod n */
+    double r2[WARPRSA_FULL_SAMPLES];       /* R^2 mod n */
+    double q_r[WARPRSA_FULL_SAMPLES];      /* q R mod n */
+    double minus_inverse;                  /* -1/n mod 2^52 */
     uint64_t e;
     uint32_t modulus_octets;
     uint32_t size; /* warprsa_size_class */

@@ -141,9 +141,8 @@ WARPRSA_FN void warprsa_set_one(warprsa_number *to, const int width,
 WARPRSA_FN void warprsa_public_power(warprsa_number *r, const warprsa_number *x,
                                      const warprsa_number *last,
                                      const warprsa_number *one, uint64_t e,
-                                     const warprsa_number *p, const double *np0,
-                                     const int rows, const int width,
-                                     const int L, const int G)
+                                     const warprsa_modulus *p, const int rows,
+                                     const int width, const int L, const int G)
 {
     uint32_t high = warprsa_largest_in_warp((uint32_t)(e >> 32));
     uint32_t low = warprsa_largest_in_warp((uint32_t)e);
@@ -157,11 +156,10 @@ WARPRSA_FN void warprsa_public_power(warprsa_number *r, const warprsa_number *x,
     for (int bit = top - 1; bit >= 0; bit--) {
         uint32_t digit = (uint32_t)(e >> bit) & 1;
 
-        warprsa_product(r, r, r, p, np0, rows, width, L, G);
+        warprsa_product(r, r, r, p, rows, width, L, G);
         if (bit == 0 || warprsa_largest_in_warp(digit) != 0) {
             warprsa_choose(&multiplied, bit == 0, last, x, L, G);
-            warprsa_product(&multiplied, r, &multiplied, p, np0, rows, width, L,
-                            G);
+            warprsa_product(&multiplied, r, &multiplied, p, rows, width, L, G);
             warprsa_choose(r, digit, &multiplied, r, L, G);
         }
     }
@@ -230,9 +228,8 @@ WARPRSA_FN void warprsa_secret_digit(uint32_t *digit,
 WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
                                      const warprsa_number *one,
                                      const warprsa_operation *op,
-                                     const warprsa_number *p, const double *np0,
-                                     const int rows, const int width,
-                                     const int L, const int G)
+                                     const warprsa_modulus *p, const int rows,
+                                     const int width, const int L, const int G)
 {
     warprsa_number entry = *one;
     uint32_t digit[WARPRSA_SLOTS];
@@ -241,7 +238,7 @@ WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
     WARPRSA_ROLLED
     for (int i = 0; i < WARPRSA_TABLE_SIZE; i++) {
         warprsa_table_put(op, i, &entry, L, G);
-        warprsa_product(&entry, &entry, x, p, np0, rows, width, L, G);
+        warprsa_product(&entry, &entry, x, p, rows, width, L, G);
     }
     warprsa_secret_digit(digit, op, place, width, G);
     warprsa_table_get(x, op, digit, L, G);
@@ -249,10 +246,10 @@ WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
     for (place--; place >= 0; place--) {
         WARPRSA_ROLLED
         for (int i = 0; i < WARPRSA_WINDOW; i++)
-            warprsa_product(x, x, x, p, np0, rows, width, L, G);
+            warprsa_product(x, x, x, p, rows, width, L, G);
         warprsa_secret_digit(digit, op, place, width, G);
         warprsa_table_get(&entry, op, digit, L, G);
-        warprsa_product(x, x, &entry, p, np0, rows, width, L, G);
+        warprsa_product(x, x, &entry, p, rows, width, L, G);
     }
     /* The powers of x need not outlive it. */
     WARPRSA_EACH_LANE (k, G) {
@@ -263,12 +260,11 @@ WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
 }
 
 /* x = m mod each prime in Montgomery form: m = m1 R + m0, and the products
- * m0 R^2 / R and m1 R^3 / R are below 2P each, their sum below 4P. */
+ * m0 R^2 / R and m1 R^3 / R are below 3P each, their sum below 6P. */
 WARPRSA_FN void warprsa_split_input(warprsa_number *x,
                                     const warprsa_operation *op,
-                                    const warprsa_number *p, const double *np0,
-                                    const int rows, const int width,
-                                    const int L, const int G)
+                                    const warprsa_modulus *p, const int rows,
+                                    const int width, const int L, const int G)
 {
     const warprsa_prepared_key *key = op->key;
     warprsa_number part, constant;
@@ -289,7 +285,7 @@ WARPRSA_FN void warprsa_split_input(warprsa_number *x,
         warprsa_load(&constant, high ? key->half[0].r3 : key->half[0].r2,
                      high ? key->half[1].r3 : key->half[1].r2, rows, width, L,
                      G);
-        warprsa_product(&part, &part, &constant, p, np0, rows, width, L, G);
+        warprsa_product(&part, &part, &constant, p, rows, width, L, G);
         if (high)
             warprsa_add(x, x, &part, width, L, G);
         else
@@ -297,16 +293,32 @@ WARPRSA_FN void warprsa_split_input(warprsa_number *x,
     }
 }
 
-/* The modulus of each half and its -1/P mod 2^52. */
-WARPRSA_FN void warprsa_load_primes(warprsa_number *p, double *np0,
-                                    const warprsa_prepared_key *key,
+/* The modulus of each half; `lower` and `upper` say which. */
+WARPRSA_FN void warprsa_load_primes(warprsa_modulus *p,
+                                    const warprsa_prepared_half *lower,
+                                    const warprsa_prepared_half *upper,
                                     const int rows, const int width,
                                     const int L, const int G)
 {
-    warprsa_load(p, key->half[0].modulus, key->half[1].modulus, rows, width, L,
+    warprsa_load(&p->p, lower->modulus, upper->modulus, rows, width, L, G);
+    warprsa_load(&p->one_down, lower->one_down, upper->one_down, rows, width, L,
                  G);
     WARPRSA_EACH_LANE (k, G) {
-        np0[k] = key->half[warprsa_lane(k, G) >= width].minus_inverse;
+        p->minus_inverse[k] = warprsa_lane(k, G) >= width
+                                  ? upper->minus_inverse
+                                  : lower->minus_inverse;
+    }
+}
+
+/* n, over all lanes. */
+WARPRSA_FN void warprsa_load_modulus(warprsa_modulus *n,
+                                     const warprsa_prepared_key *key,
+                                     const int rows, const int L, const int G)
+{
+    warprsa_load(&n->p, key->modulus, key->modulus, 2 * rows, G, L, G);
+    warprsa_load(&n->one_down, key->one_down, key->one_down, 2 * rows, G, L, G);
+    WARPRSA_EACH_LANE (k, G) {
+        n->minus_inverse[k] = key->minus_inverse;
     }
 }
 
@@ -338,21 +350,20 @@ WARPRSA_FN void warprsa_blind_and_raise(warprsa_number *x,
 {
     const int G = 2 * width;
     const warprsa_prepared_key *key = op->key;
-    warprsa_number p, r, one, power;
-    double np0[WARPRSA_SLOTS];
+    warprsa_modulus p;
+    warprsa_number r, one, power;
 
-    warprsa_load_primes(&p, np0, key, rows, width, L, G);
+    warprsa_load_primes(&p, &key->half[0], &key->half[1], rows, width, L, G);
     /* one = R mod p, r = r R mod p, power = r^e R mod p. */
     warprsa_load(&r, key->half[0].r2, key->half[1].r2, rows, width, L, G);
     warprsa_set_one(&one, width, L, G);
-    warprsa_product(&one, &one, &r, &p, np0, rows, width, L, G);
+    warprsa_product(&one, &one, &r, &p, rows, width, L, G);
     warprsa_load_blinding(&power, op, rows, width, L, G);
-    warprsa_product(&r, &power, &r, &p, np0, rows, width, L, G);
-    warprsa_public_power(&power, &r, &r, &one, key->e, &p, np0, rows, width, L,
-                         G);
-    warprsa_split_input(x, op, &p, np0, rows, width, L, G);
-    warprsa_product(x, x, &power, &p, np0, rows, width, L, G);
-    warprsa_secret_power(x, &one, op, &p, np0, rows, width, L, G);
+    warprsa_product(&r, &power, &r, &p, rows, width, L, G);
+    warprsa_public_power(&power, &r, &r, &one, key->e, &p, rows, width, L, G);
+    warprsa_split_input(x, op, &p, rows, width, L, G);
+    warprsa_product(x, x, &power, &p, rows, width, L, G);
+    warprsa_secret_power(x, &one, op, &p, rows, width, L, G);
 }
 
 /* Second stage, once 1/r is there: x = m^dp mod p, m^dq mod q, exactly
@@ -361,14 +372,15 @@ WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
                                 const int rows, const int width, const int L,
                                 const int G)
 {
-    warprsa_number p, r;
-    double np0[WARPRSA_SLOTS];
+    const warprsa_prepared_key *key = op->key;
+    warprsa_modulus p;
+    warprsa_number r;
 
-    warprsa_load_primes(&p, np0, op->key, rows, width, L, G);
+    warprsa_load_primes(&p, &key->half[0], &key->half[1], rows, width, L, G);
     warprsa_load(&r, op->inverse, op->inverse + WARPRSA_HALF_SAMPLES, rows,
                  width, L, G);
-    warprsa_product(x, x, &r, &p, np0, rows, width, L, G);
-    warprsa_reduce(x, x, &p, width, L, G);
+    warprsa_product(x, x, &r, &p, rows, width, L, G);
+    warprsa_reduce(x, x, &p.p, width, L, G);
 }
 
 /* The lower lanes' number for both halves (from = 0), or the upper lanes'. */
@@ -395,32 +407,27 @@ WARPRSA_FN void warprsa_both(warprsa_number *to, const warprsa_number *x,
 /*
  * Garner: s = s_q + q h with h = (s_p - s_q)/q mod p. The lanes of q do the
  * same work mod p and are not read. Then mod n: the product of h and q R is
- * q h or q h + n, and q h + s_q < n, so one exact reduction ends it.
+ * q h or one or two n more, and q h + s_q < n, so one exact reduction ends it.
  */
 WARPRSA_FN void warprsa_recombine(warprsa_number *s,
                                   const warprsa_operation *op,
-                                  const warprsa_number *n, const double *n_np0,
-                                  const int rows, const int width, const int L,
-                                  const int G)
+                                  const warprsa_modulus *n, const int rows,
+                                  const int width, const int L, const int G)
 {
     const warprsa_prepared_key *key = op->key;
-    warprsa_number p, qinv, sp, sq;
+    warprsa_modulus p;
+    warprsa_number qinv, sp, sq;
     int64_t over[WARPRSA_SLOTS];
-    double np0[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE (k, G) {
-        np0[k] = key->half[0].minus_inverse;
-    }
-    warprsa_load(&p, key->half[0].modulus, key->half[0].modulus, rows, width, L,
-                 G);
+    warprsa_load_primes(&p, &key->half[0], &key->half[0], rows, width, L, G);
     warprsa_load(&qinv, key->qinv_r, key->qinv_r, rows, width, L, G);
     warprsa_both(&sp, s, 0, width, L, G);
     warprsa_both(&sq, s, 1, width, L, G);
-    warprsa_product(&sp, &sp, &qinv, &p, np0, rows, width, L, G);
-    warprsa_product(s, &sq, &qinv, &p, np0, rows, width, L, G);
-    warprsa_subtract(&sp, &sp, s, over, width, L, G);
-    warprsa_add_if_negative(&sp, &sp, &p, 2, over, width, L, G);
-    warprsa_reduce(&sp, &sp, &p, width, L, G);
+    warprsa_product(&sp, &sp, &qinv, &p, rows, width, L, G);
+    warprsa_product(s, &sq, &qinv, &p, rows, width, L, G);
+    warprsa_subtract(&sp, &sp, s, 1, over, width, L, G);
+    warprsa_add_if_negative(&sp, &sp, &p.p, 3, over, width, L, G);
+    warprsa_reduce(&sp, &sp, &p.p, width, L, G);
     /* h and s_q as numbers of all lanes: the upper ones hold zero. */
     WARPRSA_EACH_LANE (k, G) {
         int upper = warprsa_lane(k, G) >= width;
@@ -432,16 +439,16 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
         }
     }
     warprsa_load(&qinv, key->q_r, key->q_r, 2 * rows, G, L, G);
-    warprsa_product(s, &sp, &qinv, n, n_np0, 2 * rows, G, L, G);
+    warprsa_product(s, &sp, &qinv, n, 2 * rows, G, L, G);
     warprsa_add(s, s, &sq, G, L, G);
-    warprsa_reduce(s, s, n, G, L, G);
+    warprsa_reduce(s, s, &n->p, G, L, G);
 }
 
 /* WARPRSA_OK in every lane if s^e mod n is the input. */
 WARPRSA_FN uint32_t warprsa_check(const warprsa_number *s,
                                   const warprsa_operation *op,
-                                  const warprsa_number *n, const double *np0,
-                                  const int rows, const int L, const int G)
+                                  const warprsa_modulus *n, const int rows,
+                                  const int L, const int G)
 {
     const warprsa_prepared_key *key = op->key;
     warprsa_number x, one, power;
@@ -449,11 +456,10 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_number *s,
 
     warprsa_load(&x, key->r2, key->r2, 2 * rows, G, L, G);
     warprsa_set_one(&one, G, L, G);
-    warprsa_product(&one, &one, &x, n, np0, 2 * rows, G, L, G);
-    warprsa_product(&x, s, &x, n, np0, 2 * rows, G, L, G);
-    warprsa_public_power(&power, &x, s, &one, key->e, n, np0, 2 * rows, G, L,
-                         G);
-    warprsa_reduce(&power, &power, n, G, L, G);
+    warprsa_product(&one, &one, &x, n, 2 * rows, G, L, G);
+    warprsa_product(&x, s, &x, n, 2 * rows, G, L, G);
+    warprsa_public_power(&power, &x, s, &one, key->e, n, 2 * rows, G, L, G);
+    warprsa_reduce(&power, &power, &n->p, G, L, G);
     WARPRSA_EACH_LANE (k, G) {
         int first = warprsa_lane(k, G) * L;
 
@@ -501,17 +507,13 @@ WARPRSA_FN void warprsa_unblind_and_recombine(warprsa_number *x,
                                               const int L)
 {
     const int G = 2 * width;
-    warprsa_number n;
-    double np0[WARPRSA_SLOTS];
+    warprsa_modulus n;
     uint32_t status;
 
     warprsa_unblind(x, op, rows, width, L, G);
-    warprsa_load(&n, op->key->modulus, op->key->modulus, 2 * rows, G, L, G);
-    WARPRSA_EACH_LANE (k, G) {
-        np0[k] = op->key->minus_inverse;
-    }
-    warprsa_recombine(x, op, &n, np0, rows, width, L, G);
-    status = warprsa_check(x, op, &n, np0, rows, L, G);
+    warprsa_load_modulus(&n, op->key, rows, L, G);
+    warprsa_recombine(x, op, &n, rows, width, L, G);
+    status = warprsa_check(x, op, &n, rows, L, G);
     warprsa_put_result(x, op, status, L, G);
 }
 

@@ -10,11 +10,11 @@
  * least significant first. `rows` is how many samples a number really has
  * (rows <= width * L, the rest are zero) and R = 2^(52 rows).
  *
- * Bounds. A modulus P has at most 52 rows - 3 bits, so 8P < R. The product
- * of a and b is (ab + mP)/R with m < R, hence
- *     a < R,  b < P    gives a result below 2P     (unreduced input)
- *     a < 2P, b < 2P   gives less than P/2 + P     (inside a power)
- *     a < 4P, b < 2P   gives at most P + P         (sum of two products)
+ * Bounds. A modulus P has at most 52 rows - 5 bits, so 32P < R. The product
+ * of a and b is below ab/R + 2P (see warprsa_product_row()), hence
+ *     a < R,  b < P     gives a result below 3P     (unreduced input)
+ *     a < 3P, b < 3P    gives less than 2.3P        (inside a power)
+ *     a < 6P, b < 3P    gives less than 2.6P        (sum of two products)
  * A sample lies in [0, 2^52]: the product leaves exactly 2^52 when the carry
  * from the lane below meets a sample of all ones. That is right and stays
  * right as an operand, see warprsa_row().
@@ -40,6 +40,12 @@ typedef struct warprsa_number {
 typedef struct warprsa_columns {
     uint64_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES + 1];
 } warprsa_columns;
+
+/* A modulus and what the product needs of it. */
+typedef struct warprsa_modulus {
+    warprsa_number p, one_down;          /* P, 2^-52 mod P */
+    double minus_inverse[WARPRSA_SLOTS]; /* -1/P mod 2^52 */
+} warprsa_modulus;
 
 /* a * b + c, rounded toward zero. The host engine runs with the rounding
  * mode set (fesetround), so fma() does the same. */
@@ -135,31 +141,19 @@ WARPRSA_FN void warprsa_broadcast_sample(double *to, const warprsa_number *a,
     }
 }
 
-/* One row of the Montgomery product: add t * a, find the quotient sample q
- * with q P = -s (mod 2^52), add q * P, and move everything down one sample
- * (figures 8-10). np0 = -1/P mod 2^52. */
-WARPRSA_FN void warprsa_product_row(warprsa_columns *s, const double *t,
-                                    const warprsa_number *a,
-                                    const warprsa_number *p, const double *np0,
-                                    const int width, const int L, const int G)
+/* Moves all columns down one sample: the lowest gives its carry to the next,
+ * the rest of it goes to the lane below (from lane 0 nowhere), and a fresh
+ * column enters at the top. */
+WARPRSA_FN void warprsa_shift_columns(warprsa_columns *s, const int width,
+                                      const int L, const int G)
 {
-    uint64_t q[WARPRSA_SLOTS], down[WARPRSA_SLOTS];
+    uint64_t down[WARPRSA_SLOTS];
 
     WARPRSA_EACH_LANE (k, G) {
-        double x, high;
+        uint64_t lane = (uint64_t)warprsa_lane(k, G) & (uint64_t)(width - 1);
 
-        warprsa_row(s->of[k], t[k], a->of[k], L);
-        /* The low half of x * np0 alone: 2^104 + high part cancels. */
-        x = warprsa_sample(s->of[k][0] & WARPRSA_SAMPLE_MASK);
-        high = warprsa_fma_rz(x, np0[k], 0x1p104);
-        q[k] = warprsa_bits(warprsa_fma_rz(x, np0[k], 0x1p104 - high));
+        down[k] = lane != 0 ? s->of[k][0] & WARPRSA_SAMPLE_MASK : 0;
     }
-    warprsa_broadcast(q, q, 0, width, G);
-    WARPRSA_EACH_LANE (k, G) {
-        warprsa_row(s->of[k], warprsa_from_bits(q[k]), p->of[k], L);
-        down[k] = s->of[k][0] & WARPRSA_SAMPLE_MASK;
-    }
-    /* Lane 0's lowest sample is zero now; it goes round to the top lane. */
     warprsa_rotate(down, down, 1, width, G);
     WARPRSA_EACH_LANE (k, G) {
         s->of[k][0] = s->of[k][1] + (s->of[k][0] >> 52);
@@ -167,6 +161,61 @@ WARPRSA_FN void warprsa_product_row(warprsa_columns *s, const double *t,
         for (int i = 1; i < L - 1; i++)
             s->of[k][i] = s->of[k][i + 1];
         s->of[k][L - 1] = s->of[k][L] + down[k];
+        s->of[k][L] = warprsa_column_start(2 * L, 2 * L);
+    }
+}
+
+/* The lowest sample of the sum, in every lane. */
+WARPRSA_FN void warprsa_lowest_sample(double *x, const warprsa_columns *s,
+                                      const int width, const int G)
+{
+    uint64_t bits[WARPRSA_SLOTS];
+
+    WARPRSA_EACH_LANE (k, G) {
+        bits[k] = s->of[k][0] & WARPRSA_SAMPLE_MASK;
+    }
+    warprsa_broadcast(bits, bits, 0, width, G);
+    WARPRSA_EACH_LANE (k, G) {
+        x[k] = warprsa_sample(bits[k]);
+    }
+}
+
+/*
+ * One row of the Montgomery product: the sum S takes t * a and is divided by
+ * 2^52. Of the lowest sample x, which is cut off, x 2^-52 mod P comes back:
+ *     S = floor(S / 2^52) + x (2^-52 mod P)
+ * which needs no quotient. It may leave S as large as 2^52 P; therefore the
+ * last row is the classical one, S = (S + q P) / 2^52 with q = -x / P mod
+ * 2^52 (figures 8-10). What the rows bring back is, seen from the end, less
+ * than P (1 + 2^-52 + ...) in all but the last and less than P in that.
+ */
+WARPRSA_FN void warprsa_product_row(warprsa_columns *s, const double *t,
+                                    const warprsa_number *a,
+                                    const warprsa_modulus *m, int last,
+                                    const int width, const int L, const int G)
+{
+    double x[WARPRSA_SLOTS];
+
+    WARPRSA_EACH_LANE (k, G) {
+        warprsa_row(s->of[k], t[k], a->of[k], L);
+    }
+    warprsa_lowest_sample(x, s, width, G);
+    if (last) {
+        WARPRSA_EACH_LANE (k, G) {
+            double high = warprsa_fma_rz(x[k], m->minus_inverse[k], 0x1p104);
+            double q =
+                warprsa_fma_rz(x[k], m->minus_inverse[k], 0x1p104 - high);
+
+            warprsa_row(s->of[k], q, m->p.of[k], L);
+            /* A low half that the lowest column was not started for. */
+            s->of[k][0] += warprsa_column_start(0, 1);
+        }
+        warprsa_shift_columns(s, width, L, G);
+    } else {
+        warprsa_shift_columns(s, width, L, G);
+        WARPRSA_EACH_LANE (k, G) {
+            warprsa_row(s->of[k], x[k], m->one_down.of[k], L);
+        }
     }
 }
 
@@ -203,20 +252,22 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_columns *s,
 }
 
 /*
- * Start values of the columns, and what makes them right at the end. Column i
- * of a lane meets rows 0..i before it has moved out: i + 1 low halves and i
- * high ones of each of the two products. A column that enters later is
- * started for L of each; but one that enters with `left` rows to go (its own
- * among them) ends at place L - left and has met left high and left - 1 low
- * halves only, which is put right there (erratum: figure 9 lacks the latter).
+ * Start values of the columns, and what makes them right at the end. A column
+ * that enters is started for 2L high and 2L low halves. One that is there from
+ * the start at place i has been, in its i + 1 rows, at the places i..0 when
+ * t * a was added and i - 1..0 when x (2^-52 mod P) was; the one at L missed
+ * one high half. One that ends at place L - left entered `left` rows before
+ * the end and met fewer; in the last row both sums come before the shift.
  */
 WARPRSA_FN void warprsa_start_columns(warprsa_columns *s, const int L,
                                       const int G)
 {
     WARPRSA_EACH_LANE (k, G) {
+        s->of[k][0] = warprsa_column_start(0, 1);
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            s->of[k][i] = warprsa_column_start(2 * i, 2 * i + 2);
+        for (int i = 1; i < L; i++)
+            s->of[k][i] = warprsa_column_start(2 * i - 1, 2 * i + 1);
+        s->of[k][L] = warprsa_column_start(2 * L - 1, 2 * L);
     }
 }
 
@@ -226,17 +277,17 @@ WARPRSA_FN void warprsa_finish_columns(warprsa_columns *s, const int L,
     WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int left = 1; left <= L; left++)
-            s->of[k][L - left] += warprsa_column_start(2 * left, 2 * left - 2) -
-                                  warprsa_column_start(2 * L, 2 * L);
+            s->of[k][L - left] +=
+                warprsa_column_start(2 * left + 1, 2 * left - 1 - (left == 1)) -
+                warprsa_column_start(2 * L, 2 * L);
     }
 }
 
-/* r = a b / R mod P, up to one more P (bounds above). r may be a or b. */
+/* r = a b / R mod P, up to two more P (bounds above). r may be a or b. */
 WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
                                 const warprsa_number *b,
-                                const warprsa_number *p, const double *np0,
-                                const int rows, const int width, const int L,
-                                const int G)
+                                const warprsa_modulus *m, const int rows,
+                                const int width, const int L, const int G)
 {
     warprsa_columns s;
 
@@ -245,15 +296,15 @@ WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
     for (int lane = 0; lane * L < rows; lane++) {
         WARPRSA_UNROLL
         for (int place = 0; place < L; place++) {
+            const int may_end = (rows - 1) % L == place;
             double t[WARPRSA_SLOTS];
 
-            if (rows % L != 0 && lane * L + place >= rows)
-                break;
-            WARPRSA_EACH_LANE (k, G) {
-                s.of[k][L] = warprsa_column_start(2 * L, 2 * L);
-            }
             warprsa_broadcast_sample(t, b, lane, place, width, G);
-            warprsa_product_row(&s, t, a, p, np0, width, L, G);
+            warprsa_product_row(&s, t, a, m,
+                                may_end && lane * L + place == rows - 1, width,
+                                L, G);
+            if (rows % L != 0 && may_end && lane * L + place == rows - 1)
+                break;
         }
     }
     warprsa_finish_columns(&s, L, G);
@@ -305,18 +356,18 @@ WARPRSA_FN void warprsa_normalise(warprsa_number *r, warprsa_columns *s,
     }
 }
 
-/* r = a - b + (c masked): the three steps of an exact reduction. Samples are
- * at most 2^52, so a column is within 3 * 2^52. */
+/* r = a - factor * b, exactly; `over` as in warprsa_normalise(). */
 WARPRSA_FN void warprsa_subtract(warprsa_number *r, const warprsa_number *a,
-                                 const warprsa_number *b, int64_t *over,
-                                 const int width, const int L, const int G)
+                                 const warprsa_number *b, uint64_t factor,
+                                 int64_t *over, const int width, const int L,
+                                 const int G)
 {
     warprsa_columns s;
 
     WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
-            s.of[k][i] = (uint64_t)a->of[k][i] - (uint64_t)b->of[k][i];
+            s.of[k][i] = (uint64_t)a->of[k][i] - factor * (uint64_t)b->of[k][i];
     }
     warprsa_normalise(r, &s, over, width, L, G);
 }
@@ -340,16 +391,21 @@ warprsa_add_if_negative(warprsa_number *r, const warprsa_number *a,
     warprsa_normalise(r, &s, over, width, L, G);
 }
 
-/* r = a mod P, exactly, for a < 2P. */
+/* r = a mod P, exactly, for a < 4P: less 2P, less P, and each back again if
+ * that was too much. */
 WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
                                const warprsa_number *p, const int width,
                                const int L, const int G)
 {
     int64_t over[WARPRSA_SLOTS];
-    warprsa_number less;
+    warprsa_number less = *a;
 
-    warprsa_subtract(&less, a, p, over, width, L, G);
-    warprsa_add_if_negative(r, &less, p, 1, over, width, L, G);
+    WARPRSA_ROLLED
+    for (uint64_t factor = 2; factor > 0; factor--) {
+        warprsa_subtract(&less, &less, p, factor, over, width, L, G);
+        warprsa_add_if_negative(&less, &less, p, factor, over, width, L, G);
+    }
+    *r = less;
 }
 
 /* r = a + b, samples in [0, 2^52); the sum must be below 2^(52 width L). */

@@ -34,7 +34,7 @@ warprsa_request(const warprsa_batch &batch, uint32_t index)
 }
 
 template <int ROWS, int WIDTH, int L>
-__global__ void __launch_bounds__(WARPRSA_BLOCK)
+__global__ void __launch_bounds__(WARPRSA_BLOCK, WARPRSA_BLOCKS_PER_SM)
     warprsa_kernel(const warprsa_batch batch)
 {
     constexpr uint32_t requests = WARPRSA_BLOCK / (2 * WIDTH);

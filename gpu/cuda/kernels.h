@@ -14,8 +14,10 @@
 extern "C" {
 #endif
 
-/* Threads of a block. */
-#define WARPRSA_BLOCK 128
+/* Threads of a block, and blocks that share a multiprocessor: 128 registers a
+ * thread. */
+#define WARPRSA_BLOCK         128
+#define WARPRSA_BLOCKS_PER_SM 4
 
 /* A batch in device memory; request i's data start at i times the stride. */
 typedef struct warprsa_batch {

@@ -104,11 +104,11 @@ plain() {
 # The size class of a key of so many bits with primes of half the length.
 class_of() { # BITS
     local prime=$((($1 + 1) / 2))
-    if [ $prime -le 517 ]; then
+    if [ $prime -le 515 ]; then
         echo 1024
-    elif [ $prime -le 1037 ]; then
+    elif [ $prime -le 1035 ]; then
         echo 2048
-    elif [ $prime -le 1557 ]; then
+    elif [ $prime -le 1555 ]; then
         echo 3072
     else
         echo 4096

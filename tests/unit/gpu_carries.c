@@ -216,15 +216,17 @@ static void subtract_case(const number_view *view, uint64_t seed,
                           unsigned *wrong)
 {
     random_stream stream = {seed};
+    const uint64_t factor = 1 + random_below(&stream, 3);
     int64_t over[WARPRSA_SLOTS];
     warprsa_number a, b, r;
 
     choose(view, &stream, &a, &b);
     for (int i = 0; i < number_subgroups(view); i++) {
+        assert_true(BN_mul_word(numbers[i].b, factor));
         assert_true(BN_sub(numbers[i].expected, numbers[i].a, numbers[i].b));
         split_expected(&numbers[i]);
     }
-    warprsa_subtract(&r, &a, &b, over, view->width, view->L, view->G);
+    warprsa_subtract(&r, &a, &b, factor, over, view->width, view->L, view->G);
     for (int i = 0; i < number_subgroups(view); i++)
         if (!right(&r, over, view, i))
             number_wrong(wrong, "subtract", view, seed);
@@ -242,7 +244,7 @@ static void add_if_negative_case(const number_view *view, uint64_t seed,
 {
     static const int64_t overs[] = {-1, 0, 1, -2, INT64_MIN, INT64_MAX};
     random_stream stream = {seed};
-    const uint64_t factor = 1 + random_below(&stream, 2);
+    const uint64_t factor = 1 + random_below(&stream, 3);
     int64_t over[WARPRSA_SLOTS];
     warprsa_number a, b, r;
 
@@ -293,7 +295,7 @@ static void add(void **state)
     in_all_views("add", add_case);
 }
 
-/* a mod P for a below 2P, with the ends of each half about as often as all
+/* a mod P for a below 4P, with the ends of each quarter about as often as all
  * the rest. */
 static void reduce_case(const number_view *view, uint64_t seed, unsigned *wrong)
 {
@@ -302,17 +304,18 @@ static void reduce_case(const number_view *view, uint64_t seed, unsigned *wrong)
 
     for (int i = 0; i < number_subgroups(view); i++) {
         operands *o = &numbers[i];
-        unsigned end = random_below(&stream, 10);
+        unsigned end = random_below(&stream, 24);
 
         number_modulus(modulus[i], &stream, number_modulus_bits(view));
         number_to_samples(o->b_samples, modulus[i], number_samples(view));
         number_put(&p, view, i, o->b_samples);
         memset(o->a_samples, 0, sizeof(o->a_samples));
-        assert_true(BN_lshift(o->b, modulus[i], 1));
+        assert_true(BN_lshift(o->b, modulus[i], 2));
         number_below(o->a, o->a_samples, view->rows, o->b, &stream);
-        if (end < 4) { /* P - 1, P, P + 1, 2P - 1 */
-            assert_non_null(BN_copy(o->a, end < 3 ? modulus[i] : o->b));
-            assert_true(BN_add_word(o->a, end < 3 ? end : 0));
+        if (end < 12) { /* one less, none or one more than P, 2P, 3P, 4P */
+            assert_non_null(BN_copy(o->a, modulus[i]));
+            assert_true(BN_mul_word(o->a, 1 + end / 3));
+            assert_true(BN_add_word(o->a, end < 9 ? end % 3 : 0));
             assert_true(BN_sub_word(o->a, 1));
             number_to_samples(o->a_samples, o->a, number_samples(view));
         }

@@ -34,7 +34,7 @@ int number_samples(const number_view *view)
 
 int number_modulus_bits(const number_view *view)
 {
-    return WARPRSA_SAMPLE_BITS * view->rows - 3;
+    return WARPRSA_SAMPLE_BITS * view->rows - 5;
 }
 
 uint64_t number_seed(void)
@@ -75,6 +75,7 @@ void number_from_columns(BIGNUM *to, const uint64_t *columns, int count)
     for (; bits != 0; bits >>= 8)
         octets[length++] = (unsigned char)bits;
     assert_non_null(BN_lebin2bn(octets, length, to));
+    BN_set_negative(to, 0); /* which that leaves alone if `to` becomes zero */
 }
 
 void number_from_samples(BIGNUM *to, const double *samples, int count)

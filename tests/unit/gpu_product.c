@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The Montgomery product of gpu/wide_sample.h against libcrypto's numbers. A
- * product is (ab + mP)/R with one m below R, so the result is compared
- * exactly and not just modulo P.
+ * The Montgomery product of gpu/wide_sample.h against libcrypto's numbers,
+ * which go the same way row by row, so that the result is compared exactly
+ * and not just modulo P.
  */
 #include "tests/unit/gpu_numbers.h"
 
@@ -20,8 +20,9 @@ enum {
 
 /* What the oracle needs of one modulus. */
 typedef struct modulus {
-    BIGNUM *p, *r, *minus_inverse; /* R, -1/P mod R */
-    BIGNUM *times[5];              /* 1 P, 2 P, 4 P in their places */
+    BIGNUM *p, *r, *minus_inverse; /* R, -1/P mod 2^52 */
+    BIGNUM *one_down;              /* 2^-52 mod P */
+    BIGNUM *times[7];              /* 1 P, 3 P, 6 P in their places */
 } modulus;
 
 typedef struct operands {
@@ -54,8 +55,9 @@ static int set_up(void **state)
         m->r = new_number();
         m->minus_inverse = new_number();
         m->times[1] = m->p;
-        m->times[2] = new_number();
-        m->times[4] = new_number();
+        m->one_down = new_number();
+        m->times[3] = new_number();
+        m->times[6] = new_number();
         o->a = new_number();
         o->b = new_number();
         o->expected = new_number();
@@ -71,8 +73,9 @@ static int tear_down(void **state)
         BN_free(moduli[i].p);
         BN_free(moduli[i].r);
         BN_free(moduli[i].minus_inverse);
-        BN_free(moduli[i].times[2]);
-        BN_free(moduli[i].times[4]);
+        BN_free(moduli[i].one_down);
+        BN_free(moduli[i].times[3]);
+        BN_free(moduli[i].times[6]);
         BN_free(numbers[i].a);
         BN_free(numbers[i].b);
         BN_free(numbers[i].expected);
@@ -84,38 +87,57 @@ static int tear_down(void **state)
 
 /* From m->p; into the lanes of its subgroup as well. */
 static void use_modulus(modulus *m, const number_view *view, int subgroup,
-                        warprsa_number *p, double *np0)
+                        warprsa_modulus *to)
 {
     double samples[NUMBER_SAMPLES];
-    uint64_t low;
 
-    number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->rows);
+    number_power_of_two(m->r, WARPRSA_SAMPLE_BITS);
+    assert_non_null(BN_mod_inverse(m->one_down, m->r, m->p, bn));
     assert_non_null(BN_mod_inverse(m->minus_inverse, m->p, m->r, bn));
     assert_true(BN_sub(m->minus_inverse, m->r, m->minus_inverse));
-    assert_true(BN_lshift(m->times[2], m->p, 1));
-    assert_true(BN_lshift(m->times[4], m->p, 2));
-    number_to_samples(samples, m->p, number_samples(view));
-    number_put(p, view, subgroup, samples);
-    number_to_samples(samples, m->minus_inverse, view->rows);
-    low = (uint64_t)samples[0];
     for (int k = 0; k < view->width; k++)
-        np0[subgroup * view->width + k] = (double)low;
+        to->minus_inverse[subgroup * view->width + k] =
+            (double)BN_get_word(m->minus_inverse);
+    number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->rows);
+    for (int factor = 3; factor <= 6; factor += 3) {
+        assert_non_null(BN_copy(m->times[factor], m->p));
+        assert_true(BN_mul_word(m->times[factor], (BN_ULONG)factor));
+    }
+    number_to_samples(samples, m->p, number_samples(view));
+    number_put(&to->p, view, subgroup, samples);
+    number_to_samples(samples, m->one_down, number_samples(view));
+    number_put(&to->one_down, view, subgroup, samples);
 }
 
-/* (ab + (-ab/P mod R) P) / R */
-static void expect_product(operands *o, const modulus *m)
+/* x 2^-52 for each sample x that a row cuts off but the last, which gets its
+ * multiple of P. */
+static void expect_product(operands *o, const modulus *m,
+                           const number_view *view)
 {
-    const int bits = BN_num_bits(m->r) - 1;
+    double digits[NUMBER_SAMPLES];
 
-    assert_true(BN_mul(o->expected, o->a, o->b, bn));
-    assert_true(BN_mod_mul(o->x, o->expected, m->minus_inverse, m->r, bn));
-    assert_true(BN_mul(o->x, o->x, m->p, bn));
-    assert_true(BN_add(o->expected, o->expected, o->x));
-    assert_int_equal(0, BN_mod_word(o->expected, 2));
-    assert_true(BN_rshift(o->expected, o->expected, bits));
+    number_to_samples(digits, o->b, number_samples(view));
+    BN_zero(o->expected);
+    for (int row = 0; row < view->rows; row++) {
+        const int last = row == view->rows - 1;
+
+        assert_non_null(BN_copy(o->x, o->a));
+        assert_true(BN_mul_word(o->x, (BN_ULONG)digits[row]));
+        assert_true(BN_add(o->expected, o->expected, o->x));
+        BN_ULONG cut = BN_mod_word(o->expected, (BN_ULONG)1 << 52);
+        assert_non_null(BN_copy(o->x, last ? m->p : m->one_down));
+        if (last)
+            cut = (cut * BN_get_word(m->minus_inverse)) & WARPRSA_SAMPLE_MASK;
+        else
+            assert_true(BN_rshift(o->expected, o->expected, 52));
+        assert_true(BN_mul_word(o->x, cut));
+        assert_true(BN_add(o->expected, o->expected, o->x));
+        if (last)
+            assert_true(BN_rshift(o->expected, o->expected, 52));
+    }
 }
 
-/* Exact, below 2P, and every sample an integer in [0, 2^52]. */
+/* Exact, below 3P, and every sample an integer in [0, 2^52]. */
 static int right(const warprsa_number *result, const number_view *view,
                  int subgroup)
 {
@@ -132,15 +154,15 @@ static int right(const warprsa_number *result, const number_view *view,
     }
     number_from_samples(o->x, samples, number_samples(view));
     return BN_cmp(o->x, o->expected) == 0 &&
-           BN_cmp(o->x, moduli[subgroup].times[2]) < 0;
+           BN_cmp(o->x, moduli[subgroup].times[3]) < 0;
 }
 
-/* Operands within one of the three bounds for which 2P is promised. */
+/* Operands within one of the three bounds for which 3P is promised. */
 static void choose_operands(operands *o, const modulus *m,
                             const number_view *view, random_stream *stream)
 {
     const BIGNUM *bounds[][2] = {
-        {m->r, m->p}, {m->times[2], m->times[2]}, {m->times[4], m->times[2]}};
+        {m->r, m->p}, {m->times[3], m->times[3]}, {m->times[6], m->times[3]}};
     const unsigned which = random_below(stream, 3);
 
     number_below(o->a, o->a_samples, view->rows, bounds[which][0], stream);
@@ -151,13 +173,12 @@ static void choose_operands(operands *o, const modulus *m,
 
 /* r = a b, with r in a place of its own, in a's or in b's. */
 static void multiply(warprsa_number *r, warprsa_number *a, warprsa_number *b,
-                     const warprsa_number *p, const double *np0,
-                     const number_view *view, unsigned place)
+                     const warprsa_modulus *p, const number_view *view,
+                     unsigned place)
 {
     warprsa_number *to = place == 0 ? r : place == 1 ? a : b;
 
-    warprsa_product(to, a, b, p, np0, view->rows, view->width, view->L,
-                    view->G);
+    warprsa_product(to, a, b, p, view->rows, view->width, view->L, view->G);
     *r = *to;
 }
 
@@ -165,21 +186,21 @@ static void products_with_one_modulus(const number_view *view, uint64_t seed,
                                       unsigned *wrong)
 {
     random_stream stream = {seed};
-    double np0[WARPRSA_SLOTS];
-    warprsa_number p, a, b, r;
+    warprsa_modulus p;
+    warprsa_number a, b, r;
 
     for (int i = 0; i < number_subgroups(view); i++) {
         number_modulus(moduli[i].p, &stream, number_modulus_bits(view));
-        use_modulus(&moduli[i], view, i, &p, np0);
+        use_modulus(&moduli[i], view, i, &p);
     }
     for (int turn = 0; turn < PRODUCTS; turn++) {
         for (int i = 0; i < number_subgroups(view); i++) {
             choose_operands(&numbers[i], &moduli[i], view, &stream);
             number_put(&a, view, i, numbers[i].a_samples);
             number_put(&b, view, i, numbers[i].b_samples);
-            expect_product(&numbers[i], &moduli[i]);
+            expect_product(&numbers[i], &moduli[i], view);
         }
-        multiply(&r, &a, &b, &p, np0, view, random_below(&stream, 3));
+        multiply(&r, &a, &b, &p, view, random_below(&stream, 3));
         for (int i = 0; i < number_subgroups(view); i++)
             if (!right(&r, view, i))
                 number_wrong(wrong, "product", view, seed);
@@ -201,9 +222,9 @@ static void products_are_exact(void **state)
     assert_int_equal(0, wrong);
 }
 
-/* The start of a chain: 2P - 1. */
+/* The start of a chain: 3P - 1. */
 static void start_chain(const number_view *view, int pattern,
-                        random_stream *stream, warprsa_number *p, double *np0,
+                        random_stream *stream, warprsa_modulus *p,
                         warprsa_number *x)
 {
     for (int i = 0; i < number_subgroups(view); i++) {
@@ -211,8 +232,8 @@ static void start_chain(const number_view *view, int pattern,
 
         number_pattern(moduli[i].p, stream, (pattern + i) % NUMBER_PATTERNS,
                        number_modulus_bits(view));
-        use_modulus(&moduli[i], view, i, p, np0);
-        assert_true(BN_sub(o->expected, moduli[i].times[2], BN_value_one()));
+        use_modulus(&moduli[i], view, i, p);
+        assert_true(BN_sub(o->expected, moduli[i].times[3], BN_value_one()));
         number_to_samples(o->a_samples, o->expected, number_samples(view));
         number_put(x, view, i, o->a_samples);
     }
@@ -223,16 +244,16 @@ static void chain(const number_view *view, int pattern, unsigned *wrong)
 {
     const uint64_t seed = number_seed() + (uint64_t)pattern;
     random_stream stream = {seed};
-    double np0[WARPRSA_SLOTS];
-    warprsa_number p, x;
+    warprsa_modulus p;
+    warprsa_number x;
 
-    start_chain(view, pattern, &stream, &p, np0, &x);
+    start_chain(view, pattern, &stream, &p, &x);
     for (int turn = 0; turn < CHAIN; turn++) {
-        multiply(&x, &x, &x, &p, np0, view, 0);
+        multiply(&x, &x, &x, &p, view, 0);
         for (int i = 0; i < number_subgroups(view); i++) {
             assert_non_null(BN_copy(numbers[i].a, numbers[i].expected));
             assert_non_null(BN_copy(numbers[i].b, numbers[i].expected));
-            expect_product(&numbers[i], &moduli[i]);
+            expect_product(&numbers[i], &moduli[i], view);
             if (!right(&x, view, i)) {
                 number_wrong(wrong, "squarings in a row", view, seed);
                 return;

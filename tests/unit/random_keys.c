@@ -12,7 +12,7 @@
 enum {
     MODULUS_BITS_MIN = 1024,
     MODULUS_BITS_MAX = 4096,
-    PRIME_BITS_MAX = 2077,
+    PRIME_BITS_MAX = 2075,
 };
 
 uint64_t random_next(random_stream *stream)
@@ -40,8 +40,8 @@ void random_octets(random_stream *stream, unsigned char *out, size_t len)
 static unsigned prime_length(unsigned index, uint64_t seed)
 {
     static const unsigned usual[] = {512,  768,  1024,          1280, 1536,
-                                     2048, 517,  518,           1037, 1038,
-                                     1557, 1558, PRIME_BITS_MAX};
+                                     2048, 515,  516,           1035, 1036,
+                                     1555, 1556, PRIME_BITS_MAX};
     const unsigned group = index / 4;
     random_stream stream = {seed + group};
     if (group < sizeof(usual) / sizeof(usual[0]))

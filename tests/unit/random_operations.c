@@ -210,9 +210,9 @@ static bool one_operation(const run *r, const random_key *key, operation kind,
 
 static unsigned class_of(const random_key *key)
 {
-    return key->prime_bits <= 517    ? 0
-           : key->prime_bits <= 1037 ? 1
-           : key->prime_bits <= 1557 ? 2
+    return key->prime_bits <= 515    ? 0
+           : key->prime_bits <= 1035 ? 1
+           : key->prime_bits <= 1555 ? 2
                                      : 3;
 }
 
