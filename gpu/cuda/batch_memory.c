@@ -90,7 +90,11 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
     }
     if (error == cudaSuccess)
         error = cudaMalloc((void **)&memory->table, memory->table_octets);
-    return error;
+    /* What a kernel leaves alone of the way back, between the parts and behind
+     * short moduli, is copied, too: zeros, now and after each batch. */
+    if (error == cudaSuccess)
+        error = cudaMemset(memory->device_block, 0, memory->block_octets);
+    return error == cudaSuccess ? cudaDeviceSynchronize() : error;
 }
 
 void warprsa_batch_memory_free(warprsa_batch_memory *memory)
