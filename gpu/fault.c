@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char *const names[WARPRSA_FAULTS_KNOWN] = {
-    "nodevice", "launch", "hang", "flip", "unchecked", "known_answer"};
+    "nodevice", "launch", "trap", "hang", "flip", "unchecked", "known_answer"};
 
 static atomic_ulong struck[WARPRSA_FAULTS_KNOWN];
 static _Thread_local bool spared;

@@ -16,6 +16,7 @@
 typedef enum warprsa_fault {
     WARPRSA_FAULT_NODEVICE,     /* "nodevice": no device is found */
     WARPRSA_FAULT_LAUNCH,       /* "launch": starting a batch fails */
+    WARPRSA_FAULT_TRAP,         /* "trap": a batch ends with a device error */
     WARPRSA_FAULT_HANG,         /* "hang": a batch never ends in time */
     WARPRSA_FAULT_FLIP,         /* "flip": a bit of one half is wrong */
     WARPRSA_FAULT_UNCHECKED,    /* "unchecked": wrong results are released */

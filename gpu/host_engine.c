@@ -28,7 +28,7 @@ typedef struct workspace {
 } workspace;
 
 typedef struct stream_state {
-    bool hung; /* WARPRSA_FAULT_HANG struck */
+    warprsa_status outcome; /* of wait(): other than OK where a fault struck */
 } stream_state;
 
 struct warprsa_device {
@@ -179,7 +179,11 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
     if (warprsa_fault_strikes(WARPRSA_FAULT_LAUNCH))
         return WARPRSA_DEVICE_ERROR;
     if (warprsa_fault_strikes(WARPRSA_FAULT_HANG)) {
-        device->streams[stream].hung = true;
+        device->streams[stream].outcome = WARPRSA_DEADLINE;
+        return WARPRSA_OK;
+    }
+    if (warprsa_fault_strikes(WARPRSA_FAULT_TRAP)) {
+        device->streams[stream].outcome = WARPRSA_DEVICE_ERROR;
         return WARPRSA_OK;
     }
     w = malloc(sizeof(*w));
@@ -201,12 +205,12 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
 static warprsa_status host_wait(warprsa_device *device, unsigned stream,
                                 unsigned timeout_ms)
 {
+    stream_state *s = &device->streams[stream];
+    warprsa_status outcome = s->outcome;
+
     (void)timeout_ms;
-    if (device->streams[stream].hung) {
-        device->streams[stream].hung = false;
-        return WARPRSA_DEADLINE;
-    }
-    return WARPRSA_OK;
+    s->outcome = WARPRSA_OK;
+    return outcome;
 }
 
 static warprsa_status host_self_test(warprsa_device *device, unsigned stream)

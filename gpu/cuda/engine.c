@@ -130,9 +130,12 @@ static void cuda_unload_key(warprsa_device *device, uint32_t index)
 }
 
 #ifdef WARPRSA_FAULTS
-/* A kernel that turns until it is told to stop stands for a hung device. */
-static cudaError_t hang(stream_state *s)
+/* A kernel that turns until it is told to stop stands for a hung device, one
+ * that traps for a broken one. */
+static cudaError_t inject(stream_state *s)
 {
+    if (warprsa_fault_strikes(WARPRSA_FAULT_TRAP))
+        return warprsa_launch_trap(s->stream);
     if (!warprsa_fault_strikes(WARPRSA_FAULT_HANG))
         return cudaSuccess;
     if (s->spin_stop == NULL) {
@@ -146,7 +149,7 @@ static cudaError_t hang(stream_state *s)
     return warprsa_launch_spin(s->spin_stop, s->stream);
 }
 #else
-static cudaError_t hang(stream_state *s)
+static cudaError_t inject(stream_state *s)
 {
     (void)s;
     return cudaSuccess;
@@ -171,7 +174,7 @@ static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
         return WARPRSA_NO_RANDOM;
     }
     warprsa_batch_fill(&s->memory, tasks, device->key_octets);
-    error = hang(s);
+    error = inject(s);
     if (error == cudaSuccess)
         error = warprsa_batch_enqueue(&s->memory, device->keys, s->stream);
     if (error != cudaSuccess) {
@@ -245,15 +248,16 @@ static void close_stream(stream_state *s)
         cudaFreeHost(s->spin_stop);
 }
 
-/* Frees what there is. After an error of the device every CUDA call fails,
- * here and for anybody else in the process, until the context is reset. */
+/*
+ * Frees what there is. After an error of the device its context is of no more
+ * use to anybody in the process, and every call says so until it is reset;
+ * then the device can be opened again.
+ */
 static void cuda_close(warprsa_device *device)
 {
-    bool dead;
-
     if (device == NULL)
         return;
-    dead = cudaSetDevice((int)device->config.ordinal) != cudaSuccess;
+    (void)cudaSetDevice((int)device->config.ordinal);
     for (unsigned i = 0; i < device->config.streams; i++)
         close_stream(&device->streams[i]);
     if (device->keys != NULL) {
@@ -262,7 +266,7 @@ static void cuda_close(warprsa_device *device)
     }
     if (device->key_stream != NULL)
         cudaStreamDestroy(device->key_stream);
-    if (!dead && cudaDeviceSynchronize() != cudaSuccess)
+    if (cudaDeviceSynchronize() != cudaSuccess)
         cudaDeviceReset();
     warprsa_key_slots_end(&device->slots);
     free(device->key_octets);

@@ -51,6 +51,9 @@ cudaError_t warprsa_launch_4096(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_launch_spin(const volatile uint32_t *stop,
                                 cudaStream_t stream);
 
+/* For test builds: a kernel that makes the device's context unusable. */
+cudaError_t warprsa_launch_trap(cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Test builds alone: a kernel that does not end by itself.
+ * Test builds alone: kernels that do not end by themselves, or badly.
  */
 #include "gpu/cuda/kernels.h"
 
@@ -11,9 +11,20 @@ static __global__ void spin(const volatile uint32_t *stop)
         __nanosleep(1000);
 }
 
+static __global__ void trap(void)
+{
+    __trap();
+}
+
 extern "C" cudaError_t warprsa_launch_spin(const volatile uint32_t *stop,
                                            cudaStream_t stream)
 {
     spin<<<1, 1, 0, stream>>>(stop);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t warprsa_launch_trap(cudaStream_t stream)
+{
+    trap<<<1, 1, 0, stream>>>();
     return cudaGetLastError();
 }
