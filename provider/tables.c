@@ -28,8 +28,10 @@ enum {
     X(6)                                                                       \
     X(7)                                                                       \
     X(8)                                                                       \
-    X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20)     \
-        X(21) X(22) X(23)
+    X(9)                                                                       \
+    X(10)                                                                      \
+    X(11)                                                                      \
+    X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
 
 #define DEFINE_THUNKS(i)                                                       \
     static void *signature_newctx_##i(void *provctx, const char *propq)        \
