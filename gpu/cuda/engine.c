@@ -248,11 +248,9 @@ static void close_stream(stream_state *s)
         cudaFreeHost(s->spin_stop);
 }
 
-/*
- * Frees what there is. After an error of the device its context is of no more
- * use to anybody in the process, and every call says so until it is reset;
- * then the device can be opened again.
- */
+/* Frees what there is. After an error of the device itself every call fails
+ * here; such a device stays out of use until the process ends, as CUDA has
+ * it (cudaErrorLaunchFailure), even if its context were reset. */
 static void cuda_close(warprsa_device *device)
 {
     if (device == NULL)
@@ -266,8 +264,6 @@ static void cuda_close(warprsa_device *device)
     }
     if (device->key_stream != NULL)
         cudaStreamDestroy(device->key_stream);
-    if (cudaDeviceSynchronize() != cudaSuccess)
-        cudaDeviceReset();
     warprsa_key_slots_end(&device->slots);
     free(device->key_octets);
     free(device);
