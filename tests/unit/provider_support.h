@@ -10,6 +10,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,10 +31,12 @@
 #include "tests/unit/module_context.h"
 
 /* Writes a configuration with these lines in the provider's section, of which
- * "activate = 1" may be one. */
+ * "activate = 1" may be one. Where the host engine is asked for, another one
+ * takes its place if WARPRSA_TEST_ENGINE names it: the later value counts. */
 static inline void write_configuration(const char *path, const char *settings)
 {
     FILE *file = fopen(path, "w");
+    bool replaced = strstr(settings, "engine = host") != NULL;
 
     assert_non_null(file);
     assert_non_null(getenv("BUILD_DIR"));
@@ -51,8 +54,9 @@ static inline void write_configuration(const char *path, const char *settings)
             "activate = 1\n"
             "[warprsa_section]\n"
             "module = %s/provider/warprsa.so\n"
-            "%s",
-            getenv("BUILD_DIR"), settings);
+            "%s%s%s\n",
+            getenv("BUILD_DIR"), settings, replaced ? "engine = " : "",
+            replaced ? module_context_engine() : "");
     assert_int_equal(fclose(file), 0);
 }
 
