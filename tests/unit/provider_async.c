@@ -370,7 +370,5 @@ int main(void)
         cmocka_unit_test(threads_of_jobs),
     };
 
-    if (module_context_device_missing())
-        return 77;
     return cmocka_run_group_tests(tests, setup, teardown);
 }
