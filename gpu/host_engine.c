@@ -22,6 +22,7 @@ enum {
 /* What one operation works in; SECRET. */
 typedef struct workspace {
     double inverse[2 * WARPRSA_HALF_SAMPLES];
+    uint32_t exponent[2 * WARPRSA_BLINDED_WORDS];
     uint64_t result[WARPRSA_FULL_SAMPLES];
     double table[TABLE_DOUBLES];
     uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
@@ -118,8 +119,10 @@ WITH_FMA static void operate(const warprsa_operation *op,
     const warprsa_shape shape = shapes[size];
     warprsa_number x;
 
-    warprsa_unblinder(op, 0, shape.rows);
-    warprsa_unblinder(op, 1, shape.rows);
+    for (int which = 0; which < 2; which++) {
+        warprsa_unblinder(op, which, shape.rows);
+        warprsa_blind_exponent(op, which, shape.rows);
+    }
     warprsa_blind_and_raise(&x, op, shape.rows, shape.width, shape.per_lane);
     warprsa_unblind_and_recombine(&x, op, shape.rows, shape.width,
                                   shape.per_lane);
@@ -137,6 +140,8 @@ static void run_task(const warprsa_device *device, workspace *w,
                             .output = w->output,
                             .random = random,
                             .inverse = w->inverse,
+                            .exponent = w->exponent,
+                            .windows = (int)key->windows,
                             .result = w->result,
                             .table = w->table,
                             .table_stride = 2 * warprsa_shape_of(size).width,
@@ -161,8 +166,7 @@ static warprsa_status run_batch(const warprsa_device *device, workspace *w,
     if (rounding < 0 || fesetround(FE_TOWARDZERO) != 0)
         return WARPRSA_DEVICE_ERROR;
     for (size_t i = 0; i < count; i++)
-        run_task(device, w, random + i * WARPRSA_BLINDING_SAMPLES, size,
-                 &tasks[i]);
+        run_task(device, w, random + i * WARPRSA_RANDOM_WORDS, size, &tasks[i]);
     return fesetround(rounding) == 0 ? WARPRSA_OK : WARPRSA_DEVICE_ERROR;
 }
 
@@ -171,7 +175,7 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
                                  warprsa_size_class size, warprsa_task *tasks,
                                  size_t count)
 {
-    const size_t octets = count * WARPRSA_BLINDING_SAMPLES * sizeof(uint64_t);
+    const size_t octets = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
     warprsa_status status = WARPRSA_NO_MEMORY;
     workspace *w = NULL;
     uint64_t *random = NULL;

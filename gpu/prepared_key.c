@@ -143,6 +143,33 @@ static int put_exponent(uint32_t *words, const uint8_t *octets, int rows)
     return 1;
 }
 
+/* prime - 1 for odd primes. */
+static int put_less_one(uint32_t *words, const BIGNUM *prime)
+{
+    uint8_t octets[4 * WARPRSA_EXPONENT_WORDS];
+    int ok = BN_bn2lebinpad(prime, octets, sizeof(octets)) == sizeof(octets);
+
+    for (size_t i = 0; ok && i < sizeof(octets); i++)
+        words[i / 4] |= (uint32_t)octets[i] << (8 * (i % 4));
+    words[0] &= ~1u;
+    OPENSSL_cleanse(octets, sizeof(octets));
+    return ok;
+}
+
+/* Digits that hold dp + k (p - 1) and its fellow. As long as the primes are
+ * no longer than half of n, as everybody makes them, n's length says how many;
+ * for others it is what the class can hold. */
+static uint32_t windows_of(const warprsa_prepared_key *key, const BIGNUM *n,
+                           int rows)
+{
+    uint32_t bits = ((uint32_t)BN_num_bits(n) + 1) / 2;
+
+    if (key->half[0].bits > bits || key->half[1].bits > bits)
+        bits = (uint32_t)(52 * rows);
+    return (bits + WARPRSA_EXPONENT_BLINDING_BITS + WARPRSA_WINDOW - 1) /
+           WARPRSA_WINDOW;
+}
+
 static warprsa_status prepare_half(warprsa_prepared_half *half,
                                    const BIGNUM *prime, const uint8_t *exponent,
                                    int rows, BN_CTX *ctx)
@@ -150,6 +177,8 @@ static warprsa_status prepare_half(warprsa_prepared_half *half,
     if (!put_exponent(half->exponent, exponent, rows))
         return WARPRSA_UNSUPPORTED_KEY;
     if (!put_samples(half->modulus, prime, rows))
+        return WARPRSA_NO_MEMORY;
+    if (!put_less_one(half->less_one, prime))
         return WARPRSA_NO_MEMORY;
     half->minus_inverse = minus_inverse(half->modulus[0]);
     half->bits = (uint32_t)BN_num_bits(prime);
@@ -197,6 +226,7 @@ static warprsa_status prepare(warprsa_prepared_key *out,
     for (size_t i = 0; i < sizeof(key->e); i++)
         out->e = out->e << 8 | key->e[i];
     out->modulus_octets = key->modulus_octets;
+    out->windows = windows_of(out, n, rows);
     return status;
 }
 

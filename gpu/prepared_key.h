@@ -21,6 +21,11 @@ enum {
     WARPRSA_FULL_SAMPLES = 80,
     WARPRSA_BLINDING_SAMPLES = 5, /* of r: 260 bits */
     WARPRSA_EXPONENT_WORDS = 65,  /* 40 samples of 52 bits in 32-bit words */
+    WARPRSA_EXPONENT_BLINDING_BITS = 32,
+    WARPRSA_BLINDED_WORDS = 66, /* of an exponent with its blinding */
+    /* Random words of a request: r, and one for both exponents. */
+    WARPRSA_RANDOM_WORDS = WARPRSA_BLINDING_SAMPLES + 1,
+    WARPRSA_WINDOW = 4, /* bits of an exponent's digit */
 };
 
 /* The shape of a size class: `rows` samples make a prime, spread over `width`
@@ -45,6 +50,7 @@ typedef struct warprsa_prepared_half {
     double r3[WARPRSA_HALF_SAMPLES];           /* R^3 mod p */
     double minus_inverse;                      /* -1/p mod 2^52 */
     uint32_t exponent[WARPRSA_EXPONENT_WORDS]; /* dp, low word first */
+    uint32_t less_one[WARPRSA_EXPONENT_WORDS]; /* p - 1, likewise */
     uint32_t bits;                             /* of the prime */
 } warprsa_prepared_half;
 
@@ -59,7 +65,8 @@ typedef struct warprsa_prepared_key {
     double minus_inverse;                  /* -1/n mod 2^52 */
     uint64_t e;
     uint32_t modulus_octets;
-    uint32_t size; /* warprsa_size_class */
+    uint32_t size;    /* warprsa_size_class */
+    uint32_t windows; /* digits of a blinded exponent, from public lengths */
 } warprsa_prepared_key;
 
 /* The shape of a class. */

@@ -24,7 +24,6 @@
 #include "gpu/inverse.h"
 #include "gpu/prepared_key.h"
 
-#define WARPRSA_WINDOW     4
 #define WARPRSA_TABLE_SIZE (1 << WARPRSA_WINDOW)
 /* Doubles of table memory that a lane needs. */
 #define WARPRSA_TABLE_DOUBLES (WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES)
@@ -34,11 +33,13 @@ typedef struct warprsa_operation {
     const warprsa_prepared_key *key;
     const uint8_t *input; /* modulus_octets */
     uint8_t *output;
-    const uint64_t *random; /* [BLINDING_SAMPLES] words for r */
-    double *inverse;  /* [2][HALF_SAMPLES]: 1/r, from warprsa_unblinder() */
-    uint64_t *result; /* [FULL_SAMPLES], scratch */
-    double *table;    /* sample i of entry e of slot k at
-                         (e * L + i) * table_stride + k */
+    const uint64_t *random; /* [RANDOM_WORDS] */
+    double *inverse;        /* [2][HALF_SAMPLES]: from warprsa_unblinder() */
+    uint32_t *exponent;     /* [2][BLINDED_WORDS]: warprsa_blind_exponent() */
+    int windows;            /* digits of it, for all of a warp */
+    uint64_t *result;       /* [FULL_SAMPLES], scratch */
+    double *table;          /* sample i of entry e of slot k at
+                               (e * L + i) * table_stride + k */
     int table_stride;
     uint32_t *status; /* warprsa_status */
 } warprsa_operation;
@@ -89,6 +90,28 @@ WARPRSA_FN double warprsa_blinding_sample(const uint64_t *random,
     return index < WARPRSA_BLINDING_SAMPLES
                ? warprsa_sample(random[index] & mask)
                : 0.0;
+}
+
+/* One thread: exponent + k (prime - 1), for which x^(prime - 1) = 1 (Kocher). A
+ * word of k times one of prime - 1, a word of the exponent and the carry: at
+ * most (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1. */
+WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
+                                       const int rows)
+{
+    const warprsa_prepared_half *half = &op->key->half[which];
+    const int words = (WARPRSA_SAMPLE_BITS * rows + 31) / 32;
+    uint32_t *blinded = op->exponent + which * WARPRSA_BLINDED_WORDS;
+    uint64_t k = (uint32_t)(op->random[WARPRSA_BLINDING_SAMPLES] >>
+                            (WARPRSA_EXPONENT_BLINDING_BITS * which));
+    uint64_t sum = 0;
+
+    WARPRSA_ROLLED
+    for (int i = 0; i < words; i++) {
+        sum += k * half->less_one[i] + half->exponent[i];
+        blinded[i] = (uint32_t)sum;
+        sum >>= 32;
+    }
+    blinded[words] = (uint32_t)sum;
 }
 
 /* One thread: 1/r for half `which` of a request. */
@@ -213,18 +236,18 @@ WARPRSA_FN void warprsa_secret_digit(uint32_t *digit,
     const int per_word = 32 / WARPRSA_WINDOW;
 
     WARPRSA_EACH_LANE (k, G) {
-        const warprsa_prepared_half *half =
-            &op->key->half[warprsa_lane(k, G) >= width];
+        const uint32_t *exponent =
+            op->exponent +
+            (warprsa_lane(k, G) >= width ? WARPRSA_BLINDED_WORDS : 0);
 
-        digit[k] = (half->exponent[place / per_word] >>
+        digit[k] = (exponent[place / per_word] >>
                     (WARPRSA_WINDOW * (place % per_word))) &
                    (WARPRSA_TABLE_SIZE - 1);
     }
 }
 
-/* x = x^dp, x^dq: fixed windows over all the bits the class can hold, so that
- * neither the exponent's value nor its length shows (52 rows is a multiple of
- * the window). */
+/* x = x^dp, x^dq: fixed windows over all the bits that a blinded exponent may
+ * have, so that neither its value nor its length shows. */
 WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
                                      const warprsa_number *one,
                                      const warprsa_operation *op,
@@ -233,7 +256,7 @@ WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
 {
     warprsa_number entry = *one;
     uint32_t digit[WARPRSA_SLOTS];
-    int place = WARPRSA_SAMPLE_BITS / WARPRSA_WINDOW * rows - 1;
+    int place = op->windows - 1;
 
     WARPRSA_ROLLED
     for (int i = 0; i < WARPRSA_TABLE_SIZE; i++) {
@@ -342,31 +365,43 @@ WARPRSA_FN void warprsa_load_blinding(warprsa_number *r,
     }
 }
 
-/* First stage: x = (m r^e)^dp mod p, likewise mod q, in Montgomery form. */
+/* First stage: x = m r^e R mod p, one = R mod p, likewise mod q; both halves'
+ * modulus in p. */
+WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
+                              warprsa_modulus *p, const warprsa_operation *op,
+                              const int rows, const int width, const int L)
+{
+    const int G = 2 * width;
+    const warprsa_prepared_key *key = op->key;
+    warprsa_number r, power;
+
+    warprsa_load_primes(p, &key->half[0], &key->half[1], rows, width, L, G);
+    /* one = R mod p, r = r R mod p, power = r^e R mod p. */
+    warprsa_load(&r, key->half[0].r2, key->half[1].r2, rows, width, L, G);
+    warprsa_set_one(one, width, L, G);
+    warprsa_product(one, one, &r, p, rows, width, L, G);
+    warprsa_load_blinding(&power, op, rows, width, L, G);
+    warprsa_product(&r, &power, &r, p, rows, width, L, G);
+    warprsa_public_power(&power, &r, &r, one, key->e, p, rows, width, L, G);
+    warprsa_split_input(x, op, p, rows, width, L, G);
+    warprsa_product(x, x, &power, p, rows, width, L, G);
+}
+
+/* First and second stage: x = (m r^e)^dp mod p, likewise mod q, in Montgomery
+ * form. The blinded exponents must be there. */
 WARPRSA_FN void warprsa_blind_and_raise(warprsa_number *x,
                                         const warprsa_operation *op,
                                         const int rows, const int width,
                                         const int L)
 {
-    const int G = 2 * width;
-    const warprsa_prepared_key *key = op->key;
     warprsa_modulus p;
-    warprsa_number r, one, power;
+    warprsa_number one;
 
-    warprsa_load_primes(&p, &key->half[0], &key->half[1], rows, width, L, G);
-    /* one = R mod p, r = r R mod p, power = r^e R mod p. */
-    warprsa_load(&r, key->half[0].r2, key->half[1].r2, rows, width, L, G);
-    warprsa_set_one(&one, width, L, G);
-    warprsa_product(&one, &one, &r, &p, rows, width, L, G);
-    warprsa_load_blinding(&power, op, rows, width, L, G);
-    warprsa_product(&r, &power, &r, &p, rows, width, L, G);
-    warprsa_public_power(&power, &r, &r, &one, key->e, &p, rows, width, L, G);
-    warprsa_split_input(x, op, &p, rows, width, L, G);
-    warprsa_product(x, x, &power, &p, rows, width, L, G);
-    warprsa_secret_power(x, &one, op, &p, rows, width, L, G);
+    warprsa_blind(x, &one, &p, op, rows, width, L);
+    warprsa_secret_power(x, &one, op, &p, rows, width, L, 2 * width);
 }
 
-/* Second stage, once 1/r is there: x = m^dp mod p, m^dq mod q, exactly
+/* Third stage, once 1/r is there: x = m^dp mod p, m^dq mod q, exactly
  * reduced. 1/r is not in Montgomery form, so x leaves it, too. */
 WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
                                 const int rows, const int width, const int L,
@@ -500,7 +535,7 @@ WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
     }
 }
 
-/* Second stage: x from the first, 1/r in place; result, check, octets. */
+/* Third stage: x from the second, 1/r in place; result, check, octets. */
 WARPRSA_FN void warprsa_unblind_and_recombine(warprsa_number *x,
                                               const warprsa_operation *op,
                                               const int rows, const int width,

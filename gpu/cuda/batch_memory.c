@@ -49,6 +49,8 @@ static void place(warprsa_batch_memory *memory, warprsa_batch_parts *parts,
     memory->back_octets = (size_t)(at - (uint8_t *)block) - memory->in_octets;
     parts->inverse = (double *)(void *)at;
     at += aligned(count * 2 * WARPRSA_HALF_SAMPLES * sizeof(double));
+    parts->exponent = (uint32_t *)(void *)at;
+    at += aligned(count * 2 * WARPRSA_BLINDED_WORDS * sizeof(uint32_t));
     parts->result = (uint64_t *)(void *)at;
     at += aligned(count * WARPRSA_FULL_SAMPLES * sizeof(uint64_t));
     memory->all_octets = (size_t)(at - (uint8_t *)block);
@@ -60,9 +62,23 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
     memory->size = size;
     memory->count = count;
     memory->octets_stride = stride_of(size);
-    memory->random_octets = count * WARPRSA_BLINDING_SAMPLES * sizeof(uint64_t);
+    memory->random_octets = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
     place(memory, &memory->host, memory->host_block);
     place(memory, &memory->device, memory->device_block);
+}
+
+/* What any variant needs. */
+static size_t table_octets(warprsa_size_class size, size_t batch_max)
+{
+    size_t most = 0;
+
+    for (int i = 0; i < WARPRSA_VARIANTS; i++) {
+        size_t octets = warprsa_variants[i].table_octets(size, batch_max);
+
+        if (octets > most)
+            most = octets;
+    }
+    return most;
 }
 
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
@@ -71,7 +87,7 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
     cudaError_t error;
 
     for (int i = 0; i < WARPRSA_CLASSES; i++) {
-        size_t table = warprsa_table_octets((warprsa_size_class)i, batch_max);
+        size_t table = table_octets((warprsa_size_class)i, batch_max);
 
         warprsa_batch_layout(memory, (warprsa_size_class)i, batch_max);
         if (memory->all_octets > memory->block_octets)
@@ -113,13 +129,18 @@ void warprsa_batch_memory_free(warprsa_batch_memory *memory)
     }
 }
 
-void warprsa_batch_fill(const warprsa_batch_memory *memory,
-                        const warprsa_task *tasks, const uint16_t *key_octets)
+void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
+                        const warprsa_key_size *key_sizes)
 {
+    memory->windows = 0;
     for (size_t i = 0; i < memory->count; i++) {
+        const warprsa_key_size *key = &key_sizes[tasks[i].key];
+
         memory->host.key[i] = tasks[i].key;
         memcpy(memory->host.input + i * memory->octets_stride, tasks[i].input,
-               key_octets[tasks[i].key]);
+               key->octets);
+        if (key->windows > memory->windows)
+            memory->windows = key->windows;
     }
 }
 
@@ -136,17 +157,21 @@ cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
         .output = device->output,
         .status = device->status,
         .inverse = device->inverse,
+        .exponent = device->exponent,
         .result = device->result,
         .table = memory->table,
         .octets_stride = (uint32_t)memory->octets_stride,
         .count = (uint32_t)memory->count,
+        .windows = memory->windows,
     };
+    const warprsa_variant *variant =
+        warprsa_variant_for(memory->size, memory->count);
     cudaError_t error =
         cudaMemcpyAsync(memory->device_block, memory->host_block,
                         memory->in_octets, cudaMemcpyHostToDevice, stream);
 
     if (error == cudaSuccess)
-        error = warprsa_launch(memory->size, &batch, stream);
+        error = variant->launch[memory->size](&batch, stream);
     if (error == cudaSuccess)
         error = cudaMemcpyAsync(memory->host.output, device->output,
                                 memory->back_octets, cudaMemcpyDeviceToHost,
@@ -158,10 +183,11 @@ cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
 }
 
 void warprsa_batch_collect(const warprsa_batch_memory *memory,
-                           warprsa_task *tasks, const uint16_t *key_octets)
+                           warprsa_task *tasks,
+                           const warprsa_key_size *key_sizes)
 {
     for (size_t i = 0; i < memory->count; i++) {
-        size_t octets = key_octets[tasks[i].key];
+        size_t octets = key_sizes[tasks[i].key].octets;
         bool passed = memory->host.status[i] == WARPRSA_OK ||
                       warprsa_fault_strikes(WARPRSA_FAULT_UNCHECKED);
 

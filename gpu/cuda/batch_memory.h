@@ -8,7 +8,13 @@
 #ifndef WARPRSA_BATCH_MEMORY_H
 #define WARPRSA_BATCH_MEMORY_H
 
-#include "gpu/cuda/kernels.h"
+#include "gpu/cuda/variants.h"
+
+/* What the host keeps of a key on the device: public. */
+typedef struct warprsa_key_size {
+    uint16_t octets; /* of the modulus */
+    uint16_t windows;
+} warprsa_key_size;
 
 /* The parts of a batch, in this order, in one block of memory. */
 typedef struct warprsa_batch_parts {
@@ -18,6 +24,7 @@ typedef struct warprsa_batch_parts {
     uint8_t *output; /* from here on: only back from the device */
     uint32_t *status;
     double *inverse; /* from here on: only on the device */
+    uint32_t *exponent;
     uint64_t *result;
 } warprsa_batch_parts;
 
@@ -28,6 +35,7 @@ typedef struct warprsa_batch_memory {
     /* Of the batch that is laid out now. */
     warprsa_size_class size;
     size_t count, octets_stride, random_octets;
+    uint32_t windows; /* set by warprsa_batch_fill() */
     size_t in_octets, back_octets, all_octets;
     warprsa_batch_parts host, device;
 } warprsa_batch_memory;
@@ -44,10 +52,9 @@ void warprsa_batch_memory_free(warprsa_batch_memory *memory);
 void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
                           size_t count);
 
-/* Copies keys' places and inputs into the staging memory; key_octets has the
- * length of each key's modulus by place. */
-void warprsa_batch_fill(const warprsa_batch_memory *memory,
-                        const warprsa_task *tasks, const uint16_t *key_octets);
+/* Copies keys' places and inputs into the staging memory. */
+void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
+                        const warprsa_key_size *key_sizes);
 
 /* Queues copy in, kernel, copy back and wiping of the device's side. */
 cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
@@ -56,7 +63,8 @@ cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
 
 /* Hands out statuses, and outputs of those that passed their check. */
 void warprsa_batch_collect(const warprsa_batch_memory *memory,
-                           warprsa_task *tasks, const uint16_t *key_octets);
+                           warprsa_task *tasks,
+                           const warprsa_key_size *key_sizes);
 
 void warprsa_batch_wipe_host(const warprsa_batch_memory *memory);
 

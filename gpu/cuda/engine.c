@@ -32,7 +32,7 @@ struct warprsa_device {
     char description[96];
     warprsa_key_slots slots;
     warprsa_prepared_key *keys; /* device memory */
-    uint16_t *key_octets;       /* of each key's modulus */
+    warprsa_key_size *key_sizes;
     uint32_t capacity;
     cudaStream_t key_stream;
     warprsa_known_answer test;
@@ -101,7 +101,9 @@ static warprsa_status cuda_load_key(warprsa_device *device,
         explicit_bzero(&prepared, sizeof(prepared));
         return WARPRSA_NO_MEMORY;
     }
-    device->key_octets[*index] = (uint16_t)prepared.modulus_octets;
+    device->key_sizes[*index] =
+        (warprsa_key_size){.octets = (uint16_t)prepared.modulus_octets,
+                           .windows = (uint16_t)prepared.windows};
     error = cudaSetDevice((int)device->config.ordinal);
     if (error == cudaSuccess)
         error =
@@ -173,7 +175,7 @@ static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
         warprsa_batch_wipe_host(&s->memory);
         return WARPRSA_NO_RANDOM;
     }
-    warprsa_batch_fill(&s->memory, tasks, device->key_octets);
+    warprsa_batch_fill(&s->memory, tasks, device->key_sizes);
     error = inject(s);
     if (error == cudaSuccess)
         error = warprsa_batch_enqueue(&s->memory, device->keys, s->stream);
@@ -223,7 +225,7 @@ static warprsa_status cuda_wait(warprsa_device *device, unsigned stream,
         return WARPRSA_DEADLINE;
     }
     if (error == cudaSuccess && tasks != NULL)
-        warprsa_batch_collect(&s->memory, tasks, device->key_octets);
+        warprsa_batch_collect(&s->memory, tasks, device->key_sizes);
     warprsa_batch_wipe_host(&s->memory);
     s->count = 0;
     return status_of(device, "computing a batch", error);
@@ -265,7 +267,7 @@ static void cuda_close(warprsa_device *device)
     if (device->key_stream != NULL)
         cudaStreamDestroy(device->key_stream);
     warprsa_key_slots_end(&device->slots);
-    free(device->key_octets);
+    free(device->key_sizes);
     free(device);
 }
 
@@ -341,9 +343,9 @@ static warprsa_status cuda_open(const warprsa_device_config *config,
         device->capacity = config->keys_max + WARPRSA_CLASSES;
         snprintf(device->description, sizeof(device->description), "cuda %u",
                  config->ordinal);
-        device->key_octets =
-            calloc(device->capacity, sizeof(*device->key_octets));
-        if (device->key_octets != NULL &&
+        device->key_sizes =
+            calloc(device->capacity, sizeof(*device->key_sizes));
+        if (device->key_sizes != NULL &&
             warprsa_key_slots_init(&device->slots, device->capacity))
             status = open_device(device, &what);
     }

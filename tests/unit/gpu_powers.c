@@ -33,6 +33,7 @@ static operands numbers[NUMBER_SUBGROUPS];
 static BIGNUM *scratch;
 static double table[TABLE_SIZE];
 static warprsa_prepared_key key;
+static uint32_t exponents[2][WARPRSA_BLINDED_WORDS];
 
 static int set_up(void **state)
 {
@@ -103,6 +104,14 @@ static void table_gives_each_entry(void **state)
     }
 }
 
+/* Of a blinded exponent, at most, in whole digits. */
+static int exponent_bits(const number_view *view)
+{
+    return (WARPRSA_SAMPLE_BITS * view->rows + WARPRSA_EXPONENT_BLINDING_BITS +
+            WARPRSA_WINDOW - 1) /
+           WARPRSA_WINDOW * WARPRSA_WINDOW;
+}
+
 /* All digits of both exponents together are the exponents. */
 static void digits_cover_the_exponents(void **state)
 {
@@ -110,20 +119,16 @@ static void digits_cover_the_exponents(void **state)
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         number_view view = number_view_of(2 * size);
         random_stream stream = {number_seed()};
-        warprsa_operation op = {.key = &key};
-        const int digits = 52 * view.rows / WARPRSA_WINDOW;
-        uint32_t seen[2][WARPRSA_EXPONENT_WORDS] = {{0}};
+        warprsa_operation op = {.exponent = exponents[0]};
+        const int bits = exponent_bits(&view);
+        const int digits = bits / WARPRSA_WINDOW;
+        uint32_t seen[2][WARPRSA_BLINDED_WORDS] = {{0}};
 
-        assert_true(digits * WARPRSA_WINDOW <= 32 * WARPRSA_EXPONENT_WORDS);
+        assert_true(bits <= 32 * WARPRSA_BLINDED_WORDS);
+        memset(exponents, 0, sizeof(exponents));
         for (int half = 0; half < 2; half++)
-            for (int i = 0; i < WARPRSA_EXPONENT_WORDS; i++)
-                key.half[half].exponent[i] =
-                    i * 32 < 52 * view.rows ? (uint32_t)random_next(&stream)
-                                            : 0;
-        if (52 * view.rows % 32 != 0)
-            for (int half = 0; half < 2; half++)
-                key.half[half].exponent[52 * view.rows / 32] &=
-                    (1u << (52 * view.rows % 32)) - 1;
+            for (int i = 0; i < bits; i++)
+                exponents[half][i / 32] |= random_below(&stream, 2) << (i % 32);
         for (int place = 0; place < digits; place++) {
             uint32_t digit[WARPRSA_SLOTS];
             int bit = place * WARPRSA_WINDOW;
@@ -137,7 +142,7 @@ static void digits_cover_the_exponents(void **state)
                 seen[half][bit / 32] |= digit[half * view.width] << (bit % 32);
         }
         for (int half = 0; half < 2; half++)
-            assert_memory_equal(key.half[half].exponent, seen[half],
+            assert_memory_equal(exponents[half], seen[half],
                                 sizeof(seen[half]));
     }
 }
@@ -250,13 +255,63 @@ static void public_powers(void **state)
     assert_int_equal(0, wrong);
 }
 
-/* An exponent of all the bits the class has: random, ones, 1 or 0. */
+static void words_to_bn(BIGNUM *to, const uint32_t *words, int count)
+{
+    BN_zero(to);
+    for (int i = 0; i < 32 * count; i++)
+        if ((words[i / 32] >> (i % 32)) & 1)
+            assert_true(BN_set_bit(to, i));
+}
+
+/* dp + k (p - 1), as long as they come: all ones in each place, or random. */
+static void blinds_exponents(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+        random_stream stream = {number_seed()};
+        const int words = (WARPRSA_SAMPLE_BITS * view.rows + 31) / 32;
+
+        for (int turn = 0; turn < SECRET_CASES; turn++) {
+            uint64_t random[WARPRSA_RANDOM_WORDS] = {0};
+            warprsa_operation op = {
+                .key = &key, .random = random, .exponent = exponents[0]};
+
+            random[WARPRSA_BLINDING_SAMPLES] =
+                turn == 0 ? UINT64_MAX : random_next(&stream);
+            memset(&key, 0, sizeof(key));
+            for (int i = 0; i < 2 * words; i++) {
+                warprsa_prepared_half *half = &key.half[i / words];
+
+                half->exponent[i % words] =
+                    turn < 2 ? UINT32_MAX : (uint32_t)random_next(&stream);
+                half->less_one[i % words] =
+                    turn < 2 ? UINT32_MAX : (uint32_t)random_next(&stream);
+            }
+            for (int which = 0; which < 2; which++) {
+                operands *o = &numbers[which];
+
+                warprsa_blind_exponent(&op, which, view.rows);
+                words_to_bn(o->x, key.half[which].less_one, words);
+                words_to_bn(o->expected, key.half[which].exponent, words);
+                words_to_bn(o->last, exponents[which], words + 1);
+                assert_true(BN_mul_word(
+                    o->x, (uint32_t)(random[WARPRSA_BLINDING_SAMPLES] >>
+                                     (32 * which))));
+                assert_true(BN_add(o->x, o->x, o->expected));
+                assert_int_equal(0, BN_cmp(o->x, o->last));
+            }
+        }
+    }
+}
+
+/* An exponent of all the bits it may have: random, ones, 1 or 0. */
 static void choose_exponent(operands *o, uint32_t *words, int bits,
                             random_stream *stream)
 {
     const unsigned kind = random_below(stream, 6);
 
-    memset(words, 0, WARPRSA_EXPONENT_WORDS * sizeof(*words));
+    memset(words, 0, WARPRSA_BLINDED_WORDS * sizeof(*words));
     BN_zero(o->expected);
     for (int i = 0; i < bits; i++)
         if (kind == 0 || (kind == 1 && i == 0) ||
@@ -269,9 +324,10 @@ static void choose_exponent(operands *o, uint32_t *words, int bits,
 static void secret_case(const number_view *view, uint64_t seed, unsigned *wrong)
 {
     random_stream stream = {seed};
-    warprsa_operation op = {
-        .key = &key, .table = table + 3, .table_stride = STRIDE};
-    const int bits = WARPRSA_SAMPLE_BITS * view->rows;
+    warprsa_operation op = {.exponent = exponents[0],
+                            .windows = exponent_bits(view) / WARPRSA_WINDOW,
+                            .table = table + 3,
+                            .table_stride = STRIDE};
     warprsa_modulus p;
     warprsa_number one, x;
 
@@ -279,10 +335,10 @@ static void secret_case(const number_view *view, uint64_t seed, unsigned *wrong)
     for (int i = 0; i < 2; i++) {
         operands *o = &numbers[i];
 
-        choose_exponent(o, key.half[i].exponent, bits, &stream);
+        choose_exponent(o, exponents[i], exponent_bits(view), &stream);
         choose_base(o, view, i, &stream, &x);
         assert_true(BN_mod_exp(o->expected, o->x, o->expected, o->p, bn));
-        number_power_of_two(scratch, bits);
+        number_power_of_two(scratch, WARPRSA_SAMPLE_BITS * view->rows);
         assert_true(BN_mod_mul(o->expected, o->expected, scratch, o->p, bn));
     }
     memset(table, 0, sizeof(table));
@@ -373,6 +429,7 @@ int main(void)
         cmocka_unit_test(table_gives_each_entry),
         cmocka_unit_test(digits_cover_the_exponents),
         cmocka_unit_test(public_powers),
+        cmocka_unit_test(blinds_exponents),
         cmocka_unit_test(secret_powers),
         cmocka_unit_test(check_sees_every_bit),
     };

@@ -215,6 +215,9 @@ static void is_half(const warprsa_prepared_half *half, const BIGNUM *prime,
     for (int i = 0; i < 32 * WARPRSA_EXPONENT_WORDS; i++)
         assert_int_equal(BN_is_bit_set(exponent, i),
                          half->exponent[i / 32] >> (i % 32) & 1);
+    for (int i = 0; i < 32 * WARPRSA_EXPONENT_WORDS; i++)
+        assert_int_equal(i != 0 && BN_is_bit_set(prime, i),
+                         half->less_one[i / 32] >> (i % 32) & 1);
 }
 
 static const key_recipe recipes[] = {

@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The variant "lanes": a request is spread over 2 width lanes of a warp for
+ * all of its stages. A block takes BLOCK / (2 width) requests. Its first
+ * threads invert the blinding factors, a thread for each half, while its other
+ * warps go on; the results are needed after the barrier.
+ */
+#ifndef WARPRSA_LANES_CUH
+#define WARPRSA_LANES_CUH
+
+#include "gpu/cuda/request.cuh"
+
+/* 128 registers a thread. */
+#define WARPRSA_LANES_BLOCKS_PER_SM 4
+
+template <int ROWS, int WIDTH, int L>
+__global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
+                                  WARPRSA_LANES_BLOCKS_PER_SM)
+    warprsa_lanes_kernel(const warprsa_batch batch)
+{
+    constexpr uint32_t requests = WARPRSA_LANES_BLOCK / (2 * WIDTH);
+    uint32_t first = blockIdx.x * requests;
+    uint32_t index = first + threadIdx.x / (2 * WIDTH);
+    warprsa_operation op;
+    warprsa_number x;
+
+    if (threadIdx.x < 2 * requests) {
+        uint32_t inverted = first + threadIdx.x / 2;
+
+        op = warprsa_request(batch, inverted);
+        /* Inversion is in place: not twice at once. */
+        if (inverted < batch.count)
+            warprsa_unblinder(&op, threadIdx.x % 2, ROWS);
+    }
+    __syncwarp();
+    op = warprsa_request(batch, index);
+    op.table =
+        batch.table +
+        (size_t)blockIdx.x * (WARPRSA_TABLE_DOUBLES * WARPRSA_LANES_BLOCK) +
+        threadIdx.x;
+    op.table_stride = WARPRSA_LANES_BLOCK;
+    if (threadIdx.x % WIDTH == 0)
+        warprsa_blind_exponent(&op, threadIdx.x / WIDTH % 2, ROWS);
+    __syncwarp();
+    warprsa_blind_and_raise(&x, &op, ROWS, WIDTH, L);
+    __syncthreads();
+    warprsa_unblind_and_recombine(&x, &op, ROWS, WIDTH, L);
+}
+
+template <int ROWS, int WIDTH, int L>
+static cudaError_t warprsa_launch_lanes(const warprsa_batch *batch,
+                                        cudaStream_t stream)
+{
+    constexpr unsigned requests = WARPRSA_LANES_BLOCK / (2 * WIDTH);
+    unsigned blocks = (batch->count + requests - 1) / requests;
+
+    warprsa_lanes_kernel<ROWS, WIDTH, L>
+        <<<blocks, WARPRSA_LANES_BLOCK, 0, stream>>>(*batch);
+    return cudaGetLastError();
+}
+
+#endif

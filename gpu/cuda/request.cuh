@@ -1,0 +1,35 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Where a kernel finds the data of one request of its batch.
+ */
+#ifndef WARPRSA_REQUEST_CUH
+#define WARPRSA_REQUEST_CUH
+
+#include "gpu/cuda/variants.h"
+#include "gpu/private_operation.h"
+
+/* Request `index` of the batch, without a table. Past its end the last one is
+ * done again, with the same result: all lanes of a warp stay together, and
+ * whatever they write twice is the same. */
+static __device__ __forceinline__ warprsa_operation
+warprsa_request(const warprsa_batch &batch, uint32_t index)
+{
+    uint32_t i = index < batch.count ? index : batch.count - 1;
+    warprsa_operation op;
+
+    op.key = batch.keys + batch.key[i];
+    op.input = batch.input + (size_t)i * batch.octets_stride;
+    op.output = batch.output + (size_t)i * batch.octets_stride;
+    op.random = batch.random + (size_t)i * WARPRSA_RANDOM_WORDS;
+    op.inverse = batch.inverse + (size_t)i * (2 * WARPRSA_HALF_SAMPLES);
+    op.exponent = batch.exponent + (size_t)i * (2 * WARPRSA_BLINDED_WORDS);
+    op.windows = (int)batch.windows;
+    op.result = batch.result + (size_t)i * WARPRSA_FULL_SAMPLES;
+    op.table = nullptr;
+    op.table_stride = 0;
+    op.status = batch.status + i;
+    return op;
+}
+
+#endif

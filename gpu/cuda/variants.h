@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernels as the engine (C) launches them. All compute whole private
+ * operations and differ in how they spread the two powers, which take most of
+ * the time, over threads; each is the fastest somewhere.
+ */
+#ifndef WARPRSA_VARIANTS_H
+#define WARPRSA_VARIANTS_H
+
+#include <cuda_runtime_api.h>
+
+#include "gpu/prepared_key.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Threads of a block. */
+#define WARPRSA_LANES_BLOCK 128
+
+/* A batch in device memory; request i's data start at i times the stride. */
+typedef struct warprsa_batch {
+    const warprsa_prepared_key *keys;
+    const uint32_t *key;    /* [count] places in keys */
+    const uint8_t *input;   /* octets_stride */
+    const uint64_t *random; /* RANDOM_WORDS */
+    uint8_t *output;        /* octets_stride */
+    uint32_t *status;       /* [count] */
+    double *inverse;        /* 2 HALF_SAMPLES */
+    uint32_t *exponent;     /* 2 BLINDED_WORDS */
+    uint64_t *result;       /* FULL_SAMPLES */
+    double *table;          /* the variant's table_octets() */
+    uint32_t octets_stride;
+    uint32_t count;
+    uint32_t windows; /* the most that any of its keys needs */
+} warprsa_batch;
+
+typedef struct warprsa_variant {
+    const char *name;
+    /* By size class; NULL where the variant has no kernel for it. Queues the
+     * kernel on the stream; the launch's own error is returned. */
+    cudaError_t (*launch[WARPRSA_CLASSES])(const warprsa_batch *, cudaStream_t);
+    /* Octets of table memory for a batch of `count` of this class. */
+    size_t (*table_octets)(warprsa_size_class size, size_t count);
+} warprsa_variant;
+
+enum {
+    WARPRSA_VARIANTS = 1
+};
+extern const warprsa_variant warprsa_variants[WARPRSA_VARIANTS];
+
+/* The fastest variant for a batch. */
+const warprsa_variant *warprsa_variant_for(warprsa_size_class size,
+                                           size_t count);
+
+/* For test builds (WARPRSA_FAULTS): keeps the stream busy until *stop, in
+ * device-visible host memory, is set. */
+cudaError_t warprsa_launch_spin(const volatile uint32_t *stop,
+                                cudaStream_t stream);
+
+/* For test builds: a kernel that makes the device's context unusable. */
+cudaError_t warprsa_launch_trap(cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
