@@ -12,14 +12,15 @@
 #ifndef WARPRSA_INVERSE_H
 #define WARPRSA_INVERSE_H
 
-#include "gpu/wide_sample.h"
+#include "gpu/arithmetic.h"
 
 #define WARPRSA_LIMB_BITS 62
 #define WARPRSA_LIMB_MASK 0x3FFFFFFFFFFFFFFFull
-#define WARPRSA_LIMBS     34 /* 40 samples and a sign: 2081 bits */
+#define WARPRSA_LIMBS     34 /* 2080 bits and a sign */
 
 /* Limbs for a number of `rows` samples and its sign. */
-#define WARPRSA_LIMBS_OF(rows) ((52 * (rows) + 1) / 62 + 1)
+#define WARPRSA_LIMBS_OF(rows)                                                 \
+    ((WARPRSA_SAMPLE_BITS * (rows) + 1) / WARPRSA_LIMB_BITS + 1)
 
 /* Enough division steps for odd f and any g below 2^bits, bits >= 46:
  * floor((49 bits + 57) / 17), their theorem 11.2. */
@@ -151,8 +152,9 @@ WARPRSA_FN void warprsa_adjust(int64_t *x, const int64_t *p, int64_t mask,
     }
 }
 
-/* Samples of 52 bits to limbs of 62. */
-WARPRSA_FN void warprsa_limbs_from_samples(int64_t *limb, const double *sample,
+/* Samples to limbs of 62 bits. */
+WARPRSA_FN void warprsa_limbs_from_samples(int64_t *limb,
+                                           const warprsa_sample_t *sample,
                                            int rows, int limbs)
 {
     unsigned __int128 bits = 0;
@@ -171,8 +173,9 @@ WARPRSA_FN void warprsa_limbs_from_samples(int64_t *limb, const double *sample,
 }
 
 /* And back; the number must not be negative. */
-WARPRSA_FN void warprsa_samples_from_limbs(double *sample, const int64_t *limb,
-                                           int rows, int limbs)
+WARPRSA_FN void warprsa_samples_from_limbs(warprsa_sample_t *sample,
+                                           const int64_t *limb, int rows,
+                                           int limbs)
 {
     unsigned __int128 bits = 0;
     int have = 0, next = 0;
@@ -182,7 +185,7 @@ WARPRSA_FN void warprsa_samples_from_limbs(double *sample, const int64_t *limb,
             bits |= (unsigned __int128)(uint64_t)limb[next++] << have;
             have += WARPRSA_LIMB_BITS;
         }
-        sample[i] = (double)((uint64_t)bits & WARPRSA_SAMPLE_MASK);
+        sample[i] = (warprsa_sample_t)((uint64_t)bits & WARPRSA_SAMPLE_MASK);
         bits >>= WARPRSA_SAMPLE_BITS;
         have -= WARPRSA_SAMPLE_BITS;
         have = have < 0 ? 0 : have;
@@ -198,15 +201,16 @@ typedef struct warprsa_inversion {
 } warprsa_inversion;
 
 /*
- * x = 1/x mod p, in place, in samples below 2^52; p odd, x < p. Zero, which
+ * x = 1/x mod p, in place, in samples cut exactly; p odd, x < p. Zero, which
  * has no inverse, gives zero. Time depends on rows alone.
  */
-WARPRSA_FN void warprsa_invert(double *x, const double *p, const int rows)
+WARPRSA_FN void warprsa_invert(warprsa_sample_t *x, const warprsa_sample_t *p,
+                               const int rows)
 {
     const int limbs = WARPRSA_LIMBS_OF(rows);
-    const int rounds =
-        (WARPRSA_DIVSTEPS_OF(52 * rows) + WARPRSA_LIMB_BITS - 1) /
-        WARPRSA_LIMB_BITS;
+    const int rounds = (WARPRSA_DIVSTEPS_OF(WARPRSA_SAMPLE_BITS * rows) +
+                        WARPRSA_LIMB_BITS - 1) /
+                       WARPRSA_LIMB_BITS;
     warprsa_inversion m;
     warprsa_transition t;
     uint64_t p_inverse;

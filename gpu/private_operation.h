@@ -21,8 +21,8 @@
 #ifndef WARPRSA_PRIVATE_OPERATION_H
 #define WARPRSA_PRIVATE_OPERATION_H
 
+#include "gpu/exact.h"
 #include "gpu/inverse.h"
-#include "gpu/prepared_key.h"
 
 #define WARPRSA_TABLE_SIZE (1 << WARPRSA_WINDOW)
 /* Doubles of table memory that a lane needs. */
@@ -30,15 +30,15 @@
 
 /* Where one request's data lie. */
 typedef struct warprsa_operation {
-    const warprsa_prepared_key *key;
+    const warprsa_operation_key *key;
     const uint8_t *input; /* modulus_octets */
     uint8_t *output;
-    const uint64_t *random; /* [RANDOM_WORDS] */
-    double *inverse;        /* [2][HALF_SAMPLES]: from warprsa_unblinder() */
-    uint32_t *exponent;     /* [2][BLINDED_WORDS]: warprsa_blind_exponent() */
-    int windows;            /* digits of it, for all of a warp */
-    uint64_t *result;       /* [FULL_SAMPLES], scratch */
-    double *table;          /* sample i of entry e of slot k at
+    const uint64_t *random;    /* [RANDOM_WORDS] */
+    warprsa_sample_t *inverse; /* [2][HALF_MOST]: from warprsa_unblinder() */
+    uint32_t *exponent; /* [2][BLINDED_WORDS]: warprsa_blind_exponent() */
+    int windows;        /* digits of it, for all of a warp */
+    warprsa_sample_bits_t *result; /* [FULL_MOST], scratch */
+    warprsa_sample_t *table;       /* sample i of entry e of slot k at
                                (e * L + i) * table_stride + k */
     int table_stride;
     uint32_t *status; /* warprsa_status */
@@ -46,8 +46,8 @@ typedef struct warprsa_operation {
 
 /* Sample `index` of a number given as octets, most significant first; bits
  * beyond the octets are zero. */
-WARPRSA_FN double warprsa_sample_of_octets(const uint8_t *octets, int length,
-                                           int index)
+WARPRSA_FN warprsa_sample_t warprsa_sample_of_octets(const uint8_t *octets,
+                                                     int length, int index)
 {
     int bit = index * WARPRSA_SAMPLE_BITS, low = bit >> 3;
     uint64_t bits = 0;
@@ -63,33 +63,32 @@ WARPRSA_FN double warprsa_sample_of_octets(const uint8_t *octets, int length,
 }
 
 /* Octet `index` (0 is the least significant) of samples. */
-WARPRSA_FN uint8_t warprsa_octet_of_samples(const uint64_t *sample, int samples,
-                                            int index)
+WARPRSA_FN uint8_t warprsa_octet_of_samples(const warprsa_sample_bits_t *sample,
+                                            int samples, int index)
 {
     int bit = index * 8, at = bit / WARPRSA_SAMPLE_BITS;
     int shift = bit - at * WARPRSA_SAMPLE_BITS;
     uint64_t bits = at < samples ? sample[at] >> shift : 0;
 
     if (shift > WARPRSA_SAMPLE_BITS - 8 && at + 1 < samples)
-        bits |= sample[at + 1] << (WARPRSA_SAMPLE_BITS - shift);
+        bits |= (uint64_t)sample[at + 1] << (WARPRSA_SAMPLE_BITS - shift);
     return (uint8_t)bits;
 }
 
-/* Sample `index` of the blinding factor r: 260 random bits, the same for both
- * primes as libcrypto's is, or one bit less than the prime has if that is
- * fewer. Nobody guesses 260 bits, and m r^e fills the modulus whatever the
+/* Sample `index` of the blinding factor r: 260 random bits or more, the same
+ * for both primes as libcrypto's is, or one bit less than the prime has if that
+ * is fewer. Nobody guesses 260 bits, and m r^e fills the modulus whatever the
  * length of r. */
-WARPRSA_FN double warprsa_blinding_sample(const uint64_t *random,
-                                          uint32_t prime_bits, int index)
+WARPRSA_FN warprsa_sample_t warprsa_blinding_sample(const uint64_t *random,
+                                                    uint32_t prime_bits,
+                                                    int index)
 {
     int room = (int)prime_bits - 1 - index * WARPRSA_SAMPLE_BITS;
     uint64_t mask = room >= WARPRSA_SAMPLE_BITS ? WARPRSA_SAMPLE_MASK
                     : room > 0                  ? (1ull << room) - 1
                                                 : 0;
 
-    return index < WARPRSA_BLINDING_SAMPLES
-               ? warprsa_sample(random[index] & mask)
-               : 0.0;
+    return warprsa_sample(warprsa_random_bits(random, index) & mask);
 }
 
 /* One thread: exponent + k (prime - 1), for which x^(prime - 1) = 1 (Kocher). A
@@ -98,7 +97,7 @@ WARPRSA_FN double warprsa_blinding_sample(const uint64_t *random,
 WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
                                        const int rows)
 {
-    const warprsa_prepared_half *half = &op->key->half[which];
+    const warprsa_operation_half *half = &op->key->half[which];
     const int words = (WARPRSA_SAMPLE_BITS * rows + 31) / 32;
     uint32_t *blinded = op->exponent + which * WARPRSA_BLINDED_WORDS;
     uint64_t k = (uint32_t)(op->random[WARPRSA_BLINDING_SAMPLES] >>
@@ -118,8 +117,8 @@ WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
 WARPRSA_FN void warprsa_unblinder(const warprsa_operation *op, int which,
                                   const int rows)
 {
-    const warprsa_prepared_half *half = &op->key->half[which];
-    double *inverse = op->inverse + which * WARPRSA_HALF_SAMPLES;
+    const warprsa_operation_half *half = &op->key->half[which];
+    warprsa_sample_t *inverse = op->inverse + which * WARPRSA_HALF_MOST;
 
     WARPRSA_ROLLED
     for (int i = 0; i < rows; i++)
@@ -128,18 +127,18 @@ WARPRSA_FN void warprsa_unblinder(const warprsa_operation *op, int which,
 }
 
 /* A subgroup's number from consecutive samples in memory. */
-WARPRSA_FN void warprsa_load(warprsa_number *to, const double *half0,
-                             const double *half1, const int rows,
+WARPRSA_FN void warprsa_load(warprsa_number *to, const warprsa_sample_t *half0,
+                             const warprsa_sample_t *half1, const int rows,
                              const int width, const int L, const int G)
 {
     WARPRSA_EACH_LANE (k, G) {
         int lane = warprsa_lane(k, G);
-        const double *from = lane < width ? half0 : half1;
+        const warprsa_sample_t *from = lane < width ? half0 : half1;
         int first = (lane & (width - 1)) * L;
 
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
-            to->of[k][i] = first + i < rows ? from[first + i] : 0.0;
+            to->of[k][i] = first + i < rows ? from[first + i] : 0;
     }
 }
 
@@ -152,7 +151,7 @@ WARPRSA_FN void warprsa_set_one(warprsa_number *to, const int width,
 
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
-            to->of[k][i] = (lane & (width - 1)) == 0 && i == 0 ? 1.0 : 0.0;
+            to->of[k][i] = (lane & (width - 1)) == 0 && i == 0 ? 1 : 0;
     }
 }
 
@@ -278,7 +277,8 @@ WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
     WARPRSA_EACH_LANE (k, G) {
         WARPRSA_ROLLED
         for (int i = 0; i < WARPRSA_TABLE_SIZE * L; i++)
-            *(volatile double *)&op->table[i * op->table_stride + k] = 0;
+            *(volatile warprsa_sample_t *)&op->table[i * op->table_stride + k] =
+                0;
     }
 }
 
@@ -289,7 +289,7 @@ WARPRSA_FN void warprsa_split_input(warprsa_number *x,
                                     const warprsa_modulus *p, const int rows,
                                     const int width, const int L, const int G)
 {
-    const warprsa_prepared_key *key = op->key;
+    const warprsa_operation_key *key = op->key;
     warprsa_number part, constant;
 
     WARPRSA_ROLLED
@@ -303,7 +303,7 @@ WARPRSA_FN void warprsa_split_input(warprsa_number *x,
                                     ? warprsa_sample_of_octets(
                                           op->input, (int)key->modulus_octets,
                                           high * rows + first + i)
-                                    : 0.0;
+                                    : 0;
         }
         warprsa_load(&constant, high ? key->half[0].r3 : key->half[0].r2,
                      high ? key->half[1].r3 : key->half[1].r2, rows, width, L,
@@ -318,14 +318,16 @@ WARPRSA_FN void warprsa_split_input(warprsa_number *x,
 
 /* The modulus of each half; `lower` and `upper` say which. */
 WARPRSA_FN void warprsa_load_primes(warprsa_modulus *p,
-                                    const warprsa_prepared_half *lower,
-                                    const warprsa_prepared_half *upper,
+                                    const warprsa_operation_half *lower,
+                                    const warprsa_operation_half *upper,
                                     const int rows, const int width,
                                     const int L, const int G)
 {
     warprsa_load(&p->p, lower->modulus, upper->modulus, rows, width, L, G);
+#ifndef WARPRSA_INTEGER
     warprsa_load(&p->one_down, lower->one_down, upper->one_down, rows, width, L,
                  G);
+#endif
     WARPRSA_EACH_LANE (k, G) {
         p->minus_inverse[k] = warprsa_lane(k, G) >= width
                                   ? upper->minus_inverse
@@ -335,11 +337,13 @@ WARPRSA_FN void warprsa_load_primes(warprsa_modulus *p,
 
 /* n, over all lanes. */
 WARPRSA_FN void warprsa_load_modulus(warprsa_modulus *n,
-                                     const warprsa_prepared_key *key,
+                                     const warprsa_operation_key *key,
                                      const int rows, const int L, const int G)
 {
     warprsa_load(&n->p, key->modulus, key->modulus, 2 * rows, G, L, G);
+#ifndef WARPRSA_INTEGER
     warprsa_load(&n->one_down, key->one_down, key->one_down, 2 * rows, G, L, G);
+#endif
     WARPRSA_EACH_LANE (k, G) {
         n->minus_inverse[k] = key->minus_inverse;
     }
@@ -361,7 +365,7 @@ WARPRSA_FN void warprsa_load_blinding(warprsa_number *r,
                 first + i < rows
                     ? warprsa_blinding_sample(
                           op->random, op->key->half[which].bits, first + i)
-                    : 0.0;
+                    : 0;
     }
 }
 
@@ -372,7 +376,7 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
                               const int rows, const int width, const int L)
 {
     const int G = 2 * width;
-    const warprsa_prepared_key *key = op->key;
+    const warprsa_operation_key *key = op->key;
     warprsa_number r, power;
 
     warprsa_load_primes(p, &key->half[0], &key->half[1], rows, width, L, G);
@@ -407,13 +411,13 @@ WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
                                 const int rows, const int width, const int L,
                                 const int G)
 {
-    const warprsa_prepared_key *key = op->key;
+    const warprsa_operation_key *key = op->key;
     warprsa_modulus p;
     warprsa_number r;
 
     warprsa_load_primes(&p, &key->half[0], &key->half[1], rows, width, L, G);
-    warprsa_load(&r, op->inverse, op->inverse + WARPRSA_HALF_SAMPLES, rows,
-                 width, L, G);
+    warprsa_load(&r, op->inverse, op->inverse + WARPRSA_HALF_MOST, rows, width,
+                 L, G);
     warprsa_product(x, x, &r, &p, rows, width, L, G);
     warprsa_reduce(x, x, &p.p, width, L, G);
 }
@@ -449,7 +453,7 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
                                   const warprsa_modulus *n, const int rows,
                                   const int width, const int L, const int G)
 {
-    const warprsa_prepared_key *key = op->key;
+    const warprsa_operation_key *key = op->key;
     warprsa_modulus p;
     warprsa_number qinv, sp, sq;
     int64_t over[WARPRSA_SLOTS];
@@ -469,8 +473,8 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
 
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++) {
-            sp.of[k][i] = upper ? 0.0 : sp.of[k][i];
-            sq.of[k][i] = upper ? 0.0 : sq.of[k][i];
+            sp.of[k][i] = upper ? 0 : sp.of[k][i];
+            sq.of[k][i] = upper ? 0 : sq.of[k][i];
         }
     }
     warprsa_load(&qinv, key->q_r, key->q_r, 2 * rows, G, L, G);
@@ -485,7 +489,7 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_number *s,
                                   const warprsa_modulus *n, const int rows,
                                   const int L, const int G)
 {
-    const warprsa_prepared_key *key = op->key;
+    const warprsa_operation_key *key = op->key;
     warprsa_number x, one, power;
     uint32_t differs[WARPRSA_SLOTS];
 
@@ -522,7 +526,7 @@ WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
 
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
-            op->result[first + i] = (uint64_t)s->of[k][i];
+            op->result[first + i] = (warprsa_sample_bits_t)s->of[k][i];
     }
     warprsa_sync_lanes();
     WARPRSA_EACH_LANE (k, G) {

@@ -26,14 +26,24 @@
 #include <string.h>
 
 #include "gpu/lanes.h"
+#include "gpu/prepared_key.h"
 
 #define WARPRSA_SAMPLE_BITS  52
 #define WARPRSA_SAMPLE_MASK  0xFFFFFFFFFFFFFull
 #define WARPRSA_LANE_SAMPLES 5 /* samples a lane holds at most */
+#define WARPRSA_HALF_MOST    WARPRSA_HALF_SAMPLES
+
+/* A sample, and the integer that it holds. */
+typedef double warprsa_sample_t;
+typedef uint64_t warprsa_sample_bits_t;
 
 typedef struct warprsa_number {
-    double of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
+    warprsa_sample_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
 } warprsa_number;
+
+/* A key as this arithmetic wants it. */
+typedef warprsa_prepared_key warprsa_operation_key;
+typedef warprsa_prepared_half warprsa_operation_half;
 
 /* Column sums; carries not resolved. Unsigned in the product, read as two's
  * complement by warprsa_normalise(). */
@@ -88,6 +98,12 @@ WARPRSA_FN double warprsa_from_bits(uint64_t bits)
 WARPRSA_FN double warprsa_sample(uint64_t x)
 {
     return warprsa_from_bits(x + 0x4330000000000000ull) - 0x1p52;
+}
+
+/* The random bits that sample `index` of a blinding factor is cut from. */
+WARPRSA_FN uint64_t warprsa_random_bits(const uint64_t *random, int index)
+{
+    return index < WARPRSA_BLINDING_SAMPLES ? random[index] : 0;
 }
 
 /* What a column must start with so that the exponent fields of `high` high
@@ -309,135 +325,6 @@ WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
     }
     warprsa_finish_columns(&s, L, G);
     warprsa_resolve(r, &s, width, L, G);
-}
-
-/*
- * Signed columns (|c| < 2^62) to samples in [0, 2^52), exactly. `over` gets,
- * in every lane of a number, what is carried out at its top (negative for a
- * negative number). A carry moves one lane up per turn, so after `width`
- * turns none is left.
- */
-WARPRSA_FN void warprsa_normalise(warprsa_number *r, warprsa_columns *s,
-                                  int64_t *over, const int width, const int L,
-                                  const int G)
-{
-    uint64_t in[WARPRSA_SLOTS], out[WARPRSA_SLOTS];
-
-    WARPRSA_EACH_LANE (k, G) {
-        in[k] = 0;
-        over[k] = 0;
-    }
-    WARPRSA_ROLLED
-    for (int turn = 0; turn < width; turn++) {
-        WARPRSA_EACH_LANE (k, G) {
-            int64_t carry = (int64_t)in[k];
-
-            WARPRSA_UNROLL
-            for (int i = 0; i < L; i++) {
-                int64_t x = (int64_t)s->of[k][i] + carry;
-
-                carry = x >> 52;
-                s->of[k][i] = (uint64_t)x & WARPRSA_SAMPLE_MASK;
-            }
-            out[k] = (uint64_t)carry;
-        }
-        warprsa_rotate(in, out, -1, width, G);
-        warprsa_broadcast(out, out, width - 1, width, G);
-        WARPRSA_EACH_LANE (k, G) {
-            over[k] += (int64_t)out[k];
-            if ((warprsa_lane(k, G) & (width - 1)) == 0)
-                in[k] = 0;
-        }
-    }
-    WARPRSA_EACH_LANE (k, G) {
-        WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            r->of[k][i] = warprsa_sample(s->of[k][i]);
-    }
-}
-
-/* r = a - factor * b, exactly; `over` as in warprsa_normalise(). */
-WARPRSA_FN void warprsa_subtract(warprsa_number *r, const warprsa_number *a,
-                                 const warprsa_number *b, uint64_t factor,
-                                 int64_t *over, const int width, const int L,
-                                 const int G)
-{
-    warprsa_columns s;
-
-    WARPRSA_EACH_LANE (k, G) {
-        WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            s.of[k][i] = (uint64_t)a->of[k][i] - factor * (uint64_t)b->of[k][i];
-    }
-    warprsa_normalise(r, &s, over, width, L, G);
-}
-
-/* r = a + factor * b where `over` is negative, else a; in the same time. */
-WARPRSA_FN void
-warprsa_add_if_negative(warprsa_number *r, const warprsa_number *a,
-                        const warprsa_number *b, uint64_t factor, int64_t *over,
-                        const int width, const int L, const int G)
-{
-    warprsa_columns s;
-
-    WARPRSA_EACH_LANE (k, G) {
-        uint64_t mask = (uint64_t)(over[k] >> 63);
-
-        WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            s.of[k][i] = (uint64_t)a->of[k][i] +
-                         ((factor * (uint64_t)b->of[k][i]) & mask);
-    }
-    warprsa_normalise(r, &s, over, width, L, G);
-}
-
-/* r = a mod P, exactly, for a < 4P: less 2P, less P, and each back again if
- * that was too much. */
-WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
-                               const warprsa_number *p, const int width,
-                               const int L, const int G)
-{
-    int64_t over[WARPRSA_SLOTS];
-    warprsa_number less = *a;
-
-    WARPRSA_ROLLED
-    for (uint64_t factor = 2; factor > 0; factor--) {
-        warprsa_subtract(&less, &less, p, factor, over, width, L, G);
-        warprsa_add_if_negative(&less, &less, p, factor, over, width, L, G);
-    }
-    *r = less;
-}
-
-/* r = a + b, samples in [0, 2^52); the sum must be below 2^(52 width L). */
-WARPRSA_FN void warprsa_add(warprsa_number *r, const warprsa_number *a,
-                            const warprsa_number *b, const int width,
-                            const int L, const int G)
-{
-    int64_t over[WARPRSA_SLOTS];
-    warprsa_columns s;
-
-    WARPRSA_EACH_LANE (k, G) {
-        WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            s.of[k][i] = (uint64_t)a->of[k][i] + (uint64_t)b->of[k][i];
-    }
-    warprsa_normalise(r, &s, over, width, L, G);
-}
-
-/* r = choice ? a : b in every lane, without a branch; choice is 0 or 1. */
-WARPRSA_FN void warprsa_choose(warprsa_number *r, uint32_t choice,
-                               const warprsa_number *a, const warprsa_number *b,
-                               const int L, const int G)
-{
-    uint64_t mask = 0 - (uint64_t)choice;
-
-    WARPRSA_EACH_LANE (k, G) {
-        WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            r->of[k][i] =
-                warprsa_from_bits((warprsa_bits(a->of[k][i]) & mask) |
-                                  (warprsa_bits(b->of[k][i]) & ~mask));
-    }
 }
 
 #endif

@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The arithmetic that a source file is compiled with: samples of 52 bits in
+ * double precision, or limbs of 32 bits where WARPRSA_INTEGER is defined. Both
+ * give the same names, so that one source of an operation runs over either:
+ *
+ *   warprsa_sample_t        what a number is cut into ("sample" below)
+ *   warprsa_sample_bits_t   the unsigned integer that a sample holds
+ *   WARPRSA_SAMPLE_BITS     bits of a sample
+ *   warprsa_sample()        integer to sample; a cast goes back
+ *   warprsa_bits()          a sample's representation, and _from_bits() back
+ *   warprsa_number, warprsa_modulus, warprsa_columns, over lanes
+ *   warprsa_product()       the Montgomery product, below 3P
+ *   warprsa_operation_key   a key prepared for it
+ */
+#ifndef WARPRSA_ARITHMETIC_H
+#define WARPRSA_ARITHMETIC_H
+
+#ifdef WARPRSA_INTEGER
+#include "gpu/limb.h"
+#else
+#include "gpu/wide_sample.h"
+#endif
+
+#endif

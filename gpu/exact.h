@@ -1,0 +1,142 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Exact sums, differences and reductions of numbers over lanes, in samples of
+ * whichever arithmetic is in use: B below is 2^WARPRSA_SAMPLE_BITS. These run a
+ * few times in an operation, so they count on nothing but column sums.
+ */
+#ifndef WARPRSA_EXACT_H
+#define WARPRSA_EXACT_H
+
+#include "gpu/arithmetic.h"
+
+/*
+ * Signed columns (|c| < 2^62) to samples below B, exactly. `over` gets,
+ * in every lane of a number, what is carried out at its top (negative for a
+ * negative number). A carry moves one lane up per turn, so after `width`
+ * turns none is left.
+ */
+WARPRSA_FN void warprsa_normalise(warprsa_number *r, warprsa_columns *s,
+                                  int64_t *over, const int width, const int L,
+                                  const int G)
+{
+    uint64_t in[WARPRSA_SLOTS], out[WARPRSA_SLOTS];
+
+    WARPRSA_EACH_LANE (k, G) {
+        in[k] = 0;
+        over[k] = 0;
+    }
+    WARPRSA_ROLLED
+    for (int turn = 0; turn < width; turn++) {
+        WARPRSA_EACH_LANE (k, G) {
+            int64_t carry = (int64_t)in[k];
+
+            WARPRSA_UNROLL
+            for (int i = 0; i < L; i++) {
+                int64_t x = (int64_t)s->of[k][i] + carry;
+
+                carry = x >> WARPRSA_SAMPLE_BITS;
+                s->of[k][i] = (uint64_t)x & WARPRSA_SAMPLE_MASK;
+            }
+            out[k] = (uint64_t)carry;
+        }
+        warprsa_rotate(in, out, -1, width, G);
+        warprsa_broadcast(out, out, width - 1, width, G);
+        WARPRSA_EACH_LANE (k, G) {
+            over[k] += (int64_t)out[k];
+            if ((warprsa_lane(k, G) & (width - 1)) == 0)
+                in[k] = 0;
+        }
+    }
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            r->of[k][i] = warprsa_sample(s->of[k][i]);
+    }
+}
+
+/* r = a - factor * b, exactly; `over` as in warprsa_normalise(). */
+WARPRSA_FN void warprsa_subtract(warprsa_number *r, const warprsa_number *a,
+                                 const warprsa_number *b, uint64_t factor,
+                                 int64_t *over, const int width, const int L,
+                                 const int G)
+{
+    warprsa_columns s;
+
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            s.of[k][i] = (uint64_t)a->of[k][i] - factor * (uint64_t)b->of[k][i];
+    }
+    warprsa_normalise(r, &s, over, width, L, G);
+}
+
+/* r = a + factor * b where `over` is negative, else a; in the same time. */
+WARPRSA_FN void
+warprsa_add_if_negative(warprsa_number *r, const warprsa_number *a,
+                        const warprsa_number *b, uint64_t factor, int64_t *over,
+                        const int width, const int L, const int G)
+{
+    warprsa_columns s;
+
+    WARPRSA_EACH_LANE (k, G) {
+        uint64_t mask = (uint64_t)(over[k] >> 63);
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            s.of[k][i] = (uint64_t)a->of[k][i] +
+                         ((factor * (uint64_t)b->of[k][i]) & mask);
+    }
+    warprsa_normalise(r, &s, over, width, L, G);
+}
+
+/* r = a mod P, exactly, for a < 4P: less 2P, less P, and each back again if
+ * that was too much. */
+WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
+                               const warprsa_number *p, const int width,
+                               const int L, const int G)
+{
+    int64_t over[WARPRSA_SLOTS];
+    warprsa_number less = *a;
+
+    WARPRSA_ROLLED
+    for (uint64_t factor = 2; factor > 0; factor--) {
+        warprsa_subtract(&less, &less, p, factor, over, width, L, G);
+        warprsa_add_if_negative(&less, &less, p, factor, over, width, L, G);
+    }
+    *r = less;
+}
+
+/* r = a + b, samples below B; the sum must be below B^(width L). */
+WARPRSA_FN void warprsa_add(warprsa_number *r, const warprsa_number *a,
+                            const warprsa_number *b, const int width,
+                            const int L, const int G)
+{
+    int64_t over[WARPRSA_SLOTS];
+    warprsa_columns s;
+
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            s.of[k][i] = (uint64_t)a->of[k][i] + (uint64_t)b->of[k][i];
+    }
+    warprsa_normalise(r, &s, over, width, L, G);
+}
+
+/* r = choice ? a : b in every lane, without a branch; choice is 0 or 1. */
+WARPRSA_FN void warprsa_choose(warprsa_number *r, uint32_t choice,
+                               const warprsa_number *a, const warprsa_number *b,
+                               const int L, const int G)
+{
+    uint64_t mask = 0 - (uint64_t)choice;
+
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            r->of[k][i] =
+                warprsa_from_bits((warprsa_bits(a->of[k][i]) & mask) |
+                                  (warprsa_bits(b->of[k][i]) & ~mask));
+    }
+}
+
+#endif
