@@ -1,0 +1,324 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A generator of full TLS handshakes, for tests and measurements of servers:
+ * many connections at once on a few threads, as fast as they go or at a given
+ * rate.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tests/handshakes/client.h"
+#include "tests/handshakes/plan.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+enum {
+    EVENTS = 256,
+    SCAN_NS = 1000000, /* how often clocks of all clients are looked at */
+};
+
+/* What all threads share. */
+typedef struct run {
+    plan plan;
+    uint64_t begin_ns, end_ns; /* of what is measured */
+    _Atomic uint64_t begun;
+    _Atomic uint64_t failed, reset, aborted;
+} run;
+
+typedef struct worker {
+    run *run;
+    pthread_t thread;
+    int epoll;
+    SSL_CTX *ctx;
+    client *clients;
+    unsigned count;
+    unsigned *idle; /* a stack */
+    unsigned idle_count;
+    uint64_t next_ns; /* when the next connection is due */
+    uint64_t step_ns; /* between two; 0: as fast as they go */
+    float *ms;        /* latencies */
+    size_t ms_count, ms_room;
+    bool broken;
+} worker;
+
+static void keep(worker *worker, double ms)
+{
+    if (worker->ms_count == worker->ms_room) {
+        size_t room = worker->ms_room == 0 ? 4096 : 2 * worker->ms_room;
+        float *grown = realloc(worker->ms, room * sizeof(*grown));
+
+        if (grown == NULL) {
+            worker->broken = true;
+            return;
+        }
+        worker->ms = grown;
+        worker->ms_room = room;
+    }
+    worker->ms[worker->ms_count++] = (float)ms;
+}
+
+static void ended(worker *worker, client *client, client_end end)
+{
+    run *run = worker->run;
+    bool measured = client->shaken_ns >= run->begin_ns &&
+                    (run->end_ns == 0 || client->shaken_ns < run->end_ns);
+
+    if (end == CLIENT_DONE && measured)
+        keep(worker, (double)(client->shaken_ns - client->due_ns) / 1e6);
+    if (end == CLIENT_FAILED)
+        atomic_fetch_add(&run->failed, 1);
+    if (end == CLIENT_RESET)
+        atomic_fetch_add(&run->reset, 1);
+    client_close(client, false);
+    worker->idle[worker->idle_count++] = (unsigned)(client - worker->clients);
+}
+
+/* May another connection begin? Takes its number if so. */
+static bool another(worker *worker, uint64_t now_ns, uint64_t *number)
+{
+    run *run = worker->run;
+
+    if (worker->idle_count == 0 || worker->broken ||
+        (worker->step_ns != 0 && now_ns < worker->next_ns) ||
+        (run->end_ns != 0 && now_ns >= run->end_ns))
+        return false;
+    *number = atomic_fetch_add(&run->begun, 1);
+    return run->plan.count == 0 || *number < run->plan.count;
+}
+
+static void begin_due(worker *worker)
+{
+    uint64_t number = 0;
+    uint64_t now_ns = client_now_ns();
+
+    while (another(worker, now_ns, &number)) {
+        client *client = &worker->clients[worker->idle[--worker->idle_count]];
+        uint64_t due_ns = worker->step_ns == 0 ? now_ns : worker->next_ns;
+        client_end end = client_begin(client, &worker->run->plan, worker->ctx,
+                                      worker->epoll, number, due_ns);
+
+        worker->next_ns += worker->step_ns;
+        if (end != CLIENT_GOES_ON)
+            ended(worker, client, end);
+        now_ns = client_now_ns();
+    }
+}
+
+/* Those whose time has come: to leave in mid-handshake, or to give up. */
+static void scan(worker *worker, uint64_t now_ns)
+{
+    const plan *plan = &worker->run->plan;
+
+    for (unsigned i = 0; i < worker->count; i++) {
+        client *client = &worker->clients[i];
+
+        if (client->state == CLIENT_IDLE)
+            continue;
+        if (plan->aborts && client->hello_ns != 0 && client->shaken_ns == 0 &&
+            now_ns >= client->abort_ns) {
+            atomic_fetch_add(&worker->run->aborted, 1);
+            client_close(client, i % 2 == 0);
+            worker->idle[worker->idle_count++] = i;
+        } else if (now_ns > client->due_ns &&
+                   (double)(now_ns - client->due_ns) > plan->timeout * 1e9) {
+            fprintf(stderr, "handshakes: no end after %g s\n", plan->timeout);
+            ended(worker, client, CLIENT_FAILED);
+        }
+    }
+}
+
+static bool more_to_come(const worker *worker)
+{
+    const run *run = worker->run;
+
+    if (worker->idle_count < worker->count)
+        return true;
+    if (worker->broken)
+        return false;
+    return run->plan.count != 0 ? atomic_load(&run->begun) < run->plan.count
+                                : client_now_ns() < run->end_ns;
+}
+
+static void one_round(worker *worker, uint64_t *next_scan_ns)
+{
+    struct epoll_event events[EVENTS];
+    struct timespec patience = {.tv_nsec = SCAN_NS};
+    uint64_t now_ns = client_now_ns();
+    int ready = 0;
+
+    if (worker->step_ns != 0 && worker->idle_count > 0) {
+        uint64_t left = worker->next_ns > now_ns ? worker->next_ns - now_ns : 0;
+
+        if (left < SCAN_NS)
+            patience.tv_nsec = (long)left;
+    }
+    ready = epoll_pwait2(worker->epoll, events, EVENTS, &patience, NULL);
+    if (ready < 0 && errno != EINTR) {
+        fprintf(stderr, "handshakes: waiting: %s\n", strerror(errno));
+        worker->broken = true;
+    }
+    for (int i = 0; i < ready; i++) {
+        client *client = events[i].data.ptr;
+        client_end end = client_go_on(client, &worker->run->plan);
+
+        if (end != CLIENT_GOES_ON)
+            ended(worker, client, end);
+    }
+    now_ns = client_now_ns();
+    if (now_ns >= *next_scan_ns) {
+        scan(worker, now_ns);
+        *next_scan_ns = now_ns + SCAN_NS;
+    }
+}
+
+static void *work(void *arg)
+{
+    worker *worker = arg;
+    uint64_t next_scan_ns = 0;
+
+    while (more_to_come(worker)) {
+        begin_due(worker);
+        one_round(worker, &next_scan_ns);
+    }
+    return NULL;
+}
+
+static bool set_up(worker *worker, run *run, unsigned index)
+{
+    const plan *plan = &run->plan;
+    unsigned threads = plan->threads;
+
+    worker->run = run;
+    worker->count = plan->clients / threads + (index < plan->clients % threads);
+    worker->clients = calloc(worker->count, sizeof(*worker->clients));
+    worker->idle = calloc(worker->count, sizeof(*worker->idle));
+    worker->epoll = epoll_create1(EPOLL_CLOEXEC);
+    worker->ctx = client_ctx(plan);
+    if (worker->clients == NULL || worker->idle == NULL || worker->epoll < 0 ||
+        worker->ctx == NULL)
+        return false;
+    for (unsigned i = 0; i < worker->count; i++)
+        worker->idle[worker->idle_count++] = i;
+    if (plan->rate > 0) {
+        worker->step_ns = (uint64_t)(1e9 * threads / plan->rate);
+        worker->next_ns =
+            client_now_ns() + worker->step_ns * index / threads + 1;
+    }
+    return true;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    float left = *(const float *)a, right = *(const float *)b;
+
+    return (left > right) - (left < right);
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static void report(run *run, worker *all)
+{
+    uint64_t end_ns = run->end_ns != 0 ? run->end_ns : client_now_ns();
+    double seconds = (double)(end_ns - run->begin_ns) / 1e9;
+
+    qsort(all->ms, all->ms_count, sizeof(*all->ms), by_size);
+    printf("handshakes=%zu failed=%llu reset=%llu aborted=%llu seconds=%.3f "
+           "rate=%.1f",
+           all->ms_count, (unsigned long long)run->failed,
+           (unsigned long long)run->reset, (unsigned long long)run->aborted,
+           seconds, (double)all->ms_count / seconds);
+    if (all->ms_count > 0)
+        printf(" p50_ms=%.3f p99_ms=%.3f max_ms=%.3f",
+               (double)all->ms[all->ms_count / 2],
+               (double)all->ms[all->ms_count * 99 / 100],
+               (double)all->ms[all->ms_count - 1]);
+    printf(" client_cpu_s=%.2f\n", cpu_seconds());
+}
+
+/* Starts the threads, waits for them, and gathers what they measured. */
+static bool run_all(run *run, worker *workers, worker *all)
+{
+    unsigned threads = run->plan.threads;
+    unsigned started = 0;
+    bool ok = true;
+
+    while (started < threads && pthread_create(&workers[started].thread, NULL,
+                                               work, &workers[started]) == 0)
+        started++;
+    ok = started == threads;
+    for (unsigned i = 0; i < started; i++) {
+        pthread_join(workers[i].thread, NULL);
+        for (size_t j = 0; j < workers[i].ms_count; j++)
+            keep(all, (double)workers[i].ms[j]);
+        ok = ok && !workers[i].broken;
+    }
+    return ok && !all->broken;
+}
+
+static void raise_limit(unsigned clients)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+        limit.rlim_cur < (rlim_t)clients + 64)
+        fprintf(stderr, "handshakes: only %llu descriptors\n",
+                (unsigned long long)limit.rlim_cur);
+}
+
+int main(int argc, char **argv)
+{
+    run run = {0};
+    worker all = {0};
+    worker *workers = NULL;
+    bool ok = true;
+
+    if (!plan_parse(&run.plan, argc, argv))
+        return 2;
+    signal(SIGPIPE, SIG_IGN);
+    raise_limit(run.plan.clients);
+    workers = calloc(run.plan.threads, sizeof(*workers));
+    if (workers == NULL)
+        return 2;
+    run.begin_ns =
+        client_now_ns() + (uint64_t)(run.plan.warmup * (double)NS_PER_S);
+    if (run.plan.count == 0)
+        run.end_ns =
+            run.begin_ns + (uint64_t)(run.plan.seconds * (double)NS_PER_S);
+    for (unsigned i = 0; i < run.plan.threads; i++)
+        ok = ok && set_up(&workers[i], &run, i);
+    ok = ok && run_all(&run, workers, &all);
+    if (ok)
+        report(&run, &all);
+    else
+        fprintf(stderr, "handshakes: could not run\n");
+    for (unsigned i = 0; i < run.plan.threads; i++) {
+        SSL_CTX_free(workers[i].ctx);
+        free(workers[i].clients);
+        free(workers[i].idle);
+        free(workers[i].ms);
+        if (workers[i].epoll > 0)
+            close(workers[i].epoll);
+    }
+    free(workers);
+    free(all.ms);
+    return !ok ? 2 : run.failed != 0 || run.reset != 0;
+}

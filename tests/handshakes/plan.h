@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the handshake generator is to do: its command line, parsed.
+ */
+#ifndef WARPRSA_TESTS_PLAN_H
+#define WARPRSA_TESTS_PLAN_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PLAN_NAMES_MAX = 64,
+};
+
+typedef struct plan {
+    struct sockaddr_in server;
+    const char *names[PLAN_NAMES_MAX]; /* for SNI, in turns */
+    size_t names_count;
+    const char *ca;     /* file; NULL: certificates are not verified */
+    const char *cipher; /* of TLS 1.2; NULL: libssl's choice */
+    int version;        /* TLS1_2_VERSION or TLS1_3_VERSION */
+    unsigned clients;   /* connections at once at most */
+    unsigned threads;   /* at most one per client */
+    uint64_t count;     /* handshakes in all; 0: `seconds` counts */
+    double seconds;     /* how long is measured */
+    double warmup;      /* seconds before that */
+    double rate;        /* handshakes begun per second; 0: no limit */
+    double timeout;     /* seconds for one connection */
+    bool request;       /* an HTTP request after each handshake */
+    bool aborts;        /* leave in mid-handshake... */
+    unsigned abort_ms;  /* ...within so many ms after the ClientHello */
+} plan;
+
+/* Parses the command line; `names` points into it afterwards. On a mistake
+ * prints what is wrong and what is allowed to stderr; false. */
+bool plan_parse(plan *plan, int argc, char **argv);
+
+#endif
