@@ -118,14 +118,43 @@ static uint64_t read_sum(const _Atomic uint64_t *counters, size_t count)
     return sum;
 }
 
+/* Those of the devices that have been used: "device0_gpu" and so on. */
+static void each_device(const warprsa_counters *c, warprsa_counter_fn each,
+                        void *arg)
+{
+    for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++) {
+        const warprsa_device_counters *device = &c->device_of[d];
+        const struct {
+            const char *name;
+            const _Atomic uint64_t *value;
+        } list[] = {
+            {"ready", &device->ready},           {"gpu", &device->gpu},
+            {"batches", &device->batches},       {"losses", &device->losses},
+            {"compute_ns", &device->compute_ns}, {"keys", &device->keys},
+        };
+        char name[32];
+
+        if (read_one(&device->ready) == 0 && read_one(&device->batches) == 0 &&
+            read_one(&device->losses) == 0)
+            continue;
+        for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+            snprintf(name, sizeof(name), "device%u_%s", d, list[i].name);
+            each(arg, name, read_one(list[i].value));
+        }
+    }
+}
+
 void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
                            void *arg)
 {
     static const char *const gpu[WARPRSA_CLASSES] = {"gpu_1024", "gpu_2048",
                                                      "gpu_3072", "gpu_4096"};
     static const char *const reasons[WARPRSA_CPU_REASONS] = {
-        "cpu_route",      "cpu_key",      "cpu_starting", "cpu_no_device",
-        "cpu_queue_full", "cpu_deadline", "cpu_check",    "cpu_error"};
+        "cpu_route",     "cpu_key",        "cpu_starting",
+        "cpu_no_device", "cpu_queue_full", "cpu_deadline",
+        "cpu_check",     "cpu_error",      "cpu_spill"};
+    static const char *const cpu[WARPRSA_CLASSES + 1] = {
+        "cpu_1024", "cpu_2048", "cpu_3072", "cpu_4096", "cpu_other_size"};
 
     each(arg, "gpu", read_sum(c->gpu, WARPRSA_CLASSES));
     for (size_t i = 0; i < WARPRSA_CLASSES; i++)
@@ -133,6 +162,8 @@ void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
     each(arg, "cpu", read_sum(c->cpu, WARPRSA_CLASSES + 1));
     for (size_t i = 0; i < WARPRSA_CPU_REASONS; i++)
         each(arg, reasons[i], read_one(&c->cpu_reason[i]));
+    for (size_t i = 0; i < WARPRSA_CLASSES + 1; i++)
+        each(arg, cpu[i], read_one(&c->cpu[i]));
     each(arg, "batches", read_one(&c->batches));
     each(arg, "batch_max", read_one(&c->batch_max));
     each(arg, "wait_ns", read_one(&c->wait_ns));
@@ -143,6 +174,10 @@ void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
     each(arg, "keys", read_one(&c->keys));
     each(arg, "keys_loaded", read_one(&c->keys_loaded));
     each(arg, "keys_wiped", read_one(&c->keys_wiped));
+    each(arg, "keys_evicted", read_one(&c->keys_evicted));
+    each(arg, "slots", read_one(&c->slots));
+    each(arg, "slots_octets", read_one(&c->slots_octets));
+    each_device(c, each, arg);
 }
 
 /* A line being written: keeps what fits. */

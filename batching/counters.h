@@ -15,10 +15,11 @@
 #include "gpu/gpu.h"
 
 enum {
-    WARPRSA_COUNTERS_VERSION = 1,
+    WARPRSA_COUNTERS_VERSION = 2,
     WARPRSA_HISTOGRAM_BINS = 17, /* batch sizes 1, 2, 3-4, 5-8, ... 65536 */
     WARPRSA_COUNTERS_TEXT = 64,
-    WARPRSA_COUNTERS_LINE = 2048, /* holds any formatted line */
+    WARPRSA_COUNTERS_LINE = 8192, /* holds any formatted line */
+    WARPRSA_COUNTERS_DEVICES = 16,
 };
 
 /* Why an operation ran on the CPU. */
@@ -31,8 +32,19 @@ typedef enum warprsa_cpu_reason {
     WARPRSA_CPU_DEADLINE,   /* no answer in time */
     WARPRSA_CPU_CHECK,      /* the result failed its check */
     WARPRSA_CPU_ERROR,      /* launch, memory, randomness, fork, ... */
+    WARPRSA_CPU_SPILL,      /* auto: devices have too much to do */
     WARPRSA_CPU_REASONS
 } warprsa_cpu_reason;
+
+/* Of one device, by its number among those in use. */
+typedef struct warprsa_device_counters {
+    _Atomic uint64_t ready; /* 1: takes requests, 0: doesn't */
+    _Atomic uint64_t gpu;   /* operations answered */
+    _Atomic uint64_t batches;
+    _Atomic uint64_t compute_ns; /* summed over batches, which overlap */
+    _Atomic uint64_t losses;
+    _Atomic uint64_t keys; /* on it now */
+} warprsa_device_counters;
 
 typedef struct warprsa_counters {
     uint64_t version; /* WARPRSA_COUNTERS_VERSION */
@@ -50,10 +62,14 @@ typedef struct warprsa_counters {
     _Atomic uint64_t compute_ns; /* start of the batch to its end, summed */
     _Atomic uint64_t checks_failed;
     _Atomic uint64_t device_losses;
-    _Atomic uint64_t devices;     /* in use now */
-    _Atomic uint64_t keys;        /* held now, host side */
-    _Atomic uint64_t keys_loaded; /* uploads, ever */
-    _Atomic uint64_t keys_wiped;  /* of those, wiped again */
+    _Atomic uint64_t devices;      /* in use now */
+    _Atomic uint64_t keys;         /* held now, host side */
+    _Atomic uint64_t keys_loaded;  /* uploads, ever */
+    _Atomic uint64_t keys_wiped;   /* of those, wiped again */
+    _Atomic uint64_t keys_evicted; /* wiped to make room for others */
+    _Atomic uint64_t slots;        /* requests in flight at most */
+    _Atomic uint64_t slots_octets; /* their memory, all there will be */
+    warprsa_device_counters device_of[WARPRSA_COUNTERS_DEVICES];
 } warprsa_counters;
 
 /*

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "batching/counters.h"
+#include "batching/route.h"
 #include "gpu/gpu.h"
 
 typedef struct warprsa_queue warprsa_queue;
@@ -36,6 +37,8 @@ typedef struct warprsa_queue_config {
     warprsa_trace_fn trace;
     void *trace_arg;
     warprsa_counters *counters; /* outlives the queue and its keys */
+    warprsa_route *route;       /* is told what devices take; may be NULL,
+                                   outlives the queue */
 } warprsa_queue_config;
 
 /* Where a queue stands. */

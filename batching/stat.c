@@ -29,22 +29,7 @@ typedef struct summary {
     uint64_t main_count;
 } summary;
 
-static void summarise(void *arg, const char *name, uint64_t value)
-{
-    summary *s = arg;
-
-    if (strcmp(name, "gpu") == 0)
-        s->gpu = value;
-    else if (strcmp(name, "cpu") == 0)
-        s->cpu = value;
-    else if (strcmp(name, "devices") == 0)
-        s->devices = value;
-    else if (strncmp(name, "cpu_", 4) == 0 && value > s->main_count) {
-        s->main_count = value;
-        s->main_reason = name + 4;
-    }
-}
-
+/* NULL: it is none; cpu_2048 and its like are not. */
 static const char *explain(const char *reason)
 {
     static const struct {
@@ -58,12 +43,41 @@ static const char *explain(const char *reason)
         {"deadline", "not answered in time"},
         {"check", "whose result failed its check"},
         {"error", "after an error"},
+        {"spill", "because the GPU had too much to do"},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        if (reason != NULL && strcmp(reason, table[i].reason) == 0)
+        if (strcmp(reason, table[i].reason) == 0)
             return table[i].text;
-    return "of no reason given";
+    return NULL;
+}
+
+static void summarise(void *arg, const char *name, uint64_t value)
+{
+    summary *s = arg;
+
+    if (strcmp(name, "gpu") == 0)
+        s->gpu = value;
+    else if (strcmp(name, "cpu") == 0)
+        s->cpu = value;
+    else if (strcmp(name, "devices") == 0)
+        s->devices = value;
+    else if (strncmp(name, "cpu_", 4) == 0 && value > s->main_count &&
+             explain(name + 4) != NULL) {
+        s->main_count = value;
+        s->main_reason = name + 4;
+    }
+}
+
+/* Appends why operations ran on the CPU, most of them. */
+static void add_main_reason(const summary *s, char text[VERDICT_SIZE])
+{
+    size_t length = strlen(text);
+
+    if (s->main_reason != NULL)
+        snprintf(text + length, VERDICT_SIZE - length,
+                 "; on the CPU %" PRIu64 " %s", s->main_count,
+                 explain(s->main_reason));
 }
 
 /* "yes", "no" or "not yet", a colon, and why. */
@@ -97,19 +111,20 @@ static void verdict(const warprsa_counters *c, char text[VERDICT_SIZE])
     else if (s.gpu == 0)
         snprintf(text, VERDICT_SIZE,
                  "no: %s is ready, but all %" PRIu64
-                 " operations ran on the CPU, %" PRIu64 " %s",
-                 device, s.cpu, s.main_count, explain(s.main_reason));
+                 " operations ran on the CPU",
+                 device, s.cpu);
     else
         snprintf(text, VERDICT_SIZE,
                  "yes: %s; %" PRIu64 " of %" PRIu64 " operations (%.1f %%)",
                  device, s.gpu, s.gpu + s.cpu,
                  100.0 * (double)s.gpu / (double)(s.gpu + s.cpu));
+    add_main_reason(&s, text);
 }
 
 static void print_counter(void *arg, const char *name, uint64_t value)
 {
     (void)arg;
-    printf("  %-15s %" PRIu64 "\n", name, value);
+    printf("  %-18s %" PRIu64 "\n", name, value);
 }
 
 static void print_histogram(const warprsa_counters *c)

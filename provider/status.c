@@ -29,6 +29,7 @@ static const struct {
     {"warprsa-cpu-deadline", REASON(DEADLINE)},
     {"warprsa-cpu-check", REASON(CHECK)},
     {"warprsa-cpu-error", REASON(ERROR)},
+    {"warprsa-cpu-spill", REASON(SPILL)},
     {"warprsa-batches", COUNTER(batches)},
     {"warprsa-checks-failed", COUNTER(checks_failed)},
     {"warprsa-device-losses", COUNTER(device_losses)},
@@ -36,6 +37,9 @@ static const struct {
     {"warprsa-keys", COUNTER(keys)},
     {"warprsa-keys-loaded", COUNTER(keys_loaded)},
     {"warprsa-keys-wiped", COUNTER(keys_wiped)},
+    {"warprsa-keys-evicted", COUNTER(keys_evicted)},
+    {"warprsa-slots", COUNTER(slots)},
+    {"warprsa-slots-octets", COUNTER(slots_octets)},
 };
 enum {
     COUNTERS = sizeof(counters) / sizeof(counters[0]),
@@ -64,6 +68,7 @@ const OSSL_PARAM *warprsa_status_gettable(void *provctx)
         NUMBER("warprsa-cpu-deadline"),
         NUMBER("warprsa-cpu-check"),
         NUMBER("warprsa-cpu-error"),
+        NUMBER("warprsa-cpu-spill"),
         NUMBER("warprsa-batches"),
         NUMBER("warprsa-checks-failed"),
         NUMBER("warprsa-device-losses"),
@@ -71,6 +76,9 @@ const OSSL_PARAM *warprsa_status_gettable(void *provctx)
         NUMBER("warprsa-keys"),
         NUMBER("warprsa-keys-loaded"),
         NUMBER("warprsa-keys-wiped"),
+        NUMBER("warprsa-keys-evicted"),
+        NUMBER("warprsa-slots"),
+        NUMBER("warprsa-slots-octets"),
         OSSL_PARAM_END,
     };
 

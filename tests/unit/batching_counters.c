@@ -36,6 +36,9 @@ static void a_line_with_everything(void **state)
     warprsa_count(&c->cpu_reason[WARPRSA_CPU_KEY], 1);
     warprsa_count(&c->cpu_reason[WARPRSA_CPU_ERROR], 1);
     warprsa_count(&c->batches, 3);
+    c->device_of[1].ready = 1;
+    warprsa_count(&c->device_of[1].gpu, 5);
+    warprsa_count(&c->device_of[1].batches, 3);
     warprsa_count(&c->keys_loaded, 2);
     warprsa_count(&c->keys_wiped, 1);
     length = warprsa_counters_format(c, line, sizeof(line));
@@ -45,9 +48,12 @@ static void a_line_with_everything(void **state)
         "device=\"NVIDIA H200 (cuda 0)\" gpu=5 gpu_1024=0 gpu_2048=5 "
         "gpu_3072=0 gpu_4096=0 cpu=2 cpu_route=0 cpu_key=1 cpu_starting=0 "
         "cpu_no_device=0 cpu_queue_full=0 cpu_deadline=0 cpu_check=0 "
-        "cpu_error=1 batches=3 batch_max=0 wait_ns=0 compute_ns=0 "
-        "checks_failed=0 device_losses=0 devices=0 keys=0 keys_loaded=2 "
-        "keys_wiped=1");
+        "cpu_error=1 cpu_spill=0 cpu_1024=1 cpu_2048=0 cpu_3072=0 "
+        "cpu_4096=0 cpu_other_size=1 batches=3 batch_max=0 wait_ns=0 "
+        "compute_ns=0 checks_failed=0 device_losses=0 devices=0 keys=0 "
+        "keys_loaded=2 keys_wiped=1 keys_evicted=0 slots=0 slots_octets=0 "
+        "device1_ready=1 device1_gpu=5 device1_batches=3 device1_losses=0 "
+        "device1_compute_ns=0 device1_keys=0");
     warprsa_counters_free(c);
 }
 
@@ -63,7 +69,7 @@ static void the_longest_line_fits(void **state)
            sizeof(*c) - offsetof(warprsa_counters, gpu));
     assert_true(warprsa_counters_format(c, line, sizeof(line)) <
                 sizeof(line) - 1);
-    assert_non_null(strstr(line, " keys_wiped=18446744073709551615"));
+    assert_non_null(strstr(line, " device15_keys=18446744073709551615"));
     assert_int_equal(warprsa_counters_format(c, cut, sizeof(cut)),
                      sizeof(cut) - 1);
     assert_string_equal(cut, "device=\"ddddddddddd");
@@ -158,7 +164,7 @@ static int stat_program(const char *arguments, char *out, size_t out_size)
 
 static void expect_verdict(const char *verdict)
 {
-    char argument[32], out[8192], line[256];
+    char argument[32], out[8192], line[512];
 
     snprintf(argument, sizeof(argument), "%d", getpid());
     assert_int_equal(stat_program(argument, out, sizeof(out)), 0);
@@ -177,21 +183,23 @@ static void stat_answers_in_its_first_line(void **state)
     warprsa_counters_set_device(c, "none: no driver");
     warprsa_count(&c->cpu[1], 3);
     warprsa_count(&c->cpu_reason[WARPRSA_CPU_NO_DEVICE], 3);
-    expect_verdict("no: no driver; 3 operations on the CPU");
+    expect_verdict("no: no driver; 3 operations on the CPU; on the CPU 3 "
+                   "without a GPU in use");
     warprsa_counters_set_device(c, "NVIDIA H200 (cuda 0)");
     warprsa_count(&c->devices, 1);
     expect_verdict("no: NVIDIA H200 (cuda 0) is ready, but all 3 operations "
-                   "ran on the CPU, 3 without a GPU in use");
+                   "ran on the CPU; on the CPU 3 without a GPU in use");
     warprsa_count(&c->gpu[1], 9);
-    expect_verdict("yes: NVIDIA H200 (cuda 0); 9 of 12 operations (75.0 %)");
+    expect_verdict("yes: NVIDIA H200 (cuda 0); 9 of 12 operations (75.0 %); "
+                   "on the CPU 3 without a GPU in use");
     c->devices = 0;
     warprsa_counters_set_device(c, "none: a batch missed its deadline");
     expect_verdict("no longer: a batch missed its deadline; 9 of 12 operations "
-                   "were on the GPU");
+                   "were on the GPU; on the CPU 3 without a GPU in use");
     c->devices = 1;
     warprsa_counters_set_device(c, "CPU (host 0)");
     expect_verdict("no: CPU (host 0) computes, by engine = host; 9 of 12 "
-                   "operations");
+                   "operations; on the CPU 3 without a GPU in use");
     warprsa_counters_free(c);
 }
 

@@ -1,0 +1,311 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See route.h.
+ */
+#include "batching/route.h"
+
+#include <string.h>
+#include <time.h>
+
+enum {
+    WISHES = 16,    /* within WISH_NS, before devices are opened */
+    SATURATED = 3,  /* times the answer of an idle device */
+    OUTLIER = 4,    /* times what was expected; more is cut off */
+    FAILED_MAX = 4, /* the pause between tries stops doubling */
+    WHOLE = 65536,  /* of a share */
+    SHARE_MAX = WHOLE / 2,
+};
+
+#define MS         UINT64_C(1000000)
+#define WISH_NS    (1000 * MS)
+#define PROCESS_NS (20 * MS)
+#define THREAD_NS  (10 * MS)
+#define RETRY_NS   (100 * MS)
+
+/* An idle device's answer before one was measured: an H200's, by class. */
+static const uint64_t away_guess_ns[WARPRSA_CLASSES] = {1300000, 2800000,
+                                                        6200000, 9600000};
+
+static uint64_t clock_of(clockid_t id)
+{
+    struct timespec now;
+
+    /* Cannot fail for the clocks below. */
+    clock_gettime(id, &now);
+    return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t system_now(void)
+{
+    return clock_of(CLOCK_MONOTONIC);
+}
+
+static uint64_t system_thread_cpu(void)
+{
+    return clock_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static uint64_t system_process_cpu(void)
+{
+    return clock_of(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+const warprsa_route_clocks warprsa_route_system_clocks = {
+    system_now, system_thread_cpu, system_process_cpu};
+
+static uint64_t get(const _Atomic uint64_t *number)
+{
+    return atomic_load_explicit(number, memory_order_relaxed);
+}
+
+static void set(_Atomic uint64_t *number, uint64_t value)
+{
+    atomic_store_explicit(number, value, memory_order_relaxed);
+}
+
+void warprsa_route_init(warprsa_route *route,
+                        const warprsa_route_clocks *clocks, unsigned cpus)
+{
+    memset(route, 0, sizeof(*route));
+    route->clocks = clocks;
+    route->cpus = cpus > 0 ? cpus : 1;
+    set(&route->since_ns, clocks->now());
+    set(&route->cpu_ns, clocks->process_cpu());
+}
+
+void warprsa_route_opened(warprsa_route *route)
+{
+    atomic_store_explicit(&route->opened, true, memory_order_relaxed);
+}
+
+void warprsa_route_up(warprsa_route *route, bool up)
+{
+    atomic_store_explicit(&route->up, up, memory_order_relaxed);
+}
+
+/* Moves an average a quarter of the way to what was measured now. */
+static void average(_Atomic uint64_t *number, uint64_t expected,
+                    uint64_t measured)
+{
+    uint64_t old = get(number);
+
+    if (expected != 0 && measured > OUTLIER * expected)
+        measured = OUTLIER * expected;
+    set(number, old == 0 ? measured : old - old / 4 + measured / 4);
+}
+
+static unsigned bin_of(unsigned before)
+{
+    unsigned bin = before == 0 ? 0 : 32 - (unsigned)__builtin_clz(before);
+
+    return bin < WARPRSA_ROUTE_BINS ? bin : WARPRSA_ROUTE_BINS - 1;
+}
+
+uint64_t warprsa_route_here_ns(const warprsa_route *route,
+                               warprsa_size_class size)
+{
+    uint64_t computing =
+        1 + atomic_load_explicit(&route->computing, memory_order_relaxed);
+    uint64_t ns = get(&route->here_ns[size]);
+
+    return computing <= route->cpus ? ns : ns * computing / route->cpus;
+}
+
+uint64_t warprsa_route_away_ns(const warprsa_route *route,
+                               warprsa_size_class size, unsigned before)
+{
+    const _Atomic uint64_t *away = route->away_ns[size];
+    unsigned bin = bin_of(before);
+    uint64_t ns = 0;
+
+    for (unsigned b = bin + 1; ns == 0 && b-- > 0;)
+        ns = get(&away[b]);
+    for (unsigned b = bin + 1; ns == 0 && b < WARPRSA_ROUTE_BINS; b++)
+        ns = get(&away[b]);
+    return ns != 0 ? ns : away_guess_ns[size];
+}
+
+/* Begins a new period of the process if it is time: how much of the work in
+ * hand could be computed here by CPUs that would idle. */
+static void look_at_process(warprsa_route *route, uint64_t now)
+{
+    uint64_t since = get(&route->since_ns);
+    uint64_t elapsed = now - since;
+    uint64_t cpu, used, computed, work, spare, share;
+
+    if (now < since + PROCESS_NS ||
+        !atomic_compare_exchange_strong_explicit(&route->since_ns, &since, now,
+                                                 memory_order_relaxed,
+                                                 memory_order_relaxed))
+        return;
+    cpu = route->clocks->process_cpu();
+    used = cpu - get(&route->cpu_ns);
+    set(&route->cpu_ns, cpu);
+    computed =
+        atomic_exchange_explicit(&route->computed_ns, 0, memory_order_relaxed);
+    work = atomic_exchange_explicit(&route->work_ns, 0, memory_order_relaxed);
+    used = used > computed ? used - computed : 0;
+    spare = elapsed * route->cpus / 4 * 3;
+    spare = spare > used ? spare - used : 0;
+    share = work == 0 || spare >= work ? WHOLE : spare * WHOLE / work;
+    atomic_store_explicit(&route->share,
+                          (uint32_t)(share < SHARE_MAX ? share : SHARE_MAX),
+                          memory_order_relaxed);
+}
+
+/* A try that got no more done than computing here, or less load than that. */
+static void come_back(warprsa_route_thread *thread, uint64_t now)
+{
+    thread->away = false;
+    thread->retry_ns = now + (RETRY_NS << thread->failed);
+    if (thread->failed < FAILED_MAX)
+        thread->failed++;
+}
+
+/* Begins a new period of a thread if it is time. */
+static void look_at_thread(const warprsa_route *route,
+                           warprsa_route_thread *thread, uint64_t now,
+                           uint64_t away_ns)
+{
+    uint64_t elapsed = now - thread->since_ns;
+    uint64_t cpu, used, done;
+
+    if (elapsed < THREAD_NS || elapsed < 3 * away_ns)
+        return;
+    cpu = route->clocks->thread_cpu();
+    used = cpu - thread->cpu_ns;
+    done = thread->work_ns * WHOLE / elapsed;
+    if (!thread->away) {
+        if (thread->several && used >= elapsed / 10 * 9 &&
+            now >= thread->retry_ns) {
+            thread->away = true;
+            thread->periods = 0;
+            thread->before = done;
+        }
+    } else if (!atomic_load_explicit(&route->up, memory_order_relaxed)) {
+        thread->periods = 0;
+    } else if (++thread->periods > 1) { /* the first is half of each kind */
+        if (done <= thread->before)
+            come_back(thread, now);
+        else if (thread->periods > 2 + FAILED_MAX)
+            thread->failed = 0;
+    }
+    thread->since_ns = now;
+    thread->cpu_ns = cpu;
+    thread->work_ns = 0;
+    thread->several = false;
+}
+
+/* Whether devices are to be opened now, if they aren't. */
+static bool wished(warprsa_route *route, uint64_t now)
+{
+    if (atomic_load_explicit(&route->opened, memory_order_relaxed))
+        return true;
+    if (now - get(&route->wish_ns) > WISH_NS) {
+        set(&route->wish_ns, now);
+        atomic_store_explicit(&route->wishes, 0, memory_order_relaxed);
+    }
+    return atomic_fetch_add_explicit(&route->wishes, 1, memory_order_relaxed) +
+               1 >=
+           WISHES;
+}
+
+/* An operation of a thread that uses the devices: every so many, when they are
+ * saturated, it computes one itself. */
+static warprsa_choice away_or_spill(const warprsa_route *route,
+                                    warprsa_route_thread *thread,
+                                    bool saturated)
+{
+    if (!saturated)
+        return WARPRSA_AWAY;
+    thread->spill += atomic_load_explicit(&route->share, memory_order_relaxed);
+    if (thread->spill < WHOLE)
+        return WARPRSA_AWAY;
+    thread->spill -= WHOLE;
+    return WARPRSA_SPILL;
+}
+
+warprsa_choice warprsa_route_choose(warprsa_route *route,
+                                    warprsa_route_thread *thread,
+                                    warprsa_size_class size, const void *job,
+                                    unsigned before)
+{
+    uint64_t now = route->clocks->now();
+    uint64_t alone = get(&route->here_ns[size]);
+    uint64_t here = warprsa_route_here_ns(route, size);
+    uint64_t away = warprsa_route_away_ns(route, size, before);
+    bool saturated = away > SATURATED * warprsa_route_away_ns(route, size, 0);
+    bool full = atomic_load_explicit(&route->computing, memory_order_relaxed) >=
+                route->cpus;
+    warprsa_choice choice = WARPRSA_HERE;
+
+    look_at_process(route, now);
+    atomic_fetch_add_explicit(&route->work_ns, alone, memory_order_relaxed);
+    if (job != NULL) {
+        look_at_thread(route, thread, now, away);
+        thread->several |= thread->job != NULL && thread->job != job;
+        thread->job = job;
+        thread->work_ns += alone;
+    }
+    if (alone == 0)
+        return WARPRSA_HERE; /* to be measured */
+    if (job != NULL && thread->away)
+        choice = away_or_spill(route, thread, saturated);
+    else if (full)
+        choice = saturated && here < away ? WARPRSA_SPILL : WARPRSA_AWAY;
+    else
+        choice = away < here ? WARPRSA_AWAY : WARPRSA_HERE;
+    return choice == WARPRSA_AWAY && !wished(route, now) ? WARPRSA_HERE
+                                                         : choice;
+}
+
+uint64_t warprsa_route_begin(warprsa_route *route)
+{
+    atomic_fetch_add_explicit(&route->computing, 1, memory_order_relaxed);
+    return route->clocks->now();
+}
+
+void warprsa_route_end(warprsa_route *route, warprsa_size_class size,
+                       uint64_t begun_ns)
+{
+    uint64_t ns = route->clocks->now() - begun_ns;
+    uint64_t computing =
+        atomic_fetch_sub_explicit(&route->computing, 1, memory_order_relaxed);
+    uint64_t alone =
+        computing <= route->cpus ? ns : ns * route->cpus / computing;
+
+    average(&route->here_ns[size], get(&route->here_ns[size]), alone);
+    atomic_fetch_add_explicit(&route->computed_ns, alone, memory_order_relaxed);
+}
+
+void warprsa_route_answered(warprsa_route *route, warprsa_size_class size,
+                            unsigned depth, uint64_t response_ns)
+{
+    unsigned before = depth > 0 ? depth - 1 : 0;
+    _Atomic uint64_t *away = route->away_ns[size];
+    unsigned bin = bin_of(before);
+
+    average(&away[bin], warprsa_route_away_ns(route, size, before),
+            response_ns);
+    /* With fewer requests before it no answer takes longer: what was measured
+     * so is out of date. */
+    for (unsigned b = 0; b < bin; b++)
+        if (get(&away[b]) > get(&away[bin]))
+            set(&away[b], get(&away[bin]));
+}
+
+void warprsa_route_calibrate(warprsa_route *route, uint64_t test_ns)
+{
+    uint64_t guess = 0;
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        guess += away_guess_ns[c];
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
+        uint64_t ns = (uint64_t)((double)away_guess_ns[c] * (double)test_ns /
+                                 (double)guess);
+
+        if (get(&route->away_ns[c][0]) == 0)
+            set(&route->away_ns[c][0], ns > 0 ? ns : 1);
+    }
+}

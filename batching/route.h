@@ -1,0 +1,137 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The router: whether an operation is done sooner here, on the caller's CPU,
+ * or on a device. It knows what it has been told: how long operations took
+ * here, how long devices took to answer and how much they had before them.
+ * Neither OpenSSL nor CUDA appears here, and time comes from functions given,
+ * so that tests can make it pass.
+ *
+ * Three rules:
+ *
+ * 1. While a CPU is free for him, a caller goes where he will be done sooner.
+ *    What a device takes is looked up by the number of requests before him, as
+ *    it was measured; where nothing was measured yet, no more than with fewer
+ *    requests is assumed, so that rising load finds out.
+ * 2. Once every CPU computes, one more operation here is only time taken from
+ *    the others, and the device adds to what they do: a caller goes there,
+ *    unless the device is saturated and he would be done later.
+ * 3. The thread of an event loop does nothing else while it computes, and what
+ *    else it could have started doesn't show. So a thread that is busy all the
+ *    time and has several jobs tries the device for some hundredths of a
+ *    second, and stays with it as long as more gets done that way; a try that
+ *    failed is repeated after 0.1 s, 0.2 s, ... 1.6 s. One with a single job
+ *    never tries. If the device is saturated, it computes so much itself as
+ *    leaves a quarter of the CPUs idle.
+ */
+#ifndef WARPRSA_ROUTE_H
+#define WARPRSA_ROUTE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpu/gpu.h"
+
+enum {
+    WARPRSA_ROUTE_BINS = 18, /* requests before one's own: 0, 1, 2-3, 4-7... */
+};
+
+/* Nanoseconds: of a clock that only goes forward, and of CPU time used. */
+typedef struct warprsa_route_clocks {
+    uint64_t (*now)(void);
+    uint64_t (*thread_cpu)(void);
+    uint64_t (*process_cpu)(void);
+} warprsa_route_clocks;
+
+/* The system's. */
+extern const warprsa_route_clocks warprsa_route_system_clocks;
+
+/* One per process. Written by any thread without locks: measurements may get
+ * lost in a race, decisions only turn out a little less well. */
+typedef struct warprsa_route {
+    const warprsa_route_clocks *clocks;
+    unsigned cpus;
+    /* What an operation takes here on a free CPU, and on the devices by the
+     * requests before it; 0: not measured. */
+    _Atomic uint64_t here_ns[WARPRSA_CLASSES];
+    _Atomic uint64_t away_ns[WARPRSA_CLASSES][WARPRSA_ROUTE_BINS];
+    _Atomic bool opened; /* somebody has opened the devices */
+    _Atomic bool up;     /* one of them takes requests */
+    /* Choices of the device before that. */
+    _Atomic uint64_t wish_ns;
+    _Atomic uint32_t wishes;
+    /* Computing here now. */
+    _Alignas(64) _Atomic uint32_t computing;
+    /* Of the period that began at since_ns: what was computed here, and what
+     * all operations would have taken here. */
+    _Alignas(64) _Atomic uint64_t since_ns;
+    _Atomic uint64_t cpu_ns;
+    _Atomic uint64_t computed_ns;
+    _Atomic uint64_t work_ns;
+    _Atomic uint32_t share; /* to be computed here when saturated, of 65536 */
+} warprsa_route;
+
+/* What the router knows of one thread; zeros to begin with. */
+typedef struct warprsa_route_thread {
+    uint64_t since_ns, cpu_ns; /* of this thread's period */
+    uint64_t work_ns;          /* what its operations would take here */
+    const void *job;           /* the last one's */
+    bool several;              /* different jobs came */
+    bool away;                 /* it uses the device */
+    unsigned periods;          /* since it began to */
+    uint64_t before;           /* what it did without, work per 65536 ns */
+    uint64_t retry_ns;         /* no new try before */
+    unsigned failed;           /* tries in a row */
+    uint32_t spill;            /* of the next operation here, of 65536 */
+} warprsa_route_thread;
+
+typedef enum warprsa_choice {
+    WARPRSA_HERE,  /* sooner on the CPU */
+    WARPRSA_SPILL, /* on the CPU because the devices have too much to do */
+    WARPRSA_AWAY,  /* to the devices */
+} warprsa_choice;
+
+void warprsa_route_init(warprsa_route *route,
+                        const warprsa_route_clocks *clocks, unsigned cpus);
+
+/* Someone has opened the devices: callers need not wish for it any more. */
+void warprsa_route_opened(warprsa_route *route);
+
+/* Whether a device takes requests; no try is judged while none does. */
+void warprsa_route_up(warprsa_route *route, bool up);
+
+/*
+ * Where this operation shall go. `job`: whatever tells jobs of one event loop
+ * apart; NULL: the caller blocks. `before`: requests submitted and not
+ * answered yet. As long as the devices are not open, AWAY is said only once
+ * several callers in a row would have gone there. About 0.1 us.
+ */
+warprsa_choice warprsa_route_choose(warprsa_route *route,
+                                    warprsa_route_thread *thread,
+                                    warprsa_size_class size, const void *job,
+                                    unsigned before);
+
+/* Around a computation here, whatever the reason for it; begin returns what
+ * end wants. */
+uint64_t warprsa_route_begin(warprsa_route *route);
+void warprsa_route_end(warprsa_route *route, warprsa_size_class size,
+                       uint64_t begun_ns);
+
+/* An answer of a device `response_ns` after its submission, with `depth`
+ * requests submitted and not answered at that time, its own included. */
+void warprsa_route_answered(warprsa_route *route, warprsa_size_class size,
+                            unsigned depth, uint64_t response_ns);
+
+/* An idle device has needed test_ns for one operation of each class, one after
+ * the other: what to expect where nothing better is known. */
+void warprsa_route_calibrate(warprsa_route *route, uint64_t test_ns);
+
+/* What an operation is expected to take here, and on the devices with `before`
+ * requests before it. */
+uint64_t warprsa_route_here_ns(const warprsa_route *route,
+                               warprsa_size_class size);
+uint64_t warprsa_route_away_ns(const warprsa_route *route,
+                               warprsa_size_class size, unsigned before);
+
+#endif
