@@ -1,0 +1,173 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The variant "thread": the powers by one thread a half, everything before and
+ * after them spread over lanes as in the variant "lanes". A block takes
+ * BLOCK / 2 requests; for the parts in lanes it takes WIDTH turns. Numbers
+ * change hands through the shared memory of the powers.
+ */
+#ifndef WARPRSA_THREAD_CUH
+#define WARPRSA_THREAD_CUH
+
+#include "gpu/cuda/request.cuh"
+#include "gpu/thread_power.h"
+
+template <int N> struct warprsa_starts {
+    uint64_t of[4 * N];
+
+    constexpr warprsa_starts() : of()
+    {
+        for (int square = 0; square < 2; square++)
+            for (int c = 0; c < 2 * N; c++)
+                of[square * 2 * N + c] = warprsa_thread_start(square, c, N);
+    }
+};
+
+template <int N> __constant__ warprsa_starts<N> warprsa_start;
+
+/* How a size class is spread. */
+template <int N_, int WIDTH_, int L_, int W_, int BLOCK_, int RING_,
+          int IN_STEP_>
+struct warprsa_thread_shape {
+    static constexpr int N = N_, WIDTH = WIDTH_, L = L_, W = W_;
+    static constexpr int BLOCK = BLOCK_, RING = RING_, IN_STEP = IN_STEP_;
+    static constexpr unsigned OCTETS =
+        (2 * N + 2 * RING) * BLOCK * sizeof(double);
+};
+
+/* A lane's samples to or from the operand of the thread that raises them. */
+template <typename S, bool PUT>
+static __device__ __forceinline__ void
+warprsa_hand_over(warprsa_number *x, double *operands, uint32_t request)
+{
+    const int lane = threadIdx.x % (2 * S::WIDTH);
+    const int first = lane % S::WIDTH * S::L;
+    double *of = operands + 2 * (2 * request + lane / S::WIDTH);
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < S::L; i++) {
+        double *at = of + (first + i) / 2 * 2 * S::BLOCK + (first + i) % 2;
+
+        if (first + i < S::N) {
+            if (PUT)
+                *at = x->of[0][i];
+            else
+                x->of[0][i] = *at;
+        } else if (!PUT) {
+            x->of[0][i] = 0;
+        }
+    }
+}
+
+/* Each half by its thread: what the stages need of the blinding, and then the
+ * first stage in turns: x into a, R mod P into p. */
+template <typename S>
+static __device__ __forceinline__ void
+warprsa_thread_blind(const warprsa_batch &batch, double *a, double *p)
+{
+    constexpr uint32_t requests = S::BLOCK / (2 * S::WIDTH);
+    const uint32_t first = blockIdx.x * (S::BLOCK / 2);
+    const uint32_t own = first + threadIdx.x / 2;
+
+    if (own < batch.count) {
+        warprsa_operation op = warprsa_request(batch, own);
+
+        warprsa_unblinder(&op, threadIdx.x % 2, S::N);
+        warprsa_blind_exponent(&op, threadIdx.x % 2, S::N);
+    }
+    WARPRSA_ROLLED
+    for (int turn = 0; turn < S::WIDTH; turn++) {
+        uint32_t request = turn * requests + threadIdx.x / (2 * S::WIDTH);
+        warprsa_operation op = warprsa_request(batch, first + request);
+        warprsa_modulus modulus;
+        warprsa_number x, one;
+
+        warprsa_blind(&x, &one, &modulus, &op, S::N, S::WIDTH, S::L);
+        warprsa_hand_over<S, true>(&x, a, request);
+        warprsa_hand_over<S, true>(&one, p, request);
+    }
+    __syncthreads();
+}
+
+template <typename S>
+static __device__ __forceinline__ void
+warprsa_thread_raise(const warprsa_batch &batch, double *shared)
+{
+    const warprsa_operation op =
+        warprsa_request(batch, blockIdx.x * (S::BLOCK / 2) + threadIdx.x / 2);
+    const int which = threadIdx.x % 2;
+    const warprsa_prepared_half *half = &op.key->half[which];
+    const warprsa_thread x = {
+        .a = shared + 2 * threadIdx.x,
+        .p = shared + S::N * S::BLOCK + 2 * threadIdx.x,
+        .stride = S::BLOCK,
+        .minus_inverse = half->minus_inverse,
+        .table = batch.table +
+                 (size_t)blockIdx.x * (WARPRSA_TABLE_SIZE * S::N * S::BLOCK) +
+                 2 * threadIdx.x,
+        .table_stride = S::BLOCK,
+        .ring = shared + 2 * S::N * S::BLOCK + 2 * threadIdx.x,
+        .exponent = op.exponent + which * WARPRSA_BLINDED_WORDS,
+        .windows = op.windows,
+        .start = warprsa_start<S::N>.of,
+    };
+
+    warprsa_balance(x.table, x.p, WARPRSA_TABLE_SIZE * S::BLOCK, S::BLOCK,
+                    S::N);
+    warprsa_balance(x.a, x.a, S::BLOCK, S::BLOCK, S::N);
+    warprsa_balance(x.p, half->modulus, S::BLOCK, 1, S::N);
+    warprsa_thread_power(&x, S::N, S::W, S::RING, S::IN_STEP);
+    warprsa_unbalance(&x, S::N);
+    __syncthreads();
+}
+
+template <typename S>
+static __device__ __forceinline__ void
+warprsa_thread_finish(const warprsa_batch &batch, double *a)
+{
+    constexpr uint32_t requests = S::BLOCK / (2 * S::WIDTH);
+
+    WARPRSA_ROLLED
+    for (int turn = 0; turn < S::WIDTH; turn++) {
+        uint32_t request = turn * requests + threadIdx.x / (2 * S::WIDTH);
+        warprsa_operation op =
+            warprsa_request(batch, blockIdx.x * (S::BLOCK / 2) + request);
+        warprsa_number x;
+
+        warprsa_hand_over<S, false>(&x, a, request);
+        warprsa_unblind_and_recombine(&x, &op, S::N, S::WIDTH, S::L);
+    }
+}
+
+template <typename S>
+__global__ void __launch_bounds__(S::BLOCK, 1)
+    warprsa_thread_kernel(const warprsa_batch batch)
+{
+    extern __shared__ __align__(16) double shared[];
+
+    warprsa_thread_blind<S>(batch, shared, shared + S::N * S::BLOCK);
+    warprsa_thread_raise<S>(batch, shared);
+    warprsa_thread_finish<S>(batch, shared);
+    __syncthreads();
+    for (int i = threadIdx.x; i < (int)(S::OCTETS / sizeof(double));
+         i += S::BLOCK)
+        ((volatile double *)shared)[i] = 0;
+}
+
+template <typename S>
+static cudaError_t warprsa_launch_thread(const warprsa_batch *batch,
+                                         cudaStream_t stream)
+{
+    constexpr unsigned requests = S::BLOCK / 2;
+    unsigned blocks = (batch->count + requests - 1) / requests;
+    cudaError_t error = cudaFuncSetAttribute(
+        warprsa_thread_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+        S::OCTETS);
+
+    if (error != cudaSuccess)
+        return error;
+    warprsa_thread_kernel<S><<<blocks, S::BLOCK, S::OCTETS, stream>>>(*batch);
+    return cudaGetLastError();
+}
+
+#endif

@@ -1,0 +1,311 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The power by one thread a half (gpu/thread_power.h) against libcrypto's
+ * numbers: squares and products with operands at the ends of what the bounds
+ * allow, powers with every kind of exponent, the table, the way in and out.
+ */
+#include <fenv.h>
+#include <string.h>
+
+#include "gpu/thread_power.h"
+#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/module_context.h"
+
+enum {
+    PRODUCT_CASES = 2000,
+    POWER_CASES = 20,
+    N_MAX = WARPRSA_HALF_SAMPLES,
+};
+
+static BN_CTX *bn;
+static BIGNUM *p, *a, *b, *expected, *got, *scratch;
+static double samples[N_MAX], operand[N_MAX], modulus[N_MAX];
+static double table[WARPRSA_TABLE_SIZE * N_MAX];
+static uint32_t exponent[WARPRSA_BLINDED_WORDS];
+static uint64_t start[4 * N_MAX];
+
+static int set_up(void **state)
+{
+    (void)state;
+    bn = BN_CTX_new();
+    p = BN_new();
+    a = BN_new();
+    b = BN_new();
+    expected = BN_new();
+    got = BN_new();
+    scratch = BN_new();
+    return !bn || !p || !a || !b || !expected || !got || !scratch ||
+           fesetround(FE_TOWARDZERO) != 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    BN_free(p);
+    BN_free(a);
+    BN_free(b);
+    BN_free(expected);
+    BN_free(got);
+    BN_free(scratch);
+    BN_CTX_free(bn);
+    return 0;
+}
+
+/* A number of balanced samples, which may be negative. Each must be in its
+ * range. */
+static void value_of(BIGNUM *to, const double *from, int N)
+{
+    BN_zero(to);
+    for (int j = N - 1; j >= 0; j--) {
+        int64_t sample = (int64_t)from[j];
+
+        assert_true(sample >= -(1ll << 51) && sample < (1ll << 51));
+        assert_true(BN_lshift(to, to, 52));
+        if (sample < 0)
+            assert_true(BN_sub_word(to, (BN_ULONG)-sample));
+        else
+            assert_true(BN_add_word(to, (BN_ULONG)sample));
+    }
+}
+
+/* The other way, for |from| < 2^(52 N - 2). */
+static void balance(double *to, const BIGNUM *from, int N)
+{
+    assert_non_null(BN_copy(scratch, from));
+    BN_set_negative(scratch, 0);
+    number_to_samples(samples, scratch, N);
+    warprsa_balance(to, samples, 1, 1, N);
+    if (BN_is_negative(from)) {
+        int64_t carry = 0;
+
+        /* -x, where -2^51 stays and 2^51 is -2^51 and one more above. */
+        for (int j = 0; j < N; j++) {
+            int64_t x = carry - (int64_t)to[j];
+
+            carry = x == 1ll << 51;
+            to[j] = (double)(carry ? -(1ll << 51) : x);
+        }
+    }
+}
+
+/* Class, modulus and what the thread knows of it. */
+static warprsa_thread use_modulus(const number_view *view,
+                                  random_stream *stream)
+{
+    const int N = view->rows;
+    warprsa_thread x = {.a = operand,
+                        .p = modulus,
+                        .stride = 1,
+                        .table = table,
+                        .table_stride = 1,
+                        .exponent = exponent,
+                        .start = start};
+
+    for (int c = 0; c < 4 * N; c++)
+        start[c] = warprsa_thread_start(c >= 2 * N, c % (2 * N), N);
+    number_modulus(p, stream, number_modulus_bits(view));
+    balance(modulus, p, N);
+    number_power_of_two(scratch, WARPRSA_SAMPLE_BITS);
+    assert_non_null(BN_mod_inverse(scratch, p, scratch, bn));
+    x.minus_inverse = 0x1p52 - (double)BN_get_word(scratch);
+    return x;
+}
+
+/* A number of at most 3P, below zero at most 0.29P: often at the ends. */
+static void choose_operand(BIGNUM *to, random_stream *stream, int N)
+{
+    int kind = (int)random_below(stream, 4);
+
+    memset(samples, 0, sizeof(samples));
+    assert_non_null(BN_copy(scratch, p));
+    assert_true(BN_mul_word(scratch, 3));
+    number_below(to, samples, N, scratch, stream);
+    if (kind == 0)
+        assert_true(BN_sub(to, scratch, BN_value_one()));
+    if (kind == 1) {
+        assert_non_null(BN_copy(to, p));
+        assert_true(BN_mul_word(to, 29));
+        assert_int_not_equal((BN_ULONG)-1, BN_div_word(to, 100));
+        BN_set_negative(to, 1);
+    }
+}
+
+/* The operand: congruent to `expected` and within (-0.29P, 1.29P). */
+static int right(int N)
+{
+    value_of(got, operand, N);
+    assert_non_null(BN_copy(scratch, p));
+    assert_true(BN_mul_word(scratch, 129));
+    assert_non_null(BN_copy(a, got));
+    assert_true(BN_mul_word(a, 100));
+    if (BN_cmp(a, scratch) > 0)
+        return 0;
+    assert_non_null(BN_copy(scratch, p));
+    assert_true(BN_mul_word(scratch, 29));
+    assert_true(BN_add(a, a, scratch));
+    if (BN_is_negative(a))
+        return 0;
+    assert_true(BN_nnmod(got, got, p, bn));
+    return BN_cmp(got, expected) == 0;
+}
+
+/* expected = x y / R mod P. */
+static void expect_product(const BIGNUM *x, const BIGNUM *y, int N)
+{
+    number_power_of_two(scratch, WARPRSA_SAMPLE_BITS * N);
+    assert_non_null(BN_mod_inverse(scratch, scratch, p, bn));
+    assert_true(BN_mul(expected, x, y, bn));
+    assert_true(BN_mul(expected, expected, scratch, bn));
+    assert_true(BN_nnmod(expected, expected, p, bn));
+}
+
+static void product_case(const number_view *view, uint64_t seed,
+                         unsigned *wrong)
+{
+    const int N = view->rows, W = N / WARPRSA_THREAD_BLOCKS;
+    random_stream stream = {seed};
+    warprsa_thread x = use_modulus(view, &stream);
+    const uint32_t digit = random_below(&stream, WARPRSA_TABLE_SIZE);
+    double entry[N_MAX];
+
+    choose_operand(a, &stream, N);
+    choose_operand(b, &stream, N);
+    balance(operand, a, N);
+    expect_product(a, a, N);
+    warprsa_thread_product(&x, 1, 0, N, W, 8);
+    if (!right(N))
+        number_wrong(wrong, "square", view, seed);
+
+    for (int i = 0; i < WARPRSA_TABLE_SIZE * N; i++)
+        table[i] = (double)(random_next(&stream) >> 13);
+    choose_operand(a, &stream, N);
+    balance(entry, b, N);
+    balance(operand, a, N);
+    for (int j = 0; j < N; j++)
+        table[(j / 2 * WARPRSA_TABLE_SIZE + (int)digit) * 2 + j % 2] = entry[j];
+    expect_product(a, b, N);
+    warprsa_thread_product(&x, 0, digit, N, W, 8);
+    if (!right(N))
+        number_wrong(wrong, "product", view, seed);
+}
+
+static void products(void **state)
+{
+    const unsigned count = module_context_scaled(PRODUCT_CASES);
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+
+        for (unsigned i = 0; i < count; i++)
+            product_case(&view, number_seed() + i, &wrong);
+    }
+    assert_int_equal(0, wrong);
+}
+
+/* Random, ones, 1 or 0. */
+static void choose_exponent(int bits, random_stream *stream)
+{
+    const unsigned kind = random_below(stream, 6);
+
+    memset(exponent, 0, sizeof(exponent));
+    BN_zero(b);
+    for (int i = 0; i < bits; i++)
+        if (kind == 0 || (kind == 1 && i == 0) ||
+            (kind > 2 && random_below(stream, 2))) {
+            exponent[i / 32] |= 1u << (i % 32);
+            assert_true(BN_set_bit(b, i));
+        }
+}
+
+static void power_case(const number_view *view, uint64_t seed, unsigned *wrong)
+{
+    const int N = view->rows, R_bits = WARPRSA_SAMPLE_BITS * N;
+    random_stream stream = {seed};
+    warprsa_thread x = use_modulus(view, &stream);
+
+    x.windows = (R_bits + WARPRSA_EXPONENT_BLINDING_BITS) / WARPRSA_WINDOW;
+    choose_exponent(x.windows * WARPRSA_WINDOW, &stream);
+    number_power_of_two(scratch, R_bits);
+    assert_true(BN_nnmod(a, scratch, p, bn));
+    number_to_samples(samples, a, N);
+    warprsa_balance(table, samples, WARPRSA_TABLE_SIZE, 1, N);
+    assert_non_null(BN_mod_inverse(got, scratch, p, bn));
+    choose_operand(a, &stream, N);
+    if (BN_is_negative(a))
+        BN_set_negative(a, 0);
+    balance(operand, a, N);
+    assert_true(BN_mod_mul(a, a, got, p, bn));
+    assert_true(BN_mod_exp(expected, a, b, p, bn));
+    number_power_of_two(scratch, R_bits);
+    assert_true(BN_mod_mul(expected, expected, scratch, p, bn));
+    warprsa_thread_power(&x, N, N / WARPRSA_THREAD_BLOCKS, 8, 0);
+    if (!right(N))
+        number_wrong(wrong, "power", view, seed);
+    for (int i = 0; i < WARPRSA_TABLE_SIZE * N; i++)
+        assert_true(table[i] == 0);
+    warprsa_unbalance(&x, N);
+    number_from_samples(got, operand, N);
+    assert_true(BN_mul_word(p, 3));
+    assert_true(BN_cmp(got, p) < 0);
+    assert_int_equal(0, BN_div_word(p, 3));
+    assert_true(BN_nnmod(got, got, p, bn));
+    if (BN_cmp(got, expected) != 0)
+        number_wrong(wrong, "way out", view, seed);
+}
+
+static void powers(void **state)
+{
+    const unsigned count = module_context_scaled(POWER_CASES);
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+
+        for (unsigned i = 0; i < count; i++)
+            power_case(&view, number_seed() + i, &wrong);
+    }
+    assert_int_equal(0, wrong);
+}
+
+/* Numbers with samples of exactly 2^52 and all ones, in and out. */
+static void balances(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+        random_stream stream = {number_seed()};
+        const int N = view.rows;
+
+        for (int i = 0; i < PRODUCT_CASES; i++) {
+            warprsa_thread x = use_modulus(&view, &stream);
+
+            memset(samples, 0, sizeof(samples));
+            assert_non_null(BN_copy(scratch, p));
+            assert_true(BN_mul_word(scratch, 3));
+            number_below(a, samples, N, scratch, &stream);
+            warprsa_balance(operand, samples, 1, 1, N);
+            value_of(got, operand, N);
+            assert_int_equal(0, BN_cmp(a, got));
+            assert_true(BN_add(a, a, p));
+            warprsa_unbalance(&x, N);
+            number_from_samples(got, operand, N);
+            assert_int_equal(0, BN_cmp(a, got));
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(balances),
+        cmocka_unit_test(products),
+        cmocka_unit_test(powers),
+    };
+
+    return cmocka_run_group_tests_name("gpu_thread_power", tests, set_up,
+                                       tear_down);
+}
