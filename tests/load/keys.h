@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The keys a load is made of: groups of one length each. They are made once,
+ * for all subjects, from few primes, since thousands may be wanted: the primes
+ * are combined in pairs. Keys for measuring, not for use.
+ */
+#ifndef WARPRSA_LOAD_KEYS_H
+#define WARPRSA_LOAD_KEYS_H
+
+#include <openssl/evp.h>
+
+#include "options.h"
+#include "random.h"
+
+enum {
+    LOAD_PLAIN_OCTETS = 32,
+    LOAD_OCTETS_MAX = 512,
+    LOAD_CIPHERTEXTS = 4, /* per key */
+};
+
+typedef struct load_key {
+    EVP_PKEY *oracle;  /* in the default provider */
+    EVP_PKEY *subject; /* the same where it is measured; NULL before that */
+    unsigned octets;   /* of its modulus */
+    /* For LOAD_OAEP: load_plain_text() of 0 .. LOAD_CIPHERTEXTS - 1. */
+    unsigned char ciphertexts[LOAD_CIPHERTEXTS][LOAD_OCTETS_MAX];
+} load_key;
+
+typedef struct load_keys {
+    OSSL_LIB_CTX *libctx; /* with the default provider alone */
+    load_key *keys;
+    unsigned count;
+    const load_options *options;
+    unsigned weight; /* of all groups */
+} load_keys;
+
+/* Makes all keys, with a thread per CPU; load_fail() if that fails. */
+void load_keys_make(load_keys *keys, const load_options *options);
+
+/* Copies them to the library context of a subject; load_fail() as well. */
+void load_keys_copy(load_keys *keys, OSSL_LIB_CTX *subject);
+void load_keys_drop_copies(load_keys *keys);
+
+void load_keys_free(load_keys *keys);
+
+/* A key by the weights of the groups, any of its group with equal chance. */
+load_key *load_keys_choose(const load_keys *keys, load_random *random);
+
+void load_plain_text(unsigned which, unsigned char text[LOAD_PLAIN_OCTETS]);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Measuring one subject, in a process of its own.
+ */
+#ifndef WARPRSA_LOAD_MEASURE_H
+#define WARPRSA_LOAD_MEASURE_H
+
+#include <stdint.h>
+
+#include "keys.h"
+#include "options.h"
+#include "subject.h"
+
+/* One measurement. Plain data: it goes through a pipe. Times in ns. */
+typedef struct load_result {
+    unsigned subject; /* its index */
+    unsigned run, threads, in_flight;
+    double offered;    /* arrivals a second; 0: closed loop */
+    double of_closed;  /* the same in percent of the closed loop's, or 0 */
+    double seconds;    /* the window's length as it was */
+    uint64_t measured; /* operations that ended in the window */
+    uint64_t cpu_ns;   /* of all threads in the window, without verifying */
+    uint64_t switches; /* voluntary context switches in the window */
+    uint64_t mean_ns, p50_ns, p99_ns, p999_ns, most_ns;
+    /* Over the whole measurement, warm-up included. */
+    uint64_t started, verified, wrong, failed, lost, unstarted;
+    /* Private operations that a module has not counted. */
+    int64_t uncounted;
+    load_counters counters; /* what they went up by in the window, but the
+                             * last: devices at its end */
+    uint64_t memory_kib;
+    unsigned descriptors;
+} load_result;
+
+/* Receives each result as it is there. */
+typedef void (*load_result_fn)(void *arg, const load_result *result);
+
+/* Makes every measurement of a subject; load_fail() if one can't be made. */
+void load_measure(const load_options *options, load_keys *keys,
+                  unsigned subject, load_result_fn each, void *arg);
+
+/* Rate of a result, in operations a second. */
+double load_result_rate(const load_result *result);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Who is measured: a library context with the default provider alone, or with
+ * the module in front of it, and the module's counters.
+ */
+#ifndef WARPRSA_LOAD_SUBJECT_H
+#define WARPRSA_LOAD_SUBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <openssl/provider.h>
+
+#include "options.h"
+
+/* The counters that are reported; their names are in load_counter_names. */
+typedef enum load_counter {
+    LOAD_COUNT_GPU,
+    LOAD_COUNT_CPU,
+    LOAD_COUNT_CPU_ROUTE,
+    LOAD_COUNT_CPU_KEY,
+    LOAD_COUNT_CPU_STARTING,
+    LOAD_COUNT_CPU_NO_DEVICE,
+    LOAD_COUNT_CPU_QUEUE_FULL,
+    LOAD_COUNT_CPU_DEADLINE,
+    LOAD_COUNT_CPU_CHECK,
+    LOAD_COUNT_CPU_ERROR,
+    LOAD_COUNT_BATCHES,
+    LOAD_COUNT_CHECKS_FAILED,
+    LOAD_COUNT_DEVICE_LOSSES,
+    LOAD_COUNT_DEVICES,
+    LOAD_COUNTERS
+} load_counter;
+
+/* The names of the provider's parameters. */
+extern const char *const load_counter_names[LOAD_COUNTERS];
+
+typedef struct load_counters {
+    uint64_t value[LOAD_COUNTERS];
+} load_counters;
+
+typedef struct load_subject {
+    const load_subject_options *options;
+    OSSL_LIB_CTX *libctx;
+    OSSL_PROVIDER *provider; /* the module; NULL: the default provider */
+} load_subject;
+
+/* load_fail() if the provider refuses. */
+void load_subject_open(load_subject *subject, const load_options *options,
+                       const load_subject_options *which);
+void load_subject_close(load_subject *subject);
+
+/* All zeros for the default provider. Any thread. */
+load_counters load_subject_counters(const load_subject *subject);
+
+/* Whether the settings mean that devices are used. */
+bool load_subject_uses_devices(const load_subject *subject);
+
+#endif
