@@ -1,42 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# conf/nginx.conf as it stands, a real nginx: TLS 1.3 and TLS 1.2 handshakes,
-# before and after a reload, each a private operation on the engine.
+# conf/nginx.conf as it stands, a real nginx: TLS 1.3, TLS 1.2 and RSA key
+# exchange, several certificates and variable ones, before and after a reload,
+# each handshake one private operation on the engine.
 . "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
 
-need nginx
-[ "$(id -u)" -eq 0 ] || skip "nginx's own directories want root"
-cp "$SOURCE_DIR/conf/nginx.conf" .
-rsa_key 2048 key.pem
-self_signed key.pem certificate.pem
-chmod 755 "$work"
-
-run_nginx() {
-    OPENSSL_CONF=$work/openssl.cnf WARPRSA_TRACE=file:$work/provider.trace \
-        nginx -p "$work" -c "$work/nginx.conf" -g 'user root;' "$@"
-}
-stop_nginx() {
-    local pid
-    pid=$(cat nginx.pid 2>/dev/null) || return 0
-    kill -QUIT "$pid"
-    wait_for 60 gone "$pid"
-}
-gone() {
-    ! kill -0 "$1" 2>/dev/null
-}
 at_end() {
     stop_nginx
 }
-
-run_nginx
-wait_for 30 test -s nginx.pid
+prepare_nginx
+start_nginx
 handshakes 8443 4 -tls1_3
 handshakes 8443 4 -tls1_2 -cipher AES128-GCM-SHA256
-run_nginx -s reload
-handshakes 8443 4 -tls1_3
 handshakes 8443 4 -tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256
+nginx_with_provider -s reload
+handshakes 8443 4 -tls1_3
+many=(--clients=32 --count=100)
+load 8443 "${many[@]}"
+load 8443 "${many[@]}" --tls=1.2 --cipher=AES256-GCM-SHA384
+load 8443 "${many[@]}" --names=localhost,second.example
+load 8444 "${many[@]}" --names=one.example,two.example
+load 8444 "${many[@]}" --names=one.example,two.example --tls=1.2 \
+    --cipher=AES256-GCM-SHA384
 stop_nginx
-if grep -E '\[(alert|crit|emerg)\]' error.log; then
-    fail "nginx complains"
-fi
-expect_totals gpu=16 gpu_2048=16 cpu=0 checks_failed=0
+nginx_is_content
+expect_totals gpu=516 gpu_2048=516 cpu=0 checks_failed=0
+[ "$(total keys_loaded)" -eq "$(total keys_wiped)" ] ||
+    fail "keys were left behind"

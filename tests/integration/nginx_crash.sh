@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# nginx workers killed under load: what was theirs is cut off, no handshake
+# fails otherwise, and the workers that come after use the engine as well.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+
+at_end() {
+    stop_nginx
+}
+prepare_nginx
+start_nginx
+first=$(nginx_workers | sort)
+load 8443 --clients=64 --count=1200 &
+loading=$!
+killed=0
+while kill -0 "$loading" 2>/dev/null; do
+    sleep 0.2
+    # One that has served: the kernel hands out connections unevenly.
+    for worker in $(nginx_workers); do
+        if [ "$(live "$worker" gpu 2>/dev/null || echo 0)" -gt 0 ]; then
+            kill -9 "$worker"
+            killed=$((killed + 1))
+            break
+        fi
+    done
+done
+wait "$loading" || :
+[ "$killed" -ge 2 ] || fail "only $killed workers died under load"
+[ "$(loaded failed)" = 0 ] || fail "$(cat load.log)"
+# No more than could have been a dead worker's.
+[ "$(loaded reset)" -le $((killed * 64)) ] || fail "$(cat load.log)"
+[ $(($(loaded handshakes) + $(loaded reset))) -eq 1200 ] ||
+    fail "$(cat load.log)"
+load 8443 --clients=64 --count=300 || fail "handshakes fail after the crashes"
+complete() {
+    [ "$(nginx_workers | wc -l)" -eq "$(wc -l <<<"$first")" ]
+}
+wait_for 60 complete
+nginx_workers | sort >second
+stop_nginx
+[ "$(total cpu)" = 0 ] || fail "$(total cpu) operations on the CPU"
+[ "$(total checks_failed)" = 0 ] || fail "checks failed"
+[ "$(total gpu)" -ge 300 ] || fail "only $(total gpu) operations on the engine"
+# One of the workers that came instead has worked.
+grep 'counters: ' provider.trace |
+    sed -n 's/^warprsa\[\([0-9]*\)\].* gpu=[1-9].*/\1/p' | sort >served
+comm -12 second served >both
+comm -13 <(echo "$first") both | grep -q . ||
+    fail "no new worker used the engine"

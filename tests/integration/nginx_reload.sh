@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# nginx -s reload, several times under load: no handshake fails or is cut off,
+# and each is one private operation on the engine, of old workers or new.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+
+at_end() {
+    stop_nginx
+}
+prepare_nginx
+start_nginx
+load 8443 --clients=64 --count=1200 --names=localhost,second.example &
+loading=$!
+reloads=0
+workers=$(nginx_workers | sort)
+while kill -0 "$loading" 2>/dev/null; do
+    sleep 1
+    nginx_with_provider -s reload
+    reloads=$((reloads + 1))
+done
+wait "$loading" || fail "handshakes failed in $reloads reloads"
+[ "$reloads" -ge 2 ] || fail "only $reloads reloads under load"
+[ "$(nginx_workers | sort)" != "$workers" ] || fail "no new workers came"
+stop_nginx
+nginx_is_content
+[ "$(loaded handshakes)" = 1200 ] || fail "$(cat load.log)"
+expect_totals gpu=1200 gpu_2048=1200 cpu=0 checks_failed=0

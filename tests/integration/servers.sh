@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What the tests of servers share; sourced by each after lib.sh. They run the
+# recipes in conf/ as they are written, in the test's own directory.
+
+GENERATOR=$BUILD_DIR/tests/handshakes/handshakes
+# Patience for the engine on a busy CPU: no operation may leave it.
+PATIENT=(route=gpu startup_ms=60000 deadline_ms=600000)
+configure openssl.cnf "$MODULE" engine="$ENGINE" "${PATIENT[@]}"
+
+as_root() { # what a server's recipe needs
+    [ "$(id -u)" -eq 0 ] || skip "only root can start $1 as its recipe says"
+}
+
+# key_and_certificate NAME KEY CERTIFICATE: also added to all.pem.
+key_and_certificate() {
+    rsa_key 2048 "$2"
+    plain req -x509 -new -key "$2" -subj "/CN=$1" -addext \
+        "subjectAltName=DNS:$1" -days 2 -out "$3"
+    cat "$3" >>all.pem
+}
+
+# A load of handshakes: each with a request, each certificate verified.
+load() { # PORT OPTION...: its output to load.log; false if any failed
+    local port=$1
+    shift
+    "$GENERATOR" --connect="127.0.0.1:$port" --ca=all.pem --request \
+        --timeout=300 "$@" >load.log 2>&1 || {
+        cat load.log
+        return 1
+    }
+}
+
+loaded() { # NAME: a number of the last load
+    grep -o "$1=[0-9]*" load.log | tail -n 1 | cut -d= -f2
+}
+
+listening() { # PORT
+    (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
+gone() { # PID
+    ! kill -0 "$1" 2>/dev/null
+}
+
+# The sum of a counter over the processes of a server that have ended.
+total() { # NAME
+    grep -o 'counters: .*' provider.trace | grep -o " $1=[0-9]*" |
+        awk -F= '{ s += $2 } END { print s + 0 }'
+}
+
+# A counter of a live process.
+live() { # PID NAME
+    "$BUILD_DIR/batching/warprsa-stat" --json "$1" |
+        grep -o "\"$2\": *[0-9]*" | grep -o '[0-9]*$'
+}
+
+start_server() { # PROGRAM ARGUMENT...: with the provider
+    OPENSSL_CONF=$work/openssl.cnf WARPRSA_TRACE=file:$work/provider.trace \
+        "$@"
+}
+
+# nginx, by conf/nginx.conf.
+prepare_nginx() {
+    need nginx
+    as_root nginx
+    cp "$SOURCE_DIR/conf/nginx.conf" .
+    mkdir sites
+    key_and_certificate localhost key.pem certificate.pem
+    key_and_certificate second.example second.key second.pem
+    key_and_certificate one.example sites/one.example.key sites/one.example.pem
+    key_and_certificate two.example sites/two.example.key sites/two.example.pem
+    : >provider.trace
+    chmod 666 provider.trace
+    chmod -R a+rX .
+}
+
+nginx_with_provider() {
+    start_server nginx -p "$work" -c "$work/nginx.conf" "$@"
+}
+
+nginx_workers() {
+    pgrep -P "$(cat nginx.pid)"
+}
+
+start_nginx() {
+    nginx_with_provider
+    wait_for 60 test -s nginx.pid
+    wait_for 60 listening 8443
+}
+
+stop_nginx() {
+    local pid
+    pid=$(cat nginx.pid 2>/dev/null) || return 0
+    kill -QUIT "$pid"
+    wait_for 120 gone "$pid"
+}
+
+nginx_is_content() {
+    if grep -E '\[(alert|crit|emerg)\]' error.log; then
+        fail "nginx complains"
+    fi
+}
