@@ -43,30 +43,32 @@ static bool stays_here(const warprsa_context *context,
 }
 
 /*
- * The queue, entered, if this operation is to go there; else NULL with the
+ * The home, entered, if this operation is to go there; else NULL with the
  * reason counted. `route = gpu` waits for devices that are still opening.
  */
-static warprsa_queue *choose(warprsa_context *context, warprsa_process *process)
+static const warprsa_home *choose(warprsa_context *context,
+                                  warprsa_process *process)
 {
     bool always = context->config.route == WARPRSA_ROUTE_GPU;
     bool stays = stays_here(context, process);
     warprsa_cpu_reason reason = WARPRSA_CPU_ROUTE;
 
     while (!stays) {
-        warprsa_queue *queue = warprsa_process_enter(context, process, &reason);
+        const warprsa_home *home =
+            warprsa_process_enter(context, process, &reason);
         warprsa_queue_state state = WARPRSA_QUEUE_DOWN;
         unsigned left = 0;
 
-        if (queue == NULL)
+        if (home == NULL)
             break;
         if (always)
             left = warprsa_process_startup_left(context, process);
-        state =
-            warprsa_queue_wait_ready(queue, left < SLICE_MS ? left : SLICE_MS);
+        state = home->calls->wait_ready(home->at,
+                                        left < SLICE_MS ? left : SLICE_MS);
         if (state == WARPRSA_QUEUE_READY &&
             (always || ASYNC_get_current_job() != NULL ||
-             warprsa_queue_depth(queue) > 0))
-            return queue;
+             home->calls->depth(home->at) > 0))
+            return home;
         warprsa_process_leave(process);
         if (state != WARPRSA_QUEUE_READY)
             reason = state == WARPRSA_QUEUE_STARTING ? WARPRSA_CPU_STARTING
@@ -83,28 +85,27 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
                     warprsa_process *process, const uint8_t *input,
                     uint8_t *output)
 {
-    warprsa_queue *queue = choose(ours->context, process);
-    warprsa_key *key = NULL;
+    const warprsa_home *home = choose(ours->context, process);
+    warprsa_home_key *key = NULL;
     warprsa_wait *wait = NULL;
     warprsa_ticket ticket;
     warprsa_answer answer = WARPRSA_REFUSED;
 
-    if (queue == NULL)
+    if (home == NULL)
         return false;
-    key = warprsa_rsa_key(rsa, process, queue);
+    key = warprsa_rsa_key(rsa, process, home);
     if (key == NULL) {
         count_reason(process, WARPRSA_CPU_ERROR);
     } else {
-        wait = warprsa_wait_new();
-        answer = warprsa_queue_submit(queue, key, input,
-                                      warprsa_wait_notify(wait), &ticket);
+        wait = warprsa_wait_new(home);
+        answer = warprsa_wait_submit(wait, home, key, input, &ticket);
     }
     warprsa_process_leave(process);
     if (answer != WARPRSA_DONE) {
         warprsa_wait_cancel(wait);
         return false;
     }
-    return warprsa_wait_answer(wait, process, queue, ticket, output) ==
+    return warprsa_wait_answer(wait, process, home, ticket, output) ==
            WARPRSA_DONE;
 }
 

@@ -22,9 +22,9 @@ static void free_handles(warprsa_rsa *ours)
         warprsa_handle *parent = handle->parent;
 
         if (warprsa_process_is_mine(handle->process))
-            warprsa_key_release(handle->key);
+            handle->calls->key_release(handle->key);
         else
-            warprsa_key_abandon(handle->key);
+            handle->calls->key_abandon(handle->key);
         OPENSSL_free(handle);
         handle = parent;
     }
@@ -138,28 +138,28 @@ void warprsa_rsa_classify(RSA *rsa)
         RSA_set_flags(rsa, RSA_FLAG_NO_BLINDING);
 }
 
-static warprsa_key *queue_key(const warprsa_rsa *ours, const RSA *rsa,
-                              warprsa_queue *queue)
+static warprsa_home_key *home_key(const warprsa_rsa *ours, const RSA *rsa,
+                                  const warprsa_home *home)
 {
     warprsa_private_key key = {0};
     uint8_t id[EVP_MAX_MD_SIZE];
     size_t length = 0;
-    warprsa_key *found = NULL;
+    warprsa_home_key *found = NULL;
 
     ERR_set_mark();
     if (fill(&key, rsa) &&
         EVP_Q_digest(ours->context->libctx, "SHA256", NULL, &key, sizeof(key),
                      id, &length) &&
         length == WARPRSA_KEY_ID_OCTETS)
-        found = warprsa_queue_key(queue, id, &key);
+        found = home->calls->key(home->at, id, &key);
     ERR_pop_to_mark();
     OPENSSL_cleanse(&key, sizeof(key));
     OPENSSL_cleanse(id, sizeof(id));
     return found;
 }
 
-warprsa_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
-                             warprsa_queue *queue)
+warprsa_home_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
+                                  const warprsa_home *home)
 {
     warprsa_rsa *ours = warprsa_rsa_of(rsa);
     warprsa_handle *old =
@@ -173,13 +173,14 @@ warprsa_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
         return NULL;
     mine->process = process;
     mine->parent = old;
-    mine->key = queue_key(ours, rsa, queue);
+    mine->calls = home->calls;
+    mine->key = home_key(ours, rsa, home);
     if (mine->key != NULL &&
         atomic_compare_exchange_strong(&ours->handle, &old, mine))
         return mine->key;
     /* No memory, or another thread was faster. */
     if (mine->key != NULL)
-        warprsa_key_release(mine->key);
+        mine->calls->key_release(mine->key);
     OPENSSL_free(mine);
     return old != NULL && old->process == process ? old->key : NULL;
 }

@@ -24,10 +24,11 @@ enum {
     WARPRSA_BLINDINGS = 32,
 };
 
-/* The queue's copy of the key, per process. */
+/* The home's copy of the key, per process. */
 typedef struct warprsa_handle {
     warprsa_process *process;
-    warprsa_key *key;
+    const warprsa_home_calls *calls;
+    warprsa_home_key *key;
     struct warprsa_handle *parent; /* of the forking process */
 } warprsa_handle;
 
@@ -54,9 +55,9 @@ warprsa_rsa *warprsa_rsa_of(const RSA *rsa);
  */
 void warprsa_rsa_classify(RSA *rsa);
 
-/* The queue's key for an RSA with a size class; NULL: no memory. The caller
+/* The home's key for an RSA with a size class; NULL: no memory. The caller
  * is between warprsa_process_enter() and leave(). Any thread. */
-warprsa_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
-                             warprsa_queue *queue);
+warprsa_home_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
+                                  const warprsa_home *home);
 
 #endif

@@ -55,9 +55,9 @@ bool warprsa_process_is_open(const warprsa_process *process)
 static void abandon(warprsa_process *process)
 {
     if (atomic_load(&process->state) == OPEN)
-        warprsa_queue_abandon(process->queue);
+        process->home.calls->abandon(process->home.at);
     warprsa_counters_free(process->counters);
-    process->queue = NULL;
+    process->home = (warprsa_home){0};
     process->counters = NULL;
     atomic_store(&process->state, CLOSED);
 }
@@ -148,16 +148,17 @@ static void open_queue(warprsa_context *context, warprsa_process *process)
         return;
     }
     process->opened_ns = warprsa_clock_ns();
-    process->queue = warprsa_queue_open(&wanted, why, sizeof(why));
-    if (process->queue == NULL)
+    process->home.calls = &warprsa_home_queue;
+    process->home.at = warprsa_queue_open(&wanted, why, sizeof(why));
+    if (process->home.at == NULL)
         refuse(context, process, WARPRSA_CPU_ERROR, why);
     else
         atomic_store_explicit(&process->state, OPEN, memory_order_release);
 }
 
-warprsa_queue *warprsa_process_enter(warprsa_context *context,
-                                     warprsa_process *process,
-                                     warprsa_cpu_reason *reason)
+const warprsa_home *warprsa_process_enter(warprsa_context *context,
+                                          warprsa_process *process,
+                                          warprsa_cpu_reason *reason)
 {
     if (atomic_load_explicit(&process->state, memory_order_acquire) ==
         NOT_OPENED) {
@@ -170,7 +171,7 @@ warprsa_queue *warprsa_process_enter(warprsa_context *context,
      * in one total order. */
     atomic_fetch_add(&process->users, 1);
     if (atomic_load(&process->state) == OPEN)
-        return process->queue;
+        return &process->home;
     *reason = process->why_closed;
     warprsa_process_leave(process);
     return NULL;
@@ -219,7 +220,7 @@ void warprsa_process_close(warprsa_context *context)
     if (state == OPEN) {
         while (atomic_load(&process->users) != 0)
             sched_yield();
-        process->hung = !warprsa_queue_close(process->queue);
+        process->hung = !process->home.calls->close(process->home.at);
     }
     if (state != CLOSED)
         trace_counters(context, process);

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a provider context has per process: the counters and the queue with
- * its threads and devices. Made at the first private operation, never at
- * load, and anew in a forked child.
+ * What a provider context has per process: the counters and the home of its
+ * operations, a queue with threads and devices or a line to the daemon. Made at
+ * the first private operation, never at load, and anew in a forked child.
  */
 #ifndef WARPRSA_PROCESS_H
 #define WARPRSA_PROCESS_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "batching/counters.h"
-#include "batching/queue.h"
+#include "batching/home.h"
 
 struct warprsa_context;
 
@@ -24,7 +24,7 @@ typedef struct warprsa_process {
     pthread_mutex_t lock; /* one thread opens or closes */
     atomic_int state;     /* process.c's */
     atomic_uint users;    /* threads between enter and leave */
-    warprsa_queue *queue; /* when open */
+    warprsa_home home;    /* when open */
     warprsa_cpu_reason why_closed;
     uint64_t opened_ns;
     bool hung;                      /* a worker was left behind in its driver */
@@ -38,26 +38,26 @@ warprsa_process *warprsa_process_get(struct warprsa_context *context);
 /* False in a forked child for the process of its parent. */
 bool warprsa_process_is_mine(const warprsa_process *process);
 
-/* Whether somebody has opened the queue and nobody closed it; may change any
+/* Whether somebody has opened the home and nobody closed it; may change any
  * time. */
 bool warprsa_process_is_open(const warprsa_process *process);
 
 /*
- * The queue, opened if need be; it stays until warprsa_process_leave(). NULL
+ * The home, opened if need be; it stays until warprsa_process_leave(). NULL
  * with the reason why there is none; nothing is to be left then. Between the
  * two nothing may block longer than some milliseconds: closing waits for it.
  */
-warprsa_queue *warprsa_process_enter(struct warprsa_context *context,
-                                     warprsa_process *process,
-                                     warprsa_cpu_reason *reason);
+const warprsa_home *warprsa_process_enter(struct warprsa_context *context,
+                                          warprsa_process *process,
+                                          warprsa_cpu_reason *reason);
 void warprsa_process_leave(warprsa_process *process);
 
-/* Milliseconds of startup_ms that are left since the queue was opened. */
+/* Milliseconds of startup_ms that are left since the home was opened. */
 unsigned warprsa_process_startup_left(const struct warprsa_context *context,
                                       const warprsa_process *process);
 
 /*
- * Closes the queue of this process for good (requests in flight are answered)
+ * Closes the home of this process for good (requests in flight are answered)
  * and traces the counters, once. What belongs to a parent process is
  * forgotten. Any thread.
  */

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +37,9 @@ typedef struct waker {
     atomic_int references;
     unsigned generation; /* of the fork it was made in */
     int fd;
+    bool rings; /* fd is a home's bell, and nobody calls wake() */
+    const warprsa_home_calls *calls;
+    warprsa_bell bell;
     atomic_bool alive;    /* the wait ctx is */
     pthread_mutex_t lock; /* for the callback, also while it runs */
     ASYNC_callback_fn callback;
@@ -55,7 +59,10 @@ static void waker_release(waker *waker)
 {
     if (atomic_fetch_sub(&waker->references, 1) != 1)
         return;
-    close(waker->fd);
+    if (waker->rings && waker->generation == warprsa_fork_generation())
+        waker->calls->bell_close(&waker->bell);
+    else
+        close(waker->fd);
     pthread_mutex_destroy(&waker->lock);
     free(waker);
 }
@@ -83,7 +90,21 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
     waker_release(waker);
 }
 
-static waker *waker_new(ASYNC_WAIT_CTX *wait_ctx)
+static bool open_fd(waker *waker, const warprsa_home *home)
+{
+    waker->calls = home->calls;
+    waker->rings = home->calls->bell_open != NULL;
+    if (waker->rings) {
+        if (!home->calls->bell_open(home->at, &waker->bell))
+            return false;
+        waker->fd = waker->bell.fd;
+        return true;
+    }
+    waker->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return waker->fd >= 0;
+}
+
+static waker *waker_new(ASYNC_WAIT_CTX *wait_ctx, const warprsa_home *home)
 {
     waker *waker = calloc(1, sizeof(*waker));
 
@@ -92,16 +113,32 @@ static waker *waker_new(ASYNC_WAIT_CTX *wait_ctx)
     atomic_init(&waker->references, 1);
     atomic_init(&waker->alive, true);
     waker->generation = warprsa_fork_generation();
-    waker->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (waker->fd < 0 || pthread_mutex_init(&waker->lock, NULL) != 0 ||
-        !ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, waker->fd, waker,
-                                    wait_ctx_gone)) {
-        if (waker->fd >= 0)
-            close(waker->fd);
+    if (pthread_mutex_init(&waker->lock, NULL) != 0 || !open_fd(waker, home)) {
         free(waker);
         return NULL;
     }
-    return waker;
+    if (ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, waker->fd, waker,
+                                   wait_ctx_gone))
+        return waker;
+    waker_release(waker);
+    return NULL;
+}
+
+/* Looks for a callback, too. */
+static bool is_of_use(waker *waker, ASYNC_WAIT_CTX *wait_ctx,
+                      const warprsa_home *home)
+{
+    if (waker->generation != warprsa_fork_generation())
+        return false; /* the parent's, and shared with it */
+    if (waker->calls != home->calls)
+        return false; /* made by another library context */
+    pthread_mutex_lock(&waker->lock);
+    if (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &waker->callback,
+                                     &waker->callback_arg))
+        waker->callback = NULL;
+    pthread_mutex_unlock(&waker->lock);
+    return !waker->rings || (waker->callback == NULL &&
+                             home->calls->bell_works(home->at, &waker->bell));
 }
 
 /*
@@ -109,7 +146,7 @@ static waker *waker_new(ASYNC_WAIT_CTX *wait_ctx)
  * cleanup function is the only news of the end of a wait ctx, after which the
  * callback's argument must not be used.
  */
-static waker *waker_of(ASYNC_WAIT_CTX *wait_ctx)
+static waker *waker_of(ASYNC_WAIT_CTX *wait_ctx, const warprsa_home *home)
 {
     OSSL_ASYNC_FD fd = -1;
     void *custom = NULL;
@@ -118,20 +155,11 @@ static waker *waker_of(ASYNC_WAIT_CTX *wait_ctx)
     if (ASYNC_WAIT_CTX_get_fd(wait_ctx, &wait_ctx_key, &fd, &custom))
         waker = custom;
     else
-        waker = waker_new(wait_ctx);
-    if (waker == NULL)
-        return NULL;
-    if (waker->generation != warprsa_fork_generation())
-        return NULL; /* the parent's, and shared with it */
-    pthread_mutex_lock(&waker->lock);
-    if (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &waker->callback,
-                                     &waker->callback_arg))
-        waker->callback = NULL;
-    pthread_mutex_unlock(&waker->lock);
-    return waker;
+        waker = waker_new(wait_ctx, home);
+    return waker != NULL && is_of_use(waker, wait_ctx, home) ? waker : NULL;
 }
 
-warprsa_wait *warprsa_wait_new(void)
+warprsa_wait *warprsa_wait_new(const warprsa_home *home)
 {
     ASYNC_JOB *job = ASYNC_get_current_job();
     ASYNC_WAIT_CTX *wait_ctx = NULL;
@@ -146,7 +174,7 @@ warprsa_wait *warprsa_wait_new(void)
         return NULL;
     }
     ERR_set_mark();
-    wait->waker = waker_of(wait_ctx);
+    wait->waker = waker_of(wait_ctx, home);
     if (wait->waker != NULL)
         ASYNC_WAIT_CTX_set_status(wait_ctx, ASYNC_STATUS_OK);
     ERR_pop_to_mark();
@@ -154,7 +182,8 @@ warprsa_wait *warprsa_wait_new(void)
         free(wait);
         return NULL;
     }
-    atomic_fetch_add(&wait->waker->references, 1);
+    if (!wait->waker->rings)
+        atomic_fetch_add(&wait->waker->references, 1);
     return wait;
 }
 
@@ -176,9 +205,18 @@ static void wake(void *arg)
     waker_release(waker);
 }
 
-warprsa_notify warprsa_wait_notify(warprsa_wait *wait)
+warprsa_answer warprsa_wait_submit(warprsa_wait *wait, const warprsa_home *home,
+                                   warprsa_home_key *key, const uint8_t *input,
+                                   warprsa_ticket *ticket)
 {
-    return wait == NULL ? (warprsa_notify){0} : (warprsa_notify){wake, wait};
+    warprsa_notify notify = {wake, wait};
+
+    if (wait == NULL)
+        notify = (warprsa_notify){0};
+    return home->calls->submit(
+        home->at, key, input, notify,
+        wait != NULL && wait->waker->rings ? wait->waker->bell.number : 0,
+        ticket);
 }
 
 /*
@@ -200,9 +238,25 @@ static void pause_job(unsigned *pauses)
         nanosleep(&nap, NULL);
 }
 
+/* A bell may be left ringing by an earlier request: it is emptied first, since
+ * a job paused with a readable descriptor is resumed at once, again and
+ * again. */
+static warprsa_answer collect(const warprsa_wait *wait,
+                              const warprsa_home *home, warprsa_ticket ticket,
+                              uint8_t *output)
+{
+    char rung[64];
+
+    if (wait->waker->rings)
+        while (recv(wait->waker->fd, rung, sizeof(rung), MSG_DONTWAIT) ==
+               (ssize_t)sizeof(rung))
+            ;
+    return home->calls->collect(home->at, ticket, output);
+}
+
 static warprsa_answer pause_until_answered(warprsa_wait *wait,
                                            const warprsa_process *process,
-                                           warprsa_queue *queue,
+                                           const warprsa_home *home,
                                            warprsa_ticket ticket,
                                            uint8_t *output)
 {
@@ -215,13 +269,13 @@ static warprsa_answer pause_until_answered(warprsa_wait *wait,
         if (!warprsa_process_is_mine(process))
             answer = WARPRSA_REFUSED; /* the parent's queue */
         else
-            answer = warprsa_queue_collect(queue, ticket, output);
+            answer = collect(wait, home, ticket, output);
     }
     if (wait->fd_written)
         while (read(wait->waker->fd, &drained, sizeof(drained)) < 0 &&
                errno == EINTR)
             ;
-    if (!wait->woken)
+    if (!wait->woken && !wait->waker->rings)
         waker_release(wait->waker); /* and it never will be */
     free(wait);
     return answer;
@@ -229,18 +283,19 @@ static warprsa_answer pause_until_answered(warprsa_wait *wait,
 
 warprsa_answer warprsa_wait_answer(warprsa_wait *wait,
                                    const warprsa_process *process,
-                                   warprsa_queue *queue, warprsa_ticket ticket,
-                                   uint8_t *output)
+                                   const warprsa_home *home,
+                                   warprsa_ticket ticket, uint8_t *output)
 {
     return wait == NULL
-               ? warprsa_queue_wait(queue, ticket, output)
-               : pause_until_answered(wait, process, queue, ticket, output);
+               ? home->calls->wait(home->at, ticket, output)
+               : pause_until_answered(wait, process, home, ticket, output);
 }
 
 void warprsa_wait_cancel(warprsa_wait *wait)
 {
     if (wait == NULL)
         return;
-    waker_release(wait->waker);
+    if (!wait->waker->rings)
+        waker_release(wait->waker);
     free(wait);
 }

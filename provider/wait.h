@@ -6,7 +6,7 @@
 #ifndef WARPRSA_WAIT_H
 #define WARPRSA_WAIT_H
 
-#include "batching/queue.h"
+#include "batching/home.h"
 #include "provider/process.h"
 
 /*
@@ -17,14 +17,18 @@ typedef struct warprsa_wait warprsa_wait;
 
 /*
  * For a caller inside an async job: arms the job's wait ctx, with a callback
- * if it has one, else with one eventfd per wait ctx. NULL: not in a job, or no
+ * if it has one (and the home can call it), else with one descriptor per wait
+ * ctx. NULL: not in a job, or no
  * memory or descriptor for it; the caller blocks then. Leaves no error on the
  * queue.
  */
-warprsa_wait *warprsa_wait_new(void);
+warprsa_wait *warprsa_wait_new(const warprsa_home *home);
 
-/* How the queue's worker tells; of NULL: not at all. */
-warprsa_notify warprsa_wait_notify(warprsa_wait *wait);
+/* Submits a request whose answer `wait` is told of; NULL: a caller that
+ * sleeps. */
+warprsa_answer warprsa_wait_submit(warprsa_wait *wait, const warprsa_home *home,
+                                   warprsa_home_key *key, const uint8_t *input,
+                                   warprsa_ticket *ticket);
 
 /*
  * Waits for the answer to a submitted request and frees `wait`; never
@@ -32,8 +36,8 @@ warprsa_notify warprsa_wait_notify(warprsa_wait *wait);
  */
 warprsa_answer warprsa_wait_answer(warprsa_wait *wait,
                                    const warprsa_process *process,
-                                   warprsa_queue *queue, warprsa_ticket ticket,
-                                   uint8_t *output);
+                                   const warprsa_home *home,
+                                   warprsa_ticket ticket, uint8_t *output);
 
 /* Frees a `wait` whose request was not submitted; NULL is allowed. */
 void warprsa_wait_cancel(warprsa_wait *wait);

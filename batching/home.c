@@ -1,0 +1,76 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A process's own queue behind the functions of home.h.
+ */
+#include "batching/home.h"
+
+static bool queue_close(void *at)
+{
+    return warprsa_queue_close(at);
+}
+
+static void queue_abandon(void *at)
+{
+    warprsa_queue_abandon(at);
+}
+
+static warprsa_queue_state queue_wait_ready(void *at, unsigned timeout_ms)
+{
+    return warprsa_queue_wait_ready(at, timeout_ms);
+}
+
+static unsigned queue_depth(const void *at)
+{
+    return warprsa_queue_depth(at);
+}
+
+static warprsa_home_key *queue_key(void *at,
+                                   const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+                                   const warprsa_private_key *key)
+{
+    return (warprsa_home_key *)warprsa_queue_key(at, id, key);
+}
+
+static void queue_key_release(warprsa_home_key *key)
+{
+    warprsa_key_release((warprsa_key *)key);
+}
+
+static void queue_key_abandon(warprsa_home_key *key)
+{
+    warprsa_key_abandon((warprsa_key *)key);
+}
+
+static warprsa_answer queue_submit(void *at, warprsa_home_key *key,
+                                   const uint8_t *input, warprsa_notify notify,
+                                   uint32_t bell, warprsa_ticket *ticket)
+{
+    (void)bell;
+    return warprsa_queue_submit(at, (warprsa_key *)key, input, notify, ticket);
+}
+
+static warprsa_answer queue_collect(void *at, warprsa_ticket ticket,
+                                    uint8_t *output)
+{
+    return warprsa_queue_collect(at, ticket, output);
+}
+
+static warprsa_answer queue_wait(void *at, warprsa_ticket ticket,
+                                 uint8_t *output)
+{
+    return warprsa_queue_wait(at, ticket, output);
+}
+
+const warprsa_home_calls warprsa_home_queue = {
+    .close = queue_close,
+    .abandon = queue_abandon,
+    .wait_ready = queue_wait_ready,
+    .depth = queue_depth,
+    .key = queue_key,
+    .key_release = queue_key_release,
+    .key_abandon = queue_key_abandon,
+    .submit = queue_submit,
+    .collect = queue_collect,
+    .wait = queue_wait,
+};

@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Where the private operations of a process are computed: by a queue of its
+ * own (queue.h) or by the daemon (daemon/client.h), which has the queue of
+ * several processes. One table of functions for the two; what they promise is
+ * what queue.h says of the functions of the same names.
+ */
+#ifndef WARPRSA_HOME_H
+#define WARPRSA_HOME_H
+
+#include "batching/queue.h"
+
+typedef struct warprsa_home_key warprsa_home_key;
+
+/* How callers that neither sleep nor have a worker in their process are told.
+ */
+typedef struct warprsa_bell {
+    void *owner; /* the home's */
+    int fd;
+    uint32_t number;
+} warprsa_bell;
+
+typedef struct warprsa_home_calls {
+    bool (*close)(void *at);
+    void (*abandon)(void *at);
+    warprsa_queue_state (*wait_ready)(void *at, unsigned timeout_ms);
+    unsigned (*depth)(const void *at);
+    warprsa_home_key *(*key)(void *at, const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+                             const warprsa_private_key *key);
+    void (*key_release)(warprsa_home_key *key);
+    void (*key_abandon)(warprsa_home_key *key);
+    /* `bell` is the number of one, or 0; a home with bells never calls notify,
+     * one without ignores it. */
+    warprsa_answer (*submit)(void *at, warprsa_home_key *key,
+                             const uint8_t *input, warprsa_notify notify,
+                             uint32_t bell, warprsa_ticket *ticket);
+    warprsa_answer (*collect)(void *at, warprsa_ticket ticket, uint8_t *output);
+    warprsa_answer (*wait)(void *at, warprsa_ticket ticket, uint8_t *output);
+    /*
+     * NULL in a home that calls notify. Else: a descriptor that becomes
+     * readable when a request submitted with its number (bell->number, never
+     * 0) is answered or never will be; the caller empties it by recv(). False
+     * if there is none to be had: the caller then waits asleep.
+     */
+    bool (*bell_open)(void *at, warprsa_bell *bell);
+    /* Whether it still rings for requests submitted now. */
+    bool (*bell_works)(void *at, const warprsa_bell *bell);
+    /* Closes the descriptor; also after the home itself was closed. */
+    void (*bell_close)(warprsa_bell *bell);
+} warprsa_home_calls;
+
+typedef struct warprsa_home {
+    const warprsa_home_calls *calls;
+    void *at;
+} warprsa_home;
+
+/* The functions of a warprsa_queue. */
+extern const warprsa_home_calls warprsa_home_queue;
+
+#endif
