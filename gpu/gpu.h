@@ -89,6 +89,9 @@ typedef struct warprsa_device_config {
     unsigned streams;   /* batches that may be under way, 1..STREAMS_MAX */
     unsigned batch_max; /* requests in one batch at most, >= 1 */
     unsigned keys_max;  /* keys loaded at once at most, >= 1 */
+    /* Kernel by name, where it has one for a size class: for tests and
+     * benchmarks. NULL: the engine chooses the fastest for each batch. */
+    const char *variant;
     warprsa_random_fn random;
     void *random_arg;
     warprsa_trace_fn trace; /* may be NULL */

@@ -82,10 +82,11 @@ static size_t table_octets(warprsa_size_class size, size_t batch_max)
 }
 
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
-                                     size_t batch_max)
+                                     size_t batch_max, const char *variant)
 {
     cudaError_t error;
 
+    memory->variant = variant;
     for (int i = 0; i < WARPRSA_CLASSES; i++) {
         size_t table = table_octets((warprsa_size_class)i, batch_max);
 
@@ -165,7 +166,7 @@ cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
         .windows = memory->windows,
     };
     const warprsa_variant *variant =
-        warprsa_variant_for(memory->size, memory->count);
+        warprsa_variant_for(memory->variant, memory->size, memory->count);
     cudaError_t error =
         cudaMemcpyAsync(memory->device_block, memory->host_block,
                         memory->in_octets, cudaMemcpyHostToDevice, stream);

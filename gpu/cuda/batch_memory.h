@@ -31,6 +31,7 @@ typedef struct warprsa_batch_parts {
 typedef struct warprsa_batch_memory {
     void *host_block, *device_block; /* both block_octets */
     double *table;                   /* device */
+    const char *variant;             /* as warprsa_device_config has it */
     size_t block_octets, table_octets;
     /* Of the batch that is laid out now. */
     warprsa_size_class size;
@@ -43,7 +44,7 @@ typedef struct warprsa_batch_memory {
 /* For batches of up to `batch_max` of any class; zeroed memory expected. On
  * failure warprsa_batch_memory_free() frees what there is. */
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
-                                     size_t batch_max);
+                                     size_t batch_max, const char *variant);
 
 /* Wipes and frees both sides. */
 void warprsa_batch_memory_free(warprsa_batch_memory *memory);

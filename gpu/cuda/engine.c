@@ -300,7 +300,8 @@ static cudaError_t allocate(warprsa_device *device)
 
         error = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
         if (error == cudaSuccess)
-            error = warprsa_batch_memory_new(&s->memory, config->batch_max);
+            error = warprsa_batch_memory_new(&s->memory, config->batch_max,
+                                             config->variant);
     }
     return error;
 }

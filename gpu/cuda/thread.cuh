@@ -26,10 +26,10 @@ template <int N> struct warprsa_starts {
 template <int N> __constant__ warprsa_starts<N> warprsa_start;
 
 /* How a size class is spread. */
-template <int N_, int WIDTH_, int L_, int W_, int BLOCK_, int RING_,
-          int IN_STEP_>
+template <int N_, int WIDTH_, int L_, int BLOCK_, int RING_, int IN_STEP_>
 struct warprsa_thread_shape {
-    static constexpr int N = N_, WIDTH = WIDTH_, L = L_, W = W_;
+    static constexpr int N = N_, WIDTH = WIDTH_, L = L_;
+    static constexpr int W = N / WARPRSA_THREAD_BLOCKS;
     static constexpr int BLOCK = BLOCK_, RING = RING_, IN_STEP = IN_STEP_;
     static constexpr unsigned OCTETS =
         (2 * N + 2 * RING) * BLOCK * sizeof(double);

@@ -3,12 +3,28 @@
  */
 #include "gpu/cuda/variants.h"
 
+#include <string.h>
+
 #include "gpu/private_operation.h"
+
+enum {
+    /* From here on one thread a half keeps the device busy. */
+    THREAD_COUNT_MIN = 6000,
+};
 
 cudaError_t warprsa_lanes_1024(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_lanes_2048(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_lanes_3072(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_lanes_4096(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_thread_1024(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_thread_2048(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_thread_3072(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_thread_4096(const warprsa_batch *, cudaStream_t);
+
+/* Threads of a block of the variant "thread", as thread_*.cu have them. */
+static const unsigned warprsa_thread_blocks[WARPRSA_CLASSES] = {
+    WARPRSA_THREAD_BLOCK_1024, WARPRSA_THREAD_BLOCK_2048,
+    WARPRSA_THREAD_BLOCK_3072, WARPRSA_THREAD_BLOCK_4096};
 
 static size_t lanes_table_octets(warprsa_size_class size, size_t count)
 {
@@ -20,17 +36,32 @@ static size_t lanes_table_octets(warprsa_size_class size, size_t count)
            sizeof(double);
 }
 
+static size_t thread_table_octets(warprsa_size_class size, size_t count)
+{
+    const size_t requests = warprsa_thread_blocks[size] / 2;
+    size_t blocks = (count + requests - 1) / requests;
+
+    return blocks * warprsa_thread_blocks[size] * WARPRSA_TABLE_SIZE *
+           (size_t)warprsa_shape_of(size).rows * sizeof(double);
+}
+
 const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {
     {"lanes",
      {warprsa_lanes_1024, warprsa_lanes_2048, warprsa_lanes_3072,
       warprsa_lanes_4096},
      lanes_table_octets},
+    {"thread",
+     {warprsa_thread_1024, warprsa_thread_2048, warprsa_thread_3072,
+      warprsa_thread_4096},
+     thread_table_octets},
 };
 
-const warprsa_variant *warprsa_variant_for(warprsa_size_class size,
-                                           size_t count)
+const warprsa_variant *
+warprsa_variant_for(const char *name, warprsa_size_class size, size_t count)
 {
-    (void)size;
-    (void)count;
-    return &warprsa_variants[0];
+    for (int i = 0; i < WARPRSA_VARIANTS; i++)
+        if (name != NULL && strcmp(name, warprsa_variants[i].name) == 0 &&
+            warprsa_variants[i].launch[size] != NULL)
+            return &warprsa_variants[i];
+    return &warprsa_variants[count >= THREAD_COUNT_MIN];
 }

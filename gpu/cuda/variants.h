@@ -17,7 +17,11 @@ extern "C" {
 #endif
 
 /* Threads of a block. */
-#define WARPRSA_LANES_BLOCK 128
+#define WARPRSA_LANES_BLOCK       128
+#define WARPRSA_THREAD_BLOCK_1024 384
+#define WARPRSA_THREAD_BLOCK_2048 384
+#define WARPRSA_THREAD_BLOCK_3072 256
+#define WARPRSA_THREAD_BLOCK_4096 256
 
 /* A batch in device memory; request i's data start at i times the stride. */
 typedef struct warprsa_batch {
@@ -46,13 +50,14 @@ typedef struct warprsa_variant {
 } warprsa_variant;
 
 enum {
-    WARPRSA_VARIANTS = 1
+    WARPRSA_VARIANTS = 2
 };
 extern const warprsa_variant warprsa_variants[WARPRSA_VARIANTS];
 
-/* The fastest variant for a batch. */
-const warprsa_variant *warprsa_variant_for(warprsa_size_class size,
-                                           size_t count);
+/* The variant for a batch: the one of this name (NULL: none in particular) if
+ * it has a kernel for the class, else the fastest. */
+const warprsa_variant *
+warprsa_variant_for(const char *name, warprsa_size_class size, size_t count);
 
 /* For test builds (WARPRSA_FAULTS): keeps the stream busy until *stop, in
  * device-visible host memory, is set. */

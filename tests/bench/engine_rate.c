@@ -27,6 +27,7 @@ enum {
 };
 
 typedef struct options {
+    const char *variant;
     const warprsa_engine *engine;
     unsigned runs;
     size_t bits[LIST_MAX], bits_count;
@@ -202,6 +203,7 @@ static void parse(options *o, int argc, char **argv)
         {"bits", required_argument, NULL, 'b'},
         {"batches", required_argument, NULL, 'n'},
         {"runs", required_argument, NULL, 'r'},
+        {"variant", required_argument, NULL, 'v'},
         {0},
     };
     int c;
@@ -216,9 +218,11 @@ static void parse(options *o, int argc, char **argv)
             parse_list(optarg, o->batches, &o->batches_count);
         else if (c == 'r')
             o->runs = (unsigned)strtoul(optarg, NULL, 10);
+        else if (c == 'v')
+            o->variant = optarg;
         else
             fail("usage: engine_rate [--engine=cuda|host] [--bits=2048,...] "
-                 "[--batches=1,...] [--runs=N]");
+                 "[--batches=1,...] [--runs=N] [--variant=NAME]");
     }
     if (o->runs == 0 || o->runs > RUNS_MAX)
         fail("--runs is 1 to 99");
@@ -241,6 +245,7 @@ int main(int argc, char **argv)
     warprsa_device_config config = {.streams = 1,
                                     .batch_max = (unsigned)most,
                                     .keys_max = KEYS,
+                                    .variant = o.variant,
                                     .random = random_octets};
 
     if (o.engine->count(why, sizeof(why)) == 0 ||

@@ -1,0 +1,14 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "gpu/cuda/thread.cuh"
+
+extern "C" cudaError_t warprsa_thread_3072(const warprsa_batch *batch,
+                                           cudaStream_t stream)
+{
+    constexpr warprsa_shape shape = WARPRSA_SHAPE_3072;
+
+    return warprsa_launch_thread<
+        warprsa_thread_shape<shape.rows, shape.width, shape.per_lane,
+                             WARPRSA_THREAD_BLOCK_3072, 16, 1>>(batch, stream);
+}

@@ -1,0 +1,14 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "gpu/cuda/thread.cuh"
+
+extern "C" cudaError_t warprsa_thread_4096(const warprsa_batch *batch,
+                                           cudaStream_t stream)
+{
+    constexpr warprsa_shape shape = WARPRSA_SHAPE_4096;
+
+    return warprsa_launch_thread<
+        warprsa_thread_shape<shape.rows, shape.width, shape.per_lane,
+                             WARPRSA_THREAD_BLOCK_4096, 8, 1>>(batch, stream);
+}
