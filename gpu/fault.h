@@ -6,7 +6,7 @@
  * constants and cost nothing.
  *
  * WARPRSA_FAULT is a comma list of names; "name:N" strikes the first N times
- * alone.
+ * alone, "name@M:N" spares the first M times before that.
  */
 #ifndef WARPRSA_FAULT_H
 #define WARPRSA_FAULT_H
