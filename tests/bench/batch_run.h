@@ -1,0 +1,59 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A batch of private operations for a kernel that the benchmark chooses, past
+ * the engine, which chooses for itself. One thread; errors end the program.
+ */
+#ifndef WARPRSA_BENCH_BATCH_RUN_H
+#define WARPRSA_BENCH_BATCH_RUN_H
+
+#include <stdbool.h>
+
+#include "gpu/cuda/batch_memory.h"
+#include "tests/bench/key_set.h"
+
+typedef struct batch_run {
+    cudaStream_t stream;
+    cudaEvent_t start, end;
+    warprsa_batch_memory memory;
+    warprsa_prepared_key *prepared; /* device */
+    size_t keys_max, batch_max;
+    const key_set *keys;         /* in use */
+    warprsa_key_size *key_sizes; /* of each */
+    uint8_t *input, *output;     /* MODULUS_OCTETS_MAX apart */
+    warprsa_task *tasks;
+} batch_run;
+
+/* Memory for batches of up to batch_max under up to keys_max keys. */
+void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max);
+void batch_run_free(batch_run *run);
+
+/* The keys of the batches to come, which they must outlive; up to
+ * keys_max. */
+void batch_run_keys(batch_run *run, const key_set *keys);
+
+/* Another key in the device's memory at this place. */
+void batch_run_put_key(batch_run *run, size_t place,
+                       const warprsa_prepared_key *key);
+
+/* A batch of random inputs, its keys in turns or all the first. */
+void batch_run_fill(batch_run *run, size_t count, bool one_key);
+
+/* Copies it to the device, with new random numbers to blind with. */
+void batch_run_copy_in(batch_run *run);
+
+/* The kernels alone, by events: the batch is on the device, its results stay
+ * there. Milliseconds. */
+double batch_run_kernel(batch_run *run, const warprsa_variant *variant);
+
+/* All that the engine does for a batch but the choice of the kernel, by the
+ * clock on the wall: random numbers, staging, copies, kernels, results,
+ * wiping. Milliseconds. */
+double batch_run_whole(batch_run *run, const warprsa_variant *variant);
+
+/* Raises up to `most` results of the last batch_run_whole(), spread over the
+ * batch, to e: s^e = m has one solution. A wrong one ends the program. How
+ * many were tried. */
+size_t batch_run_check(const batch_run *run, size_t most);
+
+#endif

@@ -1,0 +1,230 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/bench/paper_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/bn.h>
+
+#include "tests/bench/bench.h"
+
+static const uint64_t sample_mask = (1ull << PAPER_SAMPLE_BITS) - 1;
+
+const paper_shape *paper_shape_of(size_t modulus_bits)
+{
+    for (int i = 0; i < PAPER_SIZES; i++)
+        if ((size_t)paper_shapes[i].bits * 2 == modulus_bits)
+            return &paper_shapes[i];
+    return NULL;
+}
+
+static void *host_memory(size_t count, size_t octets)
+{
+    void *memory = calloc(count, octets);
+
+    if (memory == NULL)
+        bench_fail("no memory");
+    return memory;
+}
+
+static void samples_of(double *samples, const BIGNUM *x, size_t count)
+{
+    uint8_t octets[2048 / 8 + 32];
+
+    if (BN_bn2lebinpad(x, octets, sizeof(octets)) < 0)
+        bench_fail("a number is too long");
+    for (size_t i = 0; i < count; i++) {
+        size_t bit = i * PAPER_SAMPLE_BITS;
+        uint64_t word;
+
+        memcpy(&word, octets + bit / 8, sizeof(word));
+        samples[i] = (double)(word >> (bit % 8) & sample_mask);
+    }
+}
+
+/* Samples may be as large as 2^52: they are added up. */
+static void number_of(BIGNUM *x, const double *samples, size_t count)
+{
+    BN_zero(x);
+    for (size_t i = count; i-- > 0;)
+        if (!BN_lshift(x, x, PAPER_SAMPLE_BITS) ||
+            !BN_add_word(x, (BN_ULONG)samples[i]))
+            bench_fail("no memory");
+}
+
+/* -1/p mod 2^52, by Newton's iteration. */
+static double minus_inverse_of(double lowest)
+{
+    uint64_t p = (uint64_t)lowest, inverse = 1;
+
+    for (int i = 0; i < 6; i++)
+        inverse *= 2 - p * inverse;
+    return (double)((0 - inverse) & sample_mask);
+}
+
+/* One modulus: p, R^2 mod p. */
+static void make_modulus(const paper_shape *shape, double *p, double *r2,
+                         BN_CTX *ctx)
+{
+    size_t stride = paper_stride(shape);
+
+    BN_CTX_start(ctx);
+    BIGNUM *modulus = BN_CTX_get(ctx), *r = BN_CTX_get(ctx);
+    if (r == NULL ||
+        !BN_rand(modulus, shape->bits, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ODD) ||
+        !BN_lshift(r, BN_value_one(), 2 * PAPER_SAMPLE_BITS * shape->samples) ||
+        !BN_mod(r, r, modulus, ctx))
+        bench_fail("no modulus");
+    samples_of(p, modulus, stride);
+    samples_of(r2, r, stride);
+    BN_CTX_end(ctx);
+}
+
+/* The moduli in turns, to the device. */
+static void make_moduli(paper_run *run)
+{
+    size_t stride = paper_stride(run->shape), octets = stride * sizeof(double);
+    double *p = host_memory(run->count, octets);
+    double *r2 = host_memory(run->count, octets);
+    double *inverse = host_memory(run->count, sizeof(double));
+    double *one_r2 = host_memory(PAPER_MODULI, octets);
+    BN_CTX *ctx = BN_CTX_new();
+
+    run->p = host_memory(PAPER_MODULI, octets);
+    for (size_t i = 0; i < PAPER_MODULI; i++)
+        make_modulus(run->shape, run->p + i * stride, one_r2 + i * stride, ctx);
+    for (size_t i = 0; i < run->count; i++) {
+        size_t from = i % PAPER_MODULI * stride;
+
+        memcpy(p + i * stride, run->p + from, octets);
+        memcpy(r2 + i * stride, one_r2 + from, octets);
+        inverse[i] = minus_inverse_of(run->p[from]);
+    }
+    run->batch.p = bench_device_copy(p, run->count * octets);
+    run->batch.r2 = bench_device_copy(r2, run->count * octets);
+    run->batch.minus_inverse =
+        bench_device_copy(inverse, run->count * sizeof(double));
+    BN_CTX_free(ctx);
+    free(p);
+    free(r2);
+    free(inverse);
+    free(one_r2);
+}
+
+/* Random numbers of a bit less than the moduli. */
+static void make_bases(paper_run *run)
+{
+    const paper_shape *shape = run->shape;
+    size_t stride = paper_stride(shape), count = run->count * stride;
+    int top = shape->bits - 1 - (shape->samples - 1) * PAPER_SAMPLE_BITS;
+    uint64_t *words = host_memory(count, sizeof(*words));
+
+    run->a = host_memory(count, sizeof(*run->a));
+    bench_random(words, count * sizeof(*words));
+    for (size_t i = 0; i < count; i++) {
+        int place = (int)(i % stride);
+        uint64_t mask = place < shape->samples - 1    ? sample_mask
+                        : place == shape->samples - 1 ? (1ull << top) - 1
+                                                      : 0;
+
+        run->a[i] = (double)(words[i] & mask);
+    }
+    free(words);
+    run->batch.a = bench_device_copy(run->a, count * sizeof(*run->a));
+}
+
+void paper_run_exponents(paper_run *run, paper_exponents which)
+{
+    size_t words = paper_exponent_words(run->shape);
+    size_t octets = run->count * words * sizeof(*run->k);
+
+    if (which == PAPER_ZEROS || which == PAPER_ONES)
+        memset(run->k, which == PAPER_ONES ? 0xff : 0, octets);
+    else
+        bench_random(run->k,
+                     which == PAPER_FIXED ? words * sizeof(*run->k) : octets);
+    for (size_t i = 0; i < run->count; i++) {
+        uint32_t *k = run->k + i * words;
+
+        if (which == PAPER_FIXED && i > 0)
+            memcpy(k, run->k, words * sizeof(*k));
+        k[words - 1] = 0;
+    }
+    bench_cuda(cudaMemcpy((void *)run->batch.k, run->k, octets,
+                          cudaMemcpyHostToDevice),
+               "copying exponents");
+}
+
+void paper_run_new(paper_run *run, const paper_shape *shape, size_t count)
+{
+    size_t octets = count * paper_stride(shape) * sizeof(double);
+    size_t words = paper_exponent_words(shape);
+
+    *run = (paper_run){.shape = shape, .count = count};
+    run->batch.count = (uint32_t)count;
+    make_moduli(run);
+    make_bases(run);
+    run->k = host_memory(count * words, sizeof(*run->k));
+    run->batch.k = bench_device_memory(count * words * sizeof(*run->k));
+    paper_run_exponents(run, PAPER_RANDOM);
+    run->batch.result = bench_device_memory(octets);
+    run->batch.table = bench_device_memory(paper_table_octets(shape, count));
+}
+
+void paper_run_free(paper_run *run)
+{
+    const void *device[] = {run->batch.a,    run->batch.p,
+                            run->batch.r2,   run->batch.minus_inverse,
+                            run->batch.k,    run->batch.result,
+                            run->batch.table};
+
+    for (size_t i = 0; i < sizeof(device) / sizeof(device[0]); i++)
+        bench_cuda(cudaFree((void *)device[i]), "freeing memory");
+    free(run->a);
+    free(run->k);
+    free(run->p);
+}
+
+/* The expected and the seen result of instance i, which may be p more. */
+static void check_one(const paper_run *run, size_t i, const double *result,
+                      BN_CTX *ctx)
+{
+    size_t stride = paper_stride(run->shape);
+    size_t words = paper_exponent_words(run->shape);
+
+    BN_CTX_start(ctx);
+    BIGNUM *a = BN_CTX_get(ctx), *p = BN_CTX_get(ctx), *k = BN_CTX_get(ctx);
+    BIGNUM *seen = BN_CTX_get(ctx);
+    if (seen == NULL)
+        bench_fail("no memory");
+    number_of(a, run->a + i * stride, stride);
+    number_of(p, run->p + i % PAPER_MODULI * stride, stride);
+    number_of(seen, result + i * stride, stride);
+    if (BN_lebin2bn((const uint8_t *)(run->k + i * words),
+                    (int)(words * sizeof(*run->k)), k) == NULL ||
+        !BN_mod_exp(a, a, k, p, ctx) ||
+        (BN_cmp(seen, p) >= 0 && !BN_sub(seen, seen, p)))
+        bench_fail("no memory");
+    if (BN_cmp(a, seen) != 0)
+        bench_fail("a result of the paper's kernel is wrong");
+    BN_CTX_end(ctx);
+}
+
+size_t paper_run_check(const paper_run *run, size_t most)
+{
+    size_t count = run->count * paper_stride(run->shape), checked = 0;
+    size_t step = run->count > most ? run->count / most : 1;
+    double *result = host_memory(count, sizeof(*result));
+    BN_CTX *ctx = BN_CTX_new();
+
+    bench_cuda(cudaMemcpy(result, run->batch.result, count * sizeof(*result),
+                          cudaMemcpyDeviceToHost),
+               "copying results");
+    for (size_t i = 0; i < run->count && checked < most; i += step, checked++)
+        check_one(run, i, result, ctx);
+    BN_CTX_free(ctx);
+    free(result);
+    return checked;
+}
