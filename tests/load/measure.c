@@ -142,11 +142,10 @@ static void subtract(load_result *result, const reading *start,
     result->cpu_ns = end->use.cpu_ns - start->use.cpu_ns -
                      (end->verify_ns - start->verify_ns);
     result->switches = end->use.switches - start->use.switches;
-    for (int i = 0; i < LOAD_COUNTERS; i++)
-        result->counters.value[i] =
-            end->counters.value[i] - start->counters.value[i];
-    result->counters.value[LOAD_COUNT_DEVICES] =
-        end->counters.value[LOAD_COUNT_DEVICES];
+    result->gpu = end->counters.value[LOAD_COUNT_GPU] -
+                  start->counters.value[LOAD_COUNT_GPU];
+    result->cpu = end->counters.value[LOAD_COUNT_CPU] -
+                  start->counters.value[LOAD_COUNT_CPU];
     result->memory_kib = end->use.memory_kib;
     result->descriptors = end->use.descriptors;
 }
@@ -194,15 +193,24 @@ static void clear_workers(measurement *m)
     pthread_barrier_destroy(&m->window.barrier);
 }
 
-static uint64_t operations_of(const load_counters *counters)
+/* What the provider has counted, beside what was asked of it. */
+static void count(measurement *m, const load_counters *before, uint64_t devices)
 {
-    return counters->value[LOAD_COUNT_GPU] + counters->value[LOAD_COUNT_CPU];
+    load_counters after = load_subject_counters(m->subject);
+    load_result *result = &m->result;
+
+    for (int i = 0; i < LOAD_COUNTERS; i++)
+        result->counters.value[i] = after.value[i] - before->value[i];
+    result->counters.value[LOAD_COUNT_DEVICES] = devices;
+    if (m->subject->provider != NULL)
+        result->uncounted = (int64_t)(result->started - result->lost) -
+                            (int64_t)(result->counters.value[LOAD_COUNT_GPU] +
+                                      result->counters.value[LOAD_COUNT_CPU]);
 }
 
 static void measure_one(measurement *m)
 {
-    load_counters before = load_subject_counters(m->subject), after;
-    load_result *result = &m->result;
+    load_counters before = load_subject_counters(m->subject);
     reading start, end;
 
     start_workers(m);
@@ -212,13 +220,9 @@ static void measure_one(measurement *m)
     watch_window(m);
     sleep_until(m->window.end_ns);
     end = read_now(m);
-    subtract(result, &start, &end);
+    subtract(&m->result, &start, &end);
     end_workers(m);
-    after = load_subject_counters(m->subject);
-    if (m->subject->provider != NULL)
-        result->uncounted =
-            (int64_t)(result->started - result->lost) -
-            (int64_t)(operations_of(&after) - operations_of(&before));
+    count(m, &before, end.counters.value[LOAD_COUNT_DEVICES]);
     clear_workers(m);
 }
 

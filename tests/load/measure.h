@@ -23,12 +23,12 @@ typedef struct load_result {
     uint64_t cpu_ns;   /* of all threads in the window, without verifying */
     uint64_t switches; /* voluntary context switches in the window */
     uint64_t mean_ns, p50_ns, p99_ns, p999_ns, most_ns;
-    /* Over the whole measurement, warm-up included. */
+    uint64_t gpu, cpu; /* where operations ran in the window */
+    /* Over the whole measurement, from the first operation to the last. */
     uint64_t started, verified, wrong, failed, lost, unstarted;
     /* Private operations that a module has not counted. */
     int64_t uncounted;
-    load_counters counters; /* what they went up by in the window, but the
-                             * last: devices at its end */
+    load_counters counters; /* but the last: devices at the window's end */
     uint64_t memory_kib;
     unsigned descriptors;
 } load_result;

@@ -56,10 +56,9 @@ static double cpu_us(const load_result *r)
 /* Percent of the operations that a device has answered. */
 static double device_share(const load_result *r)
 {
-    uint64_t gpu = r->counters.value[LOAD_COUNT_GPU];
-    uint64_t all = gpu + r->counters.value[LOAD_COUNT_CPU];
+    uint64_t all = r->gpu + r->cpu;
 
-    return all > 0 ? 100 * (double)gpu / (double)all : 0;
+    return all > 0 ? 100 * (double)r->gpu / (double)all : 0;
 }
 
 static void mix_text(const load_options *o, char *text, size_t size)

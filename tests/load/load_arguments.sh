@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What makes no sense is refused, with a word on what would.
+. "$(dirname "$0")/lib.sh"
+
+refused() { # MESSAGE ARGUMENT...
+    local status=0 message=$1
+    shift
+    "$LOAD" --module="$MODULE" "$@" >out 2>complaint || status=$?
+    [ "$status" -eq 2 ] || fail "exit status $status: $*"
+    grep -q -- "$message" complaint ||
+        fail "$*: wanted \"$message\", got: $(cat complaint)"
+}
+
+refused "1024 to 4096" --keys=512
+refused "even number" --keys=1025
+refused "comma is wanted" --keys=2048y
+refused "1 to 100000" --keys=2048x0
+refused "pkcs1, pss or oaep" --mix=pkcs7
+refused "1 to 1000000" --mix=pkcs1:0
+refused "callback or fd" --wake=signal
+refused "fresh or kept" --contexts=old
+refused "even or poisson" --arrivals=odd
+refused "1 to 4096" --threads=none
+refused "1 to" --in-flight=0
+refused "one of them" --in-flight=1 --jobs=1
+refused "one of them" --blocking --jobs=1
+refused "4096 threads" --blocking --in-flight=5000
+refused "seconds from" --seconds=-1
+refused "no settings" --subject="default route=gpu"
+refused "a name of" --subject=" route=gpu"
+refused "no quotes" --subject='x "route=gpu"'
+refused "no such argument" surplus
+refused "see warprsa-load --help" --nonsense
+refused "can't be loaded" --keys=1024x1 --subject="x route=sideways"
+refused "No such file" --keys=1024x1 --csv=/nowhere/at/all
+"$LOAD" --help | grep -q "^usage:"

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The closed loop with async jobs: woken either way, contexts kept or not, all
+# kinds of operations, lengths of keys mixed.
+. "$(dirname "$0")/lib.sh"
+
+for how in "--wake=callback --contexts=kept" "--wake=fd --contexts=fresh"; do
+    # shellcheck disable=SC2086
+    load $how --in-flight=1,7 --runs=2 --mix=pkcs1:2,pss,oaep \
+        --keys=1024x3:3,1026x2,1536x1 --subject="engine $ON_ENGINE"
+    check "4 rows" "${ENGINE_ALONE[@]}" "loop == 'closed'" \
+        "threads == min(2, in_flight)" "0 < p50_us <= p99_us <= max_us" \
+        "rate > 0 and cpu_us > 0 and memory_kib > 0"
+done
+
+# Beside it, in the same run: the default provider, which counts nothing, and
+# the module on the CPU.
+load --jobs=3 --subject=default --subject="cpu engine=$ENGINE route=cpu"
+check "2 rows" "${CLEAN[@]}" "in_flight == 6" "gpu == 0" \
+    "cpu == (0 if subject == 'default' else started)" "cpu_route == cpu"

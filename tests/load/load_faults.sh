@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Devices that fail under load: no operation is lost, none fails, none is wrong.
+. "$(dirname "$0")/lib.sh"
+
+[ -e "$FAULTY_MODULE" ] || skip "no $FAULTY_MODULE"
+MODULE=$FAULTY_MODULE
+settings="engine=$ENGINE route=gpu startup_ms=600000"
+
+for fault in launch@2:1 trap@2:1; do
+    WARPRSA_FAULT=$fault load --in-flight=9 --seconds=2 \
+        --subject="engine $settings deadline_ms=600000"
+    check "1 rows" "${CLEAN[@]}" "cpu > 0" "device_losses == 1"
+done
+
+# One that doesn't answer: its operations are computed here.
+WARPRSA_FAULT=hang@2:1 load --in-flight=9 --seconds=2 \
+    --subject="engine $settings deadline_ms=1000"
+check "1 rows" "${CLEAN[@]}" "cpu_deadline > 0"
+
+# One of two keys is damaged on the device: the check finds every result.
+WARPRSA_FAULT=flip:1 load --in-flight=9 \
+    --subject="engine $settings deadline_ms=600000"
+check "1 rows" "${CLEAN[@]}" "gpu > 0" "checks_failed == cpu_check == cpu > 0"
