@@ -32,6 +32,7 @@ typedef enum warprsa_cpu_reason {
     WARPRSA_CPU_DEADLINE,   /* no answer in time */
     WARPRSA_CPU_CHECK,      /* the result failed its check */
     WARPRSA_CPU_ERROR,      /* launch, memory, randomness, fork, ... */
+    WARPRSA_CPU_KEY_ROOM,   /* all keys on the device are in use */
     WARPRSA_CPU_SPILL,      /* auto: devices have too much to do */
     WARPRSA_CPU_REASONS
 } warprsa_cpu_reason;

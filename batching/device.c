@@ -27,6 +27,7 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
     memset(device, 0, sizeof(*device));
     device->queue = queue;
     device->number = number;
+    TAILQ_INIT(&device->unused);
     if (pthread_condattr_init(&attributes) != 0)
         return false;
     done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
@@ -86,6 +87,7 @@ unsigned warprsa_devices_discover(warprsa_queue *queue)
     pthread_mutex_lock(&queue->lock);
     queue->opening = (UINT32_C(1) << chosen) - 1;
     pthread_mutex_unlock(&queue->lock);
+    atomic_store(&queue->chosen, chosen);
     for (unsigned i = 0; i < chosen; i++) {
         pthread_mutex_lock(&queue->devices[i].lock);
         queue->devices[i].state = WARPRSA_DEVICE_OPENING;
@@ -133,6 +135,18 @@ static void back_off(warprsa_queue_device *device)
         pause_ms(device, (unsigned)((until - now) / WARPRSA_NS_PER_MS) + 1);
 }
 
+static warprsa_device_counters *counters_of(const warprsa_queue_device *device)
+{
+    return &device->queue->config.counters->device_of[device->number];
+}
+
+static void count_wiped(warprsa_queue_device *device, unsigned count)
+{
+    warprsa_count(&device->queue->config.counters->keys_wiped, count);
+    atomic_fetch_sub_explicit(&counters_of(device)->keys, count,
+                              memory_order_relaxed);
+}
+
 /* Without the lock: closes the engine's device; nobody is inside. */
 static void close_handle(warprsa_queue_device *device)
 {
@@ -142,8 +156,28 @@ static void close_handle(warprsa_queue_device *device)
         return;
     engine_of(device)->close(device->handle);
     device->handle = NULL;
-    warprsa_count(&queue->config.counters->keys_wiped,
-                  warprsa_keys_forget_device(&queue->keys, device->number));
+    pthread_mutex_lock(&device->load);
+    count_wiped(device,
+                warprsa_keys_forget_device(&queue->keys, device->number));
+    TAILQ_INIT(&device->unused);
+    pthread_mutex_unlock(&device->load);
+}
+
+/* The known-answer test once more, now that everything is warm, for its time:
+ * where callers go at first. */
+static warprsa_status calibrate(const warprsa_queue_config *config,
+                                warprsa_device *handle, char *why)
+{
+    uint64_t start_ns = warprsa_now_ns();
+    warprsa_status status = config->engine->self_test(handle, 0);
+
+    if (status == WARPRSA_OK) {
+        warprsa_route_calibrate(config->route, warprsa_now_ns() - start_ns);
+    } else {
+        snprintf(why, WHY_SIZE, "the known-answer test, repeated, failed");
+        config->engine->close(handle);
+    }
+    return status;
 }
 
 /* Without the lock. */
@@ -164,12 +198,29 @@ static warprsa_status open_handle(warprsa_queue_device *device, char *why)
     warprsa_status status =
         config->engine->open(&wanted, &handle, why, WHY_SIZE);
 
+    if (status == WARPRSA_OK && config->route != NULL)
+        status = calibrate(config, handle, why);
     if (status == WARPRSA_OK) {
         device->handle = handle;
         snprintf(device->text, sizeof(device->text), "%s",
                  config->engine->describe(handle));
     }
     return status;
+}
+
+/* A device that is lost to this process for good fails again and again: one
+ * line as long as it fails for the same reason. */
+static void trace_not_opened(warprsa_queue_device *device,
+                             warprsa_status status, const char *why)
+{
+    if (strncmp(device->last_why, why, sizeof(device->last_why) - 1) == 0)
+        return;
+    snprintf(device->last_why, sizeof(device->last_why), "%s", why);
+    warprsa_queue_trace(device->queue, 1,
+                        "device %u: not opened, %s: %s; tried again in "
+                        "%u ms, then less and less often",
+                        device->ordinal, warprsa_status_text(status), why,
+                        backoff_ms(device));
 }
 
 /* With the lock held; lets go of it meanwhile. */
@@ -189,6 +240,7 @@ static void reopen(warprsa_queue_device *device)
     pthread_mutex_lock(&device->lock);
     if (status == WARPRSA_OK) {
         device->state = WARPRSA_DEVICE_READY;
+        device->last_why[0] = '\0';
         warprsa_queue_device_up(device->queue, device->number);
         warprsa_queue_trace(device->queue, 1, "device %u: in use, %s",
                             device->ordinal, device->text);
@@ -196,8 +248,7 @@ static void reopen(warprsa_queue_device *device)
         device->state = WARPRSA_DEVICE_LOST;
         device->failures++;
         warprsa_queue_device_down(device->queue, device->number, why);
-        warprsa_queue_trace(device->queue, 1, "device %u: not opened, %s: %s",
-                            device->ordinal, warprsa_status_text(status), why);
+        trace_not_opened(device, status, why);
     }
     pthread_cond_broadcast(&device->changed);
 }
@@ -219,6 +270,7 @@ static void take_out(warprsa_worker *worker, enum warprsa_device_state state,
     if (was_ready) {
         device->failures++;
         warprsa_count(&queue->config.counters->device_losses, 1);
+        warprsa_count(&counters_of(device)->losses, 1);
         warprsa_queue_device_down(queue, device->number, why);
         warprsa_queue_trace(queue, 1, "device %u: out of use, %s",
                             device->ordinal, why);
@@ -249,6 +301,8 @@ static void probe(warprsa_worker *worker)
 
     pthread_mutex_unlock(&device->lock);
     status = engine->wait(device->handle, worker->stream, PROBE_MS);
+    if (status != WARPRSA_DEADLINE)
+        warprsa_device_unpin(worker);
     warprsa_slots_tell_overdue(&device->queue->slots);
     pthread_mutex_lock(&device->lock);
     if (status == WARPRSA_OK && device->state == WARPRSA_DEVICE_SUSPECT) {
@@ -301,7 +355,8 @@ bool warprsa_device_enter(warprsa_worker *worker)
             break;
         }
         /* The bell may have been rung for this thread. */
-        warprsa_queue_pass_on(device->queue);
+        warprsa_doorbell_disarm(&device->bell);
+        warprsa_queue_offer(device->queue);
         if (is_stuck(worker)) {
             device->inside++;
             probe(worker);
@@ -335,32 +390,82 @@ void warprsa_device_worked(warprsa_worker *worker)
     pthread_mutex_unlock(&worker->device->lock);
 }
 
+void warprsa_device_begin_keys(warprsa_worker *worker)
+{
+    worker->pinned = 0;
+    pthread_mutex_lock(&worker->device->load);
+}
+
+void warprsa_device_end_keys(warprsa_worker *worker)
+{
+    pthread_mutex_unlock(&worker->device->load);
+}
+
+/* With `load` held: wipes the key used longest ago. */
+static bool evict(warprsa_queue_device *device)
+{
+    uint32_t index;
+
+    if (!warprsa_keys_evict(&device->queue->keys, device->number,
+                            &device->unused, &index))
+        return false;
+    engine_of(device)->unload_key(device->handle, index);
+    count_wiped(device, 1);
+    warprsa_count(&device->queue->config.counters->keys_evicted, 1);
+    return true;
+}
+
+/* With `load` held. */
+static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key)
+{
+    warprsa_place *place = &key->on_device[device->number];
+    warprsa_status status;
+    uint32_t index = 0;
+
+    do
+        status = engine_of(device)->load_key(device->handle, &key->key, &index);
+    while (status == WARPRSA_NO_MEMORY && evict(device));
+    if (status != WARPRSA_OK)
+        return status;
+    warprsa_count(&device->queue->config.counters->keys_loaded, 1);
+    warprsa_count(&counters_of(device)->keys, 1);
+    place->pins = 0;
+    TAILQ_INSERT_TAIL(&device->unused, place, link);
+    atomic_store_explicit(&place->index, index + 1, memory_order_release);
+    return WARPRSA_OK;
+}
+
 warprsa_status warprsa_device_key(warprsa_worker *worker, warprsa_key *key,
                                   uint32_t *index)
 {
     warprsa_queue_device *device = worker->device;
-    _Atomic uint32_t *place = &key->on_device[device->number];
-    uint32_t found = atomic_load_explicit(place, memory_order_acquire);
+    warprsa_place *place = &key->on_device[device->number];
     warprsa_status status = WARPRSA_OK;
 
-    if (found == 0) {
-        pthread_mutex_lock(&device->load);
-        found = atomic_load_explicit(place, memory_order_acquire);
-        if (found == 0) {
-            uint32_t made = 0;
+    if (atomic_load_explicit(&place->index, memory_order_relaxed) == 0)
+        status = load_key(device, key);
+    if (status != WARPRSA_OK)
+        return status;
+    if (place->pins++ == 0)
+        TAILQ_REMOVE(&device->unused, place, link);
+    worker->pinned++;
+    *index = atomic_load_explicit(&place->index, memory_order_relaxed) - 1;
+    return WARPRSA_OK;
+}
 
-            status =
-                engine_of(device)->load_key(device->handle, &key->key, &made);
-            if (status == WARPRSA_OK) {
-                found = made + 1;
-                warprsa_count(&device->queue->config.counters->keys_loaded, 1);
-                atomic_store_explicit(place, found, memory_order_release);
-            }
-        }
-        pthread_mutex_unlock(&device->load);
+void warprsa_device_unpin(warprsa_worker *worker)
+{
+    warprsa_queue_device *device = worker->device;
+
+    pthread_mutex_lock(&device->load);
+    for (size_t i = 0; i < worker->pinned; i++) {
+        warprsa_place *place = &worker->items[i].key->on_device[device->number];
+
+        if (--place->pins == 0)
+            TAILQ_INSERT_TAIL(&device->unused, place, link);
     }
-    *index = found - 1;
-    return status;
+    worker->pinned = 0;
+    pthread_mutex_unlock(&device->load);
 }
 
 void warprsa_device_unload_keys(warprsa_worker *worker)
@@ -375,17 +480,20 @@ void warprsa_device_unload_keys(warprsa_worker *worker)
         /* A stuck batch may use a key whose requests have been answered and
          * which was released since. Then the device is not READY any more:
          * that was set before they were answered. */
+        pthread_mutex_lock(&device->load);
         pthread_mutex_lock(&device->lock);
         count = device->state == WARPRSA_DEVICE_READY
                     ? warprsa_keys_take_released(&queue->keys, device->number,
-                                                 indices, UNLOAD_STEP)
+                                                 &device->unused, indices,
+                                                 UNLOAD_STEP)
                     : 0;
         pthread_mutex_unlock(&device->lock);
+        pthread_mutex_unlock(&device->load);
         if (count == 0)
             return;
         for (unsigned i = 0; i < count; i++)
             engine_of(device)->unload_key(device->handle, indices[i]);
-        warprsa_count(&queue->config.counters->keys_wiped, count);
+        count_wiped(device, count);
     }
 }
 
@@ -399,6 +507,7 @@ static void wait_out(warprsa_worker *worker)
 
     if (status == WARPRSA_DEADLINE)
         return;
+    warprsa_device_unpin(worker);
     pthread_mutex_lock(&device->lock);
     device->stuck &= ~(UINT32_C(1) << worker->stream);
     pthread_mutex_unlock(&device->lock);

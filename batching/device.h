@@ -19,19 +19,31 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "batching/doorbell.h"
+#include "batching/keys.h"
+#include "batching/pace.h"
 #include "batching/queue.h"
 
 typedef struct warprsa_queue_device warprsa_queue_device;
+
+/* A request in a worker's hand. */
+typedef struct warprsa_item {
+    uint32_t slot;
+    warprsa_key *key;
+} warprsa_item;
 
 /* A thread and what it needs for a batch. */
 typedef struct warprsa_worker {
     warprsa_queue_device *device;
     unsigned stream;
     pthread_t thread;
-    bool started; /* under the queue's lock */
-    bool ended;   /* under the device's: only pthread_join() is left */
-    /* Of the batch in hand, entry by entry. */
-    struct warprsa_item *items;
+    bool started;      /* under the queue's lock */
+    bool ended;        /* under the device's: only pthread_join() is left */
+    uint64_t again_ns; /* when a busy device may want the next batch */
+    /* Of the batch in hand, entry by entry; the keys of the first `pinned` are
+     * in use on the device. */
+    size_t pinned;
+    warprsa_item *items;
     warprsa_task *tasks;
 } warprsa_worker;
 
@@ -55,7 +67,12 @@ struct warprsa_queue_device {
     unsigned threads;  /* that have not ended */
     unsigned failures; /* since a batch last succeeded */
     char text[WARPRSA_COUNTERS_TEXT];
-    pthread_mutex_t load; /* one key is loaded once, by one thread */
+    char last_why[WARPRSA_COUNTERS_TEXT]; /* it was not opened, as traced */
+    pthread_mutex_t load; /* of what keys are on it; taken before `lock` */
+    struct warprsa_place_list unused;
+    warprsa_pace pace;
+    warprsa_doorbell bell;    /* of its idle workers */
+    _Atomic uint32_t wake_at; /* requests queued from which it is rung */
     warprsa_worker workers[WARPRSA_STREAMS_MAX];
 };
 
@@ -81,10 +98,20 @@ void warprsa_device_failed(warprsa_worker *worker, warprsa_status status);
 /* From inside: a batch came back. */
 void warprsa_device_worked(warprsa_worker *worker);
 
-/* The index of a key on the device, loading it first if need be. From inside.
+/*
+ * Around the preparation of a batch, which gets each key's index from
+ * warprsa_device_key(): loaded first if need be, in the place of the one used
+ * longest ago if there is no other, and pinned. WARPRSA_NO_MEMORY: all others
+ * are in use. From inside.
  */
+void warprsa_device_begin_keys(warprsa_worker *worker);
 warprsa_status warprsa_device_key(warprsa_worker *worker, warprsa_key *key,
                                   uint32_t *index);
+void warprsa_device_end_keys(warprsa_worker *worker);
+
+/* The batch has ended, its keys are no longer in use; before its requests give
+ * their references back. Not for one that has missed its deadline. */
+void warprsa_device_unpin(warprsa_worker *worker);
 
 /* Unloads the keys released since. From inside. */
 void warprsa_device_unload_keys(warprsa_worker *worker);

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How idle workers sleep and submitters wake one: a futex word that is odd
- * while somebody who may sleep wants to be woken. The first submitter to see
- * it odd makes it even and pays for the system call; those after him, until a
- * worker is armed again, pay for one load.
+ * How a device's idle workers sleep and submitters wake one: a futex word that
+ * is odd while somebody who may sleep wants to be woken. The first submitter to
+ * see it odd makes it even and pays for the system call; those after him, until
+ * a worker is armed again, pay for one load.
  *
  * No wake-up is lost: a submitter queues, then looks at the word; a worker
  * arms the word, then looks at the queues; all four are in the one total order
@@ -37,6 +37,17 @@ static inline void warprsa_doorbell_ring_all(warprsa_doorbell *bell)
 {
     atomic_fetch_add(&bell->word, 2);
     warprsa_futex_wake(&bell->word, INT_MAX);
+}
+
+/* For somebody who will not sleep on it next. */
+static inline void warprsa_doorbell_disarm(warprsa_doorbell *bell)
+{
+    atomic_fetch_and(&bell->word, ~UINT32_C(1));
+}
+
+static inline bool warprsa_doorbell_armed(warprsa_doorbell *bell)
+{
+    return (atomic_load(&bell->word) & 1) != 0;
 }
 
 /* Arms the bell and returns its word; then look, then sleep. */

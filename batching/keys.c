@@ -101,6 +101,8 @@ static warprsa_key *new_key(warprsa_queue *queue, const uint8_t *id,
     made->queue = queue;
     memcpy(made->id, id, sizeof(made->id));
     made->key = *key;
+    for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++)
+        made->on_device[d].key = made;
     return made;
 }
 
@@ -134,6 +136,12 @@ void warprsa_key_reference(warprsa_key *key)
     atomic_fetch_add_explicit(&key->references, 1, memory_order_relaxed);
 }
 
+static uint32_t index_on(const warprsa_key *key, unsigned device)
+{
+    return atomic_load_explicit(&key->on_device[device].index,
+                                memory_order_relaxed);
+}
+
 /* With the lock held: wipes the numbers and sends what is left to the workers
  * of each device the key is on. False: it is on none and can be freed. */
 static bool send_to_workers(warprsa_keys *keys, warprsa_key *key)
@@ -143,11 +151,12 @@ static bool send_to_workers(warprsa_keys *keys, warprsa_key *key)
     explicit_bzero(&key->key, sizeof(key->key));
     LIST_REMOVE(key, link);
     for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++)
-        if (atomic_load_explicit(&key->on_device[d], memory_order_relaxed)) {
+        if (index_on(key, d) != 0) {
             atomic_fetch_add_explicit(&keys->unloads[d], 1,
                                       memory_order_release);
             any = true;
         }
+    key->released = any;
     if (any)
         LIST_INSERT_HEAD(&keys->released, key, link);
     return any;
@@ -165,7 +174,7 @@ void warprsa_key_drop(warprsa_key *key, uint32_t count)
     sent = send_to_workers(&queue->keys, key);
     pthread_mutex_unlock(&queue->keys.lock);
     if (sent)
-        warprsa_doorbell_ring_all(&queue->doorbell);
+        warprsa_queue_wake_all(queue);
     else
         free(key);
     atomic_fetch_sub_explicit(&queue->config.counters->keys, 1,
@@ -193,19 +202,32 @@ void warprsa_key_abandon(warprsa_key *key)
         free(key);
 }
 
+/* With the lock held: the key of a closed device; whether it was on it. */
+static bool forget(warprsa_key *key, unsigned device)
+{
+    bool was = index_on(key, device) != 0;
+
+    atomic_store_explicit(&key->on_device[device].index, 0,
+                          memory_order_relaxed);
+    key->on_device[device].pins = 0;
+    return was;
+}
+
 /* With the lock held: forgets where a released key was on a device; frees it
  * if that was the last one. */
 static void off_device(warprsa_key *key, unsigned device)
 {
-    atomic_store_explicit(&key->on_device[device], 0, memory_order_relaxed);
+    atomic_store_explicit(&key->on_device[device].index, 0,
+                          memory_order_relaxed);
     for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++)
-        if (atomic_load_explicit(&key->on_device[d], memory_order_relaxed))
+        if (index_on(key, d) != 0)
             return;
     LIST_REMOVE(key, link);
     free(key);
 }
 
 unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
+                                    struct warprsa_place_list *unused,
                                     uint32_t *indices, unsigned max)
 {
     warprsa_key *key, *next;
@@ -214,19 +236,42 @@ unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
     pthread_mutex_lock(&keys->lock);
     for (key = LIST_FIRST(&keys->released); key != NULL && count < max;
          key = next) {
-        uint32_t index =
-            atomic_load_explicit(&key->on_device[device], memory_order_relaxed);
+        warprsa_place *place = &key->on_device[device];
 
         next = LIST_NEXT(key, link);
-        if (index == 0)
+        if (index_on(key, device) == 0 || place->pins > 0)
             continue;
-        indices[count++] = index - 1;
+        indices[count++] = index_on(key, device) - 1;
+        TAILQ_REMOVE(unused, place, link);
         off_device(key, device);
     }
     atomic_fetch_sub_explicit(&keys->unloads[device], count,
                               memory_order_relaxed);
     pthread_mutex_unlock(&keys->lock);
     return count;
+}
+
+bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
+                        struct warprsa_place_list *unused, uint32_t *index)
+{
+    warprsa_place *place = TAILQ_FIRST(unused);
+    warprsa_key *key;
+
+    if (place == NULL)
+        return false;
+    key = place->key;
+    TAILQ_REMOVE(unused, place, link);
+    pthread_mutex_lock(&keys->lock);
+    *index = index_on(key, device) - 1;
+    if (key->released) {
+        atomic_fetch_sub_explicit(&keys->unloads[device], 1,
+                                  memory_order_relaxed);
+        off_device(key, device);
+    } else {
+        atomic_store_explicit(&place->index, 0, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&keys->lock);
+    return true;
 }
 
 unsigned warprsa_keys_forget_device(warprsa_keys *keys, unsigned device)
@@ -238,12 +283,10 @@ unsigned warprsa_keys_forget_device(warprsa_keys *keys, unsigned device)
     for (size_t b = 0; b < keys->buckets; b++)
         for (key = LIST_FIRST(&keys->bucket[b]); key != NULL;
              key = LIST_NEXT(key, link))
-            count += atomic_exchange_explicit(&key->on_device[device], 0,
-                                              memory_order_relaxed) != 0;
+            count += forget(key, device);
     for (key = LIST_FIRST(&keys->released); key != NULL; key = next) {
         next = LIST_NEXT(key, link);
-        if (atomic_load_explicit(&key->on_device[device],
-                                 memory_order_relaxed)) {
+        if (index_on(key, device) != 0) {
             off_device(key, device);
             count++;
         }

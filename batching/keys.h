@@ -9,18 +9,32 @@
 #define WARPRSA_KEYS_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <sys/queue.h>
 
 #include "batching/queue.h"
+
+/* Where a key is on one device. */
+typedef struct warprsa_place {
+    /* Index given by the device's engine, plus 1; 0: not there. Set by the
+     * device's workers, cleared under the keys' lock. */
+    _Atomic uint32_t index;
+    uint32_t
+        pins; /* requests of batches under way; under the device's `load` */
+    TAILQ_ENTRY(warprsa_place) link; /* of those without; as above */
+    struct warprsa_key *key;
+} warprsa_place;
+
+/* Least recently used first. */
+TAILQ_HEAD(warprsa_place_list, warprsa_place);
 
 struct warprsa_key {
     /* Of callers, and of requests not answered yet. */
     _Alignas(64) _Atomic uint32_t references;
     warprsa_size_class size;
+    bool released;        /* in the list below; under the lock */
     warprsa_queue *queue; /* one of its references, while references > 0 */
-    /* Index given by the device's engine, plus 1; 0: not there. Set by the
-     * device's workers, cleared under the lock. */
-    _Atomic uint32_t on_device[WARPRSA_DEVICES_MAX];
+    warprsa_place on_device[WARPRSA_DEVICES_MAX];
     LIST_ENTRY(warprsa_key) link;
     uint8_t id[WARPRSA_KEY_ID_OCTETS];
     warprsa_private_key key; /* wiped with the last reference */
@@ -48,10 +62,17 @@ void warprsa_keys_free(warprsa_keys *keys);
 void warprsa_key_reference(warprsa_key *key);
 void warprsa_key_drop(warprsa_key *key, uint32_t count);
 
-/* Takes up to `max` indices of released keys off a device's list, to be
- * unloaded by the calling worker. Returns how many. */
+/* Takes up to `max` indices of released keys off a device's list, and off the
+ * list of its unused ones, to be unloaded by the calling worker, who holds the
+ * device's `load`. Returns how many. */
 unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
+                                    struct warprsa_place_list *unused,
                                     uint32_t *indices, unsigned max);
+
+/* Takes the key that was used longest ago off a device's list of unused ones;
+ * *index: what to unload. False: none. With the device's `load` held. */
+bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
+                        struct warprsa_place_list *unused, uint32_t *index);
 
 /* Notes that a device has been closed, and with it every key on it; returns
  * how many there were. */

@@ -18,6 +18,9 @@ enum {
     /* How long close() waits beyond the deadline for threads that open or
      * close a device, which takes seconds on a busy machine. */
     CLOSE_PATIENCE_MS = 10000,
+    /* Fewer requests than this for each of several devices are better done by
+     * one: a GPU takes no longer for them. */
+    SHARE_LEAST = 512,
     TRACE_LINE = 512,
 };
 
@@ -128,6 +131,24 @@ void warprsa_queue_drop(warprsa_queue *queue)
     free(queue);
 }
 
+/* All the memory that requests will ever take, on the host. */
+static void report_memory(const warprsa_queue *queue)
+{
+    const warprsa_queue_config *config = &queue->config;
+    size_t octets = warprsa_slots_octets(&queue->slots);
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        octets += warprsa_ring_octets(&queue->queued[c]);
+    atomic_store_explicit(&config->counters->slots, config->slots,
+                          memory_order_relaxed);
+    atomic_store_explicit(&config->counters->slots_octets, octets,
+                          memory_order_relaxed);
+    warprsa_queue_trace(queue, 1,
+                        "queue: %u operations in flight at most, %zu KiB for "
+                        "them, and no more",
+                        config->slots, octets / 1024);
+}
+
 warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config, char *why,
                                   size_t why_size)
 {
@@ -145,6 +166,7 @@ warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config, char *why,
         return NULL;
     }
     warprsa_counters_set_device(config->counters, "none: starting");
+    report_memory(queue);
     /* Those of one device are started here, where failing is still easy to
      * tell; more once it is known how many devices there are. */
     if (!warprsa_workers_start(&queue->devices[0])) {
@@ -155,6 +177,19 @@ warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config, char *why,
         return NULL;
     }
     return queue;
+}
+
+/* With the lock held. */
+static void count_ready(const warprsa_queue *queue)
+{
+    warprsa_counters *counters = queue->config.counters;
+
+    atomic_store_explicit(&counters->devices,
+                          (uint64_t)__builtin_popcount(queue->ready),
+                          memory_order_relaxed);
+    for (unsigned i = 0; i < WARPRSA_COUNTERS_DEVICES; i++)
+        atomic_store_explicit(&counters->device_of[i].ready,
+                              (queue->ready >> i) & 1, memory_order_relaxed);
 }
 
 /* With the lock held: what the outside sees. */
@@ -177,10 +212,10 @@ static void publish_state(warprsa_queue *queue)
         warprsa_counters_set_device(counters, text);
     }
     if (!atomic_load(&queue->closing))
-        atomic_store_explicit(&counters->devices,
-                              (uint64_t)__builtin_popcount(queue->ready),
-                              memory_order_relaxed);
+        count_ready(queue);
     atomic_store(&queue->state, state);
+    if (queue->config.route != NULL)
+        warprsa_route_up(queue->config.route, state == WARPRSA_QUEUE_READY);
     warprsa_futex_wake(&queue->state, INT_MAX);
 }
 
@@ -229,21 +264,86 @@ void warprsa_queue_refuse_if_down(warprsa_queue *queue)
     refuse_queued(queue);
 }
 
-bool warprsa_queue_empty(warprsa_queue *queue)
+uint32_t warprsa_queue_waiting(warprsa_queue *queue)
 {
+    uint32_t waiting = 0;
+
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        if (!warprsa_ring_empty(&queue->queued[c]))
-            return false;
-    return true;
+        waiting += warprsa_ring_count(&queue->queued[c]);
+    return waiting;
 }
 
-void warprsa_queue_pass_on(warprsa_queue *queue)
+void warprsa_queue_offer(warprsa_queue *queue)
 {
-    if (atomic_load(&queue->doorbell.idle) == 0)
-        return;
-    (void)warprsa_doorbell_arm(&queue->doorbell);
-    if (!warprsa_queue_empty(queue))
-        warprsa_doorbell_ring(&queue->doorbell);
+    unsigned chosen = atomic_load(&queue->chosen);
+    uint64_t now_ns = warprsa_now_ns();
+
+    for (unsigned i = 0; i < chosen; i++) {
+        warprsa_queue_device *device = &queue->devices[i];
+        uint64_t again_ns;
+
+        if (atomic_load(&device->bell.idle) == 0)
+            continue;
+        /* Whoever was woken has left the bell silent for the others. */
+        (void)warprsa_doorbell_arm(&device->bell);
+        if (warprsa_pace_may_start(&device->pace, warprsa_queue_waiting(queue),
+                                   queue->config.batch_max, now_ns, &again_ns))
+            warprsa_doorbell_ring(&device->bell);
+    }
+}
+
+/* After queueing: wakes an idle worker of the device with least to do, if it
+ * wants to be woken for so many. */
+static void ring_for_request(warprsa_queue *queue)
+{
+    unsigned chosen =
+        atomic_load_explicit(&queue->chosen, memory_order_acquire);
+    warprsa_queue_device *best = NULL;
+    uint32_t least = UINT32_MAX;
+
+    for (unsigned i = 0; i < chosen; i++) {
+        warprsa_queue_device *device = &queue->devices[i];
+        uint32_t running, wake_at;
+
+        if (!warprsa_doorbell_armed(&device->bell))
+            continue;
+        running =
+            atomic_load_explicit(&device->pace.running, memory_order_relaxed);
+        wake_at = atomic_load(&device->wake_at);
+        if (running < least &&
+            (wake_at <= 1 || warprsa_queue_waiting(queue) >= wake_at)) {
+            least = running;
+            best = device;
+        }
+    }
+    if (best != NULL)
+        warprsa_doorbell_ring(&best->bell);
+}
+
+void warprsa_queue_wake_all(warprsa_queue *queue)
+{
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        warprsa_doorbell_ring_all(&queue->devices[i].bell);
+}
+
+uint32_t warprsa_queue_share(warprsa_queue *queue,
+                             const warprsa_queue_device *device)
+{
+    unsigned chosen = atomic_load(&queue->chosen);
+    uint32_t waiting = warprsa_queue_waiting(queue);
+    uint32_t free_devices = 1;
+    uint32_t share;
+
+    for (unsigned i = 0; i < chosen; i++) {
+        warprsa_queue_device *other = &queue->devices[i];
+
+        free_devices += other != device && atomic_load(&other->bell.idle) > 0 &&
+                        atomic_load(&other->pace.running) < WARPRSA_PACE_BUSY;
+    }
+    share = (waiting + free_devices - 1) / free_devices;
+    return free_devices == 1 || share < SHARE_LEAST ? queue->config.batch_max
+           : share < queue->config.batch_max        ? share
+                                                    : queue->config.batch_max;
 }
 
 bool warprsa_queue_close(warprsa_queue *queue)
@@ -255,7 +355,7 @@ bool warprsa_queue_close(warprsa_queue *queue)
     atomic_store(&queue->closing, true);
     publish_state(queue);
     pthread_mutex_unlock(&queue->lock);
-    warprsa_doorbell_ring_all(&queue->doorbell);
+    warprsa_queue_wake_all(queue);
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
         warprsa_device_wake(&queue->devices[i]);
     warprsa_queue_refuse_if_down(queue);
@@ -348,7 +448,7 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
         warprsa_queue_refuse_if_down(queue);
         return withdrawn ? refused(queue, WARPRSA_CPU_NO_DEVICE) : WARPRSA_DONE;
     }
-    warprsa_doorbell_ring(&queue->doorbell);
+    ring_for_request(queue);
     return WARPRSA_DONE;
 }
 

@@ -7,7 +7,6 @@
 #define WARPRSA_QUEUE_PRIVATE_H
 
 #include "batching/device.h"
-#include "batching/doorbell.h"
 #include "batching/keys.h"
 #include "batching/queue.h"
 #include "batching/ring.h"
@@ -17,10 +16,10 @@ struct warprsa_queue {
     warprsa_queue_config config;
     warprsa_slots slots;
     warprsa_ring queued[WARPRSA_CLASSES]; /* slots, by size class */
-    warprsa_doorbell doorbell;
     _Alignas(64) _Atomic uint32_t depth;
     _Alignas(64) _Atomic uint32_t state; /* warprsa_queue_state, a futex */
     _Atomic bool closing;
+    _Atomic unsigned chosen;     /* devices that may come into use */
     _Atomic uint32_t references; /* the opener's, each key's, each thread's */
     warprsa_keys keys;
 
@@ -47,12 +46,20 @@ void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
  * without locks after the queue may have gone down. */
 void warprsa_queue_refuse_if_down(warprsa_queue *queue);
 
-/* Whether any request is queued. */
-bool warprsa_queue_empty(warprsa_queue *queue);
+/* How many requests are queued; a hint. */
+uint32_t warprsa_queue_waiting(warprsa_queue *queue);
 
-/* Arms the doorbell for other idle workers, if there are, and rings it at once
- * if they have work: by a worker that goes to do something else. */
-void warprsa_queue_pass_on(warprsa_queue *queue);
+/* Wakes an idle worker of each device that is to take the next batch; by a
+ * worker that has made room or goes to do something else. */
+void warprsa_queue_offer(warprsa_queue *queue);
+
+/* Wakes all idle workers. */
+void warprsa_queue_wake_all(warprsa_queue *queue);
+
+/* How many requests a batch of this device may have, so that others with
+ * nothing to do get their share. */
+uint32_t warprsa_queue_share(warprsa_queue *queue,
+                             const warprsa_queue_device *device);
 
 /* Sends a line to the tracer. */
 __attribute__((format(printf, 3, 4))) void

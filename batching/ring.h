@@ -58,14 +58,20 @@ static inline void warprsa_ring_free(warprsa_ring *ring)
     free(ring->cells);
 }
 
+static inline size_t warprsa_ring_octets(const warprsa_ring *ring)
+{
+    return (size_t)(ring->mask + 1) * sizeof(*ring->cells);
+}
+
 /*
  * Appends a number; the caller sees to it that there are never more than
  * `count`. A cell can still be busy: a thread took its number a whole round
  * ago and was preempted before saying so. That thread is given the CPU.
  *
- * The last store is in the one total order of sequentially consistent
- * operations: whoever puts and then looks whether somebody sleeps, against
- * whoever says that he sleeps and then looks here, can't both see nothing.
+ * The changes of the tail and of the cell are in the one total order of
+ * sequentially consistent operations: whoever puts and then looks whether
+ * somebody sleeps, against whoever says that he sleeps and then looks here,
+ * can't both see nothing.
  */
 static inline void warprsa_ring_put(warprsa_ring *ring, uint32_t slot)
 {
@@ -77,9 +83,7 @@ static inline void warprsa_ring_put(warprsa_ring *ring, uint32_t slot)
             atomic_load_explicit(&cell->sequence, memory_order_acquire);
 
         if (sequence == place) {
-            if (atomic_compare_exchange_weak_explicit(
-                    &ring->tail, &place, place + 1, memory_order_relaxed,
-                    memory_order_relaxed)) {
+            if (atomic_compare_exchange_weak(&ring->tail, &place, place + 1)) {
                 atomic_store_explicit(&cell->slot, slot, memory_order_relaxed);
                 atomic_store(&cell->sequence, place + 1);
                 return;
@@ -136,6 +140,15 @@ static inline bool warprsa_ring_empty(warprsa_ring *ring)
     uint32_t place, slot;
 
     return !warprsa_ring_look(ring, &place, &slot);
+}
+
+/* How many numbers are in it or about to be; a hint. */
+static inline uint32_t warprsa_ring_count(warprsa_ring *ring)
+{
+    uint32_t head = atomic_load(&ring->head);
+    int32_t count = (int32_t)(atomic_load(&ring->tail) - head);
+
+    return count > 0 ? (uint32_t)count : 0;
 }
 
 #endif

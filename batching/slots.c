@@ -73,6 +73,11 @@ void warprsa_slots_free(warprsa_slots *slots)
     free(slots->request);
 }
 
+size_t warprsa_slots_octets(const warprsa_slots *slots)
+{
+    return region_size(slots->count) + slots->count * sizeof(*slots->request);
+}
+
 static uint64_t submitted_ns(const warprsa_slot *s)
 {
     return atomic_load_explicit(&s->submitted_ns, memory_order_relaxed);

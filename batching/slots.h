@@ -43,6 +43,9 @@ bool warprsa_slots_init(warprsa_slots *slots, unsigned count,
                         unsigned deadline_ms);
 void warprsa_slots_free(warprsa_slots *slots);
 
+/* The memory they take. */
+size_t warprsa_slots_octets(const warprsa_slots *slots);
+
 /* Takes a free slot for FILLING; if there is none, one whose answer nobody
  * came for in twice the deadline. False: none. Any thread. */
 bool warprsa_slots_take(warprsa_slots *slots, uint64_t now_ns, uint32_t *index);

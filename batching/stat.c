@@ -43,6 +43,7 @@ static const char *explain(const char *reason)
         {"deadline", "not answered in time"},
         {"check", "whose result failed its check"},
         {"error", "after an error"},
+        {"key_room", "with too many keys for the GPU at once"},
         {"spill", "because the GPU had too much to do"},
     };
 

@@ -18,12 +18,6 @@ enum {
     STACK_SIZE = 256 * 1024, /* the driver needs some, we hardly any */
 };
 
-/* A request in hand. */
-typedef struct warprsa_item {
-    uint32_t slot;
-    warprsa_key *key;
-} item;
-
 static bool out_of_memory_only(warprsa_status status)
 {
     return status == WARPRSA_NO_MEMORY || status == WARPRSA_NO_RANDOM ||
@@ -56,16 +50,16 @@ static int oldest_class(warprsa_queue *queue)
 static size_t take(warprsa_worker *worker, warprsa_size_class size)
 {
     warprsa_queue *queue = worker->device->queue;
+    uint32_t most = warprsa_queue_share(queue, worker->device);
     size_t count = 0;
     uint32_t gone = 0;
     uint32_t slot;
 
-    while (count < queue->config.batch_max &&
-           warprsa_ring_take(&queue->queued[size], &slot)) {
+    while (count < most && warprsa_ring_take(&queue->queued[size], &slot)) {
         warprsa_key *key;
 
         if (warprsa_slots_run(&queue->slots, slot, &key)) {
-            worker->items[count++] = (item){slot, key};
+            worker->items[count++] = (warprsa_item){slot, key};
         } else {
             warprsa_key_drop(key, 1);
             gone++;
@@ -129,35 +123,60 @@ static void answer(warprsa_worker *worker, size_t count)
     }
 }
 
-/* Makes tasks of the items; those whose key can't be loaded are refused and
- * closed up. Sets *lost if the device failed. Returns how many are left. */
-static size_t prepare(warprsa_worker *worker, size_t count, bool *lost)
+/* The index of an item's key on the device. Once the device has failed, no
+ * more is asked of it. */
+static warprsa_status key_index(warprsa_worker *worker, warprsa_key *key,
+                                bool *lost, uint32_t *index)
+{
+    warprsa_status status = WARPRSA_DEVICE_ERROR;
+
+    if (*lost)
+        return status;
+    status = warprsa_device_key(worker, key, index);
+    *lost = status != WARPRSA_OK && !out_of_memory_only(status);
+    return status;
+}
+
+/* Makes tasks of the items; those whose key can't be loaded are refused. Sets
+ * *failure if the device failed. Returns how many are left.
+ * No caller is told with the keys held. */
+static size_t prepare(warprsa_worker *worker, size_t count,
+                      warprsa_status *failure)
 {
     warprsa_queue *queue = worker->device->queue;
     size_t ready = 0;
+    bool lost = false;
 
+    *failure = WARPRSA_OK;
+    warprsa_device_begin_keys(worker);
     for (size_t i = 0; i < count; i++) {
-        item it = worker->items[i];
+        warprsa_item it = worker->items[i];
         warprsa_slot *s = &queue->slots.slot[it.slot];
+        bool before = lost;
         uint32_t index = 0;
-        warprsa_status status = WARPRSA_DEVICE_ERROR;
+        warprsa_status status = key_index(worker, it.key, &lost, &index);
 
-        if (!*lost) {
-            status = warprsa_device_key(worker, it.key, &index);
-            if (status != WARPRSA_OK && !out_of_memory_only(status)) {
-                warprsa_device_failed(worker, status);
-                *lost = true;
-            }
-        }
-        if (status != WARPRSA_OK) {
-            refuse(worker, i, 1, WARPRSA_CPU_ERROR);
+        if (lost && !before)
+            *failure = status;
+        worker->tasks[i].status = status;
+        if (status != WARPRSA_OK)
             continue;
-        }
+        /* Those to be refused gather behind. */
+        worker->items[i] = worker->items[ready];
+        worker->tasks[i].status = worker->tasks[ready].status;
         worker->items[ready] = it;
         worker->tasks[ready] = (warprsa_task){
             .key = index, .input = s->input, .output = s->output};
         ready++;
     }
+    warprsa_device_end_keys(worker);
+    if (*failure != WARPRSA_OK)
+        warprsa_device_failed(worker, *failure);
+    for (size_t i = ready; i < count; i++)
+        refuse(worker, i, 1,
+               worker->tasks[i].status == WARPRSA_NO_MEMORY
+                   ? WARPRSA_CPU_KEY_ROOM
+                   : WARPRSA_CPU_ERROR);
     return ready;
 }
 
@@ -170,25 +189,37 @@ static unsigned histogram_bin(size_t count)
     return bin;
 }
 
-/* Counts a batch that was started at start_ns and has ended now. */
-static void count_batch(warprsa_worker *worker, warprsa_size_class size,
-                        size_t count, uint64_t start_ns)
+/* The mean time its requests waited for a batch that was started at
+ * start_ns. */
+static uint64_t mean_wait_ns(const warprsa_worker *worker, size_t count,
+                             uint64_t start_ns)
 {
-    warprsa_queue *queue = worker->device->queue;
-    warprsa_counters *c = queue->config.counters;
-    uint64_t compute_ns = warprsa_now_ns() - start_ns;
+    const warprsa_queue *queue = worker->device->queue;
     uint64_t wait_ns = 0;
-    uint64_t max = atomic_load_explicit(&c->batch_max, memory_order_relaxed);
 
     for (size_t i = 0; i < count; i++)
         wait_ns += start_ns -
                    atomic_load_explicit(
                        &queue->slots.slot[worker->items[i].slot].submitted_ns,
                        memory_order_relaxed);
+    return wait_ns / count;
+}
+
+/* Counts a batch that has ended. */
+static void count_batch(const warprsa_worker *worker, warprsa_size_class size,
+                        size_t count, uint64_t wait_ns, uint64_t compute_ns)
+{
+    const warprsa_queue *queue = worker->device->queue;
+    warprsa_counters *c = queue->config.counters;
+    warprsa_device_counters *own = &c->device_of[worker->device->number];
+    uint64_t max = atomic_load_explicit(&c->batch_max, memory_order_relaxed);
+
     warprsa_count(&c->batches, 1);
+    warprsa_count(&own->batches, 1);
     warprsa_count(&c->batch_sizes[histogram_bin(count)], 1);
-    warprsa_count(&c->wait_ns, wait_ns);
+    warprsa_count(&c->wait_ns, wait_ns * count);
     warprsa_count(&c->compute_ns, compute_ns);
+    warprsa_count(&own->compute_ns, compute_ns);
     while (max < count && !atomic_compare_exchange_weak_explicit(
                               &c->batch_max, &max, count, memory_order_relaxed,
                               memory_order_relaxed))
@@ -198,29 +229,32 @@ static void count_batch(warprsa_worker *worker, warprsa_size_class size,
                         "wait_us=%llu compute_us=%llu",
                         worker->device->ordinal, worker->stream,
                         1024 * ((unsigned)size + 1), count,
-                        (unsigned long long)(wait_ns / count / 1000),
+                        (unsigned long long)(wait_ns / 1000),
                         (unsigned long long)(compute_ns / 1000));
 }
 
-/* The device is taken out of use before any caller hears of it, so that what
- * he does next meets the new state. */
-static void run(warprsa_worker *worker, warprsa_size_class size, size_t count)
+/* Notes what a batch took that has ended, for whoever decides on the next. */
+static void measure(warprsa_worker *worker, warprsa_size_class size,
+                    size_t count, uint64_t start_ns, bool good)
 {
     warprsa_queue *queue = worker->device->queue;
-    const warprsa_engine *engine = queue->config.engine;
-    warprsa_device *handle = worker->device->handle;
-    uint64_t start_ns = warprsa_now_ns();
-    warprsa_status status =
-        engine->start(handle, worker->stream, size, worker->tasks, count);
+    uint64_t now_ns = warprsa_now_ns();
+    uint64_t wait_ns = mean_wait_ns(worker, count, start_ns);
 
-    if (status != WARPRSA_OK) {
-        if (!out_of_memory_only(status))
-            warprsa_device_failed(worker, status);
-        refuse(worker, 0, count, WARPRSA_CPU_ERROR);
-        return;
-    }
-    status = engine->wait(handle, worker->stream, queue->config.deadline_ms);
-    count_batch(worker, size, count, start_ns);
+    count_batch(worker, size, count, wait_ns, now_ns - start_ns);
+    if (good && queue->config.route != NULL)
+        warprsa_route_answered(queue->config.route, size,
+                               warprsa_queue_depth(queue),
+                               wait_ns + now_ns - start_ns);
+}
+
+/* What becomes of the requests of a batch that has ended. The device is taken
+ * out of use before any caller hears of it, so that what he does next meets
+ * the new state. */
+static void end(warprsa_worker *worker, size_t count, warprsa_status status)
+{
+    if (status != WARPRSA_DEADLINE)
+        warprsa_device_unpin(worker);
     if (status == WARPRSA_OK) {
         warprsa_device_worked(worker);
         answer(worker, count);
@@ -228,29 +262,86 @@ static void run(warprsa_worker *worker, warprsa_size_class size, size_t count)
         warprsa_device_overdue(worker);
         refuse(worker, 0, count, WARPRSA_CPU_DEADLINE);
     } else {
-        warprsa_device_failed(worker, status);
+        if (!out_of_memory_only(status))
+            warprsa_device_failed(worker, status);
         refuse(worker, 0, count, WARPRSA_CPU_ERROR);
     }
 }
 
-/* One batch, from inside the device. False: nothing was queued. */
-static bool work(warprsa_worker *worker)
+/* The batch that was taken at taken_ns, `taken` requests then. */
+static void run(warprsa_worker *worker, warprsa_size_class size, size_t count,
+                size_t taken, uint64_t taken_ns)
 {
-    warprsa_queue *queue = worker->device->queue;
-    bool lost = false;
-    int size = oldest_class(queue);
+    warprsa_queue_device *device = worker->device;
+    warprsa_queue *queue = device->queue;
+    const warprsa_engine *engine = queue->config.engine;
+    uint64_t start_ns = warprsa_now_ns();
+    warprsa_status status = engine->start(device->handle, worker->stream, size,
+                                          worker->tasks, count);
+    bool started = status == WARPRSA_OK;
+
+    if (started) {
+        warprsa_pace_started(&device->pace, (uint32_t)count, taken_ns,
+                             warprsa_now_ns());
+        status = engine->wait(device->handle, worker->stream,
+                              queue->config.deadline_ms);
+    }
+    warprsa_pace_ended(&device->pace, size, (uint32_t)taken, start_ns,
+                       warprsa_now_ns());
+    if (started)
+        measure(worker, size, count, start_ns, status == WARPRSA_OK);
+    /* The device has room: the next batch before the answers of this one. */
+    if (status == WARPRSA_OK)
+        warprsa_queue_offer(queue);
+    end(worker, count, status);
+}
+
+/* Takes a batch from the class whose oldest request has waited longest, and
+ * runs it. */
+static void run_next(warprsa_worker *worker, warprsa_size_class size)
+{
+    warprsa_queue_device *device = worker->device;
+    warprsa_queue *queue = device->queue;
+    uint64_t taken_ns = warprsa_now_ns();
+    size_t taken = take(worker, size);
+    warprsa_status failure;
     size_t count;
 
+    warprsa_pace_taken(&device->pace, size, (uint32_t)taken, taken_ns);
+    warprsa_queue_offer(queue);
+    count = prepare(worker, taken, &failure);
+    if (failure == WARPRSA_OK && count > 0) {
+        run(worker, size, count, taken, taken_ns);
+        return;
+    }
+    warprsa_pace_ended(&device->pace, size, (uint32_t)taken, taken_ns,
+                       taken_ns);
+    if (failure != WARPRSA_OK)
+        end(worker, count, failure);
+}
+
+/* Whether this device is to have a batch now; if not, when to ask again. */
+static bool may_start(warprsa_worker *worker)
+{
+    warprsa_queue *queue = worker->device->queue;
+
+    return warprsa_pace_may_start(
+        &worker->device->pace, warprsa_queue_waiting(queue),
+        queue->config.batch_max, warprsa_now_ns(), &worker->again_ns);
+}
+
+/* One batch, from inside the device. False: there is none to be had now. */
+static bool work(warprsa_worker *worker)
+{
+    int size;
+
     warprsa_device_unload_keys(worker);
+    if (!may_start(worker))
+        return false;
+    size = oldest_class(worker->device->queue);
     if (size < 0)
         return false;
-    count = take(worker, (warprsa_size_class)size);
-    warprsa_queue_pass_on(queue);
-    count = prepare(worker, count, &lost);
-    if (lost)
-        refuse(worker, 0, count, WARPRSA_CPU_ERROR);
-    else if (count > 0)
-        run(worker, (warprsa_size_class)size, count);
+    run_next(worker, (warprsa_size_class)size);
     return true;
 }
 
@@ -259,27 +350,32 @@ static bool anything_to_do(warprsa_worker *worker)
 {
     warprsa_queue *queue = worker->device->queue;
 
-    return atomic_load(&queue->closing) || !warprsa_queue_empty(queue) ||
-           atomic_load(&queue->keys.unloads[worker->device->number]) != 0;
+    return atomic_load(&queue->closing) ||
+           atomic_load(&queue->keys.unloads[worker->device->number]) != 0 ||
+           may_start(worker);
 }
 
 static void sleep_on_bell(warprsa_worker *worker)
 {
-    warprsa_queue *queue = worker->device->queue;
-    warprsa_doorbell *bell = &queue->doorbell;
+    warprsa_queue_device *device = worker->device;
+    warprsa_queue *queue = device->queue;
     uint64_t until_ns =
         warprsa_now_ns() + queue->config.deadline_ms * WARPRSA_NS_PER_MS;
     uint32_t word;
 
-    atomic_fetch_add(&bell->idle, 1);
-    word = warprsa_doorbell_arm(bell);
+    atomic_fetch_add(&device->bell.idle, 1);
+    atomic_store(&device->wake_at,
+                 warprsa_pace_wake_at(&device->pace, queue->config.batch_max));
+    word = warprsa_doorbell_arm(&device->bell);
     if (!anything_to_do(worker)) {
-        warprsa_futex_wait(&bell->word, word, until_ns);
+        warprsa_futex_wait(&device->bell.word, word,
+                           until_ns < worker->again_ns ? until_ns
+                                                       : worker->again_ns);
         /* Another worker may hang in its driver. */
         if (atomic_load(&queue->depth) != 0 && warprsa_now_ns() >= until_ns)
             warprsa_slots_tell_overdue(&queue->slots);
     }
-    atomic_fetch_sub(&bell->idle, 1);
+    atomic_fetch_sub(&device->bell.idle, 1);
 }
 
 static void start_others(warprsa_queue *queue, unsigned devices)

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 static int reset(void **state)
 {
@@ -95,8 +96,8 @@ static void a_key_without_class_is_not_taken(void **state)
     warprsa_counters_free(config.counters);
 }
 
-/* More keys than the device holds: those beyond are refused, and once others
- * are released there is room. */
+/* More keys than the device holds: the one used longest ago makes room, and
+ * comes back when it is used again. */
 static void more_keys_than_the_device_holds(void **state)
 {
     warprsa_queue_config config = fake_config();
@@ -110,17 +111,182 @@ static void more_keys_than_the_device_holds(void **state)
         keys[i] = fake_add_key(queue, WARPRSA_CLASS_2048, i);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(one(queue, keys[i], i), WARPRSA_DONE);
-    assert_int_equal(one(queue, keys[3], 3), WARPRSA_REFUSED);
-    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_ERROR], 1);
-    assert_int_equal(config.counters->device_losses, 0);
+    assert_int_equal(one(queue, keys[0], 0), WARPRSA_DONE);
+    assert_int_equal(fake.loads, 3);
+    assert_int_equal(one(queue, keys[3], 3), WARPRSA_DONE); /* instead of 1 */
+    assert_int_equal(fake.loads, 4);
+    assert_int_equal(config.counters->keys_evicted, 1);
+    assert_int_equal(one(queue, keys[0], 0), WARPRSA_DONE);
+    assert_int_equal(one(queue, keys[2], 2), WARPRSA_DONE);
+    assert_int_equal(fake.loads, 4);
+    assert_int_equal(one(queue, keys[1], 1), WARPRSA_DONE); /* instead of 3 */
+    assert_int_equal(fake.loads, 5);
+    assert_int_equal(fake.keys, 3);
+    assert_int_equal(config.counters->device_of[0].keys, 3);
+    assert_int_equal(config.counters->keys_evicted, 2);
+    assert_int_equal(config.counters->keys, 4);
+    for (unsigned i = 0; i < 4; i++)
+        warprsa_key_release(keys[i]);
+    FAKE_WAIT(fake.keys == 0);
+    fake_close_queue(queue, &config);
+    assert_int_equal(config.counters->keys_loaded, 5);
+    assert_int_equal(config.counters->device_of[0].keys, 0);
+    assert_int_equal(config.counters->keys, 0);
+    warprsa_counters_free(config.counters);
+}
+
+/* Keys of batches under way stay, and who finds no room is told so; a key
+ * released while it is in use goes once it isn't. */
+static void keys_in_use_are_not_evicted(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_key *keys[4];
+    fake_request r[4];
+    warprsa_queue *queue;
+
+    (void)state;
+    config.keys_max = 2;
+    config.streams = 2;
+    queue = fake_ready_queue(&config);
+    for (unsigned i = 0; i < 4; i++) {
+        keys[i] = fake_add_key(queue, WARPRSA_CLASS_2048, i);
+        fake_fill(&r[i], WARPRSA_CLASS_2048, i, i);
+    }
+    FAKE_SET(hold, true);
+    assert_int_equal(fake_submit(queue, keys[0], &r[0]), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
     warprsa_key_release(keys[0]);
-    FAKE_WAIT(fake.unloads == 1);
+    assert_int_equal(fake_submit(queue, keys[1], &r[1]), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 2);
+    assert_int_equal(fake.unloads, 0);
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r[i]));
+    }
+    FAKE_WAIT(fake.keys == 1);
+    FAKE_SET(hold, true);
+    assert_int_equal(fake_submit(queue, keys[1], &r[1]), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
+    assert_int_equal(fake_submit(queue, keys[2], &r[2]), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 2);
+    FAKE_SET(hold, false);
+    assert_int_equal(warprsa_queue_wait(queue, r[2].ticket, r[2].output),
+                     WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(queue, r[1].ticket, r[1].output),
+                     WARPRSA_DONE);
     assert_int_equal(one(queue, keys[3], 3), WARPRSA_DONE);
+    assert_int_equal(config.counters->keys_evicted, 1);
     for (unsigned i = 1; i < 4; i++)
         warprsa_key_release(keys[i]);
     fake_close_queue(queue, &config);
-    assert_int_equal(config.counters->keys_loaded, 4);
+    warprsa_counters_free(config.counters);
+}
+
+/* A batch of more keys than fit is cut: the rest is for the CPU. */
+static void a_batch_of_too_many_keys(void **state)
+{
+    enum {
+        KEYS = 6,
+        ROOM = 4,
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_key *keys[KEYS], *first;
+    fake_request r[KEYS], held;
+    warprsa_queue *queue;
+    unsigned done = 0;
+
+    (void)state;
+    config.keys_max = ROOM;
+    queue = fake_ready_queue(&config);
+    first = fake_add_key(queue, WARPRSA_CLASS_2048, 100);
+    fake_fill(&held, WARPRSA_CLASS_2048, 100, 0);
+    FAKE_SET(hold, true);
+    assert_int_equal(fake_submit(queue, first, &held), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
+    for (unsigned i = 0; i < KEYS; i++) {
+        keys[i] = fake_add_key(queue, WARPRSA_CLASS_2048, i);
+        fake_fill(&r[i], WARPRSA_CLASS_2048, i, i);
+        assert_int_equal(fake_submit(queue, keys[i], &r[i]), WARPRSA_DONE);
+    }
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < KEYS; i++) {
+        if (warprsa_queue_wait(queue, r[i].ticket, r[i].output) != WARPRSA_DONE)
+            continue;
+        assert_true(fake_is_right(&r[i]));
+        done++;
+    }
+    assert_int_equal(done, ROOM);
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_KEY_ROOM],
+                     KEYS - ROOM);
+    assert_int_equal(warprsa_queue_wait(queue, held.ticket, held.output),
+                     WARPRSA_DONE);
+    assert_int_equal(config.counters->device_losses, 0);
+    for (unsigned i = 0; i < KEYS; i++)
+        warprsa_key_release(keys[i]);
+    warprsa_key_release(first);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* As a certificate authority or a hosting company has them. */
+static void ten_thousand_keys(void **state)
+{
+    enum {
+        KEYS = 10000,
+        ROOM = 64,
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_key **keys = calloc(KEYS, sizeof(warprsa_key *));
+    warprsa_queue *queue;
+
+    (void)state;
+    assert_non_null(keys);
+    config.keys_max = ROOM;
+    queue = fake_ready_queue(&config);
+    for (unsigned i = 0; i < KEYS; i++)
+        keys[i] = fake_add_key(queue, WARPRSA_CLASS_2048, i);
+    assert_int_equal(config.counters->keys, KEYS);
+    for (unsigned i = 0; i < KEYS; i++) {
+        /* The same again, as each new connection imports it. */
+        assert_ptr_equal(fake_add_key(queue, WARPRSA_CLASS_2048, i), keys[i]);
+        assert_int_equal(one(queue, keys[i], i), WARPRSA_DONE);
+        warprsa_key_release(keys[i]);
+        assert_true(config.counters->device_of[0].keys <= ROOM);
+    }
+    assert_int_equal(config.counters->keys, KEYS);
+    assert_int_equal(config.counters->keys_loaded, KEYS);
+    assert_int_equal(config.counters->keys_evicted, KEYS - ROOM);
+    for (unsigned i = 0; i < KEYS; i++)
+        warprsa_key_release(keys[i]);
     assert_int_equal(config.counters->keys, 0);
+    FAKE_WAIT(fake.keys == 0);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+    free(keys);
+}
+
+/* One key, held by thousands, is one copy. */
+static void the_same_key_thousands_of_times(void **state)
+{
+    enum {
+        TIMES = 5000
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_3072, 1);
+
+    (void)state;
+    for (unsigned i = 1; i < TIMES; i++)
+        assert_ptr_equal(fake_add_key(queue, WARPRSA_CLASS_3072, 1), key);
+    assert_int_equal(config.counters->keys, 1);
+    for (unsigned i = 0; i < TIMES; i++) {
+        assert_int_equal(config.counters->keys, 1);
+        warprsa_key_release(key);
+    }
+    assert_int_equal(config.counters->keys, 0);
+    fake_close_queue(queue, &config);
     warprsa_counters_free(config.counters);
 }
 
@@ -222,6 +388,10 @@ int main(void)
         cmocka_unit_test_setup(same_id_other_key, reset),
         cmocka_unit_test_setup(a_key_without_class_is_not_taken, reset),
         cmocka_unit_test_setup(more_keys_than_the_device_holds, reset),
+        cmocka_unit_test_setup(keys_in_use_are_not_evicted, reset),
+        cmocka_unit_test_setup(a_batch_of_too_many_keys, reset),
+        cmocka_unit_test_setup(ten_thousand_keys, reset),
+        cmocka_unit_test_setup(the_same_key_thousands_of_times, reset),
         cmocka_unit_test_setup(unloaded_from_every_device, reset),
         cmocka_unit_test_setup(imported_used_and_released_by_many, reset),
     };

@@ -109,7 +109,7 @@ static inline void assert_counted(OSSL_LIB_CTX *subject, uint64_t gpu,
         "warprsa-cpu-starting", "warprsa-cpu-no-device",
         "warprsa-cpu-deadline", "warprsa-cpu-queue-full",
         "warprsa-cpu-check",    "warprsa-cpu-error",
-        "warprsa-cpu-spill",
+        "warprsa-cpu-key-room", "warprsa-cpu-spill",
     };
     uint64_t sum = 0;
 
