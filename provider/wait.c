@@ -28,12 +28,13 @@ enum {
 };
 
 /*
- * One per wait ctx, from its first request to its end. A reference is held by
- * the wait ctx and by each request under way, so that the worker's wake() meets
- * neither freed memory nor a descriptor that has become somebody else's, even
- * when the wait ctx is freed under a job that is never resumed.
+ * One per wait ctx, from its first request to its end; of its requests one at a
+ * time is under way. A reference is held by the wait ctx and by that request,
+ * if a worker is to wake it: then wake() meets neither freed memory nor a
+ * descriptor that has become somebody else's, even when the wait ctx is freed
+ * under a job that is never resumed.
  */
-typedef struct waker {
+struct warprsa_wait {
     atomic_int references;
     unsigned generation; /* of the fork it was made in */
     int fd;
@@ -44,10 +45,8 @@ typedef struct waker {
     pthread_mutex_t lock; /* for the callback, also while it runs */
     ASYNC_callback_fn callback;
     void *callback_arg;
-} waker;
-
-struct warprsa_wait {
-    waker *waker;
+    /* Of the request under way: */
+    bool fresh; /* the wait ctx got its descriptor for it */
     bool woken; /* set before the answer can be collected */
     bool fd_written;
 };
@@ -55,7 +54,7 @@ struct warprsa_wait {
 /* Its address is our key in a wait ctx. */
 static const char wait_ctx_key;
 
-static void waker_release(waker *waker)
+static void release(warprsa_wait *waker)
 {
     if (atomic_fetch_sub(&waker->references, 1) != 1)
         return;
@@ -76,7 +75,7 @@ static void waker_release(waker *waker)
 static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
                           OSSL_ASYNC_FD fd, void *custom)
 {
-    waker *waker = custom;
+    warprsa_wait *waker = custom;
     struct timespec end;
 
     (void)wait_ctx, (void)key, (void)fd;
@@ -87,10 +86,10 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
         if (pthread_mutex_timedlock(&waker->lock, &end) == 0)
             pthread_mutex_unlock(&waker->lock);
     }
-    waker_release(waker);
+    release(waker);
 }
 
-static bool open_fd(waker *waker, const warprsa_home *home)
+static bool open_fd(warprsa_wait *waker, const warprsa_home *home)
 {
     waker->calls = home->calls;
     waker->rings = home->calls->bell_open != NULL;
@@ -104,9 +103,10 @@ static bool open_fd(waker *waker, const warprsa_home *home)
     return waker->fd >= 0;
 }
 
-static waker *waker_new(ASYNC_WAIT_CTX *wait_ctx, const warprsa_home *home)
+static warprsa_wait *waker_new(ASYNC_WAIT_CTX *wait_ctx,
+                               const warprsa_home *home)
 {
-    waker *waker = calloc(1, sizeof(*waker));
+    warprsa_wait *waker = calloc(1, sizeof(*waker));
 
     if (waker == NULL)
         return NULL;
@@ -118,14 +118,33 @@ static waker *waker_new(ASYNC_WAIT_CTX *wait_ctx, const warprsa_home *home)
         return NULL;
     }
     if (ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, waker->fd, waker,
-                                   wait_ctx_gone))
+                                   wait_ctx_gone)) {
+        waker->fresh = true;
         return waker;
-    waker_release(waker);
+    }
+    release(waker);
     return NULL;
 }
 
+/*
+ * Takes back a descriptor that the program can't have seen yet, since no pause
+ * came since it was set: a program that looks for descriptors only at pauses
+ * would meet an unknown one at the end of the connection. haproxy dies of it.
+ */
+static void take_back(warprsa_wait *waker)
+{
+    ASYNC_JOB *job = ASYNC_get_current_job();
+
+    if (!waker->fresh || job == NULL)
+        return;
+    ERR_set_mark();
+    if (ASYNC_WAIT_CTX_clear_fd(ASYNC_get_wait_ctx(job), &wait_ctx_key))
+        release(waker);
+    ERR_pop_to_mark();
+}
+
 /* Looks for a callback, too. */
-static bool is_of_use(waker *waker, ASYNC_WAIT_CTX *wait_ctx,
+static bool is_of_use(warprsa_wait *waker, ASYNC_WAIT_CTX *wait_ctx,
                       const warprsa_home *home)
 {
     if (waker->generation != warprsa_fork_generation())
@@ -146,17 +165,23 @@ static bool is_of_use(waker *waker, ASYNC_WAIT_CTX *wait_ctx,
  * cleanup function is the only news of the end of a wait ctx, after which the
  * callback's argument must not be used.
  */
-static waker *waker_of(ASYNC_WAIT_CTX *wait_ctx, const warprsa_home *home)
+static warprsa_wait *waker_of(ASYNC_WAIT_CTX *wait_ctx,
+                              const warprsa_home *home)
 {
     OSSL_ASYNC_FD fd = -1;
     void *custom = NULL;
-    waker *waker = NULL;
+    warprsa_wait *waker = NULL;
 
-    if (ASYNC_WAIT_CTX_get_fd(wait_ctx, &wait_ctx_key, &fd, &custom))
+    if (ASYNC_WAIT_CTX_get_fd(wait_ctx, &wait_ctx_key, &fd, &custom)) {
         waker = custom;
-    else
+        waker->fresh = false;
+    } else {
         waker = waker_new(wait_ctx, home);
-    return waker != NULL && is_of_use(waker, wait_ctx, home) ? waker : NULL;
+    }
+    if (waker == NULL || is_of_use(waker, wait_ctx, home))
+        return waker;
+    take_back(waker);
+    return NULL;
 }
 
 warprsa_wait *warprsa_wait_new(const warprsa_home *home)
@@ -168,22 +193,19 @@ warprsa_wait *warprsa_wait_new(const warprsa_home *home)
     if (job == NULL)
         return NULL;
     wait_ctx = ASYNC_get_wait_ctx(job);
-    wait = calloc(1, sizeof(*wait));
-    if (wait_ctx == NULL || wait == NULL) {
-        free(wait);
+    if (wait_ctx == NULL)
         return NULL;
-    }
     ERR_set_mark();
-    wait->waker = waker_of(wait_ctx, home);
-    if (wait->waker != NULL)
+    wait = waker_of(wait_ctx, home);
+    if (wait != NULL)
         ASYNC_WAIT_CTX_set_status(wait_ctx, ASYNC_STATUS_OK);
     ERR_pop_to_mark();
-    if (wait->waker == NULL) {
-        free(wait);
+    if (wait == NULL)
         return NULL;
-    }
-    if (!wait->waker->rings)
-        atomic_fetch_add(&wait->waker->references, 1);
+    wait->woken = false;
+    wait->fd_written = false;
+    if (!wait->rings)
+        atomic_fetch_add(&wait->references, 1);
     return wait;
 }
 
@@ -192,17 +214,16 @@ static void wake(void *arg)
 {
     static const uint64_t one = 1;
     warprsa_wait *wait = arg;
-    waker *waker = wait->waker;
 
-    pthread_mutex_lock(&waker->lock);
-    if (atomic_load(&waker->alive) &&
-        (waker->callback == NULL || !waker->callback(waker->callback_arg)))
+    pthread_mutex_lock(&wait->lock);
+    if (atomic_load(&wait->alive) &&
+        (wait->callback == NULL || !wait->callback(wait->callback_arg)))
         wait->fd_written =
-            write(waker->fd, &one, sizeof(one)) == (ssize_t)sizeof(one);
-    pthread_mutex_unlock(&waker->lock);
-    /* Now the answer becomes collectable; `wait` isn't ours any more. */
+            write(wait->fd, &one, sizeof(one)) == (ssize_t)sizeof(one);
+    pthread_mutex_unlock(&wait->lock);
+    /* Now the answer becomes collectable; of `wait` we have our reference. */
     wait->woken = true;
-    waker_release(waker);
+    release(wait);
 }
 
 warprsa_answer warprsa_wait_submit(warprsa_wait *wait, const warprsa_home *home,
@@ -215,8 +236,7 @@ warprsa_answer warprsa_wait_submit(warprsa_wait *wait, const warprsa_home *home,
         notify = (warprsa_notify){0};
     return home->calls->submit(
         home->at, key, input, notify,
-        wait != NULL && wait->waker->rings ? wait->waker->bell.number : 0,
-        ticket);
+        wait != NULL && wait->rings ? wait->bell.number : 0, ticket);
 }
 
 /*
@@ -247,8 +267,8 @@ static warprsa_answer collect(const warprsa_wait *wait,
 {
     char rung[64];
 
-    if (wait->waker->rings)
-        while (recv(wait->waker->fd, rung, sizeof(rung), MSG_DONTWAIT) ==
+    if (wait->rings)
+        while (recv(wait->fd, rung, sizeof(rung), MSG_DONTWAIT) ==
                (ssize_t)sizeof(rung))
             ;
     return home->calls->collect(home->at, ticket, output);
@@ -272,12 +292,10 @@ static warprsa_answer pause_until_answered(warprsa_wait *wait,
             answer = collect(wait, home, ticket, output);
     }
     if (wait->fd_written)
-        while (read(wait->waker->fd, &drained, sizeof(drained)) < 0 &&
-               errno == EINTR)
+        while (read(wait->fd, &drained, sizeof(drained)) < 0 && errno == EINTR)
             ;
-    if (!wait->woken && !wait->waker->rings)
-        waker_release(wait->waker); /* and it never will be */
-    free(wait);
+    if (!wait->woken && !wait->rings)
+        release(wait); /* no worker will */
     return answer;
 }
 
@@ -295,7 +313,7 @@ void warprsa_wait_cancel(warprsa_wait *wait)
 {
     if (wait == NULL)
         return;
-    if (!wait->waker->rings)
-        waker_release(wait->waker);
-    free(wait);
+    if (!wait->rings)
+        release(wait);
+    take_back(wait);
 }

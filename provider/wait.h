@@ -10,17 +10,17 @@
 #include "provider/process.h"
 
 /*
- * One request of an async job. On the heap, not on the job's stack: a job that
- * is never resumed is gone while its request is still under way.
+ * A request of an async job: a reference to what the job's wait ctx keeps for
+ * all its requests. Not on the job's stack: a job that is never resumed is gone
+ * while its request is still under way.
  */
 typedef struct warprsa_wait warprsa_wait;
 
 /*
  * For a caller inside an async job: arms the job's wait ctx, with a callback
  * if it has one (and the home can call it), else with one descriptor per wait
- * ctx. NULL: not in a job, or no
- * memory or descriptor for it; the caller blocks then. Leaves no error on the
- * queue.
+ * ctx. NULL: not in a job, or no memory or descriptor for it; the caller blocks
+ * then. Leaves no error on the queue.
  */
 warprsa_wait *warprsa_wait_new(const warprsa_home *home);
 
@@ -31,7 +31,7 @@ warprsa_answer warprsa_wait_submit(warprsa_wait *wait, const warprsa_home *home,
                                    warprsa_ticket *ticket);
 
 /*
- * Waits for the answer to a submitted request and frees `wait`; never
+ * Waits for the answer to a submitted request and gives `wait` back; never
  * WARPRSA_PENDING. A job that goes on in a forked child is REFUSED.
  */
 warprsa_answer warprsa_wait_answer(warprsa_wait *wait,
@@ -39,7 +39,8 @@ warprsa_answer warprsa_wait_answer(warprsa_wait *wait,
                                    const warprsa_home *home,
                                    warprsa_ticket ticket, uint8_t *output);
 
-/* Frees a `wait` whose request was not submitted; NULL is allowed. */
+/* Gives back a `wait` whose request was not submitted, and with it a
+ * descriptor made for it; NULL is allowed. */
 void warprsa_wait_cancel(warprsa_wait *wait);
 
 #endif

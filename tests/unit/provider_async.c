@@ -325,6 +325,44 @@ static void jobs_given_up(void **state)
     }
 }
 
+static size_t descriptors_of(const work *one)
+{
+    size_t count = 0;
+
+    assert_int_equal(ASYNC_WAIT_CTX_get_all_fds(one->wait_ctx, NULL, &count),
+                     1);
+    return count;
+}
+
+/*
+ * With no slot left a job is computed here and doesn't pause: its wait ctx has
+ * no descriptor then, since the program never had an occasion to look for it.
+ */
+static void job_refused(void **state)
+{
+    OSSL_LIB_CTX *usual = subject;
+    EVP_PKEY *usual_key = subject_key;
+    work first = {0}, second = {0};
+
+    (void)state;
+    subject = subject_open(ENGINE "slots = 1\n");
+    subject_key = key_in(subject, oracle_key);
+    assert_int_equal(step(&first), 1);
+    assert_int_equal(descriptors_of(&first), 1);
+    assert_int_equal(step(&second), 0);
+    assert_true(right(&second));
+    assert_int_equal(descriptors_of(&second), 0);
+    assert_true(run_impatiently(&first, 1) != UINT32_MAX);
+    assert_true(right(&first));
+    assert_counted(subject, 1, 1);
+    ASYNC_WAIT_CTX_free(first.wait_ctx);
+    ASYNC_WAIT_CTX_free(second.wait_ctx);
+    EVP_PKEY_free(subject_key);
+    OSSL_LIB_CTX_free(subject);
+    subject = usual;
+    subject_key = usual_key;
+}
+
 static void *thread_of_jobs(void *arg)
 {
     work *works = arg;
@@ -366,6 +404,7 @@ int main(void)
         cmocka_unit_test(woken_by_descriptor),
         cmocka_unit_test(woken_by_callback),
         cmocka_unit_test(routed_by_itself),
+        cmocka_unit_test(job_refused),
         cmocka_unit_test(pause_blocked),
         cmocka_unit_test(threads_of_jobs),
     };
