@@ -2,40 +2,36 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The engine on the CPU: the device's arithmetic, lane after lane. It proves
- * the arithmetic where no GPU is; it is not there to be fast.
+ * the arithmetic where no GPU is; it is not there to be fast. Its variants are
+ * "integer" and, by default, samples of 52 bits.
  */
 #include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gpu/fault.h"
 #include "gpu/gpu.h"
+#include "gpu/host_arithmetic.h"
 #include "gpu/key_slots.h"
 #include "gpu/known_answer.h"
 #include "gpu/prepared_key.h"
-#include "gpu/private_operation.h"
-
-enum {
-    TABLE_DOUBLES = WARPRSA_TABLE_DOUBLES * WARPRSA_SLOTS,
-};
-
-/* What one operation works in; SECRET. */
-typedef struct workspace {
-    double inverse[2 * WARPRSA_HALF_SAMPLES];
-    uint32_t exponent[2 * WARPRSA_BLINDED_WORDS];
-    uint64_t result[WARPRSA_FULL_SAMPLES];
-    double table[TABLE_DOUBLES];
-    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
-} workspace;
 
 typedef struct stream_state {
     warprsa_status outcome; /* of wait(): other than OK where a fault struck */
 } stream_state;
 
+/* A key in its place; `prepared` is NULL where there is none. */
+typedef struct key_place {
+    void *prepared; /* arithmetic->key_octets */
+    uint32_t octets;
+} key_place;
+
 struct warprsa_device {
     warprsa_device_config config;
+    const warprsa_host_arithmetic *arithmetic;
     warprsa_key_slots slots;
-    warprsa_prepared_key **keys;
+    key_place *keys;
     uint32_t capacity;
     warprsa_known_answer test;
     stream_state streams[WARPRSA_STREAMS_MAX];
@@ -52,9 +48,10 @@ static unsigned host_count(char *why, size_t why_size)
 
 static void host_unload_key(warprsa_device *device, uint32_t index)
 {
-    explicit_bzero(device->keys[index], sizeof(*device->keys[index]));
-    free(device->keys[index]);
-    device->keys[index] = NULL;
+    explicit_bzero(device->keys[index].prepared,
+                   device->arithmetic->key_octets);
+    free(device->keys[index].prepared);
+    device->keys[index].prepared = NULL;
     warprsa_key_slots_give(&device->slots, index);
 }
 
@@ -62,22 +59,22 @@ static warprsa_status host_load_key(warprsa_device *device,
                                     const warprsa_private_key *key,
                                     uint32_t *index)
 {
-    warprsa_prepared_key *prepared = malloc(sizeof(*prepared));
+    const warprsa_host_arithmetic *arithmetic = device->arithmetic;
+    void *prepared = malloc(arithmetic->key_octets);
     warprsa_status status;
 
     if (prepared == NULL)
         return WARPRSA_NO_MEMORY;
-    status = warprsa_prepare_key(prepared, key);
-    if (warprsa_fault_strikes(WARPRSA_FAULT_FLIP))
-        prepared->half[0].exponent[1] ^= 1;
+    status = arithmetic->prepare(prepared, key);
     if (status == WARPRSA_OK && !warprsa_key_slots_take(&device->slots, index))
         status = WARPRSA_NO_MEMORY;
     if (status != WARPRSA_OK) {
-        explicit_bzero(prepared, sizeof(*prepared));
+        explicit_bzero(prepared, arithmetic->key_octets);
         free(prepared);
         return status;
     }
-    device->keys[*index] = prepared;
+    device->keys[*index] =
+        (key_place){.prepared = prepared, .octets = key->modulus_octets};
     return WARPRSA_OK;
 }
 
@@ -86,7 +83,7 @@ static void host_close(warprsa_device *device)
     if (device == NULL)
         return;
     for (uint32_t i = 0; device->keys != NULL && i < device->capacity; i++)
-        if (device->keys[i] != NULL)
+        if (device->keys[i].prepared != NULL)
             host_unload_key(device, i);
     free(device->keys);
     warprsa_key_slots_end(&device->slots);
@@ -99,65 +96,25 @@ static const char *host_describe(const warprsa_device *device)
     return "CPU (host 0)";
 }
 
-/* Once more for processors with a fused multiply-add: fma() without it is a
- * call, three times slower. Needs a resolver at load time, which sanitizers
- * do not survive, and clang does not flatten what it clones. */
-#if defined(__x86_64__) && !defined(__clang__) &&                              \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WITH_FMA __attribute__((target_clones("fma", "default"), flatten))
-#else
-#define WITH_FMA
-#endif
-
-/* The shapes are constants here so that the compiler sees each class apart. */
-WITH_FMA static void operate(const warprsa_operation *op,
-                             warprsa_size_class size)
-{
-    static const warprsa_shape shapes[WARPRSA_CLASSES] = {
-        WARPRSA_SHAPE_1024, WARPRSA_SHAPE_2048, WARPRSA_SHAPE_3072,
-        WARPRSA_SHAPE_4096};
-    const warprsa_shape shape = shapes[size];
-    warprsa_number x;
-
-    for (int which = 0; which < 2; which++) {
-        warprsa_unblinder(op, which, shape.rows);
-        warprsa_blind_exponent(op, which, shape.rows);
-    }
-    warprsa_blind_and_raise(&x, op, shape.rows, shape.width, shape.per_lane);
-    warprsa_unblind_and_recombine(&x, op, shape.rows, shape.width,
-                                  shape.per_lane);
-    explicit_bzero(&x, sizeof(x));
-}
-
-static void run_task(const warprsa_device *device, workspace *w,
+static void run_task(const warprsa_device *device, void *workspace,
                      const uint64_t *random, warprsa_size_class size,
                      warprsa_task *task)
 {
-    const warprsa_prepared_key *key = device->keys[task->key];
-    uint32_t status = WARPRSA_CHECK_FAILED;
-    warprsa_operation op = {.key = key,
-                            .input = task->input,
-                            .output = w->output,
-                            .random = random,
-                            .inverse = w->inverse,
-                            .exponent = w->exponent,
-                            .windows = (int)key->windows,
-                            .result = w->result,
-                            .table = w->table,
-                            .table_stride = 2 * warprsa_shape_of(size).width,
-                            .status = &status};
+    const key_place *key = &device->keys[task->key];
+    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
 
-    operate(&op, size);
+    task->status = device->arithmetic->operate(workspace, key->prepared, size,
+                                               task->input, random, output);
     if (warprsa_fault_strikes(WARPRSA_FAULT_UNCHECKED))
-        status = WARPRSA_OK;
-    task->status = (warprsa_status)status;
-    if (status == WARPRSA_OK)
-        memcpy(task->output, w->output, key->modulus_octets);
+        task->status = WARPRSA_OK;
+    if (task->status == WARPRSA_OK)
+        memcpy(task->output, output, key->octets);
     else
-        memset(task->output, 0, key->modulus_octets);
+        memset(task->output, 0, key->octets);
+    explicit_bzero(output, sizeof(output));
 }
 
-static warprsa_status run_batch(const warprsa_device *device, workspace *w,
+static warprsa_status run_batch(const warprsa_device *device, void *workspace,
                                 const uint64_t *random, warprsa_size_class size,
                                 warprsa_task *tasks, size_t count)
 {
@@ -166,7 +123,8 @@ static warprsa_status run_batch(const warprsa_device *device, workspace *w,
     if (rounding < 0 || fesetround(FE_TOWARDZERO) != 0)
         return WARPRSA_DEVICE_ERROR;
     for (size_t i = 0; i < count; i++)
-        run_task(device, w, random + i * WARPRSA_RANDOM_WORDS, size, &tasks[i]);
+        run_task(device, workspace, random + i * WARPRSA_RANDOM_WORDS, size,
+                 &tasks[i]);
     return fesetround(rounding) == 0 ? WARPRSA_OK : WARPRSA_DEVICE_ERROR;
 }
 
@@ -177,7 +135,8 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
 {
     const size_t octets = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
     warprsa_status status = WARPRSA_NO_MEMORY;
-    workspace *w = NULL;
+    const size_t workspace_octets = device->arithmetic->workspace_octets;
+    void *workspace = NULL;
     uint64_t *random = NULL;
 
     if (warprsa_fault_strikes(WARPRSA_FAULT_LAUNCH))
@@ -190,18 +149,18 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
         device->streams[stream].outcome = WARPRSA_DEVICE_ERROR;
         return WARPRSA_OK;
     }
-    w = malloc(sizeof(*w));
+    workspace = malloc(workspace_octets);
     random = malloc(octets);
-    if (w != NULL && random != NULL)
+    if (workspace != NULL && random != NULL)
         status =
             device->config.random(device->config.random_arg, random, octets)
-                ? run_batch(device, w, random, size, tasks, count)
+                ? run_batch(device, workspace, random, size, tasks, count)
                 : WARPRSA_NO_RANDOM;
-    if (w != NULL)
-        explicit_bzero(w, sizeof(*w));
+    if (workspace != NULL)
+        explicit_bzero(workspace, workspace_octets);
     if (random != NULL)
         explicit_bzero(random, octets);
-    free(w);
+    free(workspace);
     free(random);
     return status;
 }
@@ -235,7 +194,11 @@ static warprsa_status host_open(const warprsa_device_config *config,
         return WARPRSA_NO_MEMORY;
     device->config = *config;
     device->capacity = config->keys_max + WARPRSA_CLASSES;
-    device->keys = calloc(device->capacity, sizeof(warprsa_prepared_key *));
+    device->arithmetic =
+        config->variant != NULL && strcmp(config->variant, "integer") == 0
+            ? &warprsa_host_integer
+            : &warprsa_host_wide;
+    device->keys = calloc(device->capacity, sizeof(*device->keys));
     if (device->keys != NULL &&
         warprsa_key_slots_init(&device->slots, device->capacity))
         status = warprsa_known_answer_load(warprsa_engine_host(), device,

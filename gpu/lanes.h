@@ -79,6 +79,73 @@ WARPRSA_FN void warprsa_rotate(uint64_t *to, const uint64_t *from, int step,
 #endif
 }
 
+/* The same with words of 32 bits: half the work. */
+WARPRSA_FN void warprsa_broadcast_word(uint32_t *to, const uint32_t *from,
+                                       int source, const int width, const int G)
+{
+#ifdef __CUDACC__
+    (void)G;
+    to[0] =
+        width == 1 ? from[0] : __shfl_sync(0xffffffffu, from[0], source, width);
+#else
+    uint32_t seen[WARPRSA_SLOTS];
+
+    for (int k = 0; k < G; k++)
+        seen[k] = from[(k & ~(width - 1)) + source];
+    for (int k = 0; k < G; k++)
+        to[k] = seen[k];
+#endif
+}
+
+WARPRSA_FN void warprsa_rotate_word(uint32_t *to, const uint32_t *from,
+                                    int step, const int width, const int G)
+{
+#ifdef __CUDACC__
+    (void)G;
+    to[0] = width == 1
+                ? from[0]
+                : __shfl_sync(0xffffffffu, from[0],
+                              (int)(threadIdx.x + (unsigned)step) & (width - 1),
+                              width);
+#else
+    uint32_t seen[WARPRSA_SLOTS];
+
+    for (int k = 0; k < G; k++)
+        seen[k] = from[(k & ~(width - 1)) + ((k + step) & (width - 1))];
+    for (int k = 0; k < G; k++)
+        to[k] = seen[k];
+#endif
+}
+
+/*
+ * Carries of 0 or 1 through the lanes of each subgroup at once: a lane that
+ * made one gives it to the lane above, which, if it is full (all ones), gives
+ * one to the next; never both. What leaves the top lane is lost. On the device
+ * as an addition of one bit a lane: what a carry runs through, it flips.
+ */
+WARPRSA_FN void warprsa_carry_in(uint32_t *in, const uint32_t *made,
+                                 const uint32_t *full, const int width,
+                                 const int G)
+{
+#ifdef __CUDACC__
+    const uint32_t tops = 0xffffffffu / ((1u << width) - 1) << (width - 1);
+    uint32_t from = __ballot_sync(0xffffffffu, made[0] != 0) & ~tops;
+    uint32_t through = __ballot_sync(0xffffffffu, full[0] != 0) & ~tops;
+
+    (void)G;
+    in[0] = (((from << 1) + through) ^ through) >> (threadIdx.x & 31u) & 1;
+#else
+    uint32_t carry = 0;
+
+    for (int k = 0; k < G; k++) {
+        uint32_t enters = (k & (width - 1)) == 0 ? 0 : carry;
+
+        carry = made[k] | (full[k] & enters);
+        in[k] = enters;
+    }
+#endif
+}
+
 /* Nonzero in every lane of the group if it is in any of them. */
 WARPRSA_FN uint32_t warprsa_any_in_group(const uint32_t *flag, const int G)
 {

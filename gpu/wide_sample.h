@@ -45,6 +45,13 @@ typedef struct warprsa_number {
 typedef warprsa_prepared_key warprsa_operation_key;
 typedef warprsa_prepared_half warprsa_operation_half;
 
+#define warprsa_prepare_operation_key warprsa_prepare_key
+#define WARPRSA_OPERATION_SHAPES                                               \
+    {                                                                          \
+        WARPRSA_SHAPE_1024, WARPRSA_SHAPE_2048, WARPRSA_SHAPE_3072,            \
+            WARPRSA_SHAPE_4096                                                 \
+    }
+
 /* Column sums; carries not resolved. Unsigned in the product, read as two's
  * complement by warprsa_normalise(). */
 typedef struct warprsa_columns {

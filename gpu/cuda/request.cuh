@@ -1,7 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Where a kernel finds the data of one request of its batch.
+ * Where a kernel finds the data of one request of its batch. The memory is laid
+ * out for samples of 52 bits; another arithmetic's key and scratch lie at the
+ * same places and are no longer.
  */
 #ifndef WARPRSA_REQUEST_CUH
 #define WARPRSA_REQUEST_CUH
@@ -18,14 +20,17 @@ warprsa_request(const warprsa_batch &batch, uint32_t index)
     uint32_t i = index < batch.count ? index : batch.count - 1;
     warprsa_operation op;
 
-    op.key = batch.keys + batch.key[i];
+    op.key = reinterpret_cast<const warprsa_operation_key *>(batch.keys +
+                                                             batch.key[i]);
     op.input = batch.input + (size_t)i * batch.octets_stride;
     op.output = batch.output + (size_t)i * batch.octets_stride;
     op.random = batch.random + (size_t)i * WARPRSA_RANDOM_WORDS;
-    op.inverse = batch.inverse + (size_t)i * (2 * WARPRSA_HALF_SAMPLES);
+    op.inverse = reinterpret_cast<warprsa_sample_t *>(
+        batch.inverse + (size_t)i * (2 * WARPRSA_HALF_SAMPLES));
     op.exponent = batch.exponent + (size_t)i * (2 * WARPRSA_BLINDED_WORDS);
     op.windows = (int)batch.windows;
-    op.result = batch.result + (size_t)i * WARPRSA_FULL_SAMPLES;
+    op.result = reinterpret_cast<warprsa_sample_bits_t *>(
+        batch.result + (size_t)i * WARPRSA_FULL_SAMPLES);
     op.table = nullptr;
     op.table_stride = 0;
     op.status = batch.status + i;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Exact sums, differences and reductions of gpu/wide_sample.h against
+ * Exact sums, differences and reductions of gpu/exact.h against
  * libcrypto's numbers, above all carries that run through every lane and
  * results below zero. Two numbers of a group never meet.
  */
@@ -18,12 +18,12 @@ enum {
 
 typedef struct operands {
     BIGNUM *a, *b, *expected, *x;
-    double a_samples[NUMBER_SAMPLES], b_samples[NUMBER_SAMPLES];
+    warprsa_sample_t a_samples[NUMBER_SAMPLES], b_samples[NUMBER_SAMPLES];
     int64_t over; /* expected */
 } operands;
 
 static BN_CTX *bn;
-static BIGNUM *top; /* 2^(52 samples of the view) */
+static BIGNUM *top; /* 2^(B samples of the view) */
 static BIGNUM *modulus[NUMBER_SUBGROUPS];
 static operands numbers[NUMBER_SUBGROUPS];
 
@@ -84,7 +84,7 @@ static void in_all_views(const char *what, case_fn one)
     assert_int_equal(0, wrong);
 }
 
-/* expected = over 2^(52 samples) + what the lanes are to hold. */
+/* expected = over 2^(B samples) + what the lanes are to hold. */
 static void split_expected(operands *o)
 {
     BIGNUM *over = o->x;
@@ -97,18 +97,17 @@ static void split_expected(operands *o)
     assert_non_null(BN_copy(o->expected, o->b));
 }
 
-/* The result is the expected one, each sample an integer below 2^52; `over`,
+/* The result is the expected one, each sample an integer below 2^B; `over`,
  * unless NULL, is in every lane of the number. */
 static int right(const warprsa_number *r, const int64_t *over,
                  const number_view *view, int subgroup)
 {
-    double samples[NUMBER_SAMPLES];
+    warprsa_sample_t samples[NUMBER_SAMPLES];
     operands *o = &numbers[subgroup];
 
     number_get(samples, r, view, subgroup);
     for (int i = 0; i < number_samples(view); i++)
-        if (!(samples[i] >= 0 && samples[i] < 0x1p52) ||
-            samples[i] != (double)(uint64_t)samples[i])
+        if (!number_sample_within(samples[i], WARPRSA_SAMPLE_MASK))
             return 0;
     for (int k = 0; over != NULL && k < view->width; k++)
         if (over[subgroup * view->width + k] != o->over)
@@ -179,7 +178,7 @@ static void normalise(void **state)
 }
 
 /* Operands below R for each subgroup, now and then with b = a, or a = 0 and
- * b = 1, or a = 2^(52 k) and b = 1: a borrow through all samples. */
+ * b = 1, or a = 2^(B k) and b = 1: a borrow through all samples. */
 static void choose(const number_view *view, random_stream *stream,
                    warprsa_number *a, warprsa_number *b)
 {
@@ -334,7 +333,7 @@ static void reduce(void **state)
     in_all_views("reduce", reduce_case);
 }
 
-/* All of a or all of b, samples of 2^52 as they are. */
+/* All of a or all of b, full samples as they are. */
 static void choose_case(const number_view *view, uint64_t seed, unsigned *wrong)
 {
     random_stream stream = {seed};
@@ -345,7 +344,7 @@ static void choose_case(const number_view *view, uint64_t seed, unsigned *wrong)
         warprsa_choose(&r, choice, &a, &b, view->L, view->G);
         for (int k = 0; k < view->G; k++)
             if (memcmp(r.of[k], choice ? a.of[k] : b.of[k],
-                       (size_t)view->L * sizeof(double)) != 0)
+                       (size_t)view->L * sizeof(warprsa_sample_t)) != 0)
                 number_wrong(wrong, "choose", view, seed);
     }
 }

@@ -53,6 +53,7 @@ int test_device_open(test_device *t, unsigned keys_max)
         .streams = 2,
         .batch_max = TEST_BATCH_MAX,
         .keys_max = keys_max,
+        .variant = getenv("WARPRSA_TEST_VARIANT"),
         .random = give_random,
         .random_arg = t,
     };

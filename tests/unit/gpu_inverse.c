@@ -59,7 +59,7 @@ static int expect_inverse(void)
 /* x against p; neither is changed. */
 static void check(const number_view *view, uint64_t seed, unsigned *wrong)
 {
-    double samples[NUMBER_SAMPLES], p_samples[NUMBER_SAMPLES];
+    warprsa_sample_t samples[NUMBER_SAMPLES], p_samples[NUMBER_SAMPLES];
 
     if (expect_inverse() < 0)
         return;
@@ -67,7 +67,7 @@ static void check(const number_view *view, uint64_t seed, unsigned *wrong)
     number_to_samples(p_samples, p, view->rows);
     warprsa_invert(samples, p_samples, view->rows);
     for (int i = 0; i < view->rows; i++)
-        if (!(samples[i] >= 0 && samples[i] < 0x1p52)) {
+        if (!number_sample_within(samples[i], WARPRSA_SAMPLE_MASK)) {
             number_wrong(wrong, "sample of an inverse", view, seed);
             return;
         }
@@ -99,7 +99,7 @@ static void check_ends(const number_view *view, uint64_t seed, unsigned *wrong)
 static void inverses_are_exact(void **state)
 {
     const unsigned count = module_context_scaled(MODULI);
-    double samples[NUMBER_SAMPLES];
+    warprsa_sample_t samples[NUMBER_SAMPLES];
     unsigned wrong = 0;
 
     (void)state;
@@ -177,7 +177,7 @@ static void from_limbs(BIGNUM *to, const int64_t *limb, int limbs)
 static void choose_within(int64_t *limb, const int64_t *p_limb, int limbs,
                           const number_view *view, random_stream *stream)
 {
-    double samples[NUMBER_SAMPLES];
+    warprsa_sample_t samples[NUMBER_SAMPLES];
     const unsigned kind = random_below(stream, 6);
 
     number_below(x, samples, view->rows, p, stream);
@@ -247,7 +247,7 @@ static void apply_case(const number_view *view, uint64_t seed, unsigned *wrong)
 {
     const int limbs = WARPRSA_LIMBS_OF(view->rows);
     random_stream stream = {seed};
-    double samples[NUMBER_SAMPLES];
+    warprsa_sample_t samples[NUMBER_SAMPLES];
     warprsa_transition t;
     warprsa_inversion m;
     uint64_t p_inverse;
@@ -297,7 +297,7 @@ static int all_zero(const int64_t *limb, int limbs)
 static int rounds_needed(const number_view *view)
 {
     const int limbs = WARPRSA_LIMBS_OF(view->rows);
-    double samples[NUMBER_SAMPLES];
+    warprsa_sample_t samples[NUMBER_SAMPLES];
     int64_t f[WARPRSA_LIMBS], g[WARPRSA_LIMBS], delta = 1;
     int rounds = 0;
 
@@ -329,12 +329,13 @@ static void division_steps_are_enough(void **state)
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         number_view view = number_view_of(2 * size);
         const int bits = number_modulus_bits(&view);
-        const int bound = (49 * 52 * view.rows + 57) / 17;
+        const int bound = (49 * WARPRSA_SAMPLE_BITS * view.rows + 57) / 17;
         random_stream stream = {number_seed()};
-        double samples[NUMBER_SAMPLES];
+        warprsa_sample_t samples[NUMBER_SAMPLES];
         int most = 0, most_of_all = 0;
 
-        assert_int_equal(bound, WARPRSA_DIVSTEPS_OF(52 * view.rows));
+        assert_int_equal(bound,
+                         WARPRSA_DIVSTEPS_OF(WARPRSA_SAMPLE_BITS * view.rows));
         for (unsigned i = 0; i < count; i++) {
             int rounds,
                 bit = 1 + (int)random_below(&stream, (unsigned)bits - 2);

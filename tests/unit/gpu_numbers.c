@@ -10,12 +10,13 @@ enum {
     OCTETS = NUMBER_SAMPLES * WARPRSA_SAMPLE_BITS / 8 + 16
 };
 
-static const double full_sample = 0x1p52;
+static const warprsa_sample_t full_sample = (warprsa_sample_t)NUMBER_FULL;
 
 number_view number_view_of(int index)
 {
-    const warprsa_shape shape =
-        warprsa_shape_of((warprsa_size_class)(index / 2));
+    static const warprsa_shape shapes[WARPRSA_CLASSES] =
+        WARPRSA_OPERATION_SHAPES;
+    const warprsa_shape shape = shapes[index / 2];
     const int factor = index % 2 == 0 ? 1 : 2;
 
     return (number_view){factor * shape.rows, factor * shape.width,
@@ -52,6 +53,16 @@ void number_wrong(unsigned *wrong, const char *what, const number_view *view,
                     view->rows, view->width, view->L, (unsigned long long)seed);
 }
 
+int number_sample_within(warprsa_sample_t sample, uint64_t most)
+{
+#ifdef WARPRSA_INTEGER
+    return sample <= most;
+#else
+    return sample >= 0 && sample <= (double)most &&
+           sample == (double)(uint64_t)sample;
+#endif
+}
+
 void number_power_of_two(BIGNUM *to, int bits)
 {
     BN_zero(to);
@@ -78,7 +89,7 @@ void number_from_columns(BIGNUM *to, const uint64_t *columns, int count)
     BN_set_negative(to, 0); /* which that leaves alone if `to` becomes zero */
 }
 
-void number_from_samples(BIGNUM *to, const double *samples, int count)
+void number_from_samples(BIGNUM *to, const warprsa_sample_t *samples, int count)
 {
     uint64_t columns[NUMBER_SAMPLES];
 
@@ -87,7 +98,7 @@ void number_from_samples(BIGNUM *to, const double *samples, int count)
     number_from_columns(to, columns, count);
 }
 
-void number_to_samples(double *samples, const BIGNUM *from, int count)
+void number_to_samples(warprsa_sample_t *samples, const BIGNUM *from, int count)
 {
     unsigned char octets[OCTETS];
 
@@ -99,18 +110,19 @@ void number_to_samples(double *samples, const BIGNUM *from, int count)
 
         for (int j = 7; j >= 0; j--)
             bits = bits << 8 | octets[low / 8 + j];
-        samples[i] = (double)((bits >> (low % 8)) & WARPRSA_SAMPLE_MASK);
+        samples[i] =
+            (warprsa_sample_t)((bits >> (low % 8)) & WARPRSA_SAMPLE_MASK);
     }
 }
 
 void number_put(warprsa_number *to, const number_view *view, int subgroup,
-                const double *samples)
+                const warprsa_sample_t *samples)
 {
     for (int i = 0; i < number_samples(view); i++)
         to->of[subgroup * view->width + i / view->L][i % view->L] = samples[i];
 }
 
-void number_get(double *samples, const warprsa_number *from,
+void number_get(warprsa_sample_t *samples, const warprsa_number *from,
                 const number_view *view, int subgroup)
 {
     for (int i = 0; i < number_samples(view); i++)
@@ -143,7 +155,7 @@ static void runs(BIGNUM *to, random_stream *stream, int bits, unsigned longest)
 }
 
 /* A sample at the ends of its range. */
-static double extreme_sample(random_stream *stream)
+static warprsa_sample_t extreme_sample(random_stream *stream)
 {
     switch (random_below(stream, 8)) {
     case 0:
@@ -153,19 +165,19 @@ static double extreme_sample(random_stream *stream)
     case 3:
         return full_sample - 1;
     case 4:
-        return 0x1p51;
+        return (warprsa_sample_t)(1ull << (WARPRSA_SAMPLE_BITS - 1));
     case 5:
         return 1;
     case 6:
         return 0;
     default:
-        return (double)(random_next(stream) & WARPRSA_SAMPLE_MASK);
+        return (warprsa_sample_t)(random_next(stream) & WARPRSA_SAMPLE_MASK);
     }
 }
 
 static void extreme_samples(BIGNUM *to, random_stream *stream, int bits)
 {
-    double samples[NUMBER_SAMPLES];
+    warprsa_sample_t samples[NUMBER_SAMPLES];
 
     for (int i = 0; i < NUMBER_SAMPLES; i++)
         samples[i] = extreme_sample(stream);
@@ -225,8 +237,10 @@ void number_modulus(BIGNUM *to, random_stream *stream, int max_bits)
                    bits);
 }
 
+#ifndef WARPRSA_INTEGER
 /* The same value with samples of 2^52 where a zero lies below something. */
-static void make_redundant(double *samples, int count, random_stream *stream)
+static void make_redundant(warprsa_sample_t *samples, int count,
+                           random_stream *stream)
 {
     for (int i = count - 2; i >= 0; i--)
         if (samples[i] == 0 && samples[i + 1] >= 1 &&
@@ -236,13 +250,15 @@ static void make_redundant(double *samples, int count, random_stream *stream)
         }
 }
 
+#endif
+
 /* Extreme samples, cut at the top until the number is below the limit. */
-static void extreme_below(BIGNUM *value, double *samples, int count,
+static void extreme_below(BIGNUM *value, warprsa_sample_t *samples, int count,
                           const BIGNUM *limit, random_stream *stream)
 {
     const int all_full = random_below(stream, 4) == 0;
     int top = (BN_num_bits(limit) - 1) / WARPRSA_SAMPLE_BITS;
-    double limit_samples[NUMBER_SAMPLES + 1];
+    warprsa_sample_t limit_samples[NUMBER_SAMPLES + 1];
 
     number_to_samples(limit_samples, limit, NUMBER_SAMPLES + 1);
     for (int i = 0; i < count; i++)
@@ -250,7 +266,8 @@ static void extreme_below(BIGNUM *value, double *samples, int count,
                      : all_full ? full_sample
                                 : extreme_sample(stream);
     if (top < count)
-        samples[top] = limit_samples[top] - (double)random_below(stream, 2);
+        samples[top] =
+            limit_samples[top] - (warprsa_sample_t)random_below(stream, 2);
     else
         top = count - 1;
     number_from_samples(value, samples, count);
@@ -262,7 +279,7 @@ static void extreme_below(BIGNUM *value, double *samples, int count,
     }
 }
 
-void number_below(BIGNUM *value, double *samples, int count,
+void number_below(BIGNUM *value, warprsa_sample_t *samples, int count,
                   const BIGNUM *limit, random_stream *stream)
 {
     const int bits = BN_num_bits(limit);
@@ -292,5 +309,7 @@ void number_below(BIGNUM *value, double *samples, int count,
     if (BN_cmp(value, limit) >= 0)
         BN_zero(value);
     number_to_samples(samples, value, count);
+#ifndef WARPRSA_INTEGER
     make_redundant(samples, count, stream);
+#endif
 }

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Numbers for the tests of the arithmetic in gpu/: between libcrypto's and
- * samples, and those on which such arithmetic is most likely to go wrong.
+ * samples, and those on which such arithmetic is most likely to go wrong. As
+ * those tests, compiled once for each arithmetic of gpu/arithmetic.h: "2^B" is
+ * 2^WARPRSA_SAMPLE_BITS.
  * Failures end the cmocka test; main thread alone.
  */
 #ifndef WARPRSA_TESTS_GPU_NUMBERS_H
@@ -21,7 +23,7 @@
 #include "tests/unit/random_keys.h"
 
 /* How an operation spreads numbers: G lanes in groups of `width`, `rows`
- * samples to a number, R = 2^(52 rows). */
+ * samples to a number, R = 2^(B rows). */
 typedef struct number_view {
     int rows, width, L, G;
 } number_view;
@@ -36,6 +38,23 @@ enum {
 number_view number_view_of(int index);
 int number_subgroups(const number_view *view);
 int number_samples(const number_view *view); /* places, >= rows */
+
+/* The largest sample that may come about: 2^52 where a sample is a double. */
+#ifdef WARPRSA_INTEGER
+#define NUMBER_FULL WARPRSA_SAMPLE_MASK
+#else
+#define NUMBER_FULL (WARPRSA_SAMPLE_MASK + 1)
+#endif
+
+/* As warprsa_device_config has it. */
+#ifdef WARPRSA_INTEGER
+#define NUMBER_VARIANT "integer"
+#else
+#define NUMBER_VARIANT NULL
+#endif
+
+/* An integer from 0 to `most`. */
+int number_sample_within(warprsa_sample_t sample, uint64_t most);
 
 /* The longest modulus that the bounds in wide_sample.h allow. */
 int number_modulus_bits(const number_view *view);
@@ -52,14 +71,16 @@ void number_power_of_two(BIGNUM *to, int bits);
 
 /* Columns as they are, carries and all, read unsigned. */
 void number_from_columns(BIGNUM *to, const uint64_t *columns, int count);
-void number_from_samples(BIGNUM *to, const double *samples, int count);
-/* `from` must fit; each sample below 2^52. */
-void number_to_samples(double *samples, const BIGNUM *from, int count);
+void number_from_samples(BIGNUM *to, const warprsa_sample_t *samples,
+                         int count);
+/* `from` must fit; each sample below 2^B. */
+void number_to_samples(warprsa_sample_t *samples, const BIGNUM *from,
+                       int count);
 
 /* A subgroup's samples, number_samples() of them. */
 void number_put(warprsa_number *to, const number_view *view, int subgroup,
-                const double *samples);
-void number_get(double *samples, const warprsa_number *from,
+                const warprsa_sample_t *samples);
+void number_get(warprsa_sample_t *samples, const warprsa_number *from,
                 const number_view *view, int subgroup);
 
 /* An odd modulus from 2 bits up to max_bits, mostly of max_bits and mostly of
@@ -72,9 +93,9 @@ enum {
 };
 void number_pattern(BIGNUM *to, random_stream *stream, int pattern, int bits);
 
-/* A number below `limit` in samples up to and with 2^52, mostly awkward; its
- * value goes to `value`. */
-void number_below(BIGNUM *value, double *samples, int count,
+/* A number below `limit` in samples up to and with NUMBER_FULL, mostly awkward;
+ * its value goes to `value`. */
+void number_below(BIGNUM *value, warprsa_sample_t *samples, int count,
                   const BIGNUM *limit, random_stream *stream);
 
 #endif

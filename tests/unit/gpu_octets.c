@@ -57,14 +57,14 @@ static void octets_to_samples_and_back(void **state)
     for (size_t length = LENGTH_MIN; length <= LENGTH_MAX; length++) {
         random_stream stream = {number_seed() + length};
         uint8_t *octets = make_octets(length, &stream);
-        double samples[NUMBER_SAMPLES], expected[NUMBER_SAMPLES];
-        uint64_t words[NUMBER_SAMPLES];
+        warprsa_sample_t samples[NUMBER_SAMPLES], expected[NUMBER_SAMPLES];
+        warprsa_sample_bits_t words[NUMBER_SAMPLES];
 
         assert_non_null(BN_bin2bn(octets, (int)length, number));
         number_to_samples(expected, number, NUMBER_SAMPLES);
         for (int i = 0; i < NUMBER_SAMPLES; i++) {
             samples[i] = warprsa_sample_of_octets(octets, (int)length, i);
-            words[i] = (uint64_t)samples[i];
+            words[i] = (warprsa_sample_bits_t)samples[i];
         }
         assert_memory_equal(expected, samples, sizeof(samples));
         for (size_t i = 0; i < length; i++)
@@ -83,14 +83,16 @@ static void octets_of_a_class(void **state)
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         number_view view = number_view_of(2 * size + 1);
         random_stream stream = {number_seed()};
-        uint64_t *words = malloc((size_t)view.rows * sizeof(*words));
-        double samples[NUMBER_SAMPLES];
+        warprsa_sample_bits_t *words =
+            malloc((size_t)view.rows * sizeof(*words));
+        warprsa_sample_t samples[NUMBER_SAMPLES];
         uint8_t octets[LENGTH_MAX + 16];
 
         assert_non_null(words);
         for (int i = 0; i < view.rows; i++) {
-            words[i] = random_next(&stream) & WARPRSA_SAMPLE_MASK;
-            samples[i] = (double)words[i];
+            words[i] = (warprsa_sample_bits_t)(random_next(&stream) &
+                                               WARPRSA_SAMPLE_MASK);
+            samples[i] = (warprsa_sample_t)words[i];
         }
         number_from_samples(number, samples, view.rows);
         assert_true(BN_mask_bits(number, LENGTH_MAX * 8) ||
@@ -104,6 +106,20 @@ static void octets_of_a_class(void **state)
     }
 }
 
+/* What a sample of r is cut from: the low bits of a word, or limbs of all. */
+static warprsa_sample_t cut_of(const uint64_t *random, int i)
+{
+#ifdef WARPRSA_INTEGER
+    return i < 2 * WARPRSA_BLINDING_SAMPLES
+               ? (uint32_t)(random[i / 2] >> (i % 2 != 0 ? 32 : 0))
+               : 0;
+#else
+    return i < WARPRSA_BLINDING_SAMPLES
+               ? (double)(random[i] & WARPRSA_SAMPLE_MASK)
+               : 0;
+#endif
+}
+
 /* The low bits of the random words, one fewer than the prime has and no more
  * than the blinding factor takes. */
 static void blinding_factors_are_below_the_prime(void **state)
@@ -114,14 +130,13 @@ static void blinding_factors_are_below_the_prime(void **state)
 
         for (int bits = 2; bits <= number_modulus_bits(&view); bits++) {
             random_stream stream = {number_seed() + (uint64_t)bits};
-            double samples[NUMBER_SAMPLES], words[NUMBER_SAMPLES];
-            uint64_t random[WARPRSA_HALF_SAMPLES];
+            warprsa_sample_t samples[NUMBER_SAMPLES], words[NUMBER_SAMPLES];
+            uint64_t random[WARPRSA_BLINDING_SAMPLES];
 
-            for (int i = 0; i < view.rows; i++) {
+            for (int i = 0; i < WARPRSA_BLINDING_SAMPLES; i++)
                 random[i] = bits % 2 == 0 ? UINT64_MAX : random_next(&stream);
-                words[i] = i < WARPRSA_BLINDING_SAMPLES
-                               ? (double)(random[i] & WARPRSA_SAMPLE_MASK)
-                               : 0.0;
+            for (int i = 0; i < view.rows; i++) {
+                words[i] = cut_of(random, i);
                 samples[i] = warprsa_blinding_sample(random, (uint32_t)bits, i);
             }
             number_from_samples(number, samples, view.rows);

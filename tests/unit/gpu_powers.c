@@ -25,14 +25,14 @@ enum {
 /* One subgroup's numbers. */
 typedef struct operands {
     BIGNUM *p, *x, *last, *expected, *r_inverse;
-    double samples[NUMBER_SAMPLES];
+    warprsa_sample_t samples[NUMBER_SAMPLES];
 } operands;
 
 static BN_CTX *bn;
 static operands numbers[NUMBER_SUBGROUPS];
 static BIGNUM *scratch;
-static double table[TABLE_SIZE];
-static warprsa_prepared_key key;
+static warprsa_sample_t table[TABLE_SIZE];
+static warprsa_operation_key key;
 static uint32_t exponents[2][WARPRSA_BLINDED_WORDS];
 
 static int set_up(void **state)
@@ -87,8 +87,9 @@ static void table_gives_each_entry(void **state)
             for (int e = 0; e < WARPRSA_TABLE_SIZE; e++) {
                 for (int k = 0; k < view.G; k++)
                     for (int i = 0; i < view.L; i++)
-                        entries[e].of[k][i] = (double)(random_next(&stream) &
-                                                       WARPRSA_SAMPLE_MASK);
+                        entries[e].of[k][i] =
+                            (warprsa_sample_t)(random_next(&stream) &
+                                               WARPRSA_SAMPLE_MASK);
                 warprsa_table_put(&op, e, &entries[e], view.L, view.G);
             }
             for (uint32_t e = 0; e < WARPRSA_TABLE_SIZE; e++) {
@@ -98,7 +99,8 @@ static void table_gives_each_entry(void **state)
                 warprsa_table_get(&got, &op, digit, view.L, view.G);
                 for (int k = 0; k < view.G; k++)
                     assert_memory_equal(entries[digit[k]].of[k], got.of[k],
-                                        (size_t)view.L * sizeof(double));
+                                        (size_t)view.L *
+                                            sizeof(warprsa_sample_t));
             }
         }
     }
@@ -162,11 +164,14 @@ static void use_moduli(const number_view *view, random_stream *stream,
         number_power_of_two(scratch, WARPRSA_SAMPLE_BITS);
         assert_non_null(BN_mod_inverse(o->x, scratch, o->p, bn));
         number_to_samples(o->samples, o->x, number_samples(view));
+#ifndef WARPRSA_INTEGER
         number_put(&p->one_down, view, i, o->samples);
+#endif
         assert_non_null(BN_mod_inverse(scratch, o->p, scratch, bn));
         for (int k = 0; k < view->width; k++)
             p->minus_inverse[i * view->width + k] =
-                0x1p52 - (double)BN_get_word(scratch);
+                (warprsa_sample_t)(WARPRSA_SAMPLE_MASK + 1 -
+                                   BN_get_word(scratch));
         number_power_of_two(scratch, bits);
         assert_true(BN_nnmod(o->x, scratch, o->p, bn));
         number_to_samples(o->samples, o->x, number_samples(view));
@@ -281,7 +286,7 @@ static void blinds_exponents(void **state)
                 turn == 0 ? UINT64_MAX : random_next(&stream);
             memset(&key, 0, sizeof(key));
             for (int i = 0; i < 2 * words; i++) {
-                warprsa_prepared_half *half = &key.half[i / words];
+                warprsa_operation_half *half = &key.half[i / words];
 
                 half->exponent[i % words] =
                     turn < 2 ? UINT32_MAX : (uint32_t)random_next(&stream);
@@ -383,7 +388,8 @@ static void check_with(made_key *made, random_stream *stream)
     warprsa_modulus n;
     warprsa_number s;
 
-    assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&key, &made->key));
+    assert_int_equal(WARPRSA_OK,
+                     warprsa_prepare_operation_key(&key, &made->key));
     warprsa_load_modulus(&n, &key, view.rows / 2, view.L, view.G);
     memset(o->samples, 0, sizeof(o->samples));
     number_below(o->x, o->samples, view.rows, v[NUMBER_N], stream);

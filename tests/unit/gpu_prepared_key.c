@@ -170,47 +170,54 @@ static void even_and_small_numbers_are_refused(void **state)
 }
 
 /* `samples` are factor 2^bits mod modulus, and nothing beyond `count`. */
-static void is_scaled(const double *samples, int count, int places,
+static void is_scaled(const warprsa_sample_t *samples, int count, int places,
                       const BIGNUM *factor, int bits, const BIGNUM *modulus)
 {
-    double expected[NUMBER_SAMPLES] = {0};
+    warprsa_sample_t expected[NUMBER_SAMPLES] = {0};
 
     assert_true(BN_lshift(x, factor, bits) && BN_nnmod(x, x, modulus, bn));
     number_to_samples(expected, x, count);
-    assert_memory_equal(expected, samples, (size_t)places * sizeof(double));
+    assert_memory_equal(expected, samples,
+                        (size_t)places * sizeof(expected[0]));
 }
 
-static void is_minus_inverse(double got, const BIGNUM *modulus)
+static void is_minus_inverse(warprsa_sample_t got, const BIGNUM *modulus)
 {
-    number_power_of_two(y, 52);
+    number_power_of_two(y, WARPRSA_SAMPLE_BITS);
     assert_non_null(BN_mod_inverse(x, modulus, y, bn));
     assert_true(BN_sub(x, y, x));
-    assert_true((double)BN_get_word(x) == got);
+    assert_true((warprsa_sample_t)BN_get_word(x) == got);
 }
 
+#ifndef WARPRSA_INTEGER
 /* 2^-52 mod modulus */
 static void is_one_down(const double *samples, int count, int places,
                         const BIGNUM *modulus)
 {
-    double expected[NUMBER_SAMPLES] = {0};
+    warprsa_sample_t expected[NUMBER_SAMPLES] = {0};
 
-    number_power_of_two(y, 52);
+    number_power_of_two(y, WARPRSA_SAMPLE_BITS);
     assert_non_null(BN_mod_inverse(x, y, modulus, bn));
     number_to_samples(expected, x, count);
-    assert_memory_equal(expected, samples, (size_t)places * sizeof(double));
+    assert_memory_equal(expected, samples,
+                        (size_t)places * sizeof(expected[0]));
 }
 
-static void is_half(const warprsa_prepared_half *half, const BIGNUM *prime,
+#endif
+
+static void is_half(const warprsa_operation_half *half, const BIGNUM *prime,
                     const BIGNUM *exponent, int rows)
 {
-    const int places = WARPRSA_HALF_SAMPLES;
+    const int bits = WARPRSA_SAMPLE_BITS, places = WARPRSA_HALF_MOST;
 
-    number_power_of_two(y, 52 * rows); /* above the prime: no reduction */
+    number_power_of_two(y, bits * rows); /* above the prime: no reduction */
     is_scaled(half->modulus, rows, places, prime, 0, y);
-    is_scaled(half->r2, rows, places, BN_value_one(), 104 * rows, prime);
-    is_scaled(half->r3, rows, places, BN_value_one(), 156 * rows, prime);
+    is_scaled(half->r2, rows, places, BN_value_one(), 2 * bits * rows, prime);
+    is_scaled(half->r3, rows, places, BN_value_one(), 3 * bits * rows, prime);
     is_minus_inverse(half->minus_inverse, prime);
+#ifndef WARPRSA_INTEGER
     is_one_down(half->one_down, rows, places, prime);
+#endif
     assert_int_equal(BN_num_bits(prime), half->bits);
     for (int i = 0; i < 32 * WARPRSA_EXPONENT_WORDS; i++)
         assert_int_equal(BN_is_bit_set(exponent, i),
@@ -232,27 +239,31 @@ static void constants_are_right(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
-        warprsa_prepared_key got;
+        const int bits = WARPRSA_SAMPLE_BITS;
+        warprsa_operation_key got;
+        const int places = (int)(sizeof(got.r2) / sizeof(got.r2[0]));
         made_key made;
 
         assert_true(made_key_new(&made, &recipes[i]));
         BIGNUM **v = made.numbers.value;
         memset(&got, 0xff, sizeof(got));
-        assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&got, &made.key));
+        assert_int_equal(WARPRSA_OK,
+                         warprsa_prepare_operation_key(&got, &made.key));
         assert_int_equal(warprsa_key_class(&made.key), got.size);
-        const int rows = warprsa_shape_of(got.size).rows;
+        const int rows = number_view_of(2 * (int)got.size).rows;
         is_half(&got.half[0], v[NUMBER_P], v[NUMBER_DP], rows);
         is_half(&got.half[1], v[NUMBER_Q], v[NUMBER_DQ], rows);
-        is_scaled(got.qinv_r, rows, WARPRSA_HALF_SAMPLES, v[NUMBER_QINV],
-                  52 * rows, v[NUMBER_P]);
+        is_scaled(got.qinv_r, rows, WARPRSA_HALF_MOST, v[NUMBER_QINV],
+                  bits * rows, v[NUMBER_P]);
+#ifndef WARPRSA_INTEGER
         is_one_down(got.one_down, 2 * rows, WARPRSA_FULL_SAMPLES, v[NUMBER_N]);
-        number_power_of_two(y, 104 * rows);
-        is_scaled(got.modulus, 2 * rows, WARPRSA_FULL_SAMPLES, v[NUMBER_N], 0,
-                  y);
-        is_scaled(got.r2, 2 * rows, WARPRSA_FULL_SAMPLES, BN_value_one(),
-                  208 * rows, v[NUMBER_N]);
-        is_scaled(got.q_r, 2 * rows, WARPRSA_FULL_SAMPLES, v[NUMBER_Q],
-                  104 * rows, v[NUMBER_N]);
+#endif
+        number_power_of_two(y, 2 * bits * rows);
+        is_scaled(got.modulus, 2 * rows, places, v[NUMBER_N], 0, y);
+        is_scaled(got.r2, 2 * rows, places, BN_value_one(), 4 * bits * rows,
+                  v[NUMBER_N]);
+        is_scaled(got.q_r, 2 * rows, places, v[NUMBER_Q], 2 * bits * rows,
+                  v[NUMBER_N]);
         is_minus_inverse(got.minus_inverse, v[NUMBER_N]);
         assert_int_equal(recipes[i].e, got.e);
         assert_int_equal(made.key.modulus_octets, got.modulus_octets);
@@ -263,18 +274,19 @@ static void constants_are_right(void **state)
 /* Refused, and what had been made of it wiped. */
 static void is_no_key(const warprsa_private_key *key)
 {
-    warprsa_prepared_key got, zero;
+    warprsa_operation_key got, zero;
 
     memset(&zero, 0, sizeof(zero));
     memset(&got, 0xff, sizeof(got));
-    assert_int_equal(WARPRSA_UNSUPPORTED_KEY, warprsa_prepare_key(&got, key));
+    assert_int_equal(WARPRSA_UNSUPPORTED_KEY,
+                     warprsa_prepare_operation_key(&got, key));
     assert_memory_equal(&zero, &got, sizeof(got));
 }
 
 static void numbers_that_are_no_key(void **state)
 {
     (void)state;
-    warprsa_prepared_key got;
+    warprsa_operation_key got;
     warprsa_private_key key;
     made_key made;
 
@@ -293,7 +305,7 @@ static void numbers_that_are_no_key(void **state)
         key = made.key;
         uint8_t *exponent = i == 0 ? key.dp : key.dq;
         put_odd(exponent, WARPRSA_PRIME_OCTETS_MAX, 520);
-        assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&got, &key));
+        assert_int_equal(WARPRSA_OK, warprsa_prepare_operation_key(&got, &key));
         put_odd(exponent, WARPRSA_PRIME_OCTETS_MAX, 521);
         is_no_key(&key);
         memset(exponent, 0xff, WARPRSA_PRIME_OCTETS_MAX);
@@ -301,7 +313,8 @@ static void numbers_that_are_no_key(void **state)
     }
     key = made.key;
     key.e[WARPRSA_EXPONENT_OCTETS - 1] = 2;
-    assert_int_equal(WARPRSA_UNSUPPORTED_KEY, warprsa_prepare_key(&got, &key));
+    assert_int_equal(WARPRSA_UNSUPPORTED_KEY,
+                     warprsa_prepare_operation_key(&got, &key));
     made_key_free(&made);
 }
 

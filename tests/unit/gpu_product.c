@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The Montgomery product of gpu/wide_sample.h against libcrypto's numbers,
+ * The Montgomery product of either arithmetic against libcrypto's numbers,
  * which go the same way row by row, so that the result is compared exactly
  * and not just modulo P.
  */
@@ -20,20 +20,20 @@ enum {
 
 /* What the oracle needs of one modulus. */
 typedef struct modulus {
-    BIGNUM *p, *r, *minus_inverse; /* R, -1/P mod 2^52 */
-    BIGNUM *one_down;              /* 2^-52 mod P */
+    BIGNUM *p, *r, *minus_inverse; /* R, -1/P mod 2^B */
+    BIGNUM *one_down;              /* 2^-B mod P */
     BIGNUM *times[7];              /* 1 P, 3 P, 6 P in their places */
 } modulus;
 
 typedef struct operands {
     BIGNUM *a, *b, *expected, *x;
-    double a_samples[NUMBER_SAMPLES], b_samples[NUMBER_SAMPLES];
+    warprsa_sample_t a_samples[NUMBER_SAMPLES], b_samples[NUMBER_SAMPLES];
 } operands;
 
 static BN_CTX *bn;
 static modulus moduli[NUMBER_SUBGROUPS];
 static operands numbers[NUMBER_SUBGROUPS];
-static unsigned full_samples; /* results' samples of exactly 2^52 */
+static unsigned full_samples; /* in results */
 
 static BIGNUM *new_number(void)
 {
@@ -89,7 +89,7 @@ static int tear_down(void **state)
 static void use_modulus(modulus *m, const number_view *view, int subgroup,
                         warprsa_modulus *to)
 {
-    double samples[NUMBER_SAMPLES];
+    warprsa_sample_t samples[NUMBER_SAMPLES];
 
     number_power_of_two(m->r, WARPRSA_SAMPLE_BITS);
     assert_non_null(BN_mod_inverse(m->one_down, m->r, m->p, bn));
@@ -97,7 +97,7 @@ static void use_modulus(modulus *m, const number_view *view, int subgroup,
     assert_true(BN_sub(m->minus_inverse, m->r, m->minus_inverse));
     for (int k = 0; k < view->width; k++)
         to->minus_inverse[subgroup * view->width + k] =
-            (double)BN_get_word(m->minus_inverse);
+            (warprsa_sample_t)BN_get_word(m->minus_inverse);
     number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->rows);
     for (int factor = 3; factor <= 6; factor += 3) {
         assert_non_null(BN_copy(m->times[factor], m->p));
@@ -105,52 +105,67 @@ static void use_modulus(modulus *m, const number_view *view, int subgroup,
     }
     number_to_samples(samples, m->p, number_samples(view));
     number_put(&to->p, view, subgroup, samples);
+#ifndef WARPRSA_INTEGER
     number_to_samples(samples, m->one_down, number_samples(view));
     number_put(&to->one_down, view, subgroup, samples);
+#endif
 }
 
-/* x 2^-52 for each sample x that a row cuts off but the last, which gets its
- * multiple of P. */
+/* Rows that make their lowest sample zero by a multiple of P: of wide samples
+ * the last alone. */
+static int is_classical(const number_view *view, int row)
+{
+#ifdef WARPRSA_INTEGER
+    (void)view;
+    return row >= 0;
+#else
+    return row == view->rows - 1;
+#endif
+}
+
+/* x 2^-B comes back for each sample x that another row cuts off. */
 static void expect_product(operands *o, const modulus *m,
                            const number_view *view)
 {
-    double digits[NUMBER_SAMPLES];
+    warprsa_sample_t digits[NUMBER_SAMPLES];
 
     number_to_samples(digits, o->b, number_samples(view));
     BN_zero(o->expected);
     for (int row = 0; row < view->rows; row++) {
-        const int last = row == view->rows - 1;
+        const int classical = is_classical(view, row);
 
         assert_non_null(BN_copy(o->x, o->a));
         assert_true(BN_mul_word(o->x, (BN_ULONG)digits[row]));
         assert_true(BN_add(o->expected, o->expected, o->x));
-        BN_ULONG cut = BN_mod_word(o->expected, (BN_ULONG)1 << 52);
-        assert_non_null(BN_copy(o->x, last ? m->p : m->one_down));
-        if (last)
+        BN_ULONG cut =
+            BN_mod_word(o->expected, (BN_ULONG)1 << WARPRSA_SAMPLE_BITS);
+        assert_non_null(BN_copy(o->x, classical ? m->p : m->one_down));
+        if (classical)
             cut = (cut * BN_get_word(m->minus_inverse)) & WARPRSA_SAMPLE_MASK;
         else
-            assert_true(BN_rshift(o->expected, o->expected, 52));
+            assert_true(
+                BN_rshift(o->expected, o->expected, WARPRSA_SAMPLE_BITS));
         assert_true(BN_mul_word(o->x, cut));
         assert_true(BN_add(o->expected, o->expected, o->x));
-        if (last)
-            assert_true(BN_rshift(o->expected, o->expected, 52));
+        if (classical)
+            assert_true(
+                BN_rshift(o->expected, o->expected, WARPRSA_SAMPLE_BITS));
     }
 }
 
-/* Exact, below 3P, and every sample an integer in [0, 2^52]. */
+/* Exact, below 3P, and every sample in its range. */
 static int right(const warprsa_number *result, const number_view *view,
                  int subgroup)
 {
-    double samples[NUMBER_SAMPLES];
+    warprsa_sample_t samples[NUMBER_SAMPLES];
     operands *o = &numbers[subgroup];
 
     number_get(samples, result, view, subgroup);
     for (int i = 0; i < number_samples(view); i++) {
-        if (!(samples[i] >= 0 && samples[i] <= 0x1p52) ||
-            samples[i] != (double)(uint64_t)samples[i] ||
+        if (!number_sample_within(samples[i], NUMBER_FULL) ||
             (i >= view->rows && samples[i] != 0))
             return 0;
-        full_samples += samples[i] == 0x1p52;
+        full_samples += samples[i] == (warprsa_sample_t)NUMBER_FULL;
     }
     number_from_samples(o->x, samples, number_samples(view));
     return BN_cmp(o->x, o->expected) == 0 &&
@@ -276,6 +291,7 @@ static void long_chains_stay_right(void **state)
     assert_int_equal(0, wrong);
 }
 
+#ifndef WARPRSA_INTEGER
 /* Columns that leave the top of a lane with a carry, below a lane of ones:
  * there the carry stays as a sample of 2^52. */
 static void resolve_leaves_full_samples(void **state)
@@ -300,7 +316,7 @@ static void resolve_leaves_full_samples(void **state)
         }
         warprsa_resolve(&r, &s, view.width, view.L, view.G);
         for (int i = 0; i < number_subgroups(&view); i++) {
-            double samples[NUMBER_SAMPLES];
+            warprsa_sample_t samples[NUMBER_SAMPLES];
 
             number_get(samples, &r, &view, i);
             number_from_samples(numbers[i].x, samples, count);
@@ -310,18 +326,22 @@ static void resolve_leaves_full_samples(void **state)
     }
 }
 
-/* Nothing above is proven about samples of 2^52 unless they came about. */
+#endif
+
+/* Nothing above is proven about full samples unless they came about. */
 static void full_samples_came_about(void **state)
 {
     (void)state;
-    print_message("%u samples of 2^52 in results\n", full_samples);
+    print_message("%u full samples in results\n", full_samples);
     assert_true(full_samples > 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#ifndef WARPRSA_INTEGER
         cmocka_unit_test(resolve_leaves_full_samples),
+#endif
         cmocka_unit_test(products_are_exact),
         cmocka_unit_test(long_chains_stay_right),
         cmocka_unit_test(full_samples_came_about),

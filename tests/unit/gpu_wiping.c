@@ -91,6 +91,7 @@ static void open_device(void)
     const warprsa_device_config config = {.streams = 1,
                                           .batch_max = 4,
                                           .keys_max = 2,
+                                          .variant = NUMBER_VARIANT,
                                           .random = give_random,
                                           .random_arg = &stream};
     char why[160];
@@ -103,13 +104,14 @@ static void open_device(void)
 /* The key's numbers as given, as prepared, and an answer. */
 static void collect_secrets(uint8_t *input)
 {
-    warprsa_prepared_key prepared;
+    warprsa_operation_key prepared;
     uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
     BIGNUM *m = BN_new(), *s = BN_new();
     const int octets = (int)key.key.modulus_octets;
 
     assert_true(m != NULL && s != NULL);
-    assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&prepared, &key.key));
+    assert_int_equal(WARPRSA_OK,
+                     warprsa_prepare_operation_key(&prepared, &key.key));
     add_words(prepared.half, sizeof(prepared.half));
     add_words(prepared.qinv_r, sizeof(prepared.qinv_r));
     add_words(prepared.q_r, sizeof(prepared.q_r));

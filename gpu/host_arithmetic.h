@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A private operation on the CPU in either arithmetic of gpu/arithmetic.h: what
+ * the engine on the CPU needs to know of it.
+ */
+#ifndef WARPRSA_HOST_ARITHMETIC_H
+#define WARPRSA_HOST_ARITHMETIC_H
+
+#include "gpu/gpu.h"
+
+typedef struct warprsa_host_arithmetic {
+    size_t key_octets;       /* of a prepared key; SECRET */
+    size_t workspace_octets; /* of what an operation works in; SECRET */
+
+    /* Fills `prepared`, as warprsa_prepare_key() does. */
+    warprsa_status (*prepare)(void *prepared, const warprsa_private_key *key);
+
+    /* One operation, blinded by RANDOM_WORDS words at `random`; `output` has
+     * room for MODULUS_OCTETS_MAX. WARPRSA_OK or WARPRSA_CHECK_FAILED. The
+     * rounding mode is toward zero. */
+    warprsa_status (*operate)(void *workspace, const void *prepared,
+                              warprsa_size_class size, const uint8_t *input,
+                              const uint64_t *random, uint8_t *output);
+} warprsa_host_arithmetic;
+
+extern const warprsa_host_arithmetic warprsa_host_wide;
+extern const warprsa_host_arithmetic warprsa_host_integer;
+
+#endif

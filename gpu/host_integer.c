@@ -1,0 +1,8 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#define WARPRSA_INTEGER
+
+#include "gpu/host_operation.h"
+
+const warprsa_host_arithmetic warprsa_host_integer = WARPRSA_HOST_ARITHMETIC;

@@ -1,0 +1,93 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * gpu/private_operation.h on the CPU, in the arithmetic of the file that
+ * includes this; host_wide.c and host_integer.c.
+ */
+#ifndef WARPRSA_HOST_OPERATION_H
+#define WARPRSA_HOST_OPERATION_H
+
+#include <string.h>
+
+#include "gpu/fault.h"
+#include "gpu/host_arithmetic.h"
+#include "gpu/private_operation.h"
+
+typedef struct workspace {
+    warprsa_sample_t inverse[2 * WARPRSA_HALF_MOST];
+    uint32_t exponent[2 * WARPRSA_BLINDED_WORDS];
+    warprsa_sample_bits_t result[WARPRSA_SLOTS * WARPRSA_LANE_SAMPLES];
+    warprsa_sample_t
+        table[WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES * WARPRSA_SLOTS];
+} workspace;
+
+/* Once more for processors with a fused multiply-add: fma() without it is a
+ * call, three times slower. Needs a resolver at load time, which sanitizers
+ * do not survive, and clang does not flatten what it clones. */
+#if defined(__x86_64__) && !defined(__clang__) &&                              \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define WITH_FMA __attribute__((target_clones("fma", "default"), flatten))
+#else
+#define WITH_FMA
+#endif
+
+/* The shapes are constants here so that the compiler sees each class apart. */
+WITH_FMA static void compute(const warprsa_operation *op,
+                             warprsa_size_class size)
+{
+    static const warprsa_shape shapes[WARPRSA_CLASSES] =
+        WARPRSA_OPERATION_SHAPES;
+    const warprsa_shape shape = shapes[size];
+    warprsa_number x;
+
+    for (int which = 0; which < 2; which++) {
+        warprsa_unblinder(op, which, shape.rows);
+        warprsa_blind_exponent(op, which, shape.rows);
+    }
+    warprsa_blind_and_raise(&x, op, shape.rows, shape.width, shape.per_lane);
+    warprsa_unblind_and_recombine(&x, op, shape.rows, shape.width,
+                                  shape.per_lane);
+    explicit_bzero(&x, sizeof(x));
+}
+
+static warprsa_status operate(void *workspace_memory, const void *prepared,
+                              warprsa_size_class size, const uint8_t *input,
+                              const uint64_t *random, uint8_t *output)
+{
+    const warprsa_operation_key *key = prepared;
+    workspace *w = workspace_memory;
+    uint32_t status = WARPRSA_CHECK_FAILED;
+    const warprsa_operation op = {.key = key,
+                                  .input = input,
+                                  .output = output,
+                                  .random = random,
+                                  .inverse = w->inverse,
+                                  .exponent = w->exponent,
+                                  .windows = (int)key->windows,
+                                  .result = w->result,
+                                  .table = w->table,
+                                  .table_stride = WARPRSA_SLOTS,
+                                  .status = &status};
+
+    compute(&op, size);
+    return (warprsa_status)status;
+}
+
+static warprsa_status prepare(void *prepared, const warprsa_private_key *key)
+{
+    warprsa_operation_key *out = prepared;
+    warprsa_status status = warprsa_prepare_operation_key(out, key);
+
+    if (warprsa_fault_strikes(WARPRSA_FAULT_FLIP))
+        out->half[0].exponent[1] ^= 1;
+    return status;
+}
+
+#define WARPRSA_HOST_ARITHMETIC                                                \
+    {                                                                          \
+        .key_octets = sizeof(warprsa_operation_key),                           \
+        .workspace_octets = sizeof(workspace), .prepare = prepare,             \
+        .operate = operate                                                     \
+    }
+
+#endif

@@ -1,0 +1,6 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "gpu/host_operation.h"
+
+const warprsa_host_arithmetic warprsa_host_wide = WARPRSA_HOST_ARITHMETIC;

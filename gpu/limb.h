@@ -1,0 +1,317 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers in limbs of 32 bits and their Montgomery product, in integers alone:
+ * for GPUs that have little double precision. Row by row as Koc, Acar and
+ * Kaliski's CIOS ("Analyzing and Comparing Montgomery Multiplication
+ * Algorithms", IEEE Micro 1996), each row's products in carry chains.
+ *
+ * gpu/arithmetic.h says what the names stand for that this file shares with
+ * gpu/wide_sample.h; a sample is a limb here. A number is spread over the
+ * `width` lanes of a subgroup, L limbs a lane, L odd, least significant first.
+ * `rows` is how many limbs it really has (rows <= width * L, the rest are
+ * zero) and R = 2^(32 rows).
+ *
+ * Bounds. A modulus P has at most 32 rows - 5 bits, so 32P < R. The product of
+ * a and b is (a b + Q P) / R with Q < R, below ab/R + P, hence
+ *     a < R,  b < P     gives a result below 2P     (unreduced input)
+ *     a < 3P, b < 3P    gives less than 1.3P        (inside a power)
+ *     a < 6P, b < 3P    gives less than 1.6P        (sum of two products)
+ * which is within what gpu/private_operation.h counts on: below 3P.
+ */
+#ifndef WARPRSA_LIMB_H
+#define WARPRSA_LIMB_H
+
+#include <stddef.h>
+
+#include "gpu/lanes.h"
+#include "gpu/limb_key.h"
+
+#define WARPRSA_SAMPLE_BITS  32
+#define WARPRSA_SAMPLE_MASK  0xFFFFFFFFull
+#define WARPRSA_LANE_SAMPLES 17 /* limbs a lane holds at most */
+#define WARPRSA_HALF_MOST    WARPRSA_HALF_LIMBS
+
+typedef uint32_t warprsa_sample_t;
+typedef uint32_t warprsa_sample_bits_t;
+
+typedef struct warprsa_limbs {
+    uint32_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
+} warprsa_number;
+
+/* For gpu/exact.h: sums of a few limbs, carries not resolved. */
+typedef struct warprsa_limb_columns {
+    uint64_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
+} warprsa_columns;
+
+/* A modulus and what the product needs of it. */
+typedef struct warprsa_limb_modulus {
+    warprsa_number p;
+    uint32_t minus_inverse[WARPRSA_SLOTS]; /* -1/P mod 2^32 */
+} warprsa_modulus;
+
+typedef warprsa_limb_key warprsa_operation_key;
+typedef warprsa_limb_half warprsa_operation_half;
+
+#define warprsa_prepare_operation_key warprsa_prepare_limb_key
+#define WARPRSA_OPERATION_SHAPES                                               \
+    {                                                                          \
+        WARPRSA_LIMB_SHAPE_1024, WARPRSA_LIMB_SHAPE_2048,                      \
+            WARPRSA_LIMB_SHAPE_3072, WARPRSA_LIMB_SHAPE_4096                   \
+    }
+
+WARPRSA_FN uint32_t warprsa_bits(uint32_t x)
+{
+    return x;
+}
+
+WARPRSA_FN uint32_t warprsa_from_bits(uint64_t bits)
+{
+    return (uint32_t)bits;
+}
+
+WARPRSA_FN uint32_t warprsa_sample(uint64_t x)
+{
+    return (uint32_t)x;
+}
+
+/* The random bits that limb `index` of a blinding factor is cut from: all of
+ * the words for r, 320 bits. */
+WARPRSA_FN uint64_t warprsa_random_bits(const uint64_t *random, int index)
+{
+    return index < 2 * WARPRSA_BLINDING_SAMPLES
+               ? random[index / 2] >> (32 * (index % 2))
+               : 0;
+}
+
+/*
+ * The sum of a product in one lane. A limb times a limb fills a pair of
+ * places, and pairs that begin at even places never meet those that begin at
+ * odd ones: each kind is one chain of multiply-adds, a carry going from pair
+ * to pair, which the device has an instruction for.
+ *
+ *   even[i]  at place i: pairs 0-1, 2-3 .. (L-1)-L, then the chain's carries
+ *   odd[i]   at place i + 1: pairs 1-2 .. (L-2)-(L-1), then its carries
+ *   left     at place 0: what the row before left of its second place
+ *
+ * Bounds. Before a row the sum is below 3 * 2^(32 L), and so after it: it takes
+ * less than (2^32 - 1) 2^(32 L) twice, is divided by 2^32, and gets at most
+ * 2^(32 L) - 2^(32 (L - 1)) from the lane above. So even's carry word, at place
+ * L + 1, is at most 2 and odd's, at place L, at most these and two of its own.
+ */
+typedef struct warprsa_sums {
+    uint32_t even[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES + 2];
+    uint32_t odd[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
+    uint32_t left[WARPRSA_SLOTS];
+} warprsa_sums;
+
+/*
+ * Adds t v[0], t v[2], .. to `pairs` consecutive pairs of limbs and what is
+ * carried out at the end to the limb above them. If `low` is not NULL, *low +=
+ * more comes first, and its carry enters the chain.
+ */
+WARPRSA_FN void warprsa_chain(uint32_t *sum, const uint32_t *v, uint32_t t,
+                              const int pairs, uint32_t *low, uint32_t more)
+{
+#ifdef __CUDACC__
+    if (low != NULL) {
+        asm volatile("add.cc.u32 %0, %0, %1;" : "+r"(*low) : "r"(more));
+        asm volatile("madc.lo.cc.u32 %0, %1, %2, %0;"
+                     : "+r"(sum[0])
+                     : "r"(v[0]), "r"(t));
+    } else {
+        asm volatile("mad.lo.cc.u32 %0, %1, %2, %0;"
+                     : "+r"(sum[0])
+                     : "r"(v[0]), "r"(t));
+    }
+    asm volatile("madc.hi.cc.u32 %0, %1, %2, %0;"
+                 : "+r"(sum[1])
+                 : "r"(v[0]), "r"(t));
+    WARPRSA_UNROLL
+    for (int i = 2; i < 2 * pairs; i += 2) {
+        asm volatile("madc.lo.cc.u32 %0, %1, %2, %0;"
+                     : "+r"(sum[i])
+                     : "r"(v[i]), "r"(t));
+        asm volatile("madc.hi.cc.u32 %0, %1, %2, %0;"
+                     : "+r"(sum[i + 1])
+                     : "r"(v[i]), "r"(t));
+    }
+    asm volatile("addc.u32 %0, %0, 0;" : "+r"(sum[2 * pairs]));
+#else
+    uint64_t carry = 0;
+
+    if (low != NULL) {
+        carry = (uint64_t)*low + more;
+        *low = (uint32_t)carry;
+        carry >>= 32;
+    }
+    for (int i = 0; i < 2 * pairs; i += 2) {
+        unsigned __int128 x = (uint64_t)t * v[i];
+
+        x += ((uint64_t)sum[i + 1] << 32) | sum[i];
+        x += carry;
+        sum[i] = (uint32_t)x;
+        sum[i + 1] = (uint32_t)(x >> 32);
+        carry = (uint64_t)(x >> 64);
+    }
+    sum[2 * pairs] += (uint32_t)carry;
+#endif
+}
+
+/* to += x over `count` limbs; the carry. */
+WARPRSA_FN uint32_t warprsa_add_limbs(uint32_t *to, const uint32_t *x,
+                                      const int count)
+{
+#ifdef __CUDACC__
+    uint32_t carry;
+
+    asm volatile("add.cc.u32 %0, %0, %1;" : "+r"(to[0]) : "r"(x[0]));
+    WARPRSA_UNROLL
+    for (int i = 1; i < count; i++)
+        asm volatile("addc.cc.u32 %0, %0, %1;" : "+r"(to[i]) : "r"(x[i]));
+    asm volatile("addc.u32 %0, 0, 0;" : "=r"(carry));
+    return carry;
+#else
+    uint64_t sum = 0;
+
+    for (int i = 0; i < count; i++) {
+        sum += (uint64_t)to[i] + x[i];
+        to[i] = (uint32_t)sum;
+        sum >>= 32;
+    }
+    return (uint32_t)sum;
+#endif
+}
+
+/* to += x for one limb x; the carry. */
+WARPRSA_FN uint32_t warprsa_add_limb(uint32_t *to, uint32_t x, const int count)
+{
+    uint32_t limbs[WARPRSA_LANE_SAMPLES] = {0};
+
+    limbs[0] = x;
+    return warprsa_add_limbs(to, limbs, count);
+}
+
+/* Divides by 2^32 and adds `down`, from the lane above. The pairs change their
+ * kind; even's second limb, which has lost its fellow, is left over. */
+WARPRSA_FN void warprsa_shift_sums(uint32_t *even, uint32_t *odd,
+                                   uint32_t *left, uint32_t down, const int L)
+{
+    uint64_t top = (uint64_t)odd[L - 1] + down;
+
+    *left = even[1];
+    WARPRSA_UNROLL
+    for (int i = 0; i < L - 1; i++) {
+        uint32_t x = odd[i];
+
+        odd[i] = even[i + 2];
+        even[i] = x;
+    }
+    odd[L - 1] = even[L + 1];
+    even[L - 1] = (uint32_t)top;
+    even[L] = (uint32_t)(top >> 32);
+    even[L + 1] = 0;
+}
+
+/* One row: S = (S + t a + q P) / 2^32 with q = -S / P mod 2^32, which makes
+ * the lowest limb zero. That is what lane 0 hands round to the top lane. */
+WARPRSA_FN void warprsa_product_row(warprsa_sums *s, const uint32_t *t,
+                                    const warprsa_number *a,
+                                    const warprsa_modulus *m, const int width,
+                                    const int L, const int G)
+{
+    uint32_t q[WARPRSA_SLOTS], down[WARPRSA_SLOTS];
+
+    WARPRSA_EACH_LANE (k, G) {
+        warprsa_chain(s->odd[k], a->of[k] + 1, t[k], L / 2, &s->even[k][0],
+                      s->left[k]);
+        warprsa_chain(s->even[k], a->of[k], t[k], L / 2 + 1, NULL, 0);
+        q[k] = s->even[k][0] * m->minus_inverse[k];
+    }
+    warprsa_broadcast_word(q, q, 0, width, G);
+    WARPRSA_EACH_LANE (k, G) {
+        warprsa_chain(s->even[k], m->p.of[k], q[k], L / 2 + 1, NULL, 0);
+        warprsa_chain(s->odd[k], m->p.of[k] + 1, q[k], L / 2, NULL, 0);
+        down[k] = s->even[k][0];
+    }
+    warprsa_rotate_word(down, down, 1, width, G);
+    WARPRSA_EACH_LANE (k, G) {
+        warprsa_shift_sums(s->even[k], s->odd[k], &s->left[k], down[k], L);
+    }
+}
+
+/* Sums to limbs. Each lane adds up its own, pushes what is above its top one
+ * lane up, at most 2, and what that carries on is 0 or 1. */
+WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_sums *s,
+                                const int width, const int L, const int G)
+{
+    uint32_t up[WARPRSA_SLOTS], full[WARPRSA_SLOTS];
+
+    WARPRSA_EACH_LANE (k, G) {
+        uint32_t odd[WARPRSA_LANE_SAMPLES + 1];
+
+        odd[0] = s->left[k];
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            odd[i + 1] = s->odd[k][i];
+        (void)warprsa_add_limbs(s->even[k], odd, L + 1);
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            r->of[k][i] = s->even[k][i];
+        up[k] = s->even[k][L];
+    }
+    if (width == 1)
+        return;
+    /* The number is below R: nothing leaves its top lane. */
+    warprsa_rotate_word(up, up, -1, width, G);
+    WARPRSA_EACH_LANE (k, G) {
+        up[k] = warprsa_add_limb(r->of[k], up[k], L);
+        full[k] = 0xFFFFFFFFu;
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            full[k] &= r->of[k][i];
+        full[k] = full[k] == 0xFFFFFFFFu;
+    }
+    warprsa_carry_in(up, up, full, width, G);
+    WARPRSA_EACH_LANE (k, G) {
+        (void)warprsa_add_limb(r->of[k], up[k], L);
+    }
+}
+
+/* r = a b / R mod P, up to one more P (bounds above). r may be a or b. */
+WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
+                                const warprsa_number *b,
+                                const warprsa_modulus *m, const int rows,
+                                const int width, const int L, const int G)
+{
+    warprsa_sums s;
+
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < L + 2; i++)
+            s.even[k][i] = 0;
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            s.odd[k][i] = 0;
+        s.left[k] = 0;
+    }
+    WARPRSA_ROLLED
+    for (int lane = 0; lane * L < rows; lane++) {
+        WARPRSA_UNROLL
+        for (int place = 0; place < L; place++) {
+            uint32_t t[WARPRSA_SLOTS];
+
+            /* Where a number may end within a lane. */
+            if (rows % L != 0 && rows % L == place && lane * L + place == rows)
+                break;
+            WARPRSA_EACH_LANE (k, G) {
+                t[k] = b->of[k][place];
+            }
+            warprsa_broadcast_word(t, t, lane, width, G);
+            warprsa_product_row(&s, t, a, m, width, L, G);
+        }
+    }
+    warprsa_resolve(r, &s, width, L, G);
+}
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What does not depend on the arithmetic, checks included, is taken from the
+ * key as prepared for the other one.
+ */
+#include "gpu/limb_key.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <openssl/bn.h>
+#include <openssl/crypto.h>
+
+warprsa_shape warprsa_limb_shape_of(warprsa_size_class size)
+{
+    static const warprsa_shape shapes[WARPRSA_CLASSES] = {
+        WARPRSA_LIMB_SHAPE_1024, WARPRSA_LIMB_SHAPE_2048,
+        WARPRSA_LIMB_SHAPE_3072, WARPRSA_LIMB_SHAPE_4096};
+
+    return shapes[size];
+}
+
+/* Limbs of a number below 2^(32 count). */
+static bool put_limbs(uint32_t *to, const BIGNUM *number, int count)
+{
+    uint8_t octets[4 * WARPRSA_FULL_LIMBS];
+    bool ok = BN_bn2lebinpad(number, octets, 4 * count) == 4 * count;
+
+    for (int i = 0; ok && i < count; i++)
+        to[i] = (uint32_t)octets[4 * i] | (uint32_t)octets[4 * i + 1] << 8 |
+                (uint32_t)octets[4 * i + 2] << 16 |
+                (uint32_t)octets[4 * i + 3] << 24;
+    OPENSSL_cleanse(octets, sizeof(octets));
+    return ok;
+}
+
+/* to = factor 2^(32 limbs) mod modulus. */
+static bool put_scaled(uint32_t *to, const BIGNUM *factor, int limbs,
+                       const BIGNUM *modulus, int count, BN_CTX *ctx)
+{
+    BIGNUM *x = BN_CTX_get(ctx);
+    bool ok;
+
+    if (x == NULL)
+        return false;
+    BN_set_flags(x, BN_FLG_CONSTTIME);
+    ok = BN_lshift(x, factor, 32 * limbs) && BN_mod(x, x, modulus, ctx) &&
+         put_limbs(to, x, count);
+    BN_clear(x);
+    return ok;
+}
+
+/* -1/m mod 2^32 for odd m, from its lowest limb; each turn doubles the right
+ * bits, from 3. */
+static uint32_t minus_inverse(uint32_t m)
+{
+    uint32_t x = m;
+
+    for (int i = 0; i < 4; i++)
+        x *= 2 - m * x;
+    return 0 - x;
+}
+
+static BIGNUM *get(BN_CTX *ctx, const uint8_t *octets, size_t length)
+{
+    BIGNUM *x = BN_CTX_get(ctx);
+
+    if (x == NULL || BN_bin2bn(octets, (int)length, x) == NULL)
+        return NULL;
+    BN_set_flags(x, BN_FLG_CONSTTIME);
+    return x;
+}
+
+static bool prepare_half(warprsa_limb_half *half,
+                         const warprsa_prepared_half *from, const BIGNUM *prime,
+                         int rows, BN_CTX *ctx)
+{
+    memcpy(half->exponent, from->exponent, sizeof(half->exponent));
+    memcpy(half->less_one, from->less_one, sizeof(half->less_one));
+    half->bits = from->bits;
+    if (!put_limbs(half->modulus, prime, rows))
+        return false;
+    half->minus_inverse = minus_inverse(half->modulus[0]);
+    return put_scaled(half->r2, BN_value_one(), 2 * rows, prime, rows, ctx) &&
+           put_scaled(half->r3, BN_value_one(), 3 * rows, prime, rows, ctx);
+}
+
+static bool prepare(warprsa_limb_key *out, const warprsa_prepared_key *from,
+                    const warprsa_private_key *key, BN_CTX *ctx)
+{
+    const int rows = warprsa_limb_shape_of((warprsa_size_class)from->size).rows;
+    BIGNUM *n = get(ctx, key->n, sizeof(key->n));
+    BIGNUM *p = get(ctx, key->p, sizeof(key->p));
+    BIGNUM *q = get(ctx, key->q, sizeof(key->q));
+    BIGNUM *qinv = get(ctx, key->qinv, sizeof(key->qinv));
+
+    out->e = from->e;
+    out->modulus_octets = from->modulus_octets;
+    out->size = from->size;
+    out->windows = from->windows;
+    if (n == NULL || p == NULL || q == NULL || qinv == NULL ||
+        !put_limbs(out->modulus, n, 2 * rows))
+        return false;
+    out->minus_inverse = minus_inverse(out->modulus[0]);
+    return prepare_half(&out->half[0], &from->half[0], p, rows, ctx) &&
+           prepare_half(&out->half[1], &from->half[1], q, rows, ctx) &&
+           put_scaled(out->qinv_r, qinv, rows, p, rows, ctx) &&
+           put_scaled(out->r2, BN_value_one(), 4 * rows, n, 2 * rows, ctx) &&
+           put_scaled(out->q_r, q, 2 * rows, n, 2 * rows, ctx);
+}
+
+warprsa_status warprsa_prepare_limb_key(warprsa_limb_key *out,
+                                        const warprsa_private_key *key)
+{
+    warprsa_prepared_key wide;
+    warprsa_status status = warprsa_prepare_key(&wide, key);
+    BN_CTX *ctx;
+
+    memset(out, 0, sizeof(*out));
+    if (status != WARPRSA_OK)
+        return status;
+    ctx = BN_CTX_secure_new();
+    status = WARPRSA_NO_MEMORY;
+    if (ctx != NULL) {
+        BN_CTX_start(ctx);
+        if (prepare(out, &wide, key, ctx))
+            status = WARPRSA_OK;
+        BN_CTX_end(ctx);
+    }
+    BN_CTX_free(ctx);
+    OPENSSL_cleanse(&wide, sizeof(wide));
+    if (status != WARPRSA_OK)
+        OPENSSL_cleanse(out, sizeof(*out));
+    return status;
+}

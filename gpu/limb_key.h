@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A private key as the arithmetic of gpu/limb.h wants it: limbs of 32 bits. As
+ * gpu/prepared_key.h in all else, down to the names of what it holds.
+ */
+#ifndef WARPRSA_LIMB_KEY_H
+#define WARPRSA_LIMB_KEY_H
+
+#include "gpu/prepared_key.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WARPRSA_HALF_LIMBS = 65, /* of a prime of the largest class */
+    WARPRSA_FULL_LIMBS = 130,
+};
+
+/* How limbs are spread over lanes; the classes are those of the primes'
+ * lengths, with at least five bits to spare, as everywhere. */
+/* clang-format off */
+#define WARPRSA_LIMB_SHAPE_1024 {17, 1, 17}
+#define WARPRSA_LIMB_SHAPE_2048 {33, 2, 17}
+#define WARPRSA_LIMB_SHAPE_3072 {49, 4, 13}
+#define WARPRSA_LIMB_SHAPE_4096 {65, 4, 17}
+/* clang-format on */
+
+/* One prime; R = 2^(32 rows). */
+typedef struct warprsa_limb_half {
+    uint32_t modulus[WARPRSA_HALF_LIMBS];
+    uint32_t r2[WARPRSA_HALF_LIMBS];           /* R^2 mod p */
+    uint32_t r3[WARPRSA_HALF_LIMBS];           /* R^3 mod p */
+    uint32_t minus_inverse;                    /* -1/p mod 2^32 */
+    uint32_t exponent[WARPRSA_EXPONENT_WORDS]; /* dp */
+    uint32_t less_one[WARPRSA_EXPONENT_WORDS]; /* p - 1 */
+    uint32_t bits;                             /* of the prime */
+} warprsa_limb_half;
+
+/* SECRET. Low limb first; unused limbs are zero. */
+typedef struct warprsa_limb_key {
+    warprsa_limb_half half[2];            /* p, q */
+    uint32_t qinv_r[WARPRSA_HALF_LIMBS];  /* (1/q mod p) R mod p */
+    uint32_t modulus[WARPRSA_FULL_LIMBS]; /* n; here R = 2^(64 rows) */
+    uint32_t r2[WARPRSA_FULL_LIMBS];      /* R^2 mod n */
+    uint32_t q_r[WARPRSA_FULL_LIMBS];     /* q R mod n */
+    uint32_t minus_inverse;               /* -1/n mod 2^32 */
+    uint64_t e;
+    uint32_t modulus_octets;
+    uint32_t size;    /* warprsa_size_class */
+    uint32_t windows; /* digits of a blinded exponent, from public lengths */
+} warprsa_limb_key;
+
+/* The shape of a class. */
+warprsa_shape warprsa_limb_shape_of(warprsa_size_class size);
+
+/*
+ * Fills `out` from `key`, whose class must not be -1. Fails as
+ * warprsa_prepare_key() does, for the same keys; `out` is wiped on failure.
+ */
+warprsa_status warprsa_prepare_limb_key(warprsa_limb_key *out,
+                                        const warprsa_private_key *key);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
