@@ -10,7 +10,6 @@
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/param_build.h>
-#include <openssl/provider.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 
@@ -188,8 +187,9 @@ void load_keys_make(load_keys *keys, const load_options *options)
     size_t count = 0;
 
     *keys = (load_keys){.options = options, .libctx = OSSL_LIB_CTX_new()};
-    if (keys->libctx == NULL ||
-        OSSL_PROVIDER_load(keys->libctx, "default") == NULL)
+    if (keys->libctx != NULL)
+        keys->provider = OSSL_PROVIDER_load(keys->libctx, "default");
+    if (keys->provider == NULL)
         load_fail("OpenSSL's default provider can't be loaded");
     for (size_t i = 0; i < options->groups_count; i++) {
         count += options->groups[i].count;
@@ -241,6 +241,7 @@ void load_keys_free(load_keys *keys)
     for (unsigned i = 0; i < keys->count; i++)
         EVP_PKEY_free(keys->keys[i].oracle);
     free(keys->keys);
+    OSSL_PROVIDER_unload(keys->provider);
     OSSL_LIB_CTX_free(keys->libctx);
 }
 

@@ -9,6 +9,7 @@
 #define WARPRSA_LOAD_KEYS_H
 
 #include <openssl/evp.h>
+#include <openssl/provider.h>
 
 #include "options.h"
 #include "random.h"
@@ -29,6 +30,7 @@ typedef struct load_key {
 
 typedef struct load_keys {
     OSSL_LIB_CTX *libctx; /* with the default provider alone */
+    OSSL_PROVIDER *provider;
     load_key *keys;
     unsigned count;
     const load_options *options;

@@ -202,7 +202,7 @@ static void count(measurement *m, const load_counters *before, uint64_t devices)
     for (int i = 0; i < LOAD_COUNTERS; i++)
         result->counters.value[i] = after.value[i] - before->value[i];
     result->counters.value[LOAD_COUNT_DEVICES] = devices;
-    if (m->subject->provider != NULL)
+    if (!m->subject->options->is_default)
         result->uncounted = (int64_t)(result->started - result->lost) -
                             (int64_t)(result->counters.value[LOAD_COUNT_GPU] +
                                       result->counters.value[LOAD_COUNT_CPU]);
@@ -247,6 +247,10 @@ static void measure_rates(measurement *m, load_result_fn each, void *arg)
         m->result = clean;
         m->result.offered = o->rates[i].value;
         if (o->rates[i].percent) {
+            if (rate == 0)
+                load_fail("the closed loop ended no operation in %g s: there "
+                          "is nothing to take %g %% of",
+                          o->seconds, o->rates[i].value);
             m->result.of_closed = o->rates[i].value;
             m->result.offered *= rate / 100;
         }

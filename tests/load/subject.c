@@ -84,7 +84,8 @@ void load_subject_open(load_subject *subject, const load_options *options,
     if (subject->libctx == NULL)
         load_fail("no memory for a library context");
     if (which->is_default) {
-        if (OSSL_PROVIDER_load(subject->libctx, "default") == NULL)
+        subject->provider = OSSL_PROVIDER_load(subject->libctx, "default");
+        if (subject->provider == NULL)
             load_fail("OpenSSL's default provider can't be loaded");
         return;
     }
@@ -102,8 +103,7 @@ void load_subject_open(load_subject *subject, const load_options *options,
 
 void load_subject_close(load_subject *subject)
 {
-    if (subject->provider != NULL)
-        OSSL_PROVIDER_unload(subject->provider);
+    OSSL_PROVIDER_unload(subject->provider);
     OSSL_LIB_CTX_free(subject->libctx);
 }
 
@@ -112,7 +112,7 @@ load_counters load_subject_counters(const load_subject *subject)
     load_counters counters = {0};
     OSSL_PARAM request[LOAD_COUNTERS + 1];
 
-    if (subject->provider == NULL)
+    if (subject->options->is_default)
         return counters;
     for (int i = 0; i < LOAD_COUNTERS; i++)
         request[i] = OSSL_PARAM_construct_uint64(load_counter_names[i],
@@ -131,6 +131,7 @@ bool load_subject_uses_devices(const load_subject *subject)
 {
     const char *settings = subject->options->settings;
 
-    return subject->provider != NULL && strstr(settings, "route=cpu") == NULL &&
+    return !subject->options->is_default &&
+           strstr(settings, "route=cpu") == NULL &&
            strstr(settings, "engine=none") == NULL;
 }

@@ -43,7 +43,7 @@ typedef struct load_counters {
 typedef struct load_subject {
     const load_subject_options *options;
     OSSL_LIB_CTX *libctx;
-    OSSL_PROVIDER *provider; /* the module; NULL: the default provider */
+    OSSL_PROVIDER *provider; /* the module, or the default provider */
 } load_subject;
 
 /* load_fail() if the provider refuses. */
