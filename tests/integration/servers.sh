@@ -55,10 +55,9 @@ live() { # PID NAME
         grep -o "\"$2\": *[0-9]*" | grep -o '[0-9]*$'
 }
 
-start_server() { # PROGRAM ARGUMENT...: with the provider
-    OPENSSL_CONF=$work/openssl.cnf WARPRSA_TRACE=file:$work/provider.trace \
-        "$@"
-}
+# In front of a server's command line: the provider.
+with_configuration=(env "OPENSSL_CONF=$work/openssl.cnf"
+    "WARPRSA_TRACE=file:$work/provider.trace")
 
 # nginx, by conf/nginx.conf.
 prepare_nginx() {
@@ -76,7 +75,7 @@ prepare_nginx() {
 }
 
 nginx_with_provider() {
-    start_server nginx -p "$work" -c "$work/nginx.conf" "$@"
+    "${with_configuration[@]}" nginx -p "$work" -c "$work/nginx.conf" "$@"
 }
 
 nginx_workers() {
@@ -100,4 +99,32 @@ nginx_is_content() {
     if grep -E '\[(alert|crit|emerg)\]' error.log; then
         fail "nginx complains"
     fi
+}
+
+# haproxy, by conf/haproxy.cfg.
+prepare_haproxy() {
+    need haproxy
+    as_root haproxy
+    cp "$SOURCE_DIR/conf/haproxy.cfg" .
+    mkdir certificates
+    key_and_certificate localhost key.pem certificate.pem
+    key_and_certificate second.example second.key second.pem
+    cat certificate.pem key.pem >certificates/localhost.pem
+    cat second.pem second.key >certificates/second.example.pem
+    : >provider.trace
+    chmod 666 provider.trace
+    chmod a+rx .
+}
+
+start_haproxy() {
+    "${with_configuration[@]}" haproxy -f haproxy.cfg -C "$work" -db \
+        >haproxy.log 2>&1 &
+    servers=($!)
+    wait_for 60 listening 9443
+}
+
+stop_haproxy() {
+    kill -USR1 "${servers[0]}"
+    wait "${servers[0]}" || fail "haproxy ended with status $?"
+    servers=()
 }
