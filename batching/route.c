@@ -6,6 +6,7 @@
 #include "batching/route.h"
 
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum {
@@ -41,18 +42,30 @@ static uint64_t system_now(void)
     return clock_of(CLOCK_MONOTONIC);
 }
 
-static uint64_t system_thread_cpu(void)
-{
-    return clock_of(CLOCK_THREAD_CPUTIME_ID);
-}
-
 static uint64_t system_process_cpu(void)
 {
     return clock_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+static uint64_t ns_of(struct timeval time)
+{
+    return ((uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec) * 1000;
+}
+
+static warprsa_route_usage system_thread(void)
+{
+    warprsa_route_usage usage = {0, 0};
+    struct rusage r;
+
+    if (getrusage(RUSAGE_THREAD, &r) == 0) {
+        usage.cpu_ns = ns_of(r.ru_utime) + ns_of(r.ru_stime);
+        usage.slept = (uint64_t)r.ru_nvcsw;
+    }
+    return usage;
+}
+
 const warprsa_route_clocks warprsa_route_system_clocks = {
-    system_now, system_thread_cpu, system_process_cpu};
+    system_now, system_process_cpu, system_thread};
 
 static uint64_t get(const _Atomic uint64_t *number)
 {
@@ -163,22 +176,30 @@ static void come_back(warprsa_route_thread *thread, uint64_t now)
         thread->failed++;
 }
 
+/* One that waits for a CPU uses little of it, but doesn't sleep either. */
+static bool is_busy(const warprsa_route_usage *before,
+                    const warprsa_route_usage *now, uint64_t elapsed)
+{
+    return now->slept == before->slept ||
+           now->cpu_ns - before->cpu_ns >= elapsed / 10 * 9;
+}
+
 /* Begins a new period of a thread if it is time. */
 static void look_at_thread(const warprsa_route *route,
                            warprsa_route_thread *thread, uint64_t now,
                            uint64_t away_ns)
 {
     uint64_t elapsed = now - thread->since_ns;
-    uint64_t cpu, used, done;
+    warprsa_route_usage usage;
+    uint64_t done;
 
     if (elapsed < THREAD_NS || elapsed < 3 * away_ns)
         return;
-    cpu = route->clocks->thread_cpu();
-    used = cpu - thread->cpu_ns;
+    usage = route->clocks->thread();
     done = thread->work_ns * WHOLE / elapsed;
     if (!thread->away) {
-        if (thread->several && used >= elapsed / 10 * 9 &&
-            now >= thread->retry_ns) {
+        if (thread->several && now >= thread->retry_ns &&
+            is_busy(&thread->usage, &usage, elapsed)) {
             thread->away = true;
             thread->periods = 0;
             thread->before = done;
@@ -192,7 +213,7 @@ static void look_at_thread(const warprsa_route *route,
             thread->failed = 0;
     }
     thread->since_ns = now;
-    thread->cpu_ns = cpu;
+    thread->usage = usage;
     thread->work_ns = 0;
     thread->several = false;
 }

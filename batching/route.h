@@ -17,8 +17,8 @@
  *    the others, and the device adds to what they do: a caller goes there,
  *    unless the device is saturated and he would be done later.
  * 3. The thread of an event loop does nothing else while it computes, and what
- *    else it could have started doesn't show. So a thread that is busy all the
- *    time and has several jobs tries the device for some hundredths of a
+ *    else it could have started doesn't show. So a thread that never sleeps, or
+ *    hardly, and has several jobs tries the device for some hundredths of a
  *    second, and stays with it as long as more gets done that way; a try that
  *    failed is repeated after 0.1 s, 0.2 s, ... 1.6 s. One with a single job
  *    never tries. If the device is saturated, it computes so much itself as
@@ -37,11 +37,17 @@ enum {
     WARPRSA_ROUTE_BINS = 18, /* requests before one's own: 0, 1, 2-3, 4-7... */
 };
 
-/* Nanoseconds: of a clock that only goes forward, and of CPU time used. */
+/* What the calling thread has done so far. */
+typedef struct warprsa_route_usage {
+    uint64_t cpu_ns; /* CPU time it used */
+    uint64_t slept;  /* times it went to sleep */
+} warprsa_route_usage;
+
+/* Nanoseconds of a clock that only goes forward, and of CPU time used. */
 typedef struct warprsa_route_clocks {
     uint64_t (*now)(void);
-    uint64_t (*thread_cpu)(void);
     uint64_t (*process_cpu)(void);
+    warprsa_route_usage (*thread)(void);
 } warprsa_route_clocks;
 
 /* The system's. */
@@ -74,7 +80,8 @@ typedef struct warprsa_route {
 
 /* What the router knows of one thread; zeros to begin with. */
 typedef struct warprsa_route_thread {
-    uint64_t since_ns, cpu_ns; /* of this thread's period */
+    uint64_t since_ns;         /* of this thread's period */
+    warprsa_route_usage usage; /* until then */
     uint64_t work_ns;          /* what its operations would take here */
     const void *job;           /* the last one's */
     bool several;              /* different jobs came */

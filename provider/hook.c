@@ -31,49 +31,78 @@ static void count_reason(warprsa_process *process, warprsa_cpu_reason reason)
     warprsa_count(&process->counters->cpu_reason[reason], 1);
 }
 
-/* `route = auto`, a simple rule: a caller that sleeps while it waits is faster
- * here, unless others keep a device busy; he doesn't start any. */
-static bool stays_here(const warprsa_context *context,
-                       const warprsa_process *process)
+/* What the router of `route = auto` knows of this thread. */
+static _Thread_local warprsa_route_thread routed_thread;
+
+/* Where the configuration, or the router, sends this operation: with `before`
+ * others submitted and not answered. */
+static warprsa_choice route(const warprsa_context *context,
+                            warprsa_process *process, warprsa_size_class size,
+                            unsigned before)
 {
-    return context->config.route == WARPRSA_ROUTE_CPU ||
-           (context->config.route == WARPRSA_ROUTE_AUTO &&
-            ASYNC_get_current_job() == NULL &&
-            !warprsa_process_is_open(process));
+    ASYNC_JOB *job = NULL;
+
+    if (context->config.route == WARPRSA_ROUTE_CPU)
+        return WARPRSA_HERE;
+    if (context->config.route == WARPRSA_ROUTE_GPU)
+        return WARPRSA_AWAY;
+    job = ASYNC_get_current_job();
+    /* A job's own address says nothing: one that ends is used for the next. */
+    return warprsa_route_choose(&process->route, &routed_thread, size,
+                                job == NULL ? NULL : ASYNC_get_wait_ctx(job),
+                                before);
+}
+
+/* Whether an operation is to go to the home that was entered; else *reason.
+ * `route = gpu` waits a little for devices that are still opening, *again says
+ * whether to ask once more. */
+static bool takes(const warprsa_context *context, warprsa_process *process,
+                  const warprsa_home *home, warprsa_cpu_reason *reason,
+                  bool *again)
+{
+    unsigned left = context->config.route == WARPRSA_ROUTE_GPU
+                        ? warprsa_process_startup_left(context, process)
+                        : 0;
+    warprsa_queue_state state =
+        home->calls->wait_ready(home->at, left < SLICE_MS ? left : SLICE_MS);
+
+    *again = state == WARPRSA_QUEUE_STARTING && left > 0;
+    *reason = state == WARPRSA_QUEUE_STARTING ? WARPRSA_CPU_STARTING
+                                              : WARPRSA_CPU_NO_DEVICE;
+    return state == WARPRSA_QUEUE_READY;
 }
 
 /*
  * The home, entered, if this operation is to go there; else NULL with the
- * reason counted. `route = gpu` waits for devices that are still opening.
+ * reason counted. Nobody opens one before the router wants it.
  */
 static const warprsa_home *choose(warprsa_context *context,
-                                  warprsa_process *process)
+                                  warprsa_process *process,
+                                  warprsa_size_class size)
 {
-    bool always = context->config.route == WARPRSA_ROUTE_GPU;
-    bool stays = stays_here(context, process);
     warprsa_cpu_reason reason = WARPRSA_CPU_ROUTE;
+    bool open = warprsa_process_is_open(process);
+    bool again = open || route(context, process, size, 0) == WARPRSA_AWAY;
 
-    while (!stays) {
+    while (again) {
         const warprsa_home *home =
             warprsa_process_enter(context, process, &reason);
-        warprsa_queue_state state = WARPRSA_QUEUE_DOWN;
-        unsigned left = 0;
+        warprsa_choice choice = WARPRSA_AWAY;
 
         if (home == NULL)
             break;
-        if (always)
-            left = warprsa_process_startup_left(context, process);
-        state = home->calls->wait_ready(home->at,
-                                        left < SLICE_MS ? left : SLICE_MS);
-        if (state == WARPRSA_QUEUE_READY &&
-            (always || ASYNC_get_current_job() != NULL ||
-             home->calls->depth(home->at) > 0))
+        if (open)
+            choice =
+                route(context, process, size, home->calls->depth(home->at));
+        if (choice == WARPRSA_AWAY &&
+            takes(context, process, home, &reason, &again))
             return home;
         warprsa_process_leave(process);
-        if (state != WARPRSA_QUEUE_READY)
-            reason = state == WARPRSA_QUEUE_STARTING ? WARPRSA_CPU_STARTING
-                                                     : WARPRSA_CPU_NO_DEVICE;
-        stays = state != WARPRSA_QUEUE_STARTING || left == 0;
+        if (choice != WARPRSA_AWAY) {
+            again = false;
+            reason =
+                choice == WARPRSA_SPILL ? WARPRSA_CPU_SPILL : WARPRSA_CPU_ROUTE;
+        }
     }
     count_reason(process, reason);
     return NULL;
@@ -85,7 +114,8 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
                     warprsa_process *process, const uint8_t *input,
                     uint8_t *output)
 {
-    const warprsa_home *home = choose(ours->context, process);
+    const warprsa_home *home =
+        choose(ours->context, process, (warprsa_size_class)ours->size_class);
     warprsa_home_key *key = NULL;
     warprsa_wait *wait = NULL;
     warprsa_ticket ticket;
@@ -169,12 +199,32 @@ static int original_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
     return RSA_meth_get_mod_exp(RSA_PKCS1_OpenSSL())(r0, in, rsa, bn_ctx);
 }
 
+/* libcrypto's way, timed for the router. */
+static int own_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
+{
+    const warprsa_rsa *ours = warprsa_rsa_of(rsa);
+    warprsa_process *process = NULL;
+    uint64_t begun_ns = 0;
+    int ok = 0;
+
+    if (!ours->context->testing &&
+        ours->context->config.route == WARPRSA_ROUTE_AUTO)
+        process = warprsa_process_get(ours->context);
+    if (process == NULL)
+        return original_mod_exp(r0, in, rsa, bn_ctx);
+    begun_ns = warprsa_route_begin(&process->route);
+    ok = original_mod_exp(r0, in, rsa, bn_ctx);
+    warprsa_route_end(&process->route, (warprsa_size_class)ours->size_class,
+                      begun_ns);
+    return ok;
+}
+
 static int routed_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
                           BN_CTX *bn_ctx)
 {
     return offloaded_number(warprsa_rsa_of(rsa), rsa, in, r0)
                ? 1
-               : original_mod_exp(r0, in, rsa, bn_ctx);
+               : own_mod_exp(r0, in, rsa, bn_ctx);
 }
 
 static int mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
@@ -198,7 +248,7 @@ static int mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
         return warprsa_blinded(ours, routed_mod_exp, r0, in, rsa, bn_ctx);
     if (how == ROUTED && offloaded_number(ours, rsa, in, r0))
         return 1;
-    return warprsa_blinded(ours, original_mod_exp, r0, in, rsa, bn_ctx);
+    return warprsa_blinded(ours, own_mod_exp, r0, in, rsa, bn_ctx);
 }
 
 /* Keys without CRT parameters never get as far as mod_exp(). */

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <openssl/rand.h>
 
+#include "batching/daemon/client.h"
 #include "provider/clock.h"
 #include "provider/context.h"
 
@@ -20,12 +22,24 @@ enum {
     CLOSED,
 };
 
+static unsigned usable_cpus(void)
+{
+    cpu_set_t set;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (sched_getaffinity(0, sizeof(set), &set) == 0)
+        return (unsigned)CPU_COUNT(&set);
+    return online > 0 ? (unsigned)online : 1; /* more than CPU_SETSIZE */
+}
+
 static warprsa_process *process_new(const warprsa_context *context)
 {
-    warprsa_process *process = calloc(1, sizeof(*process));
+    warprsa_process *process =
+        aligned_alloc(_Alignof(warprsa_process), sizeof(*process));
 
     if (process == NULL)
         return NULL;
+    memset(process, 0, sizeof(*process));
     process->counters = warprsa_counters_new();
     if (process->counters == NULL ||
         pthread_mutex_init(&process->lock, NULL) != 0) {
@@ -38,6 +52,8 @@ static warprsa_process *process_new(const warprsa_context *context)
                                     ? "route = cpu"
                                     : "no device opened yet");
     process->generation = warprsa_fork_generation();
+    warprsa_route_init(&process->route, &warprsa_route_system_clocks,
+                       usable_cpus());
     return process;
 }
 
@@ -137,6 +153,7 @@ static void open_queue(warprsa_context *context, warprsa_process *process)
         .trace = warprsa_trace_line,
         .trace_arg = &context->trace,
         .counters = process->counters,
+        .route = config->route == WARPRSA_ROUTE_AUTO ? &process->route : NULL,
     };
     char why[200] = "no memory";
 
@@ -154,6 +171,38 @@ static void open_queue(warprsa_context *context, warprsa_process *process)
         refuse(context, process, WARPRSA_CPU_ERROR, why);
     else
         atomic_store_explicit(&process->state, OPEN, memory_order_release);
+    warprsa_route_opened(&process->route);
+}
+
+static void open_client(warprsa_context *context, warprsa_process *process)
+{
+    warprsa_client_config wanted = {
+        .door = &context->door,
+        .slots = context->config.slots,
+        .deadline_ms = context->config.deadline_ms,
+        .trace = warprsa_trace_line,
+        .trace_arg = &context->trace,
+        .counters = process->counters,
+        .route = context->config.route == WARPRSA_ROUTE_AUTO ? &process->route
+                                                             : NULL,
+    };
+
+    process->opened_ns = warprsa_clock_ns();
+    process->home.calls = &warprsa_home_daemon;
+    process->home.at = warprsa_client_open(&wanted);
+    if (process->home.at == NULL)
+        refuse(context, process, WARPRSA_CPU_ERROR, "no memory");
+    else
+        atomic_store_explicit(&process->state, OPEN, memory_order_release);
+    warprsa_route_opened(&process->route);
+}
+
+static void open_home(warprsa_context *context, warprsa_process *process)
+{
+    if (context->config.mode == WARPRSA_MODE_DAEMON)
+        open_client(context, process);
+    else
+        open_queue(context, process);
 }
 
 const warprsa_home *warprsa_process_enter(warprsa_context *context,
@@ -164,7 +213,7 @@ const warprsa_home *warprsa_process_enter(warprsa_context *context,
         NOT_OPENED) {
         pthread_mutex_lock(&process->lock);
         if (atomic_load(&process->state) == NOT_OPENED)
-            open_queue(context, process);
+            open_home(context, process);
         pthread_mutex_unlock(&process->lock);
     }
     /* Either we see CLOSED or close() sees us: both sides write, then read,

@@ -21,6 +21,7 @@ struct warprsa_context;
 typedef struct warprsa_process {
     unsigned generation; /* of the fork it belongs to */
     warprsa_counters *counters;
+    warprsa_route route;  /* what it has learned */
     pthread_mutex_t lock; /* one thread opens or closes */
     atomic_int state;     /* process.c's */
     atomic_uint users;    /* threads between enter and leave */
