@@ -13,10 +13,12 @@
 #include "gpu/fault.h"
 #include "gpu/key_slots.h"
 #include "gpu/known_answer.h"
+#include "gpu/limb_key.h"
 
 enum {
     CAPABILITY_MAJOR_MIN = 8, /* the kernels are built for sm_80 and newer */
     POLL_NS = 20000,
+    SINGLES_PER_DOUBLE_MIN = 8, /* from here on integers are faster */
 };
 
 typedef struct stream_state {
@@ -27,8 +29,16 @@ typedef struct stream_state {
     uint32_t *spin_stop; /* WARPRSA_FAULT_HANG */
 } stream_state;
 
+/* A key as the device's kernels want it; what is on the device has the size of
+ * the longer kind. SECRET. */
+typedef union uploaded_key {
+    warprsa_prepared_key wide;
+    warprsa_limb_key limb;
+} uploaded_key;
+
 struct warprsa_device {
     warprsa_device_config config;
+    bool integer; /* its one variant is WARPRSA_VARIANT_INTEGER */
     char description[96];
     warprsa_key_slots slots;
     warprsa_prepared_key *keys; /* device memory */
@@ -85,25 +95,43 @@ static const char *cuda_describe(const warprsa_device *device)
     return device->description;
 }
 
+static warprsa_status prepare(const warprsa_device *device, uploaded_key *out,
+                              warprsa_key_size *size,
+                              const warprsa_private_key *key)
+{
+    const uint32_t flip = warprsa_fault_strikes(WARPRSA_FAULT_FLIP) ? 1 : 0;
+    warprsa_status status;
+
+    memset(out, 0, sizeof(*out));
+    if (device->integer) {
+        status = warprsa_prepare_limb_key(&out->limb, key);
+        out->limb.half[0].exponent[1] ^= flip;
+        size->windows = (uint16_t)out->limb.windows;
+    } else {
+        status = warprsa_prepare_key(&out->wide, key);
+        out->wide.half[0].exponent[1] ^= flip;
+        size->windows = (uint16_t)out->wide.windows;
+    }
+    size->octets = (uint16_t)key->modulus_octets;
+    return status;
+}
+
 static warprsa_status cuda_load_key(warprsa_device *device,
                                     const warprsa_private_key *key,
                                     uint32_t *index)
 {
-    warprsa_prepared_key prepared;
-    warprsa_status status = warprsa_prepare_key(&prepared, key);
+    uploaded_key prepared;
+    warprsa_key_size size;
+    warprsa_status status = prepare(device, &prepared, &size, key);
     cudaError_t error;
 
     if (status != WARPRSA_OK)
         return status;
-    if (warprsa_fault_strikes(WARPRSA_FAULT_FLIP))
-        prepared.half[0].exponent[1] ^= 1;
     if (!warprsa_key_slots_take(&device->slots, index)) {
         explicit_bzero(&prepared, sizeof(prepared));
         return WARPRSA_NO_MEMORY;
     }
-    device->key_sizes[*index] =
-        (warprsa_key_size){.octets = (uint16_t)prepared.modulus_octets,
-                           .windows = (uint16_t)prepared.windows};
+    device->key_sizes[*index] = size;
     error = cudaSetDevice((int)device->config.ordinal);
     if (error == cudaSuccess)
         error =
@@ -271,6 +299,23 @@ static void cuda_close(warprsa_device *device)
     free(device);
 }
 
+/* Integers alone where double precision is rare: 2 singles to a double on the
+ * chips made for it, 32 or 64 on the others. */
+static cudaError_t choose_arithmetic(warprsa_device *device)
+{
+    warprsa_device_config *config = &device->config;
+    int singles_per_double = 0;
+    cudaError_t error = cudaDeviceGetAttribute(
+        &singles_per_double, cudaDevAttrSingleToDoublePrecisionPerfRatio,
+        (int)config->ordinal);
+
+    if (config->variant == NULL && singles_per_double >= SINGLES_PER_DOUBLE_MIN)
+        config->variant = WARPRSA_VARIANT_INTEGER;
+    device->integer = config->variant != NULL &&
+                      strcmp(config->variant, WARPRSA_VARIANT_INTEGER) == 0;
+    return error;
+}
+
 static cudaError_t describe(warprsa_device *device)
 {
     struct cudaDeviceProp properties;
@@ -314,6 +359,8 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
     *what = "device properties";
     if (error == cudaSuccess)
         error = describe(device);
+    if (error == cudaSuccess)
+        error = choose_arithmetic(device);
     if (error == cudaSuccess) {
         *what = "device memory";
         error = allocate(device);

@@ -12,6 +12,9 @@
 
 #include "gpu/cuda/request.cuh"
 
+/* 168 registers a thread. */
+#define WARPRSA_INTEGER_BLOCKS_PER_SM 3
+
 static_assert(sizeof(warprsa_limb_key) <= sizeof(warprsa_prepared_key) &&
                   WARPRSA_HALF_LIMBS * sizeof(uint32_t) <=
                       WARPRSA_HALF_SAMPLES * sizeof(double),

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "gpu/limb_key.h"
 #include "gpu/private_operation.h"
 
 enum {
@@ -20,6 +21,10 @@ cudaError_t warprsa_thread_1024(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_thread_2048(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_thread_3072(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_thread_4096(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_integer_1024(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_integer_2048(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_integer_3072(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_integer_4096(const warprsa_batch *, cudaStream_t);
 
 /* Threads of a block of the variant "thread", as thread_*.cu have them. */
 static const unsigned warprsa_thread_blocks[WARPRSA_CLASSES] = {
@@ -45,6 +50,16 @@ static size_t thread_table_octets(warprsa_size_class size, size_t count)
            (size_t)warprsa_shape_of(size).rows * sizeof(double);
 }
 
+static size_t integer_table_octets(warprsa_size_class size, size_t count)
+{
+    const warprsa_shape shape = warprsa_limb_shape_of(size);
+    const size_t requests = WARPRSA_INTEGER_BLOCK / (2 * (size_t)shape.width);
+    size_t blocks = (count + requests - 1) / requests;
+
+    return blocks * WARPRSA_INTEGER_BLOCK * WARPRSA_TABLE_SIZE *
+           (size_t)shape.per_lane * sizeof(uint32_t);
+}
+
 const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {
     {"lanes",
      {warprsa_lanes_1024, warprsa_lanes_2048, warprsa_lanes_3072,
@@ -54,6 +69,10 @@ const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {
      {warprsa_thread_1024, warprsa_thread_2048, warprsa_thread_3072,
       warprsa_thread_4096},
      thread_table_octets},
+    {WARPRSA_VARIANT_INTEGER,
+     {warprsa_integer_1024, warprsa_integer_2048, warprsa_integer_3072,
+      warprsa_integer_4096},
+     integer_table_octets},
 };
 
 const warprsa_variant *

@@ -22,19 +22,20 @@ extern "C" {
 #define WARPRSA_THREAD_BLOCK_2048 384
 #define WARPRSA_THREAD_BLOCK_3072 256
 #define WARPRSA_THREAD_BLOCK_4096 256
+#define WARPRSA_INTEGER_BLOCK     128
 
 /* A batch in device memory; request i's data start at i times the stride. */
 typedef struct warprsa_batch {
-    const warprsa_prepared_key *keys;
-    const uint32_t *key;    /* [count] places in keys */
-    const uint8_t *input;   /* octets_stride */
-    const uint64_t *random; /* RANDOM_WORDS */
-    uint8_t *output;        /* octets_stride */
-    uint32_t *status;       /* [count] */
-    double *inverse;        /* 2 HALF_SAMPLES */
-    uint32_t *exponent;     /* 2 BLINDED_WORDS */
-    uint64_t *result;       /* FULL_SAMPLES */
-    double *table;          /* the variant's table_octets() */
+    const warprsa_prepared_key *keys; /* or, in each place, a limb key */
+    const uint32_t *key;              /* [count] places in keys */
+    const uint8_t *input;             /* octets_stride */
+    const uint64_t *random;           /* RANDOM_WORDS */
+    uint8_t *output;                  /* octets_stride */
+    uint32_t *status;                 /* [count] */
+    double *inverse;                  /* 2 HALF_SAMPLES */
+    uint32_t *exponent;               /* 2 BLINDED_WORDS */
+    uint64_t *result;                 /* FULL_SAMPLES */
+    double *table;                    /* the variant's table_octets() */
     uint32_t octets_stride;
     uint32_t count;
     uint32_t windows; /* the most that any of its keys needs */
@@ -50,9 +51,13 @@ typedef struct warprsa_variant {
 } warprsa_variant;
 
 enum {
-    WARPRSA_VARIANTS = 2
+    WARPRSA_VARIANTS = 3
 };
 extern const warprsa_variant warprsa_variants[WARPRSA_VARIANTS];
+
+/* The one variant that wants keys as warprsa_limb_key; its kernels are there
+ * for all classes. */
+#define WARPRSA_VARIANT_INTEGER "integer"
 
 /* The variant for a batch: the one of this name (NULL: none in particular) if
  * it has a kernel for the class, else the fastest. */
