@@ -1,0 +1,422 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The router's decisions, with a clock that the test turns: no time passes
+ * but what it says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "batching/route.h"
+
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
+
+enum {
+    CPUS = 4,
+};
+
+/* What the clocks say. */
+static uint64_t now, process_cpu;
+static warprsa_route_usage usage;
+
+static uint64_t get_now(void)
+{
+    return now;
+}
+
+static uint64_t get_process_cpu(void)
+{
+    return process_cpu;
+}
+
+static warprsa_route_usage get_thread(void)
+{
+    return usage;
+}
+
+static const warprsa_route_clocks clocks = {get_now, get_process_cpu,
+                                            get_thread};
+
+static warprsa_route route;
+
+static int reset(void **state)
+{
+    (void)state;
+    now = 1000 * MS;
+    process_cpu = 0;
+    usage = (warprsa_route_usage){0, 0};
+    warprsa_route_init(&route, &clocks, CPUS);
+    return 0;
+}
+
+/* The calling thread works, or sleeps, for so long. */
+static void work(uint64_t ns)
+{
+    now += ns;
+    process_cpu += ns;
+    usage.cpu_ns += ns;
+}
+
+static void sleep_for(uint64_t ns)
+{
+    now += ns;
+    usage.slept++;
+}
+
+/* One operation of RSA-2048 here that takes so long. */
+static void compute(uint64_t ns)
+{
+    uint64_t begun = warprsa_route_begin(&route);
+
+    work(ns);
+    warprsa_route_end(&route, WARPRSA_CLASS_2048, begun);
+}
+
+static warprsa_choice choose(warprsa_route_thread *thread, const void *job,
+                             unsigned before)
+{
+    return warprsa_route_choose(&route, thread, WARPRSA_CLASS_2048, job,
+                                before);
+}
+
+static void answered(unsigned depth, uint64_t ns)
+{
+    for (unsigned i = 0; i < 20; i++)
+        warprsa_route_answered(&route, WARPRSA_CLASS_2048, depth, ns);
+}
+
+/* The devices are open and take 3 ms; more when they have more to do. */
+static void open_devices(void)
+{
+    warprsa_route_opened(&route);
+    warprsa_route_up(&route, true);
+    answered(1, 3 * MS);
+    answered(1000, 4 * MS);
+    answered(4000, 8 * MS);
+    answered(16000, 30 * MS);
+}
+
+static void averages_of_what_was_measured(void **state)
+{
+    (void)state;
+    assert_int_equal(warprsa_route_here_ns(&route, WARPRSA_CLASS_2048), 0);
+    for (unsigned i = 0; i < 50; i++)
+        compute(400 * US);
+    assert_in_range(warprsa_route_here_ns(&route, WARPRSA_CLASS_2048), 399000,
+                    400000);
+    assert_int_equal(warprsa_route_here_ns(&route, WARPRSA_CLASS_4096), 0);
+    for (unsigned i = 0; i < 50; i++)
+        compute(200 * US);
+    assert_in_range(warprsa_route_here_ns(&route, WARPRSA_CLASS_2048), 200000,
+                    202000);
+    /* One that was interrupted for a second counts as four times as long. */
+    compute(1000 * MS);
+    assert_in_range(warprsa_route_here_ns(&route, WARPRSA_CLASS_2048), 300000,
+                    400000);
+}
+
+/* Twice as many computations as CPUs: each gets half of one, and the cost of
+ * one alone stays what it is. */
+static void computations_share_the_cpus(void **state)
+{
+    uint64_t begun[2 * CPUS];
+
+    (void)state;
+    for (unsigned i = 0; i < 50; i++)
+        compute(400 * US);
+    for (unsigned i = 0; i < 2 * CPUS; i++)
+        begun[i] = warprsa_route_begin(&route);
+    assert_in_range(warprsa_route_here_ns(&route, WARPRSA_CLASS_2048), 800000,
+                    920000);
+    now += 800 * US;
+    for (unsigned i = 0; i < CPUS; i++)
+        warprsa_route_end(&route, WARPRSA_CLASS_2048, begun[i]);
+    for (unsigned i = CPUS; i < 2 * CPUS; i++)
+        (void)warprsa_route_end(&route, WARPRSA_CLASS_3072, begun[i]);
+    assert_in_range(warprsa_route_here_ns(&route, WARPRSA_CLASS_2048), 380000,
+                    640000);
+}
+
+static void answers_by_the_requests_before(void **state)
+{
+    (void)state;
+    /* Nothing is known: a guess, whatever the load. */
+    assert_int_equal(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 0),
+                     warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 9999));
+    open_devices();
+    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 0),
+                    2.9 * MS, 3.1 * MS);
+    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 999),
+                    3.9 * MS, 4.1 * MS);
+    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 3999),
+                    7.9 * MS, 8.1 * MS);
+    /* More than ever: no longer than the most known. */
+    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 60000),
+                    29 * MS, 31 * MS);
+    /* Faster with many than it was with few: that is out of date. */
+    answered(1000, 2 * MS);
+    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 0),
+                    1.9 * MS, 2.1 * MS);
+}
+
+static void calibrated_by_the_self_test(void **state)
+{
+    (void)state;
+    warprsa_route_calibrate(&route, 200 * MS); /* ten times an H200's */
+    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 0),
+                    20 * MS, 40 * MS);
+    assert_true(warprsa_route_away_ns(&route, WARPRSA_CLASS_4096, 0) >
+                2 * warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 0));
+    answered(1, 1 * MS);
+    warprsa_route_calibrate(&route, 200 * MS); /* measured beats tested */
+    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 0), 1,
+                    1.5 * MS);
+}
+
+/* A lone caller never goes to the device, nor has it opened, in a job or not,
+ * for as long as it likes. */
+static void a_lone_caller_stays(void **state)
+{
+    warprsa_route_thread thread = {0};
+    int job;
+
+    (void)state;
+    for (unsigned i = 0; i < 20000; i++) {
+        assert_int_equal(choose(&thread, i < 10000 ? NULL : &job, 0),
+                         WARPRSA_HERE);
+        compute(400 * US);
+        if (i == 15000)
+            open_devices();
+    }
+}
+
+/* ... unless it is faster. */
+static void a_faster_device_is_for_everybody(void **state)
+{
+    warprsa_route_thread thread = {0};
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    assert_int_equal(choose(&thread, NULL, 0), WARPRSA_HERE);
+    answered(1, 300 * US);
+    assert_int_equal(choose(&thread, NULL, 0), WARPRSA_AWAY);
+}
+
+/* Callers that block: as many as there are CPUs stay, the others go, since
+ * here they would only take time from those. */
+static void more_callers_than_cpus(void **state)
+{
+    warprsa_route_thread thread = {0};
+    uint64_t begun[CPUS];
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    for (unsigned i = 0; i < CPUS; i++) {
+        assert_int_equal(choose(&thread, NULL, i), WARPRSA_HERE);
+        begun[i] = warprsa_route_begin(&route);
+    }
+    for (unsigned i = 0; i < 2000; i++)
+        assert_int_equal(choose(&thread, NULL, i), WARPRSA_AWAY);
+    warprsa_route_end(&route, WARPRSA_CLASS_2048, begun[0]);
+    assert_int_equal(choose(&thread, NULL, 60), WARPRSA_HERE);
+}
+
+/* Once the device has so much to do that waiting for a CPU is shorter. */
+static void saturated_devices_spill(void **state)
+{
+    warprsa_route_thread thread = {0};
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    for (unsigned i = 0; i < CPUS; i++)
+        (void)warprsa_route_begin(&route);
+    assert_int_equal(choose(&thread, NULL, 4000), WARPRSA_AWAY);
+    assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_SPILL);
+    for (unsigned i = 0; i < 1000; i++)
+        (void)warprsa_route_begin(&route); /* here it is even worse */
+    assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_AWAY);
+}
+
+/* Devices are opened when several callers in a row would have gone there. */
+static void devices_are_opened_for_many(void **state)
+{
+    warprsa_route_thread thread = {0};
+    unsigned stayed = 0;
+
+    (void)state;
+    compute(400 * US);
+    for (unsigned i = 0; i < CPUS; i++)
+        (void)warprsa_route_begin(&route);
+    /* Now and then one: no. */
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(choose(&thread, NULL, 0), WARPRSA_HERE);
+        now += 600 * MS;
+    }
+    while (choose(&thread, NULL, 0) == WARPRSA_HERE)
+        stayed++;
+    assert_in_range(stayed, 2, 50);
+}
+
+/* One turn of an event loop with `jobs` jobs, all of which want an operation:
+ * those that go away are answered 3 ms later. Returns operations made. */
+static unsigned turn(warprsa_route_thread *thread, const char *job,
+                     unsigned jobs)
+{
+    uint64_t begun = now;
+    unsigned away = 0;
+
+    for (unsigned i = 0; i < jobs; i++) {
+        if (choose(thread, &job[i], away) == WARPRSA_AWAY) {
+            away++;
+            work(5 * US);
+        } else {
+            compute(400 * US);
+        }
+    }
+    if (away > 0 && now < begun + 3 * MS)
+        sleep_for(begun + 3 * MS - now);
+    return jobs;
+}
+
+/* Operations a second, once it has settled. */
+static unsigned rate_of(warprsa_route_thread *thread, unsigned jobs)
+{
+    static const char job[1000];
+    uint64_t begun;
+    unsigned made = 0;
+
+    for (begun = now; now < begun + 4000 * MS;)
+        turn(thread, job, jobs);
+    for (begun = now; now < begun + 4000 * MS;)
+        made += turn(thread, job, jobs);
+    return (unsigned)(made / ((now - begun) / (1000 * MS)));
+}
+
+/* An event loop with more and more jobs: never slower than with fewer, never
+ * slower than without a device by more than a try now and then, and the device
+ * is used as soon as that pays: from 8 jobs on. */
+static void an_event_loop_of_more_and_more_jobs(void **state)
+{
+    static const unsigned jobs[] = {1, 2, 4, 8, 16, 64, 256, 1000};
+    unsigned before = 2500 * 97 / 100; /* 0.4 ms each */
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    for (unsigned i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+        warprsa_route_thread thread = {0};
+        unsigned rate = rate_of(&thread, jobs[i]);
+
+        assert_true(rate >= before);
+        assert_int_equal(thread.away, jobs[i] >= 8);
+        before = rate > 2500 ? rate : before;
+    }
+}
+
+/* The load goes: so does the thread. */
+static void an_event_loop_of_fewer_jobs(void **state)
+{
+    warprsa_route_thread thread = {0};
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    rate_of(&thread, 64);
+    assert_true(thread.away);
+    assert_true(rate_of(&thread, 2) >= 2500 * 97 / 100);
+    assert_false(thread.away);
+}
+
+/* An event loop with time to sleep tries nothing, however many jobs it has. */
+static void an_idle_event_loop_stays(void **state)
+{
+    warprsa_route_thread thread = {0};
+    static const char job[16];
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    for (unsigned i = 0; i < 5000; i++) {
+        assert_int_equal(choose(&thread, &job[i % 16], 0), WARPRSA_HERE);
+        compute(400 * US);
+        sleep_for(400 * US);
+    }
+}
+
+/* Trying means nothing as long as no device takes requests. */
+static void tries_are_not_judged_without_a_device(void **state)
+{
+    warprsa_route_thread thread = {0};
+
+    (void)state;
+    compute(400 * US);
+    warprsa_route_opened(&route);
+    for (unsigned i = 0; i < 1000; i++) {
+        static const char job[2];
+
+        (void)choose(&thread, &job[i % 2], 0);
+        compute(400 * US); /* refused: still being opened */
+    }
+    assert_true(thread.away);
+    assert_int_equal(thread.failed, 0);
+}
+
+/* A saturated device and CPUs that idle: the event loops take what leaves a
+ * quarter of the CPUs alone; if they have no time, nothing. */
+static void idle_cpus_take_a_share(void **state)
+{
+    warprsa_route_thread thread = {.away = true};
+    static const char job[2];
+    unsigned spilled[2] = {0, 0};
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    for (unsigned busy = 0; busy < 2; busy++) {
+        for (unsigned i = 0; i < 200000; i++) {
+            warprsa_choice choice;
+
+            thread.away = true; /* whatever it gains */
+            choice = choose(&thread, &job[i % 2], 16000);
+            spilled[busy] += choice == WARPRSA_SPILL;
+            assert_int_not_equal(choice, WARPRSA_HERE);
+            /* 100,000 operations a second are 40 CPUs' work. */
+            now += 10 * US;
+            process_cpu += busy == 0 ? 10 * US : 40 * US;
+        }
+    }
+    /* 4 CPUs, 1 in use, 3 to be used: 2 of 40; and none. */
+    assert_in_range(spilled[0], 200000 / 40, 200000 * 3 / 40);
+    assert_in_range(spilled[1], 0, 200000 / 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(averages_of_what_was_measured, reset),
+        cmocka_unit_test_setup(computations_share_the_cpus, reset),
+        cmocka_unit_test_setup(answers_by_the_requests_before, reset),
+        cmocka_unit_test_setup(calibrated_by_the_self_test, reset),
+        cmocka_unit_test_setup(a_lone_caller_stays, reset),
+        cmocka_unit_test_setup(a_faster_device_is_for_everybody, reset),
+        cmocka_unit_test_setup(more_callers_than_cpus, reset),
+        cmocka_unit_test_setup(saturated_devices_spill, reset),
+        cmocka_unit_test_setup(devices_are_opened_for_many, reset),
+        cmocka_unit_test_setup(an_event_loop_of_more_and_more_jobs, reset),
+        cmocka_unit_test_setup(an_event_loop_of_fewer_jobs, reset),
+        cmocka_unit_test_setup(an_idle_event_loop_stays, reset),
+        cmocka_unit_test_setup(tries_are_not_judged_without_a_device, reset),
+        cmocka_unit_test_setup(idle_cpus_take_a_share, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
