@@ -104,10 +104,17 @@ client_end client_begin(client *client, const plan *plan, SSL_CTX *ctx,
     return CLIENT_GOES_ON;
 }
 
+/* The first few failures are worth a line each. */
+static bool may_say(void)
+{
+    static atomic_int said;
+
+    return atomic_fetch_add(&said, 1) < SAID_AT_MOST;
+}
+
 /* What a call of libssl that did not succeed means. */
 static client_end judge(const client *client, int result, const char *doing)
 {
-    static atomic_int said;
     unsigned long error = ERR_peek_error();
     int why = SSL_get_error(client->ssl, result);
     char text[160] = "?";
@@ -118,7 +125,7 @@ static client_end judge(const client *client, int result, const char *doing)
         ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
         return CLIENT_RESET;
     ERR_error_string_n(error, text, sizeof(text));
-    if (atomic_fetch_add(&said, 1) < SAID_AT_MOST)
+    if (may_say())
         fprintf(
             stderr, "handshakes: %s: %s (certificate: %s)\n", doing, text,
             X509_verify_cert_error_string(SSL_get_verify_result(client->ssl)));
@@ -148,8 +155,12 @@ static client_end shake(client *client, const plan *plan)
 
 static client_end ask(client *client)
 {
-    static const char request[] = "GET / HTTP/1.0\r\n\r\n";
-    int result = SSL_write(client->ssl, request, sizeof(request) - 1);
+    const char *name =
+        SSL_get_servername(client->ssl, TLSEXT_NAMETYPE_host_name);
+    char request[400];
+    int length = snprintf(request, sizeof(request),
+                          "GET / HTTP/1.0\r\nHost: %s\r\n\r\n", name);
+    int result = SSL_write(client->ssl, request, length);
 
     if (result <= 0)
         return judge(client, result, "request");
@@ -175,10 +186,13 @@ static client_end read_answer(client *client)
     end = judge(client, result, "answer");
     if (end != CLIENT_RESET || client->answered < sizeof(client->answer))
         return end;
-    return memcmp(client->answer, "HTTP/1.", 7) == 0 &&
-                   memcmp(client->answer + 8, " 200 ", 5) == 0
-               ? CLIENT_DONE
-               : CLIENT_FAILED;
+    if (memcmp(client->answer, "HTTP/1.", 7) == 0 &&
+        memcmp(client->answer + 8, " 200 ", 5) == 0)
+        return CLIENT_DONE;
+    if (may_say())
+        fprintf(stderr, "handshakes: answer: %.*s\n",
+                (int)sizeof(client->answer), client->answer);
+    return CLIENT_FAILED;
 }
 
 client_end client_go_on(client *client, const plan *plan)

@@ -91,16 +91,17 @@ static bool server(const char *text, struct sockaddr_in *address)
 
 static bool names(char *text, plan *plan)
 {
+    static const char expected[] = "at most 64 names of up to 255 letters";
     char *rest = NULL;
 
     plan->names_count = 0;
     for (char *name = strtok_r(text, ",", &rest); name != NULL;
          name = strtok_r(NULL, ",", &rest)) {
-        if (plan->names_count == PLAN_NAMES_MAX)
-            return complain("names", "...", "64 names at most");
+        if (plan->names_count == PLAN_NAMES_MAX || strlen(name) > 255)
+            return complain("names", name, expected);
         plan->names[plan->names_count++] = name;
     }
-    return plan->names_count > 0 || complain("names", text, "names");
+    return plan->names_count > 0 || complain("names", text, expected);
 }
 
 static bool version(const char *text, int *version)

@@ -128,3 +128,16 @@ stop_haproxy() {
     wait "${servers[0]}" || fail "haproxy ended with status $?"
     servers=()
 }
+
+# By conf/apache.conf and conf/stunnel.conf.
+prepare_threads() { # PROGRAM CONF
+    need "$1"
+    as_root "$1"
+    cp "$SOURCE_DIR/conf/$2" .
+    key_and_certificate localhost key.pem certificate.pem
+    mkdir htdocs
+    echo ok >htdocs/index.html
+    : >provider.trace
+    chmod 666 provider.trace
+    chmod -R a+rX .
+}

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# conf/stunnel.conf and conf/stunnel-openssl.cnf as they stand, a real stunnel before a web server: TLS 1.3,
+# TLS 1.2 and RSA key exchange, a hundred clients at once, each handshake one
+# private operation on the engine, and batches though its threads wait.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+
+prepare_threads stunnel4 stunnel.conf
+{
+    echo ".include $SOURCE_DIR/conf/stunnel-openssl.cnf"
+    printf '%s\n' "[accelerator_section]" "module=$MODULE" \
+        "engine=$ENGINE" "${PATIENT[@]}"
+} >openssl.cnf
+python3 -m http.server --bind 127.0.0.1 --directory htdocs 11080 \
+    >http.log 2>&1 &
+servers=($!)
+chmod 777 . # stunnel opens its log when it isn't root any more
+"${with_configuration[@]}" stunnel4 "$work/stunnel.conf" >output.log 2>&1 &
+stunnel=$!
+servers+=("$stunnel")
+wait_for 60 listening 11080
+wait_for 60 listening 11443
+handshakes 11443 4 -tls1_3
+handshakes 11443 4 -tls1_2 -cipher AES128-GCM-SHA256
+load 11443 --clients=100 --count=400
+load 11443 --clients=100 --count=200 --tls=1.2 --cipher=AES256-GCM-SHA384
+[ "$(ps -o user= -p "$stunnel")" = stunnel4 ] || fail "stunnel is root"
+kill "$stunnel"
+wait "$stunnel" || :
+expect_totals gpu=608 gpu_2048=608 cpu=0 checks_failed=0
+[ "$(total batch_max)" -ge 16 ] ||
+    fail "no more than $(total batch_max) operations in a batch"
