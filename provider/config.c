@@ -22,7 +22,7 @@ typedef struct parameter {
     const char *initial;
     const char *help; /* what is allowed */
     size_t offset;
-    unsigned min, max; /* of numbers */
+    unsigned min, max; /* of numbers; max: length of paths */
     const char *words; /* of enumerations, in their order, "a b c" */
 } parameter;
 
@@ -55,6 +55,15 @@ static bool parse_word(const parameter *parameter, const char *text,
         word += strspn(word, " ");
     }
     return false;
+}
+
+static bool parse_path(const parameter *parameter, const char *text,
+                       void *field)
+{
+    if (text[0] != '/' || strlen(text) > parameter->max)
+        return false;
+    strcpy(field, text);
+    return true;
 }
 
 /* "all" or ordinals between commas. */
@@ -95,6 +104,11 @@ static bool parse_later(const parameter *parameter, const char *text,
 
 #define FIELD(name) offsetof(warprsa_config, name)
 static const parameter parameters[] = {
+    {"mode", parse_word, "process", "one of process, daemon", FIELD(mode), 0, 0,
+     "process daemon"},
+    {"socket", parse_path, WARPRSA_SOCKET_DEFAULT,
+     "an absolute path of at most 107 octets", FIELD(socket), 0,
+     WARPRSA_SOCKET_PATH_SIZE - 1, NULL},
     {"engine", parse_word, "auto", "one of auto, cuda, host, none",
      FIELD(engine), 0, 0, "auto cuda host none"},
     {"route", parse_word, "auto", "one of auto, gpu, cpu", FIELD(route), 0, 0,

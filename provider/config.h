@@ -9,8 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "batching/daemon/door.h"
 #include "provider/core.h"
 #include "provider/trace.h"
+
+typedef enum warprsa_config_mode {
+    WARPRSA_MODE_PROCESS, /* devices of its own */
+    WARPRSA_MODE_DAEMON,  /* the daemon's */
+} warprsa_config_mode;
 
 typedef enum warprsa_config_engine {
     WARPRSA_ENGINE_AUTO, /* cuda in a build that has it, else none */
@@ -26,6 +32,8 @@ typedef enum warprsa_config_route {
 } warprsa_config_route;
 
 typedef struct warprsa_config {
+    unsigned mode; /* warprsa_config_mode */
+    char socket[WARPRSA_SOCKET_PATH_SIZE];
     unsigned engine;  /* warprsa_config_engine */
     unsigned route;   /* warprsa_config_route */
     uint32_t devices; /* bit i: use device i */

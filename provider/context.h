@@ -11,6 +11,7 @@
 
 #include <openssl/types.h>
 
+#include "batching/daemon/door.h"
 #include "provider/config.h"
 #include "provider/core.h"
 #include "provider/fork.h"
@@ -31,7 +32,8 @@ typedef struct warprsa_context {
     OSSL_PROVIDER *wrapped; /* default, in libctx */
     void *wrapped_provctx;
     warprsa_tables tables;
-    bool loaded; /* and not refused halfway */
+    warprsa_door door; /* in mode = daemon */
+    bool loaded;       /* and not refused halfway */
     warprsa_exit_link exit_link;
     /* What belongs to this process; NULL before the first private operation,
      * the parent's in a forked child before its first one. */

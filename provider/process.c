@@ -11,6 +11,7 @@
 
 #include <openssl/rand.h>
 
+#include "batching/daemon/client.h"
 #include "provider/clock.h"
 #include "provider/context.h"
 
@@ -173,6 +174,37 @@ static void open_queue(warprsa_context *context, warprsa_process *process)
     warprsa_route_opened(&process->route);
 }
 
+static void open_client(warprsa_context *context, warprsa_process *process)
+{
+    warprsa_client_config wanted = {
+        .door = &context->door,
+        .slots = context->config.slots,
+        .deadline_ms = context->config.deadline_ms,
+        .trace = warprsa_trace_line,
+        .trace_arg = &context->trace,
+        .counters = process->counters,
+        .route = context->config.route == WARPRSA_ROUTE_AUTO ? &process->route
+                                                             : NULL,
+    };
+
+    process->opened_ns = warprsa_clock_ns();
+    process->home.calls = &warprsa_home_daemon;
+    process->home.at = warprsa_client_open(&wanted);
+    if (process->home.at == NULL)
+        refuse(context, process, WARPRSA_CPU_ERROR, "no memory");
+    else
+        atomic_store_explicit(&process->state, OPEN, memory_order_release);
+    warprsa_route_opened(&process->route);
+}
+
+static void open_home(warprsa_context *context, warprsa_process *process)
+{
+    if (context->config.mode == WARPRSA_MODE_DAEMON)
+        open_client(context, process);
+    else
+        open_queue(context, process);
+}
+
 const warprsa_home *warprsa_process_enter(warprsa_context *context,
                                           warprsa_process *process,
                                           warprsa_cpu_reason *reason)
@@ -181,7 +213,7 @@ const warprsa_home *warprsa_process_enter(warprsa_context *context,
         NOT_OPENED) {
         pthread_mutex_lock(&process->lock);
         if (atomic_load(&process->state) == NOT_OPENED)
-            open_queue(context, process);
+            open_home(context, process);
         pthread_mutex_unlock(&process->lock);
     }
     /* Either we see CLOSED or close() sees us: both sides write, then read,

@@ -50,6 +50,7 @@ static void teardown(void *provctx)
     }
     if (context->loaded)
         warprsa_trace_printf(&context->trace, 1, "provider unloaded");
+    warprsa_door_close(&context->door);
     warprsa_tables_free(context);
     if (context->wrapped != NULL)
         OSSL_PROVIDER_unload(context->wrapped);
@@ -75,6 +76,19 @@ static bool load_default(warprsa_context *context,
     return true;
 }
 
+/* Now, while nothing is in the way of it: programs fork, chroot and drop their
+ * rights after loading their providers. Without a daemon, operations run on the
+ * CPU, and it is looked for again. */
+static void open_door(warprsa_context *context)
+{
+    char why[200];
+
+    if (context->config.mode == WARPRSA_MODE_DAEMON &&
+        !warprsa_door_open(&context->door, context->config.socket, why,
+                           sizeof(why)))
+        warprsa_trace_printf(&context->trace, 1, "%s", why);
+}
+
 static const OSSL_DISPATCH dispatch[] = {
     {OSSL_FUNC_PROVIDER_TEARDOWN, (void (*)(void))teardown},
     {OSSL_FUNC_PROVIDER_GETTABLE_PARAMS,
@@ -84,8 +98,7 @@ static const OSSL_DISPATCH dispatch[] = {
     {0, NULL},
 };
 
-/* No thread and no device here: programs fork, chroot and drop their rights
- * after loading their providers. */
+/* No thread and no device here, for the same reason. */
 OSSL_provider_init_fn OSSL_provider_init;
 int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
                        const OSSL_DISPATCH **out, void **provctx)
@@ -104,6 +117,7 @@ int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
     context->core = core;
     context->core.trace = &context->trace;
     context->trace.fd = -1;
+    context->door.fd = -1;
     context->exit_link.at_exit = at_exit;
     if (!warprsa_config_read(&context->config, &context->core) ||
         !load_default(context, handle, in) || !warprsa_tables_init(context) ||
@@ -111,6 +125,7 @@ int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
         teardown(context);
         return 0;
     }
+    open_door(context);
     warprsa_exit_add(&context->exit_link);
     context->loaded = true;
     warprsa_trace_printf(&context->trace, 1, "provider loaded");

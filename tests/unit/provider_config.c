@@ -82,7 +82,7 @@ static void assert_refused(const char *settings, const char *wanted)
 static void assert_value_refused(const char *key, const char *value,
                                  const char *allowed)
 {
-    char setting[128], wanted[512];
+    char setting[160], wanted[512];
 
     snprintf(setting, sizeof(setting), "%s = %s", key, value);
     snprintf(wanted, sizeof(wanted),
@@ -103,6 +103,21 @@ static void bad_words(void **state)
     assert_value_refused("engine", "", engines);
     assert_value_refused("route", "device", routes);
     assert_value_refused("route", "g", routes);
+    assert_value_refused("mode", "Daemon", "one of process, daemon");
+    assert_value_refused("mode", "", "one of process, daemon");
+}
+
+static void bad_paths(void **state)
+{
+    static const char allowed[] = "an absolute path of at most 107 octets";
+    char path[109];
+
+    (void)state;
+    assert_value_refused("socket", "", allowed);
+    assert_value_refused("socket", "warprsad.sock", allowed);
+    memset(path, '/', 108);
+    path[108] = '\0';
+    assert_value_refused("socket", path, allowed);
 }
 
 static void bad_numbers(void **state)
@@ -206,8 +221,8 @@ static void refusal_traced(void **state)
 static void unknown_names(void **state)
 {
     static const char known[] =
-        "unknown name; expected one of engine, route, devices, slots, streams, "
-        "batch_max, keys_max, deadline_ms, startup_ms, trace";
+        "unknown name; expected one of mode, socket, engine, route, devices, "
+        "slots, streams, batch_max, keys_max, deadline_ms, startup_ms, trace";
     char wanted[512];
 
     (void)state;
@@ -270,10 +285,11 @@ static void good_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_words),      cmocka_unit_test(bad_numbers),
-        cmocka_unit_test(bad_devices),    cmocka_unit_test(bad_traces),
-        cmocka_unit_test(refusal_traced), cmocka_unit_test(unknown_names),
-        cmocka_unit_test(another_file),   cmocka_unit_test(good_values),
+        cmocka_unit_test(bad_paths),     cmocka_unit_test(bad_words),
+        cmocka_unit_test(bad_numbers),   cmocka_unit_test(bad_devices),
+        cmocka_unit_test(bad_traces),    cmocka_unit_test(refusal_traced),
+        cmocka_unit_test(unknown_names), cmocka_unit_test(another_file),
+        cmocka_unit_test(good_values),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

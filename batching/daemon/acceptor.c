@@ -1,0 +1,244 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The thread that accepts connections. What connects is a door: all it may say
+ * is CONNECT.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "batching/daemon/message.h"
+#include "batching/daemon/server_private.h"
+
+enum {
+    EVENTS = 64,
+    MESSAGES_AT_ONCE = 64,
+};
+
+typedef struct door {
+    warprsa_source source;
+    TAILQ_ENTRY(door) link;
+    struct acceptor *acceptor;
+    int fd;
+} door;
+
+TAILQ_HEAD(door_list, door);
+
+typedef struct listener {
+    warprsa_source source;
+    struct acceptor *acceptor;
+    int fd;
+} listener;
+
+typedef struct acceptor {
+    warprsa_server *server;
+    int epoll;
+    warprsa_source wake_source;
+    listener listeners[WARPRSA_LISTENERS_MAX];
+    struct door_list doors;
+    unsigned doors_count;
+    struct door_list ended; /* freed once no event can point there */
+} acceptor;
+
+static void end_door(door *d)
+{
+    acceptor *a = d->acceptor;
+
+    warprsa_server_unwatch(a->epoll, &d->fd);
+    TAILQ_REMOVE(&a->doors, d, link);
+    TAILQ_INSERT_TAIL(&a->ended, d, link);
+    a->doors_count--;
+}
+
+/* A process has made itself a connection. */
+static void admit(acceptor *a, const warprsa_message *wanted, int socket)
+{
+    warprsa_server *server = a->server;
+    warprsa_server_limits limits;
+    warprsa_session *session;
+
+    warprsa_server_limits_now(server, &limits);
+    if (atomic_load(&server->clients) >= limits.clients) {
+        warprsa_server_log(server, 1, "a client is refused: %u are connected",
+                           limits.clients);
+        close(socket);
+        return;
+    }
+    session = warprsa_session_new(socket, wanted, &limits);
+    if (session == NULL) {
+        warprsa_server_log(server, 1,
+                           "a client is refused: no memory or descriptor");
+        return;
+    }
+    atomic_fetch_add(&server->clients, 1);
+    warprsa_attendant_give(
+        &server->attendants[server->next++ % server->config.threads], session);
+}
+
+/* False: nothing more to read now, or the door has ended. */
+static bool read_door(door *d)
+{
+    warprsa_message message;
+    int fds[WARPRSA_MESSAGE_FDS];
+    bool ok = false;
+
+    switch (warprsa_message_receive(d->fd, &message, fds)) {
+    case WARPRSA_NOTHING_YET:
+        return false;
+    case WARPRSA_RECEIVED:
+        ok = message.type == WARPRSA_MESSAGE_CONNECT;
+        if (ok && warprsa_server_is_socket(fds[0], SOCK_SEQPACKET)) {
+            admit(d->acceptor, &message, fds[0]);
+            fds[0] = -1;
+        }
+        /* fall through */
+    case WARPRSA_MALFORMED:
+        if (!ok || fds[0] >= 0)
+            warprsa_server_log(d->acceptor->server, 1,
+                               "a door is closed: it broke the protocol, or "
+                               "is of another version");
+        ok = ok && fds[0] < 0;
+        break;
+    case WARPRSA_CLOSED:
+        break;
+    }
+    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
+        if (fds[i] >= 0)
+            warprsa_server_dispose(fds[i]);
+    if (!ok)
+        end_door(d);
+    return ok;
+}
+
+static void door_ready(warprsa_source *source)
+{
+    door *d = (door *)source;
+
+    for (unsigned i = 0; i < MESSAGES_AT_ONCE && d->fd >= 0; i++)
+        if (!read_door(d))
+            return;
+}
+
+static bool open_door(acceptor *a, int fd)
+{
+    door *d = calloc(1, sizeof(*d));
+
+    if (d == NULL)
+        return false;
+    d->source.ready = door_ready;
+    d->acceptor = a;
+    d->fd = fd;
+    if (!warprsa_server_watch(a->epoll, fd, EPOLLIN, &d->source)) {
+        free(d);
+        return false;
+    }
+    TAILQ_INSERT_TAIL(&a->doors, d, link);
+    a->doors_count++;
+    return true;
+}
+
+static void log_peer(const acceptor *a, int fd, const char *what)
+{
+    struct ucred peer = {.pid = -1, .uid = (uid_t)-1};
+    socklen_t length = sizeof(peer);
+
+    (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+    warprsa_server_log(a->server, 1, "process %d (user %d) %s", (int)peer.pid,
+                       (int)peer.uid, what);
+}
+
+static void listener_ready(warprsa_source *source)
+{
+    const listener *l = (const listener *)source;
+    acceptor *a = l->acceptor;
+    warprsa_server_limits limits;
+    int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (fd < 0) {
+        /* Out of descriptors, the connection waits and this would spin. */
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+            (void)usleep(10000);
+        return;
+    }
+    warprsa_server_limits_now(a->server, &limits);
+    if (a->doors_count < limits.clients && open_door(a, fd)) {
+        log_peer(a, fd, "is at the door");
+        return;
+    }
+    log_peer(a, fd, "is turned away at the door: too many");
+    close(fd);
+}
+
+/* Woken to stop. */
+static void woken(warprsa_source *source)
+{
+    (void)source;
+}
+
+static bool watch_all(acceptor *a)
+{
+    const warprsa_server_config *config = &a->server->config;
+    bool ok = warprsa_server_watch(a->epoll, a->server->wake, EPOLLIN,
+                                   &a->wake_source);
+
+    a->wake_source.ready = woken;
+    for (unsigned i = 0; i < config->listeners_count; i++) {
+        listener *l = &a->listeners[i];
+
+        l->source.ready = listener_ready;
+        l->acceptor = a;
+        l->fd = config->listeners[i];
+        ok = ok && warprsa_server_watch(a->epoll, l->fd, EPOLLIN, &l->source);
+    }
+    return ok;
+}
+
+static void free_ended(acceptor *a)
+{
+    door *d;
+
+    while ((d = TAILQ_FIRST(&a->ended)) != NULL) {
+        TAILQ_REMOVE(&a->ended, d, link);
+        free(d);
+    }
+}
+
+static void serve(acceptor *a)
+{
+    struct epoll_event events[EVENTS];
+
+    while (!atomic_load(&a->server->closing)) {
+        int count = epoll_wait(a->epoll, events, EVENTS, -1);
+
+        for (int i = 0; i < count; i++) {
+            warprsa_source *source = events[i].data.ptr;
+
+            source->ready(source);
+        }
+        free_ended(a);
+    }
+}
+
+void *warprsa_acceptor_run(void *arg)
+{
+    acceptor a = {.server = arg};
+
+    TAILQ_INIT(&a.doors);
+    TAILQ_INIT(&a.ended);
+    a.epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (a.epoll >= 0 && watch_all(&a))
+        serve(&a);
+    else
+        warprsa_server_log(a.server, 0,
+                           "no connection can be accepted: no "
+                           "descriptor or memory");
+    while (!TAILQ_EMPTY(&a.doors))
+        end_door(TAILQ_FIRST(&a.doors));
+    free_ended(&a);
+    if (a.epoll >= 0)
+        close(a.epoll);
+    return NULL;
+}

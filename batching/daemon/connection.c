@@ -1,0 +1,301 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See connection.h.
+ */
+#include "batching/daemon/connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "batching/daemon/door.h"
+#include "batching/daemon/message.h"
+#include "batching/futex.h"
+
+/* States of a slot, in the low bits of its word. */
+enum {
+    FREE,      /* or being filled: nobody else knows of it */
+    SUBMITTED, /* the caller's to collect */
+    GIVEN_UP,  /* the caller has gone; the daemon may still write to it */
+    STATES = 4,
+};
+
+enum {
+    RECLAIM_STEP = 64, /* slots looked at for one submission */
+};
+
+static uint64_t word_of(uint32_t use, unsigned state)
+{
+    return (uint64_t)use * STATES + state;
+}
+
+bool warprsa_numbers_init(warprsa_numbers *numbers, uint32_t first,
+                          uint32_t count)
+{
+    numbers->stack = calloc(count > 0 ? count : 1, sizeof(*numbers->stack));
+    if (numbers->stack == NULL)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        numbers->stack[i] = first + count - 1 - i;
+    numbers->count = count;
+    return true;
+}
+
+void warprsa_numbers_free(warprsa_numbers *numbers)
+{
+    free(numbers->stack);
+    numbers->stack = NULL;
+}
+
+static void free_memory(warprsa_connection *c)
+{
+    warprsa_region_unmap(&c->region);
+    warprsa_numbers_free(&c->free_slots);
+    warprsa_numbers_free(&c->free_keys);
+    warprsa_numbers_free(&c->free_bells);
+    free(c->key_generation);
+    free(c->slot);
+    free(c);
+}
+
+static bool allocate(warprsa_connection *c, const warprsa_message *welcome)
+{
+    c->slot = calloc(welcome->slots, sizeof(*c->slot));
+    c->key_generation = calloc(welcome->keys, sizeof(*c->key_generation));
+    return c->slot != NULL && c->key_generation != NULL &&
+           warprsa_numbers_init(&c->free_slots, 0, welcome->slots) &&
+           warprsa_numbers_init(&c->free_keys, 0, welcome->keys) &&
+           warprsa_numbers_init(&c->free_bells, 1, welcome->bells);
+}
+
+static bool is_sensible(const warprsa_message *welcome)
+{
+    return welcome->type == WARPRSA_MESSAGE_WELCOME && welcome->slots >= 1 &&
+           welcome->slots <= WARPRSA_CLIENT_SLOTS_MAX && welcome->keys >= 1 &&
+           welcome->keys <= WARPRSA_CLIENT_KEYS_MAX &&
+           welcome->bells <= WARPRSA_CLIENT_BELLS_MAX;
+}
+
+static bool attach(warprsa_connection *c, const warprsa_message *welcome,
+                   int memory)
+{
+    warprsa_message attached = {.type = WARPRSA_MESSAGE_ATTACHED};
+    struct stat st;
+
+    if (fstat(c->socket, &st) != 0 || !allocate(c, welcome) ||
+        !warprsa_region_map(&c->region, welcome->slots, memory))
+        return false;
+    c->socket_dev = st.st_dev;
+    c->socket_ino = st.st_ino;
+    c->ring.cells = c->region.cell;
+    c->ring.mask = c->region.mask;
+    return warprsa_message_send(c->socket, &attached, NULL, 0);
+}
+
+warprsa_connection *warprsa_connection_new(int socket,
+                                           const warprsa_message *welcome,
+                                           const int fds[WARPRSA_MESSAGE_FDS],
+                                           uint32_t serial, char *why,
+                                           size_t why_size)
+{
+    warprsa_connection *c =
+        aligned_alloc(_Alignof(warprsa_connection), sizeof(*c));
+    bool done = false;
+
+    errno = EPROTO;
+    if (c != NULL) {
+        memset(c, 0, sizeof(*c));
+        atomic_init(&c->references, 1);
+        c->serial = serial;
+        c->socket = socket;
+        c->eventfd = fds[1];
+        done = is_sensible(welcome) && fds[0] >= 0 && fds[1] >= 0 &&
+               attach(c, welcome, fds[0]);
+    }
+    if (!done)
+        snprintf(why, why_size, "no connection to warprsad: %s",
+                 strerror(errno));
+    if (fds[0] >= 0)
+        close(fds[0]);
+    if (done)
+        return c;
+    close(socket);
+    if (fds[1] >= 0)
+        close(fds[1]);
+    if (c != NULL)
+        free_memory(c);
+    return NULL;
+}
+
+void warprsa_connection_reference(warprsa_connection *c)
+{
+    atomic_fetch_add_explicit(&c->references, 1, memory_order_relaxed);
+}
+
+static void close_descriptors(warprsa_connection *c)
+{
+    /* Made at the same time; a program that closes one closes the other. */
+    if (warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino)) {
+        close(c->socket);
+        close(c->eventfd);
+    }
+}
+
+void warprsa_connection_drop(warprsa_connection *c)
+{
+    if (c == NULL ||
+        atomic_fetch_sub_explicit(&c->references, 1, memory_order_acq_rel) != 1)
+        return;
+    close_descriptors(c);
+    free_memory(c);
+}
+
+void warprsa_connection_abandon(warprsa_connection *c)
+{
+    close_descriptors(c);
+}
+
+bool warprsa_connection_alive(warprsa_connection *c)
+{
+    char octet;
+    ssize_t got;
+
+    if (atomic_load_explicit(&c->dead, memory_order_relaxed))
+        return false;
+    if (!warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino))
+        return false;
+    got = recv(c->socket, &octet, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+void warprsa_connection_shut(warprsa_connection *c)
+{
+    atomic_store(&c->dead, true);
+    if (warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino))
+        (void)shutdown(c->socket, SHUT_RDWR);
+}
+
+static bool is_answered(const warprsa_connection *c, uint32_t slot,
+                        uint64_t word)
+{
+    return atomic_load_explicit(&c->region.slot[slot].answered,
+                                memory_order_acquire) ==
+           (uint32_t)(word / STATES);
+}
+
+/* Nothing secret stays in a slot that nobody uses. */
+static void wipe(const warprsa_connection *c, uint32_t slot)
+{
+    warprsa_region_slot *s = &c->region.slot[slot];
+
+    explicit_bzero(s->request.input, sizeof(s->request.input));
+    explicit_bzero(s->output, sizeof(s->output));
+}
+
+static bool reclaim_one(warprsa_connection *c, uint32_t slot, uint64_t now_ns,
+                        uint64_t patience_ns)
+{
+    warprsa_client_slot *s = &c->slot[slot];
+    uint64_t word = atomic_load_explicit(&s->word, memory_order_acquire);
+    unsigned state = word % STATES;
+
+    if (state == FREE || !is_answered(c, slot, word) ||
+        (state == SUBMITTED && now_ns < s->submitted_ns + patience_ns) ||
+        !atomic_compare_exchange_strong(&s->word, &word,
+                                        word - word % STATES + FREE))
+        return false;
+    wipe(c, slot);
+    warprsa_connection_give_back(c, slot);
+    return true;
+}
+
+bool warprsa_connection_take(warprsa_connection *c, uint64_t now_ns,
+                             uint64_t patience_ns, uint32_t *slot)
+{
+    uint32_t step =
+        c->region.slots < RECLAIM_STEP ? c->region.slots : RECLAIM_STEP;
+
+    if (c->free_slots.count == 0)
+        for (uint32_t i = 0; i < step; i++)
+            (void)reclaim_one(c, c->reclaim++ % c->region.slots, now_ns,
+                              patience_ns);
+    if (c->free_slots.count == 0)
+        return false;
+    *slot = c->free_slots.stack[--c->free_slots.count];
+    return true;
+}
+
+void warprsa_connection_give_back(warprsa_connection *c, uint32_t slot)
+{
+    c->free_slots.stack[c->free_slots.count++] = slot;
+}
+
+void warprsa_connection_submit(warprsa_connection *c, uint32_t slot,
+                               uint32_t use)
+{
+    static const uint64_t one = 1;
+
+    c->region.slot[slot].request.use = use;
+    atomic_store_explicit(&c->slot[slot].word, word_of(use, SUBMITTED),
+                          memory_order_release);
+    warprsa_ring_put(&c->ring, slot);
+    /* The daemon sets the word to 0 before it looks at the ring: if it was 1,
+     * it is going to see this request. */
+    if (atomic_exchange(&c->region.head->told, 1) == 0)
+        (void)!write(c->eventfd, &one, sizeof(one));
+}
+
+static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,
+                                  uint64_t word, uint8_t *output,
+                                  warprsa_cpu_reason *reason, bool *mine)
+{
+    warprsa_region_slot *s = &c->region.slot[slot];
+    warprsa_answer answer = WARPRSA_REFUSED;
+
+    *reason = WARPRSA_CPU_DEADLINE;
+    *mine = atomic_compare_exchange_strong(&c->slot[slot].word, &word,
+                                           word - word % STATES + FREE);
+    if (!*mine)
+        return WARPRSA_REFUSED; /* reclaimed */
+    if (s->answer == WARPRSA_DONE) {
+        memcpy(output, s->output, c->slot[slot].octets);
+        answer = WARPRSA_DONE;
+    }
+    *reason = s->reason < WARPRSA_CPU_REASONS ? (warprsa_cpu_reason)s->reason
+                                              : WARPRSA_CPU_ERROR;
+    wipe(c, slot);
+    return answer;
+}
+
+warprsa_answer warprsa_connection_look(warprsa_connection *c,
+                                       warprsa_ticket ticket,
+                                       uint64_t deadline_ns, uint8_t *output,
+                                       warprsa_cpu_reason *reason, bool *mine)
+{
+    uint64_t word = word_of(ticket.generation, SUBMITTED);
+    uint64_t found;
+
+    *mine = false;
+    *reason = WARPRSA_CPU_NO_DEVICE;
+    if (ticket.slot >= c->region.slots)
+        return WARPRSA_REFUSED;
+    found =
+        atomic_load_explicit(&c->slot[ticket.slot].word, memory_order_acquire);
+    if (found != word) {
+        /* Of an earlier connection; or of this one and reclaimed. */
+        return WARPRSA_REFUSED;
+    }
+    if (is_answered(c, ticket.slot, word))
+        return take_answer(c, ticket.slot, word, output, reason, mine);
+    if (warprsa_now_ns() < c->slot[ticket.slot].submitted_ns + deadline_ns)
+        return WARPRSA_PENDING;
+    *reason = WARPRSA_CPU_DEADLINE;
+    atomic_compare_exchange_strong(&c->slot[ticket.slot].word, &word,
+                                   word_of(ticket.generation, GIVEN_UP));
+    return WARPRSA_REFUSED;
+}

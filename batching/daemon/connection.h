@@ -1,0 +1,98 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A client process's connection to the daemon, from WELCOME to the end: the
+ * region and what the client knows of its slots, keys and bells. client.c
+ * makes one after the other; each is used by many threads.
+ */
+#ifndef WARPRSA_DAEMON_CONNECTION_H
+#define WARPRSA_DAEMON_CONNECTION_H
+
+#include <sys/types.h>
+
+#include "batching/daemon/protocol.h"
+#include "batching/daemon/region.h"
+#include "batching/queue.h"
+
+/* A stack of free numbers. */
+typedef struct warprsa_numbers {
+    uint32_t *stack;
+    uint32_t count; /* on the stack */
+} warprsa_numbers;
+
+bool warprsa_numbers_init(warprsa_numbers *numbers, uint32_t first,
+                          uint32_t count);
+void warprsa_numbers_free(warprsa_numbers *numbers);
+
+/* What the client knows of a slot. The word is a use, shifted, and a state;
+ * whoever changes it by compare-and-swap owns what follows. */
+typedef struct warprsa_client_slot {
+    _Atomic uint64_t word;
+    uint64_t submitted_ns;
+    uint32_t octets;
+    warprsa_size_class size;
+} warprsa_client_slot;
+
+typedef struct warprsa_connection {
+    _Atomic uint32_t references;
+    uint32_t serial; /* of this client's connections, from 1; in every bell */
+    _Atomic bool dead;
+    int socket;
+    int eventfd;
+    dev_t socket_dev;
+    ino_t socket_ino;
+    warprsa_region region;
+    warprsa_ring ring; /* cells in the region */
+    warprsa_client_slot *slot;
+    /* Under the client's lock. */
+    warprsa_numbers free_slots, free_keys, free_bells;
+    uint32_t *key_generation;
+    uint32_t reclaim; /* where the next search begins */
+} warprsa_connection;
+
+/*
+ * A connection of which WELCOME has just come with these descriptors, which it
+ * takes over, whatever happens. One reference, the caller's. NULL with the
+ * reason in why.
+ */
+warprsa_connection *warprsa_connection_new(int socket,
+                                           const warprsa_message *welcome,
+                                           const int fds[WARPRSA_MESSAGE_FDS],
+                                           uint32_t serial, char *why,
+                                           size_t why_size);
+void warprsa_connection_reference(warprsa_connection *connection);
+void warprsa_connection_drop(warprsa_connection *connection);
+
+/* In a forked child, without a reference: closes the child's descriptors. */
+void warprsa_connection_abandon(warprsa_connection *connection);
+
+/* Whether the daemon is still there; asks the kernel. */
+bool warprsa_connection_alive(warprsa_connection *connection);
+
+/* Takes no more answers; threads that sleep find out within a moment. */
+void warprsa_connection_shut(warprsa_connection *connection);
+
+/* With the client's lock: a free slot, or one whose answer nobody came for in
+ * `patience_ns`. False: none. */
+bool warprsa_connection_take(warprsa_connection *connection, uint64_t now_ns,
+                             uint64_t patience_ns, uint32_t *slot);
+
+/* Gives the daemon a request: slot taken, everything of it filled but `use`. */
+void warprsa_connection_submit(warprsa_connection *connection, uint32_t slot,
+                               uint32_t use);
+
+/*
+ * One look at a request. DONE: output is filled. DONE or REFUSED: the slot is
+ * to be given back with the client's lock by warprsa_connection_give_back(),
+ * unless *mine is false. PENDING for deadline_ns from its submission; then
+ * REFUSED with WARPRSA_CPU_DEADLINE, and the slot goes back once the daemon has
+ * answered.
+ */
+warprsa_answer warprsa_connection_look(warprsa_connection *connection,
+                                       warprsa_ticket ticket,
+                                       uint64_t deadline_ns, uint8_t *output,
+                                       warprsa_cpu_reason *reason, bool *mine);
+void warprsa_connection_give_back(warprsa_connection *connection,
+                                  uint32_t slot);
+
+#endif

@@ -1,0 +1,122 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See door.h.
+ */
+#include "batching/daemon/door.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "batching/daemon/message.h"
+
+bool warprsa_is_same_file(int fd, dev_t dev, ino_t ino)
+{
+    struct stat st;
+
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == dev &&
+           st.st_ino == ino;
+}
+
+static void explain(const warprsa_door *door, char *why, size_t why_size)
+{
+    snprintf(why, why_size, "no warprsad at %s: %s", door->path,
+             strerror(errno));
+}
+
+/* A connected socket, or -1 and errno. Does not block: a daemon with too many
+ * connections waiting to be accepted counts as none. */
+static int connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int error;
+
+    if (fd < 0)
+        return -1;
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+        return fd;
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+static bool reopen(warprsa_door *door)
+{
+    struct stat st;
+    int fd = connect_to(door->path);
+
+    if (fd < 0)
+        return false;
+    warprsa_door_close(door);
+    if (fstat(fd, &st) != 0) {
+        close(fd);
+        return false;
+    }
+    door->dev = st.st_dev;
+    door->ino = st.st_ino;
+    door->fd = fd;
+    return true;
+}
+
+bool warprsa_door_open(warprsa_door *door, const char *path, char *why,
+                       size_t why_size)
+{
+    door->fd = -1;
+    snprintf(door->path, sizeof(door->path), "%s", path);
+    if (reopen(door))
+        return true;
+    explain(door, why, why_size);
+    return false;
+}
+
+void warprsa_door_close(warprsa_door *door)
+{
+    int fd = door->fd;
+
+    door->fd = -1;
+    if (warprsa_is_same_file(fd, door->dev, door->ino))
+        close(fd);
+}
+
+static bool send_through(const warprsa_door *door,
+                         const warprsa_message *wanted, int end)
+{
+    warprsa_message message;
+
+    if (!warprsa_is_same_file(door->fd, door->dev, door->ino)) {
+        errno = ENOTCONN;
+        return false;
+    }
+    memcpy(&message, wanted, WARPRSA_MESSAGE_SHORT);
+    message.type = WARPRSA_MESSAGE_CONNECT;
+    return warprsa_message_send(door->fd, &message, &end, 1);
+}
+
+int warprsa_door_call(warprsa_door *door, const warprsa_message *wanted,
+                      char *why, size_t why_size)
+{
+    int ends[2];
+    bool sent;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+                   ends) != 0) {
+        snprintf(why, why_size, "no socket: %s", strerror(errno));
+        return -1;
+    }
+    sent = send_through(door, wanted, ends[1]) ||
+           (reopen(door) && send_through(door, wanted, ends[1]));
+    if (!sent) {
+        explain(door, why, why_size);
+        close(ends[0]);
+        ends[0] = -1;
+    }
+    close(ends[1]);
+    return ends[0];
+}

@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's way to the daemon that outlives fork(), chroot() and setuid(): a
+ * connection made early, through which each process gets one of its own.
+ */
+#ifndef WARPRSA_DAEMON_DOOR_H
+#define WARPRSA_DAEMON_DOOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "batching/daemon/protocol.h"
+
+enum {
+    WARPRSA_SOCKET_PATH_SIZE = 108, /* sun_path, with its zero */
+};
+
+typedef struct warprsa_door {
+    char path[WARPRSA_SOCKET_PATH_SIZE];
+    int fd; /* -1: closed */
+    dev_t dev;
+    ino_t ino;
+} warprsa_door;
+
+/* Connects to the daemon at `path` (shorter than SOCKET_PATH_SIZE). False with
+ * the reason in why: warprsa_door_call() will try again. */
+bool warprsa_door_open(warprsa_door *door, const char *path, char *why,
+                       size_t why_size);
+void warprsa_door_close(warprsa_door *door);
+
+/*
+ * Asks for a connection for this process, connecting to the daemon again if
+ * need be; `wanted` is a CONNECT's slots, keys and bells. Returns the socket
+ * on which WELCOME will come, the caller's to close, or -1 with the reason in
+ * why. Does not wait for the daemon. One thread at a time per process; a forked
+ * child may use the door of its parent, whatever that is doing with it.
+ */
+int warprsa_door_call(warprsa_door *door, const warprsa_message *wanted,
+                      char *why, size_t why_size);
+
+/* Whether a descriptor still is the one that has these numbers: programs close
+ * descriptors they did not open. */
+bool warprsa_is_same_file(int fd, dev_t dev, ino_t ino);
+
+#endif

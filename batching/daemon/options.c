@@ -1,0 +1,291 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See options.h.
+ */
+#include "batching/daemon/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batching/daemon/protocol.h"
+#include "batching/daemon/server.h"
+
+/* One option; `parse` puts a text into the field at `offset`. */
+typedef struct option_row {
+    const char *name; /* as in the file */
+    bool (*parse)(const struct option_row *row, const char *text, void *field);
+    const char *initial;
+    const char *allowed;
+    const char *help;
+    size_t offset;
+    unsigned min, max; /* of numbers; max: size of texts */
+} option_row;
+
+static bool parse_number(const option_row *row, const char *text, void *field)
+{
+    unsigned long value = 0;
+
+    if (text[0] == '\0' || strlen(text) > 9 ||
+        strspn(text, "0123456789") != strlen(text))
+        return false;
+    value = strtoul(text, NULL, 10);
+    *(unsigned *)field = (unsigned)value;
+    return value >= row->min && value <= row->max;
+}
+
+static bool parse_text(const option_row *row, const char *text, void *field)
+{
+    if (strlen(text) >= row->max)
+        return false;
+    strcpy(field, text);
+    return true;
+}
+
+static bool parse_path(const option_row *row, const char *text, void *field)
+{
+    return text[0] == '/' && parse_text(row, text, field);
+}
+
+static bool parse_engine(const option_row *row, const char *text, void *field)
+{
+    (void)row;
+    *(unsigned *)field = strcmp(text, "host") == 0;
+    return strcmp(text, "host") == 0 || strcmp(text, "cuda") == 0;
+}
+
+/* "all" or ordinals between commas. */
+static bool parse_devices(const option_row *row, const char *text, void *field)
+{
+    uint32_t devices = 0;
+    char *end;
+
+    if (strcmp(text, "all") == 0) {
+        *(uint32_t *)field = UINT32_MAX;
+        return true;
+    }
+    do {
+        unsigned long ordinal;
+
+        if (!isdigit((unsigned char)*text))
+            return false;
+        ordinal = strtoul(text, &end, 10);
+        if (ordinal > row->max)
+            return false;
+        devices |= UINT32_C(1) << ordinal;
+        text = end + 1;
+    } while (*end == ',');
+    *(uint32_t *)field = devices;
+    return *end == '\0';
+}
+
+#define FIELD(name) offsetof(warprsa_options, name)
+#define SIZE(name)  (sizeof(((warprsa_options *)0)->name))
+static const option_row rows[] = {
+    {"config", parse_text, "", "a file name", "more options", FIELD(config), 0,
+     SIZE(config)},
+    {"socket", parse_path, WARPRSA_SOCKET_DEFAULT,
+     "an absolute path of at most 107 octets",
+     "where to listen, unless systemd passes sockets", FIELD(socket), 0,
+     SIZE(socket)},
+    {"group", parse_text, "", "the name of a group",
+     "the group that may connect, beside this user", FIELD(group), 0,
+     SIZE(group)},
+    {"engine", parse_engine, "cuda", "cuda or host",
+     "what computes; host: the GPU's arithmetic on the CPU, for tests",
+     FIELD(engine), 0, 0},
+    {"devices", parse_devices, "all",
+     "all, or device numbers from 0 to 15 separated by commas", "which GPUs",
+     FIELD(devices), 0, WARPRSA_DEVICES_MAX - 1},
+    {"slots", parse_number, "65536", "a number from 1 to 65536",
+     "requests under way, of all clients", FIELD(slots), 1, 65536},
+    {"streams", parse_number, "4", "a number from 1 to 8",
+     "batches under way per GPU", FIELD(streams), 1, WARPRSA_STREAMS_MAX},
+    {"batch_max", parse_number, "8192", "a number from 1 to 65536",
+     "requests in one batch", FIELD(batch_max), 1, 65536},
+    {"keys_max", parse_number, "16384", "a number from 1 to 1000000",
+     "keys on one GPU", FIELD(keys_max), 1, 1000000},
+    {"deadline_ms", parse_number, "2000", "a number from 1 to 600000",
+     "a request without an answer for so long is given back",
+     FIELD(deadline_ms), 1, 600000},
+    {"threads", parse_number, "4", "a number from 1 to 16",
+     "threads that attend to clients", FIELD(threads), 1,
+     WARPRSA_ATTENDANTS_MAX},
+    {"clients", parse_number, "256", "a number from 1 to 65536",
+     "processes that may be connected", FIELD(clients), 1, 65536},
+    {"client_slots", parse_number, "2048", "a number from 1 to 65536",
+     "requests under way of one client", FIELD(client_slots), 1,
+     WARPRSA_CLIENT_SLOTS_MAX},
+    {"client_keys", parse_number, "4096", "a number from 1 to 65536",
+     "keys of one client", FIELD(client_keys), 1, WARPRSA_CLIENT_KEYS_MAX},
+    {"client_bells", parse_number, "16384", "a number from 1 to 65536",
+     "async jobs' wait contexts of one client, a descriptor each",
+     FIELD(client_bells), 1, WARPRSA_CLIENT_BELLS_MAX},
+    {"verbose", parse_number, "1", "a number from 0 to 2",
+     "0: errors, 1: clients and devices, 2: batches", FIELD(verbose), 0, 2},
+};
+enum {
+    ROWS = sizeof(rows) / sizeof(rows[0]),
+    HELP = ROWS,
+    VERSION,
+};
+
+static bool set(warprsa_options *options, const option_row *row,
+                const char *text, const char *where, char *why, size_t why_size)
+{
+    if (row->parse(row, text, (char *)options + row->offset))
+        return true;
+    snprintf(why, why_size, "%s: %s = %s: expected %s", where, row->name, text,
+             row->allowed);
+    return false;
+}
+
+static char *trim(char *text)
+{
+    char *end;
+
+    text += strspn(text, " \t\r\n");
+    end = text + strlen(text);
+    while (end > text && isspace((unsigned char)end[-1]))
+        *--end = '\0';
+    return text;
+}
+
+static bool set_line(warprsa_options *options, char *line, const char *where,
+                     char *why, size_t why_size)
+{
+    char *equals = strchr(line, '=');
+    char *name = trim(line);
+
+    if (name[0] == '\0' || name[0] == '#')
+        return true;
+    if (equals != NULL) {
+        *equals = '\0';
+        name = trim(line);
+        for (int i = 0; i < ROWS; i++)
+            if (strcmp(name, rows[i].name) == 0)
+                return set(options, &rows[i], trim(equals + 1), where, why,
+                           why_size);
+    }
+    snprintf(why, why_size,
+             "%s: %s: expected \"name = value\" with a name that --help "
+             "lists, with underscores",
+             where, name);
+    return false;
+}
+
+static bool read_file(warprsa_options *options, const char *path, char *why,
+                      size_t why_size)
+{
+    FILE *file = fopen(path, "re");
+    char line[1024], where[300];
+    unsigned number = 0;
+    bool ok = true;
+
+    if (file == NULL) {
+        snprintf(why, why_size, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    while (ok && fgets(line, sizeof(line), file) != NULL) {
+        snprintf(where, sizeof(where), "%s:%u", path, ++number);
+        ok = set_line(options, line, where, why, why_size);
+    }
+    if (ok && ferror(file)) {
+        snprintf(why, why_size, "%s: %s", path, strerror(errno));
+        ok = false;
+    }
+    fclose(file);
+    return ok;
+}
+
+/* The command line's names: dashes for underscores. */
+static void dashed(const char *name, char text[32])
+{
+    snprintf(text, 32, "%s", name);
+    for (char *c = text; *c != '\0'; c++)
+        if (*c == '_')
+            *c = '-';
+}
+
+static bool read_line(warprsa_options *options, int argc, char **argv,
+                      char *why, size_t why_size)
+{
+    char names[ROWS][32];
+    struct option wanted[ROWS + 3] = {0};
+    int found;
+
+    for (int i = 0; i < ROWS; i++) {
+        dashed(rows[i].name, names[i]);
+        wanted[i] = (struct option){names[i], required_argument, NULL, i};
+    }
+    wanted[HELP] = (struct option){"help", no_argument, NULL, HELP};
+    wanted[VERSION] = (struct option){"version", no_argument, NULL, VERSION};
+    optind = 0;
+    while ((found = getopt_long(argc, argv, "", wanted, NULL)) != -1) {
+        if (found == HELP)
+            options->help = true;
+        else if (found == VERSION)
+            options->version = true;
+        else if (found < 0 || found >= ROWS) {
+            snprintf(why, why_size, "see warprsad --help");
+            return false;
+        } else if (!set(options, &rows[found], optarg, "command line", why,
+                        why_size))
+            return false;
+    }
+    if (optind < argc) {
+        snprintf(why, why_size, "%s: no such argument; see warprsad --help",
+                 argv[optind]);
+        return false;
+    }
+    return true;
+}
+
+bool warprsa_options_read(warprsa_options *options, int argc, char **argv,
+                          char *why, size_t why_size)
+{
+    char config[sizeof(options->config)];
+
+    memset(options, 0, sizeof(*options));
+    for (int i = 0; i < ROWS; i++)
+        if (!set(options, &rows[i], rows[i].initial, "default", why, why_size))
+            return false;
+    /* Once to find the file, and again to go before it. */
+    if (!read_line(options, argc, argv, why, why_size))
+        return false;
+    strcpy(config, options->config);
+    return config[0] == '\0' || options->help || options->version ||
+           (read_file(options, config, why, why_size) &&
+            read_line(options, argc, argv, why, why_size));
+}
+
+void warprsa_options_help(void)
+{
+    char name[32];
+
+    puts(
+        "Usage: warprsad [OPTION...]\n"
+        "Computes the RSA private operations of many processes on the GPU: of\n"
+        "those whose OpenSSL uses the provider warprsa with mode = daemon.\n");
+    for (int i = 0; i < ROWS; i++) {
+        dashed(rows[i].name, name);
+        printf("  --%-14s %s:\n                   %s", name, rows[i].help,
+               rows[i].allowed);
+        if (rows[i].initial[0] != '\0')
+            printf(" (%s)", rows[i].initial);
+        putchar('\n');
+    }
+    puts(
+        "  --help           this text\n"
+        "  --version        the version\n"
+        "\n"
+        "The file of --config has lines \"name = value\", with underscores "
+        "for\n"
+        "dashes. SIGHUP reads it again: limits on clients change at once, the\n"
+        "rest at the next start. SIGTERM ends the daemon once it has answered\n"
+        "what is under way. warprsa-stat shows what it does.");
+}

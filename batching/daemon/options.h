@@ -1,0 +1,36 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The daemon's options: one table for the command line and for the file that
+ * --config names, where "--client-slots 64" is "client_slots = 64". The command
+ * line goes before the file.
+ */
+#ifndef WARPRSA_DAEMON_OPTIONS_H
+#define WARPRSA_DAEMON_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct warprsa_options {
+    char config[256];
+    char socket[108];
+    char group[64];
+    unsigned engine; /* 0 cuda, 1 host */
+    uint32_t devices;
+    unsigned slots, streams, batch_max, keys_max, deadline_ms;
+    unsigned threads;
+    unsigned clients, client_slots, client_keys, client_bells;
+    unsigned verbose;
+    bool help, version;
+} warprsa_options;
+
+/* Reads the command line and the file. False: the reason, for a person, in
+ * why. */
+bool warprsa_options_read(warprsa_options *options, int argc, char **argv,
+                          char *why, size_t why_size);
+
+/* Prints the options with their defaults. */
+void warprsa_options_help(void);
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See region.h.
+ */
+#include "batching/daemon/region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "batching/futex.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1, later than some headers */
+#endif
+
+enum {
+    PAGE = 4096,
+    RING_MIN = 64, /* as in ring.h */
+};
+
+/* Fills in what follows from the number of slots. */
+static void lay_out(warprsa_region *region, uint32_t slots)
+{
+    uint32_t ring = RING_MIN;
+    size_t size;
+
+    while (ring < slots)
+        ring *= 2;
+    size = PAGE + slots * sizeof(warprsa_region_slot) +
+           ring * sizeof(warprsa_ring_cell);
+    region->slots = slots;
+    region->mask = ring - 1;
+    region->size = (size + PAGE - 1) / PAGE * PAGE;
+}
+
+static bool map(warprsa_region *region, int fd)
+{
+    uint8_t *at =
+        mmap(NULL, region->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (at == MAP_FAILED)
+        return false;
+    /* A precaution that some sandbox may deny. */
+    (void)madvise(at, region->size, MADV_DONTDUMP);
+    region->head = (warprsa_region_head *)at;
+    region->slot = (warprsa_region_slot *)(at + PAGE);
+    region->cell =
+        (warprsa_ring_cell *)(at + PAGE +
+                              region->slots * sizeof(warprsa_region_slot));
+    return true;
+}
+
+static bool fill(warprsa_region *region, int fd)
+{
+    int error = posix_fallocate(fd, 0, (off_t)region->size);
+
+    if (error != 0) {
+        errno = error;
+        return false;
+    }
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
+        !map(region, fd))
+        return false;
+    for (uint32_t i = 0; i <= region->mask; i++)
+        atomic_init(&region->cell[i].sequence, i);
+    return true;
+}
+
+bool warprsa_region_create(warprsa_region *region, uint32_t slots, int *fd)
+{
+    int error;
+
+    lay_out(region, slots);
+    *fd = memfd_create("warprsa-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (*fd < 0)
+        return false;
+    if (fill(region, *fd))
+        return true;
+    error = errno;
+    close(*fd);
+    *fd = -1;
+    errno = error;
+    return false;
+}
+
+bool warprsa_region_seal(int fd)
+{
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0;
+}
+
+bool warprsa_region_map(warprsa_region *region, uint32_t slots, int fd)
+{
+    struct stat st;
+
+    lay_out(region, slots);
+    if (fstat(fd, &st) != 0)
+        return false;
+    if ((size_t)st.st_size != region->size) {
+        errno = EPROTO;
+        return false;
+    }
+    if (!map(region, fd))
+        return false;
+    if (madvise(region->head, region->size, MADV_DONTFORK) == 0)
+        return true;
+    warprsa_region_unmap(region);
+    return false;
+}
+
+void warprsa_region_unmap(warprsa_region *region)
+{
+    if (region->head != NULL)
+        munmap(region->head, region->size);
+    region->head = NULL;
+}
+
+bool warprsa_region_take(const warprsa_region *region, uint32_t *place,
+                         uint32_t *slot)
+{
+    warprsa_ring_cell *cell = &region->cell[*place & region->mask];
+
+    if (atomic_load(&cell->sequence) != *place + 1)
+        return false;
+    *slot = atomic_load_explicit(&cell->slot, memory_order_relaxed);
+    atomic_store_explicit(&cell->sequence, *place + region->mask + 1,
+                          memory_order_release);
+    (*place)++;
+    return true;
+}
+
+void warprsa_region_copy(const warprsa_region *region, uint32_t slot,
+                         warprsa_region_request *request)
+{
+    memcpy(request, &region->slot[slot].request, sizeof(*request));
+    /* The compiler may not read it a second time in place of the copy. */
+    __asm__ volatile("" : : "r"(request) : "memory");
+}
+
+void warprsa_region_sleep(_Atomic uint32_t *word, uint32_t value,
+                          uint64_t until_ns)
+{
+    struct timespec until = warprsa_timespec(until_ns);
+
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET, value, &until, NULL,
+            FUTEX_BITSET_MATCH_ANY);
+}
+
+void warprsa_region_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}

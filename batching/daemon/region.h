@@ -1,0 +1,94 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The memory that one client process shares with the daemon: request slots, a
+ * ring of the numbers of slots that hold new requests, and a few words.
+ *
+ * The daemon trusts nothing in it. It keeps its own place in the ring, copies
+ * a request out before it looks at it, and remembers for itself which slots
+ * are under way. The client trusts the daemon, which has its keys.
+ *
+ * A slot is the client's until it is put into the ring, and then the daemon's
+ * until `answered` is the request's `use`. No slot is used again before: an
+ * answer can't meet a later request.
+ */
+#ifndef WARPRSA_DAEMON_REGION_H
+#define WARPRSA_DAEMON_REGION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "batching/counters.h"
+#include "batching/ring.h"
+#include "gpu/gpu.h"
+
+typedef struct warprsa_region_head {
+    /* By the daemon. */
+    _Atomic uint32_t state;   /* warprsa_queue_state, a futex */
+    _Atomic uint32_t depth;   /* of the daemon's queue, for the router */
+    _Atomic uint32_t devices; /* in use */
+    _Atomic char device[WARPRSA_COUNTERS_TEXT];
+    /* 1: the daemon has been told by the eventfd to look at the ring, and has
+     * not begun to. */
+    _Alignas(64) _Atomic uint32_t told;
+} warprsa_region_head;
+
+typedef struct warprsa_region_request {
+    uint32_t use; /* not 0; another one for each use of the slot */
+    uint32_t key;
+    uint32_t key_generation;
+    uint32_t bell;   /* to be rung at the answer; 0: somebody may sleep on it */
+    uint32_t octets; /* of the modulus */
+    uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
+} warprsa_region_request;
+
+typedef struct warprsa_region_slot {
+    _Alignas(64) warprsa_region_request request;
+    _Alignas(64) _Atomic uint32_t answered; /* a use; a futex; set last */
+    uint32_t answer;                        /* warprsa_answer */
+    uint32_t reason;                        /* warprsa_cpu_reason */
+    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
+} warprsa_region_slot;
+
+typedef struct warprsa_region {
+    warprsa_region_head *head;
+    warprsa_region_slot *slot;
+    warprsa_ring_cell *cell; /* a warprsa_ring's */
+    uint32_t slots;
+    uint32_t mask; /* of the ring */
+    size_t size;
+} warprsa_region;
+
+/*
+ * Makes and maps a region for the daemon; *fd is what the client gets, and the
+ * caller's to close. All its memory is allocated now and can't be taken away:
+ * the file has its size for ever. False: no memory or descriptor, see errno.
+ */
+bool warprsa_region_create(warprsa_region *region, uint32_t slots, int *fd);
+
+/* Once the client has mapped it too: no holes are punched into the file and no
+ * more mappings made that can write. False: see errno. */
+bool warprsa_region_seal(int fd);
+
+/* Maps it in the client; not in its forked children. False: see errno. */
+bool warprsa_region_map(warprsa_region *region, uint32_t slots, int fd);
+
+void warprsa_region_unmap(warprsa_region *region);
+
+/* The daemon's: the number in the ring at `*place`, which goes on by one.
+ * False: there is none. What the number says is the client's claim. */
+bool warprsa_region_take(const warprsa_region *region, uint32_t *place,
+                         uint32_t *slot);
+
+/* The daemon's: copies a request, once. */
+void warprsa_region_copy(const warprsa_region *region, uint32_t slot,
+                         warprsa_region_request *request);
+
+/* Sleeps while *word is `value`, at most until until_ns (warprsa_now_ns());
+ * wakes all who sleep. The word may be in a region. */
+void warprsa_region_sleep(_Atomic uint32_t *word, uint32_t value,
+                          uint64_t until_ns);
+void warprsa_region_wake(_Atomic uint32_t *word);
+
+#endif

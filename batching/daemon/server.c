@@ -1,0 +1,199 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See server.h.
+ */
+#include "batching/daemon/server.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "batching/daemon/server_private.h"
+#include "batching/futex.h"
+
+void warprsa_server_log(const warprsa_server *server, int level,
+                        const char *format, ...)
+{
+    char line[512];
+    va_list args;
+
+    if (server->config.log == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    server->config.log(server->config.log_arg, level, line);
+}
+
+void warprsa_server_limits_now(warprsa_server *server,
+                               warprsa_server_limits *limits)
+{
+    pthread_mutex_lock(&server->lock);
+    *limits = server->config.limits;
+    pthread_mutex_unlock(&server->lock);
+}
+
+void warprsa_server_limit(warprsa_server *server,
+                          const warprsa_server_limits *limits)
+{
+    pthread_mutex_lock(&server->lock);
+    server->config.limits = *limits;
+    pthread_mutex_unlock(&server->lock);
+}
+
+static void *close_it(void *arg)
+{
+    close((int)(intptr_t)arg);
+    return NULL;
+}
+
+void warprsa_server_dispose(int fd)
+{
+    pthread_t thread;
+
+    if (warprsa_server_is_socket(fd, 0))
+        close(fd);
+    else if (pthread_create(&thread, NULL, close_it, (void *)(intptr_t)fd) == 0)
+        pthread_detach(thread);
+    /* Else it stays open: better than a daemon that hangs. */
+}
+
+bool warprsa_server_is_socket(int fd, int type)
+{
+    int found = -1;
+    socklen_t length = sizeof(found);
+
+    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &found, &length) != 0 ||
+        found != AF_UNIX)
+        return false;
+    length = sizeof(found);
+    return type == 0 ||
+           (getsockopt(fd, SOL_SOCKET, SO_TYPE, &found, &length) == 0 &&
+            found == type);
+}
+
+bool warprsa_server_watch(int epoll, int fd, uint32_t events,
+                          warprsa_source *source)
+{
+    struct epoll_event event = {.events = events, .data.ptr = source};
+
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void warprsa_server_unwatch(int epoll, int *fd)
+{
+    if (*fd < 0)
+        return;
+    if (epoll >= 0)
+        (void)epoll_ctl(epoll, EPOLL_CTL_DEL, *fd, NULL);
+    close(*fd);
+    *fd = -1;
+}
+
+unsigned warprsa_server_clients(warprsa_server *server)
+{
+    return atomic_load(&server->clients);
+}
+
+bool warprsa_server_is_well(warprsa_server *server, unsigned ms)
+{
+    uint64_t since_ns = warprsa_now_ns() - ms * WARPRSA_NS_PER_MS;
+
+    for (unsigned i = 0; i < server->config.threads; i++)
+        if (atomic_load(&server->attendants[i].seen_ns) < since_ns)
+            return false;
+    return true;
+}
+
+/* Makes the threads end, and waits for the first `count` attendants. */
+static void end_threads(warprsa_server *server, unsigned count)
+{
+    atomic_store(&server->stopping, true);
+    for (unsigned i = 0; i < count; i++)
+        warprsa_attendant_wake(&server->attendants[i]);
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(server->attendants[i].thread, NULL);
+}
+
+static void free_server(warprsa_server *server, unsigned attendants)
+{
+    for (unsigned i = 0; i < attendants; i++)
+        warprsa_attendant_free(&server->attendants[i]);
+    if (server->wake >= 0)
+        close(server->wake);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
+static bool start_threads(warprsa_server *server)
+{
+    unsigned started = 0;
+
+    for (; started < server->config.threads; started++)
+        if (pthread_create(&server->attendants[started].thread, NULL,
+                           warprsa_attendant_run,
+                           &server->attendants[started]) != 0)
+            break;
+    if (started == server->config.threads &&
+        pthread_create(&server->acceptor, NULL, warprsa_acceptor_run, server) ==
+            0)
+        return true;
+    end_threads(server, started);
+    return false;
+}
+
+static const char *bad_config(const warprsa_server_config *c)
+{
+    if (c->threads < 1 || c->threads > WARPRSA_ATTENDANTS_MAX)
+        return "threads must be 1..16";
+    if (c->listeners_count < 1 || c->listeners_count > WARPRSA_LISTENERS_MAX)
+        return "there must be 1 to 16 sockets to listen on";
+    return NULL;
+}
+
+warprsa_server *warprsa_server_start(const warprsa_server_config *config,
+                                     char *why, size_t why_size)
+{
+    warprsa_server *server = NULL;
+    const char *bad = bad_config(config);
+    unsigned ready = 0;
+
+    snprintf(why, why_size, "%s", bad != NULL ? bad : "no memory or thread");
+    if (bad == NULL)
+        server = aligned_alloc(_Alignof(warprsa_server), sizeof(*server));
+    if (server == NULL)
+        return NULL;
+    memset(server, 0, sizeof(*server));
+    server->config = *config;
+    server->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (pthread_mutex_init(&server->lock, NULL) != 0) {
+        free(server);
+        return NULL;
+    }
+    while (ready < config->threads &&
+           warprsa_attendant_init(&server->attendants[ready], server))
+        ready++;
+    if (server->wake >= 0 && ready == config->threads && start_threads(server))
+        return server;
+    free_server(server, ready);
+    return NULL;
+}
+
+void warprsa_server_stop(warprsa_server *server)
+{
+    static const uint64_t one = 1;
+
+    /* First the acceptor: it hands clients to the attendants. */
+    atomic_store(&server->closing, true);
+    (void)!write(server->wake, &one, sizeof(one));
+    pthread_join(server->acceptor, NULL);
+    end_threads(server, server->config.threads);
+    free_server(server, server->config.threads);
+}

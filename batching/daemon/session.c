@@ -1,0 +1,536 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One client process, as its attendant sees it. Whatever comes from the client
+ * is checked here. A client that breaks the protocol is disconnected: an honest
+ * one never does. One that asks for something it can't have is refused.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "batching/daemon/message.h"
+#include "batching/daemon/server_private.h"
+#include "batching/futex.h"
+
+enum {
+    /* Read from one client before the others have their turn. */
+    MESSAGES_AT_ONCE = 256,
+    REQUESTS_AT_ONCE = 1024,
+};
+
+#define OF(source, member)                                                     \
+    ((warprsa_session *)((char *)(source)-offsetof(warprsa_session, member)))
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t granted(uint32_t wanted, uint32_t limit)
+{
+    return wanted == 0 ? 1 : smaller(wanted, limit);
+}
+
+static void note_peer(warprsa_session *s)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+
+    s->pid = -1;
+    s->uid = (uid_t)-1;
+    if (getsockopt(s->socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0) {
+        s->pid = peer.pid;
+        s->uid = peer.uid;
+    }
+}
+
+static bool allocate(warprsa_session *s, const warprsa_message *wanted,
+                     const warprsa_server_limits *limits)
+{
+    uint32_t slots = granted(wanted->slots, limits->slots);
+
+    s->keys_max = granted(wanted->keys, limits->keys);
+    s->bells_max = granted(wanted->bells, limits->bells);
+    s->keys = calloc(s->keys_max, sizeof(*s->keys));
+    s->bells = calloc(s->bells_max + 1, sizeof(*s->bells));
+    s->pending = calloc(slots, sizeof(*s->pending));
+    if (s->keys == NULL || s->bells == NULL || s->pending == NULL)
+        return false;
+    for (uint32_t i = 0; i <= s->bells_max; i++)
+        s->bells[i].fd = -1;
+    s->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return s->eventfd >= 0 &&
+           warprsa_region_create(&s->region, slots, &s->memory);
+}
+
+warprsa_session *warprsa_session_new(int socket, const warprsa_message *wanted,
+                                     const warprsa_server_limits *limits)
+{
+    warprsa_session *s = calloc(1, sizeof(*s));
+
+    if (s == NULL) {
+        close(socket);
+        return NULL;
+    }
+    s->socket = socket;
+    s->process = s->eventfd = s->memory = -1;
+    note_peer(s);
+    if (allocate(s, wanted, limits))
+        return s;
+    warprsa_session_end(s, NULL);
+    warprsa_session_free(s);
+    return NULL;
+}
+
+void warprsa_session_free(warprsa_session *s)
+{
+    free(s->keys);
+    free(s->bells);
+    free(s->pending);
+    free(s);
+}
+
+static void close_one(const warprsa_session *s, int *fd)
+{
+    warprsa_server_unwatch(s->attendant != NULL ? s->attendant->epoll : -1, fd);
+}
+
+static void release_keys(warprsa_session *s)
+{
+    for (uint32_t i = 0; s->keys != NULL && i < s->keys_max; i++) {
+        warprsa_key_release(s->keys[i].key);
+        s->keys[i].key = NULL;
+    }
+}
+
+void warprsa_session_end(warprsa_session *s, const char *why)
+{
+    if (s->closed)
+        return;
+    s->closed = true;
+    s->unread = false;
+    if (s->attendant != NULL) {
+        warprsa_server *server = s->attendant->server;
+
+        warprsa_server_log(
+            server, 1, "process %d (user %d) left: %s; %llu answered",
+            (int)s->pid, (int)s->uid, why, (unsigned long long)s->answered);
+        atomic_fetch_sub(&server->clients, 1);
+    }
+    release_keys(s);
+    for (uint32_t i = 0; s->bells != NULL && i <= s->bells_max; i++)
+        close_one(s, &s->bells[i].fd);
+    close_one(s, &s->socket);
+    close_one(s, &s->process);
+    close_one(s, &s->eventfd);
+    close_one(s, &s->memory);
+    warprsa_region_unmap(&s->region);
+}
+
+/* Tells the waiting thread or job. */
+static void tell(warprsa_session *s, uint32_t bell, _Atomic uint32_t *answered)
+{
+    if (bell == 0) {
+        warprsa_region_wake(answered);
+    } else if (bell <= s->bells_max && s->bells[bell].fd >= 0) {
+        int *fd = &s->bells[bell].fd;
+
+        if (send(*fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+            errno != EAGAIN && errno != EINTR)
+            close_one(s, fd); /* its wait context has gone */
+    }
+}
+
+/* `use`, `slot` and `octets` have been checked. */
+static void answer(warprsa_session *s, uint32_t slot, uint32_t use,
+                   uint32_t bell, warprsa_answer answer,
+                   warprsa_cpu_reason reason)
+{
+    warprsa_region_slot *to = &s->region.slot[slot];
+
+    to->answer = (uint32_t)answer;
+    to->reason = (uint32_t)reason;
+    atomic_store_explicit(&to->answered, use, memory_order_release);
+    tell(s, bell, &to->answered);
+    s->answered += answer == WARPRSA_DONE;
+}
+
+/* On a worker of the queue. */
+static void push_answered(void *arg)
+{
+    warprsa_pending *pending = arg;
+    warprsa_attendant *attendant = pending->session->attendant;
+    warprsa_pending *top = atomic_load(&attendant->answered);
+
+    do
+        pending->next = top;
+    while (!atomic_compare_exchange_weak(&attendant->answered, &top, pending));
+    /* Whoever finds the stack empty wakes; the attendant then takes it all. */
+    if (top == NULL)
+        warprsa_attendant_wake(attendant);
+}
+
+bool warprsa_session_complete(warprsa_pending *p)
+{
+    warprsa_session *s = p->session;
+    warprsa_server *server = s->attendant->server;
+    uint32_t slot = (uint32_t)(p - s->pending);
+    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
+    warprsa_answer got;
+    bool late;
+
+    if (!p->busy)
+        return true; /* submit() refused it after all */
+    got = warprsa_queue_collect(server->config.queue, p->ticket, output);
+    if (got == WARPRSA_PENDING)
+        return false;
+    late = warprsa_now_ns() - p->begun_ns >=
+           server->config.deadline_ms * WARPRSA_NS_PER_MS;
+    p->busy = false;
+    s->in_flight--;
+    if (!s->closed) {
+        if (got == WARPRSA_DONE)
+            memcpy(s->region.slot[slot].output, output, p->octets);
+        answer(s, slot, p->use, p->bell, got,
+               late ? WARPRSA_CPU_DEADLINE : WARPRSA_CPU_ERROR);
+    }
+    explicit_bzero(output, sizeof(output));
+    return true;
+}
+
+static const warprsa_session_key *key_of(const warprsa_session *s,
+                                         const warprsa_region_request *request)
+{
+    const warprsa_session_key *key;
+
+    if (request->key >= s->keys_max)
+        return NULL;
+    key = &s->keys[request->key];
+    return key->taken && key->generation == request->key_generation ? key
+                                                                    : NULL;
+}
+
+static void read_socket(warprsa_session *s);
+
+/* A request may refer to what is still in the socket. */
+static const warprsa_session_key *refer(warprsa_session *s,
+                                        const warprsa_region_request *request)
+{
+    const warprsa_session_key *key = key_of(s, request);
+
+    if (key == NULL || (request->bell != 0 && request->bell <= s->bells_max &&
+                        s->bells[request->bell].fd < 0)) {
+        read_socket(s);
+        if (s->closed)
+            return NULL;
+        key = key_of(s, request);
+    }
+    return key;
+}
+
+/* Why the queue has refused. */
+static warprsa_cpu_reason reason_now(const warprsa_server *server)
+{
+    switch (warprsa_queue_wait_ready(server->config.queue, 0)) {
+    case WARPRSA_QUEUE_STARTING:
+        return WARPRSA_CPU_STARTING;
+    case WARPRSA_QUEUE_DOWN:
+        return WARPRSA_CPU_NO_DEVICE;
+    case WARPRSA_QUEUE_READY:
+        break;
+    }
+    return WARPRSA_CPU_QUEUE_FULL;
+}
+
+static bool is_fit(const warprsa_session_key *key,
+                   const warprsa_region_request *request)
+{
+    return key != NULL && key->key != NULL && request->octets == key->octets &&
+           memcmp(request->input, key->n, key->octets) < 0;
+}
+
+/* Submits a request that has been copied. */
+static void serve(warprsa_session *s, uint32_t slot,
+                  const warprsa_region_request *request)
+{
+    warprsa_server *server = s->attendant->server;
+    warprsa_pending *p = &s->pending[slot];
+    const warprsa_session_key *key = refer(s, request);
+    warprsa_notify notify = {push_answered, p};
+    warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
+
+    if (s->closed)
+        return;
+    if (atomic_load(&server->stopping)) {
+        reason = WARPRSA_CPU_NO_DEVICE;
+    } else if (is_fit(key, request)) {
+        p->session = s;
+        p->use = request->use;
+        p->bell = request->bell;
+        p->octets = request->octets;
+        p->begun_ns = warprsa_now_ns();
+        if (warprsa_queue_submit(server->config.queue, key->key, request->input,
+                                 notify, &p->ticket) == WARPRSA_DONE) {
+            p->busy = true;
+            s->in_flight++;
+            return;
+        }
+        reason = reason_now(server);
+    }
+    answer(s, slot, request->use, request->bell, WARPRSA_REFUSED, reason);
+}
+
+void warprsa_session_read_ring(warprsa_session *s)
+{
+    warprsa_region_request request;
+    uint32_t slot;
+
+    s->unread = false;
+    for (unsigned i = 0; i < REQUESTS_AT_ONCE; i++) {
+        if (s->closed || !warprsa_region_take(&s->region, &s->place, &slot))
+            return;
+        if (slot >= s->region.slots || s->pending[slot].busy) {
+            warprsa_session_end(s, "it broke the protocol: a slot that is not "
+                                   "its own to submit");
+            return;
+        }
+        warprsa_region_copy(&s->region, slot, &request);
+        serve(s, slot, &request);
+        explicit_bzero(request.input, sizeof(request.input));
+    }
+    atomic_store_explicit(
+        &s->region.head->depth,
+        warprsa_queue_depth(s->attendant->server->config.queue),
+        memory_order_relaxed);
+    s->unread = true;
+    s->attendant->unread = true;
+}
+
+static void free_key(warprsa_session_key *key)
+{
+    warprsa_key_release(key->key);
+    key->key = NULL;
+    key->taken = false;
+}
+
+/* Each returns what was wrong, or NULL. */
+static const char *take_key(warprsa_session *s, const warprsa_message *message)
+{
+    const warprsa_server_config *config = &s->attendant->server->config;
+    uint8_t id[WARPRSA_KEY_ID_OCTETS];
+    warprsa_session_key *key;
+
+    if (message->number >= s->keys_max || s->keys[message->number].taken)
+        return "it broke the protocol: the number of a key";
+    key = &s->keys[message->number];
+    key->taken = true;
+    key->generation = message->generation;
+    if (warprsa_key_class(&message->key) < 0)
+        return NULL; /* and requests with it are refused */
+    key->octets = message->key.modulus_octets;
+    memcpy(key->n, message->key.n + sizeof(key->n) - key->octets, key->octets);
+    if (config->key_id(&message->key, id))
+        key->key = warprsa_queue_key(config->queue, id, &message->key);
+    explicit_bzero(id, sizeof(id));
+    return NULL;
+}
+
+static void bell_ready(warprsa_source *source)
+{
+    warprsa_session_bell *bell = (warprsa_session_bell *)source;
+    struct pollfd state = {.fd = bell->fd};
+
+    /* Watched for its end alone; it may have been replaced since. */
+    if (bell->fd >= 0 && poll(&state, 1, 0) == 1)
+        close_one(bell->session, &bell->fd);
+}
+
+/* What the client is to put there was checked to be a stream socket. */
+static const char *take_bell(warprsa_session *s, uint32_t number, int *fd)
+{
+    warprsa_session_bell *bell;
+
+    if (number < 1 || number > s->bells_max)
+        return "it broke the protocol: the number of a bell";
+    if (*fd < 0)
+        return NULL; /* no more descriptors here; the client sees it end */
+    if (!warprsa_server_is_socket(*fd, SOCK_STREAM))
+        return "it broke the protocol: a bell that is no stream socket";
+    bell = &s->bells[number];
+    close_one(s, &bell->fd);
+    bell->source.ready = bell_ready;
+    bell->session = s;
+    bell->fd = *fd;
+    *fd = -1;
+    if (!warprsa_server_watch(s->attendant->epoll, bell->fd, 0, &bell->source))
+        close_one(s, &bell->fd);
+    return NULL;
+}
+
+static const char *attach(warprsa_session *s)
+{
+    if (s->attached)
+        return "it broke the protocol: attached twice";
+    if (!warprsa_region_seal(s->memory))
+        return "its region can't be sealed";
+    close_one(s, &s->memory);
+    s->attached = true;
+    return NULL;
+}
+
+static const char *obey(warprsa_session *s, const warprsa_message *message,
+                        int fds[WARPRSA_MESSAGE_FDS])
+{
+    const char *wrong = "it broke the protocol: an unknown message";
+
+    if (!s->attached && message->type != WARPRSA_MESSAGE_ATTACHED)
+        return wrong;
+    switch (message->type) {
+    case WARPRSA_MESSAGE_ATTACHED:
+        return attach(s);
+    case WARPRSA_MESSAGE_KEY:
+        return take_key(s, message);
+    case WARPRSA_MESSAGE_KEY_FREE:
+        if (message->number >= s->keys_max || !s->keys[message->number].taken ||
+            s->keys[message->number].generation != message->generation)
+            return "it broke the protocol: a key that it hasn't";
+        free_key(&s->keys[message->number]);
+        return NULL;
+    case WARPRSA_MESSAGE_BELL:
+        return take_bell(s, message->number, &fds[0]);
+    }
+    return wrong;
+}
+
+/* False: nothing more to read now. */
+static bool read_message(warprsa_session *s)
+{
+    warprsa_message message;
+    int fds[WARPRSA_MESSAGE_FDS];
+    const char *wrong = NULL;
+    warprsa_received received =
+        warprsa_message_receive(s->socket, &message, fds);
+
+    if (received == WARPRSA_RECEIVED)
+        wrong = obey(s, &message, fds);
+    else if (received == WARPRSA_MALFORMED)
+        wrong = "it broke the protocol: a malformed message";
+    else if (received == WARPRSA_CLOSED)
+        wrong = "end of the connection";
+    explicit_bzero(&message, sizeof(message));
+    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
+        if (fds[i] >= 0)
+            warprsa_server_dispose(fds[i]);
+    if (wrong != NULL)
+        warprsa_session_end(s, wrong);
+    return wrong == NULL && received == WARPRSA_RECEIVED;
+}
+
+static void read_socket(warprsa_session *s)
+{
+    for (unsigned i = 0; i < MESSAGES_AT_ONCE && !s->closed; i++)
+        if (!read_message(s))
+            return;
+}
+
+static void socket_ready(warprsa_source *source)
+{
+    warprsa_session *s = OF(source, socket_source);
+
+    if (!s->closed)
+        read_socket(s);
+}
+
+/* The process has ended, though a child of it may hold the connection. */
+static void process_ready(warprsa_source *source)
+{
+    warprsa_session_end(OF(source, process_source), "end of the process");
+}
+
+static void told(warprsa_source *source)
+{
+    warprsa_session *s = OF(source, bell_source);
+
+    if (!s->closed && !s->attached)
+        read_socket(s); /* says so */
+    if (s->closed || !s->attached)
+        return;
+    atomic_exchange(&s->region.head->told, 0);
+    warprsa_session_read_ring(s);
+}
+
+static bool welcome(warprsa_session *s)
+{
+    warprsa_message message = {.type = WARPRSA_MESSAGE_WELCOME,
+                               .slots = s->region.slots,
+                               .keys = s->keys_max,
+                               .bells = s->bells_max};
+    const int fds[WARPRSA_MESSAGE_FDS] = {s->memory, s->eventfd};
+
+    return warprsa_message_send(s->socket, &message, fds, WARPRSA_MESSAGE_FDS);
+}
+
+static void watch_process(warprsa_session *s)
+{
+    if (s->pid > 0)
+        s->process = (int)syscall(SYS_pidfd_open, s->pid, 0);
+    s->process_source.ready = process_ready;
+    /* Without (in another PID namespace, say) the connection must do. */
+    if (s->process >= 0 &&
+        !warprsa_server_watch(s->attendant->epoll, s->process, EPOLLIN,
+                              &s->process_source))
+        close_one(s, &s->process);
+}
+
+bool warprsa_session_begin(warprsa_session *s, warprsa_attendant *attendant)
+{
+    s->attendant = attendant;
+    s->socket_source.ready = socket_ready;
+    s->bell_source.ready = told;
+    warprsa_session_publish(s, false);
+    if (!welcome(s) ||
+        !warprsa_server_watch(attendant->epoll, s->socket, EPOLLIN,
+                              &s->socket_source) ||
+        /* Never read: each write is an edge of its own, and a client could
+         * make reading block. */
+        !warprsa_server_watch(attendant->epoll, s->eventfd, EPOLLIN | EPOLLET,
+                              &s->bell_source)) {
+        warprsa_session_end(s, strerror(errno));
+        return false;
+    }
+    watch_process(s);
+    warprsa_server_log(attendant->server, 1,
+                       "process %d (user %d) connected, %u slots", (int)s->pid,
+                       (int)s->uid, s->region.slots);
+    return true;
+}
+
+void warprsa_session_publish(warprsa_session *s, bool changed)
+{
+    const warprsa_server_config *config = &s->attendant->server->config;
+    warprsa_region_head *head = s->region.head;
+    char device[WARPRSA_COUNTERS_TEXT];
+
+    atomic_store_explicit(&head->depth, warprsa_queue_depth(config->queue),
+                          memory_order_relaxed);
+    warprsa_counters_device(config->counters, device);
+    for (unsigned i = 0; i < WARPRSA_COUNTERS_TEXT; i++) {
+        atomic_store_explicit(&head->device[i], device[i],
+                              memory_order_relaxed);
+        if (device[i] == '\0')
+            break;
+    }
+    atomic_store_explicit(&head->devices,
+                          (uint32_t)atomic_load(&config->counters->devices),
+                          memory_order_relaxed);
+    atomic_store(&head->state, s->attendant->state);
+    if (changed)
+        warprsa_region_wake(&head->state);
+}
