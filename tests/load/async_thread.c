@@ -42,7 +42,7 @@ typedef struct slot {
 typedef struct loop {
     load_worker *worker;
     slot *slots;
-    slot *free_slots;
+    slot *free_slots, **last_free; /* in turn, as connections of a server */
     unsigned under_way;
     int epoll, timer;
     uint64_t timer_ns; /* what the timer is set to; 0: nothing */
@@ -88,6 +88,13 @@ static void watch_descriptors(loop *loop, slot *slot)
                       strerror(errno));
 }
 
+static void put_free(loop *loop, slot *slot)
+{
+    slot->next_free = NULL;
+    *loop->last_free = slot;
+    loop->last_free = &slot->next_free;
+}
+
 /* Starts a slot's job, or lets it go on. */
 static void step(loop *loop, slot *slot)
 {
@@ -107,8 +114,7 @@ static void step(loop *loop, slot *slot)
     }
     slot->job = NULL;
     slot->busy = false;
-    slot->next_free = loop->free_slots;
-    loop->free_slots = slot;
+    put_free(loop, slot);
     loop->under_way--;
     load_worker_finish(loop->worker, &slot->operation, slot->due_ns);
 }
@@ -125,6 +131,8 @@ static void start_due(loop *loop)
         slot *slot = loop->free_slots;
 
         loop->free_slots = slot->next_free;
+        if (loop->free_slots == NULL)
+            loop->last_free = &loop->free_slots;
         loop->under_way++;
         slot->busy = true;
         slot->due_ns = due_ns;
@@ -229,14 +237,14 @@ static bool open_slots(loop *loop)
     unsigned jobs = loop->worker->jobs;
 
     loop->slots = calloc(jobs, sizeof(*loop->slots));
+    loop->last_free = &loop->free_slots;
     if (loop->slots == NULL || !ASYNC_init_thread(jobs, jobs))
         return false;
     for (unsigned i = 0; i < jobs; i++) {
         slot *slot = &loop->slots[i];
 
         slot->loop = loop;
-        slot->next_free = loop->free_slots;
-        loop->free_slots = slot;
+        put_free(loop, slot);
         slot->wait_ctx = ASYNC_WAIT_CTX_new();
         if (slot->wait_ctx == NULL ||
             (loop->worker->options->callbacks &&

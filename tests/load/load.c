@@ -52,8 +52,10 @@ static bool ended_well(const load_subject_options *subject, pid_t child)
     if (WIFSIGNALED(status))
         fprintf(stderr, "warprsa-load: %s was ended by signal %d\n",
                 subject->name, WTERMSIG(status));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
-        exit(2);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {
+        fflush(NULL);
+        _exit(2); /* it has said why */
+    }
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 

@@ -68,7 +68,8 @@ void load_fail(const char *format, ...)
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
-    exit(2);
+    fflush(NULL);
+    _exit(2); /* other threads may be at work: nothing is taken from them */
 }
 
 /* A number at *text, which moves behind it. */
