@@ -12,6 +12,7 @@
  *   warprsa_bits()          a sample's representation, and _from_bits() back
  *   warprsa_number, warprsa_modulus, warprsa_columns, over lanes
  *   warprsa_product()       the Montgomery product, below 3P
+ *   warprsa_square()        of a number by itself
  *   warprsa_operation_key   a key prepared for it
  */
 #ifndef WARPRSA_ARITHMETIC_H

@@ -75,8 +75,10 @@ WARPRSA_FN uint32_t warprsa_sample(uint64_t x)
     return (uint32_t)x;
 }
 
-/* The random bits that limb `index` of a blinding factor is cut from: all of
- * the words for r, 320 bits. */
+/* Of a blinding factor at most: all of the words for r. */
+#define WARPRSA_BLINDING_BITS (64 * WARPRSA_BLINDING_SAMPLES)
+
+/* The random bits that limb `index` of a blinding factor is cut from. */
 WARPRSA_FN uint64_t warprsa_random_bits(const uint64_t *random, int index)
 {
     return index < 2 * WARPRSA_BLINDING_SAMPLES
@@ -213,25 +215,35 @@ WARPRSA_FN void warprsa_shift_sums(uint32_t *even, uint32_t *odd,
     even[L + 1] = 0;
 }
 
-/* One row: S = (S + t a + q P) / 2^32 with q = -S / P mod 2^32, which makes
- * the lowest limb zero. That is what lane 0 hands round to the top lane. */
-WARPRSA_FN void warprsa_product_row(warprsa_sums *s, const uint32_t *t,
-                                    const warprsa_number *a,
-                                    const warprsa_modulus *m, const int width,
-                                    const int L, const int G)
+/* Adds t times the limbs of v from place `from` on. */
+WARPRSA_FN void warprsa_add_row(uint32_t *even, uint32_t *odd,
+                                const uint32_t *v, uint32_t t, const int from,
+                                const int L)
+{
+    const int first = from + from % 2, second = from + (from + 1) % 2;
+
+    warprsa_chain(even + first, v + first, t, (L + 1 - first) / 2, NULL, 0);
+    if (second < L)
+        warprsa_chain(odd + second - 1, v + second, t, (L - second) / 2, NULL,
+                      0);
+}
+
+/* What ends each row: S = (S + q P) / 2^32 with q = -S / P mod 2^32, which
+ * makes the lowest limb zero. That is what lane 0 hands round to the top
+ * lane. */
+WARPRSA_FN void warprsa_divide_row(warprsa_sums *s, const warprsa_modulus *m,
+                                   const int width, const int L, const int G)
 {
     uint32_t q[WARPRSA_SLOTS], down[WARPRSA_SLOTS];
 
     WARPRSA_EACH_LANE (k, G) {
-        warprsa_chain(s->odd[k], a->of[k] + 1, t[k], L / 2, &s->even[k][0],
-                      s->left[k]);
-        warprsa_chain(s->even[k], a->of[k], t[k], L / 2 + 1, NULL, 0);
-        q[k] = s->even[k][0] * m->minus_inverse[k];
+        q[k] = (s->even[k][0] + s->left[k]) * m->minus_inverse[k];
     }
     warprsa_broadcast_word(q, q, 0, width, G);
     WARPRSA_EACH_LANE (k, G) {
+        warprsa_chain(s->odd[k], m->p.of[k] + 1, q[k], L / 2, &s->even[k][0],
+                      s->left[k]);
         warprsa_chain(s->even[k], m->p.of[k], q[k], L / 2 + 1, NULL, 0);
-        warprsa_chain(s->odd[k], m->p.of[k] + 1, q[k], L / 2, NULL, 0);
         down[k] = s->even[k][0];
     }
     warprsa_rotate_word(down, down, 1, width, G);
@@ -278,6 +290,26 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_sums *s,
     }
 }
 
+WARPRSA_FN void warprsa_start_sums(warprsa_sums *s, const int L, const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < L + 2; i++)
+            s->even[k][i] = 0;
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            s->odd[k][i] = 0;
+        s->left[k] = 0;
+    }
+}
+
+/* Whether a number ends before this place, which it may do within a lane. */
+WARPRSA_FN int warprsa_ends(int lane, const int place, const int rows,
+                            const int L)
+{
+    return rows % L != 0 && rows % L == place && lane * L + place == rows;
+}
+
 /* r = a b / R mod P, up to one more P (bounds above). r may be a or b. */
 WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
                                 const warprsa_number *b,
@@ -286,30 +318,120 @@ WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
 {
     warprsa_sums s;
 
-    WARPRSA_EACH_LANE (k, G) {
-        WARPRSA_UNROLL
-        for (int i = 0; i < L + 2; i++)
-            s.even[k][i] = 0;
-        WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            s.odd[k][i] = 0;
-        s.left[k] = 0;
-    }
+    warprsa_start_sums(&s, L, G);
     WARPRSA_ROLLED
     for (int lane = 0; lane * L < rows; lane++) {
         WARPRSA_UNROLL
         for (int place = 0; place < L; place++) {
             uint32_t t[WARPRSA_SLOTS];
 
-            /* Where a number may end within a lane. */
-            if (rows % L != 0 && rows % L == place && lane * L + place == rows)
+            if (warprsa_ends(lane, place, rows, L))
                 break;
             WARPRSA_EACH_LANE (k, G) {
                 t[k] = b->of[k][place];
             }
             warprsa_broadcast_word(t, t, lane, width, G);
-            warprsa_product_row(&s, t, a, m, width, L, G);
+            WARPRSA_EACH_LANE (k, G) {
+                warprsa_add_row(s.even[k], s.odd[k], a->of[k], t[k], 0, L);
+            }
+            warprsa_divide_row(&s, m, width, L, G);
         }
+    }
+    warprsa_resolve(r, &s, width, L, G);
+}
+
+/* 2 a, for a below R / 2; `carried` gets what enters each lane. */
+WARPRSA_FN void warprsa_double(warprsa_number *r, uint32_t *carried,
+                               const warprsa_number *a, const int width,
+                               const int L, const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        carried[k] = a->of[k][L - 1] >> 31;
+        WARPRSA_UNROLL
+        for (int i = L - 1; i > 0; i--)
+            r->of[k][i] = a->of[k][i] << 1 | a->of[k][i - 1] >> 31;
+        r->of[k][0] = a->of[k][0] << 1;
+    }
+    warprsa_rotate_word(carried, carried, -1, width, G);
+}
+
+/*
+ * The rows of a square that belong to the limbs of one lane but the top one:
+ * that lane adds t a, the lanes above t 2a, which serves for the rows of their
+ * own limbs, too, and the lanes below nothing. Of 2a only what comes from the
+ * lanes that it is for: nothing is carried into the first of them.
+ */
+WARPRSA_FN void warprsa_square_lane(warprsa_sums *s, int lane,
+                                    const warprsa_number *a,
+                                    const warprsa_number *twice,
+                                    const uint32_t *carried,
+                                    const warprsa_modulus *m, const int width,
+                                    const int L, const int G)
+{
+    warprsa_number v;
+
+    WARPRSA_EACH_LANE (k, G) {
+        int above = (warprsa_lane(k, G) & (width - 1)) - lane;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            v.of[k][i] = above > 0    ? twice->of[k][i]
+                         : above == 0 ? a->of[k][i]
+                                      : 0;
+        v.of[k][0] |= above > 1 ? carried[k] : 0;
+    }
+    WARPRSA_UNROLL
+    for (int place = 0; place < L; place++) {
+        uint32_t t[WARPRSA_SLOTS];
+
+        WARPRSA_EACH_LANE (k, G) {
+            t[k] = a->of[k][place];
+        }
+        warprsa_broadcast_word(t, t, lane, width, G);
+        WARPRSA_EACH_LANE (k, G) {
+            warprsa_add_row(s->even[k], s->odd[k], v.of[k], t[k], 0, L);
+        }
+        warprsa_divide_row(s, m, width, L, G);
+    }
+}
+
+/*
+ * r = a^2 / R mod P, as warprsa_product(): the same sums at each row's end. A
+ * product of two different limbs is added once, doubled, in the row of the
+ * lower one: no row needs it before. In the top lane that leaves a triangle,
+ * and the others have added all of theirs by then.
+ */
+WARPRSA_FN void warprsa_square(warprsa_number *r, const warprsa_number *a,
+                               const warprsa_modulus *m, const int rows,
+                               const int width, const int L, const int G)
+{
+    const int top = width - 1;
+    uint32_t carried[WARPRSA_SLOTS];
+    warprsa_number twice;
+    warprsa_sums s;
+
+    warprsa_start_sums(&s, L, G);
+    warprsa_double(&twice, carried, a, width, L, G);
+    WARPRSA_ROLLED
+    for (int lane = 0; lane < top; lane++)
+        warprsa_square_lane(&s, lane, a, &twice, carried, m, width, L, G);
+    WARPRSA_UNROLL
+    for (int place = 0; place < L; place++) {
+        if (warprsa_ends(top, place, rows, L))
+            break;
+        WARPRSA_EACH_LANE (k, G) {
+            int own = (warprsa_lane(k, G) & top) == top;
+            uint32_t v[WARPRSA_LANE_SAMPLES];
+
+            WARPRSA_UNROLL
+            for (int i = place; i < L; i++)
+                v[i] = i == place       ? a->of[k][i]
+                       : i == place + 1 ? a->of[k][i] << 1
+                                        : twice.of[k][i];
+            warprsa_add_row(s.even[k], s.odd[k], v, own ? v[place] : 0, place,
+                            L);
+        }
+        warprsa_divide_row(&s, m, width, L, G);
     }
     warprsa_resolve(r, &s, width, L, G);
 }

@@ -5,7 +5,7 @@
  * both halves at once, octets out, checked. RFC 8017, section 5.1.2 (second
  * form); blinding after Kocher; the check after Boneh, DeMillo, Lipton.
  *
- *   r     random, below the prime; 1/r from warprsa_invert()
+ *   r     random, odd, below the prime; 1/r from warprsa_invert_short()
  *   x     = m r^e           mod each prime (Montgomery form)
  *   y     = x^dp, x^dq      fixed windows, table read by scanning all of it
  *   s_p   = y / r           exactly reduced
@@ -22,7 +22,7 @@
 #define WARPRSA_PRIVATE_OPERATION_H
 
 #include "gpu/exact.h"
-#include "gpu/inverse.h"
+#include "gpu/short_inverse.h"
 
 #define WARPRSA_TABLE_SIZE (1 << WARPRSA_WINDOW)
 /* Doubles of table memory that a lane needs. */
@@ -77,8 +77,8 @@ WARPRSA_FN uint8_t warprsa_octet_of_samples(const warprsa_sample_bits_t *sample,
 
 /* Sample `index` of the blinding factor r: 260 random bits or more, the same
  * for both primes as libcrypto's is, or one bit less than the prime has if that
- * is fewer. Nobody guesses 260 bits, and m r^e fills the modulus whatever the
- * length of r. */
+ * is fewer; odd, for the way it is inverted. Nobody guesses 260 bits, and m r^e
+ * fills the modulus whatever the length of r. */
 WARPRSA_FN warprsa_sample_t warprsa_blinding_sample(const uint64_t *random,
                                                     uint32_t prime_bits,
                                                     int index)
@@ -88,7 +88,8 @@ WARPRSA_FN warprsa_sample_t warprsa_blinding_sample(const uint64_t *random,
                     : room > 0                  ? (1ull << room) - 1
                                                 : 0;
 
-    return warprsa_sample(warprsa_random_bits(random, index) & mask);
+    return warprsa_sample((warprsa_random_bits(random, index) & mask) |
+                          (index == 0));
 }
 
 /* One thread: exponent + k (prime - 1), for which x^(prime - 1) = 1 (Kocher). A
@@ -123,7 +124,7 @@ WARPRSA_FN void warprsa_unblinder(const warprsa_operation *op, int which,
     WARPRSA_ROLLED
     for (int i = 0; i < rows; i++)
         inverse[i] = warprsa_blinding_sample(op->random, half->bits, i);
-    warprsa_invert(inverse, half->modulus, rows);
+    warprsa_invert_short(inverse, half->modulus, rows);
 }
 
 /* A subgroup's number from consecutive samples in memory. */
@@ -268,7 +269,7 @@ WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
     for (place--; place >= 0; place--) {
         WARPRSA_ROLLED
         for (int i = 0; i < WARPRSA_WINDOW; i++)
-            warprsa_product(x, x, x, p, rows, width, L, G);
+            warprsa_square(x, x, p, rows, width, L, G);
         warprsa_secret_digit(digit, op, place, width, G);
         warprsa_table_get(&entry, op, digit, L, G);
         warprsa_product(x, x, &entry, p, rows, width, L, G);

@@ -107,6 +107,9 @@ WARPRSA_FN double warprsa_sample(uint64_t x)
     return warprsa_from_bits(x + 0x4330000000000000ull) - 0x1p52;
 }
 
+/* Of a blinding factor at most. */
+#define WARPRSA_BLINDING_BITS (WARPRSA_SAMPLE_BITS * WARPRSA_BLINDING_SAMPLES)
+
 /* The random bits that sample `index` of a blinding factor is cut from. */
 WARPRSA_FN uint64_t warprsa_random_bits(const uint64_t *random, int index)
 {
@@ -332,6 +335,14 @@ WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
     }
     warprsa_finish_columns(&s, L, G);
     warprsa_resolve(r, &s, width, L, G);
+}
+
+/* r = a^2 / R mod P; nothing is gained here by the factors being the same. */
+WARPRSA_FN void warprsa_square(warprsa_number *r, const warprsa_number *a,
+                               const warprsa_modulus *m, const int rows,
+                               const int width, const int L, const int G)
+{
+    warprsa_product(r, a, a, m, rows, width, L, G);
 }
 
 #endif

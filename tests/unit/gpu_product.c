@@ -8,6 +8,7 @@
 #include "tests/unit/gpu_numbers.h"
 
 #include <fenv.h>
+#include <string.h>
 
 #include "tests/unit/module_context.h"
 
@@ -186,15 +187,42 @@ static void choose_operands(operands *o, const modulus *m,
         o->a_samples[i] = o->b_samples[i] = 0;
 }
 
-/* r = a b, with r in a place of its own, in a's or in b's. */
+/* r = a b, with r in a place of its own, in a's or in b's; or a^2. */
 static void multiply(warprsa_number *r, warprsa_number *a, warprsa_number *b,
                      const warprsa_modulus *p, const number_view *view,
                      unsigned place)
 {
     warprsa_number *to = place == 0 ? r : place == 1 ? a : b;
 
-    warprsa_product(to, a, b, p, view->rows, view->width, view->L, view->G);
+    if (a == b)
+        warprsa_square(to, a, p, view->rows, view->width, view->L, view->G);
+    else
+        warprsa_product(to, a, b, p, view->rows, view->width, view->L, view->G);
     *r = *to;
+}
+
+/* The same again with b = a, by the product and by the square. */
+static void squares_with_one_modulus(const number_view *view, uint64_t seed,
+                                     const warprsa_modulus *p,
+                                     warprsa_number *a, unsigned *wrong)
+{
+    warprsa_number same = *a, r;
+
+    for (int i = 0; i < number_subgroups(view); i++) {
+        operands *o = &numbers[i];
+
+        assert_non_null(BN_copy(o->b, o->a));
+        memcpy(o->b_samples, o->a_samples, sizeof(o->b_samples));
+        if (BN_cmp(o->a, moduli[i].times[3]) >= 0)
+            return;
+        expect_product(o, &moduli[i], view);
+    }
+    for (unsigned which = 0; which < 2; which++) {
+        multiply(&r, a, which == 0 ? &same : a, p, view, 0);
+        for (int i = 0; i < number_subgroups(view); i++)
+            if (!right(&r, view, i))
+                number_wrong(wrong, "square", view, seed);
+    }
 }
 
 static void products_with_one_modulus(const number_view *view, uint64_t seed,
@@ -215,10 +243,13 @@ static void products_with_one_modulus(const number_view *view, uint64_t seed,
             number_put(&b, view, i, numbers[i].b_samples);
             expect_product(&numbers[i], &moduli[i], view);
         }
+        warprsa_number kept = a;
+
         multiply(&r, &a, &b, &p, view, random_below(&stream, 3));
         for (int i = 0; i < number_subgroups(view); i++)
             if (!right(&r, view, i))
                 number_wrong(wrong, "product", view, seed);
+        squares_with_one_modulus(view, seed, &p, &kept, wrong);
     }
 }
 
