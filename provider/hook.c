@@ -185,8 +185,9 @@ static void count_unfit(warprsa_context *context)
     count_cpu(process, -1);
 }
 
-/* What priv_dec() tells the exponentiation beneath it. That reads and clears
- * it before anything can pause, so it never meets another job's. */
+/* What priv_enc() and priv_dec() tell the exponentiation beneath them. That
+ * reads and clears it before anything can pause, so it never meets another
+ * job's. */
 static _Thread_local enum {
     ROUTED, /* nothing: the route decides */
     ON_CPU, /* it was routed already, and counted */
@@ -260,14 +261,6 @@ static void count_if_unhooked(const RSA *rsa)
         count_unfit(ours->context);
 }
 
-static int priv_enc(int length, const unsigned char *from, unsigned char *to,
-                    RSA *rsa, int padding)
-{
-    count_if_unhooked(rsa);
-    return RSA_meth_get_priv_enc(RSA_PKCS1_OpenSSL())(length, from, to, rsa,
-                                                      padding);
-}
-
 /* Pads a number to the length of the modulus; false if it isn't below it,
  * which is libcrypto's to complain of. Both are public. */
 static bool pad(uint8_t number[WARPRSA_MODULUS_OCTETS_MAX], int length,
@@ -284,6 +277,51 @@ static bool pad(uint8_t number[WARPRSA_MODULUS_OCTETS_MAX], int length,
     return memcmp(number, n, (size_t)size) < 0;
 }
 
+/* The same for a signature, with the padding that it still lacks; false: that
+ * is a rare one, or there is an error that libcrypto finds, too. */
+static bool pad_signature(uint8_t number[WARPRSA_MODULUS_OCTETS_MAX],
+                          int length, const unsigned char *from, const RSA *rsa,
+                          int padding)
+{
+    int size = RSA_size(rsa);
+
+    if (padding == RSA_PKCS1_PADDING)
+        return length >= 0 && length <= size - RSA_PKCS1_PADDING_SIZE &&
+               RSA_padding_add_PKCS1_type_1(number, size, from, length) == 1;
+    return padding == RSA_NO_PADDING && pad(number, length, from, rsa);
+}
+
+/* Whether octets can go to the engines straight away. At load, the test is to
+ * reach the exponentiation. */
+static bool takes_octets(const warprsa_rsa *ours)
+{
+    return ours->size_class >= 0 && !ours->context->testing;
+}
+
+/* libcrypto's PKCS#1 and PSS signatures: octets to octets, which spares the
+ * numbers, the buffers and the locks of the way through mod_exp(). */
+static int priv_enc(int length, const unsigned char *from, unsigned char *to,
+                    RSA *rsa, int padding)
+{
+    const warprsa_rsa *ours = warprsa_rsa_of(rsa);
+    uint8_t number[WARPRSA_MODULUS_OCTETS_MAX];
+    int how = ROUTED;
+    int result = 0;
+
+    count_if_unhooked(rsa);
+    if (takes_octets(ours) &&
+        pad_signature(number, length, from, rsa, padding)) {
+        if (offloaded(ours, rsa, number, to))
+            return RSA_size(rsa);
+        how = ON_CPU;
+    }
+    told = how;
+    result = RSA_meth_get_priv_enc(RSA_PKCS1_OpenSSL())(length, from, to, rsa,
+                                                        padding);
+    told = ROUTED;
+    return result;
+}
+
 static int priv_dec(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {
@@ -295,7 +333,7 @@ static int priv_dec(int length, const unsigned char *from, unsigned char *to,
     count_if_unhooked(rsa);
     /* TLS and OAEP take their padding off elsewhere: octets to octets, and no
      * BIGNUM ever holds the secret. */
-    if (ours->size_class >= 0 && padding == RSA_NO_PADDING &&
+    if (takes_octets(ours) && padding == RSA_NO_PADDING &&
         pad(number, length, from, rsa)) {
         if (offloaded(ours, rsa, number, to))
             return RSA_size(rsa);
