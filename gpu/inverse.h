@@ -200,6 +200,58 @@ typedef struct warprsa_inversion {
     int64_t p[WARPRSA_LIMBS];
 } warprsa_inversion;
 
+/* 1/m mod 2^62 (and 2^64) for odd m. Newton: each turn doubles the right bits,
+ * from 3 (m m = 1 mod 8). */
+WARPRSA_FN uint64_t warprsa_inverse_of_low(uint64_t m)
+{
+    uint64_t x = m;
+
+    for (int i = 0; i < 5; i++)
+        x *= 2 - m * x;
+    return x;
+}
+
+/* m->d = 1/g mod p within [0, p), for m->p odd and m->g at most p + 1, both
+ * below 2^bits; 0 has no inverse and gives zero. */
+WARPRSA_FN void warprsa_invert_limbs(warprsa_inversion *m, int bits, int limbs)
+{
+    const int rounds =
+        (WARPRSA_DIVSTEPS_OF(bits) + WARPRSA_LIMB_BITS - 1) / WARPRSA_LIMB_BITS;
+    const uint64_t p_inverse = warprsa_inverse_of_low((uint64_t)m->p[0]);
+    warprsa_transition t;
+    int64_t delta = 1, sign;
+
+    for (int i = 0; i < limbs; i++) {
+        m->f[i] = m->p[i];
+        m->d[i] = 0;
+        m->e[i] = i == 0;
+    }
+    WARPRSA_ROLLED
+    for (int i = 0; i < rounds; i++) {
+        /* 62 steps depend on the 62 lowest bits alone. */
+        delta =
+            warprsa_divsteps(delta, (uint64_t)m->f[0], (uint64_t)m->g[0], &t);
+        warprsa_apply_modulo(m->d, m->e, &t, m->p, p_inverse, limbs);
+        warprsa_apply(m->f, m->g, &t, limbs);
+    }
+    /* g = 0 and f = +-1, so d = +-1/x within (-2p, p). */
+    sign = m->f[limbs - 1] >> 63;
+    warprsa_adjust(m->d, m->p, m->d[limbs - 1] >> 63, 0, limbs);
+    warprsa_adjust(m->d, m->p, 0, sign, limbs);
+    warprsa_adjust(m->d, m->p, m->d[limbs - 1] >> 63, 0, limbs);
+}
+
+WARPRSA_FN void warprsa_wipe_inversion(warprsa_inversion *m, int limbs)
+{
+    for (int i = 0; i < limbs; i++) {
+        *(volatile int64_t *)&m->f[i] = 0;
+        *(volatile int64_t *)&m->g[i] = 0;
+        *(volatile int64_t *)&m->d[i] = 0;
+        *(volatile int64_t *)&m->e[i] = 0;
+        *(volatile int64_t *)&m->p[i] = 0;
+    }
+}
+
 /*
  * x = 1/x mod p, in place, in samples cut exactly; p odd, x < p. Zero, which
  * has no inverse, gives zero. Time depends on rows alone.
@@ -208,46 +260,13 @@ WARPRSA_FN void warprsa_invert(warprsa_sample_t *x, const warprsa_sample_t *p,
                                const int rows)
 {
     const int limbs = WARPRSA_LIMBS_OF(rows);
-    const int rounds = (WARPRSA_DIVSTEPS_OF(WARPRSA_SAMPLE_BITS * rows) +
-                        WARPRSA_LIMB_BITS - 1) /
-                       WARPRSA_LIMB_BITS;
     warprsa_inversion m;
-    warprsa_transition t;
-    uint64_t p_inverse;
-    int64_t delta = 1, sign;
 
     warprsa_limbs_from_samples(m.p, p, rows, limbs);
     warprsa_limbs_from_samples(m.g, x, rows, limbs);
-    for (int i = 0; i < limbs; i++) {
-        m.f[i] = m.p[i];
-        m.d[i] = 0;
-        m.e[i] = i == 0;
-    }
-    /* Newton: each turn doubles the right bits, from 3 (p p = 1 mod 8). */
-    p_inverse = (uint64_t)m.p[0];
-    for (int i = 0; i < 5; i++)
-        p_inverse *= 2 - (uint64_t)m.p[0] * p_inverse;
-
-    WARPRSA_ROLLED
-    for (int i = 0; i < rounds; i++) {
-        /* 62 steps depend on the 62 lowest bits alone. */
-        delta = warprsa_divsteps(delta, (uint64_t)m.f[0], (uint64_t)m.g[0], &t);
-        warprsa_apply_modulo(m.d, m.e, &t, m.p, p_inverse, limbs);
-        warprsa_apply(m.f, m.g, &t, limbs);
-    }
-    /* g = 0 and f = +-1, so d = +-1/x within (-2p, p). */
-    sign = m.f[limbs - 1] >> 63;
-    warprsa_adjust(m.d, m.p, m.d[limbs - 1] >> 63, 0, limbs);
-    warprsa_adjust(m.d, m.p, 0, sign, limbs);
-    warprsa_adjust(m.d, m.p, m.d[limbs - 1] >> 63, 0, limbs);
+    warprsa_invert_limbs(&m, WARPRSA_SAMPLE_BITS * rows, limbs);
     warprsa_samples_from_limbs(x, m.d, rows, limbs);
-    for (int i = 0; i < limbs; i++) {
-        *(volatile int64_t *)&m.f[i] = 0;
-        *(volatile int64_t *)&m.g[i] = 0;
-        *(volatile int64_t *)&m.d[i] = 0;
-        *(volatile int64_t *)&m.e[i] = 0;
-        *(volatile int64_t *)&m.p[i] = 0;
-    }
+    warprsa_wipe_inversion(&m, limbs);
 }
 
 #endif

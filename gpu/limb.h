@@ -108,37 +108,37 @@ typedef struct warprsa_sums {
 } warprsa_sums;
 
 /*
- * Adds t v[0], t v[2], .. to `pairs` consecutive pairs of limbs and what is
- * carried out at the end to the limb above them. If `low` is not NULL, *low +=
- * more comes first, and its carry enters the chain.
+ * Adds t v[0], t v[2], .. to consecutive pairs of limbs, from the pair `first`
+ * on, and what is carried out of the last pair to the limb above it. If `low`
+ * is not NULL, *low += more comes first, and its carry enters the chain.
+ * `first` may vary where the loop around is unrolled: the compiler unrolls this
+ * one before.
  */
 WARPRSA_FN void warprsa_chain(uint32_t *sum, const uint32_t *v, uint32_t t,
-                              const int pairs, uint32_t *low, uint32_t more)
+                              const int pairs, int first, uint32_t *low,
+                              uint32_t more)
 {
 #ifdef __CUDACC__
-    if (low != NULL) {
+    if (low != NULL)
         asm volatile("add.cc.u32 %0, %0, %1;" : "+r"(*low) : "r"(more));
-        asm volatile("madc.lo.cc.u32 %0, %1, %2, %0;"
-                     : "+r"(sum[0])
-                     : "r"(v[0]), "r"(t));
-    } else {
-        asm volatile("mad.lo.cc.u32 %0, %1, %2, %0;"
-                     : "+r"(sum[0])
-                     : "r"(v[0]), "r"(t));
-    }
-    asm volatile("madc.hi.cc.u32 %0, %1, %2, %0;"
-                 : "+r"(sum[1])
-                 : "r"(v[0]), "r"(t));
     WARPRSA_UNROLL
-    for (int i = 2; i < 2 * pairs; i += 2) {
-        asm volatile("madc.lo.cc.u32 %0, %1, %2, %0;"
-                     : "+r"(sum[i])
-                     : "r"(v[i]), "r"(t));
+    for (int i = 0; i < pairs; i++) {
+        if (i < first)
+            continue;
+        if (i == first && low == NULL)
+            asm volatile("mad.lo.cc.u32 %0, %1, %2, %0;"
+                         : "+r"(sum[2 * i])
+                         : "r"(v[2 * i]), "r"(t));
+        else
+            asm volatile("madc.lo.cc.u32 %0, %1, %2, %0;"
+                         : "+r"(sum[2 * i])
+                         : "r"(v[2 * i]), "r"(t));
         asm volatile("madc.hi.cc.u32 %0, %1, %2, %0;"
-                     : "+r"(sum[i + 1])
-                     : "r"(v[i]), "r"(t));
+                     : "+r"(sum[2 * i + 1])
+                     : "r"(v[2 * i]), "r"(t));
     }
-    asm volatile("addc.u32 %0, %0, 0;" : "+r"(sum[2 * pairs]));
+    if (first < pairs)
+        asm volatile("addc.u32 %0, %0, 0;" : "+r"(sum[2 * pairs]));
 #else
     uint64_t carry = 0;
 
@@ -147,7 +147,7 @@ WARPRSA_FN void warprsa_chain(uint32_t *sum, const uint32_t *v, uint32_t t,
         *low = (uint32_t)carry;
         carry >>= 32;
     }
-    for (int i = 0; i < 2 * pairs; i += 2) {
+    for (int i = 2 * first; i < 2 * pairs; i += 2) {
         unsigned __int128 x = (uint64_t)t * v[i];
 
         x += ((uint64_t)sum[i + 1] << 32) | sum[i];
@@ -217,15 +217,11 @@ WARPRSA_FN void warprsa_shift_sums(uint32_t *even, uint32_t *odd,
 
 /* Adds t times the limbs of v from place `from` on. */
 WARPRSA_FN void warprsa_add_row(uint32_t *even, uint32_t *odd,
-                                const uint32_t *v, uint32_t t, const int from,
+                                const uint32_t *v, uint32_t t, int from,
                                 const int L)
 {
-    const int first = from + from % 2, second = from + (from + 1) % 2;
-
-    warprsa_chain(even + first, v + first, t, (L + 1 - first) / 2, NULL, 0);
-    if (second < L)
-        warprsa_chain(odd + second - 1, v + second, t, (L - second) / 2, NULL,
-                      0);
+    warprsa_chain(even, v, t, L / 2 + 1, (from + 1) / 2, NULL, 0);
+    warprsa_chain(odd, v + 1, t, L / 2, from / 2, NULL, 0);
 }
 
 /* What ends each row: S = (S + q P) / 2^32 with q = -S / P mod 2^32, which
@@ -241,9 +237,9 @@ WARPRSA_FN void warprsa_divide_row(warprsa_sums *s, const warprsa_modulus *m,
     }
     warprsa_broadcast_word(q, q, 0, width, G);
     WARPRSA_EACH_LANE (k, G) {
-        warprsa_chain(s->odd[k], m->p.of[k] + 1, q[k], L / 2, &s->even[k][0],
+        warprsa_chain(s->odd[k], m->p.of[k] + 1, q[k], L / 2, 0, &s->even[k][0],
                       s->left[k]);
-        warprsa_chain(s->even[k], m->p.of[k], q[k], L / 2 + 1, NULL, 0);
+        warprsa_chain(s->even[k], m->p.of[k], q[k], L / 2 + 1, 0, NULL, 0);
         down[k] = s->even[k][0];
     }
     warprsa_rotate_word(down, down, 1, width, G);
@@ -424,8 +420,9 @@ WARPRSA_FN void warprsa_square(warprsa_number *r, const warprsa_number *a,
             uint32_t v[WARPRSA_LANE_SAMPLES];
 
             WARPRSA_UNROLL
-            for (int i = place; i < L; i++)
-                v[i] = i == place       ? a->of[k][i]
+            for (int i = 0; i < L; i++)
+                v[i] = i < place        ? 0
+                       : i == place     ? a->of[k][i]
                        : i == place + 1 ? a->of[k][i] << 1
                                         : twice.of[k][i];
             warprsa_add_row(s.even[k], s.odd[k], v, own ? v[place] : 0, place,

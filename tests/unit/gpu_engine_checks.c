@@ -248,8 +248,7 @@ static void failing_random_source(void **state)
     }
 }
 
-/* A factor of zero can't be undone: withheld, and not a wrong result. All
- * ones are as good a factor as any. Also proof that the factors are used. */
+/* Zeros make the factor 1, all ones are as good a factor as any. */
 static void random_source_of_one_value(void **state)
 {
     (void)state;
@@ -260,7 +259,7 @@ static void random_source_of_one_value(void **state)
         atomic_store(&t.random, RANDOM_ZEROS);
         assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 0, size));
         for (size_t i = 0; i < batch.count; i++)
-            assert_true(test_batch_withheld(&batch, i));
+            assert_true(test_batch_right(&batch, i));
         atomic_store(&t.random, RANDOM_ONES);
         assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 0, size));
         for (size_t i = 0; i < batch.count; i++)

@@ -4,6 +4,7 @@
  * gpu/inverse.h against BN_mod_inverse(), and its number of division steps
  * against inputs that take many.
  */
+#include "gpu/short_inverse.h"
 #include "tests/unit/gpu_numbers.h"
 
 #include <fenv.h>
@@ -156,6 +157,61 @@ static void small_moduli(void **state)
                 assert_true(BN_set_word(p, m) && BN_set_word(x, i));
                 check(&view, m, &wrong);
             }
+    }
+    assert_int_equal(0, wrong);
+}
+
+/* x against p, x odd and short. */
+static void check_short(const number_view *view, uint64_t seed, unsigned *wrong)
+{
+    warprsa_sample_t samples[NUMBER_SAMPLES], p_samples[NUMBER_SAMPLES];
+
+    if (expect_inverse() < 0)
+        return;
+    number_to_samples(samples, x, view->rows);
+    number_to_samples(p_samples, p, view->rows);
+    warprsa_invert_short(samples, p_samples, view->rows);
+    for (int i = 0; i < view->rows; i++)
+        if (!number_sample_within(samples[i], WARPRSA_SAMPLE_MASK)) {
+            number_wrong(wrong, "sample of a short inverse", view, seed);
+            return;
+        }
+    number_from_samples(y, samples, view->rows);
+    if (BN_cmp(y, inverse) != 0)
+        number_wrong(wrong, "short inverse", view, seed);
+}
+
+/* Blinding factors as they come, and those at the ends of their range: 3, all
+ * ones, 2^k + 1, as long as they may be and shorter; short primes, too. */
+static void short_inverses_are_exact(void **state)
+{
+    const unsigned count = module_context_scaled(8 * MODULI);
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        number_view view = number_view_of(2 * size);
+
+        for (unsigned i = 0; i < count; i++) {
+            const uint64_t seed = number_seed() + i;
+            random_stream stream = {seed};
+            int bits = number_modulus_bits(&view);
+
+            if (i % 4 == 0)
+                bits = 100 + (int)random_below(&stream, (unsigned)bits - 100);
+            number_modulus(p, &stream, bits);
+            bits = BN_num_bits(p) - 1;
+            if (bits > WARPRSA_BLINDING_BITS)
+                bits = WARPRSA_BLINDING_BITS;
+            if (bits < 3)
+                continue;
+            if (i % 8 == 1)
+                bits = 3 + (int)random_below(&stream, (unsigned)bits - 2);
+            number_pattern(x, &stream, (int)i % NUMBER_PATTERNS, bits);
+            check_short(&view, seed, &wrong);
+            assert_true(BN_set_word(x, 3));
+            check_short(&view, seed, &wrong);
+        }
     }
     assert_int_equal(0, wrong);
 }
@@ -371,6 +427,7 @@ int main(void)
         cmocka_unit_test(inverses_are_exact),
         cmocka_unit_test(powers_of_two),
         cmocka_unit_test(small_moduli),
+        cmocka_unit_test(short_inverses_are_exact),
         cmocka_unit_test(matrices_are_applied_within_range),
         cmocka_unit_test(division_steps_are_enough),
     };

@@ -120,7 +120,7 @@ static warprsa_sample_t cut_of(const uint64_t *random, int i)
 #endif
 }
 
-/* The low bits of the random words, one fewer than the prime has and no more
+/* The low bits of the random words, the lowest set, one fewer than the prime has and no more
  * than the blinding factor takes. */
 static void blinding_factors_are_below_the_prime(void **state)
 {
@@ -143,6 +143,7 @@ static void blinding_factors_are_below_the_prime(void **state)
             number_from_samples(other, words, view.rows);
             assert_true(BN_mask_bits(other, bits - 1) ||
                         BN_num_bits(other) < bits);
+            assert_true(BN_set_bit(other, 0));
             assert_int_equal(0, BN_cmp(number, other));
             assert_true(BN_num_bits(number) < bits);
         }
