@@ -104,10 +104,14 @@ static void refuse(warprsa_worker *worker, size_t first, size_t count,
 static void answer(warprsa_worker *worker, size_t count)
 {
     warprsa_queue *queue = worker->device->queue;
-    uint64_t failed = 0;
+    uint64_t failed = 0, good = 0;
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         failed += worker->tasks[i].status == WARPRSA_CHECK_FAILED;
+        good += worker->tasks[i].status == WARPRSA_OK;
+    }
+    warprsa_count(
+        &queue->config.counters->device_of[worker->device->number].gpu, good);
     if (failed > 0)
         warprsa_count(&queue->config.counters->checks_failed, failed);
     drop_keys(worker, 0, count);
