@@ -3,6 +3,7 @@
  */
 #include "tests/bench/batch_run.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +19,13 @@ void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
     bench_cuda(warprsa_batch_memory_new(&run->memory, batch_max, NULL),
                "a batch's memory");
     run->prepared = bench_device_memory(keys_max * sizeof(*run->prepared));
+    run->host_prepared = calloc(keys_max, sizeof(*run->host_prepared));
     run->key_sizes = calloc(keys_max, sizeof(*run->key_sizes));
     run->input = calloc(batch_max, WARPRSA_MODULUS_OCTETS_MAX);
     run->output = calloc(batch_max, WARPRSA_MODULUS_OCTETS_MAX);
     run->tasks = calloc(batch_max, sizeof(*run->tasks));
-    if (run->key_sizes == NULL || run->input == NULL || run->output == NULL ||
-        run->tasks == NULL)
+    if (run->host_prepared == NULL || run->key_sizes == NULL ||
+        run->input == NULL || run->output == NULL || run->tasks == NULL)
         bench_fail("no memory");
 }
 
@@ -34,36 +36,76 @@ void batch_run_free(batch_run *run)
     bench_cuda(cudaEventDestroy(run->start), "an event");
     bench_cuda(cudaEventDestroy(run->end), "an event");
     bench_cuda(cudaStreamDestroy(run->stream), "a stream");
+    free(run->host_prepared);
     free(run->key_sizes);
     free(run->input);
     free(run->output);
     free(run->tasks);
 }
 
-void batch_run_put_key(batch_run *run, size_t place,
-                       const warprsa_prepared_key *key)
+static void put_keys(batch_run *run)
 {
-    bench_cuda(cudaMemcpyAsync(run->prepared + place, key, sizeof(*key),
+    static_assert(sizeof(bench_prepared) == sizeof(warprsa_prepared_key),
+                  "limbs lie where samples would");
+    bench_cuda(cudaMemcpyAsync(run->prepared, run->host_prepared,
+                               run->keys->count * sizeof(*run->host_prepared),
                                cudaMemcpyHostToDevice, run->stream),
-               "copying a key");
-    bench_cuda(cudaStreamSynchronize(run->stream), "copying a key");
+               "copying keys");
+    bench_cuda(cudaStreamSynchronize(run->stream), "copying keys");
 }
 
-void batch_run_keys(batch_run *run, const key_set *keys)
+void batch_run_keys(batch_run *run, const key_set *keys,
+                    const warprsa_variant *variant)
 {
     run->keys = keys;
+    run->limbs = strcmp(variant->name, WARPRSA_VARIANT_INTEGER) == 0;
     for (size_t i = 0; i < keys->count; i++) {
         const warprsa_private_key *key = &keys->keys[i].key;
-        warprsa_prepared_key prepared;
+        bench_prepared *to = &run->host_prepared[i];
+        warprsa_status status = run->limbs
+                                    ? warprsa_prepare_limb_key(&to->limbs, key)
+                                    : warprsa_prepare_key(&to->samples, key);
 
-        if (warprsa_prepare_key(&prepared, key) != WARPRSA_OK)
+        if (status != WARPRSA_OK)
             bench_fail("a key cannot be prepared");
         run->key_sizes[i] = (warprsa_key_size){
-            .octets = (uint16_t)prepared.modulus_octets,
-            .windows = (uint16_t)prepared.windows,
+            .octets = (uint16_t)key->modulus_octets,
+            .windows = (uint16_t)(run->limbs ? to->limbs.windows
+                                             : to->samples.windows),
         };
-        batch_run_put_key(run, i, &prepared);
     }
+    put_keys(run);
+}
+
+/* An exponent is blinded by a multiple of prime - 1: here of zero. */
+static void set_exponent(uint32_t exponent[WARPRSA_EXPONENT_WORDS],
+                         uint32_t less_one[WARPRSA_EXPONENT_WORDS],
+                         exponents which, const uint32_t *fixed)
+{
+    const size_t octets = WARPRSA_EXPONENT_WORDS * sizeof(*exponent);
+
+    memset(less_one, 0, octets);
+    if (which == EXPONENTS_RANDOM)
+        bench_random(exponent, octets);
+    else if (which == EXPONENTS_FIXED)
+        memcpy(exponent, fixed, octets);
+    else
+        memset(exponent, which == EXPONENTS_ONES ? 0xff : 0, octets);
+}
+
+void batch_run_exponents(batch_run *run, exponents which,
+                         const uint32_t fixed[WARPRSA_EXPONENT_WORDS])
+{
+    for (size_t i = 0; i < run->keys->count; i++)
+        for (int half = 0; half < 2; half++) {
+            warprsa_prepared_half *s =
+                &run->host_prepared[i].samples.half[half];
+            warprsa_limb_half *l = &run->host_prepared[i].limbs.half[half];
+
+            set_exponent(run->limbs ? l->exponent : s->exponent,
+                         run->limbs ? l->less_one : s->less_one, which, fixed);
+        }
+    put_keys(run);
 }
 
 void batch_run_fill(batch_run *run, size_t count, bool one_key)

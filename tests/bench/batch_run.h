@@ -10,13 +10,23 @@
 #include <stdbool.h>
 
 #include "gpu/cuda/batch_memory.h"
+#include "gpu/limb_key.h"
+#include "tests/bench/exponents.h"
 #include "tests/bench/key_set.h"
+
+/* What lies in a key's place on the device. */
+typedef union bench_prepared {
+    warprsa_prepared_key samples;
+    warprsa_limb_key limbs;
+} bench_prepared;
 
 typedef struct batch_run {
     cudaStream_t stream;
     cudaEvent_t start, end;
     warprsa_batch_memory memory;
-    warprsa_prepared_key *prepared; /* device */
+    warprsa_prepared_key *prepared; /* device; or, in each place, a limb key */
+    bench_prepared *host_prepared;
+    bool limbs; /* of limbs they are */
     size_t keys_max, batch_max;
     const key_set *keys;         /* in use */
     warprsa_key_size *key_sizes; /* of each */
@@ -28,13 +38,16 @@ typedef struct batch_run {
 void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max);
 void batch_run_free(batch_run *run);
 
-/* The keys of the batches to come, which they must outlive; up to
- * keys_max. */
-void batch_run_keys(batch_run *run, const key_set *keys);
+/* The keys of the batches to come, which they must outlive, up to keys_max;
+ * as this variant and no other kind wants them. */
+void batch_run_keys(batch_run *run, const key_set *keys,
+                    const warprsa_variant *variant);
 
-/* Another key in the device's memory at this place. */
-void batch_run_put_key(batch_run *run, size_t place,
-                       const warprsa_prepared_key *key);
+/* Puts these exponents in the place of the keys' own, without blinding them,
+ * until batch_run_keys(): results are wrong then. `fixed` is as long as the
+ * longest exponent, and random. */
+void batch_run_exponents(batch_run *run, exponents which,
+                         const uint32_t fixed[WARPRSA_EXPONENT_WORDS]);
 
 /* A batch of random inputs, its keys in turns or all the first. */
 void batch_run_fill(batch_run *run, size_t count, bool one_key);

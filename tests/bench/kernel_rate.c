@@ -31,11 +31,10 @@ static const char help[] =
     "usage: kernel_rate [OPTION...]\n"
     "  --bits=LIST      sizes of RSA (1024,2048,3072,4096)\n"
     "  --batches=LIST   requests in a batch (1,32,1024,4096,16384,65536)\n"
-    "  --variants=LIST  kernels, see --list (all)\n"
+    "  --kernels=LIST   kernels, see --list (all)\n"
     "  --keys=N         keys that a batch mixes, 1 to 4096 (56)\n"
     "  --runs=N         timed runs after one that is not, 1 to 99 (7)\n"
     "  --checks=N       results of a row that are checked (256)\n"
-    "  --device=N       (0)\n"
     "  --csv=FILE       the table as comma-separated values\n"
     "  --list           print the kernels' names, no GPU needed\n"
     "  --csv-header     print the CSV's first line, no GPU needed\n"
@@ -55,7 +54,7 @@ typedef struct options {
     size_t batches[LIST_MAX], batches_count;
     const warprsa_variant *variants[LIST_MAX];
     size_t variants_count;
-    size_t keys, runs, checks, device;
+    size_t keys, runs, checks;
     const char *csv;
 } options;
 
@@ -108,12 +107,11 @@ static int fp64_lanes_of(int major, int minor)
     return 2;
 }
 
-static void describe_machine(machine *m, size_t device)
+static void describe_machine(machine *m)
 {
     struct cudaDeviceProp p;
 
-    bench_cuda(cudaSetDevice((int)device), "the device");
-    bench_cuda(cudaGetDeviceProperties(&p, (int)device), "the device");
+    bench_cuda(cudaGetDeviceProperties(&p, 0), "the device");
     snprintf(m->name, sizeof(m->name), "%s", p.name);
     m->multiprocessors = p.multiProcessorCount;
     m->fp64_lanes = fp64_lanes_of(p.major, p.minor);
@@ -218,6 +216,7 @@ static void variant_row(bench *b, const warprsa_variant *v, size_t batch,
     row *r = add_row(b, v->name, b->o.keys < batch ? b->o.keys : batch, batch);
     double ms[RUNS_MAX];
 
+    batch_run_keys(&b->run, &b->keys, v);
     batch_run_fill(&b->run, batch, r->keys == 1);
     batch_run_copy_in(&b->run);
     launches_begin();
@@ -289,7 +288,6 @@ static void bench_size(bench *b, size_t bits)
     b->rows_count = 0;
     key_set_new(&b->keys, bits, b->o.keys);
     b->size = (warprsa_size_class)warprsa_key_class(&b->keys.keys[0].key);
-    batch_run_keys(&b->run, &b->keys);
     take_unit(b);
     for (size_t i = 0; i < b->o.batches_count; i++) {
         size_t batch = b->o.batches[i];
@@ -321,12 +319,12 @@ static void parse_variants(options *o, const char *text)
                 strncmp(warprsa_variants[i].name, text, length) == 0)
                 found = &warprsa_variants[i];
         if (found == NULL)
-            usage("--variants", text, "names that --list prints");
+            usage("--kernels", text, "names that --list prints");
         o->variants[o->variants_count++] = found;
         if (text[length] == '\0')
             return;
     }
-    usage("--variants", text, "at most 16 names");
+    usage("--kernels", text, "at most 16 names");
 }
 
 static void parse_sizes(options *o, const char *text)
@@ -372,11 +370,10 @@ static void parse(options *o, int argc, char **argv)
     static const struct option names[] = {
         {"bits", required_argument, NULL, 'b'},
         {"batches", required_argument, NULL, 'n'},
-        {"variants", required_argument, NULL, 'v'},
+        {"kernels", required_argument, NULL, 'v'},
         {"keys", required_argument, NULL, 'k'},
         {"runs", required_argument, NULL, 'r'},
         {"checks", required_argument, NULL, 'x'},
-        {"device", required_argument, NULL, 'd'},
         {"csv", required_argument, NULL, 'c'},
         {"list", no_argument, NULL, 'l'},
         {"csv-header", no_argument, NULL, 'H'},
@@ -398,8 +395,6 @@ static void parse(options *o, int argc, char **argv)
             o->runs = parse_number("--runs", optarg, RUNS_MAX);
         else if (c == 'x')
             o->checks = parse_number("--checks", optarg, BATCH_MAX);
-        else if (c == 'd')
-            o->device = parse_number("--device", optarg, 1024);
         else if (c == 'c')
             o->csv = optarg;
         else if (c == 'l')
@@ -423,7 +418,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < WARPRSA_VARIANTS; i++)
         b.o.variants[b.o.variants_count++] = &warprsa_variants[i];
     parse(&b.o, argc, argv);
-    describe_machine(&b.m, b.o.device);
+    describe_machine(&b.m);
     if (b.o.csv != NULL) {
         b.csv = fopen(b.o.csv, "w");
         if (b.csv == NULL || fputs(csv_header, b.csv) < 0)

@@ -135,21 +135,20 @@ static void make_bases(paper_run *run)
     run->batch.a = bench_device_copy(run->a, count * sizeof(*run->a));
 }
 
-void paper_run_exponents(paper_run *run, paper_exponents which)
+void paper_run_exponents(paper_run *run, exponents which)
 {
     size_t words = paper_exponent_words(run->shape);
     size_t octets = run->count * words * sizeof(*run->k);
 
-    if (which == PAPER_ZEROS || which == PAPER_ONES)
-        memset(run->k, which == PAPER_ONES ? 0xff : 0, octets);
+    if (which == EXPONENTS_RANDOM)
+        bench_random(run->k, octets);
     else
-        bench_random(run->k,
-                     which == PAPER_FIXED ? words * sizeof(*run->k) : octets);
+        memset(run->k, which == EXPONENTS_ONES ? 0xff : 0, octets);
     for (size_t i = 0; i < run->count; i++) {
         uint32_t *k = run->k + i * words;
 
-        if (which == PAPER_FIXED && i > 0)
-            memcpy(k, run->k, words * sizeof(*k));
+        if (which == EXPONENTS_FIXED)
+            memcpy(k, run->fixed, words * sizeof(*k));
         k[words - 1] = 0;
     }
     bench_cuda(cudaMemcpy((void *)run->batch.k, run->k, octets,
@@ -168,7 +167,9 @@ void paper_run_new(paper_run *run, const paper_shape *shape, size_t count)
     make_bases(run);
     run->k = host_memory(count * words, sizeof(*run->k));
     run->batch.k = bench_device_memory(count * words * sizeof(*run->k));
-    paper_run_exponents(run, PAPER_RANDOM);
+    run->fixed = host_memory(words, sizeof(*run->fixed));
+    bench_random(run->fixed, words * sizeof(*run->fixed));
+    paper_run_exponents(run, EXPONENTS_RANDOM);
     run->batch.result = bench_device_memory(octets);
     run->batch.table = bench_device_memory(paper_table_octets(shape, count));
 }
@@ -185,6 +186,7 @@ void paper_run_free(paper_run *run)
     free(run->a);
     free(run->k);
     free(run->p);
+    free(run->fixed);
 }
 
 /* The expected and the seen result of instance i, which may be p more. */

@@ -7,18 +7,12 @@
 #ifndef WARPRSA_BENCH_PAPER_RUN_H
 #define WARPRSA_BENCH_PAPER_RUN_H
 
+#include "tests/bench/exponents.h"
 #include "tests/bench/paper_kernel.h"
 
 enum {
     PAPER_MODULI = 16, /* random odd ones with their top bit set, in turns */
 };
-
-typedef enum paper_exponents {
-    PAPER_RANDOM, /* each instance its own */
-    PAPER_FIXED,  /* one random one for all */
-    PAPER_ZEROS,
-    PAPER_ONES,
-} paper_exponents;
 
 typedef struct paper_run {
     const paper_shape *shape;
@@ -27,17 +21,19 @@ typedef struct paper_run {
     double *a;         /* host */
     uint32_t *k;       /* host */
     double *p;         /* host, of all moduli */
+    uint32_t *fixed;   /* host, the exponent of EXPONENTS_FIXED */
 } paper_run;
 
 /* The paper's kernel for numbers of half an RSA modulus of `bits`; NULL if it
  * has none. */
 const paper_shape *paper_shape_of(size_t modulus_bits);
 
+/* Random bases and exponents. */
 void paper_run_new(paper_run *run, const paper_shape *shape, size_t count);
 void paper_run_free(paper_run *run);
 
 /* Other exponents from now on. */
-void paper_run_exponents(paper_run *run, paper_exponents which);
+void paper_run_exponents(paper_run *run, exponents which);
 
 /* Compares up to `most` results, spread over the batch, with BN_mod_exp();
  * a wrong one ends the program. How many were compared. */

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What the benchmarks of the kernels do without a GPU: they refuse bad
+# arguments with a message that names them and status 2, list what there is,
+# and say so when there is no device.
+#
+#   tests/bench/arguments.sh BUILD_DIR/tests/bench
+set -euo pipefail
+bench=$1
+kernel_rate=$bench/kernel_rate
+constant_time=$bench/constant_time
+
+fail() {
+    echo "arguments.sh: $*" >&2
+    exit 1
+}
+
+refuses() { # WORDS PROGRAM ARGUMENT...
+    local words=$1 status=0 said
+    shift
+    said=$("$@" 2>&1) || status=$?
+    [ "$status" -eq 2 ] || fail "status $status, not 2: $*"
+    grep -qF -- "$words" <<<"$said" || fail "no \"$words\" in: $said"
+}
+
+refuses '"1000" is not allowed; 1024, 2048' "$kernel_rate" --bits=1000
+refuses '"2048,"' "$kernel_rate" --bits=2048,
+refuses '"0"' "$kernel_rate" --batches=0
+refuses '"-1"' "$kernel_rate" --batches=-1
+refuses '"9999999999999999999999"' "$kernel_rate" \
+    --batches=9999999999999999999999
+refuses '"nonsense"' "$kernel_rate" --kernels=nonsense
+refuses '""' "$kernel_rate" --kernels=lanes,
+refuses 'a number from 1 to 4096' "$kernel_rate" --keys=5000
+refuses 'a number from 1 to 99' "$kernel_rate" --runs=x
+refuses '"more"' "$kernel_rate" more
+refuses 'unrecognized' "$kernel_rate" --unknown
+refuses '--profile or --timing' "$constant_time"
+refuses '"paper"' "$constant_time" --timing --kernel=paper
+refuses '1024, 2048, 3072, 4096' "$constant_time" --timing --bits=7
+refuses '"0"' "$constant_time" --timing --batch=0
+
+"$kernel_rate" --list | grep -qx lanes || fail "--list has no lanes"
+"$constant_time" --list | grep -qx control-branch ||
+    fail "--list has no control"
+# As many names as a row has values: scripts/plot-kernel goes by them.
+[ "$("$kernel_rate" --csv-header | tr -cd , | wc -c)" -eq 26 ] ||
+    fail "--csv-header has not 27 names"
+
+[ ! -e /dev/nvidiactl ] || exit 0
+status=0
+said=$("$kernel_rate" --runs=1 2>&1) || status=$?
+[ "$status" -eq 1 ] && grep -q '^kernel_rate: the device: ' <<<"$said" ||
+    fail "no clear error without a GPU: $said"

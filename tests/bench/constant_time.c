@@ -1,0 +1,342 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Two tests of whether a kernel's secret exponents show: constant_time --help.
+ *
+ * --profile launches one batch for each kind of exponent and for other keys,
+ * and nothing else, so that a profiler counts what each of them executed; the
+ * labels of the batches are printed in their order.
+ *
+ * --timing compares the kernel's time for fixed exponents (zeros, ones, a
+ * random one) with that for random ones: Welch's t over batches in random
+ * order, as in Reparaz, Balasch, Verbauwhede, "Dude, is my code constant
+ * time?" (DATE 2017), with their limit of 4.5. The slowest tenth of all
+ * batches is left out: something else was at work there.
+ *
+ * Both know kernels that do leak, "control-direct" and "control-branch".
+ */
+#include <getopt.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gpu/limb_key.h"
+#include "tests/bench/batch_run.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/paper_run.h"
+#include "tests/bench/spread.h"
+
+const char bench_name[] = "constant_time";
+
+enum {
+    KEYS = 16,
+    SAMPLES_MAX = 100000,
+    BATCH_MAX = 1 << 20,
+    T_CROP_PERCENT = 90,
+};
+
+static const double t_limit = 4.5;
+
+static const char *const labels[EXPONENTS] = {"zeros", "ones", "fixed",
+                                              "random"};
+
+static const char help[] =
+    "usage: constant_time --profile|--timing [OPTION...]\n"
+    "  --kernel=NAME   one that --list prints (lanes)\n"
+    "  --bits=N        size of RSA (2048)\n"
+    "  --batch=N       requests in a batch (512)\n"
+    "  --samples=N     batches of each kind of exponent (300)\n"
+    "  --list          print the kernels' names, no GPU needed\n"
+    "  --public-offsets  print where the public lengths are in a prepared "
+    "key,\n"
+    "                  no GPU needed\n"
+    "--timing ends with status 1 if a |t| is 4.5 or more.\n";
+
+typedef cudaError_t paper_launcher(const paper_shape *, const paper_batch *,
+                                   cudaStream_t);
+
+typedef struct control {
+    const char *name;
+    paper_launcher *launch;
+} control;
+
+static const control controls[] = {
+    {"control-direct", paper_launch},
+    {"control-branch", paper_launch_skipping},
+};
+
+enum {
+    CONTROLS = sizeof(controls) / sizeof(controls[0]),
+};
+
+/* What is tested: a variant of ours, or the paper's kernel as a control. */
+typedef struct subject {
+    const char *name;
+    const warprsa_variant *variant; /* or NULL */
+    paper_launcher *control;
+    size_t bits, batch;
+    batch_run run;
+    key_set keys[2];
+    uint32_t fixed[WARPRSA_EXPONENT_WORDS];
+    paper_run paper;
+} subject;
+
+typedef struct options {
+    size_t samples;
+    char mode; /* 'p', 't' */
+} options;
+
+static void __attribute__((noreturn))
+usage(const char *name, const char *value, const char *allowed)
+{
+    fprintf(stderr, "%s: %s: \"%s\" is not allowed; %s\n", bench_name, name,
+            value, allowed);
+    exit(2);
+}
+
+static void choose_kernel(subject *s, const char *name)
+{
+    s->variant = NULL;
+    s->control = NULL;
+    for (int i = 0; i < WARPRSA_VARIANTS; i++)
+        if (strcmp(name, warprsa_variants[i].name) == 0)
+            s->variant = &warprsa_variants[i];
+    for (int i = 0; i < CONTROLS; i++)
+        if (strcmp(name, controls[i].name) == 0)
+            s->control = controls[i].launch;
+    if (s->variant == NULL && s->control == NULL)
+        usage("--kernel", name, "a name that --list prints");
+    s->name = name;
+}
+
+static void list_kernels(void)
+{
+    for (int i = 0; i < WARPRSA_VARIANTS; i++)
+        puts(warprsa_variants[i].name);
+    for (int i = 0; i < CONTROLS; i++)
+        puts(controls[i].name);
+    exit(EXIT_SUCCESS);
+}
+
+/* For scripts/hot-branches: what a kernel's loops may well depend on. */
+static void list_offsets(void)
+{
+    printf("%#zx,%#zx\n", offsetof(warprsa_prepared_key, modulus_octets),
+           offsetof(warprsa_limb_key, modulus_octets));
+    exit(EXIT_SUCCESS);
+}
+
+static void subject_new(subject *s)
+{
+    batch_run_new(&s->run, s->variant != NULL ? s->batch : 1, KEYS);
+    if (s->variant == NULL) {
+        paper_run_new(&s->paper, paper_shape_of(s->bits), 2 * s->batch);
+        return;
+    }
+    key_set_new(&s->keys[0], s->bits, KEYS);
+    key_set_new(&s->keys[1], s->bits, KEYS);
+    bench_random(s->fixed, sizeof(s->fixed));
+    batch_run_keys(&s->run, &s->keys[0], s->variant);
+    batch_run_fill(&s->run, s->batch, false);
+    if (s->variant->launch[s->run.memory.size] == NULL)
+        bench_fail("the kernel does not take keys of this size");
+}
+
+static void subject_free(subject *s)
+{
+    if (s->variant != NULL) {
+        key_set_free(&s->keys[0]);
+        key_set_free(&s->keys[1]);
+    } else {
+        paper_run_free(&s->paper);
+    }
+    batch_run_free(&s->run);
+}
+
+/* Everything but the launch. */
+static void prepare(subject *s, exponents which)
+{
+    if (s->variant == NULL) {
+        paper_run_exponents(&s->paper, which);
+        return;
+    }
+    batch_run_exponents(&s->run, which, s->fixed);
+    batch_run_copy_in(&s->run);
+    bench_cuda(cudaStreamSynchronize(s->run.stream), "copying a batch");
+}
+
+/* The kernel's time in milliseconds. */
+static double launch(subject *s)
+{
+    float ms;
+
+    if (s->variant != NULL)
+        return batch_run_kernel(&s->run, s->variant);
+    bench_cuda(cudaEventRecord(s->run.start, s->run.stream), "an event");
+    bench_cuda(s->control(s->paper.shape, &s->paper.batch, s->run.stream),
+               s->name);
+    bench_cuda(cudaEventRecord(s->run.end, s->run.stream), "an event");
+    bench_cuda(cudaEventSynchronize(s->run.end), s->name);
+    bench_cuda(cudaEventElapsedTime(&ms, s->run.start, s->run.end), s->name);
+    return (double)ms;
+}
+
+/* Batches of random exponents stand at both ends: counts that change from one
+ * launch to the next for another reason would show, too. */
+static int profile(subject *s)
+{
+    static const exponents order[] = {EXPONENTS_RANDOM, EXPONENTS_ZEROS,
+                                      EXPONENTS_ONES, EXPONENTS_FIXED,
+                                      EXPONENTS_RANDOM};
+
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        prepare(s, order[i]);
+        launch(s);
+        puts(labels[order[i]]);
+    }
+    if (s->variant != NULL) {
+        batch_run_keys(&s->run, &s->keys[1], s->variant);
+        batch_run_copy_in(&s->run);
+        launch(s);
+        puts("other-keys");
+    }
+    return 0;
+}
+
+typedef struct moments {
+    double count, mean, squares; /* of the differences from the mean */
+} moments;
+
+/* Welford's recurrence. */
+static void moments_add(moments *m, double x)
+{
+    double off = x - m->mean;
+
+    m->count++;
+    m->mean += off / m->count;
+    m->squares += off * (x - m->mean);
+}
+
+static double welch_t(const moments *a, const moments *b)
+{
+    double va = a->squares / (a->count - 1) / a->count;
+    double vb = b->squares / (b->count - 1) / b->count;
+
+    return va + vb > 0 ? (a->mean - b->mean) / sqrt(va + vb) : 0;
+}
+
+/* Fills ms with times and kind with what each is of, in random order. */
+static void measure(subject *s, double *ms, uint8_t *kind, size_t count)
+{
+    bench_random(kind, count);
+    prepare(s, EXPONENTS_RANDOM);
+    launch(s);
+    for (size_t i = 0; i < count; i++) {
+        kind[i] %= EXPONENTS;
+        prepare(s, (exponents)kind[i]);
+        ms[i] = launch(s);
+    }
+}
+
+static int report(const subject *s, const double *ms, const uint8_t *kind,
+                  double *sorted, size_t count)
+{
+    moments of[EXPONENTS] = {{0}};
+    int leaks = 0;
+    double crop;
+
+    memcpy(sorted, ms, count * sizeof(*ms));
+    spread_of(sorted, count);
+    crop = sorted[count * T_CROP_PERCENT / 100];
+    for (size_t i = 0; i < count; i++)
+        if (ms[i] <= crop)
+            moments_add(&of[kind[i]], ms[i]);
+    for (int i = 0; i < EXPONENTS_RANDOM; i++) {
+        const moments *random = &of[EXPONENTS_RANDOM];
+        double t = welch_t(&of[i], random);
+
+        leaks |= !(fabs(t) < t_limit);
+        printf("%-15s %5zu %6zu %-6s %6.0f %10.5f %10.5f %+9.5f%% %8.2f  %s\n",
+               s->name, s->bits, s->batch, labels[i], of[i].count, of[i].mean,
+               random->mean, 100 * (of[i].mean / random->mean - 1), t,
+               fabs(t) < t_limit ? "no difference seen" : "DIFFERS");
+    }
+    return leaks;
+}
+
+static int timing(subject *s, size_t samples)
+{
+    size_t count = samples * EXPONENTS;
+    double *ms = calloc(count, 2 * sizeof(*ms));
+    uint8_t *kind = calloc(count, sizeof(*kind));
+    int leaks;
+
+    if (ms == NULL || kind == NULL)
+        bench_fail("no memory");
+    measure(s, ms, kind, count);
+    leaks = report(s, ms, kind, ms + count, count);
+    free(ms);
+    free(kind);
+    return leaks;
+}
+
+static void parse(subject *s, options *o, int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"profile", no_argument, NULL, 'p'},
+        {"timing", no_argument, NULL, 't'},
+        {"kernel", required_argument, NULL, 'k'},
+        {"bits", required_argument, NULL, 'b'},
+        {"batch", required_argument, NULL, 'n'},
+        {"samples", required_argument, NULL, 's'},
+        {"list", no_argument, NULL, 'l'},
+        {"public-offsets", no_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        if (c == 'p' || c == 't')
+            o->mode = (char)c;
+        else if (c == 'k')
+            choose_kernel(s, optarg);
+        else if (c == 'b')
+            s->bits = bench_parse_number(optarg, WARPRSA_MODULUS_BITS_MAX);
+        else if (c == 'n')
+            s->batch = bench_parse_number(optarg, BATCH_MAX);
+        else if (c == 's')
+            o->samples = bench_parse_number(optarg, SAMPLES_MAX);
+        else if (c == 'l')
+            list_kernels();
+        else if (c == 'o')
+            list_offsets();
+        else if (c == 'h')
+            exit(fputs(help, stdout) < 0);
+        else
+            exit(2);
+        if (s->batch == 0 || o->samples == 0)
+            usage(argv[optind - 1], optarg, "see --help");
+    }
+    if (optind != argc)
+        usage("argument", argv[optind], "options alone, see --help");
+    if (o->mode == 0)
+        usage("mode", "", "--profile or --timing is wanted");
+    if (paper_shape_of(s->bits) == NULL)
+        usage("--bits", "", "1024, 2048, 3072, 4096");
+}
+
+int main(int argc, char **argv)
+{
+    static subject s = {.bits = 2048, .batch = 512};
+    options o = {.samples = 300};
+    int status;
+
+    choose_kernel(&s, warprsa_variants[0].name);
+    parse(&s, &o, argc, argv);
+    subject_new(&s);
+    status = o.mode == 'p' ? profile(&s) : timing(&s, o.samples);
+    subject_free(&s);
+    return status;
+}
