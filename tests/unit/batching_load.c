@@ -18,25 +18,17 @@ static int reset(void **state)
     return 0;
 }
 
-/* Requests go to the device with least to do, and a free device gets its share
- * of what is queued. */
-static void devices_share_the_load(void **state)
-{
-    enum {
-        DEVICES = 4
-    };
-    warprsa_queue_config config = fake_config();
-    fake_request r[DEVICES];
-    warprsa_queue *queue;
-    warprsa_key *key;
-    unsigned used[DEVICES] = {0};
+enum {
+    DEVICES = 4
+};
 
-    (void)state;
-    FAKE_SET(devices, DEVICES);
-    config.streams = 2;
-    queue = fake_ready_queue(&config);
-    WAIT_UNTIL(config.counters->devices == DEVICES);
-    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+/* As many requests as devices, one after the other, all under way at once.
+ * Returns how many devices got one. */
+static unsigned devices_used(warprsa_queue *queue, warprsa_key *key)
+{
+    unsigned first = fake.batches, used = 0;
+    fake_request r[DEVICES];
+
     FAKE_SET(hold, true);
     for (unsigned i = 0; i < DEVICES; i++) {
         fake_fill(&r[i], WARPRSA_CLASS_2048, 1, i);
@@ -44,16 +36,35 @@ static void devices_share_the_load(void **state)
         FAKE_WAIT(fake.running == i + 1);
     }
     for (unsigned i = 0; i < DEVICES; i++)
-        used[fake.log[i].device]++;
-    for (unsigned i = 0; i < DEVICES; i++) /* each, though it has two streams */
-        assert_int_equal(used[i], 1);
+        used |= 1u << fake.log[first + i].device;
     FAKE_SET(hold, false);
     for (unsigned i = 0; i < DEVICES; i++)
         assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
                          WARPRSA_DONE);
+    return (unsigned)__builtin_popcount(used);
+}
+
+/* Requests go to the device with least to do, though each could take two. A
+ * worker that had not fallen asleep yet may be faster than the one that is
+ * woken: then another time. */
+static void devices_share_the_load(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    unsigned tries = FAKE_BATCHES_LOGGED / DEVICES;
+
+    (void)state;
+    FAKE_SET(devices, DEVICES);
+    config.streams = 2;
+    queue = fake_ready_queue(&config);
+    WAIT_UNTIL(config.counters->devices == DEVICES);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    while (devices_used(queue, key) < DEVICES)
+        assert_true(--tries > 0);
     for (unsigned i = 0; i < DEVICES; i++) {
-        assert_int_equal(config.counters->device_of[i].gpu, 1);
-        assert_int_equal(config.counters->device_of[i].batches, 1);
+        assert_true(config.counters->device_of[i].gpu >= 1);
+        assert_true(config.counters->device_of[i].batches >= 1);
         assert_int_equal(config.counters->device_of[i].ready, 1);
     }
     assert_int_equal(fake.keys, DEVICES); /* uploaded where it was needed */

@@ -163,7 +163,7 @@ static void fake_close(warprsa_device *device)
         free(device->streams[s].keys);
     }
     fake.closes++;
-    memset(device, 0xdd, sizeof(*device));
+    explicit_bzero(device, sizeof(*device));
     free(device);
     changed();
     pthread_mutex_unlock(&fake.lock);
@@ -213,7 +213,7 @@ static void fake_unload_key(warprsa_device *device, uint32_t index)
     pthread_mutex_lock(&fake.lock);
     rule(index < KEYS_MAX && device->keys[index].live, "unload: no such key");
     rule(device->keys[index].in_flight == 0, "unload: key in use");
-    device->keys[index].live = false;
+    explicit_bzero(&device->keys[index], sizeof(device->keys[index]));
     fake.unloads++;
     fake.keys--;
     changed();
