@@ -10,10 +10,7 @@ slots=256
 deadline_ms=3000
 leaving=$(($(nproc) < 8 ? 600 : 5000))
 prepare_haproxy
-configure openssl.cnf "$MODULE" engine="$ENGINE" "${PATIENT[@]}" \
-    slots=$slots deadline_ms=$deadline_ms
-start_haproxy
-haproxy=${servers[0]}
+
 descriptors() {
     find "/proc/$haproxy/fd" -mindepth 1 | wc -l
 }
@@ -24,32 +21,50 @@ descriptors_are_back() {
     [ "$(descriptors)" -le $((before + 2)) ]
 }
 
-load 9443 --clients=20 --count=100 || fail "handshakes fail"
-before=$(descriptors)
-kept=$(memory)
-for _ in 1 2; do
-    aborted=0
-    until [ "$aborted" -ge "$leaving" ]; do
-        load 9443 --clients=100 --count="$leaving" --abort=30 ||
-            fail "clients were cut off"
-        aborted=$((aborted + $(loaded aborted)))
-    done
-    wait_for 120 descriptors_are_back
-    grown=$(($(memory) - kept))
-    # A job lost takes a stack of 32 KiB; so many were in flight at most, at
-    # each call of load.
-    [ "$grown" -le $((slots * 40 * 4)) ] || fail "memory grew by $grown KiB"
-    # An answer that nobody collects keeps its slot for twice the deadline.
-    sleep $((2 * deadline_ms / 1000 + 1))
-    gpu=$(live "$haproxy" gpu)
-    cpu=$(live "$haproxy" cpu)
-    load 9443 --clients=20 --count=300 || fail "handshakes fail afterwards"
-    [ "$(live "$haproxy" gpu)" -eq $((gpu + 300)) ] &&
-        [ "$(live "$haproxy" cpu)" -eq "$cpu" ] ||
-        fail "slots did not come back: $(live "$haproxy" cpu_queue_full) full"
+leave_and_come_back() {
+    local aborted cpu gpu grown kept
+    load 9443 --clients=20 --count=100 || fail "handshakes fail"
+    before=$(descriptors)
     kept=$(memory)
-done
-# There were more of them than slots, or this test would show nothing.
-[ "$(live "$haproxy" cpu_queue_full)" -gt 0 ] || fail "slots never ran out"
-stop_haproxy
+    for _ in 1 2; do
+        aborted=0
+        until [ "$aborted" -ge "$leaving" ]; do
+            load 9443 --clients=100 --count="$leaving" --abort=30 ||
+                fail "clients were cut off"
+            aborted=$((aborted + $(loaded aborted)))
+        done
+        wait_for 120 descriptors_are_back
+        grown=$(($(memory) - kept))
+        # A job lost takes a stack of 32 KiB; so many were in flight at most, at
+        # each call of load.
+        [ "$grown" -le $((slots * 40 * 4)) ] || fail "memory grew by $grown KiB"
+        # An answer that nobody collects keeps its slot for twice the deadline.
+        sleep $((2 * deadline_ms / 1000 + 1))
+        gpu=$(live "$haproxy" gpu)
+        cpu=$(live "$haproxy" cpu)
+        load 9443 --clients=20 --count=300 || fail "handshakes fail afterwards"
+        [ "$(live "$haproxy" gpu)" -eq $((gpu + 300)) ] &&
+            [ "$(live "$haproxy" cpu)" -eq "$cpu" ] ||
+            fail "slots did not come back: $(live "$haproxy" cpu_queue_full) full"
+        kept=$(memory)
+    done
+    # There were more of them than slots, or this test would show nothing.
+    [ "$(live "$haproxy" cpu_queue_full)" -gt 0 ] || fail "slots never ran out"
+    stop_haproxy
+}
+
+echo "== by the daemon, as in the recipe"
+configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}" \
+    deadline_ms=$deadline_ms
+start_daemon --client-slots=$slots --deadline-ms=$deadline_ms
+start_haproxy
+leave_and_come_back
+[ "$(live "$daemon" checks_failed)" = 0 ] || fail "checks failed"
+
+echo "== in the process"
+configure openssl.cnf "$MODULE" engine="$ENGINE" "${PATIENT[@]}" \
+    slots=$slots deadline_ms=$deadline_ms
+sed -i 's/^ *chroot .*/    insecure-fork-wanted/' haproxy.cfg
+start_haproxy
+leave_and_come_back
 expect_totals checks_failed=0

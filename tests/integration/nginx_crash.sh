@@ -9,6 +9,7 @@ at_end() {
     stop_nginx
 }
 prepare_nginx
+start_daemon
 start_nginx
 first=$(nginx_workers | sort)
 load 8443 --clients=64 --count=1200 &

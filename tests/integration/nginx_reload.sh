@@ -9,6 +9,7 @@ at_end() {
     stop_nginx
 }
 prepare_nginx
+start_daemon
 start_nginx
 load 8443 --clients=64 --count=1200 --names=localhost,second.example &
 loading=$!
@@ -26,3 +27,4 @@ stop_nginx
 nginx_is_content
 [ "$(loaded handshakes)" = 1200 ] || fail "$(cat load.log)"
 expect_totals gpu=1200 gpu_2048=1200 cpu=0 checks_failed=0
+expect_daemon 1200 4

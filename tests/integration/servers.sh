@@ -1,12 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # What the tests of servers share; sourced by each after lib.sh. They run the
-# recipes in conf/ as they are written, in the test's own directory.
+# recipes in conf/ as they are written, in the test's own directory, with the
+# daemon.
 
 GENERATOR=$BUILD_DIR/tests/handshakes/handshakes
 # Patience for the engine on a busy CPU: no operation may leave it.
 PATIENT=(route=gpu startup_ms=60000 deadline_ms=600000)
-configure openssl.cnf "$MODULE" engine="$ENGINE" "${PATIENT[@]}"
+WITH_DAEMON=(mode=daemon "socket=$work/warprsad.sock")
+configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}"
+
+start_daemon() { # OPTION...
+    "$BUILD_DIR/batching/daemon/warprsad" --engine="$ENGINE" \
+        --socket="$work/warprsad.sock" --deadline-ms=600000 "$@" \
+        >daemon.log 2>&1 &
+    daemon=$!
+    servers+=("$daemon")
+    wait_for 120 grep -q ready daemon.log
+}
+
+# After the server: what the daemon counted.
+expect_daemon() { # OPERATIONS LEAST-LARGEST-BATCH
+    local name want=(gpu=$1 gpu_2048=$1 cpu=0 checks_failed=0 keys=0)
+    for name in "${want[@]}"; do
+        [ "$(live "$daemon" "${name%=*}")" = "${name#*=}" ] ||
+            fail "daemon: wanted $name, not $(live "$daemon" "${name%=*}")"
+    done
+    [ "$(live "$daemon" batch_max)" -ge "$2" ] ||
+        fail "no more than $(live "$daemon" batch_max) operations in a batch"
+}
 
 as_root() { # what a server's recipe needs
     [ "$(id -u)" -eq 0 ] || skip "only root can start $1 as its recipe says"
@@ -119,14 +141,14 @@ prepare_haproxy() {
 start_haproxy() {
     "${with_configuration[@]}" haproxy -f haproxy.cfg -C "$work" -db \
         >haproxy.log 2>&1 &
-    servers=($!)
+    haproxy=$!
+    servers+=("$haproxy")
     wait_for 60 listening 9443
 }
 
 stop_haproxy() {
-    kill -USR1 "${servers[0]}"
-    wait "${servers[0]}" || fail "haproxy ended with status $?"
-    servers=()
+    kill -USR1 "$haproxy"
+    wait "$haproxy" || fail "haproxy ended with status $?"
 }
 
 # By conf/apache.conf and conf/stunnel.conf.
