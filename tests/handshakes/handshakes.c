@@ -31,7 +31,7 @@ typedef struct run {
     plan plan;
     uint64_t begin_ns, end_ns; /* of what is measured */
     _Atomic uint64_t begun;
-    _Atomic uint64_t failed, reset, aborted;
+    _Atomic uint64_t completed, failed, reset, aborted;
 } run;
 
 typedef struct worker {
@@ -74,6 +74,8 @@ static void ended(worker *worker, client *client, client_end end)
 
     if (end == CLIENT_DONE && measured)
         keep(worker, (double)(client->shaken_ns - client->due_ns) / 1e6);
+    if (end == CLIENT_DONE)
+        atomic_fetch_add(&run->completed, 1);
     if (end == CLIENT_FAILED)
         atomic_fetch_add(&run->failed, 1);
     if (end == CLIENT_RESET)
@@ -248,7 +250,8 @@ static void report(run *run, worker *all)
                (double)all->ms[all->ms_count / 2],
                (double)all->ms[all->ms_count * 99 / 100],
                (double)all->ms[all->ms_count - 1]);
-    printf(" client_cpu_s=%.2f\n", cpu_seconds());
+    printf(" completed=%llu client_cpu_s=%.2f\n",
+           (unsigned long long)run->completed, cpu_seconds());
 }
 
 /* Starts the threads, waits for them, and gathers what they measured. */

@@ -33,8 +33,10 @@ static const char usage[] =
     "ClientHello\n"
     "Prints one line: handshakes (measured), failed (TLS or HTTP errors, time\n"
     "out), reset (lost connections), aborted, seconds, rate, percentiles of\n"
-    "the time from connecting to the end of the handshake, and this program's\n"
-    "own processor time. Exit status 1 if any failed or were reset.\n";
+    "the time from connecting to the end of the handshake, completed (those\n"
+    "before and after the measured time, too), and this program's own "
+    "processor\n"
+    "time. Exit status 1 if any failed or were reset.\n";
 
 static bool complain(const char *option, const char *value,
                      const char *expected)
