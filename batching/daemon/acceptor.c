@@ -60,6 +60,10 @@ static void admit(acceptor *a, const warprsa_message *wanted, int socket)
     warprsa_server_limits limits;
     warprsa_session *session;
 
+    if (socket < 0) {
+        warprsa_server_log(server, 1, "a client is refused: no descriptor");
+        return;
+    }
     warprsa_server_limits_now(server, &limits);
     if (atomic_load(&server->clients) >= limits.clients) {
         warprsa_server_log(server, 1, "a client is refused: %u are connected",
@@ -83,28 +87,28 @@ static bool read_door(door *d)
 {
     warprsa_message message;
     int fds[WARPRSA_MESSAGE_FDS];
+    warprsa_received received = warprsa_message_receive(d->fd, &message, fds);
     bool ok = false;
 
-    switch (warprsa_message_receive(d->fd, &message, fds)) {
+    switch (received) {
     case WARPRSA_NOTHING_YET:
         return false;
     case WARPRSA_RECEIVED:
-        ok = message.type == WARPRSA_MESSAGE_CONNECT;
-        if (ok && warprsa_server_is_socket(fds[0], SOCK_SEQPACKET)) {
+        ok = message.type == WARPRSA_MESSAGE_CONNECT &&
+             (fds[0] < 0 || warprsa_server_is_socket(fds[0], SOCK_SEQPACKET));
+        if (ok) {
             admit(d->acceptor, &message, fds[0]);
             fds[0] = -1;
         }
-        /* fall through */
-    case WARPRSA_MALFORMED:
-        if (!ok || fds[0] >= 0)
-            warprsa_server_log(d->acceptor->server, 1,
-                               "a door is closed: it broke the protocol, or "
-                               "is of another version");
-        ok = ok && fds[0] < 0;
         break;
+    case WARPRSA_MALFORMED:
     case WARPRSA_CLOSED:
         break;
     }
+    if (!ok && received != WARPRSA_CLOSED)
+        warprsa_server_log(d->acceptor->server, 1,
+                           "a door is closed: it broke the protocol, or is of "
+                           "another version");
     for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
         if (fds[i] >= 0)
             warprsa_server_dispose(fds[i]);

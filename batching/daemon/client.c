@@ -530,7 +530,8 @@ static warprsa_connection *prepare(warprsa_client *client,
             *reason = WARPRSA_CPU_STARTING;
         return NULL;
     }
-    *reason = WARPRSA_CPU_ERROR;
+    *reason =
+        c->free_keys.count == 0 ? WARPRSA_CPU_KEY_ROOM : WARPRSA_CPU_ERROR;
     if (!upload(client, c, key))
         return NULL;
     *reason = WARPRSA_CPU_QUEUE_FULL;

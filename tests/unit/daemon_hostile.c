@@ -1,0 +1,516 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Clients that break every rule of the protocol: they are cut off or refused,
+ * and nobody else notices.
+ */
+#include "daemon_support.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+enum {
+    SCRIBBLES = 200,
+    BELL_SILENCE = 2000, /* more octets than a socket that nobody reads holds */
+};
+
+static service s;
+static guest good; /* an honest client, served after each attack */
+static warprsa_home_key *good_key;
+
+static int setup(void **state)
+{
+    (void)state;
+    fake_reset();
+    service_open(&s, 16, LONG_MS);
+    guest_open(&good, &s, LONG_MS);
+    WAIT_UNTIL(guest_is_ready(&good));
+    good_key = guest_key(&good, WARPRSA_CLASS_2048, 99);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
+    assert_int_equal(good.counters->cpu_reason[WARPRSA_CPU_NO_DEVICE], 0);
+    home->key_release(good_key);
+    guest_close(&good);
+    service_close(&s);
+    return 0;
+}
+
+/* A connection that has one key, under number 3 and generation 5. */
+static void enter(stranger *x)
+{
+    assert_true(stranger_connect(x, &s, 16));
+    stranger_attach(x);
+    stranger_key(x, 3, 5, 1);
+}
+
+static void is_cut_for_it(stranger *x, unsigned broken_before)
+{
+    stranger_is_cut(x);
+    stranger_leave(x);
+    WAIT_UNTIL(service_broken(&s) > broken_before);
+}
+
+static void at_the_door(void **state)
+{
+    static const uint32_t types[] = {0,
+                                     WARPRSA_MESSAGE_WELCOME,
+                                     WARPRSA_MESSAGE_KEY,
+                                     WARPRSA_MESSAGE_BELL,
+                                     77,
+                                     UINT32_MAX};
+    char why[256];
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]) + 2; i++) {
+        warprsa_message message = {.type = WARPRSA_MESSAGE_CONNECT};
+        warprsa_door door;
+        int file = -1;
+        unsigned broken = service_broken(&s);
+
+        assert_true(warprsa_door_open(&door, s.path, why, sizeof(why)));
+        if (i < sizeof(types) / sizeof(types[0])) {
+            message.type = types[i];
+            assert_true(warprsa_message_send(door.fd, &message, NULL, 0));
+        } else if (i == sizeof(types) / sizeof(types[0])) {
+            assert_int_equal(send(door.fd, "rubbish", 7, 0), 7);
+        } else {
+            /* CONNECT with a descriptor that is a file. */
+            file = open("/dev/null", O_RDONLY);
+            assert_true(warprsa_message_send(door.fd, &message, &file, 1));
+        }
+        assert_true(becomes_readable(door.fd));
+        WAIT_UNTIL(service_broken(&s) > broken);
+        if (file >= 0)
+            close(file);
+        warprsa_door_close(&door);
+    }
+}
+
+static void messages_that_are_none(void **state)
+{
+    stranger x;
+    unsigned broken = service_broken(&s);
+
+    (void)state;
+    enter(&x);
+    assert_int_equal(send(x.socket, "rubbish", 7, 0), 7);
+    is_cut_for_it(&x, broken);
+
+    /* Too long, and of another version. */
+    broken = service_broken(&s);
+    enter(&x);
+    {
+        char octets[sizeof(warprsa_message) + 1] = {0};
+        warprsa_message *message = (warprsa_message *)octets;
+
+        message->version = WARPRSA_PROTOCOL;
+        message->type = WARPRSA_MESSAGE_KEY;
+        assert_int_equal(send(x.socket, octets, sizeof(octets), 0),
+                         sizeof(octets));
+    }
+    is_cut_for_it(&x, broken);
+    broken = service_broken(&s);
+    enter(&x);
+    {
+        warprsa_message message = {.version = WARPRSA_PROTOCOL + 1,
+                                   .type = WARPRSA_MESSAGE_BELL,
+                                   .number = 1};
+
+        assert_int_equal(send(x.socket, &message, WARPRSA_MESSAGE_SHORT, 0),
+                         WARPRSA_MESSAGE_SHORT);
+    }
+    is_cut_for_it(&x, broken);
+}
+
+static void messages_out_of_place(void **state)
+{
+    static const struct {
+        uint32_t type, number, generation;
+    } bad[] = {
+        {WARPRSA_MESSAGE_ATTACHED, 0, 0},
+        {WARPRSA_MESSAGE_CONNECT, 0, 0},
+        {WARPRSA_MESSAGE_WELCOME, 0, 0},
+        {WARPRSA_MESSAGE_KEY, 3, 6},
+        {WARPRSA_MESSAGE_KEY, 16, 1},
+        {WARPRSA_MESSAGE_KEY, UINT32_MAX, 1},
+        {WARPRSA_MESSAGE_KEY_FREE, 4, 5},
+        {WARPRSA_MESSAGE_KEY_FREE, 3, 4},
+        {WARPRSA_MESSAGE_KEY_FREE, 16, 5},
+        {WARPRSA_MESSAGE_BELL, 0, 0},
+        {WARPRSA_MESSAGE_BELL, 65, 0},
+        {WARPRSA_MESSAGE_BELL, UINT32_MAX, 0},
+        {0, 0, 0},
+        {99, 0, 0},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        warprsa_message message = {.type = bad[i].type,
+                                   .number = bad[i].number,
+                                   .generation = bad[i].generation};
+        unsigned broken = service_broken(&s);
+        stranger x;
+
+        enter(&x);
+        assert_true(stranger_say(&x, &message, -1));
+        is_cut_for_it(&x, broken);
+    }
+    /* And before the client is attached. */
+    for (unsigned type = WARPRSA_MESSAGE_KEY; type <= WARPRSA_MESSAGE_BELL;
+         type++) {
+        warprsa_message message = {.type = type, .number = 1};
+        unsigned broken = service_broken(&s);
+        stranger x;
+
+        assert_true(stranger_connect(&x, &s, 16));
+        assert_true(stranger_say(&x, &message, -1));
+        is_cut_for_it(&x, broken);
+    }
+}
+
+static void bells_that_are_none(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        warprsa_message message = {.type = WARPRSA_MESSAGE_BELL, .number = 1};
+        unsigned broken = service_broken(&s);
+        stranger x;
+        int ends[2] = {-1, -1};
+
+        enter(&x);
+        if (kind == 0)
+            assert_int_equal(pipe(ends), 0);
+        else if (kind == 1)
+            assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends), 0);
+        else if (kind == 2)
+            ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+        else
+            ends[0] = open("/dev/null", O_WRONLY);
+        assert_true(stranger_say(&x, &message, ends[0]));
+        is_cut_for_it(&x, broken);
+        close(ends[0]);
+        if (ends[1] >= 0)
+            close(ends[1]);
+    }
+}
+
+static void slots_that_are_not_there(void **state)
+{
+    static const uint32_t slots[] = {16, 17, 4096, UINT32_MAX};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+        unsigned broken = service_broken(&s);
+        stranger x;
+
+        enter(&x);
+        stranger_put(&x, slots[i]);
+        is_cut_for_it(&x, broken);
+    }
+}
+
+static void a_slot_submitted_twice(void **state)
+{
+    unsigned broken = service_broken(&s);
+    stranger x;
+
+    (void)state;
+    enter(&x);
+    FAKE_SET(hold, true);
+    stranger_fill(&x, 2, 1, 3, 5);
+    stranger_put(&x, 2);
+    FAKE_WAIT(fake.running == 1);
+    stranger_put(&x, 2);
+    is_cut_for_it(&x, broken);
+    FAKE_SET(hold, false);
+}
+
+/* The rest of these are refused, not cut off: an honest client may meet them
+ * at some limit. */
+static void requests_with_others_keys(void **state)
+{
+    static const uint32_t handles[][2] = {
+        {3, 4},  {3, 6},  {3, 0},          {2, 5}, {0, 1},
+        {15, 5}, {16, 5}, {UINT32_MAX, 5}, {0, 0},
+    };
+    stranger x;
+    uint32_t use = 1;
+
+    (void)state;
+    enter(&x);
+    stranger_fill(&x, 0, use, 3, 5);
+    stranger_put(&x, 0);
+    assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_DONE);
+    guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
+    for (unsigned i = 0; i < sizeof(handles) / sizeof(handles[0]); i++) {
+        memset(x.region.slot[0].output, 0xaa, WARPRSA_MODULUS_OCTETS_MAX);
+        stranger_fill(&x, 0, ++use, handles[i][0], handles[i][1]);
+        stranger_put(&x, 0);
+        assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_REFUSED);
+        assert_int_equal(x.region.slot[0].output[0], 0xaa);
+    }
+    /* A key given back is nobody's, until the number has another one. */
+    {
+        warprsa_message message = {
+            .type = WARPRSA_MESSAGE_KEY_FREE, .number = 3, .generation = 5};
+
+        assert_true(stranger_say(&x, &message, -1));
+        stranger_fill(&x, 0, ++use, 3, 5);
+        stranger_put(&x, 0);
+        /* Served before the message, or after: both are right. */
+        (void)stranger_answer(&x, 0, use);
+        WAIT_UNTIL(s.queue_config.counters->keys == 1);
+        stranger_fill(&x, 0, ++use, 3, 5);
+        stranger_put(&x, 0);
+        assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_REFUSED);
+    }
+    stranger_key(&x, 3, 6, 2);
+    stranger_fill(&x, 0, ++use, 3, 6);
+    stranger_put(&x, 0);
+    assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_DONE);
+    stranger_leave(&x);
+}
+
+static void requests_that_do_not_fit(void **state)
+{
+    static const uint32_t octets[] = {0,   1,   127, 129,
+                                      256, 512, 513, UINT32_MAX};
+    warprsa_private_key key = fake_key(WARPRSA_CLASS_1024, 1);
+    const uint8_t *n = key.n + sizeof(key.n) - key.modulus_octets;
+    stranger x;
+    uint32_t use = 1;
+
+    (void)state;
+    enter(&x);
+    for (unsigned i = 0; i < sizeof(octets) / sizeof(octets[0]); i++, use++) {
+        stranger_fill(&x, 1, use, 3, 5);
+        x.region.slot[1].request.octets = octets[i];
+        stranger_put(&x, 1);
+        assert_int_equal(stranger_answer(&x, 1, use), WARPRSA_REFUSED);
+    }
+    /* The modulus, and one less. */
+    stranger_fill(&x, 1, use, 3, 5);
+    memcpy(x.region.slot[1].request.input, n, key.modulus_octets);
+    stranger_put(&x, 1);
+    assert_int_equal(stranger_answer(&x, 1, use), WARPRSA_REFUSED);
+    use++;
+    stranger_fill(&x, 1, use, 3, 5);
+    memcpy(x.region.slot[1].request.input, n, key.modulus_octets);
+    x.region.slot[1].request.input[key.modulus_octets - 1]--;
+    stranger_put(&x, 1);
+    assert_int_equal(stranger_answer(&x, 1, use), WARPRSA_DONE);
+    stranger_leave(&x);
+}
+
+/* What is changed after it was submitted changes nothing: it was copied. */
+static void a_request_changed_under_way(void **state)
+{
+    fake_request expected;
+    stranger x;
+
+    (void)state;
+    enter(&x);
+    FAKE_SET(hold, true);
+    stranger_fill(&x, 1, 1, 3, 5);
+    memset(&expected, 0, sizeof(expected));
+    expected.key = fake_key(WARPRSA_CLASS_1024, 1);
+    memcpy(expected.input, x.region.slot[1].request.input, 128);
+    stranger_put(&x, 1);
+    FAKE_WAIT(fake.running == 1);
+    memset(&x.region.slot[1].request, 0xff, sizeof(warprsa_region_request));
+    FAKE_SET(hold, false);
+    assert_int_equal(stranger_answer(&x, 1, 1), WARPRSA_DONE);
+    memcpy(expected.output, x.region.slot[1].output, 128);
+    assert_true(fake_is_right(&expected));
+    stranger_leave(&x);
+}
+
+/* Random octets all over the region, again and again. */
+static void scribbling(void **state)
+{
+    unsigned seed = 1;
+
+    (void)state;
+    for (unsigned i = 0; i < SCRIBBLES; i++) {
+        stranger x;
+        uint8_t *at;
+
+        enter(&x);
+        at = (uint8_t *)x.region.head;
+        for (size_t j = 0; j < x.region.size; j += 1 + (i % 7) * 3)
+            at[j] = (uint8_t)rand_r(&seed);
+        if (i % 2 == 0) /* valid places with wild slots */
+            for (uint32_t j = 0; j <= x.region.mask; j++) {
+                atomic_store(&x.region.cell[j].slot,
+                             (uint32_t)rand_r(&seed) % 20);
+                atomic_store(&x.region.cell[j].sequence, j + 1);
+            }
+        stranger_ring(&x);
+        stranger_leave(&x);
+    }
+    WAIT_UNTIL(warprsa_server_clients(s.server) == 1);
+}
+
+/* The file keeps its size and its memory, so that nothing the client does makes
+ * the daemon's own accesses fail. */
+static void the_region_cannot_be_taken_away(void **state)
+{
+    stranger x;
+
+    (void)state;
+    enter(&x);
+    stranger_fill(&x, 0, 1, 3, 5);
+    stranger_put(&x, 0);
+    assert_int_equal(stranger_answer(&x, 0, 1), WARPRSA_DONE);
+    assert_int_equal(ftruncate(x.memory, 0), -1);
+    assert_int_equal(ftruncate(x.memory, (off_t)x.region.size * 2), -1);
+    assert_int_equal(fallocate(x.memory,
+                               FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                               4096),
+                     -1);
+    assert_int_equal(madvise(x.region.head, x.region.size, MADV_REMOVE), -1);
+    assert_ptr_equal(
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, x.memory, 0),
+        MAP_FAILED);
+    stranger_leave(&x);
+}
+
+/* It never reads its bell; neither does the daemon wait for it. */
+static void a_bell_that_is_never_read(void **state)
+{
+    warprsa_message message = {.type = WARPRSA_MESSAGE_BELL, .number = 1};
+    stranger x;
+    int ends[2];
+
+    (void)state;
+    enter(&x);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_true(stranger_say(&x, &message, ends[1]));
+    for (uint32_t use = 1; use <= BELL_SILENCE; use++) {
+        stranger_fill(&x, 0, use, 3, 5);
+        x.region.slot[0].request.bell = 1;
+        stranger_put(&x, 0);
+        assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_DONE);
+    }
+    guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
+    close(ends[0]);
+    close(ends[1]);
+    stranger_leave(&x);
+}
+
+/* The daemon's end of it is kept by the client, too. */
+static void a_bell_with_two_owners(void **state)
+{
+    warprsa_message message = {.type = WARPRSA_MESSAGE_BELL, .number = 1};
+    stranger x;
+    int ends[2];
+
+    (void)state;
+    enter(&x);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_true(stranger_say(&x, &message, ends[1]));
+    stranger_fill(&x, 0, 1, 3, 5);
+    x.region.slot[0].request.bell = 1;
+    stranger_put(&x, 0);
+    assert_true(becomes_readable(ends[0]));
+    stranger_leave(&x);
+    WAIT_UNTIL(warprsa_server_clients(s.server) == 1);
+    /* An event for what is freed there, if the daemon still watched. */
+    close(ends[0]);
+    guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
+    close(ends[1]);
+}
+
+static void one_that_dies_holding_slots(void **state)
+{
+    stranger x;
+
+    (void)state;
+    enter(&x);
+    FAKE_SET(hold, true);
+    for (uint32_t slot = 0; slot < 16; slot++) {
+        stranger_fill(&x, slot, slot + 1, 3, 5);
+        stranger_put(&x, slot);
+    }
+    FAKE_WAIT(fake.running > 0);
+    stranger_leave(&x);
+    WAIT_UNTIL(warprsa_server_clients(s.server) == 1);
+    FAKE_SET(hold, false);
+    guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
+    WAIT_UNTIL(s.queue_config.counters->keys == 1);
+    WAIT_UNTIL(warprsa_queue_depth(s.queue) == 0);
+}
+
+static void as_many_doors_as_allowed(void **state)
+{
+    warprsa_door doors[12];
+    char why[256], octet;
+
+    (void)state;
+    for (unsigned i = 0; i < 12; i++)
+        assert_true(warprsa_door_open(&doors[i], s.path, why, sizeof(why)));
+    /* `good` has the eighth. */
+    for (unsigned i = 7; i < 12; i++) {
+        assert_true(becomes_readable(doors[i].fd));
+        assert_int_equal(recv(doors[i].fd, &octet, 1, MSG_DONTWAIT), 0);
+    }
+    assert_int_equal(recv(doors[0].fd, &octet, 1, MSG_DONTWAIT), -1);
+    for (unsigned i = 0; i < 12; i++)
+        warprsa_door_close(&doors[i]);
+}
+
+/* Without descriptors left nobody new gets in, and who is in goes on. */
+static void out_of_descriptors(void **state)
+{
+    struct rlimit before, tight;
+    guest late;
+
+    (void)state;
+    guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    tight = before;
+    tight.rlim_cur = (rlim_t)dup(0);
+    assert_int_equal(close((int)tight.rlim_cur), 0);
+    tight.rlim_cur += 4; /* a door at each end, a connection at this one */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    guest_open(&late, &s, LONG_MS);
+    for (unsigned i = 0; i < 10; i++) {
+        assert_false(guest_is_ready(&late));
+        guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, i);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    WAIT_UNTIL(guest_is_ready(&late));
+    guest_close(&late);
+}
+
+#define ATTACK(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ATTACK(at_the_door),
+        ATTACK(messages_that_are_none),
+        ATTACK(messages_out_of_place),
+        ATTACK(bells_that_are_none),
+        ATTACK(slots_that_are_not_there),
+        ATTACK(a_slot_submitted_twice),
+        ATTACK(requests_with_others_keys),
+        ATTACK(requests_that_do_not_fit),
+        ATTACK(a_request_changed_under_way),
+        ATTACK(scribbling),
+        ATTACK(the_region_cannot_be_taken_away),
+        ATTACK(a_bell_that_is_never_read),
+        ATTACK(a_bell_with_two_owners),
+        ATTACK(one_that_dies_holding_slots),
+        ATTACK(as_many_doors_as_allowed),
+        ATTACK(out_of_descriptors),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,465 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The daemon's service and the provider's client of it, both sides honest:
+ * operations of threads and async jobs, keys, limits, a daemon that is not
+ * there, goes, comes back, is slow.
+ */
+#include "daemon_support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+
+enum {
+    THREADS = 8,
+    ROUNDS = 100,
+};
+
+static int reset(void **state)
+{
+    (void)state;
+    fake_reset();
+    return 0;
+}
+
+static uint64_t reason(const guest *g, warprsa_cpu_reason reason)
+{
+    return g->counters->cpu_reason[reason];
+}
+
+static void operations_are_answered_and_counted(void **state)
+{
+    service s;
+    guest g;
+
+    (void)state;
+    service_open(&s, 64, LONG_MS);
+    guest_open(&g, &s, LONG_MS);
+    WAIT_UNTIL(guest_is_ready(&g));
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
+        warprsa_home_key *key = guest_key(&g, (warprsa_size_class)c, c);
+
+        guest_operate(&g, key, (warprsa_size_class)c, c, 1);
+        guest_operate(&g, key, (warprsa_size_class)c, c, 2);
+        home->key_release(key);
+        assert_int_equal(g.counters->gpu[c], 2);
+        assert_int_equal(s.queue_config.counters->gpu[c], 2);
+    }
+    assert_int_equal(fake_sum(g.counters->cpu_reason, WARPRSA_CPU_REASONS), 0);
+    assert_int_equal(home->depth(g.client), 0);
+    assert_int_equal(warprsa_server_clients(s.server), 1);
+    guest_close(&g);
+    WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
+    service_close(&s);
+}
+
+typedef struct worker {
+    guest *guest;
+    unsigned number;
+    unsigned right;
+} worker;
+
+static void *operate_often(void *arg)
+{
+    worker *w = arg;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        warprsa_size_class size =
+            (warprsa_size_class)((w->number + i) % WARPRSA_CLASSES);
+        unsigned seed = i % 3;
+        warprsa_private_key key = fake_key(size, seed);
+        uint8_t id[WARPRSA_KEY_ID_OCTETS] = {(uint8_t)seed, (uint8_t)size};
+        warprsa_home_key *mine = home->key(w->guest->client, id, &key);
+        fake_request request;
+
+        guest_fill(&request, size, seed, w->number * ROUNDS + i);
+        if (mine != NULL &&
+            guest_submit(w->guest, mine, &request, 0) == WARPRSA_DONE &&
+            guest_wait(w->guest, &request) == WARPRSA_DONE &&
+            fake_is_right(&request))
+            w->right++;
+        home->key_release(mine);
+    }
+    return NULL;
+}
+
+static void many_threads_of_several_clients(void **state)
+{
+    service s;
+    guest guests[3];
+    pthread_t threads[3 * THREADS];
+    worker workers[3 * THREADS];
+
+    (void)state;
+    service_open(&s, 64, LONG_MS);
+    for (unsigned i = 0; i < 3; i++) {
+        guest_open(&guests[i], &s, LONG_MS);
+        WAIT_UNTIL(guest_is_ready(&guests[i]));
+    }
+    for (unsigned i = 0; i < 3 * THREADS; i++) {
+        workers[i] = (worker){&guests[i % 3], i, 0};
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, operate_often, &workers[i]), 0);
+    }
+    for (unsigned i = 0; i < 3 * THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(workers[i].right, ROUNDS);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        guest_close(&guests[i]);
+    service_close(&s);
+}
+
+static void bells_ring(void **state)
+{
+    service s;
+    guest g;
+    warprsa_bell bells[8];
+    fake_request requests[8];
+    warprsa_home_key *key;
+    char octets[8];
+
+    (void)state;
+    service_open(&s, 64, LONG_MS);
+    guest_open(&g, &s, LONG_MS);
+    WAIT_UNTIL(guest_is_ready(&g));
+    key = guest_key(&g, WARPRSA_CLASS_2048, 1);
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < 8; i++) {
+            if (round == 0)
+                assert_true(home->bell_open(g.client, &bells[i]));
+            assert_true(home->bell_works(g.client, &bells[i]));
+            guest_fill(&requests[i], WARPRSA_CLASS_2048, 1, i);
+            assert_int_equal(
+                guest_submit(&g, key, &requests[i], bells[i].number),
+                WARPRSA_DONE);
+        }
+        for (unsigned i = 8; i-- > 0;) {
+            assert_true(becomes_readable(bells[i].fd));
+            assert_int_equal(
+                recv(bells[i].fd, octets, sizeof(octets), MSG_DONTWAIT), 1);
+            assert_int_equal(
+                home->collect(g.client, requests[i].ticket, requests[i].output),
+                WARPRSA_DONE);
+            assert_true(fake_is_right(&requests[i]));
+        }
+    }
+    home->key_release(key);
+    guest_close(&g);
+    /* They may outlive the client; their numbers are used again meanwhile. */
+    for (unsigned i = 0; i < 8; i++)
+        home->bell_close(&bells[i]);
+    service_close(&s);
+}
+
+static void one_key_is_uploaded_once(void **state)
+{
+    service s;
+    guest g;
+    warprsa_home_key *first, *second, *other;
+
+    (void)state;
+    service_open(&s, 64, LONG_MS);
+    guest_open(&g, &s, LONG_MS);
+    WAIT_UNTIL(guest_is_ready(&g));
+    first = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    second = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    other = guest_key(&g, WARPRSA_CLASS_1024, 2);
+    assert_ptr_equal(first, second);
+    assert_ptr_not_equal(first, other);
+    guest_operate(&g, first, WARPRSA_CLASS_1024, 1, 1);
+    guest_operate(&g, second, WARPRSA_CLASS_1024, 1, 2);
+    guest_operate(&g, other, WARPRSA_CLASS_1024, 2, 3);
+    assert_int_equal(g.counters->keys_loaded, 2);
+    assert_int_equal(s.queue_config.counters->keys, 2);
+    home->key_release(first);
+    home->key_release(other);
+    WAIT_UNTIL(s.queue_config.counters->keys == 1);
+    guest_operate(&g, second, WARPRSA_CLASS_1024, 1, 4);
+    home->key_release(second);
+    WAIT_UNTIL(s.queue_config.counters->keys == 0);
+    guest_close(&g);
+    service_close(&s);
+}
+
+static void too_many_keys_of_one_client(void **state)
+{
+    warprsa_home_key *keys[17];
+    fake_request request;
+    service s;
+    guest g;
+
+    (void)state;
+    service_open(&s, 64, LONG_MS);
+    guest_open(&g, &s, LONG_MS);
+    WAIT_UNTIL(guest_is_ready(&g));
+    for (unsigned i = 0; i < 17; i++)
+        keys[i] = guest_key(&g, WARPRSA_CLASS_1024, i);
+    for (unsigned i = 0; i < 16; i++)
+        guest_operate(&g, keys[i], WARPRSA_CLASS_1024, i, i);
+    guest_fill(&request, WARPRSA_CLASS_1024, 16, 16);
+    assert_int_equal(guest_submit(&g, keys[16], &request, 0), WARPRSA_REFUSED);
+    assert_int_equal(reason(&g, WARPRSA_CPU_KEY_ROOM), 1);
+    home->key_release(keys[0]);
+    guest_operate(&g, keys[16], WARPRSA_CLASS_1024, 16, 17);
+    for (unsigned i = 1; i < 17; i++)
+        home->key_release(keys[i]);
+    guest_close(&g);
+    service_close(&s);
+}
+
+/* A client with a request more than it has slots; its deadline is long gone
+ * when the engine goes on. */
+static void full_and_slow(void **state)
+{
+    fake_request requests[3];
+    warprsa_home_key *key;
+    service s;
+    guest g;
+
+    (void)state;
+    service_open(&s, 2, LONG_MS);
+    guest_open(&g, &s, 200);
+    WAIT_UNTIL(guest_is_ready(&g));
+    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < 3; i++)
+        guest_fill(&requests[i], WARPRSA_CLASS_1024, 1, i);
+    assert_int_equal(guest_submit(&g, key, &requests[0], 0), WARPRSA_DONE);
+    assert_int_equal(guest_submit(&g, key, &requests[1], 0), WARPRSA_DONE);
+    assert_int_equal(guest_submit(&g, key, &requests[2], 0), WARPRSA_REFUSED);
+    assert_int_equal(reason(&g, WARPRSA_CPU_QUEUE_FULL), 1);
+    assert_int_equal(guest_wait(&g, &requests[0]), WARPRSA_REFUSED);
+    assert_int_equal(reason(&g, WARPRSA_CPU_DEADLINE), 1);
+    /* The daemon may still write there: not used again. */
+    assert_int_equal(guest_submit(&g, key, &requests[2], 0), WARPRSA_REFUSED);
+    FAKE_SET(hold, false);
+    WAIT_UNTIL(guest_submit(&g, key, &requests[2], 0) == WARPRSA_DONE);
+    assert_int_equal(guest_wait(&g, &requests[2]), WARPRSA_DONE);
+    assert_true(fake_is_right(&requests[2]));
+    home->key_release(key);
+    guest_close(&g);
+    service_close(&s);
+}
+
+static void the_daemons_deadline(void **state)
+{
+    fake_request request;
+    warprsa_home_key *key;
+    warprsa_bell bell;
+    service s;
+    guest g;
+
+    (void)state;
+    service_open(&s, 64, 200);
+    guest_open(&g, &s, LONG_MS);
+    WAIT_UNTIL(guest_is_ready(&g));
+    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    assert_true(home->bell_open(g.client, &bell));
+    FAKE_SET(hold, true);
+    guest_fill(&request, WARPRSA_CLASS_1024, 1, 1);
+    assert_int_equal(guest_submit(&g, key, &request, bell.number),
+                     WARPRSA_DONE);
+    assert_true(becomes_readable(bell.fd));
+    assert_int_equal(home->collect(g.client, request.ticket, request.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(reason(&g, WARPRSA_CPU_DEADLINE), 1);
+    FAKE_SET(hold, false);
+    home->bell_close(&bell);
+    home->key_release(key);
+    guest_close(&g);
+    service_close(&s);
+}
+
+static void no_daemon_and_one_later(void **state)
+{
+    fake_request request;
+    warprsa_home_key *key;
+    service s;
+    guest g;
+
+    (void)state;
+    service_open(&s, 64, LONG_MS);
+    service_stop(&s);
+    unlink(s.path);
+    guest_open(&g, &s, LONG_MS);
+    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    assert_int_equal(home->wait_ready(g.client, 0), WARPRSA_QUEUE_DOWN);
+    guest_fill(&request, WARPRSA_CLASS_1024, 1, 1);
+    assert_int_equal(guest_submit(&g, key, &request, 0), WARPRSA_REFUSED);
+    assert_int_equal(reason(&g, WARPRSA_CPU_NO_DEVICE), 1);
+    service_start(&s);
+    WAIT_UNTIL(guest_is_ready(&g));
+    guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
+    home->key_release(key);
+    guest_close(&g);
+    service_close(&s);
+}
+
+/* What was under way is answered, what comes later refused; then another daemon
+ * gets the same keys. */
+static void the_daemon_stops_and_comes_back(void **state)
+{
+    fake_request request, late;
+    warprsa_home_key *key;
+    warprsa_bell bell;
+    service s;
+    guest g;
+    char octet;
+
+    (void)state;
+    service_open(&s, 64, LONG_MS);
+    guest_open(&g, &s, LONG_MS);
+    WAIT_UNTIL(guest_is_ready(&g));
+    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    assert_true(home->bell_open(g.client, &bell));
+    guest_fill(&request, WARPRSA_CLASS_1024, 1, 1);
+    assert_int_equal(guest_submit(&g, key, &request, 0), WARPRSA_DONE);
+    WAIT_UNTIL(s.queue_config.counters->keys == 1);
+    service_stop(&s);
+    assert_int_equal(guest_wait(&g, &request), WARPRSA_DONE);
+    assert_true(fake_is_right(&request));
+    guest_fill(&late, WARPRSA_CLASS_1024, 1, 2);
+    if (guest_submit(&g, key, &late, bell.number) == WARPRSA_DONE) {
+        /* The bell ends with the daemon, so that nobody waits for ever. */
+        assert_true(becomes_readable(bell.fd));
+        assert_int_equal(recv(bell.fd, &octet, 1, MSG_DONTWAIT), 0);
+        assert_int_equal(home->collect(g.client, late.ticket, late.output),
+                         WARPRSA_REFUSED);
+    }
+    assert_int_equal(reason(&g, WARPRSA_CPU_NO_DEVICE), 1);
+    WAIT_UNTIL(!guest_is_ready(&g));
+    assert_false(home->bell_works(g.client, &bell));
+    service_start(&s);
+    WAIT_UNTIL(guest_is_ready(&g));
+    assert_false(home->bell_works(g.client, &bell));
+    guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 3);
+    home->bell_close(&bell);
+    home->key_release(key);
+    guest_close(&g);
+    service_close(&s);
+}
+
+/* An answer that nobody collects does not keep its slot for ever. */
+static void answers_nobody_comes_for(void **state)
+{
+    fake_request requests[3];
+    warprsa_home_key *key;
+    service s;
+    guest g;
+
+    (void)state;
+    service_open(&s, 2, LONG_MS);
+    guest_open(&g, &s, 100);
+    WAIT_UNTIL(guest_is_ready(&g));
+    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    for (unsigned i = 0; i < 3; i++)
+        guest_fill(&requests[i], WARPRSA_CLASS_1024, 1, i);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(guest_submit(&g, key, &requests[i], 0), WARPRSA_DONE);
+    WAIT_UNTIL(guest_submit(&g, key, &requests[2], 0) == WARPRSA_DONE);
+    assert_int_equal(guest_wait(&g, &requests[2]), WARPRSA_DONE);
+    assert_true(fake_is_right(&requests[2]));
+    /* Whoever comes after all is told to help himself. */
+    assert_int_equal(
+        home->collect(g.client, requests[0].ticket, requests[0].output),
+        WARPRSA_REFUSED);
+    home->key_release(key);
+    guest_close(&g);
+    service_close(&s);
+}
+
+static void no_more_clients_than_allowed(void **state)
+{
+    guest guests[9];
+    service s;
+
+    (void)state;
+    service_open(&s, 64, LONG_MS);
+    for (unsigned i = 0; i < 9; i++)
+        guest_open(&guests[i], &s, LONG_MS);
+    for (unsigned i = 0; i < 8; i++)
+        WAIT_UNTIL(guest_is_ready(&guests[i]));
+    WAIT_UNTIL(home->wait_ready(guests[8].client, 0) == WARPRSA_QUEUE_DOWN);
+    assert_int_equal(warprsa_server_clients(s.server), 8);
+    guest_close(&guests[0]);
+    WAIT_UNTIL(guest_is_ready(&guests[8]));
+    for (unsigned i = 1; i < 9; i++)
+        guest_close(&guests[i]);
+    service_close(&s);
+}
+
+/* The child can't reach the socket any more; the door is enough. */
+static int in_child(guest *g)
+{
+    fake_request request;
+    warprsa_client_config config = {
+        .door = &g->door, .slots = 64, .deadline_ms = LONG_MS};
+    warprsa_private_key key = fake_key(WARPRSA_CLASS_1024, 1);
+    uint8_t id[WARPRSA_KEY_ID_OCTETS] = {1};
+    warprsa_home_key *mine;
+
+    home->abandon(g->client);
+    config.counters = warprsa_counters_new();
+    g->client = warprsa_client_open(&config);
+    for (int i = 0; i < LONG_MS / 100 && !guest_is_ready(g); i++)
+        ;
+    mine = home->key(g->client, id, &key);
+    guest_fill(&request, WARPRSA_CLASS_1024, 1, 7);
+    return guest_submit(g, mine, &request, 0) == WARPRSA_DONE &&
+                   guest_wait(g, &request) == WARPRSA_DONE &&
+                   fake_is_right(&request)
+               ? 0
+               : 1;
+}
+
+static void a_forked_child_has_its_own_connection(void **state)
+{
+    warprsa_home_key *key;
+    service s;
+    guest g;
+    pid_t child;
+    int status = -1;
+
+    (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip();
+#endif
+    service_open(&s, 64, LONG_MS);
+    guest_open(&g, &s, LONG_MS);
+    WAIT_UNTIL(guest_is_ready(&g));
+    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
+    assert_int_equal(unlink(s.path), 0);
+    child = fork();
+    if (child == 0)
+        _exit(in_child(&g));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 2);
+    assert_int_equal(s.queue_config.counters->gpu[WARPRSA_CLASS_1024], 3);
+    home->key_release(key);
+    guest_close(&g);
+    service_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(operations_are_answered_and_counted, reset),
+        cmocka_unit_test_setup(many_threads_of_several_clients, reset),
+        cmocka_unit_test_setup(bells_ring, reset),
+        cmocka_unit_test_setup(one_key_is_uploaded_once, reset),
+        cmocka_unit_test_setup(too_many_keys_of_one_client, reset),
+        cmocka_unit_test_setup(full_and_slow, reset),
+        cmocka_unit_test_setup(the_daemons_deadline, reset),
+        cmocka_unit_test_setup(no_daemon_and_one_later, reset),
+        cmocka_unit_test_setup(the_daemon_stops_and_comes_back, reset),
+        cmocka_unit_test_setup(answers_nobody_comes_for, reset),
+        cmocka_unit_test_setup(no_more_clients_than_allowed, reset),
+        cmocka_unit_test_setup(a_forked_child_has_its_own_connection, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,331 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the tests of the daemon share: its service on the fake engine, clients
+ * as the provider has them, and clients that do what they like.
+ */
+#ifndef WARPRSA_DAEMON_SUPPORT_H
+#define WARPRSA_DAEMON_SUPPORT_H
+
+#include "fake_queue.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "batching/daemon/client.h"
+#include "batching/daemon/message.h"
+#include "batching/daemon/region.h"
+#include "batching/daemon/server.h"
+#include "batching/daemon/service.h"
+
+static const warprsa_home_calls *const home = &warprsa_home_daemon;
+
+/* ---- the service ---- */
+
+typedef struct service {
+    warprsa_queue_config queue_config;
+    warprsa_queue *queue;
+    warprsa_server_config config;
+    warprsa_server *server;
+    char directory[32], path[64];
+    pthread_mutex_t lock;
+    unsigned broken; /* lines that tell of a broken protocol */
+} service;
+
+static inline void service_log(void *arg, int level, const char *line)
+{
+    service *s = arg;
+
+    (void)level;
+    pthread_mutex_lock(&s->lock);
+    s->broken += strstr(line, "broke the protocol") != NULL;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static inline unsigned service_broken(service *s)
+{
+    unsigned broken;
+
+    pthread_mutex_lock(&s->lock);
+    broken = s->broken;
+    pthread_mutex_unlock(&s->lock);
+    return broken;
+}
+
+static inline bool service_key_id(const warprsa_private_key *key,
+                                  uint8_t id[WARPRSA_KEY_ID_OCTETS])
+{
+    memcpy(id, key->n + sizeof(key->n) - WARPRSA_KEY_ID_OCTETS,
+           WARPRSA_KEY_ID_OCTETS);
+    return true;
+}
+
+static inline void service_start(service *s)
+{
+    char why[256];
+
+    s->config.queue = s->queue;
+    s->config.counters = s->queue_config.counters;
+    s->config.deadline_ms = s->queue_config.deadline_ms;
+    s->config.key_id = service_key_id;
+    s->config.log = service_log;
+    s->config.log_arg = s;
+    s->config.listeners_count = 1;
+    s->config.listeners[0] =
+        warprsa_service_listen(s->path, "", why, sizeof(why));
+    if (s->config.listeners[0] < 0)
+        fail_msg("%s", why);
+    s->server = warprsa_server_start(&s->config, why, sizeof(why));
+    if (s->server == NULL)
+        fail_msg("%s", why);
+}
+
+static inline void service_stop(service *s)
+{
+    warprsa_server_stop(s->server);
+    close(s->config.listeners[0]);
+}
+
+/* With limits of its own, unless `slots` is 0. */
+static inline void service_open(service *s, unsigned slots,
+                                unsigned deadline_ms)
+{
+    memset(s, 0, sizeof(*s));
+    pthread_mutex_init(&s->lock, NULL);
+    strcpy(s->directory, "/tmp/warprsad.XXXXXX");
+    assert_non_null(mkdtemp(s->directory));
+    snprintf(s->path, sizeof(s->path), "%s/socket", s->directory);
+    s->config.threads = 2;
+    s->config.limits = (warprsa_server_limits){8, slots, 16, 64};
+    s->queue_config = fake_config();
+    s->queue_config.deadline_ms = deadline_ms;
+    s->queue = fake_ready_queue(&s->queue_config);
+    service_start(s);
+}
+
+static inline void service_close(service *s)
+{
+    service_stop(s);
+    assert_int_equal(s->queue_config.counters->keys, 0);
+    fake_close_queue(s->queue, &s->queue_config);
+    warprsa_counters_free(s->queue_config.counters);
+    unlink(s->path);
+    assert_int_equal(rmdir(s->directory), 0);
+    pthread_mutex_destroy(&s->lock);
+}
+
+/* ---- a client as the provider has it ---- */
+
+typedef struct guest {
+    warprsa_door door;
+    warprsa_counters *counters;
+    warprsa_client *client;
+} guest;
+
+static inline void guest_open(guest *g, const service *s, unsigned deadline_ms)
+{
+    char why[256];
+    warprsa_client_config config = {
+        .door = &g->door, .slots = 1024, .deadline_ms = deadline_ms};
+
+    (void)warprsa_door_open(&g->door, s->path, why, sizeof(why));
+    g->counters = warprsa_counters_new();
+    assert_non_null(g->counters);
+    config.counters = g->counters;
+    g->client = warprsa_client_open(&config);
+    assert_non_null(g->client);
+}
+
+static inline bool guest_is_ready(guest *g)
+{
+    return home->wait_ready(g->client, 100) == WARPRSA_QUEUE_READY;
+}
+
+static inline void guest_close(guest *g)
+{
+    assert_true(home->close(g->client));
+    warprsa_door_close(&g->door);
+    warprsa_counters_free(g->counters);
+}
+
+static inline warprsa_home_key *guest_key(guest *g, warprsa_size_class size,
+                                          unsigned seed)
+{
+    warprsa_private_key key = fake_key(size, seed);
+    uint8_t id[WARPRSA_KEY_ID_OCTETS] = {(uint8_t)seed, (uint8_t)size};
+    warprsa_home_key *added = home->key(g->client, id, &key);
+
+    assert_non_null(added);
+    return added;
+}
+
+/* As fake_fill(), with an input below any modulus. */
+static inline void guest_fill(fake_request *request, warprsa_size_class size,
+                              unsigned key_seed, unsigned seed)
+{
+    fake_fill(request, size, key_seed, seed);
+    request->input[0] = 0;
+}
+
+static inline warprsa_answer guest_submit(guest *g, warprsa_home_key *key,
+                                          fake_request *request, uint32_t bell)
+{
+    warprsa_notify none = {0};
+
+    return home->submit(g->client, key, request->input, none, bell,
+                        &request->ticket);
+}
+
+static inline warprsa_answer guest_wait(guest *g, fake_request *request)
+{
+    return home->wait(g->client, request->ticket, request->output);
+}
+
+/* One operation and its result. */
+static inline void guest_operate(guest *g, warprsa_home_key *key,
+                                 warprsa_size_class size, unsigned key_seed,
+                                 unsigned seed)
+{
+    fake_request request;
+
+    guest_fill(&request, size, key_seed, seed);
+    assert_int_equal(guest_submit(g, key, &request, 0), WARPRSA_DONE);
+    assert_int_equal(guest_wait(g, &request), WARPRSA_DONE);
+    assert_true(fake_is_right(&request));
+}
+
+/* Whether something can be read, or has ended, before long. */
+static inline bool becomes_readable(int fd)
+{
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+
+    return poll(&one, 1, LONG_MS) == 1;
+}
+
+/* ---- a client that does what it likes ---- */
+
+typedef struct stranger {
+    warprsa_door door;
+    int socket;
+    int memory, eventfd;
+    warprsa_message welcome;
+    warprsa_region region;
+    uint32_t place; /* in the ring */
+} stranger;
+
+/* Connects, and reads what comes: false if it is the end. */
+static inline bool stranger_connect(stranger *x, const service *s,
+                                    uint32_t slots)
+{
+    warprsa_message wanted = {.slots = slots, .keys = 16, .bells = 64};
+    int fds[WARPRSA_MESSAGE_FDS];
+    char why[256];
+
+    memset(x, 0, sizeof(*x));
+    assert_true(warprsa_door_open(&x->door, s->path, why, sizeof(why)));
+    x->socket = warprsa_door_call(&x->door, &wanted, why, sizeof(why));
+    assert_true(x->socket >= 0);
+    assert_true(becomes_readable(x->socket));
+    if (warprsa_message_receive(x->socket, &x->welcome, fds) !=
+        WARPRSA_RECEIVED)
+        return false;
+    x->memory = fds[0];
+    x->eventfd = fds[1];
+    assert_true(warprsa_region_map(&x->region, x->welcome.slots, x->memory));
+    return true;
+}
+
+static inline bool stranger_say(const stranger *x, warprsa_message *message,
+                                int fd)
+{
+    return warprsa_message_send(x->socket, message, &fd, fd >= 0);
+}
+
+static inline void stranger_attach(const stranger *x)
+{
+    warprsa_message message = {.type = WARPRSA_MESSAGE_ATTACHED};
+
+    assert_true(stranger_say(x, &message, -1));
+}
+
+static inline void stranger_key(const stranger *x, uint32_t number,
+                                uint32_t generation, unsigned seed)
+{
+    warprsa_message message = {.type = WARPRSA_MESSAGE_KEY,
+                               .number = number,
+                               .generation = generation,
+                               .key = fake_key(WARPRSA_CLASS_1024, seed)};
+
+    assert_true(stranger_say(x, &message, -1));
+}
+
+static inline void stranger_ring(const stranger *x)
+{
+    static const uint64_t one = 1;
+
+    atomic_store(&x->region.head->told, 1);
+    (void)!write(x->eventfd, &one, sizeof(one));
+}
+
+/* Puts a number into the ring and tells the daemon. */
+static inline void stranger_put(stranger *x, uint32_t slot)
+{
+    warprsa_ring_cell *cell = &x->region.cell[x->place & x->region.mask];
+
+    atomic_store(&cell->slot, slot);
+    atomic_store(&cell->sequence, ++x->place);
+    stranger_ring(x);
+}
+
+/* A request with the key of that number. */
+static inline void stranger_fill(const stranger *x, uint32_t slot, uint32_t use,
+                                 uint32_t key, uint32_t generation)
+{
+    warprsa_region_request *r = &x->region.slot[slot].request;
+
+    memset(r, 0, sizeof(*r));
+    r->use = use;
+    r->key = key;
+    r->key_generation = generation;
+    r->octets = 128;
+    r->input[127] = (uint8_t)use;
+}
+
+static inline bool is_answered(const stranger *x, uint32_t slot, uint32_t use)
+{
+    return atomic_load(&x->region.slot[slot].answered) == use;
+}
+
+/* The answer to a request that was put; fails if none comes. */
+static inline warprsa_answer stranger_answer(const stranger *x, uint32_t slot,
+                                             uint32_t use)
+{
+    WAIT_UNTIL(is_answered(x, slot, use));
+    return (warprsa_answer)x->region.slot[slot].answer;
+}
+
+/* Waits until the daemon has cut the connection. */
+static inline void stranger_is_cut(const stranger *x)
+{
+    char octet;
+
+    assert_true(becomes_readable(x->socket));
+    assert_true(recv(x->socket, &octet, 1, MSG_DONTWAIT) <= 0);
+}
+
+static inline void stranger_leave(stranger *x)
+{
+    warprsa_region_unmap(&x->region);
+    close(x->socket);
+    if (x->welcome.slots != 0) {
+        close(x->memory);
+        close(x->eventfd);
+    }
+    warprsa_door_close(&x->door);
+}
+
+#endif
