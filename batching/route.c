@@ -14,6 +14,7 @@ enum {
     SATURATED = 3,  /* times the answer of an idle device */
     OUTLIER = 4,    /* times what was expected; more is cut off */
     FAILED_MAX = 4, /* the pause between tries stops doubling */
+    LASTING = 6,    /* periods of a try that has succeeded */
     WHOLE = 65536,  /* of a share */
     SHARE_MAX = WHOLE / 2,
 };
@@ -21,7 +22,8 @@ enum {
 #define MS         UINT64_C(1000000)
 #define WISH_NS    (1000 * MS)
 #define PROCESS_NS (20 * MS)
-#define THREAD_NS  (10 * MS)
+#define THREAD_NS  (10 * MS) /* to three answers of a device, to */
+#define LONGEST_NS (100 * MS)
 #define RETRY_NS   (100 * MS)
 
 /* An idle device's answer before one was measured: an H200's, by class. */
@@ -170,10 +172,21 @@ static void look_at_process(warprsa_route *route, uint64_t now)
 /* A try that got no more done than computing here, or less load than that. */
 static void come_back(warprsa_route_thread *thread, uint64_t now)
 {
+    uint64_t pause = RETRY_NS << thread->failed;
+    uint64_t spent = now - thread->tried_ns;
+
     thread->away = false;
-    thread->retry_ns = now + (RETRY_NS << thread->failed);
+    thread->retry_ns = now + (pause > 32 * spent ? pause : 32 * spent);
     if (thread->failed < FAILED_MAX)
         thread->failed++;
+}
+
+/* A try that lasts is none any more: the next one, should the load go and come
+ * back, is judged by itself. */
+static void settle(warprsa_route_thread *thread, uint64_t now)
+{
+    thread->failed = 0;
+    thread->tried_ns = now;
 }
 
 /* One that waits for a CPU uses little of it, but doesn't sleep either. */
@@ -193,7 +206,7 @@ static void look_at_thread(const warprsa_route *route,
     warprsa_route_usage usage;
     uint64_t done;
 
-    if (elapsed < THREAD_NS || elapsed < 3 * away_ns)
+    if (elapsed < THREAD_NS || (elapsed < LONGEST_NS && elapsed < 3 * away_ns))
         return;
     usage = route->clocks->thread();
     done = thread->work_ns * WHOLE / elapsed;
@@ -201,6 +214,7 @@ static void look_at_thread(const warprsa_route *route,
         if (thread->several && now >= thread->retry_ns &&
             is_busy(&thread->usage, &usage, elapsed)) {
             thread->away = true;
+            thread->tried_ns = now;
             thread->periods = 0;
             thread->before = done;
         }
@@ -209,8 +223,8 @@ static void look_at_thread(const warprsa_route *route,
     } else if (++thread->periods > 1) { /* the first is half of each kind */
         if (done <= thread->before)
             come_back(thread, now);
-        else if (thread->periods > 2 + FAILED_MAX)
-            thread->failed = 0;
+        else if (thread->periods > LASTING)
+            settle(thread, now);
     }
     thread->since_ns = now;
     thread->usage = usage;

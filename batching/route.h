@@ -20,9 +20,10 @@
  *    else it could have started doesn't show. So a thread that never sleeps, or
  *    hardly, and has several jobs tries the device for some hundredths of a
  *    second, and stays with it as long as more gets done that way; a try that
- *    failed is repeated after 0.1 s, 0.2 s, ... 1.6 s. One with a single job
- *    never tries. If the device is saturated, it computes so much itself as
- *    leaves a quarter of the CPUs idle.
+ *    failed is repeated after 0.1 s, 0.2 s, ... 1.6 s, but not before 32 times
+ *    as long has passed as it took. One with a single job never tries. If the
+ *    device is saturated, it computes so much itself as leaves a quarter of
+ *    the CPUs idle.
  */
 #ifndef WARPRSA_ROUTE_H
 #define WARPRSA_ROUTE_H
@@ -88,6 +89,7 @@ typedef struct warprsa_route_thread {
     bool away;                 /* it uses the device */
     unsigned periods;          /* since it began to */
     uint64_t before;           /* what it did without, work per 65536 ns */
+    uint64_t tried_ns;         /* when it began to */
     uint64_t retry_ns;         /* no new try before */
     unsigned failed;           /* tries in a row */
     uint32_t spill;            /* of the next operation here, of 65536 */
