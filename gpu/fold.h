@@ -1,0 +1,298 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Products modulo a prime that many messages share, without Montgomery's
+ * reduction: what lies above 2^(52 rows) is multiplied by a fixed matrix of
+ * the prime, which tensor cores do for 64 messages at once. One thread holds
+ * one number of `rows` samples of 52 bits.
+ *
+ *   columns   c[0..2 rows) of a * b, in 64 bits, carries not resolved
+ *   top       bits 44.. of c[rows-1] go up: what is above bit 52 into
+ *             c[rows], bits 44..51 into byte 7 of the last column
+ *   fold      the octets h[k] of the upper columns (8 a column, as they lie)
+ *             times the matrix: row k is 2^(52 (rows + k/8) + 8 (k mod 8)) mod
+ *             P, the last row 2^(52 (rows-1) + 44) mod P, each cut into
+ *             digits, 7 to an output sample
+ *   join      the 7 digit sums of a sample make x, what is above bit 52 of the
+ *             seventh goes into the next sample
+ *   carry     sample = x + c + carry below 2^52
+ *
+ * Bounds, for P < 2^B with B = 51.2 rows and samples in [0, 2^52]; N = rows.
+ * A column takes N low and N high halves, each at most 2^52, and once a carry
+ * below 2^12: less than (2N + 1) 2^52, so its byte 7 is at most
+ * (2N + 1) / 16 = 2, 3, 5 for N = 20, 30, 40. The last column is one high half,
+ * at most 2^52, so byte 7 of it is free. Then
+ *     H = sum of all h <= N (7 * 255 + byte 7) + 255
+ *                      <= 35,995    53,895    71,855
+ * Digit sums are at most H times the largest digit. Where two digits are
+ * joined in 32 bits, D0 + 256 D1 + f must be below 2^32, f < 2^21 from the
+ * sample below: with 8-bit digits 255 * 257 * H = 2.36e9 and 3.54e9, but 4.71e9
+ * for N = 40; there every second digit has 7 bits: (255 + 127 * 256) H
+ * = 2.36e9. The joined x is below 2^32 + 2^48 + 2^64 - 2^62 in the first case
+ * (the third pair is at most 3.54e9 + 15 * 2^16 < 0.83 * 2^32) and below 2^63
+ * in the second, and x + c + carry < 2^64. The result is below 2^(52 (N-1) +
+ * 44) + 2^(52 (N-1) + 7) + H P, that is below 2^1039.2, 2^1552.9, 2^2072.1 and
+ * so below 2^(52 N): an operand again, and nothing is carried out of the last
+ * sample. P may be even and as small as it likes here; see
+ * warprsa_fold_reduce() for what that needs.
+ */
+#ifndef WARPRSA_FOLD_H
+#define WARPRSA_FOLD_H
+
+#include "gpu/private_operation.h"
+
+#define WARPRSA_FOLD_ROWS_MAX 40
+#define WARPRSA_FOLD_DIGITS   7 /* of an output sample */
+
+/* B above: the longest prime, 1024, 1536 and 2048 bits. */
+#define WARPRSA_FOLD_BITS(rows) ((rows) / 10 * 512)
+/* The shortest for warprsa_fold_reduce(). */
+#define WARPRSA_FOLD_BITS_MIN(rows) (52 * (rows)-40)
+
+/*
+ * The matrix as wgmma reads it: it works in pieces of 32 rows; in the result
+ * lane i of four holds columns 2i and 2i + 1 of every eight, so the digits of
+ * `per_lane` consecutive samples are put there. A chunk is what one
+ * instruction makes: 4 per_lane samples.
+ */
+#define WARPRSA_FOLD_DEPTH(rows)    ((8 * (rows) + 31) / 32 * 32)
+#define WARPRSA_FOLD_PER_LANE(rows) ((rows) == 30 ? 4 : 5)
+#define WARPRSA_FOLD_CHUNKS(rows)   ((rows) == 20 ? 1 : 2)
+#define WARPRSA_FOLD_COLUMNS(rows)  ((rows) == 30 ? 112 : 144) /* of a chunk */
+#define WARPRSA_FOLD_CHUNK_OCTETS(rows)                                        \
+    (WARPRSA_FOLD_DEPTH(rows) * WARPRSA_FOLD_COLUMNS(rows))
+#define WARPRSA_FOLD_MATRIX_OCTETS(rows)                                       \
+    (WARPRSA_FOLD_CHUNKS(rows) * WARPRSA_FOLD_CHUNK_OCTETS(rows))
+
+/* Half products whose low half falls into this column of a full product. */
+WARPRSA_FN int warprsa_fold_pairs(int column, const int rows)
+{
+    return column < 0 || column > 2 * rows - 2 ? 0
+           : column < rows                     ? column + 1
+                                               : 2 * rows - 1 - column;
+}
+
+/* Adds t * v[i] for i in first..rows-1 to the columns from `at` on; see
+ * warprsa_row() for why the halves are exact. */
+WARPRSA_FN void warprsa_fold_row(uint64_t *s, double t, const double *v,
+                                 int first, const int rows)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < rows; i++) {
+        if (i >= first) {
+            double high = warprsa_fma_rz(t, v[i], 0x1p104);
+            double low = warprsa_fma_rz(t, v[i], (0x1p104 + 0x1p52) - high);
+
+            s[i] += warprsa_bits(low);
+            s[i + 1] += warprsa_bits(high);
+        }
+    }
+}
+
+/* s = columns of a * b. */
+WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
+                                      const double *b, const int rows)
+{
+    WARPRSA_UNROLL
+    for (int c = 0; c < 2 * rows; c++)
+        s[c] = warprsa_column_start(warprsa_fold_pairs(c - 1, rows),
+                                    warprsa_fold_pairs(c, rows));
+    WARPRSA_UNROLL
+    for (int i = 0; i < rows; i++)
+        warprsa_fold_row(s + i, b[i], a, 0, rows);
+}
+
+/* Of these a[i] a[j], i < j, whose low half falls into this column. */
+WARPRSA_FN int warprsa_fold_unequal_pairs(int column, const int rows)
+{
+    return warprsa_fold_pairs(column, rows) / 2;
+}
+
+/*
+ * s = columns of a * a: the products of different samples are summed once and
+ * doubled, then the squares added. A start value is doubled, too, so it has
+ * half the exponent of the one square half that follows: the low half in even
+ * columns, the high one in odd ones.
+ */
+WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
+                                    const int rows)
+{
+    WARPRSA_UNROLL
+    for (int c = 0; c < 2 * rows; c++)
+        s[c] = warprsa_column_start(warprsa_fold_unequal_pairs(c - 1, rows),
+                                    warprsa_fold_unequal_pairs(c, rows)) -
+               (c % 2 != 0 ? (uint64_t)0x467 << 51 : (uint64_t)0x433 << 51);
+    WARPRSA_UNROLL
+    for (int i = 0; i < rows - 1; i++)
+        warprsa_fold_row(s + i, a[i], a, i + 1, rows);
+    WARPRSA_UNROLL
+    for (int i = 0; i < rows; i++) {
+        double high = warprsa_fma_rz(a[i], a[i], 0x1p104);
+        double low = warprsa_fma_rz(a[i], a[i], (0x1p104 + 0x1p52) - high);
+
+        s[2 * i] += s[2 * i] + warprsa_bits(low);
+        s[2 * i + 1] += s[2 * i + 1] + warprsa_bits(high);
+    }
+}
+
+/* What is above bit 44 of the lower half goes up. */
+WARPRSA_FN void warprsa_fold_top(uint64_t *s, const int rows)
+{
+    s[rows] += s[rows - 1] >> 52;
+    s[2 * rows - 1] |= (s[rows - 1] >> 44 & 0xFF) << 56;
+    s[rows - 1] &= (1ull << 44) - 1;
+}
+
+/* Where digit `digit` of a sample starts; 52 for the one after the last. */
+WARPRSA_FN int warprsa_fold_digit_shift(int digit, const int rows)
+{
+    if (rows <= 30)
+        return digit == WARPRSA_FOLD_DIGITS ? 52 : 8 * digit;
+    return digit == WARPRSA_FOLD_DIGITS ? 52 : (15 * digit + 1) / 2;
+}
+
+/* Place in the matrix of row k, digit `digit` of sample `sample`. */
+WARPRSA_FN int warprsa_fold_place(int k, int sample, int digit, const int rows)
+{
+    const int per_lane = WARPRSA_FOLD_PER_LANE(rows);
+    int chunk = sample / (4 * per_lane), lane = sample / per_lane % 4;
+    int own = sample % per_lane * WARPRSA_FOLD_DIGITS + digit;
+    int column = own / 2 * 8 + 2 * lane + own % 2;
+
+    return chunk * WARPRSA_FOLD_CHUNK_OCTETS(rows) +
+           k / 16 * (16 * WARPRSA_FOLD_COLUMNS(rows)) + column * 16 + k % 16;
+}
+
+/* a * b + c as one instruction. `b` must not be a constant to the compiler,
+ * which would make shifts and additions of it. */
+WARPRSA_FN uint64_t warprsa_multiply_add_wide(uint32_t a, uint32_t b,
+                                              uint64_t c)
+{
+#ifdef __CUDACC__
+    uint64_t r;
+
+    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(r) : "r"(a), "r"(b), "l"(c));
+    return r;
+#else
+    return (uint64_t)a * b + c;
+#endif
+}
+
+/* x of one sample from its digit sums; `over` is what comes from the sample
+ * below and then what goes to the one above. `shift16` is 2^16, or 2^15 for
+ * 40 rows, see above. */
+WARPRSA_FN uint64_t warprsa_fold_join(const uint32_t *d, uint32_t *over,
+                                      uint32_t shift16, const int rows)
+{
+    const int last = rows <= 30 ? 4 : 7; /* bits of the seventh digit */
+    uint32_t low = d[1] * 256 + (d[0] + *over);
+    uint32_t middle = d[3] * 256 + d[2];
+    uint32_t high = d[5] * 256 + d[4];
+    uint32_t seventh = d[6] & ((1u << last) - 1);
+
+    *over = d[6] >> last;
+    if (rows <= 30) {
+        high += seventh << 16;
+        return warprsa_multiply_add_wide(middle, shift16,
+                                         low | (uint64_t)high << 32);
+    }
+    return warprsa_multiply_add_wide(middle, shift16, low) +
+           ((uint64_t)high << 30) + ((uint64_t)seventh << 45);
+}
+
+/* The next sample from x, its column and the carry from below. */
+WARPRSA_FN double warprsa_fold_carry(uint64_t x, uint64_t column,
+                                     uint32_t *carry)
+{
+    uint64_t y = x + column + *carry;
+    uint32_t high = (uint32_t)(y >> 32);
+
+    *carry = high >> 20;
+    return warprsa_from_bits((uint64_t)((high & 0xFFFFF) | 0x43300000) << 32 |
+                             (uint32_t)y) -
+           0x1p52;
+}
+
+/* An integer in [0, 2^52) again. */
+WARPRSA_FN uint64_t warprsa_fold_integer(double sample)
+{
+    return warprsa_bits(sample + 0x1p52) & WARPRSA_SAMPLE_MASK;
+}
+
+/* r = columns (signed) with carries resolved; what is carried out. */
+WARPRSA_FN int64_t warprsa_fold_resolve(double *r, const uint64_t *s,
+                                        const int count)
+{
+    int64_t carry = 0;
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < count; i++) {
+        int64_t x = (int64_t)s[i] + carry;
+
+        carry = x >> 52;
+        r[i] = warprsa_sample((uint64_t)x & WARPRSA_SAMPLE_MASK);
+    }
+    return carry;
+}
+
+/* a + (p where `mask` is all ones). */
+WARPRSA_FN void warprsa_fold_add_masked(double *a, const double *p,
+                                        uint64_t mask, const int rows)
+{
+    uint64_t s[WARPRSA_FOLD_ROWS_MAX];
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < rows; i++)
+        s[i] = warprsa_fold_integer(a[i]) + ((uint64_t)p[i] & mask);
+    (void)warprsa_fold_resolve(a, s, rows);
+}
+
+/* a = a - b + (p if that is negative); samples below 2^52. */
+WARPRSA_FN void warprsa_fold_subtract(double *a, const double *b,
+                                      const double *p, const int rows)
+{
+    uint64_t s[WARPRSA_FOLD_ROWS_MAX];
+    int64_t over;
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < rows; i++)
+        s[i] = warprsa_fold_integer(a[i]) - (uint64_t)b[i];
+    over = warprsa_fold_resolve(a, s, rows);
+    warprsa_fold_add_masked(a, p, (uint64_t)over, rows);
+}
+
+/*
+ * a = a mod p, exactly, for the result a of a fold and p of at least
+ * FOLD_BITS_MIN bits: then a < 2^39.5 p. The quotient estimated from the two
+ * top samples of each is off by less than 2^-48 of itself, whichever way
+ * things are rounded. Made smaller by 2^-40 of itself, by 0.71 at most, and
+ * cut off it is the right one or one too small, so that one conditional
+ * subtraction ends it. The top sample of p is at least 2^11: the division has
+ * no special case.
+ */
+WARPRSA_FN void warprsa_fold_reduce(double *a, const double *p, const int rows)
+{
+    double top = a[rows - 1] * 0x1p52 + a[rows - 2];
+    double ratio = top * (1 / (p[rows - 1] * 0x1p52 + p[rows - 2]));
+    double q = (double)(uint64_t)(ratio * (1 - 0x1p-40));
+    uint64_t s[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t down = 0;
+    int64_t over;
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < rows; i++) {
+        double high = warprsa_fma_rz(q, p[i], 0x1p104);
+        double low = warprsa_fma_rz(q, p[i], 0x1p104 - high);
+
+        s[i] = warprsa_fold_integer(a[i]) - (uint64_t)low - down;
+        down = warprsa_bits(high) - warprsa_bits(0x1p104);
+    }
+    (void)warprsa_fold_resolve(a, s, rows);
+    WARPRSA_UNROLL
+    for (int i = 0; i < rows; i++)
+        s[i] = warprsa_fold_integer(a[i]) - (uint64_t)p[i];
+    over = warprsa_fold_resolve(a, s, rows);
+    warprsa_fold_add_masked(a, p, (uint64_t)over, rows);
+}
+
+#endif

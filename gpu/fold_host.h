@@ -1,0 +1,115 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The host's part of fold_operation.h: a group in plain memory, the tensor
+ * cores' sums as loops over the same matrix, place by place.
+ */
+#ifndef WARPRSA_FOLD_HOST_H
+#define WARPRSA_FOLD_HOST_H
+
+#include "gpu/fold_table.h"
+
+typedef struct warprsa_fold_group {
+    warprsa_fold_memory memory;
+    const warprsa_operation *operations; /* [FOLD_GROUP], of one key */
+    const uint8_t *matrix[2];            /* [FOLD_MATRIX_OCTETS] for p, q */
+} warprsa_fold_group;
+
+static inline int warprsa_fold_index(int k)
+{
+    return k;
+}
+
+static inline int warprsa_fold_half(int k)
+{
+    return k / WARPRSA_FOLD_GROUP;
+}
+
+static inline warprsa_operation
+warprsa_fold_operation(const warprsa_fold_group *g, int k)
+{
+    return g->operations[k % WARPRSA_FOLD_GROUP];
+}
+
+static inline const double *warprsa_fold_prime(const warprsa_fold_group *g,
+                                               int k)
+{
+    return g->operations[0].key->half[warprsa_fold_half(k)].modulus;
+}
+
+static inline const double *
+warprsa_fold_second_prime(const warprsa_fold_group *g, int k)
+{
+    (void)k;
+    return g->operations[0].key->half[1].modulus;
+}
+
+static inline const uint32_t *warprsa_fold_exponent(const warprsa_fold_group *g,
+                                                    int k)
+{
+    return g->operations[k % WARPRSA_FOLD_GROUP].exponent +
+           warprsa_fold_half(k) * WARPRSA_BLINDED_WORDS;
+}
+
+/* The blinded exponent of one half, and 1/r. */
+static inline void warprsa_fold_blinding(const warprsa_operation *op,
+                                         double *inverse, int half,
+                                         const int rows)
+{
+    warprsa_operation own = *op;
+
+    own.inverse = inverse - half * WARPRSA_HALF_SAMPLES;
+    warprsa_blind_exponent(&own, half, rows);
+    warprsa_unblinder(&own, half, rows);
+}
+
+/* Digit sums of one sample, exactly as the tensor cores have them; 16 rows of
+ * a matrix's column lie side by side. */
+static inline void warprsa_fold_digit_sums(uint32_t *d, const uint8_t *matrix,
+                                           const uint64_t *upper, int sample,
+                                           const int rows)
+{
+    for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++) {
+        d[digit] = 0;
+        for (int k = 0; k < 8 * rows; k += 16) {
+            const uint8_t *of =
+                matrix + warprsa_fold_place(k, sample, digit, rows);
+
+            for (int j = 0; j < 16; j++)
+                d[digit] +=
+                    (uint32_t)(upper[k / 8 + j / 8] >> (j % 8 * 8) & 0xFF) *
+                    of[j];
+        }
+    }
+}
+
+static inline void warprsa_fold_fold(warprsa_fold_number *a,
+                                     const warprsa_fold_group *g,
+                                     warprsa_fold_columns *s, int piece,
+                                     const uint32_t *digit, const int rows)
+{
+    for (int k = 0; k < WARPRSA_MESSAGES; k++) {
+        warprsa_fold_pieces v;
+        uint32_t over = 0, carry = 0;
+
+        if (piece >= 0) {
+            warprsa_fold_read(&v, &g->memory, piece, k);
+            warprsa_fold_keep_piece(&g->memory, &v, piece, digit[k], k);
+            warprsa_fold_scan_begin(&v, &g->memory, piece, digit[k], k, rows);
+            warprsa_fold_scan_end(&v, &g->memory, piece, digit[k], k, rows);
+        }
+        warprsa_fold_top(s->of[k], rows);
+        for (int i = 0; i < rows; i++) {
+            uint32_t d[WARPRSA_FOLD_DIGITS];
+
+            warprsa_fold_digit_sums(d, g->matrix[warprsa_fold_half(k)],
+                                    s->of[k] + rows, i, rows);
+            a->of[k][i] = warprsa_fold_carry(
+                warprsa_fold_join(d, &over, rows <= 30 ? 1 << 16 : 1 << 15,
+                                  rows),
+                s->of[k][i], &carry);
+        }
+    }
+}
+
+#endif

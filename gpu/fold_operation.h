@@ -1,0 +1,386 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs the script of a private operation (fold_script.h) for a group of
+ * messages. On the device each thread has one message and a warp is a group;
+ * four warps work together only in the fold. On the host one thread plays all
+ * messages of a group in turn, as in lanes.h.
+ *
+ * No branch and no address depends on anything but sizes and the public
+ * exponent. Entries of the table are chosen by reading all of them, a piece
+ * at a time during the squarings before each multiplication.
+ */
+#ifndef WARPRSA_FOLD_OPERATION_H
+#define WARPRSA_FOLD_OPERATION_H
+
+#ifdef __CUDACC__
+#include "gpu/cuda/fold_group.cuh"
+#else
+#include "gpu/fold_host.h"
+#endif
+
+/* Sample i of message t's number at `place`. */
+WARPRSA_FN double *warprsa_fold_at(const warprsa_fold_memory *m, int place,
+                                   int i, int t, const int rows)
+{
+    return m->places + (place * rows + i) * m->stride + t;
+}
+
+/* Every message's number into its `place`. */
+WARPRSA_FN void warprsa_fold_keep(const warprsa_fold_group *g, int place,
+                                  const warprsa_fold_number *a, const int rows)
+{
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        WARPRSA_UNROLL
+        for (int i = 0; i < rows; i++)
+            *warprsa_fold_at(&g->memory, place, i, warprsa_fold_index(k),
+                             rows) = a->of[k][i];
+    }
+    warprsa_sync_lanes();
+}
+
+/* Message ^ partner's number at `place`. */
+WARPRSA_FN void warprsa_fold_take(warprsa_fold_number *a,
+                                  const warprsa_fold_group *g, int place,
+                                  int partner, const int rows)
+{
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        int t = warprsa_fold_index(k) ^ partner;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < rows; i++)
+            a->of[k][i] = *warprsa_fold_at(&g->memory, place, i, t, rows);
+    }
+}
+
+/* Digit `place` of the message's blinded exponent. */
+WARPRSA_FN uint32_t warprsa_fold_digit(const warprsa_fold_group *g, int k,
+                                       int place)
+{
+    const int per_word = 32 / WARPRSA_WINDOW;
+
+    return warprsa_fold_exponent(g, k)[place / per_word] >>
+               (WARPRSA_WINDOW * (place % per_word)) &
+           WARPRSA_FOLD_ENTRIES;
+}
+
+/* The last entry of the table; then a is the first digit's entry. */
+WARPRSA_FN void warprsa_fold_first_digit(warprsa_fold_number *a,
+                                         const warprsa_fold_group *g, int place,
+                                         const int rows)
+{
+    const warprsa_fold_memory *m = &g->memory;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        int t = warprsa_fold_index(k);
+        uint32_t digit = warprsa_fold_digit(g, k, place);
+
+        warprsa_fold_put_entry(m, WARPRSA_FOLD_ENTRIES, a->of[k], t, rows);
+        WARPRSA_ROLLED
+        for (int u = 0; u < WARPRSA_FOLD_PIECES(rows); u++) {
+            warprsa_fold_pieces v;
+
+            warprsa_fold_read(&v, m, u, t);
+            warprsa_fold_keep_piece(m, &v, u, digit, t);
+        }
+        warprsa_fold_scan_rest(m, digit, t, rows);
+        warprsa_fold_get_chosen(a->of[k], m, t, rows);
+    }
+}
+
+/* What the messages begin with: r, 1/r and the blinded exponent. */
+WARPRSA_FN void warprsa_fold_begin(warprsa_fold_number *a,
+                                   const warprsa_fold_group *g, const int rows)
+{
+    const warprsa_fold_memory *m = &g->memory;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const int t = warprsa_fold_index(k), half = warprsa_fold_half(k);
+        const warprsa_operation op = warprsa_fold_operation(g, k);
+        double *inverse = m->inversion + t * WARPRSA_HALF_SAMPLES;
+
+        warprsa_fold_blinding(&op, inverse, half, rows);
+        WARPRSA_ROLLED
+        for (int i = 0; i < rows; i++) {
+            *warprsa_fold_at(m, WARPRSA_FOLD_INVERSE, i, t, rows) = inverse[i];
+            *warprsa_fold_at(m, WARPRSA_FOLD_BLINDING, i, t, rows) =
+                warprsa_blinding_sample(op.random, op.key->half[half].bits, i);
+        }
+        WARPRSA_UNROLL
+        for (int i = 0; i < rows; i++)
+            a->of[k][i] = 0;
+    }
+    warprsa_sync_lanes();
+}
+
+/* s = q h + s_q from the columns of q h: of the halves mod p, for both. */
+WARPRSA_FN void warprsa_fold_put_result(const warprsa_fold_group *g,
+                                        warprsa_fold_columns *s, const int rows)
+{
+    const warprsa_fold_memory *m = &g->memory;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        int t = warprsa_fold_index(k), other = t ^ WARPRSA_FOLD_GROUP;
+        double r[2 * WARPRSA_FOLD_ROWS_MAX];
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < rows; i++)
+            s->of[k][i] += warprsa_fold_integer(
+                *warprsa_fold_at(m, WARPRSA_FOLD_ROOT, i, other, rows));
+        (void)warprsa_fold_resolve(r, s->of[k], 2 * rows);
+        if ((t & WARPRSA_FOLD_GROUP) == 0) {
+            WARPRSA_UNROLL
+            for (int i = 0; i < 2 * rows; i++) {
+                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, i, t, rows) = r[i];
+                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, i, other, rows) = r[i];
+            }
+        }
+    }
+    warprsa_sync_lanes();
+}
+
+/* Half of the result's octets by each of the two messages, 13 from every two
+ * samples; both must have found s^e = m. */
+WARPRSA_FN void warprsa_fold_put_octets(const warprsa_fold_group *g,
+                                        const int rows)
+{
+    const warprsa_fold_memory *m = &g->memory;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        int t = warprsa_fold_index(k), half = warprsa_fold_half(k);
+        const warprsa_operation op = warprsa_fold_operation(g, k);
+        const int length = (int)op.key->modulus_octets;
+
+        WARPRSA_ROLLED
+        for (int i = 0; i < rows; i += 2) {
+            int first = half * rows + i, at = first / 2 * 13;
+            uint64_t low = warprsa_fold_integer(
+                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, first, t, rows));
+            uint64_t high = warprsa_fold_integer(
+                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, first + 1, t, rows));
+
+            WARPRSA_UNROLL
+            for (int j = 0; j < 13; j++)
+                if (at + j < length)
+                    op.output[length - 1 - at - j] =
+                        (uint8_t)(j < 6    ? low >> 8 * j
+                                  : j == 6 ? low >> 48 | high << 4
+                                           : high >> (8 * j - 52));
+        }
+        if (half == 0)
+            *op.status =
+                *warprsa_fold_at(m, WARPRSA_FOLD_OTHER, 0, t, rows) +
+                            *warprsa_fold_at(m, WARPRSA_FOLD_OTHER, 0,
+                                             t ^ WARPRSA_FOLD_GROUP, rows) ==
+                        0
+                    ? WARPRSA_OK
+                    : WARPRSA_CHECK_FAILED;
+    }
+}
+
+/* Compares s^e with m, leaves 0 or 1 at OTHER, and hands out the result. */
+WARPRSA_FN void warprsa_fold_compare(const warprsa_fold_group *g,
+                                     const warprsa_fold_number *a,
+                                     const int rows)
+{
+    const warprsa_fold_memory *m = &g->memory;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        int t = warprsa_fold_index(k);
+        uint64_t differs = 0;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < rows; i++)
+            differs |= warprsa_bits(a->of[k][i]) ^
+                       warprsa_bits(
+                           *warprsa_fold_at(m, WARPRSA_FOLD_INPUT, i, t, rows));
+        *warprsa_fold_at(m, WARPRSA_FOLD_OTHER, 0, t, rows) = differs != 0;
+    }
+    warprsa_sync_lanes();
+    warprsa_fold_put_octets(g, rows);
+}
+
+/* What a step does before its product. */
+WARPRSA_FN void warprsa_fold_prepare(warprsa_fold_number *a,
+                                     const warprsa_fold_group *g,
+                                     const warprsa_fold_step *step,
+                                     const int windows, const int rows)
+{
+    if (step->exact) {
+        WARPRSA_EACH_MESSAGE(k)
+        {
+            warprsa_fold_reduce(a->of[k], warprsa_fold_prime(g, k), rows);
+        }
+    }
+    if (step->keep < WARPRSA_FOLD_PLACES)
+        warprsa_fold_keep(g, step->keep, a, rows);
+    if (step->action == WARPRSA_FOLD_ENTRY) {
+        WARPRSA_EACH_MESSAGE(k)
+        {
+            warprsa_fold_put_entry(&g->memory, step->entry, a->of[k],
+                                   warprsa_fold_index(k), rows);
+        }
+    }
+    if (step->action == WARPRSA_FOLD_START) {
+        warprsa_fold_first_digit(a, g, windows - 1, rows);
+    }
+    if (step->action == WARPRSA_FOLD_DIFFERENCE) {
+        warprsa_fold_number other;
+
+        warprsa_fold_take(&other, g, WARPRSA_FOLD_OTHER, 0, rows);
+        WARPRSA_EACH_MESSAGE(k)
+        {
+            warprsa_fold_subtract(a->of[k], other.of[k],
+                                  warprsa_fold_prime(g, k), rows);
+        }
+    }
+    if (step->action == WARPRSA_FOLD_COMPARE)
+        warprsa_fold_compare(g, a, rows);
+    if (step->take < WARPRSA_FOLD_PLACES)
+        warprsa_fold_take(a, g, step->take, step->partner, rows);
+}
+
+/* A number instead of a product's columns: m, s or what there is. */
+WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
+                                        const warprsa_fold_number *a,
+                                        const warprsa_fold_group *g, int by,
+                                        const int rows)
+{
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const warprsa_operation op = warprsa_fold_operation(g, k);
+        const int length = (int)op.key->modulus_octets;
+        const int t = warprsa_fold_index(k);
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * rows; i++) {
+            double sample = i < rows ? a->of[k][i] : 0;
+
+            if (by == WARPRSA_FOLD_OF_INPUT)
+                sample = warprsa_sample_of_octets(op.input, length, i);
+            if (by == WARPRSA_FOLD_OF_RESULT)
+                sample = *warprsa_fold_at(&g->memory, WARPRSA_FOLD_RESULT, i, t,
+                                          rows);
+            s->of[k][i] = warprsa_fold_integer(sample);
+        }
+    }
+}
+
+/* A step's factor. */
+WARPRSA_FN void warprsa_fold_factor(double *b, const warprsa_fold_group *g,
+                                    const warprsa_fold_step *step, int k,
+                                    const int rows)
+{
+    const warprsa_fold_memory *m = &g->memory;
+    const int t = warprsa_fold_index(k);
+    const double *from = step->by == WARPRSA_FOLD_QINV ? m->qinv
+                         : step->by == WARPRSA_FOLD_Q
+                             ? warprsa_fold_second_prime(g, k)
+                             : warprsa_fold_at(m, step->by, 0, t, rows);
+    const int apart = step->by < WARPRSA_FOLD_PLACES ? m->stride : 1;
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < rows; i++)
+        b[i] = from[i * apart];
+}
+
+/* Where a secret power stands. */
+typedef struct warprsa_fold_turn {
+    int place; /* of the digit that comes next, -1 at the end */
+    int phase; /* 0..WINDOW-1: square; WINDOW: multiply */
+} warprsa_fold_turn;
+
+/* Pieces chosen during one squaring: the first while the carries of the last
+ * product are resolved, the others before the fold. */
+#define WARPRSA_FOLD_PIECES_EACH(rows)                                         \
+    (WARPRSA_FOLD_PIECES(rows) / WARPRSA_WINDOW)
+
+WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
+                                     const warprsa_fold_number *a,
+                                     const int rows)
+{
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        warprsa_fold_square(s->of[k], a->of[k], rows);
+    }
+}
+
+/* s = a b for the chosen entry b of the table, or a step's factor. */
+WARPRSA_FN void warprsa_fold_products(warprsa_fold_columns *s,
+                                      const warprsa_fold_number *a,
+                                      const warprsa_fold_group *g,
+                                      const warprsa_fold_step *step,
+                                      const int rows)
+{
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        double b[WARPRSA_FOLD_ROWS_MAX];
+
+        if (step->action == WARPRSA_FOLD_POWER)
+            warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k), rows);
+        else
+            warprsa_fold_factor(b, g, step, k, rows);
+        warprsa_fold_multiply(s->of[k], a->of[k], b, rows);
+    }
+}
+
+/* The next turn of the power; 0 when it was the last. */
+WARPRSA_FN int warprsa_fold_next_turn(warprsa_fold_turn *turn)
+{
+    turn->phase = turn->phase == WARPRSA_WINDOW ? 0 : turn->phase + 1;
+    turn->place -= turn->phase == 0;
+    return turn->place >= 0;
+}
+
+/* All of the operation; the script must be complete before. */
+WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
+                                 const warprsa_fold_script *script,
+                                 const int windows, const int rows)
+{
+    warprsa_fold_turn turn = {windows - 2, 0};
+    warprsa_fold_columns s;
+    warprsa_fold_number a;
+    uint32_t digit[WARPRSA_MESSAGES] = {0};
+    int at = 0;
+
+    warprsa_fold_begin(&a, g, rows);
+    WARPRSA_ROLLED
+    while (at < script->count) {
+        const warprsa_fold_step step = script->step[at];
+        const int power = step.action == WARPRSA_FOLD_POWER;
+        const int squares = power ? turn.phase < WARPRSA_WINDOW
+                                  : step.by == WARPRSA_FOLD_SQUARE;
+        const int piece =
+            power && squares ? turn.phase * WARPRSA_FOLD_PIECES_EACH(rows) : -1;
+
+        if (piece == 0) {
+            WARPRSA_EACH_MESSAGE(k)
+            {
+                digit[k] = warprsa_fold_digit(g, k, turn.place);
+            }
+        }
+        if (!power)
+            warprsa_fold_prepare(&a, g, &step, windows, rows);
+        at += !power || !warprsa_fold_next_turn(&turn);
+        if (squares)
+            warprsa_fold_squares(&s, &a, rows);
+        else if (step.by >= WARPRSA_FOLD_OF_INPUT &&
+                 step.by <= WARPRSA_FOLD_OF_ITSELF)
+            warprsa_fold_columns_of(&s, &a, g, step.by, rows);
+        else if (power || step.by != WARPRSA_FOLD_NONE)
+            warprsa_fold_products(&s, &a, g, &step, rows);
+        if (step.by == WARPRSA_FOLD_Q)
+            warprsa_fold_put_result(g, &s, rows);
+        else if (power || step.by != WARPRSA_FOLD_NONE)
+            warprsa_fold_fold(&a, g, &s, piece, digit, rows);
+    }
+}
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A whole private operation as a script of products, each folded (fold.h).
+ * All messages of a group go through it together: 16 requests of one key,
+ * messages 0..15 their halves mod p, 16..31 those mod q. Only e, the key's
+ * public exponent, changes the script.
+ *
+ *   x = m r^e                m reduced by one fold
+ *   y = x^dp, x^dq           fixed windows of 4 bits
+ *   s_p, s_q = y / r         1/r from warprsa_unblinder(); exactly reduced
+ *   s = s_q + q h            h = (s_p - s_q) / q mod p (Garner)
+ *   s^e = m                  mod p and mod q, from the s that is released:
+ *                            as p and q are prime to each other, mod pq
+ */
+#ifndef WARPRSA_FOLD_SCRIPT_H
+#define WARPRSA_FOLD_SCRIPT_H
+
+#include "gpu/fold.h"
+
+enum {
+    WARPRSA_FOLD_GROUP = 16,   /* requests */
+    WARPRSA_FOLD_ENTRIES = 15, /* of the table: x^1..x^15 */
+    WARPRSA_FOLD_STEPS_MAX = 320,
+};
+
+/* Places for a message's numbers. */
+enum {
+    WARPRSA_FOLD_BLINDING, /* r */
+    WARPRSA_FOLD_INVERSE,  /* 1/r */
+    WARPRSA_FOLD_INPUT,    /* m, exactly reduced */
+    WARPRSA_FOLD_BASE,     /* of a power */
+    WARPRSA_FOLD_ROOT,     /* y / r */
+    WARPRSA_FOLD_OTHER,
+    WARPRSA_FOLD_RESULT, /* s, which takes two places */
+    WARPRSA_FOLD_PLACES = WARPRSA_FOLD_RESULT + 2,
+    /* What is no place but may stand for a factor. */
+    WARPRSA_FOLD_SQUARE = WARPRSA_FOLD_PLACES,
+    WARPRSA_FOLD_OF_INPUT,  /* no product: m as columns */
+    WARPRSA_FOLD_OF_RESULT, /* likewise s */
+    WARPRSA_FOLD_OF_ITSELF, /* likewise the number */
+    WARPRSA_FOLD_QINV,      /* 1/q mod p */
+    WARPRSA_FOLD_Q,         /* q; the columns plus s_q are s: not folded */
+    WARPRSA_FOLD_NONE,
+};
+
+typedef enum warprsa_fold_action {
+    WARPRSA_FOLD_NO_ACTION,
+    WARPRSA_FOLD_ENTRY,      /* the number into the table */
+    WARPRSA_FOLD_START,      /* likewise the last; the power's first digit */
+    WARPRSA_FOLD_POWER,      /* stays here until the power is done */
+    WARPRSA_FOLD_DIFFERENCE, /* less OTHER */
+    WARPRSA_FOLD_COMPARE,    /* with INPUT; the end */
+} warprsa_fold_action;
+
+/* In this order: the number of the last product is reduced exactly if `exact`;
+ * put into place `keep`; `action`; replaced by `take` of message ^ partner;
+ * multiplied by `by`. */
+typedef struct warprsa_fold_step {
+    uint8_t exact, keep, action, entry;
+    uint8_t take, partner, by, unused;
+} warprsa_fold_step;
+
+typedef struct warprsa_fold_script {
+    int count;
+    warprsa_fold_step step[WARPRSA_FOLD_STEPS_MAX];
+} warprsa_fold_script;
+
+/* Appends a step: multiply by `by`, and nothing else yet. */
+WARPRSA_FN warprsa_fold_step *warprsa_fold_then(warprsa_fold_script *script,
+                                                int by)
+{
+    warprsa_fold_step *step = &script->step[script->count++];
+
+    step->exact = 0;
+    step->keep = WARPRSA_FOLD_NONE;
+    step->action = WARPRSA_FOLD_NO_ACTION;
+    step->entry = 0;
+    step->take = WARPRSA_FOLD_NONE;
+    step->partner = 0;
+    step->by = (uint8_t)by;
+    step->unused = 0;
+    return step;
+}
+
+/* The number, which is also in `place`, to the power of e >= 2; the first of
+ * the steps. */
+WARPRSA_FN warprsa_fold_step *
+warprsa_fold_then_power(warprsa_fold_script *script, uint64_t e, int place)
+{
+    warprsa_fold_step *first = &script->step[script->count];
+    int top = 63;
+
+    while ((e >> top & 1) == 0)
+        top--;
+    for (int bit = top - 1; bit >= 0; bit--) {
+        warprsa_fold_then(script, WARPRSA_FOLD_SQUARE);
+        if (e >> bit & 1)
+            warprsa_fold_then(script, place);
+    }
+    return first;
+}
+
+/* x = m r^e and the table of its powers, up to the secret power. */
+WARPRSA_FN void warprsa_fold_script_raise(warprsa_fold_script *script,
+                                          uint64_t e)
+{
+    warprsa_fold_step *step;
+
+    warprsa_fold_then(script, WARPRSA_FOLD_OF_INPUT);
+    step = warprsa_fold_then_power(script, e, WARPRSA_FOLD_BLINDING);
+    step->exact = 1;
+    step->keep = WARPRSA_FOLD_INPUT;
+    step->take = WARPRSA_FOLD_BLINDING;
+    warprsa_fold_then(script, WARPRSA_FOLD_INPUT);
+    for (int i = 1; i < WARPRSA_FOLD_ENTRIES; i++) {
+        step = warprsa_fold_then(script, i == 1 ? WARPRSA_FOLD_SQUARE
+                                                : WARPRSA_FOLD_BASE);
+        step->keep = i == 1 ? WARPRSA_FOLD_BASE : WARPRSA_FOLD_NONE;
+        step->action = WARPRSA_FOLD_ENTRY;
+        step->entry = (uint8_t)i;
+    }
+    step = warprsa_fold_then(script, WARPRSA_FOLD_OF_ITSELF);
+    step->action = WARPRSA_FOLD_START;
+    step = warprsa_fold_then(script, WARPRSA_FOLD_NONE);
+    step->action = WARPRSA_FOLD_POWER;
+}
+
+/* From y to s, and its check. */
+WARPRSA_FN void warprsa_fold_script_finish(warprsa_fold_script *script,
+                                           uint64_t e)
+{
+    warprsa_fold_step *step;
+
+    warprsa_fold_then(script, WARPRSA_FOLD_INVERSE);
+    step = warprsa_fold_then(script, WARPRSA_FOLD_QINV);
+    step->exact = 1;
+    step->keep = WARPRSA_FOLD_ROOT;
+    step->take = WARPRSA_FOLD_ROOT;
+    step->partner = WARPRSA_FOLD_GROUP;
+    step = warprsa_fold_then(script, WARPRSA_FOLD_QINV);
+    step->exact = 1;
+    step->keep = WARPRSA_FOLD_OTHER;
+    step->take = WARPRSA_FOLD_ROOT;
+    step = warprsa_fold_then(script, WARPRSA_FOLD_Q);
+    step->exact = 1;
+    step->action = WARPRSA_FOLD_DIFFERENCE;
+    warprsa_fold_then(script, WARPRSA_FOLD_OF_RESULT);
+    step = warprsa_fold_then_power(script, e, WARPRSA_FOLD_BASE);
+    step->keep = WARPRSA_FOLD_BASE;
+    step = warprsa_fold_then(script, WARPRSA_FOLD_NONE);
+    step->exact = 1;
+    step->action = WARPRSA_FOLD_COMPARE;
+}
+
+/* The script for odd e >= 3: at most 2 * 2 * 63 + 26 steps. */
+WARPRSA_FN void warprsa_fold_script_make(warprsa_fold_script *script,
+                                         uint64_t e)
+{
+    script->count = 0;
+    warprsa_fold_script_raise(script, e);
+    warprsa_fold_script_finish(script, e);
+}
+
+#endif

@@ -1,0 +1,445 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The parts of gpu/fold.h against libcrypto's numbers: the matrix, products
+ * and their folds with the operands and primes that strain the bounds most,
+ * exact reduction, and the packed tables.
+ */
+#include "tests/unit/gpu_numbers.h"
+
+#include <fenv.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/fold_matrix.h"
+#include "gpu/fold_operation.h"
+#include "tests/unit/gpu_keys.h"
+#include "tests/unit/module_context.h"
+
+enum {
+    SIZES = 3,
+    PRIMES = 12,
+    FOLDS = 6,
+    REDUCTIONS = 60,
+    TABLES = 4,
+    ROWS_MOST = WARPRSA_FOLD_ROWS_MAX,
+    OCTETS = ROWS_MOST * 13 / 2 + 8
+};
+
+static const int rows_of[SIZES] = {20, 30, 40};
+/* Of a fold's result, as fold.h has it. */
+static const int bits_most[SIZES] = {1040, 1553, 2073};
+
+static BN_CTX *bn;
+static BIGNUM *prime, *a, *b, *x, *y;
+static uint8_t *matrix;
+static warprsa_fold_group group;
+static uint32_t *table, *chosen;
+
+static int set_up(void **state)
+{
+    const size_t words = WARPRSA_FOLD_WORDS(ROWS_MOST) * WARPRSA_MESSAGES;
+
+    (void)state;
+    bn = BN_CTX_new();
+    prime = BN_new();
+    a = BN_new();
+    b = BN_new();
+    x = BN_new();
+    y = BN_new();
+    matrix = malloc(WARPRSA_FOLD_MATRIX_OCTETS(ROWS_MOST));
+    table = malloc(WARPRSA_FOLD_ENTRIES * words * sizeof(*table));
+    chosen = malloc(words * sizeof(*chosen));
+    group.memory.table = table;
+    group.memory.chosen = chosen;
+    group.memory.stride = WARPRSA_MESSAGES;
+    group.matrix[0] = group.matrix[1] = matrix;
+    return !bn || !prime || !a || !b || !x || !y || !matrix || !table ||
+           !chosen || fesetround(FE_TOWARDZERO) != 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    BN_CTX_free(bn);
+    BN_free(prime);
+    BN_free(a);
+    BN_free(b);
+    BN_free(x);
+    BN_free(y);
+    free(matrix);
+    free(table);
+    free(chosen);
+    return 0;
+}
+
+/* Row k of the matrix: the power of two that stands for octet k. */
+static int row_bit(int k, int rows)
+{
+    return k == 8 * rows - 1 ? 52 * (rows - 1) + 44
+                             : 52 * (rows + k / 8) + 8 * (k % 8);
+}
+
+/* The matrix of `prime`, from libcrypto's numbers. */
+static void make_matrix(int rows)
+{
+    double samples[NUMBER_SAMPLES];
+
+    memset(matrix, 0, WARPRSA_FOLD_MATRIX_OCTETS(ROWS_MOST));
+    for (int k = 0; k < 8 * rows; k++) {
+        number_power_of_two(x, row_bit(k, rows));
+        assert_true(BN_nnmod(x, x, prime, bn));
+        number_to_samples(samples, x, rows);
+        for (int i = 0; i < rows; i++)
+            for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++) {
+                int low = warprsa_fold_digit_shift(digit, rows);
+                int next = warprsa_fold_digit_shift(digit + 1, rows);
+
+                matrix[warprsa_fold_place(k, i, digit, rows)] =
+                    (uint8_t)((uint64_t)samples[i] >> low &
+                              ((1u << (next - low)) - 1));
+            }
+    }
+}
+
+/* No two digits share a place, and none is outside. */
+static void every_digit_has_its_place(void **state)
+{
+    (void)state;
+    for (int size = 0; size < SIZES; size++) {
+        const int rows = rows_of[size];
+
+        memset(matrix, 0, WARPRSA_FOLD_MATRIX_OCTETS(ROWS_MOST));
+        for (int k = 0; k < 8 * rows; k++)
+            for (int i = 0; i < rows; i++)
+                for (int d = 0; d < WARPRSA_FOLD_DIGITS; d++) {
+                    int place = warprsa_fold_place(k, i, d, rows);
+
+                    assert_in_range(place, 0,
+                                    WARPRSA_FOLD_MATRIX_OCTETS(rows) - 1);
+                    assert_int_equal(0, matrix[place]);
+                    matrix[place] = 1;
+                }
+    }
+}
+
+/* Rows as the device makes them, from a prepared key, against BN_nnmod(). */
+static void rows_made_from_a_key(void **state)
+{
+    static const key_recipe recipes[SIZES] = {
+        {{PRIME_DOWN, 1024}, {PRIME_UP, 1001}, 3},
+        {{PRIME_ONES, 1536}, {PRIME_DOWN, 1536}, 65537},
+        {{PRIME_UP, 2048}, {PRIME_STRIPES, 2047}, 3}};
+
+    (void)state;
+    for (int size = 0; size < SIZES; size++) {
+        const int rows = rows_of[size], last = 8 * rows - 1;
+        const int some[] = {0, 1, 7, 8, last / 2, last - 1, last};
+        warprsa_prepared_key key;
+        double samples[NUMBER_SAMPLES], qinv[ROWS_MOST];
+        made_key made;
+        warprsa_shape shape;
+
+        assert_true(made_key_new(&made, &recipes[size]));
+        assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&key, &made.key));
+        shape = warprsa_shape_of((warprsa_size_class)key.size);
+        assert_int_equal(rows, shape.rows);
+        for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+            const int k = some[i];
+            warprsa_number row;
+
+            warprsa_fold_matrix_row(
+                &row, &key,
+                k == last ? row_bit(k, rows) : row_bit(k, rows) - 52 * rows,
+                k == last, rows, shape.width, shape.per_lane);
+            for (int half = 0; half < 2; half++) {
+                number_power_of_two(x, row_bit(k, rows));
+                assert_true(BN_nnmod(
+                    x, x, made.numbers.value[half ? NUMBER_Q : NUMBER_P], bn));
+                number_to_samples(samples, x, rows);
+                for (int j = 0; j < rows; j++)
+                    assert_true(samples[j] ==
+                                row.of[half * shape.width + j / shape.per_lane]
+                                      [j % shape.per_lane]);
+            }
+        }
+        warprsa_fold_put_qinv(qinv, &key, rows, shape.width, shape.per_lane);
+        number_from_samples(x, qinv, rows);
+        assert_int_equal(0, BN_cmp(x, made.numbers.value[NUMBER_QINV]));
+        made_key_free(&made);
+    }
+}
+
+/* An operand: samples may be 2^52. */
+static void operand(double *samples, random_stream *stream, int rows)
+{
+    const unsigned kind = random_below(stream, 6);
+
+    for (int i = 0; i < rows; i++) {
+        const uint64_t random = random_next(stream) & WARPRSA_SAMPLE_MASK;
+
+        samples[i] = kind == 0   ? 0x1p52
+                     : kind == 1 ? 0x1p52 - 1
+                     : kind == 2 ? (random % 3 == 0 ? 0x1p52 : 0x1p52 - 1)
+                     : kind == 3 ? (random % 2 == 0 ? 0x1p52 - 1 : 0)
+                     : kind == 4 ? (double)(random >> random % 53)
+                                 : (double)random;
+    }
+}
+
+/* All messages' columns folded: the same number modulo the prime, in samples
+ * below 2^52, below the bound that fold.h states. */
+static void fold_all(warprsa_fold_number *r, warprsa_fold_columns *s,
+                     BIGNUM *const *expected, int rows)
+{
+    const uint32_t digit[WARPRSA_MESSAGES] = {0};
+
+    warprsa_fold_fold(r, &group, s, -1, digit, rows);
+    for (int k = 0; k < WARPRSA_MESSAGES; k++) {
+        for (int i = 0; i < rows; i++)
+            assert_true(r->of[k][i] >= 0 && r->of[k][i] < 0x1p52 &&
+                        r->of[k][i] == (double)(uint64_t)r->of[k][i]);
+        number_from_samples(x, r->of[k], rows);
+        assert_true(BN_num_bits(x) <= bits_most[rows / 10 - 2]);
+        assert_true(BN_nnmod(x, x, prime, bn));
+        assert_int_equal(0, BN_cmp(x, expected[k]));
+    }
+}
+
+/* Products and squares of fresh operands, and then of what comes out. */
+static void folds_of(int rows, random_stream *stream)
+{
+    static warprsa_fold_number m, n;
+    static warprsa_fold_columns s;
+    BIGNUM *expected[WARPRSA_MESSAGES];
+
+    for (int k = 0; k < WARPRSA_MESSAGES; k++) {
+        operand(m.of[k], stream, rows);
+        assert_non_null(expected[k] = BN_new());
+    }
+    for (int turn = 0; turn < FOLDS; turn++) {
+        for (int k = 0; k < WARPRSA_MESSAGES; k++) {
+            const int square = (k + turn) % 2;
+
+            if (square)
+                memcpy(n.of[k], m.of[k], sizeof(n.of[k]));
+            else
+                operand(n.of[k], stream, rows);
+            number_from_samples(a, m.of[k], rows);
+            number_from_samples(b, n.of[k], rows);
+            assert_true(BN_mod_mul(expected[k], a, b, prime, bn));
+            if (square)
+                warprsa_fold_square(s.of[k], m.of[k], rows);
+            else
+                warprsa_fold_multiply(s.of[k], m.of[k], n.of[k], rows);
+            number_from_columns(y, s.of[k], 2 * rows);
+            assert_true(BN_mul(a, a, b, bn));
+            assert_int_equal(0, BN_cmp(a, y));
+        }
+        fold_all(&m, &s, expected, rows);
+    }
+    for (int k = 0; k < WARPRSA_MESSAGES; k++)
+        BN_free(expected[k]);
+}
+
+/* The largest columns there can be, for a prime whose powers of two are any:
+ * every octet and every digit at its most. */
+static void digit_sums_at_their_most(void **state)
+{
+    (void)state;
+    for (int size = 0; size < SIZES; size++) {
+        const int rows = rows_of[size];
+        double most[ROWS_MOST];
+        uint64_t s[2 * ROWS_MOST];
+        uint32_t d[WARPRSA_FOLD_DIGITS], over = 0;
+
+        for (int i = 0; i < rows; i++)
+            most[i] = 0x1p52;
+        warprsa_fold_multiply(s, most, most, rows);
+        warprsa_fold_top(s, rows);
+        for (int c = rows; c < 2 * rows; c++)
+            s[c] |= c == 2 * rows - 1 ? ~0ull : (1ull << 56) - 1;
+        for (int k = 0; k < 8 * rows; k++)
+            for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++)
+                matrix[warprsa_fold_place(k, 0, digit, rows)] =
+                    (uint8_t)((1u
+                               << (warprsa_fold_digit_shift(digit + 1, rows) -
+                                   warprsa_fold_digit_shift(digit, rows))) -
+                              1);
+        warprsa_fold_digit_sums(d, matrix, s + rows, 0, rows);
+        BN_zero(x);
+        for (int digit = WARPRSA_FOLD_DIGITS - 1; digit >= 0; digit--) {
+            assert_true(BN_set_word(y, d[digit]));
+            assert_true(BN_lshift(y, y, warprsa_fold_digit_shift(digit, rows)));
+            assert_true(BN_add(x, x, y));
+        }
+        /* Once more with what comes in from such a sample below. */
+        for (int turn = 0; turn < 2; turn++) {
+            const uint32_t in = over;
+            uint64_t joined = warprsa_fold_join(
+                d, &over, rows <= 30 ? 1 << 16 : 1 << 15, rows);
+
+            assert_true(joined < ~0ull - (1ull << 59));
+            assert_true(BN_set_word(y, over));
+            assert_true(BN_lshift(y, y, 52));
+            assert_true(BN_set_word(a, joined));
+            assert_true(BN_add(y, y, a));
+            assert_true(BN_sub_word(y, in));
+            assert_int_equal(0, BN_cmp(x, y));
+        }
+    }
+}
+
+static void folds(void **state)
+{
+    random_stream stream = {number_seed()};
+    const unsigned primes = module_context_scaled(PRIMES);
+
+    (void)state;
+    for (int size = 0; size < SIZES; size++)
+        for (unsigned i = 0; i < primes; i++) {
+            const int rows = rows_of[size], bits = WARPRSA_FOLD_BITS(rows);
+
+            number_pattern(prime, &stream, (int)(i % NUMBER_PATTERNS),
+                           i % 4 == 3 ? bits - (int)random_below(&stream, 16)
+                                      : bits);
+            make_matrix(rows);
+            folds_of(rows, &stream);
+        }
+}
+
+/* One number below 2^39.5 p, and the same modulo p. */
+static void reduce_one(int rows)
+{
+    double samples[NUMBER_SAMPLES], p[NUMBER_SAMPLES];
+
+    number_to_samples(p, prime, rows);
+    number_to_samples(samples, a, rows);
+    warprsa_fold_reduce(samples, p, rows);
+    assert_true(BN_nnmod(b, a, prime, bn));
+    number_from_samples(x, samples, rows);
+    assert_int_equal(0, BN_cmp(x, b));
+    for (int i = 0; i < rows; i++)
+        assert_true(samples[i] >= 0 && samples[i] < 0x1p52);
+}
+
+/* Around multiples of the prime, small ones and the largest, and others. */
+static void reductions(void **state)
+{
+    random_stream stream = {number_seed()};
+    const unsigned count = module_context_scaled(REDUCTIONS);
+
+    (void)state;
+    for (int size = 0; size < SIZES; size++)
+        for (unsigned i = 0; i < count; i++) {
+            const int rows = rows_of[size], most = WARPRSA_FOLD_BITS(rows);
+            const int least = WARPRSA_FOLD_BITS_MIN(rows);
+
+            number_pattern(
+                prime, &stream, (int)(i % NUMBER_PATTERNS),
+                i % 3 == 0   ? least
+                : i % 3 == 1 ? most
+                             : least + (int)random_below(
+                                           &stream, (unsigned)(most - least)));
+            for (int about = -2; about <= 2; about++) {
+                uint64_t q =
+                    random_next(&stream) >> (25 + random_below(&stream, 39));
+
+                number_power_of_two(b, 52 * rows);
+                assert_true(BN_set_word(a, q));
+                assert_true(BN_mul(a, a, prime, bn));
+                if (BN_cmp(a, b) >= 0)
+                    assert_true(BN_rshift(a, a, 24));
+                if (about < 0 && !BN_is_zero(a))
+                    assert_true(BN_sub_word(a, (BN_ULONG)-about));
+                else
+                    assert_true(BN_add_word(a, (BN_ULONG)(about + 2)));
+                reduce_one(rows);
+            }
+        }
+}
+
+/* Differences of two numbers below the prime, negative ones, too. */
+static void differences(void **state)
+{
+    random_stream stream = {number_seed()};
+
+    (void)state;
+    for (int size = 0; size < SIZES; size++)
+        for (unsigned i = 0; i < module_context_scaled(REDUCTIONS); i++) {
+            const int rows = rows_of[size];
+            double m[NUMBER_SAMPLES], n[NUMBER_SAMPLES], p[NUMBER_SAMPLES];
+
+            number_pattern(prime, &stream, (int)(i % NUMBER_PATTERNS),
+                           WARPRSA_FOLD_BITS(rows));
+            number_below(a, m, rows, prime, &stream);
+            number_below(b, n, rows, prime, &stream);
+            number_to_samples(m, a, rows);
+            number_to_samples(n, b, rows);
+            number_to_samples(p, prime, rows);
+            warprsa_fold_subtract(m, n, p, rows);
+            assert_true(BN_mod_sub(y, a, b, prime, bn));
+            number_from_samples(x, m, rows);
+            assert_int_equal(0, BN_cmp(x, y));
+        }
+}
+
+/* Every message has a table of its own, and asks for another entry. */
+static void tables(void **state)
+{
+    static double entry[WARPRSA_FOLD_ENTRIES + 1][WARPRSA_MESSAGES][ROWS_MOST];
+    random_stream stream = {number_seed()};
+
+    (void)state;
+    memset(entry, 0, sizeof(entry));
+    for (int k = 0; k < WARPRSA_MESSAGES; k++)
+        entry[0][k][0] = 1;
+    for (int turn = 0; turn < SIZES * TABLES; turn++) {
+        const int rows = rows_of[turn % SIZES];
+        const int pieces = WARPRSA_FOLD_PIECES(rows);
+
+        for (int e = 1; e <= WARPRSA_FOLD_ENTRIES; e++)
+            for (int k = 0; k < WARPRSA_MESSAGES; k++) {
+                for (int i = 0; i < rows; i++)
+                    entry[e][k][i] =
+                        (double)(random_next(&stream) & WARPRSA_SAMPLE_MASK);
+                warprsa_fold_put_entry(&group.memory, e, entry[e][k], k, rows);
+            }
+        for (uint32_t digit = 0; digit <= WARPRSA_FOLD_ENTRIES; digit++)
+            for (int k = 0; k < WARPRSA_MESSAGES; k++) {
+                const uint32_t own =
+                    (digit + (uint32_t)k) % (WARPRSA_FOLD_ENTRIES + 1);
+                warprsa_fold_pieces v;
+                double got[ROWS_MOST];
+
+                for (int phase = 0; phase < WARPRSA_WINDOW; phase++) {
+                    int piece = phase * (pieces / WARPRSA_WINDOW);
+
+                    warprsa_fold_read(&v, &group.memory, piece, k);
+                    warprsa_fold_keep_piece(&group.memory, &v, piece, own, k);
+                    warprsa_fold_scan_begin(&v, &group.memory, piece, own, k,
+                                            rows);
+                    warprsa_fold_scan_end(&v, &group.memory, piece, own, k,
+                                          rows);
+                }
+                warprsa_fold_get_chosen(got, &group.memory, k, rows);
+                for (int i = 0; i < rows; i++)
+                    assert_true(got[i] == entry[own][k][i]);
+            }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_digit_has_its_place),
+        cmocka_unit_test(rows_made_from_a_key),
+        cmocka_unit_test(digit_sums_at_their_most),
+        cmocka_unit_test(folds),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(differences),
+        cmocka_unit_test(tables),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
