@@ -1,0 +1,563 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The module in mode = daemon with a real warprsad on the host engine: what
+ * servers do to their processes between loading the provider and the first
+ * operation, and a daemon that is killed under load.
+ */
+#include <grp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <openssl/async.h>
+
+#include "tests/unit/provider_support.h"
+
+enum {
+    THREADS = 6,
+    JOBS = 32,
+    PATIENCE_MS = 60000,
+    NOBODY = 65534,
+};
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+
+static char directory[] = "/tmp/warprsa-daemon.XXXXXX";
+static char path[64], log_path[64];
+static pid_t daemon_pid;
+static OSSL_LIB_CTX *subject;
+static EVP_PKEY *oracle_key, *subject_key;
+
+static void nap(void)
+{
+    const struct timespec ten_ms = {0, 10000000};
+
+    nanosleep(&ten_ms, NULL);
+}
+
+#define WAIT_UNTIL(condition)                                                  \
+    do {                                                                       \
+        bool holds_ = (condition);                                             \
+        for (int left_ = PATIENCE_MS / 10; !holds_ && left_ > 0; left_--) {    \
+            nap();                                                             \
+            holds_ = (condition);                                              \
+        }                                                                      \
+        assert_true(holds_);                                                   \
+    } while (0)
+
+/* ---- the daemon ---- */
+
+static bool log_says(const char *what)
+{
+    char line[4096];
+    bool found = false;
+    FILE *file = fopen(log_path, "r");
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        found |= strstr(line, what) != NULL;
+    if (file != NULL)
+        fclose(file);
+    return found;
+}
+
+/* In the child. `listener`: to be passed as systemd does; -1: none. */
+static void run_daemon(int listener)
+{
+    char program[512], option[128], pid[16];
+
+    snprintf(program, sizeof(program), "%s/batching/daemon/warprsad",
+             getenv("BUILD_DIR"));
+    snprintf(option, sizeof(option), "--socket=%s", path);
+    if (freopen(log_path, "w", stderr) == NULL)
+        _exit(100);
+    if (listener >= 0) {
+        snprintf(pid, sizeof(pid), "%ld", (long)getpid());
+        setenv("LISTEN_PID", pid, 1);
+        setenv("LISTEN_FDS", "1", 1);
+        if (listener == 3 || dup2(listener, 3) != 3)
+            _exit(101);
+        execl(program, program, "--engine=host", "--deadline-ms=600000", NULL);
+    } else {
+        execl(program, program, "--engine=host", "--deadline-ms=600000", option,
+              NULL);
+    }
+    _exit(102);
+}
+
+static void start_daemon(int listener)
+{
+    unlink(log_path);
+    fflush(NULL);
+    daemon_pid = fork();
+    if (daemon_pid == 0)
+        run_daemon(listener);
+    assert_true(daemon_pid > 0);
+    WAIT_UNTIL(log_says("ready"));
+}
+
+static int end_daemon(int signal)
+{
+    int status = -1;
+
+    assert_int_equal(kill(daemon_pid, signal), 0);
+    assert_int_equal(waitpid(daemon_pid, &status, 0), daemon_pid);
+    daemon_pid = 0;
+    return status;
+}
+
+static int setup_group(void **state)
+{
+    (void)state;
+    if (mkdtemp(directory) == NULL || chmod(directory, 0755) != 0)
+        return -1;
+    snprintf(path, sizeof(path), "%s/socket", directory);
+    snprintf(log_path, sizeof(log_path), "%s/log", directory);
+    oracle_key = key_make(NULL, "RSA", 1024, 2);
+    return 0;
+}
+
+static int teardown_group(void **state)
+{
+    (void)state;
+    EVP_PKEY_free(oracle_key);
+    unlink(path);
+    unlink(log_path);
+    return rmdir(directory);
+}
+
+static void open_subject(void)
+{
+    char settings[256];
+
+    snprintf(settings, sizeof(settings),
+             "mode = daemon\nsocket = %s\nroute = gpu\nstartup_ms = 60000\n"
+             "deadline_ms = 600000\n",
+             path);
+    subject = subject_open(settings);
+    subject_key = key_in(subject, oracle_key);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    start_daemon(-1);
+    open_subject();
+    return 0;
+}
+
+static void close_subject(void)
+{
+    EVP_PKEY_free(subject_key);
+    OSSL_LIB_CTX_free(subject);
+    subject_key = NULL;
+    subject = NULL;
+}
+
+static int teardown(void **state)
+{
+    int status;
+
+    (void)state;
+    close_subject();
+    status = end_daemon(SIGTERM);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+/* ---- processes ---- */
+
+/* Plain code, for children: their assertions would be nobody's. */
+static uint64_t counter_in_child(const char *name)
+{
+    OSSL_PROVIDER *provider = OSSL_PROVIDER_load(subject, "warprsa");
+    uint64_t value = UINT64_MAX;
+    OSSL_PARAM request[] = {OSSL_PARAM_construct_uint64(name, &value),
+                            OSSL_PARAM_construct_end()};
+
+    OSSL_PROVIDER_get_params(provider, request);
+    OSSL_PROVIDER_unload(provider);
+    return value;
+}
+
+/* What a child finds out, as its exit status. */
+enum {
+    ALL_RIGHT,
+    WRONG_SIGNATURE,
+    WRONG_COUNTERS,
+    NO_PRIVILEGES_LOST,
+};
+
+static int sign_in_child(void)
+{
+    for (int i = 0; i < 3; i++)
+        if (!signs_right(subject, subject_key, oracle_key))
+            return WRONG_SIGNATURE;
+    return counter_in_child("warprsa-gpu") == 3 &&
+                   counter_in_child("warprsa-cpu") == 0
+               ? ALL_RIGHT
+               : WRONG_COUNTERS;
+}
+
+static void assert_all_right(pid_t child)
+{
+    int status = -1;
+
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), ALL_RIGHT);
+}
+
+static void one_process(void **state)
+{
+    (void)state;
+    assert_true(signs_right(subject, subject_key, oracle_key));
+    assert_counted(subject, 1, 0);
+}
+
+/* nginx: a launcher loads the provider and forks the master, which forks
+ * workers; the launcher takes everything down while they go on. */
+static void a_launcher_that_forks_twice(void **state)
+{
+    int ready[2];
+    char octet = 0;
+    pid_t master;
+
+    (void)state;
+    assert_int_equal(pipe(ready), 0);
+    fflush(NULL);
+    master = fork();
+    if (master == 0) {
+        int status = -1;
+        pid_t worker;
+
+        /* Not before the launcher is done. */
+        if (read(ready[0], &octet, 1) != 1)
+            _exit(NO_PRIVILEGES_LOST);
+        worker = fork();
+        if (worker == 0)
+            _exit(sign_in_child());
+        waitpid(worker, &status, 0);
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : WRONG_COUNTERS);
+    }
+    close_subject();
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(write(ready[1], &octet, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    assert_all_right(master);
+}
+
+/* haproxy: chroot, another user, no more threads or processes. */
+static bool lock_up(void)
+{
+    struct rlimit none = {0, 0};
+    pthread_t thread;
+
+    if (chroot(directory) != 0 || chdir("/") != 0 ||
+        setgroups(0, NULL) != 0 || setgid(NOBODY) != 0 || setuid(NOBODY) != 0 ||
+        setrlimit(RLIMIT_NPROC, &none) != 0)
+        return false;
+    return pthread_create(&thread, NULL, (void *(*)(void *))abort, NULL) != 0;
+}
+
+static int sign_job(void *arg)
+{
+    size_t *length = *(size_t **)arg;
+    unsigned char signature[128];
+
+    *length = sign_with(subject, subject_key, 0, signature, sizeof(signature));
+    if (*length > 0 && !is_right(oracle_key, 0, signature, *length))
+        *length = 0;
+    return 1;
+}
+
+/* JOBS operations of this thread at once. */
+static int sign_in_jobs(void)
+{
+    static ASYNC_JOB *jobs[JOBS];
+    static ASYNC_WAIT_CTX *wait_ctxs[JOBS];
+    static size_t lengths[JOBS];
+    unsigned left = JOBS, paused = 0;
+
+    memset(jobs, 0, sizeof(jobs));
+    for (unsigned i = 0; i < JOBS; i++)
+        wait_ctxs[i] = ASYNC_WAIT_CTX_new();
+    while (left > 0) {
+        left = 0;
+        for (unsigned i = 0; i < JOBS; i++) {
+            size_t *length = &lengths[i];
+            int ret = 0, got;
+
+            if (wait_ctxs[i] == NULL)
+                continue;
+            got = ASYNC_start_job(&jobs[i], wait_ctxs[i], &ret, sign_job,
+                                  &length, sizeof(length));
+            if (got == ASYNC_PAUSE) {
+                paused++;
+                left++;
+                continue;
+            }
+            ASYNC_WAIT_CTX_free(wait_ctxs[i]);
+            wait_ctxs[i] = NULL;
+            if (got != ASYNC_FINISH || lengths[i] == 0)
+                return WRONG_SIGNATURE;
+        }
+        nap();
+    }
+    return paused >= JOBS ? ALL_RIGHT : WRONG_COUNTERS;
+}
+
+static int locked_up_child(void)
+{
+    int status;
+
+    if (!lock_up())
+        return NO_PRIVILEGES_LOST;
+    status = sign_in_child();
+    if (status == ALL_RIGHT)
+        status = sign_in_jobs();
+    if (status == ALL_RIGHT && (counter_in_child("warprsa-gpu") != 3 + JOBS ||
+                                counter_in_child("warprsa-cpu") != 0))
+        status = WRONG_COUNTERS;
+    return status;
+}
+
+static void a_process_locked_up(void **state)
+{
+    pid_t child;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    fflush(NULL);
+    child = fork();
+    if (child == 0)
+        _exit(locked_up_child());
+    assert_all_right(child);
+}
+
+/* A user who may not connect computes here, and is told why. */
+static void a_user_who_may_not(void **state)
+{
+    pid_t child;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    close_subject();
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
+            _exit(NO_PRIVILEGES_LOST);
+        open_subject();
+        if (!signs_right(subject, subject_key, oracle_key))
+            _exit(WRONG_SIGNATURE);
+        _exit(counter_in_child("warprsa-gpu") == 0 &&
+                      counter_in_child("warprsa-cpu-no-device") == 1
+                  ? ALL_RIGHT
+                  : WRONG_COUNTERS);
+    }
+    assert_all_right(child);
+    open_subject();
+    assert_true(signs_right(subject, subject_key, oracle_key));
+    assert_counted(subject, 1, 0);
+}
+
+static void jobs_of_one_thread(void **state)
+{
+    (void)state;
+    assert_int_equal(sign_in_jobs(), ALL_RIGHT);
+    assert_counted(subject, JOBS, 0);
+    assert_int_equal(sign_in_jobs(), ALL_RIGHT);
+    assert_counted(subject, 2 * JOBS, 0);
+}
+
+/* ---- load ---- */
+
+static atomic_bool stop;
+static atomic_uint signed_by_threads, wrong_of_threads;
+
+static void *sign_until_stopped(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&stop)) {
+        if (signs_right(subject, subject_key, oracle_key))
+            atomic_fetch_add(&signed_by_threads, 1);
+        else
+            atomic_fetch_add(&wrong_of_threads, 1);
+    }
+    return NULL;
+}
+
+static void more_are_signed(unsigned count)
+{
+    unsigned from = atomic_load(&signed_by_threads);
+
+    WAIT_UNTIL(atomic_load(&signed_by_threads) >= from + count);
+}
+
+static bool more_on_device(uint64_t from)
+{
+    return counter_of(subject, "warprsa-gpu") > from;
+}
+
+/* Whatever becomes of the daemon, no operation fails; and when there is one
+ * again, it is used again. */
+static void a_daemon_that_ends_under_load(void **state)
+{
+    static const int signals[] = {SIGKILL, SIGTERM, SIGKILL};
+    pthread_t threads[THREADS];
+
+    (void)state;
+    atomic_store(&stop, false);
+    atomic_store(&signed_by_threads, 0);
+    atomic_store(&wrong_of_threads, 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, sign_until_stopped, NULL), 0);
+    for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        uint64_t before;
+
+        more_are_signed(THREADS);
+        (void)end_daemon(signals[i]);
+        more_are_signed(4 * THREADS);
+        before = counter_of(subject, "warprsa-gpu");
+        start_daemon(-1);
+        WAIT_UNTIL(more_on_device(before));
+    }
+    atomic_store(&stop, true);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(atomic_load(&wrong_of_threads), 0);
+    assert_true(counter_of(subject, "warprsa-cpu-no-device") > 0);
+    assert_int_equal(counter_of(subject, "warprsa-gpu") +
+                         counter_of(subject, "warprsa-cpu"),
+                     atomic_load(&signed_by_threads));
+}
+
+/* Jobs that wait when the daemon is killed are woken by that. */
+static void a_daemon_killed_with_jobs_waiting(void **state)
+{
+    static ASYNC_JOB *job;
+    ASYNC_WAIT_CTX *wait_ctx = ASYNC_WAIT_CTX_new();
+    OSSL_ASYNC_FD fd = -1;
+    size_t count = 1, length = 0, *arg = &length;
+    fd_set readable;
+    int ret = 0;
+
+    (void)state;
+    assert_true(signs_right(subject, subject_key, oracle_key));
+    assert_int_equal(kill(daemon_pid, SIGSTOP), 0);
+    assert_int_equal(
+        ASYNC_start_job(&job, wait_ctx, &ret, sign_job, &arg, sizeof(arg)),
+        ASYNC_PAUSE);
+    assert_int_equal(ASYNC_WAIT_CTX_get_all_fds(wait_ctx, &fd, &count), 1);
+    assert_int_equal(count, 1);
+    (void)end_daemon(SIGKILL);
+    FD_ZERO(&readable);
+    FD_SET(fd, &readable);
+    assert_int_equal(select(fd + 1, &readable, NULL, NULL, NULL), 1);
+    while (ASYNC_start_job(&job, wait_ctx, &ret, sign_job, &arg, sizeof(arg)) ==
+           ASYNC_PAUSE)
+        nap();
+    assert_int_equal(length, 128);
+    assert_counted(subject, 1, 1);
+    ASYNC_WAIT_CTX_free(wait_ctx);
+    start_daemon(-1);
+}
+
+/* ---- unloading, activation ---- */
+
+static void unloaded_and_loaded_again(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        assert_true(signs_right(subject, subject_key, oracle_key));
+        close_subject();
+        open_subject();
+    }
+    close_subject(); /* and once without an operation */
+    open_subject();
+}
+
+static void two_contexts_in_one_process(void **state)
+{
+    OSSL_LIB_CTX *first = subject;
+    EVP_PKEY *first_key = subject_key;
+
+    (void)state;
+    assert_true(signs_right(subject, subject_key, oracle_key));
+    open_subject();
+    assert_true(signs_right(subject, subject_key, oracle_key));
+    assert_true(signs_right(first, first_key, oracle_key));
+    assert_counted(subject, 1, 0);
+    close_subject();
+    subject = first;
+    subject_key = first_key;
+    assert_true(signs_right(subject, subject_key, oracle_key));
+    assert_counted(subject, 3, 0);
+}
+
+/* The socket is there before the daemon, and after it. */
+static void activated_by_socket(void **state)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    int high = -1;
+
+    (void)state;
+    close_subject();
+    assert_int_equal(WEXITSTATUS(end_daemon(SIGTERM)), 0);
+    strcpy(address.sun_path, path);
+    assert_int_equal(
+        bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(listener, 10), 0);
+    high = dup2(listener, 50);
+    close(listener);
+    assert_int_equal(high, 50);
+    open_subject(); /* its door waits to be accepted */
+    start_daemon(high);
+    assert_true(signs_right(subject, subject_key, oracle_key));
+    assert_counted(subject, 1, 0);
+    assert_int_equal(WEXITSTATUS(end_daemon(SIGTERM)), 0);
+    start_daemon(high);
+    WAIT_UNTIL(signs_right(subject, subject_key, oracle_key) &&
+               more_on_device(1));
+    assert_int_equal(WEXITSTATUS(end_daemon(SIGTERM)), 0);
+    close(high);
+    assert_int_equal(unlink(path), 0);
+    start_daemon(-1);
+}
+
+#define WITH_DAEMON(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_DAEMON(one_process),
+        WITH_DAEMON(jobs_of_one_thread),
+        WITH_DAEMON(a_launcher_that_forks_twice),
+        WITH_DAEMON(a_process_locked_up),
+        WITH_DAEMON(a_user_who_may_not),
+        WITH_DAEMON(a_daemon_that_ends_under_load),
+        WITH_DAEMON(a_daemon_killed_with_jobs_waiting),
+        WITH_DAEMON(unloaded_and_loaded_again),
+        WITH_DAEMON(two_contexts_in_one_process),
+        WITH_DAEMON(activated_by_socket),
+    };
+
+    return cmocka_run_group_tests(tests, setup_group, teardown_group);
+}
