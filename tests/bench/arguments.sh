@@ -40,6 +40,8 @@ refuses '"paper"' "$constant_time" --timing --kernel=paper
 refuses '1024, 2048, 3072, 4096' "$constant_time" --timing --bits=7
 refuses '"0"' "$constant_time" --timing --batch=0
 
+refuses 'usage: kernel_select' "$bench/kernel_select" --most=0
+
 "$kernel_rate" --list | grep -qx lanes || fail "--list has no lanes"
 "$constant_time" --list | grep -qx control-branch ||
     fail "--list has no control"
