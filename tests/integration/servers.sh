@@ -104,10 +104,17 @@ nginx_workers() {
     pgrep -P "$(cat nginx.pid)"
 }
 
+all_workers_run() {
+    local wanted
+    wanted=$(sed -n 's/^worker_processes \([0-9]*\);/\1/p' nginx.conf)
+    [ "$(nginx_workers | wc -l)" -eq "$wanted" ]
+}
+
 start_nginx() {
     nginx_with_provider
     wait_for 60 test -s nginx.pid
     wait_for 60 listening 8443
+    wait_for 60 all_workers_run
 }
 
 stop_nginx() {

@@ -14,7 +14,7 @@ prepare_threads stunnel4 stunnel.conf
 } >openssl.cnf
 python3 -m http.server --bind 127.0.0.1 --directory htdocs 11080 \
     >http.log 2>&1 &
-servers=($!)
+servers+=($!)
 chmod 777 . # stunnel opens its log when it isn't root any more
 "${with_configuration[@]}" stunnel4 "$work/stunnel.conf" >output.log 2>&1 &
 stunnel=$!
