@@ -120,8 +120,8 @@ static warprsa_sample_t cut_of(const uint64_t *random, int i)
 #endif
 }
 
-/* The low bits of the random words, the lowest set, one fewer than the prime has and no more
- * than the blinding factor takes. */
+/* The low bits of the random words, the lowest set, one fewer than the prime
+ * has and no more than the blinding factor takes. */
 static void blinding_factors_are_below_the_prime(void **state)
 {
     (void)state;
