@@ -3,67 +3,97 @@
  */
 #include "devices.h"
 
-#include <inttypes.h>
-#include <sched.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
-
-#include <openssl/async.h>
 
 #include "operation.h"
 #include "provider/clock.h"
 
 enum {
     NAP_US = 10000,
+    LONE_NAP_US = 20 * NAP_US, /* so that one operation does as a rule */
+    CALLERS_PER_CPU = 8,
+    CALLERS_MAX = 512,
 };
 
-static int job(void *arg)
-{
-    load_maker *maker = *(load_maker **)arg;
-    load_operation operation;
+typedef struct callers {
+    const load_keys *keys;
+    const load_subject *subject;
+    unsigned count;
+    atomic_uint seed;
+    atomic_bool enough;
+} callers;
 
-    load_operation_choose(maker, &operation);
-    load_operation_run(maker, &operation);
-    return operation.length > 0;
+/* One of those who ask for operations, asleep in each. */
+static void *call(void *arg)
+{
+    callers *callers = arg;
+    load_operation operation;
+    load_maker maker;
+
+    if (!load_maker_init(&maker, callers->keys, callers->subject->libctx,
+                         atomic_fetch_add(&callers->seed, 1)))
+        load_fail("no memory");
+    do {
+        load_operation_choose(&maker, &operation);
+        load_operation_run(&maker, &operation);
+        if (callers->count == 1)
+            usleep(LONE_NAP_US);
+    } while (!atomic_load(&callers->enough));
+    load_maker_clear(&maker);
+    return NULL;
 }
 
-static void one_operation(load_maker *maker, ASYNC_WAIT_CTX *wait_ctx)
+/* One caller is enough, unless the module may choose: it opens no device for
+ * what a CPU can do. */
+static unsigned callers_wanted(const load_subject *subject)
 {
-    ASYNC_JOB *paused = NULL;
-    int ret = 0;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-    while (ASYNC_start_job(&paused, wait_ctx, &ret, job, &maker,
-                           sizeof(maker)) == ASYNC_PAUSE)
-        sched_yield();
+    if (strstr(subject->options->settings, "route=gpu") != NULL)
+        return 1;
+    return cpus < CALLERS_MAX / CALLERS_PER_CPU
+               ? CALLERS_PER_CPU * (unsigned)cpus
+               : CALLERS_MAX;
+}
+
+static bool wait_for(const load_options *options, const load_subject *subject)
+{
+    uint64_t give_up_ns =
+        warprsa_clock_ns() + (uint64_t)(1e9 * options->devices_seconds);
+    load_counters now = load_subject_counters(subject);
+
+    while (now.value[LOAD_COUNT_DEVICES] < options->devices &&
+           now.value[LOAD_COUNT_CPU_NO_DEVICE] == 0 &&
+           warprsa_clock_ns() < give_up_ns) {
+        usleep(NAP_US);
+        now = load_subject_counters(subject);
+    }
+    return now.value[LOAD_COUNT_DEVICES] >= options->devices;
 }
 
 void load_devices_wait(const load_options *options, const load_keys *keys,
                        const load_subject *subject)
 {
-    uint64_t give_up_ns =
-        warprsa_clock_ns() + (uint64_t)(1e9 * options->devices_seconds);
-    ASYNC_WAIT_CTX *wait_ctx = NULL;
-    load_counters now = {0};
-    load_maker maker;
+    callers callers = {
+        .keys = keys, .subject = subject, .count = callers_wanted(subject)};
+    pthread_t threads[CALLERS_MAX];
+    unsigned count = 0;
 
     if (options->devices == 0 || !load_subject_uses_devices(subject))
         return;
-    wait_ctx = ASYNC_WAIT_CTX_new();
-    if (wait_ctx == NULL || !load_maker_init(&maker, keys, subject->libctx, 0))
-        load_fail("no memory");
-    do {
-        one_operation(&maker, wait_ctx);
-        usleep(NAP_US);
-        now = load_subject_counters(subject);
-    } while (now.value[LOAD_COUNT_DEVICES] < options->devices &&
-             now.value[LOAD_COUNT_CPU_NO_DEVICE] == 0 &&
-             warprsa_clock_ns() < give_up_ns);
-    if (now.value[LOAD_COUNT_DEVICES] < options->devices)
-        fprintf(stderr,
-                "warprsa-load: %s: %u devices wanted, %" PRIu64 " at work\n",
-                subject->options->name, options->devices,
-                now.value[LOAD_COUNT_DEVICES]);
-    load_maker_clear(&maker);
-    ASYNC_WAIT_CTX_free(wait_ctx);
-    ASYNC_cleanup_thread();
+    while (count < callers.count &&
+           pthread_create(&threads[count], NULL, call, &callers) == 0)
+        count++;
+    if (count == 0)
+        load_fail("no thread can be started");
+    if (!wait_for(options, subject))
+        fprintf(stderr, "warprsa-load: %s: there are not %u devices at work\n",
+                subject->options->name, options->devices);
+    atomic_store(&callers.enough, true);
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
 }

@@ -8,10 +8,9 @@
 #include "subject.h"
 
 /*
- * Devices are opened by the first operation that asks for one, and take
- * seconds. Makes operations in one async job after another until so many are
- * at work, none can be had, or the time is over; says so on stderr in the last
- * two cases.
+ * Devices are opened by the first operations that are for them, and take
+ * seconds. Makes operations until so many are at work, none can be had, or the
+ * time is over; says so on stderr in the last two cases.
  */
 void load_devices_wait(const load_options *options, const load_keys *keys,
                        const load_subject *subject);

@@ -24,6 +24,8 @@ const char *const load_counter_names[LOAD_COUNTERS] = {
     "warprsa-cpu-deadline",
     "warprsa-cpu-check",
     "warprsa-cpu-error",
+    "warprsa-cpu-key-room",
+    "warprsa-cpu-spill",
     "warprsa-batches",
     "warprsa-checks-failed",
     "warprsa-device-losses",

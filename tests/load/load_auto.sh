@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The module chooses: every operation runs somewhere, and is counted there.
+. "$(dirname "$0")/lib.sh"
+
+load --in-flight=1,64 --keys=2048x2 --devices-seconds=2 \
+    --subject="auto engine=$ENGINE route=auto deadline_ms=600000"
+check "2 rows" "${CLEAN[@]}" "gpu + cpu == started" "cpu_route + cpu_spill + cpu_starting == cpu"
