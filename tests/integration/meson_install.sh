@@ -8,7 +8,10 @@ need meson pkg-config
 meson install -C "$BUILD_DIR" --no-rebuild --destdir "$work/root" >install.log
 installed=$(cd root && find . -type f | sort)
 modules=$(pkg-config --variable=modulesdir libcrypto)
-for wanted in "$modules/warprsa.so" /bin/warprsa-stat \
+for wanted in "$modules/warprsa.so" /bin/warprsa-stat /sbin/warprsad \
+    /share/man/man8/warprsad.8 /lib/systemd/system/warprsad.service \
+    /lib/systemd/system/warprsad.socket \
+    /share/doc/warprsa/examples/warprsad.conf \
     /share/man/man1/warprsa-stat.1 /share/doc/warprsa/examples/openssl.cnf \
     /share/doc/warprsa/examples/nginx.conf \
     /share/doc/warprsa/examples/haproxy.cfg; do
@@ -17,6 +20,11 @@ for wanted in "$modules/warprsa.so" /bin/warprsa-stat \
         fail "$wanted was not installed"
     }
 done
+grep -q "^ExecStart=/.*/sbin/warprsad " \
+    root/*/*/lib/systemd/system/warprsad.service ||
+    grep -q "^ExecStart=/.*/sbin/warprsad " \
+        root/*/lib/systemd/system/warprsad.service ||
+    fail "the unit does not say where the program is"
 if grep -E 'faulty|\.a$|\.h$' <<<"$installed"; then
     fail "installed, but should not be"
 fi

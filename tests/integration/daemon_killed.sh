@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The daemon is killed at full load, twice, and started again: no operation of
+# its clients fails, and they come back.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+
+start_daemon
+with_provider speed -elapsed -seconds 8 -multi 3 -async_jobs 48 rsa1024 \
+    >speed.log 2>&1 &
+speed=$!
+servers+=("$speed")
+busy() { # more operations than the set-up's
+    [ "$(live "$daemon" gpu)" -gt 150 ]
+}
+for _ in 1 2; do
+    wait_for 60 busy
+    kill -KILL "$daemon"
+    wait "$daemon" 2>/dev/null || :
+    sleep 0.5
+    start_daemon
+done
+back() {
+    [ "$(live "$daemon" gpu)" -gt 0 ]
+}
+wait_for 60 back
+wait "$speed" || fail "$(tail -n 5 speed.log)"
+grep -E '^rsa +1024 bits' speed.log
+! grep -E 'failure|:error:' speed.log || fail "operations failed"
+[ "$(total cpu_no_device)" -gt 0 ] || fail "nothing was under way?"
+[ "$(total cpu)" = "$(total cpu_no_device)" ] ||
+    fail "$(total cpu) on the CPU, $(total cpu_no_device) for want of a daemon"

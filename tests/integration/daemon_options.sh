@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# warprsad's command line and file, reloading, sockets of other daemons, and the
+# samples in conf/.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+
+warprsad=$BUILD_DIR/batching/daemon/warprsad
+"$warprsad" --help | grep -q -- '--client-slots'
+"$warprsad" --version | grep -q '^warprsad [0-9]'
+
+refused() { # WANTED-TEXT OPTION...
+    local wanted=$1 status=0
+    shift
+    "$warprsad" --socket="$work/s" "$@" >refused.log 2>&1 || status=$?
+    [ "$status" = 2 ] || fail "$*: status $status"
+    grep -qF -- "$wanted" refused.log || fail "$*: $(cat refused.log)"
+}
+refused 'engine = gpu: expected cuda or host' --engine=gpu
+refused 'slots = 0: expected a number from 1 to 65536' --slots=0
+refused 'devices = 0,16: expected all, or device numbers' --devices=0,16
+refused 'devices = 1,: expected all' --devices=1,
+refused 'socket = s: expected an absolute path' --socket=s
+refused 'see warprsad --help' --colour=blue
+refused 'extra: no such argument' extra
+refused 'no.conf: No such file or directory' --config=no.conf
+printf 'client_slots = 64\nclients = many\n' >bad.conf
+refused 'bad.conf:2: clients = many: expected a number' --config=bad.conf
+printf 'client-slots = 64\n' >bad.conf
+refused 'bad.conf:1: client-slots' --config=bad.conf
+! "$warprsad" --engine=host --socket="$work/no/s" >refused.log 2>&1 ||
+    fail "it listens nowhere"
+grep -q "$work/no/s: No such file or directory" refused.log
+! "$warprsad" --engine=host --socket="$work/s" --group=no-such-group \
+    >refused.log 2>&1 || fail "it has no such group"
+grep -q 'there is no group no-such-group' refused.log
+
+# The sample's defaults are the defaults; the command line goes before it.
+sed -n 's/^#\([a-z_]* = .*\)/\1/p' "$SOURCE_DIR/conf/warprsad.conf" >all.conf
+"$warprsad" --help >help.txt
+while IFS='= ' read -r name value; do
+    grep -A 1 -e "^  --${name//_/-} " help.txt | grep -qF "($value)" ||
+        fail "conf/warprsad.conf: $name = $value is not the default"
+done <all.conf
+start_daemon --config="$SOURCE_DIR/conf/warprsad.conf"
+stat -c '%a' warprsad.sock | grep -qx 660
+! "$warprsad" --engine=host --socket="$work/warprsad.sock" >refused.log 2>&1 ||
+    fail "two daemons on one socket"
+grep -q 'another daemon listens there' refused.log
+kill -KILL "$daemon"
+wait "$daemon" 2>/dev/null || :
+
+# The socket it left behind is no hindrance. SIGHUP, to new limits.
+cp all.conf my.conf
+start_daemon --config=my.conf
+rsa_key 1024 key.pem
+sign() {
+    with_provider dgst -sha256 -sign key.pem -out sig key.pem.pub
+}
+sign
+grep -q 'connected, 2048 slots' daemon.log
+echo 'client_slots = 8' >>my.conf
+kill -HUP "$daemon"
+wait_for 30 grep -q 'reloaded' daemon.log
+sign
+grep -q 'connected, 8 slots' daemon.log
+echo 'client_slots = 0' >>my.conf
+kill -HUP "$daemon"
+wait_for 30 grep -q 'not reloaded' daemon.log
+sign
+[ "$(total gpu)" = 3 ] || fail "$(total gpu) operations"
+kill -TERM "$daemon"
+wait "$daemon" || fail "SIGTERM: status $?"
+
+# The units.
+if command -v systemd-analyze >/dev/null; then
+    cp "$BUILD_DIR/conf/warprsad.service" "$SOURCE_DIR/conf/warprsad.socket" .
+    systemd-analyze security --offline=true --threshold=15 --no-pager \
+        ./warprsad.service >security.log || fail "$(tail -n 3 security.log)"
+    tail -n 1 security.log
+fi

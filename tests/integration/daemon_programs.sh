@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Several programs, one after the other, have the daemon compute: signatures,
+# decryptions, handshakes, verified by processes that don't load the provider.
+# None of them has an engine of its own.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+
+configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}" engine=none
+start_daemon
+rsa_key 2048 key.pem
+rsa_key 4096 large.pem
+self_signed key.pem certificate.pem
+echo "to be signed" >message
+
+with_provider dgst -sha256 -sign key.pem -out sig message
+plain dgst -sha256 -verify key.pem.pub -signature sig message
+with_provider dgst -sha512 -sigopt rsa_padding_mode:pss -sign large.pem \
+    -out sig message
+plain dgst -sha512 -sigopt rsa_padding_mode:pss -verify large.pem.pub \
+    -signature sig message
+plain pkeyutl -encrypt -pubin -inkey key.pem.pub -in message -out secret \
+    -pkeyopt rsa_padding_mode:oaep
+with_provider pkeyutl -decrypt -inkey key.pem -in secret -out plain.txt \
+    -pkeyopt rsa_padding_mode:oaep
+cmp message plain.txt
+serve_and_connect -tls1_3
+serve_and_connect -tls1_2 -cipher AES128-GCM-SHA256
+
+[ "$(total gpu)" = 5 ] && [ "$(total cpu)" = 0 ] ||
+    fail "clients: $(total gpu) by the daemon, $(total cpu) by themselves"
+for wanted in gpu=5 gpu_2048=4 gpu_4096=1 checks_failed=0 keys=0; do
+    [ "$(live "$daemon" "${wanted%=*}")" = "${wanted#*=}" ] ||
+        fail "daemon: not $wanted but $(live "$daemon" "${wanted%=*}")"
+done
+"$BUILD_DIR/batching/warprsa-stat" "$daemon"
+
+kill -TERM "$daemon"
+wait "$daemon"
+grep -q 'counters: .* gpu=5 ' daemon.log
+loads=$(grep -o ' keys_loaded=[0-9]*' daemon.log | cut -d= -f2)
+wiped=$(grep -o ' keys_wiped=[0-9]*' daemon.log | cut -d= -f2)
+[ "$loads" = "$wiped" ] || fail "$loads keys loaded, $wiped wiped"
+[ ! -e warprsad.sock ] || fail "the daemon has left its socket behind"

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# `openssl speed` with several processes of many async jobs each. A process
+# has one descriptor per job and no driver with more: 1,000 jobs fit below the
+# 1,024 that select() takes.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+
+start_daemon
+with_provider speed -elapsed -seconds 1 -multi 4 -async_jobs 64 rsa1024 \
+    >speed.log 2>&1 || fail "$(tail -n 5 speed.log)"
+grep -E '^rsa +1024 bits' speed.log
+with_provider speed -elapsed -seconds 1 -async_jobs 1000 rsa1024 \
+    >speed.log 2>&1 || fail "$(tail -n 5 speed.log)"
+grep -E '^rsa +1024 bits' speed.log
+! grep -E 'failure|:error:' speed.log || fail "operations failed"
+[ "$(total cpu)" = 0 ] || fail "$(total cpu) operations left the daemon"
+[ "$(total gpu)" -ge 2256 ] || fail "only $(total gpu) operations"
+[ "$(live "$daemon" gpu)" = "$(total gpu)" ] ||
+    fail "the daemon counts $(live "$daemon" gpu), its clients $(total gpu)"
+[ "$(live "$daemon" batch_max)" -gt 64 ] ||
+    fail "the processes share no batches"

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# 64 processes of 64 users at once, of the socket's group; and one that is not
+# in it.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+
+need setpriv
+as_root "processes of other users"
+group=$(getent group nogroup | cut -d: -f1)
+[ -n "$group" ] || skip "no group nogroup here"
+start_daemon --group "$group"
+gid=$(getent group "$group" | cut -d: -f3)
+rsa_key 1024 key.pem
+: >provider.trace
+chmod 666 provider.trace
+chmod a+rX . ./*.pem ./*.pub openssl.cnf
+
+sign_as() { # USER GROUP
+    echo "message of $1" >"message.$1"
+    : >"sig.$1"
+    chmod 666 "sig.$1"
+    OPENSSL_CONF=$work/openssl.cnf WARPRSA_TRACE=file:$work/provider.trace \
+        setpriv --reuid "$1" --regid "$2" --clear-groups \
+        "$OPENSSL" dgst -sha256 -sign key.pem -out "sig.$1" "message.$1" &&
+        plain dgst -sha256 -verify key.pem.pub -signature "sig.$1" \
+            "message.$1" >/dev/null
+}
+
+clients=()
+for ((i = 0; i < 64; i++)); do
+    sign_as $((61000 + i)) "$gid" &
+    clients+=($!)
+done
+for client in "${clients[@]}"; do
+    wait "$client" || fail "a client failed"
+done
+[ "$(total gpu)" = 64 ] && [ "$(total cpu)" = 0 ] ||
+    fail "$(total gpu) by the daemon, $(total cpu) by themselves"
+[ "$(grep -c 'user 610[0-9]*) connected' daemon.log)" = 64 ] ||
+    fail "the log does not name 64 users"
+
+sign_as 62000 62000 || fail "a user outside the group can't sign at all"
+[ "$(total gpu)" = 64 ] && [ "$(total cpu_no_device)" = 1 ] ||
+    fail "a user outside the group was served"
+grep -q 'warprsad.sock: Permission denied' provider.trace
+[ "$(live "$daemon" gpu)" = 64 ]
+[ "$(live "$daemon" keys)" = 0 ]
