@@ -21,7 +21,6 @@
 
 #include "batching/doorbell.h"
 #include "batching/keys.h"
-#include "batching/pace.h"
 #include "batching/queue.h"
 
 typedef struct warprsa_queue_device warprsa_queue_device;
@@ -37,9 +36,8 @@ typedef struct warprsa_worker {
     warprsa_queue_device *device;
     unsigned stream;
     pthread_t thread;
-    bool started;      /* under the queue's lock */
-    bool ended;        /* under the device's: only pthread_join() is left */
-    uint64_t again_ns; /* when a busy device may want the next batch */
+    bool started; /* under the queue's lock */
+    bool ended;   /* under the device's: only pthread_join() is left */
     /* Of the batch in hand, entry by entry; the keys of the first `pinned` are
      * in use on the device. */
     size_t pinned;
@@ -70,9 +68,8 @@ struct warprsa_queue_device {
     char last_why[WARPRSA_COUNTERS_TEXT]; /* it was not opened, as traced */
     pthread_mutex_t load; /* of what keys are on it; taken before `lock` */
     struct warprsa_place_list unused;
-    warprsa_pace pace;
     warprsa_doorbell bell;    /* of its idle workers */
-    _Atomic uint32_t wake_at; /* requests queued from which it is rung */
+    _Atomic uint32_t running; /* requests taken and not answered */
     warprsa_worker workers[WARPRSA_STREAMS_MAX];
 };
 

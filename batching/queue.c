@@ -264,36 +264,31 @@ void warprsa_queue_refuse_if_down(warprsa_queue *queue)
     refuse_queued(queue);
 }
 
-uint32_t warprsa_queue_waiting(warprsa_queue *queue)
+bool warprsa_queue_empty(warprsa_queue *queue)
 {
-    uint32_t waiting = 0;
-
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        waiting += warprsa_ring_count(&queue->queued[c]);
-    return waiting;
+        if (!warprsa_ring_empty(&queue->queued[c]))
+            return false;
+    return true;
 }
 
 void warprsa_queue_offer(warprsa_queue *queue)
 {
     unsigned chosen = atomic_load(&queue->chosen);
-    uint64_t now_ns = warprsa_now_ns();
 
     for (unsigned i = 0; i < chosen; i++) {
-        warprsa_queue_device *device = &queue->devices[i];
-        uint64_t again_ns;
+        warprsa_doorbell *bell = &queue->devices[i].bell;
 
-        if (atomic_load(&device->bell.idle) == 0)
+        if (atomic_load(&bell->idle) == 0)
             continue;
         /* Whoever was woken has left the bell silent for the others. */
-        (void)warprsa_doorbell_arm(&device->bell);
-        if (warprsa_pace_may_start(&device->pace, warprsa_queue_waiting(queue),
-                                   queue->config.batch_max, now_ns, &again_ns))
-            warprsa_doorbell_ring(&device->bell);
+        (void)warprsa_doorbell_arm(bell);
+        if (!warprsa_queue_empty(queue))
+            warprsa_doorbell_ring(bell);
     }
 }
 
-/* After queueing: wakes an idle worker of the device with least to do, if it
- * wants to be woken for so many. */
+/* After queueing: wakes an idle worker, of the device with least to do. */
 static void ring_for_request(warprsa_queue *queue)
 {
     unsigned chosen =
@@ -303,15 +298,12 @@ static void ring_for_request(warprsa_queue *queue)
 
     for (unsigned i = 0; i < chosen; i++) {
         warprsa_queue_device *device = &queue->devices[i];
-        uint32_t running, wake_at;
+        uint32_t running;
 
         if (!warprsa_doorbell_armed(&device->bell))
             continue;
-        running =
-            atomic_load_explicit(&device->pace.running, memory_order_relaxed);
-        wake_at = atomic_load(&device->wake_at);
-        if (running < least &&
-            (wake_at <= 1 || warprsa_queue_waiting(queue) >= wake_at)) {
+        running = atomic_load_explicit(&device->running, memory_order_relaxed);
+        if (running < least) {
             least = running;
             best = device;
         }
@@ -326,24 +318,34 @@ void warprsa_queue_wake_all(warprsa_queue *queue)
         warprsa_doorbell_ring_all(&queue->devices[i].bell);
 }
 
+/* How many requests are queued; a hint. */
+static uint32_t waiting_in(warprsa_queue *queue)
+{
+    uint32_t waiting = 0;
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        waiting += warprsa_ring_count(&queue->queued[c]);
+    return waiting;
+}
+
 uint32_t warprsa_queue_share(warprsa_queue *queue,
                              const warprsa_queue_device *device)
 {
     unsigned chosen = atomic_load(&queue->chosen);
-    uint32_t waiting = warprsa_queue_waiting(queue);
-    uint32_t free_devices = 1;
+    uint32_t most = queue->config.batch_max;
+    uint32_t idle_devices = 1;
     uint32_t share;
 
-    for (unsigned i = 0; i < chosen; i++) {
-        warprsa_queue_device *other = &queue->devices[i];
-
-        free_devices += other != device && atomic_load(&other->bell.idle) > 0 &&
-                        atomic_load(&other->pace.running) < WARPRSA_PACE_BUSY;
-    }
-    share = (waiting + free_devices - 1) / free_devices;
-    return free_devices == 1 || share < SHARE_LEAST ? queue->config.batch_max
-           : share < queue->config.batch_max        ? share
-                                                    : queue->config.batch_max;
+    for (unsigned i = 0; i < chosen; i++)
+        idle_devices += &queue->devices[i] != device &&
+                        atomic_load(&queue->devices[i].bell.idle) > 0 &&
+                        atomic_load(&queue->devices[i].running) < SHARE_LEAST;
+    if (idle_devices == 1)
+        return most;
+    share = waiting_in(queue) / idle_devices + 1;
+    if (share < SHARE_LEAST)
+        share = SHARE_LEAST;
+    return share < most ? share : most;
 }
 
 bool warprsa_queue_close(warprsa_queue *queue)

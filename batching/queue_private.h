@@ -46,11 +46,11 @@ void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
  * without locks after the queue may have gone down. */
 void warprsa_queue_refuse_if_down(warprsa_queue *queue);
 
-/* How many requests are queued; a hint. */
-uint32_t warprsa_queue_waiting(warprsa_queue *queue);
+/* Whether any request is queued. */
+bool warprsa_queue_empty(warprsa_queue *queue);
 
-/* Wakes an idle worker of each device that is to take the next batch; by a
- * worker that has made room or goes to do something else. */
+/* Arms the doorbells of devices with idle workers, and rings them at once if
+ * there is work: by a worker that goes to do something else. */
 void warprsa_queue_offer(warprsa_queue *queue);
 
 /* Wakes all idle workers. */

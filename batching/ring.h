@@ -68,10 +68,9 @@ static inline size_t warprsa_ring_octets(const warprsa_ring *ring)
  * `count`. A cell can still be busy: a thread took its number a whole round
  * ago and was preempted before saying so. That thread is given the CPU.
  *
- * The changes of the tail and of the cell are in the one total order of
- * sequentially consistent operations: whoever puts and then looks whether
- * somebody sleeps, against whoever says that he sleeps and then looks here,
- * can't both see nothing.
+ * The last store is in the one total order of sequentially consistent
+ * operations: whoever puts and then looks whether somebody sleeps, against
+ * whoever says that he sleeps and then looks here, can't both see nothing.
  */
 static inline void warprsa_ring_put(warprsa_ring *ring, uint32_t slot)
 {
@@ -83,7 +82,9 @@ static inline void warprsa_ring_put(warprsa_ring *ring, uint32_t slot)
             atomic_load_explicit(&cell->sequence, memory_order_acquire);
 
         if (sequence == place) {
-            if (atomic_compare_exchange_weak(&ring->tail, &place, place + 1)) {
+            if (atomic_compare_exchange_weak_explicit(
+                    &ring->tail, &place, place + 1, memory_order_relaxed,
+                    memory_order_relaxed)) {
                 atomic_store_explicit(&cell->slot, slot, memory_order_relaxed);
                 atomic_store(&cell->sequence, place + 1);
                 return;

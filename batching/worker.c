@@ -272,9 +272,8 @@ static void end(warprsa_worker *worker, size_t count, warprsa_status status)
     }
 }
 
-/* The batch that was taken at taken_ns, `taken` requests then. */
-static void run(warprsa_worker *worker, warprsa_size_class size, size_t count,
-                size_t taken, uint64_t taken_ns)
+/* Starts the batch and waits for it. */
+static void run(warprsa_worker *worker, warprsa_size_class size, size_t count)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
@@ -282,70 +281,42 @@ static void run(warprsa_worker *worker, warprsa_size_class size, size_t count,
     uint64_t start_ns = warprsa_now_ns();
     warprsa_status status = engine->start(device->handle, worker->stream, size,
                                           worker->tasks, count);
-    bool started = status == WARPRSA_OK;
 
-    if (started) {
-        warprsa_pace_started(&device->pace, (uint32_t)count, taken_ns,
-                             warprsa_now_ns());
+    if (status == WARPRSA_OK) {
         status = engine->wait(device->handle, worker->stream,
                               queue->config.deadline_ms);
-    }
-    warprsa_pace_ended(&device->pace, size, (uint32_t)taken, start_ns,
-                       warprsa_now_ns());
-    if (started)
         measure(worker, size, count, start_ns, status == WARPRSA_OK);
-    /* The device has room: the next batch before the answers of this one. */
-    if (status == WARPRSA_OK)
-        warprsa_queue_offer(queue);
+    }
+    atomic_fetch_sub(&device->running, (uint32_t)count);
     end(worker, count, status);
 }
 
-/* Takes a batch from the class whose oldest request has waited longest, and
- * runs it. */
-static void run_next(warprsa_worker *worker, warprsa_size_class size)
+/* One batch, from inside the device: from the class whose oldest request has
+ * waited longest. False: nothing was queued. */
+static bool work(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
-    uint64_t taken_ns = warprsa_now_ns();
-    size_t taken = take(worker, size);
     warprsa_status failure;
-    size_t count;
-
-    warprsa_pace_taken(&device->pace, size, (uint32_t)taken, taken_ns);
-    warprsa_queue_offer(queue);
-    count = prepare(worker, taken, &failure);
-    if (failure == WARPRSA_OK && count > 0) {
-        run(worker, size, count, taken, taken_ns);
-        return;
-    }
-    warprsa_pace_ended(&device->pace, size, (uint32_t)taken, taken_ns,
-                       taken_ns);
-    if (failure != WARPRSA_OK)
-        end(worker, count, failure);
-}
-
-/* Whether this device is to have a batch now; if not, when to ask again. */
-static bool may_start(warprsa_worker *worker)
-{
-    warprsa_queue *queue = worker->device->queue;
-
-    return warprsa_pace_may_start(
-        &worker->device->pace, warprsa_queue_waiting(queue),
-        queue->config.batch_max, warprsa_now_ns(), &worker->again_ns);
-}
-
-/* One batch, from inside the device. False: there is none to be had now. */
-static bool work(warprsa_worker *worker)
-{
+    size_t taken, count;
     int size;
 
     warprsa_device_unload_keys(worker);
-    if (!may_start(worker))
-        return false;
-    size = oldest_class(worker->device->queue);
+    size = oldest_class(queue);
     if (size < 0)
         return false;
-    run_next(worker, (warprsa_size_class)size);
+    taken = take(worker, (warprsa_size_class)size);
+    atomic_fetch_add(&device->running, (uint32_t)taken);
+    warprsa_queue_offer(queue);
+    count = prepare(worker, taken, &failure);
+    atomic_fetch_sub(&device->running, (uint32_t)(taken - count));
+    if (failure == WARPRSA_OK && count > 0) {
+        run(worker, (warprsa_size_class)size, count);
+    } else {
+        atomic_fetch_sub(&device->running, (uint32_t)count);
+        if (failure != WARPRSA_OK)
+            end(worker, count, failure);
+    }
     return true;
 }
 
@@ -356,7 +327,7 @@ static bool anything_to_do(warprsa_worker *worker)
 
     return atomic_load(&queue->closing) ||
            atomic_load(&queue->keys.unloads[worker->device->number]) != 0 ||
-           may_start(worker);
+           !warprsa_queue_empty(queue);
 }
 
 static void sleep_on_bell(warprsa_worker *worker)
@@ -368,13 +339,9 @@ static void sleep_on_bell(warprsa_worker *worker)
     uint32_t word;
 
     atomic_fetch_add(&device->bell.idle, 1);
-    atomic_store(&device->wake_at,
-                 warprsa_pace_wake_at(&device->pace, queue->config.batch_max));
     word = warprsa_doorbell_arm(&device->bell);
     if (!anything_to_do(worker)) {
-        warprsa_futex_wait(&device->bell.word, word,
-                           until_ns < worker->again_ns ? until_ns
-                                                       : worker->again_ns);
+        warprsa_futex_wait(&device->bell.word, word, until_ns);
         /* Another worker may hang in its driver. */
         if (atomic_load(&queue->depth) != 0 && warprsa_now_ns() >= until_ns)
             warprsa_slots_tell_overdue(&queue->slots);
