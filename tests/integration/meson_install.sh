@@ -20,10 +20,7 @@ for wanted in "$modules/warprsa.so" /bin/warprsa-stat /sbin/warprsad \
         fail "$wanted was not installed"
     }
 done
-grep -q "^ExecStart=/.*/sbin/warprsad " \
-    root/*/*/lib/systemd/system/warprsad.service ||
-    grep -q "^ExecStart=/.*/sbin/warprsad " \
-        root/*/lib/systemd/system/warprsad.service ||
+grep -rq '^ExecStart=/.*/sbin/warprsad ' root ||
     fail "the unit does not say where the program is"
 if grep -E 'faulty|\.a$|\.h$' <<<"$installed"; then
     fail "installed, but should not be"
