@@ -70,9 +70,9 @@ typedef struct warprsa_private_key {
  * The size class of a key, or -1 when the engines can't take it: modulus
  * outside WARPRSA_MODULUS_BITS_MIN..MAX or not of modulus_octets octets, a
  * prime longer than the largest class holds, primes too short or too long for
- * their product to have n's length, n, p or q even, e even or below 3. Does
- * not check that n = pq; a key that lies fails its check at each operation.
- * Any thread.
+ * their product to have n's length, n, p or q even, e even or below 3. What
+ * takes more than a look is load_key()'s to refuse (n is not p q); a key that
+ * lies otherwise fails its check at each operation. Any thread.
  */
 int warprsa_key_class(const warprsa_private_key *key);
 

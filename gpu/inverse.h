@@ -4,7 +4,8 @@
  * Modular inversion in constant time, for blinding factors: Bernstein and
  * Yang, "Fast constant-time gcd computation and modular inversion" (TCHES
  * 2019), with 62 division steps at a time on the low words and the resulting
- * matrix applied to the whole numbers. One thread inverts one number.
+ * matrix applied to the whole numbers. One thread inverts one number, mod a
+ * blinding factor (see short_inverse.h), whose few limbs stay in registers.
  *
  * Whole numbers are in two's complement over limbs of 62 bits, each limb but
  * the top one in [0, 2^62), the top one signed.
@@ -16,11 +17,8 @@
 
 #define WARPRSA_LIMB_BITS 62
 #define WARPRSA_LIMB_MASK 0x3FFFFFFFFFFFFFFFull
-#define WARPRSA_LIMBS     34 /* 2080 bits and a sign */
-
-/* Limbs for a number of `rows` samples and its sign. */
-#define WARPRSA_LIMBS_OF(rows)                                                 \
-    ((WARPRSA_SAMPLE_BITS * (rows) + 1) / WARPRSA_LIMB_BITS + 1)
+/* Of a blinding factor, with a sign. */
+#define WARPRSA_LIMBS ((WARPRSA_BLINDING_BITS + 1) / WARPRSA_LIMB_BITS + 1)
 
 /* Enough division steps for odd f and any g below 2^bits, bits >= 46:
  * floor((49 bits + 57) / 17), their theorem 11.2. */
@@ -74,12 +72,12 @@ WARPRSA_FN int64_t warprsa_divsteps(int64_t delta, uint64_t f, uint64_t g,
  * bits.
  */
 WARPRSA_FN void warprsa_apply(int64_t *f, int64_t *g,
-                              const warprsa_transition *t, int limbs)
+                              const warprsa_transition *t)
 {
     __int128 cf = 0, cg = 0;
 
-    WARPRSA_ROLLED
-    for (int i = 0; i < limbs; i++) {
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_LIMBS; i++) {
         int64_t fi = f[i], gi = g[i];
 
         cf += (__int128)t->u * fi + (__int128)t->v * gi;
@@ -91,8 +89,8 @@ WARPRSA_FN void warprsa_apply(int64_t *f, int64_t *g,
         cf >>= WARPRSA_LIMB_BITS;
         cg >>= WARPRSA_LIMB_BITS;
     }
-    f[limbs - 1] = (int64_t)cf;
-    g[limbs - 1] = (int64_t)cg;
+    f[WARPRSA_LIMBS - 1] = (int64_t)cf;
+    g[WARPRSA_LIMBS - 1] = (int64_t)cg;
 }
 
 /*
@@ -105,10 +103,10 @@ WARPRSA_FN void warprsa_apply(int64_t *f, int64_t *g,
  */
 WARPRSA_FN void warprsa_apply_modulo(int64_t *d, int64_t *e,
                                      const warprsa_transition *t,
-                                     const int64_t *p, uint64_t p_inverse,
-                                     int limbs)
+                                     const int64_t *p, uint64_t p_inverse)
 {
-    int64_t d_negative = d[limbs - 1] >> 63, e_negative = e[limbs - 1] >> 63;
+    int64_t d_negative = d[WARPRSA_LIMBS - 1] >> 63,
+            e_negative = e[WARPRSA_LIMBS - 1] >> 63;
     int64_t md = (t->u & d_negative) + (t->v & e_negative);
     int64_t me = (t->q & d_negative) + (t->r & e_negative);
     uint64_t low_d =
@@ -119,8 +117,8 @@ WARPRSA_FN void warprsa_apply_modulo(int64_t *d, int64_t *e,
 
     md -= (int64_t)((p_inverse * low_d + (uint64_t)md) & WARPRSA_LIMB_MASK);
     me -= (int64_t)((p_inverse * low_e + (uint64_t)me) & WARPRSA_LIMB_MASK);
-    WARPRSA_ROLLED
-    for (int i = 0; i < limbs; i++) {
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_LIMBS; i++) {
         int64_t di = d[i], ei = e[i], pi = p[i];
 
         cd += (__int128)t->u * di + (__int128)t->v * ei + (__int128)md * pi;
@@ -132,68 +130,58 @@ WARPRSA_FN void warprsa_apply_modulo(int64_t *d, int64_t *e,
         cd >>= WARPRSA_LIMB_BITS;
         ce >>= WARPRSA_LIMB_BITS;
     }
-    d[limbs - 1] = (int64_t)cd;
-    e[limbs - 1] = (int64_t)ce;
+    d[WARPRSA_LIMBS - 1] = (int64_t)cd;
+    e[WARPRSA_LIMBS - 1] = (int64_t)ce;
 }
 
 /* x + (p & mask), after x has been negated where `negate` is all ones. */
 WARPRSA_FN void warprsa_adjust(int64_t *x, const int64_t *p, int64_t mask,
-                               int64_t negate, int limbs)
+                               int64_t negate)
 {
     int64_t carry = 0;
 
-    WARPRSA_ROLLED
-    for (int i = 0; i < limbs; i++) {
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_LIMBS; i++) {
         int64_t sum = ((x[i] ^ negate) - negate) + (p[i] & mask) + carry;
 
         carry = sum >> WARPRSA_LIMB_BITS;
-        x[i] =
-            i == limbs - 1 ? sum : (int64_t)((uint64_t)sum & WARPRSA_LIMB_MASK);
+        x[i] = i == WARPRSA_LIMBS - 1
+                   ? sum
+                   : (int64_t)((uint64_t)sum & WARPRSA_LIMB_MASK);
     }
 }
 
-/* Samples to limbs of 62 bits. */
-WARPRSA_FN void warprsa_limbs_from_samples(int64_t *limb,
-                                           const warprsa_sample_t *sample,
-                                           int rows, int limbs)
+/* `bits` bits of a number from bit `from` on, out of pieces of `piece` bits,
+ * of[0] the lowest. All shifts are constants where the loop around is unrolled.
+ */
+#define WARPRSA_CUT(to, from, bits, pieces, piece, of)                         \
+    for (int j_ = (from) / (piece);                                            \
+         j_ < (pieces) && (piece)*j_ < (from) + (bits); j_++)                  \
+    (to) |= (piece)*j_ >= (from) ? (uint64_t)(of)[j_] << ((piece)*j_ - (from)) \
+                                 : (uint64_t)(of)[j_] >> ((from) - (piece)*j_)
+
+/* Limb `index` of a number in samples. */
+WARPRSA_FN int64_t warprsa_limb_of_samples(const warprsa_sample_t *sample,
+                                           int rows, int index)
 {
-    unsigned __int128 bits = 0;
-    int have = 0, next = 0;
+    uint64_t limb = 0;
 
-    for (int i = 0; i < limbs; i++) {
-        while (have < WARPRSA_LIMB_BITS && next < rows) {
-            bits |= (unsigned __int128)(uint64_t)sample[next++] << have;
-            have += WARPRSA_SAMPLE_BITS;
-        }
-        limb[i] = (int64_t)((uint64_t)bits & WARPRSA_LIMB_MASK);
-        bits >>= WARPRSA_LIMB_BITS;
-        have -= WARPRSA_LIMB_BITS;
-        have = have < 0 ? 0 : have;
-    }
+    WARPRSA_CUT(limb, index * WARPRSA_LIMB_BITS, WARPRSA_LIMB_BITS, rows,
+                WARPRSA_SAMPLE_BITS, sample);
+    return (int64_t)(limb & WARPRSA_LIMB_MASK);
 }
 
-/* And back; the number must not be negative. */
-WARPRSA_FN void warprsa_samples_from_limbs(warprsa_sample_t *sample,
-                                           const int64_t *limb, int rows,
-                                           int limbs)
+/* Sample `index` of a number in limbs that is not negative. */
+WARPRSA_FN warprsa_sample_t warprsa_sample_of_limbs(const int64_t *limb,
+                                                    int limbs, int index)
 {
-    unsigned __int128 bits = 0;
-    int have = 0, next = 0;
+    uint64_t sample = 0;
 
-    for (int i = 0; i < rows; i++) {
-        while (have < WARPRSA_SAMPLE_BITS && next < limbs) {
-            bits |= (unsigned __int128)(uint64_t)limb[next++] << have;
-            have += WARPRSA_LIMB_BITS;
-        }
-        sample[i] = (warprsa_sample_t)((uint64_t)bits & WARPRSA_SAMPLE_MASK);
-        bits >>= WARPRSA_SAMPLE_BITS;
-        have -= WARPRSA_SAMPLE_BITS;
-        have = have < 0 ? 0 : have;
-    }
+    WARPRSA_CUT(sample, index * WARPRSA_SAMPLE_BITS, WARPRSA_SAMPLE_BITS, limbs,
+                WARPRSA_LIMB_BITS, limb);
+    return (warprsa_sample_t)(sample & WARPRSA_SAMPLE_MASK);
 }
 
-/* The memory of one inversion; the caller gives it so that it can be wiped
- * and, on the device, lies where all threads together read it fast. */
 typedef struct warprsa_inversion {
     int64_t f[WARPRSA_LIMBS], g[WARPRSA_LIMBS];
     int64_t d[WARPRSA_LIMBS], e[WARPRSA_LIMBS];
@@ -211,17 +199,19 @@ WARPRSA_FN uint64_t warprsa_inverse_of_low(uint64_t m)
     return x;
 }
 
-/* m->d = 1/g mod p within [0, p), for m->p odd and m->g at most p + 1, both
- * below 2^bits; 0 has no inverse and gives zero. */
-WARPRSA_FN void warprsa_invert_limbs(warprsa_inversion *m, int bits, int limbs)
+/* m->d = 1/g mod p within [0, p), for odd m->p and m->g of at most p + 1; a g
+ * of 0 has no inverse and gives zero. */
+WARPRSA_FN void warprsa_invert_limbs(warprsa_inversion *m)
 {
     const int rounds =
-        (WARPRSA_DIVSTEPS_OF(bits) + WARPRSA_LIMB_BITS - 1) / WARPRSA_LIMB_BITS;
+        (WARPRSA_DIVSTEPS_OF(WARPRSA_BLINDING_BITS) + WARPRSA_LIMB_BITS - 1) /
+        WARPRSA_LIMB_BITS;
     const uint64_t p_inverse = warprsa_inverse_of_low((uint64_t)m->p[0]);
     warprsa_transition t;
     int64_t delta = 1, sign;
 
-    for (int i = 0; i < limbs; i++) {
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_LIMBS; i++) {
         m->f[i] = m->p[i];
         m->d[i] = 0;
         m->e[i] = i == 0;
@@ -231,42 +221,14 @@ WARPRSA_FN void warprsa_invert_limbs(warprsa_inversion *m, int bits, int limbs)
         /* 62 steps depend on the 62 lowest bits alone. */
         delta =
             warprsa_divsteps(delta, (uint64_t)m->f[0], (uint64_t)m->g[0], &t);
-        warprsa_apply_modulo(m->d, m->e, &t, m->p, p_inverse, limbs);
-        warprsa_apply(m->f, m->g, &t, limbs);
+        warprsa_apply_modulo(m->d, m->e, &t, m->p, p_inverse);
+        warprsa_apply(m->f, m->g, &t);
     }
     /* g = 0 and f = +-1, so d = +-1/x within (-2p, p). */
-    sign = m->f[limbs - 1] >> 63;
-    warprsa_adjust(m->d, m->p, m->d[limbs - 1] >> 63, 0, limbs);
-    warprsa_adjust(m->d, m->p, 0, sign, limbs);
-    warprsa_adjust(m->d, m->p, m->d[limbs - 1] >> 63, 0, limbs);
-}
-
-WARPRSA_FN void warprsa_wipe_inversion(warprsa_inversion *m, int limbs)
-{
-    for (int i = 0; i < limbs; i++) {
-        *(volatile int64_t *)&m->f[i] = 0;
-        *(volatile int64_t *)&m->g[i] = 0;
-        *(volatile int64_t *)&m->d[i] = 0;
-        *(volatile int64_t *)&m->e[i] = 0;
-        *(volatile int64_t *)&m->p[i] = 0;
-    }
-}
-
-/*
- * x = 1/x mod p, in place, in samples cut exactly; p odd, x < p. Zero, which
- * has no inverse, gives zero. Time depends on rows alone.
- */
-WARPRSA_FN void warprsa_invert(warprsa_sample_t *x, const warprsa_sample_t *p,
-                               const int rows)
-{
-    const int limbs = WARPRSA_LIMBS_OF(rows);
-    warprsa_inversion m;
-
-    warprsa_limbs_from_samples(m.p, p, rows, limbs);
-    warprsa_limbs_from_samples(m.g, x, rows, limbs);
-    warprsa_invert_limbs(&m, WARPRSA_SAMPLE_BITS * rows, limbs);
-    warprsa_samples_from_limbs(x, m.d, rows, limbs);
-    warprsa_wipe_inversion(&m, limbs);
+    sign = m->f[WARPRSA_LIMBS - 1] >> 63;
+    warprsa_adjust(m->d, m->p, m->d[WARPRSA_LIMBS - 1] >> 63, 0);
+    warprsa_adjust(m->d, m->p, 0, sign);
+    warprsa_adjust(m->d, m->p, m->d[WARPRSA_LIMBS - 1] >> 63, 0);
 }
 
 #endif

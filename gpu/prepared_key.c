@@ -209,12 +209,17 @@ static warprsa_status prepare(warprsa_prepared_key *out,
     BIGNUM *n = get(ctx, key->n, sizeof(key->n));
     BIGNUM *p = get(ctx, key->p, sizeof(key->p));
     BIGNUM *q = get(ctx, key->q, sizeof(key->q));
-    BIGNUM *qinv = get(ctx, key->qinv, sizeof(key->qinv));
+    BIGNUM *qinv = get(ctx, key->qinv, sizeof(key->qinv)), *product;
     warprsa_status status = WARPRSA_NO_MEMORY;
 
     if (n == NULL || p == NULL || q == NULL || qinv == NULL)
         return WARPRSA_NO_MEMORY;
     if (BN_cmp(qinv, p) >= 0)
+        return WARPRSA_UNSUPPORTED_KEY;
+    product = BN_CTX_get(ctx);
+    if (product == NULL || !BN_mul(product, p, q, ctx))
+        return WARPRSA_NO_MEMORY;
+    if (BN_cmp(product, n) != 0)
         return WARPRSA_UNSUPPORTED_KEY;
     status = prepare_half(&out->half[0], p, key->dp, rows, ctx);
     if (status == WARPRSA_OK)

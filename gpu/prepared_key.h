@@ -75,7 +75,8 @@ warprsa_shape warprsa_shape_of(warprsa_size_class size);
 /*
  * Fills `out` from `key`, whose class must not be -1. WARPRSA_NO_MEMORY, or
  * WARPRSA_UNSUPPORTED_KEY for numbers that are no key (dp or dq not below
- * what the class holds, qinv not below p). `out` is wiped on failure.
+ * what the class holds, qinv not below p, n not p q: the check of a result is
+ * by p and q). `out` is wiped on failure.
  */
 warprsa_status warprsa_prepare_key(warprsa_prepared_key *out,
                                    const warprsa_private_key *key);

@@ -283,15 +283,17 @@ WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
     }
 }
 
-/* x = m mod each prime in Montgomery form: m = m1 R + m0, and the products
- * m0 R^2 / R and m1 R^3 / R are below 3P each, their sum below 6P. */
-WARPRSA_FN void warprsa_split_input(warprsa_number *x,
-                                    const warprsa_operation *op,
-                                    const warprsa_modulus *p, const int rows,
-                                    const int width, const int L, const int G)
+/* x = y mod each prime in Montgomery form, y the result's samples or the input:
+ * y = y1 R + y0, and the products y0 R^2 / R and y1 R^3 / R are below 3P each,
+ * their sum below 6P. */
+WARPRSA_FN void warprsa_split(warprsa_number *x, const warprsa_operation *op,
+                              int of_result, const warprsa_modulus *p,
+                              const int rows, const int width, const int L,
+                              const int G)
 {
     const warprsa_operation_key *key = op->key;
-    warprsa_number part, constant;
+    const int octets = (int)key->modulus_octets;
+    warprsa_number part = {0}, constant = {0};
 
     WARPRSA_ROLLED
     for (int high = 0; high < 2; high++) {
@@ -299,12 +301,15 @@ WARPRSA_FN void warprsa_split_input(warprsa_number *x,
             int first = (warprsa_lane(k, G) & (width - 1)) * L;
 
             WARPRSA_UNROLL
-            for (int i = 0; i < L; i++)
-                part.of[k][i] = first + i < rows
-                                    ? warprsa_sample_of_octets(
-                                          op->input, (int)key->modulus_octets,
-                                          high * rows + first + i)
-                                    : 0;
+            for (int i = 0; i < L; i++) {
+                int at = high * rows + first + i;
+
+                part.of[k][i] =
+                    first + i >= rows ? 0
+                    : of_result
+                        ? warprsa_sample(op->result[at])
+                        : warprsa_sample_of_octets(op->input, octets, at);
+            }
         }
         warprsa_load(&constant, high ? key->half[0].r3 : key->half[0].r2,
                      high ? key->half[1].r3 : key->half[1].r2, rows, width, L,
@@ -388,7 +393,7 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
     warprsa_load_blinding(&power, op, rows, width, L, G);
     warprsa_product(&r, &power, &r, p, rows, width, L, G);
     warprsa_public_power(&power, &r, &r, one, key->e, p, rows, width, L, G);
-    warprsa_split_input(x, op, p, rows, width, L, G);
+    warprsa_split(x, op, 0, p, rows, width, L, G);
     warprsa_product(x, x, &power, p, rows, width, L, G);
 }
 
@@ -484,44 +489,11 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
     warprsa_reduce(s, s, &n->p, G, L, G);
 }
 
-/* WARPRSA_OK in every lane if s^e mod n is the input. */
-WARPRSA_FN uint32_t warprsa_check(const warprsa_number *s,
-                                  const warprsa_operation *op,
-                                  const warprsa_modulus *n, const int rows,
-                                  const int L, const int G)
-{
-    const warprsa_operation_key *key = op->key;
-    warprsa_number x, one, power;
-    uint32_t differs[WARPRSA_SLOTS];
-
-    warprsa_load(&x, key->r2, key->r2, 2 * rows, G, L, G);
-    warprsa_set_one(&one, G, L, G);
-    warprsa_product(&one, &one, &x, n, 2 * rows, G, L, G);
-    warprsa_product(&x, s, &x, n, 2 * rows, G, L, G);
-    warprsa_public_power(&power, &x, s, &one, key->e, n, 2 * rows, G, L, G);
-    warprsa_reduce(&power, &power, &n->p, G, L, G);
-    WARPRSA_EACH_LANE (k, G) {
-        int first = warprsa_lane(k, G) * L;
-
-        differs[k] = 0;
-        WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            differs[k] |= power.of[k][i] !=
-                          warprsa_sample_of_octets(
-                              op->input, (int)key->modulus_octets, first + i);
-    }
-    return warprsa_any_in_group(differs, G) != 0 ? WARPRSA_CHECK_FAILED
-                                                 : WARPRSA_OK;
-}
-
-/* Writes the result as octets; the engine releases it only if status is
- * WARPRSA_OK. */
+/* s as whole numbers in memory, for what reads it in other ways. */
 WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
-                                   const warprsa_operation *op, uint32_t status,
-                                   const int L, const int G)
+                                   const warprsa_operation *op, const int L,
+                                   const int G)
 {
-    const int length = (int)op->key->modulus_octets;
-
     WARPRSA_EACH_LANE (k, G) {
         int first = warprsa_lane(k, G) * L;
 
@@ -530,6 +502,50 @@ WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
             op->result[first + i] = (warprsa_sample_bits_t)s->of[k][i];
     }
     warprsa_sync_lanes();
+}
+
+/*
+ * WARPRSA_OK in every lane if s^e mod n is the input, s being the result that
+ * leaves. By both primes, which is by their product n, and half the work.
+ */
+WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int rows,
+                                  const int width, const int L)
+{
+    const int G = 2 * width;
+    const warprsa_operation_key *key = op->key;
+    warprsa_modulus p;
+    warprsa_number s, one, power, input;
+    uint32_t differs[WARPRSA_SLOTS];
+
+    warprsa_load_primes(&p, &key->half[0], &key->half[1], rows, width, L, G);
+    warprsa_load(&s, key->half[0].r2, key->half[1].r2, rows, width, L, G);
+    warprsa_set_one(&one, width, L, G);
+    warprsa_product(&one, &one, &s, &p, rows, width, L, G);
+    /* Both below 6P, which a product with R mod p brings below 3P. */
+    warprsa_split(&s, op, 1, &p, rows, width, L, G);
+    warprsa_split(&input, op, 0, &p, rows, width, L, G);
+    warprsa_product(&s, &s, &one, &p, rows, width, L, G);
+    warprsa_product(&input, &input, &one, &p, rows, width, L, G);
+    warprsa_public_power(&power, &s, &s, &one, key->e, &p, rows, width, L, G);
+    warprsa_reduce(&power, &power, &p.p, width, L, G);
+    warprsa_reduce(&input, &input, &p.p, width, L, G);
+    WARPRSA_EACH_LANE (k, G) {
+        differs[k] = 0;
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            differs[k] |= power.of[k][i] != input.of[k][i];
+    }
+    return warprsa_any_in_group(differs, G) != 0 ? WARPRSA_CHECK_FAILED
+                                                 : WARPRSA_OK;
+}
+
+/* Writes the result as octets; the engine releases it only if status is
+ * WARPRSA_OK. */
+WARPRSA_FN void warprsa_put_octets(const warprsa_operation *op, uint32_t status,
+                                   const int L, const int G)
+{
+    const int length = (int)op->key->modulus_octets;
+
     WARPRSA_EACH_LANE (k, G) {
         WARPRSA_ROLLED
         for (int at = warprsa_lane(k, G); at < length; at += G)
@@ -553,8 +569,9 @@ WARPRSA_FN void warprsa_unblind_and_recombine(warprsa_number *x,
     warprsa_unblind(x, op, rows, width, L, G);
     warprsa_load_modulus(&n, op->key, rows, L, G);
     warprsa_recombine(x, op, &n, rows, width, L, G);
-    status = warprsa_check(x, op, &n, rows, L, G);
-    warprsa_put_result(x, op, status, L, G);
+    warprsa_put_result(x, op, L, G);
+    status = warprsa_check(op, rows, width, L);
+    warprsa_put_octets(op, status, L, G);
 }
 
 #endif

@@ -18,9 +18,10 @@
 
 #include "gpu/inverse.h"
 
-/* Limbs for r and a sign. */
-#define WARPRSA_SHORT_LIMBS                                                    \
-    ((WARPRSA_BLINDING_BITS + 1) / WARPRSA_LIMB_BITS + 1)
+/* Limbs of a prime. */
+#define WARPRSA_PRIME_LIMBS 34
+#define WARPRSA_PRIME_LIMBS_OF(rows)                                           \
+    (WARPRSA_SAMPLE_BITS * (rows) / WARPRSA_LIMB_BITS + 1)
 
 /*
  * v = (v + low + q r) / B with the q that makes it exact; minus_inverse is
@@ -35,37 +36,44 @@ WARPRSA_FN void warprsa_step_down(int64_t *v, int64_t low, const int64_t *r,
 
     sum += (unsigned __int128)q * (uint64_t)r[0];
     WARPRSA_UNROLL
-    for (int i = 1; i < WARPRSA_SHORT_LIMBS; i++) {
+    for (int i = 1; i < WARPRSA_LIMBS; i++) {
         sum >>= WARPRSA_LIMB_BITS;
         sum += (unsigned __int128)q * (uint64_t)r[i] + (uint64_t)v[i];
         v[i - 1] = (int64_t)((uint64_t)sum & WARPRSA_LIMB_MASK);
     }
-    v[WARPRSA_SHORT_LIMBS - 1] = (int64_t)(uint64_t)(sum >> WARPRSA_LIMB_BITS);
+    v[WARPRSA_LIMBS - 1] = (int64_t)(uint64_t)(sum >> WARPRSA_LIMB_BITS);
 }
 
 /*
- * y = (1 + p t) / r, limb by limb: what the lowest column that is left holds
- * is y's limb times r's lowest. A column is the difference of two sums of up
- * to SHORT_LIMBS products below 2^124 each and a carry: within +-2^127, as the
- * top limbs of r and t have less than half their bits.
+ * y = (1 + p t) / r in place of p, limb by limb: what the lowest column that
+ * is left holds is y's limb times r's lowest. A column is the difference of two
+ * sums of up to LIMBS products below 2^124 each and a carry: within +-2^127, as
+ * the top limbs of r and t have less than half their bits. The last limbs of p
+ * and y, most recent first, are kept at hand.
  */
-WARPRSA_FN void warprsa_divide_exactly(int64_t *y, const int64_t *p,
-                                       const int64_t *t, const int64_t *r,
-                                       uint64_t inverse, int limbs)
+WARPRSA_FN void warprsa_divide_exactly(int64_t *p, const int64_t *t,
+                                       const int64_t *r, uint64_t inverse,
+                                       int limbs)
 {
+    int64_t last_p[WARPRSA_LIMBS] = {0}, last_y[WARPRSA_LIMBS] = {0};
     __int128 sum = 1;
 
     WARPRSA_ROLLED
     for (int i = 0; i < limbs; i++) {
-        int most = i < WARPRSA_SHORT_LIMBS - 1 ? i : WARPRSA_SHORT_LIMBS - 1;
-
-        sum += (__int128)p[i] * t[0];
-        WARPRSA_ROLLED
-        for (int j = 1; j <= most; j++)
-            sum += (__int128)p[i - j] * t[j] - (__int128)y[i - j] * r[j];
-        y[i] = (int64_t)(((uint64_t)sum * inverse) & WARPRSA_LIMB_MASK);
-        sum -= (__int128)y[i] * r[0];
+        WARPRSA_UNROLL
+        for (int j = WARPRSA_LIMBS - 1; j > 0; j--) {
+            last_p[j] = last_p[j - 1];
+            last_y[j] = last_y[j - 1];
+        }
+        last_p[0] = p[i];
+        sum += (__int128)last_p[0] * t[0];
+        WARPRSA_UNROLL
+        for (int j = 1; j < WARPRSA_LIMBS; j++)
+            sum += (__int128)last_p[j] * t[j] - (__int128)last_y[j] * r[j];
+        last_y[0] = (int64_t)(((uint64_t)sum * inverse) & WARPRSA_LIMB_MASK);
+        sum -= (__int128)last_y[0] * r[0];
         sum >>= WARPRSA_LIMB_BITS;
+        p[i] = last_y[0];
     }
 }
 
@@ -77,39 +85,47 @@ WARPRSA_FN void warprsa_divide_exactly(int64_t *y, const int64_t *p,
 WARPRSA_FN void warprsa_invert_short(warprsa_sample_t *x,
                                      const warprsa_sample_t *p, const int rows)
 {
-    const int limbs = WARPRSA_LIMBS_OF(rows);
-    int64_t whole[WARPRSA_LIMBS], y[WARPRSA_LIMBS];
-    int64_t carry = 0;
+    const int limbs = WARPRSA_PRIME_LIMBS_OF(rows);
+    int64_t whole[WARPRSA_PRIME_LIMBS], carry = 0;
     warprsa_inversion m;
     uint64_t inverse;
 
-    warprsa_limbs_from_samples(whole, p, rows, limbs);
-    warprsa_limbs_from_samples(m.p, x, rows, WARPRSA_SHORT_LIMBS);
+    WARPRSA_ROLLED
+    for (int i = 0; i < limbs; i++)
+        whole[i] = warprsa_limb_of_samples(p, rows, i);
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_LIMBS; i++)
+        m.p[i] = warprsa_limb_of_samples(x, rows, i);
     inverse = warprsa_inverse_of_low((uint64_t)m.p[0]);
     /* g = p / B^limbs mod r. */
-    for (int i = 0; i < WARPRSA_SHORT_LIMBS; i++)
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_LIMBS; i++)
         m.g[i] = 0;
     WARPRSA_ROLLED
     for (int i = 0; i < limbs; i++)
         warprsa_step_down(m.g, whole[i], m.p, 0 - inverse);
-    warprsa_invert_limbs(&m, WARPRSA_BLINDING_BITS, WARPRSA_SHORT_LIMBS);
+    warprsa_invert_limbs(&m);
     /* d = B^limbs / p mod r, and then without B^limbs. */
     WARPRSA_ROLLED
     for (int i = 0; i < limbs; i++)
         warprsa_step_down(m.d, 0, m.p, 0 - inverse);
     /* e = r - d. */
-    for (int i = 0; i < WARPRSA_SHORT_LIMBS; i++) {
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_LIMBS; i++) {
         carry += m.p[i] - m.d[i];
         m.e[i] = (int64_t)((uint64_t)carry & WARPRSA_LIMB_MASK);
         carry >>= WARPRSA_LIMB_BITS;
     }
-    warprsa_divide_exactly(y, whole, m.e, m.p, inverse, limbs);
-    warprsa_samples_from_limbs(x, y, rows, limbs);
-    warprsa_wipe_inversion(&m, WARPRSA_SHORT_LIMBS);
-    for (int i = 0; i < limbs; i++) {
+    warprsa_divide_exactly(whole, m.e, m.p, inverse, limbs);
+    WARPRSA_ROLLED
+    for (int i = 0; i < rows; i++)
+        x[i] = warprsa_sample_of_limbs(whole, limbs, i);
+    for (int i = 0; i < limbs; i++)
         *(volatile int64_t *)&whole[i] = 0;
-        *(volatile int64_t *)&y[i] = 0;
-    }
+#ifndef __CUDACC__ /* where it stays in registers */
+    for (size_t i = 0; i < sizeof(m); i++)
+        ((volatile uint8_t *)&m)[i] = 0;
+#endif
 }
 
 #endif

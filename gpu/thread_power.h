@@ -345,46 +345,45 @@ WARPRSA_FN void warprsa_ring_take(double seen[2], const warprsa_thread *x,
 #endif
 }
 
-/* kept = entry == digit ? seen : kept, by selection. */
-WARPRSA_FN void warprsa_keep(double kept[2], const double seen[2],
-                             uint32_t entry, uint32_t digit)
+/* condition ? a : b without a branch; the condition is 0 or 1. */
+WARPRSA_FN double warprsa_select(uint32_t condition, double a, double b)
 {
 #ifdef __CUDACC__
-    asm("{\n\t"
-        ".reg .pred mine;\n\t"
-        "setp.eq.u32 mine, %2, %3;\n\t"
-        "selp.f64 %0, %4, %0, mine;\n\t"
-        "selp.f64 %1, %5, %1, mine;\n\t"
-        "}"
-        : "+d"(kept[0]), "+d"(kept[1])
-        : "r"(entry), "r"(digit), "d"(seen[0]), "d"(seen[1]));
+    return condition != 0 ? a : b;
 #else
-    /* All ones if equal: the difference is below 2^31. */
-    uint64_t mask = (uint64_t)(int64_t)((int32_t)((entry ^ digit) - 1) >> 31);
+    uint64_t mask = 0 - (uint64_t)condition;
 
-    for (int i = 0; i < 2; i++)
-        kept[i] = warprsa_from_bits((warprsa_bits(seen[i]) & mask) |
-                                    (warprsa_bits(kept[i]) & ~mask));
+    return warprsa_from_bits((warprsa_bits(a) & mask) |
+                             (warprsa_bits(b) & ~mask));
 #endif
 }
 
-/* Pair `pair` of entry `digit`. */
+/* Pair `pair` of entry `digit`: of four entries the one that the digit's low
+ * bits say, kept if its high bits say these four. */
 WARPRSA_FN void warprsa_scan_pair(double kept[2], const warprsa_thread *x,
                                   int pair, uint32_t digit, const int N,
                                   const int ring)
 {
     const int next = pair + 1 < N / 2 ? pair + 1 : 0;
+    const uint32_t odd = digit & 1, upper = (digit >> 1) & 1;
 
-    kept[0] = kept[1] = 0;
     WARPRSA_UNROLL
     for (int e = 0; e < WARPRSA_TABLE_SIZE; e += WARPRSA_RING_GROUP) {
+        const uint32_t here =
+            digit / WARPRSA_RING_GROUP == (uint32_t)e / WARPRSA_RING_GROUP;
+        double seen[WARPRSA_RING_GROUP][2];
+
         warprsa_ring_wait(ring);
         WARPRSA_UNROLL
-        for (int i = e; i < e + WARPRSA_RING_GROUP; i++) {
-            double seen[2];
+        for (int i = 0; i < WARPRSA_RING_GROUP; i++)
+            warprsa_ring_take(seen[i], x, pair, e + i, ring);
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2; i++) {
+            double one = warprsa_select(odd, seen[1][i], seen[0][i]);
+            double other = warprsa_select(odd, seen[3][i], seen[2][i]);
 
-            warprsa_ring_take(seen, x, pair, i, ring);
-            warprsa_keep(kept, seen, (uint32_t)i, digit);
+            one = warprsa_select(upper, other, one);
+            kept[i] = e == 0 ? one : warprsa_select(here, one, kept[i]);
         }
         warprsa_ring_fill(x, e + ring < WARPRSA_TABLE_SIZE ? pair : next,
                           (e + ring) % WARPRSA_TABLE_SIZE, ring);

@@ -78,36 +78,36 @@ static void fill(test_batch *batch, size_t count, made_key *key, uint64_t seed)
     }
 }
 
-static const char *const parts[] = {"p", "q", "dp", "dq", "qinv"};
+/* Those that are loaded come first. */
+static const char *const parts[] = {"dp", "dq", "qinv", "p", "q", "n"};
 
 enum {
-    PARTS = sizeof(parts) / sizeof(parts[0])
+    PARTS = sizeof(parts) / sizeof(parts[0]),
+    LOADED = 3
 };
 
 /* The key with bit `bit` of this part changed. */
 static warprsa_private_key lying(const made_key *key, size_t part, int bit)
 {
     warprsa_private_key lie = key->key;
-    uint8_t *octets = part == 0   ? lie.p
-                      : part == 1 ? lie.q
-                      : part == 2 ? lie.dp
-                      : part == 3 ? lie.dq
-                                  : lie.qinv;
+    uint8_t *const octets[PARTS] = {lie.dp, lie.dq, lie.qinv,
+                                    lie.p,  lie.q,  lie.n};
+    const size_t length = part == PARTS - 1 ? WARPRSA_MODULUS_OCTETS_MAX
+                                            : WARPRSA_PRIME_OCTETS_MAX;
 
-    octets[WARPRSA_PRIME_OCTETS_MAX - 1 - bit / 8] ^=
-        (uint8_t)(1u << (bit % 8));
+    octets[part][length - 1 - (size_t)bit / 8] ^= (uint8_t)(1u << (bit % 8));
     return lie;
 }
 
 /* In one batch: a task with each lie, good ones around it. */
 static void one_batch_of_lies(int size, int bit)
 {
-    const size_t step = NEIGHBOURS + 1, count = PARTS * step + NEIGHBOURS;
-    made_key liars[PARTS];
+    const size_t step = NEIGHBOURS + 1, count = LOADED * step + NEIGHBOURS;
+    made_key liars[LOADED];
     test_batch batch;
 
     fill(&batch, count, &keys[size], number_seed() + (uint64_t)bit);
-    for (size_t i = 0; i < PARTS; i++) {
+    for (size_t i = 0; i < LOADED; i++) {
         liars[i] = keys[size];
         liars[i].key = lying(&keys[size], i, bit);
         assert_int_equal(WARPRSA_OK, t.engine->load_key(t.device, &liars[i].key,
@@ -126,9 +126,24 @@ static void one_batch_of_lies(int size, int bit)
             fail();
         }
     }
-    for (size_t i = 0; i < PARTS; i++)
+    for (size_t i = 0; i < LOADED; i++)
         t.engine->unload_key(t.device, liars[i].index);
     test_batch_free(&batch);
+}
+
+/* n that is not p q: the result is checked by p and q. */
+static void wrong_moduli_are_refused(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASSES; size++)
+        for (size_t part = LOADED; part < PARTS; part++)
+            for (int bit = 1; bit < 500; bit += 83) {
+                const warprsa_private_key lie = lying(&keys[size], part, bit);
+                uint32_t index;
+
+                assert_int_equal(WARPRSA_UNSUPPORTED_KEY,
+                                 t.engine->load_key(t.device, &lie, &index));
+            }
 }
 
 static void wrong_keys_are_withheld(void **state)
@@ -154,7 +169,7 @@ static void a_wrong_half_would_factor_the_modulus(void **state)
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         made_key *key = &keys[size];
         BIGNUM **v = key->numbers.value;
-        warprsa_private_key lie = lying(key, 2, 7);
+        warprsa_private_key lie = lying(key, 0, 7);
         test_batch batch;
 
         fill(&batch, 1, key, number_seed());
@@ -273,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_keys_are_withheld),
+        cmocka_unit_test(wrong_moduli_are_refused),
         cmocka_unit_test(a_wrong_half_would_factor_the_modulus),
         cmocka_unit_test(primes_longer_than_the_modulus_are_refused),
         cmocka_unit_test(failing_random_source),

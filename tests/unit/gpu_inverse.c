@@ -57,22 +57,40 @@ static int expect_inverse(void)
     return 0;
 }
 
+/* Limbs of 62 bits, the top one signed. */
+static void from_limbs(BIGNUM *to, const int64_t *limb)
+{
+    const int64_t top = limb[WARPRSA_LIMBS - 1];
+
+    assert_true(BN_set_word(to, (BN_ULONG)(top < 0 ? -top : top)));
+    BN_set_negative(to, top < 0);
+    for (int i = WARPRSA_LIMBS - 2; i >= 0; i--) {
+        assert_true(BN_lshift(to, to, WARPRSA_LIMB_BITS));
+        assert_true(BN_add_word(to, (BN_ULONG)limb[i]));
+    }
+}
+
+/* A number as long as a blinding factor at most. */
+static void to_limbs(int64_t *limb, const BIGNUM *from, const number_view *view)
+{
+    warprsa_sample_t samples[NUMBER_SAMPLES];
+
+    number_to_samples(samples, from, view->rows);
+    for (int i = 0; i < WARPRSA_LIMBS; i++)
+        limb[i] = warprsa_limb_of_samples(samples, view->rows, i);
+}
+
 /* x against p; neither is changed. */
 static void check(const number_view *view, uint64_t seed, unsigned *wrong)
 {
-    warprsa_sample_t samples[NUMBER_SAMPLES], p_samples[NUMBER_SAMPLES];
+    warprsa_inversion m;
 
     if (expect_inverse() < 0)
         return;
-    number_to_samples(samples, x, view->rows);
-    number_to_samples(p_samples, p, view->rows);
-    warprsa_invert(samples, p_samples, view->rows);
-    for (int i = 0; i < view->rows; i++)
-        if (!number_sample_within(samples[i], WARPRSA_SAMPLE_MASK)) {
-            number_wrong(wrong, "sample of an inverse", view, seed);
-            return;
-        }
-    number_from_samples(y, samples, view->rows);
+    to_limbs(m.p, p, view);
+    to_limbs(m.g, x, view);
+    warprsa_invert_limbs(&m);
+    from_limbs(y, m.d);
     if (BN_cmp(y, inverse) != 0)
         number_wrong(wrong, "inverse", view, seed);
 }
@@ -99,24 +117,21 @@ static void check_ends(const number_view *view, uint64_t seed, unsigned *wrong)
 
 static void inverses_are_exact(void **state)
 {
-    const unsigned count = module_context_scaled(MODULI);
+    const unsigned count = module_context_scaled(4 * MODULI);
+    const number_view view = number_view_of(0);
     warprsa_sample_t samples[NUMBER_SAMPLES];
     unsigned wrong = 0;
 
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
-        number_view view = number_view_of(2 * size);
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t seed = number_seed() + i;
+        random_stream stream = {seed};
 
-        for (unsigned i = 0; i < count; i++) {
-            const uint64_t seed = number_seed() + i;
-            random_stream stream = {seed};
-
-            number_modulus(p, &stream, number_modulus_bits(&view));
-            check_ends(&view, seed, &wrong);
-            for (int turn = 0; turn < 8; turn++) {
-                number_below(x, samples, view.rows, p, &stream);
-                check(&view, seed, &wrong);
-            }
+        number_modulus(p, &stream, WARPRSA_BLINDING_BITS);
+        check_ends(&view, seed, &wrong);
+        for (int turn = 0; turn < 8; turn++) {
+            number_below(x, samples, view.rows, p, &stream);
+            check(&view, seed, &wrong);
         }
     }
     assert_int_equal(0, wrong);
@@ -125,39 +140,32 @@ static void inverses_are_exact(void **state)
 /* Every power of two below the longest modulus and below a short one. */
 static void powers_of_two(void **state)
 {
+    const number_view view = number_view_of(0);
+    random_stream stream = {number_seed()};
     unsigned wrong = 0;
 
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
-        number_view view = number_view_of(2 * size);
-        const int longest = number_modulus_bits(&view);
-        random_stream stream = {number_seed()};
-
-        for (int bits = longest; bits > 100; bits -= longest / 2)
-            for (int i = 0; i < bits - 1; i++) {
-                number_pattern(p, &stream, i % NUMBER_PATTERNS, bits);
-                number_power_of_two(x, i);
-                check(&view, (uint64_t)i, &wrong);
-            }
-    }
+    for (int bits = WARPRSA_BLINDING_BITS; bits > 100; bits -= 100)
+        for (int i = 0; i < bits - 1; i++) {
+            number_pattern(p, &stream, i % NUMBER_PATTERNS, bits);
+            number_power_of_two(x, i);
+            check(&view, (uint64_t)i, &wrong);
+        }
     assert_int_equal(0, wrong);
 }
 
 /* The smallest moduli with all their residues, in the longest numbers. */
 static void small_moduli(void **state)
 {
+    const number_view view = number_view_of(0);
     unsigned wrong = 0;
 
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
-        number_view view = number_view_of(2 * size);
-
-        for (BN_ULONG m = 3; m < 30; m += 2)
-            for (BN_ULONG i = 0; i < m; i++) {
-                assert_true(BN_set_word(p, m) && BN_set_word(x, i));
-                check(&view, m, &wrong);
-            }
-    }
+    for (BN_ULONG m = 3; m < 30; m += 2)
+        for (BN_ULONG i = 0; i < m; i++) {
+            assert_true(BN_set_word(p, m) && BN_set_word(x, i));
+            check(&view, m, &wrong);
+        }
     assert_int_equal(0, wrong);
 }
 
@@ -216,21 +224,8 @@ static void short_inverses_are_exact(void **state)
     assert_int_equal(0, wrong);
 }
 
-/* Limbs of 62 bits, the top one signed. */
-static void from_limbs(BIGNUM *to, const int64_t *limb, int limbs)
-{
-    const int64_t top = limb[limbs - 1];
-
-    assert_true(BN_set_word(to, (BN_ULONG)(top < 0 ? -top : top)));
-    BN_set_negative(to, top < 0);
-    for (int i = limbs - 2; i >= 0; i--) {
-        assert_true(BN_lshift(to, to, WARPRSA_LIMB_BITS));
-        assert_true(BN_add_word(to, (BN_ULONG)limb[i]));
-    }
-}
-
 /* A number within (-2p, p), at its ends more often than not. */
-static void choose_within(int64_t *limb, const int64_t *p_limb, int limbs,
+static void choose_within(int64_t *limb, const int64_t *p_limb,
                           const number_view *view, random_stream *stream)
 {
     warprsa_sample_t samples[NUMBER_SAMPLES];
@@ -239,14 +234,13 @@ static void choose_within(int64_t *limb, const int64_t *p_limb, int limbs,
     number_below(x, samples, view->rows, p, stream);
     if (kind < 2)
         assert_true(BN_sub(x, p, BN_value_one()));
-    number_to_samples(samples, x, view->rows);
-    warprsa_limbs_from_samples(limb, samples, view->rows, limbs);
+    to_limbs(limb, x, view);
     if (kind % 2 == 0) /* -x */
-        warprsa_adjust(limb, p_limb, 0, -1, limbs);
+        warprsa_adjust(limb, p_limb, 0, -1);
     if (kind % 4 == 0) { /* -x - p */
-        warprsa_adjust(limb, p_limb, 0, -1, limbs);
-        warprsa_adjust(limb, p_limb, -1, 0, limbs);
-        warprsa_adjust(limb, p_limb, 0, -1, limbs);
+        warprsa_adjust(limb, p_limb, 0, -1);
+        warprsa_adjust(limb, p_limb, -1, 0);
+        warprsa_adjust(limb, p_limb, 0, -1);
     }
 }
 
@@ -273,7 +267,7 @@ static void choose_row(int64_t *u, int64_t *v, random_stream *stream)
 }
 
 /* got is (u d + v e) / 2^62 mod p, within (-2p, p); d is in x, e in y. */
-static int applied(const int64_t *got, int64_t u, int64_t v, int limbs)
+static int applied(const int64_t *got, int64_t u, int64_t v)
 {
     BIGNUM *sum = BN_new(), *part = BN_new(), *result = BN_new();
     int good;
@@ -286,7 +280,7 @@ static int applied(const int64_t *got, int64_t u, int64_t v, int limbs)
     assert_true(BN_mul_word(part, (BN_ULONG)(v < 0 ? -v : v)));
     BN_set_negative(part, BN_is_negative(part) != (v < 0));
     assert_true(BN_add(sum, sum, part));
-    from_limbs(result, got, limbs);
+    from_limbs(result, got);
     good = BN_cmp(result, p) < 0;
     assert_true(BN_lshift(part, result, WARPRSA_LIMB_BITS));
     assert_true(BN_sub(sum, sum, part) && BN_nnmod(sum, sum, p, bn));
@@ -301,73 +295,61 @@ static int applied(const int64_t *got, int64_t u, int64_t v, int limbs)
 
 static void apply_case(const number_view *view, uint64_t seed, unsigned *wrong)
 {
-    const int limbs = WARPRSA_LIMBS_OF(view->rows);
     random_stream stream = {seed};
-    warprsa_sample_t samples[NUMBER_SAMPLES];
     warprsa_transition t;
     warprsa_inversion m;
-    uint64_t p_inverse;
 
-    number_modulus(p, &stream, number_modulus_bits(view));
-    number_to_samples(samples, p, view->rows);
-    warprsa_limbs_from_samples(m.p, samples, view->rows, limbs);
-    p_inverse = (uint64_t)m.p[0];
-    for (int i = 0; i < 6; i++)
-        p_inverse *= 2 - (uint64_t)m.p[0] * p_inverse;
-    choose_within(m.d, m.p, limbs, view, &stream);
-    choose_within(m.e, m.p, limbs, view, &stream);
-    from_limbs(x, m.d, limbs);
-    from_limbs(y, m.e, limbs);
+    number_modulus(p, &stream, WARPRSA_BLINDING_BITS);
+    to_limbs(m.p, p, view);
+    choose_within(m.d, m.p, view, &stream);
+    choose_within(m.e, m.p, view, &stream);
+    from_limbs(x, m.d);
+    from_limbs(y, m.e);
     choose_row(&t.u, &t.v, &stream);
     choose_row(&t.q, &t.r, &stream);
-    warprsa_apply_modulo(m.d, m.e, &t, m.p, p_inverse, limbs);
-    if (!applied(m.d, t.u, t.v, limbs) || !applied(m.e, t.q, t.r, limbs))
+    warprsa_apply_modulo(m.d, m.e, &t, m.p,
+                         warprsa_inverse_of_low((uint64_t)m.p[0]));
+    if (!applied(m.d, t.u, t.v) || !applied(m.e, t.q, t.r))
         number_wrong(wrong, "matrix applied", view, seed);
 }
 
 /* Any matrix keeps d and e in their range, not just those that come up. */
 static void matrices_are_applied_within_range(void **state)
 {
-    const unsigned count = module_context_scaled(MATRICES);
+    const unsigned count = module_context_scaled(4 * MATRICES);
+    const number_view view = number_view_of(0);
     unsigned wrong = 0;
 
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
-        number_view view = number_view_of(2 * size);
-
-        for (unsigned i = 0; i < count; i++)
-            apply_case(&view, number_seed() + i, &wrong);
-    }
+    for (unsigned i = 0; i < count; i++)
+        apply_case(&view, number_seed() + i, &wrong);
     assert_int_equal(0, wrong);
 }
 
-static int all_zero(const int64_t *limb, int limbs)
+static int all_zero(const int64_t *limb)
 {
-    for (int i = 0; i < limbs; i++)
+    for (int i = 0; i < WARPRSA_LIMBS; i++)
         if (limb[i] != 0)
             return 0;
     return 1;
 }
 
-/* Rounds of 62 division steps until g = 0, as warprsa_invert() makes them. */
+/* Rounds of 62 division steps until g = 0, as warprsa_invert_limbs() makes
+ * them. */
 static int rounds_needed(const number_view *view)
 {
-    const int limbs = WARPRSA_LIMBS_OF(view->rows);
-    warprsa_sample_t samples[NUMBER_SAMPLES];
     int64_t f[WARPRSA_LIMBS], g[WARPRSA_LIMBS], delta = 1;
     int rounds = 0;
 
-    number_to_samples(samples, p, view->rows);
-    warprsa_limbs_from_samples(f, samples, view->rows, limbs);
-    number_to_samples(samples, x, view->rows);
-    warprsa_limbs_from_samples(g, samples, view->rows, limbs);
-    while (!all_zero(g, limbs)) {
+    to_limbs(f, p, view);
+    to_limbs(g, x, view);
+    while (!all_zero(g)) {
         warprsa_transition t;
 
         delta = warprsa_divsteps(
             delta, (uint64_t)f[0] | ((uint64_t)f[1] << WARPRSA_LIMB_BITS),
             (uint64_t)g[0] | ((uint64_t)g[1] << WARPRSA_LIMB_BITS), &t);
-        warprsa_apply(f, g, &t, limbs);
+        warprsa_apply(f, g, &t);
         rounds++;
         assert_true(rounds < 1000);
     }
@@ -376,49 +358,40 @@ static int rounds_needed(const number_view *view)
 
 /* Climbs to inputs that take many steps: a changed bit stays if it does not
  * make them fewer. The bound of the theorem is never passed, and the number
- * of rounds in warprsa_invert() is that bound, rounded up. */
+ * of rounds in warprsa_invert_limbs() is that bound, rounded up. */
 static void division_steps_are_enough(void **state)
 {
-    const unsigned count = module_context_scaled(TRIES);
+    const unsigned count = module_context_scaled(4 * TRIES);
+    const int bits = WARPRSA_BLINDING_BITS, bound = (49 * bits + 57) / 17;
+    const number_view view = number_view_of(0);
+    random_stream stream = {number_seed()};
+    warprsa_sample_t samples[NUMBER_SAMPLES];
+    int most = 0, most_of_all = 0;
 
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
-        number_view view = number_view_of(2 * size);
-        const int bits = number_modulus_bits(&view);
-        const int bound = (49 * WARPRSA_SAMPLE_BITS * view.rows + 57) / 17;
-        random_stream stream = {number_seed()};
-        warprsa_sample_t samples[NUMBER_SAMPLES];
-        int most = 0, most_of_all = 0;
+    assert_int_equal(bound, WARPRSA_DIVSTEPS_OF(bits));
+    for (unsigned i = 0; i < count; i++) {
+        int rounds, bit = 1 + (int)random_below(&stream, (unsigned)bits - 2);
+        BIGNUM *changed = random_below(&stream, 2) ? p : x;
 
-        assert_int_equal(bound,
-                         WARPRSA_DIVSTEPS_OF(WARPRSA_SAMPLE_BITS * view.rows));
-        for (unsigned i = 0; i < count; i++) {
-            int rounds,
-                bit = 1 + (int)random_below(&stream, (unsigned)bits - 2);
-            BIGNUM *changed = random_below(&stream, 2) ? p : x;
-
-            if (i % 500 == 0) { /* a new start */
-                number_pattern(p, &stream, (int)(i / 500) % NUMBER_PATTERNS,
-                               bits);
-                number_below(x, samples, view.rows, p, &stream);
-                most = 0;
-            }
-            assert_non_null(BN_copy(y, changed));
-            assert_true((BN_is_bit_set(changed, bit)
-                             ? BN_clear_bit
-                             : BN_set_bit)(changed, bit));
-            rounds = rounds_needed(&view);
-            assert_true(62 * rounds < bound + 62);
-            if (rounds < most)
-                assert_non_null(BN_copy(changed, y));
-            else
-                most = rounds;
-            if (rounds > most_of_all)
-                most_of_all = rounds;
+        if (i % 500 == 0) { /* a new start */
+            number_pattern(p, &stream, (int)(i / 500) % NUMBER_PATTERNS, bits);
+            number_below(x, samples, view.rows, p, &stream);
+            most = 0;
         }
-        print_message("rows %d: %d division steps of %d allowed\n", view.rows,
-                      62 * most_of_all, bound);
+        assert_non_null(BN_copy(y, changed));
+        assert_true((BN_is_bit_set(changed, bit) ? BN_clear_bit
+                                                 : BN_set_bit)(changed, bit));
+        rounds = rounds_needed(&view);
+        assert_true(62 * rounds < bound + 62);
+        if (rounds < most)
+            assert_non_null(BN_copy(changed, y));
+        else
+            most = rounds;
+        if (rounds > most_of_all)
+            most_of_all = rounds;
     }
+    print_message("%d division steps of %d allowed\n", 62 * most_of_all, bound);
 }
 
 int main(void)
