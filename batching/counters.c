@@ -219,5 +219,9 @@ size_t warprsa_counters_format(const warprsa_counters *counters, char *line,
     warprsa_counters_device(counters, device);
     append(&out, "device=\"%s\"", device);
     warprsa_counters_each(counters, append_counter, &out);
+    for (unsigned i = 0; i < WARPRSA_HISTOGRAM_BINS; i++)
+        if (read_one(&counters->batch_sizes[i]) != 0)
+            append(&out, " batches_to_%lu=%" PRIu64, 1ul << i,
+                   read_one(&counters->batch_sizes[i]));
     return out.length;
 }

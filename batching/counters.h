@@ -102,7 +102,8 @@ void warprsa_counters_each(const warprsa_counters *counters,
 
 /*
  * Writes the counters as one line of name=value pairs, the device first and in
- * quotes, with no newline; cut to size (WARPRSA_COUNTERS_LINE holds any) and
+ * quotes, the histogram of batch sizes last (batches_to_8: of 5 to 8; only what
+ * there is), with no newline; cut to size (WARPRSA_COUNTERS_LINE holds any) and
  * always ended by a zero when size > 0. Returns the length written. Any
  * thread.
  */

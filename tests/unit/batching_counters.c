@@ -36,6 +36,8 @@ static void a_line_with_everything(void **state)
     warprsa_count(&c->cpu_reason[WARPRSA_CPU_KEY], 1);
     warprsa_count(&c->cpu_reason[WARPRSA_CPU_ERROR], 1);
     warprsa_count(&c->batches, 3);
+    warprsa_count(&c->batch_sizes[0], 1);
+    warprsa_count(&c->batch_sizes[3], 2);
     c->device_of[1].ready = 1;
     warprsa_count(&c->device_of[1].gpu, 5);
     warprsa_count(&c->device_of[1].batches, 3);
@@ -54,7 +56,7 @@ static void a_line_with_everything(void **state)
         "compute_ns=0 checks_failed=0 device_losses=0 devices=0 keys=0 "
         "keys_loaded=2 keys_wiped=1 keys_evicted=0 slots=0 slots_octets=0 "
         "device1_ready=1 device1_gpu=5 device1_batches=3 device1_losses=0 "
-        "device1_compute_ns=0 device1_keys=0");
+        "device1_compute_ns=0 device1_keys=0 batches_to_1=1 batches_to_8=2");
     warprsa_counters_free(c);
 }
 
@@ -70,7 +72,7 @@ static void the_longest_line_fits(void **state)
            sizeof(*c) - offsetof(warprsa_counters, gpu));
     assert_true(warprsa_counters_format(c, line, sizeof(line)) <
                 sizeof(line) - 1);
-    assert_non_null(strstr(line, " device15_keys=18446744073709551615"));
+    assert_non_null(strstr(line, " batches_to_65536=18446744073709551615"));
     assert_int_equal(warprsa_counters_format(c, cut, sizeof(cut)),
                      sizeof(cut) - 1);
     assert_string_equal(cut, "device=\"ddddddddddd");

@@ -401,6 +401,46 @@ static void a_device_that_opens_late(void **state)
     tear_down(&s);
 }
 
+/* What the tracer was told that has a word in it. */
+typedef struct traced {
+    const char *word;
+    _Atomic unsigned lines;
+} traced;
+
+static void count_lines(void *arg, int level, const char *line)
+{
+    traced *t = arg;
+
+    (void)level;
+    if (strstr(line, t->word) != NULL)
+        atomic_fetch_add(&t->lines, 1);
+}
+
+/* As a GPU whose context has died: CUDA does not take it back in the same
+ * process. It is tried again and again, and told of once. */
+static void a_device_that_is_gone_for_good(void **state)
+{
+    setting s = {.config = fake_config()};
+    traced t = {.word = "not opened"};
+    fake_request r;
+
+    (void)state;
+    s.config.deadline_ms = 20; /* sets the first pause, too */
+    s.config.trace = count_lines;
+    s.config.trace_arg = &t;
+    s.c = s.config.counters;
+    s.queue = fake_ready_queue(&s.config);
+    s.key = fake_add_key(s.queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(open_failures, 3);
+    FAKE_SET(wait_failures, 1);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    FAKE_WAIT(fake.open_failures == 0);
+    is_used_again(&s);
+    assert_int_equal(t.lines, 1);
+    assert_int_equal(s.c->device_losses, 1);
+    tear_down(&s);
+}
+
 /* A worker that hangs in its driver can't tell anybody; another one does. */
 static void callers_of_a_hanging_driver_are_told(void **state)
 {
@@ -447,6 +487,7 @@ int main(void)
         cmocka_unit_test_setup(no_device_at_all, reset),
         cmocka_unit_test_setup(none_of_the_devices_chosen, reset),
         cmocka_unit_test_setup(a_device_that_opens_late, reset),
+        cmocka_unit_test_setup(a_device_that_is_gone_for_good, reset),
         cmocka_unit_test_setup(callers_of_a_hanging_driver_are_told, reset),
     };
 
