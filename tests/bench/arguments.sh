@@ -31,7 +31,7 @@ refuses '"9999999999999999999999"' "$kernel_rate" \
     --batches=9999999999999999999999
 refuses '"nonsense"' "$kernel_rate" --kernels=nonsense
 refuses '""' "$kernel_rate" --kernels=lanes,
-refuses 'a number from 1 to 4096' "$kernel_rate" --keys=5000
+refuses 'numbers up to 4096' "$kernel_rate" --keys=1,5000
 refuses 'a number from 1 to 99' "$kernel_rate" --runs=x
 refuses '"more"' "$kernel_rate" more
 refuses 'unrecognized' "$kernel_rate" --unknown

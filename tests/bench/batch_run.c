@@ -14,8 +14,6 @@ void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
     *run = (batch_run){.keys_max = keys_max, .batch_max = batch_max};
     bench_cuda(cudaStreamCreateWithFlags(&run->stream, cudaStreamNonBlocking),
                "a stream");
-    bench_cuda(cudaEventCreate(&run->start), "an event");
-    bench_cuda(cudaEventCreate(&run->end), "an event");
     bench_cuda(warprsa_batch_memory_new(&run->memory, batch_max, NULL),
                "a batch's memory");
     run->prepared = bench_device_memory(keys_max * sizeof(*run->prepared));
@@ -33,8 +31,6 @@ void batch_run_free(batch_run *run)
 {
     warprsa_batch_memory_free(&run->memory);
     bench_cuda(cudaFree(run->prepared), "freeing memory");
-    bench_cuda(cudaEventDestroy(run->start), "an event");
-    bench_cuda(cudaEventDestroy(run->end), "an event");
     bench_cuda(cudaStreamDestroy(run->stream), "a stream");
     free(run->host_prepared);
     free(run->key_sizes);
@@ -54,11 +50,23 @@ static void put_keys(batch_run *run)
     bench_cuda(cudaStreamSynchronize(run->stream), "copying keys");
 }
 
-void batch_run_keys(batch_run *run, const key_set *keys,
-                    const warprsa_variant *variant)
+const char *batch_run_name(size_t i)
+{
+    return i < WARPRSA_VARIANTS ? warprsa_variants[i].name : NULL;
+}
+
+bool batch_run_takes(const char *kernel, warprsa_size_class size)
+{
+    for (int i = 0; i < WARPRSA_VARIANTS; i++)
+        if (strcmp(kernel, warprsa_variants[i].name) == 0)
+            return warprsa_variants[i].launch[size] != NULL;
+    return false;
+}
+
+void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
 {
     run->keys = keys;
-    run->limbs = strcmp(variant->name, WARPRSA_VARIANT_INTEGER) == 0;
+    run->limbs = strcmp(kernel, WARPRSA_VARIANT_INTEGER) == 0;
     for (size_t i = 0; i < keys->count; i++) {
         const warprsa_private_key *key = &keys->keys[i].key;
         bench_prepared *to = &run->host_prepared[i];
@@ -108,7 +116,7 @@ void batch_run_exponents(batch_run *run, exponents which,
     put_keys(run);
 }
 
-void batch_run_fill(batch_run *run, size_t count, bool one_key)
+void batch_run_fill(batch_run *run, size_t count)
 {
     const warprsa_private_key *first = &run->keys->keys[0].key;
 
@@ -118,83 +126,57 @@ void batch_run_fill(batch_run *run, size_t count, bool one_key)
     for (size_t i = 0; i < count; i++) {
         run->input[i * WARPRSA_MODULUS_OCTETS_MAX] &= 0x7f; /* below n */
         run->tasks[i] = (warprsa_task){
-            .key = one_key ? 0 : (uint32_t)(i % run->keys->count),
+            .key = (uint32_t)(i % run->keys->count),
             .input = run->input + i * WARPRSA_MODULUS_OCTETS_MAX,
             .output = run->output + i * WARPRSA_MODULUS_OCTETS_MAX,
         };
     }
 }
 
-/* The host's side: what start() of the engine does before it queues. */
-static void stage(batch_run *run)
+void batch_run_stage(batch_run *run)
 {
     bench_random(run->memory.host.random, run->memory.random_octets);
     warprsa_batch_fill(&run->memory, run->tasks, run->key_sizes);
 }
 
-static warprsa_batch on_device(const batch_run *run)
+static void enqueue(batch_run *run, const char *kernel)
 {
-    const warprsa_batch_parts *device = &run->memory.device;
-
-    return (warprsa_batch){
-        .keys = run->prepared,
-        .key = device->key,
-        .input = device->input,
-        .random = device->random,
-        .output = device->output,
-        .status = device->status,
-        .inverse = device->inverse,
-        .exponent = device->exponent,
-        .result = device->result,
-        .table = run->memory.table,
-        .octets_stride = (uint32_t)run->memory.octets_stride,
-        .count = (uint32_t)run->memory.count,
-        .windows = run->memory.windows,
-    };
+    run->memory.variant = kernel;
+    bench_cuda(warprsa_batch_enqueue(&run->memory, run->prepared, run->stream),
+               kernel);
 }
 
-void batch_run_copy_in(batch_run *run)
+double batch_run_kernel(batch_run *run, const char *kernel, launch *longest,
+                        size_t *kernels)
 {
-    stage(run);
-    bench_cuda(cudaMemcpyAsync(run->memory.device_block, run->memory.host_block,
-                               run->memory.in_octets, cudaMemcpyHostToDevice,
-                               run->stream),
-               "copying a batch");
+    launch seen[LAUNCHES_MAX];
+    size_t count, most = 0;
+    double ms = 0;
+
+    launches_begin();
+    enqueue(run, kernel);
+    count = launches_end(run->stream, seen);
+    for (size_t i = 0; i < count; i++) {
+        ms += seen[i].ms;
+        if (seen[i].ms > seen[most].ms)
+            most = i;
+    }
+    if (longest != NULL)
+        *longest = seen[most];
+    if (kernels != NULL)
+        *kernels = count;
+    return ms;
 }
 
-double batch_run_kernel(batch_run *run, const warprsa_variant *variant)
+double batch_run_whole(batch_run *run, const char *kernel)
 {
-    const warprsa_batch batch = on_device(run);
-    float ms;
-
-    bench_cuda(cudaEventRecord(run->start, run->stream), "an event");
-    bench_cuda(variant->launch[run->memory.size](&batch, run->stream),
-               variant->name);
-    bench_cuda(cudaEventRecord(run->end, run->stream), "an event");
-    bench_cuda(cudaEventSynchronize(run->end), variant->name);
-    bench_cuda(cudaEventElapsedTime(&ms, run->start, run->end), variant->name);
-    return (double)ms;
-}
-
-double batch_run_whole(batch_run *run, const warprsa_variant *variant)
-{
-    const warprsa_batch batch = on_device(run);
-    warprsa_batch_memory *memory = &run->memory;
     double start = bench_now();
 
-    batch_run_copy_in(run);
-    bench_cuda(variant->launch[memory->size](&batch, run->stream),
-               variant->name);
-    bench_cuda(cudaMemcpyAsync(memory->host.output, memory->device.output,
-                               memory->back_octets, cudaMemcpyDeviceToHost,
-                               run->stream),
-               "copying results");
-    bench_cuda(cudaMemsetAsync(memory->device_block, 0, memory->all_octets,
-                               run->stream),
-               "wiping");
-    bench_cuda(cudaStreamSynchronize(run->stream), variant->name);
-    warprsa_batch_collect(memory, run->tasks, run->key_sizes);
-    warprsa_batch_wipe_host(memory);
+    batch_run_stage(run);
+    enqueue(run, kernel);
+    bench_cuda(cudaStreamSynchronize(run->stream), kernel);
+    warprsa_batch_collect(&run->memory, run->tasks, run->key_sizes);
+    warprsa_batch_wipe_host(&run->memory);
     return 1e3 * (bench_now() - start);
 }
 

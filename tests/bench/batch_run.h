@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A batch of private operations for a kernel that the benchmark chooses, past
- * the engine, which chooses for itself. One thread; errors end the program.
+ * A batch of private operations on a device that no engine has opened, by a
+ * kernel that the benchmark chooses. One thread; errors end the program.
  */
 #ifndef WARPRSA_BENCH_BATCH_RUN_H
 #define WARPRSA_BENCH_BATCH_RUN_H
@@ -13,6 +13,7 @@
 #include "gpu/limb_key.h"
 #include "tests/bench/exponents.h"
 #include "tests/bench/key_set.h"
+#include "tests/bench/launches.h"
 
 /* What lies in a key's place on the device. */
 typedef union bench_prepared {
@@ -22,7 +23,6 @@ typedef union bench_prepared {
 
 typedef struct batch_run {
     cudaStream_t stream;
-    cudaEvent_t start, end;
     warprsa_batch_memory memory;
     warprsa_prepared_key *prepared; /* device; or, in each place, a limb key */
     bench_prepared *host_prepared;
@@ -38,10 +38,14 @@ typedef struct batch_run {
 void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max);
 void batch_run_free(batch_run *run);
 
+/* The kernels by name, in some order; NULL past the last. */
+const char *batch_run_name(size_t i);
+/* Whether there is one of this name that takes keys of this class. */
+bool batch_run_takes(const char *kernel, warprsa_size_class size);
+
 /* The keys of the batches to come, which they must outlive, up to keys_max;
- * as this variant and no other kind wants them. */
-void batch_run_keys(batch_run *run, const key_set *keys,
-                    const warprsa_variant *variant);
+ * as this kernel and no other kind wants them. */
+void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel);
 
 /* Puts these exponents in the place of the keys' own, without blinding them,
  * until batch_run_keys(): results are wrong then. `fixed` is as long as the
@@ -49,20 +53,21 @@ void batch_run_keys(batch_run *run, const key_set *keys,
 void batch_run_exponents(batch_run *run, exponents which,
                          const uint32_t fixed[WARPRSA_EXPONENT_WORDS]);
 
-/* A batch of random inputs, its keys in turns or all the first. */
-void batch_run_fill(batch_run *run, size_t count, bool one_key);
+/* A batch of random inputs, its keys in turns. */
+void batch_run_fill(batch_run *run, size_t count);
 
-/* Copies it to the device, with new random numbers to blind with. */
-void batch_run_copy_in(batch_run *run);
+/* New random numbers to blind with, and the batch to the staging memory. */
+void batch_run_stage(batch_run *run);
 
-/* The kernels alone, by events: the batch is on the device, its results stay
- * there. Milliseconds. */
-double batch_run_kernel(batch_run *run, const warprsa_variant *variant);
+/* The kernels of a staged batch alone, by events; what is copied and wiped
+ * around them is not in it. Milliseconds. The longest of them, and how many
+ * there are, if these are wanted. */
+double batch_run_kernel(batch_run *run, const char *kernel, launch *longest,
+                        size_t *kernels);
 
-/* All that the engine does for a batch but the choice of the kernel, by the
- * clock on the wall: random numbers, staging, copies, kernels, results,
- * wiping. Milliseconds. */
-double batch_run_whole(batch_run *run, const warprsa_variant *variant);
+/* All that the engine does for a batch, by the clock on the wall: random
+ * numbers, staging, copies, kernels, results, wiping. Milliseconds. */
+double batch_run_whole(batch_run *run, const char *kernel);
 
 /* Raises up to `most` results of the last batch_run_whole(), spread over the
  * batch, to e: s^e = m has one solution. A wrong one ends the program. How

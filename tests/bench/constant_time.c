@@ -53,9 +53,6 @@ static const char help[] =
     "                  no GPU needed\n"
     "--timing ends with status 1 if a |t| is 4.5 or more.\n";
 
-typedef cudaError_t paper_launcher(const paper_shape *, const paper_batch *,
-                                   cudaStream_t);
-
 typedef struct control {
     const char *name;
     paper_launcher *launch;
@@ -70,11 +67,10 @@ enum {
     CONTROLS = sizeof(controls) / sizeof(controls[0]),
 };
 
-/* What is tested: a variant of ours, or the paper's kernel as a control. */
+/* What is tested: a kernel of ours, or the paper's as a control. */
 typedef struct subject {
     const char *name;
-    const warprsa_variant *variant; /* or NULL */
-    paper_launcher *control;
+    paper_launcher *control; /* NULL: ours */
     size_t bits, batch;
     batch_run run;
     key_set keys[2];
@@ -97,23 +93,24 @@ usage(const char *name, const char *value, const char *allowed)
 
 static void choose_kernel(subject *s, const char *name)
 {
-    s->variant = NULL;
+    s->name = NULL;
     s->control = NULL;
-    for (int i = 0; i < WARPRSA_VARIANTS; i++)
-        if (strcmp(name, warprsa_variants[i].name) == 0)
-            s->variant = &warprsa_variants[i];
+    for (size_t i = 0; batch_run_name(i) != NULL; i++)
+        if (strcmp(name, batch_run_name(i)) == 0)
+            s->name = name;
     for (int i = 0; i < CONTROLS; i++)
-        if (strcmp(name, controls[i].name) == 0)
+        if (strcmp(name, controls[i].name) == 0) {
+            s->name = name;
             s->control = controls[i].launch;
-    if (s->variant == NULL && s->control == NULL)
+        }
+    if (s->name == NULL)
         usage("--kernel", name, "a name that --list prints");
-    s->name = name;
 }
 
 static void list_kernels(void)
 {
-    for (int i = 0; i < WARPRSA_VARIANTS; i++)
-        puts(warprsa_variants[i].name);
+    for (size_t i = 0; batch_run_name(i) != NULL; i++)
+        puts(batch_run_name(i));
     for (int i = 0; i < CONTROLS; i++)
         puts(controls[i].name);
     exit(EXIT_SUCCESS);
@@ -129,23 +126,23 @@ static void list_offsets(void)
 
 static void subject_new(subject *s)
 {
-    batch_run_new(&s->run, s->variant != NULL ? s->batch : 1, KEYS);
-    if (s->variant == NULL) {
+    batch_run_new(&s->run, s->control == NULL ? s->batch : 1, KEYS);
+    if (s->control != NULL) {
         paper_run_new(&s->paper, paper_shape_of(s->bits), 2 * s->batch);
         return;
     }
     key_set_new(&s->keys[0], s->bits, KEYS);
     key_set_new(&s->keys[1], s->bits, KEYS);
     bench_random(s->fixed, sizeof(s->fixed));
-    batch_run_keys(&s->run, &s->keys[0], s->variant);
-    batch_run_fill(&s->run, s->batch, false);
-    if (s->variant->launch[s->run.memory.size] == NULL)
+    batch_run_keys(&s->run, &s->keys[0], s->name);
+    batch_run_fill(&s->run, s->batch);
+    if (!batch_run_takes(s->name, s->run.memory.size))
         bench_fail("the kernel does not take keys of this size");
 }
 
 static void subject_free(subject *s)
 {
-    if (s->variant != NULL) {
+    if (s->control == NULL) {
         key_set_free(&s->keys[0]);
         key_set_free(&s->keys[1]);
     } else {
@@ -157,29 +154,20 @@ static void subject_free(subject *s)
 /* Everything but the launch. */
 static void prepare(subject *s, exponents which)
 {
-    if (s->variant == NULL) {
+    if (s->control != NULL) {
         paper_run_exponents(&s->paper, which);
         return;
     }
     batch_run_exponents(&s->run, which, s->fixed);
-    batch_run_copy_in(&s->run);
-    bench_cuda(cudaStreamSynchronize(s->run.stream), "copying a batch");
+    batch_run_stage(&s->run);
 }
 
 /* The kernel's time in milliseconds. */
-static double launch(subject *s)
+static double run_kernel(subject *s)
 {
-    float ms;
-
-    if (s->variant != NULL)
-        return batch_run_kernel(&s->run, s->variant);
-    bench_cuda(cudaEventRecord(s->run.start, s->run.stream), "an event");
-    bench_cuda(s->control(s->paper.shape, &s->paper.batch, s->run.stream),
-               s->name);
-    bench_cuda(cudaEventRecord(s->run.end, s->run.stream), "an event");
-    bench_cuda(cudaEventSynchronize(s->run.end), s->name);
-    bench_cuda(cudaEventElapsedTime(&ms, s->run.start, s->run.end), s->name);
-    return (double)ms;
+    return s->control != NULL
+               ? paper_run_kernel(&s->paper, s->control, s->run.stream, NULL)
+               : batch_run_kernel(&s->run, s->name, NULL, NULL);
 }
 
 /* Batches of random exponents stand at both ends: counts that change from one
@@ -192,13 +180,13 @@ static int profile(subject *s)
 
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         prepare(s, order[i]);
-        launch(s);
+        run_kernel(s);
         puts(labels[order[i]]);
     }
-    if (s->variant != NULL) {
-        batch_run_keys(&s->run, &s->keys[1], s->variant);
-        batch_run_copy_in(&s->run);
-        launch(s);
+    if (s->control == NULL) {
+        batch_run_keys(&s->run, &s->keys[1], s->name);
+        batch_run_stage(&s->run);
+        run_kernel(s);
         puts("other-keys");
     }
     return 0;
@@ -231,11 +219,11 @@ static void measure(subject *s, double *ms, uint8_t *kind, size_t count)
 {
     bench_random(kind, count);
     prepare(s, EXPONENTS_RANDOM);
-    launch(s);
+    run_kernel(s);
     for (size_t i = 0; i < count; i++) {
         kind[i] %= EXPONENTS;
         prepare(s, (exponents)kind[i]);
-        ms[i] = launch(s);
+        ms[i] = run_kernel(s);
     }
 }
 
@@ -333,7 +321,7 @@ int main(int argc, char **argv)
     options o = {.samples = 300};
     int status;
 
-    choose_kernel(&s, warprsa_variants[0].name);
+    choose_kernel(&s, batch_run_name(0));
     parse(&s, &o, argc, argv);
     subject_new(&s);
     status = o.mode == 'p' ? profile(&s) : timing(&s, o.samples);

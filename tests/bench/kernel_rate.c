@@ -32,7 +32,7 @@ static const char help[] =
     "  --bits=LIST      sizes of RSA (1024,2048,3072,4096)\n"
     "  --batches=LIST   requests in a batch (1,32,1024,4096,16384,65536)\n"
     "  --kernels=LIST   kernels, see --list (all)\n"
-    "  --keys=N         keys that a batch mixes, 1 to 4096 (56)\n"
+    "  --keys=LIST      so many keys mixed in a batch, 1 to 4096 (56)\n"
     "  --runs=N         timed runs after one that is not, 1 to 99 (7)\n"
     "  --checks=N       results of a row that are checked (256)\n"
     "  --csv=FILE       the table as comma-separated values\n"
@@ -52,9 +52,10 @@ static const char csv_header[] =
 typedef struct options {
     size_t bits[LIST_MAX], bits_count;
     size_t batches[LIST_MAX], batches_count;
-    const warprsa_variant *variants[LIST_MAX];
-    size_t variants_count;
-    size_t keys, runs, checks;
+    const char *kernels[LIST_MAX];
+    size_t kernels_count;
+    size_t keys[LIST_MAX], keys_count;
+    size_t runs, checks;
     const char *csv;
 } options;
 
@@ -136,18 +137,6 @@ static double bound_of(const bench *b)
     return 6.0 * b->shape->samples * b->shape->samples / b->m.fp64_lanes;
 }
 
-static void note_launches(row *r, cudaStream_t stream)
-{
-    launch seen[LAUNCHES_MAX];
-    size_t count = launches_end(stream, seen), longest = 0;
-
-    for (size_t i = 0; i < count; i++)
-        if (seen[i].ms > seen[longest].ms)
-            longest = i;
-    r->main = seen[longest];
-    r->kernels = count;
-}
-
 static row *add_row(bench *b, const char *name, size_t keys, size_t batch)
 {
     row *r = &b->rows[b->rows_count++];
@@ -158,20 +147,6 @@ static row *add_row(bench *b, const char *name, size_t keys, size_t batch)
     return r;
 }
 
-static double paper_once(const paper_run *run, const batch_run *events)
-{
-    float ms;
-
-    bench_cuda(cudaEventRecord(events->start, events->stream), "an event");
-    bench_cuda(paper_launch(run->shape, &run->batch, events->stream),
-               "the paper's kernel");
-    bench_cuda(cudaEventRecord(events->end, events->stream), "an event");
-    bench_cuda(cudaEventSynchronize(events->end), "the paper's kernel");
-    bench_cuda(cudaEventElapsedTime(&ms, events->start, events->end),
-               "the paper's kernel");
-    return (double)ms;
-}
-
 /* The paper's kernel with two instances for each operation. */
 static row *paper_row(bench *b, size_t batch)
 {
@@ -180,11 +155,10 @@ static row *paper_row(bench *b, size_t batch)
     paper_run run;
 
     paper_run_new(&run, b->shape, 2 * batch);
-    launches_begin();
-    paper_once(&run, &b->run);
-    note_launches(r, b->run.stream);
+    paper_run_kernel(&run, paper_launch, b->run.stream, &r->main);
+    r->kernels = 1;
     for (size_t i = 0; i < b->o.runs; i++)
-        ms[i] = paper_once(&run, &b->run);
+        ms[i] = paper_run_kernel(&run, paper_launch, b->run.stream, NULL);
     r->clock = bench_clock_rate(b->run.stream);
     r->kernel_ms = spread_of(ms, b->o.runs);
     r->paper_ms = r->kernel_ms.median;
@@ -210,25 +184,24 @@ static void take_unit(bench *b)
     };
 }
 
-static void variant_row(bench *b, const warprsa_variant *v, size_t batch,
-                        double paper_ms)
+static void kernel_row(bench *b, const char *kernel, size_t keys, size_t batch,
+                       double paper_ms)
 {
-    row *r = add_row(b, v->name, b->o.keys < batch ? b->o.keys : batch, batch);
+    row *r = add_row(b, kernel, keys, batch);
+    key_set some = {b->keys.keys, keys};
     double ms[RUNS_MAX];
 
-    batch_run_keys(&b->run, &b->keys, v);
-    batch_run_fill(&b->run, batch, r->keys == 1);
-    batch_run_copy_in(&b->run);
-    launches_begin();
-    batch_run_kernel(&b->run, v);
-    note_launches(r, b->run.stream);
+    batch_run_keys(&b->run, &some, kernel);
+    batch_run_fill(&b->run, batch);
+    batch_run_stage(&b->run);
+    batch_run_kernel(&b->run, kernel, &r->main, &r->kernels);
     for (size_t i = 0; i < b->o.runs; i++)
-        ms[i] = batch_run_kernel(&b->run, v);
+        ms[i] = batch_run_kernel(&b->run, kernel, NULL, NULL);
     r->clock = bench_clock_rate(b->run.stream);
     r->kernel_ms = spread_of(ms, b->o.runs);
-    batch_run_whole(&b->run, v);
+    batch_run_whole(&b->run, kernel);
     for (size_t i = 0; i < b->o.runs; i++)
-        ms[i] = batch_run_whole(&b->run, v);
+        ms[i] = batch_run_whole(&b->run, kernel);
     r->whole_ms = spread_of(ms, b->o.runs);
     r->checked = batch_run_check(&b->run, b->o.checks);
     r->paper_ms = paper_ms;
@@ -269,8 +242,8 @@ static void print_row(const bench *b, const row *r)
     double rate = 1e3 * (double)r->batch / r->kernel_ms.median;
     double clocks = clocks_per_product(b, r);
 
-    printf("%5d %-12s %6zu %9.3f (%.3f-%.3f) ", 2 * b->shape->bits, r->name,
-           r->batch, r->kernel_ms.median, r->kernel_ms.least,
+    printf("%5d %-12s %4zu %6zu %9.3f (%.3f-%.3f) ", 2 * b->shape->bits,
+           r->name, r->keys, r->batch, r->kernel_ms.median, r->kernel_ms.least,
            r->kernel_ms.most);
     if (r->whole_ms.median > 0)
         printf("%9.3f ", r->whole_ms.median);
@@ -286,16 +259,18 @@ static void bench_size(bench *b, size_t bits)
 {
     b->shape = paper_shape_of(bits);
     b->rows_count = 0;
-    key_set_new(&b->keys, bits, b->o.keys);
+    key_set_new(&b->keys, bits, b->run.keys_max);
     b->size = (warprsa_size_class)warprsa_key_class(&b->keys.keys[0].key);
     take_unit(b);
     for (size_t i = 0; i < b->o.batches_count; i++) {
         size_t batch = b->o.batches[i];
         double paper_ms = paper_row(b, batch)->kernel_ms.median;
 
-        for (size_t j = 0; j < b->o.variants_count; j++)
-            if (b->o.variants[j]->launch[b->size] != NULL)
-                variant_row(b, b->o.variants[j], batch, paper_ms);
+        for (size_t j = 0; j < b->o.kernels_count; j++)
+            if (batch_run_takes(b->o.kernels[j], b->size))
+                for (size_t k = 0; k < b->o.keys_count; k++)
+                    kernel_row(b, b->o.kernels[j], b->o.keys[k], batch,
+                               paper_ms);
     }
     key_set_free(&b->keys);
     for (size_t i = 0; i < b->rows_count; i++) {
@@ -307,20 +282,19 @@ static void bench_size(bench *b, size_t bits)
 }
 
 /* Names with commas between, or a message and status 2. */
-static void parse_variants(options *o, const char *text)
+static void parse_kernels(options *o, const char *text)
 {
-    o->variants_count = 0;
-    for (size_t length; o->variants_count < LIST_MAX; text += length + 1) {
-        const warprsa_variant *found = NULL;
+    o->kernels_count = 0;
+    for (size_t length; o->kernels_count < LIST_MAX; text += length + 1) {
+        const char *found = NULL, *name;
 
         length = strcspn(text, ",");
-        for (size_t i = 0; i < WARPRSA_VARIANTS; i++)
-            if (strlen(warprsa_variants[i].name) == length &&
-                strncmp(warprsa_variants[i].name, text, length) == 0)
-                found = &warprsa_variants[i];
+        for (size_t i = 0; (name = batch_run_name(i)) != NULL; i++)
+            if (strlen(name) == length && strncmp(name, text, length) == 0)
+                found = name;
         if (found == NULL)
             usage("--kernels", text, "names that --list prints");
-        o->variants[o->variants_count++] = found;
+        o->kernels[o->kernels_count++] = found;
         if (text[length] == '\0')
             return;
     }
@@ -335,6 +309,16 @@ static void parse_sizes(options *o, const char *text)
             o->bits_count = 0;
     if (o->bits_count == 0)
         usage("--bits", text, "1024, 2048, 3072, 4096, with commas between");
+}
+
+static void parse_keys(options *o, const char *text)
+{
+    o->keys_count = bench_parse_list(text, o->keys, LIST_MAX);
+    for (size_t i = 0; i < o->keys_count; i++)
+        if (o->keys[i] > KEYS_MAX)
+            o->keys_count = 0;
+    if (o->keys_count == 0)
+        usage("--keys", text, "numbers up to 4096, with commas between");
 }
 
 static void parse_batches(options *o, const char *text)
@@ -358,10 +342,10 @@ static size_t parse_number(const char *name, const char *text, size_t most)
     return number;
 }
 
-static void list_variants(void)
+static void list_kernels(void)
 {
-    for (size_t i = 0; i < WARPRSA_VARIANTS; i++)
-        puts(warprsa_variants[i].name);
+    for (size_t i = 0; batch_run_name(i) != NULL; i++)
+        puts(batch_run_name(i));
     exit(EXIT_SUCCESS);
 }
 
@@ -388,9 +372,9 @@ static void parse(options *o, int argc, char **argv)
         else if (c == 'n')
             parse_batches(o, optarg);
         else if (c == 'v')
-            parse_variants(o, optarg);
+            parse_kernels(o, optarg);
         else if (c == 'k')
-            o->keys = parse_number("--keys", optarg, KEYS_MAX);
+            parse_keys(o, optarg);
         else if (c == 'r')
             o->runs = parse_number("--runs", optarg, RUNS_MAX);
         else if (c == 'x')
@@ -398,7 +382,7 @@ static void parse(options *o, int argc, char **argv)
         else if (c == 'c')
             o->csv = optarg;
         else if (c == 'l')
-            list_variants();
+            list_kernels();
         else if (c == 'H' || c == 'h')
             exit(fputs(c == 'h' ? help : csv_header, stdout) < 0);
         else
@@ -410,13 +394,14 @@ static void parse(options *o, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    static bench b = {.o = {.keys = 56, .runs = 7, .checks = 256}};
-    size_t most = 1;
+    static bench b = {.o = {.runs = 7, .checks = 256}};
+    size_t most = 1, most_keys = 1;
 
     parse_sizes(&b.o, "1024,2048,3072,4096");
+    parse_keys(&b.o, "56");
     parse_batches(&b.o, "1,32,1024,4096,16384,65536");
-    for (size_t i = 0; i < WARPRSA_VARIANTS; i++)
-        b.o.variants[b.o.variants_count++] = &warprsa_variants[i];
+    for (size_t i = 0; batch_run_name(i) != NULL; i++)
+        b.o.kernels[b.o.kernels_count++] = batch_run_name(i);
     parse(&b.o, argc, argv);
     describe_machine(&b.m);
     if (b.o.csv != NULL) {
@@ -426,13 +411,15 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < b.o.batches_count; i++)
         most = b.o.batches[i] > most ? b.o.batches[i] : most;
-    batch_run_new(&b.run, most, b.o.keys);
-    printf("%s, %d multiprocessors, %zu keys mixed, medians of %zu runs\n",
-           b.m.name, b.m.multiprocessors, b.o.keys, b.o.runs);
-    printf("%5s %-12s %6s %9s (least-most) %9s %9s %6s %6s %7s %5s %4s %5s "
+    for (size_t i = 0; i < b.o.keys_count; i++)
+        most_keys = b.o.keys[i] > most_keys ? b.o.keys[i] : most_keys;
+    batch_run_new(&b.run, most, most_keys);
+    printf("%s, %d multiprocessors, medians of %zu runs\n", b.m.name,
+           b.m.multiprocessors, b.o.runs);
+    printf("%5s %-12s %4s %6s %9s (least-most) %9s %9s %6s %6s %7s %5s %4s %5s "
            "%3s %4s\n",
-           "bits", "kernel", "batch", "kernel ms", "whole ms", "op/s", "ratio",
-           "same", "clk/prd", "fp64", "regs", "local", "wrp", "good");
+           "bits", "kernel", "keys", "batch", "kernel ms", "whole ms", "op/s",
+           "ratio", "same", "clk/prd", "fp64", "regs", "local", "wrp", "good");
     for (size_t i = 0; i < b.o.bits_count; i++)
         bench_size(&b, b.o.bits[i]);
     batch_run_free(&b.run);

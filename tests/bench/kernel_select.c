@@ -15,7 +15,6 @@
 
 #include "tests/bench/batch_run.h"
 #include "tests/bench/bench.h"
-#include "tests/bench/launches.h"
 #include "tests/bench/spread.h"
 
 const char bench_name[] = "kernel_select";
@@ -39,47 +38,41 @@ typedef struct model {
     double ms[POINTS];
 } model;
 
-static double median_ms(batch_run *run, const warprsa_variant *v, size_t batch)
+static double median_ms(batch_run *run, const char *kernel, size_t batch)
 {
     double ms[RUNS];
 
-    batch_run_fill(run, batch, false);
-    batch_run_copy_in(run);
-    batch_run_kernel(run, v);
+    batch_run_fill(run, batch);
+    batch_run_stage(run);
+    batch_run_kernel(run, kernel, NULL, NULL);
     for (int i = 0; i < RUNS; i++)
-        ms[i] = batch_run_kernel(run, v);
+        ms[i] = batch_run_kernel(run, kernel, NULL, NULL);
     return spread_of(ms, RUNS).median;
 }
 
 /* How many operations are under way at once when the device is full. */
-static size_t wave_of(batch_run *run, const warprsa_variant *v, size_t most,
+static size_t wave_of(batch_run *run, const char *kernel, size_t most,
                       int multiprocessors)
 {
-    launch seen[LAUNCHES_MAX];
-    size_t count, longest = 0;
+    launch seen;
 
-    batch_run_fill(run, most, false);
-    batch_run_copy_in(run);
-    launches_begin();
-    batch_run_kernel(run, v);
-    count = launches_end(run->stream, seen);
-    for (size_t i = 0; i < count; i++)
-        if (seen[i].ms > seen[longest].ms)
-            longest = i;
-    return (size_t)multiprocessors * (size_t)seen[longest].warps * 32 /
-           seen[longest].threads * most / seen[longest].blocks;
+    batch_run_fill(run, most);
+    batch_run_stage(run);
+    batch_run_kernel(run, kernel, &seen, NULL);
+    return (size_t)multiprocessors * (size_t)seen.warps * 32 / seen.threads *
+           most / seen.blocks;
 }
 
-static void measure(batch_run *run, const warprsa_variant *v, size_t most,
+static void measure(batch_run *run, const char *kernel, size_t most,
                     int multiprocessors, model *m)
 {
-    m->name = v->name;
-    m->wave = wave_of(run, v, most, multiprocessors);
+    m->name = kernel;
+    m->wave = wave_of(run, kernel, most, multiprocessors);
     if (m->wave > run->batch_max)
         bench_fail("a wave is more than --most");
-    m->ms[0] = median_ms(run, v, 1);
-    m->ms[1] = median_ms(run, v, m->wave / 2);
-    m->ms[2] = median_ms(run, v, m->wave);
+    m->ms[0] = median_ms(run, kernel, 1);
+    m->ms[1] = median_ms(run, kernel, m->wave / 2);
+    m->ms[2] = median_ms(run, kernel, m->wave);
 }
 
 /* Whole waves one after the other, and the rest as fast as a batch of its
@@ -128,19 +121,20 @@ static void select_for(batch_run *run, size_t bits, size_t most,
 {
     model models[WARPRSA_VARIANTS];
     size_t count = 0;
+    const char *kernel;
     key_set keys;
 
     key_set_new(&keys, bits, KEYS);
-    for (int i = 0; i < WARPRSA_VARIANTS; i++) {
-        const warprsa_variant *v = &warprsa_variants[i];
-        int size = warprsa_key_class(&keys.keys[0].key);
+    for (size_t i = 0; (kernel = batch_run_name(i)) != NULL; i++) {
+        warprsa_size_class size =
+            (warprsa_size_class)warprsa_key_class(&keys.keys[0].key);
         model *m = &models[count];
 
-        if (v->launch[size] == NULL ||
-            strcmp(v->name, WARPRSA_VARIANT_INTEGER) == 0)
+        if (!batch_run_takes(kernel, size) ||
+            strcmp(kernel, WARPRSA_VARIANT_INTEGER) == 0)
             continue;
-        batch_run_keys(run, &keys, v);
-        measure(run, v, most, device->multiProcessorCount, m);
+        batch_run_keys(run, &keys, kernel);
+        measure(run, kernel, most, device->multiProcessorCount, m);
         printf("{\"%s\", %zu, \"%s\", %zu, {%.3f, %.3f, %.3f}},\n",
                device->name, bits, m->name, m->wave, m->ms[0], m->ms[1],
                m->ms[2]);

@@ -189,6 +189,19 @@ void paper_run_free(paper_run *run)
     free(run->fixed);
 }
 
+double paper_run_kernel(const paper_run *run, paper_launcher *launcher,
+                        cudaStream_t stream, launch *launched)
+{
+    launch seen[LAUNCHES_MAX];
+
+    launches_begin();
+    bench_cuda(launcher(run->shape, &run->batch, stream), "the paper's kernel");
+    launches_end(stream, seen);
+    if (launched != NULL)
+        *launched = seen[0];
+    return seen[0].ms;
+}
+
 /* The expected and the seen result of instance i, which may be p more. */
 static void check_one(const paper_run *run, size_t i, const double *result,
                       BN_CTX *ctx)

@@ -8,6 +8,7 @@
 #define WARPRSA_BENCH_PAPER_RUN_H
 
 #include "tests/bench/exponents.h"
+#include "tests/bench/launches.h"
 #include "tests/bench/paper_kernel.h"
 
 enum {
@@ -34,6 +35,14 @@ void paper_run_free(paper_run *run);
 
 /* Other exponents from now on. */
 void paper_run_exponents(paper_run *run, exponents which);
+
+typedef cudaError_t paper_launcher(const paper_shape *, const paper_batch *,
+                                   cudaStream_t);
+
+/* Runs the batch by one of the launchers of paper_kernel.h: its time by
+ * events in milliseconds, and what was launched, if that is wanted. */
+double paper_run_kernel(const paper_run *run, paper_launcher *launcher,
+                        cudaStream_t stream, launch *launched);
 
 /* Compares up to `most` results, spread over the batch, with BN_mod_exp();
  * a wrong one ends the program. How many were compared. */
