@@ -1,11 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A private operation on the CPU in either arithmetic of gpu/arithmetic.h: what
- * the engine on the CPU needs to know of it.
+ * A private operation on the CPU in either arithmetic of gpu/arithmetic.h, and
+ * in doubles by one thread a half: what the engine on the CPU needs to know of
+ * it.
  */
 #ifndef WARPRSA_HOST_ARITHMETIC_H
 #define WARPRSA_HOST_ARITHMETIC_H
+
+#include <stdbool.h>
 
 #include "gpu/gpu.h"
 
@@ -17,14 +20,17 @@ typedef struct warprsa_host_arithmetic {
     warprsa_status (*prepare)(void *prepared, const warprsa_private_key *key);
 
     /* One operation, blinded by RANDOM_WORDS words at `random`; `output` has
-     * room for MODULUS_OCTETS_MAX. WARPRSA_OK or WARPRSA_CHECK_FAILED. The
-     * rounding mode is toward zero. */
+     * room for MODULUS_OCTETS_MAX; spread over lanes as for a batch of `many`
+     * or few, where the arithmetic tells these apart. WARPRSA_OK or
+     * WARPRSA_CHECK_FAILED. The rounding mode is toward zero. */
     warprsa_status (*operate)(void *workspace, const void *prepared,
-                              warprsa_size_class size, const uint8_t *input,
-                              const uint64_t *random, uint8_t *output);
+                              warprsa_size_class size, bool many,
+                              const uint8_t *input, const uint64_t *random,
+                              uint8_t *output);
 } warprsa_host_arithmetic;
 
 extern const warprsa_host_arithmetic warprsa_host_wide;
 extern const warprsa_host_arithmetic warprsa_host_integer;
+extern const warprsa_host_arithmetic warprsa_host_thread;
 
 #endif

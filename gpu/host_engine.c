@@ -97,7 +97,7 @@ static const char *host_describe(const warprsa_device *device)
 }
 
 static void run_task(const warprsa_device *device, void *workspace,
-                     const uint64_t *random, warprsa_size_class size,
+                     const uint64_t *random, warprsa_size_class size, bool many,
                      warprsa_task *task)
 {
     const key_place *key = &device->keys[task->key];
@@ -124,7 +124,7 @@ static warprsa_status run_batch(const warprsa_device *device, void *workspace,
         return WARPRSA_DEVICE_ERROR;
     for (size_t i = 0; i < count; i++)
         run_task(device, workspace, random + i * WARPRSA_RANDOM_WORDS, size,
-                 &tasks[i]);
+                 count > 1, &tasks[i]);
     return fesetround(rounding) == 0 ? WARPRSA_OK : WARPRSA_DEVICE_ERROR;
 }
 
@@ -182,6 +182,15 @@ static warprsa_status host_self_test(warprsa_device *device, unsigned stream)
                                     &device->test, stream);
 }
 
+static const warprsa_host_arithmetic *arithmetic_of(const char *variant)
+{
+    if (variant != NULL && strcmp(variant, "integer") == 0)
+        return &warprsa_host_integer;
+    if (variant != NULL && strcmp(variant, "thread") == 0)
+        return &warprsa_host_thread;
+    return &warprsa_host_wide;
+}
+
 static warprsa_status host_open(const warprsa_device_config *config,
                                 warprsa_device **out, char *why,
                                 size_t why_size)
@@ -194,10 +203,7 @@ static warprsa_status host_open(const warprsa_device_config *config,
         return WARPRSA_NO_MEMORY;
     device->config = *config;
     device->capacity = config->keys_max + WARPRSA_CLASSES;
-    device->arithmetic =
-        config->variant != NULL && strcmp(config->variant, "integer") == 0
-            ? &warprsa_host_integer
-            : &warprsa_host_wide;
+    device->arithmetic = arithmetic_of(config->variant);
     device->keys = calloc(device->capacity, sizeof(*device->keys));
     if (device->keys != NULL &&
         warprsa_key_slots_init(&device->slots, device->capacity))

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * gpu/private_operation.h on the CPU, in the arithmetic of the file that
- * includes this; host_wide.c and host_integer.c.
+ * includes this: host_wide.c, host_integer.c, and host_thread.c, which has its
+ * own way to do the first two stages.
  */
 #ifndef WARPRSA_HOST_OPERATION_H
 #define WARPRSA_HOST_OPERATION_H
@@ -12,6 +13,10 @@
 #include "gpu/fault.h"
 #include "gpu/host_arithmetic.h"
 #include "gpu/private_operation.h"
+
+#ifndef WARPRSA_HOST_RAISE
+#define WARPRSA_HOST_RAISE warprsa_blind_and_raise
+#endif
 
 typedef struct workspace {
     warprsa_sample_t inverse[2 * WARPRSA_HALF_MOST];
@@ -33,26 +38,27 @@ typedef struct workspace {
 
 /* The shapes are constants here so that the compiler sees each class apart. */
 WITH_FMA static void compute(const warprsa_operation *op,
-                             warprsa_size_class size)
+                             warprsa_size_class size, bool many)
 {
-    static const warprsa_shape shapes[WARPRSA_CLASSES] =
-        WARPRSA_OPERATION_SHAPES;
-    const warprsa_shape shape = shapes[size];
+    static const warprsa_shape shapes[2][WARPRSA_CLASSES] = {
+        WARPRSA_SHAPES_FEW, WARPRSA_SHAPES_MANY};
+    const warprsa_shape shape = shapes[many][size];
     warprsa_number x;
 
     for (int which = 0; which < 2; which++) {
         warprsa_unblinder(op, which, shape.rows);
         warprsa_blind_exponent(op, which, shape.rows);
     }
-    warprsa_blind_and_raise(&x, op, shape.rows, shape.width, shape.per_lane);
+    WARPRSA_HOST_RAISE(&x, op, shape.rows, shape.width, shape.per_lane);
     warprsa_unblind_and_recombine(&x, op, shape.rows, shape.width,
                                   shape.per_lane);
     explicit_bzero(&x, sizeof(x));
 }
 
 static warprsa_status operate(void *workspace_memory, const void *prepared,
-                              warprsa_size_class size, const uint8_t *input,
-                              const uint64_t *random, uint8_t *output)
+                              warprsa_size_class size, bool many,
+                              const uint8_t *input, const uint64_t *random,
+                              uint8_t *output)
 {
     const warprsa_operation_key *key = prepared;
     workspace *w = workspace_memory;
@@ -69,7 +75,7 @@ static warprsa_status operate(void *workspace_memory, const void *prepared,
                                   .table_stride = WARPRSA_SLOTS,
                                   .status = &status};
 
-    compute(&op, size);
+    compute(&op, size, many);
     return (warprsa_status)status;
 }
 

@@ -1,0 +1,73 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The variant "thread" on the CPU: gpu/thread_power.h between the stages in
+ * lanes, as gpu/cuda/thread.cuh has it.
+ */
+#define WARPRSA_HOST_RAISE blind_and_raise_by_threads
+
+#include "gpu/thread_power.h"
+
+/* Half `which` of a number over lanes to samples side by side, or back. */
+static void hand_over(warprsa_number *x, double *samples, int which, int put,
+                      int rows, int width, int L)
+{
+    for (int i = 0; i < rows; i++) {
+        double *at = &x->of[which * width + i / L][i % L];
+
+        if (put)
+            samples[i] = *at;
+        else
+            *at = samples[i];
+    }
+}
+
+static void raise_half(warprsa_number *x, warprsa_number *one,
+                       const warprsa_operation *op, int which, int rows,
+                       int width, int L)
+{
+    const warprsa_prepared_half *half = &op->key->half[which];
+    double a[WARPRSA_HALF_SAMPLES], p[WARPRSA_HALF_SAMPLES];
+    uint64_t start[4 * WARPRSA_HALF_SAMPLES];
+    const warprsa_thread thread = {.a = a,
+                                   .p = p,
+                                   .stride = 1,
+                                   .minus_inverse = half->minus_inverse,
+                                   .table = op->table,
+                                   .table_stride = 1,
+                                   .exponent = op->exponent +
+                                               which * WARPRSA_BLINDED_WORDS,
+                                   .windows = op->windows,
+                                   .start = start};
+
+    for (int c = 0; c < 4 * rows; c++)
+        start[c] = warprsa_thread_start(c >= 2 * rows, c % (2 * rows), rows);
+    hand_over(one, p, which, 1, rows, width, L);
+    hand_over(x, a, which, 1, rows, width, L);
+    warprsa_balance(thread.table, p, WARPRSA_TABLE_SIZE, 1, rows);
+    warprsa_balance(a, a, 1, 1, rows);
+    warprsa_balance(p, half->modulus, 1, 1, rows);
+    warprsa_thread_power(&thread, rows, rows / WARPRSA_THREAD_BLOCKS,
+                         WARPRSA_TABLE_SIZE, 0);
+    warprsa_unbalance(&thread, rows);
+    hand_over(x, a, which, 0, rows, width, L);
+    explicit_bzero(a, sizeof(a));
+    explicit_bzero(p, sizeof(p));
+}
+
+static void blind_and_raise_by_threads(warprsa_number *x,
+                                       const warprsa_operation *op, int rows,
+                                       int width, int L)
+{
+    warprsa_modulus p;
+    warprsa_number one;
+
+    warprsa_blind(x, &one, &p, op, rows, width, L);
+    for (int which = 0; which < 2; which++)
+        raise_half(x, &one, op, which, rows, width, L);
+    explicit_bzero(&p, sizeof(p));
+}
+
+#include "gpu/host_operation.h"
+
+const warprsa_host_arithmetic warprsa_host_thread = WARPRSA_HOST_ARITHMETIC;
