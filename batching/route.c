@@ -298,18 +298,18 @@ warprsa_choice warprsa_route_choose(warprsa_route *route,
 uint64_t warprsa_route_begin(warprsa_route *route)
 {
     atomic_fetch_add_explicit(&route->computing, 1, memory_order_relaxed);
-    return route->clocks->now();
+    return route->clocks->thread().cpu_ns;
 }
 
+/* CPU time: what passes on the clock while a crowd shares the CPUs is long
+ * after the crowd is gone, and an average that has once come out too long is
+ * never put right, since nobody computes here any more. */
 void warprsa_route_end(warprsa_route *route, warprsa_size_class size,
                        uint64_t begun_ns)
 {
-    uint64_t ns = route->clocks->now() - begun_ns;
-    uint64_t computing =
-        atomic_fetch_sub_explicit(&route->computing, 1, memory_order_relaxed);
-    uint64_t alone =
-        computing <= route->cpus ? ns : ns * route->cpus / computing;
+    uint64_t alone = route->clocks->thread().cpu_ns - begun_ns;
 
+    atomic_fetch_sub_explicit(&route->computing, 1, memory_order_relaxed);
     average(&route->here_ns[size], get(&route->here_ns[size]), alone);
     atomic_fetch_add_explicit(&route->computed_ns, alone, memory_order_relaxed);
 }
