@@ -27,6 +27,7 @@ enum {
 
 enum {
     RECLAIM_STEP = 64, /* slots looked at for one submission */
+    SILENT_MS = 3000,  /* many times the daemon's slowest pace */
 };
 
 static uint64_t word_of(uint32_t use, unsigned state)
@@ -59,6 +60,7 @@ static void free_memory(warprsa_connection *c)
     warprsa_numbers_free(&c->free_keys);
     warprsa_numbers_free(&c->free_bells);
     free(c->key_generation);
+    free(c->bell);
     free(c->slot);
     free(c);
 }
@@ -67,7 +69,11 @@ static bool allocate(warprsa_connection *c, const warprsa_message *welcome)
 {
     c->slot = calloc(welcome->slots, sizeof(*c->slot));
     c->key_generation = calloc(welcome->keys, sizeof(*c->key_generation));
-    return c->slot != NULL && c->key_generation != NULL &&
+    c->bell = calloc(welcome->bells + 1, sizeof(*c->bell));
+    for (uint32_t i = 0; c->bell != NULL && i <= welcome->bells; i++)
+        c->bell[i] = -1;
+    c->bells = welcome->bells;
+    return c->slot != NULL && c->key_generation != NULL && c->bell != NULL &&
            warprsa_numbers_init(&c->free_slots, 0, welcome->slots) &&
            warprsa_numbers_init(&c->free_keys, 0, welcome->keys) &&
            warprsa_numbers_init(&c->free_bells, 1, welcome->bells);
@@ -160,12 +166,21 @@ void warprsa_connection_abandon(warprsa_connection *c)
     close_descriptors(c);
 }
 
+bool warprsa_connection_seen(const warprsa_connection *c, uint64_t now_ns)
+{
+    uint64_t seen_ns =
+        atomic_load_explicit(&c->region.head->seen_ns, memory_order_relaxed);
+
+    return now_ns < seen_ns + SILENT_MS * WARPRSA_NS_PER_MS;
+}
+
 bool warprsa_connection_alive(warprsa_connection *c)
 {
     char octet;
     ssize_t got;
 
-    if (atomic_load_explicit(&c->dead, memory_order_relaxed))
+    if (atomic_load_explicit(&c->dead, memory_order_relaxed) ||
+        !warprsa_connection_seen(c, warprsa_now_ns()))
         return false;
     if (!warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino))
         return false;

@@ -46,6 +46,8 @@ typedef struct warprsa_connection {
     warprsa_client_slot *slot;
     /* Under the client's lock. */
     warprsa_numbers free_slots, free_keys, free_bells;
+    int *bell; /* by number, from 1; -1: none */
+    uint32_t bells;
     uint32_t *key_generation;
     uint32_t reclaim; /* where the next search begins */
 } warprsa_connection;
@@ -66,8 +68,11 @@ void warprsa_connection_drop(warprsa_connection *connection);
 /* In a forked child, without a reference: closes the child's descriptors. */
 void warprsa_connection_abandon(warprsa_connection *connection);
 
-/* Whether the daemon is still there; asks the kernel. */
+/* Whether the daemon is still there; asks the kernel. One that hasn't come
+ * round for seconds (it hangs, or was stopped) is not: */
 bool warprsa_connection_alive(warprsa_connection *connection);
+bool warprsa_connection_seen(const warprsa_connection *connection,
+                             uint64_t now_ns);
 
 /* Takes no more answers; threads that sleep find out within a moment. */
 void warprsa_connection_shut(warprsa_connection *connection);

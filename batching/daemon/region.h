@@ -29,6 +29,8 @@ typedef struct warprsa_region_head {
     _Atomic uint32_t depth;   /* of the daemon's queue, for the router */
     _Atomic uint32_t devices; /* in use */
     _Atomic char device[WARPRSA_COUNTERS_TEXT];
+    /* When it last came round, of CLOCK_MONOTONIC: at least twice a second. */
+    _Atomic uint64_t seen_ns;
     /* 1: the daemon has been told by the eventfd to look at the ring, and has
      * not begun to. */
     _Alignas(64) _Atomic uint32_t told;

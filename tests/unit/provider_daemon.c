@@ -265,8 +265,8 @@ static bool lock_up(void)
     struct rlimit none = {0, 0};
     pthread_t thread;
 
-    if (chroot(directory) != 0 || chdir("/") != 0 ||
-        setgroups(0, NULL) != 0 || setgid(NOBODY) != 0 || setuid(NOBODY) != 0 ||
+    if (chroot(directory) != 0 || chdir("/") != 0 || setgroups(0, NULL) != 0 ||
+        setgid(NOBODY) != 0 || setuid(NOBODY) != 0 ||
         setrlimit(RLIMIT_NPROC, &none) != 0)
         return false;
     return pthread_create(&thread, NULL, (void *(*)(void *))abort, NULL) != 0;
@@ -479,6 +479,38 @@ static void a_daemon_killed_with_jobs_waiting(void **state)
     start_daemon(-1);
 }
 
+/* One that hangs is given up by whoever comes next, for all who wait. */
+static void a_daemon_that_hangs(void **state)
+{
+    static ASYNC_JOB *job;
+    ASYNC_WAIT_CTX *wait_ctx = ASYNC_WAIT_CTX_new();
+    OSSL_ASYNC_FD fd = -1;
+    size_t count = 1, length = 0, *arg = &length;
+    fd_set readable;
+    int ret = 0;
+
+    (void)state;
+    assert_true(signs_right(subject, subject_key, oracle_key));
+    assert_int_equal(kill(daemon_pid, SIGSTOP), 0);
+    assert_int_equal(
+        ASYNC_start_job(&job, wait_ctx, &ret, sign_job, &arg, sizeof(arg)),
+        ASYNC_PAUSE);
+    assert_int_equal(ASYNC_WAIT_CTX_get_all_fds(wait_ctx, &fd, &count), 1);
+    assert_true(signs_right(subject, subject_key, oracle_key));
+    FD_ZERO(&readable);
+    FD_SET(fd, &readable);
+    assert_int_equal(select(fd + 1, &readable, NULL, NULL, NULL), 1);
+    while (ASYNC_start_job(&job, wait_ctx, &ret, sign_job, &arg, sizeof(arg)) ==
+           ASYNC_PAUSE)
+        nap();
+    assert_int_equal(length, 128);
+    ASYNC_WAIT_CTX_free(wait_ctx);
+    assert_counted(subject, 1, 2);
+    assert_int_equal(kill(daemon_pid, SIGCONT), 0);
+    WAIT_UNTIL(signs_right(subject, subject_key, oracle_key) &&
+               more_on_device(1));
+}
+
 /* ---- unloading, activation ---- */
 
 static void unloaded_and_loaded_again(void **state)
@@ -554,6 +586,7 @@ int main(void)
         WITH_DAEMON(a_user_who_may_not),
         WITH_DAEMON(a_daemon_that_ends_under_load),
         WITH_DAEMON(a_daemon_killed_with_jobs_waiting),
+        WITH_DAEMON(a_daemon_that_hangs),
         WITH_DAEMON(unloaded_and_loaded_again),
         WITH_DAEMON(two_contexts_in_one_process),
         WITH_DAEMON(activated_by_socket),

@@ -1,0 +1,116 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's bells: one socket for each wait context of async jobs, whose other
+ * end the daemon has. Its writing to it, and its end, wake the job.
+ */
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "batching/daemon/client_private.h"
+#include "batching/daemon/message.h"
+
+enum {
+    /* In a bell's number: the number on the connection, and from here up, as
+     * far as there is room, which connection. */
+    SERIAL = 1 << 20,
+    SERIALS = 1 << 12,
+};
+
+uint32_t warprsa_client_bell_number(const warprsa_connection *c, uint32_t bell)
+{
+    return bell / SERIAL == c->serial % SERIALS ? bell % SERIAL : 0;
+}
+
+/* One end for the caller, one for the daemon. */
+static int send_bell(warprsa_connection *c, uint32_t number)
+{
+    warprsa_message message = {.type = WARPRSA_MESSAGE_BELL, .number = number};
+    int ends[2];
+    bool sent;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+                   ends) != 0)
+        return -1;
+    sent = warprsa_message_send(c->socket, &message, &ends[1], 1);
+    close(ends[1]);
+    if (sent)
+        return ends[0];
+    close(ends[0]);
+    return -1;
+}
+
+/* What a bell holds, so that it can be closed after the client was. */
+typedef struct bell_owner {
+    warprsa_client *client;
+    warprsa_connection *connection;
+} bell_owner;
+
+bool warprsa_client_bell_open(void *at, warprsa_bell *bell)
+{
+    warprsa_client *client = at;
+    bell_owner *owner = malloc(sizeof(*owner));
+    warprsa_connection *c;
+
+    if (owner == NULL)
+        return false;
+    bell->fd = -1;
+    pthread_mutex_lock(&client->lock);
+    c = client->connection;
+    if (c != NULL && c->free_bells.count > 0) {
+        uint32_t number = c->free_bells.stack[c->free_bells.count - 1];
+
+        bell->number = c->serial % SERIALS * SERIAL + number;
+        bell->fd = send_bell(c, number);
+    }
+    if (bell->fd >= 0) {
+        c->bell[bell->number % SERIAL] = bell->fd;
+        c->free_bells.count--;
+        warprsa_connection_reference(c);
+        atomic_fetch_add(&client->references, 1);
+        *owner = (bell_owner){client, c};
+        bell->owner = owner;
+    }
+    pthread_mutex_unlock(&client->lock);
+    if (bell->fd < 0)
+        free(owner);
+    return bell->fd >= 0;
+}
+
+/* Not left to the daemon's end of them: it may hang. */
+void warprsa_client_end_bells(warprsa_client *client, warprsa_connection *c)
+{
+    pthread_mutex_lock(&client->lock);
+    for (uint32_t i = 1; i <= c->bells; i++)
+        if (c->bell[i] >= 0)
+            (void)shutdown(c->bell[i], SHUT_RDWR);
+    pthread_mutex_unlock(&client->lock);
+}
+
+bool warprsa_client_bell_works(void *at, const warprsa_bell *bell)
+{
+    warprsa_client *client = at;
+    const bell_owner *owner = bell->owner;
+    bool works;
+
+    pthread_mutex_lock(&client->lock);
+    works = owner->client == client && owner->connection == client->connection;
+    pthread_mutex_unlock(&client->lock);
+    return works;
+}
+
+void warprsa_client_bell_close(warprsa_bell *bell)
+{
+    bell_owner *owner = bell->owner;
+    warprsa_connection *c = owner->connection;
+
+    pthread_mutex_lock(&owner->client->lock);
+    close(bell->fd);
+    c->bell[bell->number % SERIAL] = -1;
+    c->free_bells.stack[c->free_bells.count++] = bell->number % SERIAL;
+    pthread_mutex_unlock(&owner->client->lock);
+    warprsa_connection_drop(c);
+    warprsa_client_drop(owner->client);
+    free(owner);
+}

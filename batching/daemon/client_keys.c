@@ -1,0 +1,124 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's keys: found by id, counted, brought to the daemon on first use.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "batching/daemon/client_private.h"
+#include "batching/daemon/message.h"
+
+/* With the lock held. */
+static warprsa_home_key *find_key(struct warprsa_home_key_list *bucket,
+                                  const uint8_t *id,
+                                  const warprsa_private_key *key)
+{
+    warprsa_home_key *found;
+
+    LIST_FOREACH(found, bucket, link)
+    if (memcmp(found->id, id, WARPRSA_KEY_ID_OCTETS) == 0 &&
+        memcmp(&found->key, key, sizeof(*key)) == 0)
+        return found;
+    return NULL;
+}
+
+warprsa_home_key *warprsa_client_key(void *at,
+                                     const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+                                     const warprsa_private_key *key)
+{
+    warprsa_client *client = at;
+    struct warprsa_home_key_list *bucket =
+        &client->bucket[id[0] % WARPRSA_CLIENT_BUCKETS];
+    int size = warprsa_key_class(key);
+    warprsa_home_key *found;
+
+    if (size < 0)
+        return NULL;
+    pthread_mutex_lock(&client->lock);
+    found = find_key(bucket, id, key);
+    if (found == NULL) {
+        found = calloc(1, sizeof(*found));
+        if (found != NULL) {
+            found->client = client;
+            found->size = (warprsa_size_class)size;
+            found->key = *key;
+            memcpy(found->id, id, sizeof(found->id));
+            LIST_INSERT_HEAD(bucket, found, link);
+            atomic_fetch_add(&client->references, 1);
+            warprsa_count(&client->config.counters->keys, 1);
+        }
+    }
+    if (found != NULL)
+        found->references++;
+    pthread_mutex_unlock(&client->lock);
+    return found;
+}
+
+/* With the lock held: tells the daemon. Should that fail, the number stays
+ * taken. */
+static void take_back(warprsa_client *client, const warprsa_home_key *key)
+{
+    warprsa_message message = {.type = WARPRSA_MESSAGE_KEY_FREE,
+                               .number = key->number,
+                               .generation = key->generation};
+    warprsa_connection *c = client->connection;
+
+    if (c == NULL || key->serial != c->serial)
+        return;
+    if (warprsa_message_send(c->socket, &message, NULL, 0)) {
+        c->free_keys.stack[c->free_keys.count++] = key->number;
+        warprsa_count(&client->config.counters->keys_wiped, 1);
+    }
+}
+
+void warprsa_client_key_release(warprsa_home_key *key)
+{
+    warprsa_client *client = key->client;
+    bool last;
+
+    pthread_mutex_lock(&client->lock);
+    last = --key->references == 0;
+    if (last) {
+        LIST_REMOVE(key, link);
+        take_back(client, key);
+        atomic_fetch_sub(&client->config.counters->keys, 1);
+    }
+    pthread_mutex_unlock(&client->lock);
+    if (!last)
+        return;
+    explicit_bzero(key, sizeof(*key));
+    free(key);
+    warprsa_client_drop(client);
+}
+
+/* In the list of the parent's client, which nobody uses any more. */
+void warprsa_client_key_abandon(warprsa_home_key *key)
+{
+    explicit_bzero(&key->key, sizeof(key->key));
+}
+
+/* With the lock held: sees to it that the daemon has the key. */
+bool warprsa_client_upload(warprsa_client *client, warprsa_connection *c,
+                           warprsa_home_key *key)
+{
+    warprsa_message message = {.type = WARPRSA_MESSAGE_KEY};
+    bool sent;
+
+    if (key->serial == c->serial)
+        return true;
+    if (c->free_keys.count == 0)
+        return false;
+    message.number = c->free_keys.stack[c->free_keys.count - 1];
+    message.generation = ++c->key_generation[message.number];
+    message.key = key->key;
+    sent = warprsa_message_send(c->socket, &message, NULL, 0);
+    explicit_bzero(&message, sizeof(message));
+    if (!sent)
+        return false;
+    key->number = c->free_keys.stack[--c->free_keys.count];
+    key->generation = c->key_generation[key->number];
+    key->serial = c->serial;
+    warprsa_count(&client->config.counters->keys_loaded, 1);
+    return true;
+}

@@ -1,0 +1,93 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A client from inside. client.c finds the daemon and loses it, client_keys.c,
+ * client_bells.c and client_requests.c are the functions of home.h.
+ */
+#ifndef WARPRSA_DAEMON_CLIENT_PRIVATE_H
+#define WARPRSA_DAEMON_CLIENT_PRIVATE_H
+
+#include <pthread.h>
+#include <sys/queue.h>
+
+#include "batching/daemon/client.h"
+#include "batching/daemon/connection.h"
+
+enum {
+    WARPRSA_CLIENT_BUCKETS = 256, /* of keys */
+};
+
+struct warprsa_home_key {
+    uint32_t references; /* under the client's lock */
+    warprsa_client *client;
+    LIST_ENTRY(warprsa_home_key) link;
+    uint8_t id[WARPRSA_KEY_ID_OCTETS];
+    warprsa_size_class size;
+    uint32_t serial; /* of the connection that has it; 0: none */
+    uint32_t number, generation;
+    warprsa_private_key key; /* wiped with the last reference */
+};
+
+LIST_HEAD(warprsa_home_key_list, warprsa_home_key);
+
+struct warprsa_client {
+    _Atomic uint32_t references; /* the opener's, each key's, each bell's */
+    warprsa_client_config config;
+    pthread_mutex_t lock;
+    warprsa_connection *connection; /* NULL: none now */
+    bool closed;
+    uint32_t uses;    /* of all slots, ever */
+    uint32_t serials; /* of connections */
+    struct warprsa_home_key_list bucket[WARPRSA_CLIENT_BUCKETS];
+    _Atomic uint32_t state; /* of the connection, as told to others */
+    _Alignas(64) _Atomic uint32_t depth; /* submitted and not answered */
+
+    pthread_mutex_t finding; /* of what follows */
+    int greeting;            /* where WELCOME will come; -1: not asked */
+    uint64_t retry_ns;       /* no new try before */
+    unsigned pause_ms;       /* after the next failure */
+    _Atomic bool starting;   /* asked, and no WELCOME yet: a hint */
+};
+
+/* One reference less; the last one frees. */
+void warprsa_client_drop(warprsa_client *client);
+
+/* The connection with one more reference, or NULL. */
+warprsa_connection *warprsa_client_connection(warprsa_client *client);
+
+/* Forgets a connection that has ended, and wakes the jobs that wait for it. */
+void warprsa_client_lose(warprsa_client *client,
+                         warprsa_connection *connection);
+
+/* client_keys.c; upload with the lock held: sees to it that the daemon has the
+ * key, false if that can't be. */
+warprsa_home_key *warprsa_client_key(void *at,
+                                     const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+                                     const warprsa_private_key *key);
+void warprsa_client_key_release(warprsa_home_key *key);
+void warprsa_client_key_abandon(warprsa_home_key *key);
+bool warprsa_client_upload(warprsa_client *client,
+                           warprsa_connection *connection,
+                           warprsa_home_key *key);
+
+/* client_bells.c; end_bells makes them all readable, for good. */
+bool warprsa_client_bell_open(void *at, warprsa_bell *bell);
+bool warprsa_client_bell_works(void *at, const warprsa_bell *bell);
+void warprsa_client_bell_close(warprsa_bell *bell);
+void warprsa_client_end_bells(warprsa_client *client,
+                              warprsa_connection *connection);
+/* The number of a bell on this connection; 0 if it belongs to another. */
+uint32_t warprsa_client_bell_number(const warprsa_connection *connection,
+                                    uint32_t bell);
+
+/* client_requests.c */
+warprsa_answer warprsa_client_submit(void *at, warprsa_home_key *key,
+                                     const uint8_t *input,
+                                     warprsa_notify notify, uint32_t bell,
+                                     warprsa_ticket *ticket);
+warprsa_answer warprsa_client_collect(void *at, warprsa_ticket ticket,
+                                      uint8_t *output);
+warprsa_answer warprsa_client_wait(void *at, warprsa_ticket ticket,
+                                   uint8_t *output);
+
+#endif

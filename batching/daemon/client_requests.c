@@ -1,0 +1,193 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's requests: submitted, and their answers.
+ */
+#include <string.h>
+
+#include "batching/daemon/client_private.h"
+#include "batching/futex.h"
+
+enum {
+    /* How long a sleeping caller goes without asking whether the daemon still
+     * lives. */
+    SLICE_MS = 50,
+    /* How long a sleeping caller outlasts the deadline, so that a daemon that
+     * finds out at the same moment can still say why. */
+    MARGIN_MS = 100,
+};
+
+/* With the lock held: a slot on the connection for a request with this key;
+ * NULL with the reason. */
+static warprsa_connection *prepare(warprsa_client *client,
+                                   warprsa_home_key *key, uint64_t now_ns,
+                                   uint32_t *slot, warprsa_cpu_reason *reason)
+{
+    warprsa_connection *c = client->connection;
+    uint32_t state;
+
+    *reason = WARPRSA_CPU_NO_DEVICE;
+    if (c == NULL)
+        return NULL;
+    state = atomic_load_explicit(&c->region.head->state, memory_order_relaxed);
+    if (state != WARPRSA_QUEUE_READY) {
+        if (state == WARPRSA_QUEUE_STARTING)
+            *reason = WARPRSA_CPU_STARTING;
+        return NULL;
+    }
+    *reason =
+        c->free_keys.count == 0 ? WARPRSA_CPU_KEY_ROOM : WARPRSA_CPU_ERROR;
+    if (!warprsa_client_upload(client, c, key))
+        return NULL;
+    *reason = WARPRSA_CPU_QUEUE_FULL;
+    if (!warprsa_connection_take(
+            c, now_ns,
+            (2 * (uint64_t)client->config.deadline_ms + MARGIN_MS) *
+                WARPRSA_NS_PER_MS,
+            slot))
+        return NULL;
+    warprsa_connection_reference(c);
+    c->region.slot[*slot].request.key = key->number;
+    c->region.slot[*slot].request.key_generation = key->generation;
+    return c;
+}
+
+static warprsa_answer refused(warprsa_client *client, warprsa_cpu_reason reason)
+{
+    warprsa_count(&client->config.counters->cpu_reason[reason], 1);
+    return WARPRSA_REFUSED;
+}
+
+warprsa_answer warprsa_client_submit(void *at, warprsa_home_key *key,
+                                     const uint8_t *input,
+                                     warprsa_notify notify, uint32_t bell,
+                                     warprsa_ticket *ticket)
+{
+    warprsa_client *client = at;
+    uint64_t now_ns = warprsa_now_ns();
+    warprsa_connection *c;
+    warprsa_client_slot *s;
+    warprsa_region_request *request;
+    warprsa_cpu_reason reason;
+
+    (void)notify;
+    pthread_mutex_lock(&client->lock);
+    c = prepare(client, key, now_ns, &ticket->slot, &reason);
+    if (c != NULL && ++client->uses == 0)
+        client->uses = 1;
+    ticket->generation = client->uses;
+    pthread_mutex_unlock(&client->lock);
+    if (c == NULL)
+        return refused(client, reason);
+    s = &c->slot[ticket->slot];
+    s->submitted_ns = now_ns;
+    s->octets = key->key.modulus_octets;
+    s->size = key->size;
+    request = &c->region.slot[ticket->slot].request;
+    request->bell = warprsa_client_bell_number(c, bell);
+    request->octets = s->octets;
+    memcpy(request->input, input, s->octets);
+    atomic_fetch_add_explicit(&client->depth, 1, memory_order_relaxed);
+    warprsa_connection_submit(c, ticket->slot, ticket->generation);
+    warprsa_connection_drop(c);
+    return WARPRSA_DONE;
+}
+
+/* Gives the slot back and counts; then the reference on the connection goes. */
+static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
+                             warprsa_ticket ticket, warprsa_answer answer,
+                             warprsa_cpu_reason reason, bool mine)
+{
+    warprsa_size_class size = WARPRSA_CLASS_1024;
+    unsigned depth = atomic_load_explicit(&client->depth, memory_order_relaxed);
+
+    if (mine) {
+        const warprsa_client_slot *s = &c->slot[ticket.slot];
+
+        size = s->size;
+        if (answer == WARPRSA_DONE && client->config.route != NULL)
+            warprsa_route_answered(client->config.route, size, depth,
+                                   warprsa_now_ns() - s->submitted_ns);
+        pthread_mutex_lock(&client->lock);
+        warprsa_connection_give_back(c, ticket.slot);
+        pthread_mutex_unlock(&client->lock);
+    }
+    warprsa_connection_drop(c);
+    atomic_fetch_sub_explicit(&client->depth, 1, memory_order_relaxed);
+    if (answer == WARPRSA_DONE)
+        warprsa_count(&client->config.counters->gpu[size], 1);
+    else
+        refused(client, reason);
+    return answer;
+}
+
+static uint64_t deadline_ns(const warprsa_client *client)
+{
+    return client->config.deadline_ms * WARPRSA_NS_PER_MS;
+}
+
+warprsa_answer warprsa_client_collect(void *at, warprsa_ticket ticket,
+                                      uint8_t *output)
+{
+    warprsa_client *client = at;
+    warprsa_connection *c = warprsa_client_connection(client);
+    warprsa_answer answer = WARPRSA_REFUSED;
+    warprsa_cpu_reason reason = WARPRSA_CPU_NO_DEVICE;
+    bool mine = false;
+
+    if (c != NULL)
+        answer = warprsa_connection_look(c, ticket, deadline_ns(client), output,
+                                         &reason, &mine);
+    if (answer == WARPRSA_PENDING && !warprsa_connection_alive(c)) {
+        warprsa_client_lose(client, c);
+        answer = WARPRSA_REFUSED;
+        reason = WARPRSA_CPU_NO_DEVICE;
+    }
+    if (answer != WARPRSA_PENDING)
+        return settle(client, c, ticket, answer, reason, mine);
+    warprsa_connection_drop(c);
+    return WARPRSA_PENDING;
+}
+
+/* Sleeps on the slot's answer, for a slice of the time. */
+static void sleep_on(warprsa_connection *c, warprsa_ticket ticket)
+{
+    _Atomic uint32_t *word = &c->region.slot[ticket.slot].answered;
+    uint32_t value = atomic_load_explicit(word, memory_order_acquire);
+
+    if (value != ticket.generation)
+        warprsa_region_sleep(word, value,
+                             warprsa_now_ns() + SLICE_MS * WARPRSA_NS_PER_MS);
+}
+
+warprsa_answer warprsa_client_wait(void *at, warprsa_ticket ticket,
+                                   uint8_t *output)
+{
+    warprsa_client *client = at;
+    warprsa_connection *c = warprsa_client_connection(client);
+    uint64_t limit_ns = deadline_ns(client) + MARGIN_MS * WARPRSA_NS_PER_MS;
+    warprsa_answer answer = WARPRSA_REFUSED;
+    warprsa_cpu_reason reason = WARPRSA_CPU_NO_DEVICE;
+    bool mine = false;
+
+    if (c == NULL)
+        return settle(client, NULL, ticket, answer, reason, false);
+    for (;;) {
+        answer = warprsa_connection_look(c, ticket, limit_ns, output, &reason,
+                                         &mine);
+        if (answer != WARPRSA_PENDING)
+            break;
+        sleep_on(c, ticket);
+        answer = warprsa_connection_look(c, ticket, limit_ns, output, &reason,
+                                         &mine);
+        if (answer != WARPRSA_PENDING)
+            break;
+        if (!warprsa_connection_alive(c)) {
+            warprsa_client_lose(client, c);
+            answer = WARPRSA_REFUSED;
+            reason = WARPRSA_CPU_NO_DEVICE;
+            break;
+        }
+    }
+    return settle(client, c, ticket, answer, reason, mine);
+}
