@@ -103,8 +103,8 @@ static void run_task(const warprsa_device *device, void *workspace,
     const key_place *key = &device->keys[task->key];
     uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
 
-    task->status = device->arithmetic->operate(workspace, key->prepared, size,
-                                               task->input, random, output);
+    task->status = device->arithmetic->operate(
+        workspace, key->prepared, size, many, task->input, random, output);
     if (warprsa_fault_strikes(WARPRSA_FAULT_UNCHECKED))
         task->status = WARPRSA_OK;
     if (task->status == WARPRSA_OK)

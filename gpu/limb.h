@@ -29,7 +29,7 @@
 
 #define WARPRSA_SAMPLE_BITS  32
 #define WARPRSA_SAMPLE_MASK  0xFFFFFFFFull
-#define WARPRSA_LANE_SAMPLES 17 /* limbs a lane holds at most */
+#define WARPRSA_LANE_SAMPLES 33 /* limbs a lane holds at most */
 #define WARPRSA_HALF_MOST    WARPRSA_HALF_LIMBS
 
 typedef uint32_t warprsa_sample_t;
@@ -54,10 +54,15 @@ typedef warprsa_limb_key warprsa_operation_key;
 typedef warprsa_limb_half warprsa_operation_half;
 
 #define warprsa_prepare_operation_key warprsa_prepare_limb_key
-#define WARPRSA_OPERATION_SHAPES                                               \
+#define WARPRSA_SHAPES_FEW                                                     \
     {                                                                          \
-        WARPRSA_LIMB_SHAPE_1024, WARPRSA_LIMB_SHAPE_2048,                      \
-            WARPRSA_LIMB_SHAPE_3072, WARPRSA_LIMB_SHAPE_4096                   \
+        WARPRSA_LIMB_FEW_1024, WARPRSA_LIMB_FEW_2048, WARPRSA_LIMB_FEW_3072,   \
+            WARPRSA_LIMB_FEW_4096                                              \
+    }
+#define WARPRSA_SHAPES_MANY                                                    \
+    {                                                                          \
+        WARPRSA_LIMB_MANY_1024, WARPRSA_LIMB_MANY_2048,                        \
+            WARPRSA_LIMB_MANY_3072, WARPRSA_LIMB_MANY_4096                     \
     }
 
 WARPRSA_FN uint32_t warprsa_bits(uint32_t x)
@@ -394,14 +399,15 @@ WARPRSA_FN void warprsa_square_lane(warprsa_sums *s, int lane,
 /*
  * r = a^2 / R mod P, as warprsa_product(): the same sums at each row's end. A
  * product of two different limbs is added once, doubled, in the row of the
- * lower one: no row needs it before. In the top lane that leaves a triangle,
- * and the others have added all of theirs by then.
+ * lower one: no row needs it before. In the top lane, the last that the number
+ * reaches, that leaves a triangle, and the others have added all of theirs by
+ * then.
  */
 WARPRSA_FN void warprsa_square(warprsa_number *r, const warprsa_number *a,
                                const warprsa_modulus *m, const int rows,
                                const int width, const int L, const int G)
 {
-    const int top = width - 1;
+    const int top = (rows - 1) / L;
     uint32_t carried[WARPRSA_SLOTS];
     warprsa_number twice;
     warprsa_sums s;
@@ -416,7 +422,7 @@ WARPRSA_FN void warprsa_square(warprsa_number *r, const warprsa_number *a,
         if (warprsa_ends(top, place, rows, L))
             break;
         WARPRSA_EACH_LANE (k, G) {
-            int own = (warprsa_lane(k, G) & top) == top;
+            int own = (warprsa_lane(k, G) & (width - 1)) == top;
             uint32_t v[WARPRSA_LANE_SAMPLES];
 
             WARPRSA_UNROLL

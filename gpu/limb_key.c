@@ -6,19 +6,20 @@
  */
 #include "gpu/limb_key.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include <openssl/bn.h>
 #include <openssl/crypto.h>
 
-warprsa_shape warprsa_limb_shape_of(warprsa_size_class size)
+warprsa_shape warprsa_limb_shape_of(warprsa_size_class size, bool many)
 {
-    static const warprsa_shape shapes[WARPRSA_CLASSES] = {
-        WARPRSA_LIMB_SHAPE_1024, WARPRSA_LIMB_SHAPE_2048,
-        WARPRSA_LIMB_SHAPE_3072, WARPRSA_LIMB_SHAPE_4096};
+    static const warprsa_shape shapes[2][WARPRSA_CLASSES] = {
+        {WARPRSA_LIMB_FEW_1024, WARPRSA_LIMB_FEW_2048, WARPRSA_LIMB_FEW_3072,
+         WARPRSA_LIMB_FEW_4096},
+        {WARPRSA_LIMB_MANY_1024, WARPRSA_LIMB_MANY_2048, WARPRSA_LIMB_MANY_3072,
+         WARPRSA_LIMB_MANY_4096}};
 
-    return shapes[size];
+    return shapes[many][size];
 }
 
 /* Limbs of a number below 2^(32 count). */
@@ -89,7 +90,8 @@ static bool prepare_half(warprsa_limb_half *half,
 static bool prepare(warprsa_limb_key *out, const warprsa_prepared_key *from,
                     const warprsa_private_key *key, BN_CTX *ctx)
 {
-    const int rows = warprsa_limb_shape_of((warprsa_size_class)from->size).rows;
+    const int rows =
+        warprsa_limb_shape_of((warprsa_size_class)from->size, true).rows;
     BIGNUM *n = get(ctx, key->n, sizeof(key->n));
     BIGNUM *p = get(ctx, key->p, sizeof(key->p));
     BIGNUM *q = get(ctx, key->q, sizeof(key->q));

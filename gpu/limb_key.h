@@ -7,6 +7,8 @@
 #ifndef WARPRSA_LIMB_KEY_H
 #define WARPRSA_LIMB_KEY_H
 
+#include <stdbool.h>
+
 #include "gpu/prepared_key.h"
 
 #ifdef __cplusplus
@@ -18,13 +20,18 @@ enum {
     WARPRSA_FULL_LIMBS = 130,
 };
 
-/* How limbs are spread over lanes; the classes are those of the primes'
- * lengths, with at least five bits to spare, as everywhere. */
+/* How limbs are spread over lanes: over more of them where few requests are to
+ * end soon, over fewer where many keep the device busy. The classes are those
+ * of the primes' lengths, with at least five bits to spare, as everywhere. */
 /* clang-format off */
-#define WARPRSA_LIMB_SHAPE_1024 {17, 1, 17}
-#define WARPRSA_LIMB_SHAPE_2048 {33, 2, 17}
-#define WARPRSA_LIMB_SHAPE_3072 {49, 4, 13}
-#define WARPRSA_LIMB_SHAPE_4096 {65, 4, 17}
+#define WARPRSA_LIMB_FEW_1024 {17, 2, 9}
+#define WARPRSA_LIMB_FEW_2048 {33, 4, 9}
+#define WARPRSA_LIMB_FEW_3072 {49, 8, 7}
+#define WARPRSA_LIMB_FEW_4096 {65, 8, 9}
+#define WARPRSA_LIMB_MANY_1024 {17, 1, 17}
+#define WARPRSA_LIMB_MANY_2048 {33, 1, 33}
+#define WARPRSA_LIMB_MANY_3072 {49, 2, 25}
+#define WARPRSA_LIMB_MANY_4096 {65, 4, 17}
 /* clang-format on */
 
 /* One prime; R = 2^(32 rows). */
@@ -52,8 +59,8 @@ typedef struct warprsa_limb_key {
     uint32_t windows; /* digits of a blinded exponent, from public lengths */
 } warprsa_limb_key;
 
-/* The shape of a class. */
-warprsa_shape warprsa_limb_shape_of(warprsa_size_class size);
+/* The shape of a class for few requests, or many; the rows are the same. */
+warprsa_shape warprsa_limb_shape_of(warprsa_size_class size, bool many);
 
 /*
  * Fills `out` from `key`, whose class must not be -1. Fails as

@@ -46,11 +46,12 @@ typedef warprsa_prepared_key warprsa_operation_key;
 typedef warprsa_prepared_half warprsa_operation_half;
 
 #define warprsa_prepare_operation_key warprsa_prepare_key
-#define WARPRSA_OPERATION_SHAPES                                               \
+#define WARPRSA_SHAPES_FEW                                                     \
     {                                                                          \
         WARPRSA_SHAPE_1024, WARPRSA_SHAPE_2048, WARPRSA_SHAPE_3072,            \
             WARPRSA_SHAPE_4096                                                 \
     }
+#define WARPRSA_SHAPES_MANY WARPRSA_SHAPES_FEW
 
 /* Column sums; carries not resolved. Unsigned in the product, read as two's
  * complement by warprsa_normalise(). */

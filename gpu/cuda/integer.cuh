@@ -12,17 +12,15 @@
 
 #include "gpu/cuda/request.cuh"
 
-/* 168 registers a thread. */
-#define WARPRSA_INTEGER_BLOCKS_PER_SM 3
-
 static_assert(sizeof(warprsa_limb_key) <= sizeof(warprsa_prepared_key) &&
                   WARPRSA_HALF_LIMBS * sizeof(uint32_t) <=
                       WARPRSA_HALF_SAMPLES * sizeof(double),
               "limbs lie where samples would");
 
-template <int ROWS, int WIDTH, int L>
-__global__ void __launch_bounds__(WARPRSA_INTEGER_BLOCK,
-                                  WARPRSA_INTEGER_BLOCKS_PER_SM)
+/* BLOCKS share a multiprocessor: 255 registers a thread for 2, 168 for 3, 128
+ * for 4. */
+template <int ROWS, int WIDTH, int L, int BLOCKS>
+__global__ void __launch_bounds__(WARPRSA_INTEGER_BLOCK, BLOCKS)
     warprsa_integer_kernel(const warprsa_batch batch)
 {
     constexpr uint32_t requests = WARPRSA_INTEGER_BLOCK / (2 * WIDTH);
@@ -30,6 +28,11 @@ __global__ void __launch_bounds__(WARPRSA_INTEGER_BLOCK,
     const uint32_t first = blockIdx.x * requests;
     warprsa_operation op;
     warprsa_number x;
+
+    static_assert(L <= WARPRSA_LANE_SAMPLES && L % 2 == 1 &&
+                      2 * WIDTH * L * sizeof(uint32_t) <=
+                          WARPRSA_FULL_SAMPLES * sizeof(double),
+                  "a lane's limbs, and all lanes' in the scratch");
 
     /* One thread a half; inversion is in place, so not twice at once. */
     if (threadIdx.x < 2 * requests && first + threadIdx.x / 2 < batch.count) {
@@ -46,16 +49,36 @@ __global__ void __launch_bounds__(WARPRSA_INTEGER_BLOCK,
     warprsa_unblind_and_recombine(&x, &op, ROWS, WIDTH, L);
 }
 
-template <int ROWS, int WIDTH, int L>
+template <int ROWS, int WIDTH, int L, int BLOCKS>
 static cudaError_t warprsa_launch_integer(const warprsa_batch *batch,
                                           cudaStream_t stream)
 {
     constexpr unsigned requests = WARPRSA_INTEGER_BLOCK / (2 * WIDTH);
     unsigned blocks = (batch->count + requests - 1) / requests;
 
-    warprsa_integer_kernel<ROWS, WIDTH, L>
+    warprsa_integer_kernel<ROWS, WIDTH, L, BLOCKS>
         <<<blocks, WARPRSA_INTEGER_BLOCK, 0, stream>>>(*batch);
     return cudaGetLastError();
+}
+
+/* Lanes of a multiprocessor from which on requests spread over few lanes, each
+ * slower, end sooner all the same: they are still all under way at once when
+ * the others would be done in turns. */
+#define WARPRSA_INTEGER_LANES_MANY 100
+
+/* Whether the batch is one of many requests, of `lanes` lanes each. */
+static cudaError_t warprsa_integer_many(bool *many, const warprsa_batch *batch,
+                                        unsigned lanes)
+{
+    int device = 0, multiprocessors = 0;
+    cudaError_t error = cudaGetDevice(&device);
+
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&multiprocessors,
+                                       cudaDevAttrMultiProcessorCount, device);
+    *many = (uint64_t)batch->count * lanes >=
+            (uint64_t)multiprocessors * WARPRSA_INTEGER_LANES_MANY;
+    return error;
 }
 
 #endif

@@ -50,14 +50,21 @@ static size_t thread_table_octets(warprsa_size_class size, size_t count)
            (size_t)warprsa_shape_of(size).rows * sizeof(double);
 }
 
+/* Of the longer of its two shapes. */
 static size_t integer_table_octets(warprsa_size_class size, size_t count)
 {
-    const warprsa_shape shape = warprsa_limb_shape_of(size);
-    const size_t requests = WARPRSA_INTEGER_BLOCK / (2 * (size_t)shape.width);
-    size_t blocks = (count + requests - 1) / requests;
+    size_t most = 0;
 
-    return blocks * WARPRSA_INTEGER_BLOCK * WARPRSA_TABLE_SIZE *
-           (size_t)shape.per_lane * sizeof(uint32_t);
+    for (int many = 0; many < 2; many++) {
+        const warprsa_shape shape = warprsa_limb_shape_of(size, many);
+        size_t requests = WARPRSA_INTEGER_BLOCK / (2 * (size_t)shape.width);
+        size_t octets = (count + requests - 1) / requests *
+                        WARPRSA_INTEGER_BLOCK * WARPRSA_TABLE_SIZE *
+                        (size_t)shape.per_lane * sizeof(uint32_t);
+
+        most = octets > most ? octets : most;
+    }
+    return most;
 }
 
 const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {

@@ -29,12 +29,18 @@ typedef struct number_view {
 } number_view;
 
 enum {
-    NUMBER_VIEWS = 2 * WARPRSA_CLASSES,
+#ifdef WARPRSA_INTEGER
+    NUMBER_SHAPES = 2 * WARPRSA_CLASSES, /* for few requests, and for many */
+#else
+    NUMBER_SHAPES = WARPRSA_CLASSES,
+#endif
+    NUMBER_VIEWS = 2 * NUMBER_SHAPES,
     NUMBER_SAMPLES = WARPRSA_SLOTS * WARPRSA_LANE_SAMPLES,
     NUMBER_SUBGROUPS = 2 /* at most */
 };
 
-/* Two for each size class: its primes, two at once; and its modulus. */
+/* Two for each size class: its primes, two at once; and its modulus. After
+ * those of all classes, where they are others, the ones for many requests. */
 number_view number_view_of(int index);
 int number_subgroups(const number_view *view);
 int number_samples(const number_view *view); /* places, >= rows */

@@ -75,7 +75,7 @@ static int tear_down(void **state)
 static void table_gives_each_entry(void **state)
 {
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
         random_stream stream = {number_seed()};
         warprsa_operation op = {.table = table + 3, .table_stride = STRIDE};
@@ -118,7 +118,7 @@ static int exponent_bits(const number_view *view)
 static void digits_cover_the_exponents(void **state)
 {
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
         random_stream stream = {number_seed()};
         warprsa_operation op = {.exponent = exponents[0]};
@@ -272,7 +272,7 @@ static void words_to_bn(BIGNUM *to, const uint32_t *words, int count)
 static void blinds_exponents(void **state)
 {
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
         random_stream stream = {number_seed()};
         const int words = (WARPRSA_SAMPLE_BITS * view.rows + 31) / 32;
@@ -365,7 +365,7 @@ static void secret_powers(void **state)
     unsigned wrong = 0;
 
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
 
         for (unsigned i = 0; i < count; i++)
