@@ -45,8 +45,8 @@ typedef struct client {
 /* Monotonic. */
 uint64_t client_now_ns(void);
 
-/* What the connections of one thread share: never resumes a session. NULL: said
- * on stderr. */
+/* What the connections of one process share: never resumes a session. NULL:
+ * said on stderr. */
 SSL_CTX *client_ctx(const plan *plan);
 
 /* Begins a connection, the number-th of all, on an idle client and adds it to

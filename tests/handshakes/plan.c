@@ -17,7 +17,7 @@ static const char usage[] =
     "usage: handshakes --connect=IPv4:PORT [OPTION]...\n"
     "Full TLS handshakes with a server, many at once, none resumed.\n"
     "  --clients=N     connections at once, 1 to 65536 (100)\n"
-    "  --threads=N     1 to 256 (1)\n"
+    "  --processes=N   1 to 256 (1)\n"
     "  --count=N       handshakes in all, else\n"
     "  --seconds=S     how long to measure (10)\n"
     "  --warmup=S      before that (0)\n"
@@ -123,8 +123,8 @@ static bool option(plan *plan, const char *name, char *value)
         return server(value, &plan->server);
     if (strcmp(name, "clients") == 0)
         return whole(name, value, 1, 65536, &plan->clients);
-    if (strcmp(name, "threads") == 0)
-        return whole(name, value, 1, 256, &plan->threads);
+    if (strcmp(name, "processes") == 0)
+        return whole(name, value, 1, 256, &plan->processes);
     if (strcmp(name, "count") == 0) {
         ok = number(name, value, 1, 1e12, &parsed);
         plan->count = (uint64_t)parsed;
@@ -160,7 +160,7 @@ bool plan_parse(plan *plan, int argc, char **argv)
     static const struct option options[] = {
         {"connect", required_argument, NULL, 0},
         {"clients", required_argument, NULL, 0},
-        {"threads", required_argument, NULL, 0},
+        {"processes", required_argument, NULL, 0},
         {"count", required_argument, NULL, 0},
         {"seconds", required_argument, NULL, 0},
         {"warmup", required_argument, NULL, 0},
@@ -181,7 +181,7 @@ bool plan_parse(plan *plan, int argc, char **argv)
                           .names_count = 1,
                           .version = TLS1_3_VERSION,
                           .clients = 100,
-                          .threads = 1,
+                          .processes = 1,
                           .seconds = 10,
                           .timeout = 60};
     while ((got = getopt_long(argc, argv, "", options, &which)) == 0)
@@ -191,7 +191,7 @@ bool plan_parse(plan *plan, int argc, char **argv)
         fputs(usage, stderr);
         return false;
     }
-    if (plan->threads > plan->clients)
-        plan->threads = plan->clients;
+    if (plan->processes > plan->clients)
+        plan->processes = plan->clients;
     return true;
 }

@@ -23,7 +23,7 @@ typedef struct plan {
     const char *cipher; /* of TLS 1.2; NULL: libssl's choice */
     int version;        /* TLS1_2_VERSION or TLS1_3_VERSION */
     unsigned clients;   /* connections at once at most */
-    unsigned threads;   /* at most one per client */
+    unsigned processes; /* at most one per client */
     uint64_t count;     /* handshakes in all; 0: `seconds` counts */
     double seconds;     /* how long is measured */
     double warmup;      /* seconds before that */

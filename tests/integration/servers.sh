@@ -145,8 +145,8 @@ prepare_haproxy() {
     chmod a+rx .
 }
 
-start_haproxy() {
-    "${with_configuration[@]}" haproxy -f haproxy.cfg -C "$work" -db \
+start_haproxy() { # OPTION...
+    "${with_configuration[@]}" haproxy -f haproxy.cfg -C "$work" -db "$@" \
         >haproxy.log 2>&1 &
     haproxy=$!
     servers+=("$haproxy")
@@ -154,7 +154,10 @@ start_haproxy() {
 }
 
 stop_haproxy() {
-    kill -USR1 "$haproxy"
+    # A master that has just been told to reload is deaf for a moment.
+    while kill -USR1 "$haproxy" 2>/dev/null; do
+        sleep 1
+    done &
     wait "$haproxy" || fail "haproxy ended with status $?"
 }
 
