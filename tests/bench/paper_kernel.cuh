@@ -185,16 +185,16 @@ __global__ void __launch_bounds__(PAPER_BLOCK) exponentiate(paper_batch batch)
     int lane = threadIdx.x & (THREADS - 1);
     size_t first = ((size_t)instance * THREADS + lane) * LIMBS;
     double a[LIMBS], p[LIMBS], r2[LIMBS], one[LIMBS], montgomery_one[LIMBS];
-    double np0 = batch.minus_inverse[instance];
+    double np0 = (double)batch.minus_inverse[instance];
     table t = {batch.table +
                (size_t)blockIdx.x * PAPER_BLOCK * LIMBS * PAPER_ENTRIES +
                threadIdx.x};
 
 #pragma unroll
     for (int i = 0; i < LIMBS; i++) {
-        a[i] = batch.a[first + i];
-        p[i] = batch.p[first + i];
-        r2[i] = batch.r2[first + i];
+        a[i] = (double)batch.a[first + i];
+        p[i] = (double)batch.p[first + i];
+        r2[i] = (double)batch.r2[first + i];
         one[i] = lane == 0 && i == 0 ? 1.0 : 0.0;
     }
     modmul<N, THREADS, LIMBS>(montgomery_one, r2, one, p, np0);
@@ -205,7 +205,7 @@ __global__ void __launch_bounds__(PAPER_BLOCK) exponentiate(paper_batch batch)
     modmul<N, THREADS, LIMBS>(a, a, one, p, np0);
 #pragma unroll
     for (int i = 0; i < LIMBS; i++)
-        batch.result[first + i] = a[i];
+        batch.result[first + i] = (uint64_t)a[i];
 }
 
 template <int N, int THREADS, int LIMBS, int BITS, bool SKIP>

@@ -56,14 +56,14 @@ static inline size_t paper_exponent_words(const paper_shape *shape)
 /* Octets of table memory for so many instances. */
 size_t paper_table_octets(const paper_shape *shape, size_t count);
 
-/* Instances in device memory, number i at i * paper_stride(). With
- * R = 2^(52 samples): r2 is R^2 mod p, minus_inverse -1/p mod 2^52; p is odd,
- * a, 2p < R. */
+/* Instances in device memory, samples as integers, those of number i from
+ * place i * paper_stride() on. With R = 2^(52 samples): r2 is R^2 mod p,
+ * minus_inverse -1/p mod 2^52; p is odd, a, 2p < R. */
 typedef struct paper_batch {
-    const double *a, *p, *r2;
-    const double *minus_inverse; /* [count] */
-    const uint32_t *k;           /* paper_exponent_words() each */
-    double *result;              /* a^k mod p, or p more */
+    const uint64_t *a, *p, *r2;
+    const uint64_t *minus_inverse; /* [count] */
+    const uint32_t *k;             /* paper_exponent_words() each */
+    uint64_t *result;              /* a^k mod p, or p more */
     double *table;
     uint32_t count;
 } paper_batch;

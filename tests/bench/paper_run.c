@@ -29,7 +29,7 @@ static void *host_memory(size_t count, size_t octets)
     return memory;
 }
 
-static void samples_of(double *samples, const BIGNUM *x, size_t count)
+static void samples_of(uint64_t *samples, const BIGNUM *x, size_t count)
 {
     uint8_t octets[2048 / 8 + 32];
 
@@ -40,32 +40,31 @@ static void samples_of(double *samples, const BIGNUM *x, size_t count)
         uint64_t word;
 
         memcpy(&word, octets + bit / 8, sizeof(word));
-        samples[i] = (double)(word >> (bit % 8) & sample_mask);
+        samples[i] = word >> (bit % 8) & sample_mask;
     }
 }
 
 /* Samples may be as large as 2^52: they are added up. */
-static void number_of(BIGNUM *x, const double *samples, size_t count)
+static void number_of(BIGNUM *x, const uint64_t *samples, size_t count)
 {
     BN_zero(x);
     for (size_t i = count; i-- > 0;)
-        if (!BN_lshift(x, x, PAPER_SAMPLE_BITS) ||
-            !BN_add_word(x, (BN_ULONG)samples[i]))
+        if (!BN_lshift(x, x, PAPER_SAMPLE_BITS) || !BN_add_word(x, samples[i]))
             bench_fail("no memory");
 }
 
 /* -1/p mod 2^52, by Newton's iteration. */
-static double minus_inverse_of(double lowest)
+static uint64_t minus_inverse_of(uint64_t p)
 {
-    uint64_t p = (uint64_t)lowest, inverse = 1;
+    uint64_t inverse = 1;
 
     for (int i = 0; i < 6; i++)
         inverse *= 2 - p * inverse;
-    return (double)((0 - inverse) & sample_mask);
+    return (0 - inverse) & sample_mask;
 }
 
 /* One modulus: p, R^2 mod p. */
-static void make_modulus(const paper_shape *shape, double *p, double *r2,
+static void make_modulus(const paper_shape *shape, uint64_t *p, uint64_t *r2,
                          BN_CTX *ctx)
 {
     size_t stride = paper_stride(shape);
@@ -85,11 +84,12 @@ static void make_modulus(const paper_shape *shape, double *p, double *r2,
 /* The moduli in turns, to the device. */
 static void make_moduli(paper_run *run)
 {
-    size_t stride = paper_stride(run->shape), octets = stride * sizeof(double);
-    double *p = host_memory(run->count, octets);
-    double *r2 = host_memory(run->count, octets);
-    double *inverse = host_memory(run->count, sizeof(double));
-    double *one_r2 = host_memory(PAPER_MODULI, octets);
+    size_t stride = paper_stride(run->shape);
+    size_t octets = stride * sizeof(*run->p);
+    uint64_t *p = host_memory(run->count, octets);
+    uint64_t *r2 = host_memory(run->count, octets);
+    uint64_t *inverse = host_memory(run->count, sizeof(*inverse));
+    uint64_t *one_r2 = host_memory(PAPER_MODULI, octets);
     BN_CTX *ctx = BN_CTX_new();
 
     run->p = host_memory(PAPER_MODULI, octets);
@@ -105,7 +105,7 @@ static void make_moduli(paper_run *run)
     run->batch.p = bench_device_copy(p, run->count * octets);
     run->batch.r2 = bench_device_copy(r2, run->count * octets);
     run->batch.minus_inverse =
-        bench_device_copy(inverse, run->count * sizeof(double));
+        bench_device_copy(inverse, run->count * sizeof(*inverse));
     BN_CTX_free(ctx);
     free(p);
     free(r2);
@@ -119,19 +119,16 @@ static void make_bases(paper_run *run)
     const paper_shape *shape = run->shape;
     size_t stride = paper_stride(shape), count = run->count * stride;
     int top = shape->bits - 1 - (shape->samples - 1) * PAPER_SAMPLE_BITS;
-    uint64_t *words = host_memory(count, sizeof(*words));
 
     run->a = host_memory(count, sizeof(*run->a));
-    bench_random(words, count * sizeof(*words));
+    bench_random(run->a, count * sizeof(*run->a));
     for (size_t i = 0; i < count; i++) {
         int place = (int)(i % stride);
-        uint64_t mask = place < shape->samples - 1    ? sample_mask
-                        : place == shape->samples - 1 ? (1ull << top) - 1
-                                                      : 0;
 
-        run->a[i] = (double)(words[i] & mask);
+        run->a[i] &= place < shape->samples - 1    ? sample_mask
+                     : place == shape->samples - 1 ? (1ull << top) - 1
+                                                   : 0;
     }
-    free(words);
     run->batch.a = bench_device_copy(run->a, count * sizeof(*run->a));
 }
 
@@ -158,7 +155,7 @@ void paper_run_exponents(paper_run *run, exponents which)
 
 void paper_run_new(paper_run *run, const paper_shape *shape, size_t count)
 {
-    size_t octets = count * paper_stride(shape) * sizeof(double);
+    size_t octets = count * paper_stride(shape) * sizeof(*run->a);
     size_t words = paper_exponent_words(shape);
 
     *run = (paper_run){.shape = shape, .count = count};
@@ -203,7 +200,7 @@ double paper_run_kernel(const paper_run *run, paper_launcher *launcher,
 }
 
 /* The expected and the seen result of instance i, which may be p more. */
-static void check_one(const paper_run *run, size_t i, const double *result,
+static void check_one(const paper_run *run, size_t i, const uint64_t *result,
                       BN_CTX *ctx)
 {
     size_t stride = paper_stride(run->shape);
@@ -231,7 +228,7 @@ size_t paper_run_check(const paper_run *run, size_t most)
 {
     size_t count = run->count * paper_stride(run->shape), checked = 0;
     size_t step = run->count > most ? run->count / most : 1;
-    double *result = host_memory(count, sizeof(*result));
+    uint64_t *result = host_memory(count, sizeof(*result));
     BN_CTX *ctx = BN_CTX_new();
 
     bench_cuda(cudaMemcpy(result, run->batch.result, count * sizeof(*result),

@@ -19,9 +19,9 @@ typedef struct paper_run {
     const paper_shape *shape;
     size_t count;
     paper_batch batch; /* device memory, owned */
-    double *a;         /* host */
+    uint64_t *a;       /* host */
     uint32_t *k;       /* host */
-    double *p;         /* host, of all moduli */
+    uint64_t *p;       /* host, of all moduli */
     uint32_t *fixed;   /* host, the exponent of EXPONENTS_FIXED */
 } paper_run;
 
