@@ -54,13 +54,15 @@ static double median_ms(batch_run *run, const char *kernel, size_t batch)
 static size_t wave_of(batch_run *run, const char *kernel, size_t most,
                       int multiprocessors)
 {
+    size_t each, blocks;
     launch seen;
 
     batch_run_fill(run, most);
     batch_run_stage(run);
     batch_run_kernel(run, kernel, &seen, NULL);
-    return (size_t)multiprocessors * (size_t)seen.warps * 32 / seen.threads *
-           most / seen.blocks;
+    each = (most + seen.blocks - 1) / seen.blocks;
+    blocks = (size_t)multiprocessors * (size_t)seen.warps * 32 / seen.threads;
+    return blocks * each;
 }
 
 static void measure(batch_run *run, const char *kernel, size_t most,
