@@ -85,19 +85,11 @@ static inline void warprsa_fold_digit_sums(uint32_t *d, const uint8_t *matrix,
 
 static inline void warprsa_fold_fold(warprsa_fold_number *a,
                                      const warprsa_fold_group *g,
-                                     warprsa_fold_columns *s, int piece,
-                                     const uint32_t *digit, const int rows)
+                                     warprsa_fold_columns *s, const int rows)
 {
     for (int k = 0; k < WARPRSA_MESSAGES; k++) {
-        warprsa_fold_pieces v;
         uint32_t over = 0, carry = 0;
 
-        if (piece >= 0) {
-            warprsa_fold_read(&v, &g->memory, piece, k);
-            warprsa_fold_keep_piece(&g->memory, &v, piece, digit[k], k);
-            warprsa_fold_scan_begin(&v, &g->memory, piece, digit[k], k, rows);
-            warprsa_fold_scan_end(&v, &g->memory, piece, digit[k], k, rows);
-        }
         warprsa_fold_top(s->of[k], rows);
         for (int i = 0; i < rows; i++) {
             uint32_t d[WARPRSA_FOLD_DIGITS];

@@ -117,10 +117,12 @@ WARPRSA_FN void warprsa_fold_script_raise(warprsa_fold_script *script,
         step = warprsa_fold_then(script, i == 1 ? WARPRSA_FOLD_SQUARE
                                                 : WARPRSA_FOLD_BASE);
         step->keep = i == 1 ? WARPRSA_FOLD_BASE : WARPRSA_FOLD_NONE;
+        step->exact = 1;
         step->action = WARPRSA_FOLD_ENTRY;
         step->entry = (uint8_t)i;
     }
     step = warprsa_fold_then(script, WARPRSA_FOLD_OF_ITSELF);
+    step->exact = 1;
     step->action = WARPRSA_FOLD_START;
     step = warprsa_fold_then(script, WARPRSA_FOLD_NONE);
     step->action = WARPRSA_FOLD_POWER;

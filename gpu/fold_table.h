@@ -20,11 +20,13 @@
 #define WARPRSA_EACH_MESSAGE(k) for (int k = 0; k < WARPRSA_MESSAGES; k++)
 #endif
 
-/* Words of 32 bits of a number below 2^(52 rows); four make a piece, and one
- * is left. */
-#define WARPRSA_FOLD_WORDS(rows)  ((13 * (rows) + 7) / 8)
+/* Words of 32 bits of a number below the prime, and pieces of four words. */
+#define WARPRSA_FOLD_WORDS(rows)  (WARPRSA_FOLD_BITS(rows) / 32)
 #define WARPRSA_FOLD_PIECES(rows) (WARPRSA_FOLD_WORDS(rows) / 4)
 #define WARPRSA_FOLD_PIECE_WORDS  4
+/* Pieces chosen during each squaring of a window. */
+#define WARPRSA_FOLD_PIECES_EACH(rows)                                         \
+    (WARPRSA_FOLD_PIECES(rows) / WARPRSA_WINDOW)
 
 typedef struct warprsa_fold_number {
     double of[WARPRSA_MESSAGES][WARPRSA_FOLD_ROWS_MAX];
@@ -48,6 +50,7 @@ typedef struct warprsa_fold_memory {
     double *inversion; /* [stride][HALF_SAMPLES] */
     const double *qinv;
     int stride;
+    uint32_t zero; /* 0: see warprsa_fold_after() */
 } warprsa_fold_memory;
 
 /* A piece to and from the table, on the device past the first cache, which
@@ -75,16 +78,6 @@ WARPRSA_FN void warprsa_fold_store_far(uint32_t *to, const uint32_t *from)
 #endif
 }
 
-WARPRSA_FN uint32_t warprsa_fold_load_rest(const uint32_t *from)
-{
-    return *(const volatile uint32_t *)from;
-}
-
-WARPRSA_FN void warprsa_fold_store_rest(uint32_t *to, uint32_t word)
-{
-    *(volatile uint32_t *)to = word;
-}
-
 WARPRSA_FN void warprsa_fold_load_near(uint32_t *to, const uint32_t *from)
 {
 #ifdef __CUDACC__
@@ -109,7 +102,7 @@ WARPRSA_FN void warprsa_fold_store_near(uint32_t *to, const uint32_t *from)
 #endif
 }
 
-/* 52-bit samples to words. */
+/* Samples of a number below the prime to words, and back. */
 WARPRSA_FN void warprsa_fold_pack(uint32_t *words, const double *a,
                                   const int rows)
 {
@@ -149,17 +142,7 @@ WARPRSA_FN uint32_t *warprsa_fold_piece(uint32_t *table, int piece, int entry,
            ((piece * entries + entry) * stride + t) * WARPRSA_FOLD_PIECE_WORDS;
 }
 
-/* The word of it that is left over. */
-WARPRSA_FN uint32_t *warprsa_fold_rest(uint32_t *table, int entry, int t,
-                                       int entries, int stride, const int rows)
-{
-    return table +
-           WARPRSA_FOLD_PIECES(rows) * entries * stride *
-               WARPRSA_FOLD_PIECE_WORDS +
-           entry * stride + t;
-}
-
-/* x^entry into message t's table. */
+/* x^entry, exactly reduced, into message t's table. */
 WARPRSA_FN void warprsa_fold_put_entry(const warprsa_fold_memory *m, int entry,
                                        const double *x, int t, const int rows)
 {
@@ -172,10 +155,6 @@ WARPRSA_FN void warprsa_fold_put_entry(const warprsa_fold_memory *m, int entry,
                                                   WARPRSA_FOLD_ENTRIES,
                                                   m->stride),
                                words + u * WARPRSA_FOLD_PIECE_WORDS);
-    warprsa_fold_store_rest(warprsa_fold_rest(m->table, entry - 1, t,
-                                              WARPRSA_FOLD_ENTRIES, m->stride,
-                                              rows),
-                            words[WARPRSA_FOLD_WORDS(rows) - 1]);
 }
 
 /* `zero` or `one`, by a mask. */
@@ -212,11 +191,13 @@ WARPRSA_FN void warprsa_fold_read(warprsa_fold_pieces *v,
                                   const warprsa_fold_memory *m, int piece,
                                   int t)
 {
+    const uint32_t *from = warprsa_fold_piece(m->table, piece, 0, t,
+                                              WARPRSA_FOLD_ENTRIES, m->stride);
+
     WARPRSA_UNROLL
     for (int e = 0; e < WARPRSA_FOLD_ENTRIES; e++)
-        warprsa_fold_load_far(
-            v->of[e], warprsa_fold_piece(m->table, piece, e, t,
-                                         WARPRSA_FOLD_ENTRIES, m->stride));
+        warprsa_fold_load_far(v->of[e],
+                              from + e * m->stride * WARPRSA_FOLD_PIECE_WORDS);
 }
 
 /* ... and keeps that of the entry `digit`. */
@@ -233,46 +214,6 @@ WARPRSA_FN void warprsa_fold_keep_piece(const warprsa_fold_memory *m,
         warprsa_fold_piece(m->chosen, piece, 0, t, 1, m->stride), words);
 }
 
-/* The same for the word left over. */
-WARPRSA_FN void warprsa_fold_scan_rest(const warprsa_fold_memory *m,
-                                       uint32_t digit, int t, const int rows)
-{
-    warprsa_fold_pieces v;
-
-    WARPRSA_UNROLL
-    for (int e = 0; e < WARPRSA_FOLD_ENTRIES; e++)
-        v.of[e][0] = warprsa_fold_load_rest(warprsa_fold_rest(
-            m->table, e, t, WARPRSA_FOLD_ENTRIES, m->stride, rows));
-    *warprsa_fold_rest(m->chosen, 0, t, 1, m->stride, rows) =
-        warprsa_fold_choose(&v, 0, digit, 0);
-}
-
-/* The other pieces of a phase whose first is `piece`. The last is read by
- * ..._begin() and kept by ..._end(): other work hides its way. */
-WARPRSA_FN void warprsa_fold_scan_begin(warprsa_fold_pieces *v,
-                                        const warprsa_fold_memory *m, int piece,
-                                        uint32_t digit, int t, const int rows)
-{
-    const int last = WARPRSA_FOLD_PIECES(rows) / WARPRSA_WINDOW - 1;
-
-    WARPRSA_ROLLED
-    for (int i = 1; i < last; i++) {
-        warprsa_fold_read(v, m, piece + i, t);
-        warprsa_fold_keep_piece(m, v, piece + i, digit, t);
-    }
-    warprsa_fold_read(v, m, piece + last, t);
-}
-
-WARPRSA_FN void warprsa_fold_scan_end(const warprsa_fold_pieces *v,
-                                      const warprsa_fold_memory *m, int piece,
-                                      uint32_t digit, int t, const int rows)
-{
-    warprsa_fold_keep_piece(
-        m, v, piece + WARPRSA_FOLD_PIECES(rows) / WARPRSA_WINDOW - 1, digit, t);
-    if (piece == 0)
-        warprsa_fold_scan_rest(m, digit, t, rows);
-}
-
 /* The chosen entry. */
 WARPRSA_FN void warprsa_fold_get_chosen(double *a, const warprsa_fold_memory *m,
                                         int t, const int rows)
@@ -284,8 +225,6 @@ WARPRSA_FN void warprsa_fold_get_chosen(double *a, const warprsa_fold_memory *m,
         warprsa_fold_load_near(
             words + u * WARPRSA_FOLD_PIECE_WORDS,
             warprsa_fold_piece(m->chosen, u, 0, t, 1, m->stride));
-    words[WARPRSA_FOLD_WORDS(rows) - 1] =
-        *warprsa_fold_rest(m->chosen, 0, t, 1, m->stride, rows);
     warprsa_fold_unpack(a, words, rows);
 }
 
