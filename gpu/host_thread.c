@@ -28,12 +28,14 @@ static void raise_half(warprsa_number *x, warprsa_number *one,
 {
     const warprsa_prepared_half *half = &op->key->half[which];
     double a[WARPRSA_HALF_SAMPLES], p[WARPRSA_HALF_SAMPLES];
+    double chosen[WARPRSA_BLOCK_ROWS_MAX];
     uint64_t start[4 * WARPRSA_HALF_SAMPLES];
     const warprsa_thread thread = {.a = a,
                                    .p = p,
                                    .stride = 1,
                                    .minus_inverse = half->minus_inverse,
                                    .table = op->table,
+                                   .chosen = chosen,
                                    .table_stride = 1,
                                    .exponent = op->exponent +
                                                which * WARPRSA_BLINDED_WORDS,
@@ -53,6 +55,7 @@ static void raise_half(warprsa_number *x, warprsa_number *one,
     hand_over(x, a, which, 0, rows, width, L);
     explicit_bzero(a, sizeof(a));
     explicit_bzero(p, sizeof(p));
+    explicit_bzero(chosen, sizeof(chosen));
 }
 
 static void blind_and_raise_by_threads(warprsa_number *x,

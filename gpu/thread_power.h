@@ -32,7 +32,10 @@
 /* Blocks of rows in a product, so W = N / 5. */
 #define WARPRSA_THREAD_BLOCKS  5
 #define WARPRSA_BLOCK_ROWS_MAX (WARPRSA_HALF_SAMPLES / WARPRSA_THREAD_BLOCKS)
-/* See warprsa_balanced_high(). */
+/* Of the W / 2 pairs that a block multiplies by, those that are chosen before
+ * the block before it is reduced. */
+#define WARPRSA_CHOSEN_PAIRS(W) ((W) / 4)
+/* See warprsa_step(). */
 #define WARPRSA_BALANCED_START 0x1.8p104
 /* Makes every column positive: a column's true sum is at least -2 N 2^51 >
  * -2^58, so 2^60 is enough, and at most 2 N (2^52 + 2^51) + 2^60 < 2^61. */
@@ -48,7 +51,8 @@ typedef struct warprsa_thread {
      * (i * TABLE_SIZE + e) * 2 * table_stride. */
     double *table;
     int table_stride;
-    double *ring; /* device: entries under way, see warprsa_scan_pair() */
+    double *chosen; /* the multiplier's first pairs in the next block */
+    double *ring;   /* device: entries under way, see warprsa_ring_fill() */
     const uint32_t *exponent;
     int windows;
     const uint64_t *start; /* [2][2 N], warprsa_thread_start() */
@@ -277,7 +281,9 @@ WARPRSA_FN void warprsa_rows_reduce(uint64_t *s, const warprsa_thread *x,
  * the reads run ahead: each thread copies its own pairs into its own RING
  * places of shared memory, and a place is filled again as soon as it has been
  * read, so that RING reads are always under way, through the squares as well.
- * No other thread reads what a thread copied, hence no barrier.
+ * No other thread reads what a thread copied, hence no barrier. Half of what a
+ * block multiplies by is chosen when the block begins, half before the one
+ * before it is reduced: the reads for one come while the other is put to use.
  */
 #define WARPRSA_RING_GROUP 4 /* entries that are waited for together */
 
@@ -390,11 +396,47 @@ WARPRSA_FN void warprsa_scan_pair(double kept[2], const warprsa_thread *x,
     }
 }
 
-/* a = a a or a times entry `digit`, over R. Both ways share the reduction's
- * code: the loop over the blocks has to stay in the instruction cache. */
+/* The first pairs of block `block` of entry `digit`. */
+WARPRSA_FN void warprsa_choose_pairs(const warprsa_thread *x, int block,
+                                     uint32_t digit, const int N, const int W,
+                                     const int ring)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_CHOSEN_PAIRS(W); i++) {
+        double *to = warprsa_pair_at(x->chosen, i, x->stride);
+        double kept[2] = {0, 0};
+
+        warprsa_scan_pair(kept, x, block * (W / 2) + i, digit, N, ring);
+        to[0] = kept[0];
+        to[1] = kept[1];
+    }
+}
+
+/* What block `block` multiplies by. */
+WARPRSA_FN void warprsa_multiplier(double *t, const warprsa_thread *x,
+                                   int block, uint32_t digit, const int N,
+                                   const int W, const int ring)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < W / 2; i++) {
+        if (i < WARPRSA_CHOSEN_PAIRS(W))
+            warprsa_load_pair(t + 2 * i,
+                              warprsa_pair_at(x->chosen, i, x->stride));
+        else
+            warprsa_scan_pair(t + 2 * i, x, block * (W / 2) + i, digit, N,
+                              ring);
+    }
+}
+
+/*
+ * a = a a, or a times entry `digit` whose first pairs have been chosen; over R.
+ * `next` is the entry that the next product multiplies by, negative if it is a
+ * square. Both ways share the reduction's code: the loop over the blocks has to
+ * stay in the instruction cache.
+ */
 WARPRSA_FN void warprsa_thread_product(const warprsa_thread *x, int square,
-                                       uint32_t digit, const int N, const int W,
-                                       const int ring)
+                                       int digit, int next, const int N,
+                                       const int W, const int ring)
 {
     uint64_t s[WARPRSA_HALF_SAMPLES + WARPRSA_BLOCK_ROWS_MAX];
     const uint64_t *start = x->start + (square ? 2 * N : 0);
@@ -404,22 +446,24 @@ WARPRSA_FN void warprsa_thread_product(const warprsa_thread *x, int square,
         s[c] = warprsa_column(start + c);
     WARPRSA_ROLLED
     for (int block = 0; block < N / W; block++) {
+        const int last = block == N / W - 1;
+
         if (square) {
             warprsa_rows_square(s, x, block, N, W);
         } else {
             double t[WARPRSA_BLOCK_ROWS_MAX];
 
-            WARPRSA_UNROLL
-            for (int r = 0; r < W; r += 2)
-                warprsa_scan_pair(t + r, x, block * (W / 2) + r / 2, digit, N,
-                                  ring);
+            warprsa_multiplier(t, x, block, (uint32_t)digit, N, W, ring);
             warprsa_rows_multiply(s, t, x, N, W);
         }
+        if (last ? next >= 0 : !square)
+            warprsa_choose_pairs(x, last ? 0 : block + 1,
+                                 (uint32_t)(last ? next : digit), N, W, ring);
         warprsa_rows_reduce(s, x, N, W);
         WARPRSA_UNROLL
         for (int c = 0; c < N; c++)
             s[c] = s[c + W];
-        if (block < N / W - 1) {
+        if (!last) {
             WARPRSA_UNROLL
             for (int c = 0; c < W; c++)
                 s[N + c] = warprsa_column(start + (block + 1) * W + N + c);
@@ -506,13 +550,13 @@ WARPRSA_FN void warprsa_wipe_table(const warprsa_thread *x, const int N)
     }
 }
 
-WARPRSA_FN uint32_t warprsa_thread_digit(const warprsa_thread *x, int place)
+WARPRSA_FN int warprsa_thread_digit(const warprsa_thread *x, int place)
 {
     const int per_word = 32 / WARPRSA_WINDOW;
 
-    return (x->exponent[place / per_word] >>
-            (WARPRSA_WINDOW * (place % per_word))) &
-           (WARPRSA_TABLE_SIZE - 1);
+    return (int)((x->exponent[place / per_word] >>
+                  (WARPRSA_WINDOW * (place % per_word))) &
+                 (WARPRSA_TABLE_SIZE - 1));
 }
 
 /* Threads of a block run in step where that keeps them in the same
@@ -527,6 +571,14 @@ WARPRSA_FN void warprsa_keep_step(const int in_step)
 #endif
 }
 
+/* The ring from its beginning, and the first pairs of entry `digit`. */
+WARPRSA_FN void warprsa_choose_first(const warprsa_thread *x, int digit,
+                                     const int N, const int W, const int ring)
+{
+    warprsa_ring_start(x, ring);
+    warprsa_choose_pairs(x, 0, (uint32_t)digit, N, W, ring);
+}
+
 /*
  * a = a^exponent; entry 0 of the table must be R mod P. First the entries 2 to
  * 15, each the one before times entry 1; then for each digit four squares and
@@ -537,31 +589,31 @@ WARPRSA_FN void warprsa_thread_power(const warprsa_thread *x, const int N,
                                      const int W, const int ring,
                                      const int in_step)
 {
-    int entry = 2, squares = 0, place = x->windows - 1;
+    int entry = 2, squares = 0, place = x->windows - 1, digit = 1;
 
     warprsa_put_entry(x, 1, N);
-    warprsa_ring_start(x, ring);
+    warprsa_choose_first(x, digit, N, W, ring);
     WARPRSA_ROLLED
     for (;;) {
-        const int building = entry < WARPRSA_TABLE_SIZE;
-        const int square = squares > 0;
+        const int square = squares > 0, building = entry < WARPRSA_TABLE_SIZE;
 
         warprsa_keep_step(in_step);
-        warprsa_thread_product(x, square,
-                               building ? 1 : warprsa_thread_digit(x, place), N,
-                               W, ring);
+        warprsa_thread_product(x, square, digit,
+                               building || squares == 1 ? digit : -1, N, W,
+                               ring);
         if (square) {
             squares--;
         } else if (building) {
             warprsa_put_entry(x, entry, N);
             if (++entry == WARPRSA_TABLE_SIZE) {
                 warprsa_get_one(x, N);
-                warprsa_ring_start(x, ring);
+                digit = warprsa_thread_digit(x, place);
+                warprsa_choose_first(x, digit, N, W, ring);
             }
         } else if (place == 0) {
             break;
         } else {
-            place--;
+            digit = warprsa_thread_digit(x, --place);
             squares = WARPRSA_WINDOW;
         }
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "gpu/cuda/selection.h"
 #include "gpu/fault.h"
 
 enum {
@@ -84,9 +85,16 @@ static size_t table_octets(warprsa_size_class size, size_t batch_max)
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
                                      size_t batch_max, const char *variant)
 {
-    cudaError_t error;
+    int device = 0, multiprocessors = 0;
+    cudaError_t error = cudaGetDevice(&device);
 
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&multiprocessors,
+                                       cudaDevAttrMultiProcessorCount, device);
+    if (error != cudaSuccess)
+        return error;
     memory->variant = variant;
+    memory->multiprocessors = (unsigned)multiprocessors;
     for (int i = 0; i < WARPRSA_CLASSES; i++) {
         size_t table = table_octets((warprsa_size_class)i, batch_max);
 
@@ -145,6 +153,19 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
     }
 }
 
+static const warprsa_variant *variant_of(const warprsa_batch_memory *memory)
+{
+    const warprsa_variant *variant =
+        memory->variant != NULL
+            ? warprsa_variant_named(memory->variant, memory->size)
+            : NULL;
+
+    return variant != NULL
+               ? variant
+               : warprsa_fastest_variant(memory->size, memory->count,
+                                         memory->multiprocessors);
+}
+
 cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
                                   const warprsa_prepared_key *keys,
                                   cudaStream_t stream)
@@ -165,8 +186,7 @@ cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
         .count = (uint32_t)memory->count,
         .windows = memory->windows,
     };
-    const warprsa_variant *variant =
-        warprsa_variant_for(memory->variant, memory->size, memory->count);
+    const warprsa_variant *variant = variant_of(memory);
     cudaError_t error =
         cudaMemcpyAsync(memory->device_block, memory->host_block,
                         memory->in_octets, cudaMemcpyHostToDevice, stream);

@@ -32,6 +32,7 @@ typedef struct warprsa_batch_memory {
     void *host_block, *device_block; /* both block_octets */
     double *table;                   /* device */
     const char *variant;             /* as warprsa_device_config has it */
+    unsigned multiprocessors;
     size_t block_octets, table_octets;
     /* Of the batch that is laid out now. */
     warprsa_size_class size;

@@ -30,9 +30,10 @@ template <int N_, int WIDTH_, int L_, int BLOCK_, int RING_, int IN_STEP_>
 struct warprsa_thread_shape {
     static constexpr int N = N_, WIDTH = WIDTH_, L = L_;
     static constexpr int W = N / WARPRSA_THREAD_BLOCKS;
+    static constexpr int CHOSEN = 2 * WARPRSA_CHOSEN_PAIRS(W);
     static constexpr int BLOCK = BLOCK_, RING = RING_, IN_STEP = IN_STEP_;
     static constexpr unsigned OCTETS =
-        (2 * N + 2 * RING) * BLOCK * sizeof(double);
+        (2 * N + 2 * RING + CHOSEN) * BLOCK * sizeof(double);
 };
 
 /* A lane's samples to or from the operand of the thread that raises them. */
@@ -106,7 +107,8 @@ warprsa_thread_raise(const warprsa_batch &batch, double *shared)
                  (size_t)blockIdx.x * (WARPRSA_TABLE_SIZE * S::N * S::BLOCK) +
                  2 * threadIdx.x,
         .table_stride = S::BLOCK,
-        .ring = shared + 2 * S::N * S::BLOCK + 2 * threadIdx.x,
+        .chosen = shared + 2 * S::N * S::BLOCK + 2 * threadIdx.x,
+        .ring = shared + (2 * S::N + S::CHOSEN) * S::BLOCK + 2 * threadIdx.x,
         .exponent = op.exponent + which * WARPRSA_BLINDED_WORDS,
         .windows = op.windows,
         .start = warprsa_start<S::N>.of,

@@ -8,11 +8,6 @@
 #include "gpu/limb_key.h"
 #include "gpu/private_operation.h"
 
-enum {
-    /* From here on one thread a half keeps the device busy. */
-    THREAD_COUNT_MIN = 6000,
-};
-
 cudaError_t warprsa_lanes_1024(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_lanes_2048(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_lanes_3072(const warprsa_batch *, cudaStream_t);
@@ -82,12 +77,12 @@ const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {
      integer_table_octets},
 };
 
-const warprsa_variant *
-warprsa_variant_for(const char *name, warprsa_size_class size, size_t count)
+const warprsa_variant *warprsa_variant_named(const char *name,
+                                             warprsa_size_class size)
 {
     for (int i = 0; i < WARPRSA_VARIANTS; i++)
-        if (name != NULL && strcmp(name, warprsa_variants[i].name) == 0 &&
+        if (strcmp(name, warprsa_variants[i].name) == 0 &&
             warprsa_variants[i].launch[size] != NULL)
             return &warprsa_variants[i];
-    return &warprsa_variants[count >= THREAD_COUNT_MIN];
+    return NULL;
 }

@@ -59,10 +59,9 @@ extern const warprsa_variant warprsa_variants[WARPRSA_VARIANTS];
  * for all classes. */
 #define WARPRSA_VARIANT_INTEGER "integer"
 
-/* The variant for a batch: the one of this name (NULL: none in particular) if
- * it has a kernel for the class, else the fastest. */
-const warprsa_variant *
-warprsa_variant_for(const char *name, warprsa_size_class size, size_t count);
+/* The variant of this name, or NULL if it has no kernel for the class. */
+const warprsa_variant *warprsa_variant_named(const char *name,
+                                             warprsa_size_class size);
 
 /* For test builds (WARPRSA_FAULTS): keeps the stream busy until *stop, in
  * device-visible host memory, is set. */

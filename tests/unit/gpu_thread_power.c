@@ -22,6 +22,7 @@ static BN_CTX *bn;
 static BIGNUM *p, *a, *b, *expected, *got, *scratch;
 static double samples[N_MAX], operand[N_MAX], modulus[N_MAX];
 static double table[WARPRSA_TABLE_SIZE * N_MAX];
+static double chosen[WARPRSA_BLOCK_ROWS_MAX];
 static uint32_t exponent[WARPRSA_BLINDED_WORDS];
 static uint64_t start[4 * N_MAX];
 
@@ -98,6 +99,7 @@ static warprsa_thread use_modulus(const number_view *view,
                         .p = modulus,
                         .stride = 1,
                         .table = table,
+                        .chosen = chosen,
                         .table_stride = 1,
                         .exponent = exponent,
                         .start = start};
@@ -166,14 +168,14 @@ static void product_case(const number_view *view, uint64_t seed,
     const int N = view->rows, W = N / WARPRSA_THREAD_BLOCKS;
     random_stream stream = {seed};
     warprsa_thread x = use_modulus(view, &stream);
-    const uint32_t digit = random_below(&stream, WARPRSA_TABLE_SIZE);
+    const int digit = (int)random_below(&stream, WARPRSA_TABLE_SIZE);
     double entry[N_MAX];
 
     choose_operand(a, &stream, N);
     choose_operand(b, &stream, N);
     balance(operand, a, N);
     expect_product(a, a, N);
-    warprsa_thread_product(&x, 1, 0, N, W, 8);
+    warprsa_thread_product(&x, 1, 0, -1, N, W, 8);
     if (!right(N))
         number_wrong(wrong, "square", view, seed);
 
@@ -183,9 +185,10 @@ static void product_case(const number_view *view, uint64_t seed,
     balance(entry, b, N);
     balance(operand, a, N);
     for (int j = 0; j < N; j++)
-        table[(j / 2 * WARPRSA_TABLE_SIZE + (int)digit) * 2 + j % 2] = entry[j];
+        table[(j / 2 * WARPRSA_TABLE_SIZE + digit) * 2 + j % 2] = entry[j];
     expect_product(a, b, N);
-    warprsa_thread_product(&x, 0, digit, N, W, 8);
+    warprsa_choose_first(&x, digit, N, W, 8);
+    warprsa_thread_product(&x, 0, digit, -1, N, W, 8);
     if (!right(N))
         number_wrong(wrong, "product", view, seed);
 }
