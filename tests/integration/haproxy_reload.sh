@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# haproxy with a master and a worker, as its systemd unit starts it, reloaded
+# several times under load: no handshake fails or is cut off, and each is one
+# private operation in the daemon, for old workers or new.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+
+prepare_haproxy
+start_daemon
+start_haproxy -W
+worker_of_haproxy() {
+    pgrep -P "$haproxy"
+}
+wait_for 60 worker_of_haproxy >pids
+first=$(worker_of_haproxy)
+load 9443 --clients=64 --seconds=5 --names=localhost,second.example &
+loading=$!
+reloads=0
+while kill -0 "$loading" 2>/dev/null; do
+    sleep 1
+    kill -USR2 "$haproxy"
+    reloads=$((reloads + 1))
+done
+wait "$loading" || fail "handshakes failed in $reloads reloads"
+[ "$reloads" -ge 2 ] || fail "only $reloads reloads under load"
+first_is_gone() {
+    gone "$first"
+}
+wait_for 60 first_is_gone
+stop_haproxy
+completed=$(loaded completed)
+[ "$completed" -gt 0 ] || fail "$(cat load.log)"
+expect_totals gpu="$completed" gpu_2048="$completed" cpu=0 checks_failed=0
+expect_daemon "$completed" 16
