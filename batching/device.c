@@ -18,6 +18,19 @@ enum {
     WHY_SIZE = 256,
 };
 
+static bool init_locks(warprsa_queue_device *device)
+{
+    if (pthread_mutex_init(&device->lock, NULL) != 0)
+        return false;
+    if (pthread_mutex_init(&device->load, NULL) == 0) {
+        if (pthread_mutex_init(&device->places, NULL) == 0)
+            return true;
+        pthread_mutex_destroy(&device->load);
+    }
+    pthread_mutex_destroy(&device->lock);
+    return false;
+}
+
 bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
                          unsigned number)
 {
@@ -35,17 +48,15 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
     pthread_condattr_destroy(&attributes);
     if (!done)
         return false;
-    if (pthread_mutex_init(&device->lock, NULL) == 0) {
-        if (pthread_mutex_init(&device->load, NULL) == 0)
-            return true;
-        pthread_mutex_destroy(&device->lock);
-    }
+    if (init_locks(device))
+        return true;
     pthread_cond_destroy(&device->changed);
     return false;
 }
 
 void warprsa_device_destroy(warprsa_queue_device *device)
 {
+    pthread_mutex_destroy(&device->places);
     pthread_mutex_destroy(&device->load);
     pthread_mutex_destroy(&device->lock);
     pthread_cond_destroy(&device->changed);
@@ -156,11 +167,11 @@ static void close_handle(warprsa_queue_device *device)
         return;
     engine_of(device)->close(device->handle);
     device->handle = NULL;
-    pthread_mutex_lock(&device->load);
+    pthread_mutex_lock(&device->places);
     count_wiped(device,
                 warprsa_keys_forget_device(&queue->keys, device->number));
     TAILQ_INIT(&device->unused);
-    pthread_mutex_unlock(&device->load);
+    pthread_mutex_unlock(&device->places);
 }
 
 /* The known-answer test once more, now that everything is warm, for its time:
@@ -393,21 +404,25 @@ void warprsa_device_worked(warprsa_worker *worker)
 void warprsa_device_begin_keys(warprsa_worker *worker)
 {
     worker->pinned = 0;
-    pthread_mutex_lock(&worker->device->load);
+    pthread_mutex_lock(&worker->device->places);
 }
 
 void warprsa_device_end_keys(warprsa_worker *worker)
 {
-    pthread_mutex_unlock(&worker->device->load);
+    pthread_mutex_unlock(&worker->device->places);
 }
 
 /* With `load` held: wipes the key used longest ago. */
 static bool evict(warprsa_queue_device *device)
 {
-    uint32_t index;
+    uint32_t index = 0;
+    bool found;
 
-    if (!warprsa_keys_evict(&device->queue->keys, device->number,
-                            &device->unused, &index))
+    pthread_mutex_lock(&device->places);
+    found = warprsa_keys_evict(&device->queue->keys, device->number,
+                               &device->unused, &index);
+    pthread_mutex_unlock(&device->places);
+    if (!found)
         return false;
     engine_of(device)->unload_key(device->handle, index);
     count_wiped(device, 1);
@@ -415,24 +430,64 @@ static bool evict(warprsa_queue_device *device)
     return true;
 }
 
+/* False: another thread has held it for as long as any caller would wait. */
+static bool lock_load(warprsa_queue_device *device)
+{
+    unsigned ms = device->queue->config.deadline_ms;
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until); /* timedlock's clock */
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += (long)(ms % 1000) * (long)WARPRSA_NS_PER_MS;
+    if (until.tv_nsec >= (long)WARPRSA_NS_PER_SEC) {
+        until.tv_nsec -= (long)WARPRSA_NS_PER_SEC;
+        until.tv_sec++;
+    }
+    return pthread_mutex_timedlock(&device->load, &until) == 0;
+}
+
 /* With `load` held. */
+static warprsa_status load_missing(warprsa_queue_device *device,
+                                   warprsa_key *key, uint32_t *index)
+{
+    warprsa_status status;
+
+    do
+        status = engine_of(device)->load_key(device->handle, &key->key, index);
+    while (status == WARPRSA_NO_MEMORY && evict(device));
+    return status;
+}
+
+/* With `places` held, which is let go meanwhile. On success the key is there
+ * for as long as `places` is held; another thread may have put it there. */
 static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key)
 {
     warprsa_place *place = &key->on_device[device->number];
-    warprsa_status status;
+    warprsa_status status = WARPRSA_DEADLINE;
     uint32_t index = 0;
+    bool locked;
 
-    do
-        status = engine_of(device)->load_key(device->handle, &key->key, &index);
-    while (status == WARPRSA_NO_MEMORY && evict(device));
-    if (status != WARPRSA_OK)
+    pthread_mutex_unlock(&device->places);
+    locked = lock_load(device);
+    pthread_mutex_lock(&device->places);
+    if (!locked)
         return status;
-    warprsa_count(&device->queue->config.counters->keys_loaded, 1);
-    warprsa_count(&counters_of(device)->keys, 1);
-    place->pins = 0;
-    TAILQ_INSERT_TAIL(&device->unused, place, link);
-    atomic_store_explicit(&place->index, index + 1, memory_order_release);
-    return WARPRSA_OK;
+    status = WARPRSA_OK;
+    if (atomic_load_explicit(&place->index, memory_order_relaxed) == 0) {
+        pthread_mutex_unlock(&device->places);
+        status = load_missing(device, key, &index);
+        pthread_mutex_lock(&device->places);
+        if (status == WARPRSA_OK) {
+            warprsa_count(&device->queue->config.counters->keys_loaded, 1);
+            warprsa_count(&counters_of(device)->keys, 1);
+            place->pins = 0;
+            TAILQ_INSERT_TAIL(&device->unused, place, link);
+            atomic_store_explicit(&place->index, index + 1,
+                                  memory_order_relaxed);
+        }
+    }
+    pthread_mutex_unlock(&device->load);
+    return status;
 }
 
 warprsa_status warprsa_device_key(warprsa_worker *worker, warprsa_key *key,
@@ -457,7 +512,7 @@ void warprsa_device_unpin(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
 
-    pthread_mutex_lock(&device->load);
+    pthread_mutex_lock(&device->places);
     for (size_t i = 0; i < worker->pinned; i++) {
         warprsa_place *place = &worker->items[i].key->on_device[device->number];
 
@@ -465,7 +520,7 @@ void warprsa_device_unpin(warprsa_worker *worker)
             TAILQ_INSERT_TAIL(&device->unused, place, link);
     }
     worker->pinned = 0;
-    pthread_mutex_unlock(&device->load);
+    pthread_mutex_unlock(&device->places);
 }
 
 void warprsa_device_unload_keys(warprsa_worker *worker)
@@ -480,7 +535,7 @@ void warprsa_device_unload_keys(warprsa_worker *worker)
         /* A stuck batch may use a key whose requests have been answered and
          * which was released since. Then the device is not READY any more:
          * that was set before they were answered. */
-        pthread_mutex_lock(&device->load);
+        pthread_mutex_lock(&device->places);
         pthread_mutex_lock(&device->lock);
         count = device->state == WARPRSA_DEVICE_READY
                     ? warprsa_keys_take_released(&queue->keys, device->number,
@@ -488,7 +543,7 @@ void warprsa_device_unload_keys(warprsa_worker *worker)
                                                  UNLOAD_STEP)
                     : 0;
         pthread_mutex_unlock(&device->lock);
-        pthread_mutex_unlock(&device->load);
+        pthread_mutex_unlock(&device->places);
         if (count == 0)
             return;
         for (unsigned i = 0; i < count; i++)

@@ -66,7 +66,12 @@ struct warprsa_queue_device {
     unsigned failures; /* since a batch last succeeded */
     char text[WARPRSA_COUNTERS_TEXT];
     char last_why[WARPRSA_COUNTERS_TEXT]; /* it was not opened, as traced */
-    pthread_mutex_t load; /* of what keys are on it; taken before `lock` */
+    /* One key is loaded at a time. Held while the driver works, so whoever
+     * waits for it does so no longer than the deadline. */
+    pthread_mutex_t load;
+    /* Of where keys are; never while the driver works. Taken within `load`
+     * and before `lock`. */
+    pthread_mutex_t places;
     struct warprsa_place_list unused;
     warprsa_doorbell bell;    /* of its idle workers */
     _Atomic uint32_t running; /* requests taken and not answered */
@@ -99,7 +104,8 @@ void warprsa_device_worked(warprsa_worker *worker);
  * Around the preparation of a batch, which gets each key's index from
  * warprsa_device_key(): loaded first if need be, in the place of the one used
  * longest ago if there is no other, and pinned. WARPRSA_NO_MEMORY: all others
- * are in use. From inside.
+ * are in use. WARPRSA_DEADLINE: another thread hangs in the driver with a key.
+ * From inside.
  */
 void warprsa_device_begin_keys(warprsa_worker *worker);
 warprsa_status warprsa_device_key(warprsa_worker *worker, warprsa_key *key,

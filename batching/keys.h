@@ -19,8 +19,7 @@ typedef struct warprsa_place {
     /* Index given by the device's engine, plus 1; 0: not there. Set by the
      * device's workers, cleared under the keys' lock. */
     _Atomic uint32_t index;
-    uint32_t
-        pins; /* requests of batches under way; under the device's `load` */
+    uint32_t pins; /* requests of batches under way; under `places` */
     TAILQ_ENTRY(warprsa_place) link; /* of those without; as above */
     struct warprsa_key *key;
 } warprsa_place;
@@ -64,13 +63,13 @@ void warprsa_key_drop(warprsa_key *key, uint32_t count);
 
 /* Takes up to `max` indices of released keys off a device's list, and off the
  * list of its unused ones, to be unloaded by the calling worker, who holds the
- * device's `load`. Returns how many. */
+ * device's `places`. Returns how many. */
 unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
                                     struct warprsa_place_list *unused,
                                     uint32_t *indices, unsigned max);
 
 /* Takes the key that was used longest ago off a device's list of unused ones;
- * *index: what to unload. False: none. With the device's `load` held. */
+ * *index: what to unload. False: none. With the device's `places` held. */
 bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
                         struct warprsa_place_list *unused, uint32_t *index);
 

@@ -130,38 +130,43 @@ static void answer(warprsa_worker *worker, size_t count)
 /* The index of an item's key on the device. Once the device has failed, no
  * more is asked of it. */
 static warprsa_status key_index(warprsa_worker *worker, warprsa_key *key,
-                                bool *lost, uint32_t *index)
+                                warprsa_status *failure, uint32_t *index)
 {
-    warprsa_status status = WARPRSA_DEVICE_ERROR;
+    warprsa_status status = *failure;
 
-    if (*lost)
+    if (status != WARPRSA_OK)
         return status;
     status = warprsa_device_key(worker, key, index);
-    *lost = status != WARPRSA_OK && !out_of_memory_only(status);
+    if (status != WARPRSA_OK && !out_of_memory_only(status))
+        *failure = status;
     return status;
 }
 
+static warprsa_cpu_reason why_no_key(warprsa_status status)
+{
+    if (status == WARPRSA_NO_MEMORY)
+        return WARPRSA_CPU_KEY_ROOM;
+    return status == WARPRSA_DEADLINE ? WARPRSA_CPU_DEADLINE
+                                      : WARPRSA_CPU_ERROR;
+}
+
 /* Makes tasks of the items; those whose key can't be loaded are refused. Sets
- * *failure if the device failed. Returns how many are left.
- * No caller is told with the keys held. */
+ * *failure if the device failed. Returns how many are left. No caller is told
+ * with the keys held. */
 static size_t prepare(warprsa_worker *worker, size_t count,
                       warprsa_status *failure)
 {
     warprsa_queue *queue = worker->device->queue;
     size_t ready = 0;
-    bool lost = false;
 
     *failure = WARPRSA_OK;
     warprsa_device_begin_keys(worker);
     for (size_t i = 0; i < count; i++) {
         warprsa_item it = worker->items[i];
         warprsa_slot *s = &queue->slots.slot[it.slot];
-        bool before = lost;
         uint32_t index = 0;
-        warprsa_status status = key_index(worker, it.key, &lost, &index);
+        warprsa_status status = key_index(worker, it.key, failure, &index);
 
-        if (lost && !before)
-            *failure = status;
         worker->tasks[i].status = status;
         if (status != WARPRSA_OK)
             continue;
@@ -177,10 +182,7 @@ static size_t prepare(warprsa_worker *worker, size_t count,
     if (*failure != WARPRSA_OK)
         warprsa_device_failed(worker, *failure);
     for (size_t i = ready; i < count; i++)
-        refuse(worker, i, 1,
-               worker->tasks[i].status == WARPRSA_NO_MEMORY
-                   ? WARPRSA_CPU_KEY_ROOM
-                   : WARPRSA_CPU_ERROR);
+        refuse(worker, i, 1, why_no_key(worker->tasks[i].status));
     return ready;
 }
 
@@ -314,8 +316,8 @@ static bool work(warprsa_worker *worker)
         run(worker, (warprsa_size_class)size, count);
     } else {
         atomic_fetch_sub(&device->running, (uint32_t)count);
-        if (failure != WARPRSA_OK)
-            end(worker, count, failure);
+        warprsa_device_unpin(worker);
+        refuse(worker, 0, count, why_no_key(failure));
     }
     return true;
 }

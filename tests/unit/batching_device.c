@@ -468,6 +468,73 @@ static void callers_of_a_hanging_driver_are_told(void **state)
     tear_down(&s);
 }
 
+/* A driver that hangs with one key holds up no answer of another batch. */
+static void a_hanging_key_holds_up_no_answer(void **state)
+{
+    setting s = set_up(2, LONG_MS);
+    warprsa_key *other = fake_add_key(s.queue, WARPRSA_CLASS_2048, 2);
+    fake_request running, loading;
+
+    (void)state;
+    assert_int_equal(one(&s, &running), WARPRSA_DONE);
+    FAKE_SET(hold, true);
+    fake_fill(&running, WARPRSA_CLASS_2048, 1, 1);
+    fake_fill(&loading, WARPRSA_CLASS_2048, 2, 2);
+    assert_int_equal(fake_submit(s.queue, s.key, &running), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
+    FAKE_SET(hold_load, true);
+    assert_int_equal(fake_submit(s.queue, other, &loading), WARPRSA_DONE);
+    FAKE_WAIT(fake.waiting == 1);
+    FAKE_SET(hold, false);
+    assert_int_equal(
+        warprsa_queue_wait(s.queue, running.ticket, running.output),
+        WARPRSA_DONE);
+    assert_true(fake_is_right(&running));
+    assert_int_equal(fake.waiting, 1);
+    FAKE_SET(hold_load, false);
+    assert_int_equal(
+        warprsa_queue_wait(s.queue, loading.ticket, loading.output),
+        WARPRSA_DONE);
+    warprsa_key_release(other);
+    tear_down(&s);
+}
+
+/* ... and a second thread that comes to load one does not wait for ever: the
+ * device is out of use until the first is back. */
+static void a_hanging_key_takes_the_device_out(void **state)
+{
+    setting s = set_up(2, 100);
+    warprsa_key *other = fake_add_key(s.queue, WARPRSA_CLASS_2048, 2);
+    _Atomic unsigned woken = 0;
+    fake_request a, b;
+
+    (void)state;
+    FAKE_SET(hold_load, true);
+    fake_fill(&a, WARPRSA_CLASS_2048, 1, 1);
+    fake_fill(&b, WARPRSA_CLASS_2048, 2, 2);
+    assert_int_equal(
+        warprsa_queue_submit(s.queue, s.key, a.input,
+                             (warprsa_notify){wake_counter, &woken}, &a.ticket),
+        WARPRSA_DONE);
+    FAKE_WAIT(fake.waiting == 1);
+    assert_int_equal(
+        warprsa_queue_submit(s.queue, other, b.input,
+                             (warprsa_notify){wake_counter, &woken}, &b.ticket),
+        WARPRSA_DONE);
+    WAIT_UNTIL(woken == 2);
+    assert_int_equal(warprsa_queue_collect(s.queue, a.ticket, a.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(warprsa_queue_collect(s.queue, b.ticket, b.output),
+                     WARPRSA_REFUSED);
+    WAIT_UNTIL(s.c->device_losses == 1);
+    assert_int_equal(warprsa_queue_wait_ready(s.queue, 0), WARPRSA_QUEUE_DOWN);
+    FAKE_SET(hold_load, false);
+    is_used_again(&s);
+    assert_int_equal(woken, 2);
+    warprsa_key_release(other);
+    tear_down(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +555,8 @@ int main(void)
         cmocka_unit_test_setup(none_of_the_devices_chosen, reset),
         cmocka_unit_test_setup(a_device_that_opens_late, reset),
         cmocka_unit_test_setup(a_device_that_is_gone_for_good, reset),
+        cmocka_unit_test_setup(a_hanging_key_holds_up_no_answer, reset),
+        cmocka_unit_test_setup(a_hanging_key_takes_the_device_out, reset),
         cmocka_unit_test_setup(callers_of_a_hanging_driver_are_told, reset),
     };
 
