@@ -168,7 +168,7 @@ static void listener_ready(warprsa_source *source)
         return;
     }
     warprsa_server_limits_now(a->server, &limits);
-    if (a->doors_count < limits.clients && open_door(a, fd)) {
+    if (a->doors_count < limits.doors && open_door(a, fd)) {
         log_peer(a, fd, "is at the door");
         return;
     }

@@ -110,7 +110,18 @@ static void say_device(warprsa_client *client, const warprsa_connection *c)
                  atomic_load(&c->region.head->devices));
 }
 
-/* Forgets a connection that has ended. */
+/* With the lock held: there is no connection any more, and the daemon has wiped
+ * the keys that it had. */
+static void forget_connection(warprsa_client *client)
+{
+    warprsa_connection *c = client->connection;
+
+    client->connection = NULL;
+    if (c != NULL)
+        warprsa_count(&client->config.counters->keys_wiped,
+                      c->keys - c->free_keys.count);
+}
+
 void warprsa_client_lose(warprsa_client *client, warprsa_connection *c)
 {
     bool lost;
@@ -118,7 +129,7 @@ void warprsa_client_lose(warprsa_client *client, warprsa_connection *c)
     pthread_mutex_lock(&client->lock);
     lost = client->connection == c;
     if (lost) {
-        client->connection = NULL;
+        forget_connection(client);
         say_none(client, "warprsad has gone");
     }
     pthread_mutex_unlock(&client->lock);
@@ -317,7 +328,7 @@ static bool client_close(void *at)
     pthread_mutex_lock(&client->lock);
     client->closed = true;
     c = client->connection;
-    client->connection = NULL;
+    forget_connection(client);
     atomic_store(&client->config.counters->devices, 0);
     pthread_mutex_unlock(&client->lock);
     if (client->greeting >= 0)

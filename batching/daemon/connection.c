@@ -73,6 +73,7 @@ static bool allocate(warprsa_connection *c, const warprsa_message *welcome)
     for (uint32_t i = 0; c->bell != NULL && i <= welcome->bells; i++)
         c->bell[i] = -1;
     c->bells = welcome->bells;
+    c->keys = welcome->keys;
     return c->slot != NULL && c->key_generation != NULL && c->bell != NULL &&
            warprsa_numbers_init(&c->free_slots, 0, welcome->slots) &&
            warprsa_numbers_init(&c->free_keys, 0, welcome->keys) &&

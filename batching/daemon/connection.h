@@ -49,6 +49,7 @@ typedef struct warprsa_connection {
     int *bell; /* by number, from 1; -1: none */
     uint32_t bells;
     uint32_t *key_generation;
+    uint32_t keys;    /* numbers of keys, free or not */
     uint32_t reclaim; /* where the next search begins */
 } warprsa_connection;
 

@@ -20,7 +20,8 @@ enum {
 
 /* What clients may have. */
 typedef struct warprsa_server_limits {
-    unsigned clients; /* processes connected; and doors as many again */
+    unsigned clients; /* processes connected */
+    unsigned doors;   /* programs that have loaded the provider */
     unsigned slots;   /* of one client: requests under way */
     unsigned keys;    /* of one client */
     unsigned bells;   /* of one client: wait contexts of async jobs */

@@ -24,6 +24,9 @@ enum {
      * the daemon ends so that it can be started anew. */
     DOWN_POLLS = 100,
     WELL_MS = 10000,
+    /* Every program that loads the provider has a door, and few of them ever
+     * become clients. */
+    DOORS = 16,
 };
 
 typedef struct daemon_state {
@@ -113,7 +116,8 @@ static bool listen_somewhere(daemon_state *d)
 
 static warprsa_server_limits limits_of(const warprsa_options *o)
 {
-    return (warprsa_server_limits){o->clients, o->client_slots, o->client_keys,
+    return (warprsa_server_limits){o->clients, DOORS * o->clients,
+                                   o->client_slots, o->client_keys,
                                    o->client_bells};
 }
 

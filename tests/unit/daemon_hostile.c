@@ -449,19 +449,19 @@ static void one_that_dies_holding_slots(void **state)
 
 static void as_many_doors_as_allowed(void **state)
 {
-    warprsa_door doors[12];
+    warprsa_door doors[16];
     char why[256], octet;
 
     (void)state;
-    for (unsigned i = 0; i < 12; i++)
+    for (unsigned i = 0; i < 16; i++)
         assert_true(warprsa_door_open(&doors[i], s.path, why, sizeof(why)));
-    /* `good` has the eighth. */
-    for (unsigned i = 7; i < 12; i++) {
+    /* `good` has the twelfth. */
+    for (unsigned i = 11; i < 16; i++) {
         assert_true(becomes_readable(doors[i].fd));
         assert_int_equal(recv(doors[i].fd, &octet, 1, MSG_DONTWAIT), 0);
     }
     assert_int_equal(recv(doors[0].fd, &octet, 1, MSG_DONTWAIT), -1);
-    for (unsigned i = 0; i < 12; i++)
+    for (unsigned i = 0; i < 16; i++)
         warprsa_door_close(&doors[i]);
 }
 

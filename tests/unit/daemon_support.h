@@ -100,7 +100,7 @@ static inline void service_open(service *s, unsigned slots,
     assert_non_null(mkdtemp(s->directory));
     snprintf(s->path, sizeof(s->path), "%s/socket", s->directory);
     s->config.threads = 2;
-    s->config.limits = (warprsa_server_limits){8, slots, 16, 64};
+    s->config.limits = (warprsa_server_limits){8, 12, slots, 16, 64};
     s->queue_config = fake_config();
     s->queue_config.deadline_ms = deadline_ms;
     s->queue = fake_ready_queue(&s->queue_config);

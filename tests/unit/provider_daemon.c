@@ -443,6 +443,9 @@ static void a_daemon_that_ends_under_load(void **state)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_int_equal(atomic_load(&wrong_of_threads), 0);
     assert_true(counter_of(subject, "warprsa-cpu-no-device") > 0);
+    /* One key, in the last daemon alone. */
+    assert_int_equal(counter_of(subject, "warprsa-keys-loaded"),
+                     counter_of(subject, "warprsa-keys-wiped") + 1);
     assert_int_equal(counter_of(subject, "warprsa-gpu") +
                          counter_of(subject, "warprsa-cpu"),
                      atomic_load(&signed_by_threads));
