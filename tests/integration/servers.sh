@@ -33,7 +33,7 @@ expect_all_but_few() { # OPERATIONS PROCESSES
 
 # After the server: what the daemon counted.
 expect_daemon() { # OPERATIONS LEAST-LARGEST-BATCH
-    local name want=(gpu=$1 gpu_2048=$1 cpu=0 checks_failed=0 keys=0)
+    local name want=("gpu=$1" "gpu_2048=$1" cpu=0 checks_failed=0 keys=0)
     for name in "${want[@]}"; do
         [ "$(live "$daemon" "${name%=*}")" = "${name#*=}" ] ||
             fail "daemon: wanted $name, not $(live "$daemon" "${name%=*}")"

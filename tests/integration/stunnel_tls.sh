@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# conf/stunnel.conf and conf/stunnel-openssl.cnf as they stand, a real stunnel before a web server: TLS 1.3,
-# TLS 1.2 and RSA key exchange, a hundred clients at once, each handshake one
-# private operation on the engine, and batches though its threads wait.
+# conf/stunnel.conf and conf/stunnel-openssl.cnf as they stand, a real stunnel
+# before a web server: TLS 1.3, TLS 1.2 and RSA key exchange, a hundred clients
+# at once, each handshake one private operation on the engine, and batches
+# though its threads wait.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
