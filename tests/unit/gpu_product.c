@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The Montgomery product of either arithmetic against libcrypto's numbers,
- * which go the same way row by row, so that the result is compared exactly
- * and not just modulo P.
+ * which go the same way, of wide samples row by row, so that the result is
+ * compared exactly and not just modulo P.
  */
 #include "tests/unit/gpu_numbers.h"
 
@@ -21,9 +21,10 @@ enum {
 
 /* What the oracle needs of one modulus. */
 typedef struct modulus {
-    BIGNUM *p, *r, *minus_inverse; /* R, -1/P mod 2^B */
-    BIGNUM *one_down;              /* 2^-B mod P */
-    BIGNUM *times[7];              /* 1 P, 3 P, 6 P in their places */
+    BIGNUM *p, *r;
+    BIGNUM *minus_inverse; /* -1/P mod 2^52; of integers mod R */
+    BIGNUM *one_down;      /* 2^-52 mod P; of integers not used */
+    BIGNUM *times[7];      /* 1 P, 3 P, 6 P in their places */
 } modulus;
 
 typedef struct operands {
@@ -92,13 +93,18 @@ static void use_modulus(modulus *m, const number_view *view, int subgroup,
 {
     warprsa_sample_t samples[NUMBER_SAMPLES];
 
+#ifdef WARPRSA_INTEGER
+    number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->rows);
+#else
     number_power_of_two(m->r, WARPRSA_SAMPLE_BITS);
     assert_non_null(BN_mod_inverse(m->one_down, m->r, m->p, bn));
+#endif
     assert_non_null(BN_mod_inverse(m->minus_inverse, m->p, m->r, bn));
     assert_true(BN_sub(m->minus_inverse, m->r, m->minus_inverse));
     for (int k = 0; k < view->width; k++)
         to->minus_inverse[subgroup * view->width + k] =
-            (warprsa_sample_t)BN_get_word(m->minus_inverse);
+            (warprsa_sample_t)BN_mod_word(m->minus_inverse,
+                                          (BN_ULONG)1 << WARPRSA_SAMPLE_BITS);
     number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->rows);
     for (int factor = 3; factor <= 6; factor += 3) {
         assert_non_null(BN_copy(m->times[factor], m->p));
@@ -112,19 +118,23 @@ static void use_modulus(modulus *m, const number_view *view, int subgroup,
 #endif
 }
 
-/* Rows that make their lowest sample zero by a multiple of P: of wide samples
- * the last alone. */
-static int is_classical(const number_view *view, int row)
-{
 #ifdef WARPRSA_INTEGER
-    (void)view;
-    return row >= 0;
-#else
-    return row == view->rows - 1;
-#endif
-}
+/* (a b + Q P) / R with Q = -a b / P mod R. */
+static void expect_product(operands *o, const modulus *m,
+                           const number_view *view)
+{
+    const int bits = WARPRSA_SAMPLE_BITS * view->rows;
 
-/* x 2^-B comes back for each sample x that another row cuts off. */
+    assert_true(BN_mul(o->expected, o->a, o->b, bn));
+    assert_true(BN_mul(o->x, o->expected, m->minus_inverse, bn));
+    assert_true(BN_mask_bits(o->x, bits) || BN_num_bits(o->x) <= bits);
+    assert_true(BN_mul(o->x, o->x, m->p, bn));
+    assert_true(BN_add(o->expected, o->expected, o->x));
+    assert_true(BN_rshift(o->expected, o->expected, bits));
+}
+#else
+/* x 2^-52 for each sample x that a row cuts off but the last, which gets its
+ * multiple of P. */
 static void expect_product(operands *o, const modulus *m,
                            const number_view *view)
 {
@@ -133,26 +143,24 @@ static void expect_product(operands *o, const modulus *m,
     number_to_samples(digits, o->b, number_samples(view));
     BN_zero(o->expected);
     for (int row = 0; row < view->rows; row++) {
-        const int classical = is_classical(view, row);
+        const int last = row == view->rows - 1;
 
         assert_non_null(BN_copy(o->x, o->a));
         assert_true(BN_mul_word(o->x, (BN_ULONG)digits[row]));
         assert_true(BN_add(o->expected, o->expected, o->x));
-        BN_ULONG cut =
-            BN_mod_word(o->expected, (BN_ULONG)1 << WARPRSA_SAMPLE_BITS);
-        assert_non_null(BN_copy(o->x, classical ? m->p : m->one_down));
-        if (classical)
+        BN_ULONG cut = BN_mod_word(o->expected, (BN_ULONG)1 << 52);
+        assert_non_null(BN_copy(o->x, last ? m->p : m->one_down));
+        if (last)
             cut = (cut * BN_get_word(m->minus_inverse)) & WARPRSA_SAMPLE_MASK;
         else
-            assert_true(
-                BN_rshift(o->expected, o->expected, WARPRSA_SAMPLE_BITS));
+            assert_true(BN_rshift(o->expected, o->expected, 52));
         assert_true(BN_mul_word(o->x, cut));
         assert_true(BN_add(o->expected, o->expected, o->x));
-        if (classical)
-            assert_true(
-                BN_rshift(o->expected, o->expected, WARPRSA_SAMPLE_BITS));
+        if (last)
+            assert_true(BN_rshift(o->expected, o->expected, 52));
     }
 }
+#endif
 
 /* Exact, below 3P, and every sample in its range. */
 static int right(const warprsa_number *result, const number_view *view,
