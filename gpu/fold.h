@@ -112,30 +112,19 @@ WARPRSA_FN int warprsa_fold_unequal_pairs(int column, const int rows)
  * s = columns of a * a: the products of different samples are summed once and
  * doubled, then the squares added. A start value is doubled, too, so it has
  * half the exponent of the one square half that follows: the low half in even
- * columns, the high one in odd ones. In three steps, of which the second, rows
- * 0..rows-2, may be done in parts.
+ * columns, the high one in odd ones.
  */
-WARPRSA_FN void warprsa_fold_square_start(uint64_t *s, const int rows)
+WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
+                                    const int rows)
 {
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * rows; c++)
         s[c] = warprsa_column_start(warprsa_fold_unequal_pairs(c - 1, rows),
                                     warprsa_fold_unequal_pairs(c, rows)) -
                (c % 2 != 0 ? (uint64_t)0x467 << 51 : (uint64_t)0x433 << 51);
-}
-
-WARPRSA_FN void warprsa_fold_square_rows(uint64_t *s, const double *a,
-                                         int first, int end, const int rows)
-{
     WARPRSA_UNROLL
     for (int i = 0; i < rows - 1; i++)
-        if (i >= first && i < end)
-            warprsa_fold_row(s + i, a[i], a, i + 1, rows);
-}
-
-WARPRSA_FN void warprsa_fold_square_end(uint64_t *s, const double *a,
-                                        const int rows)
-{
+        warprsa_fold_row(s + i, a[i], a, i + 1, rows);
     WARPRSA_UNROLL
     for (int i = 0; i < rows; i++) {
         double high = warprsa_fma_rz(a[i], a[i], 0x1p104);
@@ -144,14 +133,6 @@ WARPRSA_FN void warprsa_fold_square_end(uint64_t *s, const double *a,
         s[2 * i] += s[2 * i] + warprsa_bits(low);
         s[2 * i + 1] += s[2 * i + 1] + warprsa_bits(high);
     }
-}
-
-WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
-                                    const int rows)
-{
-    warprsa_fold_square_start(s, rows);
-    warprsa_fold_square_rows(s, a, 0, rows - 1, rows);
-    warprsa_fold_square_end(s, a, rows);
 }
 
 /* What is above bit 44 of the lower half goes up. */

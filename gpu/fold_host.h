@@ -85,11 +85,21 @@ static inline void warprsa_fold_digit_sums(uint32_t *d, const uint8_t *matrix,
 
 static inline void warprsa_fold_fold(warprsa_fold_number *a,
                                      const warprsa_fold_group *g,
-                                     warprsa_fold_columns *s, const int rows)
+                                     warprsa_fold_columns *s, int piece,
+                                     const uint32_t *digit, const int rows)
 {
     for (int k = 0; k < WARPRSA_MESSAGES; k++) {
+        warprsa_fold_pieces v;
         uint32_t over = 0, carry = 0;
 
+        if (piece >= 0) {
+            const int last = piece + WARPRSA_FOLD_PIECES_EACH(rows) - 1;
+
+            warprsa_fold_scan_begin(&v, &g->memory, piece, digit[k], k, rows);
+            warprsa_fold_scan_end(&v, &g->memory, piece, digit[k], k, rows);
+            warprsa_fold_read(&v, &g->memory, last, k);
+            warprsa_fold_keep_piece(&g->memory, &v, last, digit[k], k);
+        }
         warprsa_fold_top(s->of[k], rows);
         for (int i = 0; i < rows; i++) {
             uint32_t d[WARPRSA_FOLD_DIGITS];

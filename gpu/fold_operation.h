@@ -296,73 +296,13 @@ typedef struct warprsa_fold_turn {
     int phase; /* 0..WINDOW-1: square; WINDOW: multiply */
 } warprsa_fold_turn;
 
-/* Where the rows of a squaring are parted: about as many products in each part
- * but the last, in which all columns are in registers and none is left for
- * pieces of the table. */
-WARPRSA_FN int warprsa_fold_part(int part)
-{
-    return part * (part + 7) / 2;
-}
-
-/* `value`, once these columns are there. The assembler is free to move a
- * multiplication behind the use of what was loaded before it, and does, so that
- * all wait for the memory; `zero` is 0, which it can't know. */
-WARPRSA_FN uint32_t warprsa_fold_after(uint32_t value, const uint64_t *s,
-                                       int first, int end, uint32_t zero)
-{
-#ifdef __CUDACC__
-    uint32_t mixed = 0;
-
-    WARPRSA_UNROLL
-    for (int i = first; i < end; i++)
-        mixed ^= (uint32_t)s[i];
-    return value | (mixed & zero);
-#else
-    (void)s;
-    (void)first;
-    (void)end;
-    (void)zero;
-    return value;
-#endif
-}
-
-/* s = a a, and meanwhile (`piece` not -1) the pieces of this phase, one on its
- * way during each part. Two ways, not two conditions: registers for pieces are
- * then taken only where there are any. */
 WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
                                      const warprsa_fold_number *a,
-                                     const warprsa_fold_group *g, int piece,
-                                     const uint32_t *digit, const int rows)
+                                     const int rows)
 {
-    const warprsa_fold_memory *m = &g->memory;
-    const int parts = WARPRSA_FOLD_PIECES_EACH(rows);
-
     WARPRSA_EACH_MESSAGE(k)
     {
-        if (piece >= 0) {
-            int t = warprsa_fold_index(k);
-            uint32_t own = digit[k];
-
-            warprsa_fold_square_start(s->of[k], rows);
-            WARPRSA_UNROLL
-            for (int i = 0; i < parts; i++) {
-                warprsa_fold_pieces v;
-
-                warprsa_fold_read(&v, m, piece + i, t);
-                warprsa_fold_square_rows(s->of[k], a->of[k],
-                                         warprsa_fold_part(i),
-                                         warprsa_fold_part(i + 1), rows);
-                own = warprsa_fold_after(
-                    own, s->of[k], warprsa_fold_part(i + 1), rows, m->zero);
-                t |= (int)own & ~WARPRSA_FOLD_ENTRIES;
-                warprsa_fold_keep_piece(m, &v, piece + i, own, t);
-            }
-            warprsa_fold_square_rows(s->of[k], a->of[k],
-                                     warprsa_fold_part(parts), rows - 1, rows);
-            warprsa_fold_square_end(s->of[k], a->of[k], rows);
-        } else {
-            warprsa_fold_square(s->of[k], a->of[k], rows);
-        }
+        warprsa_fold_square(s->of[k], a->of[k], rows);
     }
 }
 
@@ -424,7 +364,7 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
             warprsa_fold_prepare(&a, g, &step, windows, rows);
         at += !power || !warprsa_fold_next_turn(&turn);
         if (squares)
-            warprsa_fold_squares(&s, &a, g, piece, digit, rows);
+            warprsa_fold_squares(&s, &a, rows);
         else if (step.by >= WARPRSA_FOLD_OF_INPUT &&
                  step.by <= WARPRSA_FOLD_OF_ITSELF)
             warprsa_fold_columns_of(&s, &a, g, step.by, rows);
@@ -433,7 +373,7 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         if (step.by == WARPRSA_FOLD_Q)
             warprsa_fold_put_result(g, &s, rows);
         else if (power || step.by != WARPRSA_FOLD_NONE)
-            warprsa_fold_fold(&a, g, &s, rows);
+            warprsa_fold_fold(&a, g, &s, piece, digit, rows);
     }
 }
 

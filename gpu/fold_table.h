@@ -50,7 +50,6 @@ typedef struct warprsa_fold_memory {
     double *inversion; /* [stride][HALF_SAMPLES] */
     const double *qinv;
     int stride;
-    uint32_t zero; /* 0: see warprsa_fold_after() */
 } warprsa_fold_memory;
 
 /* A piece to and from the table, on the device past the first cache, which
@@ -212,6 +211,30 @@ WARPRSA_FN void warprsa_fold_keep_piece(const warprsa_fold_memory *m,
         words[w] = warprsa_fold_choose(v, w, digit, piece == 0 && w == 0);
     warprsa_fold_store_near(
         warprsa_fold_piece(m->chosen, piece, 0, t, 1, m->stride), words);
+}
+
+/* The pieces of a phase but the last; the last of these is read by ..._begin()
+ * and kept by ..._end(), so that other work hides its way. */
+WARPRSA_FN void warprsa_fold_scan_begin(warprsa_fold_pieces *v,
+                                        const warprsa_fold_memory *m, int piece,
+                                        uint32_t digit, int t, const int rows)
+{
+    const int last = WARPRSA_FOLD_PIECES_EACH(rows) - 2;
+
+    WARPRSA_ROLLED
+    for (int i = 0; i < last; i++) {
+        warprsa_fold_read(v, m, piece + i, t);
+        warprsa_fold_keep_piece(m, v, piece + i, digit, t);
+    }
+    warprsa_fold_read(v, m, piece + last, t);
+}
+
+WARPRSA_FN void warprsa_fold_scan_end(const warprsa_fold_pieces *v,
+                                      const warprsa_fold_memory *m, int piece,
+                                      uint32_t digit, int t, const int rows)
+{
+    warprsa_fold_keep_piece(m, v, piece + WARPRSA_FOLD_PIECES_EACH(rows) - 2,
+                            digit, t);
 }
 
 /* The chosen entry. */

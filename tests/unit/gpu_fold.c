@@ -192,7 +192,9 @@ static void operand(double *samples, random_stream *stream, int rows)
 static void fold_all(warprsa_fold_number *r, warprsa_fold_columns *s,
                      BIGNUM *const *expected, int rows)
 {
-    warprsa_fold_fold(r, &group, s, rows);
+    const uint32_t digit[WARPRSA_MESSAGES] = {0};
+
+    warprsa_fold_fold(r, &group, s, -1, digit, rows);
     for (int k = 0; k < WARPRSA_MESSAGES; k++) {
         for (int i = 0; i < rows; i++)
             assert_true(r->of[k][i] >= 0 && r->of[k][i] < 0x1p52 &&
