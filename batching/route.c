@@ -15,6 +15,7 @@ enum {
     OUTLIER = 4,    /* times what was expected; more is cut off */
     FAILED_MAX = 4, /* the pause between tries stops doubling */
     LASTING = 6,    /* periods of a try that has succeeded */
+    GAIN = 16,      /* a try must gain one part in so many */
     WHOLE = 65536,  /* of a share */
     SHARE_MAX = WHOLE / 2,
 };
@@ -49,25 +50,25 @@ static uint64_t system_process_cpu(void)
     return clock_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static uint64_t ns_of(struct timeval time)
+/* Not getrusage()'s times: those of a running thread are as of the last tick.
+ */
+static uint64_t system_thread_cpu(void)
 {
-    return ((uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec) * 1000;
+    return clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static warprsa_route_usage system_thread(void)
 {
-    warprsa_route_usage usage = {0, 0};
+    warprsa_route_usage usage = {system_thread_cpu(), 0};
     struct rusage r;
 
-    if (getrusage(RUSAGE_THREAD, &r) == 0) {
-        usage.cpu_ns = ns_of(r.ru_utime) + ns_of(r.ru_stime);
+    if (getrusage(RUSAGE_THREAD, &r) == 0)
         usage.slept = (uint64_t)r.ru_nvcsw;
-    }
     return usage;
 }
 
 const warprsa_route_clocks warprsa_route_system_clocks = {
-    system_now, system_process_cpu, system_thread};
+    system_now, system_process_cpu, system_thread_cpu, system_thread};
 
 static uint64_t get(const _Atomic uint64_t *number)
 {
@@ -221,7 +222,7 @@ static void look_at_thread(const warprsa_route *route,
     } else if (!atomic_load_explicit(&route->up, memory_order_relaxed)) {
         thread->periods = 0;
     } else if (++thread->periods > 1) { /* the first is half of each kind */
-        if (done <= thread->before)
+        if (done <= thread->before + thread->before / GAIN)
             come_back(thread, now);
         else if (thread->periods > LASTING)
             settle(thread, now);
@@ -261,6 +262,13 @@ static warprsa_choice away_or_spill(const warprsa_route *route,
     return WARPRSA_SPILL;
 }
 
+/* Computations that keep all CPUs at work: somewhat more than there are CPUs,
+ * since a thread that wakes up is not always put where one is free. */
+static uint32_t most_here(const warprsa_route *route)
+{
+    return route->cpus + route->cpus / 2;
+}
+
 warprsa_choice warprsa_route_choose(warprsa_route *route,
                                     warprsa_route_thread *thread,
                                     warprsa_size_class size, const void *job,
@@ -272,7 +280,7 @@ warprsa_choice warprsa_route_choose(warprsa_route *route,
     uint64_t away = warprsa_route_away_ns(route, size, before);
     bool saturated = away > SATURATED * warprsa_route_away_ns(route, size, 0);
     bool full = atomic_load_explicit(&route->computing, memory_order_relaxed) >=
-                route->cpus;
+                most_here(route);
     warprsa_choice choice = WARPRSA_HERE;
 
     look_at_process(route, now);
@@ -298,7 +306,7 @@ warprsa_choice warprsa_route_choose(warprsa_route *route,
 uint64_t warprsa_route_begin(warprsa_route *route)
 {
     atomic_fetch_add_explicit(&route->computing, 1, memory_order_relaxed);
-    return route->clocks->thread().cpu_ns;
+    return route->clocks->thread_cpu();
 }
 
 /* CPU time: what passes on the clock while a crowd shares the CPUs is long
@@ -307,7 +315,7 @@ uint64_t warprsa_route_begin(warprsa_route *route)
 void warprsa_route_end(warprsa_route *route, warprsa_size_class size,
                        uint64_t begun_ns)
 {
-    uint64_t alone = route->clocks->thread().cpu_ns - begun_ns;
+    uint64_t alone = route->clocks->thread_cpu() - begun_ns;
 
     atomic_fetch_sub_explicit(&route->computing, 1, memory_order_relaxed);
     average(&route->here_ns[size], get(&route->here_ns[size]), alone);

@@ -13,9 +13,10 @@
  *    What a device takes is looked up by the number of requests before him, as
  *    it was measured; where nothing was measured yet, no more than with fewer
  *    requests is assumed, so that rising load finds out.
- * 2. Once every CPU computes, one more operation here is only time taken from
- *    the others, and the device adds to what they do: a caller goes there,
- *    unless the device is saturated and he would be done later.
+ * 2. Once every CPU computes, and half as many threads wait for one, one more
+ *    operation here is only time taken from the others, and the device adds to
+ *    what they do: a caller goes there, unless the device is saturated and he
+ *    would be done later.
  * 3. The thread of an event loop does nothing else while it computes, and what
  *    else it could have started doesn't show. So a thread that never sleeps, or
  *    hardly, and has several jobs tries the device for some hundredths of a
@@ -48,6 +49,8 @@ typedef struct warprsa_route_usage {
 typedef struct warprsa_route_clocks {
     uint64_t (*now)(void);
     uint64_t (*process_cpu)(void);
+    uint64_t (*thread_cpu)(void); /* the calling thread's; twice for each
+                                     operation that is computed here */
     warprsa_route_usage (*thread)(void);
 } warprsa_route_clocks;
 

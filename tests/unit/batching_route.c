@@ -19,6 +19,7 @@
 
 enum {
     CPUS = 4,
+    MOST = CPUS + CPUS / 2, /* computations that keep them at work */
 };
 
 /* What the clocks say. */
@@ -40,8 +41,13 @@ static warprsa_route_usage get_thread(void)
     return usage;
 }
 
+static uint64_t get_thread_cpu(void)
+{
+    return usage.cpu_ns;
+}
+
 static const warprsa_route_clocks clocks = {get_now, get_process_cpu,
-                                            get_thread};
+                                            get_thread_cpu, get_thread};
 
 static warprsa_route route;
 
@@ -226,17 +232,17 @@ static void a_faster_device_is_for_everybody(void **state)
     assert_int_equal(choose(&thread, NULL, 0), WARPRSA_AWAY);
 }
 
-/* Callers that block: as many as there are CPUs stay, the others go, since
- * here they would only take time from those. */
+/* Callers that block: as many as keep the CPUs at work stay, the others go,
+ * since here they would only take time from those. */
 static void more_callers_than_cpus(void **state)
 {
     warprsa_route_thread thread = {0};
-    uint64_t begun[CPUS];
+    uint64_t begun[MOST];
 
     (void)state;
     compute(400 * US);
     open_devices();
-    for (unsigned i = 0; i < CPUS; i++) {
+    for (unsigned i = 0; i < MOST; i++) {
         assert_int_equal(choose(&thread, NULL, i), WARPRSA_HERE);
         begun[i] = warprsa_route_begin(&route);
     }
@@ -254,7 +260,7 @@ static void saturated_devices_spill(void **state)
     (void)state;
     compute(400 * US);
     open_devices();
-    for (unsigned i = 0; i < CPUS; i++)
+    for (unsigned i = 0; i < MOST; i++)
         (void)warprsa_route_begin(&route);
     assert_int_equal(choose(&thread, NULL, 4000), WARPRSA_AWAY);
     assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_SPILL);
@@ -271,7 +277,7 @@ static void devices_are_opened_for_many(void **state)
 
     (void)state;
     compute(400 * US);
-    for (unsigned i = 0; i < CPUS; i++)
+    for (unsigned i = 0; i < MOST; i++)
         (void)warprsa_route_begin(&route);
     /* Now and then one: no. */
     for (unsigned i = 0; i < 100; i++) {
@@ -416,9 +422,27 @@ static void idle_cpus_take_a_share(void **state)
     assert_in_range(spilled[1], 0, 200000 / 1000);
 }
 
+/* The system's clock of a thread sees operations that are shorter than a tick.
+ */
+static void the_systems_clocks_are_fine_enough(void **state)
+{
+    const warprsa_route_clocks *c = &warprsa_route_system_clocks;
+
+    (void)state;
+    for (unsigned i = 0; i < 50; i++) {
+        uint64_t cpu = c->thread_cpu(), since = c->now();
+
+        while (c->now() < since + 100 * US)
+            ;
+        assert_true(c->thread_cpu() > cpu);
+        assert_true(c->thread().cpu_ns > cpu);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_systems_clocks_are_fine_enough, reset),
         cmocka_unit_test_setup(averages_of_what_was_measured, reset),
         cmocka_unit_test_setup(computations_share_the_cpus, reset),
         cmocka_unit_test_setup(the_crowd_is_forgotten, reset),
