@@ -28,7 +28,7 @@ static void raise_half(warprsa_number *x, warprsa_number *one,
 {
     const warprsa_prepared_half *half = &op->key->half[which];
     double a[WARPRSA_HALF_SAMPLES], p[WARPRSA_HALF_SAMPLES];
-    double chosen[WARPRSA_BLOCK_ROWS_MAX];
+    double chosen[2];
     uint64_t start[4 * WARPRSA_HALF_SAMPLES];
     const warprsa_thread thread = {.a = a,
                                    .p = p,
@@ -50,7 +50,7 @@ static void raise_half(warprsa_number *x, warprsa_number *one,
     warprsa_balance(a, a, 1, 1, rows);
     warprsa_balance(p, half->modulus, 1, 1, rows);
     warprsa_thread_power(&thread, rows, rows / WARPRSA_THREAD_BLOCKS,
-                         WARPRSA_TABLE_SIZE, 0);
+                         WARPRSA_TABLE_SIZE, 1, 0);
     warprsa_unbalance(&thread, rows);
     hand_over(x, a, which, 0, rows, width, L);
     explicit_bzero(a, sizeof(a));

@@ -32,9 +32,6 @@
 /* Blocks of rows in a product, so W = N / 5. */
 #define WARPRSA_THREAD_BLOCKS  5
 #define WARPRSA_BLOCK_ROWS_MAX (WARPRSA_HALF_SAMPLES / WARPRSA_THREAD_BLOCKS)
-/* Of the W / 2 pairs that a block multiplies by, those that are chosen before
- * the block before it is reduced. */
-#define WARPRSA_CHOSEN_PAIRS(W) ((W) / 4)
 /* See warprsa_step(). */
 #define WARPRSA_BALANCED_START 0x1.8p104
 /* Makes every column positive: a column's true sum is at least -2 N 2^51 >
@@ -51,7 +48,7 @@ typedef struct warprsa_thread {
      * (i * TABLE_SIZE + e) * 2 * table_stride. */
     double *table;
     int table_stride;
-    double *chosen; /* the multiplier's first pairs in the next block */
+    double *chosen; /* `early` pairs, see warprsa_choose_pairs() */
     double *ring;   /* device: entries under way, see warprsa_ring_fill() */
     const uint32_t *exponent;
     int windows;
@@ -281,9 +278,10 @@ WARPRSA_FN void warprsa_rows_reduce(uint64_t *s, const warprsa_thread *x,
  * the reads run ahead: each thread copies its own pairs into its own RING
  * places of shared memory, and a place is filled again as soon as it has been
  * read, so that RING reads are always under way, through the squares as well.
- * No other thread reads what a thread copied, hence no barrier. Half of what a
- * block multiplies by is chosen when the block begins, half before the one
- * before it is reduced: the reads for one come while the other is put to use.
+ * No other thread reads what a thread copied, hence no barrier. What a block
+ * multiplies by is chosen when the block begins; or the first `early` pairs of
+ * it before the block before is reduced, which where the ring is short lets
+ * the reads for some come while others are put to use.
  */
 #define WARPRSA_RING_GROUP 4 /* entries that are waited for together */
 
@@ -292,15 +290,17 @@ WARPRSA_FN void warprsa_ring_fill(const warprsa_thread *x, int pair, int e,
                                   const int ring)
 {
 #ifdef __CUDACC__
+    /* One address for all, the rest are constant distances from it. */
+    const double *from =
+        warprsa_pair_at(x->table, pair * WARPRSA_TABLE_SIZE, x->table_stride);
+
     WARPRSA_UNROLL
     for (int i = e; i < e + WARPRSA_RING_GROUP; i++)
-        asm volatile(
-            "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                (uint32_t)__cvta_generic_to_shared(
-                    warprsa_pair_at(x->ring, i % ring, x->stride))),
-            "l"(warprsa_pair_at(x->table, pair * WARPRSA_TABLE_SIZE + i,
-                                x->table_stride))
-            : "memory");
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                         (uint32_t)__cvta_generic_to_shared(
+                             warprsa_pair_at(x->ring, i % ring, x->stride))),
+                     "l"(from + i * 2 * x->table_stride)
+                     : "memory");
     asm volatile("cp.async.commit_group;" ::: "memory");
 #else
     (void)x;
@@ -396,13 +396,13 @@ WARPRSA_FN void warprsa_scan_pair(double kept[2], const warprsa_thread *x,
     }
 }
 
-/* The first pairs of block `block` of entry `digit`. */
+/* The first `early` pairs of block `block` of entry `digit`, for later. */
 WARPRSA_FN void warprsa_choose_pairs(const warprsa_thread *x, int block,
                                      uint32_t digit, const int N, const int W,
-                                     const int ring)
+                                     const int ring, const int early)
 {
     WARPRSA_UNROLL
-    for (int i = 0; i < WARPRSA_CHOSEN_PAIRS(W); i++) {
+    for (int i = 0; i < early; i++) {
         double *to = warprsa_pair_at(x->chosen, i, x->stride);
         double kept[2] = {0, 0};
 
@@ -415,11 +415,11 @@ WARPRSA_FN void warprsa_choose_pairs(const warprsa_thread *x, int block,
 /* What block `block` multiplies by. */
 WARPRSA_FN void warprsa_multiplier(double *t, const warprsa_thread *x,
                                    int block, uint32_t digit, const int N,
-                                   const int W, const int ring)
+                                   const int W, const int ring, const int early)
 {
     WARPRSA_UNROLL
     for (int i = 0; i < W / 2; i++) {
-        if (i < WARPRSA_CHOSEN_PAIRS(W))
+        if (i < early)
             warprsa_load_pair(t + 2 * i,
                               warprsa_pair_at(x->chosen, i, x->stride));
         else
@@ -436,7 +436,8 @@ WARPRSA_FN void warprsa_multiplier(double *t, const warprsa_thread *x,
  */
 WARPRSA_FN void warprsa_thread_product(const warprsa_thread *x, int square,
                                        int digit, int next, const int N,
-                                       const int W, const int ring)
+                                       const int W, const int ring,
+                                       const int early)
 {
     uint64_t s[WARPRSA_HALF_SAMPLES + WARPRSA_BLOCK_ROWS_MAX];
     const uint64_t *start = x->start + (square ? 2 * N : 0);
@@ -453,12 +454,13 @@ WARPRSA_FN void warprsa_thread_product(const warprsa_thread *x, int square,
         } else {
             double t[WARPRSA_BLOCK_ROWS_MAX];
 
-            warprsa_multiplier(t, x, block, (uint32_t)digit, N, W, ring);
+            warprsa_multiplier(t, x, block, (uint32_t)digit, N, W, ring, early);
             warprsa_rows_multiply(s, t, x, N, W);
         }
         if (last ? next >= 0 : !square)
             warprsa_choose_pairs(x, last ? 0 : block + 1,
-                                 (uint32_t)(last ? next : digit), N, W, ring);
+                                 (uint32_t)(last ? next : digit), N, W, ring,
+                                 early);
         warprsa_rows_reduce(s, x, N, W);
         WARPRSA_UNROLL
         for (int c = 0; c < N; c++)
@@ -573,10 +575,11 @@ WARPRSA_FN void warprsa_keep_step(const int in_step)
 
 /* The ring from its beginning, and the first pairs of entry `digit`. */
 WARPRSA_FN void warprsa_choose_first(const warprsa_thread *x, int digit,
-                                     const int N, const int W, const int ring)
+                                     const int N, const int W, const int ring,
+                                     const int early)
 {
     warprsa_ring_start(x, ring);
-    warprsa_choose_pairs(x, 0, (uint32_t)digit, N, W, ring);
+    warprsa_choose_pairs(x, 0, (uint32_t)digit, N, W, ring, early);
 }
 
 /*
@@ -587,12 +590,12 @@ WARPRSA_FN void warprsa_choose_first(const warprsa_thread *x, int digit,
  */
 WARPRSA_FN void warprsa_thread_power(const warprsa_thread *x, const int N,
                                      const int W, const int ring,
-                                     const int in_step)
+                                     const int early, const int in_step)
 {
     int entry = 2, squares = 0, place = x->windows - 1, digit = 1;
 
     warprsa_put_entry(x, 1, N);
-    warprsa_choose_first(x, digit, N, W, ring);
+    warprsa_choose_first(x, digit, N, W, ring, early);
     WARPRSA_ROLLED
     for (;;) {
         const int square = squares > 0, building = entry < WARPRSA_TABLE_SIZE;
@@ -600,7 +603,7 @@ WARPRSA_FN void warprsa_thread_power(const warprsa_thread *x, const int N,
         warprsa_keep_step(in_step);
         warprsa_thread_product(x, square, digit,
                                building || squares == 1 ? digit : -1, N, W,
-                               ring);
+                               ring, early);
         if (square) {
             squares--;
         } else if (building) {
@@ -608,7 +611,7 @@ WARPRSA_FN void warprsa_thread_power(const warprsa_thread *x, const int N,
             if (++entry == WARPRSA_TABLE_SIZE) {
                 warprsa_get_one(x, N);
                 digit = warprsa_thread_digit(x, place);
-                warprsa_choose_first(x, digit, N, W, ring);
+                warprsa_choose_first(x, digit, N, W, ring, early);
             }
         } else if (place == 0) {
             break;

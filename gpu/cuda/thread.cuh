@@ -26,14 +26,15 @@ template <int N> struct warprsa_starts {
 template <int N> __constant__ warprsa_starts<N> warprsa_start;
 
 /* How a size class is spread. */
-template <int N_, int WIDTH_, int L_, int BLOCK_, int RING_, int IN_STEP_>
+template <int N_, int WIDTH_, int L_, int BLOCK_, int RING_, int EARLY_,
+          int IN_STEP_>
 struct warprsa_thread_shape {
     static constexpr int N = N_, WIDTH = WIDTH_, L = L_;
     static constexpr int W = N / WARPRSA_THREAD_BLOCKS;
-    static constexpr int CHOSEN = 2 * WARPRSA_CHOSEN_PAIRS(W);
+    static constexpr int EARLY = EARLY_;
     static constexpr int BLOCK = BLOCK_, RING = RING_, IN_STEP = IN_STEP_;
     static constexpr unsigned OCTETS =
-        (2 * N + 2 * RING + CHOSEN) * BLOCK * sizeof(double);
+        (2 * N + 2 * RING + 2 * EARLY) * BLOCK * sizeof(double);
 };
 
 /* A lane's samples to or from the operand of the thread that raises them. */
@@ -108,7 +109,7 @@ warprsa_thread_raise(const warprsa_batch &batch, double *shared)
                  2 * threadIdx.x,
         .table_stride = S::BLOCK,
         .chosen = shared + 2 * S::N * S::BLOCK + 2 * threadIdx.x,
-        .ring = shared + (2 * S::N + S::CHOSEN) * S::BLOCK + 2 * threadIdx.x,
+        .ring = shared + (2 * S::N + 2 * S::EARLY) * S::BLOCK + 2 * threadIdx.x,
         .exponent = op.exponent + which * WARPRSA_BLINDED_WORDS,
         .windows = op.windows,
         .start = warprsa_start<S::N>.of,
@@ -118,7 +119,7 @@ warprsa_thread_raise(const warprsa_batch &batch, double *shared)
                     S::N);
     warprsa_balance(x.a, x.a, S::BLOCK, S::BLOCK, S::N);
     warprsa_balance(x.p, half->modulus, S::BLOCK, 1, S::N);
-    warprsa_thread_power(&x, S::N, S::W, S::RING, S::IN_STEP);
+    warprsa_thread_power(&x, S::N, S::W, S::RING, S::EARLY, S::IN_STEP);
     warprsa_unbalance(&x, S::N);
     __syncthreads();
 }

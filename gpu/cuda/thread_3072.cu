@@ -10,5 +10,6 @@ extern "C" cudaError_t warprsa_thread_3072(const warprsa_batch *batch,
 
     return warprsa_launch_thread<
         warprsa_thread_shape<shape.rows, shape.width, shape.per_lane,
-                             WARPRSA_THREAD_BLOCK_3072, 16, 1>>(batch, stream);
+                             WARPRSA_THREAD_BLOCK_3072, 16, 0, 1>>(batch,
+                                                                   stream);
 }

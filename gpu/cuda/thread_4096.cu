@@ -10,5 +10,6 @@ extern "C" cudaError_t warprsa_thread_4096(const warprsa_batch *batch,
 
     return warprsa_launch_thread<
         warprsa_thread_shape<shape.rows, shape.width, shape.per_lane,
-                             WARPRSA_THREAD_BLOCK_4096, 8, 1>>(batch, stream);
+                             WARPRSA_THREAD_BLOCK_4096, 8, 2, 1>>(batch,
+                                                                  stream);
 }

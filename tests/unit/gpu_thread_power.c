@@ -169,13 +169,14 @@ static void product_case(const number_view *view, uint64_t seed,
     random_stream stream = {seed};
     warprsa_thread x = use_modulus(view, &stream);
     const int digit = (int)random_below(&stream, WARPRSA_TABLE_SIZE);
+    const int early = (int)random_below(&stream, (unsigned)W / 2 + 1);
     double entry[N_MAX];
 
     choose_operand(a, &stream, N);
     choose_operand(b, &stream, N);
     balance(operand, a, N);
     expect_product(a, a, N);
-    warprsa_thread_product(&x, 1, 0, -1, N, W, 8);
+    warprsa_thread_product(&x, 1, 0, -1, N, W, 8, early);
     if (!right(N))
         number_wrong(wrong, "square", view, seed);
 
@@ -187,8 +188,8 @@ static void product_case(const number_view *view, uint64_t seed,
     for (int j = 0; j < N; j++)
         table[(j / 2 * WARPRSA_TABLE_SIZE + digit) * 2 + j % 2] = entry[j];
     expect_product(a, b, N);
-    warprsa_choose_first(&x, digit, N, W, 8);
-    warprsa_thread_product(&x, 0, digit, -1, N, W, 8);
+    warprsa_choose_first(&x, digit, N, W, 8, early);
+    warprsa_thread_product(&x, 0, digit, -1, N, W, 8, early);
     if (!right(N))
         number_wrong(wrong, "product", view, seed);
 }
@@ -244,7 +245,8 @@ static void power_case(const number_view *view, uint64_t seed, unsigned *wrong)
     assert_true(BN_mod_exp(expected, a, b, p, bn));
     number_power_of_two(scratch, R_bits);
     assert_true(BN_mod_mul(expected, expected, scratch, p, bn));
-    warprsa_thread_power(&x, N, N / WARPRSA_THREAD_BLOCKS, 8, 0);
+    warprsa_thread_power(&x, N, N / WARPRSA_THREAD_BLOCKS, 8, (int)(seed % 2),
+                         0);
     if (!right(N))
         number_wrong(wrong, "power", view, seed);
     for (int i = 0; i < WARPRSA_TABLE_SIZE * N; i++)
