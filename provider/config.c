@@ -118,7 +118,7 @@ static const parameter parameters[] = {
      0, WARPRSA_DEVICES_MAX - 1, NULL},
     {"slots", parse_number, "16384", "a number from 1 to 65536", FIELD(slots),
      1, 65536, NULL},
-    {"streams", parse_number, "4", "a number from 1 to 8", FIELD(streams), 1,
+    {"streams", parse_number, "8", "a number from 1 to 8", FIELD(streams), 1,
      WARPRSA_STREAMS_MAX, NULL},
     {"batch_max", parse_number, "8192", "a number from 1 to 65536",
      FIELD(batch_max), 1, 65536, NULL},

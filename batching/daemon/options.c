@@ -103,7 +103,7 @@ static const option_row rows[] = {
      FIELD(devices), 0, WARPRSA_DEVICES_MAX - 1},
     {"slots", parse_number, "65536", "a number from 1 to 65536",
      "requests under way, of all clients", FIELD(slots), 1, 65536},
-    {"streams", parse_number, "4", "a number from 1 to 8",
+    {"streams", parse_number, "8", "a number from 1 to 8",
      "batches under way per GPU", FIELD(streams), 1, WARPRSA_STREAMS_MAX},
     {"batch_max", parse_number, "8192", "a number from 1 to 65536",
      "requests in one batch", FIELD(batch_max), 1, 65536},
