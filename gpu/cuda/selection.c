@@ -15,11 +15,11 @@ static const warprsa_pace paces[WARPRSA_CLASSES][CANDIDATES] = {
     [WARPRSA_CLASS_1024] = {[LANES] = {16896, 0.777f, 1.265f, 2.256f},
                             [THREAD] = {25344, 2.946f, 3.082f, 3.268f}},
     [WARPRSA_CLASS_2048] = {[LANES] = {8448, 2.389f, 3.807f, 7.136f},
-                            [THREAD] = {25344, 15.60f, 15.85f, 16.45f}},
+                            [THREAD] = {25344, 15.65f, 15.83f, 16.23f}},
     [WARPRSA_CLASS_3072] = {[LANES] = {4224, 5.494f, 7.615f, 13.608f},
-                            [THREAD] = {16896, 35.75f, 36.60f, 36.88f}},
+                            [THREAD] = {16896, 35.91f, 36.60f, 36.90f}},
     [WARPRSA_CLASS_4096] = {[LANES] = {4224, 8.367f, 13.612f, 25.871f},
-                            [THREAD] = {16896, 82.87f, 88.50f, 88.75f}},
+                            [THREAD] = {16896, 78.61f, 83.50f, 83.98f}},
 };
 
 double warprsa_foretell_ms(const warprsa_pace *pace, size_t count)
