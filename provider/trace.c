@@ -52,7 +52,9 @@ static bool open_file(warprsa_trace *trace, const char *path, char *why,
         open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
     if (trace->fd < 0 || fstat(trace->fd, &status) != 0) {
         snprintf(why, why_size, "cannot open %s: %s", path, strerror(errno));
-        warprsa_trace_close(trace);
+        if (trace->fd >= 0)
+            close(trace->fd);
+        trace->fd = -1;
         return false;
     }
     trace->file = true;
@@ -103,24 +105,27 @@ void warprsa_trace_close(warprsa_trace *trace)
     *trace = (warprsa_trace){.fd = -1};
 }
 
+static void write_line(int fd, const char *line)
+{
+    char head[40];
+    int length = snprintf(head, sizeof(head), "warprsa[%ld] ", (long)getpid());
+    const struct iovec parts[] = {
+        {head, (size_t)length},
+        {(char *)line, strlen(line)},
+        {"\n", 1},
+    };
+    ssize_t written = writev(fd, parts, 3);
+
+    (void)written; /* a lost line: there is nowhere to say so */
+}
+
 void warprsa_trace_line(void *arg, int level, const char *line)
 {
-    warprsa_trace *trace = arg;
+    const warprsa_trace *trace = arg;
     int saved = errno;
-    char head[40];
-    struct iovec parts[3];
-    int length;
 
-    if (trace->fd < 0 || level > trace->level || !still_ours(trace))
-        return;
-    length = snprintf(head, sizeof(head), "warprsa[%ld] ", (long)getpid());
-    parts[0] = (struct iovec){head, (size_t)length};
-    parts[1] = (struct iovec){(char *)line, strlen(line)};
-    parts[2] = (struct iovec){"\n", 1};
-    /* A line that can't be written is lost: there is nowhere to say so. */
-    ssize_t written = writev(trace->fd, parts, 3);
-    (void)written;
-    errno = saved;
+    if (trace->fd >= 0 && level <= trace->level && still_ours(trace))
+        write_line(trace->fd, line);
     errno = saved;
 }
 
