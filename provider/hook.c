@@ -298,6 +298,23 @@ static bool takes_octets(const warprsa_rsa *ours)
     return ours->size_class >= 0 && !ours->context->testing;
 }
 
+typedef int private_fn(int length, const unsigned char *from, unsigned char *to,
+                       RSA *rsa, int padding);
+
+/* libcrypto's own function, told what its exponentiation is to know. */
+static int original(private_fn *function, int how, int length,
+                    const unsigned char *from, unsigned char *to, RSA *rsa,
+                    int padding)
+{
+    int result = 0;
+
+    count_if_unhooked(rsa);
+    told = how;
+    result = function(length, from, to, rsa, padding);
+    told = ROUTED; /* it may not have come as far as that */
+    return result;
+}
+
 /* libcrypto's PKCS#1 and PSS signatures: octets to octets, which spares the
  * numbers, the buffers and the locks of the way through mod_exp(). */
 static int priv_enc(int length, const unsigned char *from, unsigned char *to,
@@ -305,45 +322,29 @@ static int priv_enc(int length, const unsigned char *from, unsigned char *to,
 {
     const warprsa_rsa *ours = warprsa_rsa_of(rsa);
     uint8_t number[WARPRSA_MODULUS_OCTETS_MAX];
-    int how = ROUTED;
-    int result = 0;
+    bool padded =
+        takes_octets(ours) && pad_signature(number, length, from, rsa, padding);
 
-    count_if_unhooked(rsa);
-    if (takes_octets(ours) &&
-        pad_signature(number, length, from, rsa, padding)) {
-        if (offloaded(ours, rsa, number, to))
-            return RSA_size(rsa);
-        how = ON_CPU;
-    }
-    told = how;
-    result = RSA_meth_get_priv_enc(RSA_PKCS1_OpenSSL())(length, from, to, rsa,
-                                                        padding);
-    told = ROUTED;
-    return result;
+    if (padded && offloaded(ours, rsa, number, to))
+        return RSA_size(rsa);
+    return original(RSA_meth_get_priv_enc(RSA_PKCS1_OpenSSL()),
+                    padded ? ON_CPU : ROUTED, length, from, to, rsa, padding);
 }
 
+/* TLS and OAEP take their padding off elsewhere: octets to octets, and no
+ * BIGNUM ever holds the secret. */
 static int priv_dec(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {
     const warprsa_rsa *ours = warprsa_rsa_of(rsa);
     uint8_t number[WARPRSA_MODULUS_OCTETS_MAX];
-    int how = SECRET;
-    int result = 0;
+    bool padded = takes_octets(ours) && padding == RSA_NO_PADDING &&
+                  pad(number, length, from, rsa);
 
-    count_if_unhooked(rsa);
-    /* TLS and OAEP take their padding off elsewhere: octets to octets, and no
-     * BIGNUM ever holds the secret. */
-    if (takes_octets(ours) && padding == RSA_NO_PADDING &&
-        pad(number, length, from, rsa)) {
-        if (offloaded(ours, rsa, number, to))
-            return RSA_size(rsa);
-        how = ON_CPU;
-    }
-    told = how;
-    result = RSA_meth_get_priv_dec(RSA_PKCS1_OpenSSL())(length, from, to, rsa,
-                                                        padding);
-    told = ROUTED;
-    return result;
+    if (padded && offloaded(ours, rsa, number, to))
+        return RSA_size(rsa);
+    return original(RSA_meth_get_priv_dec(RSA_PKCS1_OpenSSL()),
+                    padded ? ON_CPU : SECRET, length, from, to, rsa, padding);
 }
 
 int warprsa_hook_set(RSA_METHOD *method)
