@@ -32,6 +32,14 @@ static unsigned usable_cpus(void)
     return online > 0 ? (unsigned)online : 1; /* more than CPU_SETSIZE */
 }
 
+/* Frees one that was never opened, or is closed. */
+static void process_delete(warprsa_process *process)
+{
+    warprsa_counters_free(process->counters);
+    pthread_mutex_destroy(&process->lock);
+    free(process);
+}
+
 static warprsa_process *process_new(const warprsa_context *context)
 {
     warprsa_process *process =
@@ -95,10 +103,7 @@ warprsa_process *warprsa_process_get(warprsa_context *context)
             abandon(mine->parent);
         return mine;
     }
-    /* Another thread was faster. */
-    warprsa_counters_free(mine->counters);
-    pthread_mutex_destroy(&mine->lock);
-    free(mine);
+    process_delete(mine); /* another thread was faster */
     return old;
 }
 
@@ -127,20 +132,13 @@ static const warprsa_engine *choose_engine(const warprsa_config *config)
     return NULL;
 }
 
-static void refuse(warprsa_context *context, warprsa_process *process,
-                   warprsa_cpu_reason reason, const char *why)
-{
-    process->why_closed = reason;
-    warprsa_counters_set_device(process->counters, why);
-    warprsa_trace_printf(&context->trace, 1, "operations run on the CPU: %s",
-                         why);
-    atomic_store_explicit(&process->state, REFUSED, memory_order_release);
-}
-
-static void open_queue(warprsa_context *context, warprsa_process *process)
+/* Opens the process's own queue; NULL with the reason in `why`. */
+static void *open_queue(warprsa_context *context,
+                        const warprsa_process *process, warprsa_route *route,
+                        char *why, size_t why_size)
 {
     const warprsa_config *config = &context->config;
-    warprsa_queue_config wanted = {
+    const warprsa_queue_config wanted = {
         .engine = choose_engine(config),
         .devices = config->devices,
         .slots = config->slots,
@@ -153,56 +151,60 @@ static void open_queue(warprsa_context *context, warprsa_process *process)
         .trace = warprsa_trace_line,
         .trace_arg = &context->trace,
         .counters = process->counters,
-        .route = config->route == WARPRSA_ROUTE_AUTO ? &process->route : NULL,
+        .route = route,
     };
-    char why[200] = "no memory";
 
-    if (wanted.engine == NULL) {
-        refuse(context, process, WARPRSA_CPU_NO_DEVICE,
-               config->engine == WARPRSA_ENGINE_NONE
-                   ? "engine = none"
-                   : "no cuda engine in this build");
-        return;
-    }
-    process->opened_ns = warprsa_clock_ns();
-    process->home.calls = &warprsa_home_queue;
-    process->home.at = warprsa_queue_open(&wanted, why, sizeof(why));
-    if (process->home.at == NULL)
-        refuse(context, process, WARPRSA_CPU_ERROR, why);
-    else
-        atomic_store_explicit(&process->state, OPEN, memory_order_release);
-    warprsa_route_opened(&process->route);
+    if (wanted.engine != NULL)
+        return warprsa_queue_open(&wanted, why, why_size);
+    snprintf(why, why_size, "%s",
+             config->engine == WARPRSA_ENGINE_NONE
+                 ? "engine = none"
+                 : "no cuda engine in this build");
+    return NULL;
 }
 
-static void open_client(warprsa_context *context, warprsa_process *process)
+/* Opens the line to the daemon; NULL: no memory. */
+static void *open_client(warprsa_context *context,
+                         const warprsa_process *process, warprsa_route *route)
 {
-    warprsa_client_config wanted = {
+    const warprsa_client_config wanted = {
         .door = &context->door,
         .slots = context->config.slots,
         .deadline_ms = context->config.deadline_ms,
         .trace = warprsa_trace_line,
         .trace_arg = &context->trace,
         .counters = process->counters,
-        .route = context->config.route == WARPRSA_ROUTE_AUTO ? &process->route
-                                                             : NULL,
+        .route = route,
     };
 
-    process->opened_ns = warprsa_clock_ns();
-    process->home.calls = &warprsa_home_daemon;
-    process->home.at = warprsa_client_open(&wanted);
-    if (process->home.at == NULL)
-        refuse(context, process, WARPRSA_CPU_ERROR, "no memory");
-    else
-        atomic_store_explicit(&process->state, OPEN, memory_order_release);
-    warprsa_route_opened(&process->route);
+    return warprsa_client_open(&wanted);
 }
 
 static void open_home(warprsa_context *context, warprsa_process *process)
 {
-    if (context->config.mode == WARPRSA_MODE_DAEMON)
-        open_client(context, process);
-    else
-        open_queue(context, process);
+    const warprsa_config *config = &context->config;
+    bool daemon = config->mode == WARPRSA_MODE_DAEMON;
+    warprsa_route *route =
+        config->route == WARPRSA_ROUTE_AUTO ? &process->route : NULL;
+    char why[200] = "no memory";
+
+    process->opened_ns = warprsa_clock_ns();
+    process->home.calls = daemon ? &warprsa_home_daemon : &warprsa_home_queue;
+    process->home.at =
+        daemon ? open_client(context, process, route)
+               : open_queue(context, process, route, why, sizeof(why));
+    if (process->home.at == NULL) {
+        process->why_closed = daemon || choose_engine(config) != NULL
+                                  ? WARPRSA_CPU_ERROR
+                                  : WARPRSA_CPU_NO_DEVICE;
+        warprsa_counters_set_device(process->counters, why);
+        warprsa_trace_printf(&context->trace, 1,
+                             "operations run on the CPU: %s", why);
+    }
+    atomic_store_explicit(&process->state,
+                          process->home.at == NULL ? REFUSED : OPEN,
+                          memory_order_release);
+    warprsa_route_opened(&process->route);
 }
 
 const warprsa_home *warprsa_process_enter(warprsa_context *context,
@@ -288,14 +290,13 @@ bool warprsa_process_free(warprsa_context *context)
     while (process != NULL) {
         warprsa_process *parent = process->parent;
 
-        if (!warprsa_process_is_mine(process)) {
+        if (warprsa_process_is_mine(process)) {
+            process_delete(process);
+        } else {
             if (process->counters != NULL)
                 abandon(process);
-        } else {
-            warprsa_counters_free(process->counters);
-            pthread_mutex_destroy(&process->lock);
+            free(process); /* a thread of the parent may hold its lock */
         }
-        free(process);
         process = parent;
     }
     return true;
