@@ -13,75 +13,56 @@
 
 #include "provider/context.h"
 
-/* The counters that are one word, by the name of their parameter. */
+/* The counters that are one word: name of the parameter, place. */
 #define COUNTER(field) offsetof(warprsa_counters, field)
 #define REASON(reason)                                                         \
     (COUNTER(cpu_reason) + sizeof(uint64_t) * (WARPRSA_CPU_##reason))
+#define EACH_COUNTER(X)                                                        \
+    X("warprsa-cpu-route", REASON(ROUTE))                                      \
+    X("warprsa-cpu-key", REASON(KEY))                                          \
+    X("warprsa-cpu-starting", REASON(STARTING))                                \
+    X("warprsa-cpu-no-device", REASON(NO_DEVICE))                              \
+    X("warprsa-cpu-queue-full", REASON(QUEUE_FULL))                            \
+    X("warprsa-cpu-deadline", REASON(DEADLINE))                                \
+    X("warprsa-cpu-check", REASON(CHECK))                                      \
+    X("warprsa-cpu-error", REASON(ERROR))                                      \
+    X("warprsa-cpu-key-room", REASON(KEY_ROOM))                                \
+    X("warprsa-cpu-spill", REASON(SPILL))                                      \
+    X("warprsa-batches", COUNTER(batches))                                     \
+    X("warprsa-checks-failed", COUNTER(checks_failed))                         \
+    X("warprsa-device-losses", COUNTER(device_losses))                         \
+    X("warprsa-devices", COUNTER(devices))                                     \
+    X("warprsa-keys", COUNTER(keys))                                           \
+    X("warprsa-keys-loaded", COUNTER(keys_loaded))                             \
+    X("warprsa-keys-wiped", COUNTER(keys_wiped))                               \
+    X("warprsa-keys-evicted", COUNTER(keys_evicted))                           \
+    X("warprsa-slots", COUNTER(slots))                                         \
+    X("warprsa-slots-octets", COUNTER(slots_octets))
+
+#define ROW(name, offset) {name, offset},
 static const struct {
     const char *name;
     size_t offset;
-} counters[] = {
-    {"warprsa-cpu-route", REASON(ROUTE)},
-    {"warprsa-cpu-key", REASON(KEY)},
-    {"warprsa-cpu-starting", REASON(STARTING)},
-    {"warprsa-cpu-no-device", REASON(NO_DEVICE)},
-    {"warprsa-cpu-queue-full", REASON(QUEUE_FULL)},
-    {"warprsa-cpu-deadline", REASON(DEADLINE)},
-    {"warprsa-cpu-check", REASON(CHECK)},
-    {"warprsa-cpu-error", REASON(ERROR)},
-    {"warprsa-cpu-key-room", REASON(KEY_ROOM)},
-    {"warprsa-cpu-spill", REASON(SPILL)},
-    {"warprsa-batches", COUNTER(batches)},
-    {"warprsa-checks-failed", COUNTER(checks_failed)},
-    {"warprsa-device-losses", COUNTER(device_losses)},
-    {"warprsa-devices", COUNTER(devices)},
-    {"warprsa-keys", COUNTER(keys)},
-    {"warprsa-keys-loaded", COUNTER(keys_loaded)},
-    {"warprsa-keys-wiped", COUNTER(keys_wiped)},
-    {"warprsa-keys-evicted", COUNTER(keys_evicted)},
-    {"warprsa-slots", COUNTER(slots)},
-    {"warprsa-slots-octets", COUNTER(slots_octets)},
-};
+} counters[] = {EACH_COUNTER(ROW)};
 enum {
     COUNTERS = sizeof(counters) / sizeof(counters[0]),
 };
 
-#define TEXT(name)   OSSL_PARAM_DEFN(name, OSSL_PARAM_UTF8_STRING, NULL, 0)
-#define NUMBER(name) OSSL_PARAM_DEFN(name, OSSL_PARAM_UNSIGNED_INTEGER, NULL, 0)
+#define PARAM(name, type)    OSSL_PARAM_DEFN(name, OSSL_PARAM_##type, NULL, 0)
+#define NUMBER(name, offset) PARAM(name, UNSIGNED_INTEGER),
 
 const OSSL_PARAM *warprsa_status_gettable(void *provctx)
 {
     static const OSSL_PARAM gettable[] = {
-        OSSL_PARAM_DEFN(OSSL_PROV_PARAM_NAME, OSSL_PARAM_UTF8_PTR, NULL, 0),
-        OSSL_PARAM_DEFN(OSSL_PROV_PARAM_VERSION, OSSL_PARAM_UTF8_PTR, NULL, 0),
-        OSSL_PARAM_DEFN(OSSL_PROV_PARAM_BUILDINFO, OSSL_PARAM_UTF8_PTR, NULL,
-                        0),
-        OSSL_PARAM_DEFN(OSSL_PROV_PARAM_STATUS, OSSL_PARAM_INTEGER, NULL, 0),
-        TEXT("warprsa-status"),
-        TEXT("warprsa-counters"),
-        NUMBER("warprsa-gpu"),
-        NUMBER("warprsa-cpu"),
-        NUMBER("warprsa-cpu-route"),
-        NUMBER("warprsa-cpu-key"),
-        NUMBER("warprsa-cpu-starting"),
-        NUMBER("warprsa-cpu-no-device"),
-        NUMBER("warprsa-cpu-queue-full"),
-        NUMBER("warprsa-cpu-deadline"),
-        NUMBER("warprsa-cpu-check"),
-        NUMBER("warprsa-cpu-error"),
-        NUMBER("warprsa-cpu-key-room"),
-        NUMBER("warprsa-cpu-spill"),
-        NUMBER("warprsa-batches"),
-        NUMBER("warprsa-checks-failed"),
-        NUMBER("warprsa-device-losses"),
-        NUMBER("warprsa-devices"),
-        NUMBER("warprsa-keys"),
-        NUMBER("warprsa-keys-loaded"),
-        NUMBER("warprsa-keys-wiped"),
-        NUMBER("warprsa-keys-evicted"),
-        NUMBER("warprsa-slots"),
-        NUMBER("warprsa-slots-octets"),
-        OSSL_PARAM_END,
+        PARAM(OSSL_PROV_PARAM_NAME, UTF8_PTR),
+        PARAM(OSSL_PROV_PARAM_VERSION, UTF8_PTR),
+        PARAM(OSSL_PROV_PARAM_BUILDINFO, UTF8_PTR),
+        PARAM(OSSL_PROV_PARAM_STATUS, INTEGER),
+        PARAM("warprsa-status", UTF8_STRING),
+        PARAM("warprsa-counters", UTF8_STRING),
+        PARAM("warprsa-gpu", UNSIGNED_INTEGER),
+        PARAM("warprsa-cpu", UNSIGNED_INTEGER),
+        EACH_COUNTER(NUMBER) OSSL_PARAM_END,
     };
 
     (void)provctx;
