@@ -152,8 +152,7 @@ bool warprsa_self_test(warprsa_context *context)
         return true;
     warprsa_raise(&context->core, WARPRSA_R_SELF_TEST,
                   ok ? "known-answer test: the private operation of a key from "
-                       "the default "
-                       "provider does not reach this one"
+                       "the default provider does not reach this one"
                      : "known-answer test: the signature is wrong or could not "
                        "be made");
     return false;

@@ -113,7 +113,12 @@ static warprsa_wait *waker_new(ASYNC_WAIT_CTX *wait_ctx,
     atomic_init(&waker->references, 1);
     atomic_init(&waker->alive, true);
     waker->generation = warprsa_fork_generation();
-    if (pthread_mutex_init(&waker->lock, NULL) != 0 || !open_fd(waker, home)) {
+    if (pthread_mutex_init(&waker->lock, NULL) != 0) {
+        free(waker);
+        return NULL;
+    }
+    if (!open_fd(waker, home)) {
+        pthread_mutex_destroy(&waker->lock);
         free(waker);
         return NULL;
     }
