@@ -17,7 +17,9 @@ typedef int warprsa_mod_exp_fn(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
  * Calls `compute` with a blinded number and takes the blinding off its result,
  * which has the length of the modulus whatever its value. A blinding belongs
  * to one call at a time, which may pause, and goes idle again after it; there
- * is no lock that a fork could leave taken. As `compute`. Any thread.
+ * is no lock that a fork could leave taken. Returns what `compute` does; 0 also
+ * for want of memory or random numbers, with libcrypto's error raised. Any
+ * thread.
  */
 int warprsa_blinded(warprsa_rsa *ours, warprsa_mod_exp_fn *compute, BIGNUM *r0,
                     const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
+/* Nanoseconds since some moment before the program's start. Any thread. */
 static inline uint64_t warprsa_clock_ns(void)
 {
     struct timespec now;

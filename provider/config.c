@@ -207,7 +207,7 @@ static bool check_names(const warprsa_core *core,
 
         if (is_known(entry->name))
             continue;
-        for (int j = 0; j < PARAMETERS; j++)
+        for (int j = 0; j < PARAMETERS && length < sizeof(what); j++)
             length +=
                 (size_t)snprintf(what + length, sizeof(what) - length, "%s %s",
                                  j > 0 ? "," : "", parameters[j].name);

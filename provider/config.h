@@ -49,7 +49,7 @@ typedef struct warprsa_config {
  * Reads the parameters the core has for this provider, the defaults for those
  * it hasn't, and opens core->trace (WARPRSA_TRACE in the environment wins over
  * the parameter `trace`). False after raising an error that names file,
- * section, key, value and what is allowed.
+ * section, key, value and what is allowed. One thread, at load.
  */
 bool warprsa_config_read(warprsa_config *config, warprsa_core *core);
 

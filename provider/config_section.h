@@ -26,9 +26,11 @@ typedef struct warprsa_config_section {
  */
 void warprsa_config_section_find(warprsa_config_section *section,
                                  const char *provider);
+/* Frees what find() found, be it nothing; all is NULL afterwards. */
 void warprsa_config_section_free(warprsa_config_section *section);
 
-/* The value of a name in the section; NULL if it isn't there. */
+/* The value of a name in the section, the last one if there are several; NULL
+ * if it isn't there. It lives as long as the section. */
 const char *warprsa_config_section_value(const warprsa_config_section *section,
                                          const char *name);
 

@@ -33,7 +33,10 @@ typedef struct warprsa_exit_link {
     struct warprsa_exit_link *next;
 } warprsa_exit_link;
 
+/* Any thread; `link` stays the caller's, and in place until it is removed.
+ * at_exit() runs with the list locked: it adds and removes none. */
 void warprsa_exit_add(warprsa_exit_link *link);
+/* Also one that isn't in the list. */
 void warprsa_exit_remove(warprsa_exit_link *link);
 
 #endif

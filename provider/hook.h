@@ -10,7 +10,7 @@
 #include <openssl/rsa.h>
 
 /* Puts the hooks into a copy of libcrypto's method whose application data is
- * a warprsa_rsa. 1 on success. */
+ * a warprsa_rsa. 1, or 0 if libcrypto refuses one of them. */
 int warprsa_hook_set(RSA_METHOD *method);
 
 #endif

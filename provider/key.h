@@ -55,8 +55,9 @@ warprsa_rsa *warprsa_rsa_of(const RSA *rsa);
  */
 void warprsa_rsa_classify(RSA *rsa);
 
-/* The home's key for an RSA with a size class; NULL: no memory. The caller
- * is between warprsa_process_enter() and leave(). Any thread. */
+/* The home's key for an RSA with a size class; it stays the RSA's, and is
+ * released with it. NULL: no memory. The caller is between
+ * warprsa_process_enter() and leave(). Any thread. */
 warprsa_home_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
                                   const warprsa_home *home);
 

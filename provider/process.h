@@ -33,7 +33,8 @@ typedef struct warprsa_process {
                                        keys and paused jobs point to it */
 } warprsa_process;
 
-/* This process's; NULL: no memory. Any thread. */
+/* This process's, made if there is none yet; it stays the context's. NULL: no
+ * memory. Any thread. */
 warprsa_process *warprsa_process_get(struct warprsa_context *context);
 
 /* False in a forked child for the process of its parent. */
@@ -47,6 +48,7 @@ bool warprsa_process_is_open(const warprsa_process *process);
  * The home, opened if need be; it stays until warprsa_process_leave(). NULL
  * with the reason why there is none; nothing is to be left then. Between the
  * two nothing may block longer than some milliseconds: closing waits for it.
+ * Any thread.
  */
 const warprsa_home *warprsa_process_enter(struct warprsa_context *context,
                                           warprsa_process *process,

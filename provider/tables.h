@@ -57,7 +57,8 @@ typedef struct warprsa_tables {
 } warprsa_tables;
 
 /* Builds the context's tables from those of its default provider. False (after
- * raising an error) if that has no RSA or memory is short. */
+ * raising an error) if that has no RSA or memory is short: what there is of
+ * them is freed by warprsa_tables_free() all the same. One thread, at load. */
 bool warprsa_tables_init(struct warprsa_context *context);
 void warprsa_tables_free(struct warprsa_context *context);
 
@@ -76,7 +77,7 @@ typedef struct warprsa_thunk {
 OSSL_DISPATCH *warprsa_tables_wrap(const OSSL_DISPATCH *table,
                                    const warprsa_thunk *thunks, int id_max);
 
-/* The function of an id, NULL if the table hasn't it. */
+/* The function of an id; NULL if the table hasn't it. */
 void (*warprsa_tables_find(const OSSL_DISPATCH *table, int id))(void);
 
 /* keymgmt.c: the wrapped KEYMGMT table of a type (the index in keymgmts),

@@ -29,6 +29,7 @@ typedef struct warprsa_trace {
  */
 bool warprsa_trace_open(warprsa_trace *trace, const char *text, char *why,
                         size_t why_size);
+/* Off afterwards; also of one that is off. */
 void warprsa_trace_close(warprsa_trace *trace);
 
 /* Writes "warprsa[PID] LINE" in one write. A warprsa_trace_fn: `trace` is a

@@ -17,7 +17,8 @@
 typedef struct warprsa_wait warprsa_wait;
 
 /*
- * For a caller inside an async job: arms the job's wait ctx, with a callback
+ * For a caller inside an async job (the thread that runs it calls all four
+ * functions): arms the job's wait ctx, with a callback
  * if it has one (and the home can call it), else with one descriptor per wait
  * ctx. NULL: not in a job, or no memory or descriptor for it; the caller blocks
  * then. Leaves no error on the queue.
@@ -25,7 +26,8 @@ typedef struct warprsa_wait warprsa_wait;
 warprsa_wait *warprsa_wait_new(const warprsa_home *home);
 
 /* Submits a request whose answer `wait` is told of; NULL: a caller that
- * sleeps. */
+ * sleeps. Anything but WARPRSA_DONE: not submitted, and counted; `wait` is to
+ * be given back by warprsa_wait_cancel(). */
 warprsa_answer warprsa_wait_submit(warprsa_wait *wait, const warprsa_home *home,
                                    warprsa_home_key *key, const uint8_t *input,
                                    warprsa_ticket *ticket);
