@@ -13,6 +13,8 @@
 #include <openssl/err.h>
 #include <openssl/params.h>
 
+#include "tests/configuration.h"
+
 const char *const load_counter_names[LOAD_COUNTERS] = {
     "warprsa-gpu",
     "warprsa-cpu",
@@ -34,22 +36,8 @@ const char *const load_counter_names[LOAD_COUNTERS] = {
 
 static bool write_settings(FILE *file, const char *module, const char *settings)
 {
-    fprintf(file,
-            "openssl_conf = init\n"
-            "[init]\n"
-            "providers = providers\n"
-            "alg_section = algorithms\n"
-            "[algorithms]\n"
-            "default_properties = ?provider=warprsa\n"
-            "[providers]\n"
-            "default = default_section\n"
-            "warprsa = warprsa_section\n"
-            "[default_section]\n"
-            "activate = 1\n"
-            "[warprsa_section]\n"
-            "module = %s\n"
-            "activate = 1\n",
-            module);
+    configuration_begin(file, module);
+    fprintf(file, "activate = 1\n");
     while (*settings != '\0') {
         int length = (int)strcspn(settings, " ");
 

@@ -11,39 +11,34 @@
 #include <openssl/err.h>
 #include <openssl/provider.h>
 
+#include "tests/configuration.h"
+
 static int write_conf(const module_context *module, const char *engine,
                       const char *settings)
 {
     const char *build = getenv("BUILD_DIR");
+    char path[512];
     FILE *file = fopen(module->conf, "w");
+    int ok = 0;
+
     if (build == NULL || file == NULL) {
         perror(build == NULL ? "BUILD_DIR is not set" : module->conf);
         if (file != NULL)
             fclose(file);
         return 0;
     }
+    snprintf(path, sizeof(path), "%s/provider/warprsa.so", build);
+    configuration_begin(file, path);
     fprintf(file,
-            "openssl_conf = init\n"
-            "[init]\n"
-            "providers = providers\n"
-            "alg_section = algorithms\n"
-            "[providers]\n"
-            "default = default_section\n"
-            "warprsa = warprsa_section\n"
-            "[default_section]\n"
-            "activate = 1\n"
-            "[algorithms]\n"
-            "default_properties = ?provider=warprsa\n"
-            "[warprsa_section]\n"
-            "module = %s/provider/warprsa.so\n"
             "activate = 1\n"
             "engine = %s\n"
             "route = gpu\n"
             "startup_ms = 60000\n"
             "deadline_ms = 600000\n"
             "%s\n",
-            build, engine, settings);
-    return fclose(file) == 0;
+            engine, settings);
+    ok = !ferror(file);
+    return fclose(file) == 0 && ok;
 }
 
 int module_context_open(module_context *module, const char *engine,

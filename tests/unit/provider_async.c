@@ -14,9 +14,6 @@
 
 #include "tests/unit/provider_support.h"
 
-#define ENGINE                                                                 \
-    "engine = host\nroute = gpu\nstartup_ms = 60000\ndeadline_ms = 300000\n"
-
 enum {
     JOBS = 64,
     THREADS = 16,
@@ -37,7 +34,7 @@ typedef struct work {
 static int setup(void **state)
 {
     (void)state;
-    subject = subject_open(ENGINE);
+    subject = subject_open(HOST_ENGINE);
     oracle_key = key_make(NULL, "RSA", 1024, 2);
     subject_key = key_in(subject, oracle_key);
     return 0;
@@ -349,7 +346,7 @@ static void job_refused(void **state)
     work first = {0}, second = {0};
 
     (void)state;
-    subject = subject_open(ENGINE "slots = 1\n");
+    subject = subject_open(HOST_ENGINE "slots = 1\n");
     subject_key = key_in(subject, oracle_key);
     assert_int_equal(step(&first), 1);
     assert_int_equal(descriptors_of(&first), 1);

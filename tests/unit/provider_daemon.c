@@ -177,19 +177,6 @@ static int teardown(void **state)
 
 /* ---- processes ---- */
 
-/* Plain code, for children: their assertions would be nobody's. */
-static uint64_t counter_in_child(const char *name)
-{
-    OSSL_PROVIDER *provider = OSSL_PROVIDER_load(subject, "warprsa");
-    uint64_t value = UINT64_MAX;
-    OSSL_PARAM request[] = {OSSL_PARAM_construct_uint64(name, &value),
-                            OSSL_PARAM_construct_end()};
-
-    OSSL_PROVIDER_get_params(provider, request);
-    OSSL_PROVIDER_unload(provider);
-    return value;
-}
-
 /* What a child finds out, as its exit status. */
 enum {
     ALL_RIGHT,
@@ -203,8 +190,8 @@ static int sign_in_child(void)
     for (int i = 0; i < 3; i++)
         if (!signs_right(subject, subject_key, oracle_key))
             return WRONG_SIGNATURE;
-    return counter_in_child("warprsa-gpu") == 3 &&
-                   counter_in_child("warprsa-cpu") == 0
+    return plain_counter_of(subject, "warprsa-gpu") == 3 &&
+                   plain_counter_of(subject, "warprsa-cpu") == 0
                ? ALL_RIGHT
                : WRONG_COUNTERS;
 }
@@ -328,8 +315,9 @@ static int locked_up_child(void)
     status = sign_in_child();
     if (status == ALL_RIGHT)
         status = sign_in_jobs();
-    if (status == ALL_RIGHT && (counter_in_child("warprsa-gpu") != 3 + JOBS ||
-                                counter_in_child("warprsa-cpu") != 0))
+    if (status == ALL_RIGHT &&
+        (plain_counter_of(subject, "warprsa-gpu") != 3 + JOBS ||
+         plain_counter_of(subject, "warprsa-cpu") != 0))
         status = WRONG_COUNTERS;
     return status;
 }
@@ -365,8 +353,8 @@ static void a_user_who_may_not(void **state)
         open_subject();
         if (!signs_right(subject, subject_key, oracle_key))
             _exit(WRONG_SIGNATURE);
-        _exit(counter_in_child("warprsa-gpu") == 0 &&
-                      counter_in_child("warprsa-cpu-no-device") == 1
+        _exit(plain_counter_of(subject, "warprsa-gpu") == 0 &&
+                      plain_counter_of(subject, "warprsa-cpu-no-device") == 1
                   ? ALL_RIGHT
                   : WRONG_COUNTERS);
     }

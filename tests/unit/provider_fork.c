@@ -13,9 +13,6 @@
 
 #include "tests/unit/provider_support.h"
 
-#define ENGINE                                                                 \
-    "engine = host\nroute = gpu\nstartup_ms = 60000\ndeadline_ms = 300000\n"
-
 enum {
     JOBS = 16,
     THREADS = 4,
@@ -36,7 +33,7 @@ static EVP_PKEY *oracle_key, *subject_key;
 static int setup(void **state)
 {
     (void)state;
-    subject = subject_open(ENGINE);
+    subject = subject_open(HOST_ENGINE);
     oracle_key = key_make(NULL, "RSA", 1024, 2);
     subject_key = key_in(subject, oracle_key);
     return 0;
@@ -59,26 +56,13 @@ enum {
     WRONG_GRANDCHILD,
 };
 
-/* Plain code, for children: their assertions would be nobody's. */
-static uint64_t counter_in_child(const char *name)
-{
-    OSSL_PROVIDER *provider = OSSL_PROVIDER_load(subject, "warprsa");
-    uint64_t value = UINT64_MAX;
-    OSSL_PARAM request[] = {OSSL_PARAM_construct_uint64(name, &value),
-                            OSSL_PARAM_construct_end()};
-
-    OSSL_PROVIDER_get_params(provider, request);
-    OSSL_PROVIDER_unload(provider);
-    return value;
-}
-
 static int sign_in_child(uint64_t gpu)
 {
     if (!signs_right(subject, subject_key, oracle_key) ||
         !signs_right(subject, subject_key, oracle_key))
         return WRONG_SIGNATURE;
-    return counter_in_child("warprsa-gpu") == gpu &&
-                   counter_in_child("warprsa-cpu") == 0
+    return plain_counter_of(subject, "warprsa-gpu") == gpu &&
+                   plain_counter_of(subject, "warprsa-cpu") == 0
                ? ALL_RIGHT
                : WRONG_COUNTERS;
 }
@@ -227,13 +211,14 @@ static void with_jobs_under_way(void **state)
         int status = finish_jobs(works);
 
         if (status == ALL_RIGHT &&
-            (counter_in_child("warprsa-cpu") != JOBS ||
-             counter_in_child("warprsa-cpu-error") != JOBS))
+            (plain_counter_of(subject, "warprsa-cpu") != JOBS ||
+             plain_counter_of(subject, "warprsa-cpu-error") != JOBS))
             status = WRONG_COUNTERS;
         if (status == ALL_RIGHT &&
             !signs_right(subject, subject_key, oracle_key))
             status = WRONG_SIGNATURE;
-        if (status == ALL_RIGHT && counter_in_child("warprsa-gpu") != 1)
+        if (status == ALL_RIGHT &&
+            plain_counter_of(subject, "warprsa-gpu") != 1)
             status = WRONG_COUNTERS;
         leave(status);
     }

@@ -11,9 +11,6 @@
 
 #include "tests/unit/provider_support.h"
 
-#define ENGINE                                                                 \
-    "engine = host\nroute = gpu\nstartup_ms = 60000\ndeadline_ms = 300000\n"
-
 static const char *provider_name(const OSSL_PROVIDER *provider)
 {
     return OSSL_PROVIDER_get0_name(provider);
@@ -21,7 +18,8 @@ static const char *provider_name(const OSSL_PROVIDER *provider)
 
 static void two_library_contexts(void **state)
 {
-    OSSL_LIB_CTX *one = subject_open(ENGINE), *two = subject_open(ENGINE);
+    OSSL_LIB_CTX *one = subject_open(HOST_ENGINE),
+                 *two = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *in_one = key_in(one, key), *in_two = key_in(two, key);
 
@@ -44,7 +42,7 @@ static void two_library_contexts(void **state)
  * are ours. */
 static void keys_stay_in_default(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(subject, "RSA", 1024, 2);
     EVP_PKEY *read = key_in(subject, key), *oracle = key_in(NULL, key);
     EVP_PKEY *built = NULL;
@@ -83,7 +81,7 @@ static void keys_stay_in_default(void **state)
 static void own_keymgmt(void **state)
 {
     static const char *const types[] = {"RSA", "RSA-PSS"};
-    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
 
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
@@ -131,7 +129,7 @@ static EVP_PKEY *public_half(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
 static void public_keys(void **state)
 {
     static const char *const queries[] = {NULL, "warprsa.keymgmt=yes"};
-    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     unsigned char signature[128];
 
@@ -213,7 +211,7 @@ static EVP_PKEY *by_params(OSSL_LIB_CTX *libctx, EVP_PKEY *key)
 /* Keys no engine takes are computed by libcrypto and counted as such. */
 static void assert_unfit(EVP_PKEY *key)
 {
-    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *copy = by_params(subject, key);
 
     assert_true(signs_right(subject, copy, key));
@@ -243,7 +241,7 @@ static void unfit_keys(void **state)
 
 static void pss_key(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(NULL, "RSA-PSS", 1024, 2);
     EVP_PKEY *copy = key_in(subject, key);
 
@@ -258,7 +256,7 @@ static void pss_key(void **state)
 /* PSS is random: verified. The others are not: equal to default's. */
 static void paddings_of_signatures(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *copy = key_in(subject, key);
     unsigned char ours[128], theirs[128];
@@ -345,7 +343,7 @@ static void seal(EVP_PKEY *key, int padding, unsigned char sealed[128])
 static void decryptions(void **state)
 {
     static const int paddings[] = {RSA_PKCS1_PADDING, RSA_PKCS1_OAEP_PADDING};
-    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *copy = key_in(subject, key);
     unsigned char sealed[128];
@@ -375,7 +373,7 @@ static void decryptions(void **state)
  * and those that are none of ours to compute. */
 static void raw_decryptions(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *copy = key_in(subject, key);
     unsigned char sealed[129] = {0};
@@ -424,7 +422,7 @@ static int signs_md4(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
  * signatures, if and only if the program has that provider. */
 static void legacy_digest(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     OSSL_LIB_CTX *oracle = OSSL_LIB_CTX_new();
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *copy = key_in(subject, key);
@@ -530,7 +528,7 @@ static void nothing_opened_at_load(void **state)
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     unsigned descriptors = entries_of("/proc/self/fd");
     unsigned threads = entries_of("/proc/self/task");
-    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *copy = key_in(subject, key);
     unsigned char signature[128];
 
@@ -563,7 +561,7 @@ static void status_of(OSSL_LIB_CTX *subject, char text[512])
 /* "Am I really using the GPU?", in one line. */
 static void status_line(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open(ENGINE);
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     OSSL_PROVIDER *provider = OSSL_PROVIDER_load(subject, "warprsa");
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *bare = without_crt(key);

@@ -27,32 +27,27 @@
 #include <openssl/provider.h>
 #include <openssl/rsa.h>
 
+#include "tests/configuration.h"
 #include "tests/unit/module_context.h"
+
+/* Everything goes to the engine on the CPU, however slow that is today. */
+#define HOST_ENGINE                                                            \
+    "engine = host\nroute = gpu\nstartup_ms = 60000\ndeadline_ms = 300000\n"
 
 /* Writes a configuration with these lines in the provider's section, of which
  * "activate = 1" may be one. */
 static inline void write_configuration(const char *path, const char *settings)
 {
+    char module[512];
     FILE *file = fopen(path, "w");
 
     assert_non_null(file);
     assert_non_null(getenv("BUILD_DIR"));
-    fprintf(file,
-            "openssl_conf = init\n"
-            "[init]\n"
-            "providers = providers\n"
-            "alg_section = algorithms\n"
-            "[algorithms]\n"
-            "default_properties = ?provider=warprsa\n"
-            "[providers]\n"
-            "default = default_section\n"
-            "warprsa = warprsa_section\n"
-            "[default_section]\n"
-            "activate = 1\n"
-            "[warprsa_section]\n"
-            "module = %s/provider/warprsa.so\n"
-            "%s",
-            getenv("BUILD_DIR"), settings);
+    snprintf(module, sizeof(module), "%s/provider/warprsa.so",
+             getenv("BUILD_DIR"));
+    configuration_begin(file, module);
+    fprintf(file, "%s", settings);
+    assert_int_equal(ferror(file), 0);
     assert_int_equal(fclose(file), 0);
 }
 
@@ -85,18 +80,28 @@ static inline OSSL_LIB_CTX *subject_open(const char *settings)
     return subject;
 }
 
-/* A numeric parameter of the provider, e.g. "warprsa-gpu". */
-static inline uint64_t counter_of(OSSL_LIB_CTX *subject, const char *name)
+/* A numeric parameter of the provider, e.g. "warprsa-gpu"; UINT64_MAX if it
+ * can't be had. Without assertions, which in a child would be nobody's. */
+static inline uint64_t plain_counter_of(OSSL_LIB_CTX *subject, const char *name)
 {
     OSSL_PROVIDER *provider = OSSL_PROVIDER_load(subject, "warprsa");
     uint64_t value = UINT64_MAX;
     OSSL_PARAM request[] = {OSSL_PARAM_construct_uint64(name, &value),
                             OSSL_PARAM_construct_end()};
 
-    assert_non_null(provider);
-    assert_int_equal(OSSL_PROVIDER_get_params(provider, request), 1);
-    assert_true(OSSL_PARAM_modified(request));
+    if (provider == NULL)
+        return UINT64_MAX;
+    if (!OSSL_PROVIDER_get_params(provider, request))
+        value = UINT64_MAX;
     OSSL_PROVIDER_unload(provider);
+    return value;
+}
+
+static inline uint64_t counter_of(OSSL_LIB_CTX *subject, const char *name)
+{
+    uint64_t value = plain_counter_of(subject, name);
+
+    assert_true(value != UINT64_MAX);
     return value;
 }
 

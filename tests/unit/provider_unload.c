@@ -12,9 +12,6 @@
 
 #include "tests/unit/provider_support.h"
 
-#define ENGINE                                                                 \
-    "engine = host\nroute = gpu\nstartup_ms = 60000\ndeadline_ms = 300000\n"
-
 enum {
     JOBS = 32,
     THREADS = 8,
@@ -46,7 +43,8 @@ static OSSL_LIB_CTX *open_traced(OSSL_PROVIDER **provider)
     char settings[256];
     OSSL_LIB_CTX *libctx = NULL;
 
-    snprintf(settings, sizeof(settings), ENGINE "trace = file:%s\n", trace);
+    snprintf(settings, sizeof(settings), HOST_ENGINE "trace = file:%s\n",
+             trace);
     assert_int_equal(truncate(trace, 0), 0);
     libctx = context_with(settings);
     *provider = OSSL_PROVIDER_load(libctx, "warprsa");
@@ -156,7 +154,7 @@ static void default_unloaded(void **state)
 {
     (void)state;
     for (int default_first = 0; default_first < 2; default_first++) {
-        OSSL_LIB_CTX *libctx = context_with(ENGINE);
+        OSSL_LIB_CTX *libctx = context_with(HOST_ENGINE);
         OSSL_PROVIDER *theirs = OSSL_PROVIDER_load(libctx, "default");
         OSSL_PROVIDER *ours = OSSL_PROVIDER_load(libctx, "warprsa");
         EVP_PKEY *key = key_in(libctx, oracle_key);
