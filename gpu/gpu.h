@@ -10,6 +10,7 @@
 #ifndef WARPRSA_GPU_H
 #define WARPRSA_GPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -92,6 +93,12 @@ typedef struct warprsa_device_config {
     /* Kernel by name, where it has one for a size class: for tests and
      * benchmarks. NULL: the engine chooses the fastest for each batch. */
     const char *variant;
+    /* Where a device's times are kept that had to be measured to choose by; see
+     * gpu/cuda/calibration_file.h. NULL: nowhere. */
+    const char *calibration_file;
+    /* Kernels may read the one entry of a table that they need: its address
+     * depends on the secret exponent. For devices that nobody else uses. */
+    bool direct_table_reads;
     warprsa_random_fn random;
     void *random_arg;
     warprsa_trace_fn trace; /* may be NULL */
@@ -130,8 +137,9 @@ typedef struct warprsa_engine {
      * for batches under way unless the device is lost. NULL is allowed. */
     void (*close)(warprsa_device *device);
 
-    /* Model and ordinal, for people, e.g. "NVIDIA H200 (cuda 0)"; lives as
-     * long as the device. */
+    /* Model and ordinal, and where the choice of kernels comes from, for
+     * people, e.g. "NVIDIA H200 (cuda 0, paces: table)"; lives as long as the
+     * device. */
     const char *(*describe)(const warprsa_device *device);
 
     /* Prepares a key (Montgomery constants) and puts it on the device.

@@ -20,6 +20,15 @@ warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
                                          warprsa_device *device,
                                          warprsa_known_answer *test);
 
+/* The same operation of one class `count` times over, as one batch; `tasks` has
+ * room for them. The milliseconds from start() to the end of wait(), if there
+ * was no error. WARPRSA_CHECK_FAILED if any answer is wrong. */
+warprsa_status
+warprsa_known_answer_batch(const warprsa_engine *engine, warprsa_device *device,
+                           const warprsa_known_answer *test, unsigned stream,
+                           warprsa_size_class size, warprsa_task *tasks,
+                           size_t count, double *ms);
+
 /* Runs the test on an idle stream. WARPRSA_CHECK_FAILED for a wrong answer,
  * else what the engine said. Seconds at most. */
 warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "gpu/cuda/selection.h"
 #include "gpu/fault.h"
 
 enum {
@@ -85,16 +84,9 @@ static size_t table_octets(warprsa_size_class size, size_t batch_max)
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
                                      size_t batch_max, const char *variant)
 {
-    int device = 0, multiprocessors = 0;
-    cudaError_t error = cudaGetDevice(&device);
+    cudaError_t error;
 
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&multiprocessors,
-                                       cudaDevAttrMultiProcessorCount, device);
-    if (error != cudaSuccess)
-        return error;
     memory->variant = variant;
-    memory->multiprocessors = (unsigned)multiprocessors;
     for (int i = 0; i < WARPRSA_CLASSES; i++) {
         size_t table = table_octets((warprsa_size_class)i, batch_max);
 
@@ -155,15 +147,17 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
 
 static const warprsa_variant *variant_of(const warprsa_batch_memory *memory)
 {
-    const warprsa_variant *variant =
-        memory->variant != NULL
-            ? warprsa_variant_named(memory->variant, memory->size)
-            : NULL;
+    const warprsa_variant *variant = NULL;
+    const char *name = NULL;
 
-    return variant != NULL
-               ? variant
-               : warprsa_fastest_variant(memory->size, memory->count,
-                                         memory->multiprocessors);
+    if (memory->variant != NULL)
+        variant = warprsa_variant_named(memory->variant, memory->size);
+    if (variant == NULL && memory->paces != NULL)
+        name =
+            warprsa_fastest_variant(memory->paces, memory->size, memory->count);
+    if (name != NULL)
+        variant = warprsa_variant_named(name, memory->size);
+    return variant != NULL ? variant : &warprsa_variants[0];
 }
 
 cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
@@ -185,6 +179,7 @@ cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
         .octets_stride = (uint32_t)memory->octets_stride,
         .count = (uint32_t)memory->count,
         .windows = memory->windows,
+        .direct_table_reads = memory->direct_table_reads,
     };
     const warprsa_variant *variant = variant_of(memory);
     cudaError_t error =

@@ -32,7 +32,8 @@ typedef struct warprsa_batch_memory {
     void *host_block, *device_block; /* both block_octets */
     double *table;                   /* device */
     const char *variant;             /* as warprsa_device_config has it */
-    unsigned multiprocessors;
+    const warprsa_paces *paces;      /* to choose by otherwise; NULL: none */
+    bool direct_table_reads;         /* as warprsa_device_config has it */
     size_t block_octets, table_octets;
     /* Of the batch that is laid out now. */
     warprsa_size_class size;

@@ -10,6 +10,8 @@
 #include <time.h>
 
 #include "gpu/cuda/batch_memory.h"
+#include "gpu/cuda/calibration_file.h"
+#include "gpu/cuda/device_paces.h"
 #include "gpu/fault.h"
 #include "gpu/key_slots.h"
 #include "gpu/known_answer.h"
@@ -38,8 +40,10 @@ typedef union uploaded_key {
 
 struct warprsa_device {
     warprsa_device_config config;
-    bool integer; /* its one variant is WARPRSA_VARIANT_INTEGER */
-    char description[96];
+    bool integer;   /* its one variant is WARPRSA_VARIANT_INTEGER */
+    char model[64]; /* as CUDA names it */
+    char description[128];
+    warprsa_paces paces; /* of the kernels that are chosen by batch */
     warprsa_key_slots slots;
     warprsa_prepared_key *keys; /* device memory */
     warprsa_key_size *key_sizes;
@@ -313,6 +317,10 @@ static cudaError_t choose_arithmetic(warprsa_device *device)
         config->variant = WARPRSA_VARIANT_INTEGER;
     device->integer = config->variant != NULL &&
                       strcmp(config->variant, WARPRSA_VARIANT_INTEGER) == 0;
+    if (config->variant != NULL)
+        snprintf(device->description, sizeof(device->description),
+                 "%s (cuda %u, kernel: %s)", device->model, config->ordinal,
+                 config->variant);
     return error;
 }
 
@@ -324,8 +332,9 @@ static cudaError_t describe(warprsa_device *device)
 
     if (error != cudaSuccess)
         return error;
-    snprintf(device->description, sizeof(device->description),
-             "%.64s (cuda %u)", properties.name, device->config.ordinal);
+    snprintf(device->model, sizeof(device->model), "%.63s", properties.name);
+    snprintf(device->description, sizeof(device->description), "%s (cuda %u)",
+             device->model, device->config.ordinal);
     return properties.major < CAPABILITY_MAJOR_MIN
                ? cudaErrorNoKernelImageForDevice
                : cudaSuccess;
@@ -347,8 +356,93 @@ static cudaError_t allocate(warprsa_device *device)
         if (error == cudaSuccess)
             error = warprsa_batch_memory_new(&s->memory, config->batch_max,
                                              config->variant);
+        s->memory.paces = &device->paces;
+        s->memory.direct_table_reads = config->direct_table_reads;
     }
     return error;
+}
+
+/* What the paces of kernels depend on, in words. */
+static cudaError_t
+describe_subject(const warprsa_device *device, unsigned *multiprocessors,
+                 char subject[WARPRSA_CALIBRATION_SUBJECT_MAX])
+{
+    static const enum cudaDeviceAttr attributes[] = {
+        cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor,
+        cudaDevAttrMultiProcessorCount};
+    int value[3] = {0}, driver = 0;
+    cudaError_t error = cudaDriverGetVersion(&driver);
+    char model[sizeof(device->model)];
+
+    for (int i = 0; error == cudaSuccess && i < 3; i++)
+        error = cudaDeviceGetAttribute(&value[i], attributes[i],
+                                       (int)device->config.ordinal);
+    snprintf(model, sizeof(model), "%s", device->model);
+    for (char *c = model; *c != '\0'; c++)
+        if (strchr(",[]", *c) != NULL || (unsigned char)*c < ' ')
+            *c = '?';
+    snprintf(subject, WARPRSA_CALIBRATION_SUBJECT_MAX,
+             "%s, compute %d.%d, %d multiprocessors, driver %d, "
+             "warprsa " WARPRSA_VERSION ", batches to %u",
+             model, value[0], value[1], value[2], driver,
+             device->config.batch_max);
+    *multiprocessors = (unsigned)value[2];
+    return error;
+}
+
+typedef struct timed_stream {
+    warprsa_device *device;
+    warprsa_task *tasks; /* batch_max */
+} timed_stream;
+
+/* A warprsa_timed_batch, on the first stream. */
+static bool time_batch(void *arg, warprsa_size_class size, const char *variant,
+                       size_t count, double *ms)
+{
+    const timed_stream *t = arg;
+    stream_state *s = &t->device->streams[0];
+    warprsa_status status = WARPRSA_DEADLINE;
+
+    s->memory.variant = variant;
+    if (s->count == 0) /* or the batch before has not ended */
+        status = warprsa_known_answer_batch(warprsa_engine_cuda(), t->device,
+                                            &t->device->test, 0, size, t->tasks,
+                                            count, ms);
+    s->memory.variant = NULL;
+    return status == WARPRSA_OK;
+}
+
+/* What kernels of batches are chosen by. */
+static cudaError_t choose_paces(warprsa_device *device)
+{
+    const warprsa_device_config *config = &device->config;
+    timed_stream timed = {device, NULL};
+    warprsa_paces candidates;
+    unsigned multiprocessors;
+    char subject[WARPRSA_CALIBRATION_SUBJECT_MAX];
+    const warprsa_paces_wanted wanted = {.model = device->model,
+                                         .subject = subject,
+                                         .candidates = &candidates,
+                                         .batch_max = config->batch_max,
+                                         .file = config->calibration_file,
+                                         .run = time_batch,
+                                         .run_arg = &timed,
+                                         .trace = config->trace,
+                                         .trace_arg = config->trace_arg};
+    cudaError_t error = describe_subject(device, &multiprocessors, subject);
+    const char *from;
+
+    if (error != cudaSuccess || config->variant != NULL)
+        return error;
+    warprsa_variant_candidates(&candidates, multiprocessors);
+    timed.tasks = calloc(config->batch_max, sizeof(*timed.tasks));
+    if (timed.tasks == NULL)
+        return cudaErrorMemoryAllocation;
+    from = warprsa_paces_choose(&device->paces, &wanted);
+    free(timed.tasks);
+    snprintf(device->description, sizeof(device->description),
+             "%s (cuda %u, paces: %s)", device->model, config->ordinal, from);
+    return cudaSuccess;
 }
 
 static warprsa_status open_device(warprsa_device *device, const char **what)
@@ -371,6 +465,12 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
         status = warprsa_known_answer_load(warprsa_engine_cuda(), device,
                                            &device->test);
     }
+    if (status == WARPRSA_OK) {
+        *what = "choice of kernels";
+        status = status_of(device, *what, choose_paces(device));
+    }
+    if (status == WARPRSA_OK)
+        *what = "known-answer test";
     for (unsigned i = 0; status == WARPRSA_OK && i < device->config.streams;
          i++)
         status = cuda_self_test(device, i);

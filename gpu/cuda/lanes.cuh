@@ -11,9 +11,6 @@
 
 #include "gpu/cuda/request.cuh"
 
-/* 128 registers a thread. */
-#define WARPRSA_LANES_BLOCKS_PER_SM 4
-
 template <int ROWS, int WIDTH, int L>
 __global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
                                   WARPRSA_LANES_BLOCKS_PER_SM)

@@ -3,59 +3,108 @@
  */
 #include "gpu/cuda/selection.h"
 
+#include <string.h>
+
 enum {
-    LANES,
-    THREAD,
-    CANDIDATES, /* the first in warprsa_variants; others are chosen by device */
-    MEASURED_MULTIPROCESSORS = 132,
+    KNOWN_ROWS_MAX = 8,
 };
 
-/* tests/bench/kernel_select on an NVIDIA H200; gpu/NOTES.md. */
-static const warprsa_pace paces[WARPRSA_CLASSES][CANDIDATES] = {
-    [WARPRSA_CLASS_1024] = {[LANES] = {16896, 0.777f, 1.265f, 2.256f},
-                            [THREAD] = {25344, 2.946f, 3.082f, 3.268f}},
-    [WARPRSA_CLASS_2048] = {[LANES] = {8448, 2.389f, 3.807f, 7.136f},
-                            [THREAD] = {25344, 15.65f, 15.83f, 16.23f}},
-    [WARPRSA_CLASS_3072] = {[LANES] = {4224, 5.494f, 7.615f, 13.608f},
-                            [THREAD] = {16896, 35.91f, 36.60f, 36.90f}},
-    [WARPRSA_CLASS_4096] = {[LANES] = {4224, 8.367f, 13.612f, 25.871f},
-                            [THREAD] = {16896, 78.61f, 83.50f, 83.98f}},
+/* gpu/NOTES.md has what they were measured with. */
+static const struct {
+    const char *device;
+    warprsa_pace row[KNOWN_ROWS_MAX]; /* the rest: no variant */
+} known[] = {
+    {"NVIDIA H200",
+     {{WARPRSA_CLASS_1024, "lanes", 16896, 777, 1265, 2256},
+      {WARPRSA_CLASS_1024, "thread", 25344, 2946, 3082, 3268},
+      {WARPRSA_CLASS_2048, "lanes", 8448, 2389, 3807, 7136},
+      {WARPRSA_CLASS_2048, "thread", 25344, 15650, 15830, 16230},
+      {WARPRSA_CLASS_3072, "lanes", 4224, 5494, 7615, 13608},
+      {WARPRSA_CLASS_3072, "thread", 16896, 35910, 36600, 36900},
+      {WARPRSA_CLASS_4096, "lanes", 4224, 8367, 13612, 25871},
+      {WARPRSA_CLASS_4096, "thread", 16896, 78610, 83500, 83980}}},
 };
 
 double warprsa_foretell_ms(const warprsa_pace *pace, size_t count)
 {
+    const double one = pace->one_us / 1e3, half = pace->half_us / 1e3;
+    const double wave = pace->wave_us / 1e3;
     const double rest = (double)(count % pace->wave) / (double)pace->wave;
-    const double waves = (double)(count / pace->wave);
-    double ms = waves * (double)pace->wave_ms;
+    const double ms = (double)(count / pace->wave) * wave;
 
     if (rest == 0)
         return ms;
-    if (rest < 0.5)
-        return ms + (double)pace->one_ms +
-               2 * rest * (double)(pace->half_ms - pace->one_ms);
-    return ms + (double)pace->half_ms +
-           (2 * rest - 1) * (double)(pace->wave_ms - pace->half_ms);
+    return ms + (rest < 0.5 ? one + 2 * rest * (half - one)
+                            : half + (2 * rest - 1) * (wave - half));
 }
 
-const warprsa_variant *warprsa_fastest_variant(warprsa_size_class size,
-                                               size_t count,
-                                               unsigned multiprocessors)
+const warprsa_pace *warprsa_pace_of(const warprsa_paces *paces,
+                                    warprsa_size_class size,
+                                    const char *variant)
 {
-    int best = LANES;
+    for (size_t i = 0; i < paces->count; i++)
+        if (paces->row[i].size == size &&
+            strcmp(paces->row[i].variant, variant) == 0)
+            return &paces->row[i];
+    return NULL;
+}
+
+const char *warprsa_fastest_variant(const warprsa_paces *paces,
+                                    warprsa_size_class size, size_t count)
+{
+    const char *best = NULL;
     double best_ms = 0;
 
-    for (int i = 0; i < CANDIDATES; i++) {
-        warprsa_pace pace = paces[size][i];
+    for (size_t i = 0; i < paces->count; i++) {
+        const warprsa_pace *pace = &paces->row[i];
         double ms;
 
-        pace.wave = pace.wave * multiprocessors / MEASURED_MULTIPROCESSORS;
-        if (pace.wave == 0)
+        if (pace->size != size)
             continue;
-        ms = warprsa_foretell_ms(&pace, count);
-        if (best_ms == 0 || ms < best_ms) {
-            best = i;
+        ms = warprsa_foretell_ms(pace, count);
+        if (best == NULL || ms < best_ms) {
+            best = pace->variant;
             best_ms = ms;
         }
     }
-    return &warprsa_variants[best];
+    return best;
+}
+
+bool warprsa_paces_known(const char *device, warprsa_paces *paces)
+{
+    paces->count = 0;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(known[i].device, device) == 0)
+            while (paces->count < KNOWN_ROWS_MAX &&
+                   known[i].row[paces->count].variant != NULL) {
+                paces->row[paces->count] = known[i].row[paces->count];
+                paces->count++;
+            }
+    return paces->count != 0;
+}
+
+static bool fits(const warprsa_pace *pace, const warprsa_pace *candidate,
+                 size_t batch_max)
+{
+    return candidate != NULL &&
+           pace->wave ==
+               (candidate->wave < batch_max ? candidate->wave : batch_max) &&
+           pace->one_us > 0 && pace->one_us <= pace->half_us &&
+           pace->half_us <= pace->wave_us &&
+           pace->wave_us <= WARPRSA_PACE_US_MAX;
+}
+
+bool warprsa_paces_fit(const warprsa_paces *paces,
+                       const warprsa_paces *candidates, size_t batch_max)
+{
+    for (int size = 0; size < WARPRSA_CLASSES; size++)
+        if (warprsa_fastest_variant(paces, (warprsa_size_class)size, 1) == NULL)
+            return false;
+    for (size_t i = 0; i < paces->count; i++)
+        if (!fits(&paces->row[i],
+                  warprsa_pace_of(candidates, paces->row[i].size,
+                                  paces->row[i].variant),
+                  batch_max))
+            return false;
+    return true;
 }

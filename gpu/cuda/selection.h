@@ -1,31 +1,60 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which variant computes a batch soonest, from measured times.
+ * Which kernel computes a batch soonest, from what batches have taken. Plain C;
+ * no device is asked.
  */
 #ifndef WARPRSA_SELECTION_H
 #define WARPRSA_SELECTION_H
 
-#include "gpu/cuda/variants.h"
+#include <stdbool.h>
 
-/* What a batch takes by one variant: `wave` operations are under way at once
- * on a full device, and one operation, half a wave and a whole one take these
- * times. A wave of 0: the variant has no kernel for the class. */
+#include "gpu/gpu.h"
+
+enum {
+    WARPRSA_PACES_MAX = 32,
+    WARPRSA_PACE_US_MAX = 60000000,
+};
+
+/* What batches of one class take by one variant. `wave` operations are under
+ * way at once on a full device, and one operation, half a wave and a whole one
+ * take these times, in microseconds and in this order; 0: not measured. */
 typedef struct warprsa_pace {
+    warprsa_size_class size;
+    const char *variant; /* static storage */
     uint32_t wave;
-    float one_ms, half_ms, wave_ms;
+    uint32_t one_us, half_us, wave_us;
 } warprsa_pace;
+
+/* Of one device, each class and variant once at most. */
+typedef struct warprsa_paces {
+    size_t count;
+    warprsa_pace row[WARPRSA_PACES_MAX];
+} warprsa_paces;
 
 /* Milliseconds that a batch of `count` takes: whole waves one after the other,
  * and the rest as fast as a batch of its size, between the measured points on
  * straight lines. A pure function. */
 double warprsa_foretell_ms(const warprsa_pace *pace, size_t count);
 
-/* The variant that takes the shortest time for a batch of this class. The
- * times are an H200's (tests/bench/kernel_select prints a device's own); waves
- * follow the number of multiprocessors. Any thread. */
-const warprsa_variant *warprsa_fastest_variant(warprsa_size_class size,
-                                               size_t count,
-                                               unsigned multiprocessors);
+/* The row of this class and variant, or NULL. */
+const warprsa_pace *warprsa_pace_of(const warprsa_paces *paces,
+                                    warprsa_size_class size,
+                                    const char *variant);
+
+/* The variant that takes the shortest time for a batch; of equal ones the
+ * first. NULL: no row is of this class. A pure function. */
+const char *warprsa_fastest_variant(const warprsa_paces *paces,
+                                    warprsa_size_class size, size_t count);
+
+/* The paces measured for this device before, by the name that CUDA gives it;
+ * false if it is not known. tests/bench/kernel_select prints them. */
+bool warprsa_paces_known(const char *device, warprsa_paces *paces);
+
+/* Whether paces are of kernels that are there: each class has a row, and each
+ * row is a candidate's, with its wave or, where that is less, `batch_max`, and
+ * with times that make sense. */
+bool warprsa_paces_fit(const warprsa_paces *paces,
+                       const warprsa_paces *candidates, size_t batch_max);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "gpu/cuda/variants.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "gpu/limb_key.h"
@@ -25,6 +26,17 @@ cudaError_t warprsa_integer_4096(const warprsa_batch *, cudaStream_t);
 static const unsigned warprsa_thread_blocks[WARPRSA_CLASSES] = {
     WARPRSA_THREAD_BLOCK_1024, WARPRSA_THREAD_BLOCK_2048,
     WARPRSA_THREAD_BLOCK_3072, WARPRSA_THREAD_BLOCK_4096};
+
+static uint32_t lanes_at_once(warprsa_size_class size)
+{
+    return WARPRSA_LANES_BLOCKS_PER_SM * WARPRSA_LANES_BLOCK /
+           (2 * (uint32_t)warprsa_shape_of(size).width);
+}
+
+static uint32_t thread_at_once(warprsa_size_class size)
+{
+    return warprsa_thread_blocks[size] / 2;
+}
 
 static size_t lanes_table_octets(warprsa_size_class size, size_t count)
 {
@@ -66,15 +78,18 @@ const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {
     {"lanes",
      {warprsa_lanes_1024, warprsa_lanes_2048, warprsa_lanes_3072,
       warprsa_lanes_4096},
-     lanes_table_octets},
+     lanes_table_octets,
+     lanes_at_once},
     {"thread",
      {warprsa_thread_1024, warprsa_thread_2048, warprsa_thread_3072,
       warprsa_thread_4096},
-     thread_table_octets},
+     thread_table_octets,
+     thread_at_once},
     {WARPRSA_VARIANT_INTEGER,
      {warprsa_integer_1024, warprsa_integer_2048, warprsa_integer_3072,
       warprsa_integer_4096},
-     integer_table_octets},
+     integer_table_octets,
+     NULL},
 };
 
 const warprsa_variant *warprsa_variant_named(const char *name,
@@ -85,4 +100,25 @@ const warprsa_variant *warprsa_variant_named(const char *name,
             warprsa_variants[i].launch[size] != NULL)
             return &warprsa_variants[i];
     return NULL;
+}
+
+void warprsa_variant_candidates(warprsa_paces *candidates,
+                                unsigned multiprocessors)
+{
+    static_assert(WARPRSA_VARIANTS * WARPRSA_CLASSES <= WARPRSA_PACES_MAX,
+                  "room for a row each");
+    candidates->count = 0;
+    for (int i = 0; i < WARPRSA_VARIANTS; i++)
+        for (int size = 0; size < WARPRSA_CLASSES; size++) {
+            const warprsa_variant *variant = &warprsa_variants[i];
+
+            if (variant->at_once == NULL || variant->launch[size] == NULL)
+                continue;
+            candidates->row[candidates->count++] = (warprsa_pace){
+                .size = (warprsa_size_class)size,
+                .variant = variant->name,
+                .wave = variant->at_once((warprsa_size_class)size) *
+                        multiprocessors,
+            };
+        }
 }

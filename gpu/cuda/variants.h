@@ -10,6 +10,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "gpu/cuda/selection.h"
 #include "gpu/prepared_key.h"
 
 #ifdef __cplusplus
@@ -23,6 +24,8 @@ extern "C" {
 #define WARPRSA_THREAD_BLOCK_3072 256
 #define WARPRSA_THREAD_BLOCK_4096 256
 #define WARPRSA_INTEGER_BLOCK     128
+/* Blocks of a multiprocessor: 128 registers a thread. */
+#define WARPRSA_LANES_BLOCKS_PER_SM 4
 
 /* A batch in device memory; request i's data start at i times the stride. */
 typedef struct warprsa_batch {
@@ -38,7 +41,8 @@ typedef struct warprsa_batch {
     double *table;                    /* the variant's table_octets() */
     uint32_t octets_stride;
     uint32_t count;
-    uint32_t windows; /* the most that any of its keys needs */
+    uint32_t windows;        /* the most that any of its keys needs */
+    bool direct_table_reads; /* allowed; most kernels scan all the same */
 } warprsa_batch;
 
 typedef struct warprsa_variant {
@@ -48,11 +52,16 @@ typedef struct warprsa_variant {
     cudaError_t (*launch[WARPRSA_CLASSES])(const warprsa_batch *, cudaStream_t);
     /* Octets of table memory for a batch of `count` of this class. */
     size_t (*table_octets)(warprsa_size_class size, size_t count);
+    /* Requests that are under way at once on one multiprocessor, as the
+     * kernel's launch bounds have it. NULL: the variant is chosen by device,
+     * never by batch. */
+    uint32_t (*at_once)(warprsa_size_class size);
 } warprsa_variant;
 
 enum {
     WARPRSA_VARIANTS = 3
 };
+/* The first has a kernel for every class, for any device. */
 extern const warprsa_variant warprsa_variants[WARPRSA_VARIANTS];
 
 /* The one variant that wants keys as warprsa_limb_key; its kernels are there
@@ -62,6 +71,12 @@ extern const warprsa_variant warprsa_variants[WARPRSA_VARIANTS];
 /* The variant of this name, or NULL if it has no kernel for the class. */
 const warprsa_variant *warprsa_variant_named(const char *name,
                                              warprsa_size_class size);
+
+/* What may be chosen by batch, with its waves on a device of so many
+ * multiprocessors and no times: variant after variant, as warprsa_calibrate()
+ * wants it. */
+void warprsa_variant_candidates(warprsa_paces *candidates,
+                                unsigned multiprocessors);
 
 /* For test builds (WARPRSA_FAULTS): keeps the stream busy until *stop, in
  * device-visible host memory, is set. */

@@ -9,16 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "gpu/cuda/selection.h"
 
-enum {
-    H200 = 132, /* multiprocessors */
-};
-
-static const warprsa_pace pace = {1000, 2.0f, 3.0f, 7.0f};
+static const warprsa_pace pace = {
+    WARPRSA_CLASS_2048, "any", 1000, 2000, 3000, 7000};
 
 static void at(size_t count, double ms)
 {
@@ -48,32 +46,81 @@ static void more_operations_of_a_wave_never_take_less(void **state)
                     warprsa_foretell_ms(&pace, count + 1) + 1e-9);
 }
 
-static const char *choice(warprsa_size_class size, size_t count,
-                          unsigned multiprocessors)
-{
-    const warprsa_variant *variant =
-        warprsa_fastest_variant(size, count, multiprocessors);
-
-    assert_non_null(variant->launch[size]);
-    return variant->name;
-}
-
 /* One thread a half wants the whole device; a batch just over a wave of it has
  * to wait for a second. */
 static void choices(void **state)
 {
+    static const struct {
+        warprsa_size_class size;
+        size_t count;
+        const char *variant;
+    } wanted[] = {
+        {WARPRSA_CLASS_2048, 1, "few"},      {WARPRSA_CLASS_2048, 100, "few"},
+        {WARPRSA_CLASS_2048, 300, "many"},   {WARPRSA_CLASS_2048, 400, "many"},
+        {WARPRSA_CLASS_2048, 401, "few"},    {WARPRSA_CLASS_2048, 800, "many"},
+        {WARPRSA_CLASS_4096, 100000, "few"},
+    };
+    const warprsa_paces paces = {3,
+                                 {{WARPRSA_CLASS_2048, "few", 100, 1, 2, 4},
+                                  {WARPRSA_CLASS_2048, "many", 400, 8, 8, 10},
+                                  {WARPRSA_CLASS_4096, "few", 100, 5, 6, 7}}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        const char *chosen =
+            warprsa_fastest_variant(&paces, wanted[i].size, wanted[i].count);
+
+        assert_non_null(chosen);
+        if (strcmp(chosen, wanted[i].variant) != 0)
+            fail_msg("%zu: %s, not %s", wanted[i].count, chosen,
+                     wanted[i].variant);
+    }
+    assert_null(warprsa_fastest_variant(&paces, WARPRSA_CLASS_1024, 1));
+}
+
+/* Every device in the table: times in order, a kernel for every class. */
+static void known_devices(void **state)
+{
+    static const char *const devices[] = {"NVIDIA H200"};
+    warprsa_paces paces;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        assert_true(warprsa_paces_known(devices[i], &paces));
+        assert_true(warprsa_paces_fit(&paces, &paces, SIZE_MAX));
+    }
+    assert_false(warprsa_paces_known("NVIDIA H200 MIG 1g.18gb", &paces));
+    assert_int_equal(paces.count, 0);
+}
+
+static void paces_that_cannot_be(void **state)
+{
+    static const warprsa_pace bad[] = {
+        {WARPRSA_CLASS_2048, "other", 1000, 1, 2, 3},
+        {WARPRSA_CLASS_2048, "any", 999, 1, 2, 3},
+        {WARPRSA_CLASS_2048, "any", 1000, 0, 2, 3},
+        {WARPRSA_CLASS_2048, "any", 1000, 3, 2, 3},
+        {WARPRSA_CLASS_2048, "any", 1000, 1, 4, 3},
+        {WARPRSA_CLASS_2048, "any", 1000, 1, 2, WARPRSA_PACE_US_MAX + 1},
+    };
+    warprsa_paces candidates = {0}, paces = {0};
+
     (void)state;
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
-        assert_string_equal("lanes", choice((warprsa_size_class)size, 1, H200));
-        assert_string_equal("lanes",
-                            choice((warprsa_size_class)size, 4096, H200));
+        candidates.row[candidates.count] = pace;
+        candidates.row[candidates.count++].size = (warprsa_size_class)size;
     }
-    assert_string_equal("thread", choice(WARPRSA_CLASS_2048, 25344, H200));
-    assert_string_equal("lanes", choice(WARPRSA_CLASS_2048, 25600, H200));
-    assert_string_equal("thread", choice(WARPRSA_CLASS_4096, 16896, H200));
-    /* A device of half the size has waves of half the size. */
-    assert_string_equal("thread", choice(WARPRSA_CLASS_2048, 12672, H200 / 2));
-    assert_string_equal("lanes", choice(WARPRSA_CLASS_2048, 12672, H200));
+    paces = candidates;
+    assert_true(warprsa_paces_fit(&paces, &candidates, 5000));
+    assert_false(warprsa_paces_fit(&paces, &candidates, 500));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        paces.row[WARPRSA_CLASS_2048] = bad[i];
+        assert_false(warprsa_paces_fit(&paces, &candidates, 5000));
+    }
+    /* A class that is left out. */
+    paces = candidates;
+    paces.count--;
+    assert_false(warprsa_paces_fit(&paces, &candidates, 5000));
 }
 
 int main(void)
@@ -82,6 +129,8 @@ int main(void)
         cmocka_unit_test(times_go_through_the_points),
         cmocka_unit_test(more_operations_of_a_wave_never_take_less),
         cmocka_unit_test(choices),
+        cmocka_unit_test(known_devices),
+        cmocka_unit_test(paces_that_cannot_be),
     };
 
     return cmocka_run_group_tests_name("gpu_selection", tests, NULL, NULL);

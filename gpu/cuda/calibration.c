@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "gpu/cuda/calibration.h"
+
+enum {
+    RUNS = 3,
+};
+
+typedef struct measurement {
+    warprsa_timed_batch run;
+    void *arg;
+    double left_ms;
+    bool short_of_time;
+} measurement;
+
+static bool run_once(measurement *m, const warprsa_pace *pace, size_t count,
+                     double *ms)
+{
+    if (m->left_ms <= 0) {
+        m->short_of_time = true;
+        return false;
+    }
+    if (!m->run(m->arg, pace->size, pace->variant, count, ms))
+        return false;
+    m->left_ms -= *ms;
+    return true;
+}
+
+static double middle(const double ms[RUNS])
+{
+    const double low = ms[0] < ms[1] ? ms[0] : ms[1];
+    const double high = ms[0] < ms[1] ? ms[1] : ms[0];
+
+    return ms[2] < low ? low : ms[2] > high ? high : ms[2];
+}
+
+/* Not less than `least`: more operations never take less, but for what the
+ * clock and the device add by chance. */
+static bool time_batch(measurement *m, const warprsa_pace *pace, size_t count,
+                       uint32_t least, uint32_t *us)
+{
+    double ms[RUNS];
+
+    for (int i = 0; i < RUNS; i++)
+        if (!run_once(m, pace, count, &ms[i]))
+            return false;
+    if (middle(ms) > WARPRSA_PACE_US_MAX / 1e3)
+        return false;
+    *us = (uint32_t)(middle(ms) * 1e3 + 0.5);
+    *us = *us < least ? least : *us;
+    return true;
+}
+
+/* Whether a variant that takes so long for one operation may be the fastest
+ * for any batch. */
+static bool can_win(const warprsa_paces *paces, const warprsa_pace *pace,
+                    size_t batch_max)
+{
+    for (size_t i = 0; i < paces->count; i++)
+        if (paces->row[i].size == pace->size &&
+            warprsa_foretell_ms(&paces->row[i], batch_max) <=
+                pace->one_us / 1e3)
+            return false;
+    return true;
+}
+
+bool warprsa_calibrate(warprsa_paces *paces, const warprsa_paces *candidates,
+                       size_t batch_max, warprsa_timed_batch run, void *arg)
+{
+    measurement m = {run, arg, WARPRSA_CALIBRATION_MS, false};
+
+    paces->count = 0;
+    for (size_t i = 0; i < candidates->count && !m.short_of_time; i++) {
+        warprsa_pace pace = candidates->row[i];
+        double first_ms; /* brings the kernel onto the device: not counted */
+
+        if (pace.wave > batch_max)
+            pace.wave = (uint32_t)batch_max;
+        if (run_once(&m, &pace, 1, &first_ms) &&
+            time_batch(&m, &pace, 1, 1, &pace.one_us) &&
+            can_win(paces, &pace, batch_max) &&
+            time_batch(&m, &pace, (pace.wave + 1) / 2, pace.one_us,
+                       &pace.half_us) &&
+            time_batch(&m, &pace, pace.wave, pace.half_us, &pace.wave_us))
+            paces->row[paces->count++] = pace;
+    }
+    return !m.short_of_time;
+}

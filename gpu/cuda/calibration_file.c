@@ -1,0 +1,305 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "gpu/cuda/calibration_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    TEXT_MAX = 32768, /* of a file */
+    FIELDS = 6,
+};
+
+static const char title[] = "# warprsa: what batches took on a device, in "
+                            "microseconds. May be removed.\n";
+
+/* ENOENT is an error here as any other. */
+static bool read_descriptor(int fd, char text[TEXT_MAX + 1], const char **what)
+{
+    struct stat status;
+    size_t length = 0;
+    ssize_t got = 0;
+
+    *what = NULL;
+    if (fstat(fd, &status) != 0)
+        return false;
+    if (!S_ISREG(status.st_mode))
+        *what = "not a regular file";
+    else if (status.st_uid != geteuid() && status.st_uid != 0)
+        *what = "belongs to another user";
+    else if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        *what = "can be written by others than its owner";
+    if (*what != NULL)
+        return false;
+    while (length <= TEXT_MAX &&
+           (got = read(fd, text + length, TEXT_MAX + 1 - length)) > 0)
+        length += (size_t)got;
+    if (got < 0)
+        return false;
+    if (length > TEXT_MAX)
+        *what = "too long";
+    else
+        text[length] = '\0';
+    if (*what == NULL && strlen(text) != length)
+        *what = "not a text";
+    return *what == NULL;
+}
+
+/* The file's text. False: *what says why, NULL where errno does. */
+static bool read_text(const char *path, char text[TEXT_MAX + 1],
+                      const char **what)
+{
+    /* Not blocking: on a pipe that nobody writes to. */
+    const int fd =
+        open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    bool ok;
+    int error;
+
+    *what = NULL;
+    if (fd < 0)
+        return false;
+    ok = read_descriptor(fd, text, what);
+    error = errno;
+    close(fd);
+    errno = error;
+    if (ok && text[0] != '\0' && strncmp(text, title, sizeof(title) - 1) != 0)
+        *what = "not a calibration file";
+    return ok && *what == NULL;
+}
+
+static void explain(char *why, size_t why_size, const char *path,
+                    const char *what)
+{
+    snprintf(why, why_size, "%s: %s", path,
+             what != NULL ? what : strerror(errno));
+}
+
+static bool parse_number(const char *text, uint32_t *value)
+{
+    if (text[0] == '\0' || strlen(text) > 9 ||
+        strspn(text, "0123456789") != strlen(text))
+        return false;
+    *value = (uint32_t)strtoul(text, NULL, 10);
+    return true;
+}
+
+/* A row, of a candidate. `line` is cut up. */
+static bool parse_row(char *line, const warprsa_paces *candidates,
+                      warprsa_pace *pace)
+{
+    char *field[FIELDS + 1] = {NULL}, *rest = line;
+    const warprsa_pace *candidate;
+    uint32_t bits = 0;
+    int count = 0;
+
+    while (count <= FIELDS && rest != NULL)
+        field[count++] = strsep(&rest, " ");
+    if (count != FIELDS || !parse_number(field[0], &bits) || bits == 0 ||
+        bits % 1024 != 0 || bits / 1024 > WARPRSA_CLASSES)
+        return false;
+    candidate = warprsa_pace_of(
+        candidates, (warprsa_size_class)(bits / 1024 - 1), field[1]);
+    if (candidate == NULL)
+        return false;
+    *pace = *candidate;
+    return parse_number(field[2], &pace->wave) &&
+           parse_number(field[3], &pace->one_us) &&
+           parse_number(field[4], &pace->half_us) &&
+           parse_number(field[5], &pace->wave_us);
+}
+
+/* Whether a line is the heading of this subject, or of its device if `device`
+ * alone is asked for. */
+static bool is_heading(const char *line, const char *subject, bool device)
+{
+    const size_t length = device ? strcspn(subject, ",") : strlen(subject);
+
+    return line[0] == '[' && strncmp(line + 1, subject, length) == 0 &&
+           (device ? line[1 + length] == ',' || line[1 + length] == ']'
+                   : strcmp(line + 1 + length, "]") == 0);
+}
+
+/* The rows of the subject; the line of the first bad one, or 0. */
+static unsigned parse(char *text, const char *subject,
+                      const warprsa_paces *candidates, warprsa_paces *paces)
+{
+    char *rest = text;
+    bool own = false;
+
+    for (unsigned number = 1; rest != NULL && *rest != '\0'; number++) {
+        char *line = strsep(&rest, "\n");
+        warprsa_pace pace;
+
+        if (rest == NULL) /* cut off */
+            return number;
+        if (line[0] == '#')
+            continue;
+        if (line[0] == '[') {
+            own = is_heading(line, subject, false);
+            continue;
+        }
+        if (!own)
+            continue;
+        if (paces->count == WARPRSA_PACES_MAX ||
+            !parse_row(line, candidates, &pace) ||
+            warprsa_pace_of(paces, pace.size, pace.variant) != NULL)
+            return number;
+        paces->row[paces->count++] = pace;
+    }
+    return 0;
+}
+
+warprsa_calibration_found
+warprsa_calibration_read(const char *path, const char *subject,
+                         const warprsa_paces *candidates, size_t batch_max,
+                         warprsa_paces *paces, char *why, size_t why_size)
+{
+    char *text = malloc(TEXT_MAX + 1);
+    const char *what = "no memory";
+    warprsa_calibration_found found = WARPRSA_CALIBRATION_BAD;
+
+    paces->count = 0;
+    if (text == NULL || !read_text(path, text, &what)) {
+        if (what == NULL && errno == ENOENT)
+            found = WARPRSA_CALIBRATION_NONE;
+        else
+            explain(why, why_size, path, what);
+    } else {
+        const unsigned line = parse(text, subject, candidates, paces);
+
+        if (line != 0)
+            snprintf(why, why_size, "%s:%u: damaged", path, line);
+        else if (paces->count == 0)
+            found = WARPRSA_CALIBRATION_NONE;
+        else if (!warprsa_paces_fit(paces, candidates, batch_max))
+            explain(why, why_size, path, "times that cannot be");
+        else
+            found = WARPRSA_CALIBRATION_FOUND;
+    }
+    free(text);
+    if (found != WARPRSA_CALIBRATION_FOUND)
+        paces->count = 0;
+    return found;
+}
+
+/* What the old text has of other devices, if there is room for it. */
+static void put_others(FILE *file, char *old, const char *subject)
+{
+    char *rest = strchr(old, '\n');
+    bool others = false;
+
+    rest = rest != NULL ? rest + 1 : NULL;
+    while (rest != NULL && *rest != '\0') {
+        char *line = strsep(&rest, "\n");
+
+        if (line[0] == '[')
+            others = !is_heading(line, subject, true);
+        if (others && rest != NULL)
+            fprintf(file, "%s\n", line);
+    }
+}
+
+/* The new text; NULL: no memory. */
+static char *new_text(char *old, const char *subject,
+                      const warprsa_paces *paces, size_t *length)
+{
+    char *text = NULL;
+    FILE *file = open_memstream(&text, length);
+    bool ok;
+
+    if (file == NULL)
+        return NULL;
+    fprintf(file, "%s[%s]\n", title, subject);
+    for (size_t i = 0; i < paces->count; i++) {
+        const warprsa_pace *pace = &paces->row[i];
+
+        fprintf(file, "%u %s %u %u %u %u\n", 1024 * ((unsigned)pace->size + 1),
+                pace->variant, pace->wave, pace->one_us, pace->half_us,
+                pace->wave_us);
+    }
+    if (strlen(old) < TEXT_MAX / 2)
+        put_others(file, old, subject);
+    ok = !ferror(file);
+    ok = fclose(file) == 0 && ok;
+    if (!ok) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+static bool write_descriptor(int fd, const char *text, size_t length)
+{
+    while (length > 0) {
+        const ssize_t written = write(fd, text, length);
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        text += written;
+        length -= (size_t)written;
+    }
+    return fsync(fd) == 0;
+}
+
+/* By way of a new file beside it. False: errno says why. */
+static bool replace(const char *path, const char *text, size_t length)
+{
+    char temporary[PATH_MAX];
+    int fd, error;
+    bool ok;
+
+    if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >=
+        (int)sizeof(temporary)) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    fd = mkostemp(temporary, O_CLOEXEC); /* mode 0600 */
+    if (fd < 0)
+        return false;
+    ok = write_descriptor(fd, text, length);
+    ok = close(fd) == 0 && ok;
+    ok = ok && rename(temporary, path) == 0;
+    if (!ok) {
+        error = errno;
+        unlink(temporary);
+        errno = error;
+    }
+    return ok;
+}
+
+bool warprsa_calibration_write(const char *path, const char *subject,
+                               const warprsa_paces *paces, char *why,
+                               size_t why_size)
+{
+    char *old = malloc(TEXT_MAX + 1), *text = NULL;
+    const char *what = "no memory";
+    size_t length = 0;
+    bool ok = false;
+
+    if (old != NULL) {
+        ok = read_text(path, old, &what);
+        if (!ok && what == NULL && errno == ENOENT) {
+            old[0] = '\0';
+            ok = true;
+        }
+    }
+    if (ok) {
+        text = new_text(old, subject, paces, &length);
+        what = text == NULL ? "no memory" : NULL;
+        ok = text != NULL && replace(path, text, length);
+    }
+    if (!ok)
+        explain(why, why_size, path, what);
+    free(text);
+    free(old);
+    return ok;
+}

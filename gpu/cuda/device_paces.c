@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "gpu/cuda/device_paces.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "gpu/cuda/calibration_file.h"
+
+enum {
+    WHY_SIZE = 400,
+};
+
+static void trace(const warprsa_paces_wanted *wanted, const char *what,
+                  const char *why)
+{
+    char line[WHY_SIZE + 160];
+
+    if (wanted->trace == NULL)
+        return;
+    snprintf(line, sizeof(line), "%s: %s%s", wanted->model, what, why);
+    wanted->trace(wanted->trace_arg, 1, line);
+}
+
+static bool read_file(warprsa_paces *paces, const warprsa_paces_wanted *wanted)
+{
+    char why[WHY_SIZE] = "";
+    const warprsa_calibration_found found = warprsa_calibration_read(
+        wanted->file, wanted->subject, wanted->candidates, wanted->batch_max,
+        paces, why, sizeof(why));
+
+    if (found == WARPRSA_CALIBRATION_BAD)
+        trace(wanted, "calibration file not used: ", why);
+    return found == WARPRSA_CALIBRATION_FOUND;
+}
+
+static void calibrate(warprsa_paces *paces, const warprsa_paces_wanted *wanted)
+{
+    char why[WHY_SIZE] = "";
+
+    trace(wanted, "calibrated: its paces are not known", "");
+    if (!warprsa_calibrate(paces, wanted->candidates, wanted->batch_max,
+                           wanted->run, wanted->run_arg))
+        trace(wanted, "not all kernels were tried: there was no time", "");
+    if (wanted->file == NULL ||
+        !warprsa_paces_fit(paces, wanted->candidates, wanted->batch_max))
+        return;
+    if (!warprsa_calibration_write(wanted->file, wanted->subject, paces, why,
+                                   sizeof(why)))
+        trace(wanted, "calibration file not written: ", why);
+}
+
+const char *warprsa_paces_choose(warprsa_paces *paces,
+                                 const warprsa_paces_wanted *wanted)
+{
+    if (warprsa_paces_known(wanted->model, paces) &&
+        warprsa_paces_fit(paces, wanted->candidates, SIZE_MAX))
+        return "table";
+    if (wanted->file != NULL && read_file(paces, wanted))
+        return "file";
+    calibrate(paces, wanted);
+    return "calibration";
+}

@@ -1,0 +1,34 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Where the paces of a device come from. Plain C; who calls says how a batch is
+ * run.
+ */
+#ifndef WARPRSA_DEVICE_PACES_H
+#define WARPRSA_DEVICE_PACES_H
+
+#include "gpu/cuda/calibration.h"
+
+typedef struct warprsa_paces_wanted {
+    const char *model;   /* the name that CUDA gives the device */
+    const char *subject; /* warprsa_calibration_read()'s */
+    const warprsa_paces *candidates;
+    size_t batch_max;
+    const char *file; /* NULL: none */
+    warprsa_timed_batch run;
+    void *run_arg;
+    warprsa_trace_fn trace; /* may be NULL */
+    void *trace_arg;
+} warprsa_paces_wanted;
+
+/*
+ * The table by device name, else the calibration file, else a calibration,
+ * which is then put into the file: "table", "file" or "calibration", one word
+ * of static storage. What is wrong with the file is traced and hinders nothing;
+ * a class without a row has the first variant. Takes WARPRSA_CALIBRATION_MS and
+ * a batch at most. One thread per device.
+ */
+const char *warprsa_paces_choose(warprsa_paces *paces,
+                                 const warprsa_paces_wanted *wanted);
+
+#endif

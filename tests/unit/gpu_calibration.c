@@ -1,0 +1,467 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The paces of a device that is not known: what is measured, within which time,
+ * and the file that keeps it. The device is a function here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "gpu/cuda/calibration_file.h"
+#include "gpu/cuda/device_paces.h"
+
+enum {
+    BATCH_MAX = 8192,
+};
+
+static const char subject[] = "NVIDIA Test 1, compute 8.0, warprsa 1";
+static const char title[] = "# warprsa: what batches took on a device, in "
+                            "microseconds. May be removed.\n";
+
+/* A device: "few" takes longer with each wave of 1000 and by class, "many" some
+ * 20 ms for any batch, "none" can't run, "dear" never pays. */
+typedef struct fake_device {
+    unsigned batches;
+    size_t most; /* in one batch */
+    double slower, all_ms;
+} fake_device;
+
+static bool run(void *arg, warprsa_size_class size, const char *variant,
+                size_t count, double *ms)
+{
+    fake_device *d = arg;
+
+    d->batches++;
+    d->most = count > d->most ? count : d->most;
+    if (strcmp(variant, "few") == 0)
+        *ms = (size + 1) * (2 + (double)count / 100);
+    else if (strcmp(variant, "many") == 0)
+        *ms = 20 + (double)count / 1e5;
+    else
+        *ms = 5000;
+    *ms *= d->slower;
+    if (strcmp(variant, "none") == 0)
+        return false;
+    d->all_ms += *ms;
+    return true;
+}
+
+static void add(warprsa_paces *to, const char *variant, uint32_t wave)
+{
+    for (int size = 0; size < WARPRSA_CLASSES; size++)
+        to->row[to->count++] = (warprsa_pace){
+            .size = (warprsa_size_class)size, .variant = variant, .wave = wave};
+}
+
+static warprsa_paces candidates_all(void)
+{
+    warprsa_paces candidates = {0};
+
+    add(&candidates, "few", 1000);
+    add(&candidates, "none", 500);
+    add(&candidates, "many", 20000);
+    return candidates;
+}
+
+static void measures(void **state)
+{
+    const warprsa_paces candidates = candidates_all();
+    fake_device device = {.slower = 1};
+    warprsa_paces paces;
+    const warprsa_pace *pace;
+
+    (void)state;
+    assert_true(
+        warprsa_calibrate(&paces, &candidates, BATCH_MAX, run, &device));
+    assert_true(warprsa_paces_fit(&paces, &candidates, BATCH_MAX));
+    assert_int_equal(device.most, BATCH_MAX);
+    assert_int_equal(paces.count, 2 * WARPRSA_CLASSES);
+    pace = warprsa_pace_of(&paces, WARPRSA_CLASS_2048, "few");
+    assert_non_null(pace);
+    assert_int_equal(pace->one_us, 4020);
+    assert_int_equal(pace->half_us, 14000);
+    assert_int_equal(pace->wave_us, 24000);
+    pace = warprsa_pace_of(&paces, WARPRSA_CLASS_2048, "many");
+    assert_non_null(pace);
+    assert_int_equal(pace->wave, BATCH_MAX);
+    assert_null(warprsa_pace_of(&paces, WARPRSA_CLASS_2048, "none"));
+    assert_string_equal(
+        "few", warprsa_fastest_variant(&paces, WARPRSA_CLASS_2048, 700));
+    assert_string_equal(
+        "many", warprsa_fastest_variant(&paces, WARPRSA_CLASS_2048, 900));
+}
+
+/* What could never be chosen is tried with one operation and no more. */
+static void leaves_out_the_hopeless(void **state)
+{
+    warprsa_paces candidates = {0}, paces;
+    fake_device device = {.slower = 1}, both = {.slower = 1};
+    double first_ms;
+
+    (void)state;
+    add(&candidates, "few", 1000);
+    assert_true(warprsa_calibrate(&paces, &candidates, 1, run, &device));
+    first_ms = device.all_ms;
+    add(&candidates, "many", 1000);
+    assert_true(warprsa_calibrate(&paces, &candidates, 1, run, &both));
+    assert_int_equal(paces.count, WARPRSA_CLASSES);
+    assert_int_equal(both.batches - device.batches, 4 * WARPRSA_CLASSES);
+    assert_true(both.all_ms > first_ms);
+    assert_true(warprsa_paces_fit(&paces, &candidates, 1));
+}
+
+static void ends_in_time(void **state)
+{
+    const warprsa_paces candidates = candidates_all();
+    warprsa_paces paces;
+
+    (void)state;
+    for (double slower = 1; slower < 1e5; slower *= 3) {
+        fake_device device = {.slower = slower};
+        const bool done =
+            warprsa_calibrate(&paces, &candidates, 1000, run, &device);
+
+        /* The last began before, and takes 48 times "slower" at most. */
+        assert_true(device.all_ms < WARPRSA_CALIBRATION_MS + 48 * slower);
+        assert_true(done == (slower < 2));
+    }
+    assert_int_equal(paces.count, 0);
+}
+
+/* A directory of its own for each test. */
+static char directory[32], path[64];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    strcpy(directory, "/tmp/warprsa-calibration.XXXXXX");
+    if (mkdtemp(directory) == NULL)
+        return -1;
+    snprintf(path, sizeof(path), "%s/paces", directory);
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    if (unlink(path) != 0 && errno != ENOENT)
+        return -1;
+    return rmdir(directory); /* fails if anything else has been left */
+}
+
+static void put_text(const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0600), 0);
+}
+
+static void assert_text(const char *wanted)
+{
+    char text[2048] = "";
+    FILE *file = fopen(path, "r");
+
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(text, wanted);
+}
+
+static warprsa_calibration_found read_path(const char *of, char why[400])
+{
+    const warprsa_paces candidates = candidates_all();
+    warprsa_paces paces;
+
+    why[0] = '\0';
+    return warprsa_calibration_read(path, of, &candidates, BATCH_MAX, &paces,
+                                    why, 400);
+}
+
+static void assert_bad(const char *text, const char *what)
+{
+    char why[400], wanted[400];
+
+    put_text(text);
+    snprintf(wanted, sizeof(wanted), "%s:%s", path, what);
+    assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_BAD);
+    assert_string_equal(why, wanted);
+}
+
+static warprsa_paces measured(void)
+{
+    const warprsa_paces candidates = candidates_all();
+    fake_device device = {.slower = 1};
+    warprsa_paces paces;
+
+    assert_true(
+        warprsa_calibrate(&paces, &candidates, BATCH_MAX, run, &device));
+    return paces;
+}
+
+static void write_and_read(void **state)
+{
+    const warprsa_paces paces = measured(), candidates = candidates_all();
+    warprsa_paces again;
+    struct stat status;
+    char why[400] = "";
+
+    (void)state;
+    assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_NONE);
+    assert_true(
+        warprsa_calibration_write(path, subject, &paces, why, sizeof(why)));
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    assert_int_equal(warprsa_calibration_read(path, subject, &candidates,
+                                              BATCH_MAX, &again, why,
+                                              sizeof(why)),
+                     WARPRSA_CALIBRATION_FOUND);
+    assert_int_equal(again.count, paces.count);
+    for (size_t i = 0; i < paces.count; i++) {
+        const warprsa_pace *a = &paces.row[i], *b = &again.row[i];
+
+        assert_string_equal(a->variant, b->variant);
+        assert_true(a->size == b->size && a->wave == b->wave &&
+                    a->one_us == b->one_us && a->half_us == b->half_us &&
+                    a->wave_us == b->wave_us);
+    }
+    /* Another driver, another module: measured anew. */
+    assert_int_equal(read_path("NVIDIA Test 1, compute 8.0, warprsa 2", why),
+                     WARPRSA_CALIBRATION_NONE);
+    assert_int_equal(read_path("NVIDIA Test", why), WARPRSA_CALIBRATION_NONE);
+}
+
+/* A file serves several devices; what is old of one goes. */
+static void several_devices(void **state)
+{
+    const warprsa_paces one = {1, {{WARPRSA_CLASS_2048, "few", 1000, 1, 2, 3}}};
+    char why[400], wanted[512];
+
+    (void)state;
+    put_text(title);
+    assert_true(warprsa_calibration_write(path, "A, 1", &one, why, 400));
+    assert_true(warprsa_calibration_write(path, "B, 1", &one, why, 400));
+    assert_true(warprsa_calibration_write(path, "A, 2", &one, why, 400));
+    snprintf(wanted, sizeof(wanted),
+             "%s[A, 2]\n2048 few 1000 1 2 3\n[B, 1]\n2048 few 1000 1 2 3\n",
+             title);
+    assert_text(wanted);
+}
+
+static void damaged_files(void **state)
+{
+    static const char *const rows[] = {
+        "2048 few 1000 1 2",
+        "2048 few 1000 1 2 3 4",
+        "2048 few 1000 1 2 ",
+        "2048  few 1000 1 2",
+        "2048 few 1000 1 -2 3",
+        "2048 few 1000 1 2 3.5",
+        "2048 few 1000 1 0x2 3",
+        "2048 few 1000 1 nan 3",
+        "2048 few 1000 1 2 9999999999",
+        "2047 few 1000 1 2 3",
+        "0 few 1000 1 2 3",
+        "5120 few 1000 1 2 3",
+        "2048 fewer 1000 1 2 3",
+        "nonsense",
+        "",
+        "2048 few 1000 1 2 3\n2048 few 1000 1 2 3",
+    };
+    char text[512], line[32];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        snprintf(text, sizeof(text), "%s[%s]\n%s\n", title, subject, rows[i]);
+        snprintf(line, sizeof(line), "%d: damaged",
+                 strchr(rows[i], '\n') != NULL ? 4 : 3);
+        assert_bad(text, line);
+    }
+    /* Rows that can be read and not be believed. */
+    snprintf(text, sizeof(text), "%s[%s]\n2048 few 1000 3 2 1\n", title,
+             subject);
+    assert_bad(text, " times that cannot be");
+    /* Cut off. */
+    snprintf(text, sizeof(text), "%s[%s]\n2048 few 1000 1 2 3", title, subject);
+    assert_bad(text, "3: damaged");
+    /* All that is written in its place. */
+    {
+        const warprsa_paces paces = measured();
+        char why[400];
+
+        assert_true(warprsa_calibration_write(path, subject, &paces, why, 400));
+        assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_FOUND);
+    }
+}
+
+/* What is no such file is neither read nor replaced. */
+static void foreign_files(void **state)
+{
+    const warprsa_paces paces = measured();
+    char why[400], wanted[160], *large;
+    struct stat status;
+
+    (void)state;
+    assert_bad("root:x:0:0:root:/root:/bin/bash\n", " not a calibration file");
+    assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
+    assert_text("root:x:0:0:root:/root:/bin/bash\n");
+    large = calloc(1, 100000);
+    assert_non_null(large);
+    memset(large, '#', 99999);
+    assert_bad(large, " too long");
+    free(large);
+    put_text(title);
+    assert_int_equal(chmod(path, 0620), 0);
+    snprintf(wanted, sizeof(wanted),
+             "%s: can be written by others than its owner", path);
+    assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_BAD);
+    assert_string_equal(why, wanted);
+    assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_BAD);
+    assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
+    assert_int_equal(lstat(path, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    snprintf(wanted, sizeof(wanted), "%s: not a regular file", path);
+    assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_BAD);
+    assert_string_equal(why, wanted);
+}
+
+/* Nothing is left half written where nothing can be written. */
+static void directory_that_cannot_be_written(void **state)
+{
+    const warprsa_paces paces = measured();
+    char why[400] = "", there[64];
+
+    (void)state;
+    strcpy(there, path);
+    snprintf(path, sizeof(path), "%s/there/is/no", directory);
+    assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
+    assert_non_null(strstr(why, "No such file or directory"));
+    strcpy(path, there);
+    if (geteuid() == 0) /* writes everywhere */
+        return;
+    assert_int_equal(chmod(directory, 0500), 0);
+    assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
+    assert_non_null(strstr(why, "Permission denied"));
+    assert_int_equal(chmod(directory, 0700), 0);
+}
+
+/* Where the file's place is taken by a directory, the new file can't get
+ * there, and goes. */
+static void new_file_goes_where_it_cannot_be_put(void **state)
+{
+    const warprsa_paces paces = measured();
+    char why[400] = "";
+
+    (void)state;
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
+    assert_int_equal(rmdir(path), 0);
+}
+
+typedef struct lines {
+    char text[2048];
+} lines;
+
+static void note(void *arg, int level, const char *line)
+{
+    lines *l = arg;
+    const size_t length = strlen(l->text);
+
+    assert_int_equal(level, 1);
+    snprintf(l->text + length, sizeof(l->text) - length, "%s\n", line);
+}
+
+static void table_then_file_then_calibration(void **state)
+{
+    const warprsa_paces candidates = candidates_all();
+    fake_device device = {.slower = 1};
+    lines traced = {""};
+    warprsa_paces paces, h200;
+    warprsa_paces_wanted wanted = {.model = "NVIDIA Test 1",
+                                   .subject = subject,
+                                   .candidates = &candidates,
+                                   .batch_max = BATCH_MAX,
+                                   .run = run,
+                                   .run_arg = &device,
+                                   .trace = note,
+                                   .trace_arg = &traced};
+    char line[200];
+
+    (void)state;
+    /* No file: each time anew, and none is made. */
+    assert_string_equal("calibration", warprsa_paces_choose(&paces, &wanted));
+    assert_string_equal(traced.text,
+                        "NVIDIA Test 1: calibrated: its paces are not known\n");
+    assert_int_equal(access(path, F_OK), -1);
+    /* Once, then from the file. */
+    wanted.file = path;
+    assert_string_equal("calibration", warprsa_paces_choose(&paces, &wanted));
+    device.batches = 0;
+    traced.text[0] = '\0';
+    assert_string_equal("file", warprsa_paces_choose(&paces, &wanted));
+    assert_int_equal(paces.count, 2 * WARPRSA_CLASSES);
+    assert_int_equal(device.batches, 0);
+    assert_string_equal(traced.text, "");
+    /* A file that is none is named, and hinders nothing. */
+    put_text("something else\n");
+    assert_string_equal("calibration", warprsa_paces_choose(&paces, &wanted));
+    assert_int_equal(paces.count, 2 * WARPRSA_CLASSES);
+    snprintf(line, sizeof(line),
+             "calibration file not used: %s: not a calibration file\n", path);
+    assert_non_null(strstr(traced.text, line));
+    snprintf(line, sizeof(line),
+             "calibration file not written: %s: not a calibration file\n",
+             path);
+    assert_non_null(strstr(traced.text, line));
+    assert_text("something else\n");
+    /* Known by name, but for a part of it. */
+    device.batches = 0;
+    wanted.model = "NVIDIA H200";
+    wanted.trace = NULL;
+    assert_string_equal("calibration", warprsa_paces_choose(&paces, &wanted));
+    assert_true(device.batches > 0);
+    assert_true(warprsa_paces_known("NVIDIA H200", &h200));
+    device.batches = 0;
+    wanted.candidates = &h200;
+    assert_string_equal("table", warprsa_paces_choose(&paces, &wanted));
+    assert_int_equal(device.batches, 0);
+}
+
+#define IN_DIRECTORY(test)                                                     \
+    cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measures),
+        cmocka_unit_test(leaves_out_the_hopeless),
+        cmocka_unit_test(ends_in_time),
+        IN_DIRECTORY(write_and_read),
+        IN_DIRECTORY(several_devices),
+        IN_DIRECTORY(damaged_files),
+        IN_DIRECTORY(foreign_files),
+        IN_DIRECTORY(directory_that_cannot_be_written),
+        IN_DIRECTORY(new_file_goes_where_it_cannot_be_put),
+        IN_DIRECTORY(table_then_file_then_calibration),
+    };
+
+    return cmocka_run_group_tests_name("gpu_calibration", tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernels that are chosen by batch, against the table by device name. No
+ * GPU is asked.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gpu/cuda/variants.h"
+
+static void first_takes_everything(void **state)
+{
+    (void)state;
+    assert_non_null(warprsa_variants[0].at_once);
+    for (int size = 0; size < WARPRSA_CLASSES; size++)
+        assert_non_null(warprsa_variants[0].launch[size]);
+}
+
+static void integers_are_no_candidate(void **state)
+{
+    warprsa_paces candidates;
+
+    (void)state;
+    warprsa_variant_candidates(&candidates, 1);
+    for (size_t i = 0; i < candidates.count; i++)
+        assert_string_not_equal(candidates.row[i].variant,
+                                WARPRSA_VARIANT_INTEGER);
+}
+
+/* A kernel that is launched in another shape has other paces: to be measured by
+ * tests/bench/kernel_select. Without, the device would be calibrated. */
+static void table_is_of_these_kernels(void **state)
+{
+    static const struct {
+        const char *device;
+        unsigned multiprocessors;
+    } devices[] = {{"NVIDIA H200", 132}};
+    warprsa_paces candidates, paces;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        warprsa_variant_candidates(&candidates, devices[i].multiprocessors);
+        assert_true(warprsa_paces_known(devices[i].device, &paces));
+        for (size_t j = 0; j < paces.count; j++) {
+            const warprsa_pace *pace = &paces.row[j];
+            const warprsa_pace *candidate =
+                warprsa_pace_of(&candidates, pace->size, pace->variant);
+
+            assert_non_null(candidate);
+            if (pace->wave != candidate->wave)
+                fail_msg("%s, RSA-%d, %s: the table's wave is %u, the "
+                         "kernel's %u",
+                         devices[i].device, 1024 * ((int)pace->size + 1),
+                         pace->variant, pace->wave, candidate->wave);
+        }
+        assert_true(warprsa_paces_fit(&paces, &candidates, SIZE_MAX));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_takes_everything),
+        cmocka_unit_test(integers_are_no_candidate),
+        cmocka_unit_test(table_is_of_these_kernels),
+    };
+
+    return cmocka_run_group_tests_name("gpu_variants", tests, NULL, NULL);
+}
