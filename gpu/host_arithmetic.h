@@ -12,6 +12,12 @@
 
 #include "gpu/gpu.h"
 
+typedef struct warprsa_host_options {
+    bool many; /* spread over lanes as for a batch of many requests or few,
+                * where the arithmetic tells these apart */
+    bool direct_table_reads; /* as warprsa_device_config has it */
+} warprsa_host_options;
+
 typedef struct warprsa_host_arithmetic {
     size_t key_octets;       /* of a prepared key; SECRET */
     size_t workspace_octets; /* of what an operation works in; SECRET */
@@ -20,11 +26,11 @@ typedef struct warprsa_host_arithmetic {
     warprsa_status (*prepare)(void *prepared, const warprsa_private_key *key);
 
     /* One operation, blinded by RANDOM_WORDS words at `random`; `output` has
-     * room for MODULUS_OCTETS_MAX; spread over lanes as for a batch of `many`
-     * or few, where the arithmetic tells these apart. WARPRSA_OK or
-     * WARPRSA_CHECK_FAILED. The rounding mode is toward zero. */
+     * room for MODULUS_OCTETS_MAX. WARPRSA_OK or WARPRSA_CHECK_FAILED. The
+     * rounding mode is toward zero. */
     warprsa_status (*operate)(void *workspace, const void *prepared,
-                              warprsa_size_class size, bool many,
+                              warprsa_size_class size,
+                              warprsa_host_options options,
                               const uint8_t *input, const uint64_t *random,
                               uint8_t *output);
 } warprsa_host_arithmetic;

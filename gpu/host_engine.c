@@ -97,14 +97,14 @@ static const char *host_describe(const warprsa_device *device)
 }
 
 static void run_task(const warprsa_device *device, void *workspace,
-                     const uint64_t *random, warprsa_size_class size, bool many,
-                     warprsa_task *task)
+                     const uint64_t *random, warprsa_size_class size,
+                     warprsa_host_options options, warprsa_task *task)
 {
     const key_place *key = &device->keys[task->key];
     uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
 
     task->status = device->arithmetic->operate(
-        workspace, key->prepared, size, many, task->input, random, output);
+        workspace, key->prepared, size, options, task->input, random, output);
     if (warprsa_fault_strikes(WARPRSA_FAULT_UNCHECKED))
         task->status = WARPRSA_OK;
     if (task->status == WARPRSA_OK)
@@ -118,13 +118,15 @@ static warprsa_status run_batch(const warprsa_device *device, void *workspace,
                                 const uint64_t *random, warprsa_size_class size,
                                 warprsa_task *tasks, size_t count)
 {
+    const warprsa_host_options options = {count > 1,
+                                          device->config.direct_table_reads};
     int rounding = fegetround();
 
     if (rounding < 0 || fesetround(FE_TOWARDZERO) != 0)
         return WARPRSA_DEVICE_ERROR;
     for (size_t i = 0; i < count; i++)
         run_task(device, workspace, random + i * WARPRSA_RANDOM_WORDS, size,
-                 count > 1, &tasks[i]);
+                 options, &tasks[i]);
     return fesetround(rounding) == 0 ? WARPRSA_OK : WARPRSA_DEVICE_ERROR;
 }
 

@@ -56,7 +56,8 @@ WITH_FMA static void compute(const warprsa_operation *op,
 }
 
 static warprsa_status operate(void *workspace_memory, const void *prepared,
-                              warprsa_size_class size, bool many,
+                              warprsa_size_class size,
+                              warprsa_host_options options,
                               const uint8_t *input, const uint64_t *random,
                               uint8_t *output)
 {
@@ -73,9 +74,11 @@ static warprsa_status operate(void *workspace_memory, const void *prepared,
                                   .result = w->result,
                                   .table = w->table,
                                   .table_stride = WARPRSA_SLOTS,
+                                  .direct_table_reads =
+                                      options.direct_table_reads,
                                   .status = &status};
 
-    compute(&op, size, many);
+    compute(&op, size, options.many);
     return (warprsa_status)status;
 }
 

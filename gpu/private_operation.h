@@ -16,7 +16,7 @@
  * all of them together mod n: the same product with another width.
  *
  * Nothing here branches on, or addresses memory by, anything but sizes and
- * the public exponent.
+ * the public exponent, unless direct_table_reads is set.
  */
 #ifndef WARPRSA_PRIVATE_OPERATION_H
 #define WARPRSA_PRIVATE_OPERATION_H
@@ -41,7 +41,8 @@ typedef struct warprsa_operation {
     warprsa_sample_t *table;       /* sample i of entry e of slot k at
                                (e * L + i) * table_stride + k */
     int table_stride;
-    uint32_t *status; /* warprsa_status */
+    bool direct_table_reads; /* as warprsa_device_config has it */
+    uint32_t *status;        /* warprsa_status */
 } warprsa_operation;
 
 /* Sample `index` of a number given as octets, most significant first; bits
@@ -201,10 +202,10 @@ WARPRSA_FN void warprsa_table_put(const warprsa_operation *op, int entry,
 
 /* Entry `digit` of each lane, by reading all entries and keeping one: neither
  * address nor count of the reads depends on it. */
-WARPRSA_FN void warprsa_table_get(warprsa_number *to,
-                                  const warprsa_operation *op,
-                                  const uint32_t *digit, const int L,
-                                  const int G)
+WARPRSA_FN void warprsa_table_scan(warprsa_number *to,
+                                   const warprsa_operation *op,
+                                   const uint32_t *digit, const int L,
+                                   const int G)
 {
     WARPRSA_EACH_LANE (k, G) {
         uint64_t kept[WARPRSA_LANE_SAMPLES] = {0};
@@ -226,6 +227,31 @@ WARPRSA_FN void warprsa_table_get(warprsa_number *to,
         for (int i = 0; i < L; i++)
             to->of[k][i] = warprsa_from_bits(kept[i]);
     }
+}
+
+/* The same by reading that entry alone, at an address that shows the digit. */
+WARPRSA_FN void warprsa_table_pick(warprsa_number *to,
+                                   const warprsa_operation *op,
+                                   const uint32_t *digit, const int L,
+                                   const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            to->of[k][i] =
+                op->table[((int)digit[k] * L + i) * op->table_stride + k];
+    }
+}
+
+WARPRSA_FN void warprsa_table_get(warprsa_number *to,
+                                  const warprsa_operation *op,
+                                  const uint32_t *digit, const int L,
+                                  const int G)
+{
+    if (op->direct_table_reads)
+        warprsa_table_pick(to, op, digit, L, G);
+    else
+        warprsa_table_scan(to, op, digit, L, G);
 }
 
 /* Digit `place` of each half's secret exponent. */

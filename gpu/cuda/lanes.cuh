@@ -11,7 +11,7 @@
 
 #include "gpu/cuda/request.cuh"
 
-template <int ROWS, int WIDTH, int L>
+template <int ROWS, int WIDTH, int L, bool DIRECT>
 __global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
                                   WARPRSA_LANES_BLOCKS_PER_SM)
     warprsa_lanes_kernel(const warprsa_batch batch)
@@ -37,6 +37,7 @@ __global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
         (size_t)blockIdx.x * (WARPRSA_TABLE_DOUBLES * WARPRSA_LANES_BLOCK) +
         threadIdx.x;
     op.table_stride = WARPRSA_LANES_BLOCK;
+    op.direct_table_reads = DIRECT;
     if (threadIdx.x % WIDTH == 0)
         warprsa_blind_exponent(&op, threadIdx.x / WIDTH % 2, ROWS);
     __syncwarp();
@@ -52,8 +53,12 @@ static cudaError_t warprsa_launch_lanes(const warprsa_batch *batch,
     constexpr unsigned requests = WARPRSA_LANES_BLOCK / (2 * WIDTH);
     unsigned blocks = (batch->count + requests - 1) / requests;
 
-    warprsa_lanes_kernel<ROWS, WIDTH, L>
-        <<<blocks, WARPRSA_LANES_BLOCK, 0, stream>>>(*batch);
+    if (batch->direct_table_reads)
+        warprsa_lanes_kernel<ROWS, WIDTH, L, true>
+            <<<blocks, WARPRSA_LANES_BLOCK, 0, stream>>>(*batch);
+    else
+        warprsa_lanes_kernel<ROWS, WIDTH, L, false>
+            <<<blocks, WARPRSA_LANES_BLOCK, 0, stream>>>(*batch);
     return cudaGetLastError();
 }
 

@@ -33,6 +33,7 @@ warprsa_request(const warprsa_batch &batch, uint32_t index)
         batch.result + (size_t)i * WARPRSA_FULL_SAMPLES);
     op.table = nullptr;
     op.table_stride = 0;
+    op.direct_table_reads = false;
     op.status = batch.status + i;
     return op;
 }
