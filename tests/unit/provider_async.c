@@ -6,105 +6,17 @@
  */
 #include <dirent.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <sys/wait.h>
 
-#include <openssl/async.h>
-
-#include "tests/unit/provider_support.h"
+#include "tests/unit/provider_subject.h"
 
 enum {
     JOBS = 64,
     THREADS = 16,
 };
 
-static OSSL_LIB_CTX *subject;
-static EVP_PKEY *oracle_key, *subject_key;
-
-typedef struct work {
-    ASYNC_JOB *job;
-    ASYNC_WAIT_CTX *wait_ctx;
-    size_t length; /* of the signature; 0: failed */
-    unsigned char signature[128];
-    int finished;
-    atomic_int called; /* by the callback */
-} work;
-
-static int setup(void **state)
-{
-    (void)state;
-    subject = subject_open(HOST_ENGINE);
-    oracle_key = key_make(NULL, "RSA", 1024, 2);
-    subject_key = key_in(subject, oracle_key);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    EVP_PKEY_free(subject_key);
-    EVP_PKEY_free(oracle_key);
-    OSSL_LIB_CTX_free(subject);
-    return 0;
-}
-
-static int sign_job(void *arg)
-{
-    work *one = *(work **)arg;
-
-    one->length = sign_with(subject, subject_key, 0, one->signature,
-                            sizeof(one->signature));
-    return 1;
-}
-
-/* Starts or resumes; 1 while it is paused, 0 when it has finished, -1. */
-static int step(work *one)
-{
-    int ret = 0;
-
-    if (one->wait_ctx == NULL)
-        one->wait_ctx = ASYNC_WAIT_CTX_new();
-    switch (ASYNC_start_job(&one->job, one->wait_ctx, &ret, sign_job, &one,
-                            sizeof(one))) {
-    case ASYNC_PAUSE:
-        return 1;
-    case ASYNC_FINISH:
-        one->finished = 1;
-        return ret == 1 ? 0 : -1;
-    }
-    return -1;
-}
-
-static int right(const work *one)
-{
-    return one->finished && one->length == sizeof(one->signature) &&
-           is_right(oracle_key, 0, one->signature, one->length);
-}
-
-/* Resumes whatever isn't finished, answered or not, until all are. The number
- * of resumptions that found no answer, or UINT_MAX. */
-static unsigned run_impatiently(work *works, unsigned count)
-{
-    unsigned paused = 1, early = 0;
-
-    while (paused > 0) {
-        paused = 0;
-        for (unsigned i = 0; i < count; i++) {
-            int state = works[i].finished ? 0 : step(&works[i]);
-
-            if (state < 0)
-                return UINT32_MAX;
-            paused += (unsigned)state;
-        }
-        early += paused;
-    }
-    return early;
-}
-
 static void jobs_resumed_too_early(void **state)
 {
-    static work works[JOBS];
+    static signing works[JOBS];
     uint64_t before = counter_of(subject, "warprsa-gpu");
     unsigned early = 0;
 
@@ -112,15 +24,12 @@ static void jobs_resumed_too_early(void **state)
     memset(works, 0, sizeof(works));
     early = run_impatiently(works, JOBS);
     assert_true(early != UINT32_MAX && early > JOBS);
-    for (unsigned i = 0; i < JOBS; i++) {
-        assert_true(right(&works[i]));
-        ASYNC_WAIT_CTX_free(works[i].wait_ctx);
-    }
+    assert_true(signings_end(works, JOBS));
     assert_counted(subject, before + JOBS, 0);
 }
 
 /* Waits for the one descriptor of a paused job to become readable. */
-static void wait_for_fd(work *one)
+static void wait_for_fd(signing *one)
 {
     OSSL_ASYNC_FD fd = -1;
     size_t count = 0;
@@ -138,7 +47,7 @@ static void wait_for_fd(work *one)
  * server does: one descriptor, announced once, quiet between the jobs. */
 static void woken_by_descriptor(void **state)
 {
-    work one = {0};
+    signing one = {0};
     uint64_t before = counter_of(subject, "warprsa-gpu");
 
     (void)state;
@@ -146,25 +55,24 @@ static void woken_by_descriptor(void **state)
         size_t added = 0, removed = 0, count = 1;
         OSSL_ASYNC_FD fd = -1;
         struct pollfd poller;
-        int paused = step(&one);
+        int status = signing_step(&one);
 
-        assert_int_equal(paused, 1);
+        assert_int_equal(status, ASYNC_PAUSE);
         assert_int_equal(ASYNC_WAIT_CTX_get_changed_fds(one.wait_ctx, NULL,
                                                         &added, NULL, &removed),
                          1);
         assert_int_equal(added, round == 0 ? 1 : 0);
         assert_int_equal(removed, 0);
-        while (paused == 1) {
+        while (status == ASYNC_PAUSE) {
             wait_for_fd(&one);
-            paused = step(&one);
+            status = signing_step(&one);
         }
-        assert_int_equal(paused, 0);
-        assert_true(right(&one));
+        assert_true(signing_is_right(&one));
         assert_int_equal(ASYNC_WAIT_CTX_get_all_fds(one.wait_ctx, &fd, &count),
                          1);
         poller = (struct pollfd){fd, POLLIN, 0};
         assert_int_equal(poll(&poller, 1, 0), 0);
-        one.finished = 0;
+        one.length = 0;
     }
     ASYNC_WAIT_CTX_free(one.wait_ctx);
     assert_counted(subject, before + 8, 0);
@@ -172,36 +80,34 @@ static void woken_by_descriptor(void **state)
 
 static int called_back(void *arg)
 {
-    work *one = arg;
+    atomic_int *called = arg;
 
-    atomic_store(&one->called, 1);
+    atomic_store(called, 1);
     return 1;
 }
 
 static void woken_by_callback(void **state)
 {
-    static work works[JOBS];
+    static signing works[JOBS];
+    static atomic_int called[JOBS];
     uint64_t before = counter_of(subject, "warprsa-gpu");
 
     (void)state;
-    memset(works, 0, sizeof(works));
     for (unsigned i = 0; i < JOBS; i++) {
         works[i].wait_ctx = ASYNC_WAIT_CTX_new();
         assert_int_equal(ASYNC_WAIT_CTX_set_callback(works[i].wait_ctx,
-                                                     called_back, &works[i]),
+                                                     called_back, &called[i]),
                          1);
-        assert_int_equal(step(&works[i]), 1);
+        assert_int_equal(signing_step(&works[i]), ASYNC_PAUSE);
         assert_int_equal(ASYNC_WAIT_CTX_get_status(works[i].wait_ctx),
                          ASYNC_STATUS_OK);
     }
     for (unsigned i = 0; i < JOBS; i++) {
-        while (!atomic_load(&works[i].called))
+        while (!atomic_load(&called[i]))
             sched_yield();
-        while (step(&works[i]) == 1)
-            ;
-        assert_true(right(&works[i]));
-        ASYNC_WAIT_CTX_free(works[i].wait_ctx);
+        assert_true(run_impatiently(&works[i], 1) != UINT32_MAX);
     }
+    assert_true(signings_end(works, JOBS));
     assert_counted(subject, before + JOBS, 0);
 }
 
@@ -210,30 +116,25 @@ static void woken_by_callback(void **state)
  * are for the test of route.c; here, that it is asked and obeyed. */
 static void routed_by_itself(void **state)
 {
-    OSSL_LIB_CTX *saved = subject;
-    EVP_PKEY *saved_key = subject_key;
-    static work works[JOBS];
+    OSSL_LIB_CTX *usual = subject;
+    EVP_PKEY *usual_key = subject_key;
+    static signing works[JOBS];
     uint64_t made = 0, gpu = 0;
 
     (void)state;
-    subject = subject_open("engine = host\ndeadline_ms = 300000\n");
-    subject_key = key_in(subject, oracle_key);
+    subject_set(subject_open("engine = host\ndeadline_ms = 300000\n"));
     do {
         memset(works, 0, sizeof(works));
         assert_true(run_impatiently(works, JOBS) != UINT32_MAX);
-        for (unsigned i = 0; i < JOBS; i++) {
-            assert_true(right(&works[i]));
-            ASYNC_WAIT_CTX_free(works[i].wait_ctx);
-        }
+        assert_true(signings_end(works, JOBS));
         made += JOBS;
         gpu = counter_of(subject, "warprsa-gpu");
     } while (gpu == 0);
     assert_counted(subject, gpu, made - gpu);
     assert_true(counter_of(subject, "warprsa-cpu-route") > 0);
-    EVP_PKEY_free(subject_key);
-    OSSL_LIB_CTX_free(subject);
-    subject = saved;
-    subject_key = saved_key;
+    subject_free();
+    subject = usual;
+    subject_key = usual_key;
 }
 
 static int blocked_job(void *arg)
@@ -249,7 +150,7 @@ static int blocked_job(void *arg)
 /* A job that may not pause waits all the same. */
 static void pause_blocked(void **state)
 {
-    work one = {0}, *arg = &one;
+    signing one = {0}, *arg = &one;
     uint64_t before = counter_of(subject, "warprsa-gpu");
     int ret = 0;
 
@@ -258,9 +159,8 @@ static void pause_blocked(void **state)
     assert_int_equal(ASYNC_start_job(&one.job, one.wait_ctx, &ret, blocked_job,
                                      &arg, sizeof(arg)),
                      ASYNC_FINISH);
-    one.finished = ret;
-    assert_true(right(&one));
-    ASYNC_WAIT_CTX_free(one.wait_ctx);
+    one.finished = ret == 1;
+    assert_true(signings_end(&one, 1));
     assert_counted(subject, before + 1, 0);
 }
 
@@ -278,35 +178,36 @@ static unsigned open_descriptors(void)
 /* In a process of its own, since a job that is given up stays allocated. */
 static int give_up_jobs(int with_callback)
 {
-    static work works[JOBS];
+    static signing works[JOBS];
+    static atomic_int called[JOBS];
     unsigned before = 0;
-    work one = {0};
+    signing one = {0};
 
     if (!signs_right(subject, subject_key, oracle_key)) /* all is open now */
         return 1;
     before = open_descriptors();
     for (unsigned i = 0; i < JOBS; i++) {
         works[i].wait_ctx = ASYNC_WAIT_CTX_new();
-        if (with_callback)
+        if (with_callback &&
             ASYNC_WAIT_CTX_set_callback(works[i].wait_ctx, called_back,
-                                        &works[i]);
-        if (step(&works[i]) != 1)
+                                        &called[i]) != 1)
+            return 1;
+        if (signing_step(&works[i]) != ASYNC_PAUSE)
             return 2;
     }
     for (unsigned i = 0; i < JOBS; i++) {
         ASYNC_WAIT_CTX_free(works[i].wait_ctx);
-        atomic_store(&works[i].called, 0);
+        atomic_store(&called[i], 0);
     }
     /* Later ones are answered after those: then nobody holds a descriptor. */
-    if (run_impatiently(&one, 1) == UINT32_MAX || !right(&one))
+    if (run_impatiently(&one, 1) == UINT32_MAX || !signings_end(&one, 1))
         return 3;
-    ASYNC_WAIT_CTX_free(one.wait_ctx);
     for (unsigned i = 0; i < 30000 && open_descriptors() != before; i++)
         usleep(1000);
     if (open_descriptors() != before)
         return 4;
     for (unsigned i = 0; i < JOBS; i++)
-        if (atomic_load(&works[i].called))
+        if (atomic_load(&called[i]))
             return 5;
     return 0;
 }
@@ -315,18 +216,15 @@ static void jobs_given_up(void **state)
 {
     (void)state;
     for (int with_callback = 0; with_callback < 2; with_callback++) {
-        int status = 0;
-        pid_t child = fork();
+        pid_t child = fork_quietly();
 
         if (child == 0)
             _exit(give_up_jobs(with_callback));
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), 0);
+        assert_all_right(child);
     }
 }
 
-static size_t descriptors_of(const work *one)
+static size_t descriptors_of(const signing *one)
 {
     size_t count = 0;
 
@@ -343,42 +241,35 @@ static void job_refused(void **state)
 {
     OSSL_LIB_CTX *usual = subject;
     EVP_PKEY *usual_key = subject_key;
-    work first = {0}, second = {0};
+    signing first = {0}, second = {0};
 
     (void)state;
-    subject = subject_open(HOST_ENGINE "slots = 1\n");
-    subject_key = key_in(subject, oracle_key);
-    assert_int_equal(step(&first), 1);
+    subject_set(subject_open(HOST_ENGINE "slots = 1\n"));
+    assert_int_equal(signing_step(&first), ASYNC_PAUSE);
     assert_int_equal(descriptors_of(&first), 1);
-    assert_int_equal(step(&second), 0);
-    assert_true(right(&second));
+    assert_int_equal(signing_step(&second), ASYNC_FINISH);
     assert_int_equal(descriptors_of(&second), 0);
     assert_true(run_impatiently(&first, 1) != UINT32_MAX);
-    assert_true(right(&first));
     assert_counted(subject, 1, 1);
-    ASYNC_WAIT_CTX_free(first.wait_ctx);
-    ASYNC_WAIT_CTX_free(second.wait_ctx);
-    EVP_PKEY_free(subject_key);
-    OSSL_LIB_CTX_free(subject);
+    assert_true(signings_end(&first, 1));
+    assert_true(signings_end(&second, 1));
+    subject_free();
     subject = usual;
     subject_key = usual_key;
 }
 
 static void *thread_of_jobs(void *arg)
 {
-    work *works = arg;
-    intptr_t wrong = run_impatiently(works, JOBS) == UINT32_MAX;
+    signing *works = arg;
+    bool wrong = run_impatiently(works, JOBS) == UINT32_MAX;
 
-    for (unsigned i = 0; i < JOBS; i++) {
-        wrong += !right(&works[i]);
-        ASYNC_WAIT_CTX_free(works[i].wait_ctx);
-    }
-    return (void *)wrong;
+    wrong |= !signings_end(works, JOBS);
+    return wrong ? works : NULL;
 }
 
 static void threads_of_jobs(void **state)
 {
-    static work works[THREADS][JOBS];
+    static signing works[THREADS][JOBS];
     pthread_t threads[THREADS];
     unsigned count = module_context_scaled(THREADS);
     uint64_t before = counter_of(subject, "warprsa-gpu");
@@ -410,5 +301,6 @@ int main(void)
         cmocka_unit_test(threads_of_jobs),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, host_subject_setup,
+                                  host_subject_teardown);
 }

@@ -6,20 +6,15 @@
  * operation, and a daemon that is killed under load.
  */
 #include <grp.h>
-#include <pthread.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <time.h>
 
-#include <openssl/async.h>
-
-#include "tests/unit/provider_support.h"
+#include "tests/unit/provider_subject.h"
 
 enum {
     THREADS = 6,
@@ -37,8 +32,6 @@ enum {
 static char directory[] = "/tmp/warprsa-daemon.XXXXXX";
 static char path[64], log_path[64];
 static pid_t daemon_pid;
-static OSSL_LIB_CTX *subject;
-static EVP_PKEY *oracle_key, *subject_key;
 
 static void nap(void)
 {
@@ -98,13 +91,16 @@ static void run_daemon(int listener)
 
 static void start_daemon(int listener)
 {
+    pid_t ended = 0;
+
     unlink(log_path);
-    fflush(NULL);
-    daemon_pid = fork();
+    daemon_pid = fork_quietly();
     if (daemon_pid == 0)
         run_daemon(listener);
     assert_true(daemon_pid > 0);
-    WAIT_UNTIL(log_says("ready"));
+    WAIT_UNTIL(log_says("ready") ||
+               (ended = waitpid(daemon_pid, NULL, WNOHANG)) != 0);
+    assert_int_equal(ended, 0);
 }
 
 static int end_daemon(int signal)
@@ -145,8 +141,7 @@ static void open_subject(void)
              "mode = daemon\nsocket = %s\nroute = gpu\nstartup_ms = 60000\n"
              "deadline_ms = 600000\n",
              path);
-    subject = subject_open(settings);
-    subject_key = key_in(subject, oracle_key);
+    subject_set(subject_open(settings));
 }
 
 static int setup(void **state)
@@ -157,54 +152,17 @@ static int setup(void **state)
     return 0;
 }
 
-static void close_subject(void)
-{
-    EVP_PKEY_free(subject_key);
-    OSSL_LIB_CTX_free(subject);
-    subject_key = NULL;
-    subject = NULL;
-}
-
 static int teardown(void **state)
 {
     int status;
 
     (void)state;
-    close_subject();
+    subject_free();
     status = end_daemon(SIGTERM);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
 /* ---- processes ---- */
-
-/* What a child finds out, as its exit status. */
-enum {
-    ALL_RIGHT,
-    WRONG_SIGNATURE,
-    WRONG_COUNTERS,
-    NO_PRIVILEGES_LOST,
-};
-
-static int sign_in_child(void)
-{
-    for (int i = 0; i < 3; i++)
-        if (!signs_right(subject, subject_key, oracle_key))
-            return WRONG_SIGNATURE;
-    return plain_counter_of(subject, "warprsa-gpu") == 3 &&
-                   plain_counter_of(subject, "warprsa-cpu") == 0
-               ? ALL_RIGHT
-               : WRONG_COUNTERS;
-}
-
-static void assert_all_right(pid_t child)
-{
-    int status = -1;
-
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), ALL_RIGHT);
-}
 
 static void one_process(void **state)
 {
@@ -223,22 +181,21 @@ static void a_launcher_that_forks_twice(void **state)
 
     (void)state;
     assert_int_equal(pipe(ready), 0);
-    fflush(NULL);
-    master = fork();
+    master = fork_quietly();
     if (master == 0) {
         int status = -1;
         pid_t worker;
 
         /* Not before the launcher is done. */
         if (read(ready[0], &octet, 1) != 1)
-            _exit(NO_PRIVILEGES_LOST);
+            _exit(WRONG_SETUP);
         worker = fork();
         if (worker == 0)
-            _exit(sign_in_child());
+            _exit(sign_in_child(3, 3, 0));
         waitpid(worker, &status, 0);
         _exit(WIFEXITED(status) ? WEXITSTATUS(status) : WRONG_COUNTERS);
     }
-    close_subject();
+    subject_free();
     assert_int_equal(unlink(path), 0);
     assert_int_equal(write(ready[1], &octet, 1), 1);
     close(ready[0]);
@@ -259,51 +216,19 @@ static bool lock_up(void)
     return pthread_create(&thread, NULL, (void *(*)(void *))abort, NULL) != 0;
 }
 
-static int sign_job(void *arg)
-{
-    size_t *length = *(size_t **)arg;
-    unsigned char signature[128];
-
-    *length = sign_with(subject, subject_key, 0, signature, sizeof(signature));
-    if (*length > 0 && !is_right(oracle_key, 0, signature, *length))
-        *length = 0;
-    return 1;
-}
-
 /* JOBS operations of this thread at once. */
 static int sign_in_jobs(void)
 {
-    static ASYNC_JOB *jobs[JOBS];
-    static ASYNC_WAIT_CTX *wait_ctxs[JOBS];
-    static size_t lengths[JOBS];
-    unsigned left = JOBS, paused = 0;
+    static signing works[JOBS];
 
-    memset(jobs, 0, sizeof(jobs));
+    memset(works, 0, sizeof(works));
     for (unsigned i = 0; i < JOBS; i++)
-        wait_ctxs[i] = ASYNC_WAIT_CTX_new();
-    while (left > 0) {
-        left = 0;
-        for (unsigned i = 0; i < JOBS; i++) {
-            size_t *length = &lengths[i];
-            int ret = 0, got;
-
-            if (wait_ctxs[i] == NULL)
-                continue;
-            got = ASYNC_start_job(&jobs[i], wait_ctxs[i], &ret, sign_job,
-                                  &length, sizeof(length));
-            if (got == ASYNC_PAUSE) {
-                paused++;
-                left++;
-                continue;
-            }
-            ASYNC_WAIT_CTX_free(wait_ctxs[i]);
-            wait_ctxs[i] = NULL;
-            if (got != ASYNC_FINISH || lengths[i] == 0)
-                return WRONG_SIGNATURE;
-        }
-        nap();
-    }
-    return paused >= JOBS ? ALL_RIGHT : WRONG_COUNTERS;
+        if (signing_step(&works[i]) != ASYNC_PAUSE)
+            return WRONG_COUNTERS;
+    if (run_impatiently(works, JOBS) == UINT32_MAX ||
+        !signings_end(works, JOBS))
+        return WRONG_SIGNATURE;
+    return ALL_RIGHT;
 }
 
 static int locked_up_child(void)
@@ -311,15 +236,11 @@ static int locked_up_child(void)
     int status;
 
     if (!lock_up())
-        return NO_PRIVILEGES_LOST;
-    status = sign_in_child();
+        return WRONG_SETUP;
+    status = sign_in_child(3, 3, 0);
     if (status == ALL_RIGHT)
         status = sign_in_jobs();
-    if (status == ALL_RIGHT &&
-        (plain_counter_of(subject, "warprsa-gpu") != 3 + JOBS ||
-         plain_counter_of(subject, "warprsa-cpu") != 0))
-        status = WRONG_COUNTERS;
-    return status;
+    return status == ALL_RIGHT ? sign_in_child(0, 3 + JOBS, 0) : status;
 }
 
 static void a_process_locked_up(void **state)
@@ -329,8 +250,7 @@ static void a_process_locked_up(void **state)
     (void)state;
     if (geteuid() != 0)
         skip();
-    fflush(NULL);
-    child = fork();
+    child = fork_quietly();
     if (child == 0)
         _exit(locked_up_child());
     assert_all_right(child);
@@ -344,12 +264,11 @@ static void a_user_who_may_not(void **state)
     (void)state;
     if (geteuid() != 0)
         skip();
-    close_subject();
-    fflush(NULL);
-    child = fork();
+    subject_free();
+    child = fork_quietly();
     if (child == 0) {
         if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
-            _exit(NO_PRIVILEGES_LOST);
+            _exit(WRONG_SETUP);
         open_subject();
         if (!signs_right(subject, subject_key, oracle_key))
             _exit(WRONG_SIGNATURE);
@@ -375,28 +294,6 @@ static void jobs_of_one_thread(void **state)
 
 /* ---- load ---- */
 
-static atomic_bool stop;
-static atomic_uint signed_by_threads, wrong_of_threads;
-
-static void *sign_until_stopped(void *arg)
-{
-    (void)arg;
-    while (!atomic_load(&stop)) {
-        if (signs_right(subject, subject_key, oracle_key))
-            atomic_fetch_add(&signed_by_threads, 1);
-        else
-            atomic_fetch_add(&wrong_of_threads, 1);
-    }
-    return NULL;
-}
-
-static void more_are_signed(unsigned count)
-{
-    unsigned from = atomic_load(&signed_by_threads);
-
-    WAIT_UNTIL(atomic_load(&signed_by_threads) >= from + count);
-}
-
 static bool more_on_device(uint64_t from)
 {
     return counter_of(subject, "warprsa-gpu") > from;
@@ -407,95 +304,77 @@ static bool more_on_device(uint64_t from)
 static void a_daemon_that_ends_under_load(void **state)
 {
     static const int signals[] = {SIGKILL, SIGTERM, SIGKILL};
-    pthread_t threads[THREADS];
+    static signer signers[THREADS];
+    unsigned made;
 
     (void)state;
-    atomic_store(&stop, false);
-    atomic_store(&signed_by_threads, 0);
-    atomic_store(&wrong_of_threads, 0);
-    for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(
-            pthread_create(&threads[i], NULL, sign_until_stopped, NULL), 0);
+    signers_start(signers, THREADS);
     for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         uint64_t before;
 
-        more_are_signed(THREADS);
+        signers_make(signers, THREADS, 1);
         (void)end_daemon(signals[i]);
-        more_are_signed(4 * THREADS);
+        signers_make(signers, THREADS, 4);
         before = counter_of(subject, "warprsa-gpu");
         start_daemon(-1);
         WAIT_UNTIL(more_on_device(before));
     }
-    atomic_store(&stop, true);
-    for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-    assert_int_equal(atomic_load(&wrong_of_threads), 0);
+    made = signers_end(signers, THREADS);
     assert_true(counter_of(subject, "warprsa-cpu-no-device") > 0);
     /* One key, in the last daemon alone. */
     assert_int_equal(counter_of(subject, "warprsa-keys-loaded"),
                      counter_of(subject, "warprsa-keys-wiped") + 1);
     assert_int_equal(counter_of(subject, "warprsa-gpu") +
                          counter_of(subject, "warprsa-cpu"),
-                     atomic_load(&signed_by_threads));
+                     made);
+}
+
+/* One operation done, the next one waiting in a job: its descriptor. */
+static OSSL_ASYNC_FD wait_for_a_stopped_daemon(signing *one)
+{
+    OSSL_ASYNC_FD fd = -1;
+    size_t count = 1;
+
+    assert_true(signs_right(subject, subject_key, oracle_key));
+    assert_int_equal(kill(daemon_pid, SIGSTOP), 0);
+    assert_int_equal(signing_step(one), ASYNC_PAUSE);
+    assert_int_equal(ASYNC_WAIT_CTX_get_all_fds(one->wait_ctx, &fd, &count), 1);
+    assert_int_equal(count, 1);
+    return fd;
+}
+
+/* The job is woken, and computes here. */
+static void goes_on(signing *one, OSSL_ASYNC_FD fd)
+{
+    struct pollfd poller = {fd, POLLIN, 0};
+
+    assert_int_equal(poll(&poller, 1, PATIENCE_MS), 1);
+    assert_true(run_impatiently(one, 1) != UINT32_MAX);
+    assert_true(signings_end(one, 1));
 }
 
 /* Jobs that wait when the daemon is killed are woken by that. */
 static void a_daemon_killed_with_jobs_waiting(void **state)
 {
-    static ASYNC_JOB *job;
-    ASYNC_WAIT_CTX *wait_ctx = ASYNC_WAIT_CTX_new();
-    OSSL_ASYNC_FD fd = -1;
-    size_t count = 1, length = 0, *arg = &length;
-    fd_set readable;
-    int ret = 0;
+    signing one = {0};
+    OSSL_ASYNC_FD fd = wait_for_a_stopped_daemon(&one);
 
     (void)state;
-    assert_true(signs_right(subject, subject_key, oracle_key));
-    assert_int_equal(kill(daemon_pid, SIGSTOP), 0);
-    assert_int_equal(
-        ASYNC_start_job(&job, wait_ctx, &ret, sign_job, &arg, sizeof(arg)),
-        ASYNC_PAUSE);
-    assert_int_equal(ASYNC_WAIT_CTX_get_all_fds(wait_ctx, &fd, &count), 1);
-    assert_int_equal(count, 1);
     (void)end_daemon(SIGKILL);
-    FD_ZERO(&readable);
-    FD_SET(fd, &readable);
-    assert_int_equal(select(fd + 1, &readable, NULL, NULL, NULL), 1);
-    while (ASYNC_start_job(&job, wait_ctx, &ret, sign_job, &arg, sizeof(arg)) ==
-           ASYNC_PAUSE)
-        nap();
-    assert_int_equal(length, 128);
+    goes_on(&one, fd);
     assert_counted(subject, 1, 1);
-    ASYNC_WAIT_CTX_free(wait_ctx);
     start_daemon(-1);
 }
 
 /* One that hangs is given up by whoever comes next, for all who wait. */
 static void a_daemon_that_hangs(void **state)
 {
-    static ASYNC_JOB *job;
-    ASYNC_WAIT_CTX *wait_ctx = ASYNC_WAIT_CTX_new();
-    OSSL_ASYNC_FD fd = -1;
-    size_t count = 1, length = 0, *arg = &length;
-    fd_set readable;
-    int ret = 0;
+    signing one = {0};
+    OSSL_ASYNC_FD fd = wait_for_a_stopped_daemon(&one);
 
     (void)state;
     assert_true(signs_right(subject, subject_key, oracle_key));
-    assert_int_equal(kill(daemon_pid, SIGSTOP), 0);
-    assert_int_equal(
-        ASYNC_start_job(&job, wait_ctx, &ret, sign_job, &arg, sizeof(arg)),
-        ASYNC_PAUSE);
-    assert_int_equal(ASYNC_WAIT_CTX_get_all_fds(wait_ctx, &fd, &count), 1);
-    assert_true(signs_right(subject, subject_key, oracle_key));
-    FD_ZERO(&readable);
-    FD_SET(fd, &readable);
-    assert_int_equal(select(fd + 1, &readable, NULL, NULL, NULL), 1);
-    while (ASYNC_start_job(&job, wait_ctx, &ret, sign_job, &arg, sizeof(arg)) ==
-           ASYNC_PAUSE)
-        nap();
-    assert_int_equal(length, 128);
-    ASYNC_WAIT_CTX_free(wait_ctx);
+    goes_on(&one, fd);
     assert_counted(subject, 1, 2);
     assert_int_equal(kill(daemon_pid, SIGCONT), 0);
     WAIT_UNTIL(signs_right(subject, subject_key, oracle_key) &&
@@ -509,10 +388,10 @@ static void unloaded_and_loaded_again(void **state)
     (void)state;
     for (int i = 0; i < 5; i++) {
         assert_true(signs_right(subject, subject_key, oracle_key));
-        close_subject();
+        subject_free();
         open_subject();
     }
-    close_subject(); /* and once without an operation */
+    subject_free(); /* and once without an operation */
     open_subject();
 }
 
@@ -527,7 +406,7 @@ static void two_contexts_in_one_process(void **state)
     assert_true(signs_right(subject, subject_key, oracle_key));
     assert_true(signs_right(first, first_key, oracle_key));
     assert_counted(subject, 1, 0);
-    close_subject();
+    subject_free();
     subject = first;
     subject_key = first_key;
     assert_true(signs_right(subject, subject_key, oracle_key));
@@ -542,7 +421,7 @@ static void activated_by_socket(void **state)
     int high = -1;
 
     (void)state;
-    close_subject();
+    subject_free();
     assert_int_equal(WEXITSTATUS(end_daemon(SIGTERM)), 0);
     strcpy(address.sun_path, path);
     assert_int_equal(

@@ -4,14 +4,7 @@
  * Forks before the first operation, after it, and with requests under way:
  * parent and child each go on with a queue and counters of their own.
  */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <sys/wait.h>
-
-#include <openssl/async.h>
-
-#include "tests/unit/provider_support.h"
+#include "tests/unit/provider_subject.h"
 
 enum {
     JOBS = 16,
@@ -27,71 +20,14 @@ enum {
 #endif
 #endif
 
-static OSSL_LIB_CTX *subject;
-static EVP_PKEY *oracle_key, *subject_key;
-
-static int setup(void **state)
-{
-    (void)state;
-    subject = subject_open(HOST_ENGINE);
-    oracle_key = key_make(NULL, "RSA", 1024, 2);
-    subject_key = key_in(subject, oracle_key);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    EVP_PKEY_free(subject_key);
-    EVP_PKEY_free(oracle_key);
-    OSSL_LIB_CTX_free(subject);
-    return 0;
-}
-
-/* What a child finds out, as its exit status. */
-enum {
-    ALL_RIGHT,
-    WRONG_SIGNATURE,
-    WRONG_COUNTERS,
-    WRONG_GRANDCHILD,
-};
-
-static int sign_in_child(uint64_t gpu)
-{
-    if (!signs_right(subject, subject_key, oracle_key) ||
-        !signs_right(subject, subject_key, oracle_key))
-        return WRONG_SIGNATURE;
-    return plain_counter_of(subject, "warprsa-gpu") == gpu &&
-                   plain_counter_of(subject, "warprsa-cpu") == 0
-               ? ALL_RIGHT
-               : WRONG_COUNTERS;
-}
-
-static void assert_all_right(pid_t child)
-{
-    int status = -1;
-
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), ALL_RIGHT);
-}
-
 /* Ends a child the way a program does: everything freed, exit handlers run. All
  * but the queue of the parent, which the child has forgotten. */
 static void leave(int status)
 {
     leaks_are_meant = 1;
-    EVP_PKEY_free(subject_key);
+    subject_free();
     EVP_PKEY_free(oracle_key);
-    OSSL_LIB_CTX_free(subject);
     exit(status);
-}
-
-static pid_t fork_quietly(void)
-{
-    fflush(NULL);
-    return fork();
 }
 
 static void before_the_first_operation(void **state)
@@ -100,7 +36,7 @@ static void before_the_first_operation(void **state)
 
     (void)state;
     if (child == 0)
-        leave(sign_in_child(2));
+        leave(sign_in_child(2, 2, 0));
     assert_all_right(child);
     assert_counted(subject, 0, 0);
     assert_true(signs_right(subject, subject_key, oracle_key));
@@ -113,11 +49,11 @@ static int grandchild(void)
     pid_t child = fork_quietly();
 
     if (child == 0)
-        leave(sign_in_child(2));
+        leave(sign_in_child(2, 2, 0));
     return waitpid(child, &status, 0) == child && WIFEXITED(status) &&
                    WEXITSTATUS(status) == ALL_RIGHT
                ? ALL_RIGHT
-               : WRONG_GRANDCHILD;
+               : WRONG_CHILD;
 }
 
 static void after_an_operation(void **state)
@@ -130,12 +66,12 @@ static void after_an_operation(void **state)
     before = counter_of(subject, "warprsa-gpu");
     child = fork_quietly();
     if (child == 0) {
-        int status = sign_in_child(2);
+        int status = sign_in_child(2, 2, 0);
 
         if (status == ALL_RIGHT)
             status = grandchild();
         if (status == ALL_RIGHT)
-            status = sign_in_child(4);
+            status = sign_in_child(2, 4, 0);
         leave(status);
     }
     assert_all_right(child);
@@ -155,97 +91,43 @@ static void after_an_operation(void **state)
     assert_counted(subject, before + 1, 0);
 }
 
-typedef struct work {
-    ASYNC_JOB *job;
-    ASYNC_WAIT_CTX *wait_ctx;
-    unsigned char signature[128];
-    size_t length;
-} work;
-
-static int sign_job(void *arg)
-{
-    work *one = *(work **)arg;
-
-    one->length = sign_with(subject, subject_key, 0, one->signature,
-                            sizeof(one->signature));
-    return 1;
-}
-
-static int step(work *one)
-{
-    int ret = 0;
-
-    return ASYNC_start_job(&one->job, one->wait_ctx, &ret, sign_job, &one,
-                           sizeof(one));
-}
-
-static int finish_jobs(work works[JOBS])
-{
-    for (unsigned i = 0; i < JOBS; i++) {
-        while (step(&works[i]) == ASYNC_PAUSE)
-            ;
-        if (works[i].length != sizeof(works[i].signature) ||
-            !is_right(oracle_key, 0, works[i].signature, works[i].length))
-            return WRONG_SIGNATURE;
-        ASYNC_WAIT_CTX_free(works[i].wait_ctx);
-    }
-    return ALL_RIGHT;
-}
-
 /* Jobs paused across the fork go on in both: in the parent with their answers,
  * in the child, which has no answers to get, on the CPU. */
 static void with_jobs_under_way(void **state)
 {
-    static work works[JOBS];
+    static signing works[JOBS];
     uint64_t before = counter_of(subject, "warprsa-gpu");
     pid_t child = -1;
 
     (void)state;
     memset(works, 0, sizeof(works));
-    for (unsigned i = 0; i < JOBS; i++) {
-        works[i].wait_ctx = ASYNC_WAIT_CTX_new();
-        assert_int_equal(step(&works[i]), ASYNC_PAUSE);
-    }
+    for (unsigned i = 0; i < JOBS; i++)
+        assert_int_equal(signing_step(&works[i]), ASYNC_PAUSE);
     child = fork_quietly();
     if (child == 0) {
-        int status = finish_jobs(works);
+        int status = ALL_RIGHT;
 
-        if (status == ALL_RIGHT &&
-            (plain_counter_of(subject, "warprsa-cpu") != JOBS ||
-             plain_counter_of(subject, "warprsa-cpu-error") != JOBS))
-            status = WRONG_COUNTERS;
-        if (status == ALL_RIGHT &&
-            !signs_right(subject, subject_key, oracle_key))
+        if (run_impatiently(works, JOBS) == UINT32_MAX ||
+            !signings_end(works, JOBS))
             status = WRONG_SIGNATURE;
         if (status == ALL_RIGHT &&
-            plain_counter_of(subject, "warprsa-gpu") != 1)
+            plain_counter_of(subject, "warprsa-cpu-error") != JOBS)
             status = WRONG_COUNTERS;
+        if (status == ALL_RIGHT)
+            status = sign_in_child(1, 1, JOBS);
         leave(status);
     }
     assert_all_right(child);
-    assert_int_equal(finish_jobs(works), ALL_RIGHT);
+    assert_true(run_impatiently(works, JOBS) != UINT32_MAX);
+    assert_true(signings_end(works, JOBS));
     assert_counted(subject, before + JOBS, 0);
-}
-
-static atomic_bool stop;
-static atomic_uint signed_by_threads;
-
-static void *sign_until_stopped(void *arg)
-{
-    (void)arg;
-    while (!atomic_load(&stop)) {
-        if (!signs_right(subject, subject_key, oracle_key))
-            return "wrong";
-        atomic_fetch_add(&signed_by_threads, 1);
-    }
-    return NULL;
 }
 
 /* Whatever the other threads and the workers hold at the moment of the fork,
  * the child must not wait for it. */
 static void with_threads_at_work(void **state)
 {
-    pthread_t threads[THREADS];
+    static signer signers[THREADS];
     uint64_t before = counter_of(subject, "warprsa-gpu");
     unsigned forks = module_context_scaled(10);
 
@@ -254,26 +136,15 @@ static void with_threads_at_work(void **state)
     /* The lock of its allocator may be taken in the child for ever. */
     skip();
 #endif
-    atomic_store(&stop, false);
-    atomic_store(&signed_by_threads, 0);
-    for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(
-            pthread_create(&threads[i], NULL, sign_until_stopped, NULL), 0);
+    signers_start(signers, THREADS);
     for (unsigned i = 0; i < forks; i++) {
         pid_t child = fork_quietly();
 
         if (child == 0)
-            _exit(sign_in_child(2));
+            _exit(sign_in_child(2, 2, 0));
         assert_all_right(child);
     }
-    atomic_store(&stop, true);
-    for (unsigned i = 0; i < THREADS; i++) {
-        void *failure = NULL;
-
-        assert_int_equal(pthread_join(threads[i], &failure), 0);
-        assert_null(failure);
-    }
-    assert_counted(subject, before + atomic_load(&signed_by_threads), 0);
+    assert_counted(subject, before + signers_end(signers, THREADS), 0);
 }
 
 /* Each process that did an operation leaves its counters in the trace. */
@@ -339,5 +210,6 @@ int main(void)
     /* It dies in a child that starts threads: "dup thread with used id". */
     return 77;
 #endif
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, host_subject_setup,
+                                  host_subject_teardown);
 }

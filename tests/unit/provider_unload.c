@@ -3,14 +3,7 @@
  *
  * The provider unloaded, and the process ended, while requests are under way.
  */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <sys/wait.h>
-
-#include <openssl/async.h>
-
-#include "tests/unit/provider_support.h"
+#include "tests/unit/provider_subject.h"
 
 enum {
     JOBS = 32,
@@ -18,7 +11,6 @@ enum {
 };
 
 static char trace[] = "/tmp/warprsa-unload.XXXXXX";
-static EVP_PKEY *oracle_key;
 
 static int setup(void **state)
 {
@@ -36,22 +28,24 @@ static int teardown(void **state)
     return unlink(trace);
 }
 
-/* A context that the program itself, not its configuration, loads the provider
+/* A subject that the program itself, not its configuration, loads the provider
  * into; traced to the file, which is emptied. */
-static OSSL_LIB_CTX *open_traced(OSSL_PROVIDER **provider)
+static OSSL_PROVIDER *open_traced(void)
 {
     char settings[256];
     OSSL_LIB_CTX *libctx = NULL;
+    OSSL_PROVIDER *provider = NULL;
 
     snprintf(settings, sizeof(settings), HOST_ENGINE "trace = file:%s\n",
              trace);
     assert_int_equal(truncate(trace, 0), 0);
     libctx = context_with(settings);
-    *provider = OSSL_PROVIDER_load(libctx, "warprsa");
-    if (*provider == NULL)
+    provider = OSSL_PROVIDER_load(libctx, "warprsa");
+    if (provider == NULL)
         ERR_print_errors_fp(stderr);
-    assert_non_null(*provider);
-    return libctx;
+    assert_non_null(provider);
+    subject_set(libctx);
+    return provider;
 }
 
 /* A counter in the only counters line of the trace; UINT64_MAX if there is
@@ -78,74 +72,35 @@ static uint64_t traced(const char *name)
     return lines == 1 ? value : UINT64_MAX;
 }
 
-typedef struct work {
-    OSSL_LIB_CTX *libctx;
-    EVP_PKEY *key;
-    ASYNC_JOB *job;
-    ASYNC_WAIT_CTX *wait_ctx;
-    unsigned char signature[128];
-    size_t length;
-} work;
-
-static int sign_job(void *arg)
-{
-    work *one = *(work **)arg;
-
-    one->length = sign_with(one->libctx, one->key, 0, one->signature,
-                            sizeof(one->signature));
-    return 1;
-}
-
-static int step(work *one)
-{
-    int ret = 0;
-
-    return ASYNC_start_job(&one->job, one->wait_ctx, &ret, sign_job, &one,
-                           sizeof(one));
-}
-
-static void start_jobs(work works[JOBS], OSSL_LIB_CTX *libctx, EVP_PKEY *key)
+static void start_jobs(signing works[JOBS])
 {
     memset(works, 0, JOBS * sizeof(*works));
-    for (unsigned i = 0; i < JOBS; i++) {
-        works[i].libctx = libctx;
-        works[i].key = key;
-        works[i].wait_ctx = ASYNC_WAIT_CTX_new();
-        assert_int_equal(step(&works[i]), ASYNC_PAUSE);
-    }
+    for (unsigned i = 0; i < JOBS; i++)
+        assert_int_equal(signing_step(&works[i]), ASYNC_PAUSE);
 }
 
 static void unloaded_under_jobs(void **state)
 {
-    static work works[JOBS];
-    OSSL_PROVIDER *provider = NULL;
-    OSSL_LIB_CTX *libctx = open_traced(&provider);
-    EVP_PKEY *key = key_in(libctx, oracle_key);
+    static signing works[JOBS];
+    OSSL_PROVIDER *provider = open_traced();
     unsigned char signature[128];
 
     (void)state;
-    start_jobs(works, libctx, key);
+    start_jobs(works);
     assert_int_equal(OSSL_PROVIDER_unload(provider), 1);
-    assert_false(OSSL_PROVIDER_available(libctx, "warprsa"));
+    assert_false(OSSL_PROVIDER_available(subject, "warprsa"));
     /* New operations find default. */
-    assert_int_equal(sign_with(libctx, key, 0, signature, sizeof(signature)),
-                     sizeof(signature));
-    for (unsigned i = 0; i < JOBS; i++) {
-        while (step(&works[i]) == ASYNC_PAUSE)
-            ;
-        assert_int_equal(works[i].length, sizeof(works[i].signature));
-        assert_true(
-            is_right(oracle_key, 0, works[i].signature, works[i].length));
-    }
-    EVP_PKEY_free(key);
-    OSSL_LIB_CTX_free(libctx);
+    assert_int_equal(
+        sign_with(subject, subject_key, 0, signature, sizeof(signature)),
+        sizeof(signature));
+    assert_true(run_impatiently(works, JOBS) != UINT32_MAX);
+    subject_free();
     assert_int_equal(traced("gpu"), JOBS);
     assert_int_equal(traced("cpu"), 0);
     assert_int_equal(traced("keys_loaded"), 1);
     assert_int_equal(traced("keys_wiped"), 1);
-    /* The code that cleans these up outlives the provider. */
-    for (unsigned i = 0; i < JOBS; i++)
-        ASYNC_WAIT_CTX_free(works[i].wait_ctx);
+    /* The code that cleans up wait ctxs outlives the provider. */
+    assert_true(signings_end(works, JOBS));
 }
 
 /* The default provider the program loaded is the one ours wraps: either may go
@@ -196,74 +151,18 @@ static void no_default(void **state)
     OSSL_LIB_CTX_free(libctx);
 }
 
-typedef struct signer {
-    pthread_t thread;
-    OSSL_LIB_CTX *libctx;
-    EVP_PKEY *key;
-    atomic_bool *stop;
-    atomic_uint made;
-} signer;
-
-static void *sign_until_stopped(void *arg)
-{
-    signer *self = arg;
-
-    while (!atomic_load(self->stop)) {
-        if (!signs_right(self->libctx, self->key, oracle_key))
-            return "wrong";
-        atomic_fetch_add(&self->made, 1);
-    }
-    return NULL;
-}
-
-static void start_signers(signer signers[THREADS], OSSL_LIB_CTX *libctx,
-                          EVP_PKEY *key, atomic_bool *stop)
-{
-    atomic_store(stop, false);
-    for (unsigned i = 0; i < THREADS; i++) {
-        signers[i].libctx = libctx;
-        signers[i].key = key;
-        signers[i].stop = stop;
-        atomic_init(&signers[i].made, 0);
-        assert_int_equal(pthread_create(&signers[i].thread, NULL,
-                                        sign_until_stopped, &signers[i]),
-                         0);
-    }
-}
-
-/* Waits until each has made so many more. */
-static void wait_for(signer signers[THREADS], unsigned more)
-{
-    for (unsigned i = 0; i < THREADS; i++) {
-        unsigned wanted = atomic_load(&signers[i].made) + more;
-
-        while (atomic_load(&signers[i].made) < wanted)
-            usleep(1000);
-    }
-}
-
 static void unloaded_under_threads(void **state)
 {
     static signer signers[THREADS];
-    static atomic_bool stop;
-    OSSL_PROVIDER *provider = NULL;
-    OSSL_LIB_CTX *libctx = open_traced(&provider);
-    EVP_PKEY *key = key_in(libctx, oracle_key);
+    OSSL_PROVIDER *provider = open_traced();
 
     (void)state;
-    start_signers(signers, libctx, key, &stop);
-    wait_for(signers, 2);
+    signers_start(signers, THREADS);
+    signers_make(signers, THREADS, 2);
     assert_int_equal(OSSL_PROVIDER_unload(provider), 1);
-    wait_for(signers, 2);
-    atomic_store(&stop, true);
-    for (unsigned i = 0; i < THREADS; i++) {
-        void *failure = NULL;
-
-        assert_int_equal(pthread_join(signers[i].thread, &failure), 0);
-        assert_null(failure);
-    }
-    EVP_PKEY_free(key);
-    OSSL_LIB_CTX_free(libctx);
+    signers_make(signers, THREADS, 2);
+    signers_end(signers, THREADS);
+    subject_free();
     assert_in_range(traced("gpu"), 2 * THREADS, UINT32_MAX);
     assert_int_equal(traced("cpu"), 0);
 }
@@ -271,35 +170,27 @@ static void unloaded_under_threads(void **state)
 /* In a child: ends the process with requests under way, nothing freed. */
 static void exit_at_work(int with_jobs)
 {
-    static work works[JOBS];
+    static signing works[JOBS];
     static signer signers[THREADS];
-    static atomic_bool stop;
-    OSSL_PROVIDER *provider = NULL;
-    OSSL_LIB_CTX *libctx = open_traced(&provider);
-    EVP_PKEY *key = key_in(libctx, oracle_key);
 
-    start_signers(signers, libctx, key, &stop);
-    wait_for(signers, 1);
+    (void)open_traced();
+    signers_start(signers, THREADS);
+    signers_make(signers, THREADS, 1);
     if (with_jobs)
-        start_jobs(works, libctx, key);
+        start_jobs(works);
     leaks_are_meant = 1;
-    exit(0);
+    exit(ALL_RIGHT);
 }
 
 static void exit_under_way(void **state)
 {
     (void)state;
     for (int with_jobs = 0; with_jobs < 2; with_jobs++) {
-        int status = -1;
-        pid_t child = -1;
+        pid_t child = fork_quietly();
 
-        fflush(NULL);
-        child = fork();
         if (child == 0)
             exit_at_work(with_jobs);
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), 0);
+        assert_all_right(child);
         assert_in_range(traced("gpu"), THREADS, UINT32_MAX);
     }
 }
