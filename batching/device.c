@@ -200,6 +200,8 @@ static warprsa_status open_handle(warprsa_queue_device *device, char *why)
         .streams = config->streams,
         .batch_max = config->batch_max,
         .keys_max = config->keys_max,
+        .calibration_file = config->calibration_file,
+        .direct_table_reads = config->direct_table_reads,
         .random = config->random,
         .random_arg = config->random_arg,
         .trace = config->trace,

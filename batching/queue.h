@@ -32,6 +32,9 @@ typedef struct warprsa_queue_config {
     unsigned batch_max;   /* requests per batch at most */
     unsigned keys_max;    /* keys per device at most */
     unsigned deadline_ms; /* from submission; then the caller helps himself */
+    const char *calibration_file; /* as in warprsa_device_config; outlives the
+                                     queue */
+    bool direct_table_reads;
     warprsa_random_fn random;
     void *random_arg;
     warprsa_trace_fn trace;

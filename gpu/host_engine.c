@@ -92,8 +92,8 @@ static void host_close(warprsa_device *device)
 
 static const char *host_describe(const warprsa_device *device)
 {
-    (void)device;
-    return "CPU (host 0)";
+    return device->config.direct_table_reads ? "CPU (host 0, direct reads)"
+                                             : "CPU (host 0)";
 }
 
 static void run_task(const warprsa_device *device, void *workspace,

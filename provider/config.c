@@ -66,6 +66,16 @@ static bool parse_path(const parameter *parameter, const char *text,
     return true;
 }
 
+/* "none" becomes an empty one. */
+static bool parse_path_or_none(const parameter *parameter, const char *text,
+                               void *field)
+{
+    if (strcmp(text, "none") != 0)
+        return parse_path(parameter, text, field);
+    *(char *)field = '\0';
+    return true;
+}
+
 /* "all" or ordinals between commas. */
 static bool parse_devices(const parameter *parameter, const char *text,
                           void *field)
@@ -128,6 +138,11 @@ static const parameter parameters[] = {
      FIELD(deadline_ms), 1, 600000, NULL},
     {"startup_ms", parse_number, "10000", "a number from 0 to 600000",
      FIELD(startup_ms), 0, 600000, NULL},
+    {"calibration_file", parse_path_or_none, "none",
+     "none or an absolute path of at most 255 octets", FIELD(calibration_file),
+     0, WARPRSA_CALIBRATION_PATH_SIZE - 1, NULL},
+    {"table_reads", parse_word, "scan", "one of scan, direct",
+     FIELD(table_reads), 0, 0, "scan direct"},
     {"trace", parse_later, "none", WARPRSA_TRACE_ALLOWED, 0, 0, 0, NULL},
 };
 enum {

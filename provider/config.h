@@ -31,6 +31,15 @@ typedef enum warprsa_config_route {
     WARPRSA_ROUTE_CPU,
 } warprsa_config_route;
 
+typedef enum warprsa_config_table_reads {
+    WARPRSA_TABLE_READS_SCAN,
+    WARPRSA_TABLE_READS_DIRECT,
+} warprsa_config_table_reads;
+
+enum {
+    WARPRSA_CALIBRATION_PATH_SIZE = 256,
+};
+
 typedef struct warprsa_config {
     unsigned mode; /* warprsa_config_mode */
     char socket[WARPRSA_SOCKET_PATH_SIZE];
@@ -43,6 +52,8 @@ typedef struct warprsa_config {
     unsigned keys_max;
     unsigned deadline_ms;
     unsigned startup_ms;
+    char calibration_file[WARPRSA_CALIBRATION_PATH_SIZE]; /* empty: none */
+    unsigned table_reads; /* warprsa_config_table_reads */
 } warprsa_config;
 
 /*

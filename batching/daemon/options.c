@@ -51,6 +51,22 @@ static bool parse_path(const option_row *row, const char *text, void *field)
     return text[0] == '/' && parse_text(row, text, field);
 }
 
+/* "none" becomes an empty one. */
+static bool parse_path_or_none(const option_row *row, const char *text,
+                               void *field)
+{
+    return parse_path(row, text, field) ||
+           (strcmp(text, "none") == 0 && parse_text(row, "", field));
+}
+
+static bool parse_table_reads(const option_row *row, const char *text,
+                              void *field)
+{
+    (void)row;
+    *(bool *)field = strcmp(text, "direct") == 0;
+    return *(bool *)field || strcmp(text, "scan") == 0;
+}
+
 static bool parse_engine(const option_row *row, const char *text, void *field)
 {
     (void)row;
@@ -112,6 +128,13 @@ static const option_row rows[] = {
     {"deadline_ms", parse_number, "2000", "a number from 1 to 600000",
      "a request without an answer for so long is given back",
      FIELD(deadline_ms), 1, 600000},
+    {"calibration_file", parse_path_or_none, "none",
+     "none or an absolute path of at most 255 octets",
+     "keeps how fast kernels are on a GPU that is not known",
+     FIELD(calibration_file), 0, SIZE(calibration_file)},
+    {"table_reads", parse_table_reads, "scan", "scan or direct",
+     "direct: faster, for GPUs that nobody else uses",
+     FIELD(direct_table_reads), 0, 0},
     {"threads", parse_number, "4", "a number from 1 to 16",
      "threads that attend to clients", FIELD(threads), 1,
      WARPRSA_ATTENDANTS_MAX},

@@ -19,6 +19,8 @@ typedef struct warprsa_options {
     unsigned engine; /* 0 cuda, 1 host */
     uint32_t devices;
     unsigned slots, streams, batch_max, keys_max, deadline_ms;
+    char calibration_file[256]; /* empty: none */
+    bool direct_table_reads;
     unsigned threads;
     unsigned clients, client_slots, client_keys, client_bells;
     unsigned verbose;

@@ -78,6 +78,8 @@ static bool open_queue(daemon_state *d)
         .batch_max = o->batch_max,
         .keys_max = o->keys_max,
         .deadline_ms = o->deadline_ms,
+        .calibration_file = o->calibration_file,
+        .direct_table_reads = o->direct_table_reads,
         .random = warprsa_secrets_random,
         .trace = log_line,
         .trace_arg = d,

@@ -23,6 +23,11 @@ static void trace(const warprsa_paces_wanted *wanted, const char *what,
     wanted->trace(wanted->trace_arg, 1, line);
 }
 
+static bool has_file(const warprsa_paces_wanted *wanted)
+{
+    return wanted->file != NULL && wanted->file[0] != '\0';
+}
+
 static bool read_file(warprsa_paces *paces, const warprsa_paces_wanted *wanted)
 {
     char why[WHY_SIZE] = "";
@@ -43,7 +48,7 @@ static void calibrate(warprsa_paces *paces, const warprsa_paces_wanted *wanted)
     if (!warprsa_calibrate(paces, wanted->candidates, wanted->batch_max,
                            wanted->run, wanted->run_arg))
         trace(wanted, "not all kernels were tried: there was no time", "");
-    if (wanted->file == NULL ||
+    if (!has_file(wanted) ||
         !warprsa_paces_fit(paces, wanted->candidates, wanted->batch_max))
         return;
     if (!warprsa_calibration_write(wanted->file, wanted->subject, paces, why,
@@ -57,7 +62,7 @@ const char *warprsa_paces_choose(warprsa_paces *paces,
     if (warprsa_paces_known(wanted->model, paces) &&
         warprsa_paces_fit(paces, wanted->candidates, SIZE_MAX))
         return "table";
-    if (wanted->file != NULL && read_file(paces, wanted))
+    if (has_file(wanted) && read_file(paces, wanted))
         return "file";
     calibrate(paces, wanted);
     return "calibration";

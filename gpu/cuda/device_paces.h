@@ -14,7 +14,7 @@ typedef struct warprsa_paces_wanted {
     const char *subject; /* warprsa_calibration_read()'s */
     const warprsa_paces *candidates;
     size_t batch_max;
-    const char *file; /* NULL: none */
+    const char *file; /* NULL or empty: none */
     warprsa_timed_batch run;
     void *run_arg;
     warprsa_trace_fn trace; /* may be NULL */

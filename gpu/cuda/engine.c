@@ -303,6 +303,15 @@ static void cuda_close(warprsa_device *device)
     free(device);
 }
 
+static void describe_choice(warprsa_device *device, const char *what,
+                            const char *which)
+{
+    snprintf(device->description, sizeof(device->description),
+             "%s (cuda %u, %s: %s%s)", device->model, device->config.ordinal,
+             what, which,
+             device->config.direct_table_reads ? ", direct reads" : "");
+}
+
 /* Integers alone where double precision is rare: 2 singles to a double on the
  * chips made for it, 32 or 64 on the others. */
 static cudaError_t choose_arithmetic(warprsa_device *device)
@@ -318,9 +327,7 @@ static cudaError_t choose_arithmetic(warprsa_device *device)
     device->integer = config->variant != NULL &&
                       strcmp(config->variant, WARPRSA_VARIANT_INTEGER) == 0;
     if (config->variant != NULL)
-        snprintf(device->description, sizeof(device->description),
-                 "%s (cuda %u, kernel: %s)", device->model, config->ordinal,
-                 config->variant);
+        describe_choice(device, "kernel", config->variant);
     return error;
 }
 
@@ -440,8 +447,7 @@ static cudaError_t choose_paces(warprsa_device *device)
         return cudaErrorMemoryAllocation;
     from = warprsa_paces_choose(&device->paces, &wanted);
     free(timed.tasks);
-    snprintf(device->description, sizeof(device->description),
-             "%s (cuda %u, paces: %s)", device->model, config->ordinal, from);
+    describe_choice(device, "paces", from);
     return cudaSuccess;
 }
 

@@ -21,6 +21,9 @@ refused 'slots = 0: expected a number from 1 to 65536' --slots=0
 refused 'devices = 0,16: expected all, or device numbers' --devices=0,16
 refused 'devices = 1,: expected all' --devices=1,
 refused 'socket = s: expected an absolute path' --socket=s
+refused 'table_reads = all: expected scan or direct' --table-reads=all
+refused 'calibration_file = c: expected none or an absolute path' \
+    --calibration-file=c
 refused 'see warprsad --help' --colour=blue
 refused 'extra: no such argument' extra
 refused 'no.conf: No such file or directory' --config=no.conf
@@ -69,6 +72,12 @@ kill -HUP "$daemon"
 wait_for 30 grep -q 'not reloaded' daemon.log
 sign
 [ "$(total gpu)" = 3 ] || fail "$(total gpu) operations"
+kill -TERM "$daemon"
+wait "$daemon" || fail "SIGTERM: status $?"
+
+start_daemon --table-reads=direct --calibration-file=none
+grep -q 'ready: .*direct reads' daemon.log
+sign
 kill -TERM "$daemon"
 wait "$daemon" || fail "SIGTERM: status $?"
 

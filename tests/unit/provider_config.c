@@ -58,7 +58,7 @@ static void assert_default_carries_on(OSSL_LIB_CTX *libctx)
 static void assert_refused(const char *settings, const char *wanted)
 {
     OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
-    char lines[256];
+    char lines[400];
 
     /* Asked for by name, the provider says why not. */
     snprintf(lines, sizeof(lines), "%s\n", settings);
@@ -82,7 +82,7 @@ static void assert_refused(const char *settings, const char *wanted)
 static void assert_value_refused(const char *key, const char *value,
                                  const char *allowed)
 {
-    char setting[160], wanted[512];
+    char setting[320], wanted[512];
 
     snprintf(setting, sizeof(setting), "%s = %s", key, value);
     snprintf(wanted, sizeof(wanted),
@@ -105,6 +105,8 @@ static void bad_words(void **state)
     assert_value_refused("route", "g", routes);
     assert_value_refused("mode", "Daemon", "one of process, daemon");
     assert_value_refused("mode", "", "one of process, daemon");
+    assert_value_refused("table_reads", "Direct", "one of scan, direct");
+    assert_value_refused("table_reads", "", "one of scan, direct");
 }
 
 static void bad_paths(void **state)
@@ -118,6 +120,21 @@ static void bad_paths(void **state)
     memset(path, '/', 108);
     path[108] = '\0';
     assert_value_refused("socket", path, allowed);
+}
+
+static void bad_paths_or_none(void **state)
+{
+    static const char allowed[] =
+        "none or an absolute path of at most 255 octets";
+    char path[257];
+
+    (void)state;
+    assert_value_refused("calibration_file", "", allowed);
+    assert_value_refused("calibration_file", "None", allowed);
+    assert_value_refused("calibration_file", "calibration", allowed);
+    memset(path, '/', 256);
+    path[256] = '\0';
+    assert_value_refused("calibration_file", path, allowed);
 }
 
 static void bad_numbers(void **state)
@@ -222,7 +239,8 @@ static void unknown_names(void **state)
 {
     static const char known[] =
         "unknown name; expected one of mode, socket, engine, route, devices, "
-        "slots, streams, batch_max, keys_max, deadline_ms, startup_ms, trace";
+        "slots, streams, batch_max, keys_max, deadline_ms, startup_ms, "
+        "calibration_file, table_reads, trace";
     char wanted[512];
 
     (void)state;
@@ -268,6 +286,7 @@ static void good_values(void **state)
              "activate = 1\nengine = none\nroute = gpu\ndevices = 0,15\n"
              "slots = 65536\nstreams = 8\nbatch_max = 65536\n"
              "keys_max = 1000000\ndeadline_ms = 600000\nstartup_ms = 0\n"
+             "calibration_file = /there/is/no\ntable_reads = direct\n"
              "trace = file:%s,level:2\n",
              path);
     write_configuration(conf, lines);
@@ -285,11 +304,11 @@ static void good_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_paths),     cmocka_unit_test(bad_words),
-        cmocka_unit_test(bad_numbers),   cmocka_unit_test(bad_devices),
-        cmocka_unit_test(bad_traces),    cmocka_unit_test(refusal_traced),
-        cmocka_unit_test(unknown_names), cmocka_unit_test(another_file),
-        cmocka_unit_test(good_values),
+        cmocka_unit_test(bad_paths_or_none), cmocka_unit_test(bad_paths),
+        cmocka_unit_test(bad_words),         cmocka_unit_test(bad_numbers),
+        cmocka_unit_test(bad_devices),       cmocka_unit_test(bad_traces),
+        cmocka_unit_test(refusal_traced),    cmocka_unit_test(unknown_names),
+        cmocka_unit_test(another_file),      cmocka_unit_test(good_values),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
