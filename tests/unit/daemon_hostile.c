@@ -381,17 +381,24 @@ static void the_region_cannot_be_taken_away(void **state)
     stranger_leave(&x);
 }
 
+/* Bell 1: the daemon gets a copy of ends[1]. */
+static void give_bell(const stranger *x, int ends[2])
+{
+    warprsa_message message = {.type = WARPRSA_MESSAGE_BELL, .number = 1};
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_true(stranger_say(x, &message, ends[1]));
+}
+
 /* It never reads its bell; neither does the daemon wait for it. */
 static void a_bell_that_is_never_read(void **state)
 {
-    warprsa_message message = {.type = WARPRSA_MESSAGE_BELL, .number = 1};
     stranger x;
     int ends[2];
 
     (void)state;
     enter(&x);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    assert_true(stranger_say(&x, &message, ends[1]));
+    give_bell(&x, ends);
     for (uint32_t use = 1; use <= BELL_SILENCE; use++) {
         stranger_fill(&x, 0, use, 3, 5);
         x.region.slot[0].request.bell = 1;
@@ -407,14 +414,12 @@ static void a_bell_that_is_never_read(void **state)
 /* The daemon's end of it is kept by the client, too. */
 static void a_bell_with_two_owners(void **state)
 {
-    warprsa_message message = {.type = WARPRSA_MESSAGE_BELL, .number = 1};
     stranger x;
     int ends[2];
 
     (void)state;
     enter(&x);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    assert_true(stranger_say(&x, &message, ends[1]));
+    give_bell(&x, ends);
     stranger_fill(&x, 0, 1, 3, 5);
     x.region.slot[0].request.bell = 1;
     stranger_put(&x, 0);

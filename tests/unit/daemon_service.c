@@ -28,15 +28,28 @@ static uint64_t reason(const guest *g, warprsa_cpu_reason reason)
     return g->counters->cpu_reason[reason];
 }
 
+/* A service and one client of it, which is connected. */
+static void open_both(service *s, guest *g, unsigned slots, unsigned service_ms,
+                      unsigned guest_ms)
+{
+    service_open(s, slots, service_ms);
+    guest_open(g, s, guest_ms);
+    WAIT_UNTIL(guest_is_ready(g));
+}
+
+static void close_both(service *s, guest *g)
+{
+    guest_close(g);
+    service_close(s);
+}
+
 static void operations_are_answered_and_counted(void **state)
 {
     service s;
     guest g;
 
     (void)state;
-    service_open(&s, 64, LONG_MS);
-    guest_open(&g, &s, LONG_MS);
-    WAIT_UNTIL(guest_is_ready(&g));
+    open_both(&s, &g, 64, LONG_MS, LONG_MS);
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
         warprsa_home_key *key = guest_key(&g, (warprsa_size_class)c, c);
 
@@ -121,9 +134,7 @@ static void bells_ring(void **state)
     char octets[8];
 
     (void)state;
-    service_open(&s, 64, LONG_MS);
-    guest_open(&g, &s, LONG_MS);
-    WAIT_UNTIL(guest_is_ready(&g));
+    open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = guest_key(&g, WARPRSA_CLASS_2048, 1);
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < 8; i++) {
@@ -160,9 +171,7 @@ static void one_key_is_uploaded_once(void **state)
     warprsa_home_key *first, *second, *other;
 
     (void)state;
-    service_open(&s, 64, LONG_MS);
-    guest_open(&g, &s, LONG_MS);
-    WAIT_UNTIL(guest_is_ready(&g));
+    open_both(&s, &g, 64, LONG_MS, LONG_MS);
     first = guest_key(&g, WARPRSA_CLASS_1024, 1);
     second = guest_key(&g, WARPRSA_CLASS_1024, 1);
     other = guest_key(&g, WARPRSA_CLASS_1024, 2);
@@ -179,8 +188,7 @@ static void one_key_is_uploaded_once(void **state)
     guest_operate(&g, second, WARPRSA_CLASS_1024, 1, 4);
     home->key_release(second);
     WAIT_UNTIL(s.queue_config.counters->keys == 0);
-    guest_close(&g);
-    service_close(&s);
+    close_both(&s, &g);
 }
 
 static void too_many_keys_of_one_client(void **state)
@@ -191,9 +199,7 @@ static void too_many_keys_of_one_client(void **state)
     guest g;
 
     (void)state;
-    service_open(&s, 64, LONG_MS);
-    guest_open(&g, &s, LONG_MS);
-    WAIT_UNTIL(guest_is_ready(&g));
+    open_both(&s, &g, 64, LONG_MS, LONG_MS);
     for (unsigned i = 0; i < 17; i++)
         keys[i] = guest_key(&g, WARPRSA_CLASS_1024, i);
     for (unsigned i = 0; i < 16; i++)
@@ -205,8 +211,7 @@ static void too_many_keys_of_one_client(void **state)
     guest_operate(&g, keys[16], WARPRSA_CLASS_1024, 16, 17);
     for (unsigned i = 1; i < 17; i++)
         home->key_release(keys[i]);
-    guest_close(&g);
-    service_close(&s);
+    close_both(&s, &g);
 }
 
 /* A client with a request more than it has slots; its deadline is long gone
@@ -219,9 +224,7 @@ static void full_and_slow(void **state)
     guest g;
 
     (void)state;
-    service_open(&s, 2, LONG_MS);
-    guest_open(&g, &s, 200);
-    WAIT_UNTIL(guest_is_ready(&g));
+    open_both(&s, &g, 2, LONG_MS, 200);
     key = guest_key(&g, WARPRSA_CLASS_1024, 1);
     FAKE_SET(hold, true);
     for (unsigned i = 0; i < 3; i++)
@@ -239,8 +242,7 @@ static void full_and_slow(void **state)
     assert_int_equal(guest_wait(&g, &requests[2]), WARPRSA_DONE);
     assert_true(fake_is_right(&requests[2]));
     home->key_release(key);
-    guest_close(&g);
-    service_close(&s);
+    close_both(&s, &g);
 }
 
 static void the_daemons_deadline(void **state)
@@ -252,9 +254,7 @@ static void the_daemons_deadline(void **state)
     guest g;
 
     (void)state;
-    service_open(&s, 64, 200);
-    guest_open(&g, &s, LONG_MS);
-    WAIT_UNTIL(guest_is_ready(&g));
+    open_both(&s, &g, 64, 200, LONG_MS);
     key = guest_key(&g, WARPRSA_CLASS_1024, 1);
     assert_true(home->bell_open(g.client, &bell));
     FAKE_SET(hold, true);
@@ -268,8 +268,7 @@ static void the_daemons_deadline(void **state)
     FAKE_SET(hold, false);
     home->bell_close(&bell);
     home->key_release(key);
-    guest_close(&g);
-    service_close(&s);
+    close_both(&s, &g);
 }
 
 static void no_daemon_and_one_later(void **state)
@@ -293,8 +292,7 @@ static void no_daemon_and_one_later(void **state)
     WAIT_UNTIL(guest_is_ready(&g));
     guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
     home->key_release(key);
-    guest_close(&g);
-    service_close(&s);
+    close_both(&s, &g);
 }
 
 /* What was under way is answered, what comes later refused; then another daemon
@@ -309,9 +307,7 @@ static void the_daemon_stops_and_comes_back(void **state)
     char octet;
 
     (void)state;
-    service_open(&s, 64, LONG_MS);
-    guest_open(&g, &s, LONG_MS);
-    WAIT_UNTIL(guest_is_ready(&g));
+    open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = guest_key(&g, WARPRSA_CLASS_1024, 1);
     assert_true(home->bell_open(g.client, &bell));
     guest_fill(&request, WARPRSA_CLASS_1024, 1, 1);
@@ -337,8 +333,7 @@ static void the_daemon_stops_and_comes_back(void **state)
     guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 3);
     home->bell_close(&bell);
     home->key_release(key);
-    guest_close(&g);
-    service_close(&s);
+    close_both(&s, &g);
 }
 
 /* An answer that nobody collects does not keep its slot for ever. */
@@ -350,9 +345,7 @@ static void answers_nobody_comes_for(void **state)
     guest g;
 
     (void)state;
-    service_open(&s, 2, LONG_MS);
-    guest_open(&g, &s, 100);
-    WAIT_UNTIL(guest_is_ready(&g));
+    open_both(&s, &g, 2, LONG_MS, 100);
     key = guest_key(&g, WARPRSA_CLASS_1024, 1);
     for (unsigned i = 0; i < 3; i++)
         guest_fill(&requests[i], WARPRSA_CLASS_1024, 1, i);
@@ -366,8 +359,7 @@ static void answers_nobody_comes_for(void **state)
         home->collect(g.client, requests[0].ticket, requests[0].output),
         WARPRSA_REFUSED);
     home->key_release(key);
-    guest_close(&g);
-    service_close(&s);
+    close_both(&s, &g);
 }
 
 static void no_more_clients_than_allowed(void **state)
@@ -426,9 +418,7 @@ static void a_forked_child_has_its_own_connection(void **state)
 #if defined(__SANITIZE_THREAD__)
     skip();
 #endif
-    service_open(&s, 64, LONG_MS);
-    guest_open(&g, &s, LONG_MS);
-    WAIT_UNTIL(guest_is_ready(&g));
+    open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = guest_key(&g, WARPRSA_CLASS_1024, 1);
     guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
     assert_int_equal(unlink(s.path), 0);
@@ -440,8 +430,7 @@ static void a_forked_child_has_its_own_connection(void **state)
     guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 2);
     assert_int_equal(s.queue_config.counters->gpu[WARPRSA_CLASS_1024], 3);
     home->key_release(key);
-    guest_close(&g);
-    service_close(&s);
+    close_both(&s, &g);
 }
 
 int main(void)
