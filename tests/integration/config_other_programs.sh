@@ -41,3 +41,8 @@ done
 with_provider genpkey -algorithm ED25519 -out ed.pem
 with_provider req -x509 -new -key ed.pem -subj /CN=ed -days 2 -out ed.crt
 plain verify -CAfile ed.crt ed.crt
+
+# The provider was loaded into each of these programs.
+programs=$(grep -o '^warprsa\[[0-9]*\] provider loaded' provider.trace |
+    sort -u | wc -l)
+[ "$programs" -eq 22 ] || fail "loaded into $programs programs, not 22"
