@@ -622,6 +622,36 @@ static void keys_wiped(void **state)
     EVP_PKEY_free(key);
 }
 
+/* As nginx imports a certificate's key for each connection: found again by the
+ * digest of its numbers, loaded once, and gone with the last of them. */
+static void the_same_key_a_thousand_times(void **state)
+{
+    enum {
+        TIMES = 1000
+    };
+    static EVP_PKEY *held[TIMES];
+    module_context module;
+    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
+
+    (void)state;
+    assert_int_equal(module_context_open(&module, "host", ""), 1);
+    for (unsigned i = 0; i < TIMES; i++) {
+        held[i] = key_in(module.libctx, key);
+        assert_true(signs_right(module.libctx, held[i], key));
+        assert_int_equal(counter_of(module.libctx, "warprsa-keys"), 1);
+    }
+    for (unsigned i = 0; i < TIMES; i++)
+        EVP_PKEY_free(held[i]);
+    assert_int_equal(counter_of(module.libctx, "warprsa-keys"), 0);
+    assert_int_equal(module_context_close(&module), 1);
+    assert_int_equal(module_context_counter(&module, "gpu"), TIMES);
+    assert_int_equal(module_context_counter(&module, "cpu"), 0);
+    assert_int_equal(module_context_counter(&module, "keys_loaded"), 1);
+    assert_int_equal(module_context_counter(&module, "keys_wiped"), 1);
+    unsetenv("WARPRSA_TRACE");
+    EVP_PKEY_free(key);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -641,6 +671,7 @@ int main(void)
         cmocka_unit_test(nothing_opened_at_load),
         cmocka_unit_test(status_line),
         cmocka_unit_test(keys_wiped),
+        cmocka_unit_test(the_same_key_a_thousand_times),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
