@@ -27,7 +27,8 @@ enum {
 };
 
 typedef struct options {
-    const char *variant;
+    const char *variant, *calibration_file;
+    bool direct_table_reads;
     const warprsa_engine *engine;
     unsigned runs;
     size_t bits[LIST_MAX], bits_count;
@@ -52,6 +53,13 @@ static void fail(const char *what)
 {
     fprintf(stderr, "engine_rate: %s\n", what);
     exit(EXIT_FAILURE);
+}
+
+static void trace(void *arg, int level, const char *line)
+{
+    (void)arg;
+    if (level == 1)
+        fprintf(stderr, "engine_rate: %s\n", line);
 }
 
 static int random_octets(void *arg, void *out, size_t length)
@@ -204,6 +212,8 @@ static void parse(options *o, int argc, char **argv)
         {"batches", required_argument, NULL, 'n'},
         {"runs", required_argument, NULL, 'r'},
         {"variant", required_argument, NULL, 'v'},
+        {"calibration-file", required_argument, NULL, 'c'},
+        {"table-reads", required_argument, NULL, 't'},
         {0},
     };
     int c;
@@ -220,9 +230,15 @@ static void parse(options *o, int argc, char **argv)
             o->runs = (unsigned)strtoul(optarg, NULL, 10);
         else if (c == 'v')
             o->variant = optarg;
+        else if (c == 'c')
+            o->calibration_file = optarg;
+        else if (c == 't' &&
+                 (strcmp(optarg, "scan") == 0 || strcmp(optarg, "direct") == 0))
+            o->direct_table_reads = strcmp(optarg, "direct") == 0;
         else
             fail("usage: engine_rate [--engine=cuda|host] [--bits=2048,...] "
-                 "[--batches=1,...] [--runs=N] [--variant=NAME]");
+                 "[--batches=1,...] [--runs=N] [--variant=NAME] "
+                 "[--calibration-file=PATH] [--table-reads=scan|direct]");
     }
     if (o->runs == 0 || o->runs > RUNS_MAX)
         fail("--runs is 1 to 99");
@@ -246,6 +262,9 @@ int main(int argc, char **argv)
                                     .batch_max = (unsigned)most,
                                     .keys_max = KEYS,
                                     .variant = o.variant,
+                                    .calibration_file = o.calibration_file,
+                                    .direct_table_reads = o.direct_table_reads,
+                                    .trace = trace,
                                     .random = random_octets};
 
     if (o.engine->count(why, sizeof(why)) == 0 ||

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Which kernel is the fastest for a batch of which size on this device:
- * kernel_select --help. What it prints first is for a table by device name,
- * and short enough to be measured when a device is met for the first time: of
- * each kernel and class how many operations the device computes at once (a
- * wave), and the times of one operation, of half a wave and of a whole one.
- * From these it foretells the time of any batch, and prints who wins where.
+ * kernel_select --help. What it prints first is an entry of the table in
+ * gpu/cuda/selection.c: of each kernel and class how many operations the device
+ * computes at once (a wave), and the times of one operation, of half a wave and
+ * of a whole one. From these it foretells the time of any batch, as the engine
+ * does, and prints who wins where.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -22,37 +22,20 @@ const char bench_name[] = "kernel_select";
 enum {
     RUNS = 3,
     KEYS = 16,
-    POINTS = 3, /* one operation, half a wave, a wave */
-    STEP = 32,  /* of the batches that are foretold */
+    STEP = 32, /* of the batches that are foretold */
 };
 
 static const char help[] = "usage: kernel_select [--most=65536]\n"
-                           "  --most=N  the largest batch to choose for\n"
+                           "  --most=N  the largest batch to choose for, a "
+                           "wave of each kernel at least\n"
                            "The kernel for 32-bit integers is not among the "
                            "candidates: it wants keys\n"
                            "of its own kind and is chosen by device.\n";
 
-typedef struct model {
-    const char *name;
-    size_t wave;
-    double ms[POINTS];
-} model;
-
-static double median_ms(batch_run *run, const char *kernel, size_t batch)
-{
-    double ms[RUNS];
-
-    batch_run_fill(run, batch);
-    batch_run_stage(run);
-    batch_run_kernel(run, kernel, NULL, NULL);
-    for (int i = 0; i < RUNS; i++)
-        ms[i] = batch_run_kernel(run, kernel, NULL, NULL);
-    return spread_of(ms, RUNS).median;
-}
-
-/* How many operations are under way at once when the device is full. */
+/* How many operations are under way at once when the device is full, as CUDA
+ * has it of the kernel's launch. */
 static size_t wave_of(batch_run *run, const char *kernel, size_t most,
-                      int multiprocessors)
+                      unsigned multiprocessors)
 {
     size_t each, blocks;
     launch seen;
@@ -65,85 +48,95 @@ static size_t wave_of(batch_run *run, const char *kernel, size_t most,
     return blocks * each;
 }
 
-static void measure(batch_run *run, const char *kernel, size_t most,
-                    int multiprocessors, model *m)
+/* Not less than `least`: more operations never take less. */
+static uint32_t median_us(batch_run *run, const char *kernel, size_t batch,
+                          uint32_t least)
 {
-    m->name = kernel;
-    m->wave = wave_of(run, kernel, most, multiprocessors);
-    if (m->wave > run->batch_max)
+    double ms[RUNS];
+    uint32_t us;
+
+    batch_run_fill(run, batch);
+    batch_run_stage(run);
+    batch_run_kernel(run, kernel, NULL, NULL);
+    for (int i = 0; i < RUNS; i++)
+        ms[i] = batch_run_kernel(run, kernel, NULL, NULL);
+    us = (uint32_t)(spread_of(ms, RUNS).median * 1e3 + 0.5);
+    return us < least ? least : us;
+}
+
+static void measure(batch_run *run, warprsa_pace *pace, size_t most,
+                    unsigned multiprocessors)
+{
+    if (pace->wave > most)
         bench_fail("a wave is more than --most");
-    m->ms[0] = median_ms(run, kernel, 1);
-    m->ms[1] = median_ms(run, kernel, m->wave / 2);
-    m->ms[2] = median_ms(run, kernel, m->wave);
+    if (wave_of(run, pace->variant, most, multiprocessors) != pace->wave)
+        bench_fail("a variant's at_once() is not what CUDA makes of its "
+                   "kernel");
+    pace->one_us = median_us(run, pace->variant, 1, 1);
+    pace->half_us = median_us(run, pace->variant, pace->wave / 2, pace->one_us);
+    pace->wave_us = median_us(run, pace->variant, pace->wave, pace->half_us);
 }
 
-/* Whole waves one after the other, and the rest as fast as a batch of its
- * size alone, between the points measured on straight lines. */
-static double foretell(const model *m, size_t batch)
+static void measure_class(batch_run *run, warprsa_paces *paces,
+                          warprsa_size_class size, size_t most,
+                          unsigned multiprocessors)
 {
-    double rest = (double)(batch % m->wave) / (double)m->wave;
-    double ms = (double)(batch / m->wave) * m->ms[2];
+    key_set keys;
 
-    if (rest == 0)
-        return ms;
-    return ms + (rest < 0.5
-                     ? m->ms[0] + 2 * rest * (m->ms[1] - m->ms[0])
-                     : m->ms[1] + (2 * rest - 1) * (m->ms[2] - m->ms[1]));
+    key_set_new(&keys, 1024 * ((size_t)size + 1), KEYS);
+    for (size_t i = 0; i < paces->count; i++)
+        if (paces->row[i].size == size) {
+            batch_run_keys(run, &keys, paces->row[i].variant);
+            measure(run, &paces->row[i], most, multiprocessors);
+        }
+    key_set_free(&keys);
 }
 
-static const model *fastest(const model *models, size_t count, size_t batch)
+static void print_paces(const warprsa_paces *paces, const char *device)
 {
-    const model *best = &models[0];
+    printf("    {\"%s\",\n     {", device);
+    for (size_t i = 0; i < paces->count; i++) {
+        const warprsa_pace *pace = &paces->row[i];
 
-    for (size_t i = 1; i < count; i++)
-        if (foretell(&models[i], batch) < foretell(best, batch))
-            best = &models[i];
-    return best;
+        printf("%s{WARPRSA_CLASS_%d, \"%s\", %u, %u, %u, %u}",
+               i > 0 ? ",\n      " : "", 1024 * ((int)pace->size + 1),
+               pace->variant, pace->wave, pace->one_us, pace->half_us,
+               pace->wave_us);
+    }
+    puts("}},");
 }
 
-static void print_winners(const model *models, size_t count, size_t bits,
+static void print_winners(const warprsa_paces *paces, warprsa_size_class size,
                           size_t most)
 {
-    const model *winner = NULL;
+    const char *winner = NULL;
 
-    printf("RSA-%zu:", bits);
+    printf("RSA-%d:", 1024 * ((int)size + 1));
     for (size_t batch = 1; batch <= most; batch += STEP - batch % STEP) {
-        const model *best = fastest(models, count, batch);
+        const char *best = warprsa_fastest_variant(paces, size, batch);
 
-        if (best != winner)
-            printf(" from %zu %s (%.2f ms)", batch, best->name,
-                   foretell(best, batch));
+        if (winner == NULL || strcmp(best, winner) != 0)
+            printf(
+                " from %zu %s (%.2f ms)", batch, best,
+                warprsa_foretell_ms(warprsa_pace_of(paces, size, best), batch));
         winner = best;
     }
     puts("");
 }
 
-static void select_for(batch_run *run, size_t bits, size_t most,
-                       const struct cudaDeviceProp *device)
+static void select_kernels(batch_run *run, size_t most,
+                           const struct cudaDeviceProp *device)
 {
-    model models[WARPRSA_VARIANTS];
-    size_t count = 0;
-    const char *kernel;
-    key_set keys;
+    const unsigned multiprocessors = (unsigned)device->multiProcessorCount;
+    warprsa_paces paces;
 
-    key_set_new(&keys, bits, KEYS);
-    for (size_t i = 0; (kernel = batch_run_name(i)) != NULL; i++) {
-        warprsa_size_class size =
-            (warprsa_size_class)warprsa_key_class(&keys.keys[0].key);
-        model *m = &models[count];
-
-        if (!batch_run_takes(kernel, size) ||
-            strcmp(kernel, WARPRSA_VARIANT_INTEGER) == 0)
-            continue;
-        batch_run_keys(run, &keys, kernel);
-        measure(run, kernel, most, device->multiProcessorCount, m);
-        printf("{\"%s\", %zu, \"%s\", %zu, {%.3f, %.3f, %.3f}},\n",
-               device->name, bits, m->name, m->wave, m->ms[0], m->ms[1],
-               m->ms[2]);
-        count++;
-    }
-    print_winners(models, count, bits, most);
-    key_set_free(&keys);
+    warprsa_variant_candidates(&paces, multiprocessors);
+    for (int size = 0; size < WARPRSA_CLASSES; size++)
+        measure_class(run, &paces, (warprsa_size_class)size, most,
+                      multiprocessors);
+    print_paces(&paces, device->name);
+    for (int size = 0; size < WARPRSA_CLASSES; size++)
+        print_winners(&paces, (warprsa_size_class)size, most);
 }
 
 int main(int argc, char **argv)
@@ -170,8 +163,7 @@ int main(int argc, char **argv)
     }
     bench_cuda(cudaGetDeviceProperties(&device, 0), "the device");
     batch_run_new(&run, most, KEYS);
-    for (size_t bits = 1024; bits <= 4096; bits += 1024)
-        select_for(&run, bits, most, &device);
+    select_kernels(&run, most, &device);
     batch_run_free(&run);
     return EXIT_SUCCESS;
 }
