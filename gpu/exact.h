@@ -9,6 +9,7 @@
 #define WARPRSA_EXACT_H
 
 #include "gpu/arithmetic.h"
+#include "gpu/stage.h"
 
 /*
  * Signed columns (|c| < 2^62) to samples below B, exactly. `over` gets,
@@ -96,6 +97,7 @@ WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
                                const warprsa_number *p, const int width,
                                const int L, const int G)
 {
+    WARPRSA_STAGE(REDUCTION);
     int64_t over[WARPRSA_SLOTS];
     warprsa_number less = *a;
 

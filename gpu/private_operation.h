@@ -99,6 +99,7 @@ WARPRSA_FN warprsa_sample_t warprsa_blinding_sample(const uint64_t *random,
 WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
                                        const int rows)
 {
+    WARPRSA_STAGE(EXPONENT);
     const warprsa_operation_half *half = &op->key->half[which];
     const int words = (WARPRSA_SAMPLE_BITS * rows + 31) / 32;
     uint32_t *blinded = op->exponent + which * WARPRSA_BLINDED_WORDS;
@@ -119,6 +120,7 @@ WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
 WARPRSA_FN void warprsa_unblinder(const warprsa_operation *op, int which,
                                   const int rows)
 {
+    WARPRSA_STAGE(INVERSION);
     const warprsa_operation_half *half = &op->key->half[which];
     warprsa_sample_t *inverse = op->inverse + which * WARPRSA_HALF_MOST;
 
@@ -280,6 +282,7 @@ WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
                                      const warprsa_modulus *p, const int rows,
                                      const int width, const int L, const int G)
 {
+    WARPRSA_STAGE(POWERS);
     warprsa_number entry = *one;
     uint32_t digit[WARPRSA_SLOTS];
     int place = op->windows - 1;
@@ -317,6 +320,7 @@ WARPRSA_FN void warprsa_split(warprsa_number *x, const warprsa_operation *op,
                               const int rows, const int width, const int L,
                               const int G)
 {
+    WARPRSA_STAGE(SPLIT);
     const warprsa_operation_key *key = op->key;
     const int octets = (int)key->modulus_octets;
     warprsa_number part = {0}, constant = {0};
@@ -407,6 +411,7 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
                               warprsa_modulus *p, const warprsa_operation *op,
                               const int rows, const int width, const int L)
 {
+    WARPRSA_STAGE(BLINDING);
     const int G = 2 * width;
     const warprsa_operation_key *key = op->key;
     warprsa_number r, power;
@@ -443,6 +448,7 @@ WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
                                 const int rows, const int width, const int L,
                                 const int G)
 {
+    WARPRSA_STAGE(UNBLINDING);
     const warprsa_operation_key *key = op->key;
     warprsa_modulus p;
     warprsa_number r;
@@ -485,6 +491,7 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
                                   const warprsa_modulus *n, const int rows,
                                   const int width, const int L, const int G)
 {
+    WARPRSA_STAGE(RECOMBINATION);
     const warprsa_operation_key *key = op->key;
     warprsa_modulus p;
     warprsa_number qinv, sp, sq;
@@ -520,6 +527,7 @@ WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
                                    const warprsa_operation *op, const int L,
                                    const int G)
 {
+    WARPRSA_STAGE(OUTPUT);
     WARPRSA_EACH_LANE (k, G) {
         int first = warprsa_lane(k, G) * L;
 
@@ -537,6 +545,7 @@ WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
 WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int rows,
                                   const int width, const int L)
 {
+    WARPRSA_STAGE(CHECK);
     const int G = 2 * width;
     const warprsa_operation_key *key = op->key;
     warprsa_modulus p;
@@ -570,6 +579,7 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int rows,
 WARPRSA_FN void warprsa_put_octets(const warprsa_operation *op, uint32_t status,
                                    const int L, const int G)
 {
+    WARPRSA_STAGE(OUTPUT);
     const int length = (int)op->key->modulus_octets;
 
     WARPRSA_EACH_LANE (k, G) {

@@ -592,6 +592,7 @@ WARPRSA_FN void warprsa_thread_power(const warprsa_thread *x, const int N,
                                      const int W, const int ring,
                                      const int early, const int in_step)
 {
+    WARPRSA_STAGE(POWERS);
     int entry = 2, squares = 0, place = x->windows - 1, digit = 1;
 
     warprsa_put_entry(x, 1, N);

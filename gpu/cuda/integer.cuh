@@ -23,6 +23,7 @@ template <int ROWS, int WIDTH, int L, int BLOCKS>
 __global__ void __launch_bounds__(WARPRSA_INTEGER_BLOCK, BLOCKS)
     warprsa_integer_kernel(const warprsa_batch batch)
 {
+    WARPRSA_STAGE(REST);
     constexpr uint32_t requests = WARPRSA_INTEGER_BLOCK / (2 * WIDTH);
     constexpr size_t table = WARPRSA_TABLE_SIZE * L * WARPRSA_INTEGER_BLOCK;
     const uint32_t first = blockIdx.x * requests;

@@ -16,6 +16,7 @@ __global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
                                   WARPRSA_LANES_BLOCKS_PER_SM)
     warprsa_lanes_kernel(const warprsa_batch batch)
 {
+    WARPRSA_STAGE(REST);
     constexpr uint32_t requests = WARPRSA_LANES_BLOCK / (2 * WIDTH);
     uint32_t first = blockIdx.x * requests;
     uint32_t index = first + threadIdx.x / (2 * WIDTH);

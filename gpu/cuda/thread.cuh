@@ -146,6 +146,7 @@ template <typename S>
 __global__ void __launch_bounds__(S::BLOCK, 1)
     warprsa_thread_kernel(const warprsa_batch batch)
 {
+    WARPRSA_STAGE(REST);
     extern __shared__ __align__(16) double shared[];
 
     warprsa_thread_blind<S>(batch, shared, shared + S::N * S::BLOCK);
