@@ -3,7 +3,7 @@
  *
  * See client.h. One lock guards what threads share; it is held for moments,
  * and never while a thread sleeps. Finding the daemon is one thread's work at
- * a time, under a lock of its own that others don't wait for.
+ * a time, under a lock of its own.
  */
 #include <errno.h>
 #include <poll.h>
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "batching/daemon/client_private.h"
@@ -20,6 +21,7 @@
 enum {
     RETRY_MIN_MS = 100,
     RETRY_MAX_MS = 5000,
+    NS_PER_S = 1000000000,
     WHY_SIZE = 200,
 };
 
@@ -155,12 +157,6 @@ static void try_later(warprsa_client *client, const char *why)
         client->pause_ms = RETRY_MAX_MS;
 }
 
-static void stop_asking(warprsa_client *client)
-{
-    atomic_store(&client->starting, false);
-    client->greeting = -1;
-}
-
 static void install(warprsa_client *client, warprsa_connection *c)
 {
     bool closed;
@@ -205,7 +201,7 @@ static void be_greeted(warprsa_client *client)
         close(socket);
         break;
     }
-    stop_asking(client);
+    client->greeting = -1;
     if (c == NULL) {
         try_later(client, why);
         return;
@@ -214,7 +210,7 @@ static void be_greeted(warprsa_client *client)
     install(client, c);
 }
 
-/* With `finding` held. */
+/* With `finding` held, if it is time for a try. */
 static void ask(warprsa_client *client)
 {
     warprsa_message wanted = {.slots = client->config.slots,
@@ -224,12 +220,11 @@ static void ask(warprsa_client *client)
 
     if (warprsa_now_ns() < client->retry_ns)
         return;
+    atomic_store(&client->starting, true);
     client->greeting =
         warprsa_door_call(client->config.door, &wanted, why, sizeof(why));
     if (client->greeting < 0)
         try_later(client, why);
-    else
-        atomic_store(&client->starting, true);
 }
 
 static bool is_looking(warprsa_client *client)
@@ -242,23 +237,39 @@ static bool is_looking(warprsa_client *client)
     return looking;
 }
 
-/* Looks for the daemon, waiting no longer than timeout_ms. */
+/* For at most timeout_ms. False: another thread keeps it. */
+static bool lock_finding(warprsa_client *client, unsigned timeout_ms)
+{
+    struct timespec until;
+
+    if (pthread_mutex_trylock(&client->finding) == 0)
+        return true;
+    if (timeout_ms == 0 || clock_gettime(CLOCK_REALTIME, &until) != 0)
+        return false;
+    until.tv_sec += timeout_ms / 1000;
+    until.tv_nsec += (long)(timeout_ms % 1000) * WARPRSA_NS_PER_MS;
+    if (until.tv_nsec >= NS_PER_S) {
+        until.tv_sec++;
+        until.tv_nsec -= NS_PER_S;
+    }
+    return pthread_mutex_timedlock(&client->finding, &until) == 0;
+}
+
+/* Looks for the daemon, waiting no longer than timeout_ms; twice that where
+ * another thread is at it already. */
 static void find(warprsa_client *client, unsigned timeout_ms)
 {
     struct pollfd greeting = {.events = POLLIN};
 
-    if (pthread_mutex_trylock(&client->finding) != 0) {
-        /* Another thread is at it. */
-        if (timeout_ms > 0 && atomic_load(&client->starting))
-            (void)poll(NULL, 0, (int)timeout_ms);
+    if (!lock_finding(client, timeout_ms))
         return;
-    }
     if (is_looking(client)) {
         if (client->greeting < 0)
             ask(client);
         greeting.fd = client->greeting;
         if (greeting.fd >= 0 && poll(&greeting, 1, (int)timeout_ms) > 0)
             be_greeted(client);
+        atomic_store(&client->starting, client->greeting >= 0);
     }
     pthread_mutex_unlock(&client->finding);
 }
@@ -299,14 +310,16 @@ static warprsa_queue_state client_wait_ready(void *at, unsigned timeout_ms)
     warprsa_client *client = at;
     warprsa_connection *c = warprsa_client_connection(client);
     warprsa_queue_state state;
+    bool starting = false;
 
     if (c == NULL) {
         find(client, timeout_ms);
+        /* In this order: who stops looking has put the connection there. */
+        starting = atomic_load(&client->starting);
         c = warprsa_client_connection(client);
     }
     if (c == NULL)
-        return atomic_load(&client->starting) ? WARPRSA_QUEUE_STARTING
-                                              : WARPRSA_QUEUE_DOWN;
+        return starting ? WARPRSA_QUEUE_STARTING : WARPRSA_QUEUE_DOWN;
     state = state_of(c, timeout_ms);
     note_state(client, c, state);
     if ((state != WARPRSA_QUEUE_READY ||
@@ -333,7 +346,8 @@ static bool client_close(void *at)
     pthread_mutex_unlock(&client->lock);
     if (client->greeting >= 0)
         close(client->greeting);
-    stop_asking(client);
+    client->greeting = -1;
+    atomic_store(&client->starting, false);
     pthread_mutex_unlock(&client->finding);
     if (c != NULL) {
         warprsa_connection_shut(c);

@@ -19,18 +19,6 @@ start_daemon() { # OPTION...
     wait_for 120 grep -q ready daemon.log
 }
 
-# All operations of a server of several threads, and no others: a few of a
-# process that connects while several threads want it may run on the CPU.
-expect_all_but_few() { # OPERATIONS PROCESSES
-    local cpu gpu
-    gpu=$(total gpu)
-    cpu=$(total cpu)
-    [ $((gpu + cpu)) -eq "$1" ] || fail "$gpu + $cpu operations, not $1"
-    [ "$cpu" -le $((8 * $2)) ] && [ "$cpu" -eq "$(total cpu_no_device)" ] ||
-        fail "$cpu operations on the CPU"
-    expect_totals checks_failed=0
-}
-
 # After the server: what the daemon counted.
 expect_daemon() { # OPERATIONS LEAST-LARGEST-BATCH
     local name want=("gpu=$1" "gpu_2048=$1" cpu=0 checks_failed=0 keys=0)

@@ -124,6 +124,55 @@ static void many_threads_of_several_clients(void **state)
     service_close(&s);
 }
 
+typedef struct newcomer {
+    guest *guest;
+    pthread_barrier_t *barrier;
+    warprsa_queue_state state;
+} newcomer;
+
+/* As the provider waits for a daemon that may still be starting. */
+static void *wait_at_once(void *arg)
+{
+    newcomer *n = arg;
+
+    pthread_barrier_wait(n->barrier);
+    n->state = WARPRSA_QUEUE_STARTING;
+    for (int i = 0; n->state == WARPRSA_QUEUE_STARTING && i < LONG_MS; i++)
+        n->state = home->wait_ready(n->guest->client, 20);
+    return NULL;
+}
+
+/* None of them is told that there is no daemon while another one connects. */
+static void first_operations_of_many_threads(void **state)
+{
+    pthread_t threads[THREADS];
+    newcomer newcomers[THREADS];
+    pthread_barrier_t barrier;
+    service s;
+    guest g;
+
+    (void)state;
+    service_open(&s, 64, LONG_MS);
+    assert_int_equal(pthread_barrier_init(&barrier, NULL, THREADS), 0);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        guest_open(&g, &s, LONG_MS);
+        for (unsigned i = 0; i < THREADS; i++) {
+            newcomers[i] = (newcomer){.guest = &g, .barrier = &barrier};
+            assert_int_equal(
+                pthread_create(&threads[i], NULL, wait_at_once, &newcomers[i]),
+                0);
+        }
+        for (unsigned i = 0; i < THREADS; i++) {
+            assert_int_equal(pthread_join(threads[i], NULL), 0);
+            assert_int_equal(newcomers[i].state, WARPRSA_QUEUE_READY);
+        }
+        guest_close(&g);
+        WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
+    }
+    pthread_barrier_destroy(&barrier);
+    service_close(&s);
+}
+
 static void bells_ring(void **state)
 {
     service s;
@@ -438,6 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(operations_are_answered_and_counted, reset),
         cmocka_unit_test_setup(many_threads_of_several_clients, reset),
+        cmocka_unit_test_setup(first_operations_of_many_threads, reset),
         cmocka_unit_test_setup(bells_ring, reset),
         cmocka_unit_test_setup(one_key_is_uploaded_once, reset),
         cmocka_unit_test_setup(too_many_keys_of_one_client, reset),
