@@ -10,22 +10,21 @@
 #include <time.h>
 
 enum {
-    WISHES = 16,    /* within WISH_NS, before devices are opened */
-    SATURATED = 3,  /* times the answer of an idle device */
-    OUTLIER = 4,    /* times what was expected; more is cut off */
-    FAILED_MAX = 4, /* the pause between tries stops doubling */
-    LASTING = 6,    /* periods of a try that has succeeded */
-    GAIN = 16,      /* a try must gain one part in so many */
-    WHOLE = 65536,  /* of a share */
+    WISHES = 16,   /* within WISH_NS, before devices are opened */
+    SATURATED = 3, /* times the answer of an idle device */
+    OUTLIER = 4,   /* times what was expected; more is cut off */
+    WHOLE = 65536, /* of a share */
     SHARE_MAX = WHOLE / 2,
+    BATCHES = 10, /* answers of a device in a period of the process */
 };
 
-#define MS         UINT64_C(1000000)
-#define WISH_NS    (1000 * MS)
-#define PROCESS_NS (20 * MS)
-#define THREAD_NS  (10 * MS) /* to three answers of a device, to */
-#define LONGEST_NS (100 * MS)
-#define RETRY_NS   (100 * MS)
+#define MS             UINT64_C(1000000)
+#define WISH_NS        (1000 * MS)
+#define PROCESS_NS     (20 * MS) /* a period, to BATCHES answers, to */
+#define PROCESS_MAX_NS (200 * MS)
+#define RENEW_NS       (10000 * MS) /* then what was so before a try is too old */
+#define THREAD_NS      (10 * MS)    /* to three answers of a device, to */
+#define LONGEST_NS     (100 * MS)
 
 /* An idle device's answer before one was measured: an H200's, by class. */
 static const uint64_t away_guess_ns[WARPRSA_CLASSES] = {1300000, 2800000,
@@ -86,6 +85,7 @@ void warprsa_route_init(warprsa_route *route,
     memset(route, 0, sizeof(*route));
     route->clocks = clocks;
     route->cpus = cpus > 0 ? cpus : 1;
+    atomic_flag_clear(&route->judging);
     set(&route->since_ns, clocks->now());
     set(&route->cpu_ns, clocks->process_cpu());
 }
@@ -142,52 +142,130 @@ uint64_t warprsa_route_away_ns(const warprsa_route *route,
     return ns != 0 ? ns : away_guess_ns[size];
 }
 
-/* Begins a new period of the process if it is time: how much of the work in
- * hand could be computed here by CPUs that would idle. */
-static void look_at_process(warprsa_route *route, uint64_t now)
-{
-    uint64_t since = get(&route->since_ns);
-    uint64_t elapsed = now - since;
-    uint64_t cpu, used, computed, work, spare, share;
+/* What was done in a period of the process, by the CPUs' clocks. */
+typedef struct period {
+    uint64_t now;
+    uint64_t done;  /* work per 65536 ns */
+    uint64_t share; /* of it that CPUs which idle could compute, of 65536 */
+    bool crowded, saturated;
+} period;
 
-    if (now < since + PROCESS_NS ||
-        !atomic_compare_exchange_strong_explicit(&route->since_ns, &since, now,
-                                                 memory_order_relaxed,
-                                                 memory_order_relaxed))
-        return;
-    cpu = route->clocks->process_cpu();
-    used = cpu - get(&route->cpu_ns);
-    set(&route->cpu_ns, cpu);
-    computed =
+static bool seen(_Atomic bool *what)
+{
+    return atomic_exchange_explicit(what, false, memory_order_relaxed);
+}
+
+static void see(_Atomic bool *what)
+{
+    if (!atomic_load_explicit(what, memory_order_relaxed))
+        atomic_store_explicit(what, true, memory_order_relaxed);
+}
+
+/* Begins a new period, `elapsed` after the last. */
+static period next_period(warprsa_route *route, uint64_t now, uint64_t elapsed)
+{
+    uint64_t cpu = route->clocks->process_cpu();
+    uint64_t used = cpu - get(&route->cpu_ns);
+    uint64_t computed =
         atomic_exchange_explicit(&route->computed_ns, 0, memory_order_relaxed);
-    work = atomic_exchange_explicit(&route->work_ns, 0, memory_order_relaxed);
+    uint64_t work =
+        atomic_exchange_explicit(&route->work_ns, 0, memory_order_relaxed);
+    uint64_t spare = elapsed * route->cpus / 4 * 3;
+    uint64_t share;
+
+    set(&route->since_ns, now);
+    set(&route->cpu_ns, cpu);
     used = used > computed ? used - computed : 0;
-    spare = elapsed * route->cpus / 4 * 3;
     spare = spare > used ? spare - used : 0;
     share = work == 0 || spare >= work ? WHOLE : spare * WHOLE / work;
-    atomic_store_explicit(&route->share,
-                          (uint32_t)(share < SHARE_MAX ? share : SHARE_MAX),
+    return (period){
+        .now = now,
+        .done = work * WHOLE / elapsed,
+        .share = share < SHARE_MAX ? share : SHARE_MAX,
+        .crowded = seen(&route->crowded),
+        .saturated = seen(&route->saturated),
+    };
+}
+
+static bool is_up(const warprsa_route *route)
+{
+    return atomic_load_explicit(&route->up, memory_order_relaxed);
+}
+
+/* At the end of a period with a try. */
+static void judge(const warprsa_route *route, warprsa_trial *trial,
+                  const period *p)
+{
+    if (!is_up(route))
+        warprsa_trial_restart(trial);
+    else if (p->now - trial->on_ns > RENEW_NS)
+        warprsa_trial_pause(trial);
+    else
+        warprsa_trial_judge(trial, p->now, p->done);
+}
+
+/* Rule 2's try: not if devices that answer as fast as ever were measured, with
+ * `callers` requests before them, would fall short by a third. It has failed
+ * if the CPUs could do the work alone. */
+static void judge_crowd(warprsa_route *route, const period *p, uint64_t alone,
+                        uint64_t away, uint64_t callers)
+{
+    warprsa_trial *crowd = &route->crowd;
+
+    if (crowd->on) {
+        judge(route, crowd, p);
+        if (crowd->on && crowd->periods > 1 && p->done < route->cpus * WHOLE)
+            warprsa_trial_fail(crowd, p->now);
+    } else if (p->crowded && is_up(route) && warprsa_trial_may(crowd, p->now) &&
+               callers * alone * WHOLE / away > p->done / 3 * 2) {
+        warprsa_trial_begin(crowd, p->now, p->done);
+    }
+    atomic_store_explicit(&route->crowd_goes, crowd->on, memory_order_relaxed);
+}
+
+/* Rule 3's second try. */
+static void judge_spill(warprsa_route *route, const period *p)
+{
+    warprsa_trial *spill = &route->spill;
+
+    if (spill->on)
+        judge(route, spill, p);
+    else if (p->saturated && p->share > 0 && is_up(route) &&
+             warprsa_trial_may(spill, p->now))
+        warprsa_trial_begin(spill, p->now, p->done);
+    atomic_store_explicit(&route->share, spill->on ? (uint32_t)p->share : 0,
                           memory_order_relaxed);
 }
 
-/* A try that got no more done than computing here, or less load than that. */
-static void come_back(warprsa_route_thread *thread, uint64_t now)
+static bool is_over(uint64_t elapsed, uint64_t least, uint64_t wanted,
+                    uint64_t most)
 {
-    uint64_t pause = RETRY_NS << thread->failed;
-    uint64_t spent = now - thread->tried_ns;
-
-    thread->away = false;
-    thread->retry_ns = now + (pause > 32 * spent ? pause : 32 * spent);
-    if (thread->failed < FAILED_MAX)
-        thread->failed++;
+    return elapsed >= least && (elapsed >= wanted || elapsed >= most);
 }
 
-/* A try that lasts is none any more: the next one, should the load go and come
- * back, is judged by itself. */
-static void settle(warprsa_route_thread *thread, uint64_t now)
+/* Begins a new period of the process if it is time. `alone`, `away`: what the
+ * operation at hand takes; `before`: requests before it. */
+static void look_at_process(warprsa_route *route, uint64_t now, uint64_t alone,
+                            uint64_t away, uint64_t before)
 {
-    thread->failed = 0;
-    thread->tried_ns = now;
+    uint64_t since = get(&route->since_ns);
+    period p;
+
+    if (now < since ||
+        !is_over(now - since, PROCESS_NS, BATCHES * away, PROCESS_MAX_NS))
+        return;
+    if (atomic_flag_test_and_set_explicit(&route->judging,
+                                          memory_order_acquire))
+        return;
+    /* Somebody may have been faster. */
+    if (get(&route->since_ns) == since) {
+        p = next_period(route, now, now - since);
+        judge_crowd(route, &p, alone, away,
+                    before + atomic_load_explicit(&route->computing,
+                                                  memory_order_relaxed));
+        judge_spill(route, &p);
+    }
+    atomic_flag_clear_explicit(&route->judging, memory_order_release);
 }
 
 /* One that waits for a CPU uses little of it, but doesn't sleep either. */
@@ -207,25 +285,18 @@ static void look_at_thread(const warprsa_route *route,
     warprsa_route_usage usage;
     uint64_t done;
 
-    if (elapsed < THREAD_NS || (elapsed < LONGEST_NS && elapsed < 3 * away_ns))
+    if (!is_over(elapsed, THREAD_NS, 3 * away_ns, LONGEST_NS))
         return;
     usage = route->clocks->thread();
     done = thread->work_ns * WHOLE / elapsed;
-    if (!thread->away) {
-        if (thread->several && now >= thread->retry_ns &&
-            is_busy(&thread->usage, &usage, elapsed)) {
-            thread->away = true;
-            thread->tried_ns = now;
-            thread->periods = 0;
-            thread->before = done;
-        }
-    } else if (!atomic_load_explicit(&route->up, memory_order_relaxed)) {
-        thread->periods = 0;
-    } else if (++thread->periods > 1) { /* the first is half of each kind */
-        if (done <= thread->before + thread->before / GAIN)
-            come_back(thread, now);
-        else if (thread->periods > LASTING)
-            settle(thread, now);
+    if (!thread->away.on) {
+        if (thread->several && warprsa_trial_may(&thread->away, now) &&
+            is_busy(&thread->usage, &usage, elapsed))
+            warprsa_trial_begin(&thread->away, now, done);
+    } else if (!is_up(route)) {
+        warprsa_trial_restart(&thread->away);
+    } else {
+        warprsa_trial_judge(&thread->away, now, done);
     }
     thread->since_ns = now;
     thread->usage = usage;
@@ -249,12 +320,13 @@ static bool wished(warprsa_route *route, uint64_t now)
 
 /* An operation of a thread that uses the devices: every so many, when they are
  * saturated, it computes one itself. */
-static warprsa_choice away_or_spill(const warprsa_route *route,
+static warprsa_choice away_or_spill(warprsa_route *route,
                                     warprsa_route_thread *thread,
                                     bool saturated)
 {
     if (!saturated)
         return WARPRSA_AWAY;
+    see(&route->saturated);
     thread->spill += atomic_load_explicit(&route->share, memory_order_relaxed);
     if (thread->spill < WHOLE)
         return WARPRSA_AWAY;
@@ -269,6 +341,21 @@ static uint32_t most_here(const warprsa_route *route)
     return route->cpus + route->cpus / 2;
 }
 
+/* Rules 1 and 2, for a caller that blocks or has no other job. */
+static warprsa_choice one_caller(warprsa_route *route, uint64_t here,
+                                 uint64_t away, bool blocks, bool saturated)
+{
+    if (blocks &&
+        atomic_load_explicit(&route->crowd_goes, memory_order_relaxed))
+        return WARPRSA_AWAY;
+    if (atomic_load_explicit(&route->computing, memory_order_relaxed) <
+        most_here(route))
+        return away < here ? WARPRSA_AWAY : WARPRSA_HERE;
+    if (blocks)
+        see(&route->crowded);
+    return saturated && here < away ? WARPRSA_SPILL : WARPRSA_AWAY;
+}
+
 warprsa_choice warprsa_route_choose(warprsa_route *route,
                                     warprsa_route_thread *thread,
                                     warprsa_size_class size, const void *job,
@@ -279,11 +366,9 @@ warprsa_choice warprsa_route_choose(warprsa_route *route,
     uint64_t here = warprsa_route_here_ns(route, size);
     uint64_t away = warprsa_route_away_ns(route, size, before);
     bool saturated = away > SATURATED * warprsa_route_away_ns(route, size, 0);
-    bool full = atomic_load_explicit(&route->computing, memory_order_relaxed) >=
-                most_here(route);
-    warprsa_choice choice = WARPRSA_HERE;
+    warprsa_choice choice;
 
-    look_at_process(route, now);
+    look_at_process(route, now, alone, away, before);
     atomic_fetch_add_explicit(&route->work_ns, alone, memory_order_relaxed);
     if (job != NULL) {
         look_at_thread(route, thread, now, away);
@@ -293,12 +378,10 @@ warprsa_choice warprsa_route_choose(warprsa_route *route,
     }
     if (alone == 0)
         return WARPRSA_HERE; /* to be measured */
-    if (job != NULL && thread->away)
+    if (job != NULL && thread->away.on)
         choice = away_or_spill(route, thread, saturated);
-    else if (full)
-        choice = saturated && here < away ? WARPRSA_SPILL : WARPRSA_AWAY;
     else
-        choice = away < here ? WARPRSA_AWAY : WARPRSA_HERE;
+        choice = one_caller(route, here, away, job == NULL, saturated);
     return choice == WARPRSA_AWAY && !wished(route, now) ? WARPRSA_HERE
                                                          : choice;
 }

@@ -16,15 +16,18 @@
  * 2. Once every CPU computes, and half as many threads wait for one, one more
  *    operation here is only time taken from the others, and the device adds to
  *    what they do: a caller goes there, unless the device is saturated and he
- *    would be done later.
+ *    would be done later. With so many callers that the devices alone might do
+ *    more than CPUs and devices do now, all go there for a try: those who
+ *    compute keep the CPUs from those who only submit and wake up.
  * 3. The thread of an event loop does nothing else while it computes, and what
  *    else it could have started doesn't show. So a thread that never sleeps, or
  *    hardly, and has several jobs tries the device for some hundredths of a
- *    second, and stays with it as long as more gets done that way; a try that
- *    failed is repeated after 0.1 s, 0.2 s, ... 1.6 s, but not before 32 times
- *    as long has passed as it took. One with a single job never tries. If the
- *    device is saturated, it computes so much itself as leaves a quarter of
- *    the CPUs idle.
+ *    second, and stays with it as long as more gets done that way. One with a
+ *    single job never tries. If the device is saturated, it is tried as well
+ *    whether more gets done when such threads compute so much as leaves a
+ *    quarter of the CPUs idle.
+ *
+ * What a try is: trial.h.
  */
 #ifndef WARPRSA_ROUTE_H
 #define WARPRSA_ROUTE_H
@@ -33,6 +36,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "batching/trial.h"
 #include "gpu/gpu.h"
 
 enum {
@@ -73,12 +77,21 @@ typedef struct warprsa_route {
     _Atomic uint32_t wishes;
     /* Computing here now. */
     _Alignas(64) _Atomic uint32_t computing;
-    /* Of the period that began at since_ns: what was computed here, and what
-     * all operations would have taken here. */
+    /* Of the period that began at since_ns: what was computed here, what all
+     * operations would have taken here, whether a caller that blocks found all
+     * CPUs computing, and an event loop the devices saturated. */
     _Alignas(64) _Atomic uint64_t since_ns;
     _Atomic uint64_t cpu_ns;
     _Atomic uint64_t computed_ns;
     _Atomic uint64_t work_ns;
+    _Atomic bool crowded;
+    _Atomic bool saturated;
+    /* Of whoever has set `judging`. */
+    atomic_flag judging;
+    warprsa_trial crowd; /* all callers that block go to the devices */
+    warprsa_trial spill; /* event loops compute a share when saturated */
+    /* What follows from that. */
+    _Atomic bool crowd_goes;
     _Atomic uint32_t share; /* to be computed here when saturated, of 65536 */
 } warprsa_route;
 
@@ -89,12 +102,7 @@ typedef struct warprsa_route_thread {
     uint64_t work_ns;          /* what its operations would take here */
     const void *job;           /* the last one's */
     bool several;              /* different jobs came */
-    bool away;                 /* it uses the device */
-    unsigned periods;          /* since it began to */
-    uint64_t before;           /* what it did without, work per 65536 ns */
-    uint64_t tried_ns;         /* when it began to */
-    uint64_t retry_ns;         /* no new try before */
-    unsigned failed;           /* tries in a row */
+    warprsa_trial away;        /* it uses the device */
     uint32_t spill;            /* of the next operation here, of 65536 */
 } warprsa_route_thread;
 

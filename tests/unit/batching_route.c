@@ -340,7 +340,7 @@ static void an_event_loop_of_more_and_more_jobs(void **state)
         unsigned rate = rate_of(&thread, jobs[i]);
 
         assert_true(rate >= before);
-        assert_int_equal(thread.away, jobs[i] >= 8);
+        assert_int_equal(thread.away.on, jobs[i] >= 8);
         before = rate > 2500 ? rate : before;
     }
 }
@@ -354,9 +354,9 @@ static void an_event_loop_of_fewer_jobs(void **state)
     compute(400 * US);
     open_devices();
     rate_of(&thread, 64);
-    assert_true(thread.away);
+    assert_true(thread.away.on);
     assert_true(rate_of(&thread, 2) >= 2500 * 97 / 100);
-    assert_false(thread.away);
+    assert_false(thread.away.on);
 }
 
 /* An event loop with time to sleep tries nothing, however many jobs it has. */
@@ -389,37 +389,125 @@ static void tries_are_not_judged_without_a_device(void **state)
         (void)choose(&thread, &job[i % 2], 0);
         compute(400 * US); /* refused: still being opened */
     }
-    assert_true(thread.away);
-    assert_int_equal(thread.failed, 0);
+    assert_true(thread.away.on);
+    assert_int_equal(thread.away.failed, 0);
 }
 
-/* A saturated device and CPUs that idle: the event loops take what leaves a
- * quarter of the CPUs alone; if they have no time, nothing. */
+/* An event loop on a saturated device that does an operation every 40 us, which
+ * is 10 CPUs' work: how many it computes of so many operations, each of which
+ * takes `spill_ns` of its time, beside what others of its process compute. */
+static unsigned spilled_of(unsigned operations, uint64_t spill_ns,
+                           uint64_t others_ns)
+{
+    warprsa_route_thread thread = {.away.on = true};
+    static const char job[2];
+    unsigned spilled = 0;
+
+    for (unsigned i = 0; i < operations; i++) {
+        warprsa_choice choice;
+
+        thread.away.on = true; /* whatever it gains */
+        choice = choose(&thread, &job[i % 2], 16000);
+        assert_int_not_equal(choice, WARPRSA_HERE);
+        now += choice == WARPRSA_SPILL ? spill_ns : 40 * US;
+        process_cpu += 40 * US + others_ns;
+        spilled += choice == WARPRSA_SPILL;
+    }
+    return spilled;
+}
+
+/* CPUs that idle take a share, as long as more gets done: of 4 CPUs 1 is in
+ * use, so 2 of 10 can be computed here. */
 static void idle_cpus_take_a_share(void **state)
 {
-    warprsa_route_thread thread = {.away = true};
-    static const char job[2];
-    unsigned spilled[2] = {0, 0};
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    assert_in_range(spilled_of(1000000, 0, 0), 1000000 / 10, 1000000 / 4);
+}
+
+static void busy_cpus_take_none(void **state)
+{
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    assert_in_range(spilled_of(1000000, 0, 80 * US), 0, 1000000 / 1000);
+}
+
+/* Here the jobs wait for their loop that computes: nothing is gained. The tries
+ * cost less than 2 % in the long run. */
+static void spilling_that_costs_is_given_up(void **state)
+{
+    uint64_t since;
 
     (void)state;
     compute(400 * US);
     open_devices();
-    for (unsigned busy = 0; busy < 2; busy++) {
-        for (unsigned i = 0; i < 200000; i++) {
-            warprsa_choice choice;
+    spilled_of(1000000, 400 * US, 0);
+    since = now;
+    assert_in_range(spilled_of(1000000, 400 * US, 0), 1, 1000000 / 200);
+    assert_in_range(now - since, 1000000 * 40 * US,
+                    1000000 * 40 * US / 100 * 102);
+}
 
-            thread.away = true; /* whatever it gains */
-            choice = choose(&thread, &job[i % 2], 16000);
-            spilled[busy] += choice == WARPRSA_SPILL;
-            assert_int_not_equal(choice, WARPRSA_HERE);
-            /* 100,000 operations a second are 40 CPUs' work. */
-            now += 10 * US;
-            process_cpu += busy == 0 ? 10 * US : 40 * US;
-        }
+/*
+ * Callers that block, for `ns`: while one may compute here, `mixed` operations
+ * a second are made, and `away` when all go to the device. Returns how many
+ * went there for that reason, of 1000.
+ */
+static unsigned crowd(uint64_t ns, unsigned callers, unsigned mixed,
+                      unsigned away)
+{
+    warprsa_route_thread thread = {0};
+    uint64_t until = now + ns, begun[MOST];
+    unsigned made = 0, gone = 0;
+
+    while (now < until) {
+        /* As long as one may compute, as many do as keep the CPUs at work. */
+        bool goes = choose(&thread, NULL, callers) == WARPRSA_AWAY;
+
+        for (unsigned i = 0; i < MOST; i++)
+            begun[i] = warprsa_route_begin(&route);
+        assert_int_equal(choose(&thread, NULL, callers), WARPRSA_AWAY);
+        usage.cpu_ns += 400 * US; /* of each of these threads */
+        for (unsigned i = 0; i < MOST; i++)
+            warprsa_route_end(&route, WARPRSA_CLASS_2048, begun[i]);
+        made += 2;
+        gone += goes ? 2 : 0;
+        now += 2000 * MS / (goes ? away : mixed);
     }
-    /* 4 CPUs, 1 in use, 3 to be used: 2 of 40; and none. */
-    assert_in_range(spilled[0], 200000 / 40, 200000 * 3 / 40);
-    assert_in_range(spilled[1], 0, 200000 / 1000);
+    return (unsigned)((uint64_t)gone * 1000 / made);
+}
+
+static void open_for_a_crowd(void)
+{
+    compute(400 * US);
+    open_devices();
+}
+
+/* 1,000 callers in 4 ms are 250,000 operations a second. */
+static void a_crowd_goes_if_more_gets_done(void **state)
+{
+    (void)state;
+    open_for_a_crowd();
+    crowd(500 * MS, 1000, 100000, 200000);
+    assert_true(route.crowd.on);
+    assert_in_range(crowd(30000 * MS, 1000, 100000, 200000), 980, 1000);
+    /* It gets small: the CPUs could do it all. */
+    crowd(500 * MS, 30, 12000, 8000);
+    assert_false(route.crowd.on);
+    assert_in_range(crowd(30000 * MS, 30, 12000, 8000), 0, 20);
+}
+
+/* The tries of one that does not cost it little, and one that could never get
+ * as much done by the device, as that was measured, tries nothing. */
+static void a_crowd_stays_if_not(void **state)
+{
+    (void)state;
+    open_for_a_crowd();
+    crowd(20000 * MS, 1000, 200000, 190000);
+    assert_in_range(crowd(30000 * MS, 1000, 200000, 190000), 1, 20);
+    assert_in_range(crowd(30000 * MS, 200, 100000, 50000), 0, 0);
 }
 
 /* The system's clock of a thread sees operations that are shorter than a tick.
@@ -458,6 +546,10 @@ int main(void)
         cmocka_unit_test_setup(an_idle_event_loop_stays, reset),
         cmocka_unit_test_setup(tries_are_not_judged_without_a_device, reset),
         cmocka_unit_test_setup(idle_cpus_take_a_share, reset),
+        cmocka_unit_test_setup(busy_cpus_take_none, reset),
+        cmocka_unit_test_setup(spilling_that_costs_is_given_up, reset),
+        cmocka_unit_test_setup(a_crowd_goes_if_more_gets_done, reset),
+        cmocka_unit_test_setup(a_crowd_stays_if_not, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A try: whether more gets done another way. Nobody can tell beforehand what
+ * caches, schedulers and batches make of a change, so it is made for a few
+ * periods and what gets done then is held against what got done before. One
+ * that gains nothing is ended and not repeated soon: after pauses that double,
+ * and not before 4, 8 ... 64 times as long has passed as it took, so that tries
+ * cost one part in 64 of the time in the long run.
+ *
+ * Plain data of one thread, or of whoever keeps others out; zeros to begin
+ * with. `done`: what gets done in a period, by time, in any unit.
+ */
+#ifndef WARPRSA_TRIAL_H
+#define WARPRSA_TRIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct warprsa_trial {
+    bool on;           /* it is done the other way */
+    unsigned periods;  /* ended since */
+    uint64_t before;   /* done without it */
+    uint64_t last;     /* done in the period that ended last */
+    uint64_t on_ns;    /* when it was begun */
+    uint64_t spent_ns; /* from here on it has nothing to show */
+    uint64_t retry_ns; /* no new one before */
+    unsigned failed;   /* in a row */
+} warprsa_trial;
+
+/* Whether a new one may begin. */
+bool warprsa_trial_may(const warprsa_trial *trial, uint64_t now_ns);
+
+/* Begins one, at the end of a period without it in which `done` got done. */
+void warprsa_trial_begin(warprsa_trial *trial, uint64_t now_ns, uint64_t done);
+
+/* At the end of a period with it: goes on, or ends it. The first one says
+ * nothing, it is half of each kind; and as long as each gets more done than the
+ * one before it, a change is still warming up. */
+void warprsa_trial_judge(warprsa_trial *trial, uint64_t now_ns, uint64_t done);
+
+/* Ends one that has gained nothing. */
+void warprsa_trial_fail(warprsa_trial *trial, uint64_t now_ns);
+
+/* Ends one that has not failed: the next may begin at once, and learns anew
+ * what gets done without it. */
+void warprsa_trial_pause(warprsa_trial *trial);
+
+/* Takes back the judgement so far: what it needs isn't there. */
+void warprsa_trial_restart(warprsa_trial *trial);
+
+#endif
