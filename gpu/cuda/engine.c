@@ -12,14 +12,14 @@
 #include "gpu/cuda/batch_memory.h"
 #include "gpu/cuda/calibration_file.h"
 #include "gpu/cuda/device_paces.h"
+#include "gpu/durations.h"
 #include "gpu/fault.h"
 #include "gpu/key_slots.h"
 #include "gpu/known_answer.h"
 #include "gpu/limb_key.h"
 
 enum {
-    CAPABILITY_MAJOR_MIN = 8, /* the kernels are built for sm_80 and newer */
-    POLL_NS = 20000,
+    CAPABILITY_MAJOR_MIN = 8,   /* the kernels are built for sm_80 and newer */
     SINGLES_PER_DOUBLE_MIN = 8, /* from here on integers are faster */
 };
 
@@ -28,6 +28,8 @@ typedef struct stream_state {
     warprsa_batch_memory memory;
     warprsa_task *tasks; /* of the batch under way; NULL if given up */
     size_t count;        /* of the batch under way, 0 if idle */
+    uint64_t start_ns;   /* when it was started */
+    warprsa_durations durations;
     uint32_t *spin_stop; /* WARPRSA_FAULT_HANG */
 } stream_state;
 
@@ -190,6 +192,14 @@ static cudaError_t inject(stream_state *s)
 }
 #endif
 
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
                                  warprsa_size_class size, warprsa_task *tasks,
                                  size_t count)
@@ -217,27 +227,41 @@ static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
     }
     s->tasks = tasks;
     s->count = count;
+    s->start_ns = now_ns();
     return WARPRSA_OK;
 }
 
-static uint64_t now_ns(void)
+/* Sleeps so long, but not past the deadline. */
+static void nap(uint64_t ns, uint64_t deadline)
 {
-    struct timespec t;
+    uint64_t now = now_ns();
+    uint64_t left = now < deadline ? deadline - now : 0;
+    struct timespec pause;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    if (ns > left)
+        ns = left;
+    pause = (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
+                              .tv_nsec = (long)(ns % 1000000000u)};
+    nanosleep(&pause, NULL);
 }
 
 /* cudaSuccess, cudaErrorNotReady past the deadline, or an error. CUDA has no
- * wait with a limit, so the event is asked again and again. */
-static cudaError_t wait_until(cudaStream_t stream, uint64_t deadline)
+ * wait with a limit, so the stream is asked again and again, but not as long as
+ * the like of its batch has always taken. */
+static cudaError_t wait_until(stream_state *s, uint64_t deadline)
 {
-    const struct timespec pause = {.tv_nsec = POLL_NS};
+    warprsa_size_class size = s->memory.size;
+    uint64_t sleep = warprsa_durations_sleep(&s->durations, size, s->count);
     cudaError_t error;
 
-    while ((error = cudaStreamQuery(stream)) == cudaErrorNotReady &&
+    if (sleep > 0)
+        nap(sleep, deadline);
+    while ((error = cudaStreamQuery(s->stream)) == cudaErrorNotReady &&
            now_ns() < deadline)
-        nanosleep(&pause, NULL);
+        nap(warprsa_durations_pause(now_ns() - s->start_ns), deadline);
+    if (error == cudaSuccess)
+        warprsa_durations_note(&s->durations, size, s->count,
+                               now_ns() - s->start_ns);
     return error;
 }
 
@@ -250,7 +274,7 @@ static warprsa_status cuda_wait(warprsa_device *device, unsigned stream,
 
     s->tasks = NULL;
     if (error == cudaSuccess && s->count != 0)
-        error = wait_until(s->stream, now_ns() + timeout_ms * 1000000ull);
+        error = wait_until(s, now_ns() + timeout_ms * 1000000ull);
     if (error == cudaErrorNotReady) {
         if (s->spin_stop != NULL)
             *(volatile uint32_t *)s->spin_stop = 1;

@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See durations.h.
+ */
+#include "gpu/durations.h"
+
+enum {
+    MARGIN = 8, /* one part in so many of what is expected is not slept */
+    SLOW = 16,  /* a longer one moves what is expected by one part in so many */
+    LONG = 2,   /* times what is expected; more counts no more */
+    OFTEN = 64, /* an end is noticed one part in so many late */
+    LATE = 60000 /* a sleep takes so much longer: Linux' timer slack */
+};
+
+#define PAUSE_LEAST_NS UINT64_C(20000)
+#define PAUSE_MOST_NS  UINT64_C(1000000)
+
+static unsigned bin_of(size_t count)
+{
+    unsigned bin = 0;
+
+    while (count > 1 && bin < WARPRSA_DURATIONS_BINS - 1) {
+        count /= 2;
+        bin++;
+    }
+    return bin;
+}
+
+uint64_t warprsa_durations_sleep(const warprsa_durations *durations,
+                                 warprsa_size_class size, size_t count)
+{
+    uint64_t expected = durations->ns[size][bin_of(count)];
+    uint64_t sleep = expected - expected / MARGIN;
+
+    return sleep > LATE + PAUSE_LEAST_NS ? sleep - LATE : 0;
+}
+
+uint64_t warprsa_durations_pause(uint64_t elapsed_ns)
+{
+    uint64_t pause = elapsed_ns / OFTEN;
+
+    if (pause < PAUSE_LEAST_NS)
+        return PAUSE_LEAST_NS;
+    return pause < PAUSE_MOST_NS ? pause : PAUSE_MOST_NS;
+}
+
+void warprsa_durations_note(warprsa_durations *durations,
+                            warprsa_size_class size, size_t count,
+                            uint64_t elapsed_ns)
+{
+    uint64_t *expected = &durations->ns[size][bin_of(count)];
+
+    if (*expected == 0 || elapsed_ns < *expected)
+        *expected = elapsed_ns;
+    else if (elapsed_ns < LONG * *expected)
+        *expected += (elapsed_ns - *expected) / SLOW;
+    else
+        *expected += *expected / SLOW;
+}

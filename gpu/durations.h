@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What batches have taken lately, by size class and number of requests, for
+ * whoever waits for one: he sleeps most of that time in one go instead of
+ * asking the driver again and again. Plain data of one thread at a time; zeros
+ * to begin with. Nanoseconds.
+ */
+#ifndef WARPRSA_DURATIONS_H
+#define WARPRSA_DURATIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/gpu.h"
+
+enum {
+    WARPRSA_DURATIONS_BINS = 17, /* 1 request, 2-3, 4-7 ... 65536 */
+};
+
+typedef struct warprsa_durations {
+    uint64_t ns[WARPRSA_CLASSES][WARPRSA_DURATIONS_BINS];
+} warprsa_durations;
+
+/* How long a batch of `count` requests that begins now is best left alone; 0:
+ * nothing is known. Shorter than it will take, if it takes no less than those
+ * before. */
+uint64_t warprsa_durations_sleep(const warprsa_durations *durations,
+                                 warprsa_size_class size, size_t count);
+
+/* How long to leave alone one that has gone on for elapsed_ns and could have
+ * ended. */
+uint64_t warprsa_durations_pause(uint64_t elapsed_ns);
+
+/* Notes that a batch has taken so long. It counts at once if it was shorter
+ * than expected, which may be because it ended asleep; a longer one only by
+ * and by, since it may have waited for others on the same device. */
+void warprsa_durations_note(warprsa_durations *durations,
+                            warprsa_size_class size, size_t count,
+                            uint64_t elapsed_ns);
+
+#endif

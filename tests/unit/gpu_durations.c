@@ -1,0 +1,117 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How long whoever waits for a batch sleeps.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "gpu/durations.h"
+
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
+
+static uint64_t sleep_of(const warprsa_durations *d, size_t count)
+{
+    return warprsa_durations_sleep(d, WARPRSA_CLASS_2048, count);
+}
+
+static void note(warprsa_durations *d, size_t count, uint64_t ns)
+{
+    warprsa_durations_note(d, WARPRSA_CLASS_2048, count, ns);
+}
+
+static void nothing_is_known(void **state)
+{
+    warprsa_durations d = {0};
+
+    (void)state;
+    assert_int_equal(sleep_of(&d, 1), 0);
+    note(&d, 1, 3 * MS);
+    assert_int_equal(sleep_of(&d, 100), 0); /* of that many */
+    assert_int_equal(warprsa_durations_sleep(&d, WARPRSA_CLASS_4096, 1), 0);
+}
+
+/* Of each number of requests that there can be, and of far too many. */
+static void each_size_has_its_own(void **state)
+{
+    warprsa_durations d = {0};
+
+    (void)state;
+    for (size_t count = 1; count <= 65536; count *= 2)
+        note(&d, count, count * MS);
+    for (size_t count = 1; count <= 65536; count *= 2) {
+        assert_in_range(sleep_of(&d, count), count * MS / 10 * 8, count * MS);
+        assert_in_range(sleep_of(&d, count * 2 - 1), count * MS / 10 * 8,
+                        count * MS);
+    }
+    assert_in_range(sleep_of(&d, SIZE_MAX), 65536 * MS / 10 * 8, 65536 * MS);
+}
+
+/* A batch takes 3 ms, then 1: whoever sleeps sees no less than his own sleep,
+ * and yet comes to know. */
+static void faster_ones_are_found_out(void **state)
+{
+    warprsa_durations d = {0};
+
+    (void)state;
+    note(&d, 1, 3 * MS);
+    for (unsigned i = 0; i < 12; i++) {
+        uint64_t slept = sleep_of(&d, 1);
+
+        note(&d, 1, slept > 1 * MS ? slept + 60 * US : 1 * MS);
+    }
+    assert_in_range(sleep_of(&d, 1), 1 * MS / 2, 1 * MS);
+}
+
+/* Now and then one waits for others on the device: hardly more is slept. */
+static void slower_ones_count_little(void **state)
+{
+    warprsa_durations d = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < 10; i++)
+        note(&d, 1, i % 10 == 9 ? 6 * MS : 3 * MS);
+    assert_in_range(sleep_of(&d, 1), 2 * MS, 3 * MS);
+    note(&d, 1, 10000 * MS);
+    assert_in_range(sleep_of(&d, 1), 2 * MS, 3 * MS);
+    for (unsigned i = 0; i < 100; i++)
+        note(&d, 1, 6 * MS);
+    assert_in_range(sleep_of(&d, 1), 5 * MS, 6 * MS);
+}
+
+/* What takes no longer than a sleep is late isn't slept for. */
+static void short_ones_are_not_slept_for(void **state)
+{
+    warprsa_durations d = {0};
+
+    (void)state;
+    note(&d, 1, 80 * US);
+    assert_int_equal(sleep_of(&d, 1), 0);
+}
+
+static void asked_more_seldom_the_longer_it_takes(void **state)
+{
+    (void)state;
+    assert_in_range(warprsa_durations_pause(0), 1 * US, 50 * US);
+    assert_in_range(warprsa_durations_pause(10 * MS), 100 * US, 200 * US);
+    assert_in_range(warprsa_durations_pause(10000 * MS), 1 * MS, 1 * MS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_known),
+        cmocka_unit_test(each_size_has_its_own),
+        cmocka_unit_test(faster_ones_are_found_out),
+        cmocka_unit_test(slower_ones_count_little),
+        cmocka_unit_test(short_ones_are_not_slept_for),
+        cmocka_unit_test(asked_more_seldom_the_longer_it_takes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
