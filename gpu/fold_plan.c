@@ -72,73 +72,121 @@ int warprsa_fold_plan_new(warprsa_fold_plan *plan, size_t batch_max,
                           size_t keys_max)
 {
     plan->order = calloc(batch_max, sizeof(*plan->order));
-    plan->places = calloc(keys_max, sizeof(*plan->places));
-    return plan->order != NULL && plan->places != NULL;
+    plan->share = calloc(keys_max, sizeof(*plan->share));
+    return plan->order != NULL && plan->share != NULL;
 }
 
 void warprsa_fold_plan_free(warprsa_fold_plan *plan)
 {
     free(plan->order);
-    free(plan->places);
-    plan->order = plan->places = NULL;
+    free(plan->share);
+    plan->order = NULL;
+    plan->share = NULL;
 }
 
-static void cut_items(warprsa_fold_plan *plan, warprsa_fold_item *items,
-                      uint32_t first, uint32_t count, uint32_t most)
-{
-    for (uint32_t done = 0; done < count; done += most) {
-        items[plan->items].first = first + done;
-        items[plan->items++].count = count - done < most ? count - done : most;
-    }
-}
+/* How many items of each length there are if all is folded that may be. */
+typedef struct lengths {
+    uint32_t of[WARPRSA_FOLD_ITEM_MOST + 1];
+} lengths;
 
-/* `places` holds each key's number of tasks; from here on, for keys that are
- * folded, the place of their next task plus one, else 0. */
-static void assign_places(warprsa_fold_plan *plan, warprsa_fold_item *items,
-                          const warprsa_task *tasks, size_t count,
-                          const uint8_t *takes, const warprsa_fold_rule *rule)
+/* What is chosen: all items longer than `shortest`, and so many of these. */
+typedef struct choice {
+    uint32_t shortest, of_shortest;
+} choice;
+
+static void count_tasks(warprsa_fold_plan *plan, lengths *items,
+                        const warprsa_task *tasks, size_t count,
+                        const uint8_t *takes, uint32_t most)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t *place = &plan->places[tasks[i].key];
-        /* Above count: this key has been here before. */
-        uint32_t tasks_of_key = *place > count ? 0 : *place;
+        uint32_t *of_key = &plan->share[tasks[i].key].tasks;
+        const uint32_t begun = *of_key % most;
 
-        if (tasks_of_key == 0)
+        if (!takes[tasks[i].key])
             continue;
-        if (tasks_of_key < rule->key_min || !takes[tasks[i].key]) {
-            *place = 0;
-            continue;
-        }
-        cut_items(plan, items, plan->folded, tasks_of_key, rule->item_most);
-        *place = (uint32_t)count + 1 + plan->folded;
-        plan->folded += tasks_of_key;
+        items->of[begun]--; /* of length 0: never looked at */
+        items->of[begun + 1]++;
+        ++*of_key;
     }
+}
+
+static choice choose(const lengths *items, size_t count,
+                     const warprsa_fold_rule *rule)
+{
+    choice best = {rule->item_most, 0};
+    double best_time = rule->foretell(rule->arg, 0, count);
+    size_t folded = 0, rest = count;
+
+    for (uint32_t l = rule->item_most; l >= rule->item_least; l--)
+        for (uint32_t i = 1; i <= items->of[l]; i++) {
+            double time;
+
+            rest -= l;
+            time = rule->foretell(rule->arg, ++folded, rest);
+            if (time < best_time) {
+                best_time = time;
+                best = (choice){l, i};
+            }
+        }
+    return best;
+}
+
+/* Whether one more item of this length is among the chosen. */
+static bool take(choice *left, uint32_t length)
+{
+    if (length != left->shortest || left->of_shortest == 0)
+        return length > left->shortest;
+    left->of_shortest--;
+    return true;
+}
+
+/* A key's items, as its first task is met; their places are the next ones. */
+static void cut(warprsa_fold_plan *plan, warprsa_fold_item *items,
+                warprsa_fold_share *share, choice *left, uint32_t most)
+{
+    if (share->tasks == 0)
+        return;
+    share->next = plan->folded;
+    while (share->tasks > 0) {
+        const uint32_t length = share->tasks < most ? share->tasks : most;
+
+        share->tasks -= length;
+        if (!take(left, length))
+            continue;
+        items[plan->items++] = (warprsa_fold_item){plan->folded, length};
+        plan->folded += length;
+    }
+    share->left = plan->folded - share->next;
 }
 
 void warprsa_fold_plan_make(warprsa_fold_plan *plan, warprsa_fold_item *items,
                             const warprsa_task *tasks, size_t count,
                             const uint8_t *takes, const warprsa_fold_rule *rule)
 {
-    const uint32_t offset = (uint32_t)count + 1;
     uint32_t rest;
 
     plan->folded = plan->items = 0;
-    if (rule->requests_min != 0 && count >= rule->requests_min) {
+    if (rule->item_most != 0) {
+        lengths of = {{0}};
+        choice left;
+
+        count_tasks(plan, &of, tasks, count, takes, rule->item_most);
+        left = choose(&of, count, rule);
         for (size_t i = 0; i < count; i++)
-            plan->places[tasks[i].key]++;
-        assign_places(plan, items, tasks, count, takes, rule);
-    }
-    if (plan->folded < rule->requests_min || plan->folded == 0) {
-        for (size_t i = 0; i < count; i++)
-            plan->places[tasks[i].key] = 0;
-        plan->folded = plan->items = 0;
+            cut(plan, items, &plan->share[tasks[i].key], &left,
+                rule->item_most);
     }
     rest = plan->folded;
     for (size_t i = 0; i < count; i++) {
-        uint32_t *place = &plan->places[tasks[i].key];
+        warprsa_fold_share *share = &plan->share[tasks[i].key];
 
-        plan->order[*place != 0 ? (*place)++ - offset : rest++] = (uint32_t)i;
+        if (share->left > 0) {
+            share->left--;
+            plan->order[share->next++] = (uint32_t)i;
+        } else {
+            plan->order[rest++] = (uint32_t)i;
+        }
     }
     for (size_t i = 0; i < count; i++)
-        plan->places[tasks[i].key] = 0;
+        plan->share[tasks[i].key] = (warprsa_fold_share){0, 0, 0};
 }

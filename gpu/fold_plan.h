@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which requests of a batch are folded (fold.h): those of keys that have many
- * in it, and which fold.h's bounds allow. They come first in the batch, key by
- * key.
+ * Which requests of a batch are folded (fold.h): those of keys that fold.h's
+ * bounds allow, cut into items of one key, where that is sooner done than by
+ * another kernel. They come first in the batch, key by key.
  */
 #ifndef WARPRSA_FOLD_PLAN_H
 #define WARPRSA_FOLD_PLAN_H
@@ -14,24 +14,41 @@
 extern "C" {
 #endif
 
+enum {
+    WARPRSA_FOLD_ITEM_MOST = 128,
+};
+
 /* Requests first..first + count - 1 of a batch, all of one key: what a block
  * of the kernel takes at once. */
 typedef struct warprsa_fold_item {
     uint32_t first, count;
 } warprsa_fold_item;
 
-/* When folding pays; 0 requests_min: never. */
+/*
+ * What is folded of a batch: as many items as take the shortest time together
+ * with what is left. `foretell` says what `items` of them and then `rest`
+ * requests by other kernels take, in any unit; items are asked for one by one,
+ * the fullest first.
+ */
 typedef struct warprsa_fold_rule {
-    uint32_t item_most;    /* requests to an item at most */
-    uint32_t key_min;      /* requests of one key at least */
-    uint32_t requests_min; /* of all keys with so many, at least */
+    uint32_t item_most;  /* requests to an item, 1..ITEM_MOST; 0: no folding */
+    uint32_t item_least; /* requests that it must have, >= 1 */
+    double (*foretell)(const void *arg, size_t items, size_t rest);
+    const void *arg;
 } warprsa_fold_rule;
+
+/* What the plan keeps of a key while it is made. */
+typedef struct warprsa_fold_share {
+    uint32_t tasks; /* in the batch */
+    uint32_t next;  /* the place of its next task that is folded */
+    uint32_t left;  /* so many of those are to come */
+} warprsa_fold_share;
 
 /* One stream's; one thread at a time. */
 typedef struct warprsa_fold_plan {
-    uint32_t *order;  /* [batch_max]: place i of the batch is for this task */
-    uint32_t *places; /* [keys_max], zero between calls */
-    uint32_t folded;  /* the first so many places are folded */
+    uint32_t *order;           /* [batch_max]: place i is for this task */
+    warprsa_fold_share *share; /* [keys_max], zero between calls */
+    uint32_t folded;           /* the first so many places are folded */
     uint32_t items;
 } warprsa_fold_plan;
 
@@ -51,8 +68,8 @@ void warprsa_fold_plan_free(warprsa_fold_plan *plan);
 
 /*
  * Fills order, folded and items for a batch, and `items`, which has room for
- * `count`. takes[key] says whether a key may be folded. Tasks of one key keep
- * their order, and so do those that are not folded.
+ * `count`. takes[key] says whether a key may be folded. Of a key's tasks the
+ * first are folded; they keep their order, and so do those that are not.
  */
 void warprsa_fold_plan_make(warprsa_fold_plan *plan, warprsa_fold_item *items,
                             const warprsa_task *tasks, size_t count,

@@ -10,6 +10,9 @@
 
 enum {
     ALIGNMENT = 256, /* of a part, for whole cache lines */
+    /* An item of one key takes as long as a full one: with less than this part
+     * of one it is not even looked at. */
+    ITEM_SHARE_MIN = 4,
 };
 
 static size_t aligned(size_t octets)
@@ -37,6 +40,8 @@ static void place(warprsa_batch_memory *memory, warprsa_batch_parts *parts,
 
     parts->key = (uint32_t *)(void *)at;
     at += aligned(count * sizeof(uint32_t));
+    parts->items = (warprsa_fold_item *)(void *)at;
+    at += aligned(count * sizeof(warprsa_fold_item));
     parts->input = at;
     at += aligned(count * memory->octets_stride);
     parts->random = (uint64_t *)(void *)at;
@@ -68,9 +73,11 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
 }
 
 /* What any variant needs. */
-static size_t table_octets(warprsa_size_class size, size_t batch_max)
+static size_t table_octets(warprsa_size_class size, size_t batch_max,
+                           unsigned fold_multiprocessors)
 {
-    size_t most = 0;
+    size_t most =
+        warprsa_fold_table_octets(size, batch_max, fold_multiprocessors);
 
     for (int i = 0; i < WARPRSA_VARIANTS; i++) {
         size_t octets = warprsa_variants[i].table_octets(size, batch_max);
@@ -82,13 +89,22 @@ static size_t table_octets(warprsa_size_class size, size_t batch_max)
 }
 
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
-                                     size_t batch_max, const char *variant)
+                                     size_t batch_max, const char *variant,
+                                     const uint8_t *key_folds, size_t keys_max)
 {
-    cudaError_t error;
+    int device = 0;
+    cudaError_t error = cudaGetDevice(&device);
 
+    if (error != cudaSuccess)
+        return error;
     memory->variant = variant;
+    memory->fold_multiprocessors = warprsa_fold_multiprocessors(device);
+    memory->key_folds = key_folds;
+    if (!warprsa_fold_plan_new(&memory->plan, batch_max, keys_max))
+        return cudaErrorMemoryAllocation;
     for (int i = 0; i < WARPRSA_CLASSES; i++) {
-        size_t table = table_octets((warprsa_size_class)i, batch_max);
+        size_t table = table_octets((warprsa_size_class)i, batch_max,
+                                    memory->fold_multiprocessors);
 
         warprsa_batch_layout(memory, (warprsa_size_class)i, batch_max);
         if (memory->all_octets > memory->block_octets)
@@ -116,6 +132,7 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
 
 void warprsa_batch_memory_free(warprsa_batch_memory *memory)
 {
+    warprsa_fold_plan_free(&memory->plan);
     if (memory->host_block != NULL) {
         explicit_bzero(memory->host_block, memory->block_octets);
         cudaFreeHost(memory->host_block);
@@ -130,22 +147,71 @@ void warprsa_batch_memory_free(warprsa_batch_memory *memory)
     }
 }
 
+/* Milliseconds for a batch of which so many items are folded: one launch after
+ * the other. */
+static double foretell(const void *arg, size_t items, size_t rest)
+{
+    const warprsa_batch_memory *memory = arg;
+    const warprsa_size_class size = memory->size;
+
+    return warprsa_foretell_ms(
+               warprsa_pace_of(memory->paces, size, WARPRSA_VARIANT_FOLD),
+               items * warprsa_fold_kernel_for(size)->item_most) +
+           warprsa_fastest_ms(memory->paces, size, rest);
+}
+
+/* As much as can be. */
+static double foretell_rest(const void *arg, size_t items, size_t rest)
+{
+    (void)arg;
+    (void)items;
+    return (double)rest;
+}
+
+/* What is folded: what pays, all that may be if that variant is asked for by
+ * name, and nothing if another is. */
+static warprsa_fold_rule rule_of(const warprsa_batch_memory *memory)
+{
+    const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(memory->size);
+    const bool named = memory->variant != NULL;
+    warprsa_fold_rule rule = {.arg = memory};
+
+    if (kernel == NULL || memory->fold_multiprocessors == 0)
+        return rule;
+    if (named ? strcmp(memory->variant, WARPRSA_VARIANT_FOLD) != 0
+              : memory->paces == NULL ||
+                    warprsa_pace_of(memory->paces, memory->size,
+                                    WARPRSA_VARIANT_FOLD) == NULL)
+        return rule;
+    rule.item_most = kernel->item_most;
+    rule.item_least = named ? 1 : kernel->item_most / ITEM_SHARE_MIN;
+    rule.foretell = named ? foretell_rest : foretell;
+    return rule;
+}
+
 void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
                         const warprsa_key_size *key_sizes)
 {
+    const warprsa_fold_rule rule = rule_of(memory);
+
+    warprsa_fold_plan_make(&memory->plan, memory->host.items, tasks,
+                           memory->count, memory->key_folds, &rule);
     memory->windows = 0;
     for (size_t i = 0; i < memory->count; i++) {
-        const warprsa_key_size *key = &key_sizes[tasks[i].key];
+        const warprsa_task *task = &tasks[memory->plan.order[i]];
+        const warprsa_key_size *key = &key_sizes[task->key];
 
-        memory->host.key[i] = tasks[i].key;
-        memcpy(memory->host.input + i * memory->octets_stride, tasks[i].input,
+        memory->host.key[i] = task->key;
+        memcpy(memory->host.input + i * memory->octets_stride, task->input,
                key->octets);
         if (key->windows > memory->windows)
             memory->windows = key->windows;
     }
 }
 
-static const warprsa_variant *variant_of(const warprsa_batch_memory *memory)
+/* For what is not folded. */
+static const warprsa_variant *variant_of(const warprsa_batch_memory *memory,
+                                         size_t count)
 {
     const warprsa_variant *variant = NULL;
     const char *name = NULL;
@@ -153,11 +219,42 @@ static const warprsa_variant *variant_of(const warprsa_batch_memory *memory)
     if (memory->variant != NULL)
         variant = warprsa_variant_named(memory->variant, memory->size);
     if (variant == NULL && memory->paces != NULL)
-        name =
-            warprsa_fastest_variant(memory->paces, memory->size, memory->count);
+        name = warprsa_fastest_variant(memory->paces, memory->size, count);
     if (name != NULL)
         variant = warprsa_variant_named(name, memory->size);
     return variant != NULL ? variant : &warprsa_variants[0];
+}
+
+/* What is left of a batch from this place on. */
+static warprsa_batch batch_from(warprsa_batch batch, uint32_t place)
+{
+    batch.key += place;
+    batch.input += (size_t)place * batch.octets_stride;
+    batch.random += (size_t)place * WARPRSA_RANDOM_WORDS;
+    batch.output += (size_t)place * batch.octets_stride;
+    batch.status += place;
+    batch.inverse += (size_t)place * 2 * WARPRSA_HALF_SAMPLES;
+    batch.exponent += (size_t)place * 2 * WARPRSA_BLINDED_WORDS;
+    batch.result += (size_t)place * WARPRSA_FULL_SAMPLES;
+    batch.count -= place;
+    return batch;
+}
+
+/* What is folded, and then the rest, which may use the same table memory. */
+static cudaError_t launch(const warprsa_batch_memory *memory,
+                          const warprsa_batch *batch, cudaStream_t stream)
+{
+    const warprsa_batch rest = batch_from(*batch, memory->plan.folded);
+    cudaError_t error = cudaSuccess;
+
+    if (memory->plan.items != 0)
+        error = warprsa_fold_launch(memory->size, batch, memory->device.items,
+                                    memory->plan.items,
+                                    memory->fold_multiprocessors, stream);
+    if (error == cudaSuccess && rest.count != 0)
+        error =
+            variant_of(memory, rest.count)->launch[memory->size](&rest, stream);
+    return error;
 }
 
 cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
@@ -181,13 +278,12 @@ cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
         .windows = memory->windows,
         .direct_table_reads = memory->direct_table_reads,
     };
-    const warprsa_variant *variant = variant_of(memory);
     cudaError_t error =
         cudaMemcpyAsync(memory->device_block, memory->host_block,
                         memory->in_octets, cudaMemcpyHostToDevice, stream);
 
     if (error == cudaSuccess)
-        error = variant->launch[memory->size](&batch, stream);
+        error = launch(memory, &batch, stream);
     if (error == cudaSuccess)
         error = cudaMemcpyAsync(memory->host.output, device->output,
                                 memory->back_octets, cudaMemcpyDeviceToHost,
@@ -203,16 +299,17 @@ void warprsa_batch_collect(const warprsa_batch_memory *memory,
                            const warprsa_key_size *key_sizes)
 {
     for (size_t i = 0; i < memory->count; i++) {
-        size_t octets = key_sizes[tasks[i].key].octets;
+        warprsa_task *task = &tasks[memory->plan.order[i]];
+        size_t octets = key_sizes[task->key].octets;
         bool passed = memory->host.status[i] == WARPRSA_OK ||
                       warprsa_fault_strikes(WARPRSA_FAULT_UNCHECKED);
 
-        tasks[i].status = passed ? WARPRSA_OK : WARPRSA_CHECK_FAILED;
+        task->status = passed ? WARPRSA_OK : WARPRSA_CHECK_FAILED;
         if (passed)
-            memcpy(tasks[i].output,
+            memcpy(task->output,
                    memory->host.output + i * memory->octets_stride, octets);
         else
-            memset(tasks[i].output, 0, octets);
+            memset(task->output, 0, octets);
     }
 }
 

@@ -8,7 +8,7 @@
 #ifndef WARPRSA_BATCH_MEMORY_H
 #define WARPRSA_BATCH_MEMORY_H
 
-#include "gpu/cuda/variants.h"
+#include "gpu/cuda/fold_launch.h"
 
 /* What the host keeps of a key on the device: public. */
 typedef struct warprsa_key_size {
@@ -19,6 +19,7 @@ typedef struct warprsa_key_size {
 /* The parts of a batch, in this order, in one block of memory. */
 typedef struct warprsa_batch_parts {
     uint32_t *key;
+    warprsa_fold_item *items;
     uint8_t *input;
     uint64_t *random;
     uint8_t *output; /* from here on: only back from the device */
@@ -34,19 +35,25 @@ typedef struct warprsa_batch_memory {
     const char *variant;             /* as warprsa_device_config has it */
     const warprsa_paces *paces;      /* to choose by otherwise; NULL: none */
     bool direct_table_reads;         /* as warprsa_device_config has it */
+    unsigned fold_multiprocessors;   /* 0: this device can't */
+    const uint8_t *key_folds;        /* by key: warprsa_fold_takes() */
     size_t block_octets, table_octets;
     /* Of the batch that is laid out now. */
     warprsa_size_class size;
     size_t count, octets_stride, random_octets;
-    uint32_t windows; /* set by warprsa_batch_fill() */
+    /* Set by warprsa_batch_fill(). */
+    uint32_t windows;
+    warprsa_fold_plan plan;
     size_t in_octets, back_octets, all_octets;
     warprsa_batch_parts host, device;
 } warprsa_batch_memory;
 
-/* For batches of up to `batch_max` of any class; zeroed memory expected. On
- * failure warprsa_batch_memory_free() frees what there is. */
+/* For batches of up to `batch_max` of any class, with keys 0..keys_max - 1 of
+ * which key_folds, kept, says whether they may be folded; zeroed memory
+ * expected. On failure warprsa_batch_memory_free() frees what there is. */
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
-                                     size_t batch_max, const char *variant);
+                                     size_t batch_max, const char *variant,
+                                     const uint8_t *key_folds, size_t keys_max);
 
 /* Wipes and frees both sides. */
 void warprsa_batch_memory_free(warprsa_batch_memory *memory);
@@ -55,7 +62,8 @@ void warprsa_batch_memory_free(warprsa_batch_memory *memory);
 void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
                           size_t count);
 
-/* Copies keys' places and inputs into the staging memory. */
+/* Copies keys' places and inputs into the staging memory, those that are folded
+ * first: by the paces, or all that may be if that variant is asked for. */
 void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
                         const warprsa_key_size *key_sizes);
 

@@ -49,6 +49,7 @@ struct warprsa_device {
     warprsa_key_slots slots;
     warprsa_prepared_key *keys; /* device memory */
     warprsa_key_size *key_sizes;
+    uint8_t *key_folds; /* warprsa_fold_takes() */
     uint32_t capacity;
     cudaStream_t key_stream;
     warprsa_known_answer test;
@@ -138,6 +139,7 @@ static warprsa_status cuda_load_key(warprsa_device *device,
         return WARPRSA_NO_MEMORY;
     }
     device->key_sizes[*index] = size;
+    device->key_folds[*index] = (uint8_t)warprsa_fold_takes(key);
     error = cudaSetDevice((int)device->config.ordinal);
     if (error == cudaSuccess)
         error =
@@ -324,6 +326,7 @@ static void cuda_close(warprsa_device *device)
         cudaStreamDestroy(device->key_stream);
     warprsa_key_slots_end(&device->slots);
     free(device->key_sizes);
+    free(device->key_folds);
     free(device);
 }
 
@@ -386,7 +389,8 @@ static cudaError_t allocate(warprsa_device *device)
         error = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
         if (error == cudaSuccess)
             error = warprsa_batch_memory_new(&s->memory, config->batch_max,
-                                             config->variant);
+                                             config->variant, device->key_folds,
+                                             device->capacity);
         s->memory.paces = &device->paces;
         s->memory.direct_table_reads = config->direct_table_reads;
     }
@@ -468,6 +472,8 @@ static cudaError_t choose_paces(warprsa_device *device)
     if (error != cudaSuccess || config->variant != NULL)
         return error;
     warprsa_variant_candidates(&candidates, multiprocessors);
+    warprsa_fold_candidates(&candidates,
+                            warprsa_fold_multiprocessors((int)config->ordinal));
     timed.tasks = calloc(config->batch_max, sizeof(*timed.tasks));
     if (timed.tasks == NULL)
         return cudaErrorMemoryAllocation;
@@ -475,6 +481,20 @@ static cudaError_t choose_paces(warprsa_device *device)
     free(timed.tasks);
     describe_choice(device, "paces", from);
     return cudaSuccess;
+}
+
+/* The variant for requests of one key is tested with one, where it is there. */
+static warprsa_status test_fold(warprsa_device *device, unsigned stream)
+{
+    warprsa_batch_memory *memory = &device->streams[stream].memory;
+    warprsa_status status;
+
+    if (memory->variant != NULL || memory->fold_multiprocessors == 0)
+        return WARPRSA_OK;
+    memory->variant = WARPRSA_VARIANT_FOLD;
+    status = cuda_self_test(device, stream);
+    memory->variant = NULL;
+    return status;
 }
 
 static warprsa_status open_device(warprsa_device *device, const char **what)
@@ -506,7 +526,7 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
     for (unsigned i = 0; status == WARPRSA_OK && i < device->config.streams;
          i++)
         status = cuda_self_test(device, i);
-    return status;
+    return status == WARPRSA_OK ? test_fold(device, 0) : status;
 }
 
 static warprsa_status cuda_open(const warprsa_device_config *config,
@@ -525,7 +545,9 @@ static warprsa_status cuda_open(const warprsa_device_config *config,
                  config->ordinal);
         device->key_sizes =
             calloc(device->capacity, sizeof(*device->key_sizes));
-        if (device->key_sizes != NULL &&
+        device->key_folds =
+            calloc(device->capacity, sizeof(*device->key_folds));
+        if (device->key_sizes != NULL && device->key_folds != NULL &&
             warprsa_key_slots_init(&device->slots, device->capacity))
             status = open_device(device, &what);
     }

@@ -11,6 +11,15 @@
 
 #include "gpu/gpu.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The variant for requests of one key. It takes parts of a batch, so that it is
+ * not among those that whole batches are given to; its paces are of requests
+ * of one key. */
+#define WARPRSA_VARIANT_FOLD "fold"
+
 enum {
     WARPRSA_PACES_MAX = 32,
     WARPRSA_PACE_US_MAX = 60000000,
@@ -47,6 +56,11 @@ const warprsa_pace *warprsa_pace_of(const warprsa_paces *paces,
 const char *warprsa_fastest_variant(const warprsa_paces *paces,
                                     warprsa_size_class size, size_t count);
 
+/* The milliseconds that it takes; 0 for no operation, or if there is none. A
+ * pure function. */
+double warprsa_fastest_ms(const warprsa_paces *paces, warprsa_size_class size,
+                          size_t count);
+
 /* The paces measured for this device before, by the name that CUDA gives it;
  * false if it is not known. tests/bench/kernel_select prints them. */
 bool warprsa_paces_known(const char *device, warprsa_paces *paces);
@@ -57,4 +71,7 @@ bool warprsa_paces_known(const char *device, warprsa_paces *paces);
 bool warprsa_paces_fit(const warprsa_paces *paces,
                        const warprsa_paces *candidates, size_t batch_max);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -14,7 +14,11 @@ void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
     *run = (batch_run){.keys_max = keys_max, .batch_max = batch_max};
     bench_cuda(cudaStreamCreateWithFlags(&run->stream, cudaStreamNonBlocking),
                "a stream");
-    bench_cuda(warprsa_batch_memory_new(&run->memory, batch_max, NULL),
+    run->key_folds = calloc(keys_max, sizeof(*run->key_folds));
+    if (run->key_folds == NULL)
+        bench_fail("no memory");
+    bench_cuda(warprsa_batch_memory_new(&run->memory, batch_max, NULL,
+                                        run->key_folds, keys_max),
                "a batch's memory");
     run->prepared = bench_device_memory(keys_max * sizeof(*run->prepared));
     run->host_prepared = calloc(keys_max, sizeof(*run->host_prepared));
@@ -34,6 +38,7 @@ void batch_run_free(batch_run *run)
     bench_cuda(cudaStreamDestroy(run->stream), "a stream");
     free(run->host_prepared);
     free(run->key_sizes);
+    free(run->key_folds);
     free(run->input);
     free(run->output);
     free(run->tasks);
@@ -52,11 +57,16 @@ static void put_keys(batch_run *run)
 
 const char *batch_run_name(size_t i)
 {
+    if (i == WARPRSA_VARIANTS)
+        return WARPRSA_VARIANT_FOLD;
     return i < WARPRSA_VARIANTS ? warprsa_variants[i].name : NULL;
 }
 
 bool batch_run_takes(const char *kernel, warprsa_size_class size)
 {
+    if (strcmp(kernel, WARPRSA_VARIANT_FOLD) == 0)
+        return warprsa_fold_kernel_for(size) != NULL &&
+               warprsa_fold_multiprocessors(0) != 0;
     for (int i = 0; i < WARPRSA_VARIANTS; i++)
         if (strcmp(kernel, warprsa_variants[i].name) == 0)
             return warprsa_variants[i].launch[size] != NULL;
@@ -66,6 +76,7 @@ bool batch_run_takes(const char *kernel, warprsa_size_class size)
 void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
 {
     run->keys = keys;
+    run->memory.variant = kernel;
     run->limbs = strcmp(kernel, WARPRSA_VARIANT_INTEGER) == 0;
     for (size_t i = 0; i < keys->count; i++) {
         const warprsa_private_key *key = &keys->keys[i].key;
@@ -76,6 +87,7 @@ void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
 
         if (status != WARPRSA_OK)
             bench_fail("a key cannot be prepared");
+        run->key_folds[i] = (uint8_t)warprsa_fold_takes(key);
         run->key_sizes[i] = (warprsa_key_size){
             .octets = (uint16_t)key->modulus_octets,
             .windows = (uint16_t)(run->limbs ? to->limbs.windows
@@ -141,7 +153,6 @@ void batch_run_stage(batch_run *run)
 
 static void enqueue(batch_run *run, const char *kernel)
 {
-    run->memory.variant = kernel;
     bench_cuda(warprsa_batch_enqueue(&run->memory, run->prepared, run->stream),
                kernel);
 }

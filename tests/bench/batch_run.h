@@ -30,6 +30,7 @@ typedef struct batch_run {
     size_t keys_max, batch_max;
     const key_set *keys;         /* in use */
     warprsa_key_size *key_sizes; /* of each */
+    uint8_t *key_folds;          /* likewise: warprsa_fold_takes() */
     uint8_t *input, *output;     /* MODULUS_OCTETS_MAX apart */
     warprsa_task *tasks;
 } batch_run;
@@ -44,7 +45,8 @@ const char *batch_run_name(size_t i);
 bool batch_run_takes(const char *kernel, warprsa_size_class size);
 
 /* The keys of the batches to come, which they must outlive, up to keys_max;
- * as this kernel and no other kind wants them. */
+ * as this kernel and no other kind wants them. Batches are staged for it, so
+ * that it must be the one that runs. */
 void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel);
 
 /* Puts these exponents in the place of the keys' own, without blinding them,

@@ -69,7 +69,9 @@ static void measure(batch_run *run, warprsa_pace *pace, size_t most,
 {
     if (pace->wave > most)
         bench_fail("a wave is more than --most");
-    if (wave_of(run, pace->variant, most, multiprocessors) != pace->wave)
+    /* The other's blocks take more than one group of requests. */
+    if (strcmp(pace->variant, WARPRSA_VARIANT_FOLD) != 0 &&
+        wave_of(run, pace->variant, most, multiprocessors) != pace->wave)
         bench_fail("a variant's at_once() is not what CUDA makes of its "
                    "kernel");
     pace->one_us = median_us(run, pace->variant, 1, 1);
@@ -81,15 +83,19 @@ static void measure_class(batch_run *run, warprsa_paces *paces,
                           warprsa_size_class size, size_t most,
                           unsigned multiprocessors)
 {
-    key_set keys;
+    const size_t bits = 1024 * ((size_t)size + 1);
 
-    key_set_new(&keys, 1024 * ((size_t)size + 1), KEYS);
     for (size_t i = 0; i < paces->count; i++)
         if (paces->row[i].size == size) {
-            batch_run_keys(run, &keys, paces->row[i].variant);
+            const char *variant = paces->row[i].variant;
+            key_set keys;
+
+            key_set_new(&keys, bits,
+                        strcmp(variant, WARPRSA_VARIANT_FOLD) == 0 ? 1 : KEYS);
+            batch_run_keys(run, &keys, variant);
             measure(run, &paces->row[i], most, multiprocessors);
+            key_set_free(&keys);
         }
-    key_set_free(&keys);
 }
 
 static void print_paces(const warprsa_paces *paces, const char *device)
@@ -131,6 +137,7 @@ static void select_kernels(batch_run *run, size_t most,
     warprsa_paces paces;
 
     warprsa_variant_candidates(&paces, multiprocessors);
+    warprsa_fold_candidates(&paces, warprsa_fold_multiprocessors(0));
     for (int size = 0; size < WARPRSA_CLASSES; size++)
         measure_class(run, &paces, (warprsa_size_class)size, most,
                       multiprocessors);

@@ -51,6 +51,22 @@ static unsigned tasks_of(uint32_t key, size_t count)
     return of;
 }
 
+/* Times as the kernels have them: a wave of items takes as long as it takes
+ * however few they are, what is left is done ten at a time. */
+typedef struct times {
+    size_t wave;
+    double wave_time, rest_time;
+} times;
+
+static double foretell(const void *arg, size_t items_folded, size_t rest)
+{
+    const times *t = arg;
+    const size_t waves = (items_folded + t->wave - 1) / t->wave;
+
+    return (double)waves * t->wave_time +
+           (double)((rest + 9) / 10) * t->rest_time;
+}
+
 /* Every task has one place; those of a key come in their order. */
 static void check_order(size_t count)
 {
@@ -87,57 +103,107 @@ static void check_items(const warprsa_fold_rule *rule)
     assert_int_equal(plan.folded, next);
 }
 
-/* Folded are the keys that may be and have enough, if all that are enough. */
+/* Lengths of all items that there could be, by how many there are of each. */
+static void count_lengths(unsigned of[WARPRSA_FOLD_ITEM_MOST + 1], size_t count,
+                          const warprsa_fold_rule *rule)
+{
+    memset(of, 0, (WARPRSA_FOLD_ITEM_MOST + 1) * sizeof(*of));
+    for (uint32_t key = 0; key < KEYS; key++) {
+        unsigned left = takes[key] ? tasks_of(key, count) : 0;
+
+        of[rule->item_most] += left / rule->item_most;
+        of[left % rule->item_most]++;
+    }
+}
+
+/* Folded are the longest items, and with one more or fewer of them it would
+ * take no less. */
 static void check_choice(size_t count, const warprsa_fold_rule *rule)
 {
-    uint32_t expected = 0;
+    unsigned of[WARPRSA_FOLD_ITEM_MOST + 1];
+    const double time = rule->item_most != 0 ? foretell(rule->arg, plan.items,
+                                                        count - plan.folded)
+                                             : 0;
+    size_t rest = count, folded = 0, as_long = 0;
 
-    for (uint32_t key = 0; key < KEYS; key++) {
-        unsigned of = tasks_of(key, count);
-
-        if (takes[key] && of >= rule->key_min)
-            expected += of;
+    if (rule->item_most == 0) {
+        assert_int_equal(0, plan.folded);
+        return;
     }
-    if (rule->requests_min == 0 || expected < rule->requests_min)
-        expected = 0;
-    assert_int_equal(expected, plan.folded);
-    for (uint32_t i = 0; i < plan.folded; i++) {
-        const uint32_t key = tasks[plan.order[i]].key;
+    count_lengths(of, count, rule);
+    assert_true(time <= foretell(rule->arg, 0, count));
+    for (uint32_t l = rule->item_most; l >= rule->item_least; l--)
+        for (unsigned i = 0; i < of[l]; i++) {
+            rest -= l;
+            folded++;
+            assert_true(time <= foretell(rule->arg, folded, rest));
+            as_long += folded == plan.items && rest == count - plan.folded;
+        }
+    assert_true(plan.items == 0 || as_long == 1);
+    for (uint32_t i = 0; i < plan.items; i++)
+        assert_true(items[i].count >= rule->item_least &&
+                    takes[tasks[plan.order[items[i].first]].key]);
+}
 
-        assert_true(takes[key]);
-        assert_true(tasks_of(key, count) >= rule->key_min);
+/* A batch of so many keys, of which some have many tasks. */
+static void make_batch(size_t count, unsigned keys, random_stream *stream)
+{
+    for (uint32_t key = 0; key < KEYS; key++)
+        takes[key] = random_below(stream, 4) != 0;
+    for (size_t i = 0; i < count; i++) {
+        unsigned a = random_below(stream, keys);
+        unsigned b = random_below(stream, keys);
+
+        tasks[i].key = a < b ? a : b;
     }
 }
 
 static void batches(void **state)
 {
     random_stream stream = {7};
-    unsigned folded = 0, left = 0;
+    unsigned all = 0, some = 0, none = 0;
 
     (void)state;
     for (unsigned turn = 0; turn < module_context_scaled(BATCHES); turn++) {
         const size_t count = 1 + random_below(&stream, BATCH_MAX);
-        const unsigned keys = 1 + random_below(&stream, KEYS);
-        const warprsa_fold_rule rule = {
-            1 + random_below(&stream, 128), 1 + random_below(&stream, 100),
-            turn % 7 == 0 ? 0 : 1 + random_below(&stream, 2000)};
+        const times t = {1 + random_below(&stream, 30),
+                         1 + random_below(&stream, 100),
+                         0.1 * (1 + random_below(&stream, 20))};
+        const unsigned most = 1 + random_below(&stream, WARPRSA_FOLD_ITEM_MOST);
+        const warprsa_fold_rule rule = {turn % 7 == 0 ? 0 : most,
+                                        1 + random_below(&stream, most),
+                                        foretell, &t};
 
-        for (uint32_t key = 0; key < KEYS; key++)
-            takes[key] = random_below(&stream, 4) != 0;
-        for (size_t i = 0; i < count; i++) {
-            unsigned a = random_below(&stream, keys);
-            unsigned b = random_below(&stream, keys);
-
-            tasks[i].key = a < b ? a : b; /* some have many */
-        }
+        make_batch(count, 1 + random_below(&stream, KEYS), &stream);
         warprsa_fold_plan_make(&plan, items, tasks, count, takes, &rule);
         check_order(count);
         check_items(&rule);
         check_choice(count, &rule);
-        folded += plan.folded != 0;
-        left += plan.folded < count;
+        all += plan.folded == count;
+        some += plan.folded != 0 && plan.folded < count;
+        none += plan.folded == 0;
     }
-    assert_true(folded > 0 && left > 0);
+    assert_true(all > 0 && some > 0 && none > 0);
+}
+
+/* What one more wave would cost is left to others: 17 keys in a batch that
+ * fills a wave but for their odd ends. */
+static void odd_ends(void **state)
+{
+    static const times t = {264, 9.2, 1};
+    static const warprsa_fold_rule rule = {10, 1, foretell, &t};
+    const size_t count = 2640;
+
+    (void)state;
+    memset(takes, 1, sizeof(takes));
+    for (size_t i = 0; i < count; i++)
+        tasks[i].key = (uint32_t)(i % 17);
+    warprsa_fold_plan_make(&plan, items, tasks, count, takes, &rule);
+    assert_int_equal(264, plan.items);
+    check_order(count);
+    check_items(&rule);
+    /* 155 or 156 of each: 255 full ones, and 9 of the others. */
+    assert_in_range(count - plan.folded, 8 * 5, 8 * 6);
 }
 
 static int takes_of(const key_recipe *recipe)
@@ -197,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches),
+        cmocka_unit_test(odd_ends),
         cmocka_unit_test(lengths_of_primes),
         cmocka_unit_test(keys_that_lie),
     };

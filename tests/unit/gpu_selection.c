@@ -78,6 +78,22 @@ static void choices(void **state)
     assert_null(warprsa_fastest_variant(&paces, WARPRSA_CLASS_1024, 1));
 }
 
+/* Its paces are of requests of one key: no batch is given to it as it is. */
+static void fold_is_for_parts(void **state)
+{
+    const warprsa_paces paces = {
+        2,
+        {{WARPRSA_CLASS_2048, WARPRSA_VARIANT_FOLD, 1000, 1, 1, 1},
+         {WARPRSA_CLASS_2048, "any", 1000, 2000, 3000, 7000}}};
+
+    (void)state;
+    assert_string_equal(
+        warprsa_fastest_variant(&paces, WARPRSA_CLASS_2048, 500), "any");
+    assert_true(warprsa_fastest_ms(&paces, WARPRSA_CLASS_2048, 500) == 3.0);
+    assert_true(warprsa_fastest_ms(&paces, WARPRSA_CLASS_2048, 0) == 0.0);
+    assert_true(warprsa_fastest_ms(&paces, WARPRSA_CLASS_4096, 5) == 0.0);
+}
+
 /* Every device in the table: times in order, a kernel for every class. */
 static void known_devices(void **state)
 {
@@ -129,6 +145,7 @@ int main(void)
         cmocka_unit_test(times_go_through_the_points),
         cmocka_unit_test(more_operations_of_a_wave_never_take_less),
         cmocka_unit_test(choices),
+        cmocka_unit_test(fold_is_for_parts),
         cmocka_unit_test(known_devices),
         cmocka_unit_test(paces_that_cannot_be),
     };

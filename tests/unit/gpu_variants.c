@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "gpu/cuda/variants.h"
+#include "gpu/cuda/fold_launch.h"
 
 static void first_takes_everything(void **state)
 {
@@ -47,6 +47,7 @@ static void table_is_of_these_kernels(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         warprsa_variant_candidates(&candidates, devices[i].multiprocessors);
+        warprsa_fold_candidates(&candidates, devices[i].multiprocessors);
         assert_true(warprsa_paces_known(devices[i].device, &paces));
         for (size_t j = 0; j < paces.count; j++) {
             const warprsa_pace *pace = &paces.row[j];

@@ -1,0 +1,161 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The variant "fold": whole private operations of requests that share a key,
+ * 64 to a block, by the script of fold_script.h. Blocks stay and take one group
+ * of requests after the other, so that the tables of all that is under way are
+ * few enough for the second cache to hold much of them.
+ */
+#ifndef WARPRSA_FOLD_CUH
+#define WARPRSA_FOLD_CUH
+
+#include "gpu/cuda/fold_launch.h"
+#include "gpu/fold_matrix.h"
+#include "gpu/fold_operation.h"
+
+/* A block's scratch memory, in octets. */
+template <int ROWS> struct warprsa_fold_scratch {
+    static constexpr size_t THREADS = warprsa_fold_shared<ROWS>::THREADS;
+    static constexpr size_t PLACES =
+        WARPRSA_FOLD_PLACES * ROWS * THREADS * sizeof(double);
+    static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES *
+                                    WARPRSA_FOLD_WORDS(ROWS) * THREADS *
+                                    sizeof(uint32_t);
+    static constexpr size_t CHOSEN =
+        WARPRSA_FOLD_WORDS(ROWS) * THREADS * sizeof(uint32_t);
+    static constexpr size_t INVERSION =
+        THREADS * WARPRSA_HALF_SAMPLES * sizeof(double);
+    static constexpr size_t QINV = WARPRSA_HALF_SAMPLES * sizeof(double);
+    static constexpr size_t ALL = PLACES + TABLE + CHOSEN + INVERSION + QINV;
+};
+
+/* By all threads; octets a multiple of 8. */
+static __device__ __forceinline__ void warprsa_fold_wipe(void *from,
+                                                         size_t octets)
+{
+    volatile uint64_t *word = (volatile uint64_t *)from;
+
+    for (size_t i = threadIdx.x; i < octets / sizeof(*word); i += blockDim.x)
+        word[i] = 0;
+}
+
+/* Matrices, 1/q and script of a key; by all threads. */
+template <int ROWS, int WIDTH, int L>
+static __device__ __noinline__ void
+warprsa_fold_load_key(uint8_t *shared, double *qinv,
+                      const warprsa_prepared_key *key)
+{
+    typedef warprsa_fold_shared<ROWS> S;
+    constexpr int octets = WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
+    constexpr int groups = S::THREADS / (2 * WIDTH), last = 8 * ROWS - 1;
+    uint8_t *matrix = shared + S::MATRIX;
+
+    __syncthreads();
+    for (int i = threadIdx.x; i < 2 * octets / 16; i += S::THREADS)
+        reinterpret_cast<uint4 *>(matrix)[i] = make_uint4(0, 0, 0, 0);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        warprsa_fold_script_make(
+            reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT),
+            key->e);
+    __syncwarp();
+    /* The last row is made in another way, so by all groups together: lanes of
+     * a warp that part would wait for each other in their exchanges. */
+    WARPRSA_ROLLED
+    for (int row = threadIdx.x / (2 * WIDTH); row < 8 * ROWS; row += groups)
+        warprsa_fold_make_row(matrix, matrix + octets, key,
+                              row == last ? 0 : row, ROWS, WIDTH, L);
+    warprsa_fold_make_row(matrix, matrix + octets, key, last, ROWS, WIDTH, L);
+    warprsa_fold_put_qinv(qinv, key, ROWS, WIDTH, L);
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+}
+
+template <int ROWS>
+static __device__ __forceinline__ warprsa_fold_group
+warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
+{
+    typedef warprsa_fold_shared<ROWS> S;
+    typedef warprsa_fold_scratch<ROWS> scratch;
+    const uint32_t warpgroup = threadIdx.x / WARPRSA_FOLD_WARPGROUP;
+    const uint32_t base = (uint32_t)__cvta_generic_to_shared(shared);
+    uint8_t *at = (uint8_t *)batch.batch.table + blockIdx.x * scratch::ALL;
+    warprsa_fold_group g;
+
+    g.memory.places = (double *)at;
+    at += scratch::PLACES;
+    g.memory.table = (uint32_t *)at;
+    at += scratch::TABLE;
+    /* The threads of one warpgroup are all there are if it is in shared
+     * memory. */
+    g.memory.chosen =
+        S::CHOSEN_HERE ? (uint32_t *)(shared + S::CHOSEN) : (uint32_t *)at;
+    at += scratch::CHOSEN;
+    g.memory.inversion = (double *)at;
+    at += scratch::INVERSION;
+    g.memory.qinv = (double *)at;
+    g.memory.stride = S::THREADS;
+    g.batch = &batch.batch;
+    g.own = base + warpgroup * S::OWN;
+    g.matrix = base + S::MATRIX;
+    g.barrier = base + S::BARRIER + 8 * warpgroup;
+    g.shift16 = batch.shift16;
+    g.parity = 0;
+    return g;
+}
+
+template <int ROWS, int WIDTH, int L>
+__global__ void __launch_bounds__(warprsa_fold_shared<ROWS>::THREADS,
+                                  warprsa_fold_shared<ROWS>::BLOCKS)
+    warprsa_fold_operations(const __grid_constant__ warprsa_fold_batch batch)
+{
+    typedef warprsa_fold_shared<ROWS> S;
+    extern __shared__ __align__(128) uint8_t shared[];
+    const uint32_t local = threadIdx.x / 32 * WARPRSA_FOLD_GROUP +
+                           threadIdx.x % WARPRSA_FOLD_GROUP;
+    warprsa_fold_group g = warprsa_fold_new_group<ROWS>(batch, shared);
+    uint32_t loaded = 0xffffffffu;
+
+    if (threadIdx.x % WARPRSA_FOLD_WARPGROUP == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(g.barrier),
+                     "r"((uint32_t)WARPRSA_FOLD_WARPGROUP)
+                     : "memory");
+    __syncthreads();
+    WARPRSA_ROLLED
+    for (uint32_t item = blockIdx.x; item < batch.item_count;
+         item += gridDim.x) {
+        const warprsa_fold_item own = batch.items[item];
+        const uint32_t key = batch.batch.key[own.first];
+
+        g.request = own.first + (local < own.count ? local : own.count - 1);
+        if (key != loaded)
+            warprsa_fold_load_key<ROWS, WIDTH, L>(
+                shared, (double *)g.memory.qinv, batch.batch.keys + key);
+        loaded = key;
+        warprsa_fold_run(
+            &g, reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT),
+            (int)batch.batch.windows, ROWS);
+        __syncthreads();
+    }
+    warprsa_fold_wipe(g.memory.places, warprsa_fold_scratch<ROWS>::ALL);
+    warprsa_fold_wipe(shared, S::BARRIER / 16 * 16);
+}
+
+template <int ROWS, int WIDTH, int L>
+static cudaError_t warprsa_launch_fold(const warprsa_fold_batch *batch,
+                                       uint32_t blocks, cudaStream_t stream)
+{
+    cudaError_t error =
+        cudaFuncSetAttribute(warprsa_fold_operations<ROWS, WIDTH, L>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             warprsa_fold_shared<ROWS>::ALL);
+
+    if (error != cudaSuccess)
+        return error;
+    warprsa_fold_operations<ROWS, WIDTH, L>
+        <<<blocks, warprsa_fold_shared<ROWS>::THREADS,
+           warprsa_fold_shared<ROWS>::ALL, stream>>>(*batch);
+    return cudaGetLastError();
+}
+
+#endif

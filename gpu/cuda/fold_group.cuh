@@ -1,0 +1,376 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The device's part of fold_operation.h. Lanes 0..15 of a warp have the halves
+ * mod p of 16 requests, lanes 16..31 those mod q. The four warps of a
+ * warpgroup fold together: tile 0 is their lanes 0..15, 64 messages mod p,
+ * tile 1 the others. So each warp gets the sums of its own messages.
+ */
+#ifndef WARPRSA_FOLD_GROUP_CUH
+#define WARPRSA_FOLD_GROUP_CUH
+
+#include "gpu/cuda/fold_mma.cuh"
+#include "gpu/cuda/request.cuh"
+#include "gpu/fold_table.h"
+
+enum {
+    WARPRSA_FOLD_WARPGROUP = 128,
+};
+
+/* What a block has in shared memory; offsets in octets. */
+template <int ROWS> struct warprsa_fold_shared {
+    static constexpr int PER_LANE = WARPRSA_FOLD_PER_LANE(ROWS);
+    static constexpr int CHUNKS = WARPRSA_FOLD_CHUNKS(ROWS);
+    static constexpr int COLUMNS = WARPRSA_FOLD_COLUMNS(ROWS);
+    static constexpr int DEPTH = WARPRSA_FOLD_DEPTH(ROWS);
+    /* Octets of the messages: 16 of each of 64 messages side by side. */
+    static constexpr int ACROSS = 64 * 16;
+    static constexpr int TILE = DEPTH / 16 * ACROSS;
+    /* Joined digits of a chunk by warp: four planes of two samples of 32
+     * messages, and one of single samples where a lane has 5, each with a
+     * little room so that no two lanes that store at once meet in a bank. */
+    static constexpr int PAIRS = 34 * 16, SINGLES = 36 * 8;
+    static constexpr int JOINED =
+        4 * (2 * PAIRS + (PER_LANE == 5 ? SINGLES : 0));
+    /* Where the chosen entries are: here, if there is room. */
+    static constexpr bool CHOSEN_HERE = ROWS == 20;
+    static constexpr int CHOSEN_OCTETS =
+        WARPRSA_FOLD_WORDS(ROWS) * 4 * WARPRSA_FOLD_WARPGROUP;
+
+    /* Warpgroups of a block, which share the matrices, and blocks that share a
+     * multiprocessor. */
+    static constexpr int WARPGROUPS = ROWS == 20 ? 1 : 2;
+    static constexpr int BLOCKS = ROWS == 20 ? 2 : 1;
+    static constexpr int THREADS = WARPGROUPS * WARPRSA_FOLD_WARPGROUP;
+
+    /* Of a warpgroup. */
+    static constexpr int OCTETS = 0;
+    static constexpr int SUMS = OCTETS + 2 * TILE;
+    static constexpr int CHOSEN = SUMS + 4 * JOINED;
+    static constexpr int OWN = CHOSEN + (CHOSEN_HERE ? CHOSEN_OCTETS : 0);
+    /* Of the block. */
+    static constexpr int MATRIX = WARPGROUPS * OWN;
+    static constexpr int SCRIPT = MATRIX + 2 * WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
+    static constexpr int BARRIER =
+        SCRIPT + (sizeof(warprsa_fold_script) + 7) / 8 * 8;
+    static constexpr int ALL = BARRIER + 8 * WARPGROUPS;
+};
+
+typedef struct warprsa_fold_group {
+    warprsa_fold_memory memory;
+    const warprsa_batch *batch;
+    uint32_t request;
+    uint32_t own, matrix; /* addresses in shared memory */
+    uint32_t barrier;
+    uint32_t shift16;        /* see warprsa_fold_join() */
+    mutable uint32_t parity; /* of the barrier's next phase */
+} warprsa_fold_group;
+
+static __device__ __forceinline__ int warprsa_fold_index(int)
+{
+    return threadIdx.x;
+}
+
+static __device__ __forceinline__ int warprsa_fold_half(int)
+{
+    return threadIdx.x / WARPRSA_FOLD_GROUP % 2;
+}
+
+static __device__ __forceinline__ warprsa_operation
+warprsa_fold_operation(const warprsa_fold_group *g, int)
+{
+    return warprsa_request(*g->batch, g->request);
+}
+
+static __device__ __forceinline__ const double *
+warprsa_fold_prime(const warprsa_fold_group *g, int)
+{
+    return g->batch->keys[g->batch->key[g->request]]
+        .half[warprsa_fold_half(0)]
+        .modulus;
+}
+
+static __device__ __forceinline__ const double *
+warprsa_fold_second_prime(const warprsa_fold_group *g, int)
+{
+    return g->batch->keys[g->batch->key[g->request]].half[1].modulus;
+}
+
+static __device__ __forceinline__ const uint32_t *
+warprsa_fold_exponent(const warprsa_fold_group *g, int)
+{
+    return g->batch->exponent +
+           ((size_t)g->request * 2 + warprsa_fold_half(0)) *
+               WARPRSA_BLINDED_WORDS;
+}
+
+/* The blinded exponent of one half, and 1/r. On its own: its registers are no
+ * part of the hot loop's. */
+static __device__ __noinline__ void
+warprsa_fold_blinding(const warprsa_operation *op, double *inverse, int half,
+                      const int rows)
+{
+    warprsa_operation own = *op;
+
+    own.inverse = inverse - half * WARPRSA_HALF_SAMPLES;
+    warprsa_blind_exponent(&own, half, rows);
+    warprsa_unblinder(&own, half, rows);
+}
+
+static __device__ __forceinline__ void
+warprsa_fold_store_shared(uint32_t at, uint64_t a, uint64_t b)
+{
+    asm volatile("st.shared.v2.u64 [%0], {%1, %2};" ::"r"(at), "l"(a), "l"(b)
+                 : "memory");
+}
+
+/* Where the joined digits of the warp's messages lie; of lane-of-four i's
+ * samples in plane i. */
+template <typename S>
+static __device__ __forceinline__ uint32_t
+warprsa_fold_pairs_at(const warprsa_fold_group *g, int plane, int message)
+{
+    return g->own + S::SUMS + threadIdx.x / 32 % 4 * S::JOINED +
+           plane * 2 * S::PAIRS + message * 16;
+}
+
+template <typename S>
+static __device__ __forceinline__ uint32_t
+warprsa_fold_singles_at(const warprsa_fold_group *g, int plane, int message)
+{
+    return g->own + S::SUMS + threadIdx.x / 32 % 4 * S::JOINED + 8 * S::PAIRS +
+           plane * S::SINGLES + message * 8;
+}
+
+/* Samples of a chunk of this thread's message, from the joined digits of its
+ * warp. */
+template <int ROWS>
+static __device__ __forceinline__ void
+warprsa_fold_carries(double *a, const warprsa_fold_group *g, const uint64_t *s,
+                     int chunk, uint32_t *carry)
+{
+    typedef warprsa_fold_shared<ROWS> S;
+    const int message = threadIdx.x % 32;
+
+#pragma unroll
+    for (int plane = 0; plane < 4; plane++) {
+        const uint32_t at = warprsa_fold_pairs_at<S>(g, plane, message);
+        uint64_t x[5];
+
+#pragma unroll
+        for (int i = 0; i < 4; i += 2)
+            asm volatile("ld.shared.v2.u64 {%0, %1}, [%2];"
+                         : "=l"(x[i]), "=l"(x[i + 1])
+                         : "r"(at + i / 2 * S::PAIRS));
+        if (S::PER_LANE == 5)
+            asm volatile("ld.shared.u64 %0, [%1];"
+                         : "=l"(x[4])
+                         : "r"(warprsa_fold_singles_at<S>(g, plane, message)));
+#pragma unroll
+        for (int i = 0; i < S::PER_LANE; i++) {
+            const int sample = (4 * chunk + plane) * S::PER_LANE + i;
+
+            if (sample < ROWS)
+                a[sample] = warprsa_fold_carry(x[i], s[sample], carry);
+        }
+    }
+}
+
+/*
+ * Joins the digits of one tile's chunk: this lane has, of the warp's messages
+ * g and g + 8 (g = lane / 4), those of PER_LANE samples. What a lane's last
+ * sample gives to the next goes to the lane above, from the fourth to the
+ * first of the next chunk: `over`, by message, in and out.
+ */
+template <int ROWS>
+static __device__ __forceinline__ void
+warprsa_fold_join_chunk(const warprsa_fold_group *g, const uint32_t *d,
+                        int tile, uint32_t *over)
+{
+    typedef warprsa_fold_shared<ROWS> S;
+    const int lane = threadIdx.x % 32, i = lane % 4;
+
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        const int message = 16 * tile + 8 * r + lane / 4;
+        const uint32_t at = warprsa_fold_pairs_at<S>(g, i, message);
+        /* The seventh digit of the lane's last sample. */
+        constexpr int top = WARPRSA_FOLD_DIGITS * S::PER_LANE - 1;
+        const uint32_t give =
+            d[4 * (top / 2) + 2 * r + top % 2] >> (ROWS <= 30 ? 4 : 7);
+        uint32_t sums[WARPRSA_FOLD_DIGITS], up;
+        uint64_t x[5];
+
+        if (S::CHUNKS == 1)
+            /* The top sample of a prime has nothing in its seventh digit. */
+            up = __shfl_sync(0xffffffffu, give, (i + 3) % 4, 4);
+        else {
+            up = __shfl_sync(0xffffffffu, i == 3 ? over[r] : give, (i + 3) % 4,
+                             4);
+            over[r] = give;
+        }
+#pragma unroll
+        for (int sample = 0; sample < S::PER_LANE; sample++) {
+#pragma unroll
+            for (int k = 0; k < WARPRSA_FOLD_DIGITS; k++)
+                sums[k] = d[4 * ((7 * sample + k) / 2) + 2 * r +
+                            (7 * sample + k) % 2];
+            x[sample] = warprsa_fold_join(sums, &up, g->shift16, ROWS);
+        }
+        warprsa_fold_store_shared(at, x[0], x[1]);
+        warprsa_fold_store_shared(at + S::PAIRS, x[2], x[3]);
+        if (S::PER_LANE == 5)
+            asm volatile("st.shared.u64 [%0], %1;" ::"r"(
+                             warprsa_fold_singles_at<S>(g, i, message)),
+                         "l"(x[4])
+                         : "memory");
+    }
+}
+
+/* All four warps have read the octets of the last fold: they may be
+ * overwritten. */
+template <typename S>
+static __device__ __forceinline__ void
+warprsa_fold_wait_free(const warprsa_fold_group *g)
+{
+    asm volatile("{ .reg .pred p;\n"
+                 "again%=: mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n"
+                 "@!p bra again%=; }" ::"r"(g->barrier),
+                 "r"(g->parity ^ 1)
+                 : "memory");
+    g->parity ^= 1;
+}
+
+template <typename S>
+static __device__ __forceinline__ void
+warprsa_fold_set_free(const warprsa_fold_group *g)
+{
+    asm volatile(
+        "{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(
+            g->barrier)
+        : "memory");
+}
+
+/* The upper columns as octets for the tensor cores, 16 for each two. Made
+ * visible to them (the asynchronous proxy) before the barrier that ends it. */
+template <int ROWS>
+static __device__ __forceinline__ void
+warprsa_fold_put_columns(const warprsa_fold_group *g, const uint64_t *upper)
+{
+    typedef warprsa_fold_shared<ROWS> S;
+    const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
+    const uint32_t at = g->own + S::OCTETS + threadIdx.x / 16 % 2 * S::TILE +
+                        message / 8 * 128 + message % 8 * 16;
+
+    warprsa_fold_wait_free<S>(g);
+#pragma unroll
+    for (int i = 0; i < ROWS; i += 2)
+        warprsa_fold_store_shared(at + i / 2 * S::ACROSS, upper[i],
+                                  upper[i + 1]);
+    asm volatile(
+        "fence.proxy.async.shared::cta;\n"
+        "bar.sync %0, %1;" ::"r"(1 + threadIdx.x / WARPRSA_FOLD_WARPGROUP),
+        "r"((uint32_t)WARPRSA_FOLD_WARPGROUP)
+        : "memory");
+}
+
+/* Stores the octets; meanwhile, this phase's pieces but the last. Here and
+ * below there are two ways, not two conditions, so that registers for a piece
+ * are taken only where there is one. */
+template <int ROWS>
+static __device__ __forceinline__ void
+warprsa_fold_send(const warprsa_fold_group *g, uint64_t *s, int piece,
+                  uint32_t digit)
+{
+    warprsa_fold_top(s, ROWS);
+    if (piece >= 0) {
+        warprsa_fold_pieces v;
+
+        warprsa_fold_scan_begin(&v, &g->memory, piece, digit, threadIdx.x,
+                                ROWS);
+        warprsa_fold_put_columns<ROWS>(g, s + ROWS);
+        warprsa_fold_scan_end(&v, &g->memory, piece, digit, threadIdx.x, ROWS);
+    } else {
+        warprsa_fold_put_columns<ROWS>(g, s + ROWS);
+    }
+}
+
+/* A chunk's samples; during the last chunk's, the last piece of this phase. */
+template <int ROWS>
+static __device__ __forceinline__ void
+warprsa_fold_receive(double *a, const warprsa_fold_group *g, const uint64_t *s,
+                     int chunk, uint32_t *carry, int piece, uint32_t digit)
+{
+    __syncwarp();
+    if (chunk == warprsa_fold_shared<ROWS>::CHUNKS - 1 && piece >= 0) {
+        const int last = piece + WARPRSA_FOLD_PIECES_EACH(ROWS) - 1;
+        warprsa_fold_pieces v;
+
+        warprsa_fold_read(&v, &g->memory, last, threadIdx.x);
+        warprsa_fold_carries<ROWS>(a, g, s, chunk, carry);
+        warprsa_fold_keep_piece(&g->memory, &v, last, digit, threadIdx.x);
+    } else {
+        warprsa_fold_carries<ROWS>(a, g, s, chunk, carry);
+    }
+    __syncwarp();
+}
+
+/* The products of both tiles run one behind the other; each is joined while
+ * the next is under way. */
+template <int ROWS>
+static __device__ __forceinline__ void
+warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
+                     int piece, uint32_t digit)
+{
+    typedef warprsa_fold_shared<ROWS> S;
+    uint64_t messages[2], matrix[2];
+    uint32_t d[2][S::COLUMNS / 2], over[2][2] = {{0, 0}, {0, 0}}, carry = 0;
+
+    warprsa_fold_send<ROWS>(g, s, piece, digit);
+#pragma unroll
+    for (int tile = 0; tile < 2; tile++) {
+        messages[tile] = warprsa_fold_descriptor(
+            g->own + S::OCTETS + tile * S::TILE, S::ACROSS);
+        matrix[tile] = warprsa_fold_descriptor(
+            g->matrix + tile * WARPRSA_FOLD_MATRIX_OCTETS(ROWS),
+            16 * S::COLUMNS);
+        warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(d[tile], messages[tile],
+                                                     matrix[tile], S::ACROSS);
+    }
+#pragma unroll
+    for (int chunk = 0; chunk < S::CHUNKS; chunk++) {
+        const bool last = chunk == S::CHUNKS - 1;
+
+#pragma unroll
+        for (int tile = 0; tile < 2; tile++) {
+            if (last && tile == 1) {
+                warprsa_fold_mma_wait<S::COLUMNS, 0>(d[tile]);
+                warprsa_fold_set_free<S>(g);
+            } else {
+                warprsa_fold_mma_wait<S::COLUMNS, 1>(d[tile]);
+            }
+            warprsa_fold_join_chunk<ROWS>(g, d[tile], tile, over[tile]);
+            if (!last)
+                warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
+                    d[tile], messages[tile],
+                    matrix[tile] + (WARPRSA_FOLD_CHUNK_OCTETS(ROWS) >> 4),
+                    S::ACROSS);
+        }
+        warprsa_fold_receive<ROWS>(a, g, s, chunk, &carry, piece, digit);
+    }
+}
+
+/* a = the columns folded; `piece` is the first of the pieces to choose
+ * meanwhile, -1 for none. */
+static __device__ __forceinline__ void
+warprsa_fold_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
+                  warprsa_fold_columns *s, int piece, const uint32_t *digit,
+                  const int rows)
+{
+    if (rows == 20)
+        warprsa_fold_fold_of<20>(a->of[0], g, s->of[0], piece, digit[0]);
+    else
+        warprsa_fold_fold_of<30>(a->of[0], g, s->of[0], piece, digit[0]);
+}
+
+#endif

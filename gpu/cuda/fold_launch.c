@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "gpu/cuda/fold_launch.h"
+
+#include <assert.h>
+
+const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size)
+{
+    static const warprsa_fold_kernel *const kernels[WARPRSA_CLASSES] = {
+        [WARPRSA_CLASS_2048] = &warprsa_fold_kernel_2048,
+        [WARPRSA_CLASS_3072] = &warprsa_fold_kernel_3072,
+    };
+
+    return kernels[size];
+}
+
+uint32_t warprsa_fold_multiprocessors(int ordinal)
+{
+    int major = 0, minor = 0, count = 0;
+
+    /* The instructions are those of 9.0 and of no other, not even newer ones
+     * (sm_90a). */
+    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
+                               ordinal) != cudaSuccess ||
+        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor,
+                               ordinal) != cudaSuccess ||
+        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount,
+                               ordinal) != cudaSuccess ||
+        major != 9 || minor != 0)
+        return 0;
+    return (uint32_t)count;
+}
+
+/* Blocks stay and take one item after the other. */
+static uint32_t blocks_for(const warprsa_fold_kernel *kernel, size_t items,
+                           uint32_t multiprocessors)
+{
+    uint32_t most = kernel->blocks_each * multiprocessors;
+
+    return items < most ? (uint32_t)items : most;
+}
+
+void warprsa_fold_candidates(warprsa_paces *candidates,
+                             uint32_t multiprocessors)
+{
+    static_assert((WARPRSA_VARIANTS + 1) * WARPRSA_CLASSES <= WARPRSA_PACES_MAX,
+                  "room for these rows, too");
+    for (int size = 0; multiprocessors != 0 && size < WARPRSA_CLASSES; size++) {
+        const warprsa_fold_kernel *kernel =
+            warprsa_fold_kernel_for((warprsa_size_class)size);
+
+        if (kernel != NULL)
+            candidates->row[candidates->count++] = (warprsa_pace){
+                .size = (warprsa_size_class)size,
+                .variant = WARPRSA_VARIANT_FOLD,
+                .wave =
+                    kernel->item_most * kernel->blocks_each * multiprocessors,
+            };
+    }
+}
+
+size_t warprsa_fold_table_octets(warprsa_size_class size, size_t count,
+                                 uint32_t multiprocessors)
+{
+    const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(size);
+
+    return kernel == NULL ? 0
+                          : blocks_for(kernel, count, multiprocessors) *
+                                kernel->table_octets;
+}
+
+cudaError_t warprsa_fold_launch(warprsa_size_class size,
+                                const warprsa_batch *batch,
+                                const warprsa_fold_item *items,
+                                uint32_t item_count, uint32_t multiprocessors,
+                                cudaStream_t stream)
+{
+    const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(size);
+    const warprsa_fold_batch fold = {
+        .batch = *batch,
+        .items = items,
+        .item_count = item_count,
+        .shift16 = 1u << kernel->shift,
+    };
+
+    return kernel->launch(
+        &fold, blocks_for(kernel, item_count, multiprocessors), stream);
+}

@@ -1,0 +1,62 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The variant "fold" as the engine launches it: requests that share a key, the
+ * reduction on tensor cores. For devices of compute capability 9.0 alone.
+ */
+#ifndef WARPRSA_FOLD_LAUNCH_H
+#define WARPRSA_FOLD_LAUNCH_H
+
+#include "gpu/cuda/variants.h"
+#include "gpu/fold_plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct warprsa_fold_batch {
+    warprsa_batch batch;            /* its table: table_octets for each block */
+    const warprsa_fold_item *items; /* device memory */
+    uint32_t item_count;
+    uint32_t shift16; /* see warprsa_fold_join() */
+} warprsa_fold_batch;
+
+/* A size class's kernel. */
+typedef struct warprsa_fold_kernel {
+    cudaError_t (*launch)(const warprsa_fold_batch *batch, uint32_t blocks,
+                          cudaStream_t stream);
+    size_t table_octets;  /* of one block */
+    uint32_t blocks_each; /* blocks that share a multiprocessor */
+    uint32_t item_most;   /* requests that a block takes at once */
+    uint32_t shift;       /* shift16 is 2^shift */
+} warprsa_fold_kernel;
+
+/* NULL where there is none. */
+const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size);
+
+/* Multiprocessors of this device if it can fold, else 0. */
+uint32_t warprsa_fold_multiprocessors(int ordinal);
+
+/* Adds a row for each of its kernels, as warprsa_variant_candidates() does, for
+ * a device that has so many multiprocessors to fold with. */
+void warprsa_fold_candidates(warprsa_paces *candidates,
+                             uint32_t multiprocessors);
+
+/* Octets of table memory for a batch of `count` of this class. */
+size_t warprsa_fold_table_octets(warprsa_size_class size, size_t count,
+                                 uint32_t multiprocessors);
+
+/* Queues the kernel for the items of a batch; the launch's own error. */
+cudaError_t warprsa_fold_launch(warprsa_size_class size,
+                                const warprsa_batch *batch,
+                                const warprsa_fold_item *items,
+                                uint32_t item_count, uint32_t multiprocessors,
+                                cudaStream_t stream);
+
+extern const warprsa_fold_kernel warprsa_fold_kernel_2048;
+extern const warprsa_fold_kernel warprsa_fold_kernel_3072;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
