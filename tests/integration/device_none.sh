@@ -6,11 +6,9 @@
 
 [ "$ENGINE" = host ] || skip "the same on every engine"
 [ ! -e /dev/nvidiactl ] || skip "there is a GPU here"
-echo "to be signed" >message
 rsa_key 2048 key.pem
 for engine in cuda auto none; do
     configure none.cnf "$MODULE" engine=$engine route=gpu
-    CONF=none.cnf with_provider dgst -sha256 -sign key.pem -out sig message
-    plain dgst -sha256 -verify key.pem.pub -signature sig message
+    CONF=none.cnf sign_and_verify key.pem
     expect_counters provider.trace gpu=0 cpu=1 cpu_no_device=1
 done

@@ -6,10 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 need python3
-[ -e "$FAULTY_MODULE" ] || skip "no $FAULTY_MODULE"
-configure faulty.cnf "$FAULTY_MODULE" engine="$ENGINE" route=gpu \
-    startup_ms=60000
-export CONF=$work/faulty.cnf
+use_faulty_module
 
 # factor KEY NUMBER POWER: a prime factor of the key's modulus, if the power
 # gives it away.

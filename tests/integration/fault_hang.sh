@@ -4,14 +4,9 @@
 # the process still ends.
 . "$(dirname "$0")/lib.sh"
 
-[ -e "$FAULTY_MODULE" ] || skip "no $FAULTY_MODULE"
-configure faulty.cnf "$FAULTY_MODULE" engine="$ENGINE" route=gpu \
-    startup_ms=60000 deadline_ms=500
-export CONF=$work/faulty.cnf
-echo "to be signed" >message
+use_faulty_module deadline_ms=500
 rsa_key 2048 key.pem
 
 export WARPRSA_FAULT=hang
-with_provider dgst -sha256 -sign key.pem -out sig message
-plain dgst -sha256 -verify key.pem.pub -signature sig message
+sign_and_verify key.pem
 expect_counters provider.trace gpu=0 cpu=1 cpu_deadline=1

@@ -3,13 +3,8 @@
 # Batches that can't be started: libcrypto computes.
 . "$(dirname "$0")/lib.sh"
 
-[ -e "$FAULTY_MODULE" ] || skip "no $FAULTY_MODULE"
-configure faulty.cnf "$FAULTY_MODULE" engine="$ENGINE" route=gpu \
-    startup_ms=60000
-export CONF=$work/faulty.cnf
-echo "to be signed" >message
+use_faulty_module
 rsa_key 2048 key.pem
 
-WARPRSA_FAULT=launch with_provider dgst -sha256 -sign key.pem -out sig message
-plain dgst -sha256 -verify key.pem.pub -signature sig message
+WARPRSA_FAULT=launch sign_and_verify key.pem
 expect_counters provider.trace gpu=0 cpu=1 cpu_error=1 device_losses=1

@@ -5,10 +5,7 @@
 # lost to the process, by CUDA's rules, and libcrypto computes the rest, too.
 . "$(dirname "$0")/lib.sh"
 
-[ -e "$FAULTY_MODULE" ] || skip "no $FAULTY_MODULE"
-configure faulty.cnf "$FAULTY_MODULE" engine="$ENGINE" route=gpu \
-    startup_ms=60000
-export CONF=$work/faulty.cnf
+use_faulty_module
 
 expect_at_least() { # COUNT NAME
     local value

@@ -163,6 +163,21 @@ rsa_key() { # BITS FILE
     plain pkey -in "$2" -pubout -out "$2.pub"
 }
 
+# One signature through the provider, verified by a process without it.
+sign_and_verify() { # KEY, with its public half in KEY.pub
+    echo "to be signed" >message
+    with_provider dgst -sha256 -sign "$1" -out sig message
+    plain dgst -sha256 -verify "$1.pub" -signature sig message
+}
+
+# From here on the provider is the one with faults that WARPRSA_FAULT injects.
+use_faulty_module() { # KEY=VALUE...
+    [ -e "$FAULTY_MODULE" ] || skip "no $FAULTY_MODULE"
+    configure faulty.cnf "$FAULTY_MODULE" engine="$ENGINE" route=gpu \
+        startup_ms=60000 "$@"
+    export CONF=$work/faulty.cnf
+}
+
 self_signed() { # KEY CERTIFICATE: signed without the provider
     plain req -x509 -new -key "$1" -subj /CN=localhost -days 2 -out "$2"
 }

@@ -5,14 +5,12 @@
 # computes, and the counters say why.
 . "$(dirname "$0")/lib.sh"
 
-echo "to be signed" >message
 rsa_key 768 small.pem
 rsa_key 4608 large.pem
 plain genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 \
     -pkeyopt rsa_keygen_primes:3 -out three.pem 2>/dev/null
 plain pkey -in three.pem -pubout -out three.pem.pub
 for key in small large three; do
-    with_provider dgst -sha256 -sign $key.pem -out sig message
-    plain dgst -sha256 -verify $key.pem.pub -signature sig message
+    sign_and_verify $key.pem
     expect_counters provider.trace gpu=0 cpu=1 cpu_key=1
 done

@@ -4,8 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 
 configure cpu.cnf "$MODULE" engine="$ENGINE" route=cpu
-echo "to be signed" >message
 rsa_key 2048 key.pem
-CONF=cpu.cnf with_provider dgst -sha256 -sign key.pem -out sig message
-plain dgst -sha256 -verify key.pem.pub -signature sig message
+CONF=cpu.cnf sign_and_verify key.pem
 expect_counters provider.trace gpu=0 cpu=1 cpu_route=1

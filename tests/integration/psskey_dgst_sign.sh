@@ -10,14 +10,14 @@ plain genpkey -algorithm RSA-PSS -pkeyopt rsa_keygen_bits:3072 \
     -pkeyopt rsa_pss_keygen_md:sha384 -pkeyopt rsa_pss_keygen_mgf1_md:sha384 \
     -pkeyopt rsa_pss_keygen_saltlen:48 -out restricted.pem 2>/dev/null
 
-sign_and_verify() { # KEY BITS DIGEST
+sign_by_digest() { # KEY BITS DIGEST
     plain pkey -in "$1" -pubout -out "$1.pub"
     with_provider dgst "-$3" -sign "$1" -out sig message
     plain dgst "-$3" -verify "$1.pub" -signature sig message
     expect_engine "$2" 1
 }
-sign_and_verify free.pem 2048 sha256
-sign_and_verify restricted.pem 3072 sha384
+sign_by_digest free.pem 2048 sha256
+sign_by_digest restricted.pem 3072 sha384
 
 # What the key forbids stays forbidden.
 if with_provider dgst -sha256 -sign restricted.pem -out sig message 2>/dev/null
