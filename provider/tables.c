@@ -135,19 +135,20 @@ static bool is_rsa(const OSSL_ALGORITHM *algorithm)
            (names[3] == '\0' || names[3] == ':' || names[3] == '-');
 }
 
+#define ORIGINAL(field, function, ID)                                          \
+    originals->field = (OSSL_FUNC_##function##_fn *)warprsa_tables_find(       \
+        table, OSSL_FUNC_##ID)
+
 static OSSL_DISPATCH *wrap_signature(warprsa_tables *tables, unsigned i,
                                      const OSSL_DISPATCH *table)
 {
     warprsa_signature_originals *originals = &tables->signatures[i];
 
-    originals->newctx = (OSSL_FUNC_signature_newctx_fn *)warprsa_tables_find(
-        table, OSSL_FUNC_SIGNATURE_NEWCTX);
-    originals->gettable =
-        (OSSL_FUNC_signature_gettable_ctx_params_fn *)warprsa_tables_find(
-            table, OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS);
-    originals->settable =
-        (OSSL_FUNC_signature_settable_ctx_params_fn *)warprsa_tables_find(
-            table, OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS);
+    ORIGINAL(newctx, signature_newctx, SIGNATURE_NEWCTX);
+    ORIGINAL(gettable, signature_gettable_ctx_params,
+             SIGNATURE_GETTABLE_CTX_PARAMS);
+    ORIGINAL(settable, signature_settable_ctx_params,
+             SIGNATURE_SETTABLE_CTX_PARAMS);
     return warprsa_tables_wrap(table, signature_thunks[i], SIGNATURE_ID_MAX);
 }
 
@@ -156,14 +157,11 @@ static OSSL_DISPATCH *wrap_cipher(warprsa_tables *tables, unsigned i,
 {
     warprsa_cipher_originals *originals = &tables->ciphers[i];
 
-    originals->newctx = (OSSL_FUNC_asym_cipher_newctx_fn *)warprsa_tables_find(
-        table, OSSL_FUNC_ASYM_CIPHER_NEWCTX);
-    originals->gettable =
-        (OSSL_FUNC_asym_cipher_gettable_ctx_params_fn *)warprsa_tables_find(
-            table, OSSL_FUNC_ASYM_CIPHER_GETTABLE_CTX_PARAMS);
-    originals->settable =
-        (OSSL_FUNC_asym_cipher_settable_ctx_params_fn *)warprsa_tables_find(
-            table, OSSL_FUNC_ASYM_CIPHER_SETTABLE_CTX_PARAMS);
+    ORIGINAL(newctx, asym_cipher_newctx, ASYM_CIPHER_NEWCTX);
+    ORIGINAL(gettable, asym_cipher_gettable_ctx_params,
+             ASYM_CIPHER_GETTABLE_CTX_PARAMS);
+    ORIGINAL(settable, asym_cipher_settable_ctx_params,
+             ASYM_CIPHER_SETTABLE_CTX_PARAMS);
     return warprsa_tables_wrap(table, cipher_thunks[i], ASYM_CIPHER_ID_MAX);
 }
 
