@@ -5,7 +5,7 @@
 
 [ -e "$FAULTY_MODULE" ] || skip "no $FAULTY_MODULE"
 export MODULE=$FAULTY_MODULE WARPRSA_FAULT=flip,unchecked
-for mix in pkcs1 pss; do
+for mix in pkcs1 bare pss; do
     status=0
     load --in-flight=4 --mix=$mix --subject="engine $ON_ENGINE" \
         2>complaints || status=$?

@@ -74,6 +74,8 @@ static bool set_up(EVP_PKEY_CTX *ctx, load_kind kind)
     case LOAD_PKCS1:
         return EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_PADDING) == 1 &&
                EVP_PKEY_CTX_set_signature_md(ctx, EVP_sha256()) == 1;
+    case LOAD_BARE:
+        return EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_PADDING) == 1;
     case LOAD_PSS:
         return EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_PSS_PADDING) == 1 &&
                EVP_PKEY_CTX_set_signature_md(ctx, EVP_sha256()) == 1 &&

@@ -13,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const load_kind_names[LOAD_KINDS] = {"pkcs1", "pss", "oaep"};
+const char *const load_kind_names[LOAD_KINDS] = {"pkcs1", "bare", "pss",
+                                                 "oaep"};
 
 static const char help[] =
     "usage: warprsa-load [OPTION]...\n"
@@ -27,8 +28,8 @@ static const char help[] =
     "                     the module with these settings of its section\n"
     "                     (default, and the module without settings)\n"
     "  --module=PATH      the module (warprsa.so in OpenSSL's directory)\n"
-    "  --mix=KIND[:WEIGHT],...          pkcs1, pss (sign), oaep (decrypt);\n"
-    "                     (pkcs1)\n"
+    "  --mix=KIND[:WEIGHT],...          pkcs1, bare (no digest named), pss\n"
+    "                     (sign), oaep (decrypt); (pkcs1)\n"
     "  --keys=BITS[xCOUNT][:WEIGHT],... 1024 to 4096 bits (2048x8)\n"
     "  --threads=N        threads at most (CPUs of this machine)\n"
     "  --in-flight=N,...  operations under way at once, over all threads;\n"
@@ -147,7 +148,8 @@ static void parse_mix(load_options *o, const char *text)
                 memcmp(load_kind_names[kind], text, length) != 0))
             kind++;
         if (kind == LOAD_KINDS)
-            load_fail("--mix: \"%s\": pkcs1, pss or oaep is wanted", text);
+            load_fail("--mix: \"%s\": pkcs1, bare, pss or oaep is wanted",
+                      text);
         text += length;
         o->weights[kind] = weight("mix", &text);
     } while (another("mix", &text, 0, 1));

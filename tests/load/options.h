@@ -21,6 +21,8 @@ enum {
 /* The operations there are; their names are in load_kind_names. */
 typedef enum load_kind {
     LOAD_PKCS1, /* sign, RSASSA-PKCS1-v1_5, SHA-256 */
+    LOAD_BARE,  /* the same, the digest not named, as `openssl speed` does:
+                   libcrypto 3.0 then looks up no name, under locks */
     LOAD_PSS,   /* sign, RSASSA-PSS, SHA-256, salt as long as the digest */
     LOAD_OAEP,  /* decrypt, RSAES-OAEP, SHA-256 */
     LOAD_KINDS
