@@ -33,6 +33,7 @@ refuses '"nonsense"' "$kernel_rate" --kernels=nonsense
 refuses '""' "$kernel_rate" --kernels=lanes,
 refuses 'numbers up to 4096' "$kernel_rate" --keys=1,5000
 refuses 'a number from 1 to 99' "$kernel_rate" --runs=x
+refuses 'scan, direct' "$kernel_rate" --table-reads=direct,scan
 refuses '"more"' "$kernel_rate" more
 refuses 'unrecognized' "$kernel_rate" --unknown
 refuses '--profile or --timing' "$constant_time"
@@ -41,13 +42,17 @@ refuses '1024, 2048, 3072, 4096' "$constant_time" --timing --bits=7
 refuses '"0"' "$constant_time" --timing --batch=0
 
 refuses 'usage: kernel_select' "$bench/kernel_select" --most=0
+refuses '1024, 2048, 3072, 4096' "$bench/kernel_stages" --bits=512
+refuses '"0"' "$bench/kernel_stages" --batch=0
 
-"$kernel_rate" --list | grep -qx lanes || fail "--list has no lanes"
+for name in lanes auto; do
+    "$kernel_rate" --list | grep -qx $name || fail "--list has no $name"
+done
 "$constant_time" --list | grep -qx control-branch ||
     fail "--list has no control"
 # As many names as a row has values: scripts/plot-kernel goes by them.
-[ "$("$kernel_rate" --csv-header | tr -cd , | wc -c)" -eq 26 ] ||
-    fail "--csv-header has not 27 names"
+[ "$("$kernel_rate" --csv-header | tr -cd , | wc -c)" -eq 27 ] ||
+    fail "--csv-header has not 28 names"
 
 [ ! -e /dev/nvidiactl ] || exit 0
 status=0

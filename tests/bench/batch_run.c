@@ -9,6 +9,19 @@
 
 #include "tests/bench/bench.h"
 
+static void find_paces(batch_run *run)
+{
+    struct cudaDeviceProp device;
+
+    bench_cuda(cudaGetDeviceProperties(&device, 0), "the device");
+    warprsa_variant_candidates(&run->candidates,
+                               (unsigned)device.multiProcessorCount);
+    warprsa_fold_candidates(&run->candidates, warprsa_fold_multiprocessors(0));
+    if (!warprsa_paces_known(device.name, &run->paces))
+        run->paces.count = 0;
+    run->memory.paces = &run->paces;
+}
+
 void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
 {
     *run = (batch_run){.keys_max = keys_max, .batch_max = batch_max};
@@ -20,6 +33,7 @@ void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
     bench_cuda(warprsa_batch_memory_new(&run->memory, batch_max, NULL,
                                         run->key_folds, keys_max),
                "a batch's memory");
+    find_paces(run);
     run->prepared = bench_device_memory(keys_max * sizeof(*run->prepared));
     run->host_prepared = calloc(keys_max, sizeof(*run->host_prepared));
     run->key_sizes = calloc(keys_max, sizeof(*run->key_sizes));
@@ -62,21 +76,29 @@ const char *batch_run_name(size_t i)
     return i < WARPRSA_VARIANTS ? warprsa_variants[i].name : NULL;
 }
 
-bool batch_run_takes(const char *kernel, warprsa_size_class size)
+bool batch_run_takes(const batch_run *run, const char *kernel,
+                     warprsa_size_class size)
 {
+    if (strcmp(kernel, BATCH_RUN_AUTO) == 0)
+        return run->paces.count > 0;
     if (strcmp(kernel, WARPRSA_VARIANT_FOLD) == 0)
         return warprsa_fold_kernel_for(size) != NULL &&
                warprsa_fold_multiprocessors(0) != 0;
-    for (int i = 0; i < WARPRSA_VARIANTS; i++)
-        if (strcmp(kernel, warprsa_variants[i].name) == 0)
-            return warprsa_variants[i].launch[size] != NULL;
-    return false;
+    return warprsa_variant_named(kernel, size) != NULL;
+}
+
+size_t batch_run_wave(const batch_run *run, const char *kernel,
+                      warprsa_size_class size)
+{
+    const warprsa_pace *pace = warprsa_pace_of(&run->candidates, size, kernel);
+
+    return pace == NULL ? 0 : pace->wave;
 }
 
 void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
 {
     run->keys = keys;
-    run->memory.variant = kernel;
+    run->memory.variant = strcmp(kernel, BATCH_RUN_AUTO) == 0 ? NULL : kernel;
     run->limbs = strcmp(kernel, WARPRSA_VARIANT_INTEGER) == 0;
     for (size_t i = 0; i < keys->count; i++) {
         const warprsa_private_key *key = &keys->keys[i].key;

@@ -28,6 +28,8 @@ typedef struct batch_run {
     bench_prepared *host_prepared;
     bool limbs; /* of limbs they are */
     size_t keys_max, batch_max;
+    warprsa_paces paces;         /* of this device; none: not known */
+    warprsa_paces candidates;    /* the same without times */
     const key_set *keys;         /* in use */
     warprsa_key_size *key_sizes; /* of each */
     uint8_t *key_folds;          /* likewise: warprsa_fold_takes() */
@@ -39,10 +41,18 @@ typedef struct batch_run {
 void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max);
 void batch_run_free(batch_run *run);
 
+/* In a kernel's place: what the engine would choose for the batch, on a device
+ * whose paces are known to it. */
+#define BATCH_RUN_AUTO "auto"
+
 /* The kernels by name, in some order; NULL past the last. */
 const char *batch_run_name(size_t i);
 /* Whether there is one of this name that takes keys of this class. */
-bool batch_run_takes(const char *kernel, warprsa_size_class size);
+bool batch_run_takes(const batch_run *run, const char *kernel,
+                     warprsa_size_class size);
+/* Operations that it has under way at once on a full device; 0: not said. */
+size_t batch_run_wave(const batch_run *run, const char *kernel,
+                      warprsa_size_class size);
 
 /* The keys of the batches to come, which they must outlive, up to keys_max;
  * as this kernel and no other kind wants them. Batches are staged for it, so

@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The clocks that each stage of a private operation took, of kernels that were
+ * compiled with stage_clocks.cuh.
+ */
+#ifndef WARPRSA_BENCH_STAGE_CLOCKS_H
+#define WARPRSA_BENCH_STAGE_CLOCKS_H
+
+#include <stdint.h>
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As WARPRSA_STAGE() names them (gpu/stage.h). */
+typedef enum bench_stage {
+    STAGE_SPLIT,         /* the input and the result mod p and mod q */
+    STAGE_BLINDING,      /* m r^e */
+    STAGE_INVERSION,     /* 1/r */
+    STAGE_EXPONENT,      /* exponents blinded */
+    STAGE_POWERS,        /* the two exponentiations */
+    STAGE_UNBLINDING,    /* times 1/r */
+    STAGE_REDUCTION,     /* exact, wherever it is called for */
+    STAGE_RECOMBINATION, /* Garner */
+    STAGE_CHECK,         /* s^e = m */
+    STAGE_OUTPUT,        /* octets out */
+    STAGE_REST,          /* numbers change hands; waiting; wiping */
+    STAGES
+} bench_stage;
+
+/* Clocks by stage, added up over the warps of all kernels since the last call;
+ * waits for the device. */
+cudaError_t stage_clocks_take(uint64_t clocks[STAGES]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
