@@ -4,7 +4,8 @@
  * A ring of slot numbers for any number of putting and taking threads, after
  * Dmitry Vyukov's bounded queue: each cell has a sequence number that says
  * whose turn it is, so that a thread which is preempted half way holds up
- * nobody but those who wait for that very cell.
+ * nobody but those who wait for that very cell. There is always room, so that
+ * who puts takes his place without having looked.
  *
  * That is what rules out Concurrency Kit's ck_ring: there every putting thread
  * spins until all those before it are done, and 200 threads of a server on few
@@ -74,27 +75,14 @@ static inline size_t warprsa_ring_octets(const warprsa_ring *ring)
  */
 static inline void warprsa_ring_put(warprsa_ring *ring, uint32_t slot)
 {
-    uint32_t place = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    uint32_t place =
+        atomic_fetch_add_explicit(&ring->tail, 1, memory_order_relaxed);
+    warprsa_ring_cell *cell = &ring->cells[place & ring->mask];
 
-    for (;;) {
-        warprsa_ring_cell *cell = &ring->cells[place & ring->mask];
-        uint32_t sequence =
-            atomic_load_explicit(&cell->sequence, memory_order_acquire);
-
-        if (sequence == place) {
-            if (atomic_compare_exchange_weak_explicit(
-                    &ring->tail, &place, place + 1, memory_order_relaxed,
-                    memory_order_relaxed)) {
-                atomic_store_explicit(&cell->slot, slot, memory_order_relaxed);
-                atomic_store(&cell->sequence, place + 1);
-                return;
-            }
-        } else {
-            if ((int32_t)(sequence - place) < 0)
-                sched_yield();
-            place = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-        }
-    }
+    while (atomic_load_explicit(&cell->sequence, memory_order_acquire) != place)
+        sched_yield();
+    atomic_store_explicit(&cell->slot, slot, memory_order_relaxed);
+    atomic_store(&cell->sequence, place + 1);
 }
 
 /* The oldest number, without taking it: a hint, it may be gone the moment this

@@ -88,23 +88,25 @@ static uint64_t next_top(uint64_t top, uint32_t place)
     return (((top >> 32) + 1) << 32) | place;
 }
 
-/* A stack, and not a ring: there a thread preempted while it puts its slot
- * back hides those put back after it, and the queue looks full. */
+/* Stacks, and not a ring: there a thread preempted while it puts its slot back
+ * hides those put back after it, and the queue looks full. */
 static void push_free(warprsa_slots *slots, uint32_t index)
 {
+    _Atomic uint64_t *stack = &slots->free[warprsa_thread_place()].top;
     _Atomic uint32_t *next = &slots->request[index].next_free;
-    uint64_t top = atomic_load_explicit(&slots->free_top, memory_order_relaxed);
+    uint64_t top = atomic_load_explicit(stack, memory_order_relaxed);
 
     do
         atomic_store_explicit(next, (uint32_t)top, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(
-        &slots->free_top, &top, next_top(top, index + 1), memory_order_release,
+        stack, &top, next_top(top, index + 1), memory_order_release,
         memory_order_relaxed));
 }
 
-static bool pop_free(warprsa_slots *slots, uint32_t *index)
+static bool pop_from(warprsa_slots *slots, _Atomic uint64_t *stack,
+                     uint32_t *index)
 {
-    uint64_t top = atomic_load_explicit(&slots->free_top, memory_order_acquire);
+    uint64_t top = atomic_load_explicit(stack, memory_order_acquire);
 
     while ((uint32_t)top != 0) {
         uint32_t next;
@@ -114,10 +116,22 @@ static bool pop_free(warprsa_slots *slots, uint32_t *index)
         next = atomic_load_explicit(&slots->request[*index].next_free,
                                     memory_order_relaxed);
         if (atomic_compare_exchange_weak_explicit(
-                &slots->free_top, &top, next_top(top, next),
-                memory_order_acquire, memory_order_acquire))
+                stack, &top, next_top(top, next), memory_order_acquire,
+                memory_order_acquire))
             return true;
     }
+    return false;
+}
+
+/* One that this thread has put back; else anybody's. */
+static bool pop_free(warprsa_slots *slots, uint32_t *index)
+{
+    unsigned first = warprsa_thread_place();
+
+    for (unsigned i = 0; i < WARPRSA_PLACES; i++)
+        if (pop_from(slots, &slots->free[(first + i) % WARPRSA_PLACES].top,
+                     index))
+            return true;
     return false;
 }
 

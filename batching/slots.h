@@ -11,24 +11,29 @@
 
 #include "batching/queue.h"
 #include "batching/slot.h"
+#include "batching/thread_place.h"
 
 /* What a request needs beside its slot and can't be mapped: this process's
  * pointers. Written by the submitter before the slot is QUEUED. */
 typedef struct warprsa_request {
     warprsa_key *key; /* one reference, dropped by whoever answers */
     warprsa_notify notify;
-    _Atomic uint32_t next_free; /* while the slot is: as in free_top, below */
+    _Atomic uint32_t next_free; /* while the slot is: as in `top`, below */
 } warprsa_request;
+
+/* Free slots that have been used before: number + 1 of the top one, or 0, and
+ * above that a count of changes, which tells a stack from an earlier one with
+ * the same top. */
+typedef struct warprsa_free_slots {
+    _Alignas(64) _Atomic uint64_t top;
+} warprsa_free_slots;
 
 typedef struct warprsa_slots {
     warprsa_slot *slot;
     warprsa_request *request;
     unsigned count;
     uint64_t deadline_ns; /* a caller's, from submission */
-    /* The free slots that have been used before, a stack: number + 1 of the top
-     * one, or 0, and above that a count of changes, which tells a stack from an
-     * earlier one with the same top. */
-    _Alignas(64) _Atomic uint64_t free_top;
+    warprsa_free_slots free[WARPRSA_PLACES];
     _Alignas(64) _Atomic uint32_t fresh; /* slots never used yet: from here */
     _Atomic uint32_t reclaim;            /* where the next search begins */
 } warprsa_slots;

@@ -222,7 +222,7 @@ const warprsa_home *warprsa_process_enter(warprsa_context *context,
     }
     /* Either we see CLOSED or close() sees us: both sides write, then read,
      * in one total order. */
-    atomic_fetch_add(&process->users, 1);
+    atomic_fetch_add(&process->users[warprsa_thread_place()].count, 1);
     if (atomic_load(&process->state) == OPEN)
         return &process->home;
     *reason = process->why_closed;
@@ -232,7 +232,8 @@ const warprsa_home *warprsa_process_enter(warprsa_context *context,
 
 void warprsa_process_leave(warprsa_process *process)
 {
-    atomic_fetch_sub_explicit(&process->users, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&process->users[warprsa_thread_place()].count, 1,
+                              memory_order_release);
 }
 
 unsigned warprsa_process_startup_left(const warprsa_context *context,
@@ -271,8 +272,9 @@ void warprsa_process_close(warprsa_context *context)
         process->why_closed = WARPRSA_CPU_ERROR;
     atomic_store(&process->state, CLOSED);
     if (state == OPEN) {
-        while (atomic_load(&process->users) != 0)
-            sched_yield();
+        for (unsigned i = 0; i < WARPRSA_PLACES; i++)
+            while (atomic_load(&process->users[i].count) != 0)
+                sched_yield();
         process->hung = !process->home.calls->close(process->home.at);
     }
     if (state != CLOSED)

@@ -15,6 +15,8 @@
 
 #include "batching/counters.h"
 #include "batching/home.h"
+#include "batching/route.h"
+#include "batching/thread_place.h"
 
 struct warprsa_context;
 
@@ -24,8 +26,10 @@ typedef struct warprsa_process {
     warprsa_route route;  /* what it has learned */
     pthread_mutex_t lock; /* one thread opens or closes */
     atomic_int state;     /* process.c's */
-    atomic_uint users;    /* threads between enter and leave */
-    warprsa_home home;    /* when open */
+    struct warprsa_users {
+        _Alignas(64) atomic_uint count;
+    } users[WARPRSA_PLACES]; /* threads between enter and leave */
+    warprsa_home home;       /* when open */
     warprsa_cpu_reason why_closed;
     uint64_t opened_ns;
     bool hung;                      /* a worker was left behind in its driver */
