@@ -12,9 +12,12 @@ group=$(getent group nogroup | cut -d: -f1)
 start_daemon --group "$group"
 gid=$(getent group "$group" | cut -d: -f3)
 rsa_key 1024 key.pem
+# The build may be where these users can't look.
+cp "$MODULE" warprsa.so
+configure openssl.cnf "$work/warprsa.so" "${WITH_DAEMON[@]}" "${PATIENT[@]}"
 : >provider.trace
 chmod 666 provider.trace
-chmod a+rX . ./*.pem ./*.pub openssl.cnf
+chmod a+rX . ./*.pem ./*.pub openssl.cnf warprsa.so
 
 sign_as() { # USER GROUP
     echo "message of $1" >"message.$1"

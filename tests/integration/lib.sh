@@ -72,7 +72,7 @@ configure() {
     local file=$1 module=$2
     shift 2
     {
-        echo ".include $SOURCE_DIR/conf/openssl.cnf"
+        cat "$SOURCE_DIR/conf/openssl.cnf"
         sed -n 's/^warprsa *= *\(.*\)/[\1]/p' "$SOURCE_DIR/conf/openssl.cnf"
         printf '%s\n' "module=$module" "$@"
     } >"$file"

@@ -13,8 +13,14 @@ prepare_threads stunnel4 stunnel.conf
     printf '%s\n' "[accelerator_section]" "module=$MODULE" \
         "engine=$ENGINE" "${PATIENT[@]}"
 } >openssl.cnf
-python3 -m http.server --bind 127.0.0.1 --directory htdocs 11080 \
-    >http.log 2>&1 &
+# Python's own web server keeps five connections waiting and drops the rest.
+python3 - >http.log 2>&1 <<'END' &
+import functools, http.server
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 1024
+Server(("127.0.0.1", 11080), functools.partial(
+    http.server.SimpleHTTPRequestHandler, directory="htdocs")).serve_forever()
+END
 servers+=($!)
 chmod 777 . # stunnel opens its log when it isn't root any more
 "${with_configuration[@]}" stunnel4 "$work/stunnel.conf" >output.log 2>&1 &

@@ -65,7 +65,7 @@ static void assert_refused(const char *settings, const char *wanted)
     write_configuration(conf, lines);
     assert_int_equal(OSSL_LIB_CTX_load_config(libctx, conf), 1);
     ERR_clear_error();
-    assert_null(OSSL_PROVIDER_load(libctx, "warprsa"));
+    assert_null(module_load(libctx));
     assert_true(raised(wanted));
     assert_default_carries_on(libctx);
     OSSL_LIB_CTX_free(libctx);
@@ -262,7 +262,7 @@ static void another_file(void **state)
     write_configuration(conf, "activate = 1\n");
     ERR_clear_error();
     libctx = context_with("slots = 0\n");
-    assert_null(OSSL_PROVIDER_load(libctx, "warprsa"));
+    assert_null(module_load(libctx));
     assert_true(raised("the provider's section: slots = 0: expected a number "
                        "from 1 to 65536"));
     assert_default_carries_on(libctx);

@@ -51,7 +51,7 @@ static void assert_refused(const char *wanted)
     EVP_PKEY *key = NULL;
 
     ERR_clear_error();
-    assert_null(OSSL_PROVIDER_load(libctx, "warprsa"));
+    assert_null(module_load(libctx));
     assert_true(refused_with(wanted));
     key = key_make(libctx, "RSA", 1024, 2);
     assert_true(signs_right(libctx, key, key));

@@ -66,6 +66,17 @@ static inline OSSL_LIB_CTX *context_with(const char *settings)
     return subject;
 }
 
+/* The module, loaded by the program and not by its configuration. OpenSSL until
+ * 3.0.13 at least takes its parameters from there, but not its path. */
+static inline OSSL_PROVIDER *module_load(OSSL_LIB_CTX *libctx)
+{
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s/provider", getenv("BUILD_DIR"));
+    assert_int_equal(OSSL_PROVIDER_set_default_search_path(libctx, path), 1);
+    return OSSL_PROVIDER_load(libctx, "warprsa");
+}
+
 /* A context with the module at work. */
 static inline OSSL_LIB_CTX *subject_open(const char *settings)
 {

@@ -40,7 +40,7 @@ static OSSL_PROVIDER *open_traced(void)
              trace);
     assert_int_equal(truncate(trace, 0), 0);
     libctx = context_with(settings);
-    provider = OSSL_PROVIDER_load(libctx, "warprsa");
+    provider = module_load(libctx);
     if (provider == NULL)
         ERR_print_errors_fp(stderr);
     assert_non_null(provider);
@@ -111,7 +111,7 @@ static void default_unloaded(void **state)
     for (int default_first = 0; default_first < 2; default_first++) {
         OSSL_LIB_CTX *libctx = context_with(HOST_ENGINE);
         OSSL_PROVIDER *theirs = OSSL_PROVIDER_load(libctx, "default");
-        OSSL_PROVIDER *ours = OSSL_PROVIDER_load(libctx, "warprsa");
+        OSSL_PROVIDER *ours = module_load(libctx);
         EVP_PKEY *key = key_in(libctx, oracle_key);
 
         assert_non_null(ours);
@@ -134,12 +134,9 @@ static void no_default(void **state)
     OSSL_PROVIDER *base = OSSL_PROVIDER_load(libctx, "base");
     OSSL_PROVIDER *ours = NULL;
     EVP_PKEY *key = NULL;
-    char path[512];
 
     (void)state;
-    snprintf(path, sizeof(path), "%s/provider", getenv("BUILD_DIR"));
-    assert_int_equal(OSSL_PROVIDER_set_default_search_path(libctx, path), 1);
-    ours = OSSL_PROVIDER_load(libctx, "warprsa");
+    ours = module_load(libctx);
     assert_non_null(base);
     assert_non_null(ours);
     key = key_in(libctx, oracle_key);
