@@ -134,8 +134,7 @@ static void read_rest(warprsa_attendant *a)
 
     a->unread = false;
     TAILQ_FOREACH(s, &a->sessions, link)
-    if (s->unread)
-        warprsa_session_read_ring(s);
+    warprsa_session_read_rest(s);
 }
 
 /* No event of this round points to these any more. */

@@ -26,7 +26,9 @@ uint32_t warprsa_client_bell_number(const warprsa_connection *c, uint32_t bell)
 /* One end for the caller, one for the daemon. */
 static int send_bell(warprsa_connection *c, uint32_t number)
 {
-    warprsa_message message = {.type = WARPRSA_MESSAGE_BELL, .number = number};
+    warprsa_message message = {.type = WARPRSA_MESSAGE_BELL,
+                               .number = number,
+                               .generation = ++c->bell_generation[number]};
     int ends[2];
     bool sent;
 

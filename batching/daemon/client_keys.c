@@ -67,6 +67,7 @@ static void take_back(warprsa_client *client, const warprsa_home_key *key)
     if (c == NULL || key->serial != c->serial)
         return;
     if (warprsa_message_send(c->socket, &message, NULL, 0)) {
+        warprsa_connection_tell(c);
         c->free_keys.stack[c->free_keys.count++] = key->number;
         warprsa_count(&client->config.counters->keys_wiped, 1);
     }

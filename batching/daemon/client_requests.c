@@ -85,6 +85,7 @@ warprsa_answer warprsa_client_submit(void *at, warprsa_home_key *key,
     s->size = key->size;
     request = &c->region.slot[ticket->slot].request;
     request->bell = warprsa_client_bell_number(c, bell);
+    request->bell_generation = c->bell_generation[request->bell];
     request->octets = s->octets;
     memcpy(request->input, input, s->octets);
     atomic_fetch_add_explicit(&client->depth, 1, memory_order_relaxed);

@@ -60,6 +60,7 @@ static void free_memory(warprsa_connection *c)
     warprsa_numbers_free(&c->free_keys);
     warprsa_numbers_free(&c->free_bells);
     free(c->key_generation);
+    free(c->bell_generation);
     free(c->bell);
     free(c->slot);
     free(c);
@@ -70,11 +71,14 @@ static bool allocate(warprsa_connection *c, const warprsa_message *welcome)
     c->slot = calloc(welcome->slots, sizeof(*c->slot));
     c->key_generation = calloc(welcome->keys, sizeof(*c->key_generation));
     c->bell = calloc(welcome->bells + 1, sizeof(*c->bell));
+    c->bell_generation =
+        calloc(welcome->bells + 1, sizeof(*c->bell_generation));
     for (uint32_t i = 0; c->bell != NULL && i <= welcome->bells; i++)
         c->bell[i] = -1;
     c->bells = welcome->bells;
     c->keys = welcome->keys;
     return c->slot != NULL && c->key_generation != NULL && c->bell != NULL &&
+           c->bell_generation != NULL &&
            warprsa_numbers_init(&c->free_slots, 0, welcome->slots) &&
            warprsa_numbers_init(&c->free_keys, 0, welcome->keys) &&
            warprsa_numbers_init(&c->free_bells, 1, welcome->bells);
@@ -86,6 +90,21 @@ static bool is_sensible(const warprsa_message *welcome)
            welcome->slots <= WARPRSA_CLIENT_SLOTS_MAX && welcome->keys >= 1 &&
            welcome->keys <= WARPRSA_CLIENT_KEYS_MAX &&
            welcome->bells <= WARPRSA_CLIENT_BELLS_MAX;
+}
+
+/* The daemon sets the word to 0 before it looks: if it was not 0, the daemon is
+ * going to see what we have put there. */
+static void tell(warprsa_connection *c, uint32_t what)
+{
+    static const uint64_t one = 1;
+
+    if (atomic_fetch_or(&c->region.head->told, what) == 0)
+        (void)!write(c->eventfd, &one, sizeof(one));
+}
+
+void warprsa_connection_tell(warprsa_connection *c)
+{
+    tell(c, WARPRSA_TOLD_MESSAGE);
 }
 
 static bool attach(warprsa_connection *c, const warprsa_message *welcome,
@@ -101,7 +120,10 @@ static bool attach(warprsa_connection *c, const warprsa_message *welcome,
     c->socket_ino = st.st_ino;
     c->ring.cells = c->region.cell;
     c->ring.mask = c->region.mask;
-    return warprsa_message_send(c->socket, &attached, NULL, 0);
+    if (!warprsa_message_send(c->socket, &attached, NULL, 0))
+        return false;
+    warprsa_connection_tell(c);
+    return true;
 }
 
 warprsa_connection *warprsa_connection_new(int socket,
@@ -254,16 +276,11 @@ void warprsa_connection_give_back(warprsa_connection *c, uint32_t slot)
 void warprsa_connection_submit(warprsa_connection *c, uint32_t slot,
                                uint32_t use)
 {
-    static const uint64_t one = 1;
-
     c->region.slot[slot].request.use = use;
     atomic_store_explicit(&c->slot[slot].word, word_of(use, SUBMITTED),
                           memory_order_release);
     warprsa_ring_put(&c->ring, slot);
-    /* The daemon sets the word to 0 before it looks at the ring: if it was 1,
-     * it is going to see this request. */
-    if (atomic_exchange(&c->region.head->told, 1) == 0)
-        (void)!write(c->eventfd, &one, sizeof(one));
+    tell(c, WARPRSA_TOLD_RING);
 }
 
 static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,

@@ -49,8 +49,9 @@ typedef struct warprsa_connection {
     int *bell; /* by number, from 1; -1: none */
     uint32_t bells;
     uint32_t *key_generation;
-    uint32_t keys;    /* numbers of keys, free or not */
-    uint32_t reclaim; /* where the next search begins */
+    uint32_t *bell_generation; /* by number; the bell's owner may read it */
+    uint32_t keys;             /* numbers of keys, free or not */
+    uint32_t reclaim;          /* where the next search begins */
 } warprsa_connection;
 
 /*
@@ -74,6 +75,9 @@ void warprsa_connection_abandon(warprsa_connection *connection);
 bool warprsa_connection_alive(warprsa_connection *connection);
 bool warprsa_connection_seen(const warprsa_connection *connection,
                              uint64_t now_ns);
+
+/* Has the daemon read messages that no request refers to. */
+void warprsa_connection_tell(warprsa_connection *connection);
 
 /* Takes no more answers; threads that sleep find out within a moment. */
 void warprsa_connection_shut(warprsa_connection *connection);

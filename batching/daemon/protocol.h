@@ -15,9 +15,11 @@
  * everything that belongs to it.
  *
  * Requests go through the region. What they refer to, a key and maybe a bell,
- * is sent over the connection before: a request is looked at after every
- * message that was sent earlier. There are no replies, so nobody waits: a
- * request that refers to something the daemon has refused is refused.
+ * is sent over the connection before, with a generation: at a request that
+ * refers to something new the daemon reads its messages, and to have others
+ * read the client tells it so (WARPRSA_TOLD_MESSAGE). There are no replies, so
+ * nobody waits: a request that refers to something the daemon has refused is
+ * refused.
  */
 #ifndef WARPRSA_DAEMON_PROTOCOL_H
 #define WARPRSA_DAEMON_PROTOCOL_H
@@ -30,7 +32,7 @@
 #define WARPRSA_SOCKET_DEFAULT "/run/warprsa/warprsad.sock"
 
 enum {
-    WARPRSA_PROTOCOL = 1,
+    WARPRSA_PROTOCOL = 2,
     WARPRSA_CLIENT_SLOTS_MAX = 65536,
     WARPRSA_CLIENT_KEYS_MAX = 65536,
     /* Wait contexts of async jobs, some of which are idle. */
@@ -51,7 +53,8 @@ typedef enum warprsa_message_type {
     /* The number is free again; requests under way are still answered. */
     WARPRSA_MESSAGE_KEY_FREE,
     /* One descriptor: a stream socket for one octet per answer, under this
-     * number, 1 or more, in place of what was there. */
+     * number, 1 or more, and generation, in place of what was there. The daemon
+     * keeps it until then. */
     WARPRSA_MESSAGE_BELL,
 } warprsa_message_type;
 

@@ -23,6 +23,12 @@
 #include "batching/ring.h"
 #include "gpu/gpu.h"
 
+/* What the eventfd is about, bits of `told`. */
+enum {
+    WARPRSA_TOLD_RING = 1,
+    WARPRSA_TOLD_MESSAGE = 2, /* one that no request need refer to */
+};
+
 typedef struct warprsa_region_head {
     /* By the daemon. */
     _Atomic uint32_t state;   /* warprsa_queue_state, a futex */
@@ -31,8 +37,8 @@ typedef struct warprsa_region_head {
     _Atomic char device[WARPRSA_COUNTERS_TEXT];
     /* When it last came round, of CLOCK_MONOTONIC: at least twice a second. */
     _Atomic uint64_t seen_ns;
-    /* 1: the daemon has been told by the eventfd to look at the ring, and has
-     * not begun to. */
+    /* Not 0: the daemon has been told by the eventfd to look there, and has not
+     * begun to. */
     _Alignas(64) _Atomic uint32_t told;
 } warprsa_region_head;
 
@@ -40,7 +46,8 @@ typedef struct warprsa_region_request {
     uint32_t use; /* not 0; another one for each use of the slot */
     uint32_t key;
     uint32_t key_generation;
-    uint32_t bell;   /* to be rung at the answer; 0: somebody may sleep on it */
+    uint32_t bell; /* to be rung at the answer; 0: somebody may sleep on it */
+    uint32_t bell_generation;
     uint32_t octets; /* of the modulus */
     uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
 } warprsa_region_request;

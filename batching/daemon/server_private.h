@@ -46,8 +46,7 @@ typedef struct warprsa_session_key {
 } warprsa_session_key;
 
 typedef struct warprsa_session_bell {
-    warprsa_source source;
-    struct warprsa_session *session;
+    uint32_t generation;
     int fd; /* -1: none */
 } warprsa_session_bell;
 
@@ -64,7 +63,8 @@ typedef struct warprsa_session {
     int memory; /* until attached */
     bool attached;
     bool closed;
-    bool unread; /* its ring may hold more */
+    bool unread;        /* its ring may hold more */
+    bool unread_socket; /* and its socket */
     warprsa_region region;
     uint32_t place; /* in the ring */
     uint32_t keys_max, bells_max;
@@ -160,8 +160,8 @@ bool warprsa_session_begin(warprsa_session *session,
                            warprsa_attendant *attendant);
 /* Closes what it has; logs why. Requests in flight still come back. */
 void warprsa_session_end(warprsa_session *session, const char *why);
-/* Takes requests out of the ring. */
-void warprsa_session_read_ring(warprsa_session *session);
+/* Goes on with what is unread. */
+void warprsa_session_read_rest(warprsa_session *session);
 /* An answer of the queue has come; false: not quite, to be called again. */
 bool warprsa_session_complete(warprsa_pending *pending);
 /* Publishes the state of the queue; `changed`: and wakes who waits for it. */

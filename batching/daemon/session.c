@@ -6,7 +6,6 @@
  * one never does. One that asks for something it can't have is refused.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -102,6 +101,14 @@ static void close_one(const warprsa_session *s, int *fd)
     warprsa_server_unwatch(s->attendant != NULL ? s->attendant->epoll : -1, fd);
 }
 
+/* No epoll instance has it: its end is news of no use. */
+static void close_bell(warprsa_session_bell *bell)
+{
+    if (bell->fd >= 0)
+        close(bell->fd);
+    bell->fd = -1;
+}
+
 static void release_keys(warprsa_session *s)
 {
     for (uint32_t i = 0; s->keys != NULL && i < s->keys_max; i++) {
@@ -115,7 +122,7 @@ void warprsa_session_end(warprsa_session *s, const char *why)
     if (s->closed)
         return;
     s->closed = true;
-    s->unread = false;
+    s->unread = s->unread_socket = false;
     if (s->attendant != NULL) {
         warprsa_server *server = s->attendant->server;
 
@@ -126,7 +133,7 @@ void warprsa_session_end(warprsa_session *s, const char *why)
     }
     release_keys(s);
     for (uint32_t i = 0; s->bells != NULL && i <= s->bells_max; i++)
-        close_one(s, &s->bells[i].fd);
+        close_bell(&s->bells[i]);
     close_one(s, &s->socket);
     close_one(s, &s->process);
     close_one(s, &s->eventfd);
@@ -140,11 +147,9 @@ static void tell(warprsa_session *s, uint32_t bell, _Atomic uint32_t *answered)
     if (bell == 0) {
         warprsa_region_wake(answered);
     } else if (bell <= s->bells_max && s->bells[bell].fd >= 0) {
-        int *fd = &s->bells[bell].fd;
-
-        if (send(*fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+        if (send(s->bells[bell].fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
             errno != EAGAIN && errno != EINTR)
-            close_one(s, fd); /* its wait context has gone */
+            close_bell(&s->bells[bell]); /* its wait context has gone */
     }
 }
 
@@ -217,6 +222,14 @@ static const warprsa_session_key *key_of(const warprsa_session *s,
                                                                     : NULL;
 }
 
+/* No bell that has been replaced since, or not brought yet. */
+static bool has_bell(const warprsa_session *s,
+                     const warprsa_region_request *request)
+{
+    return request->bell == 0 || request->bell > s->bells_max ||
+           s->bells[request->bell].generation == request->bell_generation;
+}
+
 static void read_socket(warprsa_session *s);
 
 /* A request may refer to what is still in the socket. */
@@ -225,8 +238,7 @@ static const warprsa_session_key *refer(warprsa_session *s,
 {
     const warprsa_session_key *key = key_of(s, request);
 
-    if (key == NULL || (request->bell != 0 && request->bell <= s->bells_max &&
-                        s->bells[request->bell].fd < 0)) {
+    if (key == NULL || !has_bell(s, request)) {
         read_socket(s);
         if (s->closed)
             return NULL;
@@ -287,7 +299,7 @@ static void serve(warprsa_session *s, uint32_t slot,
     answer(s, slot, request->use, request->bell, WARPRSA_REFUSED, reason);
 }
 
-void warprsa_session_read_ring(warprsa_session *s)
+static void read_ring(warprsa_session *s)
 {
     warprsa_region_request request;
     uint32_t slot;
@@ -342,35 +354,23 @@ static const char *take_key(warprsa_session *s, const warprsa_message *message)
     return NULL;
 }
 
-static void bell_ready(warprsa_source *source)
-{
-    warprsa_session_bell *bell = (warprsa_session_bell *)source;
-    struct pollfd state = {.fd = bell->fd};
-
-    /* Watched for its end alone; it may have been replaced since. */
-    if (bell->fd >= 0 && poll(&state, 1, 0) == 1)
-        close_one(bell->session, &bell->fd);
-}
-
 /* What the client is to put there was checked to be a stream socket. */
-static const char *take_bell(warprsa_session *s, uint32_t number, int *fd)
+static const char *take_bell(warprsa_session *s, const warprsa_message *message,
+                             int *fd)
 {
     warprsa_session_bell *bell;
 
-    if (number < 1 || number > s->bells_max)
+    if (message->number < 1 || message->number > s->bells_max)
         return "it broke the protocol: the number of a bell";
+    bell = &s->bells[message->number];
+    close_bell(bell);
+    bell->generation = message->generation;
     if (*fd < 0)
         return NULL; /* no more descriptors here; the client sees it end */
     if (!warprsa_server_is_socket(*fd, SOCK_STREAM))
         return "it broke the protocol: a bell that is no stream socket";
-    bell = &s->bells[number];
-    close_one(s, &bell->fd);
-    bell->source.ready = bell_ready;
-    bell->session = s;
     bell->fd = *fd;
     *fd = -1;
-    if (!warprsa_server_watch(s->attendant->epoll, bell->fd, 0, &bell->source))
-        close_one(s, &bell->fd);
     return NULL;
 }
 
@@ -404,7 +404,7 @@ static const char *obey(warprsa_session *s, const warprsa_message *message,
         free_key(&s->keys[message->number]);
         return NULL;
     case WARPRSA_MESSAGE_BELL:
-        return take_bell(s, message->number, &fds[0]);
+        return take_bell(s, message, &fds[0]);
     }
     return wrong;
 }
@@ -435,9 +435,22 @@ static bool read_message(warprsa_session *s)
 
 static void read_socket(warprsa_session *s)
 {
+    s->unread_socket = false;
     for (unsigned i = 0; i < MESSAGES_AT_ONCE && !s->closed; i++)
         if (!read_message(s))
             return;
+    if (s->closed)
+        return;
+    s->unread_socket = true;
+    s->attendant->unread = true;
+}
+
+void warprsa_session_read_rest(warprsa_session *s)
+{
+    if (s->unread_socket)
+        read_socket(s);
+    if (s->unread)
+        read_ring(s);
 }
 
 static void socket_ready(warprsa_source *source)
@@ -458,12 +471,12 @@ static void told(warprsa_source *source)
 {
     warprsa_session *s = OF(source, bell_source);
 
-    if (!s->closed && !s->attached)
-        read_socket(s); /* says so */
-    if (s->closed || !s->attached)
+    if (s->closed)
         return;
-    atomic_exchange(&s->region.head->told, 0);
-    warprsa_session_read_ring(s);
+    if ((atomic_exchange(&s->region.head->told, 0) & WARPRSA_TOLD_MESSAGE) != 0)
+        read_socket(s);
+    if (!s->closed && s->attached)
+        read_ring(s);
 }
 
 static bool welcome(warprsa_session *s)
@@ -496,7 +509,8 @@ bool warprsa_session_begin(warprsa_session *s, warprsa_attendant *attendant)
     s->bell_source.ready = told;
     warprsa_session_publish(s, false);
     if (!welcome(s) ||
-        !warprsa_server_watch(attendant->epoll, s->socket, EPOLLIN,
+        /* For its end; of messages told() hears, or nobody need hurry. */
+        !warprsa_server_watch(attendant->epoll, s->socket, EPOLLRDHUP,
                               &s->socket_source) ||
         /* Never read: each write is an edge of its own, and a client could
          * make reading block. */

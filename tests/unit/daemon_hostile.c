@@ -100,6 +100,7 @@ static void messages_that_are_none(void **state)
     (void)state;
     enter(&x);
     assert_int_equal(send(x.socket, "rubbish", 7, 0), 7);
+    stranger_ring(&x);
     is_cut_for_it(&x, broken);
 
     /* Too long, and of another version. */
@@ -114,6 +115,7 @@ static void messages_that_are_none(void **state)
         assert_int_equal(send(x.socket, octets, sizeof(octets), 0),
                          sizeof(octets));
     }
+    stranger_ring(&x);
     is_cut_for_it(&x, broken);
     broken = service_broken(&s);
     enter(&x);
@@ -125,6 +127,7 @@ static void messages_that_are_none(void **state)
         assert_int_equal(send(x.socket, &message, WARPRSA_MESSAGE_SHORT, 0),
                          WARPRSA_MESSAGE_SHORT);
     }
+    stranger_ring(&x);
     is_cut_for_it(&x, broken);
 }
 

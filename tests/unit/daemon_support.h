@@ -239,10 +239,22 @@ static inline bool stranger_connect(stranger *x, const service *s,
     return true;
 }
 
+static inline void stranger_ring(const stranger *x)
+{
+    static const uint64_t one = 1;
+
+    atomic_store(&x->region.head->told,
+                 WARPRSA_TOLD_RING | WARPRSA_TOLD_MESSAGE);
+    (void)!write(x->eventfd, &one, sizeof(one));
+}
+
 static inline bool stranger_say(const stranger *x, warprsa_message *message,
                                 int fd)
 {
-    return warprsa_message_send(x->socket, message, &fd, fd >= 0);
+    if (!warprsa_message_send(x->socket, message, &fd, fd >= 0))
+        return false;
+    stranger_ring(x);
+    return true;
 }
 
 static inline void stranger_attach(const stranger *x)
@@ -261,14 +273,6 @@ static inline void stranger_key(const stranger *x, uint32_t number,
                                .key = fake_key(WARPRSA_CLASS_1024, seed)};
 
     assert_true(stranger_say(x, &message, -1));
-}
-
-static inline void stranger_ring(const stranger *x)
-{
-    static const uint64_t one = 1;
-
-    atomic_store(&x->region.head->told, 1);
-    (void)!write(x->eventfd, &one, sizeof(one));
 }
 
 /* Puts a number into the ring and tells the daemon. */
