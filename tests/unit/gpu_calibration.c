@@ -363,15 +363,15 @@ static void directory_that_cannot_be_written(void **state)
     assert_int_equal(chmod(directory, 0700), 0);
 }
 
-/* Where the file's place is taken by a directory, the new file can't get
- * there, and goes. */
-static void new_file_goes_where_it_cannot_be_put(void **state)
+static void place_taken_by_a_directory(void **state)
 {
     const warprsa_paces paces = measured();
     char why[400] = "";
 
     (void)state;
     assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_BAD);
+    assert_non_null(strstr(why, "not a regular file"));
     assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
     assert_int_equal(rmdir(path), 0);
 }
@@ -459,7 +459,7 @@ int main(void)
         IN_DIRECTORY(damaged_files),
         IN_DIRECTORY(foreign_files),
         IN_DIRECTORY(directory_that_cannot_be_written),
-        IN_DIRECTORY(new_file_goes_where_it_cannot_be_put),
+        IN_DIRECTORY(place_taken_by_a_directory),
         IN_DIRECTORY(table_then_file_then_calibration),
     };
 
