@@ -5,7 +5,9 @@
  * kernel_stages --help. The kernels are compiled once more for it, with clocks
  * at their stages (stage_clocks.cuh); a warp's clocks are charged to the stage
  * it is in or waits in, and added up over all warps of a batch that fills the
- * device.
+ * device. Of all kernels, those without clocks too, another measurement tells
+ * what everything beside the powers takes: with half as many windows of the
+ * exponents only the powers take less.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -26,6 +28,8 @@ enum {
     KEYS = 56,
     CHECKS = 64,
     BATCH_MAX = 1 << 20,
+    COLUMNS_MAX = 64,
+    TABLE_WINDOWS = 3, /* a table's products, some 15, are those of 3 windows */
 };
 
 static const char help[] =
@@ -33,13 +37,8 @@ static const char help[] =
     "  --bits=LIST   sizes of RSA (1024,2048,3072,4096)\n"
     "  --batch=N     requests in a batch (50688: whole loads of an H200)\n"
     "  --csv=FILE    the table as comma-separated values\n"
-    "The kernels are those in double precision that take any batch.\n";
-
-/* Those of staged_kernels.cu. */
-static const char *const kernels[] = {"lanes", "thread"};
-enum {
-    KERNELS = sizeof(kernels) / sizeof(kernels[0]),
-};
+    "Stages are told apart in the kernels in double precision that take any\n"
+    "batch.\n";
 
 static const char *const labels[STAGES] = {
     [STAGE_SPLIT] = "octets in, mod p, q",
@@ -58,8 +57,9 @@ static const char *const labels[STAGES] = {
 typedef struct column {
     size_t bits;
     const char *kernel;
-    double ms; /* of the kernel, clocks in it */
-    double share[STAGES];
+    double ms;            /* of the kernel, clocks in it */
+    double by_windows;    /* share of the powers */
+    double share[STAGES]; /* zeros: it has no clocks */
 } column;
 
 typedef struct options {
@@ -76,26 +76,37 @@ usage(const char *name, const char *value, const char *allowed)
     exit(2);
 }
 
+static double median_ms(batch_run *run, const char *kernel)
+{
+    double ms[RUNS];
+
+    for (int i = 0; i < RUNS; i++)
+        ms[i] = batch_run_kernel(run, kernel, NULL, NULL);
+    return spread_of(ms, RUNS).median;
+}
+
 static void measure(batch_run *run, column *c, size_t batch)
 {
     uint64_t clocks[STAGES];
-    double ms[RUNS], sum = 0;
+    double sum = 0, half_ms;
+    uint32_t windows;
 
     batch_run_fill(run, batch);
     batch_run_whole(run, c->kernel);
     batch_run_check(run, CHECKS);
     batch_run_stage(run);
     bench_cuda(stage_clocks_take(clocks), "the clocks");
-    for (int i = 0; i < RUNS; i++)
-        ms[i] = batch_run_kernel(run, c->kernel, NULL, NULL);
+    c->ms = median_ms(run, c->kernel);
     bench_cuda(stage_clocks_take(clocks), "the clocks");
-    c->ms = spread_of(ms, RUNS).median;
     for (int i = 0; i < STAGES; i++)
         sum += (double)clocks[i];
-    if (sum == 0)
-        bench_fail("a kernel without clocks was launched");
     for (int i = 0; i < STAGES; i++)
-        c->share[i] = (double)clocks[i] / sum;
+        c->share[i] = sum > 0 ? (double)clocks[i] / sum : 0;
+    windows = run->memory.windows;
+    run->memory.windows = windows / 2;
+    half_ms = median_ms(run, c->kernel);
+    c->by_windows = (c->ms - half_ms) / (windows - windows / 2) *
+                    (windows + TABLE_WINDOWS) / c->ms;
 }
 
 static size_t measure_size(batch_run *run, column *columns, size_t bits,
@@ -103,13 +114,20 @@ static size_t measure_size(batch_run *run, column *columns, size_t bits,
 {
     size_t count = 0;
     key_set keys;
+    const char *kernel;
 
     key_set_new(&keys, bits, KEYS);
-    for (int i = 0; i < KERNELS; i++) {
-        column *c = &columns[count++];
+    for (size_t i = 0; (kernel = batch_run_name(i)) != NULL; i++) {
+        column *c = &columns[count];
 
-        *c = (column){.bits = bits, .kernel = kernels[i]};
-        batch_run_keys(run, &keys, c->kernel);
+        if (!batch_run_takes(
+                run, kernel,
+                (warprsa_size_class)warprsa_key_class(&keys.keys[0].key)))
+            continue;
+        if (++count == COLUMNS_MAX / LIST_MAX)
+            bench_fail("more kernels than there is room for");
+        *c = (column){.bits = bits, .kernel = kernel};
+        batch_run_keys(run, &keys, kernel);
         measure(run, c, batch);
     }
     key_set_free(&keys);
@@ -117,43 +135,68 @@ static size_t measure_size(batch_run *run, column *columns, size_t bits,
 }
 
 /* What all other stages take together, beside the powers. */
-static double beside_powers(const column *c)
+static double beside(double powers)
 {
-    return (1 - c->share[STAGE_POWERS]) / c->share[STAGE_POWERS];
+    return (1 - powers) / powers;
+}
+
+static void print_share(double share, bool there)
+{
+    if (there)
+        printf(" %11.2f%%", 100 * share);
+    else
+        printf(" %12s", "-");
 }
 
 static void print_columns(const column *columns, size_t count)
 {
-    printf("%-20s", "share of the time");
+    printf("%-22s", "share of the time");
     for (size_t i = 0; i < count; i++)
-        printf(" %4zu %-6s", columns[i].bits, columns[i].kernel);
+        printf(" %4zu %-7s", columns[i].bits, columns[i].kernel);
     for (int stage = 0; stage < STAGES; stage++) {
-        printf("\n%-20s", labels[stage]);
+        printf("\n%-22s", labels[stage]);
         for (size_t i = 0; i < count; i++)
-            printf(" %10.2f%%", 100 * columns[i].share[stage]);
+            print_share(columns[i].share[stage],
+                        columns[i].share[STAGE_POWERS] > 0);
     }
-    printf("\n%-20s", "all beside powers");
+    printf("\n%-22s", "all beside the powers");
     for (size_t i = 0; i < count; i++)
-        printf(" %10.2f%%", 100 * beside_powers(&columns[i]));
-    printf("\n%-20s", "ms, with the clocks");
+        print_share(beside(columns[i].share[STAGE_POWERS]),
+                    columns[i].share[STAGE_POWERS] > 0);
+    printf("\n%-22s", "the same, by windows");
     for (size_t i = 0; i < count; i++)
-        printf(" %11.3f", columns[i].ms);
-    puts("");
+        print_share(beside(columns[i].by_windows), true);
+    printf("\n%-22s", "ms");
+    for (size_t i = 0; i < count; i++)
+        printf(" %12.3f", columns[i].ms);
+    puts("\n");
+    fflush(stdout);
+}
+
+/* A line for each stage, and one for all beside the powers by windows. */
+static bool write_column(FILE *csv, const column *c, size_t batch)
+{
+    bool good = true;
+
+    for (int stage = 0; stage < STAGES; stage++)
+        if (c->share[STAGE_POWERS] > 0)
+            good &= fprintf(csv, "%zu,%s,%zu,%.4f,\"%s\",%.5f\n", c->bits,
+                            c->kernel, batch, c->ms, labels[stage],
+                            c->share[stage]) > 0;
+    return good &
+           (fprintf(csv, "%zu,%s,%zu,%.4f,\"%s\",%.5f\n", c->bits, c->kernel,
+                    batch, c->ms, "powers, by windows", c->by_windows) > 0);
 }
 
 static void write_columns(const char *name, const column *columns, size_t count,
                           size_t batch)
 {
     FILE *csv = fopen(name, "w");
-    int good = csv != NULL &&
-               fputs("bits,kernel,batch,kernel_ms,stage,share\n", csv) >= 0;
+    bool good = csv != NULL &&
+                fputs("bits,kernel,batch,kernel_ms,stage,share\n", csv) >= 0;
 
-    for (size_t i = 0; i < count; i++)
-        for (int stage = 0; good && stage < STAGES; stage++)
-            good =
-                fprintf(csv, "%zu,%s,%zu,%.4f,\"%s\",%.5f\n", columns[i].bits,
-                        columns[i].kernel, batch, columns[i].ms, labels[stage],
-                        columns[i].share[stage]) > 0;
+    for (size_t i = 0; good && i < count; i++)
+        good = write_column(csv, &columns[i], batch);
     if (csv == NULL || fclose(csv) != 0 || !good)
         bench_fail("the CSV file cannot be written");
 }
@@ -201,15 +244,18 @@ int main(int argc, char **argv)
 {
     options o = {
         .bits = {1024, 2048, 3072, 4096}, .bits_count = 4, .batch = 50688};
-    column columns[LIST_MAX * KERNELS];
+    column columns[COLUMNS_MAX];
     size_t count = 0;
     batch_run run;
 
     parse(&o, argc, argv);
     batch_run_new(&run, o.batch, KEYS);
-    for (size_t i = 0; i < o.bits_count; i++)
-        count += measure_size(&run, columns + count, o.bits[i], o.batch);
-    print_columns(columns, count);
+    for (size_t i = 0; i < o.bits_count; i++) {
+        size_t some = measure_size(&run, columns + count, o.bits[i], o.batch);
+
+        print_columns(columns + count, some);
+        count += some;
+    }
     if (o.csv != NULL)
         write_columns(o.csv, columns, count, o.batch);
     batch_run_free(&run);
