@@ -276,6 +276,28 @@ static bool is_busy(const warprsa_route_usage *before,
            now->cpu_ns - before->cpu_ns >= elapsed / 10 * 9;
 }
 
+/* Notes an operation of a job, which takes `alone` here. */
+static void count_work(warprsa_route_thread *thread, const void *job,
+                       uint64_t alone)
+{
+    uint64_t mixed = (uint64_t)(uintptr_t)job * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t bit = UINT64_C(1) << (mixed >> 58);
+
+    thread->work_ns += alone;
+    if (!(thread->jobs & bit))
+        thread->jobs_ns += alone;
+    thread->jobs |= bit;
+}
+
+/* Whether an operation of each of a thread's jobs takes about as long here, all
+ * in all, as devices take to answer, or longer. */
+static bool could_gain(const warprsa_route_thread *thread, uint64_t away_ns)
+{
+    bool several = (thread->jobs & (thread->jobs - 1)) != 0;
+
+    return several && thread->jobs_ns > away_ns / 3 * 2;
+}
+
 /* Begins a new period of a thread if it is time. */
 static void look_at_thread(const warprsa_route *route,
                            warprsa_route_thread *thread, uint64_t now,
@@ -290,7 +312,8 @@ static void look_at_thread(const warprsa_route *route,
     usage = route->clocks->thread();
     done = thread->work_ns * WHOLE / elapsed;
     if (!thread->away.on) {
-        if (thread->several && warprsa_trial_may(&thread->away, now) &&
+        if (could_gain(thread, away_ns) &&
+            warprsa_trial_may(&thread->away, now) &&
             is_busy(&thread->usage, &usage, elapsed))
             warprsa_trial_begin(&thread->away, now, done);
     } else if (!is_up(route)) {
@@ -301,7 +324,8 @@ static void look_at_thread(const warprsa_route *route,
     thread->since_ns = now;
     thread->usage = usage;
     thread->work_ns = 0;
-    thread->several = false;
+    thread->jobs = 0;
+    thread->jobs_ns = 0;
 }
 
 /* Whether devices are to be opened now, if they aren't. */
@@ -372,9 +396,7 @@ warprsa_choice warprsa_route_choose(warprsa_route *route,
     atomic_fetch_add_explicit(&route->work_ns, alone, memory_order_relaxed);
     if (job != NULL) {
         look_at_thread(route, thread, now, away);
-        thread->several |= thread->job != NULL && thread->job != job;
-        thread->job = job;
-        thread->work_ns += alone;
+        count_work(thread, job, alone);
     }
     if (alone == 0)
         return WARPRSA_HERE; /* to be measured */

@@ -23,9 +23,10 @@
  *    else it could have started doesn't show. So a thread that never sleeps, or
  *    hardly, and has several jobs tries the device for some hundredths of a
  *    second, and stays with it as long as more gets done that way. One with a
- *    single job never tries. If the device is saturated, it is tried as well
- *    whether more gets done when such threads compute so much as leaves a
- *    quarter of the CPUs idle.
+ *    single job never tries, nor one that computes an operation of each of its
+ *    jobs in two thirds of the time a device takes to answer. If the device is
+ * saturated, it is tried as well whether more gets done when such threads
+ * compute so much as leaves a quarter of the CPUs idle.
  *
  * What a try is: trial.h.
  */
@@ -100,8 +101,8 @@ typedef struct warprsa_route_thread {
     uint64_t since_ns;         /* of this thread's period */
     warprsa_route_usage usage; /* until then */
     uint64_t work_ns;          /* what its operations would take here */
-    const void *job;           /* the last one's */
-    bool several;              /* different jobs came */
+    uint64_t jobs;             /* that came: a bit each, or to a few of them */
+    uint64_t jobs_ns;          /* what an operation of each would take here */
     warprsa_trial away;        /* it uses the device */
     uint32_t spill;            /* of the next operation here, of 65536 */
 } warprsa_route_thread;

@@ -345,6 +345,22 @@ static void an_event_loop_of_more_and_more_jobs(void **state)
     }
 }
 
+/* With two jobs of 0.4 ms each and a device that takes 3 ms there is nothing to
+ * try, however long. */
+static void an_event_loop_of_two_jobs_tries_nothing(void **state)
+{
+    static const char job[2];
+    warprsa_route_thread thread = {0};
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    for (unsigned i = 0; i < 20000; i++) {
+        assert_int_equal(choose(&thread, &job[i % 2], 0), WARPRSA_HERE);
+        compute(400 * US);
+    }
+}
+
 /* The load goes: so does the thread. */
 static void an_event_loop_of_fewer_jobs(void **state)
 {
@@ -384,9 +400,9 @@ static void tries_are_not_judged_without_a_device(void **state)
     compute(400 * US);
     warprsa_route_opened(&route);
     for (unsigned i = 0; i < 1000; i++) {
-        static const char job[2];
+        static const char job[16];
 
-        (void)choose(&thread, &job[i % 2], 0);
+        (void)choose(&thread, &job[i % 16], 0);
         compute(400 * US); /* refused: still being opened */
     }
     assert_true(thread.away.on);
@@ -542,6 +558,7 @@ int main(void)
         cmocka_unit_test_setup(saturated_devices_spill, reset),
         cmocka_unit_test_setup(devices_are_opened_for_many, reset),
         cmocka_unit_test_setup(an_event_loop_of_more_and_more_jobs, reset),
+        cmocka_unit_test_setup(an_event_loop_of_two_jobs_tries_nothing, reset),
         cmocka_unit_test_setup(an_event_loop_of_fewer_jobs, reset),
         cmocka_unit_test_setup(an_idle_event_loop_stays, reset),
         cmocka_unit_test_setup(tries_are_not_judged_without_a_device, reset),
