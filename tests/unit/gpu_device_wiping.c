@@ -1,0 +1,280 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the engine on a GPU gives back to the driver holds no secret: neither
+ * memory of the device nor that of the host which the device reads. Between
+ * batches only the keys that are loaded do. Linked with --wrap for the four
+ * functions below, so that all such memory is known, and each block is looked
+ * at while it is still the engine's.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/prepared_key.h"
+#include "tests/unit/gpu_device.h"
+#include "tests/unit/random_keys.h"
+
+enum {
+    SECRETS_MAX = 4096,
+    BLOCKS_MAX = 64,
+    BATCH = 512,
+    FILTER = 65536,
+};
+
+typedef struct block {
+    void *at;
+    size_t size;
+    enum cudaMemcpyKind to_host;
+} block;
+
+/* Eight octets each, as they would lie in memory; short or common ones say
+ * nothing and are left out. The filter tells most of the others at once. */
+static uint64_t secrets[SECRETS_MAX];
+static unsigned secret_count;
+static uint8_t filter[FILTER];
+static block blocks[BLOCKS_MAX];
+static unsigned block_count, freed, found;
+static int looking;
+
+cudaError_t __real_cudaMalloc(void **block, size_t size);
+cudaError_t __wrap_cudaMalloc(void **block, size_t size);
+cudaError_t __real_cudaHostAlloc(void **block, size_t size, unsigned flags);
+cudaError_t __wrap_cudaHostAlloc(void **block, size_t size, unsigned flags);
+cudaError_t __real_cudaFree(void *block);
+cudaError_t __wrap_cudaFree(void *block);
+cudaError_t __real_cudaFreeHost(void *block);
+cudaError_t __wrap_cudaFreeHost(void *block);
+
+static int is_secret(uint64_t word)
+{
+    if (!filter[word % FILTER])
+        return 0;
+    for (unsigned i = 0; i < secret_count; i++)
+        if (secrets[i] == word)
+            return 1;
+    return 0;
+}
+
+static void add_words(const void *from, size_t size)
+{
+    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
+        uint64_t word;
+
+        memcpy(&word, (const uint8_t *)from + at, sizeof(word));
+        if (word >> 32 == 0 || (word & 0xffffffffu) == 0 || is_secret(word) ||
+            secret_count == SECRETS_MAX)
+            continue;
+        secrets[secret_count++] = word;
+        filter[word % FILTER] = 1;
+    }
+}
+
+/* At any multiple of four octets. */
+static unsigned secrets_in(const block *b)
+{
+    uint8_t *copy = malloc(b->size);
+    unsigned count = 0;
+
+    assert_non_null(copy);
+    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
+    assert_int_equal(cudaMemcpy(copy, b->at, b->size, b->to_host), cudaSuccess);
+    for (size_t at = 0; at + sizeof(uint64_t) <= b->size; at += 4) {
+        uint64_t word;
+
+        memcpy(&word, copy + at, sizeof(word));
+        count += (unsigned)is_secret(word);
+    }
+    free(copy);
+    return count;
+}
+
+static unsigned secrets_in_all(void)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < block_count; i++)
+        count += secrets_in(&blocks[i]);
+    return count;
+}
+
+static cudaError_t remember(cudaError_t error, void *at, size_t size,
+                            enum cudaMemcpyKind to_host)
+{
+    if (error == cudaSuccess) {
+        assert_true(block_count < BLOCKS_MAX);
+        blocks[block_count++] = (block){at, size, to_host};
+    }
+    return error;
+}
+
+/* Looks at a block for the last time. */
+static void forget(const void *at)
+{
+    for (unsigned i = 0; i < block_count; i++) {
+        if (blocks[i].at != at)
+            continue;
+        freed++;
+        found += looking ? secrets_in(&blocks[i]) : 0;
+        blocks[i] = blocks[--block_count];
+        return;
+    }
+}
+
+cudaError_t __wrap_cudaMalloc(void **block, size_t size)
+{
+    cudaError_t error = __real_cudaMalloc(block, size);
+
+    return remember(error, *block, size, cudaMemcpyDeviceToHost);
+}
+
+cudaError_t __wrap_cudaHostAlloc(void **block, size_t size, unsigned flags)
+{
+    cudaError_t error = __real_cudaHostAlloc(block, size, flags);
+
+    return remember(error, *block, size, cudaMemcpyHostToHost);
+}
+
+cudaError_t __wrap_cudaFree(void *block)
+{
+    forget(block);
+    return __real_cudaFree(block);
+}
+
+cudaError_t __wrap_cudaFreeHost(void *block)
+{
+    forget(block);
+    return __real_cudaFreeHost(block);
+}
+
+/* Blinding factors are secrets, too: the test knows them. */
+static int give_random(void *arg, void *out, size_t len)
+{
+    random_octets(arg, out, len);
+    if (looking)
+        add_words(out, len < 1024 ? len : 1024);
+    return 1;
+}
+
+static random_stream stream;
+static warprsa_device *device;
+static made_key key;
+static uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
+static uint8_t output[BATCH][WARPRSA_MODULUS_OCTETS_MAX];
+
+static void open_device(void)
+{
+    const warprsa_device_config config = {.streams = 1,
+                                          .batch_max = BATCH,
+                                          .keys_max = 2,
+                                          .random = give_random,
+                                          .random_arg = &stream};
+    char why[160] = "";
+
+    if (warprsa_engine_cuda()->open(&config, &device, why, sizeof(why)) !=
+        WARPRSA_OK)
+        fail_msg("%s", why);
+}
+
+/* The key's numbers as given, as prepared for either arithmetic, and an
+ * answer. */
+static void collect_secrets(void)
+{
+    warprsa_prepared_key prepared;
+    uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
+    BIGNUM *m = BN_new(), *s = BN_new();
+    const int octets = (int)key.key.modulus_octets;
+
+    assert_true(m != NULL && s != NULL);
+    assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&prepared, &key.key));
+    add_words(prepared.half, sizeof(prepared.half));
+    add_words(key.key.p, sizeof(key.key.p));
+    add_words(key.key.q, sizeof(key.key.q));
+    add_words(key.key.dp, sizeof(key.key.dp));
+    add_words(key.key.dq, sizeof(key.key.dq));
+    add_words(key.key.qinv, sizeof(key.key.qinv));
+    memset(input, 0x35, (size_t)octets);
+    input[0] = 0;
+    assert_non_null(BN_bin2bn(input, octets, m));
+    assert_true(made_key_answer(&key, s, m));
+    assert_int_equal(octets, BN_bn2binpad(s, answer, octets));
+    add_words(answer, (size_t)octets);
+    BN_free(m);
+    BN_free(s);
+}
+
+/* A batch of this key alone, of so many requests. */
+static void run(uint32_t index, size_t count)
+{
+    const warprsa_engine *engine = warprsa_engine_cuda();
+    static warprsa_task tasks[BATCH];
+
+    for (size_t i = 0; i < count; i++)
+        tasks[i] =
+            (warprsa_task){.key = index, .input = input, .output = output[i]};
+    assert_int_equal(
+        WARPRSA_OK, engine->start(device, 0, WARPRSA_CLASS_2048, tasks, count));
+    assert_int_equal(WARPRSA_OK, engine->wait(device, 0, TEST_TIMEOUT_MS));
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(WARPRSA_OK, tasks[i].status);
+        assert_true(made_key_accepts(&key, output[i], input));
+    }
+}
+
+static void nothing_secret_is_left(void **state)
+{
+    static const key_recipe recipe = {
+        {PRIME_RANDOM, 1024}, {PRIME_RANDOM, 1023}, 65537};
+    const warprsa_engine *engine = warprsa_engine_cuda();
+    uint32_t index = 0;
+    unsigned of_key;
+
+    (void)state;
+    stream.state = 7;
+    assert_true(made_key_new(&key, &recipe));
+    open_device();
+    assert_true(block_count >= 4); /* keys, staging twice, tables */
+    collect_secrets();
+    assert_true(secret_count > 100);
+    looking = 1;
+    assert_int_equal(0, secrets_in_all());
+    assert_int_equal(WARPRSA_OK, engine->load_key(device, &key.key, &index));
+    of_key = secrets_in_all();
+    assert_true(of_key > 50); /* the test can see */
+    run(index, 1);
+    assert_int_equal(of_key, secrets_in_all());
+    run(index, BATCH);
+    assert_int_equal(of_key, secrets_in_all());
+    engine->unload_key(device, index);
+    assert_int_equal(0, secrets_in_all());
+    assert_int_equal(WARPRSA_OK, engine->load_key(device, &key.key, &index));
+    freed = 0;
+    engine->close(device); /* with a key still loaded */
+    assert_true(freed >= 4);
+    assert_int_equal(0, block_count);
+    assert_int_equal(0, found);
+    looking = 0;
+    made_key_free(&key);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_secret_is_left),
+    };
+    char why[160] = "not in this build";
+
+    if (warprsa_engine_cuda() == NULL ||
+        warprsa_engine_cuda()->count(why, sizeof(why)) == 0) {
+        printf("skipped: %s\n", why);
+        return TEST_SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
