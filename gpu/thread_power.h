@@ -337,6 +337,15 @@ WARPRSA_FN void warprsa_ring_start(const warprsa_thread *x, const int ring)
         warprsa_ring_fill(x, 0, e, ring);
 }
 
+/* Waits for the copies under way, which nobody will take: who wipes the table
+ * and the ring has to come after them. */
+WARPRSA_FN void warprsa_ring_end(void)
+{
+#ifdef __CUDACC__
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
 WARPRSA_FN void warprsa_ring_take(double seen[2], const warprsa_thread *x,
                                   int pair, int e, const int ring)
 {
@@ -621,6 +630,7 @@ WARPRSA_FN void warprsa_thread_power(const warprsa_thread *x, const int N,
             squares = WARPRSA_WINDOW;
         }
     }
+    warprsa_ring_end();
     warprsa_wipe_table(x, N);
 }
 
