@@ -3,17 +3,14 @@
  */
 #include "provider/blinding.h"
 
-#include <pthread.h>
-#include <stdint.h>
-
 #include <openssl/bn.h>
+
+#include "batching/thread_place.h"
 
 /* Where this thread begins to look: mostly the one it used last time. */
 static unsigned first_place(void)
 {
-    uint64_t mixed = (uint64_t)pthread_self() * UINT64_C(0x9e3779b97f4a7c15);
-
-    return (unsigned)(mixed >> 32) % WARPRSA_BLINDINGS;
+    return warprsa_thread_place() * (WARPRSA_BLINDINGS / WARPRSA_PLACES);
 }
 
 static BN_BLINDING *take(warprsa_rsa *ours, RSA *rsa, BN_CTX *bn_ctx)
