@@ -22,6 +22,7 @@ typedef struct door {
     warprsa_source source;
     TAILQ_ENTRY(door) link;
     struct acceptor *acceptor;
+    uid_t uid;
     int fd;
 } door;
 
@@ -39,9 +40,16 @@ typedef struct acceptor {
     warprsa_source wake_source;
     listener listeners[WARPRSA_LISTENERS_MAX];
     struct door_list doors;
-    unsigned doors_count;
+    warprsa_users door_users;
     struct door_list ended; /* freed once no event can point there */
 } acceptor;
+
+static void log_peer(const warprsa_server *server, const struct ucred *peer,
+                     const char *what, const char *why)
+{
+    warprsa_server_log(server, 1, "process %d (user %d) %s: %s", (int)peer->pid,
+                       (int)peer->uid, what, why);
+}
 
 static void end_door(door *d)
 {
@@ -50,7 +58,7 @@ static void end_door(door *d)
     warprsa_server_unwatch(a->epoll, &d->fd);
     TAILQ_REMOVE(&a->doors, d, link);
     TAILQ_INSERT_TAIL(&a->ended, d, link);
-    a->doors_count--;
+    warprsa_users_leave(&a->door_users, d->uid);
 }
 
 /* A process has made itself a connection. */
@@ -59,25 +67,28 @@ static void admit(acceptor *a, const warprsa_message *wanted, int socket)
     warprsa_server *server = a->server;
     warprsa_server_limits limits;
     warprsa_session *session;
+    struct ucred peer;
+    const char *why_not;
 
     if (socket < 0) {
         warprsa_server_log(server, 1, "a client is refused: no descriptor");
         return;
     }
+    peer = warprsa_server_peer(socket);
     warprsa_server_limits_now(server, &limits);
-    if (atomic_load(&server->clients) >= limits.clients) {
-        warprsa_server_log(server, 1, "a client is refused: %u are connected",
-                           limits.clients);
+    why_not = warprsa_users_enter(&server->clients, peer.uid, limits.clients,
+                                  limits.user_clients);
+    if (why_not != NULL) {
+        log_peer(server, &peer, "is refused", why_not);
         close(socket);
         return;
     }
-    session = warprsa_session_new(socket, wanted, &limits);
+    session = warprsa_session_new(socket, &peer, wanted, &limits);
     if (session == NULL) {
-        warprsa_server_log(server, 1,
-                           "a client is refused: no memory or descriptor");
+        warprsa_users_leave(&server->clients, peer.uid);
+        log_peer(server, &peer, "is refused", "no memory or descriptor");
         return;
     }
-    atomic_fetch_add(&server->clients, 1);
     warprsa_attendant_give(
         &server->attendants[server->next++ % server->config.threads], session);
 }
@@ -126,7 +137,7 @@ static void door_ready(warprsa_source *source)
             return;
 }
 
-static bool open_door(acceptor *a, int fd)
+static bool open_door(acceptor *a, int fd, uid_t uid)
 {
     door *d = calloc(1, sizeof(*d));
 
@@ -134,24 +145,14 @@ static bool open_door(acceptor *a, int fd)
         return false;
     d->source.ready = door_ready;
     d->acceptor = a;
+    d->uid = uid;
     d->fd = fd;
     if (!warprsa_server_watch(a->epoll, fd, EPOLLIN, &d->source)) {
         free(d);
         return false;
     }
     TAILQ_INSERT_TAIL(&a->doors, d, link);
-    a->doors_count++;
     return true;
-}
-
-static void log_peer(const acceptor *a, int fd, const char *what)
-{
-    struct ucred peer = {.pid = -1, .uid = (uid_t)-1};
-    socklen_t length = sizeof(peer);
-
-    (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
-    warprsa_server_log(a->server, 1, "process %d (user %d) %s", (int)peer.pid,
-                       (int)peer.uid, what);
 }
 
 static void listener_ready(warprsa_source *source)
@@ -159,6 +160,8 @@ static void listener_ready(warprsa_source *source)
     const listener *l = (const listener *)source;
     acceptor *a = l->acceptor;
     warprsa_server_limits limits;
+    struct ucred peer;
+    const char *why_not;
     int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
     if (fd < 0) {
@@ -167,12 +170,20 @@ static void listener_ready(warprsa_source *source)
             (void)usleep(10000);
         return;
     }
+    peer = warprsa_server_peer(fd);
     warprsa_server_limits_now(a->server, &limits);
-    if (a->doors_count < limits.doors && open_door(a, fd)) {
-        log_peer(a, fd, "is at the door");
+    why_not = warprsa_users_enter(&a->door_users, peer.uid, limits.doors,
+                                  limits.user_doors);
+    if (why_not == NULL && !open_door(a, fd, peer.uid)) {
+        warprsa_users_leave(&a->door_users, peer.uid);
+        why_not = "no memory";
+    }
+    if (why_not == NULL) {
+        warprsa_server_log(a->server, 1, "process %d (user %d) is at the door",
+                           (int)peer.pid, (int)peer.uid);
         return;
     }
-    log_peer(a, fd, "is turned away at the door: too many");
+    log_peer(a->server, &peer, "is turned away at the door", why_not);
     close(fd);
 }
 
@@ -226,22 +237,32 @@ static void serve(acceptor *a)
     }
 }
 
+static void say_none_can_be(const warprsa_server *server)
+{
+    warprsa_server_log(server, 0,
+                       "no connection can be accepted: no descriptor or "
+                       "memory");
+}
+
 void *warprsa_acceptor_run(void *arg)
 {
     acceptor a = {.server = arg};
 
     TAILQ_INIT(&a.doors);
     TAILQ_INIT(&a.ended);
+    if (!warprsa_users_init(&a.door_users)) {
+        say_none_can_be(a.server);
+        return NULL;
+    }
     a.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (a.epoll >= 0 && watch_all(&a))
         serve(&a);
     else
-        warprsa_server_log(a.server, 0,
-                           "no connection can be accepted: no "
-                           "descriptor or memory");
+        say_none_can_be(a.server);
     while (!TAILQ_EMPTY(&a.doors))
         end_door(TAILQ_FIRST(&a.doors));
     free_ended(&a);
+    warprsa_users_free(&a.door_users);
     if (a.epoll >= 0)
         close(a.epoll);
     return NULL;

@@ -79,6 +79,15 @@ bool warprsa_server_is_socket(int fd, int type)
             found == type);
 }
 
+struct ucred warprsa_server_peer(int socket)
+{
+    struct ucred peer = {.pid = -1, .uid = (uid_t)-1, .gid = (gid_t)-1};
+    socklen_t length = sizeof(peer);
+
+    (void)getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+    return peer;
+}
+
 bool warprsa_server_watch(int epoll, int fd, uint32_t events,
                           warprsa_source *source)
 {
@@ -99,7 +108,7 @@ void warprsa_server_unwatch(int epoll, int *fd)
 
 unsigned warprsa_server_clients(warprsa_server *server)
 {
-    return atomic_load(&server->clients);
+    return warprsa_users_count(&server->clients);
 }
 
 bool warprsa_server_is_well(warprsa_server *server, unsigned ms)
@@ -129,6 +138,7 @@ static void free_server(warprsa_server *server, unsigned attendants)
     if (server->wake >= 0)
         close(server->wake);
     pthread_mutex_destroy(&server->lock);
+    warprsa_users_free(&server->clients);
     free(server);
 }
 
@@ -172,11 +182,16 @@ warprsa_server *warprsa_server_start(const warprsa_server_config *config,
         return NULL;
     memset(server, 0, sizeof(*server));
     server->config = *config;
-    server->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (pthread_mutex_init(&server->lock, NULL) != 0) {
+    if (!warprsa_users_init(&server->clients)) {
         free(server);
         return NULL;
     }
+    if (pthread_mutex_init(&server->lock, NULL) != 0) {
+        warprsa_users_free(&server->clients);
+        free(server);
+        return NULL;
+    }
+    server->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     while (ready < config->threads &&
            warprsa_attendant_init(&server->attendants[ready], server))
         ready++;

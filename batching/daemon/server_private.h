@@ -13,11 +13,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "batching/daemon/protocol.h"
 #include "batching/daemon/region.h"
 #include "batching/daemon/server.h"
+#include "batching/daemon/users.h"
 
 /* Something an epoll instance watches: what to do when it is ready. */
 typedef struct warprsa_source {
@@ -99,7 +101,7 @@ struct warprsa_server {
     pthread_mutex_t lock;  /* of config.limits */
     _Atomic bool closing;  /* no more connections */
     _Atomic bool stopping; /* no more requests; after the acceptor has ended */
-    _Atomic unsigned clients;
+    warprsa_users clients;
     unsigned next; /* attendant */
     pthread_t acceptor;
     int wake; /* eventfd, of the acceptor */
@@ -121,6 +123,9 @@ void warprsa_server_dispose(int fd);
 
 /* Whether a descriptor is a Unix socket of this type. Asks no file system. */
 bool warprsa_server_is_socket(int fd, int type);
+
+/* The process that made a socket; pid and user -1 if that can't be known. */
+struct ucred warprsa_server_peer(int socket);
 
 /* Adds to an epoll instance. False: see errno. */
 bool warprsa_server_watch(int epoll, int fd, uint32_t events,
@@ -148,7 +153,8 @@ void warprsa_attendant_give(warprsa_attendant *attendant,
 
 /* A client on this socket (which it takes over) that wants so much, within
  * these limits. NULL: no memory. */
-warprsa_session *warprsa_session_new(int socket, const warprsa_message *wanted,
+warprsa_session *warprsa_session_new(int socket, const struct ucred *peer,
+                                     const warprsa_message *wanted,
                                      const warprsa_server_limits *limits);
 /* For one that is closed with nothing in flight. */
 void warprsa_session_free(warprsa_session *session);

@@ -37,19 +37,6 @@ static uint32_t granted(uint32_t wanted, uint32_t limit)
     return wanted == 0 ? 1 : smaller(wanted, limit);
 }
 
-static void note_peer(warprsa_session *s)
-{
-    struct ucred peer;
-    socklen_t length = sizeof(peer);
-
-    s->pid = -1;
-    s->uid = (uid_t)-1;
-    if (getsockopt(s->socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0) {
-        s->pid = peer.pid;
-        s->uid = peer.uid;
-    }
-}
-
 static bool allocate(warprsa_session *s, const warprsa_message *wanted,
                      const warprsa_server_limits *limits)
 {
@@ -69,7 +56,8 @@ static bool allocate(warprsa_session *s, const warprsa_message *wanted,
            warprsa_region_create(&s->region, slots, &s->memory);
 }
 
-warprsa_session *warprsa_session_new(int socket, const warprsa_message *wanted,
+warprsa_session *warprsa_session_new(int socket, const struct ucred *peer,
+                                     const warprsa_message *wanted,
                                      const warprsa_server_limits *limits)
 {
     warprsa_session *s = calloc(1, sizeof(*s));
@@ -80,7 +68,8 @@ warprsa_session *warprsa_session_new(int socket, const warprsa_message *wanted,
     }
     s->socket = socket;
     s->process = s->eventfd = s->memory = -1;
-    note_peer(s);
+    s->pid = peer->pid;
+    s->uid = peer->uid;
     if (allocate(s, wanted, limits))
         return s;
     warprsa_session_end(s, NULL);
@@ -129,7 +118,7 @@ void warprsa_session_end(warprsa_session *s, const char *why)
         warprsa_server_log(
             server, 1, "process %d (user %d) left: %s; %llu answered",
             (int)s->pid, (int)s->uid, why, (unsigned long long)s->answered);
-        atomic_fetch_sub(&server->clients, 1);
+        warprsa_users_leave(&server->clients, s->uid);
     }
     release_keys(s);
     for (uint32_t i = 0; s->bells != NULL && i <= s->bells_max; i++)

@@ -118,9 +118,15 @@ static bool listen_somewhere(daemon_state *d)
 
 static warprsa_server_limits limits_of(const warprsa_options *o)
 {
-    return (warprsa_server_limits){o->clients, DOORS * o->clients,
-                                   o->client_slots, o->client_keys,
-                                   o->client_bells};
+    return (warprsa_server_limits){
+        .clients = o->clients,
+        .user_clients = o->user_clients,
+        .doors = DOORS * o->clients,
+        .user_doors = DOORS * o->user_clients,
+        .slots = o->client_slots,
+        .keys = o->client_keys,
+        .bells = o->client_bells,
+    };
 }
 
 static bool start(daemon_state *d)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# 64 processes of 64 users at once, of the socket's group; and one that is not
-# in it.
+# 64 processes of 64 users at once, of the socket's group; one that is not in it;
+# and a user with more processes than one may have, who keeps no other out.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
@@ -49,3 +49,16 @@ sign_as 62000 62000 || fail "a user outside the group can't sign at all"
 grep -q 'warprsad.sock: Permission denied' provider.trace
 [ "$(live "$daemon" gpu)" = 64 ]
 [ "$(live "$daemon" keys)" = 0 ]
+
+kill -TERM "$daemon"
+wait "$daemon"
+start_daemon --group "$group" --user-clients=2
+OPENSSL_CONF=$work/openssl.cnf setpriv --reuid 61000 --regid "$gid" \
+    --clear-groups "$OPENSSL" speed -elapsed -seconds 6 -multi 4 rsa1024 \
+    >speed.log 2>&1 &
+speed=$!
+servers+=("$speed")
+wait_for 60 grep -q 'user 61000) is refused: this user has' daemon.log
+sign_as 61001 "$gid" || fail "the other user can't sign"
+grep -q 'user 61001) connected' daemon.log || fail "the other user is kept out"
+wait "$speed" || fail "$(tail -n 5 speed.log)"

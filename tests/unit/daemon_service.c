@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
+#include "batching/daemon/users.h"
+
 enum {
     THREADS = 8,
     ROUNDS = 100,
@@ -431,6 +433,54 @@ static void no_more_clients_than_allowed(void **state)
     service_close(&s);
 }
 
+/* With room for more in all; and no fewer once one of them has gone. */
+static void no_more_clients_of_one_user(void **state)
+{
+    warprsa_server_limits limits;
+    guest guests[4];
+    service s;
+
+    (void)state;
+    service_open(&s, 64, LONG_MS);
+    limits = s.config.limits;
+    limits.user_clients = 3;
+    warprsa_server_limit(s.server, &limits);
+    for (unsigned i = 0; i < 4; i++)
+        guest_open(&guests[i], &s, LONG_MS);
+    for (unsigned i = 0; i < 3; i++)
+        WAIT_UNTIL(guest_is_ready(&guests[i]));
+    WAIT_UNTIL(home->wait_ready(guests[3].client, 0) == WARPRSA_QUEUE_DOWN);
+    assert_int_equal(warprsa_server_clients(s.server), 3);
+    guest_close(&guests[0]);
+    WAIT_UNTIL(guest_is_ready(&guests[3]));
+    for (unsigned i = 1; i < 4; i++)
+        guest_close(&guests[i]);
+    service_close(&s);
+}
+
+static void places_of_users(void **state)
+{
+    warprsa_users users;
+
+    (void)state;
+    assert_true(warprsa_users_init(&users));
+    assert_null(warprsa_users_enter(&users, 1, 4, 2));
+    assert_null(warprsa_users_enter(&users, 1, 4, 2));
+    assert_non_null(warprsa_users_enter(&users, 1, 4, 2));
+    assert_null(warprsa_users_enter(&users, 2, 4, 2));
+    assert_null(warprsa_users_enter(&users, 0, 4, 2));
+    assert_int_equal(warprsa_users_count(&users), 4);
+    assert_non_null(warprsa_users_enter(&users, 3, 4, 2));
+    warprsa_users_leave(&users, 1);
+    assert_non_null(warprsa_users_enter(&users, 1, 3, 2));
+    assert_null(warprsa_users_enter(&users, 3, 4, 2));
+    warprsa_users_leave(&users, 1);
+    warprsa_users_leave(&users, 2);
+    warprsa_users_leave(&users, 0);
+    assert_int_equal(warprsa_users_count(&users), 1);
+    warprsa_users_free(&users);
+}
+
 /* The child can't reach the socket any more; the door is enough. */
 static int in_child(guest *g)
 {
@@ -497,6 +547,8 @@ int main(void)
         cmocka_unit_test_setup(the_daemon_stops_and_comes_back, reset),
         cmocka_unit_test_setup(answers_nobody_comes_for, reset),
         cmocka_unit_test_setup(no_more_clients_than_allowed, reset),
+        cmocka_unit_test_setup(no_more_clients_of_one_user, reset),
+        cmocka_unit_test(places_of_users),
         cmocka_unit_test_setup(a_forked_child_has_its_own_connection, reset),
     };
 

@@ -100,7 +100,15 @@ static inline void service_open(service *s, unsigned slots,
     assert_non_null(mkdtemp(s->directory));
     snprintf(s->path, sizeof(s->path), "%s/socket", s->directory);
     s->config.threads = 2;
-    s->config.limits = (warprsa_server_limits){8, 12, slots, 16, 64};
+    s->config.limits = (warprsa_server_limits){
+        .clients = 8,
+        .user_clients = 8,
+        .doors = 12,
+        .user_doors = 12,
+        .slots = slots,
+        .keys = 16,
+        .bells = 64,
+    };
     s->queue_config = fake_config();
     s->queue_config.deadline_ms = deadline_ms;
     s->queue = fake_ready_queue(&s->queue_config);

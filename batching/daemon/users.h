@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How many places each user has taken, so that none takes them all.
+ */
+#ifndef WARPRSA_DAEMON_USERS_H
+#define WARPRSA_DAEMON_USERS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+LIST_HEAD(warprsa_user_list, warprsa_user);
+
+typedef struct warprsa_users {
+    pthread_mutex_t lock;
+    struct warprsa_user_list list; /* of those who have a place */
+    unsigned count;                /* places taken, of all */
+} warprsa_users;
+
+/* False: no lock can be had. */
+bool warprsa_users_init(warprsa_users *users);
+void warprsa_users_free(warprsa_users *users);
+
+/* Takes a place for a user, unless `most` are taken, or `most_of_one` by that
+ * user. NULL, or why there is none. Any thread. */
+const char *warprsa_users_enter(warprsa_users *users, uid_t uid, unsigned most,
+                                unsigned most_of_one);
+
+/* Gives one back. Any thread. */
+void warprsa_users_leave(warprsa_users *users, uid_t uid);
+
+/* Places taken now. Any thread. */
+unsigned warprsa_users_count(warprsa_users *users);
+
+#endif
