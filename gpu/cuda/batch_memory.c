@@ -66,6 +66,7 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
 {
     memory->size = size;
     memory->count = count;
+    memory->beside = 0;
     memory->octets_stride = stride_of(size);
     memory->random_octets = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
     place(memory, &memory->host, memory->host_block);
@@ -147,6 +148,13 @@ void warprsa_batch_memory_free(warprsa_batch_memory *memory)
     }
 }
 
+/* Batches share the device, so what is under way beside this one counts, as if
+ * it were of the same kind: for so many requests of the batch, so many. */
+static size_t with_beside(const warprsa_batch_memory *memory, size_t requests)
+{
+    return requests + requests * memory->beside / memory->count;
+}
+
 /* Milliseconds for a batch of which so many items are folded: one launch after
  * the other. */
 static double foretell(const void *arg, size_t items, size_t rest)
@@ -156,8 +164,9 @@ static double foretell(const void *arg, size_t items, size_t rest)
 
     return warprsa_foretell_ms(
                warprsa_pace_of(memory->paces, size, WARPRSA_VARIANT_FOLD),
-               items * warprsa_fold_kernel_for(size)->item_most) +
-           warprsa_fastest_ms(memory->paces, size, rest);
+               with_beside(memory,
+                           items * warprsa_fold_kernel_for(size)->item_most)) +
+           warprsa_fastest_ms(memory->paces, size, with_beside(memory, rest));
 }
 
 /* As much as can be. */
@@ -219,7 +228,8 @@ static const warprsa_variant *variant_of(const warprsa_batch_memory *memory,
     if (memory->variant != NULL)
         variant = warprsa_variant_named(memory->variant, memory->size);
     if (variant == NULL && memory->paces != NULL)
-        name = warprsa_fastest_variant(memory->paces, memory->size, count);
+        name = warprsa_fastest_variant(memory->paces, memory->size,
+                                       with_beside(memory, count));
     if (name != NULL)
         variant = warprsa_variant_named(name, memory->size);
     return variant != NULL ? variant : &warprsa_variants[0];

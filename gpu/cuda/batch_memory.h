@@ -41,6 +41,8 @@ typedef struct warprsa_batch_memory {
     /* Of the batch that is laid out now. */
     warprsa_size_class size;
     size_t count, octets_stride, random_octets;
+    size_t beside; /* requests of its class under way in other batches; whoever
+                    * lays it out may set it */
     /* Set by warprsa_batch_fill(). */
     uint32_t windows;
     warprsa_fold_plan plan;

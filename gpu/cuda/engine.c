@@ -4,6 +4,7 @@
  * The engine on NVIDIA GPUs: devices, their memory, and the life of a batch.
  * cudart is linked statically and finds the driver when it is first called.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ struct warprsa_device {
     warprsa_key_size *key_sizes;
     uint8_t *key_folds; /* warprsa_fold_takes() */
     uint32_t capacity;
+    _Atomic size_t under_way[WARPRSA_CLASSES]; /* requests, on all streams */
     cudaStream_t key_stream;
     warprsa_known_answer test;
     stream_state streams[WARPRSA_STREAMS_MAX];
@@ -202,18 +204,12 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
-                                 warprsa_size_class size, warprsa_task *tasks,
-                                 size_t count)
+/* The batch that is laid out. */
+static warprsa_status start_batch(warprsa_device *device, stream_state *s,
+                                  const warprsa_task *tasks)
 {
-    stream_state *s = &device->streams[stream];
-    cudaError_t error = cudaSetDevice((int)device->config.ordinal);
+    cudaError_t error;
 
-    if (warprsa_fault_strikes(WARPRSA_FAULT_LAUNCH))
-        error = cudaErrorLaunchFailure;
-    if (error != cudaSuccess)
-        return status_of(device, "starting a batch", error);
-    warprsa_batch_layout(&s->memory, size, count);
     if (!device->config.random(device->config.random_arg, s->memory.host.random,
                                s->memory.random_octets)) {
         warprsa_batch_wipe_host(&s->memory);
@@ -223,9 +219,29 @@ static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
     error = inject(s);
     if (error == cudaSuccess)
         error = warprsa_batch_enqueue(&s->memory, device->keys, s->stream);
-    if (error != cudaSuccess) {
+    if (error != cudaSuccess)
         warprsa_batch_wipe_host(&s->memory);
+    return status_of(device, "starting a batch", error);
+}
+
+static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
+                                 warprsa_size_class size, warprsa_task *tasks,
+                                 size_t count)
+{
+    stream_state *s = &device->streams[stream];
+    cudaError_t error = cudaSetDevice((int)device->config.ordinal);
+    warprsa_status status;
+
+    if (warprsa_fault_strikes(WARPRSA_FAULT_LAUNCH))
+        error = cudaErrorLaunchFailure;
+    if (error != cudaSuccess)
         return status_of(device, "starting a batch", error);
+    warprsa_batch_layout(&s->memory, size, count);
+    s->memory.beside = atomic_fetch_add(&device->under_way[size], count);
+    status = start_batch(device, s, tasks);
+    if (status != WARPRSA_OK) {
+        atomic_fetch_sub(&device->under_way[size], count);
+        return status;
     }
     s->tasks = tasks;
     s->count = count;
@@ -285,6 +301,7 @@ static warprsa_status cuda_wait(warprsa_device *device, unsigned stream,
     if (error == cudaSuccess && tasks != NULL)
         warprsa_batch_collect(&s->memory, tasks, device->key_sizes);
     warprsa_batch_wipe_host(&s->memory);
+    atomic_fetch_sub(&device->under_way[s->memory.size], s->count);
     s->count = 0;
     return status_of(device, "computing a batch", error);
 }
