@@ -7,6 +7,7 @@
  * libcrypto.
  */
 #include <getopt.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ typedef struct options {
     const char *variant, *calibration_file;
     bool direct_table_reads;
     const warprsa_engine *engine;
-    unsigned runs;
+    unsigned runs, streams;
     size_t bits[LIST_MAX], bits_count;
     size_t batches[LIST_MAX], batches_count;
 } options;
@@ -130,15 +131,40 @@ static void verify(bench *b, size_t count, size_t octets)
     BN_free(got);
 }
 
-static double run_batch(bench *b, const options *o, warprsa_size_class size,
-                        size_t count)
+/* One stream's batches, and what each took. */
+typedef struct stream_run {
+    bench *b;
+    const options *o;
+    unsigned stream;
+    warprsa_size_class size;
+    size_t count;
+    pthread_t thread;
+    pthread_barrier_t *warm;
+    double times[RUNS_MAX];
+} stream_run;
+
+static double run_batch(const stream_run *r)
 {
+    const warprsa_engine *engine = r->o->engine;
     double start = now();
 
-    if (o->engine->start(b->device, 0, size, b->tasks, count) != WARPRSA_OK ||
-        o->engine->wait(b->device, 0, 60000) != WARPRSA_OK)
+    if (engine->start(r->b->device, r->stream, r->size,
+                      r->b->tasks + r->stream * r->count,
+                      r->count) != WARPRSA_OK ||
+        engine->wait(r->b->device, r->stream, 60000) != WARPRSA_OK)
         fail("a batch failed");
     return now() - start;
+}
+
+static void *run_stream(void *arg)
+{
+    stream_run *r = arg;
+
+    run_batch(r);
+    pthread_barrier_wait(r->warm);
+    for (unsigned i = 0; i < r->o->runs; i++)
+        r->times[i] = run_batch(r);
+    return NULL;
 }
 
 static int ascending(const void *a, const void *b)
@@ -148,12 +174,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void row(bench *b, const options *o, size_t bits, size_t count)
+static void fill(bench *b, size_t bits, size_t count)
 {
-    warprsa_size_class size =
-        (warprsa_size_class)warprsa_key_class(&b->keys[0].octets);
-    double times[RUNS_MAX];
-
     for (size_t i = 0; i < count; i++) {
         uint8_t *input = b->input + i * WARPRSA_MODULUS_OCTETS_MAX;
 
@@ -166,14 +188,43 @@ static void row(bench *b, const options *o, size_t bits, size_t count)
             .output = b->output + i * WARPRSA_MODULUS_OCTETS_MAX,
         };
     }
-    run_batch(b, o, size, count);
-    for (unsigned i = 0; i < o->runs; i++)
-        times[i] = run_batch(b, o, size, count);
-    verify(b, count, bits / 8);
+}
+
+/* The rate of one stream is that of its median batch; of several, what they
+ * get done together from when all are warm until the last has ended. */
+static void row(bench *b, const options *o, size_t bits, size_t count)
+{
+    stream_run runs[WARPRSA_STREAMS_MAX];
+    double *times = runs[0].times, start;
+    pthread_barrier_t warm;
+
+    fill(b, bits, count * o->streams);
+    if (pthread_barrier_init(&warm, NULL, o->streams + 1) != 0)
+        fail("no barrier");
+    for (unsigned i = 0; i < o->streams; i++) {
+        runs[i] = (stream_run){
+            .b = b,
+            .o = o,
+            .stream = i,
+            .size = (warprsa_size_class)warprsa_key_class(&b->keys[0].octets),
+            .count = count,
+            .warm = &warm,
+        };
+        if (pthread_create(&runs[i].thread, NULL, run_stream, &runs[i]) != 0)
+            fail("no thread");
+    }
+    pthread_barrier_wait(&warm);
+    start = now();
+    for (unsigned i = 0; i < o->streams; i++)
+        pthread_join(runs[i].thread, NULL);
+    start = now() - start;
+    verify(b, count * o->streams, bits / 8);
+    pthread_barrier_destroy(&warm);
     qsort(times, o->runs, sizeof(times[0]), ascending);
     printf("%5zu %7zu %10.3f %10.3f %10.3f %12.0f\n", bits, count,
            1e3 * times[o->runs / 2], 1e3 * times[0], 1e3 * times[o->runs - 1],
-           (double)count / times[o->runs / 2]);
+           o->streams == 1 ? (double)count / times[o->runs / 2]
+                           : (double)(count * o->streams * o->runs) / start);
     fflush(stdout);
 }
 
@@ -214,6 +265,7 @@ static void parse(options *o, int argc, char **argv)
         {"variant", required_argument, NULL, 'v'},
         {"calibration-file", required_argument, NULL, 'c'},
         {"table-reads", required_argument, NULL, 't'},
+        {"streams", required_argument, NULL, 's'},
         {0},
     };
     int c;
@@ -228,6 +280,8 @@ static void parse(options *o, int argc, char **argv)
             parse_list(optarg, o->batches, &o->batches_count);
         else if (c == 'r')
             o->runs = (unsigned)strtoul(optarg, NULL, 10);
+        else if (c == 's')
+            o->streams = (unsigned)strtoul(optarg, NULL, 10);
         else if (c == 'v')
             o->variant = optarg;
         else if (c == 'c')
@@ -238,17 +292,20 @@ static void parse(options *o, int argc, char **argv)
         else
             fail("usage: engine_rate [--engine=cuda|host] [--bits=2048,...] "
                  "[--batches=1,...] [--runs=N] [--variant=NAME] "
-                 "[--calibration-file=PATH] [--table-reads=scan|direct]");
+                 "[--calibration-file=PATH] [--table-reads=scan|direct] "
+                 "[--streams=N]");
     }
     if (o->runs == 0 || o->runs > RUNS_MAX)
         fail("--runs is 1 to 99");
+    if (o->streams == 0 || o->streams > WARPRSA_STREAMS_MAX)
+        fail("--streams is 1 to 8");
     if (o->engine == NULL)
         fail("built without CUDA; --engine=host is there");
 }
 
 int main(int argc, char **argv)
 {
-    options o = {.engine = warprsa_engine_cuda(), .runs = 5};
+    options o = {.engine = warprsa_engine_cuda(), .runs = 5, .streams = 1};
     char why[256] = "";
     size_t most = 1;
     bench b = {.ctx = BN_CTX_new()};
@@ -258,7 +315,7 @@ int main(int argc, char **argv)
     parse(&o, argc, argv);
     for (size_t i = 0; i < o.batches_count; i++)
         most = o.batches[i] > most ? o.batches[i] : most;
-    warprsa_device_config config = {.streams = 1,
+    warprsa_device_config config = {.streams = o.streams,
                                     .batch_max = (unsigned)most,
                                     .keys_max = KEYS,
                                     .variant = o.variant,
@@ -270,13 +327,14 @@ int main(int argc, char **argv)
     if (o.engine->count(why, sizeof(why)) == 0 ||
         o.engine->open(&config, &b.device, why, sizeof(why)) != WARPRSA_OK)
         fail(why);
+    most *= o.streams;
     b.input = calloc(most, WARPRSA_MODULUS_OCTETS_MAX);
     b.output = calloc(most, WARPRSA_MODULUS_OCTETS_MAX);
     b.tasks = calloc(most, sizeof(*b.tasks));
     if (b.ctx == NULL || b.input == NULL || b.output == NULL || b.tasks == NULL)
         fail("no memory");
-    printf("%s, %d keys mixed, %u runs a row\n", o.engine->describe(b.device),
-           KEYS, o.runs);
+    printf("%s, %d keys mixed, %u streams, %u runs a row\n",
+           o.engine->describe(b.device), KEYS, o.streams, o.runs);
     printf("%5s %7s %10s %10s %10s %12s\n", "bits", "batch", "median ms",
            "least ms", "most ms", "operations/s");
     for (size_t i = 0; i < o.bits_count; i++)
