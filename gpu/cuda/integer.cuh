@@ -82,4 +82,28 @@ static cudaError_t warprsa_integer_many(bool *many, const warprsa_batch *batch,
     return error;
 }
 
+/*
+ * Defines the launcher of a size class: warprsa_integer_1024() and so on, as
+ * variants.h declares it. `blocks`: of the kernel for many requests, on a
+ * multiprocessor at once.
+ */
+#define WARPRSA_INTEGER_LAUNCHER(size, blocks)                                 \
+    extern "C" cudaError_t warprsa_integer_##size(const warprsa_batch *batch,  \
+                                                  cudaStream_t stream)         \
+    {                                                                          \
+        constexpr warprsa_shape few = WARPRSA_LIMB_FEW_##size;                 \
+        constexpr warprsa_shape most = WARPRSA_LIMB_MANY_##size;               \
+        bool many;                                                             \
+        cudaError_t error =                                                    \
+            warprsa_integer_many(&many, batch, 2 * most.width);                \
+                                                                               \
+        if (error != cudaSuccess)                                              \
+            return error;                                                      \
+        return many ? warprsa_launch_integer<most.rows, most.width,            \
+                                             most.per_lane, blocks>(batch,     \
+                                                                    stream)    \
+                    : warprsa_launch_integer<few.rows, few.width,              \
+                                             few.per_lane, 4>(batch, stream);  \
+    }
+
 #endif
