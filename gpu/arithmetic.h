@@ -20,6 +20,8 @@
 
 #ifdef WARPRSA_INTEGER
 #include "gpu/limb.h"
+#elif defined(WARPRSA_BLOCKS)
+#include "gpu/block_product.h"
 #else
 #include "gpu/wide_sample.h"
 #endif

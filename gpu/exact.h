@@ -67,7 +67,7 @@ WARPRSA_FN void warprsa_subtract(warprsa_number *r, const warprsa_number *a,
     WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
-            s.of[k][i] = (uint64_t)a->of[k][i] - factor * (uint64_t)b->of[k][i];
+            s.of[k][i] = (uint64_t)(int64_t)a->of[k][i] - factor * (uint64_t)(int64_t)b->of[k][i];
     }
     warprsa_normalise(r, &s, over, width, L, G);
 }
@@ -85,14 +85,14 @@ warprsa_add_if_negative(warprsa_number *r, const warprsa_number *a,
 
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
-            s.of[k][i] = (uint64_t)a->of[k][i] +
-                         ((factor * (uint64_t)b->of[k][i]) & mask);
+            s.of[k][i] = (uint64_t)(int64_t)a->of[k][i] +
+                         ((factor * (uint64_t)(int64_t)b->of[k][i]) & mask);
     }
     warprsa_normalise(r, &s, over, width, L, G);
 }
 
 /* r = a mod P, exactly, for a < 4P: less 2P, less P, and each back again if
- * that was too much. */
+ * that was too much. With blocks, for a > -2P. */
 WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
                                const warprsa_number *p, const int width,
                                const int L, const int G)
@@ -101,6 +101,10 @@ WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
     int64_t over[WARPRSA_SLOTS];
     warprsa_number less = *a;
 
+#ifdef WARPRSA_BLOCKS
+    warprsa_subtract(&less, &less, p, 0, over, width, L, G);
+    warprsa_add_if_negative(&less, &less, p, 2, over, width, L, G);
+#endif
     WARPRSA_ROLLED
     for (uint64_t factor = 2; factor > 0; factor--) {
         warprsa_subtract(&less, &less, p, factor, over, width, L, G);
@@ -109,11 +113,21 @@ WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
     *r = less;
 }
 
-/* r = a + b, samples below B; the sum must be below B^(width L). */
+/* r = a + b, samples below B; the sum must be below B^(width L). With blocks its
+ * samples are the sums of a's and b's, of which neither is itself a sum: what
+ * takes such numbers there, takes them so, and the sum may be negative. */
 WARPRSA_FN void warprsa_add(warprsa_number *r, const warprsa_number *a,
                             const warprsa_number *b, const int width,
                             const int L, const int G)
 {
+#ifdef WARPRSA_BLOCKS
+    (void)width;
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            r->of[k][i] = a->of[k][i] + b->of[k][i];
+    }
+#else
     int64_t over[WARPRSA_SLOTS];
     warprsa_columns s;
 
@@ -123,6 +137,7 @@ WARPRSA_FN void warprsa_add(warprsa_number *r, const warprsa_number *a,
             s.of[k][i] = (uint64_t)a->of[k][i] + (uint64_t)b->of[k][i];
     }
     warprsa_normalise(r, &s, over, width, L, G);
+#endif
 }
 
 /* r = choice ? a : b in every lane, without a branch; choice is 0 or 1. */

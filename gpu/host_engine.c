@@ -190,6 +190,8 @@ static const warprsa_host_arithmetic *arithmetic_of(const char *variant)
         return &warprsa_host_integer;
     if (variant != NULL && strcmp(variant, "thread") == 0)
         return &warprsa_host_thread;
+    if (variant != NULL && strcmp(variant, "blocks") == 0)
+        return &warprsa_host_blocks;
     return &warprsa_host_wide;
 }
 

@@ -24,20 +24,13 @@ typedef struct workspace {
     warprsa_sample_bits_t result[WARPRSA_SLOTS * WARPRSA_LANE_SAMPLES];
     warprsa_sample_t
         table[WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES * WARPRSA_SLOTS];
+#ifdef WARPRSA_BLOCKS
+    double room[WARPRSA_ROOM_DOUBLES(WARPRSA_SLOTS / 2, WARPRSA_LANE_SAMPLES)];
+#endif
 } workspace;
 
-/* Once more for processors with a fused multiply-add: fma() without it is a
- * call, three times slower. Needs a resolver at load time, which sanitizers
- * do not survive, and clang does not flatten what it clones. */
-#if defined(__x86_64__) && !defined(__clang__) &&                              \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WITH_FMA __attribute__((target_clones("fma", "default"), flatten))
-#else
-#define WITH_FMA
-#endif
-
 /* The shapes are constants here so that the compiler sees each class apart. */
-WITH_FMA static void compute(const warprsa_operation *op,
+WARPRSA_WITH_FMA static void compute(const warprsa_operation *op,
                              warprsa_size_class size, bool many)
 {
     static const warprsa_shape shapes[2][WARPRSA_CLASSES] = {
@@ -73,6 +66,9 @@ static warprsa_status operate(void *workspace_memory, const void *prepared,
                                   .windows = (int)key->windows,
                                   .result = w->result,
                                   .table = w->table,
+#ifdef WARPRSA_BLOCKS
+                                  .room = w->room,
+#endif
                                   .table_stride = WARPRSA_SLOTS,
                                   .direct_table_reads =
                                       options.direct_table_reads,

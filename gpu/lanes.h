@@ -18,13 +18,29 @@
 
 #ifdef __CUDACC__
 #define WARPRSA_FN              static __device__ __forceinline__
+#define WARPRSA_WHOLE_FN        static __device__ __noinline__
 #define WARPRSA_SLOTS           1
 #define WARPRSA_UNROLL          _Pragma("unroll")
 #define WARPRSA_ROLLED          _Pragma("unroll 1")
 #define WARPRSA_EACH_LANE(k, G) for (int k = 0; k < 1; k++)
 #else
 #define WARPRSA_FN    static inline
+/* Once more for processors with a fused multiply-add: fma() without it is a
+ * call, three times slower. Needs a resolver at load time, which sanitizers
+ * do not survive, and clang does not flatten what it clones. */
+#if defined(__x86_64__) && !defined(__clang__) &&                              \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define WARPRSA_WITH_FMA __attribute__((target_clones("fma", "default"), flatten))
+#else
+#define WARPRSA_WITH_FMA
+#endif
+/* Once for all who call it: for what is long. */
+#define WARPRSA_WHOLE_FN static __attribute__((noinline)) WARPRSA_WITH_FMA
+#ifdef WARPRSA_BLOCKS
+#define WARPRSA_SLOTS 32
+#else
 #define WARPRSA_SLOTS 16
+#endif
 #define WARPRSA_UNROLL
 #define WARPRSA_ROLLED
 #define WARPRSA_EACH_LANE(k, G) for (int k = 0; k < (G); k++)

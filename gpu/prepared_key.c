@@ -64,7 +64,7 @@ int warprsa_key_class(const warprsa_private_key *key)
 static int put_samples(double *to, const BIGNUM *number, int count)
 {
     uint8_t octets[WARPRSA_FULL_SAMPLES * 52 / 8];
-    int length = count * 52 / 8, ok;
+    int length = (count * 52 + 7) / 8, ok;
 
     ok = BN_bn2lebinpad(number, octets, length) == length;
     for (int i = 0; ok && i < count; i++) {
@@ -118,6 +118,28 @@ static int put_one_down(double *to, const BIGNUM *modulus,
 
     if (x != NULL)
         BN_clear(x);
+    return ok;
+}
+
+/* i = -1/prime mod 2^(52 B), and 2^(-52 B) mod prime, which is
+ * (1 + prime i) / 2^(52 B). */
+static int put_block(warprsa_prepared_half *half, const BIGNUM *prime, int rows,
+                     BN_CTX *ctx)
+{
+    const int block = WARPRSA_BLOCK_OF(rows);
+    BIGNUM *power = BN_CTX_get(ctx), *i = BN_CTX_get(ctx);
+    int ok;
+
+    if (i == NULL)
+        return 0;
+    BN_set_flags(i, BN_FLG_CONSTTIME);
+    BN_zero(power);
+    ok = BN_set_bit(power, 52 * block) &&
+         BN_mod_inverse(i, prime, power, ctx) != NULL && BN_sub(i, power, i) &&
+         put_samples(half->block_inverse, i, block) &&
+         BN_mul(i, i, prime, ctx) && BN_add_word(i, 1) &&
+         BN_rshift(i, i, 52 * block) && put_samples(half->block_down, i, rows);
+    BN_clear(i);
     return ok;
 }
 
@@ -184,6 +206,7 @@ static warprsa_status prepare_half(warprsa_prepared_half *half,
     half->bits = (uint32_t)BN_num_bits(prime);
     return put_one_down(half->one_down, prime, half->minus_inverse, rows,
                         ctx) &&
+                   put_block(half, prime, rows, ctx) &&
                    put_scaled(half->r2, NULL, 104 * rows, prime, rows, ctx) &&
                    put_scaled(half->r3, NULL, 156 * rows, prime, rows, ctx)
                ? WARPRSA_OK

@@ -28,6 +28,12 @@
 /* Doubles of table memory that a lane needs. */
 #define WARPRSA_TABLE_DOUBLES (WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES)
 
+/* Of a result in memory, however it is cut: the places of a number over lanes
+ * may be more, and are zero from there on. */
+#define WARPRSA_RESULT_SAMPLES                                                 \
+    ((int)(WARPRSA_FULL_SAMPLES * sizeof(uint64_t) /                           \
+           sizeof(warprsa_sample_bits_t)))
+
 /* Where one request's data lie. */
 typedef struct warprsa_operation {
     const warprsa_operation_key *key;
@@ -37,10 +43,13 @@ typedef struct warprsa_operation {
     warprsa_sample_t *inverse; /* [2][HALF_MOST]: from warprsa_unblinder() */
     uint32_t *exponent; /* [2][BLINDED_WORDS]: warprsa_blind_exponent() */
     int windows;        /* digits of it, for all of a warp */
-    warprsa_sample_bits_t *result; /* [FULL_MOST], scratch */
+    warprsa_sample_bits_t *result; /* [RESULT_SAMPLES], scratch */
     warprsa_sample_t *table;       /* sample i of entry e of slot k at
                                (e * L + i) * table_stride + k */
     int table_stride;
+#ifdef WARPRSA_BLOCKS
+    warprsa_room room; /* [ROOM_DOUBLES], shared by its lanes */
+#endif
     bool direct_table_reads; /* as warprsa_device_config has it */
     uint32_t *status;        /* warprsa_status */
 } warprsa_operation;
@@ -274,6 +283,19 @@ WARPRSA_FN void warprsa_secret_digit(uint32_t *digit,
     }
 }
 
+/* The powers of x need not outlive it. */
+WARPRSA_FN void warprsa_table_wipe(const warprsa_operation *op, const int L,
+                                   const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_ROLLED
+        for (int i = 0; i < WARPRSA_TABLE_SIZE * L; i++)
+            *(volatile warprsa_sample_t *)&op->table[i * op->table_stride + k] =
+                0;
+    }
+}
+
+#ifndef WARPRSA_BLOCKS /* gpu/block_power.h instead */
 /* x = x^dp, x^dq: fixed windows over all the bits that a blinded exponent may
  * have, so that neither its value nor its length shows. */
 WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
@@ -303,14 +325,9 @@ WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
         warprsa_table_get(&entry, op, digit, L, G);
         warprsa_product(x, x, &entry, p, rows, width, L, G);
     }
-    /* The powers of x need not outlive it. */
-    WARPRSA_EACH_LANE (k, G) {
-        WARPRSA_ROLLED
-        for (int i = 0; i < WARPRSA_TABLE_SIZE * L; i++)
-            *(volatile warprsa_sample_t *)&op->table[i * op->table_stride + k] =
-                0;
-    }
+    warprsa_table_wipe(op, L, G);
 }
+#endif
 
 /* x = y mod each prime in Montgomery form, y the result's samples or the input:
  * y = y1 R + y0, and the products y0 R^2 / R and y1 R^3 / R are below 3P each,
@@ -371,6 +388,29 @@ WARPRSA_FN void warprsa_load_primes(warprsa_modulus *p,
     }
 }
 
+/* The same for products, whose room is the operation's. */
+WARPRSA_FN void warprsa_use_primes(warprsa_modulus *p,
+                                   const warprsa_operation *op,
+                                   const warprsa_operation_half *lower,
+                                   const warprsa_operation_half *upper,
+                                   const int rows, const int width, const int L,
+                                   const int G)
+{
+    warprsa_load_primes(p, lower, upper, rows, width, L, G);
+#ifdef WARPRSA_BLOCKS
+    warprsa_number down, inverse;
+
+    p->room = op->room;
+    warprsa_load(&down, lower->block_down, upper->block_down, rows, width, L,
+                 G);
+    warprsa_load(&inverse, lower->block_inverse, upper->block_inverse,
+                 WARPRSA_BLOCK_OF(rows), width, L, G);
+    warprsa_block_put_modulus(&p->p, &down, &inverse, p, width, L, G);
+#else
+    (void)op;
+#endif
+}
+
 /* n, over all lanes. */
 WARPRSA_FN void warprsa_load_modulus(warprsa_modulus *n,
                                      const warprsa_operation_key *key,
@@ -416,7 +456,7 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
     const warprsa_operation_key *key = op->key;
     warprsa_number r, power;
 
-    warprsa_load_primes(p, &key->half[0], &key->half[1], rows, width, L, G);
+    warprsa_use_primes(p, op, &key->half[0], &key->half[1], rows, width, L, G);
     /* one = R mod p, r = r R mod p, power = r^e R mod p. */
     warprsa_load(&r, key->half[0].r2, key->half[1].r2, rows, width, L, G);
     warprsa_set_one(one, width, L, G);
@@ -428,6 +468,7 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
     warprsa_product(x, x, &power, p, rows, width, L, G);
 }
 
+#ifndef WARPRSA_BLOCKS
 /* First and second stage: x = (m r^e)^dp mod p, likewise mod q, in Montgomery
  * form. The blinded exponents must be there. */
 WARPRSA_FN void warprsa_blind_and_raise(warprsa_number *x,
@@ -441,6 +482,7 @@ WARPRSA_FN void warprsa_blind_and_raise(warprsa_number *x,
     warprsa_blind(x, &one, &p, op, rows, width, L);
     warprsa_secret_power(x, &one, op, &p, rows, width, L, 2 * width);
 }
+#endif
 
 /* Third stage, once 1/r is there: x = m^dp mod p, m^dq mod q, exactly
  * reduced. 1/r is not in Montgomery form, so x leaves it, too. */
@@ -453,7 +495,7 @@ WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
     warprsa_modulus p;
     warprsa_number r;
 
-    warprsa_load_primes(&p, &key->half[0], &key->half[1], rows, width, L, G);
+    warprsa_use_primes(&p, op, &key->half[0], &key->half[1], rows, width, L, G);
     warprsa_load(&r, op->inverse, op->inverse + WARPRSA_HALF_MOST, rows, width,
                  L, G);
     warprsa_product(x, x, &r, &p, rows, width, L, G);
@@ -497,7 +539,7 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
     warprsa_number qinv, sp, sq;
     int64_t over[WARPRSA_SLOTS];
 
-    warprsa_load_primes(&p, &key->half[0], &key->half[0], rows, width, L, G);
+    warprsa_use_primes(&p, op, &key->half[0], &key->half[0], rows, width, L, G);
     warprsa_load(&qinv, key->qinv_r, key->qinv_r, rows, width, L, G);
     warprsa_both(&sp, s, 0, width, L, G);
     warprsa_both(&sq, s, 1, width, L, G);
@@ -533,7 +575,9 @@ WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
 
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
-            op->result[first + i] = (warprsa_sample_bits_t)s->of[k][i];
+            if (G * L <= WARPRSA_RESULT_SAMPLES ||
+                first + i < WARPRSA_RESULT_SAMPLES)
+                op->result[first + i] = (warprsa_sample_bits_t)s->of[k][i];
     }
     warprsa_sync_lanes();
 }
@@ -552,7 +596,7 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int rows,
     warprsa_number s, one, power, input;
     uint32_t differs[WARPRSA_SLOTS];
 
-    warprsa_load_primes(&p, &key->half[0], &key->half[1], rows, width, L, G);
+    warprsa_use_primes(&p, op, &key->half[0], &key->half[1], rows, width, L, G);
     warprsa_load(&s, key->half[0].r2, key->half[1].r2, rows, width, L, G);
     warprsa_set_one(&one, width, L, G);
     warprsa_product(&one, &one, &s, &p, rows, width, L, G);
@@ -581,12 +625,14 @@ WARPRSA_FN void warprsa_put_octets(const warprsa_operation *op, uint32_t status,
 {
     WARPRSA_STAGE(OUTPUT);
     const int length = (int)op->key->modulus_octets;
+    const int samples =
+        G * L < WARPRSA_RESULT_SAMPLES ? G * L : WARPRSA_RESULT_SAMPLES;
 
     WARPRSA_EACH_LANE (k, G) {
         WARPRSA_ROLLED
         for (int at = warprsa_lane(k, G); at < length; at += G)
             op->output[length - 1 - at] =
-                warprsa_octet_of_samples(op->result, G * L, at);
+                warprsa_octet_of_samples(op->result, samples, at);
         if (warprsa_lane(k, G) == 0)
             *op->status = status;
     }

@@ -46,11 +46,19 @@ typedef warprsa_prepared_key warprsa_operation_key;
 typedef warprsa_prepared_half warprsa_operation_half;
 
 #define warprsa_prepare_operation_key warprsa_prepare_key
+#ifdef WARPRSA_BLOCKS
+#define WARPRSA_SHAPES_FEW                                                     \
+    {                                                                          \
+        WARPRSA_BLOCK_SHAPE_1024, WARPRSA_BLOCK_SHAPE_2048,                    \
+            WARPRSA_BLOCK_SHAPE_3072, WARPRSA_BLOCK_SHAPE_4096                 \
+    }
+#else
 #define WARPRSA_SHAPES_FEW                                                     \
     {                                                                          \
         WARPRSA_SHAPE_1024, WARPRSA_SHAPE_2048, WARPRSA_SHAPE_3072,            \
             WARPRSA_SHAPE_4096                                                 \
     }
+#endif
 #define WARPRSA_SHAPES_MANY WARPRSA_SHAPES_FEW
 
 /* Column sums; carries not resolved. Unsigned in the product, read as two's
@@ -59,10 +67,23 @@ typedef struct warprsa_columns {
     uint64_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES + 1];
 } warprsa_columns;
 
+#ifdef WARPRSA_BLOCKS
+/* Where a request keeps what its lanes exchange: on the device, the place in
+ * its block's shared memory, in doubles. */
+#ifdef __CUDACC__
+typedef unsigned warprsa_room;
+#else
+typedef double *warprsa_room;
+#endif
+#endif
+
 /* A modulus and what the product needs of it. */
 typedef struct warprsa_modulus {
     warprsa_number p, one_down;          /* P, 2^-52 mod P */
     double minus_inverse[WARPRSA_SLOTS]; /* -1/P mod 2^52 */
+#ifdef WARPRSA_BLOCKS
+    warprsa_room room; /* of the request, where the primes' constants lie */
+#endif
 } warprsa_modulus;
 
 /* a * b + c, rounded toward zero. The host engine runs with the rounding
@@ -311,10 +332,12 @@ WARPRSA_FN void warprsa_finish_columns(warprsa_columns *s, const int L,
 }
 
 /* r = a b / R mod P, up to two more P (bounds above). r may be a or b. */
-WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
-                                const warprsa_number *b,
-                                const warprsa_modulus *m, const int rows,
-                                const int width, const int L, const int G)
+WARPRSA_FN void warprsa_product_by_rows(warprsa_number *r,
+                                        const warprsa_number *a,
+                                        const warprsa_number *b,
+                                        const warprsa_modulus *m,
+                                        const int rows, const int width,
+                                        const int L, const int G)
 {
     warprsa_columns s;
 
@@ -338,6 +361,15 @@ WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
     warprsa_resolve(r, &s, width, L, G);
 }
 
+#ifndef WARPRSA_BLOCKS
+WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
+                                const warprsa_number *b,
+                                const warprsa_modulus *m, const int rows,
+                                const int width, const int L, const int G)
+{
+    warprsa_product_by_rows(r, a, b, m, rows, width, L, G);
+}
+
 /* r = a^2 / R mod P; nothing is gained here by the factors being the same. */
 WARPRSA_FN void warprsa_square(warprsa_number *r, const warprsa_number *a,
                                const warprsa_modulus *m, const int rows,
@@ -345,5 +377,6 @@ WARPRSA_FN void warprsa_square(warprsa_number *r, const warprsa_number *a,
 {
     warprsa_product(r, a, a, m, rows, width, L, G);
 }
+#endif
 
 #endif

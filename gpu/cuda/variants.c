@@ -13,6 +13,10 @@ cudaError_t warprsa_lanes_1024(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_lanes_2048(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_lanes_3072(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_lanes_4096(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_blocks_1024(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_blocks_2048(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_blocks_3072(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_blocks_4096(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_thread_1024(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_thread_2048(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_thread_3072(const warprsa_batch *, cudaStream_t);
@@ -45,6 +49,27 @@ static size_t lanes_table_octets(warprsa_size_class size, size_t count)
     size_t blocks = (count + requests - 1) / requests;
 
     return blocks * WARPRSA_LANES_BLOCK * WARPRSA_TABLE_DOUBLES *
+           sizeof(double);
+}
+
+/* As many as a multiprocessor of Hopper has shared memory for; with less, the
+ * device takes fewer blocks at once. */
+static uint32_t blocks_at_once(warprsa_size_class size)
+{
+    static const uint32_t requests[WARPRSA_CLASSES] = {16, 16, 8, 8};
+
+    return requests[size];
+}
+
+/* What the kernels hand on: x and R mod P; the tables are in shared memory. */
+static size_t blocks_table_octets(warprsa_size_class size, size_t count)
+{
+    static const warprsa_shape shapes[WARPRSA_CLASSES] = {
+        WARPRSA_BLOCK_SHAPE_1024, WARPRSA_BLOCK_SHAPE_2048,
+        WARPRSA_BLOCK_SHAPE_3072, WARPRSA_BLOCK_SHAPE_4096};
+    const warprsa_shape shape = shapes[size];
+
+    return count * 2 * 2 * (size_t)shape.width * (size_t)shape.per_lane *
            sizeof(double);
 }
 
@@ -85,6 +110,11 @@ const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {
       warprsa_thread_4096},
      thread_table_octets,
      thread_at_once},
+    {"blocks",
+     {warprsa_blocks_1024, warprsa_blocks_2048, warprsa_blocks_3072,
+      warprsa_blocks_4096},
+     blocks_table_octets,
+     blocks_at_once},
     {WARPRSA_VARIANT_INTEGER,
      {warprsa_integer_1024, warprsa_integer_2048, warprsa_integer_3072,
       warprsa_integer_4096},

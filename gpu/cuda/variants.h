@@ -24,6 +24,7 @@ extern "C" {
 #define WARPRSA_THREAD_BLOCK_3072 256
 #define WARPRSA_THREAD_BLOCK_4096 256
 #define WARPRSA_INTEGER_BLOCK     128
+#define WARPRSA_BLOCKS_BLOCK      128 /* at most */
 /* Blocks of a multiprocessor: 128 registers a thread. */
 #define WARPRSA_LANES_BLOCKS_PER_SM 4
 
@@ -59,7 +60,7 @@ typedef struct warprsa_variant {
 } warprsa_variant;
 
 enum {
-    WARPRSA_VARIANTS = 3
+    WARPRSA_VARIANTS = 4
 };
 /* The first has a kernel for every class, for any device. */
 extern const warprsa_variant warprsa_variants[WARPRSA_VARIANTS];

@@ -1,0 +1,498 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The Montgomery product for few requests, where what a row waits for counts
+ * and not how much it computes. gpu/wide_sample.h divides by 2^52 after every
+ * row, and each row waits for the lowest sample of the one before. Here that
+ * is done once in `block` rows, B in what follows:
+ *
+ *   S = sum of B rows t_j a                   (columns, carries unresolved)
+ *   x = S mod 2^(52 B), in samples
+ *   S = (S - x) / 2^(52 B) + x D              D = 2^(-52 B) mod P
+ *
+ * and in the last block, instead of the last line, with I = -1/P,
+ *
+ *   q = x I mod 2^(52 B),   S = (S + q P) / 2^(52 B)
+ *
+ * The rows of the block to come need nothing of x and go on meanwhile.
+ *
+ * Columns stay where they are: place c of a number's width * L places holds
+ * column c of the sum, and once that is cut off, column c + width L. What is
+ * multiplied moves instead: each lane reads the samples that its columns need
+ * from an array in the request's room, periodic in the places, where a number
+ * of `rows` samples is followed by zeros (a "window"). A block makes columns up
+ * to rows + B from its lowest, hence rows + B <= width L. Blocks begin and end
+ * with a lane.
+ *
+ * Samples are signed: what a lane passes on at a cut are the carries of its
+ * columns as they stand, all lanes at once, so that a sample may leave
+ * [-2^51, 2^51) by the carry that enters it, below 2^7:
+ *
+ *   |sample| <= 2^51 + 2^7,  |t v| < 2^102 + 2^60
+ *
+ * and 1.5 2^104 + t v stays between 2^104 and 2^105, where a double counts by
+ * 2^52. A column takes at most 2 rows high halves, each below 2^51 in absolute
+ * value, and as many low ones in [0, 2^52): within 2^59 for 40 rows.
+ *
+ * Bounds. 32P < R = 2^(52 rows); |x| and |q| are at most 2^(52 B) (1/2 + 2^-44).
+ * x D is cut by 2^(52 B) in the block after it, earlier ones' by more, so that
+ * |a b / R - result| is below 1.01 P, and
+ *     0 <= a < R,  0 <= b < P     gives |result| < 2.01P  (unreduced input)
+ *     |a|, |b| < 2.01P            gives less than 1.14P   (inside a power)
+ *     |a| < 10P, |b| < 2.01P      gives less than 1.64P   (sums of products)
+ * Numbers below zero are those of warprsa_product() alone; gpu/exact.h knows.
+ */
+#ifndef WARPRSA_BLOCK_PRODUCT_H
+#define WARPRSA_BLOCK_PRODUCT_H
+
+#include "gpu/wide_sample.h"
+
+/* A half's arrays in the room of its request, each of a number's places or,
+ * for the windows, of twice as many: sample i of lane k is at 2 width i + k and
+ * again at 2 width i + width + k. The rest are in order. */
+enum {
+    WARPRSA_ROOM_A = 0,        /* window: the one that is multiplied */
+    WARPRSA_ROOM_P = 2,        /* windows of P, D and I */
+    WARPRSA_ROOM_DOWN = 4,
+    WARPRSA_ROOM_INVERSE = 6,
+    WARPRSA_ROOM_OWN = 8,      /* A once more */
+    WARPRSA_ROOM_OTHER = 9,    /* what it is multiplied by */
+    WARPRSA_ROOM_CUT = 10,     /* x, q */
+    WARPRSA_ROOM_ARRAYS = 11,
+};
+
+/* Doubles of a request's room. */
+#define WARPRSA_ROOM_DOUBLES(width, L)                                         \
+    (2 * WARPRSA_ROOM_ARRAYS * (width) * (L))
+
+#ifdef __CUDACC__
+extern __shared__ __align__(16) double warprsa_shared[];
+#endif
+
+#define WARPRSA_SIGNED_HIGH 0x1.8p104
+#define WARPRSA_SIGNED_LOW  0x1p52
+#define WARPRSA_SAMPLE_HALF (1ull << (WARPRSA_SAMPLE_BITS - 1))
+
+/* Array `which` of the lane's half. */
+WARPRSA_FN double *warprsa_room_of(warprsa_room room, int slot, int which,
+                                   const int width, const int L, const int G)
+{
+    int half = warprsa_lane(slot, G) / width;
+    int at = (half * WARPRSA_ROOM_ARRAYS + which) * width * L;
+
+#ifdef __CUDACC__
+    return warprsa_shared + room + at;
+#else
+    return room + at;
+#endif
+}
+
+WARPRSA_FN void warprsa_put_window(const warprsa_number *x,
+                                   warprsa_room room, int which,
+                                   const int width, const int L, const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        double *to = warprsa_room_of(room, k, which, width, L, G) +
+                     (warprsa_lane(k, G) & (width - 1));
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++) {
+            to[2 * width * i] = x->of[k][i];
+            to[2 * width * i + width] = x->of[k][i];
+        }
+    }
+}
+
+WARPRSA_FN void warprsa_put_samples(const warprsa_number *x,
+                                    warprsa_room room, int which,
+                                    const int width, const int L, const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        double *to = warprsa_room_of(room, k, which, width, L, G) +
+                     (warprsa_lane(k, G) & (width - 1)) * L;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            to[i] = x->of[k][i];
+    }
+}
+
+/* What `rows` rows bring into column i of a lane besides the halves of their
+ * products, the other way round: the exponents' fields. */
+WARPRSA_FN uint64_t warprsa_signed_start(int rows, int i, const int L)
+{
+    uint64_t high = i > 0 ? 0x4678000000000000ull : 0;
+    uint64_t low = i < L ? 0x4330000000000000ull : 0;
+
+    return 0 - (uint64_t)rows * (high + low);
+}
+
+/* warprsa_row() for signed samples. */
+WARPRSA_FN void warprsa_signed_row(uint64_t *s, double t, const double *v,
+                                   const int L)
+{
+    uint64_t carried = 0;
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < L; i++) {
+        double high = warprsa_fma_rz(t, v[i], WARPRSA_SIGNED_HIGH);
+        double low = warprsa_fma_rz(
+            t, v[i], (WARPRSA_SIGNED_HIGH + WARPRSA_SIGNED_LOW) - high);
+
+        s[i] += warprsa_bits(low) + carried;
+        carried = warprsa_bits(high);
+    }
+    s[L] += carried;
+}
+
+/* The sample `down` places below the lane's first in a window; `down` may be
+ * negative. */
+WARPRSA_FN double warprsa_window_at(const double *window, int down,
+                                    const int width, const int L)
+{
+    const int lanes = down > 0 ? (down + L - 1) / L : -(-down / L);
+
+    return window[2 * width * (lanes * L - down) + width - lanes];
+}
+
+/* Adds rows `from` to `from + count - 1` of those that the samples at
+ * `multiplier + base` make with a window whose first sample is at place
+ * `shift`, a lane's first. */
+WARPRSA_FN void
+warprsa_block_rows(warprsa_columns *s, warprsa_room room, int multiplier,
+                   int base, int window, int shift, const int from,
+                   const int count, const int width, const int L, const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        const double *t =
+            warprsa_room_of(room, k, multiplier, width, L, G) + base;
+        const double *w = warprsa_room_of(room, k, window, width, L, G) +
+                          (warprsa_lane(k, G) & (width - 1)) - shift / L;
+        double v[WARPRSA_LANE_SAMPLES];
+
+        WARPRSA_UNROLL
+        for (int i = 1; i < L; i++)
+            v[i - 1] = warprsa_window_at(w, from - i, width, L);
+        WARPRSA_UNROLL
+        for (int j = from; j < from + count; j++) {
+            WARPRSA_UNROLL
+            for (int i = L - 1; i > 0; i--)
+                v[i] = v[i - 1];
+            v[0] = warprsa_window_at(w, j, width, L);
+            warprsa_signed_row(s->of[k], t[j], v, L);
+        }
+    }
+}
+
+/* 2^52 and the lowest 52 bits of a column. */
+WARPRSA_FN double warprsa_biased_sample(uint64_t column)
+{
+    return warprsa_from_bits((column & WARPRSA_SAMPLE_MASK) |
+                             0x4330000000000000ull);
+}
+
+/* Columns, 2^51 above what they stand for, to samples; in[k] comes from the
+ * lane below. What leaves the lane's last column has gone already. A sample as
+ * it is cut, less 2^51, plus a carry may exceed what the bits behind 2^52 hold,
+ * so the carry is added as a double of its own. */
+WARPRSA_FN void warprsa_signed_samples(warprsa_number *x,
+                                       const warprsa_columns *c,
+                                       const uint64_t *in, const int L,
+                                       const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        const uint64_t *s = c->of[k];
+        uint64_t carry = in[k];
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L - 1; i++) {
+            uint64_t column = s[i] + carry;
+
+            carry = (uint64_t)((int64_t)column >> WARPRSA_SAMPLE_BITS);
+            x->of[k][i] = warprsa_biased_sample(column) - (0x1p52 + 0x1p51);
+        }
+        x->of[k][L - 1] =
+            (warprsa_biased_sample(s[L - 1]) - (0x1p53 + 0x1p51 + 0x1p31)) +
+            warprsa_from_bits(0x4330000000000000ull |
+                              ((uint32_t)carry ^ 0x80000000u));
+    }
+}
+
+/* Whether the lane's columns are those of the block that begins at `base`. */
+WARPRSA_FN int warprsa_in_block(int slot, int base, const int block,
+                                const int width, const int L, const int G)
+{
+    unsigned lane = (unsigned)warprsa_lane(slot, G) & (unsigned)(width - 1);
+
+    return lane - (unsigned)(base / L) < (unsigned)(block / L);
+}
+
+/* The carry that each lane, or each lane of the block at `base`, gives to the
+ * one above; columns are 2^51 above what they stand for. */
+WARPRSA_FN void warprsa_pass_carries(uint64_t *up, const warprsa_columns *c,
+                                     int all, int base, const int block,
+                                     const int width, const int L, const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        uint64_t carry =
+            c->of[k][L] +
+            (uint64_t)((int64_t)c->of[k][L - 1] >> WARPRSA_SAMPLE_BITS);
+
+        up[k] = all || warprsa_in_block(k, base, block, width, L, G) ? carry : 0;
+    }
+    warprsa_rotate(up, up, -1, width, G);
+}
+
+/* The columns of the block at `base`, of which `left` rows are still to come
+ * for the others; those begin again, with nothing but the exponents of what
+ * is to come. */
+WARPRSA_FN void warprsa_cut_block(warprsa_columns *c, warprsa_columns *s,
+                                  int left, int base, const int block,
+                                  const int width, const int L, const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        int in = warprsa_in_block(k, base, block, width, L, G);
+
+        WARPRSA_UNROLL
+        for (int i = 0; i <= L; i++) {
+            uint64_t start = warprsa_signed_start(left, i, L);
+
+            c->of[k][i] =
+                s->of[k][i] - start + (i < L ? WARPRSA_SAMPLE_HALF : 0);
+            s->of[k][i] = in ? start : s->of[k][i];
+        }
+    }
+}
+
+/* A block that is not the last, and the rows of t a for the block after it. */
+WARPRSA_FN void warprsa_block_down(warprsa_columns *s, warprsa_room room,
+                                   int multiplier, int base, const int rows,
+                                   const int block, const int width,
+                                   const int L, const int G)
+{
+    const int first = block / 2;
+    warprsa_columns c;
+    warprsa_number x;
+    uint64_t in[WARPRSA_SLOTS];
+
+    warprsa_cut_block(&c, s, 2 * (rows - base) - block, base, block, width, L,
+                      G);
+    warprsa_pass_carries(in, &c, 0, base, block, width, L, G);
+    warprsa_block_rows(s, room, multiplier, base + block, WARPRSA_ROOM_A,
+                       base + block, 0, first, width, L, G);
+    warprsa_signed_samples(&x, &c, in, L, G);
+    WARPRSA_EACH_LANE (k, G) {
+        s->of[k][0] +=
+            warprsa_in_block(k, base, block, width, L, G) ? 0 : in[k];
+    }
+    warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, width, L, G);
+    warprsa_sync_lanes();
+    warprsa_block_rows(s, room, multiplier, base + block, WARPRSA_ROOM_A,
+                       base + block, first, block - first, width, L, G);
+    warprsa_block_rows(s, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_DOWN,
+                       base + block, 0, block, width, L, G);
+    warprsa_sync_lanes();
+}
+
+/* The last block: q P makes its columns a multiple of 2^(52 B). */
+WARPRSA_FN void warprsa_block_end(warprsa_columns *s, warprsa_room room,
+                                  int base, const int block, const int width,
+                                  const int L, const int G)
+{
+    warprsa_columns c, unused = *s;
+    warprsa_number x;
+    uint64_t in[WARPRSA_SLOTS];
+
+    warprsa_cut_block(&c, &unused, block, base, block, width, L, G);
+    warprsa_pass_carries(in, &c, 0, base, block, width, L, G);
+    warprsa_signed_samples(&x, &c, in, L, G);
+    warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, width, L, G);
+    warprsa_sync_lanes();
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i <= L; i++)
+            c.of[k][i] = warprsa_signed_start(block, i, L) +
+                         (i < L ? WARPRSA_SAMPLE_HALF : 0);
+    }
+    warprsa_block_rows(&c, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_INVERSE,
+                       base, 0, block, width, L, G);
+    warprsa_sync_lanes();
+    warprsa_pass_carries(in, &c, 0, base, block, width, L, G);
+    warprsa_signed_samples(&x, &c, in, L, G);
+    warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, width, L, G);
+    warprsa_sync_lanes();
+    warprsa_block_rows(s, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_P, base, 0,
+                       block, width, L, G);
+}
+
+/*
+ * The result, into the room as A. What the last block carries out is exact
+ * without its lower columns: with them it would be a multiple of 2^52 of its
+ * top column, which they change by less than 2^8, so the multiple nearest to
+ * the top column alone is the one. Its own columns are zero then.
+ */
+WARPRSA_FN void warprsa_block_result(warprsa_columns *s,
+                                     warprsa_room room, const int rows,
+                                     const int block, const int width,
+                                     const int L, const int G)
+{
+    const int base = rows - block;
+    warprsa_number x, own;
+    uint64_t in[WARPRSA_SLOTS];
+
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            s->of[k][i] += WARPRSA_SAMPLE_HALF;
+    }
+    warprsa_pass_carries(in, s, 1, base, block, width, L, G);
+    warprsa_signed_samples(&x, s, in, L, G);
+    WARPRSA_EACH_LANE (k, G) {
+        int lane = (warprsa_lane(k, G) - rows / L) & (width - 1);
+        int in_block = warprsa_in_block(k, base, block, width, L, G);
+        double *window = warprsa_room_of(room, k, WARPRSA_ROOM_A, width, L, G);
+        double *plain = warprsa_room_of(room, k, WARPRSA_ROOM_OWN, width, L, G);
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++) {
+            own.of[k][i] = in_block ? 0 : x.of[k][i];
+            window[2 * width * i + lane] = own.of[k][i];
+            window[2 * width * i + width + lane] = own.of[k][i];
+            plain[lane * L + i] = own.of[k][i];
+        }
+    }
+    warprsa_sync_lanes();
+}
+
+/* A = A times the samples at `multiplier` (OWN or OTHER), all in the room. */
+WARPRSA_FN void warprsa_block_product_of(warprsa_room room, int multiplier,
+                                         const int rows, const int width,
+                                         const int L, const int G)
+{
+    const int block = WARPRSA_BLOCK_OF(rows);
+    warprsa_columns s;
+
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i <= L; i++)
+            s.of[k][i] = warprsa_signed_start(2 * rows, i, L);
+    }
+    warprsa_block_rows(&s, room, multiplier, 0, WARPRSA_ROOM_A, 0, 0, block, width,
+                       L, G);
+    WARPRSA_UNROLL
+    for (int base = 0; base < rows - block; base += block)
+        warprsa_block_down(&s, room, multiplier, base, rows, block, width, L, G);
+    warprsa_block_end(&s, room, rows - block, block, width, L, G);
+    warprsa_block_result(&s, room, rows, block, width, L, G);
+}
+
+/* The same, once in a program for all who call it, where it isn't the time of
+ * the product that counts: it is long. On the device the shape is then its
+ * source file's one. */
+WARPRSA_WHOLE_FN void warprsa_block_product(warprsa_room room, int multiplier,
+                                            const int rows, const int width,
+                                            const int L, const int G)
+{
+#ifdef __CUDACC__
+    constexpr warprsa_shape shape = WARPRSA_BLOCKS_SHAPE;
+
+    warprsa_block_product_of(room, multiplier, shape.rows, shape.width,
+                             shape.per_lane, 2 * shape.width);
+#else
+    warprsa_block_product_of(room, multiplier, rows, width, L, G);
+#endif
+}
+
+/* x in samples as the product wants them, from samples of any signs below 2^53;
+ * the number must leave its top place free. */
+WARPRSA_FN void warprsa_make_signed(warprsa_number *r, const warprsa_number *x,
+                                    const int width, const int L, const int G)
+{
+    warprsa_columns c;
+    uint64_t in[WARPRSA_SLOTS];
+
+    WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            c.of[k][i] =
+                (uint64_t)(int64_t)x->of[k][i] + WARPRSA_SAMPLE_HALF;
+        c.of[k][L] = 0;
+    }
+    warprsa_pass_carries(in, &c, 1, 0, L, width, L, G);
+    warprsa_signed_samples(r, &c, in, L, G);
+}
+
+/* A and, in order, OWN. */
+WARPRSA_FN void warprsa_block_put(const warprsa_number *x,
+                                  warprsa_room room, const int width,
+                                  const int L, const int G)
+{
+    warprsa_put_window(x, room, WARPRSA_ROOM_A, width, L, G);
+    warprsa_put_samples(x, room, WARPRSA_ROOM_OWN, width, L, G);
+    warprsa_sync_lanes();
+}
+
+WARPRSA_FN void warprsa_block_put_other(const warprsa_number *x,
+                                        warprsa_room room,
+                                        const int width, const int L,
+                                        const int G)
+{
+    warprsa_put_samples(x, room, WARPRSA_ROOM_OTHER, width, L, G);
+    warprsa_sync_lanes();
+}
+
+WARPRSA_FN void warprsa_block_get(warprsa_number *x, warprsa_room room,
+                                  const int width, const int L, const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        const double *from =
+            warprsa_room_of(room, k, WARPRSA_ROOM_OWN, width, L, G) +
+            (warprsa_lane(k, G) & (width - 1)) * L;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            x->of[k][i] = from[i];
+    }
+}
+
+/* Puts P, D and I of both halves into the room at m->room. */
+WARPRSA_FN void warprsa_block_put_modulus(const warprsa_number *p,
+                                          const warprsa_number *down,
+                                          const warprsa_number *inverse,
+                                          const warprsa_modulus *m,
+                                          const int width, const int L,
+                                          const int G)
+{
+    warprsa_number x;
+
+    warprsa_make_signed(&x, p, width, L, G);
+    warprsa_put_window(&x, m->room, WARPRSA_ROOM_P, width, L, G);
+    warprsa_make_signed(&x, down, width, L, G);
+    warprsa_put_window(&x, m->room, WARPRSA_ROOM_DOWN, width, L, G);
+    warprsa_make_signed(&x, inverse, width, L, G);
+    warprsa_put_window(&x, m->room, WARPRSA_ROOM_INVERSE, width, L, G);
+    warprsa_sync_lanes();
+}
+
+/* r = a b / R mod P, bounds above; r may be a or b. Numbers over all lanes, mod
+ * n, have no room and go by rows: one product of an operation does. */
+WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
+                                const warprsa_number *b,
+                                const warprsa_modulus *m, const int rows,
+                                const int width, const int L, const int G)
+{
+    warprsa_number x;
+
+    if (width == G) {
+        warprsa_product_by_rows(r, a, b, m, rows, width, L, G);
+    } else {
+        warprsa_make_signed(&x, b, width, L, G);
+        warprsa_block_put_other(&x, m->room, width, L, G);
+        warprsa_make_signed(&x, a, width, L, G);
+        warprsa_block_put(&x, m->room, width, L, G);
+        warprsa_block_product(m->room, WARPRSA_ROOM_OTHER, rows, width, L, G);
+        warprsa_block_get(r, m->room, width, L, G);
+    }
+}
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The variant "blocks", for few requests: a warp each, in three kernels, so
+ * that the one in the middle, where the time goes, is small and has all the
+ * registers. Blocks of threads beyond those that requests need do what needs
+ * a thread for each half: they blind the exponents beside the first kernel and
+ * invert the blinding factors beside the second.
+ */
+#ifndef WARPRSA_BLOCKS_CUH
+#define WARPRSA_BLOCKS_CUH
+
+#define WARPRSA_BLOCKS
+#include "gpu/block_power.h"
+#include "gpu/cuda/request.cuh"
+
+/* Of the file that includes this. */
+static constexpr warprsa_shape warprsa_blocks_shape = WARPRSA_BLOCKS_SHAPE;
+static constexpr int ROWS = warprsa_blocks_shape.rows;
+static constexpr int WIDTH = warprsa_blocks_shape.width;
+static constexpr int L = warprsa_blocks_shape.per_lane;
+
+/* Doubles of a request's room, and with its table. */
+static constexpr unsigned ROOM = WARPRSA_ROOM_DOUBLES(WIDTH, L);
+static constexpr unsigned REQUEST = ROOM + WARPRSA_TABLE_SIZE * 2 * WIDTH * L;
+
+static_assert(2 * WIDTH == 32, "a warp for a request");
+
+/* The requests of a block of threads, and whether the block is one of those
+ * that have a thread for each half. */
+struct warprsa_blocks_place {
+    uint32_t requests, first;
+    bool halves;
+};
+
+static __device__ __forceinline__ warprsa_blocks_place
+warprsa_blocks_here(const warprsa_batch &batch)
+{
+    const uint32_t requests = blockDim.x / 32;
+    const uint32_t blocks = (batch.count + requests - 1) / requests;
+    const bool halves = blockIdx.x >= blocks;
+
+    return {requests,
+            halves ? (blockIdx.x - blocks) * (blockDim.x / 2)
+                   : blockIdx.x * requests,
+            halves};
+}
+
+/* The warp's request. */
+static __device__ __forceinline__ warprsa_operation
+warprsa_blocks_request(const warprsa_batch &batch, uint32_t first)
+{
+    const uint32_t warp = threadIdx.x / 32;
+    warprsa_operation op = warprsa_request(batch, first + warp);
+
+    op.room = warp * REQUEST;
+    op.table = warprsa_shared + warp * REQUEST + ROOM + threadIdx.x % 32;
+    op.table_stride = 32;
+    op.direct_table_reads = false;
+    return op;
+}
+
+/* Number `which` that the kernels hand on, in memory. */
+static __device__ __forceinline__ double *
+warprsa_blocks_handed_on(const warprsa_batch &batch, uint32_t first, int which)
+{
+    size_t index = first + threadIdx.x / 32;
+
+    return batch.table + (2 * index + which) * L * 32 + threadIdx.x % 32;
+}
+
+static __device__ __forceinline__ void
+warprsa_blocks_put(const warprsa_number *x, const warprsa_batch &batch,
+                   uint32_t first, int which)
+{
+    double *to = warprsa_blocks_handed_on(batch, first, which);
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < L; i++)
+        to[32 * i] = x->of[0][i];
+}
+
+static __device__ __forceinline__ void
+warprsa_blocks_get(warprsa_number *x, const warprsa_batch &batch,
+                   uint32_t first, int which)
+{
+    const double *from = warprsa_blocks_handed_on(batch, first, which);
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < L; i++)
+        x->of[0][i] = from[32 * i];
+}
+
+/* Secrets do not outlive the block in shared memory. */
+static __device__ __forceinline__ void warprsa_blocks_wipe(unsigned doubles)
+{
+    volatile double *of = warprsa_shared + threadIdx.x / 32 * REQUEST;
+
+    __syncwarp();
+    for (unsigned i = threadIdx.x % 32; i < doubles; i += 32)
+        of[i] = 0;
+}
+
+static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
+    warprsa_blocks_blind(const warprsa_batch batch)
+{
+    const warprsa_blocks_place here = warprsa_blocks_here(batch);
+
+    if (here.halves) {
+        const uint32_t index = here.first + threadIdx.x / 2;
+        const warprsa_operation op = warprsa_request(batch, index);
+
+        if (index < batch.count)
+            warprsa_blind_exponent(&op, threadIdx.x % 2, ROWS);
+    } else if (here.first + threadIdx.x / 32 < batch.count) {
+        const warprsa_operation op = warprsa_blocks_request(batch, here.first);
+        warprsa_modulus p;
+        warprsa_number x, one;
+
+        warprsa_blind(&x, &one, &p, &op, ROWS, WIDTH, L);
+        warprsa_blocks_put(&x, batch, here.first, 0);
+        warprsa_blocks_put(&one, batch, here.first, 1);
+        warprsa_blocks_wipe(ROOM);
+    }
+}
+
+static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK, L == 2 ? 4 : 2)
+    warprsa_blocks_power(const warprsa_batch batch)
+{
+    const warprsa_blocks_place here = warprsa_blocks_here(batch);
+
+    if (here.halves) {
+        const uint32_t index = here.first + threadIdx.x / 2;
+        const warprsa_operation op = warprsa_request(batch, index);
+
+        /* In place: not twice at once. */
+        if (index < batch.count)
+            warprsa_unblinder(&op, threadIdx.x % 2, ROWS);
+    } else if (here.first + threadIdx.x / 32 < batch.count) {
+        const warprsa_operation op = warprsa_blocks_request(batch, here.first);
+        const warprsa_operation_half *half = op.key->half;
+        warprsa_modulus p;
+        warprsa_number x, one;
+
+        warprsa_use_primes(&p, &op, &half[0], &half[1], ROWS, WIDTH, L, 32);
+        warprsa_blocks_get(&x, batch, here.first, 0);
+        warprsa_blocks_get(&one, batch, here.first, 1);
+        warprsa_block_power(&x, &one, &op, &p, ROWS, WIDTH, L, 32);
+        warprsa_blocks_put(&x, batch, here.first, 0);
+        warprsa_blocks_wipe(ROOM);
+    }
+}
+
+static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
+    warprsa_blocks_finish(const warprsa_batch batch)
+{
+    const uint32_t first = blockIdx.x * (blockDim.x / 32);
+    const warprsa_operation op = warprsa_blocks_request(batch, first);
+    const warprsa_number none = {};
+    warprsa_number x;
+
+    if (first + threadIdx.x / 32 >= batch.count)
+        return;
+    warprsa_blocks_get(&x, batch, first, 0);
+    warprsa_unblind_and_recombine(&x, &op, ROWS, WIDTH, L);
+    warprsa_blocks_put(&none, batch, first, 0);
+    warprsa_blocks_put(&none, batch, first, 1);
+    warprsa_blocks_wipe(ROOM);
+}
+
+/* One request in a block of threads while each can have a multiprocessor of
+ * its own; from then on several share the loading of a block. */
+static cudaError_t warprsa_launch_blocks(const warprsa_batch *batch,
+                                         cudaStream_t stream)
+{
+    constexpr unsigned most = WARPRSA_BLOCKS_BLOCK / 32;
+    const unsigned requests = batch->count <= 132 ? 1 : most;
+    const unsigned blocks = (batch->count + requests - 1) / requests;
+    const unsigned halves = (2 * batch->count + 32 * requests - 1) /
+                            (32 * requests);
+    const size_t memory = requests * REQUEST * sizeof(double);
+    cudaError_t error;
+
+    for (const auto kernel : {warprsa_blocks_blind, warprsa_blocks_power,
+                              warprsa_blocks_finish}) {
+        error = cudaFuncSetAttribute(
+            kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+            most * REQUEST * sizeof(double));
+        if (error != cudaSuccess)
+            return error;
+    }
+    warprsa_blocks_blind<<<blocks + halves, 32 * requests, memory, stream>>>(
+        *batch);
+    warprsa_blocks_power<<<blocks + halves, 32 * requests, memory, stream>>>(
+        *batch);
+    warprsa_blocks_finish<<<blocks, 32 * requests, memory, stream>>>(*batch);
+    return cudaGetLastError();
+}
+
+#endif

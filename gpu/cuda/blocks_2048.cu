@@ -1,0 +1,12 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#define WARPRSA_BLOCKS_SHAPE WARPRSA_BLOCK_SHAPE_2048
+
+#include "gpu/cuda/blocks.cuh"
+
+extern "C" cudaError_t warprsa_blocks_2048(const warprsa_batch *batch,
+                                          cudaStream_t stream)
+{
+    return warprsa_launch_blocks(batch, stream);
+}

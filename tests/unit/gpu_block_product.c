@@ -1,0 +1,479 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The product in blocks of rows (gpu/block_product.h) and the power made of it
+ * (gpu/block_power.h) against libcrypto's numbers: the bounds of the header
+ * with the largest samples of either sign that they allow, on the moduli of
+ * gpu_numbers.h.
+ */
+#include "gpu/block_power.h"
+#include "tests/unit/gpu_numbers.h"
+
+#include <fenv.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/module_context.h"
+
+enum {
+    MODULI = 60, /* of each class */
+    PRODUCTS = 6,
+    CHAIN = 300,
+    POWERS = 6,
+    PLACES_MAX = 16 * WARPRSA_LANE_SAMPLES,
+};
+
+/* One half's numbers. */
+typedef struct operands {
+    BIGNUM *p, *a, *b, *x, *y;
+} operands;
+
+static BN_CTX *bn;
+static operands numbers[NUMBER_SUBGROUPS];
+static BIGNUM *r; /* R */
+static double room[WARPRSA_ROOM_DOUBLES(16, WARPRSA_LANE_SAMPLES)];
+static double table[WARPRSA_TABLE_DOUBLES * WARPRSA_SLOTS];
+static unsigned carried; /* samples that a carry brought out of their range */
+
+static int set_up(void **state)
+{
+    int good = 1;
+
+    (void)state;
+    bn = BN_CTX_new();
+    r = BN_new();
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+        operands *o = &numbers[i];
+
+        o->p = BN_new();
+        o->a = BN_new();
+        o->b = BN_new();
+        o->x = BN_new();
+        o->y = BN_new();
+        good = good && o->p && o->a && o->b && o->x && o->y;
+    }
+    good = good && bn != NULL && r != NULL;
+    return !good || fesetround(FE_TOWARDZERO) != 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+        BN_free(numbers[i].p);
+        BN_free(numbers[i].a);
+        BN_free(numbers[i].b);
+        BN_free(numbers[i].x);
+        BN_free(numbers[i].y);
+    }
+    BN_free(r);
+    BN_CTX_free(bn);
+    return 0;
+}
+
+static void from_signed(BIGNUM *to, const double *samples, int count)
+{
+    BN_zero(to);
+    for (int i = count - 1; i >= 0; i--) {
+        const int64_t sample = (int64_t)samples[i];
+
+        assert_true((double)sample == samples[i]);
+        assert_true(BN_lshift(to, to, WARPRSA_SAMPLE_BITS));
+        assert_true(sample < 0 ? BN_sub_word(to, (BN_ULONG)-sample)
+                               : BN_add_word(to, (BN_ULONG)sample));
+    }
+}
+
+/* P, D and I of one half. */
+static void constants_of(const operands *o, const number_view *view, int half,
+                         warprsa_number *p, warprsa_number *down,
+                         warprsa_number *inverse)
+{
+    const int bits = WARPRSA_SAMPLE_BITS * WARPRSA_BLOCK_OF(view->rows);
+    warprsa_sample_t samples[NUMBER_SAMPLES];
+
+    number_to_samples(samples, o->p, number_samples(view));
+    number_put(p, view, half, samples);
+    number_power_of_two(o->x, bits);
+    assert_non_null(BN_mod_inverse(o->y, o->p, o->x, bn));
+    assert_true(BN_sub(o->y, o->x, o->y));
+    number_to_samples(samples, o->y, number_samples(view));
+    number_put(inverse, view, half, samples);
+    assert_non_null(BN_mod_inverse(o->y, o->x, o->p, bn));
+    number_to_samples(samples, o->y, number_samples(view));
+    number_put(down, view, half, samples);
+}
+
+/* Both halves' moduli, of numbers[].p, into the room. */
+static void use_moduli(const number_view *view, warprsa_modulus *m)
+{
+    warprsa_number down, inverse;
+
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++)
+        constants_of(&numbers[i], view, i, &m->p, &down, &inverse);
+    number_power_of_two(r, WARPRSA_SAMPLE_BITS * view->rows);
+    memset(room, 0xff, sizeof(room)); /* as it comes: no numbers */
+    m->room = room;
+    warprsa_block_put_modulus(&m->p, &down, &inverse, m, view->width, view->L,
+                              view->G);
+}
+
+/* The samples of a result: 0 where there are none, else within 2^51 + 2^7. */
+static int read_result(operands *o, const warprsa_number *x,
+                       const number_view *view, int half)
+{
+    double samples[PLACES_MAX];
+
+    number_get(samples, x, view, half);
+    for (int i = 0; i < number_samples(view); i++) {
+        if (samples[i] < -0x1p51 - 128 || samples[i] > 0x1p51 + 128 ||
+            (i >= view->rows && samples[i] != 0))
+            return 0;
+        carried += samples[i] < -0x1p51 || samples[i] >= 0x1p51;
+    }
+    from_signed(o->x, samples, view->rows);
+    return 1;
+}
+
+/* x R = a b mod P, and |a b - x R| at most 1.01 P R. */
+static int right(operands *o)
+{
+    assert_true(BN_mul(o->y, o->a, o->b, bn));
+    assert_true(BN_mul(o->x, o->x, r, bn));
+    assert_true(BN_sub(o->x, o->y, o->x));
+    assert_true(BN_mod(o->y, o->x, o->p, bn));
+    if (!BN_is_zero(o->y))
+        return 0;
+    BN_set_negative(o->x, 0);
+    assert_true(BN_mul_word(o->x, 100));
+    assert_true(BN_mul(o->y, o->p, r, bn));
+    assert_true(BN_mul_word(o->y, 101));
+    return BN_cmp(o->x, o->y) <= 0;
+}
+
+/* Samples in [0, 2^52], of a number below `limit`. */
+static void unsigned_operand(BIGNUM *value, warprsa_number *x,
+                             const BIGNUM *limit, const number_view *view,
+                             int half, random_stream *stream)
+{
+    warprsa_sample_t samples[NUMBER_SAMPLES] = {0};
+
+    number_below(value, samples, view->rows, limit, stream);
+    number_put(x, view, half, samples);
+}
+
+/* Samples as far out as a product leaves them, of either sign; the top ones
+ * such that the number is within 2P. */
+static void signed_operand(BIGNUM *value, warprsa_number *x, const BIGNUM *p,
+                           const number_view *view, int half,
+                           random_stream *stream)
+{
+    const double far[] = {0x1p51 + 128, -0x1p51 - 128, 0x1p51 - 1, -0x1p51, 0,
+                          1,            -1};
+    const unsigned kind = random_below(stream, 4);
+    double samples[PLACES_MAX] = {0};
+    int top = (BN_num_bits(p) - 2) / WARPRSA_SAMPLE_BITS;
+
+    for (int i = 0; i < top; i++)
+        samples[i] = far[kind < 2 ? kind : random_below(stream, 7)];
+    samples[top] = (double)((1ull << ((BN_num_bits(p) - 2) %
+                                      WARPRSA_SAMPLE_BITS)) -
+                            1);
+    if (samples[top] > 0x1p51)
+        samples[top] = 0x1p51;
+    if (random_below(stream, 2))
+        samples[top] = -samples[top];
+    from_signed(value, samples, view->rows);
+    number_put(x, view, half, samples);
+}
+
+/* Any of the bounds for which the header promises something. */
+static void choose(int half, warprsa_number *a, warprsa_number *b,
+                   const number_view *view, random_stream *stream)
+{
+    operands *o = &numbers[half];
+
+    switch (random_below(stream, 3)) {
+    case 0:
+        unsigned_operand(o->a, a, r, view, half, stream);
+        unsigned_operand(o->b, b, o->p, view, half, stream);
+        break;
+    case 1:
+        signed_operand(o->a, a, o->p, view, half, stream);
+        unsigned_operand(o->b, b, o->p, view, half, stream);
+        break;
+    default:
+        signed_operand(o->a, a, o->p, view, half, stream);
+        signed_operand(o->b, b, o->p, view, half, stream);
+    }
+}
+
+static void products(const number_view *view, uint64_t seed, unsigned *wrong)
+{
+    random_stream stream = {seed};
+    warprsa_modulus m;
+
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++)
+        number_modulus(numbers[i].p, &stream, number_modulus_bits(view));
+    use_moduli(view, &m);
+    for (int turn = 0; turn < PRODUCTS; turn++) {
+        const unsigned place = random_below(&stream, 3);
+        warprsa_number a, b, x, *to = place == 0 ? &x : place == 1 ? &a : &b;
+
+        for (int i = 0; i < NUMBER_SUBGROUPS; i++)
+            choose(i, &a, &b, view, &stream);
+        warprsa_product(to, &a, &b, &m, view->rows, view->width, view->L,
+                        view->G);
+        for (int i = 0; i < NUMBER_SUBGROUPS; i++)
+            if (!read_result(&numbers[i], to, view, i) || !right(&numbers[i]))
+                number_wrong(wrong, "product", view, seed);
+    }
+}
+
+static void products_are_right(void **state)
+{
+    const unsigned count = module_context_scaled(MODULI);
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int size = 0; size < NUMBER_SHAPES; size++) {
+        number_view view = number_view_of(2 * size);
+
+        for (unsigned i = 0; i < count; i++)
+            products(&view, number_seed() + i, &wrong);
+    }
+    assert_int_equal(0, wrong);
+}
+
+/* As they leave a product, without being made so before: the power's way. */
+static void samples_as_far_out(const number_view *view, uint64_t seed,
+                               unsigned *wrong)
+{
+    random_stream stream = {seed};
+    warprsa_modulus m;
+    warprsa_number a, b, x;
+
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++)
+        number_pattern(numbers[i].p, &stream,
+                       (int)random_below(&stream, NUMBER_PATTERNS),
+                       number_modulus_bits(view));
+    use_moduli(view, &m);
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+        signed_operand(numbers[i].a, &a, numbers[i].p, view, i, &stream);
+        signed_operand(numbers[i].b, &b, numbers[i].p, view, i, &stream);
+    }
+    warprsa_block_put(&a, room, view->width, view->L, view->G);
+    warprsa_block_put_other(&b, room, view->width, view->L, view->G);
+    warprsa_block_product(room, WARPRSA_ROOM_OTHER, view->rows, view->width,
+                          view->L, view->G);
+    warprsa_block_get(&x, room, view->width, view->L, view->G);
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++)
+        if (!read_result(&numbers[i], &x, view, i) || !right(&numbers[i]))
+            number_wrong(wrong, "samples far out", view, seed);
+}
+
+/* Squares with each result fed back, from P - 1. */
+static void squares(const number_view *view, int pattern, unsigned *wrong)
+{
+    const uint64_t seed = number_seed() + (uint64_t)pattern;
+    random_stream stream = {seed};
+    warprsa_modulus m;
+    warprsa_number x;
+
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+        operands *o = &numbers[i];
+        warprsa_sample_t samples[NUMBER_SAMPLES];
+
+        number_pattern(o->p, &stream, (pattern + i) % NUMBER_PATTERNS,
+                       number_modulus_bits(view));
+        assert_true(BN_sub(o->a, o->p, BN_value_one()));
+        number_to_samples(samples, o->a, number_samples(view));
+        number_put(&x, view, i, samples);
+    }
+    use_moduli(view, &m);
+    warprsa_make_signed(&x, &x, view->width, view->L, view->G);
+    warprsa_block_put(&x, room, view->width, view->L, view->G);
+    for (int turn = 0; turn < CHAIN; turn++) {
+        warprsa_block_product(room, WARPRSA_ROOM_OWN, view->rows, view->width,
+                              view->L, view->G);
+        warprsa_block_get(&x, room, view->width, view->L, view->G);
+        for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+            operands *o = &numbers[i];
+            BIGNUM *value = o->x;
+
+            assert_non_null(BN_copy(o->b, o->a));
+            if (!read_result(o, &x, view, i)) {
+                number_wrong(wrong, "squares: samples", view, seed);
+                return;
+            }
+            value = BN_dup(o->x);
+            assert_non_null(value);
+            if (!right(o)) {
+                number_wrong(wrong, "squares", view, seed);
+                BN_free(value);
+                return;
+            }
+            BN_free(o->a);
+            o->a = value;
+        }
+    }
+}
+
+static void samples_far_out_and_squares(void **state)
+{
+    const unsigned count = module_context_scaled(4 * MODULI);
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int size = 0; size < NUMBER_SHAPES; size++) {
+        number_view view = number_view_of(2 * size);
+
+        for (unsigned i = 0; i < count; i++)
+            samples_as_far_out(&view, number_seed() + i, &wrong);
+        for (int pattern = 0; pattern < NUMBER_PATTERNS; pattern++)
+            squares(&view, pattern, &wrong);
+    }
+    assert_int_equal(0, wrong);
+    print_message("%u samples out of their range by a carry\n", carried);
+    assert_true(carried > 0);
+}
+
+/* A number of either sign. */
+static void put_any(warprsa_number *to, const BIGNUM *value,
+                    const number_view *view, int half)
+{
+    warprsa_sample_t samples[NUMBER_SAMPLES];
+
+    number_to_samples(samples, value, number_samples(view));
+    for (int i = 0; i < number_samples(view); i++)
+        samples[i] = BN_is_negative(value) ? -samples[i] : samples[i];
+    number_put(to, view, half, samples);
+}
+
+/* a mod P for -2P < a < 4P. */
+static void reductions(void **state)
+{
+    random_stream stream = {number_seed()};
+
+    (void)state;
+    for (int size = 0; size < NUMBER_SHAPES; size++) {
+        number_view view = number_view_of(2 * size);
+
+        for (int turn = 0; turn < 20; turn++) {
+            warprsa_sample_t samples[NUMBER_SAMPLES];
+            warprsa_number x, p;
+
+            for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+                operands *o = &numbers[i];
+
+                number_modulus(o->p, &stream, number_modulus_bits(&view));
+                number_to_samples(samples, o->p, number_samples(&view));
+                number_put(&p, &view, i, samples);
+                unsigned_operand(o->a, &x, o->p, &view, i, &stream);
+                assert_non_null(BN_copy(o->x, o->a));
+                for (int more = 0; more < turn % 4; more++)
+                    assert_true(BN_add(o->x, o->x, o->p));
+                for (int less = 0; less < turn % 3; less++)
+                    assert_true(BN_sub(o->x, o->x, o->p));
+                put_any(&x, o->x, &view, i);
+            }
+            warprsa_make_signed(&x, &x, view.width, view.L, view.G);
+            warprsa_reduce(&x, &x, &p, view.width, view.L, view.G);
+            for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+                number_get(samples, &x, &view, i);
+                number_from_samples(numbers[i].x, samples,
+                                    number_samples(&view));
+                assert_int_equal(0, BN_cmp(numbers[i].x, numbers[i].a));
+            }
+        }
+    }
+}
+
+static void choose_exponent(operands *o, uint32_t *words, int bits,
+                            random_stream *stream)
+{
+    const unsigned kind = random_below(stream, 6);
+
+    memset(words, 0, WARPRSA_BLINDED_WORDS * sizeof(*words));
+    BN_zero(o->b);
+    for (int i = 0; i < bits; i++)
+        if (kind == 0 || (kind == 1 && i == 0) ||
+            (kind > 2 && random_below(stream, 2))) {
+            words[i / 32] |= 1u << (i % 32);
+            assert_true(BN_set_bit(o->b, i));
+        }
+}
+
+static void power(const number_view *view, uint64_t seed, unsigned *wrong)
+{
+    const int bits = WARPRSA_SAMPLE_BITS * view->rows / WARPRSA_WINDOW *
+                     WARPRSA_WINDOW;
+    random_stream stream = {seed};
+    uint32_t exponents[2 * WARPRSA_BLINDED_WORDS];
+    warprsa_operation op = {.exponent = exponents,
+                            .windows = bits / WARPRSA_WINDOW,
+                            .room = room,
+                            .table = table,
+                            .table_stride = WARPRSA_SLOTS};
+    warprsa_modulus m;
+    warprsa_number x, one;
+
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++)
+        number_modulus(numbers[i].p, &stream, number_modulus_bits(view));
+    use_moduli(view, &m);
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+        operands *o = &numbers[i];
+        warprsa_sample_t samples[NUMBER_SAMPLES];
+
+        choose_exponent(o, exponents + i * WARPRSA_BLINDED_WORDS, bits,
+                        &stream);
+        unsigned_operand(o->a, &x, o->p, view, i, &stream);
+        assert_true(BN_mod(o->x, r, o->p, bn));
+        number_to_samples(samples, o->x, number_samples(view));
+        number_put(&one, view, i, samples);
+    }
+    warprsa_block_power(&x, &one, &op, &m, view->rows, view->width, view->L,
+                        view->G);
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
+        operands *o = &numbers[i];
+        int good = read_result(o, &x, view, i);
+
+        /* (a / R)^b R mod P. */
+        assert_non_null(BN_mod_inverse(o->y, r, o->p, bn));
+        assert_true(BN_mod_mul(o->a, o->a, o->y, o->p, bn));
+        assert_true(BN_mod_exp(o->a, o->a, o->b, o->p, bn));
+        assert_true(BN_mod_mul(o->a, o->a, r, o->p, bn));
+        assert_true(BN_nnmod(o->y, o->x, o->p, bn));
+        if (!good || BN_cmp(o->a, o->y) != 0)
+            number_wrong(wrong, "power", view, seed);
+    }
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        assert_true(table[i] == 0);
+}
+
+static void powers(void **state)
+{
+    const unsigned count = module_context_scaled(POWERS);
+    unsigned wrong = 0;
+
+    (void)state;
+    for (int size = 0; size < NUMBER_SHAPES; size++) {
+        number_view view = number_view_of(2 * size);
+
+        for (unsigned i = 0; i < count; i++)
+            power(&view, number_seed() + i, &wrong);
+    }
+    assert_int_equal(0, wrong);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_right),
+        cmocka_unit_test(samples_far_out_and_squares),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(powers),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
