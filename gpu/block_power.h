@@ -27,19 +27,22 @@ WARPRSA_FN void warprsa_block_table(const warprsa_number *x,
         warprsa_table_put(op, i, &entry, L, G);
         if (i == WARPRSA_TABLE_SIZE - 1)
             break;
-        warprsa_block_product_of(p->room, WARPRSA_ROOM_OTHER, rows, width, L, G);
+        warprsa_block_product_of(p->room, WARPRSA_ROOM_OTHER, rows, width, L,
+                                 G);
         warprsa_block_get(&entry, p->room, width, L, G);
     }
 }
 
 /* As warprsa_secret_power(): x = x^dp, x^dq. Squares and the product that ends
- * a digit are the same code, for a lone warp waits for its instructions, too. */
+ * a digit are the same code, for a lone warp waits for its instructions, too.
+ */
 WARPRSA_FN void warprsa_block_power(warprsa_number *x,
                                     const warprsa_number *one,
                                     const warprsa_operation *op,
                                     const warprsa_modulus *p, const int rows,
                                     const int width, const int L, const int G)
 {
+    WARPRSA_STAGE(POWERS);
     warprsa_number entry;
     uint32_t digit[WARPRSA_SLOTS];
 
@@ -54,9 +57,10 @@ WARPRSA_FN void warprsa_block_power(warprsa_number *x,
         warprsa_block_put_other(&entry, p->room, width, L, G);
         WARPRSA_ROLLED
         for (int i = 0; i <= WARPRSA_WINDOW; i++)
-            warprsa_block_product_of(
-                p->room, i < WARPRSA_WINDOW ? WARPRSA_ROOM_OWN : WARPRSA_ROOM_OTHER,
-                rows, width, L, G);
+            warprsa_block_product_of(p->room,
+                                     i < WARPRSA_WINDOW ? WARPRSA_ROOM_OWN
+                                                        : WARPRSA_ROOM_OTHER,
+                                     rows, width, L, G);
     }
     warprsa_block_get(x, p->room, width, L, G);
     warprsa_table_wipe(op, L, G);
@@ -69,7 +73,7 @@ WARPRSA_FN void warprsa_block_blind_and_raise(warprsa_number *x,
                                               const int L)
 {
     warprsa_modulus p;
-    warprsa_number one;
+    warprsa_number one = {0};
 
     warprsa_blind(x, &one, &p, op, rows, width, L);
     warprsa_block_power(x, &one, op, &p, rows, width, L, 2 * width);

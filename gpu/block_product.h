@@ -34,13 +34,13 @@
  * 2^52. A column takes at most 2 rows high halves, each below 2^51 in absolute
  * value, and as many low ones in [0, 2^52): within 2^59 for 40 rows.
  *
- * Bounds. 32P < R = 2^(52 rows); |x| and |q| are at most 2^(52 B) (1/2 + 2^-44).
- * x D is cut by 2^(52 B) in the block after it, earlier ones' by more, so that
- * |a b / R - result| is below 1.01 P, and
- *     0 <= a < R,  0 <= b < P     gives |result| < 2.01P  (unreduced input)
- *     |a|, |b| < 2.01P            gives less than 1.14P   (inside a power)
- *     |a| < 10P, |b| < 2.01P      gives less than 1.64P   (sums of products)
- * Numbers below zero are those of warprsa_product() alone; gpu/exact.h knows.
+ * Bounds. 32P < R = 2^(52 rows); |x| and |q| are at most 2^(52 B) (1/2 +
+ * 2^-44). x D is cut by 2^(52 B) in the block after it, earlier ones' by more,
+ * so that |a b / R - result| is below 1.01 P, and 0 <= a < R,  0 <= b < P gives
+ * |result| < 2.01P  (unreduced input) |a|, |b| < 2.01P            gives less
+ * than 1.14P   (inside a power) |a| < 10P, |b| < 2.01P      gives less
+ * than 1.64P   (sums of products) Numbers below zero are those of
+ * warprsa_product() alone; gpu/exact.h knows.
  */
 #ifndef WARPRSA_BLOCK_PRODUCT_H
 #define WARPRSA_BLOCK_PRODUCT_H
@@ -51,19 +51,18 @@
  * for the windows, of twice as many: sample i of lane k is at 2 width i + k and
  * again at 2 width i + width + k. The rest are in order. */
 enum {
-    WARPRSA_ROOM_A = 0,        /* window: the one that is multiplied */
-    WARPRSA_ROOM_P = 2,        /* windows of P, D and I */
+    WARPRSA_ROOM_A = 0, /* window: the one that is multiplied */
+    WARPRSA_ROOM_P = 2, /* windows of P, D and I */
     WARPRSA_ROOM_DOWN = 4,
     WARPRSA_ROOM_INVERSE = 6,
-    WARPRSA_ROOM_OWN = 8,      /* A once more */
-    WARPRSA_ROOM_OTHER = 9,    /* what it is multiplied by */
-    WARPRSA_ROOM_CUT = 10,     /* x, q */
+    WARPRSA_ROOM_OWN = 8,   /* A once more */
+    WARPRSA_ROOM_OTHER = 9, /* what it is multiplied by */
+    WARPRSA_ROOM_CUT = 10,  /* x, q */
     WARPRSA_ROOM_ARRAYS = 11,
 };
 
 /* Doubles of a request's room. */
-#define WARPRSA_ROOM_DOUBLES(width, L)                                         \
-    (2 * WARPRSA_ROOM_ARRAYS * (width) * (L))
+#define WARPRSA_ROOM_DOUBLES(width, L) (2 * WARPRSA_ROOM_ARRAYS * (width) * (L))
 
 #ifdef __CUDACC__
 extern __shared__ __align__(16) double warprsa_shared[];
@@ -87,9 +86,9 @@ WARPRSA_FN double *warprsa_room_of(warprsa_room room, int slot, int which,
 #endif
 }
 
-WARPRSA_FN void warprsa_put_window(const warprsa_number *x,
-                                   warprsa_room room, int which,
-                                   const int width, const int L, const int G)
+WARPRSA_FN void warprsa_put_window(const warprsa_number *x, warprsa_room room,
+                                   int which, const int width, const int L,
+                                   const int G)
 {
     WARPRSA_EACH_LANE (k, G) {
         double *to = warprsa_room_of(room, k, which, width, L, G) +
@@ -103,9 +102,9 @@ WARPRSA_FN void warprsa_put_window(const warprsa_number *x,
     }
 }
 
-WARPRSA_FN void warprsa_put_samples(const warprsa_number *x,
-                                    warprsa_room room, int which,
-                                    const int width, const int L, const int G)
+WARPRSA_FN void warprsa_put_samples(const warprsa_number *x, warprsa_room room,
+                                    int which, const int width, const int L,
+                                    const int G)
 {
     WARPRSA_EACH_LANE (k, G) {
         double *to = warprsa_room_of(room, k, which, width, L, G) +
@@ -158,10 +157,10 @@ WARPRSA_FN double warprsa_window_at(const double *window, int down,
 /* Adds rows `from` to `from + count - 1` of those that the samples at
  * `multiplier + base` make with a window whose first sample is at place
  * `shift`, a lane's first. */
-WARPRSA_FN void
-warprsa_block_rows(warprsa_columns *s, warprsa_room room, int multiplier,
-                   int base, int window, int shift, const int from,
-                   const int count, const int width, const int L, const int G)
+WARPRSA_FN void warprsa_block_rows(warprsa_columns *s, warprsa_room room,
+                                   int multiplier, int base, int window,
+                                   int shift, const int from, const int count,
+                                   const int width, const int L, const int G)
 {
     WARPRSA_EACH_LANE (k, G) {
         const double *t =
@@ -234,11 +233,11 @@ WARPRSA_FN void warprsa_pass_carries(uint64_t *up, const warprsa_columns *c,
                                      const int width, const int L, const int G)
 {
     WARPRSA_EACH_LANE (k, G) {
-        uint64_t carry =
-            c->of[k][L] +
-            (uint64_t)((int64_t)c->of[k][L - 1] >> WARPRSA_SAMPLE_BITS);
+        uint64_t carry = c->of[k][L] + (uint64_t)((int64_t)c->of[k][L - 1] >>
+                                                  WARPRSA_SAMPLE_BITS);
 
-        up[k] = all || warprsa_in_block(k, base, block, width, L, G) ? carry : 0;
+        up[k] =
+            all || warprsa_in_block(k, base, block, width, L, G) ? carry : 0;
     }
     warprsa_rotate(up, up, -1, width, G);
 }
@@ -331,10 +330,9 @@ WARPRSA_FN void warprsa_block_end(warprsa_columns *s, warprsa_room room,
  * top column, which they change by less than 2^8, so the multiple nearest to
  * the top column alone is the one. Its own columns are zero then.
  */
-WARPRSA_FN void warprsa_block_result(warprsa_columns *s,
-                                     warprsa_room room, const int rows,
-                                     const int block, const int width,
-                                     const int L, const int G)
+WARPRSA_FN void warprsa_block_result(warprsa_columns *s, warprsa_room room,
+                                     const int rows, const int block,
+                                     const int width, const int L, const int G)
 {
     const int base = rows - block;
     warprsa_number x, own;
@@ -377,11 +375,12 @@ WARPRSA_FN void warprsa_block_product_of(warprsa_room room, int multiplier,
         for (int i = 0; i <= L; i++)
             s.of[k][i] = warprsa_signed_start(2 * rows, i, L);
     }
-    warprsa_block_rows(&s, room, multiplier, 0, WARPRSA_ROOM_A, 0, 0, block, width,
-                       L, G);
-    WARPRSA_UNROLL
+    warprsa_block_rows(&s, room, multiplier, 0, WARPRSA_ROOM_A, 0, 0, block,
+                       width, L, G);
+    WARPRSA_ROLLED
     for (int base = 0; base < rows - block; base += block)
-        warprsa_block_down(&s, room, multiplier, base, rows, block, width, L, G);
+        warprsa_block_down(&s, room, multiplier, base, rows, block, width, L,
+                           G);
     warprsa_block_end(&s, room, rows - block, block, width, L, G);
     warprsa_block_result(&s, room, rows, block, width, L, G);
 }
@@ -414,8 +413,7 @@ WARPRSA_FN void warprsa_make_signed(warprsa_number *r, const warprsa_number *x,
     WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
-            c.of[k][i] =
-                (uint64_t)(int64_t)x->of[k][i] + WARPRSA_SAMPLE_HALF;
+            c.of[k][i] = (uint64_t)(int64_t)x->of[k][i] + WARPRSA_SAMPLE_HALF;
         c.of[k][L] = 0;
     }
     warprsa_pass_carries(in, &c, 1, 0, L, width, L, G);
@@ -423,9 +421,8 @@ WARPRSA_FN void warprsa_make_signed(warprsa_number *r, const warprsa_number *x,
 }
 
 /* A and, in order, OWN. */
-WARPRSA_FN void warprsa_block_put(const warprsa_number *x,
-                                  warprsa_room room, const int width,
-                                  const int L, const int G)
+WARPRSA_FN void warprsa_block_put(const warprsa_number *x, warprsa_room room,
+                                  const int width, const int L, const int G)
 {
     warprsa_put_window(x, room, WARPRSA_ROOM_A, width, L, G);
     warprsa_put_samples(x, room, WARPRSA_ROOM_OWN, width, L, G);
@@ -433,9 +430,8 @@ WARPRSA_FN void warprsa_block_put(const warprsa_number *x,
 }
 
 WARPRSA_FN void warprsa_block_put_other(const warprsa_number *x,
-                                        warprsa_room room,
-                                        const int width, const int L,
-                                        const int G)
+                                        warprsa_room room, const int width,
+                                        const int L, const int G)
 {
     warprsa_put_samples(x, room, WARPRSA_ROOM_OTHER, width, L, G);
     warprsa_sync_lanes();

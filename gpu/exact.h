@@ -67,7 +67,8 @@ WARPRSA_FN void warprsa_subtract(warprsa_number *r, const warprsa_number *a,
     WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
-            s.of[k][i] = (uint64_t)(int64_t)a->of[k][i] - factor * (uint64_t)(int64_t)b->of[k][i];
+            s.of[k][i] = (uint64_t)(int64_t)a->of[k][i] -
+                         factor * (uint64_t)(int64_t)b->of[k][i];
     }
     warprsa_normalise(r, &s, over, width, L, G);
 }
@@ -113,9 +114,9 @@ WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
     *r = less;
 }
 
-/* r = a + b, samples below B; the sum must be below B^(width L). With blocks its
- * samples are the sums of a's and b's, of which neither is itself a sum: what
- * takes such numbers there, takes them so, and the sum may be negative. */
+/* r = a + b, samples below B; the sum must be below B^(width L). With blocks
+ * its samples are the sums of a's and b's, of which neither is itself a sum:
+ * what takes such numbers there, takes them so, and the sum may be negative. */
 WARPRSA_FN void warprsa_add(warprsa_number *r, const warprsa_number *a,
                             const warprsa_number *b, const int width,
                             const int L, const int G)

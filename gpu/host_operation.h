@@ -29,9 +29,16 @@ typedef struct workspace {
 #endif
 } workspace;
 
+/* Products in blocks are functions of their own, and little else is left. */
+#ifdef WARPRSA_BLOCKS
+#define COMPUTE_FN static
+#else
+#define COMPUTE_FN WARPRSA_WITH_FMA static
+#endif
+
 /* The shapes are constants here so that the compiler sees each class apart. */
-WARPRSA_WITH_FMA static void compute(const warprsa_operation *op,
-                             warprsa_size_class size, bool many)
+COMPUTE_FN void compute(const warprsa_operation *op, warprsa_size_class size,
+                        bool many)
 {
     static const warprsa_shape shapes[2][WARPRSA_CLASSES] = {
         WARPRSA_SHAPES_FEW, WARPRSA_SHAPES_MANY};

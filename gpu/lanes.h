@@ -24,13 +24,14 @@
 #define WARPRSA_ROLLED          _Pragma("unroll 1")
 #define WARPRSA_EACH_LANE(k, G) for (int k = 0; k < 1; k++)
 #else
-#define WARPRSA_FN    static inline
+#define WARPRSA_FN static inline
 /* Once more for processors with a fused multiply-add: fma() without it is a
  * call, three times slower. Needs a resolver at load time, which sanitizers
  * do not survive, and clang does not flatten what it clones. */
 #if defined(__x86_64__) && !defined(__clang__) &&                              \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WARPRSA_WITH_FMA __attribute__((target_clones("fma", "default"), flatten))
+#define WARPRSA_WITH_FMA                                                       \
+    __attribute__((target_clones("fma", "default"), flatten))
 #else
 #define WARPRSA_WITH_FMA
 #endif

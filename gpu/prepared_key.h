@@ -19,7 +19,7 @@ extern "C" {
 enum {
     WARPRSA_HALF_SAMPLES = 40, /* of a prime of the largest class */
     WARPRSA_FULL_SAMPLES = 80,
-    WARPRSA_BLOCK_SAMPLES = 20, /* rows of a block, at most */
+    WARPRSA_BLOCK_SAMPLES = 15,   /* rows of a block, at most */
     WARPRSA_BLINDING_SAMPLES = 5, /* of r: 260 bits */
     WARPRSA_EXPONENT_WORDS = 65,  /* 40 samples of 52 bits in 32-bit words */
     WARPRSA_EXPONENT_BLINDING_BITS = 32,
@@ -42,27 +42,29 @@ typedef struct warprsa_shape {
 #define WARPRSA_SHAPE_3072 {30, 8, 4}
 #define WARPRSA_SHAPE_4096 {40, 8, 5}
 
-/* The same where the product goes by blocks of rows (gpu/block_product.h): two
- * of them, or one. */
+/* The same where the product goes by blocks of rows (gpu/block_product.h): one
+ * or two, or for the longest, as machine code of its own for each would be more
+ * than a multiprocessor keeps at hand, five that share theirs. */
 #define WARPRSA_BLOCK_SHAPE_1024 {10, 16, 2}
 #define WARPRSA_BLOCK_SHAPE_2048 {20, 16, 2}
 #define WARPRSA_BLOCK_SHAPE_3072 {30, 16, 3}
 #define WARPRSA_BLOCK_SHAPE_4096 {40, 16, 4}
-#define WARPRSA_BLOCK_OF(rows)   ((rows) > 10 ? (rows) / 2 : (rows))
+#define WARPRSA_BLOCK_OF(rows)                                                 \
+    ((rows) == 40 ? 8 : (rows) > 10 ? (rows) / 2 : (rows))
 /* clang-format on */
 
 /* One prime; R = 2^(52 rows), and B = WARPRSA_BLOCK_OF(rows). */
 typedef struct warprsa_prepared_half {
     double modulus[WARPRSA_HALF_SAMPLES];
-    double one_down[WARPRSA_HALF_SAMPLES];     /* 2^-52 mod p */
-    double r2[WARPRSA_HALF_SAMPLES];           /* R^2 mod p */
-    double r3[WARPRSA_HALF_SAMPLES];           /* R^3 mod p */
-    double minus_inverse;                      /* -1/p mod 2^52 */
-    double block_down[WARPRSA_HALF_SAMPLES];   /* 2^(-52 B) mod p */
+    double one_down[WARPRSA_HALF_SAMPLES];       /* 2^-52 mod p */
+    double r2[WARPRSA_HALF_SAMPLES];             /* R^2 mod p */
+    double r3[WARPRSA_HALF_SAMPLES];             /* R^3 mod p */
+    double minus_inverse;                        /* -1/p mod 2^52 */
+    double block_down[WARPRSA_HALF_SAMPLES];     /* 2^(-52 B) mod p */
     double block_inverse[WARPRSA_BLOCK_SAMPLES]; /* -1/p mod 2^(52 B) */
-    uint32_t exponent[WARPRSA_EXPONENT_WORDS]; /* dp, low word first */
-    uint32_t less_one[WARPRSA_EXPONENT_WORDS]; /* p - 1, likewise */
-    uint32_t bits;                             /* of the prime */
+    uint32_t exponent[WARPRSA_EXPONENT_WORDS];   /* dp, low word first */
+    uint32_t less_one[WARPRSA_EXPONENT_WORDS];   /* p - 1, likewise */
+    uint32_t bits;                               /* of the prime */
 } warprsa_prepared_half;
 
 /* SECRET. Unused samples are zero. */

@@ -398,7 +398,7 @@ WARPRSA_FN void warprsa_use_primes(warprsa_modulus *p,
 {
     warprsa_load_primes(p, lower, upper, rows, width, L, G);
 #ifdef WARPRSA_BLOCKS
-    warprsa_number down, inverse;
+    warprsa_number down = {0}, inverse = {0};
 
     p->room = op->room;
     warprsa_load(&down, lower->block_down, upper->block_down, rows, width, L,
@@ -454,7 +454,7 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
     WARPRSA_STAGE(BLINDING);
     const int G = 2 * width;
     const warprsa_operation_key *key = op->key;
-    warprsa_number r, power;
+    warprsa_number r = {0}, power;
 
     warprsa_use_primes(p, op, &key->half[0], &key->half[1], rows, width, L, G);
     /* one = R mod p, r = r R mod p, power = r^e R mod p. */

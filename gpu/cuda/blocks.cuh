@@ -176,13 +176,13 @@ static cudaError_t warprsa_launch_blocks(const warprsa_batch *batch,
     constexpr unsigned most = WARPRSA_BLOCKS_BLOCK / 32;
     const unsigned requests = batch->count <= 132 ? 1 : most;
     const unsigned blocks = (batch->count + requests - 1) / requests;
-    const unsigned halves = (2 * batch->count + 32 * requests - 1) /
-                            (32 * requests);
+    const unsigned halves =
+        (2 * batch->count + 32 * requests - 1) / (32 * requests);
     const size_t memory = requests * REQUEST * sizeof(double);
     cudaError_t error;
 
-    for (const auto kernel : {warprsa_blocks_blind, warprsa_blocks_power,
-                              warprsa_blocks_finish}) {
+    for (const auto kernel :
+         {warprsa_blocks_blind, warprsa_blocks_power, warprsa_blocks_finish}) {
         error = cudaFuncSetAttribute(
             kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
             most * REQUEST * sizeof(double));

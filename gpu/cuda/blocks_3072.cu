@@ -6,7 +6,7 @@
 #include "gpu/cuda/blocks.cuh"
 
 extern "C" cudaError_t warprsa_blocks_3072(const warprsa_batch *batch,
-                                          cudaStream_t stream)
+                                           cudaStream_t stream)
 {
     return warprsa_launch_blocks(batch, stream);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    KNOWN_ROWS_MAX = 12,
+    KNOWN_ROWS_MAX = 16,
 };
 
 /* gpu/NOTES.md has what they were measured with. */
@@ -23,6 +23,10 @@ static const struct {
       {WARPRSA_CLASS_3072, "thread", 16896, 35910, 36600, 36900},
       {WARPRSA_CLASS_4096, "lanes", 4224, 8367, 13612, 25871},
       {WARPRSA_CLASS_4096, "thread", 16896, 78610, 83500, 83980},
+      {WARPRSA_CLASS_1024, "blocks", 2112, 531, 857, 1510},
+      {WARPRSA_CLASS_2048, "blocks", 2112, 1191, 2086, 3849},
+      {WARPRSA_CLASS_3072, "blocks", 1056, 3035, 3133, 5550},
+      {WARPRSA_CLASS_4096, "blocks", 1056, 7050, 9027, 13310},
       {WARPRSA_CLASS_2048, "fold", 16896, 5100, 6139, 9195},
       {WARPRSA_CLASS_3072, "fold", 16896, 25442, 33028, 35348}}},
 };

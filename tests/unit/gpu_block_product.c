@@ -168,17 +168,16 @@ static void signed_operand(BIGNUM *value, warprsa_number *x, const BIGNUM *p,
                            const number_view *view, int half,
                            random_stream *stream)
 {
-    const double far[] = {0x1p51 + 128, -0x1p51 - 128, 0x1p51 - 1, -0x1p51, 0,
-                          1,            -1};
+    const double far[] = {
+        0x1p51 + 128, -0x1p51 - 128, 0x1p51 - 1, -0x1p51, 0, 1, -1};
     const unsigned kind = random_below(stream, 4);
     double samples[PLACES_MAX] = {0};
     int top = (BN_num_bits(p) - 2) / WARPRSA_SAMPLE_BITS;
 
     for (int i = 0; i < top; i++)
         samples[i] = far[kind < 2 ? kind : random_below(stream, 7)];
-    samples[top] = (double)((1ull << ((BN_num_bits(p) - 2) %
-                                      WARPRSA_SAMPLE_BITS)) -
-                            1);
+    samples[top] =
+        (double)((1ull << ((BN_num_bits(p) - 2) % WARPRSA_SAMPLE_BITS)) - 1);
     if (samples[top] > 0x1p51)
         samples[top] = 0x1p51;
     if (random_below(stream, 2))
@@ -406,8 +405,8 @@ static void choose_exponent(operands *o, uint32_t *words, int bits,
 
 static void power(const number_view *view, uint64_t seed, unsigned *wrong)
 {
-    const int bits = WARPRSA_SAMPLE_BITS * view->rows / WARPRSA_WINDOW *
-                     WARPRSA_WINDOW;
+    const int bits =
+        WARPRSA_SAMPLE_BITS * view->rows / WARPRSA_WINDOW * WARPRSA_WINDOW;
     random_stream stream = {seed};
     uint32_t exponents[2 * WARPRSA_BLINDED_WORDS];
     warprsa_operation op = {.exponent = exponents,
