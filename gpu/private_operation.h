@@ -454,7 +454,7 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
     WARPRSA_STAGE(BLINDING);
     const int G = 2 * width;
     const warprsa_operation_key *key = op->key;
-    warprsa_number r = {0}, power;
+    warprsa_number r = {0}, power = {0};
 
     warprsa_use_primes(p, op, &key->half[0], &key->half[1], rows, width, L, G);
     /* one = R mod p, r = r R mod p, power = r^e R mod p. */
@@ -493,7 +493,7 @@ WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
     WARPRSA_STAGE(UNBLINDING);
     const warprsa_operation_key *key = op->key;
     warprsa_modulus p;
-    warprsa_number r;
+    warprsa_number r = {0};
 
     warprsa_use_primes(&p, op, &key->half[0], &key->half[1], rows, width, L, G);
     warprsa_load(&r, op->inverse, op->inverse + WARPRSA_HALF_MOST, rows, width,
@@ -593,7 +593,7 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int rows,
     const int G = 2 * width;
     const warprsa_operation_key *key = op->key;
     warprsa_modulus p;
-    warprsa_number s, one, power, input;
+    warprsa_number s = {0}, one = {0}, power = {0}, input = {0};
     uint32_t differs[WARPRSA_SLOTS];
 
     warprsa_use_primes(&p, op, &key->half[0], &key->half[1], rows, width, L, G);
