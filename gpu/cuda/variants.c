@@ -31,27 +31,6 @@ static const unsigned warprsa_thread_blocks[WARPRSA_CLASSES] = {
     WARPRSA_THREAD_BLOCK_1024, WARPRSA_THREAD_BLOCK_2048,
     WARPRSA_THREAD_BLOCK_3072, WARPRSA_THREAD_BLOCK_4096};
 
-static uint32_t lanes_at_once(warprsa_size_class size)
-{
-    return WARPRSA_LANES_BLOCKS_PER_SM * WARPRSA_LANES_BLOCK /
-           (2 * (uint32_t)warprsa_shape_of(size).width);
-}
-
-static uint32_t thread_at_once(warprsa_size_class size)
-{
-    return warprsa_thread_blocks[size] / 2;
-}
-
-static size_t lanes_table_octets(warprsa_size_class size, size_t count)
-{
-    size_t requests =
-        WARPRSA_LANES_BLOCK / (2 * (size_t)warprsa_shape_of(size).width);
-    size_t blocks = (count + requests - 1) / requests;
-
-    return blocks * WARPRSA_LANES_BLOCK * WARPRSA_TABLE_DOUBLES *
-           sizeof(double);
-}
-
 /* As many as a multiprocessor of Hopper has shared memory for; with less, the
  * device takes fewer blocks at once. */
 static uint32_t blocks_at_once(warprsa_size_class size)
@@ -70,6 +49,27 @@ static size_t blocks_table_octets(warprsa_size_class size, size_t count)
     const warprsa_shape shape = shapes[size];
 
     return count * 2 * 2 * (size_t)shape.width * (size_t)shape.per_lane *
+           sizeof(double);
+}
+
+static uint32_t lanes_at_once(warprsa_size_class size)
+{
+    return WARPRSA_LANES_BLOCKS_PER_SM * WARPRSA_LANES_BLOCK /
+           (2 * (uint32_t)warprsa_shape_of(size).width);
+}
+
+static uint32_t thread_at_once(warprsa_size_class size)
+{
+    return warprsa_thread_blocks[size] / 2;
+}
+
+static size_t lanes_table_octets(warprsa_size_class size, size_t count)
+{
+    size_t requests =
+        WARPRSA_LANES_BLOCK / (2 * (size_t)warprsa_shape_of(size).width);
+    size_t blocks = (count + requests - 1) / requests;
+
+    return blocks * WARPRSA_LANES_BLOCK * WARPRSA_TABLE_DOUBLES *
            sizeof(double);
 }
 
