@@ -15,7 +15,7 @@
  *             digits, 7 to an output sample
  *   join      the 7 digit sums of a sample make x, what is above bit 52 of the
  *             seventh goes into the next sample
- *   carry     sample = x + c + carry below 2^52
+ *   carry     sample = x + c + carry, up to 2^52
  *
  * Bounds, for P < 2^B with B = 51.2 rows and samples in [0, 2^52]; N = rows.
  * A column takes N low and N high halves, each at most 2^52, and once a carry
@@ -41,8 +41,9 @@
 
 #include "gpu/private_operation.h"
 
-#define WARPRSA_FOLD_ROWS_MAX 40
-#define WARPRSA_FOLD_DIGITS   7 /* of an output sample */
+#define WARPRSA_FOLD_ROWS_MAX  40
+#define WARPRSA_FOLD_DIGITS    7 /* of an output sample */
+#define WARPRSA_FOLD_CARRY_MAX 5 /* samples that are carried at once */
 
 /* B above: the longest prime, 1024, 1536 and 2048 bits. */
 #define WARPRSA_FOLD_BITS(rows) ((rows) / 10 * 512)
@@ -200,23 +201,43 @@ WARPRSA_FN uint64_t warprsa_fold_join(const uint32_t *d, uint32_t *over,
            ((uint64_t)high << 30) + ((uint64_t)seventh << 45);
 }
 
-/* The next sample from x, its column and the carry from below. */
-WARPRSA_FN double warprsa_fold_carry(uint64_t x, uint64_t column,
-                                     uint32_t *carry)
+/* A sample from an integer in [0, 2^52]. */
+WARPRSA_FN double warprsa_fold_sample(uint64_t x)
 {
-    uint64_t y = x + column + *carry;
-    uint32_t high = (uint32_t)(y >> 32);
-
-    *carry = high >> 20;
-    return warprsa_from_bits((uint64_t)((high & 0xFFFFF) | 0x43300000) << 32 |
-                             (uint32_t)y) -
-           0x1p52;
+    return warprsa_from_bits(x + ((uint64_t)0x433 << 52)) - 0x1p52;
 }
 
-/* An integer in [0, 2^52) again. */
+/*
+ * `count` >= 2 samples from x, their columns and the carry from below, and
+ * their carry. What is carried out does not wait for what comes in: that is
+ * below 2^13, and so it makes the first sample overflow by one at most, and the
+ * second sample 2^52 at most.
+ */
+WARPRSA_FN void warprsa_fold_carry(double *a, const uint64_t *x,
+                                   const uint64_t *s, const int count,
+                                   uint32_t *carry)
+{
+    uint64_t y[WARPRSA_FOLD_CARRY_MAX], over = 0;
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < count; i++) {
+        y[i] = x[i] + s[i] + over;
+        over = y[i] >> 52;
+        y[i] &= WARPRSA_SAMPLE_MASK;
+    }
+    y[0] += *carry;
+    y[1] += y[0] >> 52;
+    y[0] &= WARPRSA_SAMPLE_MASK;
+    *carry = (uint32_t)over;
+    WARPRSA_UNROLL
+    for (int i = 0; i < count; i++)
+        a[i] = warprsa_fold_sample(y[i]);
+}
+
+/* An integer in [0, 2^52] again. */
 WARPRSA_FN uint64_t warprsa_fold_integer(double sample)
 {
-    return warprsa_bits(sample + 0x1p52) & WARPRSA_SAMPLE_MASK;
+    return warprsa_bits(sample + 0x1p52) - ((uint64_t)0x433 << 52);
 }
 
 /* r = columns (signed) with carries resolved; what is carried out. */
@@ -261,19 +282,35 @@ WARPRSA_FN void warprsa_fold_subtract(double *a, const double *b,
     warprsa_fold_add_masked(a, p, (uint64_t)over, rows);
 }
 
+/* 1 / x for x in [2^11, 2^104], off by less than 2^-50 of it. The device's
+ * division has a branch for all other numbers; here two of Newton's steps
+ * follow an approximation to 20 bits. */
+WARPRSA_FN double warprsa_fold_reciprocal(double x)
+{
+#ifdef __CUDACC__
+    double r;
+
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    r = __fma_rn(__fma_rn(-x, r, 1), r, r);
+    return __fma_rn(__fma_rn(-x, r, 1), r, r);
+#else
+    return 1 / x;
+#endif
+}
+
 /*
  * a = a mod p, exactly, for the result a of a fold and p of at least
  * FOLD_BITS_MIN bits: then a < 2^39.5 p. The quotient estimated from the two
  * top samples of each is off by less than 2^-48 of itself, whichever way
  * things are rounded. Made smaller by 2^-40 of itself, by 0.71 at most, and
  * cut off it is the right one or one too small, so that one conditional
- * subtraction ends it. The top sample of p is at least 2^11: the division has
- * no special case.
+ * subtraction ends it. The top sample of p is at least 2^11.
  */
 WARPRSA_FN void warprsa_fold_reduce(double *a, const double *p, const int rows)
 {
     double top = a[rows - 1] * 0x1p52 + a[rows - 2];
-    double ratio = top * (1 / (p[rows - 1] * 0x1p52 + p[rows - 2]));
+    double ratio =
+        top * warprsa_fold_reciprocal(p[rows - 1] * 0x1p52 + p[rows - 2]);
     double q = (double)(uint64_t)(ratio * (1 - 0x1p-40));
     uint64_t s[WARPRSA_FOLD_ROWS_MAX];
     uint64_t down = 0;

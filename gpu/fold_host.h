@@ -83,34 +83,39 @@ static inline void warprsa_fold_digit_sums(uint32_t *d, const uint8_t *matrix,
     }
 }
 
+static inline void warprsa_fold_wait_free(const warprsa_fold_group *g)
+{
+    (void)g;
+}
+
 static inline void warprsa_fold_fold(warprsa_fold_number *a,
                                      const warprsa_fold_group *g,
-                                     warprsa_fold_columns *s, int piece,
+                                     warprsa_fold_columns *s,
+                                     const warprsa_fold_pieces_due *due,
                                      const uint32_t *digit, const int rows)
 {
+    const int each = WARPRSA_FOLD_PER_LANE(rows);
+
     for (int k = 0; k < WARPRSA_MESSAGES; k++) {
-        warprsa_fold_pieces v;
         uint32_t over = 0, carry = 0;
+        uint64_t x[WARPRSA_FOLD_ROWS_MAX];
 
-        if (piece >= 0) {
-            const int last = piece + WARPRSA_FOLD_PIECES_EACH(rows) - 1;
-
-            warprsa_fold_scan_begin(&v, &g->memory, piece, digit[k], k, rows);
-            warprsa_fold_scan_end(&v, &g->memory, piece, digit[k], k, rows);
-            warprsa_fold_read(&v, &g->memory, last, k);
-            warprsa_fold_keep_piece(&g->memory, &v, last, digit[k], k);
-        }
+        if (due->keep >= 0)
+            warprsa_fold_keep_pieces(&g->memory, due->keep, digit[k], k, rows);
         warprsa_fold_top(s->of[k], rows);
         for (int i = 0; i < rows; i++) {
             uint32_t d[WARPRSA_FOLD_DIGITS];
 
             warprsa_fold_digit_sums(d, g->matrix[warprsa_fold_half(k)],
                                     s->of[k] + rows, i, rows);
-            a->of[k][i] = warprsa_fold_carry(
-                warprsa_fold_join(d, &over, rows <= 30 ? 1 << 16 : 1 << 15,
-                                  rows),
-                s->of[k][i], &carry);
+            x[i] = warprsa_fold_join(d, &over, rows <= 30 ? 1 << 16 : 1 << 15,
+                                     rows);
         }
+        for (int i = 0; i < rows; i += each)
+            warprsa_fold_carry(a->of[k] + i, x + i, s->of[k] + i,
+                               rows - i < each ? rows - i : each, &carry);
+        if (due->fetch >= 0)
+            warprsa_fold_fetch(&g->memory, due->fetch, k, rows);
     }
 }
 

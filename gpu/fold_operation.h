@@ -8,7 +8,7 @@
  *
  * No branch and no address depends on anything but sizes and the public
  * exponent. Entries of the table are chosen by reading all of them, a piece
- * at a time during the squarings before each multiplication.
+ * at a time during the products before each multiplication.
  */
 #ifndef WARPRSA_FOLD_OPERATION_H
 #define WARPRSA_FOLD_OPERATION_H
@@ -55,38 +55,57 @@ WARPRSA_FN void warprsa_fold_take(warprsa_fold_number *a,
     }
 }
 
-/* Digit `place` of the message's blinded exponent. */
-WARPRSA_FN uint32_t warprsa_fold_digit(const warprsa_fold_group *g, int k,
-                                       int place)
+/* Windows of the fold for an exponent that has so many of WARPRSA_WINDOW. */
+WARPRSA_FN int warprsa_fold_windows(int windows, const int rows)
 {
-    const int per_word = 32 / WARPRSA_WINDOW;
-
-    return warprsa_fold_exponent(g, k)[place / per_word] >>
-               (WARPRSA_WINDOW * (place % per_word)) &
-           WARPRSA_FOLD_ENTRIES;
+    return (windows * WARPRSA_WINDOW + WARPRSA_FOLD_WINDOW(rows) - 1) /
+           WARPRSA_FOLD_WINDOW(rows);
 }
 
-/* The last entry of the table; then a is the first digit's entry. */
-WARPRSA_FN void warprsa_fold_first_digit(warprsa_fold_number *a,
-                                         const warprsa_fold_group *g, int place,
-                                         const int rows)
+/* Digit `place` of the message's blinded exponent; 0 below the first. */
+WARPRSA_FN uint32_t warprsa_fold_digit(const warprsa_fold_group *g, int k,
+                                       int place, const int rows)
+{
+    const uint32_t *exponent = warprsa_fold_exponent(g, k);
+    const int bit = WARPRSA_FOLD_WINDOW(rows) * place, word = bit / 32;
+    uint64_t words;
+
+    if (place < 0)
+        return 0;
+    words = exponent[word];
+    if (word + 1 < WARPRSA_BLINDED_WORDS)
+        words |= (uint64_t)exponent[word + 1] << 32;
+    return (uint32_t)(words >> bit % 32) & WARPRSA_FOLD_ENTRIES(rows);
+}
+
+/* The last entry of the table; then a is the first digit's entry, and of the
+ * second's the pieces are chosen that come before its squarings. */
+WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
+                                          const warprsa_fold_group *g,
+                                          int place, const int rows)
 {
     const warprsa_fold_memory *m = &g->memory;
 
+    warprsa_fold_wait_free(g);
     WARPRSA_EACH_MESSAGE(k)
     {
         int t = warprsa_fold_index(k);
-        uint32_t digit = warprsa_fold_digit(g, k, place);
 
-        warprsa_fold_put_entry(m, WARPRSA_FOLD_ENTRIES, a->of[k], t, rows);
+        warprsa_fold_put_entry(m, WARPRSA_FOLD_ENTRIES(rows), a->of[k], t,
+                               rows);
         WARPRSA_ROLLED
-        for (int u = 0; u < WARPRSA_FOLD_PIECES(rows); u++) {
-            warprsa_fold_pieces v;
+        for (int i = 0; i <= WARPRSA_FOLD_PHASES(rows); i++) {
+            const int phase = i % WARPRSA_FOLD_PHASES(rows);
 
-            warprsa_fold_read(&v, m, u, t);
-            warprsa_fold_keep_piece(m, &v, u, digit, t);
+            if (i == WARPRSA_FOLD_PHASES(rows))
+                warprsa_fold_get_chosen(a->of[k], m, t, rows);
+            warprsa_fold_fetch(m, phase, t, rows);
+            warprsa_fold_keep_pieces(
+                m, phase,
+                warprsa_fold_digit(g, k, place - i / WARPRSA_FOLD_PHASES(rows),
+                                   rows),
+                t, rows);
         }
-        warprsa_fold_get_chosen(a->of[k], m, t, rows);
     }
 }
 
@@ -228,7 +247,7 @@ WARPRSA_FN void warprsa_fold_prepare(warprsa_fold_number *a,
         }
     }
     if (step->action == WARPRSA_FOLD_START) {
-        warprsa_fold_first_digit(a, g, windows - 1, rows);
+        warprsa_fold_first_digits(a, g, windows - 1, rows);
     }
     if (step->action == WARPRSA_FOLD_DIFFERENCE) {
         warprsa_fold_number other;
@@ -293,7 +312,7 @@ WARPRSA_FN void warprsa_fold_factor(double *b, const warprsa_fold_group *g,
 /* Where a secret power stands. */
 typedef struct warprsa_fold_turn {
     int place; /* of the digit that comes next, -1 at the end */
-    int phase; /* 0..WINDOW-1: square; WINDOW: multiply */
+    int phase; /* 0..FOLD_WINDOW-1: square; FOLD_WINDOW: multiply */
 } warprsa_fold_turn;
 
 WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
@@ -326,19 +345,39 @@ WARPRSA_FN void warprsa_fold_products(warprsa_fold_columns *s,
 }
 
 /* The next turn of the power; 0 when it was the last. */
-WARPRSA_FN int warprsa_fold_next_turn(warprsa_fold_turn *turn)
+WARPRSA_FN int warprsa_fold_next_turn(warprsa_fold_turn *turn, const int rows)
 {
-    turn->phase = turn->phase == WARPRSA_WINDOW ? 0 : turn->phase + 1;
+    turn->phase =
+        turn->phase == WARPRSA_FOLD_WINDOW(rows) ? 0 : turn->phase + 1;
     turn->place -= turn->phase == 0;
     return turn->place >= 0;
 }
 
-/* All of the operation; the script must be complete before. */
+/* A step, which is the same for all messages: to the compiler, and to those who
+ * read its machine code, too. */
+WARPRSA_FN warprsa_fold_step
+warprsa_fold_step_at(const warprsa_fold_script *script, int at)
+{
+    uint32_t words[sizeof(warprsa_fold_step) / 4];
+    warprsa_fold_step step;
+
+    memcpy(words, &script->step[at], sizeof(step));
+    words[0] = warprsa_largest_in_warp(words[0]);
+    words[1] = warprsa_largest_in_warp(words[1]);
+    memcpy(&step, words, sizeof(step));
+    return step;
+}
+
+/* All of the operation; the script must be complete before. `windows` is as
+ * warprsa_operation has it. While a power lasts, each product chooses the
+ * pieces that were fetched before it, and the fold fetches the next. */
 WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
                                  const warprsa_fold_script *script,
                                  const int windows, const int rows)
 {
-    warprsa_fold_turn turn = {windows - 2, 0};
+    const int digits = warprsa_fold_windows(windows, rows);
+    const int count = (int)warprsa_largest_in_warp((uint32_t)script->count);
+    warprsa_fold_turn turn = {digits - 2, 0};
     warprsa_fold_columns s;
     warprsa_fold_number a;
     uint32_t digit[WARPRSA_MESSAGES] = {0};
@@ -346,23 +385,30 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
 
     warprsa_fold_begin(&a, g, rows);
     WARPRSA_ROLLED
-    while (at < script->count) {
-        const warprsa_fold_step step = script->step[at];
+    while (at < count) {
+        const warprsa_fold_step step = warprsa_fold_step_at(script, at);
         const int power = step.action == WARPRSA_FOLD_POWER;
-        const int squares = power ? turn.phase < WARPRSA_WINDOW
-                                  : step.by == WARPRSA_FOLD_SQUARE;
-        const int piece =
-            power && squares ? turn.phase * WARPRSA_FOLD_PIECES_EACH(rows) : -1;
+        const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW(rows);
+        const int squares = power ? !multiply : step.by == WARPRSA_FOLD_SQUARE;
+        warprsa_fold_pieces_due due = {-1, -1};
 
-        if (piece == 0) {
-            WARPRSA_EACH_MESSAGE(k)
-            {
-                digit[k] = warprsa_fold_digit(g, k, turn.place);
+        if (power) {
+            due.keep = (turn.phase + 1) % WARPRSA_FOLD_PHASES(rows);
+            if (turn.place > 0 || !multiply)
+                due.fetch = (turn.phase + 2) % WARPRSA_FOLD_PHASES(rows);
+            if (turn.phase == 0 || multiply) {
+                WARPRSA_EACH_MESSAGE(k)
+                {
+                    digit[k] =
+                        warprsa_fold_digit(g, k, turn.place - multiply, rows);
+                }
             }
+        } else {
+            if (step.action == WARPRSA_FOLD_START)
+                due.fetch = 1;
+            warprsa_fold_prepare(&a, g, &step, digits, rows);
         }
-        if (!power)
-            warprsa_fold_prepare(&a, g, &step, windows, rows);
-        at += !power || !warprsa_fold_next_turn(&turn);
+        at += !power || !warprsa_fold_next_turn(&turn, rows);
         if (squares)
             warprsa_fold_squares(&s, &a, rows);
         else if (step.by >= WARPRSA_FOLD_OF_INPUT &&
@@ -373,7 +419,7 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         if (step.by == WARPRSA_FOLD_Q)
             warprsa_fold_put_result(g, &s, rows);
         else if (power || step.by != WARPRSA_FOLD_NONE)
-            warprsa_fold_fold(&a, g, &s, piece, digit, rows);
+            warprsa_fold_fold(&a, g, &s, &due, digit, rows);
     }
 }
 

@@ -3,9 +3,11 @@
  *
  * Where the numbers of a group of messages lie (fold_operation.h), and their
  * tables of powers: packed, and read by reading all entries and keeping one, so
- * that neither address nor count of the reads depends on a digit. A piece of
- * 16 octets of all entries is chosen at a time, a few pieces during each of
- * the squarings before a multiplication.
+ * that neither address nor count of the reads depends on a digit. A piece is 16
+ * octets of all entries. A quarter of the pieces is copied near while a product
+ * is computed and chosen from when that is done: one in each of the three
+ * squarings of a window and the multiplication before (with windows of 2 bits a
+ * third, in three).
  */
 #ifndef WARPRSA_FOLD_TABLE_H
 #define WARPRSA_FOLD_TABLE_H
@@ -24,9 +26,13 @@
 #define WARPRSA_FOLD_WORDS(rows)  (WARPRSA_FOLD_BITS(rows) / 32)
 #define WARPRSA_FOLD_PIECES(rows) (WARPRSA_FOLD_WORDS(rows) / 4)
 #define WARPRSA_FOLD_PIECE_WORDS  4
-/* Pieces chosen during each squaring of a window. */
+/* Words from a slot to the next on the device: see fold_group.cuh. */
+#define WARPRSA_FOLD_SLOT_STEP      256
+#define WARPRSA_FOLD_LAST_SLOT_STEP 128
+/* Pieces chosen in each phase of a window. */
+#define WARPRSA_FOLD_PHASES(rows) (WARPRSA_FOLD_WINDOW(rows) + 1)
 #define WARPRSA_FOLD_PIECES_EACH(rows)                                         \
-    (WARPRSA_FOLD_PIECES(rows) / WARPRSA_WINDOW)
+    (WARPRSA_FOLD_PIECES(rows) / WARPRSA_FOLD_PHASES(rows))
 
 typedef struct warprsa_fold_number {
     double of[WARPRSA_MESSAGES][WARPRSA_FOLD_ROWS_MAX];
@@ -36,41 +42,59 @@ typedef struct warprsa_fold_columns {
     uint64_t of[WARPRSA_MESSAGES][2 * WARPRSA_FOLD_ROWS_MAX];
 } warprsa_fold_columns;
 
-/* Pieces of all entries on their way from memory. */
+/* A piece; entry 0 is the number 1. */
 typedef struct warprsa_fold_pieces {
-    uint32_t of[WARPRSA_FOLD_ENTRIES][WARPRSA_FOLD_PIECE_WORDS];
+    uint32_t of[WARPRSA_FOLD_ENTRIES_MAX + 1][WARPRSA_FOLD_PIECE_WORDS];
 } warprsa_fold_pieces;
+
+/* Of which phase pieces are chosen from before a fold, and of which they are
+ * fetched after it; -1: none. */
+typedef struct warprsa_fold_pieces_due {
+    int keep, fetch;
+} warprsa_fold_pieces_due;
 
 /* Where a group's data lie; message t of `stride`. SECRET. */
 typedef struct warprsa_fold_memory {
-    double *places;    /* sample i of place j at (j rows + i) stride + t */
-    uint32_t *table;   /* piece u of entry e at ((u ENTRIES + e - 1) stride + t)
-                          4, the words left over behind them */
-    uint32_t *chosen;  /* likewise with one entry */
+    double *places;   /* sample i of place j at (j rows + i) stride + t */
+    uint32_t *table;  /* piece u of entry e at ((u ENTRIES + e - 1) stride + t)
+                         4, the words left over behind them */
+    uint32_t *chosen; /* likewise with one entry */
+    /* Where pieces are near, see warprsa_fold_slot(); on the device the
+     * thread's own. */
+    uint32_t *slots, *last_slots;
     double *inversion; /* [stride][HALF_SAMPLES] */
     const double *qinv;
     int stride;
 } warprsa_fold_memory;
 
-/* A piece to and from the table, on the device past the first cache, which
- * holds nothing of it for long, and to and from where the chosen entry lies, in
- * shared memory. */
-WARPRSA_FN void warprsa_fold_load_far(uint32_t *to, const uint32_t *from)
-{
+/* For the device's compiler: nothing is known of a pointer, so that what is at
+ * constant distances from it needs no address of its own. */
 #ifdef __CUDACC__
-    asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "l"(from));
+#define WARPRSA_OPAQUE(pointer) asm volatile("" : "+l"(pointer))
 #else
-    memcpy(to, from, WARPRSA_FOLD_PIECE_WORDS * sizeof(*to));
+#define WARPRSA_OPAQUE(pointer) (void)(pointer)
 #endif
-}
 
+/* A piece of one entry to the table, on the device past the first cache, which
+ * holds nothing of it for long; from there to where it is near, which goes on
+ * by itself; and to and from what is in shared memory. */
 WARPRSA_FN void warprsa_fold_store_far(uint32_t *to, const uint32_t *from)
 {
 #ifdef __CUDACC__
     asm volatile("st.global.cg.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to),
                  "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3])
+                 : "memory");
+#else
+    memcpy(to, from, WARPRSA_FOLD_PIECE_WORDS * sizeof(*to));
+#endif
+}
+
+WARPRSA_FN void warprsa_fold_copy(uint32_t *to, const uint32_t *from)
+{
+#ifdef __CUDACC__
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                     (uint32_t)__cvta_generic_to_shared(to)),
+                 "l"(from)
                  : "memory");
 #else
     memcpy(to, from, WARPRSA_FOLD_PIECE_WORDS * sizeof(*to));
@@ -151,7 +175,7 @@ WARPRSA_FN void warprsa_fold_put_entry(const warprsa_fold_memory *m, int entry,
     WARPRSA_UNROLL
     for (int u = 0; u < WARPRSA_FOLD_PIECES(rows); u++)
         warprsa_fold_store_far(warprsa_fold_piece(m->table, u, entry - 1, t,
-                                                  WARPRSA_FOLD_ENTRIES,
+                                                  WARPRSA_FOLD_ENTRIES(rows),
                                                   m->stride),
                                words + u * WARPRSA_FOLD_PIECE_WORDS);
 }
@@ -163,78 +187,94 @@ WARPRSA_FN uint32_t warprsa_fold_either(uint32_t zero, uint32_t one,
     return zero ^ ((zero ^ one) & mask);
 }
 
-/* Word w of the entry `digit`, from all entries; entry 0 is the number 1, of
- * which this is the lowest word if `lowest`. Four layers of choices between
- * two. */
-WARPRSA_FN uint32_t warprsa_fold_choose(const warprsa_fold_pieces *v, int w,
-                                        uint32_t digit, uint32_t lowest)
+/* Where the piece of entry e of the j-th of a phase's pieces is near: on the
+ * device, until the product is done, where the thread's columns will be, and
+ * of the last piece where its warp's sums will be (fold_group.cuh). */
+WARPRSA_FN uint32_t *warprsa_fold_slot(const warprsa_fold_memory *m, int j,
+                                       int e, int t, const int rows)
 {
-    uint32_t left[8];
+    const int place = j * WARPRSA_FOLD_ENTRIES(rows) + e - 1;
+
+#ifdef __CUDACC__
+    (void)t;
+    return j < WARPRSA_FOLD_PIECES_EACH(rows) - 1
+               ? m->slots + place * WARPRSA_FOLD_SLOT_STEP
+               : m->last_slots + (e - 1) * WARPRSA_FOLD_LAST_SLOT_STEP;
+#else
+    (void)rows;
+    return m->slots + (place * m->stride + t) * WARPRSA_FOLD_PIECE_WORDS;
+#endif
+}
+
+/* Word w of the entry `digit`. In layers of choices between two. */
+WARPRSA_FN uint32_t warprsa_fold_choose(const warprsa_fold_pieces *v, int w,
+                                        uint32_t digit, const int rows)
+{
+    uint32_t left[WARPRSA_FOLD_ENTRIES_MAX + 1];
 
     WARPRSA_UNROLL
-    for (int i = 0; i < 8; i++)
-        left[i] = warprsa_fold_either(i == 0 ? lowest : v->of[2 * i - 1][w],
-                                      v->of[2 * i][w], 0 - (digit & 1));
+    for (int i = 0; i <= WARPRSA_FOLD_ENTRIES(rows); i++)
+        left[i] = v->of[i][w];
     WARPRSA_UNROLL
-    for (int bit = 1; bit < 4; bit++) {
+    for (int bit = 0; bit < WARPRSA_FOLD_WINDOW(rows); bit++) {
         WARPRSA_UNROLL
-        for (int i = 0; i < 8 >> bit; i++)
+        for (int i = 0; i < (WARPRSA_FOLD_ENTRIES(rows) + 1) / 2 >> bit; i++)
             left[i] = warprsa_fold_either(left[2 * i], left[2 * i + 1],
                                           0 - (digit >> bit & 1));
     }
     return left[0];
 }
 
-/* Reads one piece of all entries ... */
-WARPRSA_FN void warprsa_fold_read(warprsa_fold_pieces *v,
-                                  const warprsa_fold_memory *m, int piece,
-                                  int t)
+/* Starts to copy a phase's pieces. */
+WARPRSA_FN void warprsa_fold_fetch(const warprsa_fold_memory *m, int phase,
+                                   int t, const int rows)
 {
-    const uint32_t *from = warprsa_fold_piece(m->table, piece, 0, t,
-                                              WARPRSA_FOLD_ENTRIES, m->stride);
+    const int each = WARPRSA_FOLD_PIECES_EACH(rows);
+    const uint32_t *from = warprsa_fold_piece(
+        m->table, phase * each, 0, t, WARPRSA_FOLD_ENTRIES(rows), m->stride);
 
+    WARPRSA_OPAQUE(from);
     WARPRSA_UNROLL
-    for (int e = 0; e < WARPRSA_FOLD_ENTRIES; e++)
-        warprsa_fold_load_far(v->of[e],
-                              from + e * m->stride * WARPRSA_FOLD_PIECE_WORDS);
-}
-
-/* ... and keeps that of the entry `digit`. */
-WARPRSA_FN void warprsa_fold_keep_piece(const warprsa_fold_memory *m,
-                                        const warprsa_fold_pieces *v, int piece,
-                                        uint32_t digit, int t)
-{
-    uint32_t words[WARPRSA_FOLD_PIECE_WORDS];
-
-    WARPRSA_UNROLL
-    for (int w = 0; w < WARPRSA_FOLD_PIECE_WORDS; w++)
-        words[w] = warprsa_fold_choose(v, w, digit, piece == 0 && w == 0);
-    warprsa_fold_store_near(
-        warprsa_fold_piece(m->chosen, piece, 0, t, 1, m->stride), words);
-}
-
-/* The pieces of a phase but the last; the last of these is read by ..._begin()
- * and kept by ..._end(), so that other work hides its way. */
-WARPRSA_FN void warprsa_fold_scan_begin(warprsa_fold_pieces *v,
-                                        const warprsa_fold_memory *m, int piece,
-                                        uint32_t digit, int t, const int rows)
-{
-    const int last = WARPRSA_FOLD_PIECES_EACH(rows) - 2;
-
-    WARPRSA_ROLLED
-    for (int i = 0; i < last; i++) {
-        warprsa_fold_read(v, m, piece + i, t);
-        warprsa_fold_keep_piece(m, v, piece + i, digit, t);
+    for (int j = 0; j < each; j++) {
+        WARPRSA_UNROLL
+        for (int e = 1; e <= WARPRSA_FOLD_ENTRIES(rows); e++)
+            warprsa_fold_copy(warprsa_fold_slot(m, j, e, t, rows),
+                              from + (j * WARPRSA_FOLD_ENTRIES(rows) + e - 1) *
+                                         m->stride * WARPRSA_FOLD_PIECE_WORDS);
     }
-    warprsa_fold_read(v, m, piece + last, t);
 }
 
-WARPRSA_FN void warprsa_fold_scan_end(const warprsa_fold_pieces *v,
-                                      const warprsa_fold_memory *m, int piece,
-                                      uint32_t digit, int t, const int rows)
+/* Waits until they are there and keeps of each that of the entry `digit`. What
+ * a thread reads here it has copied itself, and written before: it waits for no
+ * other. */
+WARPRSA_FN void warprsa_fold_keep_pieces(const warprsa_fold_memory *m,
+                                         int phase, uint32_t digit, int t,
+                                         const int rows)
 {
-    warprsa_fold_keep_piece(m, v, piece + WARPRSA_FOLD_PIECES_EACH(rows) - 2,
-                            digit, t);
+    const int each = WARPRSA_FOLD_PIECES_EACH(rows);
+
+#ifdef __CUDACC__
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+    WARPRSA_UNROLL
+    for (int j = 0; j < each; j++) {
+        const int piece = phase * each + j;
+        uint32_t words[WARPRSA_FOLD_PIECE_WORDS];
+        warprsa_fold_pieces v;
+
+        WARPRSA_UNROLL
+        for (int w = 0; w < WARPRSA_FOLD_PIECE_WORDS; w++)
+            v.of[0][w] = w == 0 && piece == 0;
+        WARPRSA_UNROLL
+        for (int e = 1; e <= WARPRSA_FOLD_ENTRIES(rows); e++)
+            warprsa_fold_load_near(v.of[e],
+                                   warprsa_fold_slot(m, j, e, t, rows));
+        WARPRSA_UNROLL
+        for (int w = 0; w < WARPRSA_FOLD_PIECE_WORDS; w++)
+            words[w] = warprsa_fold_choose(&v, w, digit, rows);
+        warprsa_fold_store_near(
+            warprsa_fold_piece(m->chosen, piece, 0, t, 1, m->stride), words);
+    }
 }
 
 /* The chosen entry. */

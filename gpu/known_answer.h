@@ -30,7 +30,7 @@ warprsa_known_answer_batch(const warprsa_engine *engine, warprsa_device *device,
                            size_t count, double *ms);
 
 /* Runs the test on an idle stream. WARPRSA_CHECK_FAILED for a wrong answer,
- * else what the engine said. Seconds at most. */
+ * else what the engine said. A minute for each class at most. */
 warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
                                         warprsa_device *device,
                                         const warprsa_known_answer *test,

@@ -18,7 +18,7 @@ template <int ROWS> struct warprsa_fold_scratch {
     static constexpr size_t THREADS = warprsa_fold_shared<ROWS>::THREADS;
     static constexpr size_t PLACES =
         WARPRSA_FOLD_PLACES * ROWS * THREADS * sizeof(double);
-    static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES *
+    static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES(ROWS) *
                                     WARPRSA_FOLD_WORDS(ROWS) * THREADS *
                                     sizeof(uint32_t);
     static constexpr size_t CHOSEN =
@@ -49,6 +49,9 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
     constexpr int octets = WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
     constexpr int groups = S::THREADS / (2 * WIDTH), last = 8 * ROWS - 1;
     uint8_t *matrix = shared + S::MATRIX;
+    const uint64_t e =
+        (uint64_t)warprsa_largest_in_warp((uint32_t)(key->e >> 32)) << 32 |
+        warprsa_largest_in_warp((uint32_t)key->e);
 
     __syncthreads();
     for (int i = threadIdx.x; i < 2 * octets / 16; i += S::THREADS)
@@ -56,8 +59,8 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
     __syncthreads();
     if (threadIdx.x == 0)
         warprsa_fold_script_make(
-            reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT),
-            key->e);
+            reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT), e,
+            ROWS);
     __syncwarp();
     /* The last row is made in another way, so by all groups together: lanes of
      * a warp that part would wait for each other in their exchanges. */
@@ -91,6 +94,11 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     g.memory.chosen =
         S::CHOSEN_HERE ? (uint32_t *)(shared + S::CHOSEN) : (uint32_t *)at;
     at += scratch::CHOSEN;
+    g.memory.slots =
+        (uint32_t *)(shared + warpgroup * S::OWN + warprsa_fold_octets_at<S>());
+    g.memory.last_slots =
+        (uint32_t *)(shared + warpgroup * S::OWN + S::SUMS +
+                     threadIdx.x / 32 % 4 * S::JOINED + threadIdx.x % 32 * 16);
     g.memory.inversion = (double *)at;
     at += scratch::INVERSION;
     g.memory.qinv = (double *)at;
@@ -125,7 +133,9 @@ __global__ void __launch_bounds__(warprsa_fold_shared<ROWS>::THREADS,
     for (uint32_t item = blockIdx.x; item < batch.item_count;
          item += gridDim.x) {
         const warprsa_fold_item own = batch.items[item];
-        const uint32_t key = batch.batch.key[own.first];
+        /* Public, and the same for all. */
+        const uint32_t key =
+            warprsa_largest_in_warp(batch.batch.key[own.first]);
 
         g.request = own.first + (local < own.count ? local : own.count - 1);
         if (key != loaded)

@@ -26,12 +26,21 @@ template <int ROWS> struct warprsa_fold_shared {
     /* Octets of the messages: 16 of each of 64 messages side by side. */
     static constexpr int ACROSS = 64 * 16;
     static constexpr int TILE = DEPTH / 16 * ACROSS;
+    static_assert(ACROSS == WARPRSA_FOLD_SLOT_STEP * 4 &&
+                      (WARPRSA_FOLD_PIECES_EACH(ROWS) - 1) *
+                              WARPRSA_FOLD_ENTRIES(ROWS) <=
+                          DEPTH / 16,
+                  "what is fetched lies where the octets will");
     /* Joined digits of a chunk by warp: four planes of two samples of 32
      * messages, and one of single samples where a lane has 5, each with a
      * little room so that no two lanes that store at once meet in a bank. */
     static constexpr int PAIRS = 34 * 16, SINGLES = 36 * 8;
     static constexpr int JOINED =
         4 * (2 * PAIRS + (PER_LANE == 5 ? SINGLES : 0));
+    static_assert(WARPRSA_FOLD_ENTRIES(ROWS) * WARPRSA_FOLD_LAST_SLOT_STEP *
+                          4 <=
+                      JOINED,
+                  "what is fetched last lies where the sums will");
     /* Where the chosen entries are: here, if there is room. */
     static constexpr bool CHOSEN_HERE = ROWS == 20;
     static constexpr int CHOSEN_OCTETS =
@@ -166,13 +175,12 @@ warprsa_fold_carries(double *a, const warprsa_fold_group *g, const uint64_t *s,
             asm volatile("ld.shared.u64 %0, [%1];"
                          : "=l"(x[4])
                          : "r"(warprsa_fold_singles_at<S>(g, plane, message)));
-#pragma unroll
-        for (int i = 0; i < S::PER_LANE; i++) {
-            const int sample = (4 * chunk + plane) * S::PER_LANE + i;
+        const int first = (4 * chunk + plane) * S::PER_LANE;
+        const int count =
+            ROWS - first < S::PER_LANE ? ROWS - first : S::PER_LANE;
 
-            if (sample < ROWS)
-                a[sample] = warprsa_fold_carry(x[i], s[sample], carry);
-        }
+        if (count > 0)
+            warprsa_fold_carry(a + first, x, s + first, count, carry);
     }
 }
 
@@ -229,7 +237,6 @@ warprsa_fold_join_chunk(const warprsa_fold_group *g, const uint32_t *d,
 
 /* All four warps have read the octets of the last fold: they may be
  * overwritten. */
-template <typename S>
 static __device__ __forceinline__ void
 warprsa_fold_wait_free(const warprsa_fold_group *g)
 {
@@ -238,10 +245,8 @@ warprsa_fold_wait_free(const warprsa_fold_group *g)
                  "@!p bra again%=; }" ::"r"(g->barrier),
                  "r"(g->parity ^ 1)
                  : "memory");
-    g->parity ^= 1;
 }
 
-template <typename S>
 static __device__ __forceinline__ void
 warprsa_fold_set_free(const warprsa_fold_group *g)
 {
@@ -249,6 +254,18 @@ warprsa_fold_set_free(const warprsa_fold_group *g)
         "{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(
             g->barrier)
         : "memory");
+    g->parity ^= 1;
+}
+
+/* Where, in a warpgroup's shared memory, the octets of this thread's message
+ * are: 16 of them, and the next ACROSS octets further. */
+template <typename S>
+static __device__ __forceinline__ uint32_t warprsa_fold_octets_at()
+{
+    const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
+
+    return S::OCTETS + threadIdx.x / 16 % 2 * S::TILE + message / 8 * 128 +
+           message % 8 * 16;
 }
 
 /* The upper columns as octets for the tensor cores, 16 for each two. Made
@@ -258,11 +275,9 @@ static __device__ __forceinline__ void
 warprsa_fold_put_columns(const warprsa_fold_group *g, const uint64_t *upper)
 {
     typedef warprsa_fold_shared<ROWS> S;
-    const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
-    const uint32_t at = g->own + S::OCTETS + threadIdx.x / 16 % 2 * S::TILE +
-                        message / 8 * 128 + message % 8 * 16;
+    const uint32_t at = g->own + warprsa_fold_octets_at<S>();
 
-    warprsa_fold_wait_free<S>(g);
+    warprsa_fold_wait_free(g);
 #pragma unroll
     for (int i = 0; i < ROWS; i += 2)
         warprsa_fold_store_shared(at + i / 2 * S::ACROSS, upper[i],
@@ -274,59 +289,22 @@ warprsa_fold_put_columns(const warprsa_fold_group *g, const uint64_t *upper)
         : "memory");
 }
 
-/* Stores the octets; meanwhile, this phase's pieces but the last. Here and
- * below there are two ways, not two conditions, so that registers for a piece
- * are taken only where there is one. */
-template <int ROWS>
-static __device__ __forceinline__ void
-warprsa_fold_send(const warprsa_fold_group *g, uint64_t *s, int piece,
-                  uint32_t digit)
-{
-    warprsa_fold_top(s, ROWS);
-    if (piece >= 0) {
-        warprsa_fold_pieces v;
-
-        warprsa_fold_scan_begin(&v, &g->memory, piece, digit, threadIdx.x,
-                                ROWS);
-        warprsa_fold_put_columns<ROWS>(g, s + ROWS);
-        warprsa_fold_scan_end(&v, &g->memory, piece, digit, threadIdx.x, ROWS);
-    } else {
-        warprsa_fold_put_columns<ROWS>(g, s + ROWS);
-    }
-}
-
-/* A chunk's samples; during the last chunk's, the last piece of this phase. */
-template <int ROWS>
-static __device__ __forceinline__ void
-warprsa_fold_receive(double *a, const warprsa_fold_group *g, const uint64_t *s,
-                     int chunk, uint32_t *carry, int piece, uint32_t digit)
-{
-    __syncwarp();
-    if (chunk == warprsa_fold_shared<ROWS>::CHUNKS - 1 && piece >= 0) {
-        const int last = piece + WARPRSA_FOLD_PIECES_EACH(ROWS) - 1;
-        warprsa_fold_pieces v;
-
-        warprsa_fold_read(&v, &g->memory, last, threadIdx.x);
-        warprsa_fold_carries<ROWS>(a, g, s, chunk, carry);
-        warprsa_fold_keep_piece(&g->memory, &v, last, digit, threadIdx.x);
-    } else {
-        warprsa_fold_carries<ROWS>(a, g, s, chunk, carry);
-    }
-    __syncwarp();
-}
-
 /* The products of both tiles run one behind the other; each is joined while
  * the next is under way. */
 template <int ROWS>
 static __device__ __forceinline__ void
 warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
-                     int piece, uint32_t digit)
+                     const warprsa_fold_pieces_due *due, uint32_t digit)
 {
     typedef warprsa_fold_shared<ROWS> S;
     uint64_t messages[2], matrix[2];
     uint32_t d[2][S::COLUMNS / 2], over[2][2] = {{0, 0}, {0, 0}}, carry = 0;
 
-    warprsa_fold_send<ROWS>(g, s, piece, digit);
+    warprsa_fold_top(s, ROWS);
+    if (due->keep >= 0)
+        warprsa_fold_keep_pieces(&g->memory, due->keep, digit, threadIdx.x,
+                                 ROWS);
+    warprsa_fold_put_columns<ROWS>(g, s + ROWS);
 #pragma unroll
     for (int tile = 0; tile < 2; tile++) {
         messages[tile] = warprsa_fold_descriptor(
@@ -345,7 +323,7 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
         for (int tile = 0; tile < 2; tile++) {
             if (last && tile == 1) {
                 warprsa_fold_mma_wait<S::COLUMNS, 0>(d[tile]);
-                warprsa_fold_set_free<S>(g);
+                warprsa_fold_set_free(g);
             } else {
                 warprsa_fold_mma_wait<S::COLUMNS, 1>(d[tile]);
             }
@@ -356,21 +334,26 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
                     matrix[tile] + (WARPRSA_FOLD_CHUNK_OCTETS(ROWS) >> 4),
                     S::ACROSS);
         }
-        warprsa_fold_receive<ROWS>(a, g, s, chunk, &carry, piece, digit);
+        __syncwarp();
+        warprsa_fold_carries<ROWS>(a, g, s, chunk, &carry);
+        __syncwarp();
+    }
+    if (due->fetch >= 0) {
+        warprsa_fold_wait_free(g);
+        warprsa_fold_fetch(&g->memory, due->fetch, threadIdx.x, ROWS);
     }
 }
 
-/* a = the columns folded; `piece` is the first of the pieces to choose
- * meanwhile, -1 for none. */
+/* a = the columns folded. */
 static __device__ __forceinline__ void
 warprsa_fold_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
-                  warprsa_fold_columns *s, int piece, const uint32_t *digit,
-                  const int rows)
+                  warprsa_fold_columns *s, const warprsa_fold_pieces_due *due,
+                  const uint32_t *digit, const int rows)
 {
     if (rows == 20)
-        warprsa_fold_fold_of<20>(a->of[0], g, s->of[0], piece, digit[0]);
+        warprsa_fold_fold_of<20>(a->of[0], g, s->of[0], due, digit[0]);
     else
-        warprsa_fold_fold_of<30>(a->of[0], g, s->of[0], piece, digit[0]);
+        warprsa_fold_fold_of<30>(a->of[0], g, s->of[0], due, digit[0]);
 }
 
 #endif

@@ -35,6 +35,9 @@ static BIGNUM *prime, *a, *b, *x, *y;
 static uint8_t *matrix;
 static warprsa_fold_group group;
 static uint32_t *table, *chosen;
+static uint32_t slots[WARPRSA_FOLD_PIECES_EACH(ROWS_MOST) *
+                      WARPRSA_FOLD_ENTRIES_MAX * WARPRSA_FOLD_PIECE_WORDS *
+                      WARPRSA_MESSAGES];
 
 static int set_up(void **state)
 {
@@ -48,10 +51,11 @@ static int set_up(void **state)
     x = BN_new();
     y = BN_new();
     matrix = malloc(WARPRSA_FOLD_MATRIX_OCTETS(ROWS_MOST));
-    table = malloc(WARPRSA_FOLD_ENTRIES * words * sizeof(*table));
+    table = malloc(WARPRSA_FOLD_ENTRIES_MAX * words * sizeof(*table));
     chosen = malloc(words * sizeof(*chosen));
     group.memory.table = table;
     group.memory.chosen = chosen;
+    group.memory.slots = slots;
     group.memory.stride = WARPRSA_MESSAGES;
     group.matrix[0] = group.matrix[1] = matrix;
     return !bn || !prime || !a || !b || !x || !y || !matrix || !table ||
@@ -188,16 +192,17 @@ static void operand(double *samples, random_stream *stream, int rows)
 }
 
 /* All messages' columns folded: the same number modulo the prime, in samples
- * below 2^52, below the bound that fold.h states. */
+ * up to 2^52, below the bound that fold.h states. */
 static void fold_all(warprsa_fold_number *r, warprsa_fold_columns *s,
                      BIGNUM *const *expected, int rows)
 {
+    static const warprsa_fold_pieces_due none = {-1, -1};
     const uint32_t digit[WARPRSA_MESSAGES] = {0};
 
-    warprsa_fold_fold(r, &group, s, -1, digit, rows);
+    warprsa_fold_fold(r, &group, s, &none, digit, rows);
     for (int k = 0; k < WARPRSA_MESSAGES; k++) {
         for (int i = 0; i < rows; i++)
-            assert_true(r->of[k][i] >= 0 && r->of[k][i] < 0x1p52 &&
+            assert_true(r->of[k][i] >= 0 && r->of[k][i] <= 0x1p52 &&
                         r->of[k][i] == (double)(uint64_t)r->of[k][i]);
         number_from_samples(x, r->of[k], rows);
         assert_true(BN_num_bits(x) <= bits_most[rows / 10 - 2]);
@@ -387,7 +392,8 @@ static void differences(void **state)
 /* Every message has a table of its own, and asks for another entry. */
 static void tables(void **state)
 {
-    static double entry[WARPRSA_FOLD_ENTRIES + 1][WARPRSA_MESSAGES][ROWS_MOST];
+    static double entry[WARPRSA_FOLD_ENTRIES_MAX + 1][WARPRSA_MESSAGES]
+                       [ROWS_MOST];
     random_stream stream = {number_seed()};
 
     (void)state;
@@ -396,9 +402,8 @@ static void tables(void **state)
         entry[0][k][0] = 1;
     for (int turn = 0; turn < SIZES * TABLES; turn++) {
         const int rows = rows_of[turn % SIZES];
-        const int pieces = WARPRSA_FOLD_PIECES(rows);
 
-        for (int e = 1; e <= WARPRSA_FOLD_ENTRIES; e++)
+        for (int e = 1; e <= WARPRSA_FOLD_ENTRIES(rows); e++)
             for (int k = 0; k < WARPRSA_MESSAGES; k++) {
                 const int top = WARPRSA_FOLD_BITS(rows) - 52 * (rows - 1);
 
@@ -409,16 +414,18 @@ static void tables(void **state)
                                                 : WARPRSA_SAMPLE_MASK));
                 warprsa_fold_put_entry(&group.memory, e, entry[e][k], k, rows);
             }
-        for (uint32_t digit = 0; digit <= WARPRSA_FOLD_ENTRIES; digit++)
+        for (uint32_t digit = 0; digit <= (uint32_t)WARPRSA_FOLD_ENTRIES(rows);
+             digit++)
             for (int k = 0; k < WARPRSA_MESSAGES; k++) {
-                const uint32_t own =
-                    (digit + (uint32_t)k) % (WARPRSA_FOLD_ENTRIES + 1);
-                warprsa_fold_pieces v;
+                const uint32_t own = (digit + (uint32_t)k) %
+                                     ((uint32_t)WARPRSA_FOLD_ENTRIES(rows) + 1);
                 double got[ROWS_MOST];
 
-                for (int piece = 0; piece < pieces; piece++) {
-                    warprsa_fold_read(&v, &group.memory, piece, k);
-                    warprsa_fold_keep_piece(&group.memory, &v, piece, own, k);
+                for (int phase = 0; phase < WARPRSA_FOLD_PHASES(rows);
+                     phase++) {
+                    warprsa_fold_fetch(&group.memory, phase, k, rows);
+                    warprsa_fold_keep_pieces(&group.memory, phase, own, k,
+                                             rows);
                 }
                 warprsa_fold_get_chosen(got, &group.memory, k, rows);
                 for (int i = 0; i < rows; i++)
