@@ -28,7 +28,7 @@ static void raise_half(warprsa_number *x, warprsa_number *one,
 {
     const warprsa_prepared_half *half = &op->key->half[which];
     double a[WARPRSA_HALF_SAMPLES], p[WARPRSA_HALF_SAMPLES];
-    double chosen[2];
+    double chosen[WARPRSA_HALF_SAMPLES];
     uint64_t start[4 * WARPRSA_HALF_SAMPLES];
     const warprsa_thread thread = {.a = a,
                                    .p = p,
@@ -36,6 +36,7 @@ static void raise_half(warprsa_number *x, warprsa_number *one,
                                    .minus_inverse = half->minus_inverse,
                                    .table = op->table,
                                    .chosen = chosen,
+                                   .near = rows / 2,
                                    .table_stride = 1,
                                    .exponent = op->exponent +
                                                which * WARPRSA_BLINDED_WORDS,
@@ -49,8 +50,7 @@ static void raise_half(warprsa_number *x, warprsa_number *one,
     warprsa_balance(thread.table, p, WARPRSA_TABLE_SIZE, 1, rows);
     warprsa_balance(a, a, 1, 1, rows);
     warprsa_balance(p, half->modulus, 1, 1, rows);
-    warprsa_thread_power(&thread, rows, rows / WARPRSA_THREAD_BLOCKS,
-                         WARPRSA_TABLE_SIZE, 1, 0);
+    warprsa_thread_power(&thread, rows, rows / WARPRSA_THREAD_BLOCKS, 0);
     warprsa_unbalance(&thread, rows);
     hand_over(x, a, which, 0, rows, width, L);
     explicit_bzero(a, sizeof(a));

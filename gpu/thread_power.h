@@ -48,8 +48,10 @@ typedef struct warprsa_thread {
      * (i * TABLE_SIZE + e) * 2 * table_stride. */
     double *table;
     int table_stride;
-    double *chosen; /* `early` pairs, see warprsa_choose_pairs() */
-    double *ring;   /* device: entries under way, see warprsa_ring_fill() */
+    /* The entry that is multiplied by: `near` pairs, the others behind the
+     * table. */
+    double *chosen;
+    int near;
     const uint32_t *exponent;
     int windows;
     const uint64_t *start; /* [2][2 N], warprsa_thread_start() */
@@ -161,13 +163,12 @@ WARPRSA_FN void warprsa_rows(uint64_t *s, const double *t, double v,
         warprsa_step(&s[r], t[r], v, &high[r], first);
 }
 
-/* S += T a for the multiplier's samples T of one block. */
-WARPRSA_FN void warprsa_rows_multiply(uint64_t *s, const double *t,
-                                      const warprsa_thread *x, const int N,
-                                      const int W)
+/* S += T a for the multiplier's samples T of one block, but for the rows' last
+ * high halves, which belong to columns N .. N + W - 1. */
+WARPRSA_FN void warprsa_rows_multiply(uint64_t *s, double *high,
+                                      const double *t, const warprsa_thread *x,
+                                      const int N, const int W)
 {
-    double high[WARPRSA_BLOCK_ROWS_MAX];
-
     WARPRSA_UNROLL
     for (int j = 0; j < N; j += 2) {
         double v[2];
@@ -176,30 +177,22 @@ WARPRSA_FN void warprsa_rows_multiply(uint64_t *s, const double *t,
         warprsa_rows(s + j, t, v[0], high, j == 0, W);
         warprsa_rows(s + j + 1, t, v[1], high, 0, W);
     }
-    WARPRSA_UNROLL
-    for (int r = 0; r < W; r++)
-        s[N + r] += warprsa_bits(high[r]);
 }
 
-/* The same for a square, block `block` of a: its own samples' products once
- * and twice where two differ, and those with all above, doubled. What is below
- * has been added by the blocks before. */
-WARPRSA_FN void warprsa_rows_square(uint64_t *s, const warprsa_thread *x,
-                                    int block, const int N, const int W)
-{
-    double own[WARPRSA_BLOCK_ROWS_MAX], twice[WARPRSA_BLOCK_ROWS_MAX];
-    double high[WARPRSA_BLOCK_ROWS_MAX];
+/* The parts of block `block` of a square: the products of its own samples,
+ * once, and twice where two differ; and those with all samples above, twice.
+ * What is below has been added by the blocks before. */
+#define WARPRSA_OWN   1
+#define WARPRSA_ABOVE 2
 
-    WARPRSA_UNROLL
-    for (int r = 0; r < W; r += 2)
-        warprsa_load_pair(
-            own + r, warprsa_pair_at(x->a, block * (W / 2) + r / 2, x->stride));
-    WARPRSA_UNROLL
-    for (int r = 0; r < W; r++)
-        twice[r] = own[r] + own[r];
+WARPRSA_FN void warprsa_rows_square(uint64_t *s, double *high,
+                                    const double *own, const double *twice,
+                                    const warprsa_thread *x, int block,
+                                    const int parts, const int N, const int W)
+{
     WARPRSA_UNROLL
     for (int other = 0; other < N / W; other++) {
-        if (other == block) {
+        if ((parts & WARPRSA_OWN) && other == block) {
             WARPRSA_UNROLL
             for (int r = 0; r < W; r++) {
                 warprsa_step(&s[W * other + 2 * r], own[r], own[r], &high[r],
@@ -210,7 +203,7 @@ WARPRSA_FN void warprsa_rows_square(uint64_t *s, const warprsa_thread *x,
                                  &high[r], 0);
             }
         }
-        if (other > block) {
+        if ((parts & WARPRSA_ABOVE) && other > block) {
             WARPRSA_UNROLL
             for (int j = W * other; j < W * other + W; j += 2) {
                 double v[2];
@@ -221,19 +214,18 @@ WARPRSA_FN void warprsa_rows_square(uint64_t *s, const warprsa_thread *x,
             }
         }
     }
-    WARPRSA_UNROLL
-    for (int r = 0; r < W; r++)
-        s[N + r] += warprsa_bits(high[r]);
 }
 
 /*
  * W quotients, each from the lowest column left, whose samples of P come in
  * order; then the other samples of P. x is balanced and -1/P below 2^52, so
  * |x / P| < 2^103; q is what is left of it above a multiple of 2^52, in
- * [0, 2^52), and times a balanced sample of P stays within 2^103.
+ * [0, 2^52), and times a balanced sample of P stays within 2^103. `before` are
+ * the high halves that the rows before left: one addition with these.
  */
-WARPRSA_FN void warprsa_rows_reduce(uint64_t *s, const warprsa_thread *x,
-                                    const int N, const int W)
+WARPRSA_FN void warprsa_rows_reduce(uint64_t *s, const double *before,
+                                    const warprsa_thread *x, const int N,
+                                    const int W)
 {
     double q[WARPRSA_BLOCK_ROWS_MAX], high[WARPRSA_BLOCK_ROWS_MAX];
     double p[WARPRSA_BLOCK_ROWS_MAX];
@@ -269,184 +261,215 @@ WARPRSA_FN void warprsa_rows_reduce(uint64_t *s, const warprsa_thread *x,
     }
     WARPRSA_UNROLL
     for (int r = 0; r < W; r++)
-        s[N + r] += warprsa_bits(high[r]);
+        s[N + r] += warprsa_bits(before[r]) + warprsa_bits(high[r]);
+}
+
+/* All ones if a == b, both below 2^31, else 0. A compiler that knew it to be
+ * one of these would make moves under a predicate of it, and those take less
+ * time in a warp that has none of its threads do them. */
+WARPRSA_FN uint64_t warprsa_equal_mask(uint32_t a, uint32_t b)
+{
+    uint32_t mask = (uint32_t)((int32_t)((a ^ b) - 1) >> 31);
+
+#ifdef __CUDACC__
+    asm volatile("" : "+r"(mask));
+#endif
+    return (uint64_t)mask << 32 | mask;
+}
+
+/* a where the mask has ones, b elsewhere. */
+WARPRSA_FN double warprsa_select(uint64_t mask, double a, double b)
+{
+    return warprsa_from_bits((warprsa_bits(a) & mask) |
+                             (warprsa_bits(b) & ~mask));
 }
 
 /*
  * The table is read whole for each multiplication, in an order that does not
- * depend on the digit: pair by pair, all its entries, one kept. On the device
- * the reads run ahead: each thread copies its own pairs into its own RING
- * places of shared memory, and a place is filled again as soon as it has been
- * read, so that RING reads are always under way, through the squares as well.
- * No other thread reads what a thread copied, hence no barrier. What a block
- * multiplies by is chosen when the block begins; or the first `early` pairs of
- * it before the block before is reduced, which where the ring is short lets
- * the reads for some come while others are put to use.
+ * depend on the digit: pair by pair, all its entries, one kept. The reads are
+ * spread evenly over the blocks of the squares before, in turns: they begin
+ * before products are added up and are put to use after that, but before the
+ * reduction, which has no registers to spare. No turn is conditional: then what
+ * is read would hold registers from block to block. Meanwhile what the next
+ * block reads comes nearer.
  */
-#define WARPRSA_RING_GROUP 4 /* entries that are waited for together */
 
-/* Starts the copies of entries e .. e + GROUP - 1 of a pair. */
-WARPRSA_FN void warprsa_ring_fill(const warprsa_thread *x, int pair, int e,
-                                  const int ring)
+/* Entries of a turn, all of one pair. */
+WARPRSA_FN int warprsa_turn_entries(const int N)
+{
+    return N % 20 == 0 ? 8 : 4;
+}
+
+/* Turns that read the whole table, and those of a block. */
+WARPRSA_FN int warprsa_turns(const int N)
+{
+    return N / 2 * WARPRSA_TABLE_SIZE / warprsa_turn_entries(N);
+}
+
+WARPRSA_FN int warprsa_block_turns(const int N)
+{
+    return warprsa_turns(N) / (WARPRSA_WINDOW * WARPRSA_THREAD_BLOCKS);
+}
+
+#define WARPRSA_SEEN_MOST 12 /* entries on their way at once */
+
+/* Where pair `pair` of the chosen entry belongs. */
+WARPRSA_FN double *warprsa_chosen_pair(const warprsa_thread *x, int pair,
+                                       const int N)
+{
+    return x->near == N / 2 || pair < x->near
+               ? warprsa_pair_at(x->chosen, pair, x->stride)
+               : warprsa_pair_at(x->table,
+                                 N / 2 * WARPRSA_TABLE_SIZE + pair - x->near,
+                                 x->table_stride);
+}
+
+/* A warp's lanes bring what its turn will read to the cache that all
+ * multiprocessors share: an entry is four lines of 128 octets, a lane's share
+ * one line. */
+WARPRSA_FN void warprsa_turn_fetch(const warprsa_thread *x, int turn,
+                                   const int N)
 {
 #ifdef __CUDACC__
-    /* One address for all, the rest are constant distances from it. */
-    const double *from =
-        warprsa_pair_at(x->table, pair * WARPRSA_TABLE_SIZE, x->table_stride);
+    const int entries = warprsa_turn_entries(N), lane = threadIdx.x % 32;
+    const double *of_warp =
+        warprsa_pair_at(x->table, turn * entries + lane / 4 % entries,
+                        x->table_stride) -
+        2 * lane;
 
-    WARPRSA_UNROLL
-    for (int i = e; i < e + WARPRSA_RING_GROUP; i++)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                         (uint32_t)__cvta_generic_to_shared(
-                             warprsa_pair_at(x->ring, i % ring, x->stride))),
-                     "l"(from + i * 2 * x->table_stride)
-                     : "memory");
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(of_warp + lane % 4 * 16));
 #else
     (void)x;
-    (void)pair;
-    (void)e;
-    (void)ring;
+    (void)turn;
+    (void)N;
 #endif
 }
 
-/* Waits until all groups but the last ring / GROUP - 1 have come. */
-WARPRSA_FN void warprsa_ring_wait(const int ring)
+WARPRSA_FN void warprsa_turn_begin(double (*seen)[2], const warprsa_thread *x,
+                                   int turn, const int N)
 {
-#ifdef __CUDACC__
-    if (ring == 4 * WARPRSA_RING_GROUP)
-        asm volatile("cp.async.wait_group 3;" ::: "memory");
-    else if (ring == 2 * WARPRSA_RING_GROUP)
-        asm volatile("cp.async.wait_group 1;" ::: "memory");
-    else
-        asm volatile("cp.async.wait_group 0;" ::: "memory");
-#else
-    (void)ring;
-#endif
-}
-
-/* From the first pair on; the table must not change from here. */
-WARPRSA_FN void warprsa_ring_start(const warprsa_thread *x, const int ring)
-{
-#ifdef __CUDACC__
-    __threadfence();
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-    WARPRSA_UNROLL
-    for (int e = 0; e < ring; e += WARPRSA_RING_GROUP)
-        warprsa_ring_fill(x, 0, e, ring);
-}
-
-/* Waits for the copies under way, which nobody will take: who wipes the table
- * and the ring has to come after them. */
-WARPRSA_FN void warprsa_ring_end(void)
-{
-#ifdef __CUDACC__
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
-WARPRSA_FN void warprsa_ring_take(double seen[2], const warprsa_thread *x,
-                                  int pair, int e, const int ring)
-{
-#ifdef __CUDACC__
-    (void)pair;
-    warprsa_load_pair(seen, warprsa_pair_at(x->ring, e % ring, x->stride));
-#else
-    (void)ring;
-    warprsa_load_pair(seen,
-                      warprsa_pair_at(x->table, pair * WARPRSA_TABLE_SIZE + e,
-                                      x->table_stride));
-#endif
-}
-
-/* condition ? a : b without a branch; the condition is 0 or 1. */
-WARPRSA_FN double warprsa_select(uint32_t condition, double a, double b)
-{
-#ifdef __CUDACC__
-    return condition != 0 ? a : b;
-#else
-    uint64_t mask = 0 - (uint64_t)condition;
-
-    return warprsa_from_bits((warprsa_bits(a) & mask) |
-                             (warprsa_bits(b) & ~mask));
-#endif
-}
-
-/* Pair `pair` of entry `digit`: of four entries the one that the digit's low
- * bits say, kept if its high bits say these four. */
-WARPRSA_FN void warprsa_scan_pair(double kept[2], const warprsa_thread *x,
-                                  int pair, uint32_t digit, const int N,
-                                  const int ring)
-{
-    const int next = pair + 1 < N / 2 ? pair + 1 : 0;
-    const uint32_t odd = digit & 1, upper = (digit >> 1) & 1;
+    const int entries = warprsa_turn_entries(N);
+    const double *from =
+        warprsa_pair_at(x->table, turn * entries, x->table_stride);
 
     WARPRSA_UNROLL
-    for (int e = 0; e < WARPRSA_TABLE_SIZE; e += WARPRSA_RING_GROUP) {
-        const uint32_t here =
-            digit / WARPRSA_RING_GROUP == (uint32_t)e / WARPRSA_RING_GROUP;
-        double seen[WARPRSA_RING_GROUP][2];
-
-        warprsa_ring_wait(ring);
-        WARPRSA_UNROLL
-        for (int i = 0; i < WARPRSA_RING_GROUP; i++)
-            warprsa_ring_take(seen[i], x, pair, e + i, ring);
-        WARPRSA_UNROLL
-        for (int i = 0; i < 2; i++) {
-            double one = warprsa_select(odd, seen[1][i], seen[0][i]);
-            double other = warprsa_select(odd, seen[3][i], seen[2][i]);
-
-            one = warprsa_select(upper, other, one);
-            kept[i] = e == 0 ? one : warprsa_select(here, one, kept[i]);
-        }
-        warprsa_ring_fill(x, e + ring < WARPRSA_TABLE_SIZE ? pair : next,
-                          (e + ring) % WARPRSA_TABLE_SIZE, ring);
+    for (int e = 0; e < entries; e++) {
+#ifdef __CUDACC__
+        /* Volatile: they stay where they are. */
+        asm volatile("ld.global.L1::no_allocate.v2.f64 {%0, %1}, [%2];"
+                     : "=d"(seen[e][0]), "=d"(seen[e][1])
+                     : "l"(from + e * 2 * x->table_stride));
+#else
+        seen[e][0] = from[e * 2 * x->table_stride];
+        seen[e][1] = from[e * 2 * x->table_stride + 1];
+#endif
     }
 }
 
-/* The first `early` pairs of block `block` of entry `digit`, for later. */
-WARPRSA_FN void warprsa_choose_pairs(const warprsa_thread *x, int block,
-                                     uint32_t digit, const int N, const int W,
-                                     const int ring, const int early)
+/* Entry `digit`, if it is among those that the turn has read, comes to its
+ * place. Of a pair's turns one has it; the others keep what is there. */
+WARPRSA_FN void warprsa_turn_end(const warprsa_thread *x, double (*seen)[2],
+                                 int turn, uint32_t digit, const int N)
 {
-    WARPRSA_UNROLL
-    for (int i = 0; i < early; i++) {
-        double *to = warprsa_pair_at(x->chosen, i, x->stride);
-        double kept[2] = {0, 0};
+    const int entries = warprsa_turn_entries(N);
+    const int first = turn * entries % WARPRSA_TABLE_SIZE;
+    double *to = warprsa_chosen_pair(x, turn * entries / WARPRSA_TABLE_SIZE, N);
+    const uint64_t odd = warprsa_equal_mask(digit & 1, 1);
+    double kept[2] = {to[0], to[1]};
 
-        warprsa_scan_pair(kept, x, block * (W / 2) + i, digit, N, ring);
-        to[0] = kept[0];
-        to[1] = kept[1];
+    WARPRSA_UNROLL
+    for (int e = 0; e < entries; e += 2) {
+        const uint64_t here =
+            warprsa_equal_mask(digit / 2, (uint32_t)(first + e) / 2);
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2; i++)
+            kept[i] = warprsa_select(
+                here, warprsa_select(odd, seen[e + 1][i], seen[e][i]), kept[i]);
     }
+    to[0] = kept[0];
+    to[1] = kept[1];
 }
 
 /* What block `block` multiplies by. */
 WARPRSA_FN void warprsa_multiplier(double *t, const warprsa_thread *x,
-                                   int block, uint32_t digit, const int N,
-                                   const int W, const int ring, const int early)
+                                   int block, const int N, const int W)
 {
     WARPRSA_UNROLL
     for (int i = 0; i < W / 2; i++) {
-        if (i < early)
-            warprsa_load_pair(t + 2 * i,
-                              warprsa_pair_at(x->chosen, i, x->stride));
-        else
-            warprsa_scan_pair(t + 2 * i, x, block * (W / 2) + i, digit, N,
-                              ring);
+        const double *from = warprsa_chosen_pair(x, block * (W / 2) + i, N);
+
+        t[2 * i] = from[0];
+        t[2 * i + 1] = from[1];
     }
 }
 
+/* `count` turns begin, or end. */
+WARPRSA_FN void warprsa_turns_begin(double (*seen)[2], const warprsa_thread *x,
+                                    int turn, const int count, const int N)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < count; i++)
+        warprsa_turn_begin(seen + i * warprsa_turn_entries(N), x, turn + i, N);
+}
+
+WARPRSA_FN void warprsa_turns_end(const warprsa_thread *x, double (*seen)[2],
+                                  int turn, const int count, uint32_t digit,
+                                  const int N)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < count; i++)
+        warprsa_turn_end(x, seen + i * warprsa_turn_entries(N), turn + i, digit,
+                         N);
+}
+
+/* The rows of block `block` of a square, and beside them the block's turns of
+ * choosing entry `digit`, the first of which is `turn`. */
+WARPRSA_FN void warprsa_square_and_choose(uint64_t *s, double *high,
+                                          const warprsa_thread *x, int block,
+                                          uint32_t digit, int turn, const int N,
+                                          const int W)
+{
+    const int turns = warprsa_block_turns(N);
+    const int fit = WARPRSA_SEEN_MOST / warprsa_turn_entries(N);
+    const int early = turns < fit ? turns : fit;
+    const int next = turn + turns < warprsa_turns(N) ? turn + turns : 0;
+    double own[WARPRSA_BLOCK_ROWS_MAX], twice[WARPRSA_BLOCK_ROWS_MAX];
+    double seen[WARPRSA_SEEN_MOST][2];
+
+    warprsa_turns_begin(seen, x, turn, early, N);
+    WARPRSA_UNROLL
+    for (int i = 0; i < turns; i++)
+        warprsa_turn_fetch(x, next + i, N);
+    WARPRSA_UNROLL
+    for (int r = 0; r < W; r += 2)
+        warprsa_load_pair(
+            own + r, warprsa_pair_at(x->a, block * (W / 2) + r / 2, x->stride));
+    WARPRSA_UNROLL
+    for (int r = 0; r < W; r++)
+        twice[r] = own[r] + own[r];
+    if (turns == early) {
+        warprsa_rows_square(s, high, own, twice, x, block,
+                            WARPRSA_OWN | WARPRSA_ABOVE, N, W);
+    } else {
+        warprsa_rows_square(s, high, own, twice, x, block, WARPRSA_OWN, N, W);
+        warprsa_turns_end(x, seen, turn, early, digit, N);
+        turn += early;
+        warprsa_turns_begin(seen, x, turn, turns - early, N);
+        warprsa_rows_square(s, high, own, twice, x, block, WARPRSA_ABOVE, N, W);
+    }
+    warprsa_turns_end(x, seen, turn, turns == early ? early : turns - early,
+                      digit, N);
+}
+
 /*
- * a = a a, or a times entry `digit` whose first pairs have been chosen; over R.
- * `next` is the entry that the next product multiplies by, negative if it is a
- * square. Both ways share the reduction's code: the loop over the blocks has to
- * stay in the instruction cache.
+ * a = a a, with turn `turn` and those after it of choosing entry `digit`
+ * beside; or a times the chosen entry; over R. Both ways share the reduction's
+ * code: the loop over the blocks has to stay in the instruction cache.
  */
 WARPRSA_FN void warprsa_thread_product(const warprsa_thread *x, int square,
-                                       int digit, int next, const int N,
-                                       const int W, const int ring,
-                                       const int early)
+                                       uint32_t digit, int turn, const int N,
+                                       const int W)
 {
     uint64_t s[WARPRSA_HALF_SAMPLES + WARPRSA_BLOCK_ROWS_MAX];
     const uint64_t *start = x->start + (square ? 2 * N : 0);
@@ -456,25 +479,22 @@ WARPRSA_FN void warprsa_thread_product(const warprsa_thread *x, int square,
         s[c] = warprsa_column(start + c);
     WARPRSA_ROLLED
     for (int block = 0; block < N / W; block++) {
-        const int last = block == N / W - 1;
+        double high[WARPRSA_BLOCK_ROWS_MAX];
 
         if (square) {
-            warprsa_rows_square(s, x, block, N, W);
+            warprsa_square_and_choose(s, high, x, block, digit, turn, N, W);
+            turn += warprsa_block_turns(N);
         } else {
             double t[WARPRSA_BLOCK_ROWS_MAX];
 
-            warprsa_multiplier(t, x, block, (uint32_t)digit, N, W, ring, early);
-            warprsa_rows_multiply(s, t, x, N, W);
+            warprsa_multiplier(t, x, block, N, W);
+            warprsa_rows_multiply(s, high, t, x, N, W);
         }
-        if (last ? next >= 0 : !square)
-            warprsa_choose_pairs(x, last ? 0 : block + 1,
-                                 (uint32_t)(last ? next : digit), N, W, ring,
-                                 early);
-        warprsa_rows_reduce(s, x, N, W);
+        warprsa_rows_reduce(s, high, x, N, W);
         WARPRSA_UNROLL
         for (int c = 0; c < N; c++)
             s[c] = s[c + W];
-        if (!last) {
+        if (block < N / W - 1) {
             WARPRSA_UNROLL
             for (int c = 0; c < W; c++)
                 s[N + c] = warprsa_column(start + (block + 1) * W + N + c);
@@ -536,14 +556,39 @@ WARPRSA_FN void warprsa_put_entry(const warprsa_thread *x, int e, const int N)
     }
 }
 
-/* a = entry 0, which is R mod P. */
-WARPRSA_FN void warprsa_get_one(const warprsa_thread *x, const int N)
+/* Chooses entry 1, which is a. */
+WARPRSA_FN void warprsa_choose_a(const warprsa_thread *x, const int N)
 {
     WARPRSA_ROLLED
     for (int pair = 0; pair < N / 2; pair++) {
-        const double *from = warprsa_pair_at(
-            x->table, pair * WARPRSA_TABLE_SIZE, x->table_stride);
+        double *to = warprsa_chosen_pair(x, pair, N);
+        const double *from = warprsa_pair_at(x->a, pair, x->stride);
+
+        to[0] = from[0];
+        to[1] = from[1];
+    }
+}
+
+/* Chooses entry `digit`, all turns at once. */
+WARPRSA_FN void warprsa_choose_entry(const warprsa_thread *x, uint32_t digit,
+                                     const int N)
+{
+    WARPRSA_ROLLED
+    for (int turn = 0; turn < warprsa_turns(N); turn++) {
+        double seen[WARPRSA_SEEN_MOST][2];
+
+        warprsa_turn_begin(seen, x, turn, N);
+        warprsa_turn_end(x, seen, turn, digit, N);
+    }
+}
+
+/* a = the chosen entry. */
+WARPRSA_FN void warprsa_get_chosen(const warprsa_thread *x, const int N)
+{
+    WARPRSA_ROLLED
+    for (int pair = 0; pair < N / 2; pair++) {
         double *to = warprsa_pair_at(x->a, pair, x->stride);
+        const double *from = warprsa_chosen_pair(x, pair, N);
 
         to[0] = from[0];
         to[1] = from[1];
@@ -553,7 +598,7 @@ WARPRSA_FN void warprsa_get_one(const warprsa_thread *x, const int N)
 WARPRSA_FN void warprsa_wipe_table(const warprsa_thread *x, const int N)
 {
     WARPRSA_ROLLED
-    for (int i = 0; i < N / 2 * WARPRSA_TABLE_SIZE; i++) {
+    for (int i = 0; i < N / 2 * (WARPRSA_TABLE_SIZE + 1) - x->near; i++) {
         volatile double *at = warprsa_pair_at(x->table, i, x->table_stride);
 
         at[0] = 0;
@@ -561,13 +606,13 @@ WARPRSA_FN void warprsa_wipe_table(const warprsa_thread *x, const int N)
     }
 }
 
-WARPRSA_FN int warprsa_thread_digit(const warprsa_thread *x, int place)
+WARPRSA_FN uint32_t warprsa_thread_digit(const warprsa_thread *x, int place)
 {
     const int per_word = 32 / WARPRSA_WINDOW;
 
-    return (int)((x->exponent[place / per_word] >>
-                  (WARPRSA_WINDOW * (place % per_word))) &
-                 (WARPRSA_TABLE_SIZE - 1));
+    return (x->exponent[place / per_word] >>
+            (WARPRSA_WINDOW * (place % per_word))) &
+           (WARPRSA_TABLE_SIZE - 1);
 }
 
 /* Threads of a block run in step where that keeps them in the same
@@ -582,55 +627,54 @@ WARPRSA_FN void warprsa_keep_step(const int in_step)
 #endif
 }
 
-/* The ring from its beginning, and the first pairs of entry `digit`. */
-WARPRSA_FN void warprsa_choose_first(const warprsa_thread *x, int digit,
-                                     const int N, const int W, const int ring,
-                                     const int early)
+/* What has been stored in the table is read by loads that the compiler does not
+ * see as such. */
+WARPRSA_FN void warprsa_table_is_full(void)
 {
-    warprsa_ring_start(x, ring);
-    warprsa_choose_pairs(x, 0, (uint32_t)digit, N, W, ring, early);
+#ifdef __CUDACC__
+    asm volatile("" ::: "memory");
+#endif
 }
 
 /*
  * a = a^exponent; entry 0 of the table must be R mod P. First the entries 2 to
- * 15, each the one before times entry 1; then for each digit four squares and
- * a multiplication, the first digit's by R mod P. One loop for all, so that
- * the product's code is there once.
+ * 15, each the one before times entry 1. Then a is the first digit's entry, and
+ * for each digit after it there are four squares and a multiplication. One
+ * loop for all, so that the product's code is there once.
  */
 WARPRSA_FN void warprsa_thread_power(const warprsa_thread *x, const int N,
-                                     const int W, const int ring,
-                                     const int early, const int in_step)
+                                     const int W, const int in_step)
 {
-    WARPRSA_STAGE(POWERS);
-    int entry = 2, squares = 0, place = x->windows - 1, digit = 1;
+    int entry = 2, squares = 0, place = x->windows - 1, turn = 0;
+    uint32_t digit = 0;
 
     warprsa_put_entry(x, 1, N);
-    warprsa_choose_first(x, digit, N, W, ring, early);
+    warprsa_choose_a(x, N);
     WARPRSA_ROLLED
     for (;;) {
-        const int square = squares > 0, building = entry < WARPRSA_TABLE_SIZE;
+        const int square = squares > 0;
 
         warprsa_keep_step(in_step);
-        warprsa_thread_product(x, square, digit,
-                               building || squares == 1 ? digit : -1, N, W,
-                               ring, early);
+        warprsa_thread_product(x, square, digit, turn, N, W);
         if (square) {
             squares--;
-        } else if (building) {
-            warprsa_put_entry(x, entry, N);
-            if (++entry == WARPRSA_TABLE_SIZE) {
-                warprsa_get_one(x, N);
-                digit = warprsa_thread_digit(x, place);
-                warprsa_choose_first(x, digit, N, W, ring, early);
-            }
-        } else if (place == 0) {
-            break;
-        } else {
-            digit = warprsa_thread_digit(x, --place);
-            squares = WARPRSA_WINDOW;
+            turn += WARPRSA_THREAD_BLOCKS * warprsa_block_turns(N);
+            continue;
         }
+        if (entry < WARPRSA_TABLE_SIZE) {
+            warprsa_put_entry(x, entry, N);
+            if (++entry < WARPRSA_TABLE_SIZE)
+                continue;
+            warprsa_table_is_full();
+            warprsa_choose_entry(x, warprsa_thread_digit(x, place), N);
+            warprsa_get_chosen(x, N);
+        }
+        if (place == 0)
+            break;
+        digit = warprsa_thread_digit(x, --place);
+        squares = WARPRSA_WINDOW;
+        turn = 0;
     }
-    warprsa_ring_end();
     warprsa_wipe_table(x, N);
 }
 

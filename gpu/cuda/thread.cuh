@@ -25,24 +25,39 @@ template <int N> struct warprsa_starts {
 
 template <int N> __constant__ warprsa_starts<N> warprsa_start;
 
+/* What a block may have of shared memory from compute capability 9.0 on. */
+#define WARPRSA_SHARED_OCTETS (227 * 1024)
+
 /* How a size class is spread. */
-template <int N_, int WIDTH_, int L_, int BLOCK_, int RING_, int EARLY_,
-          int IN_STEP_>
+template <int N_, int WIDTH_, int L_, int BLOCK_, int IN_STEP_>
 struct warprsa_thread_shape {
     static constexpr int N = N_, WIDTH = WIDTH_, L = L_;
     static constexpr int W = N / WARPRSA_THREAD_BLOCKS;
-    static constexpr int EARLY = EARLY_;
-    static constexpr int BLOCK = BLOCK_, RING = RING_, IN_STEP = IN_STEP_;
+    static constexpr int BLOCK = BLOCK_, IN_STEP = IN_STEP_;
+    /* Pairs of samples that fit beside a and P. */
+    static constexpr int FIT = WARPRSA_SHARED_OCTETS / (16 * BLOCK) - N;
+    static constexpr int NEAR = FIT < N / 2 ? FIT : N / 2;
     static constexpr unsigned OCTETS =
-        (2 * N + 2 * RING + 2 * EARLY) * BLOCK * sizeof(double);
+        (2 * N + 2 * NEAR) * BLOCK * sizeof(double);
 };
+
+/* threadIdx.x, which the compiler must not know to be: what it computes from it
+ * before the powers it would keep, in registers that they lack, till after
+ * them. */
+static __device__ __forceinline__ uint32_t warprsa_thread_index(void)
+{
+    uint32_t index;
+
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+    return index;
+}
 
 /* A lane's samples to or from the operand of the thread that raises them. */
 template <typename S, bool PUT>
 static __device__ __forceinline__ void
 warprsa_hand_over(warprsa_number *x, double *operands, uint32_t request)
 {
-    const int lane = threadIdx.x % (2 * S::WIDTH);
+    const int lane = (int)(warprsa_thread_index() % (2 * S::WIDTH));
     const int first = lane % S::WIDTH * S::L;
     double *of = operands + 2 * (2 * request + lane / S::WIDTH);
 
@@ -104,12 +119,13 @@ warprsa_thread_raise(const warprsa_batch &batch, double *shared)
         .p = shared + S::N * S::BLOCK + 2 * threadIdx.x,
         .stride = S::BLOCK,
         .minus_inverse = half->minus_inverse,
-        .table = batch.table +
-                 (size_t)blockIdx.x * (WARPRSA_TABLE_SIZE * S::N * S::BLOCK) +
-                 2 * threadIdx.x,
+        .table =
+            batch.table +
+            (size_t)blockIdx.x * ((WARPRSA_TABLE_SIZE + 1) * S::N * S::BLOCK) +
+            2 * threadIdx.x,
         .table_stride = S::BLOCK,
         .chosen = shared + 2 * S::N * S::BLOCK + 2 * threadIdx.x,
-        .ring = shared + (2 * S::N + 2 * S::EARLY) * S::BLOCK + 2 * threadIdx.x,
+        .near = S::NEAR,
         .exponent = op.exponent + which * WARPRSA_BLINDED_WORDS,
         .windows = op.windows,
         .start = warprsa_start<S::N>.of,
@@ -119,7 +135,7 @@ warprsa_thread_raise(const warprsa_batch &batch, double *shared)
                     S::N);
     warprsa_balance(x.a, x.a, S::BLOCK, S::BLOCK, S::N);
     warprsa_balance(x.p, half->modulus, S::BLOCK, 1, S::N);
-    warprsa_thread_power(&x, S::N, S::W, S::RING, S::EARLY, S::IN_STEP);
+    warprsa_thread_power(&x, S::N, S::W, S::IN_STEP);
     warprsa_unbalance(&x, S::N);
     __syncthreads();
 }
@@ -130,9 +146,11 @@ warprsa_thread_finish(const warprsa_batch &batch, double *a)
 {
     constexpr uint32_t requests = S::BLOCK / (2 * S::WIDTH);
 
+    const uint32_t thread = warprsa_thread_index();
+
     WARPRSA_ROLLED
     for (int turn = 0; turn < S::WIDTH; turn++) {
-        uint32_t request = turn * requests + threadIdx.x / (2 * S::WIDTH);
+        uint32_t request = turn * requests + thread / (2 * S::WIDTH);
         warprsa_operation op =
             warprsa_request(batch, blockIdx.x * (S::BLOCK / 2) + request);
         warprsa_number x;

@@ -8,8 +8,7 @@ extern "C" cudaError_t warprsa_thread_1024(const warprsa_batch *batch,
 {
     constexpr warprsa_shape shape = WARPRSA_SHAPE_1024;
 
-    return warprsa_launch_thread<
-        warprsa_thread_shape<shape.rows, shape.width, shape.per_lane,
-                             WARPRSA_THREAD_BLOCK_1024, 16, 0, 0>>(batch,
-                                                                   stream);
+    return warprsa_launch_thread<warprsa_thread_shape<
+        shape.rows, shape.width, shape.per_lane, WARPRSA_THREAD_BLOCK_1024, 0>>(
+        batch, stream);
 }

@@ -8,8 +8,7 @@ extern "C" cudaError_t warprsa_thread_4096(const warprsa_batch *batch,
 {
     constexpr warprsa_shape shape = WARPRSA_SHAPE_4096;
 
-    return warprsa_launch_thread<
-        warprsa_thread_shape<shape.rows, shape.width, shape.per_lane,
-                             WARPRSA_THREAD_BLOCK_4096, 8, 2, 1>>(batch,
-                                                                  stream);
+    return warprsa_launch_thread<warprsa_thread_shape<
+        shape.rows, shape.width, shape.per_lane, WARPRSA_THREAD_BLOCK_4096, 1>>(
+        batch, stream);
 }

@@ -73,12 +73,14 @@ static size_t lanes_table_octets(warprsa_size_class size, size_t count)
            sizeof(double);
 }
 
+/* Behind the entries there is room for one more: what shared memory has no room
+ * for. */
 static size_t thread_table_octets(warprsa_size_class size, size_t count)
 {
     const size_t requests = warprsa_thread_blocks[size] / 2;
     size_t blocks = (count + requests - 1) / requests;
 
-    return blocks * warprsa_thread_blocks[size] * WARPRSA_TABLE_SIZE *
+    return blocks * warprsa_thread_blocks[size] * (WARPRSA_TABLE_SIZE + 1) *
            (size_t)warprsa_shape_of(size).rows * sizeof(double);
 }
 

@@ -21,8 +21,8 @@ enum {
 static BN_CTX *bn;
 static BIGNUM *p, *a, *b, *expected, *got, *scratch;
 static double samples[N_MAX], operand[N_MAX], modulus[N_MAX];
-static double table[WARPRSA_TABLE_SIZE * N_MAX];
-static double chosen[WARPRSA_BLOCK_ROWS_MAX];
+static double table[(WARPRSA_TABLE_SIZE + 1) * N_MAX];
+static double chosen[N_MAX];
 static uint32_t exponent[WARPRSA_BLINDED_WORDS];
 static uint64_t start[4 * N_MAX];
 
@@ -100,6 +100,7 @@ static warprsa_thread use_modulus(const number_view *view,
                         .stride = 1,
                         .table = table,
                         .chosen = chosen,
+                        .near = (int)random_below(stream, (unsigned)N / 2 + 1),
                         .table_stride = 1,
                         .exponent = exponent,
                         .start = start};
@@ -168,28 +169,29 @@ static void product_case(const number_view *view, uint64_t seed,
     const int N = view->rows, W = N / WARPRSA_THREAD_BLOCKS;
     random_stream stream = {seed};
     warprsa_thread x = use_modulus(view, &stream);
-    const int digit = (int)random_below(&stream, WARPRSA_TABLE_SIZE);
-    const int early = (int)random_below(&stream, (unsigned)W / 2 + 1);
+    const uint32_t digit = random_below(&stream, WARPRSA_TABLE_SIZE);
     double entry[N_MAX];
+    int turn = 0;
 
-    choose_operand(a, &stream, N);
     choose_operand(b, &stream, N);
-    balance(operand, a, N);
-    expect_product(a, a, N);
-    warprsa_thread_product(&x, 1, 0, -1, N, W, 8, early);
-    if (!right(N))
-        number_wrong(wrong, "square", view, seed);
-
+    balance(entry, b, N);
     for (int i = 0; i < WARPRSA_TABLE_SIZE * N; i++)
         table[i] = (double)(random_next(&stream) >> 13);
-    choose_operand(a, &stream, N);
-    balance(entry, b, N);
-    balance(operand, a, N);
     for (int j = 0; j < N; j++)
-        table[(j / 2 * WARPRSA_TABLE_SIZE + digit) * 2 + j % 2] = entry[j];
+        table[(j / 2 * WARPRSA_TABLE_SIZE + (int)digit) * 2 + j % 2] = entry[j];
+    for (int i = 0; i < WARPRSA_WINDOW; i++) {
+        choose_operand(a, &stream, N);
+        balance(operand, a, N);
+        expect_product(a, a, N);
+        warprsa_thread_product(&x, 1, digit, turn, N, W);
+        turn += WARPRSA_THREAD_BLOCKS * warprsa_block_turns(N);
+        if (!right(N))
+            number_wrong(wrong, "square", view, seed);
+    }
+    choose_operand(a, &stream, N);
+    balance(operand, a, N);
     expect_product(a, b, N);
-    warprsa_choose_first(&x, digit, N, W, 8, early);
-    warprsa_thread_product(&x, 0, digit, -1, N, W, 8, early);
+    warprsa_thread_product(&x, 0, digit, 0, N, W);
     if (!right(N))
         number_wrong(wrong, "product", view, seed);
 }
@@ -245,11 +247,10 @@ static void power_case(const number_view *view, uint64_t seed, unsigned *wrong)
     assert_true(BN_mod_exp(expected, a, b, p, bn));
     number_power_of_two(scratch, R_bits);
     assert_true(BN_mod_mul(expected, expected, scratch, p, bn));
-    warprsa_thread_power(&x, N, N / WARPRSA_THREAD_BLOCKS, 8, (int)(seed % 2),
-                         0);
+    warprsa_thread_power(&x, N, N / WARPRSA_THREAD_BLOCKS, 0);
     if (!right(N))
         number_wrong(wrong, "power", view, seed);
-    for (int i = 0; i < WARPRSA_TABLE_SIZE * N; i++)
+    for (int i = 0; i < (WARPRSA_TABLE_SIZE + 1) * N - 2 * x.near; i++)
         assert_true(table[i] == 0);
     warprsa_unbalance(&x, N);
     number_from_samples(got, operand, N);
