@@ -20,15 +20,15 @@ static const struct {
       {WARPRSA_CLASS_2048, "lanes", 8448, 2389, 3807, 7136},
       {WARPRSA_CLASS_2048, "thread", 25344, 15400, 15460, 16670},
       {WARPRSA_CLASS_3072, "lanes", 4224, 5494, 7615, 13608},
-      {WARPRSA_CLASS_3072, "thread", 16896, 36020, 36610, 36390},
+      {WARPRSA_CLASS_3072, "thread", 16896, 36020, 36610, 36610},
       {WARPRSA_CLASS_4096, "lanes", 4224, 8367, 13612, 25871},
-      {WARPRSA_CLASS_4096, "thread", 16896, 77160, 81220, 80990},
+      {WARPRSA_CLASS_4096, "thread", 16896, 77160, 81220, 81220},
       {WARPRSA_CLASS_1024, "blocks", 2112, 531, 857, 1510},
       {WARPRSA_CLASS_2048, "blocks", 2112, 1191, 2086, 3849},
       {WARPRSA_CLASS_3072, "blocks", 1056, 3035, 3133, 5550},
       {WARPRSA_CLASS_4096, "blocks", 1056, 7050, 9027, 13310},
-      {WARPRSA_CLASS_2048, "fold", 16896, 5100, 6139, 9195},
-      {WARPRSA_CLASS_3072, "fold", 16896, 25442, 33028, 35348}}},
+      {WARPRSA_CLASS_2048, "fold", 16896, 5005, 5752, 8336},
+      {WARPRSA_CLASS_3072, "fold", 16896, 31500, 31506, 32490}}},
 };
 
 double warprsa_foretell_ms(const warprsa_pace *pace, size_t count)
