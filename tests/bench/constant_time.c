@@ -5,7 +5,8 @@
  *
  * --profile launches one batch for each kind of exponent and for other keys,
  * and nothing else, so that a profiler counts what each of them executed; the
- * labels of the batches are printed in their order.
+ * labels of the batches are printed in their order. --once launches one batch,
+ * for what is slower than a profiler.
  *
  * --timing compares the kernel's time for fixed exponents (zeros, ones, a
  * random one) with that for random ones: Welch's t over batches in random
@@ -42,7 +43,7 @@ static const char *const labels[EXPONENTS] = {"zeros", "ones", "fixed",
                                               "random"};
 
 static const char help[] =
-    "usage: constant_time --profile|--timing [OPTION...]\n"
+    "usage: constant_time --profile|--once|--timing [OPTION...]\n"
     "  --kernel=NAME   one that --list prints (lanes)\n"
     "  --bits=N        size of RSA (2048)\n"
     "  --batch=N       requests in a batch (512)\n"
@@ -80,7 +81,7 @@ typedef struct subject {
 
 typedef struct options {
     size_t samples;
-    char mode; /* 'p', 't' */
+    char mode; /* 'p', 'O', 't' */
 } options;
 
 static void __attribute__((noreturn))
@@ -194,6 +195,13 @@ static int profile(subject *s)
     return 0;
 }
 
+static int once(subject *s)
+{
+    prepare(s, EXPONENTS_RANDOM);
+    run_kernel(s);
+    return 0;
+}
+
 typedef struct moments {
     double count, mean, squares; /* of the differences from the mean */
 } moments;
@@ -275,6 +283,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
 {
     static const struct option names[] = {
         {"profile", no_argument, NULL, 'p'},
+        {"once", no_argument, NULL, 'O'},
         {"timing", no_argument, NULL, 't'},
         {"kernel", required_argument, NULL, 'k'},
         {"bits", required_argument, NULL, 'b'},
@@ -288,7 +297,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
     int c;
 
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (c == 'p' || c == 't')
+        if (c == 'p' || c == 'O' || c == 't')
             o->mode = (char)c;
         else if (c == 'k')
             choose_kernel(s, optarg);
@@ -312,7 +321,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
     if (optind != argc)
         usage("argument", argv[optind], "options alone, see --help");
     if (o->mode == 0)
-        usage("mode", "", "--profile or --timing is wanted");
+        usage("mode", "", "--profile, --once or --timing is wanted");
     if (paper_shape_of(s->bits) == NULL)
         usage("--bits", "", "1024, 2048, 3072, 4096");
 }
@@ -326,7 +335,10 @@ int main(int argc, char **argv)
     choose_kernel(&s, batch_run_name(0));
     parse(&s, &o, argc, argv);
     subject_new(&s);
-    status = o.mode == 'p' ? profile(&s) : timing(&s, o.samples);
+    if (o.mode == 'O')
+        status = once(&s);
+    else
+        status = o.mode == 'p' ? profile(&s) : timing(&s, o.samples);
     subject_free(&s);
     return status;
 }
