@@ -645,6 +645,7 @@ WARPRSA_FN void warprsa_table_is_full(void)
 WARPRSA_FN void warprsa_thread_power(const warprsa_thread *x, const int N,
                                      const int W, const int in_step)
 {
+    WARPRSA_STAGE(POWERS);
     int entry = 2, squares = 0, place = x->windows - 1, turn = 0;
     uint32_t digit = 0;
 
