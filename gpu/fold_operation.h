@@ -167,6 +167,7 @@ WARPRSA_FN void warprsa_fold_put_result(const warprsa_fold_group *g,
 WARPRSA_FN void warprsa_fold_put_octets(const warprsa_fold_group *g,
                                         const int rows)
 {
+    WARPRSA_STAGE(OUTPUT);
     const warprsa_fold_memory *m = &g->memory;
 
     WARPRSA_EACH_MESSAGE(k)
@@ -387,6 +388,7 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
     WARPRSA_ROLLED
     while (at < count) {
         const warprsa_fold_step step = warprsa_fold_step_at(script, at);
+        WARPRSA_STAGE_OF_STEP(&step, turn.place >= 0);
         const int power = step.action == WARPRSA_FOLD_POWER;
         const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW(rows);
         const int squares = power ? !multiply : step.by == WARPRSA_FOLD_SQUARE;

@@ -104,6 +104,7 @@ static __device__ __forceinline__ void warprsa_blocks_wipe(unsigned doubles)
 static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
     warprsa_blocks_blind(const warprsa_batch batch)
 {
+    WARPRSA_STAGE(REST);
     const warprsa_blocks_place here = warprsa_blocks_here(batch);
 
     if (here.halves) {
@@ -127,6 +128,7 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
 static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK, L == 2 ? 4 : 2)
     warprsa_blocks_power(const warprsa_batch batch)
 {
+    WARPRSA_STAGE(REST);
     const warprsa_blocks_place here = warprsa_blocks_here(batch);
 
     if (here.halves) {
@@ -154,6 +156,7 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK, L == 2 ? 4 : 2)
 static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
     warprsa_blocks_finish(const warprsa_batch batch)
 {
+    WARPRSA_STAGE(REST);
     const uint32_t first = blockIdx.x * (blockDim.x / 32);
     const warprsa_operation op = warprsa_blocks_request(batch, first);
     const warprsa_number none = {};

@@ -117,6 +117,7 @@ __global__ void __launch_bounds__(warprsa_fold_shared<ROWS>::THREADS,
                                   warprsa_fold_shared<ROWS>::BLOCKS)
     warprsa_fold_operations(const __grid_constant__ warprsa_fold_batch batch)
 {
+    WARPRSA_STAGE(REST);
     typedef warprsa_fold_shared<ROWS> S;
     extern __shared__ __align__(128) uint8_t shared[];
     const uint32_t local = threadIdx.x / 32 * WARPRSA_FOLD_GROUP +
