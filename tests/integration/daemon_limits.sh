@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# 64 clients of 64 users on a daemon that has no descriptors, and then no
+# memory, for all of them: those it can't take compute for themselves, no
+# operation fails, those that it has are served, and when they have gone others
+# find room.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+
+need setpriv prlimit
+as_root "processes of other users"
+clients=64
+group=$(getent group nogroup | cut -d: -f1)
+[ -n "$group" ] || skip "no group nogroup here"
+gid=$(getent group "$group" | cut -d: -f3)
+rsa_key 1024 key.pem
+# The build may be where these users can't look.
+cp "$MODULE" warprsa.so
+configure openssl.cnf "$work/warprsa.so" "${WITH_DAEMON[@]}" "${PATIENT[@]}"
+chmod a+rX . ./*.pem openssl.cnf warprsa.so
+
+as_user() { # USER COMMAND...
+    local user=$1
+    shift
+    OPENSSL_CONF=$work/openssl.cnf WARPRSA_TRACE=file:$work/provider.trace \
+        setpriv --reuid "$user" --regid "$gid" --clear-groups "$@"
+}
+
+# Each as many operations as it can in 2 seconds.
+crowd() {
+    local pids=() pid i
+    for ((i = 0; i < clients; i++)); do
+        as_user $((61000 + i)) "$OPENSSL" speed -elapsed -seconds 2 rsa1024 \
+            >"speed.$i" 2>&1 &
+        pids+=($!)
+    done
+    for pid in "${pids[@]}"; do
+        wait "$pid" || fail "a client failed"
+    done
+    # It goes on after an operation that failed, and ends well.
+    ! grep -i 'failure' speed.* || fail "operations failed"
+}
+
+# has_no_room_for_all OPTION-OF-PRLIMIT
+has_no_room_for_all() {
+    prlimit --pid "$daemon" "$1"
+    : >provider.trace
+    chmod 666 provider.trace
+    crowd
+    grep -q 'is refused: no.* descriptor' daemon.log ||
+        fail "$1: none was refused"
+    [ "$(total gpu)" -gt 0 ] || fail "$1: none was served"
+    [ "$(total cpu_no_device)" -gt 0 ] || fail "$1: all were served"
+    wait_for 60 has_counted keys 0
+    : >provider.trace
+    as_user 62000 "$OPENSSL" dgst -sha256 -sign "$work/key.pem" \
+        "$work/openssl.cnf" >sig
+    plain dgst -sha256 -verify key.pem.pub -signature sig openssl.cnf \
+        >/dev/null
+    [ "$(total gpu)" = 1 ] || fail "$1: there is no room afterwards"
+    kill -TERM "$daemon"
+    wait "$daemon" || fail "$1: the daemon ended with status $?"
+}
+
+has_counted() { # NAME VALUE
+    [ "$(live "$daemon" "$1")" = "$2" ]
+}
+
+echo "== descriptors for half of them"
+start_daemon --group "$group"
+used=$(find "/proc/$daemon/fd" -mindepth 1 | wc -l)
+# A door, the connection, its process, and an eventfd for each.
+has_no_room_for_all --nofile=$((used + clients / 2 * 4))
+
+echo "== memory for half of them"
+# CUDA takes address space as it likes, and a limit on it might be met there.
+ENGINE=host start_daemon --group "$group"
+used=$(awk '$1 == "VmSize:" { print $2 * 1024 }' "/proc/$daemon/status")
+# 2,048 slots of 1.2 KiB, and 2 MiB for 4,096 keys.
+has_no_room_for_all --as=$((used + clients / 2 * 5000000))
