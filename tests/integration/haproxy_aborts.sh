@@ -47,7 +47,7 @@ leave_and_come_back() {
         [ "$grown" -le $((slots * 40 * 4)) ] ||
             fail "haproxy's memory grew by $grown KiB"
         grown=$(($(memory "$daemon") - ${kept_daemon:-0}))
-        [ "$round" = 1 ] || [ "$grown" -le 256 ] ||
+        [ "$round" = 1 ] || [ "$grown" -le 1024 ] ||
             fail "the daemon's memory grew by $grown KiB"
         # An answer that nobody collects keeps its slot for twice the deadline.
         sleep $((2 * deadline_ms / 1000 + 1))
