@@ -29,6 +29,8 @@
     X("warprsa-cpu-key-room", REASON(KEY_ROOM))                                \
     X("warprsa-cpu-spill", REASON(SPILL))                                      \
     X("warprsa-batches", COUNTER(batches))                                     \
+    X("warprsa-wait-ns", COUNTER(wait_ns))                                     \
+    X("warprsa-compute-ns", COUNTER(compute_ns))                               \
     X("warprsa-checks-failed", COUNTER(checks_failed))                         \
     X("warprsa-device-losses", COUNTER(device_losses))                         \
     X("warprsa-devices", COUNTER(devices))                                     \

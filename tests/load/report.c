@@ -113,7 +113,8 @@ static void add_counters(row *row, const load_result *r)
         "gpu",          "cpu",           "cpu_route",      "cpu_key",
         "cpu_starting", "cpu_no_device", "cpu_queue_full", "cpu_deadline",
         "cpu_check",    "cpu_error",     "cpu_key_room",   "cpu_spill",
-        "batches",      "checks_failed", "device_losses",  "devices",
+        "batches",      "wait_ns",       "compute_ns",     "keys_loaded",
+        "keys_evicted", "checks_failed", "device_losses",  "devices",
     };
 
     for (int i = 0; i < LOAD_COUNTERS; i++)

@@ -29,6 +29,10 @@ typedef enum load_counter {
     LOAD_COUNT_CPU_KEY_ROOM,
     LOAD_COUNT_CPU_SPILL,
     LOAD_COUNT_BATCHES,
+    LOAD_COUNT_WAIT_NS,    /* for a batch, of all operations together */
+    LOAD_COUNT_COMPUTE_NS, /* of all batches together */
+    LOAD_COUNT_KEYS_LOADED,
+    LOAD_COUNT_KEYS_EVICTED,
     LOAD_COUNT_CHECKS_FAILED,
     LOAD_COUNT_DEVICE_LOSSES,
     LOAD_COUNT_DEVICES,
