@@ -177,13 +177,16 @@ static cudaError_t warprsa_launch_blocks(const warprsa_batch *batch,
                                          cudaStream_t stream)
 {
     constexpr unsigned most = WARPRSA_BLOCKS_BLOCK / 32;
-    const unsigned requests = batch->count <= 132 ? 1 : most;
+    unsigned multiprocessors;
+    cudaError_t error = warprsa_multiprocessors(&multiprocessors);
+    const unsigned requests = batch->count <= multiprocessors ? 1 : most;
     const unsigned blocks = (batch->count + requests - 1) / requests;
     const unsigned halves =
         (2 * batch->count + 32 * requests - 1) / (32 * requests);
     const size_t memory = requests * REQUEST * sizeof(double);
-    cudaError_t error;
 
+    if (error != cudaSuccess)
+        return error;
     for (const auto kernel :
          {warprsa_blocks_blind, warprsa_blocks_power, warprsa_blocks_finish}) {
         error = cudaFuncSetAttribute(

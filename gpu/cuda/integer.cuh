@@ -71,12 +71,9 @@ static cudaError_t warprsa_launch_integer(const warprsa_batch *batch,
 static cudaError_t warprsa_integer_many(bool *many, const warprsa_batch *batch,
                                         unsigned lanes)
 {
-    int device = 0, multiprocessors = 0;
-    cudaError_t error = cudaGetDevice(&device);
+    unsigned multiprocessors;
+    cudaError_t error = warprsa_multiprocessors(&multiprocessors);
 
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&multiprocessors,
-                                       cudaDevAttrMultiProcessorCount, device);
     *many = (uint64_t)batch->count * lanes >=
             (uint64_t)multiprocessors * WARPRSA_INTEGER_LANES_MANY;
     return error;

@@ -38,4 +38,17 @@ warprsa_request(const warprsa_batch &batch, uint32_t index)
     return op;
 }
 
+/* Multiprocessors of the device that is current. */
+static inline cudaError_t warprsa_multiprocessors(unsigned *multiprocessors)
+{
+    int device = 0, count = 0;
+    cudaError_t error = cudaGetDevice(&device);
+
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount,
+                                       device);
+    *multiprocessors = (unsigned)count;
+    return error;
+}
+
 #endif
