@@ -111,11 +111,22 @@ static void kernel_row(bench *b, const char *kernel, size_t keys, bool direct,
     r->checked = batch_run_check(&b->run, b->o.checks);
 }
 
-/* One batch by one kernel, with each number of keys and way to read tables. */
+/* Whether it matters to a kernel that requests share a key: to the others each
+ * request is one of its own. */
+static bool minds_keys(const char *kernel)
+{
+    return strcmp(kernel, WARPRSA_VARIANT_FOLD) == 0 ||
+           strcmp(kernel, BATCH_RUN_AUTO) == 0;
+}
+
+/* One batch by one kernel, with each number of keys, if it minds them, and way
+ * to read tables. */
 static void kernel_rows(bench *b, const char *kernel, size_t batch,
                         double paper_ms)
 {
-    for (size_t i = 0; i < b->o.keys_count; i++) {
+    const size_t keys_count = minds_keys(kernel) ? b->o.keys_count : 1;
+
+    for (size_t i = 0; i < keys_count; i++) {
         if (b->o.scan)
             kernel_row(b, kernel, b->o.keys[i], false, batch, paper_ms);
         if (b->o.direct)
