@@ -179,16 +179,21 @@ static void enqueue(batch_run *run, const char *kernel)
                kernel);
 }
 
+size_t batch_run_launches(batch_run *run, const char *kernel,
+                          launch seen[LAUNCHES_MAX])
+{
+    launches_begin();
+    enqueue(run, kernel);
+    return launches_end(run->stream, seen);
+}
+
 double batch_run_kernel(batch_run *run, const char *kernel, launch *longest,
                         size_t *kernels)
 {
     launch seen[LAUNCHES_MAX];
-    size_t count, most = 0;
+    size_t count = batch_run_launches(run, kernel, seen), most = 0;
     double ms = 0;
 
-    launches_begin();
-    enqueue(run, kernel);
-    count = launches_end(run->stream, seen);
     for (size_t i = 0; i < count; i++) {
         ms += seen[i].ms;
         if (seen[i].ms > seen[most].ms)

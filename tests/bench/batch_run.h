@@ -71,6 +71,10 @@ void batch_run_fill(batch_run *run, size_t count);
 /* New random numbers to blind with, and the batch to the staging memory. */
 void batch_run_stage(batch_run *run);
 
+/* Runs a staged batch; the kernels, in their order, and how many they are. */
+size_t batch_run_launches(batch_run *run, const char *kernel,
+                          launch seen[LAUNCHES_MAX]);
+
 /* The kernels of a staged batch alone, by events; what is copied and wiped
  * around them is not in it. Milliseconds. The longest of them, and how many
  * there are, if these are wanted. */

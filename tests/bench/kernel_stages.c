@@ -5,9 +5,9 @@
  * kernel_stages --help. The kernels are compiled once more for it, with clocks
  * at their stages (stage_clocks.cuh); a warp's clocks are charged to the stage
  * it is in or waits in, and added up over all warps of a batch that fills the
- * device. Of all kernels, those without clocks too, another measurement tells
- * what everything beside the powers takes: with half as many windows of the
- * exponents only the powers take less.
+ * device. Where a variant consists of several kernels, each one's clocks share
+ * out its own time. Another measurement tells what everything beside the powers
+ * takes: with half as many windows of the exponents only the powers take less.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -36,9 +36,7 @@ static const char help[] =
     "usage: kernel_stages [OPTION...]\n"
     "  --bits=LIST   sizes of RSA (1024,2048,3072,4096)\n"
     "  --batch=N     requests in a batch (50688: whole loads of an H200)\n"
-    "  --csv=FILE    the table as comma-separated values\n"
-    "Stages are told apart in the kernels in double precision that take any\n"
-    "batch.\n";
+    "  --csv=FILE    the table as comma-separated values\n";
 
 static const char *const labels[STAGES] = {
     [STAGE_SPLIT] = "octets in, mod p, q",
@@ -51,15 +49,28 @@ static const char *const labels[STAGES] = {
     [STAGE_RECOMBINATION] = "recombination",
     [STAGE_CHECK] = "check",
     [STAGE_OUTPUT] = "octets out",
-    [STAGE_REST] = "changing hands",
+    [STAGE_REST] = "keys, changing hands",
+};
+
+/* All of staged_kernel.cu's. */
+static stage_clocks_take *const takes[] = {
+    stage_clocks_take_lanes_1024,   stage_clocks_take_lanes_2048,
+    stage_clocks_take_lanes_3072,   stage_clocks_take_lanes_4096,
+    stage_clocks_take_thread_1024,  stage_clocks_take_thread_2048,
+    stage_clocks_take_thread_3072,  stage_clocks_take_thread_4096,
+    stage_clocks_take_blocks_1024,  stage_clocks_take_blocks_2048,
+    stage_clocks_take_blocks_3072,  stage_clocks_take_blocks_4096,
+    stage_clocks_take_integer_1024, stage_clocks_take_integer_2048,
+    stage_clocks_take_integer_3072, stage_clocks_take_integer_4096,
+    stage_clocks_take_fold_2048,    stage_clocks_take_fold_3072,
 };
 
 typedef struct column {
     size_t bits;
     const char *kernel;
-    double ms;            /* of the kernel, clocks in it */
-    double by_windows;    /* share of the powers */
-    double share[STAGES]; /* zeros: it has no clocks */
+    double ms;         /* of the kernel, clocks in it */
+    double by_windows; /* share of the powers */
+    double share[STAGES];
 } column;
 
 typedef struct options {
@@ -85,23 +96,61 @@ static double median_ms(batch_run *run, const char *kernel)
     return spread_of(ms, RUNS).median;
 }
 
+/* Of each kernel of a batch. */
+typedef double launch_clocks[LAUNCHES_MAX][STAGES];
+
+/* Once launch `index` has ended: its clocks by stage. */
+static void take_clocks(void *arg, size_t index)
+{
+    double *sum = (*(launch_clocks *)arg)[index];
+
+    for (size_t i = 0; i < sizeof(takes) / sizeof(takes[0]); i++) {
+        uint64_t clocks[STAGES];
+
+        bench_cuda(takes[i](clocks), "the clocks");
+        for (int stage = 0; stage < STAGES; stage++)
+            sum[stage] += (double)clocks[stage];
+    }
+}
+
+static void take_shares(double share[STAGES], batch_run *run,
+                        const char *kernel)
+{
+    launch_clocks clocks = {{0}};
+    launch seen[LAUNCHES_MAX];
+    double ms = 0;
+    size_t count;
+
+    take_clocks(&clocks, 0); /* those of earlier launches */
+    memset(&clocks, 0, sizeof(clocks));
+    launches_observe(take_clocks, &clocks);
+    count = batch_run_launches(run, kernel, seen);
+    launches_observe(NULL, NULL);
+    for (size_t i = 0; i < count; i++)
+        ms += seen[i].ms;
+    for (size_t i = 0; i < count; i++) {
+        double sum = 0;
+
+        for (int stage = 0; stage < STAGES; stage++)
+            sum += clocks[i][stage];
+        if (sum <= 0)
+            bench_fail("a kernel without clocks");
+        for (int stage = 0; stage < STAGES; stage++)
+            share[stage] += seen[i].ms / ms * clocks[i][stage] / sum;
+    }
+}
+
 static void measure(batch_run *run, column *c, size_t batch)
 {
-    uint64_t clocks[STAGES];
-    double sum = 0, half_ms;
+    double half_ms;
     uint32_t windows;
 
     batch_run_fill(run, batch);
     batch_run_whole(run, c->kernel);
     batch_run_check(run, CHECKS);
     batch_run_stage(run);
-    bench_cuda(stage_clocks_take(clocks), "the clocks");
+    take_shares(c->share, run, c->kernel);
     c->ms = median_ms(run, c->kernel);
-    bench_cuda(stage_clocks_take(clocks), "the clocks");
-    for (int i = 0; i < STAGES; i++)
-        sum += (double)clocks[i];
-    for (int i = 0; i < STAGES; i++)
-        c->share[i] = sum > 0 ? (double)clocks[i] / sum : 0;
     windows = run->memory.windows;
     run->memory.windows = windows / 2;
     half_ms = median_ms(run, c->kernel);
@@ -140,12 +189,9 @@ static double beside(double powers)
     return (1 - powers) / powers;
 }
 
-static void print_share(double share, bool there)
+static void print_share(double share)
 {
-    if (there)
-        printf(" %11.2f%%", 100 * share);
-    else
-        printf(" %12s", "-");
+    printf(" %11.2f%%", 100 * share);
 }
 
 static void print_columns(const column *columns, size_t count)
@@ -156,16 +202,14 @@ static void print_columns(const column *columns, size_t count)
     for (int stage = 0; stage < STAGES; stage++) {
         printf("\n%-22s", labels[stage]);
         for (size_t i = 0; i < count; i++)
-            print_share(columns[i].share[stage],
-                        columns[i].share[STAGE_POWERS] > 0);
+            print_share(columns[i].share[stage]);
     }
     printf("\n%-22s", "all beside the powers");
     for (size_t i = 0; i < count; i++)
-        print_share(beside(columns[i].share[STAGE_POWERS]),
-                    columns[i].share[STAGE_POWERS] > 0);
+        print_share(beside(columns[i].share[STAGE_POWERS]));
     printf("\n%-22s", "the same, by windows");
     for (size_t i = 0; i < count; i++)
-        print_share(beside(columns[i].by_windows), true);
+        print_share(beside(columns[i].by_windows));
     printf("\n%-22s", "ms");
     for (size_t i = 0; i < count; i++)
         printf(" %12.3f", columns[i].ms);
@@ -179,10 +223,9 @@ static bool write_column(FILE *csv, const column *c, size_t batch)
     bool good = true;
 
     for (int stage = 0; stage < STAGES; stage++)
-        if (c->share[STAGE_POWERS] > 0)
-            good &= fprintf(csv, "%zu,%s,%zu,%.4f,\"%s\",%.5f\n", c->bits,
-                            c->kernel, batch, c->ms, labels[stage],
-                            c->share[stage]) > 0;
+        good &=
+            fprintf(csv, "%zu,%s,%zu,%.4f,\"%s\",%.5f\n", c->bits, c->kernel,
+                    batch, c->ms, labels[stage], c->share[stage]) > 0;
     return good &
            (fprintf(csv, "%zu,%s,%zu,%.4f,\"%s\",%.5f\n", c->bits, c->kernel,
                     batch, c->ms, "powers, by windows", c->by_windows) > 0);

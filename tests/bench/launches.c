@@ -19,6 +19,8 @@ typedef struct noted {
 } noted;
 
 static bool noting;
+static launches_observer *observer;
+static void *observer_arg;
 static noted launched[LAUNCHES_MAX];
 static size_t count;
 
@@ -48,6 +50,8 @@ static cudaError_t note(launch_function *real, const void *function,
     error = real(function, grid, block, arguments, shared, stream);
     bench_cuda(cudaEventRecord(n->end, stream), "an event");
     count++;
+    if (error == cudaSuccess && observer != NULL)
+        observer(observer_arg, count - 1);
     return error;
 }
 
@@ -71,6 +75,12 @@ void launches_begin(void)
 {
     count = 0;
     noting = true;
+}
+
+void launches_observe(launches_observer *new_observer, void *arg)
+{
+    observer = new_observer;
+    observer_arg = arg;
 }
 
 static void describe(launch *l, const noted *n)

@@ -31,6 +31,11 @@ typedef struct launch {
 /* From now on kernels are timed and noted, which costs a little time. */
 void launches_begin(void);
 
+/* Called after launch `index` of those that are noted, which may be under way
+ * still; NULL for none. */
+typedef void launches_observer(void *arg, size_t index);
+void launches_observe(launches_observer *observer, void *arg);
+
 /* Waits for the stream; how many kernels were launched since begin(), and
  * what they are, in their order. Stops noting. At least 1, or the program
  * ends. */

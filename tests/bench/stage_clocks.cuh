@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * To be included before a kernel: WARPRSA_STAGE() becomes an object which, as
- * long as it lives, has its warp's clocks counted for a stage. What the warp
- * waits for is counted as well, so that over a full device the sums are shares
- * of the time. By the first lane of a warp, which takes part wherever any does.
+ * To be included before a kernel: WARPRSA_STAGE() and its like become objects
+ * which, as long as they live, have their warp's clocks counted for a stage.
+ * What the warp waits for is counted as well, so that over a full device the
+ * sums are shares of the time. By the first lane of a warp, which takes part
+ * wherever any does.
  */
 #ifndef WARPRSA_BENCH_STAGE_CLOCKS_CUH
 #define WARPRSA_BENCH_STAGE_CLOCKS_CUH
@@ -17,11 +18,12 @@ struct stage_of_warp {
     long long since;
     int stage;
 };
-static __shared__ stage_of_warp stage_now[32];
+/* Of few warps, for there are kernels that leave hardly any room. */
+static __shared__ stage_of_warp stage_now[12];
 
 /* The outermost, which a kernel begins with, is STAGE_REST: nothing came
  * before it. */
-template <int STAGE> class stage_scope
+class stage_scope
 {
     int before;
 
@@ -38,14 +40,15 @@ template <int STAGE> class stage_scope
     }
 
   public:
-    __device__ __forceinline__ stage_scope() : before(STAGE_REST)
+    __device__ __forceinline__ explicit stage_scope(int stage)
+        : before(STAGE_REST)
     {
         if (threadIdx.x % 32 != 0)
             return;
-        if (STAGE == STAGE_REST)
+        if (stage == STAGE_REST)
             stage_now[threadIdx.x / 32] = {clock64(), STAGE_REST};
         else
-            before = enter(STAGE);
+            before = enter(stage);
     }
     __device__ __forceinline__ ~stage_scope()
     {
@@ -54,6 +57,14 @@ template <int STAGE> class stage_scope
     }
 };
 
-#define WARPRSA_STAGE(name) const stage_scope<STAGE_##name> warprsa_stage
+/* The stage of a step of gpu/fold_script.h, before the powers' end or after;
+ * defined where that is known. */
+template <typename STEP>
+static __device__ __forceinline__ int stage_of_step(const STEP *step,
+                                                    bool powers_to_come);
+
+#define WARPRSA_STAGE(name) const stage_scope warprsa_stage(STAGE_##name)
+#define WARPRSA_STAGE_OF_STEP(step, powers_to_come)                            \
+    const stage_scope warprsa_stage(stage_of_step(step, powers_to_come))
 
 #endif

@@ -31,9 +31,19 @@ typedef enum bench_stage {
     STAGES
 } bench_stage;
 
-/* Clocks by stage, added up over the warps of all kernels since the last call;
+/* Clocks by stage of one kernel, added up over its warps since the last call;
  * waits for the device. */
-cudaError_t stage_clocks_take(uint64_t clocks[STAGES]);
+typedef cudaError_t stage_clocks_take(uint64_t clocks[STAGES]);
+
+stage_clocks_take stage_clocks_take_lanes_1024, stage_clocks_take_lanes_2048,
+    stage_clocks_take_lanes_3072, stage_clocks_take_lanes_4096,
+    stage_clocks_take_thread_1024, stage_clocks_take_thread_2048,
+    stage_clocks_take_thread_3072, stage_clocks_take_thread_4096,
+    stage_clocks_take_blocks_1024, stage_clocks_take_blocks_2048,
+    stage_clocks_take_blocks_3072, stage_clocks_take_blocks_4096,
+    stage_clocks_take_integer_1024, stage_clocks_take_integer_2048,
+    stage_clocks_take_integer_3072, stage_clocks_take_integer_4096,
+    stage_clocks_take_fold_2048, stage_clocks_take_fold_3072;
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One of gpu/cuda's kernels once more, with clocks at its stages:
+ * -DSTAGED_KERNEL=lanes_2048 and so on, and -I for their directory.
+ */
+#include "tests/bench/stage_clocks.cuh"
+
+#define STAGED_TEXT(text)   #text
+#define STAGED_FILE(kernel) STAGED_TEXT(kernel.cu)
+#define STAGED_JOIN(a, b)   a##b
+#define STAGED_TAKE(kernel) STAGED_JOIN(stage_clocks_take_, kernel)
+
+#include STAGED_FILE(STAGED_KERNEL)
+
+#ifdef WARPRSA_FOLD_SCRIPT_H
+template <typename STEP>
+static __device__ __forceinline__ int stage_of_step(const STEP *step,
+                                                    bool powers_to_come)
+{
+    switch (step->action) {
+    case WARPRSA_FOLD_ENTRY:
+    case WARPRSA_FOLD_START:
+    case WARPRSA_FOLD_POWER:
+        return STAGE_POWERS;
+    }
+    switch (step->by) {
+    case WARPRSA_FOLD_OF_INPUT:
+    case WARPRSA_FOLD_OF_RESULT:
+        return STAGE_SPLIT;
+    case WARPRSA_FOLD_INVERSE:
+        return STAGE_UNBLINDING;
+    case WARPRSA_FOLD_QINV:
+    case WARPRSA_FOLD_Q:
+        return STAGE_RECOMBINATION;
+    }
+    return powers_to_come ? STAGE_BLINDING : STAGE_CHECK;
+}
+#endif
+
+extern "C" cudaError_t STAGED_TAKE(STAGED_KERNEL)(uint64_t clocks[STAGES])
+{
+    cudaError_t error = cudaDeviceSynchronize();
+
+    if (error == cudaSuccess)
+        error =
+            cudaMemcpyFromSymbol(clocks, stage_clocks, sizeof(stage_clocks));
+    if (error == cudaSuccess) {
+        const unsigned long long zeros[STAGES] = {0};
+
+        error = cudaMemcpyToSymbol(stage_clocks, zeros, sizeof(zeros));
+    }
+    return error;
+}
