@@ -244,7 +244,7 @@ static void refuse_queued(warprsa_queue *queue)
     uint32_t slot;
 
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
-        while (warprsa_ring_take(&queue->queued[c], &slot)) {
+        while (warprsa_ring_take(&queue->queued[c], &slot, 1) == 1) {
             warprsa_key *key;
             bool mine = warprsa_slots_run(&queue->slots, slot, &key);
 

@@ -86,17 +86,14 @@ static inline void warprsa_ring_put(warprsa_ring *ring, uint32_t slot)
 }
 
 /* The oldest number, without taking it: a hint, it may be gone the moment this
- * returns. False when empty. *place: where it is. */
-static inline bool warprsa_ring_look(warprsa_ring *ring, uint32_t *place,
-                                     uint32_t *slot)
+ * returns. False when empty. */
+static inline bool warprsa_ring_look(warprsa_ring *ring, uint32_t *slot)
 {
     for (;;) {
-        const warprsa_ring_cell *cell;
-        int32_t turn;
+        uint32_t place = atomic_load(&ring->head);
+        const warprsa_ring_cell *cell = &ring->cells[place & ring->mask];
+        int32_t turn = (int32_t)(atomic_load(&cell->sequence) - (place + 1));
 
-        *place = atomic_load(&ring->head);
-        cell = &ring->cells[*place & ring->mask];
-        turn = (int32_t)(atomic_load(&cell->sequence) - (*place + 1));
         if (turn < 0)
             return false;
         *slot = atomic_load_explicit(&cell->slot, memory_order_relaxed);
@@ -105,30 +102,65 @@ static inline bool warprsa_ring_look(warprsa_ring *ring, uint32_t *place,
     }
 }
 
-/* Takes the oldest number. False when empty, or when the thread that puts the
- * oldest has not finished; it will ring the bell when it has. */
-static inline bool warprsa_ring_take(warprsa_ring *ring, uint32_t *slot)
+/* How many places from `head` on are filled, `most` at most, and what is in
+ * them: right if `head` is still the head afterwards. */
+static inline uint32_t warprsa_ring_read(const warprsa_ring *ring,
+                                         uint32_t head, uint32_t *slots,
+                                         uint32_t most)
 {
-    uint32_t place;
+    uint32_t count = 0;
 
-    /* The number read is the right one if the place is still the head. */
-    while (warprsa_ring_look(ring, &place, slot)) {
-        if (atomic_compare_exchange_weak_explicit(
-                &ring->head, &place, place + 1, memory_order_relaxed,
-                memory_order_relaxed)) {
-            atomic_store_explicit(&ring->cells[place & ring->mask].sequence,
-                                  place + ring->mask + 1, memory_order_release);
-            return true;
-        }
+    while (count < most) {
+        const warprsa_ring_cell *cell =
+            &ring->cells[(head + count) & ring->mask];
+
+        if (atomic_load(&cell->sequence) != head + count + 1)
+            break;
+        slots[count++] =
+            atomic_load_explicit(&cell->slot, memory_order_relaxed);
     }
-    return false;
+    return count;
+}
+
+/*
+ * Takes the oldest numbers, `most` at most; returns how many. 0 when empty, or
+ * when the thread that puts the oldest has not finished; it will ring the bell
+ * when it has.
+ *
+ * All of them in one step: threads that take one by one hand the head's cache
+ * line to each other for each number, and 32 of them, of four devices, got no
+ * more than 1.7 million a second out of it together.
+ */
+static inline uint32_t warprsa_ring_take(warprsa_ring *ring, uint32_t *slots,
+                                         uint32_t most)
+{
+    uint32_t head = atomic_load(&ring->head);
+    uint32_t count;
+
+    for (;;) {
+        uint32_t now;
+
+        count = warprsa_ring_read(ring, head, slots, most);
+        if (count > 0 && atomic_compare_exchange_strong_explicit(
+                             &ring->head, &head, head + count,
+                             memory_order_relaxed, memory_order_relaxed))
+            break;
+        now = atomic_load(&ring->head);
+        if (count == 0 && now == head)
+            return 0;
+        head = now;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        atomic_store_explicit(&ring->cells[(head + i) & ring->mask].sequence,
+                              head + i + ring->mask + 1, memory_order_release);
+    return count;
 }
 
 static inline bool warprsa_ring_empty(warprsa_ring *ring)
 {
-    uint32_t place, slot;
+    uint32_t slot;
 
-    return !warprsa_ring_look(ring, &place, &slot);
+    return !warprsa_ring_look(ring, &slot);
 }
 
 /* How many numbers are in it or about to be; a hint. */

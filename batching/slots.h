@@ -55,6 +55,15 @@ size_t warprsa_slots_octets(const warprsa_slots *slots);
  * came for in twice the deadline. False: none. Any thread. */
 bool warprsa_slots_take(warprsa_slots *slots, uint64_t now_ns, uint32_t *index);
 
+/* warprsa_slots_run() will be called for this one soon: fetches what that
+ * changes, which another CPU has written. */
+static inline void warprsa_slots_expect(const warprsa_slots *slots,
+                                        uint32_t index)
+{
+    __builtin_prefetch(&slots->request[index]);
+    __builtin_prefetch(&slots->slot[index].word, 1);
+}
+
 /* QUEUED to RUNNING. False: abandoned; the slot is free again. Either way
  * *key is the request's, and its reference the caller's to drop. */
 bool warprsa_slots_run(warprsa_slots *slots, uint32_t index, warprsa_key **key);

@@ -16,6 +16,7 @@
 
 enum {
     STACK_SIZE = 256 * 1024, /* the driver needs some, we hardly any */
+    TAKE_STEP = 64,          /* requests taken from a ring at once */
 };
 
 static bool out_of_memory_only(warprsa_status status)
@@ -31,10 +32,10 @@ static int oldest_class(warprsa_queue *queue)
     int found = -1;
 
     for (int c = 0; c < WARPRSA_CLASSES; c++) {
-        uint32_t place, slot;
+        uint32_t slot;
         uint64_t at;
 
-        if (!warprsa_ring_look(&queue->queued[c], &place, &slot))
+        if (!warprsa_ring_look(&queue->queued[c], &slot))
             continue;
         at = atomic_load_explicit(&queue->slots.slot[slot].submitted_ns,
                                   memory_order_relaxed);
@@ -52,19 +53,27 @@ static size_t take(warprsa_worker *worker, warprsa_size_class size)
     warprsa_queue *queue = worker->device->queue;
     uint32_t most = warprsa_queue_share(queue, worker->device);
     size_t count = 0;
-    uint32_t gone = 0;
-    uint32_t slot;
+    uint32_t gone = 0, taken;
+    uint32_t slots[TAKE_STEP];
 
-    while (count < most && warprsa_ring_take(&queue->queued[size], &slot)) {
-        warprsa_key *key;
+    do {
+        uint32_t step = most - (uint32_t)count;
 
-        if (warprsa_slots_run(&queue->slots, slot, &key)) {
-            worker->items[count++] = (warprsa_item){slot, key};
-        } else {
-            warprsa_key_drop(key, 1);
-            gone++;
+        taken = warprsa_ring_take(&queue->queued[size], slots,
+                                  step < TAKE_STEP ? step : TAKE_STEP);
+        for (uint32_t i = 0; i < taken; i++)
+            warprsa_slots_expect(&queue->slots, slots[i]);
+        for (uint32_t i = 0; i < taken; i++) {
+            warprsa_key *key;
+
+            if (warprsa_slots_run(&queue->slots, slots[i], &key)) {
+                worker->items[count++] = (warprsa_item){slots[i], key};
+            } else {
+                warprsa_key_drop(key, 1);
+                gone++;
+            }
         }
-    }
+    } while (taken > 0 && count < most);
     if (gone > 0)
         atomic_fetch_sub(&queue->depth, gone);
     return count;
