@@ -60,15 +60,16 @@ bool warprsa_client_bell_open(void *at, warprsa_bell *bell)
     bell->fd = -1;
     pthread_mutex_lock(&client->lock);
     c = client->connection;
-    if (c != NULL && c->free_bells.count > 0) {
-        uint32_t number = c->free_bells.stack[c->free_bells.count - 1];
+    if (c != NULL && warprsa_numbers_left(&c->free_bells) > 0) {
+        uint32_t number = warprsa_numbers_take(&c->free_bells);
 
         bell->number = c->serial % SERIALS * SERIAL + number;
         bell->fd = send_bell(c, number);
+        if (bell->fd < 0)
+            warprsa_numbers_give_back(&c->free_bells, number);
     }
     if (bell->fd >= 0) {
-        c->bell[bell->number % SERIAL] = bell->fd;
-        c->free_bells.count--;
+        c->bell[bell->number % SERIAL] = bell->fd + 1;
         warprsa_connection_reference(c);
         atomic_fetch_add(&client->references, 1);
         *owner = (bell_owner){client, c};
@@ -85,8 +86,8 @@ void warprsa_client_end_bells(warprsa_client *client, warprsa_connection *c)
 {
     pthread_mutex_lock(&client->lock);
     for (uint32_t i = 1; i <= c->bells; i++)
-        if (c->bell[i] >= 0)
-            (void)shutdown(c->bell[i], SHUT_RDWR);
+        if (c->bell[i] > 0)
+            (void)shutdown(c->bell[i] - 1, SHUT_RDWR);
     pthread_mutex_unlock(&client->lock);
 }
 
@@ -109,8 +110,8 @@ void warprsa_client_bell_close(warprsa_bell *bell)
 
     pthread_mutex_lock(&owner->client->lock);
     close(bell->fd);
-    c->bell[bell->number % SERIAL] = -1;
-    c->free_bells.stack[c->free_bells.count++] = bell->number % SERIAL;
+    c->bell[bell->number % SERIAL] = 0;
+    warprsa_numbers_give_back(&c->free_bells, bell->number % SERIAL);
     pthread_mutex_unlock(&owner->client->lock);
     warprsa_connection_drop(c);
     warprsa_client_drop(owner->client);

@@ -39,18 +39,32 @@ bool warprsa_numbers_init(warprsa_numbers *numbers, uint32_t first,
                           uint32_t count)
 {
     numbers->stack = calloc(count > 0 ? count : 1, sizeof(*numbers->stack));
-    if (numbers->stack == NULL)
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        numbers->stack[i] = first + count - 1 - i;
-    numbers->count = count;
-    return true;
+    numbers->on_stack = 0;
+    numbers->next = first;
+    numbers->end = first + count;
+    return numbers->stack != NULL;
 }
 
 void warprsa_numbers_free(warprsa_numbers *numbers)
 {
     free(numbers->stack);
     numbers->stack = NULL;
+}
+
+uint32_t warprsa_numbers_left(const warprsa_numbers *numbers)
+{
+    return numbers->on_stack + (numbers->end - numbers->next);
+}
+
+uint32_t warprsa_numbers_take(warprsa_numbers *numbers)
+{
+    return numbers->on_stack > 0 ? numbers->stack[--numbers->on_stack]
+                                 : numbers->next++;
+}
+
+void warprsa_numbers_give_back(warprsa_numbers *numbers, uint32_t number)
+{
+    numbers->stack[numbers->on_stack++] = number;
 }
 
 static void free_memory(warprsa_connection *c)
@@ -73,8 +87,6 @@ static bool allocate(warprsa_connection *c, const warprsa_message *welcome)
     c->bell = calloc(welcome->bells + 1, sizeof(*c->bell));
     c->bell_generation =
         calloc(welcome->bells + 1, sizeof(*c->bell_generation));
-    for (uint32_t i = 0; c->bell != NULL && i <= welcome->bells; i++)
-        c->bell[i] = -1;
     c->bells = welcome->bells;
     c->keys = welcome->keys;
     return c->slot != NULL && c->key_generation != NULL && c->bell != NULL &&
@@ -258,19 +270,19 @@ bool warprsa_connection_take(warprsa_connection *c, uint64_t now_ns,
     uint32_t step =
         c->region.slots < RECLAIM_STEP ? c->region.slots : RECLAIM_STEP;
 
-    if (c->free_slots.count == 0)
+    if (warprsa_numbers_left(&c->free_slots) == 0)
         for (uint32_t i = 0; i < step; i++)
             (void)reclaim_one(c, c->reclaim++ % c->region.slots, now_ns,
                               patience_ns);
-    if (c->free_slots.count == 0)
+    if (warprsa_numbers_left(&c->free_slots) == 0)
         return false;
-    *slot = c->free_slots.stack[--c->free_slots.count];
+    *slot = warprsa_numbers_take(&c->free_slots);
     return true;
 }
 
 void warprsa_connection_give_back(warprsa_connection *c, uint32_t slot)
 {
-    c->free_slots.stack[c->free_slots.count++] = slot;
+    warprsa_numbers_give_back(&c->free_slots, slot);
 }
 
 void warprsa_connection_submit(warprsa_connection *c, uint32_t slot,

@@ -49,7 +49,8 @@ typedef struct warprsa_session_key {
 
 typedef struct warprsa_session_bell {
     uint32_t generation;
-    int fd; /* -1: none */
+    bool there; /* fd is */
+    int fd;
 } warprsa_session_bell;
 
 /* One client process. Of its attendant alone, once that has it. */

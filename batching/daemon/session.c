@@ -49,8 +49,6 @@ static bool allocate(warprsa_session *s, const warprsa_message *wanted,
     s->pending = calloc(slots, sizeof(*s->pending));
     if (s->keys == NULL || s->bells == NULL || s->pending == NULL)
         return false;
-    for (uint32_t i = 0; i <= s->bells_max; i++)
-        s->bells[i].fd = -1;
     s->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     return s->eventfd >= 0 &&
            warprsa_region_create(&s->region, slots, &s->memory);
@@ -93,9 +91,10 @@ static void close_one(const warprsa_session *s, int *fd)
 /* No epoll instance has it: its end is news of no use. */
 static void close_bell(warprsa_session_bell *bell)
 {
-    if (bell->fd >= 0)
-        close(bell->fd);
-    bell->fd = -1;
+    if (!bell->there)
+        return;
+    close(bell->fd);
+    bell->there = false;
 }
 
 static void release_keys(warprsa_session *s)
@@ -135,7 +134,7 @@ static void tell(warprsa_session *s, uint32_t bell, _Atomic uint32_t *answered)
 {
     if (bell == 0) {
         warprsa_region_wake(answered);
-    } else if (bell <= s->bells_max && s->bells[bell].fd >= 0) {
+    } else if (bell <= s->bells_max && s->bells[bell].there) {
         if (send(s->bells[bell].fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
             errno != EAGAIN && errno != EINTR)
             close_bell(&s->bells[bell]); /* its wait context has gone */
@@ -359,6 +358,7 @@ static const char *take_bell(warprsa_session *s, const warprsa_message *message,
     if (!warprsa_server_is_socket(*fd, SOCK_STREAM))
         return "it broke the protocol: a bell that is no stream socket";
     bell->fd = *fd;
+    bell->there = true;
     *fd = -1;
     return NULL;
 }
