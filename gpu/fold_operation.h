@@ -376,6 +376,7 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
                                  const warprsa_fold_script *script,
                                  const int windows, const int rows)
 {
+    WARPRSA_STAGE(BLINDING);
     const int digits = warprsa_fold_windows(windows, rows);
     const int count = (int)warprsa_largest_in_warp((uint32_t)script->count);
     warprsa_fold_turn turn = {digits - 2, 0};

@@ -27,6 +27,8 @@ class stage_scope
 {
     int before;
 
+  public:
+    /* For a warp's first lane. */
     static __device__ __forceinline__ int enter(int stage)
     {
         stage_of_warp *now = &stage_now[threadIdx.x / 32];
@@ -39,7 +41,6 @@ class stage_scope
         return before;
     }
 
-  public:
     __device__ __forceinline__ explicit stage_scope(int stage)
         : before(STAGE_REST)
     {
@@ -63,8 +64,15 @@ template <typename STEP>
 static __device__ __forceinline__ int stage_of_step(const STEP *step,
                                                     bool powers_to_come);
 
+/* Hardly anything where the stage stays the same: a step is short. */
+static __device__ __forceinline__ void stage_switch(int stage)
+{
+    if (threadIdx.x % 32 == 0 && stage_now[threadIdx.x / 32].stage != stage)
+        stage_scope::enter(stage);
+}
+
 #define WARPRSA_STAGE(name) const stage_scope warprsa_stage(STAGE_##name)
 #define WARPRSA_STAGE_OF_STEP(step, powers_to_come)                            \
-    const stage_scope warprsa_stage(stage_of_step(step, powers_to_come))
+    stage_switch(stage_of_step(step, powers_to_come))
 
 #endif
