@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The daemon is killed at full load, twice, and started again: no operation of
-# its clients fails, and they come back.
+# The daemon is told to reload at full load, then killed, or told to stop, and
+# started again: no operation of its clients fails, and they come back.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
@@ -13,10 +13,14 @@ servers+=("$speed")
 busy() { # more operations than the set-up's
     [ "$(live "$daemon" gpu)" -gt 150 ]
 }
-for _ in 1 2; do
+for signal in KILL TERM; do
     wait_for 60 busy
-    kill -KILL "$daemon"
-    wait "$daemon" 2>/dev/null || :
+    kill -HUP "$daemon"
+    wait_for 60 grep -q 'reloaded' daemon.log
+    kill -s "$signal" "$daemon"
+    status=0
+    wait "$daemon" 2>/dev/null || status=$?
+    [ "$signal" = KILL ] || [ "$status" = 0 ] || fail "SIGTERM: status $status"
     sleep 0.5
     start_daemon
 done

@@ -47,6 +47,8 @@ while IFS='= ' read -r name value; do
 done <all.conf
 start_daemon --config="$SOURCE_DIR/conf/warprsad.conf"
 stat -c '%a' warprsad.sock | grep -qx 660
+grep -q '^Max core file size *0 *0 ' "/proc/$daemon/limits" ||
+    fail "it may dump core"
 ! "$warprsad" --engine=host --socket="$work/warprsad.sock" >refused.log 2>&1 ||
     fail "two daemons on one socket"
 grep -q 'another daemon listens there' refused.log
@@ -74,6 +76,21 @@ sign
 [ "$(total gpu)" = 3 ] || fail "$(total gpu) operations"
 kill -TERM "$daemon"
 wait "$daemon" || fail "SIGTERM: status $?"
+
+# Its memory is locked, or it says that it isn't.
+ulimit -S -l 64
+start_daemon
+grep -q "memory isn't locked: RLIMIT_MEMLOCK" daemon.log
+kill -TERM "$daemon"
+wait "$daemon" || fail "SIGTERM: status $?"
+if ulimit -l unlimited 2>/dev/null; then
+    start_daemon
+    ! grep "isn't locked" daemon.log || fail "its memory isn't locked"
+    locked=$(awk '$1 == "VmLck:" { print $2 }' "/proc/$daemon/status")
+    [ "$locked" -gt 1000 ] || fail "only $locked KiB of its memory are locked"
+    kill -TERM "$daemon"
+    wait "$daemon" || fail "SIGTERM: status $?"
+fi
 
 start_daemon --table-reads=direct --calibration-file=none
 grep -q 'ready: .*direct reads' daemon.log
