@@ -19,9 +19,9 @@ WARPRSA_FN void warprsa_block_table(const warprsa_number *x,
     warprsa_number entry;
 
     warprsa_make_signed(&entry, x, width, L, G);
-    warprsa_block_put_other(&entry, p->room, width, L, G);
+    warprsa_block_put_other(&entry, p->room, rows, width, L, G);
     warprsa_make_signed(&entry, one, width, L, G);
-    warprsa_block_put(&entry, p->room, width, L, G);
+    warprsa_block_put(&entry, p->room, rows, width, L, G);
     WARPRSA_ROLLED
     for (int i = 0;; i++) {
         warprsa_table_put(op, i, &entry, L, G);
@@ -29,7 +29,7 @@ WARPRSA_FN void warprsa_block_table(const warprsa_number *x,
             break;
         warprsa_block_product_of(p->room, WARPRSA_ROOM_OTHER, rows, width, L,
                                  G);
-        warprsa_block_get(&entry, p->room, width, L, G);
+        warprsa_block_get(&entry, p->room, rows, width, L, G);
     }
 }
 
@@ -49,12 +49,12 @@ WARPRSA_FN void warprsa_block_power(warprsa_number *x,
     warprsa_block_table(x, one, op, p, rows, width, L, G);
     warprsa_secret_digit(digit, op, op->windows - 1, width, G);
     warprsa_table_get(&entry, op, digit, L, G);
-    warprsa_block_put(&entry, p->room, width, L, G);
+    warprsa_block_put(&entry, p->room, rows, width, L, G);
     WARPRSA_ROLLED
     for (int place = op->windows - 2; place >= 0; place--) {
         warprsa_secret_digit(digit, op, place, width, G);
         warprsa_table_get(&entry, op, digit, L, G);
-        warprsa_block_put_other(&entry, p->room, width, L, G);
+        warprsa_block_put_other(&entry, p->room, rows, width, L, G);
         WARPRSA_ROLLED
         for (int i = 0; i <= WARPRSA_WINDOW; i++)
             warprsa_block_product_of(p->room,
@@ -62,7 +62,7 @@ WARPRSA_FN void warprsa_block_power(warprsa_number *x,
                                                         : WARPRSA_ROOM_OTHER,
                                      rows, width, L, G);
     }
-    warprsa_block_get(x, p->room, width, L, G);
+    warprsa_block_get(x, p->room, rows, width, L, G);
     warprsa_table_wipe(op, L, G);
 }
 

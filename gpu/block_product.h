@@ -21,8 +21,10 @@
  * multiplied moves instead: each lane reads the samples that its columns need
  * from an array in the request's room, periodic in the places, where a number
  * of `rows` samples is followed by zeros (a "window"). A block makes columns up
- * to rows + B from its lowest, hence rows + B <= width L. Blocks begin and end
- * with a lane.
+ * to rows + B from its lowest, hence rows + B < width L. Blocks begin and end
+ * with a lane. Where they want more rows than there are samples of t, the first
+ * ones, WARPRSA_BLOCK_ZEROS(rows), are of samples 0: of t times a power of
+ * 2^52, by which more is divided then.
  *
  * Samples are signed: what a lane passes on at a cut are the carries of its
  * columns as they stand, all lanes at once, so that a sample may leave
@@ -116,6 +118,32 @@ WARPRSA_FN void warprsa_put_samples(const warprsa_number *x, warprsa_room room,
     }
 }
 
+/* Where sample i of `lane` of a number is that multiplies: behind the zeros,
+ * which are its own uppermost samples. */
+WARPRSA_FN int warprsa_multiplier_at(int lane, int i, const int rows,
+                                     const int width, const int L)
+{
+    int at = lane * L + i + WARPRSA_BLOCK_ZEROS(rows);
+
+    return at < width * L ? at : at - width * L;
+}
+
+/* Puts a number that multiplies. */
+WARPRSA_FN void warprsa_put_multiplier(const warprsa_number *x,
+                                       warprsa_room room, int which,
+                                       const int rows, const int width,
+                                       const int L, const int G)
+{
+    WARPRSA_EACH_LANE (k, G) {
+        double *to = warprsa_room_of(room, k, which, width, L, G);
+        int lane = warprsa_lane(k, G) & (width - 1);
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < L; i++)
+            to[warprsa_multiplier_at(lane, i, rows, width, L)] = x->of[k][i];
+    }
+}
+
 /* What `rows` rows bring into column i of a lane besides the halves of their
  * products, the other way round: the exponents' fields. */
 WARPRSA_FN uint64_t warprsa_signed_start(int rows, int i, const int L)
@@ -154,13 +182,12 @@ WARPRSA_FN double warprsa_window_at(const double *window, int down,
     return window[2 * width * (lanes * L - down) + width - lanes];
 }
 
-/* Adds rows `from` to `from + count - 1` of those that the samples at
- * `multiplier + base` make with a window whose first sample is at place
- * `shift`, a lane's first. */
+/* Adds the `count` rows that the samples at `multiplier + base` make with a
+ * window whose first sample is at place `shift`, a lane's first. */
 WARPRSA_FN void warprsa_block_rows(warprsa_columns *s, warprsa_room room,
                                    int multiplier, int base, int window,
-                                   int shift, const int from, const int count,
-                                   const int width, const int L, const int G)
+                                   int shift, const int count, const int width,
+                                   const int L, const int G)
 {
     WARPRSA_EACH_LANE (k, G) {
         const double *t =
@@ -171,9 +198,9 @@ WARPRSA_FN void warprsa_block_rows(warprsa_columns *s, warprsa_room room,
 
         WARPRSA_UNROLL
         for (int i = 1; i < L; i++)
-            v[i - 1] = warprsa_window_at(w, from - i, width, L);
+            v[i - 1] = warprsa_window_at(w, -i, width, L);
         WARPRSA_UNROLL
-        for (int j = from; j < from + count; j++) {
+        for (int j = 0; j < count; j++) {
             WARPRSA_UNROLL
             for (int i = L - 1; i > 0; i--)
                 v[i] = v[i - 1];
@@ -269,7 +296,6 @@ WARPRSA_FN void warprsa_block_down(warprsa_columns *s, warprsa_room room,
                                    const int block, const int width,
                                    const int L, const int G)
 {
-    const int first = block / 2;
     warprsa_columns c;
     warprsa_number x;
     uint64_t in[WARPRSA_SLOTS];
@@ -278,7 +304,7 @@ WARPRSA_FN void warprsa_block_down(warprsa_columns *s, warprsa_room room,
                       G);
     warprsa_pass_carries(in, &c, 0, base, block, width, L, G);
     warprsa_block_rows(s, room, multiplier, base + block, WARPRSA_ROOM_A,
-                       base + block, 0, first, width, L, G);
+                       base + block, block, width, L, G);
     warprsa_signed_samples(&x, &c, in, L, G);
     WARPRSA_EACH_LANE (k, G) {
         s->of[k][0] +=
@@ -286,10 +312,8 @@ WARPRSA_FN void warprsa_block_down(warprsa_columns *s, warprsa_room room,
     }
     warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, width, L, G);
     warprsa_sync_lanes();
-    warprsa_block_rows(s, room, multiplier, base + block, WARPRSA_ROOM_A,
-                       base + block, first, block - first, width, L, G);
     warprsa_block_rows(s, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_DOWN,
-                       base + block, 0, block, width, L, G);
+                       base + block, block, width, L, G);
     warprsa_sync_lanes();
 }
 
@@ -314,13 +338,13 @@ WARPRSA_FN void warprsa_block_end(warprsa_columns *s, warprsa_room room,
                          (i < L ? WARPRSA_SAMPLE_HALF : 0);
     }
     warprsa_block_rows(&c, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_INVERSE,
-                       base, 0, block, width, L, G);
+                       base, block, width, L, G);
     warprsa_sync_lanes();
     warprsa_pass_carries(in, &c, 0, base, block, width, L, G);
     warprsa_signed_samples(&x, &c, in, L, G);
     warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, width, L, G);
     warprsa_sync_lanes();
-    warprsa_block_rows(s, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_P, base, 0,
+    warprsa_block_rows(s, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_P, base,
                        block, width, L, G);
 }
 
@@ -334,7 +358,7 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s, warprsa_room room,
                                      const int rows, const int block,
                                      const int width, const int L, const int G)
 {
-    const int base = rows - block;
+    const int all = rows + WARPRSA_BLOCK_ZEROS(rows), base = all - block;
     warprsa_number x, own;
     uint64_t in[WARPRSA_SLOTS];
 
@@ -346,7 +370,7 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s, warprsa_room room,
     warprsa_pass_carries(in, s, 1, base, block, width, L, G);
     warprsa_signed_samples(&x, s, in, L, G);
     WARPRSA_EACH_LANE (k, G) {
-        int lane = (warprsa_lane(k, G) - rows / L) & (width - 1);
+        int lane = (warprsa_lane(k, G) - all / L) & (width - 1);
         int in_block = warprsa_in_block(k, base, block, width, L, G);
         double *window = warprsa_room_of(room, k, WARPRSA_ROOM_A, width, L, G);
         double *plain = warprsa_room_of(room, k, WARPRSA_ROOM_OWN, width, L, G);
@@ -356,7 +380,8 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s, warprsa_room room,
             own.of[k][i] = in_block ? 0 : x.of[k][i];
             window[2 * width * i + lane] = own.of[k][i];
             window[2 * width * i + width + lane] = own.of[k][i];
-            plain[lane * L + i] = own.of[k][i];
+            plain[warprsa_multiplier_at(lane, i, rows, width, L)] =
+                own.of[k][i];
         }
     }
     warprsa_sync_lanes();
@@ -368,20 +393,20 @@ WARPRSA_FN void warprsa_block_product_of(warprsa_room room, int multiplier,
                                          const int L, const int G)
 {
     const int block = WARPRSA_BLOCK_OF(rows);
+    const int all = rows + WARPRSA_BLOCK_ZEROS(rows);
     warprsa_columns s;
 
     WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL
         for (int i = 0; i <= L; i++)
-            s.of[k][i] = warprsa_signed_start(2 * rows, i, L);
+            s.of[k][i] = warprsa_signed_start(2 * all, i, L);
     }
-    warprsa_block_rows(&s, room, multiplier, 0, WARPRSA_ROOM_A, 0, 0, block,
-                       width, L, G);
+    warprsa_block_rows(&s, room, multiplier, 0, WARPRSA_ROOM_A, 0, block, width,
+                       L, G);
     WARPRSA_ROLLED
-    for (int base = 0; base < rows - block; base += block)
-        warprsa_block_down(&s, room, multiplier, base, rows, block, width, L,
-                           G);
-    warprsa_block_end(&s, room, rows - block, block, width, L, G);
+    for (int base = 0; base < all - block; base += block)
+        warprsa_block_down(&s, room, multiplier, base, all, block, width, L, G);
+    warprsa_block_end(&s, room, all - block, block, width, L, G);
     warprsa_block_result(&s, room, rows, block, width, L, G);
 }
 
@@ -422,32 +447,35 @@ WARPRSA_FN void warprsa_make_signed(warprsa_number *r, const warprsa_number *x,
 
 /* A and, in order, OWN. */
 WARPRSA_FN void warprsa_block_put(const warprsa_number *x, warprsa_room room,
-                                  const int width, const int L, const int G)
+                                  const int rows, const int width, const int L,
+                                  const int G)
 {
     warprsa_put_window(x, room, WARPRSA_ROOM_A, width, L, G);
-    warprsa_put_samples(x, room, WARPRSA_ROOM_OWN, width, L, G);
+    warprsa_put_multiplier(x, room, WARPRSA_ROOM_OWN, rows, width, L, G);
     warprsa_sync_lanes();
 }
 
 WARPRSA_FN void warprsa_block_put_other(const warprsa_number *x,
-                                        warprsa_room room, const int width,
-                                        const int L, const int G)
+                                        warprsa_room room, const int rows,
+                                        const int width, const int L,
+                                        const int G)
 {
-    warprsa_put_samples(x, room, WARPRSA_ROOM_OTHER, width, L, G);
+    warprsa_put_multiplier(x, room, WARPRSA_ROOM_OTHER, rows, width, L, G);
     warprsa_sync_lanes();
 }
 
 WARPRSA_FN void warprsa_block_get(warprsa_number *x, warprsa_room room,
-                                  const int width, const int L, const int G)
+                                  const int rows, const int width, const int L,
+                                  const int G)
 {
     WARPRSA_EACH_LANE (k, G) {
         const double *from =
-            warprsa_room_of(room, k, WARPRSA_ROOM_OWN, width, L, G) +
-            (warprsa_lane(k, G) & (width - 1)) * L;
+            warprsa_room_of(room, k, WARPRSA_ROOM_OWN, width, L, G);
+        int lane = warprsa_lane(k, G) & (width - 1);
 
         WARPRSA_UNROLL
         for (int i = 0; i < L; i++)
-            x->of[k][i] = from[i];
+            x->of[k][i] = from[warprsa_multiplier_at(lane, i, rows, width, L)];
     }
 }
 
@@ -483,11 +511,11 @@ WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
         warprsa_product_by_rows(r, a, b, m, rows, width, L, G);
     } else {
         warprsa_make_signed(&x, b, width, L, G);
-        warprsa_block_put_other(&x, m->room, width, L, G);
+        warprsa_block_put_other(&x, m->room, rows, width, L, G);
         warprsa_make_signed(&x, a, width, L, G);
-        warprsa_block_put(&x, m->room, width, L, G);
+        warprsa_block_put(&x, m->room, rows, width, L, G);
         warprsa_block_product(m->room, WARPRSA_ROOM_OTHER, rows, width, L, G);
-        warprsa_block_get(r, m->room, width, L, G);
+        warprsa_block_get(r, m->room, rows, width, L, G);
     }
 }
 

@@ -44,13 +44,15 @@ typedef struct warprsa_shape {
 
 /* The same where the product goes by blocks of rows (gpu/block_product.h): one
  * or two, or for the longest, as machine code of its own for each would be more
- * than a multiprocessor keeps at hand, five that share theirs. */
+ * than a multiprocessor keeps at hand, seven that share theirs. So many rows as
+ * blocks want more than there are samples are of zeros. */
 #define WARPRSA_BLOCK_SHAPE_1024 {10, 16, 2}
 #define WARPRSA_BLOCK_SHAPE_2048 {20, 16, 2}
 #define WARPRSA_BLOCK_SHAPE_3072 {30, 16, 3}
-#define WARPRSA_BLOCK_SHAPE_4096 {40, 16, 4}
+#define WARPRSA_BLOCK_SHAPE_4096 {40, 16, 3}
 #define WARPRSA_BLOCK_OF(rows)                                                 \
-    ((rows) == 40 ? 8 : (rows) > 10 ? (rows) / 2 : (rows))
+    ((rows) == 40 ? 6 : (rows) > 10 ? (rows) / 2 : (rows))
+#define WARPRSA_BLOCK_ZEROS(rows) ((rows) == 40 ? 2 : 0)
 /* clang-format on */
 
 /* One prime; R = 2^(52 rows), and B = WARPRSA_BLOCK_OF(rows). */

@@ -262,11 +262,12 @@ static void samples_as_far_out(const number_view *view, uint64_t seed,
         signed_operand(numbers[i].a, &a, numbers[i].p, view, i, &stream);
         signed_operand(numbers[i].b, &b, numbers[i].p, view, i, &stream);
     }
-    warprsa_block_put(&a, room, view->width, view->L, view->G);
-    warprsa_block_put_other(&b, room, view->width, view->L, view->G);
+    warprsa_block_put(&a, room, view->rows, view->width, view->L, view->G);
+    warprsa_block_put_other(&b, room, view->rows, view->width, view->L,
+                            view->G);
     warprsa_block_product(room, WARPRSA_ROOM_OTHER, view->rows, view->width,
                           view->L, view->G);
-    warprsa_block_get(&x, room, view->width, view->L, view->G);
+    warprsa_block_get(&x, room, view->rows, view->width, view->L, view->G);
     for (int i = 0; i < NUMBER_SUBGROUPS; i++)
         if (!read_result(&numbers[i], &x, view, i) || !right(&numbers[i]))
             number_wrong(wrong, "samples far out", view, seed);
@@ -292,11 +293,11 @@ static void squares(const number_view *view, int pattern, unsigned *wrong)
     }
     use_moduli(view, &m);
     warprsa_make_signed(&x, &x, view->width, view->L, view->G);
-    warprsa_block_put(&x, room, view->width, view->L, view->G);
+    warprsa_block_put(&x, room, view->rows, view->width, view->L, view->G);
     for (int turn = 0; turn < CHAIN; turn++) {
         warprsa_block_product(room, WARPRSA_ROOM_OWN, view->rows, view->width,
                               view->L, view->G);
-        warprsa_block_get(&x, room, view->width, view->L, view->G);
+        warprsa_block_get(&x, room, view->rows, view->width, view->L, view->G);
         for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
             operands *o = &numbers[i];
             BIGNUM *value = o->x;
