@@ -3,10 +3,10 @@
  *
  * Two tests of whether a kernel's secret exponents show: constant_time --help.
  *
- * --profile launches one batch for each kind of exponent and for other keys,
- * and nothing else, so that a profiler counts what each of them executed; the
- * labels of the batches are printed in their order. --once launches one batch,
- * for what is slower than a profiler.
+ * --profile launches one batch for each kind of exponent and for other keys, or
+ * so many in turns, and nothing else, so that a profiler counts what each of
+ * them executed; the labels of the batches are printed in their order. --once
+ * launches one batch, for what is slower than a profiler.
  *
  * --timing compares the kernel's time for fixed exponents (zeros, ones, a
  * random one) with that for random ones: Welch's t over batches in random
@@ -33,6 +33,7 @@ const char bench_name[] = "constant_time";
 enum {
     KEYS = 16,
     SAMPLES_MAX = 100000,
+    TURNS_MAX = 1000,
     BATCH_MAX = 1 << 20,
     T_CROP_PERCENT = 90,
 };
@@ -48,6 +49,7 @@ static const char help[] =
     "  --bits=N        size of RSA (2048)\n"
     "  --batch=N       requests in a batch (512)\n"
     "  --samples=N     batches of each kind of exponent (300)\n"
+    "  --turns=N       the same, of --profile (1)\n"
     "  --list          print the kernels' names, no GPU needed\n"
     "  --public-offsets  print where the public lengths are in a prepared "
     "key,\n"
@@ -80,7 +82,7 @@ typedef struct subject {
 } subject;
 
 typedef struct options {
-    size_t samples;
+    size_t samples, turns;
     char mode; /* 'p', 'O', 't' */
 } options;
 
@@ -173,21 +175,28 @@ static double run_kernel(subject *s)
                : batch_run_kernel(&s->run, s->name, NULL, NULL);
 }
 
+static void profile_batch(subject *s, exponents which)
+{
+    prepare(s, which);
+    run_kernel(s);
+    puts(labels[which]);
+}
+
 /* Batches of random exponents stand at both ends: counts that change from one
  * launch to the next for another reason would show, too. */
-static int profile(subject *s)
+static int profile(subject *s, size_t turns)
 {
-    static const exponents order[] = {EXPONENTS_RANDOM, EXPONENTS_ZEROS,
-                                      EXPONENTS_ONES, EXPONENTS_FIXED,
-                                      EXPONENTS_RANDOM};
-
-    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-        prepare(s, order[i]);
-        run_kernel(s);
-        puts(labels[order[i]]);
+    for (size_t turn = 0; turn < turns; turn++) {
+        profile_batch(s, EXPONENTS_RANDOM);
+        profile_batch(s, EXPONENTS_ZEROS);
+        profile_batch(s, EXPONENTS_ONES);
+        profile_batch(s, EXPONENTS_FIXED);
     }
-    if (s->control == NULL) {
-        batch_run_keys(&s->run, &s->keys[1], s->name);
+    profile_batch(s, EXPONENTS_RANDOM);
+    if (s->control != NULL)
+        return 0;
+    batch_run_keys(&s->run, &s->keys[1], s->name);
+    for (size_t turn = 0; turn < turns; turn++) {
         batch_run_stage(&s->run);
         run_kernel(s);
         puts("other-keys");
@@ -289,6 +298,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
         {"bits", required_argument, NULL, 'b'},
         {"batch", required_argument, NULL, 'n'},
         {"samples", required_argument, NULL, 's'},
+        {"turns", required_argument, NULL, 'u'},
         {"list", no_argument, NULL, 'l'},
         {"public-offsets", no_argument, NULL, 'o'},
         {"help", no_argument, NULL, 'h'},
@@ -307,6 +317,8 @@ static void parse(subject *s, options *o, int argc, char **argv)
             s->batch = bench_parse_number(optarg, BATCH_MAX);
         else if (c == 's')
             o->samples = bench_parse_number(optarg, SAMPLES_MAX);
+        else if (c == 'u')
+            o->turns = bench_parse_number(optarg, TURNS_MAX);
         else if (c == 'l')
             list_kernels();
         else if (c == 'o')
@@ -315,7 +327,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
             exit(fputs(help, stdout) < 0);
         else
             exit(2);
-        if (s->batch == 0 || o->samples == 0)
+        if (s->batch == 0 || o->samples == 0 || o->turns == 0)
             usage(argv[optind - 1], optarg, "see --help");
     }
     if (optind != argc)
@@ -329,7 +341,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
 int main(int argc, char **argv)
 {
     static subject s = {.bits = 2048, .batch = 512};
-    options o = {.samples = 300};
+    options o = {.samples = 300, .turns = 1};
     int status;
 
     choose_kernel(&s, batch_run_name(0));
@@ -338,7 +350,7 @@ int main(int argc, char **argv)
     if (o.mode == 'O')
         status = once(&s);
     else
-        status = o.mode == 'p' ? profile(&s) : timing(&s, o.samples);
+        status = o.mode == 'p' ? profile(&s, o.turns) : timing(&s, o.samples);
     subject_free(&s);
     return status;
 }
