@@ -7,20 +7,12 @@
 #ifndef WARPRSA_THREAD_PLACE_H
 #define WARPRSA_THREAD_PLACE_H
 
-#include <pthread.h>
-#include <stdint.h>
-
 enum {
-    WARPRSA_PLACES = 16,
+    WARPRSA_PLACES = 64,
 };
 
-/* Always the same for a thread; two may have the same. */
-static inline unsigned warprsa_thread_place(void)
-{
-    /* Fibonacci hashing: descriptors of threads lie stacks apart. */
-    uint64_t mixed = (uint64_t)pthread_self() * UINT64_C(0x9e3779b97f4a7c15);
-
-    return (unsigned)(mixed >> 32) % WARPRSA_PLACES;
-}
+/* Below WARPRSA_PLACES, and always the same for a thread. Threads get them in
+ * turn: two have the same only if there are more threads than places. */
+unsigned warprsa_thread_place(void);
 
 #endif

@@ -10,6 +10,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "batching/thread_place.h"
+
 static int reset(void **state)
 {
     (void)state;
@@ -220,6 +222,71 @@ static void a_full_queue_refuses(void **state)
     assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048], 10);
     warprsa_key_release(key);
     fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* A thread that makes one request, and the slot it got. */
+typedef struct visitor {
+    warprsa_queue *queue;
+    warprsa_key *key;
+    unsigned place;
+    uint32_t slot;
+} visitor;
+
+static void *visit(void *arg)
+{
+    visitor *me = arg;
+    fake_request r;
+
+    me->place = warprsa_thread_place();
+    fake_fill(&r, WARPRSA_CLASS_2048, 1, me->place);
+    assert_int_equal(fake_submit(me->queue, me->key, &r), WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(me->queue, r.ticket, r.output),
+                     WARPRSA_DONE);
+    me->slot = r.ticket.slot;
+    return NULL;
+}
+
+/* Another thread than those with places `a` and `b`. */
+static visitor visit_from_elsewhere(visitor like, unsigned a, unsigned b)
+{
+    for (;;) {
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, visit, &like), 0);
+        pthread_join(thread, NULL);
+        assert_true(like.place < WARPRSA_PLACES);
+        if (like.place != a && like.place != b)
+            return like;
+    }
+}
+
+/* As long as there are slots, nobody takes one that another thread has given
+ * back. */
+static void slots_stay_with_their_threads(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    visitor mine = {0}, second, third, last;
+
+    (void)state;
+    config.slots = 3;
+    mine.queue = fake_ready_queue(&config);
+    mine.key = fake_add_key(mine.queue, WARPRSA_CLASS_2048, 1);
+    visit(&mine);
+    assert_int_equal(mine.place, warprsa_thread_place());
+    assert_int_equal(mine.slot, 0);
+    second = visit_from_elsewhere(mine, mine.place, mine.place);
+    assert_int_equal(second.slot, 1);
+    visit(&mine);
+    assert_int_equal(mine.slot, 0);
+    third = visit_from_elsewhere(mine, mine.place, second.place);
+    assert_int_equal(third.slot, 2);
+    /* All three are given back, and somebody else's. */
+    last = visit_from_elsewhere(mine, third.place, second.place);
+    assert_true(last.slot < 3);
+    visit(&mine);
+    warprsa_key_release(mine.key);
+    fake_close_queue(mine.queue, &config);
     warprsa_counters_free(config.counters);
 }
 
@@ -537,6 +604,7 @@ int main(void)
         cmocka_unit_test_setup(streams_and_devices_share_the_work, reset),
         cmocka_unit_test_setup(only_chosen_devices_are_used, reset),
         cmocka_unit_test_setup(a_full_queue_refuses, reset),
+        cmocka_unit_test_setup(slots_stay_with_their_threads, reset),
         cmocka_unit_test_setup(notified_once_and_then_collects, reset),
         cmocka_unit_test_setup(notified_caller_may_wait_too, reset),
         cmocka_unit_test_setup(a_used_or_wild_ticket_is_refused, reset),

@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See thread_place.h.
+ */
+#include "batching/thread_place.h"
+
+#include <stdatomic.h>
+
+unsigned warprsa_thread_place(void)
+{
+    static atomic_uint next;
+    static _Thread_local unsigned mine; /* plus 1; 0: none yet */
+
+    if (mine == 0)
+        mine = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) %
+                   WARPRSA_PLACES +
+               1;
+    return mine - 1;
+}
