@@ -218,8 +218,7 @@ bool warprsa_slots_take(warprsa_slots *slots, uint64_t now_ns, uint32_t *index)
     warprsa_slot *s;
 
     /* One's own first: few callers then stay within few cache lines. Others'
-     * last: whoever takes one leaves its owner to do the same to the next, and
-     * 64 threads spent most of their time on it. */
+     * last: whoever takes one leaves its owner to do the same to the next. */
     if (!pop_own(slots, index) && !take_fresh(slots, index) &&
         !pop_anybodys(slots, index)) {
         if (!reclaim(slots, now_ns) || !pop_anybodys(slots, index))
