@@ -83,16 +83,32 @@ static inline void warprsa_fold_digit_sums(uint32_t *d, const uint8_t *matrix,
     }
 }
 
-static inline void warprsa_fold_wait_free(const warprsa_fold_group *g)
+static inline void warprsa_fold_sync_table(const warprsa_fold_group *g)
 {
     (void)g;
+}
+
+static inline void warprsa_fold_wait_fetched(const warprsa_fold_group *g)
+{
+    (void)g;
+}
+
+/* Copies a phase's pieces of message k. */
+static inline void warprsa_fold_fetch(const warprsa_fold_group *g, int phase,
+                                      int k, const int rows)
+{
+    for (int j = 0; j < WARPRSA_FOLD_PIECES_EACH(rows); j++)
+        for (int e = 1; e <= WARPRSA_FOLD_ENTRIES(rows); e++)
+            memcpy(warprsa_fold_near(&g->memory, j, e, k, rows),
+                   warprsa_fold_far(&g->memory, phase, j, e, k, rows),
+                   WARPRSA_FOLD_PIECE_WORDS * sizeof(uint32_t));
 }
 
 static inline void warprsa_fold_fold(warprsa_fold_number *a,
                                      const warprsa_fold_group *g,
                                      warprsa_fold_columns *s,
                                      const warprsa_fold_pieces_due *due,
-                                     const uint32_t *digit, const int rows)
+                                     uint32_t *digit, const int rows)
 {
     const int each = WARPRSA_FOLD_PER_LANE(rows);
 
@@ -115,7 +131,10 @@ static inline void warprsa_fold_fold(warprsa_fold_number *a,
             warprsa_fold_carry(a->of[k] + i, x + i, s->of[k] + i,
                                rows - i < each ? rows - i : each, &carry);
         if (due->fetch >= 0)
-            warprsa_fold_fetch(&g->memory, due->fetch, k, rows);
+            warprsa_fold_fetch(g, due->fetch, k, rows);
+        if (due->digit >= 0)
+            digit[k] = warprsa_fold_digit(warprsa_fold_exponent(g, k),
+                                          due->digit, rows);
     }
 }
 

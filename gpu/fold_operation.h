@@ -62,22 +62,6 @@ WARPRSA_FN int warprsa_fold_windows(int windows, const int rows)
            WARPRSA_FOLD_WINDOW(rows);
 }
 
-/* Digit `place` of the message's blinded exponent; 0 below the first. */
-WARPRSA_FN uint32_t warprsa_fold_digit(const warprsa_fold_group *g, int k,
-                                       int place, const int rows)
-{
-    const uint32_t *exponent = warprsa_fold_exponent(g, k);
-    const int bit = WARPRSA_FOLD_WINDOW(rows) * place, word = bit / 32;
-    uint64_t words;
-
-    if (place < 0)
-        return 0;
-    words = exponent[word];
-    if (word + 1 < WARPRSA_BLINDED_WORDS)
-        words |= (uint64_t)exponent[word + 1] << 32;
-    return (uint32_t)(words >> bit % 32) & WARPRSA_FOLD_ENTRIES(rows);
-}
-
 /* The last entry of the table; then a is the first digit's entry, and of the
  * second's the pieces are chosen that come before its squarings. */
 WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
@@ -86,7 +70,6 @@ WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
 {
     const warprsa_fold_memory *m = &g->memory;
 
-    warprsa_fold_wait_free(g);
     WARPRSA_EACH_MESSAGE(k)
     {
         int t = warprsa_fold_index(k);
@@ -99,13 +82,16 @@ WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
 
             if (i == WARPRSA_FOLD_PHASES(rows))
                 warprsa_fold_get_chosen(a->of[k], m, t, rows);
-            warprsa_fold_fetch(m, phase, t, rows);
+            warprsa_fold_sync_table(g);
+            warprsa_fold_fetch(g, phase, k, rows);
+            warprsa_fold_wait_fetched(g);
             warprsa_fold_keep_pieces(
                 m, phase,
-                warprsa_fold_digit(g, k, place - i / WARPRSA_FOLD_PHASES(rows),
-                                   rows),
+                warprsa_fold_digit(warprsa_fold_exponent(g, k),
+                                   place - i / WARPRSA_FOLD_PHASES(rows), rows),
                 t, rows);
         }
+        warprsa_fold_sync_table(g);
     }
 }
 
@@ -369,9 +355,20 @@ warprsa_fold_step_at(const warprsa_fold_script *script, int at)
     return step;
 }
 
+/* The step that a power stays at. */
+WARPRSA_FN warprsa_fold_step warprsa_fold_power_step(void)
+{
+    warprsa_fold_step step = {0};
+
+    step.action = WARPRSA_FOLD_POWER;
+    step.by = WARPRSA_FOLD_NONE;
+    return step;
+}
+
 /* All of the operation; the script must be complete before. `windows` is as
  * warprsa_operation has it. While a power lasts, each product chooses the
- * pieces that were fetched before it, and the fold fetches the next. */
+ * pieces that were fetched before it, and the fold fetches the next and reads
+ * the next digit. */
 WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
                                  const warprsa_fold_script *script,
                                  const int windows, const int rows)
@@ -383,35 +380,36 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
     warprsa_fold_columns s;
     warprsa_fold_number a;
     uint32_t digit[WARPRSA_MESSAGES] = {0};
-    int at = 0;
+    int at = 0, more = 0;
 
     warprsa_fold_begin(&a, g, rows);
     WARPRSA_ROLLED
     while (at < count) {
-        const warprsa_fold_step step = warprsa_fold_step_at(script, at);
+        /* With 30 rows the registers are dearer than reading it again. */
+        const warprsa_fold_step step = more && rows == 20
+                                           ? warprsa_fold_power_step()
+                                           : warprsa_fold_step_at(script, at);
         WARPRSA_STAGE_OF_STEP(&step, turn.place >= 0);
         const int power = step.action == WARPRSA_FOLD_POWER;
         const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW(rows);
         const int squares = power ? !multiply : step.by == WARPRSA_FOLD_SQUARE;
-        warprsa_fold_pieces_due due = {-1, -1};
+        warprsa_fold_pieces_due due = {-1, -1, -1};
 
         if (power) {
             due.keep = (turn.phase + 1) % WARPRSA_FOLD_PHASES(rows);
             if (turn.place > 0 || !multiply)
                 due.fetch = (turn.phase + 2) % WARPRSA_FOLD_PHASES(rows);
-            if (turn.phase == 0 || multiply) {
-                WARPRSA_EACH_MESSAGE(k)
-                {
-                    digit[k] =
-                        warprsa_fold_digit(g, k, turn.place - multiply, rows);
-                }
-            }
+            if (turn.phase == WARPRSA_FOLD_WINDOW(rows) - 1)
+                due.digit = turn.place - 1;
         } else {
-            if (step.action == WARPRSA_FOLD_START)
+            if (step.action == WARPRSA_FOLD_START) {
                 due.fetch = 1;
+                due.digit = digits - 2;
+            }
             warprsa_fold_prepare(&a, g, &step, digits, rows);
         }
-        at += !power || !warprsa_fold_next_turn(&turn, rows);
+        more = power && warprsa_fold_next_turn(&turn, rows);
+        at += !more;
         if (squares)
             warprsa_fold_squares(&s, &a, rows);
         else if (step.by >= WARPRSA_FOLD_OF_INPUT &&

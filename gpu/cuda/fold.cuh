@@ -80,7 +80,7 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
 {
     typedef warprsa_fold_shared<ROWS> S;
     typedef warprsa_fold_scratch<ROWS> scratch;
-    const uint32_t warpgroup = threadIdx.x / WARPRSA_FOLD_WARPGROUP;
+    const uint32_t warpgroup = warprsa_fold_warpgroup<S>();
     const uint32_t base = (uint32_t)__cvta_generic_to_shared(shared);
     uint8_t *at = (uint8_t *)batch.batch.table + blockIdx.x * scratch::ALL;
     warprsa_fold_group g;
@@ -94,11 +94,8 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     g.memory.chosen =
         S::CHOSEN_HERE ? (uint32_t *)(shared + S::CHOSEN) : (uint32_t *)at;
     at += scratch::CHOSEN;
-    g.memory.slots =
-        (uint32_t *)(shared + warpgroup * S::OWN + warprsa_fold_octets_at<S>());
-    g.memory.last_slots =
-        (uint32_t *)(shared + warpgroup * S::OWN + S::SUMS +
-                     threadIdx.x / 32 % 4 * S::JOINED + threadIdx.x % 32 * 16);
+    g.memory.slots = (uint32_t *)(shared + warpgroup * S::OWN + S::SUMS +
+                                  threadIdx.x / 32 % 4 * S::WARP);
     g.memory.inversion = (double *)at;
     at += scratch::INVERSION;
     g.memory.qinv = (double *)at;
@@ -106,9 +103,11 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     g.batch = &batch.batch;
     g.own = base + warpgroup * S::OWN;
     g.matrix = base + S::MATRIX;
-    g.barrier = base + S::BARRIER + 8 * warpgroup;
+    g.barrier = base + S::BARRIER + S::BARRIERS * warpgroup;
+    g.fetched = g.barrier + 8 + 8 * (threadIdx.x / 32 % 4);
     g.shift16 = batch.shift16;
     g.parity = 0;
+    g.fetched_parity = 0;
     return g;
 }
 
@@ -128,6 +127,10 @@ __global__ void __launch_bounds__(warprsa_fold_shared<ROWS>::THREADS,
     if (threadIdx.x % WARPRSA_FOLD_WARPGROUP == 0)
         asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(g.barrier),
                      "r"((uint32_t)WARPRSA_FOLD_WARPGROUP)
+                     : "memory");
+    if (threadIdx.x % 32 == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;\n"
+                     "fence.mbarrier_init.release.cluster;" ::"r"(g.fetched)
                      : "memory");
     __syncthreads();
     WARPRSA_ROLLED

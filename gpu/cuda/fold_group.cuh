@@ -26,23 +26,18 @@ template <int ROWS> struct warprsa_fold_shared {
     /* Octets of the messages: 16 of each of 64 messages side by side. */
     static constexpr int ACROSS = 64 * 16;
     static constexpr int TILE = DEPTH / 16 * ACROSS;
-    static_assert(ACROSS == WARPRSA_FOLD_SLOT_STEP * 4 &&
-                      (WARPRSA_FOLD_PIECES_EACH(ROWS) - 1) *
-                              WARPRSA_FOLD_ENTRIES(ROWS) <=
-                          DEPTH / 16,
-                  "what is fetched lies where the octets will");
     /* Joined digits of a chunk by warp: four planes of two samples of 32
      * messages, and one of single samples where a lane has 5, each with a
      * little room so that no two lanes that store at once meet in a bank. */
     static constexpr int PAIRS = 34 * 16, SINGLES = 36 * 8;
     static constexpr int JOINED =
         4 * (2 * PAIRS + (PER_LANE == 5 ? SINGLES : 0));
-    static_assert(WARPRSA_FOLD_ENTRIES(ROWS) * WARPRSA_FOLD_LAST_SLOT_STEP *
-                          4 <=
-                      JOINED,
-                  "what is fetched last lies where the sums will");
+    /* And, at other times, pieces of the table. */
+    static constexpr int NEAR = WARPRSA_FOLD_NEAR_WORDS(ROWS) * 4;
+    static constexpr int WARP = JOINED > NEAR ? JOINED : NEAR;
     /* Where the chosen entries are: here, if there is room. */
     static constexpr bool CHOSEN_HERE = ROWS == 20;
+    static constexpr bool KEEP_LATE = ROWS == 30;
     static constexpr int CHOSEN_OCTETS =
         WARPRSA_FOLD_WORDS(ROWS) * 4 * WARPRSA_FOLD_WARPGROUP;
 
@@ -55,14 +50,15 @@ template <int ROWS> struct warprsa_fold_shared {
     /* Of a warpgroup. */
     static constexpr int OCTETS = 0;
     static constexpr int SUMS = OCTETS + 2 * TILE;
-    static constexpr int CHOSEN = SUMS + 4 * JOINED;
+    static constexpr int CHOSEN = SUMS + 4 * WARP;
     static constexpr int OWN = CHOSEN + (CHOSEN_HERE ? CHOSEN_OCTETS : 0);
     /* Of the block. */
     static constexpr int MATRIX = WARPGROUPS * OWN;
     static constexpr int SCRIPT = MATRIX + 2 * WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
     static constexpr int BARRIER =
         SCRIPT + (sizeof(warprsa_fold_script) + 7) / 8 * 8;
-    static constexpr int ALL = BARRIER + 8 * WARPGROUPS;
+    static constexpr int BARRIERS = 8 * (1 + 4); /* of a warpgroup */
+    static constexpr int ALL = BARRIER + BARRIERS * WARPGROUPS;
 };
 
 typedef struct warprsa_fold_group {
@@ -70,10 +66,23 @@ typedef struct warprsa_fold_group {
     const warprsa_batch *batch;
     uint32_t request;
     uint32_t own, matrix; /* addresses in shared memory */
-    uint32_t barrier;
-    uint32_t shift16;        /* see warprsa_fold_join() */
-    mutable uint32_t parity; /* of the barrier's next phase */
+    uint32_t barrier;     /* the warpgroup's: all have read the octets */
+    uint32_t fetched;     /* the warp's: pieces of the table are near */
+    uint32_t shift16;     /* see warprsa_fold_join() */
+    /* Of the barriers' next phases. */
+    mutable uint32_t parity, fetched_parity;
 } warprsa_fold_group;
+
+/* Which of the block's warpgroups this is: to the compiler, too, the same for
+ * all of a warp, so that it makes descriptors once for all. */
+template <typename S>
+static __device__ __forceinline__ uint32_t warprsa_fold_warpgroup()
+{
+    return S::WARPGROUPS == 1
+               ? 0
+               : __shfl_sync(0xffffffffu, threadIdx.x / WARPRSA_FOLD_WARPGROUP,
+                             0);
+}
 
 static __device__ __forceinline__ int warprsa_fold_index(int)
 {
@@ -139,7 +148,7 @@ template <typename S>
 static __device__ __forceinline__ uint32_t
 warprsa_fold_pairs_at(const warprsa_fold_group *g, int plane, int message)
 {
-    return g->own + S::SUMS + threadIdx.x / 32 % 4 * S::JOINED +
+    return g->own + S::SUMS + threadIdx.x / 32 % 4 * S::WARP +
            plane * 2 * S::PAIRS + message * 16;
 }
 
@@ -147,7 +156,7 @@ template <typename S>
 static __device__ __forceinline__ uint32_t
 warprsa_fold_singles_at(const warprsa_fold_group *g, int plane, int message)
 {
-    return g->own + S::SUMS + threadIdx.x / 32 % 4 * S::JOINED + 8 * S::PAIRS +
+    return g->own + S::SUMS + threadIdx.x / 32 % 4 * S::WARP + 8 * S::PAIRS +
            plane * S::SINGLES + message * 8;
 }
 
@@ -235,16 +244,23 @@ warprsa_fold_join_chunk(const warprsa_fold_group *g, const uint32_t *d,
     }
 }
 
+/* Waits for a phase of a barrier in shared memory. */
+static __device__ __forceinline__ void warprsa_fold_wait(uint32_t barrier,
+                                                         uint32_t parity)
+{
+    asm volatile("{ .reg .pred p;\n"
+                 "again%=: mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n"
+                 "@!p bra again%=; }" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
+}
+
 /* All four warps have read the octets of the last fold: they may be
  * overwritten. */
 static __device__ __forceinline__ void
 warprsa_fold_wait_free(const warprsa_fold_group *g)
 {
-    asm volatile("{ .reg .pred p;\n"
-                 "again%=: mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n"
-                 "@!p bra again%=; }" ::"r"(g->barrier),
-                 "r"(g->parity ^ 1)
-                 : "memory");
+    warprsa_fold_wait(g->barrier, g->parity ^ 1);
 }
 
 static __device__ __forceinline__ void
@@ -255,6 +271,59 @@ warprsa_fold_set_free(const warprsa_fold_group *g)
             g->barrier)
         : "memory");
     g->parity ^= 1;
+}
+
+/* The pieces that were fetched last are near, and this thread sees them. */
+static __device__ __forceinline__ void
+warprsa_fold_wait_fetched(const warprsa_fold_group *g)
+{
+    warprsa_fold_wait(g->fetched, g->fetched_parity);
+    g->fetched_parity ^= 1;
+}
+
+/* What the warp's threads have stored in the table, and read near, comes before
+ * the copies that are started after this, which are the asynchronous proxy's:
+ * each thread's own fence, and then the warp's barrier. */
+static __device__ __forceinline__ void
+warprsa_fold_sync_table(const warprsa_fold_group *)
+{
+    asm volatile("fence.proxy.async;" ::: "memory");
+    __syncwarp();
+}
+
+/* Copies `octets`, a multiple of 16, to shared memory, and counts them on the
+ * barrier when they are there. */
+static __device__ __forceinline__ void warprsa_fold_copy(uint32_t to,
+                                                         const uint32_t *from,
+                                                         uint32_t octets,
+                                                         uint32_t barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
+                 "bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(from), "r"(octets), "r"(barrier)
+                 : "memory");
+}
+
+/* Starts to copy a phase's pieces, those of all messages of the warp in one,
+ * to where its sums are at other times. Those it has read, and __syncwarp() is
+ * behind it; the fence puts them before the copy, which is the asynchronous
+ * proxy's. */
+static __device__ __forceinline__ void
+warprsa_fold_fetch(const warprsa_fold_group *g, int phase, int, const int rows)
+{
+    const uint32_t octets = WARPRSA_FOLD_NEAR_WORDS(rows) * 4;
+
+    if (threadIdx.x % 32 == 0) {
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(
+                         g->fetched),
+                     "r"(octets)
+                     : "memory");
+        warprsa_fold_copy(
+            (uint32_t)__cvta_generic_to_shared(g->memory.slots),
+            warprsa_fold_far(&g->memory, phase, 0, 1, threadIdx.x, rows),
+            octets, g->fetched);
+    }
 }
 
 /* Where, in a warpgroup's shared memory, the octets of this thread's message
@@ -282,11 +351,25 @@ warprsa_fold_put_columns(const warprsa_fold_group *g, const uint64_t *upper)
     for (int i = 0; i < ROWS; i += 2)
         warprsa_fold_store_shared(at + i / 2 * S::ACROSS, upper[i],
                                   upper[i + 1]);
-    asm volatile(
-        "fence.proxy.async.shared::cta;\n"
-        "bar.sync %0, %1;" ::"r"(1 + threadIdx.x / WARPRSA_FOLD_WARPGROUP),
-        "r"((uint32_t)WARPRSA_FOLD_WARPGROUP)
-        : "memory");
+    asm volatile("fence.proxy.async.shared::cta;\n"
+                 "bar.sync %0, %1;" ::"r"(1 + warprsa_fold_warpgroup<S>()),
+                 "n"((int)WARPRSA_FOLD_WARPGROUP)
+                 : "memory");
+}
+
+/* Chooses from the pieces that have been fetched. Late, the tensor cores are at
+ * work; but with 20 rows more registers then cost more than that gains. */
+template <int ROWS>
+static __device__ __forceinline__ void
+warprsa_fold_keep_due(const warprsa_fold_group *g,
+                      const warprsa_fold_pieces_due *due, uint32_t digit)
+{
+    if (due->keep < 0)
+        return;
+    warprsa_fold_wait_fetched(g);
+    warprsa_fold_keep_pieces(&g->memory, due->keep, digit, threadIdx.x, ROWS);
+    /* Sums will lie there. */
+    __syncwarp();
 }
 
 /* The products of both tiles run one behind the other; each is joined while
@@ -294,16 +377,15 @@ warprsa_fold_put_columns(const warprsa_fold_group *g, const uint64_t *upper)
 template <int ROWS>
 static __device__ __forceinline__ void
 warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
-                     const warprsa_fold_pieces_due *due, uint32_t digit)
+                     const warprsa_fold_pieces_due *due, uint32_t *digit)
 {
     typedef warprsa_fold_shared<ROWS> S;
     uint64_t messages[2], matrix[2];
     uint32_t d[2][S::COLUMNS / 2], over[2][2] = {{0, 0}, {0, 0}}, carry = 0;
 
     warprsa_fold_top(s, ROWS);
-    if (due->keep >= 0)
-        warprsa_fold_keep_pieces(&g->memory, due->keep, digit, threadIdx.x,
-                                 ROWS);
+    if (!S::KEEP_LATE)
+        warprsa_fold_keep_due<ROWS>(g, due, *digit);
     warprsa_fold_put_columns<ROWS>(g, s + ROWS);
 #pragma unroll
     for (int tile = 0; tile < 2; tile++) {
@@ -315,6 +397,8 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(d[tile], messages[tile],
                                                      matrix[tile], S::ACROSS);
     }
+    if (S::KEEP_LATE)
+        warprsa_fold_keep_due<ROWS>(g, due, *digit);
 #pragma unroll
     for (int chunk = 0; chunk < S::CHUNKS; chunk++) {
         const bool last = chunk == S::CHUNKS - 1;
@@ -334,26 +418,27 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
                     matrix[tile] + (WARPRSA_FOLD_CHUNK_OCTETS(ROWS) >> 4),
                     S::ACROSS);
         }
+        if (last && due->digit >= 0)
+            *digit = warprsa_fold_digit(warprsa_fold_exponent(g, 0), due->digit,
+                                        ROWS);
         __syncwarp();
         warprsa_fold_carries<ROWS>(a, g, s, chunk, &carry);
         __syncwarp();
     }
-    if (due->fetch >= 0) {
-        warprsa_fold_wait_free(g);
-        warprsa_fold_fetch(&g->memory, due->fetch, threadIdx.x, ROWS);
-    }
+    if (due->fetch >= 0)
+        warprsa_fold_fetch(g, due->fetch, 0, ROWS);
 }
 
 /* a = the columns folded. */
 static __device__ __forceinline__ void
 warprsa_fold_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
                   warprsa_fold_columns *s, const warprsa_fold_pieces_due *due,
-                  const uint32_t *digit, const int rows)
+                  uint32_t *digit, const int rows)
 {
     if (rows == 20)
-        warprsa_fold_fold_of<20>(a->of[0], g, s->of[0], due, digit[0]);
+        warprsa_fold_fold_of<20>(a->of[0], g, s->of[0], due, digit);
     else
-        warprsa_fold_fold_of<30>(a->of[0], g, s->of[0], due, digit[0]);
+        warprsa_fold_fold_of<30>(a->of[0], g, s->of[0], due, digit);
 }
 
 #endif

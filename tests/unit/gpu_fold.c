@@ -196,8 +196,8 @@ static void operand(double *samples, random_stream *stream, int rows)
 static void fold_all(warprsa_fold_number *r, warprsa_fold_columns *s,
                      BIGNUM *const *expected, int rows)
 {
-    static const warprsa_fold_pieces_due none = {-1, -1};
-    const uint32_t digit[WARPRSA_MESSAGES] = {0};
+    static const warprsa_fold_pieces_due none = {-1, -1, -1};
+    uint32_t digit[WARPRSA_MESSAGES] = {0};
 
     warprsa_fold_fold(r, &group, s, &none, digit, rows);
     for (int k = 0; k < WARPRSA_MESSAGES; k++) {
@@ -423,7 +423,7 @@ static void tables(void **state)
 
                 for (int phase = 0; phase < WARPRSA_FOLD_PHASES(rows);
                      phase++) {
-                    warprsa_fold_fetch(&group.memory, phase, k, rows);
+                    warprsa_fold_fetch(&group, phase, k, rows);
                     warprsa_fold_keep_pieces(&group.memory, phase, own, k,
                                              rows);
                 }
