@@ -132,6 +132,7 @@ WARPRSA_FN void warprsa_fold_put_result(const warprsa_fold_group *g,
         int t = warprsa_fold_index(k), other = t ^ WARPRSA_FOLD_GROUP;
         double r[2 * WARPRSA_FOLD_ROWS_MAX];
 
+        warprsa_fold_unbias(s->of[k], rows);
         WARPRSA_UNROLL
         for (int i = 0; i < rows; i++)
             s->of[k][i] += warprsa_fold_integer(
