@@ -27,8 +27,8 @@ static const struct {
       {WARPRSA_CLASS_2048, "blocks", 2112, 1130, 1932, 3592},
       {WARPRSA_CLASS_3072, "blocks", 1056, 3026, 3057, 5431},
       {WARPRSA_CLASS_4096, "blocks", 1056, 5510, 5563, 9740},
-      {WARPRSA_CLASS_2048, "fold", 16896, 5005, 5752, 8336},
-      {WARPRSA_CLASS_3072, "fold", 16896, 31500, 31506, 32490}}},
+      {WARPRSA_CLASS_2048, "fold", 16896, 4758, 5341, 7319},
+      {WARPRSA_CLASS_3072, "fold", 16896, 28631, 29630, 29818}}},
 };
 
 double warprsa_foretell_ms(const warprsa_pace *pace, size_t count)
