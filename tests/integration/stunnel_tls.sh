@@ -36,5 +36,5 @@ load 11443 --clients=100 --count=200 --tls=1.2 --cipher=AES256-GCM-SHA384
 kill "$stunnel"
 wait "$stunnel" || :
 expect_totals gpu=608 gpu_2048=608 cpu=0 checks_failed=0
-[ "$(total batch_max)" -ge 16 ] ||
-    fail "no more than $(total batch_max) operations in a batch"
+[ "$(total batch_max)" -ge 2 ] ||
+    fail "no two operations in a batch"
