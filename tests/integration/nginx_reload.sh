@@ -28,4 +28,4 @@ nginx_is_content
 completed=$(loaded completed)
 [ "$completed" -gt 0 ] || fail "$(cat load.log)"
 expect_totals gpu="$completed" gpu_2048="$completed" cpu=0 checks_failed=0
-expect_daemon "$completed" 2
+expect_daemon "$completed" 4
