@@ -290,6 +290,7 @@ static void take_out(warprsa_worker *worker, enum warprsa_device_state state,
     }
     pthread_cond_broadcast(&device->changed);
     pthread_mutex_unlock(&device->lock);
+    warprsa_doorbell_ring_all(&device->bell); /* who reopens it may sleep */
     warprsa_queue_refuse_if_down(queue);
 }
 
@@ -383,6 +384,16 @@ bool warprsa_device_enter(warprsa_worker *worker)
     }
     pthread_mutex_unlock(&device->lock);
     return entered;
+}
+
+bool warprsa_device_usable(warprsa_worker *worker)
+{
+    bool usable;
+
+    pthread_mutex_lock(&worker->device->lock);
+    usable = worker->device->state == WARPRSA_DEVICE_READY;
+    pthread_mutex_unlock(&worker->device->lock);
+    return usable;
 }
 
 void warprsa_device_leave(warprsa_worker *worker)

@@ -210,6 +210,23 @@ static void a_batch_that_ends_the_device(void **state)
     tear_down(&s);
 }
 
+/* One thread opens a device again, and any may lose it: also when the one
+ * sleeps, for want of work, as long as the deadline is. */
+static void a_device_is_reopened_whoever_lost_it(void **state)
+{
+    setting s = set_up(4, 10 * LONG_MS);
+    fake_request r;
+
+    (void)state;
+    for (unsigned i = 1; i <= 8; i++) {
+        FAKE_SET(wait_failures, 1);
+        assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+        is_used_again(&s);
+        assert_int_equal(s.c->device_losses, i);
+    }
+    tear_down(&s);
+}
+
 static void a_launch_that_fails_loses_the_device(void **state)
 {
     setting s = set_up(1, LONG_MS);
@@ -544,6 +561,7 @@ int main(void)
         cmocka_unit_test_setup(a_key_of_a_hanging_batch_is_unloaded_after_it,
                                reset),
         cmocka_unit_test_setup(a_batch_that_ends_the_device, reset),
+        cmocka_unit_test_setup(a_device_is_reopened_whoever_lost_it, reset),
         cmocka_unit_test_setup(a_launch_that_fails_loses_the_device, reset),
         cmocka_unit_test_setup(a_launch_without_means_keeps_the_device, reset),
         cmocka_unit_test_setup(a_key_that_does_not_load_is_refused_alone,
