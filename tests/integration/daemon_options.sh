@@ -6,8 +6,8 @@
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
 warprsad=$BUILD_DIR/batching/daemon/warprsad
-"$warprsad" --help | grep -q -- '--client-slots'
-"$warprsad" --version | grep -q '^warprsad [0-9]'
+"$warprsad" --help | grep -- '--client-slots'
+"$warprsad" --version | grep '^warprsad [0-9]'
 
 refused() { # WANTED-TEXT OPTION...
     local wanted=$1 status=0
@@ -42,7 +42,7 @@ grep -q 'there is no group no-such-group' refused.log
 sed -n 's/^#\([a-z_]* = .*\)/\1/p' "$SOURCE_DIR/conf/warprsad.conf" >all.conf
 "$warprsad" --help >help.txt
 while IFS='= ' read -r name value; do
-    grep -A 1 -e "^  --${name//_/-} " help.txt | grep -qF "($value)" ||
+    grep -A 1 -e "^  --${name//_/-} " help.txt | grep -F "($value)" ||
         fail "conf/warprsad.conf: $name = $value is not the default"
 done <all.conf
 start_daemon --config="$SOURCE_DIR/conf/warprsad.conf"

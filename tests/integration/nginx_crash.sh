@@ -42,5 +42,5 @@ stop_nginx
 grep 'counters: ' provider.trace |
     sed -n 's/^warprsa\[\([0-9]*\)\].* gpu=[1-9].*/\1/p' | sort >served
 comm -12 second served >both
-comm -13 <(echo "$first") both | grep -q . ||
+comm -13 <(echo "$first") both | grep . ||
     fail "no new worker used the engine"

@@ -5,12 +5,11 @@
 # daemon.
 
 GENERATOR=$BUILD_DIR/tests/handshakes/handshakes
-# Patience for the engine on a busy CPU: no operation may leave it.
-PATIENT=(route=gpu startup_ms=60000 deadline_ms=600000)
 WITH_DAEMON=(mode=daemon "socket=$work/warprsad.sock")
 configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}"
 
 start_daemon() { # OPTION...
+    : >daemon.log # else a daemon before it has written there that it is ready
     "$BUILD_DIR/batching/daemon/warprsad" --engine="$ENGINE" \
         --socket="$work/warprsad.sock" --deadline-ms=600000 "$@" \
         >daemon.log 2>&1 &
