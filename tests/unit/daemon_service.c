@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
+#include "batching/daemon/client_private.h"
 #include "batching/daemon/users.h"
 
 enum {
@@ -387,6 +388,31 @@ static void the_daemon_stops_and_comes_back(void **state)
     close_both(&s, &g);
 }
 
+/* As after the whole machine has stood still for longer than a daemon that
+ * lives is ever silent: played by what it left to be seen, long ago. */
+static void a_machine_that_stood_still(void **state)
+{
+    warprsa_home_key *key;
+    service s;
+    guest g;
+
+    (void)state;
+    open_both(&s, &g, 64, LONG_MS, LONG_MS);
+    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    for (unsigned i = 0; i < 10; i++) {
+        warprsa_connection *c = warprsa_client_connection(g.client);
+
+        assert_non_null(c);
+        atomic_store(&c->region.head->seen_ns, 0);
+        warprsa_connection_drop(c);
+        assert_int_equal(home->wait_ready(g.client, 0), WARPRSA_QUEUE_READY);
+        guest_operate(&g, key, WARPRSA_CLASS_1024, 1, i);
+    }
+    assert_int_equal(g.counters->keys_loaded, 1);
+    home->key_release(key);
+    close_both(&s, &g);
+}
+
 /* An answer that nobody collects does not keep its slot for ever. */
 static void answers_nobody_comes_for(void **state)
 {
@@ -545,6 +571,7 @@ int main(void)
         cmocka_unit_test_setup(the_daemons_deadline, reset),
         cmocka_unit_test_setup(no_daemon_and_one_later, reset),
         cmocka_unit_test_setup(the_daemon_stops_and_comes_back, reset),
+        cmocka_unit_test_setup(a_machine_that_stood_still, reset),
         cmocka_unit_test_setup(answers_nobody_comes_for, reset),
         cmocka_unit_test_setup(no_more_clients_than_allowed, reset),
         cmocka_unit_test_setup(no_more_clients_of_one_user, reset),
