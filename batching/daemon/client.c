@@ -220,7 +220,6 @@ static void ask(warprsa_client *client)
 
     if (warprsa_now_ns() < client->retry_ns)
         return;
-    atomic_store(&client->starting, true);
     client->greeting =
         warprsa_door_call(client->config.door, &wanted, why, sizeof(why));
     if (client->greeting < 0)
@@ -256,22 +255,26 @@ static bool lock_finding(warprsa_client *client, unsigned timeout_ms)
 }
 
 /* Looks for the daemon, waiting no longer than timeout_ms; twice that where
- * another thread is at it already. */
-static void find(warprsa_client *client, unsigned timeout_ms)
+ * another thread is at it already. Whether a try is under way, which may
+ * succeed; so it may where the other thread has not come back, which may have
+ * been preempted before it said anything. */
+static bool find(warprsa_client *client, unsigned timeout_ms)
 {
     struct pollfd greeting = {.events = POLLIN};
+    bool starting;
 
     if (!lock_finding(client, timeout_ms))
-        return;
+        return true;
     if (is_looking(client)) {
         if (client->greeting < 0)
             ask(client);
         greeting.fd = client->greeting;
         if (greeting.fd >= 0 && poll(&greeting, 1, (int)timeout_ms) > 0)
             be_greeted(client);
-        atomic_store(&client->starting, client->greeting >= 0);
     }
+    starting = client->greeting >= 0;
     pthread_mutex_unlock(&client->finding);
+    return starting;
 }
 
 static warprsa_queue_state state_of(warprsa_connection *c, unsigned timeout_ms)
@@ -313,9 +316,8 @@ static warprsa_queue_state client_wait_ready(void *at, unsigned timeout_ms)
     bool starting = false;
 
     if (c == NULL) {
-        find(client, timeout_ms);
+        starting = find(client, timeout_ms);
         /* In this order: who stops looking has put the connection there. */
-        starting = atomic_load(&client->starting);
         c = warprsa_client_connection(client);
     }
     if (c == NULL)
@@ -347,7 +349,6 @@ static bool client_close(void *at)
     if (client->greeting >= 0)
         close(client->greeting);
     client->greeting = -1;
-    atomic_store(&client->starting, false);
     pthread_mutex_unlock(&client->finding);
     if (c != NULL) {
         warprsa_connection_shut(c);

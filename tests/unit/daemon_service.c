@@ -176,6 +176,22 @@ static void first_operations_of_many_threads(void **state)
     service_close(&s);
 }
 
+/* ... nor while that one, preempted in the middle of it, takes long. */
+static void one_who_connects_slowly(void **state)
+{
+    service s;
+    guest g;
+
+    (void)state;
+    service_open(&s, 64, LONG_MS);
+    guest_open(&g, &s, LONG_MS);
+    pthread_mutex_lock(&g.client->finding);
+    assert_int_equal(home->wait_ready(g.client, 20), WARPRSA_QUEUE_STARTING);
+    pthread_mutex_unlock(&g.client->finding);
+    WAIT_UNTIL(guest_is_ready(&g));
+    close_both(&s, &g);
+}
+
 static void bells_ring(void **state)
 {
     service s;
@@ -572,6 +588,7 @@ int main(void)
         cmocka_unit_test_setup(operations_are_answered_and_counted, reset),
         cmocka_unit_test_setup(many_threads_of_several_clients, reset),
         cmocka_unit_test_setup(first_operations_of_many_threads, reset),
+        cmocka_unit_test_setup(one_who_connects_slowly, reset),
         cmocka_unit_test_setup(bells_ring, reset),
         cmocka_unit_test_setup(one_key_is_uploaded_once, reset),
         cmocka_unit_test_setup(too_many_keys_of_one_client, reset),
