@@ -46,7 +46,7 @@ while IFS='= ' read -r name value; do
         fail "conf/warprsad.conf: $name = $value is not the default"
 done <all.conf
 start_daemon --config="$SOURCE_DIR/conf/warprsad.conf"
-stat -c '%a' warprsad.sock | grep -qx 660
+[ "$(stat -c '%a' warprsad.sock)" = 660 ]
 grep -q '^Max core file size *0 *0 ' "/proc/$daemon/limits" ||
     fail "it may dump core"
 ! "$warprsad" --engine=host --socket="$work/warprsad.sock" >refused.log 2>&1 ||
@@ -106,7 +106,7 @@ if command -v systemd-socket-activate >/dev/null; then
         "$warprsad" --engine="$ENGINE" >activated.log 2>&1 &
     activated=$!
     servers+=("$activated")
-    wait_for 60 test -S warprsad.sock
+    wait_for 60 grep -q '^Listening on' activated.log
     before=$(total gpu)
     sign
     [ "$(total gpu)" = $((before + 1)) ] || fail "$(cat activated.log)"

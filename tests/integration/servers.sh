@@ -56,6 +56,26 @@ loaded() { # NAME: a number of the last load
     grep -o "$1=[0-9]*" load.log | tail -n 1 | cut -d= -f2
 }
 
+# load_meanwhile LEAST COMMAND PORT OPTION...: runs COMMAND each second of a
+# load, none of which may fail, and loads again unless that was so often under
+# load. "completed": the handshakes of all of it.
+load_meanwhile() {
+    local least=$1 command=$2 times=0 loading
+    shift 2
+    completed=0
+    while [ "$times" -lt "$least" ]; do
+        load "$@" &
+        loading=$!
+        while sleep 1 && kill -0 "$loading" 2>/dev/null; do
+            $command
+            times=$((times + 1))
+        done
+        wait "$loading" || fail "handshakes failed, $times times $command"
+        [ "$(loaded completed)" -gt 0 ] || fail "$(cat load.log)"
+        completed=$((completed + $(loaded completed)))
+    done
+}
+
 listening() { # PORT
     (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
