@@ -18,12 +18,12 @@ before=0
 for _ in 1 2 3 4 5; do
     speed -multi 4 -async_jobs 64
     speed -async_jobs 1000
-    done=$(($(total gpu) - before))
-    [ "$done" -lt 2256 ] || break
+    ended=$(($(total gpu) - before))
+    [ "$ended" -lt 2256 ] || break
     before=$(total gpu)
 done
 [ "$(total cpu)" = 0 ] || fail "$(total cpu) operations left the daemon"
-[ "$done" -ge 2256 ] || fail "only $done operations"
+[ "$ended" -ge 2256 ] || fail "only $ended operations"
 [ "$(live "$daemon" gpu)" = "$(total gpu)" ] ||
     fail "the daemon counts $(live "$daemon" gpu), its clients $(total gpu)"
 [ "$(live "$daemon" batch_max)" -gt 64 ] ||

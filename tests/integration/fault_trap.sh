@@ -8,10 +8,10 @@
 use_faulty_module
 
 if [ "$ENGINE" = cuda ]; then
-    then=(devices=0 gpu=0)
+    after=(devices=0 gpu=0)
     rest=cpu_no_device
 else
-    then=(devices=1)
+    after=(devices=1)
     rest=gpu_2048
 fi
 # A machine that stands still for these seconds leaves no time for the rest.
@@ -23,5 +23,5 @@ for _ in 1 2 3; do
     value=$(grep -o " $rest=[0-9]*" provider.trace | tail -n 1)
     [ "${value#*=}" -lt 64 ] || break
 done
-expect_counters provider.trace "${then[@]}"
+expect_counters provider.trace "${after[@]}"
 [ "${value#*=}" -ge 64 ] || fail "only$value"
