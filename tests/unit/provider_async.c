@@ -18,14 +18,18 @@ static void jobs_resumed_too_early(void **state)
 {
     static signing works[JOBS];
     uint64_t before = counter_of(subject, "warprsa-gpu");
-    unsigned early = 0;
+    unsigned early = 0, rounds = 0;
 
     (void)state;
-    memset(works, 0, sizeof(works));
-    early = run_impatiently(works, JOBS);
-    assert_true(early != UINT32_MAX && early > JOBS);
-    assert_true(signings_end(works, JOBS));
-    assert_counted(subject, before + JOBS, 0);
+    /* This thread may be preempted until all of them have their answers. */
+    for (; early <= JOBS && rounds < 20; rounds++) {
+        memset(works, 0, sizeof(works));
+        early = run_impatiently(works, JOBS);
+        assert_true(early != UINT32_MAX);
+        assert_true(signings_end(works, JOBS));
+    }
+    assert_true(early > JOBS);
+    assert_counted(subject, before + (uint64_t)rounds * JOBS, 0);
 }
 
 /* Waits for the one descriptor of a paused job to become readable. */
