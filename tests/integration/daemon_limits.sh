@@ -66,10 +66,6 @@ has_no_room_for_all() {
     wait "$daemon" || fail "$1: the daemon ended with status $?"
 }
 
-has_counted() { # NAME VALUE
-    [ "$(live "$daemon" "$1")" = "$2" ]
-}
-
 echo "== descriptors for half of them"
 start_daemon --group "$group"
 used=$(find "/proc/$daemon/fd" -mindepth 1 | wc -l)

@@ -63,7 +63,7 @@ static void operations_are_answered_and_counted(void **state)
         assert_int_equal(s.queue_config.counters->gpu[c], 2);
     }
     assert_int_equal(fake_sum(g.counters->cpu_reason, WARPRSA_CPU_REASONS), 0);
-    assert_int_equal(home->depth(g.client), 0);
+    WAIT_UNTIL(home->depth(g.client) == 0); /* as the daemon said last */
     assert_int_equal(warprsa_server_clients(s.server), 1);
     guest_close(&g);
     WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
