@@ -241,7 +241,7 @@ static int slow_callback(void *arg)
         sched_yield();
     usleep(100000); /* the other one waits for this one now */
     raise(SIGSTOP);
-    usleep(100000);
+    usleep(20000);
     atomic_store(called, 1);
     return 1;
 }
