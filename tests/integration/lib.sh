@@ -163,6 +163,14 @@ rsa_key() { # BITS FILE
     plain pkey -in "$2" -pubout -out "$2.pub"
 }
 
+damage() { # FILE: an octet in it is another one then
+    local octet
+    octet=$(od -An -t u1 -j 200 -N 1 "$1")
+    # shellcheck disable=SC2059
+    printf "\\$(printf '%03o' $((octet ^ 1)))" |
+        dd of="$1" bs=1 seek=200 conv=notrunc status=none
+}
+
 # One signature through the provider, verified by a process without it.
 sign_and_verify() { # KEY, with its public half in KEY.pub
     echo "to be signed" >message
