@@ -28,18 +28,19 @@ descriptors_are_back() {
     [ "$(descriptors)" -le $((before + 2)) ]
 }
 
-# A slot that is lost stays lost; a machine that stands still for as long as the
-# deadline is does not do so each time.
+# There is a slot for each of these, and the device takes them; but for a few
+# that are overdue, where the machine stands still for as long as the deadline.
 slots_are_back() {
-    local cpu gpu tries
+    local full gpu tries
+    full=$(live "$haproxy" cpu_queue_full)
     for tries in 1 2 3; do
         gpu=$(live "$haproxy" gpu)
-        cpu=$(live "$haproxy" cpu)
         load 9443 --clients=20 --count=300 || fail "handshakes fail afterwards"
-        [ "$(live "$haproxy" gpu)" -ne $((gpu + 300)) ] ||
-            [ "$(live "$haproxy" cpu)" -ne "$cpu" ] || return 0
+        [ "$(live "$haproxy" cpu_queue_full)" -eq "$full" ] ||
+            fail "slots did not come back"
+        [ "$(live "$haproxy" gpu)" -lt $((gpu + 250)) ] || return 0
     done
-    fail "slots did not come back in $tries tries"
+    fail "the device is hardly used in $tries tries"
 }
 
 leave_and_come_back() {
