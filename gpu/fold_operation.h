@@ -121,8 +121,11 @@ WARPRSA_FN void warprsa_fold_begin(warprsa_fold_number *a,
     warprsa_sync_lanes();
 }
 
-/* s = q h + s_q from the columns of q h: of the halves mod p, for both. */
-WARPRSA_FN void warprsa_fold_put_result(const warprsa_fold_group *g,
+/* s = q h + s_q from the columns of q h: of the halves mod p, for both. The
+ * numbers become zero, as a fold would have replaced them, too: if one path
+ * kept them, they would take registers during every product and fold. */
+WARPRSA_FN void warprsa_fold_put_result(warprsa_fold_number *a,
+                                        const warprsa_fold_group *g,
                                         warprsa_fold_columns *s, const int rows)
 {
     const warprsa_fold_memory *m = &g->memory;
@@ -138,6 +141,9 @@ WARPRSA_FN void warprsa_fold_put_result(const warprsa_fold_group *g,
             s->of[k][i] += warprsa_fold_integer(
                 *warprsa_fold_at(m, WARPRSA_FOLD_ROOT, i, other, rows));
         (void)warprsa_fold_resolve(r, s->of[k], 2 * rows);
+        WARPRSA_UNROLL
+        for (int i = 0; i < rows; i++)
+            a->of[k][i] = 0;
         if ((t & WARPRSA_FOLD_GROUP) == 0) {
             WARPRSA_UNROLL
             for (int i = 0; i < 2 * rows; i++) {
@@ -411,16 +417,18 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         }
         more = power && warprsa_fold_next_turn(&turn, rows);
         at += !more;
+        if (!power && step.by == WARPRSA_FOLD_NONE)
+            continue;
         if (squares)
             warprsa_fold_squares(&s, &a, rows);
         else if (step.by >= WARPRSA_FOLD_OF_INPUT &&
                  step.by <= WARPRSA_FOLD_OF_ITSELF)
             warprsa_fold_columns_of(&s, &a, g, step.by, rows);
-        else if (power || step.by != WARPRSA_FOLD_NONE)
+        else
             warprsa_fold_products(&s, &a, g, &step, rows);
         if (step.by == WARPRSA_FOLD_Q)
-            warprsa_fold_put_result(g, &s, rows);
-        else if (power || step.by != WARPRSA_FOLD_NONE)
+            warprsa_fold_put_result(&a, g, &s, rows);
+        else
             warprsa_fold_fold(&a, g, &s, &due, digit, rows);
     }
 }
