@@ -311,11 +311,14 @@ typedef struct warprsa_fold_turn {
 
 WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
                                      const warprsa_fold_number *a,
+                                     const warprsa_fold_group *g,
                                      const int rows)
 {
+    warprsa_fold_aside aside = warprsa_fold_own_aside(g, rows);
+
     WARPRSA_EACH_MESSAGE(k)
     {
-        warprsa_fold_square(s->of[k], a->of[k], rows);
+        warprsa_fold_square(s->of[k], a->of[k], &aside, rows);
     }
 }
 
@@ -326,6 +329,8 @@ WARPRSA_FN void warprsa_fold_products(warprsa_fold_columns *s,
                                       const warprsa_fold_step *step,
                                       const int rows)
 {
+    warprsa_fold_aside aside = warprsa_fold_own_aside(g, rows);
+
     WARPRSA_EACH_MESSAGE(k)
     {
         double b[WARPRSA_FOLD_ROWS_MAX];
@@ -334,7 +339,7 @@ WARPRSA_FN void warprsa_fold_products(warprsa_fold_columns *s,
             warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k), rows);
         else
             warprsa_fold_factor(b, g, step, k, rows);
-        warprsa_fold_multiply(s->of[k], a->of[k], b, rows);
+        warprsa_fold_multiply(s->of[k], a->of[k], b, &aside, rows);
     }
 }
 
@@ -420,7 +425,7 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         if (!power && step.by == WARPRSA_FOLD_NONE)
             continue;
         if (squares)
-            warprsa_fold_squares(&s, &a, rows);
+            warprsa_fold_squares(&s, &a, g, rows);
         else if (step.by >= WARPRSA_FOLD_OF_INPUT &&
                  step.by <= WARPRSA_FOLD_OF_ITSELF)
             warprsa_fold_columns_of(&s, &a, g, step.by, rows);

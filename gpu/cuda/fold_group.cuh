@@ -337,6 +337,24 @@ static __device__ __forceinline__ uint32_t warprsa_fold_octets_at()
            message % 8 * 16;
 }
 
+/* Where this thread's products lay columns aside: where its octets will be, 16
+ * for each two columns, too, once the tensor cores have read those that are
+ * there. No other thread reads or writes them but through a barrier that
+ * warprsa_fold_put_columns() ends with. */
+static __device__ __forceinline__ warprsa_fold_aside
+warprsa_fold_own_aside(const warprsa_fold_group *g, const int rows)
+{
+    typedef warprsa_fold_shared<30> S;
+    warprsa_fold_aside aside = {0, 0};
+
+    if (WARPRSA_FOLD_ASIDE(rows)) {
+        warprsa_fold_wait_free(g);
+        aside.at = g->own + warprsa_fold_octets_at<S>();
+        aside.apart = S::ACROSS;
+    }
+    return aside;
+}
+
 /* The upper columns as octets for the tensor cores, 16 for each two. Made
  * visible to them (the asynchronous proxy) before the barrier that ends it. */
 template <int ROWS>
