@@ -223,6 +223,25 @@ WARPRSA_FN void warprsa_fold_join_parts(uint64_t *s, const uint64_t *lower,
     }
 }
 
+/*
+ * Between two parts of a product. The assembler moves instructions about within
+ * what no branch ends, and begins as much as the registers hold: then the later
+ * parts, begun too early, go on one instruction after the other, each waiting
+ * for the one before, up to 11 clocks for an instruction in doubles instead of
+ * 2. So here is a branch, which is never taken: the address is below 2^18.
+ */
+WARPRSA_FN void warprsa_fold_end_part(const warprsa_fold_aside *aside)
+{
+#ifdef __CUDACC__
+    asm volatile(
+        "{ .reg .pred p; setp.eq.u32 p, %0, 0xffffffff; @p brkpt; }" ::"r"(
+            aside->at)
+        : "memory");
+#else
+    (void)aside;
+#endif
+}
+
 /* `count` columns, an even number, are laid aside, */
 WARPRSA_FN void warprsa_fold_lay_aside(warprsa_fold_aside *aside,
                                        const uint64_t *s, const int count)
@@ -311,6 +330,7 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
         part[c] = warprsa_fold_octet(c, half);
     warprsa_fold_add_product(part, a + half, b + half, WARPRSA_FOLD_UNSIGNED, 1,
                              half);
+    warprsa_fold_end_part(aside);
     WARPRSA_UNROLL
     for (int i = 0; i < half; i++) {
         less[i] = (uint64_t)warprsa_fold_middle(i, half) - part[i];
@@ -320,6 +340,7 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
     }
     warprsa_fold_add_product(less, d, e, WARPRSA_FOLD_SIGNED, 0, half);
     warprsa_fold_add_tops(less + 2 * half - 2, d[half - 1], e[half - 1]);
+    warprsa_fold_end_part(aside);
     warprsa_fold_take_up(part, aside, 2 * half);
     WARPRSA_UNROLL
     for (int i = 0; i < half; i++) {
@@ -346,6 +367,7 @@ WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
     }
     warprsa_fold_add_product(lower, a, b, WARPRSA_FOLD_UNSIGNED, 1, half);
     if (WARPRSA_FOLD_ASIDE(rows)) {
+        warprsa_fold_end_part(aside);
         warprsa_fold_lay_aside(aside, lower, rows);
         warprsa_fold_multiply_rest(s, a, b, aside, half);
     } else {
@@ -372,14 +394,19 @@ WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
     }
     if (WARPRSA_FOLD_ASIDE(rows)) {
         warprsa_fold_middle_square(middle, a, half);
+        warprsa_fold_end_part(aside);
         warprsa_fold_lay_aside(aside, middle, rows);
     }
     warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, half);
-    warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1, half);
     if (WARPRSA_FOLD_ASIDE(rows))
+        warprsa_fold_end_part(aside);
+    warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1, half);
+    if (WARPRSA_FOLD_ASIDE(rows)) {
+        warprsa_fold_end_part(aside);
         warprsa_fold_take_up(middle, aside, rows);
-    else
+    } else {
         warprsa_fold_middle_square(middle, a, half);
+    }
     warprsa_fold_join_parts(s, lower, upper, middle, half);
 }
 
