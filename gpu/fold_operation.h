@@ -397,10 +397,8 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
     warprsa_fold_begin(&a, g, rows);
     WARPRSA_ROLLED
     while (at < count) {
-        /* With 30 rows the registers are dearer than reading it again. */
-        const warprsa_fold_step step = more && rows == 20
-                                           ? warprsa_fold_power_step()
-                                           : warprsa_fold_step_at(script, at);
+        const warprsa_fold_step step =
+            more ? warprsa_fold_power_step() : warprsa_fold_step_at(script, at);
         WARPRSA_STAGE_OF_STEP(&step, turn.place >= 0);
         const int power = step.action == WARPRSA_FOLD_POWER;
         const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW(rows);
