@@ -371,9 +371,12 @@ WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
         warprsa_fold_lay_aside(aside, lower, rows);
         warprsa_fold_multiply_rest(s, a, b, aside, half);
     } else {
+        warprsa_fold_end_part(aside);
         warprsa_fold_add_product(upper, a + half, b + half,
                                  WARPRSA_FOLD_UNSIGNED, 1, half);
+        warprsa_fold_end_part(aside);
         warprsa_fold_middle_product(middle, a, b, half);
+        warprsa_fold_end_part(aside);
         warprsa_fold_join_parts(s, lower, upper, middle, half);
     }
 }

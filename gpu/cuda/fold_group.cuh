@@ -337,22 +337,29 @@ static __device__ __forceinline__ uint32_t warprsa_fold_octets_at()
            message % 8 * 16;
 }
 
-/* Where this thread's products lay columns aside: where its octets will be, 16
- * for each two columns, too, once the tensor cores have read those that are
- * there. No other thread reads or writes them but through a barrier that
- * warprsa_fold_put_columns() ends with. */
+/* Where this thread's products lay columns aside, if they do: where its octets
+ * will be, 16 for each two columns, too, once the tensor cores have read those
+ * that are there. No other thread reads or writes them but through a barrier
+ * that warprsa_fold_put_columns() ends with. */
+template <int ROWS>
+static __device__ __forceinline__ warprsa_fold_aside
+warprsa_fold_own_aside_of(const warprsa_fold_group *g)
+{
+    typedef warprsa_fold_shared<ROWS> S;
+    warprsa_fold_aside aside;
+
+    if (WARPRSA_FOLD_ASIDE(ROWS))
+        warprsa_fold_wait_free(g);
+    aside.at = g->own + warprsa_fold_octets_at<S>();
+    aside.apart = S::ACROSS;
+    return aside;
+}
+
 static __device__ __forceinline__ warprsa_fold_aside
 warprsa_fold_own_aside(const warprsa_fold_group *g, const int rows)
 {
-    typedef warprsa_fold_shared<30> S;
-    warprsa_fold_aside aside = {0, 0};
-
-    if (WARPRSA_FOLD_ASIDE(rows)) {
-        warprsa_fold_wait_free(g);
-        aside.at = g->own + warprsa_fold_octets_at<S>();
-        aside.apart = S::ACROSS;
-    }
-    return aside;
+    return rows == 20 ? warprsa_fold_own_aside_of<20>(g)
+                      : warprsa_fold_own_aside_of<30>(g);
 }
 
 /* The upper columns as octets for the tensor cores, 16 for each two. Made
