@@ -37,7 +37,6 @@ template <int ROWS> struct warprsa_fold_shared {
     static constexpr int WARP = JOINED > NEAR ? JOINED : NEAR;
     /* Where the chosen entries are: here, if there is room. */
     static constexpr bool CHOSEN_HERE = ROWS == 20;
-    static constexpr bool KEEP_LATE = ROWS == 30;
     static constexpr int CHOSEN_OCTETS =
         WARPRSA_FOLD_WORDS(ROWS) * 4 * WARPRSA_FOLD_WARPGROUP;
 
@@ -382,8 +381,8 @@ warprsa_fold_put_columns(const warprsa_fold_group *g, const uint64_t *upper)
                  : "memory");
 }
 
-/* Chooses from the pieces that have been fetched. Late, the tensor cores are at
- * work; but with 20 rows more registers then cost more than that gains. */
+/* Chooses from the pieces that have been fetched: while the tensor cores are at
+ * work. */
 template <int ROWS>
 static __device__ __forceinline__ void
 warprsa_fold_keep_due(const warprsa_fold_group *g,
@@ -409,8 +408,6 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
     uint32_t d[2][S::COLUMNS / 2], over[2][2] = {{0, 0}, {0, 0}}, carry = 0;
 
     warprsa_fold_top(s, ROWS);
-    if (!S::KEEP_LATE)
-        warprsa_fold_keep_due<ROWS>(g, due, *digit);
     warprsa_fold_put_columns<ROWS>(g, s + ROWS);
 #pragma unroll
     for (int tile = 0; tile < 2; tile++) {
@@ -422,8 +419,7 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(d[tile], messages[tile],
                                                      matrix[tile], S::ACROSS);
     }
-    if (S::KEEP_LATE)
-        warprsa_fold_keep_due<ROWS>(g, due, *digit);
+    warprsa_fold_keep_due<ROWS>(g, due, *digit);
 #pragma unroll
     for (int chunk = 0; chunk < S::CHUNKS; chunk++) {
         const bool last = chunk == S::CHUNKS - 1;
