@@ -37,7 +37,6 @@ template <int ROWS> struct warprsa_fold_shared {
     static constexpr int WARP = JOINED > NEAR ? JOINED : NEAR;
     /* Where the chosen entries are: here, if there is room. */
     static constexpr bool CHOSEN_HERE = ROWS == 20;
-    static constexpr bool KEEP_LATE = ROWS == 30;
     static constexpr int CHOSEN_OCTETS =
         WARPRSA_FOLD_WORDS(ROWS) * 4 * WARPRSA_FOLD_WARPGROUP;
 
@@ -337,6 +336,31 @@ static __device__ __forceinline__ uint32_t warprsa_fold_octets_at()
            message % 8 * 16;
 }
 
+/* Where this thread's products lay columns aside, if they do: where its octets
+ * will be, 16 for each two columns, too, once the tensor cores have read those
+ * that are there. No other thread reads or writes them but through a barrier
+ * that warprsa_fold_put_columns() ends with. */
+template <int ROWS>
+static __device__ __forceinline__ warprsa_fold_aside
+warprsa_fold_own_aside_of(const warprsa_fold_group *g)
+{
+    typedef warprsa_fold_shared<ROWS> S;
+    warprsa_fold_aside aside;
+
+    if (WARPRSA_FOLD_ASIDE(ROWS))
+        warprsa_fold_wait_free(g);
+    aside.at = g->own + warprsa_fold_octets_at<S>();
+    aside.apart = S::ACROSS;
+    return aside;
+}
+
+static __device__ __forceinline__ warprsa_fold_aside
+warprsa_fold_own_aside(const warprsa_fold_group *g, const int rows)
+{
+    return rows == 20 ? warprsa_fold_own_aside_of<20>(g)
+                      : warprsa_fold_own_aside_of<30>(g);
+}
+
 /* The upper columns as octets for the tensor cores, 16 for each two. Made
  * visible to them (the asynchronous proxy) before the barrier that ends it. */
 template <int ROWS>
@@ -357,8 +381,8 @@ warprsa_fold_put_columns(const warprsa_fold_group *g, const uint64_t *upper)
                  : "memory");
 }
 
-/* Chooses from the pieces that have been fetched. Late, the tensor cores are at
- * work; but with 20 rows more registers then cost more than that gains. */
+/* Chooses from the pieces that have been fetched: while the tensor cores are at
+ * work. */
 template <int ROWS>
 static __device__ __forceinline__ void
 warprsa_fold_keep_due(const warprsa_fold_group *g,
@@ -384,8 +408,6 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
     uint32_t d[2][S::COLUMNS / 2], over[2][2] = {{0, 0}, {0, 0}}, carry = 0;
 
     warprsa_fold_top(s, ROWS);
-    if (!S::KEEP_LATE)
-        warprsa_fold_keep_due<ROWS>(g, due, *digit);
     warprsa_fold_put_columns<ROWS>(g, s + ROWS);
 #pragma unroll
     for (int tile = 0; tile < 2; tile++) {
@@ -397,8 +419,7 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(d[tile], messages[tile],
                                                      matrix[tile], S::ACROSS);
     }
-    if (S::KEEP_LATE)
-        warprsa_fold_keep_due<ROWS>(g, due, *digit);
+    warprsa_fold_keep_due<ROWS>(g, due, *digit);
 #pragma unroll
     for (int chunk = 0; chunk < S::CHUNKS; chunk++) {
         const bool last = chunk == S::CHUNKS - 1;
