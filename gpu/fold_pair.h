@@ -94,9 +94,13 @@ WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_ten *own,
     WARPRSA_EACH_MESSAGE(k)
     {
         WARPRSA_UNROLL
-        for (int i = 0; i < WARPRSA_FOLD_TEN; i++)
-            give.of[k][i] = warprsa_bits(
-                a->of[k][warprsa_fold_part(k) != 0 ? i : WARPRSA_FOLD_TEN + i]);
+        for (int i = 0; i < WARPRSA_FOLD_TEN; i++) {
+            const double lower = a->of[k][i];
+            const double upper = a->of[k][WARPRSA_FOLD_TEN + i];
+
+            give.of[k][i] =
+                warprsa_bits(warprsa_fold_part(k) != 0 ? lower : upper);
+        }
     }
     warprsa_fold_swap(&got, &give, WARPRSA_FOLD_TEN);
     WARPRSA_EACH_MESSAGE(k)
