@@ -84,9 +84,8 @@ WARPRSA_FN void warprsa_fold_swap(warprsa_fold_twenty *to,
     }
 }
 
-/* dt and d(1-t) from a. */
+/* dt from a. */
 WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_ten *own,
-                                             warprsa_fold_ten *other,
                                              const warprsa_fold_number *a)
 {
     warprsa_fold_twenty give, got;
@@ -134,6 +133,17 @@ WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_ten *own,
         /* From part 1, zero. */
         own->of[k][0] = warprsa_fma_rz(warprsa_from_bits(got.of[k][0]), 0x1p-52,
                                        own->of[k][0]);
+    }
+}
+
+/* d(1-t) from dt. */
+WARPRSA_FN void warprsa_fold_pair_other(warprsa_fold_ten *other,
+                                        const warprsa_fold_ten *own)
+{
+    warprsa_fold_twenty give, got;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
         WARPRSA_UNROLL
         for (int i = 0; i < WARPRSA_FOLD_TEN; i++)
             give.of[k][i] = warprsa_bits(own->of[k][i]);
@@ -215,7 +225,7 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
                                            const warprsa_fold_number *b)
 {
     const int ten = WARPRSA_FOLD_TEN, twenty = WARPRSA_FOLD_OWN;
-    warprsa_fold_ten d, d_other, e, e_other;
+    warprsa_fold_ten d, e, e_other;
     warprsa_fold_twenty dd = {0}, c = {0}, none = {0};
 
     WARPRSA_EACH_MESSAGE(k)
@@ -226,8 +236,9 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
         warprsa_fold_add_product(s->of[k], a->of[k], b->of[k],
                                  WARPRSA_FOLD_UNSIGNED, 1, twenty);
     }
-    warprsa_fold_pair_difference(&d, &d_other, a);
-    warprsa_fold_pair_difference(&e, &e_other, b);
+    warprsa_fold_pair_difference(&d, a);
+    warprsa_fold_pair_difference(&e, b);
+    warprsa_fold_pair_other(&e_other, &e);
     WARPRSA_EACH_MESSAGE(k)
     {
         warprsa_fold_add_product(dd.of[k], d.of[k], e.of[k],
@@ -279,7 +290,8 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
         warprsa_fold_add_square(s->of[k], a->of[k], WARPRSA_FOLD_UNSIGNED, 1,
                                 twenty);
     }
-    warprsa_fold_pair_difference(&d, &d_other, a);
+    warprsa_fold_pair_difference(&d, a);
+    warprsa_fold_pair_other(&d_other, &d);
     WARPRSA_EACH_MESSAGE(k)
     {
         warprsa_fold_add_square(dd.of[k], d.of[k], WARPRSA_FOLD_SIGNED, 0, ten);

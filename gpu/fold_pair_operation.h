@@ -421,12 +421,14 @@ warprsa_fold_pair_step(warprsa_fold_number *a, const warprsa_fold_group *g,
  * it. */
 WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
                                       const warprsa_fold_script *script,
-                                      const int windows)
+                                      int pass, const int windows)
 {
     WARPRSA_STAGE(BLINDING);
     const int digits = warprsa_fold_windows(windows, WARPRSA_FOLD_OWN);
     const int count = (int)warprsa_largest_in_warp((uint32_t)script->count);
-    warprsa_fold_turn turn = {digits - 2, 0};
+    /* The last pass has no power. */
+    warprsa_fold_turn turn = {pass == WARPRSA_FOLD_PASSES - 1 ? -1 : digits - 2,
+                              0};
     warprsa_fold_number a;
     uint32_t digit[WARPRSA_MESSAGES] = {0};
     int at = 0, more = 0;

@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(warprsa_fold_pair_shared::THREADS,
                                         warprsa_fold_public_exponent(of), pass);
             warprsa_fold_pair_run(
                 &g, reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT),
-                (int)batch.batch.windows);
+                pass, (int)batch.batch.windows);
         }
     }
     __syncthreads();

@@ -492,7 +492,7 @@ static void run(void)
         group.prime = warprsa_fold_pass_prime(pass);
         warprsa_fold_pass_script(&w->script, w->key.e, pass);
         assert_true(w->script.count <= WARPRSA_FOLD_STEPS_MAX);
-        warprsa_fold_pair_run(&group, &w->script, (int)w->key.windows);
+        warprsa_fold_pair_run(&group, &w->script, pass, (int)w->key.windows);
     }
 }
 
