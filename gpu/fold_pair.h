@@ -219,7 +219,8 @@ WARPRSA_FN void warprsa_fold_pair_join(warprsa_fold_columns *s,
 }
 
 /* s = columns of a * b, as warprsa_fold_multiply() for 40 rows, but for their
- * biases, which are others and together the same. */
+ * biases, which are others and together the same. The part's own product comes
+ * last: the registers it needs are free only then. */
 WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
                                            const warprsa_fold_number *a,
                                            const warprsa_fold_number *b)
@@ -228,14 +229,6 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
     warprsa_fold_ten d, e, e_other;
     warprsa_fold_twenty dd = {0}, c = {0}, none = {0};
 
-    WARPRSA_EACH_MESSAGE(k)
-    {
-        WARPRSA_UNROLL
-        for (int i = 0; i < 2 * twenty; i++)
-            s->of[k][i] = 0;
-        warprsa_fold_add_product(s->of[k], a->of[k], b->of[k],
-                                 WARPRSA_FOLD_UNSIGNED, 1, twenty);
-    }
     warprsa_fold_pair_difference(&d, a);
     warprsa_fold_pair_difference(&e, b);
     warprsa_fold_pair_other(&e_other, &e);
@@ -247,6 +240,14 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
                               e.of[k][ten - 1]);
         warprsa_fold_add_product(c.of[k], d.of[k], e_other.of[k],
                                  WARPRSA_FOLD_SIGNED, 1, ten);
+    }
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * twenty; i++)
+            s->of[k][i] = 0;
+        warprsa_fold_add_product(s->of[k], a->of[k], b->of[k],
+                                 WARPRSA_FOLD_UNSIGNED, 1, twenty);
     }
     warprsa_fold_pair_join(s, &dd, &c, &none);
 }
@@ -282,14 +283,6 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
     warprsa_fold_ten d, d_other;
     warprsa_fold_twenty dd = {0}, c = {0}, own = {0};
 
-    WARPRSA_EACH_MESSAGE(k)
-    {
-        WARPRSA_UNROLL
-        for (int i = 0; i < 2 * twenty; i++)
-            s->of[k][i] = 0;
-        warprsa_fold_add_square(s->of[k], a->of[k], WARPRSA_FOLD_UNSIGNED, 1,
-                                twenty);
-    }
     warprsa_fold_pair_difference(&d, a);
     warprsa_fold_pair_other(&d_other, &d);
     WARPRSA_EACH_MESSAGE(k)
@@ -299,6 +292,14 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
                               d.of[k][ten - 1]);
         warprsa_fold_pair_cross(c.of[k], own.of[k], d.of[k], d_other.of[k],
                                 warprsa_fold_part(k));
+    }
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * twenty; i++)
+            s->of[k][i] = 0;
+        warprsa_fold_add_square(s->of[k], a->of[k], WARPRSA_FOLD_UNSIGNED, 1,
+                                twenty);
     }
     warprsa_fold_pair_join(s, &dd, &c, &own);
 }
