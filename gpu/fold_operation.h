@@ -155,6 +155,22 @@ WARPRSA_FN void warprsa_fold_put_result(warprsa_fold_number *a,
     warprsa_sync_lanes();
 }
 
+/* The octets of samples `first`, which is even, and first + 1. */
+WARPRSA_FN void warprsa_fold_two_samples_out(const warprsa_operation *op,
+                                             uint64_t low, uint64_t high,
+                                             int first)
+{
+    const int length = (int)op->key->modulus_octets, at = first / 2 * 13;
+
+    WARPRSA_UNROLL
+    for (int j = 0; j < 13; j++)
+        if (at + j < length)
+            op->output[length - 1 - at - j] =
+                (uint8_t)(j < 6    ? low >> 8 * j
+                          : j == 6 ? low >> 48 | high << 4
+                                   : high >> (8 * j - 52));
+}
+
 /* Half of the result's octets by each of the two messages, 13 from every two
  * samples; both must have found s^e = m. */
 WARPRSA_FN void warprsa_fold_put_octets(const warprsa_fold_group *g,
@@ -167,23 +183,16 @@ WARPRSA_FN void warprsa_fold_put_octets(const warprsa_fold_group *g,
     {
         int t = warprsa_fold_index(k), half = warprsa_fold_half(k);
         const warprsa_operation op = warprsa_fold_operation(g, k);
-        const int length = (int)op.key->modulus_octets;
 
         WARPRSA_ROLLED
         for (int i = 0; i < rows; i += 2) {
-            int first = half * rows + i, at = first / 2 * 13;
+            int first = half * rows + i;
             uint64_t low = warprsa_fold_integer(
                 *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, first, t, rows));
             uint64_t high = warprsa_fold_integer(
                 *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, first + 1, t, rows));
 
-            WARPRSA_UNROLL
-            for (int j = 0; j < 13; j++)
-                if (at + j < length)
-                    op.output[length - 1 - at - j] =
-                        (uint8_t)(j < 6    ? low >> 8 * j
-                                  : j == 6 ? low >> 48 | high << 4
-                                           : high >> (8 * j - 52));
+            warprsa_fold_two_samples_out(&op, low, high, first);
         }
         if (half == 0)
             *op.status =

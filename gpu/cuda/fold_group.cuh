@@ -60,6 +60,38 @@ template <int ROWS> struct warprsa_fold_shared {
     static constexpr int ALL = BARRIER + BARRIERS * WARPGROUPS;
 };
 
+/* Of RSA-4096, whose numbers are two threads' (fold_pair.h): a warpgroup has
+ * one tile of 64 messages mod one prime, the joined digits of whose two chunks
+ * are for lanes 0..15 and 16..31. What a thread has is as much as with 20 rows.
+ */
+template <> struct warprsa_fold_shared<40> {
+    typedef warprsa_fold_shared<20> half;
+    static constexpr int PER_LANE = half::PER_LANE;
+    static constexpr int CHUNKS = WARPRSA_FOLD_CHUNKS(40);
+    static constexpr int COLUMNS = WARPRSA_FOLD_COLUMNS(40);
+    static constexpr int DEPTH = WARPRSA_FOLD_DEPTH(40);
+    static constexpr int ACROSS = half::ACROSS;
+    static constexpr int TILE = DEPTH / 16 * ACROSS;
+    static constexpr int PAIRS = half::PAIRS, SINGLES = half::SINGLES;
+    static constexpr int WARP = half::WARP;
+
+    static constexpr int WARPGROUPS = 2, BLOCKS = 1;
+    static constexpr int THREADS = WARPGROUPS * WARPRSA_FOLD_WARPGROUP;
+
+    /* Of a warpgroup. */
+    static constexpr int OCTETS = 0;
+    static constexpr int SUMS = OCTETS + TILE;
+    static constexpr int OWN = SUMS + 4 * WARP;
+    /* Of the block; the matrix of one prime at a time. */
+    static constexpr int CHOSEN = WARPGROUPS * OWN;
+    static constexpr int MATRIX = CHOSEN + WARPRSA_FOLD_WORDS(20) * 4 * THREADS;
+    static constexpr int SCRIPT = MATRIX + WARPRSA_FOLD_MATRIX_OCTETS(40);
+    static constexpr int BARRIER =
+        SCRIPT + (sizeof(warprsa_fold_script) + 7) / 8 * 8;
+    static constexpr int BARRIERS = half::BARRIERS;
+    static constexpr int ALL = BARRIER + BARRIERS * WARPGROUPS;
+};
+
 typedef struct warprsa_fold_group {
     warprsa_fold_memory memory;
     const warprsa_batch *batch;
@@ -68,6 +100,7 @@ typedef struct warprsa_fold_group {
     uint32_t barrier;     /* the warpgroup's: all have read the octets */
     uint32_t fetched;     /* the warp's: pieces of the table are near */
     uint32_t shift16;     /* see warprsa_fold_join() */
+    int prime;            /* of pairs: 0 for p, 1 for q */
     /* Of the barriers' next phases. */
     mutable uint32_t parity, fetched_parity;
 } warprsa_fold_group;
@@ -91,6 +124,15 @@ static __device__ __forceinline__ int warprsa_fold_index(int)
 static __device__ __forceinline__ int warprsa_fold_half(int)
 {
     return threadIdx.x / WARPRSA_FOLD_GROUP % 2;
+}
+
+/* Word i of the thread that has the other part of this one's number
+ * (fold_pair.h). */
+static __device__ __forceinline__ uint64_t
+warprsa_fold_of_other(const uint64_t *from, int, int, int i)
+{
+    return __shfl_xor_sync(0xffffffffu, (unsigned long long)from[i],
+                           WARPRSA_FOLD_GROUP);
 }
 
 static __device__ __forceinline__ warprsa_operation
