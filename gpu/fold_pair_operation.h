@@ -199,8 +199,10 @@ WARPRSA_FN void warprsa_fold_pair_resolve_result(const warprsa_fold_group *g)
     warprsa_sync_lanes();
 }
 
-/* s = q h + s_q from the columns of q h. */
-WARPRSA_FN void warprsa_fold_pair_put_result(const warprsa_fold_group *g,
+/* s = q h + s_q from the columns of q h. a = 0, as in
+ * warprsa_fold_put_result(). */
+WARPRSA_FN void warprsa_fold_pair_put_result(warprsa_fold_number *a,
+                                             const warprsa_fold_group *g,
                                              warprsa_fold_columns *s)
 {
     const warprsa_fold_memory *m = &g->memory;
@@ -222,6 +224,7 @@ WARPRSA_FN void warprsa_fold_pair_put_result(const warprsa_fold_group *g,
                 warprsa_from_bits(s->of[k][i]);
             *warprsa_fold_at(m, WARPRSA_FOLD_UNRESOLVED + 1, i, t, own) =
                 warprsa_from_bits(s->of[k][own + i]);
+            a->of[k][i] = 0;
         }
     }
     warprsa_sync_lanes();
@@ -394,13 +397,13 @@ warprsa_fold_pair_due(const warprsa_fold_turn *turn, int power, int multiply)
     return due;
 }
 
-/* A step's product, or what stands for it, folded. */
+/* A step's product, or what stands for it, folded. a is nothing but its result
+ * on any path: see warprsa_fold_put_result(). */
 WARPRSA_FN void
 warprsa_fold_pair_step(warprsa_fold_number *a, const warprsa_fold_group *g,
                        const warprsa_fold_step *step, int squares,
                        const warprsa_fold_pieces_due *due, uint32_t *digit)
 {
-    const int power = step->action == WARPRSA_FOLD_POWER;
     warprsa_fold_columns s;
 
     if (squares)
@@ -408,11 +411,11 @@ warprsa_fold_pair_step(warprsa_fold_number *a, const warprsa_fold_group *g,
     else if (step->by >= WARPRSA_FOLD_OF_INPUT &&
              step->by <= WARPRSA_FOLD_OF_ITSELF)
         warprsa_fold_pair_columns_of(&s, a, g, step->by);
-    else if (power || step->by != WARPRSA_FOLD_NONE)
+    else
         warprsa_fold_pair_products(&s, a, g, step);
     if (step->by == WARPRSA_FOLD_Q)
-        warprsa_fold_pair_put_result(g, &s);
-    else if (power || step->by != WARPRSA_FOLD_NONE)
+        warprsa_fold_pair_put_result(a, g, &s);
+    else
         warprsa_fold_pair_fold(a, g, &s, due, digit);
 }
 
@@ -454,6 +457,8 @@ WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
             warprsa_fold_pair_prepare(&a, g, &step, digits);
         more = power && warprsa_fold_next_turn(&turn, WARPRSA_FOLD_OWN);
         at += !more;
+        if (!power && step.by == WARPRSA_FOLD_NONE)
+            continue;
         warprsa_fold_pair_step(&a, g, &step, squares, &due, digit);
     }
 }
