@@ -59,15 +59,26 @@ typedef struct warprsa_fold_ten {
     double of[WARPRSA_MESSAGES][WARPRSA_FOLD_TEN];
 } warprsa_fold_ten;
 
-/* Which part of its number a message has; all ones in part 1. */
+/* Which part of its number a message has. The compiler is not to know that it
+ * is the same each time: it would make all that follows from it, 40 addresses
+ * and as many masked columns, before the loop or a product and keep it in
+ * registers, or out of them, all the time. */
 WARPRSA_FN int warprsa_fold_part(int k)
 {
-    return warprsa_fold_half(k);
+    int part = warprsa_fold_half(k);
+
+#ifdef __CUDACC__
+    asm volatile("" : "+r"(part));
+#endif
+    return part;
 }
 
+/* All ones in part 1; both words alike. */
 WARPRSA_FN uint64_t warprsa_fold_upper_mask(int k)
 {
-    return 0 - (uint64_t)warprsa_fold_part(k);
+    const uint32_t mask = 0 - (uint32_t)warprsa_fold_part(k);
+
+    return (uint64_t)mask << 32 | mask;
 }
 
 /* to = the other part's `from`, `count` of them; they must not overlap. */
