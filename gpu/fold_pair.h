@@ -59,6 +59,11 @@ typedef struct warprsa_fold_ten {
     double of[WARPRSA_MESSAGES][WARPRSA_FOLD_TEN];
 } warprsa_fold_ten;
 
+/* Where messages lay columns aside. */
+typedef struct warprsa_fold_pair_aside {
+    warprsa_fold_aside of[WARPRSA_MESSAGES];
+} warprsa_fold_pair_aside;
+
 /* Which part of its number a message has. The compiler is not to know that it
  * is the same each time: it would make all that follows from it, 40 addresses
  * and as many masked columns, before the loop or a product and keep it in
@@ -183,32 +188,36 @@ WARPRSA_FN uint64_t warprsa_fold_pair_start(int j, uint64_t upper)
     return start;
 }
 
-/*
- * The result's columns from s, which has a part's own product, D, C and `own`:
- * what both parts have of d0 e1 + d1 e0, columns 0..19, and of that what only
- * this part needs, columns 10..19 in part 0, 0..9 in part 1.
- */
+/* Of C: what the other part is to have, which is taken off as D is, into D's
+ * columns, and what only this part has, columns 0..9 in part 1, 10..19 in part
+ * 0. */
+WARPRSA_FN void warprsa_fold_pair_divide(uint64_t *d, uint64_t *kept,
+                                         const uint64_t *c, uint64_t upper)
+{
+    const int ten = WARPRSA_FOLD_TEN;
+
+    WARPRSA_UNROLL
+    for (int j = 0; j < ten; j++) {
+        d[j] = c[ten + j] & upper;
+        d[ten + j] = c[j] & ~upper;
+        kept[j] = (c[j] & upper) | (c[ten + j] & ~upper);
+    }
+}
+
+/* The result's columns from s, which has a part's own product, and what
+ * warprsa_fold_pair_divide() makes, with D added. */
 WARPRSA_FN void warprsa_fold_pair_join(warprsa_fold_columns *s,
                                        const warprsa_fold_twenty *d,
-                                       const warprsa_fold_twenty *c,
-                                       const warprsa_fold_twenty *own)
+                                       const warprsa_fold_twenty *kept)
 {
     const int ten = WARPRSA_FOLD_TEN, twenty = WARPRSA_FOLD_OWN;
-    warprsa_fold_twenty give, got, keep;
+    warprsa_fold_twenty give, got;
 
     WARPRSA_EACH_MESSAGE(k)
     {
-        const uint64_t upper = warprsa_fold_upper_mask(k);
-
         WARPRSA_UNROLL
-        for (int j = 0; j < twenty; j++) {
-            const uint64_t mine = j < ten ? ~upper : upper;
-            const uint64_t both = c->of[k][(j + ten) % twenty];
-            const uint64_t sum = s->of[k][j] + s->of[k][twenty + j];
-
-            keep.of[k][j] = (both + own->of[k][j % ten]) & mine;
-            give.of[k][j] = sum - d->of[k][j] - (both & ~mine);
-        }
+        for (int j = 0; j < twenty; j++)
+            give.of[k][j] = s->of[k][j] + s->of[k][twenty + j] - d->of[k][j];
     }
     warprsa_fold_swap(&got, &give, twenty);
     WARPRSA_EACH_MESSAGE(k)
@@ -217,9 +226,9 @@ WARPRSA_FN void warprsa_fold_pair_join(warprsa_fold_columns *s,
 
         WARPRSA_UNROLL
         for (int j = 0; j < twenty; j++) {
-            const uint64_t z = got.of[k][j] +
-                               warprsa_fold_pair_start(j, upper) -
-                               keep.of[k][j];
+            const uint64_t z =
+                got.of[k][j] + warprsa_fold_pair_start(j, upper) -
+                (kept->of[k][j % ten] & (j < ten ? ~upper : upper));
             const uint64_t high = z & ~upper;
 
             s->of[k][j] += z - high;
@@ -229,46 +238,105 @@ WARPRSA_FN void warprsa_fold_pair_join(warprsa_fold_columns *s,
     }
 }
 
-/* s = columns of a * b, as warprsa_fold_multiply() for 40 rows, but for their
+/* Lays a part aside instead of columns, */
+WARPRSA_FN void warprsa_fold_pair_lay_number(warprsa_fold_aside *aside,
+                                             const double *a)
+{
+    uint64_t of[WARPRSA_FOLD_OWN];
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_FOLD_OWN; i++)
+        of[i] = warprsa_bits(a[i]);
+    warprsa_fold_lay_aside(aside, of, WARPRSA_FOLD_OWN);
+}
+
+/* and takes it up. */
+WARPRSA_FN void warprsa_fold_pair_take_number(double *a,
+                                              const warprsa_fold_aside *aside)
+{
+    uint64_t of[WARPRSA_FOLD_OWN];
+
+    warprsa_fold_take_up(of, aside, WARPRSA_FOLD_OWN);
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_FOLD_OWN; i++)
+        a[i] = warprsa_from_bits(of[i]);
+}
+
+/* s = columns of a part's own product, itself in two (see
+ * warprsa_fold_end_part()). */
+WARPRSA_FN void warprsa_fold_pair_own_product(uint64_t *s, const double *a,
+                                              const double *b,
+                                              const warprsa_fold_aside *aside)
+{
+    const int twenty = WARPRSA_FOLD_OWN;
+
+    WARPRSA_UNROLL
+    for (int c = 0; c < 2 * twenty; c++)
+        s[c] = warprsa_fold_start(warprsa_fold_pairs(c - 1, twenty),
+                                  warprsa_fold_pairs(c, twenty),
+                                  WARPRSA_FOLD_UNSIGNED);
+    WARPRSA_UNROLL
+    for (int i = 0; i < twenty; i++) {
+        warprsa_fold_row(s + i, b[i], a, 0, twenty, WARPRSA_FOLD_UNSIGNED,
+                         twenty);
+        if (i == WARPRSA_FOLD_TEN - 1)
+            warprsa_fold_end_part(aside);
+    }
+}
+
+/*
+ * s = columns of a * b, as warprsa_fold_multiply() for 40 rows, but for their
  * biases, which are others and together the same. The part's own product comes
- * last: the registers it needs are free only then. */
+ * last. There is room aside for 20 columns: b's, while it is not needed, and
+ * then D's, so that no more than 180 registers' worth of numbers and columns is
+ * there at once. What begins before all of a part's registers are free is put
+ * apart from it: see warprsa_fold_end_part().
+ */
 WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
                                            const warprsa_fold_number *a,
-                                           const warprsa_fold_number *b)
+                                           const warprsa_fold_number *b,
+                                           warprsa_fold_pair_aside *aside)
 {
     const int ten = WARPRSA_FOLD_TEN, twenty = WARPRSA_FOLD_OWN;
     warprsa_fold_ten d, e, e_other;
-    warprsa_fold_twenty dd = {0}, c = {0}, none = {0};
+    warprsa_fold_twenty dd, kept;
 
     warprsa_fold_pair_difference(&d, a);
     warprsa_fold_pair_difference(&e, b);
     warprsa_fold_pair_other(&e_other, &e);
     WARPRSA_EACH_MESSAGE(k)
     {
+        warprsa_fold_aside *at = &aside->of[k];
+        uint64_t c[WARPRSA_FOLD_OWN] = {0};
+        double taken[WARPRSA_FOLD_OWN];
+
+        warprsa_fold_pair_lay_number(at, b->of[k]);
+        warprsa_fold_add_product(c, d.of[k], e_other.of[k], WARPRSA_FOLD_SIGNED,
+                                 1, ten);
+        warprsa_fold_end_part(at);
+        warprsa_fold_pair_divide(dd.of[k], kept.of[k], c,
+                                 warprsa_fold_upper_mask(k));
         warprsa_fold_add_product(dd.of[k], d.of[k], e.of[k],
                                  WARPRSA_FOLD_SIGNED, 0, ten);
         warprsa_fold_add_tops(dd.of[k] + twenty - 2, d.of[k][ten - 1],
                               e.of[k][ten - 1]);
-        warprsa_fold_add_product(c.of[k], d.of[k], e_other.of[k],
-                                 WARPRSA_FOLD_SIGNED, 1, ten);
+        warprsa_fold_end_part(at);
+        warprsa_fold_pair_take_number(taken, at);
+        warprsa_fold_lay_aside(at, dd.of[k], twenty);
+        warprsa_fold_end_part(at);
+        warprsa_fold_pair_own_product(s->of[k], a->of[k], taken, at);
+        warprsa_fold_end_part(at);
+        warprsa_fold_take_up(dd.of[k], at, twenty);
     }
-    WARPRSA_EACH_MESSAGE(k)
-    {
-        WARPRSA_UNROLL
-        for (int i = 0; i < 2 * twenty; i++)
-            s->of[k][i] = 0;
-        warprsa_fold_add_product(s->of[k], a->of[k], b->of[k],
-                                 WARPRSA_FOLD_UNSIGNED, 1, twenty);
-    }
-    warprsa_fold_pair_join(s, &dd, &c, &none);
+    warprsa_fold_pair_join(s, &dd, &kept);
 }
 
-/* What a part makes of 2 d0 d1: c, columns 0..19, and `own`, see above. */
+/* What a part makes of d0 d1: c, columns 0..19, and `own`, see above. */
 WARPRSA_FN void warprsa_fold_pair_cross(uint64_t *c, uint64_t *own,
                                         const double *d, const double *other,
                                         int part)
 {
-    const int five = WARPRSA_FOLD_FIVE, ten = WARPRSA_FOLD_TEN;
+    const int five = WARPRSA_FOLD_FIVE;
     double u[WARPRSA_FOLD_FIVE], v[WARPRSA_FOLD_FIVE];
 
     WARPRSA_UNROLL
@@ -279,40 +347,48 @@ WARPRSA_FN void warprsa_fold_pair_cross(uint64_t *c, uint64_t *own,
     warprsa_fold_add_product(c + five, d, other + five, WARPRSA_FOLD_SIGNED, 1,
                              five);
     warprsa_fold_add_product(own, u, v, WARPRSA_FOLD_SIGNED, 1, five);
-    WARPRSA_UNROLL
-    for (int i = 0; i < ten; i++) {
-        c[five + i] *= 2;
-        own[i] *= 2;
-    }
 }
 
-/* Likewise of a * a. */
+/* Likewise of a * a. C is doubled as what is in D's columns is by
+ * warprsa_fold_add_square(). */
 WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
-                                         const warprsa_fold_number *a)
+                                         const warprsa_fold_number *a,
+                                         warprsa_fold_pair_aside *aside)
 {
     const int ten = WARPRSA_FOLD_TEN, twenty = WARPRSA_FOLD_OWN;
     warprsa_fold_ten d, d_other;
-    warprsa_fold_twenty dd = {0}, c = {0}, own = {0};
+    warprsa_fold_twenty dd, kept;
 
     warprsa_fold_pair_difference(&d, a);
     warprsa_fold_pair_other(&d_other, &d);
     WARPRSA_EACH_MESSAGE(k)
     {
+        warprsa_fold_aside *at = &aside->of[k];
+        uint64_t c[WARPRSA_FOLD_OWN] = {0}, own[WARPRSA_FOLD_TEN] = {0};
+
+        warprsa_fold_end_part(at);
+        warprsa_fold_pair_cross(c, own, d.of[k], d_other.of[k],
+                                warprsa_fold_part(k));
+        warprsa_fold_pair_divide(dd.of[k], kept.of[k], c,
+                                 warprsa_fold_upper_mask(k));
+        WARPRSA_UNROLL
+        for (int i = 0; i < ten; i++)
+            kept.of[k][i] = 2 * (kept.of[k][i] + own[i]);
         warprsa_fold_add_square(dd.of[k], d.of[k], WARPRSA_FOLD_SIGNED, 0, ten);
         warprsa_fold_add_tops(dd.of[k] + twenty - 2, d.of[k][ten - 1],
                               d.of[k][ten - 1]);
-        warprsa_fold_pair_cross(c.of[k], own.of[k], d.of[k], d_other.of[k],
-                                warprsa_fold_part(k));
-    }
-    WARPRSA_EACH_MESSAGE(k)
-    {
+        warprsa_fold_end_part(at);
+        warprsa_fold_lay_aside(at, dd.of[k], twenty);
+        warprsa_fold_end_part(at);
         WARPRSA_UNROLL
         for (int i = 0; i < 2 * twenty; i++)
             s->of[k][i] = 0;
         warprsa_fold_add_square(s->of[k], a->of[k], WARPRSA_FOLD_UNSIGNED, 1,
                                 twenty);
+        warprsa_fold_end_part(at);
+        warprsa_fold_take_up(dd.of[k], at, twenty);
     }
-    warprsa_fold_pair_join(s, &dd, &c, &own);
+    warprsa_fold_pair_join(s, &dd, &kept);
 }
 
 /* warprsa_fold_top(): column 39 is part 1's, column 40 part 0's. */

@@ -26,6 +26,15 @@ warprsa_fold_pair_exponent(const warprsa_fold_group *g, int k)
            g->prime * WARPRSA_BLINDED_WORDS;
 }
 
+static inline warprsa_fold_pair_aside
+warprsa_fold_pair_own_aside(const warprsa_fold_group *g)
+{
+    warprsa_fold_pair_aside aside = {{{{0}}}};
+
+    (void)g;
+    return aside;
+}
+
 /* Joined digits of all samples of a part; `over` comes from the part below. */
 static inline void warprsa_fold_pair_joined(uint64_t *x,
                                             const warprsa_fold_group *g,

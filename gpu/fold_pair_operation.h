@@ -351,7 +351,8 @@ WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
 WARPRSA_FN void warprsa_fold_pair_products(warprsa_fold_columns *s,
                                            const warprsa_fold_number *a,
                                            const warprsa_fold_group *g,
-                                           const warprsa_fold_step *step)
+                                           const warprsa_fold_step *step,
+                                           warprsa_fold_pair_aside *aside)
 {
     const warprsa_fold_memory *m = &g->memory;
     const int own = WARPRSA_FOLD_OWN;
@@ -376,7 +377,7 @@ WARPRSA_FN void warprsa_fold_pair_products(warprsa_fold_columns *s,
                 b.of[k][i] = from[i * apart];
         }
     }
-    warprsa_fold_pair_multiply(s, a, &b);
+    warprsa_fold_pair_multiply(s, a, &b, aside);
 }
 
 /* What a step, or the power's turn, is due before its product; the turn that
@@ -404,15 +405,16 @@ warprsa_fold_pair_step(warprsa_fold_number *a, const warprsa_fold_group *g,
                        const warprsa_fold_step *step, int squares,
                        const warprsa_fold_pieces_due *due, uint32_t *digit)
 {
+    warprsa_fold_pair_aside aside = warprsa_fold_pair_own_aside(g);
     warprsa_fold_columns s;
 
     if (squares)
-        warprsa_fold_pair_square(&s, a);
+        warprsa_fold_pair_square(&s, a, &aside);
     else if (step->by >= WARPRSA_FOLD_OF_INPUT &&
              step->by <= WARPRSA_FOLD_OF_ITSELF)
         warprsa_fold_pair_columns_of(&s, a, g, step->by);
     else
-        warprsa_fold_pair_products(&s, a, g, step);
+        warprsa_fold_pair_products(&s, a, g, step, &aside);
     if (step->by == WARPRSA_FOLD_Q)
         warprsa_fold_pair_put_result(a, g, &s);
     else

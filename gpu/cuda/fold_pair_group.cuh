@@ -29,6 +29,29 @@ warprsa_fold_pair_exponent(const warprsa_fold_group *g, int)
            ((size_t)g->request * 2 + g->prime) * WARPRSA_BLINDED_WORDS;
 }
 
+/* Where, in a warpgroup's shared memory, the octets of this thread's part are,
+ * half of its number's. */
+static __device__ __forceinline__ uint32_t warprsa_fold_pair_octets_at()
+{
+    typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> S;
+    const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
+
+    return S::OCTETS + warprsa_fold_part(0) * (S::TILE / 2) +
+           message / 8 * 128 + message % 8 * 16;
+}
+
+/* warprsa_fold_own_aside() */
+static __device__ __forceinline__ warprsa_fold_pair_aside
+warprsa_fold_pair_own_aside(const warprsa_fold_group *g)
+{
+    warprsa_fold_pair_aside aside;
+
+    warprsa_fold_wait_free(g);
+    aside.of[0].at = g->own + warprsa_fold_pair_octets_at();
+    aside.of[0].apart = warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS>::ACROSS;
+    return aside;
+}
+
 /* warprsa_fold_put_columns(): a part's 20 upper columns are half of the
  * number's octets. */
 static __device__ __forceinline__ void
@@ -36,10 +59,7 @@ warprsa_fold_pair_put_columns(const warprsa_fold_group *g,
                               const uint64_t *upper)
 {
     typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> S;
-    const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
-    const uint32_t at = g->own + S::OCTETS +
-                        warprsa_fold_part(0) * (S::TILE / 2) +
-                        message / 8 * 128 + message % 8 * 16;
+    const uint32_t at = g->own + warprsa_fold_pair_octets_at();
 
     warprsa_fold_wait_free(g);
 #pragma unroll
