@@ -84,12 +84,6 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
     uint32_t d[2][S::COLUMNS / 2], over[2] = {0, 0}, carry = 0;
 
     warprsa_fold_pair_top(s);
-    if (due->keep >= 0) {
-        warprsa_fold_wait_fetched(g);
-        warprsa_fold_pair_keep_pieces(&g->memory, due->keep, *digit, 0);
-        /* Sums will lie there. */
-        __syncwarp();
-    }
     warprsa_fold_pair_put_columns(g, s->of[0] + WARPRSA_FOLD_OWN);
     const uint64_t messages =
         warprsa_fold_descriptor(g->own + S::OCTETS, S::ACROSS);
@@ -99,6 +93,12 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
             d[chunk], messages,
             matrix + chunk * (WARPRSA_FOLD_CHUNK_OCTETS(ROWS) >> 4), S::ACROSS);
+    if (due->keep >= 0) {
+        warprsa_fold_wait_fetched(g);
+        warprsa_fold_pair_keep_pieces(&g->memory, due->keep, *digit, 0);
+        /* Sums will lie there. */
+        __syncwarp();
+    }
     warprsa_fold_mma_wait<S::COLUMNS, 1>(d[0]);
     warprsa_fold_join_chunk<ROWS>(g, d[0], 0, over);
     warprsa_fold_mma_wait<S::COLUMNS, 0>(d[1]);
