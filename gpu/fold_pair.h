@@ -262,35 +262,12 @@ WARPRSA_FN void warprsa_fold_pair_take_number(double *a,
         a[i] = warprsa_from_bits(of[i]);
 }
 
-/* s = columns of a part's own product, itself in two (see
- * warprsa_fold_end_part()). */
-WARPRSA_FN void warprsa_fold_pair_own_product(uint64_t *s, const double *a,
-                                              const double *b,
-                                              const warprsa_fold_aside *aside)
-{
-    const int twenty = WARPRSA_FOLD_OWN;
-
-    WARPRSA_UNROLL
-    for (int c = 0; c < 2 * twenty; c++)
-        s[c] = warprsa_fold_start(warprsa_fold_pairs(c - 1, twenty),
-                                  warprsa_fold_pairs(c, twenty),
-                                  WARPRSA_FOLD_UNSIGNED);
-    WARPRSA_UNROLL
-    for (int i = 0; i < twenty; i++) {
-        warprsa_fold_row(s + i, b[i], a, 0, twenty, WARPRSA_FOLD_UNSIGNED,
-                         twenty);
-        if (i == WARPRSA_FOLD_TEN - 1)
-            warprsa_fold_end_part(aside);
-    }
-}
-
 /*
  * s = columns of a * b, as warprsa_fold_multiply() for 40 rows, but for their
  * biases, which are others and together the same. The part's own product comes
- * last. There is room aside for 20 columns: b's, while it is not needed, and
- * then D's, so that no more than 180 registers' worth of numbers and columns is
- * there at once. What begins before all of a part's registers are free is put
- * apart from it: see warprsa_fold_end_part().
+ * last. There is room aside for 20 columns: b's samples, while they are not
+ * needed, and then D's columns. So at no time are there numbers and columns for
+ * more than 180 registers. For the parts see warprsa_fold_end_part().
  */
 WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
                                            const warprsa_fold_number *a,
@@ -324,7 +301,11 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
         warprsa_fold_pair_take_number(taken, at);
         warprsa_fold_lay_aside(at, dd.of[k], twenty);
         warprsa_fold_end_part(at);
-        warprsa_fold_pair_own_product(s->of[k], a->of[k], taken, at);
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * twenty; i++)
+            s->of[k][i] = 0;
+        warprsa_fold_add_product(s->of[k], a->of[k], taken,
+                                 WARPRSA_FOLD_UNSIGNED, 1, twenty);
         warprsa_fold_end_part(at);
         warprsa_fold_take_up(dd.of[k], at, twenty);
     }
