@@ -54,12 +54,12 @@
 #define WARPRSA_FOLD_BITS_MIN(rows) (52 * (rows)-40)
 
 /*
- * The matrix as wgmma reads it: it works in pieces of 32 rows; in the result
+ * The matrix as wgmma reads it, 16 rows of a column side by side; in the result
  * lane i of four holds columns 2i and 2i + 1 of every eight, so the digits of
  * `per_lane` consecutive samples are put there. A chunk is what one
  * instruction makes: 4 per_lane samples.
  */
-#define WARPRSA_FOLD_DEPTH(rows)    ((8 * (rows) + 31) / 32 * 32)
+#define WARPRSA_FOLD_DEPTH(rows)    (8 * (rows))
 #define WARPRSA_FOLD_PER_LANE(rows) ((rows) == 30 ? 4 : 5)
 #define WARPRSA_FOLD_CHUNKS(rows)   ((rows) == 20 ? 1 : 2)
 #define WARPRSA_FOLD_COLUMNS(rows)  ((rows) == 30 ? 112 : 144) /* of a chunk */

@@ -118,8 +118,8 @@ static inline void warprsa_fold_fetch(const warprsa_fold_group *g, int phase,
                                       int k, const int rows)
 {
     for (int j = 0; j < WARPRSA_FOLD_PIECES_EACH(rows); j++)
-        for (int e = 1; e <= WARPRSA_FOLD_ENTRIES(rows); e++)
-            memcpy(warprsa_fold_near(&g->memory, j, e, k, rows),
+        for (int e = 1; e <= WARPRSA_FOLD_ENTRIES; e++)
+            memcpy(warprsa_fold_near(&g->memory, j, e, k),
                    warprsa_fold_far(&g->memory, phase, j, e, k, rows),
                    WARPRSA_FOLD_PIECE_WORDS * sizeof(uint32_t));
 }
@@ -153,8 +153,8 @@ static inline void warprsa_fold_fold(warprsa_fold_number *a,
         if (due->fetch >= 0)
             warprsa_fold_fetch(g, due->fetch, k, rows);
         if (due->digit >= 0)
-            digit[k] = warprsa_fold_digit(warprsa_fold_exponent(g, k),
-                                          due->digit, rows);
+            digit[k] =
+                warprsa_fold_digit(warprsa_fold_exponent(g, k), due->digit);
     }
 }
 

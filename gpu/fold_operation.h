@@ -56,41 +56,42 @@ WARPRSA_FN void warprsa_fold_take(warprsa_fold_number *a,
 }
 
 /* Windows of the fold for an exponent that has so many of WARPRSA_WINDOW. */
-WARPRSA_FN int warprsa_fold_windows(int windows, const int rows)
+WARPRSA_FN int warprsa_fold_windows(int windows)
 {
-    return (windows * WARPRSA_WINDOW + WARPRSA_FOLD_WINDOW(rows) - 1) /
-           WARPRSA_FOLD_WINDOW(rows);
+    return (windows * WARPRSA_WINDOW + WARPRSA_FOLD_WINDOW - 1) /
+           WARPRSA_FOLD_WINDOW;
 }
 
 /* The last entry of the table; then a is the first digit's entry, and of the
- * second's the pieces are chosen that come before its squarings. */
+ * second's the pieces are chosen that come before its squarings, if any. */
 WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
                                           const warprsa_fold_group *g,
                                           int place, const int rows)
 {
     const warprsa_fold_memory *m = &g->memory;
+    const int phases = WARPRSA_FOLD_PHASES(rows);
+    const int ahead = WARPRSA_FOLD_TWICE(rows) ? 0 : 1;
 
     WARPRSA_EACH_MESSAGE(k)
     {
         int t = warprsa_fold_index(k);
 
-        warprsa_fold_put_entry(m, WARPRSA_FOLD_ENTRIES(rows), a->of[k], t,
-                               rows);
+        warprsa_fold_put_entry(m, WARPRSA_FOLD_ENTRIES, a->of[k], t, rows);
         WARPRSA_ROLLED
-        for (int i = 0; i <= WARPRSA_FOLD_PHASES(rows); i++) {
-            const int phase = i % WARPRSA_FOLD_PHASES(rows);
-
-            if (i == WARPRSA_FOLD_PHASES(rows))
+        for (int i = 0; i < phases + ahead; i++) {
+            if (i == phases)
                 warprsa_fold_get_chosen(a->of[k], m, t, rows);
             warprsa_fold_sync_table(g);
-            warprsa_fold_fetch(g, phase, k, rows);
+            warprsa_fold_fetch(g, i % phases, k, rows);
             warprsa_fold_wait_fetched(g);
             warprsa_fold_keep_pieces(
-                m, phase,
+                m, i % phases,
                 warprsa_fold_digit(warprsa_fold_exponent(g, k),
-                                   place - i / WARPRSA_FOLD_PHASES(rows), rows),
+                                   place - i / phases),
                 t, rows);
         }
+        if (!ahead)
+            warprsa_fold_get_chosen(a->of[k], m, t, rows);
         warprsa_fold_sync_table(g);
     }
 }
@@ -318,16 +319,41 @@ typedef struct warprsa_fold_turn {
     int phase; /* 0..FOLD_WINDOW-1: square; FOLD_WINDOW: multiply */
 } warprsa_fold_turn;
 
+/* Chooses from the pieces that have been fetched, and fetches the next. */
+WARPRSA_FN void warprsa_fold_keep_between(const warprsa_fold_group *g,
+                                          const warprsa_fold_pieces_due *due,
+                                          uint32_t digit, int k, const int rows)
+{
+    if (due->between < 0)
+        return;
+    warprsa_fold_wait_fetched(g);
+    warprsa_fold_keep_pieces(&g->memory, due->between, digit,
+                             warprsa_fold_index(k), rows);
+    warprsa_sync_lanes();
+    warprsa_fold_fetch(g, due->between + 1, k, rows);
+}
+
 WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
                                      const warprsa_fold_number *a,
                                      const warprsa_fold_group *g,
-                                     const int rows)
+                                     const warprsa_fold_pieces_due *due,
+                                     const uint32_t *digit, const int rows)
 {
-    warprsa_fold_aside aside = warprsa_fold_own_aside(g, rows);
+    const warprsa_fold_aside aside = warprsa_fold_own_aside(g, rows);
 
     WARPRSA_EACH_MESSAGE(k)
     {
-        warprsa_fold_square(s->of[k], a->of[k], &aside, rows);
+        if (WARPRSA_FOLD_TWICE(rows)) {
+            uint64_t middle[WARPRSA_FOLD_ROWS_MAX];
+
+            warprsa_fold_middle_square(middle, a->of[k], rows / 2);
+            warprsa_fold_hold(middle, rows);
+            warprsa_fold_end_part(&aside);
+            warprsa_fold_keep_between(g, due, digit[k], k, rows);
+            warprsa_fold_square_rest(s->of[k], a->of[k], middle, &aside, rows);
+        } else {
+            warprsa_fold_square(s->of[k], a->of[k], &aside, rows);
+        }
     }
 }
 
@@ -353,10 +379,9 @@ WARPRSA_FN void warprsa_fold_products(warprsa_fold_columns *s,
 }
 
 /* The next turn of the power; 0 when it was the last. */
-WARPRSA_FN int warprsa_fold_next_turn(warprsa_fold_turn *turn, const int rows)
+WARPRSA_FN int warprsa_fold_next_turn(warprsa_fold_turn *turn)
 {
-    turn->phase =
-        turn->phase == WARPRSA_FOLD_WINDOW(rows) ? 0 : turn->phase + 1;
+    turn->phase = turn->phase == WARPRSA_FOLD_WINDOW ? 0 : turn->phase + 1;
     turn->place -= turn->phase == 0;
     return turn->place >= 0;
 }
@@ -386,16 +411,44 @@ WARPRSA_FN warprsa_fold_step warprsa_fold_power_step(void)
     return step;
 }
 
+/* What the power's next turn is due. Each product chooses from the pieces that
+ * were fetched before it; the fold fetches the next and reads the next digit.
+ * With two phases in a square the multiplication has none. */
+WARPRSA_FN warprsa_fold_pieces_due
+warprsa_fold_power_due(const warprsa_fold_turn *turn, const int rows)
+{
+    const int phases = WARPRSA_FOLD_PHASES(rows);
+    const int multiply = turn->phase == WARPRSA_FOLD_WINDOW;
+    const int last = turn->phase == WARPRSA_FOLD_WINDOW - 1;
+    warprsa_fold_pieces_due due = {-1, -1, -1, -1};
+
+    if (WARPRSA_FOLD_TWICE(rows)) {
+        if (!multiply) {
+            due.between = 2 * turn->phase;
+            due.keep = due.between + 1;
+        }
+        if (multiply ? turn->place > 0 : !last)
+            due.fetch = multiply ? 0 : due.keep + 1;
+        if (multiply)
+            due.digit = turn->place - 1;
+    } else {
+        due.keep = (turn->phase + 1) % phases;
+        if (turn->place > 0 || !multiply)
+            due.fetch = (turn->phase + 2) % phases;
+        if (last)
+            due.digit = turn->place - 1;
+    }
+    return due;
+}
+
 /* All of the operation; the script must be complete before. `windows` is as
- * warprsa_operation has it. While a power lasts, each product chooses the
- * pieces that were fetched before it, and the fold fetches the next and reads
- * the next digit. */
+ * warprsa_operation has it. */
 WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
                                  const warprsa_fold_script *script,
                                  const int windows, const int rows)
 {
     WARPRSA_STAGE(BLINDING);
-    const int digits = warprsa_fold_windows(windows, rows);
+    const int digits = warprsa_fold_windows(windows);
     const int count = (int)warprsa_largest_in_warp((uint32_t)script->count);
     warprsa_fold_turn turn = {digits - 2, 0};
     warprsa_fold_columns s;
@@ -410,29 +463,25 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
             more ? warprsa_fold_power_step() : warprsa_fold_step_at(script, at);
         WARPRSA_STAGE_OF_STEP(&step, turn.place >= 0);
         const int power = step.action == WARPRSA_FOLD_POWER;
-        const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW(rows);
+        const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW;
         const int squares = power ? !multiply : step.by == WARPRSA_FOLD_SQUARE;
-        warprsa_fold_pieces_due due = {-1, -1, -1};
+        warprsa_fold_pieces_due due = {-1, -1, -1, -1};
 
         if (power) {
-            due.keep = (turn.phase + 1) % WARPRSA_FOLD_PHASES(rows);
-            if (turn.place > 0 || !multiply)
-                due.fetch = (turn.phase + 2) % WARPRSA_FOLD_PHASES(rows);
-            if (turn.phase == WARPRSA_FOLD_WINDOW(rows) - 1)
-                due.digit = turn.place - 1;
+            due = warprsa_fold_power_due(&turn, rows);
         } else {
             if (step.action == WARPRSA_FOLD_START) {
-                due.fetch = 1;
+                due.fetch = WARPRSA_FOLD_TWICE(rows) ? 0 : 1;
                 due.digit = digits - 2;
             }
             warprsa_fold_prepare(&a, g, &step, digits, rows);
         }
-        more = power && warprsa_fold_next_turn(&turn, rows);
+        more = power && warprsa_fold_next_turn(&turn);
         at += !more;
         if (!power && step.by == WARPRSA_FOLD_NONE)
             continue;
         if (squares)
-            warprsa_fold_squares(&s, &a, g, rows);
+            warprsa_fold_squares(&s, &a, g, &due, digit, rows);
         else if (step.by >= WARPRSA_FOLD_OF_INPUT &&
                  step.by <= WARPRSA_FOLD_OF_ITSELF)
             warprsa_fold_columns_of(&s, &a, g, step.by, rows);

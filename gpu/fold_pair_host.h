@@ -81,7 +81,7 @@ static inline void warprsa_fold_pair_fold(warprsa_fold_number *a,
             warprsa_fold_fetch(g, due->fetch, k, own);
         if (due->digit >= 0)
             digit[k] = warprsa_fold_digit(warprsa_fold_pair_exponent(g, k),
-                                          due->digit, own);
+                                          due->digit);
     }
     warprsa_fold_pair_carry(a, carry);
 }

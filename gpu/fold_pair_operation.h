@@ -67,7 +67,7 @@ WARPRSA_FN void warprsa_fold_pass_script(warprsa_fold_script *script,
         warprsa_fold_pass_check(script, e);
         return;
     }
-    warprsa_fold_script_raise(script, e, WARPRSA_FOLD_OWN);
+    warprsa_fold_script_raise(script, e);
     warprsa_fold_then(script, WARPRSA_FOLD_INVERSE);
     step = warprsa_fold_then(script,
                              pass == 0 ? WARPRSA_FOLD_NONE : WARPRSA_FOLD_QINV);
@@ -153,7 +153,7 @@ WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
     const warprsa_fold_memory *m = &g->memory;
     const int own = WARPRSA_FOLD_OWN, phases = WARPRSA_FOLD_PHASES(20);
 
-    warprsa_fold_pair_put_entry(m, WARPRSA_FOLD_ENTRIES(20), a);
+    warprsa_fold_pair_put_entry(m, WARPRSA_FOLD_ENTRIES, a);
     WARPRSA_ROLLED
     for (int i = 0; i <= phases; i++) {
         if (i == phases)
@@ -166,7 +166,7 @@ WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
             warprsa_fold_pair_keep_pieces(
                 m, i % phases,
                 warprsa_fold_digit(warprsa_fold_pair_exponent(g, k),
-                                   place - i / phases, own),
+                                   place - i / phases),
                 k);
         }
     }
@@ -386,14 +386,14 @@ WARPRSA_FN warprsa_fold_pieces_due
 warprsa_fold_pair_due(const warprsa_fold_turn *turn, int power, int multiply)
 {
     const int phases = WARPRSA_FOLD_PHASES(20);
-    warprsa_fold_pieces_due due = {-1, -1, -1};
+    warprsa_fold_pieces_due due = {-1, -1, -1, -1};
 
     if (!power)
         return due;
     due.keep = (turn->phase + 1) % phases;
     if (turn->place > 0 || !multiply)
         due.fetch = (turn->phase + 2) % phases;
-    if (turn->phase == WARPRSA_FOLD_WINDOW(20) - 1)
+    if (turn->phase == WARPRSA_FOLD_WINDOW - 1)
         due.digit = turn->place - 1;
     return due;
 }
@@ -429,7 +429,7 @@ WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
                                       int pass, const int windows)
 {
     WARPRSA_STAGE(BLINDING);
-    const int digits = warprsa_fold_windows(windows, WARPRSA_FOLD_OWN);
+    const int digits = warprsa_fold_windows(windows);
     const int count = (int)warprsa_largest_in_warp((uint32_t)script->count);
     /* The last pass has no power. */
     warprsa_fold_turn turn = {pass == WARPRSA_FOLD_PASSES - 1 ? -1 : digits - 2,
@@ -445,8 +445,7 @@ WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
             more ? warprsa_fold_power_step() : warprsa_fold_step_at(script, at);
         WARPRSA_STAGE_OF_STEP(&step, turn.place >= 0);
         const int power = step.action == WARPRSA_FOLD_POWER;
-        const int multiply =
-            power && turn.phase == WARPRSA_FOLD_WINDOW(WARPRSA_FOLD_OWN);
+        const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW;
         const int squares = power ? !multiply : step.by == WARPRSA_FOLD_SQUARE;
         warprsa_fold_pieces_due due =
             warprsa_fold_pair_due(&turn, power, multiply);
@@ -457,7 +456,7 @@ WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
         }
         if (!power)
             warprsa_fold_pair_prepare(&a, g, &step, digits);
-        more = power && warprsa_fold_next_turn(&turn, WARPRSA_FOLD_OWN);
+        more = power && warprsa_fold_next_turn(&turn);
         at += !more;
         if (!power && step.by == WARPRSA_FOLD_NONE)
             continue;

@@ -279,6 +279,43 @@ WARPRSA_FN void warprsa_fold_take_up(uint64_t *s,
     }
 }
 
+/* The same in two steps: s = L + X (L - M), three quarters of it, */
+WARPRSA_FN void warprsa_fold_join_lower(uint64_t *s, const uint64_t *lower,
+                                        const uint64_t *middle, const int half)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < half; i++) {
+        s[i] = lower[i];
+        s[half + i] = lower[i] + lower[half + i] - middle[i];
+        s[2 * half + i] = lower[half + i] - middle[half + i];
+    }
+}
+
+/* and s += X H + X^2 H. */
+WARPRSA_FN void warprsa_fold_join_upper(uint64_t *s, const uint64_t *upper,
+                                        const int half)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < half; i++) {
+        s[half + i] += upper[i];
+        s[2 * half + i] += upper[i] + upper[half + i];
+        s[3 * half + i] = upper[half + i];
+    }
+}
+
+/* The compiler is to have made these columns here, not further down. */
+WARPRSA_FN void warprsa_fold_hold(uint64_t *s, const int count)
+{
+#ifdef __CUDACC__
+    WARPRSA_UNROLL
+    for (int i = 0; i < count; i++)
+        asm volatile("" : "+l"(s[i]));
+#else
+    (void)s;
+    (void)count;
+#endif
+}
+
 /* M = (Al - Ah) (Bl - Bh), less the biases. */
 WARPRSA_FN void warprsa_fold_middle_product(uint64_t *s, const double *a,
                                             const double *b, const int half)
@@ -381,36 +418,54 @@ WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
     }
 }
 
-/* Likewise of a * a. M, which is doubled in the end and so cannot be summed on
- * top of anything, is what is laid aside. */
-WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
-                                    warprsa_fold_aside *aside, const int rows)
+/* What H starts with in a square, which doubles it. */
+WARPRSA_FN void warprsa_fold_square_start(uint64_t *upper, const int half)
+{
+    WARPRSA_UNROLL
+    for (int c = 0; c < 2 * half; c++)
+        upper[c] = warprsa_fold_octet(c, half) / 2;
+}
+
+/* s = columns of a * a once there is M. L is done with before H, so that with
+ * 30 samples, too, there are never all three: nothing is laid aside. */
+WARPRSA_FN void warprsa_fold_square_rest(uint64_t *s, const double *a,
+                                         const uint64_t *middle,
+                                         const warprsa_fold_aside *aside,
+                                         const int rows)
 {
     const int half = rows / 2;
-    uint64_t lower[WARPRSA_FOLD_ROWS_MAX], upper[WARPRSA_FOLD_ROWS_MAX],
-        middle[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t lower[WARPRSA_FOLD_ROWS_MAX] = {0}, upper[WARPRSA_FOLD_ROWS_MAX];
 
-    WARPRSA_UNROLL
-    for (int c = 0; c < rows; c++) {
-        lower[c] = 0;
-        upper[c] = warprsa_fold_octet(c, half) / 2;
-    }
-    if (WARPRSA_FOLD_ASIDE(rows)) {
-        warprsa_fold_middle_square(middle, a, half);
-        warprsa_fold_end_part(aside);
-        warprsa_fold_lay_aside(aside, middle, rows);
-    }
     warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, half);
-    if (WARPRSA_FOLD_ASIDE(rows))
-        warprsa_fold_end_part(aside);
+    warprsa_fold_end_part(aside);
+    warprsa_fold_join_lower(s, lower, middle, half);
+    warprsa_fold_square_start(upper, half);
     warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1, half);
+    warprsa_fold_end_part(aside);
+    warprsa_fold_join_upper(s, upper, half);
+}
+
+/* Likewise of a * a. */
+WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
+                                    const warprsa_fold_aside *aside,
+                                    const int rows)
+{
+    const int half = rows / 2;
+    uint64_t lower[WARPRSA_FOLD_ROWS_MAX] = {0}, upper[WARPRSA_FOLD_ROWS_MAX],
+             middle[WARPRSA_FOLD_ROWS_MAX];
+
     if (WARPRSA_FOLD_ASIDE(rows)) {
-        warprsa_fold_end_part(aside);
-        warprsa_fold_take_up(middle, aside, rows);
-    } else {
         warprsa_fold_middle_square(middle, a, half);
+        warprsa_fold_end_part(aside);
+        warprsa_fold_square_rest(s, a, middle, aside, rows);
+    } else {
+        warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, half);
+        warprsa_fold_square_start(upper, half);
+        warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1,
+                                half);
+        warprsa_fold_middle_square(middle, a, half);
+        warprsa_fold_join_parts(s, lower, upper, middle, half);
     }
-    warprsa_fold_join_parts(s, lower, upper, middle, half);
 }
 
 /* Columns of a product without the bias and its octet, for

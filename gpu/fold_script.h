@@ -7,7 +7,7 @@
  * public exponent, changes the script.
  *
  *   x = m r^e                m reduced by one fold
- *   y = x^dp, x^dq           fixed windows of 2 or 3 bits
+ *   y = x^dp, x^dq           fixed windows of 3 bits
  *   s_p, s_q = y / r         1/r from warprsa_unblinder(); exactly reduced
  *   s = s_q + q h            h = (s_p - s_q) / q mod p (Garner)
  *   s^e = m                  mod p and mod q, from the s that is released:
@@ -25,9 +25,10 @@ enum {
 
 /* Bits of a digit, and entries of the table: x^1.. . Smaller than for the other
  * kernels: the tables of all blocks are to stay in the second cache. */
-#define WARPRSA_FOLD_WINDOW(rows)  ((rows) == 30 ? 2 : 3)
-#define WARPRSA_FOLD_ENTRIES(rows) ((1 << WARPRSA_FOLD_WINDOW(rows)) - 1)
-#define WARPRSA_FOLD_ENTRIES_MAX   7
+enum {
+    WARPRSA_FOLD_WINDOW = 3,
+    WARPRSA_FOLD_ENTRIES = (1 << WARPRSA_FOLD_WINDOW) - 1,
+};
 
 /* Places for a message's numbers. */
 enum {
@@ -108,7 +109,7 @@ warprsa_fold_then_power(warprsa_fold_script *script, uint64_t e, int place)
 
 /* x = m r^e and the table of its powers, up to the secret power. */
 WARPRSA_FN void warprsa_fold_script_raise(warprsa_fold_script *script,
-                                          uint64_t e, const int rows)
+                                          uint64_t e)
 {
     warprsa_fold_step *step;
 
@@ -118,7 +119,7 @@ WARPRSA_FN void warprsa_fold_script_raise(warprsa_fold_script *script,
     step->keep = WARPRSA_FOLD_INPUT;
     step->take = WARPRSA_FOLD_BLINDING;
     warprsa_fold_then(script, WARPRSA_FOLD_INPUT);
-    for (int i = 1; i < WARPRSA_FOLD_ENTRIES(rows); i++) {
+    for (int i = 1; i < WARPRSA_FOLD_ENTRIES; i++) {
         step = warprsa_fold_then(script, i == 1 ? WARPRSA_FOLD_SQUARE
                                                 : WARPRSA_FOLD_BASE);
         step->keep = i == 1 ? WARPRSA_FOLD_BASE : WARPRSA_FOLD_NONE;
@@ -162,10 +163,10 @@ WARPRSA_FN void warprsa_fold_script_finish(warprsa_fold_script *script,
 
 /* The script for odd e >= 3: at most 2 * 2 * 63 + 26 steps. */
 WARPRSA_FN void warprsa_fold_script_make(warprsa_fold_script *script,
-                                         uint64_t e, const int rows)
+                                         uint64_t e)
 {
     script->count = 0;
-    warprsa_fold_script_raise(script, e, rows);
+    warprsa_fold_script_raise(script, e);
     warprsa_fold_script_finish(script, e);
 }
 

@@ -4,10 +4,11 @@
  * Where the numbers of a group of messages lie (fold_operation.h), and their
  * tables of powers: packed, and read by reading all entries and keeping one, so
  * that neither address nor count of the reads depends on a digit. A piece is 16
- * octets of all entries. A quarter of the pieces is copied near while a product
- * is computed and chosen from when that is done: two in each of the three
- * squarings of a window and the multiplication before (with windows of 2 bits a
- * third, four in each of three).
+ * octets of all entries. Pieces are copied near and chosen from in phases, so
+ * many at a time as there is room for. With 20 samples in four: two while each
+ * of the three squarings of a window and the multiplication before is computed,
+ * chosen when that is done. With 30 in six, two in each of the squarings: two
+ * of the twelve pieces while M is computed, two during the rest of it.
  */
 #ifndef WARPRSA_FOLD_TABLE_H
 #define WARPRSA_FOLD_TABLE_H
@@ -27,7 +28,10 @@
 #define WARPRSA_FOLD_PIECES(rows) (WARPRSA_FOLD_WORDS(rows) / 4)
 #define WARPRSA_FOLD_PIECE_WORDS  4
 /* Pieces chosen in each phase of a window. */
-#define WARPRSA_FOLD_PHASES(rows) (WARPRSA_FOLD_WINDOW(rows) + 1)
+#define WARPRSA_FOLD_TWICE(rows) ((rows) == 30) /* chosen from in a square */
+#define WARPRSA_FOLD_PHASES(rows)                                              \
+    (WARPRSA_FOLD_TWICE(rows) ? 2 * WARPRSA_FOLD_WINDOW                        \
+                              : WARPRSA_FOLD_WINDOW + 1)
 #define WARPRSA_FOLD_PIECES_EACH(rows)                                         \
     (WARPRSA_FOLD_PIECES(rows) / WARPRSA_FOLD_PHASES(rows))
 
@@ -35,7 +39,7 @@
  * and their words. */
 #define WARPRSA_FOLD_LANES 32
 #define WARPRSA_FOLD_SLOTS(rows)                                               \
-    (WARPRSA_FOLD_PIECES_EACH(rows) * WARPRSA_FOLD_ENTRIES(rows))
+    (WARPRSA_FOLD_PIECES_EACH(rows) * WARPRSA_FOLD_ENTRIES)
 #define WARPRSA_FOLD_NEAR_WORDS(rows)                                          \
     (WARPRSA_FOLD_SLOTS(rows) * WARPRSA_FOLD_LANES * WARPRSA_FOLD_PIECE_WORDS)
 
@@ -49,13 +53,14 @@ typedef struct warprsa_fold_columns {
 
 /* A piece; entry 0 is the number 1. */
 typedef struct warprsa_fold_pieces {
-    uint32_t of[WARPRSA_FOLD_ENTRIES_MAX + 1][WARPRSA_FOLD_PIECE_WORDS];
+    uint32_t of[WARPRSA_FOLD_ENTRIES + 1][WARPRSA_FOLD_PIECE_WORDS];
 } warprsa_fold_pieces;
 
-/* Of which phase pieces are chosen from in a fold, and of which they are
- * fetched after it; -1: none. */
+/* Of which phase pieces are chosen from within a square, where then those of
+ * the next phase are fetched, and in a fold, and of which they are fetched
+ * after it; -1: none. */
 typedef struct warprsa_fold_pieces_due {
-    int keep, fetch;
+    int between, keep, fetch;
     int digit; /* the place of the one to be read; -1: none */
 } warprsa_fold_pieces_due;
 
@@ -108,10 +113,9 @@ WARPRSA_FN void warprsa_fold_store_near(uint32_t *to, const uint32_t *from)
 }
 
 /* Digit `place` of a blinded exponent; 0 below the first. */
-WARPRSA_FN uint32_t warprsa_fold_digit(const uint32_t *exponent, int place,
-                                       const int rows)
+WARPRSA_FN uint32_t warprsa_fold_digit(const uint32_t *exponent, int place)
 {
-    const int bit = WARPRSA_FOLD_WINDOW(rows) * place, word = bit / 32;
+    const int bit = WARPRSA_FOLD_WINDOW * place, word = bit / 32;
     uint64_t words;
 
     if (place < 0)
@@ -119,7 +123,7 @@ WARPRSA_FN uint32_t warprsa_fold_digit(const uint32_t *exponent, int place,
     words = exponent[word];
     if (word + 1 < WARPRSA_BLINDED_WORDS)
         words |= (uint64_t)exponent[word + 1] << 32;
-    return (uint32_t)(words >> bit % 32) & WARPRSA_FOLD_ENTRIES(rows);
+    return (uint32_t)(words >> bit % 32) & WARPRSA_FOLD_ENTRIES;
 }
 
 /* Samples of a number below the prime to words, and back. */
@@ -155,9 +159,9 @@ WARPRSA_FN void warprsa_fold_unpack(double *a, const uint32_t *words,
 }
 
 /* Where piece j of a phase of entry e is among all that are copied at once. */
-WARPRSA_FN int warprsa_fold_slot(int j, int e, const int rows)
+WARPRSA_FN int warprsa_fold_slot(int j, int e)
 {
-    return j * WARPRSA_FOLD_ENTRIES(rows) + e - 1;
+    return j * WARPRSA_FOLD_ENTRIES + e - 1;
 }
 
 /* That piece of message t in the table: what the messages of a warp need in a
@@ -169,7 +173,7 @@ WARPRSA_FN uint32_t *warprsa_fold_far(const warprsa_fold_memory *m, int phase,
 
     return m->table +
            (((t / lanes * WARPRSA_FOLD_PHASES(rows) + phase) * slots +
-             warprsa_fold_slot(j, e, rows)) *
+             warprsa_fold_slot(j, e)) *
                 lanes +
             t % lanes) *
                WARPRSA_FOLD_PIECE_WORDS;
@@ -177,9 +181,9 @@ WARPRSA_FN uint32_t *warprsa_fold_far(const warprsa_fold_memory *m, int phase,
 
 /* And where it is near. */
 WARPRSA_FN uint32_t *warprsa_fold_near(const warprsa_fold_memory *m, int j,
-                                       int e, int t, const int rows)
+                                       int e, int t)
 {
-    return m->slots + (warprsa_fold_slot(j, e, rows) * WARPRSA_FOLD_LANES +
+    return m->slots + (warprsa_fold_slot(j, e) * WARPRSA_FOLD_LANES +
                        t % WARPRSA_FOLD_LANES) *
                           WARPRSA_FOLD_PIECE_WORDS;
 }
@@ -224,17 +228,17 @@ WARPRSA_FN uint32_t warprsa_fold_either(uint32_t zero, uint32_t one,
 
 /* Word w of the entry `digit`. In layers of choices between two. */
 WARPRSA_FN uint32_t warprsa_fold_choose(const warprsa_fold_pieces *v, int w,
-                                        uint32_t digit, const int rows)
+                                        uint32_t digit)
 {
-    uint32_t left[WARPRSA_FOLD_ENTRIES_MAX + 1];
+    uint32_t left[WARPRSA_FOLD_ENTRIES + 1];
 
     WARPRSA_UNROLL
-    for (int i = 0; i <= WARPRSA_FOLD_ENTRIES(rows); i++)
+    for (int i = 0; i <= WARPRSA_FOLD_ENTRIES; i++)
         left[i] = v->of[i][w];
     WARPRSA_UNROLL
-    for (int bit = 0; bit < WARPRSA_FOLD_WINDOW(rows); bit++) {
+    for (int bit = 0; bit < WARPRSA_FOLD_WINDOW; bit++) {
         WARPRSA_UNROLL
-        for (int i = 0; i < (WARPRSA_FOLD_ENTRIES(rows) + 1) / 2 >> bit; i++)
+        for (int i = 0; i < (WARPRSA_FOLD_ENTRIES + 1) / 2 >> bit; i++)
             left[i] = warprsa_fold_either(left[2 * i], left[2 * i + 1],
                                           0 - (digit >> bit & 1));
     }
@@ -259,12 +263,11 @@ WARPRSA_FN void warprsa_fold_keep_part(const warprsa_fold_memory *m, int phase,
         for (int w = 0; w < WARPRSA_FOLD_PIECE_WORDS; w++)
             v.of[0][w] = w == 0 && piece == 0 ? one : 0;
         WARPRSA_UNROLL
-        for (int e = 1; e <= WARPRSA_FOLD_ENTRIES(rows); e++)
-            warprsa_fold_load_near(v.of[e],
-                                   warprsa_fold_near(m, j, e, t, rows));
+        for (int e = 1; e <= WARPRSA_FOLD_ENTRIES; e++)
+            warprsa_fold_load_near(v.of[e], warprsa_fold_near(m, j, e, t));
         WARPRSA_UNROLL
         for (int w = 0; w < WARPRSA_FOLD_PIECE_WORDS; w++)
-            words[w] = warprsa_fold_choose(&v, w, digit, rows);
+            words[w] = warprsa_fold_choose(&v, w, digit);
         warprsa_fold_store_near(warprsa_fold_chosen(m, piece, t), words);
     }
 }

@@ -18,7 +18,7 @@ template <int ROWS> struct warprsa_fold_scratch {
     static constexpr size_t THREADS = warprsa_fold_shared<ROWS>::THREADS;
     static constexpr size_t PLACES =
         WARPRSA_FOLD_PLACES * ROWS * THREADS * sizeof(double);
-    static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES(ROWS) *
+    static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES *
                                     WARPRSA_FOLD_WORDS(ROWS) * THREADS *
                                     sizeof(uint32_t);
     static constexpr size_t CHOSEN =
@@ -77,11 +77,15 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
     __syncthreads();
     for (int i = threadIdx.x; i < 2 * octets / 16; i += S::THREADS)
         reinterpret_cast<uint4 *>(matrix)[i] = make_uint4(0, 0, 0, 0);
+    for (int i = threadIdx.x; i < S::WARPGROUPS * S::ZEROS / 16;
+         i += S::THREADS)
+        reinterpret_cast<uint4 *>(
+            shared + i / (S::ACROSS / 16) * S::OWN + S::OCTETS +
+            2 * S::TILE)[i % (S::ACROSS / 16)] = make_uint4(0, 0, 0, 0);
     __syncthreads();
     if (threadIdx.x == 0)
         warprsa_fold_script_make(
-            reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT), e,
-            ROWS);
+            reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT), e);
     __syncwarp();
     /* The last row is made in another way, so by all groups together: lanes of
      * a warp that part would wait for each other in their exchanges. */

@@ -26,6 +26,9 @@ template <int ROWS> struct warprsa_fold_shared {
     /* Octets of the messages: 16 of each of 64 messages side by side. */
     static constexpr int ACROSS = 64 * 16;
     static constexpr int TILE = DEPTH / 16 * ACROSS;
+    /* What the tensor cores read behind the last 16, if they are to have 32:
+     * zeros, after both tiles. */
+    static constexpr int ZEROS = DEPTH % 32 != 0 ? ACROSS : 0;
     /* Joined digits of a chunk by warp: four planes of two samples of 32
      * messages, and one of single samples where a lane has 5, each with a
      * little room so that no two lanes that store at once meet in a bank. */
@@ -48,7 +51,7 @@ template <int ROWS> struct warprsa_fold_shared {
 
     /* Of a warpgroup. */
     static constexpr int OCTETS = 0;
-    static constexpr int SUMS = OCTETS + 2 * TILE;
+    static constexpr int SUMS = OCTETS + 2 * TILE + ZEROS;
     static constexpr int CHOSEN = SUMS + 4 * WARP;
     static constexpr int OWN = CHOSEN + (CHOSEN_HERE ? CHOSEN_OCTETS : 0);
     /* Of the block. */
@@ -446,7 +449,7 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
                      const warprsa_fold_pieces_due *due, uint32_t *digit)
 {
     typedef warprsa_fold_shared<ROWS> S;
-    uint64_t messages[2], matrix[2];
+    uint64_t messages[2], last[2], matrix[2];
     uint32_t d[2][S::COLUMNS / 2], over[2][2] = {{0, 0}, {0, 0}}, carry = 0;
 
     warprsa_fold_top(s, ROWS);
@@ -455,35 +458,38 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
     for (int tile = 0; tile < 2; tile++) {
         messages[tile] = warprsa_fold_descriptor(
             g->own + S::OCTETS + tile * S::TILE, S::ACROSS);
+        last[tile] = warprsa_fold_descriptor(
+            g->own + S::OCTETS + (tile + 1) * S::TILE - S::ACROSS,
+            S::ACROSS + (1 - tile) * S::TILE);
         matrix[tile] = warprsa_fold_descriptor(
             g->matrix + tile * WARPRSA_FOLD_MATRIX_OCTETS(ROWS),
             16 * S::COLUMNS);
-        warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(d[tile], messages[tile],
-                                                     matrix[tile], S::ACROSS);
+        warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
+            d[tile], messages[tile], matrix[tile], S::ACROSS, last[tile]);
     }
     warprsa_fold_keep_due<ROWS>(g, due, *digit);
 #pragma unroll
     for (int chunk = 0; chunk < S::CHUNKS; chunk++) {
-        const bool last = chunk == S::CHUNKS - 1;
+        const bool final = chunk == S::CHUNKS - 1;
 
 #pragma unroll
         for (int tile = 0; tile < 2; tile++) {
-            if (last && tile == 1) {
+            if (final && tile == 1) {
                 warprsa_fold_mma_wait<S::COLUMNS, 0>(d[tile]);
                 warprsa_fold_set_free(g);
             } else {
                 warprsa_fold_mma_wait<S::COLUMNS, 1>(d[tile]);
             }
             warprsa_fold_join_chunk<ROWS>(g, d[tile], tile, over[tile]);
-            if (!last)
+            if (!final)
                 warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
                     d[tile], messages[tile],
                     matrix[tile] + (WARPRSA_FOLD_CHUNK_OCTETS(ROWS) >> 4),
-                    S::ACROSS);
+                    S::ACROSS, last[tile]);
         }
-        if (last && due->digit >= 0)
-            *digit = warprsa_fold_digit(warprsa_fold_exponent(g, 0), due->digit,
-                                        ROWS);
+        if (final && due->digit >= 0)
+            *digit =
+                warprsa_fold_digit(warprsa_fold_exponent(g, 0), due->digit);
         __syncwarp();
         warprsa_fold_carries<ROWS>(a, g, s, chunk, &carry);
         __syncwarp();

@@ -73,10 +73,14 @@ warprsa_fold_mma_more(uint32_t *d, uint64_t a, uint64_t b)
         WARPRSA_MMA_112("+r", d, a, b, "1");
 }
 
-/* Starts d = messages times matrix; d must be left alone until a wait. */
+/* Starts d = messages times matrix; d must be left alone until a wait. If the
+ * depth ends in half of 32 rows, the other half, which is what follows the
+ * matrix, meets zeros: `last` is the descriptor of the messages' last 16 octets
+ * and of as many zeros. */
 template <int DEPTH, int COLUMNS>
 static __device__ __forceinline__ void
-warprsa_fold_mma_start(uint32_t *d, uint64_t a, uint64_t b, uint32_t across_a)
+warprsa_fold_mma_start(uint32_t *d, uint64_t a, uint64_t b, uint32_t across_a,
+                       uint64_t last)
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
     warprsa_fold_mma_first<COLUMNS>(d, a, b);
@@ -84,6 +88,9 @@ warprsa_fold_mma_start(uint32_t *d, uint64_t a, uint64_t b, uint32_t across_a)
     for (int i = 1; i < DEPTH / 32; i++)
         warprsa_fold_mma_more<COLUMNS>(d, a + i * (2 * across_a >> 4),
                                        b + i * (32 * COLUMNS >> 4));
+    if (DEPTH % 32 != 0)
+        warprsa_fold_mma_more<COLUMNS>(d, last,
+                                       b + DEPTH / 32 * (32 * COLUMNS >> 4));
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 

@@ -21,7 +21,7 @@ struct warprsa_fold_pair_scratch {
         WARPRSA_FOLD_MATRIX_OCTETS(WARPRSA_FOLD_PAIR_ROWS);
     static constexpr size_t PLACES =
         WARPRSA_FOLD_PLACES * WARPRSA_FOLD_OWN * THREADS * sizeof(double);
-    static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES(WARPRSA_FOLD_OWN) *
+    static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES *
                                     WARPRSA_FOLD_WORDS(WARPRSA_FOLD_OWN) *
                                     THREADS * sizeof(uint32_t);
     static constexpr size_t INVERSION =

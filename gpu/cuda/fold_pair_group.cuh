@@ -92,7 +92,8 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
     for (int chunk = 0; chunk < 2; chunk++)
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
             d[chunk], messages,
-            matrix + chunk * (WARPRSA_FOLD_CHUNK_OCTETS(ROWS) >> 4), S::ACROSS);
+            matrix + chunk * (WARPRSA_FOLD_CHUNK_OCTETS(ROWS) >> 4), S::ACROSS,
+            0);
     if (due->keep >= 0) {
         warprsa_fold_wait_fetched(g);
         warprsa_fold_pair_keep_pieces(&g->memory, due->keep, *digit, 0);
@@ -105,8 +106,8 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
     warprsa_fold_set_free(g);
     warprsa_fold_join_chunk<ROWS>(g, d[1], 1, over);
     if (due->digit >= 0)
-        *digit = warprsa_fold_digit(warprsa_fold_pair_exponent(g, 0),
-                                    due->digit, WARPRSA_FOLD_OWN);
+        *digit =
+            warprsa_fold_digit(warprsa_fold_pair_exponent(g, 0), due->digit);
     __syncwarp();
     warprsa_fold_carries<ROWS>(a->of[0], g, s->of[0], 0, &carry);
     warprsa_fold_pair_carry(a, &carry);

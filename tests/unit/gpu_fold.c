@@ -38,7 +38,7 @@ static uint8_t *matrix;
 static warprsa_fold_group group;
 static uint32_t *table, *chosen;
 static uint32_t slots[WARPRSA_FOLD_PIECES_EACH(ROWS_MOST) *
-                      WARPRSA_FOLD_ENTRIES_MAX * WARPRSA_FOLD_PIECE_WORDS *
+                      WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_PIECE_WORDS *
                       WARPRSA_MESSAGES];
 
 static int set_up(void **state)
@@ -53,7 +53,7 @@ static int set_up(void **state)
     x = BN_new();
     y = BN_new();
     matrix = malloc(WARPRSA_FOLD_MATRIX_OCTETS(ROWS_MOST));
-    table = malloc(WARPRSA_FOLD_ENTRIES_MAX * words * sizeof(*table));
+    table = malloc(WARPRSA_FOLD_ENTRIES * words * sizeof(*table));
     chosen = malloc(words * sizeof(*chosen));
     group.memory.table = table;
     group.memory.chosen = chosen;
@@ -267,7 +267,7 @@ static void products(void **state)
 static void fold_all(warprsa_fold_number *r, warprsa_fold_columns *s,
                      BIGNUM *const *expected, int rows)
 {
-    static const warprsa_fold_pieces_due none = {-1, -1, -1};
+    static const warprsa_fold_pieces_due none = {-1, -1, -1, -1};
     uint32_t digit[WARPRSA_MESSAGES] = {0};
 
     warprsa_fold_fold(r, &group, s, &none, digit, rows);
@@ -454,8 +454,7 @@ static void differences(void **state)
 /* Every message has a table of its own, and asks for another entry. */
 static void tables(void **state)
 {
-    static double entry[WARPRSA_FOLD_ENTRIES_MAX + 1][WARPRSA_MESSAGES]
-                       [ROWS_MOST];
+    static double entry[WARPRSA_FOLD_ENTRIES + 1][WARPRSA_MESSAGES][ROWS_MOST];
     random_stream stream = {number_seed()};
 
     (void)state;
@@ -465,7 +464,7 @@ static void tables(void **state)
     for (int turn = 0; turn < SIZES * TABLES; turn++) {
         const int rows = rows_of[turn % SIZES];
 
-        for (int e = 1; e <= WARPRSA_FOLD_ENTRIES(rows); e++)
+        for (int e = 1; e <= WARPRSA_FOLD_ENTRIES; e++)
             for (int k = 0; k < WARPRSA_MESSAGES; k++) {
                 const int top = WARPRSA_FOLD_BITS(rows) - 52 * (rows - 1);
 
@@ -476,11 +475,11 @@ static void tables(void **state)
                                                 : WARPRSA_SAMPLE_MASK));
                 warprsa_fold_put_entry(&group.memory, e, entry[e][k], k, rows);
             }
-        for (uint32_t digit = 0; digit <= (uint32_t)WARPRSA_FOLD_ENTRIES(rows);
+        for (uint32_t digit = 0; digit <= (uint32_t)WARPRSA_FOLD_ENTRIES;
              digit++)
             for (int k = 0; k < WARPRSA_MESSAGES; k++) {
                 const uint32_t own = (digit + (uint32_t)k) %
-                                     ((uint32_t)WARPRSA_FOLD_ENTRIES(rows) + 1);
+                                     ((uint32_t)WARPRSA_FOLD_ENTRIES + 1);
                 double got[ROWS_MOST];
 
                 for (int phase = 0; phase < WARPRSA_FOLD_PHASES(rows);

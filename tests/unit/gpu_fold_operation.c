@@ -30,11 +30,10 @@ typedef struct workspace {
     double qinv[ROWS_MOST];
     double inversion[WARPRSA_MESSAGES * WARPRSA_HALF_SAMPLES];
     double places[WARPRSA_FOLD_PLACES * ROWS_MOST * WARPRSA_MESSAGES];
-    uint32_t table[WARPRSA_FOLD_ENTRIES_MAX * WARPRSA_FOLD_WORDS(ROWS_MOST) *
+    uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(ROWS_MOST) *
                    WARPRSA_MESSAGES];
-    uint32_t slots[WARPRSA_FOLD_PIECES_EACH(ROWS_MOST) *
-                   WARPRSA_FOLD_ENTRIES_MAX * WARPRSA_FOLD_PIECE_WORDS *
-                   WARPRSA_MESSAGES];
+    uint32_t slots[WARPRSA_FOLD_PIECES_EACH(ROWS_MOST) * WARPRSA_FOLD_ENTRIES *
+                   WARPRSA_FOLD_PIECE_WORDS * WARPRSA_MESSAGES];
     uint32_t chosen[WARPRSA_FOLD_WORDS(ROWS_MOST) * WARPRSA_MESSAGES];
     uint64_t random[WARPRSA_FOLD_GROUP][WARPRSA_RANDOM_WORDS];
     uint32_t exponent[WARPRSA_FOLD_GROUP][2][WARPRSA_BLINDED_WORDS];
@@ -90,7 +89,7 @@ static void use_key(const key_recipe *recipe)
                               shape.rows, shape.width, shape.per_lane);
     warprsa_fold_put_qinv(w->qinv, &w->key, shape.rows, shape.width,
                           shape.per_lane);
-    warprsa_fold_script_make(&w->script, w->key.e, shape.rows);
+    warprsa_fold_script_make(&w->script, w->key.e);
     assert_true(w->script.count <= WARPRSA_FOLD_STEPS_MAX);
 }
 

@@ -41,7 +41,7 @@ typedef struct workspace {
     double qinv[ROWS];
     double inversion[WARPRSA_MESSAGES * WARPRSA_HALF_SAMPLES];
     double places[WARPRSA_FOLD_PLACES * OWN * WARPRSA_MESSAGES];
-    uint32_t table[WARPRSA_FOLD_ENTRIES_MAX * WARPRSA_FOLD_WORDS(OWN) *
+    uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(OWN) *
                    WARPRSA_MESSAGES];
     uint32_t slots[WARPRSA_FOLD_NEAR_WORDS(OWN)];
     uint32_t chosen[WARPRSA_FOLD_WORDS(OWN) * WARPRSA_MESSAGES];
@@ -233,7 +233,7 @@ static void make_row(int k)
 static void fold_all(warprsa_fold_number *r, warprsa_fold_columns *s,
                      BIGNUM *const *expected)
 {
-    static const warprsa_fold_pieces_due none = {-1, -1, -1};
+    static const warprsa_fold_pieces_due none = {-1, -1, -1, -1};
     uint32_t digit[WARPRSA_MESSAGES] = {0};
 
     warprsa_fold_pair_fold(r, &group, s, &none, digit);
@@ -390,8 +390,8 @@ static void differences(void **state)
  * and its parts for the same. */
 static void tables(void **state)
 {
-    static warprsa_fold_number entry[WARPRSA_FOLD_ENTRIES_MAX + 1], got;
-    const int most = WARPRSA_FOLD_ENTRIES(OWN);
+    static warprsa_fold_number entry[WARPRSA_FOLD_ENTRIES + 1], got;
+    const int most = WARPRSA_FOLD_ENTRIES;
 
     (void)state;
     for (int k = 0; k < GROUP; k++)
