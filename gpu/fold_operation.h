@@ -344,13 +344,9 @@ WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
     WARPRSA_EACH_MESSAGE(k)
     {
         if (WARPRSA_FOLD_TWICE(rows)) {
-            uint64_t middle[WARPRSA_FOLD_ROWS_MAX];
-
-            warprsa_fold_middle_square(middle, a->of[k], rows / 2);
-            warprsa_fold_hold(middle, rows);
-            warprsa_fold_end_part(&aside);
+            warprsa_fold_square_lower(s->of[k], a->of[k], &aside, rows / 2);
             warprsa_fold_keep_between(g, due, digit[k], k, rows);
-            warprsa_fold_square_rest(s->of[k], a->of[k], middle, &aside, rows);
+            warprsa_fold_square_upper(s->of[k], a->of[k], &aside, rows / 2);
         } else {
             warprsa_fold_square(s->of[k], a->of[k], &aside, rows);
         }

@@ -303,7 +303,8 @@ WARPRSA_FN void warprsa_fold_join_upper(uint64_t *s, const uint64_t *upper,
     }
 }
 
-/* The compiler is to have made these columns here, not further down. */
+/* These columns are made before this. What no volatile statement needs, the
+ * compiler would move past a branch, to where it is needed. */
 WARPRSA_FN void warprsa_fold_hold(uint64_t *s, const int count)
 {
 #ifdef __CUDACC__
@@ -418,34 +419,47 @@ WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
     }
 }
 
-/* What H starts with in a square, which doubles it. */
-WARPRSA_FN void warprsa_fold_square_start(uint64_t *upper, const int half)
+/* Three quarters of the columns of a * a, without H: M, which is doubled in the
+ * end and so cannot be summed on top of anything, and L. As that comes before
+ * H, there are never all three parts at once, and nothing is laid aside. */
+WARPRSA_FN void warprsa_fold_square_lower(uint64_t *s, const double *a,
+                                          const warprsa_fold_aside *aside,
+                                          const int half)
+{
+    uint64_t lower[WARPRSA_FOLD_ROWS_MAX] = {0}, middle[WARPRSA_FOLD_ROWS_MAX];
+
+    warprsa_fold_middle_square(middle, a, half);
+    warprsa_fold_end_part(aside);
+    warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, half);
+    warprsa_fold_end_part(aside);
+    warprsa_fold_join_lower(s, lower, middle, half);
+    warprsa_fold_hold(s, 3 * half);
+    warprsa_fold_end_part(aside);
+}
+
+/* H, with half of what the octet has, as a square is doubled. */
+WARPRSA_FN void warprsa_fold_upper_square(uint64_t *upper, const double *a,
+                                          const int half)
 {
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * half; c++)
         upper[c] = warprsa_fold_octet(c, half) / 2;
+    warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1, half);
 }
 
-/* s = columns of a * a once there is M. L is done with before H, so that with
- * 30 samples, too, there are never all three: nothing is laid aside. */
-WARPRSA_FN void warprsa_fold_square_rest(uint64_t *s, const double *a,
-                                         const uint64_t *middle,
-                                         const warprsa_fold_aside *aside,
-                                         const int rows)
+/* And with H. */
+WARPRSA_FN void warprsa_fold_square_upper(uint64_t *s, const double *a,
+                                          const warprsa_fold_aside *aside,
+                                          const int half)
 {
-    const int half = rows / 2;
-    uint64_t lower[WARPRSA_FOLD_ROWS_MAX] = {0}, upper[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t upper[WARPRSA_FOLD_ROWS_MAX];
 
-    warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, half);
-    warprsa_fold_end_part(aside);
-    warprsa_fold_join_lower(s, lower, middle, half);
-    warprsa_fold_square_start(upper, half);
-    warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1, half);
+    warprsa_fold_upper_square(upper, a, half);
     warprsa_fold_end_part(aside);
     warprsa_fold_join_upper(s, upper, half);
 }
 
-/* Likewise of a * a. */
+/* s = columns of a * a, as warprsa_fold_multiply(). */
 WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
                                     const warprsa_fold_aside *aside,
                                     const int rows)
@@ -455,14 +469,11 @@ WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
              middle[WARPRSA_FOLD_ROWS_MAX];
 
     if (WARPRSA_FOLD_ASIDE(rows)) {
-        warprsa_fold_middle_square(middle, a, half);
-        warprsa_fold_end_part(aside);
-        warprsa_fold_square_rest(s, a, middle, aside, rows);
+        warprsa_fold_square_lower(s, a, aside, half);
+        warprsa_fold_square_upper(s, a, aside, half);
     } else {
         warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, half);
-        warprsa_fold_square_start(upper, half);
-        warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1,
-                                half);
+        warprsa_fold_upper_square(upper, a, half);
         warprsa_fold_middle_square(middle, a, half);
         warprsa_fold_join_parts(s, lower, upper, middle, half);
     }

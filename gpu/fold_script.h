@@ -24,7 +24,8 @@ enum {
 };
 
 /* Bits of a digit, and entries of the table: x^1.. . Smaller than for the other
- * kernels: the tables of all blocks are to stay in the second cache. */
+ * kernels: there is room for so many near, and the second cache holds the
+ * tables of all blocks, or nearly (45 MB with 30 samples). */
 enum {
     WARPRSA_FOLD_WINDOW = 3,
     WARPRSA_FOLD_ENTRIES = (1 << WARPRSA_FOLD_WINDOW) - 1,

@@ -4,11 +4,11 @@
  * Where the numbers of a group of messages lie (fold_operation.h), and their
  * tables of powers: packed, and read by reading all entries and keeping one, so
  * that neither address nor count of the reads depends on a digit. A piece is 16
- * octets of all entries. Pieces are copied near and chosen from in phases, so
- * many at a time as there is room for. With 20 samples in four: two while each
- * of the three squarings of a window and the multiplication before is computed,
- * chosen when that is done. With 30 in six, two in each of the squarings: two
- * of the twelve pieces while M is computed, two during the rest of it.
+ * octets of all entries. Pieces are copied near and chosen from in phases, two
+ * at a time. With 20 samples in four phases: while each of the three squarings
+ * of a window and the multiplication before is computed pieces are on their
+ * way, and they are chosen from when that is done. With 30 in six, for which
+ * each of the squarings has two, one of them before H (fold_product.h).
  */
 #ifndef WARPRSA_FOLD_TABLE_H
 #define WARPRSA_FOLD_TABLE_H
@@ -27,8 +27,9 @@
 #define WARPRSA_FOLD_WORDS(rows)  (WARPRSA_FOLD_BITS(rows) / 32)
 #define WARPRSA_FOLD_PIECES(rows) (WARPRSA_FOLD_WORDS(rows) / 4)
 #define WARPRSA_FOLD_PIECE_WORDS  4
-/* Pieces chosen in each phase of a window. */
-#define WARPRSA_FOLD_TWICE(rows) ((rows) == 30) /* chosen from in a square */
+/* Phases of a window, two in a square or one in each product, and pieces that
+ * are chosen in each. */
+#define WARPRSA_FOLD_TWICE(rows) ((rows) == 30)
 #define WARPRSA_FOLD_PHASES(rows)                                              \
     (WARPRSA_FOLD_TWICE(rows) ? 2 * WARPRSA_FOLD_WINDOW                        \
                               : WARPRSA_FOLD_WINDOW + 1)
