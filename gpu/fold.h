@@ -102,47 +102,59 @@ WARPRSA_FN int warprsa_fold_place(int k, int sample, int digit, const int rows)
            k / 16 * (16 * WARPRSA_FOLD_COLUMNS(rows)) + column * 16 + k % 16;
 }
 
-/* a * b + c as one instruction. `b` must not be a constant to the compiler,
- * which would make shifts and additions of it. */
-WARPRSA_FN uint64_t warprsa_multiply_add_wide(uint32_t a, uint32_t b,
-                                              uint64_t c)
+/* a * b + c as one instruction. Of a power of two and a few bits of a word the
+ * compiler would make a shift, a mask and an addition. */
+WARPRSA_FN uint32_t warprsa_multiply_add(uint32_t a, uint32_t b, uint32_t c)
 {
 #ifdef __CUDACC__
-    uint64_t r;
+    uint32_t r;
 
-    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(r) : "r"(a), "r"(b), "l"(c));
+    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
     return r;
 #else
-    return (uint64_t)a * b + c;
+    return a * b + c;
 #endif
 }
 
 /* x of one sample from its digit sums; `over` is what comes from the sample
- * below and then what goes to the one above. `shift16` is 2^16, or 2^15 for
- * 40 rows, see above. */
+ * below and then what goes to the one above. The last shift or two become one
+ * multiplication with addition of 64 bits each. */
 WARPRSA_FN uint64_t warprsa_fold_join(const uint32_t *d, uint32_t *over,
-                                      uint32_t shift16, const int rows)
+                                      const int rows)
 {
     const int last = rows <= 30 ? 4 : 7; /* bits of the seventh digit */
-    uint32_t low = d[1] * 256 + (d[0] + *over);
-    uint32_t middle = d[3] * 256 + d[2];
-    uint32_t high = d[5] * 256 + d[4];
-    uint32_t seventh = d[6] & ((1u << last) - 1);
+    const uint32_t low = d[1] * 256 + (d[0] + *over);
+    const uint32_t middle = d[3] * 256 + d[2];
+    const uint32_t high =
+        warprsa_multiply_add(d[6] & ((1u << last) - 1),
+                             rows <= 30 ? 1 << 16 : 1 << 15, d[5] * 256 + d[4]);
 
     *over = d[6] >> last;
-    if (rows <= 30) {
-        high += seventh << 16;
-        return warprsa_multiply_add_wide(middle, shift16,
-                                         low | (uint64_t)high << 32);
-    }
-    return warprsa_multiply_add_wide(middle, shift16, low) +
-           ((uint64_t)high << 30) + ((uint64_t)seventh << 45);
+    if (rows <= 30)
+        return (low | (uint64_t)high << 32) + ((uint64_t)middle << 16);
+    return low + ((uint64_t)middle << 15) + ((uint64_t)high << 30);
 }
 
 /* A sample from an integer in [0, 2^52]. */
 WARPRSA_FN double warprsa_fold_sample(uint64_t x)
 {
     return warprsa_from_bits(x + ((uint64_t)0x433 << 52)) - 0x1p52;
+}
+
+/* One from the lower 52 bits of an integer. */
+WARPRSA_FN double warprsa_fold_low_sample(uint64_t x)
+{
+#ifdef __CUDACC__
+    uint32_t high;
+
+    /* Both in one instruction, which the compiler does not find. */
+    asm("lop3.b32 %0, %1, 0xfffff, %2, 0xEA;"
+        : "=r"(high)
+        : "r"((uint32_t)(x >> 32)), "r"(0x43300000));
+    return warprsa_from_bits((uint64_t)high << 32 | (uint32_t)x) - 0x1p52;
+#else
+    return warprsa_fold_sample(x & WARPRSA_SAMPLE_MASK);
+#endif
 }
 
 /*
@@ -162,15 +174,14 @@ WARPRSA_FN void warprsa_fold_carry(double *a, const uint64_t *x,
     for (int i = 0; i < count; i++) {
         y[i] = x[i] + s[i] + over;
         over = y[i] >> 52;
-        y[i] &= WARPRSA_SAMPLE_MASK;
     }
-    y[0] += *carry;
-    y[1] += y[0] >> 52;
-    y[0] &= WARPRSA_SAMPLE_MASK;
+    y[0] = (y[0] & WARPRSA_SAMPLE_MASK) + *carry;
+    y[1] = (y[1] & WARPRSA_SAMPLE_MASK) + (y[0] >> 52);
     *carry = (uint32_t)over;
     WARPRSA_UNROLL
     for (int i = 0; i < count; i++)
-        a[i] = warprsa_fold_sample(y[i]);
+        a[i] =
+            i == 1 ? warprsa_fold_sample(y[i]) : warprsa_fold_low_sample(y[i]);
 }
 
 /* An integer in [0, 2^52] again. */

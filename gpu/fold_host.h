@@ -124,6 +124,12 @@ static inline void warprsa_fold_fetch(const warprsa_fold_group *g, int phase,
                    WARPRSA_FOLD_PIECE_WORDS * sizeof(uint32_t));
 }
 
+static inline void warprsa_fold_fetch_next(const warprsa_fold_group *g,
+                                           int phase, int k, const int rows)
+{
+    warprsa_fold_fetch(g, phase, k, rows);
+}
+
 static inline void warprsa_fold_fold(warprsa_fold_number *a,
                                      const warprsa_fold_group *g,
                                      warprsa_fold_columns *s,
@@ -144,8 +150,7 @@ static inline void warprsa_fold_fold(warprsa_fold_number *a,
 
             warprsa_fold_digit_sums(d, g->matrix[warprsa_fold_half(k)],
                                     s->of[k] + rows, i, rows);
-            x[i] = warprsa_fold_join(d, &over, rows <= 30 ? 1 << 16 : 1 << 15,
-                                     rows);
+            x[i] = warprsa_fold_join(d, &over, rows);
         }
         for (int i = 0; i < rows; i += each)
             warprsa_fold_carry(a->of[k] + i, x + i, s->of[k] + i,

@@ -330,7 +330,7 @@ WARPRSA_FN void warprsa_fold_keep_between(const warprsa_fold_group *g,
     warprsa_fold_keep_pieces(&g->memory, due->between, digit,
                              warprsa_fold_index(k), rows);
     warprsa_sync_lanes();
-    warprsa_fold_fetch(g, due->between + 1, k, rows);
+    warprsa_fold_fetch_next(g, due->between + 1, k, rows);
 }
 
 WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,

@@ -48,7 +48,7 @@ static inline void warprsa_fold_pair_joined(uint64_t *x,
 
         warprsa_fold_digit_sums(d, g->matrix[g->prime], upper,
                                 part * WARPRSA_FOLD_OWN + i, rows);
-        x[i] = warprsa_fold_join(d, over, 1 << 15, rows);
+        x[i] = warprsa_fold_join(d, over, rows);
     }
 }
 

@@ -130,7 +130,6 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     g.matrix = base + S::MATRIX;
     g.barrier = base + S::BARRIER + S::BARRIERS * warpgroup;
     g.fetched = g.barrier + 8 + 8 * (threadIdx.x / 32 % 4);
-    g.shift16 = batch.shift16;
     g.parity = 0;
     g.fetched_parity = 0;
     return g;

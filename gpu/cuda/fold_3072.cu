@@ -10,5 +10,4 @@ extern "C" const warprsa_fold_kernel warprsa_fold_kernel_3072 = {
     warprsa_fold_scratch<shape.rows>::ALL,
     warprsa_fold_shared<shape.rows>::BLOCKS,
     warprsa_fold_shared<shape.rows>::THREADS / 2,
-    16,
 };

@@ -10,5 +10,4 @@ extern "C" const warprsa_fold_kernel warprsa_fold_kernel_4096 = {
     warprsa_fold_pair_scratch::ALL,
     warprsa_fold_pair_shared::BLOCKS,
     warprsa_fold_pair_shared::THREADS / 2,
-    15,
 };

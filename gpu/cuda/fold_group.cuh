@@ -102,7 +102,6 @@ typedef struct warprsa_fold_group {
     uint32_t own, matrix; /* addresses in shared memory */
     uint32_t barrier;     /* the warpgroup's: all have read the octets */
     uint32_t fetched;     /* the warp's: pieces of the table are near */
-    uint32_t shift16;     /* see warprsa_fold_join() */
     int prime;            /* of pairs: 0 for p, 1 for q */
     /* Of the barriers' next phases. */
     mutable uint32_t parity, fetched_parity;
@@ -276,7 +275,7 @@ warprsa_fold_join_chunk(const warprsa_fold_group *g, const uint32_t *d,
             for (int k = 0; k < WARPRSA_FOLD_DIGITS; k++)
                 sums[k] = d[4 * ((7 * sample + k) / 2) + 2 * r +
                             (7 * sample + k) % 2];
-            x[sample] = warprsa_fold_join(sums, &up, g->shift16, ROWS);
+            x[sample] = warprsa_fold_join(sums, &up, ROWS);
         }
         warprsa_fold_store_shared(at, x[0], x[1]);
         warprsa_fold_store_shared(at + S::PAIRS, x[2], x[3]);
@@ -348,26 +347,51 @@ static __device__ __forceinline__ void warprsa_fold_copy(uint32_t to,
                  : "memory");
 }
 
-/* Starts to copy a phase's pieces, those of all messages of the warp in one,
- * to where its sums are at other times. Those it has read, and __syncwarp() is
- * behind it; the fence puts them before the copy, which is the asynchronous
- * proxy's. */
+/* By one thread of a warp: starts to copy a phase's pieces, those of all
+ * messages of the warp in one. Where the second cache does not hold all tables,
+ * it is told which come next. */
+static __device__ __forceinline__ void
+warprsa_fold_start_copy(const warprsa_fold_group *g, int phase, const int rows)
+{
+    const uint32_t octets = WARPRSA_FOLD_NEAR_WORDS(rows) * 4;
+    const int next = phase == WARPRSA_FOLD_PHASES(rows) - 1 ? 0 : phase + 1;
+
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(g->fetched),
+        "r"(octets)
+        : "memory");
+    warprsa_fold_copy(
+        (uint32_t)__cvta_generic_to_shared(g->memory.slots),
+        warprsa_fold_far(&g->memory, phase, 0, 1, threadIdx.x, rows), octets,
+        g->fetched);
+    if (WARPRSA_FOLD_TWICE(rows))
+        asm volatile(
+            "cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(
+                warprsa_fold_far(&g->memory, next, 0, 1, threadIdx.x, rows)),
+            "r"(octets)
+            : "memory");
+}
+
+/* Fetches a phase's pieces to where the warp's sums are at other times. Those
+ * it has read, and __syncwarp() is behind it; the fence puts what its threads
+ * have stored there before the copy, which is the asynchronous proxy's. */
 static __device__ __forceinline__ void
 warprsa_fold_fetch(const warprsa_fold_group *g, int phase, int, const int rows)
 {
-    const uint32_t octets = WARPRSA_FOLD_NEAR_WORDS(rows) * 4;
-
     if (threadIdx.x % 32 == 0) {
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(
-                         g->fetched),
-                     "r"(octets)
-                     : "memory");
-        warprsa_fold_copy(
-            (uint32_t)__cvta_generic_to_shared(g->memory.slots),
-            warprsa_fold_far(&g->memory, phase, 0, 1, threadIdx.x, rows),
-            octets, g->fetched);
+        warprsa_fold_start_copy(g, phase, rows);
     }
+}
+
+/* Likewise where no thread has stored anything since the last copy, and what
+ * that brought has been read. */
+static __device__ __forceinline__ void
+warprsa_fold_fetch_next(const warprsa_fold_group *g, int phase, int,
+                        const int rows)
+{
+    if (threadIdx.x % 32 == 0)
+        warprsa_fold_start_copy(g, phase, rows);
 }
 
 /* Where, in a warpgroup's shared memory, the octets of this thread's message

@@ -82,7 +82,6 @@ cudaError_t warprsa_fold_launch(warprsa_size_class size,
         .batch = *batch,
         .items = items,
         .item_count = item_count,
-        .shift16 = 1u << kernel->shift,
     };
 
     return kernel->launch(

@@ -18,7 +18,6 @@ typedef struct warprsa_fold_batch {
     warprsa_batch batch;            /* its table: table_octets for each block */
     const warprsa_fold_item *items; /* device memory */
     uint32_t item_count;
-    uint32_t shift16; /* see warprsa_fold_join() */
 } warprsa_fold_batch;
 
 /* A size class's kernel. */
@@ -28,7 +27,6 @@ typedef struct warprsa_fold_kernel {
     size_t table_octets;  /* of one block */
     uint32_t blocks_each; /* blocks that share a multiprocessor */
     uint32_t item_most;   /* requests that a block takes at once */
-    uint32_t shift;       /* shift16 is 2^shift */
 } warprsa_fold_kernel;
 
 /* NULL where there is none. */
