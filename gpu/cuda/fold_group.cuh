@@ -348,13 +348,11 @@ static __device__ __forceinline__ void warprsa_fold_copy(uint32_t to,
 }
 
 /* By one thread of a warp: starts to copy a phase's pieces, those of all
- * messages of the warp in one. Where the second cache does not hold all tables,
- * it is told which come next. */
+ * messages of the warp in one. */
 static __device__ __forceinline__ void
 warprsa_fold_start_copy(const warprsa_fold_group *g, int phase, const int rows)
 {
     const uint32_t octets = WARPRSA_FOLD_NEAR_WORDS(rows) * 4;
-    const int next = phase == WARPRSA_FOLD_PHASES(rows) - 1 ? 0 : phase + 1;
 
     asm volatile(
         "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(g->fetched),
@@ -364,12 +362,6 @@ warprsa_fold_start_copy(const warprsa_fold_group *g, int phase, const int rows)
         (uint32_t)__cvta_generic_to_shared(g->memory.slots),
         warprsa_fold_far(&g->memory, phase, 0, 1, threadIdx.x, rows), octets,
         g->fetched);
-    if (WARPRSA_FOLD_TWICE(rows))
-        asm volatile(
-            "cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(
-                warprsa_fold_far(&g->memory, next, 0, 1, threadIdx.x, rows)),
-            "r"(octets)
-            : "memory");
 }
 
 /* Fetches a phase's pieces to where the warp's sums are at other times. Those
