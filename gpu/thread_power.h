@@ -48,6 +48,9 @@ typedef struct warprsa_thread {
      * (i * TABLE_SIZE + e) * 2 * table_stride. */
     double *table;
     int table_stride;
+    /* On the device: what this lane fetches for turn 0, see
+     * warprsa_fetch_from(). */
+    const double *fetch;
     /* The entry that is multiplied by: `near` pairs, the others behind the
      * table. */
     double *chosen;
@@ -294,13 +297,19 @@ WARPRSA_FN double warprsa_select(uint64_t mask, double a, double b)
  * block reads comes nearer.
  */
 
-/* Entries of a turn, all of one pair. */
+/* Entries of a turn, all of one pair: a power of two. */
 WARPRSA_FN int warprsa_turn_entries(const int N)
 {
     return N % 20 == 0 ? 8 : 4;
 }
 
-/* Turns that read the whole table, and those of a block. */
+/* Turns that read one pair of all entries, the whole table, and those of a
+ * block. */
+WARPRSA_FN uint32_t warprsa_pair_turns(const int N)
+{
+    return (uint32_t)(WARPRSA_TABLE_SIZE / warprsa_turn_entries(N));
+}
+
 WARPRSA_FN int warprsa_turns(const int N)
 {
     return N / 2 * WARPRSA_TABLE_SIZE / warprsa_turn_entries(N);
@@ -309,6 +318,16 @@ WARPRSA_FN int warprsa_turns(const int N)
 WARPRSA_FN int warprsa_block_turns(const int N)
 {
     return warprsa_turns(N) / (WARPRSA_WINDOW * WARPRSA_THREAD_BLOCKS);
+}
+
+/* How many octets of a table, or of what is fetched, turn `turn` is behind
+ * turn 0. One multiplication of 32 bits to 64 then makes an address. */
+WARPRSA_FN size_t warprsa_turn_offset(const warprsa_thread *x, int turn,
+                                      const int N)
+{
+    return (size_t)(uint32_t)turn *
+           (uint32_t)(warprsa_turn_entries(N) * 2 * x->table_stride *
+                      (int)sizeof(double));
 }
 
 #define WARPRSA_SEEN_MOST 12 /* entries on their way at once */
@@ -326,18 +345,22 @@ WARPRSA_FN double *warprsa_chosen_pair(const warprsa_thread *x, int pair,
 
 /* A warp's lanes bring what its turn will read to the cache that all
  * multiprocessors share: an entry is four lines of 128 octets, a lane's share
- * one line. */
+ * one line. This is what `lane` of the warp brings for turn 0, of_warp being
+ * lane 0's table. */
+WARPRSA_FN const double *warprsa_fetch_from(const double *of_warp,
+                                            const int table_stride, int lane,
+                                            const int N)
+{
+    return of_warp + lane / 4 % warprsa_turn_entries(N) * 2 * table_stride +
+           lane % 4 * 16;
+}
+
 WARPRSA_FN void warprsa_turn_fetch(const warprsa_thread *x, int turn,
                                    const int N)
 {
 #ifdef __CUDACC__
-    const int entries = warprsa_turn_entries(N), lane = threadIdx.x % 32;
-    const double *of_warp =
-        warprsa_pair_at(x->table, turn * entries + lane / 4 % entries,
-                        x->table_stride) -
-        2 * lane;
-
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(of_warp + lane % 4 * 16));
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(
+        (const char *)x->fetch + warprsa_turn_offset(x, turn, N)));
 #else
     (void)x;
     (void)turn;
@@ -349,8 +372,8 @@ WARPRSA_FN void warprsa_turn_begin(double (*seen)[2], const warprsa_thread *x,
                                    int turn, const int N)
 {
     const int entries = warprsa_turn_entries(N);
-    const double *from =
-        warprsa_pair_at(x->table, turn * entries, x->table_stride);
+    const double *from = (const double *)((const char *)x->table +
+                                          warprsa_turn_offset(x, turn, N));
 
     WARPRSA_UNROLL
     for (int e = 0; e < entries; e++) {
@@ -366,29 +389,41 @@ WARPRSA_FN void warprsa_turn_begin(double (*seen)[2], const warprsa_thread *x,
     }
 }
 
+/* All ones if bit `bit` of the digit is set, else 0. */
+WARPRSA_FN uint64_t warprsa_bit_mask(uint32_t digit, int bit)
+{
+    return warprsa_equal_mask(digit >> bit & 1, 1);
+}
+
 /* Entry `digit`, if it is among those that the turn has read, comes to its
- * place. Of a pair's turns one has it; the others keep what is there. */
+ * place. Of a pair's turns one has it; the others keep what is there. Each bit
+ * of the digit halves what may be it. */
 WARPRSA_FN void warprsa_turn_end(const warprsa_thread *x, double (*seen)[2],
                                  int turn, uint32_t digit, const int N)
 {
-    const int entries = warprsa_turn_entries(N);
-    const int first = turn * entries % WARPRSA_TABLE_SIZE;
-    double *to = warprsa_chosen_pair(x, turn * entries / WARPRSA_TABLE_SIZE, N);
-    const uint64_t odd = warprsa_equal_mask(digit & 1, 1);
-    double kept[2] = {to[0], to[1]};
+    const uint32_t turns = warprsa_pair_turns(N);
+    double *to = warprsa_chosen_pair(x, (int)((uint32_t)turn / turns), N);
+    const uint64_t here = warprsa_equal_mask(
+        digit / (uint32_t)warprsa_turn_entries(N), (uint32_t)turn % turns);
+    const double kept[2] = {to[0], to[1]};
+    int left = warprsa_turn_entries(N);
 
     WARPRSA_UNROLL
-    for (int e = 0; e < entries; e += 2) {
-        const uint64_t here =
-            warprsa_equal_mask(digit / 2, (uint32_t)(first + e) / 2);
+    for (int bit = 0; bit < WARPRSA_WINDOW; bit++) {
+        if (left > 1) {
+            const uint64_t upper = warprsa_bit_mask(digit, bit);
 
-        WARPRSA_UNROLL
-        for (int i = 0; i < 2; i++)
-            kept[i] = warprsa_select(
-                here, warprsa_select(odd, seen[e + 1][i], seen[e][i]), kept[i]);
+            left /= 2;
+            WARPRSA_UNROLL
+            for (int e = 0; e < left; e++)
+                WARPRSA_UNROLL
+            for (int i = 0; i < 2; i++)
+                seen[e][i] =
+                    warprsa_select(upper, seen[2 * e + 1][i], seen[2 * e][i]);
+        }
     }
-    to[0] = kept[0];
-    to[1] = kept[1];
+    to[0] = warprsa_select(here, seen[0][0], kept[0]);
+    to[1] = warprsa_select(here, seen[0][1], kept[1]);
 }
 
 /* What block `block` multiplies by. */
