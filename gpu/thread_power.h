@@ -136,10 +136,9 @@ WARPRSA_FN void warprsa_step(uint64_t *s, double t, double v, double *high,
     double now = warprsa_fma_rz(t, v, WARPRSA_BALANCED_START);
     double low = warprsa_fma_rz(t, v, (WARPRSA_BALANCED_START + 0x1p52) - now);
 
-    if (first)
-        *s += warprsa_bits(low);
-    else
-        *s += warprsa_bits(low) + warprsa_bits(*high);
+    *s += warprsa_bits(low);
+    if (!first)
+        *s += warprsa_bits(*high);
     *high = now;
 }
 
