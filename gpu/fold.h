@@ -4,7 +4,8 @@
  * Products modulo a prime that many messages share, without Montgomery's
  * reduction: what lies above 2^(52 rows) is multiplied by a fixed matrix of
  * the prime, which tensor cores do for 64 messages at once. One thread holds
- * one number of `rows` samples of 52 bits.
+ * one number of `rows` samples of 52 bits; of 40 on the device two do, see
+ * fold_pair.h.
  *
  *   columns   c[0..2 rows) of a * b, in 64 bits, carries not resolved; see
  *             fold_product.h

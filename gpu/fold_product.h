@@ -40,9 +40,19 @@
 
 #define WARPRSA_FOLD_ROWS_MAX 40
 
-/* Whether M is made first, not last, and L is done with before H: it takes some
- * more additions, but fewer registers, of which 30 samples have too few. */
-#define WARPRSA_FOLD_MIDDLE_FIRST(rows) ((rows) == 30)
+/* Whether columns are laid aside meanwhile: with 30 samples all there are, and
+ * the operands, are more than a thread has registers for. */
+#define WARPRSA_FOLD_ASIDE(rows) ((rows) == 30)
+
+/* Where a thread lays columns: on the device, at an address in shared memory
+ * two of them, and the next two `apart` octets further. SECRET. */
+typedef struct warprsa_fold_aside {
+#ifdef __CUDACC__
+    uint32_t at, apart;
+#else
+    uint64_t columns[WARPRSA_FOLD_ROWS_MAX];
+#endif
+} warprsa_fold_aside;
 
 /* What high halves are counted from, see above. */
 #define WARPRSA_FOLD_UNSIGNED 0x1p104
@@ -213,27 +223,59 @@ WARPRSA_FN void warprsa_fold_join_parts(uint64_t *s, const uint64_t *lower,
     }
 }
 
-/* The same in two steps: s = L + X (L - M), three quarters of it, */
-WARPRSA_FN void warprsa_fold_join_lower(uint64_t *s, const uint64_t *lower,
-                                        const uint64_t *middle, const int half)
+/*
+ * Between two parts of a product. The assembler moves instructions about within
+ * what no branch ends, and begins as much as the registers hold: then the later
+ * parts, begun too early, go on one instruction after the other, each waiting
+ * for the one before, up to 11 clocks for an instruction in doubles instead of
+ * 2. So here is a branch, which is never taken: the address is below 2^18.
+ */
+WARPRSA_FN void warprsa_fold_end_part(const warprsa_fold_aside *aside)
+{
+#ifdef __CUDACC__
+    asm volatile(
+        "{ .reg .pred p; setp.eq.u32 p, %0, 0xffffffff; @p brkpt; }" ::"r"(
+            aside->at)
+        : "memory");
+#else
+    (void)aside;
+#endif
+}
+
+/* `count` columns, an even number, are laid aside, */
+WARPRSA_FN void warprsa_fold_lay_aside(warprsa_fold_aside *aside,
+                                       const uint64_t *s, const int count)
 {
     WARPRSA_UNROLL
-    for (int i = 0; i < half; i++) {
-        s[i] = lower[i];
-        s[half + i] = lower[i] + lower[half + i] - middle[i];
-        s[2 * half + i] = lower[half + i] - middle[half + i];
+    for (int i = 0; i < count; i += 2) {
+#ifdef __CUDACC__
+        asm volatile("st.shared.v2.u64 [%0], {%1, %2};" ::"r"(
+                         aside->at + i / 2 * aside->apart),
+                     "l"(s[i]), "l"(s[i + 1])
+                     : "memory");
+#else
+        aside->columns[i] = s[i];
+        aside->columns[i + 1] = s[i + 1];
+#endif
     }
 }
 
-/* and s += X H + X^2 H. */
-WARPRSA_FN void warprsa_fold_join_upper(uint64_t *s, const uint64_t *upper,
-                                        const int half)
+/* and taken up again. */
+WARPRSA_FN void warprsa_fold_take_up(uint64_t *s,
+                                     const warprsa_fold_aside *aside,
+                                     const int count)
 {
     WARPRSA_UNROLL
-    for (int i = 0; i < half; i++) {
-        s[half + i] += upper[i];
-        s[2 * half + i] += upper[i] + upper[half + i];
-        s[3 * half + i] = upper[half + i];
+    for (int i = 0; i < count; i += 2) {
+#ifdef __CUDACC__
+        asm volatile("ld.shared.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(s[i]), "=l"(s[i + 1])
+                     : "r"(aside->at + i / 2 * aside->apart)
+                     : "memory");
+#else
+        s[i] = aside->columns[i];
+        s[i + 1] = aside->columns[i + 1];
+#endif
     }
 }
 
@@ -266,10 +308,53 @@ WARPRSA_FN void warprsa_fold_middle_square(uint64_t *s, const double *a,
     warprsa_fold_add_tops(s + 2 * half - 2, d[half - 1], d[half - 1]);
 }
 
+/*
+ * The columns of a * b once L has been laid aside. M is summed on top of -H -
+ * X^-1 H, which is what L + X^-1 L is to be less of in the two middle quarters,
+ * so that beside H's upper half there are never three of the parts at once. As
+ * columns are modulo 2^64, they come out as warprsa_fold_join_parts() has them,
+ * bit by bit.
+ */
+WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
+                                           const double *b,
+                                           const warprsa_fold_aside *aside,
+                                           const int half)
+{
+    uint64_t part[WARPRSA_FOLD_ROWS_MAX], less[WARPRSA_FOLD_ROWS_MAX];
+    double d[WARPRSA_FOLD_ROWS_MAX / 2], e[WARPRSA_FOLD_ROWS_MAX / 2];
+
+    warprsa_fold_difference(d, a, half);
+    warprsa_fold_difference(e, b, half);
+    WARPRSA_UNROLL
+    for (int c = 0; c < 2 * half; c++)
+        part[c] = warprsa_fold_octet(c, half);
+    warprsa_fold_add_product(part, a + half, b + half, WARPRSA_FOLD_UNSIGNED, 1,
+                             half);
+    warprsa_fold_end_part(aside);
+    WARPRSA_UNROLL
+    for (int i = 0; i < half; i++) {
+        less[i] = (uint64_t)warprsa_fold_middle(i, half) - part[i];
+        less[half + i] = (uint64_t)warprsa_fold_middle(half + i, half) -
+                         part[i] - part[half + i];
+        s[3 * half + i] = part[half + i];
+    }
+    warprsa_fold_add_product(less, d, e, WARPRSA_FOLD_SIGNED, 0, half);
+    warprsa_fold_add_tops(less + 2 * half - 2, d[half - 1], e[half - 1]);
+    warprsa_fold_end_part(aside);
+    warprsa_fold_take_up(part, aside, 2 * half);
+    WARPRSA_UNROLL
+    for (int i = 0; i < half; i++) {
+        s[i] = part[i];
+        s[half + i] = part[i] + part[half + i] - less[i];
+        s[2 * half + i] = part[half + i] - less[half + i];
+    }
+}
+
 /* s = columns of a * b, 2^(52 * 3 h + 2) too large and with the octet that says
  * so. */
 WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
-                                      const double *b, const int rows)
+                                      const double *b,
+                                      warprsa_fold_aside *aside, const int rows)
 {
     const int half = rows / 2;
     uint64_t lower[WARPRSA_FOLD_ROWS_MAX], upper[WARPRSA_FOLD_ROWS_MAX],
@@ -280,24 +365,26 @@ WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
         lower[c] = 0;
         upper[c] = warprsa_fold_octet(c, half);
     }
-    if (WARPRSA_FOLD_MIDDLE_FIRST(rows))
-        warprsa_fold_middle_product(middle, a, b, half);
     warprsa_fold_add_product(lower, a, b, WARPRSA_FOLD_UNSIGNED, 1, half);
-    if (WARPRSA_FOLD_MIDDLE_FIRST(rows))
-        warprsa_fold_join_lower(s, lower, middle, half);
-    warprsa_fold_add_product(upper, a + half, b + half, WARPRSA_FOLD_UNSIGNED,
-                             1, half);
-    if (WARPRSA_FOLD_MIDDLE_FIRST(rows)) {
-        warprsa_fold_join_upper(s, upper, half);
+    if (WARPRSA_FOLD_ASIDE(rows)) {
+        warprsa_fold_end_part(aside);
+        warprsa_fold_lay_aside(aside, lower, rows);
+        warprsa_fold_multiply_rest(s, a, b, aside, half);
     } else {
+        warprsa_fold_end_part(aside);
+        warprsa_fold_add_product(upper, a + half, b + half,
+                                 WARPRSA_FOLD_UNSIGNED, 1, half);
+        warprsa_fold_end_part(aside);
         warprsa_fold_middle_product(middle, a, b, half);
+        warprsa_fold_end_part(aside);
         warprsa_fold_join_parts(s, lower, upper, middle, half);
     }
 }
 
-/* Likewise of a * a. */
+/* Likewise of a * a. M, which is doubled in the end and so cannot be summed on
+ * top of anything, is what is laid aside. */
 WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
-                                    const int rows)
+                                    warprsa_fold_aside *aside, const int rows)
 {
     const int half = rows / 2;
     uint64_t lower[WARPRSA_FOLD_ROWS_MAX], upper[WARPRSA_FOLD_ROWS_MAX],
@@ -308,18 +395,22 @@ WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
         lower[c] = 0;
         upper[c] = warprsa_fold_octet(c, half) / 2;
     }
-    if (WARPRSA_FOLD_MIDDLE_FIRST(rows))
+    if (WARPRSA_FOLD_ASIDE(rows)) {
         warprsa_fold_middle_square(middle, a, half);
+        warprsa_fold_end_part(aside);
+        warprsa_fold_lay_aside(aside, middle, rows);
+    }
     warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, half);
-    if (WARPRSA_FOLD_MIDDLE_FIRST(rows))
-        warprsa_fold_join_lower(s, lower, middle, half);
+    if (WARPRSA_FOLD_ASIDE(rows))
+        warprsa_fold_end_part(aside);
     warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1, half);
-    if (WARPRSA_FOLD_MIDDLE_FIRST(rows)) {
-        warprsa_fold_join_upper(s, upper, half);
+    if (WARPRSA_FOLD_ASIDE(rows)) {
+        warprsa_fold_end_part(aside);
+        warprsa_fold_take_up(middle, aside, rows);
     } else {
         warprsa_fold_middle_square(middle, a, half);
-        warprsa_fold_join_parts(s, lower, upper, middle, half);
     }
+    warprsa_fold_join_parts(s, lower, upper, middle, half);
 }
 
 /* Columns of a product without the bias and its octet, for

@@ -15,6 +15,7 @@
 #include <openssl/async.h>
 #include <openssl/err.h>
 
+#include "batching/timed_lock.h"
 #include "provider/clock.h"
 #include "provider/fork.h"
 
@@ -27,8 +28,7 @@ enum {
     NAP_NS = 50000,
     /* What the end of a wait ctx waits for its callback: so often this long. */
     CALLBACK_TRIES = 100,
-    CALLBACK_TRY_NS = 10000000,
-    NS_PER_S = 1000000000,
+    CALLBACK_TRY_MS = 10,
 };
 
 /*
@@ -75,15 +75,7 @@ static void release(warprsa_wait *waker)
 static void wait_for_callback(warprsa_wait *waker)
 {
     for (unsigned i = 0; i < CALLBACK_TRIES; i++) {
-        struct timespec end;
-
-        clock_gettime(CLOCK_REALTIME, &end); /* timedlock's clock */
-        end.tv_nsec += CALLBACK_TRY_NS;
-        if (end.tv_nsec >= NS_PER_S) {
-            end.tv_nsec -= NS_PER_S;
-            end.tv_sec++;
-        }
-        if (pthread_mutex_timedlock(&waker->lock, &end) == 0) {
+        if (warprsa_lock_within(&waker->lock, CALLBACK_TRY_MS)) {
             pthread_mutex_unlock(&waker->lock);
             return;
         }

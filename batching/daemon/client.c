@@ -11,17 +11,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "batching/daemon/client_private.h"
 #include "batching/daemon/message.h"
 #include "batching/futex.h"
+#include "batching/timed_lock.h"
 
 enum {
     RETRY_MIN_MS = 100,
     RETRY_MAX_MS = 5000,
-    NS_PER_S = 1000000000,
     WHY_SIZE = 200,
 };
 
@@ -236,24 +235,6 @@ static bool is_looking(warprsa_client *client)
     return looking;
 }
 
-/* For at most timeout_ms. False: another thread keeps it. */
-static bool lock_finding(warprsa_client *client, unsigned timeout_ms)
-{
-    struct timespec until;
-
-    if (pthread_mutex_trylock(&client->finding) == 0)
-        return true;
-    if (timeout_ms == 0 || clock_gettime(CLOCK_REALTIME, &until) != 0)
-        return false;
-    until.tv_sec += timeout_ms / 1000;
-    until.tv_nsec += (long)(timeout_ms % 1000) * WARPRSA_NS_PER_MS;
-    if (until.tv_nsec >= NS_PER_S) {
-        until.tv_sec++;
-        until.tv_nsec -= NS_PER_S;
-    }
-    return pthread_mutex_timedlock(&client->finding, &until) == 0;
-}
-
 /* Looks for the daemon, waiting no longer than timeout_ms; twice that where
  * another thread is at it already. Whether a try is under way, which may
  * succeed; so it may where the other thread has not come back, which may have
@@ -263,7 +244,7 @@ static bool find(warprsa_client *client, unsigned timeout_ms)
     struct pollfd greeting = {.events = POLLIN};
     bool starting;
 
-    if (!lock_finding(client, timeout_ms))
+    if (!warprsa_lock_within(&client->finding, timeout_ms))
         return true;
     if (is_looking(client)) {
         if (client->greeting < 0)

@@ -222,11 +222,12 @@ static void check_columns(uint64_t *s, const double *m, const double *n,
                           int rows)
 {
     uint64_t plain[2 * ROWS_MOST], octet;
+    warprsa_fold_aside aside = {{0}};
 
     if (n == NULL)
-        warprsa_fold_square(s, m, rows);
+        warprsa_fold_square(s, m, &aside, rows);
     else
-        warprsa_fold_multiply(s, m, n, rows);
+        warprsa_fold_multiply(s, m, n, &aside, rows);
     memcpy(plain, s, sizeof(plain));
     octet = plain[2 * rows - 2] >> 56;
     assert_int_equal(1, octet);
