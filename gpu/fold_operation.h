@@ -361,6 +361,77 @@ WARPRSA_FN int warprsa_fold_next_turn(warprsa_fold_turn *turn, const int rows)
     return turn->place >= 0;
 }
 
+/* What a turn of the power has to do with pieces of the table. */
+WARPRSA_FN warprsa_fold_pieces_due
+warprsa_fold_power_due(const warprsa_fold_turn *turn, const int rows)
+{
+    const int window = WARPRSA_FOLD_WINDOW(rows);
+    warprsa_fold_pieces_due due = {-1, -1, -1};
+
+    due.keep = (turn->phase + 1) % WARPRSA_FOLD_PHASES(rows);
+    if (turn->place > 0 || turn->phase != window)
+        due.fetch = (turn->phase + 2) % WARPRSA_FOLD_PHASES(rows);
+    if (turn->phase == window - 1)
+        due.digit = turn->place - 1;
+    return due;
+}
+
+/* Columns of a square of the power, or of its product with the chosen entry;
+ * amid it pieces are chosen. */
+WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
+                                           const warprsa_fold_number *a,
+                                           const warprsa_fold_group *g,
+                                           int multiply, int keep,
+                                           const uint32_t *digit,
+                                           const int rows)
+{
+    warprsa_fold_aside aside = warprsa_fold_own_aside(g, rows);
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        warprsa_fold_parts parts;
+
+        if (multiply) {
+            double b[WARPRSA_FOLD_ROWS_MAX];
+
+            warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k), rows);
+            warprsa_fold_begin_multiply(&parts, a->of[k], b, &aside, rows);
+            warprsa_fold_keep_fetched(g, keep, digit[k], k, rows);
+            warprsa_fold_end_multiply(s->of[k], &parts, a->of[k], b, &aside,
+                                      rows);
+        } else {
+            warprsa_fold_begin_square(&parts, a->of[k], &aside, rows);
+            warprsa_fold_keep_fetched(g, keep, digit[k], k, rows);
+            warprsa_fold_end_square(s->of[k], &parts, a->of[k], &aside, rows);
+        }
+    }
+}
+
+/* Whether the power has a loop of its own: what the one over the steps has to
+ * find out before each product takes as long as a fifth of a square of 20
+ * samples. With 30 it is one in twenty, and a second copy of products and fold
+ * costs registers. */
+#define WARPRSA_FOLD_POWER_APART(rows) ((rows) == 20)
+
+/* All turns of the power that are left. */
+WARPRSA_FN void warprsa_fold_power(warprsa_fold_number *a,
+                                   const warprsa_fold_group *g,
+                                   warprsa_fold_turn *turn, uint32_t *digit,
+                                   const int rows)
+{
+    WARPRSA_ROLLED
+    while (turn->place >= 0) {
+        const int multiply = turn->phase == WARPRSA_FOLD_WINDOW(rows);
+        warprsa_fold_pieces_due due = warprsa_fold_power_due(turn, rows);
+        warprsa_fold_columns s;
+
+        warprsa_fold_power_columns(&s, a, g, multiply, due.keep, digit, rows);
+        due.keep = -1;
+        warprsa_fold_fold(a, g, &s, &due, digit, rows);
+        (void)warprsa_fold_next_turn(turn, rows);
+    }
+}
+
 /* A step, which is the same for all messages: to the compiler, and to those who
  * read its machine code, too. */
 WARPRSA_FN warprsa_fold_step
@@ -414,12 +485,13 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         const int squares = power ? !multiply : step.by == WARPRSA_FOLD_SQUARE;
         warprsa_fold_pieces_due due = {-1, -1, -1};
 
+        if (power && WARPRSA_FOLD_POWER_APART(rows)) {
+            warprsa_fold_power(&a, g, &turn, digit, rows);
+            at++;
+            continue;
+        }
         if (power) {
-            due.keep = (turn.phase + 1) % WARPRSA_FOLD_PHASES(rows);
-            if (turn.place > 0 || !multiply)
-                due.fetch = (turn.phase + 2) % WARPRSA_FOLD_PHASES(rows);
-            if (turn.phase == WARPRSA_FOLD_WINDOW(rows) - 1)
-                due.digit = turn.place - 1;
+            due = warprsa_fold_power_due(&turn, rows);
         } else {
             if (step.action == WARPRSA_FOLD_START) {
                 due.fetch = 1;

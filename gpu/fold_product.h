@@ -350,67 +350,118 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
     }
 }
 
-/* s = columns of a * b, 2^(52 * 3 h + 2) too large and with the octet that says
- * so. */
-WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
-                                      const double *b,
-                                      warprsa_fold_aside *aside, const int rows)
-{
-    const int half = rows / 2;
-    uint64_t lower[WARPRSA_FOLD_ROWS_MAX], upper[WARPRSA_FOLD_ROWS_MAX],
-        middle[WARPRSA_FOLD_ROWS_MAX];
+/* What is there of a product between its first part and the second. SECRET. */
+typedef struct warprsa_fold_parts {
+    uint64_t lower[WARPRSA_FOLD_ROWS_MAX], upper[WARPRSA_FOLD_ROWS_MAX];
+} warprsa_fold_parts;
 
+/* The first part of s = columns of a * b. */
+WARPRSA_FN void warprsa_fold_begin_multiply(warprsa_fold_parts *parts,
+                                            const double *a, const double *b,
+                                            warprsa_fold_aside *aside,
+                                            const int rows)
+{
     WARPRSA_UNROLL
-    for (int c = 0; c < rows; c++) {
-        lower[c] = 0;
-        upper[c] = warprsa_fold_octet(c, half);
-    }
-    warprsa_fold_add_product(lower, a, b, WARPRSA_FOLD_UNSIGNED, 1, half);
-    if (WARPRSA_FOLD_ASIDE(rows)) {
-        warprsa_fold_end_part(aside);
-        warprsa_fold_lay_aside(aside, lower, rows);
-        warprsa_fold_multiply_rest(s, a, b, aside, half);
-    } else {
-        warprsa_fold_end_part(aside);
-        warprsa_fold_add_product(upper, a + half, b + half,
-                                 WARPRSA_FOLD_UNSIGNED, 1, half);
-        warprsa_fold_end_part(aside);
-        warprsa_fold_middle_product(middle, a, b, half);
-        warprsa_fold_end_part(aside);
-        warprsa_fold_join_parts(s, lower, upper, middle, half);
-    }
+    for (int c = 0; c < rows; c++)
+        parts->lower[c] = 0;
+    warprsa_fold_add_product(parts->lower, a, b, WARPRSA_FOLD_UNSIGNED, 1,
+                             rows / 2);
+    warprsa_fold_end_part(aside);
+    if (WARPRSA_FOLD_ASIDE(rows))
+        warprsa_fold_lay_aside(aside, parts->lower, rows);
 }
 
-/* Likewise of a * a. M, which is doubled in the end and so cannot be summed on
- * top of anything, is what is laid aside. */
-WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
-                                    warprsa_fold_aside *aside, const int rows)
+/* And the second: 2^(52 * 3 h + 2) too large and with the octet that says so. */
+WARPRSA_FN void warprsa_fold_end_multiply(uint64_t *s,
+                                          warprsa_fold_parts *parts,
+                                          const double *a, const double *b,
+                                          warprsa_fold_aside *aside,
+                                          const int rows)
 {
     const int half = rows / 2;
-    uint64_t lower[WARPRSA_FOLD_ROWS_MAX], upper[WARPRSA_FOLD_ROWS_MAX],
-        middle[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t middle[WARPRSA_FOLD_ROWS_MAX];
+
+    if (WARPRSA_FOLD_ASIDE(rows)) {
+        warprsa_fold_multiply_rest(s, a, b, aside, half);
+        return;
+    }
+    WARPRSA_UNROLL
+    for (int c = 0; c < rows; c++)
+        parts->upper[c] = warprsa_fold_octet(c, half);
+    warprsa_fold_add_product(parts->upper, a + half, b + half,
+                             WARPRSA_FOLD_UNSIGNED, 1, half);
+    warprsa_fold_end_part(aside);
+    warprsa_fold_middle_product(middle, a, b, half);
+    warprsa_fold_end_part(aside);
+    warprsa_fold_join_parts(s, parts->lower, parts->upper, middle, half);
+}
+
+/* Likewise the first part of s = columns of a * a. M, which is doubled in the
+ * end and so cannot be summed on top of anything, is what is laid aside. */
+WARPRSA_FN void warprsa_fold_begin_square(warprsa_fold_parts *parts,
+                                          const double *a,
+                                          warprsa_fold_aside *aside,
+                                          const int rows)
+{
+    const int half = rows / 2;
 
     WARPRSA_UNROLL
     for (int c = 0; c < rows; c++) {
-        lower[c] = 0;
-        upper[c] = warprsa_fold_octet(c, half) / 2;
+        parts->lower[c] = 0;
+        parts->upper[c] = warprsa_fold_octet(c, half) / 2;
     }
     if (WARPRSA_FOLD_ASIDE(rows)) {
+        uint64_t middle[WARPRSA_FOLD_ROWS_MAX];
+
         warprsa_fold_middle_square(middle, a, half);
         warprsa_fold_end_part(aside);
         warprsa_fold_lay_aside(aside, middle, rows);
     }
-    warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, half);
+    warprsa_fold_add_square(parts->lower, a, WARPRSA_FOLD_UNSIGNED, 1, half);
     if (WARPRSA_FOLD_ASIDE(rows))
         warprsa_fold_end_part(aside);
-    warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1, half);
+    warprsa_fold_add_square(parts->upper, a + half, WARPRSA_FOLD_UNSIGNED, 1,
+                            half);
+}
+
+/* And the second. */
+WARPRSA_FN void warprsa_fold_end_square(uint64_t *s,
+                                        const warprsa_fold_parts *parts,
+                                        const double *a,
+                                        warprsa_fold_aside *aside,
+                                        const int rows)
+{
+    const int half = rows / 2;
+    uint64_t middle[WARPRSA_FOLD_ROWS_MAX];
+
     if (WARPRSA_FOLD_ASIDE(rows)) {
         warprsa_fold_end_part(aside);
         warprsa_fold_take_up(middle, aside, rows);
     } else {
         warprsa_fold_middle_square(middle, a, half);
     }
-    warprsa_fold_join_parts(s, lower, upper, middle, half);
+    warprsa_fold_join_parts(s, parts->lower, parts->upper, middle, half);
+}
+
+/* Both parts of a product. */
+WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
+                                      const double *b,
+                                      warprsa_fold_aside *aside, const int rows)
+{
+    warprsa_fold_parts parts;
+
+    warprsa_fold_begin_multiply(&parts, a, b, aside, rows);
+    warprsa_fold_end_multiply(s, &parts, a, b, aside, rows);
+}
+
+/* And of a square. */
+WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
+                                    warprsa_fold_aside *aside, const int rows)
+{
+    warprsa_fold_parts parts;
+
+    warprsa_fold_begin_square(&parts, a, aside, rows);
+    warprsa_fold_end_square(s, &parts, a, aside, rows);
 }
 
 /* Columns of a product without the bias and its octet, for
