@@ -130,6 +130,14 @@ static inline void warprsa_fold_fetch_next(const warprsa_fold_group *g,
     warprsa_fold_fetch(g, phase, k, rows);
 }
 
+/* Chooses from the pieces that have been fetched. */
+static inline void warprsa_fold_keep_fetched(const warprsa_fold_group *g,
+                                             int phase, uint32_t digit, int k,
+                                             const int rows)
+{
+    warprsa_fold_keep_pieces(&g->memory, phase, digit, k, rows);
+}
+
 static inline void warprsa_fold_fold(warprsa_fold_number *a,
                                      const warprsa_fold_group *g,
                                      warprsa_fold_columns *s,
@@ -143,7 +151,7 @@ static inline void warprsa_fold_fold(warprsa_fold_number *a,
         uint64_t x[WARPRSA_FOLD_ROWS_MAX];
 
         if (due->keep >= 0)
-            warprsa_fold_keep_pieces(&g->memory, due->keep, digit[k], k, rows);
+            warprsa_fold_keep_fetched(g, due->keep, digit[k], k, rows);
         warprsa_fold_top(s->of[k], rows);
         for (int i = 0; i < rows; i++) {
             uint32_t d[WARPRSA_FOLD_DIGITS];

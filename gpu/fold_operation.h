@@ -326,9 +326,7 @@ WARPRSA_FN void warprsa_fold_keep_between(const warprsa_fold_group *g,
 {
     if (due->between < 0)
         return;
-    warprsa_fold_wait_fetched(g);
-    warprsa_fold_keep_pieces(&g->memory, due->between, digit,
-                             warprsa_fold_index(k), rows);
+    warprsa_fold_keep_fetched(g, due->between, digit, k, rows);
     warprsa_sync_lanes();
     warprsa_fold_fetch_next(g, due->between + 1, k, rows);
 }
@@ -382,31 +380,6 @@ WARPRSA_FN int warprsa_fold_next_turn(warprsa_fold_turn *turn)
     return turn->place >= 0;
 }
 
-/* A step, which is the same for all messages: to the compiler, and to those who
- * read its machine code, too. */
-WARPRSA_FN warprsa_fold_step
-warprsa_fold_step_at(const warprsa_fold_script *script, int at)
-{
-    uint32_t words[sizeof(warprsa_fold_step) / 4];
-    warprsa_fold_step step;
-
-    memcpy(words, &script->step[at], sizeof(step));
-    words[0] = warprsa_largest_in_warp(words[0]);
-    words[1] = warprsa_largest_in_warp(words[1]);
-    memcpy(&step, words, sizeof(step));
-    return step;
-}
-
-/* The step that a power stays at. */
-WARPRSA_FN warprsa_fold_step warprsa_fold_power_step(void)
-{
-    warprsa_fold_step step = {0};
-
-    step.action = WARPRSA_FOLD_POWER;
-    step.by = WARPRSA_FOLD_NONE;
-    return step;
-}
-
 /* What the power's next turn is due. Each product chooses from the pieces that
  * were fetched before it; the fold fetches the next and reads the next digit.
  * With two phases in a square the multiplication has none. */
@@ -437,6 +410,87 @@ warprsa_fold_power_due(const warprsa_fold_turn *turn, const int rows)
     return due;
 }
 
+/* Columns of a square of the power, or of its product with the chosen entry;
+ * amid it pieces are chosen. */
+WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
+                                           const warprsa_fold_number *a,
+                                           const warprsa_fold_group *g,
+                                           int multiply, int keep,
+                                           const uint32_t *digit,
+                                           const int rows)
+{
+    warprsa_fold_aside aside = warprsa_fold_own_aside(g, rows);
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        warprsa_fold_parts parts;
+
+        if (multiply) {
+            double b[WARPRSA_FOLD_ROWS_MAX];
+
+            warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k), rows);
+            warprsa_fold_begin_multiply(&parts, a->of[k], b, &aside, rows);
+            warprsa_fold_keep_fetched(g, keep, digit[k], k, rows);
+            warprsa_fold_end_multiply(s->of[k], &parts, a->of[k], b, &aside,
+                                      rows);
+        } else {
+            warprsa_fold_begin_square(&parts, a->of[k], rows);
+            warprsa_fold_keep_fetched(g, keep, digit[k], k, rows);
+            warprsa_fold_end_square(s->of[k], &parts, a->of[k], rows);
+        }
+    }
+}
+
+/* Whether the power has a loop of its own: what the one over the steps has to
+ * find out before each product takes as long as a fifth of a square of 20
+ * samples. With 30 it is one in twenty, and a second copy of products and fold
+ * costs registers. */
+#define WARPRSA_FOLD_POWER_APART(rows) ((rows) == 20)
+
+/* All turns of the power that are left. */
+WARPRSA_FN void warprsa_fold_power(warprsa_fold_number *a,
+                                   const warprsa_fold_group *g,
+                                   warprsa_fold_turn *turn, uint32_t *digit,
+                                   const int rows)
+{
+    WARPRSA_ROLLED
+    while (turn->place >= 0) {
+        const int multiply = turn->phase == WARPRSA_FOLD_WINDOW;
+        warprsa_fold_pieces_due due = warprsa_fold_power_due(turn, rows);
+        warprsa_fold_columns s;
+
+        warprsa_fold_power_columns(&s, a, g, multiply, due.keep, digit, rows);
+        due.keep = -1;
+        warprsa_fold_fold(a, g, &s, &due, digit, rows);
+        (void)warprsa_fold_next_turn(turn);
+    }
+}
+
+/* A step, which is the same for all messages: to the compiler, and to those who
+ * read its machine code, too. */
+WARPRSA_FN warprsa_fold_step
+warprsa_fold_step_at(const warprsa_fold_script *script, int at)
+{
+    uint32_t words[sizeof(warprsa_fold_step) / 4];
+    warprsa_fold_step step;
+
+    memcpy(words, &script->step[at], sizeof(step));
+    words[0] = warprsa_largest_in_warp(words[0]);
+    words[1] = warprsa_largest_in_warp(words[1]);
+    memcpy(&step, words, sizeof(step));
+    return step;
+}
+
+/* The step that a power stays at. */
+WARPRSA_FN warprsa_fold_step warprsa_fold_power_step(void)
+{
+    warprsa_fold_step step = {0};
+
+    step.action = WARPRSA_FOLD_POWER;
+    step.by = WARPRSA_FOLD_NONE;
+    return step;
+}
+
 /* All of the operation; the script must be complete before. `windows` is as
  * warprsa_operation has it. */
 WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
@@ -463,6 +517,11 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         const int squares = power ? !multiply : step.by == WARPRSA_FOLD_SQUARE;
         warprsa_fold_pieces_due due = {-1, -1, -1, -1};
 
+        if (power && WARPRSA_FOLD_POWER_APART(rows)) {
+            warprsa_fold_power(&a, g, &turn, digit, rows);
+            at++;
+            continue;
+        }
         if (power) {
             due = warprsa_fold_power_due(&turn, rows);
         } else {

@@ -84,11 +84,58 @@ WARPRSA_FN uint64_t warprsa_fold_start(int high, int low, const double base)
            (uint64_t)low * warprsa_bits(0x1p52);
 }
 
-/* Adds t * v[i] for i in first..last-1 to the columns from s on; see
+/* s + x + y, summed in this order: the compiler would put three halves of
+ * products into one addition, of which all words are in one bank of registers.
+ */
+WARPRSA_FN uint64_t warprsa_fold_sum(uint64_t s, uint64_t x, uint64_t y)
+{
+#ifdef __CUDACC__
+    asm("{ .reg .u64 t; add.u64 t, %0, %1; add.u64 %0, t, %2; }"
+        : "+l"(s)
+        : "l"(x), "l"(y));
+    return s;
+#else
+    return s + x + y;
+#endif
+}
+
+/* Of halves of products that are to be added to columns, those that wait for
+ * another one of their column. With 10 samples; else none does. */
+typedef struct warprsa_fold_waiting {
+    uint64_t half[WARPRSA_FOLD_ROWS_MAX];
+    int there[WARPRSA_FOLD_ROWS_MAX];
+} warprsa_fold_waiting;
+
+WARPRSA_FN void warprsa_fold_add_half(uint64_t *s, warprsa_fold_waiting *w,
+                                      int column, double half, const int rows)
+{
+    if (rows != 10) {
+        s[column] += warprsa_bits(half);
+    } else if (w->there[column]) {
+        s[column] =
+            warprsa_fold_sum(s[column], w->half[column], warprsa_bits(half));
+        w->there[column] = 0;
+    } else {
+        w->half[column] = warprsa_bits(half);
+        w->there[column] = 1;
+    }
+}
+
+WARPRSA_FN void warprsa_fold_add_waiting(uint64_t *s,
+                                         const warprsa_fold_waiting *w,
+                                         const int rows)
+{
+    WARPRSA_UNROLL
+    for (int c = 0; c < 2 * rows; c++)
+        if (w->there[c])
+            s[c] += w->half[c];
+}
+
+/* Adds t * v[i] for i in first..last-1 to the columns from `at` on; see
  * warprsa_row() for why the halves are exact. */
-WARPRSA_FN void warprsa_fold_row(uint64_t *s, double t, const double *v,
-                                 int first, int last, const double base,
-                                 const int rows)
+WARPRSA_FN void warprsa_fold_row(uint64_t *s, warprsa_fold_waiting *w, int at,
+                                 double t, const double *v, int first, int last,
+                                 const double base, const int rows)
 {
     WARPRSA_UNROLL
     for (int i = 0; i < rows; i++) {
@@ -96,8 +143,8 @@ WARPRSA_FN void warprsa_fold_row(uint64_t *s, double t, const double *v,
             double high = warprsa_fma_rz(t, v[i], base);
             double low = warprsa_fma_rz(t, v[i], (base + 0x1p52) - high);
 
-            s[i] += warprsa_bits(low);
-            s[i + 1] += warprsa_bits(high);
+            warprsa_fold_add_half(s, w, at + i, low, rows);
+            warprsa_fold_add_half(s, w, at + i + 1, high, rows);
         }
     }
 }
@@ -108,6 +155,8 @@ WARPRSA_FN void warprsa_fold_add_product(uint64_t *s, const double *a,
                                          const double *b, const double base,
                                          const int tops, const int rows)
 {
+    warprsa_fold_waiting w = {{0}, {0}};
+
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * rows; c++)
         s[c] += warprsa_fold_start(
@@ -115,8 +164,9 @@ WARPRSA_FN void warprsa_fold_add_product(uint64_t *s, const double *a,
             warprsa_fold_pairs(c, rows) - (c == 2 * rows - 2 && !tops), base);
     WARPRSA_UNROLL
     for (int i = 0; i < rows; i++)
-        warprsa_fold_row(s + i, b[i], a, 0,
+        warprsa_fold_row(s, &w, i, b[i], a, 0,
                          i == rows - 1 && !tops ? rows - 1 : rows, base, rows);
+    warprsa_fold_add_waiting(s, &w, rows);
 }
 
 /*
@@ -130,6 +180,7 @@ WARPRSA_FN void warprsa_fold_add_square(uint64_t *s, const double *a,
                                         const int rows)
 {
     const int squares = tops ? rows : rows - 1;
+    warprsa_fold_waiting w = {{0}, {0}};
 
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * rows; c++)
@@ -140,7 +191,8 @@ WARPRSA_FN void warprsa_fold_add_square(uint64_t *s, const double *a,
                               : warprsa_bits(c % 2 != 0 ? base : 0x1p52) / 2);
     WARPRSA_UNROLL
     for (int i = 0; i < rows - 1; i++)
-        warprsa_fold_row(s + i, a[i], a, i + 1, rows, base, rows);
+        warprsa_fold_row(s, &w, i, a[i], a, i + 1, rows, base, rows);
+    warprsa_fold_add_waiting(s, &w, rows);
     WARPRSA_UNROLL
     for (int i = 0; i < rows; i++) {
         double high = warprsa_fma_rz(a[i], a[i], base);
@@ -388,35 +440,51 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
     }
 }
 
-/* s = columns of a * b, 2^(52 * 3 h + 2) too large and with the octet that says
- * so. */
-WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
-                                      const double *b,
-                                      warprsa_fold_aside *aside, const int rows)
+/* What is there of a product between its first part and the second. SECRET. */
+typedef struct warprsa_fold_parts {
+    uint64_t lower[WARPRSA_FOLD_ROWS_MAX], upper[WARPRSA_FOLD_ROWS_MAX];
+} warprsa_fold_parts;
+
+/* The first part of s = columns of a * b. */
+WARPRSA_FN void warprsa_fold_begin_multiply(warprsa_fold_parts *parts,
+                                            const double *a, const double *b,
+                                            warprsa_fold_aside *aside,
+                                            const int rows)
+{
+    WARPRSA_UNROLL
+    for (int c = 0; c < rows; c++)
+        parts->lower[c] = 0;
+    warprsa_fold_add_product(parts->lower, a, b, WARPRSA_FOLD_UNSIGNED, 1,
+                             rows / 2);
+    warprsa_fold_end_part(aside);
+    if (WARPRSA_FOLD_ASIDE(rows))
+        warprsa_fold_lay_aside(aside, parts->lower, rows);
+}
+
+/* And the second: 2^(52 * 3 h + 2) too large and with the octet that says so.
+ */
+WARPRSA_FN void warprsa_fold_end_multiply(uint64_t *s,
+                                          warprsa_fold_parts *parts,
+                                          const double *a, const double *b,
+                                          warprsa_fold_aside *aside,
+                                          const int rows)
 {
     const int half = rows / 2;
-    uint64_t lower[WARPRSA_FOLD_ROWS_MAX], upper[WARPRSA_FOLD_ROWS_MAX],
-        middle[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t middle[WARPRSA_FOLD_ROWS_MAX];
 
-    WARPRSA_UNROLL
-    for (int c = 0; c < rows; c++) {
-        lower[c] = 0;
-        upper[c] = warprsa_fold_octet(c, half);
-    }
-    warprsa_fold_add_product(lower, a, b, WARPRSA_FOLD_UNSIGNED, 1, half);
     if (WARPRSA_FOLD_ASIDE(rows)) {
-        warprsa_fold_end_part(aside);
-        warprsa_fold_lay_aside(aside, lower, rows);
         warprsa_fold_multiply_rest(s, a, b, aside, half);
-    } else {
-        warprsa_fold_end_part(aside);
-        warprsa_fold_add_product(upper, a + half, b + half,
-                                 WARPRSA_FOLD_UNSIGNED, 1, half);
-        warprsa_fold_end_part(aside);
-        warprsa_fold_middle_product(middle, a, b, half);
-        warprsa_fold_end_part(aside);
-        warprsa_fold_join_parts(s, lower, upper, middle, half);
+        return;
     }
+    WARPRSA_UNROLL
+    for (int c = 0; c < rows; c++)
+        parts->upper[c] = warprsa_fold_octet(c, half);
+    warprsa_fold_add_product(parts->upper, a + half, b + half,
+                             WARPRSA_FOLD_UNSIGNED, 1, half);
+    warprsa_fold_end_part(aside);
+    warprsa_fold_middle_product(middle, a, b, half);
+    warprsa_fold_end_part(aside);
+    warprsa_fold_join_parts(s, parts->lower, parts->upper, middle, half);
 }
 
 /* Three quarters of the columns of a * a, without H: M, which is doubled in the
@@ -459,23 +527,53 @@ WARPRSA_FN void warprsa_fold_square_upper(uint64_t *s, const double *a,
     warprsa_fold_join_upper(s, upper, half);
 }
 
-/* s = columns of a * a, as warprsa_fold_multiply(). */
+/* The first part of s = columns of a * a, if nothing needs to be laid aside, */
+WARPRSA_FN void warprsa_fold_begin_square(warprsa_fold_parts *parts,
+                                          const double *a, const int rows)
+{
+    WARPRSA_UNROLL
+    for (int c = 0; c < rows; c++)
+        parts->lower[c] = 0;
+    warprsa_fold_add_square(parts->lower, a, WARPRSA_FOLD_UNSIGNED, 1,
+                            rows / 2);
+    warprsa_fold_upper_square(parts->upper, a, rows / 2);
+}
+
+/* and the second. */
+WARPRSA_FN void warprsa_fold_end_square(uint64_t *s,
+                                        const warprsa_fold_parts *parts,
+                                        const double *a, const int rows)
+{
+    uint64_t middle[WARPRSA_FOLD_ROWS_MAX];
+
+    warprsa_fold_middle_square(middle, a, rows / 2);
+    warprsa_fold_join_parts(s, parts->lower, parts->upper, middle, rows / 2);
+}
+
+/* Both parts of a product. */
+WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
+                                      const double *b,
+                                      warprsa_fold_aside *aside, const int rows)
+{
+    warprsa_fold_parts parts;
+
+    warprsa_fold_begin_multiply(&parts, a, b, aside, rows);
+    warprsa_fold_end_multiply(s, &parts, a, b, aside, rows);
+}
+
+/* And of a square. */
 WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
                                     const warprsa_fold_aside *aside,
                                     const int rows)
 {
-    const int half = rows / 2;
-    uint64_t lower[WARPRSA_FOLD_ROWS_MAX] = {0}, upper[WARPRSA_FOLD_ROWS_MAX],
-             middle[WARPRSA_FOLD_ROWS_MAX];
-
     if (WARPRSA_FOLD_ASIDE(rows)) {
-        warprsa_fold_square_lower(s, a, aside, half);
-        warprsa_fold_square_upper(s, a, aside, half);
+        warprsa_fold_square_lower(s, a, aside, rows / 2);
+        warprsa_fold_square_upper(s, a, aside, rows / 2);
     } else {
-        warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, half);
-        warprsa_fold_upper_square(upper, a, half);
-        warprsa_fold_middle_square(middle, a, half);
-        warprsa_fold_join_parts(s, lower, upper, middle, half);
+        warprsa_fold_parts parts;
+
+        warprsa_fold_begin_square(&parts, a, rows);
+        warprsa_fold_end_square(s, &parts, a, rows);
     }
 }
 

@@ -442,19 +442,14 @@ warprsa_fold_put_columns(const warprsa_fold_group *g, const uint64_t *upper)
                  : "memory");
 }
 
-/* Chooses from the pieces that have been fetched: while the tensor cores are at
- * work. */
-template <int ROWS>
+/* Chooses from the pieces that have been fetched. Before sums may lie there
+ * the warp's threads have to meet. */
 static __device__ __forceinline__ void
-warprsa_fold_keep_due(const warprsa_fold_group *g,
-                      const warprsa_fold_pieces_due *due, uint32_t digit)
+warprsa_fold_keep_fetched(const warprsa_fold_group *g, int phase,
+                          uint32_t digit, int, const int rows)
 {
-    if (due->keep < 0)
-        return;
     warprsa_fold_wait_fetched(g);
-    warprsa_fold_keep_pieces(&g->memory, due->keep, digit, threadIdx.x, ROWS);
-    /* Sums will lie there. */
-    __syncwarp();
+    warprsa_fold_keep_pieces(&g->memory, phase, digit, threadIdx.x, rows);
 }
 
 /* The products of both tiles run one behind the other; each is joined while
@@ -483,7 +478,10 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
             d[tile], messages[tile], matrix[tile], S::ACROSS, last[tile]);
     }
-    warprsa_fold_keep_due<ROWS>(g, due, *digit);
+    if (due->keep >= 0) {
+        warprsa_fold_keep_fetched(g, due->keep, *digit, 0, ROWS);
+        __syncwarp();
+    }
 #pragma unroll
     for (int chunk = 0; chunk < S::CHUNKS; chunk++) {
         const bool final = chunk == S::CHUNKS - 1;
