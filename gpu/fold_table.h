@@ -4,10 +4,10 @@
  * Where the numbers of a group of messages lie (fold_operation.h), and their
  * tables of powers: packed, and read by reading all entries and keeping one, so
  * that neither address nor count of the reads depends on a digit. A piece is 16
- * octets of all entries. A quarter of the pieces is copied near while a product
- * is computed and chosen from when that is done: two in each of the three
+ * octets of all entries. A quarter of the pieces is copied near while the first
+ * half of a product is computed and chosen from then: two in each of the three
  * squarings of a window and the multiplication before (with windows of 2 bits a
- * third, four in each of three).
+ * third, four in each of three, and chosen from when the product is done).
  */
 #ifndef WARPRSA_FOLD_TABLE_H
 #define WARPRSA_FOLD_TABLE_H
