@@ -289,12 +289,12 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
 
         warprsa_fold_pair_lay_number(at, b->of[k]);
         warprsa_fold_add_product(c, d.of[k], e_other.of[k], WARPRSA_FOLD_SIGNED,
-                                 1, ten);
+                                 1, 0, ten);
         warprsa_fold_end_part(at);
         warprsa_fold_pair_divide(dd.of[k], kept.of[k], c,
                                  warprsa_fold_upper_mask(k));
         warprsa_fold_add_product(dd.of[k], d.of[k], e.of[k],
-                                 WARPRSA_FOLD_SIGNED, 0, ten);
+                                 WARPRSA_FOLD_SIGNED, 0, 0, ten);
         warprsa_fold_add_tops(dd.of[k] + twenty - 2, d.of[k][ten - 1],
                               e.of[k][ten - 1]);
         warprsa_fold_end_part(at);
@@ -305,7 +305,7 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
         for (int i = 0; i < 2 * twenty; i++)
             s->of[k][i] = 0;
         warprsa_fold_add_product(s->of[k], a->of[k], taken,
-                                 WARPRSA_FOLD_UNSIGNED, 1, twenty);
+                                 WARPRSA_FOLD_UNSIGNED, 1, 0, twenty);
         warprsa_fold_end_part(at);
         warprsa_fold_take_up(dd.of[k], at, twenty);
     }
@@ -326,8 +326,8 @@ WARPRSA_FN void warprsa_fold_pair_cross(uint64_t *c, uint64_t *own,
         v[i] = part != 0 ? other[i] : other[five + i];
     }
     warprsa_fold_add_product(c + five, d, other + five, WARPRSA_FOLD_SIGNED, 1,
-                             five);
-    warprsa_fold_add_product(own, u, v, WARPRSA_FOLD_SIGNED, 1, five);
+                             0, five);
+    warprsa_fold_add_product(own, u, v, WARPRSA_FOLD_SIGNED, 1, 0, five);
 }
 
 /* Likewise of a * a. C is doubled as what is in D's columns is by
@@ -355,7 +355,8 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
         WARPRSA_UNROLL
         for (int i = 0; i < ten; i++)
             kept.of[k][i] = 2 * (kept.of[k][i] + own[i]);
-        warprsa_fold_add_square(dd.of[k], d.of[k], WARPRSA_FOLD_SIGNED, 0, ten);
+        warprsa_fold_add_square(dd.of[k], d.of[k], WARPRSA_FOLD_SIGNED, 0, 0,
+                                ten);
         warprsa_fold_add_tops(dd.of[k] + twenty - 2, d.of[k][ten - 1],
                               d.of[k][ten - 1]);
         warprsa_fold_end_part(at);
@@ -364,7 +365,7 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
         WARPRSA_UNROLL
         for (int i = 0; i < 2 * twenty; i++)
             s->of[k][i] = 0;
-        warprsa_fold_add_square(s->of[k], a->of[k], WARPRSA_FOLD_UNSIGNED, 1,
+        warprsa_fold_add_square(s->of[k], a->of[k], WARPRSA_FOLD_UNSIGNED, 1, 0,
                                 twenty);
         warprsa_fold_end_part(at);
         warprsa_fold_take_up(dd.of[k], at, twenty);

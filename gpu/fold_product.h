@@ -100,16 +100,17 @@ WARPRSA_FN uint64_t warprsa_fold_sum(uint64_t s, uint64_t x, uint64_t y)
 }
 
 /* Of halves of products that are to be added to columns, those that wait for
- * another one of their column. With 10 samples; else none does. */
+ * another one of their column. With 20 samples; with 30, and where two threads
+ * have 40, it does not help or not fit. */
 typedef struct warprsa_fold_waiting {
     uint64_t half[WARPRSA_FOLD_ROWS_MAX];
     int there[WARPRSA_FOLD_ROWS_MAX];
 } warprsa_fold_waiting;
 
 WARPRSA_FN void warprsa_fold_add_half(uint64_t *s, warprsa_fold_waiting *w,
-                                      int column, double half, const int rows)
+                                      int column, double half, const int by_two)
 {
-    if (rows != 10) {
+    if (!by_two) {
         s[column] += warprsa_bits(half);
     } else if (w->there[column]) {
         s[column] =
@@ -135,7 +136,8 @@ WARPRSA_FN void warprsa_fold_add_waiting(uint64_t *s,
  * warprsa_row() for why the halves are exact. */
 WARPRSA_FN void warprsa_fold_row(uint64_t *s, warprsa_fold_waiting *w, int at,
                                  double t, const double *v, int first, int last,
-                                 const double base, const int rows)
+                                 const double base, const int by_two,
+                                 const int rows)
 {
     WARPRSA_UNROLL
     for (int i = 0; i < rows; i++) {
@@ -143,8 +145,8 @@ WARPRSA_FN void warprsa_fold_row(uint64_t *s, warprsa_fold_waiting *w, int at,
             double high = warprsa_fma_rz(t, v[i], base);
             double low = warprsa_fma_rz(t, v[i], (base + 0x1p52) - high);
 
-            warprsa_fold_add_half(s, w, at + i, low, rows);
-            warprsa_fold_add_half(s, w, at + i + 1, high, rows);
+            warprsa_fold_add_half(s, w, at + i, low, by_two);
+            warprsa_fold_add_half(s, w, at + i + 1, high, by_two);
         }
     }
 }
@@ -153,7 +155,8 @@ WARPRSA_FN void warprsa_fold_row(uint64_t *s, warprsa_fold_waiting *w, int at,
  * is 1, not 0. */
 WARPRSA_FN void warprsa_fold_add_product(uint64_t *s, const double *a,
                                          const double *b, const double base,
-                                         const int tops, const int rows)
+                                         const int tops, const int by_two,
+                                         const int rows)
 {
     warprsa_fold_waiting w = {{0}, {0}};
 
@@ -165,7 +168,8 @@ WARPRSA_FN void warprsa_fold_add_product(uint64_t *s, const double *a,
     WARPRSA_UNROLL
     for (int i = 0; i < rows; i++)
         warprsa_fold_row(s, &w, i, b[i], a, 0,
-                         i == rows - 1 && !tops ? rows - 1 : rows, base, rows);
+                         i == rows - 1 && !tops ? rows - 1 : rows, base, by_two,
+                         rows);
     warprsa_fold_add_waiting(s, &w, rows);
 }
 
@@ -177,7 +181,7 @@ WARPRSA_FN void warprsa_fold_add_product(uint64_t *s, const double *a,
  */
 WARPRSA_FN void warprsa_fold_add_square(uint64_t *s, const double *a,
                                         const double base, const int tops,
-                                        const int rows)
+                                        const int by_two, const int rows)
 {
     const int squares = tops ? rows : rows - 1;
     warprsa_fold_waiting w = {{0}, {0}};
@@ -191,7 +195,7 @@ WARPRSA_FN void warprsa_fold_add_square(uint64_t *s, const double *a,
                               : warprsa_bits(c % 2 != 0 ? base : 0x1p52) / 2);
     WARPRSA_UNROLL
     for (int i = 0; i < rows - 1; i++)
-        warprsa_fold_row(s, &w, i, a[i], a, i + 1, rows, base, rows);
+        warprsa_fold_row(s, &w, i, a[i], a, i + 1, rows, base, by_two, rows);
     warprsa_fold_add_waiting(s, &w, rows);
     WARPRSA_UNROLL
     for (int i = 0; i < rows; i++) {
@@ -380,7 +384,7 @@ WARPRSA_FN void warprsa_fold_middle_product(uint64_t *s, const double *a,
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * half; c++)
         s[c] = (uint64_t)warprsa_fold_middle(c, half);
-    warprsa_fold_add_product(s, d, e, WARPRSA_FOLD_SIGNED, 0, half);
+    warprsa_fold_add_product(s, d, e, WARPRSA_FOLD_SIGNED, 0, half == 10, half);
     warprsa_fold_add_tops(s + 2 * half - 2, d[half - 1], e[half - 1]);
 }
 
@@ -394,7 +398,7 @@ WARPRSA_FN void warprsa_fold_middle_square(uint64_t *s, const double *a,
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * half; c++)
         s[c] = (uint64_t)(warprsa_fold_middle(c, half) / 2);
-    warprsa_fold_add_square(s, d, WARPRSA_FOLD_SIGNED, 0, half);
+    warprsa_fold_add_square(s, d, WARPRSA_FOLD_SIGNED, 0, half == 10, half);
     warprsa_fold_add_tops(s + 2 * half - 2, d[half - 1], d[half - 1]);
 }
 
@@ -419,7 +423,7 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
     for (int c = 0; c < 2 * half; c++)
         part[c] = warprsa_fold_octet(c, half);
     warprsa_fold_add_product(part, a + half, b + half, WARPRSA_FOLD_UNSIGNED, 1,
-                             half);
+                             half == 10, half);
     warprsa_fold_end_part(aside);
     WARPRSA_UNROLL
     for (int i = 0; i < half; i++) {
@@ -428,7 +432,8 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
                          part[i] - part[half + i];
         s[3 * half + i] = part[half + i];
     }
-    warprsa_fold_add_product(less, d, e, WARPRSA_FOLD_SIGNED, 0, half);
+    warprsa_fold_add_product(less, d, e, WARPRSA_FOLD_SIGNED, 0, half == 10,
+                             half);
     warprsa_fold_add_tops(less + 2 * half - 2, d[half - 1], e[half - 1]);
     warprsa_fold_end_part(aside);
     warprsa_fold_take_up(part, aside, 2 * half);
@@ -455,7 +460,7 @@ WARPRSA_FN void warprsa_fold_begin_multiply(warprsa_fold_parts *parts,
     for (int c = 0; c < rows; c++)
         parts->lower[c] = 0;
     warprsa_fold_add_product(parts->lower, a, b, WARPRSA_FOLD_UNSIGNED, 1,
-                             rows / 2);
+                             rows == 20, rows / 2);
     warprsa_fold_end_part(aside);
     if (WARPRSA_FOLD_ASIDE(rows))
         warprsa_fold_lay_aside(aside, parts->lower, rows);
@@ -480,7 +485,7 @@ WARPRSA_FN void warprsa_fold_end_multiply(uint64_t *s,
     for (int c = 0; c < rows; c++)
         parts->upper[c] = warprsa_fold_octet(c, half);
     warprsa_fold_add_product(parts->upper, a + half, b + half,
-                             WARPRSA_FOLD_UNSIGNED, 1, half);
+                             WARPRSA_FOLD_UNSIGNED, 1, half == 10, half);
     warprsa_fold_end_part(aside);
     warprsa_fold_middle_product(middle, a, b, half);
     warprsa_fold_end_part(aside);
@@ -498,7 +503,7 @@ WARPRSA_FN void warprsa_fold_square_lower(uint64_t *s, const double *a,
 
     warprsa_fold_middle_square(middle, a, half);
     warprsa_fold_end_part(aside);
-    warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, half);
+    warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, 0, half);
     warprsa_fold_end_part(aside);
     warprsa_fold_join_lower(s, lower, middle, half);
     warprsa_fold_hold(s, 3 * half);
@@ -512,7 +517,8 @@ WARPRSA_FN void warprsa_fold_upper_square(uint64_t *upper, const double *a,
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * half; c++)
         upper[c] = warprsa_fold_octet(c, half) / 2;
-    warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1, half);
+    warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1,
+                            half == 10, half);
 }
 
 /* And with H. */
@@ -535,7 +541,7 @@ WARPRSA_FN void warprsa_fold_begin_square(warprsa_fold_parts *parts,
     for (int c = 0; c < rows; c++)
         parts->lower[c] = 0;
     warprsa_fold_add_square(parts->lower, a, WARPRSA_FOLD_UNSIGNED, 1,
-                            rows / 2);
+                            rows == 20, rows / 2);
     warprsa_fold_upper_square(parts->upper, a, rows / 2);
 }
 

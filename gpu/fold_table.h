@@ -5,10 +5,11 @@
  * tables of powers: packed, and read by reading all entries and keeping one, so
  * that neither address nor count of the reads depends on a digit. A piece is 16
  * octets of all entries. Pieces are copied near and chosen from in phases, two
- * at a time. With 20 samples in four phases: while each of the three squarings
- * of a window and the multiplication before is computed pieces are on their
- * way, and they are chosen from when that is done. With 30 in six, for which
- * each of the squarings has two, one of them before H (fold_product.h).
+ * at a time. With 20 samples in four phases: copied while the first half of
+ * each of the three squarings of a window and the multiplication before is
+ * computed, and chosen from then. With 30 in six, for which each of the
+ * squarings has two, one chosen from before H (fold_product.h), one while the
+ * tensor cores work.
  */
 #ifndef WARPRSA_FOLD_TABLE_H
 #define WARPRSA_FOLD_TABLE_H
