@@ -107,10 +107,13 @@ warprsa_thread_blind(const warprsa_batch &batch, double *a, double *p)
 }
 
 /* The same address, of which the compiler must not know how it was computed: it
- * would do that anew where the address is used. */
+ * would do that anew where the address is used. Before compute capability 9.0
+ * it may, as RSA-4096 has no registers left there. */
 static __device__ __forceinline__ double *warprsa_opaque(double *address)
 {
+#if __CUDA_ARCH__ >= 900
     asm volatile("" : "+l"(address));
+#endif
     return address;
 }
 

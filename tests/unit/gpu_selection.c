@@ -169,7 +169,8 @@ static void foretold_and_measured(void **state)
 /* Every device in the table: times in order, a kernel for every class. */
 static void known_devices(void **state)
 {
-    static const char *const devices[] = {"NVIDIA H200"};
+    static const char *const devices[] = {"NVIDIA H200",
+                                          "NVIDIA H100 80GB HBM3"};
     warprsa_paces paces;
 
     (void)state;

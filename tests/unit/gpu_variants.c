@@ -41,7 +41,7 @@ static void table_is_of_these_kernels(void **state)
     static const struct {
         const char *device;
         unsigned multiprocessors;
-    } devices[] = {{"NVIDIA H200", 132}};
+    } devices[] = {{"NVIDIA H200", 132}, {"NVIDIA H100 80GB HBM3", 132}};
     warprsa_paces candidates, paces;
 
     (void)state;
