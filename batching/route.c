@@ -16,6 +16,8 @@ enum {
     WHOLE = 65536, /* of a share */
     SHARE_MAX = WHOLE / 2,
     BATCHES = 10, /* answers of a device in a period of the process */
+    STRETCH = 2,  /* doublings of a thread's period at a try that failed... */
+    STRETCH_MAX = 4, /* ...up to so many */
 };
 
 #define MS             UINT64_C(1000000)
@@ -307,7 +309,8 @@ static void look_at_thread(const warprsa_route *route,
     warprsa_route_usage usage;
     uint64_t done;
 
-    if (!is_over(elapsed, THREAD_NS, 3 * away_ns, LONGEST_NS))
+    if (!is_over(elapsed, THREAD_NS << thread->stretch, 3 * away_ns,
+                 LONGEST_NS))
         return;
     usage = route->clocks->thread();
     done = thread->work_ns * WHOLE / elapsed;
@@ -320,6 +323,8 @@ static void look_at_thread(const warprsa_route *route,
         warprsa_trial_restart(&thread->away);
     } else {
         warprsa_trial_judge(&thread->away, now, done);
+        if (!thread->away.on && thread->stretch < STRETCH_MAX)
+            thread->stretch += STRETCH;
     }
     thread->since_ns = now;
     thread->usage = usage;

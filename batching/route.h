@@ -24,9 +24,11 @@
  *    hardly, and has several jobs tries the device for some hundredths of a
  *    second, and stays with it as long as more gets done that way. One with a
  *    single job never tries, nor one that computes an operation of each of its
- *    jobs in two thirds of the time a device takes to answer. If the device is
- * saturated, it is tried as well whether more gets done when such threads
- * compute so much as leaves a quarter of the CPUs idle.
+ *    jobs in two thirds of the time a device takes to answer. A try that failed
+ *    is repeated over longer periods: what the connections of a server want
+ *    comes in waves, the private operations of all of them and then the rest.
+ *    If the device is saturated, it is tried as well whether more gets done
+ *    when such threads compute so much as leaves a quarter of the CPUs idle.
  *
  * What a try is: trial.h.
  */
@@ -99,6 +101,7 @@ typedef struct warprsa_route {
 /* What the router knows of one thread; zeros to begin with. */
 typedef struct warprsa_route_thread {
     uint64_t since_ns;         /* of this thread's period */
+    unsigned stretch;          /* which is longer by so many doublings */
     warprsa_route_usage usage; /* until then */
     uint64_t work_ns;          /* what its operations would take here */
     uint64_t jobs;             /* that came: a bit each, or to a few of them */

@@ -361,6 +361,44 @@ static void an_event_loop_of_two_jobs_tries_nothing(void **state)
     }
 }
 
+/* A server of TLS: the operations of all its clients come one after the other,
+ * and then what else their connections want. Within moments of either kind
+ * nothing shows. How many of the last wave's went to the device. */
+static unsigned away_in_waves(warprsa_route_thread *thread, unsigned clients,
+                              unsigned waves)
+{
+    static const char job[1000];
+    unsigned away = 0;
+
+    for (unsigned wave = 0; wave < waves; wave++) {
+        away = 0;
+        for (unsigned i = 0; i < clients; i++) {
+            work(150 * US);
+            if (choose(thread, &job[i], 0) == WARPRSA_AWAY)
+                away++;
+            else
+                compute(400 * US);
+        }
+        work(clients * 150 * US);
+    }
+    return away;
+}
+
+static void an_event_loop_of_waves(void **state)
+{
+    static const unsigned clients[] = {50, 100, 200, 300, 400, 600, 1000};
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    for (unsigned i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
+        warprsa_route_thread thread = {0};
+        unsigned waves = 10 * 1000 / clients[i]; /* some seconds */
+
+        assert_int_equal(away_in_waves(&thread, clients[i], waves), clients[i]);
+    }
+}
+
 /* The load goes: so does the thread. */
 static void an_event_loop_of_fewer_jobs(void **state)
 {
@@ -558,6 +596,7 @@ int main(void)
         cmocka_unit_test_setup(saturated_devices_spill, reset),
         cmocka_unit_test_setup(devices_are_opened_for_many, reset),
         cmocka_unit_test_setup(an_event_loop_of_more_and_more_jobs, reset),
+        cmocka_unit_test_setup(an_event_loop_of_waves, reset),
         cmocka_unit_test_setup(an_event_loop_of_two_jobs_tries_nothing, reset),
         cmocka_unit_test_setup(an_event_loop_of_fewer_jobs, reset),
         cmocka_unit_test_setup(an_idle_event_loop_stays, reset),
