@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "batching/queue_private.h"
+#include "batching/timed_lock.h"
 
 enum {
     BACKOFF_FIRST_MS = 100,
@@ -290,6 +291,7 @@ static void take_out(warprsa_worker *worker, enum warprsa_device_state state,
     }
     pthread_cond_broadcast(&device->changed);
     pthread_mutex_unlock(&device->lock);
+    warprsa_doorbell_ring_all(&device->bell); /* who reopens it may sleep */
     warprsa_queue_refuse_if_down(queue);
 }
 
@@ -385,6 +387,16 @@ bool warprsa_device_enter(warprsa_worker *worker)
     return entered;
 }
 
+bool warprsa_device_usable(warprsa_worker *worker)
+{
+    bool usable;
+
+    pthread_mutex_lock(&worker->device->lock);
+    usable = worker->device->state == WARPRSA_DEVICE_READY;
+    pthread_mutex_unlock(&worker->device->lock);
+    return usable;
+}
+
 void warprsa_device_leave(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
@@ -432,22 +444,6 @@ static bool evict(warprsa_queue_device *device)
     return true;
 }
 
-/* False: another thread has held it for as long as any caller would wait. */
-static bool lock_load(warprsa_queue_device *device)
-{
-    unsigned ms = device->queue->config.deadline_ms;
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until); /* timedlock's clock */
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += (long)(ms % 1000) * (long)WARPRSA_NS_PER_MS;
-    if (until.tv_nsec >= (long)WARPRSA_NS_PER_SEC) {
-        until.tv_nsec -= (long)WARPRSA_NS_PER_SEC;
-        until.tv_sec++;
-    }
-    return pthread_mutex_timedlock(&device->load, &until) == 0;
-}
-
 /* With `load` held. */
 static warprsa_status load_missing(warprsa_queue_device *device,
                                    warprsa_key *key, uint32_t *index)
@@ -470,7 +466,9 @@ static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key)
     bool locked;
 
     pthread_mutex_unlock(&device->places);
-    locked = lock_load(device);
+    /* If not, another thread has it for as long as any caller would wait. */
+    locked =
+        warprsa_lock_within(&device->load, device->queue->config.deadline_ms);
     pthread_mutex_lock(&device->places);
     if (!locked)
         return status;

@@ -92,6 +92,9 @@ unsigned warprsa_devices_discover(warprsa_queue *queue);
 bool warprsa_device_enter(warprsa_worker *worker);
 void warprsa_device_leave(warprsa_worker *worker);
 
+/* Whether it is READY: one that is not wants its threads' attention. */
+bool warprsa_device_usable(warprsa_worker *worker);
+
 /* From inside: the batch of this stream missed its deadline; the device has
  * failed. Counted once per loss, however many threads notice. */
 void warprsa_device_overdue(warprsa_worker *worker);

@@ -338,7 +338,7 @@ static bool anything_to_do(warprsa_worker *worker)
 
     return atomic_load(&queue->closing) ||
            atomic_load(&queue->keys.unloads[worker->device->number]) != 0 ||
-           !warprsa_queue_empty(queue);
+           !warprsa_queue_empty(queue) || !warprsa_device_usable(worker);
 }
 
 static void sleep_on_bell(warprsa_worker *worker)

@@ -4,26 +4,29 @@
  * Products modulo a prime that many messages share, without Montgomery's
  * reduction: what lies above 2^(52 rows) is multiplied by a fixed matrix of
  * the prime, which tensor cores do for 64 messages at once. One thread holds
- * one number of `rows` samples of 52 bits.
+ * one number of `rows` samples of 52 bits; of 40 on the device two do, see
+ * fold_pair.h.
  *
- *   columns   c[0..2 rows) of a * b, in 64 bits, carries not resolved
+ *   columns   c[0..2 rows) of a * b, in 64 bits, carries not resolved; see
+ *             fold_product.h
  *   top       bits 44.. of c[rows-1] go up: what is above bit 52 into
  *             c[rows], bits 44..51 into byte 7 of the last column
  *   fold      the octets h[k] of the upper columns (8 a column, as they lie)
  *             times the matrix: row k is 2^(52 (rows + k/8) + 8 (k mod 8)) mod
- *             P, the last row 2^(52 (rows-1) + 44) mod P, each cut into
+ *             P, the last row 2^(52 (rows-1) + 44) mod P, the one of the octet
+ *             that stands for the columns' bias minus that, each cut into
  *             digits, 7 to an output sample
  *   join      the 7 digit sums of a sample make x, what is above bit 52 of the
  *             seventh goes into the next sample
  *   carry     sample = x + c + carry, up to 2^52
  *
  * Bounds, for P < 2^B with B = 51.2 rows and samples in [0, 2^52]; N = rows.
- * A column takes N low and N high halves, each at most 2^52, and once a carry
- * below 2^12: less than (2N + 1) 2^52, so its byte 7 is at most
- * (2N + 1) / 16 = 2, 3, 5 for N = 20, 30, 40. The last column is one high half,
- * at most 2^52, so byte 7 of it is free. Then
- *     H = sum of all h <= N (7 * 255 + byte 7) + 255
- *                      <= 35,995    53,895    71,855
+ * A column is at most (3N + 3) 2^52 and once a carry below 2^12, so its byte 7
+ * is at most (3N + 3) / 16 = 3, 5, 7 for N = 20, 30, 40. The last column is one
+ * high half, at most 2^52, so byte 7 of it is free, and so is that of the one
+ * below, which is 1 for the bias. Then
+ *     H = sum of all h <= N (7 * 255 + byte 7) + 255 + 1
+ *                      <= 36,016    53,956    71,936
  * Digit sums are at most H times the largest digit. Where two digits are
  * joined in 32 bits, D0 + 256 D1 + f must be below 2^32, f < 2^21 from the
  * sample below: with 8-bit digits 255 * 257 * H = 2.36e9 and 3.54e9, but 4.71e9
@@ -32,16 +35,16 @@
  * (the third pair is at most 3.54e9 + 15 * 2^16 < 0.83 * 2^32) and below 2^63
  * in the second, and x + c + carry < 2^64. The result is below 2^(52 (N-1) +
  * 44) + 2^(52 (N-1) + 7) + H P, that is below 2^1039.2, 2^1552.9, 2^2072.1 and
- * so below 2^(52 N): an operand again, and nothing is carried out of the last
- * sample. P may be even and as small as it likes here; see
- * warprsa_fold_reduce() for what that needs.
+ * so below 2^(52 N), the last sample below 2^51.2: an operand again, as sample
+ * N / 2 - 1 is below 2^52, too, see warprsa_fold_carry(), and nothing is
+ * carried out of the last sample. P may be even and as small as it likes here;
+ * see warprsa_fold_reduce() for what that needs.
  */
 #ifndef WARPRSA_FOLD_H
 #define WARPRSA_FOLD_H
 
-#include "gpu/private_operation.h"
+#include "gpu/fold_product.h"
 
-#define WARPRSA_FOLD_ROWS_MAX  40
 #define WARPRSA_FOLD_DIGITS    7 /* of an output sample */
 #define WARPRSA_FOLD_CARRY_MAX 5 /* samples that are carried at once */
 
@@ -65,77 +68,6 @@
 #define WARPRSA_FOLD_MATRIX_OCTETS(rows)                                       \
     (WARPRSA_FOLD_CHUNKS(rows) * WARPRSA_FOLD_CHUNK_OCTETS(rows))
 
-/* Half products whose low half falls into this column of a full product. */
-WARPRSA_FN int warprsa_fold_pairs(int column, const int rows)
-{
-    return column < 0 || column > 2 * rows - 2 ? 0
-           : column < rows                     ? column + 1
-                                               : 2 * rows - 1 - column;
-}
-
-/* Adds t * v[i] for i in first..rows-1 to the columns from `at` on; see
- * warprsa_row() for why the halves are exact. */
-WARPRSA_FN void warprsa_fold_row(uint64_t *s, double t, const double *v,
-                                 int first, const int rows)
-{
-    WARPRSA_UNROLL
-    for (int i = 0; i < rows; i++) {
-        if (i >= first) {
-            double high = warprsa_fma_rz(t, v[i], 0x1p104);
-            double low = warprsa_fma_rz(t, v[i], (0x1p104 + 0x1p52) - high);
-
-            s[i] += warprsa_bits(low);
-            s[i + 1] += warprsa_bits(high);
-        }
-    }
-}
-
-/* s = columns of a * b. */
-WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
-                                      const double *b, const int rows)
-{
-    WARPRSA_UNROLL
-    for (int c = 0; c < 2 * rows; c++)
-        s[c] = warprsa_column_start(warprsa_fold_pairs(c - 1, rows),
-                                    warprsa_fold_pairs(c, rows));
-    WARPRSA_UNROLL
-    for (int i = 0; i < rows; i++)
-        warprsa_fold_row(s + i, b[i], a, 0, rows);
-}
-
-/* Of these a[i] a[j], i < j, whose low half falls into this column. */
-WARPRSA_FN int warprsa_fold_unequal_pairs(int column, const int rows)
-{
-    return warprsa_fold_pairs(column, rows) / 2;
-}
-
-/*
- * s = columns of a * a: the products of different samples are summed once and
- * doubled, then the squares added. A start value is doubled, too, so it has
- * half the exponent of the one square half that follows: the low half in even
- * columns, the high one in odd ones.
- */
-WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
-                                    const int rows)
-{
-    WARPRSA_UNROLL
-    for (int c = 0; c < 2 * rows; c++)
-        s[c] = warprsa_column_start(warprsa_fold_unequal_pairs(c - 1, rows),
-                                    warprsa_fold_unequal_pairs(c, rows)) -
-               (c % 2 != 0 ? (uint64_t)0x467 << 51 : (uint64_t)0x433 << 51);
-    WARPRSA_UNROLL
-    for (int i = 0; i < rows - 1; i++)
-        warprsa_fold_row(s + i, a[i], a, i + 1, rows);
-    WARPRSA_UNROLL
-    for (int i = 0; i < rows; i++) {
-        double high = warprsa_fma_rz(a[i], a[i], 0x1p104);
-        double low = warprsa_fma_rz(a[i], a[i], (0x1p104 + 0x1p52) - high);
-
-        s[2 * i] += s[2 * i] + warprsa_bits(low);
-        s[2 * i + 1] += s[2 * i + 1] + warprsa_bits(high);
-    }
-}
-
 /* What is above bit 44 of the lower half goes up. */
 WARPRSA_FN void warprsa_fold_top(uint64_t *s, const int rows)
 {
@@ -150,6 +82,12 @@ WARPRSA_FN int warprsa_fold_digit_shift(int digit, const int rows)
     if (rows <= 30)
         return digit == WARPRSA_FOLD_DIGITS ? 52 : 8 * digit;
     return digit == WARPRSA_FOLD_DIGITS ? 52 : (15 * digit + 1) / 2;
+}
+
+/* The row of the octet that stands for minus the biases. */
+WARPRSA_FN int warprsa_fold_bias_row(const int rows)
+{
+    return 8 * (rows - 2) + 7;
 }
 
 /* Place in the matrix of row k, digit `digit` of sample `sample`. */
@@ -211,7 +149,8 @@ WARPRSA_FN double warprsa_fold_sample(uint64_t x)
  * `count` >= 2 samples from x, their columns and the carry from below, and
  * their carry. What is carried out does not wait for what comes in: that is
  * below 2^13, and so it makes the first sample overflow by one at most, and the
- * second sample 2^52 at most.
+ * second sample 2^52 at most. All others are below that, sample N / 2 - 1,
+ * which is the last of five or the third of four, among them.
  */
 WARPRSA_FN void warprsa_fold_carry(double *a, const uint64_t *x,
                                    const uint64_t *s, const int count,

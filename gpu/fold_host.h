@@ -13,6 +13,7 @@ typedef struct warprsa_fold_group {
     warprsa_fold_memory memory;
     const warprsa_operation *operations; /* [FOLD_GROUP], of one key */
     const uint8_t *matrix[2];            /* [FOLD_MATRIX_OCTETS] for p, q */
+    int prime; /* of pairs (fold_pair.h): 0 for p, 1 for q */
 } warprsa_fold_group;
 
 static inline int warprsa_fold_index(int k)
@@ -23,6 +24,14 @@ static inline int warprsa_fold_index(int k)
 static inline int warprsa_fold_half(int k)
 {
     return k / WARPRSA_FOLD_GROUP;
+}
+
+/* Word i of `apart` of the message that has the other part of k's number
+ * (fold_pair.h). */
+static inline uint64_t warprsa_fold_of_other(const uint64_t *from, int apart,
+                                             int k, int i)
+{
+    return from[(k ^ WARPRSA_FOLD_GROUP) * apart + i];
 }
 
 static inline warprsa_operation
@@ -61,6 +70,17 @@ static inline void warprsa_fold_blinding(const warprsa_operation *op,
     own.inverse = inverse - half * WARPRSA_HALF_SAMPLES;
     warprsa_blind_exponent(&own, half, rows);
     warprsa_unblinder(&own, half, rows);
+}
+
+/* Where products lay columns aside. */
+static inline warprsa_fold_aside
+warprsa_fold_own_aside(const warprsa_fold_group *g, const int rows)
+{
+    warprsa_fold_aside aside = {{0}};
+
+    (void)g;
+    (void)rows;
+    return aside;
 }
 
 /* Digit sums of one sample, exactly as the tensor cores have them; 16 rows of

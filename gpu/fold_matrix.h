@@ -26,16 +26,18 @@ WARPRSA_FN void warprsa_fold_set_power(warprsa_number *to, int bit,
     }
 }
 
-/* x = 2^bit R mod P, or with `down` 2^bit mod P, exactly; x for both halves
- * of a key. */
+/* x = 2^bit R mod P, or with `down` 2^bit mod P, or with `minus` P less that,
+ * exactly; x for both halves of a key. */
 WARPRSA_FN void warprsa_fold_matrix_row(warprsa_number *x,
                                         const warprsa_operation_key *key,
-                                        int bit, int down, const int rows,
-                                        const int width, const int L)
+                                        int bit, int down, uint32_t minus,
+                                        const int rows, const int width,
+                                        const int L)
 {
     const int G = 2 * width;
     warprsa_modulus p = {0};
     warprsa_number power = {0}, factor = {0};
+    int64_t over[WARPRSA_SLOTS];
 
     warprsa_load_primes(&p, &key->half[0], &key->half[1], rows, width, L, G);
     warprsa_load(&factor, key->half[0].r2, key->half[1].r2, rows, width, L, G);
@@ -46,6 +48,8 @@ WARPRSA_FN void warprsa_fold_matrix_row(warprsa_number *x,
     warprsa_fold_set_power(&power, bit, width, L, G);
     warprsa_product(x, &power, &factor, &p, rows, width, L, G);
     warprsa_reduce(x, x, &p.p, width, L, G);
+    warprsa_subtract(&power, &p.p, x, 1, over, width, L, G);
+    warprsa_choose(x, minus, &power, x, L, G);
 }
 
 /* Puts row k, the digits of x, into both matrices. */
@@ -86,11 +90,13 @@ WARPRSA_FN void warprsa_fold_make_row(uint8_t *matrix_p, uint8_t *matrix_q,
                                       const int L)
 {
     const int last = row == 8 * rows - 1;
-    const int bit =
-        last ? 52 * (rows - 1) + 44 : 52 * (row / 8) + 8 * (row % 8);
+    const int bias = row == warprsa_fold_bias_row(rows);
+    const int bit = last   ? 52 * (rows - 1) + 44
+                    : bias ? 52 * (rows / 2) + 2
+                           : 52 * (row / 8) + 8 * (row % 8);
     warprsa_number x;
 
-    warprsa_fold_matrix_row(&x, key, bit, last, rows, width, L);
+    warprsa_fold_matrix_row(&x, key, bit, last, (uint32_t)bias, rows, width, L);
     warprsa_fold_put_row(matrix_p, matrix_q, &x, row, rows, width, L);
 }
 

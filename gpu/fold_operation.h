@@ -121,8 +121,11 @@ WARPRSA_FN void warprsa_fold_begin(warprsa_fold_number *a,
     warprsa_sync_lanes();
 }
 
-/* s = q h + s_q from the columns of q h: of the halves mod p, for both. */
-WARPRSA_FN void warprsa_fold_put_result(const warprsa_fold_group *g,
+/* s = q h + s_q from the columns of q h: of the halves mod p, for both. The
+ * numbers become zero, as a fold would have replaced them, too: if one path
+ * kept them, they would take registers during every product and fold. */
+WARPRSA_FN void warprsa_fold_put_result(warprsa_fold_number *a,
+                                        const warprsa_fold_group *g,
                                         warprsa_fold_columns *s, const int rows)
 {
     const warprsa_fold_memory *m = &g->memory;
@@ -132,11 +135,15 @@ WARPRSA_FN void warprsa_fold_put_result(const warprsa_fold_group *g,
         int t = warprsa_fold_index(k), other = t ^ WARPRSA_FOLD_GROUP;
         double r[2 * WARPRSA_FOLD_ROWS_MAX];
 
+        warprsa_fold_unbias(s->of[k], rows);
         WARPRSA_UNROLL
         for (int i = 0; i < rows; i++)
             s->of[k][i] += warprsa_fold_integer(
                 *warprsa_fold_at(m, WARPRSA_FOLD_ROOT, i, other, rows));
         (void)warprsa_fold_resolve(r, s->of[k], 2 * rows);
+        WARPRSA_UNROLL
+        for (int i = 0; i < rows; i++)
+            a->of[k][i] = 0;
         if ((t & WARPRSA_FOLD_GROUP) == 0) {
             WARPRSA_UNROLL
             for (int i = 0; i < 2 * rows; i++) {
@@ -146,6 +153,22 @@ WARPRSA_FN void warprsa_fold_put_result(const warprsa_fold_group *g,
         }
     }
     warprsa_sync_lanes();
+}
+
+/* The octets of samples `first`, which is even, and first + 1. */
+WARPRSA_FN void warprsa_fold_two_samples_out(const warprsa_operation *op,
+                                             uint64_t low, uint64_t high,
+                                             int first)
+{
+    const int length = (int)op->key->modulus_octets, at = first / 2 * 13;
+
+    WARPRSA_UNROLL
+    for (int j = 0; j < 13; j++)
+        if (at + j < length)
+            op->output[length - 1 - at - j] =
+                (uint8_t)(j < 6    ? low >> 8 * j
+                          : j == 6 ? low >> 48 | high << 4
+                                   : high >> (8 * j - 52));
 }
 
 /* Half of the result's octets by each of the two messages, 13 from every two
@@ -160,23 +183,16 @@ WARPRSA_FN void warprsa_fold_put_octets(const warprsa_fold_group *g,
     {
         int t = warprsa_fold_index(k), half = warprsa_fold_half(k);
         const warprsa_operation op = warprsa_fold_operation(g, k);
-        const int length = (int)op.key->modulus_octets;
 
         WARPRSA_ROLLED
         for (int i = 0; i < rows; i += 2) {
-            int first = half * rows + i, at = first / 2 * 13;
+            int first = half * rows + i;
             uint64_t low = warprsa_fold_integer(
                 *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, first, t, rows));
             uint64_t high = warprsa_fold_integer(
                 *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, first + 1, t, rows));
 
-            WARPRSA_UNROLL
-            for (int j = 0; j < 13; j++)
-                if (at + j < length)
-                    op.output[length - 1 - at - j] =
-                        (uint8_t)(j < 6    ? low >> 8 * j
-                                  : j == 6 ? low >> 48 | high << 4
-                                           : high >> (8 * j - 52));
+            warprsa_fold_two_samples_out(&op, low, high, first);
         }
         if (half == 0)
             *op.status =
@@ -304,11 +320,14 @@ typedef struct warprsa_fold_turn {
 
 WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
                                      const warprsa_fold_number *a,
+                                     const warprsa_fold_group *g,
                                      const int rows)
 {
+    warprsa_fold_aside aside = warprsa_fold_own_aside(g, rows);
+
     WARPRSA_EACH_MESSAGE(k)
     {
-        warprsa_fold_square(s->of[k], a->of[k], rows);
+        warprsa_fold_square(s->of[k], a->of[k], &aside, rows);
     }
 }
 
@@ -319,6 +338,8 @@ WARPRSA_FN void warprsa_fold_products(warprsa_fold_columns *s,
                                       const warprsa_fold_step *step,
                                       const int rows)
 {
+    warprsa_fold_aside aside = warprsa_fold_own_aside(g, rows);
+
     WARPRSA_EACH_MESSAGE(k)
     {
         double b[WARPRSA_FOLD_ROWS_MAX];
@@ -327,7 +348,7 @@ WARPRSA_FN void warprsa_fold_products(warprsa_fold_columns *s,
             warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k), rows);
         else
             warprsa_fold_factor(b, g, step, k, rows);
-        warprsa_fold_multiply(s->of[k], a->of[k], b, rows);
+        warprsa_fold_multiply(s->of[k], a->of[k], b, &aside, rows);
     }
 }
 
@@ -385,10 +406,8 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
     warprsa_fold_begin(&a, g, rows);
     WARPRSA_ROLLED
     while (at < count) {
-        /* With 30 rows the registers are dearer than reading it again. */
-        const warprsa_fold_step step = more && rows == 20
-                                           ? warprsa_fold_power_step()
-                                           : warprsa_fold_step_at(script, at);
+        const warprsa_fold_step step =
+            more ? warprsa_fold_power_step() : warprsa_fold_step_at(script, at);
         WARPRSA_STAGE_OF_STEP(&step, turn.place >= 0);
         const int power = step.action == WARPRSA_FOLD_POWER;
         const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW(rows);
@@ -410,16 +429,18 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         }
         more = power && warprsa_fold_next_turn(&turn, rows);
         at += !more;
+        if (!power && step.by == WARPRSA_FOLD_NONE)
+            continue;
         if (squares)
-            warprsa_fold_squares(&s, &a, rows);
+            warprsa_fold_squares(&s, &a, g, rows);
         else if (step.by >= WARPRSA_FOLD_OF_INPUT &&
                  step.by <= WARPRSA_FOLD_OF_ITSELF)
             warprsa_fold_columns_of(&s, &a, g, step.by, rows);
-        else if (power || step.by != WARPRSA_FOLD_NONE)
+        else
             warprsa_fold_products(&s, &a, g, &step, rows);
         if (step.by == WARPRSA_FOLD_Q)
-            warprsa_fold_put_result(g, &s, rows);
-        else if (power || step.by != WARPRSA_FOLD_NONE)
+            warprsa_fold_put_result(&a, g, &s, rows);
+        else
             warprsa_fold_fold(&a, g, &s, &due, digit, rows);
     }
 }

@@ -184,19 +184,28 @@ WARPRSA_FN uint32_t *warprsa_fold_near(const warprsa_fold_memory *m, int j,
                           WARPRSA_FOLD_PIECE_WORDS;
 }
 
-/* x^entry, exactly reduced, into message t's table. */
-WARPRSA_FN void warprsa_fold_put_entry(const warprsa_fold_memory *m, int entry,
-                                       const double *x, int t, const int rows)
+/* A packed number as entry `entry` of message t's table. */
+WARPRSA_FN void warprsa_fold_put_words(const warprsa_fold_memory *m, int entry,
+                                       const uint32_t *words, int t,
+                                       const int rows)
 {
     const int each = WARPRSA_FOLD_PIECES_EACH(rows);
-    uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)] = {0};
 
-    warprsa_fold_pack(words, x, rows);
     WARPRSA_UNROLL
     for (int u = 0; u < WARPRSA_FOLD_PIECES(rows); u++)
         warprsa_fold_store_far(
             warprsa_fold_far(m, u / each, u % each, entry, t, rows),
             words + u * WARPRSA_FOLD_PIECE_WORDS);
+}
+
+/* x^entry, exactly reduced, into message t's table. */
+WARPRSA_FN void warprsa_fold_put_entry(const warprsa_fold_memory *m, int entry,
+                                       const double *x, int t, const int rows)
+{
+    uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)] = {0};
+
+    warprsa_fold_pack(words, x, rows);
+    warprsa_fold_put_words(m, entry, words, t, rows);
 }
 
 /* Message t's piece of the chosen entry. */
@@ -232,10 +241,11 @@ WARPRSA_FN uint32_t warprsa_fold_choose(const warprsa_fold_pieces *v, int w,
     return left[0];
 }
 
-/* Keeps of each piece, which must be near, that of the entry `digit`. */
-WARPRSA_FN void warprsa_fold_keep_pieces(const warprsa_fold_memory *m,
-                                         int phase, uint32_t digit, int t,
-                                         const int rows)
+/* Keeps of each piece, which must be near, that of the entry `digit`. `one` is
+ * the first word of entry 0: 1, or 0 in what is no number's lowest part. */
+WARPRSA_FN void warprsa_fold_keep_part(const warprsa_fold_memory *m, int phase,
+                                       uint32_t digit, uint32_t one, int t,
+                                       const int rows)
 {
     const int each = WARPRSA_FOLD_PIECES_EACH(rows);
 
@@ -247,7 +257,7 @@ WARPRSA_FN void warprsa_fold_keep_pieces(const warprsa_fold_memory *m,
 
         WARPRSA_UNROLL
         for (int w = 0; w < WARPRSA_FOLD_PIECE_WORDS; w++)
-            v.of[0][w] = w == 0 && piece == 0;
+            v.of[0][w] = w == 0 && piece == 0 ? one : 0;
         WARPRSA_UNROLL
         for (int e = 1; e <= WARPRSA_FOLD_ENTRIES(rows); e++)
             warprsa_fold_load_near(v.of[e],
@@ -259,16 +269,30 @@ WARPRSA_FN void warprsa_fold_keep_pieces(const warprsa_fold_memory *m,
     }
 }
 
-/* The chosen entry. */
+WARPRSA_FN void warprsa_fold_keep_pieces(const warprsa_fold_memory *m,
+                                         int phase, uint32_t digit, int t,
+                                         const int rows)
+{
+    warprsa_fold_keep_part(m, phase, digit, 1, t, rows);
+}
+
+/* The chosen entry, as it is packed. */
+WARPRSA_FN void warprsa_fold_get_words(uint32_t *words,
+                                       const warprsa_fold_memory *m, int t,
+                                       const int rows)
+{
+    WARPRSA_UNROLL
+    for (int u = 0; u < WARPRSA_FOLD_PIECES(rows); u++)
+        warprsa_fold_load_near(words + u * WARPRSA_FOLD_PIECE_WORDS,
+                               warprsa_fold_chosen(m, u, t));
+}
+
 WARPRSA_FN void warprsa_fold_get_chosen(double *a, const warprsa_fold_memory *m,
                                         int t, const int rows)
 {
     uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)] = {0};
 
-    WARPRSA_UNROLL
-    for (int u = 0; u < WARPRSA_FOLD_PIECES(rows); u++)
-        warprsa_fold_load_near(words + u * WARPRSA_FOLD_PIECE_WORDS,
-                               warprsa_fold_chosen(m, u, t));
+    warprsa_fold_get_words(words, m, t, rows);
     warprsa_fold_unpack(a, words, rows);
 }
 

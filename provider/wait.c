@@ -15,6 +15,7 @@
 #include <openssl/async.h>
 #include <openssl/err.h>
 
+#include "batching/timed_lock.h"
 #include "provider/clock.h"
 #include "provider/fork.h"
 
@@ -25,6 +26,9 @@ enum {
      * else to do. */
     SHORT_PAUSE_NS = 2000,
     NAP_NS = 50000,
+    /* What the end of a wait ctx waits for its callback: so often this long. */
+    CALLBACK_TRIES = 100,
+    CALLBACK_TRY_MS = 10,
 };
 
 /*
@@ -66,6 +70,18 @@ static void release(warprsa_wait *waker)
     free(waker);
 }
 
+/* In many short tries: while the machine stands still a single one, however
+ * long, runs out and the callback does not run on. */
+static void wait_for_callback(warprsa_wait *waker)
+{
+    for (unsigned i = 0; i < CALLBACK_TRIES; i++) {
+        if (warprsa_lock_within(&waker->lock, CALLBACK_TRY_MS)) {
+            pthread_mutex_unlock(&waker->lock);
+            return;
+        }
+    }
+}
+
 /*
  * The wait ctx is about to be freed, and with it what the callback's argument
  * points to: waits for a callback that is running, but not for ever, since
@@ -76,16 +92,11 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
                           OSSL_ASYNC_FD fd, void *custom)
 {
     warprsa_wait *waker = custom;
-    struct timespec end;
 
     (void)wait_ctx, (void)key, (void)fd;
     atomic_store(&waker->alive, false);
-    if (waker->generation == warprsa_fork_generation()) {
-        clock_gettime(CLOCK_REALTIME, &end);
-        end.tv_sec++;
-        if (pthread_mutex_timedlock(&waker->lock, &end) == 0)
-            pthread_mutex_unlock(&waker->lock);
-    }
+    if (waker->generation == warprsa_fork_generation())
+        wait_for_callback(waker);
     release(waker);
 }
 

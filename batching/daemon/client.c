@@ -11,17 +11,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "batching/daemon/client_private.h"
 #include "batching/daemon/message.h"
 #include "batching/futex.h"
+#include "batching/timed_lock.h"
 
 enum {
     RETRY_MIN_MS = 100,
     RETRY_MAX_MS = 5000,
-    NS_PER_S = 1000000000,
     WHY_SIZE = 200,
 };
 
@@ -220,7 +219,6 @@ static void ask(warprsa_client *client)
 
     if (warprsa_now_ns() < client->retry_ns)
         return;
-    atomic_store(&client->starting, true);
     client->greeting =
         warprsa_door_call(client->config.door, &wanted, why, sizeof(why));
     if (client->greeting < 0)
@@ -237,41 +235,27 @@ static bool is_looking(warprsa_client *client)
     return looking;
 }
 
-/* For at most timeout_ms. False: another thread keeps it. */
-static bool lock_finding(warprsa_client *client, unsigned timeout_ms)
-{
-    struct timespec until;
-
-    if (pthread_mutex_trylock(&client->finding) == 0)
-        return true;
-    if (timeout_ms == 0 || clock_gettime(CLOCK_REALTIME, &until) != 0)
-        return false;
-    until.tv_sec += timeout_ms / 1000;
-    until.tv_nsec += (long)(timeout_ms % 1000) * WARPRSA_NS_PER_MS;
-    if (until.tv_nsec >= NS_PER_S) {
-        until.tv_sec++;
-        until.tv_nsec -= NS_PER_S;
-    }
-    return pthread_mutex_timedlock(&client->finding, &until) == 0;
-}
-
 /* Looks for the daemon, waiting no longer than timeout_ms; twice that where
- * another thread is at it already. */
-static void find(warprsa_client *client, unsigned timeout_ms)
+ * another thread is at it already. Whether a try is under way, which may
+ * succeed; so it may where the other thread has not come back, which may have
+ * been preempted before it said anything. */
+static bool find(warprsa_client *client, unsigned timeout_ms)
 {
     struct pollfd greeting = {.events = POLLIN};
+    bool starting;
 
-    if (!lock_finding(client, timeout_ms))
-        return;
+    if (!warprsa_lock_within(&client->finding, timeout_ms))
+        return true;
     if (is_looking(client)) {
         if (client->greeting < 0)
             ask(client);
         greeting.fd = client->greeting;
         if (greeting.fd >= 0 && poll(&greeting, 1, (int)timeout_ms) > 0)
             be_greeted(client);
-        atomic_store(&client->starting, client->greeting >= 0);
     }
+    starting = client->greeting >= 0;
     pthread_mutex_unlock(&client->finding);
+    return starting;
 }
 
 static warprsa_queue_state state_of(warprsa_connection *c, unsigned timeout_ms)
@@ -313,9 +297,8 @@ static warprsa_queue_state client_wait_ready(void *at, unsigned timeout_ms)
     bool starting = false;
 
     if (c == NULL) {
-        find(client, timeout_ms);
+        starting = find(client, timeout_ms);
         /* In this order: who stops looking has put the connection there. */
-        starting = atomic_load(&client->starting);
         c = warprsa_client_connection(client);
     }
     if (c == NULL)
@@ -347,7 +330,6 @@ static bool client_close(void *at)
     if (client->greeting >= 0)
         close(client->greeting);
     client->greeting = -1;
-    atomic_store(&client->starting, false);
     pthread_mutex_unlock(&client->finding);
     if (c != NULL) {
         warprsa_connection_shut(c);

@@ -46,7 +46,6 @@ struct warprsa_client {
     int greeting;            /* where WELCOME will come; -1: not asked */
     uint64_t retry_ns;       /* no new try before */
     unsigned pause_ms;       /* after the next failure */
-    _Atomic bool starting;   /* a try is under way, which may succeed */
 };
 
 /* One reference less; the last one frees. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "batching/daemon/door.h"
@@ -28,6 +29,8 @@ enum {
 enum {
     RECLAIM_STEP = 64, /* slots looked at for one submission */
     SILENT_MS = 3000,  /* many times the daemon's slowest pace */
+    NAP_NS = 10000000,
+    NAPS = 100, /* for a daemon that has been silent; half of them are a pace */
 };
 
 static uint64_t word_of(uint32_t use, unsigned state)
@@ -209,18 +212,31 @@ bool warprsa_connection_seen(const warprsa_connection *c, uint64_t now_ns)
     return now_ns < seen_ns + SILENT_MS * WARPRSA_NS_PER_MS;
 }
 
+/* Silence alone tells nothing: the machine may have stood still, with the
+ * daemon and this process on it. The naps take their time only while it
+ * doesn't, and in that time a daemon that lives comes round. */
+static bool comes_round(const warprsa_connection *c)
+{
+    const struct timespec nap = {0, NAP_NS};
+
+    for (unsigned i = 0; i < NAPS; i++) {
+        if (warprsa_connection_seen(c, warprsa_now_ns()))
+            return true;
+        nanosleep(&nap, NULL);
+    }
+    return warprsa_connection_seen(c, warprsa_now_ns());
+}
+
 bool warprsa_connection_alive(warprsa_connection *c)
 {
     char octet;
     ssize_t got;
 
     if (atomic_load_explicit(&c->dead, memory_order_relaxed) ||
-        !warprsa_connection_seen(c, warprsa_now_ns()))
-        return false;
-    if (!warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino))
+        !warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino))
         return false;
     got = recv(c->socket, &octet, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got < 0 && (errno == EAGAIN || errno == EINTR);
+    return got < 0 && (errno == EAGAIN || errno == EINTR) && comes_round(c);
 }
 
 void warprsa_connection_shut(warprsa_connection *c)

@@ -77,8 +77,11 @@ void warprsa_connection_drop(warprsa_connection *connection);
 void warprsa_connection_abandon(warprsa_connection *connection);
 
 /* Whether the daemon is still there; asks the kernel. One that hasn't come
- * round for seconds (it hangs, or was stopped) is not: */
+ * round for seconds (it hangs, or was stopped) is not, unless it does now: it
+ * is given up to a second. */
 bool warprsa_connection_alive(warprsa_connection *connection);
+
+/* Whether it has come round in the last seconds; does not sleep. */
 bool warprsa_connection_seen(const warprsa_connection *connection,
                              uint64_t now_ns);
 

@@ -39,6 +39,29 @@ static __device__ __forceinline__ void warprsa_fold_wipe(void *from,
         word[i] = 0;
 }
 
+/* e, the same for all of a warp, to the compiler, too. */
+static __device__ __forceinline__ uint64_t
+warprsa_fold_public_exponent(const warprsa_prepared_key *key)
+{
+    return (uint64_t)warprsa_largest_in_warp((uint32_t)(key->e >> 32)) << 32 |
+           warprsa_largest_in_warp((uint32_t)key->e);
+}
+
+/* The block's barriers, before anything else. */
+static __device__ __forceinline__ void
+warprsa_fold_new_barriers(const warprsa_fold_group *g)
+{
+    if (threadIdx.x % WARPRSA_FOLD_WARPGROUP == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(g->barrier),
+                     "r"((uint32_t)WARPRSA_FOLD_WARPGROUP)
+                     : "memory");
+    if (threadIdx.x % 32 == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;\n"
+                     "fence.mbarrier_init.release.cluster;" ::"r"(g->fetched)
+                     : "memory");
+    __syncthreads();
+}
+
 /* Matrices, 1/q and script of a key; by all threads. */
 template <int ROWS, int WIDTH, int L>
 static __device__ __noinline__ void
@@ -49,9 +72,7 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
     constexpr int octets = WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
     constexpr int groups = S::THREADS / (2 * WIDTH), last = 8 * ROWS - 1;
     uint8_t *matrix = shared + S::MATRIX;
-    const uint64_t e =
-        (uint64_t)warprsa_largest_in_warp((uint32_t)(key->e >> 32)) << 32 |
-        warprsa_largest_in_warp((uint32_t)key->e);
+    const uint64_t e = warprsa_fold_public_exponent(key);
 
     __syncthreads();
     for (int i = threadIdx.x; i < 2 * octets / 16; i += S::THREADS)
@@ -124,15 +145,7 @@ __global__ void __launch_bounds__(warprsa_fold_shared<ROWS>::THREADS,
     warprsa_fold_group g = warprsa_fold_new_group<ROWS>(batch, shared);
     uint32_t loaded = 0xffffffffu;
 
-    if (threadIdx.x % WARPRSA_FOLD_WARPGROUP == 0)
-        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(g.barrier),
-                     "r"((uint32_t)WARPRSA_FOLD_WARPGROUP)
-                     : "memory");
-    if (threadIdx.x % 32 == 0)
-        asm volatile("mbarrier.init.shared.b64 [%0], 1;\n"
-                     "fence.mbarrier_init.release.cluster;" ::"r"(g.fetched)
-                     : "memory");
-    __syncthreads();
+    warprsa_fold_new_barriers(&g);
     WARPRSA_ROLLED
     for (uint32_t item = blockIdx.x; item < batch.item_count;
          item += gridDim.x) {

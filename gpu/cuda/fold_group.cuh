@@ -37,7 +37,6 @@ template <int ROWS> struct warprsa_fold_shared {
     static constexpr int WARP = JOINED > NEAR ? JOINED : NEAR;
     /* Where the chosen entries are: here, if there is room. */
     static constexpr bool CHOSEN_HERE = ROWS == 20;
-    static constexpr bool KEEP_LATE = ROWS == 30;
     static constexpr int CHOSEN_OCTETS =
         WARPRSA_FOLD_WORDS(ROWS) * 4 * WARPRSA_FOLD_WARPGROUP;
 
@@ -61,6 +60,38 @@ template <int ROWS> struct warprsa_fold_shared {
     static constexpr int ALL = BARRIER + BARRIERS * WARPGROUPS;
 };
 
+/* Of RSA-4096, whose numbers are two threads' (fold_pair.h): a warpgroup has
+ * one tile of 64 messages mod one prime, the joined digits of whose two chunks
+ * are for lanes 0..15 and 16..31. What a thread has is as much as with 20 rows.
+ */
+template <> struct warprsa_fold_shared<40> {
+    typedef warprsa_fold_shared<20> half;
+    static constexpr int PER_LANE = half::PER_LANE;
+    static constexpr int CHUNKS = WARPRSA_FOLD_CHUNKS(40);
+    static constexpr int COLUMNS = WARPRSA_FOLD_COLUMNS(40);
+    static constexpr int DEPTH = WARPRSA_FOLD_DEPTH(40);
+    static constexpr int ACROSS = half::ACROSS;
+    static constexpr int TILE = DEPTH / 16 * ACROSS;
+    static constexpr int PAIRS = half::PAIRS, SINGLES = half::SINGLES;
+    static constexpr int WARP = half::WARP;
+
+    static constexpr int WARPGROUPS = 2, BLOCKS = 1;
+    static constexpr int THREADS = WARPGROUPS * WARPRSA_FOLD_WARPGROUP;
+
+    /* Of a warpgroup. */
+    static constexpr int OCTETS = 0;
+    static constexpr int SUMS = OCTETS + TILE;
+    static constexpr int OWN = SUMS + 4 * WARP;
+    /* Of the block; the matrix of one prime at a time. */
+    static constexpr int CHOSEN = WARPGROUPS * OWN;
+    static constexpr int MATRIX = CHOSEN + WARPRSA_FOLD_WORDS(20) * 4 * THREADS;
+    static constexpr int SCRIPT = MATRIX + WARPRSA_FOLD_MATRIX_OCTETS(40);
+    static constexpr int BARRIER =
+        SCRIPT + (sizeof(warprsa_fold_script) + 7) / 8 * 8;
+    static constexpr int BARRIERS = half::BARRIERS;
+    static constexpr int ALL = BARRIER + BARRIERS * WARPGROUPS;
+};
+
 typedef struct warprsa_fold_group {
     warprsa_fold_memory memory;
     const warprsa_batch *batch;
@@ -69,6 +100,7 @@ typedef struct warprsa_fold_group {
     uint32_t barrier;     /* the warpgroup's: all have read the octets */
     uint32_t fetched;     /* the warp's: pieces of the table are near */
     uint32_t shift16;     /* see warprsa_fold_join() */
+    int prime;            /* of pairs: 0 for p, 1 for q */
     /* Of the barriers' next phases. */
     mutable uint32_t parity, fetched_parity;
 } warprsa_fold_group;
@@ -92,6 +124,15 @@ static __device__ __forceinline__ int warprsa_fold_index(int)
 static __device__ __forceinline__ int warprsa_fold_half(int)
 {
     return threadIdx.x / WARPRSA_FOLD_GROUP % 2;
+}
+
+/* Word i of the thread that has the other part of this one's number
+ * (fold_pair.h). */
+static __device__ __forceinline__ uint64_t
+warprsa_fold_of_other(const uint64_t *from, int, int, int i)
+{
+    return __shfl_xor_sync(0xffffffffu, (unsigned long long)from[i],
+                           WARPRSA_FOLD_GROUP);
 }
 
 static __device__ __forceinline__ warprsa_operation
@@ -337,6 +378,31 @@ static __device__ __forceinline__ uint32_t warprsa_fold_octets_at()
            message % 8 * 16;
 }
 
+/* Where this thread's products lay columns aside, if they do: where its octets
+ * will be, 16 for each two columns, too, once the tensor cores have read those
+ * that are there. No other thread reads or writes them but through a barrier
+ * that warprsa_fold_put_columns() ends with. */
+template <int ROWS>
+static __device__ __forceinline__ warprsa_fold_aside
+warprsa_fold_own_aside_of(const warprsa_fold_group *g)
+{
+    typedef warprsa_fold_shared<ROWS> S;
+    warprsa_fold_aside aside;
+
+    if (WARPRSA_FOLD_ASIDE(ROWS))
+        warprsa_fold_wait_free(g);
+    aside.at = g->own + warprsa_fold_octets_at<S>();
+    aside.apart = S::ACROSS;
+    return aside;
+}
+
+static __device__ __forceinline__ warprsa_fold_aside
+warprsa_fold_own_aside(const warprsa_fold_group *g, const int rows)
+{
+    return rows == 20 ? warprsa_fold_own_aside_of<20>(g)
+                      : warprsa_fold_own_aside_of<30>(g);
+}
+
 /* The upper columns as octets for the tensor cores, 16 for each two. Made
  * visible to them (the asynchronous proxy) before the barrier that ends it. */
 template <int ROWS>
@@ -357,8 +423,8 @@ warprsa_fold_put_columns(const warprsa_fold_group *g, const uint64_t *upper)
                  : "memory");
 }
 
-/* Chooses from the pieces that have been fetched. Late, the tensor cores are at
- * work; but with 20 rows more registers then cost more than that gains. */
+/* Chooses from the pieces that have been fetched: while the tensor cores are at
+ * work. */
 template <int ROWS>
 static __device__ __forceinline__ void
 warprsa_fold_keep_due(const warprsa_fold_group *g,
@@ -384,8 +450,6 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
     uint32_t d[2][S::COLUMNS / 2], over[2][2] = {{0, 0}, {0, 0}}, carry = 0;
 
     warprsa_fold_top(s, ROWS);
-    if (!S::KEEP_LATE)
-        warprsa_fold_keep_due<ROWS>(g, due, *digit);
     warprsa_fold_put_columns<ROWS>(g, s + ROWS);
 #pragma unroll
     for (int tile = 0; tile < 2; tile++) {
@@ -397,8 +461,7 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(d[tile], messages[tile],
                                                      matrix[tile], S::ACROSS);
     }
-    if (S::KEEP_LATE)
-        warprsa_fold_keep_due<ROWS>(g, due, *digit);
+    warprsa_fold_keep_due<ROWS>(g, due, *digit);
 #pragma unroll
     for (int chunk = 0; chunk < S::CHUNKS; chunk++) {
         const bool last = chunk == S::CHUNKS - 1;

@@ -10,6 +10,7 @@ const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size)
     static const warprsa_fold_kernel *const kernels[WARPRSA_CLASSES] = {
         [WARPRSA_CLASS_2048] = &warprsa_fold_kernel_2048,
         [WARPRSA_CLASS_3072] = &warprsa_fold_kernel_3072,
+        [WARPRSA_CLASS_4096] = &warprsa_fold_kernel_4096,
     };
 
     return kernels[size];

@@ -55,6 +55,7 @@ cudaError_t warprsa_fold_launch(warprsa_size_class size,
 
 extern const warprsa_fold_kernel warprsa_fold_kernel_2048;
 extern const warprsa_fold_kernel warprsa_fold_kernel_3072;
+extern const warprsa_fold_kernel warprsa_fold_kernel_4096;
 
 #ifdef __cplusplus
 }

@@ -16,32 +16,53 @@ static const struct {
 } known[] = {
     {"NVIDIA H200",
      {{WARPRSA_CLASS_1024, "lanes", 16896, 723, 1150, 2147},
-      {WARPRSA_CLASS_1024, "thread", 25344, 3010, 3110, 3190},
+      {WARPRSA_CLASS_1024, "thread", 25344, 2841, 3023, 3091},
       {WARPRSA_CLASS_2048, "lanes", 8448, 2288, 3720, 7008},
-      {WARPRSA_CLASS_2048, "thread", 25344, 15500, 15650, 16350},
+      {WARPRSA_CLASS_2048, "thread", 25344, 15370, 15526, 15823},
       {WARPRSA_CLASS_3072, "lanes", 4224, 5925, 7708, 13429},
-      {WARPRSA_CLASS_3072, "thread", 16896, 36280, 36610, 36610},
+      {WARPRSA_CLASS_3072, "thread", 16896, 35831, 36616, 36616},
       {WARPRSA_CLASS_4096, "lanes", 4224, 8139, 13453, 25622},
-      {WARPRSA_CLASS_4096, "thread", 16896, 77160, 81220, 81220},
-      {WARPRSA_CLASS_1024, "blocks", 2112, 470, 732, 1304},
-      {WARPRSA_CLASS_2048, "blocks", 2112, 1155, 1953, 3640},
-      {WARPRSA_CLASS_3072, "blocks", 1056, 3007, 3039, 5393},
-      {WARPRSA_CLASS_4096, "blocks", 1056, 6584, 6688, 11740},
-      {WARPRSA_CLASS_2048, "fold", 16896, 5005, 5752, 8336},
-      {WARPRSA_CLASS_3072, "fold", 16896, 31500, 31506, 32490}}},
+      {WARPRSA_CLASS_4096, "thread", 16896, 77976, 79764, 79764},
+      {WARPRSA_CLASS_1024, "blocks", 2112, 471, 734, 1316},
+      {WARPRSA_CLASS_2048, "blocks", 2112, 1130, 1932, 3592},
+      {WARPRSA_CLASS_3072, "blocks", 1056, 3026, 3057, 5431},
+      {WARPRSA_CLASS_4096, "blocks", 1056, 5510, 5563, 9740},
+      {WARPRSA_CLASS_2048, "fold", 16896, 4758, 5341, 7319},
+      {WARPRSA_CLASS_3072, "fold", 16896, 28631, 29630, 29818}}},
 };
 
-double warprsa_foretell_ms(const warprsa_pace *pace, size_t count)
+static bool is_fold(const warprsa_pace *pace)
+{
+    return strcmp(pace->variant, WARPRSA_VARIANT_FOLD) == 0;
+}
+
+/* Less than half a wave, `rest` of one: what a few operations leave of a
+ * multiprocessor costs the next ones nothing, so that they take what one takes
+ * until the line of the second half, carried on downwards, is above that. A
+ * block of the fold is full with the first requests of its key, and more of
+ * them share the second cache and the power from the beginning. */
+static double foretell_part(const warprsa_pace *pace, double rest)
 {
     const double one = pace->one_us / 1e3, half = pace->half_us / 1e3;
     const double wave = pace->wave_us / 1e3;
-    const double rest = (double)(count % pace->wave) / (double)pace->wave;
-    const double ms = (double)(count / pace->wave) * wave;
+    const double chord = one + 2 * rest * (half - one);
+    const double line = half + (2 * rest - 1) * (wave - half);
 
-    if (rest == 0)
-        return ms;
-    return ms + (rest < 0.5 ? one + 2 * rest * (half - one)
-                            : half + (2 * rest - 1) * (wave - half));
+    if (rest >= 0.5)
+        return line;
+    if (line >= chord || is_fold(pace))
+        return chord;
+    return line > one ? line : one;
+}
+
+double warprsa_foretell_ms(const warprsa_pace *pace, size_t count)
+{
+    const size_t rest = count % pace->wave;
+    const double ms = (double)(count / pace->wave) * pace->wave_us / 1e3;
+
+    return rest == 0
+               ? ms
+               : ms + foretell_part(pace, (double)rest / (double)pace->wave);
 }
 
 const warprsa_pace *warprsa_pace_of(const warprsa_paces *paces,
@@ -66,8 +87,7 @@ static const char *fastest(const warprsa_paces *paces, warprsa_size_class size,
         const warprsa_pace *pace = &paces->row[i];
         double ms;
 
-        if (pace->size != size ||
-            strcmp(pace->variant, WARPRSA_VARIANT_FOLD) == 0)
+        if (pace->size != size || is_fold(pace))
             continue;
         ms = warprsa_foretell_ms(pace, count);
         if (best == NULL || ms < *best_ms) {

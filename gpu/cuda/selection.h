@@ -42,8 +42,10 @@ typedef struct warprsa_paces {
 } warprsa_paces;
 
 /* Milliseconds that a batch of `count` takes: whole waves one after the other,
- * and the rest as fast as a batch of its size, between the measured points on
- * straight lines. A pure function. */
+ * and the rest as a batch of its size: on a straight line from half a wave to a
+ * whole one, and below, on that line carried on or at the time of one, whatever
+ * is more; of the fold, on a straight line from one to half a wave. A pure
+ * function. */
 double warprsa_foretell_ms(const warprsa_pace *pace, size_t count);
 
 /* The row of this class and variant, or NULL. */

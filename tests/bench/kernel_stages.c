@@ -63,6 +63,7 @@ static stage_clocks_take *const takes[] = {
     stage_clocks_take_integer_1024, stage_clocks_take_integer_2048,
     stage_clocks_take_integer_3072, stage_clocks_take_integer_4096,
     stage_clocks_take_fold_2048,    stage_clocks_take_fold_3072,
+    stage_clocks_take_fold_4096,
 };
 
 typedef struct column {

@@ -43,7 +43,8 @@ stage_clocks_take stage_clocks_take_lanes_1024, stage_clocks_take_lanes_2048,
     stage_clocks_take_blocks_3072, stage_clocks_take_blocks_4096,
     stage_clocks_take_integer_1024, stage_clocks_take_integer_2048,
     stage_clocks_take_integer_3072, stage_clocks_take_integer_4096,
-    stage_clocks_take_fold_2048, stage_clocks_take_fold_3072;
+    stage_clocks_take_fold_2048, stage_clocks_take_fold_3072,
+    stage_clocks_take_fold_4096;
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,7 @@ refused() {
     # The way that the comment in conf/openssl.cnf shows.
     if [ "$key" != trace ]; then
         WARPRSA_TRACE=stderr OPENSSL_CONF=bad.cnf "$OPENSSL" list -providers \
-            2>&1 >/dev/null | grep -qE "not loaded: .*: $key = $value: $allowed"
+            2>&1 >/dev/null | grep -E "not loaded: .*: $key = $value: $allowed"
     fi
 }
 

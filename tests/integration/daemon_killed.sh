@@ -5,18 +5,29 @@
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
+at_end() {
+    : >enough
+}
+sign() { # until there is a file "enough": eight seconds may pass in a moment
+    until [ -e enough ]; do
+        with_provider speed -elapsed -seconds 8 -multi 3 -async_jobs 48 rsa1024
+    done
+}
 start_daemon
-with_provider speed -elapsed -seconds 8 -multi 3 -async_jobs 48 rsa1024 \
-    >speed.log 2>&1 &
+sign >speed.log 2>&1 &
 speed=$!
 servers+=("$speed")
-busy() { # more operations than the set-up's
-    [ "$(live "$daemon" gpu)" -gt 150 ]
+busy() { # with more operations than the set-up's, and now
+    local before
+    before=$(live "$daemon" gpu)
+    [ "$before" -gt 150 ] && sleep 0.1 &&
+        [ "$(live "$daemon" gpu)" -gt "$before" ]
 }
 for signal in KILL TERM; do
     wait_for 60 busy
     kill -HUP "$daemon"
     wait_for 60 grep -q 'reloaded' daemon.log
+    wait_for 60 busy
     kill -s "$signal" "$daemon"
     status=0
     wait "$daemon" 2>/dev/null || status=$?
@@ -28,6 +39,7 @@ back() {
     [ "$(live "$daemon" gpu)" -gt 0 ]
 }
 wait_for 60 back
+: >enough
 wait "$speed" || fail "$(tail -n 5 speed.log)"
 grep -E '^rsa +1024 bits' speed.log
 ! grep -E 'failure|:error:' speed.log || fail "operations failed"

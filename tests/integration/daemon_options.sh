@@ -6,8 +6,8 @@
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
 warprsad=$BUILD_DIR/batching/daemon/warprsad
-"$warprsad" --help | grep -q -- '--client-slots'
-"$warprsad" --version | grep -q '^warprsad [0-9]'
+"$warprsad" --help | grep -- '--client-slots'
+"$warprsad" --version | grep '^warprsad [0-9]'
 
 refused() { # WANTED-TEXT OPTION...
     local wanted=$1 status=0
@@ -42,11 +42,11 @@ grep -q 'there is no group no-such-group' refused.log
 sed -n 's/^#\([a-z_]* = .*\)/\1/p' "$SOURCE_DIR/conf/warprsad.conf" >all.conf
 "$warprsad" --help >help.txt
 while IFS='= ' read -r name value; do
-    grep -A 1 -e "^  --${name//_/-} " help.txt | grep -qF "($value)" ||
+    grep -A 1 -e "^  --${name//_/-} " help.txt | grep -F "($value)" ||
         fail "conf/warprsad.conf: $name = $value is not the default"
 done <all.conf
 start_daemon --config="$SOURCE_DIR/conf/warprsad.conf"
-stat -c '%a' warprsad.sock | grep -qx 660
+[ "$(stat -c '%a' warprsad.sock)" = 660 ]
 grep -q '^Max core file size *0 *0 ' "/proc/$daemon/limits" ||
     fail "it may dump core"
 ! "$warprsad" --engine=host --socket="$work/warprsad.sock" >refused.log 2>&1 ||
@@ -106,7 +106,7 @@ if command -v systemd-socket-activate >/dev/null; then
         "$warprsad" --engine="$ENGINE" >activated.log 2>&1 &
     activated=$!
     servers+=("$activated")
-    wait_for 60 test -S warprsad.sock
+    wait_for 60 grep -q '^Listening on' activated.log
     before=$(total gpu)
     sign
     [ "$(total gpu)" = $((before + 1)) ] || fail "$(cat activated.log)"

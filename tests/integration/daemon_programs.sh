@@ -29,7 +29,8 @@ serve_and_connect -tls1_2 -cipher AES128-GCM-SHA256
 
 [ "$(total gpu)" = 5 ] && [ "$(total cpu)" = 0 ] ||
     fail "clients: $(total gpu) by the daemon, $(total cpu) by themselves"
-for wanted in gpu=5 gpu_2048=4 gpu_4096=1 checks_failed=0 keys=0; do
+wait_for 60 has_counted keys 0
+for wanted in gpu=5 gpu_2048=4 gpu_4096=1 checks_failed=0; do
     [ "$(live "$daemon" "${wanted%=*}")" = "${wanted#*=}" ] ||
         fail "daemon: not $wanted but $(live "$daemon" "${wanted%=*}")"
 done

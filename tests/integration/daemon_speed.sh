@@ -7,15 +7,23 @@
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
 start_daemon
-with_provider speed -elapsed -seconds 1 -multi 4 -async_jobs 64 rsa1024 \
-    >speed.log 2>&1 || fail "$(tail -n 5 speed.log)"
-grep -E '^rsa +1024 bits' speed.log
-with_provider speed -elapsed -seconds 1 -async_jobs 1000 rsa1024 \
-    >speed.log 2>&1 || fail "$(tail -n 5 speed.log)"
-grep -E '^rsa +1024 bits' speed.log
-! grep -E 'failure|:error:' speed.log || fail "operations failed"
+speed() { # OPTION...
+    with_provider speed -elapsed -seconds 1 "$@" rsa1024 >speed.log 2>&1 ||
+        fail "$(tail -n 5 speed.log)"
+    grep -E '^rsa +1024 bits' speed.log
+    ! grep -E 'failure|:error:' speed.log || fail "operations failed"
+}
+# A machine that stands still for one of these seconds leaves no time for all.
+before=0
+for _ in 1 2 3 4 5; do
+    speed -multi 4 -async_jobs 64
+    speed -async_jobs 1000
+    ended=$(($(total gpu) - before))
+    [ "$ended" -lt 2256 ] || break
+    before=$(total gpu)
+done
 [ "$(total cpu)" = 0 ] || fail "$(total cpu) operations left the daemon"
-[ "$(total gpu)" -ge 2256 ] || fail "only $(total gpu) operations"
+[ "$ended" -ge 2256 ] || fail "only $ended operations"
 [ "$(live "$daemon" gpu)" = "$(total gpu)" ] ||
     fail "the daemon counts $(live "$daemon" gpu), its clients $(total gpu)"
 [ "$(live "$daemon" batch_max)" -gt 64 ] ||

@@ -48,7 +48,7 @@ sign_as 62000 62000 || fail "a user outside the group can't sign at all"
     fail "a user outside the group was served"
 grep -q 'warprsad.sock: Permission denied' provider.trace
 [ "$(live "$daemon" gpu)" = 64 ]
-[ "$(live "$daemon" keys)" = 0 ]
+wait_for 60 has_counted keys 0
 
 kill -TERM "$daemon"
 wait "$daemon"

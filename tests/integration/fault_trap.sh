@@ -7,20 +7,21 @@
 
 use_faulty_module
 
-expect_at_least() { # COUNT NAME
-    local value
-    value=$(grep -o " $2=[0-9]*" provider.trace | tail -n 1)
-    [ "${value#*=}" -ge "$1" ] || fail "only$value"
-}
-
-WARPRSA_FAULT=trap:1 with_provider speed -elapsed -seconds 4 -async_jobs 16 \
-    rsa2048 >speed.log 2>&1
-grep -E '^rsa +2048 bits' speed.log
-expect_counters provider.trace device_losses=1 cpu_error=1 checks_failed=0
 if [ "$ENGINE" = cuda ]; then
-    expect_counters provider.trace devices=0 gpu=0
-    expect_at_least 64 cpu_no_device
+    after=(devices=0 gpu=0)
+    rest=cpu_no_device
 else
-    expect_counters provider.trace devices=1
-    expect_at_least 64 gpu_2048
+    after=(devices=1)
+    rest=gpu_2048
 fi
+# A machine that stands still for these seconds leaves no time for the rest.
+for _ in 1 2 3; do
+    WARPRSA_FAULT=trap:1 with_provider speed -elapsed -seconds 4 \
+        -async_jobs 16 rsa2048 >speed.log 2>&1
+    grep -E '^rsa +2048 bits' speed.log
+    expect_counters provider.trace device_losses=1 cpu_error=1 checks_failed=0
+    value=$(grep -o " $rest=[0-9]*" provider.trace | tail -n 1)
+    [ "${value#*=}" -lt 64 ] || break
+done
+expect_counters provider.trace "${after[@]}"
+[ "${value#*=}" -ge 64 ] || fail "only$value"

@@ -28,8 +28,25 @@ descriptors_are_back() {
     [ "$(descriptors)" -le $((before + 2)) ]
 }
 
+# There is a slot for each of these, and the device computes them all; unless the
+# machine stands still for as long as the deadline, which it does not each time.
+slots_are_back() {
+    local cpu full gpu
+    full=$(live "$haproxy" cpu_queue_full)
+    for _ in 1 2 3 4 5; do
+        cpu=$(live "$haproxy" cpu)
+        gpu=$(live "$haproxy" gpu)
+        load 9443 --clients=20 --count=300 || fail "handshakes fail afterwards"
+        [ "$(live "$haproxy" cpu_queue_full)" -eq "$full" ] ||
+            fail "slots did not come back"
+        [ "$(live "$haproxy" gpu)" -ne $((gpu + 300)) ] ||
+            [ "$(live "$haproxy" cpu)" -ne "$cpu" ] || return 0
+    done
+    fail "the device never computed all of them"
+}
+
 leave_and_come_back() {
-    local aborted cpu gpu grown kept kept_daemon round
+    local aborted grown kept kept_daemon round
     load 9443 --clients=20 --count=100 || fail "handshakes fail"
     before=$(descriptors)
     kept=$(memory "$haproxy")
@@ -51,12 +68,7 @@ leave_and_come_back() {
             fail "the daemon's memory grew by $grown KiB"
         # An answer that nobody collects keeps its slot for twice the deadline.
         sleep $((2 * deadline_ms / 1000 + 1))
-        gpu=$(live "$haproxy" gpu)
-        cpu=$(live "$haproxy" cpu)
-        load 9443 --clients=20 --count=300 || fail "handshakes fail afterwards"
-        [ "$(live "$haproxy" gpu)" -eq $((gpu + 300)) ] &&
-            [ "$(live "$haproxy" cpu)" -eq "$cpu" ] ||
-            fail "slots did not come back"
+        slots_are_back
         kept=$(memory "$haproxy")
         kept_daemon=$(memory "$daemon")
     done

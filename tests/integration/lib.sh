@@ -78,8 +78,10 @@ configure() {
     } >"$file"
 }
 
+# Patience for the engine on a busy CPU: no operation may leave it.
+PATIENT=(route=gpu startup_ms=60000 deadline_ms=600000)
 # One file of configuration for the usual case: everything to the engine.
-configure openssl.cnf "$MODULE" engine="$ENGINE" route=gpu startup_ms=60000
+configure openssl.cnf "$MODULE" engine="$ENGINE" "${PATIENT[@]}"
 
 # The openssl program with the provider; its trace is added to "trace".
 with_provider() {
@@ -87,13 +89,23 @@ with_provider() {
         WARPRSA_TRACE=file:${TRACE:-$work/provider.trace} "$OPENSSL" "$@"
 }
 
-# The same in the background, as a server.
-server_with_provider() {
-    OPENSSL_CONF=${CONF:-$work/openssl.cnf} \
-        WARPRSA_TRACE=file:${TRACE:-$work/provider.trace} "$OPENSSL" "$@" \
+# serve CNF TRACE S_SERVER-OPTION...: "server", in the background, that accepts
+# at "port", one that the kernel found free.
+serve() {
+    local cnf=$1 trace=$2
+    shift 2
+    : >server.log # else a server before it has written ACCEPT there
+    OPENSSL_CONF=$cnf WARPRSA_TRACE=file:$trace "$OPENSSL" s_server \
+        -accept 127.0.0.1:0 -cert certificate.pem -key key.pem -www "$@" \
         >server.log 2>&1 </dev/null &
-    servers=($!)
-    wait_for 60 grep -q ACCEPT server.log
+    server=$!
+    servers+=("$server")
+    wait_for 60 grep -q '^ACCEPT .*:' server.log
+    port=$(sed -n '/^ACCEPT .*:/{s///p;q}' server.log)
+}
+
+serve_with_provider() { # S_SERVER-OPTION...
+    serve "${CONF:-$work/openssl.cnf}" "${TRACE:-$work/provider.trace}" "$@"
 }
 
 # openssl without the provider.
@@ -145,22 +157,18 @@ wait_for() {
     done
 }
 
-# A port nobody listens on.
-free_port() {
-    local port
-    for port in $(shuf -i 20000-32000 -n 20); do
-        if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-            echo "$port"
-            return
-        fi
-    done
-    fail "no free port"
-}
-
 rsa_key() { # BITS FILE
     plain genpkey -algorithm RSA -pkeyopt "rsa_keygen_bits:$1" \
         -out "$2" 2>/dev/null
     plain pkey -in "$2" -pubout -out "$2.pub"
+}
+
+damage() { # FILE: an octet in it is another one then
+    local octet
+    octet=$(od -An -t u1 -j 200 -N 1 "$1")
+    # shellcheck disable=SC2059
+    printf "\\$(printf '%03o' $((octet ^ 1)))" |
+        dd of="$1" bs=1 seek=200 conv=notrunc status=none
 }
 
 # One signature through the provider, verified by a process without it.
@@ -173,8 +181,7 @@ sign_and_verify() { # KEY, with its public half in KEY.pub
 # From here on the provider is the one with faults that WARPRSA_FAULT injects.
 use_faulty_module() { # KEY=VALUE...
     [ -e "$FAULTY_MODULE" ] || skip "no $FAULTY_MODULE"
-    configure faulty.cnf "$FAULTY_MODULE" engine="$ENGINE" route=gpu \
-        startup_ms=60000 "$@"
+    configure faulty.cnf "$FAULTY_MODULE" engine="$ENGINE" "${PATIENT[@]}" "$@"
     export CONF=$work/faulty.cnf
 }
 
@@ -185,15 +192,11 @@ self_signed() { # KEY CERTIFICATE: signed without the provider
 # serve_and_connect S_SERVER-OPTION...: a server with the provider, key.pem and
 # certificate.pem takes one connection; the client doesn't load the provider.
 serve_and_connect() {
-    local port
-    port=$(free_port)
-    server_with_provider s_server -accept "$port" -naccept 1 -www \
-        -cert certificate.pem -key key.pem "$@"
+    serve_with_provider -naccept 1 "$@"
     printf 'GET / HTTP/1.0\r\n\r\n' |
         plain s_client -connect "127.0.0.1:$port" -CAfile certificate.pem \
             -verify_return_error -ign_eof >client.log 2>&1
-    wait "${servers[0]}" || :
-    servers=()
+    wait "$server" || :
     grep -q 'Verify return code: 0' client.log
     grep -q 'HTTP/1.0 200' client.log
 }

@@ -12,25 +12,31 @@ prepare_nginx
 start_daemon
 start_nginx
 first=$(nginx_workers | sort)
-load 8443 --clients=64 --seconds=4 &
-loading=$!
 killed=0
-while kill -0 "$loading" 2>/dev/null; do
-    sleep 0.2
-    # One that has served: the kernel hands out connections unevenly.
-    for worker in $(nginx_workers); do
-        if [ "$(live "$worker" gpu 2>/dev/null || echo 0)" -gt 0 ]; then
-            kill -9 "$worker"
-            killed=$((killed + 1))
-            break
-        fi
+for _ in 1 2 3 4 5; do
+    before=$killed
+    load 8443 --clients=64 --seconds=4 &
+    loading=$!
+    while kill -0 "$loading" 2>/dev/null; do
+        sleep 0.2
+        # One that has served: the kernel hands out connections unevenly.
+        for worker in $(nginx_workers); do
+            if [ "$(live "$worker" gpu 2>/dev/null || echo 0)" -gt 0 ]; then
+                kill -9 "$worker"
+                killed=$((killed + 1))
+                break
+            fi
+        done
     done
+    wait "$loading" || :
+    [ "$(loaded failed)" = 0 ] || fail "$(cat load.log)"
+    # No more than could have been a dead worker's.
+    [ "$(loaded reset)" -le $(((killed - before) * 64)) ] ||
+        fail "$(cat load.log)"
+    # Else the machine stood still for most of it.
+    [ "$killed" -lt 2 ] || break
 done
-wait "$loading" || :
 [ "$killed" -ge 2 ] || fail "only $killed workers died under load"
-[ "$(loaded failed)" = 0 ] || fail "$(cat load.log)"
-# No more than could have been a dead worker's.
-[ "$(loaded reset)" -le $((killed * 64)) ] || fail "$(cat load.log)"
 load 8443 --clients=64 --count=300 || fail "handshakes fail after the crashes"
 wait_for 60 all_workers_run
 nginx_workers | sort >second
@@ -42,5 +48,5 @@ stop_nginx
 grep 'counters: ' provider.trace |
     sed -n 's/^warprsa\[\([0-9]*\)\].* gpu=[1-9].*/\1/p' | sort >served
 comm -12 second served >both
-comm -13 <(echo "$first") both | grep -q . ||
+comm -13 <(echo "$first") both | grep . ||
     fail "no new worker used the engine"

@@ -5,18 +5,13 @@
 
 rsa_key 3072 key.pem
 self_signed key.pem certificate.pem
-port=$(free_port)
-"$OPENSSL" s_server -accept "$port" -naccept 1 -www -cert certificate.pem \
-    -key key.pem -CAfile certificate.pem -Verify 1 -verify_return_error \
-    -tls1_3 </dev/null >server.log 2>&1 &
-servers=($!)
-wait_for 60 grep -q ACCEPT server.log
+serve /dev/null /dev/null -naccept 1 -CAfile certificate.pem -Verify 1 \
+    -verify_return_error -tls1_3
 printf 'GET / HTTP/1.0\r\n\r\n' |
     with_provider s_client -connect "127.0.0.1:$port" -ign_eof \
         -CAfile certificate.pem -cert certificate.pem -key key.pem \
         -verify_return_error >client.log 2>&1
-wait "${servers[0]}" || :
-servers=()
+wait "$server" || :
 grep -q 'HTTP/1.0 200' client.log
 grep -q 'Client certificate' client.log
 expect_engine 3072 1

@@ -8,8 +8,8 @@ for bits in 1024 2048; do
     rsa_key "$bits" "$bits.pem"
     for reads in scan direct; do
         trace=$bits.$reads.trace
-        configure "$reads.cnf" "$MODULE" engine="$ENGINE" route=gpu \
-            startup_ms=60000 "table_reads=$reads"
+        configure "$reads.cnf" "$MODULE" engine="$ENGINE" "${PATIENT[@]}" \
+            "table_reads=$reads"
         CONF=$reads.cnf TRACE=$trace with_provider dgst -sha256 \
             -sign "$bits.pem" -out sig message
         plain dgst -sha256 -verify "$bits.pem.pub" -signature sig message

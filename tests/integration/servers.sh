@@ -5,12 +5,11 @@
 # daemon.
 
 GENERATOR=$BUILD_DIR/tests/handshakes/handshakes
-# Patience for the engine on a busy CPU: no operation may leave it.
-PATIENT=(route=gpu startup_ms=60000 deadline_ms=600000)
 WITH_DAEMON=(mode=daemon "socket=$work/warprsad.sock")
 configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}"
 
 start_daemon() { # OPTION...
+    : >daemon.log # else a daemon before it has written there that it is ready
     "$BUILD_DIR/batching/daemon/warprsad" --engine="$ENGINE" \
         --socket="$work/warprsad.sock" --deadline-ms=600000 "$@" \
         >daemon.log 2>&1 &
@@ -19,9 +18,15 @@ start_daemon() { # OPTION...
     wait_for 120 grep -q ready daemon.log
 }
 
-# After the server: what the daemon counted.
+has_counted() { # NAME VALUE: the daemon
+    [ "$(live "$daemon" "$1")" = "$2" ]
+}
+
+# After the server: what the daemon counted. It may take it a moment to hear that
+# the server has gone.
 expect_daemon() { # OPERATIONS LEAST-LARGEST-BATCH
-    local name want=("gpu=$1" "gpu_2048=$1" cpu=0 checks_failed=0 keys=0)
+    local name want=("gpu=$1" "gpu_2048=$1" cpu=0 checks_failed=0)
+    wait_for 60 has_counted keys 0
     for name in "${want[@]}"; do
         [ "$(live "$daemon" "${name%=*}")" = "${name#*=}" ] ||
             fail "daemon: wanted $name, not $(live "$daemon" "${name%=*}")"
@@ -55,6 +60,26 @@ load() { # PORT OPTION...: its output to load.log; false if any failed
 
 loaded() { # NAME: a number of the last load
     grep -o "$1=[0-9]*" load.log | tail -n 1 | cut -d= -f2
+}
+
+# load_meanwhile LEAST COMMAND PORT OPTION...: runs COMMAND each second of a
+# load, none of which may fail, and loads again unless that was so often under
+# load. "completed": the handshakes of all of it.
+load_meanwhile() {
+    local least=$1 command=$2 times=0 loading
+    shift 2
+    completed=0
+    while [ "$times" -lt "$least" ]; do
+        load "$@" &
+        loading=$!
+        while sleep 1 && kill -0 "$loading" 2>/dev/null; do
+            $command
+            times=$((times + 1))
+        done
+        wait "$loading" || fail "handshakes failed, $times times $command"
+        [ "$(loaded completed)" -gt 0 ] || fail "$(cat load.log)"
+        completed=$((completed + $(loaded completed)))
+    done
 }
 
 listening() { # PORT

@@ -6,19 +6,18 @@
 stat=$BUILD_DIR/batching/warprsa-stat
 rsa_key 2048 key.pem
 self_signed key.pem certificate.pem
-port=$(free_port)
-server_with_provider s_server -accept "$port" -naccept 3 -www \
-    -cert certificate.pem -key key.pem
+serve_with_provider -naccept 3
 handshakes "$port" 2
 
-"$stat" "${servers[0]}" >stat.log
+"$stat" "$server" >stat.log
 head -n 1 stat.log
 grep -qE '^ *gpu_2048[ :=]+2$' stat.log
 grep -qE '^ *cpu[ :=]+0$' stat.log
-"$stat" | grep -q "${servers[0]}"
+"$stat" >stat.log
+grep -q "$server" stat.log
 "$stat" --json >stat.json
 if command -v python3 >/dev/null; then
-    python3 - "${servers[0]}" "$ENGINE" <<'END'
+    python3 - "$server" "$ENGINE" <<'END'
 import json, sys
 mine = [p for p in json.load(open("stat.json")) if p["pid"] == int(sys.argv[1])]
 assert len(mine) == 1 and mine[0]["gpu_2048"] == 2, mine
@@ -33,6 +32,5 @@ grep -q "$$" error.log
 grep -q 'does not exist' error.log
 
 handshakes "$port" 1
-wait "${servers[0]}" || :
-servers=()
+wait "$server" || :
 expect_engine 2048 3

@@ -20,8 +20,28 @@ check() { # CHECK...
     python3 "$LOAD_DIR/check_rows.py" rows.csv rows.json "$@"
 }
 
+# load_until CHECK LOAD-ARGUMENT...: measures until CHECK holds. The moment of a
+# measurement may be over before much could be done, on a machine that stands
+# still now and then; what must hold even so is for the caller to check.
+load_until() {
+    local wanted=$1 status i
+    shift
+    for ((i = 0; i < 5; i++)); do
+        status=0
+        load "$@" 2>complaints || status=$?
+        cat complaints >&2
+        if [ "$status" -ne 0 ]; then
+            grep -q 'the closed loop ended no operation' complaints || return 1
+        else
+            check "${CLEAN[@]}" || return 1
+            ! check "$wanted" 2>/dev/null || return 0
+        fi
+    done
+    fail "five times not $wanted"
+}
+
 # Nothing lost, nothing wrong, everything looked at.
-CLEAN=("operations <= started and started > 0"
+CLEAN=("operations <= started"
     "wrong == failed == lost == uncounted == 0"
     "verified == started")
 # And all of it computed by the engine.

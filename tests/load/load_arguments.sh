@@ -34,4 +34,4 @@ refused "no such argument" surplus
 refused "see warprsa-load --help" --nonsense
 refused "can't be loaded" --keys=1024x1 --subject="x route=sideways"
 refused "No such file" --keys=1024x1 --csv=/nowhere/at/all
-"$LOAD" --help | grep -q "^usage:"
+"$LOAD" --help | grep "^usage:"

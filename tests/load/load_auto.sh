@@ -3,6 +3,6 @@
 # The module chooses: every operation runs somewhere, and is counted there.
 . "$(dirname "$0")/lib.sh"
 
-load --in-flight=1,64 --keys=2048x2 --devices-seconds=2 \
+load_until "started > 0" --in-flight=1,64 --keys=2048x2 --devices-seconds=2 \
     --subject="auto engine=$ENGINE route=auto deadline_ms=600000"
 check "2 rows" "${CLEAN[@]}" "gpu + cpu == started" "cpu_route + cpu_spill + cpu_starting == cpu"

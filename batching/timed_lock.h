@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A mutex that another thread may keep for long is waited for by the clock.
+ */
+#ifndef WARPRSA_TIMED_LOCK_H
+#define WARPRSA_TIMED_LOCK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "batching/futex.h"
+
+/*
+ * Locks the mutex, waiting for at most `ms` milliseconds; 0: not at all. False:
+ * it is another thread's still. By CLOCK_REALTIME, pthread_mutex_timedlock()'s
+ * own: clang 14's ThreadSanitizer does not know pthread_mutex_clocklock().
+ */
+static inline bool warprsa_lock_within(pthread_mutex_t *mutex, unsigned ms)
+{
+    struct timespec now, until;
+
+    /* Cannot fail for this clock. */
+    clock_gettime(CLOCK_REALTIME, &now);
+    until = warprsa_timespec((uint64_t)now.tv_sec * WARPRSA_NS_PER_SEC +
+                             (uint64_t)now.tv_nsec + ms * WARPRSA_NS_PER_MS);
+    return pthread_mutex_timedlock(mutex, &until) == 0;
+}
+
+#endif

@@ -1,0 +1,184 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The variant "fold" for RSA-4096: 128 requests of a key to a block, first mod
+ * q, then mod p, then the check mod q, by fold_pair_operation.h. The matrices
+ * of both primes are made once for a key, into the block's own memory, and the
+ * one that a pass needs is copied near.
+ */
+#ifndef WARPRSA_FOLD_PAIR_CUH
+#define WARPRSA_FOLD_PAIR_CUH
+
+#include "gpu/cuda/fold.cuh"
+#include "gpu/fold_pair_operation.h"
+
+typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> warprsa_fold_pair_shared;
+
+/* A block's scratch memory, in octets. */
+struct warprsa_fold_pair_scratch {
+    static constexpr size_t THREADS = warprsa_fold_pair_shared::THREADS;
+    static constexpr size_t MATRIX =
+        WARPRSA_FOLD_MATRIX_OCTETS(WARPRSA_FOLD_PAIR_ROWS);
+    static constexpr size_t PLACES =
+        WARPRSA_FOLD_PLACES * WARPRSA_FOLD_OWN * THREADS * sizeof(double);
+    static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES(WARPRSA_FOLD_OWN) *
+                                    WARPRSA_FOLD_WORDS(WARPRSA_FOLD_OWN) *
+                                    THREADS * sizeof(uint32_t);
+    static constexpr size_t INVERSION =
+        THREADS * WARPRSA_HALF_SAMPLES * sizeof(double);
+    static constexpr size_t QINV = WARPRSA_HALF_SAMPLES * sizeof(double);
+    static constexpr size_t ALL =
+        2 * MATRIX + PLACES + TABLE + INVERSION + QINV;
+};
+
+static __device__ __forceinline__ uint8_t *
+warprsa_fold_pair_matrices(const warprsa_fold_batch &batch)
+{
+    return (uint8_t *)batch.batch.table +
+           blockIdx.x * warprsa_fold_pair_scratch::ALL;
+}
+
+/* A key's matrices, into the block's memory, and 1/q; by all threads. */
+template <int WIDTH, int L>
+static __device__ __noinline__ void
+warprsa_fold_pair_load_key(uint8_t *matrices, double *qinv,
+                           const warprsa_prepared_key *key)
+{
+    constexpr int ROWS = WARPRSA_FOLD_PAIR_ROWS, last = 8 * ROWS - 1;
+    constexpr int octets = WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
+    constexpr int threads = warprsa_fold_pair_shared::THREADS;
+    constexpr int groups = threads / (2 * WIDTH);
+
+    __syncthreads();
+    for (int i = threadIdx.x; i < 2 * octets / 16; i += threads)
+        reinterpret_cast<uint4 *>(matrices)[i] = make_uint4(0, 0, 0, 0);
+    __syncthreads();
+    /* As in warprsa_fold_load_key(). */
+    WARPRSA_ROLLED
+    for (int row = threadIdx.x / (2 * WIDTH); row < 8 * ROWS; row += groups)
+        warprsa_fold_make_row(matrices, matrices + octets, key,
+                              row == last ? 0 : row, ROWS, WIDTH, L);
+    warprsa_fold_make_row(matrices, matrices + octets, key, last, ROWS, WIDTH,
+                          L);
+    warprsa_fold_put_qinv(qinv, key, ROWS, WIDTH, L);
+    __syncthreads();
+}
+
+/* A pass's script and its prime's matrix, when all threads are done with those
+ * of the pass before; by all threads. */
+static __device__ __noinline__ void
+warprsa_fold_pair_load_pass(uint8_t *shared, const uint8_t *matrices,
+                            uint64_t e, int pass)
+{
+    typedef warprsa_fold_pair_shared S;
+    constexpr int octets = WARPRSA_FOLD_MATRIX_OCTETS(WARPRSA_FOLD_PAIR_ROWS);
+    const uint4 *from = reinterpret_cast<const uint4 *>(
+        matrices + warprsa_fold_pass_prime(pass) * octets);
+
+    __syncthreads();
+    for (int i = threadIdx.x; i < octets / 16; i += S::THREADS)
+        reinterpret_cast<uint4 *>(shared + S::MATRIX)[i] = from[i];
+    if (threadIdx.x == 0)
+        warprsa_fold_pass_script(
+            reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT), e,
+            pass);
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+}
+
+static __device__ __forceinline__ warprsa_fold_group
+warprsa_fold_pair_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
+{
+    typedef warprsa_fold_pair_shared S;
+    typedef warprsa_fold_pair_scratch scratch;
+    const uint32_t warpgroup = warprsa_fold_warpgroup<S>();
+    const uint32_t base = (uint32_t)__cvta_generic_to_shared(shared);
+    uint8_t *at = warprsa_fold_pair_matrices(batch) + 2 * scratch::MATRIX;
+    warprsa_fold_group g;
+
+    g.memory.places = (double *)at;
+    at += scratch::PLACES;
+    g.memory.table = (uint32_t *)at;
+    at += scratch::TABLE;
+    g.memory.chosen = (uint32_t *)(shared + S::CHOSEN);
+    g.memory.slots = (uint32_t *)(shared + warpgroup * S::OWN + S::SUMS +
+                                  threadIdx.x / 32 % 4 * S::WARP);
+    g.memory.inversion = (double *)at;
+    at += scratch::INVERSION;
+    g.memory.qinv = (double *)at;
+    g.memory.stride = S::THREADS;
+    g.batch = &batch.batch;
+    g.own = base + warpgroup * S::OWN;
+    g.matrix = base + S::MATRIX;
+    g.barrier = base + S::BARRIER + S::BARRIERS * warpgroup;
+    g.fetched = g.barrier + 8 + 8 * (threadIdx.x / 32 % 4);
+    g.shift16 = batch.shift16;
+    g.parity = 0;
+    g.fetched_parity = 0;
+    return g;
+}
+
+template <int WIDTH, int L>
+__global__ void __launch_bounds__(warprsa_fold_pair_shared::THREADS,
+                                  warprsa_fold_pair_shared::BLOCKS)
+    warprsa_fold_pair_operations(
+        const __grid_constant__ warprsa_fold_batch batch)
+{
+    WARPRSA_STAGE(REST);
+    typedef warprsa_fold_pair_shared S;
+    extern __shared__ __align__(128) uint8_t shared[];
+    const uint32_t local = threadIdx.x / 32 * WARPRSA_FOLD_GROUP +
+                           threadIdx.x % WARPRSA_FOLD_GROUP;
+    uint8_t *matrices = warprsa_fold_pair_matrices(batch);
+    warprsa_fold_group g = warprsa_fold_pair_new_group(batch, shared);
+    uint32_t loaded = 0xffffffffu;
+
+    warprsa_fold_new_barriers(&g);
+    WARPRSA_ROLLED
+    for (uint32_t item = blockIdx.x; item < batch.item_count;
+         item += gridDim.x) {
+        const warprsa_fold_item own = batch.items[item];
+        /* Public, and the same for all. */
+        const uint32_t key =
+            warprsa_largest_in_warp(batch.batch.key[own.first]);
+        const warprsa_prepared_key *of = batch.batch.keys + key;
+
+        g.request = own.first + (local < own.count ? local : own.count - 1);
+        if (key != loaded)
+            warprsa_fold_pair_load_key<WIDTH, L>(matrices,
+                                                 (double *)g.memory.qinv, of);
+        loaded = key;
+        warprsa_fold_pair_blinding(&g);
+        WARPRSA_ROLLED
+        for (int pass = 0; pass < WARPRSA_FOLD_PASSES; pass++) {
+            g.prime = warprsa_fold_pass_prime(pass);
+            warprsa_fold_pair_load_pass(shared, matrices,
+                                        warprsa_fold_public_exponent(of), pass);
+            warprsa_fold_pair_run(
+                &g, reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT),
+                pass, (int)batch.batch.windows);
+        }
+    }
+    __syncthreads();
+    warprsa_fold_wipe(matrices, warprsa_fold_pair_scratch::ALL);
+    warprsa_fold_wipe(shared, S::BARRIER / 16 * 16);
+}
+
+template <int WIDTH, int L>
+static cudaError_t warprsa_launch_fold_pair(const warprsa_fold_batch *batch,
+                                            uint32_t blocks,
+                                            cudaStream_t stream)
+{
+    typedef warprsa_fold_pair_shared S;
+    cudaError_t error = cudaFuncSetAttribute(
+        warprsa_fold_pair_operations<WIDTH, L>,
+        cudaFuncAttributeMaxDynamicSharedMemorySize, S::ALL);
+
+    if (error != cudaSuccess)
+        return error;
+    warprsa_fold_pair_operations<WIDTH, L>
+        <<<blocks, S::THREADS, S::ALL, stream>>>(*batch);
+    return cudaGetLastError();
+}
+
+#endif

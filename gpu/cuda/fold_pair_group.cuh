@@ -1,0 +1,118 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The device's part of fold_pair_operation.h. Lanes 0..15 of a warp have the
+ * lower samples of 16 requests' numbers modulo one prime, lanes 16..31 the
+ * upper ones; the four warps of a warpgroup fold 64 numbers together.
+ */
+#ifndef WARPRSA_FOLD_PAIR_GROUP_CUH
+#define WARPRSA_FOLD_PAIR_GROUP_CUH
+
+#include "gpu/fold_pair.h"
+
+static __device__ __forceinline__ const double *
+warprsa_fold_pair_prime(const warprsa_fold_group *g)
+{
+    return g->batch->keys[g->batch->key[g->request]].half[g->prime].modulus;
+}
+
+static __device__ __forceinline__ const double *
+warprsa_fold_pair_q(const warprsa_fold_group *g)
+{
+    return g->batch->keys[g->batch->key[g->request]].half[1].modulus;
+}
+
+static __device__ __forceinline__ const uint32_t *
+warprsa_fold_pair_exponent(const warprsa_fold_group *g, int)
+{
+    return g->batch->exponent +
+           ((size_t)g->request * 2 + g->prime) * WARPRSA_BLINDED_WORDS;
+}
+
+/* Where, in a warpgroup's shared memory, the octets of this thread's part are,
+ * half of its number's. */
+static __device__ __forceinline__ uint32_t warprsa_fold_pair_octets_at()
+{
+    typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> S;
+    const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
+
+    return S::OCTETS + warprsa_fold_part(0) * (S::TILE / 2) +
+           message / 8 * 128 + message % 8 * 16;
+}
+
+/* warprsa_fold_own_aside() */
+static __device__ __forceinline__ warprsa_fold_pair_aside
+warprsa_fold_pair_own_aside(const warprsa_fold_group *g)
+{
+    warprsa_fold_pair_aside aside;
+
+    warprsa_fold_wait_free(g);
+    aside.of[0].at = g->own + warprsa_fold_pair_octets_at();
+    aside.of[0].apart = warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS>::ACROSS;
+    return aside;
+}
+
+/* warprsa_fold_put_columns(): a part's 20 upper columns are half of the
+ * number's octets. */
+static __device__ __forceinline__ void
+warprsa_fold_pair_put_columns(const warprsa_fold_group *g,
+                              const uint64_t *upper)
+{
+    typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> S;
+    const uint32_t at = g->own + warprsa_fold_pair_octets_at();
+
+    warprsa_fold_wait_free(g);
+#pragma unroll
+    for (int i = 0; i < WARPRSA_FOLD_OWN; i += 2)
+        warprsa_fold_store_shared(at + i / 2 * S::ACROSS, upper[i],
+                                  upper[i + 1]);
+    asm volatile("fence.proxy.async.shared::cta;\n"
+                 "bar.sync %0, %1;" ::"r"(1 + warprsa_fold_warpgroup<S>()),
+                 "n"((int)WARPRSA_FOLD_WARPGROUP)
+                 : "memory");
+}
+
+/* a = the columns folded. The products of both chunks run one behind the other;
+ * the first is joined while the second is under way. */
+static __device__ __forceinline__ void
+warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
+                       warprsa_fold_columns *s,
+                       const warprsa_fold_pieces_due *due, uint32_t *digit)
+{
+    constexpr int ROWS = WARPRSA_FOLD_PAIR_ROWS;
+    typedef warprsa_fold_shared<ROWS> S;
+    uint32_t d[2][S::COLUMNS / 2], over[2] = {0, 0}, carry = 0;
+
+    warprsa_fold_pair_top(s);
+    warprsa_fold_pair_put_columns(g, s->of[0] + WARPRSA_FOLD_OWN);
+    const uint64_t messages =
+        warprsa_fold_descriptor(g->own + S::OCTETS, S::ACROSS);
+    const uint64_t matrix = warprsa_fold_descriptor(g->matrix, 16 * S::COLUMNS);
+#pragma unroll
+    for (int chunk = 0; chunk < 2; chunk++)
+        warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
+            d[chunk], messages,
+            matrix + chunk * (WARPRSA_FOLD_CHUNK_OCTETS(ROWS) >> 4), S::ACROSS);
+    if (due->keep >= 0) {
+        warprsa_fold_wait_fetched(g);
+        warprsa_fold_pair_keep_pieces(&g->memory, due->keep, *digit, 0);
+        /* Sums will lie there. */
+        __syncwarp();
+    }
+    warprsa_fold_mma_wait<S::COLUMNS, 1>(d[0]);
+    warprsa_fold_join_chunk<ROWS>(g, d[0], 0, over);
+    warprsa_fold_mma_wait<S::COLUMNS, 0>(d[1]);
+    warprsa_fold_set_free(g);
+    warprsa_fold_join_chunk<ROWS>(g, d[1], 1, over);
+    if (due->digit >= 0)
+        *digit = warprsa_fold_digit(warprsa_fold_pair_exponent(g, 0),
+                                    due->digit, WARPRSA_FOLD_OWN);
+    __syncwarp();
+    warprsa_fold_carries<ROWS>(a->of[0], g, s->of[0], 0, &carry);
+    warprsa_fold_pair_carry(a, &carry);
+    __syncwarp();
+    if (due->fetch >= 0)
+        warprsa_fold_fetch(g, due->fetch, 0, WARPRSA_FOLD_OWN);
+}
+
+#endif

@@ -1,0 +1,626 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers of 40 samples, halves of RSA-4096, by two threads: 80 columns and
+ * their operands do not fit one. Message t's number lies in messages t and
+ * t ^ FOLD_GROUP, its parts: part 0 has samples 0..19, part 1 samples 20..39,
+ * and both do the same with them. Bounds are those of fold.h and
+ * fold_product.h for 40 rows.
+ *
+ *     A B = L + X^20 (L + H - M) + X^40 H,           X = 2^52,
+ *     L = Al Bl, H = Ah Bh, M = (Al - Ah) (Bl - Bh)
+ *
+ * Part 0 makes L, part 1 H. The differences are cut in two, d = d0 + X^10 d1
+ * and e likewise; part t makes and balances dt and et, and they are exchanged:
+ *
+ *     M = d0 e0 + X^10 (d0 e1 + d1 e0) + X^20 d1 e1,
+ *
+ * of which part t makes D = dt et and C = dt e(1-t). In a square C is
+ * 2 d0 d1: with d0 = u0 + X^5 v0, d1 = u1 + X^5 v1,
+ *
+ *     d0 d1 = u0 u1 + X^5 (u0 v1 + u1 v0) + X^10 v0 v1,
+ *
+ * part t makes ut v(1-t), part 0 v0 v1 besides and part 1 u0 u1. That is 600
+ * products of samples for each part, 315 in a square. Of the result part 0 gets
+ * columns 0..19 and 40..59, part 1 columns 20..39 and 60..79: each its lower
+ * columns, which are added after the fold, and others that are folded.
+ *
+ * Differences of part 1 are those of part 0 with the sign turned, so d and e
+ * are what fold_product.h bounds. d1 e1 has the product of tops, whose halves
+ * are made otherwise; part 0's D has its last product made so, too: its low
+ * half may reach 2^53, so column 18 of M may lack one 2^52 more than is said
+ * there. Here b(c) = 32 in all columns but the last, which is the most that b
+ * has for 40 rows, and n(c) + n(c - 1) / 2 + 2 and one more in column 18.
+ */
+#ifndef WARPRSA_FOLD_PAIR_H
+#define WARPRSA_FOLD_PAIR_H
+
+#ifdef __CUDACC__
+#include "gpu/cuda/fold_group.cuh"
+#else
+#include "gpu/fold_host.h"
+#endif
+
+enum {
+    WARPRSA_FOLD_PAIR_ROWS = 40, /* of a number */
+    WARPRSA_FOLD_OWN = 20,       /* of a part */
+    WARPRSA_FOLD_TEN = WARPRSA_FOLD_OWN / 2,
+    WARPRSA_FOLD_FIVE = WARPRSA_FOLD_TEN / 2,
+    WARPRSA_FOLD_PAIR_BIAS = 32, /* b(c) above */
+};
+
+/* What is exchanged, and a part of M. */
+typedef struct warprsa_fold_twenty {
+    uint64_t of[WARPRSA_MESSAGES][WARPRSA_FOLD_OWN];
+} warprsa_fold_twenty;
+
+/* Half of a difference. */
+typedef struct warprsa_fold_ten {
+    double of[WARPRSA_MESSAGES][WARPRSA_FOLD_TEN];
+} warprsa_fold_ten;
+
+/* Where messages lay columns aside. */
+typedef struct warprsa_fold_pair_aside {
+    warprsa_fold_aside of[WARPRSA_MESSAGES];
+} warprsa_fold_pair_aside;
+
+/* Which part of its number a message has. The compiler is not to know that it
+ * is the same each time: it would make all that follows from it, 40 addresses
+ * and as many masked columns, before the loop or a product and keep it in
+ * registers, or out of them, all the time. */
+WARPRSA_FN int warprsa_fold_part(int k)
+{
+    int part = warprsa_fold_half(k);
+
+#ifdef __CUDACC__
+    asm volatile("" : "+r"(part));
+#endif
+    return part;
+}
+
+/* All ones in part 1; both words alike. */
+WARPRSA_FN uint64_t warprsa_fold_upper_mask(int k)
+{
+    const uint32_t mask = 0 - (uint32_t)warprsa_fold_part(k);
+
+    return (uint64_t)mask << 32 | mask;
+}
+
+/* to = the other part's `from`, `count` of them; they must not overlap. */
+WARPRSA_FN void warprsa_fold_swap(warprsa_fold_twenty *to,
+                                  const warprsa_fold_twenty *from,
+                                  const int count)
+{
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        WARPRSA_UNROLL
+        for (int i = 0; i < count; i++)
+            to->of[k][i] =
+                warprsa_fold_of_other(&from->of[0][0], WARPRSA_FOLD_OWN, k, i);
+    }
+}
+
+/* dt from a. */
+WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_ten *own,
+                                             const warprsa_fold_number *a)
+{
+    warprsa_fold_twenty give, got;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        WARPRSA_UNROLL
+        for (int i = 0; i < WARPRSA_FOLD_TEN; i++) {
+            const double lower = a->of[k][i];
+            const double upper = a->of[k][WARPRSA_FOLD_TEN + i];
+
+            give.of[k][i] =
+                warprsa_bits(warprsa_fold_part(k) != 0 ? lower : upper);
+        }
+    }
+    warprsa_fold_swap(&got, &give, WARPRSA_FOLD_TEN);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const int part = warprsa_fold_part(k);
+        double carry = 0;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < WARPRSA_FOLD_TEN; i++) {
+            const double lower = a->of[k][i];
+            const double upper = a->of[k][WARPRSA_FOLD_TEN + i];
+            const double kept = part != 0 ? upper : lower;
+            const double turned = kept - warprsa_from_bits(got.of[k][i]);
+            const double x =
+                warprsa_from_bits(warprsa_bits(turned) ^ (uint64_t)part << 63);
+            double over =
+                warprsa_fma_rz(x + (0x1p51 - 1), 1, WARPRSA_FOLD_SIGNED) -
+                WARPRSA_FOLD_SIGNED;
+
+            /* The top keeps all. */
+            if (i == WARPRSA_FOLD_TEN - 1)
+                over = part != 0 ? 0 : over;
+            own->of[k][i] = warprsa_fma_rz(carry, 0x1p-52, x - over);
+            carry = over;
+        }
+        give.of[k][0] = warprsa_bits(carry);
+    }
+    warprsa_fold_swap(&got, &give, 1);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        /* From part 1, zero. */
+        own->of[k][0] = warprsa_fma_rz(warprsa_from_bits(got.of[k][0]), 0x1p-52,
+                                       own->of[k][0]);
+    }
+}
+
+/* d(1-t) from dt. */
+WARPRSA_FN void warprsa_fold_pair_other(warprsa_fold_ten *other,
+                                        const warprsa_fold_ten *own)
+{
+    warprsa_fold_twenty give, got;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        WARPRSA_UNROLL
+        for (int i = 0; i < WARPRSA_FOLD_TEN; i++)
+            give.of[k][i] = warprsa_bits(own->of[k][i]);
+    }
+    warprsa_fold_swap(&got, &give, WARPRSA_FOLD_TEN);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        WARPRSA_UNROLL
+        for (int i = 0; i < WARPRSA_FOLD_TEN; i++)
+            other->of[k][i] = warprsa_from_bits(got.of[k][i]);
+    }
+}
+
+/* What column j of those that M is taken from has besides: M's columns 20..39
+ * in part 0, 0..19 in part 1. */
+WARPRSA_FN uint64_t warprsa_fold_pair_start(int j, uint64_t upper)
+{
+    const uint64_t bias = WARPRSA_FOLD_PAIR_BIAS;
+    const uint64_t less = WARPRSA_FOLD_PAIR_BIAS - WARPRSA_FOLD_BIAS;
+    const uint64_t start = (bias << 52) - bias;
+
+    if (j == 0)
+        return start + (bias & upper);
+    if (j == WARPRSA_FOLD_OWN - 1)
+        return start - ((less << 52) & ~upper);
+    return start;
+}
+
+/* Of C: what the other part is to have, which is taken off as D is, into D's
+ * columns, and what only this part has, columns 0..9 in part 1, 10..19 in part
+ * 0. */
+WARPRSA_FN void warprsa_fold_pair_divide(uint64_t *d, uint64_t *kept,
+                                         const uint64_t *c, uint64_t upper)
+{
+    const int ten = WARPRSA_FOLD_TEN;
+
+    WARPRSA_UNROLL
+    for (int j = 0; j < ten; j++) {
+        d[j] = c[ten + j] & upper;
+        d[ten + j] = c[j] & ~upper;
+        kept[j] = (c[j] & upper) | (c[ten + j] & ~upper);
+    }
+}
+
+/* The result's columns from s, which has a part's own product, and what
+ * warprsa_fold_pair_divide() makes, with D added. */
+WARPRSA_FN void warprsa_fold_pair_join(warprsa_fold_columns *s,
+                                       const warprsa_fold_twenty *d,
+                                       const warprsa_fold_twenty *kept)
+{
+    const int ten = WARPRSA_FOLD_TEN, twenty = WARPRSA_FOLD_OWN;
+    warprsa_fold_twenty give, got;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        WARPRSA_UNROLL
+        for (int j = 0; j < twenty; j++)
+            give.of[k][j] = s->of[k][j] + s->of[k][twenty + j] - d->of[k][j];
+    }
+    warprsa_fold_swap(&got, &give, twenty);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const uint64_t upper = warprsa_fold_upper_mask(k);
+
+        WARPRSA_UNROLL
+        for (int j = 0; j < twenty; j++) {
+            const uint64_t z =
+                got.of[k][j] + warprsa_fold_pair_start(j, upper) -
+                (kept->of[k][j % ten] & (j < ten ? ~upper : upper));
+            const uint64_t high = z & ~upper;
+
+            s->of[k][j] += z - high;
+            s->of[k][twenty + j] += high;
+        }
+        s->of[k][2 * twenty - 2] += ((uint64_t)1 << 56) & upper;
+    }
+}
+
+/* Lays a part aside instead of columns, */
+WARPRSA_FN void warprsa_fold_pair_lay_number(warprsa_fold_aside *aside,
+                                             const double *a)
+{
+    uint64_t of[WARPRSA_FOLD_OWN];
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_FOLD_OWN; i++)
+        of[i] = warprsa_bits(a[i]);
+    warprsa_fold_lay_aside(aside, of, WARPRSA_FOLD_OWN);
+}
+
+/* and takes it up. */
+WARPRSA_FN void warprsa_fold_pair_take_number(double *a,
+                                              const warprsa_fold_aside *aside)
+{
+    uint64_t of[WARPRSA_FOLD_OWN];
+
+    warprsa_fold_take_up(of, aside, WARPRSA_FOLD_OWN);
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_FOLD_OWN; i++)
+        a[i] = warprsa_from_bits(of[i]);
+}
+
+/*
+ * s = columns of a * b, as warprsa_fold_multiply() for 40 rows, but for their
+ * biases, which are others and together the same. The part's own product comes
+ * last. There is room aside for 20 columns: b's samples, while they are not
+ * needed, and then D's columns. So at no time are there numbers and columns for
+ * more than 180 registers. For the parts see warprsa_fold_end_part().
+ */
+WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
+                                           const warprsa_fold_number *a,
+                                           const warprsa_fold_number *b,
+                                           warprsa_fold_pair_aside *aside)
+{
+    const int ten = WARPRSA_FOLD_TEN, twenty = WARPRSA_FOLD_OWN;
+    warprsa_fold_ten d, e, e_other;
+    warprsa_fold_twenty dd, kept;
+
+    warprsa_fold_pair_difference(&d, a);
+    warprsa_fold_pair_difference(&e, b);
+    warprsa_fold_pair_other(&e_other, &e);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        warprsa_fold_aside *at = &aside->of[k];
+        uint64_t c[WARPRSA_FOLD_OWN] = {0};
+        double taken[WARPRSA_FOLD_OWN];
+
+        warprsa_fold_pair_lay_number(at, b->of[k]);
+        warprsa_fold_add_product(c, d.of[k], e_other.of[k], WARPRSA_FOLD_SIGNED,
+                                 1, ten);
+        warprsa_fold_end_part(at);
+        warprsa_fold_pair_divide(dd.of[k], kept.of[k], c,
+                                 warprsa_fold_upper_mask(k));
+        warprsa_fold_add_product(dd.of[k], d.of[k], e.of[k],
+                                 WARPRSA_FOLD_SIGNED, 0, ten);
+        warprsa_fold_add_tops(dd.of[k] + twenty - 2, d.of[k][ten - 1],
+                              e.of[k][ten - 1]);
+        warprsa_fold_end_part(at);
+        warprsa_fold_pair_take_number(taken, at);
+        warprsa_fold_lay_aside(at, dd.of[k], twenty);
+        warprsa_fold_end_part(at);
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * twenty; i++)
+            s->of[k][i] = 0;
+        warprsa_fold_add_product(s->of[k], a->of[k], taken,
+                                 WARPRSA_FOLD_UNSIGNED, 1, twenty);
+        warprsa_fold_end_part(at);
+        warprsa_fold_take_up(dd.of[k], at, twenty);
+    }
+    warprsa_fold_pair_join(s, &dd, &kept);
+}
+
+/* What a part makes of d0 d1: c, columns 0..19, and `own`, see above. */
+WARPRSA_FN void warprsa_fold_pair_cross(uint64_t *c, uint64_t *own,
+                                        const double *d, const double *other,
+                                        int part)
+{
+    const int five = WARPRSA_FOLD_FIVE;
+    double u[WARPRSA_FOLD_FIVE], v[WARPRSA_FOLD_FIVE];
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < five; i++) {
+        u[i] = part != 0 ? d[i] : d[five + i];
+        v[i] = part != 0 ? other[i] : other[five + i];
+    }
+    warprsa_fold_add_product(c + five, d, other + five, WARPRSA_FOLD_SIGNED, 1,
+                             five);
+    warprsa_fold_add_product(own, u, v, WARPRSA_FOLD_SIGNED, 1, five);
+}
+
+/* Likewise of a * a. C is doubled as what is in D's columns is by
+ * warprsa_fold_add_square(). */
+WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
+                                         const warprsa_fold_number *a,
+                                         warprsa_fold_pair_aside *aside)
+{
+    const int ten = WARPRSA_FOLD_TEN, twenty = WARPRSA_FOLD_OWN;
+    warprsa_fold_ten d, d_other;
+    warprsa_fold_twenty dd, kept;
+
+    warprsa_fold_pair_difference(&d, a);
+    warprsa_fold_pair_other(&d_other, &d);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        warprsa_fold_aside *at = &aside->of[k];
+        uint64_t c[WARPRSA_FOLD_OWN] = {0}, own[WARPRSA_FOLD_TEN] = {0};
+
+        warprsa_fold_end_part(at);
+        warprsa_fold_pair_cross(c, own, d.of[k], d_other.of[k],
+                                warprsa_fold_part(k));
+        warprsa_fold_pair_divide(dd.of[k], kept.of[k], c,
+                                 warprsa_fold_upper_mask(k));
+        WARPRSA_UNROLL
+        for (int i = 0; i < ten; i++)
+            kept.of[k][i] = 2 * (kept.of[k][i] + own[i]);
+        warprsa_fold_add_square(dd.of[k], d.of[k], WARPRSA_FOLD_SIGNED, 0, ten);
+        warprsa_fold_add_tops(dd.of[k] + twenty - 2, d.of[k][ten - 1],
+                              d.of[k][ten - 1]);
+        warprsa_fold_end_part(at);
+        warprsa_fold_lay_aside(at, dd.of[k], twenty);
+        warprsa_fold_end_part(at);
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * twenty; i++)
+            s->of[k][i] = 0;
+        warprsa_fold_add_square(s->of[k], a->of[k], WARPRSA_FOLD_UNSIGNED, 1,
+                                twenty);
+        warprsa_fold_end_part(at);
+        warprsa_fold_take_up(dd.of[k], at, twenty);
+    }
+    warprsa_fold_pair_join(s, &dd, &kept);
+}
+
+/* warprsa_fold_top(): column 39 is part 1's, column 40 part 0's. */
+WARPRSA_FN void warprsa_fold_pair_top(warprsa_fold_columns *s)
+{
+    const int twenty = WARPRSA_FOLD_OWN;
+    warprsa_fold_twenty give, got;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        give.of[k][0] = s->of[k][twenty - 1] >> 52;
+    }
+    warprsa_fold_swap(&got, &give, 1);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const uint64_t upper = warprsa_fold_upper_mask(k);
+        const uint64_t last = s->of[k][twenty - 1];
+
+        s->of[k][twenty] += got.of[k][0] & ~upper;
+        s->of[k][2 * twenty - 1] |= ((last >> 44 & 0xFF) << 56) & upper;
+        s->of[k][twenty - 1] = last & (~upper | ((1ull << 44) - 1));
+    }
+}
+
+/* Ends the carries of both parts, which warprsa_fold_carry() has made of fives
+ * with none coming in: a part's first two samples are below 2^52, and what
+ * comes from part 0 is below 2^13. */
+WARPRSA_FN void warprsa_fold_pair_carry(warprsa_fold_number *a,
+                                        const uint32_t *carry)
+{
+    warprsa_fold_twenty give, got;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        give.of[k][0] = carry[k];
+    }
+    warprsa_fold_swap(&got, &give, 1);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const uint64_t low = warprsa_fold_integer(a->of[k][0]) +
+                             (got.of[k][0] & warprsa_fold_upper_mask(k));
+
+        a->of[k][0] = warprsa_fold_sample(low & WARPRSA_SAMPLE_MASK);
+        a->of[k][1] = warprsa_fold_sample(warprsa_fold_integer(a->of[k][1]) +
+                                          (low >> 52));
+    }
+}
+
+/* r = signed columns with carries resolved; what part 1 carries out, in both
+ * parts. s is changed. */
+WARPRSA_FN void warprsa_fold_pair_resolve(warprsa_fold_number *r,
+                                          warprsa_fold_twenty *s,
+                                          uint64_t *over)
+{
+    const int twenty = WARPRSA_FOLD_OWN;
+    warprsa_fold_twenty give, got;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        give.of[k][0] =
+            (uint64_t)warprsa_fold_resolve(r->of[k], s->of[k], twenty);
+    }
+    warprsa_fold_swap(&got, &give, 1);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        s->of[k][0] += got.of[k][0] & warprsa_fold_upper_mask(k);
+        give.of[k][0] =
+            (uint64_t)warprsa_fold_resolve(r->of[k], s->of[k], twenty);
+    }
+    warprsa_fold_swap(&got, &give, 1);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        over[k] = warprsa_fold_part(k) != 0 ? give.of[k][0] : got.of[k][0];
+    }
+}
+
+/* a = a + (p where `mask` is all ones); p is the whole prime. */
+WARPRSA_FN void warprsa_fold_pair_add_masked(warprsa_fold_number *a,
+                                             const double *p,
+                                             const uint64_t *mask)
+{
+    const int twenty = WARPRSA_FOLD_OWN;
+    warprsa_fold_twenty s;
+    uint64_t over[WARPRSA_MESSAGES];
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const double *own = p + warprsa_fold_part(k) * twenty;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < twenty; i++)
+            s.of[k][i] = warprsa_fold_integer(a->of[k][i]) +
+                         ((uint64_t)own[i] & mask[k]);
+    }
+    warprsa_fold_pair_resolve(a, &s, over);
+}
+
+/* a = a - b + (p if that is negative); samples below 2^52. */
+WARPRSA_FN void warprsa_fold_pair_subtract(warprsa_fold_number *a,
+                                           const warprsa_fold_number *b,
+                                           const double *p)
+{
+    const int twenty = WARPRSA_FOLD_OWN;
+    warprsa_fold_twenty s;
+    uint64_t over[WARPRSA_MESSAGES];
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        WARPRSA_UNROLL
+        for (int i = 0; i < twenty; i++)
+            s.of[k][i] =
+                warprsa_fold_integer(a->of[k][i]) - (uint64_t)b->of[k][i];
+    }
+    warprsa_fold_pair_resolve(a, &s, over);
+    warprsa_fold_pair_add_masked(a, p, over);
+}
+
+/* s = a - q p, not yet carried, for the quotient of warprsa_fold_reduce() by
+ * the number's top samples. */
+WARPRSA_FN void warprsa_fold_pair_less_multiple(warprsa_fold_twenty *s,
+                                                const warprsa_fold_number *a,
+                                                const double *p)
+{
+    const int twenty = WARPRSA_FOLD_OWN, rows = WARPRSA_FOLD_PAIR_ROWS;
+    const double ratio =
+        warprsa_fold_reciprocal(p[rows - 1] * 0x1p52 + p[rows - 2]);
+    warprsa_fold_twenty give, got;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        give.of[k][0] =
+            warprsa_bits(a->of[k][twenty - 1] * 0x1p52 + a->of[k][twenty - 2]);
+    }
+    warprsa_fold_swap(&got, &give, 1);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const int part = warprsa_fold_part(k);
+        const double top =
+            warprsa_from_bits(part != 0 ? give.of[k][0] : got.of[k][0]);
+        const double q = (double)(uint64_t)(top * ratio * (1 - 0x1p-40));
+        uint64_t down = 0;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < twenty; i++) {
+            const double of = p[part * twenty + i];
+            double high = warprsa_fma_rz(q, of, 0x1p104);
+            double low = warprsa_fma_rz(q, of, 0x1p104 - high);
+
+            s->of[k][i] =
+                warprsa_fold_integer(a->of[k][i]) - (uint64_t)low - down;
+            down = warprsa_bits(high) - warprsa_bits(0x1p104);
+        }
+        give.of[k][0] = down;
+    }
+    warprsa_fold_swap(&got, &give, 1);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        s->of[k][0] -= got.of[k][0] & warprsa_fold_upper_mask(k);
+    }
+}
+
+/* a = a mod p, exactly, as warprsa_fold_reduce(). */
+WARPRSA_FN void warprsa_fold_pair_reduce(warprsa_fold_number *a,
+                                         const double *p)
+{
+    const int twenty = WARPRSA_FOLD_OWN;
+    warprsa_fold_twenty s;
+    uint64_t over[WARPRSA_MESSAGES];
+
+    warprsa_fold_pair_less_multiple(&s, a, p);
+    warprsa_fold_pair_resolve(a, &s, over);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const double *own = p + warprsa_fold_part(k) * twenty;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < twenty; i++)
+            s.of[k][i] = warprsa_fold_integer(a->of[k][i]) - (uint64_t)own[i];
+    }
+    warprsa_fold_pair_resolve(a, &s, over);
+    warprsa_fold_pair_add_masked(a, p, over);
+}
+
+/* A number below the prime into the table, 1,024 bits of it by each part: the
+ * upper 16 of part 0's 1,040 are among part 1's. */
+WARPRSA_FN void warprsa_fold_pair_put_entry(const warprsa_fold_memory *m,
+                                            int entry,
+                                            const warprsa_fold_number *x)
+{
+    const int twenty = WARPRSA_FOLD_OWN, count = WARPRSA_FOLD_WORDS(20);
+    warprsa_fold_twenty give, got;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        give.of[k][0] = warprsa_fold_integer(x->of[k][twenty - 1]) >> 36;
+    }
+    warprsa_fold_swap(&got, &give, 1);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const int shift = 16 * warprsa_fold_part(k);
+        uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)] = {0};
+        uint32_t below = (uint32_t)got.of[k][0] << 16;
+
+        warprsa_fold_pack(words, x->of[k], twenty);
+        WARPRSA_UNROLL
+        for (int i = 0; i < count; i++) {
+            const uint64_t two = (uint64_t)words[i] << 32 | below;
+
+            below = words[i];
+            words[i] = (uint32_t)(two >> (32 - shift));
+        }
+        warprsa_fold_put_words(m, entry, words, warprsa_fold_index(k), twenty);
+    }
+}
+
+/* warprsa_fold_keep_pieces() of message k. */
+WARPRSA_FN void warprsa_fold_pair_keep_pieces(const warprsa_fold_memory *m,
+                                              int phase, uint32_t digit, int k)
+{
+    warprsa_fold_keep_part(m, phase, digit, 1 - (uint32_t)warprsa_fold_part(k),
+                           warprsa_fold_index(k), WARPRSA_FOLD_OWN);
+}
+
+/* The chosen entry. */
+WARPRSA_FN void warprsa_fold_pair_get_chosen(warprsa_fold_number *a,
+                                             const warprsa_fold_memory *m)
+{
+    const int twenty = WARPRSA_FOLD_OWN, count = WARPRSA_FOLD_WORDS(20);
+    uint32_t words[WARPRSA_MESSAGES][WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)];
+    warprsa_fold_twenty give, got;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        warprsa_fold_get_words(words[k], m, warprsa_fold_index(k), twenty);
+        give.of[k][0] = words[k][0] & 0xFFFF;
+    }
+    warprsa_fold_swap(&got, &give, 1);
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const int shift = 16 * warprsa_fold_part(k);
+        const uint64_t top = got.of[k][0] & ~warprsa_fold_upper_mask(k);
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < count; i++) {
+            const uint64_t next = i + 1 < count ? words[k][i + 1] : 0;
+
+            words[k][i] = (uint32_t)((next << 32 | words[k][i]) >> shift);
+        }
+        warprsa_fold_unpack(a->of[k], words[k], twenty);
+        a->of[k][twenty - 1] += (double)top * 0x1p36;
+    }
+}
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The host's part of fold_pair_operation.h, as fold_host.h is of
+ * fold_operation.h.
+ */
+#ifndef WARPRSA_FOLD_PAIR_HOST_H
+#define WARPRSA_FOLD_PAIR_HOST_H
+
+#include "gpu/fold_pair.h"
+
+static inline const double *warprsa_fold_pair_prime(const warprsa_fold_group *g)
+{
+    return g->operations[0].key->half[g->prime].modulus;
+}
+
+static inline const double *warprsa_fold_pair_q(const warprsa_fold_group *g)
+{
+    return g->operations[0].key->half[1].modulus;
+}
+
+static inline const uint32_t *
+warprsa_fold_pair_exponent(const warprsa_fold_group *g, int k)
+{
+    return g->operations[k % WARPRSA_FOLD_GROUP].exponent +
+           g->prime * WARPRSA_BLINDED_WORDS;
+}
+
+static inline warprsa_fold_pair_aside
+warprsa_fold_pair_own_aside(const warprsa_fold_group *g)
+{
+    warprsa_fold_pair_aside aside = {{{{0}}}};
+
+    (void)g;
+    return aside;
+}
+
+/* Joined digits of all samples of a part; `over` comes from the part below. */
+static inline void warprsa_fold_pair_joined(uint64_t *x,
+                                            const warprsa_fold_group *g,
+                                            const uint64_t *upper, int part,
+                                            uint32_t *over)
+{
+    const int rows = WARPRSA_FOLD_PAIR_ROWS;
+
+    for (int i = 0; i < WARPRSA_FOLD_OWN; i++) {
+        uint32_t d[WARPRSA_FOLD_DIGITS];
+
+        warprsa_fold_digit_sums(d, g->matrix[g->prime], upper,
+                                part * WARPRSA_FOLD_OWN + i, rows);
+        x[i] = warprsa_fold_join(d, over, 1 << 15, rows);
+    }
+}
+
+static inline void warprsa_fold_pair_fold(warprsa_fold_number *a,
+                                          const warprsa_fold_group *g,
+                                          warprsa_fold_columns *s,
+                                          const warprsa_fold_pieces_due *due,
+                                          uint32_t *digit)
+{
+    const int own = WARPRSA_FOLD_OWN, each = 5;
+    uint32_t carry[WARPRSA_MESSAGES] = {0}, over[WARPRSA_FOLD_GROUP] = {0};
+
+    warprsa_fold_pair_top(s);
+    for (int k = 0; k < WARPRSA_MESSAGES; k++) {
+        const int message = k % WARPRSA_FOLD_GROUP;
+        uint64_t upper[WARPRSA_FOLD_PAIR_ROWS], x[WARPRSA_FOLD_OWN];
+
+        if (due->keep >= 0)
+            warprsa_fold_pair_keep_pieces(&g->memory, due->keep, digit[k], k);
+        for (int i = 0; i < own; i++) {
+            upper[i] = s->of[message][own + i];
+            upper[own + i] = s->of[message + WARPRSA_FOLD_GROUP][own + i];
+        }
+        warprsa_fold_pair_joined(x, g, upper, warprsa_fold_part(k),
+                                 &over[message]);
+        for (int i = 0; i < own; i += each)
+            warprsa_fold_carry(a->of[k] + i, x + i, s->of[k] + i, each,
+                               &carry[k]);
+        if (due->fetch >= 0)
+            warprsa_fold_fetch(g, due->fetch, k, own);
+        if (due->digit >= 0)
+            digit[k] = warprsa_fold_digit(warprsa_fold_pair_exponent(g, k),
+                                          due->digit, own);
+    }
+    warprsa_fold_pair_carry(a, carry);
+}
+
+#endif

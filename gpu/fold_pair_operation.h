@@ -1,0 +1,468 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A whole private operation of RSA-4096 with one key for a group of 16
+ * requests, their numbers in pairs (fold_pair.h): as fold_operation.h, but one
+ * prime after the other, so that one matrix is needed at a time. In passes:
+ *
+ *   0, mod q   s_q
+ *   1, mod p   s_p; s = s_q + q h (Garner); whether s^e = m mod p
+ *   2, mod q   whether s^e = m mod q; octets out
+ *
+ * A pass has a script of its own and wants the prime's matrix. What does not
+ * know of parts is fold_operation.h's, for 20 rows. No branch and no address
+ * depends on anything but sizes and the public exponent.
+ */
+#ifndef WARPRSA_FOLD_PAIR_OPERATION_H
+#define WARPRSA_FOLD_PAIR_OPERATION_H
+
+#include "gpu/fold_operation.h"
+#ifdef __CUDACC__
+#include "gpu/cuda/fold_pair_group.cuh"
+#else
+#include "gpu/fold_pair_host.h"
+#endif
+
+enum {
+    WARPRSA_FOLD_PASSES = 3,
+    /* Places that have other uses earlier or later: s_q until there is s; in
+     * sample 0, whether s^e differs from m mod p; two for s before its carries
+     * are resolved. */
+    WARPRSA_FOLD_ROOT_Q = WARPRSA_FOLD_RESULT,
+    WARPRSA_FOLD_DIFFERS = WARPRSA_FOLD_ROOT,
+    WARPRSA_FOLD_UNRESOLVED = WARPRSA_FOLD_BLINDING,
+};
+
+/* The prime that a pass is for: 0 for p, 1 for q. */
+WARPRSA_FN int warprsa_fold_pass_prime(int pass)
+{
+    return pass != 1;
+}
+
+/* s^e and its comparison. */
+WARPRSA_FN void warprsa_fold_pass_check(warprsa_fold_script *script, uint64_t e)
+{
+    warprsa_fold_step *step;
+
+    warprsa_fold_then(script, WARPRSA_FOLD_OF_RESULT);
+    step = warprsa_fold_then_power(script, e, WARPRSA_FOLD_BASE);
+    step->keep = WARPRSA_FOLD_BASE;
+    step = warprsa_fold_then(script, WARPRSA_FOLD_NONE);
+    step->exact = 1;
+    step->action = WARPRSA_FOLD_COMPARE;
+}
+
+/* A pass's script for odd e >= 3: at most 2 * 2 * 63 + 20 steps. */
+WARPRSA_FN void warprsa_fold_pass_script(warprsa_fold_script *script,
+                                         uint64_t e, int pass)
+{
+    warprsa_fold_step *step;
+
+    script->count = 0;
+    if (pass == 2) {
+        warprsa_fold_then(script, WARPRSA_FOLD_OF_INPUT);
+        step = warprsa_fold_then(script, WARPRSA_FOLD_NONE);
+        step->exact = 1;
+        step->keep = WARPRSA_FOLD_INPUT;
+        warprsa_fold_pass_check(script, e);
+        return;
+    }
+    warprsa_fold_script_raise(script, e, WARPRSA_FOLD_OWN);
+    warprsa_fold_then(script, WARPRSA_FOLD_INVERSE);
+    step = warprsa_fold_then(script,
+                             pass == 0 ? WARPRSA_FOLD_NONE : WARPRSA_FOLD_QINV);
+    step->exact = 1;
+    step->keep = pass == 0 ? WARPRSA_FOLD_ROOT_Q : WARPRSA_FOLD_ROOT;
+    if (pass == 0)
+        return;
+    step->take = WARPRSA_FOLD_ROOT_Q;
+    step = warprsa_fold_then(script, WARPRSA_FOLD_QINV);
+    step->exact = 1;
+    step->keep = WARPRSA_FOLD_OTHER;
+    step->take = WARPRSA_FOLD_ROOT;
+    step = warprsa_fold_then(script, WARPRSA_FOLD_Q);
+    step->exact = 1;
+    step->action = WARPRSA_FOLD_DIFFERENCE;
+    warprsa_fold_pass_check(script, e);
+}
+
+/* Where sample i of s is, 0..79: with each message the columns that
+ * fold_pair.h gives it, its lower ones in the first place, of the request of
+ * message t. */
+WARPRSA_FN double *warprsa_fold_pair_at(const warprsa_fold_memory *m, int place,
+                                        int i, int t)
+{
+    const int own = WARPRSA_FOLD_OWN, twenty = i / own;
+    const int of = (t & ~WARPRSA_FOLD_GROUP) + twenty % 2 * WARPRSA_FOLD_GROUP;
+
+    return warprsa_fold_at(m, place + twenty / 2, i % own, of, own);
+}
+
+/* Once for all passes: 1/r and the blinded exponents, mod p by the messages of
+ * part 0, mod q by the others. */
+WARPRSA_FN void warprsa_fold_pair_blinding(const warprsa_fold_group *g)
+{
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const warprsa_operation op = warprsa_fold_operation(g, k);
+
+        warprsa_fold_blinding(&op,
+                              g->memory.inversion +
+                                  warprsa_fold_index(k) * WARPRSA_HALF_SAMPLES,
+                              warprsa_fold_part(k), WARPRSA_FOLD_PAIR_ROWS);
+    }
+    warprsa_sync_lanes();
+}
+
+/* What a pass begins with: r and 1/r mod its prime. */
+WARPRSA_FN void warprsa_fold_pair_begin(warprsa_fold_number *a,
+                                        const warprsa_fold_group *g)
+{
+    const warprsa_fold_memory *m = &g->memory;
+    const int own = WARPRSA_FOLD_OWN;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const int t = warprsa_fold_index(k);
+        const int first = warprsa_fold_part(k) * own;
+        const warprsa_operation op = warprsa_fold_operation(g, k);
+        const double *inverse = m->inversion + ((t & ~WARPRSA_FOLD_GROUP) +
+                                                g->prime * WARPRSA_FOLD_GROUP) *
+                                                   WARPRSA_HALF_SAMPLES;
+
+        WARPRSA_ROLLED
+        for (int i = 0; i < own; i++) {
+            *warprsa_fold_at(m, WARPRSA_FOLD_INVERSE, i, t, own) =
+                inverse[first + i];
+            *warprsa_fold_at(m, WARPRSA_FOLD_BLINDING, i, t, own) =
+                warprsa_blinding_sample(op.random, op.key->half[g->prime].bits,
+                                        first + i);
+        }
+        WARPRSA_UNROLL
+        for (int i = 0; i < own; i++)
+            a->of[k][i] = 0;
+    }
+    warprsa_sync_lanes();
+}
+
+/* warprsa_fold_first_digits() */
+WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
+                                               const warprsa_fold_group *g,
+                                               int place)
+{
+    const warprsa_fold_memory *m = &g->memory;
+    const int own = WARPRSA_FOLD_OWN, phases = WARPRSA_FOLD_PHASES(20);
+
+    warprsa_fold_pair_put_entry(m, WARPRSA_FOLD_ENTRIES(20), a);
+    WARPRSA_ROLLED
+    for (int i = 0; i <= phases; i++) {
+        if (i == phases)
+            warprsa_fold_pair_get_chosen(a, m);
+        WARPRSA_EACH_MESSAGE(k)
+        {
+            warprsa_fold_sync_table(g);
+            warprsa_fold_fetch(g, i % phases, k, own);
+            warprsa_fold_wait_fetched(g);
+            warprsa_fold_pair_keep_pieces(
+                m, i % phases,
+                warprsa_fold_digit(warprsa_fold_pair_exponent(g, k),
+                                   place - i / phases, own),
+                k);
+        }
+    }
+    warprsa_fold_sync_table(g);
+}
+
+/* The carries of s, whose columns are in UNRESOLVED, by both parts alike;
+ * each stores its own samples. */
+WARPRSA_FN void warprsa_fold_pair_resolve_result(const warprsa_fold_group *g)
+{
+    const warprsa_fold_memory *m = &g->memory;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const int t = warprsa_fold_index(k);
+        int64_t carry = 0;
+
+        WARPRSA_ROLLED
+        for (int i = 0; i < 2 * WARPRSA_FOLD_PAIR_ROWS; i++) {
+            const int64_t x = (int64_t)warprsa_bits(*warprsa_fold_pair_at(
+                                  m, WARPRSA_FOLD_UNRESOLVED, i, t)) +
+                              carry;
+
+            carry = x >> 52;
+            if (i / WARPRSA_FOLD_OWN % 2 == warprsa_fold_part(k))
+                *warprsa_fold_pair_at(m, WARPRSA_FOLD_RESULT, i, t) =
+                    warprsa_sample((uint64_t)x & WARPRSA_SAMPLE_MASK);
+        }
+    }
+    warprsa_sync_lanes();
+}
+
+/* s = q h + s_q from the columns of q h. a = 0, as in
+ * warprsa_fold_put_result(). */
+WARPRSA_FN void warprsa_fold_pair_put_result(warprsa_fold_number *a,
+                                             const warprsa_fold_group *g,
+                                             warprsa_fold_columns *s)
+{
+    const warprsa_fold_memory *m = &g->memory;
+    const int own = WARPRSA_FOLD_OWN;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const int t = warprsa_fold_index(k);
+        const uint64_t upper = warprsa_fold_upper_mask(k);
+
+        /* warprsa_fold_unbias(): columns 60 and 78 are part 1's. */
+        s->of[k][own] -= WARPRSA_FOLD_BIAS & upper;
+        s->of[k][2 * own - 2] -= ((uint64_t)1 << 56) & upper;
+        WARPRSA_UNROLL
+        for (int i = 0; i < own; i++) {
+            s->of[k][i] += warprsa_fold_integer(
+                *warprsa_fold_at(m, WARPRSA_FOLD_ROOT_Q, i, t, own));
+            *warprsa_fold_at(m, WARPRSA_FOLD_UNRESOLVED, i, t, own) =
+                warprsa_from_bits(s->of[k][i]);
+            *warprsa_fold_at(m, WARPRSA_FOLD_UNRESOLVED + 1, i, t, own) =
+                warprsa_from_bits(s->of[k][own + i]);
+            a->of[k][i] = 0;
+        }
+    }
+    warprsa_sync_lanes();
+    warprsa_fold_pair_resolve_result(g);
+}
+
+/* Half of the result's octets by each part, and the status. */
+WARPRSA_FN void warprsa_fold_pair_put_octets(const warprsa_fold_group *g)
+{
+    WARPRSA_STAGE(OUTPUT);
+    const warprsa_fold_memory *m = &g->memory;
+    const int rows = WARPRSA_FOLD_PAIR_ROWS;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const int t = warprsa_fold_index(k), part = warprsa_fold_part(k);
+        const warprsa_operation op = warprsa_fold_operation(g, k);
+
+        WARPRSA_ROLLED
+        for (int i = part * rows; i < part * rows + rows; i += 2)
+            warprsa_fold_two_samples_out(
+                &op,
+                warprsa_fold_integer(
+                    *warprsa_fold_pair_at(m, WARPRSA_FOLD_RESULT, i, t)),
+                warprsa_fold_integer(
+                    *warprsa_fold_pair_at(m, WARPRSA_FOLD_RESULT, i + 1, t)),
+                i);
+        if (part == 0)
+            *op.status = *warprsa_fold_at(m, WARPRSA_FOLD_DIFFERS, 0, t,
+                                          WARPRSA_FOLD_OWN) +
+                                     *warprsa_fold_at(m, WARPRSA_FOLD_DIFFERS,
+                                                      0, t ^ WARPRSA_FOLD_GROUP,
+                                                      WARPRSA_FOLD_OWN) ==
+                                 0
+                             ? WARPRSA_OK
+                             : WARPRSA_CHECK_FAILED;
+    }
+}
+
+/* Compares s^e with m: in pass 1 keeps whether they differ, in pass 2 adds
+ * that and hands out the result. */
+WARPRSA_FN void warprsa_fold_pair_compare(const warprsa_fold_group *g,
+                                          const warprsa_fold_number *a)
+{
+    const warprsa_fold_memory *m = &g->memory;
+    const int own = WARPRSA_FOLD_OWN, last = g->prime == 1;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const int t = warprsa_fold_index(k);
+        double *kept = warprsa_fold_at(m, WARPRSA_FOLD_DIFFERS, 0, t, own);
+        uint64_t differs = 0;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < own; i++)
+            differs |= warprsa_bits(a->of[k][i]) ^
+                       warprsa_bits(
+                           *warprsa_fold_at(m, WARPRSA_FOLD_INPUT, i, t, own));
+        *kept = (last ? *kept : 0) + (double)(differs != 0);
+    }
+    warprsa_sync_lanes();
+    if (last)
+        warprsa_fold_pair_put_octets(g);
+}
+
+/* What a step does before its product. */
+WARPRSA_FN void warprsa_fold_pair_prepare(warprsa_fold_number *a,
+                                          const warprsa_fold_group *g,
+                                          const warprsa_fold_step *step,
+                                          const int windows)
+{
+    const int own = WARPRSA_FOLD_OWN;
+
+    if (step->exact)
+        warprsa_fold_pair_reduce(a, warprsa_fold_pair_prime(g));
+    if (step->keep < WARPRSA_FOLD_PLACES)
+        warprsa_fold_keep(g, step->keep, a, own);
+    if (step->action == WARPRSA_FOLD_ENTRY)
+        warprsa_fold_pair_put_entry(&g->memory, step->entry, a);
+    if (step->action == WARPRSA_FOLD_START)
+        warprsa_fold_pair_first_digits(a, g, windows - 1);
+    if (step->action == WARPRSA_FOLD_DIFFERENCE) {
+        warprsa_fold_number other;
+
+        warprsa_fold_take(&other, g, WARPRSA_FOLD_OTHER, 0, own);
+        warprsa_fold_pair_subtract(a, &other, warprsa_fold_pair_prime(g));
+    }
+    if (step->action == WARPRSA_FOLD_COMPARE)
+        warprsa_fold_pair_compare(g, a);
+    if (step->take < WARPRSA_FOLD_PLACES)
+        warprsa_fold_take(a, g, step->take, 0, own);
+}
+
+/* A number instead of a product's columns: m, s or what there is. */
+WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
+                                             const warprsa_fold_number *a,
+                                             const warprsa_fold_group *g,
+                                             int by)
+{
+    const int own = WARPRSA_FOLD_OWN;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const warprsa_operation op = warprsa_fold_operation(g, k);
+        const int length = (int)op.key->modulus_octets;
+        const int t = warprsa_fold_index(k), part = warprsa_fold_part(k);
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * own; i++) {
+            const int at = part * own + i % own + i / own * 2 * own;
+            double sample = i < own ? a->of[k][i] : 0;
+
+            if (by == WARPRSA_FOLD_OF_INPUT)
+                sample = warprsa_sample_of_octets(op.input, length, at);
+            if (by == WARPRSA_FOLD_OF_RESULT)
+                sample = *warprsa_fold_pair_at(&g->memory, WARPRSA_FOLD_RESULT,
+                                               at, t);
+            s->of[k][i] = warprsa_fold_integer(sample);
+        }
+    }
+}
+
+/* s = a b for the chosen entry b of the table, or a step's factor. */
+WARPRSA_FN void warprsa_fold_pair_products(warprsa_fold_columns *s,
+                                           const warprsa_fold_number *a,
+                                           const warprsa_fold_group *g,
+                                           const warprsa_fold_step *step,
+                                           warprsa_fold_pair_aside *aside)
+{
+    const warprsa_fold_memory *m = &g->memory;
+    const int own = WARPRSA_FOLD_OWN;
+    warprsa_fold_number b;
+
+    if (step->action == WARPRSA_FOLD_POWER) {
+        warprsa_fold_pair_get_chosen(&b, m);
+    } else {
+        WARPRSA_EACH_MESSAGE(k)
+        {
+            const int first = warprsa_fold_part(k) * own;
+            const double *from =
+                step->by == WARPRSA_FOLD_QINV ? m->qinv + first
+                : step->by == WARPRSA_FOLD_Q
+                    ? warprsa_fold_pair_q(g) + first
+                    : warprsa_fold_at(m, step->by, 0, warprsa_fold_index(k),
+                                      own);
+            const int apart = step->by < WARPRSA_FOLD_PLACES ? m->stride : 1;
+
+            WARPRSA_UNROLL
+            for (int i = 0; i < own; i++)
+                b.of[k][i] = from[i * apart];
+        }
+    }
+    warprsa_fold_pair_multiply(s, a, &b, aside);
+}
+
+/* What a step, or the power's turn, is due before its product; the turn that
+ * the power is at. */
+WARPRSA_FN warprsa_fold_pieces_due
+warprsa_fold_pair_due(const warprsa_fold_turn *turn, int power, int multiply)
+{
+    const int phases = WARPRSA_FOLD_PHASES(20);
+    warprsa_fold_pieces_due due = {-1, -1, -1};
+
+    if (!power)
+        return due;
+    due.keep = (turn->phase + 1) % phases;
+    if (turn->place > 0 || !multiply)
+        due.fetch = (turn->phase + 2) % phases;
+    if (turn->phase == WARPRSA_FOLD_WINDOW(20) - 1)
+        due.digit = turn->place - 1;
+    return due;
+}
+
+/* A step's product, or what stands for it, folded. a is nothing but its result
+ * on any path: see warprsa_fold_put_result(). */
+WARPRSA_FN void
+warprsa_fold_pair_step(warprsa_fold_number *a, const warprsa_fold_group *g,
+                       const warprsa_fold_step *step, int squares,
+                       const warprsa_fold_pieces_due *due, uint32_t *digit)
+{
+    warprsa_fold_pair_aside aside = warprsa_fold_pair_own_aside(g);
+    warprsa_fold_columns s;
+
+    if (squares)
+        warprsa_fold_pair_square(&s, a, &aside);
+    else if (step->by >= WARPRSA_FOLD_OF_INPUT &&
+             step->by <= WARPRSA_FOLD_OF_ITSELF)
+        warprsa_fold_pair_columns_of(&s, a, g, step->by);
+    else
+        warprsa_fold_pair_products(&s, a, g, step, &aside);
+    if (step->by == WARPRSA_FOLD_Q)
+        warprsa_fold_pair_put_result(a, g, &s);
+    else
+        warprsa_fold_pair_fold(a, g, &s, due, digit);
+}
+
+/* One pass; its script and its prime's matrix must be there, and before the
+ * first warprsa_fold_pair_blinding(). `windows` is as warprsa_operation has
+ * it. */
+WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
+                                      const warprsa_fold_script *script,
+                                      int pass, const int windows)
+{
+    WARPRSA_STAGE(BLINDING);
+    const int digits = warprsa_fold_windows(windows, WARPRSA_FOLD_OWN);
+    const int count = (int)warprsa_largest_in_warp((uint32_t)script->count);
+    /* The last pass has no power. */
+    warprsa_fold_turn turn = {pass == WARPRSA_FOLD_PASSES - 1 ? -1 : digits - 2,
+                              0};
+    warprsa_fold_number a;
+    uint32_t digit[WARPRSA_MESSAGES] = {0};
+    int at = 0, more = 0;
+
+    warprsa_fold_pair_begin(&a, g);
+    WARPRSA_ROLLED
+    while (at < count) {
+        const warprsa_fold_step step =
+            more ? warprsa_fold_power_step() : warprsa_fold_step_at(script, at);
+        WARPRSA_STAGE_OF_STEP(&step, turn.place >= 0);
+        const int power = step.action == WARPRSA_FOLD_POWER;
+        const int multiply =
+            power && turn.phase == WARPRSA_FOLD_WINDOW(WARPRSA_FOLD_OWN);
+        const int squares = power ? !multiply : step.by == WARPRSA_FOLD_SQUARE;
+        warprsa_fold_pieces_due due =
+            warprsa_fold_pair_due(&turn, power, multiply);
+
+        if (step.action == WARPRSA_FOLD_START) {
+            due.fetch = 1;
+            due.digit = digits - 2;
+        }
+        if (!power)
+            warprsa_fold_pair_prepare(&a, g, &step, digits);
+        more = power && warprsa_fold_next_turn(&turn, WARPRSA_FOLD_OWN);
+        at += !more;
+        if (!power && step.by == WARPRSA_FOLD_NONE)
+            continue;
+        warprsa_fold_pair_step(&a, g, &step, squares, &due, digit);
+    }
+}
+
+#endif
