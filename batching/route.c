@@ -27,6 +27,7 @@ enum {
 #define RENEW_NS       (10000 * MS) /* then what was so before a try is too old */
 #define THREAD_NS      (10 * MS)    /* to three answers of a device, to */
 #define LONGEST_NS     (100 * MS)
+#define IDLE_NS        (500 * MS) /* nobody came: no period, nor part of a try */
 
 /* An idle device's answer before one was measured: an H200's, by class. */
 static const uint64_t away_guess_ns[WARPRSA_CLASSES] = {1300000, 2800000,
@@ -146,7 +147,7 @@ uint64_t warprsa_route_away_ns(const warprsa_route *route,
 
 /* What was done in a period of the process, by the CPUs' clocks. */
 typedef struct period {
-    uint64_t now;
+    uint64_t now, elapsed;
     uint64_t done;  /* work per 65536 ns */
     uint64_t share; /* of it that CPUs which idle could compute, of 65536 */
     bool crowded, saturated;
@@ -182,6 +183,7 @@ static period next_period(warprsa_route *route, uint64_t now, uint64_t elapsed)
     share = work == 0 || spare >= work ? WHOLE : spare * WHOLE / work;
     return (period){
         .now = now,
+        .elapsed = elapsed,
         .done = work * WHOLE / elapsed,
         .share = share < SHARE_MAX ? share : SHARE_MAX,
         .crowded = seen(&route->crowded),
@@ -194,34 +196,31 @@ static bool is_up(const warprsa_route *route)
     return atomic_load_explicit(&route->up, memory_order_relaxed);
 }
 
-/* At the end of a period with a try. */
+/* At the end of a period with a try, in which so much got `done`. */
 static void judge(const warprsa_route *route, warprsa_trial *trial,
-                  const period *p)
+                  const period *p, uint64_t done)
 {
     if (!is_up(route))
-        warprsa_trial_restart(trial);
-    else if (p->now - trial->on_ns > RENEW_NS)
+        warprsa_trial_restart(trial, p->now);
+    else if (p->elapsed > IDLE_NS || p->now - trial->on_ns > RENEW_NS)
         warprsa_trial_pause(trial);
     else
-        warprsa_trial_judge(trial, p->now, p->done);
+        warprsa_trial_judge(trial, p->now, done);
 }
 
 /* Rule 2's try: not if devices that answer as fast as ever were measured, with
- * `callers` requests before them, would fall short by a third. It has failed
+ * `callers` requests before them, would fall short by a third. It gains nothing
  * if the CPUs could do the work alone. */
 static void judge_crowd(warprsa_route *route, const period *p, uint64_t alone,
                         uint64_t away, uint64_t callers)
 {
     warprsa_trial *crowd = &route->crowd;
 
-    if (crowd->on) {
-        judge(route, crowd, p);
-        if (crowd->on && crowd->periods > 1 && p->done < route->cpus * WHOLE)
-            warprsa_trial_fail(crowd, p->now);
-    } else if (p->crowded && is_up(route) && warprsa_trial_may(crowd, p->now) &&
-               callers * alone * WHOLE / away > p->done / 3 * 2) {
+    if (crowd->on)
+        judge(route, crowd, p, p->done < route->cpus * WHOLE ? 0 : p->done);
+    else if (p->crowded && is_up(route) && warprsa_trial_may(crowd, p->now) &&
+             callers * alone * WHOLE / away > p->done / 3 * 2)
         warprsa_trial_begin(crowd, p->now, p->done);
-    }
     atomic_store_explicit(&route->crowd_goes, crowd->on, memory_order_relaxed);
 }
 
@@ -231,7 +230,7 @@ static void judge_spill(warprsa_route *route, const period *p)
     warprsa_trial *spill = &route->spill;
 
     if (spill->on)
-        judge(route, spill, p);
+        judge(route, spill, p, p->done);
     else if (p->saturated && p->share > 0 && is_up(route) &&
              warprsa_trial_may(spill, p->now))
         warprsa_trial_begin(spill, p->now, p->done);
@@ -306,6 +305,7 @@ static void look_at_thread(const warprsa_route *route,
                            uint64_t away_ns)
 {
     uint64_t elapsed = now - thread->since_ns;
+    unsigned failed = thread->away.failed;
     warprsa_route_usage usage;
     uint64_t done;
 
@@ -320,10 +320,12 @@ static void look_at_thread(const warprsa_route *route,
             is_busy(&thread->usage, &usage, elapsed))
             warprsa_trial_begin(&thread->away, now, done);
     } else if (!is_up(route)) {
-        warprsa_trial_restart(&thread->away);
+        warprsa_trial_restart(&thread->away, now);
+    } else if (elapsed > IDLE_NS) {
+        warprsa_trial_pause(&thread->away);
     } else {
         warprsa_trial_judge(&thread->away, now, done);
-        if (!thread->away.on && thread->stretch < STRETCH_MAX)
+        if (thread->away.failed > failed && thread->stretch < STRETCH_MAX)
             thread->stretch += STRETCH;
     }
     thread->since_ns = now;

@@ -413,6 +413,39 @@ static void an_event_loop_of_fewer_jobs(void **state)
     assert_false(thread.away.on);
 }
 
+/* Nobody wants anything for a night. That was neither the device's fault nor
+ * has it cost anything: in the morning the loop is as fast as before. */
+static void an_event_loop_after_a_night(void **state)
+{
+    warprsa_route_thread thread = {0};
+    unsigned rate;
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    rate = rate_of(&thread, 64);
+    assert_true(thread.away.on);
+    sleep_for(8 * 3600 * 1000 * MS);
+    assert_true(rate_of(&thread, 64) >= rate / 100 * 97);
+    assert_true(thread.away.on);
+}
+
+/* The same in the midst of a try. */
+static void a_try_over_night(void **state)
+{
+    static const char job[64];
+    warprsa_route_thread thread = {0};
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    while (thread.away.periods == 0)
+        turn(&thread, job, 64);
+    sleep_for(8 * 3600 * 1000 * MS);
+    rate_of(&thread, 64);
+    assert_true(thread.away.on);
+}
+
 /* An event loop with time to sleep tries nothing, however many jobs it has. */
 static void an_idle_event_loop_stays(void **state)
 {
@@ -453,7 +486,7 @@ static void tries_are_not_judged_without_a_device(void **state)
 static unsigned spilled_of(unsigned operations, uint64_t spill_ns,
                            uint64_t others_ns)
 {
-    warprsa_route_thread thread = {.away.on = true};
+    warprsa_route_thread thread = {.since_ns = now, .away.on = true};
     static const char job[2];
     unsigned spilled = 0;
 
@@ -553,6 +586,21 @@ static void a_crowd_goes_if_more_gets_done(void **state)
     assert_in_range(crowd(30000 * MS, 30, 12000, 8000), 0, 20);
 }
 
+/* It goes on after a moment in which nobody came, or less was done: what that
+ * says is not that the CPUs would do more. */
+static void a_crowd_comes_back(void **state)
+{
+    (void)state;
+    open_for_a_crowd();
+    crowd(2000 * MS, 1000, 100000, 200000);
+    now += 300 * MS;
+    assert_in_range(crowd(1000 * MS, 1000, 100000, 200000), 990, 1000);
+    crowd(40 * MS, 1000, 50000, 50000);
+    assert_in_range(crowd(1000 * MS, 1000, 100000, 200000), 990, 1000);
+    now += 3600 * 1000 * MS;
+    assert_in_range(crowd(1000 * MS, 1000, 100000, 200000), 900, 1000);
+}
+
 /* The tries of one that does not cost it little, and one that could never get
  * as much done by the device, as that was measured, tries nothing. */
 static void a_crowd_stays_if_not(void **state)
@@ -599,12 +647,15 @@ int main(void)
         cmocka_unit_test_setup(an_event_loop_of_waves, reset),
         cmocka_unit_test_setup(an_event_loop_of_two_jobs_tries_nothing, reset),
         cmocka_unit_test_setup(an_event_loop_of_fewer_jobs, reset),
+        cmocka_unit_test_setup(an_event_loop_after_a_night, reset),
+        cmocka_unit_test_setup(a_try_over_night, reset),
         cmocka_unit_test_setup(an_idle_event_loop_stays, reset),
         cmocka_unit_test_setup(tries_are_not_judged_without_a_device, reset),
         cmocka_unit_test_setup(idle_cpus_take_a_share, reset),
         cmocka_unit_test_setup(busy_cpus_take_none, reset),
         cmocka_unit_test_setup(spilling_that_costs_is_given_up, reset),
         cmocka_unit_test_setup(a_crowd_goes_if_more_gets_done, reset),
+        cmocka_unit_test_setup(a_crowd_comes_back, reset),
         cmocka_unit_test_setup(a_crowd_stays_if_not, reset),
     };
 
