@@ -27,6 +27,7 @@ enum {
 #define RENEW_NS       (10000 * MS) /* then what was so before a try is too old */
 #define THREAD_NS      (10 * MS)    /* to three answers of a device, to */
 #define LONGEST_NS     (100 * MS)
+#define LASTING_NS     (200 * MS) /* a thread's, while a try lasts */
 #define IDLE_NS        (500 * MS) /* nobody came: no period, nor part of a try */
 
 /* An idle device's answer before one was measured: an H200's, by class. */
@@ -278,13 +279,12 @@ static bool is_busy(const warprsa_route_usage *before,
 }
 
 /* Notes an operation of a job, which takes `alone` here. */
-static void count_work(warprsa_route_thread *thread, const void *job,
-                       uint64_t alone)
+static void count_job(warprsa_route_thread *thread, const void *job,
+                      uint64_t alone)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)job * UINT64_C(0x9e3779b97f4a7c15);
     uint64_t bit = UINT64_C(1) << (mixed >> 58);
 
-    thread->work_ns += alone;
     if (!(thread->jobs & bit))
         thread->jobs_ns += alone;
     thread->jobs |= bit;
@@ -299,38 +299,59 @@ static bool could_gain(const warprsa_route_thread *thread, uint64_t away_ns)
     return several && thread->jobs_ns > away_ns / 3 * 2;
 }
 
+/* What a thread got done: what it worked for itself and what the operations it
+ * sent away would have taken it. Here that is all of its time, whatever its
+ * jobs want at the moment; by its operations alone waves of them would be taken
+ * for gains and losses. */
+static uint64_t got_done(const warprsa_route_thread *thread,
+                         const warprsa_route_usage *now, uint64_t elapsed)
+{
+    return (now->cpu_ns - thread->usage.cpu_ns + thread->away_ns) * WHOLE /
+           elapsed;
+}
+
+/* At the end of a thread's period with a try. */
+static void judge_thread(const warprsa_route *route,
+                         warprsa_route_thread *thread, uint64_t now,
+                         uint64_t elapsed, uint64_t done)
+{
+    warprsa_trial *away = &thread->away;
+    unsigned failed = away->failed;
+
+    if (!is_up(route))
+        warprsa_trial_restart(away, now);
+    else if (elapsed > IDLE_NS)
+        warprsa_trial_pause(away);
+    else
+        warprsa_trial_judge(away, now, done);
+    if (away->failed > failed && thread->stretch < STRETCH_MAX)
+        thread->stretch += STRETCH;
+}
+
 /* Begins a new period of a thread if it is time. */
 static void look_at_thread(const warprsa_route *route,
                            warprsa_route_thread *thread, uint64_t now,
                            uint64_t away_ns)
 {
     uint64_t elapsed = now - thread->since_ns;
-    unsigned failed = thread->away.failed;
+    uint64_t least =
+        thread->away.lasts ? LASTING_NS : THREAD_NS << thread->stretch;
     warprsa_route_usage usage;
     uint64_t done;
 
-    if (!is_over(elapsed, THREAD_NS << thread->stretch, 3 * away_ns,
-                 LONGEST_NS))
+    if (!is_over(elapsed, least, 3 * away_ns, LONGEST_NS))
         return;
     usage = route->clocks->thread();
-    done = thread->work_ns * WHOLE / elapsed;
-    if (!thread->away.on) {
-        if (could_gain(thread, away_ns) &&
-            warprsa_trial_may(&thread->away, now) &&
-            is_busy(&thread->usage, &usage, elapsed))
-            warprsa_trial_begin(&thread->away, now, done);
-    } else if (!is_up(route)) {
-        warprsa_trial_restart(&thread->away, now);
-    } else if (elapsed > IDLE_NS) {
-        warprsa_trial_pause(&thread->away);
-    } else {
-        warprsa_trial_judge(&thread->away, now, done);
-        if (thread->away.failed > failed && thread->stretch < STRETCH_MAX)
-            thread->stretch += STRETCH;
-    }
+    done = got_done(thread, &usage, elapsed);
+    if (thread->away.on)
+        judge_thread(route, thread, now, elapsed, done);
+    else if (could_gain(thread, away_ns) &&
+             warprsa_trial_may(&thread->away, now) &&
+             is_busy(&thread->usage, &usage, elapsed))
+        warprsa_trial_begin(&thread->away, now, done);
     thread->since_ns = now;
     thread->usage = usage;
-    thread->work_ns = 0;
+    thread->away_ns = 0;
     thread->jobs = 0;
     thread->jobs_ns = 0;
 }
@@ -403,7 +424,7 @@ warprsa_choice warprsa_route_choose(warprsa_route *route,
     atomic_fetch_add_explicit(&route->work_ns, alone, memory_order_relaxed);
     if (job != NULL) {
         look_at_thread(route, thread, now, away);
-        count_work(thread, job, alone);
+        count_job(thread, job, alone);
     }
     if (alone == 0)
         return WARPRSA_HERE; /* to be measured */
@@ -411,8 +432,11 @@ warprsa_choice warprsa_route_choose(warprsa_route *route,
         choice = away_or_spill(route, thread, saturated);
     else
         choice = one_caller(route, here, away, job == NULL, saturated);
-    return choice == WARPRSA_AWAY && !wished(route, now) ? WARPRSA_HERE
-                                                         : choice;
+    if (choice == WARPRSA_AWAY && !wished(route, now))
+        return WARPRSA_HERE;
+    if (choice == WARPRSA_AWAY)
+        thread->away_ns += alone;
+    return choice;
 }
 
 uint64_t warprsa_route_begin(warprsa_route *route)

@@ -22,13 +22,16 @@
  * 3. The thread of an event loop does nothing else while it computes, and what
  *    else it could have started doesn't show. So a thread that never sleeps, or
  *    hardly, and has several jobs tries the device for some hundredths of a
- *    second, and stays with it as long as more gets done that way. One with a
- *    single job never tries, nor one that computes an operation of each of its
- *    jobs in two thirds of the time a device takes to answer. A try that failed
- *    is repeated over longer periods: what the connections of a server want
- *    comes in waves, the private operations of all of them and then the rest.
- *    If the device is saturated, it is tried as well whether more gets done
- *    when such threads compute so much as leaves a quarter of the CPUs idle.
+ *    second, and stays with it as long as more gets done that way: what it
+ *    works for itself and what its operations would have taken it, together.
+ *    (One that polls and never sleeps seems to have work to do at all times.)
+ *    One with a single job never tries, nor one that computes an operation of
+ *    each of its jobs in two thirds of the time a device takes to answer. A try
+ *    that failed is repeated over longer periods: what the connections of a
+ *    server want comes in waves, the private operations of all of them and then
+ *    the rest. If the device is saturated, it is tried as well whether more
+ *    gets done when such threads compute so much as leaves a quarter of the
+ *    CPUs idle.
  *
  * What a try is: trial.h.
  */
@@ -103,7 +106,7 @@ typedef struct warprsa_route_thread {
     uint64_t since_ns;         /* of this thread's period */
     unsigned stretch;          /* which is longer by so many doublings */
     warprsa_route_usage usage; /* until then */
-    uint64_t work_ns;          /* what its operations would take here */
+    uint64_t away_ns;          /* what those it sent away would take here */
     uint64_t jobs;             /* that came: a bit each, or to a few of them */
     uint64_t jobs_ns;          /* what an operation of each would take here */
     warprsa_trial away;        /* it uses the device */
