@@ -638,9 +638,20 @@ static void a_crowd_goes_if_more_gets_done(void **state)
     assert_true(route.crowd.on);
     assert_in_range(crowd(30000 * MS, 1000, 100000, 200000), 980, 1000);
     /* It gets small: the CPUs could do it all. */
-    crowd(500 * MS, 30, 12000, 8000);
+    crowd(1000 * MS, 30, 12000, 8000);
     assert_false(route.crowd.on);
     assert_in_range(crowd(30000 * MS, 30, 12000, 8000), 0, 20);
+}
+
+/* What was done in a time in which hardly anybody came is nothing to hold a try
+ * against. */
+static void a_crowd_stays_after_a_pause(void **state)
+{
+    (void)state;
+    open_for_a_crowd();
+    crowd(15 * MS, 1000, 200000, 190000);
+    now += 300 * MS;
+    assert_in_range(crowd(3000 * MS, 1000, 200000, 190000), 0, 150);
 }
 
 /* It goes on after a moment in which nobody came, or less was done: what that
@@ -712,6 +723,7 @@ int main(void)
         cmocka_unit_test_setup(busy_cpus_take_none, reset),
         cmocka_unit_test_setup(spilling_that_costs_is_given_up, reset),
         cmocka_unit_test_setup(a_crowd_goes_if_more_gets_done, reset),
+        cmocka_unit_test_setup(a_crowd_stays_after_a_pause, reset),
         cmocka_unit_test_setup(a_crowd_comes_back, reset),
         cmocka_unit_test_setup(a_crowd_stays_if_not, reset),
     };
