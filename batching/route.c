@@ -396,19 +396,30 @@ static uint32_t most_here(const warprsa_route *route)
     return route->cpus + route->cpus / 2;
 }
 
+/* Computations that leave some of the CPUs to those who only submit and wake
+ * up: with hundreds of them the devices would wait, and seem to be slow. */
+static uint32_t most_spilled(const warprsa_route *route)
+{
+    return 4 * route->cpus;
+}
+
 /* Rules 1 and 2, for a caller that blocks or has no other job. */
 static warprsa_choice one_caller(warprsa_route *route, uint64_t here,
                                  uint64_t away, bool blocks, bool saturated)
 {
+    uint32_t computing =
+        atomic_load_explicit(&route->computing, memory_order_relaxed);
+
     if (blocks &&
         atomic_load_explicit(&route->crowd_goes, memory_order_relaxed))
         return WARPRSA_AWAY;
-    if (atomic_load_explicit(&route->computing, memory_order_relaxed) <
-        most_here(route))
+    if (computing < most_here(route))
         return away < here ? WARPRSA_AWAY : WARPRSA_HERE;
     if (blocks)
         see(&route->crowded);
-    return saturated && here < away ? WARPRSA_SPILL : WARPRSA_AWAY;
+    return saturated && here < away && computing < most_spilled(route)
+               ? WARPRSA_SPILL
+               : WARPRSA_AWAY;
 }
 
 warprsa_choice warprsa_route_choose(warprsa_route *route,

@@ -15,10 +15,11 @@
  *    requests is assumed, so that rising load finds out.
  * 2. Once every CPU computes, and half as many threads wait for one, one more
  *    operation here is only time taken from the others, and the device adds to
- *    what they do: a caller goes there, unless the device is saturated and he
- *    would be done later. With so many callers that the devices alone might do
- *    more than CPUs and devices do now, all go there for a try: those who
- *    compute keep the CPUs from those who only submit and wake up.
+ *    what they do: a caller goes there, unless the device is saturated, he
+ *    would be done later and not many compute. With so many callers that the
+ *    devices alone might do more than CPUs and devices do now, all go there for
+ *    a try: those who compute keep the CPUs from those who only submit and wake
+ *    up.
  * 3. The thread of an event loop does nothing else while it computes, and what
  *    else it could have started doesn't show. So a thread that never sleeps, or
  *    hardly, and has several jobs tries the device for some hundredths of a

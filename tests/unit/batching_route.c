@@ -271,6 +271,23 @@ static void saturated_devices_spill(void **state)
     assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_AWAY);
 }
 
+/* Not so many that those who submit and wake up get no CPU any more, by which
+ * the device seems slower still. */
+static void few_spill_at_once(void **state)
+{
+    warprsa_route_thread thread = {0};
+    unsigned here = 0;
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    while (choose(&thread, NULL, 16000) != WARPRSA_AWAY && here < 1000) {
+        (void)warprsa_route_begin(&route);
+        here++;
+    }
+    assert_in_range(here, MOST + 1, 4 * CPUS);
+}
+
 /* Devices are opened when several callers in a row would have gone there. */
 static void devices_are_opened_for_many(void **state)
 {
@@ -710,6 +727,7 @@ int main(void)
         cmocka_unit_test_setup(a_faster_device_is_for_everybody, reset),
         cmocka_unit_test_setup(more_callers_than_cpus, reset),
         cmocka_unit_test_setup(saturated_devices_spill, reset),
+        cmocka_unit_test_setup(few_spill_at_once, reset),
         cmocka_unit_test_setup(devices_are_opened_for_many, reset),
         cmocka_unit_test_setup(an_event_loop_of_more_and_more_jobs, reset),
         cmocka_unit_test_setup(a_server_of_more_and_more_clients, reset),
