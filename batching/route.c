@@ -24,7 +24,7 @@ enum {
 #define WISH_NS        (1000 * MS)
 #define PROCESS_NS     (20 * MS) /* a period, to BATCHES answers, to */
 #define PROCESS_MAX_NS (200 * MS)
-#define RENEW_NS       (10000 * MS) /* then what was so before a try is too old */
+#define RENEW_NS       (10000 * MS) /* then what was so before is too old */
 #define THREAD_NS      (10 * MS)    /* to three answers of a device, to */
 #define LONGEST_NS     (100 * MS)
 #define LASTING_NS     (200 * MS) /* a thread's, while a try lasts */
@@ -248,6 +248,19 @@ static bool is_over(uint64_t elapsed, uint64_t least, uint64_t wanted,
     return elapsed >= least && (elapsed >= wanted || elapsed >= most);
 }
 
+/* What was measured of devices that nobody has asked since is no reason not to
+ * ask them. */
+static void forget_old_answers(warprsa_route *route, uint64_t now)
+{
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
+        if (now - get(&route->answered_ns[c]) < RENEW_NS)
+            continue;
+        for (unsigned b = 0; b < WARPRSA_ROUTE_BINS; b++)
+            set(&route->away_ns[c][b], b == 0 ? get(&route->tested_ns[c]) : 0);
+        set(&route->answered_ns[c], now);
+    }
+}
+
 /* Begins a new period of the process if it is time. `alone`, `away`: what the
  * operation at hand takes; `before`: requests before it. */
 static void look_at_process(warprsa_route *route, uint64_t now, uint64_t alone,
@@ -265,6 +278,7 @@ static void look_at_process(warprsa_route *route, uint64_t now, uint64_t alone,
     /* Somebody may have been faster. */
     if (get(&route->since_ns) == since) {
         p = next_period(route, now, now - since);
+        forget_old_answers(route, now);
         judge_crowd(route, &p, alone, away,
                     before + atomic_load_explicit(&route->computing,
                                                   memory_order_relaxed));
@@ -481,6 +495,7 @@ void warprsa_route_answered(warprsa_route *route, warprsa_size_class size,
 
     average(&away[bin], warprsa_route_away_ns(route, size, before),
             response_ns);
+    set(&route->answered_ns[size], route->clocks->now());
     /* With fewer requests before it no answer takes longer: what was measured
      * so is out of date. */
     for (unsigned b = 0; b < bin; b++)
@@ -498,6 +513,7 @@ void warprsa_route_calibrate(warprsa_route *route, uint64_t test_ns)
         uint64_t ns = (uint64_t)((double)away_guess_ns[c] * (double)test_ns /
                                  (double)guess);
 
+        set(&route->tested_ns[c], ns > 0 ? ns : 1);
         if (get(&route->away_ns[c][0]) == 0)
             set(&route->away_ns[c][0], ns > 0 ? ns : 1);
     }

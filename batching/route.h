@@ -12,7 +12,9 @@
  * 1. While a CPU is free for him, a caller goes where he will be done sooner.
  *    What a device takes is looked up by the number of requests before him, as
  *    it was measured; where nothing was measured yet, no more than with fewer
- *    requests is assumed, so that rising load finds out.
+ *    requests is assumed, so that rising load finds out. Where nobody goes any
+ *    more, what was measured is forgotten: others may have kept the device
+ *    busy.
  * 2. Once every CPU computes, and half as many threads wait for one, one more
  *    operation here is only time taken from the others, and the device adds to
  *    what they do: a caller goes there, unless the device is saturated, he
@@ -77,6 +79,8 @@ typedef struct warprsa_route {
      * requests before it; 0: not measured. */
     _Atomic uint64_t here_ns[WARPRSA_CLASSES];
     _Atomic uint64_t away_ns[WARPRSA_CLASSES][WARPRSA_ROUTE_BINS];
+    _Atomic uint64_t tested_ns[WARPRSA_CLASSES];   /* by calibrate(), or 0 */
+    _Atomic uint64_t answered_ns[WARPRSA_CLASSES]; /* when one last did */
     _Atomic bool opened; /* somebody has opened the devices */
     _Atomic bool up;     /* one of them takes requests */
     /* Choices of the device before that. */

@@ -86,11 +86,18 @@ static void compute(uint64_t ns)
     warprsa_route_end(&route, WARPRSA_CLASS_2048, begun);
 }
 
+/* What goes to the device is answered as expected, unless a test says more. */
 static warprsa_choice choose(warprsa_route_thread *thread, const void *job,
                              unsigned before)
 {
-    return warprsa_route_choose(&route, thread, WARPRSA_CLASS_2048, job,
-                                before);
+    const warprsa_size_class size = WARPRSA_CLASS_2048;
+    warprsa_choice choice =
+        warprsa_route_choose(&route, thread, size, job, before);
+
+    if (choice == WARPRSA_AWAY)
+        warprsa_route_answered(&route, size, before + 1,
+                               warprsa_route_away_ns(&route, size, before));
+    return choice;
 }
 
 static void answered(unsigned depth, uint64_t ns)
@@ -487,6 +494,22 @@ static void an_event_loop_of_fewer_jobs(void **state)
     assert_false(thread.away.on);
 }
 
+/* Others kept the device busy for a while. That is not held against it for
+ * ever. */
+static void an_event_loop_beside_others(void **state)
+{
+    warprsa_route_thread thread = {0};
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    answered(1, 300 * MS);
+    rate_of(&thread, 64);
+    assert_false(thread.away.on);
+    rate_of(&thread, 64);
+    assert_true(thread.away.on);
+}
+
 /* Nobody wants anything for a night. That was neither the device's fault nor
  * has it cost anything: in the morning the loop is as fast as before. */
 static void an_event_loop_after_a_night(void **state)
@@ -733,6 +756,7 @@ int main(void)
         cmocka_unit_test_setup(a_server_of_more_and_more_clients, reset),
         cmocka_unit_test_setup(an_event_loop_of_two_jobs_tries_nothing, reset),
         cmocka_unit_test_setup(an_event_loop_of_fewer_jobs, reset),
+        cmocka_unit_test_setup(an_event_loop_beside_others, reset),
         cmocka_unit_test_setup(an_event_loop_after_a_night, reset),
         cmocka_unit_test_setup(a_try_over_night, reset),
         cmocka_unit_test_setup(an_idle_event_loop_stays, reset),
