@@ -106,24 +106,35 @@ warprsa_thread_blind(const warprsa_batch &batch, double *a, double *p)
     __syncthreads();
 }
 
+/* The same address, of which the compiler must not know how it was computed: it
+ * would do that anew where the address is used. */
+static __device__ __forceinline__ double *warprsa_opaque(double *address)
+{
+    asm volatile("" : "+l"(address));
+    return address;
+}
+
 template <typename S>
 static __device__ __forceinline__ void
 warprsa_thread_raise(const warprsa_batch &batch, double *shared)
 {
     const warprsa_operation op =
         warprsa_request(batch, blockIdx.x * (S::BLOCK / 2) + threadIdx.x / 2);
-    const int which = threadIdx.x % 2;
+    const int which = threadIdx.x % 2, lane = threadIdx.x % 32;
     const warprsa_prepared_half *half = &op.key->half[which];
+    double *table = warprsa_opaque(
+        batch.table +
+        (size_t)blockIdx.x * ((WARPRSA_TABLE_SIZE + 1) * S::N * S::BLOCK) +
+        2 * threadIdx.x);
     const warprsa_thread x = {
         .a = shared + 2 * threadIdx.x,
         .p = shared + S::N * S::BLOCK + 2 * threadIdx.x,
         .stride = S::BLOCK,
         .minus_inverse = half->minus_inverse,
-        .table =
-            batch.table +
-            (size_t)blockIdx.x * ((WARPRSA_TABLE_SIZE + 1) * S::N * S::BLOCK) +
-            2 * threadIdx.x,
+        .table = table,
         .table_stride = S::BLOCK,
+        .fetch = warprsa_opaque(const_cast<double *>(
+            warprsa_fetch_from(table - 2 * lane, S::BLOCK, lane, S::N))),
         .chosen = shared + 2 * S::N * S::BLOCK + 2 * threadIdx.x,
         .near = S::NEAR,
         .exponent = op.exponent + which * WARPRSA_BLINDED_WORDS,
