@@ -152,6 +152,7 @@ typedef struct period {
     uint64_t done;  /* work per 65536 ns */
     uint64_t share; /* of it that CPUs which idle could compute, of 65536 */
     bool crowded, saturated;
+    bool paused; /* for a part of it nobody came */
 } period;
 
 static bool seen(_Atomic bool *what)
@@ -197,13 +198,15 @@ static bool is_up(const warprsa_route *route)
     return atomic_load_explicit(&route->up, memory_order_relaxed);
 }
 
-/* At the end of a period with a try, in which so much got `done`. */
+/* At the end of a period with a try, in which so much got `done`. While
+ * the callers paused it has cost nothing. */
 static void judge(const warprsa_route *route, warprsa_trial *trial,
                   const period *p, uint64_t done)
 {
     if (!is_up(route))
         warprsa_trial_restart(trial, p->now);
-    else if (p->elapsed > IDLE_NS || p->now - trial->on_ns > RENEW_NS)
+    else if (p->elapsed > IDLE_NS || p->now - trial->on_ns > RENEW_NS ||
+             (p->paused && !trial->lasts))
         warprsa_trial_pause(trial);
     else
         warprsa_trial_judge(trial, p->now, done);
@@ -242,10 +245,12 @@ static void judge_spill(warprsa_route *route, const period *p)
                           memory_order_relaxed);
 }
 
-static bool is_over(uint64_t elapsed, uint64_t least, uint64_t wanted,
-                    uint64_t most)
+/* How long a period lasts. */
+static uint64_t due(uint64_t least, uint64_t wanted, uint64_t most)
 {
-    return elapsed >= least && (elapsed >= wanted || elapsed >= most);
+    uint64_t ns = wanted < most ? wanted : most;
+
+    return ns > least ? ns : least;
 }
 
 /* What was measured of devices that nobody has asked since is no reason not to
@@ -267,10 +272,10 @@ static void look_at_process(warprsa_route *route, uint64_t now, uint64_t alone,
                             uint64_t away, uint64_t before)
 {
     uint64_t since = get(&route->since_ns);
+    uint64_t due_ns = due(PROCESS_NS, BATCHES * away, PROCESS_MAX_NS);
     period p;
 
-    if (now < since ||
-        !is_over(now - since, PROCESS_NS, BATCHES * away, PROCESS_MAX_NS))
+    if (now < since || now - since < due_ns)
         return;
     if (atomic_flag_test_and_set_explicit(&route->judging,
                                           memory_order_acquire))
@@ -278,6 +283,7 @@ static void look_at_process(warprsa_route *route, uint64_t now, uint64_t alone,
     /* Somebody may have been faster. */
     if (get(&route->since_ns) == since) {
         p = next_period(route, now, now - since);
+        p.paused = p.elapsed > 2 * due_ns;
         forget_old_answers(route, now);
         judge_crowd(route, &p, alone, away,
                     before + atomic_load_explicit(&route->computing,
@@ -356,7 +362,7 @@ static void look_at_thread(const warprsa_route *route,
     warprsa_route_usage usage;
     uint64_t done;
 
-    if (!is_over(elapsed, least, 3 * away_ns, LONGEST_NS))
+    if (elapsed < due(least, 3 * away_ns, LONGEST_NS))
         return;
     usage = route->clocks->thread();
     done = got_done(thread, &usage, elapsed);

@@ -700,7 +700,10 @@ static void a_crowd_comes_back(void **state)
 {
     (void)state;
     open_for_a_crowd();
-    crowd(2000 * MS, 1000, 100000, 200000);
+    crowd(150 * MS, 1000, 100000, 200000);
+    assert_true(route.crowd.on && !route.crowd.lasts);
+    now += 300 * MS;
+    assert_in_range(crowd(2000 * MS, 1000, 100000, 200000), 900, 1000);
     now += 300 * MS;
     assert_in_range(crowd(1000 * MS, 1000, 100000, 200000), 990, 1000);
     crowd(40 * MS, 1000, 50000, 50000);
