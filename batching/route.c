@@ -198,8 +198,8 @@ static bool is_up(const warprsa_route *route)
     return atomic_load_explicit(&route->up, memory_order_relaxed);
 }
 
-/* At the end of a period with a try, in which so much got `done`. While
- * the callers paused it has cost nothing. */
+/* At the end of a period with a try, in which so much got `done`. While the
+ * callers paused, it has cost nothing. */
 static void judge(const warprsa_route *route, warprsa_trial *trial,
                   const period *p, uint64_t done)
 {
