@@ -214,18 +214,17 @@ static void judge(const warprsa_route *route, warprsa_trial *trial,
 
 /* Rule 2's try: not if devices that answer as fast as ever were measured, with
  * `callers` requests before them, would fall short by a third, nor at the end
- * of the first period with a crowd, of which it may have missed the most. It
- * gains nothing if the CPUs could do the work alone. */
+ * of a period that was mostly a pause. It gains nothing if the CPUs could do
+ * the work alone. */
 static void judge_crowd(warprsa_route *route, const period *p, uint64_t alone,
                         uint64_t away, uint64_t callers)
 {
     warprsa_trial *crowd = &route->crowd;
-    bool stays = p->crowded && route->crowded_before;
 
-    route->crowded_before = p->crowded;
     if (crowd->on)
         judge(route, crowd, p, p->done < route->cpus * WHOLE ? 0 : p->done);
-    else if (stays && is_up(route) && warprsa_trial_may(crowd, p->now) &&
+    else if (p->crowded && !p->paused && is_up(route) &&
+             warprsa_trial_may(crowd, p->now) &&
              callers * alone * WHOLE / away > p->done / 3 * 2)
         warprsa_trial_begin(crowd, p->now, p->done);
     atomic_store_explicit(&route->crowd_goes, crowd->on, memory_order_relaxed);

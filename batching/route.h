@@ -99,7 +99,6 @@ typedef struct warprsa_route {
     _Atomic bool saturated;
     /* Of whoever has set `judging`. */
     atomic_flag judging;
-    bool crowded_before; /* `crowded`, of the period before */
     warprsa_trial crowd; /* all callers that block go to the devices */
     warprsa_trial spill; /* event loops compute a share when saturated */
     /* What follows from that. */
