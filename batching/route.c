@@ -16,15 +16,19 @@ enum {
     WHOLE = 65536, /* of a share */
     SHARE_MAX = WHOLE / 2,
     BATCHES = 10, /* answers of a device in a period of the process */
+    STRETCH = 2,  /* doublings of a thread's period at a try that failed... */
+    STRETCH_MAX = 4, /* ...up to so many */
 };
 
 #define MS             UINT64_C(1000000)
 #define WISH_NS        (1000 * MS)
 #define PROCESS_NS     (20 * MS) /* a period, to BATCHES answers, to */
 #define PROCESS_MAX_NS (200 * MS)
-#define RENEW_NS       (10000 * MS) /* then what was so before a try is too old */
+#define RENEW_NS       (10000 * MS) /* then what was so before is too old */
 #define THREAD_NS      (10 * MS)    /* to three answers of a device, to */
 #define LONGEST_NS     (100 * MS)
+#define LASTING_NS     (200 * MS) /* a thread's, while a try lasts */
+#define IDLE_NS        (500 * MS) /* nobody came: no period, nor part of a try */
 
 /* An idle device's answer before one was measured: an H200's, by class. */
 static const uint64_t away_guess_ns[WARPRSA_CLASSES] = {1300000, 2800000,
@@ -144,10 +148,11 @@ uint64_t warprsa_route_away_ns(const warprsa_route *route,
 
 /* What was done in a period of the process, by the CPUs' clocks. */
 typedef struct period {
-    uint64_t now;
+    uint64_t now, elapsed;
     uint64_t done;  /* work per 65536 ns */
     uint64_t share; /* of it that CPUs which idle could compute, of 65536 */
     bool crowded, saturated;
+    bool paused; /* for a part of it nobody came */
 } period;
 
 static bool seen(_Atomic bool *what)
@@ -180,6 +185,7 @@ static period next_period(warprsa_route *route, uint64_t now, uint64_t elapsed)
     share = work == 0 || spare >= work ? WHOLE : spare * WHOLE / work;
     return (period){
         .now = now,
+        .elapsed = elapsed,
         .done = work * WHOLE / elapsed,
         .share = share < SHARE_MAX ? share : SHARE_MAX,
         .crowded = seen(&route->crowded),
@@ -192,34 +198,35 @@ static bool is_up(const warprsa_route *route)
     return atomic_load_explicit(&route->up, memory_order_relaxed);
 }
 
-/* At the end of a period with a try. */
+/* At the end of a period with a try, in which so much got `done`. While the
+ * callers paused, it has cost nothing. */
 static void judge(const warprsa_route *route, warprsa_trial *trial,
-                  const period *p)
+                  const period *p, uint64_t done)
 {
     if (!is_up(route))
-        warprsa_trial_restart(trial);
-    else if (p->now - trial->on_ns > RENEW_NS)
+        warprsa_trial_restart(trial, p->now);
+    else if (p->elapsed > IDLE_NS || p->now - trial->on_ns > RENEW_NS ||
+             (p->paused && !trial->lasts))
         warprsa_trial_pause(trial);
     else
-        warprsa_trial_judge(trial, p->now, p->done);
+        warprsa_trial_judge(trial, p->now, done);
 }
 
 /* Rule 2's try: not if devices that answer as fast as ever were measured, with
- * `callers` requests before them, would fall short by a third. It has failed
- * if the CPUs could do the work alone. */
+ * `callers` requests before them, would fall short by a third, nor at the end
+ * of a period that was mostly a pause. It gains nothing if the CPUs could do
+ * the work alone. */
 static void judge_crowd(warprsa_route *route, const period *p, uint64_t alone,
                         uint64_t away, uint64_t callers)
 {
     warprsa_trial *crowd = &route->crowd;
 
-    if (crowd->on) {
-        judge(route, crowd, p);
-        if (crowd->on && crowd->periods > 1 && p->done < route->cpus * WHOLE)
-            warprsa_trial_fail(crowd, p->now);
-    } else if (p->crowded && is_up(route) && warprsa_trial_may(crowd, p->now) &&
-               callers * alone * WHOLE / away > p->done / 3 * 2) {
+    if (crowd->on)
+        judge(route, crowd, p, p->done < route->cpus * WHOLE ? 0 : p->done);
+    else if (p->crowded && !p->paused && is_up(route) &&
+             warprsa_trial_may(crowd, p->now) &&
+             callers * alone * WHOLE / away > p->done / 3 * 2)
         warprsa_trial_begin(crowd, p->now, p->done);
-    }
     atomic_store_explicit(&route->crowd_goes, crowd->on, memory_order_relaxed);
 }
 
@@ -229,7 +236,7 @@ static void judge_spill(warprsa_route *route, const period *p)
     warprsa_trial *spill = &route->spill;
 
     if (spill->on)
-        judge(route, spill, p);
+        judge(route, spill, p, p->done);
     else if (p->saturated && p->share > 0 && is_up(route) &&
              warprsa_trial_may(spill, p->now))
         warprsa_trial_begin(spill, p->now, p->done);
@@ -237,10 +244,25 @@ static void judge_spill(warprsa_route *route, const period *p)
                           memory_order_relaxed);
 }
 
-static bool is_over(uint64_t elapsed, uint64_t least, uint64_t wanted,
-                    uint64_t most)
+/* How long a period lasts. */
+static uint64_t due(uint64_t least, uint64_t wanted, uint64_t most)
 {
-    return elapsed >= least && (elapsed >= wanted || elapsed >= most);
+    uint64_t ns = wanted < most ? wanted : most;
+
+    return ns > least ? ns : least;
+}
+
+/* What was measured of devices that nobody has asked since is no reason not to
+ * ask them. */
+static void forget_old_answers(warprsa_route *route, uint64_t now)
+{
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
+        if (now - get(&route->answered_ns[c]) < RENEW_NS)
+            continue;
+        for (unsigned b = 0; b < WARPRSA_ROUTE_BINS; b++)
+            set(&route->away_ns[c][b], b == 0 ? get(&route->tested_ns[c]) : 0);
+        set(&route->answered_ns[c], now);
+    }
 }
 
 /* Begins a new period of the process if it is time. `alone`, `away`: what the
@@ -249,10 +271,10 @@ static void look_at_process(warprsa_route *route, uint64_t now, uint64_t alone,
                             uint64_t away, uint64_t before)
 {
     uint64_t since = get(&route->since_ns);
+    uint64_t due_ns = due(PROCESS_NS, BATCHES * away, PROCESS_MAX_NS);
     period p;
 
-    if (now < since ||
-        !is_over(now - since, PROCESS_NS, BATCHES * away, PROCESS_MAX_NS))
+    if (now < since || now - since < due_ns)
         return;
     if (atomic_flag_test_and_set_explicit(&route->judging,
                                           memory_order_acquire))
@@ -260,6 +282,8 @@ static void look_at_process(warprsa_route *route, uint64_t now, uint64_t alone,
     /* Somebody may have been faster. */
     if (get(&route->since_ns) == since) {
         p = next_period(route, now, now - since);
+        p.paused = p.elapsed > 2 * due_ns;
+        forget_old_answers(route, now);
         judge_crowd(route, &p, alone, away,
                     before + atomic_load_explicit(&route->computing,
                                                   memory_order_relaxed));
@@ -277,13 +301,12 @@ static bool is_busy(const warprsa_route_usage *before,
 }
 
 /* Notes an operation of a job, which takes `alone` here. */
-static void count_work(warprsa_route_thread *thread, const void *job,
-                       uint64_t alone)
+static void count_job(warprsa_route_thread *thread, const void *job,
+                      uint64_t alone)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)job * UINT64_C(0x9e3779b97f4a7c15);
     uint64_t bit = UINT64_C(1) << (mixed >> 58);
 
-    thread->work_ns += alone;
     if (!(thread->jobs & bit))
         thread->jobs_ns += alone;
     thread->jobs |= bit;
@@ -298,32 +321,59 @@ static bool could_gain(const warprsa_route_thread *thread, uint64_t away_ns)
     return several && thread->jobs_ns > away_ns / 3 * 2;
 }
 
+/* What a thread got done: what it worked for itself and what the operations it
+ * sent away would have taken it. Here that is all of its time, whatever its
+ * jobs want at the moment; by its operations alone waves of them would be taken
+ * for gains and losses. */
+static uint64_t got_done(const warprsa_route_thread *thread,
+                         const warprsa_route_usage *now, uint64_t elapsed)
+{
+    return (now->cpu_ns - thread->usage.cpu_ns + thread->away_ns) * WHOLE /
+           elapsed;
+}
+
+/* At the end of a thread's period with a try. */
+static void judge_thread(const warprsa_route *route,
+                         warprsa_route_thread *thread, uint64_t now,
+                         uint64_t elapsed, uint64_t done)
+{
+    warprsa_trial *away = &thread->away;
+    unsigned failed = away->failed;
+
+    if (!is_up(route))
+        warprsa_trial_restart(away, now);
+    else if (elapsed > IDLE_NS)
+        warprsa_trial_pause(away);
+    else
+        warprsa_trial_judge(away, now, done);
+    if (away->failed > failed && thread->stretch < STRETCH_MAX)
+        thread->stretch += STRETCH;
+}
+
 /* Begins a new period of a thread if it is time. */
 static void look_at_thread(const warprsa_route *route,
                            warprsa_route_thread *thread, uint64_t now,
                            uint64_t away_ns)
 {
     uint64_t elapsed = now - thread->since_ns;
+    uint64_t least =
+        thread->away.lasts ? LASTING_NS : THREAD_NS << thread->stretch;
     warprsa_route_usage usage;
     uint64_t done;
 
-    if (!is_over(elapsed, THREAD_NS, 3 * away_ns, LONGEST_NS))
+    if (elapsed < due(least, 3 * away_ns, LONGEST_NS))
         return;
     usage = route->clocks->thread();
-    done = thread->work_ns * WHOLE / elapsed;
-    if (!thread->away.on) {
-        if (could_gain(thread, away_ns) &&
-            warprsa_trial_may(&thread->away, now) &&
-            is_busy(&thread->usage, &usage, elapsed))
-            warprsa_trial_begin(&thread->away, now, done);
-    } else if (!is_up(route)) {
-        warprsa_trial_restart(&thread->away);
-    } else {
-        warprsa_trial_judge(&thread->away, now, done);
-    }
+    done = got_done(thread, &usage, elapsed);
+    if (thread->away.on)
+        judge_thread(route, thread, now, elapsed, done);
+    else if (could_gain(thread, away_ns) &&
+             warprsa_trial_may(&thread->away, now) &&
+             is_busy(&thread->usage, &usage, elapsed))
+        warprsa_trial_begin(&thread->away, now, done);
     thread->since_ns = now;
     thread->usage = usage;
-    thread->work_ns = 0;
+    thread->away_ns = 0;
     thread->jobs = 0;
     thread->jobs_ns = 0;
 }
@@ -365,19 +415,30 @@ static uint32_t most_here(const warprsa_route *route)
     return route->cpus + route->cpus / 2;
 }
 
+/* Computations that leave some of the CPUs to those who only submit and wake
+ * up: with hundreds of them the devices would wait, and seem to be slow. */
+static uint32_t most_spilled(const warprsa_route *route)
+{
+    return 4 * route->cpus;
+}
+
 /* Rules 1 and 2, for a caller that blocks or has no other job. */
 static warprsa_choice one_caller(warprsa_route *route, uint64_t here,
                                  uint64_t away, bool blocks, bool saturated)
 {
+    uint32_t computing =
+        atomic_load_explicit(&route->computing, memory_order_relaxed);
+
     if (blocks &&
         atomic_load_explicit(&route->crowd_goes, memory_order_relaxed))
         return WARPRSA_AWAY;
-    if (atomic_load_explicit(&route->computing, memory_order_relaxed) <
-        most_here(route))
+    if (computing < most_here(route))
         return away < here ? WARPRSA_AWAY : WARPRSA_HERE;
     if (blocks)
         see(&route->crowded);
-    return saturated && here < away ? WARPRSA_SPILL : WARPRSA_AWAY;
+    return saturated && here < away && computing < most_spilled(route)
+               ? WARPRSA_SPILL
+               : WARPRSA_AWAY;
 }
 
 warprsa_choice warprsa_route_choose(warprsa_route *route,
@@ -396,7 +457,7 @@ warprsa_choice warprsa_route_choose(warprsa_route *route,
     atomic_fetch_add_explicit(&route->work_ns, alone, memory_order_relaxed);
     if (job != NULL) {
         look_at_thread(route, thread, now, away);
-        count_work(thread, job, alone);
+        count_job(thread, job, alone);
     }
     if (alone == 0)
         return WARPRSA_HERE; /* to be measured */
@@ -404,8 +465,11 @@ warprsa_choice warprsa_route_choose(warprsa_route *route,
         choice = away_or_spill(route, thread, saturated);
     else
         choice = one_caller(route, here, away, job == NULL, saturated);
-    return choice == WARPRSA_AWAY && !wished(route, now) ? WARPRSA_HERE
-                                                         : choice;
+    if (choice == WARPRSA_AWAY && !wished(route, now))
+        return WARPRSA_HERE;
+    if (choice == WARPRSA_AWAY)
+        thread->away_ns += alone;
+    return choice;
 }
 
 uint64_t warprsa_route_begin(warprsa_route *route)
@@ -436,6 +500,7 @@ void warprsa_route_answered(warprsa_route *route, warprsa_size_class size,
 
     average(&away[bin], warprsa_route_away_ns(route, size, before),
             response_ns);
+    set(&route->answered_ns[size], route->clocks->now());
     /* With fewer requests before it no answer takes longer: what was measured
      * so is out of date. */
     for (unsigned b = 0; b < bin; b++)
@@ -453,6 +518,7 @@ void warprsa_route_calibrate(warprsa_route *route, uint64_t test_ns)
         uint64_t ns = (uint64_t)((double)away_guess_ns[c] * (double)test_ns /
                                  (double)guess);
 
+        set(&route->tested_ns[c], ns > 0 ? ns : 1);
         if (get(&route->away_ns[c][0]) == 0)
             set(&route->away_ns[c][0], ns > 0 ? ns : 1);
     }

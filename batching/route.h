@@ -12,21 +12,29 @@
  * 1. While a CPU is free for him, a caller goes where he will be done sooner.
  *    What a device takes is looked up by the number of requests before him, as
  *    it was measured; where nothing was measured yet, no more than with fewer
- *    requests is assumed, so that rising load finds out.
+ *    requests is assumed, so that rising load finds out. Where nobody goes any
+ *    more, what was measured is forgotten: others may have kept the device
+ *    busy.
  * 2. Once every CPU computes, and half as many threads wait for one, one more
  *    operation here is only time taken from the others, and the device adds to
- *    what they do: a caller goes there, unless the device is saturated and he
- *    would be done later. With so many callers that the devices alone might do
- *    more than CPUs and devices do now, all go there for a try: those who
- *    compute keep the CPUs from those who only submit and wake up.
+ *    what they do: a caller goes there, unless the device is saturated, he
+ *    would be done later and not many compute. With so many callers that the
+ *    devices alone might do more than CPUs and devices do now, all go there for
+ *    a try: those who compute keep the CPUs from those who only submit and wake
+ *    up.
  * 3. The thread of an event loop does nothing else while it computes, and what
  *    else it could have started doesn't show. So a thread that never sleeps, or
  *    hardly, and has several jobs tries the device for some hundredths of a
- *    second, and stays with it as long as more gets done that way. One with a
- *    single job never tries, nor one that computes an operation of each of its
- *    jobs in two thirds of the time a device takes to answer. If the device is
- * saturated, it is tried as well whether more gets done when such threads
- * compute so much as leaves a quarter of the CPUs idle.
+ *    second, and stays with it as long as more gets done that way: what it
+ *    works for itself and what its operations would have taken it, together.
+ *    (One that polls and never sleeps seems to have work to do at all times.)
+ *    One with a single job never tries, nor one that computes an operation of
+ *    each of its jobs in two thirds of the time a device takes to answer. A try
+ *    that failed is repeated over longer periods: what the connections of a
+ *    server want comes in waves, the private operations of all of them and then
+ *    the rest. If the device is saturated, it is tried as well whether more
+ *    gets done when such threads compute so much as leaves a quarter of the
+ *    CPUs idle.
  *
  * What a try is: trial.h.
  */
@@ -71,6 +79,8 @@ typedef struct warprsa_route {
      * requests before it; 0: not measured. */
     _Atomic uint64_t here_ns[WARPRSA_CLASSES];
     _Atomic uint64_t away_ns[WARPRSA_CLASSES][WARPRSA_ROUTE_BINS];
+    _Atomic uint64_t tested_ns[WARPRSA_CLASSES];   /* by calibrate(), or 0 */
+    _Atomic uint64_t answered_ns[WARPRSA_CLASSES]; /* when one last did */
     _Atomic bool opened; /* somebody has opened the devices */
     _Atomic bool up;     /* one of them takes requests */
     /* Choices of the device before that. */
@@ -99,8 +109,9 @@ typedef struct warprsa_route {
 /* What the router knows of one thread; zeros to begin with. */
 typedef struct warprsa_route_thread {
     uint64_t since_ns;         /* of this thread's period */
+    unsigned stretch;          /* which is longer by so many doublings */
     warprsa_route_usage usage; /* until then */
-    uint64_t work_ns;          /* what its operations would take here */
+    uint64_t away_ns;          /* what those it sent away would take here */
     uint64_t jobs;             /* that came: a bit each, or to a few of them */
     uint64_t jobs_ns;          /* what an operation of each would take here */
     warprsa_trial away;        /* it uses the device */

@@ -9,6 +9,7 @@ enum {
     GAIN = 16,      /* it must gain one part in so many */
     WARMING = 8,    /* periods that may all be better than the one before */
     LASTING = 6,    /* periods of one that has succeeded */
+    LOST = 2,       /* periods without a gain that end such a one */
     COST = 4,       /* times what the first failed one took, until the next */
     FAILED_MAX = 4, /* then the pause stops doubling */
 };
@@ -28,6 +29,8 @@ void warprsa_trial_begin(warprsa_trial *trial, uint64_t now_ns, uint64_t done)
     trial->last = 0;
     trial->on_ns = now_ns;
     trial->spent_ns = now_ns;
+    trial->lasts = false;
+    trial->lost = 0;
 }
 
 static bool is_more(uint64_t done, uint64_t than)
@@ -35,25 +38,8 @@ static bool is_more(uint64_t done, uint64_t than)
     return done > than + than / GAIN;
 }
 
-void warprsa_trial_judge(warprsa_trial *trial, uint64_t now_ns, uint64_t done)
-{
-    bool rises = trial->periods < WARMING && is_more(done, trial->last);
-
-    trial->last = done;
-    if (++trial->periods == 1)
-        return;
-    if (!is_more(done, trial->before)) {
-        if (!rises)
-            warprsa_trial_fail(trial, now_ns);
-    } else if (trial->periods > LASTING) {
-        /* It is none any more: the next one, should the load go and come
-         * back, is judged by itself. */
-        trial->failed = 0;
-        trial->spent_ns = now_ns;
-    }
-}
-
-void warprsa_trial_fail(warprsa_trial *trial, uint64_t now_ns)
+/* Ends one that has gained nothing. */
+static void fail(warprsa_trial *trial, uint64_t now_ns)
 {
     uint64_t pause = PAUSE_NS << trial->failed;
     uint64_t cost = (now_ns - trial->spent_ns) * COST << trial->failed;
@@ -64,14 +50,38 @@ void warprsa_trial_fail(warprsa_trial *trial, uint64_t now_ns)
         trial->failed++;
 }
 
+void warprsa_trial_judge(warprsa_trial *trial, uint64_t now_ns, uint64_t done)
+{
+    bool rises = trial->periods < WARMING && is_more(done, trial->last);
+
+    trial->last = done;
+    if (++trial->periods == 1)
+        return;
+    if (is_more(done, trial->before)) {
+        trial->lost = 0;
+        if (trial->periods > LASTING) {
+            trial->lasts = true;
+            trial->failed = 0;
+        }
+    } else if (trial->lasts) {
+        if (++trial->lost == LOST)
+            warprsa_trial_pause(trial);
+    } else if (!rises) {
+        fail(trial, now_ns);
+    }
+}
+
 void warprsa_trial_pause(warprsa_trial *trial)
 {
     trial->on = false;
     trial->retry_ns = 0;
 }
 
-void warprsa_trial_restart(warprsa_trial *trial)
+void warprsa_trial_restart(warprsa_trial *trial, uint64_t now_ns)
 {
     trial->periods = 0;
     trial->last = 0;
+    trial->spent_ns = now_ns;
+    trial->lasts = false;
+    trial->lost = 0;
 }

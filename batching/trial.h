@@ -6,7 +6,9 @@
  * periods and what gets done then is held against what got done before. One
  * that gains nothing is ended and not repeated soon: after pauses that double,
  * and not before 4, 8 ... 64 times as long has passed as it took, so that tries
- * cost one part in 64 of the time in the long run.
+ * cost one part in 64 of the time in the long run. One that has succeeded lasts
+ * until it gains nothing twice in a row; then the load is another, which says
+ * nothing against the next try.
  *
  * Plain data of one thread, or of whoever keeps others out; zeros to begin
  * with. `done`: what gets done in a period, by time, in any unit.
@@ -26,6 +28,8 @@ typedef struct warprsa_trial {
     uint64_t spent_ns; /* from here on it has nothing to show */
     uint64_t retry_ns; /* no new one before */
     unsigned failed;   /* in a row */
+    bool lasts;        /* it has succeeded */
+    unsigned lost;     /* periods since then without a gain, in a row */
 } warprsa_trial;
 
 /* Whether a new one may begin. */
@@ -39,14 +43,12 @@ void warprsa_trial_begin(warprsa_trial *trial, uint64_t now_ns, uint64_t done);
  * one before it, a change is still warming up. */
 void warprsa_trial_judge(warprsa_trial *trial, uint64_t now_ns, uint64_t done);
 
-/* Ends one that has gained nothing. */
-void warprsa_trial_fail(warprsa_trial *trial, uint64_t now_ns);
-
 /* Ends one that has not failed: the next may begin at once, and learns anew
  * what gets done without it. */
 void warprsa_trial_pause(warprsa_trial *trial);
 
-/* Takes back the judgement so far: what it needs isn't there. */
-void warprsa_trial_restart(warprsa_trial *trial);
+/* Takes back the judgement so far, and what it has cost: what it needs isn't
+ * there. */
+void warprsa_trial_restart(warprsa_trial *trial, uint64_t now_ns);
 
 #endif

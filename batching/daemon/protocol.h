@@ -32,7 +32,7 @@
 #define WARPRSA_SOCKET_DEFAULT "/run/warprsa/warprsad.sock"
 
 enum {
-    WARPRSA_PROTOCOL = 2,
+    WARPRSA_PROTOCOL = 3,
     WARPRSA_CLIENT_SLOTS_MAX = 65536,
     WARPRSA_CLIENT_KEYS_MAX = 65536,
     /* Wait contexts of async jobs, some of which are idle. */

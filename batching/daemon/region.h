@@ -57,6 +57,7 @@ typedef struct warprsa_region_slot {
     _Alignas(64) _Atomic uint32_t answered; /* a use; a futex; set last */
     uint32_t answer;                        /* warprsa_answer */
     uint32_t reason;                        /* warprsa_cpu_reason */
+    uint64_t took_ns; /* from when the daemon had it; if DONE */
     uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
 } warprsa_region_slot;
 

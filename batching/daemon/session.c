@@ -177,6 +177,7 @@ bool warprsa_session_complete(warprsa_pending *p)
     uint32_t slot = (uint32_t)(p - s->pending);
     uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
     warprsa_answer got;
+    uint64_t took_ns;
     bool late;
 
     if (!p->busy)
@@ -184,13 +185,14 @@ bool warprsa_session_complete(warprsa_pending *p)
     got = warprsa_queue_collect(server->config.queue, p->ticket, output);
     if (got == WARPRSA_PENDING)
         return false;
-    late = warprsa_now_ns() - p->begun_ns >=
-           server->config.deadline_ms * WARPRSA_NS_PER_MS;
+    took_ns = warprsa_now_ns() - p->begun_ns;
+    late = took_ns >= server->config.deadline_ms * WARPRSA_NS_PER_MS;
     p->busy = false;
     s->in_flight--;
     if (!s->closed) {
         if (got == WARPRSA_DONE)
             memcpy(s->region.slot[slot].output, output, p->octets);
+        s->region.slot[slot].took_ns = took_ns;
         answer(s, slot, p->use, p->bell, got,
                late ? WARPRSA_CPU_DEADLINE : WARPRSA_CPU_ERROR);
     }

@@ -13,6 +13,7 @@
 
 #include "batching/daemon/client_private.h"
 #include "batching/daemon/users.h"
+#include "batching/futex.h"
 
 enum {
     THREADS = 8,
@@ -229,6 +230,47 @@ static void bells_ring(void **state)
     /* They may outlive the client; their numbers are used again meanwhile. */
     for (unsigned i = 0; i < 8; i++)
         home->bell_close(&bells[i]);
+    service_close(&s);
+}
+
+/* The router hears how long the daemon took, not when an event loop came for
+ * the answer. */
+static void what_the_caller_does_meanwhile(void **state)
+{
+    const warprsa_size_class size = WARPRSA_CLASS_2048;
+    const struct timespec nap = {0, 50000000};
+    warprsa_route route;
+    warprsa_bell bell;
+    fake_request request;
+    uint64_t old_ns, told_ns, since_ns;
+    warprsa_home_key *key;
+    service s;
+    guest g;
+
+    (void)state;
+    open_both(&s, &g, 64, LONG_MS, LONG_MS);
+    key = guest_key(&g, size, 1);
+    warprsa_route_init(&route, &warprsa_route_system_clocks, 4);
+    warprsa_route_calibrate(&route, UINT64_C(4000000000000)); /* cuts nothing */
+    old_ns = warprsa_route_away_ns(&route, size, 0);
+    g.client->config.route = &route;
+    assert_true(home->bell_open(g.client, &bell));
+    guest_fill(&request, size, 1, 1);
+    since_ns = warprsa_now_ns();
+    assert_int_equal(guest_submit(&g, key, &request, bell.number),
+                     WARPRSA_DONE);
+    assert_true(becomes_readable(bell.fd));
+    told_ns = warprsa_now_ns() - since_ns;
+    nanosleep(&nap, NULL);
+    assert_int_equal(home->collect(g.client, request.ticket, request.output),
+                     WARPRSA_DONE);
+    /* A quarter of the average is new. */
+    assert_in_range(
+        (warprsa_route_away_ns(&route, size, 0) - (old_ns - old_ns / 4)) * 4, 1,
+        told_ns);
+    home->key_release(key);
+    guest_close(&g);
+    home->bell_close(&bell);
     service_close(&s);
 }
 
@@ -590,6 +632,7 @@ int main(void)
         cmocka_unit_test_setup(first_operations_of_many_threads, reset),
         cmocka_unit_test_setup(one_who_connects_slowly, reset),
         cmocka_unit_test_setup(bells_ring, reset),
+        cmocka_unit_test_setup(what_the_caller_does_meanwhile, reset),
         cmocka_unit_test_setup(one_key_is_uploaded_once, reset),
         cmocka_unit_test_setup(too_many_keys_of_one_client, reset),
         cmocka_unit_test_setup(full_and_slow, reset),
