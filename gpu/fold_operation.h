@@ -172,6 +172,19 @@ WARPRSA_FN void warprsa_fold_two_samples_out(const warprsa_operation *op,
                                    : high >> (8 * j - 52));
 }
 
+/* A request's status, of which `place` has in sample 0 of both messages whether
+ * they found s^e to differ from m. */
+WARPRSA_FN void warprsa_fold_put_status(const warprsa_operation *op,
+                                        const warprsa_fold_memory *m, int place,
+                                        int t, const int rows)
+{
+    const double differ =
+        *warprsa_fold_at(m, place, 0, t, rows) +
+        *warprsa_fold_at(m, place, 0, t ^ WARPRSA_FOLD_GROUP, rows);
+
+    *op->status = differ == 0 ? WARPRSA_OK : WARPRSA_CHECK_FAILED;
+}
+
 /* Half of the result's octets by each of the two messages, 13 from every two
  * samples; both must have found s^e = m. */
 WARPRSA_FN void warprsa_fold_put_octets(const warprsa_fold_group *g,
@@ -196,13 +209,7 @@ WARPRSA_FN void warprsa_fold_put_octets(const warprsa_fold_group *g,
             warprsa_fold_two_samples_out(&op, low, high, first);
         }
         if (half == 0)
-            *op.status =
-                *warprsa_fold_at(m, WARPRSA_FOLD_OTHER, 0, t, rows) +
-                            *warprsa_fold_at(m, WARPRSA_FOLD_OTHER, 0,
-                                             t ^ WARPRSA_FOLD_GROUP, rows) ==
-                        0
-                    ? WARPRSA_OK
-                    : WARPRSA_CHECK_FAILED;
+            warprsa_fold_put_status(&op, m, WARPRSA_FOLD_OTHER, t, rows);
     }
 }
 

@@ -14,11 +14,6 @@ static inline const double *warprsa_fold_pair_prime(const warprsa_fold_group *g)
     return g->operations[0].key->half[g->prime].modulus;
 }
 
-static inline const double *warprsa_fold_pair_q(const warprsa_fold_group *g)
-{
-    return g->operations[0].key->half[1].modulus;
-}
-
 static inline const uint32_t *
 warprsa_fold_pair_exponent(const warprsa_fold_group *g, int k)
 {

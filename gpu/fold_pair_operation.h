@@ -39,19 +39,6 @@ WARPRSA_FN int warprsa_fold_pass_prime(int pass)
     return pass != 1;
 }
 
-/* s^e and its comparison. */
-WARPRSA_FN void warprsa_fold_pass_check(warprsa_fold_script *script, uint64_t e)
-{
-    warprsa_fold_step *step;
-
-    warprsa_fold_then(script, WARPRSA_FOLD_OF_RESULT);
-    step = warprsa_fold_then_power(script, e, WARPRSA_FOLD_BASE);
-    step->keep = WARPRSA_FOLD_BASE;
-    step = warprsa_fold_then(script, WARPRSA_FOLD_NONE);
-    step->exact = 1;
-    step->action = WARPRSA_FOLD_COMPARE;
-}
-
 /* A pass's script for odd e >= 3: at most 2 * 2 * 63 + 20 steps. */
 WARPRSA_FN void warprsa_fold_pass_script(warprsa_fold_script *script,
                                          uint64_t e, int pass)
@@ -64,7 +51,7 @@ WARPRSA_FN void warprsa_fold_pass_script(warprsa_fold_script *script,
         step = warprsa_fold_then(script, WARPRSA_FOLD_NONE);
         step->exact = 1;
         step->keep = WARPRSA_FOLD_INPUT;
-        warprsa_fold_pass_check(script, e);
+        warprsa_fold_script_check(script, e);
         return;
     }
     warprsa_fold_script_raise(script, e);
@@ -83,7 +70,7 @@ WARPRSA_FN void warprsa_fold_pass_script(warprsa_fold_script *script,
     step = warprsa_fold_then(script, WARPRSA_FOLD_Q);
     step->exact = 1;
     step->action = WARPRSA_FOLD_DIFFERENCE;
-    warprsa_fold_pass_check(script, e);
+    warprsa_fold_script_check(script, e);
 }
 
 /* Where sample i of s is, 0..79: with each message the columns that
@@ -253,14 +240,8 @@ WARPRSA_FN void warprsa_fold_pair_put_octets(const warprsa_fold_group *g)
                     *warprsa_fold_pair_at(m, WARPRSA_FOLD_RESULT, i + 1, t)),
                 i);
         if (part == 0)
-            *op.status = *warprsa_fold_at(m, WARPRSA_FOLD_DIFFERS, 0, t,
-                                          WARPRSA_FOLD_OWN) +
-                                     *warprsa_fold_at(m, WARPRSA_FOLD_DIFFERS,
-                                                      0, t ^ WARPRSA_FOLD_GROUP,
-                                                      WARPRSA_FOLD_OWN) ==
-                                 0
-                             ? WARPRSA_OK
-                             : WARPRSA_CHECK_FAILED;
+            warprsa_fold_put_status(&op, m, WARPRSA_FOLD_DIFFERS, t,
+                                    WARPRSA_FOLD_OWN);
     }
 }
 
@@ -367,7 +348,7 @@ WARPRSA_FN void warprsa_fold_pair_products(warprsa_fold_columns *s,
             const double *from =
                 step->by == WARPRSA_FOLD_QINV ? m->qinv + first
                 : step->by == WARPRSA_FOLD_Q
-                    ? warprsa_fold_pair_q(g) + first
+                    ? warprsa_fold_second_prime(g, k) + first
                     : warprsa_fold_at(m, step->by, 0, warprsa_fold_index(k),
                                       own);
             const int apart = step->by < WARPRSA_FOLD_PLACES ? m->stride : 1;

@@ -99,9 +99,13 @@ WARPRSA_FN uint64_t warprsa_fold_sum(uint64_t s, uint64_t x, uint64_t y)
 #endif
 }
 
+/* Whether halves of products of so many samples are summed two by two onto
+ * their columns; with 30, and where two threads have 40, that does not help or
+ * not fit. */
+#define WARPRSA_FOLD_BY_TWO(rows) ((rows) == 20)
+
 /* Of halves of products that are to be added to columns, those that wait for
- * another one of their column. With 20 samples; with 30, and where two threads
- * have 40, it does not help or not fit. */
+ * another one of their column. */
 typedef struct warprsa_fold_waiting {
     uint64_t half[WARPRSA_FOLD_ROWS_MAX];
     int there[WARPRSA_FOLD_ROWS_MAX];
@@ -384,7 +388,8 @@ WARPRSA_FN void warprsa_fold_middle_product(uint64_t *s, const double *a,
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * half; c++)
         s[c] = (uint64_t)warprsa_fold_middle(c, half);
-    warprsa_fold_add_product(s, d, e, WARPRSA_FOLD_SIGNED, 0, half == 10, half);
+    warprsa_fold_add_product(s, d, e, WARPRSA_FOLD_SIGNED, 0,
+                             WARPRSA_FOLD_BY_TWO(2 * half), half);
     warprsa_fold_add_tops(s + 2 * half - 2, d[half - 1], e[half - 1]);
 }
 
@@ -398,7 +403,8 @@ WARPRSA_FN void warprsa_fold_middle_square(uint64_t *s, const double *a,
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * half; c++)
         s[c] = (uint64_t)(warprsa_fold_middle(c, half) / 2);
-    warprsa_fold_add_square(s, d, WARPRSA_FOLD_SIGNED, 0, half == 10, half);
+    warprsa_fold_add_square(s, d, WARPRSA_FOLD_SIGNED, 0,
+                            WARPRSA_FOLD_BY_TWO(2 * half), half);
     warprsa_fold_add_tops(s + 2 * half - 2, d[half - 1], d[half - 1]);
 }
 
@@ -423,7 +429,7 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
     for (int c = 0; c < 2 * half; c++)
         part[c] = warprsa_fold_octet(c, half);
     warprsa_fold_add_product(part, a + half, b + half, WARPRSA_FOLD_UNSIGNED, 1,
-                             half == 10, half);
+                             WARPRSA_FOLD_BY_TWO(2 * half), half);
     warprsa_fold_end_part(aside);
     WARPRSA_UNROLL
     for (int i = 0; i < half; i++) {
@@ -432,8 +438,8 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
                          part[i] - part[half + i];
         s[3 * half + i] = part[half + i];
     }
-    warprsa_fold_add_product(less, d, e, WARPRSA_FOLD_SIGNED, 0, half == 10,
-                             half);
+    warprsa_fold_add_product(less, d, e, WARPRSA_FOLD_SIGNED, 0,
+                             WARPRSA_FOLD_BY_TWO(2 * half), half);
     warprsa_fold_add_tops(less + 2 * half - 2, d[half - 1], e[half - 1]);
     warprsa_fold_end_part(aside);
     warprsa_fold_take_up(part, aside, 2 * half);
@@ -460,7 +466,7 @@ WARPRSA_FN void warprsa_fold_begin_multiply(warprsa_fold_parts *parts,
     for (int c = 0; c < rows; c++)
         parts->lower[c] = 0;
     warprsa_fold_add_product(parts->lower, a, b, WARPRSA_FOLD_UNSIGNED, 1,
-                             rows == 20, rows / 2);
+                             WARPRSA_FOLD_BY_TWO(rows), rows / 2);
     warprsa_fold_end_part(aside);
     if (WARPRSA_FOLD_ASIDE(rows))
         warprsa_fold_lay_aside(aside, parts->lower, rows);
@@ -485,7 +491,8 @@ WARPRSA_FN void warprsa_fold_end_multiply(uint64_t *s,
     for (int c = 0; c < rows; c++)
         parts->upper[c] = warprsa_fold_octet(c, half);
     warprsa_fold_add_product(parts->upper, a + half, b + half,
-                             WARPRSA_FOLD_UNSIGNED, 1, half == 10, half);
+                             WARPRSA_FOLD_UNSIGNED, 1,
+                             WARPRSA_FOLD_BY_TWO(2 * half), half);
     warprsa_fold_end_part(aside);
     warprsa_fold_middle_product(middle, a, b, half);
     warprsa_fold_end_part(aside);
@@ -518,7 +525,7 @@ WARPRSA_FN void warprsa_fold_upper_square(uint64_t *upper, const double *a,
     for (int c = 0; c < 2 * half; c++)
         upper[c] = warprsa_fold_octet(c, half) / 2;
     warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1,
-                            half == 10, half);
+                            WARPRSA_FOLD_BY_TWO(2 * half), half);
 }
 
 /* And with H. */
@@ -541,7 +548,7 @@ WARPRSA_FN void warprsa_fold_begin_square(warprsa_fold_parts *parts,
     for (int c = 0; c < rows; c++)
         parts->lower[c] = 0;
     warprsa_fold_add_square(parts->lower, a, WARPRSA_FOLD_UNSIGNED, 1,
-                            rows == 20, rows / 2);
+                            WARPRSA_FOLD_BY_TWO(rows), rows / 2);
     warprsa_fold_upper_square(parts->upper, a, rows / 2);
 }
 

@@ -135,6 +135,20 @@ WARPRSA_FN void warprsa_fold_script_raise(warprsa_fold_script *script,
     step->action = WARPRSA_FOLD_POWER;
 }
 
+/* s^e and its comparison with m. */
+WARPRSA_FN void warprsa_fold_script_check(warprsa_fold_script *script,
+                                          uint64_t e)
+{
+    warprsa_fold_step *step;
+
+    warprsa_fold_then(script, WARPRSA_FOLD_OF_RESULT);
+    step = warprsa_fold_then_power(script, e, WARPRSA_FOLD_BASE);
+    step->keep = WARPRSA_FOLD_BASE;
+    step = warprsa_fold_then(script, WARPRSA_FOLD_NONE);
+    step->exact = 1;
+    step->action = WARPRSA_FOLD_COMPARE;
+}
+
 /* From y to s, and its check. */
 WARPRSA_FN void warprsa_fold_script_finish(warprsa_fold_script *script,
                                            uint64_t e)
@@ -154,12 +168,7 @@ WARPRSA_FN void warprsa_fold_script_finish(warprsa_fold_script *script,
     step = warprsa_fold_then(script, WARPRSA_FOLD_Q);
     step->exact = 1;
     step->action = WARPRSA_FOLD_DIFFERENCE;
-    warprsa_fold_then(script, WARPRSA_FOLD_OF_RESULT);
-    step = warprsa_fold_then_power(script, e, WARPRSA_FOLD_BASE);
-    step->keep = WARPRSA_FOLD_BASE;
-    step = warprsa_fold_then(script, WARPRSA_FOLD_NONE);
-    step->exact = 1;
-    step->action = WARPRSA_FOLD_COMPARE;
+    warprsa_fold_script_check(script, e);
 }
 
 /* The script for odd e >= 3: at most 2 * 2 * 63 + 26 steps. */

@@ -99,31 +99,18 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
     __syncthreads();
 }
 
-template <int ROWS>
+/* A thread's group but for what is in the block's scratch memory. */
+template <typename S>
 static __device__ __forceinline__ warprsa_fold_group
-warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
+warprsa_fold_group_near(const warprsa_fold_batch &batch, uint8_t *shared)
 {
-    typedef warprsa_fold_shared<ROWS> S;
-    typedef warprsa_fold_scratch<ROWS> scratch;
     const uint32_t warpgroup = warprsa_fold_warpgroup<S>();
     const uint32_t base = (uint32_t)__cvta_generic_to_shared(shared);
-    uint8_t *at = (uint8_t *)batch.batch.table + blockIdx.x * scratch::ALL;
     warprsa_fold_group g;
 
-    g.memory.places = (double *)at;
-    at += scratch::PLACES;
-    g.memory.table = (uint32_t *)at;
-    at += scratch::TABLE;
-    /* The threads of one warpgroup are all there are if it is in shared
-     * memory. */
-    g.memory.chosen =
-        S::CHOSEN_HERE ? (uint32_t *)(shared + S::CHOSEN) : (uint32_t *)at;
-    at += scratch::CHOSEN;
+    g.memory.chosen = (uint32_t *)(shared + S::CHOSEN);
     g.memory.slots = (uint32_t *)(shared + warpgroup * S::OWN + S::SUMS +
                                   threadIdx.x / 32 % 4 * S::WARP);
-    g.memory.inversion = (double *)at;
-    at += scratch::INVERSION;
-    g.memory.qinv = (double *)at;
     g.memory.stride = S::THREADS;
     g.batch = &batch.batch;
     g.own = base + warpgroup * S::OWN;
@@ -132,6 +119,30 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     g.fetched = g.barrier + 8 + 8 * (threadIdx.x / 32 % 4);
     g.parity = 0;
     g.fetched_parity = 0;
+    return g;
+}
+
+template <int ROWS>
+static __device__ __forceinline__ warprsa_fold_group
+warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
+{
+    typedef warprsa_fold_shared<ROWS> S;
+    typedef warprsa_fold_scratch<ROWS> scratch;
+    uint8_t *at = (uint8_t *)batch.batch.table + blockIdx.x * scratch::ALL;
+    warprsa_fold_group g = warprsa_fold_group_near<S>(batch, shared);
+
+    g.memory.places = (double *)at;
+    at += scratch::PLACES;
+    g.memory.table = (uint32_t *)at;
+    at += scratch::TABLE;
+    /* The threads of one warpgroup are all there are if it is in shared
+     * memory. */
+    if (!S::CHOSEN_HERE)
+        g.memory.chosen = (uint32_t *)at;
+    at += scratch::CHOSEN;
+    g.memory.inversion = (double *)at;
+    at += scratch::INVERSION;
+    g.memory.qinv = (double *)at;
     return g;
 }
 

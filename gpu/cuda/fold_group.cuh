@@ -422,18 +422,19 @@ warprsa_fold_own_aside(const warprsa_fold_group *g, const int rows)
                       : warprsa_fold_own_aside_of<30>(g);
 }
 
-/* The upper columns as octets for the tensor cores, 16 for each two. Made
- * visible to them (the asynchronous proxy) before the barrier that ends it. */
-template <int ROWS>
+/* `count` columns as octets for the tensor cores, 16 for each two, to this
+ * thread's place. Made visible to them (the asynchronous proxy) before the
+ * barrier that ends it. */
+template <typename S>
 static __device__ __forceinline__ void
-warprsa_fold_put_columns(const warprsa_fold_group *g, const uint64_t *upper)
+warprsa_fold_put_columns(const warprsa_fold_group *g, uint32_t to,
+                         const uint64_t *upper, const int count)
 {
-    typedef warprsa_fold_shared<ROWS> S;
-    const uint32_t at = g->own + warprsa_fold_octets_at<S>();
+    const uint32_t at = g->own + to;
 
     warprsa_fold_wait_free(g);
 #pragma unroll
-    for (int i = 0; i < ROWS; i += 2)
+    for (int i = 0; i < count; i += 2)
         warprsa_fold_store_shared(at + i / 2 * S::ACROSS, upper[i],
                                   upper[i + 1]);
     asm volatile("fence.proxy.async.shared::cta;\n"
@@ -464,7 +465,7 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
     uint32_t d[2][S::COLUMNS / 2], over[2][2] = {{0, 0}, {0, 0}}, carry = 0;
 
     warprsa_fold_top(s, ROWS);
-    warprsa_fold_put_columns<ROWS>(g, s + ROWS);
+    warprsa_fold_put_columns<S>(g, warprsa_fold_octets_at<S>(), s + ROWS, ROWS);
 #pragma unroll
     for (int tile = 0; tile < 2; tile++) {
         messages[tile] = warprsa_fold_descriptor(

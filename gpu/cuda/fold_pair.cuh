@@ -89,31 +89,18 @@ warprsa_fold_pair_load_pass(uint8_t *shared, const uint8_t *matrices,
 static __device__ __forceinline__ warprsa_fold_group
 warprsa_fold_pair_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
 {
-    typedef warprsa_fold_pair_shared S;
     typedef warprsa_fold_pair_scratch scratch;
-    const uint32_t warpgroup = warprsa_fold_warpgroup<S>();
-    const uint32_t base = (uint32_t)__cvta_generic_to_shared(shared);
     uint8_t *at = warprsa_fold_pair_matrices(batch) + 2 * scratch::MATRIX;
-    warprsa_fold_group g;
+    warprsa_fold_group g =
+        warprsa_fold_group_near<warprsa_fold_pair_shared>(batch, shared);
 
     g.memory.places = (double *)at;
     at += scratch::PLACES;
     g.memory.table = (uint32_t *)at;
     at += scratch::TABLE;
-    g.memory.chosen = (uint32_t *)(shared + S::CHOSEN);
-    g.memory.slots = (uint32_t *)(shared + warpgroup * S::OWN + S::SUMS +
-                                  threadIdx.x / 32 % 4 * S::WARP);
     g.memory.inversion = (double *)at;
     at += scratch::INVERSION;
     g.memory.qinv = (double *)at;
-    g.memory.stride = S::THREADS;
-    g.batch = &batch.batch;
-    g.own = base + warpgroup * S::OWN;
-    g.matrix = base + S::MATRIX;
-    g.barrier = base + S::BARRIER + S::BARRIERS * warpgroup;
-    g.fetched = g.barrier + 8 + 8 * (threadIdx.x / 32 % 4);
-    g.parity = 0;
-    g.fetched_parity = 0;
     return g;
 }
 

@@ -16,12 +16,6 @@ warprsa_fold_pair_prime(const warprsa_fold_group *g)
     return g->batch->keys[g->batch->key[g->request]].half[g->prime].modulus;
 }
 
-static __device__ __forceinline__ const double *
-warprsa_fold_pair_q(const warprsa_fold_group *g)
-{
-    return g->batch->keys[g->batch->key[g->request]].half[1].modulus;
-}
-
 static __device__ __forceinline__ const uint32_t *
 warprsa_fold_pair_exponent(const warprsa_fold_group *g, int)
 {
@@ -52,26 +46,6 @@ warprsa_fold_pair_own_aside(const warprsa_fold_group *g)
     return aside;
 }
 
-/* warprsa_fold_put_columns(): a part's 20 upper columns are half of the
- * number's octets. */
-static __device__ __forceinline__ void
-warprsa_fold_pair_put_columns(const warprsa_fold_group *g,
-                              const uint64_t *upper)
-{
-    typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> S;
-    const uint32_t at = g->own + warprsa_fold_pair_octets_at();
-
-    warprsa_fold_wait_free(g);
-#pragma unroll
-    for (int i = 0; i < WARPRSA_FOLD_OWN; i += 2)
-        warprsa_fold_store_shared(at + i / 2 * S::ACROSS, upper[i],
-                                  upper[i + 1]);
-    asm volatile("fence.proxy.async.shared::cta;\n"
-                 "bar.sync %0, %1;" ::"r"(1 + warprsa_fold_warpgroup<S>()),
-                 "n"((int)WARPRSA_FOLD_WARPGROUP)
-                 : "memory");
-}
-
 /* a = the columns folded. The products of both chunks run one behind the other;
  * the first is joined while the second is under way. */
 static __device__ __forceinline__ void
@@ -84,7 +58,9 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
     uint32_t d[2][S::COLUMNS / 2], over[2] = {0, 0}, carry = 0;
 
     warprsa_fold_pair_top(s);
-    warprsa_fold_pair_put_columns(g, s->of[0] + WARPRSA_FOLD_OWN);
+    /* A part's upper columns are half of the number's octets. */
+    warprsa_fold_put_columns<S>(g, warprsa_fold_pair_octets_at(),
+                                s->of[0] + WARPRSA_FOLD_OWN, WARPRSA_FOLD_OWN);
     const uint64_t messages =
         warprsa_fold_descriptor(g->own + S::OCTETS, S::ACROSS);
     const uint64_t matrix = warprsa_fold_descriptor(g->matrix, 16 * S::COLUMNS);
