@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "batching/queue_private.h"
-#include "batching/timed_lock.h"
+#include "batching/base/timed_lock.h"
 
 enum {
     BACKOFF_FIRST_MS = 100,

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "batching/futex.h"
+#include "batching/base/futex.h"
 
 typedef struct warprsa_doorbell {
     _Alignas(64) _Atomic uint32_t word;

@@ -9,7 +9,7 @@
 #include "batching/device.h"
 #include "batching/keys.h"
 #include "batching/queue.h"
-#include "batching/ring.h"
+#include "batching/base/ring.h"
 #include "batching/slots.h"
 
 struct warprsa_queue {

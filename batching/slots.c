@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "batching/futex.h"
+#include "batching/base/futex.h"
 
 enum {
     RECLAIM_STEP = 64, /* slots looked at for one submission */

@@ -15,7 +15,7 @@
 #include <openssl/async.h>
 #include <openssl/err.h>
 
-#include "batching/timed_lock.h"
+#include "batching/base/timed_lock.h"
 #include "provider/clock.h"
 #include "provider/fork.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "batching/daemon/server_private.h"
-#include "batching/futex.h"
+#include "batching/base/futex.h"
 
 enum {
     EVENTS = 256,

@@ -15,8 +15,8 @@
 
 #include "batching/daemon/client_private.h"
 #include "batching/daemon/message.h"
-#include "batching/futex.h"
-#include "batching/timed_lock.h"
+#include "batching/base/futex.h"
+#include "batching/base/timed_lock.h"
 
 enum {
     RETRY_MIN_MS = 100,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "batching/daemon/client_private.h"
-#include "batching/futex.h"
+#include "batching/base/futex.h"
 
 enum {
     /* How long a sleeping caller goes without asking whether the daemon still

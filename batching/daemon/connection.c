@@ -16,7 +16,7 @@
 
 #include "batching/daemon/door.h"
 #include "batching/daemon/message.h"
-#include "batching/futex.h"
+#include "batching/base/futex.h"
 
 /* States of a slot, in the low bits of its word. */
 enum {

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "batching/counters.h"
-#include "batching/ring.h"
+#include "batching/base/ring.h"
 #include "gpu/gpu.h"
 
 /* What the eventfd is about, bits of `told`. */

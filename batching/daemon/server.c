@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "batching/daemon/server_private.h"
-#include "batching/futex.h"
+#include "batching/base/futex.h"
 
 void warprsa_server_log(const warprsa_server *server, int level,
                         const char *format, ...)

@@ -16,7 +16,7 @@
 
 #include "batching/daemon/message.h"
 #include "batching/daemon/server_private.h"
-#include "batching/futex.h"
+#include "batching/base/futex.h"
 
 enum {
     /* Read from one client before the others have their turn. */

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "batching/futex.h"
+#include "batching/base/futex.h"
 #include "batching/thread_place.h"
 
 static int reset(void **state)

@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "batching/ring.h"
+#include "batching/base/ring.h"
 
 enum {
     SIZE = 64, /* the smallest ring */

@@ -13,7 +13,7 @@
 
 #include "batching/daemon/client_private.h"
 #include "batching/daemon/users.h"
-#include "batching/futex.h"
+#include "batching/base/futex.h"
 
 enum {
     THREADS = 8,

@@ -4,8 +4,8 @@
  * Sleeping on a word of this process's memory, and the clock that goes with
  * it (CLOCK_MONOTONIC, nanoseconds).
  */
-#ifndef WARPRSA_FUTEX_H
-#define WARPRSA_FUTEX_H
+#ifndef WARPRSA_BATCHING_BASE_FUTEX_H
+#define WARPRSA_BATCHING_BASE_FUTEX_H
 
 #include <limits.h>
 #include <linux/futex.h>

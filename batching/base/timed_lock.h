@@ -3,13 +3,13 @@
  *
  * A mutex that another thread may keep for long is waited for by the clock.
  */
-#ifndef WARPRSA_TIMED_LOCK_H
-#define WARPRSA_TIMED_LOCK_H
+#ifndef WARPRSA_BATCHING_BASE_TIMED_LOCK_H
+#define WARPRSA_BATCHING_BASE_TIMED_LOCK_H
 
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "batching/futex.h"
+#include "batching/base/futex.h"
 
 /*
  * Locks the mutex, waiting for at most `ms` milliseconds; 0: not at all. False:

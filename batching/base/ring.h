@@ -15,8 +15,8 @@
  * sequence is: place, free for the put of that place; place + 1, filled, for
  * its take; place + size, free for the next round.
  */
-#ifndef WARPRSA_RING_H
-#define WARPRSA_RING_H
+#ifndef WARPRSA_BATCHING_BASE_RING_H
+#define WARPRSA_BATCHING_BASE_RING_H
 
 #include <sched.h>
 #include <stdatomic.h>
