@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "batching/doorbell.h"
+#include "batching/base/eventcount.h"
 #include "batching/keys.h"
 #include "batching/queue.h"
 

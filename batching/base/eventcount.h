@@ -10,8 +10,8 @@
  * arms the word, then looks at the queues; all four are in the one total order
  * of sequentially consistent operations, so one of them sees the other.
  */
-#ifndef WARPRSA_DOORBELL_H
-#define WARPRSA_DOORBELL_H
+#ifndef WARPRSA_BATCHING_BASE_EVENTCOUNT_H
+#define WARPRSA_BATCHING_BASE_EVENTCOUNT_H
 
 #include <stdbool.h>
 
