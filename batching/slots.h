@@ -11,7 +11,7 @@
 
 #include "batching/queue.h"
 #include "batching/slot.h"
-#include "batching/thread_place.h"
+#include "batching/base/thread_shard.h"
 
 /* What a request needs beside its slot and can't be mapped: this process's
  * pointers. Written by the submitter before the slot is QUEUED. */

@@ -5,7 +5,7 @@
 
 #include <openssl/bn.h>
 
-#include "batching/thread_place.h"
+#include "batching/base/thread_shard.h"
 
 /* Where this thread begins to look: mostly the one it used last time. */
 static unsigned first_place(void)

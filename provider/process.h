@@ -16,7 +16,7 @@
 #include "batching/counters.h"
 #include "batching/home.h"
 #include "batching/route.h"
-#include "batching/thread_place.h"
+#include "batching/base/thread_shard.h"
 
 struct warprsa_context;
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "batching/base/futex.h"
-#include "batching/thread_place.h"
+#include "batching/base/thread_shard.h"
 
 static int reset(void **state)
 {

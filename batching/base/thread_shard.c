@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See thread_place.h.
+ * See thread_shard.h.
  */
-#include "batching/thread_place.h"
+#include "batching/base/thread_shard.h"
 
 #include <stdatomic.h>
 

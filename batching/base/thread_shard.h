@@ -4,8 +4,8 @@
  * Which of several places a thread uses, where all do the same to any of them
  * and would wait for one another's cache line if there were only one.
  */
-#ifndef WARPRSA_THREAD_PLACE_H
-#define WARPRSA_THREAD_PLACE_H
+#ifndef WARPRSA_BATCHING_BASE_THREAD_SHARD_H
+#define WARPRSA_BATCHING_BASE_THREAD_SHARD_H
 
 enum {
     WARPRSA_PLACES = 64,
