@@ -12,7 +12,7 @@
 #include <openssl/rand.h>
 
 #include "batching/daemon/client.h"
-#include "provider/clock.h"
+#include "batching/base/clock.h"
 #include "provider/context.h"
 
 enum {

@@ -16,7 +16,7 @@
 #include <openssl/err.h>
 
 #include "batching/base/timed_lock.h"
-#include "provider/clock.h"
+#include "batching/base/clock.h"
 #include "provider/fork.h"
 
 enum {

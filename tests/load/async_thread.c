@@ -18,7 +18,7 @@
 #include <openssl/async.h>
 #include <openssl/err.h>
 
-#include "provider/clock.h"
+#include "batching/base/clock.h"
 #include "ready.h"
 #include "worker.h"
 

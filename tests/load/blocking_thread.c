@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "provider/clock.h"
+#include "batching/base/clock.h"
 #include "worker.h"
 
 static void sleep_until(uint64_t at_ns)

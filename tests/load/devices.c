@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "operation.h"
-#include "provider/clock.h"
+#include "batching/base/clock.h"
 
 enum {
     NAP_US = 10000,

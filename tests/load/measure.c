@@ -12,7 +12,7 @@
 #include "devices.h"
 #include "process_use.h"
 #include "progress.h"
-#include "provider/clock.h"
+#include "batching/base/clock.h"
 #include "worker.h"
 
 enum {

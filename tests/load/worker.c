@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-#include "provider/clock.h"
+#include "batching/base/clock.h"
 
 /* For counters that one thread writes and others read. */
 static void add(_Atomic uint64_t *counter, uint64_t n)

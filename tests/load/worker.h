@@ -15,7 +15,7 @@
 #include "operation.h"
 
 /* The times of one measurement, the same for all threads, by the clock of
- * provider/clock.h. */
+ * batching/base/clock.h. */
 typedef struct load_window {
     pthread_barrier_t barrier; /* threads are ready; times are set */
     uint64_t begin_ns;         /* of the warm-up */

@@ -3,8 +3,8 @@
  *
  * The clock that only goes forward.
  */
-#ifndef WARPRSA_CLOCK_H
-#define WARPRSA_CLOCK_H
+#ifndef WARPRSA_BATCHING_BASE_CLOCK_H
+#define WARPRSA_BATCHING_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
