@@ -13,7 +13,7 @@
 #include "gpu/fault.h"
 #include "gpu/gpu.h"
 #include "gpu/host_arithmetic.h"
-#include "gpu/key_slots.h"
+#include "batching/base/id_pool.h"
 #include "gpu/known_answer.h"
 #include "gpu/prepared_key.h"
 

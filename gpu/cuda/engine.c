@@ -15,7 +15,7 @@
 #include "gpu/cuda/device_paces.h"
 #include "gpu/durations.h"
 #include "gpu/fault.h"
-#include "gpu/key_slots.h"
+#include "batching/base/id_pool.h"
 #include "gpu/known_answer.h"
 #include "gpu/limb_key.h"
 

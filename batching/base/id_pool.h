@@ -3,8 +3,8 @@
  *
  * Which places of an engine's key memory are taken.
  */
-#ifndef WARPRSA_KEY_SLOTS_H
-#define WARPRSA_KEY_SLOTS_H
+#ifndef WARPRSA_BATCHING_BASE_ID_POOL_H
+#define WARPRSA_BATCHING_BASE_ID_POOL_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/key_slots.h"
+#include "batching/base/id_pool.h"
 
 #include <stdlib.h>
 
