@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "batching/counters.h"
-#include "batching/home.h"
+#include "batching/backend.h"
 #include "batching/route.h"
 #include "batching/base/thread_shard.h"
 

@@ -6,7 +6,7 @@
 #ifndef WARPRSA_WAIT_H
 #define WARPRSA_WAIT_H
 
-#include "batching/home.h"
+#include "batching/backend.h"
 #include "provider/process.h"
 
 /*

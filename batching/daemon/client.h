@@ -10,7 +10,7 @@
 #define WARPRSA_DAEMON_CLIENT_H
 
 #include "batching/daemon/door.h"
-#include "batching/home.h"
+#include "batching/backend.h"
 
 typedef struct warprsa_client warprsa_client;
 

@@ -3,7 +3,7 @@
  *
  * A process's own queue behind the functions of home.h.
  */
-#include "batching/home.h"
+#include "batching/backend.h"
 
 static bool queue_close(void *at)
 {

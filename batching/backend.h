@@ -6,8 +6,8 @@
  * several processes. One table of functions for the two; what they promise is
  * what queue.h says of the functions of the same names.
  */
-#ifndef WARPRSA_HOME_H
-#define WARPRSA_HOME_H
+#ifndef WARPRSA_BATCHING_BACKEND_H
+#define WARPRSA_BATCHING_BACKEND_H
 
 #include "batching/queue.h"
 
