@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "batching/counters.h"
-#include "batching/route.h"
+#include "batching/router.h"
 #include "gpu/gpu.h"
 
 typedef struct warprsa_queue warprsa_queue;

@@ -15,7 +15,7 @@
 
 #include "batching/counters.h"
 #include "batching/backend.h"
-#include "batching/route.h"
+#include "batching/router.h"
 #include "batching/base/thread_shard.h"
 
 struct warprsa_context;

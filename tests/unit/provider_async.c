@@ -118,7 +118,7 @@ static void woken_by_callback(void **state)
 
 /* route = auto tries the device for a thread that is busy with several jobs:
  * until it is open they are computed where they are. The router's decisions
- * are for the test of route.c; here, that it is asked and obeyed. */
+ * are for the test of router.c; here, that it is asked and obeyed. */
 static void routed_by_itself(void **state)
 {
     OSSL_LIB_CTX *usual = subject;

@@ -38,8 +38,8 @@
  *
  * What a try is: trial.h.
  */
-#ifndef WARPRSA_ROUTE_H
-#define WARPRSA_ROUTE_H
+#ifndef WARPRSA_BATCHING_ROUTER_H
+#define WARPRSA_BATCHING_ROUTER_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

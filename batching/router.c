@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See route.h.
+ * See router.h.
  */
-#include "batching/route.h"
+#include "batching/router.h"
 
 #include <string.h>
 #include <sys/resource.h>
