@@ -36,7 +36,7 @@
  *    gets done when such threads compute so much as leaves a quarter of the
  *    CPUs idle.
  *
- * What a try is: trial.h.
+ * What a try is: probe.h.
  */
 #ifndef WARPRSA_BATCHING_ROUTER_H
 #define WARPRSA_BATCHING_ROUTER_H
@@ -45,7 +45,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "batching/trial.h"
+#include "batching/probe.h"
 #include "gpu/gpu.h"
 
 enum {

@@ -13,8 +13,8 @@
  * Plain data of one thread, or of whoever keeps others out; zeros to begin
  * with. `done`: what gets done in a period, by time, in any unit.
  */
-#ifndef WARPRSA_TRIAL_H
-#define WARPRSA_TRIAL_H
+#ifndef WARPRSA_BATCHING_PROBE_H
+#define WARPRSA_BATCHING_PROBE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See trial.h.
+ * See probe.h.
  */
-#include "batching/trial.h"
+#include "batching/probe.h"
 
 enum {
     GAIN = 16,      /* it must gain one part in so many */
