@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See process_counters.h. The block is a memory file, found among the
+ * See stats_reader.h. The block is a memory file, found among the
  * descriptors of the process; or, where that has been closed or could not be
  * had, a mapping with the same name.
  */
-#include "batching/process_counters.h"
+#include "batching/stat/stats_reader.h"
 
 #include <dirent.h>
 #include <errno.h>

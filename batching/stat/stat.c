@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "batching/counters.h"
-#include "batching/process_counters.h"
+#include "batching/stat/stats_reader.h"
 
 enum {
     EXIT_NONE = 1,  /* nothing to show: the reason is on stderr */

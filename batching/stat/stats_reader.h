@@ -4,8 +4,8 @@
  * Reading the counters of another process. Nothing that is read there is
  * trusted: it may be another version, half written or made up.
  */
-#ifndef WARPRSA_PROCESS_COUNTERS_H
-#define WARPRSA_PROCESS_COUNTERS_H
+#ifndef WARPRSA_BATCHING_STAT_STATS_READER_H
+#define WARPRSA_BATCHING_STAT_STATS_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
