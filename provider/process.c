@@ -11,7 +11,7 @@
 
 #include <openssl/rand.h>
 
-#include "batching/daemon/client.h"
+#include "batching/ipc/client.h"
 #include "batching/base/clock.h"
 #include "provider/context.h"
 

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "batching/daemon/message.h"
+#include "batching/ipc/message.h"
 #include "batching/daemon/server_private.h"
 
 enum {

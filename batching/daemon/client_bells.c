@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "batching/daemon/client_private.h"
-#include "batching/daemon/message.h"
+#include "batching/ipc/client_private.h"
+#include "batching/ipc/message.h"
 
 enum {
     /* In a bell's number: the number on the connection, and from here up, as

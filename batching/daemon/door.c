@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "batching/daemon/message.h"
+#include "batching/ipc/message.h"
 
 bool warprsa_is_same_file(int fd, dev_t dev, ino_t ino)
 {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "batching/daemon/protocol.h"
+#include "batching/ipc/protocol.h"
 
 enum {
     WARPRSA_SOCKET_PATH_SIZE = 108, /* sun_path, with its zero */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/daemon/protocol.h"
+#include "batching/ipc/protocol.h"
 #include "batching/daemon/server.h"
 
 /* One option; `parse` puts a text into the field at `offset`. */

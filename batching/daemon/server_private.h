@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "batching/daemon/protocol.h"
+#include "batching/ipc/protocol.h"
 #include "batching/daemon/region.h"
 #include "batching/daemon/server.h"
 #include "batching/daemon/users.h"

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "batching/daemon/message.h"
+#include "batching/ipc/message.h"
 #include "batching/daemon/server_private.h"
 #include "batching/base/futex.h"
 

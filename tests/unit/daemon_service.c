@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-#include "batching/daemon/client_private.h"
+#include "batching/ipc/client_private.h"
 #include "batching/daemon/users.h"
 #include "batching/base/futex.h"
 

@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "batching/daemon/client.h"
-#include "batching/daemon/message.h"
+#include "batching/ipc/client.h"
+#include "batching/ipc/message.h"
 #include "batching/daemon/region.h"
 #include "batching/daemon/server.h"
 #include "batching/daemon/service.h"

@@ -5,12 +5,12 @@
  * region and what the client knows of its slots, keys and bells. client.c
  * makes one after the other; each is used by many threads.
  */
-#ifndef WARPRSA_DAEMON_CONNECTION_H
-#define WARPRSA_DAEMON_CONNECTION_H
+#ifndef WARPRSA_BATCHING_IPC_CONNECTION_H
+#define WARPRSA_BATCHING_IPC_CONNECTION_H
 
 #include <sys/types.h>
 
-#include "batching/daemon/protocol.h"
+#include "batching/ipc/protocol.h"
 #include "batching/daemon/region.h"
 #include "batching/queue.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/daemon/client_private.h"
-#include "batching/daemon/message.h"
+#include "batching/ipc/client_private.h"
+#include "batching/ipc/message.h"
 
 /* With the lock held. */
 static warprsa_home_key *find_key(struct warprsa_home_key_list *bucket,

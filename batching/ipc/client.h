@@ -6,8 +6,8 @@
  * It starts no thread. Where there is no daemon, or none any more, operations
  * are refused, and it is looked for again from time to time.
  */
-#ifndef WARPRSA_DAEMON_CLIENT_H
-#define WARPRSA_DAEMON_CLIENT_H
+#ifndef WARPRSA_BATCHING_IPC_CLIENT_H
+#define WARPRSA_BATCHING_IPC_CLIENT_H
 
 #include "batching/daemon/door.h"
 #include "batching/backend.h"

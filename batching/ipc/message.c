@@ -3,7 +3,7 @@
  *
  * See message.h.
  */
-#include "batching/daemon/message.h"
+#include "batching/ipc/message.h"
 
 #include <errno.h>
 #include <string.h>

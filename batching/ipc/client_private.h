@@ -4,14 +4,14 @@
  * A client from inside. client.c finds the daemon and loses it, client_keys.c,
  * client_bells.c and client_requests.c are the functions of home.h.
  */
-#ifndef WARPRSA_DAEMON_CLIENT_PRIVATE_H
-#define WARPRSA_DAEMON_CLIENT_PRIVATE_H
+#ifndef WARPRSA_BATCHING_IPC_CLIENT_PRIVATE_H
+#define WARPRSA_BATCHING_IPC_CLIENT_PRIVATE_H
 
 #include <pthread.h>
 #include <sys/queue.h>
 
-#include "batching/daemon/client.h"
-#include "batching/daemon/connection.h"
+#include "batching/ipc/client.h"
+#include "batching/ipc/connection.h"
 
 enum {
     WARPRSA_CLIENT_BUCKETS = 256, /* of keys */

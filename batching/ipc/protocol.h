@@ -21,8 +21,8 @@
  * nobody waits: a request that refers to something the daemon has refused is
  * refused.
  */
-#ifndef WARPRSA_DAEMON_PROTOCOL_H
-#define WARPRSA_DAEMON_PROTOCOL_H
+#ifndef WARPRSA_BATCHING_IPC_PROTOCOL_H
+#define WARPRSA_BATCHING_IPC_PROTOCOL_H
 
 #include <stddef.h>
 #include <stdint.h>

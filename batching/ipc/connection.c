@@ -3,7 +3,7 @@
  *
  * See connection.h.
  */
-#include "batching/daemon/connection.h"
+#include "batching/ipc/connection.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "batching/daemon/door.h"
-#include "batching/daemon/message.h"
+#include "batching/ipc/message.h"
 #include "batching/base/futex.h"
 
 /* States of a slot, in the low bits of its word. */

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "batching/daemon/client_private.h"
-#include "batching/daemon/message.h"
+#include "batching/ipc/client_private.h"
+#include "batching/ipc/message.h"
 #include "batching/base/futex.h"
 #include "batching/base/timed_lock.h"
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "batching/daemon/client_private.h"
+#include "batching/ipc/client_private.h"
 #include "batching/base/futex.h"
 
 enum {

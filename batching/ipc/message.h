@@ -4,12 +4,12 @@
  * Sending and receiving the messages of protocol.h. Nothing here blocks,
  * whatever the other side does with its end.
  */
-#ifndef WARPRSA_DAEMON_MESSAGE_H
-#define WARPRSA_DAEMON_MESSAGE_H
+#ifndef WARPRSA_BATCHING_IPC_MESSAGE_H
+#define WARPRSA_BATCHING_IPC_MESSAGE_H
 
 #include <stdbool.h>
 
-#include "batching/daemon/protocol.h"
+#include "batching/ipc/protocol.h"
 
 typedef enum warprsa_received {
     WARPRSA_RECEIVED,
