@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A client from inside. client.c finds the daemon and loses it, client_keys.c,
- * client_bells.c and client_requests.c are the functions of home.h.
+ * client_notifiers.c and client_requests.c are the functions of home.h.
  */
 #ifndef WARPRSA_BATCHING_IPC_CLIENT_PRIVATE_H
 #define WARPRSA_BATCHING_IPC_CLIENT_PRIVATE_H
@@ -69,7 +69,7 @@ bool warprsa_client_upload(warprsa_client *client,
                            warprsa_connection *connection,
                            warprsa_home_key *key);
 
-/* client_bells.c; end_bells makes them all readable, for good. */
+/* client_notifiers.c; end_bells makes them all readable, for good. */
 bool warprsa_client_bell_open(void *at, warprsa_bell *bell);
 bool warprsa_client_bell_works(void *at, const warprsa_bell *bell);
 void warprsa_client_bell_close(warprsa_bell *bell);
