@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "batching/daemon/door.h"
+#include "batching/ipc/control_connection.h"
 #include "provider/core.h"
 #include "provider/trace.h"
 

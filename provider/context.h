@@ -11,7 +11,7 @@
 
 #include <openssl/types.h>
 
-#include "batching/daemon/door.h"
+#include "batching/ipc/control_connection.h"
 #include "provider/config.h"
 #include "provider/core.h"
 #include "provider/fork.h"

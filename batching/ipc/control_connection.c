@@ -3,7 +3,7 @@
  *
  * See door.h.
  */
-#include "batching/daemon/door.h"
+#include "batching/ipc/control_connection.h"
 
 #include <errno.h>
 #include <stdio.h>

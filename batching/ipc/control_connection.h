@@ -4,8 +4,8 @@
  * A client's way to the daemon that outlives fork(), chroot() and setuid(): a
  * connection made early, through which each process gets one of its own.
  */
-#ifndef WARPRSA_DAEMON_DOOR_H
-#define WARPRSA_DAEMON_DOOR_H
+#ifndef WARPRSA_BATCHING_IPC_CONTROL_CONNECTION_H
+#define WARPRSA_BATCHING_IPC_CONTROL_CONNECTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
