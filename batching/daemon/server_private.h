@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 #include "batching/ipc/protocol.h"
-#include "batching/daemon/region.h"
+#include "batching/ipc/shm.h"
 #include "batching/daemon/server.h"
 #include "batching/daemon/users.h"
 

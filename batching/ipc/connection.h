@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "batching/ipc/protocol.h"
-#include "batching/daemon/region.h"
+#include "batching/ipc/shm.h"
 #include "batching/queue.h"
 
 /* Numbers to be taken and given back. Memory is touched for as many as were

@@ -9,7 +9,7 @@
  * door may be shared with forked children. Each process makes itself a
  * connection by sending CONNECT through a door, with one end of a socketpair
  * of its own; the daemon answers there with WELCOME and two descriptors, the
- * region (region.h) and the eventfd that says "look at the ring". The client
+ * region (shm.h) and the eventfd that says "look at the ring". The client
  * maps the region and says ATTACHED. From then on the daemon sends nothing
  * more over the connection, and the end of the connection is the end of
  * everything that belongs to it.

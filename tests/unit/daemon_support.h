@@ -18,7 +18,7 @@
 
 #include "batching/ipc/client.h"
 #include "batching/ipc/message.h"
-#include "batching/daemon/region.h"
+#include "batching/ipc/shm.h"
 #include "batching/daemon/server.h"
 #include "batching/daemon/service.h"
 

@@ -12,8 +12,8 @@
  * until `answered` is the request's `use`. No slot is used again before: an
  * answer can't meet a later request.
  */
-#ifndef WARPRSA_DAEMON_REGION_H
-#define WARPRSA_DAEMON_REGION_H
+#ifndef WARPRSA_BATCHING_IPC_SHM_H
+#define WARPRSA_BATCHING_IPC_SHM_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

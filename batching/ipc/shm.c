@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See region.h.
+ * See shm.h.
  */
-#include "batching/daemon/region.h"
+#include "batching/ipc/shm.h"
 
 #include <errno.h>
 #include <fcntl.h>
