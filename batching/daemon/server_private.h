@@ -3,7 +3,7 @@
  *
  * The service from inside. One thread accepts connections and attends to doors
  * (acceptor.c); each client belongs to one of the attendants, a thread that
- * does everything for its clients (attendant.c, session.c): nothing of a client
+ * does everything for its clients (event_loop.c, session.c): nothing of a client
  * is shared between threads but the stack of answered requests, onto which the
  * queue's workers push.
  */
@@ -139,7 +139,7 @@ void warprsa_server_unwatch(int epoll, int *fd);
 /* acceptor.c: the thread; ends when the server stops. */
 void *warprsa_acceptor_run(void *server);
 
-/* attendant.c */
+/* event_loop.c */
 bool warprsa_attendant_init(warprsa_attendant *attendant,
                             struct warprsa_server *server);
 void warprsa_attendant_free(warprsa_attendant *attendant);
