@@ -19,7 +19,7 @@
 #include "batching/ipc/protocol.h"
 #include "batching/ipc/shm.h"
 #include "batching/daemon/server.h"
-#include "batching/daemon/users.h"
+#include "batching/daemon/user_quota.h"
 
 /* Something an epoll instance watches: what to do when it is ready. */
 typedef struct warprsa_source {

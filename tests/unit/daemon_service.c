@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "batching/ipc/client_private.h"
-#include "batching/daemon/users.h"
+#include "batching/daemon/user_quota.h"
 #include "batching/base/futex.h"
 
 enum {

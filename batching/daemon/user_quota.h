@@ -3,8 +3,8 @@
  *
  * How many places each user has taken, so that none takes them all.
  */
-#ifndef WARPRSA_DAEMON_USERS_H
-#define WARPRSA_DAEMON_USERS_H
+#ifndef WARPRSA_BATCHING_DAEMON_USER_QUOTA_H
+#define WARPRSA_BATCHING_DAEMON_USER_QUOTA_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "batching/daemon/users.h"
+#include "batching/daemon/user_quota.h"
 
 #include <stdlib.h>
 
