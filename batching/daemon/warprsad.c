@@ -15,7 +15,7 @@
 #include "batching/daemon/options.h"
 #include "batching/daemon/secrets.h"
 #include "batching/daemon/server.h"
-#include "batching/daemon/service.h"
+#include "batching/daemon/systemd.h"
 
 enum {
     EXIT_USAGE = 2,

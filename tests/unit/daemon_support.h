@@ -20,7 +20,7 @@
 #include "batching/ipc/message.h"
 #include "batching/ipc/shm.h"
 #include "batching/daemon/server.h"
-#include "batching/daemon/service.h"
+#include "batching/daemon/systemd.h"
 
 static const warprsa_home_calls *const home = &warprsa_home_daemon;
 

@@ -5,8 +5,8 @@
  * that it makes itself, and telling systemd how it is (sd_notify(3)). Both
  * protocols are a few lines; libsystemd would come with a dozen libraries.
  */
-#ifndef WARPRSA_DAEMON_SERVICE_H
-#define WARPRSA_DAEMON_SERVICE_H
+#ifndef WARPRSA_BATCHING_DAEMON_SYSTEMD_H
+#define WARPRSA_BATCHING_DAEMON_SYSTEMD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See service.h.
+ * See systemd.h.
  */
-#include "batching/daemon/service.h"
+#include "batching/daemon/systemd.h"
 
 #include <errno.h>
 #include <fcntl.h>
