@@ -12,7 +12,7 @@
 
 #include "provider/blinding.h"
 #include "provider/context.h"
-#include "provider/hook.h"
+#include "provider/rsa_method.h"
 
 static void free_handles(warprsa_rsa *ours)
 {

@@ -4,8 +4,8 @@
  * Where libcrypto's private operation becomes ours: the functions that take
  * the place of its own in an RSA_METHOD.
  */
-#ifndef WARPRSA_HOOK_H
-#define WARPRSA_HOOK_H
+#ifndef WARPRSA_PROVIDER_RSA_METHOD_H
+#define WARPRSA_PROVIDER_RSA_METHOD_H
 
 #include <openssl/rsa.h>
 

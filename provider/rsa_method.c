@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/hook.h"
+#include "provider/rsa_method.h"
 
 #include <string.h>
 
