@@ -16,7 +16,7 @@
 #include "provider/core.h"
 #include "provider/fork.h"
 #include "provider/process.h"
-#include "provider/tables.h"
+#include "provider/dispatch.h"
 #include "provider/trace.h"
 
 typedef struct warprsa_context {

@@ -10,7 +10,7 @@
 
 #include "provider/context.h"
 #include "provider/key.h"
-#include "provider/tables.h"
+#include "provider/dispatch.h"
 
 /* 3.0's header knows no id above 44; 3.4 uses these two. */
 enum {

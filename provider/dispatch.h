@@ -5,8 +5,8 @@
  * our own. Only functions that take a provider context, or that make or copy
  * keys, are replaced, by thunks that call the original with default's context.
  */
-#ifndef WARPRSA_TABLES_H
-#define WARPRSA_TABLES_H
+#ifndef WARPRSA_PROVIDER_DISPATCH_H
+#define WARPRSA_PROVIDER_DISPATCH_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/tables.h"
+#include "provider/dispatch.h"
 
 #include <string.h>
 
