@@ -12,7 +12,7 @@
 #include "provider/blinding.h"
 #include "provider/context.h"
 #include "provider/key.h"
-#include "provider/wait.h"
+#include "provider/async_wait.h"
 
 enum {
     /* Longest stay between enter and leave of a process. */

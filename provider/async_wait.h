@@ -3,8 +3,8 @@
  *
  * Waiting for an answer of the queue: a thread sleeps, an async job pauses.
  */
-#ifndef WARPRSA_WAIT_H
-#define WARPRSA_WAIT_H
+#ifndef WARPRSA_PROVIDER_ASYNC_WAIT_H
+#define WARPRSA_PROVIDER_ASYNC_WAIT_H
 
 #include "batching/backend.h"
 #include "provider/process.h"

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/wait.h"
+#include "provider/async_wait.h"
 
 #include <errno.h>
 #include <pthread.h>
