@@ -7,7 +7,7 @@
 #define WARPRSA_PROVIDER_ASYNC_WAIT_H
 
 #include "batching/backend.h"
-#include "provider/process.h"
+#include "provider/instance.h"
 
 /*
  * A request of an async job: a reference to what the job's wait ctx keeps for

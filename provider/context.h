@@ -15,7 +15,7 @@
 #include "provider/config.h"
 #include "provider/core.h"
 #include "provider/fork.h"
-#include "provider/process.h"
+#include "provider/instance.h"
 #include "provider/dispatch.h"
 #include "provider/trace.h"
 

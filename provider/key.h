@@ -14,7 +14,7 @@
 
 #include <openssl/rsa.h>
 
-#include "provider/process.h"
+#include "provider/instance.h"
 
 struct warprsa_context;
 

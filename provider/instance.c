@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "provider/process.h"
+#include "provider/instance.h"
 
 #include <sched.h>
 #include <stdio.h>

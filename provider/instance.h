@@ -5,8 +5,8 @@
  * operations, a queue with threads and devices or a line to the daemon. Made at
  * the first private operation, never at load, and anew in a forked child.
  */
-#ifndef WARPRSA_PROCESS_H
-#define WARPRSA_PROCESS_H
+#ifndef WARPRSA_PROVIDER_INSTANCE_H
+#define WARPRSA_PROVIDER_INSTANCE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -25,7 +25,7 @@ typedef struct warprsa_process {
     warprsa_counters *counters;
     warprsa_route route;  /* what it has learned */
     pthread_mutex_t lock; /* one thread opens or closes */
-    atomic_int state;     /* process.c's */
+    atomic_int state;     /* instance.c's */
     struct warprsa_users {
         _Alignas(64) atomic_uint count;
     } users[WARPRSA_PLACES]; /* threads between enter and leave */
