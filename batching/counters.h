@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 enum {
     WARPRSA_COUNTERS_VERSION = 2,

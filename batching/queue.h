@@ -14,7 +14,7 @@
 
 #include "batching/counters.h"
 #include "batching/router.h"
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 typedef struct warprsa_queue warprsa_queue;
 typedef struct warprsa_key warprsa_key;

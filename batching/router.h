@@ -46,7 +46,7 @@
 #include <stdint.h>
 
 #include "batching/probe.h"
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 enum {
     WARPRSA_ROUTE_BINS = 18, /* requests before one's own: 0, 1, 2-3, 4-7... */

@@ -26,7 +26,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 enum {
     WARPRSA_SLOT_FREE,

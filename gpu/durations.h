@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 enum {
     WARPRSA_DURATIONS_BINS = 17, /* 1 request, 2-3, 4-7 ... 65536 */

@@ -8,7 +8,7 @@
 #ifndef WARPRSA_FOLD_PLAN_H
 #define WARPRSA_FOLD_PLAN_H
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 typedef struct warprsa_host_options {
     bool many; /* spread over lanes as for a batch of many requests or few,

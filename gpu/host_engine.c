@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "gpu/fault.h"
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 #include "gpu/host_arithmetic.h"
 #include "batching/base/id_pool.h"
 #include "gpu/known_answer.h"

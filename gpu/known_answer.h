@@ -7,7 +7,7 @@
 #ifndef WARPRSA_KNOWN_ANSWER_H
 #define WARPRSA_KNOWN_ANSWER_H
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 /* The places of the test's keys on a device, by class. */
 typedef struct warprsa_known_answer {

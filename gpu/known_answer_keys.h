@@ -8,7 +8,7 @@
 #ifndef WARPRSA_KNOWN_ANSWER_KEYS_H
 #define WARPRSA_KNOWN_ANSWER_KEYS_H
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 typedef struct warprsa_known_answer_key {
     warprsa_private_key key;

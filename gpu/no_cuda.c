@@ -3,7 +3,7 @@
  *
  * A build without CUDA has no such engine.
  */
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 const warprsa_engine *warprsa_engine_cuda(void)
 {

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 const char *warprsa_status_text(warprsa_status status)
 {

@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 #define WARPRSA_SOCKET_DEFAULT "/run/warprsa/warprsad.sock"
 

@@ -21,7 +21,7 @@
 
 #include "batching/counters.h"
 #include "batching/base/ring.h"
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 /* What the eventfd is about, bits of `told`. */
 enum {

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 #ifdef __cplusplus
 extern "C" {

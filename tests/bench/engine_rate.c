@@ -19,7 +19,7 @@
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 enum {
     KEYS = 8,

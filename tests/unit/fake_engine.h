@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 
 enum {
     FAKE_BATCHES_LOGGED = 64,

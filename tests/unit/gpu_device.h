@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 #include "tests/unit/gpu_keys.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "gpu/gpu.h"
+#include "gpu/engine.h"
 #include "tests/unit/rsa_numbers.h"
 
 /* Where the search for a prime of k bits starts, and which way it goes. */

@@ -7,8 +7,8 @@
  * Numbers are octet strings, most significant octet first (RFC 8017, I2OSP),
  * left-padded with zeros to the size the text states.
  */
-#ifndef WARPRSA_GPU_H
-#define WARPRSA_GPU_H
+#ifndef WARPRSA_GPU_ENGINE_H
+#define WARPRSA_GPU_ENGINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
