@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The secret power over the product in blocks (gpu/block_product.h): x stays in
+ * The secret power over the product in blocks (gpu/arith/block_product.h): x stays in
  * the request's room from one product to the next.
  */
 #ifndef WARPRSA_BLOCK_POWER_H
 #define WARPRSA_BLOCK_POWER_H
 
-#include "gpu/private_operation.h"
+#include "gpu/arith/private_operation.h"
 
 /* Entries of the table: R mod P and what x makes of it, one after the other. */
 WARPRSA_FN void warprsa_block_table(const warprsa_number *x,

@@ -9,7 +9,7 @@
 #include <openssl/bn.h>
 
 #include "gpu/fold.h"
-#include "gpu/prepared_key.h"
+#include "gpu/arith/prepared_key.h"
 
 static BIGNUM *get(BN_CTX *ctx, const uint8_t *octets, size_t length)
 {

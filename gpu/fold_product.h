@@ -36,7 +36,7 @@
 #ifndef WARPRSA_FOLD_PRODUCT_H
 #define WARPRSA_FOLD_PRODUCT_H
 
-#include "gpu/private_operation.h"
+#include "gpu/arith/private_operation.h"
 
 #define WARPRSA_FOLD_ROWS_MAX 40
 

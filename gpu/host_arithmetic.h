@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A private operation on the CPU in either arithmetic of gpu/arithmetic.h, and
+ * A private operation on the CPU in either arithmetic of gpu/arith/arithmetic.h, and
  * in doubles by one thread a half: what the engine on the CPU needs to know of
  * it.
  */

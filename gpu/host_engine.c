@@ -15,7 +15,7 @@
 #include "gpu/host_arithmetic.h"
 #include "batching/base/id_pool.h"
 #include "gpu/known_answer.h"
-#include "gpu/prepared_key.h"
+#include "gpu/arith/prepared_key.h"
 
 typedef struct stream_state {
     warprsa_status outcome; /* of wait(): other than OK where a fault struck */

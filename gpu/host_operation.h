@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * gpu/private_operation.h on the CPU, in the arithmetic of the file that
+ * gpu/arith/private_operation.h on the CPU, in the arithmetic of the file that
  * includes this: host_wide.c, host_integer.c, and host_thread.c, which has its
  * own way to do the first two stages.
  */
@@ -12,7 +12,7 @@
 
 #include "gpu/fault.h"
 #include "gpu/host_arithmetic.h"
-#include "gpu/private_operation.h"
+#include "gpu/arith/private_operation.h"
 
 #ifndef WARPRSA_HOST_RAISE
 #define WARPRSA_HOST_RAISE warprsa_blind_and_raise

@@ -6,8 +6,8 @@
  * Kaliski's CIOS ("Analyzing and Comparing Montgomery Multiplication
  * Algorithms", IEEE Micro 1996), each row's products in carry chains.
  *
- * gpu/arithmetic.h says what the names stand for that this file shares with
- * gpu/wide_sample.h; a sample is a limb here. A number is spread over the
+ * gpu/arith/arithmetic.h says what the names stand for that this file shares with
+ * gpu/arith/wide_sample.h; a sample is a limb here. A number is spread over the
  * `width` lanes of a subgroup, L limbs a lane, L odd, least significant first.
  * `rows` is how many limbs it really has (rows <= width * L, the rest are
  * zero) and R = 2^(32 rows).
@@ -17,14 +17,14 @@
  *     a < R,  b < P     gives a result below 2P     (unreduced input)
  *     a < 3P, b < 3P    gives less than 1.3P        (inside a power)
  *     a < 6P, b < 3P    gives less than 1.6P        (sum of two products)
- * which is within what gpu/private_operation.h counts on: below 3P.
+ * which is within what gpu/arith/private_operation.h counts on: below 3P.
  */
 #ifndef WARPRSA_LIMB_H
 #define WARPRSA_LIMB_H
 
 #include <stddef.h>
 
-#include "gpu/lanes.h"
+#include "gpu/arith/lanes.h"
 #include "gpu/limb_key.h"
 
 #define WARPRSA_SAMPLE_BITS  32
@@ -39,7 +39,7 @@ typedef struct warprsa_limbs {
     uint32_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
 } warprsa_number;
 
-/* For gpu/exact.h: sums of a few limbs, carries not resolved. */
+/* For gpu/arith/exact.h: sums of a few limbs, carries not resolved. */
 typedef struct warprsa_limb_columns {
     uint64_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
 } warprsa_columns;

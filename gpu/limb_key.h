@@ -2,14 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A private key as the arithmetic of gpu/limb.h wants it: limbs of 32 bits. As
- * gpu/prepared_key.h in all else, down to the names of what it holds.
+ * gpu/arith/prepared_key.h in all else, down to the names of what it holds.
  */
 #ifndef WARPRSA_LIMB_KEY_H
 #define WARPRSA_LIMB_KEY_H
 
 #include <stdbool.h>
 
-#include "gpu/prepared_key.h"
+#include "gpu/arith/prepared_key.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,7 +7,7 @@
 #ifndef WARPRSA_THREAD_ROWS_H
 #define WARPRSA_THREAD_ROWS_H
 
-#include "gpu/private_operation.h"
+#include "gpu/arith/private_operation.h"
 
 #ifdef __CUDACC__
 #define WARPRSA_CONSTANT_FN static constexpr

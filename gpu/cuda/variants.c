@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gpu/limb_key.h"
-#include "gpu/private_operation.h"
+#include "gpu/arith/private_operation.h"
 
 cudaError_t warprsa_lanes_1024(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_lanes_2048(const warprsa_batch *, cudaStream_t);

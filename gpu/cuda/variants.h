@@ -11,7 +11,7 @@
 #include <cuda_runtime_api.h>
 
 #include "gpu/cuda/selection.h"
-#include "gpu/prepared_key.h"
+#include "gpu/arith/prepared_key.h"
 
 #ifdef __cplusplus
 extern "C" {

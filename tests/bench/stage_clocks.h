@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* As WARPRSA_STAGE() names them (gpu/stage.h). */
+/* As WARPRSA_STAGE() names them (gpu/arith/stage.h). */
 typedef enum bench_stage {
     STAGE_SPLIT,         /* the input and the result mod p and mod q */
     STAGE_BLINDING,      /* m r^e */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The product in blocks of rows (gpu/block_product.h) and the power made of it
+ * The product in blocks of rows (gpu/arith/block_product.h) and the power made of it
  * (gpu/block_power.h) against libcrypto's numbers: the bounds of the header
  * with the largest samples of either sign that they allow, on the moduli of
  * gpu_numbers.h.

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/prepared_key.h"
+#include "gpu/arith/prepared_key.h"
 #include "tests/unit/gpu_device.h"
 #include "tests/unit/random_keys.h"
 

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * gpu/inverse.h against BN_mod_inverse(), and its number of division steps
+ * gpu/arith/inverse.h against BN_mod_inverse(), and its number of division steps
  * against inputs that take many.
  */
-#include "gpu/short_inverse.h"
+#include "gpu/arith/short_inverse.h"
 #include "tests/unit/gpu_numbers.h"
 
 #include <fenv.h>

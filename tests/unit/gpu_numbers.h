@@ -3,7 +3,7 @@
  *
  * Numbers for the tests of the arithmetic in gpu/: between libcrypto's and
  * samples, and those on which such arithmetic is most likely to go wrong. As
- * those tests, compiled once for each arithmetic of gpu/arithmetic.h: "2^B" is
+ * those tests, compiled once for each arithmetic of gpu/arith/arithmetic.h: "2^B" is
  * 2^WARPRSA_SAMPLE_BITS.
  * Failures end the cmocka test; main thread alone.
  */
@@ -19,7 +19,7 @@
 #include <cmocka.h>
 #include <openssl/bn.h>
 
-#include "gpu/private_operation.h"
+#include "gpu/arith/private_operation.h"
 #include "tests/unit/random_keys.h"
 
 /* How an operation spreads numbers: G lanes in groups of `width`, `rows`

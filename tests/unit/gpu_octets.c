@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Octets to samples and back, and blinding factors cut from random words, as
- * gpu/private_operation.h does them.
+ * gpu/arith/private_operation.h does them.
  */
 #include "tests/unit/gpu_numbers.h"
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The powers of gpu/private_operation.h against BN_mod_exp(): the public one,
+ * The powers of gpu/arith/private_operation.h against BN_mod_exp(): the public one,
  * the secret one with its table, the parts of the latter alone, and the check
  * that ends an operation.
  */

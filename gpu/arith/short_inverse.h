@@ -13,10 +13,10 @@
  * r y = 1 + p t makes y the inverse, and t < r makes it smaller than p. Limbs
  * of 62 bits as in inverse.h; B = 2^62.
  */
-#ifndef WARPRSA_SHORT_INVERSE_H
-#define WARPRSA_SHORT_INVERSE_H
+#ifndef WARPRSA_GPU_ARITH_SHORT_INVERSE_H
+#define WARPRSA_GPU_ARITH_SHORT_INVERSE_H
 
-#include "gpu/inverse.h"
+#include "gpu/arith/inverse.h"
 
 /* Limbs of a prime. */
 #define WARPRSA_PRIME_LIMBS 34

@@ -15,15 +15,15 @@
  *   warprsa_square()        of a number by itself
  *   warprsa_operation_key   a key prepared for it
  */
-#ifndef WARPRSA_ARITHMETIC_H
-#define WARPRSA_ARITHMETIC_H
+#ifndef WARPRSA_GPU_ARITH_ARITHMETIC_H
+#define WARPRSA_GPU_ARITH_ARITHMETIC_H
 
 #ifdef WARPRSA_INTEGER
 #include "gpu/limb.h"
 #elif defined(WARPRSA_BLOCKS)
-#include "gpu/block_product.h"
+#include "gpu/arith/block_product.h"
 #else
-#include "gpu/wide_sample.h"
+#include "gpu/arith/wide_sample.h"
 #endif
 
 #endif

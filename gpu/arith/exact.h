@@ -5,11 +5,11 @@
  * whichever arithmetic is in use: B below is 2^WARPRSA_SAMPLE_BITS. These run a
  * few times in an operation, so they count on nothing but column sums.
  */
-#ifndef WARPRSA_EXACT_H
-#define WARPRSA_EXACT_H
+#ifndef WARPRSA_GPU_ARITH_EXACT_H
+#define WARPRSA_GPU_ARITH_EXACT_H
 
-#include "gpu/arithmetic.h"
-#include "gpu/stage.h"
+#include "gpu/arith/arithmetic.h"
+#include "gpu/arith/stage.h"
 
 /*
  * Signed columns (|c| < 2^62) to samples below B, exactly. `over` gets,

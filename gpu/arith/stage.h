@@ -8,8 +8,8 @@
  * that measures the stages' shares (tests/bench/stage_clocks.cuh) has defined
  * them before.
  */
-#ifndef WARPRSA_STAGE_H
-#define WARPRSA_STAGE_H
+#ifndef WARPRSA_GPU_ARITH_STAGE_H
+#define WARPRSA_GPU_ARITH_STAGE_H
 
 #ifndef WARPRSA_STAGE
 #define WARPRSA_STAGE(name)

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The Montgomery product for few requests, where what a row waits for counts
- * and not how much it computes. gpu/wide_sample.h divides by 2^52 after every
+ * and not how much it computes. gpu/arith/wide_sample.h divides by 2^52 after every
  * row, and each row waits for the lowest sample of the one before. Here that
  * is done once in `block` rows, B in what follows:
  *
@@ -42,12 +42,12 @@
  * |result| < 2.01P  (unreduced input) |a|, |b| < 2.01P            gives less
  * than 1.14P   (inside a power) |a| < 10P, |b| < 2.01P      gives less
  * than 1.64P   (sums of products) Numbers below zero are those of
- * warprsa_product() alone; gpu/exact.h knows.
+ * warprsa_product() alone; gpu/arith/exact.h knows.
  */
-#ifndef WARPRSA_BLOCK_PRODUCT_H
-#define WARPRSA_BLOCK_PRODUCT_H
+#ifndef WARPRSA_GPU_ARITH_BLOCK_PRODUCT_H
+#define WARPRSA_GPU_ARITH_BLOCK_PRODUCT_H
 
-#include "gpu/wide_sample.h"
+#include "gpu/arith/wide_sample.h"
 
 /* A half's arrays in the room of its request, each of a number's places or,
  * for the windows, of twice as many: sample i of lane k is at 2 width i + k and

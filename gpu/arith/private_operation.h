@@ -18,11 +18,11 @@
  * Nothing here branches on, or addresses memory by, anything but sizes and
  * the public exponent, unless direct_table_reads is set.
  */
-#ifndef WARPRSA_PRIVATE_OPERATION_H
-#define WARPRSA_PRIVATE_OPERATION_H
+#ifndef WARPRSA_GPU_ARITH_PRIVATE_OPERATION_H
+#define WARPRSA_GPU_ARITH_PRIVATE_OPERATION_H
 
-#include "gpu/exact.h"
-#include "gpu/short_inverse.h"
+#include "gpu/arith/exact.h"
+#include "gpu/arith/short_inverse.h"
 
 #define WARPRSA_TABLE_SIZE (1 << WARPRSA_WINDOW)
 /* Doubles of table memory that a lane needs. */

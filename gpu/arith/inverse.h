@@ -10,10 +10,10 @@
  * Whole numbers are in two's complement over limbs of 62 bits, each limb but
  * the top one in [0, 2^62), the top one signed.
  */
-#ifndef WARPRSA_INVERSE_H
-#define WARPRSA_INVERSE_H
+#ifndef WARPRSA_GPU_ARITH_INVERSE_H
+#define WARPRSA_GPU_ARITH_INVERSE_H
 
-#include "gpu/arithmetic.h"
+#include "gpu/arith/arithmetic.h"
 
 #define WARPRSA_LIMB_BITS 62
 #define WARPRSA_LIMB_MASK 0x3FFFFFFFFFFFFFFFull

@@ -11,8 +11,8 @@
  * All branches and loop counts here depend on sizes alone, so the lanes of a
  * warp never part and every exchange may name the whole warp.
  */
-#ifndef WARPRSA_LANES_H
-#define WARPRSA_LANES_H
+#ifndef WARPRSA_GPU_ARITH_LANES_H
+#define WARPRSA_GPU_ARITH_LANES_H
 
 #include <stdint.h>
 

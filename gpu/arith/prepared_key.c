@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/prepared_key.h"
+#include "gpu/arith/prepared_key.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -19,14 +19,14 @@
  * from the lane below meets a sample of all ones. That is right and stays
  * right as an operand, see warprsa_row().
  */
-#ifndef WARPRSA_WIDE_SAMPLE_H
-#define WARPRSA_WIDE_SAMPLE_H
+#ifndef WARPRSA_GPU_ARITH_WIDE_SAMPLE_H
+#define WARPRSA_GPU_ARITH_WIDE_SAMPLE_H
 
 #include <math.h>
 #include <string.h>
 
-#include "gpu/lanes.h"
-#include "gpu/prepared_key.h"
+#include "gpu/arith/lanes.h"
+#include "gpu/arith/prepared_key.h"
 
 #define WARPRSA_SAMPLE_BITS  52
 #define WARPRSA_SAMPLE_MASK  0xFFFFFFFFFFFFFull
