@@ -19,7 +19,7 @@
 #define WARPRSA_GPU_ARITH_ARITHMETIC_H
 
 #ifdef WARPRSA_INTEGER
-#include "gpu/limb.h"
+#include "gpu/arith/int32_limb.h"
 #elif defined(WARPRSA_BLOCKS)
 #include "gpu/arith/block_product.h"
 #else

@@ -17,7 +17,7 @@
 #include "gpu/fault.h"
 #include "batching/base/id_pool.h"
 #include "gpu/known_answer.h"
-#include "gpu/limb_key.h"
+#include "gpu/arith/int32_key.h"
 
 enum {
     CAPABILITY_MAJOR_MIN = 8,   /* the kernels are built for sm_80 and newer */

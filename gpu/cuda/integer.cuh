@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The variant "integer": the stages of "lanes" over the arithmetic of
- * gpu/limb.h, for GPUs that have little double precision. Nothing in it is in
+ * gpu/arith/int32_limb.h, for GPUs that have little double precision. Nothing in it is in
  * floating point.
  */
 #ifndef WARPRSA_INTEGER_CUH

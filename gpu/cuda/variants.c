@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "gpu/limb_key.h"
+#include "gpu/arith/int32_key.h"
 #include "gpu/arith/private_operation.h"
 
 cudaError_t warprsa_lanes_1024(const warprsa_batch *, cudaStream_t);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "gpu/cuda/batch_memory.h"
-#include "gpu/limb_key.h"
+#include "gpu/arith/int32_key.h"
 #include "tests/bench/exponents.h"
 #include "tests/bench/key_set.h"
 #include "tests/bench/launches.h"

@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gpu/limb_key.h"
+#include "gpu/arith/int32_key.h"
 #include "tests/bench/batch_run.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/paper_run.h"

@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A private key as the arithmetic of gpu/limb.h wants it: limbs of 32 bits. As
+ * A private key as the arithmetic of gpu/arith/int32_limb.h wants it: limbs of 32 bits. As
  * gpu/arith/prepared_key.h in all else, down to the names of what it holds.
  */
-#ifndef WARPRSA_LIMB_KEY_H
-#define WARPRSA_LIMB_KEY_H
+#ifndef WARPRSA_GPU_ARITH_INT32_KEY_H
+#define WARPRSA_GPU_ARITH_INT32_KEY_H
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
  * What does not depend on the arithmetic, checks included, is taken from the
  * key as prepared for the other one.
  */
-#include "gpu/limb_key.h"
+#include "gpu/arith/int32_key.h"
 
 #include <string.h>
 

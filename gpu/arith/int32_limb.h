@@ -19,13 +19,13 @@
  *     a < 6P, b < 3P    gives less than 1.6P        (sum of two products)
  * which is within what gpu/arith/private_operation.h counts on: below 3P.
  */
-#ifndef WARPRSA_LIMB_H
-#define WARPRSA_LIMB_H
+#ifndef WARPRSA_GPU_ARITH_INT32_LIMB_H
+#define WARPRSA_GPU_ARITH_INT32_LIMB_H
 
 #include <stddef.h>
 
 #include "gpu/arith/lanes.h"
-#include "gpu/limb_key.h"
+#include "gpu/arith/int32_key.h"
 
 #define WARPRSA_SAMPLE_BITS  32
 #define WARPRSA_SAMPLE_MASK  0xFFFFFFFFull
