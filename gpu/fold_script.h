@@ -16,7 +16,7 @@
 #ifndef WARPRSA_FOLD_SCRIPT_H
 #define WARPRSA_FOLD_SCRIPT_H
 
-#include "gpu/fold.h"
+#include "gpu/kernels/fold/fold.h"
 
 enum {
     WARPRSA_FOLD_GROUP = 16, /* requests */

@@ -10,8 +10,8 @@
 #define WARPRSA_FOLD_CUH
 
 #include "gpu/cuda/fold_launch.h"
-#include "gpu/fold_matrix.h"
-#include "gpu/fold_operation.h"
+#include "gpu/kernels/fold/fold_matrix.h"
+#include "gpu/kernels/fold/fold_operation.h"
 
 /* A block's scratch memory, in octets. */
 template <int ROWS> struct warprsa_fold_scratch {

@@ -11,7 +11,7 @@
 
 #include "gpu/cuda/fold_mma.cuh"
 #include "gpu/cuda/request.cuh"
-#include "gpu/fold_table.h"
+#include "gpu/kernels/fold/fold_table.h"
 
 enum {
     WARPRSA_FOLD_WARPGROUP = 128,

@@ -8,7 +8,7 @@
 #define WARPRSA_FOLD_LAUNCH_H
 
 #include "gpu/cuda/variants.h"
-#include "gpu/fold_plan.h"
+#include "gpu/kernels/fold/fold_plan.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,7 +10,7 @@
 #define WARPRSA_FOLD_PAIR_CUH
 
 #include "gpu/cuda/fold.cuh"
-#include "gpu/fold_pair_operation.h"
+#include "gpu/kernels/fold/fold_pair_operation.h"
 
 typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> warprsa_fold_pair_shared;
 

@@ -8,7 +8,7 @@
 #ifndef WARPRSA_FOLD_PAIR_GROUP_CUH
 #define WARPRSA_FOLD_PAIR_GROUP_CUH
 
-#include "gpu/fold_pair.h"
+#include "gpu/kernels/fold/fold_pair.h"
 
 static __device__ __forceinline__ const double *
 warprsa_fold_pair_prime(const warprsa_fold_group *g)

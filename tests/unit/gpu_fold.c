@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The parts of gpu/fold.h against libcrypto's numbers: the matrix, products
+ * The parts of gpu/kernels/fold/fold.h against libcrypto's numbers: the matrix, products
  * and their folds with the operands and primes that strain the bounds most,
  * exact reduction, and the packed tables.
  */
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/fold_matrix.h"
-#include "gpu/fold_operation.h"
+#include "gpu/kernels/fold/fold_matrix.h"
+#include "gpu/kernels/fold/fold_operation.h"
 #include "tests/unit/gpu_keys.h"
 #include "tests/unit/module_context.h"
 

@@ -4,10 +4,10 @@
  * The host's part of fold_operation.h: a group in plain memory, the tensor
  * cores' sums as loops over the same matrix, place by place.
  */
-#ifndef WARPRSA_FOLD_HOST_H
-#define WARPRSA_FOLD_HOST_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_HOST_H
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_HOST_H
 
-#include "gpu/fold_table.h"
+#include "gpu/kernels/fold/fold_table.h"
 
 typedef struct warprsa_fold_group {
     warprsa_fold_memory memory;

@@ -40,10 +40,10 @@
  * carried out of the last sample. P may be even and as small as it likes here;
  * see warprsa_fold_reduce() for what that needs.
  */
-#ifndef WARPRSA_FOLD_H
-#define WARPRSA_FOLD_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_H
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_H
 
-#include "gpu/fold_product.h"
+#include "gpu/kernels/fold/fold_product.h"
 
 #define WARPRSA_FOLD_DIGITS    7 /* of an output sample */
 #define WARPRSA_FOLD_CARRY_MAX 5 /* samples that are carried at once */

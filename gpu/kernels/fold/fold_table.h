@@ -11,8 +11,8 @@
  * squarings has two, one chosen from before H (fold_product.h), one while the
  * tensor cores work.
  */
-#ifndef WARPRSA_FOLD_TABLE_H
-#define WARPRSA_FOLD_TABLE_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_TABLE_H
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_TABLE_H
 
 #include "gpu/fold_script.h"
 

@@ -10,13 +10,13 @@
  * exponent. Entries of the table are chosen by reading all of them, a piece
  * at a time during the products before each multiplication.
  */
-#ifndef WARPRSA_FOLD_OPERATION_H
-#define WARPRSA_FOLD_OPERATION_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_OPERATION_H
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_OPERATION_H
 
 #ifdef __CUDACC__
 #include "gpu/cuda/fold_group.cuh"
 #else
-#include "gpu/fold_host.h"
+#include "gpu/kernels/fold/fold_host.h"
 #endif
 
 /* Sample i of message t's number at `place`. */

@@ -32,13 +32,13 @@
  * there. Here b(c) = 32 in all columns but the last, which is the most that b
  * has for 40 rows, and n(c) + n(c - 1) / 2 + 2 and one more in column 18.
  */
-#ifndef WARPRSA_FOLD_PAIR_H
-#define WARPRSA_FOLD_PAIR_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_H
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_H
 
 #ifdef __CUDACC__
 #include "gpu/cuda/fold_group.cuh"
 #else
-#include "gpu/fold_host.h"
+#include "gpu/kernels/fold/fold_host.h"
 #endif
 
 enum {

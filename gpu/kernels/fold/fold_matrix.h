@@ -6,10 +6,10 @@
  * R and reduced exactly, is 2^j R mod P with R = 2^(52 rows). All lanes of a
  * group make one row, the lower ones for p, the upper ones for q.
  */
-#ifndef WARPRSA_FOLD_MATRIX_H
-#define WARPRSA_FOLD_MATRIX_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_MATRIX_H
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_MATRIX_H
 
-#include "gpu/fold.h"
+#include "gpu/kernels/fold/fold.h"
 
 /* 2^bit. */
 WARPRSA_FN void warprsa_fold_set_power(warprsa_number *to, int bit,

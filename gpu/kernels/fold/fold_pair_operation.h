@@ -13,14 +13,14 @@
  * know of parts is fold_operation.h's, for 20 rows. No branch and no address
  * depends on anything but sizes and the public exponent.
  */
-#ifndef WARPRSA_FOLD_PAIR_OPERATION_H
-#define WARPRSA_FOLD_PAIR_OPERATION_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_OPERATION_H
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_OPERATION_H
 
-#include "gpu/fold_operation.h"
+#include "gpu/kernels/fold/fold_operation.h"
 #ifdef __CUDACC__
 #include "gpu/cuda/fold_pair_group.cuh"
 #else
-#include "gpu/fold_pair_host.h"
+#include "gpu/kernels/fold/fold_pair_host.h"
 #endif
 
 enum {

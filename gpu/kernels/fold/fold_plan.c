@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/fold_plan.h"
+#include "gpu/kernels/fold/fold_plan.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include <openssl/bn.h>
 
-#include "gpu/fold.h"
+#include "gpu/kernels/fold/fold.h"
 #include "gpu/arith/prepared_key.h"
 
 static BIGNUM *get(BN_CTX *ctx, const uint8_t *octets, size_t length)
