@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Runs the script of a private operation (fold_script.h) for a group of
+ * Runs the script of a private operation (fold_program.h) for a group of
  * messages. On the device each thread has one message and a warp is a group;
  * four warps work together only in the fold. On the host one thread plays all
  * messages of a group in turn, as in lanes.h.

@@ -14,7 +14,7 @@
 #ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_TABLE_H
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_TABLE_H
 
-#include "gpu/fold_script.h"
+#include "gpu/kernels/fold/fold_program.h"
 
 #ifdef __CUDACC__
 #define WARPRSA_MESSAGES        1
