@@ -14,7 +14,7 @@
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_OPERATION_H
 
 #ifdef __CUDACC__
-#include "gpu/cuda/fold_group.cuh"
+#include "gpu/kernels/fold/fold_group.cuh"
 #else
 #include "gpu/kernels/fold/fold_host.h"
 #endif

@@ -18,7 +18,7 @@
 
 #include "gpu/kernels/fold/fold_operation.h"
 #ifdef __CUDACC__
-#include "gpu/cuda/fold_pair_group.cuh"
+#include "gpu/kernels/fold/fold_pair_group.cuh"
 #else
 #include "gpu/kernels/fold/fold_pair_host.h"
 #endif

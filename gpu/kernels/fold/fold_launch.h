@@ -4,8 +4,8 @@
  * The variant "fold" as the engine launches it: requests that share a key, the
  * reduction on tensor cores. For devices of compute capability 9.0 alone.
  */
-#ifndef WARPRSA_FOLD_LAUNCH_H
-#define WARPRSA_FOLD_LAUNCH_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_LAUNCH_H
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_LAUNCH_H
 
 #include "gpu/cuda/variants.h"
 #include "gpu/kernels/fold/fold_plan.h"

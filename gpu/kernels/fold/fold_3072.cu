@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/cuda/fold.cuh"
+#include "gpu/kernels/fold/fold.cuh"
 
-static constexpr warprsa_shape shape = WARPRSA_SHAPE_2048;
+static constexpr warprsa_shape shape = WARPRSA_SHAPE_3072;
 
-extern "C" const warprsa_fold_kernel warprsa_fold_kernel_2048 = {
+extern "C" const warprsa_fold_kernel warprsa_fold_kernel_3072 = {
     warprsa_launch_fold<shape.rows, shape.width, shape.per_lane>,
     warprsa_fold_scratch<shape.rows>::ALL,
     warprsa_fold_shared<shape.rows>::BLOCKS,

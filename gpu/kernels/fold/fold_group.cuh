@@ -6,10 +6,10 @@
  * warpgroup fold together: tile 0 is their lanes 0..15, 64 messages mod p,
  * tile 1 the others. So each warp gets the sums of its own messages.
  */
-#ifndef WARPRSA_FOLD_GROUP_CUH
-#define WARPRSA_FOLD_GROUP_CUH
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_GROUP_CUH
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_GROUP_CUH
 
-#include "gpu/cuda/fold_mma.cuh"
+#include "gpu/kernels/fold/fold_mma.cuh"
 #include "gpu/cuda/request.cuh"
 #include "gpu/kernels/fold/fold_table.h"
 

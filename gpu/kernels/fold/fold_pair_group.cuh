@@ -5,8 +5,8 @@
  * lower samples of 16 requests' numbers modulo one prime, lanes 16..31 the
  * upper ones; the four warps of a warpgroup fold 64 numbers together.
  */
-#ifndef WARPRSA_FOLD_PAIR_GROUP_CUH
-#define WARPRSA_FOLD_PAIR_GROUP_CUH
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_GROUP_CUH
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_GROUP_CUH
 
 #include "gpu/kernels/fold/fold_pair.h"
 

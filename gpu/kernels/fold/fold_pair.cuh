@@ -6,10 +6,10 @@
  * of both primes are made once for a key, into the block's own memory, and the
  * one that a pass needs is copied near.
  */
-#ifndef WARPRSA_FOLD_PAIR_CUH
-#define WARPRSA_FOLD_PAIR_CUH
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_CUH
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_CUH
 
-#include "gpu/cuda/fold.cuh"
+#include "gpu/kernels/fold/fold.cuh"
 #include "gpu/kernels/fold/fold_pair_operation.h"
 
 typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> warprsa_fold_pair_shared;

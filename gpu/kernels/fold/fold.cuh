@@ -6,10 +6,10 @@
  * of requests after the other, so that the tables of all that is under way are
  * few enough for the second cache to hold much of them.
  */
-#ifndef WARPRSA_FOLD_CUH
-#define WARPRSA_FOLD_CUH
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_CUH
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_CUH
 
-#include "gpu/cuda/fold_launch.h"
+#include "gpu/kernels/fold/fold_launch.h"
 #include "gpu/kernels/fold/fold_matrix.h"
 #include "gpu/kernels/fold/fold_operation.h"
 
