@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The power by one thread a half (gpu/thread_power.h) against libcrypto's
+ * The power by one thread a half (gpu/kernels/thread/thread_power.h) against libcrypto's
  * numbers: squares and products with operands at the ends of what the bounds
  * allow, powers with every kind of exponent, the table, the way in and out.
  */
 #include <fenv.h>
 #include <string.h>
 
-#include "gpu/thread_power.h"
+#include "gpu/kernels/thread/thread_power.h"
 #include "tests/unit/gpu_numbers.h"
 #include "tests/unit/module_context.h"
 

@@ -18,10 +18,10 @@
  * and those in turn results in (-0.06P, 1.06P). The top sample takes what is
  * left: |V| < 2P < 2^(52 N - 4) fits.
  */
-#ifndef WARPRSA_THREAD_POWER_H
-#define WARPRSA_THREAD_POWER_H
+#ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_POWER_H
+#define WARPRSA_GPU_KERNELS_THREAD_THREAD_POWER_H
 
-#include "gpu/thread_table.h"
+#include "gpu/kernels/thread/thread_table.h"
 
 /* The rows of block `block` of a square, and beside them the block's turns of
  * choosing entry `digit`, the first of which is `turn`. */

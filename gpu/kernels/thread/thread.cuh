@@ -6,11 +6,11 @@
  * BLOCK / 2 requests; for the parts in lanes it takes WIDTH turns. Numbers
  * change hands through the shared memory of the powers.
  */
-#ifndef WARPRSA_THREAD_CUH
-#define WARPRSA_THREAD_CUH
+#ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_CUH
+#define WARPRSA_GPU_KERNELS_THREAD_THREAD_CUH
 
 #include "gpu/cuda/request.cuh"
-#include "gpu/thread_power.h"
+#include "gpu/kernels/thread/thread_power.h"
 
 template <int N> struct warprsa_starts {
     uint64_t of[4 * N];

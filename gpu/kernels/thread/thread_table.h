@@ -4,10 +4,10 @@
  * The table of a thread that raises a number, and how an entry is chosen from
  * it in a time and an order that do not depend on which.
  */
-#ifndef WARPRSA_THREAD_TABLE_H
-#define WARPRSA_THREAD_TABLE_H
+#ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_TABLE_H
+#define WARPRSA_GPU_KERNELS_THREAD_THREAD_TABLE_H
 
-#include "gpu/thread_rows.h"
+#include "gpu/kernels/thread/thread_rows.h"
 
 /* All ones if a == b, both below 2^31, else 0. A compiler that knew it to be
  * one of these would make moves under a predicate of it, and those take less

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/cuda/thread.cuh"
+#include "gpu/kernels/thread/thread.cuh"
 
 extern "C" cudaError_t warprsa_thread_3072(const warprsa_batch *batch,
                                            cudaStream_t stream)

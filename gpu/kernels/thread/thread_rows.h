@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What a thread that raises a number has, and the rows of its products: sums
- * in columns of 64 bits. gpu/thread_power.h gives the bounds.
+ * in columns of 64 bits. gpu/kernels/thread/thread_power.h gives the bounds.
  */
-#ifndef WARPRSA_THREAD_ROWS_H
-#define WARPRSA_THREAD_ROWS_H
+#ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_ROWS_H
+#define WARPRSA_GPU_KERNELS_THREAD_THREAD_ROWS_H
 
 #include "gpu/arith/private_operation.h"
 
