@@ -6,8 +6,8 @@
  * threads invert the blinding factors, a thread for each half, while its other
  * warps go on; the results are needed after the barrier.
  */
-#ifndef WARPRSA_LANES_CUH
-#define WARPRSA_LANES_CUH
+#ifndef WARPRSA_GPU_KERNELS_COOPERATIVE_COOPERATIVE_CUH
+#define WARPRSA_GPU_KERNELS_COOPERATIVE_COOPERATIVE_CUH
 
 #include "gpu/cuda/request.cuh"
 

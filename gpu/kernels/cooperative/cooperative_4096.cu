@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/cuda/lanes.cuh"
+#include "gpu/kernels/cooperative/cooperative.cuh"
 
 extern "C" cudaError_t warprsa_lanes_4096(const warprsa_batch *batch,
                                           cudaStream_t stream)
