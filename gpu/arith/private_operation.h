@@ -295,7 +295,7 @@ WARPRSA_FN void warprsa_table_wipe(const warprsa_operation *op, const int L,
     }
 }
 
-#ifndef WARPRSA_BLOCKS /* gpu/block_power.h instead */
+#ifndef WARPRSA_BLOCKS /* gpu/kernels/low_latency/block_power.h instead */
 /* x = x^dp, x^dq: fixed windows over all the bits that a blinded exponent may
  * have, so that neither its value nor its length shows. */
 WARPRSA_FN void warprsa_secret_power(warprsa_number *x,

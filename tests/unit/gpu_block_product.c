@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The product in blocks of rows (gpu/arith/block_product.h) and the power made of it
- * (gpu/block_power.h) against libcrypto's numbers: the bounds of the header
+ * (gpu/kernels/low_latency/block_power.h) against libcrypto's numbers: the bounds of the header
  * with the largest samples of either sign that they allow, on the moduli of
  * gpu_numbers.h.
  */
-#include "gpu/block_power.h"
+#include "gpu/kernels/low_latency/block_power.h"
 #include "tests/unit/gpu_numbers.h"
 
 #include <fenv.h>

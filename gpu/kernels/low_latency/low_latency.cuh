@@ -7,11 +7,11 @@
  * a thread for each half: they blind the exponents beside the first kernel and
  * invert the blinding factors beside the second.
  */
-#ifndef WARPRSA_BLOCKS_CUH
-#define WARPRSA_BLOCKS_CUH
+#ifndef WARPRSA_GPU_KERNELS_LOW_LATENCY_LOW_LATENCY_CUH
+#define WARPRSA_GPU_KERNELS_LOW_LATENCY_LOW_LATENCY_CUH
 
 #define WARPRSA_BLOCKS
-#include "gpu/block_power.h"
+#include "gpu/kernels/low_latency/block_power.h"
 #include "gpu/cuda/request.cuh"
 
 /* Of the file that includes this. */

@@ -3,7 +3,7 @@
  */
 #define WARPRSA_BLOCKS_SHAPE WARPRSA_BLOCK_SHAPE_3072
 
-#include "gpu/cuda/blocks.cuh"
+#include "gpu/kernels/low_latency/low_latency.cuh"
 
 extern "C" cudaError_t warprsa_blocks_3072(const warprsa_batch *batch,
                                            cudaStream_t stream)

@@ -4,8 +4,8 @@
  * The secret power over the product in blocks (gpu/arith/block_product.h): x stays in
  * the request's room from one product to the next.
  */
-#ifndef WARPRSA_BLOCK_POWER_H
-#define WARPRSA_BLOCK_POWER_H
+#ifndef WARPRSA_GPU_KERNELS_LOW_LATENCY_BLOCK_POWER_H
+#define WARPRSA_GPU_KERNELS_LOW_LATENCY_BLOCK_POWER_H
 
 #include "gpu/arith/private_operation.h"
 
