@@ -1,6 +1,6 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/cuda/integer.cuh"
+#include "gpu/kernels/int32/int32.cuh"
 
 WARPRSA_INTEGER_LAUNCHER(4096, 3)

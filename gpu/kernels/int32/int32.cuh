@@ -5,8 +5,8 @@
  * gpu/arith/int32_limb.h, for GPUs that have little double precision. Nothing in it is in
  * floating point.
  */
-#ifndef WARPRSA_INTEGER_CUH
-#define WARPRSA_INTEGER_CUH
+#ifndef WARPRSA_GPU_KERNELS_INT32_INT32_CUH
+#define WARPRSA_GPU_KERNELS_INT32_INT32_CUH
 
 #define WARPRSA_INTEGER
 
