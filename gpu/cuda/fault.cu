@@ -3,7 +3,7 @@
  *
  * Test builds alone: kernels that do not end by themselves, or badly.
  */
-#include "gpu/cuda/variants.h"
+#include "gpu/kernels/kernels.h"
 
 static __global__ void spin(const volatile uint32_t *stop)
 {

@@ -9,7 +9,7 @@
 #ifndef WARPRSA_GPU_KERNELS_COOPERATIVE_COOPERATIVE_CUH
 #define WARPRSA_GPU_KERNELS_COOPERATIVE_COOPERATIVE_CUH
 
-#include "gpu/cuda/request.cuh"
+#include "gpu/kernels/request.cuh"
 
 template <int ROWS, int WIDTH, int L, bool DIRECT>
 __global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,

@@ -10,7 +10,7 @@
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_GROUP_CUH
 
 #include "gpu/kernels/fold/fold_mma.cuh"
-#include "gpu/cuda/request.cuh"
+#include "gpu/kernels/request.cuh"
 #include "gpu/kernels/fold/fold_table.h"
 
 enum {

@@ -7,7 +7,7 @@
 #ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_LAUNCH_H
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_LAUNCH_H
 
-#include "gpu/cuda/variants.h"
+#include "gpu/kernels/kernels.h"
 #include "gpu/kernels/fold/fold_plan.h"
 
 #ifdef __cplusplus

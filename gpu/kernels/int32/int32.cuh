@@ -10,7 +10,7 @@
 
 #define WARPRSA_INTEGER
 
-#include "gpu/cuda/request.cuh"
+#include "gpu/kernels/request.cuh"
 
 static_assert(sizeof(warprsa_limb_key) <= sizeof(warprsa_prepared_key) &&
                   WARPRSA_HALF_LIMBS * sizeof(uint32_t) <=
@@ -81,7 +81,7 @@ static cudaError_t warprsa_integer_many(bool *many, const warprsa_batch *batch,
 
 /*
  * Defines the launcher of a size class: warprsa_integer_1024() and so on, as
- * variants.h declares it. `blocks`: of the kernel for many requests, on a
+ * kernels.h declares it. `blocks`: of the kernel for many requests, on a
  * multiprocessor at once.
  */
 #define WARPRSA_INTEGER_LAUNCHER(size, blocks)                                 \

@@ -12,7 +12,7 @@
 
 #define WARPRSA_BLOCKS
 #include "gpu/kernels/low_latency/block_power.h"
-#include "gpu/cuda/request.cuh"
+#include "gpu/kernels/request.cuh"
 
 /* Of the file that includes this. */
 static constexpr warprsa_shape warprsa_blocks_shape = WARPRSA_BLOCKS_SHAPE;

@@ -9,7 +9,7 @@
 #ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_CUH
 #define WARPRSA_GPU_KERNELS_THREAD_THREAD_CUH
 
-#include "gpu/cuda/request.cuh"
+#include "gpu/kernels/request.cuh"
 #include "gpu/kernels/thread/thread_power.h"
 
 template <int N> struct warprsa_starts {

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/cuda/variants.h"
+#include "gpu/kernels/kernels.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,10 +5,10 @@
  * out for samples of 52 bits; another arithmetic's key and scratch lie at the
  * same places and are no longer.
  */
-#ifndef WARPRSA_REQUEST_CUH
-#define WARPRSA_REQUEST_CUH
+#ifndef WARPRSA_GPU_KERNELS_REQUEST_CUH
+#define WARPRSA_GPU_KERNELS_REQUEST_CUH
 
-#include "gpu/cuda/variants.h"
+#include "gpu/kernels/kernels.h"
 #include "gpu/arith/private_operation.h"
 
 /* Request `index` of the batch, without a table. Past its end the last one is

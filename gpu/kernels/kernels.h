@@ -5,8 +5,8 @@
  * operations and differ in how they spread the two powers, which take most of
  * the time, over threads; each is the fastest somewhere.
  */
-#ifndef WARPRSA_VARIANTS_H
-#define WARPRSA_VARIANTS_H
+#ifndef WARPRSA_GPU_KERNELS_KERNELS_H
+#define WARPRSA_GPU_KERNELS_KERNELS_H
 
 #include <cuda_runtime_api.h>
 
