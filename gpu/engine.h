@@ -94,7 +94,7 @@ typedef struct warprsa_device_config {
      * benchmarks. NULL: the engine chooses the fastest for each batch. */
     const char *variant;
     /* Where a device's times are kept that had to be measured to choose by; see
-     * gpu/cuda/calibration_file.h. NULL or empty: nowhere. */
+     * gpu/select/calibration_file.h. NULL or empty: nowhere. */
     const char *calibration_file;
     /* Kernels may read the one entry of a table that they need: its address
      * depends on the secret exponent. For devices that nobody else uses. */

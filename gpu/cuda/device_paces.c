@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "gpu/cuda/calibration_file.h"
+#include "gpu/select/calibration_file.h"
 
 enum {
     WHY_SIZE = 400,

@@ -7,7 +7,7 @@
 #ifndef WARPRSA_DEVICE_PACES_H
 #define WARPRSA_DEVICE_PACES_H
 
-#include "gpu/cuda/calibration.h"
+#include "gpu/select/calibration.h"
 
 typedef struct warprsa_paces_wanted {
     const char *model;   /* the name that CUDA gives the device */

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "gpu/cuda/batch_memory.h"
-#include "gpu/cuda/calibration_file.h"
+#include "gpu/select/calibration_file.h"
 #include "gpu/cuda/device_paces.h"
 #include "gpu/durations.h"
 #include "gpu/fault.h"

@@ -10,7 +10,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "gpu/cuda/selection.h"
+#include "gpu/select/selection.h"
 #include "gpu/arith/prepared_key.h"
 
 #ifdef __cplusplus

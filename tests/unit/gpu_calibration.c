@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "gpu/cuda/calibration_file.h"
+#include "gpu/select/calibration_file.h"
 #include "gpu/cuda/device_paces.h"
 
 enum {

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "gpu/cuda/selection.h"
+#include "gpu/select/selection.h"
 
 static const warprsa_pace pace = {
     WARPRSA_CLASS_2048, "any", 1000, 2000, 3000, 7000};

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/cuda/calibration.h"
+#include "gpu/select/calibration.h"
 
 enum {
     RUNS = 3,

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/cuda/selection.h"
+#include "gpu/select/selection.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * Which kernel computes a batch soonest, from what batches have taken. Plain C;
  * no device is asked.
  */
-#ifndef WARPRSA_SELECTION_H
-#define WARPRSA_SELECTION_H
+#ifndef WARPRSA_GPU_SELECT_SELECTION_H
+#define WARPRSA_GPU_SELECT_SELECTION_H
 
 #include <stdbool.h>
 

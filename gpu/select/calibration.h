@@ -4,10 +4,10 @@
  * The paces of a device that selection.c does not know, measured when it is
  * opened. Plain C; who calls says how a batch is run.
  */
-#ifndef WARPRSA_CALIBRATION_H
-#define WARPRSA_CALIBRATION_H
+#ifndef WARPRSA_GPU_SELECT_CALIBRATION_H
+#define WARPRSA_GPU_SELECT_CALIBRATION_H
 
-#include "gpu/cuda/selection.h"
+#include "gpu/select/selection.h"
 
 enum {
     /* Batches are started only while those before took less in all. */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/cuda/calibration_file.h"
+#include "gpu/select/calibration_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,10 +15,10 @@
  * and nothing more. It is read only if it is a regular file, no symbolic link,
  * of this user or root, and nobody else can write it.
  */
-#ifndef WARPRSA_CALIBRATION_FILE_H
-#define WARPRSA_CALIBRATION_FILE_H
+#ifndef WARPRSA_GPU_SELECT_CALIBRATION_FILE_H
+#define WARPRSA_GPU_SELECT_CALIBRATION_FILE_H
 
-#include "gpu/cuda/selection.h"
+#include "gpu/select/selection.h"
 
 typedef enum warprsa_calibration_found {
     WARPRSA_CALIBRATION_FOUND,
