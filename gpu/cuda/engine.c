@@ -12,7 +12,7 @@
 
 #include "gpu/cuda/batch_memory.h"
 #include "gpu/select/calibration_file.h"
-#include "gpu/cuda/device_paces.h"
+#include "gpu/select/timing_source.h"
 #include "gpu/durations.h"
 #include "gpu/fault.h"
 #include "batching/base/id_pool.h"

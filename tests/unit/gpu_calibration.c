@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "gpu/select/calibration_file.h"
-#include "gpu/cuda/device_paces.h"
+#include "gpu/select/timing_source.h"
 
 enum {
     BATCH_MAX = 8192,

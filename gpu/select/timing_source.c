@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/cuda/device_paces.h"
+#include "gpu/select/timing_source.h"
 
 #include <stdint.h>
 #include <stdio.h>

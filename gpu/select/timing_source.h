@@ -4,8 +4,8 @@
  * Where the paces of a device come from. Plain C; who calls says how a batch is
  * run.
  */
-#ifndef WARPRSA_DEVICE_PACES_H
-#define WARPRSA_DEVICE_PACES_H
+#ifndef WARPRSA_GPU_SELECT_TIMING_SOURCE_H
+#define WARPRSA_GPU_SELECT_TIMING_SOURCE_H
 
 #include "gpu/select/calibration.h"
 
