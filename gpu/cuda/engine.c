@@ -13,7 +13,7 @@
 #include "gpu/cuda/batch_memory.h"
 #include "gpu/select/calibration_file.h"
 #include "gpu/select/timing_source.h"
-#include "gpu/durations.h"
+#include "gpu/select/eta.h"
 #include "gpu/fault.h"
 #include "batching/base/id_pool.h"
 #include "gpu/known_answer.h"

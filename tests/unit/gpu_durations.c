@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "gpu/durations.h"
+#include "gpu/select/eta.h"
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)

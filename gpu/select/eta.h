@@ -6,8 +6,8 @@
  * asking the driver again and again. Plain data of one thread at a time; zeros
  * to begin with. Nanoseconds.
  */
-#ifndef WARPRSA_DURATIONS_H
-#define WARPRSA_DURATIONS_H
+#ifndef WARPRSA_GPU_SELECT_ETA_H
+#define WARPRSA_GPU_SELECT_ETA_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See durations.h.
+ * See eta.h.
  */
-#include "gpu/durations.h"
+#include "gpu/select/eta.h"
 
 enum {
     MARGIN = 8, /* one part in so many of what is expected is not slept */
