@@ -3,6 +3,6 @@
  */
 #define WARPRSA_INTEGER
 
-#include "gpu/host_operation.h"
+#include "gpu/host/operation.h"
 
 const warprsa_host_arithmetic warprsa_host_integer = WARPRSA_HOST_ARITHMETIC;

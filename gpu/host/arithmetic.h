@@ -5,8 +5,8 @@
  * in doubles by one thread a half: what the engine on the CPU needs to know of
  * it.
  */
-#ifndef WARPRSA_HOST_ARITHMETIC_H
-#define WARPRSA_HOST_ARITHMETIC_H
+#ifndef WARPRSA_GPU_HOST_ARITHMETIC_H
+#define WARPRSA_GPU_HOST_ARITHMETIC_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/host_operation.h"
+#include "gpu/host/operation.h"
 
 const warprsa_host_arithmetic warprsa_host_wide = WARPRSA_HOST_ARITHMETIC;

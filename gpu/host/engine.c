@@ -12,7 +12,7 @@
 
 #include "gpu/fault.h"
 #include "gpu/engine.h"
-#include "gpu/host_arithmetic.h"
+#include "gpu/host/arithmetic.h"
 #include "batching/base/id_pool.h"
 #include "gpu/known_answer.h"
 #include "gpu/arith/prepared_key.h"

@@ -7,6 +7,6 @@
 #define WARPRSA_HOST_RAISE warprsa_block_blind_and_raise
 
 #include "gpu/kernels/low_latency/block_power.h"
-#include "gpu/host_operation.h"
+#include "gpu/host/operation.h"
 
 const warprsa_host_arithmetic warprsa_host_blocks = WARPRSA_HOST_ARITHMETIC;

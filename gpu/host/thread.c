@@ -71,6 +71,6 @@ static void blind_and_raise_by_threads(warprsa_number *x,
     explicit_bzero(&p, sizeof(p));
 }
 
-#include "gpu/host_operation.h"
+#include "gpu/host/operation.h"
 
 const warprsa_host_arithmetic warprsa_host_thread = WARPRSA_HOST_ARITHMETIC;

@@ -2,16 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * gpu/arith/private_operation.h on the CPU, in the arithmetic of the file that
- * includes this: host_wide.c, host_integer.c, and host_thread.c, which has its
+ * includes this: cooperative.c, int32.c, and thread.c, which has its
  * own way to do the first two stages.
  */
-#ifndef WARPRSA_HOST_OPERATION_H
-#define WARPRSA_HOST_OPERATION_H
+#ifndef WARPRSA_GPU_HOST_OPERATION_H
+#define WARPRSA_GPU_HOST_OPERATION_H
 
 #include <string.h>
 
 #include "gpu/fault.h"
-#include "gpu/host_arithmetic.h"
+#include "gpu/host/arithmetic.h"
 #include "gpu/arith/private_operation.h"
 
 #ifndef WARPRSA_HOST_RAISE
