@@ -4,7 +4,7 @@
  * Devices that hang, fail, lie or are not there: no caller waits for ever or
  * gets a wrong answer, and a device that recovers is used again.
  */
-#include "fake_queue.h"
+#include "tests/unit/support/fake_queue.h"
 
 #include <stdatomic.h>
 

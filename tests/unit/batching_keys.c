@@ -4,7 +4,7 @@
  * The lifetime of keys: one copy however often imported, wiped with the last
  * reference, on the host and on every device.
  */
-#include "fake_queue.h"
+#include "tests/unit/support/fake_queue.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -4,7 +4,7 @@
  * The life of a queue: opening without means, closing with work and callers
  * of every kind still there, forking.
  */
-#include "fake_queue.h"
+#include "tests/unit/support/fake_queue.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
  * The queue under load: several devices share it, and devices that fail, hang
  * and come back while everybody is at it cost no operation.
  */
-#include "fake_queue.h"
+#include "tests/unit/support/fake_queue.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -4,7 +4,7 @@
  * Requests through the queue on a device that works: batches, answers,
  * callers of every kind, slots and what is counted.
  */
-#include "fake_queue.h"
+#include "tests/unit/support/fake_queue.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
  * --wrap=free and --wrap=munmap, so that each is looked at while it is still
  * the queue's.
  */
-#include "fake_queue.h"
+#include "tests/unit/support/fake_queue.h"
 
 #include <malloc.h>
 #include <stdatomic.h>

@@ -7,7 +7,7 @@
 #ifndef WARPRSA_DAEMON_SUPPORT_H
 #define WARPRSA_DAEMON_SUPPORT_H
 
-#include "fake_queue.h"
+#include "tests/unit/support/fake_queue.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/module_context.h"
+#include "tests/unit/support/module_context.h"
 
 enum {
     MODULI = 60, /* of each class */

@@ -10,7 +10,7 @@
 #include <fenv.h>
 #include <string.h>
 
-#include "tests/unit/module_context.h"
+#include "tests/unit/support/module_context.h"
 
 enum {
     CASES = 5000

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/module_context.h"
-#include "tests/unit/random_keys.h"
+#include "tests/unit/support/module_context.h"
+#include "tests/unit/support/random_keys.h"
 
 enum {
     CUDA_BATCH_MAX = 8192,

@@ -20,7 +20,7 @@
 
 #include "gpu/arith/prepared_key.h"
 #include "tests/unit/gpu_device.h"
-#include "tests/unit/random_keys.h"
+#include "tests/unit/support/random_keys.h"
 
 enum {
     SECRETS_MAX = 4096,

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "tests/unit/gpu_device.h"
-#include "tests/unit/module_context.h"
+#include "tests/unit/support/module_context.h"
 
 #define BIG_E 0x8000000000000015u /* beyond 2^63 */
 

@@ -12,7 +12,7 @@
 #include <sched.h>
 
 #include "tests/unit/gpu_device.h"
-#include "tests/unit/module_context.h"
+#include "tests/unit/support/module_context.h"
 
 enum {
     STREAMS = 2,

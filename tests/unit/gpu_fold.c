@@ -15,7 +15,7 @@
 #include "gpu/kernels/fold/fold_matrix.h"
 #include "gpu/kernels/fold/fold_operation.h"
 #include "tests/unit/gpu_keys.h"
-#include "tests/unit/module_context.h"
+#include "tests/unit/support/module_context.h"
 
 enum {
     SIZES = 3,

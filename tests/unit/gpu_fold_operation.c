@@ -14,7 +14,7 @@
 #include "gpu/kernels/fold/fold_matrix.h"
 #include "gpu/kernels/fold/fold_operation.h"
 #include "tests/unit/gpu_keys.h"
-#include "tests/unit/module_context.h"
+#include "tests/unit/support/module_context.h"
 
 #define BIG_E 0x8000000000000015u /* beyond 2^63 */
 

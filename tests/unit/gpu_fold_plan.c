@@ -15,8 +15,8 @@
 
 #include "gpu/kernels/fold/fold_plan.h"
 #include "tests/unit/gpu_keys.h"
-#include "tests/unit/module_context.h"
-#include "tests/unit/random_keys.h"
+#include "tests/unit/support/module_context.h"
+#include "tests/unit/support/random_keys.h"
 
 enum {
     BATCH_MAX = 3000,

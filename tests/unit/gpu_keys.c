@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "tests/unit/random_keys.h"
+#include "tests/unit/support/random_keys.h"
 
 static int start_of(BIGNUM *x, const prime_choice *choice)
 {

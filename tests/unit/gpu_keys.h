@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "gpu/engine.h"
-#include "tests/unit/rsa_numbers.h"
+#include "tests/unit/support/rsa_numbers.h"
 
 /* Where the search for a prime of k bits starts, and which way it goes. */
 typedef enum prime_pattern {

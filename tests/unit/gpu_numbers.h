@@ -20,7 +20,7 @@
 #include <openssl/bn.h>
 
 #include "gpu/arith/private_operation.h"
-#include "tests/unit/random_keys.h"
+#include "tests/unit/support/random_keys.h"
 
 /* How an operation spreads numbers: G lanes in groups of `width`, `rows`
  * samples to a number, R = 2^(B rows). */

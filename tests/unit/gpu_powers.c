@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "tests/unit/gpu_keys.h"
-#include "tests/unit/module_context.h"
+#include "tests/unit/support/module_context.h"
 
 enum {
     TABLE_CASES = 50,

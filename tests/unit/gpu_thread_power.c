@@ -10,7 +10,7 @@
 
 #include "gpu/kernels/thread/thread_power.h"
 #include "tests/unit/gpu_numbers.h"
-#include "tests/unit/module_context.h"
+#include "tests/unit/support/module_context.h"
 
 enum {
     PRODUCT_CASES = 2000,

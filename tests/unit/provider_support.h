@@ -28,7 +28,7 @@
 #include <openssl/rsa.h>
 
 #include "tests/configuration.h"
-#include "tests/unit/module_context.h"
+#include "tests/unit/support/module_context.h"
 
 /* Everything goes to the engine on the CPU, however slow that is today. */
 #define HOST_ENGINE                                                            \

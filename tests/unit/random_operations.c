@@ -24,8 +24,8 @@
 #include <openssl/err.h>
 #include <openssl/rsa.h>
 
-#include "tests/unit/module_context.h"
-#include "tests/unit/random_keys.h"
+#include "tests/unit/support/module_context.h"
+#include "tests/unit/support/random_keys.h"
 
 enum {
     OPERATIONS = 2000,

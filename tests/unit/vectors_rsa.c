@@ -17,9 +17,9 @@
 #include <cmocka.h>
 #include <openssl/rsa.h>
 
-#include "tests/unit/module_context.h"
-#include "tests/unit/rsa_numbers.h"
-#include "tests/unit/vector_file.h"
+#include "tests/unit/support/module_context.h"
+#include "tests/unit/support/rsa_numbers.h"
+#include "tests/unit/support/vector_file.h"
 
 enum {
     OCTETS_MAX = 2048,

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/unit/module_context.h"
+#include "tests/unit/support/module_context.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * A library context with the module loaded as a program loads it: by a
  * configuration file. For tests that use the provider through EVP.
  */
-#ifndef WARPRSA_TESTS_MODULE_CONTEXT_H
-#define WARPRSA_TESTS_MODULE_CONTEXT_H
+#ifndef WARPRSA_TESTS_UNIT_SUPPORT_MODULE_CONTEXT_H
+#define WARPRSA_TESTS_UNIT_SUPPORT_MODULE_CONTEXT_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * The numbers of a two-prime RSA key, RFC 8017's second form, for tests that
  * make keys from numbers. One thread at a time.
  */
-#ifndef WARPRSA_TESTS_RSA_NUMBERS_H
-#define WARPRSA_TESTS_RSA_NUMBERS_H
+#ifndef WARPRSA_TESTS_UNIT_SUPPORT_RSA_NUMBERS_H
+#define WARPRSA_TESTS_UNIT_SUPPORT_RSA_NUMBERS_H
 
 #include <openssl/bn.h>
 #include <openssl/evp.h>

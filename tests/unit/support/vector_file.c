@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/unit/vector_file.h"
+#include "tests/unit/support/vector_file.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  * NIST's "name = value" lines and RSA Laboratories' "# Name:" with lines of
  * hexadecimal octets below.
  */
-#ifndef WARPRSA_TESTS_VECTOR_FILE_H
-#define WARPRSA_TESTS_VECTOR_FILE_H
+#ifndef WARPRSA_TESTS_UNIT_SUPPORT_VECTOR_FILE_H
+#define WARPRSA_TESTS_UNIT_SUPPORT_VECTOR_FILE_H
 
 /* One field in the order of the file; the value without spaces. */
 typedef void vector_field_fn(void *arg, const char *name, const char *value);

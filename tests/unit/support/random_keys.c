@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/unit/random_keys.h"
+#include "tests/unit/support/random_keys.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "tests/unit/rsa_numbers.h"
+#include "tests/unit/support/rsa_numbers.h"
 
 enum {
     MODULUS_BITS_MIN = 1024,

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/unit/rsa_numbers.h"
+#include "tests/unit/support/rsa_numbers.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * Cheap RSA keys of random sizes: primes are searched for once and combined
  * in pairs. The same seed gives the same keys.
  */
-#ifndef WARPRSA_TESTS_RANDOM_KEYS_H
-#define WARPRSA_TESTS_RANDOM_KEYS_H
+#ifndef WARPRSA_TESTS_UNIT_SUPPORT_RANDOM_KEYS_H
+#define WARPRSA_TESTS_UNIT_SUPPORT_RANDOM_KEYS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * What the tests of the queue share: a queue on the fake engine, keys and
  * requests for it.
  */
-#ifndef WARPRSA_FAKE_QUEUE_H
-#define WARPRSA_FAKE_QUEUE_H
+#ifndef WARPRSA_TESTS_UNIT_SUPPORT_FAKE_QUEUE_H
+#define WARPRSA_TESTS_UNIT_SUPPORT_FAKE_QUEUE_H
 
 #include <setjmp.h>
 #include <stdarg.h>

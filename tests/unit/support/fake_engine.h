@@ -5,8 +5,8 @@
  * queue. Its "private operation" xors the input with the modulus. It watches
  * that the queue keeps to gpu.h.
  */
-#ifndef WARPRSA_FAKE_ENGINE_H
-#define WARPRSA_FAKE_ENGINE_H
+#ifndef WARPRSA_TESTS_UNIT_SUPPORT_FAKE_ENGINE_H
+#define WARPRSA_TESTS_UNIT_SUPPORT_FAKE_ENGINE_H
 
 #include <pthread.h>
 #include <stdbool.h>
