@@ -8,7 +8,7 @@
 #ifndef WARPRSA_BENCH_KEY_SET_H
 #define WARPRSA_BENCH_KEY_SET_H
 
-#include "tests/unit/gpu_keys.h"
+#include "tests/unit/support/gpu_keys.h"
 
 typedef struct key_set {
     made_key *keys;

@@ -4,7 +4,7 @@
  * Clients that break every rule of the protocol: they are cut off or refused,
  * and nobody else notices.
  */
-#include "daemon_support.h"
+#include "tests/unit/support/daemon_support.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

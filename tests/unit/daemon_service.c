@@ -5,7 +5,7 @@
  * operations of threads and async jobs, keys, limits, a daemon that is not
  * there, goes, comes back, is slow.
  */
-#include "daemon_support.h"
+#include "tests/unit/support/daemon_support.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

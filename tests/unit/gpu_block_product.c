@@ -7,7 +7,7 @@
  * gpu_numbers.h.
  */
 #include "gpu/kernels/low_latency/block_power.h"
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <fenv.h>
 #include <stdlib.h>

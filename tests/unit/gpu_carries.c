@@ -5,7 +5,7 @@
  * libcrypto's numbers, above all carries that run through every lane and
  * results below zero. Two numbers of a group never meet.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <fenv.h>
 #include <string.h>

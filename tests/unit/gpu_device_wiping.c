@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "gpu/arith/prepared_key.h"
-#include "tests/unit/gpu_device.h"
+#include "tests/unit/support/gpu_device.h"
 #include "tests/unit/support/random_keys.h"
 
 enum {

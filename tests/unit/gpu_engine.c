@@ -8,11 +8,11 @@
  * WARPRSA_TEST_ENGINE: host (the default) or cuda. WARPRSA_TEST_SCALE: how
  * much of the usual work, in percent.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <string.h>
 
-#include "tests/unit/gpu_device.h"
+#include "tests/unit/support/gpu_device.h"
 #include "tests/unit/support/module_context.h"
 
 #define BIG_E 0x8000000000000015u /* beyond 2^63 */

@@ -5,11 +5,11 @@
  * is withheld, and nobody else in the batch notices. Shown with libcrypto's
  * numbers: what is withheld would have given the key away.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <string.h>
 
-#include "tests/unit/gpu_device.h"
+#include "tests/unit/support/gpu_device.h"
 
 static const key_recipe recipes[WARPRSA_CLASSES] = {
     {{PRIME_RANDOM, 512}, {PRIME_DOWN, 512}, 65537},

@@ -6,12 +6,12 @@
  * ThreadSanitizer, too. cmocka's assertions are for the main thread: the
  * others count what is wrong.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <pthread.h>
 #include <sched.h>
 
-#include "tests/unit/gpu_device.h"
+#include "tests/unit/support/gpu_device.h"
 #include "tests/unit/support/module_context.h"
 
 enum {

@@ -5,7 +5,7 @@
  * and their folds with the operands and primes that strain the bounds most,
  * exact reduction, and the packed tables.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 
 #include "gpu/kernels/fold/fold_matrix.h"
 #include "gpu/kernels/fold/fold_operation.h"
-#include "tests/unit/gpu_keys.h"
+#include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 
 enum {

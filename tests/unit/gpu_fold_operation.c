@@ -5,7 +5,7 @@
  * libcrypto's: keys from awkward primes, messages on which halves meet, the
  * exponents that windows may get wrong, and results that must not pass.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <fenv.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #include "gpu/kernels/fold/fold_matrix.h"
 #include "gpu/kernels/fold/fold_operation.h"
-#include "tests/unit/gpu_keys.h"
+#include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 
 #define BIG_E 0x8000000000000015u /* beyond 2^63 */

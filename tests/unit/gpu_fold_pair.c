@@ -6,7 +6,7 @@
  * that strain the bounds most, tables, and whole private operations, all
  * against libcrypto's numbers.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 
 #include "gpu/kernels/fold/fold_matrix.h"
 #include "gpu/kernels/fold/fold_pair_operation.h"
-#include "tests/unit/gpu_keys.h"
+#include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 
 #define BIG_E 0x8000000000000015u /* beyond 2^63 */

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "gpu/kernels/fold/fold_plan.h"
-#include "tests/unit/gpu_keys.h"
+#include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 #include "tests/unit/support/random_keys.h"
 

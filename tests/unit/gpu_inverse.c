@@ -5,7 +5,7 @@
  * against inputs that take many.
  */
 #include "gpu/arith/short_inverse.h"
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <fenv.h>
 #include <string.h>

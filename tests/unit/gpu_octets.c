@@ -4,7 +4,7 @@
  * Octets to samples and back, and blinding factors cut from random words, as
  * gpu/arith/private_operation.h does them.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <fenv.h>
 #include <stdlib.h>

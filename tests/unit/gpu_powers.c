@@ -5,13 +5,13 @@
  * the secret one with its table, the parts of the latter alone, and the check
  * that ends an operation.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <fenv.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/gpu_keys.h"
+#include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 
 enum {

@@ -4,11 +4,11 @@
  * Which keys the engines take, and the constants made of those, against
  * libcrypto's numbers.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <string.h>
 
-#include "tests/unit/gpu_keys.h"
+#include "tests/unit/support/gpu_keys.h"
 
 static BN_CTX *bn;
 static BIGNUM *x, *y;

@@ -5,7 +5,7 @@
  * which go the same way, of wide samples row by row, so that the result is
  * compared exactly and not just modulo P.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <fenv.h>
 #include <string.h>

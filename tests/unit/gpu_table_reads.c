@@ -5,7 +5,7 @@
  * direct reads are allowed, and then the one. Each entry has pages of its own,
  * and whoever reads one that can't be read is caught.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "gpu/kernels/thread/thread_power.h"
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 #include "tests/unit/support/module_context.h"
 
 enum {

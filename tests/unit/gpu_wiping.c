@@ -5,13 +5,13 @@
  * with --wrap=free, so that each block that the engine frees is looked at
  * while it is still the engine's.
  */
-#include "tests/unit/gpu_numbers.h"
+#include "tests/unit/support/gpu_numbers.h"
 
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/gpu_keys.h"
+#include "tests/unit/support/gpu_keys.h"
 
 enum {
     SECRETS_MAX = 1024,

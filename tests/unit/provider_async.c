@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 
-#include "tests/unit/provider_subject.h"
+#include "tests/unit/support/provider_subject.h"
 
 enum {
     JOBS = 64,

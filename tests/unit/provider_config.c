@@ -6,7 +6,7 @@
  */
 #include <sys/stat.h>
 
-#include "tests/unit/provider_support.h"
+#include "tests/unit/support/provider_support.h"
 
 static char directory[] = "/tmp/warprsa-config.XXXXXX";
 static char conf[sizeof(directory) + 16];

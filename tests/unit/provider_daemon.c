@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <time.h>
 
-#include "tests/unit/provider_subject.h"
+#include "tests/unit/support/provider_subject.h"
 
 enum {
     THREADS = 6,

@@ -4,7 +4,7 @@
  * Forks before the first operation, after it, and with requests under way:
  * parent and child each go on with a queue and counters of their own.
  */
-#include "tests/unit/provider_subject.h"
+#include "tests/unit/support/provider_subject.h"
 
 enum {
     JOBS = 16,

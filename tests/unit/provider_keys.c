@@ -9,7 +9,7 @@
 #include <openssl/core_names.h>
 #include <openssl/param_build.h>
 
-#include "tests/unit/provider_support.h"
+#include "tests/unit/support/provider_support.h"
 
 static const char *provider_name(const OSSL_PROVIDER *provider)
 {

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "tests/unit/provider_support.h"
+#include "tests/unit/support/provider_support.h"
 
 static unsigned refused;
 

@@ -6,7 +6,7 @@
  */
 #include <dlfcn.h>
 
-#include "tests/unit/provider_support.h"
+#include "tests/unit/support/provider_support.h"
 
 static enum {
     NOTHING,

@@ -3,7 +3,7 @@
  *
  * The provider unloaded, and the process ended, while requests are under way.
  */
-#include "tests/unit/provider_subject.h"
+#include "tests/unit/support/provider_subject.h"
 
 enum {
     JOBS = 32,

@@ -5,8 +5,8 @@
  * them, keys, and the counters of a context that is still open. "subject" is a
  * context that prefers the provider, the oracle is one without it: NULL.
  */
-#ifndef WARPRSA_TESTS_PROVIDER_SUPPORT_H
-#define WARPRSA_TESTS_PROVIDER_SUPPORT_H
+#ifndef WARPRSA_TESTS_UNIT_SUPPORT_PROVIDER_SUPPORT_H
+#define WARPRSA_TESTS_UNIT_SUPPORT_PROVIDER_SUPPORT_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  * that all of them sign with, and their work. What is called in jobs, threads
  * and children has no assertions, which would be nobody's there.
  */
-#ifndef WARPRSA_TESTS_PROVIDER_SUBJECT_H
-#define WARPRSA_TESTS_PROVIDER_SUBJECT_H
+#ifndef WARPRSA_TESTS_UNIT_SUPPORT_PROVIDER_SUBJECT_H
+#define WARPRSA_TESTS_UNIT_SUPPORT_PROVIDER_SUBJECT_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,7 +15,7 @@
 
 #include <openssl/async.h>
 
-#include "tests/unit/provider_support.h"
+#include "tests/unit/support/provider_support.h"
 
 static EVP_PKEY *oracle_key; /* RSA-1024, in the default context */
 static OSSL_LIB_CTX *subject;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/unit/gpu_keys.h"
+#include "tests/unit/support/gpu_keys.h"
 
 #include <string.h>
 

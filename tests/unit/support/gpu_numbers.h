@@ -7,8 +7,8 @@
  * 2^WARPRSA_SAMPLE_BITS.
  * Failures end the cmocka test; main thread alone.
  */
-#ifndef WARPRSA_TESTS_GPU_NUMBERS_H
-#define WARPRSA_TESTS_GPU_NUMBERS_H
+#ifndef WARPRSA_TESTS_UNIT_SUPPORT_GPU_NUMBERS_H
+#define WARPRSA_TESTS_UNIT_SUPPORT_GPU_NUMBERS_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  * What the tests of the daemon share: its service on the fake engine, clients
  * as the provider has them, and clients that do what they like.
  */
-#ifndef WARPRSA_DAEMON_SUPPORT_H
-#define WARPRSA_DAEMON_SUPPORT_H
+#ifndef WARPRSA_TESTS_UNIT_SUPPORT_DAEMON_SUPPORT_H
+#define WARPRSA_TESTS_UNIT_SUPPORT_DAEMON_SUPPORT_H
 
 #include "tests/unit/support/fake_queue.h"
 

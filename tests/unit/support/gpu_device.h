@@ -6,15 +6,15 @@
  * with direct table reads if WARPRSA_TEST_DIRECT_TABLE_READS is; the blinding
  * factors are from a seeded source that can be told to fail.
  */
-#ifndef WARPRSA_TESTS_GPU_DEVICE_H
-#define WARPRSA_TESTS_GPU_DEVICE_H
+#ifndef WARPRSA_TESTS_UNIT_SUPPORT_GPU_DEVICE_H
+#define WARPRSA_TESTS_UNIT_SUPPORT_GPU_DEVICE_H
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "gpu/engine.h"
-#include "tests/unit/gpu_keys.h"
+#include "tests/unit/support/gpu_keys.h"
 
 enum {
     TEST_SKIPPED = 77,    /* exit status */

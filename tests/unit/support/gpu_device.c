@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/unit/gpu_device.h"
+#include "tests/unit/support/gpu_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

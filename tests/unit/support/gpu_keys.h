@@ -3,8 +3,8 @@
  *
  * RSA keys for the tests of gpu/, made from primes of awkward patterns.
  */
-#ifndef WARPRSA_TESTS_GPU_KEYS_H
-#define WARPRSA_TESTS_GPU_KEYS_H
+#ifndef WARPRSA_TESTS_UNIT_SUPPORT_GPU_KEYS_H
+#define WARPRSA_TESTS_UNIT_SUPPORT_GPU_KEYS_H
 
 #include <stdint.h>
 
