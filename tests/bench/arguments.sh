@@ -50,7 +50,7 @@ for name in lanes auto; do
 done
 "$constant_time" --list | grep -x control-branch ||
     fail "--list has no control"
-# As many names as a row has values: scripts/plot-kernel goes by them.
+# As many names as a row has values: scripts/bench/plot-kernels goes by them.
 [ "$("$kernel_rate" --csv-header | tr -cd , | wc -c)" -eq 27 ] ||
     fail "--csv-header has not 28 names"
 

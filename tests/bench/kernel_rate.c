@@ -4,7 +4,7 @@
  * What each kernel does with batches of each size, beside the paper's kernel
  * in the same run: kernel_rate --help. Prints a table and what it comes down
  * to; --csv=FILE also writes all of it as comma-separated values.
- * scripts/bench-kernel runs it, scripts/plot-kernel draws it.
+ * scripts/bench/kernels runs it, scripts/bench/plot-kernels draws it.
  */
 #include <string.h>
 
