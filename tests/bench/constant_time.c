@@ -119,7 +119,7 @@ static void list_kernels(void)
     exit(EXIT_SUCCESS);
 }
 
-/* For scripts/hot-branches: what a kernel's loops may well depend on. */
+/* For scripts/checks/hot-branches: what a kernel's loops may well depend on. */
 static void list_offsets(void)
 {
     printf("%#zx,%#zx\n", offsetof(warprsa_prepared_key, modulus_octets),

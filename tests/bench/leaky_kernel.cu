@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A kernel that leaks by a branch as well as by its table's addresses: what
- * scripts/constant-time must find, or it would find nothing.
+ * scripts/checks/constant-time must find, or it would find nothing.
  */
 #include "tests/bench/paper_kernel.cuh"
 
