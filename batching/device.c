@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "batching/queue_private.h"
 #include "batching/base/timed_lock.h"
+#include "batching/queue_private.h"
 
 enum {
     BACKOFF_FIRST_MS = 100,

@@ -6,10 +6,10 @@
 #ifndef WARPRSA_QUEUE_PRIVATE_H
 #define WARPRSA_QUEUE_PRIVATE_H
 
+#include "batching/base/ring.h"
 #include "batching/device.h"
 #include "batching/keys.h"
 #include "batching/queue.h"
-#include "batching/base/ring.h"
 #include "batching/slots.h"
 
 struct warprsa_queue {

@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
+#include "batching/base/thread_shard.h"
 #include "batching/queue.h"
 #include "batching/slot.h"
-#include "batching/base/thread_shard.h"
 
 /* What a request needs beside its slot and can't be mapped: this process's
  * pointers. Written by the submitter before the slot is QUEUED. */

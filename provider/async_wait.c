@@ -15,8 +15,8 @@
 #include <openssl/async.h>
 #include <openssl/err.h>
 
-#include "batching/base/timed_lock.h"
 #include "batching/base/clock.h"
+#include "batching/base/timed_lock.h"
 #include "provider/fork.h"
 
 enum {

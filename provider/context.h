@@ -14,9 +14,9 @@
 #include "batching/ipc/control_connection.h"
 #include "provider/config.h"
 #include "provider/core.h"
+#include "provider/dispatch.h"
 #include "provider/fork.h"
 #include "provider/instance.h"
-#include "provider/dispatch.h"
 #include "provider/trace.h"
 
 typedef struct warprsa_context {

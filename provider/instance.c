@@ -11,8 +11,8 @@
 
 #include <openssl/rand.h>
 
-#include "batching/ipc/client.h"
 #include "batching/base/clock.h"
+#include "batching/ipc/client.h"
 #include "provider/context.h"
 
 enum {

@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "batching/counters.h"
 #include "batching/backend.h"
-#include "batching/router.h"
 #include "batching/base/thread_shard.h"
+#include "batching/counters.h"
+#include "batching/router.h"
 
 struct warprsa_context;
 

@@ -9,8 +9,8 @@
 #include <openssl/crypto.h>
 
 #include "provider/context.h"
-#include "provider/key.h"
 #include "provider/dispatch.h"
+#include "provider/key.h"
 
 /* 3.0's header knows no id above 44; 3.4 uses these two. */
 enum {

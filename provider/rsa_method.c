@@ -9,10 +9,10 @@
 #include <openssl/bn.h>
 #include <openssl/crypto.h>
 
+#include "provider/async_wait.h"
 #include "provider/blinding.h"
 #include "provider/context.h"
 #include "provider/key.h"
-#include "provider/async_wait.h"
 
 enum {
     /* Longest stay between enter and leave of a process. */

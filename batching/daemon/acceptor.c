@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "batching/ipc/message.h"
 #include "batching/daemon/server_private.h"
+#include "batching/ipc/message.h"
 
 enum {
     EVENTS = 64,

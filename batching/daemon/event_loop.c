@@ -10,8 +10,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "batching/daemon/server_private.h"
 #include "batching/base/futex.h"
+#include "batching/daemon/server_private.h"
 
 enum {
     EVENTS = 256,

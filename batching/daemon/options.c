@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/ipc/protocol.h"
 #include "batching/daemon/server.h"
+#include "batching/ipc/protocol.h"
 
 /* One option; `parse` puts a text into the field at `offset`. */
 typedef struct option_row {

@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "batching/daemon/server_private.h"
 #include "batching/base/futex.h"
+#include "batching/daemon/server_private.h"
 
 void warprsa_server_log(const warprsa_server *server, int level,
                         const char *format, ...)

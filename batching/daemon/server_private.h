@@ -16,10 +16,10 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "batching/ipc/protocol.h"
-#include "batching/ipc/shm.h"
 #include "batching/daemon/server.h"
 #include "batching/daemon/user_quota.h"
+#include "batching/ipc/protocol.h"
+#include "batching/ipc/shm.h"
 
 /* Something an epoll instance watches: what to do when it is ready. */
 typedef struct warprsa_source {

@@ -14,9 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "batching/ipc/message.h"
-#include "batching/daemon/server_private.h"
 #include "batching/base/futex.h"
+#include "batching/daemon/server_private.h"
+#include "batching/ipc/message.h"
 
 enum {
     /* Read from one client before the others have their turn. */

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "batching/ipc/client_private.h"
-#include "batching/ipc/message.h"
 #include "batching/base/futex.h"
 #include "batching/base/timed_lock.h"
+#include "batching/ipc/client_private.h"
+#include "batching/ipc/message.h"
 
 enum {
     RETRY_MIN_MS = 100,

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "batching/ipc/client_private.h"
 #include "batching/base/futex.h"
+#include "batching/ipc/client_private.h"
 
 enum {
     /* How long a sleeping caller goes without asking whether the daemon still

@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "batching/base/futex.h"
 #include "batching/ipc/control_connection.h"
 #include "batching/ipc/message.h"
-#include "batching/base/futex.h"
 
 /* States of a slot, in the low bits of its word. */
 enum {

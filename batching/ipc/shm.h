@@ -19,8 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "batching/counters.h"
 #include "batching/base/ring.h"
+#include "batching/counters.h"
 #include "gpu/engine.h"
 
 /* What the eventfd is about, bits of `told`. */

@@ -24,8 +24,8 @@
 
 #include <stddef.h>
 
-#include "gpu/arith/lanes.h"
 #include "gpu/arith/int32_key.h"
+#include "gpu/arith/lanes.h"
 
 #define WARPRSA_SAMPLE_BITS  32
 #define WARPRSA_SAMPLE_MASK  0xFFFFFFFFull

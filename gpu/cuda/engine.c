@@ -10,14 +10,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "gpu/cuda/batch_memory.h"
-#include "gpu/select/calibration_file.h"
-#include "gpu/select/timing_source.h"
-#include "gpu/select/eta.h"
-#include "gpu/fault.h"
 #include "batching/base/id_pool.h"
-#include "gpu/known_answer.h"
 #include "gpu/arith/int32_key.h"
+#include "gpu/cuda/batch_memory.h"
+#include "gpu/fault.h"
+#include "gpu/known_answer.h"
+#include "gpu/select/calibration_file.h"
+#include "gpu/select/eta.h"
+#include "gpu/select/timing_source.h"
 
 enum {
     CAPABILITY_MAJOR_MIN = 8,   /* the kernels are built for sm_80 and newer */

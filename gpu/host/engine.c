@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/fault.h"
-#include "gpu/engine.h"
-#include "gpu/host/arithmetic.h"
 #include "batching/base/id_pool.h"
-#include "gpu/known_answer.h"
 #include "gpu/arith/prepared_key.h"
+#include "gpu/engine.h"
+#include "gpu/fault.h"
+#include "gpu/host/arithmetic.h"
+#include "gpu/known_answer.h"
 
 typedef struct stream_state {
     warprsa_status outcome; /* of wait(): other than OK where a fault struck */

@@ -10,9 +10,9 @@
 
 #include <string.h>
 
+#include "gpu/arith/private_operation.h"
 #include "gpu/fault.h"
 #include "gpu/host/arithmetic.h"
-#include "gpu/arith/private_operation.h"
 
 #ifndef WARPRSA_HOST_RAISE
 #define WARPRSA_HOST_RAISE warprsa_blind_and_raise

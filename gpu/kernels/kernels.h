@@ -10,8 +10,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "gpu/select/selection.h"
 #include "gpu/arith/prepared_key.h"
+#include "gpu/select/selection.h"
 
 #ifdef __cplusplus
 extern "C" {

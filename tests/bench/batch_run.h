@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#include "gpu/cuda/batch_memory.h"
 #include "gpu/arith/int32_key.h"
+#include "gpu/cuda/batch_memory.h"
 #include "tests/bench/exponents.h"
 #include "tests/bench/key_set.h"
 #include "tests/bench/launches.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "operation.h"
 #include "batching/base/clock.h"
+#include "operation.h"
 
 enum {
     NAP_US = 10000,

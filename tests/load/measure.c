@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "batching/base/clock.h"
 #include "devices.h"
 #include "process_use.h"
 #include "progress.h"
-#include "batching/base/clock.h"
 #include "worker.h"
 
 enum {

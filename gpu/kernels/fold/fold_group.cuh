@@ -10,8 +10,8 @@
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_GROUP_CUH
 
 #include "gpu/kernels/fold/fold_mma.cuh"
-#include "gpu/kernels/request.cuh"
 #include "gpu/kernels/fold/fold_table.h"
+#include "gpu/kernels/request.cuh"
 
 enum {
     WARPRSA_FOLD_WARPGROUP = 128,

@@ -7,8 +7,8 @@
 #ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_LAUNCH_H
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_LAUNCH_H
 
-#include "gpu/kernels/kernels.h"
 #include "gpu/kernels/fold/fold_plan.h"
+#include "gpu/kernels/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

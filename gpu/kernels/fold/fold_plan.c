@@ -8,8 +8,8 @@
 
 #include <openssl/bn.h>
 
-#include "gpu/kernels/fold/fold.h"
 #include "gpu/arith/prepared_key.h"
+#include "gpu/kernels/fold/fold.h"
 
 static BIGNUM *get(BN_CTX *ctx, const uint8_t *octets, size_t length)
 {

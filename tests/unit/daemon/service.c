@@ -11,9 +11,9 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-#include "batching/ipc/client_private.h"
-#include "batching/daemon/user_quota.h"
 #include "batching/base/futex.h"
+#include "batching/daemon/user_quota.h"
+#include "batching/ipc/client_private.h"
 
 enum {
     THREADS = 8,

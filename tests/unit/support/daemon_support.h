@@ -16,11 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "batching/daemon/server.h"
+#include "batching/daemon/systemd.h"
 #include "batching/ipc/client.h"
 #include "batching/ipc/message.h"
 #include "batching/ipc/shm.h"
-#include "batching/daemon/server.h"
-#include "batching/daemon/systemd.h"
 
 static const warprsa_home_calls *const home = &warprsa_home_daemon;
 
