@@ -135,18 +135,18 @@ void warprsa_queue_drop(warprsa_queue *queue)
 static void report_memory(const warprsa_queue *queue)
 {
     const warprsa_queue_config *config = &queue->config;
-    size_t octets = warprsa_slots_octets(&queue->slots);
+    size_t bytes = warprsa_slots_octets(&queue->slots);
 
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        octets += warprsa_ring_octets(&queue->queued[c]);
+        bytes += warprsa_ring_octets(&queue->queued[c]);
     atomic_store_explicit(&config->counters->slots, config->slots,
                           memory_order_relaxed);
-    atomic_store_explicit(&config->counters->slots_octets, octets,
+    atomic_store_explicit(&config->counters->slots_octets, bytes,
                           memory_order_relaxed);
     warprsa_queue_trace(queue, 1,
                         "queue: %u operations in flight at most, %zu KiB for "
                         "them, and no more",
-                        config->slots, octets / 1024);
+                        config->slots, bytes / 1024);
 }
 
 warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config, char *why,
@@ -412,10 +412,10 @@ static void enqueue(warprsa_queue *queue, warprsa_key *key,
 {
     warprsa_slot *s = &queue->slots.slot[ticket->slot];
 
-    s->octets = key->key.modulus_octets;
+    s->bytes = key->key.modulus_octets;
     s->size = (uint32_t)key->size;
     atomic_store_explicit(&s->submitted_ns, now_ns, memory_order_relaxed);
-    memcpy(s->input, input, s->octets);
+    memcpy(s->input, input, s->bytes);
     queue->slots.request[ticket->slot].key = key;
     queue->slots.request[ticket->slot].notify = notify;
     warprsa_key_reference(key);

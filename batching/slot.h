@@ -47,7 +47,7 @@ enum {
 
 typedef struct warprsa_slot {
     _Alignas(64) _Atomic uint32_t word;
-    uint32_t octets;               /* of the modulus */
+    uint32_t bytes;                /* of the modulus */
     uint32_t size;                 /* warprsa_size_class */
     uint32_t answer;               /* warprsa_answer, once DONE */
     uint32_t reason;               /* warprsa_cpu_reason, if REFUSED */

@@ -146,8 +146,8 @@ static void free_slot(warprsa_slots *slots, uint32_t index)
     warprsa_slot *s = &slots->slot[index];
     uint32_t word = atomic_load_explicit(&s->word, memory_order_relaxed);
 
-    explicit_bzero(s->input, s->octets);
-    explicit_bzero(s->output, s->octets);
+    explicit_bzero(s->input, s->bytes);
+    explicit_bzero(s->output, s->bytes);
     atomic_store_explicit(&s->word,
                           (word & WARPRSA_SLOT_GENERATION) | WARPRSA_SLOT_FREE,
                           memory_order_release);
@@ -363,7 +363,7 @@ static bool take_answer(warprsa_slots *slots, warprsa_ticket ticket,
     *size = (warprsa_size_class)s->size;
     *reason = (warprsa_cpu_reason)s->reason;
     if (*answer == WARPRSA_DONE)
-        memcpy(output, s->output, s->octets);
+        memcpy(output, s->output, s->bytes);
     free_slot(slots, ticket.slot);
     return true;
 }

@@ -4,7 +4,7 @@
  * What gpu/ offers to batching/: engines that compute RSA private operations
  * by the batch. Plain C; no CUDA and no OpenSSL type appears here.
  *
- * Numbers are octet strings, most significant octet first (RFC 8017, I2OSP),
+ * Numbers are byte strings, most significant byte first (RFC 8017, I2OSP),
  * left-padded with zeros to the size the text states.
  */
 #ifndef WARPRSA_GPU_ENGINE_H
@@ -69,7 +69,7 @@ typedef struct warprsa_private_key {
 
 /*
  * The size class of a key, or -1 when the engines can't take it: modulus
- * outside WARPRSA_MODULUS_BITS_MIN..MAX or not of modulus_octets octets, a
+ * outside WARPRSA_MODULUS_BITS_MIN..MAX or not of modulus_octets bytes, a
  * prime longer than the largest class holds, primes too short or too long for
  * their product to have n's length, n, p or q even, e even or below 3. What
  * takes more than a look is load_key()'s to refuse (n is not p q); a key that
@@ -77,7 +77,7 @@ typedef struct warprsa_private_key {
  */
 int warprsa_key_class(const warprsa_private_key *key);
 
-/* Fills `out` with `len` unpredictable octets; 1 on success, 0 on failure.
+/* Fills `out` with `len` unpredictable bytes; 1 on success, 0 on failure.
  * Called by any thread that calls start(). */
 typedef int (*warprsa_random_fn)(void *arg, void *out, size_t len);
 

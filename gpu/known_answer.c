@@ -27,7 +27,7 @@ warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
     return status;
 }
 
-/* The input is fixed, too: octet i is i, after a zero octet. */
+/* The input is fixed, too: byte i is i, after a zero byte. */
 static void fill_input(uint8_t *input, size_t length)
 {
     for (size_t i = 0; i < length; i++)

@@ -291,7 +291,7 @@ static bool pad_signature(uint8_t number[WARPRSA_MODULUS_OCTETS_MAX],
     return padding == RSA_NO_PADDING && pad(number, length, from, rsa);
 }
 
-/* Whether octets can go to the engines straight away. At load, the test is to
+/* Whether bytes can go to the engines straight away. At load, the test is to
  * reach the exponentiation. */
 static bool takes_octets(const warprsa_rsa *ours)
 {
@@ -315,7 +315,7 @@ static int original(private_fn *function, int how, int length,
     return result;
 }
 
-/* libcrypto's PKCS#1 and PSS signatures: octets to octets, which spares the
+/* libcrypto's PKCS#1 and PSS signatures: bytes to bytes, which spares the
  * numbers, the buffers and the locks of the way through mod_exp(). */
 static int priv_enc(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
@@ -331,7 +331,7 @@ static int priv_enc(int length, const unsigned char *from, unsigned char *to,
                     padded ? ON_CPU : ROUTED, length, from, to, rsa, padding);
 }
 
-/* TLS and OAEP take their padding off elsewhere: octets to octets, and no
+/* TLS and OAEP take their padding off elsewhere: bytes to bytes, and no
  * BIGNUM ever holds the secret. */
 static int priv_dec(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)

@@ -14,7 +14,7 @@
 #include "provider/context.h"
 
 enum {
-    OCTETS = 128,
+    BYTES = 128,
 };
 
 /* A key for this test alone. */
@@ -106,7 +106,7 @@ static void *import_key(warprsa_context *context)
 }
 
 static bool sign(warprsa_context *context, void *key,
-                 unsigned char result[OCTETS])
+                 unsigned char result[BYTES])
 {
     const OSSL_ALGORITHM *table = context->tables.signature;
     OSSL_FUNC_signature_newctx_fn *newctx =
@@ -121,11 +121,11 @@ static bool sign(warprsa_context *context, void *key,
         (OSSL_FUNC_signature_freectx_fn *)function(table,
                                                    OSSL_FUNC_SIGNATURE_FREECTX);
     void *ctx = newctx(context, NULL);
-    size_t length = OCTETS;
+    size_t length = BYTES;
     bool ok = ctx != NULL && init(ctx, key, NULL) &&
-              sign(ctx, result, &length, OCTETS, (const unsigned char *)message,
+              sign(ctx, result, &length, BYTES, (const unsigned char *)message,
                    sizeof(message) - 1) &&
-              length == OCTETS;
+              length == BYTES;
 
     freectx(ctx);
     return ok;
@@ -133,7 +133,7 @@ static bool sign(warprsa_context *context, void *key,
 
 bool warprsa_self_test(warprsa_context *context)
 {
-    unsigned char expected[OCTETS], result[OCTETS] = {0};
+    unsigned char expected[BYTES], result[BYTES] = {0};
     size_t length = 0;
     void *key = NULL;
     bool ok = false;
@@ -144,7 +144,7 @@ bool warprsa_self_test(warprsa_context *context)
          OPENSSL_hexstr2buf_ex(expected, sizeof(expected), &length, signature,
                                '\0') &&
          sign(context, key, result) &&
-         CRYPTO_memcmp(expected, result, OCTETS) == 0;
+         CRYPTO_memcmp(expected, result, BYTES) == 0;
     if (key != NULL)
         context->tables.keymgmts[0].free(key);
     context->testing = false;

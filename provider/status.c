@@ -39,7 +39,7 @@
     X("warprsa-keys-wiped", COUNTER(keys_wiped))                               \
     X("warprsa-keys-evicted", COUNTER(keys_evicted))                           \
     X("warprsa-slots", COUNTER(slots))                                         \
-    X("warprsa-slots-octets", COUNTER(slots_octets))
+    X("warprsa-slots-bytes", COUNTER(slots_octets))
 
 #define ROW(name, offset) {name, offset},
 static const struct {

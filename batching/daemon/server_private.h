@@ -34,7 +34,7 @@ typedef struct warprsa_pending {
     struct warprsa_session *session;
     struct warprsa_pending *next; /* in the stack, or a list made of it */
     bool busy;
-    uint32_t use, bell, octets;
+    uint32_t use, bell, bytes;
     uint64_t begun_ns;
     warprsa_ticket ticket;
 } warprsa_pending;
@@ -43,8 +43,8 @@ typedef struct warprsa_session_key {
     warprsa_key *key; /* NULL: none, or one the queue has refused */
     bool taken;
     uint32_t generation;
-    uint32_t octets;
-    uint8_t n[WARPRSA_MODULUS_OCTETS_MAX]; /* the first `octets` */
+    uint32_t bytes;
+    uint8_t n[WARPRSA_MODULUS_OCTETS_MAX]; /* the first `bytes` */
 } warprsa_session_key;
 
 typedef struct warprsa_session_bell {

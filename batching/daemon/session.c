@@ -141,7 +141,7 @@ static void tell(warprsa_session *s, uint32_t bell, _Atomic uint32_t *answered)
     }
 }
 
-/* `use`, `slot` and `octets` have been checked. */
+/* `use`, `slot` and `bytes` have been checked. */
 static void answer(warprsa_session *s, uint32_t slot, uint32_t use,
                    uint32_t bell, warprsa_answer answer,
                    warprsa_cpu_reason reason)
@@ -191,7 +191,7 @@ bool warprsa_session_complete(warprsa_pending *p)
     s->in_flight--;
     if (!s->closed) {
         if (got == WARPRSA_DONE)
-            memcpy(s->region.slot[slot].output, output, p->octets);
+            memcpy(s->region.slot[slot].output, output, p->bytes);
         s->region.slot[slot].took_ns = took_ns;
         answer(s, slot, p->use, p->bell, got,
                late ? WARPRSA_CPU_DEADLINE : WARPRSA_CPU_ERROR);
@@ -254,8 +254,8 @@ static warprsa_cpu_reason reason_now(const warprsa_server *server)
 static bool is_fit(const warprsa_session_key *key,
                    const warprsa_region_request *request)
 {
-    return key != NULL && key->key != NULL && request->octets == key->octets &&
-           memcmp(request->input, key->n, key->octets) < 0;
+    return key != NULL && key->key != NULL && request->bytes == key->bytes &&
+           memcmp(request->input, key->n, key->bytes) < 0;
 }
 
 /* Submits a request that has been copied. */
@@ -276,7 +276,7 @@ static void serve(warprsa_session *s, uint32_t slot,
         p->session = s;
         p->use = request->use;
         p->bell = request->bell;
-        p->octets = request->octets;
+        p->bytes = request->bytes;
         p->begun_ns = warprsa_now_ns();
         if (warprsa_queue_submit(server->config.queue, key->key, request->input,
                                  notify, &p->ticket) == WARPRSA_DONE) {
@@ -336,8 +336,8 @@ static const char *take_key(warprsa_session *s, const warprsa_message *message)
     key->generation = message->generation;
     if (warprsa_key_class(&message->key) < 0)
         return NULL; /* and requests with it are refused */
-    key->octets = message->key.modulus_octets;
-    memcpy(key->n, message->key.n + sizeof(key->n) - key->octets, key->octets);
+    key->bytes = message->key.modulus_octets;
+    memcpy(key->n, message->key.n + sizeof(key->n) - key->bytes, key->bytes);
     if (config->key_id(&message->key, id))
         key->key = warprsa_queue_key(config->queue, id, &message->key);
     explicit_bzero(id, sizeof(id));

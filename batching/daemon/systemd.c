@@ -134,7 +134,7 @@ int warprsa_service_listen(const char *path, const char *group, char *why,
     int fd;
 
     if (strlen(path) >= sizeof(address.sun_path)) {
-        snprintf(why, why_size, "%s: a path of at most %zu octets is wanted",
+        snprintf(why, why_size, "%s: a path of at most %zu bytes is wanted",
                  path, sizeof(address.sun_path) - 1);
         return -1;
     }

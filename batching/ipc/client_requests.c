@@ -81,13 +81,13 @@ warprsa_answer warprsa_client_submit(void *at, warprsa_home_key *key,
         return refused(client, reason);
     s = &c->slot[ticket->slot];
     s->submitted_ns = now_ns;
-    s->octets = key->key.modulus_octets;
+    s->bytes = key->key.modulus_octets;
     s->size = key->size;
     request = &c->region.slot[ticket->slot].request;
     request->bell = warprsa_client_bell_number(c, bell);
     request->bell_generation = c->bell_generation[request->bell];
-    request->octets = s->octets;
-    memcpy(request->input, input, s->octets);
+    request->bytes = s->bytes;
+    memcpy(request->input, input, s->bytes);
     atomic_fetch_add_explicit(&client->depth, 1, memory_order_relaxed);
     warprsa_connection_submit(c, ticket->slot, ticket->generation);
     warprsa_connection_drop(c);

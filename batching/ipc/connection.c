@@ -229,13 +229,13 @@ static bool comes_round(const warprsa_connection *c)
 
 bool warprsa_connection_alive(warprsa_connection *c)
 {
-    char octet;
+    char byte;
     ssize_t got;
 
     if (atomic_load_explicit(&c->dead, memory_order_relaxed) ||
         !warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino))
         return false;
-    got = recv(c->socket, &octet, 1, MSG_PEEK | MSG_DONTWAIT);
+    got = recv(c->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return got < 0 && (errno == EAGAIN || errno == EINTR) && comes_round(c);
 }
 
@@ -324,7 +324,7 @@ static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,
     if (!*mine)
         return WARPRSA_REFUSED; /* reclaimed */
     if (s->answer == WARPRSA_DONE) {
-        memcpy(output, s->output, c->slot[slot].octets);
+        memcpy(output, s->output, c->slot[slot].bytes);
         answer = WARPRSA_DONE;
     }
     *reason = s->reason < WARPRSA_CPU_REASONS ? (warprsa_cpu_reason)s->reason

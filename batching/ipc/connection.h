@@ -35,7 +35,7 @@ void warprsa_numbers_give_back(warprsa_numbers *numbers, uint32_t number);
 typedef struct warprsa_client_slot {
     _Atomic uint64_t word;
     uint64_t submitted_ns;
-    uint32_t octets;
+    uint32_t bytes;
     warprsa_size_class size;
 } warprsa_client_slot;
 

@@ -52,7 +52,7 @@ typedef enum warprsa_message_type {
     WARPRSA_MESSAGE_KEY,
     /* The number is free again; requests under way are still answered. */
     WARPRSA_MESSAGE_KEY_FREE,
-    /* One descriptor: a stream socket for one octet per answer, under this
+    /* One descriptor: a stream socket for one byte per answer, under this
      * number, 1 or more, and generation, in place of what was there. The daemon
      * keeps it until then. */
     WARPRSA_MESSAGE_BELL,

@@ -48,7 +48,7 @@ typedef struct warprsa_region_request {
     uint32_t key_generation;
     uint32_t bell; /* to be rung at the answer; 0: somebody may sleep on it */
     uint32_t bell_generation;
-    uint32_t octets; /* of the modulus */
+    uint32_t bytes; /* of the modulus */
     uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
 } warprsa_region_request;
 

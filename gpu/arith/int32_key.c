@@ -25,14 +25,14 @@ warprsa_shape warprsa_limb_shape_of(warprsa_size_class size, bool many)
 /* Limbs of a number below 2^(32 count). */
 static bool put_limbs(uint32_t *to, const BIGNUM *number, int count)
 {
-    uint8_t octets[4 * WARPRSA_FULL_LIMBS];
-    bool ok = BN_bn2lebinpad(number, octets, 4 * count) == 4 * count;
+    uint8_t bytes[4 * WARPRSA_FULL_LIMBS];
+    bool ok = BN_bn2lebinpad(number, bytes, 4 * count) == 4 * count;
 
     for (int i = 0; ok && i < count; i++)
-        to[i] = (uint32_t)octets[4 * i] | (uint32_t)octets[4 * i + 1] << 8 |
-                (uint32_t)octets[4 * i + 2] << 16 |
-                (uint32_t)octets[4 * i + 3] << 24;
-    OPENSSL_cleanse(octets, sizeof(octets));
+        to[i] = (uint32_t)bytes[4 * i] | (uint32_t)bytes[4 * i + 1] << 8 |
+                (uint32_t)bytes[4 * i + 2] << 16 |
+                (uint32_t)bytes[4 * i + 3] << 24;
+    OPENSSL_cleanse(bytes, sizeof(bytes));
     return ok;
 }
 
@@ -63,11 +63,11 @@ static uint32_t minus_inverse(uint32_t m)
     return 0 - x;
 }
 
-static BIGNUM *get(BN_CTX *ctx, const uint8_t *octets, size_t length)
+static BIGNUM *get(BN_CTX *ctx, const uint8_t *bytes, size_t length)
 {
     BIGNUM *x = BN_CTX_get(ctx);
 
-    if (x == NULL || BN_bin2bn(octets, (int)length, x) == NULL)
+    if (x == NULL || BN_bin2bn(bytes, (int)length, x) == NULL)
         return NULL;
     BN_set_flags(x, BN_FLG_CONSTTIME);
     return x;

@@ -9,12 +9,12 @@
 #include <openssl/bn.h>
 #include <openssl/crypto.h>
 
-static unsigned bits_of(const uint8_t *octets, size_t length)
+static unsigned bits_of(const uint8_t *bytes, size_t length)
 {
     for (size_t i = 0; i < length; i++)
-        if (octets[i] != 0)
+        if (bytes[i] != 0)
             return (unsigned)(8 * (length - i) - 8) +
-                   (unsigned)(32 - __builtin_clz(octets[i]));
+                   (unsigned)(32 - __builtin_clz(bytes[i]));
     return 0;
 }
 
@@ -27,9 +27,9 @@ warprsa_shape warprsa_shape_of(warprsa_size_class size)
     return shapes[size];
 }
 
-static int is_odd(const uint8_t *octets, size_t length)
+static int is_odd(const uint8_t *bytes, size_t length)
 {
-    return octets[length - 1] & 1;
+    return bytes[length - 1] & 1;
 }
 
 int warprsa_key_class(const warprsa_private_key *key)
@@ -63,19 +63,19 @@ int warprsa_key_class(const warprsa_private_key *key)
 /* Samples of a number below 2^(52 count). */
 static int put_samples(double *to, const BIGNUM *number, int count)
 {
-    uint8_t octets[WARPRSA_FULL_SAMPLES * 52 / 8];
+    uint8_t bytes[WARPRSA_FULL_SAMPLES * 52 / 8];
     int length = (count * 52 + 7) / 8, ok;
 
-    ok = BN_bn2lebinpad(number, octets, length) == length;
+    ok = BN_bn2lebinpad(number, bytes, length) == length;
     for (int i = 0; ok && i < count; i++) {
         uint64_t bits = 0;
         int low = i * 52 / 8;
 
         for (int j = 0; j < 7 && low + j < length; j++)
-            bits |= (uint64_t)octets[low + j] << (8 * j);
+            bits |= (uint64_t)bytes[low + j] << (8 * j);
         to[i] = (double)((bits >> (i * 52 % 8)) & 0xFFFFFFFFFFFFFull);
     }
-    OPENSSL_cleanse(octets, sizeof(octets));
+    OPENSSL_cleanse(bytes, sizeof(bytes));
     return ok;
 }
 
@@ -143,24 +143,24 @@ static int put_block(warprsa_prepared_half *half, const BIGNUM *prime, int rows,
     return ok;
 }
 
-static BIGNUM *get(BN_CTX *ctx, const uint8_t *octets, size_t length)
+static BIGNUM *get(BN_CTX *ctx, const uint8_t *bytes, size_t length)
 {
     BIGNUM *x = BN_CTX_get(ctx);
 
-    if (x == NULL || BN_bin2bn(octets, (int)length, x) == NULL)
+    if (x == NULL || BN_bin2bn(bytes, (int)length, x) == NULL)
         return NULL;
     BN_set_flags(x, BN_FLG_CONSTTIME);
     return x;
 }
 
-static int put_exponent(uint32_t *words, const uint8_t *octets, int rows)
+static int put_exponent(uint32_t *words, const uint8_t *bytes, int rows)
 {
     int length = 52 * rows / 8;
 
-    if (bits_of(octets, WARPRSA_PRIME_OCTETS_MAX) > (unsigned)(8 * length))
+    if (bits_of(bytes, WARPRSA_PRIME_OCTETS_MAX) > (unsigned)(8 * length))
         return 0;
     for (int i = 0; i < length; i++)
-        words[i / 4] |= (uint32_t)octets[WARPRSA_PRIME_OCTETS_MAX - 1 - i]
+        words[i / 4] |= (uint32_t)bytes[WARPRSA_PRIME_OCTETS_MAX - 1 - i]
                         << (8 * (i % 4));
     return 1;
 }
@@ -168,13 +168,13 @@ static int put_exponent(uint32_t *words, const uint8_t *octets, int rows)
 /* prime - 1 for odd primes. */
 static int put_less_one(uint32_t *words, const BIGNUM *prime)
 {
-    uint8_t octets[4 * WARPRSA_EXPONENT_WORDS];
-    int ok = BN_bn2lebinpad(prime, octets, sizeof(octets)) == sizeof(octets);
+    uint8_t bytes[4 * WARPRSA_EXPONENT_WORDS];
+    int ok = BN_bn2lebinpad(prime, bytes, sizeof(bytes)) == sizeof(bytes);
 
-    for (size_t i = 0; ok && i < sizeof(octets); i++)
-        words[i / 4] |= (uint32_t)octets[i] << (8 * (i % 4));
+    for (size_t i = 0; ok && i < sizeof(bytes); i++)
+        words[i / 4] |= (uint32_t)bytes[i] << (8 * (i % 4));
     words[0] &= ~1u;
-    OPENSSL_cleanse(octets, sizeof(octets));
+    OPENSSL_cleanse(bytes, sizeof(bytes));
     return ok;
 }
 

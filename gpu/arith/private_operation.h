@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One RSA private operation, s = m^d mod n, by a group of lanes: octets in,
- * both halves at once, octets out, checked. RFC 8017, section 5.1.2 (second
+ * One RSA private operation, s = m^d mod n, by a group of lanes: bytes in,
+ * both halves at once, bytes out, checked. RFC 8017, section 5.1.2 (second
  * form); blinding after Kocher; the check after Boneh, DeMillo, Lipton.
  *
  *   r     random, odd, below the prime; 1/r from warprsa_invert_short()
@@ -54,9 +54,9 @@ typedef struct warprsa_operation {
     uint32_t *status;        /* warprsa_status */
 } warprsa_operation;
 
-/* Sample `index` of a number given as octets, most significant first; bits
- * beyond the octets are zero. */
-WARPRSA_FN warprsa_sample_t warprsa_sample_of_octets(const uint8_t *octets,
+/* Sample `index` of a number given as bytes, most significant first; bits
+ * beyond the bytes are zero. */
+WARPRSA_FN warprsa_sample_t warprsa_sample_of_octets(const uint8_t *bytes,
                                                      int length, int index)
 {
     int bit = index * WARPRSA_SAMPLE_BITS, low = bit >> 3;
@@ -67,14 +67,14 @@ WARPRSA_FN warprsa_sample_t warprsa_sample_of_octets(const uint8_t *octets,
         int at = length - 1 - (low + i);
 
         if (at >= 0)
-            bits |= (uint64_t)octets[at] << (8 * i);
+            bits |= (uint64_t)bytes[at] << (8 * i);
     }
     return warprsa_sample((bits >> (bit & 7)) & WARPRSA_SAMPLE_MASK);
 }
 
-/* Octet `index` (0 is the least significant) of samples. */
-WARPRSA_FN uint8_t warprsa_octet_of_samples(const warprsa_sample_bits_t *sample,
-                                            int samples, int index)
+/* Byte `index` (0 is the least significant) of samples. */
+WARPRSA_FN uint8_t warprsa_byte_of_samples(const warprsa_sample_bits_t *sample,
+                                           int samples, int index)
 {
     int bit = index * 8, at = bit / WARPRSA_SAMPLE_BITS;
     int shift = bit - at * WARPRSA_SAMPLE_BITS;
@@ -339,7 +339,7 @@ WARPRSA_FN void warprsa_split(warprsa_number *x, const warprsa_operation *op,
 {
     WARPRSA_STAGE(SPLIT);
     const warprsa_operation_key *key = op->key;
-    const int octets = (int)key->modulus_octets;
+    const int bytes = (int)key->modulus_octets;
     warprsa_number part = {0}, constant = {0};
 
     WARPRSA_ROLLED
@@ -355,7 +355,7 @@ WARPRSA_FN void warprsa_split(warprsa_number *x, const warprsa_operation *op,
                     first + i >= rows ? 0
                     : of_result
                         ? warprsa_sample(op->result[at])
-                        : warprsa_sample_of_octets(op->input, octets, at);
+                        : warprsa_sample_of_octets(op->input, bytes, at);
             }
         }
         warprsa_load(&constant, high ? key->half[0].r3 : key->half[0].r2,
@@ -618,7 +618,7 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int rows,
                                                  : WARPRSA_OK;
 }
 
-/* Writes the result as octets; the engine releases it only if status is
+/* Writes the result as bytes; the engine releases it only if status is
  * WARPRSA_OK. */
 WARPRSA_FN void warprsa_put_octets(const warprsa_operation *op, uint32_t status,
                                    const int L, const int G)
@@ -632,13 +632,13 @@ WARPRSA_FN void warprsa_put_octets(const warprsa_operation *op, uint32_t status,
         WARPRSA_ROLLED
         for (int at = warprsa_lane(k, G); at < length; at += G)
             op->output[length - 1 - at] =
-                warprsa_octet_of_samples(op->result, samples, at);
+                warprsa_byte_of_samples(op->result, samples, at);
         if (warprsa_lane(k, G) == 0)
             *op->status = status;
     }
 }
 
-/* Third stage: x from the second, 1/r in place; result, check, octets. */
+/* Third stage: x from the second, 1/r in place; result, check, bytes. */
 WARPRSA_FN void warprsa_unblind_and_recombine(warprsa_number *x,
                                               const warprsa_operation *op,
                                               const int rows, const int width,

@@ -15,18 +15,18 @@ enum {
     ITEM_SHARE_MIN = 4,
 };
 
-static size_t aligned(size_t octets)
+static size_t aligned(size_t bytes)
 {
-    return (octets + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Octets of a modulus of this class, in whole words: 2 * rows samples. */
+/* Bytes of a modulus of this class, in whole words: 2 * rows samples. */
 static size_t stride_of(warprsa_size_class size)
 {
-    size_t octets = (size_t)warprsa_shape_of(size).rows * 13;
+    size_t bytes = (size_t)warprsa_shape_of(size).rows * 13;
 
-    return octets < WARPRSA_MODULUS_OCTETS_MAX
-               ? (octets + 7) / 8 * 8
+    return bytes < WARPRSA_MODULUS_OCTETS_MAX
+               ? (bytes + 7) / 8 * 8
                : (size_t)WARPRSA_MODULUS_OCTETS_MAX;
 }
 
@@ -81,10 +81,10 @@ static size_t table_octets(warprsa_size_class size, size_t batch_max,
         warprsa_fold_table_octets(size, batch_max, fold_multiprocessors);
 
     for (int i = 0; i < WARPRSA_VARIANTS; i++) {
-        size_t octets = warprsa_variants[i].table_octets(size, batch_max);
+        size_t bytes = warprsa_variants[i].table_octets(size, batch_max);
 
-        if (octets > most)
-            most = octets;
+        if (bytes > most)
+            most = bytes;
     }
     return most;
 }
@@ -212,7 +212,7 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
 
         memory->host.key[i] = task->key;
         memcpy(memory->host.input + i * memory->octets_stride, task->input,
-               key->octets);
+               key->bytes);
         if (key->windows > memory->windows)
             memory->windows = key->windows;
     }
@@ -310,16 +310,16 @@ void warprsa_batch_collect(const warprsa_batch_memory *memory,
 {
     for (size_t i = 0; i < memory->count; i++) {
         warprsa_task *task = &tasks[memory->plan.order[i]];
-        size_t octets = key_sizes[task->key].octets;
+        size_t bytes = key_sizes[task->key].bytes;
         bool passed = memory->host.status[i] == WARPRSA_OK ||
                       warprsa_fault_strikes(WARPRSA_FAULT_UNCHECKED);
 
         task->status = passed ? WARPRSA_OK : WARPRSA_CHECK_FAILED;
         if (passed)
             memcpy(task->output,
-                   memory->host.output + i * memory->octets_stride, octets);
+                   memory->host.output + i * memory->octets_stride, bytes);
         else
-            memset(task->output, 0, octets);
+            memset(task->output, 0, bytes);
     }
 }
 

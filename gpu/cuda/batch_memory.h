@@ -12,7 +12,7 @@
 
 /* What the host keeps of a key on the device: public. */
 typedef struct warprsa_key_size {
-    uint16_t octets; /* of the modulus */
+    uint16_t bytes; /* of the modulus */
     uint16_t windows;
 } warprsa_key_size;
 

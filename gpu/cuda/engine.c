@@ -121,7 +121,7 @@ static warprsa_status prepare(const warprsa_device *device, uploaded_key *out,
         out->wide.half[0].exponent[1] ^= flip;
         size->windows = (uint16_t)out->wide.windows;
     }
-    size->octets = (uint16_t)key->modulus_octets;
+    size->bytes = (uint16_t)key->modulus_octets;
     return status;
 }
 

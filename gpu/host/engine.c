@@ -24,7 +24,7 @@ typedef struct stream_state {
 /* A key in its place; `prepared` is NULL where there is none. */
 typedef struct key_place {
     void *prepared; /* arithmetic->key_octets */
-    uint32_t octets;
+    uint32_t bytes;
 } key_place;
 
 struct warprsa_device {
@@ -74,7 +74,7 @@ static warprsa_status host_load_key(warprsa_device *device,
         return status;
     }
     device->keys[*index] =
-        (key_place){.prepared = prepared, .octets = key->modulus_octets};
+        (key_place){.prepared = prepared, .bytes = key->modulus_octets};
     return WARPRSA_OK;
 }
 
@@ -108,9 +108,9 @@ static void run_task(const warprsa_device *device, void *workspace,
     if (warprsa_fault_strikes(WARPRSA_FAULT_UNCHECKED))
         task->status = WARPRSA_OK;
     if (task->status == WARPRSA_OK)
-        memcpy(task->output, output, key->octets);
+        memcpy(task->output, output, key->bytes);
     else
-        memset(task->output, 0, key->octets);
+        memset(task->output, 0, key->bytes);
     explicit_bzero(output, sizeof(output));
 }
 
@@ -135,7 +135,7 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
                                  warprsa_size_class size, warprsa_task *tasks,
                                  size_t count)
 {
-    const size_t octets = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
+    const size_t bytes = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
     warprsa_status status = WARPRSA_NO_MEMORY;
     const size_t workspace_octets = device->arithmetic->workspace_octets;
     void *workspace = NULL;
@@ -152,16 +152,15 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
         return WARPRSA_OK;
     }
     workspace = malloc(workspace_octets);
-    random = malloc(octets);
+    random = malloc(bytes);
     if (workspace != NULL && random != NULL)
-        status =
-            device->config.random(device->config.random_arg, random, octets)
-                ? run_batch(device, workspace, random, size, tasks, count)
-                : WARPRSA_NO_RANDOM;
+        status = device->config.random(device->config.random_arg, random, bytes)
+                     ? run_batch(device, workspace, random, size, tasks, count)
+                     : WARPRSA_NO_RANDOM;
     if (workspace != NULL)
         explicit_bzero(workspace, workspace_octets);
     if (random != NULL)
-        explicit_bzero(random, octets);
+        explicit_bzero(random, bytes);
     free(workspace);
     free(random);
     return status;

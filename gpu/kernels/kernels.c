@@ -92,11 +92,11 @@ static size_t integer_table_octets(warprsa_size_class size, size_t count)
     for (int many = 0; many < 2; many++) {
         const warprsa_shape shape = warprsa_limb_shape_of(size, many);
         size_t requests = WARPRSA_INTEGER_BLOCK / (2 * (size_t)shape.width);
-        size_t octets = (count + requests - 1) / requests *
-                        WARPRSA_INTEGER_BLOCK * WARPRSA_TABLE_SIZE *
-                        (size_t)shape.per_lane * sizeof(uint32_t);
+        size_t bytes = (count + requests - 1) / requests *
+                       WARPRSA_INTEGER_BLOCK * WARPRSA_TABLE_SIZE *
+                       (size_t)shape.per_lane * sizeof(uint32_t);
 
-        most = octets > most ? octets : most;
+        most = bytes > most ? bytes : most;
     }
     return most;
 }

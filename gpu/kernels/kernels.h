@@ -51,7 +51,7 @@ typedef struct warprsa_variant {
     /* By size class; NULL where the variant has no kernel for it. Queues the
      * kernel on the stream; the launch's own error is returned. */
     cudaError_t (*launch[WARPRSA_CLASSES])(const warprsa_batch *, cudaStream_t);
-    /* Octets of table memory for a batch of `count` of this class. */
+    /* Bytes of table memory for a batch of `count` of this class. */
     size_t (*table_octets)(warprsa_size_class size, size_t count);
     /* Requests that are under way at once on one multiprocessor, as the
      * kernel's launch bounds have it. NULL: the variant is chosen by device,

@@ -26,7 +26,7 @@ typedef enum warprsa_calibration_found {
     WARPRSA_CALIBRATION_BAD,  /* not used; the reason in why */
 } warprsa_calibration_found;
 
-/* The paces of `subject`, one line of at most SUBJECT_MAX octets without
+/* The paces of `subject`, one line of at most SUBJECT_MAX bytes without
  * brackets, that fit the candidates (warprsa_paces_fit()). */
 enum {
     WARPRSA_CALIBRATION_SUBJECT_MAX = 200,

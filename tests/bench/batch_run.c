@@ -111,7 +111,7 @@ void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
             bench_fail("a key cannot be prepared");
         run->key_folds[i] = (uint8_t)warprsa_fold_takes(key);
         run->key_sizes[i] = (warprsa_key_size){
-            .octets = (uint16_t)key->modulus_octets,
+            .bytes = (uint16_t)key->modulus_octets,
             .windows = (uint16_t)(run->limbs ? to->limbs.windows
                                              : to->samples.windows),
         };
@@ -124,15 +124,15 @@ static void set_exponent(uint32_t exponent[WARPRSA_EXPONENT_WORDS],
                          uint32_t less_one[WARPRSA_EXPONENT_WORDS],
                          exponents which, const uint32_t *fixed)
 {
-    const size_t octets = WARPRSA_EXPONENT_WORDS * sizeof(*exponent);
+    const size_t bytes = WARPRSA_EXPONENT_WORDS * sizeof(*exponent);
 
-    memset(less_one, 0, octets);
+    memset(less_one, 0, bytes);
     if (which == EXPONENTS_RANDOM)
-        bench_random(exponent, octets);
+        bench_random(exponent, bytes);
     else if (which == EXPONENTS_FIXED)
-        memcpy(exponent, fixed, octets);
+        memcpy(exponent, fixed, bytes);
     else
-        memset(exponent, which == EXPONENTS_ONES ? 0xff : 0, octets);
+        memset(exponent, which == EXPONENTS_ONES ? 0xff : 0, bytes);
 }
 
 void batch_run_exponents(batch_run *run, exponents which,

@@ -83,20 +83,20 @@ size_t bench_parse_list(const char *text, size_t *list, size_t room)
     }
 }
 
-void *bench_device_memory(size_t octets)
+void *bench_device_memory(size_t bytes)
 {
     void *memory = NULL;
 
-    bench_cuda(cudaMalloc(&memory, octets), "device memory");
-    bench_cuda(cudaMemset(memory, 0, octets), "device memory");
+    bench_cuda(cudaMalloc(&memory, bytes), "device memory");
+    bench_cuda(cudaMemset(memory, 0, bytes), "device memory");
     return memory;
 }
 
-void *bench_device_copy(const void *from, size_t octets)
+void *bench_device_copy(const void *from, size_t bytes)
 {
-    void *memory = bench_device_memory(octets);
+    void *memory = bench_device_memory(bytes);
 
-    bench_cuda(cudaMemcpy(memory, from, octets, cudaMemcpyHostToDevice),
+    bench_cuda(cudaMemcpy(memory, from, bytes, cudaMemcpyHostToDevice),
                "copying to the device");
     return memory;
 }

@@ -32,9 +32,9 @@ size_t bench_parse_list(const char *text, size_t *list, size_t room);
 size_t bench_parse_number(const char *text, size_t most);
 
 /* Device memory, zeroed; never NULL. */
-void *bench_device_memory(size_t octets);
+void *bench_device_memory(size_t bytes);
 /* Device memory with a copy of this. */
-void *bench_device_copy(const void *from, size_t octets);
+void *bench_device_copy(const void *from, size_t bytes);
 
 /* The clock of the multiprocessors in Hz, measured now: to be asked at once
  * after the work in question, before the device slows down. */

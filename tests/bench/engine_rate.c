@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Rate and latency of an engine alone: whole private operations, octets in
+ * Rate and latency of an engine alone: whole private operations, bytes in
  * and out, many keys mixed, by size class and batch size. Medians of several
  * runs with their spread; the last batch of each row is compared with
  * libcrypto.
@@ -38,7 +38,7 @@ typedef struct options {
 
 typedef struct bench_key {
     BIGNUM *n, *d;
-    warprsa_private_key octets;
+    warprsa_private_key bytes;
     uint32_t place;
 } bench_key;
 
@@ -77,13 +77,13 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static BIGNUM *number(EVP_PKEY *pkey, const char *name, uint8_t *octets,
+static BIGNUM *number(EVP_PKEY *pkey, const char *name, uint8_t *bytes,
                       size_t length)
 {
     BIGNUM *x = NULL;
 
     if (!EVP_PKEY_get_bn_param(pkey, name, &x) ||
-        BN_bn2binpad(x, octets, (int)length) != (int)length)
+        BN_bn2binpad(x, bytes, (int)length) != (int)length)
         fail("a key's number cannot be had");
     return x;
 }
@@ -91,7 +91,7 @@ static BIGNUM *number(EVP_PKEY *pkey, const char *name, uint8_t *octets,
 static void make_key(bench_key *key, size_t bits)
 {
     EVP_PKEY *pkey = EVP_RSA_gen(bits);
-    warprsa_private_key *o = &key->octets;
+    warprsa_private_key *o = &key->bytes;
     uint8_t d[WARPRSA_MODULUS_OCTETS_MAX];
 
     if (pkey == NULL)
@@ -111,7 +111,7 @@ static void make_key(bench_key *key, size_t bits)
 }
 
 /* Up to 64 results against libcrypto's. */
-static void verify(bench *b, size_t count, size_t octets)
+static void verify(bench *b, size_t count, size_t bytes)
 {
     BIGNUM *m = BN_new(), *s = BN_new(), *got = BN_new();
     size_t step = count > 64 ? count / 64 : 1;
@@ -121,8 +121,8 @@ static void verify(bench *b, size_t count, size_t octets)
 
         if (b->tasks[i].status != WARPRSA_OK)
             fail(warprsa_status_text(b->tasks[i].status));
-        if (!BN_bin2bn(b->tasks[i].input, (int)octets, m) ||
-            !BN_bin2bn(b->tasks[i].output, (int)octets, got) ||
+        if (!BN_bin2bn(b->tasks[i].input, (int)bytes, m) ||
+            !BN_bin2bn(b->tasks[i].output, (int)bytes, got) ||
             !BN_mod_exp(s, m, key->d, key->n, b->ctx) || BN_cmp(s, got) != 0)
             fail("a result is wrong");
     }
@@ -206,7 +206,7 @@ static void row(bench *b, const options *o, size_t bits, size_t count)
             .b = b,
             .o = o,
             .stream = i,
-            .size = (warprsa_size_class)warprsa_key_class(&b->keys[0].octets),
+            .size = (warprsa_size_class)warprsa_key_class(&b->keys[0].bytes),
             .count = count,
             .warm = &warm,
         };
@@ -232,7 +232,7 @@ static void size_rows(bench *b, const options *o, size_t bits)
 {
     for (int i = 0; i < KEYS; i++) {
         make_key(&b->keys[i], bits);
-        if (o->engine->load_key(b->device, &b->keys[i].octets,
+        if (o->engine->load_key(b->device, &b->keys[i].bytes,
                                 &b->keys[i].place) != WARPRSA_OK)
             fail("a key cannot be loaded");
     }

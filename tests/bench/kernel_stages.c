@@ -39,7 +39,7 @@ static const char help[] =
     "  --csv=FILE    the table as comma-separated values\n";
 
 static const char *const labels[STAGES] = {
-    [STAGE_SPLIT] = "octets in, mod p, q",
+    [STAGE_SPLIT] = "bytes in, mod p, q",
     [STAGE_BLINDING] = "blinding",
     [STAGE_INVERSION] = "inversion of r",
     [STAGE_EXPONENT] = "exponent blinding",
@@ -48,7 +48,7 @@ static const char *const labels[STAGES] = {
     [STAGE_REDUCTION] = "exact reduction",
     [STAGE_RECOMBINATION] = "recombination",
     [STAGE_CHECK] = "check",
-    [STAGE_OUTPUT] = "octets out",
+    [STAGE_OUTPUT] = "bytes out",
     [STAGE_REST] = "keys, changing hands",
 };
 

@@ -22,8 +22,8 @@ typedef struct launch {
     unsigned blocks;  /* of the grid */
     unsigned threads; /* of a block */
     int registers;    /* of a thread */
-    size_t spilled;   /* octets of local memory of a thread, stack included */
-    size_t shared;    /* octets of shared memory of a block */
+    size_t spilled;   /* bytes of local memory of a thread, stack included */
+    size_t shared;    /* bytes of shared memory of a block */
     int warps;        /* that a multiprocessor holds at once */
     double ms;
 } launch;

@@ -53,7 +53,7 @@ static inline size_t paper_exponent_words(const paper_shape *shape)
     return (size_t)shape->bits / 32 + 1;
 }
 
-/* Octets of table memory for so many instances. */
+/* Bytes of table memory for so many instances. */
 size_t paper_table_octets(const paper_shape *shape, size_t count);
 
 /* Instances in device memory, samples as integers, those of number i from

@@ -20,9 +20,9 @@ const paper_shape *paper_shape_of(size_t modulus_bits)
     return NULL;
 }
 
-static void *host_memory(size_t count, size_t octets)
+static void *host_memory(size_t count, size_t bytes)
 {
-    void *memory = calloc(count, octets);
+    void *memory = calloc(count, bytes);
 
     if (memory == NULL)
         bench_fail("no memory");
@@ -31,15 +31,15 @@ static void *host_memory(size_t count, size_t octets)
 
 static void samples_of(uint64_t *samples, const BIGNUM *x, size_t count)
 {
-    uint8_t octets[2048 / 8 + 32];
+    uint8_t bytes[2048 / 8 + 32];
 
-    if (BN_bn2lebinpad(x, octets, sizeof(octets)) < 0)
+    if (BN_bn2lebinpad(x, bytes, sizeof(bytes)) < 0)
         bench_fail("a number is too long");
     for (size_t i = 0; i < count; i++) {
         size_t bit = i * PAPER_SAMPLE_BITS;
         uint64_t word;
 
-        memcpy(&word, octets + bit / 8, sizeof(word));
+        memcpy(&word, bytes + bit / 8, sizeof(word));
         samples[i] = word >> (bit % 8) & sample_mask;
     }
 }
@@ -85,25 +85,25 @@ static void make_modulus(const paper_shape *shape, uint64_t *p, uint64_t *r2,
 static void make_moduli(paper_run *run)
 {
     size_t stride = paper_stride(run->shape);
-    size_t octets = stride * sizeof(*run->p);
-    uint64_t *p = host_memory(run->count, octets);
-    uint64_t *r2 = host_memory(run->count, octets);
+    size_t bytes = stride * sizeof(*run->p);
+    uint64_t *p = host_memory(run->count, bytes);
+    uint64_t *r2 = host_memory(run->count, bytes);
     uint64_t *inverse = host_memory(run->count, sizeof(*inverse));
-    uint64_t *one_r2 = host_memory(PAPER_MODULI, octets);
+    uint64_t *one_r2 = host_memory(PAPER_MODULI, bytes);
     BN_CTX *ctx = BN_CTX_new();
 
-    run->p = host_memory(PAPER_MODULI, octets);
+    run->p = host_memory(PAPER_MODULI, bytes);
     for (size_t i = 0; i < PAPER_MODULI; i++)
         make_modulus(run->shape, run->p + i * stride, one_r2 + i * stride, ctx);
     for (size_t i = 0; i < run->count; i++) {
         size_t from = i % PAPER_MODULI * stride;
 
-        memcpy(p + i * stride, run->p + from, octets);
-        memcpy(r2 + i * stride, one_r2 + from, octets);
+        memcpy(p + i * stride, run->p + from, bytes);
+        memcpy(r2 + i * stride, one_r2 + from, bytes);
         inverse[i] = minus_inverse_of(run->p[from]);
     }
-    run->batch.p = bench_device_copy(p, run->count * octets);
-    run->batch.r2 = bench_device_copy(r2, run->count * octets);
+    run->batch.p = bench_device_copy(p, run->count * bytes);
+    run->batch.r2 = bench_device_copy(r2, run->count * bytes);
     run->batch.minus_inverse =
         bench_device_copy(inverse, run->count * sizeof(*inverse));
     BN_CTX_free(ctx);
@@ -135,12 +135,12 @@ static void make_bases(paper_run *run)
 void paper_run_exponents(paper_run *run, exponents which)
 {
     size_t words = paper_exponent_words(run->shape);
-    size_t octets = run->count * words * sizeof(*run->k);
+    size_t bytes = run->count * words * sizeof(*run->k);
 
     if (which == EXPONENTS_RANDOM)
-        bench_random(run->k, octets);
+        bench_random(run->k, bytes);
     else
-        memset(run->k, which == EXPONENTS_ONES ? 0xff : 0, octets);
+        memset(run->k, which == EXPONENTS_ONES ? 0xff : 0, bytes);
     for (size_t i = 0; i < run->count; i++) {
         uint32_t *k = run->k + i * words;
 
@@ -148,14 +148,14 @@ void paper_run_exponents(paper_run *run, exponents which)
             memcpy(k, run->fixed, words * sizeof(*k));
         k[words - 1] = 0;
     }
-    bench_cuda(cudaMemcpy((void *)run->batch.k, run->k, octets,
-                          cudaMemcpyHostToDevice),
-               "copying exponents");
+    bench_cuda(
+        cudaMemcpy((void *)run->batch.k, run->k, bytes, cudaMemcpyHostToDevice),
+        "copying exponents");
 }
 
 void paper_run_new(paper_run *run, const paper_shape *shape, size_t count)
 {
-    size_t octets = count * paper_stride(shape) * sizeof(*run->a);
+    size_t bytes = count * paper_stride(shape) * sizeof(*run->a);
     size_t words = paper_exponent_words(shape);
 
     *run = (paper_run){.shape = shape, .count = count};
@@ -167,7 +167,7 @@ void paper_run_new(paper_run *run, const paper_shape *shape, size_t count)
     run->fixed = host_memory(words, sizeof(*run->fixed));
     bench_random(run->fixed, words * sizeof(*run->fixed));
     paper_run_exponents(run, EXPONENTS_RANDOM);
-    run->batch.result = bench_device_memory(octets);
+    run->batch.result = bench_device_memory(bytes);
     run->batch.table = bench_device_memory(paper_table_octets(shape, count));
 }
 

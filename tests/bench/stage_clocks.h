@@ -26,7 +26,7 @@ typedef enum bench_stage {
     STAGE_REDUCTION,     /* exact, wherever it is called for */
     STAGE_RECOMBINATION, /* Garner */
     STAGE_CHECK,         /* s^e = m */
-    STAGE_OUTPUT,        /* octets out */
+    STAGE_OUTPUT,        /* bytes out */
     STAGE_REST,          /* numbers change hands; waiting; wiping */
     STAGES
 } bench_stage;

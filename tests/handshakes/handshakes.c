@@ -256,18 +256,18 @@ static void report(run *run, worker *all)
            (unsigned long long)run->completed, cpu_seconds());
 }
 
-static bool write_all(int fd, const void *from, size_t octets)
+static bool write_all(int fd, const void *from, size_t bytes)
 {
     const char *next = from;
 
-    while (octets > 0) {
-        ssize_t written = write(fd, next, octets);
+    while (bytes > 0) {
+        ssize_t written = write(fd, next, bytes);
 
         if (written < 0 && errno != EINTR)
             return false;
         if (written > 0) {
             next += written;
-            octets -= (size_t)written;
+            bytes -= (size_t)written;
         }
     }
     return true;

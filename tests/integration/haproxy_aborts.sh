@@ -9,7 +9,7 @@
 
 slots=256
 leaving=$(($(nproc) < 8 ? 600 : 5000))
-# Within so many ms of their first octets: about what an answer takes.
+# Within so many ms of their first bytes: about what an answer takes.
 leave_ms=30
 deadline_ms=3000
 if [ "$ENGINE" = cuda ]; then

@@ -163,11 +163,11 @@ rsa_key() { # BITS FILE
     plain pkey -in "$2" -pubout -out "$2.pub"
 }
 
-damage() { # FILE: an octet in it is another one then
-    local octet
-    octet=$(od -An -t u1 -j 200 -N 1 "$1")
+damage() { # FILE: an byte in it is another one then
+    local byte
+    byte=$(od -An -t u1 -j 200 -N 1 "$1")
     # shellcheck disable=SC2059
-    printf "\\$(printf '%03o' $((octet ^ 1)))" |
+    printf "\\$(printf '%03o' $((byte ^ 1)))" |
         dd of="$1" bs=1 seek=200 conv=notrunc status=none
 }
 

@@ -5,8 +5,8 @@
 
 for bits in 1024 1536 2050 3072 4096; do
     rsa_key "$bits" key.pem
-    octets=$(((bits + 7) / 8))
-    { printf '\0\1'; head -c $((octets - 2)) /dev/urandom; } >number
+    bytes=$(((bits + 7) / 8))
+    { printf '\0\1'; head -c $((bytes - 2)) /dev/urandom; } >number
     with_provider pkeyutl -decrypt -inkey key.pem -in number -out power \
         -pkeyopt rsa_padding_mode:none
     plain pkeyutl -encrypt -pubin -inkey key.pem.pub -in power \

@@ -153,7 +153,7 @@ static bool encrypt(const load_keys *keys, load_key *key)
         load_plain_text(i, text);
         ok = EVP_PKEY_encrypt(ctx, key->ciphertexts[i], &length, text,
                               sizeof(text)) == 1 &&
-             length == key->octets;
+             length == key->bytes;
     }
     EVP_PKEY_CTX_free(ctx);
     return ok;
@@ -174,7 +174,7 @@ static void make_group(load_keys *keys, const load_group *group)
             combine(keys->libctx, pool.e, pool.primes[i], pool.primes[j]);
         if (key->oracle == NULL)
             load_fail("a key of %u bits can't be made", group->bits);
-        key->octets = (unsigned)EVP_PKEY_get_size(key->oracle);
+        key->bytes = (unsigned)EVP_PKEY_get_size(key->oracle);
         if (keys->options->weights[LOAD_OAEP] > 0 && !encrypt(keys, key))
             load_fail("nothing can be encrypted for a key of %u bits",
                       group->bits);
@@ -224,7 +224,7 @@ void load_keys_copy(load_keys *keys, OSSL_LIB_CTX *subject)
         keys->keys[i].subject = copy(&keys->keys[i], subject);
         if (keys->keys[i].subject == NULL)
             load_fail("the subject can't read a key of %u bits",
-                      8 * keys->keys[i].octets);
+                      8 * keys->keys[i].bytes);
     }
 }
 

@@ -23,7 +23,7 @@ enum {
 typedef struct load_key {
     EVP_PKEY *oracle;  /* in the default provider */
     EVP_PKEY *subject; /* the same where it is measured; NULL before that */
-    unsigned octets;   /* of its modulus */
+    unsigned bytes;    /* of its modulus */
     /* For LOAD_OAEP: load_plain_text() of 0 .. LOAD_CIPHERTEXTS - 1. */
     unsigned char ciphertexts[LOAD_CIPHERTEXTS][LOAD_OCTETS_MAX];
 } load_key;

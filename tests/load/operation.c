@@ -147,7 +147,7 @@ static void run_in(EVP_PKEY_CTX *ctx, load_operation *operation)
         ok =
             EVP_PKEY_decrypt(ctx, operation->result, &length,
                              operation->key->ciphertexts[operation->ciphertext],
-                             operation->key->octets);
+                             operation->key->bytes);
     else
         ok = EVP_PKEY_sign(ctx, operation->result, &length, operation->digest,
                            sizeof(operation->digest));

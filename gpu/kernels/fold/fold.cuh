@@ -13,7 +13,7 @@
 #include "gpu/kernels/fold/fold_matrix.h"
 #include "gpu/kernels/fold/fold_operation.h"
 
-/* A block's scratch memory, in octets. */
+/* A block's scratch memory, in bytes. */
 template <int ROWS> struct warprsa_fold_scratch {
     static constexpr size_t THREADS = warprsa_fold_shared<ROWS>::THREADS;
     static constexpr size_t PLACES =
@@ -29,13 +29,13 @@ template <int ROWS> struct warprsa_fold_scratch {
     static constexpr size_t ALL = PLACES + TABLE + CHOSEN + INVERSION + QINV;
 };
 
-/* By all threads; octets a multiple of 8. */
+/* By all threads; bytes a multiple of 8. */
 static __device__ __forceinline__ void warprsa_fold_wipe(void *from,
-                                                         size_t octets)
+                                                         size_t bytes)
 {
     volatile uint64_t *word = (volatile uint64_t *)from;
 
-    for (size_t i = threadIdx.x; i < octets / sizeof(*word); i += blockDim.x)
+    for (size_t i = threadIdx.x; i < bytes / sizeof(*word); i += blockDim.x)
         word[i] = 0;
 }
 
@@ -69,18 +69,18 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
                       const warprsa_prepared_key *key)
 {
     typedef warprsa_fold_shared<ROWS> S;
-    constexpr int octets = WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
+    constexpr int bytes = WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
     constexpr int groups = S::THREADS / (2 * WIDTH), last = 8 * ROWS - 1;
     uint8_t *matrix = shared + S::MATRIX;
     const uint64_t e = warprsa_fold_public_exponent(key);
 
     __syncthreads();
-    for (int i = threadIdx.x; i < 2 * octets / 16; i += S::THREADS)
+    for (int i = threadIdx.x; i < 2 * bytes / 16; i += S::THREADS)
         reinterpret_cast<uint4 *>(matrix)[i] = make_uint4(0, 0, 0, 0);
     for (int i = threadIdx.x; i < S::WARPGROUPS * S::ZEROS / 16;
          i += S::THREADS)
         reinterpret_cast<uint4 *>(
-            shared + i / (S::ACROSS / 16) * S::OWN + S::OCTETS +
+            shared + i / (S::ACROSS / 16) * S::OWN + S::BYTES +
             2 * S::TILE)[i % (S::ACROSS / 16)] = make_uint4(0, 0, 0, 0);
     __syncthreads();
     if (threadIdx.x == 0)
@@ -91,9 +91,9 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
      * a warp that part would wait for each other in their exchanges. */
     WARPRSA_ROLLED
     for (int row = threadIdx.x / (2 * WIDTH); row < 8 * ROWS; row += groups)
-        warprsa_fold_make_row(matrix, matrix + octets, key,
+        warprsa_fold_make_row(matrix, matrix + bytes, key,
                               row == last ? 0 : row, ROWS, WIDTH, L);
-    warprsa_fold_make_row(matrix, matrix + octets, key, last, ROWS, WIDTH, L);
+    warprsa_fold_make_row(matrix, matrix + bytes, key, last, ROWS, WIDTH, L);
     warprsa_fold_put_qinv(qinv, key, ROWS, WIDTH, L);
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();

@@ -11,9 +11,9 @@
  *             fold_product.h
  *   top       bits 44.. of c[rows-1] go up: what is above bit 52 into
  *             c[rows], bits 44..51 into byte 7 of the last column
- *   fold      the octets h[k] of the upper columns (8 a column, as they lie)
+ *   fold      the bytes h[k] of the upper columns (8 a column, as they lie)
  *             times the matrix: row k is 2^(52 (rows + k/8) + 8 (k mod 8)) mod
- *             P, the last row 2^(52 (rows-1) + 44) mod P, the one of the octet
+ *             P, the last row 2^(52 (rows-1) + 44) mod P, the one of the byte
  *             that stands for the columns' bias minus that, each cut into
  *             digits, 7 to an output sample
  *   join      the 7 digit sums of a sample make x, what is above bit 52 of the
@@ -84,7 +84,7 @@ WARPRSA_FN int warprsa_fold_digit_shift(int digit, const int rows)
     return digit == WARPRSA_FOLD_DIGITS ? 52 : (15 * digit + 1) / 2;
 }
 
-/* The row of the octet that stands for minus the biases. */
+/* The row of the byte that stands for minus the biases. */
 WARPRSA_FN int warprsa_fold_bias_row(const int rows)
 {
     return 8 * (rows - 2) + 7;

@@ -17,13 +17,13 @@ enum {
     WARPRSA_FOLD_WARPGROUP = 128,
 };
 
-/* What a block has in shared memory; offsets in octets. */
+/* What a block has in shared memory; offsets in bytes. */
 template <int ROWS> struct warprsa_fold_shared {
     static constexpr int PER_LANE = WARPRSA_FOLD_PER_LANE(ROWS);
     static constexpr int CHUNKS = WARPRSA_FOLD_CHUNKS(ROWS);
     static constexpr int COLUMNS = WARPRSA_FOLD_COLUMNS(ROWS);
     static constexpr int DEPTH = WARPRSA_FOLD_DEPTH(ROWS);
-    /* Octets of the messages: 16 of each of 64 messages side by side. */
+    /* Bytes of the messages: 16 of each of 64 messages side by side. */
     static constexpr int ACROSS = 64 * 16;
     static constexpr int TILE = DEPTH / 16 * ACROSS;
     /* What the tensor cores read behind the last 16, if they are to have 32:
@@ -50,8 +50,8 @@ template <int ROWS> struct warprsa_fold_shared {
     static constexpr int THREADS = WARPGROUPS * WARPRSA_FOLD_WARPGROUP;
 
     /* Of a warpgroup. */
-    static constexpr int OCTETS = 0;
-    static constexpr int SUMS = OCTETS + 2 * TILE + ZEROS;
+    static constexpr int BYTES = 0;
+    static constexpr int SUMS = BYTES + 2 * TILE + ZEROS;
     static constexpr int CHOSEN = SUMS + 4 * WARP;
     static constexpr int OWN = CHOSEN + (CHOSEN_HERE ? CHOSEN_OCTETS : 0);
     /* Of the block. */
@@ -82,8 +82,8 @@ template <> struct warprsa_fold_shared<40> {
     static constexpr int THREADS = WARPGROUPS * WARPRSA_FOLD_WARPGROUP;
 
     /* Of a warpgroup. */
-    static constexpr int OCTETS = 0;
-    static constexpr int SUMS = OCTETS + TILE;
+    static constexpr int BYTES = 0;
+    static constexpr int SUMS = BYTES + TILE;
     static constexpr int OWN = SUMS + 4 * WARP;
     /* Of the block; the matrix of one prime at a time. */
     static constexpr int CHOSEN = WARPGROUPS * OWN;
@@ -100,7 +100,7 @@ typedef struct warprsa_fold_group {
     const warprsa_batch *batch;
     uint32_t request;
     uint32_t own, matrix; /* addresses in shared memory */
-    uint32_t barrier;     /* the warpgroup's: all have read the octets */
+    uint32_t barrier;     /* the warpgroup's: all have read the bytes */
     uint32_t fetched;     /* the warp's: pieces of the table are near */
     int prime;            /* of pairs: 0 for p, 1 for q */
     /* Of the barriers' next phases. */
@@ -298,7 +298,7 @@ static __device__ __forceinline__ void warprsa_fold_wait(uint32_t barrier,
                  : "memory");
 }
 
-/* All four warps have read the octets of the last fold: they may be
+/* All four warps have read the bytes of the last fold: they may be
  * overwritten. */
 static __device__ __forceinline__ void
 warprsa_fold_wait_free(const warprsa_fold_group *g)
@@ -334,16 +334,16 @@ warprsa_fold_sync_table(const warprsa_fold_group *)
     __syncwarp();
 }
 
-/* Copies `octets`, a multiple of 16, to shared memory, and counts them on the
+/* Copies `bytes`, a multiple of 16, to shared memory, and counts them on the
  * barrier when they are there. */
 static __device__ __forceinline__ void warprsa_fold_copy(uint32_t to,
                                                          const uint32_t *from,
-                                                         uint32_t octets,
+                                                         uint32_t bytes,
                                                          uint32_t barrier)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
                  "bytes [%0], [%1], %2, [%3];" ::"r"(to),
-                 "l"(from), "r"(octets), "r"(barrier)
+                 "l"(from), "r"(bytes), "r"(barrier)
                  : "memory");
 }
 
@@ -352,15 +352,15 @@ static __device__ __forceinline__ void warprsa_fold_copy(uint32_t to,
 static __device__ __forceinline__ void
 warprsa_fold_start_copy(const warprsa_fold_group *g, int phase, const int rows)
 {
-    const uint32_t octets = WARPRSA_FOLD_NEAR_WORDS(rows) * 4;
+    const uint32_t bytes = WARPRSA_FOLD_NEAR_WORDS(rows) * 4;
 
     asm volatile(
         "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(g->fetched),
-        "r"(octets)
+        "r"(bytes)
         : "memory");
     warprsa_fold_copy(
         (uint32_t)__cvta_generic_to_shared(g->memory.slots),
-        warprsa_fold_far(&g->memory, phase, 0, 1, threadIdx.x, rows), octets,
+        warprsa_fold_far(&g->memory, phase, 0, 1, threadIdx.x, rows), bytes,
         g->fetched);
 }
 
@@ -386,18 +386,18 @@ warprsa_fold_fetch_next(const warprsa_fold_group *g, int phase, int,
         warprsa_fold_start_copy(g, phase, rows);
 }
 
-/* Where, in a warpgroup's shared memory, the octets of this thread's message
- * are: 16 of them, and the next ACROSS octets further. */
+/* Where, in a warpgroup's shared memory, the bytes of this thread's message
+ * are: 16 of them, and the next ACROSS bytes further. */
 template <typename S>
 static __device__ __forceinline__ uint32_t warprsa_fold_octets_at()
 {
     const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
 
-    return S::OCTETS + threadIdx.x / 16 % 2 * S::TILE + message / 8 * 128 +
+    return S::BYTES + threadIdx.x / 16 % 2 * S::TILE + message / 8 * 128 +
            message % 8 * 16;
 }
 
-/* Where this thread's products lay columns aside, if they do: where its octets
+/* Where this thread's products lay columns aside, if they do: where its bytes
  * will be, 16 for each two columns, too, once the tensor cores have read those
  * that are there. No other thread reads or writes them but through a barrier
  * that warprsa_fold_put_columns() ends with. */
@@ -422,7 +422,7 @@ warprsa_fold_own_aside(const warprsa_fold_group *g, const int rows)
                       : warprsa_fold_own_aside_of<30>(g);
 }
 
-/* `count` columns as octets for the tensor cores, 16 for each two, to this
+/* `count` columns as bytes for the tensor cores, 16 for each two, to this
  * thread's place. Made visible to them (the asynchronous proxy) before the
  * barrier that ends it. */
 template <typename S>
@@ -469,9 +469,9 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
 #pragma unroll
     for (int tile = 0; tile < 2; tile++) {
         messages[tile] = warprsa_fold_descriptor(
-            g->own + S::OCTETS + tile * S::TILE, S::ACROSS);
+            g->own + S::BYTES + tile * S::TILE, S::ACROSS);
         last[tile] = warprsa_fold_descriptor(
-            g->own + S::OCTETS + (tile + 1) * S::TILE - S::ACROSS,
+            g->own + S::BYTES + (tile + 1) * S::TILE - S::ACROSS,
             S::ACROSS + (1 - tile) * S::TILE);
         matrix[tile] = warprsa_fold_descriptor(
             g->matrix + tile * WARPRSA_FOLD_MATRIX_OCTETS(ROWS),

@@ -40,7 +40,7 @@ uint32_t warprsa_fold_multiprocessors(int ordinal);
 void warprsa_fold_candidates(warprsa_paces *candidates,
                              uint32_t multiprocessors);
 
-/* Octets of table memory for a batch of `count` of this class. */
+/* Bytes of table memory for a batch of `count` of this class. */
 size_t warprsa_fold_table_octets(warprsa_size_class size, size_t count,
                                  uint32_t multiprocessors);
 

@@ -2,15 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The tensor cores' part of a fold on Hopper (sm_90a): 64 messages of unsigned
- * octets times a matrix, sums of 32 bits (PTX ISA, "wgmma"). Both operands are
- * in shared memory without swizzling, in pieces of 8 x 16 octets.
+ * bytes times a matrix, sums of 32 bits (PTX ISA, "wgmma"). Both operands are
+ * in shared memory without swizzling, in pieces of 8 x 16 bytes.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_MMA_CUH
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_MMA_CUH
 
 #include <stdint.h>
 
-/* A descriptor: `across` octets from a piece to the next along the depth,
+/* A descriptor: `across` bytes from a piece to the next along the depth,
  * 128 along messages or columns. */
 static __device__ __forceinline__ uint64_t
 warprsa_fold_descriptor(uint32_t shared, uint32_t across)
@@ -75,7 +75,7 @@ warprsa_fold_mma_more(uint32_t *d, uint64_t a, uint64_t b)
 
 /* Starts d = messages times matrix; d must be left alone until a wait. If the
  * depth ends in half of 32 rows, the other half, which is what follows the
- * matrix, meets zeros: `last` is the descriptor of the messages' last 16 octets
+ * matrix, meets zeros: `last` is the descriptor of the messages' last 16 bytes
  * and of as many zeros. */
 template <int DEPTH, int COLUMNS>
 static __device__ __forceinline__ void

@@ -156,7 +156,7 @@ WARPRSA_FN void warprsa_fold_put_result(warprsa_fold_number *a,
     warprsa_sync_lanes();
 }
 
-/* The octets of samples `first`, which is even, and first + 1. */
+/* The bytes of samples `first`, which is even, and first + 1. */
 WARPRSA_FN void warprsa_fold_two_samples_out(const warprsa_operation *op,
                                              uint64_t low, uint64_t high,
                                              int first)
@@ -185,7 +185,7 @@ WARPRSA_FN void warprsa_fold_put_status(const warprsa_operation *op,
     *op->status = differ == 0 ? WARPRSA_OK : WARPRSA_CHECK_FAILED;
 }
 
-/* Half of the result's octets by each of the two messages, 13 from every two
+/* Half of the result's bytes by each of the two messages, 13 from every two
  * samples; both must have found s^e = m. */
 WARPRSA_FN void warprsa_fold_put_octets(const warprsa_fold_group *g,
                                         const int rows)

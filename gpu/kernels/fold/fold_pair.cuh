@@ -14,7 +14,7 @@
 
 typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> warprsa_fold_pair_shared;
 
-/* A block's scratch memory, in octets. */
+/* A block's scratch memory, in bytes. */
 struct warprsa_fold_pair_scratch {
     static constexpr size_t THREADS = warprsa_fold_pair_shared::THREADS;
     static constexpr size_t MATRIX =
@@ -45,20 +45,20 @@ warprsa_fold_pair_load_key(uint8_t *matrices, double *qinv,
                            const warprsa_prepared_key *key)
 {
     constexpr int ROWS = WARPRSA_FOLD_PAIR_ROWS, last = 8 * ROWS - 1;
-    constexpr int octets = WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
+    constexpr int bytes = WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
     constexpr int threads = warprsa_fold_pair_shared::THREADS;
     constexpr int groups = threads / (2 * WIDTH);
 
     __syncthreads();
-    for (int i = threadIdx.x; i < 2 * octets / 16; i += threads)
+    for (int i = threadIdx.x; i < 2 * bytes / 16; i += threads)
         reinterpret_cast<uint4 *>(matrices)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
     /* As in warprsa_fold_load_key(). */
     WARPRSA_ROLLED
     for (int row = threadIdx.x / (2 * WIDTH); row < 8 * ROWS; row += groups)
-        warprsa_fold_make_row(matrices, matrices + octets, key,
+        warprsa_fold_make_row(matrices, matrices + bytes, key,
                               row == last ? 0 : row, ROWS, WIDTH, L);
-    warprsa_fold_make_row(matrices, matrices + octets, key, last, ROWS, WIDTH,
+    warprsa_fold_make_row(matrices, matrices + bytes, key, last, ROWS, WIDTH,
                           L);
     warprsa_fold_put_qinv(qinv, key, ROWS, WIDTH, L);
     __syncthreads();
@@ -71,12 +71,12 @@ warprsa_fold_pair_load_pass(uint8_t *shared, const uint8_t *matrices,
                             uint64_t e, int pass)
 {
     typedef warprsa_fold_pair_shared S;
-    constexpr int octets = WARPRSA_FOLD_MATRIX_OCTETS(WARPRSA_FOLD_PAIR_ROWS);
+    constexpr int bytes = WARPRSA_FOLD_MATRIX_OCTETS(WARPRSA_FOLD_PAIR_ROWS);
     const uint4 *from = reinterpret_cast<const uint4 *>(
-        matrices + warprsa_fold_pass_prime(pass) * octets);
+        matrices + warprsa_fold_pass_prime(pass) * bytes);
 
     __syncthreads();
-    for (int i = threadIdx.x; i < octets / 16; i += S::THREADS)
+    for (int i = threadIdx.x; i < bytes / 16; i += S::THREADS)
         reinterpret_cast<uint4 *>(shared + S::MATRIX)[i] = from[i];
     if (threadIdx.x == 0)
         warprsa_fold_pass_script(

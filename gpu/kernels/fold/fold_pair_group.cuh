@@ -23,15 +23,15 @@ warprsa_fold_pair_exponent(const warprsa_fold_group *g, int)
            ((size_t)g->request * 2 + g->prime) * WARPRSA_BLINDED_WORDS;
 }
 
-/* Where, in a warpgroup's shared memory, the octets of this thread's part are,
+/* Where, in a warpgroup's shared memory, the bytes of this thread's part are,
  * half of its number's. */
 static __device__ __forceinline__ uint32_t warprsa_fold_pair_octets_at()
 {
     typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> S;
     const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
 
-    return S::OCTETS + warprsa_fold_part(0) * (S::TILE / 2) +
-           message / 8 * 128 + message % 8 * 16;
+    return S::BYTES + warprsa_fold_part(0) * (S::TILE / 2) + message / 8 * 128 +
+           message % 8 * 16;
 }
 
 /* warprsa_fold_own_aside() */
@@ -58,11 +58,11 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
     uint32_t d[2][S::COLUMNS / 2], over[2] = {0, 0}, carry = 0;
 
     warprsa_fold_pair_top(s);
-    /* A part's upper columns are half of the number's octets. */
+    /* A part's upper columns are half of the number's bytes. */
     warprsa_fold_put_columns<S>(g, warprsa_fold_pair_octets_at(),
                                 s->of[0] + WARPRSA_FOLD_OWN, WARPRSA_FOLD_OWN);
     const uint64_t messages =
-        warprsa_fold_descriptor(g->own + S::OCTETS, S::ACROSS);
+        warprsa_fold_descriptor(g->own + S::BYTES, S::ACROSS);
     const uint64_t matrix = warprsa_fold_descriptor(g->matrix, 16 * S::COLUMNS);
 #pragma unroll
     for (int chunk = 0; chunk < 2; chunk++)

@@ -7,7 +7,7 @@
  *
  *   0, mod q   s_q
  *   1, mod p   s_p; s = s_q + q h (Garner); whether s^e = m mod p
- *   2, mod q   whether s^e = m mod q; octets out
+ *   2, mod q   whether s^e = m mod q; bytes out
  *
  * A pass has a script of its own and wants the prime's matrix. What does not
  * know of parts is fold_operation.h's, for 20 rows. No branch and no address
@@ -218,7 +218,7 @@ WARPRSA_FN void warprsa_fold_pair_put_result(warprsa_fold_number *a,
     warprsa_fold_pair_resolve_result(g);
 }
 
-/* Half of the result's octets by each part, and the status. */
+/* Half of the result's bytes by each part, and the status. */
 WARPRSA_FN void warprsa_fold_pair_put_octets(const warprsa_fold_group *g)
 {
     WARPRSA_STAGE(OUTPUT);

@@ -11,11 +11,11 @@
 #include "gpu/arith/prepared_key.h"
 #include "gpu/kernels/fold/fold.h"
 
-static BIGNUM *get(BN_CTX *ctx, const uint8_t *octets, size_t length)
+static BIGNUM *get(BN_CTX *ctx, const uint8_t *bytes, size_t length)
 {
     BIGNUM *x = BN_CTX_get(ctx);
 
-    if (x == NULL || BN_bin2bn(octets, (int)length, x) == NULL)
+    if (x == NULL || BN_bin2bn(bytes, (int)length, x) == NULL)
         return NULL;
     BN_set_flags(x, BN_FLG_CONSTTIME);
     return x;

@@ -45,7 +45,7 @@
 #define WARPRSA_FOLD_ASIDE(rows) ((rows) == 30)
 
 /* Where a thread lays columns: on the device, at an address in shared memory
- * two of them, and the next two `apart` octets further. SECRET. */
+ * two of them, and the next two `apart` bytes further. SECRET. */
 typedef struct warprsa_fold_aside {
 #ifdef __CUDACC__
     uint32_t at, apart;
@@ -253,16 +253,16 @@ WARPRSA_FN int warprsa_fold_bias(int column, const int half)
 }
 
 /* Byte 7 of column 2 N - 2, in H's column. */
-WARPRSA_FN uint64_t warprsa_fold_octet(int column, const int half)
+WARPRSA_FN uint64_t warprsa_fold_byte(int column, const int half)
 {
     return column == 2 * half - 2 ? (uint64_t)1 << 56 : 0;
 }
 
-/* What M's column has besides: less the bias, and less what the octet has in
+/* What M's column has besides: less the bias, and less what the byte has in
  * H, which is added there, too. Even. */
 WARPRSA_FN int64_t warprsa_fold_middle(int column, const int half)
 {
-    return (int64_t)warprsa_fold_octet(column, half) -
+    return (int64_t)warprsa_fold_byte(column, half) -
            (int64_t)warprsa_fold_bias(column, half) * ((int64_t)1 << 52) +
            warprsa_fold_bias(column - 1, half);
 }
@@ -427,7 +427,7 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
     warprsa_fold_difference(e, b, half);
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * half; c++)
-        part[c] = warprsa_fold_octet(c, half);
+        part[c] = warprsa_fold_byte(c, half);
     warprsa_fold_add_product(part, a + half, b + half, WARPRSA_FOLD_UNSIGNED, 1,
                              WARPRSA_FOLD_BY_TWO(2 * half), half);
     warprsa_fold_end_part(aside);
@@ -472,7 +472,7 @@ WARPRSA_FN void warprsa_fold_begin_multiply(warprsa_fold_parts *parts,
         warprsa_fold_lay_aside(aside, parts->lower, rows);
 }
 
-/* And the second: 2^(52 * 3 h + 2) too large and with the octet that says so.
+/* And the second: 2^(52 * 3 h + 2) too large and with the byte that says so.
  */
 WARPRSA_FN void warprsa_fold_end_multiply(uint64_t *s,
                                           warprsa_fold_parts *parts,
@@ -489,7 +489,7 @@ WARPRSA_FN void warprsa_fold_end_multiply(uint64_t *s,
     }
     WARPRSA_UNROLL
     for (int c = 0; c < rows; c++)
-        parts->upper[c] = warprsa_fold_octet(c, half);
+        parts->upper[c] = warprsa_fold_byte(c, half);
     warprsa_fold_add_product(parts->upper, a + half, b + half,
                              WARPRSA_FOLD_UNSIGNED, 1,
                              WARPRSA_FOLD_BY_TWO(2 * half), half);
@@ -517,13 +517,13 @@ WARPRSA_FN void warprsa_fold_square_lower(uint64_t *s, const double *a,
     warprsa_fold_end_part(aside);
 }
 
-/* H, with half of what the octet has, as a square is doubled. */
+/* H, with half of what the byte has, as a square is doubled. */
 WARPRSA_FN void warprsa_fold_upper_square(uint64_t *upper, const double *a,
                                           const int half)
 {
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * half; c++)
-        upper[c] = warprsa_fold_octet(c, half) / 2;
+        upper[c] = warprsa_fold_byte(c, half) / 2;
     warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1,
                             WARPRSA_FOLD_BY_TWO(2 * half), half);
 }
@@ -590,7 +590,7 @@ WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
     }
 }
 
-/* Columns of a product without the bias and its octet, for
+/* Columns of a product without the bias and its byte, for
  * warprsa_fold_resolve(): one may be negative then. */
 WARPRSA_FN void warprsa_fold_unbias(uint64_t *s, const int rows)
 {

@@ -4,7 +4,7 @@
  * Where the numbers of a group of messages lie (fold_operation.h), and their
  * tables of powers: packed, and read by reading all entries and keeping one, so
  * that neither address nor count of the reads depends on a digit. A piece is 16
- * octets of all entries. Pieces are copied near and chosen from in phases, two
+ * bytes of all entries. Pieces are copied near and chosen from in phases, two
  * at a time. With 20 samples in four phases: copied while the first half of
  * each of the three squarings of a window and the multiplication before is
  * computed, and chosen from then. With 30 in six, for which each of the

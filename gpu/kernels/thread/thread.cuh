@@ -37,7 +37,7 @@ struct warprsa_thread_shape {
     /* Pairs of samples that fit beside a and P. */
     static constexpr int FIT = WARPRSA_SHARED_OCTETS / (16 * BLOCK) - N;
     static constexpr int NEAR = FIT < N / 2 ? FIT : N / 2;
-    static constexpr unsigned OCTETS =
+    static constexpr unsigned BYTES =
         (2 * N + 2 * NEAR) * BLOCK * sizeof(double);
 };
 
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(S::BLOCK, 1)
     warprsa_thread_raise<S>(batch, shared);
     warprsa_thread_finish<S>(batch, shared);
     __syncthreads();
-    for (int i = threadIdx.x; i < (int)(S::OCTETS / sizeof(double));
+    for (int i = threadIdx.x; i < (int)(S::BYTES / sizeof(double));
          i += S::BLOCK)
         ((volatile double *)shared)[i] = 0;
 }
@@ -198,11 +198,11 @@ static cudaError_t warprsa_launch_thread(const warprsa_batch *batch,
     unsigned blocks = (batch->count + requests - 1) / requests;
     cudaError_t error = cudaFuncSetAttribute(
         warprsa_thread_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-        S::OCTETS);
+        S::BYTES);
 
     if (error != cudaSuccess)
         return error;
-    warprsa_thread_kernel<S><<<blocks, S::BLOCK, S::OCTETS, stream>>>(*batch);
+    warprsa_thread_kernel<S><<<blocks, S::BLOCK, S::BYTES, stream>>>(*batch);
     return cudaGetLastError();
 }
 

@@ -62,7 +62,7 @@ WARPRSA_FN int warprsa_block_turns(const int N)
     return warprsa_turns(N) / (WARPRSA_WINDOW * WARPRSA_THREAD_BLOCKS);
 }
 
-/* How many octets of a table, or of what is fetched, turn `turn` is behind
+/* How many bytes of a table, or of what is fetched, turn `turn` is behind
  * turn 0. One multiplication of 32 bits to 64 then makes an address. */
 WARPRSA_FN size_t warprsa_turn_offset(const warprsa_thread *x, int turn,
                                       const int N)
@@ -86,7 +86,7 @@ WARPRSA_FN double *warprsa_chosen_pair(const warprsa_thread *x, int pair,
 }
 
 /* A warp's lanes bring what its turn will read to the cache that all
- * multiprocessors share: an entry is four lines of 128 octets, a lane's share
+ * multiprocessors share: an entry is four lines of 128 bytes, a lane's share
  * one line. This is what `lane` of the warp brings for turn 0, of_warp being
  * lane 0's table. */
 WARPRSA_FN const double *warprsa_fetch_from(const double *of_warp,

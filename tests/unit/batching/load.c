@@ -111,14 +111,14 @@ static void a_full_queue_refuses(void **state)
     fake_request r[SLOTS], late;
     warprsa_queue *queue;
     warprsa_key *key;
-    uint64_t octets;
+    uint64_t bytes;
 
     (void)state;
     config.slots = SLOTS;
     queue = fake_ready_queue(&config);
-    octets = config.counters->slots_octets;
+    bytes = config.counters->slots_octets;
     assert_int_equal(config.counters->slots, SLOTS);
-    assert_true(octets > SLOTS * 1024);
+    assert_true(bytes > SLOTS * 1024);
     key = fake_add_key(queue, WARPRSA_CLASS_4096, 1);
     FAKE_SET(hold, true);
     for (unsigned i = 0; i < SLOTS; i++) {
@@ -136,7 +136,7 @@ static void a_full_queue_refuses(void **state)
     assert_int_equal(fake_submit(queue, key, &late), WARPRSA_DONE);
     assert_int_equal(warprsa_queue_wait(queue, late.ticket, late.output),
                      WARPRSA_DONE);
-    assert_int_equal(config.counters->slots_octets, octets);
+    assert_int_equal(config.counters->slots_octets, bytes);
     warprsa_key_release(key);
     fake_close_queue(queue, &config);
     warprsa_counters_free(config.counters);

@@ -14,7 +14,7 @@
 
 #include "batching/queue_private.h"
 
-/* Eight octets over and over: of a private key's numbers, of an input, and of
+/* Eight bytes over and over: of a private key's numbers, of an input, and of
  * the output that the fake engine makes of it with a modulus of its own. */
 #define KEY    UINT64_C(0x9d71c35e0fb264a8)
 #define INPUT  UINT64_C(0x1fa86c53e2970bd4)

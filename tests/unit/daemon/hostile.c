@@ -12,7 +12,7 @@
 
 enum {
     SCRIBBLES = 200,
-    BELL_SILENCE = 2000, /* more octets than a socket that nobody reads holds */
+    BELL_SILENCE = 2000, /* more bytes than a socket that nobody reads holds */
 };
 
 static service s;
@@ -107,13 +107,13 @@ static void messages_that_are_none(void **state)
     broken = service_broken(&s);
     enter(&x);
     {
-        char octets[sizeof(warprsa_message) + 1] = {0};
-        warprsa_message *message = (warprsa_message *)octets;
+        char bytes[sizeof(warprsa_message) + 1] = {0};
+        warprsa_message *message = (warprsa_message *)bytes;
 
         message->version = WARPRSA_PROTOCOL;
         message->type = WARPRSA_MESSAGE_KEY;
-        assert_int_equal(send(x.socket, octets, sizeof(octets), 0),
-                         sizeof(octets));
+        assert_int_equal(send(x.socket, bytes, sizeof(bytes), 0),
+                         sizeof(bytes));
     }
     stranger_ring(&x);
     is_cut_for_it(&x, broken);
@@ -282,8 +282,7 @@ static void requests_with_others_keys(void **state)
 
 static void requests_that_do_not_fit(void **state)
 {
-    static const uint32_t octets[] = {0,   1,   127, 129,
-                                      256, 512, 513, UINT32_MAX};
+    static const uint32_t bytes[] = {0, 1, 127, 129, 256, 512, 513, UINT32_MAX};
     warprsa_private_key key = fake_key(WARPRSA_CLASS_1024, 1);
     const uint8_t *n = key.n + sizeof(key.n) - key.modulus_octets;
     stranger x;
@@ -291,9 +290,9 @@ static void requests_that_do_not_fit(void **state)
 
     (void)state;
     enter(&x);
-    for (unsigned i = 0; i < sizeof(octets) / sizeof(octets[0]); i++, use++) {
+    for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++, use++) {
         stranger_fill(&x, 1, use, 3, 5);
-        x.region.slot[1].request.octets = octets[i];
+        x.region.slot[1].request.bytes = bytes[i];
         stranger_put(&x, 1);
         assert_int_equal(stranger_answer(&x, 1, use), WARPRSA_REFUSED);
     }
@@ -334,7 +333,7 @@ static void a_request_changed_under_way(void **state)
     stranger_leave(&x);
 }
 
-/* Random octets all over the region, again and again. */
+/* Random bytes all over the region, again and again. */
 static void scribbling(void **state)
 {
     unsigned seed = 1;
@@ -458,7 +457,7 @@ static void one_that_dies_holding_slots(void **state)
 static void as_many_doors_as_allowed(void **state)
 {
     warprsa_door doors[16];
-    char why[256], octet;
+    char why[256], byte;
 
     (void)state;
     for (unsigned i = 0; i < 16; i++)
@@ -466,9 +465,9 @@ static void as_many_doors_as_allowed(void **state)
     /* `good` has the twelfth. */
     for (unsigned i = 11; i < 16; i++) {
         assert_true(becomes_readable(doors[i].fd));
-        assert_int_equal(recv(doors[i].fd, &octet, 1, MSG_DONTWAIT), 0);
+        assert_int_equal(recv(doors[i].fd, &byte, 1, MSG_DONTWAIT), 0);
     }
-    assert_int_equal(recv(doors[0].fd, &octet, 1, MSG_DONTWAIT), -1);
+    assert_int_equal(recv(doors[0].fd, &byte, 1, MSG_DONTWAIT), -1);
     for (unsigned i = 0; i < 16; i++)
         warprsa_door_close(&doors[i]);
 }

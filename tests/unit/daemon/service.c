@@ -200,7 +200,7 @@ static void bells_ring(void **state)
     warprsa_bell bells[8];
     fake_request requests[8];
     warprsa_home_key *key;
-    char octets[8];
+    char bytes[8];
 
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
@@ -218,7 +218,7 @@ static void bells_ring(void **state)
         for (unsigned i = 8; i-- > 0;) {
             assert_true(becomes_readable(bells[i].fd));
             assert_int_equal(
-                recv(bells[i].fd, octets, sizeof(octets), MSG_DONTWAIT), 1);
+                recv(bells[i].fd, bytes, sizeof(bytes), MSG_DONTWAIT), 1);
             assert_int_equal(
                 home->collect(g.client, requests[i].ticket, requests[i].output),
                 WARPRSA_DONE);
@@ -422,7 +422,7 @@ static void the_daemon_stops_and_comes_back(void **state)
     warprsa_bell bell;
     service s;
     guest g;
-    char octet;
+    char byte;
 
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
@@ -440,7 +440,7 @@ static void the_daemon_stops_and_comes_back(void **state)
     if (guest_submit(&g, key, &late, bell.number) == WARPRSA_DONE) {
         /* The bell ends with the daemon, so that nobody waits for ever. */
         assert_true(becomes_readable(bell.fd));
-        assert_int_equal(recv(bell.fd, &octet, 1, MSG_DONTWAIT), 0);
+        assert_int_equal(recv(bell.fd, &byte, 1, MSG_DONTWAIT), 0);
         assert_int_equal(home->collect(g.client, late.ticket, late.output),
                          WARPRSA_REFUSED);
     }

@@ -35,7 +35,7 @@ typedef struct block {
     enum cudaMemcpyKind to_host;
 } block;
 
-/* Eight octets each, as they would lie in memory; short or common ones say
+/* Eight bytes each, as they would lie in memory; short or common ones say
  * nothing and are left out. The filter tells most of the others at once. */
 static uint64_t secrets[SECRETS_MAX];
 static unsigned secret_count;
@@ -77,7 +77,7 @@ static void add_words(const void *from, size_t size)
     }
 }
 
-/* At any multiple of four octets. */
+/* At any multiple of four bytes. */
 static unsigned secrets_in(const block *b)
 {
     uint8_t *copy = malloc(b->size);
@@ -190,7 +190,7 @@ static void collect_secrets(void)
     warprsa_prepared_key prepared;
     uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
     BIGNUM *m = BN_new(), *s = BN_new();
-    const int octets = (int)key.key.modulus_octets;
+    const int bytes = (int)key.key.modulus_octets;
 
     assert_true(m != NULL && s != NULL);
     assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&prepared, &key.key));
@@ -200,12 +200,12 @@ static void collect_secrets(void)
     add_words(key.key.dp, sizeof(key.key.dp));
     add_words(key.key.dq, sizeof(key.key.dq));
     add_words(key.key.qinv, sizeof(key.key.qinv));
-    memset(input, 0x35, (size_t)octets);
+    memset(input, 0x35, (size_t)bytes);
     input[0] = 0;
-    assert_non_null(BN_bin2bn(input, octets, m));
+    assert_non_null(BN_bin2bn(input, bytes, m));
     assert_true(made_key_answer(&key, s, m));
-    assert_int_equal(octets, BN_bn2binpad(s, answer, octets));
-    add_words(answer, (size_t)octets);
+    assert_int_equal(bytes, BN_bn2binpad(s, answer, bytes));
+    add_words(answer, (size_t)bytes);
     BN_free(m);
     BN_free(s);
 }

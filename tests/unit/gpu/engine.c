@@ -94,10 +94,10 @@ static int keys_of(int size, made_key **of)
 
 static void random_message(const BIGNUM *n, random_stream *stream)
 {
-    uint8_t octets[WARPRSA_MODULUS_OCTETS_MAX + 8];
+    uint8_t bytes[WARPRSA_MODULUS_OCTETS_MAX + 8];
 
-    random_octets(stream, octets, sizeof(octets));
-    assert_non_null(BN_bin2bn(octets, sizeof(octets), m));
+    random_octets(stream, bytes, sizeof(bytes));
+    assert_non_null(BN_bin2bn(bytes, sizeof(bytes), m));
     assert_true(BN_nnmod(m, m, n, keys[0].numbers.ctx));
 }
 
@@ -179,14 +179,14 @@ static void special_messages_of(int size)
     }
     assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 0, size));
     for (int i = 0; i < count * MESSAGES; i++) {
-        const int octets = (int)of[i % count]->key.modulus_octets;
+        const int bytes = (int)of[i % count]->key.modulus_octets;
         uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
 
-        assert_non_null(BN_bin2bn(batch.tasks[i].input, octets, m));
+        assert_non_null(BN_bin2bn(batch.tasks[i].input, bytes, m));
         assert_true(made_key_answer(of[i % count], expected, m));
-        assert_int_equal(octets, BN_bn2binpad(expected, answer, octets));
+        assert_int_equal(bytes, BN_bn2binpad(expected, answer, bytes));
         if (!test_batch_right(&batch, (size_t)i) ||
-            memcmp(answer, batch.tasks[i].output, (size_t)octets) != 0) {
+            memcmp(answer, batch.tasks[i].output, (size_t)bytes) != 0) {
             print_error("class %d, key %d, message %d, seed %llu: %s\n", size,
                         i % count, i / count, (unsigned long long)number_seed(),
                         warprsa_status_text(batch.tasks[i].status));

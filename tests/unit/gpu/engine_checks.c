@@ -59,10 +59,10 @@ static int tear_down(void **state)
 
 static void random_message(const BIGNUM *n, random_stream *stream)
 {
-    uint8_t octets[WARPRSA_MODULUS_OCTETS_MAX + 8];
+    uint8_t bytes[WARPRSA_MODULUS_OCTETS_MAX + 8];
 
-    random_octets(stream, octets, sizeof(octets));
-    assert_non_null(BN_bin2bn(octets, sizeof(octets), m));
+    random_octets(stream, bytes, sizeof(bytes));
+    assert_non_null(BN_bin2bn(bytes, sizeof(bytes), m));
     assert_true(BN_nnmod(m, m, n, keys[0].numbers.ctx));
 }
 
@@ -90,12 +90,12 @@ enum {
 static warprsa_private_key lying(const made_key *key, size_t part, int bit)
 {
     warprsa_private_key lie = key->key;
-    uint8_t *const octets[PARTS] = {lie.dp, lie.dq, lie.qinv,
-                                    lie.p,  lie.q,  lie.n};
+    uint8_t *const bytes[PARTS] = {lie.dp, lie.dq, lie.qinv,
+                                   lie.p,  lie.q,  lie.n};
     const size_t length = part == PARTS - 1 ? WARPRSA_MODULUS_OCTETS_MAX
                                             : WARPRSA_PRIME_OCTETS_MAX;
 
-    octets[part][length - 1 - (size_t)bit / 8] ^= (uint8_t)(1u << (bit % 8));
+    bytes[part][length - 1 - (size_t)bit / 8] ^= (uint8_t)(1u << (bit % 8));
     return lie;
 }
 

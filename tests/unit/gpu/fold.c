@@ -25,7 +25,7 @@ enum {
     REDUCTIONS = 60,
     TABLES = 4,
     ROWS_MOST = WARPRSA_FOLD_ROWS_MAX,
-    OCTETS = ROWS_MOST * 13 / 2 + 8
+    BYTES = ROWS_MOST * 13 / 2 + 8
 };
 
 static const int rows_of[SIZES] = {20, 30, 40};
@@ -79,7 +79,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Row k of the matrix: the power of two that stands for octet k. */
+/* Row k of the matrix: the power of two that stands for byte k. */
 static int row_bit(int k, int rows)
 {
     return k == 8 * rows - 1 ? 52 * (rows - 1) + 44
@@ -221,7 +221,7 @@ static void operand(double *samples, random_stream *stream, int rows)
 static void check_columns(uint64_t *s, const double *m, const double *n,
                           int rows)
 {
-    uint64_t plain[2 * ROWS_MOST], octet;
+    uint64_t plain[2 * ROWS_MOST], byte;
     warprsa_fold_aside aside = {{0}};
 
     if (n == NULL)
@@ -229,9 +229,9 @@ static void check_columns(uint64_t *s, const double *m, const double *n,
     else
         warprsa_fold_multiply(s, m, n, &aside, rows);
     memcpy(plain, s, sizeof(plain));
-    octet = plain[2 * rows - 2] >> 56;
-    assert_int_equal(1, octet);
-    plain[2 * rows - 2] -= octet << 56;
+    byte = plain[2 * rows - 2] >> 56;
+    assert_int_equal(1, byte);
+    plain[2 * rows - 2] -= byte << 56;
     for (int c = 0; c < 2 * rows; c++)
         assert_true(plain[c] <= (uint64_t)(3 * rows + 3) << 52);
     assert_true(plain[2 * rows - 1] <= (uint64_t)1 << 52);
@@ -313,7 +313,7 @@ static void folds_of(int rows, random_stream *stream)
 }
 
 /* The largest columns there can be, for a prime whose powers of two are any:
- * every octet and every digit at its most. */
+ * every byte and every digit at its most. */
 static void digit_sums_at_their_most(void **state)
 {
     (void)state;

@@ -134,10 +134,10 @@ static void run(void)
 static void special_message(int which)
 {
     BIGNUM *const *v = w->made.numbers.value;
-    unsigned char octets[WARPRSA_MODULUS_OCTETS_MAX + 8];
+    unsigned char bytes[WARPRSA_MODULUS_OCTETS_MAX + 8];
 
-    random_octets(&stream, octets, sizeof(octets));
-    assert_non_null(BN_bin2bn(octets, sizeof(octets), m));
+    random_octets(&stream, bytes, sizeof(bytes));
+    assert_non_null(BN_bin2bn(bytes, sizeof(bytes), m));
     if (which < 3) {
         assert_true(BN_set_word(m, (BN_ULONG)which));
     } else if (which < 5) { /* n - 1, n - 2 */
@@ -178,12 +178,12 @@ static void private_operations(void **state)
         run();
         for (int j = 0; j < WARPRSA_FOLD_GROUP; j++) {
             uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
-            const int octets = (int)w->key.modulus_octets;
+            const int bytes = (int)w->key.modulus_octets;
 
-            assert_non_null(BN_bin2bn(w->input[j], octets, m));
+            assert_non_null(BN_bin2bn(w->input[j], bytes, m));
             assert_true(made_key_answer(&w->made, s, m));
-            assert_int_equal(octets, BN_bn2binpad(s, answer, octets));
-            assert_memory_equal(answer, w->output[j], (size_t)octets);
+            assert_int_equal(bytes, BN_bn2binpad(s, answer, bytes));
+            assert_memory_equal(answer, w->output[j], (size_t)bytes);
             assert_int_equal(WARPRSA_OK, w->status[j]);
         }
         made_key_free(&w->made);
@@ -206,11 +206,11 @@ static void put_exponent(uint32_t *words, int which, int bits)
 static void power(BIGNUM *r, const BIGNUM *x, int which)
 {
     const BIGNUM *p = w->made.numbers.value[which ? NUMBER_Q : NUMBER_P];
-    uint8_t octets[4 * WARPRSA_EXPONENT_WORDS];
+    uint8_t bytes[4 * WARPRSA_EXPONENT_WORDS];
     BIGNUM *exponent = NULL;
 
-    memcpy(octets, w->key.half[which].exponent, sizeof(octets));
-    exponent = BN_lebin2bn(octets, sizeof(octets), NULL);
+    memcpy(bytes, w->key.half[which].exponent, sizeof(bytes));
+    exponent = BN_lebin2bn(bytes, sizeof(bytes), NULL);
     assert_non_null(exponent);
     assert_true(BN_mod_exp(r, x, exponent, p, bn));
     BN_free(exponent);
@@ -223,7 +223,7 @@ static void other_exponents(void **state)
 {
     static const key_recipe recipe = {
         {PRIME_RANDOM, 1024}, {PRIME_DOWN, 1023}, 65537};
-    const int octets = 256;
+    const int bytes = 256;
 
     (void)state;
     use_key(&recipe);
@@ -242,8 +242,8 @@ static void other_exponents(void **state)
         }
         run();
         for (int j = 0; j < WARPRSA_FOLD_GROUP; j++) {
-            assert_non_null(BN_bin2bn(w->input[j], octets, m));
-            assert_non_null(BN_bin2bn(w->output[j], octets, s));
+            assert_non_null(BN_bin2bn(w->input[j], bytes, m));
+            assert_non_null(BN_bin2bn(w->output[j], bytes, s));
             assert_true(BN_cmp(s, w->made.numbers.value[NUMBER_N]) < 0);
             assert_int_equal(WARPRSA_CHECK_FAILED, w->status[j]);
             for (int i = 0; i < 2; i++) {
@@ -251,7 +251,7 @@ static void other_exponents(void **state)
                 assert_true(BN_nnmod(
                     m, s, w->made.numbers.value[i ? NUMBER_Q : NUMBER_P], bn));
                 assert_int_equal(0, BN_cmp(m, half[i]));
-                assert_non_null(BN_bin2bn(w->input[j], octets, m));
+                assert_non_null(BN_bin2bn(w->input[j], bytes, m));
             }
         }
     }

@@ -465,10 +465,10 @@ static void use_message(int i)
 static void special_message(int which)
 {
     BIGNUM *const *v = w->made.numbers.value;
-    unsigned char octets[WARPRSA_MODULUS_OCTETS_MAX + 8];
+    unsigned char bytes[WARPRSA_MODULUS_OCTETS_MAX + 8];
 
-    random_octets(&stream, octets, sizeof(octets));
-    assert_non_null(BN_bin2bn(octets, sizeof(octets), a));
+    random_octets(&stream, bytes, sizeof(bytes));
+    assert_non_null(BN_bin2bn(bytes, sizeof(bytes), a));
     if (which < 3) {
         assert_true(BN_set_word(a, (BN_ULONG)which));
     } else if (which < 5) {
@@ -516,12 +516,12 @@ static void private_operations(void **state)
         run();
         for (int j = 0; j < GROUP; j++) {
             uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
-            const int octets = (int)w->key.modulus_octets;
+            const int bytes = (int)w->key.modulus_octets;
 
-            assert_non_null(BN_bin2bn(w->input[j], octets, a));
+            assert_non_null(BN_bin2bn(w->input[j], bytes, a));
             assert_true(made_key_answer(&w->made, b, a));
-            assert_int_equal(octets, BN_bn2binpad(b, answer, octets));
-            assert_memory_equal(answer, w->output[j], (size_t)octets);
+            assert_int_equal(bytes, BN_bn2binpad(b, answer, bytes));
+            assert_memory_equal(answer, w->output[j], (size_t)bytes);
             assert_int_equal(WARPRSA_OK, w->status[j]);
         }
         made_key_free(&w->made);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Octets to samples and back, and blinding factors cut from random words, as
+ * Bytes to samples and back, and blinding factors cut from random words, as
  * gpu/arith/private_operation.h does them.
  */
 #include "tests/unit/support/gpu_numbers.h"
@@ -33,22 +33,22 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Random octets, ones or a single bit, in memory of just that length. */
+/* Random bytes, ones or a single bit, in memory of just that length. */
 static uint8_t *make_octets(size_t length, random_stream *stream)
 {
-    uint8_t *octets = malloc(length);
+    uint8_t *bytes = malloc(length);
     const unsigned kind = random_below(stream, 4);
 
-    assert_non_null(octets);
-    random_octets(stream, octets, length);
+    assert_non_null(bytes);
+    random_octets(stream, bytes, length);
     if (kind == 0)
-        memset(octets, 0xff, length);
+        memset(bytes, 0xff, length);
     if (kind == 1) {
-        memset(octets, 0, length);
-        octets[random_below(stream, (unsigned)length)] =
+        memset(bytes, 0, length);
+        bytes[random_below(stream, (unsigned)length)] =
             (uint8_t)(1u << random_below(stream, 8));
     }
-    return octets;
+    return bytes;
 }
 
 static void octets_to_samples_and_back(void **state)
@@ -56,22 +56,22 @@ static void octets_to_samples_and_back(void **state)
     (void)state;
     for (size_t length = LENGTH_MIN; length <= LENGTH_MAX; length++) {
         random_stream stream = {number_seed() + length};
-        uint8_t *octets = make_octets(length, &stream);
+        uint8_t *bytes = make_octets(length, &stream);
         warprsa_sample_t samples[NUMBER_SAMPLES], expected[NUMBER_SAMPLES];
         warprsa_sample_bits_t words[NUMBER_SAMPLES];
 
-        assert_non_null(BN_bin2bn(octets, (int)length, number));
+        assert_non_null(BN_bin2bn(bytes, (int)length, number));
         number_to_samples(expected, number, NUMBER_SAMPLES);
         for (int i = 0; i < NUMBER_SAMPLES; i++) {
-            samples[i] = warprsa_sample_of_octets(octets, (int)length, i);
+            samples[i] = warprsa_sample_of_octets(bytes, (int)length, i);
             words[i] = (warprsa_sample_bits_t)samples[i];
         }
         assert_memory_equal(expected, samples, sizeof(samples));
         for (size_t i = 0; i < length; i++)
             assert_int_equal(
-                octets[length - 1 - i],
-                warprsa_octet_of_samples(words, NUMBER_SAMPLES, (int)i));
-        free(octets);
+                bytes[length - 1 - i],
+                warprsa_byte_of_samples(words, NUMBER_SAMPLES, (int)i));
+        free(bytes);
     }
 }
 
@@ -86,7 +86,7 @@ static void octets_of_a_class(void **state)
         warprsa_sample_bits_t *words =
             malloc((size_t)view.rows * sizeof(*words));
         warprsa_sample_t samples[NUMBER_SAMPLES];
-        uint8_t octets[LENGTH_MAX + 16];
+        uint8_t bytes[LENGTH_MAX + 16];
 
         assert_non_null(words);
         for (int i = 0; i < view.rows; i++) {
@@ -97,11 +97,10 @@ static void octets_of_a_class(void **state)
         number_from_samples(number, samples, view.rows);
         assert_true(BN_mask_bits(number, LENGTH_MAX * 8) ||
                     BN_num_bits(number) <= LENGTH_MAX * 8);
-        assert_int_equal(LENGTH_MAX,
-                         BN_bn2lebinpad(number, octets, LENGTH_MAX));
+        assert_int_equal(LENGTH_MAX, BN_bn2lebinpad(number, bytes, LENGTH_MAX));
         for (int i = 0; i < LENGTH_MAX; i++)
-            assert_int_equal(octets[i],
-                             warprsa_octet_of_samples(words, view.rows, i));
+            assert_int_equal(bytes[i],
+                             warprsa_byte_of_samples(words, view.rows, i));
         free(words);
     }
 }

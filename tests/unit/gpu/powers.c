@@ -382,7 +382,7 @@ static void check_with(made_key *made, random_stream *stream)
     const int size = warprsa_key_class(&made->key);
     const number_view view = number_view_of(2 * size + 1);
     warprsa_sample_bits_t result[NUMBER_SAMPLES];
-    const int octets = (int)made->key.modulus_octets;
+    const int bytes = (int)made->key.modulus_octets;
     uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
     warprsa_operation op = {.key = &key, .input = input, .result = result};
     operands *o = &numbers[0];
@@ -395,8 +395,8 @@ static void check_with(made_key *made, random_stream *stream)
     number_put(&s, &view, 0, o->samples);
     warprsa_put_result(&s, &op, view.L, view.G);
     assert_true(BN_mod_exp(o->expected, o->x, v[NUMBER_E], v[NUMBER_N], bn));
-    assert_int_equal(octets, BN_bn2binpad(o->expected, input, octets));
-    for (int bit = -1; bit < 8 * octets; bit++) {
+    assert_int_equal(bytes, BN_bn2binpad(o->expected, input, bytes));
+    for (int bit = -1; bit < 8 * bytes; bit++) {
         uint8_t *changed = bit < 0 ? input : input + bit / 8;
         uint8_t mask = bit < 0 ? 0 : (uint8_t)(1 << (bit % 8));
 

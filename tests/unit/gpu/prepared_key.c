@@ -32,11 +32,11 @@ static int tear_down(void **state)
 }
 
 /* 2^(bits-1) + 1, left-padded. */
-static void put_odd(uint8_t *octets, size_t length, unsigned bits)
+static void put_odd(uint8_t *bytes, size_t length, unsigned bits)
 {
-    memset(octets, 0, length);
-    octets[length - 1] = 1;
-    octets[length - 1 - (bits - 1) / 8] |= (uint8_t)(1u << ((bits - 1) % 8));
+    memset(bytes, 0, length);
+    bytes[length - 1] = 1;
+    bytes[length - 1 - (bits - 1) / 8] |= (uint8_t)(1u << ((bits - 1) % 8));
 }
 
 /* Numbers of these lengths, which is all that a key's class depends on. */
@@ -106,9 +106,9 @@ static void length_is_that_of_the_modulus(void **state)
 
     assert_int_equal(129, key.modulus_octets);
     assert_int_equal(WARPRSA_CLASS_1024, warprsa_key_class(&key));
-    for (uint32_t octets = 0; octets <= WARPRSA_MODULUS_OCTETS_MAX; octets++) {
-        key.modulus_octets = octets;
-        assert_int_equal(octets == 129 ? WARPRSA_CLASS_1024 : -1,
+    for (uint32_t bytes = 0; bytes <= WARPRSA_MODULUS_OCTETS_MAX; bytes++) {
+        key.modulus_octets = bytes;
+        assert_int_equal(bytes == 129 ? WARPRSA_CLASS_1024 : -1,
                          warprsa_key_class(&key));
     }
 }

@@ -19,7 +19,7 @@ enum {
      * lanes. */
     PAGE = 65536,
     STRIDE = PAGE / sizeof(warprsa_sample_t),
-    OCTETS = WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES * PAGE,
+    BYTES = WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES * PAGE,
     CAUGHT = 3,
 };
 
@@ -28,7 +28,7 @@ static warprsa_sample_t *table;
 static int set_up(void **state)
 {
     (void)state;
-    table = mmap(NULL, OCTETS, PROT_READ | PROT_WRITE,
+    table = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return table == MAP_FAILED;
 }
@@ -36,7 +36,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    return munmap(table, OCTETS);
+    return munmap(table, BYTES);
 }
 
 /* Another in each place. */

@@ -111,7 +111,7 @@ static void bad_words(void **state)
 
 static void bad_paths(void **state)
 {
-    static const char allowed[] = "an absolute path of at most 107 octets";
+    static const char allowed[] = "an absolute path of at most 107 bytes";
     char path[109];
 
     (void)state;
@@ -125,7 +125,7 @@ static void bad_paths(void **state)
 static void bad_paths_or_none(void **state)
 {
     static const char allowed[] =
-        "none or an absolute path of at most 255 octets";
+        "none or an absolute path of at most 255 bytes";
     char path[257];
 
     (void)state;

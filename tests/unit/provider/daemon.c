@@ -176,7 +176,7 @@ static void one_process(void **state)
 static void a_launcher_that_forks_twice(void **state)
 {
     int ready[2];
-    char octet = 0;
+    char byte = 0;
     pid_t master;
 
     (void)state;
@@ -187,7 +187,7 @@ static void a_launcher_that_forks_twice(void **state)
         pid_t worker;
 
         /* Not before the launcher is done. */
-        if (read(ready[0], &octet, 1) != 1)
+        if (read(ready[0], &byte, 1) != 1)
             _exit(WRONG_SETUP);
         worker = fork();
         if (worker == 0)
@@ -197,7 +197,7 @@ static void a_launcher_that_forks_twice(void **state)
     }
     subject_free();
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(write(ready[1], &octet, 1), 1);
+    assert_int_equal(write(ready[1], &byte, 1), 1);
     close(ready[0]);
     close(ready[1]);
     assert_all_right(master);

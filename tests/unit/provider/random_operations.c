@@ -72,14 +72,14 @@ typedef struct run {
     atomic_uint by_class[CLASSES];
 } run;
 
-typedef struct octets {
+typedef struct bytes {
     size_t len;
     unsigned char data[OCTETS_MAX];
-} octets;
+} bytes;
 
 static bool crypt_one(OSSL_LIB_CTX *libctx, EVP_PKEY *pkey, init_fn *init,
                       crypt_fn *crypt, int padding, bool with_digest,
-                      const octets *in, octets *out)
+                      const bytes *in, bytes *out)
 {
     EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(libctx, pkey, NULL);
     out->len = sizeof(out->data);
@@ -92,7 +92,7 @@ static bool crypt_one(OSSL_LIB_CTX *libctx, EVP_PKEY *pkey, init_fn *init,
     return good;
 }
 
-static bool same(const octets *a, const octets *b)
+static bool same(const bytes *a, const bytes *b)
 {
     return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
@@ -100,14 +100,14 @@ static bool same(const octets *a, const octets *b)
 /* A number below n: mostly random, else near one of the ends, short, or with
  * a long run of ones or zeros. */
 static bool make_number(random_stream *stream, const random_key *key,
-                        octets *number)
+                        bytes *number)
 {
-    const size_t half = key->octets / 2;
+    const size_t half = key->bytes / 2;
     BN_CTX *ctx = BN_CTX_new();
     BIGNUM *value = BN_new();
     bool good = ctx != NULL && value != NULL;
 
-    number->len = key->octets;
+    number->len = key->bytes;
     random_octets(stream, number->data, number->len);
     switch (random_below(stream, 16)) {
     case 0:
@@ -120,7 +120,7 @@ static bool make_number(random_stream *stream, const random_key *key,
                BN_bn2binpad(value, number->data, (int)number->len) > 0;
         break;
     case 2:
-        memset(number->data, 0, random_below(stream, key->octets));
+        memset(number->data, 0, random_below(stream, key->bytes));
         break;
     case 3:
         memset(number->data + random_below(stream, half), 0xff, half);
@@ -141,9 +141,9 @@ static bool make_number(random_stream *stream, const random_key *key,
 
 /* Both providers do the same: the answers must be equal. */
 static bool compare(const run *r, const random_key *key, operation kind,
-                    const octets *in)
+                    const bytes *in)
 {
-    octets ours, theirs;
+    bytes ours, theirs;
     const bool decrypts = kind == RAW_DECRYPT;
     init_fn *init = decrypts ? EVP_PKEY_decrypt_init : EVP_PKEY_sign_init;
     crypt_fn *crypt = decrypts ? EVP_PKEY_decrypt : EVP_PKEY_sign;
@@ -158,9 +158,9 @@ static bool compare(const run *r, const random_key *key, operation kind,
 
 /* The default provider verifies what ours has signed. */
 static bool sign_and_verify(const run *r, const random_key *key,
-                            const octets *digest)
+                            const bytes *digest)
 {
-    octets sig;
+    bytes sig;
     if (!crypt_one(r->subject, key->subject, EVP_PKEY_sign_init, EVP_PKEY_sign,
                    RSA_PKCS1_PSS_PADDING, true, digest, &sig))
         return false;
@@ -177,9 +177,9 @@ static bool sign_and_verify(const run *r, const random_key *key,
 
 /* The default provider encrypts, ours decrypts. */
 static bool encrypt_and_decrypt(const run *r, const random_key *key,
-                                int padding, const octets *message)
+                                int padding, const bytes *message)
 {
-    octets sealed, opened;
+    bytes sealed, opened;
     return crypt_one(r->oracle, key->oracle, EVP_PKEY_encrypt_init,
                      EVP_PKEY_encrypt, padding, false, message, &sealed) &&
            crypt_one(r->subject, key->subject, EVP_PKEY_decrypt_init,
@@ -190,7 +190,7 @@ static bool encrypt_and_decrypt(const run *r, const random_key *key,
 static bool one_operation(const run *r, const random_key *key, operation kind,
                           random_stream *stream)
 {
-    octets in;
+    bytes in;
     in.len = 32;
     random_octets(stream, in.data, in.len);
     switch (kind) {

@@ -3,7 +3,7 @@
  *
  * Published vectors through the provider: NIST's for FIPS 186-2 and 186-3 and
  * RSA Laboratories' for PKCS#1, as the package python3-cryptography-vectors
- * has them. Deterministic operations must give the published octets. PSS
+ * has them. Deterministic operations must give the published bytes. PSS
  * signatures depend on their salt, so there the private operation itself is
  * compared: the published signature must come out of the encoded message.
  */
@@ -26,10 +26,10 @@ enum {
     SKIPPED = 77
 };
 
-typedef struct octets {
+typedef struct bytes {
     size_t len;
     unsigned char data[OCTETS_MAX];
-} octets;
+} bytes;
 
 static module_context module;
 static OSSL_LIB_CTX *oracle;
@@ -41,13 +41,13 @@ typedef struct vector {
     EVP_PKEY *theirs; /* the same key in the context without the provider */
     char digest[16];
     char mgf1_digest[16];
-    octets message;
-    octets secret; /* the signature or the ciphertext */
+    bytes message;
+    bytes secret; /* the signature or the ciphertext */
     void (*check)(struct vector *v);
     unsigned count;
 } vector;
 
-static void from_hex(octets *out, const char *hex)
+static void from_hex(bytes *out, const char *hex)
 {
     assert_int_equal(1, OPENSSL_hexstr2buf_ex(out->data, sizeof(out->data),
                                               &out->len, hex, '\0'));
@@ -75,7 +75,7 @@ static void import_key(vector *v)
     assert_non_null(v->theirs);
 }
 
-static void raw_public(EVP_PKEY *pkey, const octets *in, octets *out)
+static void raw_public(EVP_PKEY *pkey, const bytes *in, bytes *out)
 {
     EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(oracle, pkey, NULL);
     out->len = sizeof(out->data);
@@ -87,7 +87,7 @@ static void raw_public(EVP_PKEY *pkey, const octets *in, octets *out)
     EVP_PKEY_CTX_free(ctx);
 }
 
-static void raw_private(EVP_PKEY *pkey, const octets *in, octets *out)
+static void raw_private(EVP_PKEY *pkey, const bytes *in, bytes *out)
 {
     EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(module.libctx, pkey, NULL);
     out->len = sizeof(out->data);
@@ -100,7 +100,7 @@ static void raw_private(EVP_PKEY *pkey, const octets *in, octets *out)
     expected++;
 }
 
-static int verifies(const vector *v, int padding, const octets *signature)
+static int verifies(const vector *v, int padding, const bytes *signature)
 {
     EVP_PKEY_CTX *pctx;
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
@@ -114,7 +114,7 @@ static int verifies(const vector *v, int padding, const octets *signature)
     return result;
 }
 
-static void sign(const vector *v, int padding, octets *signature)
+static void sign(const vector *v, int padding, bytes *signature)
 {
     EVP_PKEY_CTX *pctx;
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
@@ -131,7 +131,7 @@ static void sign(const vector *v, int padding, octets *signature)
 
 static void check_pkcs1_signature(vector *v)
 {
-    octets signature;
+    bytes signature;
     sign(v, RSA_PKCS1_PADDING, &signature);
     assert_int_equal(signature.len, v->secret.len);
     assert_memory_equal(signature.data, v->secret.data, signature.len);
@@ -139,7 +139,7 @@ static void check_pkcs1_signature(vector *v)
 
 static void check_pss_signature(vector *v)
 {
-    octets encoded, signature;
+    bytes encoded, signature;
     assert_int_equal(1, verifies(v, RSA_PKCS1_PSS_PADDING, &v->secret));
     raw_public(v->theirs, &v->secret, &encoded);
     raw_private(v->ours, &encoded, &signature);
@@ -150,7 +150,7 @@ static void check_pss_signature(vector *v)
     assert_int_equal(1, verifies(v, RSA_PKCS1_PSS_PADDING, &signature));
 }
 
-static void decrypt(const vector *v, int padding, octets *opened)
+static void decrypt(const vector *v, int padding, bytes *opened)
 {
     EVP_PKEY_CTX *ctx =
         EVP_PKEY_CTX_new_from_pkey(module.libctx, v->ours, NULL);
@@ -172,7 +172,7 @@ static void decrypt(const vector *v, int padding, octets *opened)
 
 static void check_decryption(vector *v, int padding)
 {
-    octets opened;
+    bytes opened;
     decrypt(v, padding, &opened);
     assert_int_equal(opened.len, v->message.len);
     assert_memory_equal(opened.data, v->message.data, opened.len);

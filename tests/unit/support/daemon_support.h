@@ -303,7 +303,7 @@ static inline void stranger_fill(const stranger *x, uint32_t slot, uint32_t use,
     r->use = use;
     r->key = key;
     r->key_generation = generation;
-    r->octets = 128;
+    r->bytes = 128;
     r->input[127] = (uint8_t)use;
 }
 
@@ -323,10 +323,10 @@ static inline warprsa_answer stranger_answer(const stranger *x, uint32_t slot,
 /* Waits until the daemon has cut the connection. */
 static inline void stranger_is_cut(const stranger *x)
 {
-    char octet;
+    char byte;
 
     assert_true(becomes_readable(x->socket));
-    assert_true(recv(x->socket, &octet, 1, MSG_DONTWAIT) <= 0);
+    assert_true(recv(x->socket, &byte, 1, MSG_DONTWAIT) <= 0);
 }
 
 static inline void stranger_leave(stranger *x)

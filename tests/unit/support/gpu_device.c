@@ -87,14 +87,14 @@ int test_batch_new(test_batch *batch, size_t count)
     batch->count = count;
     batch->tasks = calloc(count, sizeof(*batch->tasks));
     batch->keys = calloc(count, sizeof(made_key *));
-    batch->octets = calloc(count, 2 * PLACE);
-    if (batch->tasks == NULL || batch->keys == NULL || batch->octets == NULL) {
+    batch->bytes = calloc(count, 2 * PLACE);
+    if (batch->tasks == NULL || batch->keys == NULL || batch->bytes == NULL) {
         test_batch_free(batch);
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
-        batch->tasks[i].input = batch->octets + 2 * i * PLACE;
-        batch->tasks[i].output = batch->octets + (2 * i + 1) * PLACE;
+        batch->tasks[i].input = batch->bytes + 2 * i * PLACE;
+        batch->tasks[i].output = batch->bytes + (2 * i + 1) * PLACE;
     }
     return 1;
 }
@@ -103,20 +103,20 @@ void test_batch_free(test_batch *batch)
 {
     free(batch->tasks);
     free(batch->keys);
-    free(batch->octets);
+    free(batch->bytes);
     memset(batch, 0, sizeof(*batch));
 }
 
 int test_batch_put(test_batch *batch, size_t i, made_key *key, const BIGNUM *m)
 {
-    const int octets = (int)key->key.modulus_octets;
-    uint8_t *input = batch->octets + 2 * i * PLACE;
+    const int bytes = (int)key->key.modulus_octets;
+    uint8_t *input = batch->bytes + 2 * i * PLACE;
 
     batch->keys[i] = key;
     batch->tasks[i].key = key->index;
     batch->tasks[i].status = WARPRSA_DEVICE_ERROR;
     memset(input, FILL, 2 * PLACE);
-    return BN_bn2binpad(m, input, octets) == octets;
+    return BN_bn2binpad(m, input, bytes) == bytes;
 }
 
 warprsa_status test_batch_run(test_batch *batch, test_device *t,

@@ -20,7 +20,7 @@ enum {
     TEST_SKIPPED = 77,    /* exit status */
     TEST_BATCH_MAX = 256, /* host; on a GPU more, see batch_max */
     TEST_TIMEOUT_MS = 600000,
-    TEST_GUARD = 16, /* octets after an output that nobody writes */
+    TEST_GUARD = 16, /* bytes after an output that nobody writes */
 };
 
 typedef enum test_random {
@@ -50,7 +50,7 @@ typedef struct test_batch {
     size_t count;
     warprsa_task *tasks;
     made_key **keys;
-    uint8_t *octets; /* input, output and guard of each task */
+    uint8_t *bytes; /* input, output and guard of each task */
 } test_batch;
 
 int test_batch_new(test_batch *batch, size_t count);

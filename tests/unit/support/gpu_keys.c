@@ -113,14 +113,14 @@ int made_key_answer(made_key *made, BIGNUM *s, const BIGNUM *m)
 
 int made_key_accepts(made_key *made, const uint8_t *s, const uint8_t *m)
 {
-    const int octets = (int)made->key.modulus_octets;
+    const int bytes = (int)made->key.modulus_octets;
     BIGNUM **v = made->numbers.value;
     BN_CTX *ctx = made->numbers.ctx;
 
     BN_CTX_start(ctx);
     BIGNUM *x = BN_CTX_get(ctx), *expected = BN_CTX_get(ctx);
-    const int good = expected != NULL && BN_bin2bn(s, octets, x) != NULL &&
-                     BN_bin2bn(m, octets, expected) != NULL &&
+    const int good = expected != NULL && BN_bin2bn(s, bytes, x) != NULL &&
+                     BN_bin2bn(m, bytes, expected) != NULL &&
                      BN_cmp(x, v[NUMBER_N]) < 0 &&
                      BN_mod_exp(x, x, v[NUMBER_E], v[NUMBER_N], ctx) &&
                      BN_cmp(x, expected) == 0;

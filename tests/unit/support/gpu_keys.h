@@ -51,7 +51,7 @@ int private_key_from_numbers(warprsa_private_key *key,
 int made_key_answer(made_key *made, BIGNUM *s, const BIGNUM *m);
 
 /* Whether s < n and s^e = m: with e prime to (p - 1)(q - 1) there is only one
- * such s. Octets of the modulus's length. */
+ * such s. Bytes of the modulus's length. */
 int made_key_accepts(made_key *made, const uint8_t *s, const uint8_t *m);
 
 #endif

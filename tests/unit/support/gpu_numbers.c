@@ -7,7 +7,7 @@
 
 enum {
     WRONG_SHOWN = 10,
-    OCTETS = NUMBER_SAMPLES * WARPRSA_SAMPLE_BITS / 8 + 16
+    BYTES = NUMBER_SAMPLES * WARPRSA_SAMPLE_BITS / 8 + 16
 };
 
 static const warprsa_sample_t full_sample = (warprsa_sample_t)NUMBER_FULL;
@@ -72,21 +72,21 @@ void number_power_of_two(BIGNUM *to, int bits)
 
 void number_from_columns(BIGNUM *to, const uint64_t *columns, int count)
 {
-    unsigned char octets[OCTETS] = {0};
+    unsigned char bytes[BYTES] = {0};
     unsigned __int128 bits = 0;
     int have = 0, length = 0;
 
-    /* `bits` holds what is above the octets written so far. */
+    /* `bits` holds what is above the bytes written so far. */
     for (int i = 0; i < count; i++) {
         bits += (unsigned __int128)columns[i] << have;
         for (have += WARPRSA_SAMPLE_BITS; have >= 8; have -= 8) {
-            octets[length++] = (unsigned char)bits;
+            bytes[length++] = (unsigned char)bits;
             bits >>= 8;
         }
     }
     for (; bits != 0; bits >>= 8)
-        octets[length++] = (unsigned char)bits;
-    assert_non_null(BN_lebin2bn(octets, length, to));
+        bytes[length++] = (unsigned char)bits;
+    assert_non_null(BN_lebin2bn(bytes, length, to));
     BN_set_negative(to, 0); /* which that leaves alone if `to` becomes zero */
 }
 
@@ -101,16 +101,16 @@ void number_from_samples(BIGNUM *to, const warprsa_sample_t *samples, int count)
 
 void number_to_samples(warprsa_sample_t *samples, const BIGNUM *from, int count)
 {
-    unsigned char octets[OCTETS];
+    unsigned char bytes[BYTES];
 
-    assert_int_equal(OCTETS, BN_bn2lebinpad(from, octets, OCTETS));
+    assert_int_equal(BYTES, BN_bn2lebinpad(from, bytes, BYTES));
     assert_true(BN_num_bits(from) <= count * WARPRSA_SAMPLE_BITS);
     for (int i = 0; i < count; i++) {
         uint64_t bits = 0;
         int low = i * WARPRSA_SAMPLE_BITS;
 
         for (int j = 7; j >= 0; j--)
-            bits = bits << 8 | octets[low / 8 + j];
+            bits = bits << 8 | bytes[low / 8 + j];
         samples[i] =
             (warprsa_sample_t)((bits >> (low % 8)) & WARPRSA_SAMPLE_MASK);
     }
@@ -133,10 +133,10 @@ void number_get(warprsa_sample_t *samples, const warprsa_number *from,
 
 static void random_bits(BIGNUM *to, random_stream *stream, int bits)
 {
-    unsigned char octets[OCTETS];
+    unsigned char bytes[BYTES];
 
-    random_octets(stream, octets, sizeof(octets));
-    assert_non_null(BN_bin2bn(octets, sizeof(octets), to));
+    random_octets(stream, bytes, sizeof(bytes));
+    assert_non_null(BN_bin2bn(bytes, sizeof(bytes), to));
     assert_true(BN_mask_bits(to, bits) || BN_num_bits(to) <= bits);
 }
 

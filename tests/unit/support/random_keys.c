@@ -54,15 +54,15 @@ static unsigned prime_length(unsigned index, uint64_t seed)
 static BIGNUM *find_prime(unsigned bits, uint64_t seed)
 {
     random_stream stream = {seed};
-    unsigned char octets[PRIME_BITS_MAX / 8 + 1];
+    unsigned char bytes[PRIME_BITS_MAX / 8 + 1];
     const size_t len = (bits + 7) / 8;
     BIGNUM *candidate = BN_new();
     BN_CTX *ctx = BN_CTX_new();
     int found = 0;
 
     while (candidate != NULL && ctx != NULL && found == 0) {
-        random_octets(&stream, octets, len);
-        if (BN_bin2bn(octets, (int)len, candidate) == NULL ||
+        random_octets(&stream, bytes, len);
+        if (BN_bin2bn(bytes, (int)len, candidate) == NULL ||
             (BN_num_bits(candidate) > (int)bits &&
              !BN_mask_bits(candidate, (int)bits)) ||
             !BN_set_bit(candidate, (int)bits - 1) || !BN_set_bit(candidate, 0))
@@ -172,7 +172,7 @@ int random_key_make(random_key *key, const prime_pool *pool,
     }
     if (made == 1 && rsa_numbers_crt(&numbers)) {
         key->prime_bits = rsa_numbers_prime_bits(&numbers);
-        key->octets = (unsigned)BN_num_bytes(numbers.value[NUMBER_N]);
+        key->bytes = (unsigned)BN_num_bytes(numbers.value[NUMBER_N]);
         key->n = BN_dup(numbers.value[NUMBER_N]);
         key->subject = rsa_numbers_import(&numbers, subject);
         key->oracle = rsa_numbers_import(&numbers, oracle);

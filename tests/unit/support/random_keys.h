@@ -39,7 +39,7 @@ typedef struct random_key {
     EVP_PKEY *subject; /* in the context with the provider */
     EVP_PKEY *oracle;  /* the same key in one without */
     BIGNUM *n;
-    unsigned octets;     /* of n */
+    unsigned bytes;      /* of n */
     unsigned prime_bits; /* of the longer prime */
 } random_key;
 

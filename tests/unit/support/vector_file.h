@@ -3,7 +3,7 @@
  *
  * Reads the RSA vector files of the package python3-cryptography-vectors:
  * NIST's "name = value" lines and RSA Laboratories' "# Name:" with lines of
- * hexadecimal octets below.
+ * hexadecimal bytes below.
  */
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_VECTOR_FILE_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_VECTOR_FILE_H
