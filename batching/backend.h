@@ -11,7 +11,7 @@
 
 #include "batching/queue.h"
 
-typedef struct warprsa_home_key warprsa_home_key;
+typedef struct warprsa_backend_key warprsa_backend_key;
 
 /* How callers that neither sleep nor have a worker in their process are told.
  */
@@ -21,18 +21,19 @@ typedef struct warprsa_bell {
     uint32_t number;
 } warprsa_bell;
 
-typedef struct warprsa_home_calls {
+typedef struct warprsa_backend_ops {
     bool (*close)(void *at);
     void (*abandon)(void *at);
     warprsa_queue_state (*wait_ready)(void *at, unsigned timeout_ms);
     unsigned (*depth)(const void *at);
-    warprsa_home_key *(*key)(void *at, const uint8_t id[WARPRSA_KEY_ID_OCTETS],
-                             const warprsa_private_key *key);
-    void (*key_release)(warprsa_home_key *key);
-    void (*key_abandon)(warprsa_home_key *key);
+    warprsa_backend_key *(*key)(void *at,
+                                const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+                                const warprsa_private_key *key);
+    void (*key_release)(warprsa_backend_key *key);
+    void (*key_abandon)(warprsa_backend_key *key);
     /* `bell` is the number of one, or 0; a home with bells never calls notify,
      * one without ignores it. */
-    warprsa_answer (*submit)(void *at, warprsa_home_key *key,
+    warprsa_answer (*submit)(void *at, warprsa_backend_key *key,
                              const uint8_t *input, warprsa_notify notify,
                              uint32_t bell, warprsa_ticket *ticket);
     warprsa_answer (*collect)(void *at, warprsa_ticket ticket, uint8_t *output);
@@ -48,14 +49,14 @@ typedef struct warprsa_home_calls {
     bool (*bell_works)(void *at, const warprsa_bell *bell);
     /* Closes the descriptor; also after the home itself was closed. */
     void (*bell_close)(warprsa_bell *bell);
-} warprsa_home_calls;
+} warprsa_backend_ops;
 
-typedef struct warprsa_home {
-    const warprsa_home_calls *calls;
+typedef struct warprsa_backend {
+    const warprsa_backend_ops *calls;
     void *at;
-} warprsa_home;
+} warprsa_backend;
 
 /* The functions of a warprsa_queue. */
-extern const warprsa_home_calls warprsa_home_queue;
+extern const warprsa_backend_ops warprsa_backend_local;
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A process's own queue behind the functions of home.h.
+ * A process's own queue behind the functions of backend.h.
  */
 #include "batching/backend.h"
 
@@ -25,24 +25,24 @@ static unsigned queue_depth(const void *at)
     return warprsa_queue_depth(at);
 }
 
-static warprsa_home_key *queue_key(void *at,
-                                   const uint8_t id[WARPRSA_KEY_ID_OCTETS],
-                                   const warprsa_private_key *key)
+static warprsa_backend_key *queue_key(void *at,
+                                      const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+                                      const warprsa_private_key *key)
 {
-    return (warprsa_home_key *)warprsa_queue_key(at, id, key);
+    return (warprsa_backend_key *)warprsa_queue_key(at, id, key);
 }
 
-static void queue_key_release(warprsa_home_key *key)
+static void queue_key_release(warprsa_backend_key *key)
 {
     warprsa_key_release((warprsa_key *)key);
 }
 
-static void queue_key_abandon(warprsa_home_key *key)
+static void queue_key_abandon(warprsa_backend_key *key)
 {
     warprsa_key_abandon((warprsa_key *)key);
 }
 
-static warprsa_answer queue_submit(void *at, warprsa_home_key *key,
+static warprsa_answer queue_submit(void *at, warprsa_backend_key *key,
                                    const uint8_t *input, warprsa_notify notify,
                                    uint32_t bell, warprsa_ticket *ticket)
 {
@@ -62,7 +62,7 @@ static warprsa_answer queue_wait(void *at, warprsa_ticket ticket,
     return warprsa_queue_wait(at, ticket, output);
 }
 
-const warprsa_home_calls warprsa_home_queue = {
+const warprsa_backend_ops warprsa_backend_local = {
     .close = queue_close,
     .abandon = queue_abandon,
     .wait_ready = queue_wait_ready,

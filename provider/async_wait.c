@@ -43,7 +43,7 @@ struct warprsa_wait {
     unsigned generation; /* of the fork it was made in */
     int fd;
     bool rings; /* fd is a home's bell, and nobody calls wake() */
-    const warprsa_home_calls *calls;
+    const warprsa_backend_ops *calls;
     warprsa_bell bell;
     atomic_bool alive;    /* the wait ctx is */
     pthread_mutex_t lock; /* for the callback, also while it runs */
@@ -100,12 +100,12 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
     release(waker);
 }
 
-static bool open_fd(warprsa_wait *waker, const warprsa_home *home)
+static bool open_fd(warprsa_wait *waker, const warprsa_backend *backend)
 {
-    waker->calls = home->calls;
-    waker->rings = home->calls->bell_open != NULL;
+    waker->calls = backend->ops;
+    waker->rings = backend->ops->bell_open != NULL;
     if (waker->rings) {
-        if (!home->calls->bell_open(home->at, &waker->bell))
+        if (!backend->ops->bell_open(backend->impl, &waker->bell))
             return false;
         waker->fd = waker->bell.fd;
         return true;
@@ -115,7 +115,7 @@ static bool open_fd(warprsa_wait *waker, const warprsa_home *home)
 }
 
 static warprsa_wait *waker_new(ASYNC_WAIT_CTX *wait_ctx,
-                               const warprsa_home *home)
+                               const warprsa_backend *backend)
 {
     warprsa_wait *waker = calloc(1, sizeof(*waker));
 
@@ -128,7 +128,7 @@ static warprsa_wait *waker_new(ASYNC_WAIT_CTX *wait_ctx,
         free(waker);
         return NULL;
     }
-    if (!open_fd(waker, home)) {
+    if (!open_fd(waker, backend)) {
         pthread_mutex_destroy(&waker->lock);
         free(waker);
         return NULL;
@@ -161,19 +161,20 @@ static void take_back(warprsa_wait *waker)
 
 /* Looks for a callback, too. */
 static bool is_of_use(warprsa_wait *waker, ASYNC_WAIT_CTX *wait_ctx,
-                      const warprsa_home *home)
+                      const warprsa_backend *backend)
 {
     if (waker->generation != warprsa_fork_generation())
         return false; /* the parent's, and shared with it */
-    if (waker->calls != home->calls)
+    if (waker->calls != backend->ops)
         return false; /* made by another library context */
     pthread_mutex_lock(&waker->lock);
     if (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &waker->callback,
                                      &waker->callback_arg))
         waker->callback = NULL;
     pthread_mutex_unlock(&waker->lock);
-    return !waker->rings || (waker->callback == NULL &&
-                             home->calls->bell_works(home->at, &waker->bell));
+    return !waker->rings ||
+           (waker->callback == NULL &&
+            backend->ops->bell_works(backend->impl, &waker->bell));
 }
 
 /*
@@ -182,7 +183,7 @@ static bool is_of_use(warprsa_wait *waker, ASYNC_WAIT_CTX *wait_ctx,
  * callback's argument must not be used.
  */
 static warprsa_wait *waker_of(ASYNC_WAIT_CTX *wait_ctx,
-                              const warprsa_home *home)
+                              const warprsa_backend *backend)
 {
     OSSL_ASYNC_FD fd = -1;
     void *custom = NULL;
@@ -192,15 +193,15 @@ static warprsa_wait *waker_of(ASYNC_WAIT_CTX *wait_ctx,
         waker = custom;
         waker->fresh = false;
     } else {
-        waker = waker_new(wait_ctx, home);
+        waker = waker_new(wait_ctx, backend);
     }
-    if (waker == NULL || is_of_use(waker, wait_ctx, home))
+    if (waker == NULL || is_of_use(waker, wait_ctx, backend))
         return waker;
     take_back(waker);
     return NULL;
 }
 
-warprsa_wait *warprsa_wait_new(const warprsa_home *home)
+warprsa_wait *warprsa_wait_new(const warprsa_backend *backend)
 {
     ASYNC_JOB *job = ASYNC_get_current_job();
     ASYNC_WAIT_CTX *wait_ctx = NULL;
@@ -212,7 +213,7 @@ warprsa_wait *warprsa_wait_new(const warprsa_home *home)
     if (wait_ctx == NULL)
         return NULL;
     ERR_set_mark();
-    wait = waker_of(wait_ctx, home);
+    wait = waker_of(wait_ctx, backend);
     if (wait != NULL)
         ASYNC_WAIT_CTX_set_status(wait_ctx, ASYNC_STATUS_OK);
     ERR_pop_to_mark();
@@ -242,16 +243,17 @@ static void wake(void *arg)
     release(wait);
 }
 
-warprsa_answer warprsa_wait_submit(warprsa_wait *wait, const warprsa_home *home,
-                                   warprsa_home_key *key, const uint8_t *input,
-                                   warprsa_ticket *ticket)
+warprsa_answer warprsa_wait_submit(warprsa_wait *wait,
+                                   const warprsa_backend *backend,
+                                   warprsa_backend_key *key,
+                                   const uint8_t *input, warprsa_ticket *ticket)
 {
     warprsa_notify notify = {wake, wait};
 
     if (wait == NULL)
         notify = (warprsa_notify){0};
-    return home->calls->submit(
-        home->at, key, input, notify,
+    return backend->ops->submit(
+        backend->impl, key, input, notify,
         wait != NULL && wait->rings ? wait->bell.number : 0, ticket);
 }
 
@@ -278,8 +280,8 @@ static void pause_job(unsigned *pauses)
  * a job paused with a readable descriptor is resumed at once, again and
  * again. */
 static warprsa_answer collect(const warprsa_wait *wait,
-                              const warprsa_home *home, warprsa_ticket ticket,
-                              uint8_t *output)
+                              const warprsa_backend *backend,
+                              warprsa_ticket ticket, uint8_t *output)
 {
     char rung[64];
 
@@ -287,12 +289,12 @@ static warprsa_answer collect(const warprsa_wait *wait,
         while (recv(wait->fd, rung, sizeof(rung), MSG_DONTWAIT) ==
                (ssize_t)sizeof(rung))
             ;
-    return home->calls->collect(home->at, ticket, output);
+    return backend->ops->collect(backend->impl, ticket, output);
 }
 
 static warprsa_answer pause_until_answered(warprsa_wait *wait,
                                            const warprsa_process *process,
-                                           const warprsa_home *home,
+                                           const warprsa_backend *backend,
                                            warprsa_ticket ticket,
                                            uint8_t *output)
 {
@@ -305,7 +307,7 @@ static warprsa_answer pause_until_answered(warprsa_wait *wait,
         if (!warprsa_process_is_mine(process))
             answer = WARPRSA_REFUSED; /* the parent's queue */
         else
-            answer = collect(wait, home, ticket, output);
+            answer = collect(wait, backend, ticket, output);
     }
     if (wait->fd_written)
         while (read(wait->fd, &drained, sizeof(drained)) < 0 && errno == EINTR)
@@ -317,12 +319,12 @@ static warprsa_answer pause_until_answered(warprsa_wait *wait,
 
 warprsa_answer warprsa_wait_answer(warprsa_wait *wait,
                                    const warprsa_process *process,
-                                   const warprsa_home *home,
+                                   const warprsa_backend *backend,
                                    warprsa_ticket ticket, uint8_t *output)
 {
     return wait == NULL
-               ? home->calls->wait(home->at, ticket, output)
-               : pause_until_answered(wait, process, home, ticket, output);
+               ? backend->ops->wait(backend->impl, ticket, output)
+               : pause_until_answered(wait, process, backend, ticket, output);
 }
 
 void warprsa_wait_cancel(warprsa_wait *wait)

@@ -23,13 +23,15 @@ typedef struct warprsa_wait warprsa_wait;
  * ctx. NULL: not in a job, or no memory or descriptor for it; the caller blocks
  * then. Leaves no error on the queue.
  */
-warprsa_wait *warprsa_wait_new(const warprsa_home *home);
+warprsa_wait *warprsa_wait_new(const warprsa_backend *backend);
 
 /* Submits a request whose answer `wait` is told of; NULL: a caller that
  * sleeps. Anything but WARPRSA_DONE: not submitted, and counted; `wait` is to
  * be given back by warprsa_wait_cancel(). */
-warprsa_answer warprsa_wait_submit(warprsa_wait *wait, const warprsa_home *home,
-                                   warprsa_home_key *key, const uint8_t *input,
+warprsa_answer warprsa_wait_submit(warprsa_wait *wait,
+                                   const warprsa_backend *backend,
+                                   warprsa_backend_key *key,
+                                   const uint8_t *input,
                                    warprsa_ticket *ticket);
 
 /*
@@ -38,7 +40,7 @@ warprsa_answer warprsa_wait_submit(warprsa_wait *wait, const warprsa_home *home,
  */
 warprsa_answer warprsa_wait_answer(warprsa_wait *wait,
                                    const warprsa_process *process,
-                                   const warprsa_home *home,
+                                   const warprsa_backend *backend,
                                    warprsa_ticket ticket, uint8_t *output);
 
 /* Gives back a `wait` whose request was not submitted, and with it a

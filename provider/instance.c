@@ -79,9 +79,9 @@ bool warprsa_process_is_open(const warprsa_process *process)
 static void abandon(warprsa_process *process)
 {
     if (atomic_load(&process->state) == OPEN)
-        process->home.calls->abandon(process->home.at);
+        process->backend.ops->abandon(process->backend.impl);
     warprsa_counters_free(process->counters);
-    process->home = (warprsa_home){0};
+    process->backend = (warprsa_backend){0};
     process->counters = NULL;
     atomic_store(&process->state, CLOSED);
 }
@@ -191,11 +191,12 @@ static void open_home(warprsa_context *context, warprsa_process *process)
     char why[200] = "no memory";
 
     process->opened_ns = warprsa_clock_ns();
-    process->home.calls = daemon ? &warprsa_home_daemon : &warprsa_home_queue;
-    process->home.at =
+    process->backend.ops =
+        daemon ? &warprsa_backend_daemon : &warprsa_backend_local;
+    process->backend.impl =
         daemon ? open_client(context, process, route)
                : open_queue(context, process, route, why, sizeof(why));
-    if (process->home.at == NULL) {
+    if (process->backend.impl == NULL) {
         process->why_closed = daemon || choose_engine(config) != NULL
                                   ? WARPRSA_CPU_ERROR
                                   : WARPRSA_CPU_NO_DEVICE;
@@ -204,14 +205,14 @@ static void open_home(warprsa_context *context, warprsa_process *process)
                              "operations run on the CPU: %s", why);
     }
     atomic_store_explicit(&process->state,
-                          process->home.at == NULL ? REFUSED : OPEN,
+                          process->backend.impl == NULL ? REFUSED : OPEN,
                           memory_order_release);
     warprsa_route_opened(&process->route);
 }
 
-const warprsa_home *warprsa_process_enter(warprsa_context *context,
-                                          warprsa_process *process,
-                                          warprsa_cpu_reason *reason)
+const warprsa_backend *warprsa_process_enter(warprsa_context *context,
+                                             warprsa_process *process,
+                                             warprsa_cpu_reason *reason)
 {
     if (atomic_load_explicit(&process->state, memory_order_acquire) ==
         NOT_OPENED) {
@@ -224,7 +225,7 @@ const warprsa_home *warprsa_process_enter(warprsa_context *context,
      * in one total order. */
     atomic_fetch_add(&process->users[warprsa_thread_place()].count, 1);
     if (atomic_load(&process->state) == OPEN)
-        return &process->home;
+        return &process->backend;
     *reason = process->why_closed;
     warprsa_process_leave(process);
     return NULL;
@@ -275,7 +276,7 @@ void warprsa_process_close(warprsa_context *context)
         for (unsigned i = 0; i < WARPRSA_PLACES; i++)
             while (atomic_load(&process->users[i].count) != 0)
                 sched_yield();
-        process->hung = !process->home.calls->close(process->home.at);
+        process->hung = !process->backend.ops->close(process->backend.impl);
     }
     if (state != CLOSED)
         trace_counters(context, process);

@@ -29,7 +29,7 @@ typedef struct warprsa_process {
     struct warprsa_users {
         _Alignas(64) atomic_uint count;
     } users[WARPRSA_PLACES]; /* threads between enter and leave */
-    warprsa_home home;       /* when open */
+    warprsa_backend backend; /* when open */
     warprsa_cpu_reason why_closed;
     uint64_t opened_ns;
     bool hung;                      /* a worker was left behind in its driver */
@@ -49,14 +49,14 @@ bool warprsa_process_is_mine(const warprsa_process *process);
 bool warprsa_process_is_open(const warprsa_process *process);
 
 /*
- * The home, opened if need be; it stays until warprsa_process_leave(). NULL
+ * The backend, opened if need be; it stays until warprsa_process_leave(). NULL
  * with the reason why there is none; nothing is to be left then. Between the
  * two nothing may block longer than some milliseconds: closing waits for it.
  * Any thread.
  */
-const warprsa_home *warprsa_process_enter(struct warprsa_context *context,
-                                          warprsa_process *process,
-                                          warprsa_cpu_reason *reason);
+const warprsa_backend *warprsa_process_enter(struct warprsa_context *context,
+                                             warprsa_process *process,
+                                             warprsa_cpu_reason *reason);
 void warprsa_process_leave(warprsa_process *process);
 
 /* Milliseconds of startup_ms that are left since the home was opened. */

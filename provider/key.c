@@ -138,28 +138,28 @@ void warprsa_rsa_classify(RSA *rsa)
         RSA_set_flags(rsa, RSA_FLAG_NO_BLINDING);
 }
 
-static warprsa_home_key *home_key(const warprsa_rsa *ours, const RSA *rsa,
-                                  const warprsa_home *home)
+static warprsa_backend_key *home_key(const warprsa_rsa *ours, const RSA *rsa,
+                                     const warprsa_backend *backend)
 {
     warprsa_private_key key = {0};
     uint8_t id[EVP_MAX_MD_SIZE];
     size_t length = 0;
-    warprsa_home_key *found = NULL;
+    warprsa_backend_key *found = NULL;
 
     ERR_set_mark();
     if (fill(&key, rsa) &&
         EVP_Q_digest(ours->context->libctx, "SHA256", NULL, &key, sizeof(key),
                      id, &length) &&
         length == WARPRSA_KEY_ID_OCTETS)
-        found = home->calls->key(home->at, id, &key);
+        found = backend->ops->key(backend->impl, id, &key);
     ERR_pop_to_mark();
     OPENSSL_cleanse(&key, sizeof(key));
     OPENSSL_cleanse(id, sizeof(id));
     return found;
 }
 
-warprsa_home_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
-                                  const warprsa_home *home)
+warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
+                                     const warprsa_backend *backend)
 {
     warprsa_rsa *ours = warprsa_rsa_of(rsa);
     warprsa_handle *old =
@@ -173,8 +173,8 @@ warprsa_home_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
         return NULL;
     mine->process = process;
     mine->parent = old;
-    mine->calls = home->calls;
-    mine->key = home_key(ours, rsa, home);
+    mine->calls = backend->ops;
+    mine->key = home_key(ours, rsa, backend);
     if (mine->key != NULL &&
         atomic_compare_exchange_strong(&ours->handle, &old, mine))
         return mine->key;

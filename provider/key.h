@@ -27,8 +27,8 @@ enum {
 /* The home's copy of the key, per process. */
 typedef struct warprsa_handle {
     warprsa_process *process;
-    const warprsa_home_calls *calls;
-    warprsa_home_key *key;
+    const warprsa_backend_ops *calls;
+    warprsa_backend_key *key;
     struct warprsa_handle *parent; /* of the forking process */
 } warprsa_handle;
 
@@ -58,7 +58,7 @@ void warprsa_rsa_classify(RSA *rsa);
 /* The home's key for an RSA with a size class; it stays the RSA's, and is
  * released with it. NULL: no memory. The caller is between
  * warprsa_process_enter() and leave(). Any thread. */
-warprsa_home_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
-                                  const warprsa_home *home);
+warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
+                                     const warprsa_backend *backend);
 
 #endif

@@ -57,14 +57,14 @@ static warprsa_choice route(const warprsa_context *context,
  * `route = gpu` waits a little for devices that are still opening, *again says
  * whether to ask once more. */
 static bool takes(const warprsa_context *context, warprsa_process *process,
-                  const warprsa_home *home, warprsa_cpu_reason *reason,
+                  const warprsa_backend *backend, warprsa_cpu_reason *reason,
                   bool *again)
 {
     unsigned left = context->config.route == WARPRSA_ROUTE_GPU
                         ? warprsa_process_startup_left(context, process)
                         : 0;
-    warprsa_queue_state state =
-        home->calls->wait_ready(home->at, left < SLICE_MS ? left : SLICE_MS);
+    warprsa_queue_state state = backend->ops->wait_ready(
+        backend->impl, left < SLICE_MS ? left : SLICE_MS);
 
     *again = state == WARPRSA_QUEUE_STARTING && left > 0;
     *reason = state == WARPRSA_QUEUE_STARTING ? WARPRSA_CPU_STARTING
@@ -73,30 +73,30 @@ static bool takes(const warprsa_context *context, warprsa_process *process,
 }
 
 /*
- * The home, entered, if this operation is to go there; else NULL with the
+ * The backend, entered, if this operation is to go there; else NULL with the
  * reason counted. Nobody opens one before the router wants it.
  */
-static const warprsa_home *choose(warprsa_context *context,
-                                  warprsa_process *process,
-                                  warprsa_size_class size)
+static const warprsa_backend *choose(warprsa_context *context,
+                                     warprsa_process *process,
+                                     warprsa_size_class size)
 {
     warprsa_cpu_reason reason = WARPRSA_CPU_ROUTE;
     bool open = warprsa_process_is_open(process);
     bool again = open || route(context, process, size, 0) == WARPRSA_AWAY;
 
     while (again) {
-        const warprsa_home *home =
+        const warprsa_backend *backend =
             warprsa_process_enter(context, process, &reason);
         warprsa_choice choice = WARPRSA_AWAY;
 
-        if (home == NULL)
+        if (backend == NULL)
             break;
         if (open)
-            choice =
-                route(context, process, size, home->calls->depth(home->at));
+            choice = route(context, process, size,
+                           backend->ops->depth(backend->impl));
         if (choice == WARPRSA_AWAY &&
-            takes(context, process, home, &reason, &again))
-            return home;
+            takes(context, process, backend, &reason, &again))
+            return backend;
         warprsa_process_leave(process);
         if (choice != WARPRSA_AWAY) {
             again = false;
@@ -114,28 +114,28 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
                     warprsa_process *process, const uint8_t *input,
                     uint8_t *output)
 {
-    const warprsa_home *home =
+    const warprsa_backend *backend =
         choose(ours->context, process, (warprsa_size_class)ours->size_class);
-    warprsa_home_key *key = NULL;
+    warprsa_backend_key *key = NULL;
     warprsa_wait *wait = NULL;
     warprsa_ticket ticket;
     warprsa_answer answer = WARPRSA_REFUSED;
 
-    if (home == NULL)
+    if (backend == NULL)
         return false;
-    key = warprsa_rsa_key(rsa, process, home);
+    key = warprsa_rsa_key(rsa, process, backend);
     if (key == NULL) {
         count_reason(process, WARPRSA_CPU_ERROR);
     } else {
-        wait = warprsa_wait_new(home);
-        answer = warprsa_wait_submit(wait, home, key, input, &ticket);
+        wait = warprsa_wait_new(backend);
+        answer = warprsa_wait_submit(wait, backend, key, input, &ticket);
     }
     warprsa_process_leave(process);
     if (answer != WARPRSA_DONE) {
         warprsa_wait_cancel(wait);
         return false;
     }
-    return warprsa_wait_answer(wait, process, home, ticket, output) ==
+    return warprsa_wait_answer(wait, process, backend, ticket, output) ==
            WARPRSA_DONE;
 }
 

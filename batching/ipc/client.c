@@ -366,7 +366,7 @@ static unsigned client_depth(const void *at)
     return all > mine ? all : mine;
 }
 
-const warprsa_home_calls warprsa_home_daemon = {
+const warprsa_backend_ops warprsa_backend_daemon = {
     .close = client_close,
     .abandon = client_abandon,
     .wait_ready = client_wait_ready,

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The home of a process's operations that is the daemon: warprsa_home_daemon
+ * The home of a process's operations that is the daemon: warprsa_backend_daemon
  * does for a client what queue.h does for a process with devices of its own.
  * It starts no thread. Where there is no daemon, or none any more, operations
  * are refused, and it is looked for again from time to time.
@@ -33,6 +33,6 @@ warprsa_client *warprsa_client_open(const warprsa_client_config *config);
  * close() always succeeds, and an answer may also be REFUSED because the daemon
  * has gone, which is counted as WARPRSA_CPU_NO_DEVICE.
  */
-extern const warprsa_home_calls warprsa_home_daemon;
+extern const warprsa_backend_ops warprsa_backend_daemon;
 
 #endif

@@ -10,11 +10,11 @@
 #include "batching/ipc/message.h"
 
 /* With the lock held. */
-static warprsa_home_key *find_key(struct warprsa_home_key_list *bucket,
-                                  const uint8_t *id,
-                                  const warprsa_private_key *key)
+static warprsa_backend_key *find_key(struct warprsa_backend_key_list *bucket,
+                                     const uint8_t *id,
+                                     const warprsa_private_key *key)
 {
-    warprsa_home_key *found;
+    warprsa_backend_key *found;
 
     LIST_FOREACH(found, bucket, link)
     if (memcmp(found->id, id, WARPRSA_KEY_ID_OCTETS) == 0 &&
@@ -23,15 +23,15 @@ static warprsa_home_key *find_key(struct warprsa_home_key_list *bucket,
     return NULL;
 }
 
-warprsa_home_key *warprsa_client_key(void *at,
-                                     const uint8_t id[WARPRSA_KEY_ID_OCTETS],
-                                     const warprsa_private_key *key)
+warprsa_backend_key *warprsa_client_key(void *at,
+                                        const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+                                        const warprsa_private_key *key)
 {
     warprsa_client *client = at;
-    struct warprsa_home_key_list *bucket =
+    struct warprsa_backend_key_list *bucket =
         &client->bucket[id[0] % WARPRSA_CLIENT_BUCKETS];
     int size = warprsa_key_class(key);
-    warprsa_home_key *found;
+    warprsa_backend_key *found;
 
     if (size < 0)
         return NULL;
@@ -57,7 +57,7 @@ warprsa_home_key *warprsa_client_key(void *at,
 
 /* With the lock held: tells the daemon. Should that fail, the number stays
  * taken. */
-static void take_back(warprsa_client *client, const warprsa_home_key *key)
+static void take_back(warprsa_client *client, const warprsa_backend_key *key)
 {
     warprsa_message message = {.type = WARPRSA_MESSAGE_KEY_FREE,
                                .number = key->number,
@@ -73,7 +73,7 @@ static void take_back(warprsa_client *client, const warprsa_home_key *key)
     }
 }
 
-void warprsa_client_key_release(warprsa_home_key *key)
+void warprsa_client_key_release(warprsa_backend_key *key)
 {
     warprsa_client *client = key->client;
     bool last;
@@ -94,14 +94,14 @@ void warprsa_client_key_release(warprsa_home_key *key)
 }
 
 /* In the list of the parent's client, which nobody uses any more. */
-void warprsa_client_key_abandon(warprsa_home_key *key)
+void warprsa_client_key_abandon(warprsa_backend_key *key)
 {
     explicit_bzero(&key->key, sizeof(key->key));
 }
 
 /* With the lock held: sees to it that the daemon has the key. */
 bool warprsa_client_upload(warprsa_client *client, warprsa_connection *c,
-                           warprsa_home_key *key)
+                           warprsa_backend_key *key)
 {
     warprsa_message message = {.type = WARPRSA_MESSAGE_KEY};
     bool sent;

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A client from inside. client.c finds the daemon and loses it, client_keys.c,
- * client_notifiers.c and client_requests.c are the functions of home.h.
+ * client_notifiers.c and client_requests.c are the functions of backend.h.
  */
 #ifndef WARPRSA_BATCHING_IPC_CLIENT_PRIVATE_H
 #define WARPRSA_BATCHING_IPC_CLIENT_PRIVATE_H
@@ -17,10 +17,10 @@ enum {
     WARPRSA_CLIENT_BUCKETS = 256, /* of keys */
 };
 
-struct warprsa_home_key {
+struct warprsa_backend_key {
     uint32_t references; /* under the client's lock */
     warprsa_client *client;
-    LIST_ENTRY(warprsa_home_key) link;
+    LIST_ENTRY(warprsa_backend_key) link;
     uint8_t id[WARPRSA_KEY_ID_OCTETS];
     warprsa_size_class size;
     uint32_t serial; /* of the connection that has it; 0: none */
@@ -28,7 +28,7 @@ struct warprsa_home_key {
     warprsa_private_key key; /* wiped with the last reference */
 };
 
-LIST_HEAD(warprsa_home_key_list, warprsa_home_key);
+LIST_HEAD(warprsa_backend_key_list, warprsa_backend_key);
 
 struct warprsa_client {
     _Atomic uint32_t references; /* the opener's, each key's, each bell's */
@@ -38,7 +38,7 @@ struct warprsa_client {
     bool closed;
     uint32_t uses;    /* of all slots, ever */
     uint32_t serials; /* of connections */
-    struct warprsa_home_key_list bucket[WARPRSA_CLIENT_BUCKETS];
+    struct warprsa_backend_key_list bucket[WARPRSA_CLIENT_BUCKETS];
     _Atomic uint32_t state; /* of the connection, as told to others */
     _Alignas(64) _Atomic uint32_t depth; /* submitted and not answered */
 
@@ -60,14 +60,14 @@ void warprsa_client_lose(warprsa_client *client,
 
 /* client_keys.c; upload with the lock held: sees to it that the daemon has the
  * key, false if that can't be. */
-warprsa_home_key *warprsa_client_key(void *at,
-                                     const uint8_t id[WARPRSA_KEY_ID_OCTETS],
-                                     const warprsa_private_key *key);
-void warprsa_client_key_release(warprsa_home_key *key);
-void warprsa_client_key_abandon(warprsa_home_key *key);
+warprsa_backend_key *warprsa_client_key(void *at,
+                                        const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+                                        const warprsa_private_key *key);
+void warprsa_client_key_release(warprsa_backend_key *key);
+void warprsa_client_key_abandon(warprsa_backend_key *key);
 bool warprsa_client_upload(warprsa_client *client,
                            warprsa_connection *connection,
-                           warprsa_home_key *key);
+                           warprsa_backend_key *key);
 
 /* client_notifiers.c; end_bells makes them all readable, for good. */
 bool warprsa_client_bell_open(void *at, warprsa_bell *bell);
@@ -80,7 +80,7 @@ uint32_t warprsa_client_bell_number(const warprsa_connection *connection,
                                     uint32_t bell);
 
 /* client_requests.c */
-warprsa_answer warprsa_client_submit(void *at, warprsa_home_key *key,
+warprsa_answer warprsa_client_submit(void *at, warprsa_backend_key *key,
                                      const uint8_t *input,
                                      warprsa_notify notify, uint32_t bell,
                                      warprsa_ticket *ticket);

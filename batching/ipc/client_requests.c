@@ -20,7 +20,7 @@ enum {
 /* With the lock held: a slot on the connection for a request with this key;
  * NULL with the reason. */
 static warprsa_connection *prepare(warprsa_client *client,
-                                   warprsa_home_key *key, uint64_t now_ns,
+                                   warprsa_backend_key *key, uint64_t now_ns,
                                    uint32_t *slot, warprsa_cpu_reason *reason)
 {
     warprsa_connection *c = client->connection;
@@ -58,7 +58,7 @@ static warprsa_answer refused(warprsa_client *client, warprsa_cpu_reason reason)
     return WARPRSA_REFUSED;
 }
 
-warprsa_answer warprsa_client_submit(void *at, warprsa_home_key *key,
+warprsa_answer warprsa_client_submit(void *at, warprsa_backend_key *key,
                                      const uint8_t *input,
                                      warprsa_notify notify, uint32_t bell,
                                      warprsa_ticket *ticket)

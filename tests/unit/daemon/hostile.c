@@ -17,7 +17,7 @@ enum {
 
 static service s;
 static guest good; /* an honest client, served after each attack */
-static warprsa_home_key *good_key;
+static warprsa_backend_key *good_key;
 
 static int setup(void **state)
 {
@@ -35,7 +35,7 @@ static int teardown(void **state)
     (void)state;
     guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     assert_int_equal(good.counters->cpu_reason[WARPRSA_CPU_NO_DEVICE], 0);
-    home->key_release(good_key);
+    backend->key_release(good_key);
     guest_close(&good);
     service_close(&s);
     return 0;

@@ -55,16 +55,16 @@ static void operations_are_answered_and_counted(void **state)
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
-        warprsa_home_key *key = guest_key(&g, (warprsa_size_class)c, c);
+        warprsa_backend_key *key = guest_key(&g, (warprsa_size_class)c, c);
 
         guest_operate(&g, key, (warprsa_size_class)c, c, 1);
         guest_operate(&g, key, (warprsa_size_class)c, c, 2);
-        home->key_release(key);
+        backend->key_release(key);
         assert_int_equal(g.counters->gpu[c], 2);
         assert_int_equal(s.queue_config.counters->gpu[c], 2);
     }
     assert_int_equal(fake_sum(g.counters->cpu_reason, WARPRSA_CPU_REASONS), 0);
-    WAIT_UNTIL(home->depth(g.client) == 0); /* as the daemon said last */
+    WAIT_UNTIL(backend->depth(g.client) == 0); /* as the daemon said last */
     assert_int_equal(warprsa_server_clients(s.server), 1);
     guest_close(&g);
     WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
@@ -87,7 +87,7 @@ static void *operate_often(void *arg)
         unsigned seed = i % 3;
         warprsa_private_key key = fake_key(size, seed);
         uint8_t id[WARPRSA_KEY_ID_OCTETS] = {(uint8_t)seed, (uint8_t)size};
-        warprsa_home_key *mine = home->key(w->guest->client, id, &key);
+        warprsa_backend_key *mine = backend->key(w->guest->client, id, &key);
         fake_request request;
 
         guest_fill(&request, size, seed, w->number * ROUNDS + i);
@@ -96,7 +96,7 @@ static void *operate_often(void *arg)
             guest_wait(w->guest, &request) == WARPRSA_DONE &&
             fake_is_right(&request))
             w->right++;
-        home->key_release(mine);
+        backend->key_release(mine);
     }
     return NULL;
 }
@@ -142,7 +142,7 @@ static void *wait_at_once(void *arg)
     pthread_barrier_wait(n->barrier);
     n->state = WARPRSA_QUEUE_STARTING;
     for (int i = 0; n->state == WARPRSA_QUEUE_STARTING && i < LONG_MS; i++)
-        n->state = home->wait_ready(n->guest->client, 20);
+        n->state = backend->wait_ready(n->guest->client, 20);
     return NULL;
 }
 
@@ -187,7 +187,7 @@ static void one_who_connects_slowly(void **state)
     service_open(&s, 64, LONG_MS);
     guest_open(&g, &s, LONG_MS);
     pthread_mutex_lock(&g.client->finding);
-    assert_int_equal(home->wait_ready(g.client, 20), WARPRSA_QUEUE_STARTING);
+    assert_int_equal(backend->wait_ready(g.client, 20), WARPRSA_QUEUE_STARTING);
     pthread_mutex_unlock(&g.client->finding);
     WAIT_UNTIL(guest_is_ready(&g));
     close_both(&s, &g);
@@ -199,7 +199,7 @@ static void bells_ring(void **state)
     guest g;
     warprsa_bell bells[8];
     fake_request requests[8];
-    warprsa_home_key *key;
+    warprsa_backend_key *key;
     char bytes[8];
 
     (void)state;
@@ -208,8 +208,8 @@ static void bells_ring(void **state)
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < 8; i++) {
             if (round == 0)
-                assert_true(home->bell_open(g.client, &bells[i]));
-            assert_true(home->bell_works(g.client, &bells[i]));
+                assert_true(backend->bell_open(g.client, &bells[i]));
+            assert_true(backend->bell_works(g.client, &bells[i]));
             guest_fill(&requests[i], WARPRSA_CLASS_2048, 1, i);
             assert_int_equal(
                 guest_submit(&g, key, &requests[i], bells[i].number),
@@ -219,17 +219,17 @@ static void bells_ring(void **state)
             assert_true(becomes_readable(bells[i].fd));
             assert_int_equal(
                 recv(bells[i].fd, bytes, sizeof(bytes), MSG_DONTWAIT), 1);
-            assert_int_equal(
-                home->collect(g.client, requests[i].ticket, requests[i].output),
-                WARPRSA_DONE);
+            assert_int_equal(backend->collect(g.client, requests[i].ticket,
+                                              requests[i].output),
+                             WARPRSA_DONE);
             assert_true(fake_is_right(&requests[i]));
         }
     }
-    home->key_release(key);
+    backend->key_release(key);
     guest_close(&g);
     /* They may outlive the client; their numbers are used again meanwhile. */
     for (unsigned i = 0; i < 8; i++)
-        home->bell_close(&bells[i]);
+        backend->bell_close(&bells[i]);
     service_close(&s);
 }
 
@@ -243,7 +243,7 @@ static void what_the_caller_does_meanwhile(void **state)
     warprsa_bell bell;
     fake_request request;
     uint64_t old_ns, told_ns, since_ns;
-    warprsa_home_key *key;
+    warprsa_backend_key *key;
     service s;
     guest g;
 
@@ -254,7 +254,7 @@ static void what_the_caller_does_meanwhile(void **state)
     warprsa_route_calibrate(&route, UINT64_C(4000000000000)); /* cuts nothing */
     old_ns = warprsa_route_away_ns(&route, size, 0);
     g.client->config.route = &route;
-    assert_true(home->bell_open(g.client, &bell));
+    assert_true(backend->bell_open(g.client, &bell));
     guest_fill(&request, size, 1, 1);
     since_ns = warprsa_now_ns();
     assert_int_equal(guest_submit(&g, key, &request, bell.number),
@@ -262,15 +262,15 @@ static void what_the_caller_does_meanwhile(void **state)
     assert_true(becomes_readable(bell.fd));
     told_ns = warprsa_now_ns() - since_ns;
     nanosleep(&nap, NULL);
-    assert_int_equal(home->collect(g.client, request.ticket, request.output),
+    assert_int_equal(backend->collect(g.client, request.ticket, request.output),
                      WARPRSA_DONE);
     /* A quarter of the average is new. */
     assert_in_range(
         (warprsa_route_away_ns(&route, size, 0) - (old_ns - old_ns / 4)) * 4, 1,
         told_ns);
-    home->key_release(key);
+    backend->key_release(key);
     guest_close(&g);
-    home->bell_close(&bell);
+    backend->bell_close(&bell);
     service_close(&s);
 }
 
@@ -278,7 +278,7 @@ static void one_key_is_uploaded_once(void **state)
 {
     service s;
     guest g;
-    warprsa_home_key *first, *second, *other;
+    warprsa_backend_key *first, *second, *other;
 
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
@@ -292,18 +292,18 @@ static void one_key_is_uploaded_once(void **state)
     guest_operate(&g, other, WARPRSA_CLASS_1024, 2, 3);
     assert_int_equal(g.counters->keys_loaded, 2);
     assert_int_equal(s.queue_config.counters->keys, 2);
-    home->key_release(first);
-    home->key_release(other);
+    backend->key_release(first);
+    backend->key_release(other);
     WAIT_UNTIL(s.queue_config.counters->keys == 1);
     guest_operate(&g, second, WARPRSA_CLASS_1024, 1, 4);
-    home->key_release(second);
+    backend->key_release(second);
     WAIT_UNTIL(s.queue_config.counters->keys == 0);
     close_both(&s, &g);
 }
 
 static void too_many_keys_of_one_client(void **state)
 {
-    warprsa_home_key *keys[17];
+    warprsa_backend_key *keys[17];
     fake_request request;
     service s;
     guest g;
@@ -317,15 +317,15 @@ static void too_many_keys_of_one_client(void **state)
     guest_fill(&request, WARPRSA_CLASS_1024, 16, 16);
     assert_int_equal(guest_submit(&g, keys[16], &request, 0), WARPRSA_REFUSED);
     assert_int_equal(reason(&g, WARPRSA_CPU_KEY_ROOM), 1);
-    home->key_release(keys[0]);
+    backend->key_release(keys[0]);
     guest_operate(&g, keys[16], WARPRSA_CLASS_1024, 16, 17);
     for (unsigned i = 1; i < 17; i++)
-        home->key_release(keys[i]);
+        backend->key_release(keys[i]);
     close_both(&s, &g);
 }
 
 /* Once there is a slot for it; a slow machine may miss a short deadline. */
-static void guest_gets_through(guest *g, warprsa_home_key *key,
+static void guest_gets_through(guest *g, warprsa_backend_key *key,
                                fake_request *request)
 {
     do
@@ -339,7 +339,7 @@ static void guest_gets_through(guest *g, warprsa_home_key *key,
 static void full_and_slow(void **state)
 {
     fake_request requests[3];
-    warprsa_home_key *key;
+    warprsa_backend_key *key;
     service s;
     guest g;
 
@@ -359,14 +359,14 @@ static void full_and_slow(void **state)
     assert_int_equal(guest_submit(&g, key, &requests[2], 0), WARPRSA_REFUSED);
     FAKE_SET(hold, false);
     guest_gets_through(&g, key, &requests[2]);
-    home->key_release(key);
+    backend->key_release(key);
     close_both(&s, &g);
 }
 
 static void the_daemons_deadline(void **state)
 {
     fake_request request;
-    warprsa_home_key *key;
+    warprsa_backend_key *key;
     warprsa_bell bell;
     service s;
     guest g;
@@ -374,25 +374,25 @@ static void the_daemons_deadline(void **state)
     (void)state;
     open_both(&s, &g, 64, 200, LONG_MS);
     key = guest_key(&g, WARPRSA_CLASS_1024, 1);
-    assert_true(home->bell_open(g.client, &bell));
+    assert_true(backend->bell_open(g.client, &bell));
     FAKE_SET(hold, true);
     guest_fill(&request, WARPRSA_CLASS_1024, 1, 1);
     assert_int_equal(guest_submit(&g, key, &request, bell.number),
                      WARPRSA_DONE);
     assert_true(becomes_readable(bell.fd));
-    assert_int_equal(home->collect(g.client, request.ticket, request.output),
+    assert_int_equal(backend->collect(g.client, request.ticket, request.output),
                      WARPRSA_REFUSED);
     assert_int_equal(reason(&g, WARPRSA_CPU_DEADLINE), 1);
     FAKE_SET(hold, false);
-    home->bell_close(&bell);
-    home->key_release(key);
+    backend->bell_close(&bell);
+    backend->key_release(key);
     close_both(&s, &g);
 }
 
 static void no_daemon_and_one_later(void **state)
 {
     fake_request request;
-    warprsa_home_key *key;
+    warprsa_backend_key *key;
     service s;
     guest g;
 
@@ -402,14 +402,14 @@ static void no_daemon_and_one_later(void **state)
     unlink(s.path);
     guest_open(&g, &s, LONG_MS);
     key = guest_key(&g, WARPRSA_CLASS_1024, 1);
-    assert_int_equal(home->wait_ready(g.client, 0), WARPRSA_QUEUE_DOWN);
+    assert_int_equal(backend->wait_ready(g.client, 0), WARPRSA_QUEUE_DOWN);
     guest_fill(&request, WARPRSA_CLASS_1024, 1, 1);
     assert_int_equal(guest_submit(&g, key, &request, 0), WARPRSA_REFUSED);
     assert_int_equal(reason(&g, WARPRSA_CPU_NO_DEVICE), 1);
     service_start(&s);
     WAIT_UNTIL(guest_is_ready(&g));
     guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
-    home->key_release(key);
+    backend->key_release(key);
     close_both(&s, &g);
 }
 
@@ -418,7 +418,7 @@ static void no_daemon_and_one_later(void **state)
 static void the_daemon_stops_and_comes_back(void **state)
 {
     fake_request request, late;
-    warprsa_home_key *key;
+    warprsa_backend_key *key;
     warprsa_bell bell;
     service s;
     guest g;
@@ -427,7 +427,7 @@ static void the_daemon_stops_and_comes_back(void **state)
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = guest_key(&g, WARPRSA_CLASS_1024, 1);
-    assert_true(home->bell_open(g.client, &bell));
+    assert_true(backend->bell_open(g.client, &bell));
     guest_fill(&request, WARPRSA_CLASS_1024, 1, 1);
     FAKE_SET(hold, true);
     assert_int_equal(guest_submit(&g, key, &request, 0), WARPRSA_DONE);
@@ -441,18 +441,18 @@ static void the_daemon_stops_and_comes_back(void **state)
         /* The bell ends with the daemon, so that nobody waits for ever. */
         assert_true(becomes_readable(bell.fd));
         assert_int_equal(recv(bell.fd, &byte, 1, MSG_DONTWAIT), 0);
-        assert_int_equal(home->collect(g.client, late.ticket, late.output),
+        assert_int_equal(backend->collect(g.client, late.ticket, late.output),
                          WARPRSA_REFUSED);
     }
     assert_int_equal(reason(&g, WARPRSA_CPU_NO_DEVICE), 1);
     WAIT_UNTIL(!guest_is_ready(&g));
-    assert_false(home->bell_works(g.client, &bell));
+    assert_false(backend->bell_works(g.client, &bell));
     service_start(&s);
     WAIT_UNTIL(guest_is_ready(&g));
-    assert_false(home->bell_works(g.client, &bell));
+    assert_false(backend->bell_works(g.client, &bell));
     guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 3);
-    home->bell_close(&bell);
-    home->key_release(key);
+    backend->bell_close(&bell);
+    backend->key_release(key);
     close_both(&s, &g);
 }
 
@@ -460,7 +460,7 @@ static void the_daemon_stops_and_comes_back(void **state)
  * lives is ever silent: played by what it left to be seen, long ago. */
 static void a_machine_that_stood_still(void **state)
 {
-    warprsa_home_key *key;
+    warprsa_backend_key *key;
     service s;
     guest g;
 
@@ -473,11 +473,11 @@ static void a_machine_that_stood_still(void **state)
         assert_non_null(c);
         atomic_store(&c->region.head->seen_ns, 0);
         warprsa_connection_drop(c);
-        assert_int_equal(home->wait_ready(g.client, 0), WARPRSA_QUEUE_READY);
+        assert_int_equal(backend->wait_ready(g.client, 0), WARPRSA_QUEUE_READY);
         guest_operate(&g, key, WARPRSA_CLASS_1024, 1, i);
     }
     assert_int_equal(g.counters->keys_loaded, 1);
-    home->key_release(key);
+    backend->key_release(key);
     close_both(&s, &g);
 }
 
@@ -485,7 +485,7 @@ static void a_machine_that_stood_still(void **state)
 static void answers_nobody_comes_for(void **state)
 {
     fake_request requests[3];
-    warprsa_home_key *key;
+    warprsa_backend_key *key;
     service s;
     guest g;
 
@@ -499,9 +499,9 @@ static void answers_nobody_comes_for(void **state)
     guest_gets_through(&g, key, &requests[2]);
     /* Whoever comes after all is told to help himself. */
     assert_int_equal(
-        home->collect(g.client, requests[0].ticket, requests[0].output),
+        backend->collect(g.client, requests[0].ticket, requests[0].output),
         WARPRSA_REFUSED);
-    home->key_release(key);
+    backend->key_release(key);
     close_both(&s, &g);
 }
 
@@ -516,7 +516,7 @@ static void no_more_clients_than_allowed(void **state)
         guest_open(&guests[i], &s, LONG_MS);
     for (unsigned i = 0; i < 8; i++)
         WAIT_UNTIL(guest_is_ready(&guests[i]));
-    WAIT_UNTIL(home->wait_ready(guests[8].client, 0) == WARPRSA_QUEUE_DOWN);
+    WAIT_UNTIL(backend->wait_ready(guests[8].client, 0) == WARPRSA_QUEUE_DOWN);
     assert_int_equal(warprsa_server_clients(s.server), 8);
     guest_close(&guests[0]);
     WAIT_UNTIL(guest_is_ready(&guests[8]));
@@ -541,7 +541,7 @@ static void no_more_clients_of_one_user(void **state)
         guest_open(&guests[i], &s, LONG_MS);
     for (unsigned i = 0; i < 3; i++)
         WAIT_UNTIL(guest_is_ready(&guests[i]));
-    WAIT_UNTIL(home->wait_ready(guests[3].client, 0) == WARPRSA_QUEUE_DOWN);
+    WAIT_UNTIL(backend->wait_ready(guests[3].client, 0) == WARPRSA_QUEUE_DOWN);
     assert_int_equal(warprsa_server_clients(s.server), 3);
     guest_close(&guests[0]);
     WAIT_UNTIL(guest_is_ready(&guests[3]));
@@ -581,14 +581,14 @@ static int in_child(guest *g)
         .door = &g->door, .slots = 64, .deadline_ms = LONG_MS};
     warprsa_private_key key = fake_key(WARPRSA_CLASS_1024, 1);
     uint8_t id[WARPRSA_KEY_ID_OCTETS] = {1};
-    warprsa_home_key *mine;
+    warprsa_backend_key *mine;
 
-    home->abandon(g->client);
+    backend->abandon(g->client);
     config.counters = warprsa_counters_new();
     g->client = warprsa_client_open(&config);
     for (int i = 0; i < LONG_MS / 100 && !guest_is_ready(g); i++)
         ;
-    mine = home->key(g->client, id, &key);
+    mine = backend->key(g->client, id, &key);
     guest_fill(&request, WARPRSA_CLASS_1024, 1, 7);
     return guest_submit(g, mine, &request, 0) == WARPRSA_DONE &&
                    guest_wait(g, &request) == WARPRSA_DONE &&
@@ -599,7 +599,7 @@ static int in_child(guest *g)
 
 static void a_forked_child_has_its_own_connection(void **state)
 {
-    warprsa_home_key *key;
+    warprsa_backend_key *key;
     service s;
     guest g;
     pid_t child;
@@ -620,7 +620,7 @@ static void a_forked_child_has_its_own_connection(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 2);
     assert_int_equal(s.queue_config.counters->gpu[WARPRSA_CLASS_1024], 3);
-    home->key_release(key);
+    backend->key_release(key);
     close_both(&s, &g);
 }
 

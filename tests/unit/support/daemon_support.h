@@ -22,7 +22,7 @@
 #include "batching/ipc/message.h"
 #include "batching/ipc/shm.h"
 
-static const warprsa_home_calls *const home = &warprsa_home_daemon;
+static const warprsa_backend_ops *const backend = &warprsa_backend_daemon;
 
 /* ---- the service ---- */
 
@@ -150,22 +150,22 @@ static inline void guest_open(guest *g, const service *s, unsigned deadline_ms)
 
 static inline bool guest_is_ready(guest *g)
 {
-    return home->wait_ready(g->client, 100) == WARPRSA_QUEUE_READY;
+    return backend->wait_ready(g->client, 100) == WARPRSA_QUEUE_READY;
 }
 
 static inline void guest_close(guest *g)
 {
-    assert_true(home->close(g->client));
+    assert_true(backend->close(g->client));
     warprsa_door_close(&g->door);
     warprsa_counters_free(g->counters);
 }
 
-static inline warprsa_home_key *guest_key(guest *g, warprsa_size_class size,
-                                          unsigned seed)
+static inline warprsa_backend_key *guest_key(guest *g, warprsa_size_class size,
+                                             unsigned seed)
 {
     warprsa_private_key key = fake_key(size, seed);
     uint8_t id[WARPRSA_KEY_ID_OCTETS] = {(uint8_t)seed, (uint8_t)size};
-    warprsa_home_key *added = home->key(g->client, id, &key);
+    warprsa_backend_key *added = backend->key(g->client, id, &key);
 
     assert_non_null(added);
     return added;
@@ -179,22 +179,22 @@ static inline void guest_fill(fake_request *request, warprsa_size_class size,
     request->input[0] = 0;
 }
 
-static inline warprsa_answer guest_submit(guest *g, warprsa_home_key *key,
+static inline warprsa_answer guest_submit(guest *g, warprsa_backend_key *key,
                                           fake_request *request, uint32_t bell)
 {
     warprsa_notify none = {0};
 
-    return home->submit(g->client, key, request->input, none, bell,
-                        &request->ticket);
+    return backend->submit(g->client, key, request->input, none, bell,
+                           &request->ticket);
 }
 
 static inline warprsa_answer guest_wait(guest *g, fake_request *request)
 {
-    return home->wait(g->client, request->ticket, request->output);
+    return backend->wait(g->client, request->ticket, request->output);
 }
 
 /* One operation and its result. */
-static inline void guest_operate(guest *g, warprsa_home_key *key,
+static inline void guest_operate(guest *g, warprsa_backend_key *key,
                                  warprsa_size_class size, unsigned key_seed,
                                  unsigned seed)
 {
