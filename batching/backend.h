@@ -15,11 +15,11 @@ typedef struct warprsa_backend_key warprsa_backend_key;
 
 /* How callers that neither sleep nor have a worker in their process are told.
  */
-typedef struct warprsa_bell {
+typedef struct warprsa_notifier {
     void *owner; /* the home's */
     int fd;
     uint32_t number;
-} warprsa_bell;
+} warprsa_notifier;
 
 typedef struct warprsa_backend_ops {
     bool (*close)(void *at);
@@ -31,24 +31,24 @@ typedef struct warprsa_backend_ops {
                                 const warprsa_private_key *key);
     void (*key_release)(warprsa_backend_key *key);
     void (*key_abandon)(warprsa_backend_key *key);
-    /* `bell` is the number of one, or 0; a home with bells never calls notify,
+    /* `notifier` is the number of one, or 0; a home with notifiers never calls notify,
      * one without ignores it. */
     warprsa_answer (*submit)(void *at, warprsa_backend_key *key,
                              const uint8_t *input, warprsa_notify notify,
-                             uint32_t bell, warprsa_ticket *ticket);
+                             uint32_t notifier, warprsa_ticket *ticket);
     warprsa_answer (*collect)(void *at, warprsa_ticket ticket, uint8_t *output);
     warprsa_answer (*wait)(void *at, warprsa_ticket ticket, uint8_t *output);
     /*
      * NULL in a home that calls notify. Else: a descriptor that becomes
-     * readable when a request submitted with its number (bell->number, never
+     * readable when a request submitted with its number (notifier->number, never
      * 0) is answered or never will be; the caller empties it by recv(). False
      * if there is none to be had: the caller then waits asleep.
      */
-    bool (*bell_open)(void *at, warprsa_bell *bell);
-    /* Whether it still rings for requests submitted now. */
-    bool (*bell_works)(void *at, const warprsa_bell *bell);
+    bool (*notifier_open)(void *at, warprsa_notifier *notifier);
+    /* Whether it still uses_notifier for requests submitted now. */
+    bool (*notifier_works)(void *at, const warprsa_notifier *notifier);
     /* Closes the descriptor; also after the home itself was closed. */
-    void (*bell_close)(warprsa_bell *bell);
+    void (*notifier_close)(warprsa_notifier *notifier);
 } warprsa_backend_ops;
 
 typedef struct warprsa_backend {

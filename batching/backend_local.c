@@ -44,9 +44,9 @@ static void queue_key_abandon(warprsa_backend_key *key)
 
 static warprsa_answer queue_submit(void *at, warprsa_backend_key *key,
                                    const uint8_t *input, warprsa_notify notify,
-                                   uint32_t bell, warprsa_ticket *ticket)
+                                   uint32_t notifier, warprsa_ticket *ticket)
 {
-    (void)bell;
+    (void)notifier;
     return warprsa_queue_submit(at, (warprsa_key *)key, input, notify, ticket);
 }
 

@@ -42,9 +42,9 @@ struct warprsa_wait {
     atomic_int references;
     unsigned generation; /* of the fork it was made in */
     int fd;
-    bool rings; /* fd is a home's bell, and nobody calls wake() */
+    bool uses_notifier; /* fd is a home's notifier, and nobody calls wake() */
     const warprsa_backend_ops *calls;
-    warprsa_bell bell;
+    warprsa_notifier notifier;
     atomic_bool alive;    /* the wait ctx is */
     pthread_mutex_t lock; /* for the callback, also while it runs */
     ASYNC_callback_fn callback;
@@ -62,8 +62,8 @@ static void release(warprsa_wait *waker)
 {
     if (atomic_fetch_sub(&waker->references, 1) != 1)
         return;
-    if (waker->rings && waker->generation == warprsa_fork_generation())
-        waker->calls->bell_close(&waker->bell);
+    if (waker->uses_notifier && waker->generation == warprsa_fork_generation())
+        waker->calls->notifier_close(&waker->notifier);
     else
         close(waker->fd);
     pthread_mutex_destroy(&waker->lock);
@@ -103,11 +103,11 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
 static bool open_fd(warprsa_wait *waker, const warprsa_backend *backend)
 {
     waker->calls = backend->ops;
-    waker->rings = backend->ops->bell_open != NULL;
-    if (waker->rings) {
-        if (!backend->ops->bell_open(backend->impl, &waker->bell))
+    waker->uses_notifier = backend->ops->notifier_open != NULL;
+    if (waker->uses_notifier) {
+        if (!backend->ops->notifier_open(backend->impl, &waker->notifier))
             return false;
-        waker->fd = waker->bell.fd;
+        waker->fd = waker->notifier.fd;
         return true;
     }
     waker->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -172,9 +172,9 @@ static bool is_of_use(warprsa_wait *waker, ASYNC_WAIT_CTX *wait_ctx,
                                      &waker->callback_arg))
         waker->callback = NULL;
     pthread_mutex_unlock(&waker->lock);
-    return !waker->rings ||
+    return !waker->uses_notifier ||
            (waker->callback == NULL &&
-            backend->ops->bell_works(backend->impl, &waker->bell));
+            backend->ops->notifier_works(backend->impl, &waker->notifier));
 }
 
 /*
@@ -221,7 +221,7 @@ warprsa_wait *warprsa_wait_new(const warprsa_backend *backend)
         return NULL;
     wait->woken = false;
     wait->fd_written = false;
-    if (!wait->rings)
+    if (!wait->uses_notifier)
         atomic_fetch_add(&wait->references, 1);
     return wait;
 }
@@ -254,7 +254,8 @@ warprsa_answer warprsa_wait_submit(warprsa_wait *wait,
         notify = (warprsa_notify){0};
     return backend->ops->submit(
         backend->impl, key, input, notify,
-        wait != NULL && wait->rings ? wait->bell.number : 0, ticket);
+        wait != NULL && wait->uses_notifier ? wait->notifier.number : 0,
+        ticket);
 }
 
 /*
@@ -276,7 +277,7 @@ static void pause_job(unsigned *pauses)
         nanosleep(&nap, NULL);
 }
 
-/* A bell may be left ringing by an earlier request: it is emptied first, since
+/* A notifier may be left ringing by an earlier request: it is emptied first, since
  * a job paused with a readable descriptor is resumed at once, again and
  * again. */
 static warprsa_answer collect(const warprsa_wait *wait,
@@ -285,7 +286,7 @@ static warprsa_answer collect(const warprsa_wait *wait,
 {
     char rung[64];
 
-    if (wait->rings)
+    if (wait->uses_notifier)
         while (recv(wait->fd, rung, sizeof(rung), MSG_DONTWAIT) ==
                (ssize_t)sizeof(rung))
             ;
@@ -312,7 +313,7 @@ static warprsa_answer pause_until_answered(warprsa_wait *wait,
     if (wait->fd_written)
         while (read(wait->fd, &drained, sizeof(drained)) < 0 && errno == EINTR)
             ;
-    if (!wait->woken && !wait->rings)
+    if (!wait->woken && !wait->uses_notifier)
         release(wait); /* no worker will */
     return answer;
 }
@@ -331,7 +332,7 @@ void warprsa_wait_cancel(warprsa_wait *wait)
 {
     if (wait == NULL)
         return;
-    if (!wait->rings)
+    if (!wait->uses_notifier)
         release(wait);
     take_back(wait);
 }

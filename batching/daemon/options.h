@@ -22,7 +22,7 @@ typedef struct warprsa_options {
     char calibration_file[256]; /* empty: none */
     bool direct_table_reads;
     unsigned threads;
-    unsigned clients, user_clients, client_slots, client_keys, client_bells;
+    unsigned clients, user_clients, client_slots, client_keys, client_notifiers;
     unsigned verbose;
     bool help, version;
 } warprsa_options;

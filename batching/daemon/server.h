@@ -26,7 +26,7 @@ typedef struct warprsa_server_limits {
     unsigned user_doors;   /* of one user */
     unsigned slots;        /* of one client: requests under way */
     unsigned keys;         /* of one client */
-    unsigned bells;        /* of one client: wait contexts of async jobs */
+    unsigned notifiers;    /* of one client: wait contexts of async jobs */
 } warprsa_server_limits;
 
 typedef struct warprsa_server_config {

@@ -34,7 +34,7 @@ typedef struct warprsa_pending {
     struct warprsa_session *session;
     struct warprsa_pending *next; /* in the stack, or a list made of it */
     bool busy;
-    uint32_t use, bell, bytes;
+    uint32_t use, notifier, bytes;
     uint64_t begun_ns;
     warprsa_ticket ticket;
 } warprsa_pending;
@@ -47,11 +47,11 @@ typedef struct warprsa_session_key {
     uint8_t n[WARPRSA_MODULUS_OCTETS_MAX]; /* the first `bytes` */
 } warprsa_session_key;
 
-typedef struct warprsa_session_bell {
+typedef struct warprsa_session_notifier {
     uint32_t generation;
     bool there; /* fd is */
     int fd;
-} warprsa_session_bell;
+} warprsa_session_notifier;
 
 /* One client process. Of its attendant alone, once that has it. */
 typedef struct warprsa_session {
@@ -59,7 +59,7 @@ typedef struct warprsa_session {
     TAILQ_ENTRY(warprsa_session) link;
     pid_t pid;
     uid_t uid;
-    warprsa_source socket_source, process_source, bell_source;
+    warprsa_source socket_source, process_source, notifier_source;
     int socket;
     int process; /* a pidfd, or -1 */
     int eventfd;
@@ -72,7 +72,7 @@ typedef struct warprsa_session {
     uint32_t place; /* in the ring */
     uint32_t keys_max, bells_max;
     warprsa_session_key *keys;
-    warprsa_session_bell *bells; /* number 1 is at 1 */
+    warprsa_session_notifier *notifiers; /* number 1 is at 1 */
     warprsa_pending *pending;
     unsigned in_flight;
     uint64_t answered; /* requests, ever */

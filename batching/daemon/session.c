@@ -43,11 +43,11 @@ static bool allocate(warprsa_session *s, const warprsa_message *wanted,
     uint32_t slots = granted(wanted->slots, limits->slots);
 
     s->keys_max = granted(wanted->keys, limits->keys);
-    s->bells_max = granted(wanted->bells, limits->bells);
+    s->bells_max = granted(wanted->notifiers, limits->notifiers);
     s->keys = calloc(s->keys_max, sizeof(*s->keys));
-    s->bells = calloc(s->bells_max + 1, sizeof(*s->bells));
+    s->notifiers = calloc(s->bells_max + 1, sizeof(*s->notifiers));
     s->pending = calloc(slots, sizeof(*s->pending));
-    if (s->keys == NULL || s->bells == NULL || s->pending == NULL)
+    if (s->keys == NULL || s->notifiers == NULL || s->pending == NULL)
         return false;
     s->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     return s->eventfd >= 0 &&
@@ -78,7 +78,7 @@ warprsa_session *warprsa_session_new(int socket, const struct ucred *peer,
 void warprsa_session_free(warprsa_session *s)
 {
     free(s->keys);
-    free(s->bells);
+    free(s->notifiers);
     free(s->pending);
     free(s);
 }
@@ -89,12 +89,12 @@ static void close_one(const warprsa_session *s, int *fd)
 }
 
 /* No epoll instance has it: its end is news of no use. */
-static void close_bell(warprsa_session_bell *bell)
+static void close_notifier(warprsa_session_notifier *notifier)
 {
-    if (!bell->there)
+    if (!notifier->there)
         return;
-    close(bell->fd);
-    bell->there = false;
+    close(notifier->fd);
+    notifier->there = false;
 }
 
 static void release_keys(warprsa_session *s)
@@ -120,8 +120,8 @@ void warprsa_session_end(warprsa_session *s, const char *why)
         warprsa_users_leave(&server->clients, s->uid);
     }
     release_keys(s);
-    for (uint32_t i = 0; s->bells != NULL && i <= s->bells_max; i++)
-        close_bell(&s->bells[i]);
+    for (uint32_t i = 0; s->notifiers != NULL && i <= s->bells_max; i++)
+        close_notifier(&s->notifiers[i]);
     close_one(s, &s->socket);
     close_one(s, &s->process);
     close_one(s, &s->eventfd);
@@ -130,20 +130,23 @@ void warprsa_session_end(warprsa_session *s, const char *why)
 }
 
 /* Tells the waiting thread or job. */
-static void tell(warprsa_session *s, uint32_t bell, _Atomic uint32_t *answered)
+static void tell(warprsa_session *s, uint32_t notifier,
+                 _Atomic uint32_t *answered)
 {
-    if (bell == 0) {
+    if (notifier == 0) {
         warprsa_region_wake(answered);
-    } else if (bell <= s->bells_max && s->bells[bell].there) {
-        if (send(s->bells[bell].fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+    } else if (notifier <= s->bells_max && s->notifiers[notifier].there) {
+        if (send(s->notifiers[notifier].fd, "", 1,
+                 MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
             errno != EAGAIN && errno != EINTR)
-            close_bell(&s->bells[bell]); /* its wait context has gone */
+            close_notifier(
+                &s->notifiers[notifier]); /* its wait context has gone */
     }
 }
 
 /* `use`, `slot` and `bytes` have been checked. */
 static void answer(warprsa_session *s, uint32_t slot, uint32_t use,
-                   uint32_t bell, warprsa_answer answer,
+                   uint32_t notifier, warprsa_answer answer,
                    warprsa_cpu_reason reason)
 {
     warprsa_region_slot *to = &s->region.slot[slot];
@@ -151,7 +154,7 @@ static void answer(warprsa_session *s, uint32_t slot, uint32_t use,
     to->answer = (uint32_t)answer;
     to->reason = (uint32_t)reason;
     atomic_store_explicit(&to->answered, use, memory_order_release);
-    tell(s, bell, &to->answered);
+    tell(s, notifier, &to->answered);
     s->answered += answer == WARPRSA_DONE;
 }
 
@@ -193,7 +196,7 @@ bool warprsa_session_complete(warprsa_pending *p)
         if (got == WARPRSA_DONE)
             memcpy(s->region.slot[slot].output, output, p->bytes);
         s->region.slot[slot].took_ns = took_ns;
-        answer(s, slot, p->use, p->bell, got,
+        answer(s, slot, p->use, p->notifier, got,
                late ? WARPRSA_CPU_DEADLINE : WARPRSA_CPU_ERROR);
     }
     explicit_bzero(output, sizeof(output));
@@ -212,12 +215,13 @@ static const warprsa_session_key *key_of(const warprsa_session *s,
                                                                     : NULL;
 }
 
-/* No bell that has been replaced since, or not brought yet. */
-static bool has_bell(const warprsa_session *s,
-                     const warprsa_region_request *request)
+/* No notifier that has been replaced since, or not brought yet. */
+static bool has_notifier(const warprsa_session *s,
+                         const warprsa_region_request *request)
 {
-    return request->bell == 0 || request->bell > s->bells_max ||
-           s->bells[request->bell].generation == request->bell_generation;
+    return request->notifier == 0 || request->notifier > s->bells_max ||
+           s->notifiers[request->notifier].generation ==
+               request->notifier_generation;
 }
 
 static void read_socket(warprsa_session *s);
@@ -228,7 +232,7 @@ static const warprsa_session_key *refer(warprsa_session *s,
 {
     const warprsa_session_key *key = key_of(s, request);
 
-    if (key == NULL || !has_bell(s, request)) {
+    if (key == NULL || !has_notifier(s, request)) {
         read_socket(s);
         if (s->closed)
             return NULL;
@@ -275,7 +279,7 @@ static void serve(warprsa_session *s, uint32_t slot,
     } else if (is_fit(key, request)) {
         p->session = s;
         p->use = request->use;
-        p->bell = request->bell;
+        p->notifier = request->notifier;
         p->bytes = request->bytes;
         p->begun_ns = warprsa_now_ns();
         if (warprsa_queue_submit(server->config.queue, key->key, request->input,
@@ -286,7 +290,7 @@ static void serve(warprsa_session *s, uint32_t slot,
         }
         reason = reason_now(server);
     }
-    answer(s, slot, request->use, request->bell, WARPRSA_REFUSED, reason);
+    answer(s, slot, request->use, request->notifier, WARPRSA_REFUSED, reason);
 }
 
 static void read_ring(warprsa_session *s)
@@ -345,22 +349,22 @@ static const char *take_key(warprsa_session *s, const warprsa_message *message)
 }
 
 /* What the client is to put there was checked to be a stream socket. */
-static const char *take_bell(warprsa_session *s, const warprsa_message *message,
-                             int *fd)
+static const char *take_notifier(warprsa_session *s,
+                                 const warprsa_message *message, int *fd)
 {
-    warprsa_session_bell *bell;
+    warprsa_session_notifier *notifier;
 
     if (message->number < 1 || message->number > s->bells_max)
-        return "it broke the protocol: the number of a bell";
-    bell = &s->bells[message->number];
-    close_bell(bell);
-    bell->generation = message->generation;
+        return "it broke the protocol: the number of a notifier";
+    notifier = &s->notifiers[message->number];
+    close_notifier(notifier);
+    notifier->generation = message->generation;
     if (*fd < 0)
         return NULL; /* no more descriptors here; the client sees it end */
     if (!warprsa_server_is_socket(*fd, SOCK_STREAM))
-        return "it broke the protocol: a bell that is no stream socket";
-    bell->fd = *fd;
-    bell->there = true;
+        return "it broke the protocol: a notifier that is no stream socket";
+    notifier->fd = *fd;
+    notifier->there = true;
     *fd = -1;
     return NULL;
 }
@@ -394,8 +398,8 @@ static const char *obey(warprsa_session *s, const warprsa_message *message,
             return "it broke the protocol: a key that it hasn't";
         free_key(&s->keys[message->number]);
         return NULL;
-    case WARPRSA_MESSAGE_BELL:
-        return take_bell(s, message, &fds[0]);
+    case WARPRSA_MESSAGE_NOTIFIER:
+        return take_notifier(s, message, &fds[0]);
     }
     return wrong;
 }
@@ -460,7 +464,7 @@ static void process_ready(warprsa_source *source)
 
 static void told(warprsa_source *source)
 {
-    warprsa_session *s = OF(source, bell_source);
+    warprsa_session *s = OF(source, notifier_source);
 
     if (s->closed)
         return;
@@ -475,7 +479,7 @@ static bool welcome(warprsa_session *s)
     warprsa_message message = {.type = WARPRSA_MESSAGE_WELCOME,
                                .slots = s->region.slots,
                                .keys = s->keys_max,
-                               .bells = s->bells_max};
+                               .notifiers = s->bells_max};
     const int fds[WARPRSA_MESSAGE_FDS] = {s->memory, s->eventfd};
 
     return warprsa_message_send(s->socket, &message, fds, WARPRSA_MESSAGE_FDS);
@@ -497,7 +501,7 @@ bool warprsa_session_begin(warprsa_session *s, warprsa_attendant *attendant)
 {
     s->attendant = attendant;
     s->socket_source.ready = socket_ready;
-    s->bell_source.ready = told;
+    s->notifier_source.ready = told;
     warprsa_session_publish(s, false);
     if (!welcome(s) ||
         /* For its end; of messages told() hears, or nobody need hurry. */
@@ -506,7 +510,7 @@ bool warprsa_session_begin(warprsa_session *s, warprsa_attendant *attendant)
         /* Never read: each write is an edge of its own, and a client could
          * make reading block. */
         !warprsa_server_watch(attendant->epoll, s->eventfd, EPOLLIN | EPOLLET,
-                              &s->bell_source)) {
+                              &s->notifier_source)) {
         warprsa_session_end(s, strerror(errno));
         return false;
     }

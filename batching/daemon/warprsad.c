@@ -125,7 +125,7 @@ static warprsa_server_limits limits_of(const warprsa_options *o)
         .user_doors = DOORS * o->user_clients,
         .slots = o->client_slots,
         .keys = o->client_keys,
-        .bells = o->client_bells,
+        .notifiers = o->client_notifiers,
     };
 }
 

@@ -137,7 +137,7 @@ void warprsa_client_lose(warprsa_client *client, warprsa_connection *c)
     if (!lost)
         return;
     warprsa_connection_shut(c);
-    warprsa_client_end_bells(client, c);
+    warprsa_client_end_notifiers(client, c);
     warprsa_connection_drop(c);
     trace(client, "warprsad has gone: operations run on the CPU");
 }
@@ -214,7 +214,7 @@ static void ask(warprsa_client *client)
 {
     warprsa_message wanted = {.slots = client->config.slots,
                               .keys = WARPRSA_CLIENT_KEYS_MAX,
-                              .bells = WARPRSA_CLIENT_BELLS_MAX};
+                              .notifiers = WARPRSA_CLIENT_BELLS_MAX};
     char why[WHY_SIZE];
 
     if (warprsa_now_ns() < client->retry_ns)
@@ -333,7 +333,7 @@ static bool client_close(void *at)
     pthread_mutex_unlock(&client->finding);
     if (c != NULL) {
         warprsa_connection_shut(c);
-        warprsa_client_end_bells(client, c);
+        warprsa_client_end_notifiers(client, c);
         warprsa_connection_drop(c);
     }
     warprsa_client_drop(client);
@@ -377,7 +377,7 @@ const warprsa_backend_ops warprsa_backend_daemon = {
     .submit = warprsa_client_submit,
     .collect = warprsa_client_collect,
     .wait = warprsa_client_wait,
-    .bell_open = warprsa_client_bell_open,
-    .bell_works = warprsa_client_bell_works,
-    .bell_close = warprsa_client_bell_close,
+    .notifier_open = warprsa_client_notifier_open,
+    .notifier_works = warprsa_client_notifier_works,
+    .notifier_close = warprsa_client_notifier_close,
 };

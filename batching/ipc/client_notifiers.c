@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A client's bells: one socket for each wait context of async jobs, whose other
+ * A client's notifiers: one socket for each wait context of async jobs, whose other
  * end the daemon has. Its writing to it, and its end, wake the job.
  */
 #include <stdlib.h>
@@ -12,23 +12,24 @@
 #include "batching/ipc/message.h"
 
 enum {
-    /* In a bell's number: the number on the connection, and from here up, as
+    /* In a notifier's number: the number on the connection, and from here up, as
      * far as there is room, which connection. */
     SERIAL = 1 << 20,
     SERIALS = 1 << 12,
 };
 
-uint32_t warprsa_client_bell_number(const warprsa_connection *c, uint32_t bell)
+uint32_t warprsa_client_notifier_number(const warprsa_connection *c,
+                                        uint32_t notifier)
 {
-    return bell / SERIAL == c->serial % SERIALS ? bell % SERIAL : 0;
+    return notifier / SERIAL == c->serial % SERIALS ? notifier % SERIAL : 0;
 }
 
 /* One end for the caller, one for the daemon. */
-static int send_bell(warprsa_connection *c, uint32_t number)
+static int send_notifier(warprsa_connection *c, uint32_t number)
 {
-    warprsa_message message = {.type = WARPRSA_MESSAGE_BELL,
+    warprsa_message message = {.type = WARPRSA_MESSAGE_NOTIFIER,
                                .number = number,
-                               .generation = ++c->bell_generation[number]};
+                               .generation = ++c->notifier_generation[number]};
     int ends[2];
     bool sent;
 
@@ -43,58 +44,58 @@ static int send_bell(warprsa_connection *c, uint32_t number)
     return -1;
 }
 
-/* What a bell holds, so that it can be closed after the client was. */
-typedef struct bell_owner {
+/* What a notifier holds, so that it can be closed after the client was. */
+typedef struct notifier_owner {
     warprsa_client *client;
     warprsa_connection *connection;
-} bell_owner;
+} notifier_owner;
 
-bool warprsa_client_bell_open(void *at, warprsa_bell *bell)
+bool warprsa_client_notifier_open(void *at, warprsa_notifier *notifier)
 {
     warprsa_client *client = at;
-    bell_owner *owner = malloc(sizeof(*owner));
+    notifier_owner *owner = malloc(sizeof(*owner));
     warprsa_connection *c;
 
     if (owner == NULL)
         return false;
-    bell->fd = -1;
+    notifier->fd = -1;
     pthread_mutex_lock(&client->lock);
     c = client->connection;
-    if (c != NULL && warprsa_numbers_left(&c->free_bells) > 0) {
-        uint32_t number = warprsa_numbers_take(&c->free_bells);
+    if (c != NULL && warprsa_numbers_left(&c->free_notifiers) > 0) {
+        uint32_t number = warprsa_numbers_take(&c->free_notifiers);
 
-        bell->number = c->serial % SERIALS * SERIAL + number;
-        bell->fd = send_bell(c, number);
-        if (bell->fd < 0)
-            warprsa_numbers_give_back(&c->free_bells, number);
+        notifier->number = c->serial % SERIALS * SERIAL + number;
+        notifier->fd = send_notifier(c, number);
+        if (notifier->fd < 0)
+            warprsa_numbers_give_back(&c->free_notifiers, number);
     }
-    if (bell->fd >= 0) {
-        c->bell[bell->number % SERIAL] = bell->fd + 1;
+    if (notifier->fd >= 0) {
+        c->notifier[notifier->number % SERIAL] = notifier->fd + 1;
         warprsa_connection_reference(c);
         atomic_fetch_add(&client->references, 1);
-        *owner = (bell_owner){client, c};
-        bell->owner = owner;
+        *owner = (notifier_owner){client, c};
+        notifier->owner = owner;
     }
     pthread_mutex_unlock(&client->lock);
-    if (bell->fd < 0)
+    if (notifier->fd < 0)
         free(owner);
-    return bell->fd >= 0;
+    return notifier->fd >= 0;
 }
 
 /* Not left to the daemon's end of them: it may hang. */
-void warprsa_client_end_bells(warprsa_client *client, warprsa_connection *c)
+void warprsa_client_end_notifiers(warprsa_client *client, warprsa_connection *c)
 {
     pthread_mutex_lock(&client->lock);
-    for (uint32_t i = 1; i <= c->bells; i++)
-        if (c->bell[i] > 0)
-            (void)shutdown(c->bell[i] - 1, SHUT_RDWR);
+    for (uint32_t i = 1; i <= c->notifiers; i++)
+        if (c->notifier[i] > 0)
+            (void)shutdown(c->notifier[i] - 1, SHUT_RDWR);
     pthread_mutex_unlock(&client->lock);
 }
 
-bool warprsa_client_bell_works(void *at, const warprsa_bell *bell)
+bool warprsa_client_notifier_works(void *at, const warprsa_notifier *notifier)
 {
     warprsa_client *client = at;
-    const bell_owner *owner = bell->owner;
+    const notifier_owner *owner = notifier->owner;
     bool works;
 
     pthread_mutex_lock(&client->lock);
@@ -103,15 +104,15 @@ bool warprsa_client_bell_works(void *at, const warprsa_bell *bell)
     return works;
 }
 
-void warprsa_client_bell_close(warprsa_bell *bell)
+void warprsa_client_notifier_close(warprsa_notifier *notifier)
 {
-    bell_owner *owner = bell->owner;
+    notifier_owner *owner = notifier->owner;
     warprsa_connection *c = owner->connection;
 
     pthread_mutex_lock(&owner->client->lock);
-    close(bell->fd);
-    c->bell[bell->number % SERIAL] = 0;
-    warprsa_numbers_give_back(&c->free_bells, bell->number % SERIAL);
+    close(notifier->fd);
+    c->notifier[notifier->number % SERIAL] = 0;
+    warprsa_numbers_give_back(&c->free_notifiers, notifier->number % SERIAL);
     pthread_mutex_unlock(&owner->client->lock);
     warprsa_connection_drop(c);
     warprsa_client_drop(owner->client);

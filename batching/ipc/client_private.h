@@ -31,7 +31,7 @@ struct warprsa_backend_key {
 LIST_HEAD(warprsa_backend_key_list, warprsa_backend_key);
 
 struct warprsa_client {
-    _Atomic uint32_t references; /* the opener's, each key's, each bell's */
+    _Atomic uint32_t references; /* the opener's, each key's, each notifier's */
     warprsa_client_config config;
     pthread_mutex_t lock;
     warprsa_connection *connection; /* NULL: none now */
@@ -69,20 +69,20 @@ bool warprsa_client_upload(warprsa_client *client,
                            warprsa_connection *connection,
                            warprsa_backend_key *key);
 
-/* client_notifiers.c; end_bells makes them all readable, for good. */
-bool warprsa_client_bell_open(void *at, warprsa_bell *bell);
-bool warprsa_client_bell_works(void *at, const warprsa_bell *bell);
-void warprsa_client_bell_close(warprsa_bell *bell);
-void warprsa_client_end_bells(warprsa_client *client,
-                              warprsa_connection *connection);
-/* The number of a bell on this connection; 0 if it belongs to another. */
-uint32_t warprsa_client_bell_number(const warprsa_connection *connection,
-                                    uint32_t bell);
+/* client_notifiers.c; end_notifiers makes them all readable, for good. */
+bool warprsa_client_notifier_open(void *at, warprsa_notifier *notifier);
+bool warprsa_client_notifier_works(void *at, const warprsa_notifier *notifier);
+void warprsa_client_notifier_close(warprsa_notifier *notifier);
+void warprsa_client_end_notifiers(warprsa_client *client,
+                                  warprsa_connection *connection);
+/* The number of a notifier on this connection; 0 if it belongs to another. */
+uint32_t warprsa_client_notifier_number(const warprsa_connection *connection,
+                                        uint32_t notifier);
 
 /* client_requests.c */
 warprsa_answer warprsa_client_submit(void *at, warprsa_backend_key *key,
                                      const uint8_t *input,
-                                     warprsa_notify notify, uint32_t bell,
+                                     warprsa_notify notify, uint32_t notifier,
                                      warprsa_ticket *ticket);
 warprsa_answer warprsa_client_collect(void *at, warprsa_ticket ticket,
                                       uint8_t *output);

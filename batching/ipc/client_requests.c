@@ -60,7 +60,7 @@ static warprsa_answer refused(warprsa_client *client, warprsa_cpu_reason reason)
 
 warprsa_answer warprsa_client_submit(void *at, warprsa_backend_key *key,
                                      const uint8_t *input,
-                                     warprsa_notify notify, uint32_t bell,
+                                     warprsa_notify notify, uint32_t notifier,
                                      warprsa_ticket *ticket)
 {
     warprsa_client *client = at;
@@ -84,8 +84,8 @@ warprsa_answer warprsa_client_submit(void *at, warprsa_backend_key *key,
     s->bytes = key->key.modulus_octets;
     s->size = key->size;
     request = &c->region.slot[ticket->slot].request;
-    request->bell = warprsa_client_bell_number(c, bell);
-    request->bell_generation = c->bell_generation[request->bell];
+    request->notifier = warprsa_client_notifier_number(c, notifier);
+    request->notifier_generation = c->notifier_generation[request->notifier];
     request->bytes = s->bytes;
     memcpy(request->input, input, s->bytes);
     atomic_fetch_add_explicit(&client->depth, 1, memory_order_relaxed);

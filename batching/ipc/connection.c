@@ -75,10 +75,10 @@ static void free_memory(warprsa_connection *c)
     warprsa_region_unmap(&c->region);
     warprsa_numbers_free(&c->free_slots);
     warprsa_numbers_free(&c->free_keys);
-    warprsa_numbers_free(&c->free_bells);
+    warprsa_numbers_free(&c->free_notifiers);
     free(c->key_generation);
-    free(c->bell_generation);
-    free(c->bell);
+    free(c->notifier_generation);
+    free(c->notifier);
     free(c->slot);
     free(c);
 }
@@ -87,16 +87,16 @@ static bool allocate(warprsa_connection *c, const warprsa_message *welcome)
 {
     c->slot = calloc(welcome->slots, sizeof(*c->slot));
     c->key_generation = calloc(welcome->keys, sizeof(*c->key_generation));
-    c->bell = calloc(welcome->bells + 1, sizeof(*c->bell));
-    c->bell_generation =
-        calloc(welcome->bells + 1, sizeof(*c->bell_generation));
-    c->bells = welcome->bells;
+    c->notifier = calloc(welcome->notifiers + 1, sizeof(*c->notifier));
+    c->notifier_generation =
+        calloc(welcome->notifiers + 1, sizeof(*c->notifier_generation));
+    c->notifiers = welcome->notifiers;
     c->keys = welcome->keys;
-    return c->slot != NULL && c->key_generation != NULL && c->bell != NULL &&
-           c->bell_generation != NULL &&
+    return c->slot != NULL && c->key_generation != NULL &&
+           c->notifier != NULL && c->notifier_generation != NULL &&
            warprsa_numbers_init(&c->free_slots, 0, welcome->slots) &&
            warprsa_numbers_init(&c->free_keys, 0, welcome->keys) &&
-           warprsa_numbers_init(&c->free_bells, 1, welcome->bells);
+           warprsa_numbers_init(&c->free_notifiers, 1, welcome->notifiers);
 }
 
 static bool is_sensible(const warprsa_message *welcome)
@@ -104,7 +104,7 @@ static bool is_sensible(const warprsa_message *welcome)
     return welcome->type == WARPRSA_MESSAGE_WELCOME && welcome->slots >= 1 &&
            welcome->slots <= WARPRSA_CLIENT_SLOTS_MAX && welcome->keys >= 1 &&
            welcome->keys <= WARPRSA_CLIENT_KEYS_MAX &&
-           welcome->bells <= WARPRSA_CLIENT_BELLS_MAX;
+           welcome->notifiers <= WARPRSA_CLIENT_BELLS_MAX;
 }
 
 /* The daemon sets the word to 0 before it looks: if it was not 0, the daemon is

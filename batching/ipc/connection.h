@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A client process's connection to the daemon, from WELCOME to the end: the
- * region and what the client knows of its slots, keys and bells. client.c
+ * region and what the client knows of its slots, keys and notifiers. client.c
  * makes one after the other; each is used by many threads.
  */
 #ifndef WARPRSA_BATCHING_IPC_CONNECTION_H
@@ -41,7 +41,8 @@ typedef struct warprsa_client_slot {
 
 typedef struct warprsa_connection {
     _Atomic uint32_t references;
-    uint32_t serial; /* of this client's connections, from 1; in every bell */
+    uint32_t
+        serial; /* of this client's connections, from 1; in every notifier */
     _Atomic bool dead;
     int socket;
     int eventfd;
@@ -51,13 +52,14 @@ typedef struct warprsa_connection {
     warprsa_ring ring; /* cells in the region */
     warprsa_client_slot *slot;
     /* Under the client's lock. */
-    warprsa_numbers free_slots, free_keys, free_bells;
-    int *bell; /* by number, from 1: a descriptor + 1; 0: none */
-    uint32_t bells;
+    warprsa_numbers free_slots, free_keys, free_notifiers;
+    int *notifier; /* by number, from 1: a descriptor + 1; 0: none */
+    uint32_t notifiers;
     uint32_t *key_generation;
-    uint32_t *bell_generation; /* by number; the bell's owner may read it */
-    uint32_t keys;             /* numbers of keys, free or not */
-    uint32_t reclaim;          /* where the next search begins */
+    uint32_t
+        *notifier_generation; /* by number; the notifier's owner may read it */
+    uint32_t keys;            /* numbers of keys, free or not */
+    uint32_t reclaim;         /* where the next search begins */
 } warprsa_connection;
 
 /*

@@ -32,7 +32,7 @@ void warprsa_door_close(warprsa_door *door);
 
 /*
  * Asks for a connection for this process, connecting to the daemon again if
- * need be; `wanted` is a CONNECT's slots, keys and bells. Returns the socket
+ * need be; `wanted` is a CONNECT's slots, keys and notifiers. Returns the socket
  * on which WELCOME will come, the caller's to close, or -1 with the reason in
  * why. Does not wait for the daemon. One thread at a time per process; a forked
  * child may use the door of its parent, whatever that is doing with it.

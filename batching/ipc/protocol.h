@@ -14,7 +14,7 @@
  * more over the connection, and the end of the connection is the end of
  * everything that belongs to it.
  *
- * Requests go through the region. What they refer to, a key and maybe a bell,
+ * Requests go through the region. What they refer to, a key and maybe a notifier,
  * is sent over the connection before, with a generation: at a request that
  * refers to something new the daemon reads its messages, and to have others
  * read the client tells it so (WARPRSA_TOLD_MESSAGE). There are no replies, so
@@ -41,9 +41,9 @@ enum {
 };
 
 typedef enum warprsa_message_type {
-    /* Door. slots, keys, bells: wanted. One descriptor: the connection. */
+    /* Door. slots, keys, notifiers: wanted. One descriptor: the connection. */
     WARPRSA_MESSAGE_CONNECT = 1,
-    /* Daemon. slots, keys, bells: granted. Descriptors: region, eventfd. */
+    /* Daemon. slots, keys, notifiers: granted. Descriptors: region, eventfd. */
     WARPRSA_MESSAGE_WELCOME,
     /* The rest client. */
     WARPRSA_MESSAGE_ATTACHED,
@@ -55,7 +55,7 @@ typedef enum warprsa_message_type {
     /* One descriptor: a stream socket for one byte per answer, under this
      * number, 1 or more, and generation, in place of what was there. The daemon
      * keeps it until then. */
-    WARPRSA_MESSAGE_BELL,
+    WARPRSA_MESSAGE_NOTIFIER,
 } warprsa_message_type;
 
 typedef struct warprsa_message {
@@ -65,7 +65,7 @@ typedef struct warprsa_message {
     uint32_t generation;
     uint32_t slots;
     uint32_t keys;
-    uint32_t bells;
+    uint32_t notifiers;
     warprsa_private_key key; /* of KEY, others end before it. SECRET */
 } warprsa_message;
 

@@ -46,8 +46,9 @@ typedef struct warprsa_region_request {
     uint32_t use; /* not 0; another one for each use of the slot */
     uint32_t key;
     uint32_t key_generation;
-    uint32_t bell; /* to be rung at the answer; 0: somebody may sleep on it */
-    uint32_t bell_generation;
+    uint32_t
+        notifier; /* to be rung at the answer; 0: somebody may sleep on it */
+    uint32_t notifier_generation;
     uint32_t bytes; /* of the modulus */
     uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
 } warprsa_region_request;

@@ -61,7 +61,7 @@ static void at_the_door(void **state)
     static const uint32_t types[] = {0,
                                      WARPRSA_MESSAGE_WELCOME,
                                      WARPRSA_MESSAGE_KEY,
-                                     WARPRSA_MESSAGE_BELL,
+                                     WARPRSA_MESSAGE_NOTIFIER,
                                      77,
                                      UINT32_MAX};
     char why[256];
@@ -121,7 +121,7 @@ static void messages_that_are_none(void **state)
     enter(&x);
     {
         warprsa_message message = {.version = WARPRSA_PROTOCOL + 1,
-                                   .type = WARPRSA_MESSAGE_BELL,
+                                   .type = WARPRSA_MESSAGE_NOTIFIER,
                                    .number = 1};
 
         assert_int_equal(send(x.socket, &message, WARPRSA_MESSAGE_SHORT, 0),
@@ -145,9 +145,9 @@ static void messages_out_of_place(void **state)
         {WARPRSA_MESSAGE_KEY_FREE, 4, 5},
         {WARPRSA_MESSAGE_KEY_FREE, 3, 4},
         {WARPRSA_MESSAGE_KEY_FREE, 16, 5},
-        {WARPRSA_MESSAGE_BELL, 0, 0},
-        {WARPRSA_MESSAGE_BELL, 65, 0},
-        {WARPRSA_MESSAGE_BELL, UINT32_MAX, 0},
+        {WARPRSA_MESSAGE_NOTIFIER, 0, 0},
+        {WARPRSA_MESSAGE_NOTIFIER, 65, 0},
+        {WARPRSA_MESSAGE_NOTIFIER, UINT32_MAX, 0},
         {0, 0, 0},
         {99, 0, 0},
     };
@@ -165,7 +165,7 @@ static void messages_out_of_place(void **state)
         is_cut_for_it(&x, broken);
     }
     /* And before the client is attached. */
-    for (unsigned type = WARPRSA_MESSAGE_KEY; type <= WARPRSA_MESSAGE_BELL;
+    for (unsigned type = WARPRSA_MESSAGE_KEY; type <= WARPRSA_MESSAGE_NOTIFIER;
          type++) {
         warprsa_message message = {.type = type, .number = 1};
         unsigned broken = service_broken(&s);
@@ -181,7 +181,8 @@ static void bells_that_are_none(void **state)
 {
     (void)state;
     for (unsigned kind = 0; kind < 4; kind++) {
-        warprsa_message message = {.type = WARPRSA_MESSAGE_BELL, .number = 1};
+        warprsa_message message = {.type = WARPRSA_MESSAGE_NOTIFIER,
+                                   .number = 1};
         unsigned broken = service_broken(&s);
         stranger x;
         int ends[2] = {-1, -1};
@@ -383,27 +384,27 @@ static void the_region_cannot_be_taken_away(void **state)
     stranger_leave(&x);
 }
 
-/* Bell 1: the daemon gets a copy of ends[1]. */
-static void give_bell(const stranger *x, int ends[2])
+/* Notifier 1: the daemon gets a copy of ends[1]. */
+static void give_notifier(const stranger *x, int ends[2])
 {
-    warprsa_message message = {.type = WARPRSA_MESSAGE_BELL, .number = 1};
+    warprsa_message message = {.type = WARPRSA_MESSAGE_NOTIFIER, .number = 1};
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     assert_true(stranger_say(x, &message, ends[1]));
 }
 
-/* It never reads its bell; neither does the daemon wait for it. */
-static void a_bell_that_is_never_read(void **state)
+/* It never reads its notifier; neither does the daemon wait for it. */
+static void a_notifier_that_is_never_read(void **state)
 {
     stranger x;
     int ends[2];
 
     (void)state;
     enter(&x);
-    give_bell(&x, ends);
+    give_notifier(&x, ends);
     for (uint32_t use = 1; use <= BELL_SILENCE; use++) {
         stranger_fill(&x, 0, use, 3, 5);
-        x.region.slot[0].request.bell = 1;
+        x.region.slot[0].request.notifier = 1;
         stranger_put(&x, 0);
         assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_DONE);
     }
@@ -414,16 +415,16 @@ static void a_bell_that_is_never_read(void **state)
 }
 
 /* The daemon's end of it is kept by the client, too. */
-static void a_bell_with_two_owners(void **state)
+static void a_notifier_with_two_owners(void **state)
 {
     stranger x;
     int ends[2];
 
     (void)state;
     enter(&x);
-    give_bell(&x, ends);
+    give_notifier(&x, ends);
     stranger_fill(&x, 0, 1, 3, 5);
-    x.region.slot[0].request.bell = 1;
+    x.region.slot[0].request.notifier = 1;
     stranger_put(&x, 0);
     assert_true(becomes_readable(ends[0]));
     stranger_leave(&x);
@@ -512,8 +513,8 @@ int main(void)
         ATTACK(a_request_changed_under_way),
         ATTACK(scribbling),
         ATTACK(the_region_cannot_be_taken_away),
-        ATTACK(a_bell_that_is_never_read),
-        ATTACK(a_bell_with_two_owners),
+        ATTACK(a_notifier_that_is_never_read),
+        ATTACK(a_notifier_with_two_owners),
         ATTACK(one_that_dies_holding_slots),
         ATTACK(as_many_doors_as_allowed),
         ATTACK(out_of_descriptors),

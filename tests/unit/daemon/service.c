@@ -197,7 +197,7 @@ static void bells_ring(void **state)
 {
     service s;
     guest g;
-    warprsa_bell bells[8];
+    warprsa_notifier notifiers[8];
     fake_request requests[8];
     warprsa_backend_key *key;
     char bytes[8];
@@ -208,17 +208,17 @@ static void bells_ring(void **state)
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < 8; i++) {
             if (round == 0)
-                assert_true(backend->bell_open(g.client, &bells[i]));
-            assert_true(backend->bell_works(g.client, &bells[i]));
+                assert_true(backend->notifier_open(g.client, &notifiers[i]));
+            assert_true(backend->notifier_works(g.client, &notifiers[i]));
             guest_fill(&requests[i], WARPRSA_CLASS_2048, 1, i);
             assert_int_equal(
-                guest_submit(&g, key, &requests[i], bells[i].number),
+                guest_submit(&g, key, &requests[i], notifiers[i].number),
                 WARPRSA_DONE);
         }
         for (unsigned i = 8; i-- > 0;) {
-            assert_true(becomes_readable(bells[i].fd));
+            assert_true(becomes_readable(notifiers[i].fd));
             assert_int_equal(
-                recv(bells[i].fd, bytes, sizeof(bytes), MSG_DONTWAIT), 1);
+                recv(notifiers[i].fd, bytes, sizeof(bytes), MSG_DONTWAIT), 1);
             assert_int_equal(backend->collect(g.client, requests[i].ticket,
                                               requests[i].output),
                              WARPRSA_DONE);
@@ -229,7 +229,7 @@ static void bells_ring(void **state)
     guest_close(&g);
     /* They may outlive the client; their numbers are used again meanwhile. */
     for (unsigned i = 0; i < 8; i++)
-        backend->bell_close(&bells[i]);
+        backend->notifier_close(&notifiers[i]);
     service_close(&s);
 }
 
@@ -240,7 +240,7 @@ static void what_the_caller_does_meanwhile(void **state)
     const warprsa_size_class size = WARPRSA_CLASS_2048;
     const struct timespec nap = {0, 50000000};
     warprsa_route route;
-    warprsa_bell bell;
+    warprsa_notifier notifier;
     fake_request request;
     uint64_t old_ns, told_ns, since_ns;
     warprsa_backend_key *key;
@@ -254,12 +254,12 @@ static void what_the_caller_does_meanwhile(void **state)
     warprsa_route_calibrate(&route, UINT64_C(4000000000000)); /* cuts nothing */
     old_ns = warprsa_route_away_ns(&route, size, 0);
     g.client->config.route = &route;
-    assert_true(backend->bell_open(g.client, &bell));
+    assert_true(backend->notifier_open(g.client, &notifier));
     guest_fill(&request, size, 1, 1);
     since_ns = warprsa_now_ns();
-    assert_int_equal(guest_submit(&g, key, &request, bell.number),
+    assert_int_equal(guest_submit(&g, key, &request, notifier.number),
                      WARPRSA_DONE);
-    assert_true(becomes_readable(bell.fd));
+    assert_true(becomes_readable(notifier.fd));
     told_ns = warprsa_now_ns() - since_ns;
     nanosleep(&nap, NULL);
     assert_int_equal(backend->collect(g.client, request.ticket, request.output),
@@ -270,7 +270,7 @@ static void what_the_caller_does_meanwhile(void **state)
         told_ns);
     backend->key_release(key);
     guest_close(&g);
-    backend->bell_close(&bell);
+    backend->notifier_close(&notifier);
     service_close(&s);
 }
 
@@ -367,24 +367,24 @@ static void the_daemons_deadline(void **state)
 {
     fake_request request;
     warprsa_backend_key *key;
-    warprsa_bell bell;
+    warprsa_notifier notifier;
     service s;
     guest g;
 
     (void)state;
     open_both(&s, &g, 64, 200, LONG_MS);
     key = guest_key(&g, WARPRSA_CLASS_1024, 1);
-    assert_true(backend->bell_open(g.client, &bell));
+    assert_true(backend->notifier_open(g.client, &notifier));
     FAKE_SET(hold, true);
     guest_fill(&request, WARPRSA_CLASS_1024, 1, 1);
-    assert_int_equal(guest_submit(&g, key, &request, bell.number),
+    assert_int_equal(guest_submit(&g, key, &request, notifier.number),
                      WARPRSA_DONE);
-    assert_true(becomes_readable(bell.fd));
+    assert_true(becomes_readable(notifier.fd));
     assert_int_equal(backend->collect(g.client, request.ticket, request.output),
                      WARPRSA_REFUSED);
     assert_int_equal(reason(&g, WARPRSA_CPU_DEADLINE), 1);
     FAKE_SET(hold, false);
-    backend->bell_close(&bell);
+    backend->notifier_close(&notifier);
     backend->key_release(key);
     close_both(&s, &g);
 }
@@ -419,7 +419,7 @@ static void the_daemon_stops_and_comes_back(void **state)
 {
     fake_request request, late;
     warprsa_backend_key *key;
-    warprsa_bell bell;
+    warprsa_notifier notifier;
     service s;
     guest g;
     char byte;
@@ -427,7 +427,7 @@ static void the_daemon_stops_and_comes_back(void **state)
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = guest_key(&g, WARPRSA_CLASS_1024, 1);
-    assert_true(backend->bell_open(g.client, &bell));
+    assert_true(backend->notifier_open(g.client, &notifier));
     guest_fill(&request, WARPRSA_CLASS_1024, 1, 1);
     FAKE_SET(hold, true);
     assert_int_equal(guest_submit(&g, key, &request, 0), WARPRSA_DONE);
@@ -437,21 +437,21 @@ static void the_daemon_stops_and_comes_back(void **state)
     assert_int_equal(guest_wait(&g, &request), WARPRSA_DONE);
     assert_true(fake_is_right(&request));
     guest_fill(&late, WARPRSA_CLASS_1024, 1, 2);
-    if (guest_submit(&g, key, &late, bell.number) == WARPRSA_DONE) {
-        /* The bell ends with the daemon, so that nobody waits for ever. */
-        assert_true(becomes_readable(bell.fd));
-        assert_int_equal(recv(bell.fd, &byte, 1, MSG_DONTWAIT), 0);
+    if (guest_submit(&g, key, &late, notifier.number) == WARPRSA_DONE) {
+        /* The notifier ends with the daemon, so that nobody waits for ever. */
+        assert_true(becomes_readable(notifier.fd));
+        assert_int_equal(recv(notifier.fd, &byte, 1, MSG_DONTWAIT), 0);
         assert_int_equal(backend->collect(g.client, late.ticket, late.output),
                          WARPRSA_REFUSED);
     }
     assert_int_equal(reason(&g, WARPRSA_CPU_NO_DEVICE), 1);
     WAIT_UNTIL(!guest_is_ready(&g));
-    assert_false(backend->bell_works(g.client, &bell));
+    assert_false(backend->notifier_works(g.client, &notifier));
     service_start(&s);
     WAIT_UNTIL(guest_is_ready(&g));
-    assert_false(backend->bell_works(g.client, &bell));
+    assert_false(backend->notifier_works(g.client, &notifier));
     guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 3);
-    backend->bell_close(&bell);
+    backend->notifier_close(&notifier);
     backend->key_release(key);
     close_both(&s, &g);
 }

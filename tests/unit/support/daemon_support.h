@@ -107,7 +107,7 @@ static inline void service_open(service *s, unsigned slots,
         .user_doors = 12,
         .slots = slots,
         .keys = 16,
-        .bells = 64,
+        .notifiers = 64,
     };
     s->queue_config = fake_config();
     s->queue_config.deadline_ms = deadline_ms;
@@ -180,11 +180,12 @@ static inline void guest_fill(fake_request *request, warprsa_size_class size,
 }
 
 static inline warprsa_answer guest_submit(guest *g, warprsa_backend_key *key,
-                                          fake_request *request, uint32_t bell)
+                                          fake_request *request,
+                                          uint32_t notifier)
 {
     warprsa_notify none = {0};
 
-    return backend->submit(g->client, key, request->input, none, bell,
+    return backend->submit(g->client, key, request->input, none, notifier,
                            &request->ticket);
 }
 
@@ -229,7 +230,7 @@ typedef struct stranger {
 static inline bool stranger_connect(stranger *x, const service *s,
                                     uint32_t slots)
 {
-    warprsa_message wanted = {.slots = slots, .keys = 16, .bells = 64};
+    warprsa_message wanted = {.slots = slots, .keys = 16, .notifiers = 64};
     int fds[WARPRSA_MESSAGE_FDS];
     char why[256];
 
