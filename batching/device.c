@@ -291,7 +291,8 @@ static void take_out(warprsa_worker *worker, enum warprsa_device_state state,
     }
     pthread_cond_broadcast(&device->changed);
     pthread_mutex_unlock(&device->lock);
-    warprsa_doorbell_ring_all(&device->bell); /* who reopens it may sleep */
+    warprsa_eventcount_notify_all(
+        &device->eventcount); /* who reopens it may sleep */
     warprsa_queue_refuse_if_down(queue);
 }
 
@@ -370,7 +371,7 @@ bool warprsa_device_enter(warprsa_worker *worker)
             break;
         }
         /* The bell may have been rung for this thread. */
-        warprsa_doorbell_disarm(&device->bell);
+        warprsa_eventcount_cancel_wait(&device->eventcount);
         warprsa_queue_offer(device->queue);
         if (is_stuck(worker)) {
             device->inside++;

@@ -277,14 +277,14 @@ void warprsa_queue_offer(warprsa_queue *queue)
     unsigned chosen = atomic_load(&queue->chosen);
 
     for (unsigned i = 0; i < chosen; i++) {
-        warprsa_doorbell *bell = &queue->devices[i].bell;
+        warprsa_eventcount *bell = &queue->devices[i].bell;
 
         if (atomic_load(&bell->idle) == 0)
             continue;
         /* Whoever was woken has left the bell silent for the others. */
-        (void)warprsa_doorbell_arm(bell);
+        (void)warprsa_eventcount_prepare_wait(bell);
         if (!warprsa_queue_empty(queue))
-            warprsa_doorbell_ring(bell);
+            warprsa_eventcount_notify(bell);
     }
 }
 
@@ -300,7 +300,7 @@ static void ring_for_request(warprsa_queue *queue)
         warprsa_queue_device *device = &queue->devices[i];
         uint32_t running;
 
-        if (!warprsa_doorbell_armed(&device->bell))
+        if (!warprsa_eventcount_has_waiter(&device->eventcount))
             continue;
         running = atomic_load_explicit(&device->running, memory_order_relaxed);
         if (running < least) {
@@ -309,13 +309,13 @@ static void ring_for_request(warprsa_queue *queue)
         }
     }
     if (best != NULL)
-        warprsa_doorbell_ring(&best->bell);
+        warprsa_eventcount_notify(&best->bell);
 }
 
 void warprsa_queue_wake_all(warprsa_queue *queue)
 {
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
-        warprsa_doorbell_ring_all(&queue->devices[i].bell);
+        warprsa_eventcount_notify_all(&queue->devices[i].bell);
 }
 
 /* How many requests are queued; a hint. */

@@ -49,7 +49,7 @@ void warprsa_queue_refuse_if_down(warprsa_queue *queue);
 /* Whether any request is queued. */
 bool warprsa_queue_empty(warprsa_queue *queue);
 
-/* Arms the doorbells of devices with idle workers, and rings them at once if
+/* Arms the eventcounts of devices with idle workers, and rings them at once if
  * there is work: by a worker that goes to do something else. */
 void warprsa_queue_offer(warprsa_queue *queue);
 

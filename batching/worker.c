@@ -349,15 +349,15 @@ static void sleep_on_bell(warprsa_worker *worker)
         warprsa_now_ns() + queue->config.deadline_ms * WARPRSA_NS_PER_MS;
     uint32_t word;
 
-    atomic_fetch_add(&device->bell.idle, 1);
-    word = warprsa_doorbell_arm(&device->bell);
+    atomic_fetch_add(&device->eventcount.idle, 1);
+    word = warprsa_eventcount_prepare_wait(&device->eventcount);
     if (!anything_to_do(worker)) {
-        warprsa_futex_wait(&device->bell.word, word, until_ns);
+        warprsa_futex_wait(&device->eventcount.word, word, until_ns);
         /* Another worker may hang in its driver. */
         if (atomic_load(&queue->depth) != 0 && warprsa_now_ns() >= until_ns)
             warprsa_slots_tell_overdue(&queue->slots);
     }
-    atomic_fetch_sub(&device->bell.idle, 1);
+    atomic_fetch_sub(&device->eventcount.idle, 1);
 }
 
 static void start_others(warprsa_queue *queue, unsigned devices)

@@ -17,13 +17,13 @@
 
 #include "batching/base/futex.h"
 
-typedef struct warprsa_doorbell {
+typedef struct warprsa_eventcount {
     _Alignas(64) _Atomic uint32_t word;
     _Atomic uint32_t idle; /* workers that sleep or are about to */
-} warprsa_doorbell;
+} warprsa_eventcount;
 
 /* Wakes one worker if the bell is armed. After queueing. */
-static inline void warprsa_doorbell_ring(warprsa_doorbell *bell)
+static inline void warprsa_eventcount_notify(warprsa_eventcount *bell)
 {
     uint32_t word = atomic_load(&bell->word);
 
@@ -33,25 +33,25 @@ static inline void warprsa_doorbell_ring(warprsa_doorbell *bell)
 }
 
 /* Wakes every worker, to look at something else than the queues. */
-static inline void warprsa_doorbell_ring_all(warprsa_doorbell *bell)
+static inline void warprsa_eventcount_notify_all(warprsa_eventcount *bell)
 {
     atomic_fetch_add(&bell->word, 2);
     warprsa_futex_wake(&bell->word, INT_MAX);
 }
 
 /* For somebody who will not sleep on it next. */
-static inline void warprsa_doorbell_disarm(warprsa_doorbell *bell)
+static inline void warprsa_eventcount_cancel_wait(warprsa_eventcount *bell)
 {
     atomic_fetch_and(&bell->word, ~UINT32_C(1));
 }
 
-static inline bool warprsa_doorbell_armed(warprsa_doorbell *bell)
+static inline bool warprsa_eventcount_has_waiter(warprsa_eventcount *bell)
 {
     return (atomic_load(&bell->word) & 1) != 0;
 }
 
 /* Arms the bell and returns its word; then look, then sleep. */
-static inline uint32_t warprsa_doorbell_arm(warprsa_doorbell *bell)
+static inline uint32_t warprsa_eventcount_prepare_wait(warprsa_eventcount *bell)
 {
     return atomic_fetch_or(&bell->word, 1) | 1;
 }
