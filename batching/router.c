@@ -399,13 +399,13 @@ static warprsa_choice away_or_spill(warprsa_route *route,
                                     bool saturated)
 {
     if (!saturated)
-        return WARPRSA_AWAY;
+        return WARPRSA_RUN_DEVICE;
     see(&route->saturated);
     thread->spill += atomic_load_explicit(&route->share, memory_order_relaxed);
     if (thread->spill < WHOLE)
-        return WARPRSA_AWAY;
+        return WARPRSA_RUN_DEVICE;
     thread->spill -= WHOLE;
-    return WARPRSA_SPILL;
+    return WARPRSA_RUN_CPU_OVERFLOW;
 }
 
 /* Computations that keep all CPUs at work: somewhat more than there are CPUs,
@@ -431,14 +431,14 @@ static warprsa_choice one_caller(warprsa_route *route, uint64_t here,
 
     if (blocks &&
         atomic_load_explicit(&route->crowd_goes, memory_order_relaxed))
-        return WARPRSA_AWAY;
+        return WARPRSA_RUN_DEVICE;
     if (computing < most_here(route))
-        return away < here ? WARPRSA_AWAY : WARPRSA_HERE;
+        return away < here ? WARPRSA_RUN_DEVICE : WARPRSA_RUN_CPU;
     if (blocks)
         see(&route->crowded);
     return saturated && here < away && computing < most_spilled(route)
-               ? WARPRSA_SPILL
-               : WARPRSA_AWAY;
+               ? WARPRSA_RUN_CPU_OVERFLOW
+               : WARPRSA_RUN_DEVICE;
 }
 
 warprsa_choice warprsa_route_choose(warprsa_route *route,
@@ -460,14 +460,14 @@ warprsa_choice warprsa_route_choose(warprsa_route *route,
         count_job(thread, job, alone);
     }
     if (alone == 0)
-        return WARPRSA_HERE; /* to be measured */
+        return WARPRSA_RUN_CPU; /* to be measured */
     if (job != NULL && thread->away.on)
         choice = away_or_spill(route, thread, saturated);
     else
         choice = one_caller(route, here, away, job == NULL, saturated);
-    if (choice == WARPRSA_AWAY && !wished(route, now))
-        return WARPRSA_HERE;
-    if (choice == WARPRSA_AWAY)
+    if (choice == WARPRSA_RUN_DEVICE && !wished(route, now))
+        return WARPRSA_RUN_CPU;
+    if (choice == WARPRSA_RUN_DEVICE)
         thread->away_ns += alone;
     return choice;
 }

@@ -119,9 +119,9 @@ typedef struct warprsa_route_thread {
 } warprsa_route_thread;
 
 typedef enum warprsa_choice {
-    WARPRSA_HERE,  /* sooner on the CPU */
-    WARPRSA_SPILL, /* on the CPU because the devices have too much to do */
-    WARPRSA_AWAY,  /* to the devices */
+    WARPRSA_RUN_CPU,          /* sooner on the CPU */
+    WARPRSA_RUN_CPU_OVERFLOW, /* on the CPU because the devices have too much to do */
+    WARPRSA_RUN_DEVICE,       /* to the devices */
 } warprsa_choice;
 
 void warprsa_route_init(warprsa_route *route,

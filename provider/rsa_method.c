@@ -43,9 +43,9 @@ static warprsa_choice route(const warprsa_context *context,
     ASYNC_JOB *job = NULL;
 
     if (context->config.route == WARPRSA_ROUTE_CPU)
-        return WARPRSA_HERE;
+        return WARPRSA_RUN_CPU;
     if (context->config.route == WARPRSA_ROUTE_GPU)
-        return WARPRSA_AWAY;
+        return WARPRSA_RUN_DEVICE;
     job = ASYNC_get_current_job();
     /* A job's own address says nothing: one that ends is used for the next. */
     return warprsa_route_choose(&process->route, &routed_thread, size,
@@ -82,26 +82,26 @@ static const warprsa_backend *choose(warprsa_context *context,
 {
     warprsa_cpu_reason reason = WARPRSA_CPU_ROUTE;
     bool open = warprsa_process_is_open(process);
-    bool again = open || route(context, process, size, 0) == WARPRSA_AWAY;
+    bool again = open || route(context, process, size, 0) == WARPRSA_RUN_DEVICE;
 
     while (again) {
         const warprsa_backend *backend =
             warprsa_process_enter(context, process, &reason);
-        warprsa_choice choice = WARPRSA_AWAY;
+        warprsa_choice choice = WARPRSA_RUN_DEVICE;
 
         if (backend == NULL)
             break;
         if (open)
             choice = route(context, process, size,
                            backend->ops->depth(backend->impl));
-        if (choice == WARPRSA_AWAY &&
+        if (choice == WARPRSA_RUN_DEVICE &&
             takes(context, process, backend, &reason, &again))
             return backend;
         warprsa_process_leave(process);
-        if (choice != WARPRSA_AWAY) {
+        if (choice != WARPRSA_RUN_DEVICE) {
             again = false;
-            reason =
-                choice == WARPRSA_SPILL ? WARPRSA_CPU_SPILL : WARPRSA_CPU_ROUTE;
+            reason = choice == WARPRSA_RUN_CPU_OVERFLOW ? WARPRSA_CPU_SPILL
+                                                        : WARPRSA_CPU_ROUTE;
         }
     }
     count_reason(process, reason);

@@ -94,7 +94,7 @@ static warprsa_choice choose(warprsa_route_thread *thread, const void *job,
     warprsa_choice choice =
         warprsa_route_choose(&route, thread, size, job, before);
 
-    if (choice == WARPRSA_AWAY)
+    if (choice == WARPRSA_RUN_DEVICE)
         warprsa_route_answered(&route, size, before + 1,
                                warprsa_route_away_ns(&route, size, before));
     return choice;
@@ -172,7 +172,7 @@ static void the_crowd_is_forgotten(void **state)
     usage.cpu_ns += 400 * US;
     for (unsigned i = 0; i < 100 * CPUS; i++)
         warprsa_route_end(&route, WARPRSA_CLASS_2048, begun[i]);
-    assert_int_equal(choose(&thread, NULL, 0), WARPRSA_HERE);
+    assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_CPU);
 }
 
 static void answers_by_the_requests_before(void **state)
@@ -221,7 +221,7 @@ static void a_lone_caller_stays(void **state)
     (void)state;
     for (unsigned i = 0; i < 20000; i++) {
         assert_int_equal(choose(&thread, i < 10000 ? NULL : &job, 0),
-                         WARPRSA_HERE);
+                         WARPRSA_RUN_CPU);
         compute(400 * US);
         if (i == 15000)
             open_devices();
@@ -236,9 +236,9 @@ static void a_faster_device_is_for_everybody(void **state)
     (void)state;
     compute(400 * US);
     open_devices();
-    assert_int_equal(choose(&thread, NULL, 0), WARPRSA_HERE);
+    assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_CPU);
     answered(1, 300 * US);
-    assert_int_equal(choose(&thread, NULL, 0), WARPRSA_AWAY);
+    assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_DEVICE);
 }
 
 /* Callers that block: as many as keep the CPUs at work stay, the others go,
@@ -252,13 +252,13 @@ static void more_callers_than_cpus(void **state)
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < MOST; i++) {
-        assert_int_equal(choose(&thread, NULL, i), WARPRSA_HERE);
+        assert_int_equal(choose(&thread, NULL, i), WARPRSA_RUN_CPU);
         begun[i] = warprsa_route_begin(&route);
     }
     for (unsigned i = 0; i < 2000; i++)
-        assert_int_equal(choose(&thread, NULL, i), WARPRSA_AWAY);
+        assert_int_equal(choose(&thread, NULL, i), WARPRSA_RUN_DEVICE);
     warprsa_route_end(&route, WARPRSA_CLASS_2048, begun[0]);
-    assert_int_equal(choose(&thread, NULL, 60), WARPRSA_HERE);
+    assert_int_equal(choose(&thread, NULL, 60), WARPRSA_RUN_CPU);
 }
 
 /* Once the device has so much to do that waiting for a CPU is shorter. */
@@ -271,11 +271,11 @@ static void saturated_devices_spill(void **state)
     open_devices();
     for (unsigned i = 0; i < MOST; i++)
         (void)warprsa_route_begin(&route);
-    assert_int_equal(choose(&thread, NULL, 4000), WARPRSA_AWAY);
-    assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_SPILL);
+    assert_int_equal(choose(&thread, NULL, 4000), WARPRSA_RUN_DEVICE);
+    assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_RUN_CPU_OVERFLOW);
     for (unsigned i = 0; i < 1000; i++)
         (void)warprsa_route_begin(&route); /* here it is even worse */
-    assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_AWAY);
+    assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_RUN_DEVICE);
 }
 
 /* Not so many that those who submit and wake up get no CPU any more, by which
@@ -288,7 +288,7 @@ static void few_spill_at_once(void **state)
     (void)state;
     compute(400 * US);
     open_devices();
-    while (choose(&thread, NULL, 16000) != WARPRSA_AWAY && here < 1000) {
+    while (choose(&thread, NULL, 16000) != WARPRSA_RUN_DEVICE && here < 1000) {
         (void)warprsa_route_begin(&route);
         here++;
     }
@@ -307,10 +307,10 @@ static void devices_are_opened_for_many(void **state)
         (void)warprsa_route_begin(&route);
     /* Now and then one: no. */
     for (unsigned i = 0; i < 100; i++) {
-        assert_int_equal(choose(&thread, NULL, 0), WARPRSA_HERE);
+        assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_CPU);
         now += 600 * MS;
     }
-    while (choose(&thread, NULL, 0) == WARPRSA_HERE)
+    while (choose(&thread, NULL, 0) == WARPRSA_RUN_CPU)
         stayed++;
     assert_in_range(stayed, 2, 50);
 }
@@ -324,7 +324,7 @@ static unsigned turn(warprsa_route_thread *thread, const char *job,
     unsigned away = 0;
 
     for (unsigned i = 0; i < jobs; i++) {
-        if (choose(thread, &job[i], away) == WARPRSA_AWAY) {
+        if (choose(thread, &job[i], away) == WARPRSA_RUN_DEVICE) {
             away++;
             work(5 * US);
         } else {
@@ -382,7 +382,7 @@ static void an_event_loop_of_two_jobs_tries_nothing(void **state)
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < 20000; i++) {
-        assert_int_equal(choose(&thread, &job[i % 2], 0), WARPRSA_HERE);
+        assert_int_equal(choose(&thread, &job[i % 2], 0), WARPRSA_RUN_CPU);
         compute(400 * US);
     }
 }
@@ -425,7 +425,7 @@ static void attend(warprsa_route_thread *thread, connection *c)
                                    : 600 * US));
     if (c->next != HELLO) {
         c->next = c->next == SIGNED ? FINISHED : HELLO;
-    } else if (choose(thread, c, 0) == WARPRSA_AWAY) {
+    } else if (choose(thread, c, 0) == WARPRSA_RUN_DEVICE) {
         work(30 * US);
         c->next = SIGNED;
         answer_ns = 3 * MS;
@@ -553,7 +553,7 @@ static void an_idle_event_loop_stays(void **state)
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < 5000; i++) {
-        assert_int_equal(choose(&thread, &job[i % 16], 0), WARPRSA_HERE);
+        assert_int_equal(choose(&thread, &job[i % 16], 0), WARPRSA_RUN_CPU);
         compute(400 * US);
         sleep_for(400 * US);
     }
@@ -592,10 +592,10 @@ static unsigned spilled_of(unsigned operations, uint64_t spill_ns,
 
         thread.away.on = true; /* whatever it gains */
         choice = choose(&thread, &job[i % 2], 16000);
-        assert_int_not_equal(choice, WARPRSA_HERE);
-        now += choice == WARPRSA_SPILL ? spill_ns : 40 * US;
+        assert_int_not_equal(choice, WARPRSA_RUN_CPU);
+        now += choice == WARPRSA_RUN_CPU_OVERFLOW ? spill_ns : 40 * US;
         process_cpu += 40 * US + others_ns;
-        spilled += choice == WARPRSA_SPILL;
+        spilled += choice == WARPRSA_RUN_CPU_OVERFLOW;
     }
     return spilled;
 }
@@ -648,11 +648,11 @@ static unsigned crowd(uint64_t ns, unsigned callers, unsigned mixed,
 
     while (now < until) {
         /* As long as one may compute, as many do as keep the CPUs at work. */
-        bool goes = choose(&thread, NULL, callers) == WARPRSA_AWAY;
+        bool goes = choose(&thread, NULL, callers) == WARPRSA_RUN_DEVICE;
 
         for (unsigned i = 0; i < MOST; i++)
             begun[i] = warprsa_route_begin(&route);
-        assert_int_equal(choose(&thread, NULL, callers), WARPRSA_AWAY);
+        assert_int_equal(choose(&thread, NULL, callers), WARPRSA_RUN_DEVICE);
         usage.cpu_ns += 400 * US; /* of each of these threads */
         for (unsigned i = 0; i < MOST; i++)
             warprsa_route_end(&route, WARPRSA_CLASS_2048, begun[i]);
