@@ -184,7 +184,7 @@ static warprsa_status calibrate(const warprsa_queue_config *config,
     warprsa_status status = config->engine->self_test(handle, 0);
 
     if (status == WARPRSA_OK) {
-        warprsa_route_calibrate(config->route, warprsa_now_ns() - start_ns);
+        warprsa_router_calibrate(config->route, warprsa_now_ns() - start_ns);
     } else {
         snprintf(why, WHY_SIZE, "the known-answer test, repeated, failed");
         config->engine->close(handle);

@@ -60,9 +60,9 @@ static uint64_t system_thread_cpu(void)
     return clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static warprsa_route_usage system_thread(void)
+static warprsa_router_usage system_thread(void)
 {
-    warprsa_route_usage usage = {system_thread_cpu(), 0};
+    warprsa_router_usage usage = {system_thread_cpu(), 0};
     struct rusage r;
 
     if (getrusage(RUSAGE_THREAD, &r) == 0)
@@ -70,7 +70,7 @@ static warprsa_route_usage system_thread(void)
     return usage;
 }
 
-const warprsa_route_clocks warprsa_route_system_clocks = {
+const warprsa_router_clocks warprsa_router_system_clocks = {
     system_now, system_process_cpu, system_thread_cpu, system_thread};
 
 static uint64_t get(const _Atomic uint64_t *number)
@@ -83,8 +83,8 @@ static void set(_Atomic uint64_t *number, uint64_t value)
     atomic_store_explicit(number, value, memory_order_relaxed);
 }
 
-void warprsa_route_init(warprsa_route *route,
-                        const warprsa_route_clocks *clocks, unsigned cpus)
+void warprsa_router_init(warprsa_router *route,
+                         const warprsa_router_clocks *clocks, unsigned cpus)
 {
     memset(route, 0, sizeof(*route));
     route->clocks = clocks;
@@ -94,12 +94,12 @@ void warprsa_route_init(warprsa_route *route,
     set(&route->cpu_ns, clocks->process_cpu());
 }
 
-void warprsa_route_opened(warprsa_route *route)
+void warprsa_router_opened(warprsa_router *route)
 {
     atomic_store_explicit(&route->opened, true, memory_order_relaxed);
 }
 
-void warprsa_route_up(warprsa_route *route, bool up)
+void warprsa_router_up(warprsa_router *route, bool up)
 {
     atomic_store_explicit(&route->up, up, memory_order_relaxed);
 }
@@ -119,11 +119,11 @@ static unsigned bin_of(unsigned before)
 {
     unsigned bin = before == 0 ? 0 : 32 - (unsigned)__builtin_clz(before);
 
-    return bin < WARPRSA_ROUTE_BINS ? bin : WARPRSA_ROUTE_BINS - 1;
+    return bin < WARPRSA_ROUTER_BINS ? bin : WARPRSA_ROUTER_BINS - 1;
 }
 
-uint64_t warprsa_route_here_ns(const warprsa_route *route,
-                               warprsa_size_class size)
+uint64_t warprsa_router_here_ns(const warprsa_router *route,
+                                warprsa_size_class size)
 {
     uint64_t computing =
         1 + atomic_load_explicit(&route->computing, memory_order_relaxed);
@@ -132,8 +132,8 @@ uint64_t warprsa_route_here_ns(const warprsa_route *route,
     return computing <= route->cpus ? ns : ns * computing / route->cpus;
 }
 
-uint64_t warprsa_route_away_ns(const warprsa_route *route,
-                               warprsa_size_class size, unsigned before)
+uint64_t warprsa_router_away_ns(const warprsa_router *route,
+                                warprsa_size_class size, unsigned before)
 {
     const _Atomic uint64_t *away = route->away_ns[size];
     unsigned bin = bin_of(before);
@@ -141,7 +141,7 @@ uint64_t warprsa_route_away_ns(const warprsa_route *route,
 
     for (unsigned b = bin + 1; ns == 0 && b-- > 0;)
         ns = get(&away[b]);
-    for (unsigned b = bin + 1; ns == 0 && b < WARPRSA_ROUTE_BINS; b++)
+    for (unsigned b = bin + 1; ns == 0 && b < WARPRSA_ROUTER_BINS; b++)
         ns = get(&away[b]);
     return ns != 0 ? ns : away_guess_ns[size];
 }
@@ -167,7 +167,7 @@ static void see(_Atomic bool *what)
 }
 
 /* Begins a new period, `elapsed` after the last. */
-static period next_period(warprsa_route *route, uint64_t now, uint64_t elapsed)
+static period next_period(warprsa_router *route, uint64_t now, uint64_t elapsed)
 {
     uint64_t cpu = route->clocks->process_cpu();
     uint64_t used = cpu - get(&route->cpu_ns);
@@ -193,14 +193,14 @@ static period next_period(warprsa_route *route, uint64_t now, uint64_t elapsed)
     };
 }
 
-static bool is_up(const warprsa_route *route)
+static bool is_up(const warprsa_router *route)
 {
     return atomic_load_explicit(&route->up, memory_order_relaxed);
 }
 
 /* At the end of a period with a try, in which so much got `done`. While the
  * callers paused, it has cost nothing. */
-static void judge(const warprsa_route *route, warprsa_trial *trial,
+static void judge(const warprsa_router *route, warprsa_trial *trial,
                   const period *p, uint64_t done)
 {
     if (!is_up(route))
@@ -216,7 +216,7 @@ static void judge(const warprsa_route *route, warprsa_trial *trial,
  * `callers` requests before them, would fall short by a third, nor at the end
  * of a period that was mostly a pause. It gains nothing if the CPUs could do
  * the work alone. */
-static void judge_crowd(warprsa_route *route, const period *p, uint64_t alone,
+static void judge_crowd(warprsa_router *route, const period *p, uint64_t alone,
                         uint64_t away, uint64_t callers)
 {
     warprsa_trial *crowd = &route->crowd;
@@ -231,7 +231,7 @@ static void judge_crowd(warprsa_route *route, const period *p, uint64_t alone,
 }
 
 /* Rule 3's second try. */
-static void judge_spill(warprsa_route *route, const period *p)
+static void judge_spill(warprsa_router *route, const period *p)
 {
     warprsa_trial *spill = &route->spill;
 
@@ -254,12 +254,12 @@ static uint64_t due(uint64_t least, uint64_t wanted, uint64_t most)
 
 /* What was measured of devices that nobody has asked since is no reason not to
  * ask them. */
-static void forget_old_answers(warprsa_route *route, uint64_t now)
+static void forget_old_answers(warprsa_router *route, uint64_t now)
 {
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
         if (now - get(&route->answered_ns[c]) < RENEW_NS)
             continue;
-        for (unsigned b = 0; b < WARPRSA_ROUTE_BINS; b++)
+        for (unsigned b = 0; b < WARPRSA_ROUTER_BINS; b++)
             set(&route->away_ns[c][b], b == 0 ? get(&route->tested_ns[c]) : 0);
         set(&route->answered_ns[c], now);
     }
@@ -267,7 +267,7 @@ static void forget_old_answers(warprsa_route *route, uint64_t now)
 
 /* Begins a new period of the process if it is time. `alone`, `away`: what the
  * operation at hand takes; `before`: requests before it. */
-static void look_at_process(warprsa_route *route, uint64_t now, uint64_t alone,
+static void look_at_process(warprsa_router *route, uint64_t now, uint64_t alone,
                             uint64_t away, uint64_t before)
 {
     uint64_t since = get(&route->since_ns);
@@ -293,15 +293,15 @@ static void look_at_process(warprsa_route *route, uint64_t now, uint64_t alone,
 }
 
 /* One that waits for a CPU uses little of it, but doesn't sleep either. */
-static bool is_busy(const warprsa_route_usage *before,
-                    const warprsa_route_usage *now, uint64_t elapsed)
+static bool is_busy(const warprsa_router_usage *before,
+                    const warprsa_router_usage *now, uint64_t elapsed)
 {
     return now->slept == before->slept ||
            now->cpu_ns - before->cpu_ns >= elapsed / 10 * 9;
 }
 
 /* Notes an operation of a job, which takes `alone` here. */
-static void count_job(warprsa_route_thread *thread, const void *job,
+static void count_job(warprsa_router_thread *thread, const void *job,
                       uint64_t alone)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)job * UINT64_C(0x9e3779b97f4a7c15);
@@ -314,7 +314,7 @@ static void count_job(warprsa_route_thread *thread, const void *job,
 
 /* Whether an operation of each of a thread's jobs takes about as long here, all
  * in all, as devices take to answer, or longer. */
-static bool could_gain(const warprsa_route_thread *thread, uint64_t away_ns)
+static bool could_gain(const warprsa_router_thread *thread, uint64_t away_ns)
 {
     bool several = (thread->jobs & (thread->jobs - 1)) != 0;
 
@@ -325,16 +325,16 @@ static bool could_gain(const warprsa_route_thread *thread, uint64_t away_ns)
  * sent away would have taken it. Here that is all of its time, whatever its
  * jobs want at the moment; by its operations alone waves of them would be taken
  * for gains and losses. */
-static uint64_t got_done(const warprsa_route_thread *thread,
-                         const warprsa_route_usage *now, uint64_t elapsed)
+static uint64_t got_done(const warprsa_router_thread *thread,
+                         const warprsa_router_usage *now, uint64_t elapsed)
 {
     return (now->cpu_ns - thread->usage.cpu_ns + thread->away_ns) * WHOLE /
            elapsed;
 }
 
 /* At the end of a thread's period with a try. */
-static void judge_thread(const warprsa_route *route,
-                         warprsa_route_thread *thread, uint64_t now,
+static void judge_thread(const warprsa_router *route,
+                         warprsa_router_thread *thread, uint64_t now,
                          uint64_t elapsed, uint64_t done)
 {
     warprsa_trial *away = &thread->away;
@@ -351,14 +351,14 @@ static void judge_thread(const warprsa_route *route,
 }
 
 /* Begins a new period of a thread if it is time. */
-static void look_at_thread(const warprsa_route *route,
-                           warprsa_route_thread *thread, uint64_t now,
+static void look_at_thread(const warprsa_router *route,
+                           warprsa_router_thread *thread, uint64_t now,
                            uint64_t away_ns)
 {
     uint64_t elapsed = now - thread->since_ns;
     uint64_t least =
         thread->away.lasts ? LASTING_NS : THREAD_NS << thread->stretch;
-    warprsa_route_usage usage;
+    warprsa_router_usage usage;
     uint64_t done;
 
     if (elapsed < due(least, 3 * away_ns, LONGEST_NS))
@@ -379,7 +379,7 @@ static void look_at_thread(const warprsa_route *route,
 }
 
 /* Whether devices are to be opened now, if they aren't. */
-static bool wished(warprsa_route *route, uint64_t now)
+static bool wished(warprsa_router *route, uint64_t now)
 {
     if (atomic_load_explicit(&route->opened, memory_order_relaxed))
         return true;
@@ -394,8 +394,8 @@ static bool wished(warprsa_route *route, uint64_t now)
 
 /* An operation of a thread that uses the devices: every so many, when they are
  * saturated, it computes one itself. */
-static warprsa_choice away_or_spill(warprsa_route *route,
-                                    warprsa_route_thread *thread,
+static warprsa_choice away_or_spill(warprsa_router *route,
+                                    warprsa_router_thread *thread,
                                     bool saturated)
 {
     if (!saturated)
@@ -410,20 +410,20 @@ static warprsa_choice away_or_spill(warprsa_route *route,
 
 /* Computations that keep all CPUs at work: somewhat more than there are CPUs,
  * since a thread that wakes up is not always put where one is free. */
-static uint32_t most_here(const warprsa_route *route)
+static uint32_t most_here(const warprsa_router *route)
 {
     return route->cpus + route->cpus / 2;
 }
 
 /* Computations that leave some of the CPUs to those who only submit and wake
  * up: with hundreds of them the devices would wait, and seem to be slow. */
-static uint32_t most_spilled(const warprsa_route *route)
+static uint32_t most_spilled(const warprsa_router *route)
 {
     return 4 * route->cpus;
 }
 
 /* Rules 1 and 2, for a caller that blocks or has no other job. */
-static warprsa_choice one_caller(warprsa_route *route, uint64_t here,
+static warprsa_choice one_caller(warprsa_router *route, uint64_t here,
                                  uint64_t away, bool blocks, bool saturated)
 {
     uint32_t computing =
@@ -441,16 +441,16 @@ static warprsa_choice one_caller(warprsa_route *route, uint64_t here,
                : WARPRSA_RUN_DEVICE;
 }
 
-warprsa_choice warprsa_route_choose(warprsa_route *route,
-                                    warprsa_route_thread *thread,
-                                    warprsa_size_class size, const void *job,
-                                    unsigned before)
+warprsa_choice warprsa_router_choose(warprsa_router *route,
+                                     warprsa_router_thread *thread,
+                                     warprsa_size_class size, const void *job,
+                                     unsigned before)
 {
     uint64_t now = route->clocks->now();
     uint64_t alone = get(&route->here_ns[size]);
-    uint64_t here = warprsa_route_here_ns(route, size);
-    uint64_t away = warprsa_route_away_ns(route, size, before);
-    bool saturated = away > SATURATED * warprsa_route_away_ns(route, size, 0);
+    uint64_t here = warprsa_router_here_ns(route, size);
+    uint64_t away = warprsa_router_away_ns(route, size, before);
+    bool saturated = away > SATURATED * warprsa_router_away_ns(route, size, 0);
     warprsa_choice choice;
 
     look_at_process(route, now, alone, away, before);
@@ -472,7 +472,7 @@ warprsa_choice warprsa_route_choose(warprsa_route *route,
     return choice;
 }
 
-uint64_t warprsa_route_begin(warprsa_route *route)
+uint64_t warprsa_router_begin(warprsa_router *route)
 {
     atomic_fetch_add_explicit(&route->computing, 1, memory_order_relaxed);
     return route->clocks->thread_cpu();
@@ -481,8 +481,8 @@ uint64_t warprsa_route_begin(warprsa_route *route)
 /* CPU time: what passes on the clock while a crowd shares the CPUs is long
  * after the crowd is gone, and an average that has once come out too long is
  * never put right, since nobody computes here any more. */
-void warprsa_route_end(warprsa_route *route, warprsa_size_class size,
-                       uint64_t begun_ns)
+void warprsa_router_end(warprsa_router *route, warprsa_size_class size,
+                        uint64_t begun_ns)
 {
     uint64_t alone = route->clocks->thread_cpu() - begun_ns;
 
@@ -491,14 +491,14 @@ void warprsa_route_end(warprsa_route *route, warprsa_size_class size,
     atomic_fetch_add_explicit(&route->computed_ns, alone, memory_order_relaxed);
 }
 
-void warprsa_route_answered(warprsa_route *route, warprsa_size_class size,
-                            unsigned depth, uint64_t response_ns)
+void warprsa_router_answered(warprsa_router *route, warprsa_size_class size,
+                             unsigned depth, uint64_t response_ns)
 {
     unsigned before = depth > 0 ? depth - 1 : 0;
     _Atomic uint64_t *away = route->away_ns[size];
     unsigned bin = bin_of(before);
 
-    average(&away[bin], warprsa_route_away_ns(route, size, before),
+    average(&away[bin], warprsa_router_away_ns(route, size, before),
             response_ns);
     set(&route->answered_ns[size], route->clocks->now());
     /* With fewer requests before it no answer takes longer: what was measured
@@ -508,7 +508,7 @@ void warprsa_route_answered(warprsa_route *route, warprsa_size_class size,
             set(&away[b], get(&away[bin]));
 }
 
-void warprsa_route_calibrate(warprsa_route *route, uint64_t test_ns)
+void warprsa_router_calibrate(warprsa_router *route, uint64_t test_ns)
 {
     uint64_t guess = 0;
 

@@ -49,36 +49,36 @@
 #include "gpu/engine.h"
 
 enum {
-    WARPRSA_ROUTE_BINS = 18, /* requests before one's own: 0, 1, 2-3, 4-7... */
+    WARPRSA_ROUTER_BINS = 18, /* requests before one's own: 0, 1, 2-3, 4-7... */
 };
 
 /* What the calling thread has done so far. */
-typedef struct warprsa_route_usage {
+typedef struct warprsa_router_usage {
     uint64_t cpu_ns; /* CPU time it used */
     uint64_t slept;  /* times it went to sleep */
-} warprsa_route_usage;
+} warprsa_router_usage;
 
 /* Nanoseconds of a clock that only goes forward, and of CPU time used. */
-typedef struct warprsa_route_clocks {
+typedef struct warprsa_router_clocks {
     uint64_t (*now)(void);
     uint64_t (*process_cpu)(void);
     uint64_t (*thread_cpu)(void); /* the calling thread's; twice for each
                                      operation that is computed here */
-    warprsa_route_usage (*thread)(void);
-} warprsa_route_clocks;
+    warprsa_router_usage (*thread)(void);
+} warprsa_router_clocks;
 
 /* The system's. */
-extern const warprsa_route_clocks warprsa_route_system_clocks;
+extern const warprsa_router_clocks warprsa_router_system_clocks;
 
 /* One per process. Written by any thread without locks: measurements may get
  * lost in a race, decisions only turn out a little less well. */
-typedef struct warprsa_route {
-    const warprsa_route_clocks *clocks;
+typedef struct warprsa_router {
+    const warprsa_router_clocks *clocks;
     unsigned cpus;
     /* What an operation takes here on a free CPU, and on the devices by the
      * requests before it; 0: not measured. */
     _Atomic uint64_t here_ns[WARPRSA_CLASSES];
-    _Atomic uint64_t away_ns[WARPRSA_CLASSES][WARPRSA_ROUTE_BINS];
+    _Atomic uint64_t away_ns[WARPRSA_CLASSES][WARPRSA_ROUTER_BINS];
     _Atomic uint64_t tested_ns[WARPRSA_CLASSES];   /* by calibrate(), or 0 */
     _Atomic uint64_t answered_ns[WARPRSA_CLASSES]; /* when one last did */
     _Atomic bool opened; /* somebody has opened the devices */
@@ -104,19 +104,19 @@ typedef struct warprsa_route {
     /* What follows from that. */
     _Atomic bool crowd_goes;
     _Atomic uint32_t share; /* to be computed here when saturated, of 65536 */
-} warprsa_route;
+} warprsa_router;
 
 /* What the router knows of one thread; zeros to begin with. */
-typedef struct warprsa_route_thread {
-    uint64_t since_ns;         /* of this thread's period */
-    unsigned stretch;          /* which is longer by so many doublings */
-    warprsa_route_usage usage; /* until then */
-    uint64_t away_ns;          /* what those it sent away would take here */
-    uint64_t jobs;             /* that came: a bit each, or to a few of them */
-    uint64_t jobs_ns;          /* what an operation of each would take here */
-    warprsa_trial away;        /* it uses the device */
-    uint32_t spill;            /* of the next operation here, of 65536 */
-} warprsa_route_thread;
+typedef struct warprsa_router_thread {
+    uint64_t since_ns;          /* of this thread's period */
+    unsigned stretch;           /* which is longer by so many doublings */
+    warprsa_router_usage usage; /* until then */
+    uint64_t away_ns;           /* what those it sent away would take here */
+    uint64_t jobs;              /* that came: a bit each, or to a few of them */
+    uint64_t jobs_ns;           /* what an operation of each would take here */
+    warprsa_trial away;         /* it uses the device */
+    uint32_t spill;             /* of the next operation here, of 65536 */
+} warprsa_router_thread;
 
 typedef enum warprsa_choice {
     WARPRSA_RUN_CPU,          /* sooner on the CPU */
@@ -124,14 +124,14 @@ typedef enum warprsa_choice {
     WARPRSA_RUN_DEVICE,       /* to the devices */
 } warprsa_choice;
 
-void warprsa_route_init(warprsa_route *route,
-                        const warprsa_route_clocks *clocks, unsigned cpus);
+void warprsa_router_init(warprsa_router *route,
+                         const warprsa_router_clocks *clocks, unsigned cpus);
 
 /* Someone has opened the devices: callers need not wish for it any more. */
-void warprsa_route_opened(warprsa_route *route);
+void warprsa_router_opened(warprsa_router *route);
 
 /* Whether a device takes requests; no try is judged while none does. */
-void warprsa_route_up(warprsa_route *route, bool up);
+void warprsa_router_up(warprsa_router *route, bool up);
 
 /*
  * Where this operation shall go. `job`: whatever tells jobs of one event loop
@@ -139,31 +139,31 @@ void warprsa_route_up(warprsa_route *route, bool up);
  * answered yet. As long as the devices are not open, AWAY is said only once
  * several callers in a row would have gone there. About 0.1 us.
  */
-warprsa_choice warprsa_route_choose(warprsa_route *route,
-                                    warprsa_route_thread *thread,
-                                    warprsa_size_class size, const void *job,
-                                    unsigned before);
+warprsa_choice warprsa_router_choose(warprsa_router *route,
+                                     warprsa_router_thread *thread,
+                                     warprsa_size_class size, const void *job,
+                                     unsigned before);
 
 /* Around a computation here, whatever the reason for it; begin returns what
  * end wants. */
-uint64_t warprsa_route_begin(warprsa_route *route);
-void warprsa_route_end(warprsa_route *route, warprsa_size_class size,
-                       uint64_t begun_ns);
+uint64_t warprsa_router_begin(warprsa_router *route);
+void warprsa_router_end(warprsa_router *route, warprsa_size_class size,
+                        uint64_t begun_ns);
 
 /* An answer of a device `response_ns` after its submission, with `depth`
  * requests submitted and not answered at that time, its own included. */
-void warprsa_route_answered(warprsa_route *route, warprsa_size_class size,
-                            unsigned depth, uint64_t response_ns);
+void warprsa_router_answered(warprsa_router *route, warprsa_size_class size,
+                             unsigned depth, uint64_t response_ns);
 
 /* An idle device has needed test_ns for one operation of each class, one after
  * the other: what to expect where nothing better is known. */
-void warprsa_route_calibrate(warprsa_route *route, uint64_t test_ns);
+void warprsa_router_calibrate(warprsa_router *route, uint64_t test_ns);
 
 /* What an operation is expected to take here, and on the devices with `before`
  * requests before it. */
-uint64_t warprsa_route_here_ns(const warprsa_route *route,
-                               warprsa_size_class size);
-uint64_t warprsa_route_away_ns(const warprsa_route *route,
-                               warprsa_size_class size, unsigned before);
+uint64_t warprsa_router_here_ns(const warprsa_router *route,
+                                warprsa_size_class size);
+uint64_t warprsa_router_away_ns(const warprsa_router *route,
+                                warprsa_size_class size, unsigned before);
 
 #endif

@@ -60,8 +60,8 @@ static warprsa_process *process_new(const warprsa_context *context)
                                     ? "route = cpu"
                                     : "no device opened yet");
     process->generation = warprsa_fork_generation();
-    warprsa_route_init(&process->route, &warprsa_route_system_clocks,
-                       usable_cpus());
+    warprsa_router_init(&process->route, &warprsa_router_system_clocks,
+                        usable_cpus());
     return process;
 }
 
@@ -134,7 +134,7 @@ static const warprsa_engine *choose_engine(const warprsa_config *config)
 
 /* Opens the process's own queue; NULL with the reason in `why`. */
 static void *open_queue(warprsa_context *context,
-                        const warprsa_process *process, warprsa_route *route,
+                        const warprsa_process *process, warprsa_router *route,
                         char *why, size_t why_size)
 {
     const warprsa_config *config = &context->config;
@@ -167,7 +167,7 @@ static void *open_queue(warprsa_context *context,
 
 /* Opens the line to the daemon; NULL: no memory. */
 static void *open_client(warprsa_context *context,
-                         const warprsa_process *process, warprsa_route *route)
+                         const warprsa_process *process, warprsa_router *route)
 {
     const warprsa_client_config wanted = {
         .door = &context->door,
@@ -186,7 +186,7 @@ static void open_home(warprsa_context *context, warprsa_process *process)
 {
     const warprsa_config *config = &context->config;
     bool daemon = config->mode == WARPRSA_MODE_DAEMON;
-    warprsa_route *route =
+    warprsa_router *route =
         config->route == WARPRSA_ROUTE_AUTO ? &process->route : NULL;
     char why[200] = "no memory";
 
@@ -207,7 +207,7 @@ static void open_home(warprsa_context *context, warprsa_process *process)
     atomic_store_explicit(&process->state,
                           process->backend.impl == NULL ? REFUSED : OPEN,
                           memory_order_release);
-    warprsa_route_opened(&process->route);
+    warprsa_router_opened(&process->route);
 }
 
 const warprsa_backend *warprsa_process_enter(warprsa_context *context,

@@ -23,7 +23,7 @@ struct warprsa_context;
 typedef struct warprsa_process {
     unsigned generation; /* of the fork it belongs to */
     warprsa_counters *counters;
-    warprsa_route route;  /* what it has learned */
+    warprsa_router route; /* what it has learned */
     pthread_mutex_t lock; /* one thread opens or closes */
     atomic_int state;     /* instance.c's */
     struct warprsa_users {

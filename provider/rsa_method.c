@@ -32,7 +32,7 @@ static void count_reason(warprsa_process *process, warprsa_cpu_reason reason)
 }
 
 /* What the router of `route = auto` knows of this thread. */
-static _Thread_local warprsa_route_thread routed_thread;
+static _Thread_local warprsa_router_thread routed_thread;
 
 /* Where the configuration, or the router, sends this operation: with `before`
  * others submitted and not answered. */
@@ -48,9 +48,9 @@ static warprsa_choice route(const warprsa_context *context,
         return WARPRSA_RUN_DEVICE;
     job = ASYNC_get_current_job();
     /* A job's own address says nothing: one that ends is used for the next. */
-    return warprsa_route_choose(&process->route, &routed_thread, size,
-                                job == NULL ? NULL : ASYNC_get_wait_ctx(job),
-                                before);
+    return warprsa_router_choose(&process->route, &routed_thread, size,
+                                 job == NULL ? NULL : ASYNC_get_wait_ctx(job),
+                                 before);
 }
 
 /* Whether an operation is to go to the home that was entered; else *reason.
@@ -213,10 +213,10 @@ static int own_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
         process = warprsa_process_get(ours->context);
     if (process == NULL)
         return original_mod_exp(r0, in, rsa, bn_ctx);
-    begun_ns = warprsa_route_begin(&process->route);
+    begun_ns = warprsa_router_begin(&process->route);
     ok = original_mod_exp(r0, in, rsa, bn_ctx);
-    warprsa_route_end(&process->route, (warprsa_size_class)ours->size_class,
-                      begun_ns);
+    warprsa_router_end(&process->route, (warprsa_size_class)ours->size_class,
+                       begun_ns);
     return ok;
 }
 

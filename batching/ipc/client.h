@@ -21,7 +21,7 @@ typedef struct warprsa_client_config {
     warprsa_trace_fn trace;
     void *trace_arg;
     warprsa_counters *counters; /* outlives the client's callers */
-    warprsa_route *route;       /* is told what answers take; may be NULL,
+    warprsa_router *route;      /* is told what answers take; may be NULL,
                                    outlives the client's callers */
 } warprsa_client_config;
 

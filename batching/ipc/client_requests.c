@@ -109,8 +109,8 @@ static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
         /* By the daemon: an event loop comes for its answers when it has
          * attended to all else, which takes longer than a device does. */
         if (answer == WARPRSA_DONE && client->config.route != NULL)
-            warprsa_route_answered(client->config.route, size, depth,
-                                   c->region.slot[ticket.slot].took_ns);
+            warprsa_router_answered(client->config.route, size, depth,
+                                    c->region.slot[ticket.slot].took_ns);
         pthread_mutex_lock(&client->lock);
         warprsa_connection_give_back(c, ticket.slot);
         pthread_mutex_unlock(&client->lock);

@@ -25,7 +25,7 @@ enum {
 /* What the clocks say. */
 static uint64_t now, process_cpu;
 static uint64_t seed; /* of what is left to chance */
-static warprsa_route_usage usage;
+static warprsa_router_usage usage;
 
 static uint64_t get_now(void)
 {
@@ -37,7 +37,7 @@ static uint64_t get_process_cpu(void)
     return process_cpu;
 }
 
-static warprsa_route_usage get_thread(void)
+static warprsa_router_usage get_thread(void)
 {
     return usage;
 }
@@ -47,10 +47,10 @@ static uint64_t get_thread_cpu(void)
     return usage.cpu_ns;
 }
 
-static const warprsa_route_clocks clocks = {get_now, get_process_cpu,
-                                            get_thread_cpu, get_thread};
+static const warprsa_router_clocks clocks = {get_now, get_process_cpu,
+                                             get_thread_cpu, get_thread};
 
-static warprsa_route route;
+static warprsa_router route;
 
 static int reset(void **state)
 {
@@ -58,8 +58,8 @@ static int reset(void **state)
     now = 1000 * MS;
     process_cpu = 0;
     seed = 1;
-    usage = (warprsa_route_usage){0, 0};
-    warprsa_route_init(&route, &clocks, CPUS);
+    usage = (warprsa_router_usage){0, 0};
+    warprsa_router_init(&route, &clocks, CPUS);
     return 0;
 }
 
@@ -80,37 +80,37 @@ static void sleep_for(uint64_t ns)
 /* One operation of RSA-2048 here that takes so long. */
 static void compute(uint64_t ns)
 {
-    uint64_t begun = warprsa_route_begin(&route);
+    uint64_t begun = warprsa_router_begin(&route);
 
     work(ns);
-    warprsa_route_end(&route, WARPRSA_CLASS_2048, begun);
+    warprsa_router_end(&route, WARPRSA_CLASS_2048, begun);
 }
 
 /* What goes to the device is answered as expected, unless a test says more. */
-static warprsa_choice choose(warprsa_route_thread *thread, const void *job,
+static warprsa_choice choose(warprsa_router_thread *thread, const void *job,
                              unsigned before)
 {
     const warprsa_size_class size = WARPRSA_CLASS_2048;
     warprsa_choice choice =
-        warprsa_route_choose(&route, thread, size, job, before);
+        warprsa_router_choose(&route, thread, size, job, before);
 
     if (choice == WARPRSA_RUN_DEVICE)
-        warprsa_route_answered(&route, size, before + 1,
-                               warprsa_route_away_ns(&route, size, before));
+        warprsa_router_answered(&route, size, before + 1,
+                                warprsa_router_away_ns(&route, size, before));
     return choice;
 }
 
 static void answered(unsigned depth, uint64_t ns)
 {
     for (unsigned i = 0; i < 20; i++)
-        warprsa_route_answered(&route, WARPRSA_CLASS_2048, depth, ns);
+        warprsa_router_answered(&route, WARPRSA_CLASS_2048, depth, ns);
 }
 
 /* The devices are open and take 3 ms; more when they have more to do. */
 static void open_devices(void)
 {
-    warprsa_route_opened(&route);
-    warprsa_route_up(&route, true);
+    warprsa_router_opened(&route);
+    warprsa_router_up(&route, true);
     answered(1, 3 * MS);
     answered(1000, 4 * MS);
     answered(4000, 8 * MS);
@@ -120,19 +120,19 @@ static void open_devices(void)
 static void averages_of_what_was_measured(void **state)
 {
     (void)state;
-    assert_int_equal(warprsa_route_here_ns(&route, WARPRSA_CLASS_2048), 0);
+    assert_int_equal(warprsa_router_here_ns(&route, WARPRSA_CLASS_2048), 0);
     for (unsigned i = 0; i < 50; i++)
         compute(400 * US);
-    assert_in_range(warprsa_route_here_ns(&route, WARPRSA_CLASS_2048), 399000,
+    assert_in_range(warprsa_router_here_ns(&route, WARPRSA_CLASS_2048), 399000,
                     400000);
-    assert_int_equal(warprsa_route_here_ns(&route, WARPRSA_CLASS_4096), 0);
+    assert_int_equal(warprsa_router_here_ns(&route, WARPRSA_CLASS_4096), 0);
     for (unsigned i = 0; i < 50; i++)
         compute(200 * US);
-    assert_in_range(warprsa_route_here_ns(&route, WARPRSA_CLASS_2048), 200000,
+    assert_in_range(warprsa_router_here_ns(&route, WARPRSA_CLASS_2048), 200000,
                     202000);
     /* One that took a second counts as four times as long. */
     compute(1000 * MS);
-    assert_in_range(warprsa_route_here_ns(&route, WARPRSA_CLASS_2048), 300000,
+    assert_in_range(warprsa_router_here_ns(&route, WARPRSA_CLASS_2048), 300000,
                     400000);
 }
 
@@ -146,14 +146,14 @@ static void computations_share_the_cpus(void **state)
     for (unsigned i = 0; i < 50; i++)
         compute(400 * US);
     for (unsigned i = 0; i < 2 * CPUS; i++)
-        begun[i] = warprsa_route_begin(&route);
-    assert_in_range(warprsa_route_here_ns(&route, WARPRSA_CLASS_2048), 800000,
+        begun[i] = warprsa_router_begin(&route);
+    assert_in_range(warprsa_router_here_ns(&route, WARPRSA_CLASS_2048), 800000,
                     920000);
     now += 800 * US;
     usage.cpu_ns += 400 * US; /* of any of these threads */
     for (unsigned i = 0; i < 2 * CPUS; i++)
-        warprsa_route_end(&route, WARPRSA_CLASS_2048, begun[i]);
-    assert_in_range(warprsa_route_here_ns(&route, WARPRSA_CLASS_2048), 399000,
+        warprsa_router_end(&route, WARPRSA_CLASS_2048, begun[i]);
+    assert_in_range(warprsa_router_here_ns(&route, WARPRSA_CLASS_2048), 399000,
                     400000);
 }
 
@@ -161,17 +161,17 @@ static void computations_share_the_cpus(void **state)
  * it is done sooner here, though every one of the crowd was not. */
 static void the_crowd_is_forgotten(void **state)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
     uint64_t begun[100 * CPUS];
 
     (void)state;
     open_devices();
     for (unsigned i = 0; i < 100 * CPUS; i++)
-        begun[i] = warprsa_route_begin(&route);
+        begun[i] = warprsa_router_begin(&route);
     now += 40 * MS;
     usage.cpu_ns += 400 * US;
     for (unsigned i = 0; i < 100 * CPUS; i++)
-        warprsa_route_end(&route, WARPRSA_CLASS_2048, begun[i]);
+        warprsa_router_end(&route, WARPRSA_CLASS_2048, begun[i]);
     assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_CPU);
 }
 
@@ -179,35 +179,35 @@ static void answers_by_the_requests_before(void **state)
 {
     (void)state;
     /* Nothing is known: a guess, whatever the load. */
-    assert_int_equal(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 0),
-                     warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 9999));
+    assert_int_equal(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 0),
+                     warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 9999));
     open_devices();
-    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 0),
+    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 0),
                     2.9 * MS, 3.1 * MS);
-    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 999),
+    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 999),
                     3.9 * MS, 4.1 * MS);
-    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 3999),
+    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 3999),
                     7.9 * MS, 8.1 * MS);
     /* More than ever: no longer than the most known. */
-    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 60000),
+    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 60000),
                     29 * MS, 31 * MS);
     /* Faster with many than it was with few: that is out of date. */
     answered(1000, 2 * MS);
-    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 0),
+    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 0),
                     1.9 * MS, 2.1 * MS);
 }
 
 static void calibrated_by_the_self_test(void **state)
 {
     (void)state;
-    warprsa_route_calibrate(&route, 200 * MS); /* ten times an H200's */
-    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 0),
+    warprsa_router_calibrate(&route, 200 * MS); /* ten times an H200's */
+    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 0),
                     20 * MS, 40 * MS);
-    assert_true(warprsa_route_away_ns(&route, WARPRSA_CLASS_4096, 0) >
-                2 * warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 0));
+    assert_true(warprsa_router_away_ns(&route, WARPRSA_CLASS_4096, 0) >
+                2 * warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 0));
     answered(1, 1 * MS);
-    warprsa_route_calibrate(&route, 200 * MS); /* measured beats tested */
-    assert_in_range(warprsa_route_away_ns(&route, WARPRSA_CLASS_2048, 0), 1,
+    warprsa_router_calibrate(&route, 200 * MS); /* measured beats tested */
+    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 0), 1,
                     1.5 * MS);
 }
 
@@ -215,7 +215,7 @@ static void calibrated_by_the_self_test(void **state)
  * for as long as it likes. */
 static void a_lone_caller_stays(void **state)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
     int job;
 
     (void)state;
@@ -231,7 +231,7 @@ static void a_lone_caller_stays(void **state)
 /* ... unless it is faster. */
 static void a_faster_device_is_for_everybody(void **state)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
 
     (void)state;
     compute(400 * US);
@@ -245,7 +245,7 @@ static void a_faster_device_is_for_everybody(void **state)
  * since here they would only take time from those. */
 static void more_callers_than_cpus(void **state)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
     uint64_t begun[MOST];
 
     (void)state;
@@ -253,28 +253,28 @@ static void more_callers_than_cpus(void **state)
     open_devices();
     for (unsigned i = 0; i < MOST; i++) {
         assert_int_equal(choose(&thread, NULL, i), WARPRSA_RUN_CPU);
-        begun[i] = warprsa_route_begin(&route);
+        begun[i] = warprsa_router_begin(&route);
     }
     for (unsigned i = 0; i < 2000; i++)
         assert_int_equal(choose(&thread, NULL, i), WARPRSA_RUN_DEVICE);
-    warprsa_route_end(&route, WARPRSA_CLASS_2048, begun[0]);
+    warprsa_router_end(&route, WARPRSA_CLASS_2048, begun[0]);
     assert_int_equal(choose(&thread, NULL, 60), WARPRSA_RUN_CPU);
 }
 
 /* Once the device has so much to do that waiting for a CPU is shorter. */
 static void saturated_devices_spill(void **state)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
 
     (void)state;
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < MOST; i++)
-        (void)warprsa_route_begin(&route);
+        (void)warprsa_router_begin(&route);
     assert_int_equal(choose(&thread, NULL, 4000), WARPRSA_RUN_DEVICE);
     assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_RUN_CPU_OVERFLOW);
     for (unsigned i = 0; i < 1000; i++)
-        (void)warprsa_route_begin(&route); /* here it is even worse */
+        (void)warprsa_router_begin(&route); /* here it is even worse */
     assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_RUN_DEVICE);
 }
 
@@ -282,14 +282,14 @@ static void saturated_devices_spill(void **state)
  * the device seems slower still. */
 static void few_spill_at_once(void **state)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
     unsigned here = 0;
 
     (void)state;
     compute(400 * US);
     open_devices();
     while (choose(&thread, NULL, 16000) != WARPRSA_RUN_DEVICE && here < 1000) {
-        (void)warprsa_route_begin(&route);
+        (void)warprsa_router_begin(&route);
         here++;
     }
     assert_in_range(here, MOST + 1, 4 * CPUS);
@@ -298,13 +298,13 @@ static void few_spill_at_once(void **state)
 /* Devices are opened when several callers in a row would have gone there. */
 static void devices_are_opened_for_many(void **state)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
     unsigned stayed = 0;
 
     (void)state;
     compute(400 * US);
     for (unsigned i = 0; i < MOST; i++)
-        (void)warprsa_route_begin(&route);
+        (void)warprsa_router_begin(&route);
     /* Now and then one: no. */
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_CPU);
@@ -317,7 +317,7 @@ static void devices_are_opened_for_many(void **state)
 
 /* One turn of an event loop with `jobs` jobs, all of which want an operation:
  * those that go away are answered 3 ms later. Returns operations made. */
-static unsigned turn(warprsa_route_thread *thread, const char *job,
+static unsigned turn(warprsa_router_thread *thread, const char *job,
                      unsigned jobs)
 {
     uint64_t begun = now;
@@ -337,7 +337,7 @@ static unsigned turn(warprsa_route_thread *thread, const char *job,
 }
 
 /* Operations a second, once it has settled. */
-static unsigned rate_of(warprsa_route_thread *thread, unsigned jobs)
+static unsigned rate_of(warprsa_router_thread *thread, unsigned jobs)
 {
     static const char job[1000];
     uint64_t begun;
@@ -362,7 +362,7 @@ static void an_event_loop_of_more_and_more_jobs(void **state)
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
-        warprsa_route_thread thread = {0};
+        warprsa_router_thread thread = {0};
         unsigned rate = rate_of(&thread, jobs[i]);
 
         assert_true(rate >= before);
@@ -376,7 +376,7 @@ static void an_event_loop_of_more_and_more_jobs(void **state)
 static void an_event_loop_of_two_jobs_tries_nothing(void **state)
 {
     static const char job[2];
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
 
     (void)state;
     compute(400 * US);
@@ -416,7 +416,7 @@ static uint64_t about(uint64_t ns)
 }
 
 /* One thing for a connection: the operation is one of three. */
-static void attend(warprsa_route_thread *thread, connection *c)
+static void attend(warprsa_router_thread *thread, connection *c)
 {
     uint64_t answer_ns = 1 * MS;
 
@@ -439,7 +439,7 @@ static void attend(warprsa_route_thread *thread, connection *c)
 /* Handshakes a second of so many clients, once it has settled. They are served
  * in turn, so that the operations of all come one after the other, and then
  * what else their connections want: within moments of either nothing shows. */
-static unsigned handshakes(warprsa_route_thread thread, unsigned clients)
+static unsigned handshakes(warprsa_router_thread thread, unsigned clients)
 {
     connection connections[1000] = {{0, HELLO}};
     uint64_t begun = now;
@@ -464,9 +464,9 @@ static void a_server_of_more_and_more_clients(void **state)
                                        50, 100, 200, 300, 400, 600, 1000};
 
     for (unsigned i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
-        static const warprsa_route_thread never = {
+        static const warprsa_router_thread never = {
             .away.retry_ns = UINT64_MAX}; /* tries it */
-        static const warprsa_route_thread fresh = {0};
+        static const warprsa_router_thread fresh = {0};
         unsigned here, rate;
 
         reset(state);
@@ -483,7 +483,7 @@ static void a_server_of_more_and_more_clients(void **state)
 /* The load goes: so does the thread. */
 static void an_event_loop_of_fewer_jobs(void **state)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
 
     (void)state;
     compute(400 * US);
@@ -498,7 +498,7 @@ static void an_event_loop_of_fewer_jobs(void **state)
  * ever. */
 static void an_event_loop_beside_others(void **state)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
 
     (void)state;
     compute(400 * US);
@@ -514,7 +514,7 @@ static void an_event_loop_beside_others(void **state)
  * has it cost anything: in the morning the loop is as fast as before. */
 static void an_event_loop_after_a_night(void **state)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
     unsigned rate;
 
     (void)state;
@@ -531,7 +531,7 @@ static void an_event_loop_after_a_night(void **state)
 static void a_try_over_night(void **state)
 {
     static const char job[64];
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
 
     (void)state;
     compute(400 * US);
@@ -546,7 +546,7 @@ static void a_try_over_night(void **state)
 /* An event loop with time to sleep tries nothing, however many jobs it has. */
 static void an_idle_event_loop_stays(void **state)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
     static const char job[16];
 
     (void)state;
@@ -562,11 +562,11 @@ static void an_idle_event_loop_stays(void **state)
 /* Trying means nothing as long as no device takes requests. */
 static void tries_are_not_judged_without_a_device(void **state)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
 
     (void)state;
     compute(400 * US);
-    warprsa_route_opened(&route);
+    warprsa_router_opened(&route);
     for (unsigned i = 0; i < 1000; i++) {
         static const char job[16];
 
@@ -583,7 +583,7 @@ static void tries_are_not_judged_without_a_device(void **state)
 static unsigned spilled_of(unsigned operations, uint64_t spill_ns,
                            uint64_t others_ns)
 {
-    warprsa_route_thread thread = {.since_ns = now, .away.on = true};
+    warprsa_router_thread thread = {.since_ns = now, .away.on = true};
     static const char job[2];
     unsigned spilled = 0;
 
@@ -642,7 +642,7 @@ static void spilling_that_costs_is_given_up(void **state)
 static unsigned crowd(uint64_t ns, unsigned callers, unsigned mixed,
                       unsigned away)
 {
-    warprsa_route_thread thread = {0};
+    warprsa_router_thread thread = {0};
     uint64_t until = now + ns, begun[MOST];
     unsigned made = 0, gone = 0;
 
@@ -651,11 +651,11 @@ static unsigned crowd(uint64_t ns, unsigned callers, unsigned mixed,
         bool goes = choose(&thread, NULL, callers) == WARPRSA_RUN_DEVICE;
 
         for (unsigned i = 0; i < MOST; i++)
-            begun[i] = warprsa_route_begin(&route);
+            begun[i] = warprsa_router_begin(&route);
         assert_int_equal(choose(&thread, NULL, callers), WARPRSA_RUN_DEVICE);
         usage.cpu_ns += 400 * US; /* of each of these threads */
         for (unsigned i = 0; i < MOST; i++)
-            warprsa_route_end(&route, WARPRSA_CLASS_2048, begun[i]);
+            warprsa_router_end(&route, WARPRSA_CLASS_2048, begun[i]);
         made += 2;
         gone += goes ? 2 : 0;
         now += 2000 * MS / (goes ? away : mixed);
@@ -727,7 +727,7 @@ static void a_crowd_stays_if_not(void **state)
  */
 static void the_systems_clocks_are_fine_enough(void **state)
 {
-    const warprsa_route_clocks *c = &warprsa_route_system_clocks;
+    const warprsa_router_clocks *c = &warprsa_router_system_clocks;
 
     (void)state;
     for (unsigned i = 0; i < 50; i++) {

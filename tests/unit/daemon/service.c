@@ -239,7 +239,7 @@ static void what_the_caller_does_meanwhile(void **state)
 {
     const warprsa_size_class size = WARPRSA_CLASS_2048;
     const struct timespec nap = {0, 50000000};
-    warprsa_route route;
+    warprsa_router route;
     warprsa_notifier notifier;
     fake_request request;
     uint64_t old_ns, told_ns, since_ns;
@@ -250,9 +250,10 @@ static void what_the_caller_does_meanwhile(void **state)
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = guest_key(&g, size, 1);
-    warprsa_route_init(&route, &warprsa_route_system_clocks, 4);
-    warprsa_route_calibrate(&route, UINT64_C(4000000000000)); /* cuts nothing */
-    old_ns = warprsa_route_away_ns(&route, size, 0);
+    warprsa_router_init(&route, &warprsa_router_system_clocks, 4);
+    warprsa_router_calibrate(&route,
+                             UINT64_C(4000000000000)); /* cuts nothing */
+    old_ns = warprsa_router_away_ns(&route, size, 0);
     g.client->config.route = &route;
     assert_true(backend->notifier_open(g.client, &notifier));
     guest_fill(&request, size, 1, 1);
@@ -266,8 +267,8 @@ static void what_the_caller_does_meanwhile(void **state)
                      WARPRSA_DONE);
     /* A quarter of the average is new. */
     assert_in_range(
-        (warprsa_route_away_ns(&route, size, 0) - (old_ns - old_ns / 4)) * 4, 1,
-        told_ns);
+        (warprsa_router_away_ns(&route, size, 0) - (old_ns - old_ns / 4)) * 4,
+        1, told_ns);
     backend->key_release(key);
     guest_close(&g);
     backend->notifier_close(&notifier);
