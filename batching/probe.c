@@ -16,12 +16,12 @@ enum {
 
 #define PAUSE_NS UINT64_C(100000000) /* after the first */
 
-bool warprsa_trial_may(const warprsa_trial *trial, uint64_t now_ns)
+bool warprsa_probe_may(const warprsa_probe *trial, uint64_t now_ns)
 {
     return !trial->on && now_ns >= trial->retry_ns;
 }
 
-void warprsa_trial_begin(warprsa_trial *trial, uint64_t now_ns, uint64_t done)
+void warprsa_probe_begin(warprsa_probe *trial, uint64_t now_ns, uint64_t done)
 {
     trial->on = true;
     trial->periods = 0;
@@ -39,7 +39,7 @@ static bool is_more(uint64_t done, uint64_t than)
 }
 
 /* Ends one that has gained nothing. */
-static void fail(warprsa_trial *trial, uint64_t now_ns)
+static void fail(warprsa_probe *trial, uint64_t now_ns)
 {
     uint64_t pause = PAUSE_NS << trial->failed;
     uint64_t cost = (now_ns - trial->spent_ns) * COST << trial->failed;
@@ -50,7 +50,7 @@ static void fail(warprsa_trial *trial, uint64_t now_ns)
         trial->failed++;
 }
 
-void warprsa_trial_judge(warprsa_trial *trial, uint64_t now_ns, uint64_t done)
+void warprsa_probe_judge(warprsa_probe *trial, uint64_t now_ns, uint64_t done)
 {
     bool rises = trial->periods < WARMING && is_more(done, trial->last);
 
@@ -65,19 +65,19 @@ void warprsa_trial_judge(warprsa_trial *trial, uint64_t now_ns, uint64_t done)
         }
     } else if (trial->lasts) {
         if (++trial->lost == LOST)
-            warprsa_trial_pause(trial);
+            warprsa_probe_pause(trial);
     } else if (!rises) {
         fail(trial, now_ns);
     }
 }
 
-void warprsa_trial_pause(warprsa_trial *trial)
+void warprsa_probe_pause(warprsa_probe *trial)
 {
     trial->on = false;
     trial->retry_ns = 0;
 }
 
-void warprsa_trial_restart(warprsa_trial *trial, uint64_t now_ns)
+void warprsa_probe_restart(warprsa_probe *trial, uint64_t now_ns)
 {
     trial->periods = 0;
     trial->last = 0;

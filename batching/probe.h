@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct warprsa_trial {
+typedef struct warprsa_probe {
     bool on;           /* it is done the other way */
     unsigned periods;  /* ended since */
     uint64_t before;   /* done without it */
@@ -30,25 +30,25 @@ typedef struct warprsa_trial {
     unsigned failed;   /* in a row */
     bool lasts;        /* it has succeeded */
     unsigned lost;     /* periods since then without a gain, in a row */
-} warprsa_trial;
+} warprsa_probe;
 
 /* Whether a new one may begin. */
-bool warprsa_trial_may(const warprsa_trial *trial, uint64_t now_ns);
+bool warprsa_probe_may(const warprsa_probe *trial, uint64_t now_ns);
 
 /* Begins one, at the end of a period without it in which `done` got done. */
-void warprsa_trial_begin(warprsa_trial *trial, uint64_t now_ns, uint64_t done);
+void warprsa_probe_begin(warprsa_probe *trial, uint64_t now_ns, uint64_t done);
 
 /* At the end of a period with it: goes on, or ends it. The first one says
  * nothing, it is half of each kind; and as long as each gets more done than the
  * one before it, a change is still warming up. */
-void warprsa_trial_judge(warprsa_trial *trial, uint64_t now_ns, uint64_t done);
+void warprsa_probe_judge(warprsa_probe *trial, uint64_t now_ns, uint64_t done);
 
 /* Ends one that has not failed: the next may begin at once, and learns anew
  * what gets done without it. */
-void warprsa_trial_pause(warprsa_trial *trial);
+void warprsa_probe_pause(warprsa_probe *trial);
 
 /* Takes back the judgement so far, and what it has cost: what it needs isn't
  * there. */
-void warprsa_trial_restart(warprsa_trial *trial, uint64_t now_ns);
+void warprsa_probe_restart(warprsa_probe *trial, uint64_t now_ns);
 
 #endif

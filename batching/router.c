@@ -200,16 +200,16 @@ static bool is_up(const warprsa_router *route)
 
 /* At the end of a period with a try, in which so much got `done`. While the
  * callers paused, it has cost nothing. */
-static void judge(const warprsa_router *route, warprsa_trial *trial,
+static void judge(const warprsa_router *route, warprsa_probe *trial,
                   const period *p, uint64_t done)
 {
     if (!is_up(route))
-        warprsa_trial_restart(trial, p->now);
+        warprsa_probe_restart(trial, p->now);
     else if (p->elapsed > IDLE_NS || p->now - trial->on_ns > RENEW_NS ||
              (p->paused && !trial->lasts))
-        warprsa_trial_pause(trial);
+        warprsa_probe_pause(trial);
     else
-        warprsa_trial_judge(trial, p->now, done);
+        warprsa_probe_judge(trial, p->now, done);
 }
 
 /* Rule 2's try: not if devices that answer as fast as ever were measured, with
@@ -219,27 +219,27 @@ static void judge(const warprsa_router *route, warprsa_trial *trial,
 static void judge_crowd(warprsa_router *route, const period *p, uint64_t alone,
                         uint64_t away, uint64_t callers)
 {
-    warprsa_trial *crowd = &route->crowd;
+    warprsa_probe *crowd = &route->crowd;
 
     if (crowd->on)
         judge(route, crowd, p, p->done < route->cpus * WHOLE ? 0 : p->done);
     else if (p->crowded && !p->paused && is_up(route) &&
-             warprsa_trial_may(crowd, p->now) &&
+             warprsa_probe_may(crowd, p->now) &&
              callers * alone * WHOLE / away > p->done / 3 * 2)
-        warprsa_trial_begin(crowd, p->now, p->done);
+        warprsa_probe_begin(crowd, p->now, p->done);
     atomic_store_explicit(&route->crowd_goes, crowd->on, memory_order_relaxed);
 }
 
 /* Rule 3's second try. */
 static void judge_spill(warprsa_router *route, const period *p)
 {
-    warprsa_trial *spill = &route->spill;
+    warprsa_probe *spill = &route->spill;
 
     if (spill->on)
         judge(route, spill, p, p->done);
     else if (p->saturated && p->share > 0 && is_up(route) &&
-             warprsa_trial_may(spill, p->now))
-        warprsa_trial_begin(spill, p->now, p->done);
+             warprsa_probe_may(spill, p->now))
+        warprsa_probe_begin(spill, p->now, p->done);
     atomic_store_explicit(&route->share, spill->on ? (uint32_t)p->share : 0,
                           memory_order_relaxed);
 }
@@ -337,15 +337,15 @@ static void judge_thread(const warprsa_router *route,
                          warprsa_router_thread *thread, uint64_t now,
                          uint64_t elapsed, uint64_t done)
 {
-    warprsa_trial *away = &thread->away;
+    warprsa_probe *away = &thread->away;
     unsigned failed = away->failed;
 
     if (!is_up(route))
-        warprsa_trial_restart(away, now);
+        warprsa_probe_restart(away, now);
     else if (elapsed > IDLE_NS)
-        warprsa_trial_pause(away);
+        warprsa_probe_pause(away);
     else
-        warprsa_trial_judge(away, now, done);
+        warprsa_probe_judge(away, now, done);
     if (away->failed > failed && thread->stretch < STRETCH_MAX)
         thread->stretch += STRETCH;
 }
@@ -368,9 +368,9 @@ static void look_at_thread(const warprsa_router *route,
     if (thread->away.on)
         judge_thread(route, thread, now, elapsed, done);
     else if (could_gain(thread, away_ns) &&
-             warprsa_trial_may(&thread->away, now) &&
+             warprsa_probe_may(&thread->away, now) &&
              is_busy(&thread->usage, &usage, elapsed))
-        warprsa_trial_begin(&thread->away, now, done);
+        warprsa_probe_begin(&thread->away, now, done);
     thread->since_ns = now;
     thread->usage = usage;
     thread->away_ns = 0;

@@ -99,8 +99,8 @@ typedef struct warprsa_router {
     _Atomic bool saturated;
     /* Of whoever has set `judging`. */
     atomic_flag judging;
-    warprsa_trial crowd; /* all callers that block go to the devices */
-    warprsa_trial spill; /* event loops compute a share when saturated */
+    warprsa_probe crowd; /* all callers that block go to the devices */
+    warprsa_probe spill; /* event loops compute a share when saturated */
     /* What follows from that. */
     _Atomic bool crowd_goes;
     _Atomic uint32_t share; /* to be computed here when saturated, of 65536 */
@@ -114,7 +114,7 @@ typedef struct warprsa_router_thread {
     uint64_t away_ns;           /* what those it sent away would take here */
     uint64_t jobs;              /* that came: a bit each, or to a few of them */
     uint64_t jobs_ns;           /* what an operation of each would take here */
-    warprsa_trial away;         /* it uses the device */
+    warprsa_probe away;         /* it uses the device */
     uint32_t spill;             /* of the next operation here, of 65536 */
 } warprsa_router_thread;
 
