@@ -150,9 +150,10 @@ void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
     static const char *const gpu[WARPRSA_CLASSES] = {"gpu_1024", "gpu_2048",
                                                      "gpu_3072", "gpu_4096"};
     static const char *const reasons[WARPRSA_CPU_REASONS] = {
-        "cpu_route",      "cpu_key",      "cpu_starting", "cpu_no_device",
-        "cpu_queue_full", "cpu_deadline", "cpu_check",    "cpu_error",
-        "cpu_key_room",   "cpu_spill"};
+        "cpu_route",        "cpu_unsupported_key", "cpu_starting",
+        "cpu_no_device",    "cpu_queue_full",      "cpu_deadline",
+        "cpu_check_failed", "cpu_error",           "cpu_key_cache_full",
+        "cpu_overflow"};
     static const char *const cpu[WARPRSA_CLASSES + 1] = {
         "cpu_1024", "cpu_2048", "cpu_3072", "cpu_4096", "cpu_other_size"};
 

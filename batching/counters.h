@@ -24,16 +24,16 @@ enum {
 
 /* Why an operation ran on the CPU. */
 typedef enum warprsa_cpu_reason {
-    WARPRSA_CPU_ROUTE,      /* route = cpu, or auto chose it */
-    WARPRSA_CPU_KEY,        /* multi-prime, no CRT, size out of range */
-    WARPRSA_CPU_STARTING,   /* devices not open yet */
-    WARPRSA_CPU_NO_DEVICE,  /* none there or all lost */
-    WARPRSA_CPU_QUEUE_FULL, /* no free request slot */
-    WARPRSA_CPU_DEADLINE,   /* no answer in time */
-    WARPRSA_CPU_CHECK,      /* the result failed its check */
-    WARPRSA_CPU_ERROR,      /* launch, memory, randomness, fork, ... */
-    WARPRSA_CPU_KEY_ROOM,   /* all keys on the device are in use */
-    WARPRSA_CPU_SPILL,      /* auto: devices have too much to do */
+    WARPRSA_CPU_ROUTE,           /* route = cpu, or auto chose it */
+    WARPRSA_CPU_UNSUPPORTED_KEY, /* multi-prime, no CRT, size out of range */
+    WARPRSA_CPU_STARTING,        /* devices not open yet */
+    WARPRSA_CPU_NO_DEVICE,       /* none there or all lost */
+    WARPRSA_CPU_QUEUE_FULL,      /* no free request slot */
+    WARPRSA_CPU_DEADLINE,        /* no answer in time */
+    WARPRSA_CPU_CHECK_FAILED,    /* the result failed its check */
+    WARPRSA_CPU_ERROR,           /* launch, memory, randomness, fork, ... */
+    WARPRSA_CPU_KEY_CACHE_FULL,  /* all keys on the device are in use */
+    WARPRSA_CPU_OVERFLOW,        /* auto: devices have too much to do */
     WARPRSA_CPU_REASONS
 } warprsa_cpu_reason;
 

@@ -131,7 +131,7 @@ static void answer(warprsa_worker *worker, size_t count)
         warprsa_slots_answer(
             &queue->slots, worker->items[i].slot,
             status == WARPRSA_OK ? WARPRSA_DONE : WARPRSA_REFUSED,
-            status == WARPRSA_CHECK_FAILED ? WARPRSA_CPU_CHECK
+            status == WARPRSA_CHECK_FAILED ? WARPRSA_CPU_CHECK_FAILED
                                            : WARPRSA_CPU_ERROR);
     }
 }
@@ -154,7 +154,7 @@ static warprsa_status key_index(warprsa_worker *worker, warprsa_key *key,
 static warprsa_cpu_reason why_no_key(warprsa_status status)
 {
     if (status == WARPRSA_NO_MEMORY)
-        return WARPRSA_CPU_KEY_ROOM;
+        return WARPRSA_CPU_KEY_CACHE_FULL;
     return status == WARPRSA_DEADLINE ? WARPRSA_CPU_DEADLINE
                                       : WARPRSA_CPU_ERROR;
 }

@@ -100,7 +100,7 @@ static const warprsa_backend *choose(warprsa_context *context,
         warprsa_process_leave(process);
         if (choice != WARPRSA_RUN_DEVICE) {
             again = false;
-            reason = choice == WARPRSA_RUN_CPU_OVERFLOW ? WARPRSA_CPU_SPILL
+            reason = choice == WARPRSA_RUN_CPU_OVERFLOW ? WARPRSA_CPU_OVERFLOW
                                                         : WARPRSA_CPU_ROUTE;
         }
     }
@@ -181,7 +181,7 @@ static void count_unfit(warprsa_context *context)
 
     if (process == NULL)
         return;
-    count_reason(process, WARPRSA_CPU_KEY);
+    count_reason(process, WARPRSA_CPU_UNSUPPORTED_KEY);
     count_cpu(process, -1);
 }
 

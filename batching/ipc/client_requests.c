@@ -35,8 +35,9 @@ static warprsa_connection *prepare(warprsa_client *client,
             *reason = WARPRSA_CPU_STARTING;
         return NULL;
     }
-    *reason = warprsa_numbers_left(&c->free_keys) == 0 ? WARPRSA_CPU_KEY_ROOM
-                                                       : WARPRSA_CPU_ERROR;
+    *reason = warprsa_numbers_left(&c->free_keys) == 0
+                  ? WARPRSA_CPU_KEY_CACHE_FULL
+                  : WARPRSA_CPU_ERROR;
     if (!warprsa_client_upload(client, c, key))
         return NULL;
     *reason = WARPRSA_CPU_QUEUE_FULL;

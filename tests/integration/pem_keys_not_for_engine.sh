@@ -12,5 +12,5 @@ plain genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 \
 plain pkey -in three.pem -pubout -out three.pem.pub
 for key in small large three; do
     sign_and_verify $key.pem
-    expect_counters provider.trace gpu=0 cpu=1 cpu_key=1
+    expect_counters provider.trace gpu=0 cpu=1 cpu_unsupported_key=1
 done

@@ -110,11 +110,26 @@ static void add_setting(row *row, const load_options *o, const load_result *r)
 static void add_counters(row *row, const load_result *r)
 {
     static const char *const names[LOAD_COUNTERS] = {
-        "gpu",          "cpu",           "cpu_route",      "cpu_key",
-        "cpu_starting", "cpu_no_device", "cpu_queue_full", "cpu_deadline",
-        "cpu_check",    "cpu_error",     "cpu_key_room",   "cpu_spill",
-        "batches",      "wait_ns",       "compute_ns",     "keys_loaded",
-        "keys_evicted", "checks_failed", "device_losses",  "devices",
+        "gpu",
+        "cpu",
+        "cpu_route",
+        "cpu_unsupported_key",
+        "cpu_starting",
+        "cpu_no_device",
+        "cpu_queue_full",
+        "cpu_deadline",
+        "cpu_check_failed",
+        "cpu_error",
+        "cpu_key_cache_full",
+        "cpu_overflow",
+        "batches",
+        "wait_ns",
+        "compute_ns",
+        "keys_loaded",
+        "keys_evicted",
+        "checks_failed",
+        "device_losses",
+        "devices",
     };
 
     for (int i = 0; i < LOAD_COUNTERS; i++)

@@ -33,7 +33,7 @@ static void a_line_with_everything(void **state)
     warprsa_count(&c->gpu[WARPRSA_CLASS_2048], 5);
     warprsa_count(&c->cpu[WARPRSA_CLASS_1024], 1);
     warprsa_count(&c->cpu[WARPRSA_CLASSES], 1);
-    warprsa_count(&c->cpu_reason[WARPRSA_CPU_KEY], 1);
+    warprsa_count(&c->cpu_reason[WARPRSA_CPU_UNSUPPORTED_KEY], 1);
     warprsa_count(&c->cpu_reason[WARPRSA_CPU_ERROR], 1);
     warprsa_count(&c->batches, 3);
     warprsa_count(&c->batch_sizes[0], 1);
@@ -48,9 +48,10 @@ static void a_line_with_everything(void **state)
     assert_string_equal(
         line,
         "device=\"NVIDIA H200 (cuda 0)\" gpu=5 gpu_1024=0 gpu_2048=5 "
-        "gpu_3072=0 gpu_4096=0 cpu=2 cpu_route=0 cpu_key=1 cpu_starting=0 "
-        "cpu_no_device=0 cpu_queue_full=0 cpu_deadline=0 cpu_check=0 "
-        "cpu_error=1 cpu_key_room=0 cpu_spill=0 cpu_1024=1 cpu_2048=0 "
+        "gpu_3072=0 gpu_4096=0 cpu=2 cpu_route=0 cpu_unsupported_key=1 "
+        "cpu_starting=0 "
+        "cpu_no_device=0 cpu_queue_full=0 cpu_deadline=0 cpu_check_failed=0 "
+        "cpu_error=1 cpu_key_cache_full=0 cpu_overflow=0 cpu_1024=1 cpu_2048=0 "
         "cpu_3072=0 "
         "cpu_4096=0 cpu_other_size=1 batches=3 batch_max=0 wait_ns=0 "
         "compute_ns=0 checks_failed=0 device_losses=0 devices=0 keys=0 "

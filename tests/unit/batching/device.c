@@ -322,7 +322,7 @@ static void a_failed_check_is_never_released(void **state)
     FAKE_SET(bad_checks, 1);
     assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
     assert_memory_equal(r.output, untouched, sizeof(untouched));
-    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_CHECK], 1);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_CHECK_FAILED], 1);
     assert_int_equal(s.c->checks_failed, 1);
     assert_int_equal(s.c->gpu[WARPRSA_CLASS_2048], 0);
     assert_int_equal(one(&s, &r), WARPRSA_DONE);

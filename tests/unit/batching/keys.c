@@ -218,7 +218,7 @@ static void a_batch_of_too_many_keys(void **state)
         done++;
     }
     assert_int_equal(done, ROOM);
-    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_KEY_ROOM],
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_KEY_CACHE_FULL],
                      KEYS - ROOM);
     assert_int_equal(warprsa_queue_wait(queue, held.ticket, held.output),
                      WARPRSA_DONE);

@@ -317,7 +317,7 @@ static void too_many_keys_of_one_client(void **state)
         guest_operate(&g, keys[i], WARPRSA_CLASS_1024, i, i);
     guest_fill(&request, WARPRSA_CLASS_1024, 16, 16);
     assert_int_equal(guest_submit(&g, keys[16], &request, 0), WARPRSA_REFUSED);
-    assert_int_equal(reason(&g, WARPRSA_CPU_KEY_ROOM), 1);
+    assert_int_equal(reason(&g, WARPRSA_CPU_KEY_CACHE_FULL), 1);
     backend->key_release(keys[0]);
     guest_operate(&g, keys[16], WARPRSA_CLASS_1024, 16, 17);
     for (unsigned i = 1; i < 17; i++)
