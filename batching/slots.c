@@ -92,7 +92,7 @@ static uint64_t next_top(uint64_t top, uint32_t place)
  * hides those put back after it, and the queue looks full. */
 static void push_free(warprsa_slots *slots, uint32_t index)
 {
-    _Atomic uint64_t *stack = &slots->free[warprsa_thread_place()].top;
+    _Atomic uint64_t *stack = &slots->free[warprsa_thread_shard()].top;
     _Atomic uint32_t *next = &slots->request[index].next_free;
     uint64_t top = atomic_load_explicit(stack, memory_order_relaxed);
 
@@ -126,15 +126,16 @@ static bool pop_from(warprsa_slots *slots, _Atomic uint64_t *stack,
 /* One that this thread has put back, or those who share its place. */
 static bool pop_own(warprsa_slots *slots, uint32_t *index)
 {
-    return pop_from(slots, &slots->free[warprsa_thread_place()].top, index);
+    return pop_from(slots, &slots->free[warprsa_thread_shard()].top, index);
 }
 
 static bool pop_anybodys(warprsa_slots *slots, uint32_t *index)
 {
-    unsigned first = warprsa_thread_place();
+    unsigned first = warprsa_thread_shard();
 
-    for (unsigned i = 0; i < WARPRSA_PLACES; i++)
-        if (pop_from(slots, &slots->free[(first + i) % WARPRSA_PLACES].top,
+    for (unsigned i = 0; i < WARPRSA_THREAD_SHARDS; i++)
+        if (pop_from(slots,
+                     &slots->free[(first + i) % WARPRSA_THREAD_SHARDS].top,
                      index))
             return true;
     return false;

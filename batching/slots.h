@@ -33,7 +33,7 @@ typedef struct warprsa_slots {
     warprsa_request *request;
     unsigned count;
     uint64_t deadline_ns; /* a caller's, from submission */
-    warprsa_free_slots free[WARPRSA_PLACES];
+    warprsa_free_slots free[WARPRSA_THREAD_SHARDS];
     _Alignas(64) _Atomic uint32_t fresh; /* slots never used yet: from here */
     _Atomic uint32_t reclaim;            /* where the next search begins */
 } warprsa_slots;

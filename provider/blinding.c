@@ -10,7 +10,7 @@
 /* Where this thread begins to look: mostly the one it used last time. */
 static unsigned first_place(void)
 {
-    return warprsa_thread_place() % WARPRSA_BLINDINGS;
+    return warprsa_thread_shard() % WARPRSA_BLINDINGS;
 }
 
 static BN_BLINDING *take(warprsa_rsa *ours, RSA *rsa, BN_CTX *bn_ctx)

@@ -223,7 +223,7 @@ const warprsa_backend *warprsa_process_enter(warprsa_context *context,
     }
     /* Either we see CLOSED or close() sees us: both sides write, then read,
      * in one total order. */
-    atomic_fetch_add(&process->users[warprsa_thread_place()].count, 1);
+    atomic_fetch_add(&process->users[warprsa_thread_shard()].count, 1);
     if (atomic_load(&process->state) == OPEN)
         return &process->backend;
     *reason = process->why_closed;
@@ -233,7 +233,7 @@ const warprsa_backend *warprsa_process_enter(warprsa_context *context,
 
 void warprsa_process_leave(warprsa_process *process)
 {
-    atomic_fetch_sub_explicit(&process->users[warprsa_thread_place()].count, 1,
+    atomic_fetch_sub_explicit(&process->users[warprsa_thread_shard()].count, 1,
                               memory_order_release);
 }
 
@@ -273,7 +273,7 @@ void warprsa_process_close(warprsa_context *context)
         process->why_closed = WARPRSA_CPU_ERROR;
     atomic_store(&process->state, CLOSED);
     if (state == OPEN) {
-        for (unsigned i = 0; i < WARPRSA_PLACES; i++)
+        for (unsigned i = 0; i < WARPRSA_THREAD_SHARDS; i++)
             while (atomic_load(&process->users[i].count) != 0)
                 sched_yield();
         process->hung = !process->backend.ops->close(process->backend.impl);

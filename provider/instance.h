@@ -28,8 +28,8 @@ typedef struct warprsa_process {
     atomic_int state;     /* instance.c's */
     struct warprsa_users {
         _Alignas(64) atomic_uint count;
-    } users[WARPRSA_PLACES]; /* threads between enter and leave */
-    warprsa_backend backend; /* when open */
+    } users[WARPRSA_THREAD_SHARDS]; /* threads between enter and leave */
+    warprsa_backend backend;        /* when open */
     warprsa_cpu_reason why_closed;
     uint64_t opened_ns;
     bool hung;                      /* a worker was left behind in its driver */

@@ -7,14 +7,14 @@
 
 #include <stdatomic.h>
 
-unsigned warprsa_thread_place(void)
+unsigned warprsa_thread_shard(void)
 {
     static atomic_uint next;
     static _Thread_local unsigned mine; /* plus 1; 0: none yet */
 
     if (mine == 0)
         mine = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) %
-                   WARPRSA_PLACES +
+                   WARPRSA_THREAD_SHARDS +
                1;
     return mine - 1;
 }

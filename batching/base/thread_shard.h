@@ -8,11 +8,11 @@
 #define WARPRSA_BATCHING_BASE_THREAD_SHARD_H
 
 enum {
-    WARPRSA_PLACES = 64,
+    WARPRSA_THREAD_SHARDS = 64,
 };
 
-/* Below WARPRSA_PLACES, and always the same for a thread. Threads get them in
+/* Below WARPRSA_THREAD_SHARDS, and always the same for a thread. Threads get them in
  * turn: two have the same only if there are more threads than places. */
-unsigned warprsa_thread_place(void);
+unsigned warprsa_thread_shard(void);
 
 #endif

@@ -239,7 +239,7 @@ static void *visit(void *arg)
     visitor *me = arg;
     fake_request r;
 
-    me->place = warprsa_thread_place();
+    me->place = warprsa_thread_shard();
     fake_fill(&r, WARPRSA_CLASS_2048, 1, me->place);
     assert_int_equal(fake_submit(me->queue, me->key, &r), WARPRSA_DONE);
     assert_int_equal(warprsa_queue_wait(me->queue, r.ticket, r.output),
@@ -256,7 +256,7 @@ static visitor visit_from_elsewhere(visitor like, unsigned a, unsigned b)
 
         assert_int_equal(pthread_create(&thread, NULL, visit, &like), 0);
         pthread_join(thread, NULL);
-        assert_true(like.place < WARPRSA_PLACES);
+        assert_true(like.place < WARPRSA_THREAD_SHARDS);
         if (like.place != a && like.place != b)
             return like;
     }
@@ -274,7 +274,7 @@ static void slots_stay_with_their_threads(void **state)
     mine.queue = fake_ready_queue(&config);
     mine.key = fake_add_key(mine.queue, WARPRSA_CLASS_2048, 1);
     visit(&mine);
-    assert_int_equal(mine.place, warprsa_thread_place());
+    assert_int_equal(mine.place, warprsa_thread_shard());
     assert_int_equal(mine.slot, 0);
     second = visit_from_elsewhere(mine, mine.place, mine.place);
     assert_int_equal(second.slot, 1);
