@@ -50,12 +50,12 @@ static bool strikes(warprsa_fault fault)
     return false;
 }
 
-bool warprsa_fault_strikes(warprsa_fault fault)
+bool warprsa_fault_active(warprsa_fault fault)
 {
     return (!spared || strikes(WARPRSA_FAULT_KNOWN_ANSWER)) && strikes(fault);
 }
 
-void warprsa_fault_spare(bool spare)
+void warprsa_fault_suppress(bool spare)
 {
     spared = spare;
 }

@@ -26,18 +26,18 @@ typedef enum warprsa_fault {
 
 #ifdef WARPRSA_FAULTS
 /* Whether the fault strikes now. Any thread. */
-bool warprsa_fault_strikes(warprsa_fault fault);
+bool warprsa_fault_active(warprsa_fault fault);
 
 /* From here on faults spare this thread, or don't: a device must pass its
  * known-answer test before a fault at work can be seen. */
-void warprsa_fault_spare(bool spare);
+void warprsa_fault_suppress(bool spare);
 #else
-static inline bool warprsa_fault_strikes(warprsa_fault fault)
+static inline bool warprsa_fault_active(warprsa_fault fault)
 {
     (void)fault;
     return false;
 }
-static inline void warprsa_fault_spare(bool spare)
+static inline void warprsa_fault_suppress(bool spare)
 {
     (void)spare;
 }

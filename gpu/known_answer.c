@@ -19,11 +19,11 @@ warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
 {
     warprsa_status status = WARPRSA_OK;
 
-    warprsa_fault_spare(true);
+    warprsa_fault_suppress(true);
     for (int i = 0; status == WARPRSA_OK && i < WARPRSA_CLASSES; i++)
         status = engine->load_key(device, &warprsa_known_answer_keys[i].key,
                                   &test->key[i]);
-    warprsa_fault_spare(false);
+    warprsa_fault_suppress(false);
     return status;
 }
 
@@ -81,9 +81,9 @@ warprsa_known_answer_batch(const warprsa_engine *engine, warprsa_device *device,
 {
     warprsa_status status;
 
-    warprsa_fault_spare(true);
+    warprsa_fault_suppress(true);
     status = run(engine, device, test, stream, size, tasks, count, ms);
-    warprsa_fault_spare(false);
+    warprsa_fault_suppress(false);
     return status;
 }
 

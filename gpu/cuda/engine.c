@@ -86,7 +86,7 @@ static unsigned cuda_count(char *why, size_t why_size)
     int count = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
 
-    if (warprsa_fault_strikes(WARPRSA_FAULT_NODEVICE)) {
+    if (warprsa_fault_active(WARPRSA_FAULT_NODEVICE)) {
         snprintf(why, why_size, "no device (fault injected)");
         return 0;
     }
@@ -108,7 +108,7 @@ static warprsa_status prepare(const warprsa_device *device, uploaded_key *out,
                               warprsa_key_size *size,
                               const warprsa_private_key *key)
 {
-    const uint32_t flip = warprsa_fault_strikes(WARPRSA_FAULT_FLIP) ? 1 : 0;
+    const uint32_t flip = warprsa_fault_active(WARPRSA_FAULT_FLIP) ? 1 : 0;
     warprsa_status status;
 
     memset(out, 0, sizeof(*out));
@@ -174,9 +174,9 @@ static void cuda_unload_key(warprsa_device *device, uint32_t index)
  * that traps for a broken one. */
 static cudaError_t inject(stream_state *s)
 {
-    if (warprsa_fault_strikes(WARPRSA_FAULT_TRAP))
+    if (warprsa_fault_active(WARPRSA_FAULT_TRAP))
         return warprsa_launch_trap(s->stream);
-    if (!warprsa_fault_strikes(WARPRSA_FAULT_HANG))
+    if (!warprsa_fault_active(WARPRSA_FAULT_HANG))
         return cudaSuccess;
     if (s->spin_stop == NULL) {
         cudaError_t error = cudaHostAlloc(
@@ -232,7 +232,7 @@ static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
     cudaError_t error = cudaSetDevice((int)device->config.ordinal);
     warprsa_status status;
 
-    if (warprsa_fault_strikes(WARPRSA_FAULT_LAUNCH))
+    if (warprsa_fault_active(WARPRSA_FAULT_LAUNCH))
         error = cudaErrorLaunchFailure;
     if (error != cudaSuccess)
         return status_of(device, "starting a batch", error);

@@ -39,7 +39,7 @@ struct warprsa_device {
 
 static unsigned host_count(char *why, size_t why_size)
 {
-    if (warprsa_fault_strikes(WARPRSA_FAULT_NODEVICE)) {
+    if (warprsa_fault_active(WARPRSA_FAULT_NODEVICE)) {
         snprintf(why, why_size, "no device (fault injected)");
         return 0;
     }
@@ -105,7 +105,7 @@ static void run_task(const warprsa_device *device, void *workspace,
 
     task->status = device->arithmetic->operate(
         workspace, key->prepared, size, options, task->input, random, output);
-    if (warprsa_fault_strikes(WARPRSA_FAULT_UNCHECKED))
+    if (warprsa_fault_active(WARPRSA_FAULT_UNCHECKED))
         task->status = WARPRSA_OK;
     if (task->status == WARPRSA_OK)
         memcpy(task->output, output, key->bytes);
@@ -141,13 +141,13 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
     void *workspace = NULL;
     uint64_t *random = NULL;
 
-    if (warprsa_fault_strikes(WARPRSA_FAULT_LAUNCH))
+    if (warprsa_fault_active(WARPRSA_FAULT_LAUNCH))
         return WARPRSA_DEVICE_ERROR;
-    if (warprsa_fault_strikes(WARPRSA_FAULT_HANG)) {
+    if (warprsa_fault_active(WARPRSA_FAULT_HANG)) {
         device->streams[stream].outcome = WARPRSA_DEADLINE;
         return WARPRSA_OK;
     }
-    if (warprsa_fault_strikes(WARPRSA_FAULT_TRAP)) {
+    if (warprsa_fault_active(WARPRSA_FAULT_TRAP)) {
         device->streams[stream].outcome = WARPRSA_DEVICE_ERROR;
         return WARPRSA_OK;
     }

@@ -90,7 +90,7 @@ static warprsa_status prepare(void *prepared, const warprsa_private_key *key)
     warprsa_operation_key *out = prepared;
     warprsa_status status = warprsa_prepare_operation_key(out, key);
 
-    if (warprsa_fault_strikes(WARPRSA_FAULT_FLIP))
+    if (warprsa_fault_active(WARPRSA_FAULT_FLIP))
         out->half[0].exponent[1] ^= 1;
     return status;
 }
