@@ -119,7 +119,7 @@ static void pause_ms(warprsa_queue_device *device, unsigned ms)
         return;
     pthread_cond_timedwait(&device->changed, &device->lock, &until);
     pthread_mutex_unlock(&device->lock);
-    warprsa_slots_tell_overdue(&device->queue->slots);
+    warprsa_slots_notify_expired(&device->queue->slots);
     pthread_mutex_lock(&device->lock);
 }
 
@@ -319,7 +319,7 @@ static void probe(warprsa_worker *worker)
     status = engine->wait(device->handle, worker->stream, PROBE_MS);
     if (status != WARPRSA_DEADLINE)
         warprsa_device_unpin(worker);
-    warprsa_slots_tell_overdue(&device->queue->slots);
+    warprsa_slots_notify_expired(&device->queue->slots);
     pthread_mutex_lock(&device->lock);
     if (status == WARPRSA_OK && device->state == WARPRSA_DEVICE_SUSPECT) {
         back_off(device);

@@ -246,13 +246,13 @@ static void refuse_queued(warprsa_queue *queue)
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
         while (warprsa_ring_take(&queue->queued[c], &slot, 1) == 1) {
             warprsa_key *key;
-            bool mine = warprsa_slots_run(&queue->slots, slot, &key);
+            bool mine = warprsa_slots_claim(&queue->slots, slot, &key);
 
             warprsa_key_drop(key, 1);
             atomic_fetch_sub(&queue->depth, 1);
             if (mine)
-                warprsa_slots_answer(&queue->slots, slot, WARPRSA_REFUSED,
-                                     WARPRSA_CPU_NO_DEVICE);
+                warprsa_slots_complete(&queue->slots, slot, WARPRSA_REFUSED,
+                                       WARPRSA_CPU_NO_DEVICE);
         }
     }
 }
@@ -438,7 +438,7 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
                                   ? WARPRSA_CPU_STARTING
                                   : WARPRSA_CPU_NO_DEVICE);
     now_ns = warprsa_now_ns();
-    if (!warprsa_slots_take(&queue->slots, now_ns, &index))
+    if (!warprsa_slots_acquire(&queue->slots, now_ns, &index))
         return refused(queue, WARPRSA_CPU_QUEUE_FULL);
     *ticket = warprsa_slots_ticket(&queue->slots, index);
     enqueue(queue, key, input, notify, now_ns, ticket);

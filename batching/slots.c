@@ -214,7 +214,8 @@ static bool reclaim(warprsa_slots *slots, uint64_t now_ns)
     return some;
 }
 
-bool warprsa_slots_take(warprsa_slots *slots, uint64_t now_ns, uint32_t *index)
+bool warprsa_slots_acquire(warprsa_slots *slots, uint64_t now_ns,
+                           uint32_t *index)
 {
     warprsa_slot *s;
 
@@ -239,7 +240,8 @@ warprsa_ticket warprsa_slots_ticket(const warprsa_slots *slots, uint32_t index)
     return ticket;
 }
 
-bool warprsa_slots_run(warprsa_slots *slots, uint32_t index, warprsa_key **key)
+bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
+                         warprsa_key **key)
 {
     warprsa_slot *s = &slots->slot[index];
     uint32_t word = atomic_load_explicit(&s->word, memory_order_acquire);
@@ -277,8 +279,8 @@ static void wake_sleeper(warprsa_slot *s, uint32_t old_word)
         warprsa_futex_wake(&s->word, 1);
 }
 
-void warprsa_slots_answer(warprsa_slots *slots, uint32_t index,
-                          warprsa_answer answer, warprsa_cpu_reason reason)
+void warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
+                            warprsa_answer answer, warprsa_cpu_reason reason)
 {
     warprsa_slot *s = &slots->slot[index];
     warprsa_notify notify = slots->request[index].notify;
@@ -339,7 +341,7 @@ static void tell_if_overdue(warprsa_slots *slots, uint32_t index,
                               memory_order_release);
 }
 
-void warprsa_slots_tell_overdue(warprsa_slots *slots)
+void warprsa_slots_notify_expired(warprsa_slots *slots)
 {
     uint64_t now_ns = warprsa_now_ns();
     uint32_t used = atomic_load_explicit(&slots->fresh, memory_order_relaxed);

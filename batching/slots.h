@@ -53,9 +53,10 @@ size_t warprsa_slots_octets(const warprsa_slots *slots);
 
 /* Takes a free slot for FILLING; if there is none, one whose answer nobody
  * came for in twice the deadline. False: none. Any thread. */
-bool warprsa_slots_take(warprsa_slots *slots, uint64_t now_ns, uint32_t *index);
+bool warprsa_slots_acquire(warprsa_slots *slots, uint64_t now_ns,
+                           uint32_t *index);
 
-/* warprsa_slots_run() will be called for this one soon: fetches what that
+/* warprsa_slots_claim() will be called for this one soon: fetches what that
  * changes, which another CPU has written. */
 static inline void warprsa_slots_expect(const warprsa_slots *slots,
                                         uint32_t index)
@@ -66,7 +67,8 @@ static inline void warprsa_slots_expect(const warprsa_slots *slots,
 
 /* QUEUED to RUNNING. False: abandoned; the slot is free again. Either way
  * *key is the request's, and its reference the caller's to drop. */
-bool warprsa_slots_run(warprsa_slots *slots, uint32_t index, warprsa_key **key);
+bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
+                         warprsa_key **key);
 
 /* QUEUED to ABANDONED by the submitter himself; false: a worker has it. The
  * slot stays in its ring. */
@@ -74,14 +76,14 @@ bool warprsa_slots_withdraw(warprsa_slots *slots, warprsa_ticket ticket);
 
 /* Answers a RUNNING request and tells its caller; frees the slot if he has
  * given up. The output is in the slot already. */
-void warprsa_slots_answer(warprsa_slots *slots, uint32_t index,
-                          warprsa_answer answer, warprsa_cpu_reason reason);
+void warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
+                            warprsa_answer answer, warprsa_cpu_reason reason);
 
 /* Wakes the callers who don't sleep themselves and whose deadline has passed
  * without an answer, so that they come and help themselves. For a worker that
  * has nothing better to do: the one that holds the request may hang in its
  * device's driver. */
-void warprsa_slots_tell_overdue(warprsa_slots *slots);
+void warprsa_slots_notify_expired(warprsa_slots *slots);
 
 /* warprsa_queue_collect() and _wait(), counted by the caller: if REFUSED, by
  * `reason`; if DONE, by `size`. */

@@ -66,7 +66,7 @@ static size_t take(warprsa_worker *worker, warprsa_size_class size)
         for (uint32_t i = 0; i < taken; i++) {
             warprsa_key *key;
 
-            if (warprsa_slots_run(&queue->slots, slots[i], &key)) {
+            if (warprsa_slots_claim(&queue->slots, slots[i], &key)) {
                 worker->items[count++] = (warprsa_item){slots[i], key};
             } else {
                 warprsa_key_drop(key, 1);
@@ -105,8 +105,8 @@ static void refuse(warprsa_worker *worker, size_t first, size_t count,
     drop_keys(worker, first, count);
     atomic_fetch_sub(&queue->depth, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
-        warprsa_slots_answer(&queue->slots, worker->items[first + i].slot,
-                             WARPRSA_REFUSED, reason);
+        warprsa_slots_complete(&queue->slots, worker->items[first + i].slot,
+                               WARPRSA_REFUSED, reason);
 }
 
 /* Hands out the results of a batch. */
@@ -128,7 +128,7 @@ static void answer(warprsa_worker *worker, size_t count)
     for (size_t i = 0; i < count; i++) {
         warprsa_status status = worker->tasks[i].status;
 
-        warprsa_slots_answer(
+        warprsa_slots_complete(
             &queue->slots, worker->items[i].slot,
             status == WARPRSA_OK ? WARPRSA_DONE : WARPRSA_REFUSED,
             status == WARPRSA_CHECK_FAILED ? WARPRSA_CPU_CHECK_FAILED
@@ -355,7 +355,7 @@ static void sleep_on_bell(warprsa_worker *worker)
         warprsa_futex_wait(&device->eventcount.word, word, until_ns);
         /* Another worker may hang in its driver. */
         if (atomic_load(&queue->depth) != 0 && warprsa_now_ns() >= until_ns)
-            warprsa_slots_tell_overdue(&queue->slots);
+            warprsa_slots_notify_expired(&queue->slots);
     }
     atomic_fetch_sub(&device->eventcount.idle, 1);
 }
