@@ -30,7 +30,7 @@ typedef struct stream_state {
     warprsa_task *tasks; /* of the batch under way; NULL if given up */
     size_t count;        /* of the batch under way, 0 if idle */
     uint64_t start_ns;   /* when it was started */
-    warprsa_durations durations;
+    warprsa_eta eta;
     uint32_t *spin_stop; /* WARPRSA_FAULT_HANG */
 } stream_state;
 
@@ -269,17 +269,16 @@ static void nap(uint64_t ns, uint64_t deadline)
 static cudaError_t wait_until(stream_state *s, uint64_t deadline)
 {
     warprsa_size_class size = s->memory.size;
-    uint64_t sleep = warprsa_durations_sleep(&s->durations, size, s->count);
+    uint64_t sleep = warprsa_eta_sleep(&s->eta, size, s->count);
     cudaError_t error;
 
     if (sleep > 0)
         nap(sleep, deadline);
     while ((error = cudaStreamQuery(s->stream)) == cudaErrorNotReady &&
            now_ns() < deadline)
-        nap(warprsa_durations_pause(now_ns() - s->start_ns), deadline);
+        nap(warprsa_eta_pause(now_ns() - s->start_ns), deadline);
     if (error == cudaSuccess)
-        warprsa_durations_note(&s->durations, size, s->count,
-                               now_ns() - s->start_ns);
+        warprsa_eta_note(&s->eta, size, s->count, now_ns() - s->start_ns);
     return error;
 }
 
@@ -462,7 +461,7 @@ static bool time_batch(void *arg, warprsa_size_class size, const char *variant,
                                             count, ms);
     s->memory.variant = NULL;
     /* Another variant may be faster: nobody sleeps as long as this took. */
-    memset(&s->durations, 0, sizeof(s->durations));
+    memset(&s->eta, 0, sizeof(s->eta));
     return status == WARPRSA_OK;
 }
 

@@ -20,23 +20,23 @@ static unsigned bin_of(size_t count)
 {
     unsigned bin = 0;
 
-    while (count > 1 && bin < WARPRSA_DURATIONS_BINS - 1) {
+    while (count > 1 && bin < WARPRSA_ETA_BINS - 1) {
         count /= 2;
         bin++;
     }
     return bin;
 }
 
-uint64_t warprsa_durations_sleep(const warprsa_durations *durations,
-                                 warprsa_size_class size, size_t count)
+uint64_t warprsa_eta_sleep(const warprsa_eta *eta, warprsa_size_class size,
+                           size_t count)
 {
-    uint64_t expected = durations->ns[size][bin_of(count)];
+    uint64_t expected = eta->ns[size][bin_of(count)];
     uint64_t sleep = expected - expected / MARGIN;
 
     return sleep > LATE + PAUSE_LEAST_NS ? sleep - LATE : 0;
 }
 
-uint64_t warprsa_durations_pause(uint64_t elapsed_ns)
+uint64_t warprsa_eta_pause(uint64_t elapsed_ns)
 {
     uint64_t pause = elapsed_ns / OFTEN;
 
@@ -45,11 +45,10 @@ uint64_t warprsa_durations_pause(uint64_t elapsed_ns)
     return pause < PAUSE_MOST_NS ? pause : PAUSE_MOST_NS;
 }
 
-void warprsa_durations_note(warprsa_durations *durations,
-                            warprsa_size_class size, size_t count,
-                            uint64_t elapsed_ns)
+void warprsa_eta_note(warprsa_eta *eta, warprsa_size_class size, size_t count,
+                      uint64_t elapsed_ns)
 {
-    uint64_t *expected = &durations->ns[size][bin_of(count)];
+    uint64_t *expected = &eta->ns[size][bin_of(count)];
 
     if (*expected == 0 || elapsed_ns < *expected)
         *expected = elapsed_ns;

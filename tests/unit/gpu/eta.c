@@ -15,31 +15,31 @@
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
 
-static uint64_t sleep_of(const warprsa_durations *d, size_t count)
+static uint64_t sleep_of(const warprsa_eta *d, size_t count)
 {
-    return warprsa_durations_sleep(d, WARPRSA_CLASS_2048, count);
+    return warprsa_eta_sleep(d, WARPRSA_CLASS_2048, count);
 }
 
-static void note(warprsa_durations *d, size_t count, uint64_t ns)
+static void note(warprsa_eta *d, size_t count, uint64_t ns)
 {
-    warprsa_durations_note(d, WARPRSA_CLASS_2048, count, ns);
+    warprsa_eta_note(d, WARPRSA_CLASS_2048, count, ns);
 }
 
 static void nothing_is_known(void **state)
 {
-    warprsa_durations d = {0};
+    warprsa_eta d = {0};
 
     (void)state;
     assert_int_equal(sleep_of(&d, 1), 0);
     note(&d, 1, 3 * MS);
     assert_int_equal(sleep_of(&d, 100), 0); /* of that many */
-    assert_int_equal(warprsa_durations_sleep(&d, WARPRSA_CLASS_4096, 1), 0);
+    assert_int_equal(warprsa_eta_sleep(&d, WARPRSA_CLASS_4096, 1), 0);
 }
 
 /* Of each number of requests that there can be, and of far too many. */
 static void each_size_has_its_own(void **state)
 {
-    warprsa_durations d = {0};
+    warprsa_eta d = {0};
 
     (void)state;
     for (size_t count = 1; count <= 65536; count *= 2)
@@ -56,7 +56,7 @@ static void each_size_has_its_own(void **state)
  * and yet comes to know. */
 static void faster_ones_are_found_out(void **state)
 {
-    warprsa_durations d = {0};
+    warprsa_eta d = {0};
 
     (void)state;
     note(&d, 1, 3 * MS);
@@ -71,7 +71,7 @@ static void faster_ones_are_found_out(void **state)
 /* Now and then one waits for others on the device: hardly more is slept. */
 static void slower_ones_count_little(void **state)
 {
-    warprsa_durations d = {0};
+    warprsa_eta d = {0};
 
     (void)state;
     for (unsigned i = 0; i < 10; i++)
@@ -87,7 +87,7 @@ static void slower_ones_count_little(void **state)
 /* What takes no longer than a sleep is late isn't slept for. */
 static void short_ones_are_not_slept_for(void **state)
 {
-    warprsa_durations d = {0};
+    warprsa_eta d = {0};
 
     (void)state;
     note(&d, 1, 80 * US);
@@ -97,9 +97,9 @@ static void short_ones_are_not_slept_for(void **state)
 static void asked_more_seldom_the_longer_it_takes(void **state)
 {
     (void)state;
-    assert_in_range(warprsa_durations_pause(0), 1 * US, 50 * US);
-    assert_in_range(warprsa_durations_pause(10 * MS), 100 * US, 200 * US);
-    assert_in_range(warprsa_durations_pause(10000 * MS), 1 * MS, 1 * MS);
+    assert_in_range(warprsa_eta_pause(0), 1 * US, 50 * US);
+    assert_in_range(warprsa_eta_pause(10 * MS), 100 * US, 200 * US);
+    assert_in_range(warprsa_eta_pause(10000 * MS), 1 * MS, 1 * MS);
 }
 
 int main(void)
