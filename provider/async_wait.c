@@ -294,7 +294,7 @@ static warprsa_answer collect(const warprsa_wait *wait,
 }
 
 static warprsa_answer pause_until_answered(warprsa_wait *wait,
-                                           const warprsa_process *process,
+                                           const warprsa_instance *instance,
                                            const warprsa_backend *backend,
                                            warprsa_ticket ticket,
                                            uint8_t *output)
@@ -305,7 +305,7 @@ static warprsa_answer pause_until_answered(warprsa_wait *wait,
 
     while (answer == WARPRSA_PENDING) {
         pause_job(&pauses);
-        if (!warprsa_process_is_mine(process))
+        if (!warprsa_instance_is_mine(instance))
             answer = WARPRSA_REFUSED; /* the parent's queue */
         else
             answer = collect(wait, backend, ticket, output);
@@ -319,13 +319,13 @@ static warprsa_answer pause_until_answered(warprsa_wait *wait,
 }
 
 warprsa_answer warprsa_wait_answer(warprsa_wait *wait,
-                                   const warprsa_process *process,
+                                   const warprsa_instance *instance,
                                    const warprsa_backend *backend,
                                    warprsa_ticket ticket, uint8_t *output)
 {
     return wait == NULL
                ? backend->ops->wait(backend->impl, ticket, output)
-               : pause_until_answered(wait, process, backend, ticket, output);
+               : pause_until_answered(wait, instance, backend, ticket, output);
 }
 
 void warprsa_wait_cancel(warprsa_wait *wait)

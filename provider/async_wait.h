@@ -39,7 +39,7 @@ warprsa_answer warprsa_wait_submit(warprsa_wait *wait,
  * WARPRSA_PENDING. A job that goes on in a forked child is REFUSED.
  */
 warprsa_answer warprsa_wait_answer(warprsa_wait *wait,
-                                   const warprsa_process *process,
+                                   const warprsa_instance *instance,
                                    const warprsa_backend *backend,
                                    warprsa_ticket ticket, uint8_t *output);
 

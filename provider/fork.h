@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Forks and the end of the process, as far as libcrypto doesn't tell about
+ * Forks and the end of the instance, as far as libcrypto doesn't tell about
  * them. This is the module's only state that isn't a context's.
  */
 #ifndef WARPRSA_FORK_H

@@ -33,66 +33,66 @@ static unsigned usable_cpus(void)
 }
 
 /* Frees one that was never opened, or is closed. */
-static void process_delete(warprsa_process *process)
+static void process_delete(warprsa_instance *instance)
 {
-    warprsa_counters_free(process->counters);
-    pthread_mutex_destroy(&process->lock);
-    free(process);
+    warprsa_counters_free(instance->counters);
+    pthread_mutex_destroy(&instance->lock);
+    free(instance);
 }
 
-static warprsa_process *process_new(const warprsa_context *context)
+static warprsa_instance *process_new(const warprsa_context *context)
 {
-    warprsa_process *process =
-        aligned_alloc(_Alignof(warprsa_process), sizeof(*process));
+    warprsa_instance *instance =
+        aligned_alloc(_Alignof(warprsa_instance), sizeof(*process));
 
     if (process == NULL)
         return NULL;
-    memset(process, 0, sizeof(*process));
-    process->counters = warprsa_counters_new();
-    if (process->counters == NULL ||
-        pthread_mutex_init(&process->lock, NULL) != 0) {
-        warprsa_counters_free(process->counters);
-        free(process);
+    memset(instance, 0, sizeof(*process));
+    instance->counters = warprsa_counters_new();
+    if (instance->counters == NULL ||
+        pthread_mutex_init(&instance->lock, NULL) != 0) {
+        warprsa_counters_free(instance->counters);
+        free(instance);
         return NULL;
     }
-    warprsa_counters_set_device(process->counters,
+    warprsa_counters_set_device(instance->counters,
                                 context->config.route == WARPRSA_ROUTE_CPU
                                     ? "route = cpu"
                                     : "no device opened yet");
-    process->generation = warprsa_fork_generation();
-    warprsa_router_init(&process->route, &warprsa_router_system_clocks,
+    instance->generation = warprsa_fork_generation();
+    warprsa_router_init(&instance->route, &warprsa_router_system_clocks,
                         usable_cpus());
     return process;
 }
 
-bool warprsa_process_is_mine(const warprsa_process *process)
+bool warprsa_instance_is_mine(const warprsa_instance *instance)
 {
-    return process->generation == warprsa_fork_generation();
+    return instance->generation == warprsa_fork_generation();
 }
 
-bool warprsa_process_is_open(const warprsa_process *process)
+bool warprsa_instance_is_open(const warprsa_instance *instance)
 {
-    return atomic_load_explicit(&process->state, memory_order_relaxed) == OPEN;
+    return atomic_load_explicit(&instance->state, memory_order_relaxed) == OPEN;
 }
 
 /* In the child of a fork: leaves the parent's queue and counters to it. */
-static void abandon(warprsa_process *process)
+static void abandon(warprsa_instance *instance)
 {
-    if (atomic_load(&process->state) == OPEN)
-        process->backend.ops->abandon(process->backend.impl);
-    warprsa_counters_free(process->counters);
-    process->backend = (warprsa_backend){0};
-    process->counters = NULL;
-    atomic_store(&process->state, CLOSED);
+    if (atomic_load(&instance->state) == OPEN)
+        instance->backend.ops->abandon(instance->backend.impl);
+    warprsa_counters_free(instance->counters);
+    instance->backend = (warprsa_backend){0};
+    instance->counters = NULL;
+    atomic_store(&instance->state, CLOSED);
 }
 
-warprsa_process *warprsa_process_get(warprsa_context *context)
+warprsa_instance *warprsa_instance_get(warprsa_context *context)
 {
-    warprsa_process *old =
+    warprsa_instance *old =
         atomic_load_explicit(&context->process, memory_order_acquire);
-    warprsa_process *mine = NULL;
+    warprsa_instance *mine = NULL;
 
-    if (old != NULL && warprsa_process_is_mine(old))
+    if (old != NULL && warprsa_instance_is_mine(old))
         return old;
     mine = process_new(context);
     if (mine == NULL)
@@ -134,7 +134,7 @@ static const warprsa_engine *choose_engine(const warprsa_config *config)
 
 /* Opens the process's own queue; NULL with the reason in `why`. */
 static void *open_queue(warprsa_context *context,
-                        const warprsa_process *process, warprsa_router *route,
+                        const warprsa_instance *instance, warprsa_router *route,
                         char *why, size_t why_size)
 {
     const warprsa_config *config = &context->config;
@@ -152,7 +152,7 @@ static void *open_queue(warprsa_context *context,
         .random_arg = context,
         .trace = warprsa_trace_line,
         .trace_arg = &context->trace,
-        .counters = process->counters,
+        .counters = instance->counters,
         .route = route,
     };
 
@@ -167,7 +167,8 @@ static void *open_queue(warprsa_context *context,
 
 /* Opens the line to the daemon; NULL: no memory. */
 static void *open_client(warprsa_context *context,
-                         const warprsa_process *process, warprsa_router *route)
+                         const warprsa_instance *instance,
+                         warprsa_router *route)
 {
     const warprsa_client_config wanted = {
         .door = &context->door,
@@ -175,72 +176,72 @@ static void *open_client(warprsa_context *context,
         .deadline_ms = context->config.deadline_ms,
         .trace = warprsa_trace_line,
         .trace_arg = &context->trace,
-        .counters = process->counters,
+        .counters = instance->counters,
         .route = route,
     };
 
     return warprsa_client_open(&wanted);
 }
 
-static void open_home(warprsa_context *context, warprsa_process *process)
+static void open_home(warprsa_context *context, warprsa_instance *instance)
 {
     const warprsa_config *config = &context->config;
     bool daemon = config->mode == WARPRSA_MODE_DAEMON;
     warprsa_router *route =
-        config->route == WARPRSA_ROUTE_AUTO ? &process->route : NULL;
+        config->route == WARPRSA_ROUTE_AUTO ? &instance->route : NULL;
     char why[200] = "no memory";
 
-    process->opened_ns = warprsa_clock_ns();
-    process->backend.ops =
+    instance->opened_ns = warprsa_clock_ns();
+    instance->backend.ops =
         daemon ? &warprsa_backend_daemon : &warprsa_backend_local;
-    process->backend.impl =
-        daemon ? open_client(context, process, route)
-               : open_queue(context, process, route, why, sizeof(why));
-    if (process->backend.impl == NULL) {
-        process->why_closed = daemon || choose_engine(config) != NULL
-                                  ? WARPRSA_CPU_ERROR
-                                  : WARPRSA_CPU_NO_DEVICE;
-        warprsa_counters_set_device(process->counters, why);
+    instance->backend.impl =
+        daemon ? open_client(context, instance, route)
+               : open_queue(context, instance, route, why, sizeof(why));
+    if (instance->backend.impl == NULL) {
+        instance->why_closed = daemon || choose_engine(config) != NULL
+                                   ? WARPRSA_CPU_ERROR
+                                   : WARPRSA_CPU_NO_DEVICE;
+        warprsa_counters_set_device(instance->counters, why);
         warprsa_trace_printf(&context->trace, 1,
                              "operations run on the CPU: %s", why);
     }
-    atomic_store_explicit(&process->state,
-                          process->backend.impl == NULL ? REFUSED : OPEN,
+    atomic_store_explicit(&instance->state,
+                          instance->backend.impl == NULL ? REFUSED : OPEN,
                           memory_order_release);
-    warprsa_router_opened(&process->route);
+    warprsa_router_opened(&instance->route);
 }
 
-const warprsa_backend *warprsa_process_enter(warprsa_context *context,
-                                             warprsa_process *process,
-                                             warprsa_cpu_reason *reason)
+const warprsa_backend *warprsa_instance_enter(warprsa_context *context,
+                                              warprsa_instance *instance,
+                                              warprsa_cpu_reason *reason)
 {
-    if (atomic_load_explicit(&process->state, memory_order_acquire) ==
+    if (atomic_load_explicit(&instance->state, memory_order_acquire) ==
         NOT_OPENED) {
-        pthread_mutex_lock(&process->lock);
-        if (atomic_load(&process->state) == NOT_OPENED)
-            open_home(context, process);
-        pthread_mutex_unlock(&process->lock);
+        pthread_mutex_lock(&instance->lock);
+        if (atomic_load(&instance->state) == NOT_OPENED)
+            open_home(context, instance);
+        pthread_mutex_unlock(&instance->lock);
     }
     /* Either we see CLOSED or close() sees us: both sides write, then read,
      * in one total order. */
-    atomic_fetch_add(&process->users[warprsa_thread_shard()].count, 1);
-    if (atomic_load(&process->state) == OPEN)
-        return &process->backend;
-    *reason = process->why_closed;
-    warprsa_process_leave(process);
+    atomic_fetch_add(&instance->users[warprsa_thread_shard()].count, 1);
+    if (atomic_load(&instance->state) == OPEN)
+        return &instance->backend;
+    *reason = instance->why_closed;
+    warprsa_instance_leave(instance);
     return NULL;
 }
 
-void warprsa_process_leave(warprsa_process *process)
+void warprsa_instance_leave(warprsa_instance *instance)
 {
-    atomic_fetch_sub_explicit(&process->users[warprsa_thread_shard()].count, 1,
+    atomic_fetch_sub_explicit(&instance->users[warprsa_thread_shard()].count, 1,
                               memory_order_release);
 }
 
-unsigned warprsa_process_startup_left(const warprsa_context *context,
-                                      const warprsa_process *process)
+unsigned warprsa_instance_startup_left(const warprsa_context *context,
+                                       const warprsa_instance *instance)
 {
-    uint64_t spent_ms = (warprsa_clock_ns() - process->opened_ns) / 1000000;
+    uint64_t spent_ms = (warprsa_clock_ns() - instance->opened_ns) / 1000000;
 
     return spent_ms >= context->config.startup_ms
                ? 0
@@ -248,59 +249,59 @@ unsigned warprsa_process_startup_left(const warprsa_context *context,
 }
 
 static void trace_counters(warprsa_context *context,
-                           const warprsa_process *process)
+                           const warprsa_instance *instance)
 {
     static const char head[] = "counters: ";
     char line[sizeof(head) + WARPRSA_COUNTERS_LINE];
     size_t length = sizeof(head) - 1;
 
     memcpy(line, head, length);
-    warprsa_counters_format(process->counters, line + length,
+    warprsa_counters_format(instance->counters, line + length,
                             sizeof(line) - length);
     warprsa_trace_line(&context->trace, 1, line);
 }
 
-void warprsa_process_close(warprsa_context *context)
+void warprsa_instance_close(warprsa_context *context)
 {
-    warprsa_process *process = atomic_load(&context->process);
+    warprsa_instance *instance = atomic_load(&context->process);
     int state = CLOSED;
 
-    if (process == NULL || !warprsa_process_is_mine(process))
+    if (process == NULL || !warprsa_instance_is_mine(instance))
         return;
-    pthread_mutex_lock(&process->lock);
-    state = atomic_load(&process->state);
+    pthread_mutex_lock(&instance->lock);
+    state = atomic_load(&instance->state);
     if (state != REFUSED)
-        process->why_closed = WARPRSA_CPU_ERROR;
-    atomic_store(&process->state, CLOSED);
+        instance->why_closed = WARPRSA_CPU_ERROR;
+    atomic_store(&instance->state, CLOSED);
     if (state == OPEN) {
         for (unsigned i = 0; i < WARPRSA_THREAD_SHARDS; i++)
-            while (atomic_load(&process->users[i].count) != 0)
+            while (atomic_load(&instance->users[i].count) != 0)
                 sched_yield();
-        process->hung = !process->backend.ops->close(process->backend.impl);
+        instance->hung = !instance->backend.ops->close(instance->backend.impl);
     }
     if (state != CLOSED)
-        trace_counters(context, process);
-    pthread_mutex_unlock(&process->lock);
+        trace_counters(context, instance);
+    pthread_mutex_unlock(&instance->lock);
 }
 
-bool warprsa_process_free(warprsa_context *context)
+bool warprsa_instance_free(warprsa_context *context)
 {
-    warprsa_process *process = NULL;
+    warprsa_instance *instance = NULL;
 
-    warprsa_process_close(context);
+    warprsa_instance_close(context);
     process = atomic_load(&context->process);
-    if (process != NULL && process->hung)
+    if (process != NULL && instance->hung)
         return false;
     atomic_store(&context->process, NULL);
     while (process != NULL) {
-        warprsa_process *parent = process->parent;
+        warprsa_instance *parent = instance->parent;
 
-        if (warprsa_process_is_mine(process)) {
-            process_delete(process);
+        if (warprsa_instance_is_mine(instance)) {
+            process_delete(instance);
         } else {
-            if (process->counters != NULL)
-                abandon(process);
-            free(process); /* a thread of the parent may hold its lock */
+            if (instance->counters != NULL)
+                abandon(instance);
+            free(instance); /* a thread of the parent may hold its lock */
         }
         process = parent;
     }

@@ -21,7 +21,7 @@ static void free_handles(warprsa_rsa *ours)
     while (handle != NULL) {
         warprsa_handle *parent = handle->parent;
 
-        if (warprsa_process_is_mine(handle->process))
+        if (warprsa_instance_is_mine(handle->process))
             handle->calls->key_release(handle->key);
         else
             handle->calls->key_abandon(handle->key);
@@ -158,7 +158,7 @@ static warprsa_backend_key *home_key(const warprsa_rsa *ours, const RSA *rsa,
     return found;
 }
 
-warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
+warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_instance *instance,
                                      const warprsa_backend *backend)
 {
     warprsa_rsa *ours = warprsa_rsa_of(rsa);
@@ -166,7 +166,7 @@ warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
         atomic_load_explicit(&ours->handle, memory_order_acquire);
     warprsa_handle *mine = NULL;
 
-    if (old != NULL && old->process == process)
+    if (old != NULL && old->process == instance)
         return old->key;
     mine = OPENSSL_zalloc(sizeof(*mine));
     if (mine == NULL)

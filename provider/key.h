@@ -26,7 +26,7 @@ enum {
 
 /* The home's copy of the key, per process. */
 typedef struct warprsa_handle {
-    warprsa_process *process;
+    warprsa_instance *instance;
     const warprsa_backend_ops *calls;
     warprsa_backend_key *key;
     struct warprsa_handle *parent; /* of the forking process */
@@ -57,8 +57,8 @@ void warprsa_rsa_classify(RSA *rsa);
 
 /* The home's key for an RSA with a size class; it stays the RSA's, and is
  * released with it. NULL: no memory. The caller is between
- * warprsa_process_enter() and leave(). Any thread. */
-warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_process *process,
+ * warprsa_instance_enter() and leave(). Any thread. */
+warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_instance *instance,
                                      const warprsa_backend *backend);
 
 #endif

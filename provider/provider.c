@@ -34,7 +34,7 @@ static void at_exit(warprsa_exit_link *link)
         (warprsa_context *)((char *)link -
                             offsetof(warprsa_context, exit_link));
 
-    warprsa_process_close(context);
+    warprsa_instance_close(context);
 }
 
 /* Also for a context that is only half set up. */
@@ -43,7 +43,7 @@ static void teardown(void *provctx)
     warprsa_context *context = provctx;
 
     warprsa_exit_remove(&context->exit_link);
-    if (!warprsa_process_free(context)) {
+    if (!warprsa_instance_free(context)) {
         warprsa_trace_printf(&context->trace, 1,
                              "a device hangs: its memory stays");
         return;

@@ -19,16 +19,16 @@ enum {
     SLICE_MS = 20,
 };
 
-static void count_cpu(warprsa_process *process, int size_class)
+static void count_cpu(warprsa_instance *instance, int size_class)
 {
     warprsa_count(
-        &process->counters->cpu[size_class < 0 ? WARPRSA_CLASSES : size_class],
+        &instance->counters->cpu[size_class < 0 ? WARPRSA_CLASSES : size_class],
         1);
 }
 
-static void count_reason(warprsa_process *process, warprsa_cpu_reason reason)
+static void count_reason(warprsa_instance *instance, warprsa_cpu_reason reason)
 {
-    warprsa_count(&process->counters->cpu_reason[reason], 1);
+    warprsa_count(&instance->counters->cpu_reason[reason], 1);
 }
 
 /* What the router of `route = auto` knows of this thread. */
@@ -37,7 +37,7 @@ static _Thread_local warprsa_router_thread routed_thread;
 /* Where the configuration, or the router, sends this operation: with `before`
  * others submitted and not answered. */
 static warprsa_choice route(const warprsa_context *context,
-                            warprsa_process *process, warprsa_size_class size,
+                            warprsa_instance *instance, warprsa_size_class size,
                             unsigned before)
 {
     ASYNC_JOB *job = NULL;
@@ -48,7 +48,7 @@ static warprsa_choice route(const warprsa_context *context,
         return WARPRSA_RUN_DEVICE;
     job = ASYNC_get_current_job();
     /* A job's own address says nothing: one that ends is used for the next. */
-    return warprsa_router_choose(&process->route, &routed_thread, size,
+    return warprsa_router_choose(&instance->route, &routed_thread, size,
                                  job == NULL ? NULL : ASYNC_get_wait_ctx(job),
                                  before);
 }
@@ -56,12 +56,12 @@ static warprsa_choice route(const warprsa_context *context,
 /* Whether an operation is to go to the home that was entered; else *reason.
  * `route = gpu` waits a little for devices that are still opening, *again says
  * whether to ask once more. */
-static bool takes(const warprsa_context *context, warprsa_process *process,
+static bool takes(const warprsa_context *context, warprsa_instance *instance,
                   const warprsa_backend *backend, warprsa_cpu_reason *reason,
                   bool *again)
 {
     unsigned left = context->config.route == WARPRSA_ROUTE_GPU
-                        ? warprsa_process_startup_left(context, process)
+                        ? warprsa_instance_startup_left(context, instance)
                         : 0;
     warprsa_queue_state state = backend->ops->wait_ready(
         backend->impl, left < SLICE_MS ? left : SLICE_MS);
@@ -77,45 +77,46 @@ static bool takes(const warprsa_context *context, warprsa_process *process,
  * reason counted. Nobody opens one before the router wants it.
  */
 static const warprsa_backend *choose(warprsa_context *context,
-                                     warprsa_process *process,
+                                     warprsa_instance *instance,
                                      warprsa_size_class size)
 {
     warprsa_cpu_reason reason = WARPRSA_CPU_ROUTE;
-    bool open = warprsa_process_is_open(process);
-    bool again = open || route(context, process, size, 0) == WARPRSA_RUN_DEVICE;
+    bool open = warprsa_instance_is_open(instance);
+    bool again =
+        open || route(context, instance, size, 0) == WARPRSA_RUN_DEVICE;
 
     while (again) {
         const warprsa_backend *backend =
-            warprsa_process_enter(context, process, &reason);
+            warprsa_instance_enter(context, instance, &reason);
         warprsa_choice choice = WARPRSA_RUN_DEVICE;
 
         if (backend == NULL)
             break;
         if (open)
-            choice = route(context, process, size,
+            choice = route(context, instance, size,
                            backend->ops->depth(backend->impl));
         if (choice == WARPRSA_RUN_DEVICE &&
-            takes(context, process, backend, &reason, &again))
+            takes(context, instance, backend, &reason, &again))
             return backend;
-        warprsa_process_leave(process);
+        warprsa_instance_leave(instance);
         if (choice != WARPRSA_RUN_DEVICE) {
             again = false;
             reason = choice == WARPRSA_RUN_CPU_OVERFLOW ? WARPRSA_CPU_OVERFLOW
                                                         : WARPRSA_CPU_ROUTE;
         }
     }
-    count_reason(process, reason);
+    count_reason(instance, reason);
     return NULL;
 }
 
 /* Computes output = input^d mod n on a device. False: not done, and the reason
  * is counted. */
 static bool offload(const warprsa_rsa *ours, const RSA *rsa,
-                    warprsa_process *process, const uint8_t *input,
+                    warprsa_instance *instance, const uint8_t *input,
                     uint8_t *output)
 {
     const warprsa_backend *backend =
-        choose(ours->context, process, (warprsa_size_class)ours->size_class);
+        choose(ours->context, instance, (warprsa_size_class)ours->size_class);
     warprsa_backend_key *key = NULL;
     warprsa_wait *wait = NULL;
     warprsa_ticket ticket;
@@ -123,19 +124,19 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
 
     if (backend == NULL)
         return false;
-    key = warprsa_rsa_key(rsa, process, backend);
+    key = warprsa_rsa_key(rsa, instance, backend);
     if (key == NULL) {
-        count_reason(process, WARPRSA_CPU_ERROR);
+        count_reason(instance, WARPRSA_CPU_ERROR);
     } else {
         wait = warprsa_wait_new(backend);
         answer = warprsa_wait_submit(wait, backend, key, input, &ticket);
     }
-    warprsa_process_leave(process);
+    warprsa_instance_leave(instance);
     if (answer != WARPRSA_DONE) {
         warprsa_wait_cancel(wait);
         return false;
     }
-    return warprsa_wait_answer(wait, process, backend, ticket, output) ==
+    return warprsa_wait_answer(wait, instance, backend, ticket, output) ==
            WARPRSA_DONE;
 }
 
@@ -144,20 +145,20 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
 static bool offloaded(const warprsa_rsa *ours, const RSA *rsa,
                       const uint8_t *input, uint8_t *output)
 {
-    warprsa_process *process = warprsa_process_get(ours->context);
+    warprsa_instance *instance = warprsa_instance_get(ours->context);
 
     if (process == NULL)
         return false; /* nowhere to count either: no memory */
-    if (offload(ours, rsa, process, input, output))
+    if (offload(ours, rsa, instance, input, output))
         return true;
-    if (!warprsa_process_is_mine(process)) {
+    if (!warprsa_instance_is_mine(instance)) {
         /* A paused job that went on in a forked child. */
-        process = warprsa_process_get(ours->context);
+        process = warprsa_instance_get(ours->context);
         if (process == NULL)
             return false;
-        count_reason(process, WARPRSA_CPU_ERROR);
+        count_reason(instance, WARPRSA_CPU_ERROR);
     }
-    count_cpu(process, ours->size_class);
+    count_cpu(instance, ours->size_class);
     return false;
 }
 
@@ -177,12 +178,12 @@ static bool offloaded_number(const warprsa_rsa *ours, const RSA *rsa,
 /* Counts an operation whose key no engine can take. */
 static void count_unfit(warprsa_context *context)
 {
-    warprsa_process *process = warprsa_process_get(context);
+    warprsa_instance *instance = warprsa_instance_get(context);
 
     if (process == NULL)
         return;
-    count_reason(process, WARPRSA_CPU_UNSUPPORTED_KEY);
-    count_cpu(process, -1);
+    count_reason(instance, WARPRSA_CPU_UNSUPPORTED_KEY);
+    count_cpu(instance, -1);
 }
 
 /* What priv_enc() and priv_dec() tell the exponentiation beneath them. That
@@ -204,18 +205,18 @@ static int original_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
 static int own_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
 {
     const warprsa_rsa *ours = warprsa_rsa_of(rsa);
-    warprsa_process *process = NULL;
+    warprsa_instance *instance = NULL;
     uint64_t begun_ns = 0;
     int ok = 0;
 
     if (!ours->context->testing &&
         ours->context->config.route == WARPRSA_ROUTE_AUTO)
-        process = warprsa_process_get(ours->context);
+        process = warprsa_instance_get(ours->context);
     if (process == NULL)
         return original_mod_exp(r0, in, rsa, bn_ctx);
-    begun_ns = warprsa_router_begin(&process->route);
+    begun_ns = warprsa_router_begin(&instance->route);
     ok = original_mod_exp(r0, in, rsa, bn_ctx);
-    warprsa_router_end(&process->route, (warprsa_size_class)ours->size_class,
+    warprsa_router_end(&instance->route, (warprsa_size_class)ours->size_class,
                        begun_ns);
     return ok;
 }

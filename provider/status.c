@@ -159,7 +159,7 @@ int warprsa_status_get(void *provctx, OSSL_PARAM params[])
 {
     static const warprsa_counters none;
     warprsa_context *context = provctx;
-    warprsa_process *process = atomic_load(&context->process);
+    warprsa_instance *instance = atomic_load(&context->process);
     OSSL_PARAM *status = OSSL_PARAM_locate(params, OSSL_PROV_PARAM_STATUS);
 
     return set_pointer(params, OSSL_PROV_PARAM_NAME,
@@ -167,8 +167,8 @@ int warprsa_status_get(void *provctx, OSSL_PARAM params[])
            set_pointer(params, OSSL_PROV_PARAM_VERSION, WARPRSA_VERSION) &&
            set_pointer(params, OSSL_PROV_PARAM_BUILDINFO, WARPRSA_BUILD_INFO) &&
            (status == NULL || OSSL_PARAM_set_int(status, 1)) &&
-           get_counters(process != NULL && warprsa_process_is_mine(process)
-                            ? process->counters
+           get_counters(process != NULL && warprsa_instance_is_mine(instance)
+                            ? instance->counters
                             : &none,
                         params);
 }
