@@ -31,7 +31,7 @@ typedef struct warprsa_context {
     OSSL_LIB_CTX *libctx;
     OSSL_PROVIDER *wrapped; /* default, in libctx */
     void *wrapped_provctx;
-    warprsa_tables tables;
+    warprsa_dispatch tables;
     warprsa_door door; /* in mode = daemon */
     bool loaded;       /* and not refused halfway */
     warprsa_exit_link exit_link;

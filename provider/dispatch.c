@@ -91,7 +91,7 @@ static const warprsa_thunk signature_thunks[WARPRSA_ALGORITHMS_MAX][4] = {
 static const warprsa_thunk cipher_thunks[WARPRSA_ALGORITHMS_MAX][4] = {
     EACH_INDEX(CIPHER_THUNKS)};
 
-void (*warprsa_tables_find(const OSSL_DISPATCH *table, int id))(void)
+void (*warprsa_dispatch_find(const OSSL_DISPATCH *table, int id))(void)
 {
     for (; table->function_id != 0; table++)
         if (table->function_id == id)
@@ -99,8 +99,8 @@ void (*warprsa_tables_find(const OSSL_DISPATCH *table, int id))(void)
     return NULL;
 }
 
-OSSL_DISPATCH *warprsa_tables_wrap(const OSSL_DISPATCH *table,
-                                   const warprsa_thunk *thunks, int id_max)
+OSSL_DISPATCH *warprsa_dispatch_wrap(const OSSL_DISPATCH *table,
+                                     const warprsa_thunk *thunks, int id_max)
 {
     OSSL_DISPATCH *copy = NULL, *to = NULL;
     size_t entries = 1;
@@ -136,10 +136,10 @@ static bool is_rsa(const OSSL_ALGORITHM *algorithm)
 }
 
 #define ORIGINAL(field, function, ID)                                          \
-    originals->field = (OSSL_FUNC_##function##_fn *)warprsa_tables_find(       \
+    originals->field = (OSSL_FUNC_##function##_fn *)warprsa_dispatch_find(     \
         table, OSSL_FUNC_##ID)
 
-static OSSL_DISPATCH *wrap_signature(warprsa_tables *tables, unsigned i,
+static OSSL_DISPATCH *wrap_signature(warprsa_dispatch *tables, unsigned i,
                                      const OSSL_DISPATCH *table)
 {
     warprsa_signature_originals *originals = &tables->signatures[i];
@@ -149,10 +149,10 @@ static OSSL_DISPATCH *wrap_signature(warprsa_tables *tables, unsigned i,
              SIGNATURE_GETTABLE_CTX_PARAMS);
     ORIGINAL(settable, signature_settable_ctx_params,
              SIGNATURE_SETTABLE_CTX_PARAMS);
-    return warprsa_tables_wrap(table, signature_thunks[i], SIGNATURE_ID_MAX);
+    return warprsa_dispatch_wrap(table, signature_thunks[i], SIGNATURE_ID_MAX);
 }
 
-static OSSL_DISPATCH *wrap_cipher(warprsa_tables *tables, unsigned i,
+static OSSL_DISPATCH *wrap_cipher(warprsa_dispatch *tables, unsigned i,
                                   const OSSL_DISPATCH *table)
 {
     warprsa_cipher_originals *originals = &tables->ciphers[i];
@@ -162,10 +162,10 @@ static OSSL_DISPATCH *wrap_cipher(warprsa_tables *tables, unsigned i,
              ASYM_CIPHER_GETTABLE_CTX_PARAMS);
     ORIGINAL(settable, asym_cipher_settable_ctx_params,
              ASYM_CIPHER_SETTABLE_CTX_PARAMS);
-    return warprsa_tables_wrap(table, cipher_thunks[i], ASYM_CIPHER_ID_MAX);
+    return warprsa_dispatch_wrap(table, cipher_thunks[i], ASYM_CIPHER_ID_MAX);
 }
 
-static OSSL_DISPATCH *wrap_keymgmt(warprsa_tables *tables, unsigned i,
+static OSSL_DISPATCH *wrap_keymgmt(warprsa_dispatch *tables, unsigned i,
                                    const OSSL_DISPATCH *table)
 {
     return warprsa_keymgmt_wrap(&tables->keymgmts[i], i, table);
@@ -177,7 +177,7 @@ static OSSL_DISPATCH *wrap_keymgmt(warprsa_tables *tables, unsigned i,
  */
 static OSSL_ALGORITHM *take_over(
     warprsa_context *context, int operation, const char *property, unsigned max,
-    OSSL_DISPATCH *(*wrap)(warprsa_tables *, unsigned, const OSSL_DISPATCH *))
+    OSSL_DISPATCH *(*wrap)(warprsa_dispatch *, unsigned, const OSSL_DISPATCH *))
 {
     int no_cache = 0;
     const OSSL_ALGORITHM *all =
@@ -209,9 +209,9 @@ static bool complete(const OSSL_ALGORITHM *taken)
     return ok;
 }
 
-bool warprsa_tables_init(warprsa_context *context)
+bool warprsa_dispatch_init(warprsa_context *context)
 {
-    warprsa_tables *tables = &context->tables;
+    warprsa_dispatch *tables = &context->tables;
 
     tables->signature =
         take_over(context, OSSL_OP_SIGNATURE, "provider=warprsa",
@@ -242,10 +242,10 @@ static void free_table(OSSL_ALGORITHM *table)
     OPENSSL_free(table);
 }
 
-void warprsa_tables_free(warprsa_context *context)
+void warprsa_dispatch_free(warprsa_context *context)
 {
     free_table(context->tables.signature);
     free_table(context->tables.asym_cipher);
     free_table(context->tables.keymgmt);
-    context->tables = (warprsa_tables){0};
+    context->tables = (warprsa_dispatch){0};
 }

@@ -47,20 +47,20 @@ typedef struct warprsa_keymgmt_originals {
     OSSL_FUNC_keymgmt_gen_cleanup_fn *gen_cleanup;
 } warprsa_keymgmt_originals;
 
-typedef struct warprsa_tables {
+typedef struct warprsa_dispatch {
     OSSL_ALGORITHM *signature;
     OSSL_ALGORITHM *asym_cipher;
     OSSL_ALGORITHM *keymgmt;
     warprsa_signature_originals signatures[WARPRSA_ALGORITHMS_MAX];
     warprsa_cipher_originals ciphers[WARPRSA_ALGORITHMS_MAX];
     warprsa_keymgmt_originals keymgmts[WARPRSA_KEY_TYPES];
-} warprsa_tables;
+} warprsa_dispatch;
 
 /* Builds the context's tables from those of its default provider. False (after
  * raising an error) if that has no RSA or memory is short: what there is of
- * them is freed by warprsa_tables_free() all the same. One thread, at load. */
-bool warprsa_tables_init(struct warprsa_context *context);
-void warprsa_tables_free(struct warprsa_context *context);
+ * them is freed by warprsa_dispatch_free() all the same. One thread, at load. */
+bool warprsa_dispatch_init(struct warprsa_context *context);
+void warprsa_dispatch_free(struct warprsa_context *context);
 
 /* One thunk of a table: takes the place of the entry with this id. */
 typedef struct warprsa_thunk {
@@ -74,11 +74,11 @@ typedef struct warprsa_thunk {
  * (unknown when this was written) are removed too. NULL: no memory. Freed by
  * OPENSSL_free().
  */
-OSSL_DISPATCH *warprsa_tables_wrap(const OSSL_DISPATCH *table,
-                                   const warprsa_thunk *thunks, int id_max);
+OSSL_DISPATCH *warprsa_dispatch_wrap(const OSSL_DISPATCH *table,
+                                     const warprsa_thunk *thunks, int id_max);
 
 /* The function of an id; NULL if the table hasn't it. */
-void (*warprsa_tables_find(const OSSL_DISPATCH *table, int id))(void);
+void (*warprsa_dispatch_find(const OSSL_DISPATCH *table, int id))(void);
 
 /* keymgmt.c: the wrapped KEYMGMT table of a type (the index in keymgmts),
  * whose originals it fills in. NULL: no memory. */

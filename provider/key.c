@@ -75,8 +75,8 @@ bool warprsa_rsa_attach(warprsa_context *context, unsigned type, RSA *rsa)
         !RSA_meth_set1_name(ours->method, "warprsa RSA") ||
         !RSA_meth_set0_app_data(ours->method, ours) ||
         !RSA_meth_set_finish(ours->method, finish) ||
-        !warprsa_hook_set(ours->method) || !RSA_set_method(rsa, ours->method) ||
-        warprsa_rsa_of(rsa) != ours) {
+        !warprsa_rsa_method_set(ours->method) ||
+        !RSA_set_method(rsa, ours->method) || warprsa_rsa_of(rsa) != ours) {
         free_ours(ours);
         return false;
     }

@@ -207,7 +207,7 @@ static const warprsa_thunk keymgmt_thunks[WARPRSA_KEY_TYPES][18] = {THUNKS(0),
                                                                     THUNKS(1)};
 
 #define ORIGINAL(name, ID)                                                     \
-    originals->name = (OSSL_FUNC_keymgmt_##name##_fn *)warprsa_tables_find(    \
+    originals->name = (OSSL_FUNC_keymgmt_##name##_fn *)warprsa_dispatch_find(  \
         table, OSSL_FUNC_KEYMGMT_##ID)
 OSSL_DISPATCH *warprsa_keymgmt_wrap(warprsa_keymgmt_originals *originals,
                                     unsigned type, const OSSL_DISPATCH *table)
@@ -223,5 +223,5 @@ OSSL_DISPATCH *warprsa_keymgmt_wrap(warprsa_keymgmt_originals *originals,
     ORIGINAL(gen_settable_params, GEN_SETTABLE_PARAMS);
     ORIGINAL(gen, GEN);
     ORIGINAL(gen_cleanup, GEN_CLEANUP);
-    return warprsa_tables_wrap(table, keymgmt_thunks[type], KEYMGMT_ID_MAX);
+    return warprsa_dispatch_wrap(table, keymgmt_thunks[type], KEYMGMT_ID_MAX);
 }

@@ -51,7 +51,7 @@ static void teardown(void *provctx)
     if (context->loaded)
         warprsa_trace_printf(&context->trace, 1, "provider unloaded");
     warprsa_door_close(&context->door);
-    warprsa_tables_free(context);
+    warprsa_dispatch_free(context);
     if (context->wrapped != NULL)
         OSSL_PROVIDER_unload(context->wrapped);
     OSSL_LIB_CTX_free(context->libctx);
@@ -120,7 +120,7 @@ int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
     context->door.fd = -1;
     context->exit_link.at_exit = at_exit;
     if (!warprsa_config_read(&context->config, &context->core) ||
-        !load_default(context, handle, in) || !warprsa_tables_init(context) ||
+        !load_default(context, handle, in) || !warprsa_dispatch_init(context) ||
         !warprsa_self_test(context)) {
         teardown(context);
         return 0;

@@ -348,7 +348,7 @@ static int priv_dec(int length, const unsigned char *from, unsigned char *to,
                     padded ? ON_CPU : SECRET, length, from, to, rsa, padding);
 }
 
-int warprsa_hook_set(RSA_METHOD *method)
+int warprsa_rsa_method_set(RSA_METHOD *method)
 {
     return RSA_meth_set_mod_exp(method, mod_exp) &&
            RSA_meth_set_priv_enc(method, priv_enc) &&

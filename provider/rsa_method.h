@@ -11,6 +11,6 @@
 
 /* Puts the hooks into a copy of libcrypto's method whose application data is
  * a warprsa_rsa. 1, or 0 if libcrypto refuses one of them. */
-int warprsa_hook_set(RSA_METHOD *method);
+int warprsa_rsa_method_set(RSA_METHOD *method);
 
 #endif
