@@ -26,7 +26,7 @@ typedef struct warprsa_instance {
     warprsa_router route; /* what it has learned */
     pthread_mutex_t lock; /* one thread opens or closes */
     atomic_int state;     /* instance.c's */
-    struct warprsa_users {
+    struct warprsa_user_quota {
         _Alignas(64) atomic_uint count;
     } users[WARPRSA_THREAD_SHARDS]; /* threads between enter and leave */
     warprsa_backend backend;        /* when open */

@@ -50,7 +50,7 @@ static void teardown(void *provctx)
     }
     if (context->loaded)
         warprsa_trace_printf(&context->trace, 1, "provider unloaded");
-    warprsa_door_close(&context->door);
+    warprsa_control_connection_close(&context->door);
     warprsa_dispatch_free(context);
     if (context->wrapped != NULL)
         OSSL_PROVIDER_unload(context->wrapped);
@@ -84,8 +84,8 @@ static void open_door(warprsa_context *context)
     char why[200];
 
     if (context->config.mode == WARPRSA_MODE_DAEMON &&
-        !warprsa_door_open(&context->door, context->config.socket, why,
-                           sizeof(why)))
+        !warprsa_control_connection_open(&context->door, context->config.socket,
+                                         why, sizeof(why)))
         warprsa_trace_printf(&context->trace, 1, "%s", why);
 }
 

@@ -40,7 +40,7 @@ typedef struct acceptor {
     warprsa_source wake_source;
     listener listeners[WARPRSA_LISTENERS_MAX];
     struct door_list doors;
-    warprsa_users door_users;
+    warprsa_user_quota door_users;
     struct door_list ended; /* freed once no event can point there */
 } acceptor;
 
@@ -58,7 +58,7 @@ static void end_door(door *d)
     warprsa_server_unwatch(a->epoll, &d->fd);
     TAILQ_REMOVE(&a->doors, d, link);
     TAILQ_INSERT_TAIL(&a->ended, d, link);
-    warprsa_users_leave(&a->door_users, d->uid);
+    warprsa_user_quota_leave(&a->door_users, d->uid);
 }
 
 /* A process has made itself a connection. */
@@ -76,8 +76,8 @@ static void admit(acceptor *a, const warprsa_message *wanted, int socket)
     }
     peer = warprsa_server_peer(socket);
     warprsa_server_limits_now(server, &limits);
-    why_not = warprsa_users_enter(&server->clients, peer.uid, limits.clients,
-                                  limits.user_clients);
+    why_not = warprsa_user_quota_enter(&server->clients, peer.uid,
+                                       limits.clients, limits.user_clients);
     if (why_not != NULL) {
         log_peer(server, &peer, "is refused", why_not);
         close(socket);
@@ -85,12 +85,12 @@ static void admit(acceptor *a, const warprsa_message *wanted, int socket)
     }
     session = warprsa_session_new(socket, &peer, wanted, &limits);
     if (session == NULL) {
-        warprsa_users_leave(&server->clients, peer.uid);
+        warprsa_user_quota_leave(&server->clients, peer.uid);
         log_peer(server, &peer, "is refused", "no memory or descriptor");
         return;
     }
-    warprsa_attendant_give(
-        &server->attendants[server->next++ % server->config.threads], session);
+    warprsa_event_loop_give(
+        &server->event_loops[server->next++ % server->config.threads], session);
 }
 
 /* False: nothing more to read now, or the door has ended. */
@@ -172,10 +172,10 @@ static void listener_ready(warprsa_source *source)
     }
     peer = warprsa_server_peer(fd);
     warprsa_server_limits_now(a->server, &limits);
-    why_not = warprsa_users_enter(&a->door_users, peer.uid, limits.doors,
-                                  limits.user_doors);
+    why_not = warprsa_user_quota_enter(&a->door_users, peer.uid, limits.doors,
+                                       limits.user_doors);
     if (why_not == NULL && !open_door(a, fd, peer.uid)) {
-        warprsa_users_leave(&a->door_users, peer.uid);
+        warprsa_user_quota_leave(&a->door_users, peer.uid);
         why_not = "no memory";
     }
     if (why_not == NULL) {
@@ -250,7 +250,7 @@ void *warprsa_acceptor_run(void *arg)
 
     TAILQ_INIT(&a.doors);
     TAILQ_INIT(&a.ended);
-    if (!warprsa_users_init(&a.door_users)) {
+    if (!warprsa_user_quota_init(&a.door_users)) {
         say_none_can_be(a.server);
         return NULL;
     }
@@ -262,7 +262,7 @@ void *warprsa_acceptor_run(void *arg)
     while (!TAILQ_EMPTY(&a.doors))
         end_door(TAILQ_FIRST(&a.doors));
     free_ended(&a);
-    warprsa_users_free(&a.door_users);
+    warprsa_user_quota_free(&a.door_users);
     if (a.epoll >= 0)
         close(a.epoll);
     return NULL;

@@ -22,16 +22,16 @@ enum {
 
 static void woken(warprsa_source *source)
 {
-    warprsa_attendant *a =
-        (warprsa_attendant *)((char *)source -
-                              offsetof(warprsa_attendant, wake_source));
+    warprsa_event_loop *a =
+        (warprsa_event_loop *)((char *)source -
+                               offsetof(warprsa_event_loop, wake_source));
     uint64_t count;
 
     while (read(a->eventfd, &count, sizeof(count)) < 0 && errno == EINTR)
         ;
 }
 
-bool warprsa_attendant_init(warprsa_attendant *a, warprsa_server *server)
+bool warprsa_event_loop_init(warprsa_event_loop *a, warprsa_server *server)
 {
     a->server = server;
     a->wake_source.ready = woken;
@@ -52,14 +52,14 @@ bool warprsa_attendant_init(warprsa_attendant *a, warprsa_server *server)
     return false;
 }
 
-void warprsa_attendant_free(warprsa_attendant *a)
+void warprsa_event_loop_free(warprsa_event_loop *a)
 {
     close(a->epoll);
     close(a->eventfd);
     pthread_mutex_destroy(&a->lock);
 }
 
-void warprsa_attendant_wake(warprsa_attendant *a)
+void warprsa_event_loop_wake(warprsa_event_loop *a)
 {
     static const uint64_t one = 1;
 
@@ -67,15 +67,15 @@ void warprsa_attendant_wake(warprsa_attendant *a)
     (void)!write(a->eventfd, &one, sizeof(one));
 }
 
-void warprsa_attendant_give(warprsa_attendant *a, warprsa_session *session)
+void warprsa_event_loop_give(warprsa_event_loop *a, warprsa_session *session)
 {
     pthread_mutex_lock(&a->lock);
     TAILQ_INSERT_TAIL(&a->arriving, session, link);
     pthread_mutex_unlock(&a->lock);
-    warprsa_attendant_wake(a);
+    warprsa_event_loop_wake(a);
 }
 
-static void welcome_arriving(warprsa_attendant *a)
+static void welcome_arriving(warprsa_event_loop *a)
 {
     warprsa_session *s;
 
@@ -88,7 +88,7 @@ static void welcome_arriving(warprsa_attendant *a)
     pthread_mutex_unlock(&a->lock);
 }
 
-static void complete_answered(warprsa_attendant *a)
+static void complete_answered(warprsa_event_loop *a)
 {
     warprsa_pending *p = atomic_exchange(&a->answered, NULL);
     warprsa_pending *oldest_first = NULL;
@@ -109,7 +109,7 @@ static void complete_answered(warprsa_attendant *a)
 }
 
 /* Where the queue stands, for all clients to see. */
-static void publish(warprsa_attendant *a)
+static void publish(warprsa_event_loop *a)
 {
     const warprsa_server *server = a->server;
     uint32_t state = atomic_load(&server->stopping)
@@ -128,7 +128,7 @@ static void publish(warprsa_attendant *a)
         warprsa_session_publish(s, changed);
 }
 
-static void read_rest(warprsa_attendant *a)
+static void read_rest(warprsa_event_loop *a)
 {
     warprsa_session *s;
 
@@ -138,7 +138,7 @@ static void read_rest(warprsa_attendant *a)
 }
 
 /* No event of this round points to these any more. */
-static void free_ended(warprsa_attendant *a, bool stopping)
+static void free_ended(warprsa_event_loop *a, bool stopping)
 {
     warprsa_session *next;
 
@@ -153,7 +153,7 @@ static void free_ended(warprsa_attendant *a, bool stopping)
     }
 }
 
-static int tick_ms(const warprsa_attendant *a)
+static int tick_ms(const warprsa_event_loop *a)
 {
     if (a->unread)
         return 0;
@@ -163,9 +163,9 @@ static int tick_ms(const warprsa_attendant *a)
                : TICK_MS;
 }
 
-void *warprsa_attendant_run(void *arg)
+void *warprsa_event_loop_run(void *arg)
 {
-    warprsa_attendant *a = arg;
+    warprsa_event_loop *a = arg;
     struct epoll_event events[EVENTS];
     bool stopping = false;
 

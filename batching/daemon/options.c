@@ -137,7 +137,7 @@ static const option_row rows[] = {
      FIELD(direct_table_reads), 0, 0},
     {"threads", parse_number, "4", "a number from 1 to 16",
      "threads that attend to clients", FIELD(threads), 1,
-     WARPRSA_ATTENDANTS_MAX},
+     WARPRSA_EVENT_LOOPS_MAX},
     {"clients", parse_number, "1024", "a number from 1 to 65536",
      "processes that may be connected", FIELD(clients), 1, 65536},
     {"user_clients", parse_number, "768", "a number from 1 to 65536",

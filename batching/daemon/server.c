@@ -108,7 +108,7 @@ void warprsa_server_unwatch(int epoll, int *fd)
 
 unsigned warprsa_server_clients(warprsa_server *server)
 {
-    return warprsa_users_count(&server->clients);
+    return warprsa_user_quota_count(&server->clients);
 }
 
 bool warprsa_server_is_well(warprsa_server *server, unsigned ms)
@@ -116,29 +116,29 @@ bool warprsa_server_is_well(warprsa_server *server, unsigned ms)
     uint64_t since_ns = warprsa_now_ns() - ms * WARPRSA_NS_PER_MS;
 
     for (unsigned i = 0; i < server->config.threads; i++)
-        if (atomic_load(&server->attendants[i].seen_ns) < since_ns)
+        if (atomic_load(&server->event_loops[i].seen_ns) < since_ns)
             return false;
     return true;
 }
 
-/* Makes the threads end, and waits for the first `count` attendants. */
+/* Makes the threads end, and waits for the first `count` event_loops. */
 static void end_threads(warprsa_server *server, unsigned count)
 {
     atomic_store(&server->stopping, true);
     for (unsigned i = 0; i < count; i++)
-        warprsa_attendant_wake(&server->attendants[i]);
+        warprsa_event_loop_wake(&server->event_loops[i]);
     for (unsigned i = 0; i < count; i++)
-        pthread_join(server->attendants[i].thread, NULL);
+        pthread_join(server->event_loops[i].thread, NULL);
 }
 
-static void free_server(warprsa_server *server, unsigned attendants)
+static void free_server(warprsa_server *server, unsigned event_loops)
 {
-    for (unsigned i = 0; i < attendants; i++)
-        warprsa_attendant_free(&server->attendants[i]);
+    for (unsigned i = 0; i < event_loops; i++)
+        warprsa_event_loop_free(&server->event_loops[i]);
     if (server->wake >= 0)
         close(server->wake);
     pthread_mutex_destroy(&server->lock);
-    warprsa_users_free(&server->clients);
+    warprsa_user_quota_free(&server->clients);
     free(server);
 }
 
@@ -147,9 +147,9 @@ static bool start_threads(warprsa_server *server)
     unsigned started = 0;
 
     for (; started < server->config.threads; started++)
-        if (pthread_create(&server->attendants[started].thread, NULL,
-                           warprsa_attendant_run,
-                           &server->attendants[started]) != 0)
+        if (pthread_create(&server->event_loops[started].thread, NULL,
+                           warprsa_event_loop_run,
+                           &server->event_loops[started]) != 0)
             break;
     if (started == server->config.threads &&
         pthread_create(&server->acceptor, NULL, warprsa_acceptor_run, server) ==
@@ -161,7 +161,7 @@ static bool start_threads(warprsa_server *server)
 
 static const char *bad_config(const warprsa_server_config *c)
 {
-    if (c->threads < 1 || c->threads > WARPRSA_ATTENDANTS_MAX)
+    if (c->threads < 1 || c->threads > WARPRSA_EVENT_LOOPS_MAX)
         return "threads must be 1..16";
     if (c->listeners_count < 1 || c->listeners_count > WARPRSA_LISTENERS_MAX)
         return "there must be 1 to 16 sockets to listen on";
@@ -182,18 +182,18 @@ warprsa_server *warprsa_server_start(const warprsa_server_config *config,
         return NULL;
     memset(server, 0, sizeof(*server));
     server->config = *config;
-    if (!warprsa_users_init(&server->clients)) {
+    if (!warprsa_user_quota_init(&server->clients)) {
         free(server);
         return NULL;
     }
     if (pthread_mutex_init(&server->lock, NULL) != 0) {
-        warprsa_users_free(&server->clients);
+        warprsa_user_quota_free(&server->clients);
         free(server);
         return NULL;
     }
     server->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     while (ready < config->threads &&
-           warprsa_attendant_init(&server->attendants[ready], server))
+           warprsa_event_loop_init(&server->event_loops[ready], server))
         ready++;
     if (server->wake >= 0 && ready == config->threads && start_threads(server))
         return server;
@@ -205,7 +205,7 @@ void warprsa_server_stop(warprsa_server *server)
 {
     static const uint64_t one = 1;
 
-    /* First the acceptor: it hands clients to the attendants. */
+    /* First the acceptor: it hands clients to the event_loops. */
     atomic_store(&server->closing, true);
     (void)!write(server->wake, &one, sizeof(one));
     pthread_join(server->acceptor, NULL);

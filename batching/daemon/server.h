@@ -15,7 +15,7 @@
 
 enum {
     WARPRSA_LISTENERS_MAX = 16,
-    WARPRSA_ATTENDANTS_MAX = 16,
+    WARPRSA_EVENT_LOOPS_MAX = 16,
 };
 
 /* What clients may have. */
@@ -33,7 +33,7 @@ typedef struct warprsa_server_config {
     warprsa_queue *queue;             /* outlives the server */
     const warprsa_counters *counters; /* the queue's */
     unsigned deadline_ms;             /* the queue's */
-    unsigned threads;                 /* 1..WARPRSA_ATTENDANTS_MAX */
+    unsigned threads;                 /* 1..WARPRSA_EVENT_LOOPS_MAX */
     warprsa_server_limits limits;
     int listeners[WARPRSA_LISTENERS_MAX]; /* SOCK_SEQPACKET, listening */
     unsigned listeners_count;

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The service from inside. One thread accepts connections and attends to doors
- * (acceptor.c); each client belongs to one of the attendants, a thread that
+ * (acceptor.c); each client belongs to one of the event_loops, a thread that
  * does everything for its clients (event_loop.c, session.c): nothing of a client
  * is shared between threads but the stack of answered requests, onto which the
  * queue's workers push.
@@ -27,7 +27,7 @@ typedef struct warprsa_source {
 } warprsa_source;
 
 struct warprsa_session;
-struct warprsa_attendant;
+struct warprsa_event_loop;
 
 /* A request under way; one for each slot of a client. */
 typedef struct warprsa_pending {
@@ -53,9 +53,9 @@ typedef struct warprsa_session_notifier {
     int fd;
 } warprsa_session_notifier;
 
-/* One client process. Of its attendant alone, once that has it. */
+/* One client process. Of its event_loop alone, once that has it. */
 typedef struct warprsa_session {
-    struct warprsa_attendant *attendant;
+    struct warprsa_event_loop *event_loop;
     TAILQ_ENTRY(warprsa_session) link;
     pid_t pid;
     uid_t uid;
@@ -68,7 +68,7 @@ typedef struct warprsa_session {
     bool closed;
     bool unread;        /* its ring may hold more */
     bool unread_socket; /* and its socket */
-    warprsa_region region;
+    warprsa_shm region;
     uint32_t place; /* in the ring */
     uint32_t keys_max, bells_max;
     warprsa_session_key *keys;
@@ -80,7 +80,7 @@ typedef struct warprsa_session {
 
 TAILQ_HEAD(warprsa_sessions, warprsa_session);
 
-typedef struct warprsa_attendant {
+typedef struct warprsa_event_loop {
     struct warprsa_server *server;
     pthread_t thread;
     int epoll;
@@ -95,18 +95,18 @@ typedef struct warprsa_attendant {
     uint32_t state; /* as published to the sessions */
     uint64_t published_ns;
     bool unread; /* so is one of them */
-} warprsa_attendant;
+} warprsa_event_loop;
 
 struct warprsa_server {
     warprsa_server_config config;
     pthread_mutex_t lock;  /* of config.limits */
     _Atomic bool closing;  /* no more connections */
     _Atomic bool stopping; /* no more requests; after the acceptor has ended */
-    warprsa_users clients;
-    unsigned next; /* attendant */
+    warprsa_user_quota clients;
+    unsigned next; /* event_loop */
     pthread_t acceptor;
     int wake; /* eventfd, of the acceptor */
-    warprsa_attendant attendants[WARPRSA_ATTENDANTS_MAX];
+    warprsa_event_loop event_loops[WARPRSA_EVENT_LOOPS_MAX];
 };
 
 /* Writes a line to the log. */
@@ -140,15 +140,15 @@ void warprsa_server_unwatch(int epoll, int *fd);
 void *warprsa_acceptor_run(void *server);
 
 /* event_loop.c */
-bool warprsa_attendant_init(warprsa_attendant *attendant,
-                            struct warprsa_server *server);
-void warprsa_attendant_free(warprsa_attendant *attendant);
-void *warprsa_attendant_run(void *attendant);
+bool warprsa_event_loop_init(warprsa_event_loop *event_loop,
+                             struct warprsa_server *server);
+void warprsa_event_loop_free(warprsa_event_loop *event_loop);
+void *warprsa_event_loop_run(void *event_loop);
 /* Makes it come round. Any thread. */
-void warprsa_attendant_wake(warprsa_attendant *attendant);
+void warprsa_event_loop_wake(warprsa_event_loop *event_loop);
 /* Hands a new client over. The acceptor. */
-void warprsa_attendant_give(warprsa_attendant *attendant,
-                            warprsa_session *session);
+void warprsa_event_loop_give(warprsa_event_loop *event_loop,
+                             warprsa_session *session);
 
 /* session.c. Any thread: */
 
@@ -160,11 +160,11 @@ warprsa_session *warprsa_session_new(int socket, const struct ucred *peer,
 /* For one that is closed with nothing in flight. */
 void warprsa_session_free(warprsa_session *session);
 
-/* Its attendant: */
+/* Its event_loop: */
 
 /* Sends WELCOME and begins to watch. False: closed. */
 bool warprsa_session_begin(warprsa_session *session,
-                           warprsa_attendant *attendant);
+                           warprsa_event_loop *event_loop);
 /* Closes what it has; logs why. Requests in flight still come back. */
 void warprsa_session_end(warprsa_session *session, const char *why);
 /* Goes on with what is unread. */

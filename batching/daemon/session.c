@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One client process, as its attendant sees it. Whatever comes from the client
+ * One client process, as its event_loop sees it. Whatever comes from the client
  * is checked here. A client that breaks the protocol is disconnected: an honest
  * one never does. One that asks for something it can't have is refused.
  */
@@ -50,8 +50,7 @@ static bool allocate(warprsa_session *s, const warprsa_message *wanted,
     if (s->keys == NULL || s->notifiers == NULL || s->pending == NULL)
         return false;
     s->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    return s->eventfd >= 0 &&
-           warprsa_region_create(&s->region, slots, &s->memory);
+    return s->eventfd >= 0 && warprsa_shm_create(&s->region, slots, &s->memory);
 }
 
 warprsa_session *warprsa_session_new(int socket, const struct ucred *peer,
@@ -85,7 +84,8 @@ void warprsa_session_free(warprsa_session *s)
 
 static void close_one(const warprsa_session *s, int *fd)
 {
-    warprsa_server_unwatch(s->attendant != NULL ? s->attendant->epoll : -1, fd);
+    warprsa_server_unwatch(s->event_loop != NULL ? s->event_loop->epoll : -1,
+                           fd);
 }
 
 /* No epoll instance has it: its end is news of no use. */
@@ -111,13 +111,13 @@ void warprsa_session_end(warprsa_session *s, const char *why)
         return;
     s->closed = true;
     s->unread = s->unread_socket = false;
-    if (s->attendant != NULL) {
-        warprsa_server *server = s->attendant->server;
+    if (s->event_loop != NULL) {
+        warprsa_server *server = s->event_loop->server;
 
         warprsa_server_log(
             server, 1, "process %d (user %d) left: %s; %llu answered",
             (int)s->pid, (int)s->uid, why, (unsigned long long)s->answered);
-        warprsa_users_leave(&server->clients, s->uid);
+        warprsa_user_quota_leave(&server->clients, s->uid);
     }
     release_keys(s);
     for (uint32_t i = 0; s->notifiers != NULL && i <= s->bells_max; i++)
@@ -126,7 +126,7 @@ void warprsa_session_end(warprsa_session *s, const char *why)
     close_one(s, &s->process);
     close_one(s, &s->eventfd);
     close_one(s, &s->memory);
-    warprsa_region_unmap(&s->region);
+    warprsa_shm_unmap(&s->region);
 }
 
 /* Tells the waiting thread or job. */
@@ -134,7 +134,7 @@ static void tell(warprsa_session *s, uint32_t notifier,
                  _Atomic uint32_t *answered)
 {
     if (notifier == 0) {
-        warprsa_region_wake(answered);
+        warprsa_shm_wake(answered);
     } else if (notifier <= s->bells_max && s->notifiers[notifier].there) {
         if (send(s->notifiers[notifier].fd, "", 1,
                  MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
@@ -149,7 +149,7 @@ static void answer(warprsa_session *s, uint32_t slot, uint32_t use,
                    uint32_t notifier, warprsa_answer answer,
                    warprsa_cpu_reason reason)
 {
-    warprsa_region_slot *to = &s->region.slot[slot];
+    warprsa_shm_slot *to = &s->region.slot[slot];
 
     to->answer = (uint32_t)answer;
     to->reason = (uint32_t)reason;
@@ -162,21 +162,21 @@ static void answer(warprsa_session *s, uint32_t slot, uint32_t use,
 static void push_answered(void *arg)
 {
     warprsa_pending *pending = arg;
-    warprsa_attendant *attendant = pending->session->attendant;
-    warprsa_pending *top = atomic_load(&attendant->answered);
+    warprsa_event_loop *event_loop = pending->session->event_loop;
+    warprsa_pending *top = atomic_load(&event_loop->answered);
 
     do
         pending->next = top;
-    while (!atomic_compare_exchange_weak(&attendant->answered, &top, pending));
-    /* Whoever finds the stack empty wakes; the attendant then takes it all. */
+    while (!atomic_compare_exchange_weak(&event_loop->answered, &top, pending));
+    /* Whoever finds the stack empty wakes; the event_loop then takes it all. */
     if (top == NULL)
-        warprsa_attendant_wake(attendant);
+        warprsa_event_loop_wake(event_loop);
 }
 
 bool warprsa_session_complete(warprsa_pending *p)
 {
     warprsa_session *s = p->session;
-    warprsa_server *server = s->attendant->server;
+    warprsa_server *server = s->event_loop->server;
     uint32_t slot = (uint32_t)(p - s->pending);
     uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
     warprsa_answer got;
@@ -204,7 +204,7 @@ bool warprsa_session_complete(warprsa_pending *p)
 }
 
 static const warprsa_session_key *key_of(const warprsa_session *s,
-                                         const warprsa_region_request *request)
+                                         const warprsa_shm_request *request)
 {
     const warprsa_session_key *key;
 
@@ -217,7 +217,7 @@ static const warprsa_session_key *key_of(const warprsa_session *s,
 
 /* No notifier that has been replaced since, or not brought yet. */
 static bool has_notifier(const warprsa_session *s,
-                         const warprsa_region_request *request)
+                         const warprsa_shm_request *request)
 {
     return request->notifier == 0 || request->notifier > s->bells_max ||
            s->notifiers[request->notifier].generation ==
@@ -228,7 +228,7 @@ static void read_socket(warprsa_session *s);
 
 /* A request may refer to what is still in the socket. */
 static const warprsa_session_key *refer(warprsa_session *s,
-                                        const warprsa_region_request *request)
+                                        const warprsa_shm_request *request)
 {
     const warprsa_session_key *key = key_of(s, request);
 
@@ -256,7 +256,7 @@ static warprsa_cpu_reason reason_now(const warprsa_server *server)
 }
 
 static bool is_fit(const warprsa_session_key *key,
-                   const warprsa_region_request *request)
+                   const warprsa_shm_request *request)
 {
     return key != NULL && key->key != NULL && request->bytes == key->bytes &&
            memcmp(request->input, key->n, key->bytes) < 0;
@@ -264,9 +264,9 @@ static bool is_fit(const warprsa_session_key *key,
 
 /* Submits a request that has been copied. */
 static void serve(warprsa_session *s, uint32_t slot,
-                  const warprsa_region_request *request)
+                  const warprsa_shm_request *request)
 {
-    warprsa_server *server = s->attendant->server;
+    warprsa_server *server = s->event_loop->server;
     warprsa_pending *p = &s->pending[slot];
     const warprsa_session_key *key = refer(s, request);
     warprsa_notify notify = {push_answered, p};
@@ -295,28 +295,28 @@ static void serve(warprsa_session *s, uint32_t slot,
 
 static void read_ring(warprsa_session *s)
 {
-    warprsa_region_request request;
+    warprsa_shm_request request;
     uint32_t slot;
 
     s->unread = false;
     for (unsigned i = 0; i < REQUESTS_AT_ONCE; i++) {
-        if (s->closed || !warprsa_region_take(&s->region, &s->place, &slot))
+        if (s->closed || !warprsa_shm_take(&s->region, &s->place, &slot))
             return;
         if (slot >= s->region.slots || s->pending[slot].busy) {
             warprsa_session_end(s, "it broke the protocol: a slot that is not "
                                    "its own to submit");
             return;
         }
-        warprsa_region_copy(&s->region, slot, &request);
+        warprsa_shm_copy(&s->region, slot, &request);
         serve(s, slot, &request);
         explicit_bzero(request.input, sizeof(request.input));
     }
     atomic_store_explicit(
         &s->region.head->depth,
-        warprsa_queue_depth(s->attendant->server->config.queue),
+        warprsa_queue_depth(s->event_loop->server->config.queue),
         memory_order_relaxed);
     s->unread = true;
-    s->attendant->unread = true;
+    s->event_loop->unread = true;
 }
 
 static void free_key(warprsa_session_key *key)
@@ -329,7 +329,7 @@ static void free_key(warprsa_session_key *key)
 /* Each returns what was wrong, or NULL. */
 static const char *take_key(warprsa_session *s, const warprsa_message *message)
 {
-    const warprsa_server_config *config = &s->attendant->server->config;
+    const warprsa_server_config *config = &s->event_loop->server->config;
     uint8_t id[WARPRSA_KEY_ID_OCTETS];
     warprsa_session_key *key;
 
@@ -373,7 +373,7 @@ static const char *attach(warprsa_session *s)
 {
     if (s->attached)
         return "it broke the protocol: attached twice";
-    if (!warprsa_region_seal(s->memory))
+    if (!warprsa_shm_seal(s->memory))
         return "its region can't be sealed";
     close_one(s, &s->memory);
     s->attached = true;
@@ -437,7 +437,7 @@ static void read_socket(warprsa_session *s)
     if (s->closed)
         return;
     s->unread_socket = true;
-    s->attendant->unread = true;
+    s->event_loop->unread = true;
 }
 
 void warprsa_session_read_rest(warprsa_session *s)
@@ -468,7 +468,8 @@ static void told(warprsa_source *source)
 
     if (s->closed)
         return;
-    if ((atomic_exchange(&s->region.head->told, 0) & WARPRSA_TOLD_MESSAGE) != 0)
+    if ((atomic_exchange(&s->region.head->told, 0) & WARPRSA_NOTIFY_MESSAGE) !=
+        0)
         read_socket(s);
     if (!s->closed && s->attached)
         read_ring(s);
@@ -492,30 +493,30 @@ static void watch_process(warprsa_session *s)
     s->process_source.ready = process_ready;
     /* Without (in another PID namespace, say) the connection must do. */
     if (s->process >= 0 &&
-        !warprsa_server_watch(s->attendant->epoll, s->process, EPOLLIN,
+        !warprsa_server_watch(s->event_loop->epoll, s->process, EPOLLIN,
                               &s->process_source))
         close_one(s, &s->process);
 }
 
-bool warprsa_session_begin(warprsa_session *s, warprsa_attendant *attendant)
+bool warprsa_session_begin(warprsa_session *s, warprsa_event_loop *event_loop)
 {
-    s->attendant = attendant;
+    s->event_loop = event_loop;
     s->socket_source.ready = socket_ready;
     s->notifier_source.ready = told;
     warprsa_session_publish(s, false);
     if (!welcome(s) ||
         /* For its end; of messages told() hears, or nobody need hurry. */
-        !warprsa_server_watch(attendant->epoll, s->socket, EPOLLRDHUP,
+        !warprsa_server_watch(event_loop->epoll, s->socket, EPOLLRDHUP,
                               &s->socket_source) ||
         /* Never read: each write is an edge of its own, and a client could
          * make reading block. */
-        !warprsa_server_watch(attendant->epoll, s->eventfd, EPOLLIN | EPOLLET,
+        !warprsa_server_watch(event_loop->epoll, s->eventfd, EPOLLIN | EPOLLET,
                               &s->notifier_source)) {
         warprsa_session_end(s, strerror(errno));
         return false;
     }
     watch_process(s);
-    warprsa_server_log(attendant->server, 1,
+    warprsa_server_log(event_loop->server, 1,
                        "process %d (user %d) connected, %u slots", (int)s->pid,
                        (int)s->uid, s->region.slots);
     return true;
@@ -523,8 +524,8 @@ bool warprsa_session_begin(warprsa_session *s, warprsa_attendant *attendant)
 
 void warprsa_session_publish(warprsa_session *s, bool changed)
 {
-    const warprsa_server_config *config = &s->attendant->server->config;
-    warprsa_region_head *head = s->region.head;
+    const warprsa_server_config *config = &s->event_loop->server->config;
+    warprsa_shm_head *head = s->region.head;
     char device[WARPRSA_COUNTERS_TEXT];
 
     atomic_store_explicit(&head->depth, warprsa_queue_depth(config->queue),
@@ -541,7 +542,7 @@ void warprsa_session_publish(warprsa_session *s, bool changed)
     atomic_store_explicit(&head->devices,
                           (uint32_t)atomic_load(&config->counters->devices),
                           memory_order_relaxed);
-    atomic_store(&head->state, s->attendant->state);
+    atomic_store(&head->state, s->event_loop->state);
     if (changed)
-        warprsa_region_wake(&head->state);
+        warprsa_shm_wake(&head->state);
 }

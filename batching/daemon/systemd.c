@@ -43,7 +43,7 @@ static bool prepare(int fd)
            fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-int warprsa_service_passed(int *fds, unsigned max, char *why, size_t why_size)
+int warprsa_systemd_passed(int *fds, unsigned max, char *why, size_t why_size)
 {
     const char *pid = getenv("LISTEN_PID");
     const char *count = getenv("LISTEN_FDS");
@@ -127,7 +127,7 @@ static bool give_to(const char *path, const char *group, char *why,
     return false;
 }
 
-int warprsa_service_listen(const char *path, const char *group, char *why,
+int warprsa_systemd_listen(const char *path, const char *group, char *why,
                            size_t why_size)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -159,7 +159,7 @@ int warprsa_service_listen(const char *path, const char *group, char *why,
     return -1;
 }
 
-void warprsa_service_notify(const char *lines)
+void warprsa_systemd_notify(const char *lines)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *path = getenv("NOTIFY_SOCKET");
@@ -182,7 +182,7 @@ void warprsa_service_notify(const char *lines)
     close(fd);
 }
 
-unsigned warprsa_service_watchdog_ms(void)
+unsigned warprsa_systemd_watchdog_ms(void)
 {
     const char *pid = getenv("WATCHDOG_PID");
     const char *us = getenv("WATCHDOG_USEC");

@@ -14,20 +14,20 @@
 /* The listening sockets that systemd passed, which are taken off the
  * environment: how many, 0 if it passed none, -1 with the reason in why if they
  * are of no use. */
-int warprsa_service_passed(int *fds, unsigned max, char *why, size_t why_size);
+int warprsa_systemd_passed(int *fds, unsigned max, char *why, size_t why_size);
 
 /*
  * A listening socket at `path`, mode 0660, of the group `group` if that isn't
  * empty. One that a dead daemon has left there is replaced. -1 with the reason
  * in why.
  */
-int warprsa_service_listen(const char *path, const char *group, char *why,
+int warprsa_systemd_listen(const char *path, const char *group, char *why,
                            size_t why_size);
 
 /* Sends lines of sd_notify(3), if systemd wants any. */
-void warprsa_service_notify(const char *lines);
+void warprsa_systemd_notify(const char *lines);
 
 /* How often systemd wants to hear WATCHDOG=1, in milliseconds; 0: never. */
-unsigned warprsa_service_watchdog_ms(void);
+unsigned warprsa_systemd_watchdog_ms(void);
 
 #endif

@@ -11,14 +11,14 @@ struct warprsa_user {
     unsigned count; /* not 0 */
 };
 
-bool warprsa_users_init(warprsa_users *users)
+bool warprsa_user_quota_init(warprsa_user_quota *users)
 {
     LIST_INIT(&users->list);
     users->count = 0;
     return pthread_mutex_init(&users->lock, NULL) == 0;
 }
 
-void warprsa_users_free(warprsa_users *users)
+void warprsa_user_quota_free(warprsa_user_quota *users)
 {
     struct warprsa_user *user;
 
@@ -30,7 +30,7 @@ void warprsa_users_free(warprsa_users *users)
 }
 
 /* With the lock held. */
-static struct warprsa_user *find(const warprsa_users *users, uid_t uid)
+static struct warprsa_user *find(const warprsa_user_quota *users, uid_t uid)
 {
     struct warprsa_user *user;
 
@@ -41,7 +41,7 @@ static struct warprsa_user *find(const warprsa_users *users, uid_t uid)
 }
 
 /* With the lock held. */
-static const char *enter(warprsa_users *users, uid_t uid, unsigned most,
+static const char *enter(warprsa_user_quota *users, uid_t uid, unsigned most,
                          unsigned most_of_one)
 {
     struct warprsa_user *user = find(users, uid);
@@ -62,8 +62,8 @@ static const char *enter(warprsa_users *users, uid_t uid, unsigned most,
     return NULL;
 }
 
-const char *warprsa_users_enter(warprsa_users *users, uid_t uid, unsigned most,
-                                unsigned most_of_one)
+const char *warprsa_user_quota_enter(warprsa_user_quota *users, uid_t uid,
+                                     unsigned most, unsigned most_of_one)
 {
     const char *why_not;
 
@@ -73,7 +73,7 @@ const char *warprsa_users_enter(warprsa_users *users, uid_t uid, unsigned most,
     return why_not;
 }
 
-void warprsa_users_leave(warprsa_users *users, uid_t uid)
+void warprsa_user_quota_leave(warprsa_user_quota *users, uid_t uid)
 {
     struct warprsa_user *user;
 
@@ -89,7 +89,7 @@ void warprsa_users_leave(warprsa_users *users, uid_t uid)
     pthread_mutex_unlock(&users->lock);
 }
 
-unsigned warprsa_users_count(warprsa_users *users)
+unsigned warprsa_user_quota_count(warprsa_user_quota *users)
 {
     unsigned count;
 

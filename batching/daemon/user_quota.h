@@ -13,25 +13,25 @@
 
 LIST_HEAD(warprsa_user_list, warprsa_user);
 
-typedef struct warprsa_users {
+typedef struct warprsa_user_quota {
     pthread_mutex_t lock;
     struct warprsa_user_list list; /* of those who have a place */
     unsigned count;                /* places taken, of all */
-} warprsa_users;
+} warprsa_user_quota;
 
 /* False: no lock can be had. */
-bool warprsa_users_init(warprsa_users *users);
-void warprsa_users_free(warprsa_users *users);
+bool warprsa_user_quota_init(warprsa_user_quota *users);
+void warprsa_user_quota_free(warprsa_user_quota *users);
 
 /* Takes a place for a user, unless `most` are taken, or `most_of_one` by that
  * user. NULL, or why there is none. Any thread. */
-const char *warprsa_users_enter(warprsa_users *users, uid_t uid, unsigned most,
-                                unsigned most_of_one);
+const char *warprsa_user_quota_enter(warprsa_user_quota *users, uid_t uid,
+                                     unsigned most, unsigned most_of_one);
 
 /* Gives one back. Any thread. */
-void warprsa_users_leave(warprsa_users *users, uid_t uid);
+void warprsa_user_quota_leave(warprsa_user_quota *users, uid_t uid);
 
 /* Places taken now. Any thread. */
-unsigned warprsa_users_count(warprsa_users *users);
+unsigned warprsa_user_quota_count(warprsa_user_quota *users);
 
 #endif

@@ -99,7 +99,7 @@ static bool open_queue(daemon_state *d)
 static bool listen_somewhere(daemon_state *d)
 {
     char why[400];
-    int passed = warprsa_service_passed(
+    int passed = warprsa_systemd_passed(
         d->config.listeners, WARPRSA_LISTENERS_MAX, why, sizeof(why));
 
     if (passed < 0)
@@ -107,7 +107,7 @@ static bool listen_somewhere(daemon_state *d)
     d->config.listeners_count = (unsigned)passed;
     if (passed > 0)
         return true;
-    d->config.listeners[0] = warprsa_service_listen(
+    d->config.listeners[0] = warprsa_systemd_listen(
         d->options.socket, d->options.group, why, sizeof(why));
     if (d->config.listeners[0] < 0)
         return complain(why);
@@ -185,7 +185,7 @@ static void reload(daemon_state *d)
     warprsa_server_limits limits;
     char why[600];
 
-    warprsa_service_notify("RELOADING=1");
+    warprsa_systemd_notify("RELOADING=1");
     if (warprsa_options_read(&options, d->argc, d->argv, why, sizeof(why))) {
         limits = limits_of(&options);
         warprsa_server_limit(d->server, &limits);
@@ -194,7 +194,7 @@ static void reload(daemon_state *d)
         log_line(d, 0, why);
         log_line(d, 0, "not reloaded");
     }
-    warprsa_service_notify("READY=1");
+    warprsa_systemd_notify("READY=1");
 }
 
 static bool say_ready(daemon_state *d)
@@ -205,7 +205,7 @@ static bool say_ready(daemon_state *d)
     snprintf(line, sizeof(line), "ready: %s", device);
     log_line(d, 0, line);
     snprintf(line, sizeof(line), "READY=1\nSTATUS=%s", device);
-    warprsa_service_notify(line);
+    warprsa_systemd_notify(line);
     return true;
 }
 
@@ -224,7 +224,7 @@ static bool look_at_queue(daemon_state *d, unsigned *down)
 static bool watch(daemon_state *d, const sigset_t *signals)
 {
     const struct timespec poll = {0, POLL_MS * 1000000L};
-    unsigned watchdog_ms = warprsa_service_watchdog_ms();
+    unsigned watchdog_ms = warprsa_systemd_watchdog_ms();
     unsigned down = 0, since_ms = 0;
 
     for (;;) {
@@ -244,7 +244,7 @@ static bool watch(daemon_state *d, const sigset_t *signals)
         since_ms += POLL_MS;
         if (watchdog_ms > 0 && since_ms >= watchdog_ms &&
             warprsa_server_is_well(d->server, WELL_MS)) {
-            warprsa_service_notify("WATCHDOG=1");
+            warprsa_systemd_notify("WATCHDOG=1");
             since_ms = 0;
         }
     }
@@ -278,7 +278,7 @@ int main(int argc, char **argv)
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
     done = start(&d) && watch(&d, &signals);
-    warprsa_service_notify("STOPPING=1");
+    warprsa_systemd_notify("STOPPING=1");
     done = stop(&d) && done;
     return done ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -219,8 +219,8 @@ static void ask(warprsa_client *client)
 
     if (warprsa_now_ns() < client->retry_ns)
         return;
-    client->greeting =
-        warprsa_door_call(client->config.door, &wanted, why, sizeof(why));
+    client->greeting = warprsa_control_connection_request(
+        client->config.door, &wanted, why, sizeof(why));
     if (client->greeting < 0)
         try_later(client, why);
 }
@@ -265,7 +265,7 @@ static warprsa_queue_state state_of(warprsa_connection *c, unsigned timeout_ms)
     uint32_t now = atomic_load(state);
 
     while (now == WARPRSA_QUEUE_STARTING && warprsa_now_ns() < until_ns) {
-        warprsa_region_sleep(state, now, until_ns);
+        warprsa_shm_sleep(state, now, until_ns);
         now = atomic_load(state);
     }
     return (warprsa_queue_state)now;

@@ -15,7 +15,8 @@
 typedef struct warprsa_client warprsa_client;
 
 typedef struct warprsa_client_config {
-    warprsa_door *door;   /* outlives the client; nobody else's meanwhile */
+    warprsa_control_connection
+        *door;            /* outlives the client; nobody else's meanwhile */
     unsigned slots;       /* requests in flight wanted; the daemon has limits */
     unsigned deadline_ms; /* from submission; the daemon has one of its own */
     warprsa_trace_fn trace;

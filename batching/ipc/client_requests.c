@@ -68,7 +68,7 @@ warprsa_answer warprsa_client_submit(void *at, warprsa_backend_key *key,
     uint64_t now_ns = warprsa_now_ns();
     warprsa_connection *c;
     warprsa_client_slot *s;
-    warprsa_region_request *request;
+    warprsa_shm_request *request;
     warprsa_cpu_reason reason;
 
     (void)notify;
@@ -160,8 +160,8 @@ static void sleep_on(warprsa_connection *c, warprsa_ticket ticket)
     uint32_t value = atomic_load_explicit(word, memory_order_acquire);
 
     if (value != ticket.generation)
-        warprsa_region_sleep(word, value,
-                             warprsa_now_ns() + SLICE_MS * WARPRSA_NS_PER_MS);
+        warprsa_shm_sleep(word, value,
+                          warprsa_now_ns() + SLICE_MS * WARPRSA_NS_PER_MS);
 }
 
 warprsa_answer warprsa_client_wait(void *at, warprsa_ticket ticket,

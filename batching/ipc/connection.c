@@ -72,7 +72,7 @@ void warprsa_numbers_give_back(warprsa_numbers *numbers, uint32_t number)
 
 static void free_memory(warprsa_connection *c)
 {
-    warprsa_region_unmap(&c->region);
+    warprsa_shm_unmap(&c->region);
     warprsa_numbers_free(&c->free_slots);
     warprsa_numbers_free(&c->free_keys);
     warprsa_numbers_free(&c->free_notifiers);
@@ -119,7 +119,7 @@ static void tell(warprsa_connection *c, uint32_t what)
 
 void warprsa_connection_tell(warprsa_connection *c)
 {
-    tell(c, WARPRSA_TOLD_MESSAGE);
+    tell(c, WARPRSA_NOTIFY_MESSAGE);
 }
 
 static bool attach(warprsa_connection *c, const warprsa_message *welcome,
@@ -129,7 +129,7 @@ static bool attach(warprsa_connection *c, const warprsa_message *welcome,
     struct stat st;
 
     if (fstat(c->socket, &st) != 0 || !allocate(c, welcome) ||
-        !warprsa_region_map(&c->region, welcome->slots, memory))
+        !warprsa_shm_map(&c->region, welcome->slots, memory))
         return false;
     c->socket_dev = st.st_dev;
     c->socket_ino = st.st_ino;
@@ -257,7 +257,7 @@ static bool is_answered(const warprsa_connection *c, uint32_t slot,
 /* Nothing secret stays in a slot that nobody uses. */
 static void wipe(const warprsa_connection *c, uint32_t slot)
 {
-    warprsa_region_slot *s = &c->region.slot[slot];
+    warprsa_shm_slot *s = &c->region.slot[slot];
 
     explicit_bzero(s->request.input, sizeof(s->request.input));
     explicit_bzero(s->output, sizeof(s->output));
@@ -308,14 +308,14 @@ void warprsa_connection_submit(warprsa_connection *c, uint32_t slot,
     atomic_store_explicit(&c->slot[slot].word, word_of(use, SUBMITTED),
                           memory_order_release);
     warprsa_ring_put(&c->ring, slot);
-    tell(c, WARPRSA_TOLD_RING);
+    tell(c, WARPRSA_NOTIFY_RING);
 }
 
 static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,
                                   uint64_t word, uint8_t *output,
                                   warprsa_cpu_reason *reason, bool *mine)
 {
-    warprsa_region_slot *s = &c->region.slot[slot];
+    warprsa_shm_slot *s = &c->region.slot[slot];
     warprsa_answer answer = WARPRSA_REFUSED;
 
     *reason = WARPRSA_CPU_DEADLINE;

@@ -48,7 +48,7 @@ typedef struct warprsa_connection {
     int eventfd;
     dev_t socket_dev;
     ino_t socket_ino;
-    warprsa_region region;
+    warprsa_shm region;
     warprsa_ring ring; /* cells in the region */
     warprsa_client_slot *slot;
     /* Under the client's lock. */

@@ -22,7 +22,8 @@ bool warprsa_is_same_file(int fd, dev_t dev, ino_t ino)
            st.st_ino == ino;
 }
 
-static void explain(const warprsa_door *door, char *why, size_t why_size)
+static void explain(const warprsa_control_connection *door, char *why,
+                    size_t why_size)
 {
     snprintf(why, why_size, "no warprsad at %s: %s", door->path,
              strerror(errno));
@@ -47,14 +48,14 @@ static int connect_to(const char *path)
     return -1;
 }
 
-static bool reopen(warprsa_door *door)
+static bool reopen(warprsa_control_connection *door)
 {
     struct stat st;
     int fd = connect_to(door->path);
 
     if (fd < 0)
         return false;
-    warprsa_door_close(door);
+    warprsa_control_connection_close(door);
     if (fstat(fd, &st) != 0) {
         close(fd);
         return false;
@@ -65,8 +66,9 @@ static bool reopen(warprsa_door *door)
     return true;
 }
 
-bool warprsa_door_open(warprsa_door *door, const char *path, char *why,
-                       size_t why_size)
+bool warprsa_control_connection_open(warprsa_control_connection *door,
+                                     const char *path, char *why,
+                                     size_t why_size)
 {
     door->fd = -1;
     snprintf(door->path, sizeof(door->path), "%s", path);
@@ -76,7 +78,7 @@ bool warprsa_door_open(warprsa_door *door, const char *path, char *why,
     return false;
 }
 
-void warprsa_door_close(warprsa_door *door)
+void warprsa_control_connection_close(warprsa_control_connection *door)
 {
     int fd = door->fd;
 
@@ -85,7 +87,7 @@ void warprsa_door_close(warprsa_door *door)
         close(fd);
 }
 
-static bool send_through(const warprsa_door *door,
+static bool send_through(const warprsa_control_connection *door,
                          const warprsa_message *wanted, int end)
 {
     warprsa_message message;
@@ -99,8 +101,9 @@ static bool send_through(const warprsa_door *door,
     return warprsa_message_send(door->fd, &message, &end, 1);
 }
 
-int warprsa_door_call(warprsa_door *door, const warprsa_message *wanted,
-                      char *why, size_t why_size)
+int warprsa_control_connection_request(warprsa_control_connection *door,
+                                       const warprsa_message *wanted, char *why,
+                                       size_t why_size)
 {
     int ends[2];
     bool sent;

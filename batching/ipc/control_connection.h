@@ -17,18 +17,19 @@ enum {
     WARPRSA_SOCKET_PATH_SIZE = 108, /* sun_path, with its zero */
 };
 
-typedef struct warprsa_door {
+typedef struct warprsa_control_connection {
     char path[WARPRSA_SOCKET_PATH_SIZE];
     int fd; /* -1: closed */
     dev_t dev;
     ino_t ino;
-} warprsa_door;
+} warprsa_control_connection;
 
 /* Connects to the daemon at `path` (shorter than SOCKET_PATH_SIZE). False with
- * the reason in why: warprsa_door_call() will try again. */
-bool warprsa_door_open(warprsa_door *door, const char *path, char *why,
-                       size_t why_size);
-void warprsa_door_close(warprsa_door *door);
+ * the reason in why: warprsa_control_connection_request() will try again. */
+bool warprsa_control_connection_open(warprsa_control_connection *door,
+                                     const char *path, char *why,
+                                     size_t why_size);
+void warprsa_control_connection_close(warprsa_control_connection *door);
 
 /*
  * Asks for a connection for this process, connecting to the daemon again if
@@ -37,8 +38,9 @@ void warprsa_door_close(warprsa_door *door);
  * why. Does not wait for the daemon. One thread at a time per process; a forked
  * child may use the door of its parent, whatever that is doing with it.
  */
-int warprsa_door_call(warprsa_door *door, const warprsa_message *wanted,
-                      char *why, size_t why_size);
+int warprsa_control_connection_request(warprsa_control_connection *door,
+                                       const warprsa_message *wanted, char *why,
+                                       size_t why_size);
 
 /* Whether a descriptor still is the one that has these numbers: programs close
  * descriptors they did not open. */

@@ -17,7 +17,7 @@
  * Requests go through the region. What they refer to, a key and maybe a notifier,
  * is sent over the connection before, with a generation: at a request that
  * refers to something new the daemon reads its messages, and to have others
- * read the client tells it so (WARPRSA_TOLD_MESSAGE). There are no replies, so
+ * read the client tells it so (WARPRSA_NOTIFY_MESSAGE). There are no replies, so
  * nobody waits: a request that refers to something the daemon has refused is
  * refused.
  */

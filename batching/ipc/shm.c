@@ -24,21 +24,21 @@ enum {
 };
 
 /* Fills in what follows from the number of slots. */
-static void lay_out(warprsa_region *region, uint32_t slots)
+static void lay_out(warprsa_shm *region, uint32_t slots)
 {
     uint32_t ring = RING_MIN;
     size_t size;
 
     while (ring < slots)
         ring *= 2;
-    size = PAGE + slots * sizeof(warprsa_region_slot) +
+    size = PAGE + slots * sizeof(warprsa_shm_slot) +
            ring * sizeof(warprsa_ring_cell);
     region->slots = slots;
     region->mask = ring - 1;
     region->size = (size + PAGE - 1) / PAGE * PAGE;
 }
 
-static bool map(warprsa_region *region, int fd)
+static bool map(warprsa_shm *region, int fd)
 {
     uint8_t *at =
         mmap(NULL, region->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -47,15 +47,15 @@ static bool map(warprsa_region *region, int fd)
         return false;
     /* A precaution that some sandbox may deny. */
     (void)madvise(at, region->size, MADV_DONTDUMP);
-    region->head = (warprsa_region_head *)at;
-    region->slot = (warprsa_region_slot *)(at + PAGE);
+    region->head = (warprsa_shm_head *)at;
+    region->slot = (warprsa_shm_slot *)(at + PAGE);
     region->cell =
         (warprsa_ring_cell *)(at + PAGE +
-                              region->slots * sizeof(warprsa_region_slot));
+                              region->slots * sizeof(warprsa_shm_slot));
     return true;
 }
 
-static bool fill(warprsa_region *region, int fd)
+static bool fill(warprsa_shm *region, int fd)
 {
     int error = posix_fallocate(fd, 0, (off_t)region->size);
 
@@ -71,7 +71,7 @@ static bool fill(warprsa_region *region, int fd)
     return true;
 }
 
-bool warprsa_region_create(warprsa_region *region, uint32_t slots, int *fd)
+bool warprsa_shm_create(warprsa_shm *region, uint32_t slots, int *fd)
 {
     int error;
 
@@ -88,12 +88,12 @@ bool warprsa_region_create(warprsa_region *region, uint32_t slots, int *fd)
     return false;
 }
 
-bool warprsa_region_seal(int fd)
+bool warprsa_shm_seal(int fd)
 {
     return fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0;
 }
 
-bool warprsa_region_map(warprsa_region *region, uint32_t slots, int fd)
+bool warprsa_shm_map(warprsa_shm *region, uint32_t slots, int fd)
 {
     struct stat st;
 
@@ -108,19 +108,19 @@ bool warprsa_region_map(warprsa_region *region, uint32_t slots, int fd)
         return false;
     if (madvise(region->head, region->size, MADV_DONTFORK) == 0)
         return true;
-    warprsa_region_unmap(region);
+    warprsa_shm_unmap(region);
     return false;
 }
 
-void warprsa_region_unmap(warprsa_region *region)
+void warprsa_shm_unmap(warprsa_shm *region)
 {
     if (region->head != NULL)
         munmap(region->head, region->size);
     region->head = NULL;
 }
 
-bool warprsa_region_take(const warprsa_region *region, uint32_t *place,
-                         uint32_t *slot)
+bool warprsa_shm_take(const warprsa_shm *region, uint32_t *place,
+                      uint32_t *slot)
 {
     warprsa_ring_cell *cell = &region->cell[*place & region->mask];
 
@@ -133,16 +133,16 @@ bool warprsa_region_take(const warprsa_region *region, uint32_t *place,
     return true;
 }
 
-void warprsa_region_copy(const warprsa_region *region, uint32_t slot,
-                         warprsa_region_request *request)
+void warprsa_shm_copy(const warprsa_shm *region, uint32_t slot,
+                      warprsa_shm_request *request)
 {
     memcpy(request, &region->slot[slot].request, sizeof(*request));
     /* The compiler may not read it a second time in place of the copy. */
     __asm__ volatile("" : : "r"(request) : "memory");
 }
 
-void warprsa_region_sleep(_Atomic uint32_t *word, uint32_t value,
-                          uint64_t until_ns)
+void warprsa_shm_sleep(_Atomic uint32_t *word, uint32_t value,
+                       uint64_t until_ns)
 {
     struct timespec until = warprsa_timespec(until_ns);
 
@@ -150,7 +150,7 @@ void warprsa_region_sleep(_Atomic uint32_t *word, uint32_t value,
             FUTEX_BITSET_MATCH_ANY);
 }
 
-void warprsa_region_wake(_Atomic uint32_t *word)
+void warprsa_shm_wake(_Atomic uint32_t *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }

@@ -25,11 +25,11 @@
 
 /* What the eventfd is about, bits of `told`. */
 enum {
-    WARPRSA_TOLD_RING = 1,
-    WARPRSA_TOLD_MESSAGE = 2, /* one that no request need refer to */
+    WARPRSA_NOTIFY_RING = 1,
+    WARPRSA_NOTIFY_MESSAGE = 2, /* one that no request need refer to */
 };
 
-typedef struct warprsa_region_head {
+typedef struct warprsa_shm_head {
     /* By the daemon. */
     _Atomic uint32_t state;   /* warprsa_queue_state, a futex */
     _Atomic uint32_t depth;   /* of the daemon's queue, for the router */
@@ -40,9 +40,9 @@ typedef struct warprsa_region_head {
     /* Not 0: the daemon has been told by the eventfd to look there, and has not
      * begun to. */
     _Alignas(64) _Atomic uint32_t told;
-} warprsa_region_head;
+} warprsa_shm_head;
 
-typedef struct warprsa_region_request {
+typedef struct warprsa_shm_request {
     uint32_t use; /* not 0; another one for each use of the slot */
     uint32_t key;
     uint32_t key_generation;
@@ -51,55 +51,55 @@ typedef struct warprsa_region_request {
     uint32_t notifier_generation;
     uint32_t bytes; /* of the modulus */
     uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
-} warprsa_region_request;
+} warprsa_shm_request;
 
-typedef struct warprsa_region_slot {
-    _Alignas(64) warprsa_region_request request;
+typedef struct warprsa_shm_slot {
+    _Alignas(64) warprsa_shm_request request;
     _Alignas(64) _Atomic uint32_t answered; /* a use; a futex; set last */
     uint32_t answer;                        /* warprsa_answer */
     uint32_t reason;                        /* warprsa_cpu_reason */
     uint64_t took_ns; /* from when the daemon had it; if DONE */
     uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
-} warprsa_region_slot;
+} warprsa_shm_slot;
 
-typedef struct warprsa_region {
-    warprsa_region_head *head;
-    warprsa_region_slot *slot;
+typedef struct warprsa_shm {
+    warprsa_shm_head *head;
+    warprsa_shm_slot *slot;
     warprsa_ring_cell *cell; /* a warprsa_ring's */
     uint32_t slots;
     uint32_t mask; /* of the ring */
     size_t size;
-} warprsa_region;
+} warprsa_shm;
 
 /*
  * Makes and maps a region for the daemon; *fd is what the client gets, and the
  * caller's to close. All its memory is allocated now and can't be taken away:
  * the file has its size for ever. False: no memory or descriptor, see errno.
  */
-bool warprsa_region_create(warprsa_region *region, uint32_t slots, int *fd);
+bool warprsa_shm_create(warprsa_shm *region, uint32_t slots, int *fd);
 
 /* Once the client has mapped it too: no holes are punched into the file and no
  * more mappings made that can write. False: see errno. */
-bool warprsa_region_seal(int fd);
+bool warprsa_shm_seal(int fd);
 
 /* Maps it in the client; not in its forked children. False: see errno. */
-bool warprsa_region_map(warprsa_region *region, uint32_t slots, int fd);
+bool warprsa_shm_map(warprsa_shm *region, uint32_t slots, int fd);
 
-void warprsa_region_unmap(warprsa_region *region);
+void warprsa_shm_unmap(warprsa_shm *region);
 
 /* The daemon's: the number in the ring at `*place`, which goes on by one.
  * False: there is none. What the number says is the client's claim. */
-bool warprsa_region_take(const warprsa_region *region, uint32_t *place,
-                         uint32_t *slot);
+bool warprsa_shm_take(const warprsa_shm *region, uint32_t *place,
+                      uint32_t *slot);
 
 /* The daemon's: copies a request, once. */
-void warprsa_region_copy(const warprsa_region *region, uint32_t slot,
-                         warprsa_region_request *request);
+void warprsa_shm_copy(const warprsa_shm *region, uint32_t slot,
+                      warprsa_shm_request *request);
 
 /* Sleeps while *word is `value`, at most until until_ns (warprsa_now_ns());
  * wakes all who sleep. The word may be in a region. */
-void warprsa_region_sleep(_Atomic uint32_t *word, uint32_t value,
-                          uint64_t until_ns);
-void warprsa_region_wake(_Atomic uint32_t *word);
+void warprsa_shm_sleep(_Atomic uint32_t *word, uint32_t value,
+                       uint64_t until_ns);
+void warprsa_shm_wake(_Atomic uint32_t *word);
 
 #endif

@@ -69,11 +69,12 @@ static void at_the_door(void **state)
     (void)state;
     for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]) + 2; i++) {
         warprsa_message message = {.type = WARPRSA_MESSAGE_CONNECT};
-        warprsa_door door;
+        warprsa_control_connection door;
         int file = -1;
         unsigned broken = service_broken(&s);
 
-        assert_true(warprsa_door_open(&door, s.path, why, sizeof(why)));
+        assert_true(
+            warprsa_control_connection_open(&door, s.path, why, sizeof(why)));
         if (i < sizeof(types) / sizeof(types[0])) {
             message.type = types[i];
             assert_true(warprsa_message_send(door.fd, &message, NULL, 0));
@@ -88,7 +89,7 @@ static void at_the_door(void **state)
         WAIT_UNTIL(service_broken(&s) > broken);
         if (file >= 0)
             close(file);
-        warprsa_door_close(&door);
+        warprsa_control_connection_close(&door);
     }
 }
 
@@ -326,7 +327,7 @@ static void a_request_changed_under_way(void **state)
     memcpy(expected.input, x.region.slot[1].request.input, 128);
     stranger_put(&x, 1);
     FAKE_WAIT(fake.running == 1);
-    memset(&x.region.slot[1].request, 0xff, sizeof(warprsa_region_request));
+    memset(&x.region.slot[1].request, 0xff, sizeof(warprsa_shm_request));
     FAKE_SET(hold, false);
     assert_int_equal(stranger_answer(&x, 1, 1), WARPRSA_DONE);
     memcpy(expected.output, x.region.slot[1].output, 128);
@@ -457,12 +458,13 @@ static void one_that_dies_holding_slots(void **state)
 
 static void as_many_doors_as_allowed(void **state)
 {
-    warprsa_door doors[16];
+    warprsa_control_connection doors[16];
     char why[256], byte;
 
     (void)state;
     for (unsigned i = 0; i < 16; i++)
-        assert_true(warprsa_door_open(&doors[i], s.path, why, sizeof(why)));
+        assert_true(warprsa_control_connection_open(&doors[i], s.path, why,
+                                                    sizeof(why)));
     /* `good` has the twelfth. */
     for (unsigned i = 11; i < 16; i++) {
         assert_true(becomes_readable(doors[i].fd));
@@ -470,7 +472,7 @@ static void as_many_doors_as_allowed(void **state)
     }
     assert_int_equal(recv(doors[0].fd, &byte, 1, MSG_DONTWAIT), -1);
     for (unsigned i = 0; i < 16; i++)
-        warprsa_door_close(&doors[i]);
+        warprsa_control_connection_close(&doors[i]);
 }
 
 /* Without descriptors left nobody new gets in, and who is in goes on. */

@@ -553,25 +553,25 @@ static void no_more_clients_of_one_user(void **state)
 
 static void places_of_users(void **state)
 {
-    warprsa_users users;
+    warprsa_user_quota users;
 
     (void)state;
-    assert_true(warprsa_users_init(&users));
-    assert_null(warprsa_users_enter(&users, 1, 4, 2));
-    assert_null(warprsa_users_enter(&users, 1, 4, 2));
-    assert_non_null(warprsa_users_enter(&users, 1, 4, 2));
-    assert_null(warprsa_users_enter(&users, 2, 4, 2));
-    assert_null(warprsa_users_enter(&users, 0, 4, 2));
-    assert_int_equal(warprsa_users_count(&users), 4);
-    assert_non_null(warprsa_users_enter(&users, 3, 4, 2));
-    warprsa_users_leave(&users, 1);
-    assert_non_null(warprsa_users_enter(&users, 1, 3, 2));
-    assert_null(warprsa_users_enter(&users, 3, 4, 2));
-    warprsa_users_leave(&users, 1);
-    warprsa_users_leave(&users, 2);
-    warprsa_users_leave(&users, 0);
-    assert_int_equal(warprsa_users_count(&users), 1);
-    warprsa_users_free(&users);
+    assert_true(warprsa_user_quota_init(&users));
+    assert_null(warprsa_user_quota_enter(&users, 1, 4, 2));
+    assert_null(warprsa_user_quota_enter(&users, 1, 4, 2));
+    assert_non_null(warprsa_user_quota_enter(&users, 1, 4, 2));
+    assert_null(warprsa_user_quota_enter(&users, 2, 4, 2));
+    assert_null(warprsa_user_quota_enter(&users, 0, 4, 2));
+    assert_int_equal(warprsa_user_quota_count(&users), 4);
+    assert_non_null(warprsa_user_quota_enter(&users, 3, 4, 2));
+    warprsa_user_quota_leave(&users, 1);
+    assert_non_null(warprsa_user_quota_enter(&users, 1, 3, 2));
+    assert_null(warprsa_user_quota_enter(&users, 3, 4, 2));
+    warprsa_user_quota_leave(&users, 1);
+    warprsa_user_quota_leave(&users, 2);
+    warprsa_user_quota_leave(&users, 0);
+    assert_int_equal(warprsa_user_quota_count(&users), 1);
+    warprsa_user_quota_free(&users);
 }
 
 /* The child can't reach the socket any more; the door is enough. */

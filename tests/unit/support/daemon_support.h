@@ -76,7 +76,7 @@ static inline void service_start(service *s)
     s->config.log_arg = s;
     s->config.listeners_count = 1;
     s->config.listeners[0] =
-        warprsa_service_listen(s->path, "", why, sizeof(why));
+        warprsa_systemd_listen(s->path, "", why, sizeof(why));
     if (s->config.listeners[0] < 0)
         fail_msg("%s", why);
     s->server = warprsa_server_start(&s->config, why, sizeof(why));
@@ -129,7 +129,7 @@ static inline void service_close(service *s)
 /* ---- a client as the provider has it ---- */
 
 typedef struct guest {
-    warprsa_door door;
+    warprsa_control_connection door;
     warprsa_counters *counters;
     warprsa_client *client;
 } guest;
@@ -140,7 +140,7 @@ static inline void guest_open(guest *g, const service *s, unsigned deadline_ms)
     warprsa_client_config config = {
         .door = &g->door, .slots = 1024, .deadline_ms = deadline_ms};
 
-    (void)warprsa_door_open(&g->door, s->path, why, sizeof(why));
+    (void)warprsa_control_connection_open(&g->door, s->path, why, sizeof(why));
     g->counters = warprsa_counters_new();
     assert_non_null(g->counters);
     config.counters = g->counters;
@@ -156,7 +156,7 @@ static inline bool guest_is_ready(guest *g)
 static inline void guest_close(guest *g)
 {
     assert_true(backend->close(g->client));
-    warprsa_door_close(&g->door);
+    warprsa_control_connection_close(&g->door);
     warprsa_counters_free(g->counters);
 }
 
@@ -218,11 +218,11 @@ static inline bool becomes_readable(int fd)
 /* ---- a client that does what it likes ---- */
 
 typedef struct stranger {
-    warprsa_door door;
+    warprsa_control_connection door;
     int socket;
     int memory, eventfd;
     warprsa_message welcome;
-    warprsa_region region;
+    warprsa_shm region;
     uint32_t place; /* in the ring */
 } stranger;
 
@@ -235,8 +235,10 @@ static inline bool stranger_connect(stranger *x, const service *s,
     char why[256];
 
     memset(x, 0, sizeof(*x));
-    assert_true(warprsa_door_open(&x->door, s->path, why, sizeof(why)));
-    x->socket = warprsa_door_call(&x->door, &wanted, why, sizeof(why));
+    assert_true(
+        warprsa_control_connection_open(&x->door, s->path, why, sizeof(why)));
+    x->socket =
+        warprsa_control_connection_request(&x->door, &wanted, why, sizeof(why));
     assert_true(x->socket >= 0);
     assert_true(becomes_readable(x->socket));
     if (warprsa_message_receive(x->socket, &x->welcome, fds) !=
@@ -244,7 +246,7 @@ static inline bool stranger_connect(stranger *x, const service *s,
         return false;
     x->memory = fds[0];
     x->eventfd = fds[1];
-    assert_true(warprsa_region_map(&x->region, x->welcome.slots, x->memory));
+    assert_true(warprsa_shm_map(&x->region, x->welcome.slots, x->memory));
     return true;
 }
 
@@ -253,7 +255,7 @@ static inline void stranger_ring(const stranger *x)
     static const uint64_t one = 1;
 
     atomic_store(&x->region.head->told,
-                 WARPRSA_TOLD_RING | WARPRSA_TOLD_MESSAGE);
+                 WARPRSA_NOTIFY_RING | WARPRSA_NOTIFY_MESSAGE);
     (void)!write(x->eventfd, &one, sizeof(one));
 }
 
@@ -298,7 +300,7 @@ static inline void stranger_put(stranger *x, uint32_t slot)
 static inline void stranger_fill(const stranger *x, uint32_t slot, uint32_t use,
                                  uint32_t key, uint32_t generation)
 {
-    warprsa_region_request *r = &x->region.slot[slot].request;
+    warprsa_shm_request *r = &x->region.slot[slot].request;
 
     memset(r, 0, sizeof(*r));
     r->use = use;
@@ -332,13 +334,13 @@ static inline void stranger_is_cut(const stranger *x)
 
 static inline void stranger_leave(stranger *x)
 {
-    warprsa_region_unmap(&x->region);
+    warprsa_shm_unmap(&x->region);
     close(x->socket);
     if (x->welcome.slots != 0) {
         close(x->memory);
         close(x->eventfd);
     }
-    warprsa_door_close(&x->door);
+    warprsa_control_connection_close(&x->door);
 }
 
 #endif
