@@ -5,31 +5,31 @@
  */
 #include "batching/backend.h"
 
-static bool queue_close(void *at)
+static bool queue_close(void *impl)
 {
-    return warprsa_queue_close(at);
+    return warprsa_queue_close(impl);
 }
 
-static void queue_abandon(void *at)
+static void queue_abandon(void *impl)
 {
-    warprsa_queue_abandon(at);
+    warprsa_queue_abandon(impl);
 }
 
-static warprsa_queue_state queue_wait_ready(void *at, unsigned timeout_ms)
+static warprsa_queue_state queue_wait_ready(void *impl, unsigned timeout_ms)
 {
-    return warprsa_queue_wait_ready(at, timeout_ms);
+    return warprsa_queue_wait_ready(impl, timeout_ms);
 }
 
-static unsigned queue_depth(const void *at)
+static unsigned queue_depth(const void *impl)
 {
-    return warprsa_queue_depth(at);
+    return warprsa_queue_depth(impl);
 }
 
-static warprsa_backend_key *queue_key(void *at,
-                                      const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+static warprsa_backend_key *queue_key(void *impl,
+                                      const uint8_t id[WARPRSA_KEY_ID_BYTES],
                                       const warprsa_private_key *key)
 {
-    return (warprsa_backend_key *)warprsa_queue_key(at, id, key);
+    return (warprsa_backend_key *)warprsa_queue_key(impl, id, key);
 }
 
 static void queue_key_release(warprsa_backend_key *key)
@@ -42,24 +42,25 @@ static void queue_key_abandon(warprsa_backend_key *key)
     warprsa_key_abandon((warprsa_key *)key);
 }
 
-static warprsa_answer queue_submit(void *at, warprsa_backend_key *key,
+static warprsa_answer queue_submit(void *impl, warprsa_backend_key *key,
                                    const uint8_t *input, warprsa_notify notify,
                                    uint32_t notifier, warprsa_ticket *ticket)
 {
     (void)notifier;
-    return warprsa_queue_submit(at, (warprsa_key *)key, input, notify, ticket);
+    return warprsa_queue_submit(impl, (warprsa_key *)key, input, notify,
+                                ticket);
 }
 
-static warprsa_answer queue_collect(void *at, warprsa_ticket ticket,
+static warprsa_answer queue_collect(void *impl, warprsa_ticket ticket,
                                     uint8_t *output)
 {
-    return warprsa_queue_collect(at, ticket, output);
+    return warprsa_queue_collect(impl, ticket, output);
 }
 
-static warprsa_answer queue_wait(void *at, warprsa_ticket ticket,
+static warprsa_answer queue_wait(void *impl, warprsa_ticket ticket,
                                  uint8_t *output)
 {
-    return warprsa_queue_wait(at, ticket, output);
+    return warprsa_queue_wait(impl, ticket, output);
 }
 
 const warprsa_backend_ops warprsa_backend_local = {

@@ -177,7 +177,7 @@ void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
     each(arg, "keys_wiped", read_one(&c->keys_wiped));
     each(arg, "keys_evicted", read_one(&c->keys_evicted));
     each(arg, "slots", read_one(&c->slots));
-    each(arg, "slots_octets", read_one(&c->slots_octets));
+    each(arg, "slots_bytes", read_one(&c->slots_bytes));
     each_device(c, each, arg);
 }
 

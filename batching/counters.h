@@ -69,7 +69,7 @@ typedef struct warprsa_counters {
     _Atomic uint64_t keys_wiped;   /* of those, wiped again */
     _Atomic uint64_t keys_evicted; /* wiped to make room for others */
     _Atomic uint64_t slots;        /* requests in flight at most */
-    _Atomic uint64_t slots_octets; /* their memory, all there will be */
+    _Atomic uint64_t slots_bytes;  /* their memory, all there will be */
     warprsa_device_counters device_of[WARPRSA_COUNTERS_DEVICES];
 } warprsa_counters;
 

@@ -45,7 +45,7 @@ void warprsa_keys_free(warprsa_keys *keys)
 
 /* The id is a hash already: any of its bits will do. */
 static struct warprsa_key_list *
-bucket_of(warprsa_keys *keys, const uint8_t id[WARPRSA_KEY_ID_OCTETS])
+bucket_of(warprsa_keys *keys, const uint8_t id[WARPRSA_KEY_ID_BYTES])
 {
     uint32_t hash;
 
@@ -70,7 +70,7 @@ static bool reference_unless_last(warprsa_key *key)
 static bool same_key(const warprsa_key *found, const uint8_t *id,
                      const warprsa_private_key *key)
 {
-    return memcmp(found->id, id, WARPRSA_KEY_ID_OCTETS) == 0 &&
+    return memcmp(found->id, id, WARPRSA_KEY_ID_BYTES) == 0 &&
            memcmp(&found->key, key, sizeof(*key)) == 0;
 }
 
@@ -107,7 +107,7 @@ static warprsa_key *new_key(warprsa_queue *queue, const uint8_t *id,
 }
 
 warprsa_key *warprsa_queue_key(warprsa_queue *queue,
-                               const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+                               const uint8_t id[WARPRSA_KEY_ID_BYTES],
                                const warprsa_private_key *key)
 {
     warprsa_keys *keys = &queue->keys;

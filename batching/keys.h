@@ -35,7 +35,7 @@ struct warprsa_key {
     warprsa_queue *queue; /* one of its references, while references > 0 */
     warprsa_place on_device[WARPRSA_DEVICES_MAX];
     LIST_ENTRY(warprsa_key) link;
-    uint8_t id[WARPRSA_KEY_ID_OCTETS];
+    uint8_t id[WARPRSA_KEY_ID_BYTES];
     warprsa_private_key key; /* wiped with the last reference */
 };
 

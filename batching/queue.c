@@ -135,13 +135,13 @@ void warprsa_queue_drop(warprsa_queue *queue)
 static void report_memory(const warprsa_queue *queue)
 {
     const warprsa_queue_config *config = &queue->config;
-    size_t bytes = warprsa_slots_octets(&queue->slots);
+    size_t bytes = warprsa_slots_bytes(&queue->slots);
 
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        bytes += warprsa_ring_octets(&queue->queued[c]);
+        bytes += warprsa_ring_bytes(&queue->queued[c]);
     atomic_store_explicit(&config->counters->slots, config->slots,
                           memory_order_relaxed);
-    atomic_store_explicit(&config->counters->slots_octets, bytes,
+    atomic_store_explicit(&config->counters->slots_bytes, bytes,
                           memory_order_relaxed);
     warprsa_queue_trace(queue, 1,
                         "queue: %u operations in flight at most, %zu KiB for "
@@ -277,14 +277,14 @@ void warprsa_queue_offer(warprsa_queue *queue)
     unsigned chosen = atomic_load(&queue->chosen);
 
     for (unsigned i = 0; i < chosen; i++) {
-        warprsa_eventcount *bell = &queue->devices[i].bell;
+        warprsa_eventcount *eventcount = &queue->devices[i].eventcount;
 
-        if (atomic_load(&bell->idle) == 0)
+        if (atomic_load(&eventcount->idle) == 0)
             continue;
         /* Whoever was woken has left the bell silent for the others. */
-        (void)warprsa_eventcount_prepare_wait(bell);
+        (void)warprsa_eventcount_prepare_wait(eventcount);
         if (!warprsa_queue_empty(queue))
-            warprsa_eventcount_notify(bell);
+            warprsa_eventcount_notify(eventcount);
     }
 }
 
@@ -309,13 +309,13 @@ static void ring_for_request(warprsa_queue *queue)
         }
     }
     if (best != NULL)
-        warprsa_eventcount_notify(&best->bell);
+        warprsa_eventcount_notify(&best->eventcount);
 }
 
 void warprsa_queue_wake_all(warprsa_queue *queue)
 {
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
-        warprsa_eventcount_notify_all(&queue->devices[i].bell);
+        warprsa_eventcount_notify_all(&queue->devices[i].eventcount);
 }
 
 /* How many requests are queued; a hint. */
@@ -338,7 +338,7 @@ uint32_t warprsa_queue_share(warprsa_queue *queue,
 
     for (unsigned i = 0; i < chosen; i++)
         idle_devices += &queue->devices[i] != device &&
-                        atomic_load(&queue->devices[i].bell.idle) > 0 &&
+                        atomic_load(&queue->devices[i].eventcount.idle) > 0 &&
                         atomic_load(&queue->devices[i].running) < SHARE_LEAST;
     if (idle_devices == 1)
         return most;
@@ -412,7 +412,7 @@ static void enqueue(warprsa_queue *queue, warprsa_key *key,
 {
     warprsa_slot *s = &queue->slots.slot[ticket->slot];
 
-    s->bytes = key->key.modulus_octets;
+    s->bytes = key->key.modulus_bytes;
     s->size = (uint32_t)key->size;
     atomic_store_explicit(&s->submitted_ns, now_ns, memory_order_relaxed);
     memcpy(s->input, input, s->bytes);

@@ -20,7 +20,7 @@ typedef struct warprsa_queue warprsa_queue;
 typedef struct warprsa_key warprsa_key;
 
 enum {
-    WARPRSA_KEY_ID_OCTETS = 32, /* a SHA-256 over the whole private key */
+    WARPRSA_KEY_ID_BYTES = 32, /* a SHA-256 over the whole private key */
     WARPRSA_DEVICES_MAX = 16,
 };
 
@@ -91,7 +91,7 @@ unsigned warprsa_queue_depth(const warprsa_queue *queue);
  * one. NULL: no memory. Any thread; never calls into an engine.
  */
 warprsa_key *warprsa_queue_key(warprsa_queue *queue,
-                               const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+                               const uint8_t id[WARPRSA_KEY_ID_BYTES],
                                const warprsa_private_key *key);
 void warprsa_key_release(warprsa_key *key);
 
@@ -125,7 +125,7 @@ typedef enum warprsa_answer {
 } warprsa_answer;
 
 /*
- * Copies `input` (modulus_octets of the key, < n) into a free slot and queues
+ * Copies `input` (modulus_bytes of the key, < n) into a free slot and queues
  * it. WARPRSA_DONE: queued, ticket filled. WARPRSA_REFUSED: no free slot, no
  * device (yet) or closing; counted with its reason. The key must be held until
  * the answer is collected, and no longer: an answer nobody collects within
@@ -136,7 +136,7 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
                                     const uint8_t *input, warprsa_notify notify,
                                     warprsa_ticket *ticket);
 
-/* The answer if it is there; fills output (modulus_octets of the key) and
+/* The answer if it is there; fills output (modulus_bytes of the key) and
  * gives the slot back unless PENDING. Past the deadline an answer that is not
  * there is REFUSED and counted. Any thread, once per ticket. */
 warprsa_answer warprsa_queue_collect(warprsa_queue *queue,

@@ -52,8 +52,8 @@ typedef struct warprsa_slot {
     uint32_t answer;               /* warprsa_answer, once DONE */
     uint32_t reason;               /* warprsa_cpu_reason, if REFUSED */
     _Atomic uint64_t submitted_ns; /* atomic: looked at as a hint */
-    _Alignas(64) uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
-    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
+    _Alignas(64) uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_slot;
 
 _Static_assert(sizeof(warprsa_slot) == 1088, "no padding in a mapped region");

@@ -73,7 +73,7 @@ void warprsa_slots_free(warprsa_slots *slots)
     free(slots->request);
 }
 
-size_t warprsa_slots_octets(const warprsa_slots *slots)
+size_t warprsa_slots_bytes(const warprsa_slots *slots)
 {
     return region_size(slots->count) + slots->count * sizeof(*slots->request);
 }

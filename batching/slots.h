@@ -49,7 +49,7 @@ bool warprsa_slots_init(warprsa_slots *slots, unsigned count,
 void warprsa_slots_free(warprsa_slots *slots);
 
 /* The memory they take. */
-size_t warprsa_slots_octets(const warprsa_slots *slots);
+size_t warprsa_slots_bytes(const warprsa_slots *slots);
 
 /* Takes a free slot for FILLING; if there is none, one whose answer nobody
  * came for in twice the deadline. False: none. Any thread. */

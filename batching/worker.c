@@ -341,7 +341,7 @@ static bool anything_to_do(warprsa_worker *worker)
            !warprsa_queue_empty(queue) || !warprsa_device_usable(worker);
 }
 
-static void sleep_on_bell(warprsa_worker *worker)
+static void sleep_until_notified(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
@@ -385,7 +385,7 @@ static void *worker_main(void *arg)
 
         warprsa_device_leave(worker);
         if (!worked)
-            sleep_on_bell(worker);
+            sleep_until_notified(worker);
     }
     warprsa_device_end(worker);
     free(worker->items);

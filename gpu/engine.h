@@ -21,11 +21,11 @@ extern "C" {
 enum {
     WARPRSA_MODULUS_BITS_MIN = 1024,
     WARPRSA_MODULUS_BITS_MAX = 4096,
-    WARPRSA_MODULUS_OCTETS_MAX = 512,
+    WARPRSA_MODULUS_BYTES_MAX = 512,
     /* A prime of the largest class: 40 samples of 52 bits less 5 bits of
      * head room for Montgomery's bound 32P < R, 2075 bits. */
-    WARPRSA_PRIME_OCTETS_MAX = 260,
-    WARPRSA_EXPONENT_OCTETS = 8,
+    WARPRSA_PRIME_BYTES_MAX = 260,
+    WARPRSA_EXPONENT_BYTES = 8,
     WARPRSA_STREAMS_MAX = 8,
 };
 
@@ -57,19 +57,19 @@ typedef enum warprsa_size_class {
  * numbers left-padded. Plain data: can be copied and mapped. SECRET: whoever
  * owns one wipes it. */
 typedef struct warprsa_private_key {
-    uint32_t modulus_octets; /* length of n without leading zeros */
-    uint8_t n[WARPRSA_MODULUS_OCTETS_MAX];
-    uint8_t e[WARPRSA_EXPONENT_OCTETS];
-    uint8_t p[WARPRSA_PRIME_OCTETS_MAX];
-    uint8_t q[WARPRSA_PRIME_OCTETS_MAX];
-    uint8_t dp[WARPRSA_PRIME_OCTETS_MAX];
-    uint8_t dq[WARPRSA_PRIME_OCTETS_MAX];
-    uint8_t qinv[WARPRSA_PRIME_OCTETS_MAX];
+    uint32_t modulus_bytes; /* length of n without leading zeros */
+    uint8_t n[WARPRSA_MODULUS_BYTES_MAX];
+    uint8_t e[WARPRSA_EXPONENT_BYTES];
+    uint8_t p[WARPRSA_PRIME_BYTES_MAX];
+    uint8_t q[WARPRSA_PRIME_BYTES_MAX];
+    uint8_t dp[WARPRSA_PRIME_BYTES_MAX];
+    uint8_t dq[WARPRSA_PRIME_BYTES_MAX];
+    uint8_t qinv[WARPRSA_PRIME_BYTES_MAX];
 } warprsa_private_key;
 
 /*
  * The size class of a key, or -1 when the engines can't take it: modulus
- * outside WARPRSA_MODULUS_BITS_MIN..MAX or not of modulus_octets bytes, a
+ * outside WARPRSA_MODULUS_BITS_MIN..MAX or not of modulus_bytes bytes, a
  * prime longer than the largest class holds, primes too short or too long for
  * their product to have n's length, n, p or q even, e even or below 3. What
  * takes more than a look is load_key()'s to refuse (n is not p q); a key that
@@ -106,7 +106,7 @@ typedef struct warprsa_device_config {
 } warprsa_device_config;
 
 /* One private operation: output = input^d mod n. Both of the key's
- * modulus_octets, input < n. Input and output are read in start() and written
+ * modulus_bytes, input < n. Input and output are read in start() and written
  * in wait(); they must live from the one to the other. */
 typedef struct warprsa_task {
     uint32_t key; /* as given by load_key(); of the batch's size class */

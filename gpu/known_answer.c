@@ -49,8 +49,8 @@ static warprsa_status run(const warprsa_engine *engine, warprsa_device *device,
                           warprsa_size_class size, warprsa_task *tasks,
                           size_t count, double *ms)
 {
-    uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
-    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
     warprsa_status status;
 
     fill_input(input, sizeof(input));
@@ -68,7 +68,7 @@ static warprsa_status run(const warprsa_engine *engine, warprsa_device *device,
         status = tasks[i].status;
     if (status == WARPRSA_OK &&
         memcmp(output, warprsa_known_answer_keys[size].answer,
-               warprsa_known_answer_keys[size].key.modulus_octets) != 0)
+               warprsa_known_answer_keys[size].key.modulus_bytes) != 0)
         status = WARPRSA_CHECK_FAILED;
     return status;
 }

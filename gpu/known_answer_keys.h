@@ -12,7 +12,7 @@
 
 typedef struct warprsa_known_answer_key {
     warprsa_private_key key;
-    uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX]; /* modulus_octets of it */
+    uint8_t answer[WARPRSA_MODULUS_BYTES_MAX]; /* modulus_bytes of it */
 } warprsa_known_answer_key;
 
 /* clang-format off */
@@ -20,7 +20,7 @@ static const warprsa_known_answer_key
     warprsa_known_answer_keys[WARPRSA_CLASSES] = {
         {
           .key = {
-            .modulus_octets = 128,
+            .modulus_bytes = 128,
             .n = {
                 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
                 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -228,7 +228,7 @@ static const warprsa_known_answer_key
         },
         {
           .key = {
-            .modulus_octets = 256,
+            .modulus_bytes = 256,
             .n = {
                 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
                 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -448,7 +448,7 @@ static const warprsa_known_answer_key
         },
         {
           .key = {
-            .modulus_octets = 384,
+            .modulus_bytes = 384,
             .n = {
                 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
                 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -679,7 +679,7 @@ static const warprsa_known_answer_key
         },
         {
           .key = {
-            .modulus_octets = 512,
+            .modulus_bytes = 512,
             .n = {
                 0xcb, 0xa7, 0x1a, 0x2e, 0x13, 0xf8, 0x45, 0xba, 0x83, 0xa4,
                 0x18, 0xdf, 0x79, 0x7c, 0x31, 0x28, 0x87, 0xcd, 0xea, 0xec,

@@ -37,7 +37,7 @@ typedef struct warprsa_context {
     warprsa_exit_link exit_link;
     /* What belongs to this process; NULL before the first private operation,
      * the parent's in a forked child before its first one. */
-    _Atomic(warprsa_instance *) process;
+    _Atomic(warprsa_instance *) instance;
     /* The known-answer test at load, before any other thread comes. */
     bool testing;
     unsigned tested; /* times the test reached the hook */

@@ -33,21 +33,21 @@ static unsigned usable_cpus(void)
 }
 
 /* Frees one that was never opened, or is closed. */
-static void process_delete(warprsa_instance *instance)
+static void instance_delete(warprsa_instance *instance)
 {
     warprsa_counters_free(instance->counters);
     pthread_mutex_destroy(&instance->lock);
     free(instance);
 }
 
-static warprsa_instance *process_new(const warprsa_context *context)
+static warprsa_instance *instance_new(const warprsa_context *context)
 {
     warprsa_instance *instance =
-        aligned_alloc(_Alignof(warprsa_instance), sizeof(*process));
+        aligned_alloc(_Alignof(warprsa_instance), sizeof(*instance));
 
-    if (process == NULL)
+    if (instance == NULL)
         return NULL;
-    memset(instance, 0, sizeof(*process));
+    memset(instance, 0, sizeof(*instance));
     instance->counters = warprsa_counters_new();
     if (instance->counters == NULL ||
         pthread_mutex_init(&instance->lock, NULL) != 0) {
@@ -62,7 +62,7 @@ static warprsa_instance *process_new(const warprsa_context *context)
     instance->generation = warprsa_fork_generation();
     warprsa_router_init(&instance->route, &warprsa_router_system_clocks,
                         usable_cpus());
-    return process;
+    return instance;
 }
 
 bool warprsa_instance_is_mine(const warprsa_instance *instance)
@@ -89,25 +89,25 @@ static void abandon(warprsa_instance *instance)
 warprsa_instance *warprsa_instance_get(warprsa_context *context)
 {
     warprsa_instance *old =
-        atomic_load_explicit(&context->process, memory_order_acquire);
+        atomic_load_explicit(&context->instance, memory_order_acquire);
     warprsa_instance *mine = NULL;
 
     if (old != NULL && warprsa_instance_is_mine(old))
         return old;
-    mine = process_new(context);
+    mine = instance_new(context);
     if (mine == NULL)
         return NULL;
     mine->parent = old;
-    if (atomic_compare_exchange_strong(&context->process, &old, mine)) {
+    if (atomic_compare_exchange_strong(&context->instance, &old, mine)) {
         if (mine->parent != NULL)
             abandon(mine->parent);
         return mine;
     }
-    process_delete(mine); /* another thread was faster */
+    instance_delete(mine); /* another thread was faster */
     return old;
 }
 
-static int random_octets(void *arg, void *out, size_t length)
+static int random_bytes(void *arg, void *out, size_t length)
 {
     warprsa_context *context = arg;
     int ok = 0;
@@ -148,7 +148,7 @@ static void *open_queue(warprsa_context *context,
         .deadline_ms = config->deadline_ms,
         .calibration_file = config->calibration_file,
         .direct_table_reads = config->table_reads == WARPRSA_TABLE_READS_DIRECT,
-        .random = random_octets,
+        .random = random_bytes,
         .random_arg = context,
         .trace = warprsa_trace_line,
         .trace_arg = &context->trace,
@@ -263,10 +263,10 @@ static void trace_counters(warprsa_context *context,
 
 void warprsa_instance_close(warprsa_context *context)
 {
-    warprsa_instance *instance = atomic_load(&context->process);
+    warprsa_instance *instance = atomic_load(&context->instance);
     int state = CLOSED;
 
-    if (process == NULL || !warprsa_instance_is_mine(instance))
+    if (instance == NULL || !warprsa_instance_is_mine(instance))
         return;
     pthread_mutex_lock(&instance->lock);
     state = atomic_load(&instance->state);
@@ -289,21 +289,21 @@ bool warprsa_instance_free(warprsa_context *context)
     warprsa_instance *instance = NULL;
 
     warprsa_instance_close(context);
-    process = atomic_load(&context->process);
-    if (process != NULL && instance->hung)
+    instance = atomic_load(&context->instance);
+    if (instance != NULL && instance->hung)
         return false;
-    atomic_store(&context->process, NULL);
-    while (process != NULL) {
+    atomic_store(&context->instance, NULL);
+    while (instance != NULL) {
         warprsa_instance *parent = instance->parent;
 
         if (warprsa_instance_is_mine(instance)) {
-            process_delete(instance);
+            instance_delete(instance);
         } else {
             if (instance->counters != NULL)
                 abandon(instance);
             free(instance); /* a thread of the parent may hold its lock */
         }
-        process = parent;
+        instance = parent;
     }
     return true;
 }

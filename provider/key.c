@@ -21,7 +21,7 @@ static void free_handles(warprsa_rsa *ours)
     while (handle != NULL) {
         warprsa_handle *parent = handle->parent;
 
-        if (warprsa_instance_is_mine(handle->process))
+        if (warprsa_instance_is_mine(handle->instance))
             handle->calls->key_release(handle->key);
         else
             handle->calls->key_abandon(handle->key);
@@ -94,7 +94,7 @@ static bool fill(warprsa_private_key *key, const RSA *rsa)
     if (n == NULL || e == NULL || p == NULL || q == NULL || dp == NULL ||
         dq == NULL || qinv == NULL || RSA_get_multi_prime_extra_count(rsa) != 0)
         return false;
-    key->modulus_octets = (uint32_t)BN_num_bytes(n);
+    key->modulus_bytes = (uint32_t)BN_num_bytes(n);
     return BN_bn2binpad(n, key->n, sizeof(key->n)) > 0 &&
            BN_bn2binpad(e, key->e, sizeof(key->e)) > 0 &&
            BN_bn2binpad(p, key->p, sizeof(key->p)) > 0 &&
@@ -150,7 +150,7 @@ static warprsa_backend_key *home_key(const warprsa_rsa *ours, const RSA *rsa,
     if (fill(&key, rsa) &&
         EVP_Q_digest(ours->context->libctx, "SHA256", NULL, &key, sizeof(key),
                      id, &length) &&
-        length == WARPRSA_KEY_ID_OCTETS)
+        length == WARPRSA_KEY_ID_BYTES)
         found = backend->ops->key(backend->impl, id, &key);
     ERR_pop_to_mark();
     OPENSSL_cleanse(&key, sizeof(key));
@@ -166,12 +166,12 @@ warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_instance *instance,
         atomic_load_explicit(&ours->handle, memory_order_acquire);
     warprsa_handle *mine = NULL;
 
-    if (old != NULL && old->process == instance)
+    if (old != NULL && old->instance == instance)
         return old->key;
     mine = OPENSSL_zalloc(sizeof(*mine));
     if (mine == NULL)
         return NULL;
-    mine->process = process;
+    mine->instance = instance;
     mine->parent = old;
     mine->calls = backend->ops;
     mine->key = home_key(ours, rsa, backend);
@@ -182,5 +182,5 @@ warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_instance *instance,
     if (mine->key != NULL)
         mine->calls->key_release(mine->key);
     OPENSSL_free(mine);
-    return old != NULL && old->process == process ? old->key : NULL;
+    return old != NULL && old->instance == instance ? old->key : NULL;
 }

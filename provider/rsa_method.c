@@ -147,14 +147,14 @@ static bool offloaded(const warprsa_rsa *ours, const RSA *rsa,
 {
     warprsa_instance *instance = warprsa_instance_get(ours->context);
 
-    if (process == NULL)
+    if (instance == NULL)
         return false; /* nowhere to count either: no memory */
     if (offload(ours, rsa, instance, input, output))
         return true;
     if (!warprsa_instance_is_mine(instance)) {
         /* A paused job that went on in a forked child. */
-        process = warprsa_instance_get(ours->context);
-        if (process == NULL)
+        instance = warprsa_instance_get(ours->context);
+        if (instance == NULL)
             return false;
         count_reason(instance, WARPRSA_CPU_ERROR);
     }
@@ -166,7 +166,7 @@ static bool offloaded_number(const warprsa_rsa *ours, const RSA *rsa,
                              const BIGNUM *in, BIGNUM *out)
 {
     int length = RSA_size(rsa);
-    uint8_t number[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
     bool ok = BN_bn2binpad(in, number, length) == length &&
               offloaded(ours, rsa, number, number) &&
               BN_bin2bn(number, length, out) != NULL;
@@ -180,7 +180,7 @@ static void count_unfit(warprsa_context *context)
 {
     warprsa_instance *instance = warprsa_instance_get(context);
 
-    if (process == NULL)
+    if (instance == NULL)
         return;
     count_reason(instance, WARPRSA_CPU_UNSUPPORTED_KEY);
     count_cpu(instance, -1);
@@ -211,8 +211,8 @@ static int own_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
 
     if (!ours->context->testing &&
         ours->context->config.route == WARPRSA_ROUTE_AUTO)
-        process = warprsa_instance_get(ours->context);
-    if (process == NULL)
+        instance = warprsa_instance_get(ours->context);
+    if (instance == NULL)
         return original_mod_exp(r0, in, rsa, bn_ctx);
     begun_ns = warprsa_router_begin(&instance->route);
     ok = original_mod_exp(r0, in, rsa, bn_ctx);
@@ -264,10 +264,10 @@ static void count_if_unhooked(const RSA *rsa)
 
 /* Pads a number to the length of the modulus; false if it isn't below it,
  * which is libcrypto's to complain of. Both are public. */
-static bool pad(uint8_t number[WARPRSA_MODULUS_OCTETS_MAX], int length,
+static bool pad(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
                 const unsigned char *from, const RSA *rsa)
 {
-    uint8_t n[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t n[WARPRSA_MODULUS_BYTES_MAX];
     int size = RSA_size(rsa);
 
     if (length < 0 || length > size ||
@@ -280,8 +280,8 @@ static bool pad(uint8_t number[WARPRSA_MODULUS_OCTETS_MAX], int length,
 
 /* The same for a signature, with the padding that it still lacks; false: that
  * is a rare one, or there is an error that libcrypto finds, too. */
-static bool pad_signature(uint8_t number[WARPRSA_MODULUS_OCTETS_MAX],
-                          int length, const unsigned char *from, const RSA *rsa,
+static bool pad_signature(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
+                          const unsigned char *from, const RSA *rsa,
                           int padding)
 {
     int size = RSA_size(rsa);
@@ -294,7 +294,7 @@ static bool pad_signature(uint8_t number[WARPRSA_MODULUS_OCTETS_MAX],
 
 /* Whether bytes can go to the engines straight away. At load, the test is to
  * reach the exponentiation. */
-static bool takes_octets(const warprsa_rsa *ours)
+static bool takes_bytes(const warprsa_rsa *ours)
 {
     return ours->size_class >= 0 && !ours->context->testing;
 }
@@ -322,9 +322,9 @@ static int priv_enc(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {
     const warprsa_rsa *ours = warprsa_rsa_of(rsa);
-    uint8_t number[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
     bool padded =
-        takes_octets(ours) && pad_signature(number, length, from, rsa, padding);
+        takes_bytes(ours) && pad_signature(number, length, from, rsa, padding);
 
     if (padded && offloaded(ours, rsa, number, to))
         return RSA_size(rsa);
@@ -338,8 +338,8 @@ static int priv_dec(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {
     const warprsa_rsa *ours = warprsa_rsa_of(rsa);
-    uint8_t number[WARPRSA_MODULUS_OCTETS_MAX];
-    bool padded = takes_octets(ours) && padding == RSA_NO_PADDING &&
+    uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
+    bool padded = takes_bytes(ours) && padding == RSA_NO_PADDING &&
                   pad(number, length, from, rsa);
 
     if (padded && offloaded(ours, rsa, number, to))

@@ -19,15 +19,15 @@
     (COUNTER(cpu_reason) + sizeof(uint64_t) * (WARPRSA_CPU_##reason))
 #define EACH_COUNTER(X)                                                        \
     X("warprsa-cpu-route", REASON(ROUTE))                                      \
-    X("warprsa-cpu-key", REASON(KEY))                                          \
+    X("warprsa-cpu-unsupported-key", REASON(UNSUPPORTED_KEY))                  \
     X("warprsa-cpu-starting", REASON(STARTING))                                \
     X("warprsa-cpu-no-device", REASON(NO_DEVICE))                              \
     X("warprsa-cpu-queue-full", REASON(QUEUE_FULL))                            \
     X("warprsa-cpu-deadline", REASON(DEADLINE))                                \
-    X("warprsa-cpu-check", REASON(CHECK))                                      \
+    X("warprsa-cpu-check-failed", REASON(CHECK_FAILED))                        \
     X("warprsa-cpu-error", REASON(ERROR))                                      \
-    X("warprsa-cpu-key-room", REASON(KEY_ROOM))                                \
-    X("warprsa-cpu-spill", REASON(SPILL))                                      \
+    X("warprsa-cpu-key-cache-full", REASON(KEY_CACHE_FULL))                    \
+    X("warprsa-cpu-overflow", REASON(OVERFLOW))                                \
     X("warprsa-batches", COUNTER(batches))                                     \
     X("warprsa-wait-ns", COUNTER(wait_ns))                                     \
     X("warprsa-compute-ns", COUNTER(compute_ns))                               \
@@ -39,7 +39,7 @@
     X("warprsa-keys-wiped", COUNTER(keys_wiped))                               \
     X("warprsa-keys-evicted", COUNTER(keys_evicted))                           \
     X("warprsa-slots", COUNTER(slots))                                         \
-    X("warprsa-slots-bytes", COUNTER(slots_octets))
+    X("warprsa-slots-bytes", COUNTER(slots_bytes))
 
 #define ROW(name, offset) {name, offset},
 static const struct {
@@ -159,7 +159,7 @@ int warprsa_status_get(void *provctx, OSSL_PARAM params[])
 {
     static const warprsa_counters none;
     warprsa_context *context = provctx;
-    warprsa_instance *instance = atomic_load(&context->process);
+    warprsa_instance *instance = atomic_load(&context->instance);
     OSSL_PARAM *status = OSSL_PARAM_locate(params, OSSL_PROV_PARAM_STATUS);
 
     return set_pointer(params, OSSL_PROV_PARAM_NAME,
@@ -167,7 +167,7 @@ int warprsa_status_get(void *provctx, OSSL_PARAM params[])
            set_pointer(params, OSSL_PROV_PARAM_VERSION, WARPRSA_VERSION) &&
            set_pointer(params, OSSL_PROV_PARAM_BUILDINFO, WARPRSA_BUILD_INFO) &&
            (status == NULL || OSSL_PARAM_set_int(status, 1)) &&
-           get_counters(process != NULL && warprsa_instance_is_mine(instance)
+           get_counters(instance != NULL && warprsa_instance_is_mine(instance)
                             ? instance->counters
                             : &none,
                         params);

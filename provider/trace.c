@@ -16,7 +16,7 @@
 enum {
     LEVEL_MIN = 1,
     LEVEL_MAX = 2,
-    LINE_MAX_OCTETS = 1000,
+    LINE_MAX_BYTES = 1000,
 };
 
 /* Splits "WHERE[,level:N]"; false if N is no level or WHERE too long. */
@@ -132,7 +132,7 @@ void warprsa_trace_line(void *arg, int level, const char *line)
 void warprsa_trace_printf(warprsa_trace *trace, int level, const char *format,
                           ...)
 {
-    char line[LINE_MAX_OCTETS];
+    char line[LINE_MAX_BYTES];
     va_list arguments;
 
     if (trace->fd < 0 || level > trace->level)

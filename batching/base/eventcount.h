@@ -23,37 +23,37 @@ typedef struct warprsa_eventcount {
 } warprsa_eventcount;
 
 /* Wakes one worker if the bell is armed. After queueing. */
-static inline void warprsa_eventcount_notify(warprsa_eventcount *bell)
+static inline void warprsa_eventcount_notify(warprsa_eventcount *eventcount)
 {
-    uint32_t word = atomic_load(&bell->word);
+    uint32_t word = atomic_load(&eventcount->word);
 
     if ((word & 1) &&
-        atomic_compare_exchange_strong(&bell->word, &word, word + 1))
-        warprsa_futex_wake(&bell->word, 1);
+        atomic_compare_exchange_strong(&eventcount->word, &word, word + 1))
+        warprsa_futex_wake(&eventcount->word, 1);
 }
 
 /* Wakes every worker, to look at something else than the queues. */
-static inline void warprsa_eventcount_notify_all(warprsa_eventcount *bell)
+static inline void warprsa_eventcount_notify_all(warprsa_eventcount *eventcount)
 {
-    atomic_fetch_add(&bell->word, 2);
-    warprsa_futex_wake(&bell->word, INT_MAX);
+    atomic_fetch_add(&eventcount->word, 2);
+    warprsa_futex_wake(&eventcount->word, INT_MAX);
 }
 
 /* For somebody who will not sleep on it next. */
-static inline void warprsa_eventcount_cancel_wait(warprsa_eventcount *bell)
+static inline void warprsa_eventcount_cancel_wait(warprsa_eventcount *eventcount)
 {
-    atomic_fetch_and(&bell->word, ~UINT32_C(1));
+    atomic_fetch_and(&eventcount->word, ~UINT32_C(1));
 }
 
-static inline bool warprsa_eventcount_has_waiter(warprsa_eventcount *bell)
+static inline bool warprsa_eventcount_has_waiter(warprsa_eventcount *eventcount)
 {
-    return (atomic_load(&bell->word) & 1) != 0;
+    return (atomic_load(&eventcount->word) & 1) != 0;
 }
 
 /* Arms the bell and returns its word; then look, then sleep. */
-static inline uint32_t warprsa_eventcount_prepare_wait(warprsa_eventcount *bell)
+static inline uint32_t warprsa_eventcount_prepare_wait(warprsa_eventcount *eventcount)
 {
-    return atomic_fetch_or(&bell->word, 1) | 1;
+    return atomic_fetch_or(&eventcount->word, 1) | 1;
 }
 
 #endif

@@ -59,7 +59,7 @@ static inline void warprsa_ring_free(warprsa_ring *ring)
     free(ring->cells);
 }
 
-static inline size_t warprsa_ring_octets(const warprsa_ring *ring)
+static inline size_t warprsa_ring_bytes(const warprsa_ring *ring)
 {
     return (size_t)(ring->mask + 1) * sizeof(*ring->cells);
 }

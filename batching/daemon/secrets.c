@@ -33,15 +33,14 @@ int warprsa_secrets_random(void *arg, void *out, size_t length)
 }
 
 bool warprsa_secrets_key_id(const warprsa_private_key *key,
-                            uint8_t id[WARPRSA_KEY_ID_OCTETS])
+                            uint8_t id[WARPRSA_KEY_ID_BYTES])
 {
     size_t length = 0;
 
     return EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, id_secret,
                      sizeof(id_secret), (const unsigned char *)key,
-                     sizeof(*key), id, WARPRSA_KEY_ID_OCTETS,
-                     &length) != NULL &&
-           length == WARPRSA_KEY_ID_OCTETS;
+                     sizeof(*key), id, WARPRSA_KEY_ID_BYTES, &length) != NULL &&
+           length == WARPRSA_KEY_ID_BYTES;
 }
 
 void warprsa_secrets_lock_memory(char *why, size_t why_size)

@@ -20,7 +20,7 @@ int warprsa_secrets_random(void *arg, void *out, size_t length);
 /* HMAC-SHA-256 of the whole key with a secret of this process: nobody else can
  * tell which key has which id. Any thread. */
 bool warprsa_secrets_key_id(const warprsa_private_key *key,
-                            uint8_t id[WARPRSA_KEY_ID_OCTETS]);
+                            uint8_t id[WARPRSA_KEY_ID_BYTES]);
 
 /* Keeps memory out of swap, as far as the limits allow, and out of core dumps
  * and debuggers. What was not possible is told in `why`; empty: all was. */

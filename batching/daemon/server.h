@@ -40,7 +40,7 @@ typedef struct warprsa_server_config {
     /* The id of a key for the queue, one that no client can foresee: else it
      * could be made to tell what keys others have. False: it can't be had. */
     bool (*key_id)(const warprsa_private_key *key,
-                   uint8_t id[WARPRSA_KEY_ID_OCTETS]);
+                   uint8_t id[WARPRSA_KEY_ID_BYTES]);
     /* Lines for the log; any thread. */
     warprsa_trace_fn log;
     void *log_arg;

@@ -44,7 +44,7 @@ typedef struct warprsa_session_key {
     bool taken;
     uint32_t generation;
     uint32_t bytes;
-    uint8_t n[WARPRSA_MODULUS_OCTETS_MAX]; /* the first `bytes` */
+    uint8_t n[WARPRSA_MODULUS_BYTES_MAX]; /* the first `bytes` */
 } warprsa_session_key;
 
 typedef struct warprsa_session_notifier {
@@ -70,7 +70,7 @@ typedef struct warprsa_session {
     bool unread_socket; /* and its socket */
     warprsa_shm region;
     uint32_t place; /* in the ring */
-    uint32_t keys_max, bells_max;
+    uint32_t keys_max, notifiers_max;
     warprsa_session_key *keys;
     warprsa_session_notifier *notifiers; /* number 1 is at 1 */
     warprsa_pending *pending;

@@ -43,9 +43,9 @@ static bool allocate(warprsa_session *s, const warprsa_message *wanted,
     uint32_t slots = granted(wanted->slots, limits->slots);
 
     s->keys_max = granted(wanted->keys, limits->keys);
-    s->bells_max = granted(wanted->notifiers, limits->notifiers);
+    s->notifiers_max = granted(wanted->notifiers, limits->notifiers);
     s->keys = calloc(s->keys_max, sizeof(*s->keys));
-    s->notifiers = calloc(s->bells_max + 1, sizeof(*s->notifiers));
+    s->notifiers = calloc(s->notifiers_max + 1, sizeof(*s->notifiers));
     s->pending = calloc(slots, sizeof(*s->pending));
     if (s->keys == NULL || s->notifiers == NULL || s->pending == NULL)
         return false;
@@ -120,7 +120,7 @@ void warprsa_session_end(warprsa_session *s, const char *why)
         warprsa_user_quota_leave(&server->clients, s->uid);
     }
     release_keys(s);
-    for (uint32_t i = 0; s->notifiers != NULL && i <= s->bells_max; i++)
+    for (uint32_t i = 0; s->notifiers != NULL && i <= s->notifiers_max; i++)
         close_notifier(&s->notifiers[i]);
     close_one(s, &s->socket);
     close_one(s, &s->process);
@@ -135,7 +135,7 @@ static void tell(warprsa_session *s, uint32_t notifier,
 {
     if (notifier == 0) {
         warprsa_shm_wake(answered);
-    } else if (notifier <= s->bells_max && s->notifiers[notifier].there) {
+    } else if (notifier <= s->notifiers_max && s->notifiers[notifier].there) {
         if (send(s->notifiers[notifier].fd, "", 1,
                  MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
             errno != EAGAIN && errno != EINTR)
@@ -178,7 +178,7 @@ bool warprsa_session_complete(warprsa_pending *p)
     warprsa_session *s = p->session;
     warprsa_server *server = s->event_loop->server;
     uint32_t slot = (uint32_t)(p - s->pending);
-    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
     warprsa_answer got;
     uint64_t took_ns;
     bool late;
@@ -219,7 +219,7 @@ static const warprsa_session_key *key_of(const warprsa_session *s,
 static bool has_notifier(const warprsa_session *s,
                          const warprsa_shm_request *request)
 {
-    return request->notifier == 0 || request->notifier > s->bells_max ||
+    return request->notifier == 0 || request->notifier > s->notifiers_max ||
            s->notifiers[request->notifier].generation ==
                request->notifier_generation;
 }
@@ -330,7 +330,7 @@ static void free_key(warprsa_session_key *key)
 static const char *take_key(warprsa_session *s, const warprsa_message *message)
 {
     const warprsa_server_config *config = &s->event_loop->server->config;
-    uint8_t id[WARPRSA_KEY_ID_OCTETS];
+    uint8_t id[WARPRSA_KEY_ID_BYTES];
     warprsa_session_key *key;
 
     if (message->number >= s->keys_max || s->keys[message->number].taken)
@@ -340,7 +340,7 @@ static const char *take_key(warprsa_session *s, const warprsa_message *message)
     key->generation = message->generation;
     if (warprsa_key_class(&message->key) < 0)
         return NULL; /* and requests with it are refused */
-    key->bytes = message->key.modulus_octets;
+    key->bytes = message->key.modulus_bytes;
     memcpy(key->n, message->key.n + sizeof(key->n) - key->bytes, key->bytes);
     if (config->key_id(&message->key, id))
         key->key = warprsa_queue_key(config->queue, id, &message->key);
@@ -354,7 +354,7 @@ static const char *take_notifier(warprsa_session *s,
 {
     warprsa_session_notifier *notifier;
 
-    if (message->number < 1 || message->number > s->bells_max)
+    if (message->number < 1 || message->number > s->notifiers_max)
         return "it broke the protocol: the number of a notifier";
     notifier = &s->notifiers[message->number];
     close_notifier(notifier);
@@ -480,7 +480,7 @@ static bool welcome(warprsa_session *s)
     warprsa_message message = {.type = WARPRSA_MESSAGE_WELCOME,
                                .slots = s->region.slots,
                                .keys = s->keys_max,
-                               .notifiers = s->bells_max};
+                               .notifiers = s->notifiers_max};
     const int fds[WARPRSA_MESSAGE_FDS] = {s->memory, s->eventfd};
 
     return warprsa_message_send(s->socket, &message, fds, WARPRSA_MESSAGE_FDS);

@@ -289,9 +289,9 @@ static void note_state(warprsa_client *client, warprsa_connection *c,
     pthread_mutex_unlock(&client->lock);
 }
 
-static warprsa_queue_state client_wait_ready(void *at, unsigned timeout_ms)
+static warprsa_queue_state client_wait_ready(void *impl, unsigned timeout_ms)
 {
-    warprsa_client *client = at;
+    warprsa_client *client = impl;
     warprsa_connection *c = warprsa_client_connection(client);
     warprsa_queue_state state;
     bool starting = false;
@@ -315,9 +315,9 @@ static warprsa_queue_state client_wait_ready(void *at, unsigned timeout_ms)
     return state;
 }
 
-static bool client_close(void *at)
+static bool client_close(void *impl)
 {
-    warprsa_client *client = at;
+    warprsa_client *client = impl;
     warprsa_connection *c;
 
     pthread_mutex_lock(&client->finding);
@@ -342,9 +342,9 @@ static bool client_close(void *at)
 
 /* The parent's other threads may have held the locks, and keys and wait
  * contexts point here: the memory stays. */
-static void client_abandon(void *at)
+static void client_abandon(void *impl)
 {
-    warprsa_client *client = at;
+    warprsa_client *client = impl;
 
     if (client->greeting >= 0)
         close(client->greeting);
@@ -352,9 +352,9 @@ static void client_abandon(void *at)
         warprsa_connection_abandon(client->connection);
 }
 
-static unsigned client_depth(const void *at)
+static unsigned client_depth(const void *impl)
 {
-    warprsa_client *client = (warprsa_client *)at;
+    warprsa_client *client = (warprsa_client *)impl;
     unsigned mine = atomic_load_explicit(&client->depth, memory_order_relaxed);
     warprsa_connection *c = warprsa_client_connection(client);
     unsigned all = 0;

@@ -17,17 +17,17 @@ static warprsa_backend_key *find_key(struct warprsa_backend_key_list *bucket,
     warprsa_backend_key *found;
 
     LIST_FOREACH(found, bucket, link)
-    if (memcmp(found->id, id, WARPRSA_KEY_ID_OCTETS) == 0 &&
+    if (memcmp(found->id, id, WARPRSA_KEY_ID_BYTES) == 0 &&
         memcmp(&found->key, key, sizeof(*key)) == 0)
         return found;
     return NULL;
 }
 
-warprsa_backend_key *warprsa_client_key(void *at,
-                                        const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+warprsa_backend_key *warprsa_client_key(void *impl,
+                                        const uint8_t id[WARPRSA_KEY_ID_BYTES],
                                         const warprsa_private_key *key)
 {
-    warprsa_client *client = at;
+    warprsa_client *client = impl;
     struct warprsa_backend_key_list *bucket =
         &client->bucket[id[0] % WARPRSA_CLIENT_BUCKETS];
     int size = warprsa_key_class(key);

@@ -50,9 +50,9 @@ typedef struct notifier_owner {
     warprsa_connection *connection;
 } notifier_owner;
 
-bool warprsa_client_notifier_open(void *at, warprsa_notifier *notifier)
+bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier)
 {
-    warprsa_client *client = at;
+    warprsa_client *client = impl;
     notifier_owner *owner = malloc(sizeof(*owner));
     warprsa_connection *c;
 
@@ -92,9 +92,9 @@ void warprsa_client_end_notifiers(warprsa_client *client, warprsa_connection *c)
     pthread_mutex_unlock(&client->lock);
 }
 
-bool warprsa_client_notifier_works(void *at, const warprsa_notifier *notifier)
+bool warprsa_client_notifier_works(void *impl, const warprsa_notifier *notifier)
 {
-    warprsa_client *client = at;
+    warprsa_client *client = impl;
     const notifier_owner *owner = notifier->owner;
     bool works;
 

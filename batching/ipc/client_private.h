@@ -21,7 +21,7 @@ struct warprsa_backend_key {
     uint32_t references; /* under the client's lock */
     warprsa_client *client;
     LIST_ENTRY(warprsa_backend_key) link;
-    uint8_t id[WARPRSA_KEY_ID_OCTETS];
+    uint8_t id[WARPRSA_KEY_ID_BYTES];
     warprsa_size_class size;
     uint32_t serial; /* of the connection that has it; 0: none */
     uint32_t number, generation;
@@ -60,8 +60,8 @@ void warprsa_client_lose(warprsa_client *client,
 
 /* client_keys.c; upload with the lock held: sees to it that the daemon has the
  * key, false if that can't be. */
-warprsa_backend_key *warprsa_client_key(void *at,
-                                        const uint8_t id[WARPRSA_KEY_ID_OCTETS],
+warprsa_backend_key *warprsa_client_key(void *impl,
+                                        const uint8_t id[WARPRSA_KEY_ID_BYTES],
                                         const warprsa_private_key *key);
 void warprsa_client_key_release(warprsa_backend_key *key);
 void warprsa_client_key_abandon(warprsa_backend_key *key);
@@ -70,8 +70,9 @@ bool warprsa_client_upload(warprsa_client *client,
                            warprsa_backend_key *key);
 
 /* client_notifiers.c; end_notifiers makes them all readable, for good. */
-bool warprsa_client_notifier_open(void *at, warprsa_notifier *notifier);
-bool warprsa_client_notifier_works(void *at, const warprsa_notifier *notifier);
+bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier);
+bool warprsa_client_notifier_works(void *impl,
+                                   const warprsa_notifier *notifier);
 void warprsa_client_notifier_close(warprsa_notifier *notifier);
 void warprsa_client_end_notifiers(warprsa_client *client,
                                   warprsa_connection *connection);
@@ -80,13 +81,13 @@ uint32_t warprsa_client_notifier_number(const warprsa_connection *connection,
                                         uint32_t notifier);
 
 /* client_requests.c */
-warprsa_answer warprsa_client_submit(void *at, warprsa_backend_key *key,
+warprsa_answer warprsa_client_submit(void *impl, warprsa_backend_key *key,
                                      const uint8_t *input,
                                      warprsa_notify notify, uint32_t notifier,
                                      warprsa_ticket *ticket);
-warprsa_answer warprsa_client_collect(void *at, warprsa_ticket ticket,
+warprsa_answer warprsa_client_collect(void *impl, warprsa_ticket ticket,
                                       uint8_t *output);
-warprsa_answer warprsa_client_wait(void *at, warprsa_ticket ticket,
+warprsa_answer warprsa_client_wait(void *impl, warprsa_ticket ticket,
                                    uint8_t *output);
 
 #endif

@@ -59,12 +59,12 @@ static warprsa_answer refused(warprsa_client *client, warprsa_cpu_reason reason)
     return WARPRSA_REFUSED;
 }
 
-warprsa_answer warprsa_client_submit(void *at, warprsa_backend_key *key,
+warprsa_answer warprsa_client_submit(void *impl, warprsa_backend_key *key,
                                      const uint8_t *input,
                                      warprsa_notify notify, uint32_t notifier,
                                      warprsa_ticket *ticket)
 {
-    warprsa_client *client = at;
+    warprsa_client *client = impl;
     uint64_t now_ns = warprsa_now_ns();
     warprsa_connection *c;
     warprsa_client_slot *s;
@@ -82,7 +82,7 @@ warprsa_answer warprsa_client_submit(void *at, warprsa_backend_key *key,
         return refused(client, reason);
     s = &c->slot[ticket->slot];
     s->submitted_ns = now_ns;
-    s->bytes = key->key.modulus_octets;
+    s->bytes = key->key.modulus_bytes;
     s->size = key->size;
     request = &c->region.slot[ticket->slot].request;
     request->notifier = warprsa_client_notifier_number(c, notifier);
@@ -130,10 +130,10 @@ static uint64_t deadline_ns(const warprsa_client *client)
     return client->config.deadline_ms * WARPRSA_NS_PER_MS;
 }
 
-warprsa_answer warprsa_client_collect(void *at, warprsa_ticket ticket,
+warprsa_answer warprsa_client_collect(void *impl, warprsa_ticket ticket,
                                       uint8_t *output)
 {
-    warprsa_client *client = at;
+    warprsa_client *client = impl;
     warprsa_connection *c = warprsa_client_connection(client);
     warprsa_answer answer = WARPRSA_REFUSED;
     warprsa_cpu_reason reason = WARPRSA_CPU_NO_DEVICE;
@@ -164,10 +164,10 @@ static void sleep_on(warprsa_connection *c, warprsa_ticket ticket)
                           warprsa_now_ns() + SLICE_MS * WARPRSA_NS_PER_MS);
 }
 
-warprsa_answer warprsa_client_wait(void *at, warprsa_ticket ticket,
+warprsa_answer warprsa_client_wait(void *impl, warprsa_ticket ticket,
                                    uint8_t *output)
 {
-    warprsa_client *client = at;
+    warprsa_client *client = impl;
     warprsa_connection *c = warprsa_client_connection(client);
     uint64_t limit_ns = deadline_ns(client) + MARGIN_MS * WARPRSA_NS_PER_MS;
     warprsa_answer answer = WARPRSA_REFUSED;

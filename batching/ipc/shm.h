@@ -50,7 +50,7 @@ typedef struct warprsa_shm_request {
         notifier; /* to be rung at the answer; 0: somebody may sleep on it */
     uint32_t notifier_generation;
     uint32_t bytes; /* of the modulus */
-    uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_shm_request;
 
 typedef struct warprsa_shm_slot {
@@ -59,7 +59,7 @@ typedef struct warprsa_shm_slot {
     uint32_t answer;                        /* warprsa_answer */
     uint32_t reason;                        /* warprsa_cpu_reason */
     uint64_t took_ns; /* from when the daemon had it; if DONE */
-    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_shm_slot;
 
 typedef struct warprsa_shm {

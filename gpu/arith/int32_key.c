@@ -98,7 +98,7 @@ static bool prepare(warprsa_limb_key *out, const warprsa_prepared_key *from,
     BIGNUM *qinv = get(ctx, key->qinv, sizeof(key->qinv));
 
     out->e = from->e;
-    out->modulus_octets = from->modulus_octets;
+    out->modulus_bytes = from->modulus_bytes;
     out->size = from->size;
     out->windows = from->windows;
     if (n == NULL || p == NULL || q == NULL || qinv == NULL ||

@@ -54,7 +54,7 @@ typedef struct warprsa_limb_key {
     uint32_t q_r[WARPRSA_FULL_LIMBS];     /* q R mod n */
     uint32_t minus_inverse;               /* -1/n mod 2^32 */
     uint64_t e;
-    uint32_t modulus_octets;
+    uint32_t modulus_bytes;
     uint32_t size;    /* warprsa_size_class */
     uint32_t windows; /* digits of a blinded exponent, from public lengths */
 } warprsa_limb_key;

@@ -42,7 +42,7 @@ int warprsa_key_class(const warprsa_private_key *key)
 
     if (n_bits < WARPRSA_MODULUS_BITS_MIN ||
         n_bits > WARPRSA_MODULUS_BITS_MAX ||
-        key->modulus_octets != (n_bits + 7) / 8 || e_bits < 2 ||
+        key->modulus_bytes != (n_bits + 7) / 8 || e_bits < 2 ||
         !is_odd(key->n, sizeof(key->n)) || !is_odd(key->e, sizeof(key->e)) ||
         !is_odd(key->p, sizeof(key->p)) || !is_odd(key->q, sizeof(key->q)) ||
         p_bits < 2 || q_bits < 2 || p_bits + q_bits < n_bits ||
@@ -157,10 +157,10 @@ static int put_exponent(uint32_t *words, const uint8_t *bytes, int rows)
 {
     int length = 52 * rows / 8;
 
-    if (bits_of(bytes, WARPRSA_PRIME_OCTETS_MAX) > (unsigned)(8 * length))
+    if (bits_of(bytes, WARPRSA_PRIME_BYTES_MAX) > (unsigned)(8 * length))
         return 0;
     for (int i = 0; i < length; i++)
-        words[i / 4] |= (uint32_t)bytes[WARPRSA_PRIME_OCTETS_MAX - 1 - i]
+        words[i / 4] |= (uint32_t)bytes[WARPRSA_PRIME_BYTES_MAX - 1 - i]
                         << (8 * (i % 4));
     return 1;
 }
@@ -253,7 +253,7 @@ static warprsa_status prepare(warprsa_prepared_key *out,
         status = WARPRSA_NO_MEMORY;
     for (size_t i = 0; i < sizeof(key->e); i++)
         out->e = out->e << 8 | key->e[i];
-    out->modulus_octets = key->modulus_octets;
+    out->modulus_bytes = key->modulus_bytes;
     out->windows = windows_of(out, n, rows);
     return status;
 }

@@ -79,7 +79,7 @@ typedef struct warprsa_prepared_key {
     double q_r[WARPRSA_FULL_SAMPLES];      /* q R mod n */
     double minus_inverse;                  /* -1/n mod 2^52 */
     uint64_t e;
-    uint32_t modulus_octets;
+    uint32_t modulus_bytes;
     uint32_t size;    /* warprsa_size_class */
     uint32_t windows; /* digits of a blinded exponent, from public lengths */
 } warprsa_prepared_key;

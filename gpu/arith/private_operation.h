@@ -37,7 +37,7 @@
 /* Where one request's data lie. */
 typedef struct warprsa_operation {
     const warprsa_operation_key *key;
-    const uint8_t *input; /* modulus_octets */
+    const uint8_t *input; /* modulus_bytes */
     uint8_t *output;
     const uint64_t *random;    /* [RANDOM_WORDS] */
     warprsa_sample_t *inverse; /* [2][HALF_MOST]: from warprsa_unblinder() */
@@ -56,8 +56,8 @@ typedef struct warprsa_operation {
 
 /* Sample `index` of a number given as bytes, most significant first; bits
  * beyond the bytes are zero. */
-WARPRSA_FN warprsa_sample_t warprsa_sample_of_octets(const uint8_t *bytes,
-                                                     int length, int index)
+WARPRSA_FN warprsa_sample_t warprsa_sample_of_bytes(const uint8_t *bytes,
+                                                    int length, int index)
 {
     int bit = index * WARPRSA_SAMPLE_BITS, low = bit >> 3;
     uint64_t bits = 0;
@@ -339,7 +339,7 @@ WARPRSA_FN void warprsa_split(warprsa_number *x, const warprsa_operation *op,
 {
     WARPRSA_STAGE(SPLIT);
     const warprsa_operation_key *key = op->key;
-    const int bytes = (int)key->modulus_octets;
+    const int bytes = (int)key->modulus_bytes;
     warprsa_number part = {0}, constant = {0};
 
     WARPRSA_ROLLED
@@ -353,9 +353,8 @@ WARPRSA_FN void warprsa_split(warprsa_number *x, const warprsa_operation *op,
 
                 part.of[k][i] =
                     first + i >= rows ? 0
-                    : of_result
-                        ? warprsa_sample(op->result[at])
-                        : warprsa_sample_of_octets(op->input, bytes, at);
+                    : of_result       ? warprsa_sample(op->result[at])
+                                : warprsa_sample_of_bytes(op->input, bytes, at);
             }
         }
         warprsa_load(&constant, high ? key->half[0].r3 : key->half[0].r2,
@@ -620,11 +619,11 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int rows,
 
 /* Writes the result as bytes; the engine releases it only if status is
  * WARPRSA_OK. */
-WARPRSA_FN void warprsa_put_octets(const warprsa_operation *op, uint32_t status,
-                                   const int L, const int G)
+WARPRSA_FN void warprsa_put_bytes(const warprsa_operation *op, uint32_t status,
+                                  const int L, const int G)
 {
     WARPRSA_STAGE(OUTPUT);
-    const int length = (int)op->key->modulus_octets;
+    const int length = (int)op->key->modulus_bytes;
     const int samples =
         G * L < WARPRSA_RESULT_SAMPLES ? G * L : WARPRSA_RESULT_SAMPLES;
 
@@ -653,7 +652,7 @@ WARPRSA_FN void warprsa_unblind_and_recombine(warprsa_number *x,
     warprsa_recombine(x, op, &n, rows, width, L, G);
     warprsa_put_result(x, op, L, G);
     status = warprsa_check(op, rows, width, L);
-    warprsa_put_octets(op, status, L, G);
+    warprsa_put_bytes(op, status, L, G);
 }
 
 #endif

@@ -25,9 +25,9 @@ static size_t stride_of(warprsa_size_class size)
 {
     size_t bytes = (size_t)warprsa_shape_of(size).rows * 13;
 
-    return bytes < WARPRSA_MODULUS_OCTETS_MAX
+    return bytes < WARPRSA_MODULUS_BYTES_MAX
                ? (bytes + 7) / 8 * 8
-               : (size_t)WARPRSA_MODULUS_OCTETS_MAX;
+               : (size_t)WARPRSA_MODULUS_BYTES_MAX;
 }
 
 /* Places the parts over a block; with a block of NULL only the sums are of
@@ -43,22 +43,22 @@ static void place(warprsa_batch_memory *memory, warprsa_batch_parts *parts,
     parts->items = (warprsa_fold_item *)(void *)at;
     at += aligned(count * sizeof(warprsa_fold_item));
     parts->input = at;
-    at += aligned(count * memory->octets_stride);
+    at += aligned(count * memory->bytes_stride);
     parts->random = (uint64_t *)(void *)at;
-    at += aligned(memory->random_octets);
-    memory->in_octets = (size_t)(at - (uint8_t *)block);
+    at += aligned(memory->random_bytes);
+    memory->in_bytes = (size_t)(at - (uint8_t *)block);
     parts->output = at;
-    at += aligned(count * memory->octets_stride);
+    at += aligned(count * memory->bytes_stride);
     parts->status = (uint32_t *)(void *)at;
     at += aligned(count * sizeof(uint32_t));
-    memory->back_octets = (size_t)(at - (uint8_t *)block) - memory->in_octets;
+    memory->back_bytes = (size_t)(at - (uint8_t *)block) - memory->in_bytes;
     parts->inverse = (double *)(void *)at;
     at += aligned(count * 2 * WARPRSA_HALF_SAMPLES * sizeof(double));
     parts->exponent = (uint32_t *)(void *)at;
     at += aligned(count * 2 * WARPRSA_BLINDED_WORDS * sizeof(uint32_t));
     parts->result = (uint64_t *)(void *)at;
     at += aligned(count * WARPRSA_FULL_SAMPLES * sizeof(uint64_t));
-    memory->all_octets = (size_t)(at - (uint8_t *)block);
+    memory->all_bytes = (size_t)(at - (uint8_t *)block);
 }
 
 void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
@@ -67,21 +67,21 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
     memory->size = size;
     memory->count = count;
     memory->beside = 0;
-    memory->octets_stride = stride_of(size);
-    memory->random_octets = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
+    memory->bytes_stride = stride_of(size);
+    memory->random_bytes = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
     place(memory, &memory->host, memory->host_block);
     place(memory, &memory->device, memory->device_block);
 }
 
 /* What any variant needs. */
-static size_t table_octets(warprsa_size_class size, size_t batch_max,
-                           unsigned fold_multiprocessors)
+static size_t table_bytes(warprsa_size_class size, size_t batch_max,
+                          unsigned fold_multiprocessors)
 {
     size_t most =
-        warprsa_fold_table_octets(size, batch_max, fold_multiprocessors);
+        warprsa_fold_table_bytes(size, batch_max, fold_multiprocessors);
 
     for (int i = 0; i < WARPRSA_VARIANTS; i++) {
-        size_t bytes = warprsa_variants[i].table_octets(size, batch_max);
+        size_t bytes = warprsa_variants[i].table_bytes(size, batch_max);
 
         if (bytes > most)
             most = bytes;
@@ -104,30 +104,30 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
     if (!warprsa_fold_plan_new(&memory->plan, batch_max, keys_max))
         return cudaErrorMemoryAllocation;
     for (int i = 0; i < WARPRSA_CLASSES; i++) {
-        size_t table = table_octets((warprsa_size_class)i, batch_max,
-                                    memory->fold_multiprocessors);
+        size_t table = table_bytes((warprsa_size_class)i, batch_max,
+                                   memory->fold_multiprocessors);
 
         warprsa_batch_layout(memory, (warprsa_size_class)i, batch_max);
-        if (memory->all_octets > memory->block_octets)
-            memory->block_octets = memory->all_octets;
-        if (table > memory->table_octets)
-            memory->table_octets = table;
+        if (memory->all_bytes > memory->block_bytes)
+            memory->block_bytes = memory->all_bytes;
+        if (table > memory->table_bytes)
+            memory->table_bytes = table;
     }
-    error = cudaHostAlloc(&memory->host_block, memory->block_octets,
+    error = cudaHostAlloc(&memory->host_block, memory->block_bytes,
                           cudaHostAllocDefault);
     if (error == cudaSuccess) {
         /* Refused where the driver maps it in its own way; then a core dump
          * has the inputs and outputs under way. */
-        (void)madvise(memory->host_block, memory->block_octets, MADV_DONTDUMP);
-        memset(memory->host_block, 0, memory->block_octets);
-        error = cudaMalloc(&memory->device_block, memory->block_octets);
+        (void)madvise(memory->host_block, memory->block_bytes, MADV_DONTDUMP);
+        memset(memory->host_block, 0, memory->block_bytes);
+        error = cudaMalloc(&memory->device_block, memory->block_bytes);
     }
     if (error == cudaSuccess)
-        error = cudaMalloc((void **)&memory->table, memory->table_octets);
+        error = cudaMalloc((void **)&memory->table, memory->table_bytes);
     /* What a kernel leaves alone of the way back, between the parts and behind
      * short moduli, is copied, too: zeros, now and after each batch. */
     if (error == cudaSuccess)
-        error = cudaMemset(memory->device_block, 0, memory->block_octets);
+        error = cudaMemset(memory->device_block, 0, memory->block_bytes);
     return error == cudaSuccess ? cudaDeviceSynchronize() : error;
 }
 
@@ -135,15 +135,15 @@ void warprsa_batch_memory_free(warprsa_batch_memory *memory)
 {
     warprsa_fold_plan_free(&memory->plan);
     if (memory->host_block != NULL) {
-        explicit_bzero(memory->host_block, memory->block_octets);
+        explicit_bzero(memory->host_block, memory->block_bytes);
         cudaFreeHost(memory->host_block);
     }
     if (memory->device_block != NULL) {
-        cudaMemset(memory->device_block, 0, memory->block_octets);
+        cudaMemset(memory->device_block, 0, memory->block_bytes);
         cudaFree(memory->device_block);
     }
     if (memory->table != NULL) {
-        cudaMemset(memory->table, 0, memory->table_octets);
+        cudaMemset(memory->table, 0, memory->table_bytes);
         cudaFree(memory->table);
     }
 }
@@ -211,7 +211,7 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
         const warprsa_key_size *key = &key_sizes[task->key];
 
         memory->host.key[i] = task->key;
-        memcpy(memory->host.input + i * memory->octets_stride, task->input,
+        memcpy(memory->host.input + i * memory->bytes_stride, task->input,
                key->bytes);
         if (key->windows > memory->windows)
             memory->windows = key->windows;
@@ -239,9 +239,9 @@ static const warprsa_variant *variant_of(const warprsa_batch_memory *memory,
 static warprsa_batch batch_from(warprsa_batch batch, uint32_t place)
 {
     batch.key += place;
-    batch.input += (size_t)place * batch.octets_stride;
+    batch.input += (size_t)place * batch.bytes_stride;
     batch.random += (size_t)place * WARPRSA_RANDOM_WORDS;
-    batch.output += (size_t)place * batch.octets_stride;
+    batch.output += (size_t)place * batch.bytes_stride;
     batch.status += place;
     batch.inverse += (size_t)place * 2 * WARPRSA_HALF_SAMPLES;
     batch.exponent += (size_t)place * 2 * WARPRSA_BLINDED_WORDS;
@@ -283,24 +283,24 @@ cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
         .exponent = device->exponent,
         .result = device->result,
         .table = memory->table,
-        .octets_stride = (uint32_t)memory->octets_stride,
+        .bytes_stride = (uint32_t)memory->bytes_stride,
         .count = (uint32_t)memory->count,
         .windows = memory->windows,
         .direct_table_reads = memory->direct_table_reads,
     };
     cudaError_t error =
         cudaMemcpyAsync(memory->device_block, memory->host_block,
-                        memory->in_octets, cudaMemcpyHostToDevice, stream);
+                        memory->in_bytes, cudaMemcpyHostToDevice, stream);
 
     if (error == cudaSuccess)
         error = launch(memory, &batch, stream);
     if (error == cudaSuccess)
-        error = cudaMemcpyAsync(memory->host.output, device->output,
-                                memory->back_octets, cudaMemcpyDeviceToHost,
-                                stream);
+        error =
+            cudaMemcpyAsync(memory->host.output, device->output,
+                            memory->back_bytes, cudaMemcpyDeviceToHost, stream);
     if (error == cudaSuccess)
-        error = cudaMemsetAsync(memory->device_block, 0, memory->all_octets,
-                                stream);
+        error =
+            cudaMemsetAsync(memory->device_block, 0, memory->all_bytes, stream);
     return error;
 }
 
@@ -316,8 +316,8 @@ void warprsa_batch_collect(const warprsa_batch_memory *memory,
 
         task->status = passed ? WARPRSA_OK : WARPRSA_CHECK_FAILED;
         if (passed)
-            memcpy(task->output,
-                   memory->host.output + i * memory->octets_stride, bytes);
+            memcpy(task->output, memory->host.output + i * memory->bytes_stride,
+                   bytes);
         else
             memset(task->output, 0, bytes);
     }
@@ -325,5 +325,5 @@ void warprsa_batch_collect(const warprsa_batch_memory *memory,
 
 void warprsa_batch_wipe_host(const warprsa_batch_memory *memory)
 {
-    explicit_bzero(memory->host_block, memory->in_octets + memory->back_octets);
+    explicit_bzero(memory->host_block, memory->in_bytes + memory->back_bytes);
 }

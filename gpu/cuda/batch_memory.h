@@ -30,23 +30,23 @@ typedef struct warprsa_batch_parts {
 } warprsa_batch_parts;
 
 typedef struct warprsa_batch_memory {
-    void *host_block, *device_block; /* both block_octets */
+    void *host_block, *device_block; /* both block_bytes */
     double *table;                   /* device */
     const char *variant;             /* as warprsa_device_config has it */
     const warprsa_paces *paces;      /* to choose by otherwise; NULL: none */
     bool direct_table_reads;         /* as warprsa_device_config has it */
     unsigned fold_multiprocessors;   /* 0: this device can't */
     const uint8_t *key_folds;        /* by key: warprsa_fold_takes() */
-    size_t block_octets, table_octets;
+    size_t block_bytes, table_bytes;
     /* Of the batch that is laid out now. */
     warprsa_size_class size;
-    size_t count, octets_stride, random_octets;
+    size_t count, bytes_stride, random_bytes;
     size_t beside; /* requests of its class under way in other batches; whoever
                     * lays it out may set it */
     /* Set by warprsa_batch_fill(). */
     uint32_t windows;
     warprsa_fold_plan plan;
-    size_t in_octets, back_octets, all_octets;
+    size_t in_bytes, back_bytes, all_bytes;
     warprsa_batch_parts host, device;
 } warprsa_batch_memory;
 

@@ -121,7 +121,7 @@ static warprsa_status prepare(const warprsa_device *device, uploaded_key *out,
         out->wide.half[0].exponent[1] ^= flip;
         size->windows = (uint16_t)out->wide.windows;
     }
-    size->bytes = (uint16_t)key->modulus_octets;
+    size->bytes = (uint16_t)key->modulus_bytes;
     return status;
 }
 
@@ -211,7 +211,7 @@ static warprsa_status start_batch(warprsa_device *device, stream_state *s,
     cudaError_t error;
 
     if (!device->config.random(device->config.random_arg, s->memory.host.random,
-                               s->memory.random_octets)) {
+                               s->memory.random_bytes)) {
         warprsa_batch_wipe_host(&s->memory);
         return WARPRSA_NO_RANDOM;
     }

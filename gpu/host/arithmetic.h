@@ -19,14 +19,14 @@ typedef struct warprsa_host_options {
 } warprsa_host_options;
 
 typedef struct warprsa_host_arithmetic {
-    size_t key_octets;       /* of a prepared key; SECRET */
-    size_t workspace_octets; /* of what an operation works in; SECRET */
+    size_t key_bytes;       /* of a prepared key; SECRET */
+    size_t workspace_bytes; /* of what an operation works in; SECRET */
 
     /* Fills `prepared`, as warprsa_prepare_key() does. */
     warprsa_status (*prepare)(void *prepared, const warprsa_private_key *key);
 
     /* One operation, blinded by RANDOM_WORDS words at `random`; `output` has
-     * room for MODULUS_OCTETS_MAX. WARPRSA_OK or WARPRSA_CHECK_FAILED. The
+     * room for MODULUS_BYTES_MAX. WARPRSA_OK or WARPRSA_CHECK_FAILED. The
      * rounding mode is toward zero. */
     warprsa_status (*operate)(void *workspace, const void *prepared,
                               warprsa_size_class size,

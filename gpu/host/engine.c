@@ -23,7 +23,7 @@ typedef struct stream_state {
 
 /* A key in its place; `prepared` is NULL where there is none. */
 typedef struct key_place {
-    void *prepared; /* arithmetic->key_octets */
+    void *prepared; /* arithmetic->key_bytes */
     uint32_t bytes;
 } key_place;
 
@@ -48,8 +48,7 @@ static unsigned host_count(char *why, size_t why_size)
 
 static void host_unload_key(warprsa_device *device, uint32_t index)
 {
-    explicit_bzero(device->keys[index].prepared,
-                   device->arithmetic->key_octets);
+    explicit_bzero(device->keys[index].prepared, device->arithmetic->key_bytes);
     free(device->keys[index].prepared);
     device->keys[index].prepared = NULL;
     warprsa_key_slots_give(&device->slots, index);
@@ -60,7 +59,7 @@ static warprsa_status host_load_key(warprsa_device *device,
                                     uint32_t *index)
 {
     const warprsa_host_arithmetic *arithmetic = device->arithmetic;
-    void *prepared = malloc(arithmetic->key_octets);
+    void *prepared = malloc(arithmetic->key_bytes);
     warprsa_status status;
 
     if (prepared == NULL)
@@ -69,12 +68,12 @@ static warprsa_status host_load_key(warprsa_device *device,
     if (status == WARPRSA_OK && !warprsa_key_slots_take(&device->slots, index))
         status = WARPRSA_NO_MEMORY;
     if (status != WARPRSA_OK) {
-        explicit_bzero(prepared, arithmetic->key_octets);
+        explicit_bzero(prepared, arithmetic->key_bytes);
         free(prepared);
         return status;
     }
     device->keys[*index] =
-        (key_place){.prepared = prepared, .bytes = key->modulus_octets};
+        (key_place){.prepared = prepared, .bytes = key->modulus_bytes};
     return WARPRSA_OK;
 }
 
@@ -101,7 +100,7 @@ static void run_task(const warprsa_device *device, void *workspace,
                      warprsa_host_options options, warprsa_task *task)
 {
     const key_place *key = &device->keys[task->key];
-    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
 
     task->status = device->arithmetic->operate(
         workspace, key->prepared, size, options, task->input, random, output);
@@ -137,7 +136,7 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
 {
     const size_t bytes = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
     warprsa_status status = WARPRSA_NO_MEMORY;
-    const size_t workspace_octets = device->arithmetic->workspace_octets;
+    const size_t workspace_bytes = device->arithmetic->workspace_bytes;
     void *workspace = NULL;
     uint64_t *random = NULL;
 
@@ -151,14 +150,14 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
         device->streams[stream].outcome = WARPRSA_DEVICE_ERROR;
         return WARPRSA_OK;
     }
-    workspace = malloc(workspace_octets);
+    workspace = malloc(workspace_bytes);
     random = malloc(bytes);
     if (workspace != NULL && random != NULL)
         status = device->config.random(device->config.random_arg, random, bytes)
                      ? run_batch(device, workspace, random, size, tasks, count)
                      : WARPRSA_NO_RANDOM;
     if (workspace != NULL)
-        explicit_bzero(workspace, workspace_octets);
+        explicit_bzero(workspace, workspace_bytes);
     if (random != NULL)
         explicit_bzero(random, bytes);
     free(workspace);

@@ -6,7 +6,8 @@
 #define WARPRSA_BLOCKS
 #define WARPRSA_HOST_RAISE warprsa_block_blind_and_raise
 
-#include "gpu/host/operation.h"
 #include "gpu/kernels/low_latency/block_power.h"
+
+#include "gpu/host/operation.h"
 
 const warprsa_host_arithmetic warprsa_host_blocks = WARPRSA_HOST_ARITHMETIC;

@@ -97,8 +97,8 @@ static warprsa_status prepare(void *prepared, const warprsa_private_key *key)
 
 #define WARPRSA_HOST_ARITHMETIC                                                \
     {                                                                          \
-        .key_octets = sizeof(warprsa_operation_key),                           \
-        .workspace_octets = sizeof(workspace), .prepare = prepare,             \
+        .key_bytes = sizeof(warprsa_operation_key),                            \
+        .workspace_bytes = sizeof(workspace), .prepare = prepare,              \
         .operate = operate                                                     \
     }
 

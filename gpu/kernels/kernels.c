@@ -41,7 +41,7 @@ static uint32_t blocks_at_once(warprsa_size_class size)
 }
 
 /* What the kernels hand on: x and R mod P; the tables are in shared memory. */
-static size_t blocks_table_octets(warprsa_size_class size, size_t count)
+static size_t blocks_table_bytes(warprsa_size_class size, size_t count)
 {
     static const warprsa_shape shapes[WARPRSA_CLASSES] = {
         WARPRSA_BLOCK_SHAPE_1024, WARPRSA_BLOCK_SHAPE_2048,
@@ -63,7 +63,7 @@ static uint32_t thread_at_once(warprsa_size_class size)
     return warprsa_thread_blocks[size] / 2;
 }
 
-static size_t lanes_table_octets(warprsa_size_class size, size_t count)
+static size_t lanes_table_bytes(warprsa_size_class size, size_t count)
 {
     size_t requests =
         WARPRSA_LANES_BLOCK / (2 * (size_t)warprsa_shape_of(size).width);
@@ -75,7 +75,7 @@ static size_t lanes_table_octets(warprsa_size_class size, size_t count)
 
 /* Behind the entries there is room for one more: what shared memory has no room
  * for. */
-static size_t thread_table_octets(warprsa_size_class size, size_t count)
+static size_t thread_table_bytes(warprsa_size_class size, size_t count)
 {
     const size_t requests = warprsa_thread_blocks[size] / 2;
     size_t blocks = (count + requests - 1) / requests;
@@ -85,7 +85,7 @@ static size_t thread_table_octets(warprsa_size_class size, size_t count)
 }
 
 /* Of the longer of its two shapes. */
-static size_t integer_table_octets(warprsa_size_class size, size_t count)
+static size_t integer_table_bytes(warprsa_size_class size, size_t count)
 {
     size_t most = 0;
 
@@ -105,22 +105,22 @@ const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {
     {"lanes",
      {warprsa_lanes_1024, warprsa_lanes_2048, warprsa_lanes_3072,
       warprsa_lanes_4096},
-     lanes_table_octets,
+     lanes_table_bytes,
      lanes_at_once},
     {"thread",
      {warprsa_thread_1024, warprsa_thread_2048, warprsa_thread_3072,
       warprsa_thread_4096},
-     thread_table_octets,
+     thread_table_bytes,
      thread_at_once},
     {"blocks",
      {warprsa_blocks_1024, warprsa_blocks_2048, warprsa_blocks_3072,
       warprsa_blocks_4096},
-     blocks_table_octets,
+     blocks_table_bytes,
      blocks_at_once},
     {WARPRSA_VARIANT_INTEGER,
      {warprsa_integer_1024, warprsa_integer_2048, warprsa_integer_3072,
       warprsa_integer_4096},
-     integer_table_octets,
+     integer_table_bytes,
      NULL},
 };
 

@@ -32,15 +32,15 @@ extern "C" {
 typedef struct warprsa_batch {
     const warprsa_prepared_key *keys; /* or, in each place, a limb key */
     const uint32_t *key;              /* [count] places in keys */
-    const uint8_t *input;             /* octets_stride */
+    const uint8_t *input;             /* bytes_stride */
     const uint64_t *random;           /* RANDOM_WORDS */
-    uint8_t *output;                  /* octets_stride */
+    uint8_t *output;                  /* bytes_stride */
     uint32_t *status;                 /* [count] */
     double *inverse;                  /* 2 HALF_SAMPLES */
     uint32_t *exponent;               /* 2 BLINDED_WORDS */
     uint64_t *result;                 /* FULL_SAMPLES */
-    double *table;                    /* the variant's table_octets() */
-    uint32_t octets_stride;
+    double *table;                    /* the variant's table_bytes() */
+    uint32_t bytes_stride;
     uint32_t count;
     uint32_t windows;        /* the most that any of its keys needs */
     bool direct_table_reads; /* allowed; most kernels scan all the same */
@@ -52,7 +52,7 @@ typedef struct warprsa_variant {
      * kernel on the stream; the launch's own error is returned. */
     cudaError_t (*launch[WARPRSA_CLASSES])(const warprsa_batch *, cudaStream_t);
     /* Bytes of table memory for a batch of `count` of this class. */
-    size_t (*table_octets)(warprsa_size_class size, size_t count);
+    size_t (*table_bytes)(warprsa_size_class size, size_t count);
     /* Requests that are under way at once on one multiprocessor, as the
      * kernel's launch bounds have it. NULL: the variant is chosen by device,
      * never by batch. */

@@ -22,8 +22,8 @@ warprsa_request(const warprsa_batch &batch, uint32_t index)
 
     op.key = reinterpret_cast<const warprsa_operation_key *>(batch.keys +
                                                              batch.key[i]);
-    op.input = batch.input + (size_t)i * batch.octets_stride;
-    op.output = batch.output + (size_t)i * batch.octets_stride;
+    op.input = batch.input + (size_t)i * batch.bytes_stride;
+    op.output = batch.output + (size_t)i * batch.bytes_stride;
     op.random = batch.random + (size_t)i * WARPRSA_RANDOM_WORDS;
     op.inverse = reinterpret_cast<warprsa_sample_t *>(
         batch.inverse + (size_t)i * (2 * WARPRSA_HALF_SAMPLES));

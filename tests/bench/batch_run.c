@@ -37,8 +37,8 @@ void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
     run->prepared = bench_device_memory(keys_max * sizeof(*run->prepared));
     run->host_prepared = calloc(keys_max, sizeof(*run->host_prepared));
     run->key_sizes = calloc(keys_max, sizeof(*run->key_sizes));
-    run->input = calloc(batch_max, WARPRSA_MODULUS_OCTETS_MAX);
-    run->output = calloc(batch_max, WARPRSA_MODULUS_OCTETS_MAX);
+    run->input = calloc(batch_max, WARPRSA_MODULUS_BYTES_MAX);
+    run->output = calloc(batch_max, WARPRSA_MODULUS_BYTES_MAX);
     run->tasks = calloc(batch_max, sizeof(*run->tasks));
     if (run->host_prepared == NULL || run->key_sizes == NULL ||
         run->input == NULL || run->output == NULL || run->tasks == NULL)
@@ -111,7 +111,7 @@ void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
             bench_fail("a key cannot be prepared");
         run->key_folds[i] = (uint8_t)warprsa_fold_takes(key);
         run->key_sizes[i] = (warprsa_key_size){
-            .bytes = (uint16_t)key->modulus_octets,
+            .bytes = (uint16_t)key->modulus_bytes,
             .windows = (uint16_t)(run->limbs ? to->limbs.windows
                                              : to->samples.windows),
         };
@@ -156,20 +156,20 @@ void batch_run_fill(batch_run *run, size_t count)
 
     warprsa_batch_layout(&run->memory,
                          (warprsa_size_class)warprsa_key_class(first), count);
-    bench_random(run->input, count * WARPRSA_MODULUS_OCTETS_MAX);
+    bench_random(run->input, count * WARPRSA_MODULUS_BYTES_MAX);
     for (size_t i = 0; i < count; i++) {
-        run->input[i * WARPRSA_MODULUS_OCTETS_MAX] &= 0x7f; /* below n */
+        run->input[i * WARPRSA_MODULUS_BYTES_MAX] &= 0x7f; /* below n */
         run->tasks[i] = (warprsa_task){
             .key = (uint32_t)(i % run->keys->count),
-            .input = run->input + i * WARPRSA_MODULUS_OCTETS_MAX,
-            .output = run->output + i * WARPRSA_MODULUS_OCTETS_MAX,
+            .input = run->input + i * WARPRSA_MODULUS_BYTES_MAX,
+            .output = run->output + i * WARPRSA_MODULUS_BYTES_MAX,
         };
     }
 }
 
 void batch_run_stage(batch_run *run)
 {
-    bench_random(run->memory.host.random, run->memory.random_octets);
+    bench_random(run->memory.host.random, run->memory.random_bytes);
     warprsa_batch_fill(&run->memory, run->tasks, run->key_sizes);
 }
 

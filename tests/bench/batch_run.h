@@ -33,7 +33,7 @@ typedef struct batch_run {
     const key_set *keys;         /* in use */
     warprsa_key_size *key_sizes; /* of each */
     uint8_t *key_folds;          /* likewise: warprsa_fold_takes() */
-    uint8_t *input, *output;     /* MODULUS_OCTETS_MAX apart */
+    uint8_t *input, *output;     /* MODULUS_BYTES_MAX apart */
     warprsa_task *tasks;
 } batch_run;
 

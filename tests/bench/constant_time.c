@@ -122,8 +122,8 @@ static void list_kernels(void)
 /* For scripts/checks/hot-branches: what a kernel's loops may well depend on. */
 static void list_offsets(void)
 {
-    printf("%#zx,%#zx\n", offsetof(warprsa_prepared_key, modulus_octets),
-           offsetof(warprsa_limb_key, modulus_octets));
+    printf("%#zx,%#zx\n", offsetof(warprsa_prepared_key, modulus_bytes),
+           offsetof(warprsa_limb_key, modulus_bytes));
     exit(EXIT_SUCCESS);
 }
 

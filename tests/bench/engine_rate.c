@@ -45,7 +45,7 @@ typedef struct bench_key {
 typedef struct bench {
     warprsa_device *device;
     bench_key keys[KEYS];
-    uint8_t *input, *output; /* MODULUS_OCTETS_MAX apart */
+    uint8_t *input, *output; /* MODULUS_BYTES_MAX apart */
     warprsa_task *tasks;
     BN_CTX *ctx;
 } bench;
@@ -63,7 +63,7 @@ static void trace(void *arg, int level, const char *line)
         fprintf(stderr, "engine_rate: %s\n", line);
 }
 
-static int random_octets(void *arg, void *out, size_t length)
+static int random_bytes(void *arg, void *out, size_t length)
 {
     (void)arg;
     return RAND_bytes(out, (int)length) == 1;
@@ -92,7 +92,7 @@ static void make_key(bench_key *key, size_t bits)
 {
     EVP_PKEY *pkey = EVP_RSA_gen(bits);
     warprsa_private_key *o = &key->bytes;
-    uint8_t d[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t d[WARPRSA_MODULUS_BYTES_MAX];
 
     if (pkey == NULL)
         fail("no key can be made");
@@ -106,7 +106,7 @@ static void make_key(bench_key *key, size_t bits)
     BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_EXPONENT2, o->dq, sizeof(o->dq)));
     BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_COEFFICIENT1, o->qinv,
                    sizeof(o->qinv)));
-    o->modulus_octets = (uint32_t)(bits / 8);
+    o->modulus_bytes = (uint32_t)(bits / 8);
     EVP_PKEY_free(pkey);
 }
 
@@ -177,15 +177,15 @@ static int ascending(const void *a, const void *b)
 static void fill(bench *b, size_t bits, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint8_t *input = b->input + i * WARPRSA_MODULUS_OCTETS_MAX;
+        uint8_t *input = b->input + i * WARPRSA_MODULUS_BYTES_MAX;
 
-        if (!random_octets(NULL, input, bits / 8))
+        if (!random_bytes(NULL, input, bits / 8))
             fail("no randomness");
         input[0] &= 0x7f;
         b->tasks[i] = (warprsa_task){
             .key = b->keys[i % KEYS].place,
             .input = input,
-            .output = b->output + i * WARPRSA_MODULUS_OCTETS_MAX,
+            .output = b->output + i * WARPRSA_MODULUS_BYTES_MAX,
         };
     }
 }
@@ -322,14 +322,14 @@ int main(int argc, char **argv)
                                     .calibration_file = o.calibration_file,
                                     .direct_table_reads = o.direct_table_reads,
                                     .trace = trace,
-                                    .random = random_octets};
+                                    .random = random_bytes};
 
     if (o.engine->count(why, sizeof(why)) == 0 ||
         o.engine->open(&config, &b.device, why, sizeof(why)) != WARPRSA_OK)
         fail(why);
     most *= o.streams;
-    b.input = calloc(most, WARPRSA_MODULUS_OCTETS_MAX);
-    b.output = calloc(most, WARPRSA_MODULUS_OCTETS_MAX);
+    b.input = calloc(most, WARPRSA_MODULUS_BYTES_MAX);
+    b.output = calloc(most, WARPRSA_MODULUS_BYTES_MAX);
     b.tasks = calloc(most, sizeof(*b.tasks));
     if (b.ctx == NULL || b.input == NULL || b.output == NULL || b.tasks == NULL)
         fail("no memory");

@@ -12,7 +12,7 @@ const paper_shape paper_shapes[PAPER_SIZES] = {
     {2048, 40, 8, 5},
 };
 
-size_t paper_table_octets(const paper_shape *shape, size_t count)
+size_t paper_table_bytes(const paper_shape *shape, size_t count)
 {
     size_t per_block = (size_t)PAPER_BLOCK / (size_t)shape->threads;
     size_t blocks = (count + per_block - 1) / per_block;

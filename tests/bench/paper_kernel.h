@@ -54,7 +54,7 @@ static inline size_t paper_exponent_words(const paper_shape *shape)
 }
 
 /* Bytes of table memory for so many instances. */
-size_t paper_table_octets(const paper_shape *shape, size_t count);
+size_t paper_table_bytes(const paper_shape *shape, size_t count);
 
 /* Instances in device memory, samples as integers, those of number i from
  * place i * paper_stride() on. With R = 2^(52 samples): r2 is R^2 mod p,

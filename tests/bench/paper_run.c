@@ -168,7 +168,7 @@ void paper_run_new(paper_run *run, const paper_shape *shape, size_t count)
     bench_random(run->fixed, words * sizeof(*run->fixed));
     paper_run_exponents(run, EXPONENTS_RANDOM);
     run->batch.result = bench_device_memory(bytes);
-    run->batch.table = bench_device_memory(paper_table_octets(shape, count));
+    run->batch.table = bench_device_memory(paper_table_bytes(shape, count));
 }
 
 void paper_run_free(paper_run *run)

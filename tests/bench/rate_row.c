@@ -11,7 +11,7 @@ const char rate_csv_header[] =
     "whole_ms,whole_ms_least,whole_ms_most,"
     "operations_per_s,operations_per_s_whole,modexps_per_s,"
     "clocks_per_product,fp64_share,ratio,ratio_same_batch,"
-    "registers,local_octets,shared_octets,block,blocks,warps_per_sm,kernels,"
+    "registers,local_bytes,shared_bytes,block,blocks,warps_per_sm,kernels,"
     "clock_mhz,checked\n";
 
 /* Lanes for double precision of a multiprocessor (CUDA C++ Programming Guide,

@@ -132,23 +132,23 @@ static EVP_PKEY *combine(OSSL_LIB_CTX *libctx, BIGNUM *e, BIGNUM *p, BIGNUM *q)
     return key;
 }
 
-void load_plain_text(unsigned which, unsigned char text[LOAD_PLAIN_OCTETS])
+void load_plain_text(unsigned which, unsigned char text[LOAD_PLAIN_BYTES])
 {
-    for (unsigned i = 0; i < LOAD_PLAIN_OCTETS; i++)
-        text[i] = (unsigned char)(which * LOAD_PLAIN_OCTETS + i);
+    for (unsigned i = 0; i < LOAD_PLAIN_BYTES; i++)
+        text[i] = (unsigned char)(which * LOAD_PLAIN_BYTES + i);
 }
 
 static bool encrypt(const load_keys *keys, load_key *key)
 {
     EVP_PKEY_CTX *ctx =
         EVP_PKEY_CTX_new_from_pkey(keys->libctx, key->oracle, NULL);
-    unsigned char text[LOAD_PLAIN_OCTETS];
+    unsigned char text[LOAD_PLAIN_BYTES];
     bool ok = ctx != NULL && EVP_PKEY_encrypt_init(ctx) == 1 &&
               EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_OAEP_PADDING) == 1 &&
               EVP_PKEY_CTX_set_rsa_oaep_md_name(ctx, "SHA256", NULL) == 1;
 
     for (unsigned i = 0; ok && i < LOAD_CIPHERTEXTS; i++) {
-        size_t length = LOAD_OCTETS_MAX;
+        size_t length = LOAD_BYTES_MAX;
 
         load_plain_text(i, text);
         ok = EVP_PKEY_encrypt(ctx, key->ciphertexts[i], &length, text,

@@ -15,8 +15,8 @@
 #include "random.h"
 
 enum {
-    LOAD_PLAIN_OCTETS = 32,
-    LOAD_OCTETS_MAX = 512,
+    LOAD_PLAIN_BYTES = 32,
+    LOAD_BYTES_MAX = 512,
     LOAD_CIPHERTEXTS = 4, /* per key */
 };
 
@@ -25,7 +25,7 @@ typedef struct load_key {
     EVP_PKEY *subject; /* the same where it is measured; NULL before that */
     unsigned bytes;    /* of its modulus */
     /* For LOAD_OAEP: load_plain_text() of 0 .. LOAD_CIPHERTEXTS - 1. */
-    unsigned char ciphertexts[LOAD_CIPHERTEXTS][LOAD_OCTETS_MAX];
+    unsigned char ciphertexts[LOAD_CIPHERTEXTS][LOAD_BYTES_MAX];
 } load_key;
 
 typedef struct load_keys {
@@ -49,6 +49,6 @@ void load_keys_free(load_keys *keys);
 /* A key by the weights of the groups, any of its group with equal chance. */
 load_key *load_keys_choose(const load_keys *keys, load_random *random);
 
-void load_plain_text(unsigned which, unsigned char text[LOAD_PLAIN_OCTETS]);
+void load_plain_text(unsigned which, unsigned char text[LOAD_PLAIN_BYTES]);
 
 #endif

@@ -177,7 +177,7 @@ void load_operation_run(load_maker *maker, load_operation *operation)
 bool load_operation_verify(const load_maker *maker,
                            const load_operation *operation)
 {
-    unsigned char text[LOAD_PLAIN_OCTETS];
+    unsigned char text[LOAD_PLAIN_BYTES];
     EVP_PKEY_CTX *ctx = NULL;
     bool right = false;
 

@@ -18,9 +18,9 @@
 typedef struct load_operation {
     load_kind kind;
     load_key *key;
-    unsigned ciphertext;                     /* which one is decrypted */
-    unsigned char digest[LOAD_PLAIN_OCTETS]; /* is signed */
-    unsigned char result[LOAD_OCTETS_MAX];
+    unsigned ciphertext;                    /* which one is decrypted */
+    unsigned char digest[LOAD_PLAIN_BYTES]; /* is signed */
+    unsigned char result[LOAD_BYTES_MAX];
     size_t length; /* of result; 0: the operation failed */
 } load_operation;
 

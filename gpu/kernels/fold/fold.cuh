@@ -69,7 +69,7 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
                       const warprsa_prepared_key *key)
 {
     typedef warprsa_fold_shared<ROWS> S;
-    constexpr int bytes = WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
+    constexpr int bytes = WARPRSA_FOLD_MATRIX_BYTES(ROWS);
     constexpr int groups = S::THREADS / (2 * WIDTH), last = 8 * ROWS - 1;
     uint8_t *matrix = shared + S::MATRIX;
     const uint64_t e = warprsa_fold_public_exponent(key);

@@ -63,10 +63,10 @@
 #define WARPRSA_FOLD_PER_LANE(rows) ((rows) == 30 ? 4 : 5)
 #define WARPRSA_FOLD_CHUNKS(rows)   ((rows) == 20 ? 1 : 2)
 #define WARPRSA_FOLD_COLUMNS(rows)  ((rows) == 30 ? 112 : 144) /* of a chunk */
-#define WARPRSA_FOLD_CHUNK_OCTETS(rows)                                        \
+#define WARPRSA_FOLD_CHUNK_BYTES(rows)                                         \
     (WARPRSA_FOLD_DEPTH(rows) * WARPRSA_FOLD_COLUMNS(rows))
-#define WARPRSA_FOLD_MATRIX_OCTETS(rows)                                       \
-    (WARPRSA_FOLD_CHUNKS(rows) * WARPRSA_FOLD_CHUNK_OCTETS(rows))
+#define WARPRSA_FOLD_MATRIX_BYTES(rows)                                        \
+    (WARPRSA_FOLD_CHUNKS(rows) * WARPRSA_FOLD_CHUNK_BYTES(rows))
 
 /* What is above bit 44 of the lower half goes up. */
 WARPRSA_FN void warprsa_fold_top(uint64_t *s, const int rows)
@@ -98,7 +98,7 @@ WARPRSA_FN int warprsa_fold_place(int k, int sample, int digit, const int rows)
     int own = sample % per_lane * WARPRSA_FOLD_DIGITS + digit;
     int column = own / 2 * 8 + 2 * lane + own % 2;
 
-    return chunk * WARPRSA_FOLD_CHUNK_OCTETS(rows) +
+    return chunk * WARPRSA_FOLD_CHUNK_BYTES(rows) +
            k / 16 * (16 * WARPRSA_FOLD_COLUMNS(rows)) + column * 16 + k % 16;
 }
 

@@ -40,7 +40,7 @@ template <int ROWS> struct warprsa_fold_shared {
     static constexpr int WARP = JOINED > NEAR ? JOINED : NEAR;
     /* Where the chosen entries are: here, if there is room. */
     static constexpr bool CHOSEN_HERE = ROWS == 20;
-    static constexpr int CHOSEN_OCTETS =
+    static constexpr int CHOSEN_BYTES =
         WARPRSA_FOLD_WORDS(ROWS) * 4 * WARPRSA_FOLD_WARPGROUP;
 
     /* Warpgroups of a block, which share the matrices, and blocks that share a
@@ -53,10 +53,10 @@ template <int ROWS> struct warprsa_fold_shared {
     static constexpr int BYTES = 0;
     static constexpr int SUMS = BYTES + 2 * TILE + ZEROS;
     static constexpr int CHOSEN = SUMS + 4 * WARP;
-    static constexpr int OWN = CHOSEN + (CHOSEN_HERE ? CHOSEN_OCTETS : 0);
+    static constexpr int OWN = CHOSEN + (CHOSEN_HERE ? CHOSEN_BYTES : 0);
     /* Of the block. */
     static constexpr int MATRIX = WARPGROUPS * OWN;
-    static constexpr int SCRIPT = MATRIX + 2 * WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
+    static constexpr int SCRIPT = MATRIX + 2 * WARPRSA_FOLD_MATRIX_BYTES(ROWS);
     static constexpr int BARRIER =
         SCRIPT + (sizeof(warprsa_fold_script) + 7) / 8 * 8;
     static constexpr int BARRIERS = 8 * (1 + 4); /* of a warpgroup */
@@ -88,7 +88,7 @@ template <> struct warprsa_fold_shared<40> {
     /* Of the block; the matrix of one prime at a time. */
     static constexpr int CHOSEN = WARPGROUPS * OWN;
     static constexpr int MATRIX = CHOSEN + WARPRSA_FOLD_WORDS(20) * 4 * THREADS;
-    static constexpr int SCRIPT = MATRIX + WARPRSA_FOLD_MATRIX_OCTETS(40);
+    static constexpr int SCRIPT = MATRIX + WARPRSA_FOLD_MATRIX_BYTES(40);
     static constexpr int BARRIER =
         SCRIPT + (sizeof(warprsa_fold_script) + 7) / 8 * 8;
     static constexpr int BARRIERS = half::BARRIERS;
@@ -389,7 +389,7 @@ warprsa_fold_fetch_next(const warprsa_fold_group *g, int phase, int,
 /* Where, in a warpgroup's shared memory, the bytes of this thread's message
  * are: 16 of them, and the next ACROSS bytes further. */
 template <typename S>
-static __device__ __forceinline__ uint32_t warprsa_fold_octets_at()
+static __device__ __forceinline__ uint32_t warprsa_fold_bytes_at()
 {
     const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
 
@@ -410,7 +410,7 @@ warprsa_fold_own_aside_of(const warprsa_fold_group *g)
 
     if (WARPRSA_FOLD_ASIDE(ROWS))
         warprsa_fold_wait_free(g);
-    aside.at = g->own + warprsa_fold_octets_at<S>();
+    aside.at = g->own + warprsa_fold_bytes_at<S>();
     aside.apart = S::ACROSS;
     return aside;
 }
@@ -465,7 +465,7 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
     uint32_t d[2][S::COLUMNS / 2], over[2][2] = {{0, 0}, {0, 0}}, carry = 0;
 
     warprsa_fold_top(s, ROWS);
-    warprsa_fold_put_columns<S>(g, warprsa_fold_octets_at<S>(), s + ROWS, ROWS);
+    warprsa_fold_put_columns<S>(g, warprsa_fold_bytes_at<S>(), s + ROWS, ROWS);
 #pragma unroll
     for (int tile = 0; tile < 2; tile++) {
         messages[tile] = warprsa_fold_descriptor(
@@ -474,7 +474,7 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
             g->own + S::BYTES + (tile + 1) * S::TILE - S::ACROSS,
             S::ACROSS + (1 - tile) * S::TILE);
         matrix[tile] = warprsa_fold_descriptor(
-            g->matrix + tile * WARPRSA_FOLD_MATRIX_OCTETS(ROWS),
+            g->matrix + tile * WARPRSA_FOLD_MATRIX_BYTES(ROWS),
             16 * S::COLUMNS);
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
             d[tile], messages[tile], matrix[tile], S::ACROSS, last[tile]);
@@ -499,7 +499,7 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
             if (!final)
                 warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
                     d[tile], messages[tile],
-                    matrix[tile] + (WARPRSA_FOLD_CHUNK_OCTETS(ROWS) >> 4),
+                    matrix[tile] + (WARPRSA_FOLD_CHUNK_BYTES(ROWS) >> 4),
                     S::ACROSS, last[tile]);
         }
         if (final && due->digit >= 0)

@@ -12,7 +12,7 @@
 typedef struct warprsa_fold_group {
     warprsa_fold_memory memory;
     const warprsa_operation *operations; /* [FOLD_GROUP], of one key */
-    const uint8_t *matrix[2];            /* [FOLD_MATRIX_OCTETS] for p, q */
+    const uint8_t *matrix[2];            /* [FOLD_MATRIX_BYTES] for p, q */
     int prime; /* of pairs (fold_pair.h): 0 for p, 1 for q */
 } warprsa_fold_group;
 

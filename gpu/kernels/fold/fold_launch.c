@@ -61,14 +61,14 @@ void warprsa_fold_candidates(warprsa_paces *candidates,
     }
 }
 
-size_t warprsa_fold_table_octets(warprsa_size_class size, size_t count,
-                                 uint32_t multiprocessors)
+size_t warprsa_fold_table_bytes(warprsa_size_class size, size_t count,
+                                uint32_t multiprocessors)
 {
     const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(size);
 
     return kernel == NULL ? 0
                           : blocks_for(kernel, count, multiprocessors) *
-                                kernel->table_octets;
+                                kernel->table_bytes;
 }
 
 cudaError_t warprsa_fold_launch(warprsa_size_class size,

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 typedef struct warprsa_fold_batch {
-    warprsa_batch batch;            /* its table: table_octets for each block */
+    warprsa_batch batch;            /* its table: table_bytes for each block */
     const warprsa_fold_item *items; /* device memory */
     uint32_t item_count;
 } warprsa_fold_batch;
@@ -24,7 +24,7 @@ typedef struct warprsa_fold_batch {
 typedef struct warprsa_fold_kernel {
     cudaError_t (*launch)(const warprsa_fold_batch *batch, uint32_t blocks,
                           cudaStream_t stream);
-    size_t table_octets;  /* of one block */
+    size_t table_bytes;   /* of one block */
     uint32_t blocks_each; /* blocks that share a multiprocessor */
     uint32_t item_most;   /* requests that a block takes at once */
 } warprsa_fold_kernel;
@@ -41,8 +41,8 @@ void warprsa_fold_candidates(warprsa_paces *candidates,
                              uint32_t multiprocessors);
 
 /* Bytes of table memory for a batch of `count` of this class. */
-size_t warprsa_fold_table_octets(warprsa_size_class size, size_t count,
-                                 uint32_t multiprocessors);
+size_t warprsa_fold_table_bytes(warprsa_size_class size, size_t count,
+                                uint32_t multiprocessors);
 
 /* Queues the kernel for the items of a batch; the launch's own error. */
 cudaError_t warprsa_fold_launch(warprsa_size_class size,

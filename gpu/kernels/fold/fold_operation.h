@@ -161,7 +161,7 @@ WARPRSA_FN void warprsa_fold_two_samples_out(const warprsa_operation *op,
                                              uint64_t low, uint64_t high,
                                              int first)
 {
-    const int length = (int)op->key->modulus_octets, at = first / 2 * 13;
+    const int length = (int)op->key->modulus_bytes, at = first / 2 * 13;
 
     WARPRSA_UNROLL
     for (int j = 0; j < 13; j++)
@@ -187,8 +187,8 @@ WARPRSA_FN void warprsa_fold_put_status(const warprsa_operation *op,
 
 /* Half of the result's bytes by each of the two messages, 13 from every two
  * samples; both must have found s^e = m. */
-WARPRSA_FN void warprsa_fold_put_octets(const warprsa_fold_group *g,
-                                        const int rows)
+WARPRSA_FN void warprsa_fold_put_bytes(const warprsa_fold_group *g,
+                                       const int rows)
 {
     WARPRSA_STAGE(OUTPUT);
     const warprsa_fold_memory *m = &g->memory;
@@ -233,7 +233,7 @@ WARPRSA_FN void warprsa_fold_compare(const warprsa_fold_group *g,
         *warprsa_fold_at(m, WARPRSA_FOLD_OTHER, 0, t, rows) = differs != 0;
     }
     warprsa_sync_lanes();
-    warprsa_fold_put_octets(g, rows);
+    warprsa_fold_put_bytes(g, rows);
 }
 
 /* What a step does before its product. */
@@ -285,7 +285,7 @@ WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
     WARPRSA_EACH_MESSAGE(k)
     {
         const warprsa_operation op = warprsa_fold_operation(g, k);
-        const int length = (int)op.key->modulus_octets;
+        const int length = (int)op.key->modulus_bytes;
         const int t = warprsa_fold_index(k);
 
         WARPRSA_UNROLL
@@ -293,7 +293,7 @@ WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
             double sample = i < rows ? a->of[k][i] : 0;
 
             if (by == WARPRSA_FOLD_OF_INPUT)
-                sample = warprsa_sample_of_octets(op.input, length, i);
+                sample = warprsa_sample_of_bytes(op.input, length, i);
             if (by == WARPRSA_FOLD_OF_RESULT)
                 sample = *warprsa_fold_at(&g->memory, WARPRSA_FOLD_RESULT, i, t,
                                           rows);

@@ -18,7 +18,7 @@ typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> warprsa_fold_pair_shared;
 struct warprsa_fold_pair_scratch {
     static constexpr size_t THREADS = warprsa_fold_pair_shared::THREADS;
     static constexpr size_t MATRIX =
-        WARPRSA_FOLD_MATRIX_OCTETS(WARPRSA_FOLD_PAIR_ROWS);
+        WARPRSA_FOLD_MATRIX_BYTES(WARPRSA_FOLD_PAIR_ROWS);
     static constexpr size_t PLACES =
         WARPRSA_FOLD_PLACES * WARPRSA_FOLD_OWN * THREADS * sizeof(double);
     static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES *
@@ -45,7 +45,7 @@ warprsa_fold_pair_load_key(uint8_t *matrices, double *qinv,
                            const warprsa_prepared_key *key)
 {
     constexpr int ROWS = WARPRSA_FOLD_PAIR_ROWS, last = 8 * ROWS - 1;
-    constexpr int bytes = WARPRSA_FOLD_MATRIX_OCTETS(ROWS);
+    constexpr int bytes = WARPRSA_FOLD_MATRIX_BYTES(ROWS);
     constexpr int threads = warprsa_fold_pair_shared::THREADS;
     constexpr int groups = threads / (2 * WIDTH);
 
@@ -71,7 +71,7 @@ warprsa_fold_pair_load_pass(uint8_t *shared, const uint8_t *matrices,
                             uint64_t e, int pass)
 {
     typedef warprsa_fold_pair_shared S;
-    constexpr int bytes = WARPRSA_FOLD_MATRIX_OCTETS(WARPRSA_FOLD_PAIR_ROWS);
+    constexpr int bytes = WARPRSA_FOLD_MATRIX_BYTES(WARPRSA_FOLD_PAIR_ROWS);
     const uint4 *from = reinterpret_cast<const uint4 *>(
         matrices + warprsa_fold_pass_prime(pass) * bytes);
 

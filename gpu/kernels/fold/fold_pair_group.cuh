@@ -25,7 +25,7 @@ warprsa_fold_pair_exponent(const warprsa_fold_group *g, int)
 
 /* Where, in a warpgroup's shared memory, the bytes of this thread's part are,
  * half of its number's. */
-static __device__ __forceinline__ uint32_t warprsa_fold_pair_octets_at()
+static __device__ __forceinline__ uint32_t warprsa_fold_pair_bytes_at()
 {
     typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> S;
     const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
@@ -41,7 +41,7 @@ warprsa_fold_pair_own_aside(const warprsa_fold_group *g)
     warprsa_fold_pair_aside aside;
 
     warprsa_fold_wait_free(g);
-    aside.of[0].at = g->own + warprsa_fold_pair_octets_at();
+    aside.of[0].at = g->own + warprsa_fold_pair_bytes_at();
     aside.of[0].apart = warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS>::ACROSS;
     return aside;
 }
@@ -59,7 +59,7 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
 
     warprsa_fold_pair_top(s);
     /* A part's upper columns are half of the number's bytes. */
-    warprsa_fold_put_columns<S>(g, warprsa_fold_pair_octets_at(),
+    warprsa_fold_put_columns<S>(g, warprsa_fold_pair_bytes_at(),
                                 s->of[0] + WARPRSA_FOLD_OWN, WARPRSA_FOLD_OWN);
     const uint64_t messages =
         warprsa_fold_descriptor(g->own + S::BYTES, S::ACROSS);
@@ -68,7 +68,7 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
     for (int chunk = 0; chunk < 2; chunk++)
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
             d[chunk], messages,
-            matrix + chunk * (WARPRSA_FOLD_CHUNK_OCTETS(ROWS) >> 4), S::ACROSS,
+            matrix + chunk * (WARPRSA_FOLD_CHUNK_BYTES(ROWS) >> 4), S::ACROSS,
             0);
     if (due->keep >= 0) {
         warprsa_fold_wait_fetched(g);

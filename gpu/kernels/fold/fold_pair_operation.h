@@ -219,7 +219,7 @@ WARPRSA_FN void warprsa_fold_pair_put_result(warprsa_fold_number *a,
 }
 
 /* Half of the result's bytes by each part, and the status. */
-WARPRSA_FN void warprsa_fold_pair_put_octets(const warprsa_fold_group *g)
+WARPRSA_FN void warprsa_fold_pair_put_bytes(const warprsa_fold_group *g)
 {
     WARPRSA_STAGE(OUTPUT);
     const warprsa_fold_memory *m = &g->memory;
@@ -268,7 +268,7 @@ WARPRSA_FN void warprsa_fold_pair_compare(const warprsa_fold_group *g,
     }
     warprsa_sync_lanes();
     if (last)
-        warprsa_fold_pair_put_octets(g);
+        warprsa_fold_pair_put_bytes(g);
 }
 
 /* What a step does before its product. */
@@ -310,7 +310,7 @@ WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
     WARPRSA_EACH_MESSAGE(k)
     {
         const warprsa_operation op = warprsa_fold_operation(g, k);
-        const int length = (int)op.key->modulus_octets;
+        const int length = (int)op.key->modulus_bytes;
         const int t = warprsa_fold_index(k), part = warprsa_fold_part(k);
 
         WARPRSA_UNROLL
@@ -319,7 +319,7 @@ WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
             double sample = i < own ? a->of[k][i] : 0;
 
             if (by == WARPRSA_FOLD_OF_INPUT)
-                sample = warprsa_sample_of_octets(op.input, length, at);
+                sample = warprsa_sample_of_bytes(op.input, length, at);
             if (by == WARPRSA_FOLD_OF_RESULT)
                 sample = *warprsa_fold_pair_at(&g->memory, WARPRSA_FOLD_RESULT,
                                                at, t);

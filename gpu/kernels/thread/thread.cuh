@@ -26,7 +26,7 @@ template <int N> struct warprsa_starts {
 template <int N> __constant__ warprsa_starts<N> warprsa_start;
 
 /* What a block may have of shared memory from compute capability 9.0 on. */
-#define WARPRSA_SHARED_OCTETS (227 * 1024)
+#define WARPRSA_SHARED_BYTES (227 * 1024)
 
 /* How a size class is spread. */
 template <int N_, int WIDTH_, int L_, int BLOCK_, int IN_STEP_>
@@ -35,7 +35,7 @@ struct warprsa_thread_shape {
     static constexpr int W = N / WARPRSA_THREAD_BLOCKS;
     static constexpr int BLOCK = BLOCK_, IN_STEP = IN_STEP_;
     /* Pairs of samples that fit beside a and P. */
-    static constexpr int FIT = WARPRSA_SHARED_OCTETS / (16 * BLOCK) - N;
+    static constexpr int FIT = WARPRSA_SHARED_BYTES / (16 * BLOCK) - N;
     static constexpr int NEAR = FIT < N / 2 ? FIT : N / 2;
     static constexpr unsigned BYTES =
         (2 * N + 2 * NEAR) * BLOCK * sizeof(double);

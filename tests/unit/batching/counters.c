@@ -55,7 +55,7 @@ static void a_line_with_everything(void **state)
         "cpu_3072=0 "
         "cpu_4096=0 cpu_other_size=1 batches=3 batch_max=0 wait_ns=0 "
         "compute_ns=0 checks_failed=0 device_losses=0 devices=0 keys=0 "
-        "keys_loaded=2 keys_wiped=1 keys_evicted=0 slots=0 slots_octets=0 "
+        "keys_loaded=2 keys_wiped=1 keys_evicted=0 slots=0 slots_bytes=0 "
         "device1_ready=1 device1_gpu=5 device1_batches=3 device1_losses=0 "
         "device1_compute_ns=0 device1_keys=0 batches_to_1=1 batches_to_8=2");
     warprsa_counters_free(c);

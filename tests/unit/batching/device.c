@@ -315,7 +315,7 @@ static void a_device_that_fails_while_loading_a_key(void **state)
 static void a_failed_check_is_never_released(void **state)
 {
     setting s = set_up(1, LONG_MS);
-    uint8_t untouched[WARPRSA_MODULUS_OCTETS_MAX] = {0};
+    uint8_t untouched[WARPRSA_MODULUS_BYTES_MAX] = {0};
     fake_request r;
 
     (void)state;

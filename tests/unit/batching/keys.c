@@ -62,7 +62,7 @@ static void same_id_other_key(void **state)
     warprsa_queue *queue = fake_ready_queue(&config);
     warprsa_private_key one_key = fake_key(WARPRSA_CLASS_2048, 1);
     warprsa_private_key two_key = fake_key(WARPRSA_CLASS_2048, 2);
-    uint8_t id[WARPRSA_KEY_ID_OCTETS] = {9};
+    uint8_t id[WARPRSA_KEY_ID_BYTES] = {9};
     warprsa_key *a = warprsa_queue_key(queue, id, &one_key);
     warprsa_key *b = warprsa_queue_key(queue, id, &two_key);
 
@@ -86,10 +86,10 @@ static void a_key_without_class_is_not_taken(void **state)
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
     warprsa_private_key odd = fake_key(WARPRSA_CLASS_2048, 1);
-    uint8_t id[WARPRSA_KEY_ID_OCTETS] = {9};
+    uint8_t id[WARPRSA_KEY_ID_BYTES] = {9};
 
     (void)state;
-    odd.modulus_octets = 200;
+    odd.modulus_bytes = 200;
     assert_null(warprsa_queue_key(queue, id, &odd));
     assert_int_equal(config.counters->keys, 0);
     fake_close_queue(queue, &config);

@@ -116,7 +116,7 @@ static void a_full_queue_refuses(void **state)
     (void)state;
     config.slots = SLOTS;
     queue = fake_ready_queue(&config);
-    bytes = config.counters->slots_octets;
+    bytes = config.counters->slots_bytes;
     assert_int_equal(config.counters->slots, SLOTS);
     assert_true(bytes > SLOTS * 1024);
     key = fake_add_key(queue, WARPRSA_CLASS_4096, 1);
@@ -136,7 +136,7 @@ static void a_full_queue_refuses(void **state)
     assert_int_equal(fake_submit(queue, key, &late), WARPRSA_DONE);
     assert_int_equal(warprsa_queue_wait(queue, late.ticket, late.output),
                      WARPRSA_DONE);
-    assert_int_equal(config.counters->slots_octets, bytes);
+    assert_int_equal(config.counters->slots_bytes, bytes);
     warprsa_key_release(key);
     fake_close_queue(queue, &config);
     warprsa_counters_free(config.counters);

@@ -70,7 +70,7 @@ static void fill(void *to, size_t size, uint64_t word)
 /* Its modulus, read backwards by the fake engine, turns INPUT into OUTPUT. */
 static warprsa_private_key secret_key(void)
 {
-    warprsa_private_key key = {.modulus_octets = 256};
+    warprsa_private_key key = {.modulus_bytes = 256};
     uint64_t turns = __builtin_bswap64(INPUT ^ OUTPUT);
 
     fill(key.n + sizeof(key.n) - 256, 256, turns);
@@ -101,7 +101,7 @@ static void slots_keys_and_mappings(void **state)
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
     warprsa_private_key numbers = secret_key();
-    uint8_t id[WARPRSA_KEY_ID_OCTETS] = {7};
+    uint8_t id[WARPRSA_KEY_ID_BYTES] = {7};
     warprsa_key *key = warprsa_queue_key(queue, id, &numbers);
     uint8_t input[256], output[256];
     warprsa_notify none = {0};
@@ -144,7 +144,7 @@ static void what_nobody_collects(void **state)
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
     warprsa_private_key numbers = secret_key();
-    uint8_t id[WARPRSA_KEY_ID_OCTETS] = {7};
+    uint8_t id[WARPRSA_KEY_ID_BYTES] = {7};
     uint8_t input[256], output[256];
     warprsa_notify none = {0};
     warprsa_ticket ticket;

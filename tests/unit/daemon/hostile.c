@@ -254,7 +254,7 @@ static void requests_with_others_keys(void **state)
     assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_DONE);
     guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     for (unsigned i = 0; i < sizeof(handles) / sizeof(handles[0]); i++) {
-        memset(x.region.slot[0].output, 0xaa, WARPRSA_MODULUS_OCTETS_MAX);
+        memset(x.region.slot[0].output, 0xaa, WARPRSA_MODULUS_BYTES_MAX);
         stranger_fill(&x, 0, ++use, handles[i][0], handles[i][1]);
         stranger_put(&x, 0);
         assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_REFUSED);
@@ -286,7 +286,7 @@ static void requests_that_do_not_fit(void **state)
 {
     static const uint32_t bytes[] = {0, 1, 127, 129, 256, 512, 513, UINT32_MAX};
     warprsa_private_key key = fake_key(WARPRSA_CLASS_1024, 1);
-    const uint8_t *n = key.n + sizeof(key.n) - key.modulus_octets;
+    const uint8_t *n = key.n + sizeof(key.n) - key.modulus_bytes;
     stranger x;
     uint32_t use = 1;
 
@@ -300,13 +300,13 @@ static void requests_that_do_not_fit(void **state)
     }
     /* The modulus, and one less. */
     stranger_fill(&x, 1, use, 3, 5);
-    memcpy(x.region.slot[1].request.input, n, key.modulus_octets);
+    memcpy(x.region.slot[1].request.input, n, key.modulus_bytes);
     stranger_put(&x, 1);
     assert_int_equal(stranger_answer(&x, 1, use), WARPRSA_REFUSED);
     use++;
     stranger_fill(&x, 1, use, 3, 5);
-    memcpy(x.region.slot[1].request.input, n, key.modulus_octets);
-    x.region.slot[1].request.input[key.modulus_octets - 1]--;
+    memcpy(x.region.slot[1].request.input, n, key.modulus_bytes);
+    x.region.slot[1].request.input[key.modulus_bytes - 1]--;
     stranger_put(&x, 1);
     assert_int_equal(stranger_answer(&x, 1, use), WARPRSA_DONE);
     stranger_leave(&x);

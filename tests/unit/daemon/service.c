@@ -86,7 +86,7 @@ static void *operate_often(void *arg)
             (warprsa_size_class)((w->number + i) % WARPRSA_CLASSES);
         unsigned seed = i % 3;
         warprsa_private_key key = fake_key(size, seed);
-        uint8_t id[WARPRSA_KEY_ID_OCTETS] = {(uint8_t)seed, (uint8_t)size};
+        uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)seed, (uint8_t)size};
         warprsa_backend_key *mine = backend->key(w->guest->client, id, &key);
         fake_request request;
 
@@ -581,7 +581,7 @@ static int in_child(guest *g)
     warprsa_client_config config = {
         .door = &g->door, .slots = 64, .deadline_ms = LONG_MS};
     warprsa_private_key key = fake_key(WARPRSA_CLASS_1024, 1);
-    uint8_t id[WARPRSA_KEY_ID_OCTETS] = {1};
+    uint8_t id[WARPRSA_KEY_ID_BYTES] = {1};
     warprsa_backend_key *mine;
 
     backend->abandon(g->client);

@@ -157,7 +157,7 @@ cudaError_t __wrap_cudaFreeHost(void *block)
 /* Blinding factors are secrets, too: the test knows them. */
 static int give_random(void *arg, void *out, size_t len)
 {
-    random_octets(arg, out, len);
+    random_bytes(arg, out, len);
     if (looking)
         add_words(out, len < 1024 ? len : 1024);
     return 1;
@@ -166,8 +166,8 @@ static int give_random(void *arg, void *out, size_t len)
 static random_stream stream;
 static warprsa_device *device;
 static made_key key;
-static uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
-static uint8_t output[BATCH][WARPRSA_MODULUS_OCTETS_MAX];
+static uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
+static uint8_t output[BATCH][WARPRSA_MODULUS_BYTES_MAX];
 
 static void open_device(void)
 {
@@ -188,9 +188,9 @@ static void open_device(void)
 static void collect_secrets(void)
 {
     warprsa_prepared_key prepared;
-    uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t answer[WARPRSA_MODULUS_BYTES_MAX];
     BIGNUM *m = BN_new(), *s = BN_new();
-    const int bytes = (int)key.key.modulus_octets;
+    const int bytes = (int)key.key.modulus_bytes;
 
     assert_true(m != NULL && s != NULL);
     assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&prepared, &key.key));

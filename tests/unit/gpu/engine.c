@@ -94,9 +94,9 @@ static int keys_of(int size, made_key **of)
 
 static void random_message(const BIGNUM *n, random_stream *stream)
 {
-    uint8_t bytes[WARPRSA_MODULUS_OCTETS_MAX + 8];
+    uint8_t bytes[WARPRSA_MODULUS_BYTES_MAX + 8];
 
-    random_octets(stream, bytes, sizeof(bytes));
+    random_bytes(stream, bytes, sizeof(bytes));
     assert_non_null(BN_bin2bn(bytes, sizeof(bytes), m));
     assert_true(BN_nnmod(m, m, n, keys[0].numbers.ctx));
 }
@@ -179,8 +179,8 @@ static void special_messages_of(int size)
     }
     assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 0, size));
     for (int i = 0; i < count * MESSAGES; i++) {
-        const int bytes = (int)of[i % count]->key.modulus_octets;
-        uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
+        const int bytes = (int)of[i % count]->key.modulus_bytes;
+        uint8_t answer[WARPRSA_MODULUS_BYTES_MAX];
 
         assert_non_null(BN_bin2bn(batch.tasks[i].input, bytes, m));
         assert_true(made_key_answer(of[i % count], expected, m));
@@ -352,7 +352,7 @@ static void refused_keys_take_no_place(void **state)
     uint32_t extra[KEYS_MAX - KEYS], none;
 
     (void)state;
-    even.n[WARPRSA_MODULUS_OCTETS_MAX - 1] ^= 1;
+    even.n[WARPRSA_MODULUS_BYTES_MAX - 1] ^= 1;
     memset(no_key.qinv, 0xff, sizeof(no_key.qinv));
     for (int i = 0; i < 2 * KEYS_MAX; i++)
         assert_int_equal(

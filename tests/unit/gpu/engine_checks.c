@@ -59,9 +59,9 @@ static int tear_down(void **state)
 
 static void random_message(const BIGNUM *n, random_stream *stream)
 {
-    uint8_t bytes[WARPRSA_MODULUS_OCTETS_MAX + 8];
+    uint8_t bytes[WARPRSA_MODULUS_BYTES_MAX + 8];
 
-    random_octets(stream, bytes, sizeof(bytes));
+    random_bytes(stream, bytes, sizeof(bytes));
     assert_non_null(BN_bin2bn(bytes, sizeof(bytes), m));
     assert_true(BN_nnmod(m, m, n, keys[0].numbers.ctx));
 }
@@ -92,8 +92,8 @@ static warprsa_private_key lying(const made_key *key, size_t part, int bit)
     warprsa_private_key lie = key->key;
     uint8_t *const bytes[PARTS] = {lie.dp, lie.dq, lie.qinv,
                                    lie.p,  lie.q,  lie.n};
-    const size_t length = part == PARTS - 1 ? WARPRSA_MODULUS_OCTETS_MAX
-                                            : WARPRSA_PRIME_OCTETS_MAX;
+    const size_t length =
+        part == PARTS - 1 ? WARPRSA_MODULUS_BYTES_MAX : WARPRSA_PRIME_BYTES_MAX;
 
     bytes[part][length - 1 - (size_t)bit / 8] ^= (uint8_t)(1u << (bit % 8));
     return lie;

@@ -61,7 +61,7 @@ static int run_batch(made_key *first, made_key *second, unsigned stream_index,
                      random_stream *stream)
 {
     const size_t count = 1 + random_below(stream, BATCH_MAX);
-    uint8_t bytes[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t bytes[WARPRSA_MODULUS_BYTES_MAX];
     test_batch batch;
     BIGNUM *m = BN_new();
     int good = m != NULL && test_batch_new(&batch, count);
@@ -73,8 +73,8 @@ static int run_batch(made_key *first, made_key *second, unsigned stream_index,
     for (size_t i = 0; good && i < count; i++) {
         made_key *key = i % 2 == 0 ? first : second;
 
-        random_octets(stream, bytes, sizeof(bytes));
-        good = BN_bin2bn(bytes, (int)key->key.modulus_octets, m) != NULL &&
+        random_bytes(stream, bytes, sizeof(bytes));
+        good = BN_bin2bn(bytes, (int)key->key.modulus_bytes, m) != NULL &&
                BN_nnmod(m, m, key->numbers.value[NUMBER_N], key->numbers.ctx) &&
                test_batch_put(&batch, i, key, m);
     }

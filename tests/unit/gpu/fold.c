@@ -52,7 +52,7 @@ static int set_up(void **state)
     b = BN_new();
     x = BN_new();
     y = BN_new();
-    matrix = malloc(WARPRSA_FOLD_MATRIX_OCTETS(ROWS_MOST));
+    matrix = malloc(WARPRSA_FOLD_MATRIX_BYTES(ROWS_MOST));
     table = malloc(WARPRSA_FOLD_ENTRIES * words * sizeof(*table));
     chosen = malloc(words * sizeof(*chosen));
     group.memory.table = table;
@@ -101,7 +101,7 @@ static void make_matrix(int rows)
 {
     double samples[NUMBER_SAMPLES];
 
-    memset(matrix, 0, WARPRSA_FOLD_MATRIX_OCTETS(ROWS_MOST));
+    memset(matrix, 0, WARPRSA_FOLD_MATRIX_BYTES(ROWS_MOST));
     for (int k = 0; k < 8 * rows; k++) {
         row_of(x, prime, k, rows);
         number_to_samples(samples, x, rows);
@@ -124,14 +124,14 @@ static void every_digit_has_its_place(void **state)
     for (int size = 0; size < SIZES; size++) {
         const int rows = rows_of[size];
 
-        memset(matrix, 0, WARPRSA_FOLD_MATRIX_OCTETS(ROWS_MOST));
+        memset(matrix, 0, WARPRSA_FOLD_MATRIX_BYTES(ROWS_MOST));
         for (int k = 0; k < 8 * rows; k++)
             for (int i = 0; i < rows; i++)
                 for (int d = 0; d < WARPRSA_FOLD_DIGITS; d++) {
                     int place = warprsa_fold_place(k, i, d, rows);
 
                     assert_in_range(place, 0,
-                                    WARPRSA_FOLD_MATRIX_OCTETS(rows) - 1);
+                                    WARPRSA_FOLD_MATRIX_BYTES(rows) - 1);
                     assert_int_equal(0, matrix[place]);
                     matrix[place] = 1;
                 }

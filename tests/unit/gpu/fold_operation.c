@@ -26,7 +26,7 @@ enum {
 typedef struct workspace {
     warprsa_prepared_key key;
     made_key made;
-    uint8_t matrix[2][WARPRSA_FOLD_MATRIX_OCTETS(ROWS_MOST)];
+    uint8_t matrix[2][WARPRSA_FOLD_MATRIX_BYTES(ROWS_MOST)];
     double qinv[ROWS_MOST];
     double inversion[WARPRSA_MESSAGES * WARPRSA_HALF_SAMPLES];
     double places[WARPRSA_FOLD_PLACES * ROWS_MOST * WARPRSA_MESSAGES];
@@ -37,8 +37,8 @@ typedef struct workspace {
     uint32_t chosen[WARPRSA_FOLD_WORDS(ROWS_MOST) * WARPRSA_MESSAGES];
     uint64_t random[WARPRSA_FOLD_GROUP][WARPRSA_RANDOM_WORDS];
     uint32_t exponent[WARPRSA_FOLD_GROUP][2][WARPRSA_BLINDED_WORDS];
-    uint8_t input[WARPRSA_FOLD_GROUP][WARPRSA_MODULUS_OCTETS_MAX];
-    uint8_t output[WARPRSA_FOLD_GROUP][WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t input[WARPRSA_FOLD_GROUP][WARPRSA_MODULUS_BYTES_MAX];
+    uint8_t output[WARPRSA_FOLD_GROUP][WARPRSA_MODULUS_BYTES_MAX];
     uint32_t status[WARPRSA_FOLD_GROUP];
     warprsa_operation operations[WARPRSA_FOLD_GROUP];
     warprsa_fold_script script;
@@ -96,9 +96,9 @@ static void use_key(const key_recipe *recipe)
 /* Operation i: its message, and blinding that is as long as it may be. */
 static void use_message(int i, const BIGNUM *message)
 {
-    random_octets(&stream, (unsigned char *)w->random[i], sizeof(w->random[i]));
+    random_bytes(&stream, (unsigned char *)w->random[i], sizeof(w->random[i]));
     w->random[i][0] |= 1;
-    assert_true(BN_bn2binpad(message, w->input[i], (int)w->key.modulus_octets) >
+    assert_true(BN_bn2binpad(message, w->input[i], (int)w->key.modulus_bytes) >
                 0);
     w->status[i] = 12345;
     w->operations[i] = (warprsa_operation){
@@ -134,9 +134,9 @@ static void run(void)
 static void special_message(int which)
 {
     BIGNUM *const *v = w->made.numbers.value;
-    unsigned char bytes[WARPRSA_MODULUS_OCTETS_MAX + 8];
+    unsigned char bytes[WARPRSA_MODULUS_BYTES_MAX + 8];
 
-    random_octets(&stream, bytes, sizeof(bytes));
+    random_bytes(&stream, bytes, sizeof(bytes));
     assert_non_null(BN_bin2bn(bytes, sizeof(bytes), m));
     if (which < 3) {
         assert_true(BN_set_word(m, (BN_ULONG)which));
@@ -177,8 +177,8 @@ static void private_operations(void **state)
         }
         run();
         for (int j = 0; j < WARPRSA_FOLD_GROUP; j++) {
-            uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
-            const int bytes = (int)w->key.modulus_octets;
+            uint8_t answer[WARPRSA_MODULUS_BYTES_MAX];
+            const int bytes = (int)w->key.modulus_bytes;
 
             assert_non_null(BN_bin2bn(w->input[j], bytes, m));
             assert_true(made_key_answer(&w->made, s, m));

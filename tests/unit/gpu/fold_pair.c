@@ -37,7 +37,7 @@ enum {
 typedef struct workspace {
     warprsa_prepared_key key;
     made_key made;
-    uint8_t matrix[2][WARPRSA_FOLD_MATRIX_OCTETS(ROWS)];
+    uint8_t matrix[2][WARPRSA_FOLD_MATRIX_BYTES(ROWS)];
     double qinv[ROWS];
     double inversion[WARPRSA_MESSAGES * WARPRSA_HALF_SAMPLES];
     double places[WARPRSA_FOLD_PLACES * OWN * WARPRSA_MESSAGES];
@@ -47,8 +47,8 @@ typedef struct workspace {
     uint32_t chosen[WARPRSA_FOLD_WORDS(OWN) * WARPRSA_MESSAGES];
     uint64_t random[GROUP][WARPRSA_RANDOM_WORDS];
     uint32_t exponent[GROUP][2][WARPRSA_BLINDED_WORDS];
-    uint8_t input[GROUP][WARPRSA_MODULUS_OCTETS_MAX];
-    uint8_t output[GROUP][WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t input[GROUP][WARPRSA_MODULUS_BYTES_MAX];
+    uint8_t output[GROUP][WARPRSA_MODULUS_BYTES_MAX];
     uint32_t status[GROUP];
     warprsa_operation operations[GROUP];
     warprsa_fold_script script;
@@ -445,9 +445,9 @@ static void use_key(const key_recipe *recipe)
 /* Request i: its message in `a`, and blinding that is as long as it may be. */
 static void use_message(int i)
 {
-    random_octets(&stream, (unsigned char *)w->random[i], sizeof(w->random[i]));
+    random_bytes(&stream, (unsigned char *)w->random[i], sizeof(w->random[i]));
     w->random[i][0] |= 1;
-    assert_true(BN_bn2binpad(a, w->input[i], (int)w->key.modulus_octets) > 0);
+    assert_true(BN_bn2binpad(a, w->input[i], (int)w->key.modulus_bytes) > 0);
     w->status[i] = 12345;
     w->operations[i] = (warprsa_operation){
         .key = &w->key,
@@ -465,9 +465,9 @@ static void use_message(int i)
 static void special_message(int which)
 {
     BIGNUM *const *v = w->made.numbers.value;
-    unsigned char bytes[WARPRSA_MODULUS_OCTETS_MAX + 8];
+    unsigned char bytes[WARPRSA_MODULUS_BYTES_MAX + 8];
 
-    random_octets(&stream, bytes, sizeof(bytes));
+    random_bytes(&stream, bytes, sizeof(bytes));
     assert_non_null(BN_bin2bn(bytes, sizeof(bytes), a));
     if (which < 3) {
         assert_true(BN_set_word(a, (BN_ULONG)which));
@@ -515,8 +515,8 @@ static void private_operations(void **state)
         }
         run();
         for (int j = 0; j < GROUP; j++) {
-            uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
-            const int bytes = (int)w->key.modulus_octets;
+            uint8_t answer[WARPRSA_MODULUS_BYTES_MAX];
+            const int bytes = (int)w->key.modulus_bytes;
 
             assert_non_null(BN_bin2bn(w->input[j], bytes, a));
             assert_true(made_key_answer(&w->made, b, a));

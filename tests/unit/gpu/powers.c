@@ -382,8 +382,8 @@ static void check_with(made_key *made, random_stream *stream)
     const int size = warprsa_key_class(&made->key);
     const number_view view = number_view_of(2 * size + 1);
     warprsa_sample_bits_t result[NUMBER_SAMPLES];
-    const int bytes = (int)made->key.modulus_octets;
-    uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
+    const int bytes = (int)made->key.modulus_bytes;
+    uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
     warprsa_operation op = {.key = &key, .input = input, .result = result};
     operands *o = &numbers[0];
     warprsa_number s;

@@ -49,8 +49,8 @@ static warprsa_private_key key_of(unsigned n_bits, unsigned p_bits,
     put_odd(key.n, sizeof(key.n), n_bits);
     put_odd(key.p, sizeof(key.p), p_bits);
     put_odd(key.q, sizeof(key.q), q_bits);
-    key.modulus_octets = (n_bits + 7) / 8;
-    key.e[WARPRSA_EXPONENT_OCTETS - 1] = 3;
+    key.modulus_bytes = (n_bits + 7) / 8;
+    key.e[WARPRSA_EXPONENT_BYTES - 1] = 3;
     return key;
 }
 
@@ -93,9 +93,9 @@ static void modulus_has_1024_to_4096_bits(void **state)
     assert_int_equal(WARPRSA_CLASS_4096, class_of(4096, 2048, 2048));
     /* 4097 bits do not fit n, but the length can claim them. */
     warprsa_private_key key = key_of(4096, 2048, 2048);
-    key.modulus_octets = 513;
+    key.modulus_bytes = 513;
     assert_int_equal(-1, warprsa_key_class(&key));
-    key.modulus_octets = UINT32_MAX;
+    key.modulus_bytes = UINT32_MAX;
     assert_int_equal(-1, warprsa_key_class(&key));
 }
 
@@ -104,10 +104,10 @@ static void length_is_that_of_the_modulus(void **state)
     (void)state;
     warprsa_private_key key = key_of(1025, 513, 513);
 
-    assert_int_equal(129, key.modulus_octets);
+    assert_int_equal(129, key.modulus_bytes);
     assert_int_equal(WARPRSA_CLASS_1024, warprsa_key_class(&key));
-    for (uint32_t bytes = 0; bytes <= WARPRSA_MODULUS_OCTETS_MAX; bytes++) {
-        key.modulus_octets = bytes;
+    for (uint32_t bytes = 0; bytes <= WARPRSA_MODULUS_BYTES_MAX; bytes++) {
+        key.modulus_bytes = bytes;
         assert_int_equal(bytes == 129 ? WARPRSA_CLASS_1024 : -1,
                          warprsa_key_class(&key));
     }
@@ -136,10 +136,10 @@ static void even_and_small_numbers_are_refused(void **state)
     (void)state;
     const warprsa_private_key good = key_of(2048, 1024, 1024);
     warprsa_private_key key = good;
-    const size_t last = WARPRSA_PRIME_OCTETS_MAX - 1;
-    const size_t e_last = WARPRSA_EXPONENT_OCTETS - 1;
+    const size_t last = WARPRSA_PRIME_BYTES_MAX - 1;
+    const size_t e_last = WARPRSA_EXPONENT_BYTES - 1;
 
-    key.n[WARPRSA_MODULUS_OCTETS_MAX - 1] ^= 1;
+    key.n[WARPRSA_MODULUS_BYTES_MAX - 1] ^= 1;
     refused(&key);
     key = good;
     key.p[last] ^= 1;
@@ -266,7 +266,7 @@ static void constants_are_right(void **state)
                   v[NUMBER_N]);
         is_minus_inverse(got.minus_inverse, v[NUMBER_N]);
         assert_int_equal(recipes[i].e, got.e);
-        assert_int_equal(made.key.modulus_octets, got.modulus_octets);
+        assert_int_equal(made.key.modulus_bytes, got.modulus_bytes);
         made_key_free(&made);
     }
 }
@@ -295,7 +295,7 @@ static void numbers_that_are_no_key(void **state)
     for (int i = 0; i < 3; i++) {
         key = made.key;
         memcpy(key.qinv, key.p, sizeof(key.qinv));
-        key.qinv[WARPRSA_PRIME_OCTETS_MAX - 1] += i == 1;
+        key.qinv[WARPRSA_PRIME_BYTES_MAX - 1] += i == 1;
         if (i == 2)
             memset(key.qinv, 0xff, sizeof(key.qinv));
         is_no_key(&key);
@@ -304,15 +304,15 @@ static void numbers_that_are_no_key(void **state)
     for (int i = 0; i < 2; i++) {
         key = made.key;
         uint8_t *exponent = i == 0 ? key.dp : key.dq;
-        put_odd(exponent, WARPRSA_PRIME_OCTETS_MAX, 520);
+        put_odd(exponent, WARPRSA_PRIME_BYTES_MAX, 520);
         assert_int_equal(WARPRSA_OK, warprsa_prepare_operation_key(&got, &key));
-        put_odd(exponent, WARPRSA_PRIME_OCTETS_MAX, 521);
+        put_odd(exponent, WARPRSA_PRIME_BYTES_MAX, 521);
         is_no_key(&key);
-        memset(exponent, 0xff, WARPRSA_PRIME_OCTETS_MAX);
+        memset(exponent, 0xff, WARPRSA_PRIME_BYTES_MAX);
         is_no_key(&key);
     }
     key = made.key;
-    key.e[WARPRSA_EXPONENT_OCTETS - 1] = 2;
+    key.e[WARPRSA_EXPONENT_BYTES - 1] = 2;
     assert_int_equal(WARPRSA_UNSUPPORTED_KEY,
                      warprsa_prepare_operation_key(&got, &key));
     made_key_free(&made);

@@ -73,7 +73,7 @@ static void add_words(const void *from, size_t size)
 /* Blinding factors are secrets, too: the test knows them. */
 static int give_random(void *arg, void *out, size_t len)
 {
-    random_octets(arg, out, len);
+    random_bytes(arg, out, len);
     if (looking)
         add_words(out, len);
     return 1;
@@ -105,9 +105,9 @@ static void open_device(void)
 static void collect_secrets(uint8_t *input)
 {
     warprsa_operation_key prepared;
-    uint8_t answer[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t answer[WARPRSA_MODULUS_BYTES_MAX];
     BIGNUM *m = BN_new(), *s = BN_new();
-    const int bytes = (int)key.key.modulus_octets;
+    const int bytes = (int)key.key.modulus_bytes;
 
     assert_true(m != NULL && s != NULL);
     assert_int_equal(WARPRSA_OK,
@@ -133,8 +133,8 @@ static void collect_secrets(uint8_t *input)
 static void freed_blocks_hold_no_secret(void **state)
 {
     const warprsa_engine *engine = warprsa_engine_host();
-    uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
-    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
     warprsa_task task = {.input = input, .output = output};
     warprsa_private_key no_key;
     uint32_t again;
@@ -168,7 +168,7 @@ static void freed_blocks_hold_no_secret(void **state)
     looking = 0;
     assert_int_equal(0, found);
     /* The answer was looked for, and would have been found. */
-    assert_true(secrets_in(output, key.key.modulus_octets) > 20);
+    assert_true(secrets_in(output, key.key.modulus_bytes) > 20);
     made_key_free(&key);
 }
 

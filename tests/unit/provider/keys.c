@@ -217,7 +217,7 @@ static void assert_unfit(EVP_PKEY *key)
     assert_true(signs_right(subject, copy, key));
     assert_true(signs_right(subject, copy, key));
     assert_counted(subject, 0, 2);
-    assert_int_equal(counter_of(subject, "warprsa-cpu-key"), 2);
+    assert_int_equal(counter_of(subject, "warprsa-cpu-unsupported-key"), 2);
     EVP_PKEY_free(copy);
     OSSL_LIB_CTX_free(subject);
 }

@@ -32,7 +32,7 @@ enum {
     THREADS = 16,
     THREADS_MAX = 1024,
     KEYS_PER_THREAD = 8,
-    OCTETS_MAX = 512,
+    BYTES_MAX = 512,
     CLASSES = 4,
 };
 
@@ -74,7 +74,7 @@ typedef struct run {
 
 typedef struct bytes {
     size_t len;
-    unsigned char data[OCTETS_MAX];
+    unsigned char data[BYTES_MAX];
 } bytes;
 
 static bool crypt_one(OSSL_LIB_CTX *libctx, EVP_PKEY *pkey, init_fn *init,
@@ -108,7 +108,7 @@ static bool make_number(random_stream *stream, const random_key *key,
     bool good = ctx != NULL && value != NULL;
 
     number->len = key->bytes;
-    random_octets(stream, number->data, number->len);
+    random_bytes(stream, number->data, number->len);
     switch (random_below(stream, 16)) {
     case 0:
         memset(number->data, 0, number->len);
@@ -192,7 +192,7 @@ static bool one_operation(const run *r, const random_key *key, operation kind,
 {
     bytes in;
     in.len = 32;
-    random_octets(stream, in.data, in.len);
+    random_bytes(stream, in.data, in.len);
     switch (kind) {
     case RAW_SIGN:
     case RAW_DECRYPT:
@@ -203,7 +203,7 @@ static bool one_operation(const run *r, const random_key *key, operation kind,
         return sign_and_verify(r, key, &in);
     default:
         in.len = 1 + random_below(stream, 64);
-        random_octets(stream, in.data, in.len);
+        random_bytes(stream, in.data, in.len);
         return encrypt_and_decrypt(r, key, operation_padding[kind], &in);
     }
 }

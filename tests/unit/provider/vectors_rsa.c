@@ -22,13 +22,13 @@
 #include "tests/unit/support/vector_file.h"
 
 enum {
-    OCTETS_MAX = 2048,
+    BYTES_MAX = 2048,
     SKIPPED = 77
 };
 
 typedef struct bytes {
     size_t len;
-    unsigned char data[OCTETS_MAX];
+    unsigned char data[BYTES_MAX];
 } bytes;
 
 static module_context module;

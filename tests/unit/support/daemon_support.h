@@ -57,10 +57,10 @@ static inline unsigned service_broken(service *s)
 }
 
 static inline bool service_key_id(const warprsa_private_key *key,
-                                  uint8_t id[WARPRSA_KEY_ID_OCTETS])
+                                  uint8_t id[WARPRSA_KEY_ID_BYTES])
 {
-    memcpy(id, key->n + sizeof(key->n) - WARPRSA_KEY_ID_OCTETS,
-           WARPRSA_KEY_ID_OCTETS);
+    memcpy(id, key->n + sizeof(key->n) - WARPRSA_KEY_ID_BYTES,
+           WARPRSA_KEY_ID_BYTES);
     return true;
 }
 
@@ -164,7 +164,7 @@ static inline warprsa_backend_key *guest_key(guest *g, warprsa_size_class size,
                                              unsigned seed)
 {
     warprsa_private_key key = fake_key(size, seed);
-    uint8_t id[WARPRSA_KEY_ID_OCTETS] = {(uint8_t)seed, (uint8_t)size};
+    uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)seed, (uint8_t)size};
     warprsa_backend_key *added = backend->key(g->client, id, &key);
 
     assert_non_null(added);

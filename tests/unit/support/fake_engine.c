@@ -51,7 +51,7 @@ const char *warprsa_status_text(warprsa_status status)
 
 int warprsa_key_class(const warprsa_private_key *key)
 {
-    unsigned n = key->modulus_octets;
+    unsigned n = key->modulus_bytes;
 
     return n >= 128 && n <= 512 && n % 128 == 0 ? (int)(n / 128) - 1 : -1;
 }
@@ -70,14 +70,14 @@ void fake_reset(void)
 
 warprsa_private_key fake_key(warprsa_size_class size, unsigned seed)
 {
-    warprsa_private_key key = {.modulus_octets = 128 * ((unsigned)size + 1)};
+    warprsa_private_key key = {.modulus_bytes = 128 * ((unsigned)size + 1)};
     uint32_t x = 2654435761u * (seed + 1);
 
-    for (unsigned i = 0; i < key.modulus_octets; i++) {
+    for (unsigned i = 0; i < key.modulus_bytes; i++) {
         x = x * 1664525 + 1013904223;
         key.n[sizeof(key.n) - 1 - i] = (uint8_t)(x >> 24);
     }
-    key.n[sizeof(key.n) - key.modulus_octets] |= 0x80;
+    key.n[sizeof(key.n) - key.modulus_bytes] |= 0x80;
     key.n[sizeof(key.n) - 1] |= 1;
     return key;
 }
@@ -85,7 +85,7 @@ warprsa_private_key fake_key(warprsa_size_class size, unsigned seed)
 void fake_result(const warprsa_private_key *key, const uint8_t *input,
                  uint8_t *output)
 {
-    for (unsigned i = 0; i < key->modulus_octets; i++)
+    for (unsigned i = 0; i < key->modulus_bytes; i++)
         output[i] = input[i] ^ key->n[sizeof(key->n) - 1 - i];
 }
 
@@ -280,7 +280,7 @@ static void finish(warprsa_device *device, stream_state *s)
         if (fake.bad_checks > 0) {
             fake.bad_checks--;
             s->tasks[i].status = WARPRSA_CHECK_FAILED;
-            memset(s->tasks[i].output, 0, key->key.modulus_octets);
+            memset(s->tasks[i].output, 0, key->key.modulus_bytes);
         } else {
             s->tasks[i].status = WARPRSA_OK;
             fake_result(&key->key, s->tasks[i].input, s->tasks[i].output);

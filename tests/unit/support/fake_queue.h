@@ -88,7 +88,7 @@ static inline warprsa_key *fake_add_key(warprsa_queue *queue,
                                         warprsa_size_class size, unsigned seed)
 {
     warprsa_private_key key = fake_key(size, seed);
-    uint8_t id[WARPRSA_KEY_ID_OCTETS] = {(uint8_t)seed, (uint8_t)size};
+    uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)seed, (uint8_t)size};
     warprsa_key *added = warprsa_queue_key(queue, id, &key);
 
     assert_non_null(added);
@@ -98,8 +98,8 @@ static inline warprsa_key *fake_add_key(warprsa_queue *queue,
 /* One request with the input that goes with its seed. */
 typedef struct fake_request {
     warprsa_private_key key;
-    uint8_t input[WARPRSA_MODULUS_OCTETS_MAX];
-    uint8_t output[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
     warprsa_ticket ticket;
 } fake_request;
 
@@ -123,10 +123,10 @@ static inline warprsa_answer fake_submit(warprsa_queue *queue, warprsa_key *key,
 
 static inline bool fake_is_right(const fake_request *request)
 {
-    uint8_t expected[WARPRSA_MODULUS_OCTETS_MAX];
+    uint8_t expected[WARPRSA_MODULUS_BYTES_MAX];
 
     fake_result(&request->key, request->input, expected);
-    return memcmp(expected, request->output, request->key.modulus_octets) == 0;
+    return memcmp(expected, request->output, request->key.modulus_bytes) == 0;
 }
 
 static inline uint64_t fake_sum(const _Atomic uint64_t *counters, size_t count)

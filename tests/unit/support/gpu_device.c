@@ -12,7 +12,7 @@
 
 enum {
     CUDA_BATCH_MAX = 8192,
-    PLACE = WARPRSA_MODULUS_OCTETS_MAX + TEST_GUARD,
+    PLACE = WARPRSA_MODULUS_BYTES_MAX + TEST_GUARD,
     FILL = 0xa5, /* what an output has before */
 };
 
@@ -41,7 +41,7 @@ static int give_random(void *arg, void *out, size_t len)
     if (kind == RANDOM_FAILS)
         return 0;
     if (kind == RANDOM_GOOD)
-        random_octets(&stream, out, len);
+        random_bytes(&stream, out, len);
     else
         memset(out, kind == RANDOM_ZEROS ? 0 : 0xff, len);
     return 1;
@@ -109,7 +109,7 @@ void test_batch_free(test_batch *batch)
 
 int test_batch_put(test_batch *batch, size_t i, made_key *key, const BIGNUM *m)
 {
-    const int bytes = (int)key->key.modulus_octets;
+    const int bytes = (int)key->key.modulus_bytes;
     uint8_t *input = batch->bytes + 2 * i * PLACE;
 
     batch->keys[i] = key;
@@ -132,7 +132,7 @@ warprsa_status test_batch_run(test_batch *batch, test_device *t,
 
 static int guarded(const test_batch *batch, size_t i)
 {
-    for (int j = (int)batch->keys[i]->key.modulus_octets; j < PLACE; j++)
+    for (int j = (int)batch->keys[i]->key.modulus_bytes; j < PLACE; j++)
         if (batch->tasks[i].output[j] != FILL)
             return 0;
     return 1;
@@ -151,7 +151,7 @@ int test_batch_withheld(const test_batch *batch, size_t i)
     const warprsa_task *task = &batch->tasks[i];
     uint8_t any = 0;
 
-    for (uint32_t j = 0; j < batch->keys[i]->key.modulus_octets; j++)
+    for (uint32_t j = 0; j < batch->keys[i]->key.modulus_bytes; j++)
         any |= task->output[j];
     return task->status == WARPRSA_CHECK_FAILED && any == 0 &&
            guarded(batch, i);

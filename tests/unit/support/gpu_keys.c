@@ -56,10 +56,10 @@ int private_key_from_numbers(warprsa_private_key *key,
                              const rsa_numbers *numbers)
 {
     BIGNUM *const *v = numbers->value;
-    const int prime = WARPRSA_PRIME_OCTETS_MAX;
+    const int prime = WARPRSA_PRIME_BYTES_MAX;
 
     memset(key, 0, sizeof(*key));
-    key->modulus_octets = (uint32_t)BN_num_bytes(v[NUMBER_N]);
+    key->modulus_bytes = (uint32_t)BN_num_bytes(v[NUMBER_N]);
     return BN_bn2binpad(v[NUMBER_N], key->n, sizeof(key->n)) >= 0 &&
            BN_bn2binpad(v[NUMBER_E], key->e, sizeof(key->e)) >= 0 &&
            BN_bn2binpad(v[NUMBER_P], key->p, prime) >= 0 &&
@@ -113,7 +113,7 @@ int made_key_answer(made_key *made, BIGNUM *s, const BIGNUM *m)
 
 int made_key_accepts(made_key *made, const uint8_t *s, const uint8_t *m)
 {
-    const int bytes = (int)made->key.modulus_octets;
+    const int bytes = (int)made->key.modulus_bytes;
     BIGNUM **v = made->numbers.value;
     BN_CTX *ctx = made->numbers.ctx;
 

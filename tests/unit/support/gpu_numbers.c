@@ -135,7 +135,7 @@ static void random_bits(BIGNUM *to, random_stream *stream, int bits)
 {
     unsigned char bytes[BYTES];
 
-    random_octets(stream, bytes, sizeof(bytes));
+    random_bytes(stream, bytes, sizeof(bytes));
     assert_non_null(BN_bin2bn(bytes, sizeof(bytes), to));
     assert_true(BN_mask_bits(to, bits) || BN_num_bits(to) <= bits);
 }

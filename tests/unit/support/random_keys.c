@@ -28,7 +28,7 @@ unsigned random_below(random_stream *stream, unsigned limit)
     return (unsigned)(random_next(stream) % limit);
 }
 
-void random_octets(random_stream *stream, unsigned char *out, size_t len)
+void random_bytes(random_stream *stream, unsigned char *out, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         out[i] = (unsigned char)random_next(stream);
@@ -61,7 +61,7 @@ static BIGNUM *find_prime(unsigned bits, uint64_t seed)
     int found = 0;
 
     while (candidate != NULL && ctx != NULL && found == 0) {
-        random_octets(&stream, bytes, len);
+        random_bytes(&stream, bytes, len);
         if (BN_bin2bn(bytes, (int)len, candidate) == NULL ||
             (BN_num_bits(candidate) > (int)bits &&
              !BN_mask_bits(candidate, (int)bits)) ||

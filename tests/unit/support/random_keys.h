@@ -21,7 +21,7 @@ typedef struct random_stream {
 uint64_t random_next(random_stream *stream);
 /* Uniform enough in 0 .. limit - 1. */
 unsigned random_below(random_stream *stream, unsigned limit);
-void random_octets(random_stream *stream, unsigned char *out, size_t len);
+void random_bytes(random_stream *stream, unsigned char *out, size_t len);
 
 enum {
     RANDOM_PRIMES = 80

@@ -12,7 +12,7 @@
 
 enum {
     LENGTH_MIN = WARPRSA_MODULUS_BITS_MIN / 8,
-    LENGTH_MAX = WARPRSA_MODULUS_OCTETS_MAX,
+    LENGTH_MAX = WARPRSA_MODULUS_BYTES_MAX,
 };
 
 static BIGNUM *number, *other;
@@ -34,13 +34,13 @@ static int tear_down(void **state)
 }
 
 /* Random bytes, ones or a single bit, in memory of just that length. */
-static uint8_t *make_octets(size_t length, random_stream *stream)
+static uint8_t *make_bytes(size_t length, random_stream *stream)
 {
     uint8_t *bytes = malloc(length);
     const unsigned kind = random_below(stream, 4);
 
     assert_non_null(bytes);
-    random_octets(stream, bytes, length);
+    random_bytes(stream, bytes, length);
     if (kind == 0)
         memset(bytes, 0xff, length);
     if (kind == 1) {
@@ -51,19 +51,19 @@ static uint8_t *make_octets(size_t length, random_stream *stream)
     return bytes;
 }
 
-static void octets_to_samples_and_back(void **state)
+static void bytes_to_samples_and_back(void **state)
 {
     (void)state;
     for (size_t length = LENGTH_MIN; length <= LENGTH_MAX; length++) {
         random_stream stream = {number_seed() + length};
-        uint8_t *bytes = make_octets(length, &stream);
+        uint8_t *bytes = make_bytes(length, &stream);
         warprsa_sample_t samples[NUMBER_SAMPLES], expected[NUMBER_SAMPLES];
         warprsa_sample_bits_t words[NUMBER_SAMPLES];
 
         assert_non_null(BN_bin2bn(bytes, (int)length, number));
         number_to_samples(expected, number, NUMBER_SAMPLES);
         for (int i = 0; i < NUMBER_SAMPLES; i++) {
-            samples[i] = warprsa_sample_of_octets(bytes, (int)length, i);
+            samples[i] = warprsa_sample_of_bytes(bytes, (int)length, i);
             words[i] = (warprsa_sample_bits_t)samples[i];
         }
         assert_memory_equal(expected, samples, sizeof(samples));
@@ -77,7 +77,7 @@ static void octets_to_samples_and_back(void **state)
 
 /* Just as many samples as the class has, in memory of their own: nothing
  * beyond is read, and what lies beyond reads as zero. */
-static void octets_of_a_class(void **state)
+static void bytes_of_a_class(void **state)
 {
     (void)state;
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
@@ -152,8 +152,8 @@ static void blinding_factors_are_below_the_prime(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(octets_to_samples_and_back),
-        cmocka_unit_test(octets_of_a_class),
+        cmocka_unit_test(bytes_to_samples_and_back),
+        cmocka_unit_test(bytes_of_a_class),
         cmocka_unit_test(blinding_factors_are_below_the_prime),
     };
 
