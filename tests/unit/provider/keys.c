@@ -589,7 +589,7 @@ static void status_line(void **state)
     assert_true(signs_right(subject, unfit, bare));
     status_of(subject, text);
     assert_non_null(strstr(text, ": 1 operations on the device, 1 on the CPU, "
-                                 "key 1"));
+                                 "unsupported-key 1"));
     EVP_PKEY_free(copy);
     EVP_PKEY_free(unfit);
     EVP_PKEY_free(bare);
