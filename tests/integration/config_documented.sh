@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 traced() { # FILE: what the provider says of a configuration
+    # shellcheck disable=SC2069 # the trace goes to the pipe, the list to a file
     OPENSSL_CONF=$1 WARPRSA_TRACE=stderr "$OPENSSL" list -providers \
         2>&1 >providers
 }
@@ -16,6 +17,7 @@ traced bad.cnf | sed -n 's/.*unknown name; expected one of //p' |
 # NAME VALUE
 sed -n 's/^#\([a-z_]*\) = \(.*\)/\1 \2/p' "$SOURCE_DIR/conf/openssl.cnf" |
     sort >sample
+# shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n '/^## Configuration/,/^#.*## /s/^| `\([a-z_]*\)` | .* | `\{0,1\}\([^` |]*\)`\{0,1\} | .*/\1 \2/p' \
     "$SOURCE_DIR/README.md" | sort >readme
 cut -d ' ' -f 1 sample | diff known - ||

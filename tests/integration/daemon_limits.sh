@@ -70,11 +70,12 @@ echo "== descriptors for half of them"
 start_daemon --group "$group"
 used=$(find "/proc/$daemon/fd" -mindepth 1 | wc -l)
 # A door, the connection, its process, and an eventfd for each.
-has_no_room_for_all --nofile=$((used + clients / 2 * 4))
+half=$((clients / 2))
+has_no_room_for_all --nofile=$((used + half * 4))
 
 echo "== memory for half of them"
 # CUDA takes address space as it likes, and a limit on it might be met there.
 ENGINE=host start_daemon --group "$group"
 used=$(awk '$1 == "VmSize:" { print $2 * 1024 }' "/proc/$daemon/status")
 # 2,048 slots of 1.2 KiB, and 2 MiB for 4,096 keys.
-has_no_room_for_all --as=$((used + clients / 2 * 5000000))
+has_no_room_for_all --as=$((used + half * 5000000))

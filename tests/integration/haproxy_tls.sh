@@ -14,7 +14,7 @@ handshakes 9443 4 -tls1_3
 [ "$(ps -o user= -p "$haproxy")" = haproxy ] || fail "haproxy is root"
 handshakes 9443 4 -tls1_2 -cipher AES128-GCM-SHA256
 handshakes 9443 4 -tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256
-both=(--names=localhost,second.example)
+both=("--names=localhost,second.example")
 load 9443 "${both[@]}" --clients=1000 --count=1500
 load 9443 "${both[@]}" --clients=100 --count=300 --tls=1.2 \
     --cipher=AES256-GCM-SHA384

@@ -7,6 +7,7 @@ LOAD_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LOAD=$BUILD_DIR/tests/load/warprsa-load
 
 # The settings of a subject whose every operation goes to the engine.
+# shellcheck disable=SC2034 # the scripts that source this one use it
 ON_ENGINE="engine=$ENGINE route=gpu startup_ms=600000 deadline_ms=600000"
 
 # Runs the generator on few threads, with results in rows.csv and rows.json.
@@ -45,5 +46,6 @@ CLEAN=("operations <= started"
     "wrong == failed == lost == uncounted == 0"
     "verified == started")
 # And all of it computed by the engine.
+# shellcheck disable=SC2034 # the scripts that source this one use it
 ENGINE_ALONE=("${CLEAN[@]}" "gpu == started and cpu == 0"
     "batches > 0 and checks_failed == 0 and device_losses == 0")

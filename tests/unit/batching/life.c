@@ -361,7 +361,7 @@ static void a_forked_child_starts_anew(void **state)
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
     warprsa_key *key;
-    fake_request r, childs;
+    fake_request r, of_child;
     pid_t child;
     int status;
 
@@ -375,7 +375,7 @@ static void a_forked_child_starts_anew(void **state)
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     FAKE_SET(hold, true);
     fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
-    fake_fill(&childs, WARPRSA_CLASS_2048, 1, 2);
+    fake_fill(&of_child, WARPRSA_CLASS_2048, 1, 2);
     assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
     FAKE_WAIT(fake.running == 1);
     fflush(NULL);
@@ -385,7 +385,7 @@ static void a_forked_child_starts_anew(void **state)
     assert_true(child >= 0);
     if (child == 0) {
         pthread_cond_init(&fake.changed, NULL); /* forget its sleepers */
-        _exit(child_main(queue, key, config.counters, &childs));
+        _exit(child_main(queue, key, config.counters, &of_child));
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
