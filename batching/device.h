@@ -73,8 +73,8 @@ struct warprsa_queue_device {
      * and before `lock`. */
     pthread_mutex_t places;
     struct warprsa_place_list unused;
-    warprsa_eventcount eventcount;  /* of its idle workers */
-    _Atomic uint32_t running; /* requests taken and not answered */
+    warprsa_eventcount eventcount; /* of its idle workers */
+    _Atomic uint32_t running;      /* requests taken and not answered */
     warprsa_worker workers[WARPRSA_STREAMS_MAX];
 };
 

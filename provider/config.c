@@ -114,8 +114,8 @@ static bool parse_later(const parameter *parameter, const char *text,
 
 #define FIELD(name) offsetof(warprsa_config, name)
 static const parameter parameters[] = {
-    {"mode", parse_word, "process", "one of process, daemon", FIELD(mode), 0,
-     0, "process daemon"},
+    {"mode", parse_word, "process", "one of process, daemon", FIELD(mode), 0, 0,
+     "process daemon"},
     {"socket", parse_path, WARPRSA_SOCKET_DEFAULT,
      "an absolute path of at most 107 bytes", FIELD(socket), 0,
      WARPRSA_SOCKET_PATH_SIZE - 1, NULL},

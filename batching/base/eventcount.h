@@ -40,7 +40,8 @@ static inline void warprsa_eventcount_notify_all(warprsa_eventcount *eventcount)
 }
 
 /* For somebody who will not sleep on it next. */
-static inline void warprsa_eventcount_cancel_wait(warprsa_eventcount *eventcount)
+static inline void
+warprsa_eventcount_cancel_wait(warprsa_eventcount *eventcount)
 {
     atomic_fetch_and(&eventcount->word, ~UINT32_C(1));
 }
@@ -51,7 +52,8 @@ static inline bool warprsa_eventcount_has_waiter(warprsa_eventcount *eventcount)
 }
 
 /* Arms the bell and returns its word; then look, then sleep. */
-static inline uint32_t warprsa_eventcount_prepare_wait(warprsa_eventcount *eventcount)
+static inline uint32_t
+warprsa_eventcount_prepare_wait(warprsa_eventcount *eventcount)
 {
     return atomic_fetch_or(&eventcount->word, 1) | 1;
 }

@@ -121,10 +121,10 @@ static inline void assert_counted(OSSL_LIB_CTX *subject, uint64_t gpu,
                                   uint64_t cpu)
 {
     static const char *const reasons[] = {
-        "warprsa-cpu-route",    "warprsa-cpu-unsupported-key",
-        "warprsa-cpu-starting", "warprsa-cpu-no-device",
-        "warprsa-cpu-deadline", "warprsa-cpu-queue-full",
-        "warprsa-cpu-check-failed",    "warprsa-cpu-error",
+        "warprsa-cpu-route",          "warprsa-cpu-unsupported-key",
+        "warprsa-cpu-starting",       "warprsa-cpu-no-device",
+        "warprsa-cpu-deadline",       "warprsa-cpu-queue-full",
+        "warprsa-cpu-check-failed",   "warprsa-cpu-error",
         "warprsa-cpu-key-cache-full", "warprsa-cpu-overflow",
     };
     uint64_t sum = 0;
