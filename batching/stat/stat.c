@@ -29,22 +29,23 @@ typedef struct summary {
     uint64_t main_count;
 } summary;
 
-/* NULL: it is none; cpu_2048 and its like are not. */
+/* What a counter's name without "cpu_" stands for, in words. NULL if it names no
+ * reason: cpu_2048, for one, counts by size. */
 static const char *explain(const char *reason)
 {
     static const struct {
         const char *reason, *text;
     } table[] = {
         {"route", "sent to the CPU by the route"},
-        {"key", "with keys that the GPU does not take"},
+        {"unsupported_key", "with keys that the GPU does not take"},
         {"starting", "while the GPU was being opened"},
         {"no_device", "without a GPU in use"},
         {"queue_full", "with all request slots taken"},
         {"deadline", "not answered in time"},
-        {"check", "whose result failed its check"},
+        {"check_failed", "whose result failed its check"},
         {"error", "after an error"},
-        {"key_room", "with too many keys for the GPU at once"},
-        {"spill", "because the GPU had too much to do"},
+        {"key_cache_full", "with too many keys for the GPU at once"},
+        {"overflow", "because the GPU had too much to do"},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
