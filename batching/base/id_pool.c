@@ -1,50 +1,65 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The id pool of id_pool.h: a stack of released ids above a counter.
  */
 #include "batching/base/id_pool.h"
 
 #include <stdlib.h>
 
-bool warprsa_key_slots_init(warprsa_key_slots *slots, uint32_t capacity)
+bool warprsa_id_pool_init(warprsa_id_pool *pool, uint32_t first, uint32_t count)
 {
-    slots->free = malloc(capacity * sizeof(*slots->free));
-    if (slots->free == NULL)
+    /* Of a large block from calloc(), pages take no memory until touched. */
+    pool->released = calloc(count > 0 ? count : 1, sizeof(*pool->released));
+    pool->depth = 0;
+    pool->next = first;
+    pool->end = first + count;
+    if (pool->released == NULL)
         return false;
-    if (pthread_mutex_init(&slots->lock, NULL) != 0) {
-        free(slots->free);
-        slots->free = NULL;
-        return false;
-    }
-    slots->count = capacity;
-    for (uint32_t i = 0; i < capacity; i++)
-        slots->free[i] = capacity - 1 - i;
-    return true;
+    if (pthread_mutex_init(&pool->lock, NULL) == 0)
+        return true;
+    free(pool->released);
+    pool->released = NULL;
+    return false;
 }
 
-void warprsa_key_slots_end(warprsa_key_slots *slots)
+void warprsa_id_pool_free(warprsa_id_pool *pool)
 {
-    if (slots->free == NULL)
+    if (pool->released == NULL)
         return;
-    pthread_mutex_destroy(&slots->lock);
-    free(slots->free);
-    slots->free = NULL;
+    pthread_mutex_destroy(&pool->lock);
+    free(pool->released);
+    pool->released = NULL;
 }
 
-bool warprsa_key_slots_take(warprsa_key_slots *slots, uint32_t *place)
+bool warprsa_id_pool_acquire(warprsa_id_pool *pool, uint32_t *id)
 {
-    bool any;
+    bool any = true;
 
-    pthread_mutex_lock(&slots->lock);
-    any = slots->count > 0;
-    if (any)
-        *place = slots->free[--slots->count];
-    pthread_mutex_unlock(&slots->lock);
+    pthread_mutex_lock(&pool->lock);
+    if (pool->depth > 0)
+        *id = pool->released[--pool->depth];
+    else if (pool->next < pool->end)
+        *id = pool->next++;
+    else
+        any = false;
+    pthread_mutex_unlock(&pool->lock);
     return any;
 }
 
-void warprsa_key_slots_give(warprsa_key_slots *slots, uint32_t place)
+void warprsa_id_pool_release(warprsa_id_pool *pool, uint32_t id)
 {
-    pthread_mutex_lock(&slots->lock);
-    slots->free[slots->count++] = place;
-    pthread_mutex_unlock(&slots->lock);
+    pthread_mutex_lock(&pool->lock);
+    pool->released[pool->depth++] = id;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+uint32_t warprsa_id_pool_available(warprsa_id_pool *pool)
+{
+    uint32_t available;
+
+    pthread_mutex_lock(&pool->lock);
+    available = pool->depth + (pool->end - pool->next);
+    pthread_mutex_unlock(&pool->lock);
+    return available;
 }

@@ -1,7 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which places of an engine's key memory are taken.
+ * A pool of small numbers, ids, of which each is held by one holder at a time:
+ * the indices of keys in a device's memory, the request slots, keys and
+ * notifiers of a client's connection to the daemon.
  */
 #ifndef WARPRSA_BATCHING_BASE_ID_POOL_H
 #define WARPRSA_BATCHING_BASE_ID_POOL_H
@@ -10,18 +12,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct warprsa_key_slots {
-    pthread_mutex_t lock;
-    uint32_t *free;
-    uint32_t count; /* of free places */
-} warprsa_key_slots;
+/*
+ * An id that was released is acquired again before one that never was. Memory
+ * is therefore touched only for as many ids as were ever held at once: a server
+ * may have hundreds of processes that each need few of the ids they could have.
+ */
+typedef struct warprsa_id_pool {
+    pthread_mutex_t lock; /* of all that follows */
+    uint32_t *released;   /* a stack of ids; NULL: not initialised */
+    uint32_t depth;       /* of the stack */
+    uint32_t next, end;   /* never acquired yet: from next to end - 1 */
+} warprsa_id_pool;
 
-/* false: no memory. */
-bool warprsa_key_slots_init(warprsa_key_slots *slots, uint32_t capacity);
-void warprsa_key_slots_end(warprsa_key_slots *slots);
+/* A pool of the `count` ids from `first` on; count may be 0. False: no memory or
+ * no lock, and the pool is as after free(). */
+bool warprsa_id_pool_init(warprsa_id_pool *pool, uint32_t first,
+                          uint32_t count);
 
-/* A free place; false when all are taken. Any thread. */
-bool warprsa_key_slots_take(warprsa_key_slots *slots, uint32_t *place);
-void warprsa_key_slots_give(warprsa_key_slots *slots, uint32_t place);
+/* Frees what init() allocated; nobody may use the pool any more. Does nothing
+ * to a pool of zero bytes, or to one that was freed. */
+void warprsa_id_pool_free(warprsa_id_pool *pool);
+
+/* Takes an id. False: all are held. Any thread. */
+bool warprsa_id_pool_acquire(warprsa_id_pool *pool, uint32_t *id);
+
+/* Gives back an id that acquire() gave. Any thread. */
+void warprsa_id_pool_release(warprsa_id_pool *pool, uint32_t id);
+
+/* How many ids nobody holds. Any thread; the number may be out of date at once,
+ * unless the caller keeps others from acquiring and releasing. */
+uint32_t warprsa_id_pool_available(warprsa_id_pool *pool);
 
 #endif

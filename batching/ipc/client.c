@@ -120,7 +120,7 @@ static void forget_connection(warprsa_client *client)
     client->connection = NULL;
     if (c != NULL)
         warprsa_count(&client->config.counters->keys_wiped,
-                      c->keys - warprsa_numbers_left(&c->free_keys));
+                      c->keys - warprsa_id_pool_available(&c->free_keys));
 }
 
 void warprsa_client_lose(warprsa_client *client, warprsa_connection *c)

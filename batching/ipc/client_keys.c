@@ -68,7 +68,7 @@ static void take_back(warprsa_client *client, const warprsa_backend_key *key)
         return;
     if (warprsa_message_send(c->socket, &message, NULL, 0)) {
         warprsa_connection_tell(c);
-        warprsa_numbers_give_back(&c->free_keys, key->number);
+        warprsa_id_pool_release(&c->free_keys, key->number);
         warprsa_count(&client->config.counters->keys_wiped, 1);
     }
 }
@@ -108,15 +108,14 @@ bool warprsa_client_upload(warprsa_client *client, warprsa_connection *c,
 
     if (key->serial == c->serial)
         return true;
-    if (warprsa_numbers_left(&c->free_keys) == 0)
+    if (!warprsa_id_pool_acquire(&c->free_keys, &message.number))
         return false;
-    message.number = warprsa_numbers_take(&c->free_keys);
     message.generation = ++c->key_generation[message.number];
     message.key = key->key;
     sent = warprsa_message_send(c->socket, &message, NULL, 0);
     explicit_bzero(&message.key, sizeof(message.key));
     if (!sent) {
-        warprsa_numbers_give_back(&c->free_keys, message.number);
+        warprsa_id_pool_release(&c->free_keys, message.number);
         return false;
     }
     key->number = message.number;

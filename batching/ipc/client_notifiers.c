@@ -55,19 +55,18 @@ bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier)
     warprsa_client *client = impl;
     notifier_owner *owner = malloc(sizeof(*owner));
     warprsa_connection *c;
+    uint32_t number;
 
     if (owner == NULL)
         return false;
     notifier->fd = -1;
     pthread_mutex_lock(&client->lock);
     c = client->connection;
-    if (c != NULL && warprsa_numbers_left(&c->free_notifiers) > 0) {
-        uint32_t number = warprsa_numbers_take(&c->free_notifiers);
-
+    if (c != NULL && warprsa_id_pool_acquire(&c->free_notifiers, &number)) {
         notifier->number = c->serial % SERIALS * SERIAL + number;
         notifier->fd = send_notifier(c, number);
         if (notifier->fd < 0)
-            warprsa_numbers_give_back(&c->free_notifiers, number);
+            warprsa_id_pool_release(&c->free_notifiers, number);
     }
     if (notifier->fd >= 0) {
         c->notifier[notifier->number % SERIAL] = notifier->fd + 1;
@@ -112,7 +111,7 @@ void warprsa_client_notifier_close(warprsa_notifier *notifier)
     pthread_mutex_lock(&owner->client->lock);
     close(notifier->fd);
     c->notifier[notifier->number % SERIAL] = 0;
-    warprsa_numbers_give_back(&c->free_notifiers, notifier->number % SERIAL);
+    warprsa_id_pool_release(&c->free_notifiers, notifier->number % SERIAL);
     pthread_mutex_unlock(&owner->client->lock);
     warprsa_connection_drop(c);
     warprsa_client_drop(owner->client);

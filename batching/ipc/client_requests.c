@@ -35,7 +35,7 @@ static warprsa_connection *prepare(warprsa_client *client,
             *reason = WARPRSA_CPU_STARTING;
         return NULL;
     }
-    *reason = warprsa_numbers_left(&c->free_keys) == 0
+    *reason = warprsa_id_pool_available(&c->free_keys) == 0
                   ? WARPRSA_CPU_KEY_CACHE_FULL
                   : WARPRSA_CPU_ERROR;
     if (!warprsa_client_upload(client, c, key))

@@ -38,44 +38,12 @@ static uint64_t word_of(uint32_t use, unsigned state)
     return (uint64_t)use * STATES + state;
 }
 
-bool warprsa_numbers_init(warprsa_numbers *numbers, uint32_t first,
-                          uint32_t count)
-{
-    numbers->stack = calloc(count > 0 ? count : 1, sizeof(*numbers->stack));
-    numbers->on_stack = 0;
-    numbers->next = first;
-    numbers->end = first + count;
-    return numbers->stack != NULL;
-}
-
-void warprsa_numbers_free(warprsa_numbers *numbers)
-{
-    free(numbers->stack);
-    numbers->stack = NULL;
-}
-
-uint32_t warprsa_numbers_left(const warprsa_numbers *numbers)
-{
-    return numbers->on_stack + (numbers->end - numbers->next);
-}
-
-uint32_t warprsa_numbers_take(warprsa_numbers *numbers)
-{
-    return numbers->on_stack > 0 ? numbers->stack[--numbers->on_stack]
-                                 : numbers->next++;
-}
-
-void warprsa_numbers_give_back(warprsa_numbers *numbers, uint32_t number)
-{
-    numbers->stack[numbers->on_stack++] = number;
-}
-
 static void free_memory(warprsa_connection *c)
 {
     warprsa_shm_unmap(&c->region);
-    warprsa_numbers_free(&c->free_slots);
-    warprsa_numbers_free(&c->free_keys);
-    warprsa_numbers_free(&c->free_notifiers);
+    warprsa_id_pool_free(&c->free_slots);
+    warprsa_id_pool_free(&c->free_keys);
+    warprsa_id_pool_free(&c->free_notifiers);
     free(c->key_generation);
     free(c->notifier_generation);
     free(c->notifier);
@@ -94,9 +62,9 @@ static bool allocate(warprsa_connection *c, const warprsa_message *welcome)
     c->keys = welcome->keys;
     return c->slot != NULL && c->key_generation != NULL &&
            c->notifier != NULL && c->notifier_generation != NULL &&
-           warprsa_numbers_init(&c->free_slots, 0, welcome->slots) &&
-           warprsa_numbers_init(&c->free_keys, 0, welcome->keys) &&
-           warprsa_numbers_init(&c->free_notifiers, 1, welcome->notifiers);
+           warprsa_id_pool_init(&c->free_slots, 0, welcome->slots) &&
+           warprsa_id_pool_init(&c->free_keys, 0, welcome->keys) &&
+           warprsa_id_pool_init(&c->free_notifiers, 1, welcome->notifiers);
 }
 
 static bool is_sensible(const warprsa_message *welcome)
@@ -286,19 +254,16 @@ bool warprsa_connection_take(warprsa_connection *c, uint64_t now_ns,
     uint32_t step =
         c->region.slots < RECLAIM_STEP ? c->region.slots : RECLAIM_STEP;
 
-    if (warprsa_numbers_left(&c->free_slots) == 0)
+    if (warprsa_id_pool_available(&c->free_slots) == 0)
         for (uint32_t i = 0; i < step; i++)
             (void)reclaim_one(c, c->reclaim++ % c->region.slots, now_ns,
                               patience_ns);
-    if (warprsa_numbers_left(&c->free_slots) == 0)
-        return false;
-    *slot = warprsa_numbers_take(&c->free_slots);
-    return true;
+    return warprsa_id_pool_acquire(&c->free_slots, slot);
 }
 
 void warprsa_connection_give_back(warprsa_connection *c, uint32_t slot)
 {
-    warprsa_numbers_give_back(&c->free_slots, slot);
+    warprsa_id_pool_release(&c->free_slots, slot);
 }
 
 void warprsa_connection_submit(warprsa_connection *c, uint32_t slot,

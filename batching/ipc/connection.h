@@ -10,25 +10,10 @@
 
 #include <sys/types.h>
 
+#include "batching/base/id_pool.h"
 #include "batching/ipc/protocol.h"
 #include "batching/ipc/shm.h"
 #include "batching/queue.h"
-
-/* Numbers to be taken and given back. Memory is touched for as many as were
- * ever taken at once: a server may have hundreds of processes that need few. */
-typedef struct warprsa_numbers {
-    uint32_t *stack;    /* of those given back */
-    uint32_t on_stack;  /* so many */
-    uint32_t next, end; /* never taken yet: from next to end - 1 */
-} warprsa_numbers;
-
-bool warprsa_numbers_init(warprsa_numbers *numbers, uint32_t first,
-                          uint32_t count);
-void warprsa_numbers_free(warprsa_numbers *numbers);
-uint32_t warprsa_numbers_left(const warprsa_numbers *numbers);
-/* Takes one, of which there must be some left. */
-uint32_t warprsa_numbers_take(warprsa_numbers *numbers);
-void warprsa_numbers_give_back(warprsa_numbers *numbers, uint32_t number);
 
 /* What the client knows of a slot. The word is a use, shifted, and a state;
  * whoever changes it by compare-and-swap owns what follows. */
@@ -52,7 +37,7 @@ typedef struct warprsa_connection {
     warprsa_ring ring; /* cells in the region */
     warprsa_client_slot *slot;
     /* Under the client's lock. */
-    warprsa_numbers free_slots, free_keys, free_notifiers;
+    warprsa_id_pool free_slots, free_keys, free_notifiers;
     int *notifier; /* by number, from 1: a descriptor + 1; 0: none */
     uint32_t notifiers;
     uint32_t *key_generation;

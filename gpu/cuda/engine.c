@@ -47,7 +47,7 @@ struct warprsa_device {
     char model[64]; /* as CUDA names it */
     char description[128];
     warprsa_paces paces; /* of the kernels that are chosen by batch */
-    warprsa_key_slots slots;
+    warprsa_id_pool key_ids;
     warprsa_prepared_key *keys; /* device memory */
     warprsa_key_size *key_sizes;
     uint8_t *key_folds; /* warprsa_fold_takes() */
@@ -136,7 +136,7 @@ static warprsa_status cuda_load_key(warprsa_device *device,
 
     if (status != WARPRSA_OK)
         return status;
-    if (!warprsa_key_slots_take(&device->slots, index)) {
+    if (!warprsa_id_pool_acquire(&device->key_ids, index)) {
         explicit_bzero(&prepared, sizeof(prepared));
         return WARPRSA_NO_MEMORY;
     }
@@ -151,7 +151,7 @@ static warprsa_status cuda_load_key(warprsa_device *device,
         error = cudaStreamSynchronize(device->key_stream);
     explicit_bzero(&prepared, sizeof(prepared));
     if (error != cudaSuccess)
-        warprsa_key_slots_give(&device->slots, *index);
+        warprsa_id_pool_release(&device->key_ids, *index);
     return status_of(device, "loading a key", error);
 }
 
@@ -166,7 +166,7 @@ static void cuda_unload_key(warprsa_device *device, uint32_t index)
         error = cudaStreamSynchronize(device->key_stream);
     if (error != cudaSuccess)
         trace(device, "wiping a key", error);
-    warprsa_key_slots_give(&device->slots, index);
+    warprsa_id_pool_release(&device->key_ids, index);
 }
 
 #ifdef WARPRSA_FAULTS
@@ -340,7 +340,7 @@ static void cuda_close(warprsa_device *device)
     }
     if (device->key_stream != NULL)
         cudaStreamDestroy(device->key_stream);
-    warprsa_key_slots_end(&device->slots);
+    warprsa_id_pool_free(&device->key_ids);
     free(device->key_sizes);
     free(device->key_folds);
     free(device);
@@ -564,7 +564,7 @@ static warprsa_status cuda_open(const warprsa_device_config *config,
         device->key_folds =
             calloc(device->capacity, sizeof(*device->key_folds));
         if (device->key_sizes != NULL && device->key_folds != NULL &&
-            warprsa_key_slots_init(&device->slots, device->capacity))
+            warprsa_id_pool_init(&device->key_ids, 0, device->capacity))
             status = open_device(device, &what);
     }
     if (status != WARPRSA_OK) {

@@ -30,7 +30,7 @@ typedef struct key_place {
 struct warprsa_device {
     warprsa_device_config config;
     const warprsa_host_arithmetic *arithmetic;
-    warprsa_key_slots slots;
+    warprsa_id_pool key_ids;
     key_place *keys;
     uint32_t capacity;
     warprsa_known_answer test;
@@ -51,7 +51,7 @@ static void host_unload_key(warprsa_device *device, uint32_t index)
     explicit_bzero(device->keys[index].prepared, device->arithmetic->key_bytes);
     free(device->keys[index].prepared);
     device->keys[index].prepared = NULL;
-    warprsa_key_slots_give(&device->slots, index);
+    warprsa_id_pool_release(&device->key_ids, index);
 }
 
 static warprsa_status host_load_key(warprsa_device *device,
@@ -65,7 +65,8 @@ static warprsa_status host_load_key(warprsa_device *device,
     if (prepared == NULL)
         return WARPRSA_NO_MEMORY;
     status = arithmetic->prepare(prepared, key);
-    if (status == WARPRSA_OK && !warprsa_key_slots_take(&device->slots, index))
+    if (status == WARPRSA_OK &&
+        !warprsa_id_pool_acquire(&device->key_ids, index))
         status = WARPRSA_NO_MEMORY;
     if (status != WARPRSA_OK) {
         explicit_bzero(prepared, arithmetic->key_bytes);
@@ -85,7 +86,7 @@ static void host_close(warprsa_device *device)
         if (device->keys[i].prepared != NULL)
             host_unload_key(device, i);
     free(device->keys);
-    warprsa_key_slots_end(&device->slots);
+    warprsa_id_pool_free(&device->key_ids);
     free(device);
 }
 
@@ -208,7 +209,7 @@ static warprsa_status host_open(const warprsa_device_config *config,
     device->arithmetic = arithmetic_of(config->variant);
     device->keys = calloc(device->capacity, sizeof(*device->keys));
     if (device->keys != NULL &&
-        warprsa_key_slots_init(&device->slots, device->capacity))
+        warprsa_id_pool_init(&device->key_ids, 0, device->capacity))
         status = warprsa_known_answer_load(warprsa_engine_host(), device,
                                            &device->test);
     if (status == WARPRSA_OK)
