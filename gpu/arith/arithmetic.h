@@ -11,8 +11,8 @@
  *   warprsa_sample()        integer to sample; a cast goes back
  *   warprsa_bits()          a sample's representation, and _from_bits() back
  *   warprsa_number, warprsa_modulus, warprsa_columns, over lanes
- *   warprsa_product()       the Montgomery product, below 3P
- *   warprsa_square()        of a number by itself
+ *   warprsa_mont_mul()       the Montgomery product, below 3P
+ *   warprsa_mont_sqr()        of a number by itself
  *   warprsa_operation_key   a key prepared for it
  */
 #ifndef WARPRSA_GPU_ARITH_ARITHMETIC_H

@@ -42,7 +42,7 @@
  * |result| < 2.01P  (unreduced input) |a|, |b| < 2.01P            gives less
  * than 1.14P   (inside a power) |a| < 10P, |b| < 2.01P      gives less
  * than 1.64P   (sums of products) Numbers below zero are those of
- * warprsa_product() alone; gpu/arith/exact.h knows.
+ * warprsa_mont_mul() alone; gpu/arith/exact.h knows.
  */
 #ifndef WARPRSA_GPU_ARITH_BLOCK_PRODUCT_H
 #define WARPRSA_GPU_ARITH_BLOCK_PRODUCT_H
@@ -388,9 +388,9 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s, warprsa_room room,
 }
 
 /* A = A times the samples at `multiplier` (OWN or OTHER), all in the room. */
-WARPRSA_FN void warprsa_block_product_of(warprsa_room room, int multiplier,
-                                         const int rows, const int width,
-                                         const int L, const int G)
+WARPRSA_FN void warprsa_block_mont_mul(warprsa_room room, int multiplier,
+                                       const int rows, const int width,
+                                       const int L, const int G)
 {
     const int block = WARPRSA_BLOCK_OF(rows);
     const int all = rows + WARPRSA_BLOCK_ZEROS(rows);
@@ -413,17 +413,19 @@ WARPRSA_FN void warprsa_block_product_of(warprsa_room room, int multiplier,
 /* The same, once in a program for all who call it, where it isn't the time of
  * the product that counts: it is long. On the device the shape is then its
  * source file's one. */
-WARPRSA_WHOLE_FN void warprsa_block_product(warprsa_room room, int multiplier,
-                                            const int rows, const int width,
-                                            const int L, const int G)
+WARPRSA_WHOLE_FN void warprsa_block_mont_mul_noinline(warprsa_room room,
+                                                      int multiplier,
+                                                      const int rows,
+                                                      const int width,
+                                                      const int L, const int G)
 {
 #ifdef __CUDACC__
     constexpr warprsa_shape shape = WARPRSA_BLOCKS_SHAPE;
 
-    warprsa_block_product_of(room, multiplier, shape.rows, shape.width,
-                             shape.per_lane, 2 * shape.width);
+    warprsa_block_mont_mul(room, multiplier, shape.rows, shape.width,
+                           shape.per_lane, 2 * shape.width);
 #else
-    warprsa_block_product_of(room, multiplier, rows, width, L, G);
+    warprsa_block_mont_mul(room, multiplier, rows, width, L, G);
 #endif
 }
 
@@ -500,21 +502,22 @@ WARPRSA_FN void warprsa_block_put_modulus(const warprsa_number *p,
 
 /* r = a b / R mod P, bounds above; r may be a or b. Numbers over all lanes, mod
  * n, have no room and go by rows: one product of an operation does. */
-WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
-                                const warprsa_number *b,
-                                const warprsa_modulus *m, const int rows,
-                                const int width, const int L, const int G)
+WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
+                                 const warprsa_number *b,
+                                 const warprsa_modulus *m, const int rows,
+                                 const int width, const int L, const int G)
 {
     warprsa_number x;
 
     if (width == G) {
-        warprsa_product_by_rows(r, a, b, m, rows, width, L, G);
+        warprsa_mont_mul_by_rows(r, a, b, m, rows, width, L, G);
     } else {
         warprsa_make_signed(&x, b, width, L, G);
         warprsa_block_put_other(&x, m->room, rows, width, L, G);
         warprsa_make_signed(&x, a, width, L, G);
         warprsa_block_put(&x, m->room, rows, width, L, G);
-        warprsa_block_product(m->room, WARPRSA_ROOM_OTHER, rows, width, L, G);
+        warprsa_block_mont_mul_noinline(m->room, WARPRSA_ROOM_OTHER, rows,
+                                        width, L, G);
         warprsa_block_get(r, m->room, rows, width, L, G);
     }
 }

@@ -312,10 +312,10 @@ WARPRSA_FN int warprsa_ends(int lane, const int place, const int rows,
 }
 
 /* r = a b / R mod P, up to one more P (bounds above). r may be a or b. */
-WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
-                                const warprsa_number *b,
-                                const warprsa_modulus *m, const int rows,
-                                const int width, const int L, const int G)
+WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
+                                 const warprsa_number *b,
+                                 const warprsa_modulus *m, const int rows,
+                                 const int width, const int L, const int G)
 {
     warprsa_sums s;
 
@@ -362,12 +362,12 @@ WARPRSA_FN void warprsa_double(warprsa_number *r, uint32_t *carried,
  * own limbs, too, and the lanes below nothing. Of 2a only what comes from the
  * lanes that it is for: nothing is carried into the first of them.
  */
-WARPRSA_FN void warprsa_square_lane(warprsa_sums *s, int lane,
-                                    const warprsa_number *a,
-                                    const warprsa_number *twice,
-                                    const uint32_t *carried,
-                                    const warprsa_modulus *m, const int width,
-                                    const int L, const int G)
+WARPRSA_FN void warprsa_mont_sqr_lane(warprsa_sums *s, int lane,
+                                      const warprsa_number *a,
+                                      const warprsa_number *twice,
+                                      const uint32_t *carried,
+                                      const warprsa_modulus *m, const int width,
+                                      const int L, const int G)
 {
     warprsa_number v;
 
@@ -397,15 +397,15 @@ WARPRSA_FN void warprsa_square_lane(warprsa_sums *s, int lane,
 }
 
 /*
- * r = a^2 / R mod P, as warprsa_product(): the same sums at each row's end. A
+ * r = a^2 / R mod P, as warprsa_mont_mul(): the same sums at each row's end. A
  * product of two different limbs is added once, doubled, in the row of the
  * lower one: no row needs it before. In the top lane, the last that the number
  * reaches, that leaves a triangle, and the others have added all of theirs by
  * then.
  */
-WARPRSA_FN void warprsa_square(warprsa_number *r, const warprsa_number *a,
-                               const warprsa_modulus *m, const int rows,
-                               const int width, const int L, const int G)
+WARPRSA_FN void warprsa_mont_sqr(warprsa_number *r, const warprsa_number *a,
+                                 const warprsa_modulus *m, const int rows,
+                                 const int width, const int L, const int G)
 {
     const int top = (rows - 1) / L;
     uint32_t carried[WARPRSA_SLOTS];
@@ -416,7 +416,7 @@ WARPRSA_FN void warprsa_square(warprsa_number *r, const warprsa_number *a,
     warprsa_double(&twice, carried, a, width, L, G);
     WARPRSA_ROLLED
     for (int lane = 0; lane < top; lane++)
-        warprsa_square_lane(&s, lane, a, &twice, carried, m, width, L, G);
+        warprsa_mont_sqr_lane(&s, lane, a, &twice, carried, m, width, L, G);
     WARPRSA_UNROLL
     for (int place = 0; place < L; place++) {
         if (warprsa_ends(top, place, rows, L))

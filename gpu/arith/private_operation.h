@@ -191,10 +191,10 @@ WARPRSA_FN void warprsa_public_power(warprsa_number *r, const warprsa_number *x,
     for (int bit = top - 1; bit >= 0; bit--) {
         uint32_t digit = (uint32_t)(e >> bit) & 1;
 
-        warprsa_product(r, r, r, p, rows, width, L, G);
+        warprsa_mont_mul(r, r, r, p, rows, width, L, G);
         if (bit == 0 || warprsa_largest_in_warp(digit) != 0) {
             warprsa_choose(&multiplied, bit == 0, last, x, L, G);
-            warprsa_product(&multiplied, r, &multiplied, p, rows, width, L, G);
+            warprsa_mont_mul(&multiplied, r, &multiplied, p, rows, width, L, G);
             warprsa_choose(r, digit, &multiplied, r, L, G);
         }
     }
@@ -312,7 +312,7 @@ WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
     WARPRSA_ROLLED
     for (int i = 0; i < WARPRSA_TABLE_SIZE; i++) {
         warprsa_table_put(op, i, &entry, L, G);
-        warprsa_product(&entry, &entry, x, p, rows, width, L, G);
+        warprsa_mont_mul(&entry, &entry, x, p, rows, width, L, G);
     }
     warprsa_secret_digit(digit, op, place, width, G);
     warprsa_table_get(x, op, digit, L, G);
@@ -320,10 +320,10 @@ WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
     for (place--; place >= 0; place--) {
         WARPRSA_ROLLED
         for (int i = 0; i < WARPRSA_WINDOW; i++)
-            warprsa_square(x, x, p, rows, width, L, G);
+            warprsa_mont_sqr(x, x, p, rows, width, L, G);
         warprsa_secret_digit(digit, op, place, width, G);
         warprsa_table_get(&entry, op, digit, L, G);
-        warprsa_product(x, x, &entry, p, rows, width, L, G);
+        warprsa_mont_mul(x, x, &entry, p, rows, width, L, G);
     }
     warprsa_table_wipe(op, L, G);
 }
@@ -360,7 +360,7 @@ WARPRSA_FN void warprsa_split(warprsa_number *x, const warprsa_operation *op,
         warprsa_load(&constant, high ? key->half[0].r3 : key->half[0].r2,
                      high ? key->half[1].r3 : key->half[1].r2, rows, width, L,
                      G);
-        warprsa_product(&part, &part, &constant, p, rows, width, L, G);
+        warprsa_mont_mul(&part, &part, &constant, p, rows, width, L, G);
         if (high)
             warprsa_add(x, x, &part, width, L, G);
         else
@@ -459,12 +459,12 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
     /* one = R mod p, r = r R mod p, power = r^e R mod p. */
     warprsa_load(&r, key->half[0].r2, key->half[1].r2, rows, width, L, G);
     warprsa_set_one(one, width, L, G);
-    warprsa_product(one, one, &r, p, rows, width, L, G);
+    warprsa_mont_mul(one, one, &r, p, rows, width, L, G);
     warprsa_load_blinding(&power, op, rows, width, L, G);
-    warprsa_product(&r, &power, &r, p, rows, width, L, G);
+    warprsa_mont_mul(&r, &power, &r, p, rows, width, L, G);
     warprsa_public_power(&power, &r, &r, one, key->e, p, rows, width, L, G);
     warprsa_split(x, op, 0, p, rows, width, L, G);
-    warprsa_product(x, x, &power, p, rows, width, L, G);
+    warprsa_mont_mul(x, x, &power, p, rows, width, L, G);
 }
 
 #ifndef WARPRSA_BLOCKS
@@ -497,7 +497,7 @@ WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
     warprsa_use_primes(&p, op, &key->half[0], &key->half[1], rows, width, L, G);
     warprsa_load(&r, op->inverse, op->inverse + WARPRSA_HALF_MOST, rows, width,
                  L, G);
-    warprsa_product(x, x, &r, &p, rows, width, L, G);
+    warprsa_mont_mul(x, x, &r, &p, rows, width, L, G);
     warprsa_reduce(x, x, &p.p, width, L, G);
 }
 
@@ -542,8 +542,8 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
     warprsa_load(&qinv, key->qinv_r, key->qinv_r, rows, width, L, G);
     warprsa_both(&sp, s, 0, width, L, G);
     warprsa_both(&sq, s, 1, width, L, G);
-    warprsa_product(&sp, &sp, &qinv, &p, rows, width, L, G);
-    warprsa_product(s, &sq, &qinv, &p, rows, width, L, G);
+    warprsa_mont_mul(&sp, &sp, &qinv, &p, rows, width, L, G);
+    warprsa_mont_mul(s, &sq, &qinv, &p, rows, width, L, G);
     warprsa_subtract(&sp, &sp, s, 1, over, width, L, G);
     warprsa_add_if_negative(&sp, &sp, &p.p, 3, over, width, L, G);
     warprsa_reduce(&sp, &sp, &p.p, width, L, G);
@@ -558,7 +558,7 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
         }
     }
     warprsa_load(&qinv, key->q_r, key->q_r, 2 * rows, G, L, G);
-    warprsa_product(s, &sp, &qinv, n, 2 * rows, G, L, G);
+    warprsa_mont_mul(s, &sp, &qinv, n, 2 * rows, G, L, G);
     warprsa_add(s, s, &sq, G, L, G);
     warprsa_reduce(s, s, &n->p, G, L, G);
 }
@@ -598,12 +598,12 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int rows,
     warprsa_use_primes(&p, op, &key->half[0], &key->half[1], rows, width, L, G);
     warprsa_load(&s, key->half[0].r2, key->half[1].r2, rows, width, L, G);
     warprsa_set_one(&one, width, L, G);
-    warprsa_product(&one, &one, &s, &p, rows, width, L, G);
+    warprsa_mont_mul(&one, &one, &s, &p, rows, width, L, G);
     /* Both below 6P, which a product with R mod p brings below 3P. */
     warprsa_split(&s, op, 1, &p, rows, width, L, G);
     warprsa_split(&input, op, 0, &p, rows, width, L, G);
-    warprsa_product(&s, &s, &one, &p, rows, width, L, G);
-    warprsa_product(&input, &input, &one, &p, rows, width, L, G);
+    warprsa_mont_mul(&s, &s, &one, &p, rows, width, L, G);
+    warprsa_mont_mul(&input, &input, &one, &p, rows, width, L, G);
     warprsa_public_power(&power, &s, &s, &one, key->e, &p, rows, width, L, G);
     warprsa_reduce(&power, &power, &p.p, width, L, G);
     warprsa_reduce(&input, &input, &p.p, width, L, G);

@@ -11,7 +11,7 @@
  * (rows <= width * L, the rest are zero) and R = 2^(52 rows).
  *
  * Bounds. A modulus P has at most 52 rows - 5 bits, so 32P < R. The product
- * of a and b is below ab/R + 2P (see warprsa_product_row()), hence
+ * of a and b is below ab/R + 2P (see warprsa_mont_mul_row()), hence
  *     a < R,  b < P     gives a result below 3P     (unreduced input)
  *     a < 3P, b < 3P    gives less than 2.3P        (inside a power)
  *     a < 6P, b < 3P    gives less than 2.6P        (sum of two products)
@@ -237,10 +237,10 @@ WARPRSA_FN void warprsa_lowest_sample(double *x, const warprsa_columns *s,
  * 2^52 (figures 8-10). What the rows bring back is, seen from the end, less
  * than P (1 + 2^-52 + ...) in all but the last and less than P in that.
  */
-WARPRSA_FN void warprsa_product_row(warprsa_columns *s, const double *t,
-                                    const warprsa_number *a,
-                                    const warprsa_modulus *m, int last,
-                                    const int width, const int L, const int G)
+WARPRSA_FN void warprsa_mont_mul_row(warprsa_columns *s, const double *t,
+                                     const warprsa_number *a,
+                                     const warprsa_modulus *m, int last,
+                                     const int width, const int L, const int G)
 {
     double x[WARPRSA_SLOTS];
 
@@ -332,12 +332,12 @@ WARPRSA_FN void warprsa_finish_columns(warprsa_columns *s, const int L,
 }
 
 /* r = a b / R mod P, up to two more P (bounds above). r may be a or b. */
-WARPRSA_FN void warprsa_product_by_rows(warprsa_number *r,
-                                        const warprsa_number *a,
-                                        const warprsa_number *b,
-                                        const warprsa_modulus *m,
-                                        const int rows, const int width,
-                                        const int L, const int G)
+WARPRSA_FN void warprsa_mont_mul_by_rows(warprsa_number *r,
+                                         const warprsa_number *a,
+                                         const warprsa_number *b,
+                                         const warprsa_modulus *m,
+                                         const int rows, const int width,
+                                         const int L, const int G)
 {
     warprsa_columns s;
 
@@ -350,9 +350,9 @@ WARPRSA_FN void warprsa_product_by_rows(warprsa_number *r,
             double t[WARPRSA_SLOTS];
 
             warprsa_broadcast_sample(t, b, lane, place, width, G);
-            warprsa_product_row(&s, t, a, m,
-                                may_end && lane * L + place == rows - 1, width,
-                                L, G);
+            warprsa_mont_mul_row(&s, t, a, m,
+                                 may_end && lane * L + place == rows - 1, width,
+                                 L, G);
             if (rows % L != 0 && may_end && lane * L + place == rows - 1)
                 break;
         }
@@ -362,20 +362,20 @@ WARPRSA_FN void warprsa_product_by_rows(warprsa_number *r,
 }
 
 #ifndef WARPRSA_BLOCKS
-WARPRSA_FN void warprsa_product(warprsa_number *r, const warprsa_number *a,
-                                const warprsa_number *b,
-                                const warprsa_modulus *m, const int rows,
-                                const int width, const int L, const int G)
+WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
+                                 const warprsa_number *b,
+                                 const warprsa_modulus *m, const int rows,
+                                 const int width, const int L, const int G)
 {
-    warprsa_product_by_rows(r, a, b, m, rows, width, L, G);
+    warprsa_mont_mul_by_rows(r, a, b, m, rows, width, L, G);
 }
 
 /* r = a^2 / R mod P; nothing is gained here by the factors being the same. */
-WARPRSA_FN void warprsa_square(warprsa_number *r, const warprsa_number *a,
-                               const warprsa_modulus *m, const int rows,
-                               const int width, const int L, const int G)
+WARPRSA_FN void warprsa_mont_sqr(warprsa_number *r, const warprsa_number *a,
+                                 const warprsa_modulus *m, const int rows,
+                                 const int width, const int L, const int G)
 {
-    warprsa_product(r, a, a, m, rows, width, L, G);
+    warprsa_mont_mul(r, a, a, m, rows, width, L, G);
 }
 #endif
 

@@ -43,10 +43,10 @@ WARPRSA_FN void warprsa_fold_matrix_row(warprsa_number *x,
     warprsa_load(&factor, key->half[0].r2, key->half[1].r2, rows, width, L, G);
     if (down) {
         warprsa_fold_set_power(&power, 0, width, L, G);
-        warprsa_product(&factor, &power, &factor, &p, rows, width, L, G);
+        warprsa_mont_mul(&factor, &power, &factor, &p, rows, width, L, G);
     }
     warprsa_fold_set_power(&power, bit, width, L, G);
-    warprsa_product(x, &power, &factor, &p, rows, width, L, G);
+    warprsa_mont_mul(x, &power, &factor, &p, rows, width, L, G);
     warprsa_reduce(x, x, &p.p, width, L, G);
     warprsa_subtract(&power, &p.p, x, 1, over, width, L, G);
     warprsa_choose(x, minus, &power, x, L, G);
@@ -113,7 +113,7 @@ WARPRSA_FN void warprsa_fold_put_qinv(double *to,
     warprsa_load_primes(&p, &key->half[0], &key->half[0], rows, width, L, G);
     warprsa_load(&x, key->qinv_r, key->qinv_r, rows, width, L, G);
     warprsa_set_one(&one, width, L, G);
-    warprsa_product(&x, &x, &one, &p, rows, width, L, G);
+    warprsa_mont_mul(&x, &x, &one, &p, rows, width, L, G);
     warprsa_reduce(&x, &x, &p.p, width, L, G);
     WARPRSA_EACH_LANE (k, G) {
         int first = (warprsa_lane(k, G) & (width - 1)) * L;

@@ -27,8 +27,7 @@ WARPRSA_FN void warprsa_block_table(const warprsa_number *x,
         warprsa_table_put(op, i, &entry, L, G);
         if (i == WARPRSA_TABLE_SIZE - 1)
             break;
-        warprsa_block_product_of(p->room, WARPRSA_ROOM_OTHER, rows, width, L,
-                                 G);
+        warprsa_block_mont_mul(p->room, WARPRSA_ROOM_OTHER, rows, width, L, G);
         warprsa_block_get(&entry, p->room, rows, width, L, G);
     }
 }
@@ -57,10 +56,10 @@ WARPRSA_FN void warprsa_block_power(warprsa_number *x,
         warprsa_block_put_other(&entry, p->room, rows, width, L, G);
         WARPRSA_ROLLED
         for (int i = 0; i <= WARPRSA_WINDOW; i++)
-            warprsa_block_product_of(p->room,
-                                     i < WARPRSA_WINDOW ? WARPRSA_ROOM_OWN
-                                                        : WARPRSA_ROOM_OTHER,
-                                     rows, width, L, G);
+            warprsa_block_mont_mul(p->room,
+                                   i < WARPRSA_WINDOW ? WARPRSA_ROOM_OWN
+                                                      : WARPRSA_ROOM_OTHER,
+                                   rows, width, L, G);
     }
     warprsa_block_get(x, p->room, rows, width, L, G);
     warprsa_table_wipe(op, L, G);

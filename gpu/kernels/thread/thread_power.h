@@ -67,9 +67,9 @@ WARPRSA_FN void warprsa_square_and_choose(uint64_t *s, double *high,
  * beside; or a times the chosen entry; over R. Both ways share the reduction's
  * code: the loop over the blocks has to stay in the instruction cache.
  */
-WARPRSA_FN void warprsa_thread_product(const warprsa_thread *x, int square,
-                                       uint32_t digit, int turn, const int N,
-                                       const int W)
+WARPRSA_FN void warprsa_thread_mont_mul(const warprsa_thread *x, int square,
+                                        uint32_t digit, int turn, const int N,
+                                        const int W)
 {
     uint64_t s[WARPRSA_HALF_SAMPLES + WARPRSA_BLOCK_ROWS_MAX];
     const uint64_t *start = x->start + (square ? 2 * N : 0);
@@ -184,7 +184,7 @@ WARPRSA_FN void warprsa_thread_power(const warprsa_thread *x, const int N,
         const int square = squares > 0;
 
         warprsa_keep_step(in_step);
-        warprsa_thread_product(x, square, digit, turn, N, W);
+        warprsa_thread_mont_mul(x, square, digit, turn, N, W);
         if (square) {
             squares--;
             turn += WARPRSA_THREAD_BLOCKS * warprsa_block_turns(N);

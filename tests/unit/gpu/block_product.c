@@ -221,8 +221,8 @@ static void products(const number_view *view, uint64_t seed, unsigned *wrong)
 
         for (int i = 0; i < NUMBER_SUBGROUPS; i++)
             choose(i, &a, &b, view, &stream);
-        warprsa_product(to, &a, &b, &m, view->rows, view->width, view->L,
-                        view->G);
+        warprsa_mont_mul(to, &a, &b, &m, view->rows, view->width, view->L,
+                         view->G);
         for (int i = 0; i < NUMBER_SUBGROUPS; i++)
             if (!read_result(&numbers[i], to, view, i) || !right(&numbers[i]))
                 number_wrong(wrong, "product", view, seed);
@@ -265,8 +265,8 @@ static void samples_as_far_out(const number_view *view, uint64_t seed,
     warprsa_block_put(&a, room, view->rows, view->width, view->L, view->G);
     warprsa_block_put_other(&b, room, view->rows, view->width, view->L,
                             view->G);
-    warprsa_block_product(room, WARPRSA_ROOM_OTHER, view->rows, view->width,
-                          view->L, view->G);
+    warprsa_block_mont_mul_noinline(room, WARPRSA_ROOM_OTHER, view->rows,
+                                    view->width, view->L, view->G);
     warprsa_block_get(&x, room, view->rows, view->width, view->L, view->G);
     for (int i = 0; i < NUMBER_SUBGROUPS; i++)
         if (!read_result(&numbers[i], &x, view, i) || !right(&numbers[i]))
@@ -295,8 +295,8 @@ static void squares(const number_view *view, int pattern, unsigned *wrong)
     warprsa_make_signed(&x, &x, view->width, view->L, view->G);
     warprsa_block_put(&x, room, view->rows, view->width, view->L, view->G);
     for (int turn = 0; turn < CHAIN; turn++) {
-        warprsa_block_product(room, WARPRSA_ROOM_OWN, view->rows, view->width,
-                              view->L, view->G);
+        warprsa_block_mont_mul_noinline(room, WARPRSA_ROOM_OWN, view->rows,
+                                        view->width, view->L, view->G);
         warprsa_block_get(&x, room, view->rows, view->width, view->L, view->G);
         for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
             operands *o = &numbers[i];

@@ -203,9 +203,10 @@ static void multiply(warprsa_number *r, warprsa_number *a, warprsa_number *b,
     warprsa_number *to = place == 0 ? r : place == 1 ? a : b;
 
     if (a == b)
-        warprsa_square(to, a, p, view->rows, view->width, view->L, view->G);
+        warprsa_mont_sqr(to, a, p, view->rows, view->width, view->L, view->G);
     else
-        warprsa_product(to, a, b, p, view->rows, view->width, view->L, view->G);
+        warprsa_mont_mul(to, a, b, p, view->rows, view->width, view->L,
+                         view->G);
     *r = *to;
 }
 

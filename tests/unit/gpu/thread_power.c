@@ -183,7 +183,7 @@ static void product_case(const number_view *view, uint64_t seed,
         choose_operand(a, &stream, N);
         balance(operand, a, N);
         expect_product(a, a, N);
-        warprsa_thread_product(&x, 1, digit, turn, N, W);
+        warprsa_thread_mont_mul(&x, 1, digit, turn, N, W);
         turn += WARPRSA_THREAD_BLOCKS * warprsa_block_turns(N);
         if (!right(N))
             number_wrong(wrong, "square", view, seed);
@@ -191,7 +191,7 @@ static void product_case(const number_view *view, uint64_t seed,
     choose_operand(a, &stream, N);
     balance(operand, a, N);
     expect_product(a, b, N);
-    warprsa_thread_product(&x, 0, digit, 0, N, W);
+    warprsa_thread_mont_mul(&x, 0, digit, 0, N, W);
     if (!right(N))
         number_wrong(wrong, "product", view, seed);
 }
