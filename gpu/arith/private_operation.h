@@ -173,11 +173,12 @@ WARPRSA_FN void warprsa_set_one(warprsa_number *to, const int width,
  * P. All requests of a warp take as many turns as its largest e has bits, and
  * multiply where any of them has a one. r must not be x or last.
  */
-WARPRSA_FN void warprsa_public_power(warprsa_number *r, const warprsa_number *x,
-                                     const warprsa_number *last,
-                                     const warprsa_number *one, uint64_t e,
-                                     const warprsa_modulus *p, const int rows,
-                                     const int width, const int L, const int G)
+WARPRSA_FN void warprsa_public_modexp(warprsa_number *r,
+                                      const warprsa_number *x,
+                                      const warprsa_number *last,
+                                      const warprsa_number *one, uint64_t e,
+                                      const warprsa_modulus *p, const int rows,
+                                      const int width, const int L, const int G)
 {
     uint32_t high = warprsa_largest_in_warp((uint32_t)(e >> 32));
     uint32_t low = warprsa_largest_in_warp((uint32_t)e);
@@ -298,13 +299,13 @@ WARPRSA_FN void warprsa_table_wipe(const warprsa_operation *op, const int L,
 #ifndef WARPRSA_BLOCKS /* gpu/kernels/low_latency/block_power.h instead */
 /* x = x^dp, x^dq: fixed windows over all the bits that a blinded exponent may
  * have, so that neither its value nor its length shows. */
-WARPRSA_FN void warprsa_secret_power(warprsa_number *x,
-                                     const warprsa_number *one,
-                                     const warprsa_operation *op,
-                                     const warprsa_modulus *p, const int rows,
-                                     const int width, const int L, const int G)
+WARPRSA_FN void warprsa_secret_modexp(warprsa_number *x,
+                                      const warprsa_number *one,
+                                      const warprsa_operation *op,
+                                      const warprsa_modulus *p, const int rows,
+                                      const int width, const int L, const int G)
 {
-    WARPRSA_STAGE(POWERS);
+    WARPRSA_STAGE(MODEXP);
     warprsa_number entry = *one;
     uint32_t digit[WARPRSA_SLOTS];
     int place = op->windows - 1;
@@ -462,7 +463,7 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
     warprsa_mont_mul(one, one, &r, p, rows, width, L, G);
     warprsa_load_blinding(&power, op, rows, width, L, G);
     warprsa_mont_mul(&r, &power, &r, p, rows, width, L, G);
-    warprsa_public_power(&power, &r, &r, one, key->e, p, rows, width, L, G);
+    warprsa_public_modexp(&power, &r, &r, one, key->e, p, rows, width, L, G);
     warprsa_split(x, op, 0, p, rows, width, L, G);
     warprsa_mont_mul(x, x, &power, p, rows, width, L, G);
 }
@@ -470,16 +471,16 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
 #ifndef WARPRSA_BLOCKS
 /* First and second stage: x = (m r^e)^dp mod p, likewise mod q, in Montgomery
  * form. The blinded exponents must be there. */
-WARPRSA_FN void warprsa_blind_and_raise(warprsa_number *x,
-                                        const warprsa_operation *op,
-                                        const int rows, const int width,
-                                        const int L)
+WARPRSA_FN void warprsa_blind_and_modexp(warprsa_number *x,
+                                         const warprsa_operation *op,
+                                         const int rows, const int width,
+                                         const int L)
 {
     warprsa_modulus p;
     warprsa_number one;
 
     warprsa_blind(x, &one, &p, op, rows, width, L);
-    warprsa_secret_power(x, &one, op, &p, rows, width, L, 2 * width);
+    warprsa_secret_modexp(x, &one, op, &p, rows, width, L, 2 * width);
 }
 #endif
 
@@ -604,7 +605,7 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int rows,
     warprsa_split(&input, op, 0, &p, rows, width, L, G);
     warprsa_mont_mul(&s, &s, &one, &p, rows, width, L, G);
     warprsa_mont_mul(&input, &input, &one, &p, rows, width, L, G);
-    warprsa_public_power(&power, &s, &s, &one, key->e, &p, rows, width, L, G);
+    warprsa_public_modexp(&power, &s, &s, &one, key->e, &p, rows, width, L, G);
     warprsa_reduce(&power, &power, &p.p, width, L, G);
     warprsa_reduce(&input, &input, &p.p, width, L, G);
     WARPRSA_EACH_LANE (k, G) {

@@ -4,7 +4,7 @@
  * The variant "blocks" on the CPU.
  */
 #define WARPRSA_BLOCKS
-#define WARPRSA_HOST_RAISE warprsa_block_blind_and_raise
+#define WARPRSA_HOST_MODEXP warprsa_block_blind_and_modexp
 
 #include "gpu/kernels/low_latency/block_power.h"
 

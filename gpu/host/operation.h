@@ -14,8 +14,8 @@
 #include "gpu/fault.h"
 #include "gpu/host/arithmetic.h"
 
-#ifndef WARPRSA_HOST_RAISE
-#define WARPRSA_HOST_RAISE warprsa_blind_and_raise
+#ifndef WARPRSA_HOST_MODEXP
+#define WARPRSA_HOST_MODEXP warprsa_blind_and_modexp
 #endif
 
 typedef struct workspace {
@@ -49,7 +49,7 @@ COMPUTE_FN void compute(const warprsa_operation *op, warprsa_size_class size,
         warprsa_unblinder(op, which, shape.rows);
         warprsa_blind_exponent(op, which, shape.rows);
     }
-    WARPRSA_HOST_RAISE(&x, op, shape.rows, shape.width, shape.per_lane);
+    WARPRSA_HOST_MODEXP(&x, op, shape.rows, shape.width, shape.per_lane);
     warprsa_unblind_and_recombine(&x, op, shape.rows, shape.width,
                                   shape.per_lane);
     explicit_bzero(&x, sizeof(x));

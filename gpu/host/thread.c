@@ -4,7 +4,7 @@
  * The variant "thread" on the CPU: gpu/kernels/thread/thread_power.h between the stages in
  * lanes, as gpu/kernels/thread/thread.cuh has it.
  */
-#define WARPRSA_HOST_RAISE blind_and_raise_by_threads
+#define WARPRSA_HOST_MODEXP blind_and_modexp_by_threads
 
 #include "gpu/kernels/thread/thread_power.h"
 
@@ -22,9 +22,9 @@ static void hand_over(warprsa_number *x, double *samples, int which, int put,
     }
 }
 
-static void raise_half(warprsa_number *x, warprsa_number *one,
-                       const warprsa_operation *op, int which, int rows,
-                       int width, int L)
+static void modexp_half(warprsa_number *x, warprsa_number *one,
+                        const warprsa_operation *op, int which, int rows,
+                        int width, int L)
 {
     const warprsa_prepared_half *half = &op->key->half[which];
     double a[WARPRSA_HALF_SAMPLES], p[WARPRSA_HALF_SAMPLES];
@@ -50,7 +50,7 @@ static void raise_half(warprsa_number *x, warprsa_number *one,
     warprsa_balance(thread.table, p, WARPRSA_TABLE_SIZE, 1, rows);
     warprsa_balance(a, a, 1, 1, rows);
     warprsa_balance(p, half->modulus, 1, 1, rows);
-    warprsa_thread_power(&thread, rows, rows / WARPRSA_THREAD_BLOCKS, 0);
+    warprsa_thread_modexp(&thread, rows, rows / WARPRSA_THREAD_BLOCKS, 0);
     warprsa_unbalance(&thread, rows);
     hand_over(x, a, which, 0, rows, width, L);
     explicit_bzero(a, sizeof(a));
@@ -58,16 +58,16 @@ static void raise_half(warprsa_number *x, warprsa_number *one,
     explicit_bzero(chosen, sizeof(chosen));
 }
 
-static void blind_and_raise_by_threads(warprsa_number *x,
-                                       const warprsa_operation *op, int rows,
-                                       int width, int L)
+static void blind_and_modexp_by_threads(warprsa_number *x,
+                                        const warprsa_operation *op, int rows,
+                                        int width, int L)
 {
     warprsa_modulus p;
     warprsa_number one;
 
     warprsa_blind(x, &one, &p, op, rows, width, L);
     for (int which = 0; which < 2; which++)
-        raise_half(x, &one, op, which, rows, width, L);
+        modexp_half(x, &one, op, which, rows, width, L);
     explicit_bzero(&p, sizeof(p));
 }
 

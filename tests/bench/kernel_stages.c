@@ -43,7 +43,7 @@ static const char *const labels[STAGES] = {
     [STAGE_BLINDING] = "blinding",
     [STAGE_INVERSION] = "inversion of r",
     [STAGE_EXPONENT] = "exponent blinding",
-    [STAGE_POWERS] = "two powers",
+    [STAGE_MODEXP] = "two powers",
     [STAGE_UNBLINDING] = "unblinding",
     [STAGE_REDUCTION] = "exact reduction",
     [STAGE_RECOMBINATION] = "recombination",
@@ -210,7 +210,7 @@ static void print_columns(const column *columns, size_t count)
     }
     printf("\n%-22s", "all beside the powers");
     for (size_t i = 0; i < count; i++)
-        print_share(beside(columns[i].share[STAGE_POWERS]));
+        print_share(beside(columns[i].share[STAGE_MODEXP]));
     printf("\n%-22s", "the same, by windows");
     for (size_t i = 0; i < count; i++)
         print_share(beside(columns[i].by_windows));

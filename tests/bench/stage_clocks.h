@@ -21,7 +21,7 @@ typedef enum bench_stage {
     STAGE_BLINDING,      /* m r^e */
     STAGE_INVERSION,     /* 1/r */
     STAGE_EXPONENT,      /* exponents blinded */
-    STAGE_POWERS,        /* the two exponentiations */
+    STAGE_MODEXP,        /* the two exponentiations */
     STAGE_UNBLINDING,    /* times 1/r */
     STAGE_REDUCTION,     /* exact, wherever it is called for */
     STAGE_RECOMBINATION, /* Garner */

@@ -22,7 +22,7 @@ static __device__ __forceinline__ int stage_of_step(const STEP *step,
     case WARPRSA_FOLD_ENTRY:
     case WARPRSA_FOLD_START:
     case WARPRSA_FOLD_POWER:
-        return STAGE_POWERS;
+        return STAGE_MODEXP;
     }
     switch (step->by) {
     case WARPRSA_FOLD_OF_INPUT:

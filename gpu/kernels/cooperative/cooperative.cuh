@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
     if (threadIdx.x % WIDTH == 0)
         warprsa_blind_exponent(&op, threadIdx.x / WIDTH % 2, ROWS);
     __syncwarp();
-    warprsa_blind_and_raise(&x, &op, ROWS, WIDTH, L);
+    warprsa_blind_and_modexp(&x, &op, ROWS, WIDTH, L);
     __syncthreads();
     warprsa_unblind_and_recombine(&x, &op, ROWS, WIDTH, L);
 }

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(WARPRSA_INTEGER_BLOCK, BLOCKS)
     op.table = reinterpret_cast<uint32_t *>(batch.table) + blockIdx.x * table +
                threadIdx.x;
     op.table_stride = WARPRSA_INTEGER_BLOCK;
-    warprsa_blind_and_raise(&x, &op, ROWS, WIDTH, L);
+    warprsa_blind_and_modexp(&x, &op, ROWS, WIDTH, L);
     warprsa_unblind_and_recombine(&x, &op, ROWS, WIDTH, L);
 }
 

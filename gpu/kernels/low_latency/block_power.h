@@ -32,16 +32,16 @@ WARPRSA_FN void warprsa_block_table(const warprsa_number *x,
     }
 }
 
-/* As warprsa_secret_power(): x = x^dp, x^dq. Squares and the product that ends
+/* As warprsa_secret_modexp(): x = x^dp, x^dq. Squares and the product that ends
  * a digit are the same code, for a lone warp waits for its instructions, too.
  */
-WARPRSA_FN void warprsa_block_power(warprsa_number *x,
-                                    const warprsa_number *one,
-                                    const warprsa_operation *op,
-                                    const warprsa_modulus *p, const int rows,
-                                    const int width, const int L, const int G)
+WARPRSA_FN void warprsa_block_modexp(warprsa_number *x,
+                                     const warprsa_number *one,
+                                     const warprsa_operation *op,
+                                     const warprsa_modulus *p, const int rows,
+                                     const int width, const int L, const int G)
 {
-    WARPRSA_STAGE(POWERS);
+    WARPRSA_STAGE(MODEXP);
     warprsa_number entry;
     uint32_t digit[WARPRSA_SLOTS];
 
@@ -65,17 +65,17 @@ WARPRSA_FN void warprsa_block_power(warprsa_number *x,
     warprsa_table_wipe(op, L, G);
 }
 
-/* First and second stage, as warprsa_blind_and_raise(). */
-WARPRSA_FN void warprsa_block_blind_and_raise(warprsa_number *x,
-                                              const warprsa_operation *op,
-                                              const int rows, const int width,
-                                              const int L)
+/* First and second stage, as warprsa_blind_and_modexp(). */
+WARPRSA_FN void warprsa_block_blind_and_modexp(warprsa_number *x,
+                                               const warprsa_operation *op,
+                                               const int rows, const int width,
+                                               const int L)
 {
     warprsa_modulus p;
     warprsa_number one = {0};
 
     warprsa_blind(x, &one, &p, op, rows, width, L);
-    warprsa_block_power(x, &one, op, &p, rows, width, L, 2 * width);
+    warprsa_block_modexp(x, &one, op, &p, rows, width, L, 2 * width);
 }
 
 #endif

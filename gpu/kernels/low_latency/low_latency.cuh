@@ -126,7 +126,7 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
 }
 
 static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK, L == 2 ? 4 : 2)
-    warprsa_blocks_power(const warprsa_batch batch)
+    warprsa_blocks_modexp(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
     const warprsa_blocks_place here = warprsa_blocks_here(batch);
@@ -147,7 +147,7 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK, L == 2 ? 4 : 2)
         warprsa_use_primes(&p, &op, &half[0], &half[1], ROWS, WIDTH, L, 32);
         warprsa_blocks_get(&x, batch, here.first, 0);
         warprsa_blocks_get(&one, batch, here.first, 1);
-        warprsa_block_power(&x, &one, &op, &p, ROWS, WIDTH, L, 32);
+        warprsa_block_modexp(&x, &one, &op, &p, ROWS, WIDTH, L, 32);
         warprsa_blocks_put(&x, batch, here.first, 0);
         warprsa_blocks_wipe(ROOM);
     }
@@ -188,7 +188,7 @@ static cudaError_t warprsa_launch_blocks(const warprsa_batch *batch,
     if (error != cudaSuccess)
         return error;
     for (const auto kernel :
-         {warprsa_blocks_blind, warprsa_blocks_power, warprsa_blocks_finish}) {
+         {warprsa_blocks_blind, warprsa_blocks_modexp, warprsa_blocks_finish}) {
         error = cudaFuncSetAttribute(
             kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
             most * REQUEST * sizeof(double));
@@ -197,7 +197,7 @@ static cudaError_t warprsa_launch_blocks(const warprsa_batch *batch,
     }
     warprsa_blocks_blind<<<blocks + halves, 32 * requests, memory, stream>>>(
         *batch);
-    warprsa_blocks_power<<<blocks + halves, 32 * requests, memory, stream>>>(
+    warprsa_blocks_modexp<<<blocks + halves, 32 * requests, memory, stream>>>(
         *batch);
     warprsa_blocks_finish<<<blocks, 32 * requests, memory, stream>>>(*batch);
     return cudaGetLastError();

@@ -119,7 +119,7 @@ static __device__ __forceinline__ double *warprsa_opaque(double *address)
 
 template <typename S>
 static __device__ __forceinline__ void
-warprsa_thread_raise(const warprsa_batch &batch, double *shared)
+warprsa_thread_modexp_halves(const warprsa_batch &batch, double *shared)
 {
     const warprsa_operation op =
         warprsa_request(batch, blockIdx.x * (S::BLOCK / 2) + threadIdx.x / 2);
@@ -149,7 +149,7 @@ warprsa_thread_raise(const warprsa_batch &batch, double *shared)
                     S::N);
     warprsa_balance(x.a, x.a, S::BLOCK, S::BLOCK, S::N);
     warprsa_balance(x.p, half->modulus, S::BLOCK, 1, S::N);
-    warprsa_thread_power(&x, S::N, S::W, S::IN_STEP);
+    warprsa_thread_modexp(&x, S::N, S::W, S::IN_STEP);
     warprsa_unbalance(&x, S::N);
     __syncthreads();
 }
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(S::BLOCK, 1)
     extern __shared__ __align__(16) double shared[];
 
     warprsa_thread_blind<S>(batch, shared, shared + S::N * S::BLOCK);
-    warprsa_thread_raise<S>(batch, shared);
+    warprsa_thread_modexp_halves<S>(batch, shared);
     warprsa_thread_finish<S>(batch, shared);
     __syncthreads();
     for (int i = threadIdx.x; i < (int)(S::BYTES / sizeof(double));

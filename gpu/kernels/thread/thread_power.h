@@ -170,10 +170,10 @@ WARPRSA_FN void warprsa_keep_step(const int in_step)
  * for each digit after it there are four squares and a multiplication. One
  * loop for all, so that the product's code is there once.
  */
-WARPRSA_FN void warprsa_thread_power(const warprsa_thread *x, const int N,
-                                     const int W, const int in_step)
+WARPRSA_FN void warprsa_thread_modexp(const warprsa_thread *x, const int N,
+                                      const int W, const int in_step)
 {
-    WARPRSA_STAGE(POWERS);
+    WARPRSA_STAGE(MODEXP);
     int entry = 2, squares = 0, place = x->windows - 1, turn = 0;
     uint32_t digit = 0;
 

@@ -433,8 +433,8 @@ static void power(const number_view *view, uint64_t seed, unsigned *wrong)
         number_to_samples(samples, o->x, number_samples(view));
         number_put(&one, view, i, samples);
     }
-    warprsa_block_power(&x, &one, &op, &m, view->rows, view->width, view->L,
-                        view->G);
+    warprsa_block_modexp(&x, &one, &op, &m, view->rows, view->width, view->L,
+                         view->G);
     for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
         operands *o = &numbers[i];
         int good = read_result(o, &x, view, i);

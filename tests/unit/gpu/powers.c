@@ -228,8 +228,8 @@ static void public_case(const number_view *view, uint64_t e, uint64_t seed,
         number_put(&last, view, i, o->samples);
         assert_true(BN_mod_mul(o->expected, o->expected, o->last, o->p, bn));
     }
-    warprsa_public_power(&r, &x, &last, &one, e, &p, view->rows, view->width,
-                         view->L, view->G);
+    warprsa_public_modexp(&r, &x, &last, &one, e, &p, view->rows, view->width,
+                          view->L, view->G);
     for (int i = 0; i < number_subgroups(view); i++)
         if (!right(&r, view, i))
             number_wrong(wrong, "public power", view, seed);
@@ -347,8 +347,8 @@ static void secret_case(const number_view *view, uint64_t seed, unsigned *wrong)
         assert_true(BN_mod_mul(o->expected, o->expected, scratch, o->p, bn));
     }
     memset(table, 0, sizeof(table));
-    warprsa_secret_power(&x, &one, &op, &p, view->rows, view->width, view->L,
-                         view->G);
+    warprsa_secret_modexp(&x, &one, &op, &p, view->rows, view->width, view->L,
+                          view->G);
     for (int i = 0; i < 2; i++)
         if (!right(&x, view, i))
             number_wrong(wrong, "secret power", view, seed);

@@ -247,7 +247,7 @@ static void power_case(const number_view *view, uint64_t seed, unsigned *wrong)
     assert_true(BN_mod_exp(expected, a, b, p, bn));
     number_power_of_two(scratch, R_bits);
     assert_true(BN_mod_mul(expected, expected, scratch, p, bn));
-    warprsa_thread_power(&x, N, N / WARPRSA_THREAD_BLOCKS, 0);
+    warprsa_thread_modexp(&x, N, N / WARPRSA_THREAD_BLOCKS, 0);
     if (!right(N))
         number_wrong(wrong, "power", view, seed);
     for (int i = 0; i < (WARPRSA_TABLE_SIZE + 1) * N - 2 * x.near; i++)
