@@ -54,7 +54,7 @@ static bool put_scaled(uint32_t *to, const BIGNUM *factor, int limbs,
 
 /* -1/m mod 2^32 for odd m, from its lowest limb; each turn doubles the right
  * bits, from 3. */
-static uint32_t minus_inverse(uint32_t m)
+static uint32_t n0inv(uint32_t m)
 {
     uint32_t x = m;
 
@@ -82,7 +82,7 @@ static bool prepare_half(warprsa_limb_half *half,
     half->bits = from->bits;
     if (!put_limbs(half->modulus, prime, rows))
         return false;
-    half->minus_inverse = minus_inverse(half->modulus[0]);
+    half->n0inv = n0inv(half->modulus[0]);
     return put_scaled(half->r2, BN_value_one(), 2 * rows, prime, rows, ctx) &&
            put_scaled(half->r3, BN_value_one(), 3 * rows, prime, rows, ctx);
 }
@@ -104,7 +104,7 @@ static bool prepare(warprsa_limb_key *out, const warprsa_prepared_key *from,
     if (n == NULL || p == NULL || q == NULL || qinv == NULL ||
         !put_limbs(out->modulus, n, 2 * rows))
         return false;
-    out->minus_inverse = minus_inverse(out->modulus[0]);
+    out->n0inv = n0inv(out->modulus[0]);
     return prepare_half(&out->half[0], &from->half[0], p, rows, ctx) &&
            prepare_half(&out->half[1], &from->half[1], q, rows, ctx) &&
            put_scaled(out->qinv_r, qinv, rows, p, rows, ctx) &&

@@ -39,7 +39,7 @@ typedef struct warprsa_limb_half {
     uint32_t modulus[WARPRSA_HALF_LIMBS];
     uint32_t r2[WARPRSA_HALF_LIMBS];           /* R^2 mod p */
     uint32_t r3[WARPRSA_HALF_LIMBS];           /* R^3 mod p */
-    uint32_t minus_inverse;                    /* -1/p mod 2^32 */
+    uint32_t n0inv;                            /* -1/p mod 2^32 */
     uint32_t exponent[WARPRSA_EXPONENT_WORDS]; /* dp */
     uint32_t less_one[WARPRSA_EXPONENT_WORDS]; /* p - 1 */
     uint32_t bits;                             /* of the prime */
@@ -52,7 +52,7 @@ typedef struct warprsa_limb_key {
     uint32_t modulus[WARPRSA_FULL_LIMBS]; /* n; here R = 2^(64 rows) */
     uint32_t r2[WARPRSA_FULL_LIMBS];      /* R^2 mod n */
     uint32_t q_r[WARPRSA_FULL_LIMBS];     /* q R mod n */
-    uint32_t minus_inverse;               /* -1/n mod 2^32 */
+    uint32_t n0inv;                       /* -1/n mod 2^32 */
     uint64_t e;
     uint32_t modulus_bytes;
     uint32_t size;    /* warprsa_size_class */

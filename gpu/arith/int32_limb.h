@@ -47,7 +47,7 @@ typedef struct warprsa_limb_columns {
 /* A modulus and what the product needs of it. */
 typedef struct warprsa_limb_modulus {
     warprsa_number p;
-    uint32_t minus_inverse[WARPRSA_SLOTS]; /* -1/P mod 2^32 */
+    uint32_t n0inv[WARPRSA_SLOTS]; /* -1/P mod 2^32 */
 } warprsa_modulus;
 
 typedef warprsa_limb_key warprsa_operation_key;
@@ -238,7 +238,7 @@ WARPRSA_FN void warprsa_divide_row(warprsa_sums *s, const warprsa_modulus *m,
     uint32_t q[WARPRSA_SLOTS], down[WARPRSA_SLOTS];
 
     WARPRSA_EACH_LANE (k, G) {
-        q[k] = (s->even[k][0] + s->left[k]) * m->minus_inverse[k];
+        q[k] = (s->even[k][0] + s->left[k]) * m->n0inv[k];
     }
     warprsa_broadcast_word(q, q, 0, width, G);
     WARPRSA_EACH_LANE (k, G) {

@@ -80,7 +80,7 @@ static int put_samples(double *to, const BIGNUM *number, int count)
 }
 
 /* -1/m mod 2^52 for odd m, from its lowest sample. */
-static double minus_inverse(double lowest)
+static double n0inv(double lowest)
 {
     uint64_t m = (uint64_t)lowest, x = m;
 
@@ -107,14 +107,13 @@ static int put_scaled(double *to, const BIGNUM *factor, int bits,
 }
 
 /* to = 2^-52 mod modulus = (1 + modulus (-1/modulus mod 2^52)) / 2^52. */
-static int put_one_down(double *to, const BIGNUM *modulus,
-                        double modulus_minus_inverse, int count, BN_CTX *ctx)
+static int put_one_down(double *to, const BIGNUM *modulus, double modulus_n0inv,
+                        int count, BN_CTX *ctx)
 {
     BIGNUM *x = BN_CTX_get(ctx);
     int ok = x != NULL && BN_copy(x, modulus) != NULL &&
-             BN_mul_word(x, (BN_ULONG)modulus_minus_inverse) &&
-             BN_add_word(x, 1) && BN_rshift(x, x, 52) &&
-             put_samples(to, x, count);
+             BN_mul_word(x, (BN_ULONG)modulus_n0inv) && BN_add_word(x, 1) &&
+             BN_rshift(x, x, 52) && put_samples(to, x, count);
 
     if (x != NULL)
         BN_clear(x);
@@ -202,10 +201,9 @@ static warprsa_status prepare_half(warprsa_prepared_half *half,
         return WARPRSA_NO_MEMORY;
     if (!put_less_one(half->less_one, prime))
         return WARPRSA_NO_MEMORY;
-    half->minus_inverse = minus_inverse(half->modulus[0]);
+    half->n0inv = n0inv(half->modulus[0]);
     half->bits = (uint32_t)BN_num_bits(prime);
-    return put_one_down(half->one_down, prime, half->minus_inverse, rows,
-                        ctx) &&
+    return put_one_down(half->one_down, prime, half->n0inv, rows, ctx) &&
                    put_block(half, prime, rows, ctx) &&
                    put_scaled(half->r2, NULL, 104 * rows, prime, rows, ctx) &&
                    put_scaled(half->r3, NULL, 156 * rows, prime, rows, ctx)
@@ -219,8 +217,8 @@ static bool prepare_full(warprsa_prepared_key *out, const BIGNUM *n,
 {
     if (!put_samples(out->modulus, n, 2 * rows))
         return false;
-    out->minus_inverse = minus_inverse(out->modulus[0]);
-    return put_one_down(out->one_down, n, out->minus_inverse, 2 * rows, ctx) &&
+    out->n0inv = n0inv(out->modulus[0]);
+    return put_one_down(out->one_down, n, out->n0inv, 2 * rows, ctx) &&
            put_scaled(out->r2, NULL, 208 * rows, n, 2 * rows, ctx) &&
            put_scaled(out->q_r, q, 104 * rows, n, 2 * rows, ctx);
 }

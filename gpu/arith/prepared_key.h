@@ -61,7 +61,7 @@ typedef struct warprsa_prepared_half {
     double one_down[WARPRSA_HALF_SAMPLES];       /* 2^-52 mod p */
     double r2[WARPRSA_HALF_SAMPLES];             /* R^2 mod p */
     double r3[WARPRSA_HALF_SAMPLES];             /* R^3 mod p */
-    double minus_inverse;                        /* -1/p mod 2^52 */
+    double n0inv;                                /* -1/p mod 2^52 */
     double block_down[WARPRSA_HALF_SAMPLES];     /* 2^(-52 B) mod p */
     double block_inverse[WARPRSA_BLOCK_SAMPLES]; /* -1/p mod 2^(52 B) */
     uint32_t exponent[WARPRSA_EXPONENT_WORDS];   /* dp, low word first */
@@ -77,7 +77,7 @@ typedef struct warprsa_prepared_key {
     double one_down[WARPRSA_FULL_SAMPLES]; /* 2^-52 mod n */
     double r2[WARPRSA_FULL_SAMPLES];       /* R^2 mod n */
     double q_r[WARPRSA_FULL_SAMPLES];      /* q R mod n */
-    double minus_inverse;                  /* -1/n mod 2^52 */
+    double n0inv;                          /* -1/n mod 2^52 */
     uint64_t e;
     uint32_t modulus_bytes;
     uint32_t size;    /* warprsa_size_class */

@@ -382,9 +382,7 @@ WARPRSA_FN void warprsa_load_primes(warprsa_modulus *p,
                  G);
 #endif
     WARPRSA_EACH_LANE (k, G) {
-        p->minus_inverse[k] = warprsa_lane(k, G) >= width
-                                  ? upper->minus_inverse
-                                  : lower->minus_inverse;
+        p->n0inv[k] = warprsa_lane(k, G) >= width ? upper->n0inv : lower->n0inv;
     }
 }
 
@@ -421,7 +419,7 @@ WARPRSA_FN void warprsa_load_modulus(warprsa_modulus *n,
     warprsa_load(&n->one_down, key->one_down, key->one_down, 2 * rows, G, L, G);
 #endif
     WARPRSA_EACH_LANE (k, G) {
-        n->minus_inverse[k] = key->minus_inverse;
+        n->n0inv[k] = key->n0inv;
     }
 }
 

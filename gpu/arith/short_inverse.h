@@ -24,15 +24,15 @@
     (WARPRSA_SAMPLE_BITS * (rows) / WARPRSA_LIMB_BITS + 1)
 
 /*
- * v = (v + low + q r) / B with the q that makes it exact; minus_inverse is
+ * v = (v + low + q r) / B with the q that makes it exact; n0inv is
  * -1/r mod B. For v <= r + 1 and low < B the result is at most
  * (r + 1 + B - 1 + (B - 1) r) / B = r + 1. A sum is below 2^124 + 2^63.
  */
 WARPRSA_FN void warprsa_step_down(int64_t *v, int64_t low, const int64_t *r,
-                                  uint64_t minus_inverse)
+                                  uint64_t n0inv)
 {
     unsigned __int128 sum = (unsigned __int128)(uint64_t)v[0] + (uint64_t)low;
-    uint64_t q = ((uint64_t)sum * minus_inverse) & WARPRSA_LIMB_MASK;
+    uint64_t q = ((uint64_t)sum * n0inv) & WARPRSA_LIMB_MASK;
 
     sum += (unsigned __int128)q * (uint64_t)r[0];
     WARPRSA_UNROLL

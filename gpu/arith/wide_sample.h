@@ -79,8 +79,8 @@ typedef double *warprsa_room;
 
 /* A modulus and what the product needs of it. */
 typedef struct warprsa_modulus {
-    warprsa_number p, one_down;          /* P, 2^-52 mod P */
-    double minus_inverse[WARPRSA_SLOTS]; /* -1/P mod 2^52 */
+    warprsa_number p, one_down;  /* P, 2^-52 mod P */
+    double n0inv[WARPRSA_SLOTS]; /* -1/P mod 2^52 */
 #ifdef WARPRSA_BLOCKS
     warprsa_room room; /* of the request, where the primes' constants lie */
 #endif
@@ -250,9 +250,8 @@ WARPRSA_FN void warprsa_mont_mul_row(warprsa_columns *s, const double *t,
     warprsa_lowest_sample(x, s, width, G);
     if (last) {
         WARPRSA_EACH_LANE (k, G) {
-            double high = warprsa_fma_rz(x[k], m->minus_inverse[k], 0x1p104);
-            double q =
-                warprsa_fma_rz(x[k], m->minus_inverse[k], 0x1p104 - high);
+            double high = warprsa_fma_rz(x[k], m->n0inv[k], 0x1p104);
+            double q = warprsa_fma_rz(x[k], m->n0inv[k], 0x1p104 - high);
 
             warprsa_row(s->of[k], q, m->p.of[k], L);
             /* A low half that the lowest column was not started for. */

@@ -204,7 +204,7 @@ __global__ void __launch_bounds__(PAPER_BLOCK) exponentiate(paper_batch batch)
         p[i] = (double)batch.p[first + i];
         r2[i] = (double)batch.r2[first + i];
     }
-    double np0 = (double)batch.minus_inverse[instance];
+    double np0 = (double)batch.n0inv[instance];
     double one[LIMBS];
 #pragma unroll
     for (int i = 0; i < LIMBS; i++)

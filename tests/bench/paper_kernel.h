@@ -58,12 +58,12 @@ size_t paper_table_bytes(const paper_shape *shape, size_t count);
 
 /* Instances in device memory, samples as integers, those of number i from
  * place i * paper_stride() on. With R = 2^(52 samples): r2 is R^2 mod p,
- * minus_inverse -1/p mod 2^52; p is odd, a, 2p < R. */
+ * n0inv -1/p mod 2^52; p is odd, a, 2p < R. */
 typedef struct paper_batch {
     const uint64_t *a, *p, *r2;
-    const uint64_t *minus_inverse; /* [count] */
-    const uint32_t *k;             /* paper_exponent_words() each */
-    uint64_t *result;              /* a^k mod p, or p more */
+    const uint64_t *n0inv; /* [count] */
+    const uint32_t *k;     /* paper_exponent_words() each */
+    uint64_t *result;      /* a^k mod p, or p more */
     double *table;
     uint32_t count;
 } paper_batch;

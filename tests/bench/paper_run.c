@@ -54,7 +54,7 @@ static void number_of(BIGNUM *x, const uint64_t *samples, size_t count)
 }
 
 /* -1/p mod 2^52, by Newton's iteration. */
-static uint64_t minus_inverse_of(uint64_t p)
+static uint64_t n0inv_of(uint64_t p)
 {
     uint64_t inverse = 1;
 
@@ -100,11 +100,11 @@ static void make_moduli(paper_run *run)
 
         memcpy(p + i * stride, run->p + from, bytes);
         memcpy(r2 + i * stride, one_r2 + from, bytes);
-        inverse[i] = minus_inverse_of(run->p[from]);
+        inverse[i] = n0inv_of(run->p[from]);
     }
     run->batch.p = bench_device_copy(p, run->count * bytes);
     run->batch.r2 = bench_device_copy(r2, run->count * bytes);
-    run->batch.minus_inverse =
+    run->batch.n0inv =
         bench_device_copy(inverse, run->count * sizeof(*inverse));
     BN_CTX_free(ctx);
     free(p);
@@ -173,9 +173,8 @@ void paper_run_new(paper_run *run, const paper_shape *shape, size_t count)
 
 void paper_run_free(paper_run *run)
 {
-    const void *device[] = {run->batch.a,    run->batch.p,
-                            run->batch.r2,   run->batch.minus_inverse,
-                            run->batch.k,    run->batch.result,
+    const void *device[] = {run->batch.a,     run->batch.p, run->batch.r2,
+                            run->batch.n0inv, run->batch.k, run->batch.result,
                             run->batch.table};
 
     for (size_t i = 0; i < sizeof(device) / sizeof(device[0]); i++)

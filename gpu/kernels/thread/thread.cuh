@@ -133,7 +133,7 @@ warprsa_thread_modexp_halves(const warprsa_batch &batch, double *shared)
         .a = shared + 2 * threadIdx.x,
         .p = shared + S::N * S::BLOCK + 2 * threadIdx.x,
         .stride = S::BLOCK,
-        .minus_inverse = half->minus_inverse,
+        .n0inv = half->n0inv,
         .table = table,
         .table_stride = S::BLOCK,
         .fetch = warprsa_opaque(const_cast<double *>(

@@ -29,7 +29,7 @@
 typedef struct warprsa_thread {
     double *a, *p; /* the number that is raised, the modulus (balanced) */
     int stride;
-    double minus_inverse; /* -1/P mod 2^52 */
+    double n0inv; /* -1/P mod 2^52 */
     /* Entry e of the table: its pair i is at
      * (i * TABLE_SIZE + e) * 2 * table_stride. */
     double *table;
@@ -248,11 +248,9 @@ WARPRSA_FN void warprsa_rows_reduce(uint64_t *s, const double *before,
     WARPRSA_UNROLL
     for (int r = 0; r < W; r++) {
         double low = warprsa_balanced(s[r]);
-        double up =
-            warprsa_fma_rz(low, x->minus_inverse, WARPRSA_BALANCED_START);
+        double up = warprsa_fma_rz(low, x->n0inv, WARPRSA_BALANCED_START);
 
-        q[r] =
-            warprsa_fma_rz(low, x->minus_inverse, WARPRSA_BALANCED_START - up);
+        q[r] = warprsa_fma_rz(low, x->n0inv, WARPRSA_BALANCED_START - up);
         WARPRSA_UNROLL
         for (int j = 0; j < W - r; j++)
             warprsa_step(&s[r + j], q[r], p[j], &high[r], j == 0);

@@ -169,7 +169,7 @@ static void use_moduli(const number_view *view, random_stream *stream,
 #endif
         assert_non_null(BN_mod_inverse(scratch, o->p, scratch, bn));
         for (int k = 0; k < view->width; k++)
-            p->minus_inverse[i * view->width + k] =
+            p->n0inv[i * view->width + k] =
                 (warprsa_sample_t)(WARPRSA_SAMPLE_MASK + 1 -
                                    BN_get_word(scratch));
         number_power_of_two(scratch, bits);

@@ -181,7 +181,7 @@ static void is_scaled(const warprsa_sample_t *samples, int count, int places,
                         (size_t)places * sizeof(expected[0]));
 }
 
-static void is_minus_inverse(warprsa_sample_t got, const BIGNUM *modulus)
+static void is_n0inv(warprsa_sample_t got, const BIGNUM *modulus)
 {
     number_power_of_two(y, WARPRSA_SAMPLE_BITS);
     assert_non_null(BN_mod_inverse(x, modulus, y, bn));
@@ -214,7 +214,7 @@ static void is_half(const warprsa_operation_half *half, const BIGNUM *prime,
     is_scaled(half->modulus, rows, places, prime, 0, y);
     is_scaled(half->r2, rows, places, BN_value_one(), 2 * bits * rows, prime);
     is_scaled(half->r3, rows, places, BN_value_one(), 3 * bits * rows, prime);
-    is_minus_inverse(half->minus_inverse, prime);
+    is_n0inv(half->n0inv, prime);
 #ifndef WARPRSA_INTEGER
     is_one_down(half->one_down, rows, places, prime);
 #endif
@@ -264,7 +264,7 @@ static void constants_are_right(void **state)
                   v[NUMBER_N]);
         is_scaled(got.q_r, 2 * rows, places, v[NUMBER_Q], 2 * bits * rows,
                   v[NUMBER_N]);
-        is_minus_inverse(got.minus_inverse, v[NUMBER_N]);
+        is_n0inv(got.n0inv, v[NUMBER_N]);
         assert_int_equal(recipes[i].e, got.e);
         assert_int_equal(made.key.modulus_bytes, got.modulus_bytes);
         made_key_free(&made);

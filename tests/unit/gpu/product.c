@@ -22,9 +22,9 @@ enum {
 /* What the oracle needs of one modulus. */
 typedef struct modulus {
     BIGNUM *p, *r;
-    BIGNUM *minus_inverse; /* -1/P mod 2^52; of integers mod R */
-    BIGNUM *one_down;      /* 2^-52 mod P; of integers not used */
-    BIGNUM *times[7];      /* 1 P, 3 P, 6 P in their places */
+    BIGNUM *n0inv;    /* -1/P mod 2^52; of integers mod R */
+    BIGNUM *one_down; /* 2^-52 mod P; of integers not used */
+    BIGNUM *times[7]; /* 1 P, 3 P, 6 P in their places */
 } modulus;
 
 typedef struct operands {
@@ -55,7 +55,7 @@ static int set_up(void **state)
 
         m->p = new_number();
         m->r = new_number();
-        m->minus_inverse = new_number();
+        m->n0inv = new_number();
         m->times[1] = m->p;
         m->one_down = new_number();
         m->times[3] = new_number();
@@ -74,7 +74,7 @@ static int tear_down(void **state)
     for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
         BN_free(moduli[i].p);
         BN_free(moduli[i].r);
-        BN_free(moduli[i].minus_inverse);
+        BN_free(moduli[i].n0inv);
         BN_free(moduli[i].one_down);
         BN_free(moduli[i].times[3]);
         BN_free(moduli[i].times[6]);
@@ -99,12 +99,11 @@ static void use_modulus(modulus *m, const number_view *view, int subgroup,
     number_power_of_two(m->r, WARPRSA_SAMPLE_BITS);
     assert_non_null(BN_mod_inverse(m->one_down, m->r, m->p, bn));
 #endif
-    assert_non_null(BN_mod_inverse(m->minus_inverse, m->p, m->r, bn));
-    assert_true(BN_sub(m->minus_inverse, m->r, m->minus_inverse));
+    assert_non_null(BN_mod_inverse(m->n0inv, m->p, m->r, bn));
+    assert_true(BN_sub(m->n0inv, m->r, m->n0inv));
     for (int k = 0; k < view->width; k++)
-        to->minus_inverse[subgroup * view->width + k] =
-            (warprsa_sample_t)BN_mod_word(m->minus_inverse,
-                                          (BN_ULONG)1 << WARPRSA_SAMPLE_BITS);
+        to->n0inv[subgroup * view->width + k] = (warprsa_sample_t)BN_mod_word(
+            m->n0inv, (BN_ULONG)1 << WARPRSA_SAMPLE_BITS);
     number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->rows);
     for (int factor = 3; factor <= 6; factor += 3) {
         assert_non_null(BN_copy(m->times[factor], m->p));
@@ -126,7 +125,7 @@ static void expect_product(operands *o, const modulus *m,
     const int bits = WARPRSA_SAMPLE_BITS * view->rows;
 
     assert_true(BN_mul(o->expected, o->a, o->b, bn));
-    assert_true(BN_mul(o->x, o->expected, m->minus_inverse, bn));
+    assert_true(BN_mul(o->x, o->expected, m->n0inv, bn));
     assert_true(BN_mask_bits(o->x, bits) || BN_num_bits(o->x) <= bits);
     assert_true(BN_mul(o->x, o->x, m->p, bn));
     assert_true(BN_add(o->expected, o->expected, o->x));
@@ -151,7 +150,7 @@ static void expect_product(operands *o, const modulus *m,
         BN_ULONG cut = BN_mod_word(o->expected, (BN_ULONG)1 << 52);
         assert_non_null(BN_copy(o->x, last ? m->p : m->one_down));
         if (last)
-            cut = (cut * BN_get_word(m->minus_inverse)) & WARPRSA_SAMPLE_MASK;
+            cut = (cut * BN_get_word(m->n0inv)) & WARPRSA_SAMPLE_MASK;
         else
             assert_true(BN_rshift(o->expected, o->expected, 52));
         assert_true(BN_mul_word(o->x, cut));

@@ -111,7 +111,7 @@ static warprsa_thread use_modulus(const number_view *view,
     balance(modulus, p, N);
     number_power_of_two(scratch, WARPRSA_SAMPLE_BITS);
     assert_non_null(BN_mod_inverse(scratch, p, scratch, bn));
-    x.minus_inverse = 0x1p52 - (double)BN_get_word(scratch);
+    x.n0inv = 0x1p52 - (double)BN_get_word(scratch);
     return x;
 }
 
