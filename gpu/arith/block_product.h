@@ -291,10 +291,10 @@ WARPRSA_FN void warprsa_cut_block(warprsa_columns *c, warprsa_columns *s,
 }
 
 /* A block that is not the last, and the rows of t a for the block after it. */
-WARPRSA_FN void warprsa_block_down(warprsa_columns *s, warprsa_room room,
-                                   int multiplier, int base, const int rows,
-                                   const int block, const int width,
-                                   const int L, const int G)
+WARPRSA_FN void warprsa_block_reduce(warprsa_columns *s, warprsa_room room,
+                                     int multiplier, int base, const int rows,
+                                     const int block, const int width,
+                                     const int L, const int G)
 {
     warprsa_columns c;
     warprsa_number x;
@@ -318,9 +318,10 @@ WARPRSA_FN void warprsa_block_down(warprsa_columns *s, warprsa_room room,
 }
 
 /* The last block: q P makes its columns a multiple of 2^(52 B). */
-WARPRSA_FN void warprsa_block_end(warprsa_columns *s, warprsa_room room,
-                                  int base, const int block, const int width,
-                                  const int L, const int G)
+WARPRSA_FN void warprsa_block_reduce_last(warprsa_columns *s, warprsa_room room,
+                                          int base, const int block,
+                                          const int width, const int L,
+                                          const int G)
 {
     warprsa_columns c, unused = *s;
     warprsa_number x;
@@ -405,8 +406,9 @@ WARPRSA_FN void warprsa_block_mont_mul(warprsa_room room, int multiplier,
                        L, G);
     WARPRSA_ROLLED
     for (int base = 0; base < all - block; base += block)
-        warprsa_block_down(&s, room, multiplier, base, all, block, width, L, G);
-    warprsa_block_end(&s, room, all - block, block, width, L, G);
+        warprsa_block_reduce(&s, room, multiplier, base, all, block, width, L,
+                             G);
+    warprsa_block_reduce_last(&s, room, all - block, block, width, L, G);
     warprsa_block_result(&s, room, rows, block, width, L, G);
 }
 

@@ -107,7 +107,7 @@ static int put_scaled(double *to, const BIGNUM *factor, int bits,
 }
 
 /* to = 2^-52 mod modulus = (1 + modulus (-1/modulus mod 2^52)) / 2^52. */
-static int put_one_down(double *to, const BIGNUM *modulus, double modulus_n0inv,
+static int put_inv_2_52(double *to, const BIGNUM *modulus, double modulus_n0inv,
                         int count, BN_CTX *ctx)
 {
     BIGNUM *x = BN_CTX_get(ctx);
@@ -135,9 +135,9 @@ static int put_block(warprsa_prepared_half *half, const BIGNUM *prime, int rows,
     BN_zero(power);
     ok = BN_set_bit(power, 52 * block) &&
          BN_mod_inverse(i, prime, power, ctx) != NULL && BN_sub(i, power, i) &&
-         put_samples(half->block_inverse, i, block) &&
-         BN_mul(i, i, prime, ctx) && BN_add_word(i, 1) &&
-         BN_rshift(i, i, 52 * block) && put_samples(half->block_down, i, rows);
+         put_samples(half->block_n0inv, i, block) && BN_mul(i, i, prime, ctx) &&
+         BN_add_word(i, 1) && BN_rshift(i, i, 52 * block) &&
+         put_samples(half->block_inv_2_52, i, rows);
     BN_clear(i);
     return ok;
 }
@@ -203,7 +203,7 @@ static warprsa_status prepare_half(warprsa_prepared_half *half,
         return WARPRSA_NO_MEMORY;
     half->n0inv = n0inv(half->modulus[0]);
     half->bits = (uint32_t)BN_num_bits(prime);
-    return put_one_down(half->one_down, prime, half->n0inv, rows, ctx) &&
+    return put_inv_2_52(half->inv_2_52, prime, half->n0inv, rows, ctx) &&
                    put_block(half, prime, rows, ctx) &&
                    put_scaled(half->r2, NULL, 104 * rows, prime, rows, ctx) &&
                    put_scaled(half->r3, NULL, 156 * rows, prime, rows, ctx)
@@ -218,7 +218,7 @@ static bool prepare_full(warprsa_prepared_key *out, const BIGNUM *n,
     if (!put_samples(out->modulus, n, 2 * rows))
         return false;
     out->n0inv = n0inv(out->modulus[0]);
-    return put_one_down(out->one_down, n, out->n0inv, 2 * rows, ctx) &&
+    return put_inv_2_52(out->inv_2_52, n, out->n0inv, 2 * rows, ctx) &&
            put_scaled(out->r2, NULL, 208 * rows, n, 2 * rows, ctx) &&
            put_scaled(out->q_r, q, 104 * rows, n, 2 * rows, ctx);
 }

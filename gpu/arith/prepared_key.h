@@ -58,12 +58,12 @@ typedef struct warprsa_shape {
 /* One prime; R = 2^(52 rows), and B = WARPRSA_BLOCK_OF(rows). */
 typedef struct warprsa_prepared_half {
     double modulus[WARPRSA_HALF_SAMPLES];
-    double one_down[WARPRSA_HALF_SAMPLES];       /* 2^-52 mod p */
+    double inv_2_52[WARPRSA_HALF_SAMPLES];       /* 2^-52 mod p */
     double r2[WARPRSA_HALF_SAMPLES];             /* R^2 mod p */
     double r3[WARPRSA_HALF_SAMPLES];             /* R^3 mod p */
     double n0inv;                                /* -1/p mod 2^52 */
-    double block_down[WARPRSA_HALF_SAMPLES];     /* 2^(-52 B) mod p */
-    double block_inverse[WARPRSA_BLOCK_SAMPLES]; /* -1/p mod 2^(52 B) */
+    double block_inv_2_52[WARPRSA_HALF_SAMPLES]; /* 2^(-52 B) mod p */
+    double block_n0inv[WARPRSA_BLOCK_SAMPLES];   /* -1/p mod 2^(52 B) */
     uint32_t exponent[WARPRSA_EXPONENT_WORDS];   /* dp, low word first */
     uint32_t less_one[WARPRSA_EXPONENT_WORDS];   /* p - 1, likewise */
     uint32_t bits;                               /* of the prime */
@@ -74,7 +74,7 @@ typedef struct warprsa_prepared_key {
     warprsa_prepared_half half[2];         /* p, q */
     double qinv_r[WARPRSA_HALF_SAMPLES];   /* (1/q mod p) R mod p */
     double modulus[WARPRSA_FULL_SAMPLES];  /* n; here R = 2^(104 rows) */
-    double one_down[WARPRSA_FULL_SAMPLES]; /* 2^-52 mod n */
+    double inv_2_52[WARPRSA_FULL_SAMPLES]; /* 2^-52 mod n */
     double r2[WARPRSA_FULL_SAMPLES];       /* R^2 mod n */
     double q_r[WARPRSA_FULL_SAMPLES];      /* q R mod n */
     double n0inv;                          /* -1/n mod 2^52 */

@@ -378,7 +378,7 @@ WARPRSA_FN void warprsa_load_primes(warprsa_modulus *p,
 {
     warprsa_load(&p->p, lower->modulus, upper->modulus, rows, width, L, G);
 #ifndef WARPRSA_INTEGER
-    warprsa_load(&p->one_down, lower->one_down, upper->one_down, rows, width, L,
+    warprsa_load(&p->inv_2_52, lower->inv_2_52, upper->inv_2_52, rows, width, L,
                  G);
 #endif
     WARPRSA_EACH_LANE (k, G) {
@@ -399,9 +399,9 @@ WARPRSA_FN void warprsa_use_primes(warprsa_modulus *p,
     warprsa_number down = {0}, inverse = {0};
 
     p->room = op->room;
-    warprsa_load(&down, lower->block_down, upper->block_down, rows, width, L,
-                 G);
-    warprsa_load(&inverse, lower->block_inverse, upper->block_inverse,
+    warprsa_load(&down, lower->block_inv_2_52, upper->block_inv_2_52, rows,
+                 width, L, G);
+    warprsa_load(&inverse, lower->block_n0inv, upper->block_n0inv,
                  WARPRSA_BLOCK_OF(rows), width, L, G);
     warprsa_block_put_modulus(&p->p, &down, &inverse, p, width, L, G);
 #else
@@ -416,7 +416,7 @@ WARPRSA_FN void warprsa_load_modulus(warprsa_modulus *n,
 {
     warprsa_load(&n->p, key->modulus, key->modulus, 2 * rows, G, L, G);
 #ifndef WARPRSA_INTEGER
-    warprsa_load(&n->one_down, key->one_down, key->one_down, 2 * rows, G, L, G);
+    warprsa_load(&n->inv_2_52, key->inv_2_52, key->inv_2_52, 2 * rows, G, L, G);
 #endif
     WARPRSA_EACH_LANE (k, G) {
         n->n0inv[k] = key->n0inv;

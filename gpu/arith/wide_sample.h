@@ -79,7 +79,7 @@ typedef double *warprsa_room;
 
 /* A modulus and what the product needs of it. */
 typedef struct warprsa_modulus {
-    warprsa_number p, one_down;  /* P, 2^-52 mod P */
+    warprsa_number p, inv_2_52;  /* P, 2^-52 mod P */
     double n0inv[WARPRSA_SLOTS]; /* -1/P mod 2^52 */
 #ifdef WARPRSA_BLOCKS
     warprsa_room room; /* of the request, where the primes' constants lie */
@@ -261,7 +261,7 @@ WARPRSA_FN void warprsa_mont_mul_row(warprsa_columns *s, const double *t,
     } else {
         warprsa_shift_columns(s, width, L, G);
         WARPRSA_EACH_LANE (k, G) {
-            warprsa_row(s->of[k], x[k], m->one_down.of[k], L);
+            warprsa_row(s->of[k], x[k], m->inv_2_52.of[k], L);
         }
     }
 }

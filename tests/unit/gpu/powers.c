@@ -165,7 +165,7 @@ static void use_moduli(const number_view *view, random_stream *stream,
         assert_non_null(BN_mod_inverse(o->x, scratch, o->p, bn));
         number_to_samples(o->samples, o->x, number_samples(view));
 #ifndef WARPRSA_INTEGER
-        number_put(&p->one_down, view, i, o->samples);
+        number_put(&p->inv_2_52, view, i, o->samples);
 #endif
         assert_non_null(BN_mod_inverse(scratch, o->p, scratch, bn));
         for (int k = 0; k < view->width; k++)

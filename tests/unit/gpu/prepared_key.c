@@ -191,7 +191,7 @@ static void is_n0inv(warprsa_sample_t got, const BIGNUM *modulus)
 
 #ifndef WARPRSA_INTEGER
 /* 2^-52 mod modulus */
-static void is_one_down(const double *samples, int count, int places,
+static void is_inv_2_52(const double *samples, int count, int places,
                         const BIGNUM *modulus)
 {
     warprsa_sample_t expected[NUMBER_SAMPLES] = {0};
@@ -216,7 +216,7 @@ static void is_half(const warprsa_operation_half *half, const BIGNUM *prime,
     is_scaled(half->r3, rows, places, BN_value_one(), 3 * bits * rows, prime);
     is_n0inv(half->n0inv, prime);
 #ifndef WARPRSA_INTEGER
-    is_one_down(half->one_down, rows, places, prime);
+    is_inv_2_52(half->inv_2_52, rows, places, prime);
 #endif
     assert_int_equal(BN_num_bits(prime), half->bits);
     for (int i = 0; i < 32 * WARPRSA_EXPONENT_WORDS; i++)
@@ -256,7 +256,7 @@ static void constants_are_right(void **state)
         is_scaled(got.qinv_r, rows, WARPRSA_HALF_MOST, v[NUMBER_QINV],
                   bits * rows, v[NUMBER_P]);
 #ifndef WARPRSA_INTEGER
-        is_one_down(got.one_down, 2 * rows, WARPRSA_FULL_SAMPLES, v[NUMBER_N]);
+        is_inv_2_52(got.inv_2_52, 2 * rows, WARPRSA_FULL_SAMPLES, v[NUMBER_N]);
 #endif
         number_power_of_two(y, 2 * bits * rows);
         is_scaled(got.modulus, 2 * rows, places, v[NUMBER_N], 0, y);

@@ -23,7 +23,7 @@ enum {
 typedef struct modulus {
     BIGNUM *p, *r;
     BIGNUM *n0inv;    /* -1/P mod 2^52; of integers mod R */
-    BIGNUM *one_down; /* 2^-52 mod P; of integers not used */
+    BIGNUM *inv_2_52; /* 2^-52 mod P; of integers not used */
     BIGNUM *times[7]; /* 1 P, 3 P, 6 P in their places */
 } modulus;
 
@@ -57,7 +57,7 @@ static int set_up(void **state)
         m->r = new_number();
         m->n0inv = new_number();
         m->times[1] = m->p;
-        m->one_down = new_number();
+        m->inv_2_52 = new_number();
         m->times[3] = new_number();
         m->times[6] = new_number();
         o->a = new_number();
@@ -75,7 +75,7 @@ static int tear_down(void **state)
         BN_free(moduli[i].p);
         BN_free(moduli[i].r);
         BN_free(moduli[i].n0inv);
-        BN_free(moduli[i].one_down);
+        BN_free(moduli[i].inv_2_52);
         BN_free(moduli[i].times[3]);
         BN_free(moduli[i].times[6]);
         BN_free(numbers[i].a);
@@ -97,7 +97,7 @@ static void use_modulus(modulus *m, const number_view *view, int subgroup,
     number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->rows);
 #else
     number_power_of_two(m->r, WARPRSA_SAMPLE_BITS);
-    assert_non_null(BN_mod_inverse(m->one_down, m->r, m->p, bn));
+    assert_non_null(BN_mod_inverse(m->inv_2_52, m->r, m->p, bn));
 #endif
     assert_non_null(BN_mod_inverse(m->n0inv, m->p, m->r, bn));
     assert_true(BN_sub(m->n0inv, m->r, m->n0inv));
@@ -112,8 +112,8 @@ static void use_modulus(modulus *m, const number_view *view, int subgroup,
     number_to_samples(samples, m->p, number_samples(view));
     number_put(&to->p, view, subgroup, samples);
 #ifndef WARPRSA_INTEGER
-    number_to_samples(samples, m->one_down, number_samples(view));
-    number_put(&to->one_down, view, subgroup, samples);
+    number_to_samples(samples, m->inv_2_52, number_samples(view));
+    number_put(&to->inv_2_52, view, subgroup, samples);
 #endif
 }
 
@@ -148,7 +148,7 @@ static void expect_product(operands *o, const modulus *m,
         assert_true(BN_mul_word(o->x, (BN_ULONG)digits[row]));
         assert_true(BN_add(o->expected, o->expected, o->x));
         BN_ULONG cut = BN_mod_word(o->expected, (BN_ULONG)1 << 52);
-        assert_non_null(BN_copy(o->x, last ? m->p : m->one_down));
+        assert_non_null(BN_copy(o->x, last ? m->p : m->inv_2_52));
         if (last)
             cut = (cut * BN_get_word(m->n0inv)) & WARPRSA_SAMPLE_MASK;
         else
