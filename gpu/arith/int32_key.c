@@ -78,7 +78,7 @@ static bool prepare_half(warprsa_limb_half *half,
                          int rows, BN_CTX *ctx)
 {
     memcpy(half->exponent, from->exponent, sizeof(half->exponent));
-    memcpy(half->less_one, from->less_one, sizeof(half->less_one));
+    memcpy(half->p_minus_1, from->p_minus_1, sizeof(half->p_minus_1));
     half->bits = from->bits;
     if (!put_limbs(half->modulus, prime, rows))
         return false;

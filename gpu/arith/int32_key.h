@@ -37,12 +37,12 @@ enum {
 /* One prime; R = 2^(32 rows). */
 typedef struct warprsa_limb_half {
     uint32_t modulus[WARPRSA_HALF_LIMBS];
-    uint32_t r2[WARPRSA_HALF_LIMBS];           /* R^2 mod p */
-    uint32_t r3[WARPRSA_HALF_LIMBS];           /* R^3 mod p */
-    uint32_t n0inv;                            /* -1/p mod 2^32 */
-    uint32_t exponent[WARPRSA_EXPONENT_WORDS]; /* dp */
-    uint32_t less_one[WARPRSA_EXPONENT_WORDS]; /* p - 1 */
-    uint32_t bits;                             /* of the prime */
+    uint32_t r2[WARPRSA_HALF_LIMBS];            /* R^2 mod p */
+    uint32_t r3[WARPRSA_HALF_LIMBS];            /* R^3 mod p */
+    uint32_t n0inv;                             /* -1/p mod 2^32 */
+    uint32_t exponent[WARPRSA_EXPONENT_WORDS];  /* dp */
+    uint32_t p_minus_1[WARPRSA_EXPONENT_WORDS]; /* p - 1 */
+    uint32_t bits;                              /* of the prime */
 } warprsa_limb_half;
 
 /* SECRET. Low limb first; unused limbs are zero. */

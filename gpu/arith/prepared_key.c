@@ -165,7 +165,7 @@ static int put_exponent(uint32_t *words, const uint8_t *bytes, int rows)
 }
 
 /* prime - 1 for odd primes. */
-static int put_less_one(uint32_t *words, const BIGNUM *prime)
+static int put_p_minus_1(uint32_t *words, const BIGNUM *prime)
 {
     uint8_t bytes[4 * WARPRSA_EXPONENT_WORDS];
     int ok = BN_bn2lebinpad(prime, bytes, sizeof(bytes)) == sizeof(bytes);
@@ -199,7 +199,7 @@ static warprsa_status prepare_half(warprsa_prepared_half *half,
         return WARPRSA_UNSUPPORTED_KEY;
     if (!put_samples(half->modulus, prime, rows))
         return WARPRSA_NO_MEMORY;
-    if (!put_less_one(half->less_one, prime))
+    if (!put_p_minus_1(half->p_minus_1, prime))
         return WARPRSA_NO_MEMORY;
     half->n0inv = n0inv(half->modulus[0]);
     half->bits = (uint32_t)BN_num_bits(prime);

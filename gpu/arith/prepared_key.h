@@ -65,7 +65,7 @@ typedef struct warprsa_prepared_half {
     double block_inv_2_52[WARPRSA_HALF_SAMPLES]; /* 2^(-52 B) mod p */
     double block_n0inv[WARPRSA_BLOCK_SAMPLES];   /* -1/p mod 2^(52 B) */
     uint32_t exponent[WARPRSA_EXPONENT_WORDS];   /* dp, low word first */
-    uint32_t less_one[WARPRSA_EXPONENT_WORDS];   /* p - 1, likewise */
+    uint32_t p_minus_1[WARPRSA_EXPONENT_WORDS];  /* p - 1, likewise */
     uint32_t bits;                               /* of the prime */
 } warprsa_prepared_half;
 

@@ -118,7 +118,7 @@ WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
 
     WARPRSA_ROLLED
     for (int i = 0; i < words; i++) {
-        sum += k * half->less_one[i] + half->exponent[i];
+        sum += k * half->p_minus_1[i] + half->exponent[i];
         blinded[i] = (uint32_t)sum;
         sum >>= 32;
     }

@@ -121,12 +121,12 @@ void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
 
 /* An exponent is blinded by a multiple of prime - 1: here of zero. */
 static void set_exponent(uint32_t exponent[WARPRSA_EXPONENT_WORDS],
-                         uint32_t less_one[WARPRSA_EXPONENT_WORDS],
+                         uint32_t p_minus_1[WARPRSA_EXPONENT_WORDS],
                          exponents which, const uint32_t *fixed)
 {
     const size_t bytes = WARPRSA_EXPONENT_WORDS * sizeof(*exponent);
 
-    memset(less_one, 0, bytes);
+    memset(p_minus_1, 0, bytes);
     if (which == EXPONENTS_RANDOM)
         bench_random(exponent, bytes);
     else if (which == EXPONENTS_FIXED)
@@ -145,7 +145,8 @@ void batch_run_exponents(batch_run *run, exponents which,
             warprsa_limb_half *l = &run->host_prepared[i].limbs.half[half];
 
             set_exponent(run->limbs ? l->exponent : s->exponent,
-                         run->limbs ? l->less_one : s->less_one, which, fixed);
+                         run->limbs ? l->p_minus_1 : s->p_minus_1, which,
+                         fixed);
         }
     put_keys(run);
 }

@@ -290,14 +290,14 @@ static void blinds_exponents(void **state)
 
                 half->exponent[i % words] =
                     turn < 2 ? UINT32_MAX : (uint32_t)random_next(&stream);
-                half->less_one[i % words] =
+                half->p_minus_1[i % words] =
                     turn < 2 ? UINT32_MAX : (uint32_t)random_next(&stream);
             }
             for (int which = 0; which < 2; which++) {
                 operands *o = &numbers[which];
 
                 warprsa_blind_exponent(&op, which, view.rows);
-                words_to_bn(o->x, key.half[which].less_one, words);
+                words_to_bn(o->x, key.half[which].p_minus_1, words);
                 words_to_bn(o->expected, key.half[which].exponent, words);
                 words_to_bn(o->last, exponents[which], words + 1);
                 assert_true(BN_mul_word(

@@ -224,7 +224,7 @@ static void is_half(const warprsa_operation_half *half, const BIGNUM *prime,
                          half->exponent[i / 32] >> (i % 32) & 1);
     for (int i = 0; i < 32 * WARPRSA_EXPONENT_WORDS; i++)
         assert_int_equal(i != 0 && BN_is_bit_set(prime, i),
-                         half->less_one[i / 32] >> (i % 32) & 1);
+                         half->p_minus_1[i / 32] >> (i % 32) & 1);
 }
 
 static const key_recipe recipes[] = {
