@@ -39,8 +39,8 @@ typedef struct warprsa_operation {
     const warprsa_operation_key *key;
     const uint8_t *input; /* modulus_bytes */
     uint8_t *output;
-    const uint64_t *random;    /* [RANDOM_WORDS] */
-    warprsa_sample_t *inverse; /* [2][HALF_MOST]: from warprsa_unblinder() */
+    const uint64_t *random;             /* [RANDOM_WORDS] */
+    warprsa_sample_t *blinding_inverse; /* [2][HALF_MOST] */
     uint32_t *exponent; /* [2][BLINDED_WORDS]: warprsa_blind_exponent() */
     int windows;        /* digits of it, for all of a warp */
     warprsa_sample_bits_t *result; /* [RESULT_SAMPLES], scratch */
@@ -126,12 +126,13 @@ WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
 }
 
 /* One thread: 1/r for half `which` of a request. */
-WARPRSA_FN void warprsa_unblinder(const warprsa_operation *op, int which,
-                                  const int rows)
+WARPRSA_FN void warprsa_blinding_inverse(const warprsa_operation *op, int which,
+                                         const int rows)
 {
     WARPRSA_STAGE(INVERSION);
     const warprsa_operation_half *half = &op->key->half[which];
-    warprsa_sample_t *inverse = op->inverse + which * WARPRSA_HALF_MOST;
+    warprsa_sample_t *inverse =
+        op->blinding_inverse + which * WARPRSA_HALF_MOST;
 
     WARPRSA_ROLLED
     for (int i = 0; i < rows; i++)
@@ -494,8 +495,8 @@ WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
     warprsa_number r = {0};
 
     warprsa_use_primes(&p, op, &key->half[0], &key->half[1], rows, width, L, G);
-    warprsa_load(&r, op->inverse, op->inverse + WARPRSA_HALF_MOST, rows, width,
-                 L, G);
+    warprsa_load(&r, op->blinding_inverse,
+                 op->blinding_inverse + WARPRSA_HALF_MOST, rows, width, L, G);
     warprsa_mont_mul(x, x, &r, &p, rows, width, L, G);
     warprsa_reduce(x, x, &p.p, width, L, G);
 }

@@ -19,7 +19,7 @@
 #endif
 
 typedef struct workspace {
-    warprsa_sample_t inverse[2 * WARPRSA_HALF_MOST];
+    warprsa_sample_t blinding_inverse[2 * WARPRSA_HALF_MOST];
     uint32_t exponent[2 * WARPRSA_BLINDED_WORDS];
     warprsa_sample_bits_t result[WARPRSA_SLOTS * WARPRSA_LANE_SAMPLES];
     warprsa_sample_t
@@ -46,7 +46,7 @@ COMPUTE_FN void compute(const warprsa_operation *op, warprsa_size_class size,
     warprsa_number x;
 
     for (int which = 0; which < 2; which++) {
-        warprsa_unblinder(op, which, shape.rows);
+        warprsa_blinding_inverse(op, which, shape.rows);
         warprsa_blind_exponent(op, which, shape.rows);
     }
     WARPRSA_HOST_MODEXP(&x, op, shape.rows, shape.width, shape.per_lane);
@@ -68,7 +68,7 @@ static warprsa_status operate(void *workspace_memory, const void *prepared,
                                   .input = input,
                                   .output = output,
                                   .random = random,
-                                  .inverse = w->inverse,
+                                  .blinding_inverse = w->blinding_inverse,
                                   .exponent = w->exponent,
                                   .windows = (int)key->windows,
                                   .result = w->result,

@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
         op = warprsa_request(batch, inverted);
         /* Inversion is in place: not twice at once. */
         if (inverted < batch.count)
-            warprsa_unblinder(&op, threadIdx.x % 2, ROWS);
+            warprsa_blinding_inverse(&op, threadIdx.x % 2, ROWS);
     }
     __syncwarp();
     op = warprsa_request(batch, index);

@@ -173,9 +173,9 @@ warprsa_fold_blinding(const warprsa_operation *op, double *inverse, int half,
 {
     warprsa_operation own = *op;
 
-    own.inverse = inverse - half * WARPRSA_HALF_SAMPLES;
+    own.blinding_inverse = inverse - half * WARPRSA_HALF_SAMPLES;
     warprsa_blind_exponent(&own, half, rows);
-    warprsa_unblinder(&own, half, rows);
+    warprsa_blinding_inverse(&own, half, rows);
 }
 
 static __device__ __forceinline__ void

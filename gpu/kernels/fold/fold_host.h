@@ -67,9 +67,9 @@ static inline void warprsa_fold_blinding(const warprsa_operation *op,
 {
     warprsa_operation own = *op;
 
-    own.inverse = inverse - half * WARPRSA_HALF_SAMPLES;
+    own.blinding_inverse = inverse - half * WARPRSA_HALF_SAMPLES;
     warprsa_blind_exponent(&own, half, rows);
-    warprsa_unblinder(&own, half, rows);
+    warprsa_blinding_inverse(&own, half, rows);
 }
 
 /* Where products lay columns aside. */

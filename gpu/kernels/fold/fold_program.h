@@ -8,7 +8,7 @@
  *
  *   x = m r^e                m reduced by one fold
  *   y = x^dp, x^dq           fixed windows of 3 bits
- *   s_p, s_q = y / r         1/r from warprsa_unblinder(); exactly reduced
+ *   s_p, s_q = y / r         1/r from warprsa_blinding_inverse(); exactly reduced
  *   s = s_q + q h            h = (s_p - s_q) / q mod p (Garner)
  *   s^e = m                  mod p and mod q, from the s that is released:
  *                            as p and q are prime to each other, mod pq

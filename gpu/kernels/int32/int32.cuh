@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(WARPRSA_INTEGER_BLOCK, BLOCKS)
     /* One thread a half; inversion is in place, so not twice at once. */
     if (threadIdx.x < 2 * requests && first + threadIdx.x / 2 < batch.count) {
         op = warprsa_request(batch, first + threadIdx.x / 2);
-        warprsa_unblinder(&op, threadIdx.x % 2, ROWS);
+        warprsa_blinding_inverse(&op, threadIdx.x % 2, ROWS);
         warprsa_blind_exponent(&op, threadIdx.x % 2, ROWS);
     }
     __syncthreads();

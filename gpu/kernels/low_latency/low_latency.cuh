@@ -137,7 +137,7 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK, L == 2 ? 4 : 2)
 
         /* In place: not twice at once. */
         if (index < batch.count)
-            warprsa_unblinder(&op, threadIdx.x % 2, ROWS);
+            warprsa_blinding_inverse(&op, threadIdx.x % 2, ROWS);
     } else if (here.first + threadIdx.x / 32 < batch.count) {
         const warprsa_operation op = warprsa_blocks_request(batch, here.first);
         const warprsa_operation_half *half = op.key->half;

@@ -89,7 +89,7 @@ warprsa_thread_blind(const warprsa_batch &batch, double *a, double *p)
     if (own < batch.count) {
         warprsa_operation op = warprsa_request(batch, own);
 
-        warprsa_unblinder(&op, threadIdx.x % 2, S::N);
+        warprsa_blinding_inverse(&op, threadIdx.x % 2, S::N);
         warprsa_blind_exponent(&op, threadIdx.x % 2, S::N);
     }
     WARPRSA_ROLLED
