@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The arithmetic that a source file is compiled with: samples of 52 bits in
- * double precision, or limbs of 32 bits where WARPRSA_INTEGER is defined. Both
+ * double precision, or limbs of 32 bits where WARPRSA_INT32 is defined. Both
  * give the same names, so that one source of an operation runs over either:
  *
  *   warprsa_sample_t        what a number is cut into ("sample" below)
@@ -18,9 +18,9 @@
 #ifndef WARPRSA_GPU_ARITH_ARITHMETIC_H
 #define WARPRSA_GPU_ARITH_ARITHMETIC_H
 
-#ifdef WARPRSA_INTEGER
+#ifdef WARPRSA_INT32
 #include "gpu/arith/int32_limb.h"
-#elif defined(WARPRSA_BLOCKS)
+#elif defined(WARPRSA_BLOCK_ARITH)
 #include "gpu/arith/block_product.h"
 #else
 #include "gpu/arith/wide_sample.h"

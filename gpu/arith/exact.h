@@ -102,7 +102,7 @@ WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
     int64_t over[WARPRSA_SLOTS];
     warprsa_number less = *a;
 
-#ifdef WARPRSA_BLOCKS
+#ifdef WARPRSA_BLOCK_ARITH
     warprsa_subtract(&less, &less, p, 0, over, width, L, G);
     warprsa_add_if_negative(&less, &less, p, 2, over, width, L, G);
 #endif
@@ -121,7 +121,7 @@ WARPRSA_FN void warprsa_add(warprsa_number *r, const warprsa_number *a,
                             const warprsa_number *b, const int width,
                             const int L, const int G)
 {
-#ifdef WARPRSA_BLOCKS
+#ifdef WARPRSA_BLOCK_ARITH
     (void)width;
     WARPRSA_EACH_LANE (k, G) {
         WARPRSA_UNROLL

@@ -37,7 +37,7 @@
 #endif
 /* Once for all who call it: for what is long. */
 #define WARPRSA_WHOLE_FN static __attribute__((noinline)) WARPRSA_WITH_FMA
-#ifdef WARPRSA_BLOCKS
+#ifdef WARPRSA_BLOCK_ARITH
 #define WARPRSA_SLOTS 32
 #else
 #define WARPRSA_SLOTS 16

@@ -47,7 +47,7 @@ typedef struct warprsa_operation {
     warprsa_sample_t *table;       /* sample i of entry e of slot k at
                                (e * L + i) * table_stride + k */
     int table_stride;
-#ifdef WARPRSA_BLOCKS
+#ifdef WARPRSA_BLOCK_ARITH
     warprsa_room room; /* [ROOM_DOUBLES], shared by its lanes */
 #endif
     bool direct_table_reads; /* as warprsa_device_config has it */
@@ -297,7 +297,7 @@ WARPRSA_FN void warprsa_table_wipe(const warprsa_operation *op, const int L,
     }
 }
 
-#ifndef WARPRSA_BLOCKS /* gpu/kernels/low_latency/block_power.h instead */
+#ifndef WARPRSA_BLOCK_ARITH /* gpu/kernels/low_latency/block_power.h instead */
 /* x = x^dp, x^dq: fixed windows over all the bits that a blinded exponent may
  * have, so that neither its value nor its length shows. */
 WARPRSA_FN void warprsa_secret_modexp(warprsa_number *x,
@@ -378,7 +378,7 @@ WARPRSA_FN void warprsa_load_primes(warprsa_modulus *p,
                                     const int L, const int G)
 {
     warprsa_load(&p->p, lower->modulus, upper->modulus, rows, width, L, G);
-#ifndef WARPRSA_INTEGER
+#ifndef WARPRSA_INT32
     warprsa_load(&p->inv_2_52, lower->inv_2_52, upper->inv_2_52, rows, width, L,
                  G);
 #endif
@@ -396,7 +396,7 @@ WARPRSA_FN void warprsa_use_primes(warprsa_modulus *p,
                                    const int G)
 {
     warprsa_load_primes(p, lower, upper, rows, width, L, G);
-#ifdef WARPRSA_BLOCKS
+#ifdef WARPRSA_BLOCK_ARITH
     warprsa_number down = {0}, inverse = {0};
 
     p->room = op->room;
@@ -416,7 +416,7 @@ WARPRSA_FN void warprsa_load_modulus(warprsa_modulus *n,
                                      const int rows, const int L, const int G)
 {
     warprsa_load(&n->p, key->modulus, key->modulus, 2 * rows, G, L, G);
-#ifndef WARPRSA_INTEGER
+#ifndef WARPRSA_INT32
     warprsa_load(&n->inv_2_52, key->inv_2_52, key->inv_2_52, 2 * rows, G, L, G);
 #endif
     WARPRSA_EACH_LANE (k, G) {
@@ -467,7 +467,7 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
     warprsa_mont_mul(x, x, &power, p, rows, width, L, G);
 }
 
-#ifndef WARPRSA_BLOCKS
+#ifndef WARPRSA_BLOCK_ARITH
 /* First and second stage: x = (m r^e)^dp mod p, likewise mod q, in Montgomery
  * form. The blinded exponents must be there. */
 WARPRSA_FN void warprsa_blind_and_modexp(warprsa_number *x,

@@ -46,7 +46,7 @@ typedef warprsa_prepared_key warprsa_operation_key;
 typedef warprsa_prepared_half warprsa_operation_half;
 
 #define warprsa_prepare_operation_key warprsa_prepare_key
-#ifdef WARPRSA_BLOCKS
+#ifdef WARPRSA_BLOCK_ARITH
 #define WARPRSA_SHAPES_FEW                                                     \
     {                                                                          \
         WARPRSA_BLOCK_SHAPE_1024, WARPRSA_BLOCK_SHAPE_2048,                    \
@@ -67,7 +67,7 @@ typedef struct warprsa_columns {
     uint64_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES + 1];
 } warprsa_columns;
 
-#ifdef WARPRSA_BLOCKS
+#ifdef WARPRSA_BLOCK_ARITH
 /* Where a request keeps what its lanes exchange: on the device, the place in
  * its block's shared memory, in doubles. */
 #ifdef __CUDACC__
@@ -81,7 +81,7 @@ typedef double *warprsa_room;
 typedef struct warprsa_modulus {
     warprsa_number p, inv_2_52;  /* P, 2^-52 mod P */
     double n0inv[WARPRSA_SLOTS]; /* -1/P mod 2^52 */
-#ifdef WARPRSA_BLOCKS
+#ifdef WARPRSA_BLOCK_ARITH
     warprsa_room room; /* of the request, where the primes' constants lie */
 #endif
 } warprsa_modulus;
@@ -360,7 +360,7 @@ WARPRSA_FN void warprsa_mont_mul_by_rows(warprsa_number *r,
     warprsa_resolve(r, &s, width, L, G);
 }
 
-#ifndef WARPRSA_BLOCKS
+#ifndef WARPRSA_BLOCK_ARITH
 WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
                                  const warprsa_number *b,
                                  const warprsa_modulus *m, const int rows,

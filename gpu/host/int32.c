@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#define WARPRSA_INTEGER
+#define WARPRSA_INT32
 
 #include "gpu/host/operation.h"
 

@@ -3,7 +3,7 @@
  *
  * The variant "blocks" on the CPU.
  */
-#define WARPRSA_BLOCKS
+#define WARPRSA_BLOCK_ARITH
 #define WARPRSA_HOST_MODEXP warprsa_block_blind_and_modexp
 
 #include "gpu/kernels/low_latency/block_power.h"

@@ -24,13 +24,13 @@ typedef struct workspace {
     warprsa_sample_bits_t result[WARPRSA_SLOTS * WARPRSA_LANE_SAMPLES];
     warprsa_sample_t
         table[WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES * WARPRSA_SLOTS];
-#ifdef WARPRSA_BLOCKS
+#ifdef WARPRSA_BLOCK_ARITH
     double room[WARPRSA_ROOM_DOUBLES(WARPRSA_SLOTS / 2, WARPRSA_LANE_SAMPLES)];
 #endif
 } workspace;
 
 /* Products in blocks are functions of their own, and little else is left. */
-#ifdef WARPRSA_BLOCKS
+#ifdef WARPRSA_BLOCK_ARITH
 #define COMPUTE_FN static
 #else
 #define COMPUTE_FN WARPRSA_WITH_FMA static
@@ -73,7 +73,7 @@ static warprsa_status operate(void *workspace_memory, const void *prepared,
                                   .windows = (int)key->windows,
                                   .result = w->result,
                                   .table = w->table,
-#ifdef WARPRSA_BLOCKS
+#ifdef WARPRSA_BLOCK_ARITH
                                   .room = w->room,
 #endif
                                   .table_stride = WARPRSA_SLOTS,

@@ -8,7 +8,7 @@
 #ifndef WARPRSA_GPU_KERNELS_INT32_INT32_CUH
 #define WARPRSA_GPU_KERNELS_INT32_INT32_CUH
 
-#define WARPRSA_INTEGER
+#define WARPRSA_INT32
 
 #include "gpu/kernels/request.cuh"
 

@@ -10,7 +10,7 @@
 #ifndef WARPRSA_GPU_KERNELS_LOW_LATENCY_LOW_LATENCY_CUH
 #define WARPRSA_GPU_KERNELS_LOW_LATENCY_LOW_LATENCY_CUH
 
-#define WARPRSA_BLOCKS
+#define WARPRSA_BLOCK_ARITH
 #include "gpu/kernels/low_latency/block_power.h"
 #include "gpu/kernels/request.cuh"
 

@@ -108,7 +108,7 @@ static void bytes_of_a_class(void **state)
 /* What a sample of r is cut from: the low bits of a word, or limbs of all. */
 static warprsa_sample_t cut_of(const uint64_t *random, int i)
 {
-#ifdef WARPRSA_INTEGER
+#ifdef WARPRSA_INT32
     return i < 2 * WARPRSA_BLINDING_SAMPLES
                ? (uint32_t)(random[i / 2] >> (i % 2 != 0 ? 32 : 0))
                : 0;

@@ -164,7 +164,7 @@ static void use_moduli(const number_view *view, random_stream *stream,
         number_power_of_two(scratch, WARPRSA_SAMPLE_BITS);
         assert_non_null(BN_mod_inverse(o->x, scratch, o->p, bn));
         number_to_samples(o->samples, o->x, number_samples(view));
-#ifndef WARPRSA_INTEGER
+#ifndef WARPRSA_INT32
         number_put(&p->inv_2_52, view, i, o->samples);
 #endif
         assert_non_null(BN_mod_inverse(scratch, o->p, scratch, bn));

@@ -189,7 +189,7 @@ static void is_n0inv(warprsa_sample_t got, const BIGNUM *modulus)
     assert_true((warprsa_sample_t)BN_get_word(x) == got);
 }
 
-#ifndef WARPRSA_INTEGER
+#ifndef WARPRSA_INT32
 /* 2^-52 mod modulus */
 static void is_inv_2_52(const double *samples, int count, int places,
                         const BIGNUM *modulus)
@@ -215,7 +215,7 @@ static void is_half(const warprsa_operation_half *half, const BIGNUM *prime,
     is_scaled(half->r2, rows, places, BN_value_one(), 2 * bits * rows, prime);
     is_scaled(half->r3, rows, places, BN_value_one(), 3 * bits * rows, prime);
     is_n0inv(half->n0inv, prime);
-#ifndef WARPRSA_INTEGER
+#ifndef WARPRSA_INT32
     is_inv_2_52(half->inv_2_52, rows, places, prime);
 #endif
     assert_int_equal(BN_num_bits(prime), half->bits);
@@ -255,7 +255,7 @@ static void constants_are_right(void **state)
         is_half(&got.half[1], v[NUMBER_Q], v[NUMBER_DQ], rows);
         is_scaled(got.qinv_r, rows, WARPRSA_HALF_MOST, v[NUMBER_QINV],
                   bits * rows, v[NUMBER_P]);
-#ifndef WARPRSA_INTEGER
+#ifndef WARPRSA_INT32
         is_inv_2_52(got.inv_2_52, 2 * rows, WARPRSA_FULL_SAMPLES, v[NUMBER_N]);
 #endif
         number_power_of_two(y, 2 * bits * rows);

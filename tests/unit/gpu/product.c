@@ -93,7 +93,7 @@ static void use_modulus(modulus *m, const number_view *view, int subgroup,
 {
     warprsa_sample_t samples[NUMBER_SAMPLES];
 
-#ifdef WARPRSA_INTEGER
+#ifdef WARPRSA_INT32
     number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->rows);
 #else
     number_power_of_two(m->r, WARPRSA_SAMPLE_BITS);
@@ -111,13 +111,13 @@ static void use_modulus(modulus *m, const number_view *view, int subgroup,
     }
     number_to_samples(samples, m->p, number_samples(view));
     number_put(&to->p, view, subgroup, samples);
-#ifndef WARPRSA_INTEGER
+#ifndef WARPRSA_INT32
     number_to_samples(samples, m->inv_2_52, number_samples(view));
     number_put(&to->inv_2_52, view, subgroup, samples);
 #endif
 }
 
-#ifdef WARPRSA_INTEGER
+#ifdef WARPRSA_INT32
 /* (a b + Q P) / R with Q = -a b / P mod R. */
 static void expect_product(operands *o, const modulus *m,
                            const number_view *view)
@@ -330,7 +330,7 @@ static void long_chains_stay_right(void **state)
     assert_int_equal(0, wrong);
 }
 
-#ifndef WARPRSA_INTEGER
+#ifndef WARPRSA_INT32
 /* Columns that leave the top of a lane with a carry, below a lane of ones:
  * there the carry stays as a sample of 2^52. */
 static void resolve_leaves_full_samples(void **state)
@@ -378,7 +378,7 @@ static void full_samples_came_about(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#ifndef WARPRSA_INTEGER
+#ifndef WARPRSA_INT32
         cmocka_unit_test(resolve_leaves_full_samples),
 #endif
         cmocka_unit_test(products_are_exact),

@@ -56,7 +56,7 @@ void number_wrong(unsigned *wrong, const char *what, const number_view *view,
 
 int number_sample_within(warprsa_sample_t sample, uint64_t most)
 {
-#ifdef WARPRSA_INTEGER
+#ifdef WARPRSA_INT32
     return sample <= most;
 #else
     return sample >= 0 && sample <= (double)most &&
@@ -238,7 +238,7 @@ void number_modulus(BIGNUM *to, random_stream *stream, int max_bits)
                    bits);
 }
 
-#ifndef WARPRSA_INTEGER
+#ifndef WARPRSA_INT32
 /* The same value with samples of 2^52 where a zero lies below something. */
 static void make_redundant(warprsa_sample_t *samples, int count,
                            random_stream *stream)
@@ -310,7 +310,7 @@ void number_below(BIGNUM *value, warprsa_sample_t *samples, int count,
     if (BN_cmp(value, limit) >= 0)
         BN_zero(value);
     number_to_samples(samples, value, count);
-#ifndef WARPRSA_INTEGER
+#ifndef WARPRSA_INT32
     make_redundant(samples, count, stream);
 #endif
 }

@@ -29,7 +29,7 @@ typedef struct number_view {
 } number_view;
 
 enum {
-#ifdef WARPRSA_INTEGER
+#ifdef WARPRSA_INT32
     NUMBER_SHAPES = 2 * WARPRSA_CLASSES, /* for few requests, and for many */
 #else
     NUMBER_SHAPES = WARPRSA_CLASSES,
@@ -46,14 +46,14 @@ int number_subgroups(const number_view *view);
 int number_samples(const number_view *view); /* places, >= rows */
 
 /* The largest sample that may come about: 2^52 where a sample is a double. */
-#ifdef WARPRSA_INTEGER
+#ifdef WARPRSA_INT32
 #define NUMBER_FULL WARPRSA_SAMPLE_MASK
 #else
 #define NUMBER_FULL (WARPRSA_SAMPLE_MASK + 1)
 #endif
 
 /* As warprsa_device_config has it. */
-#ifdef WARPRSA_INTEGER
+#ifdef WARPRSA_INT32
 #define NUMBER_VARIANT "integer"
 #else
 #define NUMBER_VARIANT NULL
