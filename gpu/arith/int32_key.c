@@ -11,13 +11,13 @@
 #include <openssl/bn.h>
 #include <openssl/crypto.h>
 
-warprsa_shape warprsa_limb_shape_of(warprsa_size_class size, bool many)
+warprsa_shape warprsa_int32_shape_of(warprsa_size_class size, bool many)
 {
     static const warprsa_shape shapes[2][WARPRSA_CLASSES] = {
-        {WARPRSA_LIMB_FEW_1024, WARPRSA_LIMB_FEW_2048, WARPRSA_LIMB_FEW_3072,
-         WARPRSA_LIMB_FEW_4096},
-        {WARPRSA_LIMB_MANY_1024, WARPRSA_LIMB_MANY_2048, WARPRSA_LIMB_MANY_3072,
-         WARPRSA_LIMB_MANY_4096}};
+        {WARPRSA_INT32_SHAPE_FEW_1024, WARPRSA_INT32_SHAPE_FEW_2048,
+         WARPRSA_INT32_SHAPE_FEW_3072, WARPRSA_INT32_SHAPE_FEW_4096},
+        {WARPRSA_INT32_SHAPE_MANY_1024, WARPRSA_INT32_SHAPE_MANY_2048,
+         WARPRSA_INT32_SHAPE_MANY_3072, WARPRSA_INT32_SHAPE_MANY_4096}};
 
     return shapes[many][size];
 }
@@ -25,7 +25,7 @@ warprsa_shape warprsa_limb_shape_of(warprsa_size_class size, bool many)
 /* Limbs of a number below 2^(32 count). */
 static bool put_limbs(uint32_t *to, const BIGNUM *number, int count)
 {
-    uint8_t bytes[4 * WARPRSA_FULL_LIMBS];
+    uint8_t bytes[4 * WARPRSA_INT32_FULL_LIMBS];
     bool ok = BN_bn2lebinpad(number, bytes, 4 * count) == 4 * count;
 
     for (int i = 0; ok && i < count; i++)
@@ -73,7 +73,7 @@ static BIGNUM *get(BN_CTX *ctx, const uint8_t *bytes, size_t length)
     return x;
 }
 
-static bool prepare_half(warprsa_limb_half *half,
+static bool prepare_half(warprsa_int32_half *half,
                          const warprsa_prepared_half *from, const BIGNUM *prime,
                          int rows, BN_CTX *ctx)
 {
@@ -87,11 +87,11 @@ static bool prepare_half(warprsa_limb_half *half,
            put_scaled(half->r3, BN_value_one(), 3 * rows, prime, rows, ctx);
 }
 
-static bool prepare(warprsa_limb_key *out, const warprsa_prepared_key *from,
+static bool prepare(warprsa_int32_key *out, const warprsa_prepared_key *from,
                     const warprsa_private_key *key, BN_CTX *ctx)
 {
     const int rows =
-        warprsa_limb_shape_of((warprsa_size_class)from->size, true).rows;
+        warprsa_int32_shape_of((warprsa_size_class)from->size, true).rows;
     BIGNUM *n = get(ctx, key->n, sizeof(key->n));
     BIGNUM *p = get(ctx, key->p, sizeof(key->p));
     BIGNUM *q = get(ctx, key->q, sizeof(key->q));
@@ -112,8 +112,8 @@ static bool prepare(warprsa_limb_key *out, const warprsa_prepared_key *from,
            put_scaled(out->q_r, q, 2 * rows, n, 2 * rows, ctx);
 }
 
-warprsa_status warprsa_prepare_limb_key(warprsa_limb_key *out,
-                                        const warprsa_private_key *key)
+warprsa_status warprsa_prepare_int32_key(warprsa_int32_key *out,
+                                         const warprsa_private_key *key)
 {
     warprsa_prepared_key wide;
     warprsa_status status = warprsa_prepare_key(&wide, key);

@@ -16,58 +16,58 @@ extern "C" {
 #endif
 
 enum {
-    WARPRSA_HALF_LIMBS = 65, /* of a prime of the largest class */
-    WARPRSA_FULL_LIMBS = 130,
+    WARPRSA_INT32_HALF_LIMBS = 65, /* of a prime of the largest class */
+    WARPRSA_INT32_FULL_LIMBS = 130,
 };
 
 /* How limbs are spread over lanes: over more of them where few requests are to
  * end soon, over fewer where many keep the device busy. The classes are those
  * of the primes' lengths, with at least five bits to spare, as everywhere. */
 /* clang-format off */
-#define WARPRSA_LIMB_FEW_1024 {17, 2, 9}
-#define WARPRSA_LIMB_FEW_2048 {33, 4, 9}
-#define WARPRSA_LIMB_FEW_3072 {49, 8, 7}
-#define WARPRSA_LIMB_FEW_4096 {65, 8, 9}
-#define WARPRSA_LIMB_MANY_1024 {17, 1, 17}
-#define WARPRSA_LIMB_MANY_2048 {33, 1, 33}
-#define WARPRSA_LIMB_MANY_3072 {49, 2, 25}
-#define WARPRSA_LIMB_MANY_4096 {65, 4, 17}
+#define WARPRSA_INT32_SHAPE_FEW_1024 {17, 2, 9}
+#define WARPRSA_INT32_SHAPE_FEW_2048 {33, 4, 9}
+#define WARPRSA_INT32_SHAPE_FEW_3072 {49, 8, 7}
+#define WARPRSA_INT32_SHAPE_FEW_4096 {65, 8, 9}
+#define WARPRSA_INT32_SHAPE_MANY_1024 {17, 1, 17}
+#define WARPRSA_INT32_SHAPE_MANY_2048 {33, 1, 33}
+#define WARPRSA_INT32_SHAPE_MANY_3072 {49, 2, 25}
+#define WARPRSA_INT32_SHAPE_MANY_4096 {65, 4, 17}
 /* clang-format on */
 
 /* One prime; R = 2^(32 rows). */
-typedef struct warprsa_limb_half {
-    uint32_t modulus[WARPRSA_HALF_LIMBS];
-    uint32_t r2[WARPRSA_HALF_LIMBS];            /* R^2 mod p */
-    uint32_t r3[WARPRSA_HALF_LIMBS];            /* R^3 mod p */
+typedef struct warprsa_int32_half {
+    uint32_t modulus[WARPRSA_INT32_HALF_LIMBS];
+    uint32_t r2[WARPRSA_INT32_HALF_LIMBS];      /* R^2 mod p */
+    uint32_t r3[WARPRSA_INT32_HALF_LIMBS];      /* R^3 mod p */
     uint32_t n0inv;                             /* -1/p mod 2^32 */
     uint32_t exponent[WARPRSA_EXPONENT_WORDS];  /* dp */
     uint32_t p_minus_1[WARPRSA_EXPONENT_WORDS]; /* p - 1 */
     uint32_t bits;                              /* of the prime */
-} warprsa_limb_half;
+} warprsa_int32_half;
 
 /* SECRET. Low limb first; unused limbs are zero. */
-typedef struct warprsa_limb_key {
-    warprsa_limb_half half[2];            /* p, q */
-    uint32_t qinv_r[WARPRSA_HALF_LIMBS];  /* (1/q mod p) R mod p */
-    uint32_t modulus[WARPRSA_FULL_LIMBS]; /* n; here R = 2^(64 rows) */
-    uint32_t r2[WARPRSA_FULL_LIMBS];      /* R^2 mod n */
-    uint32_t q_r[WARPRSA_FULL_LIMBS];     /* q R mod n */
-    uint32_t n0inv;                       /* -1/n mod 2^32 */
+typedef struct warprsa_int32_key {
+    warprsa_int32_half half[2];                 /* p, q */
+    uint32_t qinv_r[WARPRSA_INT32_HALF_LIMBS];  /* (1/q mod p) R mod p */
+    uint32_t modulus[WARPRSA_INT32_FULL_LIMBS]; /* n; here R = 2^(64 rows) */
+    uint32_t r2[WARPRSA_INT32_FULL_LIMBS];      /* R^2 mod n */
+    uint32_t q_r[WARPRSA_INT32_FULL_LIMBS];     /* q R mod n */
+    uint32_t n0inv;                             /* -1/n mod 2^32 */
     uint64_t e;
     uint32_t modulus_bytes;
     uint32_t size;    /* warprsa_size_class */
     uint32_t windows; /* digits of a blinded exponent, from public lengths */
-} warprsa_limb_key;
+} warprsa_int32_key;
 
 /* The shape of a class for few requests, or many; the rows are the same. */
-warprsa_shape warprsa_limb_shape_of(warprsa_size_class size, bool many);
+warprsa_shape warprsa_int32_shape_of(warprsa_size_class size, bool many);
 
 /*
  * Fills `out` from `key`, whose class must not be -1. Fails as
  * warprsa_prepare_key() does, for the same keys; `out` is wiped on failure.
  */
-warprsa_status warprsa_prepare_limb_key(warprsa_limb_key *out,
-                                        const warprsa_private_key *key);
+warprsa_status warprsa_prepare_int32_key(warprsa_int32_key *out,
+                                         const warprsa_private_key *key);
 
 #ifdef __cplusplus
 }

@@ -30,39 +30,39 @@
 #define WARPRSA_SAMPLE_BITS  32
 #define WARPRSA_SAMPLE_MASK  0xFFFFFFFFull
 #define WARPRSA_LANE_SAMPLES 33 /* limbs a lane holds at most */
-#define WARPRSA_HALF_MOST    WARPRSA_HALF_LIMBS
+#define WARPRSA_HALF_MOST    WARPRSA_INT32_HALF_LIMBS
 
 typedef uint32_t warprsa_sample_t;
 typedef uint32_t warprsa_sample_bits_t;
 
-typedef struct warprsa_limbs {
+typedef struct warprsa_int32_number {
     uint32_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
 } warprsa_number;
 
 /* For gpu/arith/exact.h: sums of a few limbs, carries not resolved. */
-typedef struct warprsa_limb_columns {
+typedef struct warprsa_int32_columns {
     uint64_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
 } warprsa_columns;
 
 /* A modulus and what the product needs of it. */
-typedef struct warprsa_limb_modulus {
+typedef struct warprsa_int32_modulus {
     warprsa_number p;
     uint32_t n0inv[WARPRSA_SLOTS]; /* -1/P mod 2^32 */
 } warprsa_modulus;
 
-typedef warprsa_limb_key warprsa_operation_key;
-typedef warprsa_limb_half warprsa_operation_half;
+typedef warprsa_int32_key warprsa_operation_key;
+typedef warprsa_int32_half warprsa_operation_half;
 
-#define warprsa_prepare_operation_key warprsa_prepare_limb_key
+#define warprsa_prepare_operation_key warprsa_prepare_int32_key
 #define WARPRSA_SHAPES_FEW                                                     \
     {                                                                          \
-        WARPRSA_LIMB_FEW_1024, WARPRSA_LIMB_FEW_2048, WARPRSA_LIMB_FEW_3072,   \
-            WARPRSA_LIMB_FEW_4096                                              \
+        WARPRSA_INT32_SHAPE_FEW_1024, WARPRSA_INT32_SHAPE_FEW_2048,            \
+            WARPRSA_INT32_SHAPE_FEW_3072, WARPRSA_INT32_SHAPE_FEW_4096         \
     }
 #define WARPRSA_SHAPES_MANY                                                    \
     {                                                                          \
-        WARPRSA_LIMB_MANY_1024, WARPRSA_LIMB_MANY_2048,                        \
-            WARPRSA_LIMB_MANY_3072, WARPRSA_LIMB_MANY_4096                     \
+        WARPRSA_INT32_SHAPE_MANY_1024, WARPRSA_INT32_SHAPE_MANY_2048,          \
+            WARPRSA_INT32_SHAPE_MANY_3072, WARPRSA_INT32_SHAPE_MANY_4096       \
     }
 
 WARPRSA_FN uint32_t warprsa_bits(uint32_t x)

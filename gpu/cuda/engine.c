@@ -38,7 +38,7 @@ typedef struct stream_state {
  * the longer kind. SECRET. */
 typedef union uploaded_key {
     warprsa_prepared_key wide;
-    warprsa_limb_key limb;
+    warprsa_int32_key limb;
 } uploaded_key;
 
 struct warprsa_device {
@@ -113,7 +113,7 @@ static warprsa_status prepare(const warprsa_device *device, uploaded_key *out,
 
     memset(out, 0, sizeof(*out));
     if (device->integer) {
-        status = warprsa_prepare_limb_key(&out->limb, key);
+        status = warprsa_prepare_int32_key(&out->limb, key);
         out->limb.half[0].exponent[1] ^= flip;
         size->windows = (uint16_t)out->limb.windows;
     } else {

@@ -90,7 +90,7 @@ static size_t integer_table_bytes(warprsa_size_class size, size_t count)
     size_t most = 0;
 
     for (int many = 0; many < 2; many++) {
-        const warprsa_shape shape = warprsa_limb_shape_of(size, many);
+        const warprsa_shape shape = warprsa_int32_shape_of(size, many);
         size_t requests = WARPRSA_INTEGER_BLOCK / (2 * (size_t)shape.width);
         size_t bytes = (count + requests - 1) / requests *
                        WARPRSA_INTEGER_BLOCK * WARPRSA_TABLE_SIZE *

@@ -65,7 +65,7 @@ enum {
 /* The first has a kernel for every class, for any device. */
 extern const warprsa_variant warprsa_variants[WARPRSA_VARIANTS];
 
-/* The one variant that wants keys as warprsa_limb_key; its kernels are there
+/* The one variant that wants keys as warprsa_int32_key; its kernels are there
  * for all classes. */
 #define WARPRSA_VARIANT_INTEGER "integer"
 

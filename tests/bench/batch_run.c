@@ -104,7 +104,7 @@ void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
         const warprsa_private_key *key = &keys->keys[i].key;
         bench_prepared *to = &run->host_prepared[i];
         warprsa_status status = run->limbs
-                                    ? warprsa_prepare_limb_key(&to->limbs, key)
+                                    ? warprsa_prepare_int32_key(&to->limbs, key)
                                     : warprsa_prepare_key(&to->samples, key);
 
         if (status != WARPRSA_OK)
@@ -142,7 +142,7 @@ void batch_run_exponents(batch_run *run, exponents which,
         for (int half = 0; half < 2; half++) {
             warprsa_prepared_half *s =
                 &run->host_prepared[i].samples.half[half];
-            warprsa_limb_half *l = &run->host_prepared[i].limbs.half[half];
+            warprsa_int32_half *l = &run->host_prepared[i].limbs.half[half];
 
             set_exponent(run->limbs ? l->exponent : s->exponent,
                          run->limbs ? l->p_minus_1 : s->p_minus_1, which,

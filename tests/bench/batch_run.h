@@ -18,7 +18,7 @@
 /* What lies in a key's place on the device. */
 typedef union bench_prepared {
     warprsa_prepared_key samples;
-    warprsa_limb_key limbs;
+    warprsa_int32_key limbs;
 } bench_prepared;
 
 typedef struct batch_run {

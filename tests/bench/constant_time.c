@@ -123,7 +123,7 @@ static void list_kernels(void)
 static void list_offsets(void)
 {
     printf("%#zx,%#zx\n", offsetof(warprsa_prepared_key, modulus_bytes),
-           offsetof(warprsa_limb_key, modulus_bytes));
+           offsetof(warprsa_int32_key, modulus_bytes));
     exit(EXIT_SUCCESS);
 }
 

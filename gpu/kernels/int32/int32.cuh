@@ -12,8 +12,8 @@
 
 #include "gpu/kernels/request.cuh"
 
-static_assert(sizeof(warprsa_limb_key) <= sizeof(warprsa_prepared_key) &&
-                  WARPRSA_HALF_LIMBS * sizeof(uint32_t) <=
+static_assert(sizeof(warprsa_int32_key) <= sizeof(warprsa_prepared_key) &&
+                  WARPRSA_INT32_HALF_LIMBS * sizeof(uint32_t) <=
                       WARPRSA_HALF_SAMPLES * sizeof(double),
               "limbs lie where samples would");
 
@@ -88,8 +88,8 @@ static cudaError_t warprsa_integer_many(bool *many, const warprsa_batch *batch,
     extern "C" cudaError_t warprsa_integer_##size(const warprsa_batch *batch,  \
                                                   cudaStream_t stream)         \
     {                                                                          \
-        constexpr warprsa_shape few = WARPRSA_LIMB_FEW_##size;                 \
-        constexpr warprsa_shape most = WARPRSA_LIMB_MANY_##size;               \
+        constexpr warprsa_shape few = WARPRSA_INT32_SHAPE_FEW_##size;          \
+        constexpr warprsa_shape most = WARPRSA_INT32_SHAPE_MANY_##size;        \
         bool many;                                                             \
         cudaError_t error =                                                    \
             warprsa_integer_many(&many, batch, 2 * most.width);                \
