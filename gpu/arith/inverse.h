@@ -15,10 +15,11 @@
 
 #include "gpu/arith/arithmetic.h"
 
-#define WARPRSA_LIMB_BITS 62
-#define WARPRSA_LIMB_MASK 0x3FFFFFFFFFFFFFFFull
+#define WARPRSA_SIGNED62_BITS 62
+#define WARPRSA_SIGNED62_MASK 0x3FFFFFFFFFFFFFFFull
 /* Of a blinding factor, with a sign. */
-#define WARPRSA_LIMBS ((WARPRSA_BLINDING_BITS + 1) / WARPRSA_LIMB_BITS + 1)
+#define WARPRSA_SIGNED62_LIMBS                                                 \
+    ((WARPRSA_BLINDING_BITS + 1) / WARPRSA_SIGNED62_BITS + 1)
 
 /*
  * Enough division steps for odd f and any g of at most f + 1, below 2^bits, if
@@ -128,20 +129,20 @@ WARPRSA_FN void warprsa_apply(int64_t *f, int64_t *g,
     __int128 cf = 0, cg = 0;
 
     WARPRSA_UNROLL
-    for (int i = 0; i < WARPRSA_LIMBS; i++) {
+    for (int i = 0; i < WARPRSA_SIGNED62_LIMBS; i++) {
         int64_t fi = f[i], gi = g[i];
 
         cf += (__int128)t->u * fi + (__int128)t->v * gi;
         cg += (__int128)t->q * fi + (__int128)t->r * gi;
         if (i != 0) {
-            f[i - 1] = (int64_t)((uint64_t)cf & WARPRSA_LIMB_MASK);
-            g[i - 1] = (int64_t)((uint64_t)cg & WARPRSA_LIMB_MASK);
+            f[i - 1] = (int64_t)((uint64_t)cf & WARPRSA_SIGNED62_MASK);
+            g[i - 1] = (int64_t)((uint64_t)cg & WARPRSA_SIGNED62_MASK);
         }
-        cf >>= WARPRSA_LIMB_BITS;
-        cg >>= WARPRSA_LIMB_BITS;
+        cf >>= WARPRSA_SIGNED62_BITS;
+        cg >>= WARPRSA_SIGNED62_BITS;
     }
-    f[WARPRSA_LIMBS - 1] = (int64_t)cf;
-    g[WARPRSA_LIMBS - 1] = (int64_t)cg;
+    f[WARPRSA_SIGNED62_LIMBS - 1] = (int64_t)cf;
+    g[WARPRSA_SIGNED62_LIMBS - 1] = (int64_t)cg;
 }
 
 /*
@@ -156,8 +157,8 @@ WARPRSA_FN void warprsa_apply_modulo(int64_t *d, int64_t *e,
                                      const warprsa_transition *t,
                                      const int64_t *p, uint64_t p_inverse)
 {
-    int64_t d_negative = d[WARPRSA_LIMBS - 1] >> 63,
-            e_negative = e[WARPRSA_LIMBS - 1] >> 63;
+    int64_t d_negative = d[WARPRSA_SIGNED62_LIMBS - 1] >> 63,
+            e_negative = e[WARPRSA_SIGNED62_LIMBS - 1] >> 63;
     int64_t md = (t->u & d_negative) + (t->v & e_negative);
     int64_t me = (t->q & d_negative) + (t->r & e_negative);
     uint64_t low_d =
@@ -166,23 +167,23 @@ WARPRSA_FN void warprsa_apply_modulo(int64_t *d, int64_t *e,
         (uint64_t)t->q * (uint64_t)d[0] + (uint64_t)t->r * (uint64_t)e[0];
     __int128 cd = 0, ce = 0;
 
-    md -= (int64_t)((p_inverse * low_d + (uint64_t)md) & WARPRSA_LIMB_MASK);
-    me -= (int64_t)((p_inverse * low_e + (uint64_t)me) & WARPRSA_LIMB_MASK);
+    md -= (int64_t)((p_inverse * low_d + (uint64_t)md) & WARPRSA_SIGNED62_MASK);
+    me -= (int64_t)((p_inverse * low_e + (uint64_t)me) & WARPRSA_SIGNED62_MASK);
     WARPRSA_UNROLL
-    for (int i = 0; i < WARPRSA_LIMBS; i++) {
+    for (int i = 0; i < WARPRSA_SIGNED62_LIMBS; i++) {
         int64_t di = d[i], ei = e[i], pi = p[i];
 
         cd += (__int128)t->u * di + (__int128)t->v * ei + (__int128)md * pi;
         ce += (__int128)t->q * di + (__int128)t->r * ei + (__int128)me * pi;
         if (i != 0) {
-            d[i - 1] = (int64_t)((uint64_t)cd & WARPRSA_LIMB_MASK);
-            e[i - 1] = (int64_t)((uint64_t)ce & WARPRSA_LIMB_MASK);
+            d[i - 1] = (int64_t)((uint64_t)cd & WARPRSA_SIGNED62_MASK);
+            e[i - 1] = (int64_t)((uint64_t)ce & WARPRSA_SIGNED62_MASK);
         }
-        cd >>= WARPRSA_LIMB_BITS;
-        ce >>= WARPRSA_LIMB_BITS;
+        cd >>= WARPRSA_SIGNED62_BITS;
+        ce >>= WARPRSA_SIGNED62_BITS;
     }
-    d[WARPRSA_LIMBS - 1] = (int64_t)cd;
-    e[WARPRSA_LIMBS - 1] = (int64_t)ce;
+    d[WARPRSA_SIGNED62_LIMBS - 1] = (int64_t)cd;
+    e[WARPRSA_SIGNED62_LIMBS - 1] = (int64_t)ce;
 }
 
 /* x + (p & mask), after x has been negated where `negate` is all ones. */
@@ -192,13 +193,13 @@ WARPRSA_FN void warprsa_adjust(int64_t *x, const int64_t *p, int64_t mask,
     int64_t carry = 0;
 
     WARPRSA_UNROLL
-    for (int i = 0; i < WARPRSA_LIMBS; i++) {
+    for (int i = 0; i < WARPRSA_SIGNED62_LIMBS; i++) {
         int64_t sum = ((x[i] ^ negate) - negate) + (p[i] & mask) + carry;
 
-        carry = sum >> WARPRSA_LIMB_BITS;
-        x[i] = i == WARPRSA_LIMBS - 1
+        carry = sum >> WARPRSA_SIGNED62_BITS;
+        x[i] = i == WARPRSA_SIGNED62_LIMBS - 1
                    ? sum
-                   : (int64_t)((uint64_t)sum & WARPRSA_LIMB_MASK);
+                   : (int64_t)((uint64_t)sum & WARPRSA_SIGNED62_MASK);
     }
 }
 
@@ -212,31 +213,31 @@ WARPRSA_FN void warprsa_adjust(int64_t *x, const int64_t *p, int64_t mask,
                                  : (uint64_t)(of)[j_] >> ((from) - (piece)*j_)
 
 /* Limb `index` of a number in samples. */
-WARPRSA_FN int64_t warprsa_limb_of_samples(const warprsa_sample_t *sample,
-                                           int rows, int index)
+WARPRSA_FN int64_t warprsa_signed62_of_samples(const warprsa_sample_t *sample,
+                                               int rows, int index)
 {
     uint64_t limb = 0;
 
-    WARPRSA_CUT(limb, index * WARPRSA_LIMB_BITS, WARPRSA_LIMB_BITS, rows,
-                WARPRSA_SAMPLE_BITS, sample);
-    return (int64_t)(limb & WARPRSA_LIMB_MASK);
+    WARPRSA_CUT(limb, index * WARPRSA_SIGNED62_BITS, WARPRSA_SIGNED62_BITS,
+                rows, WARPRSA_SAMPLE_BITS, sample);
+    return (int64_t)(limb & WARPRSA_SIGNED62_MASK);
 }
 
 /* Sample `index` of a number in limbs that is not negative. */
-WARPRSA_FN warprsa_sample_t warprsa_sample_of_limbs(const int64_t *limb,
-                                                    int limbs, int index)
+WARPRSA_FN warprsa_sample_t warprsa_sample_of_signed62(const int64_t *limb,
+                                                       int limbs, int index)
 {
     uint64_t sample = 0;
 
     WARPRSA_CUT(sample, index * WARPRSA_SAMPLE_BITS, WARPRSA_SAMPLE_BITS, limbs,
-                WARPRSA_LIMB_BITS, limb);
+                WARPRSA_SIGNED62_BITS, limb);
     return (warprsa_sample_t)(sample & WARPRSA_SAMPLE_MASK);
 }
 
 typedef struct warprsa_inversion {
-    int64_t f[WARPRSA_LIMBS], g[WARPRSA_LIMBS];
-    int64_t d[WARPRSA_LIMBS], e[WARPRSA_LIMBS];
-    int64_t p[WARPRSA_LIMBS];
+    int64_t f[WARPRSA_SIGNED62_LIMBS], g[WARPRSA_SIGNED62_LIMBS];
+    int64_t d[WARPRSA_SIGNED62_LIMBS], e[WARPRSA_SIGNED62_LIMBS];
+    int64_t p[WARPRSA_SIGNED62_LIMBS];
 } warprsa_inversion;
 
 /* 1/m mod 2^62 (and 2^64) for odd m. Newton: each turn doubles the right bits,
@@ -252,18 +253,18 @@ WARPRSA_FN uint64_t warprsa_inverse_of_low(uint64_t m)
 
 /* m->d = 1/g mod p within [0, p), for odd m->p and m->g of at most p + 1; a g
  * of 0 has no inverse and gives zero. */
-WARPRSA_FN void warprsa_invert_limbs(warprsa_inversion *m)
+WARPRSA_FN void warprsa_invert_signed62(warprsa_inversion *m)
 {
-    const int rounds =
-        (WARPRSA_DIVSTEPS_OF(WARPRSA_BLINDING_BITS) + WARPRSA_LIMB_BITS - 1) /
-        WARPRSA_LIMB_BITS;
+    const int rounds = (WARPRSA_DIVSTEPS_OF(WARPRSA_BLINDING_BITS) +
+                        WARPRSA_SIGNED62_BITS - 1) /
+                       WARPRSA_SIGNED62_BITS;
     const uint64_t p_inverse = warprsa_inverse_of_low((uint64_t)m->p[0]);
     warprsa_transition t;
     int64_t sign;
     int32_t delta = 0;
 
     WARPRSA_UNROLL
-    for (int i = 0; i < WARPRSA_LIMBS; i++) {
+    for (int i = 0; i < WARPRSA_SIGNED62_LIMBS; i++) {
         m->f[i] = m->p[i];
         m->d[i] = 0;
         m->e[i] = i == 0;
@@ -277,10 +278,10 @@ WARPRSA_FN void warprsa_invert_limbs(warprsa_inversion *m)
         warprsa_apply(m->f, m->g, &t);
     }
     /* g = 0 and f = +-1, so d = +-1/x within (-2p, p). */
-    sign = m->f[WARPRSA_LIMBS - 1] >> 63;
-    warprsa_adjust(m->d, m->p, m->d[WARPRSA_LIMBS - 1] >> 63, 0);
+    sign = m->f[WARPRSA_SIGNED62_LIMBS - 1] >> 63;
+    warprsa_adjust(m->d, m->p, m->d[WARPRSA_SIGNED62_LIMBS - 1] >> 63, 0);
     warprsa_adjust(m->d, m->p, 0, sign);
-    warprsa_adjust(m->d, m->p, m->d[WARPRSA_LIMBS - 1] >> 63, 0);
+    warprsa_adjust(m->d, m->p, m->d[WARPRSA_SIGNED62_LIMBS - 1] >> 63, 0);
 }
 
 #endif

@@ -19,9 +19,9 @@
 #include "gpu/arith/inverse.h"
 
 /* Limbs of a prime. */
-#define WARPRSA_PRIME_LIMBS 34
-#define WARPRSA_PRIME_LIMBS_OF(rows)                                           \
-    (WARPRSA_SAMPLE_BITS * (rows) / WARPRSA_LIMB_BITS + 1)
+#define WARPRSA_SIGNED62_PRIME_LIMBS 34
+#define WARPRSA_SIGNED62_PRIME_LIMBS_OF(rows)                                  \
+    (WARPRSA_SAMPLE_BITS * (rows) / WARPRSA_SIGNED62_BITS + 1)
 
 /*
  * v = (v + low + q r) / B with the q that makes it exact; n0inv is
@@ -32,16 +32,17 @@ WARPRSA_FN void warprsa_step_down(int64_t *v, int64_t low, const int64_t *r,
                                   uint64_t n0inv)
 {
     unsigned __int128 sum = (unsigned __int128)(uint64_t)v[0] + (uint64_t)low;
-    uint64_t q = ((uint64_t)sum * n0inv) & WARPRSA_LIMB_MASK;
+    uint64_t q = ((uint64_t)sum * n0inv) & WARPRSA_SIGNED62_MASK;
 
     sum += (unsigned __int128)q * (uint64_t)r[0];
     WARPRSA_UNROLL
-    for (int i = 1; i < WARPRSA_LIMBS; i++) {
-        sum >>= WARPRSA_LIMB_BITS;
+    for (int i = 1; i < WARPRSA_SIGNED62_LIMBS; i++) {
+        sum >>= WARPRSA_SIGNED62_BITS;
         sum += (unsigned __int128)q * (uint64_t)r[i] + (uint64_t)v[i];
-        v[i - 1] = (int64_t)((uint64_t)sum & WARPRSA_LIMB_MASK);
+        v[i - 1] = (int64_t)((uint64_t)sum & WARPRSA_SIGNED62_MASK);
     }
-    v[WARPRSA_LIMBS - 1] = (int64_t)(uint64_t)(sum >> WARPRSA_LIMB_BITS);
+    v[WARPRSA_SIGNED62_LIMBS - 1] =
+        (int64_t)(uint64_t)(sum >> WARPRSA_SIGNED62_BITS);
 }
 
 /*
@@ -55,24 +56,26 @@ WARPRSA_FN void warprsa_divide_exactly(int64_t *p, const int64_t *t,
                                        const int64_t *r, uint64_t inverse,
                                        int limbs)
 {
-    int64_t last_p[WARPRSA_LIMBS] = {0}, last_y[WARPRSA_LIMBS] = {0};
+    int64_t last_p[WARPRSA_SIGNED62_LIMBS] = {0},
+            last_y[WARPRSA_SIGNED62_LIMBS] = {0};
     __int128 sum = 1;
 
     WARPRSA_ROLLED
     for (int i = 0; i < limbs; i++) {
         WARPRSA_UNROLL
-        for (int j = WARPRSA_LIMBS - 1; j > 0; j--) {
+        for (int j = WARPRSA_SIGNED62_LIMBS - 1; j > 0; j--) {
             last_p[j] = last_p[j - 1];
             last_y[j] = last_y[j - 1];
         }
         last_p[0] = p[i];
         sum += (__int128)last_p[0] * t[0];
         WARPRSA_UNROLL
-        for (int j = 1; j < WARPRSA_LIMBS; j++)
+        for (int j = 1; j < WARPRSA_SIGNED62_LIMBS; j++)
             sum += (__int128)last_p[j] * t[j] - (__int128)last_y[j] * r[j];
-        last_y[0] = (int64_t)(((uint64_t)sum * inverse) & WARPRSA_LIMB_MASK);
+        last_y[0] =
+            (int64_t)(((uint64_t)sum * inverse) & WARPRSA_SIGNED62_MASK);
         sum -= (__int128)last_y[0] * r[0];
-        sum >>= WARPRSA_LIMB_BITS;
+        sum >>= WARPRSA_SIGNED62_BITS;
         p[i] = last_y[0];
     }
 }
@@ -85,41 +88,41 @@ WARPRSA_FN void warprsa_divide_exactly(int64_t *p, const int64_t *t,
 WARPRSA_FN void warprsa_invert_short(warprsa_sample_t *x,
                                      const warprsa_sample_t *p, const int rows)
 {
-    const int limbs = WARPRSA_PRIME_LIMBS_OF(rows);
-    int64_t whole[WARPRSA_PRIME_LIMBS], carry = 0;
+    const int limbs = WARPRSA_SIGNED62_PRIME_LIMBS_OF(rows);
+    int64_t whole[WARPRSA_SIGNED62_PRIME_LIMBS], carry = 0;
     warprsa_inversion m;
     uint64_t inverse;
 
     WARPRSA_ROLLED
     for (int i = 0; i < limbs; i++)
-        whole[i] = warprsa_limb_of_samples(p, rows, i);
+        whole[i] = warprsa_signed62_of_samples(p, rows, i);
     WARPRSA_UNROLL
-    for (int i = 0; i < WARPRSA_LIMBS; i++)
-        m.p[i] = warprsa_limb_of_samples(x, rows, i);
+    for (int i = 0; i < WARPRSA_SIGNED62_LIMBS; i++)
+        m.p[i] = warprsa_signed62_of_samples(x, rows, i);
     inverse = warprsa_inverse_of_low((uint64_t)m.p[0]);
     /* g = p / B^limbs mod r. */
     WARPRSA_UNROLL
-    for (int i = 0; i < WARPRSA_LIMBS; i++)
+    for (int i = 0; i < WARPRSA_SIGNED62_LIMBS; i++)
         m.g[i] = 0;
     WARPRSA_ROLLED
     for (int i = 0; i < limbs; i++)
         warprsa_step_down(m.g, whole[i], m.p, 0 - inverse);
-    warprsa_invert_limbs(&m);
+    warprsa_invert_signed62(&m);
     /* d = B^limbs / p mod r, and then without B^limbs. */
     WARPRSA_ROLLED
     for (int i = 0; i < limbs; i++)
         warprsa_step_down(m.d, 0, m.p, 0 - inverse);
     /* e = r - d. */
     WARPRSA_UNROLL
-    for (int i = 0; i < WARPRSA_LIMBS; i++) {
+    for (int i = 0; i < WARPRSA_SIGNED62_LIMBS; i++) {
         carry += m.p[i] - m.d[i];
-        m.e[i] = (int64_t)((uint64_t)carry & WARPRSA_LIMB_MASK);
-        carry >>= WARPRSA_LIMB_BITS;
+        m.e[i] = (int64_t)((uint64_t)carry & WARPRSA_SIGNED62_MASK);
+        carry >>= WARPRSA_SIGNED62_BITS;
     }
     warprsa_divide_exactly(whole, m.e, m.p, inverse, limbs);
     WARPRSA_ROLLED
     for (int i = 0; i < rows; i++)
-        x[i] = warprsa_sample_of_limbs(whole, limbs, i);
+        x[i] = warprsa_sample_of_signed62(whole, limbs, i);
     for (int i = 0; i < limbs; i++)
         *(volatile int64_t *)&whole[i] = 0;
 #ifndef __CUDACC__ /* where it stays in registers */

@@ -60,12 +60,12 @@ static int expect_inverse(void)
 /* Limbs of 62 bits, the top one signed. */
 static void from_limbs(BIGNUM *to, const int64_t *limb)
 {
-    const int64_t top = limb[WARPRSA_LIMBS - 1];
+    const int64_t top = limb[WARPRSA_SIGNED62_LIMBS - 1];
 
     assert_true(BN_set_word(to, (BN_ULONG)(top < 0 ? -top : top)));
     BN_set_negative(to, top < 0);
-    for (int i = WARPRSA_LIMBS - 2; i >= 0; i--) {
-        assert_true(BN_lshift(to, to, WARPRSA_LIMB_BITS));
+    for (int i = WARPRSA_SIGNED62_LIMBS - 2; i >= 0; i--) {
+        assert_true(BN_lshift(to, to, WARPRSA_SIGNED62_BITS));
         assert_true(BN_add_word(to, (BN_ULONG)limb[i]));
     }
 }
@@ -76,8 +76,8 @@ static void to_limbs(int64_t *limb, const BIGNUM *from, const number_view *view)
     warprsa_sample_t samples[NUMBER_SAMPLES];
 
     number_to_samples(samples, from, view->rows);
-    for (int i = 0; i < WARPRSA_LIMBS; i++)
-        limb[i] = warprsa_limb_of_samples(samples, view->rows, i);
+    for (int i = 0; i < WARPRSA_SIGNED62_LIMBS; i++)
+        limb[i] = warprsa_signed62_of_samples(samples, view->rows, i);
 }
 
 /* x against p; neither is changed. */
@@ -89,7 +89,7 @@ static void check(const number_view *view, uint64_t seed, unsigned *wrong)
         return;
     to_limbs(m.p, p, view);
     to_limbs(m.g, x, view);
-    warprsa_invert_limbs(&m);
+    warprsa_invert_signed62(&m);
     from_limbs(y, m.d);
     if (BN_cmp(y, inverse) != 0)
         number_wrong(wrong, "inverse", view, seed);
@@ -282,7 +282,7 @@ static int applied(const int64_t *got, int64_t u, int64_t v)
     assert_true(BN_add(sum, sum, part));
     from_limbs(result, got);
     good = BN_cmp(result, p) < 0;
-    assert_true(BN_lshift(part, result, WARPRSA_LIMB_BITS));
+    assert_true(BN_lshift(part, result, WARPRSA_SIGNED62_BITS));
     assert_true(BN_sub(sum, sum, part) && BN_nnmod(sum, sum, p, bn));
     good = good && BN_is_zero(sum);
     assert_true(BN_add(result, result, p) && BN_add(result, result, p));
@@ -328,17 +328,17 @@ static void matrices_are_applied_within_range(void **state)
 
 static int all_zero(const int64_t *limb)
 {
-    for (int i = 0; i < WARPRSA_LIMBS; i++)
+    for (int i = 0; i < WARPRSA_SIGNED62_LIMBS; i++)
         if (limb[i] != 0)
             return 0;
     return 1;
 }
 
-/* Rounds of 62 division steps until g = 0, as warprsa_invert_limbs() makes
+/* Rounds of 62 division steps until g = 0, as warprsa_invert_signed62() makes
  * them. */
 static int rounds_needed(const number_view *view)
 {
-    int64_t f[WARPRSA_LIMBS], g[WARPRSA_LIMBS];
+    int64_t f[WARPRSA_SIGNED62_LIMBS], g[WARPRSA_SIGNED62_LIMBS];
     int32_t delta = 0;
     int rounds = 0;
 
@@ -348,8 +348,8 @@ static int rounds_needed(const number_view *view)
         warprsa_transition t;
 
         delta = warprsa_divsteps(
-            delta, (uint64_t)f[0] | ((uint64_t)f[1] << WARPRSA_LIMB_BITS),
-            (uint64_t)g[0] | ((uint64_t)g[1] << WARPRSA_LIMB_BITS), &t);
+            delta, (uint64_t)f[0] | ((uint64_t)f[1] << WARPRSA_SIGNED62_BITS),
+            (uint64_t)g[0] | ((uint64_t)g[1] << WARPRSA_SIGNED62_BITS), &t);
         warprsa_apply(f, g, &t);
         rounds++;
         assert_true(rounds < 1000);
@@ -359,7 +359,7 @@ static int rounds_needed(const number_view *view)
 
 /* Climbs to inputs that take many steps: a changed bit stays if it does not
  * make them fewer. The bound is never passed, and the number
- * of rounds in warprsa_invert_limbs() is that bound, rounded up. */
+ * of rounds in warprsa_invert_signed62() is that bound, rounded up. */
 static void division_steps_are_enough(void **state)
 {
     const unsigned count = module_context_scaled(4 * TRIES);
