@@ -214,12 +214,12 @@ WARPRSA_FN void warprsa_adjust(int64_t *x, const int64_t *p, int64_t mask,
 
 /* Limb `index` of a number in samples. */
 WARPRSA_FN int64_t warprsa_signed62_of_samples(const warprsa_sample_t *sample,
-                                               int rows, int index)
+                                               int samples, int index)
 {
     uint64_t limb = 0;
 
     WARPRSA_CUT(limb, index * WARPRSA_SIGNED62_BITS, WARPRSA_SIGNED62_BITS,
-                rows, WARPRSA_SAMPLE_BITS, sample);
+                samples, WARPRSA_SAMPLE_BITS, sample);
     return (int64_t)(limb & WARPRSA_SIGNED62_MASK);
 }
 

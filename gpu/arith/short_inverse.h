@@ -20,8 +20,8 @@
 
 /* Limbs of a prime. */
 #define WARPRSA_SIGNED62_PRIME_LIMBS 34
-#define WARPRSA_SIGNED62_PRIME_LIMBS_OF(rows)                                  \
-    (WARPRSA_SAMPLE_BITS * (rows) / WARPRSA_SIGNED62_BITS + 1)
+#define WARPRSA_SIGNED62_PRIME_LIMBS_OF(samples)                               \
+    (WARPRSA_SAMPLE_BITS * (samples) / WARPRSA_SIGNED62_BITS + 1)
 
 /*
  * v = (v + low + q r) / B with the q that makes it exact; n0inv is
@@ -86,19 +86,20 @@ WARPRSA_FN void warprsa_divide_exactly(int64_t *p, const int64_t *t,
  * rows alone.
  */
 WARPRSA_FN void warprsa_invert_short(warprsa_sample_t *x,
-                                     const warprsa_sample_t *p, const int rows)
+                                     const warprsa_sample_t *p,
+                                     const int samples)
 {
-    const int limbs = WARPRSA_SIGNED62_PRIME_LIMBS_OF(rows);
+    const int limbs = WARPRSA_SIGNED62_PRIME_LIMBS_OF(samples);
     int64_t whole[WARPRSA_SIGNED62_PRIME_LIMBS], carry = 0;
     warprsa_inversion m;
     uint64_t inverse;
 
     WARPRSA_ROLLED
     for (int i = 0; i < limbs; i++)
-        whole[i] = warprsa_signed62_of_samples(p, rows, i);
+        whole[i] = warprsa_signed62_of_samples(p, samples, i);
     WARPRSA_UNROLL
     for (int i = 0; i < WARPRSA_SIGNED62_LIMBS; i++)
-        m.p[i] = warprsa_signed62_of_samples(x, rows, i);
+        m.p[i] = warprsa_signed62_of_samples(x, samples, i);
     inverse = warprsa_inverse_of_low((uint64_t)m.p[0]);
     /* g = p / B^limbs mod r. */
     WARPRSA_UNROLL
@@ -121,7 +122,7 @@ WARPRSA_FN void warprsa_invert_short(warprsa_sample_t *x,
     }
     warprsa_divide_exactly(whole, m.e, m.p, inverse, limbs);
     WARPRSA_ROLLED
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < samples; i++)
         x[i] = warprsa_sample_of_signed62(whole, limbs, i);
     for (int i = 0; i < limbs; i++)
         *(volatile int64_t *)&whole[i] = 0;
