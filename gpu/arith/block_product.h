@@ -424,8 +424,9 @@ WARPRSA_WHOLE_FN void warprsa_block_mont_mul_noinline(warprsa_room room,
 #ifdef __CUDACC__
     constexpr warprsa_shape shape = WARPRSA_BLOCKS_SHAPE;
 
-    warprsa_block_mont_mul(room, multiplier, shape.rows, shape.width,
-                           shape.per_lane, 2 * shape.width);
+    warprsa_block_mont_mul(room, multiplier, shape.limbs,
+                           shape.threads_per_number, shape.limbs_per_thread,
+                           2 * shape.threads_per_number);
 #else
     warprsa_block_mont_mul(room, multiplier, rows, width, L, G);
 #endif

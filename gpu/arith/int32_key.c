@@ -91,7 +91,7 @@ static bool prepare(warprsa_int32_key *out, const warprsa_prepared_key *from,
                     const warprsa_private_key *key, BN_CTX *ctx)
 {
     const int rows =
-        warprsa_int32_shape_of((warprsa_size_class)from->size, true).rows;
+        warprsa_int32_shape_of((warprsa_size_class)from->size, true).limbs;
     BIGNUM *n = get(ctx, key->n, sizeof(key->n));
     BIGNUM *p = get(ctx, key->p, sizeof(key->p));
     BIGNUM *q = get(ctx, key->q, sizeof(key->q));

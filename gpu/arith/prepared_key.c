@@ -51,7 +51,7 @@ int warprsa_key_class(const warprsa_private_key *key)
         return -1;
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         unsigned most =
-            52 * (unsigned)warprsa_shape_of((warprsa_size_class)size).rows - 5;
+            52 * (unsigned)warprsa_shape_of((warprsa_size_class)size).limbs - 5;
 
         /* The modulus, too, must fit its 2 * rows samples with head room. */
         if (prime_bits <= most && n_bits <= 2 * most)
@@ -271,8 +271,8 @@ warprsa_status warprsa_prepare_key(warprsa_prepared_key *out,
     memset(out, 0, sizeof(*out));
     out->size = (uint32_t)size;
     BN_CTX_start(ctx);
-    status =
-        prepare(out, key, warprsa_shape_of((warprsa_size_class)size).rows, ctx);
+    status = prepare(out, key, warprsa_shape_of((warprsa_size_class)size).limbs,
+                     ctx);
     BN_CTX_end(ctx);
     BN_CTX_free(ctx);
     if (status != WARPRSA_OK)

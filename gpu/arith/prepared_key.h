@@ -33,7 +33,7 @@ enum {
  * lanes of `per_lane` samples; a request takes 2 * width lanes, the lower
  * ones for p, the upper ones for q, all of them for n. */
 typedef struct warprsa_shape {
-    int rows, width, per_lane;
+    int limbs, threads_per_number, limbs_per_thread;
 } warprsa_shape;
 
 /* clang-format off */

@@ -23,7 +23,7 @@ static size_t aligned(size_t bytes)
 /* Bytes of a modulus of this class, in whole words: 2 * rows samples. */
 static size_t stride_of(warprsa_size_class size)
 {
-    size_t bytes = (size_t)warprsa_shape_of(size).rows * 13;
+    size_t bytes = (size_t)warprsa_shape_of(size).limbs * 13;
 
     return bytes < WARPRSA_MODULUS_BYTES_MAX
                ? (bytes + 7) / 8 * 8

@@ -46,12 +46,13 @@ COMPUTE_FN void compute(const warprsa_operation *op, warprsa_size_class size,
     warprsa_number x;
 
     for (int which = 0; which < 2; which++) {
-        warprsa_blinding_inverse(op, which, shape.rows);
-        warprsa_blind_exponent(op, which, shape.rows);
+        warprsa_blinding_inverse(op, which, shape.limbs);
+        warprsa_blind_exponent(op, which, shape.limbs);
     }
-    WARPRSA_HOST_MODEXP(&x, op, shape.rows, shape.width, shape.per_lane);
-    warprsa_unblind_and_recombine(&x, op, shape.rows, shape.width,
-                                  shape.per_lane);
+    WARPRSA_HOST_MODEXP(&x, op, shape.limbs, shape.threads_per_number,
+                        shape.limbs_per_thread);
+    warprsa_unblind_and_recombine(&x, op, shape.limbs, shape.threads_per_number,
+                                  shape.limbs_per_thread);
     explicit_bzero(&x, sizeof(x));
 }
 

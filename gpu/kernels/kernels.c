@@ -48,14 +48,14 @@ static size_t blocks_table_bytes(warprsa_size_class size, size_t count)
         WARPRSA_BLOCK_SHAPE_3072, WARPRSA_BLOCK_SHAPE_4096};
     const warprsa_shape shape = shapes[size];
 
-    return count * 2 * 2 * (size_t)shape.width * (size_t)shape.per_lane *
-           sizeof(double);
+    return count * 2 * 2 * (size_t)shape.threads_per_number *
+           (size_t)shape.limbs_per_thread * sizeof(double);
 }
 
 static uint32_t lanes_at_once(warprsa_size_class size)
 {
     return WARPRSA_LANES_BLOCKS_PER_SM * WARPRSA_LANES_BLOCK /
-           (2 * (uint32_t)warprsa_shape_of(size).width);
+           (2 * (uint32_t)warprsa_shape_of(size).threads_per_number);
 }
 
 static uint32_t thread_at_once(warprsa_size_class size)
@@ -65,8 +65,8 @@ static uint32_t thread_at_once(warprsa_size_class size)
 
 static size_t lanes_table_bytes(warprsa_size_class size, size_t count)
 {
-    size_t requests =
-        WARPRSA_LANES_BLOCK / (2 * (size_t)warprsa_shape_of(size).width);
+    size_t requests = WARPRSA_LANES_BLOCK /
+                      (2 * (size_t)warprsa_shape_of(size).threads_per_number);
     size_t blocks = (count + requests - 1) / requests;
 
     return blocks * WARPRSA_LANES_BLOCK * WARPRSA_TABLE_DOUBLES *
@@ -81,7 +81,7 @@ static size_t thread_table_bytes(warprsa_size_class size, size_t count)
     size_t blocks = (count + requests - 1) / requests;
 
     return blocks * warprsa_thread_blocks[size] * (WARPRSA_TABLE_SIZE + 1) *
-           (size_t)warprsa_shape_of(size).rows * sizeof(double);
+           (size_t)warprsa_shape_of(size).limbs * sizeof(double);
 }
 
 /* Of the longer of its two shapes. */
@@ -91,10 +91,11 @@ static size_t integer_table_bytes(warprsa_size_class size, size_t count)
 
     for (int many = 0; many < 2; many++) {
         const warprsa_shape shape = warprsa_int32_shape_of(size, many);
-        size_t requests = WARPRSA_INTEGER_BLOCK / (2 * (size_t)shape.width);
+        size_t requests =
+            WARPRSA_INTEGER_BLOCK / (2 * (size_t)shape.threads_per_number);
         size_t bytes = (count + requests - 1) / requests *
                        WARPRSA_INTEGER_BLOCK * WARPRSA_TABLE_SIZE *
-                       (size_t)shape.per_lane * sizeof(uint32_t);
+                       (size_t)shape.limbs_per_thread * sizeof(uint32_t);
 
         most = bytes > most ? bytes : most;
     }

@@ -8,6 +8,6 @@ extern "C" cudaError_t warprsa_lanes_4096(const warprsa_batch *batch,
 {
     constexpr warprsa_shape shape = WARPRSA_SHAPE_4096;
 
-    return warprsa_launch_lanes<shape.rows, shape.width, shape.per_lane>(
-        batch, stream);
+    return warprsa_launch_lanes<shape.limbs, shape.threads_per_number,
+                                shape.limbs_per_thread>(batch, stream);
 }

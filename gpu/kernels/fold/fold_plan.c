@@ -62,7 +62,7 @@ int warprsa_fold_takes(const warprsa_private_key *key)
     if (ctx == NULL)
         return 0;
     BN_CTX_start(ctx);
-    good = fits(key, warprsa_shape_of((warprsa_size_class)size).rows, ctx);
+    good = fits(key, warprsa_shape_of((warprsa_size_class)size).limbs, ctx);
     BN_CTX_end(ctx);
     BN_CTX_free(ctx);
     return good;

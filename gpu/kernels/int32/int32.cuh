@@ -92,15 +92,18 @@ static cudaError_t warprsa_integer_many(bool *many, const warprsa_batch *batch,
         constexpr warprsa_shape most = WARPRSA_INT32_SHAPE_MANY_##size;        \
         bool many;                                                             \
         cudaError_t error =                                                    \
-            warprsa_integer_many(&many, batch, 2 * most.width);                \
+            warprsa_integer_many(&many, batch, 2 * most.threads_per_number);   \
                                                                                \
         if (error != cudaSuccess)                                              \
             return error;                                                      \
-        return many ? warprsa_launch_integer<most.rows, most.width,            \
-                                             most.per_lane, blocks>(batch,     \
-                                                                    stream)    \
-                    : warprsa_launch_integer<few.rows, few.width,              \
-                                             few.per_lane, 4>(batch, stream);  \
+        return many                                                            \
+                   ? warprsa_launch_integer<most.limbs,                        \
+                                            most.threads_per_number,           \
+                                            most.limbs_per_thread, blocks>(    \
+                         batch, stream)                                        \
+                   : warprsa_launch_integer<few.limbs, few.threads_per_number, \
+                                            few.limbs_per_thread, 4>(batch,    \
+                                                                     stream);  \
     }
 
 #endif

@@ -16,9 +16,9 @@
 
 /* Of the file that includes this. */
 static constexpr warprsa_shape warprsa_blocks_shape = WARPRSA_BLOCKS_SHAPE;
-static constexpr int ROWS = warprsa_blocks_shape.rows;
-static constexpr int WIDTH = warprsa_blocks_shape.width;
-static constexpr int L = warprsa_blocks_shape.per_lane;
+static constexpr int ROWS = warprsa_blocks_shape.limbs;
+static constexpr int WIDTH = warprsa_blocks_shape.threads_per_number;
+static constexpr int L = warprsa_blocks_shape.limbs_per_thread;
 
 /* Doubles of a request's room, and with its table. */
 static constexpr unsigned ROOM = WARPRSA_ROOM_DOUBLES(WIDTH, L);

@@ -9,6 +9,6 @@ extern "C" cudaError_t warprsa_thread_2048(const warprsa_batch *batch,
     constexpr warprsa_shape shape = WARPRSA_SHAPE_2048;
 
     return warprsa_launch_thread<warprsa_thread_shape<
-        shape.rows, shape.width, shape.per_lane, WARPRSA_THREAD_BLOCK_2048, 0>>(
-        batch, stream);
+        shape.limbs, shape.threads_per_number, shape.limbs_per_thread,
+        WARPRSA_THREAD_BLOCK_2048, 0>>(batch, stream);
 }

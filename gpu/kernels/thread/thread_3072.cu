@@ -9,6 +9,6 @@ extern "C" cudaError_t warprsa_thread_3072(const warprsa_batch *batch,
     constexpr warprsa_shape shape = WARPRSA_SHAPE_3072;
 
     return warprsa_launch_thread<warprsa_thread_shape<
-        shape.rows, shape.width, shape.per_lane, WARPRSA_THREAD_BLOCK_3072, 1>>(
-        batch, stream);
+        shape.limbs, shape.threads_per_number, shape.limbs_per_thread,
+        WARPRSA_THREAD_BLOCK_3072, 1>>(batch, stream);
 }

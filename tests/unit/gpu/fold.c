@@ -158,27 +158,29 @@ static void rows_made_from_a_key(void **state)
         assert_true(made_key_new(&made, &recipes[size]));
         assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&key, &made.key));
         shape = warprsa_shape_of((warprsa_size_class)key.size);
-        assert_int_equal(rows, shape.rows);
+        assert_int_equal(rows, shape.limbs);
         for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
             const int k = some[i];
             warprsa_number row;
 
-            warprsa_fold_matrix_row(&row, &key,
-                                    k == last ? row_bit(k, rows)
-                                              : row_bit(k, rows) - 52 * rows,
-                                    k == last, k == warprsa_fold_bias_row(rows),
-                                    rows, shape.width, shape.per_lane);
+            warprsa_fold_matrix_row(
+                &row, &key,
+                k == last ? row_bit(k, rows) : row_bit(k, rows) - 52 * rows,
+                k == last, k == warprsa_fold_bias_row(rows), rows,
+                shape.threads_per_number, shape.limbs_per_thread);
             for (int half = 0; half < 2; half++) {
                 row_of(x, made.numbers.value[half ? NUMBER_Q : NUMBER_P], k,
                        rows);
                 number_to_samples(samples, x, rows);
                 for (int j = 0; j < rows; j++)
                     assert_true(samples[j] ==
-                                row.of[half * shape.width + j / shape.per_lane]
-                                      [j % shape.per_lane]);
+                                row.of[half * shape.threads_per_number +
+                                       j / shape.limbs_per_thread]
+                                      [j % shape.limbs_per_thread]);
             }
         }
-        warprsa_fold_put_qinv(qinv, &key, rows, shape.width, shape.per_lane);
+        warprsa_fold_put_qinv(qinv, &key, rows, shape.threads_per_number,
+                              shape.limbs_per_thread);
         number_from_samples(x, qinv, rows);
         assert_int_equal(0, BN_cmp(x, made.numbers.value[NUMBER_QINV]));
         made_key_free(&made);

@@ -84,11 +84,12 @@ static void use_key(const key_recipe *recipe)
     assert_true(made_key_new(&w->made, recipe));
     assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&w->key, &w->made.key));
     shape = warprsa_shape_of((warprsa_size_class)w->key.size);
-    for (int row = 0; row < 8 * shape.rows; row++)
+    for (int row = 0; row < 8 * shape.limbs; row++)
         warprsa_fold_make_row(w->matrix[0], w->matrix[1], &w->key, row,
-                              shape.rows, shape.width, shape.per_lane);
-    warprsa_fold_put_qinv(w->qinv, &w->key, shape.rows, shape.width,
-                          shape.per_lane);
+                              shape.limbs, shape.threads_per_number,
+                              shape.limbs_per_thread);
+    warprsa_fold_put_qinv(w->qinv, &w->key, shape.limbs,
+                          shape.threads_per_number, shape.limbs_per_thread);
     warprsa_fold_script_make(&w->script, w->key.e);
     assert_true(w->script.count <= WARPRSA_FOLD_STEPS_MAX);
 }
@@ -127,7 +128,7 @@ static void run(void)
     };
 
     warprsa_fold_run(&group, &w->script, (int)w->key.windows,
-                     warprsa_shape_of((warprsa_size_class)w->key.size).rows);
+                     warprsa_shape_of((warprsa_size_class)w->key.size).limbs);
 }
 
 /* Messages that are special for the key. */

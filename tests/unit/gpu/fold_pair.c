@@ -435,11 +435,12 @@ static void use_key(const key_recipe *recipe)
     assert_true(made_key_new(&w->made, recipe));
     assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&w->key, &w->made.key));
     shape = warprsa_shape_of((warprsa_size_class)w->key.size);
-    assert_int_equal(ROWS, shape.rows);
+    assert_int_equal(ROWS, shape.limbs);
     for (int row = 0; row < 8 * ROWS; row++)
         warprsa_fold_make_row(w->matrix[0], w->matrix[1], &w->key, row, ROWS,
-                              shape.width, shape.per_lane);
-    warprsa_fold_put_qinv(w->qinv, &w->key, ROWS, shape.width, shape.per_lane);
+                              shape.threads_per_number, shape.limbs_per_thread);
+    warprsa_fold_put_qinv(w->qinv, &w->key, ROWS, shape.threads_per_number,
+                          shape.limbs_per_thread);
 }
 
 /* Request i: its message in `a`, and blinding that is as long as it may be. */

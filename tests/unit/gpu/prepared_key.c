@@ -71,7 +71,7 @@ static void class_is_that_of_the_longer_prime(void **state)
         const unsigned other = bits > 2019 ? 2019 : bits;
         const int next = size + 1 < WARPRSA_CLASSES ? size + 1 : -1;
 
-        assert_int_equal(bits, 52 * warprsa_shape_of(size).rows - 5);
+        assert_int_equal(bits, 52 * warprsa_shape_of(size).limbs - 5);
         assert_int_equal(size, class_of(bits + other, bits, other));
         assert_int_equal(size, class_of(bits + other - 1, bits, other));
         assert_int_equal(size, class_of(bits + other - 1, other, bits));

@@ -20,8 +20,9 @@ number_view number_view_of(int index)
         shapes[index / 2 / WARPRSA_CLASSES][index / 2 % WARPRSA_CLASSES];
     const int factor = index % 2 == 0 ? 1 : 2;
 
-    return (number_view){factor * shape.rows, factor * shape.width,
-                         shape.per_lane, 2 * shape.width};
+    return (number_view){factor * shape.limbs,
+                         factor * shape.threads_per_number,
+                         shape.limbs_per_thread, 2 * shape.threads_per_number};
 }
 
 int number_subgroups(const number_view *view)
