@@ -64,7 +64,8 @@ enum {
 };
 
 /* Doubles of a request's room. */
-#define WARPRSA_ROOM_DOUBLES(width, L) (2 * WARPRSA_ROOM_ARRAYS * (width) * (L))
+#define WARPRSA_ROOM_DOUBLES(threads_per_number, limbs_per_thread)             \
+    (2 * WARPRSA_ROOM_ARRAYS * (threads_per_number) * (limbs_per_thread))
 
 #ifdef __CUDACC__
 extern __shared__ __align__(16) double warprsa_shared[];
@@ -76,10 +77,13 @@ extern __shared__ __align__(16) double warprsa_shared[];
 
 /* Array `which` of the lane's half. */
 WARPRSA_FN double *warprsa_room_of(warprsa_room room, int slot, int which,
-                                   const int width, const int L, const int G)
+                                   const int threads_per_number,
+                                   const int limbs_per_thread,
+                                   const int threads_per_request)
 {
-    int half = warprsa_lane(slot, G) / width;
-    int at = (half * WARPRSA_ROOM_ARRAYS + which) * width * L;
+    int half = warprsa_lane(slot, threads_per_request) / threads_per_number;
+    int at = (half * WARPRSA_ROOM_ARRAYS + which) * threads_per_number *
+             limbs_per_thread;
 
 #ifdef __CUDACC__
     return warprsa_shared + room + at;
@@ -89,79 +93,95 @@ WARPRSA_FN double *warprsa_room_of(warprsa_room room, int slot, int which,
 }
 
 WARPRSA_FN void warprsa_put_window(const warprsa_number *x, warprsa_room room,
-                                   int which, const int width, const int L,
-                                   const int G)
+                                   int which, const int threads_per_number,
+                                   const int limbs_per_thread,
+                                   const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
-        double *to = warprsa_room_of(room, k, which, width, L, G) +
-                     (warprsa_lane(k, G) & (width - 1));
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        double *to =
+            warprsa_room_of(room, k, which, threads_per_number,
+                            limbs_per_thread, threads_per_request) +
+            (warprsa_lane(k, threads_per_request) & (threads_per_number - 1));
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++) {
-            to[2 * width * i] = x->of[k][i];
-            to[2 * width * i + width] = x->of[k][i];
+        for (int i = 0; i < limbs_per_thread; i++) {
+            to[2 * threads_per_number * i] = x->of[k][i];
+            to[2 * threads_per_number * i + threads_per_number] = x->of[k][i];
         }
     }
 }
 
 WARPRSA_FN void warprsa_put_samples(const warprsa_number *x, warprsa_room room,
-                                    int which, const int width, const int L,
-                                    const int G)
+                                    int which, const int threads_per_number,
+                                    const int limbs_per_thread,
+                                    const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
-        double *to = warprsa_room_of(room, k, which, width, L, G) +
-                     (warprsa_lane(k, G) & (width - 1)) * L;
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        double *to =
+            warprsa_room_of(room, k, which, threads_per_number,
+                            limbs_per_thread, threads_per_request) +
+            (warprsa_lane(k, threads_per_request) & (threads_per_number - 1)) *
+                limbs_per_thread;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             to[i] = x->of[k][i];
     }
 }
 
 /* Where sample i of `lane` of a number is that multiplies: behind the zeros,
  * which are its own uppermost samples. */
-WARPRSA_FN int warprsa_multiplier_at(int lane, int i, const int rows,
-                                     const int width, const int L)
+WARPRSA_FN int warprsa_multiplier_at(int lane, int i, const int limbs,
+                                     const int threads_per_number,
+                                     const int limbs_per_thread)
 {
-    int at = lane * L + i + WARPRSA_BLOCK_ZEROS(rows);
+    int at = lane * limbs_per_thread + i + WARPRSA_BLOCK_ZEROS(limbs);
 
-    return at < width * L ? at : at - width * L;
+    return at < threads_per_number * limbs_per_thread
+               ? at
+               : at - threads_per_number * limbs_per_thread;
 }
 
 /* Puts a number that multiplies. */
 WARPRSA_FN void warprsa_put_multiplier(const warprsa_number *x,
                                        warprsa_room room, int which,
-                                       const int rows, const int width,
-                                       const int L, const int G)
+                                       const int limbs,
+                                       const int threads_per_number,
+                                       const int limbs_per_thread,
+                                       const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
-        double *to = warprsa_room_of(room, k, which, width, L, G);
-        int lane = warprsa_lane(k, G) & (width - 1);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        double *to = warprsa_room_of(room, k, which, threads_per_number,
+                                     limbs_per_thread, threads_per_request);
+        int lane =
+            warprsa_lane(k, threads_per_request) & (threads_per_number - 1);
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            to[warprsa_multiplier_at(lane, i, rows, width, L)] = x->of[k][i];
+        for (int i = 0; i < limbs_per_thread; i++)
+            to[warprsa_multiplier_at(lane, i, limbs, threads_per_number,
+                                     limbs_per_thread)] = x->of[k][i];
     }
 }
 
 /* What `rows` rows bring into column i of a lane besides the halves of their
  * products, the other way round: the exponents' fields. */
-WARPRSA_FN uint64_t warprsa_signed_start(int rows, int i, const int L)
+WARPRSA_FN uint64_t warprsa_signed_start(int limbs, int i,
+                                         const int limbs_per_thread)
 {
     uint64_t high = i > 0 ? 0x4678000000000000ull : 0;
-    uint64_t low = i < L ? 0x4330000000000000ull : 0;
+    uint64_t low = i < limbs_per_thread ? 0x4330000000000000ull : 0;
 
-    return 0 - (uint64_t)rows * (high + low);
+    return 0 - (uint64_t)limbs * (high + low);
 }
 
 /* warprsa_row() for signed samples. */
 WARPRSA_FN void warprsa_signed_row(uint64_t *s, double t, const double *v,
-                                   const int L)
+                                   const int limbs_per_thread)
 {
     uint64_t carried = 0;
 
     WARPRSA_UNROLL
-    for (int i = 0; i < L; i++) {
+    for (int i = 0; i < limbs_per_thread; i++) {
         double high = warprsa_fma_rz(t, v[i], WARPRSA_SIGNED_HIGH);
         double low = warprsa_fma_rz(
             t, v[i], (WARPRSA_SIGNED_HIGH + WARPRSA_SIGNED_LOW) - high);
@@ -169,43 +189,56 @@ WARPRSA_FN void warprsa_signed_row(uint64_t *s, double t, const double *v,
         s[i] += warprsa_bits(low) + carried;
         carried = warprsa_bits(high);
     }
-    s[L] += carried;
+    s[limbs_per_thread] += carried;
 }
 
 /* The sample `down` places below the lane's first in a window; `down` may be
  * negative. */
 WARPRSA_FN double warprsa_window_at(const double *window, int down,
-                                    const int width, const int L)
+                                    const int threads_per_number,
+                                    const int limbs_per_thread)
 {
-    const int lanes = down > 0 ? (down + L - 1) / L : -(-down / L);
+    const int lanes = down > 0
+                          ? (down + limbs_per_thread - 1) / limbs_per_thread
+                          : -(-down / limbs_per_thread);
 
-    return window[2 * width * (lanes * L - down) + width - lanes];
+    return window[2 * threads_per_number * (lanes * limbs_per_thread - down) +
+                  threads_per_number - lanes];
 }
 
 /* Adds the `count` rows that the samples at `multiplier + base` make with a
  * window whose first sample is at place `shift`, a lane's first. */
 WARPRSA_FN void warprsa_block_rows(warprsa_columns *s, warprsa_room room,
                                    int multiplier, int base, int window,
-                                   int shift, const int count, const int width,
-                                   const int L, const int G)
+                                   int shift, const int count,
+                                   const int threads_per_number,
+                                   const int limbs_per_thread,
+                                   const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         const double *t =
-            warprsa_room_of(room, k, multiplier, width, L, G) + base;
-        const double *w = warprsa_room_of(room, k, window, width, L, G) +
-                          (warprsa_lane(k, G) & (width - 1)) - shift / L;
+            warprsa_room_of(room, k, multiplier, threads_per_number,
+                            limbs_per_thread, threads_per_request) +
+            base;
+        const double *w =
+            warprsa_room_of(room, k, window, threads_per_number,
+                            limbs_per_thread, threads_per_request) +
+            (warprsa_lane(k, threads_per_request) & (threads_per_number - 1)) -
+            shift / limbs_per_thread;
         double v[WARPRSA_LANE_SAMPLES];
 
         WARPRSA_UNROLL
-        for (int i = 1; i < L; i++)
-            v[i - 1] = warprsa_window_at(w, -i, width, L);
+        for (int i = 1; i < limbs_per_thread; i++)
+            v[i - 1] =
+                warprsa_window_at(w, -i, threads_per_number, limbs_per_thread);
         WARPRSA_UNROLL
         for (int j = 0; j < count; j++) {
             WARPRSA_UNROLL
-            for (int i = L - 1; i > 0; i--)
+            for (int i = limbs_per_thread - 1; i > 0; i--)
                 v[i] = v[i - 1];
-            v[0] = warprsa_window_at(w, j, width, L);
-            warprsa_signed_row(s->of[k], t[j], v, L);
+            v[0] =
+                warprsa_window_at(w, j, threads_per_number, limbs_per_thread);
+            warprsa_signed_row(s->of[k], t[j], v, limbs_per_thread);
         }
     }
 }
@@ -223,22 +256,24 @@ WARPRSA_FN double warprsa_biased_sample(uint64_t column)
  * so the carry is added as a double of its own. */
 WARPRSA_FN void warprsa_signed_samples(warprsa_number *x,
                                        const warprsa_columns *c,
-                                       const uint64_t *in, const int L,
-                                       const int G)
+                                       const uint64_t *in,
+                                       const int limbs_per_thread,
+                                       const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         const uint64_t *s = c->of[k];
         uint64_t carry = in[k];
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L - 1; i++) {
+        for (int i = 0; i < limbs_per_thread - 1; i++) {
             uint64_t column = s[i] + carry;
 
             carry = (uint64_t)((int64_t)column >> WARPRSA_SAMPLE_BITS);
             x->of[k][i] = warprsa_biased_sample(column) - (0x1p52 + 0x1p51);
         }
-        x->of[k][L - 1] =
-            (warprsa_biased_sample(s[L - 1]) - (0x1p53 + 0x1p51 + 0x1p31)) +
+        x->of[k][limbs_per_thread - 1] =
+            (warprsa_biased_sample(s[limbs_per_thread - 1]) -
+             (0x1p53 + 0x1p51 + 0x1p31)) +
             warprsa_from_bits(0x4330000000000000ull |
                               ((uint32_t)carry ^ 0x80000000u));
     }
@@ -246,27 +281,36 @@ WARPRSA_FN void warprsa_signed_samples(warprsa_number *x,
 
 /* Whether the lane's columns are those of the block that begins at `base`. */
 WARPRSA_FN int warprsa_in_block(int slot, int base, const int block,
-                                const int width, const int L, const int G)
+                                const int threads_per_number,
+                                const int limbs_per_thread,
+                                const int threads_per_request)
 {
-    unsigned lane = (unsigned)warprsa_lane(slot, G) & (unsigned)(width - 1);
+    unsigned lane = (unsigned)warprsa_lane(slot, threads_per_request) &
+                    (unsigned)(threads_per_number - 1);
 
-    return lane - (unsigned)(base / L) < (unsigned)(block / L);
+    return lane - (unsigned)(base / limbs_per_thread) <
+           (unsigned)(block / limbs_per_thread);
 }
 
 /* The carry that each lane, or each lane of the block at `base`, gives to the
  * one above; columns are 2^51 above what they stand for. */
 WARPRSA_FN void warprsa_pass_carries(uint64_t *up, const warprsa_columns *c,
                                      int all, int base, const int block,
-                                     const int width, const int L, const int G)
+                                     const int threads_per_number,
+                                     const int limbs_per_thread,
+                                     const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
-        uint64_t carry = c->of[k][L] + (uint64_t)((int64_t)c->of[k][L - 1] >>
-                                                  WARPRSA_SAMPLE_BITS);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        uint64_t carry = c->of[k][limbs_per_thread] +
+                         (uint64_t)((int64_t)c->of[k][limbs_per_thread - 1] >>
+                                    WARPRSA_SAMPLE_BITS);
 
-        up[k] =
-            all || warprsa_in_block(k, base, block, width, L, G) ? carry : 0;
+        up[k] = all || warprsa_in_block(k, base, block, threads_per_number,
+                                        limbs_per_thread, threads_per_request)
+                    ? carry
+                    : 0;
     }
-    warprsa_rotate(up, up, -1, width, G);
+    warprsa_rotate(up, up, -1, threads_per_number, threads_per_request);
 }
 
 /* The columns of the block at `base`, of which `left` rows are still to come
@@ -274,17 +318,20 @@ WARPRSA_FN void warprsa_pass_carries(uint64_t *up, const warprsa_columns *c,
  * is to come. */
 WARPRSA_FN void warprsa_cut_block(warprsa_columns *c, warprsa_columns *s,
                                   int left, int base, const int block,
-                                  const int width, const int L, const int G)
+                                  const int threads_per_number,
+                                  const int limbs_per_thread,
+                                  const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
-        int in = warprsa_in_block(k, base, block, width, L, G);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        int in = warprsa_in_block(k, base, block, threads_per_number,
+                                  limbs_per_thread, threads_per_request);
 
         WARPRSA_UNROLL
-        for (int i = 0; i <= L; i++) {
-            uint64_t start = warprsa_signed_start(left, i, L);
+        for (int i = 0; i <= limbs_per_thread; i++) {
+            uint64_t start = warprsa_signed_start(left, i, limbs_per_thread);
 
-            c->of[k][i] =
-                s->of[k][i] - start + (i < L ? WARPRSA_SAMPLE_HALF : 0);
+            c->of[k][i] = s->of[k][i] - start +
+                          (i < limbs_per_thread ? WARPRSA_SAMPLE_HALF : 0);
             s->of[k][i] = in ? start : s->of[k][i];
         }
     }
@@ -292,61 +339,78 @@ WARPRSA_FN void warprsa_cut_block(warprsa_columns *c, warprsa_columns *s,
 
 /* A block that is not the last, and the rows of t a for the block after it. */
 WARPRSA_FN void warprsa_block_reduce(warprsa_columns *s, warprsa_room room,
-                                     int multiplier, int base, const int rows,
-                                     const int block, const int width,
-                                     const int L, const int G)
+                                     int multiplier, int base, const int limbs,
+                                     const int block,
+                                     const int threads_per_number,
+                                     const int limbs_per_thread,
+                                     const int threads_per_request)
 {
     warprsa_columns c;
     warprsa_number x;
     uint64_t in[WARPRSA_SLOTS];
 
-    warprsa_cut_block(&c, s, 2 * (rows - base) - block, base, block, width, L,
-                      G);
-    warprsa_pass_carries(in, &c, 0, base, block, width, L, G);
+    warprsa_cut_block(&c, s, 2 * (limbs - base) - block, base, block,
+                      threads_per_number, limbs_per_thread,
+                      threads_per_request);
+    warprsa_pass_carries(in, &c, 0, base, block, threads_per_number,
+                         limbs_per_thread, threads_per_request);
     warprsa_block_rows(s, room, multiplier, base + block, WARPRSA_ROOM_A,
-                       base + block, block, width, L, G);
-    warprsa_signed_samples(&x, &c, in, L, G);
-    WARPRSA_EACH_LANE (k, G) {
-        s->of[k][0] +=
-            warprsa_in_block(k, base, block, width, L, G) ? 0 : in[k];
+                       base + block, block, threads_per_number,
+                       limbs_per_thread, threads_per_request);
+    warprsa_signed_samples(&x, &c, in, limbs_per_thread, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        s->of[k][0] += warprsa_in_block(k, base, block, threads_per_number,
+                                        limbs_per_thread, threads_per_request)
+                           ? 0
+                           : in[k];
     }
-    warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, width, L, G);
+    warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, threads_per_number,
+                        limbs_per_thread, threads_per_request);
     warprsa_sync_lanes();
     warprsa_block_rows(s, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_DOWN,
-                       base + block, block, width, L, G);
+                       base + block, block, threads_per_number,
+                       limbs_per_thread, threads_per_request);
     warprsa_sync_lanes();
 }
 
 /* The last block: q P makes its columns a multiple of 2^(52 B). */
 WARPRSA_FN void warprsa_block_reduce_last(warprsa_columns *s, warprsa_room room,
                                           int base, const int block,
-                                          const int width, const int L,
-                                          const int G)
+                                          const int threads_per_number,
+                                          const int limbs_per_thread,
+                                          const int threads_per_request)
 {
     warprsa_columns c, unused = *s;
     warprsa_number x;
     uint64_t in[WARPRSA_SLOTS];
 
-    warprsa_cut_block(&c, &unused, block, base, block, width, L, G);
-    warprsa_pass_carries(in, &c, 0, base, block, width, L, G);
-    warprsa_signed_samples(&x, &c, in, L, G);
-    warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, width, L, G);
+    warprsa_cut_block(&c, &unused, block, base, block, threads_per_number,
+                      limbs_per_thread, threads_per_request);
+    warprsa_pass_carries(in, &c, 0, base, block, threads_per_number,
+                         limbs_per_thread, threads_per_request);
+    warprsa_signed_samples(&x, &c, in, limbs_per_thread, threads_per_request);
+    warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, threads_per_number,
+                        limbs_per_thread, threads_per_request);
     warprsa_sync_lanes();
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
-        for (int i = 0; i <= L; i++)
-            c.of[k][i] = warprsa_signed_start(block, i, L) +
-                         (i < L ? WARPRSA_SAMPLE_HALF : 0);
+        for (int i = 0; i <= limbs_per_thread; i++)
+            c.of[k][i] = warprsa_signed_start(block, i, limbs_per_thread) +
+                         (i < limbs_per_thread ? WARPRSA_SAMPLE_HALF : 0);
     }
     warprsa_block_rows(&c, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_INVERSE,
-                       base, block, width, L, G);
+                       base, block, threads_per_number, limbs_per_thread,
+                       threads_per_request);
     warprsa_sync_lanes();
-    warprsa_pass_carries(in, &c, 0, base, block, width, L, G);
-    warprsa_signed_samples(&x, &c, in, L, G);
-    warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, width, L, G);
+    warprsa_pass_carries(in, &c, 0, base, block, threads_per_number,
+                         limbs_per_thread, threads_per_request);
+    warprsa_signed_samples(&x, &c, in, limbs_per_thread, threads_per_request);
+    warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, threads_per_number,
+                        limbs_per_thread, threads_per_request);
     warprsa_sync_lanes();
     warprsa_block_rows(s, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_P, base,
-                       block, width, L, G);
+                       block, threads_per_number, limbs_per_thread,
+                       threads_per_request);
 }
 
 /*
@@ -356,33 +420,44 @@ WARPRSA_FN void warprsa_block_reduce_last(warprsa_columns *s, warprsa_room room,
  * the top column alone is the one. Its own columns are zero then.
  */
 WARPRSA_FN void warprsa_block_result(warprsa_columns *s, warprsa_room room,
-                                     const int rows, const int block,
-                                     const int width, const int L, const int G)
+                                     const int limbs, const int block,
+                                     const int threads_per_number,
+                                     const int limbs_per_thread,
+                                     const int threads_per_request)
 {
-    const int all = rows + WARPRSA_BLOCK_ZEROS(rows), base = all - block;
+    const int all = limbs + WARPRSA_BLOCK_ZEROS(limbs), base = all - block;
     warprsa_number x, own;
     uint64_t in[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             s->of[k][i] += WARPRSA_SAMPLE_HALF;
     }
-    warprsa_pass_carries(in, s, 1, base, block, width, L, G);
-    warprsa_signed_samples(&x, s, in, L, G);
-    WARPRSA_EACH_LANE (k, G) {
-        int lane = (warprsa_lane(k, G) - all / L) & (width - 1);
-        int in_block = warprsa_in_block(k, base, block, width, L, G);
-        double *window = warprsa_room_of(room, k, WARPRSA_ROOM_A, width, L, G);
-        double *plain = warprsa_room_of(room, k, WARPRSA_ROOM_OWN, width, L, G);
+    warprsa_pass_carries(in, s, 1, base, block, threads_per_number,
+                         limbs_per_thread, threads_per_request);
+    warprsa_signed_samples(&x, s, in, limbs_per_thread, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        int lane =
+            (warprsa_lane(k, threads_per_request) - all / limbs_per_thread) &
+            (threads_per_number - 1);
+        int in_block = warprsa_in_block(k, base, block, threads_per_number,
+                                        limbs_per_thread, threads_per_request);
+        double *window =
+            warprsa_room_of(room, k, WARPRSA_ROOM_A, threads_per_number,
+                            limbs_per_thread, threads_per_request);
+        double *plain =
+            warprsa_room_of(room, k, WARPRSA_ROOM_OWN, threads_per_number,
+                            limbs_per_thread, threads_per_request);
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++) {
+        for (int i = 0; i < limbs_per_thread; i++) {
             own.of[k][i] = in_block ? 0 : x.of[k][i];
-            window[2 * width * i + lane] = own.of[k][i];
-            window[2 * width * i + width + lane] = own.of[k][i];
-            plain[warprsa_multiplier_at(lane, i, rows, width, L)] =
+            window[2 * threads_per_number * i + lane] = own.of[k][i];
+            window[2 * threads_per_number * i + threads_per_number + lane] =
                 own.of[k][i];
+            plain[warprsa_multiplier_at(lane, i, limbs, threads_per_number,
+                                        limbs_per_thread)] = own.of[k][i];
         }
     }
     warprsa_sync_lanes();
@@ -390,36 +465,42 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s, warprsa_room room,
 
 /* A = A times the samples at `multiplier` (OWN or OTHER), all in the room. */
 WARPRSA_FN void warprsa_block_mont_mul(warprsa_room room, int multiplier,
-                                       const int rows, const int width,
-                                       const int L, const int G)
+                                       const int limbs,
+                                       const int threads_per_number,
+                                       const int limbs_per_thread,
+                                       const int threads_per_request)
 {
-    const int block = WARPRSA_BLOCK_OF(rows);
-    const int all = rows + WARPRSA_BLOCK_ZEROS(rows);
+    const int block = WARPRSA_BLOCK_OF(limbs);
+    const int all = limbs + WARPRSA_BLOCK_ZEROS(limbs);
     warprsa_columns s;
 
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
-        for (int i = 0; i <= L; i++)
-            s.of[k][i] = warprsa_signed_start(2 * all, i, L);
+        for (int i = 0; i <= limbs_per_thread; i++)
+            s.of[k][i] = warprsa_signed_start(2 * all, i, limbs_per_thread);
     }
-    warprsa_block_rows(&s, room, multiplier, 0, WARPRSA_ROOM_A, 0, block, width,
-                       L, G);
+    warprsa_block_rows(&s, room, multiplier, 0, WARPRSA_ROOM_A, 0, block,
+                       threads_per_number, limbs_per_thread,
+                       threads_per_request);
     WARPRSA_ROLLED
     for (int base = 0; base < all - block; base += block)
-        warprsa_block_reduce(&s, room, multiplier, base, all, block, width, L,
-                             G);
-    warprsa_block_reduce_last(&s, room, all - block, block, width, L, G);
-    warprsa_block_result(&s, room, rows, block, width, L, G);
+        warprsa_block_reduce(&s, room, multiplier, base, all, block,
+                             threads_per_number, limbs_per_thread,
+                             threads_per_request);
+    warprsa_block_reduce_last(&s, room, all - block, block, threads_per_number,
+                              limbs_per_thread, threads_per_request);
+    warprsa_block_result(&s, room, limbs, block, threads_per_number,
+                         limbs_per_thread, threads_per_request);
 }
 
 /* The same, once in a program for all who call it, where it isn't the time of
  * the product that counts: it is long. On the device the shape is then its
  * source file's one. */
-WARPRSA_WHOLE_FN void warprsa_block_mont_mul_noinline(warprsa_room room,
-                                                      int multiplier,
-                                                      const int rows,
-                                                      const int width,
-                                                      const int L, const int G)
+WARPRSA_WHOLE_FN void
+warprsa_block_mont_mul_noinline(warprsa_room room, int multiplier,
+                                const int limbs, const int threads_per_number,
+                                const int limbs_per_thread,
+                                const int threads_per_request)
 {
 #ifdef __CUDACC__
     constexpr warprsa_shape shape = WARPRSA_BLOCKS_SHAPE;
@@ -428,59 +509,73 @@ WARPRSA_WHOLE_FN void warprsa_block_mont_mul_noinline(warprsa_room room,
                            shape.threads_per_number, shape.limbs_per_thread,
                            2 * shape.threads_per_number);
 #else
-    warprsa_block_mont_mul(room, multiplier, rows, width, L, G);
+    warprsa_block_mont_mul(room, multiplier, limbs, threads_per_number,
+                           limbs_per_thread, threads_per_request);
 #endif
 }
 
 /* x in samples as the product wants them, from samples of any signs below 2^53;
  * the number must leave its top place free. */
 WARPRSA_FN void warprsa_make_signed(warprsa_number *r, const warprsa_number *x,
-                                    const int width, const int L, const int G)
+                                    const int threads_per_number,
+                                    const int limbs_per_thread,
+                                    const int threads_per_request)
 {
     warprsa_columns c;
     uint64_t in[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             c.of[k][i] = (uint64_t)(int64_t)x->of[k][i] + WARPRSA_SAMPLE_HALF;
-        c.of[k][L] = 0;
+        c.of[k][limbs_per_thread] = 0;
     }
-    warprsa_pass_carries(in, &c, 1, 0, L, width, L, G);
-    warprsa_signed_samples(r, &c, in, L, G);
+    warprsa_pass_carries(in, &c, 1, 0, limbs_per_thread, threads_per_number,
+                         limbs_per_thread, threads_per_request);
+    warprsa_signed_samples(r, &c, in, limbs_per_thread, threads_per_request);
 }
 
 /* A and, in order, OWN. */
 WARPRSA_FN void warprsa_block_put(const warprsa_number *x, warprsa_room room,
-                                  const int rows, const int width, const int L,
-                                  const int G)
+                                  const int limbs, const int threads_per_number,
+                                  const int limbs_per_thread,
+                                  const int threads_per_request)
 {
-    warprsa_put_window(x, room, WARPRSA_ROOM_A, width, L, G);
-    warprsa_put_multiplier(x, room, WARPRSA_ROOM_OWN, rows, width, L, G);
+    warprsa_put_window(x, room, WARPRSA_ROOM_A, threads_per_number,
+                       limbs_per_thread, threads_per_request);
+    warprsa_put_multiplier(x, room, WARPRSA_ROOM_OWN, limbs, threads_per_number,
+                           limbs_per_thread, threads_per_request);
     warprsa_sync_lanes();
 }
 
 WARPRSA_FN void warprsa_block_put_other(const warprsa_number *x,
-                                        warprsa_room room, const int rows,
-                                        const int width, const int L,
-                                        const int G)
+                                        warprsa_room room, const int limbs,
+                                        const int threads_per_number,
+                                        const int limbs_per_thread,
+                                        const int threads_per_request)
 {
-    warprsa_put_multiplier(x, room, WARPRSA_ROOM_OTHER, rows, width, L, G);
+    warprsa_put_multiplier(x, room, WARPRSA_ROOM_OTHER, limbs,
+                           threads_per_number, limbs_per_thread,
+                           threads_per_request);
     warprsa_sync_lanes();
 }
 
 WARPRSA_FN void warprsa_block_get(warprsa_number *x, warprsa_room room,
-                                  const int rows, const int width, const int L,
-                                  const int G)
+                                  const int limbs, const int threads_per_number,
+                                  const int limbs_per_thread,
+                                  const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         const double *from =
-            warprsa_room_of(room, k, WARPRSA_ROOM_OWN, width, L, G);
-        int lane = warprsa_lane(k, G) & (width - 1);
+            warprsa_room_of(room, k, WARPRSA_ROOM_OWN, threads_per_number,
+                            limbs_per_thread, threads_per_request);
+        int lane =
+            warprsa_lane(k, threads_per_request) & (threads_per_number - 1);
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            x->of[k][i] = from[warprsa_multiplier_at(lane, i, rows, width, L)];
+        for (int i = 0; i < limbs_per_thread; i++)
+            x->of[k][i] = from[warprsa_multiplier_at(
+                lane, i, limbs, threads_per_number, limbs_per_thread)];
     }
 }
 
@@ -489,17 +584,24 @@ WARPRSA_FN void warprsa_block_put_modulus(const warprsa_number *p,
                                           const warprsa_number *down,
                                           const warprsa_number *inverse,
                                           const warprsa_modulus *m,
-                                          const int width, const int L,
-                                          const int G)
+                                          const int threads_per_number,
+                                          const int limbs_per_thread,
+                                          const int threads_per_request)
 {
     warprsa_number x;
 
-    warprsa_make_signed(&x, p, width, L, G);
-    warprsa_put_window(&x, m->room, WARPRSA_ROOM_P, width, L, G);
-    warprsa_make_signed(&x, down, width, L, G);
-    warprsa_put_window(&x, m->room, WARPRSA_ROOM_DOWN, width, L, G);
-    warprsa_make_signed(&x, inverse, width, L, G);
-    warprsa_put_window(&x, m->room, WARPRSA_ROOM_INVERSE, width, L, G);
+    warprsa_make_signed(&x, p, threads_per_number, limbs_per_thread,
+                        threads_per_request);
+    warprsa_put_window(&x, m->room, WARPRSA_ROOM_P, threads_per_number,
+                       limbs_per_thread, threads_per_request);
+    warprsa_make_signed(&x, down, threads_per_number, limbs_per_thread,
+                        threads_per_request);
+    warprsa_put_window(&x, m->room, WARPRSA_ROOM_DOWN, threads_per_number,
+                       limbs_per_thread, threads_per_request);
+    warprsa_make_signed(&x, inverse, threads_per_number, limbs_per_thread,
+                        threads_per_request);
+    warprsa_put_window(&x, m->room, WARPRSA_ROOM_INVERSE, threads_per_number,
+                       limbs_per_thread, threads_per_request);
     warprsa_sync_lanes();
 }
 
@@ -507,21 +609,30 @@ WARPRSA_FN void warprsa_block_put_modulus(const warprsa_number *p,
  * n, have no room and go by rows: one product of an operation does. */
 WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
                                  const warprsa_number *b,
-                                 const warprsa_modulus *m, const int rows,
-                                 const int width, const int L, const int G)
+                                 const warprsa_modulus *m, const int limbs,
+                                 const int threads_per_number,
+                                 const int limbs_per_thread,
+                                 const int threads_per_request)
 {
     warprsa_number x;
 
-    if (width == G) {
-        warprsa_mont_mul_by_rows(r, a, b, m, rows, width, L, G);
+    if (threads_per_number == threads_per_request) {
+        warprsa_mont_mul_by_rows(r, a, b, m, limbs, threads_per_number,
+                                 limbs_per_thread, threads_per_request);
     } else {
-        warprsa_make_signed(&x, b, width, L, G);
-        warprsa_block_put_other(&x, m->room, rows, width, L, G);
-        warprsa_make_signed(&x, a, width, L, G);
-        warprsa_block_put(&x, m->room, rows, width, L, G);
-        warprsa_block_mont_mul_noinline(m->room, WARPRSA_ROOM_OTHER, rows,
-                                        width, L, G);
-        warprsa_block_get(r, m->room, rows, width, L, G);
+        warprsa_make_signed(&x, b, threads_per_number, limbs_per_thread,
+                            threads_per_request);
+        warprsa_block_put_other(&x, m->room, limbs, threads_per_number,
+                                limbs_per_thread, threads_per_request);
+        warprsa_make_signed(&x, a, threads_per_number, limbs_per_thread,
+                            threads_per_request);
+        warprsa_block_put(&x, m->room, limbs, threads_per_number,
+                          limbs_per_thread, threads_per_request);
+        warprsa_block_mont_mul_noinline(m->room, WARPRSA_ROOM_OTHER, limbs,
+                                        threads_per_number, limbs_per_thread,
+                                        threads_per_request);
+        warprsa_block_get(r, m->room, limbs, threads_per_number,
+                          limbs_per_thread, threads_per_request);
     }
 }
 

@@ -75,22 +75,22 @@ static BIGNUM *get(BN_CTX *ctx, const uint8_t *bytes, size_t length)
 
 static bool prepare_half(warprsa_int32_half *half,
                          const warprsa_prepared_half *from, const BIGNUM *prime,
-                         int rows, BN_CTX *ctx)
+                         int limbs, BN_CTX *ctx)
 {
     memcpy(half->exponent, from->exponent, sizeof(half->exponent));
     memcpy(half->p_minus_1, from->p_minus_1, sizeof(half->p_minus_1));
     half->bits = from->bits;
-    if (!put_limbs(half->modulus, prime, rows))
+    if (!put_limbs(half->modulus, prime, limbs))
         return false;
     half->n0inv = n0inv(half->modulus[0]);
-    return put_scaled(half->r2, BN_value_one(), 2 * rows, prime, rows, ctx) &&
-           put_scaled(half->r3, BN_value_one(), 3 * rows, prime, rows, ctx);
+    return put_scaled(half->r2, BN_value_one(), 2 * limbs, prime, limbs, ctx) &&
+           put_scaled(half->r3, BN_value_one(), 3 * limbs, prime, limbs, ctx);
 }
 
 static bool prepare(warprsa_int32_key *out, const warprsa_prepared_key *from,
                     const warprsa_private_key *key, BN_CTX *ctx)
 {
-    const int rows =
+    const int limbs =
         warprsa_int32_shape_of((warprsa_size_class)from->size, true).limbs;
     BIGNUM *n = get(ctx, key->n, sizeof(key->n));
     BIGNUM *p = get(ctx, key->p, sizeof(key->p));
@@ -102,14 +102,14 @@ static bool prepare(warprsa_int32_key *out, const warprsa_prepared_key *from,
     out->size = from->size;
     out->windows = from->windows;
     if (n == NULL || p == NULL || q == NULL || qinv == NULL ||
-        !put_limbs(out->modulus, n, 2 * rows))
+        !put_limbs(out->modulus, n, 2 * limbs))
         return false;
     out->n0inv = n0inv(out->modulus[0]);
-    return prepare_half(&out->half[0], &from->half[0], p, rows, ctx) &&
-           prepare_half(&out->half[1], &from->half[1], q, rows, ctx) &&
-           put_scaled(out->qinv_r, qinv, rows, p, rows, ctx) &&
-           put_scaled(out->r2, BN_value_one(), 4 * rows, n, 2 * rows, ctx) &&
-           put_scaled(out->q_r, q, 2 * rows, n, 2 * rows, ctx);
+    return prepare_half(&out->half[0], &from->half[0], p, limbs, ctx) &&
+           prepare_half(&out->half[1], &from->half[1], q, limbs, ctx) &&
+           put_scaled(out->qinv_r, qinv, limbs, p, limbs, ctx) &&
+           put_scaled(out->r2, BN_value_one(), 4 * limbs, n, 2 * limbs, ctx) &&
+           put_scaled(out->q_r, q, 2 * limbs, n, 2 * limbs, ctx);
 }
 
 warprsa_status warprsa_prepare_int32_key(warprsa_int32_key *out,

@@ -202,158 +202,177 @@ WARPRSA_FN uint32_t warprsa_add_limb(uint32_t *to, uint32_t x, const int count)
 /* Divides by 2^32 and adds `down`, from the lane above. The pairs change their
  * kind; even's second limb, which has lost its fellow, is left over. */
 WARPRSA_FN void warprsa_shift_sums(uint32_t *even, uint32_t *odd,
-                                   uint32_t *left, uint32_t down, const int L)
+                                   uint32_t *left, uint32_t down,
+                                   const int limbs_per_thread)
 {
-    uint64_t top = (uint64_t)odd[L - 1] + down;
+    uint64_t top = (uint64_t)odd[limbs_per_thread - 1] + down;
 
     *left = even[1];
     WARPRSA_UNROLL
-    for (int i = 0; i < L - 1; i++) {
+    for (int i = 0; i < limbs_per_thread - 1; i++) {
         uint32_t x = odd[i];
 
         odd[i] = even[i + 2];
         even[i] = x;
     }
-    odd[L - 1] = even[L + 1];
-    even[L - 1] = (uint32_t)top;
-    even[L] = (uint32_t)(top >> 32);
-    even[L + 1] = 0;
+    odd[limbs_per_thread - 1] = even[limbs_per_thread + 1];
+    even[limbs_per_thread - 1] = (uint32_t)top;
+    even[limbs_per_thread] = (uint32_t)(top >> 32);
+    even[limbs_per_thread + 1] = 0;
 }
 
 /* Adds t times the limbs of v from place `from` on. */
 WARPRSA_FN void warprsa_add_row(uint32_t *even, uint32_t *odd,
                                 const uint32_t *v, uint32_t t, int from,
-                                const int L)
+                                const int limbs_per_thread)
 {
-    warprsa_chain(even, v, t, L / 2 + 1, (from + 1) / 2, NULL, 0);
-    warprsa_chain(odd, v + 1, t, L / 2, from / 2, NULL, 0);
+    warprsa_chain(even, v, t, limbs_per_thread / 2 + 1, (from + 1) / 2, NULL,
+                  0);
+    warprsa_chain(odd, v + 1, t, limbs_per_thread / 2, from / 2, NULL, 0);
 }
 
 /* What ends each row: S = (S + q P) / 2^32 with q = -S / P mod 2^32, which
  * makes the lowest limb zero. That is what lane 0 hands round to the top
  * lane. */
 WARPRSA_FN void warprsa_divide_row(warprsa_sums *s, const warprsa_modulus *m,
-                                   const int width, const int L, const int G)
+                                   const int threads_per_number,
+                                   const int limbs_per_thread,
+                                   const int threads_per_request)
 {
     uint32_t q[WARPRSA_SLOTS], down[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         q[k] = (s->even[k][0] + s->left[k]) * m->n0inv[k];
     }
-    warprsa_broadcast_word(q, q, 0, width, G);
-    WARPRSA_EACH_LANE (k, G) {
-        warprsa_chain(s->odd[k], m->p.of[k] + 1, q[k], L / 2, 0, &s->even[k][0],
-                      s->left[k]);
-        warprsa_chain(s->even[k], m->p.of[k], q[k], L / 2 + 1, 0, NULL, 0);
+    warprsa_broadcast_word(q, q, 0, threads_per_number, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        warprsa_chain(s->odd[k], m->p.of[k] + 1, q[k], limbs_per_thread / 2, 0,
+                      &s->even[k][0], s->left[k]);
+        warprsa_chain(s->even[k], m->p.of[k], q[k], limbs_per_thread / 2 + 1, 0,
+                      NULL, 0);
         down[k] = s->even[k][0];
     }
-    warprsa_rotate_word(down, down, 1, width, G);
-    WARPRSA_EACH_LANE (k, G) {
-        warprsa_shift_sums(s->even[k], s->odd[k], &s->left[k], down[k], L);
+    warprsa_rotate_word(down, down, 1, threads_per_number, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        warprsa_shift_sums(s->even[k], s->odd[k], &s->left[k], down[k],
+                           limbs_per_thread);
     }
 }
 
 /* Sums to limbs. Each lane adds up its own, pushes what is above its top one
  * lane up, at most 2, and what that carries on is 0 or 1. */
 WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_sums *s,
-                                const int width, const int L, const int G)
+                                const int threads_per_number,
+                                const int limbs_per_thread,
+                                const int threads_per_request)
 {
     uint32_t up[WARPRSA_SLOTS], full[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         uint32_t odd[WARPRSA_LANE_SAMPLES + 1];
 
         odd[0] = s->left[k];
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             odd[i + 1] = s->odd[k][i];
-        (void)warprsa_add_limbs(s->even[k], odd, L + 1);
+        (void)warprsa_add_limbs(s->even[k], odd, limbs_per_thread + 1);
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             r->of[k][i] = s->even[k][i];
-        up[k] = s->even[k][L];
+        up[k] = s->even[k][limbs_per_thread];
     }
-    if (width == 1)
+    if (threads_per_number == 1)
         return;
     /* The number is below R: nothing leaves its top lane. */
-    warprsa_rotate_word(up, up, -1, width, G);
-    WARPRSA_EACH_LANE (k, G) {
-        up[k] = warprsa_add_limb(r->of[k], up[k], L);
+    warprsa_rotate_word(up, up, -1, threads_per_number, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        up[k] = warprsa_add_limb(r->of[k], up[k], limbs_per_thread);
         full[k] = 0xFFFFFFFFu;
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             full[k] &= r->of[k][i];
         full[k] = full[k] == 0xFFFFFFFFu;
     }
-    warprsa_carry_in(up, up, full, width, G);
-    WARPRSA_EACH_LANE (k, G) {
-        (void)warprsa_add_limb(r->of[k], up[k], L);
+    warprsa_carry_in(up, up, full, threads_per_number, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        (void)warprsa_add_limb(r->of[k], up[k], limbs_per_thread);
     }
 }
 
-WARPRSA_FN void warprsa_start_sums(warprsa_sums *s, const int L, const int G)
+WARPRSA_FN void warprsa_start_sums(warprsa_sums *s, const int limbs_per_thread,
+                                   const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
-        for (int i = 0; i < L + 2; i++)
+        for (int i = 0; i < limbs_per_thread + 2; i++)
             s->even[k][i] = 0;
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             s->odd[k][i] = 0;
         s->left[k] = 0;
     }
 }
 
 /* Whether a number ends before this place, which it may do within a lane. */
-WARPRSA_FN int warprsa_ends(int lane, const int place, const int rows,
-                            const int L)
+WARPRSA_FN int warprsa_ends(int lane, const int place, const int limbs,
+                            const int limbs_per_thread)
 {
-    return rows % L != 0 && rows % L == place && lane * L + place == rows;
+    return limbs % limbs_per_thread != 0 && limbs % limbs_per_thread == place &&
+           lane * limbs_per_thread + place == limbs;
 }
 
 /* r = a b / R mod P, up to one more P (bounds above). r may be a or b. */
 WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
                                  const warprsa_number *b,
-                                 const warprsa_modulus *m, const int rows,
-                                 const int width, const int L, const int G)
+                                 const warprsa_modulus *m, const int limbs,
+                                 const int threads_per_number,
+                                 const int limbs_per_thread,
+                                 const int threads_per_request)
 {
     warprsa_sums s;
 
-    warprsa_start_sums(&s, L, G);
+    warprsa_start_sums(&s, limbs_per_thread, threads_per_request);
     WARPRSA_ROLLED
-    for (int lane = 0; lane * L < rows; lane++) {
+    for (int lane = 0; lane * limbs_per_thread < limbs; lane++) {
         WARPRSA_UNROLL
-        for (int place = 0; place < L; place++) {
+        for (int place = 0; place < limbs_per_thread; place++) {
             uint32_t t[WARPRSA_SLOTS];
 
-            if (warprsa_ends(lane, place, rows, L))
+            if (warprsa_ends(lane, place, limbs, limbs_per_thread))
                 break;
-            WARPRSA_EACH_LANE (k, G) {
+            WARPRSA_EACH_LANE (k, threads_per_request) {
                 t[k] = b->of[k][place];
             }
-            warprsa_broadcast_word(t, t, lane, width, G);
-            WARPRSA_EACH_LANE (k, G) {
-                warprsa_add_row(s.even[k], s.odd[k], a->of[k], t[k], 0, L);
+            warprsa_broadcast_word(t, t, lane, threads_per_number,
+                                   threads_per_request);
+            WARPRSA_EACH_LANE (k, threads_per_request) {
+                warprsa_add_row(s.even[k], s.odd[k], a->of[k], t[k], 0,
+                                limbs_per_thread);
             }
-            warprsa_divide_row(&s, m, width, L, G);
+            warprsa_divide_row(&s, m, threads_per_number, limbs_per_thread,
+                               threads_per_request);
         }
     }
-    warprsa_resolve(r, &s, width, L, G);
+    warprsa_resolve(r, &s, threads_per_number, limbs_per_thread,
+                    threads_per_request);
 }
 
 /* 2 a, for a below R / 2; `carried` gets what enters each lane. */
 WARPRSA_FN void warprsa_double(warprsa_number *r, uint32_t *carried,
-                               const warprsa_number *a, const int width,
-                               const int L, const int G)
+                               const warprsa_number *a,
+                               const int threads_per_number,
+                               const int limbs_per_thread,
+                               const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
-        carried[k] = a->of[k][L - 1] >> 31;
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        carried[k] = a->of[k][limbs_per_thread - 1] >> 31;
         WARPRSA_UNROLL
-        for (int i = L - 1; i > 0; i--)
+        for (int i = limbs_per_thread - 1; i > 0; i--)
             r->of[k][i] = a->of[k][i] << 1 | a->of[k][i - 1] >> 31;
         r->of[k][0] = a->of[k][0] << 1;
     }
-    warprsa_rotate_word(carried, carried, -1, width, G);
+    warprsa_rotate_word(carried, carried, -1, threads_per_number,
+                        threads_per_request);
 }
 
 /*
@@ -362,37 +381,41 @@ WARPRSA_FN void warprsa_double(warprsa_number *r, uint32_t *carried,
  * own limbs, too, and the lanes below nothing. Of 2a only what comes from the
  * lanes that it is for: nothing is carried into the first of them.
  */
-WARPRSA_FN void warprsa_mont_sqr_lane(warprsa_sums *s, int lane,
-                                      const warprsa_number *a,
-                                      const warprsa_number *twice,
-                                      const uint32_t *carried,
-                                      const warprsa_modulus *m, const int width,
-                                      const int L, const int G)
+WARPRSA_FN void
+warprsa_mont_sqr_lane(warprsa_sums *s, int lane, const warprsa_number *a,
+                      const warprsa_number *twice, const uint32_t *carried,
+                      const warprsa_modulus *m, const int threads_per_number,
+                      const int limbs_per_thread, const int threads_per_request)
 {
     warprsa_number v;
 
-    WARPRSA_EACH_LANE (k, G) {
-        int above = (warprsa_lane(k, G) & (width - 1)) - lane;
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        int above =
+            (warprsa_lane(k, threads_per_request) & (threads_per_number - 1)) -
+            lane;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             v.of[k][i] = above > 0    ? twice->of[k][i]
                          : above == 0 ? a->of[k][i]
                                       : 0;
         v.of[k][0] |= above > 1 ? carried[k] : 0;
     }
     WARPRSA_UNROLL
-    for (int place = 0; place < L; place++) {
+    for (int place = 0; place < limbs_per_thread; place++) {
         uint32_t t[WARPRSA_SLOTS];
 
-        WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_EACH_LANE (k, threads_per_request) {
             t[k] = a->of[k][place];
         }
-        warprsa_broadcast_word(t, t, lane, width, G);
-        WARPRSA_EACH_LANE (k, G) {
-            warprsa_add_row(s->even[k], s->odd[k], v.of[k], t[k], 0, L);
+        warprsa_broadcast_word(t, t, lane, threads_per_number,
+                               threads_per_request);
+        WARPRSA_EACH_LANE (k, threads_per_request) {
+            warprsa_add_row(s->even[k], s->odd[k], v.of[k], t[k], 0,
+                            limbs_per_thread);
         }
-        warprsa_divide_row(s, m, width, L, G);
+        warprsa_divide_row(s, m, threads_per_number, limbs_per_thread,
+                           threads_per_request);
     }
 }
 
@@ -404,39 +427,47 @@ WARPRSA_FN void warprsa_mont_sqr_lane(warprsa_sums *s, int lane,
  * then.
  */
 WARPRSA_FN void warprsa_mont_sqr(warprsa_number *r, const warprsa_number *a,
-                                 const warprsa_modulus *m, const int rows,
-                                 const int width, const int L, const int G)
+                                 const warprsa_modulus *m, const int limbs,
+                                 const int threads_per_number,
+                                 const int limbs_per_thread,
+                                 const int threads_per_request)
 {
-    const int top = (rows - 1) / L;
+    const int top = (limbs - 1) / limbs_per_thread;
     uint32_t carried[WARPRSA_SLOTS];
     warprsa_number twice;
     warprsa_sums s;
 
-    warprsa_start_sums(&s, L, G);
-    warprsa_double(&twice, carried, a, width, L, G);
+    warprsa_start_sums(&s, limbs_per_thread, threads_per_request);
+    warprsa_double(&twice, carried, a, threads_per_number, limbs_per_thread,
+                   threads_per_request);
     WARPRSA_ROLLED
     for (int lane = 0; lane < top; lane++)
-        warprsa_mont_sqr_lane(&s, lane, a, &twice, carried, m, width, L, G);
+        warprsa_mont_sqr_lane(&s, lane, a, &twice, carried, m,
+                              threads_per_number, limbs_per_thread,
+                              threads_per_request);
     WARPRSA_UNROLL
-    for (int place = 0; place < L; place++) {
-        if (warprsa_ends(top, place, rows, L))
+    for (int place = 0; place < limbs_per_thread; place++) {
+        if (warprsa_ends(top, place, limbs, limbs_per_thread))
             break;
-        WARPRSA_EACH_LANE (k, G) {
-            int own = (warprsa_lane(k, G) & (width - 1)) == top;
+        WARPRSA_EACH_LANE (k, threads_per_request) {
+            int own = (warprsa_lane(k, threads_per_request) &
+                       (threads_per_number - 1)) == top;
             uint32_t v[WARPRSA_LANE_SAMPLES];
 
             WARPRSA_UNROLL
-            for (int i = 0; i < L; i++)
+            for (int i = 0; i < limbs_per_thread; i++)
                 v[i] = i < place        ? 0
                        : i == place     ? a->of[k][i]
                        : i == place + 1 ? a->of[k][i] << 1
                                         : twice.of[k][i];
             warprsa_add_row(s.even[k], s.odd[k], v, own ? v[place] : 0, place,
-                            L);
+                            limbs_per_thread);
         }
-        warprsa_divide_row(&s, m, width, L, G);
+        warprsa_divide_row(&s, m, threads_per_number, limbs_per_thread,
+                           threads_per_request);
     }
-    warprsa_resolve(r, &s, width, L, G);
+    warprsa_resolve(r, &s, threads_per_number, limbs_per_thread,
+                    threads_per_request);
 }
 
 #endif

@@ -17,12 +17,12 @@
 #include <stdint.h>
 
 #ifdef __CUDACC__
-#define WARPRSA_FN              static __device__ __forceinline__
-#define WARPRSA_WHOLE_FN        static __device__ __noinline__
-#define WARPRSA_SLOTS           1
-#define WARPRSA_UNROLL          _Pragma("unroll")
-#define WARPRSA_ROLLED          _Pragma("unroll 1")
-#define WARPRSA_EACH_LANE(k, G) for (int k = 0; k < 1; k++)
+#define WARPRSA_FN                                static __device__ __forceinline__
+#define WARPRSA_WHOLE_FN                          static __device__ __noinline__
+#define WARPRSA_SLOTS                             1
+#define WARPRSA_UNROLL                            _Pragma("unroll")
+#define WARPRSA_ROLLED                            _Pragma("unroll 1")
+#define WARPRSA_EACH_LANE(k, threads_per_request) for (int k = 0; k < 1; k++)
 #else
 #define WARPRSA_FN static inline
 /* Once more for processors with a fused multiply-add: fma() without it is a
@@ -44,34 +44,36 @@
 #endif
 #define WARPRSA_UNROLL
 #define WARPRSA_ROLLED
-#define WARPRSA_EACH_LANE(k, G) for (int k = 0; k < (G); k++)
+#define WARPRSA_EACH_LANE(k, threads_per_request)                              \
+    for (int k = 0; k < (threads_per_request); k++)
 #endif
 
 /* The lane's place in its group of G. */
-WARPRSA_FN int warprsa_lane(int slot, const int G)
+WARPRSA_FN int warprsa_lane(int slot, const int threads_per_request)
 {
 #ifdef __CUDACC__
     (void)slot;
-    return (int)(threadIdx.x & (unsigned)(G - 1));
+    return (int)(threadIdx.x & (unsigned)(threads_per_request - 1));
 #else
-    (void)G;
+    (void)threads_per_request;
     return slot;
 #endif
 }
 
 /* Every lane gets the value of lane `source` of its subgroup of `width`. */
 WARPRSA_FN void warprsa_broadcast(uint64_t *to, const uint64_t *from,
-                                  int source, const int width, const int G)
+                                  int source, const int threads_per_number,
+                                  const int threads_per_request)
 {
 #ifdef __CUDACC__
-    (void)G;
-    to[0] = __shfl_sync(0xffffffffu, from[0], source, width);
+    (void)threads_per_request;
+    to[0] = __shfl_sync(0xffffffffu, from[0], source, threads_per_number);
 #else
     uint64_t seen[WARPRSA_SLOTS];
 
-    for (int k = 0; k < G; k++)
-        seen[k] = from[(k & ~(width - 1)) + source];
-    for (int k = 0; k < G; k++)
+    for (int k = 0; k < threads_per_request; k++)
+        seen[k] = from[(k & ~(threads_per_number - 1)) + source];
+    for (int k = 0; k < threads_per_request; k++)
         to[k] = seen[k];
 #endif
 }
@@ -79,57 +81,65 @@ WARPRSA_FN void warprsa_broadcast(uint64_t *to, const uint64_t *from,
 /* Every lane gets the value of the lane `step` above it, cyclically within
  * its subgroup of `width`; step may be negative. */
 WARPRSA_FN void warprsa_rotate(uint64_t *to, const uint64_t *from, int step,
-                               const int width, const int G)
+                               const int threads_per_number,
+                               const int threads_per_request)
 {
 #ifdef __CUDACC__
-    (void)G;
-    to[0] =
-        __shfl_sync(0xffffffffu, from[0],
-                    (int)(threadIdx.x + (unsigned)step) & (width - 1), width);
+    (void)threads_per_request;
+    to[0] = __shfl_sync(0xffffffffu, from[0],
+                        (int)(threadIdx.x + (unsigned)step) &
+                            (threads_per_number - 1),
+                        threads_per_number);
 #else
     uint64_t seen[WARPRSA_SLOTS];
 
-    for (int k = 0; k < G; k++)
-        seen[k] = from[(k & ~(width - 1)) + ((k + step) & (width - 1))];
-    for (int k = 0; k < G; k++)
+    for (int k = 0; k < threads_per_request; k++)
+        seen[k] = from[(k & ~(threads_per_number - 1)) +
+                       ((k + step) & (threads_per_number - 1))];
+    for (int k = 0; k < threads_per_request; k++)
         to[k] = seen[k];
 #endif
 }
 
 /* The same with words of 32 bits: half the work. */
 WARPRSA_FN void warprsa_broadcast_word(uint32_t *to, const uint32_t *from,
-                                       int source, const int width, const int G)
+                                       int source, const int threads_per_number,
+                                       const int threads_per_request)
 {
 #ifdef __CUDACC__
-    (void)G;
-    to[0] =
-        width == 1 ? from[0] : __shfl_sync(0xffffffffu, from[0], source, width);
+    (void)threads_per_request;
+    to[0] = threads_per_number == 1
+                ? from[0]
+                : __shfl_sync(0xffffffffu, from[0], source, threads_per_number);
 #else
     uint32_t seen[WARPRSA_SLOTS];
 
-    for (int k = 0; k < G; k++)
-        seen[k] = from[(k & ~(width - 1)) + source];
-    for (int k = 0; k < G; k++)
+    for (int k = 0; k < threads_per_request; k++)
+        seen[k] = from[(k & ~(threads_per_number - 1)) + source];
+    for (int k = 0; k < threads_per_request; k++)
         to[k] = seen[k];
 #endif
 }
 
 WARPRSA_FN void warprsa_rotate_word(uint32_t *to, const uint32_t *from,
-                                    int step, const int width, const int G)
+                                    int step, const int threads_per_number,
+                                    const int threads_per_request)
 {
 #ifdef __CUDACC__
-    (void)G;
-    to[0] = width == 1
+    (void)threads_per_request;
+    to[0] = threads_per_number == 1
                 ? from[0]
                 : __shfl_sync(0xffffffffu, from[0],
-                              (int)(threadIdx.x + (unsigned)step) & (width - 1),
-                              width);
+                              (int)(threadIdx.x + (unsigned)step) &
+                                  (threads_per_number - 1),
+                              threads_per_number);
 #else
     uint32_t seen[WARPRSA_SLOTS];
 
-    for (int k = 0; k < G; k++)
-        seen[k] = from[(k & ~(width - 1)) + ((k + step) & (width - 1))];
-    for (int k = 0; k < G; k++)
+    for (int k = 0; k < threads_per_request; k++)
+        seen[k] = from[(k & ~(threads_per_number - 1)) +
+                       ((k + step) & (threads_per_number - 1))];
+    for (int k = 0; k < threads_per_request; k++)
         to[k] = seen[k];
 #endif
 }
@@ -141,21 +151,23 @@ WARPRSA_FN void warprsa_rotate_word(uint32_t *to, const uint32_t *from,
  * as an addition of one bit a lane: what a carry runs through, it flips.
  */
 WARPRSA_FN void warprsa_carry_in(uint32_t *in, const uint32_t *made,
-                                 const uint32_t *full, const int width,
-                                 const int G)
+                                 const uint32_t *full,
+                                 const int threads_per_number,
+                                 const int threads_per_request)
 {
 #ifdef __CUDACC__
-    const uint32_t tops = 0xffffffffu / ((1u << width) - 1) << (width - 1);
+    const uint32_t tops = 0xffffffffu / ((1u << threads_per_number) - 1)
+                          << (threads_per_number - 1);
     uint32_t from = __ballot_sync(0xffffffffu, made[0] != 0) & ~tops;
     uint32_t through = __ballot_sync(0xffffffffu, full[0] != 0) & ~tops;
 
-    (void)G;
+    (void)threads_per_request;
     in[0] = (((from << 1) + through) ^ through) >> (threadIdx.x & 31u) & 1;
 #else
     uint32_t carry = 0;
 
-    for (int k = 0; k < G; k++) {
-        uint32_t enters = (k & (width - 1)) == 0 ? 0 : carry;
+    for (int k = 0; k < threads_per_request; k++) {
+        uint32_t enters = (k & (threads_per_number - 1)) == 0 ? 0 : carry;
 
         carry = made[k] | (full[k] & enters);
         in[k] = enters;
@@ -164,17 +176,18 @@ WARPRSA_FN void warprsa_carry_in(uint32_t *in, const uint32_t *made,
 }
 
 /* Nonzero in every lane of the group if it is in any of them. */
-WARPRSA_FN uint32_t warprsa_any_in_group(const uint32_t *flag, const int G)
+WARPRSA_FN uint32_t warprsa_any_in_group(const uint32_t *flag,
+                                         const int threads_per_request)
 {
 #ifdef __CUDACC__
     uint32_t votes = __ballot_sync(0xffffffffu, flag[0] != 0);
-    uint32_t first = (threadIdx.x & 31u) & ~(unsigned)(G - 1);
+    uint32_t first = (threadIdx.x & 31u) & ~(unsigned)(threads_per_request - 1);
 
-    return (votes >> first) & (uint32_t)((1ull << G) - 1);
+    return (votes >> first) & (uint32_t)((1ull << threads_per_request) - 1);
 #else
     uint32_t any = 0;
 
-    for (int k = 0; k < G; k++)
+    for (int k = 0; k < threads_per_request; k++)
         any |= flag[k];
     return any;
 #endif

@@ -122,10 +122,10 @@ static int put_inv_2_52(double *to, const BIGNUM *modulus, double modulus_n0inv,
 
 /* i = -1/prime mod 2^(52 B), and 2^(-52 B) mod prime, which is
  * (1 + prime i) / 2^(52 B). */
-static int put_block(warprsa_prepared_half *half, const BIGNUM *prime, int rows,
-                     BN_CTX *ctx)
+static int put_block(warprsa_prepared_half *half, const BIGNUM *prime,
+                     int limbs, BN_CTX *ctx)
 {
-    const int block = WARPRSA_BLOCK_OF(rows);
+    const int block = WARPRSA_BLOCK_OF(limbs);
     BIGNUM *power = BN_CTX_get(ctx), *i = BN_CTX_get(ctx);
     int ok;
 
@@ -137,7 +137,7 @@ static int put_block(warprsa_prepared_half *half, const BIGNUM *prime, int rows,
          BN_mod_inverse(i, prime, power, ctx) != NULL && BN_sub(i, power, i) &&
          put_samples(half->block_n0inv, i, block) && BN_mul(i, i, prime, ctx) &&
          BN_add_word(i, 1) && BN_rshift(i, i, 52 * block) &&
-         put_samples(half->block_inv_2_52, i, rows);
+         put_samples(half->block_inv_2_52, i, limbs);
     BN_clear(i);
     return ok;
 }
@@ -152,9 +152,9 @@ static BIGNUM *get(BN_CTX *ctx, const uint8_t *bytes, size_t length)
     return x;
 }
 
-static int put_exponent(uint32_t *words, const uint8_t *bytes, int rows)
+static int put_exponent(uint32_t *words, const uint8_t *bytes, int limbs)
 {
-    int length = 52 * rows / 8;
+    int length = 52 * limbs / 8;
 
     if (bits_of(bytes, WARPRSA_PRIME_BYTES_MAX) > (unsigned)(8 * length))
         return 0;
@@ -181,50 +181,50 @@ static int put_p_minus_1(uint32_t *words, const BIGNUM *prime)
  * no longer than half of n, as everybody makes them, n's length says how many;
  * for others it is what the class can hold. */
 static uint32_t windows_of(const warprsa_prepared_key *key, const BIGNUM *n,
-                           int rows)
+                           int limbs)
 {
     uint32_t bits = ((uint32_t)BN_num_bits(n) + 1) / 2;
 
     if (key->half[0].bits > bits || key->half[1].bits > bits)
-        bits = (uint32_t)(52 * rows);
+        bits = (uint32_t)(52 * limbs);
     return (bits + WARPRSA_EXPONENT_BLINDING_BITS + WARPRSA_WINDOW - 1) /
            WARPRSA_WINDOW;
 }
 
 static warprsa_status prepare_half(warprsa_prepared_half *half,
                                    const BIGNUM *prime, const uint8_t *exponent,
-                                   int rows, BN_CTX *ctx)
+                                   int limbs, BN_CTX *ctx)
 {
-    if (!put_exponent(half->exponent, exponent, rows))
+    if (!put_exponent(half->exponent, exponent, limbs))
         return WARPRSA_UNSUPPORTED_KEY;
-    if (!put_samples(half->modulus, prime, rows))
+    if (!put_samples(half->modulus, prime, limbs))
         return WARPRSA_NO_MEMORY;
     if (!put_p_minus_1(half->p_minus_1, prime))
         return WARPRSA_NO_MEMORY;
     half->n0inv = n0inv(half->modulus[0]);
     half->bits = (uint32_t)BN_num_bits(prime);
-    return put_inv_2_52(half->inv_2_52, prime, half->n0inv, rows, ctx) &&
-                   put_block(half, prime, rows, ctx) &&
-                   put_scaled(half->r2, NULL, 104 * rows, prime, rows, ctx) &&
-                   put_scaled(half->r3, NULL, 156 * rows, prime, rows, ctx)
+    return put_inv_2_52(half->inv_2_52, prime, half->n0inv, limbs, ctx) &&
+                   put_block(half, prime, limbs, ctx) &&
+                   put_scaled(half->r2, NULL, 104 * limbs, prime, limbs, ctx) &&
+                   put_scaled(half->r3, NULL, 156 * limbs, prime, limbs, ctx)
                ? WARPRSA_OK
                : WARPRSA_NO_MEMORY;
 }
 
 /* What all lanes need: n's constants. */
 static bool prepare_full(warprsa_prepared_key *out, const BIGNUM *n,
-                         const BIGNUM *q, int rows, BN_CTX *ctx)
+                         const BIGNUM *q, int limbs, BN_CTX *ctx)
 {
-    if (!put_samples(out->modulus, n, 2 * rows))
+    if (!put_samples(out->modulus, n, 2 * limbs))
         return false;
     out->n0inv = n0inv(out->modulus[0]);
-    return put_inv_2_52(out->inv_2_52, n, out->n0inv, 2 * rows, ctx) &&
-           put_scaled(out->r2, NULL, 208 * rows, n, 2 * rows, ctx) &&
-           put_scaled(out->q_r, q, 104 * rows, n, 2 * rows, ctx);
+    return put_inv_2_52(out->inv_2_52, n, out->n0inv, 2 * limbs, ctx) &&
+           put_scaled(out->r2, NULL, 208 * limbs, n, 2 * limbs, ctx) &&
+           put_scaled(out->q_r, q, 104 * limbs, n, 2 * limbs, ctx);
 }
 
 static warprsa_status prepare(warprsa_prepared_key *out,
-                              const warprsa_private_key *key, int rows,
+                              const warprsa_private_key *key, int limbs,
                               BN_CTX *ctx)
 {
     BIGNUM *n = get(ctx, key->n, sizeof(key->n));
@@ -242,17 +242,17 @@ static warprsa_status prepare(warprsa_prepared_key *out,
         return WARPRSA_NO_MEMORY;
     if (BN_cmp(product, n) != 0)
         return WARPRSA_UNSUPPORTED_KEY;
-    status = prepare_half(&out->half[0], p, key->dp, rows, ctx);
+    status = prepare_half(&out->half[0], p, key->dp, limbs, ctx);
     if (status == WARPRSA_OK)
-        status = prepare_half(&out->half[1], q, key->dq, rows, ctx);
+        status = prepare_half(&out->half[1], q, key->dq, limbs, ctx);
     if (status == WARPRSA_OK &&
-        (!put_scaled(out->qinv_r, qinv, 52 * rows, p, rows, ctx) ||
-         !prepare_full(out, n, q, rows, ctx)))
+        (!put_scaled(out->qinv_r, qinv, 52 * limbs, p, limbs, ctx) ||
+         !prepare_full(out, n, q, limbs, ctx)))
         status = WARPRSA_NO_MEMORY;
     for (size_t i = 0; i < sizeof(key->e); i++)
         out->e = out->e << 8 | key->e[i];
     out->modulus_bytes = key->modulus_bytes;
-    out->windows = windows_of(out, n, rows);
+    out->windows = windows_of(out, n, limbs);
     return status;
 }
 

@@ -50,9 +50,9 @@ typedef struct warprsa_shape {
 #define WARPRSA_BLOCK_SHAPE_2048 {20, 16, 2}
 #define WARPRSA_BLOCK_SHAPE_3072 {30, 16, 3}
 #define WARPRSA_BLOCK_SHAPE_4096 {40, 16, 3}
-#define WARPRSA_BLOCK_OF(rows)                                                 \
-    ((rows) == 40 ? 6 : (rows) > 10 ? (rows) / 2 : (rows))
-#define WARPRSA_BLOCK_ZEROS(rows) ((rows) == 40 ? 2 : 0)
+#define WARPRSA_BLOCK_OF(limbs)                                                 \
+    ((limbs) == 40 ? 6 : (limbs) > 10 ? (limbs) / 2 : (limbs))
+#define WARPRSA_BLOCK_ZEROS(limbs) ((limbs) == 40 ? 2 : 0)
 /* clang-format on */
 
 /* One prime; R = 2^(52 rows), and B = WARPRSA_BLOCK_OF(rows). */

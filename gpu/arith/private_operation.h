@@ -106,11 +106,11 @@ WARPRSA_FN warprsa_sample_t warprsa_blinding_sample(const uint64_t *random,
  * word of k times one of prime - 1, a word of the exponent and the carry: at
  * most (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1. */
 WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
-                                       const int rows)
+                                       const int limbs)
 {
     WARPRSA_STAGE(EXPONENT);
     const warprsa_operation_half *half = &op->key->half[which];
-    const int words = (WARPRSA_SAMPLE_BITS * rows + 31) / 32;
+    const int words = (WARPRSA_SAMPLE_BITS * limbs + 31) / 32;
     uint32_t *blinded = op->exponent + which * WARPRSA_BLINDED_WORDS;
     uint64_t k = (uint32_t)(op->random[WARPRSA_BLINDING_SAMPLES] >>
                             (WARPRSA_EXPONENT_BLINDING_BITS * which));
@@ -127,7 +127,7 @@ WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
 
 /* One thread: 1/r for half `which` of a request. */
 WARPRSA_FN void warprsa_blinding_inverse(const warprsa_operation *op, int which,
-                                         const int rows)
+                                         const int limbs)
 {
     WARPRSA_STAGE(INVERSION);
     const warprsa_operation_half *half = &op->key->half[which];
@@ -135,37 +135,43 @@ WARPRSA_FN void warprsa_blinding_inverse(const warprsa_operation *op, int which,
         op->blinding_inverse + which * WARPRSA_HALF_MOST;
 
     WARPRSA_ROLLED
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < limbs; i++)
         inverse[i] = warprsa_blinding_sample(op->random, half->bits, i);
-    warprsa_invert_short(inverse, half->modulus, rows);
+    warprsa_invert_short(inverse, half->modulus, limbs);
 }
 
 /* A subgroup's number from consecutive samples in memory. */
 WARPRSA_FN void warprsa_load(warprsa_number *to, const warprsa_sample_t *half0,
-                             const warprsa_sample_t *half1, const int rows,
-                             const int width, const int L, const int G)
+                             const warprsa_sample_t *half1, const int limbs,
+                             const int threads_per_number,
+                             const int limbs_per_thread,
+                             const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
-        int lane = warprsa_lane(k, G);
-        const warprsa_sample_t *from = lane < width ? half0 : half1;
-        int first = (lane & (width - 1)) * L;
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        int lane = warprsa_lane(k, threads_per_request);
+        const warprsa_sample_t *from =
+            lane < threads_per_number ? half0 : half1;
+        int first = (lane & (threads_per_number - 1)) * limbs_per_thread;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            to->of[k][i] = first + i < rows ? from[first + i] : 0;
+        for (int i = 0; i < limbs_per_thread; i++)
+            to->of[k][i] = first + i < limbs ? from[first + i] : 0;
     }
 }
 
 /* The number 1. */
-WARPRSA_FN void warprsa_set_one(warprsa_number *to, const int width,
-                                const int L, const int G)
+WARPRSA_FN void warprsa_set_one(warprsa_number *to,
+                                const int threads_per_number,
+                                const int limbs_per_thread,
+                                const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
-        int lane = warprsa_lane(k, G);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        int lane = warprsa_lane(k, threads_per_request);
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            to->of[k][i] = (lane & (width - 1)) == 0 && i == 0 ? 1 : 0;
+        for (int i = 0; i < limbs_per_thread; i++)
+            to->of[k][i] =
+                (lane & (threads_per_number - 1)) == 0 && i == 0 ? 1 : 0;
     }
 }
 
@@ -174,12 +180,12 @@ WARPRSA_FN void warprsa_set_one(warprsa_number *to, const int width,
  * P. All requests of a warp take as many turns as its largest e has bits, and
  * multiply where any of them has a one. r must not be x or last.
  */
-WARPRSA_FN void warprsa_public_modexp(warprsa_number *r,
-                                      const warprsa_number *x,
-                                      const warprsa_number *last,
-                                      const warprsa_number *one, uint64_t e,
-                                      const warprsa_modulus *p, const int rows,
-                                      const int width, const int L, const int G)
+WARPRSA_FN void
+warprsa_public_modexp(warprsa_number *r, const warprsa_number *x,
+                      const warprsa_number *last, const warprsa_number *one,
+                      uint64_t e, const warprsa_modulus *p, const int limbs,
+                      const int threads_per_number, const int limbs_per_thread,
+                      const int threads_per_request)
 {
     uint32_t high = warprsa_largest_in_warp((uint32_t)(e >> 32));
     uint32_t low = warprsa_largest_in_warp((uint32_t)e);
@@ -188,28 +194,36 @@ WARPRSA_FN void warprsa_public_modexp(warprsa_number *r,
 
     while ((((high != 0 ? high : low) >> (top & 31)) & 1) == 0)
         top--;
-    warprsa_choose(r, (uint32_t)(e >> top) & 1, x, one, L, G);
+    warprsa_choose(r, (uint32_t)(e >> top) & 1, x, one, limbs_per_thread,
+                   threads_per_request);
     WARPRSA_ROLLED
     for (int bit = top - 1; bit >= 0; bit--) {
         uint32_t digit = (uint32_t)(e >> bit) & 1;
 
-        warprsa_mont_mul(r, r, r, p, rows, width, L, G);
+        warprsa_mont_mul(r, r, r, p, limbs, threads_per_number,
+                         limbs_per_thread, threads_per_request);
         if (bit == 0 || warprsa_largest_in_warp(digit) != 0) {
-            warprsa_choose(&multiplied, bit == 0, last, x, L, G);
-            warprsa_mont_mul(&multiplied, r, &multiplied, p, rows, width, L, G);
-            warprsa_choose(r, digit, &multiplied, r, L, G);
+            warprsa_choose(&multiplied, bit == 0, last, x, limbs_per_thread,
+                           threads_per_request);
+            warprsa_mont_mul(&multiplied, r, &multiplied, p, limbs,
+                             threads_per_number, limbs_per_thread,
+                             threads_per_request);
+            warprsa_choose(r, digit, &multiplied, r, limbs_per_thread,
+                           threads_per_request);
         }
     }
 }
 
 WARPRSA_FN void warprsa_table_put(const warprsa_operation *op, int entry,
-                                  const warprsa_number *x, const int L,
-                                  const int G)
+                                  const warprsa_number *x,
+                                  const int limbs_per_thread,
+                                  const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            op->table[(entry * L + i) * op->table_stride + k] = x->of[k][i];
+        for (int i = 0; i < limbs_per_thread; i++)
+            op->table[(entry * limbs_per_thread + i) * op->table_stride + k] =
+                x->of[k][i];
     }
 }
 
@@ -217,10 +231,11 @@ WARPRSA_FN void warprsa_table_put(const warprsa_operation *op, int entry,
  * address nor count of the reads depends on it. */
 WARPRSA_FN void warprsa_table_scan(warprsa_number *to,
                                    const warprsa_operation *op,
-                                   const uint32_t *digit, const int L,
-                                   const int G)
+                                   const uint32_t *digit,
+                                   const int limbs_per_thread,
+                                   const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         uint64_t kept[WARPRSA_LANE_SAMPLES] = {0};
 
         WARPRSA_UNROLL
@@ -230,14 +245,15 @@ WARPRSA_FN void warprsa_table_scan(warprsa_number *to,
                 (uint64_t)(int64_t)((int32_t)((entry ^ digit[k]) - 1) >> 31);
 
             WARPRSA_UNROLL
-            for (int i = 0; i < L; i++)
+            for (int i = 0; i < limbs_per_thread; i++)
                 kept[i] |=
                     mask &
-                    warprsa_bits(
-                        op->table[((int)entry * L + i) * op->table_stride + k]);
+                    warprsa_bits(op->table[((int)entry * limbs_per_thread + i) *
+                                               op->table_stride +
+                                           k]);
         }
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             to->of[k][i] = warprsa_from_bits(kept[i]);
     }
 }
@@ -245,39 +261,47 @@ WARPRSA_FN void warprsa_table_scan(warprsa_number *to,
 /* The same by reading that entry alone, at an address that shows the digit. */
 WARPRSA_FN void warprsa_table_pick(warprsa_number *to,
                                    const warprsa_operation *op,
-                                   const uint32_t *digit, const int L,
-                                   const int G)
+                                   const uint32_t *digit,
+                                   const int limbs_per_thread,
+                                   const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            to->of[k][i] =
-                op->table[((int)digit[k] * L + i) * op->table_stride + k];
+        for (int i = 0; i < limbs_per_thread; i++)
+            to->of[k][i] = op->table[((int)digit[k] * limbs_per_thread + i) *
+                                         op->table_stride +
+                                     k];
     }
 }
 
 WARPRSA_FN void warprsa_table_get(warprsa_number *to,
                                   const warprsa_operation *op,
-                                  const uint32_t *digit, const int L,
-                                  const int G)
+                                  const uint32_t *digit,
+                                  const int limbs_per_thread,
+                                  const int threads_per_request)
 {
     if (op->direct_table_reads)
-        warprsa_table_pick(to, op, digit, L, G);
+        warprsa_table_pick(to, op, digit, limbs_per_thread,
+                           threads_per_request);
     else
-        warprsa_table_scan(to, op, digit, L, G);
+        warprsa_table_scan(to, op, digit, limbs_per_thread,
+                           threads_per_request);
 }
 
 /* Digit `place` of each half's secret exponent. */
 WARPRSA_FN void warprsa_secret_digit(uint32_t *digit,
                                      const warprsa_operation *op, int place,
-                                     const int width, const int G)
+                                     const int threads_per_number,
+                                     const int threads_per_request)
 {
     const int per_word = 32 / WARPRSA_WINDOW;
 
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         const uint32_t *exponent =
             op->exponent +
-            (warprsa_lane(k, G) >= width ? WARPRSA_BLINDED_WORDS : 0);
+            (warprsa_lane(k, threads_per_request) >= threads_per_number
+                 ? WARPRSA_BLINDED_WORDS
+                 : 0);
 
         digit[k] = (exponent[place / per_word] >>
                     (WARPRSA_WINDOW * (place % per_word))) &
@@ -286,12 +310,13 @@ WARPRSA_FN void warprsa_secret_digit(uint32_t *digit,
 }
 
 /* The powers of x need not outlive it. */
-WARPRSA_FN void warprsa_table_wipe(const warprsa_operation *op, const int L,
-                                   const int G)
+WARPRSA_FN void warprsa_table_wipe(const warprsa_operation *op,
+                                   const int limbs_per_thread,
+                                   const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_ROLLED
-        for (int i = 0; i < WARPRSA_TABLE_SIZE * L; i++)
+        for (int i = 0; i < WARPRSA_TABLE_SIZE * limbs_per_thread; i++)
             *(volatile warprsa_sample_t *)&op->table[i * op->table_stride + k] =
                 0;
     }
@@ -300,11 +325,11 @@ WARPRSA_FN void warprsa_table_wipe(const warprsa_operation *op, const int L,
 #ifndef WARPRSA_BLOCK_ARITH /* gpu/kernels/low_latency/block_power.h instead */
 /* x = x^dp, x^dq: fixed windows over all the bits that a blinded exponent may
  * have, so that neither its value nor its length shows. */
-WARPRSA_FN void warprsa_secret_modexp(warprsa_number *x,
-                                      const warprsa_number *one,
-                                      const warprsa_operation *op,
-                                      const warprsa_modulus *p, const int rows,
-                                      const int width, const int L, const int G)
+WARPRSA_FN void
+warprsa_secret_modexp(warprsa_number *x, const warprsa_number *one,
+                      const warprsa_operation *op, const warprsa_modulus *p,
+                      const int limbs, const int threads_per_number,
+                      const int limbs_per_thread, const int threads_per_request)
 {
     WARPRSA_STAGE(MODEXP);
     warprsa_number entry = *one;
@@ -313,21 +338,27 @@ WARPRSA_FN void warprsa_secret_modexp(warprsa_number *x,
 
     WARPRSA_ROLLED
     for (int i = 0; i < WARPRSA_TABLE_SIZE; i++) {
-        warprsa_table_put(op, i, &entry, L, G);
-        warprsa_mont_mul(&entry, &entry, x, p, rows, width, L, G);
+        warprsa_table_put(op, i, &entry, limbs_per_thread, threads_per_request);
+        warprsa_mont_mul(&entry, &entry, x, p, limbs, threads_per_number,
+                         limbs_per_thread, threads_per_request);
     }
-    warprsa_secret_digit(digit, op, place, width, G);
-    warprsa_table_get(x, op, digit, L, G);
+    warprsa_secret_digit(digit, op, place, threads_per_number,
+                         threads_per_request);
+    warprsa_table_get(x, op, digit, limbs_per_thread, threads_per_request);
     WARPRSA_ROLLED
     for (place--; place >= 0; place--) {
         WARPRSA_ROLLED
         for (int i = 0; i < WARPRSA_WINDOW; i++)
-            warprsa_mont_sqr(x, x, p, rows, width, L, G);
-        warprsa_secret_digit(digit, op, place, width, G);
-        warprsa_table_get(&entry, op, digit, L, G);
-        warprsa_mont_mul(x, x, &entry, p, rows, width, L, G);
+            warprsa_mont_sqr(x, x, p, limbs, threads_per_number,
+                             limbs_per_thread, threads_per_request);
+        warprsa_secret_digit(digit, op, place, threads_per_number,
+                             threads_per_request);
+        warprsa_table_get(&entry, op, digit, limbs_per_thread,
+                          threads_per_request);
+        warprsa_mont_mul(x, x, &entry, p, limbs, threads_per_number,
+                         limbs_per_thread, threads_per_request);
     }
-    warprsa_table_wipe(op, L, G);
+    warprsa_table_wipe(op, limbs_per_thread, threads_per_request);
 }
 #endif
 
@@ -336,8 +367,9 @@ WARPRSA_FN void warprsa_secret_modexp(warprsa_number *x,
  * their sum below 6P. */
 WARPRSA_FN void warprsa_split(warprsa_number *x, const warprsa_operation *op,
                               int of_result, const warprsa_modulus *p,
-                              const int rows, const int width, const int L,
-                              const int G)
+                              const int limbs, const int threads_per_number,
+                              const int limbs_per_thread,
+                              const int threads_per_request)
 {
     WARPRSA_STAGE(SPLIT);
     const warprsa_operation_key *key = op->key;
@@ -346,65 +378,75 @@ WARPRSA_FN void warprsa_split(warprsa_number *x, const warprsa_operation *op,
 
     WARPRSA_ROLLED
     for (int high = 0; high < 2; high++) {
-        WARPRSA_EACH_LANE (k, G) {
-            int first = (warprsa_lane(k, G) & (width - 1)) * L;
+        WARPRSA_EACH_LANE (k, threads_per_request) {
+            int first = (warprsa_lane(k, threads_per_request) &
+                         (threads_per_number - 1)) *
+                        limbs_per_thread;
 
             WARPRSA_UNROLL
-            for (int i = 0; i < L; i++) {
-                int at = high * rows + first + i;
+            for (int i = 0; i < limbs_per_thread; i++) {
+                int at = high * limbs + first + i;
 
                 part.of[k][i] =
-                    first + i >= rows ? 0
-                    : of_result       ? warprsa_sample(op->result[at])
+                    first + i >= limbs ? 0
+                    : of_result        ? warprsa_sample(op->result[at])
                                 : warprsa_sample_of_bytes(op->input, bytes, at);
             }
         }
         warprsa_load(&constant, high ? key->half[0].r3 : key->half[0].r2,
-                     high ? key->half[1].r3 : key->half[1].r2, rows, width, L,
-                     G);
-        warprsa_mont_mul(&part, &part, &constant, p, rows, width, L, G);
+                     high ? key->half[1].r3 : key->half[1].r2, limbs,
+                     threads_per_number, limbs_per_thread, threads_per_request);
+        warprsa_mont_mul(&part, &part, &constant, p, limbs, threads_per_number,
+                         limbs_per_thread, threads_per_request);
         if (high)
-            warprsa_add(x, x, &part, width, L, G);
+            warprsa_add(x, x, &part, threads_per_number, limbs_per_thread,
+                        threads_per_request);
         else
             *x = part;
     }
 }
 
 /* The modulus of each half; `lower` and `upper` say which. */
-WARPRSA_FN void warprsa_load_primes(warprsa_modulus *p,
-                                    const warprsa_operation_half *lower,
-                                    const warprsa_operation_half *upper,
-                                    const int rows, const int width,
-                                    const int L, const int G)
+WARPRSA_FN void
+warprsa_load_primes(warprsa_modulus *p, const warprsa_operation_half *lower,
+                    const warprsa_operation_half *upper, const int limbs,
+                    const int threads_per_number, const int limbs_per_thread,
+                    const int threads_per_request)
 {
-    warprsa_load(&p->p, lower->modulus, upper->modulus, rows, width, L, G);
+    warprsa_load(&p->p, lower->modulus, upper->modulus, limbs,
+                 threads_per_number, limbs_per_thread, threads_per_request);
 #ifndef WARPRSA_INT32
-    warprsa_load(&p->inv_2_52, lower->inv_2_52, upper->inv_2_52, rows, width, L,
-                 G);
+    warprsa_load(&p->inv_2_52, lower->inv_2_52, upper->inv_2_52, limbs,
+                 threads_per_number, limbs_per_thread, threads_per_request);
 #endif
-    WARPRSA_EACH_LANE (k, G) {
-        p->n0inv[k] = warprsa_lane(k, G) >= width ? upper->n0inv : lower->n0inv;
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        p->n0inv[k] = warprsa_lane(k, threads_per_request) >= threads_per_number
+                          ? upper->n0inv
+                          : lower->n0inv;
     }
 }
 
 /* The same for products, whose room is the operation's. */
-WARPRSA_FN void warprsa_use_primes(warprsa_modulus *p,
-                                   const warprsa_operation *op,
-                                   const warprsa_operation_half *lower,
-                                   const warprsa_operation_half *upper,
-                                   const int rows, const int width, const int L,
-                                   const int G)
+WARPRSA_FN void
+warprsa_use_primes(warprsa_modulus *p, const warprsa_operation *op,
+                   const warprsa_operation_half *lower,
+                   const warprsa_operation_half *upper, const int limbs,
+                   const int threads_per_number, const int limbs_per_thread,
+                   const int threads_per_request)
 {
-    warprsa_load_primes(p, lower, upper, rows, width, L, G);
+    warprsa_load_primes(p, lower, upper, limbs, threads_per_number,
+                        limbs_per_thread, threads_per_request);
 #ifdef WARPRSA_BLOCK_ARITH
     warprsa_number down = {0}, inverse = {0};
 
     p->room = op->room;
-    warprsa_load(&down, lower->block_inv_2_52, upper->block_inv_2_52, rows,
-                 width, L, G);
+    warprsa_load(&down, lower->block_inv_2_52, upper->block_inv_2_52, limbs,
+                 threads_per_number, limbs_per_thread, threads_per_request);
     warprsa_load(&inverse, lower->block_n0inv, upper->block_n0inv,
-                 WARPRSA_BLOCK_OF(rows), width, L, G);
-    warprsa_block_put_modulus(&p->p, &down, &inverse, p, width, L, G);
+                 WARPRSA_BLOCK_OF(limbs), threads_per_number, limbs_per_thread,
+                 threads_per_request);
+    warprsa_block_put_modulus(&p->p, &down, &inverse, p, threads_per_number,
+                              limbs_per_thread, threads_per_request);
 #else
     (void)op;
 #endif
@@ -413,31 +455,37 @@ WARPRSA_FN void warprsa_use_primes(warprsa_modulus *p,
 /* n, over all lanes. */
 WARPRSA_FN void warprsa_load_modulus(warprsa_modulus *n,
                                      const warprsa_operation_key *key,
-                                     const int rows, const int L, const int G)
+                                     const int limbs,
+                                     const int limbs_per_thread,
+                                     const int threads_per_request)
 {
-    warprsa_load(&n->p, key->modulus, key->modulus, 2 * rows, G, L, G);
+    warprsa_load(&n->p, key->modulus, key->modulus, 2 * limbs,
+                 threads_per_request, limbs_per_thread, threads_per_request);
 #ifndef WARPRSA_INT32
-    warprsa_load(&n->inv_2_52, key->inv_2_52, key->inv_2_52, 2 * rows, G, L, G);
+    warprsa_load(&n->inv_2_52, key->inv_2_52, key->inv_2_52, 2 * limbs,
+                 threads_per_request, limbs_per_thread, threads_per_request);
 #endif
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         n->n0inv[k] = key->n0inv;
     }
 }
 
 /* The blinding factors r of both halves. */
-WARPRSA_FN void warprsa_load_blinding(warprsa_number *r,
-                                      const warprsa_operation *op,
-                                      const int rows, const int width,
-                                      const int L, const int G)
+WARPRSA_FN void
+warprsa_load_blinding(warprsa_number *r, const warprsa_operation *op,
+                      const int limbs, const int threads_per_number,
+                      const int limbs_per_thread, const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
-        int which = warprsa_lane(k, G) >= width;
-        int first = (warprsa_lane(k, G) & (width - 1)) * L;
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        int which = warprsa_lane(k, threads_per_request) >= threads_per_number;
+        int first =
+            (warprsa_lane(k, threads_per_request) & (threads_per_number - 1)) *
+            limbs_per_thread;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             r->of[k][i] =
-                first + i < rows
+                first + i < limbs
                     ? warprsa_blinding_sample(
                           op->random, op->key->half[which].bits, first + i)
                     : 0;
@@ -448,23 +496,35 @@ WARPRSA_FN void warprsa_load_blinding(warprsa_number *r,
  * modulus in p. */
 WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
                               warprsa_modulus *p, const warprsa_operation *op,
-                              const int rows, const int width, const int L)
+                              const int limbs, const int threads_per_number,
+                              const int limbs_per_thread)
 {
     WARPRSA_STAGE(BLINDING);
-    const int G = 2 * width;
+    const int threads_per_request = 2 * threads_per_number;
     const warprsa_operation_key *key = op->key;
     warprsa_number r = {0}, power = {0};
 
-    warprsa_use_primes(p, op, &key->half[0], &key->half[1], rows, width, L, G);
+    warprsa_use_primes(p, op, &key->half[0], &key->half[1], limbs,
+                       threads_per_number, limbs_per_thread,
+                       threads_per_request);
     /* one = R mod p, r = r R mod p, power = r^e R mod p. */
-    warprsa_load(&r, key->half[0].r2, key->half[1].r2, rows, width, L, G);
-    warprsa_set_one(one, width, L, G);
-    warprsa_mont_mul(one, one, &r, p, rows, width, L, G);
-    warprsa_load_blinding(&power, op, rows, width, L, G);
-    warprsa_mont_mul(&r, &power, &r, p, rows, width, L, G);
-    warprsa_public_modexp(&power, &r, &r, one, key->e, p, rows, width, L, G);
-    warprsa_split(x, op, 0, p, rows, width, L, G);
-    warprsa_mont_mul(x, x, &power, p, rows, width, L, G);
+    warprsa_load(&r, key->half[0].r2, key->half[1].r2, limbs,
+                 threads_per_number, limbs_per_thread, threads_per_request);
+    warprsa_set_one(one, threads_per_number, limbs_per_thread,
+                    threads_per_request);
+    warprsa_mont_mul(one, one, &r, p, limbs, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+    warprsa_load_blinding(&power, op, limbs, threads_per_number,
+                          limbs_per_thread, threads_per_request);
+    warprsa_mont_mul(&r, &power, &r, p, limbs, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+    warprsa_public_modexp(&power, &r, &r, one, key->e, p, limbs,
+                          threads_per_number, limbs_per_thread,
+                          threads_per_request);
+    warprsa_split(x, op, 0, p, limbs, threads_per_number, limbs_per_thread,
+                  threads_per_request);
+    warprsa_mont_mul(x, x, &power, p, limbs, threads_per_number,
+                     limbs_per_thread, threads_per_request);
 }
 
 #ifndef WARPRSA_BLOCK_ARITH
@@ -472,50 +532,61 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
  * form. The blinded exponents must be there. */
 WARPRSA_FN void warprsa_blind_and_modexp(warprsa_number *x,
                                          const warprsa_operation *op,
-                                         const int rows, const int width,
-                                         const int L)
+                                         const int limbs,
+                                         const int threads_per_number,
+                                         const int limbs_per_thread)
 {
     warprsa_modulus p;
     warprsa_number one;
 
-    warprsa_blind(x, &one, &p, op, rows, width, L);
-    warprsa_secret_modexp(x, &one, op, &p, rows, width, L, 2 * width);
+    warprsa_blind(x, &one, &p, op, limbs, threads_per_number, limbs_per_thread);
+    warprsa_secret_modexp(x, &one, op, &p, limbs, threads_per_number,
+                          limbs_per_thread, 2 * threads_per_number);
 }
 #endif
 
 /* Third stage, once 1/r is there: x = m^dp mod p, m^dq mod q, exactly
  * reduced. 1/r is not in Montgomery form, so x leaves it, too. */
 WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
-                                const int rows, const int width, const int L,
-                                const int G)
+                                const int limbs, const int threads_per_number,
+                                const int limbs_per_thread,
+                                const int threads_per_request)
 {
     WARPRSA_STAGE(UNBLINDING);
     const warprsa_operation_key *key = op->key;
     warprsa_modulus p;
     warprsa_number r = {0};
 
-    warprsa_use_primes(&p, op, &key->half[0], &key->half[1], rows, width, L, G);
+    warprsa_use_primes(&p, op, &key->half[0], &key->half[1], limbs,
+                       threads_per_number, limbs_per_thread,
+                       threads_per_request);
     warprsa_load(&r, op->blinding_inverse,
-                 op->blinding_inverse + WARPRSA_HALF_MOST, rows, width, L, G);
-    warprsa_mont_mul(x, x, &r, &p, rows, width, L, G);
-    warprsa_reduce(x, x, &p.p, width, L, G);
+                 op->blinding_inverse + WARPRSA_HALF_MOST, limbs,
+                 threads_per_number, limbs_per_thread, threads_per_request);
+    warprsa_mont_mul(x, x, &r, &p, limbs, threads_per_number, limbs_per_thread,
+                     threads_per_request);
+    warprsa_reduce(x, x, &p.p, threads_per_number, limbs_per_thread,
+                   threads_per_request);
 }
 
 /* The lower lanes' number for both halves (from = 0), or the upper lanes'. */
 WARPRSA_FN void warprsa_both(warprsa_number *to, const warprsa_number *x,
-                             int from, const int width, const int L,
-                             const int G)
+                             int from, const int threads_per_number,
+                             const int limbs_per_thread,
+                             const int threads_per_request)
 {
     WARPRSA_UNROLL
-    for (int i = 0; i < L; i++) {
+    for (int i = 0; i < limbs_per_thread; i++) {
         uint64_t own[WARPRSA_SLOTS], other[WARPRSA_SLOTS];
 
-        WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_EACH_LANE (k, threads_per_request) {
             own[k] = warprsa_bits(x->of[k][i]);
         }
-        warprsa_rotate(other, own, width, G, G);
-        WARPRSA_EACH_LANE (k, G) {
-            int upper = warprsa_lane(k, G) >= width;
+        warprsa_rotate(other, own, threads_per_number, threads_per_request,
+                       threads_per_request);
+        WARPRSA_EACH_LANE (k, threads_per_request) {
+            int upper =
+                warprsa_lane(k, threads_per_request) >= threads_per_number;
 
             to->of[k][i] = warprsa_from_bits(upper == from ? own[k] : other[k]);
         }
@@ -529,8 +600,10 @@ WARPRSA_FN void warprsa_both(warprsa_number *to, const warprsa_number *x,
  */
 WARPRSA_FN void warprsa_recombine(warprsa_number *s,
                                   const warprsa_operation *op,
-                                  const warprsa_modulus *n, const int rows,
-                                  const int width, const int L, const int G)
+                                  const warprsa_modulus *n, const int limbs,
+                                  const int threads_per_number,
+                                  const int limbs_per_thread,
+                                  const int threads_per_request)
 {
     WARPRSA_STAGE(RECOMBINATION);
     const warprsa_operation_key *key = op->key;
@@ -538,43 +611,59 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
     warprsa_number qinv, sp, sq;
     int64_t over[WARPRSA_SLOTS];
 
-    warprsa_use_primes(&p, op, &key->half[0], &key->half[0], rows, width, L, G);
-    warprsa_load(&qinv, key->qinv_r, key->qinv_r, rows, width, L, G);
-    warprsa_both(&sp, s, 0, width, L, G);
-    warprsa_both(&sq, s, 1, width, L, G);
-    warprsa_mont_mul(&sp, &sp, &qinv, &p, rows, width, L, G);
-    warprsa_mont_mul(s, &sq, &qinv, &p, rows, width, L, G);
-    warprsa_subtract(&sp, &sp, s, 1, over, width, L, G);
-    warprsa_add_if_negative(&sp, &sp, &p.p, 3, over, width, L, G);
-    warprsa_reduce(&sp, &sp, &p.p, width, L, G);
+    warprsa_use_primes(&p, op, &key->half[0], &key->half[0], limbs,
+                       threads_per_number, limbs_per_thread,
+                       threads_per_request);
+    warprsa_load(&qinv, key->qinv_r, key->qinv_r, limbs, threads_per_number,
+                 limbs_per_thread, threads_per_request);
+    warprsa_both(&sp, s, 0, threads_per_number, limbs_per_thread,
+                 threads_per_request);
+    warprsa_both(&sq, s, 1, threads_per_number, limbs_per_thread,
+                 threads_per_request);
+    warprsa_mont_mul(&sp, &sp, &qinv, &p, limbs, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+    warprsa_mont_mul(s, &sq, &qinv, &p, limbs, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+    warprsa_subtract(&sp, &sp, s, 1, over, threads_per_number, limbs_per_thread,
+                     threads_per_request);
+    warprsa_add_if_negative(&sp, &sp, &p.p, 3, over, threads_per_number,
+                            limbs_per_thread, threads_per_request);
+    warprsa_reduce(&sp, &sp, &p.p, threads_per_number, limbs_per_thread,
+                   threads_per_request);
     /* h and s_q as numbers of all lanes: the upper ones hold zero. */
-    WARPRSA_EACH_LANE (k, G) {
-        int upper = warprsa_lane(k, G) >= width;
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        int upper = warprsa_lane(k, threads_per_request) >= threads_per_number;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++) {
+        for (int i = 0; i < limbs_per_thread; i++) {
             sp.of[k][i] = upper ? 0 : sp.of[k][i];
             sq.of[k][i] = upper ? 0 : sq.of[k][i];
         }
     }
-    warprsa_load(&qinv, key->q_r, key->q_r, 2 * rows, G, L, G);
-    warprsa_mont_mul(s, &sp, &qinv, n, 2 * rows, G, L, G);
-    warprsa_add(s, s, &sq, G, L, G);
-    warprsa_reduce(s, s, &n->p, G, L, G);
+    warprsa_load(&qinv, key->q_r, key->q_r, 2 * limbs, threads_per_request,
+                 limbs_per_thread, threads_per_request);
+    warprsa_mont_mul(s, &sp, &qinv, n, 2 * limbs, threads_per_request,
+                     limbs_per_thread, threads_per_request);
+    warprsa_add(s, s, &sq, threads_per_request, limbs_per_thread,
+                threads_per_request);
+    warprsa_reduce(s, s, &n->p, threads_per_request, limbs_per_thread,
+                   threads_per_request);
 }
 
 /* s as whole numbers in memory, for what reads it in other ways. */
 WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
-                                   const warprsa_operation *op, const int L,
-                                   const int G)
+                                   const warprsa_operation *op,
+                                   const int limbs_per_thread,
+                                   const int threads_per_request)
 {
     WARPRSA_STAGE(OUTPUT);
-    WARPRSA_EACH_LANE (k, G) {
-        int first = warprsa_lane(k, G) * L;
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        int first = warprsa_lane(k, threads_per_request) * limbs_per_thread;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            if (G * L <= WARPRSA_RESULT_SAMPLES ||
+        for (int i = 0; i < limbs_per_thread; i++)
+            if (threads_per_request * limbs_per_thread <=
+                    WARPRSA_RESULT_SAMPLES ||
                 first + i < WARPRSA_RESULT_SAMPLES)
                 op->result[first + i] = (warprsa_sample_bits_t)s->of[k][i];
     }
@@ -585,54 +674,73 @@ WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
  * WARPRSA_OK in every lane if s^e mod n is the input, s being the result that
  * leaves. By both primes, which is by their product n, and half the work.
  */
-WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int rows,
-                                  const int width, const int L)
+WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int limbs,
+                                  const int threads_per_number,
+                                  const int limbs_per_thread)
 {
     WARPRSA_STAGE(CHECK);
-    const int G = 2 * width;
+    const int threads_per_request = 2 * threads_per_number;
     const warprsa_operation_key *key = op->key;
     warprsa_modulus p;
     warprsa_number s = {0}, one = {0}, power = {0}, input = {0};
     uint32_t differs[WARPRSA_SLOTS];
 
-    warprsa_use_primes(&p, op, &key->half[0], &key->half[1], rows, width, L, G);
-    warprsa_load(&s, key->half[0].r2, key->half[1].r2, rows, width, L, G);
-    warprsa_set_one(&one, width, L, G);
-    warprsa_mont_mul(&one, &one, &s, &p, rows, width, L, G);
+    warprsa_use_primes(&p, op, &key->half[0], &key->half[1], limbs,
+                       threads_per_number, limbs_per_thread,
+                       threads_per_request);
+    warprsa_load(&s, key->half[0].r2, key->half[1].r2, limbs,
+                 threads_per_number, limbs_per_thread, threads_per_request);
+    warprsa_set_one(&one, threads_per_number, limbs_per_thread,
+                    threads_per_request);
+    warprsa_mont_mul(&one, &one, &s, &p, limbs, threads_per_number,
+                     limbs_per_thread, threads_per_request);
     /* Both below 6P, which a product with R mod p brings below 3P. */
-    warprsa_split(&s, op, 1, &p, rows, width, L, G);
-    warprsa_split(&input, op, 0, &p, rows, width, L, G);
-    warprsa_mont_mul(&s, &s, &one, &p, rows, width, L, G);
-    warprsa_mont_mul(&input, &input, &one, &p, rows, width, L, G);
-    warprsa_public_modexp(&power, &s, &s, &one, key->e, &p, rows, width, L, G);
-    warprsa_reduce(&power, &power, &p.p, width, L, G);
-    warprsa_reduce(&input, &input, &p.p, width, L, G);
-    WARPRSA_EACH_LANE (k, G) {
+    warprsa_split(&s, op, 1, &p, limbs, threads_per_number, limbs_per_thread,
+                  threads_per_request);
+    warprsa_split(&input, op, 0, &p, limbs, threads_per_number,
+                  limbs_per_thread, threads_per_request);
+    warprsa_mont_mul(&s, &s, &one, &p, limbs, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+    warprsa_mont_mul(&input, &input, &one, &p, limbs, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+    warprsa_public_modexp(&power, &s, &s, &one, key->e, &p, limbs,
+                          threads_per_number, limbs_per_thread,
+                          threads_per_request);
+    warprsa_reduce(&power, &power, &p.p, threads_per_number, limbs_per_thread,
+                   threads_per_request);
+    warprsa_reduce(&input, &input, &p.p, threads_per_number, limbs_per_thread,
+                   threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         differs[k] = 0;
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             differs[k] |= power.of[k][i] != input.of[k][i];
     }
-    return warprsa_any_in_group(differs, G) != 0 ? WARPRSA_CHECK_FAILED
-                                                 : WARPRSA_OK;
+    return warprsa_any_in_group(differs, threads_per_request) != 0
+               ? WARPRSA_CHECK_FAILED
+               : WARPRSA_OK;
 }
 
 /* Writes the result as bytes; the engine releases it only if status is
  * WARPRSA_OK. */
 WARPRSA_FN void warprsa_put_bytes(const warprsa_operation *op, uint32_t status,
-                                  const int L, const int G)
+                                  const int limbs_per_thread,
+                                  const int threads_per_request)
 {
     WARPRSA_STAGE(OUTPUT);
     const int length = (int)op->key->modulus_bytes;
     const int samples =
-        G * L < WARPRSA_RESULT_SAMPLES ? G * L : WARPRSA_RESULT_SAMPLES;
+        threads_per_request * limbs_per_thread < WARPRSA_RESULT_SAMPLES
+            ? threads_per_request * limbs_per_thread
+            : WARPRSA_RESULT_SAMPLES;
 
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_ROLLED
-        for (int at = warprsa_lane(k, G); at < length; at += G)
+        for (int at = warprsa_lane(k, threads_per_request); at < length;
+             at += threads_per_request)
             op->output[length - 1 - at] =
                 warprsa_byte_of_samples(op->result, samples, at);
-        if (warprsa_lane(k, G) == 0)
+        if (warprsa_lane(k, threads_per_request) == 0)
             *op->status = status;
     }
 }
@@ -640,19 +748,23 @@ WARPRSA_FN void warprsa_put_bytes(const warprsa_operation *op, uint32_t status,
 /* Third stage: x from the second, 1/r in place; result, check, bytes. */
 WARPRSA_FN void warprsa_unblind_and_recombine(warprsa_number *x,
                                               const warprsa_operation *op,
-                                              const int rows, const int width,
-                                              const int L)
+                                              const int limbs,
+                                              const int threads_per_number,
+                                              const int limbs_per_thread)
 {
-    const int G = 2 * width;
+    const int threads_per_request = 2 * threads_per_number;
     warprsa_modulus n;
     uint32_t status;
 
-    warprsa_unblind(x, op, rows, width, L, G);
-    warprsa_load_modulus(&n, op->key, rows, L, G);
-    warprsa_recombine(x, op, &n, rows, width, L, G);
-    warprsa_put_result(x, op, L, G);
-    status = warprsa_check(op, rows, width, L);
-    warprsa_put_bytes(op, status, L, G);
+    warprsa_unblind(x, op, limbs, threads_per_number, limbs_per_thread,
+                    threads_per_request);
+    warprsa_load_modulus(&n, op->key, limbs, limbs_per_thread,
+                         threads_per_request);
+    warprsa_recombine(x, op, &n, limbs, threads_per_number, limbs_per_thread,
+                      threads_per_request);
+    warprsa_put_result(x, op, limbs_per_thread, threads_per_request);
+    status = warprsa_check(op, limbs, threads_per_number, limbs_per_thread);
+    warprsa_put_bytes(op, status, limbs_per_thread, threads_per_request);
 }
 
 #endif

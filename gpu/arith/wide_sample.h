@@ -158,33 +158,36 @@ WARPRSA_FN uint64_t warprsa_column_start(int high, int low)
  * carries: less than 2^58 for L = 5, so 64 bits never overflow once the
  * exponents have cancelled.
  */
-WARPRSA_FN void warprsa_row(uint64_t *s, double t, const double *v, const int L)
+WARPRSA_FN void warprsa_row(uint64_t *s, double t, const double *v,
+                            const int limbs_per_thread)
 {
     uint64_t carried = 0;
 
     WARPRSA_UNROLL
-    for (int i = 0; i < L; i++) {
+    for (int i = 0; i < limbs_per_thread; i++) {
         double high = warprsa_fma_rz(t, v[i], 0x1p104);
         double low = warprsa_fma_rz(t, v[i], (0x1p104 + 0x1p52) - high);
 
         s[i] += warprsa_bits(low) + carried;
         carried = warprsa_bits(high);
     }
-    s[L] += carried;
+    s[limbs_per_thread] += carried;
 }
 
 /* Broadcast of sample i of a number. */
 WARPRSA_FN void warprsa_broadcast_sample(double *to, const warprsa_number *a,
-                                         int lane, int place, const int width,
-                                         const int G)
+                                         int lane, int place,
+                                         const int threads_per_number,
+                                         const int threads_per_request)
 {
     uint64_t bits[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         bits[k] = warprsa_bits(a->of[k][place]);
     }
-    warprsa_broadcast(bits, bits, lane, width, G);
-    WARPRSA_EACH_LANE (k, G) {
+    warprsa_broadcast(bits, bits, lane, threads_per_number,
+                      threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         to[k] = warprsa_from_bits(bits[k]);
     }
 }
@@ -192,38 +195,43 @@ WARPRSA_FN void warprsa_broadcast_sample(double *to, const warprsa_number *a,
 /* Moves all columns down one sample: the lowest gives its carry to the next,
  * the rest of it goes to the lane below (from lane 0 nowhere), and a fresh
  * column enters at the top. */
-WARPRSA_FN void warprsa_shift_columns(warprsa_columns *s, const int width,
-                                      const int L, const int G)
+WARPRSA_FN void warprsa_shift_columns(warprsa_columns *s,
+                                      const int threads_per_number,
+                                      const int limbs_per_thread,
+                                      const int threads_per_request)
 {
     uint64_t down[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE (k, G) {
-        uint64_t lane = (uint64_t)warprsa_lane(k, G) & (uint64_t)(width - 1);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        uint64_t lane = (uint64_t)warprsa_lane(k, threads_per_request) &
+                        (uint64_t)(threads_per_number - 1);
 
         down[k] = lane != 0 ? s->of[k][0] & WARPRSA_SAMPLE_MASK : 0;
     }
-    warprsa_rotate(down, down, 1, width, G);
-    WARPRSA_EACH_LANE (k, G) {
+    warprsa_rotate(down, down, 1, threads_per_number, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         s->of[k][0] = s->of[k][1] + (s->of[k][0] >> 52);
         WARPRSA_UNROLL
-        for (int i = 1; i < L - 1; i++)
+        for (int i = 1; i < limbs_per_thread - 1; i++)
             s->of[k][i] = s->of[k][i + 1];
-        s->of[k][L - 1] = s->of[k][L] + down[k];
-        s->of[k][L] = warprsa_column_start(2 * L, 2 * L);
+        s->of[k][limbs_per_thread - 1] = s->of[k][limbs_per_thread] + down[k];
+        s->of[k][limbs_per_thread] =
+            warprsa_column_start(2 * limbs_per_thread, 2 * limbs_per_thread);
     }
 }
 
 /* The lowest sample of the sum, in every lane. */
 WARPRSA_FN void warprsa_lowest_sample(double *x, const warprsa_columns *s,
-                                      const int width, const int G)
+                                      const int threads_per_number,
+                                      const int threads_per_request)
 {
     uint64_t bits[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         bits[k] = s->of[k][0] & WARPRSA_SAMPLE_MASK;
     }
-    warprsa_broadcast(bits, bits, 0, width, G);
-    WARPRSA_EACH_LANE (k, G) {
+    warprsa_broadcast(bits, bits, 0, threads_per_number, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         x[k] = warprsa_sample(bits[k]);
     }
 }
@@ -240,28 +248,32 @@ WARPRSA_FN void warprsa_lowest_sample(double *x, const warprsa_columns *s,
 WARPRSA_FN void warprsa_mont_mul_row(warprsa_columns *s, const double *t,
                                      const warprsa_number *a,
                                      const warprsa_modulus *m, int last,
-                                     const int width, const int L, const int G)
+                                     const int threads_per_number,
+                                     const int limbs_per_thread,
+                                     const int threads_per_request)
 {
     double x[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE (k, G) {
-        warprsa_row(s->of[k], t[k], a->of[k], L);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        warprsa_row(s->of[k], t[k], a->of[k], limbs_per_thread);
     }
-    warprsa_lowest_sample(x, s, width, G);
+    warprsa_lowest_sample(x, s, threads_per_number, threads_per_request);
     if (last) {
-        WARPRSA_EACH_LANE (k, G) {
+        WARPRSA_EACH_LANE (k, threads_per_request) {
             double high = warprsa_fma_rz(x[k], m->n0inv[k], 0x1p104);
             double q = warprsa_fma_rz(x[k], m->n0inv[k], 0x1p104 - high);
 
-            warprsa_row(s->of[k], q, m->p.of[k], L);
+            warprsa_row(s->of[k], q, m->p.of[k], limbs_per_thread);
             /* A low half that the lowest column was not started for. */
             s->of[k][0] += warprsa_column_start(0, 1);
         }
-        warprsa_shift_columns(s, width, L, G);
+        warprsa_shift_columns(s, threads_per_number, limbs_per_thread,
+                              threads_per_request);
     } else {
-        warprsa_shift_columns(s, width, L, G);
-        WARPRSA_EACH_LANE (k, G) {
-            warprsa_row(s->of[k], x[k], m->inv_2_52.of[k], L);
+        warprsa_shift_columns(s, threads_per_number, limbs_per_thread,
+                              threads_per_request);
+        WARPRSA_EACH_LANE (k, threads_per_request) {
+            warprsa_row(s->of[k], x[k], m->inv_2_52.of[k], limbs_per_thread);
         }
     }
 }
@@ -271,29 +283,34 @@ WARPRSA_FN void warprsa_mont_mul_row(warprsa_columns *s, const double *t,
  * lane above is below 2^52 in each sample and the carry below 2^12, so the
  * first sample's carry is 0 or 1 and the second ends at 2^52 at most. */
 WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_columns *s,
-                                const int width, const int L, const int G)
+                                const int threads_per_number,
+                                const int limbs_per_thread,
+                                const int threads_per_request)
 {
     uint64_t up[WARPRSA_SLOTS];
 
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
-        for (int i = 1; i < L; i++) {
+        for (int i = 1; i < limbs_per_thread; i++) {
             s->of[k][i] += s->of[k][i - 1] >> 52;
             s->of[k][i - 1] &= WARPRSA_SAMPLE_MASK;
         }
-        up[k] = s->of[k][L - 1] >> 52;
-        s->of[k][L - 1] &= WARPRSA_SAMPLE_MASK;
+        up[k] = s->of[k][limbs_per_thread - 1] >> 52;
+        s->of[k][limbs_per_thread - 1] &= WARPRSA_SAMPLE_MASK;
     }
-    warprsa_rotate(up, up, -1, width, G);
-    WARPRSA_EACH_LANE (k, G) {
+    warprsa_rotate(up, up, -1, threads_per_number, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         /* The number is below R: nothing leaves its top lane. */
-        uint64_t in = (warprsa_lane(k, G) & (width - 1)) != 0 ? up[k] : 0;
+        uint64_t in = (warprsa_lane(k, threads_per_request) &
+                       (threads_per_number - 1)) != 0
+                          ? up[k]
+                          : 0;
 
         s->of[k][0] += in;
         s->of[k][1] += s->of[k][0] >> 52;
         s->of[k][0] &= WARPRSA_SAMPLE_MASK;
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             r->of[k][i] = warprsa_sample(s->of[k][i]);
     }
 }
@@ -306,75 +323,87 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_columns *s,
  * one high half. One that ends at place L - left entered `left` rows before
  * the end and met fewer; in the last row both sums come before the shift.
  */
-WARPRSA_FN void warprsa_start_columns(warprsa_columns *s, const int L,
-                                      const int G)
+WARPRSA_FN void warprsa_start_columns(warprsa_columns *s,
+                                      const int limbs_per_thread,
+                                      const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         s->of[k][0] = warprsa_column_start(0, 1);
         WARPRSA_UNROLL
-        for (int i = 1; i < L; i++)
+        for (int i = 1; i < limbs_per_thread; i++)
             s->of[k][i] = warprsa_column_start(2 * i - 1, 2 * i + 1);
-        s->of[k][L] = warprsa_column_start(2 * L - 1, 2 * L);
+        s->of[k][limbs_per_thread] = warprsa_column_start(
+            2 * limbs_per_thread - 1, 2 * limbs_per_thread);
     }
 }
 
-WARPRSA_FN void warprsa_finish_columns(warprsa_columns *s, const int L,
-                                       const int G)
+WARPRSA_FN void warprsa_finish_columns(warprsa_columns *s,
+                                       const int limbs_per_thread,
+                                       const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
+    WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
-        for (int left = 1; left <= L; left++)
-            s->of[k][L - left] +=
+        for (int left = 1; left <= limbs_per_thread; left++)
+            s->of[k][limbs_per_thread - left] +=
                 warprsa_column_start(2 * left + 1, 2 * left - 1 - (left == 1)) -
-                warprsa_column_start(2 * L, 2 * L);
+                warprsa_column_start(2 * limbs_per_thread,
+                                     2 * limbs_per_thread);
     }
 }
 
 /* r = a b / R mod P, up to two more P (bounds above). r may be a or b. */
-WARPRSA_FN void warprsa_mont_mul_by_rows(warprsa_number *r,
-                                         const warprsa_number *a,
-                                         const warprsa_number *b,
-                                         const warprsa_modulus *m,
-                                         const int rows, const int width,
-                                         const int L, const int G)
+WARPRSA_FN void warprsa_mont_mul_by_rows(
+    warprsa_number *r, const warprsa_number *a, const warprsa_number *b,
+    const warprsa_modulus *m, const int limbs, const int threads_per_number,
+    const int limbs_per_thread, const int threads_per_request)
 {
     warprsa_columns s;
 
-    warprsa_start_columns(&s, L, G);
+    warprsa_start_columns(&s, limbs_per_thread, threads_per_request);
     WARPRSA_ROLLED
-    for (int lane = 0; lane * L < rows; lane++) {
+    for (int lane = 0; lane * limbs_per_thread < limbs; lane++) {
         WARPRSA_UNROLL
-        for (int place = 0; place < L; place++) {
-            const int may_end = (rows - 1) % L == place;
+        for (int place = 0; place < limbs_per_thread; place++) {
+            const int may_end = (limbs - 1) % limbs_per_thread == place;
             double t[WARPRSA_SLOTS];
 
-            warprsa_broadcast_sample(t, b, lane, place, width, G);
-            warprsa_mont_mul_row(&s, t, a, m,
-                                 may_end && lane * L + place == rows - 1, width,
-                                 L, G);
-            if (rows % L != 0 && may_end && lane * L + place == rows - 1)
+            warprsa_broadcast_sample(t, b, lane, place, threads_per_number,
+                                     threads_per_request);
+            warprsa_mont_mul_row(
+                &s, t, a, m,
+                may_end && lane * limbs_per_thread + place == limbs - 1,
+                threads_per_number, limbs_per_thread, threads_per_request);
+            if (limbs % limbs_per_thread != 0 && may_end &&
+                lane * limbs_per_thread + place == limbs - 1)
                 break;
         }
     }
-    warprsa_finish_columns(&s, L, G);
-    warprsa_resolve(r, &s, width, L, G);
+    warprsa_finish_columns(&s, limbs_per_thread, threads_per_request);
+    warprsa_resolve(r, &s, threads_per_number, limbs_per_thread,
+                    threads_per_request);
 }
 
 #ifndef WARPRSA_BLOCK_ARITH
 WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
                                  const warprsa_number *b,
-                                 const warprsa_modulus *m, const int rows,
-                                 const int width, const int L, const int G)
+                                 const warprsa_modulus *m, const int limbs,
+                                 const int threads_per_number,
+                                 const int limbs_per_thread,
+                                 const int threads_per_request)
 {
-    warprsa_mont_mul_by_rows(r, a, b, m, rows, width, L, G);
+    warprsa_mont_mul_by_rows(r, a, b, m, limbs, threads_per_number,
+                             limbs_per_thread, threads_per_request);
 }
 
 /* r = a^2 / R mod P; nothing is gained here by the factors being the same. */
 WARPRSA_FN void warprsa_mont_sqr(warprsa_number *r, const warprsa_number *a,
-                                 const warprsa_modulus *m, const int rows,
-                                 const int width, const int L, const int G)
+                                 const warprsa_modulus *m, const int limbs,
+                                 const int threads_per_number,
+                                 const int limbs_per_thread,
+                                 const int threads_per_request)
 {
-    warprsa_mont_mul(r, a, a, m, rows, width, L, G);
+    warprsa_mont_mul(r, a, a, m, limbs, threads_per_number, limbs_per_thread,
+                     threads_per_request);
 }
 #endif
 

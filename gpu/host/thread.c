@@ -10,10 +10,11 @@
 
 /* Half `which` of a number over lanes to samples side by side, or back. */
 static void hand_over(warprsa_number *x, double *samples, int which, int put,
-                      int rows, int width, int L)
+                      int limbs, int threads_per_number, int limbs_per_thread)
 {
-    for (int i = 0; i < rows; i++) {
-        double *at = &x->of[which * width + i / L][i % L];
+    for (int i = 0; i < limbs; i++) {
+        double *at = &x->of[which * threads_per_number + i / limbs_per_thread]
+                           [i % limbs_per_thread];
 
         if (put)
             samples[i] = *at;
@@ -23,8 +24,8 @@ static void hand_over(warprsa_number *x, double *samples, int which, int put,
 }
 
 static void modexp_half(warprsa_number *x, warprsa_number *one,
-                        const warprsa_operation *op, int which, int rows,
-                        int width, int L)
+                        const warprsa_operation *op, int which, int limbs,
+                        int threads_per_number, int limbs_per_thread)
 {
     const warprsa_prepared_half *half = &op->key->half[which];
     double a[WARPRSA_HALF_SAMPLES], p[WARPRSA_HALF_SAMPLES];
@@ -36,38 +37,40 @@ static void modexp_half(warprsa_number *x, warprsa_number *one,
                                    .n0inv = half->n0inv,
                                    .table = op->table,
                                    .chosen = chosen,
-                                   .near = rows / 2,
+                                   .near = limbs / 2,
                                    .table_stride = 1,
                                    .exponent = op->exponent +
                                                which * WARPRSA_BLINDED_WORDS,
                                    .windows = op->windows,
                                    .start = start};
 
-    for (int c = 0; c < 4 * rows; c++)
-        start[c] = warprsa_thread_start(c >= 2 * rows, c % (2 * rows), rows);
-    hand_over(one, p, which, 1, rows, width, L);
-    hand_over(x, a, which, 1, rows, width, L);
-    warprsa_balance(thread.table, p, WARPRSA_TABLE_SIZE, 1, rows);
-    warprsa_balance(a, a, 1, 1, rows);
-    warprsa_balance(p, half->modulus, 1, 1, rows);
-    warprsa_thread_modexp(&thread, rows, rows / WARPRSA_THREAD_BLOCKS, 0);
-    warprsa_unbalance(&thread, rows);
-    hand_over(x, a, which, 0, rows, width, L);
+    for (int c = 0; c < 4 * limbs; c++)
+        start[c] = warprsa_thread_start(c >= 2 * limbs, c % (2 * limbs), limbs);
+    hand_over(one, p, which, 1, limbs, threads_per_number, limbs_per_thread);
+    hand_over(x, a, which, 1, limbs, threads_per_number, limbs_per_thread);
+    warprsa_balance(thread.table, p, WARPRSA_TABLE_SIZE, 1, limbs);
+    warprsa_balance(a, a, 1, 1, limbs);
+    warprsa_balance(p, half->modulus, 1, 1, limbs);
+    warprsa_thread_modexp(&thread, limbs, limbs / WARPRSA_THREAD_BLOCKS, 0);
+    warprsa_unbalance(&thread, limbs);
+    hand_over(x, a, which, 0, limbs, threads_per_number, limbs_per_thread);
     explicit_bzero(a, sizeof(a));
     explicit_bzero(p, sizeof(p));
     explicit_bzero(chosen, sizeof(chosen));
 }
 
 static void blind_and_modexp_by_threads(warprsa_number *x,
-                                        const warprsa_operation *op, int rows,
-                                        int width, int L)
+                                        const warprsa_operation *op, int limbs,
+                                        int threads_per_number,
+                                        int limbs_per_thread)
 {
     warprsa_modulus p;
     warprsa_number one;
 
-    warprsa_blind(x, &one, &p, op, rows, width, L);
+    warprsa_blind(x, &one, &p, op, limbs, threads_per_number, limbs_per_thread);
     for (int which = 0; which < 2; which++)
-        modexp_half(x, &one, op, which, rows, width, L);
+        modexp_half(x, &one, op, which, limbs, threads_per_number,
+                    limbs_per_thread);
     explicit_bzero(&p, sizeof(p));
 }
 

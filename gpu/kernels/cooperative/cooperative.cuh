@@ -11,15 +11,16 @@
 
 #include "gpu/kernels/request.cuh"
 
-template <int ROWS, int WIDTH, int L, bool DIRECT>
+template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD, bool DIRECT>
 __global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
                                   WARPRSA_LANES_BLOCKS_PER_SM)
     warprsa_lanes_kernel(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
-    constexpr uint32_t requests = WARPRSA_LANES_BLOCK / (2 * WIDTH);
+    constexpr uint32_t requests =
+        WARPRSA_LANES_BLOCK / (2 * THREADS_PER_NUMBER);
     uint32_t first = blockIdx.x * requests;
-    uint32_t index = first + threadIdx.x / (2 * WIDTH);
+    uint32_t index = first + threadIdx.x / (2 * THREADS_PER_NUMBER);
     warprsa_operation op;
     warprsa_number x;
 
@@ -29,7 +30,7 @@ __global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
         op = warprsa_request(batch, inverted);
         /* Inversion is in place: not twice at once. */
         if (inverted < batch.count)
-            warprsa_blinding_inverse(&op, threadIdx.x % 2, ROWS);
+            warprsa_blinding_inverse(&op, threadIdx.x % 2, LIMBS);
     }
     __syncwarp();
     op = warprsa_request(batch, index);
@@ -39,26 +40,30 @@ __global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
         threadIdx.x;
     op.table_stride = WARPRSA_LANES_BLOCK;
     op.direct_table_reads = DIRECT;
-    if (threadIdx.x % WIDTH == 0)
-        warprsa_blind_exponent(&op, threadIdx.x / WIDTH % 2, ROWS);
+    if (threadIdx.x % THREADS_PER_NUMBER == 0)
+        warprsa_blind_exponent(&op, threadIdx.x / THREADS_PER_NUMBER % 2,
+                               LIMBS);
     __syncwarp();
-    warprsa_blind_and_modexp(&x, &op, ROWS, WIDTH, L);
+    warprsa_blind_and_modexp(&x, &op, LIMBS, THREADS_PER_NUMBER,
+                             LIMBS_PER_THREAD);
     __syncthreads();
-    warprsa_unblind_and_recombine(&x, &op, ROWS, WIDTH, L);
+    warprsa_unblind_and_recombine(&x, &op, LIMBS, THREADS_PER_NUMBER,
+                                  LIMBS_PER_THREAD);
 }
 
-template <int ROWS, int WIDTH, int L>
+template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
 static cudaError_t warprsa_launch_lanes(const warprsa_batch *batch,
                                         cudaStream_t stream)
 {
-    constexpr unsigned requests = WARPRSA_LANES_BLOCK / (2 * WIDTH);
+    constexpr unsigned requests =
+        WARPRSA_LANES_BLOCK / (2 * THREADS_PER_NUMBER);
     unsigned blocks = (batch->count + requests - 1) / requests;
 
     if (batch->direct_table_reads)
-        warprsa_lanes_kernel<ROWS, WIDTH, L, true>
+        warprsa_lanes_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD, true>
             <<<blocks, WARPRSA_LANES_BLOCK, 0, stream>>>(*batch);
     else
-        warprsa_lanes_kernel<ROWS, WIDTH, L, false>
+        warprsa_lanes_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD, false>
             <<<blocks, WARPRSA_LANES_BLOCK, 0, stream>>>(*batch);
     return cudaGetLastError();
 }

@@ -49,9 +49,9 @@
 #define WARPRSA_FOLD_CARRY_MAX 5 /* samples that are carried at once */
 
 /* B above: the longest prime, 1024, 1536 and 2048 bits. */
-#define WARPRSA_FOLD_BITS(rows) ((rows) / 10 * 512)
+#define WARPRSA_FOLD_BITS(limbs) ((limbs) / 10 * 512)
 /* The shortest for warprsa_fold_reduce(). */
-#define WARPRSA_FOLD_BITS_MIN(rows) (52 * (rows)-40)
+#define WARPRSA_FOLD_BITS_MIN(limbs) (52 * (limbs)-40)
 
 /*
  * The matrix as wgmma reads it, 16 rows of a column side by side; in the result
@@ -59,47 +59,47 @@
  * `per_lane` consecutive samples are put there. A chunk is what one
  * instruction makes: 4 per_lane samples.
  */
-#define WARPRSA_FOLD_DEPTH(rows)    (8 * (rows))
-#define WARPRSA_FOLD_PER_LANE(rows) ((rows) == 30 ? 4 : 5)
-#define WARPRSA_FOLD_CHUNKS(rows)   ((rows) == 20 ? 1 : 2)
-#define WARPRSA_FOLD_COLUMNS(rows)  ((rows) == 30 ? 112 : 144) /* of a chunk */
-#define WARPRSA_FOLD_CHUNK_BYTES(rows)                                         \
-    (WARPRSA_FOLD_DEPTH(rows) * WARPRSA_FOLD_COLUMNS(rows))
-#define WARPRSA_FOLD_MATRIX_BYTES(rows)                                        \
-    (WARPRSA_FOLD_CHUNKS(rows) * WARPRSA_FOLD_CHUNK_BYTES(rows))
+#define WARPRSA_FOLD_DEPTH(limbs)    (8 * (limbs))
+#define WARPRSA_FOLD_PER_LANE(limbs) ((limbs) == 30 ? 4 : 5)
+#define WARPRSA_FOLD_CHUNKS(limbs)   ((limbs) == 20 ? 1 : 2)
+#define WARPRSA_FOLD_COLUMNS(limbs)  ((limbs) == 30 ? 112 : 144) /* of a chunk */
+#define WARPRSA_FOLD_CHUNK_BYTES(limbs)                                        \
+    (WARPRSA_FOLD_DEPTH(limbs) * WARPRSA_FOLD_COLUMNS(limbs))
+#define WARPRSA_FOLD_MATRIX_BYTES(limbs)                                       \
+    (WARPRSA_FOLD_CHUNKS(limbs) * WARPRSA_FOLD_CHUNK_BYTES(limbs))
 
 /* What is above bit 44 of the lower half goes up. */
-WARPRSA_FN void warprsa_fold_top(uint64_t *s, const int rows)
+WARPRSA_FN void warprsa_fold_top(uint64_t *s, const int limbs)
 {
-    s[rows] += s[rows - 1] >> 52;
-    s[2 * rows - 1] |= (s[rows - 1] >> 44 & 0xFF) << 56;
-    s[rows - 1] &= (1ull << 44) - 1;
+    s[limbs] += s[limbs - 1] >> 52;
+    s[2 * limbs - 1] |= (s[limbs - 1] >> 44 & 0xFF) << 56;
+    s[limbs - 1] &= (1ull << 44) - 1;
 }
 
 /* Where digit `digit` of a sample starts; 52 for the one after the last. */
-WARPRSA_FN int warprsa_fold_digit_shift(int digit, const int rows)
+WARPRSA_FN int warprsa_fold_digit_shift(int digit, const int limbs)
 {
-    if (rows <= 30)
+    if (limbs <= 30)
         return digit == WARPRSA_FOLD_DIGITS ? 52 : 8 * digit;
     return digit == WARPRSA_FOLD_DIGITS ? 52 : (15 * digit + 1) / 2;
 }
 
 /* The row of the byte that stands for minus the biases. */
-WARPRSA_FN int warprsa_fold_bias_row(const int rows)
+WARPRSA_FN int warprsa_fold_bias_row(const int limbs)
 {
-    return 8 * (rows - 2) + 7;
+    return 8 * (limbs - 2) + 7;
 }
 
 /* Place in the matrix of row k, digit `digit` of sample `sample`. */
-WARPRSA_FN int warprsa_fold_place(int k, int sample, int digit, const int rows)
+WARPRSA_FN int warprsa_fold_place(int k, int sample, int digit, const int limbs)
 {
-    const int per_lane = WARPRSA_FOLD_PER_LANE(rows);
+    const int per_lane = WARPRSA_FOLD_PER_LANE(limbs);
     int chunk = sample / (4 * per_lane), lane = sample / per_lane % 4;
     int own = sample % per_lane * WARPRSA_FOLD_DIGITS + digit;
     int column = own / 2 * 8 + 2 * lane + own % 2;
 
-    return chunk * WARPRSA_FOLD_CHUNK_BYTES(rows) +
-           k / 16 * (16 * WARPRSA_FOLD_COLUMNS(rows)) + column * 16 + k % 16;
+    return chunk * WARPRSA_FOLD_CHUNK_BYTES(limbs) +
+           k / 16 * (16 * WARPRSA_FOLD_COLUMNS(limbs)) + column * 16 + k % 16;
 }
 
 /* a * b + c as one instruction. Of a power of two and a few bits of a word the
@@ -120,17 +120,17 @@ WARPRSA_FN uint32_t warprsa_multiply_add(uint32_t a, uint32_t b, uint32_t c)
  * below and then what goes to the one above. The last shift or two become one
  * multiplication with addition of 64 bits each. */
 WARPRSA_FN uint64_t warprsa_fold_join(const uint32_t *d, uint32_t *over,
-                                      const int rows)
+                                      const int limbs)
 {
-    const int last = rows <= 30 ? 4 : 7; /* bits of the seventh digit */
+    const int last = limbs <= 30 ? 4 : 7; /* bits of the seventh digit */
     const uint32_t low = d[1] * 256 + (d[0] + *over);
     const uint32_t middle = d[3] * 256 + d[2];
-    const uint32_t high =
-        warprsa_multiply_add(d[6] & ((1u << last) - 1),
-                             rows <= 30 ? 1 << 16 : 1 << 15, d[5] * 256 + d[4]);
+    const uint32_t high = warprsa_multiply_add(d[6] & ((1u << last) - 1),
+                                               limbs <= 30 ? 1 << 16 : 1 << 15,
+                                               d[5] * 256 + d[4]);
 
     *over = d[6] >> last;
-    if (rows <= 30)
+    if (limbs <= 30)
         return (low | (uint64_t)high << 32) + ((uint64_t)middle << 16);
     return low + ((uint64_t)middle << 15) + ((uint64_t)high << 30);
 }
@@ -208,28 +208,28 @@ WARPRSA_FN int64_t warprsa_fold_resolve(double *r, const uint64_t *s,
 
 /* a + (p where `mask` is all ones). */
 WARPRSA_FN void warprsa_fold_add_masked(double *a, const double *p,
-                                        uint64_t mask, const int rows)
+                                        uint64_t mask, const int limbs)
 {
     uint64_t s[WARPRSA_FOLD_ROWS_MAX];
 
     WARPRSA_UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < limbs; i++)
         s[i] = warprsa_fold_integer(a[i]) + ((uint64_t)p[i] & mask);
-    (void)warprsa_fold_resolve(a, s, rows);
+    (void)warprsa_fold_resolve(a, s, limbs);
 }
 
 /* a = a - b + (p if that is negative); samples below 2^52. */
 WARPRSA_FN void warprsa_fold_subtract(double *a, const double *b,
-                                      const double *p, const int rows)
+                                      const double *p, const int limbs)
 {
     uint64_t s[WARPRSA_FOLD_ROWS_MAX];
     int64_t over;
 
     WARPRSA_UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < limbs; i++)
         s[i] = warprsa_fold_integer(a[i]) - (uint64_t)b[i];
-    over = warprsa_fold_resolve(a, s, rows);
-    warprsa_fold_add_masked(a, p, (uint64_t)over, rows);
+    over = warprsa_fold_resolve(a, s, limbs);
+    warprsa_fold_add_masked(a, p, (uint64_t)over, limbs);
 }
 
 /* 1 / x for x in [2^11, 2^104], off by less than 2^-50 of it. The device's
@@ -256,30 +256,30 @@ WARPRSA_FN double warprsa_fold_reciprocal(double x)
  * cut off it is the right one or one too small, so that one conditional
  * subtraction ends it. The top sample of p is at least 2^11.
  */
-WARPRSA_FN void warprsa_fold_reduce(double *a, const double *p, const int rows)
+WARPRSA_FN void warprsa_fold_reduce(double *a, const double *p, const int limbs)
 {
-    double top = a[rows - 1] * 0x1p52 + a[rows - 2];
+    double top = a[limbs - 1] * 0x1p52 + a[limbs - 2];
     double ratio =
-        top * warprsa_fold_reciprocal(p[rows - 1] * 0x1p52 + p[rows - 2]);
+        top * warprsa_fold_reciprocal(p[limbs - 1] * 0x1p52 + p[limbs - 2]);
     double q = (double)(uint64_t)(ratio * (1 - 0x1p-40));
     uint64_t s[WARPRSA_FOLD_ROWS_MAX];
     uint64_t down = 0;
     int64_t over;
 
     WARPRSA_UNROLL
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < limbs; i++) {
         double high = warprsa_fma_rz(q, p[i], 0x1p104);
         double low = warprsa_fma_rz(q, p[i], 0x1p104 - high);
 
         s[i] = warprsa_fold_integer(a[i]) - (uint64_t)low - down;
         down = warprsa_bits(high) - warprsa_bits(0x1p104);
     }
-    (void)warprsa_fold_resolve(a, s, rows);
+    (void)warprsa_fold_resolve(a, s, limbs);
     WARPRSA_UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < limbs; i++)
         s[i] = warprsa_fold_integer(a[i]) - (uint64_t)p[i];
-    over = warprsa_fold_resolve(a, s, rows);
-    warprsa_fold_add_masked(a, p, (uint64_t)over, rows);
+    over = warprsa_fold_resolve(a, s, limbs);
+    warprsa_fold_add_masked(a, p, (uint64_t)over, limbs);
 }
 
 #endif

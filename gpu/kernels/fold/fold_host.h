@@ -63,23 +63,23 @@ static inline const uint32_t *warprsa_fold_exponent(const warprsa_fold_group *g,
 /* The blinded exponent of one half, and 1/r. */
 static inline void warprsa_fold_blinding(const warprsa_operation *op,
                                          double *inverse, int half,
-                                         const int rows)
+                                         const int limbs)
 {
     warprsa_operation own = *op;
 
     own.blinding_inverse = inverse - half * WARPRSA_HALF_SAMPLES;
-    warprsa_blind_exponent(&own, half, rows);
-    warprsa_blinding_inverse(&own, half, rows);
+    warprsa_blind_exponent(&own, half, limbs);
+    warprsa_blinding_inverse(&own, half, limbs);
 }
 
 /* Where products lay columns aside. */
 static inline warprsa_fold_aside
-warprsa_fold_own_aside(const warprsa_fold_group *g, const int rows)
+warprsa_fold_own_aside(const warprsa_fold_group *g, const int limbs)
 {
     warprsa_fold_aside aside = {{0}};
 
     (void)g;
-    (void)rows;
+    (void)limbs;
     return aside;
 }
 
@@ -87,13 +87,13 @@ warprsa_fold_own_aside(const warprsa_fold_group *g, const int rows)
  * a matrix's column lie side by side. */
 static inline void warprsa_fold_digit_sums(uint32_t *d, const uint8_t *matrix,
                                            const uint64_t *upper, int sample,
-                                           const int rows)
+                                           const int limbs)
 {
     for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++) {
         d[digit] = 0;
-        for (int k = 0; k < 8 * rows; k += 16) {
+        for (int k = 0; k < 8 * limbs; k += 16) {
             const uint8_t *of =
-                matrix + warprsa_fold_place(k, sample, digit, rows);
+                matrix + warprsa_fold_place(k, sample, digit, limbs);
 
             for (int j = 0; j < 16; j++)
                 d[digit] +=
@@ -115,56 +115,56 @@ static inline void warprsa_fold_wait_fetched(const warprsa_fold_group *g)
 
 /* Copies a phase's pieces of message k. */
 static inline void warprsa_fold_fetch(const warprsa_fold_group *g, int phase,
-                                      int k, const int rows)
+                                      int k, const int limbs)
 {
-    for (int j = 0; j < WARPRSA_FOLD_PIECES_EACH(rows); j++)
+    for (int j = 0; j < WARPRSA_FOLD_PIECES_EACH(limbs); j++)
         for (int e = 1; e <= WARPRSA_FOLD_ENTRIES; e++)
             memcpy(warprsa_fold_near(&g->memory, j, e, k),
-                   warprsa_fold_far(&g->memory, phase, j, e, k, rows),
+                   warprsa_fold_far(&g->memory, phase, j, e, k, limbs),
                    WARPRSA_FOLD_PIECE_WORDS * sizeof(uint32_t));
 }
 
 static inline void warprsa_fold_fetch_next(const warprsa_fold_group *g,
-                                           int phase, int k, const int rows)
+                                           int phase, int k, const int limbs)
 {
-    warprsa_fold_fetch(g, phase, k, rows);
+    warprsa_fold_fetch(g, phase, k, limbs);
 }
 
 /* Chooses from the pieces that have been fetched. */
 static inline void warprsa_fold_keep_fetched(const warprsa_fold_group *g,
                                              int phase, uint32_t digit, int k,
-                                             const int rows)
+                                             const int limbs)
 {
-    warprsa_fold_keep_pieces(&g->memory, phase, digit, k, rows);
+    warprsa_fold_keep_pieces(&g->memory, phase, digit, k, limbs);
 }
 
 static inline void warprsa_fold_fold(warprsa_fold_number *a,
                                      const warprsa_fold_group *g,
                                      warprsa_fold_columns *s,
                                      const warprsa_fold_pieces_due *due,
-                                     uint32_t *digit, const int rows)
+                                     uint32_t *digit, const int limbs)
 {
-    const int each = WARPRSA_FOLD_PER_LANE(rows);
+    const int each = WARPRSA_FOLD_PER_LANE(limbs);
 
     for (int k = 0; k < WARPRSA_MESSAGES; k++) {
         uint32_t over = 0, carry = 0;
         uint64_t x[WARPRSA_FOLD_ROWS_MAX];
 
         if (due->keep >= 0)
-            warprsa_fold_keep_fetched(g, due->keep, digit[k], k, rows);
-        warprsa_fold_top(s->of[k], rows);
-        for (int i = 0; i < rows; i++) {
+            warprsa_fold_keep_fetched(g, due->keep, digit[k], k, limbs);
+        warprsa_fold_top(s->of[k], limbs);
+        for (int i = 0; i < limbs; i++) {
             uint32_t d[WARPRSA_FOLD_DIGITS];
 
             warprsa_fold_digit_sums(d, g->matrix[warprsa_fold_half(k)],
-                                    s->of[k] + rows, i, rows);
-            x[i] = warprsa_fold_join(d, &over, rows);
+                                    s->of[k] + limbs, i, limbs);
+            x[i] = warprsa_fold_join(d, &over, limbs);
         }
-        for (int i = 0; i < rows; i += each)
+        for (int i = 0; i < limbs; i += each)
             warprsa_fold_carry(a->of[k] + i, x + i, s->of[k] + i,
-                               rows - i < each ? rows - i : each, &carry);
+                               limbs - i < each ? limbs - i : each, &carry);
         if (due->fetch >= 0)
-            warprsa_fold_fetch(g, due->fetch, k, rows);
+            warprsa_fold_fetch(g, due->fetch, k, limbs);
         if (due->digit >= 0)
             digit[k] =
                 warprsa_fold_digit(warprsa_fold_exponent(g, k), due->digit);

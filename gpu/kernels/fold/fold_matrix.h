@@ -13,14 +13,17 @@
 
 /* 2^bit. */
 WARPRSA_FN void warprsa_fold_set_power(warprsa_number *to, int bit,
-                                       const int width, const int L,
-                                       const int G)
+                                       const int threads_per_number,
+                                       const int limbs_per_thread,
+                                       const int threads_per_request)
 {
-    WARPRSA_EACH_LANE (k, G) {
-        int first = (warprsa_lane(k, G) & (width - 1)) * L;
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        int first =
+            (warprsa_lane(k, threads_per_request) & (threads_per_number - 1)) *
+            limbs_per_thread;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
+        for (int i = 0; i < limbs_per_thread; i++)
             to->of[k][i] =
                 first + i == bit / 52 ? (double)(1ull << (bit % 52)) : 0.0;
     }
@@ -31,51 +34,64 @@ WARPRSA_FN void warprsa_fold_set_power(warprsa_number *to, int bit,
 WARPRSA_FN void warprsa_fold_matrix_row(warprsa_number *x,
                                         const warprsa_operation_key *key,
                                         int bit, int down, uint32_t minus,
-                                        const int rows, const int width,
-                                        const int L)
+                                        const int limbs,
+                                        const int threads_per_number,
+                                        const int limbs_per_thread)
 {
-    const int G = 2 * width;
+    const int threads_per_request = 2 * threads_per_number;
     warprsa_modulus p = {0};
     warprsa_number power = {0}, factor = {0};
     int64_t over[WARPRSA_SLOTS];
 
-    warprsa_load_primes(&p, &key->half[0], &key->half[1], rows, width, L, G);
-    warprsa_load(&factor, key->half[0].r2, key->half[1].r2, rows, width, L, G);
+    warprsa_load_primes(&p, &key->half[0], &key->half[1], limbs,
+                        threads_per_number, limbs_per_thread,
+                        threads_per_request);
+    warprsa_load(&factor, key->half[0].r2, key->half[1].r2, limbs,
+                 threads_per_number, limbs_per_thread, threads_per_request);
     if (down) {
-        warprsa_fold_set_power(&power, 0, width, L, G);
-        warprsa_mont_mul(&factor, &power, &factor, &p, rows, width, L, G);
+        warprsa_fold_set_power(&power, 0, threads_per_number, limbs_per_thread,
+                               threads_per_request);
+        warprsa_mont_mul(&factor, &power, &factor, &p, limbs,
+                         threads_per_number, limbs_per_thread,
+                         threads_per_request);
     }
-    warprsa_fold_set_power(&power, bit, width, L, G);
-    warprsa_mont_mul(x, &power, &factor, &p, rows, width, L, G);
-    warprsa_reduce(x, x, &p.p, width, L, G);
-    warprsa_subtract(&power, &p.p, x, 1, over, width, L, G);
-    warprsa_choose(x, minus, &power, x, L, G);
+    warprsa_fold_set_power(&power, bit, threads_per_number, limbs_per_thread,
+                           threads_per_request);
+    warprsa_mont_mul(x, &power, &factor, &p, limbs, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+    warprsa_reduce(x, x, &p.p, threads_per_number, limbs_per_thread,
+                   threads_per_request);
+    warprsa_subtract(&power, &p.p, x, 1, over, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+    warprsa_choose(x, minus, &power, x, limbs_per_thread, threads_per_request);
 }
 
 /* Puts row k, the digits of x, into both matrices. */
 WARPRSA_FN void warprsa_fold_put_row(uint8_t *matrix_p, uint8_t *matrix_q,
                                      const warprsa_number *x, int row,
-                                     const int rows, const int width,
-                                     const int L)
+                                     const int limbs,
+                                     const int threads_per_number,
+                                     const int limbs_per_thread)
 {
-    const int G = 2 * width;
+    const int threads_per_request = 2 * threads_per_number;
 
-    WARPRSA_EACH_LANE (k, G) {
-        int lane = warprsa_lane(k, G);
-        uint8_t *matrix = lane < width ? matrix_p : matrix_q;
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        int lane = warprsa_lane(k, threads_per_request);
+        uint8_t *matrix = lane < threads_per_number ? matrix_p : matrix_q;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++) {
-            int sample = (lane & (width - 1)) * L + i;
+        for (int i = 0; i < limbs_per_thread; i++) {
+            int sample =
+                (lane & (threads_per_number - 1)) * limbs_per_thread + i;
             uint64_t bits = (uint64_t)x->of[k][i];
 
             WARPRSA_ROLLED
-            for (int digit = 0; sample < rows && digit < WARPRSA_FOLD_DIGITS;
+            for (int digit = 0; sample < limbs && digit < WARPRSA_FOLD_DIGITS;
                  digit++) {
-                int low = warprsa_fold_digit_shift(digit, rows);
-                int next = warprsa_fold_digit_shift(digit + 1, rows);
+                int low = warprsa_fold_digit_shift(digit, limbs);
+                int next = warprsa_fold_digit_shift(digit + 1, limbs);
 
-                matrix[warprsa_fold_place(row, sample, digit, rows)] =
+                matrix[warprsa_fold_place(row, sample, digit, limbs)] =
                     (uint8_t)(bits >> low & ((1u << (next - low)) - 1));
             }
         }
@@ -86,41 +102,53 @@ WARPRSA_FN void warprsa_fold_put_row(uint8_t *matrix_p, uint8_t *matrix_q,
  * goes. */
 WARPRSA_FN void warprsa_fold_make_row(uint8_t *matrix_p, uint8_t *matrix_q,
                                       const warprsa_operation_key *key, int row,
-                                      const int rows, const int width,
-                                      const int L)
+                                      const int limbs,
+                                      const int threads_per_number,
+                                      const int limbs_per_thread)
 {
-    const int last = row == 8 * rows - 1;
-    const int bias = row == warprsa_fold_bias_row(rows);
-    const int bit = last   ? 52 * (rows - 1) + 44
-                    : bias ? 52 * (rows / 2) + 2
+    const int last = row == 8 * limbs - 1;
+    const int bias = row == warprsa_fold_bias_row(limbs);
+    const int bit = last   ? 52 * (limbs - 1) + 44
+                    : bias ? 52 * (limbs / 2) + 2
                            : 52 * (row / 8) + 8 * (row % 8);
     warprsa_number x;
 
-    warprsa_fold_matrix_row(&x, key, bit, last, (uint32_t)bias, rows, width, L);
-    warprsa_fold_put_row(matrix_p, matrix_q, &x, row, rows, width, L);
+    warprsa_fold_matrix_row(&x, key, bit, last, (uint32_t)bias, limbs,
+                            threads_per_number, limbs_per_thread);
+    warprsa_fold_put_row(matrix_p, matrix_q, &x, row, limbs, threads_per_number,
+                         limbs_per_thread);
 }
 
 /* 1/q mod p from (1/q) R mod p; to[0..rows). */
 WARPRSA_FN void warprsa_fold_put_qinv(double *to,
                                       const warprsa_operation_key *key,
-                                      const int rows, const int width,
-                                      const int L)
+                                      const int limbs,
+                                      const int threads_per_number,
+                                      const int limbs_per_thread)
 {
-    const int G = 2 * width;
+    const int threads_per_request = 2 * threads_per_number;
     warprsa_modulus p = {0};
     warprsa_number x = {0}, one = {0};
 
-    warprsa_load_primes(&p, &key->half[0], &key->half[0], rows, width, L, G);
-    warprsa_load(&x, key->qinv_r, key->qinv_r, rows, width, L, G);
-    warprsa_set_one(&one, width, L, G);
-    warprsa_mont_mul(&x, &x, &one, &p, rows, width, L, G);
-    warprsa_reduce(&x, &x, &p.p, width, L, G);
-    WARPRSA_EACH_LANE (k, G) {
-        int first = (warprsa_lane(k, G) & (width - 1)) * L;
+    warprsa_load_primes(&p, &key->half[0], &key->half[0], limbs,
+                        threads_per_number, limbs_per_thread,
+                        threads_per_request);
+    warprsa_load(&x, key->qinv_r, key->qinv_r, limbs, threads_per_number,
+                 limbs_per_thread, threads_per_request);
+    warprsa_set_one(&one, threads_per_number, limbs_per_thread,
+                    threads_per_request);
+    warprsa_mont_mul(&x, &x, &one, &p, limbs, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+    warprsa_reduce(&x, &x, &p.p, threads_per_number, limbs_per_thread,
+                   threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        int first =
+            (warprsa_lane(k, threads_per_request) & (threads_per_number - 1)) *
+            limbs_per_thread;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < L; i++)
-            if (first + i < rows)
+        for (int i = 0; i < limbs_per_thread; i++)
+            if (first + i < limbs)
                 to[first + i] = x.of[k][i];
     }
 }

@@ -21,21 +21,21 @@
 
 /* Sample i of message t's number at `place`. */
 WARPRSA_FN double *warprsa_fold_at(const warprsa_fold_memory *m, int place,
-                                   int i, int t, const int rows)
+                                   int i, int t, const int limbs)
 {
-    return m->places + (place * rows + i) * m->stride + t;
+    return m->places + (place * limbs + i) * m->stride + t;
 }
 
 /* Every message's number into its `place`. */
 WARPRSA_FN void warprsa_fold_keep(const warprsa_fold_group *g, int place,
-                                  const warprsa_fold_number *a, const int rows)
+                                  const warprsa_fold_number *a, const int limbs)
 {
     WARPRSA_EACH_MESSAGE(k)
     {
         WARPRSA_UNROLL
-        for (int i = 0; i < rows; i++)
+        for (int i = 0; i < limbs; i++)
             *warprsa_fold_at(&g->memory, place, i, warprsa_fold_index(k),
-                             rows) = a->of[k][i];
+                             limbs) = a->of[k][i];
     }
     warprsa_sync_lanes();
 }
@@ -43,15 +43,15 @@ WARPRSA_FN void warprsa_fold_keep(const warprsa_fold_group *g, int place,
 /* Message ^ partner's number at `place`. */
 WARPRSA_FN void warprsa_fold_take(warprsa_fold_number *a,
                                   const warprsa_fold_group *g, int place,
-                                  int partner, const int rows)
+                                  int partner, const int limbs)
 {
     WARPRSA_EACH_MESSAGE(k)
     {
         int t = warprsa_fold_index(k) ^ partner;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < rows; i++)
-            a->of[k][i] = *warprsa_fold_at(&g->memory, place, i, t, rows);
+        for (int i = 0; i < limbs; i++)
+            a->of[k][i] = *warprsa_fold_at(&g->memory, place, i, t, limbs);
     }
 }
 
@@ -66,39 +66,39 @@ WARPRSA_FN int warprsa_fold_windows(int windows)
  * second's the pieces are chosen that come before its squarings, if any. */
 WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
                                           const warprsa_fold_group *g,
-                                          int place, const int rows)
+                                          int place, const int limbs)
 {
     const warprsa_fold_memory *m = &g->memory;
-    const int phases = WARPRSA_FOLD_PHASES(rows);
-    const int ahead = WARPRSA_FOLD_TWICE(rows) ? 0 : 1;
+    const int phases = WARPRSA_FOLD_PHASES(limbs);
+    const int ahead = WARPRSA_FOLD_TWICE(limbs) ? 0 : 1;
 
     WARPRSA_EACH_MESSAGE(k)
     {
         int t = warprsa_fold_index(k);
 
-        warprsa_fold_put_entry(m, WARPRSA_FOLD_ENTRIES, a->of[k], t, rows);
+        warprsa_fold_put_entry(m, WARPRSA_FOLD_ENTRIES, a->of[k], t, limbs);
         WARPRSA_ROLLED
         for (int i = 0; i < phases + ahead; i++) {
             if (i == phases)
-                warprsa_fold_get_chosen(a->of[k], m, t, rows);
+                warprsa_fold_get_chosen(a->of[k], m, t, limbs);
             warprsa_fold_sync_table(g);
-            warprsa_fold_fetch(g, i % phases, k, rows);
+            warprsa_fold_fetch(g, i % phases, k, limbs);
             warprsa_fold_wait_fetched(g);
             warprsa_fold_keep_pieces(
                 m, i % phases,
                 warprsa_fold_digit(warprsa_fold_exponent(g, k),
                                    place - i / phases),
-                t, rows);
+                t, limbs);
         }
         if (!ahead)
-            warprsa_fold_get_chosen(a->of[k], m, t, rows);
+            warprsa_fold_get_chosen(a->of[k], m, t, limbs);
         warprsa_fold_sync_table(g);
     }
 }
 
 /* What the messages begin with: r, 1/r and the blinded exponent. */
 WARPRSA_FN void warprsa_fold_begin(warprsa_fold_number *a,
-                                   const warprsa_fold_group *g, const int rows)
+                                   const warprsa_fold_group *g, const int limbs)
 {
     const warprsa_fold_memory *m = &g->memory;
 
@@ -108,15 +108,15 @@ WARPRSA_FN void warprsa_fold_begin(warprsa_fold_number *a,
         const warprsa_operation op = warprsa_fold_operation(g, k);
         double *inverse = m->inversion + t * WARPRSA_HALF_SAMPLES;
 
-        warprsa_fold_blinding(&op, inverse, half, rows);
+        warprsa_fold_blinding(&op, inverse, half, limbs);
         WARPRSA_ROLLED
-        for (int i = 0; i < rows; i++) {
-            *warprsa_fold_at(m, WARPRSA_FOLD_INVERSE, i, t, rows) = inverse[i];
-            *warprsa_fold_at(m, WARPRSA_FOLD_BLINDING, i, t, rows) =
+        for (int i = 0; i < limbs; i++) {
+            *warprsa_fold_at(m, WARPRSA_FOLD_INVERSE, i, t, limbs) = inverse[i];
+            *warprsa_fold_at(m, WARPRSA_FOLD_BLINDING, i, t, limbs) =
                 warprsa_blinding_sample(op.random, op.key->half[half].bits, i);
         }
         WARPRSA_UNROLL
-        for (int i = 0; i < rows; i++)
+        for (int i = 0; i < limbs; i++)
             a->of[k][i] = 0;
     }
     warprsa_sync_lanes();
@@ -127,7 +127,8 @@ WARPRSA_FN void warprsa_fold_begin(warprsa_fold_number *a,
  * kept them, they would take registers during every product and fold. */
 WARPRSA_FN void warprsa_fold_put_result(warprsa_fold_number *a,
                                         const warprsa_fold_group *g,
-                                        warprsa_fold_columns *s, const int rows)
+                                        warprsa_fold_columns *s,
+                                        const int limbs)
 {
     const warprsa_fold_memory *m = &g->memory;
 
@@ -136,20 +137,21 @@ WARPRSA_FN void warprsa_fold_put_result(warprsa_fold_number *a,
         int t = warprsa_fold_index(k), other = t ^ WARPRSA_FOLD_GROUP;
         double r[2 * WARPRSA_FOLD_ROWS_MAX];
 
-        warprsa_fold_unbias(s->of[k], rows);
+        warprsa_fold_unbias(s->of[k], limbs);
         WARPRSA_UNROLL
-        for (int i = 0; i < rows; i++)
+        for (int i = 0; i < limbs; i++)
             s->of[k][i] += warprsa_fold_integer(
-                *warprsa_fold_at(m, WARPRSA_FOLD_ROOT, i, other, rows));
-        (void)warprsa_fold_resolve(r, s->of[k], 2 * rows);
+                *warprsa_fold_at(m, WARPRSA_FOLD_ROOT, i, other, limbs));
+        (void)warprsa_fold_resolve(r, s->of[k], 2 * limbs);
         WARPRSA_UNROLL
-        for (int i = 0; i < rows; i++)
+        for (int i = 0; i < limbs; i++)
             a->of[k][i] = 0;
         if ((t & WARPRSA_FOLD_GROUP) == 0) {
             WARPRSA_UNROLL
-            for (int i = 0; i < 2 * rows; i++) {
-                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, i, t, rows) = r[i];
-                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, i, other, rows) = r[i];
+            for (int i = 0; i < 2 * limbs; i++) {
+                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, i, t, limbs) = r[i];
+                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, i, other, limbs) =
+                    r[i];
             }
         }
     }
@@ -176,11 +178,11 @@ WARPRSA_FN void warprsa_fold_two_samples_out(const warprsa_operation *op,
  * they found s^e to differ from m. */
 WARPRSA_FN void warprsa_fold_put_status(const warprsa_operation *op,
                                         const warprsa_fold_memory *m, int place,
-                                        int t, const int rows)
+                                        int t, const int limbs)
 {
     const double differ =
-        *warprsa_fold_at(m, place, 0, t, rows) +
-        *warprsa_fold_at(m, place, 0, t ^ WARPRSA_FOLD_GROUP, rows);
+        *warprsa_fold_at(m, place, 0, t, limbs) +
+        *warprsa_fold_at(m, place, 0, t ^ WARPRSA_FOLD_GROUP, limbs);
 
     *op->status = differ == 0 ? WARPRSA_OK : WARPRSA_CHECK_FAILED;
 }
@@ -188,7 +190,7 @@ WARPRSA_FN void warprsa_fold_put_status(const warprsa_operation *op,
 /* Half of the result's bytes by each of the two messages, 13 from every two
  * samples; both must have found s^e = m. */
 WARPRSA_FN void warprsa_fold_put_bytes(const warprsa_fold_group *g,
-                                       const int rows)
+                                       const int limbs)
 {
     WARPRSA_STAGE(OUTPUT);
     const warprsa_fold_memory *m = &g->memory;
@@ -199,24 +201,24 @@ WARPRSA_FN void warprsa_fold_put_bytes(const warprsa_fold_group *g,
         const warprsa_operation op = warprsa_fold_operation(g, k);
 
         WARPRSA_ROLLED
-        for (int i = 0; i < rows; i += 2) {
-            int first = half * rows + i;
+        for (int i = 0; i < limbs; i += 2) {
+            int first = half * limbs + i;
             uint64_t low = warprsa_fold_integer(
-                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, first, t, rows));
+                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, first, t, limbs));
             uint64_t high = warprsa_fold_integer(
-                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, first + 1, t, rows));
+                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, first + 1, t, limbs));
 
             warprsa_fold_two_samples_out(&op, low, high, first);
         }
         if (half == 0)
-            warprsa_fold_put_status(&op, m, WARPRSA_FOLD_OTHER, t, rows);
+            warprsa_fold_put_status(&op, m, WARPRSA_FOLD_OTHER, t, limbs);
     }
 }
 
 /* Compares s^e with m, leaves 0 or 1 at OTHER, and hands out the result. */
 WARPRSA_FN void warprsa_fold_compare(const warprsa_fold_group *g,
                                      const warprsa_fold_number *a,
-                                     const int rows)
+                                     const int limbs)
 {
     const warprsa_fold_memory *m = &g->memory;
 
@@ -226,61 +228,61 @@ WARPRSA_FN void warprsa_fold_compare(const warprsa_fold_group *g,
         uint64_t differs = 0;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < rows; i++)
+        for (int i = 0; i < limbs; i++)
             differs |= warprsa_bits(a->of[k][i]) ^
-                       warprsa_bits(
-                           *warprsa_fold_at(m, WARPRSA_FOLD_INPUT, i, t, rows));
-        *warprsa_fold_at(m, WARPRSA_FOLD_OTHER, 0, t, rows) = differs != 0;
+                       warprsa_bits(*warprsa_fold_at(m, WARPRSA_FOLD_INPUT, i,
+                                                     t, limbs));
+        *warprsa_fold_at(m, WARPRSA_FOLD_OTHER, 0, t, limbs) = differs != 0;
     }
     warprsa_sync_lanes();
-    warprsa_fold_put_bytes(g, rows);
+    warprsa_fold_put_bytes(g, limbs);
 }
 
 /* What a step does before its product. */
 WARPRSA_FN void warprsa_fold_prepare(warprsa_fold_number *a,
                                      const warprsa_fold_group *g,
                                      const warprsa_fold_step *step,
-                                     const int windows, const int rows)
+                                     const int windows, const int limbs)
 {
     if (step->exact) {
         WARPRSA_EACH_MESSAGE(k)
         {
-            warprsa_fold_reduce(a->of[k], warprsa_fold_prime(g, k), rows);
+            warprsa_fold_reduce(a->of[k], warprsa_fold_prime(g, k), limbs);
         }
     }
     if (step->keep < WARPRSA_FOLD_PLACES)
-        warprsa_fold_keep(g, step->keep, a, rows);
+        warprsa_fold_keep(g, step->keep, a, limbs);
     if (step->action == WARPRSA_FOLD_ENTRY) {
         WARPRSA_EACH_MESSAGE(k)
         {
             warprsa_fold_put_entry(&g->memory, step->entry, a->of[k],
-                                   warprsa_fold_index(k), rows);
+                                   warprsa_fold_index(k), limbs);
         }
     }
     if (step->action == WARPRSA_FOLD_START) {
-        warprsa_fold_first_digits(a, g, windows - 1, rows);
+        warprsa_fold_first_digits(a, g, windows - 1, limbs);
     }
     if (step->action == WARPRSA_FOLD_DIFFERENCE) {
         warprsa_fold_number other;
 
-        warprsa_fold_take(&other, g, WARPRSA_FOLD_OTHER, 0, rows);
+        warprsa_fold_take(&other, g, WARPRSA_FOLD_OTHER, 0, limbs);
         WARPRSA_EACH_MESSAGE(k)
         {
             warprsa_fold_subtract(a->of[k], other.of[k],
-                                  warprsa_fold_prime(g, k), rows);
+                                  warprsa_fold_prime(g, k), limbs);
         }
     }
     if (step->action == WARPRSA_FOLD_COMPARE)
-        warprsa_fold_compare(g, a, rows);
+        warprsa_fold_compare(g, a, limbs);
     if (step->take < WARPRSA_FOLD_PLACES)
-        warprsa_fold_take(a, g, step->take, step->partner, rows);
+        warprsa_fold_take(a, g, step->take, step->partner, limbs);
 }
 
 /* A number instead of a product's columns: m, s or what there is. */
 WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
                                         const warprsa_fold_number *a,
                                         const warprsa_fold_group *g, int by,
-                                        const int rows)
+                                        const int limbs)
 {
     WARPRSA_EACH_MESSAGE(k)
     {
@@ -289,14 +291,14 @@ WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
         const int t = warprsa_fold_index(k);
 
         WARPRSA_UNROLL
-        for (int i = 0; i < 2 * rows; i++) {
-            double sample = i < rows ? a->of[k][i] : 0;
+        for (int i = 0; i < 2 * limbs; i++) {
+            double sample = i < limbs ? a->of[k][i] : 0;
 
             if (by == WARPRSA_FOLD_OF_INPUT)
                 sample = warprsa_sample_of_bytes(op.input, length, i);
             if (by == WARPRSA_FOLD_OF_RESULT)
                 sample = *warprsa_fold_at(&g->memory, WARPRSA_FOLD_RESULT, i, t,
-                                          rows);
+                                          limbs);
             s->of[k][i] = warprsa_fold_integer(sample);
         }
     }
@@ -305,18 +307,18 @@ WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
 /* A step's factor. */
 WARPRSA_FN void warprsa_fold_factor(double *b, const warprsa_fold_group *g,
                                     const warprsa_fold_step *step, int k,
-                                    const int rows)
+                                    const int limbs)
 {
     const warprsa_fold_memory *m = &g->memory;
     const int t = warprsa_fold_index(k);
     const double *from = step->by == WARPRSA_FOLD_QINV ? m->qinv
                          : step->by == WARPRSA_FOLD_Q
                              ? warprsa_fold_second_prime(g, k)
-                             : warprsa_fold_at(m, step->by, 0, t, rows);
+                             : warprsa_fold_at(m, step->by, 0, t, limbs);
     const int apart = step->by < WARPRSA_FOLD_PLACES ? m->stride : 1;
 
     WARPRSA_UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < limbs; i++)
         b[i] = from[i * apart];
 }
 
@@ -329,31 +331,32 @@ typedef struct warprsa_fold_turn {
 /* Chooses from the pieces that have been fetched, and fetches the next. */
 WARPRSA_FN void warprsa_fold_keep_between(const warprsa_fold_group *g,
                                           const warprsa_fold_pieces_due *due,
-                                          uint32_t digit, int k, const int rows)
+                                          uint32_t digit, int k,
+                                          const int limbs)
 {
     if (due->between < 0)
         return;
-    warprsa_fold_keep_fetched(g, due->between, digit, k, rows);
+    warprsa_fold_keep_fetched(g, due->between, digit, k, limbs);
     warprsa_sync_lanes();
-    warprsa_fold_fetch_next(g, due->between + 1, k, rows);
+    warprsa_fold_fetch_next(g, due->between + 1, k, limbs);
 }
 
 WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
                                      const warprsa_fold_number *a,
                                      const warprsa_fold_group *g,
                                      const warprsa_fold_pieces_due *due,
-                                     const uint32_t *digit, const int rows)
+                                     const uint32_t *digit, const int limbs)
 {
-    const warprsa_fold_aside aside = warprsa_fold_own_aside(g, rows);
+    const warprsa_fold_aside aside = warprsa_fold_own_aside(g, limbs);
 
     WARPRSA_EACH_MESSAGE(k)
     {
-        if (WARPRSA_FOLD_TWICE(rows)) {
-            warprsa_fold_square_lower(s->of[k], a->of[k], &aside, rows / 2);
-            warprsa_fold_keep_between(g, due, digit[k], k, rows);
-            warprsa_fold_square_upper(s->of[k], a->of[k], &aside, rows / 2);
+        if (WARPRSA_FOLD_TWICE(limbs)) {
+            warprsa_fold_square_lower(s->of[k], a->of[k], &aside, limbs / 2);
+            warprsa_fold_keep_between(g, due, digit[k], k, limbs);
+            warprsa_fold_square_upper(s->of[k], a->of[k], &aside, limbs / 2);
         } else {
-            warprsa_fold_square(s->of[k], a->of[k], &aside, rows);
+            warprsa_fold_square(s->of[k], a->of[k], &aside, limbs);
         }
     }
 }
@@ -363,19 +366,20 @@ WARPRSA_FN void warprsa_fold_products(warprsa_fold_columns *s,
                                       const warprsa_fold_number *a,
                                       const warprsa_fold_group *g,
                                       const warprsa_fold_step *step,
-                                      const int rows)
+                                      const int limbs)
 {
-    warprsa_fold_aside aside = warprsa_fold_own_aside(g, rows);
+    warprsa_fold_aside aside = warprsa_fold_own_aside(g, limbs);
 
     WARPRSA_EACH_MESSAGE(k)
     {
         double b[WARPRSA_FOLD_ROWS_MAX];
 
         if (step->action == WARPRSA_FOLD_POWER)
-            warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k), rows);
+            warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k),
+                                    limbs);
         else
-            warprsa_fold_factor(b, g, step, k, rows);
-        warprsa_fold_multiply(s->of[k], a->of[k], b, &aside, rows);
+            warprsa_fold_factor(b, g, step, k, limbs);
+        warprsa_fold_multiply(s->of[k], a->of[k], b, &aside, limbs);
     }
 }
 
@@ -391,14 +395,14 @@ WARPRSA_FN int warprsa_fold_next_turn(warprsa_fold_turn *turn)
  * were fetched before it; the fold fetches the next and reads the next digit.
  * With two phases in a square the multiplication has none. */
 WARPRSA_FN warprsa_fold_pieces_due
-warprsa_fold_power_due(const warprsa_fold_turn *turn, const int rows)
+warprsa_fold_power_due(const warprsa_fold_turn *turn, const int limbs)
 {
-    const int phases = WARPRSA_FOLD_PHASES(rows);
+    const int phases = WARPRSA_FOLD_PHASES(limbs);
     const int multiply = turn->phase == WARPRSA_FOLD_WINDOW;
     const int last = turn->phase == WARPRSA_FOLD_WINDOW - 1;
     warprsa_fold_pieces_due due = {-1, -1, -1, -1};
 
-    if (WARPRSA_FOLD_TWICE(rows)) {
+    if (WARPRSA_FOLD_TWICE(limbs)) {
         if (!multiply) {
             due.between = 2 * turn->phase;
             due.keep = due.between + 1;
@@ -424,9 +428,9 @@ WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
                                            const warprsa_fold_group *g,
                                            int multiply, int keep,
                                            const uint32_t *digit,
-                                           const int rows)
+                                           const int limbs)
 {
-    warprsa_fold_aside aside = warprsa_fold_own_aside(g, rows);
+    warprsa_fold_aside aside = warprsa_fold_own_aside(g, limbs);
 
     WARPRSA_EACH_MESSAGE(k)
     {
@@ -435,15 +439,16 @@ WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
         if (multiply) {
             double b[WARPRSA_FOLD_ROWS_MAX];
 
-            warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k), rows);
-            warprsa_fold_begin_multiply(&parts, a->of[k], b, &aside, rows);
-            warprsa_fold_keep_fetched(g, keep, digit[k], k, rows);
+            warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k),
+                                    limbs);
+            warprsa_fold_begin_multiply(&parts, a->of[k], b, &aside, limbs);
+            warprsa_fold_keep_fetched(g, keep, digit[k], k, limbs);
             warprsa_fold_end_multiply(s->of[k], &parts, a->of[k], b, &aside,
-                                      rows);
+                                      limbs);
         } else {
-            warprsa_fold_begin_square(&parts, a->of[k], rows);
-            warprsa_fold_keep_fetched(g, keep, digit[k], k, rows);
-            warprsa_fold_end_square(s->of[k], &parts, a->of[k], rows);
+            warprsa_fold_begin_square(&parts, a->of[k], limbs);
+            warprsa_fold_keep_fetched(g, keep, digit[k], k, limbs);
+            warprsa_fold_end_square(s->of[k], &parts, a->of[k], limbs);
         }
     }
 }
@@ -452,23 +457,23 @@ WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
  * find out before each product takes as long as a fifth of a square of 20
  * samples. With 30 it is one in twenty, and a second copy of products and fold
  * costs registers. */
-#define WARPRSA_FOLD_POWER_APART(rows) ((rows) == 20)
+#define WARPRSA_FOLD_POWER_APART(limbs) ((limbs) == 20)
 
 /* All turns of the power that are left. */
 WARPRSA_FN void warprsa_fold_power(warprsa_fold_number *a,
                                    const warprsa_fold_group *g,
                                    warprsa_fold_turn *turn, uint32_t *digit,
-                                   const int rows)
+                                   const int limbs)
 {
     WARPRSA_ROLLED
     while (turn->place >= 0) {
         const int multiply = turn->phase == WARPRSA_FOLD_WINDOW;
-        warprsa_fold_pieces_due due = warprsa_fold_power_due(turn, rows);
+        warprsa_fold_pieces_due due = warprsa_fold_power_due(turn, limbs);
         warprsa_fold_columns s;
 
-        warprsa_fold_power_columns(&s, a, g, multiply, due.keep, digit, rows);
+        warprsa_fold_power_columns(&s, a, g, multiply, due.keep, digit, limbs);
         due.keep = -1;
-        warprsa_fold_fold(a, g, &s, &due, digit, rows);
+        warprsa_fold_fold(a, g, &s, &due, digit, limbs);
         (void)warprsa_fold_next_turn(turn);
     }
 }
@@ -502,7 +507,7 @@ WARPRSA_FN warprsa_fold_step warprsa_fold_power_step(void)
  * warprsa_operation has it. */
 WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
                                  const warprsa_fold_script *script,
-                                 const int windows, const int rows)
+                                 const int windows, const int limbs)
 {
     WARPRSA_STAGE(BLINDING);
     const int digits = warprsa_fold_windows(windows);
@@ -513,7 +518,7 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
     uint32_t digit[WARPRSA_MESSAGES] = {0};
     int at = 0, more = 0;
 
-    warprsa_fold_begin(&a, g, rows);
+    warprsa_fold_begin(&a, g, limbs);
     WARPRSA_ROLLED
     while (at < count) {
         const warprsa_fold_step step =
@@ -524,35 +529,35 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         const int squares = power ? !multiply : step.by == WARPRSA_FOLD_SQUARE;
         warprsa_fold_pieces_due due = {-1, -1, -1, -1};
 
-        if (power && WARPRSA_FOLD_POWER_APART(rows)) {
-            warprsa_fold_power(&a, g, &turn, digit, rows);
+        if (power && WARPRSA_FOLD_POWER_APART(limbs)) {
+            warprsa_fold_power(&a, g, &turn, digit, limbs);
             at++;
             continue;
         }
         if (power) {
-            due = warprsa_fold_power_due(&turn, rows);
+            due = warprsa_fold_power_due(&turn, limbs);
         } else {
             if (step.action == WARPRSA_FOLD_START) {
-                due.fetch = WARPRSA_FOLD_TWICE(rows) ? 0 : 1;
+                due.fetch = WARPRSA_FOLD_TWICE(limbs) ? 0 : 1;
                 due.digit = digits - 2;
             }
-            warprsa_fold_prepare(&a, g, &step, digits, rows);
+            warprsa_fold_prepare(&a, g, &step, digits, limbs);
         }
         more = power && warprsa_fold_next_turn(&turn);
         at += !more;
         if (!power && step.by == WARPRSA_FOLD_NONE)
             continue;
         if (squares)
-            warprsa_fold_squares(&s, &a, g, &due, digit, rows);
+            warprsa_fold_squares(&s, &a, g, &due, digit, limbs);
         else if (step.by >= WARPRSA_FOLD_OF_INPUT &&
                  step.by <= WARPRSA_FOLD_OF_ITSELF)
-            warprsa_fold_columns_of(&s, &a, g, step.by, rows);
+            warprsa_fold_columns_of(&s, &a, g, step.by, limbs);
         else
-            warprsa_fold_products(&s, &a, g, &step, rows);
+            warprsa_fold_products(&s, &a, g, &step, limbs);
         if (step.by == WARPRSA_FOLD_Q)
-            warprsa_fold_put_result(&a, g, &s, rows);
+            warprsa_fold_put_result(&a, g, &s, limbs);
         else
-            warprsa_fold_fold(&a, g, &s, &due, digit, rows);
+            warprsa_fold_fold(&a, g, &s, &due, digit, limbs);
     }
 }
 

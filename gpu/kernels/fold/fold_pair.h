@@ -494,9 +494,9 @@ WARPRSA_FN void warprsa_fold_pair_less_multiple(warprsa_fold_twenty *s,
                                                 const warprsa_fold_number *a,
                                                 const double *p)
 {
-    const int twenty = WARPRSA_FOLD_OWN, rows = WARPRSA_FOLD_PAIR_ROWS;
+    const int twenty = WARPRSA_FOLD_OWN, limbs = WARPRSA_FOLD_PAIR_ROWS;
     const double ratio =
-        warprsa_fold_reciprocal(p[rows - 1] * 0x1p52 + p[rows - 2]);
+        warprsa_fold_reciprocal(p[limbs - 1] * 0x1p52 + p[limbs - 2]);
     warprsa_fold_twenty give, got;
 
     WARPRSA_EACH_MESSAGE(k)

@@ -36,14 +36,14 @@ static inline void warprsa_fold_pair_joined(uint64_t *x,
                                             const uint64_t *upper, int part,
                                             uint32_t *over)
 {
-    const int rows = WARPRSA_FOLD_PAIR_ROWS;
+    const int limbs = WARPRSA_FOLD_PAIR_ROWS;
 
     for (int i = 0; i < WARPRSA_FOLD_OWN; i++) {
         uint32_t d[WARPRSA_FOLD_DIGITS];
 
         warprsa_fold_digit_sums(d, g->matrix[g->prime], upper,
-                                part * WARPRSA_FOLD_OWN + i, rows);
-        x[i] = warprsa_fold_join(d, over, rows);
+                                part * WARPRSA_FOLD_OWN + i, limbs);
+        x[i] = warprsa_fold_join(d, over, limbs);
     }
 }
 

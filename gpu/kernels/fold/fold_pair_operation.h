@@ -223,7 +223,7 @@ WARPRSA_FN void warprsa_fold_pair_put_bytes(const warprsa_fold_group *g)
 {
     WARPRSA_STAGE(OUTPUT);
     const warprsa_fold_memory *m = &g->memory;
-    const int rows = WARPRSA_FOLD_PAIR_ROWS;
+    const int limbs = WARPRSA_FOLD_PAIR_ROWS;
 
     WARPRSA_EACH_MESSAGE(k)
     {
@@ -231,7 +231,7 @@ WARPRSA_FN void warprsa_fold_pair_put_bytes(const warprsa_fold_group *g)
         const warprsa_operation op = warprsa_fold_operation(g, k);
 
         WARPRSA_ROLLED
-        for (int i = part * rows; i < part * rows + rows; i += 2)
+        for (int i = part * limbs; i < part * limbs + limbs; i += 2)
             warprsa_fold_two_samples_out(
                 &op,
                 warprsa_fold_integer(

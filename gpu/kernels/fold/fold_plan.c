@@ -21,16 +21,16 @@ static BIGNUM *get(BN_CTX *ctx, const uint8_t *bytes, size_t length)
     return x;
 }
 
-static bool has_length(const BIGNUM *prime, int rows)
+static bool has_length(const BIGNUM *prime, int limbs)
 {
     int bits = BN_num_bits(prime);
 
-    return bits >= WARPRSA_FOLD_BITS_MIN(rows) &&
-           bits <= WARPRSA_FOLD_BITS(rows);
+    return bits >= WARPRSA_FOLD_BITS_MIN(limbs) &&
+           bits <= WARPRSA_FOLD_BITS(limbs);
 }
 
 /* The numbers are a key's, of lengths that fit. */
-static bool fits(const warprsa_private_key *key, int rows, BN_CTX *ctx)
+static bool fits(const warprsa_private_key *key, int limbs, BN_CTX *ctx)
 {
     BIGNUM *n = get(ctx, key->n, sizeof(key->n));
     BIGNUM *p = get(ctx, key->p, sizeof(key->p));
@@ -41,8 +41,9 @@ static bool fits(const warprsa_private_key *key, int rows, BN_CTX *ctx)
 
     if (n == NULL || p == NULL || q == NULL || qinv == NULL || x == NULL)
         return false;
-    good = has_length(p, rows) && has_length(q, rows) && BN_mul(x, p, q, ctx) &&
-           BN_cmp(x, n) == 0 && BN_mod_mul(x, q, qinv, p, ctx) && BN_is_one(x);
+    good = has_length(p, limbs) && has_length(q, limbs) &&
+           BN_mul(x, p, q, ctx) && BN_cmp(x, n) == 0 &&
+           BN_mod_mul(x, q, qinv, p, ctx) && BN_is_one(x);
     BN_clear(p);
     BN_clear(q);
     BN_clear(qinv);

@@ -42,7 +42,7 @@
 
 /* Whether columns are laid aside meanwhile: with 30 samples all there are, and
  * the operands, are more than a thread has registers for. */
-#define WARPRSA_FOLD_ASIDE(rows) ((rows) == 30)
+#define WARPRSA_FOLD_ASIDE(limbs) ((limbs) == 30)
 
 /* Where a thread lays columns: on the device, at an address in shared memory
  * two of them, and the next two `apart` bytes further. SECRET. */
@@ -63,17 +63,17 @@ typedef struct warprsa_fold_aside {
 #define WARPRSA_FOLD_BIAS 4
 
 /* Half products whose low half falls into this column of a full product. */
-WARPRSA_FN int warprsa_fold_pairs(int column, const int rows)
+WARPRSA_FN int warprsa_fold_pairs(int column, const int limbs)
 {
-    return column < 0 || column > 2 * rows - 2 ? 0
-           : column < rows                     ? column + 1
-                                               : 2 * rows - 1 - column;
+    return column < 0 || column > 2 * limbs - 2 ? 0
+           : column < limbs                     ? column + 1
+                                                : 2 * limbs - 1 - column;
 }
 
 /* Of these a[i] a[j], i < j, whose low half falls into this column. */
-WARPRSA_FN int warprsa_fold_unequal_pairs(int column, const int rows)
+WARPRSA_FN int warprsa_fold_unequal_pairs(int column, const int limbs)
 {
-    return warprsa_fold_pairs(column, rows) / 2;
+    return warprsa_fold_pairs(column, limbs) / 2;
 }
 
 /* What a column starts with, so that the bits of halves that are counted from
@@ -102,7 +102,7 @@ WARPRSA_FN uint64_t warprsa_fold_sum(uint64_t s, uint64_t x, uint64_t y)
 /* Whether halves of products of so many samples are summed two by two onto
  * their columns; with 30, and where two threads have 40, that does not help or
  * not fit. */
-#define WARPRSA_FOLD_BY_TWO(rows) ((rows) == 20)
+#define WARPRSA_FOLD_BY_TWO(limbs) ((limbs) == 20)
 
 /* Of halves of products that are to be added to columns, those that wait for
  * another one of their column. */
@@ -128,10 +128,10 @@ WARPRSA_FN void warprsa_fold_add_half(uint64_t *s, warprsa_fold_waiting *w,
 
 WARPRSA_FN void warprsa_fold_add_waiting(uint64_t *s,
                                          const warprsa_fold_waiting *w,
-                                         const int rows)
+                                         const int limbs)
 {
     WARPRSA_UNROLL
-    for (int c = 0; c < 2 * rows; c++)
+    for (int c = 0; c < 2 * limbs; c++)
         if (w->there[c])
             s[c] += w->half[c];
 }
@@ -141,10 +141,10 @@ WARPRSA_FN void warprsa_fold_add_waiting(uint64_t *s,
 WARPRSA_FN void warprsa_fold_row(uint64_t *s, warprsa_fold_waiting *w, int at,
                                  double t, const double *v, int first, int last,
                                  const double base, const int by_two,
-                                 const int rows)
+                                 const int limbs)
 {
     WARPRSA_UNROLL
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < limbs; i++) {
         if (i >= first && i < last) {
             double high = warprsa_fma_rz(t, v[i], base);
             double low = warprsa_fma_rz(t, v[i], (base + 0x1p52) - high);
@@ -160,21 +160,21 @@ WARPRSA_FN void warprsa_fold_row(uint64_t *s, warprsa_fold_waiting *w, int at,
 WARPRSA_FN void warprsa_fold_add_product(uint64_t *s, const double *a,
                                          const double *b, const double base,
                                          const int tops, const int by_two,
-                                         const int rows)
+                                         const int limbs)
 {
     warprsa_fold_waiting w = {{0}, {0}};
 
     WARPRSA_UNROLL
-    for (int c = 0; c < 2 * rows; c++)
+    for (int c = 0; c < 2 * limbs; c++)
         s[c] += warprsa_fold_start(
-            warprsa_fold_pairs(c - 1, rows) - (c == 2 * rows - 1 && !tops),
-            warprsa_fold_pairs(c, rows) - (c == 2 * rows - 2 && !tops), base);
+            warprsa_fold_pairs(c - 1, limbs) - (c == 2 * limbs - 1 && !tops),
+            warprsa_fold_pairs(c, limbs) - (c == 2 * limbs - 2 && !tops), base);
     WARPRSA_UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < limbs; i++)
         warprsa_fold_row(s, &w, i, b[i], a, 0,
-                         i == rows - 1 && !tops ? rows - 1 : rows, base, by_two,
-                         rows);
-    warprsa_fold_add_waiting(s, &w, rows);
+                         i == limbs - 1 && !tops ? limbs - 1 : limbs, base,
+                         by_two, limbs);
+    warprsa_fold_add_waiting(s, &w, limbs);
 }
 
 /*
@@ -185,24 +185,24 @@ WARPRSA_FN void warprsa_fold_add_product(uint64_t *s, const double *a,
  */
 WARPRSA_FN void warprsa_fold_add_square(uint64_t *s, const double *a,
                                         const double base, const int tops,
-                                        const int by_two, const int rows)
+                                        const int by_two, const int limbs)
 {
-    const int squares = tops ? rows : rows - 1;
+    const int squares = tops ? limbs : limbs - 1;
     warprsa_fold_waiting w = {{0}, {0}};
 
     WARPRSA_UNROLL
-    for (int c = 0; c < 2 * rows; c++)
+    for (int c = 0; c < 2 * limbs; c++)
         s[c] +=
-            warprsa_fold_start(warprsa_fold_unequal_pairs(c - 1, rows),
-                               warprsa_fold_unequal_pairs(c, rows), base) -
+            warprsa_fold_start(warprsa_fold_unequal_pairs(c - 1, limbs),
+                               warprsa_fold_unequal_pairs(c, limbs), base) -
             (c >= 2 * squares ? 0
                               : warprsa_bits(c % 2 != 0 ? base : 0x1p52) / 2);
     WARPRSA_UNROLL
-    for (int i = 0; i < rows - 1; i++)
-        warprsa_fold_row(s, &w, i, a[i], a, i + 1, rows, base, by_two, rows);
-    warprsa_fold_add_waiting(s, &w, rows);
+    for (int i = 0; i < limbs - 1; i++)
+        warprsa_fold_row(s, &w, i, a[i], a, i + 1, limbs, base, by_two, limbs);
+    warprsa_fold_add_waiting(s, &w, limbs);
     WARPRSA_UNROLL
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < limbs; i++) {
         double high = warprsa_fma_rz(a[i], a[i], base);
         double low = warprsa_fma_rz(a[i], a[i], (base + 0x1p52) - high);
 
@@ -460,16 +460,16 @@ typedef struct warprsa_fold_parts {
 WARPRSA_FN void warprsa_fold_begin_multiply(warprsa_fold_parts *parts,
                                             const double *a, const double *b,
                                             warprsa_fold_aside *aside,
-                                            const int rows)
+                                            const int limbs)
 {
     WARPRSA_UNROLL
-    for (int c = 0; c < rows; c++)
+    for (int c = 0; c < limbs; c++)
         parts->lower[c] = 0;
     warprsa_fold_add_product(parts->lower, a, b, WARPRSA_FOLD_UNSIGNED, 1,
-                             WARPRSA_FOLD_BY_TWO(rows), rows / 2);
+                             WARPRSA_FOLD_BY_TWO(limbs), limbs / 2);
     warprsa_fold_end_part(aside);
-    if (WARPRSA_FOLD_ASIDE(rows))
-        warprsa_fold_lay_aside(aside, parts->lower, rows);
+    if (WARPRSA_FOLD_ASIDE(limbs))
+        warprsa_fold_lay_aside(aside, parts->lower, limbs);
 }
 
 /* And the second: 2^(52 * 3 h + 2) too large and with the byte that says so.
@@ -478,17 +478,17 @@ WARPRSA_FN void warprsa_fold_end_multiply(uint64_t *s,
                                           warprsa_fold_parts *parts,
                                           const double *a, const double *b,
                                           warprsa_fold_aside *aside,
-                                          const int rows)
+                                          const int limbs)
 {
-    const int half = rows / 2;
+    const int half = limbs / 2;
     uint64_t middle[WARPRSA_FOLD_ROWS_MAX];
 
-    if (WARPRSA_FOLD_ASIDE(rows)) {
+    if (WARPRSA_FOLD_ASIDE(limbs)) {
         warprsa_fold_multiply_rest(s, a, b, aside, half);
         return;
     }
     WARPRSA_UNROLL
-    for (int c = 0; c < rows; c++)
+    for (int c = 0; c < limbs; c++)
         parts->upper[c] = warprsa_fold_byte(c, half);
     warprsa_fold_add_product(parts->upper, a + half, b + half,
                              WARPRSA_FOLD_UNSIGNED, 1,
@@ -542,60 +542,61 @@ WARPRSA_FN void warprsa_fold_square_upper(uint64_t *s, const double *a,
 
 /* The first part of s = columns of a * a, if nothing needs to be laid aside, */
 WARPRSA_FN void warprsa_fold_begin_square(warprsa_fold_parts *parts,
-                                          const double *a, const int rows)
+                                          const double *a, const int limbs)
 {
     WARPRSA_UNROLL
-    for (int c = 0; c < rows; c++)
+    for (int c = 0; c < limbs; c++)
         parts->lower[c] = 0;
     warprsa_fold_add_square(parts->lower, a, WARPRSA_FOLD_UNSIGNED, 1,
-                            WARPRSA_FOLD_BY_TWO(rows), rows / 2);
-    warprsa_fold_upper_square(parts->upper, a, rows / 2);
+                            WARPRSA_FOLD_BY_TWO(limbs), limbs / 2);
+    warprsa_fold_upper_square(parts->upper, a, limbs / 2);
 }
 
 /* and the second. */
 WARPRSA_FN void warprsa_fold_end_square(uint64_t *s,
                                         const warprsa_fold_parts *parts,
-                                        const double *a, const int rows)
+                                        const double *a, const int limbs)
 {
     uint64_t middle[WARPRSA_FOLD_ROWS_MAX];
 
-    warprsa_fold_middle_square(middle, a, rows / 2);
-    warprsa_fold_join_parts(s, parts->lower, parts->upper, middle, rows / 2);
+    warprsa_fold_middle_square(middle, a, limbs / 2);
+    warprsa_fold_join_parts(s, parts->lower, parts->upper, middle, limbs / 2);
 }
 
 /* Both parts of a product. */
 WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
                                       const double *b,
-                                      warprsa_fold_aside *aside, const int rows)
+                                      warprsa_fold_aside *aside,
+                                      const int limbs)
 {
     warprsa_fold_parts parts;
 
-    warprsa_fold_begin_multiply(&parts, a, b, aside, rows);
-    warprsa_fold_end_multiply(s, &parts, a, b, aside, rows);
+    warprsa_fold_begin_multiply(&parts, a, b, aside, limbs);
+    warprsa_fold_end_multiply(s, &parts, a, b, aside, limbs);
 }
 
 /* And of a square. */
 WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
                                     const warprsa_fold_aside *aside,
-                                    const int rows)
+                                    const int limbs)
 {
-    if (WARPRSA_FOLD_ASIDE(rows)) {
-        warprsa_fold_square_lower(s, a, aside, rows / 2);
-        warprsa_fold_square_upper(s, a, aside, rows / 2);
+    if (WARPRSA_FOLD_ASIDE(limbs)) {
+        warprsa_fold_square_lower(s, a, aside, limbs / 2);
+        warprsa_fold_square_upper(s, a, aside, limbs / 2);
     } else {
         warprsa_fold_parts parts;
 
-        warprsa_fold_begin_square(&parts, a, rows);
-        warprsa_fold_end_square(s, &parts, a, rows);
+        warprsa_fold_begin_square(&parts, a, limbs);
+        warprsa_fold_end_square(s, &parts, a, limbs);
     }
 }
 
 /* Columns of a product without the bias and its byte, for
  * warprsa_fold_resolve(): one may be negative then. */
-WARPRSA_FN void warprsa_fold_unbias(uint64_t *s, const int rows)
+WARPRSA_FN void warprsa_fold_unbias(uint64_t *s, const int limbs)
 {
-    s[rows / 2 * 3] -= WARPRSA_FOLD_BIAS;
-    s[2 * rows - 2] -= (uint64_t)1 << 56;
+    s[limbs / 2 * 3] -= WARPRSA_FOLD_BIAS;
+    s[2 * limbs - 2] -= (uint64_t)1 << 56;
 }
 
 #endif

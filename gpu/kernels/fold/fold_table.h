@@ -25,25 +25,25 @@
 #endif
 
 /* Words of 32 bits of a number below the prime, and pieces of four words. */
-#define WARPRSA_FOLD_WORDS(rows)  (WARPRSA_FOLD_BITS(rows) / 32)
-#define WARPRSA_FOLD_PIECES(rows) (WARPRSA_FOLD_WORDS(rows) / 4)
-#define WARPRSA_FOLD_PIECE_WORDS  4
+#define WARPRSA_FOLD_WORDS(limbs)  (WARPRSA_FOLD_BITS(limbs) / 32)
+#define WARPRSA_FOLD_PIECES(limbs) (WARPRSA_FOLD_WORDS(limbs) / 4)
+#define WARPRSA_FOLD_PIECE_WORDS   4
 /* Phases of a window, two in a square or one in each product, and pieces that
  * are chosen in each. */
-#define WARPRSA_FOLD_TWICE(rows) ((rows) == 30)
-#define WARPRSA_FOLD_PHASES(rows)                                              \
-    (WARPRSA_FOLD_TWICE(rows) ? 2 * WARPRSA_FOLD_WINDOW                        \
-                              : WARPRSA_FOLD_WINDOW + 1)
-#define WARPRSA_FOLD_PIECES_EACH(rows)                                         \
-    (WARPRSA_FOLD_PIECES(rows) / WARPRSA_FOLD_PHASES(rows))
+#define WARPRSA_FOLD_TWICE(limbs) ((limbs) == 30)
+#define WARPRSA_FOLD_PHASES(limbs)                                             \
+    (WARPRSA_FOLD_TWICE(limbs) ? 2 * WARPRSA_FOLD_WINDOW                       \
+                               : WARPRSA_FOLD_WINDOW + 1)
+#define WARPRSA_FOLD_PIECES_EACH(limbs)                                        \
+    (WARPRSA_FOLD_PIECES(limbs) / WARPRSA_FOLD_PHASES(limbs))
 
 /* Messages whose pieces are copied together, a warp's; pieces of each that are,
  * and their words. */
 #define WARPRSA_FOLD_LANES 32
-#define WARPRSA_FOLD_SLOTS(rows)                                               \
-    (WARPRSA_FOLD_PIECES_EACH(rows) * WARPRSA_FOLD_ENTRIES)
-#define WARPRSA_FOLD_NEAR_WORDS(rows)                                          \
-    (WARPRSA_FOLD_SLOTS(rows) * WARPRSA_FOLD_LANES * WARPRSA_FOLD_PIECE_WORDS)
+#define WARPRSA_FOLD_SLOTS(limbs)                                              \
+    (WARPRSA_FOLD_PIECES_EACH(limbs) * WARPRSA_FOLD_ENTRIES)
+#define WARPRSA_FOLD_NEAR_WORDS(limbs)                                         \
+    (WARPRSA_FOLD_SLOTS(limbs) * WARPRSA_FOLD_LANES * WARPRSA_FOLD_PIECE_WORDS)
 
 typedef struct warprsa_fold_number {
     double of[WARPRSA_MESSAGES][WARPRSA_FOLD_ROWS_MAX];
@@ -130,31 +130,31 @@ WARPRSA_FN uint32_t warprsa_fold_digit(const uint32_t *exponent, int place)
 
 /* Samples of a number below the prime to words, and back. */
 WARPRSA_FN void warprsa_fold_pack(uint32_t *words, const double *a,
-                                  const int rows)
+                                  const int limbs)
 {
     WARPRSA_UNROLL
-    for (int i = 0; i < WARPRSA_FOLD_WORDS(rows); i++) {
+    for (int i = 0; i < WARPRSA_FOLD_WORDS(limbs); i++) {
         const int at = 32 * i / 52, shift = 32 * i % 52;
         uint64_t bits = warprsa_fold_integer(a[at]) >> shift;
 
-        if (shift > 20 && at + 1 < rows)
+        if (shift > 20 && at + 1 < limbs)
             bits |= warprsa_fold_integer(a[at + 1]) << (52 - shift);
         words[i] = (uint32_t)bits;
     }
 }
 
 WARPRSA_FN void warprsa_fold_unpack(double *a, const uint32_t *words,
-                                    const int rows)
+                                    const int limbs)
 {
     WARPRSA_UNROLL
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < limbs; i++) {
         const int at = 52 * i / 32, shift = 52 * i % 32;
         uint64_t bits = words[at];
 
-        if (at + 1 < WARPRSA_FOLD_WORDS(rows))
+        if (at + 1 < WARPRSA_FOLD_WORDS(limbs))
             bits |= (uint64_t)words[at + 1] << 32;
         bits >>= shift;
-        if (shift > 12 && at + 2 < WARPRSA_FOLD_WORDS(rows))
+        if (shift > 12 && at + 2 < WARPRSA_FOLD_WORDS(limbs))
             bits |= (uint64_t)words[at + 2] << (64 - shift);
         a[i] = warprsa_sample(bits & WARPRSA_SAMPLE_MASK);
     }
@@ -169,12 +169,12 @@ WARPRSA_FN int warprsa_fold_slot(int j, int e)
 /* That piece of message t in the table: what the messages of a warp need in a
  * phase lies in one, as it will lie near. */
 WARPRSA_FN uint32_t *warprsa_fold_far(const warprsa_fold_memory *m, int phase,
-                                      int j, int e, int t, const int rows)
+                                      int j, int e, int t, const int limbs)
 {
-    const int lanes = WARPRSA_FOLD_LANES, slots = WARPRSA_FOLD_SLOTS(rows);
+    const int lanes = WARPRSA_FOLD_LANES, slots = WARPRSA_FOLD_SLOTS(limbs);
 
     return m->table +
-           (((t / lanes * WARPRSA_FOLD_PHASES(rows) + phase) * slots +
+           (((t / lanes * WARPRSA_FOLD_PHASES(limbs) + phase) * slots +
              warprsa_fold_slot(j, e)) *
                 lanes +
             t % lanes) *
@@ -193,25 +193,25 @@ WARPRSA_FN uint32_t *warprsa_fold_near(const warprsa_fold_memory *m, int j,
 /* A packed number as entry `entry` of message t's table. */
 WARPRSA_FN void warprsa_fold_put_words(const warprsa_fold_memory *m, int entry,
                                        const uint32_t *words, int t,
-                                       const int rows)
+                                       const int limbs)
 {
-    const int each = WARPRSA_FOLD_PIECES_EACH(rows);
+    const int each = WARPRSA_FOLD_PIECES_EACH(limbs);
 
     WARPRSA_UNROLL
-    for (int u = 0; u < WARPRSA_FOLD_PIECES(rows); u++)
+    for (int u = 0; u < WARPRSA_FOLD_PIECES(limbs); u++)
         warprsa_fold_store_far(
-            warprsa_fold_far(m, u / each, u % each, entry, t, rows),
+            warprsa_fold_far(m, u / each, u % each, entry, t, limbs),
             words + u * WARPRSA_FOLD_PIECE_WORDS);
 }
 
 /* x^entry, exactly reduced, into message t's table. */
 WARPRSA_FN void warprsa_fold_put_entry(const warprsa_fold_memory *m, int entry,
-                                       const double *x, int t, const int rows)
+                                       const double *x, int t, const int limbs)
 {
     uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)] = {0};
 
-    warprsa_fold_pack(words, x, rows);
-    warprsa_fold_put_words(m, entry, words, t, rows);
+    warprsa_fold_pack(words, x, limbs);
+    warprsa_fold_put_words(m, entry, words, t, limbs);
 }
 
 /* Message t's piece of the chosen entry. */
@@ -251,9 +251,9 @@ WARPRSA_FN uint32_t warprsa_fold_choose(const warprsa_fold_pieces *v, int w,
  * the first word of entry 0: 1, or 0 in what is no number's lowest part. */
 WARPRSA_FN void warprsa_fold_keep_part(const warprsa_fold_memory *m, int phase,
                                        uint32_t digit, uint32_t one, int t,
-                                       const int rows)
+                                       const int limbs)
 {
-    const int each = WARPRSA_FOLD_PIECES_EACH(rows);
+    const int each = WARPRSA_FOLD_PIECES_EACH(limbs);
 
     WARPRSA_UNROLL
     for (int j = 0; j < each; j++) {
@@ -276,29 +276,29 @@ WARPRSA_FN void warprsa_fold_keep_part(const warprsa_fold_memory *m, int phase,
 
 WARPRSA_FN void warprsa_fold_keep_pieces(const warprsa_fold_memory *m,
                                          int phase, uint32_t digit, int t,
-                                         const int rows)
+                                         const int limbs)
 {
-    warprsa_fold_keep_part(m, phase, digit, 1, t, rows);
+    warprsa_fold_keep_part(m, phase, digit, 1, t, limbs);
 }
 
 /* The chosen entry, as it is packed. */
 WARPRSA_FN void warprsa_fold_get_words(uint32_t *words,
                                        const warprsa_fold_memory *m, int t,
-                                       const int rows)
+                                       const int limbs)
 {
     WARPRSA_UNROLL
-    for (int u = 0; u < WARPRSA_FOLD_PIECES(rows); u++)
+    for (int u = 0; u < WARPRSA_FOLD_PIECES(limbs); u++)
         warprsa_fold_load_near(words + u * WARPRSA_FOLD_PIECE_WORDS,
                                warprsa_fold_chosen(m, u, t));
 }
 
 WARPRSA_FN void warprsa_fold_get_chosen(double *a, const warprsa_fold_memory *m,
-                                        int t, const int rows)
+                                        int t, const int limbs)
 {
     uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)] = {0};
 
-    warprsa_fold_get_words(words, m, t, rows);
-    warprsa_fold_unpack(a, words, rows);
+    warprsa_fold_get_words(words, m, t, limbs);
+    warprsa_fold_unpack(a, words, limbs);
 }
 
 #endif

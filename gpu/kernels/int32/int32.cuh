@@ -19,45 +19,51 @@ static_assert(sizeof(warprsa_int32_key) <= sizeof(warprsa_prepared_key) &&
 
 /* BLOCKS share a multiprocessor: 255 registers a thread for 2, 168 for 3, 128
  * for 4. */
-template <int ROWS, int WIDTH, int L, int BLOCKS>
+template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD, int BLOCKS>
 __global__ void __launch_bounds__(WARPRSA_INTEGER_BLOCK, BLOCKS)
     warprsa_integer_kernel(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
-    constexpr uint32_t requests = WARPRSA_INTEGER_BLOCK / (2 * WIDTH);
-    constexpr size_t table = WARPRSA_TABLE_SIZE * L * WARPRSA_INTEGER_BLOCK;
+    constexpr uint32_t requests =
+        WARPRSA_INTEGER_BLOCK / (2 * THREADS_PER_NUMBER);
+    constexpr size_t table =
+        WARPRSA_TABLE_SIZE * LIMBS_PER_THREAD * WARPRSA_INTEGER_BLOCK;
     const uint32_t first = blockIdx.x * requests;
     warprsa_operation op;
     warprsa_number x;
 
-    static_assert(L <= WARPRSA_LANE_SAMPLES && L % 2 == 1 &&
-                      2 * WIDTH * L * sizeof(uint32_t) <=
-                          WARPRSA_FULL_SAMPLES * sizeof(double),
-                  "a lane's limbs, and all lanes' in the scratch");
+    static_assert(
+        LIMBS_PER_THREAD <= WARPRSA_LANE_SAMPLES && LIMBS_PER_THREAD % 2 == 1 &&
+            2 * THREADS_PER_NUMBER * LIMBS_PER_THREAD * sizeof(uint32_t) <=
+                WARPRSA_FULL_SAMPLES * sizeof(double),
+        "a lane's limbs, and all lanes' in the scratch");
 
     /* One thread a half; inversion is in place, so not twice at once. */
     if (threadIdx.x < 2 * requests && first + threadIdx.x / 2 < batch.count) {
         op = warprsa_request(batch, first + threadIdx.x / 2);
-        warprsa_blinding_inverse(&op, threadIdx.x % 2, ROWS);
-        warprsa_blind_exponent(&op, threadIdx.x % 2, ROWS);
+        warprsa_blinding_inverse(&op, threadIdx.x % 2, LIMBS);
+        warprsa_blind_exponent(&op, threadIdx.x % 2, LIMBS);
     }
     __syncthreads();
-    op = warprsa_request(batch, first + threadIdx.x / (2 * WIDTH));
+    op = warprsa_request(batch, first + threadIdx.x / (2 * THREADS_PER_NUMBER));
     op.table = reinterpret_cast<uint32_t *>(batch.table) + blockIdx.x * table +
                threadIdx.x;
     op.table_stride = WARPRSA_INTEGER_BLOCK;
-    warprsa_blind_and_modexp(&x, &op, ROWS, WIDTH, L);
-    warprsa_unblind_and_recombine(&x, &op, ROWS, WIDTH, L);
+    warprsa_blind_and_modexp(&x, &op, LIMBS, THREADS_PER_NUMBER,
+                             LIMBS_PER_THREAD);
+    warprsa_unblind_and_recombine(&x, &op, LIMBS, THREADS_PER_NUMBER,
+                                  LIMBS_PER_THREAD);
 }
 
-template <int ROWS, int WIDTH, int L, int BLOCKS>
+template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD, int BLOCKS>
 static cudaError_t warprsa_launch_integer(const warprsa_batch *batch,
                                           cudaStream_t stream)
 {
-    constexpr unsigned requests = WARPRSA_INTEGER_BLOCK / (2 * WIDTH);
+    constexpr unsigned requests =
+        WARPRSA_INTEGER_BLOCK / (2 * THREADS_PER_NUMBER);
     unsigned blocks = (batch->count + requests - 1) / requests;
 
-    warprsa_integer_kernel<ROWS, WIDTH, L, BLOCKS>
+    warprsa_integer_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD, BLOCKS>
         <<<blocks, WARPRSA_INTEGER_BLOCK, 0, stream>>>(*batch);
     return cudaGetLastError();
 }

@@ -16,15 +16,18 @@
 
 /* Of the file that includes this. */
 static constexpr warprsa_shape warprsa_blocks_shape = WARPRSA_BLOCKS_SHAPE;
-static constexpr int ROWS = warprsa_blocks_shape.limbs;
-static constexpr int WIDTH = warprsa_blocks_shape.threads_per_number;
-static constexpr int L = warprsa_blocks_shape.limbs_per_thread;
+static constexpr int LIMBS = warprsa_blocks_shape.limbs;
+static constexpr int THREADS_PER_NUMBER =
+    warprsa_blocks_shape.threads_per_number;
+static constexpr int LIMBS_PER_THREAD = warprsa_blocks_shape.limbs_per_thread;
 
 /* Doubles of a request's room, and with its table. */
-static constexpr unsigned ROOM = WARPRSA_ROOM_DOUBLES(WIDTH, L);
-static constexpr unsigned REQUEST = ROOM + WARPRSA_TABLE_SIZE * 2 * WIDTH * L;
+static constexpr unsigned ROOM =
+    WARPRSA_ROOM_DOUBLES(THREADS_PER_NUMBER, LIMBS_PER_THREAD);
+static constexpr unsigned REQUEST =
+    ROOM + WARPRSA_TABLE_SIZE * 2 * THREADS_PER_NUMBER * LIMBS_PER_THREAD;
 
-static_assert(2 * WIDTH == 32, "a warp for a request");
+static_assert(2 * THREADS_PER_NUMBER == 32, "a warp for a request");
 
 /* The requests of a block of threads, and whether the block is one of those
  * that have a thread for each half. */
@@ -66,7 +69,8 @@ warprsa_blocks_handed_on(const warprsa_batch &batch, uint32_t first, int which)
 {
     size_t index = first + threadIdx.x / 32;
 
-    return batch.table + (2 * index + which) * L * 32 + threadIdx.x % 32;
+    return batch.table + (2 * index + which) * LIMBS_PER_THREAD * 32 +
+           threadIdx.x % 32;
 }
 
 static __device__ __forceinline__ void
@@ -76,7 +80,7 @@ warprsa_blocks_put(const warprsa_number *x, const warprsa_batch &batch,
     double *to = warprsa_blocks_handed_on(batch, first, which);
 
     WARPRSA_UNROLL
-    for (int i = 0; i < L; i++)
+    for (int i = 0; i < LIMBS_PER_THREAD; i++)
         to[32 * i] = x->of[0][i];
 }
 
@@ -87,7 +91,7 @@ warprsa_blocks_get(warprsa_number *x, const warprsa_batch &batch,
     const double *from = warprsa_blocks_handed_on(batch, first, which);
 
     WARPRSA_UNROLL
-    for (int i = 0; i < L; i++)
+    for (int i = 0; i < LIMBS_PER_THREAD; i++)
         x->of[0][i] = from[32 * i];
 }
 
@@ -112,20 +116,22 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
         const warprsa_operation op = warprsa_request(batch, index);
 
         if (index < batch.count)
-            warprsa_blind_exponent(&op, threadIdx.x % 2, ROWS);
+            warprsa_blind_exponent(&op, threadIdx.x % 2, LIMBS);
     } else if (here.first + threadIdx.x / 32 < batch.count) {
         const warprsa_operation op = warprsa_blocks_request(batch, here.first);
         warprsa_modulus p;
         warprsa_number x, one;
 
-        warprsa_blind(&x, &one, &p, &op, ROWS, WIDTH, L);
+        warprsa_blind(&x, &one, &p, &op, LIMBS, THREADS_PER_NUMBER,
+                      LIMBS_PER_THREAD);
         warprsa_blocks_put(&x, batch, here.first, 0);
         warprsa_blocks_put(&one, batch, here.first, 1);
         warprsa_blocks_wipe(ROOM);
     }
 }
 
-static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK, L == 2 ? 4 : 2)
+static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK,
+                                         LIMBS_PER_THREAD == 2 ? 4 : 2)
     warprsa_blocks_modexp(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
@@ -137,17 +143,19 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK, L == 2 ? 4 : 2)
 
         /* In place: not twice at once. */
         if (index < batch.count)
-            warprsa_blinding_inverse(&op, threadIdx.x % 2, ROWS);
+            warprsa_blinding_inverse(&op, threadIdx.x % 2, LIMBS);
     } else if (here.first + threadIdx.x / 32 < batch.count) {
         const warprsa_operation op = warprsa_blocks_request(batch, here.first);
         const warprsa_operation_half *half = op.key->half;
         warprsa_modulus p;
         warprsa_number x, one;
 
-        warprsa_use_primes(&p, &op, &half[0], &half[1], ROWS, WIDTH, L, 32);
+        warprsa_use_primes(&p, &op, &half[0], &half[1], LIMBS,
+                           THREADS_PER_NUMBER, LIMBS_PER_THREAD, 32);
         warprsa_blocks_get(&x, batch, here.first, 0);
         warprsa_blocks_get(&one, batch, here.first, 1);
-        warprsa_block_modexp(&x, &one, &op, &p, ROWS, WIDTH, L, 32);
+        warprsa_block_modexp(&x, &one, &op, &p, LIMBS, THREADS_PER_NUMBER,
+                             LIMBS_PER_THREAD, 32);
         warprsa_blocks_put(&x, batch, here.first, 0);
         warprsa_blocks_wipe(ROOM);
     }
@@ -165,7 +173,8 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
     if (first + threadIdx.x / 32 >= batch.count)
         return;
     warprsa_blocks_get(&x, batch, first, 0);
-    warprsa_unblind_and_recombine(&x, &op, ROWS, WIDTH, L);
+    warprsa_unblind_and_recombine(&x, &op, LIMBS, THREADS_PER_NUMBER,
+                                  LIMBS_PER_THREAD);
     warprsa_blocks_put(&none, batch, first, 0);
     warprsa_blocks_put(&none, batch, first, 1);
     warprsa_blocks_wipe(ROOM);

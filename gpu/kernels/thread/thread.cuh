@@ -29,9 +29,11 @@ template <int N> __constant__ warprsa_starts<N> warprsa_start;
 #define WARPRSA_SHARED_BYTES (227 * 1024)
 
 /* How a size class is spread. */
-template <int N_, int WIDTH_, int L_, int BLOCK_, int IN_STEP_>
+template <int N_, int THREADS_PER_NUMBER_, int LIMBS_PER_THREAD_, int BLOCK_,
+          int IN_STEP_>
 struct warprsa_thread_shape {
-    static constexpr int N = N_, WIDTH = WIDTH_, L = L_;
+    static constexpr int N = N_, THREADS_PER_NUMBER = THREADS_PER_NUMBER_,
+                         LIMBS_PER_THREAD = LIMBS_PER_THREAD_;
     static constexpr int W = N / WARPRSA_THREAD_BLOCKS;
     static constexpr int BLOCK = BLOCK_, IN_STEP = IN_STEP_;
     /* Pairs of samples that fit beside a and P. */
@@ -57,12 +59,13 @@ template <typename S, bool PUT>
 static __device__ __forceinline__ void
 warprsa_hand_over(warprsa_number *x, double *operands, uint32_t request)
 {
-    const int lane = (int)(warprsa_thread_index() % (2 * S::WIDTH));
-    const int first = lane % S::WIDTH * S::L;
-    double *of = operands + 2 * (2 * request + lane / S::WIDTH);
+    const int lane =
+        (int)(warprsa_thread_index() % (2 * S::THREADS_PER_NUMBER));
+    const int first = lane % S::THREADS_PER_NUMBER * S::LIMBS_PER_THREAD;
+    double *of = operands + 2 * (2 * request + lane / S::THREADS_PER_NUMBER);
 
     WARPRSA_UNROLL
-    for (int i = 0; i < S::L; i++) {
+    for (int i = 0; i < S::LIMBS_PER_THREAD; i++) {
         double *at = of + (first + i) / 2 * 2 * S::BLOCK + (first + i) % 2;
 
         if (first + i < S::N) {
@@ -82,7 +85,7 @@ template <typename S>
 static __device__ __forceinline__ void
 warprsa_thread_blind(const warprsa_batch &batch, double *a, double *p)
 {
-    constexpr uint32_t requests = S::BLOCK / (2 * S::WIDTH);
+    constexpr uint32_t requests = S::BLOCK / (2 * S::THREADS_PER_NUMBER);
     const uint32_t first = blockIdx.x * (S::BLOCK / 2);
     const uint32_t own = first + threadIdx.x / 2;
 
@@ -93,13 +96,15 @@ warprsa_thread_blind(const warprsa_batch &batch, double *a, double *p)
         warprsa_blind_exponent(&op, threadIdx.x % 2, S::N);
     }
     WARPRSA_ROLLED
-    for (int turn = 0; turn < S::WIDTH; turn++) {
-        uint32_t request = turn * requests + threadIdx.x / (2 * S::WIDTH);
+    for (int turn = 0; turn < S::THREADS_PER_NUMBER; turn++) {
+        uint32_t request =
+            turn * requests + threadIdx.x / (2 * S::THREADS_PER_NUMBER);
         warprsa_operation op = warprsa_request(batch, first + request);
         warprsa_modulus modulus;
         warprsa_number x, one;
 
-        warprsa_blind(&x, &one, &modulus, &op, S::N, S::WIDTH, S::L);
+        warprsa_blind(&x, &one, &modulus, &op, S::N, S::THREADS_PER_NUMBER,
+                      S::LIMBS_PER_THREAD);
         warprsa_hand_over<S, true>(&x, a, request);
         warprsa_hand_over<S, true>(&one, p, request);
     }
@@ -158,19 +163,21 @@ template <typename S>
 static __device__ __forceinline__ void
 warprsa_thread_finish(const warprsa_batch &batch, double *a)
 {
-    constexpr uint32_t requests = S::BLOCK / (2 * S::WIDTH);
+    constexpr uint32_t requests = S::BLOCK / (2 * S::THREADS_PER_NUMBER);
 
     const uint32_t thread = warprsa_thread_index();
 
     WARPRSA_ROLLED
-    for (int turn = 0; turn < S::WIDTH; turn++) {
-        uint32_t request = turn * requests + thread / (2 * S::WIDTH);
+    for (int turn = 0; turn < S::THREADS_PER_NUMBER; turn++) {
+        uint32_t request =
+            turn * requests + thread / (2 * S::THREADS_PER_NUMBER);
         warprsa_operation op =
             warprsa_request(batch, blockIdx.x * (S::BLOCK / 2) + request);
         warprsa_number x;
 
         warprsa_hand_over<S, false>(&x, a, request);
-        warprsa_unblind_and_recombine(&x, &op, S::N, S::WIDTH, S::L);
+        warprsa_unblind_and_recombine(&x, &op, S::N, S::THREADS_PER_NUMBER,
+                                      S::LIMBS_PER_THREAD);
     }
 }
 

@@ -89,7 +89,7 @@ static void constants_of(const operands *o, const number_view *view, int half,
                          warprsa_number *p, warprsa_number *down,
                          warprsa_number *inverse)
 {
-    const int bits = WARPRSA_SAMPLE_BITS * WARPRSA_BLOCK_OF(view->rows);
+    const int bits = WARPRSA_SAMPLE_BITS * WARPRSA_BLOCK_OF(view->limbs);
     warprsa_sample_t samples[NUMBER_SAMPLES];
 
     number_to_samples(samples, o->p, number_samples(view));
@@ -111,11 +111,12 @@ static void use_moduli(const number_view *view, warprsa_modulus *m)
 
     for (int i = 0; i < NUMBER_SUBGROUPS; i++)
         constants_of(&numbers[i], view, i, &m->p, &down, &inverse);
-    number_power_of_two(r, WARPRSA_SAMPLE_BITS * view->rows);
+    number_power_of_two(r, WARPRSA_SAMPLE_BITS * view->limbs);
     memset(room, 0xff, sizeof(room)); /* as it comes: no numbers */
     m->room = room;
-    warprsa_block_put_modulus(&m->p, &down, &inverse, m, view->width, view->L,
-                              view->G);
+    warprsa_block_put_modulus(&m->p, &down, &inverse, m,
+                              view->threads_per_number, view->limbs_per_thread,
+                              view->threads_per_request);
 }
 
 /* The samples of a result: 0 where there are none, else within 2^51 + 2^7. */
@@ -127,11 +128,11 @@ static int read_result(operands *o, const warprsa_number *x,
     number_get(samples, x, view, half);
     for (int i = 0; i < number_samples(view); i++) {
         if (samples[i] < -0x1p51 - 128 || samples[i] > 0x1p51 + 128 ||
-            (i >= view->rows && samples[i] != 0))
+            (i >= view->limbs && samples[i] != 0))
             return 0;
         carried += samples[i] < -0x1p51 || samples[i] >= 0x1p51;
     }
-    from_signed(o->x, samples, view->rows);
+    from_signed(o->x, samples, view->limbs);
     return 1;
 }
 
@@ -158,7 +159,7 @@ static void unsigned_operand(BIGNUM *value, warprsa_number *x,
 {
     warprsa_sample_t samples[NUMBER_SAMPLES] = {0};
 
-    number_below(value, samples, view->rows, limit, stream);
+    number_below(value, samples, view->limbs, limit, stream);
     number_put(x, view, half, samples);
 }
 
@@ -182,7 +183,7 @@ static void signed_operand(BIGNUM *value, warprsa_number *x, const BIGNUM *p,
         samples[top] = 0x1p51;
     if (random_below(stream, 2))
         samples[top] = -samples[top];
-    from_signed(value, samples, view->rows);
+    from_signed(value, samples, view->limbs);
     number_put(x, view, half, samples);
 }
 
@@ -221,8 +222,8 @@ static void products(const number_view *view, uint64_t seed, unsigned *wrong)
 
         for (int i = 0; i < NUMBER_SUBGROUPS; i++)
             choose(i, &a, &b, view, &stream);
-        warprsa_mont_mul(to, &a, &b, &m, view->rows, view->width, view->L,
-                         view->G);
+        warprsa_mont_mul(to, &a, &b, &m, view->limbs, view->threads_per_number,
+                         view->limbs_per_thread, view->threads_per_request);
         for (int i = 0; i < NUMBER_SUBGROUPS; i++)
             if (!read_result(&numbers[i], to, view, i) || !right(&numbers[i]))
                 number_wrong(wrong, "product", view, seed);
@@ -262,12 +263,15 @@ static void samples_as_far_out(const number_view *view, uint64_t seed,
         signed_operand(numbers[i].a, &a, numbers[i].p, view, i, &stream);
         signed_operand(numbers[i].b, &b, numbers[i].p, view, i, &stream);
     }
-    warprsa_block_put(&a, room, view->rows, view->width, view->L, view->G);
-    warprsa_block_put_other(&b, room, view->rows, view->width, view->L,
-                            view->G);
-    warprsa_block_mont_mul_noinline(room, WARPRSA_ROOM_OTHER, view->rows,
-                                    view->width, view->L, view->G);
-    warprsa_block_get(&x, room, view->rows, view->width, view->L, view->G);
+    warprsa_block_put(&a, room, view->limbs, view->threads_per_number,
+                      view->limbs_per_thread, view->threads_per_request);
+    warprsa_block_put_other(&b, room, view->limbs, view->threads_per_number,
+                            view->limbs_per_thread, view->threads_per_request);
+    warprsa_block_mont_mul_noinline(
+        room, WARPRSA_ROOM_OTHER, view->limbs, view->threads_per_number,
+        view->limbs_per_thread, view->threads_per_request);
+    warprsa_block_get(&x, room, view->limbs, view->threads_per_number,
+                      view->limbs_per_thread, view->threads_per_request);
     for (int i = 0; i < NUMBER_SUBGROUPS; i++)
         if (!read_result(&numbers[i], &x, view, i) || !right(&numbers[i]))
             number_wrong(wrong, "samples far out", view, seed);
@@ -292,12 +296,16 @@ static void squares(const number_view *view, int pattern, unsigned *wrong)
         number_put(&x, view, i, samples);
     }
     use_moduli(view, &m);
-    warprsa_make_signed(&x, &x, view->width, view->L, view->G);
-    warprsa_block_put(&x, room, view->rows, view->width, view->L, view->G);
+    warprsa_make_signed(&x, &x, view->threads_per_number,
+                        view->limbs_per_thread, view->threads_per_request);
+    warprsa_block_put(&x, room, view->limbs, view->threads_per_number,
+                      view->limbs_per_thread, view->threads_per_request);
     for (int turn = 0; turn < CHAIN; turn++) {
-        warprsa_block_mont_mul_noinline(room, WARPRSA_ROOM_OWN, view->rows,
-                                        view->width, view->L, view->G);
-        warprsa_block_get(&x, room, view->rows, view->width, view->L, view->G);
+        warprsa_block_mont_mul_noinline(
+            room, WARPRSA_ROOM_OWN, view->limbs, view->threads_per_number,
+            view->limbs_per_thread, view->threads_per_request);
+        warprsa_block_get(&x, room, view->limbs, view->threads_per_number,
+                          view->limbs_per_thread, view->threads_per_request);
         for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
             operands *o = &numbers[i];
             BIGNUM *value = o->x;
@@ -378,8 +386,11 @@ static void reductions(void **state)
                     assert_true(BN_sub(o->x, o->x, o->p));
                 put_any(&x, o->x, &view, i);
             }
-            warprsa_make_signed(&x, &x, view.width, view.L, view.G);
-            warprsa_reduce(&x, &x, &p, view.width, view.L, view.G);
+            warprsa_make_signed(&x, &x, view.threads_per_number,
+                                view.limbs_per_thread,
+                                view.threads_per_request);
+            warprsa_reduce(&x, &x, &p, view.threads_per_number,
+                           view.limbs_per_thread, view.threads_per_request);
             for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
                 number_get(samples, &x, &view, i);
                 number_from_samples(numbers[i].x, samples,
@@ -408,7 +419,7 @@ static void choose_exponent(operands *o, uint32_t *words, int bits,
 static void power(const number_view *view, uint64_t seed, unsigned *wrong)
 {
     const int bits =
-        WARPRSA_SAMPLE_BITS * view->rows / WARPRSA_WINDOW * WARPRSA_WINDOW;
+        WARPRSA_SAMPLE_BITS * view->limbs / WARPRSA_WINDOW * WARPRSA_WINDOW;
     random_stream stream = {seed};
     uint32_t exponents[2 * WARPRSA_BLINDED_WORDS];
     warprsa_operation op = {.exponent = exponents,
@@ -433,8 +444,9 @@ static void power(const number_view *view, uint64_t seed, unsigned *wrong)
         number_to_samples(samples, o->x, number_samples(view));
         number_put(&one, view, i, samples);
     }
-    warprsa_block_modexp(&x, &one, &op, &m, view->rows, view->width, view->L,
-                         view->G);
+    warprsa_block_modexp(&x, &one, &op, &m, view->limbs,
+                         view->threads_per_number, view->limbs_per_thread,
+                         view->threads_per_request);
     for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
         operands *o = &numbers[i];
         int good = read_result(o, &x, view, i);

@@ -84,23 +84,23 @@ static void bytes_of_a_class(void **state)
         number_view view = number_view_of(2 * size + 1);
         random_stream stream = {number_seed()};
         warprsa_sample_bits_t *words =
-            malloc((size_t)view.rows * sizeof(*words));
+            malloc((size_t)view.limbs * sizeof(*words));
         warprsa_sample_t samples[NUMBER_SAMPLES];
         uint8_t bytes[LENGTH_MAX + 16];
 
         assert_non_null(words);
-        for (int i = 0; i < view.rows; i++) {
+        for (int i = 0; i < view.limbs; i++) {
             words[i] = (warprsa_sample_bits_t)(random_next(&stream) &
                                                WARPRSA_SAMPLE_MASK);
             samples[i] = (warprsa_sample_t)words[i];
         }
-        number_from_samples(number, samples, view.rows);
+        number_from_samples(number, samples, view.limbs);
         assert_true(BN_mask_bits(number, LENGTH_MAX * 8) ||
                     BN_num_bits(number) <= LENGTH_MAX * 8);
         assert_int_equal(LENGTH_MAX, BN_bn2lebinpad(number, bytes, LENGTH_MAX));
         for (int i = 0; i < LENGTH_MAX; i++)
             assert_int_equal(bytes[i],
-                             warprsa_byte_of_samples(words, view.rows, i));
+                             warprsa_byte_of_samples(words, view.limbs, i));
         free(words);
     }
 }
@@ -134,12 +134,12 @@ static void blinding_factors_are_below_the_prime(void **state)
 
             for (int i = 0; i < WARPRSA_BLINDING_SAMPLES; i++)
                 random[i] = bits % 2 == 0 ? UINT64_MAX : random_next(&stream);
-            for (int i = 0; i < view.rows; i++) {
+            for (int i = 0; i < view.limbs; i++) {
                 words[i] = cut_of(random, i);
                 samples[i] = warprsa_blinding_sample(random, (uint32_t)bits, i);
             }
-            number_from_samples(number, samples, view.rows);
-            number_from_samples(other, words, view.rows);
+            number_from_samples(number, samples, view.limbs);
+            number_from_samples(other, words, view.limbs);
             assert_true(BN_mask_bits(other, bits - 1) ||
                         BN_num_bits(other) < bits);
             assert_true(BN_set_bit(other, 0));

@@ -109,8 +109,8 @@ static int right(const warprsa_number *r, const int64_t *over,
     for (int i = 0; i < number_samples(view); i++)
         if (!number_sample_within(samples[i], WARPRSA_SAMPLE_MASK))
             return 0;
-    for (int k = 0; over != NULL && k < view->width; k++)
-        if (over[subgroup * view->width + k] != o->over)
+    for (int k = 0; over != NULL && k < view->threads_per_number; k++)
+        if (over[subgroup * view->threads_per_number + k] != o->over)
             return 0;
     number_from_samples(o->x, samples, number_samples(view));
     return BN_cmp(o->x, o->expected) == 0;
@@ -157,7 +157,8 @@ static void normalise_case(const number_view *view, uint64_t seed,
         for (int j = 0; j < count; j++) {
             int64_t c = column(&stream, kind, j == odd_place);
 
-            s.of[i * view->width + j / view->L][j % view->L] = (uint64_t)c;
+            s.of[i * view->threads_per_number + j / view->limbs_per_thread]
+                [j % view->limbs_per_thread] = (uint64_t)c;
             *(c < 0 ? &minus[j] : &plus[j]) = (uint64_t)(c < 0 ? -c : c);
         }
         number_from_columns(numbers[i].a, plus, count);
@@ -165,7 +166,8 @@ static void normalise_case(const number_view *view, uint64_t seed,
         assert_true(BN_sub(numbers[i].expected, numbers[i].a, numbers[i].b));
         split_expected(&numbers[i]);
     }
-    warprsa_normalise(&r, &s, over, view->width, view->L, view->G);
+    warprsa_normalise(&r, &s, over, view->threads_per_number,
+                      view->limbs_per_thread, view->threads_per_request);
     for (int i = 0; i < number_subgroups(view); i++)
         if (!right(&r, over, view, i))
             number_wrong(wrong, "normalise", view, seed);
@@ -184,23 +186,23 @@ static void choose(const number_view *view, random_stream *stream,
 {
     BIGNUM *limit = modulus[0];
 
-    number_power_of_two(limit, WARPRSA_SAMPLE_BITS * view->rows);
+    number_power_of_two(limit, WARPRSA_SAMPLE_BITS * view->limbs);
     for (int i = 0; i < number_subgroups(view); i++) {
         operands *o = &numbers[i];
         unsigned kind = random_below(stream, 6);
 
         memset(o->a_samples, 0, sizeof(o->a_samples));
         memset(o->b_samples, 0, sizeof(o->b_samples));
-        number_below(o->a, o->a_samples, view->rows, limit, stream);
-        number_below(o->b, o->b_samples, view->rows, limit, stream);
+        number_below(o->a, o->a_samples, view->limbs, limit, stream);
+        number_below(o->b, o->b_samples, view->limbs, limit, stream);
         if (kind == 0) {
             assert_non_null(BN_copy(o->b, o->a));
             memcpy(o->b_samples, o->a_samples, sizeof(o->a_samples));
         } else if (kind == 1) {
-            int ones = (int)random_below(stream, (unsigned)view->rows + 1);
+            int ones = (int)random_below(stream, (unsigned)view->limbs + 1);
 
             BN_zero(o->a);
-            if (ones < view->rows)
+            if (ones < view->limbs)
                 number_power_of_two(o->a, ones * WARPRSA_SAMPLE_BITS);
             assert_true(BN_one(o->b));
             number_to_samples(o->a_samples, o->a, number_samples(view));
@@ -225,7 +227,8 @@ static void subtract_case(const number_view *view, uint64_t seed,
         assert_true(BN_sub(numbers[i].expected, numbers[i].a, numbers[i].b));
         split_expected(&numbers[i]);
     }
-    warprsa_subtract(&r, &a, &b, factor, over, view->width, view->L, view->G);
+    warprsa_subtract(&r, &a, &b, factor, over, view->threads_per_number,
+                     view->limbs_per_thread, view->threads_per_request);
     for (int i = 0; i < number_subgroups(view); i++)
         if (!right(&r, over, view, i))
             number_wrong(wrong, "subtract", view, seed);
@@ -252,14 +255,14 @@ static void add_if_negative_case(const number_view *view, uint64_t seed,
         operands *o = &numbers[i];
         int64_t given = overs[random_below(&stream, 6)];
 
-        for (int k = 0; k < view->width; k++)
-            over[i * view->width + k] = given;
+        for (int k = 0; k < view->threads_per_number; k++)
+            over[i * view->threads_per_number + k] = given;
         assert_true(BN_mul_word(o->b, given < 0 ? factor : 0));
         assert_true(BN_add(o->expected, o->a, o->b));
         split_expected(o);
     }
-    warprsa_add_if_negative(&r, &a, &b, factor, over, view->width, view->L,
-                            view->G);
+    warprsa_add_if_negative(&r, &a, &b, factor, over, view->threads_per_number,
+                            view->limbs_per_thread, view->threads_per_request);
     for (int i = 0; i < number_subgroups(view); i++)
         if (!right(&r, over, view, i))
             number_wrong(wrong, "add_if_negative", view, seed);
@@ -282,7 +285,8 @@ static void add_case(const number_view *view, uint64_t seed, unsigned *wrong)
         assert_true(
             BN_nnmod(numbers[i].expected, numbers[i].expected, top, bn));
     }
-    warprsa_add(&a, &a, &b, view->width, view->L, view->G);
+    warprsa_add(&a, &a, &b, view->threads_per_number, view->limbs_per_thread,
+                view->threads_per_request);
     for (int i = 0; i < number_subgroups(view); i++)
         if (!right(&a, NULL, view, i))
             number_wrong(wrong, "add", view, seed);
@@ -310,7 +314,7 @@ static void reduce_case(const number_view *view, uint64_t seed, unsigned *wrong)
         number_put(&p, view, i, o->b_samples);
         memset(o->a_samples, 0, sizeof(o->a_samples));
         assert_true(BN_lshift(o->b, modulus[i], 2));
-        number_below(o->a, o->a_samples, view->rows, o->b, &stream);
+        number_below(o->a, o->a_samples, view->limbs, o->b, &stream);
         if (end < 12) { /* one less, none or one more than P, 2P, 3P, 4P */
             assert_non_null(BN_copy(o->a, modulus[i]));
             assert_true(BN_mul_word(o->a, 1 + end / 3));
@@ -321,7 +325,8 @@ static void reduce_case(const number_view *view, uint64_t seed, unsigned *wrong)
         number_put(&a, view, i, o->a_samples);
         assert_true(BN_nnmod(o->expected, o->a, modulus[i], bn));
     }
-    warprsa_reduce(&a, &a, &p, view->width, view->L, view->G);
+    warprsa_reduce(&a, &a, &p, view->threads_per_number, view->limbs_per_thread,
+                   view->threads_per_request);
     for (int i = 0; i < number_subgroups(view); i++)
         if (!right(&a, NULL, view, i))
             number_wrong(wrong, "reduce", view, seed);
@@ -341,10 +346,12 @@ static void choose_case(const number_view *view, uint64_t seed, unsigned *wrong)
 
     choose(view, &stream, &a, &b);
     for (uint32_t choice = 0; choice < 2; choice++) {
-        warprsa_choose(&r, choice, &a, &b, view->L, view->G);
-        for (int k = 0; k < view->G; k++)
+        warprsa_choose(&r, choice, &a, &b, view->limbs_per_thread,
+                       view->threads_per_request);
+        for (int k = 0; k < view->threads_per_request; k++)
             if (memcmp(r.of[k], choice ? a.of[k] : b.of[k],
-                       (size_t)view->L * sizeof(warprsa_sample_t)) != 0)
+                       (size_t)view->limbs_per_thread *
+                           sizeof(warprsa_sample_t)) != 0)
                 number_wrong(wrong, "choose", view, seed);
     }
 }

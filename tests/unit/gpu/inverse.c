@@ -75,9 +75,9 @@ static void to_limbs(int64_t *limb, const BIGNUM *from, const number_view *view)
 {
     warprsa_sample_t samples[NUMBER_SAMPLES];
 
-    number_to_samples(samples, from, view->rows);
+    number_to_samples(samples, from, view->limbs);
     for (int i = 0; i < WARPRSA_SIGNED62_LIMBS; i++)
-        limb[i] = warprsa_signed62_of_samples(samples, view->rows, i);
+        limb[i] = warprsa_signed62_of_samples(samples, view->limbs, i);
 }
 
 /* x against p; neither is changed. */
@@ -130,7 +130,7 @@ static void inverses_are_exact(void **state)
         number_modulus(p, &stream, WARPRSA_BLINDING_BITS);
         check_ends(&view, seed, &wrong);
         for (int turn = 0; turn < 8; turn++) {
-            number_below(x, samples, view.rows, p, &stream);
+            number_below(x, samples, view.limbs, p, &stream);
             check(&view, seed, &wrong);
         }
     }
@@ -176,15 +176,15 @@ static void check_short(const number_view *view, uint64_t seed, unsigned *wrong)
 
     if (expect_inverse() < 0)
         return;
-    number_to_samples(samples, x, view->rows);
-    number_to_samples(p_samples, p, view->rows);
-    warprsa_invert_short(samples, p_samples, view->rows);
-    for (int i = 0; i < view->rows; i++)
+    number_to_samples(samples, x, view->limbs);
+    number_to_samples(p_samples, p, view->limbs);
+    warprsa_invert_short(samples, p_samples, view->limbs);
+    for (int i = 0; i < view->limbs; i++)
         if (!number_sample_within(samples[i], WARPRSA_SAMPLE_MASK)) {
             number_wrong(wrong, "sample of a short inverse", view, seed);
             return;
         }
-    number_from_samples(y, samples, view->rows);
+    number_from_samples(y, samples, view->limbs);
     if (BN_cmp(y, inverse) != 0)
         number_wrong(wrong, "short inverse", view, seed);
 }
@@ -231,7 +231,7 @@ static void choose_within(int64_t *limb, const int64_t *p_limb,
     warprsa_sample_t samples[NUMBER_SAMPLES];
     const unsigned kind = random_below(stream, 6);
 
-    number_below(x, samples, view->rows, p, stream);
+    number_below(x, samples, view->limbs, p, stream);
     if (kind < 2)
         assert_true(BN_sub(x, p, BN_value_one()));
     to_limbs(limb, x, view);
@@ -376,7 +376,7 @@ static void division_steps_are_enough(void **state)
 
         if (i % 500 == 0) { /* a new start */
             number_pattern(p, &stream, (int)(i / 500) % NUMBER_PATTERNS, bits);
-            number_below(x, samples, view.rows, p, &stream);
+            number_below(x, samples, view.limbs, p, &stream);
             most = 0;
         }
         assert_non_null(BN_copy(y, changed));

@@ -85,21 +85,23 @@ static void table_gives_each_entry(void **state)
             uint32_t digit[WARPRSA_SLOTS];
 
             for (int e = 0; e < WARPRSA_TABLE_SIZE; e++) {
-                for (int k = 0; k < view.G; k++)
-                    for (int i = 0; i < view.L; i++)
+                for (int k = 0; k < view.threads_per_request; k++)
+                    for (int i = 0; i < view.limbs_per_thread; i++)
                         entries[e].of[k][i] =
                             (warprsa_sample_t)(random_next(&stream) &
                                                WARPRSA_SAMPLE_MASK);
-                warprsa_table_put(&op, e, &entries[e], view.L, view.G);
+                warprsa_table_put(&op, e, &entries[e], view.limbs_per_thread,
+                                  view.threads_per_request);
             }
             for (uint32_t e = 0; e < WARPRSA_TABLE_SIZE; e++) {
-                for (int k = 0; k < view.G; k++)
+                for (int k = 0; k < view.threads_per_request; k++)
                     digit[k] =
                         ((uint32_t)k * (uint32_t)turn + e) % WARPRSA_TABLE_SIZE;
-                warprsa_table_get(&got, &op, digit, view.L, view.G);
-                for (int k = 0; k < view.G; k++)
+                warprsa_table_get(&got, &op, digit, view.limbs_per_thread,
+                                  view.threads_per_request);
+                for (int k = 0; k < view.threads_per_request; k++)
                     assert_memory_equal(entries[digit[k]].of[k], got.of[k],
-                                        (size_t)view.L *
+                                        (size_t)view.limbs_per_thread *
                                             sizeof(warprsa_sample_t));
             }
         }
@@ -109,7 +111,7 @@ static void table_gives_each_entry(void **state)
 /* Of a blinded exponent, at most, in whole digits. */
 static int exponent_bits(const number_view *view)
 {
-    return (WARPRSA_SAMPLE_BITS * view->rows + WARPRSA_EXPONENT_BLINDING_BITS +
+    return (WARPRSA_SAMPLE_BITS * view->limbs + WARPRSA_EXPONENT_BLINDING_BITS +
             WARPRSA_WINDOW - 1) /
            WARPRSA_WINDOW * WARPRSA_WINDOW;
 }
@@ -135,13 +137,17 @@ static void digits_cover_the_exponents(void **state)
             uint32_t digit[WARPRSA_SLOTS];
             int bit = place * WARPRSA_WINDOW;
 
-            warprsa_secret_digit(digit, &op, place, view.width, view.G);
-            for (int k = 0; k < view.G; k++) {
+            warprsa_secret_digit(digit, &op, place, view.threads_per_number,
+                                 view.threads_per_request);
+            for (int k = 0; k < view.threads_per_request; k++) {
                 assert_true(digit[k] < WARPRSA_TABLE_SIZE);
-                assert_int_equal(digit[k / view.width * view.width], digit[k]);
+                assert_int_equal(digit[k / view.threads_per_number *
+                                       view.threads_per_number],
+                                 digit[k]);
             }
             for (int half = 0; half < 2; half++)
-                seen[half][bit / 32] |= digit[half * view.width] << (bit % 32);
+                seen[half][bit / 32] |= digit[half * view.threads_per_number]
+                                        << (bit % 32);
         }
         for (int half = 0; half < 2; half++)
             assert_memory_equal(exponents[half], seen[half],
@@ -153,7 +159,7 @@ static void digits_cover_the_exponents(void **state)
 static void use_moduli(const number_view *view, random_stream *stream,
                        warprsa_modulus *p, warprsa_number *one)
 {
-    const int bits = WARPRSA_SAMPLE_BITS * view->rows;
+    const int bits = WARPRSA_SAMPLE_BITS * view->limbs;
 
     for (int i = 0; i < number_subgroups(view); i++) {
         operands *o = &numbers[i];
@@ -168,8 +174,8 @@ static void use_moduli(const number_view *view, random_stream *stream,
         number_put(&p->inv_2_52, view, i, o->samples);
 #endif
         assert_non_null(BN_mod_inverse(scratch, o->p, scratch, bn));
-        for (int k = 0; k < view->width; k++)
-            p->n0inv[i * view->width + k] =
+        for (int k = 0; k < view->threads_per_number; k++)
+            p->n0inv[i * view->threads_per_number + k] =
                 (warprsa_sample_t)(WARPRSA_SAMPLE_MASK + 1 -
                                    BN_get_word(scratch));
         number_power_of_two(scratch, bits);
@@ -187,7 +193,7 @@ static void choose_base(operands *o, const number_view *view, int subgroup,
     memset(o->samples, 0, sizeof(o->samples));
     assert_non_null(BN_copy(scratch, o->p));
     assert_true(BN_mul_word(scratch, 3));
-    number_below(o->x, o->samples, view->rows, scratch, stream);
+    number_below(o->x, o->samples, view->limbs, scratch, stream);
     number_put(x, view, subgroup, o->samples);
     assert_true(BN_mod_mul(o->x, o->x, o->r_inverse, o->p, bn));
 }
@@ -224,12 +230,13 @@ static void public_case(const number_view *view, uint64_t e, uint64_t seed,
         memset(o->samples, 0, sizeof(o->samples));
         assert_non_null(BN_copy(scratch, o->p));
         assert_true(BN_mul_word(scratch, 3));
-        number_below(o->last, o->samples, view->rows, scratch, &stream);
+        number_below(o->last, o->samples, view->limbs, scratch, &stream);
         number_put(&last, view, i, o->samples);
         assert_true(BN_mod_mul(o->expected, o->expected, o->last, o->p, bn));
     }
-    warprsa_public_modexp(&r, &x, &last, &one, e, &p, view->rows, view->width,
-                          view->L, view->G);
+    warprsa_public_modexp(&r, &x, &last, &one, e, &p, view->limbs,
+                          view->threads_per_number, view->limbs_per_thread,
+                          view->threads_per_request);
     for (int i = 0; i < number_subgroups(view); i++)
         if (!right(&r, view, i))
             number_wrong(wrong, "public power", view, seed);
@@ -275,7 +282,7 @@ static void blinds_exponents(void **state)
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
         random_stream stream = {number_seed()};
-        const int words = (WARPRSA_SAMPLE_BITS * view.rows + 31) / 32;
+        const int words = (WARPRSA_SAMPLE_BITS * view.limbs + 31) / 32;
 
         for (int turn = 0; turn < SECRET_CASES; turn++) {
             uint64_t random[WARPRSA_RANDOM_WORDS] = {0};
@@ -296,7 +303,7 @@ static void blinds_exponents(void **state)
             for (int which = 0; which < 2; which++) {
                 operands *o = &numbers[which];
 
-                warprsa_blind_exponent(&op, which, view.rows);
+                warprsa_blind_exponent(&op, which, view.limbs);
                 words_to_bn(o->x, key.half[which].p_minus_1, words);
                 words_to_bn(o->expected, key.half[which].exponent, words);
                 words_to_bn(o->last, exponents[which], words + 1);
@@ -343,12 +350,13 @@ static void secret_case(const number_view *view, uint64_t seed, unsigned *wrong)
         choose_exponent(o, exponents[i], exponent_bits(view), &stream);
         choose_base(o, view, i, &stream, &x);
         assert_true(BN_mod_exp(o->expected, o->x, o->expected, o->p, bn));
-        number_power_of_two(scratch, WARPRSA_SAMPLE_BITS * view->rows);
+        number_power_of_two(scratch, WARPRSA_SAMPLE_BITS * view->limbs);
         assert_true(BN_mod_mul(o->expected, o->expected, scratch, o->p, bn));
     }
     memset(table, 0, sizeof(table));
-    warprsa_secret_modexp(&x, &one, &op, &p, view->rows, view->width, view->L,
-                          view->G);
+    warprsa_secret_modexp(&x, &one, &op, &p, view->limbs,
+                          view->threads_per_number, view->limbs_per_thread,
+                          view->threads_per_request);
     for (int i = 0; i < 2; i++)
         if (!right(&x, view, i))
             number_wrong(wrong, "secret power", view, seed);
@@ -391,9 +399,10 @@ static void check_with(made_key *made, random_stream *stream)
     assert_int_equal(WARPRSA_OK,
                      warprsa_prepare_operation_key(&key, &made->key));
     memset(o->samples, 0, sizeof(o->samples));
-    number_below(o->x, o->samples, view.rows, v[NUMBER_N], stream);
+    number_below(o->x, o->samples, view.limbs, v[NUMBER_N], stream);
     number_put(&s, &view, 0, o->samples);
-    warprsa_put_result(&s, &op, view.L, view.G);
+    warprsa_put_result(&s, &op, view.limbs_per_thread,
+                       view.threads_per_request);
     assert_true(BN_mod_exp(o->expected, o->x, v[NUMBER_E], v[NUMBER_N], bn));
     assert_int_equal(bytes, BN_bn2binpad(o->expected, input, bytes));
     for (int bit = -1; bit < 8 * bytes; bit++) {
@@ -402,7 +411,9 @@ static void check_with(made_key *made, random_stream *stream)
 
         *changed ^= mask;
         assert_int_equal(bit < 0 ? WARPRSA_OK : WARPRSA_CHECK_FAILED,
-                         warprsa_check(&op, view.rows / 2, view.G / 2, view.L));
+                         warprsa_check(&op, view.limbs / 2,
+                                       view.threads_per_request / 2,
+                                       view.limbs_per_thread));
         *changed ^= mask;
     }
 }

@@ -206,17 +206,17 @@ static void is_inv_2_52(const double *samples, int count, int places,
 #endif
 
 static void is_half(const warprsa_operation_half *half, const BIGNUM *prime,
-                    const BIGNUM *exponent, int rows)
+                    const BIGNUM *exponent, int limbs)
 {
     const int bits = WARPRSA_SAMPLE_BITS, places = WARPRSA_HALF_MOST;
 
-    number_power_of_two(y, bits * rows); /* above the prime: no reduction */
-    is_scaled(half->modulus, rows, places, prime, 0, y);
-    is_scaled(half->r2, rows, places, BN_value_one(), 2 * bits * rows, prime);
-    is_scaled(half->r3, rows, places, BN_value_one(), 3 * bits * rows, prime);
+    number_power_of_two(y, bits * limbs); /* above the prime: no reduction */
+    is_scaled(half->modulus, limbs, places, prime, 0, y);
+    is_scaled(half->r2, limbs, places, BN_value_one(), 2 * bits * limbs, prime);
+    is_scaled(half->r3, limbs, places, BN_value_one(), 3 * bits * limbs, prime);
     is_n0inv(half->n0inv, prime);
 #ifndef WARPRSA_INT32
-    is_inv_2_52(half->inv_2_52, rows, places, prime);
+    is_inv_2_52(half->inv_2_52, limbs, places, prime);
 #endif
     assert_int_equal(BN_num_bits(prime), half->bits);
     for (int i = 0; i < 32 * WARPRSA_EXPONENT_WORDS; i++)
@@ -250,19 +250,19 @@ static void constants_are_right(void **state)
         assert_int_equal(WARPRSA_OK,
                          warprsa_prepare_operation_key(&got, &made.key));
         assert_int_equal(warprsa_key_class(&made.key), got.size);
-        const int rows = number_view_of(2 * (int)got.size).rows;
-        is_half(&got.half[0], v[NUMBER_P], v[NUMBER_DP], rows);
-        is_half(&got.half[1], v[NUMBER_Q], v[NUMBER_DQ], rows);
-        is_scaled(got.qinv_r, rows, WARPRSA_HALF_MOST, v[NUMBER_QINV],
-                  bits * rows, v[NUMBER_P]);
+        const int limbs = number_view_of(2 * (int)got.size).limbs;
+        is_half(&got.half[0], v[NUMBER_P], v[NUMBER_DP], limbs);
+        is_half(&got.half[1], v[NUMBER_Q], v[NUMBER_DQ], limbs);
+        is_scaled(got.qinv_r, limbs, WARPRSA_HALF_MOST, v[NUMBER_QINV],
+                  bits * limbs, v[NUMBER_P]);
 #ifndef WARPRSA_INT32
-        is_inv_2_52(got.inv_2_52, 2 * rows, WARPRSA_FULL_SAMPLES, v[NUMBER_N]);
+        is_inv_2_52(got.inv_2_52, 2 * limbs, WARPRSA_FULL_SAMPLES, v[NUMBER_N]);
 #endif
-        number_power_of_two(y, 2 * bits * rows);
-        is_scaled(got.modulus, 2 * rows, places, v[NUMBER_N], 0, y);
-        is_scaled(got.r2, 2 * rows, places, BN_value_one(), 4 * bits * rows,
+        number_power_of_two(y, 2 * bits * limbs);
+        is_scaled(got.modulus, 2 * limbs, places, v[NUMBER_N], 0, y);
+        is_scaled(got.r2, 2 * limbs, places, BN_value_one(), 4 * bits * limbs,
                   v[NUMBER_N]);
-        is_scaled(got.q_r, 2 * rows, places, v[NUMBER_Q], 2 * bits * rows,
+        is_scaled(got.q_r, 2 * limbs, places, v[NUMBER_Q], 2 * bits * limbs,
                   v[NUMBER_N]);
         is_n0inv(got.n0inv, v[NUMBER_N]);
         assert_int_equal(recipes[i].e, got.e);

@@ -94,17 +94,18 @@ static void use_modulus(modulus *m, const number_view *view, int subgroup,
     warprsa_sample_t samples[NUMBER_SAMPLES];
 
 #ifdef WARPRSA_INT32
-    number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->rows);
+    number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->limbs);
 #else
     number_power_of_two(m->r, WARPRSA_SAMPLE_BITS);
     assert_non_null(BN_mod_inverse(m->inv_2_52, m->r, m->p, bn));
 #endif
     assert_non_null(BN_mod_inverse(m->n0inv, m->p, m->r, bn));
     assert_true(BN_sub(m->n0inv, m->r, m->n0inv));
-    for (int k = 0; k < view->width; k++)
-        to->n0inv[subgroup * view->width + k] = (warprsa_sample_t)BN_mod_word(
-            m->n0inv, (BN_ULONG)1 << WARPRSA_SAMPLE_BITS);
-    number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->rows);
+    for (int k = 0; k < view->threads_per_number; k++)
+        to->n0inv[subgroup * view->threads_per_number + k] =
+            (warprsa_sample_t)BN_mod_word(m->n0inv,
+                                          (BN_ULONG)1 << WARPRSA_SAMPLE_BITS);
+    number_power_of_two(m->r, WARPRSA_SAMPLE_BITS * view->limbs);
     for (int factor = 3; factor <= 6; factor += 3) {
         assert_non_null(BN_copy(m->times[factor], m->p));
         assert_true(BN_mul_word(m->times[factor], (BN_ULONG)factor));
@@ -122,7 +123,7 @@ static void use_modulus(modulus *m, const number_view *view, int subgroup,
 static void expect_product(operands *o, const modulus *m,
                            const number_view *view)
 {
-    const int bits = WARPRSA_SAMPLE_BITS * view->rows;
+    const int bits = WARPRSA_SAMPLE_BITS * view->limbs;
 
     assert_true(BN_mul(o->expected, o->a, o->b, bn));
     assert_true(BN_mul(o->x, o->expected, m->n0inv, bn));
@@ -141,8 +142,8 @@ static void expect_product(operands *o, const modulus *m,
 
     number_to_samples(digits, o->b, number_samples(view));
     BN_zero(o->expected);
-    for (int row = 0; row < view->rows; row++) {
-        const int last = row == view->rows - 1;
+    for (int row = 0; row < view->limbs; row++) {
+        const int last = row == view->limbs - 1;
 
         assert_non_null(BN_copy(o->x, o->a));
         assert_true(BN_mul_word(o->x, (BN_ULONG)digits[row]));
@@ -171,7 +172,7 @@ static int right(const warprsa_number *result, const number_view *view,
     number_get(samples, result, view, subgroup);
     for (int i = 0; i < number_samples(view); i++) {
         if (!number_sample_within(samples[i], NUMBER_FULL) ||
-            (i >= view->rows && samples[i] != 0))
+            (i >= view->limbs && samples[i] != 0))
             return 0;
         full_samples += samples[i] == (warprsa_sample_t)NUMBER_FULL;
     }
@@ -188,9 +189,9 @@ static void choose_operands(operands *o, const modulus *m,
         {m->r, m->p}, {m->times[3], m->times[3]}, {m->times[6], m->times[3]}};
     const unsigned which = random_below(stream, 3);
 
-    number_below(o->a, o->a_samples, view->rows, bounds[which][0], stream);
-    number_below(o->b, o->b_samples, view->rows, bounds[which][1], stream);
-    for (int i = view->rows; i < number_samples(view); i++)
+    number_below(o->a, o->a_samples, view->limbs, bounds[which][0], stream);
+    number_below(o->b, o->b_samples, view->limbs, bounds[which][1], stream);
+    for (int i = view->limbs; i < number_samples(view); i++)
         o->a_samples[i] = o->b_samples[i] = 0;
 }
 
@@ -202,10 +203,11 @@ static void multiply(warprsa_number *r, warprsa_number *a, warprsa_number *b,
     warprsa_number *to = place == 0 ? r : place == 1 ? a : b;
 
     if (a == b)
-        warprsa_mont_sqr(to, a, p, view->rows, view->width, view->L, view->G);
+        warprsa_mont_sqr(to, a, p, view->limbs, view->threads_per_number,
+                         view->limbs_per_thread, view->threads_per_request);
     else
-        warprsa_mont_mul(to, a, b, p, view->rows, view->width, view->L,
-                         view->G);
+        warprsa_mont_mul(to, a, b, p, view->limbs, view->threads_per_number,
+                         view->limbs_per_thread, view->threads_per_request);
     *r = *to;
 }
 
@@ -347,20 +349,22 @@ static void resolve_leaves_full_samples(void **state)
 
             for (int j = 0; j < count; j++)
                 columns[j] = WARPRSA_SAMPLE_MASK;
-            columns[view.L - 1] += (uint64_t)(63 + i) << 52;
+            columns[view.limbs_per_thread - 1] += (uint64_t)(63 + i) << 52;
             columns[count - 1] = 0;
             number_from_columns(numbers[i].expected, columns, count);
             for (int j = 0; j < count; j++)
-                s.of[i * view.width + j / view.L][j % view.L] = columns[j];
+                s.of[i * view.threads_per_number + j / view.limbs_per_thread]
+                    [j % view.limbs_per_thread] = columns[j];
         }
-        warprsa_resolve(&r, &s, view.width, view.L, view.G);
+        warprsa_resolve(&r, &s, view.threads_per_number, view.limbs_per_thread,
+                        view.threads_per_request);
         for (int i = 0; i < number_subgroups(&view); i++) {
             warprsa_sample_t samples[NUMBER_SAMPLES];
 
             number_get(samples, &r, &view, i);
             number_from_samples(numbers[i].x, samples, count);
             assert_int_equal(0, BN_cmp(numbers[i].x, numbers[i].expected));
-            assert_true(samples[view.L + 1] == 0x1p52);
+            assert_true(samples[view.limbs_per_thread + 1] == 0x1p52);
         }
     }
 }

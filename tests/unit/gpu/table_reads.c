@@ -52,10 +52,11 @@ static void put_entries(const warprsa_operation *op, const number_view *view)
     for (uint32_t e = 0; e < WARPRSA_TABLE_SIZE; e++) {
         warprsa_number entry = {0};
 
-        for (int k = 0; k < view->G; k++)
-            for (int i = 0; i < view->L; i++)
+        for (int k = 0; k < view->threads_per_request; k++)
+            for (int i = 0; i < view->limbs_per_thread; i++)
                 entry.of[k][i] = sample_of(e, k, i);
-        warprsa_table_put(op, (int)e, &entry, view->L, view->G);
+        warprsa_table_put(op, (int)e, &entry, view->limbs_per_thread,
+                          view->threads_per_request);
     }
 }
 
@@ -68,9 +69,10 @@ static int get_is_right(const warprsa_operation *op, const number_view *view,
 
     for (int k = 0; k < WARPRSA_SLOTS; k++)
         digits[k] = digit;
-    warprsa_table_get(&got, op, digits, view->L, view->G);
-    for (int k = 0; k < view->G; k++)
-        for (int i = 0; i < view->L; i++)
+    warprsa_table_get(&got, op, digits, view->limbs_per_thread,
+                      view->threads_per_request);
+    for (int k = 0; k < view->threads_per_request; k++)
+        for (int i = 0; i < view->limbs_per_thread; i++)
             right &= got.of[k][i] == sample_of(digit, k, i);
     return right;
 }
@@ -93,8 +95,9 @@ static int reads_without(uint32_t hidden, const warprsa_operation *op,
     if (child == 0) {
         for (uint32_t e = 0; e < WARPRSA_TABLE_SIZE; e++)
             if ((hidden >> e & 1) != 0 &&
-                mprotect(op->table + e * (size_t)view->L * STRIDE,
-                         (size_t)view->L * PAGE, PROT_NONE) != 0)
+                mprotect(op->table +
+                             e * (size_t)view->limbs_per_thread * STRIDE,
+                         (size_t)view->limbs_per_thread * PAGE, PROT_NONE) != 0)
                 _exit(EXIT_FAILURE);
         if (sigaction(SIGSEGV, &action, NULL) != 0)
             _exit(EXIT_FAILURE);

@@ -94,7 +94,7 @@ static void balance(double *to, const BIGNUM *from, int N)
 static warprsa_thread use_modulus(const number_view *view,
                                   random_stream *stream)
 {
-    const int N = view->rows;
+    const int N = view->limbs;
     warprsa_thread x = {.a = operand,
                         .p = modulus,
                         .stride = 1,
@@ -166,7 +166,7 @@ static void expect_product(const BIGNUM *x, const BIGNUM *y, int N)
 static void product_case(const number_view *view, uint64_t seed,
                          unsigned *wrong)
 {
-    const int N = view->rows, W = N / WARPRSA_THREAD_BLOCKS;
+    const int N = view->limbs, W = N / WARPRSA_THREAD_BLOCKS;
     random_stream stream = {seed};
     warprsa_thread x = use_modulus(view, &stream);
     const uint32_t digit = random_below(&stream, WARPRSA_TABLE_SIZE);
@@ -228,7 +228,7 @@ static void choose_exponent(int bits, random_stream *stream)
 
 static void power_case(const number_view *view, uint64_t seed, unsigned *wrong)
 {
-    const int N = view->rows, R_bits = WARPRSA_SAMPLE_BITS * N;
+    const int N = view->limbs, R_bits = WARPRSA_SAMPLE_BITS * N;
     random_stream stream = {seed};
     warprsa_thread x = use_modulus(view, &stream);
 
@@ -284,7 +284,7 @@ static void balances(void **state)
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         number_view view = number_view_of(2 * size);
         random_stream stream = {number_seed()};
-        const int N = view.rows;
+        const int N = view.limbs;
 
         for (int i = 0; i < PRODUCT_CASES; i++) {
             warprsa_thread x = use_modulus(&view, &stream);

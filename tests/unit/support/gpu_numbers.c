@@ -27,17 +27,17 @@ number_view number_view_of(int index)
 
 int number_subgroups(const number_view *view)
 {
-    return view->G / view->width;
+    return view->threads_per_request / view->threads_per_number;
 }
 
 int number_samples(const number_view *view)
 {
-    return view->width * view->L;
+    return view->threads_per_number * view->limbs_per_thread;
 }
 
 int number_modulus_bits(const number_view *view)
 {
-    return WARPRSA_SAMPLE_BITS * view->rows - 5;
+    return WARPRSA_SAMPLE_BITS * view->limbs - 5;
 }
 
 uint64_t number_seed(void)
@@ -52,7 +52,8 @@ void number_wrong(unsigned *wrong, const char *what, const number_view *view,
 {
     if ((*wrong)++ < WRONG_SHOWN)
         print_error("%s: wrong: rows %d, width %d, L %d, seed %#llx\n", what,
-                    view->rows, view->width, view->L, (unsigned long long)seed);
+                    view->limbs, view->threads_per_number,
+                    view->limbs_per_thread, (unsigned long long)seed);
 }
 
 int number_sample_within(warprsa_sample_t sample, uint64_t most)
@@ -121,7 +122,8 @@ void number_put(warprsa_number *to, const number_view *view, int subgroup,
                 const warprsa_sample_t *samples)
 {
     for (int i = 0; i < number_samples(view); i++)
-        to->of[subgroup * view->width + i / view->L][i % view->L] = samples[i];
+        to->of[subgroup * view->threads_per_number + i / view->limbs_per_thread]
+              [i % view->limbs_per_thread] = samples[i];
 }
 
 void number_get(warprsa_sample_t *samples, const warprsa_number *from,
@@ -129,7 +131,8 @@ void number_get(warprsa_sample_t *samples, const warprsa_number *from,
 {
     for (int i = 0; i < number_samples(view); i++)
         samples[i] =
-            from->of[subgroup * view->width + i / view->L][i % view->L];
+            from->of[subgroup * view->threads_per_number +
+                     i / view->limbs_per_thread][i % view->limbs_per_thread];
 }
 
 static void random_bits(BIGNUM *to, random_stream *stream, int bits)

@@ -25,7 +25,7 @@
 /* How an operation spreads numbers: G lanes in groups of `width`, `rows`
  * samples to a number, R = 2^(B rows). */
 typedef struct number_view {
-    int rows, width, L, G;
+    int limbs, threads_per_number, limbs_per_thread, threads_per_request;
 } number_view;
 
 enum {
