@@ -347,7 +347,7 @@ WARPRSA_FN void warprsa_block_reduce(warprsa_columns *s, warprsa_room room,
 {
     warprsa_columns c;
     warprsa_number x;
-    uint64_t in[WARPRSA_SLOTS];
+    uint64_t in[WARPRSA_LANES_EMULATED];
 
     warprsa_cut_block(&c, s, 2 * (limbs - base) - block, base, block,
                       threads_per_number, limbs_per_thread,
@@ -382,7 +382,7 @@ WARPRSA_FN void warprsa_block_reduce_last(warprsa_columns *s, warprsa_room room,
 {
     warprsa_columns c, unused = *s;
     warprsa_number x;
-    uint64_t in[WARPRSA_SLOTS];
+    uint64_t in[WARPRSA_LANES_EMULATED];
 
     warprsa_cut_block(&c, &unused, block, base, block, threads_per_number,
                       limbs_per_thread, threads_per_request);
@@ -427,7 +427,7 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s, warprsa_room room,
 {
     const int all = limbs + WARPRSA_BLOCK_ZEROS(limbs), base = all - block;
     warprsa_number x, own;
-    uint64_t in[WARPRSA_SLOTS];
+    uint64_t in[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
@@ -522,7 +522,7 @@ WARPRSA_FN void warprsa_make_signed(warprsa_number *r, const warprsa_number *x,
                                     const int threads_per_request)
 {
     warprsa_columns c;
-    uint64_t in[WARPRSA_SLOTS];
+    uint64_t in[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL

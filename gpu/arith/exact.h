@@ -22,7 +22,7 @@ WARPRSA_FN void warprsa_normalise(warprsa_number *r, warprsa_columns *s,
                                   const int limbs_per_thread,
                                   const int threads_per_request)
 {
-    uint64_t in[WARPRSA_SLOTS], out[WARPRSA_SLOTS];
+    uint64_t in[WARPRSA_LANES_EMULATED], out[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
         in[k] = 0;
@@ -107,7 +107,7 @@ WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
                                const int threads_per_request)
 {
     WARPRSA_STAGE(REDUCTION);
-    int64_t over[WARPRSA_SLOTS];
+    int64_t over[WARPRSA_LANES_EMULATED];
     warprsa_number less = *a;
 
 #ifdef WARPRSA_BLOCK_ARITH
@@ -144,7 +144,7 @@ WARPRSA_FN void warprsa_add(warprsa_number *r, const warprsa_number *a,
             r->of[k][i] = a->of[k][i] + b->of[k][i];
     }
 #else
-    int64_t over[WARPRSA_SLOTS];
+    int64_t over[WARPRSA_LANES_EMULATED];
     warprsa_columns s;
 
     WARPRSA_EACH_LANE (k, threads_per_request) {

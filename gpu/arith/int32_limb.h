@@ -36,18 +36,18 @@ typedef uint32_t warprsa_sample_t;
 typedef uint32_t warprsa_sample_bits_t;
 
 typedef struct warprsa_int32_number {
-    uint32_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
+    uint32_t of[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES];
 } warprsa_number;
 
 /* For gpu/arith/exact.h: sums of a few limbs, carries not resolved. */
 typedef struct warprsa_int32_columns {
-    uint64_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
+    uint64_t of[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES];
 } warprsa_columns;
 
 /* A modulus and what the product needs of it. */
 typedef struct warprsa_int32_modulus {
     warprsa_number p;
-    uint32_t n0inv[WARPRSA_SLOTS]; /* -1/P mod 2^32 */
+    uint32_t n0inv[WARPRSA_LANES_EMULATED]; /* -1/P mod 2^32 */
 } warprsa_modulus;
 
 typedef warprsa_int32_key warprsa_operation_key;
@@ -107,9 +107,9 @@ WARPRSA_FN uint64_t warprsa_random_bits(const uint64_t *random, int index)
  * L + 1, is at most 2 and odd's, at place L, at most these and two of its own.
  */
 typedef struct warprsa_sums {
-    uint32_t even[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES + 2];
-    uint32_t odd[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
-    uint32_t left[WARPRSA_SLOTS];
+    uint32_t even[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES + 2];
+    uint32_t odd[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES];
+    uint32_t left[WARPRSA_LANES_EMULATED];
 } warprsa_sums;
 
 /*
@@ -239,7 +239,7 @@ WARPRSA_FN void warprsa_divide_row(warprsa_sums *s, const warprsa_modulus *m,
                                    const int limbs_per_thread,
                                    const int threads_per_request)
 {
-    uint32_t q[WARPRSA_SLOTS], down[WARPRSA_SLOTS];
+    uint32_t q[WARPRSA_LANES_EMULATED], down[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
         q[k] = (s->even[k][0] + s->left[k]) * m->n0inv[k];
@@ -266,7 +266,7 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_sums *s,
                                 const int limbs_per_thread,
                                 const int threads_per_request)
 {
-    uint32_t up[WARPRSA_SLOTS], full[WARPRSA_SLOTS];
+    uint32_t up[WARPRSA_LANES_EMULATED], full[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
         uint32_t odd[WARPRSA_LANE_SAMPLES + 1];
@@ -336,7 +336,7 @@ WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
     for (int lane = 0; lane * limbs_per_thread < limbs; lane++) {
         WARPRSA_UNROLL
         for (int place = 0; place < limbs_per_thread; place++) {
-            uint32_t t[WARPRSA_SLOTS];
+            uint32_t t[WARPRSA_LANES_EMULATED];
 
             if (warprsa_ends(lane, place, limbs, limbs_per_thread))
                 break;
@@ -403,7 +403,7 @@ warprsa_mont_sqr_lane(warprsa_sums *s, int lane, const warprsa_number *a,
     }
     WARPRSA_UNROLL
     for (int place = 0; place < limbs_per_thread; place++) {
-        uint32_t t[WARPRSA_SLOTS];
+        uint32_t t[WARPRSA_LANES_EMULATED];
 
         WARPRSA_EACH_LANE (k, threads_per_request) {
             t[k] = a->of[k][place];
@@ -433,7 +433,7 @@ WARPRSA_FN void warprsa_mont_sqr(warprsa_number *r, const warprsa_number *a,
                                  const int threads_per_request)
 {
     const int top = (limbs - 1) / limbs_per_thread;
-    uint32_t carried[WARPRSA_SLOTS];
+    uint32_t carried[WARPRSA_LANES_EMULATED];
     warprsa_number twice;
     warprsa_sums s;
 

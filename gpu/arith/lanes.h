@@ -19,7 +19,7 @@
 #ifdef __CUDACC__
 #define WARPRSA_FN                                static __device__ __forceinline__
 #define WARPRSA_WHOLE_FN                          static __device__ __noinline__
-#define WARPRSA_SLOTS                             1
+#define WARPRSA_LANES_EMULATED                    1
 #define WARPRSA_UNROLL                            _Pragma("unroll")
 #define WARPRSA_ROLLED                            _Pragma("unroll 1")
 #define WARPRSA_EACH_LANE(k, threads_per_request) for (int k = 0; k < 1; k++)
@@ -38,9 +38,9 @@
 /* Once for all who call it: for what is long. */
 #define WARPRSA_WHOLE_FN static __attribute__((noinline)) WARPRSA_WITH_FMA
 #ifdef WARPRSA_BLOCK_ARITH
-#define WARPRSA_SLOTS 32
+#define WARPRSA_LANES_EMULATED 32
 #else
-#define WARPRSA_SLOTS 16
+#define WARPRSA_LANES_EMULATED 16
 #endif
 #define WARPRSA_UNROLL
 #define WARPRSA_ROLLED
@@ -69,7 +69,7 @@ WARPRSA_FN void warprsa_broadcast(uint64_t *to, const uint64_t *from,
     (void)threads_per_request;
     to[0] = __shfl_sync(0xffffffffu, from[0], source, threads_per_number);
 #else
-    uint64_t seen[WARPRSA_SLOTS];
+    uint64_t seen[WARPRSA_LANES_EMULATED];
 
     for (int k = 0; k < threads_per_request; k++)
         seen[k] = from[(k & ~(threads_per_number - 1)) + source];
@@ -91,7 +91,7 @@ WARPRSA_FN void warprsa_rotate(uint64_t *to, const uint64_t *from, int step,
                             (threads_per_number - 1),
                         threads_per_number);
 #else
-    uint64_t seen[WARPRSA_SLOTS];
+    uint64_t seen[WARPRSA_LANES_EMULATED];
 
     for (int k = 0; k < threads_per_request; k++)
         seen[k] = from[(k & ~(threads_per_number - 1)) +
@@ -112,7 +112,7 @@ WARPRSA_FN void warprsa_broadcast_word(uint32_t *to, const uint32_t *from,
                 ? from[0]
                 : __shfl_sync(0xffffffffu, from[0], source, threads_per_number);
 #else
-    uint32_t seen[WARPRSA_SLOTS];
+    uint32_t seen[WARPRSA_LANES_EMULATED];
 
     for (int k = 0; k < threads_per_request; k++)
         seen[k] = from[(k & ~(threads_per_number - 1)) + source];
@@ -134,7 +134,7 @@ WARPRSA_FN void warprsa_rotate_word(uint32_t *to, const uint32_t *from,
                                   (threads_per_number - 1),
                               threads_per_number);
 #else
-    uint32_t seen[WARPRSA_SLOTS];
+    uint32_t seen[WARPRSA_LANES_EMULATED];
 
     for (int k = 0; k < threads_per_request; k++)
         seen[k] = from[(k & ~(threads_per_number - 1)) +

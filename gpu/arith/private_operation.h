@@ -333,7 +333,7 @@ warprsa_secret_modexp(warprsa_number *x, const warprsa_number *one,
 {
     WARPRSA_STAGE(MODEXP);
     warprsa_number entry = *one;
-    uint32_t digit[WARPRSA_SLOTS];
+    uint32_t digit[WARPRSA_LANES_EMULATED];
     int place = op->windows - 1;
 
     WARPRSA_ROLLED
@@ -577,7 +577,7 @@ WARPRSA_FN void warprsa_both(warprsa_number *to, const warprsa_number *x,
 {
     WARPRSA_UNROLL
     for (int i = 0; i < limbs_per_thread; i++) {
-        uint64_t own[WARPRSA_SLOTS], other[WARPRSA_SLOTS];
+        uint64_t own[WARPRSA_LANES_EMULATED], other[WARPRSA_LANES_EMULATED];
 
         WARPRSA_EACH_LANE (k, threads_per_request) {
             own[k] = warprsa_bits(x->of[k][i]);
@@ -609,7 +609,7 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
     const warprsa_operation_key *key = op->key;
     warprsa_modulus p;
     warprsa_number qinv, sp, sq;
-    int64_t over[WARPRSA_SLOTS];
+    int64_t over[WARPRSA_LANES_EMULATED];
 
     warprsa_use_primes(&p, op, &key->half[0], &key->half[0], limbs,
                        threads_per_number, limbs_per_thread,
@@ -683,7 +683,7 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int limbs,
     const warprsa_operation_key *key = op->key;
     warprsa_modulus p;
     warprsa_number s = {0}, one = {0}, power = {0}, input = {0};
-    uint32_t differs[WARPRSA_SLOTS];
+    uint32_t differs[WARPRSA_LANES_EMULATED];
 
     warprsa_use_primes(&p, op, &key->half[0], &key->half[1], limbs,
                        threads_per_number, limbs_per_thread,

@@ -38,7 +38,7 @@ typedef double warprsa_sample_t;
 typedef uint64_t warprsa_sample_bits_t;
 
 typedef struct warprsa_number {
-    warprsa_sample_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES];
+    warprsa_sample_t of[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES];
 } warprsa_number;
 
 /* A key as this arithmetic wants it. */
@@ -64,7 +64,7 @@ typedef warprsa_prepared_half warprsa_operation_half;
 /* Column sums; carries not resolved. Unsigned in the product, read as two's
  * complement by warprsa_normalise(). */
 typedef struct warprsa_columns {
-    uint64_t of[WARPRSA_SLOTS][WARPRSA_LANE_SAMPLES + 1];
+    uint64_t of[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES + 1];
 } warprsa_columns;
 
 #ifdef WARPRSA_BLOCK_ARITH
@@ -79,8 +79,8 @@ typedef double *warprsa_room;
 
 /* A modulus and what the product needs of it. */
 typedef struct warprsa_modulus {
-    warprsa_number p, inv_2_52;  /* P, 2^-52 mod P */
-    double n0inv[WARPRSA_SLOTS]; /* -1/P mod 2^52 */
+    warprsa_number p, inv_2_52;           /* P, 2^-52 mod P */
+    double n0inv[WARPRSA_LANES_EMULATED]; /* -1/P mod 2^52 */
 #ifdef WARPRSA_BLOCK_ARITH
     warprsa_room room; /* of the request, where the primes' constants lie */
 #endif
@@ -180,7 +180,7 @@ WARPRSA_FN void warprsa_broadcast_sample(double *to, const warprsa_number *a,
                                          const int threads_per_number,
                                          const int threads_per_request)
 {
-    uint64_t bits[WARPRSA_SLOTS];
+    uint64_t bits[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
         bits[k] = warprsa_bits(a->of[k][place]);
@@ -200,7 +200,7 @@ WARPRSA_FN void warprsa_shift_columns(warprsa_columns *s,
                                       const int limbs_per_thread,
                                       const int threads_per_request)
 {
-    uint64_t down[WARPRSA_SLOTS];
+    uint64_t down[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
         uint64_t lane = (uint64_t)warprsa_lane(k, threads_per_request) &
@@ -225,7 +225,7 @@ WARPRSA_FN void warprsa_lowest_sample(double *x, const warprsa_columns *s,
                                       const int threads_per_number,
                                       const int threads_per_request)
 {
-    uint64_t bits[WARPRSA_SLOTS];
+    uint64_t bits[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
         bits[k] = s->of[k][0] & WARPRSA_SAMPLE_MASK;
@@ -252,7 +252,7 @@ WARPRSA_FN void warprsa_mont_mul_row(warprsa_columns *s, const double *t,
                                      const int limbs_per_thread,
                                      const int threads_per_request)
 {
-    double x[WARPRSA_SLOTS];
+    double x[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
         warprsa_row(s->of[k], t[k], a->of[k], limbs_per_thread);
@@ -287,7 +287,7 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_columns *s,
                                 const int limbs_per_thread,
                                 const int threads_per_request)
 {
-    uint64_t up[WARPRSA_SLOTS];
+    uint64_t up[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
@@ -365,7 +365,7 @@ WARPRSA_FN void warprsa_mont_mul_by_rows(
         WARPRSA_UNROLL
         for (int place = 0; place < limbs_per_thread; place++) {
             const int may_end = (limbs - 1) % limbs_per_thread == place;
-            double t[WARPRSA_SLOTS];
+            double t[WARPRSA_LANES_EMULATED];
 
             warprsa_broadcast_sample(t, b, lane, place, threads_per_number,
                                      threads_per_request);

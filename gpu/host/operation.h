@@ -21,11 +21,12 @@
 typedef struct workspace {
     warprsa_sample_t blinding_inverse[2 * WARPRSA_HALF_MOST];
     uint32_t exponent[2 * WARPRSA_BLINDED_WORDS];
-    warprsa_sample_bits_t result[WARPRSA_SLOTS * WARPRSA_LANE_SAMPLES];
-    warprsa_sample_t
-        table[WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES * WARPRSA_SLOTS];
+    warprsa_sample_bits_t result[WARPRSA_LANES_EMULATED * WARPRSA_LANE_SAMPLES];
+    warprsa_sample_t table[WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES *
+                           WARPRSA_LANES_EMULATED];
 #ifdef WARPRSA_BLOCK_ARITH
-    double room[WARPRSA_ROOM_DOUBLES(WARPRSA_SLOTS / 2, WARPRSA_LANE_SAMPLES)];
+    double room[WARPRSA_ROOM_DOUBLES(WARPRSA_LANES_EMULATED / 2,
+                                     WARPRSA_LANE_SAMPLES)];
 #endif
 } workspace;
 
@@ -77,7 +78,7 @@ static warprsa_status operate(void *workspace_memory, const void *prepared,
 #ifdef WARPRSA_BLOCK_ARITH
                                   .room = w->room,
 #endif
-                                  .table_stride = WARPRSA_SLOTS,
+                                  .table_stride = WARPRSA_LANES_EMULATED,
                                   .direct_table_reads =
                                       options.direct_table_reads,
                                   .status = &status};

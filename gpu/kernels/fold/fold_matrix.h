@@ -41,7 +41,7 @@ WARPRSA_FN void warprsa_fold_matrix_row(warprsa_number *x,
     const int threads_per_request = 2 * threads_per_number;
     warprsa_modulus p = {0};
     warprsa_number power = {0}, factor = {0};
-    int64_t over[WARPRSA_SLOTS];
+    int64_t over[WARPRSA_LANES_EMULATED];
 
     warprsa_load_primes(&p, &key->half[0], &key->half[1], limbs,
                         threads_per_number, limbs_per_thread,

@@ -50,7 +50,7 @@ warprsa_block_modexp(warprsa_number *x, const warprsa_number *one,
 {
     WARPRSA_STAGE(MODEXP);
     warprsa_number entry;
-    uint32_t digit[WARPRSA_SLOTS];
+    uint32_t digit[WARPRSA_LANES_EMULATED];
 
     warprsa_block_table(x, one, op, p, limbs, threads_per_number,
                         limbs_per_thread, threads_per_request);

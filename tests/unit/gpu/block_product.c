@@ -32,7 +32,7 @@ static BN_CTX *bn;
 static operands numbers[NUMBER_SUBGROUPS];
 static BIGNUM *r; /* R */
 static double room[WARPRSA_ROOM_DOUBLES(16, WARPRSA_LANE_SAMPLES)];
-static double table[WARPRSA_TABLE_DOUBLES * WARPRSA_SLOTS];
+static double table[WARPRSA_TABLE_DOUBLES * WARPRSA_LANES_EMULATED];
 static unsigned carried; /* samples that a carry brought out of their range */
 
 static int set_up(void **state)
@@ -426,7 +426,7 @@ static void power(const number_view *view, uint64_t seed, unsigned *wrong)
                             .windows = bits / WARPRSA_WINDOW,
                             .room = room,
                             .table = table,
-                            .table_stride = WARPRSA_SLOTS};
+                            .table_stride = WARPRSA_LANES_EMULATED};
     warprsa_modulus m;
     warprsa_number x, one;
 

@@ -143,7 +143,7 @@ static void normalise_case(const number_view *view, uint64_t seed,
 {
     random_stream stream = {seed};
     const int count = number_samples(view);
-    int64_t over[WARPRSA_SLOTS];
+    int64_t over[WARPRSA_LANES_EMULATED];
     warprsa_columns s;
     warprsa_number r;
 
@@ -218,7 +218,7 @@ static void subtract_case(const number_view *view, uint64_t seed,
 {
     random_stream stream = {seed};
     const uint64_t factor = 1 + random_below(&stream, 3);
-    int64_t over[WARPRSA_SLOTS];
+    int64_t over[WARPRSA_LANES_EMULATED];
     warprsa_number a, b, r;
 
     choose(view, &stream, &a, &b);
@@ -247,7 +247,7 @@ static void add_if_negative_case(const number_view *view, uint64_t seed,
     static const int64_t overs[] = {-1, 0, 1, -2, INT64_MIN, INT64_MAX};
     random_stream stream = {seed};
     const uint64_t factor = 1 + random_below(&stream, 3);
-    int64_t over[WARPRSA_SLOTS];
+    int64_t over[WARPRSA_LANES_EMULATED];
     warprsa_number a, b, r;
 
     choose(view, &stream, &a, &b);

@@ -82,7 +82,7 @@ static void table_gives_each_entry(void **state)
         warprsa_number entries[WARPRSA_TABLE_SIZE], got;
 
         for (int turn = 0; turn < TABLE_CASES; turn++) {
-            uint32_t digit[WARPRSA_SLOTS];
+            uint32_t digit[WARPRSA_LANES_EMULATED];
 
             for (int e = 0; e < WARPRSA_TABLE_SIZE; e++) {
                 for (int k = 0; k < view.threads_per_request; k++)
@@ -134,7 +134,7 @@ static void digits_cover_the_exponents(void **state)
             for (int i = 0; i < bits; i++)
                 exponents[half][i / 32] |= random_below(&stream, 2) << (i % 32);
         for (int place = 0; place < digits; place++) {
-            uint32_t digit[WARPRSA_SLOTS];
+            uint32_t digit[WARPRSA_LANES_EMULATED];
             int bit = place * WARPRSA_WINDOW;
 
             warprsa_secret_digit(digit, &op, place, view.threads_per_number,

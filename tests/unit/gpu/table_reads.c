@@ -42,9 +42,10 @@ static int tear_down(void **state)
 /* Another in each place. */
 static warprsa_sample_t sample_of(uint32_t entry, int lane, int i)
 {
-    return (warprsa_sample_t)((entry * WARPRSA_SLOTS + (uint32_t)lane) *
-                                  WARPRSA_LANE_SAMPLES +
-                              (uint32_t)i);
+    return (
+        warprsa_sample_t)((entry * WARPRSA_LANES_EMULATED + (uint32_t)lane) *
+                              WARPRSA_LANE_SAMPLES +
+                          (uint32_t)i);
 }
 
 static void put_entries(const warprsa_operation *op, const number_view *view)
@@ -63,11 +64,11 @@ static void put_entries(const warprsa_operation *op, const number_view *view)
 static int get_is_right(const warprsa_operation *op, const number_view *view,
                         uint32_t digit)
 {
-    uint32_t digits[WARPRSA_SLOTS];
+    uint32_t digits[WARPRSA_LANES_EMULATED];
     warprsa_number got;
     int right = 1;
 
-    for (int k = 0; k < WARPRSA_SLOTS; k++)
+    for (int k = 0; k < WARPRSA_LANES_EMULATED; k++)
         digits[k] = digit;
     warprsa_table_get(&got, op, digits, view->limbs_per_thread,
                       view->threads_per_request);
