@@ -76,12 +76,12 @@ extern __shared__ __align__(16) double warprsa_shared[];
 #define WARPRSA_SAMPLE_HALF (1ull << (WARPRSA_SAMPLE_BITS - 1))
 
 /* Array `which` of the lane's half. */
-WARPRSA_FN double *warprsa_room_of(warprsa_room room, int slot, int which,
+WARPRSA_FN double *warprsa_room_of(warprsa_room room, int k, int which,
                                    const int threads_per_number,
                                    const int limbs_per_thread,
                                    const int threads_per_request)
 {
-    int half = warprsa_lane(slot, threads_per_request) / threads_per_number;
+    int half = warprsa_lane(k, threads_per_request) / threads_per_number;
     int at = (half * WARPRSA_ROOM_ARRAYS + which) * threads_per_number *
              limbs_per_thread;
 
@@ -280,12 +280,12 @@ WARPRSA_FN void warprsa_signed_samples(warprsa_number *x,
 }
 
 /* Whether the lane's columns are those of the block that begins at `base`. */
-WARPRSA_FN int warprsa_in_block(int slot, int base, const int block,
+WARPRSA_FN int warprsa_in_block(int k, int base, const int block,
                                 const int threads_per_number,
                                 const int limbs_per_thread,
                                 const int threads_per_request)
 {
-    unsigned lane = (unsigned)warprsa_lane(slot, threads_per_request) &
+    unsigned lane = (unsigned)warprsa_lane(k, threads_per_request) &
                     (unsigned)(threads_per_number - 1);
 
     return lane - (unsigned)(base / limbs_per_thread) <

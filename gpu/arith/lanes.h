@@ -49,14 +49,14 @@
 #endif
 
 /* The lane's place in its group of G. */
-WARPRSA_FN int warprsa_lane(int slot, const int threads_per_request)
+WARPRSA_FN int warprsa_lane(int k, const int threads_per_request)
 {
 #ifdef __CUDACC__
-    (void)slot;
+    (void)k;
     return (int)(threadIdx.x & (unsigned)(threads_per_request - 1));
 #else
     (void)threads_per_request;
-    return slot;
+    return k;
 #endif
 }
 
