@@ -53,19 +53,19 @@
  * for the windows, of twice as many: sample i of lane k is at 2 width i + k and
  * again at 2 width i + width + k. The rest are in order. */
 enum {
-    WARPRSA_ROOM_A = 0, /* window: the one that is multiplied */
-    WARPRSA_ROOM_P = 2, /* windows of P, D and I */
-    WARPRSA_ROOM_DOWN = 4,
-    WARPRSA_ROOM_INVERSE = 6,
-    WARPRSA_ROOM_OWN = 8,   /* A once more */
-    WARPRSA_ROOM_OTHER = 9, /* what it is multiplied by */
-    WARPRSA_ROOM_CUT = 10,  /* x, q */
-    WARPRSA_ROOM_ARRAYS = 11,
+    WARPRSA_EXCHANGE_A = 0, /* window: the one that is multiplied */
+    WARPRSA_EXCHANGE_P = 2, /* windows of P, D and I */
+    WARPRSA_EXCHANGE_DOWN = 4,
+    WARPRSA_EXCHANGE_INVERSE = 6,
+    WARPRSA_EXCHANGE_OWN = 8,   /* A once more */
+    WARPRSA_EXCHANGE_OTHER = 9, /* what it is multiplied by */
+    WARPRSA_EXCHANGE_CUT = 10,  /* x, q */
+    WARPRSA_EXCHANGE_ARRAYS = 11,
 };
 
 /* Doubles of a request's room. */
-#define WARPRSA_ROOM_DOUBLES(threads_per_number, limbs_per_thread)             \
-    (2 * WARPRSA_ROOM_ARRAYS * (threads_per_number) * (limbs_per_thread))
+#define WARPRSA_EXCHANGE_DOUBLES(threads_per_number, limbs_per_thread)         \
+    (2 * WARPRSA_EXCHANGE_ARRAYS * (threads_per_number) * (limbs_per_thread))
 
 #ifdef __CUDACC__
 extern __shared__ __align__(16) double warprsa_shared[];
@@ -76,31 +76,33 @@ extern __shared__ __align__(16) double warprsa_shared[];
 #define WARPRSA_SAMPLE_HALF (1ull << (WARPRSA_SAMPLE_BITS - 1))
 
 /* Array `which` of the lane's half. */
-WARPRSA_FN double *warprsa_room_of(warprsa_room room, int k, int which,
-                                   const int threads_per_number,
-                                   const int limbs_per_thread,
-                                   const int threads_per_request)
+WARPRSA_FN double *warprsa_exchange_array(warprsa_exchange exchange, int k,
+                                          int which,
+                                          const int threads_per_number,
+                                          const int limbs_per_thread,
+                                          const int threads_per_request)
 {
     int half = warprsa_lane(k, threads_per_request) / threads_per_number;
-    int at = (half * WARPRSA_ROOM_ARRAYS + which) * threads_per_number *
+    int at = (half * WARPRSA_EXCHANGE_ARRAYS + which) * threads_per_number *
              limbs_per_thread;
 
 #ifdef __CUDACC__
-    return warprsa_shared + room + at;
+    return warprsa_shared + exchange + at;
 #else
-    return room + at;
+    return exchange + at;
 #endif
 }
 
-WARPRSA_FN void warprsa_put_window(const warprsa_number *x, warprsa_room room,
-                                   int which, const int threads_per_number,
+WARPRSA_FN void warprsa_put_window(const warprsa_number *x,
+                                   warprsa_exchange exchange, int which,
+                                   const int threads_per_number,
                                    const int limbs_per_thread,
                                    const int threads_per_request)
 {
     WARPRSA_EACH_LANE (k, threads_per_request) {
         double *to =
-            warprsa_room_of(room, k, which, threads_per_number,
-                            limbs_per_thread, threads_per_request) +
+            warprsa_exchange_array(exchange, k, which, threads_per_number,
+                                   limbs_per_thread, threads_per_request) +
             (warprsa_lane(k, threads_per_request) & (threads_per_number - 1));
 
         WARPRSA_UNROLL
@@ -111,15 +113,16 @@ WARPRSA_FN void warprsa_put_window(const warprsa_number *x, warprsa_room room,
     }
 }
 
-WARPRSA_FN void warprsa_put_samples(const warprsa_number *x, warprsa_room room,
-                                    int which, const int threads_per_number,
+WARPRSA_FN void warprsa_put_samples(const warprsa_number *x,
+                                    warprsa_exchange exchange, int which,
+                                    const int threads_per_number,
                                     const int limbs_per_thread,
                                     const int threads_per_request)
 {
     WARPRSA_EACH_LANE (k, threads_per_request) {
         double *to =
-            warprsa_room_of(room, k, which, threads_per_number,
-                            limbs_per_thread, threads_per_request) +
+            warprsa_exchange_array(exchange, k, which, threads_per_number,
+                                   limbs_per_thread, threads_per_request) +
             (warprsa_lane(k, threads_per_request) & (threads_per_number - 1)) *
                 limbs_per_thread;
 
@@ -144,15 +147,16 @@ WARPRSA_FN int warprsa_multiplier_at(int lane, int i, const int limbs,
 
 /* Puts a number that multiplies. */
 WARPRSA_FN void warprsa_put_multiplier(const warprsa_number *x,
-                                       warprsa_room room, int which,
+                                       warprsa_exchange exchange, int which,
                                        const int limbs,
                                        const int threads_per_number,
                                        const int limbs_per_thread,
                                        const int threads_per_request)
 {
     WARPRSA_EACH_LANE (k, threads_per_request) {
-        double *to = warprsa_room_of(room, k, which, threads_per_number,
-                                     limbs_per_thread, threads_per_request);
+        double *to =
+            warprsa_exchange_array(exchange, k, which, threads_per_number,
+                                   limbs_per_thread, threads_per_request);
         int lane =
             warprsa_lane(k, threads_per_request) & (threads_per_number - 1);
 
@@ -208,21 +212,20 @@ WARPRSA_FN double warprsa_window_at(const double *window, int down,
 
 /* Adds the `count` rows that the samples at `multiplier + base` make with a
  * window whose first sample is at place `shift`, a lane's first. */
-WARPRSA_FN void warprsa_block_rows(warprsa_columns *s, warprsa_room room,
-                                   int multiplier, int base, int window,
-                                   int shift, const int count,
-                                   const int threads_per_number,
-                                   const int limbs_per_thread,
-                                   const int threads_per_request)
+WARPRSA_FN void
+warprsa_block_rows(warprsa_columns *s, warprsa_exchange exchange,
+                   int multiplier, int base, int window, int shift,
+                   const int count, const int threads_per_number,
+                   const int limbs_per_thread, const int threads_per_request)
 {
     WARPRSA_EACH_LANE (k, threads_per_request) {
         const double *t =
-            warprsa_room_of(room, k, multiplier, threads_per_number,
-                            limbs_per_thread, threads_per_request) +
+            warprsa_exchange_array(exchange, k, multiplier, threads_per_number,
+                                   limbs_per_thread, threads_per_request) +
             base;
         const double *w =
-            warprsa_room_of(room, k, window, threads_per_number,
-                            limbs_per_thread, threads_per_request) +
+            warprsa_exchange_array(exchange, k, window, threads_per_number,
+                                   limbs_per_thread, threads_per_request) +
             (warprsa_lane(k, threads_per_request) & (threads_per_number - 1)) -
             shift / limbs_per_thread;
         double v[WARPRSA_LANE_SAMPLES];
@@ -338,9 +341,9 @@ WARPRSA_FN void warprsa_cut_block(warprsa_columns *c, warprsa_columns *s,
 }
 
 /* A block that is not the last, and the rows of t a for the block after it. */
-WARPRSA_FN void warprsa_block_reduce(warprsa_columns *s, warprsa_room room,
-                                     int multiplier, int base, const int limbs,
-                                     const int block,
+WARPRSA_FN void warprsa_block_reduce(warprsa_columns *s,
+                                     warprsa_exchange exchange, int multiplier,
+                                     int base, const int limbs, const int block,
                                      const int threads_per_number,
                                      const int limbs_per_thread,
                                      const int threads_per_request)
@@ -354,9 +357,9 @@ WARPRSA_FN void warprsa_block_reduce(warprsa_columns *s, warprsa_room room,
                       threads_per_request);
     warprsa_pass_carries(in, &c, 0, base, block, threads_per_number,
                          limbs_per_thread, threads_per_request);
-    warprsa_block_rows(s, room, multiplier, base + block, WARPRSA_ROOM_A,
-                       base + block, block, threads_per_number,
-                       limbs_per_thread, threads_per_request);
+    warprsa_block_rows(
+        s, exchange, multiplier, base + block, WARPRSA_EXCHANGE_A, base + block,
+        block, threads_per_number, limbs_per_thread, threads_per_request);
     warprsa_signed_samples(&x, &c, in, limbs_per_thread, threads_per_request);
     WARPRSA_EACH_LANE (k, threads_per_request) {
         s->of[k][0] += warprsa_in_block(k, base, block, threads_per_number,
@@ -364,18 +367,20 @@ WARPRSA_FN void warprsa_block_reduce(warprsa_columns *s, warprsa_room room,
                            ? 0
                            : in[k];
     }
-    warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, threads_per_number,
+    warprsa_put_samples(&x, exchange, WARPRSA_EXCHANGE_CUT, threads_per_number,
                         limbs_per_thread, threads_per_request);
     warprsa_sync_lanes();
-    warprsa_block_rows(s, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_DOWN,
-                       base + block, block, threads_per_number,
-                       limbs_per_thread, threads_per_request);
+    warprsa_block_rows(s, exchange, WARPRSA_EXCHANGE_CUT, base,
+                       WARPRSA_EXCHANGE_DOWN, base + block, block,
+                       threads_per_number, limbs_per_thread,
+                       threads_per_request);
     warprsa_sync_lanes();
 }
 
 /* The last block: q P makes its columns a multiple of 2^(52 B). */
-WARPRSA_FN void warprsa_block_reduce_last(warprsa_columns *s, warprsa_room room,
-                                          int base, const int block,
+WARPRSA_FN void warprsa_block_reduce_last(warprsa_columns *s,
+                                          warprsa_exchange exchange, int base,
+                                          const int block,
                                           const int threads_per_number,
                                           const int limbs_per_thread,
                                           const int threads_per_request)
@@ -389,7 +394,7 @@ WARPRSA_FN void warprsa_block_reduce_last(warprsa_columns *s, warprsa_room room,
     warprsa_pass_carries(in, &c, 0, base, block, threads_per_number,
                          limbs_per_thread, threads_per_request);
     warprsa_signed_samples(&x, &c, in, limbs_per_thread, threads_per_request);
-    warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, threads_per_number,
+    warprsa_put_samples(&x, exchange, WARPRSA_EXCHANGE_CUT, threads_per_number,
                         limbs_per_thread, threads_per_request);
     warprsa_sync_lanes();
     WARPRSA_EACH_LANE (k, threads_per_request) {
@@ -398,19 +403,19 @@ WARPRSA_FN void warprsa_block_reduce_last(warprsa_columns *s, warprsa_room room,
             c.of[k][i] = warprsa_signed_start(block, i, limbs_per_thread) +
                          (i < limbs_per_thread ? WARPRSA_SAMPLE_HALF : 0);
     }
-    warprsa_block_rows(&c, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_INVERSE,
-                       base, block, threads_per_number, limbs_per_thread,
-                       threads_per_request);
+    warprsa_block_rows(
+        &c, exchange, WARPRSA_EXCHANGE_CUT, base, WARPRSA_EXCHANGE_INVERSE,
+        base, block, threads_per_number, limbs_per_thread, threads_per_request);
     warprsa_sync_lanes();
     warprsa_pass_carries(in, &c, 0, base, block, threads_per_number,
                          limbs_per_thread, threads_per_request);
     warprsa_signed_samples(&x, &c, in, limbs_per_thread, threads_per_request);
-    warprsa_put_samples(&x, room, WARPRSA_ROOM_CUT, threads_per_number,
+    warprsa_put_samples(&x, exchange, WARPRSA_EXCHANGE_CUT, threads_per_number,
                         limbs_per_thread, threads_per_request);
     warprsa_sync_lanes();
-    warprsa_block_rows(s, room, WARPRSA_ROOM_CUT, base, WARPRSA_ROOM_P, base,
-                       block, threads_per_number, limbs_per_thread,
-                       threads_per_request);
+    warprsa_block_rows(s, exchange, WARPRSA_EXCHANGE_CUT, base,
+                       WARPRSA_EXCHANGE_P, base, block, threads_per_number,
+                       limbs_per_thread, threads_per_request);
 }
 
 /*
@@ -419,8 +424,9 @@ WARPRSA_FN void warprsa_block_reduce_last(warprsa_columns *s, warprsa_room room,
  * top column, which they change by less than 2^8, so the multiple nearest to
  * the top column alone is the one. Its own columns are zero then.
  */
-WARPRSA_FN void warprsa_block_result(warprsa_columns *s, warprsa_room room,
-                                     const int limbs, const int block,
+WARPRSA_FN void warprsa_block_result(warprsa_columns *s,
+                                     warprsa_exchange exchange, const int limbs,
+                                     const int block,
                                      const int threads_per_number,
                                      const int limbs_per_thread,
                                      const int threads_per_request)
@@ -443,12 +449,12 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s, warprsa_room room,
             (threads_per_number - 1);
         int in_block = warprsa_in_block(k, base, block, threads_per_number,
                                         limbs_per_thread, threads_per_request);
-        double *window =
-            warprsa_room_of(room, k, WARPRSA_ROOM_A, threads_per_number,
-                            limbs_per_thread, threads_per_request);
-        double *plain =
-            warprsa_room_of(room, k, WARPRSA_ROOM_OWN, threads_per_number,
-                            limbs_per_thread, threads_per_request);
+        double *window = warprsa_exchange_array(
+            exchange, k, WARPRSA_EXCHANGE_A, threads_per_number,
+            limbs_per_thread, threads_per_request);
+        double *plain = warprsa_exchange_array(
+            exchange, k, WARPRSA_EXCHANGE_OWN, threads_per_number,
+            limbs_per_thread, threads_per_request);
 
         WARPRSA_UNROLL
         for (int i = 0; i < limbs_per_thread; i++) {
@@ -464,8 +470,8 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s, warprsa_room room,
 }
 
 /* A = A times the samples at `multiplier` (OWN or OTHER), all in the room. */
-WARPRSA_FN void warprsa_block_mont_mul(warprsa_room room, int multiplier,
-                                       const int limbs,
+WARPRSA_FN void warprsa_block_mont_mul(warprsa_exchange exchange,
+                                       int multiplier, const int limbs,
                                        const int threads_per_number,
                                        const int limbs_per_thread,
                                        const int threads_per_request)
@@ -479,17 +485,18 @@ WARPRSA_FN void warprsa_block_mont_mul(warprsa_room room, int multiplier,
         for (int i = 0; i <= limbs_per_thread; i++)
             s.of[k][i] = warprsa_signed_start(2 * all, i, limbs_per_thread);
     }
-    warprsa_block_rows(&s, room, multiplier, 0, WARPRSA_ROOM_A, 0, block,
-                       threads_per_number, limbs_per_thread,
+    warprsa_block_rows(&s, exchange, multiplier, 0, WARPRSA_EXCHANGE_A, 0,
+                       block, threads_per_number, limbs_per_thread,
                        threads_per_request);
     WARPRSA_ROLLED
     for (int base = 0; base < all - block; base += block)
-        warprsa_block_reduce(&s, room, multiplier, base, all, block,
+        warprsa_block_reduce(&s, exchange, multiplier, base, all, block,
                              threads_per_number, limbs_per_thread,
                              threads_per_request);
-    warprsa_block_reduce_last(&s, room, all - block, block, threads_per_number,
-                              limbs_per_thread, threads_per_request);
-    warprsa_block_result(&s, room, limbs, block, threads_per_number,
+    warprsa_block_reduce_last(&s, exchange, all - block, block,
+                              threads_per_number, limbs_per_thread,
+                              threads_per_request);
+    warprsa_block_result(&s, exchange, limbs, block, threads_per_number,
                          limbs_per_thread, threads_per_request);
 }
 
@@ -497,7 +504,7 @@ WARPRSA_FN void warprsa_block_mont_mul(warprsa_room room, int multiplier,
  * the product that counts: it is long. On the device the shape is then its
  * source file's one. */
 WARPRSA_WHOLE_FN void
-warprsa_block_mont_mul_noinline(warprsa_room room, int multiplier,
+warprsa_block_mont_mul_noinline(warprsa_exchange exchange, int multiplier,
                                 const int limbs, const int threads_per_number,
                                 const int limbs_per_thread,
                                 const int threads_per_request)
@@ -505,11 +512,11 @@ warprsa_block_mont_mul_noinline(warprsa_room room, int multiplier,
 #ifdef __CUDACC__
     constexpr warprsa_shape shape = WARPRSA_BLOCKS_SHAPE;
 
-    warprsa_block_mont_mul(room, multiplier, shape.limbs,
+    warprsa_block_mont_mul(exchange, multiplier, shape.limbs,
                            shape.threads_per_number, shape.limbs_per_thread,
                            2 * shape.threads_per_number);
 #else
-    warprsa_block_mont_mul(room, multiplier, limbs, threads_per_number,
+    warprsa_block_mont_mul(exchange, multiplier, limbs, threads_per_number,
                            limbs_per_thread, threads_per_request);
 #endif
 }
@@ -536,39 +543,42 @@ WARPRSA_FN void warprsa_make_signed(warprsa_number *r, const warprsa_number *x,
 }
 
 /* A and, in order, OWN. */
-WARPRSA_FN void warprsa_block_put(const warprsa_number *x, warprsa_room room,
-                                  const int limbs, const int threads_per_number,
+WARPRSA_FN void warprsa_block_put(const warprsa_number *x,
+                                  warprsa_exchange exchange, const int limbs,
+                                  const int threads_per_number,
                                   const int limbs_per_thread,
                                   const int threads_per_request)
 {
-    warprsa_put_window(x, room, WARPRSA_ROOM_A, threads_per_number,
+    warprsa_put_window(x, exchange, WARPRSA_EXCHANGE_A, threads_per_number,
                        limbs_per_thread, threads_per_request);
-    warprsa_put_multiplier(x, room, WARPRSA_ROOM_OWN, limbs, threads_per_number,
-                           limbs_per_thread, threads_per_request);
-    warprsa_sync_lanes();
-}
-
-WARPRSA_FN void warprsa_block_put_other(const warprsa_number *x,
-                                        warprsa_room room, const int limbs,
-                                        const int threads_per_number,
-                                        const int limbs_per_thread,
-                                        const int threads_per_request)
-{
-    warprsa_put_multiplier(x, room, WARPRSA_ROOM_OTHER, limbs,
+    warprsa_put_multiplier(x, exchange, WARPRSA_EXCHANGE_OWN, limbs,
                            threads_per_number, limbs_per_thread,
                            threads_per_request);
     warprsa_sync_lanes();
 }
 
-WARPRSA_FN void warprsa_block_get(warprsa_number *x, warprsa_room room,
+WARPRSA_FN void warprsa_block_put_other(const warprsa_number *x,
+                                        warprsa_exchange exchange,
+                                        const int limbs,
+                                        const int threads_per_number,
+                                        const int limbs_per_thread,
+                                        const int threads_per_request)
+{
+    warprsa_put_multiplier(x, exchange, WARPRSA_EXCHANGE_OTHER, limbs,
+                           threads_per_number, limbs_per_thread,
+                           threads_per_request);
+    warprsa_sync_lanes();
+}
+
+WARPRSA_FN void warprsa_block_get(warprsa_number *x, warprsa_exchange exchange,
                                   const int limbs, const int threads_per_number,
                                   const int limbs_per_thread,
                                   const int threads_per_request)
 {
     WARPRSA_EACH_LANE (k, threads_per_request) {
-        const double *from =
-            warprsa_room_of(room, k, WARPRSA_ROOM_OWN, threads_per_number,
-                            limbs_per_thread, threads_per_request);
+        const double *from = warprsa_exchange_array(
+            exchange, k, WARPRSA_EXCHANGE_OWN, threads_per_number,
+            limbs_per_thread, threads_per_request);
         int lane =
             warprsa_lane(k, threads_per_request) & (threads_per_number - 1);
 
@@ -592,16 +602,18 @@ WARPRSA_FN void warprsa_block_put_modulus(const warprsa_number *p,
 
     warprsa_make_signed(&x, p, threads_per_number, limbs_per_thread,
                         threads_per_request);
-    warprsa_put_window(&x, m->room, WARPRSA_ROOM_P, threads_per_number,
+    warprsa_put_window(&x, m->exchange, WARPRSA_EXCHANGE_P, threads_per_number,
                        limbs_per_thread, threads_per_request);
     warprsa_make_signed(&x, down, threads_per_number, limbs_per_thread,
                         threads_per_request);
-    warprsa_put_window(&x, m->room, WARPRSA_ROOM_DOWN, threads_per_number,
-                       limbs_per_thread, threads_per_request);
+    warprsa_put_window(&x, m->exchange, WARPRSA_EXCHANGE_DOWN,
+                       threads_per_number, limbs_per_thread,
+                       threads_per_request);
     warprsa_make_signed(&x, inverse, threads_per_number, limbs_per_thread,
                         threads_per_request);
-    warprsa_put_window(&x, m->room, WARPRSA_ROOM_INVERSE, threads_per_number,
-                       limbs_per_thread, threads_per_request);
+    warprsa_put_window(&x, m->exchange, WARPRSA_EXCHANGE_INVERSE,
+                       threads_per_number, limbs_per_thread,
+                       threads_per_request);
     warprsa_sync_lanes();
 }
 
@@ -622,16 +634,16 @@ WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
     } else {
         warprsa_make_signed(&x, b, threads_per_number, limbs_per_thread,
                             threads_per_request);
-        warprsa_block_put_other(&x, m->room, limbs, threads_per_number,
+        warprsa_block_put_other(&x, m->exchange, limbs, threads_per_number,
                                 limbs_per_thread, threads_per_request);
         warprsa_make_signed(&x, a, threads_per_number, limbs_per_thread,
                             threads_per_request);
-        warprsa_block_put(&x, m->room, limbs, threads_per_number,
+        warprsa_block_put(&x, m->exchange, limbs, threads_per_number,
                           limbs_per_thread, threads_per_request);
-        warprsa_block_mont_mul_noinline(m->room, WARPRSA_ROOM_OTHER, limbs,
-                                        threads_per_number, limbs_per_thread,
-                                        threads_per_request);
-        warprsa_block_get(r, m->room, limbs, threads_per_number,
+        warprsa_block_mont_mul_noinline(m->exchange, WARPRSA_EXCHANGE_OTHER,
+                                        limbs, threads_per_number,
+                                        limbs_per_thread, threads_per_request);
+        warprsa_block_get(r, m->exchange, limbs, threads_per_number,
                           limbs_per_thread, threads_per_request);
     }
 }

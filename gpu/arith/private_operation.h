@@ -48,7 +48,7 @@ typedef struct warprsa_operation {
                                (e * L + i) * table_stride + k */
     int table_stride;
 #ifdef WARPRSA_BLOCK_ARITH
-    warprsa_room room; /* [ROOM_DOUBLES], shared by its lanes */
+    warprsa_exchange exchange; /* [ROOM_DOUBLES], shared by its lanes */
 #endif
     bool direct_table_reads; /* as warprsa_device_config has it */
     uint32_t *status;        /* warprsa_status */
@@ -93,10 +93,10 @@ WARPRSA_FN warprsa_sample_t warprsa_blinding_sample(const uint64_t *random,
                                                     uint32_t prime_bits,
                                                     int index)
 {
-    int room = (int)prime_bits - 1 - index * WARPRSA_SAMPLE_BITS;
-    uint64_t mask = room >= WARPRSA_SAMPLE_BITS ? WARPRSA_SAMPLE_MASK
-                    : room > 0                  ? (1ull << room) - 1
-                                                : 0;
+    int exchange = (int)prime_bits - 1 - index * WARPRSA_SAMPLE_BITS;
+    uint64_t mask = exchange >= WARPRSA_SAMPLE_BITS ? WARPRSA_SAMPLE_MASK
+                    : exchange > 0                  ? (1ull << exchange) - 1
+                                                    : 0;
 
     return warprsa_sample((warprsa_random_bits(random, index) & mask) |
                           (index == 0));
@@ -439,7 +439,7 @@ warprsa_use_primes(warprsa_modulus *p, const warprsa_operation *op,
 #ifdef WARPRSA_BLOCK_ARITH
     warprsa_number down = {0}, inverse = {0};
 
-    p->room = op->room;
+    p->exchange = op->exchange;
     warprsa_load(&down, lower->block_inv_2_52, upper->block_inv_2_52, limbs,
                  threads_per_number, limbs_per_thread, threads_per_request);
     warprsa_load(&inverse, lower->block_n0inv, upper->block_n0inv,

@@ -71,9 +71,9 @@ typedef struct warprsa_columns {
 /* Where a request keeps what its lanes exchange: on the device, the place in
  * its block's shared memory, in doubles. */
 #ifdef __CUDACC__
-typedef unsigned warprsa_room;
+typedef unsigned warprsa_exchange;
 #else
-typedef double *warprsa_room;
+typedef double *warprsa_exchange;
 #endif
 #endif
 
@@ -82,7 +82,8 @@ typedef struct warprsa_modulus {
     warprsa_number p, inv_2_52;           /* P, 2^-52 mod P */
     double n0inv[WARPRSA_LANES_EMULATED]; /* -1/P mod 2^52 */
 #ifdef WARPRSA_BLOCK_ARITH
-    warprsa_room room; /* of the request, where the primes' constants lie */
+    warprsa_exchange
+        exchange; /* of the request, where the primes' constants lie */
 #endif
 } warprsa_modulus;
 

@@ -25,8 +25,8 @@ typedef struct workspace {
     warprsa_sample_t table[WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES *
                            WARPRSA_LANES_EMULATED];
 #ifdef WARPRSA_BLOCK_ARITH
-    double room[WARPRSA_ROOM_DOUBLES(WARPRSA_LANES_EMULATED / 2,
-                                     WARPRSA_LANE_SAMPLES)];
+    double exchange[WARPRSA_EXCHANGE_DOUBLES(WARPRSA_LANES_EMULATED / 2,
+                                             WARPRSA_LANE_SAMPLES)];
 #endif
 } workspace;
 
@@ -76,7 +76,7 @@ static warprsa_status operate(void *workspace_memory, const void *prepared,
                                   .result = w->result,
                                   .table = w->table,
 #ifdef WARPRSA_BLOCK_ARITH
-                                  .room = w->room,
+                                  .exchange = w->exchange,
 #endif
                                   .table_stride = WARPRSA_LANES_EMULATED,
                                   .direct_table_reads =

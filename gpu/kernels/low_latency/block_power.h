@@ -20,21 +20,21 @@ warprsa_block_table(const warprsa_number *x, const warprsa_number *one,
 
     warprsa_make_signed(&entry, x, threads_per_number, limbs_per_thread,
                         threads_per_request);
-    warprsa_block_put_other(&entry, p->room, limbs, threads_per_number,
+    warprsa_block_put_other(&entry, p->exchange, limbs, threads_per_number,
                             limbs_per_thread, threads_per_request);
     warprsa_make_signed(&entry, one, threads_per_number, limbs_per_thread,
                         threads_per_request);
-    warprsa_block_put(&entry, p->room, limbs, threads_per_number,
+    warprsa_block_put(&entry, p->exchange, limbs, threads_per_number,
                       limbs_per_thread, threads_per_request);
     WARPRSA_ROLLED
     for (int i = 0;; i++) {
         warprsa_table_put(op, i, &entry, limbs_per_thread, threads_per_request);
         if (i == WARPRSA_TABLE_SIZE - 1)
             break;
-        warprsa_block_mont_mul(p->room, WARPRSA_ROOM_OTHER, limbs,
+        warprsa_block_mont_mul(p->exchange, WARPRSA_EXCHANGE_OTHER, limbs,
                                threads_per_number, limbs_per_thread,
                                threads_per_request);
-        warprsa_block_get(&entry, p->room, limbs, threads_per_number,
+        warprsa_block_get(&entry, p->exchange, limbs, threads_per_number,
                           limbs_per_thread, threads_per_request);
     }
 }
@@ -57,7 +57,7 @@ warprsa_block_modexp(warprsa_number *x, const warprsa_number *one,
     warprsa_secret_digit(digit, op, op->windows - 1, threads_per_number,
                          threads_per_request);
     warprsa_table_get(&entry, op, digit, limbs_per_thread, threads_per_request);
-    warprsa_block_put(&entry, p->room, limbs, threads_per_number,
+    warprsa_block_put(&entry, p->exchange, limbs, threads_per_number,
                       limbs_per_thread, threads_per_request);
     WARPRSA_ROLLED
     for (int place = op->windows - 2; place >= 0; place--) {
@@ -65,18 +65,18 @@ warprsa_block_modexp(warprsa_number *x, const warprsa_number *one,
                              threads_per_request);
         warprsa_table_get(&entry, op, digit, limbs_per_thread,
                           threads_per_request);
-        warprsa_block_put_other(&entry, p->room, limbs, threads_per_number,
+        warprsa_block_put_other(&entry, p->exchange, limbs, threads_per_number,
                                 limbs_per_thread, threads_per_request);
         WARPRSA_ROLLED
         for (int i = 0; i <= WARPRSA_WINDOW; i++)
-            warprsa_block_mont_mul(p->room,
-                                   i < WARPRSA_WINDOW ? WARPRSA_ROOM_OWN
-                                                      : WARPRSA_ROOM_OTHER,
+            warprsa_block_mont_mul(p->exchange,
+                                   i < WARPRSA_WINDOW ? WARPRSA_EXCHANGE_OWN
+                                                      : WARPRSA_EXCHANGE_OTHER,
                                    limbs, threads_per_number, limbs_per_thread,
                                    threads_per_request);
     }
-    warprsa_block_get(x, p->room, limbs, threads_per_number, limbs_per_thread,
-                      threads_per_request);
+    warprsa_block_get(x, p->exchange, limbs, threads_per_number,
+                      limbs_per_thread, threads_per_request);
     warprsa_table_wipe(op, limbs_per_thread, threads_per_request);
 }
 

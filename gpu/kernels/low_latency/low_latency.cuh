@@ -22,10 +22,10 @@ static constexpr int THREADS_PER_NUMBER =
 static constexpr int LIMBS_PER_THREAD = warprsa_blocks_shape.limbs_per_thread;
 
 /* Doubles of a request's room, and with its table. */
-static constexpr unsigned ROOM =
-    WARPRSA_ROOM_DOUBLES(THREADS_PER_NUMBER, LIMBS_PER_THREAD);
+static constexpr unsigned EXCHANGE =
+    WARPRSA_EXCHANGE_DOUBLES(THREADS_PER_NUMBER, LIMBS_PER_THREAD);
 static constexpr unsigned REQUEST =
-    ROOM + WARPRSA_TABLE_SIZE * 2 * THREADS_PER_NUMBER * LIMBS_PER_THREAD;
+    EXCHANGE + WARPRSA_TABLE_SIZE * 2 * THREADS_PER_NUMBER * LIMBS_PER_THREAD;
 
 static_assert(2 * THREADS_PER_NUMBER == 32, "a warp for a request");
 
@@ -56,8 +56,8 @@ warprsa_blocks_request(const warprsa_batch &batch, uint32_t first)
     const uint32_t warp = threadIdx.x / 32;
     warprsa_operation op = warprsa_request(batch, first + warp);
 
-    op.room = warp * REQUEST;
-    op.table = warprsa_shared + warp * REQUEST + ROOM + threadIdx.x % 32;
+    op.exchange = warp * REQUEST;
+    op.table = warprsa_shared + warp * REQUEST + EXCHANGE + threadIdx.x % 32;
     op.table_stride = 32;
     op.direct_table_reads = false;
     return op;
@@ -126,7 +126,7 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
                       LIMBS_PER_THREAD);
         warprsa_blocks_put(&x, batch, here.first, 0);
         warprsa_blocks_put(&one, batch, here.first, 1);
-        warprsa_blocks_wipe(ROOM);
+        warprsa_blocks_wipe(EXCHANGE);
     }
 }
 
@@ -157,7 +157,7 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK,
         warprsa_block_modexp(&x, &one, &op, &p, LIMBS, THREADS_PER_NUMBER,
                              LIMBS_PER_THREAD, 32);
         warprsa_blocks_put(&x, batch, here.first, 0);
-        warprsa_blocks_wipe(ROOM);
+        warprsa_blocks_wipe(EXCHANGE);
     }
 }
 
@@ -177,7 +177,7 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
                                   LIMBS_PER_THREAD);
     warprsa_blocks_put(&none, batch, first, 0);
     warprsa_blocks_put(&none, batch, first, 1);
-    warprsa_blocks_wipe(ROOM);
+    warprsa_blocks_wipe(EXCHANGE);
 }
 
 /* One request in a block of threads while each can have a multiprocessor of

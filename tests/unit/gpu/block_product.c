@@ -31,7 +31,7 @@ typedef struct operands {
 static BN_CTX *bn;
 static operands numbers[NUMBER_SUBGROUPS];
 static BIGNUM *r; /* R */
-static double room[WARPRSA_ROOM_DOUBLES(16, WARPRSA_LANE_SAMPLES)];
+static double exchange[WARPRSA_EXCHANGE_DOUBLES(16, WARPRSA_LANE_SAMPLES)];
 static double table[WARPRSA_TABLE_DOUBLES * WARPRSA_LANES_EMULATED];
 static unsigned carried; /* samples that a carry brought out of their range */
 
@@ -112,8 +112,8 @@ static void use_moduli(const number_view *view, warprsa_modulus *m)
     for (int i = 0; i < NUMBER_SUBGROUPS; i++)
         constants_of(&numbers[i], view, i, &m->p, &down, &inverse);
     number_power_of_two(r, WARPRSA_SAMPLE_BITS * view->limbs);
-    memset(room, 0xff, sizeof(room)); /* as it comes: no numbers */
-    m->room = room;
+    memset(exchange, 0xff, sizeof(exchange)); /* as it comes: no numbers */
+    m->exchange = exchange;
     warprsa_block_put_modulus(&m->p, &down, &inverse, m,
                               view->threads_per_number, view->limbs_per_thread,
                               view->threads_per_request);
@@ -263,14 +263,14 @@ static void samples_as_far_out(const number_view *view, uint64_t seed,
         signed_operand(numbers[i].a, &a, numbers[i].p, view, i, &stream);
         signed_operand(numbers[i].b, &b, numbers[i].p, view, i, &stream);
     }
-    warprsa_block_put(&a, room, view->limbs, view->threads_per_number,
+    warprsa_block_put(&a, exchange, view->limbs, view->threads_per_number,
                       view->limbs_per_thread, view->threads_per_request);
-    warprsa_block_put_other(&b, room, view->limbs, view->threads_per_number,
+    warprsa_block_put_other(&b, exchange, view->limbs, view->threads_per_number,
                             view->limbs_per_thread, view->threads_per_request);
     warprsa_block_mont_mul_noinline(
-        room, WARPRSA_ROOM_OTHER, view->limbs, view->threads_per_number,
+        exchange, WARPRSA_EXCHANGE_OTHER, view->limbs, view->threads_per_number,
         view->limbs_per_thread, view->threads_per_request);
-    warprsa_block_get(&x, room, view->limbs, view->threads_per_number,
+    warprsa_block_get(&x, exchange, view->limbs, view->threads_per_number,
                       view->limbs_per_thread, view->threads_per_request);
     for (int i = 0; i < NUMBER_SUBGROUPS; i++)
         if (!read_result(&numbers[i], &x, view, i) || !right(&numbers[i]))
@@ -298,13 +298,14 @@ static void squares(const number_view *view, int pattern, unsigned *wrong)
     use_moduli(view, &m);
     warprsa_make_signed(&x, &x, view->threads_per_number,
                         view->limbs_per_thread, view->threads_per_request);
-    warprsa_block_put(&x, room, view->limbs, view->threads_per_number,
+    warprsa_block_put(&x, exchange, view->limbs, view->threads_per_number,
                       view->limbs_per_thread, view->threads_per_request);
     for (int turn = 0; turn < CHAIN; turn++) {
-        warprsa_block_mont_mul_noinline(
-            room, WARPRSA_ROOM_OWN, view->limbs, view->threads_per_number,
-            view->limbs_per_thread, view->threads_per_request);
-        warprsa_block_get(&x, room, view->limbs, view->threads_per_number,
+        warprsa_block_mont_mul_noinline(exchange, WARPRSA_EXCHANGE_OWN,
+                                        view->limbs, view->threads_per_number,
+                                        view->limbs_per_thread,
+                                        view->threads_per_request);
+        warprsa_block_get(&x, exchange, view->limbs, view->threads_per_number,
                           view->limbs_per_thread, view->threads_per_request);
         for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
             operands *o = &numbers[i];
@@ -424,7 +425,7 @@ static void power(const number_view *view, uint64_t seed, unsigned *wrong)
     uint32_t exponents[2 * WARPRSA_BLINDED_WORDS];
     warprsa_operation op = {.exponent = exponents,
                             .windows = bits / WARPRSA_WINDOW,
-                            .room = room,
+                            .exchange = exchange,
                             .table = table,
                             .table_stride = WARPRSA_LANES_EMULATED};
     warprsa_modulus m;
