@@ -21,7 +21,7 @@
 #ifdef WARPRSA_INT32
 #include "gpu/arith/int32_limb.h"
 #elif defined(WARPRSA_BLOCK_ARITH)
-#include "gpu/arith/block_product.h"
+#include "gpu/arith/block_mont_mul.h"
 #else
 #include "gpu/arith/wide_sample.h"
 #endif

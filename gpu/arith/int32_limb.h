@@ -39,7 +39,7 @@ typedef struct warprsa_int32_number {
     uint32_t of[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES];
 } warprsa_number;
 
-/* For gpu/arith/exact.h: sums of a few limbs, carries not resolved. */
+/* For gpu/arith/exact_reduction.h: sums of a few limbs, carries not resolved. */
 typedef struct warprsa_int32_columns {
     uint64_t of[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES];
 } warprsa_columns;

@@ -42,7 +42,7 @@ typedef struct warprsa_shape {
 #define WARPRSA_SHAPE_3072 {30, 8, 4}
 #define WARPRSA_SHAPE_4096 {40, 8, 5}
 
-/* The same where the product goes by blocks of rows (gpu/arith/block_product.h): one
+/* The same where the product goes by blocks of rows (gpu/arith/block_mont_mul.h): one
  * or two, or for the longest, as machine code of its own for each would be more
  * than a multiprocessor keeps at hand, seven that share theirs. So many rows as
  * blocks want more than there are samples are of zeros. */

@@ -21,7 +21,7 @@
 #ifndef WARPRSA_GPU_ARITH_PRIVATE_OPERATION_H
 #define WARPRSA_GPU_ARITH_PRIVATE_OPERATION_H
 
-#include "gpu/arith/exact.h"
+#include "gpu/arith/exact_reduction.h"
 #include "gpu/arith/short_inverse.h"
 
 #define WARPRSA_TABLE_SIZE (1 << WARPRSA_WINDOW)
@@ -322,7 +322,7 @@ WARPRSA_FN void warprsa_table_wipe(const warprsa_operation *op,
     }
 }
 
-#ifndef WARPRSA_BLOCK_ARITH /* gpu/kernels/low_latency/block_power.h instead */
+#ifndef WARPRSA_BLOCK_ARITH /* gpu/kernels/low_latency/block_modexp.h instead */
 /* x = x^dp, x^dq: fixed windows over all the bits that a blinded exponent may
  * have, so that neither its value nor its length shows. */
 WARPRSA_FN void

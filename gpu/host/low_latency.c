@@ -6,7 +6,7 @@
 #define WARPRSA_BLOCK_ARITH
 #define WARPRSA_HOST_MODEXP warprsa_block_blind_and_modexp
 
-#include "gpu/kernels/low_latency/block_power.h"
+#include "gpu/kernels/low_latency/block_modexp.h"
 
 #include "gpu/host/operation.h"
 

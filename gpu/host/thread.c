@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "thread" on the CPU: gpu/kernels/thread/thread_power.h between the stages in
+ * The variant "thread" on the CPU: gpu/kernels/thread/thread_modexp.h between the stages in
  * lanes, as gpu/kernels/thread/thread.cuh has it.
  */
 #define WARPRSA_HOST_MODEXP blind_and_modexp_by_threads
 
-#include "gpu/kernels/thread/thread_power.h"
+#include "gpu/kernels/thread/thread_modexp.h"
 
 /* Half `which` of a number over lanes to samples side by side, or back. */
 static void hand_over(warprsa_number *x, double *samples, int which, int put,

@@ -10,7 +10,7 @@
 #define WARPRSA_GPU_KERNELS_THREAD_THREAD_CUH
 
 #include "gpu/kernels/request.cuh"
-#include "gpu/kernels/thread/thread_power.h"
+#include "gpu/kernels/thread/thread_modexp.h"
 
 template <int N> struct warprsa_starts {
     uint64_t of[4 * N];

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What a thread that raises a number has, and the rows of its products: sums
- * in columns of 64 bits. gpu/kernels/thread/thread_power.h gives the bounds.
+ * in columns of 64 bits. gpu/kernels/thread/thread_modexp.h gives the bounds.
  */
 #ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_ROWS_H
 #define WARPRSA_GPU_KERNELS_THREAD_THREAD_ROWS_H

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Exact sums, differences and reductions of gpu/arith/exact.h against
+ * Exact sums, differences and reductions of gpu/arith/exact_reduction.h against
  * libcrypto's numbers, above all carries that run through every lane and
  * results below zero. Two numbers of a group never meet.
  */

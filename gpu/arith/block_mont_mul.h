@@ -42,10 +42,10 @@
  * |result| < 2.01P  (unreduced input) |a|, |b| < 2.01P            gives less
  * than 1.14P   (inside a power) |a| < 10P, |b| < 2.01P      gives less
  * than 1.64P   (sums of products) Numbers below zero are those of
- * warprsa_mont_mul() alone; gpu/arith/exact.h knows.
+ * warprsa_mont_mul() alone; gpu/arith/exact_reduction.h knows.
  */
-#ifndef WARPRSA_GPU_ARITH_BLOCK_PRODUCT_H
-#define WARPRSA_GPU_ARITH_BLOCK_PRODUCT_H
+#ifndef WARPRSA_GPU_ARITH_BLOCK_MONT_MUL_H
+#define WARPRSA_GPU_ARITH_BLOCK_MONT_MUL_H
 
 #include "gpu/arith/wide_sample.h"
 

@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The secret power over the product in blocks (gpu/arith/block_product.h): x stays in
+ * The secret power over the product in blocks (gpu/arith/block_mont_mul.h): x stays in
  * the request's room from one product to the next.
  */
-#ifndef WARPRSA_GPU_KERNELS_LOW_LATENCY_BLOCK_POWER_H
-#define WARPRSA_GPU_KERNELS_LOW_LATENCY_BLOCK_POWER_H
+#ifndef WARPRSA_GPU_KERNELS_LOW_LATENCY_BLOCK_MODEXP_H
+#define WARPRSA_GPU_KERNELS_LOW_LATENCY_BLOCK_MODEXP_H
 
 #include "gpu/arith/private_operation.h"
 

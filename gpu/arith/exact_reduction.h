@@ -5,8 +5,8 @@
  * whichever arithmetic is in use: B below is 2^WARPRSA_SAMPLE_BITS. These run a
  * few times in an operation, so they count on nothing but column sums.
  */
-#ifndef WARPRSA_GPU_ARITH_EXACT_H
-#define WARPRSA_GPU_ARITH_EXACT_H
+#ifndef WARPRSA_GPU_ARITH_EXACT_REDUCTION_H
+#define WARPRSA_GPU_ARITH_EXACT_REDUCTION_H
 
 #include "gpu/arith/arithmetic.h"
 #include "gpu/arith/stage.h"

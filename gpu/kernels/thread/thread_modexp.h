@@ -18,8 +18,8 @@
  * and those in turn results in (-0.06P, 1.06P). The top sample takes what is
  * left: |V| < 2P < 2^(52 N - 4) fits.
  */
-#ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_POWER_H
-#define WARPRSA_GPU_KERNELS_THREAD_THREAD_POWER_H
+#ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_MODEXP_H
+#define WARPRSA_GPU_KERNELS_THREAD_THREAD_MODEXP_H
 
 #include "gpu/kernels/thread/thread_table.h"
 

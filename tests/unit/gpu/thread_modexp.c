@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The power by one thread a half (gpu/kernels/thread/thread_power.h) against libcrypto's
+ * The power by one thread a half (gpu/kernels/thread/thread_modexp.h) against libcrypto's
  * numbers: squares and products with operands at the ends of what the bounds
  * allow, powers with every kind of exponent, the table, the way in and out.
  */
 #include <fenv.h>
 #include <string.h>
 
-#include "gpu/kernels/thread/thread_power.h"
+#include "gpu/kernels/thread/thread_modexp.h"
 #include "tests/unit/support/gpu_numbers.h"
 #include "tests/unit/support/module_context.h"
 
@@ -312,6 +312,6 @@ int main(void)
         cmocka_unit_test(powers),
     };
 
-    return cmocka_run_group_tests_name("gpu_thread_power", tests, set_up,
+    return cmocka_run_group_tests_name("gpu_thread_modexp", tests, set_up,
                                        tear_down);
 }

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The product in blocks of rows (gpu/arith/block_product.h) and the power made of it
- * (gpu/kernels/low_latency/block_power.h) against libcrypto's numbers: the bounds of the header
+ * The product in blocks of rows (gpu/arith/block_mont_mul.h) and the power made of it
+ * (gpu/kernels/low_latency/block_modexp.h) against libcrypto's numbers: the bounds of the header
  * with the largest samples of either sign that they allow, on the moduli of
  * gpu_numbers.h.
  */
-#include "gpu/kernels/low_latency/block_power.h"
+#include "gpu/kernels/low_latency/block_modexp.h"
 #include "tests/unit/support/gpu_numbers.h"
 
 #include <fenv.h>
