@@ -50,7 +50,7 @@ static void teardown(void *provctx)
     }
     if (context->loaded)
         warprsa_trace_printf(&context->trace, 1, "provider unloaded");
-    warprsa_control_connection_close(&context->door);
+    warprsa_control_connection_close(&context->control_connection);
     warprsa_dispatch_free(context);
     if (context->wrapped != NULL)
         OSSL_PROVIDER_unload(context->wrapped);
@@ -79,13 +79,14 @@ static bool load_default(warprsa_context *context,
 /* Now, while nothing is in the way of it: programs fork, chroot and drop their
  * rights after loading their providers. Without a daemon, operations run on the
  * CPU, and it is looked for again. */
-static void open_door(warprsa_context *context)
+static void open_control_connection(warprsa_context *context)
 {
     char why[200];
 
     if (context->config.mode == WARPRSA_MODE_DAEMON &&
-        !warprsa_control_connection_open(&context->door, context->config.socket,
-                                         why, sizeof(why)))
+        !warprsa_control_connection_open(&context->control_connection,
+                                         context->config.socket, why,
+                                         sizeof(why)))
         warprsa_trace_printf(&context->trace, 1, "%s", why);
 }
 
@@ -117,7 +118,7 @@ int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
     context->core = core;
     context->core.trace = &context->trace;
     context->trace.fd = -1;
-    context->door.fd = -1;
+    context->control_connection.fd = -1;
     context->exit_link.at_exit = at_exit;
     if (!warprsa_config_read(&context->config, &context->core) ||
         !load_default(context, handle, in) || !warprsa_dispatch_init(context) ||
@@ -125,7 +126,7 @@ int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
         teardown(context);
         return 0;
     }
-    open_door(context);
+    open_control_connection(context);
     warprsa_exit_add(&context->exit_link);
     context->loaded = true;
     warprsa_trace_printf(&context->trace, 1, "provider loaded");

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The thread that accepts connections. What connects is a door: all it may say
+ * The thread that accepts connections. What connects is a control_connection: all it may say
  * is CONNECT.
  */
 #include <errno.h>
@@ -18,15 +18,15 @@ enum {
     MESSAGES_AT_ONCE = 64,
 };
 
-typedef struct door {
+typedef struct control_connection {
     warprsa_source source;
-    TAILQ_ENTRY(door) link;
+    TAILQ_ENTRY(control_connection) link;
     struct acceptor *acceptor;
     uid_t uid;
     int fd;
-} door;
+} control_connection;
 
-TAILQ_HEAD(door_list, door);
+TAILQ_HEAD(control_connection_list, control_connection);
 
 typedef struct listener {
     warprsa_source source;
@@ -39,9 +39,10 @@ typedef struct acceptor {
     int epoll;
     warprsa_source wake_source;
     listener listeners[WARPRSA_LISTENERS_MAX];
-    struct door_list doors;
-    warprsa_user_quota door_users;
-    struct door_list ended; /* freed once no event can point there */
+    struct control_connection_list control_connections;
+    warprsa_user_quota control_connection_quota;
+    struct control_connection_list
+        ended; /* freed once no event can point there */
 } acceptor;
 
 static void log_peer(const warprsa_server *server, const struct ucred *peer,
@@ -51,14 +52,14 @@ static void log_peer(const warprsa_server *server, const struct ucred *peer,
                        (int)peer->uid, what, why);
 }
 
-static void end_door(door *d)
+static void end_control_connection(control_connection *d)
 {
     acceptor *a = d->acceptor;
 
     warprsa_server_unwatch(a->epoll, &d->fd);
-    TAILQ_REMOVE(&a->doors, d, link);
+    TAILQ_REMOVE(&a->control_connections, d, link);
     TAILQ_INSERT_TAIL(&a->ended, d, link);
-    warprsa_user_quota_leave(&a->door_users, d->uid);
+    warprsa_user_quota_leave(&a->control_connection_quota, d->uid);
 }
 
 /* A process has made itself a connection. */
@@ -93,8 +94,8 @@ static void admit(acceptor *a, const warprsa_message *wanted, int socket)
         &server->event_loops[server->next++ % server->config.threads], session);
 }
 
-/* False: nothing more to read now, or the door has ended. */
-static bool read_door(door *d)
+/* False: nothing more to read now, or the control_connection has ended. */
+static bool read_control_connection(control_connection *d)
 {
     warprsa_message message;
     int fds[WARPRSA_MESSAGE_FDS];
@@ -118,32 +119,32 @@ static bool read_door(door *d)
     }
     if (!ok && received != WARPRSA_CLOSED)
         warprsa_server_log(d->acceptor->server, 1,
-                           "a door is closed: it broke the protocol, or is of "
-                           "another version");
+                           "a control connection is closed: it broke the "
+                           "protocol, or is of another version");
     for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
         if (fds[i] >= 0)
             warprsa_server_dispose(fds[i]);
     if (!ok)
-        end_door(d);
+        end_control_connection(d);
     return ok;
 }
 
-static void door_ready(warprsa_source *source)
+static void control_connection_ready(warprsa_source *source)
 {
-    door *d = (door *)source;
+    control_connection *d = (control_connection *)source;
 
     for (unsigned i = 0; i < MESSAGES_AT_ONCE && d->fd >= 0; i++)
-        if (!read_door(d))
+        if (!read_control_connection(d))
             return;
 }
 
-static bool open_door(acceptor *a, int fd, uid_t uid)
+static bool open_control_connection(acceptor *a, int fd, uid_t uid)
 {
-    door *d = calloc(1, sizeof(*d));
+    control_connection *d = calloc(1, sizeof(*d));
 
     if (d == NULL)
         return false;
-    d->source.ready = door_ready;
+    d->source.ready = control_connection_ready;
     d->acceptor = a;
     d->uid = uid;
     d->fd = fd;
@@ -151,7 +152,7 @@ static bool open_door(acceptor *a, int fd, uid_t uid)
         free(d);
         return false;
     }
-    TAILQ_INSERT_TAIL(&a->doors, d, link);
+    TAILQ_INSERT_TAIL(&a->control_connections, d, link);
     return true;
 }
 
@@ -172,18 +173,21 @@ static void listener_ready(warprsa_source *source)
     }
     peer = warprsa_server_peer(fd);
     warprsa_server_limits_now(a->server, &limits);
-    why_not = warprsa_user_quota_enter(&a->door_users, peer.uid, limits.doors,
-                                       limits.user_doors);
-    if (why_not == NULL && !open_door(a, fd, peer.uid)) {
-        warprsa_user_quota_leave(&a->door_users, peer.uid);
+    why_not = warprsa_user_quota_enter(&a->control_connection_quota, peer.uid,
+                                       limits.control_connections,
+                                       limits.user_control_connections);
+    if (why_not == NULL && !open_control_connection(a, fd, peer.uid)) {
+        warprsa_user_quota_leave(&a->control_connection_quota, peer.uid);
         why_not = "no memory";
     }
     if (why_not == NULL) {
-        warprsa_server_log(a->server, 1, "process %d (user %d) is at the door",
+        warprsa_server_log(a->server, 1,
+                           "process %d (user %d) has a control connection",
                            (int)peer.pid, (int)peer.uid);
         return;
     }
-    log_peer(a->server, &peer, "is turned away at the door", why_not);
+    log_peer(a->server, &peer, "has its control connection turned away",
+             why_not);
     close(fd);
 }
 
@@ -213,7 +217,7 @@ static bool watch_all(acceptor *a)
 
 static void free_ended(acceptor *a)
 {
-    door *d;
+    control_connection *d;
 
     while ((d = TAILQ_FIRST(&a->ended)) != NULL) {
         TAILQ_REMOVE(&a->ended, d, link);
@@ -248,9 +252,9 @@ void *warprsa_acceptor_run(void *arg)
 {
     acceptor a = {.server = arg};
 
-    TAILQ_INIT(&a.doors);
+    TAILQ_INIT(&a.control_connections);
     TAILQ_INIT(&a.ended);
-    if (!warprsa_user_quota_init(&a.door_users)) {
+    if (!warprsa_user_quota_init(&a.control_connection_quota)) {
         say_none_can_be(a.server);
         return NULL;
     }
@@ -259,10 +263,10 @@ void *warprsa_acceptor_run(void *arg)
         serve(&a);
     else
         say_none_can_be(a.server);
-    while (!TAILQ_EMPTY(&a.doors))
-        end_door(TAILQ_FIRST(&a.doors));
+    while (!TAILQ_EMPTY(&a.control_connections))
+        end_control_connection(TAILQ_FIRST(&a.control_connections));
     free_ended(&a);
-    warprsa_user_quota_free(&a.door_users);
+    warprsa_user_quota_free(&a.control_connection_quota);
     if (a.epoll >= 0)
         close(a.epoll);
     return NULL;

@@ -20,13 +20,13 @@ enum {
 
 /* What clients may have. */
 typedef struct warprsa_server_limits {
-    unsigned clients;      /* processes connected */
-    unsigned user_clients; /* of one user */
-    unsigned doors;        /* programs that have loaded the provider */
-    unsigned user_doors;   /* of one user */
-    unsigned slots;        /* of one client: requests under way */
-    unsigned keys;         /* of one client */
-    unsigned notifiers;    /* of one client: wait contexts of async jobs */
+    unsigned clients;             /* processes connected */
+    unsigned user_clients;        /* of one user */
+    unsigned control_connections; /* programs that have loaded the provider */
+    unsigned user_control_connections; /* of one user */
+    unsigned slots;                    /* of one client: requests under way */
+    unsigned keys;                     /* of one client */
+    unsigned notifiers; /* of one client: wait contexts of async jobs */
 } warprsa_server_limits;
 
 typedef struct warprsa_server_config {

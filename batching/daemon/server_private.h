@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The service from inside. One thread accepts connections and attends to doors
+ * The service from inside. One thread accepts connections and attends to control_connections
  * (acceptor.c); each client belongs to one of the event_loops, a thread that
  * does everything for its clients (event_loop.c, session.c): nothing of a client
  * is shared between threads but the stack of answered requests, onto which the

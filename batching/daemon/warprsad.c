@@ -24,9 +24,9 @@ enum {
      * the daemon ends so that it can be started anew. */
     DOWN_POLLS = 100,
     WELL_MS = 10000,
-    /* Every program that loads the provider has a door, and few of them ever
+    /* Every program that loads the provider has a control_connection, and few of them ever
      * become clients. */
-    DOORS = 16,
+    CONTROL_CONNECTIONS_PER_CLIENT = 16,
 };
 
 typedef struct daemon_state {
@@ -121,8 +121,9 @@ static warprsa_server_limits limits_of(const warprsa_options *o)
     return (warprsa_server_limits){
         .clients = o->clients,
         .user_clients = o->user_clients,
-        .doors = DOORS * o->clients,
-        .user_doors = DOORS * o->user_clients,
+        .control_connections = CONTROL_CONNECTIONS_PER_CLIENT * o->clients,
+        .user_control_connections =
+            CONTROL_CONNECTIONS_PER_CLIENT * o->user_clients,
         .slots = o->client_slots,
         .keys = o->client_keys,
         .notifiers = o->client_notifiers,

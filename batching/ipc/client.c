@@ -171,7 +171,7 @@ static void install(warprsa_client *client, warprsa_connection *c)
         warprsa_connection_drop(c);
     else
         trace(client, "connected to warprsad at %s, %u slots",
-              client->config.door->path, c->region.slots);
+              client->config.control_connection->path, c->region.slots);
 }
 
 /* With `finding` held, a WELCOME or the end of it being there. */
@@ -220,7 +220,7 @@ static void ask(warprsa_client *client)
     if (warprsa_now_ns() < client->retry_ns)
         return;
     client->greeting = warprsa_control_connection_request(
-        client->config.door, &wanted, why, sizeof(why));
+        client->config.control_connection, &wanted, why, sizeof(why));
     if (client->greeting < 0)
         try_later(client, why);
 }

@@ -16,7 +16,7 @@ typedef struct warprsa_client warprsa_client;
 
 typedef struct warprsa_client_config {
     warprsa_control_connection
-        *door;            /* outlives the client; nobody else's meanwhile */
+        *control_connection; /* outlives the client; nobody else's meanwhile */
     unsigned slots;       /* requests in flight wanted; the daemon has limits */
     unsigned deadline_ms; /* from submission; the daemon has one of its own */
     warprsa_trace_fn trace;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See door.h.
+ * See control_connection.h.
  */
 #include "batching/ipc/control_connection.h"
 
@@ -22,10 +22,10 @@ bool warprsa_is_same_file(int fd, dev_t dev, ino_t ino)
            st.st_ino == ino;
 }
 
-static void explain(const warprsa_control_connection *door, char *why,
-                    size_t why_size)
+static void explain(const warprsa_control_connection *control_connection,
+                    char *why, size_t why_size)
 {
-    snprintf(why, why_size, "no warprsad at %s: %s", door->path,
+    snprintf(why, why_size, "no warprsad at %s: %s", control_connection->path,
              strerror(errno));
 }
 
@@ -48,62 +48,66 @@ static int connect_to(const char *path)
     return -1;
 }
 
-static bool reopen(warprsa_control_connection *door)
+static bool reopen(warprsa_control_connection *control_connection)
 {
     struct stat st;
-    int fd = connect_to(door->path);
+    int fd = connect_to(control_connection->path);
 
     if (fd < 0)
         return false;
-    warprsa_control_connection_close(door);
+    warprsa_control_connection_close(control_connection);
     if (fstat(fd, &st) != 0) {
         close(fd);
         return false;
     }
-    door->dev = st.st_dev;
-    door->ino = st.st_ino;
-    door->fd = fd;
+    control_connection->dev = st.st_dev;
+    control_connection->ino = st.st_ino;
+    control_connection->fd = fd;
     return true;
 }
 
-bool warprsa_control_connection_open(warprsa_control_connection *door,
-                                     const char *path, char *why,
-                                     size_t why_size)
+bool warprsa_control_connection_open(
+    warprsa_control_connection *control_connection, const char *path, char *why,
+    size_t why_size)
 {
-    door->fd = -1;
-    snprintf(door->path, sizeof(door->path), "%s", path);
-    if (reopen(door))
+    control_connection->fd = -1;
+    snprintf(control_connection->path, sizeof(control_connection->path), "%s",
+             path);
+    if (reopen(control_connection))
         return true;
-    explain(door, why, why_size);
+    explain(control_connection, why, why_size);
     return false;
 }
 
-void warprsa_control_connection_close(warprsa_control_connection *door)
+void warprsa_control_connection_close(
+    warprsa_control_connection *control_connection)
 {
-    int fd = door->fd;
+    int fd = control_connection->fd;
 
-    door->fd = -1;
-    if (warprsa_is_same_file(fd, door->dev, door->ino))
+    control_connection->fd = -1;
+    if (warprsa_is_same_file(fd, control_connection->dev,
+                             control_connection->ino))
         close(fd);
 }
 
-static bool send_through(const warprsa_control_connection *door,
+static bool send_through(const warprsa_control_connection *control_connection,
                          const warprsa_message *wanted, int end)
 {
     warprsa_message message;
 
-    if (!warprsa_is_same_file(door->fd, door->dev, door->ino)) {
+    if (!warprsa_is_same_file(control_connection->fd, control_connection->dev,
+                              control_connection->ino)) {
         errno = ENOTCONN;
         return false;
     }
     memcpy(&message, wanted, WARPRSA_MESSAGE_SHORT);
     message.type = WARPRSA_MESSAGE_CONNECT;
-    return warprsa_message_send(door->fd, &message, &end, 1);
+    return warprsa_message_send(control_connection->fd, &message, &end, 1);
 }
 
-int warprsa_control_connection_request(warprsa_control_connection *door,
-                                       const warprsa_message *wanted, char *why,
-                                       size_t why_size)
+int warprsa_control_connection_request(
+    warprsa_control_connection *control_connection,
+    const warprsa_message *wanted, char *why, size_t why_size)
 {
     int ends[2];
     bool sent;
@@ -113,10 +117,11 @@ int warprsa_control_connection_request(warprsa_control_connection *door,
         snprintf(why, why_size, "no socket: %s", strerror(errno));
         return -1;
     }
-    sent = send_through(door, wanted, ends[1]) ||
-           (reopen(door) && send_through(door, wanted, ends[1]));
+    sent = send_through(control_connection, wanted, ends[1]) ||
+           (reopen(control_connection) &&
+            send_through(control_connection, wanted, ends[1]));
     if (!sent) {
-        explain(door, why, why_size);
+        explain(control_connection, why, why_size);
         close(ends[0]);
         ends[0] = -1;
     }

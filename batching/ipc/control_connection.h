@@ -26,21 +26,22 @@ typedef struct warprsa_control_connection {
 
 /* Connects to the daemon at `path` (shorter than SOCKET_PATH_SIZE). False with
  * the reason in why: warprsa_control_connection_request() will try again. */
-bool warprsa_control_connection_open(warprsa_control_connection *door,
-                                     const char *path, char *why,
-                                     size_t why_size);
-void warprsa_control_connection_close(warprsa_control_connection *door);
+bool warprsa_control_connection_open(
+    warprsa_control_connection *control_connection, const char *path, char *why,
+    size_t why_size);
+void warprsa_control_connection_close(
+    warprsa_control_connection *control_connection);
 
 /*
  * Asks for a connection for this process, connecting to the daemon again if
  * need be; `wanted` is a CONNECT's slots, keys and notifiers. Returns the socket
  * on which WELCOME will come, the caller's to close, or -1 with the reason in
  * why. Does not wait for the daemon. One thread at a time per process; a forked
- * child may use the door of its parent, whatever that is doing with it.
+ * child may use the control_connection of its parent, whatever that is doing with it.
  */
-int warprsa_control_connection_request(warprsa_control_connection *door,
-                                       const warprsa_message *wanted, char *why,
-                                       size_t why_size);
+int warprsa_control_connection_request(
+    warprsa_control_connection *control_connection,
+    const warprsa_message *wanted, char *why, size_t why_size);
 
 /* Whether a descriptor still is the one that has these numbers: programs close
  * descriptors they did not open. */

@@ -5,9 +5,9 @@
  * Plain data of fixed size without pointers; both are built from this file, and
  * the version tells whether from the same one.
  *
- * A client connects to the daemon's socket (SOCK_SEQPACKET): its door. The
- * door may be shared with forked children. Each process makes itself a
- * connection by sending CONNECT through a door, with one end of a socketpair
+ * A client connects to the daemon's socket (SOCK_SEQPACKET): its control_connection. The
+ * control_connection may be shared with forked children. Each process makes itself a
+ * connection by sending CONNECT through a control_connection, with one end of a socketpair
  * of its own; the daemon answers there with WELCOME and two descriptors, the
  * region (shm.h) and the eventfd that says "look at the ring". The client
  * maps the region and says ATTACHED. From then on the daemon sends nothing

@@ -69,7 +69,7 @@ has_no_room_for_all() {
 echo "== descriptors for half of them"
 start_daemon --group "$group"
 used=$(find "/proc/$daemon/fd" -mindepth 1 | wc -l)
-# A door, the connection, its process, and an eventfd for each.
+# A control_connection, the connection, its process, and an eventfd for each.
 half=$((clients / 2))
 has_no_room_for_all --nofile=$((used + half * 4))
 

@@ -56,7 +56,7 @@ static void is_cut_for_it(stranger *x, unsigned broken_before)
     WAIT_UNTIL(service_broken(&s) > broken_before);
 }
 
-static void at_the_door(void **state)
+static void on_the_control_connection(void **state)
 {
     static const uint32_t types[] = {0,
                                      WARPRSA_MESSAGE_WELCOME,
@@ -69,27 +69,29 @@ static void at_the_door(void **state)
     (void)state;
     for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]) + 2; i++) {
         warprsa_message message = {.type = WARPRSA_MESSAGE_CONNECT};
-        warprsa_control_connection door;
+        warprsa_control_connection control_connection;
         int file = -1;
         unsigned broken = service_broken(&s);
 
-        assert_true(
-            warprsa_control_connection_open(&door, s.path, why, sizeof(why)));
+        assert_true(warprsa_control_connection_open(&control_connection, s.path,
+                                                    why, sizeof(why)));
         if (i < sizeof(types) / sizeof(types[0])) {
             message.type = types[i];
-            assert_true(warprsa_message_send(door.fd, &message, NULL, 0));
+            assert_true(
+                warprsa_message_send(control_connection.fd, &message, NULL, 0));
         } else if (i == sizeof(types) / sizeof(types[0])) {
-            assert_int_equal(send(door.fd, "rubbish", 7, 0), 7);
+            assert_int_equal(send(control_connection.fd, "rubbish", 7, 0), 7);
         } else {
             /* CONNECT with a descriptor that is a file. */
             file = open("/dev/null", O_RDONLY);
-            assert_true(warprsa_message_send(door.fd, &message, &file, 1));
+            assert_true(warprsa_message_send(control_connection.fd, &message,
+                                             &file, 1));
         }
-        assert_true(becomes_readable(door.fd));
+        assert_true(becomes_readable(control_connection.fd));
         WAIT_UNTIL(service_broken(&s) > broken);
         if (file >= 0)
             close(file);
-        warprsa_control_connection_close(&door);
+        warprsa_control_connection_close(&control_connection);
     }
 }
 
@@ -456,23 +458,25 @@ static void one_that_dies_holding_slots(void **state)
     WAIT_UNTIL(warprsa_queue_depth(s.queue) == 0);
 }
 
-static void as_many_doors_as_allowed(void **state)
+static void as_many_control_connections_as_allowed(void **state)
 {
-    warprsa_control_connection doors[16];
+    warprsa_control_connection control_connections[16];
     char why[256], byte;
 
     (void)state;
     for (unsigned i = 0; i < 16; i++)
-        assert_true(warprsa_control_connection_open(&doors[i], s.path, why,
-                                                    sizeof(why)));
+        assert_true(warprsa_control_connection_open(&control_connections[i],
+                                                    s.path, why, sizeof(why)));
     /* `good` has the twelfth. */
     for (unsigned i = 11; i < 16; i++) {
-        assert_true(becomes_readable(doors[i].fd));
-        assert_int_equal(recv(doors[i].fd, &byte, 1, MSG_DONTWAIT), 0);
+        assert_true(becomes_readable(control_connections[i].fd));
+        assert_int_equal(
+            recv(control_connections[i].fd, &byte, 1, MSG_DONTWAIT), 0);
     }
-    assert_int_equal(recv(doors[0].fd, &byte, 1, MSG_DONTWAIT), -1);
+    assert_int_equal(recv(control_connections[0].fd, &byte, 1, MSG_DONTWAIT),
+                     -1);
     for (unsigned i = 0; i < 16; i++)
-        warprsa_control_connection_close(&doors[i]);
+        warprsa_control_connection_close(&control_connections[i]);
 }
 
 /* Without descriptors left nobody new gets in, and who is in goes on. */
@@ -487,7 +491,8 @@ static void out_of_descriptors(void **state)
     tight = before;
     tight.rlim_cur = (rlim_t)dup(0);
     assert_int_equal(close((int)tight.rlim_cur), 0);
-    tight.rlim_cur += 4; /* a door at each end, a connection at this one */
+    tight.rlim_cur +=
+        4; /* a control_connection at each end, a connection at this one */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
     guest_open(&late, &s, LONG_MS);
     for (unsigned i = 0; i < 10; i++) {
@@ -504,7 +509,7 @@ static void out_of_descriptors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ATTACK(at_the_door),
+        ATTACK(on_the_control_connection),
         ATTACK(messages_that_are_none),
         ATTACK(messages_out_of_place),
         ATTACK(bells_that_are_none),
@@ -518,7 +523,7 @@ int main(void)
         ATTACK(a_notifier_that_is_never_read),
         ATTACK(a_notifier_with_two_owners),
         ATTACK(one_that_dies_holding_slots),
-        ATTACK(as_many_doors_as_allowed),
+        ATTACK(as_many_control_connections_as_allowed),
         ATTACK(out_of_descriptors),
     };
 

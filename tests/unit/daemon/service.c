@@ -574,12 +574,14 @@ static void places_of_users(void **state)
     warprsa_user_quota_free(&users);
 }
 
-/* The child can't reach the socket any more; the door is enough. */
+/* The child can't reach the socket any more; the control_connection is enough. */
 static int in_child(guest *g)
 {
     fake_request request;
-    warprsa_client_config config = {
-        .door = &g->door, .slots = 64, .deadline_ms = LONG_MS};
+    warprsa_client_config config = {.control_connection =
+                                        &g->control_connection,
+                                    .slots = 64,
+                                    .deadline_ms = LONG_MS};
     warprsa_private_key key = fake_key(WARPRSA_CLASS_1024, 1);
     uint8_t id[WARPRSA_KEY_ID_BYTES] = {1};
     warprsa_backend_key *mine;

@@ -103,8 +103,8 @@ static inline void service_open(service *s, unsigned slots,
     s->config.limits = (warprsa_server_limits){
         .clients = 8,
         .user_clients = 8,
-        .doors = 12,
-        .user_doors = 12,
+        .control_connections = 12,
+        .user_control_connections = 12,
         .slots = slots,
         .keys = 16,
         .notifiers = 64,
@@ -129,7 +129,7 @@ static inline void service_close(service *s)
 /* ---- a client as the provider has it ---- */
 
 typedef struct guest {
-    warprsa_control_connection door;
+    warprsa_control_connection control_connection;
     warprsa_counters *counters;
     warprsa_client *client;
 } guest;
@@ -137,10 +137,13 @@ typedef struct guest {
 static inline void guest_open(guest *g, const service *s, unsigned deadline_ms)
 {
     char why[256];
-    warprsa_client_config config = {
-        .door = &g->door, .slots = 1024, .deadline_ms = deadline_ms};
+    warprsa_client_config config = {.control_connection =
+                                        &g->control_connection,
+                                    .slots = 1024,
+                                    .deadline_ms = deadline_ms};
 
-    (void)warprsa_control_connection_open(&g->door, s->path, why, sizeof(why));
+    (void)warprsa_control_connection_open(&g->control_connection, s->path, why,
+                                          sizeof(why));
     g->counters = warprsa_counters_new();
     assert_non_null(g->counters);
     config.counters = g->counters;
@@ -156,7 +159,7 @@ static inline bool guest_is_ready(guest *g)
 static inline void guest_close(guest *g)
 {
     assert_true(backend->close(g->client));
-    warprsa_control_connection_close(&g->door);
+    warprsa_control_connection_close(&g->control_connection);
     warprsa_counters_free(g->counters);
 }
 
@@ -218,7 +221,7 @@ static inline bool becomes_readable(int fd)
 /* ---- a client that does what it likes ---- */
 
 typedef struct stranger {
-    warprsa_control_connection door;
+    warprsa_control_connection control_connection;
     int socket;
     int memory, eventfd;
     warprsa_message welcome;
@@ -235,10 +238,10 @@ static inline bool stranger_connect(stranger *x, const service *s,
     char why[256];
 
     memset(x, 0, sizeof(*x));
-    assert_true(
-        warprsa_control_connection_open(&x->door, s->path, why, sizeof(why)));
-    x->socket =
-        warprsa_control_connection_request(&x->door, &wanted, why, sizeof(why));
+    assert_true(warprsa_control_connection_open(&x->control_connection, s->path,
+                                                why, sizeof(why)));
+    x->socket = warprsa_control_connection_request(&x->control_connection,
+                                                   &wanted, why, sizeof(why));
     assert_true(x->socket >= 0);
     assert_true(becomes_readable(x->socket));
     if (warprsa_message_receive(x->socket, &x->welcome, fds) !=
@@ -340,7 +343,7 @@ static inline void stranger_leave(stranger *x)
         close(x->memory);
         close(x->eventfd);
     }
-    warprsa_control_connection_close(&x->door);
+    warprsa_control_connection_close(&x->control_connection);
 }
 
 #endif
