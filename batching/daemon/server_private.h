@@ -68,7 +68,7 @@ typedef struct warprsa_session {
     bool closed;
     bool unread;        /* its ring may hold more */
     bool unread_socket; /* and its socket */
-    warprsa_shm region;
+    warprsa_shm shm;
     uint32_t place; /* in the ring */
     uint32_t keys_max, notifiers_max;
     warprsa_session_key *keys;

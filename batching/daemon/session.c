@@ -50,7 +50,7 @@ static bool allocate(warprsa_session *s, const warprsa_message *wanted,
     if (s->keys == NULL || s->notifiers == NULL || s->pending == NULL)
         return false;
     s->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    return s->eventfd >= 0 && warprsa_shm_create(&s->region, slots, &s->memory);
+    return s->eventfd >= 0 && warprsa_shm_create(&s->shm, slots, &s->memory);
 }
 
 warprsa_session *warprsa_session_new(int socket, const struct ucred *peer,
@@ -126,7 +126,7 @@ void warprsa_session_end(warprsa_session *s, const char *why)
     close_one(s, &s->process);
     close_one(s, &s->eventfd);
     close_one(s, &s->memory);
-    warprsa_shm_unmap(&s->region);
+    warprsa_shm_unmap(&s->shm);
 }
 
 /* Tells the waiting thread or job. */
@@ -149,7 +149,7 @@ static void answer(warprsa_session *s, uint32_t slot, uint32_t use,
                    uint32_t notifier, warprsa_answer answer,
                    warprsa_cpu_reason reason)
 {
-    warprsa_shm_slot *to = &s->region.slot[slot];
+    warprsa_shm_slot *to = &s->shm.slot[slot];
 
     to->answer = (uint32_t)answer;
     to->reason = (uint32_t)reason;
@@ -194,8 +194,8 @@ bool warprsa_session_complete(warprsa_pending *p)
     s->in_flight--;
     if (!s->closed) {
         if (got == WARPRSA_DONE)
-            memcpy(s->region.slot[slot].output, output, p->bytes);
-        s->region.slot[slot].took_ns = took_ns;
+            memcpy(s->shm.slot[slot].output, output, p->bytes);
+        s->shm.slot[slot].took_ns = took_ns;
         answer(s, slot, p->use, p->notifier, got,
                late ? WARPRSA_CPU_DEADLINE : WARPRSA_CPU_ERROR);
     }
@@ -300,19 +300,19 @@ static void read_ring(warprsa_session *s)
 
     s->unread = false;
     for (unsigned i = 0; i < REQUESTS_AT_ONCE; i++) {
-        if (s->closed || !warprsa_shm_take(&s->region, &s->place, &slot))
+        if (s->closed || !warprsa_shm_take(&s->shm, &s->place, &slot))
             return;
-        if (slot >= s->region.slots || s->pending[slot].busy) {
+        if (slot >= s->shm.slots || s->pending[slot].busy) {
             warprsa_session_end(s, "it broke the protocol: a slot that is not "
                                    "its own to submit");
             return;
         }
-        warprsa_shm_copy(&s->region, slot, &request);
+        warprsa_shm_copy(&s->shm, slot, &request);
         serve(s, slot, &request);
         explicit_bzero(request.input, sizeof(request.input));
     }
     atomic_store_explicit(
-        &s->region.head->depth,
+        &s->shm.head->depth,
         warprsa_queue_depth(s->event_loop->server->config.queue),
         memory_order_relaxed);
     s->unread = true;
@@ -374,7 +374,7 @@ static const char *attach(warprsa_session *s)
     if (s->attached)
         return "it broke the protocol: attached twice";
     if (!warprsa_shm_seal(s->memory))
-        return "its region can't be sealed";
+        return "its shm can't be sealed";
     close_one(s, &s->memory);
     s->attached = true;
     return NULL;
@@ -468,8 +468,7 @@ static void told(warprsa_source *source)
 
     if (s->closed)
         return;
-    if ((atomic_exchange(&s->region.head->told, 0) & WARPRSA_NOTIFY_MESSAGE) !=
-        0)
+    if ((atomic_exchange(&s->shm.head->told, 0) & WARPRSA_NOTIFY_MESSAGE) != 0)
         read_socket(s);
     if (!s->closed && s->attached)
         read_ring(s);
@@ -478,7 +477,7 @@ static void told(warprsa_source *source)
 static bool welcome(warprsa_session *s)
 {
     warprsa_message message = {.type = WARPRSA_MESSAGE_WELCOME,
-                               .slots = s->region.slots,
+                               .slots = s->shm.slots,
                                .keys = s->keys_max,
                                .notifiers = s->notifiers_max};
     const int fds[WARPRSA_MESSAGE_FDS] = {s->memory, s->eventfd};
@@ -518,14 +517,14 @@ bool warprsa_session_begin(warprsa_session *s, warprsa_event_loop *event_loop)
     watch_process(s);
     warprsa_server_log(event_loop->server, 1,
                        "process %d (user %d) connected, %u slots", (int)s->pid,
-                       (int)s->uid, s->region.slots);
+                       (int)s->uid, s->shm.slots);
     return true;
 }
 
 void warprsa_session_publish(warprsa_session *s, bool changed)
 {
     const warprsa_server_config *config = &s->event_loop->server->config;
-    warprsa_shm_head *head = s->region.head;
+    warprsa_shm_head *head = s->shm.head;
     char device[WARPRSA_COUNTERS_TEXT];
 
     atomic_store_explicit(&head->depth, warprsa_queue_depth(config->queue),

@@ -100,15 +100,15 @@ static void say_device(warprsa_client *client, const warprsa_connection *c)
     size_t i;
 
     for (i = 0; i < sizeof(text) - sizeof(by); i++) {
-        text[i] = atomic_load_explicit(&c->region.head->device[i],
-                                       memory_order_relaxed);
+        text[i] =
+            atomic_load_explicit(&c->shm.head->device[i], memory_order_relaxed);
         if (text[i] == '\0')
             break;
     }
     memcpy(text + i, by, sizeof(by));
     warprsa_counters_set_device(client->config.counters, text);
     atomic_store(&client->config.counters->devices,
-                 atomic_load(&c->region.head->devices));
+                 atomic_load(&c->shm.head->devices));
 }
 
 /* With the lock held: there is no connection any more, and the daemon has wiped
@@ -171,7 +171,7 @@ static void install(warprsa_client *client, warprsa_connection *c)
         warprsa_connection_drop(c);
     else
         trace(client, "connected to warprsad at %s, %u slots",
-              client->config.control_connection->path, c->region.slots);
+              client->config.control_connection->path, c->shm.slots);
 }
 
 /* With `finding` held, a WELCOME or the end of it being there. */
@@ -260,7 +260,7 @@ static bool find(warprsa_client *client, unsigned timeout_ms)
 
 static warprsa_queue_state state_of(warprsa_connection *c, unsigned timeout_ms)
 {
-    _Atomic uint32_t *state = &c->region.head->state;
+    _Atomic uint32_t *state = &c->shm.head->state;
     uint64_t until_ns = warprsa_now_ns() + timeout_ms * WARPRSA_NS_PER_MS;
     uint32_t now = atomic_load(state);
 
@@ -360,8 +360,7 @@ static unsigned client_depth(const void *impl)
     unsigned all = 0;
 
     if (c != NULL)
-        all =
-            atomic_load_explicit(&c->region.head->depth, memory_order_relaxed);
+        all = atomic_load_explicit(&c->shm.head->depth, memory_order_relaxed);
     warprsa_connection_drop(c);
     return all > mine ? all : mine;
 }

@@ -29,7 +29,7 @@ static warprsa_connection *prepare(warprsa_client *client,
     *reason = WARPRSA_CPU_NO_DEVICE;
     if (c == NULL)
         return NULL;
-    state = atomic_load_explicit(&c->region.head->state, memory_order_relaxed);
+    state = atomic_load_explicit(&c->shm.head->state, memory_order_relaxed);
     if (state != WARPRSA_QUEUE_READY) {
         if (state == WARPRSA_QUEUE_STARTING)
             *reason = WARPRSA_CPU_STARTING;
@@ -48,8 +48,8 @@ static warprsa_connection *prepare(warprsa_client *client,
             slot))
         return NULL;
     warprsa_connection_reference(c);
-    c->region.slot[*slot].request.key = key->number;
-    c->region.slot[*slot].request.key_generation = key->generation;
+    c->shm.slot[*slot].request.key = key->number;
+    c->shm.slot[*slot].request.key_generation = key->generation;
     return c;
 }
 
@@ -84,7 +84,7 @@ warprsa_answer warprsa_client_submit(void *impl, warprsa_backend_key *key,
     s->submitted_ns = now_ns;
     s->bytes = key->key.modulus_bytes;
     s->size = key->size;
-    request = &c->region.slot[ticket->slot].request;
+    request = &c->shm.slot[ticket->slot].request;
     request->notifier = warprsa_client_notifier_number(c, notifier);
     request->notifier_generation = c->notifier_generation[request->notifier];
     request->bytes = s->bytes;
@@ -111,7 +111,7 @@ static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
          * attended to all else, which takes longer than a device does. */
         if (answer == WARPRSA_DONE && client->config.route != NULL)
             warprsa_router_answered(client->config.route, size, depth,
-                                    c->region.slot[ticket.slot].took_ns);
+                                    c->shm.slot[ticket.slot].took_ns);
         pthread_mutex_lock(&client->lock);
         warprsa_connection_give_back(c, ticket.slot);
         pthread_mutex_unlock(&client->lock);
@@ -156,7 +156,7 @@ warprsa_answer warprsa_client_collect(void *impl, warprsa_ticket ticket,
 /* Sleeps on the slot's answer, for a slice of the time. */
 static void sleep_on(warprsa_connection *c, warprsa_ticket ticket)
 {
-    _Atomic uint32_t *word = &c->region.slot[ticket.slot].answered;
+    _Atomic uint32_t *word = &c->shm.slot[ticket.slot].answered;
     uint32_t value = atomic_load_explicit(word, memory_order_acquire);
 
     if (value != ticket.generation)

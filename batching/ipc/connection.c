@@ -40,7 +40,7 @@ static uint64_t word_of(uint32_t use, unsigned state)
 
 static void free_memory(warprsa_connection *c)
 {
-    warprsa_shm_unmap(&c->region);
+    warprsa_shm_unmap(&c->shm);
     warprsa_id_pool_free(&c->free_slots);
     warprsa_id_pool_free(&c->free_keys);
     warprsa_id_pool_free(&c->free_notifiers);
@@ -81,7 +81,7 @@ static void tell(warprsa_connection *c, uint32_t what)
 {
     static const uint64_t one = 1;
 
-    if (atomic_fetch_or(&c->region.head->told, what) == 0)
+    if (atomic_fetch_or(&c->shm.head->told, what) == 0)
         (void)!write(c->eventfd, &one, sizeof(one));
 }
 
@@ -97,12 +97,12 @@ static bool attach(warprsa_connection *c, const warprsa_message *welcome,
     struct stat st;
 
     if (fstat(c->socket, &st) != 0 || !allocate(c, welcome) ||
-        !warprsa_shm_map(&c->region, welcome->slots, memory))
+        !warprsa_shm_map(&c->shm, welcome->slots, memory))
         return false;
     c->socket_dev = st.st_dev;
     c->socket_ino = st.st_ino;
-    c->ring.cells = c->region.cell;
-    c->ring.mask = c->region.mask;
+    c->ring.cells = c->shm.cell;
+    c->ring.mask = c->shm.mask;
     if (!warprsa_message_send(c->socket, &attached, NULL, 0))
         return false;
     warprsa_connection_tell(c);
@@ -175,7 +175,7 @@ void warprsa_connection_abandon(warprsa_connection *c)
 bool warprsa_connection_seen(const warprsa_connection *c, uint64_t now_ns)
 {
     uint64_t seen_ns =
-        atomic_load_explicit(&c->region.head->seen_ns, memory_order_relaxed);
+        atomic_load_explicit(&c->shm.head->seen_ns, memory_order_relaxed);
 
     return now_ns < seen_ns + SILENT_MS * WARPRSA_NS_PER_MS;
 }
@@ -217,7 +217,7 @@ void warprsa_connection_shut(warprsa_connection *c)
 static bool is_answered(const warprsa_connection *c, uint32_t slot,
                         uint64_t word)
 {
-    return atomic_load_explicit(&c->region.slot[slot].answered,
+    return atomic_load_explicit(&c->shm.slot[slot].answered,
                                 memory_order_acquire) ==
            (uint32_t)(word / STATES);
 }
@@ -225,7 +225,7 @@ static bool is_answered(const warprsa_connection *c, uint32_t slot,
 /* Nothing secret stays in a slot that nobody uses. */
 static void wipe(const warprsa_connection *c, uint32_t slot)
 {
-    warprsa_shm_slot *s = &c->region.slot[slot];
+    warprsa_shm_slot *s = &c->shm.slot[slot];
 
     explicit_bzero(s->request.input, sizeof(s->request.input));
     explicit_bzero(s->output, sizeof(s->output));
@@ -251,12 +251,11 @@ static bool reclaim_one(warprsa_connection *c, uint32_t slot, uint64_t now_ns,
 bool warprsa_connection_take(warprsa_connection *c, uint64_t now_ns,
                              uint64_t patience_ns, uint32_t *slot)
 {
-    uint32_t step =
-        c->region.slots < RECLAIM_STEP ? c->region.slots : RECLAIM_STEP;
+    uint32_t step = c->shm.slots < RECLAIM_STEP ? c->shm.slots : RECLAIM_STEP;
 
     if (warprsa_id_pool_available(&c->free_slots) == 0)
         for (uint32_t i = 0; i < step; i++)
-            (void)reclaim_one(c, c->reclaim++ % c->region.slots, now_ns,
+            (void)reclaim_one(c, c->reclaim++ % c->shm.slots, now_ns,
                               patience_ns);
     return warprsa_id_pool_acquire(&c->free_slots, slot);
 }
@@ -269,7 +268,7 @@ void warprsa_connection_give_back(warprsa_connection *c, uint32_t slot)
 void warprsa_connection_submit(warprsa_connection *c, uint32_t slot,
                                uint32_t use)
 {
-    c->region.slot[slot].request.use = use;
+    c->shm.slot[slot].request.use = use;
     atomic_store_explicit(&c->slot[slot].word, word_of(use, SUBMITTED),
                           memory_order_release);
     warprsa_ring_put(&c->ring, slot);
@@ -280,7 +279,7 @@ static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,
                                   uint64_t word, uint8_t *output,
                                   warprsa_cpu_reason *reason, bool *mine)
 {
-    warprsa_shm_slot *s = &c->region.slot[slot];
+    warprsa_shm_slot *s = &c->shm.slot[slot];
     warprsa_answer answer = WARPRSA_REFUSED;
 
     *reason = WARPRSA_CPU_DEADLINE;
@@ -308,7 +307,7 @@ warprsa_answer warprsa_connection_look(warprsa_connection *c,
 
     *mine = false;
     *reason = WARPRSA_CPU_NO_DEVICE;
-    if (ticket.slot >= c->region.slots)
+    if (ticket.slot >= c->shm.slots)
         return WARPRSA_REFUSED;
     found =
         atomic_load_explicit(&c->slot[ticket.slot].word, memory_order_acquire);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A client process's connection to the daemon, from WELCOME to the end: the
- * region and what the client knows of its slots, keys and notifiers. client.c
+ * shm and what the client knows of its slots, keys and notifiers. client.c
  * makes one after the other; each is used by many threads.
  */
 #ifndef WARPRSA_BATCHING_IPC_CONNECTION_H
@@ -33,8 +33,8 @@ typedef struct warprsa_connection {
     int eventfd;
     dev_t socket_dev;
     ino_t socket_ino;
-    warprsa_shm region;
-    warprsa_ring ring; /* cells in the region */
+    warprsa_shm shm;
+    warprsa_ring ring; /* cells in the shm */
     warprsa_client_slot *slot;
     /* Under the client's lock. */
     warprsa_id_pool free_slots, free_keys, free_notifiers;

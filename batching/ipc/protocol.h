@@ -9,12 +9,12 @@
  * control_connection may be shared with forked children. Each process makes itself a
  * connection by sending CONNECT through a control_connection, with one end of a socketpair
  * of its own; the daemon answers there with WELCOME and two descriptors, the
- * region (shm.h) and the eventfd that says "look at the ring". The client
- * maps the region and says ATTACHED. From then on the daemon sends nothing
+ * shm (shm.h) and the eventfd that says "look at the ring". The client
+ * maps the shm and says ATTACHED. From then on the daemon sends nothing
  * more over the connection, and the end of the connection is the end of
  * everything that belongs to it.
  *
- * Requests go through the region. What they refer to, a key and maybe a notifier,
+ * Requests go through the shm. What they refer to, a key and maybe a notifier,
  * is sent over the connection before, with a generation: at a request that
  * refers to something new the daemon reads its messages, and to have others
  * read the client tells it so (WARPRSA_NOTIFY_MESSAGE). There are no replies, so
@@ -43,7 +43,7 @@ enum {
 typedef enum warprsa_message_type {
     /* Door. slots, keys, notifiers: wanted. One descriptor: the connection. */
     WARPRSA_MESSAGE_CONNECT = 1,
-    /* Daemon. slots, keys, notifiers: granted. Descriptors: region, eventfd. */
+    /* Daemon. slots, keys, notifiers: granted. Descriptors: shm, eventfd. */
     WARPRSA_MESSAGE_WELCOME,
     /* The rest client. */
     WARPRSA_MESSAGE_ATTACHED,

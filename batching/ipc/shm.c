@@ -24,7 +24,7 @@ enum {
 };
 
 /* Fills in what follows from the number of slots. */
-static void lay_out(warprsa_shm *region, uint32_t slots)
+static void lay_out(warprsa_shm *shm, uint32_t slots)
 {
     uint32_t ring = RING_MIN;
     size_t size;
@@ -33,53 +33,52 @@ static void lay_out(warprsa_shm *region, uint32_t slots)
         ring *= 2;
     size = PAGE + slots * sizeof(warprsa_shm_slot) +
            ring * sizeof(warprsa_ring_cell);
-    region->slots = slots;
-    region->mask = ring - 1;
-    region->size = (size + PAGE - 1) / PAGE * PAGE;
+    shm->slots = slots;
+    shm->mask = ring - 1;
+    shm->size = (size + PAGE - 1) / PAGE * PAGE;
 }
 
-static bool map(warprsa_shm *region, int fd)
+static bool map(warprsa_shm *shm, int fd)
 {
     uint8_t *at =
-        mmap(NULL, region->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        mmap(NULL, shm->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     if (at == MAP_FAILED)
         return false;
     /* A precaution that some sandbox may deny. */
-    (void)madvise(at, region->size, MADV_DONTDUMP);
-    region->head = (warprsa_shm_head *)at;
-    region->slot = (warprsa_shm_slot *)(at + PAGE);
-    region->cell =
-        (warprsa_ring_cell *)(at + PAGE +
-                              region->slots * sizeof(warprsa_shm_slot));
+    (void)madvise(at, shm->size, MADV_DONTDUMP);
+    shm->head = (warprsa_shm_head *)at;
+    shm->slot = (warprsa_shm_slot *)(at + PAGE);
+    shm->cell = (warprsa_ring_cell *)(at + PAGE +
+                                      shm->slots * sizeof(warprsa_shm_slot));
     return true;
 }
 
-static bool fill(warprsa_shm *region, int fd)
+static bool fill(warprsa_shm *shm, int fd)
 {
-    int error = posix_fallocate(fd, 0, (off_t)region->size);
+    int error = posix_fallocate(fd, 0, (off_t)shm->size);
 
     if (error != 0) {
         errno = error;
         return false;
     }
     if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
-        !map(region, fd))
+        !map(shm, fd))
         return false;
-    for (uint32_t i = 0; i <= region->mask; i++)
-        atomic_init(&region->cell[i].sequence, i);
+    for (uint32_t i = 0; i <= shm->mask; i++)
+        atomic_init(&shm->cell[i].sequence, i);
     return true;
 }
 
-bool warprsa_shm_create(warprsa_shm *region, uint32_t slots, int *fd)
+bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, int *fd)
 {
     int error;
 
-    lay_out(region, slots);
-    *fd = memfd_create("warprsa-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    lay_out(shm, slots);
+    *fd = memfd_create("warprsa-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (*fd < 0)
         return false;
-    if (fill(region, *fd))
+    if (fill(shm, *fd))
         return true;
     error = errno;
     close(*fd);
@@ -93,50 +92,49 @@ bool warprsa_shm_seal(int fd)
     return fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0;
 }
 
-bool warprsa_shm_map(warprsa_shm *region, uint32_t slots, int fd)
+bool warprsa_shm_map(warprsa_shm *shm, uint32_t slots, int fd)
 {
     struct stat st;
 
-    lay_out(region, slots);
+    lay_out(shm, slots);
     if (fstat(fd, &st) != 0)
         return false;
-    if ((size_t)st.st_size != region->size) {
+    if ((size_t)st.st_size != shm->size) {
         errno = EPROTO;
         return false;
     }
-    if (!map(region, fd))
+    if (!map(shm, fd))
         return false;
-    if (madvise(region->head, region->size, MADV_DONTFORK) == 0)
+    if (madvise(shm->head, shm->size, MADV_DONTFORK) == 0)
         return true;
-    warprsa_shm_unmap(region);
+    warprsa_shm_unmap(shm);
     return false;
 }
 
-void warprsa_shm_unmap(warprsa_shm *region)
+void warprsa_shm_unmap(warprsa_shm *shm)
 {
-    if (region->head != NULL)
-        munmap(region->head, region->size);
-    region->head = NULL;
+    if (shm->head != NULL)
+        munmap(shm->head, shm->size);
+    shm->head = NULL;
 }
 
-bool warprsa_shm_take(const warprsa_shm *region, uint32_t *place,
-                      uint32_t *slot)
+bool warprsa_shm_take(const warprsa_shm *shm, uint32_t *place, uint32_t *slot)
 {
-    warprsa_ring_cell *cell = &region->cell[*place & region->mask];
+    warprsa_ring_cell *cell = &shm->cell[*place & shm->mask];
 
     if (atomic_load(&cell->sequence) != *place + 1)
         return false;
     *slot = atomic_load_explicit(&cell->slot, memory_order_relaxed);
-    atomic_store_explicit(&cell->sequence, *place + region->mask + 1,
+    atomic_store_explicit(&cell->sequence, *place + shm->mask + 1,
                           memory_order_release);
     (*place)++;
     return true;
 }
 
-void warprsa_shm_copy(const warprsa_shm *region, uint32_t slot,
+void warprsa_shm_copy(const warprsa_shm *shm, uint32_t slot,
                       warprsa_shm_request *request)
 {
-    memcpy(request, &region->slot[slot].request, sizeof(*request));
+    memcpy(request, &shm->slot[slot].request, sizeof(*request));
     /* The compiler may not read it a second time in place of the copy. */
     __asm__ volatile("" : : "r"(request) : "memory");
 }

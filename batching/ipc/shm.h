@@ -72,32 +72,31 @@ typedef struct warprsa_shm {
 } warprsa_shm;
 
 /*
- * Makes and maps a region for the daemon; *fd is what the client gets, and the
+ * Makes and maps a shm for the daemon; *fd is what the client gets, and the
  * caller's to close. All its memory is allocated now and can't be taken away:
  * the file has its size for ever. False: no memory or descriptor, see errno.
  */
-bool warprsa_shm_create(warprsa_shm *region, uint32_t slots, int *fd);
+bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, int *fd);
 
 /* Once the client has mapped it too: no holes are punched into the file and no
  * more mappings made that can write. False: see errno. */
 bool warprsa_shm_seal(int fd);
 
 /* Maps it in the client; not in its forked children. False: see errno. */
-bool warprsa_shm_map(warprsa_shm *region, uint32_t slots, int fd);
+bool warprsa_shm_map(warprsa_shm *shm, uint32_t slots, int fd);
 
-void warprsa_shm_unmap(warprsa_shm *region);
+void warprsa_shm_unmap(warprsa_shm *shm);
 
 /* The daemon's: the number in the ring at `*place`, which goes on by one.
  * False: there is none. What the number says is the client's claim. */
-bool warprsa_shm_take(const warprsa_shm *region, uint32_t *place,
-                      uint32_t *slot);
+bool warprsa_shm_take(const warprsa_shm *shm, uint32_t *place, uint32_t *slot);
 
 /* The daemon's: copies a request, once. */
-void warprsa_shm_copy(const warprsa_shm *region, uint32_t slot,
+void warprsa_shm_copy(const warprsa_shm *shm, uint32_t slot,
                       warprsa_shm_request *request);
 
 /* Sleeps while *word is `value`, at most until until_ns (warprsa_now_ns());
- * wakes all who sleep. The word may be in a region. */
+ * wakes all who sleep. The word may be in a shm. */
 void warprsa_shm_sleep(_Atomic uint32_t *word, uint32_t value,
                        uint64_t until_ns);
 void warprsa_shm_wake(_Atomic uint32_t *word);

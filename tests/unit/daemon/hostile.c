@@ -256,11 +256,11 @@ static void requests_with_others_keys(void **state)
     assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_DONE);
     guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     for (unsigned i = 0; i < sizeof(handles) / sizeof(handles[0]); i++) {
-        memset(x.region.slot[0].output, 0xaa, WARPRSA_MODULUS_BYTES_MAX);
+        memset(x.shm.slot[0].output, 0xaa, WARPRSA_MODULUS_BYTES_MAX);
         stranger_fill(&x, 0, ++use, handles[i][0], handles[i][1]);
         stranger_put(&x, 0);
         assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_REFUSED);
-        assert_int_equal(x.region.slot[0].output[0], 0xaa);
+        assert_int_equal(x.shm.slot[0].output[0], 0xaa);
     }
     /* A key given back is nobody's, until the number has another one. */
     {
@@ -296,19 +296,19 @@ static void requests_that_do_not_fit(void **state)
     enter(&x);
     for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++, use++) {
         stranger_fill(&x, 1, use, 3, 5);
-        x.region.slot[1].request.bytes = bytes[i];
+        x.shm.slot[1].request.bytes = bytes[i];
         stranger_put(&x, 1);
         assert_int_equal(stranger_answer(&x, 1, use), WARPRSA_REFUSED);
     }
     /* The modulus, and one less. */
     stranger_fill(&x, 1, use, 3, 5);
-    memcpy(x.region.slot[1].request.input, n, key.modulus_bytes);
+    memcpy(x.shm.slot[1].request.input, n, key.modulus_bytes);
     stranger_put(&x, 1);
     assert_int_equal(stranger_answer(&x, 1, use), WARPRSA_REFUSED);
     use++;
     stranger_fill(&x, 1, use, 3, 5);
-    memcpy(x.region.slot[1].request.input, n, key.modulus_bytes);
-    x.region.slot[1].request.input[key.modulus_bytes - 1]--;
+    memcpy(x.shm.slot[1].request.input, n, key.modulus_bytes);
+    x.shm.slot[1].request.input[key.modulus_bytes - 1]--;
     stranger_put(&x, 1);
     assert_int_equal(stranger_answer(&x, 1, use), WARPRSA_DONE);
     stranger_leave(&x);
@@ -326,18 +326,18 @@ static void a_request_changed_under_way(void **state)
     stranger_fill(&x, 1, 1, 3, 5);
     memset(&expected, 0, sizeof(expected));
     expected.key = fake_key(WARPRSA_CLASS_1024, 1);
-    memcpy(expected.input, x.region.slot[1].request.input, 128);
+    memcpy(expected.input, x.shm.slot[1].request.input, 128);
     stranger_put(&x, 1);
     FAKE_WAIT(fake.running == 1);
-    memset(&x.region.slot[1].request, 0xff, sizeof(warprsa_shm_request));
+    memset(&x.shm.slot[1].request, 0xff, sizeof(warprsa_shm_request));
     FAKE_SET(hold, false);
     assert_int_equal(stranger_answer(&x, 1, 1), WARPRSA_DONE);
-    memcpy(expected.output, x.region.slot[1].output, 128);
+    memcpy(expected.output, x.shm.slot[1].output, 128);
     assert_true(fake_is_right(&expected));
     stranger_leave(&x);
 }
 
-/* Random bytes all over the region, again and again. */
+/* Random bytes all over the shm, again and again. */
 static void scribbling(void **state)
 {
     unsigned seed = 1;
@@ -348,14 +348,13 @@ static void scribbling(void **state)
         uint8_t *at;
 
         enter(&x);
-        at = (uint8_t *)x.region.head;
-        for (size_t j = 0; j < x.region.size; j += 1 + (i % 7) * 3)
+        at = (uint8_t *)x.shm.head;
+        for (size_t j = 0; j < x.shm.size; j += 1 + (i % 7) * 3)
             at[j] = (uint8_t)rand_r(&seed);
         if (i % 2 == 0) /* valid places with wild slots */
-            for (uint32_t j = 0; j <= x.region.mask; j++) {
-                atomic_store(&x.region.cell[j].slot,
-                             (uint32_t)rand_r(&seed) % 20);
-                atomic_store(&x.region.cell[j].sequence, j + 1);
+            for (uint32_t j = 0; j <= x.shm.mask; j++) {
+                atomic_store(&x.shm.cell[j].slot, (uint32_t)rand_r(&seed) % 20);
+                atomic_store(&x.shm.cell[j].sequence, j + 1);
             }
         stranger_ring(&x);
         stranger_leave(&x);
@@ -365,7 +364,7 @@ static void scribbling(void **state)
 
 /* The file keeps its size and its memory, so that nothing the client does makes
  * the daemon's own accesses fail. */
-static void the_region_cannot_be_taken_away(void **state)
+static void the_shm_cannot_be_taken_away(void **state)
 {
     stranger x;
 
@@ -375,12 +374,12 @@ static void the_region_cannot_be_taken_away(void **state)
     stranger_put(&x, 0);
     assert_int_equal(stranger_answer(&x, 0, 1), WARPRSA_DONE);
     assert_int_equal(ftruncate(x.memory, 0), -1);
-    assert_int_equal(ftruncate(x.memory, (off_t)x.region.size * 2), -1);
+    assert_int_equal(ftruncate(x.memory, (off_t)x.shm.size * 2), -1);
     assert_int_equal(fallocate(x.memory,
                                FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
                                4096),
                      -1);
-    assert_int_equal(madvise(x.region.head, x.region.size, MADV_REMOVE), -1);
+    assert_int_equal(madvise(x.shm.head, x.shm.size, MADV_REMOVE), -1);
     assert_ptr_equal(
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, x.memory, 0),
         MAP_FAILED);
@@ -407,7 +406,7 @@ static void a_notifier_that_is_never_read(void **state)
     give_notifier(&x, ends);
     for (uint32_t use = 1; use <= BELL_SILENCE; use++) {
         stranger_fill(&x, 0, use, 3, 5);
-        x.region.slot[0].request.notifier = 1;
+        x.shm.slot[0].request.notifier = 1;
         stranger_put(&x, 0);
         assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_DONE);
     }
@@ -427,7 +426,7 @@ static void a_notifier_with_two_owners(void **state)
     enter(&x);
     give_notifier(&x, ends);
     stranger_fill(&x, 0, 1, 3, 5);
-    x.region.slot[0].request.notifier = 1;
+    x.shm.slot[0].request.notifier = 1;
     stranger_put(&x, 0);
     assert_true(becomes_readable(ends[0]));
     stranger_leave(&x);
@@ -519,7 +518,7 @@ int main(void)
         ATTACK(requests_that_do_not_fit),
         ATTACK(a_request_changed_under_way),
         ATTACK(scribbling),
-        ATTACK(the_region_cannot_be_taken_away),
+        ATTACK(the_shm_cannot_be_taken_away),
         ATTACK(a_notifier_that_is_never_read),
         ATTACK(a_notifier_with_two_owners),
         ATTACK(one_that_dies_holding_slots),

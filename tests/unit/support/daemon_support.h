@@ -225,7 +225,7 @@ typedef struct stranger {
     int socket;
     int memory, eventfd;
     warprsa_message welcome;
-    warprsa_shm region;
+    warprsa_shm shm;
     uint32_t place; /* in the ring */
 } stranger;
 
@@ -249,7 +249,7 @@ static inline bool stranger_connect(stranger *x, const service *s,
         return false;
     x->memory = fds[0];
     x->eventfd = fds[1];
-    assert_true(warprsa_shm_map(&x->region, x->welcome.slots, x->memory));
+    assert_true(warprsa_shm_map(&x->shm, x->welcome.slots, x->memory));
     return true;
 }
 
@@ -257,7 +257,7 @@ static inline void stranger_ring(const stranger *x)
 {
     static const uint64_t one = 1;
 
-    atomic_store(&x->region.head->told,
+    atomic_store(&x->shm.head->told,
                  WARPRSA_NOTIFY_RING | WARPRSA_NOTIFY_MESSAGE);
     (void)!write(x->eventfd, &one, sizeof(one));
 }
@@ -292,7 +292,7 @@ static inline void stranger_key(const stranger *x, uint32_t number,
 /* Puts a number into the ring and tells the daemon. */
 static inline void stranger_put(stranger *x, uint32_t slot)
 {
-    warprsa_ring_cell *cell = &x->region.cell[x->place & x->region.mask];
+    warprsa_ring_cell *cell = &x->shm.cell[x->place & x->shm.mask];
 
     atomic_store(&cell->slot, slot);
     atomic_store(&cell->sequence, ++x->place);
@@ -303,7 +303,7 @@ static inline void stranger_put(stranger *x, uint32_t slot)
 static inline void stranger_fill(const stranger *x, uint32_t slot, uint32_t use,
                                  uint32_t key, uint32_t generation)
 {
-    warprsa_shm_request *r = &x->region.slot[slot].request;
+    warprsa_shm_request *r = &x->shm.slot[slot].request;
 
     memset(r, 0, sizeof(*r));
     r->use = use;
@@ -315,7 +315,7 @@ static inline void stranger_fill(const stranger *x, uint32_t slot, uint32_t use,
 
 static inline bool is_answered(const stranger *x, uint32_t slot, uint32_t use)
 {
-    return atomic_load(&x->region.slot[slot].answered) == use;
+    return atomic_load(&x->shm.slot[slot].answered) == use;
 }
 
 /* The answer to a request that was put; fails if none comes. */
@@ -323,7 +323,7 @@ static inline warprsa_answer stranger_answer(const stranger *x, uint32_t slot,
                                              uint32_t use)
 {
     WAIT_UNTIL(is_answered(x, slot, use));
-    return (warprsa_answer)x->region.slot[slot].answer;
+    return (warprsa_answer)x->shm.slot[slot].answer;
 }
 
 /* Waits until the daemon has cut the connection. */
@@ -337,7 +337,7 @@ static inline void stranger_is_cut(const stranger *x)
 
 static inline void stranger_leave(stranger *x)
 {
-    warprsa_shm_unmap(&x->region);
+    warprsa_shm_unmap(&x->shm);
     close(x->socket);
     if (x->welcome.slots != 0) {
         close(x->memory);
