@@ -59,7 +59,7 @@ typedef struct warprsa_session {
     TAILQ_ENTRY(warprsa_session) link;
     pid_t pid;
     uid_t uid;
-    warprsa_source socket_source, process_source, notifier_source;
+    warprsa_source socket_source, process_source, eventfd_source;
     int socket;
     int process; /* a pidfd, or -1 */
     int eventfd;

@@ -130,8 +130,8 @@ void warprsa_session_end(warprsa_session *s, const char *why)
 }
 
 /* Tells the waiting thread or job. */
-static void tell(warprsa_session *s, uint32_t notifier,
-                 _Atomic uint32_t *answered)
+static void notify(warprsa_session *s, uint32_t notifier,
+                   _Atomic uint32_t *answered)
 {
     if (notifier == 0) {
         warprsa_shm_wake(answered);
@@ -154,7 +154,7 @@ static void answer(warprsa_session *s, uint32_t slot, uint32_t use,
     to->answer = (uint32_t)answer;
     to->reason = (uint32_t)reason;
     atomic_store_explicit(&to->answered, use, memory_order_release);
-    tell(s, notifier, &to->answered);
+    notify(s, notifier, &to->answered);
     s->answered += answer == WARPRSA_DONE;
 }
 
@@ -462,13 +462,14 @@ static void process_ready(warprsa_source *source)
     warprsa_session_end(OF(source, process_source), "end of the process");
 }
 
-static void told(warprsa_source *source)
+static void notified(warprsa_source *source)
 {
-    warprsa_session *s = OF(source, notifier_source);
+    warprsa_session *s = OF(source, eventfd_source);
 
     if (s->closed)
         return;
-    if ((atomic_exchange(&s->shm.head->told, 0) & WARPRSA_NOTIFY_MESSAGE) != 0)
+    if ((atomic_exchange(&s->shm.head->notify_flags, 0) &
+         WARPRSA_NOTIFY_MESSAGE) != 0)
         read_socket(s);
     if (!s->closed && s->attached)
         read_ring(s);
@@ -501,16 +502,16 @@ bool warprsa_session_begin(warprsa_session *s, warprsa_event_loop *event_loop)
 {
     s->event_loop = event_loop;
     s->socket_source.ready = socket_ready;
-    s->notifier_source.ready = told;
+    s->eventfd_source.ready = notified;
     warprsa_session_publish(s, false);
     if (!welcome(s) ||
-        /* For its end; of messages told() hears, or nobody need hurry. */
+        /* For its end; of messages notified() hears, or nobody need hurry. */
         !warprsa_server_watch(event_loop->epoll, s->socket, EPOLLRDHUP,
                               &s->socket_source) ||
         /* Never read: each write is an edge of its own, and a client could
          * make reading block. */
         !warprsa_server_watch(event_loop->epoll, s->eventfd, EPOLLIN | EPOLLET,
-                              &s->notifier_source)) {
+                              &s->eventfd_source)) {
         warprsa_session_end(s, strerror(errno));
         return false;
     }

@@ -67,7 +67,7 @@ static void take_back(warprsa_client *client, const warprsa_backend_key *key)
     if (c == NULL || key->serial != c->serial)
         return;
     if (warprsa_message_send(c->socket, &message, NULL, 0)) {
-        warprsa_connection_tell(c);
+        warprsa_connection_notify_message(c);
         warprsa_id_pool_release(&c->free_keys, key->number);
         warprsa_count(&client->config.counters->keys_wiped, 1);
     }

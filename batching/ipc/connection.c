@@ -77,17 +77,17 @@ static bool is_sensible(const warprsa_message *welcome)
 
 /* The daemon sets the word to 0 before it looks: if it was not 0, the daemon is
  * going to see what we have put there. */
-static void tell(warprsa_connection *c, uint32_t what)
+static void notify(warprsa_connection *c, uint32_t what)
 {
     static const uint64_t one = 1;
 
-    if (atomic_fetch_or(&c->shm.head->told, what) == 0)
+    if (atomic_fetch_or(&c->shm.head->notify_flags, what) == 0)
         (void)!write(c->eventfd, &one, sizeof(one));
 }
 
-void warprsa_connection_tell(warprsa_connection *c)
+void warprsa_connection_notify_message(warprsa_connection *c)
 {
-    tell(c, WARPRSA_NOTIFY_MESSAGE);
+    notify(c, WARPRSA_NOTIFY_MESSAGE);
 }
 
 static bool attach(warprsa_connection *c, const warprsa_message *welcome,
@@ -105,7 +105,7 @@ static bool attach(warprsa_connection *c, const warprsa_message *welcome,
     c->ring.mask = c->shm.mask;
     if (!warprsa_message_send(c->socket, &attached, NULL, 0))
         return false;
-    warprsa_connection_tell(c);
+    warprsa_connection_notify_message(c);
     return true;
 }
 
@@ -272,7 +272,7 @@ void warprsa_connection_submit(warprsa_connection *c, uint32_t slot,
     atomic_store_explicit(&c->slot[slot].word, word_of(use, SUBMITTED),
                           memory_order_release);
     warprsa_ring_put(&c->ring, slot);
-    tell(c, WARPRSA_NOTIFY_RING);
+    notify(c, WARPRSA_NOTIFY_RING);
 }
 
 static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,

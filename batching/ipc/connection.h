@@ -73,7 +73,7 @@ bool warprsa_connection_seen(const warprsa_connection *connection,
                              uint64_t now_ns);
 
 /* Has the daemon read messages that no request refers to. */
-void warprsa_connection_tell(warprsa_connection *connection);
+void warprsa_connection_notify_message(warprsa_connection *connection);
 
 /* Takes no more answers; threads that sleep find out within a moment. */
 void warprsa_connection_shut(warprsa_connection *connection);

@@ -23,7 +23,7 @@
 #include "batching/counters.h"
 #include "gpu/engine.h"
 
-/* What the eventfd is about, bits of `told`. */
+/* What the eventfd is about, bits of `notify_flags`. */
 enum {
     WARPRSA_NOTIFY_RING = 1,
     WARPRSA_NOTIFY_MESSAGE = 2, /* one that no request need refer to */
@@ -39,7 +39,7 @@ typedef struct warprsa_shm_head {
     _Atomic uint64_t seen_ns;
     /* Not 0: the daemon has been told by the eventfd to look there, and has not
      * begun to. */
-    _Alignas(64) _Atomic uint32_t told;
+    _Alignas(64) _Atomic uint32_t notify_flags;
 } warprsa_shm_head;
 
 typedef struct warprsa_shm_request {

@@ -257,7 +257,7 @@ static inline void stranger_ring(const stranger *x)
 {
     static const uint64_t one = 1;
 
-    atomic_store(&x->shm.head->told,
+    atomic_store(&x->shm.head->notify_flags,
                  WARPRSA_NOTIFY_RING | WARPRSA_NOTIFY_MESSAGE);
     (void)!write(x->eventfd, &one, sizeof(one));
 }
