@@ -15,9 +15,10 @@
 
 enum {
     EVENTS = 256,
-    TICK_MS = 500,         /* comes round at least so often */
-    STARTING_TICK_MS = 10, /* while devices are being opened, or stopping */
-    PUBLISH_MS = 20,       /* what has not changed much */
+    HEARTBEAT_MS = 500, /* comes round at least so often */
+    STARTING_HEARTBEAT_MS =
+        10,          /* while devices are being opened, or stopping */
+    PUBLISH_MS = 20, /* what has not changed much */
 };
 
 static void woken(warprsa_source *source)
@@ -38,7 +39,7 @@ bool warprsa_event_loop_init(warprsa_event_loop *a, warprsa_server *server)
     TAILQ_INIT(&a->arriving);
     TAILQ_INIT(&a->sessions);
     a->state = WARPRSA_QUEUE_STARTING;
-    atomic_store(&a->seen_ns, warprsa_now_ns());
+    atomic_store(&a->heartbeat_ns, warprsa_now_ns());
     a->epoll = epoll_create1(EPOLL_CLOEXEC);
     a->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (a->epoll >= 0 && a->eventfd >= 0 &&
@@ -153,14 +154,14 @@ static void free_ended(warprsa_event_loop *a, bool stopping)
     }
 }
 
-static int tick_ms(const warprsa_event_loop *a)
+static int heartbeat_ms(const warprsa_event_loop *a)
 {
     if (a->unread)
         return 0;
     return a->state == WARPRSA_QUEUE_STARTING ||
                    atomic_load(&a->server->stopping)
-               ? STARTING_TICK_MS
-               : TICK_MS;
+               ? STARTING_HEARTBEAT_MS
+               : HEARTBEAT_MS;
 }
 
 void *warprsa_event_loop_run(void *arg)
@@ -170,9 +171,9 @@ void *warprsa_event_loop_run(void *arg)
     bool stopping = false;
 
     while (!stopping || !TAILQ_EMPTY(&a->sessions)) {
-        int count = epoll_wait(a->epoll, events, EVENTS, tick_ms(a));
+        int count = epoll_wait(a->epoll, events, EVENTS, heartbeat_ms(a));
 
-        atomic_store_explicit(&a->seen_ns, warprsa_now_ns(),
+        atomic_store_explicit(&a->heartbeat_ns, warprsa_now_ns(),
                               memory_order_relaxed);
         stopping = atomic_load(&a->server->stopping);
         for (int i = 0; i < count; i++) {

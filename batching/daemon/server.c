@@ -111,12 +111,12 @@ unsigned warprsa_server_clients(warprsa_server *server)
     return warprsa_user_quota_count(&server->clients);
 }
 
-bool warprsa_server_is_well(warprsa_server *server, unsigned ms)
+bool warprsa_server_is_healthy(warprsa_server *server, unsigned ms)
 {
     uint64_t since_ns = warprsa_now_ns() - ms * WARPRSA_NS_PER_MS;
 
     for (unsigned i = 0; i < server->config.threads; i++)
-        if (atomic_load(&server->event_loops[i].seen_ns) < since_ns)
+        if (atomic_load(&server->event_loops[i].heartbeat_ns) < since_ns)
             return false;
     return true;
 }

@@ -60,7 +60,7 @@ void warprsa_server_limit(warprsa_server *server,
 unsigned warprsa_server_clients(warprsa_server *server);
 
 /* Whether every thread has come round within the last `ms`. */
-bool warprsa_server_is_well(warprsa_server *server, unsigned ms);
+bool warprsa_server_is_healthy(warprsa_server *server, unsigned ms);
 
 /* Takes no more connections and requests, answers those under way (the queue's
  * deadline bounds that), disconnects everybody, ends the threads and frees.

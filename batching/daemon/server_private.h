@@ -87,7 +87,7 @@ typedef struct warprsa_event_loop {
     int eventfd;
     warprsa_source wake_source;
     _Alignas(64) _Atomic(warprsa_pending *) answered;
-    _Alignas(64) _Atomic uint64_t seen_ns; /* when it last came round */
+    _Alignas(64) _Atomic uint64_t heartbeat_ns; /* when it last came round */
     pthread_mutex_t lock;
     struct warprsa_sessions arriving; /* under the lock */
     /* The thread's own. */

@@ -530,7 +530,7 @@ void warprsa_session_publish(warprsa_session *s, bool changed)
 
     atomic_store_explicit(&head->depth, warprsa_queue_depth(config->queue),
                           memory_order_relaxed);
-    atomic_store_explicit(&head->seen_ns, warprsa_now_ns(),
+    atomic_store_explicit(&head->heartbeat_ns, warprsa_now_ns(),
                           memory_order_relaxed);
     warprsa_counters_device(config->counters, device);
     for (unsigned i = 0; i < WARPRSA_COUNTERS_TEXT; i++) {

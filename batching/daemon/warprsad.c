@@ -23,7 +23,7 @@ enum {
     /* A device that is lost stays so in this process (CUDA): with none left,
      * the daemon ends so that it can be started anew. */
     DOWN_POLLS = 100,
-    WELL_MS = 10000,
+    HEALTHY_MS = 10000,
     /* Every program that loads the provider has a control_connection, and few of them ever
      * become clients. */
     CONTROL_CONNECTIONS_PER_CLIENT = 16,
@@ -244,7 +244,7 @@ static bool watch(daemon_state *d, const sigset_t *signals)
         }
         since_ms += POLL_MS;
         if (watchdog_ms > 0 && since_ms >= watchdog_ms &&
-            warprsa_server_is_well(d->server, WELL_MS)) {
+            warprsa_server_is_healthy(d->server, HEALTHY_MS)) {
             warprsa_systemd_notify("WATCHDOG=1");
             since_ms = 0;
         }

@@ -306,7 +306,7 @@ static warprsa_queue_state client_wait_ready(void *impl, unsigned timeout_ms)
     state = state_of(c, timeout_ms);
     note_state(client, c, state);
     if ((state != WARPRSA_QUEUE_READY ||
-         !warprsa_connection_seen(c, warprsa_now_ns())) &&
+         !warprsa_connection_has_heartbeat(c, warprsa_now_ns())) &&
         !warprsa_connection_alive(c)) {
         warprsa_client_lose(client, c);
         state = WARPRSA_QUEUE_DOWN;

@@ -172,27 +172,28 @@ void warprsa_connection_abandon(warprsa_connection *c)
     close_descriptors(c);
 }
 
-bool warprsa_connection_seen(const warprsa_connection *c, uint64_t now_ns)
+bool warprsa_connection_has_heartbeat(const warprsa_connection *c,
+                                      uint64_t now_ns)
 {
-    uint64_t seen_ns =
-        atomic_load_explicit(&c->shm.head->seen_ns, memory_order_relaxed);
+    uint64_t heartbeat_ns =
+        atomic_load_explicit(&c->shm.head->heartbeat_ns, memory_order_relaxed);
 
-    return now_ns < seen_ns + SILENT_MS * WARPRSA_NS_PER_MS;
+    return now_ns < heartbeat_ns + SILENT_MS * WARPRSA_NS_PER_MS;
 }
 
 /* Silence alone tells nothing: the machine may have stood still, with the
  * daemon and this process on it. The naps take their time only while it
  * doesn't, and in that time a daemon that lives comes round. */
-static bool comes_round(const warprsa_connection *c)
+static bool awaits_heartbeat(const warprsa_connection *c)
 {
     const struct timespec nap = {0, NAP_NS};
 
     for (unsigned i = 0; i < NAPS; i++) {
-        if (warprsa_connection_seen(c, warprsa_now_ns()))
+        if (warprsa_connection_has_heartbeat(c, warprsa_now_ns()))
             return true;
         nanosleep(&nap, NULL);
     }
-    return warprsa_connection_seen(c, warprsa_now_ns());
+    return warprsa_connection_has_heartbeat(c, warprsa_now_ns());
 }
 
 bool warprsa_connection_alive(warprsa_connection *c)
@@ -204,7 +205,8 @@ bool warprsa_connection_alive(warprsa_connection *c)
         !warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino))
         return false;
     got = recv(c->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got < 0 && (errno == EAGAIN || errno == EINTR) && comes_round(c);
+    return got < 0 && (errno == EAGAIN || errno == EINTR) &&
+           awaits_heartbeat(c);
 }
 
 void warprsa_connection_shut(warprsa_connection *c)

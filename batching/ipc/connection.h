@@ -69,8 +69,8 @@ void warprsa_connection_abandon(warprsa_connection *connection);
 bool warprsa_connection_alive(warprsa_connection *connection);
 
 /* Whether it has come round in the last seconds; does not sleep. */
-bool warprsa_connection_seen(const warprsa_connection *connection,
-                             uint64_t now_ns);
+bool warprsa_connection_has_heartbeat(const warprsa_connection *connection,
+                                      uint64_t now_ns);
 
 /* Has the daemon read messages that no request refers to. */
 void warprsa_connection_notify_message(warprsa_connection *connection);

@@ -36,7 +36,7 @@ typedef struct warprsa_shm_head {
     _Atomic uint32_t devices; /* in use */
     _Atomic char device[WARPRSA_COUNTERS_TEXT];
     /* When it last came round, of CLOCK_MONOTONIC: at least twice a second. */
-    _Atomic uint64_t seen_ns;
+    _Atomic uint64_t heartbeat_ns;
     /* Not 0: the daemon has been told by the eventfd to look there, and has not
      * begun to. */
     _Alignas(64) _Atomic uint32_t notify_flags;

@@ -472,7 +472,7 @@ static void a_machine_that_stood_still(void **state)
         warprsa_connection *c = warprsa_client_connection(g.client);
 
         assert_non_null(c);
-        atomic_store(&c->shm.head->seen_ns, 0);
+        atomic_store(&c->shm.head->heartbeat_ns, 0);
         warprsa_connection_drop(c);
         assert_int_equal(backend->wait_ready(g.client, 0), WARPRSA_QUEUE_READY);
         guest_operate(&g, key, WARPRSA_CLASS_1024, 1, i);
