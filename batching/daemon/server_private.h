@@ -34,7 +34,7 @@ typedef struct warprsa_pending {
     struct warprsa_session *session;
     struct warprsa_pending *next; /* in the stack, or a list made of it */
     bool busy;
-    uint32_t use, notifier, bytes;
+    uint32_t generation, notifier, bytes;
     uint64_t begun_ns;
     warprsa_ticket ticket;
 } warprsa_pending;
@@ -69,7 +69,7 @@ typedef struct warprsa_session {
     bool unread;        /* its ring may hold more */
     bool unread_socket; /* and its socket */
     warprsa_shm shm;
-    uint32_t place; /* in the ring */
+    uint32_t ring_offset; /* in the ring */
     uint32_t keys_max, notifiers_max;
     warprsa_session_key *keys;
     warprsa_session_notifier *notifiers; /* number 1 is at 1 */

@@ -144,8 +144,8 @@ static void notify(warprsa_session *s, uint32_t notifier,
     }
 }
 
-/* `use`, `slot` and `bytes` have been checked. */
-static void answer(warprsa_session *s, uint32_t slot, uint32_t use,
+/* `generation`, `slot` and `bytes` have been checked. */
+static void answer(warprsa_session *s, uint32_t slot, uint32_t generation,
                    uint32_t notifier, warprsa_answer answer,
                    warprsa_cpu_reason reason)
 {
@@ -153,7 +153,7 @@ static void answer(warprsa_session *s, uint32_t slot, uint32_t use,
 
     to->answer = (uint32_t)answer;
     to->reason = (uint32_t)reason;
-    atomic_store_explicit(&to->answered, use, memory_order_release);
+    atomic_store_explicit(&to->answered, generation, memory_order_release);
     notify(s, notifier, &to->answered);
     s->answered += answer == WARPRSA_DONE;
 }
@@ -196,7 +196,7 @@ bool warprsa_session_complete(warprsa_pending *p)
         if (got == WARPRSA_DONE)
             memcpy(s->shm.slot[slot].output, output, p->bytes);
         s->shm.slot[slot].took_ns = took_ns;
-        answer(s, slot, p->use, p->notifier, got,
+        answer(s, slot, p->generation, p->notifier, got,
                late ? WARPRSA_CPU_DEADLINE : WARPRSA_CPU_ERROR);
     }
     explicit_bzero(output, sizeof(output));
@@ -278,7 +278,7 @@ static void serve(warprsa_session *s, uint32_t slot,
         reason = WARPRSA_CPU_NO_DEVICE;
     } else if (is_fit(key, request)) {
         p->session = s;
-        p->use = request->use;
+        p->generation = request->generation;
         p->notifier = request->notifier;
         p->bytes = request->bytes;
         p->begun_ns = warprsa_now_ns();
@@ -290,7 +290,8 @@ static void serve(warprsa_session *s, uint32_t slot,
         }
         reason = reason_now(server);
     }
-    answer(s, slot, request->use, request->notifier, WARPRSA_REFUSED, reason);
+    answer(s, slot, request->generation, request->notifier, WARPRSA_REFUSED,
+           reason);
 }
 
 static void read_ring(warprsa_session *s)
@@ -300,7 +301,7 @@ static void read_ring(warprsa_session *s)
 
     s->unread = false;
     for (unsigned i = 0; i < REQUESTS_AT_ONCE; i++) {
-        if (s->closed || !warprsa_shm_take(&s->shm, &s->place, &slot))
+        if (s->closed || !warprsa_shm_take(&s->shm, &s->ring_offset, &slot))
             return;
         if (slot >= s->shm.slots || s->pending[slot].busy) {
             warprsa_session_end(s, "it broke the protocol: a slot that is not "

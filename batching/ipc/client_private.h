@@ -36,8 +36,8 @@ struct warprsa_client {
     pthread_mutex_t lock;
     warprsa_connection *connection; /* NULL: none now */
     bool closed;
-    uint32_t uses;    /* of all slots, ever */
-    uint32_t serials; /* of connections */
+    uint32_t generations; /* of all slots, ever */
+    uint32_t serials;     /* of connections */
     struct warprsa_backend_key_list bucket[WARPRSA_CLIENT_BUCKETS];
     _Atomic uint32_t state; /* of the connection, as told to others */
     _Alignas(64) _Atomic uint32_t depth; /* submitted and not answered */

@@ -74,9 +74,9 @@ warprsa_answer warprsa_client_submit(void *impl, warprsa_backend_key *key,
     (void)notify;
     pthread_mutex_lock(&client->lock);
     c = prepare(client, key, now_ns, &ticket->slot, &reason);
-    if (c != NULL && ++client->uses == 0)
-        client->uses = 1;
-    ticket->generation = client->uses;
+    if (c != NULL && ++client->generations == 0)
+        client->generations = 1;
+    ticket->generation = client->generations;
     pthread_mutex_unlock(&client->lock);
     if (c == NULL)
         return refused(client, reason);

@@ -33,7 +33,7 @@ enum {
     NAPS = 100, /* for a daemon that has been silent; half of them are a pace */
 };
 
-static uint64_t word_of(uint32_t use, unsigned state)
+static uint64_t word_of(uint32_t generation, unsigned state)
 {
     return (uint64_t)use * STATES + state;
 }
@@ -268,10 +268,10 @@ void warprsa_connection_give_back(warprsa_connection *c, uint32_t slot)
 }
 
 void warprsa_connection_submit(warprsa_connection *c, uint32_t slot,
-                               uint32_t use)
+                               uint32_t generation)
 {
-    c->shm.slot[slot].request.use = use;
-    atomic_store_explicit(&c->slot[slot].word, word_of(use, SUBMITTED),
+    c->shm.slot[slot].request.generation = generation;
+    atomic_store_explicit(&c->slot[slot].word, word_of(generation, SUBMITTED),
                           memory_order_release);
     warprsa_ring_put(&c->ring, slot);
     notify(c, WARPRSA_NOTIFY_RING);

@@ -15,7 +15,7 @@
 #include "batching/ipc/shm.h"
 #include "batching/queue.h"
 
-/* What the client knows of a slot. The word is a use, shifted, and a state;
+/* What the client knows of a slot. The word is a generation, shifted, and a state;
  * whoever changes it by compare-and-swap owns what follows. */
 typedef struct warprsa_client_slot {
     _Atomic uint64_t word;
@@ -83,9 +83,9 @@ void warprsa_connection_shut(warprsa_connection *connection);
 bool warprsa_connection_take(warprsa_connection *connection, uint64_t now_ns,
                              uint64_t patience_ns, uint32_t *slot);
 
-/* Gives the daemon a request: slot taken, everything of it filled but `use`. */
+/* Gives the daemon a request: slot taken, everything of it filled but `generation`. */
 void warprsa_connection_submit(warprsa_connection *connection, uint32_t slot,
-                               uint32_t use);
+                               uint32_t generation);
 
 /*
  * One look at a request. DONE: output is filled. DONE or REFUSED: the slot is

@@ -118,16 +118,17 @@ void warprsa_shm_unmap(warprsa_shm *shm)
     shm->head = NULL;
 }
 
-bool warprsa_shm_take(const warprsa_shm *shm, uint32_t *place, uint32_t *slot)
+bool warprsa_shm_take(const warprsa_shm *shm, uint32_t *ring_offset,
+                      uint32_t *slot)
 {
-    warprsa_ring_cell *cell = &shm->cell[*place & shm->mask];
+    warprsa_ring_cell *cell = &shm->cell[*ring_offset & shm->mask];
 
-    if (atomic_load(&cell->sequence) != *place + 1)
+    if (atomic_load(&cell->sequence) != *ring_offset + 1)
         return false;
     *slot = atomic_load_explicit(&cell->slot, memory_order_relaxed);
-    atomic_store_explicit(&cell->sequence, *place + shm->mask + 1,
+    atomic_store_explicit(&cell->sequence, *ring_offset + shm->mask + 1,
                           memory_order_release);
-    (*place)++;
+    (*ring_offset)++;
     return true;
 }
 

@@ -9,7 +9,7 @@
  * are under way. The client trusts the daemon, which has its keys.
  *
  * A slot is the client's until it is put into the ring, and then the daemon's
- * until `answered` is the request's `use`. No slot is used again before: an
+ * until `answered` is the request's `generation`. No slot is used again before: an
  * answer can't meet a later request.
  */
 #ifndef WARPRSA_BATCHING_IPC_SHM_H
@@ -43,7 +43,7 @@ typedef struct warprsa_shm_head {
 } warprsa_shm_head;
 
 typedef struct warprsa_shm_request {
-    uint32_t use; /* not 0; another one for each use of the slot */
+    uint32_t generation; /* not 0; another one for each use of the slot */
     uint32_t key;
     uint32_t key_generation;
     uint32_t
@@ -55,9 +55,10 @@ typedef struct warprsa_shm_request {
 
 typedef struct warprsa_shm_slot {
     _Alignas(64) warprsa_shm_request request;
-    _Alignas(64) _Atomic uint32_t answered; /* a use; a futex; set last */
-    uint32_t answer;                        /* warprsa_answer */
-    uint32_t reason;                        /* warprsa_cpu_reason */
+    _Alignas(
+        64) _Atomic uint32_t answered; /* a generation; a futex; set last */
+    uint32_t answer;                   /* warprsa_answer */
+    uint32_t reason;                   /* warprsa_cpu_reason */
     uint64_t took_ns; /* from when the daemon had it; if DONE */
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_shm_slot;
@@ -87,9 +88,10 @@ bool warprsa_shm_map(warprsa_shm *shm, uint32_t slots, int fd);
 
 void warprsa_shm_unmap(warprsa_shm *shm);
 
-/* The daemon's: the number in the ring at `*place`, which goes on by one.
+/* The daemon's: the number in the ring at `*ring_offset`, which goes on by one.
  * False: there is none. What the number says is the client's claim. */
-bool warprsa_shm_take(const warprsa_shm *shm, uint32_t *place, uint32_t *slot);
+bool warprsa_shm_take(const warprsa_shm *shm, uint32_t *ring_offset,
+                      uint32_t *slot);
 
 /* The daemon's: copies a request, once. */
 void warprsa_shm_copy(const warprsa_shm *shm, uint32_t slot,

@@ -247,19 +247,19 @@ static void requests_with_others_keys(void **state)
         {15, 5}, {16, 5}, {UINT32_MAX, 5}, {0, 0},
     };
     stranger x;
-    uint32_t use = 1;
+    uint32_t generation = 1;
 
     (void)state;
     enter(&x);
-    stranger_fill(&x, 0, use, 3, 5);
+    stranger_fill(&x, 0, generation, 3, 5);
     stranger_put(&x, 0);
-    assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_DONE);
+    assert_int_equal(stranger_answer(&x, 0, generation), WARPRSA_DONE);
     guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     for (unsigned i = 0; i < sizeof(handles) / sizeof(handles[0]); i++) {
         memset(x.shm.slot[0].output, 0xaa, WARPRSA_MODULUS_BYTES_MAX);
-        stranger_fill(&x, 0, ++use, handles[i][0], handles[i][1]);
+        stranger_fill(&x, 0, ++generation, handles[i][0], handles[i][1]);
         stranger_put(&x, 0);
-        assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_REFUSED);
+        assert_int_equal(stranger_answer(&x, 0, generation), WARPRSA_REFUSED);
         assert_int_equal(x.shm.slot[0].output[0], 0xaa);
     }
     /* A key given back is nobody's, until the number has another one. */
@@ -268,19 +268,19 @@ static void requests_with_others_keys(void **state)
             .type = WARPRSA_MESSAGE_KEY_FREE, .number = 3, .generation = 5};
 
         assert_true(stranger_say(&x, &message, -1));
-        stranger_fill(&x, 0, ++use, 3, 5);
+        stranger_fill(&x, 0, ++generation, 3, 5);
         stranger_put(&x, 0);
         /* Served before the message, or after: both are right. */
-        (void)stranger_answer(&x, 0, use);
+        (void)stranger_answer(&x, 0, generation);
         WAIT_UNTIL(s.queue_config.counters->keys == 1);
-        stranger_fill(&x, 0, ++use, 3, 5);
+        stranger_fill(&x, 0, ++generation, 3, 5);
         stranger_put(&x, 0);
-        assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_REFUSED);
+        assert_int_equal(stranger_answer(&x, 0, generation), WARPRSA_REFUSED);
     }
     stranger_key(&x, 3, 6, 2);
-    stranger_fill(&x, 0, ++use, 3, 6);
+    stranger_fill(&x, 0, ++generation, 3, 6);
     stranger_put(&x, 0);
-    assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_DONE);
+    assert_int_equal(stranger_answer(&x, 0, generation), WARPRSA_DONE);
     stranger_leave(&x);
 }
 
@@ -290,27 +290,28 @@ static void requests_that_do_not_fit(void **state)
     warprsa_private_key key = fake_key(WARPRSA_CLASS_1024, 1);
     const uint8_t *n = key.n + sizeof(key.n) - key.modulus_bytes;
     stranger x;
-    uint32_t use = 1;
+    uint32_t generation = 1;
 
     (void)state;
     enter(&x);
-    for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++, use++) {
-        stranger_fill(&x, 1, use, 3, 5);
+    for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]);
+         i++, generation++) {
+        stranger_fill(&x, 1, generation, 3, 5);
         x.shm.slot[1].request.bytes = bytes[i];
         stranger_put(&x, 1);
-        assert_int_equal(stranger_answer(&x, 1, use), WARPRSA_REFUSED);
+        assert_int_equal(stranger_answer(&x, 1, generation), WARPRSA_REFUSED);
     }
     /* The modulus, and one less. */
-    stranger_fill(&x, 1, use, 3, 5);
+    stranger_fill(&x, 1, generation, 3, 5);
     memcpy(x.shm.slot[1].request.input, n, key.modulus_bytes);
     stranger_put(&x, 1);
-    assert_int_equal(stranger_answer(&x, 1, use), WARPRSA_REFUSED);
-    use++;
-    stranger_fill(&x, 1, use, 3, 5);
+    assert_int_equal(stranger_answer(&x, 1, generation), WARPRSA_REFUSED);
+    generation++;
+    stranger_fill(&x, 1, generation, 3, 5);
     memcpy(x.shm.slot[1].request.input, n, key.modulus_bytes);
     x.shm.slot[1].request.input[key.modulus_bytes - 1]--;
     stranger_put(&x, 1);
-    assert_int_equal(stranger_answer(&x, 1, use), WARPRSA_DONE);
+    assert_int_equal(stranger_answer(&x, 1, generation), WARPRSA_DONE);
     stranger_leave(&x);
 }
 
@@ -404,11 +405,11 @@ static void a_notifier_that_is_never_read(void **state)
     (void)state;
     enter(&x);
     give_notifier(&x, ends);
-    for (uint32_t use = 1; use <= BELL_SILENCE; use++) {
-        stranger_fill(&x, 0, use, 3, 5);
+    for (uint32_t generation = 1; generation <= BELL_SILENCE; generation++) {
+        stranger_fill(&x, 0, generation, 3, 5);
         x.shm.slot[0].request.notifier = 1;
         stranger_put(&x, 0);
-        assert_int_equal(stranger_answer(&x, 0, use), WARPRSA_DONE);
+        assert_int_equal(stranger_answer(&x, 0, generation), WARPRSA_DONE);
     }
     guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     close(ends[0]);

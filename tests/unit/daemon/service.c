@@ -551,7 +551,7 @@ static void no_more_clients_of_one_user(void **state)
     service_close(&s);
 }
 
-static void places_of_users(void **state)
+static void seats_of_users(void **state)
 {
     warprsa_user_quota users;
 
@@ -646,7 +646,7 @@ int main(void)
         cmocka_unit_test_setup(answers_nobody_comes_for, reset),
         cmocka_unit_test_setup(no_more_clients_than_allowed, reset),
         cmocka_unit_test_setup(no_more_clients_of_one_user, reset),
-        cmocka_unit_test(places_of_users),
+        cmocka_unit_test(seats_of_users),
         cmocka_unit_test_setup(a_forked_child_has_its_own_connection, reset),
     };
 

@@ -226,7 +226,7 @@ typedef struct stranger {
     int memory, eventfd;
     warprsa_message welcome;
     warprsa_shm shm;
-    uint32_t place; /* in the ring */
+    uint32_t ring_offset; /* in the ring */
 } stranger;
 
 /* Connects, and reads what comes: false if it is the end. */
@@ -292,37 +292,39 @@ static inline void stranger_key(const stranger *x, uint32_t number,
 /* Puts a number into the ring and tells the daemon. */
 static inline void stranger_put(stranger *x, uint32_t slot)
 {
-    warprsa_ring_cell *cell = &x->shm.cell[x->place & x->shm.mask];
+    warprsa_ring_cell *cell = &x->shm.cell[x->ring_offset & x->shm.mask];
 
     atomic_store(&cell->slot, slot);
-    atomic_store(&cell->sequence, ++x->place);
+    atomic_store(&cell->sequence, ++x->ring_offset);
     stranger_ring(x);
 }
 
 /* A request with the key of that number. */
-static inline void stranger_fill(const stranger *x, uint32_t slot, uint32_t use,
-                                 uint32_t key, uint32_t generation)
+static inline void stranger_fill(const stranger *x, uint32_t slot,
+                                 uint32_t generation, uint32_t key,
+                                 uint32_t key_generation)
 {
     warprsa_shm_request *r = &x->shm.slot[slot].request;
 
     memset(r, 0, sizeof(*r));
-    r->use = use;
+    r->generation = generation;
     r->key = key;
-    r->key_generation = generation;
+    r->key_generation = key_generation;
     r->bytes = 128;
-    r->input[127] = (uint8_t)use;
+    r->input[127] = (uint8_t)generation;
 }
 
-static inline bool is_answered(const stranger *x, uint32_t slot, uint32_t use)
+static inline bool is_answered(const stranger *x, uint32_t slot,
+                               uint32_t generation)
 {
-    return atomic_load(&x->shm.slot[slot].answered) == use;
+    return atomic_load(&x->shm.slot[slot].answered) == generation;
 }
 
 /* The answer to a request that was put; fails if none comes. */
 static inline warprsa_answer stranger_answer(const stranger *x, uint32_t slot,
-                                             uint32_t use)
+                                             uint32_t generation)
 {
-    WAIT_UNTIL(is_answered(x, slot, use));
+    WAIT_UNTIL(is_answered(x, slot, generation));
     return (warprsa_answer)x->shm.slot[slot].answer;
 }
 
