@@ -41,7 +41,7 @@ static warprsa_connection *prepare(warprsa_client *client,
     if (!warprsa_client_upload(client, c, key))
         return NULL;
     *reason = WARPRSA_CPU_QUEUE_FULL;
-    if (!warprsa_connection_take(
+    if (!warprsa_connection_acquire(
             c, now_ns,
             (2 * (uint64_t)client->config.deadline_ms + MARGIN_MS) *
                 WARPRSA_NS_PER_MS,
@@ -98,12 +98,12 @@ warprsa_answer warprsa_client_submit(void *impl, warprsa_backend_key *key,
 /* Gives the slot back and counts; then the reference on the connection goes. */
 static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
                              warprsa_ticket ticket, warprsa_answer answer,
-                             warprsa_cpu_reason reason, bool mine)
+                             warprsa_cpu_reason reason, bool owned)
 {
     warprsa_size_class size = WARPRSA_CLASS_1024;
     unsigned depth = atomic_load_explicit(&client->depth, memory_order_relaxed);
 
-    if (mine) {
+    if (owned) {
         const warprsa_client_slot *s = &c->slot[ticket.slot];
 
         size = s->size;
@@ -113,7 +113,7 @@ static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
             warprsa_router_answered(client->config.route, size, depth,
                                     c->shm.slot[ticket.slot].took_ns);
         pthread_mutex_lock(&client->lock);
-        warprsa_connection_give_back(c, ticket.slot);
+        warprsa_connection_release(c, ticket.slot);
         pthread_mutex_unlock(&client->lock);
     }
     warprsa_connection_drop(c);
@@ -137,18 +137,18 @@ warprsa_answer warprsa_client_collect(void *impl, warprsa_ticket ticket,
     warprsa_connection *c = warprsa_client_connection(client);
     warprsa_answer answer = WARPRSA_REFUSED;
     warprsa_cpu_reason reason = WARPRSA_CPU_NO_DEVICE;
-    bool mine = false;
+    bool owned = false;
 
     if (c != NULL)
-        answer = warprsa_connection_look(c, ticket, deadline_ns(client), output,
-                                         &reason, &mine);
+        answer = warprsa_connection_poll(c, ticket, deadline_ns(client), output,
+                                         &reason, &owned);
     if (answer == WARPRSA_PENDING && !warprsa_connection_alive(c)) {
         warprsa_client_lose(client, c);
         answer = WARPRSA_REFUSED;
         reason = WARPRSA_CPU_NO_DEVICE;
     }
     if (answer != WARPRSA_PENDING)
-        return settle(client, c, ticket, answer, reason, mine);
+        return settle(client, c, ticket, answer, reason, owned);
     warprsa_connection_drop(c);
     return WARPRSA_PENDING;
 }
@@ -172,18 +172,18 @@ warprsa_answer warprsa_client_wait(void *impl, warprsa_ticket ticket,
     uint64_t limit_ns = deadline_ns(client) + MARGIN_MS * WARPRSA_NS_PER_MS;
     warprsa_answer answer = WARPRSA_REFUSED;
     warprsa_cpu_reason reason = WARPRSA_CPU_NO_DEVICE;
-    bool mine = false;
+    bool owned = false;
 
     if (c == NULL)
         return settle(client, NULL, ticket, answer, reason, false);
     for (;;) {
-        answer = warprsa_connection_look(c, ticket, limit_ns, output, &reason,
-                                         &mine);
+        answer = warprsa_connection_poll(c, ticket, limit_ns, output, &reason,
+                                         &owned);
         if (answer != WARPRSA_PENDING)
             break;
         sleep_on(c, ticket);
-        answer = warprsa_connection_look(c, ticket, limit_ns, output, &reason,
-                                         &mine);
+        answer = warprsa_connection_poll(c, ticket, limit_ns, output, &reason,
+                                         &owned);
         if (answer != WARPRSA_PENDING)
             break;
         if (!warprsa_connection_alive(c)) {
@@ -193,5 +193,5 @@ warprsa_answer warprsa_client_wait(void *impl, warprsa_ticket ticket,
             break;
         }
     }
-    return settle(client, c, ticket, answer, reason, mine);
+    return settle(client, c, ticket, answer, reason, owned);
 }

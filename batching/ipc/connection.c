@@ -234,35 +234,35 @@ static void wipe(const warprsa_connection *c, uint32_t slot)
 }
 
 static bool reclaim_one(warprsa_connection *c, uint32_t slot, uint64_t now_ns,
-                        uint64_t patience_ns)
+                        uint64_t abandoned_ns)
 {
     warprsa_client_slot *s = &c->slot[slot];
     uint64_t word = atomic_load_explicit(&s->word, memory_order_acquire);
     unsigned state = word % STATES;
 
     if (state == FREE || !is_answered(c, slot, word) ||
-        (state == SUBMITTED && now_ns < s->submitted_ns + patience_ns) ||
+        (state == SUBMITTED && now_ns < s->submitted_ns + abandoned_ns) ||
         !atomic_compare_exchange_strong(&s->word, &word,
                                         word - word % STATES + FREE))
         return false;
     wipe(c, slot);
-    warprsa_connection_give_back(c, slot);
+    warprsa_connection_release(c, slot);
     return true;
 }
 
-bool warprsa_connection_take(warprsa_connection *c, uint64_t now_ns,
-                             uint64_t patience_ns, uint32_t *slot)
+bool warprsa_connection_acquire(warprsa_connection *c, uint64_t now_ns,
+                                uint64_t abandoned_ns, uint32_t *slot)
 {
     uint32_t step = c->shm.slots < RECLAIM_STEP ? c->shm.slots : RECLAIM_STEP;
 
     if (warprsa_id_pool_available(&c->free_slots) == 0)
         for (uint32_t i = 0; i < step; i++)
             (void)reclaim_one(c, c->reclaim++ % c->shm.slots, now_ns,
-                              patience_ns);
+                              abandoned_ns);
     return warprsa_id_pool_acquire(&c->free_slots, slot);
 }
 
-void warprsa_connection_give_back(warprsa_connection *c, uint32_t slot)
+void warprsa_connection_release(warprsa_connection *c, uint32_t slot)
 {
     warprsa_id_pool_release(&c->free_slots, slot);
 }
@@ -279,15 +279,15 @@ void warprsa_connection_submit(warprsa_connection *c, uint32_t slot,
 
 static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,
                                   uint64_t word, uint8_t *output,
-                                  warprsa_cpu_reason *reason, bool *mine)
+                                  warprsa_cpu_reason *reason, bool *owned)
 {
     warprsa_shm_slot *s = &c->shm.slot[slot];
     warprsa_answer answer = WARPRSA_REFUSED;
 
     *reason = WARPRSA_CPU_DEADLINE;
-    *mine = atomic_compare_exchange_strong(&c->slot[slot].word, &word,
-                                           word - word % STATES + FREE);
-    if (!*mine)
+    *owned = atomic_compare_exchange_strong(&c->slot[slot].word, &word,
+                                            word - word % STATES + FREE);
+    if (!*owned)
         return WARPRSA_REFUSED; /* reclaimed */
     if (s->answer == WARPRSA_DONE) {
         memcpy(output, s->output, c->slot[slot].bytes);
@@ -299,15 +299,15 @@ static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,
     return answer;
 }
 
-warprsa_answer warprsa_connection_look(warprsa_connection *c,
+warprsa_answer warprsa_connection_poll(warprsa_connection *c,
                                        warprsa_ticket ticket,
                                        uint64_t deadline_ns, uint8_t *output,
-                                       warprsa_cpu_reason *reason, bool *mine)
+                                       warprsa_cpu_reason *reason, bool *owned)
 {
     uint64_t word = word_of(ticket.generation, SUBMITTED);
     uint64_t found;
 
-    *mine = false;
+    *owned = false;
     *reason = WARPRSA_CPU_NO_DEVICE;
     if (ticket.slot >= c->shm.slots)
         return WARPRSA_REFUSED;
@@ -318,7 +318,7 @@ warprsa_answer warprsa_connection_look(warprsa_connection *c,
         return WARPRSA_REFUSED;
     }
     if (is_answered(c, ticket.slot, word))
-        return take_answer(c, ticket.slot, word, output, reason, mine);
+        return take_answer(c, ticket.slot, word, output, reason, owned);
     if (warprsa_now_ns() < c->slot[ticket.slot].submitted_ns + deadline_ns)
         return WARPRSA_PENDING;
     *reason = WARPRSA_CPU_DEADLINE;

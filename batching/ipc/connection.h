@@ -79,9 +79,9 @@ void warprsa_connection_notify_message(warprsa_connection *connection);
 void warprsa_connection_shut(warprsa_connection *connection);
 
 /* With the client's lock: a free slot, or one whose answer nobody came for in
- * `patience_ns`. False: none. */
-bool warprsa_connection_take(warprsa_connection *connection, uint64_t now_ns,
-                             uint64_t patience_ns, uint32_t *slot);
+ * `abandoned_ns`. False: none. */
+bool warprsa_connection_acquire(warprsa_connection *connection, uint64_t now_ns,
+                                uint64_t abandoned_ns, uint32_t *slot);
 
 /* Gives the daemon a request: slot taken, everything of it filled but `generation`. */
 void warprsa_connection_submit(warprsa_connection *connection, uint32_t slot,
@@ -89,16 +89,15 @@ void warprsa_connection_submit(warprsa_connection *connection, uint32_t slot,
 
 /*
  * One look at a request. DONE: output is filled. DONE or REFUSED: the slot is
- * to be given back with the client's lock by warprsa_connection_give_back(),
- * unless *mine is false. PENDING for deadline_ns from its submission; then
+ * to be given back with the client's lock by warprsa_connection_release(),
+ * unless *owned is false. PENDING for deadline_ns from its submission; then
  * REFUSED with WARPRSA_CPU_DEADLINE, and the slot goes back once the daemon has
  * answered.
  */
-warprsa_answer warprsa_connection_look(warprsa_connection *connection,
+warprsa_answer warprsa_connection_poll(warprsa_connection *connection,
                                        warprsa_ticket ticket,
                                        uint64_t deadline_ns, uint8_t *output,
-                                       warprsa_cpu_reason *reason, bool *mine);
-void warprsa_connection_give_back(warprsa_connection *connection,
-                                  uint32_t slot);
+                                       warprsa_cpu_reason *reason, bool *owned);
+void warprsa_connection_release(warprsa_connection *connection, uint32_t slot);
 
 #endif

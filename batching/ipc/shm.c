@@ -118,8 +118,8 @@ void warprsa_shm_unmap(warprsa_shm *shm)
     shm->head = NULL;
 }
 
-bool warprsa_shm_take(const warprsa_shm *shm, uint32_t *ring_offset,
-                      uint32_t *slot)
+bool warprsa_shm_dequeue(const warprsa_shm *shm, uint32_t *ring_offset,
+                         uint32_t *slot)
 {
     warprsa_ring_cell *cell = &shm->cell[*ring_offset & shm->mask];
 

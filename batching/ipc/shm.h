@@ -90,8 +90,8 @@ void warprsa_shm_unmap(warprsa_shm *shm);
 
 /* The daemon's: the number in the ring at `*ring_offset`, which goes on by one.
  * False: there is none. What the number says is the client's claim. */
-bool warprsa_shm_take(const warprsa_shm *shm, uint32_t *ring_offset,
-                      uint32_t *slot);
+bool warprsa_shm_dequeue(const warprsa_shm *shm, uint32_t *ring_offset,
+                         uint32_t *slot);
 
 /* The daemon's: copies a request, once. */
 void warprsa_shm_copy(const warprsa_shm *shm, uint32_t slot,
