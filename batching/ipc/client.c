@@ -29,7 +29,7 @@ void warprsa_client_drop(warprsa_client *client)
     if (atomic_fetch_sub(&client->references, 1) != 1)
         return;
     pthread_mutex_destroy(&client->lock);
-    pthread_mutex_destroy(&client->finding);
+    pthread_mutex_destroy(&client->connect_lock);
     free(client);
 }
 
@@ -57,10 +57,10 @@ warprsa_client *warprsa_client_open(const warprsa_client_config *config)
     memset(client, 0, sizeof(*client));
     atomic_init(&client->references, 1);
     client->config = *config;
-    client->greeting = -1;
+    client->welcome_socket = -1;
     client->pause_ms = RETRY_MIN_MS;
     if (pthread_mutex_init(&client->lock, NULL) == 0) {
-        if (pthread_mutex_init(&client->finding, NULL) == 0)
+        if (pthread_mutex_init(&client->connect_lock, NULL) == 0)
             return client;
         pthread_mutex_destroy(&client->lock);
     }
@@ -81,7 +81,7 @@ warprsa_connection *warprsa_client_connection(warprsa_client *client)
     return c;
 }
 
-static void say_none(warprsa_client *client, const char *why)
+static void publish_none(warprsa_client *client, const char *why)
 {
     char text[WARPRSA_COUNTERS_TEXT];
 
@@ -93,7 +93,7 @@ static void say_none(warprsa_client *client, const char *why)
 }
 
 /* Whose device it is, as the daemon says. With the lock held. */
-static void say_device(warprsa_client *client, const warprsa_connection *c)
+static void publish_device(warprsa_client *client, const warprsa_connection *c)
 {
     static const char by[] = ", by warprsad";
     char text[WARPRSA_COUNTERS_TEXT];
@@ -113,7 +113,7 @@ static void say_device(warprsa_client *client, const warprsa_connection *c)
 
 /* With the lock held: there is no connection any more, and the daemon has wiped
  * the keys that it had. */
-static void forget_connection(warprsa_client *client)
+static void remove_connection(warprsa_client *client)
 {
     warprsa_connection *c = client->connection;
 
@@ -123,15 +123,15 @@ static void forget_connection(warprsa_client *client)
                       c->keys - warprsa_id_pool_available(&c->free_keys));
 }
 
-void warprsa_client_lose(warprsa_client *client, warprsa_connection *c)
+void warprsa_client_disconnect(warprsa_client *client, warprsa_connection *c)
 {
     bool lost;
 
     pthread_mutex_lock(&client->lock);
     lost = client->connection == c;
     if (lost) {
-        forget_connection(client);
-        say_none(client, "warprsad has gone");
+        remove_connection(client);
+        publish_none(client, "warprsad has gone");
     }
     pthread_mutex_unlock(&client->lock);
     if (!lost)
@@ -142,13 +142,13 @@ void warprsa_client_lose(warprsa_client *client, warprsa_connection *c)
     trace(client, "warprsad has gone: operations run on the CPU");
 }
 
-/* With `finding` held. */
-static void try_later(warprsa_client *client, const char *why)
+/* With `connect_lock` held. */
+static void retry_later(warprsa_client *client, const char *why)
 {
     if (client->pause_ms == RETRY_MIN_MS)
         trace(client, "%s", why);
     pthread_mutex_lock(&client->lock);
-    say_none(client, why);
+    publish_none(client, why);
     pthread_mutex_unlock(&client->lock);
     client->retry_ns = warprsa_now_ns() + client->pause_ms * WARPRSA_NS_PER_MS;
     client->pause_ms *= 2;
@@ -174,14 +174,14 @@ static void install(warprsa_client *client, warprsa_connection *c)
               client->config.control_connection->path, c->shm.slots);
 }
 
-/* With `finding` held, a WELCOME or the end of it being there. */
-static void be_greeted(warprsa_client *client)
+/* With `connect_lock` held, a WELCOME or the end of it being there. */
+static void receive_welcome(warprsa_client *client)
 {
     char why[WHY_SIZE] = "warprsad refused the connection";
     int fds[WARPRSA_MESSAGE_FDS];
     warprsa_message message;
     warprsa_connection *c = NULL;
-    int socket = client->greeting;
+    int socket = client->welcome_socket;
 
     switch (warprsa_message_receive(socket, &message, fds)) {
     case WARPRSA_NOTHING_YET:
@@ -200,17 +200,17 @@ static void be_greeted(warprsa_client *client)
         close(socket);
         break;
     }
-    client->greeting = -1;
+    client->welcome_socket = -1;
     if (c == NULL) {
-        try_later(client, why);
+        retry_later(client, why);
         return;
     }
     client->pause_ms = RETRY_MIN_MS;
     install(client, c);
 }
 
-/* With `finding` held, if it is time for a try. */
-static void ask(warprsa_client *client)
+/* With `connect_lock` held, if it is time for a try. */
+static void send_connect(warprsa_client *client)
 {
     warprsa_message wanted = {.slots = client->config.slots,
                               .keys = WARPRSA_CLIENT_KEYS_MAX,
@@ -219,13 +219,13 @@ static void ask(warprsa_client *client)
 
     if (warprsa_now_ns() < client->retry_ns)
         return;
-    client->greeting = warprsa_control_connection_request(
+    client->welcome_socket = warprsa_control_connection_request(
         client->config.control_connection, &wanted, why, sizeof(why));
-    if (client->greeting < 0)
-        try_later(client, why);
+    if (client->welcome_socket < 0)
+        retry_later(client, why);
 }
 
-static bool is_looking(warprsa_client *client)
+static bool needs_connection(warprsa_client *client)
 {
     bool looking;
 
@@ -239,22 +239,22 @@ static bool is_looking(warprsa_client *client)
  * another thread is at it already. Whether a try is under way, which may
  * succeed; so it may where the other thread has not come back, which may have
  * been preempted before it said anything. */
-static bool find(warprsa_client *client, unsigned timeout_ms)
+static bool try_connect(warprsa_client *client, unsigned timeout_ms)
 {
-    struct pollfd greeting = {.events = POLLIN};
+    struct pollfd welcome = {.events = POLLIN};
     bool starting;
 
-    if (!warprsa_lock_within(&client->finding, timeout_ms))
+    if (!warprsa_lock_within(&client->connect_lock, timeout_ms))
         return true;
-    if (is_looking(client)) {
-        if (client->greeting < 0)
-            ask(client);
-        greeting.fd = client->greeting;
-        if (greeting.fd >= 0 && poll(&greeting, 1, (int)timeout_ms) > 0)
-            be_greeted(client);
+    if (needs_connection(client)) {
+        if (client->welcome_socket < 0)
+            send_connect(client);
+        welcome.fd = client->welcome_socket;
+        if (welcome.fd >= 0 && poll(&welcome, 1, (int)timeout_ms) > 0)
+            receive_welcome(client);
     }
-    starting = client->greeting >= 0;
-    pthread_mutex_unlock(&client->finding);
+    starting = client->welcome_socket >= 0;
+    pthread_mutex_unlock(&client->connect_lock);
     return starting;
 }
 
@@ -271,9 +271,9 @@ static warprsa_queue_state state_of(warprsa_connection *c, unsigned timeout_ms)
     return (warprsa_queue_state)now;
 }
 
-/* Tells those who ask when it has changed. */
-static void note_state(warprsa_client *client, warprsa_connection *c,
-                       warprsa_queue_state state)
+/* Tells those who send_connect when it has changed. */
+static void publish_state(warprsa_client *client, warprsa_connection *c,
+                          warprsa_queue_state state)
 {
     if (atomic_load_explicit(&client->state, memory_order_relaxed) ==
         (uint32_t)state)
@@ -281,7 +281,7 @@ static void note_state(warprsa_client *client, warprsa_connection *c,
     pthread_mutex_lock(&client->lock);
     if (client->connection == c) {
         atomic_store(&client->state, (uint32_t)state);
-        say_device(client, c);
+        publish_device(client, c);
         if (client->config.route != NULL)
             warprsa_router_up(client->config.route,
                               state == WARPRSA_QUEUE_READY);
@@ -297,18 +297,18 @@ static warprsa_queue_state client_wait_ready(void *impl, unsigned timeout_ms)
     bool starting = false;
 
     if (c == NULL) {
-        starting = find(client, timeout_ms);
+        starting = try_connect(client, timeout_ms);
         /* In this order: who stops looking has put the connection there. */
         c = warprsa_client_connection(client);
     }
     if (c == NULL)
         return starting ? WARPRSA_QUEUE_STARTING : WARPRSA_QUEUE_DOWN;
     state = state_of(c, timeout_ms);
-    note_state(client, c, state);
+    publish_state(client, c, state);
     if ((state != WARPRSA_QUEUE_READY ||
          !warprsa_connection_has_heartbeat(c, warprsa_now_ns())) &&
         !warprsa_connection_alive(c)) {
-        warprsa_client_lose(client, c);
+        warprsa_client_disconnect(client, c);
         state = WARPRSA_QUEUE_DOWN;
     }
     warprsa_connection_drop(c);
@@ -320,17 +320,17 @@ static bool client_close(void *impl)
     warprsa_client *client = impl;
     warprsa_connection *c;
 
-    pthread_mutex_lock(&client->finding);
+    pthread_mutex_lock(&client->connect_lock);
     pthread_mutex_lock(&client->lock);
     client->closed = true;
     c = client->connection;
-    forget_connection(client);
+    remove_connection(client);
     atomic_store(&client->config.counters->devices, 0);
     pthread_mutex_unlock(&client->lock);
-    if (client->greeting >= 0)
-        close(client->greeting);
-    client->greeting = -1;
-    pthread_mutex_unlock(&client->finding);
+    if (client->welcome_socket >= 0)
+        close(client->welcome_socket);
+    client->welcome_socket = -1;
+    pthread_mutex_unlock(&client->connect_lock);
     if (c != NULL) {
         warprsa_connection_shut(c);
         warprsa_client_end_notifiers(client, c);
@@ -346,8 +346,8 @@ static void client_abandon(void *impl)
 {
     warprsa_client *client = impl;
 
-    if (client->greeting >= 0)
-        close(client->greeting);
+    if (client->welcome_socket >= 0)
+        close(client->welcome_socket);
     if (client->connection != NULL)
         warprsa_connection_abandon(client->connection);
 }

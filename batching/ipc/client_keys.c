@@ -57,7 +57,8 @@ warprsa_backend_key *warprsa_client_key(void *impl,
 
 /* With the lock held: tells the daemon. Should that fail, the number stays
  * taken. */
-static void take_back(warprsa_client *client, const warprsa_backend_key *key)
+static void send_key_free(warprsa_client *client,
+                          const warprsa_backend_key *key)
 {
     warprsa_message message = {.type = WARPRSA_MESSAGE_KEY_FREE,
                                .number = key->number,
@@ -82,7 +83,7 @@ void warprsa_client_key_release(warprsa_backend_key *key)
     last = --key->references == 0;
     if (last) {
         LIST_REMOVE(key, link);
-        take_back(client, key);
+        send_key_free(client, key);
         atomic_fetch_sub(&client->config.counters->keys, 1);
     }
     pthread_mutex_unlock(&client->lock);

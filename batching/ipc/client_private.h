@@ -42,10 +42,10 @@ struct warprsa_client {
     _Atomic uint32_t state; /* of the connection, as told to others */
     _Alignas(64) _Atomic uint32_t depth; /* submitted and not answered */
 
-    pthread_mutex_t finding; /* of what follows */
-    int greeting;            /* where WELCOME will come; -1: not asked */
-    uint64_t retry_ns;       /* no new try before */
-    unsigned pause_ms;       /* after the next failure */
+    pthread_mutex_t connect_lock; /* of what follows */
+    int welcome_socket;           /* where WELCOME will come; -1: not asked */
+    uint64_t retry_ns;            /* no new try before */
+    unsigned pause_ms;            /* after the next failure */
 };
 
 /* One reference less; the last one frees. */
@@ -55,8 +55,8 @@ void warprsa_client_drop(warprsa_client *client);
 warprsa_connection *warprsa_client_connection(warprsa_client *client);
 
 /* Forgets a connection that has ended, and wakes the jobs that wait for it. */
-void warprsa_client_lose(warprsa_client *client,
-                         warprsa_connection *connection);
+void warprsa_client_disconnect(warprsa_client *client,
+                               warprsa_connection *connection);
 
 /* client_keys.c; upload with the lock held: sees to it that the daemon has the
  * key, false if that can't be. */

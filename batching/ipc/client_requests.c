@@ -143,7 +143,7 @@ warprsa_answer warprsa_client_collect(void *impl, warprsa_ticket ticket,
         answer = warprsa_connection_poll(c, ticket, deadline_ns(client), output,
                                          &reason, &owned);
     if (answer == WARPRSA_PENDING && !warprsa_connection_alive(c)) {
-        warprsa_client_lose(client, c);
+        warprsa_client_disconnect(client, c);
         answer = WARPRSA_REFUSED;
         reason = WARPRSA_CPU_NO_DEVICE;
     }
@@ -187,7 +187,7 @@ warprsa_answer warprsa_client_wait(void *impl, warprsa_ticket ticket,
         if (answer != WARPRSA_PENDING)
             break;
         if (!warprsa_connection_alive(c)) {
-            warprsa_client_lose(client, c);
+            warprsa_client_disconnect(client, c);
             answer = WARPRSA_REFUSED;
             reason = WARPRSA_CPU_NO_DEVICE;
             break;

@@ -186,9 +186,9 @@ static void one_who_connects_slowly(void **state)
     (void)state;
     service_open(&s, 64, LONG_MS);
     guest_open(&g, &s, LONG_MS);
-    pthread_mutex_lock(&g.client->finding);
+    pthread_mutex_lock(&g.client->connect_lock);
     assert_int_equal(backend->wait_ready(g.client, 20), WARPRSA_QUEUE_STARTING);
-    pthread_mutex_unlock(&g.client->finding);
+    pthread_mutex_unlock(&g.client->connect_lock);
     WAIT_UNTIL(guest_is_ready(&g));
     close_both(&s, &g);
 }
