@@ -328,7 +328,7 @@ static void free_key(warprsa_session_key *key)
 }
 
 /* Each returns what was wrong, or NULL. */
-static const char *take_key(warprsa_session *s, const warprsa_message *message)
+static const char *add_key(warprsa_session *s, const warprsa_message *message)
 {
     const warprsa_server_config *config = &s->event_loop->server->config;
     uint8_t id[WARPRSA_KEY_ID_BYTES];
@@ -350,8 +350,8 @@ static const char *take_key(warprsa_session *s, const warprsa_message *message)
 }
 
 /* What the client is to put there was checked to be a stream socket. */
-static const char *take_notifier(warprsa_session *s,
-                                 const warprsa_message *message, int *fd)
+static const char *set_notifier(warprsa_session *s,
+                                const warprsa_message *message, int *fd)
 {
     warprsa_session_notifier *notifier;
 
@@ -381,8 +381,9 @@ static const char *attach(warprsa_session *s)
     return NULL;
 }
 
-static const char *obey(warprsa_session *s, const warprsa_message *message,
-                        int fds[WARPRSA_MESSAGE_FDS])
+static const char *handle_message(warprsa_session *s,
+                                  const warprsa_message *message,
+                                  int fds[WARPRSA_MESSAGE_FDS])
 {
     const char *wrong = "it broke the protocol: an unknown message";
 
@@ -392,7 +393,7 @@ static const char *obey(warprsa_session *s, const warprsa_message *message,
     case WARPRSA_MESSAGE_ATTACHED:
         return attach(s);
     case WARPRSA_MESSAGE_KEY:
-        return take_key(s, message);
+        return add_key(s, message);
     case WARPRSA_MESSAGE_KEY_FREE:
         if (message->number >= s->keys_max || !s->keys[message->number].taken ||
             s->keys[message->number].generation != message->generation)
@@ -400,7 +401,7 @@ static const char *obey(warprsa_session *s, const warprsa_message *message,
         free_key(&s->keys[message->number]);
         return NULL;
     case WARPRSA_MESSAGE_NOTIFIER:
-        return take_notifier(s, message, &fds[0]);
+        return set_notifier(s, message, &fds[0]);
     }
     return wrong;
 }
@@ -415,7 +416,7 @@ static bool read_message(warprsa_session *s)
         warprsa_message_receive(s->socket, &message, fds);
 
     if (received == WARPRSA_RECEIVED)
-        wrong = obey(s, &message, fds);
+        wrong = handle_message(s, &message, fds);
     else if (received == WARPRSA_MALFORMED)
         wrong = "it broke the protocol: a malformed message";
     else if (received == WARPRSA_CLOSED)
