@@ -12,48 +12,49 @@
 
 enum {
     SCRIBBLES = 200,
-    BELL_SILENCE = 2000, /* more bytes than a socket that nobody reads holds */
+    NOTIFICATIONS_UNREAD =
+        2000, /* more bytes than a socket that nobody reads holds */
 };
 
-static service s;
-static guest good; /* an honest client, served after each attack */
+static test_server s;
+static test_client good; /* an honest client, served after each attack */
 static warprsa_backend_key *good_key;
 
 static int setup(void **state)
 {
     (void)state;
     fake_reset();
-    service_open(&s, 16, LONG_MS);
-    guest_open(&good, &s, LONG_MS);
-    WAIT_UNTIL(guest_is_ready(&good));
-    good_key = guest_key(&good, WARPRSA_CLASS_2048, 99);
+    test_server_open(&s, 16, LONG_MS);
+    test_client_open(&good, &s, LONG_MS);
+    WAIT_UNTIL(test_client_is_ready(&good));
+    good_key = test_client_key(&good, WARPRSA_CLASS_2048, 99);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
+    test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     assert_int_equal(good.counters->cpu_reason[WARPRSA_CPU_NO_DEVICE], 0);
     backend->key_release(good_key);
-    guest_close(&good);
-    service_close(&s);
+    test_client_close(&good);
+    test_server_close(&s);
     return 0;
 }
 
 /* A connection that has one key, under number 3 and generation 5. */
-static void enter(stranger *x)
+static void enter(raw_client *x)
 {
-    assert_true(stranger_connect(x, &s, 16));
-    stranger_attach(x);
-    stranger_key(x, 3, 5, 1);
+    assert_true(raw_client_connect(x, &s, 16));
+    raw_client_attach(x);
+    raw_client_key(x, 3, 5, 1);
 }
 
-static void is_cut_for_it(stranger *x, unsigned broken_before)
+static void is_disconnected_for_it(raw_client *x, unsigned broken_before)
 {
-    stranger_is_cut(x);
-    stranger_leave(x);
-    WAIT_UNTIL(service_broken(&s) > broken_before);
+    raw_client_is_disconnected(x);
+    raw_client_leave(x);
+    WAIT_UNTIL(test_server_broken(&s) > broken_before);
 }
 
 static void on_the_control_connection(void **state)
@@ -71,7 +72,7 @@ static void on_the_control_connection(void **state)
         warprsa_message message = {.type = WARPRSA_MESSAGE_CONNECT};
         warprsa_control_connection control_connection;
         int file = -1;
-        unsigned broken = service_broken(&s);
+        unsigned broken = test_server_broken(&s);
 
         assert_true(warprsa_control_connection_open(&control_connection, s.path,
                                                     why, sizeof(why)));
@@ -88,7 +89,7 @@ static void on_the_control_connection(void **state)
                                              &file, 1));
         }
         assert_true(becomes_readable(control_connection.fd));
-        WAIT_UNTIL(service_broken(&s) > broken);
+        WAIT_UNTIL(test_server_broken(&s) > broken);
         if (file >= 0)
             close(file);
         warprsa_control_connection_close(&control_connection);
@@ -97,17 +98,17 @@ static void on_the_control_connection(void **state)
 
 static void messages_that_are_none(void **state)
 {
-    stranger x;
-    unsigned broken = service_broken(&s);
+    raw_client x;
+    unsigned broken = test_server_broken(&s);
 
     (void)state;
     enter(&x);
     assert_int_equal(send(x.socket, "rubbish", 7, 0), 7);
-    stranger_ring(&x);
-    is_cut_for_it(&x, broken);
+    raw_client_notify(&x);
+    is_disconnected_for_it(&x, broken);
 
     /* Too long, and of another version. */
-    broken = service_broken(&s);
+    broken = test_server_broken(&s);
     enter(&x);
     {
         char bytes[sizeof(warprsa_message) + 1] = {0};
@@ -118,9 +119,9 @@ static void messages_that_are_none(void **state)
         assert_int_equal(send(x.socket, bytes, sizeof(bytes), 0),
                          sizeof(bytes));
     }
-    stranger_ring(&x);
-    is_cut_for_it(&x, broken);
-    broken = service_broken(&s);
+    raw_client_notify(&x);
+    is_disconnected_for_it(&x, broken);
+    broken = test_server_broken(&s);
     enter(&x);
     {
         warprsa_message message = {.version = WARPRSA_PROTOCOL + 1,
@@ -130,8 +131,8 @@ static void messages_that_are_none(void **state)
         assert_int_equal(send(x.socket, &message, WARPRSA_MESSAGE_SHORT, 0),
                          WARPRSA_MESSAGE_SHORT);
     }
-    stranger_ring(&x);
-    is_cut_for_it(&x, broken);
+    raw_client_notify(&x);
+    is_disconnected_for_it(&x, broken);
 }
 
 static void messages_out_of_place(void **state)
@@ -160,34 +161,34 @@ static void messages_out_of_place(void **state)
         warprsa_message message = {.type = bad[i].type,
                                    .number = bad[i].number,
                                    .generation = bad[i].generation};
-        unsigned broken = service_broken(&s);
-        stranger x;
+        unsigned broken = test_server_broken(&s);
+        raw_client x;
 
         enter(&x);
-        assert_true(stranger_say(&x, &message, -1));
-        is_cut_for_it(&x, broken);
+        assert_true(raw_client_send(&x, &message, -1));
+        is_disconnected_for_it(&x, broken);
     }
     /* And before the client is attached. */
     for (unsigned type = WARPRSA_MESSAGE_KEY; type <= WARPRSA_MESSAGE_NOTIFIER;
          type++) {
         warprsa_message message = {.type = type, .number = 1};
-        unsigned broken = service_broken(&s);
-        stranger x;
+        unsigned broken = test_server_broken(&s);
+        raw_client x;
 
-        assert_true(stranger_connect(&x, &s, 16));
-        assert_true(stranger_say(&x, &message, -1));
-        is_cut_for_it(&x, broken);
+        assert_true(raw_client_connect(&x, &s, 16));
+        assert_true(raw_client_send(&x, &message, -1));
+        is_disconnected_for_it(&x, broken);
     }
 }
 
-static void bells_that_are_none(void **state)
+static void notifiers_that_are_none(void **state)
 {
     (void)state;
     for (unsigned kind = 0; kind < 4; kind++) {
         warprsa_message message = {.type = WARPRSA_MESSAGE_NOTIFIER,
                                    .number = 1};
-        unsigned broken = service_broken(&s);
-        stranger x;
+        unsigned broken = test_server_broken(&s);
+        raw_client x;
         int ends[2] = {-1, -1};
 
         enter(&x);
@@ -199,8 +200,8 @@ static void bells_that_are_none(void **state)
             ends[0] = socket(AF_INET, SOCK_STREAM, 0);
         else
             ends[0] = open("/dev/null", O_WRONLY);
-        assert_true(stranger_say(&x, &message, ends[0]));
-        is_cut_for_it(&x, broken);
+        assert_true(raw_client_send(&x, &message, ends[0]));
+        is_disconnected_for_it(&x, broken);
         close(ends[0]);
         if (ends[1] >= 0)
             close(ends[1]);
@@ -213,28 +214,28 @@ static void slots_that_are_not_there(void **state)
 
     (void)state;
     for (unsigned i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
-        unsigned broken = service_broken(&s);
-        stranger x;
+        unsigned broken = test_server_broken(&s);
+        raw_client x;
 
         enter(&x);
-        stranger_put(&x, slots[i]);
-        is_cut_for_it(&x, broken);
+        raw_client_submit(&x, slots[i]);
+        is_disconnected_for_it(&x, broken);
     }
 }
 
 static void a_slot_submitted_twice(void **state)
 {
-    unsigned broken = service_broken(&s);
-    stranger x;
+    unsigned broken = test_server_broken(&s);
+    raw_client x;
 
     (void)state;
     enter(&x);
     FAKE_SET(hold, true);
-    stranger_fill(&x, 2, 1, 3, 5);
-    stranger_put(&x, 2);
+    raw_client_fill(&x, 2, 1, 3, 5);
+    raw_client_submit(&x, 2);
     FAKE_WAIT(fake.running == 1);
-    stranger_put(&x, 2);
-    is_cut_for_it(&x, broken);
+    raw_client_submit(&x, 2);
+    is_disconnected_for_it(&x, broken);
     FAKE_SET(hold, false);
 }
 
@@ -246,20 +247,20 @@ static void requests_with_others_keys(void **state)
         {3, 4},  {3, 6},  {3, 0},          {2, 5}, {0, 1},
         {15, 5}, {16, 5}, {UINT32_MAX, 5}, {0, 0},
     };
-    stranger x;
+    raw_client x;
     uint32_t generation = 1;
 
     (void)state;
     enter(&x);
-    stranger_fill(&x, 0, generation, 3, 5);
-    stranger_put(&x, 0);
-    assert_int_equal(stranger_answer(&x, 0, generation), WARPRSA_DONE);
-    guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
+    raw_client_fill(&x, 0, generation, 3, 5);
+    raw_client_submit(&x, 0);
+    assert_int_equal(raw_client_answer(&x, 0, generation), WARPRSA_DONE);
+    test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     for (unsigned i = 0; i < sizeof(handles) / sizeof(handles[0]); i++) {
         memset(x.shm.slot[0].output, 0xaa, WARPRSA_MODULUS_BYTES_MAX);
-        stranger_fill(&x, 0, ++generation, handles[i][0], handles[i][1]);
-        stranger_put(&x, 0);
-        assert_int_equal(stranger_answer(&x, 0, generation), WARPRSA_REFUSED);
+        raw_client_fill(&x, 0, ++generation, handles[i][0], handles[i][1]);
+        raw_client_submit(&x, 0);
+        assert_int_equal(raw_client_answer(&x, 0, generation), WARPRSA_REFUSED);
         assert_int_equal(x.shm.slot[0].output[0], 0xaa);
     }
     /* A key given back is nobody's, until the number has another one. */
@@ -267,21 +268,21 @@ static void requests_with_others_keys(void **state)
         warprsa_message message = {
             .type = WARPRSA_MESSAGE_KEY_FREE, .number = 3, .generation = 5};
 
-        assert_true(stranger_say(&x, &message, -1));
-        stranger_fill(&x, 0, ++generation, 3, 5);
-        stranger_put(&x, 0);
+        assert_true(raw_client_send(&x, &message, -1));
+        raw_client_fill(&x, 0, ++generation, 3, 5);
+        raw_client_submit(&x, 0);
         /* Served before the message, or after: both are right. */
-        (void)stranger_answer(&x, 0, generation);
+        (void)raw_client_answer(&x, 0, generation);
         WAIT_UNTIL(s.queue_config.counters->keys == 1);
-        stranger_fill(&x, 0, ++generation, 3, 5);
-        stranger_put(&x, 0);
-        assert_int_equal(stranger_answer(&x, 0, generation), WARPRSA_REFUSED);
+        raw_client_fill(&x, 0, ++generation, 3, 5);
+        raw_client_submit(&x, 0);
+        assert_int_equal(raw_client_answer(&x, 0, generation), WARPRSA_REFUSED);
     }
-    stranger_key(&x, 3, 6, 2);
-    stranger_fill(&x, 0, ++generation, 3, 6);
-    stranger_put(&x, 0);
-    assert_int_equal(stranger_answer(&x, 0, generation), WARPRSA_DONE);
-    stranger_leave(&x);
+    raw_client_key(&x, 3, 6, 2);
+    raw_client_fill(&x, 0, ++generation, 3, 6);
+    raw_client_submit(&x, 0);
+    assert_int_equal(raw_client_answer(&x, 0, generation), WARPRSA_DONE);
+    raw_client_leave(&x);
 }
 
 static void requests_that_do_not_fit(void **state)
@@ -289,53 +290,53 @@ static void requests_that_do_not_fit(void **state)
     static const uint32_t bytes[] = {0, 1, 127, 129, 256, 512, 513, UINT32_MAX};
     warprsa_private_key key = fake_key(WARPRSA_CLASS_1024, 1);
     const uint8_t *n = key.n + sizeof(key.n) - key.modulus_bytes;
-    stranger x;
+    raw_client x;
     uint32_t generation = 1;
 
     (void)state;
     enter(&x);
     for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]);
          i++, generation++) {
-        stranger_fill(&x, 1, generation, 3, 5);
+        raw_client_fill(&x, 1, generation, 3, 5);
         x.shm.slot[1].request.bytes = bytes[i];
-        stranger_put(&x, 1);
-        assert_int_equal(stranger_answer(&x, 1, generation), WARPRSA_REFUSED);
+        raw_client_submit(&x, 1);
+        assert_int_equal(raw_client_answer(&x, 1, generation), WARPRSA_REFUSED);
     }
     /* The modulus, and one less. */
-    stranger_fill(&x, 1, generation, 3, 5);
+    raw_client_fill(&x, 1, generation, 3, 5);
     memcpy(x.shm.slot[1].request.input, n, key.modulus_bytes);
-    stranger_put(&x, 1);
-    assert_int_equal(stranger_answer(&x, 1, generation), WARPRSA_REFUSED);
+    raw_client_submit(&x, 1);
+    assert_int_equal(raw_client_answer(&x, 1, generation), WARPRSA_REFUSED);
     generation++;
-    stranger_fill(&x, 1, generation, 3, 5);
+    raw_client_fill(&x, 1, generation, 3, 5);
     memcpy(x.shm.slot[1].request.input, n, key.modulus_bytes);
     x.shm.slot[1].request.input[key.modulus_bytes - 1]--;
-    stranger_put(&x, 1);
-    assert_int_equal(stranger_answer(&x, 1, generation), WARPRSA_DONE);
-    stranger_leave(&x);
+    raw_client_submit(&x, 1);
+    assert_int_equal(raw_client_answer(&x, 1, generation), WARPRSA_DONE);
+    raw_client_leave(&x);
 }
 
 /* What is changed after it was submitted changes nothing: it was copied. */
 static void a_request_changed_under_way(void **state)
 {
     fake_request expected;
-    stranger x;
+    raw_client x;
 
     (void)state;
     enter(&x);
     FAKE_SET(hold, true);
-    stranger_fill(&x, 1, 1, 3, 5);
+    raw_client_fill(&x, 1, 1, 3, 5);
     memset(&expected, 0, sizeof(expected));
     expected.key = fake_key(WARPRSA_CLASS_1024, 1);
     memcpy(expected.input, x.shm.slot[1].request.input, 128);
-    stranger_put(&x, 1);
+    raw_client_submit(&x, 1);
     FAKE_WAIT(fake.running == 1);
     memset(&x.shm.slot[1].request, 0xff, sizeof(warprsa_shm_request));
     FAKE_SET(hold, false);
-    assert_int_equal(stranger_answer(&x, 1, 1), WARPRSA_DONE);
+    assert_int_equal(raw_client_answer(&x, 1, 1), WARPRSA_DONE);
     memcpy(expected.output, x.shm.slot[1].output, 128);
     assert_true(fake_is_right(&expected));
-    stranger_leave(&x);
+    raw_client_leave(&x);
 }
 
 /* Random bytes all over the shm, again and again. */
@@ -345,7 +346,7 @@ static void scribbling(void **state)
 
     (void)state;
     for (unsigned i = 0; i < SCRIBBLES; i++) {
-        stranger x;
+        raw_client x;
         uint8_t *at;
 
         enter(&x);
@@ -357,8 +358,8 @@ static void scribbling(void **state)
                 atomic_store(&x.shm.cell[j].slot, (uint32_t)rand_r(&seed) % 20);
                 atomic_store(&x.shm.cell[j].sequence, j + 1);
             }
-        stranger_ring(&x);
-        stranger_leave(&x);
+        raw_client_notify(&x);
+        raw_client_leave(&x);
     }
     WAIT_UNTIL(warprsa_server_clients(s.server) == 1);
 }
@@ -367,13 +368,13 @@ static void scribbling(void **state)
  * the daemon's own accesses fail. */
 static void the_shm_cannot_be_taken_away(void **state)
 {
-    stranger x;
+    raw_client x;
 
     (void)state;
     enter(&x);
-    stranger_fill(&x, 0, 1, 3, 5);
-    stranger_put(&x, 0);
-    assert_int_equal(stranger_answer(&x, 0, 1), WARPRSA_DONE);
+    raw_client_fill(&x, 0, 1, 3, 5);
+    raw_client_submit(&x, 0);
+    assert_int_equal(raw_client_answer(&x, 0, 1), WARPRSA_DONE);
     assert_int_equal(ftruncate(x.memory, 0), -1);
     assert_int_equal(ftruncate(x.memory, (off_t)x.shm.size * 2), -1);
     assert_int_equal(fallocate(x.memory,
@@ -384,76 +385,77 @@ static void the_shm_cannot_be_taken_away(void **state)
     assert_ptr_equal(
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, x.memory, 0),
         MAP_FAILED);
-    stranger_leave(&x);
+    raw_client_leave(&x);
 }
 
 /* Notifier 1: the daemon gets a copy of ends[1]. */
-static void give_notifier(const stranger *x, int ends[2])
+static void give_notifier(const raw_client *x, int ends[2])
 {
     warprsa_message message = {.type = WARPRSA_MESSAGE_NOTIFIER, .number = 1};
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    assert_true(stranger_say(x, &message, ends[1]));
+    assert_true(raw_client_send(x, &message, ends[1]));
 }
 
 /* It never reads its notifier; neither does the daemon wait for it. */
 static void a_notifier_that_is_never_read(void **state)
 {
-    stranger x;
+    raw_client x;
     int ends[2];
 
     (void)state;
     enter(&x);
     give_notifier(&x, ends);
-    for (uint32_t generation = 1; generation <= BELL_SILENCE; generation++) {
-        stranger_fill(&x, 0, generation, 3, 5);
+    for (uint32_t generation = 1; generation <= NOTIFICATIONS_UNREAD;
+         generation++) {
+        raw_client_fill(&x, 0, generation, 3, 5);
         x.shm.slot[0].request.notifier = 1;
-        stranger_put(&x, 0);
-        assert_int_equal(stranger_answer(&x, 0, generation), WARPRSA_DONE);
+        raw_client_submit(&x, 0);
+        assert_int_equal(raw_client_answer(&x, 0, generation), WARPRSA_DONE);
     }
-    guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
+    test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     close(ends[0]);
     close(ends[1]);
-    stranger_leave(&x);
+    raw_client_leave(&x);
 }
 
 /* The daemon's end of it is kept by the client, too. */
 static void a_notifier_with_two_owners(void **state)
 {
-    stranger x;
+    raw_client x;
     int ends[2];
 
     (void)state;
     enter(&x);
     give_notifier(&x, ends);
-    stranger_fill(&x, 0, 1, 3, 5);
+    raw_client_fill(&x, 0, 1, 3, 5);
     x.shm.slot[0].request.notifier = 1;
-    stranger_put(&x, 0);
+    raw_client_submit(&x, 0);
     assert_true(becomes_readable(ends[0]));
-    stranger_leave(&x);
+    raw_client_leave(&x);
     WAIT_UNTIL(warprsa_server_clients(s.server) == 1);
     /* An event for what is freed there, if the daemon still watched. */
     close(ends[0]);
-    guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
+    test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     close(ends[1]);
 }
 
 static void one_that_dies_holding_slots(void **state)
 {
-    stranger x;
+    raw_client x;
 
     (void)state;
     enter(&x);
     FAKE_SET(hold, true);
     for (uint32_t slot = 0; slot < 16; slot++) {
-        stranger_fill(&x, slot, slot + 1, 3, 5);
-        stranger_put(&x, slot);
+        raw_client_fill(&x, slot, slot + 1, 3, 5);
+        raw_client_submit(&x, slot);
     }
     FAKE_WAIT(fake.running > 0);
-    stranger_leave(&x);
+    raw_client_leave(&x);
     WAIT_UNTIL(warprsa_server_clients(s.server) == 1);
     FAKE_SET(hold, false);
-    guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
+    test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     WAIT_UNTIL(s.queue_config.counters->keys == 1);
     WAIT_UNTIL(warprsa_queue_depth(s.queue) == 0);
 }
@@ -483,10 +485,10 @@ static void as_many_control_connections_as_allowed(void **state)
 static void out_of_descriptors(void **state)
 {
     struct rlimit before, tight;
-    guest late;
+    test_client late;
 
     (void)state;
-    guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
+    test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     tight = before;
     tight.rlim_cur = (rlim_t)dup(0);
@@ -494,14 +496,14 @@ static void out_of_descriptors(void **state)
     tight.rlim_cur +=
         4; /* a control_connection at each end, a connection at this one */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
-    guest_open(&late, &s, LONG_MS);
+    test_client_open(&late, &s, LONG_MS);
     for (unsigned i = 0; i < 10; i++) {
-        assert_false(guest_is_ready(&late));
-        guest_operate(&good, good_key, WARPRSA_CLASS_2048, 99, i);
+        assert_false(test_client_is_ready(&late));
+        test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, i);
     }
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    WAIT_UNTIL(guest_is_ready(&late));
-    guest_close(&late);
+    WAIT_UNTIL(test_client_is_ready(&late));
+    test_client_close(&late);
 }
 
 #define ATTACK(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -512,7 +514,7 @@ int main(void)
         ATTACK(on_the_control_connection),
         ATTACK(messages_that_are_none),
         ATTACK(messages_out_of_place),
-        ATTACK(bells_that_are_none),
+        ATTACK(notifiers_that_are_none),
         ATTACK(slots_that_are_not_there),
         ATTACK(a_slot_submitted_twice),
         ATTACK(requests_with_others_keys),

@@ -27,38 +27,39 @@ static int reset(void **state)
     return 0;
 }
 
-static uint64_t reason(const guest *g, warprsa_cpu_reason reason)
+static uint64_t reason(const test_client *g, warprsa_cpu_reason reason)
 {
     return g->counters->cpu_reason[reason];
 }
 
 /* A service and one client of it, which is connected. */
-static void open_both(service *s, guest *g, unsigned slots, unsigned service_ms,
-                      unsigned guest_ms)
+static void open_both(test_server *s, test_client *g, unsigned slots,
+                      unsigned server_ms, unsigned client_ms)
 {
-    service_open(s, slots, service_ms);
-    guest_open(g, s, guest_ms);
-    WAIT_UNTIL(guest_is_ready(g));
+    test_server_open(s, slots, server_ms);
+    test_client_open(g, s, client_ms);
+    WAIT_UNTIL(test_client_is_ready(g));
 }
 
-static void close_both(service *s, guest *g)
+static void close_both(test_server *s, test_client *g)
 {
-    guest_close(g);
-    service_close(s);
+    test_client_close(g);
+    test_server_close(s);
 }
 
 static void operations_are_answered_and_counted(void **state)
 {
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
 
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
-        warprsa_backend_key *key = guest_key(&g, (warprsa_size_class)c, c);
+        warprsa_backend_key *key =
+            test_client_key(&g, (warprsa_size_class)c, c);
 
-        guest_operate(&g, key, (warprsa_size_class)c, c, 1);
-        guest_operate(&g, key, (warprsa_size_class)c, c, 2);
+        test_client_operate(&g, key, (warprsa_size_class)c, c, 1);
+        test_client_operate(&g, key, (warprsa_size_class)c, c, 2);
         backend->key_release(key);
         assert_int_equal(g.counters->gpu[c], 2);
         assert_int_equal(s.queue_config.counters->gpu[c], 2);
@@ -66,13 +67,13 @@ static void operations_are_answered_and_counted(void **state)
     assert_int_equal(fake_sum(g.counters->cpu_reason, WARPRSA_CPU_REASONS), 0);
     WAIT_UNTIL(backend->depth(g.client) == 0); /* as the daemon said last */
     assert_int_equal(warprsa_server_clients(s.server), 1);
-    guest_close(&g);
+    test_client_close(&g);
     WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
-    service_close(&s);
+    test_server_close(&s);
 }
 
 typedef struct worker {
-    guest *guest;
+    test_client *test_client;
     unsigned number;
     unsigned right;
 } worker;
@@ -87,13 +88,15 @@ static void *operate_often(void *arg)
         unsigned seed = i % 3;
         warprsa_private_key key = fake_key(size, seed);
         uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)seed, (uint8_t)size};
-        warprsa_backend_key *mine = backend->key(w->guest->client, id, &key);
+        warprsa_backend_key *mine =
+            backend->key(w->test_client->client, id, &key);
         fake_request request;
 
-        guest_fill(&request, size, seed, w->number * ROUNDS + i);
+        test_client_fill(&request, size, seed, w->number * ROUNDS + i);
         if (mine != NULL &&
-            guest_submit(w->guest, mine, &request, 0) == WARPRSA_DONE &&
-            guest_wait(w->guest, &request) == WARPRSA_DONE &&
+            test_client_submit(w->test_client, mine, &request, 0) ==
+                WARPRSA_DONE &&
+            test_client_wait(w->test_client, &request) == WARPRSA_DONE &&
             fake_is_right(&request))
             w->right++;
         backend->key_release(mine);
@@ -103,19 +106,19 @@ static void *operate_often(void *arg)
 
 static void many_threads_of_several_clients(void **state)
 {
-    service s;
-    guest guests[3];
+    test_server s;
+    test_client clients[3];
     pthread_t threads[3 * THREADS];
     worker workers[3 * THREADS];
 
     (void)state;
-    service_open(&s, 64, LONG_MS);
+    test_server_open(&s, 64, LONG_MS);
     for (unsigned i = 0; i < 3; i++) {
-        guest_open(&guests[i], &s, LONG_MS);
-        WAIT_UNTIL(guest_is_ready(&guests[i]));
+        test_client_open(&clients[i], &s, LONG_MS);
+        WAIT_UNTIL(test_client_is_ready(&clients[i]));
     }
     for (unsigned i = 0; i < 3 * THREADS; i++) {
-        workers[i] = (worker){&guests[i % 3], i, 0};
+        workers[i] = (worker){&clients[i % 3], i, 0};
         assert_int_equal(
             pthread_create(&threads[i], NULL, operate_often, &workers[i]), 0);
     }
@@ -124,12 +127,12 @@ static void many_threads_of_several_clients(void **state)
         assert_int_equal(workers[i].right, ROUNDS);
     }
     for (unsigned i = 0; i < 3; i++)
-        guest_close(&guests[i]);
-    service_close(&s);
+        test_client_close(&clients[i]);
+    test_server_close(&s);
 }
 
 typedef struct newcomer {
-    guest *guest;
+    test_client *test_client;
     pthread_barrier_t *barrier;
     warprsa_queue_state state;
 } newcomer;
@@ -142,7 +145,7 @@ static void *wait_at_once(void *arg)
     pthread_barrier_wait(n->barrier);
     n->state = WARPRSA_QUEUE_STARTING;
     for (int i = 0; n->state == WARPRSA_QUEUE_STARTING && i < LONG_MS; i++)
-        n->state = backend->wait_ready(n->guest->client, 20);
+        n->state = backend->wait_ready(n->test_client->client, 20);
     return NULL;
 }
 
@@ -152,16 +155,16 @@ static void first_operations_of_many_threads(void **state)
     pthread_t threads[THREADS];
     newcomer newcomers[THREADS];
     pthread_barrier_t barrier;
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
 
     (void)state;
-    service_open(&s, 64, LONG_MS);
+    test_server_open(&s, 64, LONG_MS);
     assert_int_equal(pthread_barrier_init(&barrier, NULL, THREADS), 0);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        guest_open(&g, &s, LONG_MS);
+        test_client_open(&g, &s, LONG_MS);
         for (unsigned i = 0; i < THREADS; i++) {
-            newcomers[i] = (newcomer){.guest = &g, .barrier = &barrier};
+            newcomers[i] = (newcomer){.test_client = &g, .barrier = &barrier};
             assert_int_equal(
                 pthread_create(&threads[i], NULL, wait_at_once, &newcomers[i]),
                 0);
@@ -170,33 +173,33 @@ static void first_operations_of_many_threads(void **state)
             assert_int_equal(pthread_join(threads[i], NULL), 0);
             assert_int_equal(newcomers[i].state, WARPRSA_QUEUE_READY);
         }
-        guest_close(&g);
+        test_client_close(&g);
         WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
     }
     pthread_barrier_destroy(&barrier);
-    service_close(&s);
+    test_server_close(&s);
 }
 
 /* ... nor while that one, preempted in the middle of it, takes long. */
 static void one_who_connects_slowly(void **state)
 {
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
 
     (void)state;
-    service_open(&s, 64, LONG_MS);
-    guest_open(&g, &s, LONG_MS);
+    test_server_open(&s, 64, LONG_MS);
+    test_client_open(&g, &s, LONG_MS);
     pthread_mutex_lock(&g.client->connect_lock);
     assert_int_equal(backend->wait_ready(g.client, 20), WARPRSA_QUEUE_STARTING);
     pthread_mutex_unlock(&g.client->connect_lock);
-    WAIT_UNTIL(guest_is_ready(&g));
+    WAIT_UNTIL(test_client_is_ready(&g));
     close_both(&s, &g);
 }
 
-static void bells_ring(void **state)
+static void notifiers_wake(void **state)
 {
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
     warprsa_notifier notifiers[8];
     fake_request requests[8];
     warprsa_backend_key *key;
@@ -204,15 +207,15 @@ static void bells_ring(void **state)
 
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
-    key = guest_key(&g, WARPRSA_CLASS_2048, 1);
+    key = test_client_key(&g, WARPRSA_CLASS_2048, 1);
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < 8; i++) {
             if (round == 0)
                 assert_true(backend->notifier_open(g.client, &notifiers[i]));
             assert_true(backend->notifier_works(g.client, &notifiers[i]));
-            guest_fill(&requests[i], WARPRSA_CLASS_2048, 1, i);
+            test_client_fill(&requests[i], WARPRSA_CLASS_2048, 1, i);
             assert_int_equal(
-                guest_submit(&g, key, &requests[i], notifiers[i].number),
+                test_client_submit(&g, key, &requests[i], notifiers[i].number),
                 WARPRSA_DONE);
         }
         for (unsigned i = 8; i-- > 0;) {
@@ -226,11 +229,11 @@ static void bells_ring(void **state)
         }
     }
     backend->key_release(key);
-    guest_close(&g);
+    test_client_close(&g);
     /* They may outlive the client; their numbers are used again meanwhile. */
     for (unsigned i = 0; i < 8; i++)
         backend->notifier_close(&notifiers[i]);
-    service_close(&s);
+    test_server_close(&s);
 }
 
 /* The router hears how long the daemon took, not when an event loop came for
@@ -244,21 +247,21 @@ static void what_the_caller_does_meanwhile(void **state)
     fake_request request;
     uint64_t old_ns, told_ns, since_ns;
     warprsa_backend_key *key;
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
 
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
-    key = guest_key(&g, size, 1);
+    key = test_client_key(&g, size, 1);
     warprsa_router_init(&route, &warprsa_router_system_clocks, 4);
     warprsa_router_calibrate(&route,
                              UINT64_C(4000000000000)); /* cuts nothing */
     old_ns = warprsa_router_away_ns(&route, size, 0);
     g.client->config.route = &route;
     assert_true(backend->notifier_open(g.client, &notifier));
-    guest_fill(&request, size, 1, 1);
+    test_client_fill(&request, size, 1, 1);
     since_ns = warprsa_now_ns();
-    assert_int_equal(guest_submit(&g, key, &request, notifier.number),
+    assert_int_equal(test_client_submit(&g, key, &request, notifier.number),
                      WARPRSA_DONE);
     assert_true(becomes_readable(notifier.fd));
     told_ns = warprsa_now_ns() - since_ns;
@@ -270,33 +273,33 @@ static void what_the_caller_does_meanwhile(void **state)
         (warprsa_router_away_ns(&route, size, 0) - (old_ns - old_ns / 4)) * 4,
         1, told_ns);
     backend->key_release(key);
-    guest_close(&g);
+    test_client_close(&g);
     backend->notifier_close(&notifier);
-    service_close(&s);
+    test_server_close(&s);
 }
 
 static void one_key_is_uploaded_once(void **state)
 {
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
     warprsa_backend_key *first, *second, *other;
 
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
-    first = guest_key(&g, WARPRSA_CLASS_1024, 1);
-    second = guest_key(&g, WARPRSA_CLASS_1024, 1);
-    other = guest_key(&g, WARPRSA_CLASS_1024, 2);
+    first = test_client_key(&g, WARPRSA_CLASS_1024, 1);
+    second = test_client_key(&g, WARPRSA_CLASS_1024, 1);
+    other = test_client_key(&g, WARPRSA_CLASS_1024, 2);
     assert_ptr_equal(first, second);
     assert_ptr_not_equal(first, other);
-    guest_operate(&g, first, WARPRSA_CLASS_1024, 1, 1);
-    guest_operate(&g, second, WARPRSA_CLASS_1024, 1, 2);
-    guest_operate(&g, other, WARPRSA_CLASS_1024, 2, 3);
+    test_client_operate(&g, first, WARPRSA_CLASS_1024, 1, 1);
+    test_client_operate(&g, second, WARPRSA_CLASS_1024, 1, 2);
+    test_client_operate(&g, other, WARPRSA_CLASS_1024, 2, 3);
     assert_int_equal(g.counters->keys_loaded, 2);
     assert_int_equal(s.queue_config.counters->keys, 2);
     backend->key_release(first);
     backend->key_release(other);
     WAIT_UNTIL(s.queue_config.counters->keys == 1);
-    guest_operate(&g, second, WARPRSA_CLASS_1024, 1, 4);
+    test_client_operate(&g, second, WARPRSA_CLASS_1024, 1, 4);
     backend->key_release(second);
     WAIT_UNTIL(s.queue_config.counters->keys == 0);
     close_both(&s, &g);
@@ -306,32 +309,33 @@ static void too_many_keys_of_one_client(void **state)
 {
     warprsa_backend_key *keys[17];
     fake_request request;
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
 
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     for (unsigned i = 0; i < 17; i++)
-        keys[i] = guest_key(&g, WARPRSA_CLASS_1024, i);
+        keys[i] = test_client_key(&g, WARPRSA_CLASS_1024, i);
     for (unsigned i = 0; i < 16; i++)
-        guest_operate(&g, keys[i], WARPRSA_CLASS_1024, i, i);
-    guest_fill(&request, WARPRSA_CLASS_1024, 16, 16);
-    assert_int_equal(guest_submit(&g, keys[16], &request, 0), WARPRSA_REFUSED);
+        test_client_operate(&g, keys[i], WARPRSA_CLASS_1024, i, i);
+    test_client_fill(&request, WARPRSA_CLASS_1024, 16, 16);
+    assert_int_equal(test_client_submit(&g, keys[16], &request, 0),
+                     WARPRSA_REFUSED);
     assert_int_equal(reason(&g, WARPRSA_CPU_KEY_CACHE_FULL), 1);
     backend->key_release(keys[0]);
-    guest_operate(&g, keys[16], WARPRSA_CLASS_1024, 16, 17);
+    test_client_operate(&g, keys[16], WARPRSA_CLASS_1024, 16, 17);
     for (unsigned i = 1; i < 17; i++)
         backend->key_release(keys[i]);
     close_both(&s, &g);
 }
 
 /* Once there is a slot for it; a slow machine may miss a short deadline. */
-static void guest_gets_through(guest *g, warprsa_backend_key *key,
-                               fake_request *request)
+static void test_client_gets_through(test_client *g, warprsa_backend_key *key,
+                                     fake_request *request)
 {
     do
-        WAIT_UNTIL(guest_submit(g, key, request, 0) == WARPRSA_DONE);
-    while (guest_wait(g, request) != WARPRSA_DONE);
+        WAIT_UNTIL(test_client_submit(g, key, request, 0) == WARPRSA_DONE);
+    while (test_client_wait(g, request) != WARPRSA_DONE);
     assert_true(fake_is_right(request));
 }
 
@@ -341,25 +345,29 @@ static void full_and_slow(void **state)
 {
     fake_request requests[3];
     warprsa_backend_key *key;
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
 
     (void)state;
     open_both(&s, &g, 2, LONG_MS, 200);
-    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     FAKE_SET(hold, true);
     for (unsigned i = 0; i < 3; i++)
-        guest_fill(&requests[i], WARPRSA_CLASS_1024, 1, i);
-    assert_int_equal(guest_submit(&g, key, &requests[0], 0), WARPRSA_DONE);
-    assert_int_equal(guest_submit(&g, key, &requests[1], 0), WARPRSA_DONE);
-    assert_int_equal(guest_submit(&g, key, &requests[2], 0), WARPRSA_REFUSED);
+        test_client_fill(&requests[i], WARPRSA_CLASS_1024, 1, i);
+    assert_int_equal(test_client_submit(&g, key, &requests[0], 0),
+                     WARPRSA_DONE);
+    assert_int_equal(test_client_submit(&g, key, &requests[1], 0),
+                     WARPRSA_DONE);
+    assert_int_equal(test_client_submit(&g, key, &requests[2], 0),
+                     WARPRSA_REFUSED);
     assert_int_equal(reason(&g, WARPRSA_CPU_QUEUE_FULL), 1);
-    assert_int_equal(guest_wait(&g, &requests[0]), WARPRSA_REFUSED);
+    assert_int_equal(test_client_wait(&g, &requests[0]), WARPRSA_REFUSED);
     assert_int_equal(reason(&g, WARPRSA_CPU_DEADLINE), 1);
     /* The daemon may still write there: not used again. */
-    assert_int_equal(guest_submit(&g, key, &requests[2], 0), WARPRSA_REFUSED);
+    assert_int_equal(test_client_submit(&g, key, &requests[2], 0),
+                     WARPRSA_REFUSED);
     FAKE_SET(hold, false);
-    guest_gets_through(&g, key, &requests[2]);
+    test_client_gets_through(&g, key, &requests[2]);
     backend->key_release(key);
     close_both(&s, &g);
 }
@@ -369,16 +377,16 @@ static void the_daemons_deadline(void **state)
     fake_request request;
     warprsa_backend_key *key;
     warprsa_notifier notifier;
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
 
     (void)state;
     open_both(&s, &g, 64, 200, LONG_MS);
-    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     assert_true(backend->notifier_open(g.client, &notifier));
     FAKE_SET(hold, true);
-    guest_fill(&request, WARPRSA_CLASS_1024, 1, 1);
-    assert_int_equal(guest_submit(&g, key, &request, notifier.number),
+    test_client_fill(&request, WARPRSA_CLASS_1024, 1, 1);
+    assert_int_equal(test_client_submit(&g, key, &request, notifier.number),
                      WARPRSA_DONE);
     assert_true(becomes_readable(notifier.fd));
     assert_int_equal(backend->collect(g.client, request.ticket, request.output),
@@ -394,22 +402,22 @@ static void no_daemon_and_one_later(void **state)
 {
     fake_request request;
     warprsa_backend_key *key;
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
 
     (void)state;
-    service_open(&s, 64, LONG_MS);
-    service_stop(&s);
+    test_server_open(&s, 64, LONG_MS);
+    test_server_stop(&s);
     unlink(s.path);
-    guest_open(&g, &s, LONG_MS);
-    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    test_client_open(&g, &s, LONG_MS);
+    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     assert_int_equal(backend->wait_ready(g.client, 0), WARPRSA_QUEUE_DOWN);
-    guest_fill(&request, WARPRSA_CLASS_1024, 1, 1);
-    assert_int_equal(guest_submit(&g, key, &request, 0), WARPRSA_REFUSED);
+    test_client_fill(&request, WARPRSA_CLASS_1024, 1, 1);
+    assert_int_equal(test_client_submit(&g, key, &request, 0), WARPRSA_REFUSED);
     assert_int_equal(reason(&g, WARPRSA_CPU_NO_DEVICE), 1);
-    service_start(&s);
-    WAIT_UNTIL(guest_is_ready(&g));
-    guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
+    test_server_start(&s);
+    WAIT_UNTIL(test_client_is_ready(&g));
+    test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
     backend->key_release(key);
     close_both(&s, &g);
 }
@@ -421,24 +429,24 @@ static void the_daemon_stops_and_comes_back(void **state)
     fake_request request, late;
     warprsa_backend_key *key;
     warprsa_notifier notifier;
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
     char byte;
 
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
-    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     assert_true(backend->notifier_open(g.client, &notifier));
-    guest_fill(&request, WARPRSA_CLASS_1024, 1, 1);
+    test_client_fill(&request, WARPRSA_CLASS_1024, 1, 1);
     FAKE_SET(hold, true);
-    assert_int_equal(guest_submit(&g, key, &request, 0), WARPRSA_DONE);
+    assert_int_equal(test_client_submit(&g, key, &request, 0), WARPRSA_DONE);
     FAKE_WAIT(fake.running == 1);
     FAKE_SET(hold, false);
-    service_stop(&s);
-    assert_int_equal(guest_wait(&g, &request), WARPRSA_DONE);
+    test_server_stop(&s);
+    assert_int_equal(test_client_wait(&g, &request), WARPRSA_DONE);
     assert_true(fake_is_right(&request));
-    guest_fill(&late, WARPRSA_CLASS_1024, 1, 2);
-    if (guest_submit(&g, key, &late, notifier.number) == WARPRSA_DONE) {
+    test_client_fill(&late, WARPRSA_CLASS_1024, 1, 2);
+    if (test_client_submit(&g, key, &late, notifier.number) == WARPRSA_DONE) {
         /* The notifier ends with the daemon, so that nobody waits for ever. */
         assert_true(becomes_readable(notifier.fd));
         assert_int_equal(recv(notifier.fd, &byte, 1, MSG_DONTWAIT), 0);
@@ -446,12 +454,12 @@ static void the_daemon_stops_and_comes_back(void **state)
                          WARPRSA_REFUSED);
     }
     assert_int_equal(reason(&g, WARPRSA_CPU_NO_DEVICE), 1);
-    WAIT_UNTIL(!guest_is_ready(&g));
+    WAIT_UNTIL(!test_client_is_ready(&g));
     assert_false(backend->notifier_works(g.client, &notifier));
-    service_start(&s);
-    WAIT_UNTIL(guest_is_ready(&g));
+    test_server_start(&s);
+    WAIT_UNTIL(test_client_is_ready(&g));
     assert_false(backend->notifier_works(g.client, &notifier));
-    guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 3);
+    test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, 3);
     backend->notifier_close(&notifier);
     backend->key_release(key);
     close_both(&s, &g);
@@ -462,12 +470,12 @@ static void the_daemon_stops_and_comes_back(void **state)
 static void a_machine_that_stood_still(void **state)
 {
     warprsa_backend_key *key;
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
 
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
-    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     for (unsigned i = 0; i < 3; i++) {
         warprsa_connection *c = warprsa_client_connection(g.client);
 
@@ -475,7 +483,7 @@ static void a_machine_that_stood_still(void **state)
         atomic_store(&c->shm.head->heartbeat_ns, 0);
         warprsa_connection_drop(c);
         assert_int_equal(backend->wait_ready(g.client, 0), WARPRSA_QUEUE_READY);
-        guest_operate(&g, key, WARPRSA_CLASS_1024, 1, i);
+        test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, i);
     }
     assert_int_equal(g.counters->keys_loaded, 1);
     backend->key_release(key);
@@ -487,17 +495,18 @@ static void answers_nobody_comes_for(void **state)
 {
     fake_request requests[3];
     warprsa_backend_key *key;
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
 
     (void)state;
     open_both(&s, &g, 2, LONG_MS, 100);
-    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
+    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     for (unsigned i = 0; i < 3; i++)
-        guest_fill(&requests[i], WARPRSA_CLASS_1024, 1, i);
+        test_client_fill(&requests[i], WARPRSA_CLASS_1024, 1, i);
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(guest_submit(&g, key, &requests[i], 0), WARPRSA_DONE);
-    guest_gets_through(&g, key, &requests[2]);
+        assert_int_equal(test_client_submit(&g, key, &requests[i], 0),
+                         WARPRSA_DONE);
+    test_client_gets_through(&g, key, &requests[2]);
     /* Whoever comes after all is told to help himself. */
     assert_int_equal(
         backend->collect(g.client, requests[0].ticket, requests[0].output),
@@ -508,47 +517,47 @@ static void answers_nobody_comes_for(void **state)
 
 static void no_more_clients_than_allowed(void **state)
 {
-    guest guests[9];
-    service s;
+    test_client clients[9];
+    test_server s;
 
     (void)state;
-    service_open(&s, 64, LONG_MS);
+    test_server_open(&s, 64, LONG_MS);
     for (unsigned i = 0; i < 9; i++)
-        guest_open(&guests[i], &s, LONG_MS);
+        test_client_open(&clients[i], &s, LONG_MS);
     for (unsigned i = 0; i < 8; i++)
-        WAIT_UNTIL(guest_is_ready(&guests[i]));
-    WAIT_UNTIL(backend->wait_ready(guests[8].client, 0) == WARPRSA_QUEUE_DOWN);
+        WAIT_UNTIL(test_client_is_ready(&clients[i]));
+    WAIT_UNTIL(backend->wait_ready(clients[8].client, 0) == WARPRSA_QUEUE_DOWN);
     assert_int_equal(warprsa_server_clients(s.server), 8);
-    guest_close(&guests[0]);
-    WAIT_UNTIL(guest_is_ready(&guests[8]));
+    test_client_close(&clients[0]);
+    WAIT_UNTIL(test_client_is_ready(&clients[8]));
     for (unsigned i = 1; i < 9; i++)
-        guest_close(&guests[i]);
-    service_close(&s);
+        test_client_close(&clients[i]);
+    test_server_close(&s);
 }
 
 /* With room for more in all; and no fewer once one of them has gone. */
 static void no_more_clients_of_one_user(void **state)
 {
     warprsa_server_limits limits;
-    guest guests[4];
-    service s;
+    test_client clients[4];
+    test_server s;
 
     (void)state;
-    service_open(&s, 64, LONG_MS);
+    test_server_open(&s, 64, LONG_MS);
     limits = s.config.limits;
     limits.user_clients = 3;
     warprsa_server_limit(s.server, &limits);
     for (unsigned i = 0; i < 4; i++)
-        guest_open(&guests[i], &s, LONG_MS);
+        test_client_open(&clients[i], &s, LONG_MS);
     for (unsigned i = 0; i < 3; i++)
-        WAIT_UNTIL(guest_is_ready(&guests[i]));
-    WAIT_UNTIL(backend->wait_ready(guests[3].client, 0) == WARPRSA_QUEUE_DOWN);
+        WAIT_UNTIL(test_client_is_ready(&clients[i]));
+    WAIT_UNTIL(backend->wait_ready(clients[3].client, 0) == WARPRSA_QUEUE_DOWN);
     assert_int_equal(warprsa_server_clients(s.server), 3);
-    guest_close(&guests[0]);
-    WAIT_UNTIL(guest_is_ready(&guests[3]));
+    test_client_close(&clients[0]);
+    WAIT_UNTIL(test_client_is_ready(&clients[3]));
     for (unsigned i = 1; i < 4; i++)
-        guest_close(&guests[i]);
-    service_close(&s);
+        test_client_close(&clients[i]);
+    test_server_close(&s);
 }
 
 static void seats_of_users(void **state)
@@ -575,7 +584,7 @@ static void seats_of_users(void **state)
 }
 
 /* The child can't reach the socket any more; the control_connection is enough. */
-static int in_child(guest *g)
+static int in_child(test_client *g)
 {
     fake_request request;
     warprsa_client_config config = {.control_connection =
@@ -589,12 +598,12 @@ static int in_child(guest *g)
     backend->abandon(g->client);
     config.counters = warprsa_counters_new();
     g->client = warprsa_client_open(&config);
-    for (int i = 0; i < LONG_MS / 100 && !guest_is_ready(g); i++)
+    for (int i = 0; i < LONG_MS / 100 && !test_client_is_ready(g); i++)
         ;
     mine = backend->key(g->client, id, &key);
-    guest_fill(&request, WARPRSA_CLASS_1024, 1, 7);
-    return guest_submit(g, mine, &request, 0) == WARPRSA_DONE &&
-                   guest_wait(g, &request) == WARPRSA_DONE &&
+    test_client_fill(&request, WARPRSA_CLASS_1024, 1, 7);
+    return test_client_submit(g, mine, &request, 0) == WARPRSA_DONE &&
+                   test_client_wait(g, &request) == WARPRSA_DONE &&
                    fake_is_right(&request)
                ? 0
                : 1;
@@ -603,8 +612,8 @@ static int in_child(guest *g)
 static void a_forked_child_has_its_own_connection(void **state)
 {
     warprsa_backend_key *key;
-    service s;
-    guest g;
+    test_server s;
+    test_client g;
     pid_t child;
     int status = -1;
 
@@ -613,15 +622,15 @@ static void a_forked_child_has_its_own_connection(void **state)
     skip();
 #endif
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
-    key = guest_key(&g, WARPRSA_CLASS_1024, 1);
-    guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
+    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
+    test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
     assert_int_equal(unlink(s.path), 0);
     child = fork();
     if (child == 0)
         _exit(in_child(&g));
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    guest_operate(&g, key, WARPRSA_CLASS_1024, 1, 2);
+    test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, 2);
     assert_int_equal(s.queue_config.counters->gpu[WARPRSA_CLASS_1024], 3);
     backend->key_release(key);
     close_both(&s, &g);
@@ -634,7 +643,7 @@ int main(void)
         cmocka_unit_test_setup(many_threads_of_several_clients, reset),
         cmocka_unit_test_setup(first_operations_of_many_threads, reset),
         cmocka_unit_test_setup(one_who_connects_slowly, reset),
-        cmocka_unit_test_setup(bells_ring, reset),
+        cmocka_unit_test_setup(notifiers_wake, reset),
         cmocka_unit_test_setup(what_the_caller_does_meanwhile, reset),
         cmocka_unit_test_setup(one_key_is_uploaded_once, reset),
         cmocka_unit_test_setup(too_many_keys_of_one_client, reset),

@@ -26,7 +26,7 @@ static const warprsa_backend_ops *const backend = &warprsa_backend_daemon;
 
 /* ---- the service ---- */
 
-typedef struct service {
+typedef struct test_server {
     warprsa_queue_config queue_config;
     warprsa_queue *queue;
     warprsa_server_config config;
@@ -34,9 +34,9 @@ typedef struct service {
     char directory[32], path[64];
     pthread_mutex_t lock;
     unsigned broken; /* lines that tell of a broken protocol */
-} service;
+} test_server;
 
-static inline void service_log(void *arg, int level, const char *line)
+static inline void test_server_log(void *arg, int level, const char *line)
 {
     service *s = arg;
 
@@ -46,7 +46,7 @@ static inline void service_log(void *arg, int level, const char *line)
     pthread_mutex_unlock(&s->lock);
 }
 
-static inline unsigned service_broken(service *s)
+static inline unsigned test_server_broken(test_server *s)
 {
     unsigned broken;
 
@@ -56,23 +56,23 @@ static inline unsigned service_broken(service *s)
     return broken;
 }
 
-static inline bool service_key_id(const warprsa_private_key *key,
-                                  uint8_t id[WARPRSA_KEY_ID_BYTES])
+static inline bool test_server_key_id(const warprsa_private_key *key,
+                                      uint8_t id[WARPRSA_KEY_ID_BYTES])
 {
     memcpy(id, key->n + sizeof(key->n) - WARPRSA_KEY_ID_BYTES,
            WARPRSA_KEY_ID_BYTES);
     return true;
 }
 
-static inline void service_start(service *s)
+static inline void test_server_start(test_server *s)
 {
     char why[256];
 
     s->config.queue = s->queue;
     s->config.counters = s->queue_config.counters;
     s->config.deadline_ms = s->queue_config.deadline_ms;
-    s->config.key_id = service_key_id;
-    s->config.log = service_log;
+    s->config.key_id = test_server_key_id;
+    s->config.log = test_server_log;
     s->config.log_arg = s;
     s->config.listeners_count = 1;
     s->config.listeners[0] =
@@ -84,15 +84,15 @@ static inline void service_start(service *s)
         fail_msg("%s", why);
 }
 
-static inline void service_stop(service *s)
+static inline void test_server_stop(test_server *s)
 {
     warprsa_server_stop(s->server);
     close(s->config.listeners[0]);
 }
 
 /* With limits of its own, unless `slots` is 0. */
-static inline void service_open(service *s, unsigned slots,
-                                unsigned deadline_ms)
+static inline void test_server_open(test_server *s, unsigned slots,
+                                    unsigned deadline_ms)
 {
     memset(s, 0, sizeof(*s));
     pthread_mutex_init(&s->lock, NULL);
@@ -112,12 +112,12 @@ static inline void service_open(service *s, unsigned slots,
     s->queue_config = fake_config();
     s->queue_config.deadline_ms = deadline_ms;
     s->queue = fake_ready_queue(&s->queue_config);
-    service_start(s);
+    test_server_start(s);
 }
 
-static inline void service_close(service *s)
+static inline void test_server_close(test_server *s)
 {
-    service_stop(s);
+    test_server_stop(s);
     assert_int_equal(s->queue_config.counters->keys, 0);
     fake_close_queue(s->queue, &s->queue_config);
     warprsa_counters_free(s->queue_config.counters);
@@ -128,13 +128,14 @@ static inline void service_close(service *s)
 
 /* ---- a client as the provider has it ---- */
 
-typedef struct guest {
+typedef struct test_client {
     warprsa_control_connection control_connection;
     warprsa_counters *counters;
     warprsa_client *client;
-} guest;
+} test_client;
 
-static inline void guest_open(guest *g, const service *s, unsigned deadline_ms)
+static inline void test_client_open(test_client *g, const test_server *s,
+                                    unsigned deadline_ms)
 {
     char why[256];
     warprsa_client_config config = {.control_connection =
@@ -151,20 +152,20 @@ static inline void guest_open(guest *g, const service *s, unsigned deadline_ms)
     assert_non_null(g->client);
 }
 
-static inline bool guest_is_ready(guest *g)
+static inline bool test_client_is_ready(test_client *g)
 {
     return backend->wait_ready(g->client, 100) == WARPRSA_QUEUE_READY;
 }
 
-static inline void guest_close(guest *g)
+static inline void test_client_close(test_client *g)
 {
     assert_true(backend->close(g->client));
     warprsa_control_connection_close(&g->control_connection);
     warprsa_counters_free(g->counters);
 }
 
-static inline warprsa_backend_key *guest_key(guest *g, warprsa_size_class size,
-                                             unsigned seed)
+static inline warprsa_backend_key *
+test_client_key(test_client *g, warprsa_size_class size, unsigned seed)
 {
     warprsa_private_key key = fake_key(size, seed);
     uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)seed, (uint8_t)size};
@@ -175,16 +176,18 @@ static inline warprsa_backend_key *guest_key(guest *g, warprsa_size_class size,
 }
 
 /* As fake_fill(), with an input below any modulus. */
-static inline void guest_fill(fake_request *request, warprsa_size_class size,
-                              unsigned key_seed, unsigned seed)
+static inline void test_client_fill(fake_request *request,
+                                    warprsa_size_class size, unsigned key_seed,
+                                    unsigned seed)
 {
     fake_fill(request, size, key_seed, seed);
     request->input[0] = 0;
 }
 
-static inline warprsa_answer guest_submit(guest *g, warprsa_backend_key *key,
-                                          fake_request *request,
-                                          uint32_t notifier)
+static inline warprsa_answer test_client_submit(test_client *g,
+                                                warprsa_backend_key *key,
+                                                fake_request *request,
+                                                uint32_t notifier)
 {
     warprsa_notify none = {0};
 
@@ -192,21 +195,22 @@ static inline warprsa_answer guest_submit(guest *g, warprsa_backend_key *key,
                            &request->ticket);
 }
 
-static inline warprsa_answer guest_wait(guest *g, fake_request *request)
+static inline warprsa_answer test_client_wait(test_client *g,
+                                              fake_request *request)
 {
     return backend->wait(g->client, request->ticket, request->output);
 }
 
 /* One operation and its result. */
-static inline void guest_operate(guest *g, warprsa_backend_key *key,
-                                 warprsa_size_class size, unsigned key_seed,
-                                 unsigned seed)
+static inline void test_client_operate(test_client *g, warprsa_backend_key *key,
+                                       warprsa_size_class size,
+                                       unsigned key_seed, unsigned seed)
 {
     fake_request request;
 
-    guest_fill(&request, size, key_seed, seed);
-    assert_int_equal(guest_submit(g, key, &request, 0), WARPRSA_DONE);
-    assert_int_equal(guest_wait(g, &request), WARPRSA_DONE);
+    test_client_fill(&request, size, key_seed, seed);
+    assert_int_equal(test_client_submit(g, key, &request, 0), WARPRSA_DONE);
+    assert_int_equal(test_client_wait(g, &request), WARPRSA_DONE);
     assert_true(fake_is_right(&request));
 }
 
@@ -220,18 +224,18 @@ static inline bool becomes_readable(int fd)
 
 /* ---- a client that does what it likes ---- */
 
-typedef struct stranger {
+typedef struct raw_client {
     warprsa_control_connection control_connection;
     int socket;
     int memory, eventfd;
     warprsa_message welcome;
     warprsa_shm shm;
     uint32_t ring_offset; /* in the ring */
-} stranger;
+} raw_client;
 
 /* Connects, and reads what comes: false if it is the end. */
-static inline bool stranger_connect(stranger *x, const service *s,
-                                    uint32_t slots)
+static inline bool raw_client_connect(raw_client *x, const test_server *s,
+                                      uint32_t slots)
 {
     warprsa_message wanted = {.slots = slots, .keys = 16, .notifiers = 64};
     int fds[WARPRSA_MESSAGE_FDS];
@@ -253,7 +257,7 @@ static inline bool stranger_connect(stranger *x, const service *s,
     return true;
 }
 
-static inline void stranger_ring(const stranger *x)
+static inline void raw_client_notify(const raw_client *x)
 {
     static const uint64_t one = 1;
 
@@ -262,47 +266,47 @@ static inline void stranger_ring(const stranger *x)
     (void)!write(x->eventfd, &one, sizeof(one));
 }
 
-static inline bool stranger_say(const stranger *x, warprsa_message *message,
-                                int fd)
+static inline bool raw_client_send(const raw_client *x,
+                                   warprsa_message *message, int fd)
 {
     if (!warprsa_message_send(x->socket, message, &fd, fd >= 0))
         return false;
-    stranger_ring(x);
+    raw_client_notify(x);
     return true;
 }
 
-static inline void stranger_attach(const stranger *x)
+static inline void raw_client_attach(const raw_client *x)
 {
     warprsa_message message = {.type = WARPRSA_MESSAGE_ATTACHED};
 
-    assert_true(stranger_say(x, &message, -1));
+    assert_true(raw_client_send(x, &message, -1));
 }
 
-static inline void stranger_key(const stranger *x, uint32_t number,
-                                uint32_t generation, unsigned seed)
+static inline void raw_client_key(const raw_client *x, uint32_t number,
+                                  uint32_t generation, unsigned seed)
 {
     warprsa_message message = {.type = WARPRSA_MESSAGE_KEY,
                                .number = number,
                                .generation = generation,
                                .key = fake_key(WARPRSA_CLASS_1024, seed)};
 
-    assert_true(stranger_say(x, &message, -1));
+    assert_true(raw_client_send(x, &message, -1));
 }
 
 /* Puts a number into the ring and tells the daemon. */
-static inline void stranger_put(stranger *x, uint32_t slot)
+static inline void raw_client_submit(raw_client *x, uint32_t slot)
 {
     warprsa_ring_cell *cell = &x->shm.cell[x->ring_offset & x->shm.mask];
 
     atomic_store(&cell->slot, slot);
     atomic_store(&cell->sequence, ++x->ring_offset);
-    stranger_ring(x);
+    raw_client_notify(x);
 }
 
 /* A request with the key of that number. */
-static inline void stranger_fill(const stranger *x, uint32_t slot,
-                                 uint32_t generation, uint32_t key,
-                                 uint32_t key_generation)
+static inline void raw_client_fill(const raw_client *x, uint32_t slot,
+                                   uint32_t generation, uint32_t key,
+                                   uint32_t key_generation)
 {
     warprsa_shm_request *r = &x->shm.slot[slot].request;
 
@@ -314,22 +318,22 @@ static inline void stranger_fill(const stranger *x, uint32_t slot,
     r->input[127] = (uint8_t)generation;
 }
 
-static inline bool is_answered(const stranger *x, uint32_t slot,
+static inline bool is_answered(const raw_client *x, uint32_t slot,
                                uint32_t generation)
 {
     return atomic_load(&x->shm.slot[slot].answered) == generation;
 }
 
 /* The answer to a request that was put; fails if none comes. */
-static inline warprsa_answer stranger_answer(const stranger *x, uint32_t slot,
-                                             uint32_t generation)
+static inline warprsa_answer
+raw_client_answer(const raw_client *x, uint32_t slot, uint32_t generation)
 {
     WAIT_UNTIL(is_answered(x, slot, generation));
     return (warprsa_answer)x->shm.slot[slot].answer;
 }
 
 /* Waits until the daemon has cut the connection. */
-static inline void stranger_is_cut(const stranger *x)
+static inline void raw_client_is_disconnected(const raw_client *x)
 {
     char byte;
 
@@ -337,7 +341,7 @@ static inline void stranger_is_cut(const stranger *x)
     assert_true(recv(x->socket, &byte, 1, MSG_DONTWAIT) <= 0);
 }
 
-static inline void stranger_leave(stranger *x)
+static inline void raw_client_leave(raw_client *x)
 {
     warprsa_shm_unmap(&x->shm);
     close(x->socket);
