@@ -149,7 +149,7 @@ static const option_row rows[] = {
      "keys of one client", FIELD(client_keys), 1, WARPRSA_CLIENT_KEYS_MAX},
     {"client_notifiers", parse_number, "16384", "a number from 1 to 65536",
      "async jobs' wait contexts of one client, a descriptor each",
-     FIELD(client_notifiers), 1, WARPRSA_CLIENT_BELLS_MAX},
+     FIELD(client_notifiers), 1, WARPRSA_CLIENT_NOTIFIERS_MAX},
     {"verbose", parse_number, "1", "a number from 0 to 2",
      "0: errors, 1: clients and devices, 2: batches", FIELD(verbose), 0, 2},
 };

@@ -214,7 +214,7 @@ static void send_connect(warprsa_client *client)
 {
     warprsa_message wanted = {.slots = client->config.slots,
                               .keys = WARPRSA_CLIENT_KEYS_MAX,
-                              .notifiers = WARPRSA_CLIENT_BELLS_MAX};
+                              .notifiers = WARPRSA_CLIENT_NOTIFIERS_MAX};
     char why[WHY_SIZE];
 
     if (warprsa_now_ns() < client->retry_ns)

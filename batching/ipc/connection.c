@@ -72,7 +72,7 @@ static bool is_sensible(const warprsa_message *welcome)
     return welcome->type == WARPRSA_MESSAGE_WELCOME && welcome->slots >= 1 &&
            welcome->slots <= WARPRSA_CLIENT_SLOTS_MAX && welcome->keys >= 1 &&
            welcome->keys <= WARPRSA_CLIENT_KEYS_MAX &&
-           welcome->notifiers <= WARPRSA_CLIENT_BELLS_MAX;
+           welcome->notifiers <= WARPRSA_CLIENT_NOTIFIERS_MAX;
 }
 
 /* The daemon sets the word to 0 before it looks: if it was not 0, the daemon is

@@ -36,7 +36,7 @@ enum {
     WARPRSA_CLIENT_SLOTS_MAX = 65536,
     WARPRSA_CLIENT_KEYS_MAX = 65536,
     /* Wait contexts of async jobs, some of which are idle. */
-    WARPRSA_CLIENT_BELLS_MAX = 65536,
+    WARPRSA_CLIENT_NOTIFIERS_MAX = 65536,
     WARPRSA_MESSAGE_FDS = 2,
 };
 
