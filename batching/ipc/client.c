@@ -271,7 +271,7 @@ static warprsa_queue_state state_of(warprsa_connection *c, unsigned timeout_ms)
     return (warprsa_queue_state)now;
 }
 
-/* Tells those who send_connect when it has changed. */
+/* Tells those who ask when it has changed. */
 static void publish_state(warprsa_client *client, warprsa_connection *c,
                           warprsa_queue_state state)
 {

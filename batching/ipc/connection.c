@@ -35,7 +35,7 @@ enum {
 
 static uint64_t word_of(uint32_t generation, unsigned state)
 {
-    return (uint64_t)use * STATES + state;
+    return (uint64_t)generation * STATES + state;
 }
 
 static void free_memory(warprsa_connection *c)

@@ -38,7 +38,7 @@ typedef struct test_server {
 
 static inline void test_server_log(void *arg, int level, const char *line)
 {
-    service *s = arg;
+    test_server *s = arg;
 
     (void)level;
     pthread_mutex_lock(&s->lock);
