@@ -1,27 +1,36 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The thread that accepts connections. What connects is a control_connection: all it may say
- * is CONNECT.
+ * The acceptor of the daemon; see acceptor.h.
+ *
+ * A program that loads the provider connects to a listening socket: its control
+ * connection (protocol.h). The only message allowed there is CONNECT, with a
+ * socket that the process and the daemon will talk over from then on. Anything
+ * else ends the control connection. Of a client this file believes nothing but
+ * what the kernel says of its sockets: their kind, and who made them.
  */
+#include "batching/daemon/acceptor.h"
+
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "batching/daemon/server_private.h"
+#include "batching/daemon/client_descriptor.h"
 #include "batching/ipc/message.h"
 
 enum {
     EVENTS = 64,
-    MESSAGES_AT_ONCE = 64,
+    MESSAGES_AT_ONCE = 64, /* of one client, before the others' turn */
+    OUT_OF_DESCRIPTORS_US = 10000,
 };
 
+struct accepting;
+
 typedef struct control_connection {
-    warprsa_source source;
+    warprsa_event_source source;
     TAILQ_ENTRY(control_connection) link;
-    struct acceptor *acceptor;
+    struct accepting *owner;
     uid_t uid;
     int fd;
 } control_connection;
@@ -29,87 +38,97 @@ typedef struct control_connection {
 TAILQ_HEAD(control_connection_list, control_connection);
 
 typedef struct listener {
-    warprsa_source source;
-    struct acceptor *acceptor;
+    warprsa_event_source source;
+    struct accepting *owner;
     int fd;
 } listener;
 
-typedef struct acceptor {
-    warprsa_server *server;
+/* What the thread has, while it runs. */
+typedef struct accepting {
+    warprsa_acceptor *acceptor;
+    warprsa_server_context *context;
     int epoll;
-    warprsa_source wake_source;
+    warprsa_event_source wake_source;
     listener listeners[WARPRSA_LISTENERS_MAX];
-    struct control_connection_list control_connections;
-    warprsa_user_quota control_connection_quota;
-    struct control_connection_list
-        ended; /* freed once no event can point there */
-} acceptor;
+    struct control_connection_list open;
+    struct control_connection_list ended; /* freed after a round's events */
+    warprsa_user_quota quota; /* a seat for each control connection */
+} accepting;
 
-static void log_peer(const warprsa_server *server, const struct ucred *peer,
-                     const char *what, const char *why)
+static void log_peer(const warprsa_server_context *context,
+                     const struct ucred *peer, const char *what,
+                     const char *why)
 {
-    warprsa_server_log(server, 1, "process %d (user %d) %s: %s", (int)peer->pid,
-                       (int)peer->uid, what, why);
+    warprsa_server_log(context, 1, "process %d (user %d) %s: %s",
+                       (int)peer->pid, (int)peer->uid, what, why);
 }
 
-static void end_control_connection(control_connection *d)
+static void end_control_connection(control_connection *c)
 {
-    acceptor *a = d->acceptor;
+    accepting *a = c->owner;
 
-    warprsa_server_unwatch(a->epoll, &d->fd);
-    TAILQ_REMOVE(&a->control_connections, d, link);
-    TAILQ_INSERT_TAIL(&a->ended, d, link);
-    warprsa_user_quota_leave(&a->control_connection_quota, d->uid);
+    warprsa_event_source_close(a->epoll, &c->fd);
+    TAILQ_REMOVE(&a->open, c, link);
+    TAILQ_INSERT_TAIL(&a->ended, c, link);
+    warprsa_user_quota_release(&a->quota, c->uid);
 }
 
-/* A process has made itself a connection. */
-static void admit(acceptor *a, const warprsa_message *wanted, int socket)
+/* Makes a session of the socket that came with a CONNECT; -1: the process had no
+ * descriptor left for it here. */
+static void admit(accepting *a, const warprsa_message *wanted, int socket)
 {
-    warprsa_server *server = a->server;
+    warprsa_acceptor *acceptor = a->acceptor;
+    warprsa_server_context *context = a->context;
     warprsa_server_limits limits;
     warprsa_session *session;
     struct ucred peer;
     const char *why_not;
 
     if (socket < 0) {
-        warprsa_server_log(server, 1, "a client is refused: no descriptor");
+        warprsa_server_log(context, 1, "a client is refused: no descriptor");
         return;
     }
-    peer = warprsa_server_peer(socket);
-    warprsa_server_limits_now(server, &limits);
-    why_not = warprsa_user_quota_enter(&server->clients, peer.uid,
-                                       limits.clients, limits.user_clients);
+    peer = warprsa_client_descriptor_peer(socket);
+    warprsa_server_context_get_limits(context, &limits);
+    why_not = warprsa_user_quota_acquire(&context->clients, peer.uid,
+                                         limits.clients, limits.user_clients);
     if (why_not != NULL) {
-        log_peer(server, &peer, "is refused", why_not);
+        log_peer(context, &peer, "is refused", why_not);
         close(socket);
         return;
     }
     session = warprsa_session_new(socket, &peer, wanted, &limits);
     if (session == NULL) {
-        warprsa_user_quota_leave(&server->clients, peer.uid);
-        log_peer(server, &peer, "is refused", "no memory or descriptor");
+        warprsa_user_quota_release(&context->clients, peer.uid);
+        log_peer(context, &peer, "is refused", "no memory or descriptor");
         return;
     }
-    warprsa_event_loop_give(
-        &server->event_loops[server->next++ % server->config.threads], session);
+    warprsa_event_loop_add(
+        &acceptor->event_loops[acceptor->next++ % context->config.threads],
+        session);
 }
 
-/* False: nothing more to read now, or the control_connection has ended. */
-static bool read_control_connection(control_connection *d)
+static bool is_connect(const warprsa_message *message, int fd)
+{
+    return message->type == WARPRSA_MESSAGE_CONNECT &&
+           (fd < 0 || warprsa_client_descriptor_is_socket(fd, SOCK_SEQPACKET));
+}
+
+/* False: nothing more to read now, or the control connection has ended. */
+static bool read_control_connection(control_connection *c)
 {
     warprsa_message message;
     int fds[WARPRSA_MESSAGE_FDS];
-    warprsa_received received = warprsa_message_receive(d->fd, &message, fds);
+    warprsa_received received = warprsa_message_receive(c->fd, &message, fds);
     bool ok = false;
 
     switch (received) {
     case WARPRSA_NOTHING_YET:
         return false;
     case WARPRSA_RECEIVED:
-        ok = message.type == WARPRSA_MESSAGE_CONNECT &&
-             (fds[0] < 0 || warprsa_server_is_socket(fds[0], SOCK_SEQPACKET));
+        ok = is_connect(&message, fds[0]);
         if (ok) {
-            admit(d->acceptor, &message, fds[0]);
+            admit(c->owner, &message, fds[0]);
             fds[0] = -1;
         }
         break;
@@ -118,156 +137,185 @@ static bool read_control_connection(control_connection *d)
         break;
     }
     if (!ok && received != WARPRSA_CLOSED)
-        warprsa_server_log(d->acceptor->server, 1,
+        warprsa_server_log(c->owner->context, 1,
                            "a control connection is closed: it broke the "
                            "protocol, or is of another version");
     for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
         if (fds[i] >= 0)
-            warprsa_server_dispose(fds[i]);
+            warprsa_client_descriptor_dispose(fds[i]);
     if (!ok)
-        end_control_connection(d);
+        end_control_connection(c);
     return ok;
 }
 
-static void control_connection_ready(warprsa_source *source)
+static void control_connection_ready(warprsa_event_source *source)
 {
-    control_connection *d = (control_connection *)source;
+    control_connection *c = (control_connection *)source;
 
-    for (unsigned i = 0; i < MESSAGES_AT_ONCE && d->fd >= 0; i++)
-        if (!read_control_connection(d))
+    for (unsigned i = 0; i < MESSAGES_AT_ONCE && c->fd >= 0; i++)
+        if (!read_control_connection(c))
             return;
 }
 
-static bool open_control_connection(acceptor *a, int fd, uid_t uid)
+static bool open_control_connection(accepting *a, int fd, uid_t uid)
 {
-    control_connection *d = calloc(1, sizeof(*d));
+    control_connection *c = calloc(1, sizeof(*c));
 
-    if (d == NULL)
+    if (c == NULL)
         return false;
-    d->source.ready = control_connection_ready;
-    d->acceptor = a;
-    d->uid = uid;
-    d->fd = fd;
-    if (!warprsa_server_watch(a->epoll, fd, EPOLLIN, &d->source)) {
-        free(d);
+    c->source.ready = control_connection_ready;
+    c->owner = a;
+    c->uid = uid;
+    c->fd = fd;
+    if (!warprsa_event_source_watch(a->epoll, fd, EPOLLIN, &c->source)) {
+        free(c);
         return false;
     }
-    TAILQ_INSERT_TAIL(&a->control_connections, d, link);
+    TAILQ_INSERT_TAIL(&a->open, c, link);
     return true;
 }
 
-static void listener_ready(warprsa_source *source)
+static void listener_ready(warprsa_event_source *source)
 {
     const listener *l = (const listener *)source;
-    acceptor *a = l->acceptor;
+    accepting *a = l->owner;
     warprsa_server_limits limits;
     struct ucred peer;
     const char *why_not;
     int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
     if (fd < 0) {
-        /* Out of descriptors, the connection waits and this would spin. */
+        /* Without descriptors the connection stays ready to be accepted, and
+         * the thread would spin. */
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
-            (void)usleep(10000);
+            (void)usleep(OUT_OF_DESCRIPTORS_US);
         return;
     }
-    peer = warprsa_server_peer(fd);
-    warprsa_server_limits_now(a->server, &limits);
-    why_not = warprsa_user_quota_enter(&a->control_connection_quota, peer.uid,
-                                       limits.control_connections,
-                                       limits.user_control_connections);
+    peer = warprsa_client_descriptor_peer(fd);
+    warprsa_server_context_get_limits(a->context, &limits);
+    why_not = warprsa_user_quota_acquire(&a->quota, peer.uid,
+                                         limits.control_connections,
+                                         limits.user_control_connections);
     if (why_not == NULL && !open_control_connection(a, fd, peer.uid)) {
-        warprsa_user_quota_leave(&a->control_connection_quota, peer.uid);
+        warprsa_user_quota_release(&a->quota, peer.uid);
         why_not = "no memory";
     }
     if (why_not == NULL) {
-        warprsa_server_log(a->server, 1,
+        warprsa_server_log(a->context, 1,
                            "process %d (user %d) has a control connection",
                            (int)peer.pid, (int)peer.uid);
         return;
     }
-    log_peer(a->server, &peer, "has its control connection turned away",
-             why_not);
+    log_peer(a->context, &peer, "gets no control connection", why_not);
     close(fd);
 }
 
-/* Woken to stop. */
-static void woken(warprsa_source *source)
+/* Only ever woken to stop: serve() looks at `closing`. */
+static void woken(warprsa_event_source *source)
 {
     (void)source;
 }
 
-static bool watch_all(acceptor *a)
+static bool watch_all(accepting *a)
 {
-    const warprsa_server_config *config = &a->server->config;
-    bool ok = warprsa_server_watch(a->epoll, a->server->wake, EPOLLIN,
-                                   &a->wake_source);
+    const warprsa_server_config *config = &a->context->config;
+    bool ok = warprsa_event_source_watch(a->epoll, a->acceptor->wake, EPOLLIN,
+                                         &a->wake_source);
 
     a->wake_source.ready = woken;
     for (unsigned i = 0; i < config->listeners_count; i++) {
         listener *l = &a->listeners[i];
 
         l->source.ready = listener_ready;
-        l->acceptor = a;
+        l->owner = a;
         l->fd = config->listeners[i];
-        ok = ok && warprsa_server_watch(a->epoll, l->fd, EPOLLIN, &l->source);
+        ok = ok &&
+             warprsa_event_source_watch(a->epoll, l->fd, EPOLLIN, &l->source);
     }
     return ok;
 }
 
-static void free_ended(acceptor *a)
+static void free_ended(accepting *a)
 {
-    control_connection *d;
+    control_connection *c;
 
-    while ((d = TAILQ_FIRST(&a->ended)) != NULL) {
-        TAILQ_REMOVE(&a->ended, d, link);
-        free(d);
+    while ((c = TAILQ_FIRST(&a->ended)) != NULL) {
+        TAILQ_REMOVE(&a->ended, c, link);
+        free(c);
     }
 }
 
-static void serve(acceptor *a)
+static void serve(accepting *a)
 {
     struct epoll_event events[EVENTS];
 
-    while (!atomic_load(&a->server->closing)) {
+    while (!atomic_load(&a->context->closing)) {
         int count = epoll_wait(a->epoll, events, EVENTS, -1);
 
-        for (int i = 0; i < count; i++) {
-            warprsa_source *source = events[i].data.ptr;
-
-            source->ready(source);
-        }
+        warprsa_event_source_dispatch(events, count);
         free_ended(a);
     }
 }
 
-static void say_none_can_be(const warprsa_server *server)
+static void log_none_accepted(const warprsa_server_context *context)
 {
-    warprsa_server_log(server, 0,
+    warprsa_server_log(context, 0,
                        "no connection can be accepted: no descriptor or "
                        "memory");
 }
 
-void *warprsa_acceptor_run(void *arg)
+static void *run(void *arg)
 {
-    acceptor a = {.server = arg};
+    warprsa_acceptor *acceptor = arg;
+    accepting a = {.acceptor = acceptor, .context = acceptor->context};
 
-    TAILQ_INIT(&a.control_connections);
+    TAILQ_INIT(&a.open);
     TAILQ_INIT(&a.ended);
-    if (!warprsa_user_quota_init(&a.control_connection_quota)) {
-        say_none_can_be(a.server);
+    if (!warprsa_user_quota_init(&a.quota)) {
+        log_none_accepted(a.context);
         return NULL;
     }
     a.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (a.epoll >= 0 && watch_all(&a))
         serve(&a);
     else
-        say_none_can_be(a.server);
-    while (!TAILQ_EMPTY(&a.control_connections))
-        end_control_connection(TAILQ_FIRST(&a.control_connections));
+        log_none_accepted(a.context);
+    while (!TAILQ_EMPTY(&a.open))
+        end_control_connection(TAILQ_FIRST(&a.open));
     free_ended(&a);
-    warprsa_user_quota_free(&a.control_connection_quota);
+    warprsa_user_quota_free(&a.quota);
     if (a.epoll >= 0)
         close(a.epoll);
     return NULL;
+}
+
+bool warprsa_acceptor_init(warprsa_acceptor *acceptor,
+                           warprsa_server_context *context,
+                           warprsa_event_loop *event_loops)
+{
+    acceptor->context = context;
+    acceptor->event_loops = event_loops;
+    acceptor->next = 0;
+    acceptor->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return acceptor->wake >= 0;
+}
+
+void warprsa_acceptor_free(warprsa_acceptor *acceptor)
+{
+    if (acceptor->wake >= 0)
+        close(acceptor->wake);
+}
+
+bool warprsa_acceptor_start(warprsa_acceptor *acceptor)
+{
+    return pthread_create(&acceptor->thread, NULL, run, acceptor) == 0;
+}
+
+void warprsa_acceptor_stop(warprsa_acceptor *acceptor)
+{
+    static const uint64_t one = 1;
+
+    atomic_store(&acceptor->context->closing, true);
+    (void)!write(acceptor->wake, &one, sizeof(one));
+    pthread_join(acceptor->thread, NULL);
 }

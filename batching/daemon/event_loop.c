@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A thread that does everything for some of the clients: one loop around one
- * epoll instance. It never waits for a client.
+ * An event loop of the daemon; see event_loop.h. It never waits for a client,
+ * and believes nothing of one: a session decides what its client's bytes mean.
  */
+#include "batching/daemon/event_loop.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -11,87 +13,107 @@
 #include <unistd.h>
 
 #include "batching/base/futex.h"
-#include "batching/daemon/server_private.h"
 
 enum {
     EVENTS = 256,
-    HEARTBEAT_MS = 500, /* comes round at least so often */
+    HEARTBEAT_MS = 500, /* between two heartbeats at most */
     STARTING_HEARTBEAT_MS =
         10,          /* while devices are being opened, or stopping */
-    PUBLISH_MS = 20, /* what has not changed much */
+    PUBLISH_MS = 20, /* between two times, if nothing changed */
 };
 
-static void woken(warprsa_source *source)
+static void woken(warprsa_event_source *source)
 {
-    warprsa_event_loop *a =
+    warprsa_event_loop *loop =
         (warprsa_event_loop *)((char *)source -
                                offsetof(warprsa_event_loop, wake_source));
     uint64_t count;
 
-    while (read(a->eventfd, &count, sizeof(count)) < 0 && errno == EINTR)
+    while (read(loop->eventfd, &count, sizeof(count)) < 0 && errno == EINTR)
         ;
 }
 
-bool warprsa_event_loop_init(warprsa_event_loop *a, warprsa_server *server)
+/* On a worker of the queue. */
+static void push_answered(warprsa_session_host *host, warprsa_pending *pending)
 {
-    a->server = server;
-    a->wake_source.ready = woken;
-    TAILQ_INIT(&a->arriving);
-    TAILQ_INIT(&a->sessions);
-    a->state = WARPRSA_QUEUE_STARTING;
-    atomic_store(&a->heartbeat_ns, warprsa_now_ns());
-    a->epoll = epoll_create1(EPOLL_CLOEXEC);
-    a->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (a->epoll >= 0 && a->eventfd >= 0 &&
-        warprsa_server_watch(a->epoll, a->eventfd, EPOLLIN, &a->wake_source) &&
-        pthread_mutex_init(&a->lock, NULL) == 0)
+    warprsa_event_loop *loop =
+        (warprsa_event_loop *)((char *)host -
+                               offsetof(warprsa_event_loop, host));
+    warprsa_pending *top = atomic_load(&loop->answered);
+
+    do
+        pending->next = top;
+    while (!atomic_compare_exchange_weak(&loop->answered, &top, pending));
+    /* The one that finds the stack empty wakes: the loop then takes it all. */
+    if (top == NULL)
+        warprsa_event_loop_wake(loop);
+}
+
+bool warprsa_event_loop_init(warprsa_event_loop *loop,
+                             warprsa_server_context *context)
+{
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+    loop->host = (warprsa_session_host){.context = context,
+                                        .epoll = epoll,
+                                        .state = WARPRSA_QUEUE_STARTING,
+                                        .push_answered = push_answered};
+    loop->wake_source.ready = woken;
+    TAILQ_INIT(&loop->arriving);
+    TAILQ_INIT(&loop->sessions);
+    atomic_store(&loop->heartbeat_ns, warprsa_now_ns());
+    loop->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (epoll >= 0 && loop->eventfd >= 0 &&
+        warprsa_event_source_watch(epoll, loop->eventfd, EPOLLIN,
+                                   &loop->wake_source) &&
+        pthread_mutex_init(&loop->lock, NULL) == 0)
         return true;
-    if (a->epoll >= 0)
-        close(a->epoll);
-    if (a->eventfd >= 0)
-        close(a->eventfd);
+    if (epoll >= 0)
+        close(epoll);
+    if (loop->eventfd >= 0)
+        close(loop->eventfd);
     return false;
 }
 
-void warprsa_event_loop_free(warprsa_event_loop *a)
+void warprsa_event_loop_free(warprsa_event_loop *loop)
 {
-    close(a->epoll);
-    close(a->eventfd);
-    pthread_mutex_destroy(&a->lock);
+    close(loop->host.epoll);
+    close(loop->eventfd);
+    pthread_mutex_destroy(&loop->lock);
 }
 
-void warprsa_event_loop_wake(warprsa_event_loop *a)
+void warprsa_event_loop_wake(warprsa_event_loop *loop)
 {
     static const uint64_t one = 1;
 
     /* Can only fail with the counter at its end, and then it is awake. */
-    (void)!write(a->eventfd, &one, sizeof(one));
+    (void)!write(loop->eventfd, &one, sizeof(one));
 }
 
-void warprsa_event_loop_give(warprsa_event_loop *a, warprsa_session *session)
+void warprsa_event_loop_add(warprsa_event_loop *loop, warprsa_session *session)
 {
-    pthread_mutex_lock(&a->lock);
-    TAILQ_INSERT_TAIL(&a->arriving, session, link);
-    pthread_mutex_unlock(&a->lock);
-    warprsa_event_loop_wake(a);
+    pthread_mutex_lock(&loop->lock);
+    TAILQ_INSERT_TAIL(&loop->arriving, session, link);
+    pthread_mutex_unlock(&loop->lock);
+    warprsa_event_loop_wake(loop);
 }
 
-static void welcome_arriving(warprsa_event_loop *a)
+static void begin_arriving(warprsa_event_loop *loop)
 {
     warprsa_session *s;
 
-    pthread_mutex_lock(&a->lock);
-    while ((s = TAILQ_FIRST(&a->arriving)) != NULL) {
-        TAILQ_REMOVE(&a->arriving, s, link);
-        TAILQ_INSERT_TAIL(&a->sessions, s, link);
-        (void)warprsa_session_begin(s, a);
+    pthread_mutex_lock(&loop->lock);
+    while ((s = TAILQ_FIRST(&loop->arriving)) != NULL) {
+        TAILQ_REMOVE(&loop->arriving, s, link);
+        TAILQ_INSERT_TAIL(&loop->sessions, s, link);
+        (void)warprsa_session_begin(s, &loop->host);
     }
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&loop->lock);
 }
 
-static void complete_answered(warprsa_event_loop *a)
+static void complete_answered(warprsa_event_loop *loop)
 {
-    warprsa_pending *p = atomic_exchange(&a->answered, NULL);
+    warprsa_pending *p = atomic_exchange(&loop->answered, NULL);
     warprsa_pending *oldest_first = NULL;
 
     while (p != NULL) {
@@ -109,84 +131,84 @@ static void complete_answered(warprsa_event_loop *a)
     }
 }
 
-/* Where the queue stands, for all clients to see. */
-static void publish(warprsa_event_loop *a)
+/* Shows all clients the state of the queue, if it has changed or it is time. */
+static void publish(warprsa_event_loop *loop)
 {
-    const warprsa_server *server = a->server;
-    uint32_t state = atomic_load(&server->stopping)
+    warprsa_server_context *context = loop->host.context;
+    uint32_t state = atomic_load(&context->stopping)
                          ? WARPRSA_QUEUE_DOWN
-                         : warprsa_queue_wait_ready(server->config.queue, 0);
-    bool changed = state != a->state;
+                         : warprsa_queue_wait_ready(context->config.queue, 0);
+    bool changed = state != loop->host.state;
     uint64_t now_ns = warprsa_now_ns();
     warprsa_session *s;
 
-    if (!changed && now_ns - a->published_ns < PUBLISH_MS * WARPRSA_NS_PER_MS)
+    if (!changed &&
+        now_ns - loop->published_ns < PUBLISH_MS * WARPRSA_NS_PER_MS)
         return;
-    a->state = state;
-    a->published_ns = now_ns;
-    TAILQ_FOREACH(s, &a->sessions, link)
+    loop->host.state = state;
+    loop->published_ns = now_ns;
+    TAILQ_FOREACH(s, &loop->sessions, link)
     if (!s->closed)
         warprsa_session_publish(s, changed);
 }
 
-static void read_rest(warprsa_event_loop *a)
+static void read_rest(warprsa_event_loop *loop)
 {
     warprsa_session *s;
 
-    a->unread = false;
-    TAILQ_FOREACH(s, &a->sessions, link)
+    loop->host.unread = false;
+    TAILQ_FOREACH(s, &loop->sessions, link)
     warprsa_session_read_rest(s);
 }
 
-/* No event of this round points to these any more. */
-static void free_ended(warprsa_event_loop *a, bool stopping)
+/* After the events of this round: none of them points to a session any more
+ * that is freed here. */
+static void free_ended(warprsa_event_loop *loop, bool stopping)
 {
     warprsa_session *next;
 
-    for (warprsa_session *s = TAILQ_FIRST(&a->sessions); s != NULL; s = next) {
+    for (warprsa_session *s = TAILQ_FIRST(&loop->sessions); s != NULL;
+         s = next) {
         next = TAILQ_NEXT(s, link);
         if (stopping && s->in_flight == 0)
             warprsa_session_end(s, "warprsad stops");
         if (!s->closed || s->in_flight != 0)
             continue;
-        TAILQ_REMOVE(&a->sessions, s, link);
+        TAILQ_REMOVE(&loop->sessions, s, link);
         warprsa_session_free(s);
     }
 }
 
-static int heartbeat_ms(const warprsa_event_loop *a)
+static int timeout_ms(const warprsa_event_loop *loop)
 {
-    if (a->unread)
+    if (loop->host.unread)
         return 0;
-    return a->state == WARPRSA_QUEUE_STARTING ||
-                   atomic_load(&a->server->stopping)
+    return loop->host.state == WARPRSA_QUEUE_STARTING ||
+                   atomic_load(&loop->host.context->stopping)
                ? STARTING_HEARTBEAT_MS
                : HEARTBEAT_MS;
 }
 
 void *warprsa_event_loop_run(void *arg)
 {
-    warprsa_event_loop *a = arg;
+    warprsa_event_loop *loop = arg;
     struct epoll_event events[EVENTS];
     bool stopping = false;
 
-    while (!stopping || !TAILQ_EMPTY(&a->sessions)) {
-        int count = epoll_wait(a->epoll, events, EVENTS, heartbeat_ms(a));
+    while (!stopping || !TAILQ_EMPTY(&loop->sessions)) {
+        int count =
+            epoll_wait(loop->host.epoll, events, EVENTS, timeout_ms(loop));
 
-        atomic_store_explicit(&a->heartbeat_ns, warprsa_now_ns(),
+        atomic_store_explicit(&loop->heartbeat_ns, warprsa_now_ns(),
                               memory_order_relaxed);
-        stopping = atomic_load(&a->server->stopping);
-        for (int i = 0; i < count; i++) {
-            warprsa_source *source = events[i].data.ptr;
-
-            source->ready(source);
-        }
-        complete_answered(a);
-        if (a->unread)
-            read_rest(a);
-        welcome_arriving(a);
-        publish(a);
-        free_ended(a, stopping);
+        stopping = atomic_load(&loop->host.context->stopping);
+        warprsa_event_source_dispatch(events, count);
+        complete_answered(loop);
+        if (loop->host.unread)
+            read_rest(loop);
+        begin_arriving(loop);
+        publish(loop);
+        free_ended(loop, stopping);
     }
     return NULL;
 }

@@ -1,161 +1,70 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See server.h.
+ * The life of the daemon's server; see server.h. It meets no client: acceptor.c
+ * and session.c do.
  */
 #include "batching/daemon/server.h"
 
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "batching/base/futex.h"
-#include "batching/daemon/server_private.h"
+#include "batching/daemon/acceptor.h"
+#include "batching/daemon/event_loop.h"
+#include "batching/daemon/server_context.h"
 
-void warprsa_server_log(const warprsa_server *server, int level,
-                        const char *format, ...)
+struct warprsa_server {
+    warprsa_server_context context;
+    warprsa_acceptor acceptor;
+    warprsa_event_loop event_loops[WARPRSA_EVENT_LOOPS_MAX];
+};
+
+void warprsa_server_set_limits(warprsa_server *server,
+                               const warprsa_server_limits *limits)
 {
-    char line[512];
-    va_list args;
-
-    if (server->config.log == NULL)
-        return;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    server->config.log(server->config.log_arg, level, line);
-}
-
-void warprsa_server_limits_now(warprsa_server *server,
-                               warprsa_server_limits *limits)
-{
-    pthread_mutex_lock(&server->lock);
-    *limits = server->config.limits;
-    pthread_mutex_unlock(&server->lock);
-}
-
-void warprsa_server_limit(warprsa_server *server,
-                          const warprsa_server_limits *limits)
-{
-    pthread_mutex_lock(&server->lock);
-    server->config.limits = *limits;
-    pthread_mutex_unlock(&server->lock);
-}
-
-static void *close_it(void *arg)
-{
-    close((int)(intptr_t)arg);
-    return NULL;
-}
-
-void warprsa_server_dispose(int fd)
-{
-    pthread_t thread;
-
-    if (warprsa_server_is_socket(fd, 0))
-        close(fd);
-    else if (pthread_create(&thread, NULL, close_it, (void *)(intptr_t)fd) == 0)
-        pthread_detach(thread);
-    /* Else it stays open: better than a daemon that hangs. */
-}
-
-bool warprsa_server_is_socket(int fd, int type)
-{
-    int found = -1;
-    socklen_t length = sizeof(found);
-
-    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &found, &length) != 0 ||
-        found != AF_UNIX)
-        return false;
-    length = sizeof(found);
-    return type == 0 ||
-           (getsockopt(fd, SOL_SOCKET, SO_TYPE, &found, &length) == 0 &&
-            found == type);
-}
-
-struct ucred warprsa_server_peer(int socket)
-{
-    struct ucred peer = {.pid = -1, .uid = (uid_t)-1, .gid = (gid_t)-1};
-    socklen_t length = sizeof(peer);
-
-    (void)getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length);
-    return peer;
-}
-
-bool warprsa_server_watch(int epoll, int fd, uint32_t events,
-                          warprsa_source *source)
-{
-    struct epoll_event event = {.events = events, .data.ptr = source};
-
-    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
-void warprsa_server_unwatch(int epoll, int *fd)
-{
-    if (*fd < 0)
-        return;
-    if (epoll >= 0)
-        (void)epoll_ctl(epoll, EPOLL_CTL_DEL, *fd, NULL);
-    close(*fd);
-    *fd = -1;
+    warprsa_server_context_set_limits(&server->context, limits);
 }
 
 unsigned warprsa_server_clients(warprsa_server *server)
 {
-    return warprsa_user_quota_count(&server->clients);
+    return warprsa_user_quota_count(&server->context.clients);
 }
 
 bool warprsa_server_is_healthy(warprsa_server *server, unsigned ms)
 {
     uint64_t since_ns = warprsa_now_ns() - ms * WARPRSA_NS_PER_MS;
 
-    for (unsigned i = 0; i < server->config.threads; i++)
+    for (unsigned i = 0; i < server->context.config.threads; i++)
         if (atomic_load(&server->event_loops[i].heartbeat_ns) < since_ns)
             return false;
     return true;
 }
 
-/* Makes the threads end, and waits for the first `count` event_loops. */
-static void end_threads(warprsa_server *server, unsigned count)
+/* Ends the threads of the first `count` event loops, and waits for them. */
+static void stop_event_loops(warprsa_server *server, unsigned count)
 {
-    atomic_store(&server->stopping, true);
+    atomic_store(&server->context.stopping, true);
     for (unsigned i = 0; i < count; i++)
         warprsa_event_loop_wake(&server->event_loops[i]);
     for (unsigned i = 0; i < count; i++)
         pthread_join(server->event_loops[i].thread, NULL);
 }
 
-static void free_server(warprsa_server *server, unsigned event_loops)
-{
-    for (unsigned i = 0; i < event_loops; i++)
-        warprsa_event_loop_free(&server->event_loops[i]);
-    if (server->wake >= 0)
-        close(server->wake);
-    pthread_mutex_destroy(&server->lock);
-    warprsa_user_quota_free(&server->clients);
-    free(server);
-}
-
 static bool start_threads(warprsa_server *server)
 {
+    const unsigned wanted = server->context.config.threads;
     unsigned started = 0;
 
-    for (; started < server->config.threads; started++)
+    for (; started < wanted; started++)
         if (pthread_create(&server->event_loops[started].thread, NULL,
                            warprsa_event_loop_run,
                            &server->event_loops[started]) != 0)
             break;
-    if (started == server->config.threads &&
-        pthread_create(&server->acceptor, NULL, warprsa_acceptor_run, server) ==
-            0)
+    if (started == wanted && warprsa_acceptor_start(&server->acceptor))
         return true;
-    end_threads(server, started);
+    stop_event_loops(server, started);
     return false;
 }
 
@@ -168,12 +77,23 @@ static const char *bad_config(const warprsa_server_config *c)
     return NULL;
 }
 
+/* With the first `event_loops` of them initialised. */
+static void free_server(warprsa_server *server, unsigned event_loops)
+{
+    for (unsigned i = 0; i < event_loops; i++)
+        warprsa_event_loop_free(&server->event_loops[i]);
+    warprsa_acceptor_free(&server->acceptor);
+    warprsa_server_context_free(&server->context);
+    free(server);
+}
+
 warprsa_server *warprsa_server_start(const warprsa_server_config *config,
                                      char *why, size_t why_size)
 {
     warprsa_server *server = NULL;
     const char *bad = bad_config(config);
     unsigned ready = 0;
+    bool has_acceptor;
 
     snprintf(why, why_size, "%s", bad != NULL ? bad : "no memory or thread");
     if (bad == NULL)
@@ -181,21 +101,17 @@ warprsa_server *warprsa_server_start(const warprsa_server_config *config,
     if (server == NULL)
         return NULL;
     memset(server, 0, sizeof(*server));
-    server->config = *config;
-    if (!warprsa_user_quota_init(&server->clients)) {
+    if (!warprsa_server_context_init(&server->context, config)) {
         free(server);
         return NULL;
     }
-    if (pthread_mutex_init(&server->lock, NULL) != 0) {
-        warprsa_user_quota_free(&server->clients);
-        free(server);
-        return NULL;
-    }
-    server->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    while (ready < config->threads &&
-           warprsa_event_loop_init(&server->event_loops[ready], server))
+    has_acceptor = warprsa_acceptor_init(&server->acceptor, &server->context,
+                                         server->event_loops);
+    while (
+        ready < config->threads &&
+        warprsa_event_loop_init(&server->event_loops[ready], &server->context))
         ready++;
-    if (server->wake >= 0 && ready == config->threads && start_threads(server))
+    if (has_acceptor && ready == config->threads && start_threads(server))
         return server;
     free_server(server, ready);
     return NULL;
@@ -203,12 +119,10 @@ warprsa_server *warprsa_server_start(const warprsa_server_config *config,
 
 void warprsa_server_stop(warprsa_server *server)
 {
-    static const uint64_t one = 1;
+    const unsigned threads = server->context.config.threads;
 
-    /* First the acceptor: it hands clients to the event_loops. */
-    atomic_store(&server->closing, true);
-    (void)!write(server->wake, &one, sizeof(one));
-    pthread_join(server->acceptor, NULL);
-    end_threads(server, server->config.threads);
-    free_server(server, server->config.threads);
+    /* First the acceptor: it hands clients to the event loops. */
+    warprsa_acceptor_stop(&server->acceptor);
+    stop_event_loops(server, threads);
+    free_server(server, threads);
 }

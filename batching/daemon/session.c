@@ -5,6 +5,8 @@
  * is checked here. A client that breaks the protocol is disconnected: an honest
  * one never does. One that asks for something it can't have is refused.
  */
+#include "batching/daemon/session.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 #include <unistd.h>
 
 #include "batching/base/futex.h"
-#include "batching/daemon/server_private.h"
+#include "batching/daemon/client_descriptor.h"
 #include "batching/ipc/message.h"
 
 enum {
@@ -84,17 +86,16 @@ void warprsa_session_free(warprsa_session *s)
 
 static void close_one(const warprsa_session *s, int *fd)
 {
-    warprsa_server_unwatch(s->event_loop != NULL ? s->event_loop->epoll : -1,
-                           fd);
+    warprsa_event_source_close(s->host != NULL ? s->host->epoll : -1, fd);
 }
 
 /* No epoll instance has it: its end is news of no use. */
 static void close_notifier(warprsa_session_notifier *notifier)
 {
-    if (!notifier->there)
+    if (!notifier->is_open)
         return;
     close(notifier->fd);
-    notifier->there = false;
+    notifier->is_open = false;
 }
 
 static void release_keys(warprsa_session *s)
@@ -111,13 +112,13 @@ void warprsa_session_end(warprsa_session *s, const char *why)
         return;
     s->closed = true;
     s->unread = s->unread_socket = false;
-    if (s->event_loop != NULL) {
-        warprsa_server *server = s->event_loop->server;
+    if (s->host != NULL) {
+        warprsa_server_context *context = s->host->context;
 
         warprsa_server_log(
-            server, 1, "process %d (user %d) left: %s; %llu answered",
+            context, 1, "process %d (user %d) left: %s; %llu answered",
             (int)s->pid, (int)s->uid, why, (unsigned long long)s->answered);
-        warprsa_user_quota_leave(&server->clients, s->uid);
+        warprsa_user_quota_release(&context->clients, s->uid);
     }
     release_keys(s);
     for (uint32_t i = 0; s->notifiers != NULL && i <= s->notifiers_max; i++)
@@ -135,7 +136,7 @@ static void notify(warprsa_session *s, uint32_t notifier,
 {
     if (notifier == 0) {
         warprsa_shm_wake(answered);
-    } else if (notifier <= s->notifiers_max && s->notifiers[notifier].there) {
+    } else if (notifier <= s->notifiers_max && s->notifiers[notifier].is_open) {
         if (send(s->notifiers[notifier].fd, "", 1,
                  MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
             errno != EAGAIN && errno != EINTR)
@@ -159,24 +160,18 @@ static void answer(warprsa_session *s, uint32_t slot, uint32_t generation,
 }
 
 /* On a worker of the queue. */
-static void push_answered(void *arg)
+static void queue_answered(void *arg)
 {
     warprsa_pending *pending = arg;
-    warprsa_event_loop *event_loop = pending->session->event_loop;
-    warprsa_pending *top = atomic_load(&event_loop->answered);
+    warprsa_session_host *host = pending->session->host;
 
-    do
-        pending->next = top;
-    while (!atomic_compare_exchange_weak(&event_loop->answered, &top, pending));
-    /* Whoever finds the stack empty wakes; the event_loop then takes it all. */
-    if (top == NULL)
-        warprsa_event_loop_wake(event_loop);
+    host->push_answered(host, pending);
 }
 
 bool warprsa_session_complete(warprsa_pending *p)
 {
     warprsa_session *s = p->session;
-    warprsa_server *server = s->event_loop->server;
+    warprsa_server_context *context = s->host->context;
     uint32_t slot = (uint32_t)(p - s->pending);
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
     warprsa_answer got;
@@ -185,11 +180,11 @@ bool warprsa_session_complete(warprsa_pending *p)
 
     if (!p->busy)
         return true; /* submit() refused it after all */
-    got = warprsa_queue_collect(server->config.queue, p->ticket, output);
+    got = warprsa_queue_collect(context->config.queue, p->ticket, output);
     if (got == WARPRSA_PENDING)
         return false;
     took_ns = warprsa_now_ns() - p->begun_ns;
-    late = took_ns >= server->config.deadline_ms * WARPRSA_NS_PER_MS;
+    late = took_ns >= context->config.deadline_ms * WARPRSA_NS_PER_MS;
     p->busy = false;
     s->in_flight--;
     if (!s->closed) {
@@ -242,9 +237,9 @@ static const warprsa_session_key *refer(warprsa_session *s,
 }
 
 /* Why the queue has refused. */
-static warprsa_cpu_reason reason_now(const warprsa_server *server)
+static warprsa_cpu_reason reason_now(warprsa_server_context *context)
 {
-    switch (warprsa_queue_wait_ready(server->config.queue, 0)) {
+    switch (warprsa_queue_wait_ready(context->config.queue, 0)) {
     case WARPRSA_QUEUE_STARTING:
         return WARPRSA_CPU_STARTING;
     case WARPRSA_QUEUE_DOWN:
@@ -266,15 +261,15 @@ static bool is_fit(const warprsa_session_key *key,
 static void serve(warprsa_session *s, uint32_t slot,
                   const warprsa_shm_request *request)
 {
-    warprsa_server *server = s->event_loop->server;
+    warprsa_server_context *context = s->host->context;
     warprsa_pending *p = &s->pending[slot];
     const warprsa_session_key *key = refer(s, request);
-    warprsa_notify notify = {push_answered, p};
+    warprsa_notify notify = {queue_answered, p};
     warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
 
     if (s->closed)
         return;
-    if (atomic_load(&server->stopping)) {
+    if (atomic_load(&context->stopping)) {
         reason = WARPRSA_CPU_NO_DEVICE;
     } else if (is_fit(key, request)) {
         p->session = s;
@@ -282,13 +277,14 @@ static void serve(warprsa_session *s, uint32_t slot,
         p->notifier = request->notifier;
         p->bytes = request->bytes;
         p->begun_ns = warprsa_now_ns();
-        if (warprsa_queue_submit(server->config.queue, key->key, request->input,
-                                 notify, &p->ticket) == WARPRSA_DONE) {
+        if (warprsa_queue_submit(context->config.queue, key->key,
+                                 request->input, notify,
+                                 &p->ticket) == WARPRSA_DONE) {
             p->busy = true;
             s->in_flight++;
             return;
         }
-        reason = reason_now(server);
+        reason = reason_now(context);
     }
     answer(s, slot, request->generation, request->notifier, WARPRSA_REFUSED,
            reason);
@@ -301,7 +297,7 @@ static void read_ring(warprsa_session *s)
 
     s->unread = false;
     for (unsigned i = 0; i < REQUESTS_AT_ONCE; i++) {
-        if (s->closed || !warprsa_shm_take(&s->shm, &s->ring_offset, &slot))
+        if (s->closed || !warprsa_shm_dequeue(&s->shm, &s->ring_offset, &slot))
             return;
         if (slot >= s->shm.slots || s->pending[slot].busy) {
             warprsa_session_end(s, "it broke the protocol: a slot that is not "
@@ -312,12 +308,11 @@ static void read_ring(warprsa_session *s)
         serve(s, slot, &request);
         explicit_bzero(request.input, sizeof(request.input));
     }
-    atomic_store_explicit(
-        &s->shm.head->depth,
-        warprsa_queue_depth(s->event_loop->server->config.queue),
-        memory_order_relaxed);
+    atomic_store_explicit(&s->shm.head->depth,
+                          warprsa_queue_depth(s->host->context->config.queue),
+                          memory_order_relaxed);
     s->unread = true;
-    s->event_loop->unread = true;
+    s->host->unread = true;
 }
 
 static void free_key(warprsa_session_key *key)
@@ -330,7 +325,7 @@ static void free_key(warprsa_session_key *key)
 /* Each returns what was wrong, or NULL. */
 static const char *add_key(warprsa_session *s, const warprsa_message *message)
 {
-    const warprsa_server_config *config = &s->event_loop->server->config;
+    const warprsa_server_config *config = &s->host->context->config;
     uint8_t id[WARPRSA_KEY_ID_BYTES];
     warprsa_session_key *key;
 
@@ -362,10 +357,10 @@ static const char *set_notifier(warprsa_session *s,
     notifier->generation = message->generation;
     if (*fd < 0)
         return NULL; /* no more descriptors here; the client sees it end */
-    if (!warprsa_server_is_socket(*fd, SOCK_STREAM))
+    if (!warprsa_client_descriptor_is_socket(*fd, SOCK_STREAM))
         return "it broke the protocol: a notifier that is no stream socket";
     notifier->fd = *fd;
-    notifier->there = true;
+    notifier->is_open = true;
     *fd = -1;
     return NULL;
 }
@@ -424,7 +419,7 @@ static bool read_message(warprsa_session *s)
     explicit_bzero(&message, sizeof(message));
     for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
         if (fds[i] >= 0)
-            warprsa_server_dispose(fds[i]);
+            warprsa_client_descriptor_dispose(fds[i]);
     if (wrong != NULL)
         warprsa_session_end(s, wrong);
     return wrong == NULL && received == WARPRSA_RECEIVED;
@@ -439,7 +434,7 @@ static void read_socket(warprsa_session *s)
     if (s->closed)
         return;
     s->unread_socket = true;
-    s->event_loop->unread = true;
+    s->host->unread = true;
 }
 
 void warprsa_session_read_rest(warprsa_session *s)
@@ -450,7 +445,7 @@ void warprsa_session_read_rest(warprsa_session *s)
         read_ring(s);
 }
 
-static void socket_ready(warprsa_source *source)
+static void socket_ready(warprsa_event_source *source)
 {
     warprsa_session *s = OF(source, socket_source);
 
@@ -459,12 +454,12 @@ static void socket_ready(warprsa_source *source)
 }
 
 /* The process has ended, though a child of it may hold the connection. */
-static void process_ready(warprsa_source *source)
+static void process_ready(warprsa_event_source *source)
 {
     warprsa_session_end(OF(source, process_source), "end of the process");
 }
 
-static void notified(warprsa_source *source)
+static void notified(warprsa_event_source *source)
 {
     warprsa_session *s = OF(source, eventfd_source);
 
@@ -495,30 +490,30 @@ static void watch_process(warprsa_session *s)
     s->process_source.ready = process_ready;
     /* Without (in another PID namespace, say) the connection must do. */
     if (s->process >= 0 &&
-        !warprsa_server_watch(s->event_loop->epoll, s->process, EPOLLIN,
-                              &s->process_source))
+        !warprsa_event_source_watch(s->host->epoll, s->process, EPOLLIN,
+                                    &s->process_source))
         close_one(s, &s->process);
 }
 
-bool warprsa_session_begin(warprsa_session *s, warprsa_event_loop *event_loop)
+bool warprsa_session_begin(warprsa_session *s, warprsa_session_host *host)
 {
-    s->event_loop = event_loop;
+    s->host = host;
     s->socket_source.ready = socket_ready;
     s->eventfd_source.ready = notified;
     warprsa_session_publish(s, false);
     if (!welcome(s) ||
         /* For its end; of messages notified() hears, or nobody need hurry. */
-        !warprsa_server_watch(event_loop->epoll, s->socket, EPOLLRDHUP,
-                              &s->socket_source) ||
+        !warprsa_event_source_watch(host->epoll, s->socket, EPOLLRDHUP,
+                                    &s->socket_source) ||
         /* Never read: each write is an edge of its own, and a client could
          * make reading block. */
-        !warprsa_server_watch(event_loop->epoll, s->eventfd, EPOLLIN | EPOLLET,
-                              &s->eventfd_source)) {
+        !warprsa_event_source_watch(host->epoll, s->eventfd, EPOLLIN | EPOLLET,
+                                    &s->eventfd_source)) {
         warprsa_session_end(s, strerror(errno));
         return false;
     }
     watch_process(s);
-    warprsa_server_log(event_loop->server, 1,
+    warprsa_server_log(host->context, 1,
                        "process %d (user %d) connected, %u slots", (int)s->pid,
                        (int)s->uid, s->shm.slots);
     return true;
@@ -526,7 +521,7 @@ bool warprsa_session_begin(warprsa_session *s, warprsa_event_loop *event_loop)
 
 void warprsa_session_publish(warprsa_session *s, bool changed)
 {
-    const warprsa_server_config *config = &s->event_loop->server->config;
+    const warprsa_server_config *config = &s->host->context->config;
     warprsa_shm_head *head = s->shm.head;
     char device[WARPRSA_COUNTERS_TEXT];
 
@@ -544,7 +539,7 @@ void warprsa_session_publish(warprsa_session *s, bool changed)
     atomic_store_explicit(&head->devices,
                           (uint32_t)atomic_load(&config->counters->devices),
                           memory_order_relaxed);
-    atomic_store(&head->state, s->event_loop->state);
+    atomic_store(&head->state, s->host->state);
     if (changed)
         warprsa_shm_wake(&head->state);
 }

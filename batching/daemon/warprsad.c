@@ -189,7 +189,7 @@ static void reload(daemon_state *d)
     warprsa_systemd_notify("RELOADING=1");
     if (warprsa_options_read(&options, d->argc, d->argv, why, sizeof(why))) {
         limits = limits_of(&options);
-        warprsa_server_limit(d->server, &limits);
+        warprsa_server_set_limits(d->server, &limits);
         log_line(d, 1, "reloaded: limits on clients as configured now");
     } else {
         log_line(d, 0, why);

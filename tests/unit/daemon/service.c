@@ -546,7 +546,7 @@ static void no_more_clients_of_one_user(void **state)
     test_server_open(&s, 64, LONG_MS);
     limits = s.config.limits;
     limits.user_clients = 3;
-    warprsa_server_limit(s.server, &limits);
+    warprsa_server_set_limits(s.server, &limits);
     for (unsigned i = 0; i < 4; i++)
         test_client_open(&clients[i], &s, LONG_MS);
     for (unsigned i = 0; i < 3; i++)
@@ -562,25 +562,25 @@ static void no_more_clients_of_one_user(void **state)
 
 static void seats_of_users(void **state)
 {
-    warprsa_user_quota users;
+    warprsa_user_quota quota;
 
     (void)state;
-    assert_true(warprsa_user_quota_init(&users));
-    assert_null(warprsa_user_quota_enter(&users, 1, 4, 2));
-    assert_null(warprsa_user_quota_enter(&users, 1, 4, 2));
-    assert_non_null(warprsa_user_quota_enter(&users, 1, 4, 2));
-    assert_null(warprsa_user_quota_enter(&users, 2, 4, 2));
-    assert_null(warprsa_user_quota_enter(&users, 0, 4, 2));
-    assert_int_equal(warprsa_user_quota_count(&users), 4);
-    assert_non_null(warprsa_user_quota_enter(&users, 3, 4, 2));
-    warprsa_user_quota_leave(&users, 1);
-    assert_non_null(warprsa_user_quota_enter(&users, 1, 3, 2));
-    assert_null(warprsa_user_quota_enter(&users, 3, 4, 2));
-    warprsa_user_quota_leave(&users, 1);
-    warprsa_user_quota_leave(&users, 2);
-    warprsa_user_quota_leave(&users, 0);
-    assert_int_equal(warprsa_user_quota_count(&users), 1);
-    warprsa_user_quota_free(&users);
+    assert_true(warprsa_user_quota_init(&quota));
+    assert_null(warprsa_user_quota_acquire(&quota, 1, 4, 2));
+    assert_null(warprsa_user_quota_acquire(&quota, 1, 4, 2));
+    assert_non_null(warprsa_user_quota_acquire(&quota, 1, 4, 2));
+    assert_null(warprsa_user_quota_acquire(&quota, 2, 4, 2));
+    assert_null(warprsa_user_quota_acquire(&quota, 0, 4, 2));
+    assert_int_equal(warprsa_user_quota_count(&quota), 4);
+    assert_non_null(warprsa_user_quota_acquire(&quota, 3, 4, 2));
+    warprsa_user_quota_release(&quota, 1);
+    assert_non_null(warprsa_user_quota_acquire(&quota, 1, 3, 2));
+    assert_null(warprsa_user_quota_acquire(&quota, 3, 4, 2));
+    warprsa_user_quota_release(&quota, 1);
+    warprsa_user_quota_release(&quota, 2);
+    warprsa_user_quota_release(&quota, 0);
+    assert_int_equal(warprsa_user_quota_count(&quota), 1);
+    warprsa_user_quota_free(&quota);
 }
 
 /* The child can't reach the socket any more; the control_connection is enough. */

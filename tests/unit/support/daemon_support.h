@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the tests of the daemon share: its service on the fake engine, clients
- * as the provider has them, and clients that do what they like.
+ * What the tests of the daemon share: its server on the fake engine, clients as
+ * the provider has them, and clients that send what they like. Whatever has to
+ * succeed here and does not, fails the test.
  */
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_DAEMON_SUPPORT_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_DAEMON_SUPPORT_H
@@ -10,123 +11,48 @@
 #include "tests/unit/support/fake_queue.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "batching/daemon/server.h"
-#include "batching/daemon/systemd.h"
 #include "batching/ipc/client.h"
 #include "batching/ipc/message.h"
 #include "batching/ipc/shm.h"
 
-static const warprsa_backend_ops *const backend = &warprsa_backend_daemon;
+/* The functions of a client. */
+extern const warprsa_backend_ops *const backend;
 
-/* ---- the service ---- */
+/* ---- The server ---- */
 
 typedef struct test_server {
     warprsa_queue_config queue_config;
     warprsa_queue *queue;
     warprsa_server_config config;
     warprsa_server *server;
-    char directory[32], path[64];
+    char directory[32], path[64]; /* of the socket */
     pthread_mutex_t lock;
-    unsigned broken; /* lines that tell of a broken protocol */
+    unsigned broken; /* lines of the log about a broken protocol */
 } test_server;
 
-static inline void test_server_log(void *arg, int level, const char *line)
-{
-    test_server *s = arg;
+/* Opens a queue and starts a server with `slots` for each client, on a socket in
+ * a directory of its own. The queue's deadline is deadline_ms. */
+void test_server_open(test_server *s, unsigned slots, unsigned deadline_ms);
 
-    (void)level;
-    pthread_mutex_lock(&s->lock);
-    s->broken += strstr(line, "broke the protocol") != NULL;
-    pthread_mutex_unlock(&s->lock);
-}
+/* Stops the server and closes the queue. All keys must have gone. */
+void test_server_close(test_server *s);
 
-static inline unsigned test_server_broken(test_server *s)
-{
-    unsigned broken;
+/* Stops the server alone, and starts another one on the same socket. */
+void test_server_stop(test_server *s);
+void test_server_start(test_server *s);
 
-    pthread_mutex_lock(&s->lock);
-    broken = s->broken;
-    pthread_mutex_unlock(&s->lock);
-    return broken;
-}
+/* How many clients have been logged to have broken the protocol. */
+unsigned test_server_broken(test_server *s);
 
-static inline bool test_server_key_id(const warprsa_private_key *key,
-                                      uint8_t id[WARPRSA_KEY_ID_BYTES])
-{
-    memcpy(id, key->n + sizeof(key->n) - WARPRSA_KEY_ID_BYTES,
-           WARPRSA_KEY_ID_BYTES);
-    return true;
-}
-
-static inline void test_server_start(test_server *s)
-{
-    char why[256];
-
-    s->config.queue = s->queue;
-    s->config.counters = s->queue_config.counters;
-    s->config.deadline_ms = s->queue_config.deadline_ms;
-    s->config.key_id = test_server_key_id;
-    s->config.log = test_server_log;
-    s->config.log_arg = s;
-    s->config.listeners_count = 1;
-    s->config.listeners[0] =
-        warprsa_systemd_listen(s->path, "", why, sizeof(why));
-    if (s->config.listeners[0] < 0)
-        fail_msg("%s", why);
-    s->server = warprsa_server_start(&s->config, why, sizeof(why));
-    if (s->server == NULL)
-        fail_msg("%s", why);
-}
-
-static inline void test_server_stop(test_server *s)
-{
-    warprsa_server_stop(s->server);
-    close(s->config.listeners[0]);
-}
-
-/* With limits of its own, unless `slots` is 0. */
-static inline void test_server_open(test_server *s, unsigned slots,
-                                    unsigned deadline_ms)
-{
-    memset(s, 0, sizeof(*s));
-    pthread_mutex_init(&s->lock, NULL);
-    strcpy(s->directory, "/tmp/warprsad.XXXXXX");
-    assert_non_null(mkdtemp(s->directory));
-    snprintf(s->path, sizeof(s->path), "%s/socket", s->directory);
-    s->config.threads = 2;
-    s->config.limits = (warprsa_server_limits){
-        .clients = 8,
-        .user_clients = 8,
-        .control_connections = 12,
-        .user_control_connections = 12,
-        .slots = slots,
-        .keys = 16,
-        .notifiers = 64,
-    };
-    s->queue_config = fake_config();
-    s->queue_config.deadline_ms = deadline_ms;
-    s->queue = fake_ready_queue(&s->queue_config);
-    test_server_start(s);
-}
-
-static inline void test_server_close(test_server *s)
-{
-    test_server_stop(s);
-    assert_int_equal(s->queue_config.counters->keys, 0);
-    fake_close_queue(s->queue, &s->queue_config);
-    warprsa_counters_free(s->queue_config.counters);
-    unlink(s->path);
-    assert_int_equal(rmdir(s->directory), 0);
-    pthread_mutex_destroy(&s->lock);
-}
-
-/* ---- a client as the provider has it ---- */
+/* ---- A client as the provider has it ---- */
 
 typedef struct test_client {
     warprsa_control_connection control_connection;
@@ -134,95 +60,36 @@ typedef struct test_client {
     warprsa_client *client;
 } test_client;
 
-static inline void test_client_open(test_client *g, const test_server *s,
-                                    unsigned deadline_ms)
-{
-    char why[256];
-    warprsa_client_config config = {.control_connection =
-                                        &g->control_connection,
-                                    .slots = 1024,
-                                    .deadline_ms = deadline_ms};
+/* Opens a client; it is connected once it is ready. */
+void test_client_open(test_client *g, const test_server *s,
+                      unsigned deadline_ms);
+void test_client_close(test_client *g);
 
-    (void)warprsa_control_connection_open(&g->control_connection, s->path, why,
-                                          sizeof(why));
-    g->counters = warprsa_counters_new();
-    assert_non_null(g->counters);
-    config.counters = g->counters;
-    g->client = warprsa_client_open(&config);
-    assert_non_null(g->client);
-}
+/* Waits for a moment. */
+bool test_client_is_ready(test_client *g);
 
-static inline bool test_client_is_ready(test_client *g)
-{
-    return backend->wait_ready(g->client, 100) == WARPRSA_QUEUE_READY;
-}
-
-static inline void test_client_close(test_client *g)
-{
-    assert_true(backend->close(g->client));
-    warprsa_control_connection_close(&g->control_connection);
-    warprsa_counters_free(g->counters);
-}
-
-static inline warprsa_backend_key *
-test_client_key(test_client *g, warprsa_size_class size, unsigned seed)
-{
-    warprsa_private_key key = fake_key(size, seed);
-    uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)seed, (uint8_t)size};
-    warprsa_backend_key *added = backend->key(g->client, id, &key);
-
-    assert_non_null(added);
-    return added;
-}
+/* A key of this size; different seeds, different keys. */
+warprsa_backend_key *test_client_key(test_client *g, warprsa_size_class size,
+                                     unsigned seed);
 
 /* As fake_fill(), with an input below any modulus. */
-static inline void test_client_fill(fake_request *request,
-                                    warprsa_size_class size, unsigned key_seed,
-                                    unsigned seed)
-{
-    fake_fill(request, size, key_seed, seed);
-    request->input[0] = 0;
-}
+void test_client_fill(fake_request *request, warprsa_size_class size,
+                      unsigned key_seed, unsigned seed);
 
-static inline warprsa_answer test_client_submit(test_client *g,
-                                                warprsa_backend_key *key,
-                                                fake_request *request,
-                                                uint32_t notifier)
-{
-    warprsa_notify none = {0};
+/* submit() and wait() of the backend. */
+warprsa_answer test_client_submit(test_client *g, warprsa_backend_key *key,
+                                  fake_request *request, uint32_t notifier);
+warprsa_answer test_client_wait(test_client *g, fake_request *request);
 
-    return backend->submit(g->client, key, request->input, none, notifier,
-                           &request->ticket);
-}
+/* One operation, whose result must be right. */
+void test_client_operate(test_client *g, warprsa_backend_key *key,
+                         warprsa_size_class size, unsigned key_seed,
+                         unsigned seed);
 
-static inline warprsa_answer test_client_wait(test_client *g,
-                                              fake_request *request)
-{
-    return backend->wait(g->client, request->ticket, request->output);
-}
+/* Whether something can be read there, or has ended, within LONG_MS. */
+bool becomes_readable(int fd);
 
-/* One operation and its result. */
-static inline void test_client_operate(test_client *g, warprsa_backend_key *key,
-                                       warprsa_size_class size,
-                                       unsigned key_seed, unsigned seed)
-{
-    fake_request request;
-
-    test_client_fill(&request, size, key_seed, seed);
-    assert_int_equal(test_client_submit(g, key, &request, 0), WARPRSA_DONE);
-    assert_int_equal(test_client_wait(g, &request), WARPRSA_DONE);
-    assert_true(fake_is_right(&request));
-}
-
-/* Whether something can be read, or has ended, before long. */
-static inline bool becomes_readable(int fd)
-{
-    struct pollfd one = {.fd = fd, .events = POLLIN};
-
-    return poll(&one, 1, LONG_MS) == 1;
-}
-
-/* ---- a client that does what it likes ---- */
+/* ---- A client that sends and shares what it likes ---- */
 
 typedef struct raw_client {
     warprsa_control_connection control_connection;
@@ -230,126 +97,36 @@ typedef struct raw_client {
     int memory, eventfd;
     warprsa_message welcome;
     warprsa_shm shm;
-    uint32_t ring_offset; /* in the ring */
+    uint32_t ring_offset; /* of its next request */
 } raw_client;
 
-/* Connects, and reads what comes: false if it is the end. */
-static inline bool raw_client_connect(raw_client *x, const test_server *s,
-                                      uint32_t slots)
-{
-    warprsa_message wanted = {.slots = slots, .keys = 16, .notifiers = 64};
-    int fds[WARPRSA_MESSAGE_FDS];
-    char why[256];
+/* Connects, and waits for WELCOME. False: the connection ended instead. */
+bool raw_client_connect(raw_client *x, const test_server *s, uint32_t slots);
+void raw_client_leave(raw_client *x);
 
-    memset(x, 0, sizeof(*x));
-    assert_true(warprsa_control_connection_open(&x->control_connection, s->path,
-                                                why, sizeof(why)));
-    x->socket = warprsa_control_connection_request(&x->control_connection,
-                                                   &wanted, why, sizeof(why));
-    assert_true(x->socket >= 0);
-    assert_true(becomes_readable(x->socket));
-    if (warprsa_message_receive(x->socket, &x->welcome, fds) !=
-        WARPRSA_RECEIVED)
-        return false;
-    x->memory = fds[0];
-    x->eventfd = fds[1];
-    assert_true(warprsa_shm_map(&x->shm, x->welcome.slots, x->memory));
-    return true;
-}
+/* Has the daemon read both the ring and the messages. */
+void raw_client_notify(const raw_client *x);
 
-static inline void raw_client_notify(const raw_client *x)
-{
-    static const uint64_t one = 1;
+/* Sends a message, with a descriptor unless fd is -1, and notifies. */
+bool raw_client_send(const raw_client *x, warprsa_message *message, int fd);
 
-    atomic_store(&x->shm.head->notify_flags,
-                 WARPRSA_NOTIFY_RING | WARPRSA_NOTIFY_MESSAGE);
-    (void)!write(x->eventfd, &one, sizeof(one));
-}
+/* Sends ATTACHED; sends a key of 1024 bits. */
+void raw_client_attach(const raw_client *x);
+void raw_client_key(const raw_client *x, uint32_t number, uint32_t generation,
+                    unsigned seed);
 
-static inline bool raw_client_send(const raw_client *x,
-                                   warprsa_message *message, int fd)
-{
-    if (!warprsa_message_send(x->socket, message, &fd, fd >= 0))
-        return false;
-    raw_client_notify(x);
-    return true;
-}
+/* Fills in a request with the key of that number and generation. */
+void raw_client_fill(const raw_client *x, uint32_t slot, uint32_t generation,
+                     uint32_t key, uint32_t key_generation);
 
-static inline void raw_client_attach(const raw_client *x)
-{
-    warprsa_message message = {.type = WARPRSA_MESSAGE_ATTACHED};
+/* Puts a number into the ring and notifies. */
+void raw_client_submit(raw_client *x, uint32_t slot);
 
-    assert_true(raw_client_send(x, &message, -1));
-}
+/* Waits for the answer to a request that was submitted. */
+warprsa_answer raw_client_answer(const raw_client *x, uint32_t slot,
+                                 uint32_t generation);
 
-static inline void raw_client_key(const raw_client *x, uint32_t number,
-                                  uint32_t generation, unsigned seed)
-{
-    warprsa_message message = {.type = WARPRSA_MESSAGE_KEY,
-                               .number = number,
-                               .generation = generation,
-                               .key = fake_key(WARPRSA_CLASS_1024, seed)};
-
-    assert_true(raw_client_send(x, &message, -1));
-}
-
-/* Puts a number into the ring and tells the daemon. */
-static inline void raw_client_submit(raw_client *x, uint32_t slot)
-{
-    warprsa_ring_cell *cell = &x->shm.cell[x->ring_offset & x->shm.mask];
-
-    atomic_store(&cell->slot, slot);
-    atomic_store(&cell->sequence, ++x->ring_offset);
-    raw_client_notify(x);
-}
-
-/* A request with the key of that number. */
-static inline void raw_client_fill(const raw_client *x, uint32_t slot,
-                                   uint32_t generation, uint32_t key,
-                                   uint32_t key_generation)
-{
-    warprsa_shm_request *r = &x->shm.slot[slot].request;
-
-    memset(r, 0, sizeof(*r));
-    r->generation = generation;
-    r->key = key;
-    r->key_generation = key_generation;
-    r->bytes = 128;
-    r->input[127] = (uint8_t)generation;
-}
-
-static inline bool is_answered(const raw_client *x, uint32_t slot,
-                               uint32_t generation)
-{
-    return atomic_load(&x->shm.slot[slot].answered) == generation;
-}
-
-/* The answer to a request that was put; fails if none comes. */
-static inline warprsa_answer
-raw_client_answer(const raw_client *x, uint32_t slot, uint32_t generation)
-{
-    WAIT_UNTIL(is_answered(x, slot, generation));
-    return (warprsa_answer)x->shm.slot[slot].answer;
-}
-
-/* Waits until the daemon has cut the connection. */
-static inline void raw_client_is_disconnected(const raw_client *x)
-{
-    char byte;
-
-    assert_true(becomes_readable(x->socket));
-    assert_true(recv(x->socket, &byte, 1, MSG_DONTWAIT) <= 0);
-}
-
-static inline void raw_client_leave(raw_client *x)
-{
-    warprsa_shm_unmap(&x->shm);
-    close(x->socket);
-    if (x->welcome.slots != 0) {
-        close(x->memory);
-        close(x->eventfd);
-    }
-    warprsa_control_connection_close(&x->control_connection);
-}
+/* Waits until the daemon has ended the connection. */
+void raw_client_is_disconnected(const raw_client *x);
 
 #endif

@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * An event loop: a thread that does everything for some of the clients, by one
+ * epoll instance. It looks at nothing that a client sends: session.c does.
+ */
+#ifndef WARPRSA_BATCHING_DAEMON_EVENT_LOOP_H
+#define WARPRSA_BATCHING_DAEMON_EVENT_LOOP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "batching/daemon/session.h"
+
+typedef struct warprsa_event_loop {
+    warprsa_session_host host;
+    pthread_t thread;
+    int eventfd; /* wakes the thread */
+    warprsa_event_source wake_source;
+    /* A stack onto which the queue's workers push answered requests. */
+    _Alignas(64) _Atomic(warprsa_pending *) answered;
+    _Alignas(64) _Atomic uint64_t heartbeat_ns; /* of warprsa_now_ns() */
+    pthread_mutex_t lock;
+    struct warprsa_sessions arriving; /* under the lock */
+    /* The thread's own. */
+    struct warprsa_sessions sessions;
+    uint64_t published_ns;
+} warprsa_event_loop;
+
+/* Initialises zeroed memory; the context outlives the loop. False: no memory or
+ * descriptor. */
+bool warprsa_event_loop_init(warprsa_event_loop *loop,
+                             warprsa_server_context *context);
+void warprsa_event_loop_free(warprsa_event_loop *loop);
+
+/* The thread's function; `loop` is a warprsa_event_loop. Ends when the context
+ * is stopping and no session is left. */
+void *warprsa_event_loop_run(void *loop);
+
+/* Makes it go round now. Any thread. */
+void warprsa_event_loop_wake(warprsa_event_loop *loop);
+
+/* Hands a new session over, which is the loop's from then on. Any thread, while
+ * the context is not stopping. */
+void warprsa_event_loop_add(warprsa_event_loop *loop, warprsa_session *session);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the daemon's server is told at its start: limits on clients, sockets, the
+ * queue that computes. All of it comes from the administrator, nothing from a
+ * client.
+ */
+#ifndef WARPRSA_BATCHING_DAEMON_SERVER_CONFIG_H
+#define WARPRSA_BATCHING_DAEMON_SERVER_CONFIG_H
+
+#include <stdbool.h>
+
+#include "batching/queue.h"
+
+enum {
+    WARPRSA_LISTENERS_MAX = 16,
+    WARPRSA_EVENT_LOOPS_MAX = 16,
+};
+
+/* What clients may have. */
+typedef struct warprsa_server_limits {
+    unsigned clients;                  /* processes connected */
+    unsigned user_clients;             /* of one user */
+    unsigned control_connections;      /* programs that loaded the provider */
+    unsigned user_control_connections; /* of one user */
+    unsigned slots;     /* of one client: requests under way at once */
+    unsigned keys;      /* of one client */
+    unsigned notifiers; /* of one client: wait contexts of async jobs */
+} warprsa_server_limits;
+
+typedef struct warprsa_server_config {
+    warprsa_queue *queue;             /* outlives the server */
+    const warprsa_counters *counters; /* the queue's */
+    unsigned deadline_ms;             /* the queue's */
+    unsigned threads;                 /* 1..WARPRSA_EVENT_LOOPS_MAX */
+    warprsa_server_limits limits;
+    int listeners[WARPRSA_LISTENERS_MAX]; /* SOCK_SEQPACKET, listening */
+    unsigned listeners_count;
+    /* Computes the id of a key for the queue. No client may be able to foresee
+     * an id: it could otherwise find out which keys others have. False: the id
+     * can't be computed. Any thread. */
+    bool (*key_id)(const warprsa_private_key *key,
+                   uint8_t id[WARPRSA_KEY_ID_BYTES]);
+    /* Takes a line for the log; any thread. NULL: there is no log. */
+    warprsa_trace_fn log;
+    void *log_arg;
+} warprsa_server_config;
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One client process as the daemon sees it: its connection, its shared memory,
+ * its keys, its notifiers and its requests under way. One event loop runs it,
+ * and nothing of it is shared between threads but what session_host says.
+ */
+#ifndef WARPRSA_BATCHING_DAEMON_SESSION_H
+#define WARPRSA_BATCHING_DAEMON_SESSION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "batching/daemon/event_source.h"
+#include "batching/daemon/server_context.h"
+#include "batching/ipc/protocol.h"
+#include "batching/ipc/shm.h"
+
+struct warprsa_pending;
+
+/* What a session needs of the event loop that runs it. */
+typedef struct warprsa_session_host {
+    warprsa_server_context *context;
+    int epoll;      /* where its descriptors are watched */
+    uint32_t state; /* of the queue, to be published to clients */
+    bool unread;    /* set by a session that has more to read */
+    /* Takes a request that the queue has answered, for complete() to be called
+     * by the event loop's thread. Called on a worker of the queue. */
+    void (*push_answered)(struct warprsa_session_host *host,
+                          struct warprsa_pending *pending);
+} warprsa_session_host;
+
+/* A request under way; one for each slot of a client. */
+typedef struct warprsa_pending {
+    struct warprsa_session *session;
+    struct warprsa_pending *next; /* the event loop's, of those answered */
+    bool busy;
+    uint32_t generation, notifier, bytes; /* as in the request, checked */
+    uint64_t begun_ns;
+    warprsa_ticket ticket;
+} warprsa_pending;
+
+typedef struct warprsa_session_key {
+    warprsa_key *key; /* NULL: none, or one the queue has refused */
+    bool taken;       /* the client has brought one under this number */
+    uint32_t generation;
+    uint32_t bytes;
+    uint8_t n[WARPRSA_MODULUS_BYTES_MAX]; /* the modulus, its first `bytes` */
+} warprsa_session_key;
+
+typedef struct warprsa_session_notifier {
+    uint32_t generation;
+    bool is_open; /* fd is valid */
+    int fd;
+} warprsa_session_notifier;
+
+typedef struct warprsa_session {
+    warprsa_session_host *host; /* NULL until begin() */
+    TAILQ_ENTRY(warprsa_session) link;
+    pid_t pid;
+    uid_t uid;
+    warprsa_event_source socket_source, process_source, eventfd_source;
+    int socket;
+    int process; /* a pidfd, or -1 */
+    int eventfd;
+    int memory; /* of the shm, until the client has attached */
+    bool attached;
+    bool closed;
+    bool unread;        /* its ring may hold more */
+    bool unread_socket; /* and its socket */
+    warprsa_shm shm;
+    uint32_t ring_offset; /* of the next request; never read from the shm */
+    uint32_t keys_max, notifiers_max;
+    warprsa_session_key *keys;
+    warprsa_session_notifier *notifiers; /* number 1 is at 1 */
+    warprsa_pending *pending;
+    unsigned in_flight;
+    uint64_t answered; /* requests, ever */
+} warprsa_session;
+
+TAILQ_HEAD(warprsa_sessions, warprsa_session);
+
+/* A client on this socket, which the session takes over, whatever happens.
+ * `wanted` is its CONNECT; it is granted that, within these limits. NULL: no
+ * memory or descriptor. Any thread. */
+warprsa_session *warprsa_session_new(int socket, const struct ucred *peer,
+                                     const warprsa_message *wanted,
+                                     const warprsa_server_limits *limits);
+
+/* Frees one that is closed and has nothing in flight. Any thread. */
+void warprsa_session_free(warprsa_session *session);
+
+/* ---- For the thread of its event loop alone ---- */
+
+/* Sends WELCOME and begins to watch. The host outlives the session. False: the
+ * session has ended. */
+bool warprsa_session_begin(warprsa_session *session,
+                           warprsa_session_host *host);
+
+/* Closes all that the session has and logs why. Its requests in flight must
+ * still be completed before free(). Does nothing a second time. */
+void warprsa_session_end(warprsa_session *session, const char *why);
+
+/* Goes on with what is unread. */
+void warprsa_session_read_rest(warprsa_session *session);
+
+/* Gives the client the queue's answer to a request that push_answered() was
+ * called with. False: the worker has not quite finished; call it again. */
+bool warprsa_session_complete(warprsa_pending *pending);
+
+/* Publishes the state of the queue and the heartbeat in the shm; `changed`: and
+ * wakes those of the client's threads that wait for the state to change. */
+void warprsa_session_publish(warprsa_session *session, bool changed);
+
+#endif
