@@ -55,11 +55,11 @@
 enum {
     WARPRSA_EXCHANGE_A = 0, /* window: the one that is multiplied */
     WARPRSA_EXCHANGE_P = 2, /* windows of P, D and I */
-    WARPRSA_EXCHANGE_DOWN = 4,
-    WARPRSA_EXCHANGE_INVERSE = 6,
-    WARPRSA_EXCHANGE_OWN = 8,   /* A once more */
-    WARPRSA_EXCHANGE_OTHER = 9, /* what it is multiplied by */
-    WARPRSA_EXCHANGE_CUT = 10,  /* x, q */
+    WARPRSA_EXCHANGE_INV_2_52 = 4,
+    WARPRSA_EXCHANGE_N0INV = 6,
+    WARPRSA_EXCHANGE_A_MULTIPLIER = 8, /* A once more */
+    WARPRSA_EXCHANGE_B_MULTIPLIER = 9, /* what it is multiplied by */
+    WARPRSA_EXCHANGE_CUT = 10,         /* x, q */
     WARPRSA_EXCHANGE_ARRAYS = 11,
 };
 
@@ -371,7 +371,7 @@ WARPRSA_FN void warprsa_block_reduce(warprsa_columns *s,
                         limbs_per_thread, threads_per_request);
     warprsa_sync_lanes();
     warprsa_block_rows(s, exchange, WARPRSA_EXCHANGE_CUT, base,
-                       WARPRSA_EXCHANGE_DOWN, base + block, block,
+                       WARPRSA_EXCHANGE_INV_2_52, base + block, block,
                        threads_per_number, limbs_per_thread,
                        threads_per_request);
     warprsa_sync_lanes();
@@ -403,9 +403,9 @@ WARPRSA_FN void warprsa_block_reduce_last(warprsa_columns *s,
             c.of[k][i] = warprsa_signed_start(block, i, limbs_per_thread) +
                          (i < limbs_per_thread ? WARPRSA_SAMPLE_HALF : 0);
     }
-    warprsa_block_rows(
-        &c, exchange, WARPRSA_EXCHANGE_CUT, base, WARPRSA_EXCHANGE_INVERSE,
-        base, block, threads_per_number, limbs_per_thread, threads_per_request);
+    warprsa_block_rows(&c, exchange, WARPRSA_EXCHANGE_CUT, base,
+                       WARPRSA_EXCHANGE_N0INV, base, block, threads_per_number,
+                       limbs_per_thread, threads_per_request);
     warprsa_sync_lanes();
     warprsa_pass_carries(in, &c, 0, base, block, threads_per_number,
                          limbs_per_thread, threads_per_request);
@@ -453,7 +453,7 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s,
             exchange, k, WARPRSA_EXCHANGE_A, threads_per_number,
             limbs_per_thread, threads_per_request);
         double *plain = warprsa_exchange_array(
-            exchange, k, WARPRSA_EXCHANGE_OWN, threads_per_number,
+            exchange, k, WARPRSA_EXCHANGE_A_MULTIPLIER, threads_per_number,
             limbs_per_thread, threads_per_request);
 
         WARPRSA_UNROLL
@@ -543,41 +543,41 @@ WARPRSA_FN void warprsa_make_signed(warprsa_number *r, const warprsa_number *x,
 }
 
 /* A and, in order, OWN. */
-WARPRSA_FN void warprsa_block_put(const warprsa_number *x,
-                                  warprsa_exchange exchange, const int limbs,
-                                  const int threads_per_number,
-                                  const int limbs_per_thread,
-                                  const int threads_per_request)
+WARPRSA_FN void warprsa_block_put_a(const warprsa_number *x,
+                                    warprsa_exchange exchange, const int limbs,
+                                    const int threads_per_number,
+                                    const int limbs_per_thread,
+                                    const int threads_per_request)
 {
     warprsa_put_window(x, exchange, WARPRSA_EXCHANGE_A, threads_per_number,
                        limbs_per_thread, threads_per_request);
-    warprsa_put_multiplier(x, exchange, WARPRSA_EXCHANGE_OWN, limbs,
+    warprsa_put_multiplier(x, exchange, WARPRSA_EXCHANGE_A_MULTIPLIER, limbs,
                            threads_per_number, limbs_per_thread,
                            threads_per_request);
     warprsa_sync_lanes();
 }
 
-WARPRSA_FN void warprsa_block_put_other(const warprsa_number *x,
-                                        warprsa_exchange exchange,
-                                        const int limbs,
-                                        const int threads_per_number,
-                                        const int limbs_per_thread,
-                                        const int threads_per_request)
+WARPRSA_FN void warprsa_block_put_b(const warprsa_number *x,
+                                    warprsa_exchange exchange, const int limbs,
+                                    const int threads_per_number,
+                                    const int limbs_per_thread,
+                                    const int threads_per_request)
 {
-    warprsa_put_multiplier(x, exchange, WARPRSA_EXCHANGE_OTHER, limbs,
+    warprsa_put_multiplier(x, exchange, WARPRSA_EXCHANGE_B_MULTIPLIER, limbs,
                            threads_per_number, limbs_per_thread,
                            threads_per_request);
     warprsa_sync_lanes();
 }
 
-WARPRSA_FN void warprsa_block_get(warprsa_number *x, warprsa_exchange exchange,
-                                  const int limbs, const int threads_per_number,
-                                  const int limbs_per_thread,
-                                  const int threads_per_request)
+WARPRSA_FN void warprsa_block_get_a(warprsa_number *x,
+                                    warprsa_exchange exchange, const int limbs,
+                                    const int threads_per_number,
+                                    const int limbs_per_thread,
+                                    const int threads_per_request)
 {
     WARPRSA_EACH_LANE (k, threads_per_request) {
         const double *from = warprsa_exchange_array(
-            exchange, k, WARPRSA_EXCHANGE_OWN, threads_per_number,
+            exchange, k, WARPRSA_EXCHANGE_A_MULTIPLIER, threads_per_number,
             limbs_per_thread, threads_per_request);
         int lane =
             warprsa_lane(k, threads_per_request) & (threads_per_number - 1);
@@ -606,12 +606,12 @@ WARPRSA_FN void warprsa_block_put_modulus(const warprsa_number *p,
                        limbs_per_thread, threads_per_request);
     warprsa_make_signed(&x, down, threads_per_number, limbs_per_thread,
                         threads_per_request);
-    warprsa_put_window(&x, m->exchange, WARPRSA_EXCHANGE_DOWN,
+    warprsa_put_window(&x, m->exchange, WARPRSA_EXCHANGE_INV_2_52,
                        threads_per_number, limbs_per_thread,
                        threads_per_request);
     warprsa_make_signed(&x, inverse, threads_per_number, limbs_per_thread,
                         threads_per_request);
-    warprsa_put_window(&x, m->exchange, WARPRSA_EXCHANGE_INVERSE,
+    warprsa_put_window(&x, m->exchange, WARPRSA_EXCHANGE_N0INV,
                        threads_per_number, limbs_per_thread,
                        threads_per_request);
     warprsa_sync_lanes();
@@ -634,17 +634,17 @@ WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
     } else {
         warprsa_make_signed(&x, b, threads_per_number, limbs_per_thread,
                             threads_per_request);
-        warprsa_block_put_other(&x, m->exchange, limbs, threads_per_number,
-                                limbs_per_thread, threads_per_request);
+        warprsa_block_put_b(&x, m->exchange, limbs, threads_per_number,
+                            limbs_per_thread, threads_per_request);
         warprsa_make_signed(&x, a, threads_per_number, limbs_per_thread,
                             threads_per_request);
-        warprsa_block_put(&x, m->exchange, limbs, threads_per_number,
-                          limbs_per_thread, threads_per_request);
-        warprsa_block_mont_mul_noinline(m->exchange, WARPRSA_EXCHANGE_OTHER,
-                                        limbs, threads_per_number,
-                                        limbs_per_thread, threads_per_request);
-        warprsa_block_get(r, m->exchange, limbs, threads_per_number,
-                          limbs_per_thread, threads_per_request);
+        warprsa_block_put_a(&x, m->exchange, limbs, threads_per_number,
+                            limbs_per_thread, threads_per_request);
+        warprsa_block_mont_mul_noinline(
+            m->exchange, WARPRSA_EXCHANGE_B_MULTIPLIER, limbs,
+            threads_per_number, limbs_per_thread, threads_per_request);
+        warprsa_block_get_a(r, m->exchange, limbs, threads_per_number,
+                            limbs_per_thread, threads_per_request);
     }
 }
 

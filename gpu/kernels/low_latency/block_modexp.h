@@ -20,22 +20,22 @@ warprsa_block_table(const warprsa_number *x, const warprsa_number *one,
 
     warprsa_make_signed(&entry, x, threads_per_number, limbs_per_thread,
                         threads_per_request);
-    warprsa_block_put_other(&entry, p->exchange, limbs, threads_per_number,
-                            limbs_per_thread, threads_per_request);
+    warprsa_block_put_b(&entry, p->exchange, limbs, threads_per_number,
+                        limbs_per_thread, threads_per_request);
     warprsa_make_signed(&entry, one, threads_per_number, limbs_per_thread,
                         threads_per_request);
-    warprsa_block_put(&entry, p->exchange, limbs, threads_per_number,
-                      limbs_per_thread, threads_per_request);
+    warprsa_block_put_a(&entry, p->exchange, limbs, threads_per_number,
+                        limbs_per_thread, threads_per_request);
     WARPRSA_ROLLED
     for (int i = 0;; i++) {
         warprsa_table_put(op, i, &entry, limbs_per_thread, threads_per_request);
         if (i == WARPRSA_TABLE_SIZE - 1)
             break;
-        warprsa_block_mont_mul(p->exchange, WARPRSA_EXCHANGE_OTHER, limbs,
-                               threads_per_number, limbs_per_thread,
+        warprsa_block_mont_mul(p->exchange, WARPRSA_EXCHANGE_B_MULTIPLIER,
+                               limbs, threads_per_number, limbs_per_thread,
                                threads_per_request);
-        warprsa_block_get(&entry, p->exchange, limbs, threads_per_number,
-                          limbs_per_thread, threads_per_request);
+        warprsa_block_get_a(&entry, p->exchange, limbs, threads_per_number,
+                            limbs_per_thread, threads_per_request);
     }
 }
 
@@ -57,26 +57,27 @@ warprsa_block_modexp(warprsa_number *x, const warprsa_number *one,
     warprsa_secret_digit(digit, op, op->windows - 1, threads_per_number,
                          threads_per_request);
     warprsa_table_get(&entry, op, digit, limbs_per_thread, threads_per_request);
-    warprsa_block_put(&entry, p->exchange, limbs, threads_per_number,
-                      limbs_per_thread, threads_per_request);
+    warprsa_block_put_a(&entry, p->exchange, limbs, threads_per_number,
+                        limbs_per_thread, threads_per_request);
     WARPRSA_ROLLED
     for (int place = op->windows - 2; place >= 0; place--) {
         warprsa_secret_digit(digit, op, place, threads_per_number,
                              threads_per_request);
         warprsa_table_get(&entry, op, digit, limbs_per_thread,
                           threads_per_request);
-        warprsa_block_put_other(&entry, p->exchange, limbs, threads_per_number,
-                                limbs_per_thread, threads_per_request);
+        warprsa_block_put_b(&entry, p->exchange, limbs, threads_per_number,
+                            limbs_per_thread, threads_per_request);
         WARPRSA_ROLLED
         for (int i = 0; i <= WARPRSA_WINDOW; i++)
             warprsa_block_mont_mul(p->exchange,
-                                   i < WARPRSA_WINDOW ? WARPRSA_EXCHANGE_OWN
-                                                      : WARPRSA_EXCHANGE_OTHER,
+                                   i < WARPRSA_WINDOW
+                                       ? WARPRSA_EXCHANGE_A_MULTIPLIER
+                                       : WARPRSA_EXCHANGE_B_MULTIPLIER,
                                    limbs, threads_per_number, limbs_per_thread,
                                    threads_per_request);
     }
-    warprsa_block_get(x, p->exchange, limbs, threads_per_number,
-                      limbs_per_thread, threads_per_request);
+    warprsa_block_get_a(x, p->exchange, limbs, threads_per_number,
+                        limbs_per_thread, threads_per_request);
     warprsa_table_wipe(op, limbs_per_thread, threads_per_request);
 }
 

@@ -263,15 +263,16 @@ static void samples_as_far_out(const number_view *view, uint64_t seed,
         signed_operand(numbers[i].a, &a, numbers[i].p, view, i, &stream);
         signed_operand(numbers[i].b, &b, numbers[i].p, view, i, &stream);
     }
-    warprsa_block_put(&a, exchange, view->limbs, view->threads_per_number,
-                      view->limbs_per_thread, view->threads_per_request);
-    warprsa_block_put_other(&b, exchange, view->limbs, view->threads_per_number,
-                            view->limbs_per_thread, view->threads_per_request);
-    warprsa_block_mont_mul_noinline(
-        exchange, WARPRSA_EXCHANGE_OTHER, view->limbs, view->threads_per_number,
-        view->limbs_per_thread, view->threads_per_request);
-    warprsa_block_get(&x, exchange, view->limbs, view->threads_per_number,
-                      view->limbs_per_thread, view->threads_per_request);
+    warprsa_block_put_a(&a, exchange, view->limbs, view->threads_per_number,
+                        view->limbs_per_thread, view->threads_per_request);
+    warprsa_block_put_b(&b, exchange, view->limbs, view->threads_per_number,
+                        view->limbs_per_thread, view->threads_per_request);
+    warprsa_block_mont_mul_noinline(exchange, WARPRSA_EXCHANGE_B_MULTIPLIER,
+                                    view->limbs, view->threads_per_number,
+                                    view->limbs_per_thread,
+                                    view->threads_per_request);
+    warprsa_block_get_a(&x, exchange, view->limbs, view->threads_per_number,
+                        view->limbs_per_thread, view->threads_per_request);
     for (int i = 0; i < NUMBER_SUBGROUPS; i++)
         if (!read_result(&numbers[i], &x, view, i) || !right(&numbers[i]))
             number_wrong(wrong, "samples far out", view, seed);
@@ -298,15 +299,15 @@ static void squares(const number_view *view, int pattern, unsigned *wrong)
     use_moduli(view, &m);
     warprsa_make_signed(&x, &x, view->threads_per_number,
                         view->limbs_per_thread, view->threads_per_request);
-    warprsa_block_put(&x, exchange, view->limbs, view->threads_per_number,
-                      view->limbs_per_thread, view->threads_per_request);
+    warprsa_block_put_a(&x, exchange, view->limbs, view->threads_per_number,
+                        view->limbs_per_thread, view->threads_per_request);
     for (int turn = 0; turn < CHAIN; turn++) {
-        warprsa_block_mont_mul_noinline(exchange, WARPRSA_EXCHANGE_OWN,
+        warprsa_block_mont_mul_noinline(exchange, WARPRSA_EXCHANGE_A_MULTIPLIER,
                                         view->limbs, view->threads_per_number,
                                         view->limbs_per_thread,
                                         view->threads_per_request);
-        warprsa_block_get(&x, exchange, view->limbs, view->threads_per_number,
-                          view->limbs_per_thread, view->threads_per_request);
+        warprsa_block_get_a(&x, exchange, view->limbs, view->threads_per_number,
+                            view->limbs_per_thread, view->threads_per_request);
         for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
             operands *o = &numbers[i];
             BIGNUM *value = o->x;
