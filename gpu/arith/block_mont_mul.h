@@ -228,7 +228,7 @@ warprsa_block_rows(warprsa_columns *s, warprsa_exchange exchange,
                                    limbs_per_thread, threads_per_request) +
             (warprsa_lane(k, threads_per_request) & (threads_per_number - 1)) -
             shift / limbs_per_thread;
-        double v[WARPRSA_LANE_SAMPLES];
+        double v[WARPRSA_LIMBS_PER_THREAD_MAX];
 
         WARPRSA_UNROLL
         for (int i = 1; i < limbs_per_thread; i++)
@@ -503,7 +503,7 @@ WARPRSA_FN void warprsa_block_mont_mul(warprsa_exchange exchange,
 /* The same, once in a program for all who call it, where it isn't the time of
  * the product that counts: it is long. On the device the shape is then its
  * source file's one. */
-WARPRSA_WHOLE_FN void
+WARPRSA_NOINLINE_FN void
 warprsa_block_mont_mul_noinline(warprsa_exchange exchange, int multiplier,
                                 const int limbs, const int threads_per_number,
                                 const int limbs_per_thread,

@@ -27,21 +27,21 @@
 #include "gpu/arith/int32_key.h"
 #include "gpu/arith/lanes.h"
 
-#define WARPRSA_SAMPLE_BITS  32
-#define WARPRSA_SAMPLE_MASK  0xFFFFFFFFull
-#define WARPRSA_LANE_SAMPLES 33 /* limbs a lane holds at most */
-#define WARPRSA_HALF_MOST    WARPRSA_INT32_HALF_LIMBS
+#define WARPRSA_SAMPLE_BITS          32
+#define WARPRSA_SAMPLE_MASK          0xFFFFFFFFull
+#define WARPRSA_LIMBS_PER_THREAD_MAX 33 /* limbs a lane holds at most */
+#define WARPRSA_HALF_LIMBS_MAX       WARPRSA_INT32_HALF_LIMBS
 
 typedef uint32_t warprsa_sample_t;
 typedef uint32_t warprsa_sample_bits_t;
 
 typedef struct warprsa_int32_number {
-    uint32_t of[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES];
+    uint32_t of[WARPRSA_LANES_EMULATED][WARPRSA_LIMBS_PER_THREAD_MAX];
 } warprsa_number;
 
 /* For gpu/arith/exact_reduction.h: sums of a few limbs, carries not resolved. */
 typedef struct warprsa_int32_columns {
-    uint64_t of[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES];
+    uint64_t of[WARPRSA_LANES_EMULATED][WARPRSA_LIMBS_PER_THREAD_MAX];
 } warprsa_columns;
 
 /* A modulus and what the product needs of it. */
@@ -107,8 +107,8 @@ WARPRSA_FN uint64_t warprsa_random_bits(const uint64_t *random, int index)
  * L + 1, is at most 2 and odd's, at place L, at most these and two of its own.
  */
 typedef struct warprsa_sums {
-    uint32_t even[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES + 2];
-    uint32_t odd[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES];
+    uint32_t even[WARPRSA_LANES_EMULATED][WARPRSA_LIMBS_PER_THREAD_MAX + 2];
+    uint32_t odd[WARPRSA_LANES_EMULATED][WARPRSA_LIMBS_PER_THREAD_MAX];
     uint32_t left[WARPRSA_LANES_EMULATED];
 } warprsa_sums;
 
@@ -119,9 +119,9 @@ typedef struct warprsa_sums {
  * `first` may vary where the loop around is unrolled: the compiler unrolls this
  * one before.
  */
-WARPRSA_FN void warprsa_chain(uint32_t *sum, const uint32_t *v, uint32_t t,
-                              const int pairs, int first, uint32_t *low,
-                              uint32_t more)
+WARPRSA_FN void warprsa_mad_chain(uint32_t *sum, const uint32_t *v, uint32_t t,
+                                  const int pairs, int first, uint32_t *low,
+                                  uint32_t more)
 {
 #ifdef __CUDACC__
     if (low != NULL)
@@ -193,7 +193,7 @@ WARPRSA_FN uint32_t warprsa_add_limbs(uint32_t *to, const uint32_t *x,
 /* to += x for one limb x; the carry. */
 WARPRSA_FN uint32_t warprsa_add_limb(uint32_t *to, uint32_t x, const int count)
 {
-    uint32_t limbs[WARPRSA_LANE_SAMPLES] = {0};
+    uint32_t limbs[WARPRSA_LIMBS_PER_THREAD_MAX] = {0};
 
     limbs[0] = x;
     return warprsa_add_limbs(to, limbs, count);
@@ -226,9 +226,9 @@ WARPRSA_FN void warprsa_add_row(uint32_t *even, uint32_t *odd,
                                 const uint32_t *v, uint32_t t, int from,
                                 const int limbs_per_thread)
 {
-    warprsa_chain(even, v, t, limbs_per_thread / 2 + 1, (from + 1) / 2, NULL,
-                  0);
-    warprsa_chain(odd, v + 1, t, limbs_per_thread / 2, from / 2, NULL, 0);
+    warprsa_mad_chain(even, v, t, limbs_per_thread / 2 + 1, (from + 1) / 2,
+                      NULL, 0);
+    warprsa_mad_chain(odd, v + 1, t, limbs_per_thread / 2, from / 2, NULL, 0);
 }
 
 /* What ends each row: S = (S + q P) / 2^32 with q = -S / P mod 2^32, which
@@ -246,10 +246,10 @@ WARPRSA_FN void warprsa_divide_row(warprsa_sums *s, const warprsa_modulus *m,
     }
     warprsa_broadcast_word(q, q, 0, threads_per_number, threads_per_request);
     WARPRSA_EACH_LANE (k, threads_per_request) {
-        warprsa_chain(s->odd[k], m->p.of[k] + 1, q[k], limbs_per_thread / 2, 0,
-                      &s->even[k][0], s->left[k]);
-        warprsa_chain(s->even[k], m->p.of[k], q[k], limbs_per_thread / 2 + 1, 0,
-                      NULL, 0);
+        warprsa_mad_chain(s->odd[k], m->p.of[k] + 1, q[k], limbs_per_thread / 2,
+                          0, &s->even[k][0], s->left[k]);
+        warprsa_mad_chain(s->even[k], m->p.of[k], q[k],
+                          limbs_per_thread / 2 + 1, 0, NULL, 0);
         down[k] = s->even[k][0];
     }
     warprsa_rotate_word(down, down, 1, threads_per_number, threads_per_request);
@@ -269,7 +269,7 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_sums *s,
     uint32_t up[WARPRSA_LANES_EMULATED], full[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
-        uint32_t odd[WARPRSA_LANE_SAMPLES + 1];
+        uint32_t odd[WARPRSA_LIMBS_PER_THREAD_MAX + 1];
 
         odd[0] = s->left[k];
         WARPRSA_UNROLL
@@ -452,7 +452,7 @@ WARPRSA_FN void warprsa_mont_sqr(warprsa_number *r, const warprsa_number *a,
         WARPRSA_EACH_LANE (k, threads_per_request) {
             int own = (warprsa_lane(k, threads_per_request) &
                        (threads_per_number - 1)) == top;
-            uint32_t v[WARPRSA_LANE_SAMPLES];
+            uint32_t v[WARPRSA_LIMBS_PER_THREAD_MAX];
 
             WARPRSA_UNROLL
             for (int i = 0; i < limbs_per_thread; i++)

@@ -18,7 +18,7 @@
 
 #ifdef __CUDACC__
 #define WARPRSA_FN                                static __device__ __forceinline__
-#define WARPRSA_WHOLE_FN                          static __device__ __noinline__
+#define WARPRSA_NOINLINE_FN                       static __device__ __noinline__
 #define WARPRSA_LANES_EMULATED                    1
 #define WARPRSA_UNROLL                            _Pragma("unroll")
 #define WARPRSA_ROLLED                            _Pragma("unroll 1")
@@ -36,7 +36,7 @@
 #define WARPRSA_WITH_FMA
 #endif
 /* Once for all who call it: for what is long. */
-#define WARPRSA_WHOLE_FN static __attribute__((noinline)) WARPRSA_WITH_FMA
+#define WARPRSA_NOINLINE_FN static __attribute__((noinline)) WARPRSA_WITH_FMA
 #ifdef WARPRSA_BLOCK_ARITH
 #define WARPRSA_LANES_EMULATED 32
 #else

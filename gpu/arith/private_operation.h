@@ -26,7 +26,8 @@
 
 #define WARPRSA_TABLE_SIZE (1 << WARPRSA_WINDOW)
 /* Doubles of table memory that a lane needs. */
-#define WARPRSA_TABLE_DOUBLES (WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES)
+#define WARPRSA_TABLE_DOUBLES                                                  \
+    (WARPRSA_TABLE_SIZE * WARPRSA_LIMBS_PER_THREAD_MAX)
 
 /* Of a result in memory, however it is cut: the places of a number over lanes
  * may be more, and are zero from there on. */
@@ -40,7 +41,7 @@ typedef struct warprsa_operation {
     const uint8_t *input; /* modulus_bytes */
     uint8_t *output;
     const uint64_t *random;             /* [RANDOM_WORDS] */
-    warprsa_sample_t *blinding_inverse; /* [2][HALF_MOST] */
+    warprsa_sample_t *blinding_inverse; /* [2][HALF_LIMBS_MAX] */
     uint32_t *exponent; /* [2][BLINDED_WORDS]: warprsa_blind_exponent() */
     int windows;        /* digits of it, for all of a warp */
     warprsa_sample_bits_t *result; /* [RESULT_SAMPLES], scratch */
@@ -132,7 +133,7 @@ WARPRSA_FN void warprsa_blinding_inverse(const warprsa_operation *op, int which,
     WARPRSA_STAGE(INVERSION);
     const warprsa_operation_half *half = &op->key->half[which];
     warprsa_sample_t *inverse =
-        op->blinding_inverse + which * WARPRSA_HALF_MOST;
+        op->blinding_inverse + which * WARPRSA_HALF_LIMBS_MAX;
 
     WARPRSA_ROLLED
     for (int i = 0; i < limbs; i++)
@@ -236,7 +237,7 @@ WARPRSA_FN void warprsa_table_scan(warprsa_number *to,
                                    const int threads_per_request)
 {
     WARPRSA_EACH_LANE (k, threads_per_request) {
-        uint64_t kept[WARPRSA_LANE_SAMPLES] = {0};
+        uint64_t kept[WARPRSA_LIMBS_PER_THREAD_MAX] = {0};
 
         WARPRSA_UNROLL
         for (uint32_t entry = 0; entry < WARPRSA_TABLE_SIZE; entry++) {
@@ -561,7 +562,7 @@ WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
                        threads_per_number, limbs_per_thread,
                        threads_per_request);
     warprsa_load(&r, op->blinding_inverse,
-                 op->blinding_inverse + WARPRSA_HALF_MOST, limbs,
+                 op->blinding_inverse + WARPRSA_HALF_LIMBS_MAX, limbs,
                  threads_per_number, limbs_per_thread, threads_per_request);
     warprsa_mont_mul(x, x, &r, &p, limbs, threads_per_number, limbs_per_thread,
                      threads_per_request);
@@ -570,10 +571,11 @@ WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
 }
 
 /* The lower lanes' number for both halves (from = 0), or the upper lanes'. */
-WARPRSA_FN void warprsa_both(warprsa_number *to, const warprsa_number *x,
-                             int from, const int threads_per_number,
-                             const int limbs_per_thread,
-                             const int threads_per_request)
+WARPRSA_FN void warprsa_broadcast_half(warprsa_number *to,
+                                       const warprsa_number *x, int from,
+                                       const int threads_per_number,
+                                       const int limbs_per_thread,
+                                       const int threads_per_request)
 {
     WARPRSA_UNROLL
     for (int i = 0; i < limbs_per_thread; i++) {
@@ -616,10 +618,10 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
                        threads_per_request);
     warprsa_load(&qinv, key->qinv_r, key->qinv_r, limbs, threads_per_number,
                  limbs_per_thread, threads_per_request);
-    warprsa_both(&sp, s, 0, threads_per_number, limbs_per_thread,
-                 threads_per_request);
-    warprsa_both(&sq, s, 1, threads_per_number, limbs_per_thread,
-                 threads_per_request);
+    warprsa_broadcast_half(&sp, s, 0, threads_per_number, limbs_per_thread,
+                           threads_per_request);
+    warprsa_broadcast_half(&sq, s, 1, threads_per_number, limbs_per_thread,
+                           threads_per_request);
     warprsa_mont_mul(&sp, &sp, &qinv, &p, limbs, threads_per_number,
                      limbs_per_thread, threads_per_request);
     warprsa_mont_mul(s, &sq, &qinv, &p, limbs, threads_per_number,

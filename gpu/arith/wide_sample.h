@@ -28,17 +28,17 @@
 #include "gpu/arith/lanes.h"
 #include "gpu/arith/prepared_key.h"
 
-#define WARPRSA_SAMPLE_BITS  52
-#define WARPRSA_SAMPLE_MASK  0xFFFFFFFFFFFFFull
-#define WARPRSA_LANE_SAMPLES 5 /* samples a lane holds at most */
-#define WARPRSA_HALF_MOST    WARPRSA_HALF_SAMPLES
+#define WARPRSA_SAMPLE_BITS          52
+#define WARPRSA_SAMPLE_MASK          0xFFFFFFFFFFFFFull
+#define WARPRSA_LIMBS_PER_THREAD_MAX 5 /* samples a lane holds at most */
+#define WARPRSA_HALF_LIMBS_MAX       WARPRSA_HALF_SAMPLES
 
 /* A sample, and the integer that it holds. */
 typedef double warprsa_sample_t;
 typedef uint64_t warprsa_sample_bits_t;
 
 typedef struct warprsa_number {
-    warprsa_sample_t of[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES];
+    warprsa_sample_t of[WARPRSA_LANES_EMULATED][WARPRSA_LIMBS_PER_THREAD_MAX];
 } warprsa_number;
 
 /* A key as this arithmetic wants it. */
@@ -64,7 +64,7 @@ typedef warprsa_prepared_half warprsa_operation_half;
 /* Column sums; carries not resolved. Unsigned in the product, read as two's
  * complement by warprsa_normalise(). */
 typedef struct warprsa_columns {
-    uint64_t of[WARPRSA_LANES_EMULATED][WARPRSA_LANE_SAMPLES + 1];
+    uint64_t of[WARPRSA_LANES_EMULATED][WARPRSA_LIMBS_PER_THREAD_MAX + 1];
 } warprsa_columns;
 
 #ifdef WARPRSA_BLOCK_ARITH

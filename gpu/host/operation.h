@@ -19,14 +19,15 @@
 #endif
 
 typedef struct workspace {
-    warprsa_sample_t blinding_inverse[2 * WARPRSA_HALF_MOST];
+    warprsa_sample_t blinding_inverse[2 * WARPRSA_HALF_LIMBS_MAX];
     uint32_t exponent[2 * WARPRSA_BLINDED_WORDS];
-    warprsa_sample_bits_t result[WARPRSA_LANES_EMULATED * WARPRSA_LANE_SAMPLES];
-    warprsa_sample_t table[WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES *
+    warprsa_sample_bits_t
+        result[WARPRSA_LANES_EMULATED * WARPRSA_LIMBS_PER_THREAD_MAX];
+    warprsa_sample_t table[WARPRSA_TABLE_SIZE * WARPRSA_LIMBS_PER_THREAD_MAX *
                            WARPRSA_LANES_EMULATED];
 #ifdef WARPRSA_BLOCK_ARITH
     double exchange[WARPRSA_EXCHANGE_DOUBLES(WARPRSA_LANES_EMULATED / 2,
-                                             WARPRSA_LANE_SAMPLES)];
+                                             WARPRSA_LIMBS_PER_THREAD_MAX)];
 #endif
 } workspace;
 

@@ -32,11 +32,12 @@ __global__ void __launch_bounds__(WARPRSA_INTEGER_BLOCK, BLOCKS)
     warprsa_operation op;
     warprsa_number x;
 
-    static_assert(
-        LIMBS_PER_THREAD <= WARPRSA_LANE_SAMPLES && LIMBS_PER_THREAD % 2 == 1 &&
-            2 * THREADS_PER_NUMBER * LIMBS_PER_THREAD * sizeof(uint32_t) <=
-                WARPRSA_FULL_SAMPLES * sizeof(double),
-        "a lane's limbs, and all lanes' in the scratch");
+    static_assert(LIMBS_PER_THREAD <= WARPRSA_LIMBS_PER_THREAD_MAX &&
+                      LIMBS_PER_THREAD % 2 == 1 &&
+                      2 * THREADS_PER_NUMBER * LIMBS_PER_THREAD *
+                              sizeof(uint32_t) <=
+                          WARPRSA_FULL_SAMPLES * sizeof(double),
+                  "a lane's limbs, and all lanes' in the scratch");
 
     /* One thread a half; inversion is in place, so not twice at once. */
     if (threadIdx.x < 2 * requests && first + threadIdx.x / 2 < batch.count) {

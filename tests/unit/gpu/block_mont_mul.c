@@ -20,7 +20,7 @@ enum {
     PRODUCTS = 6,
     CHAIN = 300,
     POWERS = 6,
-    PLACES_MAX = 16 * WARPRSA_LANE_SAMPLES,
+    PLACES_MAX = 16 * WARPRSA_LIMBS_PER_THREAD_MAX,
 };
 
 /* One half's numbers. */
@@ -31,7 +31,8 @@ typedef struct operands {
 static BN_CTX *bn;
 static operands numbers[NUMBER_SUBGROUPS];
 static BIGNUM *r; /* R */
-static double exchange[WARPRSA_EXCHANGE_DOUBLES(16, WARPRSA_LANE_SAMPLES)];
+static double
+    exchange[WARPRSA_EXCHANGE_DOUBLES(16, WARPRSA_LIMBS_PER_THREAD_MAX)];
 static double table[WARPRSA_TABLE_DOUBLES * WARPRSA_LANES_EMULATED];
 static unsigned carried; /* samples that a carry brought out of their range */
 

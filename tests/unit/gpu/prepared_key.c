@@ -208,7 +208,7 @@ static void is_inv_2_52(const double *samples, int count, int places,
 static void is_half(const warprsa_operation_half *half, const BIGNUM *prime,
                     const BIGNUM *exponent, int limbs)
 {
-    const int bits = WARPRSA_SAMPLE_BITS, places = WARPRSA_HALF_MOST;
+    const int bits = WARPRSA_SAMPLE_BITS, places = WARPRSA_HALF_LIMBS_MAX;
 
     number_power_of_two(y, bits * limbs); /* above the prime: no reduction */
     is_scaled(half->modulus, limbs, places, prime, 0, y);
@@ -253,7 +253,7 @@ static void constants_are_right(void **state)
         const int limbs = number_view_of(2 * (int)got.size).limbs;
         is_half(&got.half[0], v[NUMBER_P], v[NUMBER_DP], limbs);
         is_half(&got.half[1], v[NUMBER_Q], v[NUMBER_DQ], limbs);
-        is_scaled(got.qinv_r, limbs, WARPRSA_HALF_MOST, v[NUMBER_QINV],
+        is_scaled(got.qinv_r, limbs, WARPRSA_HALF_LIMBS_MAX, v[NUMBER_QINV],
                   bits * limbs, v[NUMBER_P]);
 #ifndef WARPRSA_INT32
         is_inv_2_52(got.inv_2_52, 2 * limbs, WARPRSA_FULL_SAMPLES, v[NUMBER_N]);

@@ -19,7 +19,7 @@ enum {
      * lanes. */
     PAGE = 65536,
     STRIDE = PAGE / sizeof(warprsa_sample_t),
-    BYTES = WARPRSA_TABLE_SIZE * WARPRSA_LANE_SAMPLES * PAGE,
+    BYTES = WARPRSA_TABLE_SIZE * WARPRSA_LIMBS_PER_THREAD_MAX * PAGE,
     CAUGHT = 3,
 };
 
@@ -44,7 +44,7 @@ static warprsa_sample_t sample_of(uint32_t entry, int lane, int i)
 {
     return (
         warprsa_sample_t)((entry * WARPRSA_LANES_EMULATED + (uint32_t)lane) *
-                              WARPRSA_LANE_SAMPLES +
+                              WARPRSA_LIMBS_PER_THREAD_MAX +
                           (uint32_t)i);
 }
 
