@@ -9,7 +9,7 @@ enum {
     KNOWN_ROWS_MAX = 16,
 };
 
-/* doc/kernels/log.md has what they were measured with. */
+/* doc/kernels/README.md has what they were measured with. */
 static const struct {
     const char *device;
     warprsa_pace row[KNOWN_ROWS_MAX]; /* the rest: no variant */
