@@ -113,7 +113,7 @@ unsigned warprsa_devices_discover(warprsa_queue *queue)
 static void pause_ms(warprsa_queue_device *device, unsigned ms)
 {
     struct timespec until =
-        warprsa_timespec(warprsa_now_ns() + ms * WARPRSA_NS_PER_MS);
+        warprsa_timespec(warprsa_clock_ns() + ms * WARPRSA_NS_PER_MS);
 
     if (closing(device))
         return;
@@ -140,10 +140,11 @@ static unsigned backoff_ms(const warprsa_queue_device *device)
 /* With the lock held: the whole of that pause, unless the queue closes. */
 static void back_off(warprsa_queue_device *device)
 {
-    uint64_t until = warprsa_now_ns() + backoff_ms(device) * WARPRSA_NS_PER_MS;
+    uint64_t until =
+        warprsa_clock_ns() + backoff_ms(device) * WARPRSA_NS_PER_MS;
     uint64_t now;
 
-    while (!closing(device) && (now = warprsa_now_ns()) < until)
+    while (!closing(device) && (now = warprsa_clock_ns()) < until)
         pause_ms(device, (unsigned)((until - now) / WARPRSA_NS_PER_MS) + 1);
 }
 
@@ -180,11 +181,11 @@ static void close_handle(warprsa_queue_device *device)
 static warprsa_status calibrate(const warprsa_queue_config *config,
                                 warprsa_device *handle, char *why)
 {
-    uint64_t start_ns = warprsa_now_ns();
+    uint64_t start_ns = warprsa_clock_ns();
     warprsa_status status = config->engine->self_test(handle, 0);
 
     if (status == WARPRSA_OK) {
-        warprsa_router_calibrate(config->route, warprsa_now_ns() - start_ns);
+        warprsa_router_calibrate(config->route, warprsa_clock_ns() - start_ns);
     } else {
         snprintf(why, WHY_SIZE, "the known-answer test, repeated, failed");
         config->engine->close(handle);

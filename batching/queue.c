@@ -362,7 +362,7 @@ bool warprsa_queue_close(warprsa_queue *queue)
         warprsa_device_wake(&queue->devices[i]);
     warprsa_queue_refuse_if_down(queue);
     until_ns =
-        warprsa_now_ns() +
+        warprsa_clock_ns() +
         (queue->config.deadline_ms + CLOSE_PATIENCE_MS) * WARPRSA_NS_PER_MS;
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
         ended &= warprsa_workers_join(&queue->devices[i], until_ns);
@@ -384,10 +384,10 @@ void warprsa_queue_abandon(warprsa_queue *queue)
 warprsa_queue_state warprsa_queue_wait_ready(warprsa_queue *queue,
                                              unsigned timeout_ms)
 {
-    uint64_t until_ns = warprsa_now_ns() + timeout_ms * WARPRSA_NS_PER_MS;
+    uint64_t until_ns = warprsa_clock_ns() + timeout_ms * WARPRSA_NS_PER_MS;
     uint32_t state = atomic_load(&queue->state);
 
-    while (state == WARPRSA_QUEUE_STARTING && warprsa_now_ns() < until_ns) {
+    while (state == WARPRSA_QUEUE_STARTING && warprsa_clock_ns() < until_ns) {
         warprsa_futex_wait(&queue->state, state, until_ns);
         state = atomic_load(&queue->state);
     }
@@ -437,7 +437,7 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
         return refused(queue, state == WARPRSA_QUEUE_STARTING
                                   ? WARPRSA_CPU_STARTING
                                   : WARPRSA_CPU_NO_DEVICE);
-    now_ns = warprsa_now_ns();
+    now_ns = warprsa_clock_ns();
     if (!warprsa_slots_acquire(&queue->slots, now_ns, &index))
         return refused(queue, WARPRSA_CPU_QUEUE_FULL);
     *ticket = warprsa_slots_ticket(&queue->slots, index);

@@ -7,7 +7,8 @@
 
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
+
+#include "batching/base/clock.h"
 
 enum {
     WISHES = 16,   /* within WISH_NS, before devices are opened */
@@ -20,7 +21,7 @@ enum {
     STRETCH_MAX = 4, /* ...up to so many */
 };
 
-#define MS             UINT64_C(1000000)
+#define MS             WARPRSA_NS_PER_MS
 #define WISH_NS        (1000 * MS)
 #define PROCESS_NS     (20 * MS) /* a period, to BATCHES answers, to */
 #define PROCESS_MAX_NS (200 * MS)
@@ -40,12 +41,7 @@ static uint64_t clock_of(clockid_t id)
 
     /* Cannot fail for the clocks below. */
     clock_gettime(id, &now);
-    return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t system_now(void)
-{
-    return clock_of(CLOCK_MONOTONIC);
+    return (uint64_t)now.tv_sec * WARPRSA_NS_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
 static uint64_t system_process_cpu(void)
@@ -71,7 +67,7 @@ static warprsa_router_usage system_thread(void)
 }
 
 const warprsa_router_clocks warprsa_router_system_clocks = {
-    system_now, system_process_cpu, system_thread_cpu, system_thread};
+    warprsa_clock_ns, system_process_cpu, system_thread_cpu, system_thread};
 
 static uint64_t get(const _Atomic uint64_t *number)
 {

@@ -343,7 +343,7 @@ static void tell_if_overdue(warprsa_slots *slots, uint32_t index,
 
 void warprsa_slots_notify_expired(warprsa_slots *slots)
 {
-    uint64_t now_ns = warprsa_now_ns();
+    uint64_t now_ns = warprsa_clock_ns();
     uint32_t used = atomic_load_explicit(&slots->fresh, memory_order_relaxed);
 
     for (uint32_t i = 0; i < used; i++)
@@ -398,7 +398,7 @@ static warprsa_answer look(warprsa_slots *slots, warprsa_ticket ticket,
         if (state != WARPRSA_SLOT_QUEUED && state != WARPRSA_SLOT_RUNNING)
             return WARPRSA_REFUSED; /* reclaimed */
         if ((*word & WARPRSA_SLOT_TELLING) ||
-            warprsa_now_ns() < submitted_ns(s) + give_up_ns)
+            warprsa_clock_ns() < submitted_ns(s) + give_up_ns)
             return WARPRSA_PENDING;
         /* A worker may move it at the same moment: look again, for a caller
          * told that he is overdue is told nothing more. */
@@ -449,7 +449,7 @@ warprsa_answer warprsa_slots_wait(warprsa_slots *slots, warprsa_ticket ticket,
                 &s->word, &word, word | WARPRSA_SLOT_SLEEPER,
                 memory_order_relaxed, memory_order_relaxed))
             continue;
-        if (warprsa_now_ns() < until_ns)
+        if (warprsa_clock_ns() < until_ns)
             warprsa_futex_wait(&s->word, word | WARPRSA_SLOT_SLEEPER, until_ns);
         else
             sched_yield(); /* somebody is inside wake() */

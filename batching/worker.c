@@ -253,7 +253,7 @@ static void measure(warprsa_worker *worker, warprsa_size_class size,
                     size_t count, uint64_t start_ns, bool good)
 {
     warprsa_queue *queue = worker->device->queue;
-    uint64_t now_ns = warprsa_now_ns();
+    uint64_t now_ns = warprsa_clock_ns();
     uint64_t wait_ns = mean_wait_ns(worker, count, start_ns);
 
     count_batch(worker, size, count, wait_ns, now_ns - start_ns);
@@ -289,7 +289,7 @@ static void run(warprsa_worker *worker, warprsa_size_class size, size_t count)
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
     const warprsa_engine *engine = queue->config.engine;
-    uint64_t start_ns = warprsa_now_ns();
+    uint64_t start_ns = warprsa_clock_ns();
     warprsa_status status = engine->start(device->handle, worker->stream, size,
                                           worker->tasks, count);
 
@@ -346,7 +346,7 @@ static void sleep_until_notified(warprsa_worker *worker)
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
     uint64_t until_ns =
-        warprsa_now_ns() + queue->config.deadline_ms * WARPRSA_NS_PER_MS;
+        warprsa_clock_ns() + queue->config.deadline_ms * WARPRSA_NS_PER_MS;
     uint32_t word;
 
     atomic_fetch_add(&device->eventcount.idle, 1);
@@ -354,7 +354,7 @@ static void sleep_until_notified(warprsa_worker *worker)
     if (!anything_to_do(worker)) {
         warprsa_futex_wait(&device->eventcount.word, word, until_ns);
         /* Another worker may hang in its driver. */
-        if (atomic_load(&queue->depth) != 0 && warprsa_now_ns() >= until_ns)
+        if (atomic_load(&queue->depth) != 0 && warprsa_clock_ns() >= until_ns)
             warprsa_slots_notify_expired(&queue->slots);
     }
     atomic_fetch_sub(&device->eventcount.idle, 1);

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The clock that only goes forward.
+ * The one monotonic clock of the whole program: CLOCK_MONOTONIC, in
+ * nanoseconds. Every deadline and every `..._ns` point in time is read from it.
  */
 #ifndef WARPRSA_BATCHING_BASE_CLOCK_H
 #define WARPRSA_BATCHING_BASE_CLOCK_H
@@ -9,13 +10,27 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds since some moment before the program's start. Any thread. */
+#define WARPRSA_NS_PER_MS  UINT64_C(1000000)
+#define WARPRSA_NS_PER_SEC UINT64_C(1000000000)
+
+/* Nanoseconds since some moment before the program started. Never goes back.
+ * Any thread. */
 static inline uint64_t warprsa_clock_ns(void)
 {
     struct timespec now;
 
+    /* Cannot fail for this clock. */
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * WARPRSA_NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+/* A number of nanoseconds in the form that system calls want. */
+static inline struct timespec warprsa_timespec(uint64_t ns)
+{
+    struct timespec ts = {(time_t)(ns / WARPRSA_NS_PER_SEC),
+                          (long)(ns % WARPRSA_NS_PER_SEC)};
+
+    return ts;
 }
 
 #endif

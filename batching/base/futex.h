@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Sleeping on a word of this process's memory, and the clock that goes with
- * it (CLOCK_MONOTONIC, nanoseconds).
+ * Sleeping on a word of this process's memory, and waking who sleeps there
+ * (futex(2)).
  */
 #ifndef WARPRSA_BATCHING_BASE_FUTEX_H
 #define WARPRSA_BATCHING_BASE_FUTEX_H
@@ -12,31 +12,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#define WARPRSA_NS_PER_MS  UINT64_C(1000000)
-#define WARPRSA_NS_PER_SEC UINT64_C(1000000000)
-
-static inline uint64_t warprsa_now_ns(void)
-{
-    struct timespec now;
-
-    /* Cannot fail for this clock. */
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * WARPRSA_NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
-
-static inline struct timespec warprsa_timespec(uint64_t ns)
-{
-    struct timespec at = {(time_t)(ns / WARPRSA_NS_PER_SEC),
-                          (long)(ns % WARPRSA_NS_PER_SEC)};
-
-    return at;
-}
+#include "batching/base/clock.h"
 
 /* Sleeps while *word is `value`, until woken or until_ns (a time of
- * warprsa_now_ns()). May also return for no reason: callers loop. */
+ * warprsa_clock_ns()). May also return for no reason: callers loop. */
 static inline void warprsa_futex_wait(_Atomic uint32_t *word, uint32_t value,
                                       uint64_t until_ns)
 {

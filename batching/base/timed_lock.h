@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "batching/base/futex.h"
+#include "batching/base/clock.h"
 
 /*
  * Locks the mutex, waiting for at most `ms` milliseconds; 0: not at all. False:

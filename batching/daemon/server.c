@@ -34,7 +34,7 @@ unsigned warprsa_server_clients(warprsa_server *server)
 
 bool warprsa_server_is_healthy(warprsa_server *server, unsigned ms)
 {
-    uint64_t since_ns = warprsa_now_ns() - ms * WARPRSA_NS_PER_MS;
+    uint64_t since_ns = warprsa_clock_ns() - ms * WARPRSA_NS_PER_MS;
 
     for (unsigned i = 0; i < server->context.config.threads; i++)
         if (atomic_load(&server->event_loops[i].heartbeat_ns) < since_ns)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "batching/base/futex.h"
+#include "batching/base/clock.h"
 #include "batching/base/timed_lock.h"
 #include "batching/ipc/client_private.h"
 #include "batching/ipc/message.h"
@@ -150,7 +150,8 @@ static void retry_later(warprsa_client *client, const char *why)
     pthread_mutex_lock(&client->lock);
     publish_none(client, why);
     pthread_mutex_unlock(&client->lock);
-    client->retry_ns = warprsa_now_ns() + client->pause_ms * WARPRSA_NS_PER_MS;
+    client->retry_ns =
+        warprsa_clock_ns() + client->pause_ms * WARPRSA_NS_PER_MS;
     client->pause_ms *= 2;
     if (client->pause_ms > RETRY_MAX_MS)
         client->pause_ms = RETRY_MAX_MS;
@@ -217,7 +218,7 @@ static void send_connect(warprsa_client *client)
                               .notifiers = WARPRSA_CLIENT_NOTIFIERS_MAX};
     char why[WHY_SIZE];
 
-    if (warprsa_now_ns() < client->retry_ns)
+    if (warprsa_clock_ns() < client->retry_ns)
         return;
     client->welcome_socket = warprsa_control_connection_request(
         client->config.control_connection, &wanted, why, sizeof(why));
@@ -264,7 +265,7 @@ static warprsa_queue_state state_of(warprsa_connection *c, unsigned timeout_ms)
     uint64_t until_ns = warprsa_now_ns() + timeout_ms * WARPRSA_NS_PER_MS;
     uint32_t now = atomic_load(state);
 
-    while (now == WARPRSA_QUEUE_STARTING && warprsa_now_ns() < until_ns) {
+    while (now == WARPRSA_QUEUE_STARTING && warprsa_clock_ns() < until_ns) {
         warprsa_shm_sleep(state, now, until_ns);
         now = atomic_load(state);
     }

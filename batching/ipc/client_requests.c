@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "batching/base/futex.h"
+#include "batching/base/clock.h"
 #include "batching/ipc/client_private.h"
 
 enum {
@@ -65,7 +65,7 @@ warprsa_answer warprsa_client_submit(void *impl, warprsa_backend_key *key,
                                      warprsa_ticket *ticket)
 {
     warprsa_client *client = impl;
-    uint64_t now_ns = warprsa_now_ns();
+    uint64_t now_ns = warprsa_clock_ns();
     warprsa_connection *c;
     warprsa_client_slot *s;
     warprsa_shm_request *request;
@@ -161,7 +161,7 @@ static void sleep_on(warprsa_connection *c, warprsa_ticket ticket)
 
     if (value != ticket.generation)
         warprsa_shm_sleep(word, value,
-                          warprsa_now_ns() + SLICE_MS * WARPRSA_NS_PER_MS);
+                          warprsa_clock_ns() + SLICE_MS * WARPRSA_NS_PER_MS);
 }
 
 warprsa_answer warprsa_client_wait(void *impl, warprsa_ticket ticket,

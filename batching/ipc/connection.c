@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "batching/base/futex.h"
+#include "batching/base/clock.h"
 #include "batching/ipc/control_connection.h"
 #include "batching/ipc/message.h"
 

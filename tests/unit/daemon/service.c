@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-#include "batching/base/futex.h"
+#include "batching/base/clock.h"
 #include "batching/daemon/user_quota.h"
 #include "batching/ipc/client_private.h"
 
@@ -264,7 +264,7 @@ static void what_the_caller_does_meanwhile(void **state)
     assert_int_equal(test_client_submit(&g, key, &request, notifier.number),
                      WARPRSA_DONE);
     assert_true(becomes_readable(notifier.fd));
-    told_ns = warprsa_now_ns() - since_ns;
+    told_ns = warprsa_clock_ns() - since_ns;
     nanosleep(&nap, NULL);
     assert_int_equal(backend->collect(g.client, request.ticket, request.output),
                      WARPRSA_DONE);
