@@ -24,7 +24,7 @@ static bool init_locks(warprsa_queue_device *device)
     if (pthread_mutex_init(&device->lock, NULL) != 0)
         return false;
     if (pthread_mutex_init(&device->load, NULL) == 0) {
-        if (pthread_mutex_init(&device->places, NULL) == 0)
+        if (pthread_mutex_init(&device->residency_lock, NULL) == 0)
             return true;
         pthread_mutex_destroy(&device->load);
     }
@@ -57,7 +57,7 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
 
 void warprsa_device_destroy(warprsa_queue_device *device)
 {
-    pthread_mutex_destroy(&device->places);
+    pthread_mutex_destroy(&device->residency_lock);
     pthread_mutex_destroy(&device->load);
     pthread_mutex_destroy(&device->lock);
     pthread_cond_destroy(&device->changed);
@@ -169,11 +169,11 @@ static void close_handle(warprsa_queue_device *device)
         return;
     engine_of(device)->close(device->handle);
     device->handle = NULL;
-    pthread_mutex_lock(&device->places);
+    pthread_mutex_lock(&device->residency_lock);
     count_wiped(device,
                 warprsa_keys_forget_device(&queue->keys, device->number));
     TAILQ_INIT(&device->unused);
-    pthread_mutex_unlock(&device->places);
+    pthread_mutex_unlock(&device->residency_lock);
 }
 
 /* The known-answer test once more, now that everything is warm, for its time:
@@ -420,12 +420,12 @@ void warprsa_device_worked(warprsa_worker *worker)
 void warprsa_device_begin_keys(warprsa_worker *worker)
 {
     worker->pinned = 0;
-    pthread_mutex_lock(&worker->device->places);
+    pthread_mutex_lock(&worker->device->residency_lock);
 }
 
 void warprsa_device_end_keys(warprsa_worker *worker)
 {
-    pthread_mutex_unlock(&worker->device->places);
+    pthread_mutex_unlock(&worker->device->residency_lock);
 }
 
 /* With `load` held: wipes the key used longest ago. */
@@ -434,10 +434,10 @@ static bool evict(warprsa_queue_device *device)
     uint32_t index = 0;
     bool found;
 
-    pthread_mutex_lock(&device->places);
+    pthread_mutex_lock(&device->residency_lock);
     found = warprsa_keys_evict(&device->queue->keys, device->number,
                                &device->unused, &index);
-    pthread_mutex_unlock(&device->places);
+    pthread_mutex_unlock(&device->residency_lock);
     if (!found)
         return false;
     engine_of(device)->unload_key(device->handle, index);
@@ -458,33 +458,33 @@ static warprsa_status load_missing(warprsa_queue_device *device,
     return status;
 }
 
-/* With `places` held, which is let go meanwhile. On success the key is there
- * for as long as `places` is held; another thread may have put it there. */
+/* With `residency_lock` held, which is let go meanwhile. On success the key is there
+ * for as long as `residency_lock` is held; another thread may have put it there. */
 static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key)
 {
-    warprsa_place *place = &key->on_device[device->number];
+    warprsa_key_residency *residency = &key->on_device[device->number];
     warprsa_status status = WARPRSA_DEADLINE;
     uint32_t index = 0;
     bool locked;
 
-    pthread_mutex_unlock(&device->places);
+    pthread_mutex_unlock(&device->residency_lock);
     /* If not, another thread has it for as long as any caller would wait. */
     locked =
         warprsa_lock_within(&device->load, device->queue->config.deadline_ms);
-    pthread_mutex_lock(&device->places);
+    pthread_mutex_lock(&device->residency_lock);
     if (!locked)
         return status;
     status = WARPRSA_OK;
-    if (atomic_load_explicit(&place->index, memory_order_relaxed) == 0) {
-        pthread_mutex_unlock(&device->places);
+    if (atomic_load_explicit(&residency->index, memory_order_relaxed) == 0) {
+        pthread_mutex_unlock(&device->residency_lock);
         status = load_missing(device, key, &index);
-        pthread_mutex_lock(&device->places);
+        pthread_mutex_lock(&device->residency_lock);
         if (status == WARPRSA_OK) {
             warprsa_count(&device->queue->config.counters->keys_loaded, 1);
             warprsa_count(&counters_of(device)->keys, 1);
-            place->pins = 0;
-            TAILQ_INSERT_TAIL(&device->unused, place, link);
-            atomic_store_explicit(&place->index, index + 1,
+            residency->pins = 0;
+            TAILQ_INSERT_TAIL(&device->unused, residency, link);
+            atomic_store_explicit(&residency->index, index + 1,
                                   memory_order_relaxed);
         }
     }
@@ -496,17 +496,17 @@ warprsa_status warprsa_device_key(warprsa_worker *worker, warprsa_key *key,
                                   uint32_t *index)
 {
     warprsa_queue_device *device = worker->device;
-    warprsa_place *place = &key->on_device[device->number];
+    warprsa_key_residency *residency = &key->on_device[device->number];
     warprsa_status status = WARPRSA_OK;
 
-    if (atomic_load_explicit(&place->index, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&residency->index, memory_order_relaxed) == 0)
         status = load_key(device, key);
     if (status != WARPRSA_OK)
         return status;
-    if (place->pins++ == 0)
-        TAILQ_REMOVE(&device->unused, place, link);
+    if (residency->pins++ == 0)
+        TAILQ_REMOVE(&device->unused, residency, link);
     worker->pinned++;
-    *index = atomic_load_explicit(&place->index, memory_order_relaxed) - 1;
+    *index = atomic_load_explicit(&residency->index, memory_order_relaxed) - 1;
     return WARPRSA_OK;
 }
 
@@ -514,15 +514,16 @@ void warprsa_device_unpin(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
 
-    pthread_mutex_lock(&device->places);
+    pthread_mutex_lock(&device->residency_lock);
     for (size_t i = 0; i < worker->pinned; i++) {
-        warprsa_place *place = &worker->items[i].key->on_device[device->number];
+        warprsa_key_residency *residency =
+            &worker->items[i].key->on_device[device->number];
 
-        if (--place->pins == 0)
-            TAILQ_INSERT_TAIL(&device->unused, place, link);
+        if (--residency->pins == 0)
+            TAILQ_INSERT_TAIL(&device->unused, residency, link);
     }
     worker->pinned = 0;
-    pthread_mutex_unlock(&device->places);
+    pthread_mutex_unlock(&device->residency_lock);
 }
 
 void warprsa_device_unload_keys(warprsa_worker *worker)
@@ -537,7 +538,7 @@ void warprsa_device_unload_keys(warprsa_worker *worker)
         /* A stuck batch may use a key whose requests have been answered and
          * which was released since. Then the device is not READY any more:
          * that was set before they were answered. */
-        pthread_mutex_lock(&device->places);
+        pthread_mutex_lock(&device->residency_lock);
         pthread_mutex_lock(&device->lock);
         count = device->state == WARPRSA_DEVICE_READY
                     ? warprsa_keys_take_released(&queue->keys, device->number,
@@ -545,7 +546,7 @@ void warprsa_device_unload_keys(warprsa_worker *worker)
                                                  UNLOAD_STEP)
                     : 0;
         pthread_mutex_unlock(&device->lock);
-        pthread_mutex_unlock(&device->places);
+        pthread_mutex_unlock(&device->residency_lock);
         if (count == 0)
             return;
         for (unsigned i = 0; i < count; i++)

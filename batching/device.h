@@ -71,8 +71,8 @@ struct warprsa_queue_device {
     pthread_mutex_t load;
     /* Of where keys are; never while the driver works. Taken within `load`
      * and before `lock`. */
-    pthread_mutex_t places;
-    struct warprsa_place_list unused;
+    pthread_mutex_t residency_lock;
+    struct warprsa_key_residency_list unused;
     warprsa_eventcount eventcount; /* of its idle workers */
     _Atomic uint32_t running;      /* requests taken and not answered */
     warprsa_worker workers[WARPRSA_STREAMS_MAX];

@@ -227,7 +227,7 @@ static void off_device(warprsa_key *key, unsigned device)
 }
 
 unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
-                                    struct warprsa_place_list *unused,
+                                    struct warprsa_key_residency_list *unused,
                                     uint32_t *indices, unsigned max)
 {
     warprsa_key *key, *next;
@@ -236,13 +236,13 @@ unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
     pthread_mutex_lock(&keys->lock);
     for (key = LIST_FIRST(&keys->released); key != NULL && count < max;
          key = next) {
-        warprsa_place *place = &key->on_device[device];
+        warprsa_key_residency *residency = &key->on_device[device];
 
         next = LIST_NEXT(key, link);
-        if (index_on(key, device) == 0 || place->pins > 0)
+        if (index_on(key, device) == 0 || residency->pins > 0)
             continue;
         indices[count++] = index_on(key, device) - 1;
-        TAILQ_REMOVE(unused, place, link);
+        TAILQ_REMOVE(unused, residency, link);
         off_device(key, device);
     }
     atomic_fetch_sub_explicit(&keys->unloads[device], count,
@@ -252,15 +252,16 @@ unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
 }
 
 bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
-                        struct warprsa_place_list *unused, uint32_t *index)
+                        struct warprsa_key_residency_list *unused,
+                        uint32_t *index)
 {
-    warprsa_place *place = TAILQ_FIRST(unused);
+    warprsa_key_residency *residency = TAILQ_FIRST(unused);
     warprsa_key *key;
 
-    if (place == NULL)
+    if (residency == NULL)
         return false;
-    key = place->key;
-    TAILQ_REMOVE(unused, place, link);
+    key = residency->key;
+    TAILQ_REMOVE(unused, residency, link);
     pthread_mutex_lock(&keys->lock);
     *index = index_on(key, device) - 1;
     if (key->released) {
@@ -268,7 +269,7 @@ bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
                                   memory_order_relaxed);
         off_device(key, device);
     } else {
-        atomic_store_explicit(&place->index, 0, memory_order_relaxed);
+        atomic_store_explicit(&residency->index, 0, memory_order_relaxed);
     }
     pthread_mutex_unlock(&keys->lock);
     return true;

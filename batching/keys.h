@@ -15,17 +15,17 @@
 #include "batching/queue.h"
 
 /* Where a key is on one device. */
-typedef struct warprsa_place {
+typedef struct warprsa_key_residency {
     /* Index given by the device's engine, plus 1; 0: not there. Set by the
      * device's workers, cleared under the keys' lock. */
     _Atomic uint32_t index;
-    uint32_t pins; /* requests of batches under way; under `places` */
-    TAILQ_ENTRY(warprsa_place) link; /* of those without; as above */
+    uint32_t pins; /* requests of batches under way; under `residency_lock` */
+    TAILQ_ENTRY(warprsa_key_residency) link; /* of those without; as above */
     struct warprsa_key *key;
-} warprsa_place;
+} warprsa_key_residency;
 
 /* Least recently used first. */
-TAILQ_HEAD(warprsa_place_list, warprsa_place);
+TAILQ_HEAD(warprsa_key_residency_list, warprsa_key_residency);
 
 struct warprsa_key {
     /* Of callers, and of requests not answered yet. */
@@ -33,7 +33,7 @@ struct warprsa_key {
     warprsa_size_class size;
     bool released;        /* in the list below; under the lock */
     warprsa_queue *queue; /* one of its references, while references > 0 */
-    warprsa_place on_device[WARPRSA_DEVICES_MAX];
+    warprsa_key_residency on_device[WARPRSA_DEVICES_MAX];
     LIST_ENTRY(warprsa_key) link;
     uint8_t id[WARPRSA_KEY_ID_BYTES];
     warprsa_private_key key; /* wiped with the last reference */
@@ -63,15 +63,16 @@ void warprsa_key_drop(warprsa_key *key, uint32_t count);
 
 /* Takes up to `max` indices of released keys off a device's list, and off the
  * list of its unused ones, to be unloaded by the calling worker, who holds the
- * device's `places`. Returns how many. */
+ * device's `residency_lock`. Returns how many. */
 unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
-                                    struct warprsa_place_list *unused,
+                                    struct warprsa_key_residency_list *unused,
                                     uint32_t *indices, unsigned max);
 
 /* Takes the key that was used longest ago off a device's list of unused ones;
- * *index: what to unload. False: none. With the device's `places` held. */
+ * *index: what to unload. False: none. With the device's `residency_lock` held. */
 bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
-                        struct warprsa_place_list *unused, uint32_t *index);
+                        struct warprsa_key_residency_list *unused,
+                        uint32_t *index);
 
 /* Notes that a device has been closed, and with it every key on it; returns
  * how many there were. */

@@ -71,10 +71,10 @@ static void in_order(void **state)
 }
 
 /* Begins to put, as a thread that is preempted between the two steps. */
-static warprsa_ring_cell *begin_put(warprsa_ring *ring, uint32_t *place)
+static warprsa_ring_cell *begin_put(warprsa_ring *ring, uint32_t *residency)
 {
-    *place = atomic_fetch_add(&ring->tail, 1);
-    return &ring->cells[*place & ring->mask];
+    *residency = atomic_fetch_add(&ring->tail, 1);
+    return &ring->cells[*residency & ring->mask];
 }
 
 static void nothing_is_taken_past_an_unfinished_put(void **state)
