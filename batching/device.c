@@ -319,7 +319,7 @@ static void probe(warprsa_worker *worker)
     pthread_mutex_unlock(&device->lock);
     status = engine->wait(device->handle, worker->stream, PROBE_MS);
     if (status != WARPRSA_DEADLINE)
-        warprsa_device_unpin(worker);
+        warprsa_device_unpin_keys(worker);
     warprsa_slots_notify_expired(&device->queue->slots);
     pthread_mutex_lock(&device->lock);
     if (status == WARPRSA_OK && device->state == WARPRSA_DEVICE_SUSPECT) {
@@ -417,13 +417,13 @@ void warprsa_device_worked(warprsa_worker *worker)
     pthread_mutex_unlock(&worker->device->lock);
 }
 
-void warprsa_device_begin_keys(warprsa_worker *worker)
+void warprsa_device_lock_keys(warprsa_worker *worker)
 {
     worker->pinned = 0;
     pthread_mutex_lock(&worker->device->residency_lock);
 }
 
-void warprsa_device_end_keys(warprsa_worker *worker)
+void warprsa_device_unlock_keys(warprsa_worker *worker)
 {
     pthread_mutex_unlock(&worker->device->residency_lock);
 }
@@ -492,8 +492,8 @@ static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key)
     return status;
 }
 
-warprsa_status warprsa_device_key(warprsa_worker *worker, warprsa_key *key,
-                                  uint32_t *index)
+warprsa_status warprsa_device_pin_key(warprsa_worker *worker, warprsa_key *key,
+                                      uint32_t *index)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_key_residency *residency = &key->on_device[device->number];
@@ -510,7 +510,7 @@ warprsa_status warprsa_device_key(warprsa_worker *worker, warprsa_key *key,
     return WARPRSA_OK;
 }
 
-void warprsa_device_unpin(warprsa_worker *worker)
+void warprsa_device_unpin_keys(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
 
@@ -526,7 +526,7 @@ void warprsa_device_unpin(warprsa_worker *worker)
     pthread_mutex_unlock(&device->residency_lock);
 }
 
-void warprsa_device_unload_keys(warprsa_worker *worker)
+void warprsa_device_unload_released(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
@@ -565,7 +565,7 @@ static void wait_out(warprsa_worker *worker)
 
     if (status == WARPRSA_DEADLINE)
         return;
-    warprsa_device_unpin(worker);
+    warprsa_device_unpin_keys(worker);
     pthread_mutex_lock(&device->lock);
     device->stuck &= ~(UINT32_C(1) << worker->stream);
     pthread_mutex_unlock(&device->lock);

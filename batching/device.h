@@ -105,22 +105,22 @@ void warprsa_device_worked(warprsa_worker *worker);
 
 /*
  * Around the preparation of a batch, which gets each key's index from
- * warprsa_device_key(): loaded first if need be, in the place of the one used
+ * warprsa_device_pin_key(): loaded first if need be, in the place of the one used
  * longest ago if there is no other, and pinned. WARPRSA_NO_MEMORY: all others
  * are in use. WARPRSA_DEADLINE: another thread hangs in the driver with a key.
  * From inside.
  */
-void warprsa_device_begin_keys(warprsa_worker *worker);
-warprsa_status warprsa_device_key(warprsa_worker *worker, warprsa_key *key,
-                                  uint32_t *index);
-void warprsa_device_end_keys(warprsa_worker *worker);
+void warprsa_device_lock_keys(warprsa_worker *worker);
+warprsa_status warprsa_device_pin_key(warprsa_worker *worker, warprsa_key *key,
+                                      uint32_t *index);
+void warprsa_device_unlock_keys(warprsa_worker *worker);
 
 /* The batch has ended, its keys are no longer in use; before its requests give
  * their references back. Not for one that has missed its deadline. */
-void warprsa_device_unpin(warprsa_worker *worker);
+void warprsa_device_unpin_keys(warprsa_worker *worker);
 
 /* Unloads the keys released since. From inside. */
-void warprsa_device_unload_keys(warprsa_worker *worker);
+void warprsa_device_unload_released(warprsa_worker *worker);
 
 /* The end of a thread's work; the last of its device closes that. */
 void warprsa_device_end(warprsa_worker *worker);

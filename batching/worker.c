@@ -145,7 +145,7 @@ static warprsa_status key_index(warprsa_worker *worker, warprsa_key *key,
 
     if (status != WARPRSA_OK)
         return status;
-    status = warprsa_device_key(worker, key, index);
+    status = warprsa_device_pin_key(worker, key, index);
     if (status != WARPRSA_OK && !out_of_memory_only(status))
         *failure = status;
     return status;
@@ -169,7 +169,7 @@ static size_t prepare(warprsa_worker *worker, size_t count,
     size_t ready = 0;
 
     *failure = WARPRSA_OK;
-    warprsa_device_begin_keys(worker);
+    warprsa_device_lock_keys(worker);
     for (size_t i = 0; i < count; i++) {
         warprsa_item it = worker->items[i];
         warprsa_slot *s = &queue->slots.slot[it.slot];
@@ -187,7 +187,7 @@ static size_t prepare(warprsa_worker *worker, size_t count,
             .key = index, .input = s->input, .output = s->output};
         ready++;
     }
-    warprsa_device_end_keys(worker);
+    warprsa_device_unlock_keys(worker);
     if (*failure != WARPRSA_OK)
         warprsa_device_failed(worker, *failure);
     for (size_t i = ready; i < count; i++)
@@ -269,7 +269,7 @@ static void measure(warprsa_worker *worker, warprsa_size_class size,
 static void end(warprsa_worker *worker, size_t count, warprsa_status status)
 {
     if (status != WARPRSA_DEADLINE)
-        warprsa_device_unpin(worker);
+        warprsa_device_unpin_keys(worker);
     if (status == WARPRSA_OK) {
         warprsa_device_worked(worker);
         answer(worker, count);
@@ -312,7 +312,7 @@ static bool work(warprsa_worker *worker)
     size_t taken, count;
     int size;
 
-    warprsa_device_unload_keys(worker);
+    warprsa_device_unload_released(worker);
     size = oldest_class(queue);
     if (size < 0)
         return false;
@@ -325,7 +325,7 @@ static bool work(warprsa_worker *worker)
         run(worker, (warprsa_size_class)size, count);
     } else {
         atomic_fetch_sub(&device->running, (uint32_t)count);
-        warprsa_device_unpin(worker);
+        warprsa_device_unpin_keys(worker);
         refuse(worker, 0, count, why_no_key(failure));
     }
     return true;
