@@ -16,8 +16,8 @@
  * Whoever moves the word with a compare-and-swap owns what follows: a caller
  * giving up and a worker answering can't both win. Three more facts share the
  * word so that the same swap decides on them: SLEEPER (a caller sleeps on the
- * word), TELLING (a thread is inside the caller's wake function; nobody else
- * moves the state) and TOLD (wake was called). The generation tells this use
+ * word), NOTIFYING (a thread is inside the caller's wake function; nobody else
+ * moves the state) and NOTIFIED (wake was called). The generation tells this use
  * of the slot from those before and after it.
  */
 #ifndef WARPRSA_SLOT_H
@@ -40,8 +40,8 @@ enum {
 
 #define WARPRSA_SLOT_STATE      UINT32_C(0x7)
 #define WARPRSA_SLOT_SLEEPER    UINT32_C(0x8)
-#define WARPRSA_SLOT_TELLING    UINT32_C(0x10)
-#define WARPRSA_SLOT_TOLD       UINT32_C(0x20)
+#define WARPRSA_SLOT_NOTIFYING  UINT32_C(0x10)
+#define WARPRSA_SLOT_NOTIFIED   UINT32_C(0x20)
 #define WARPRSA_SLOT_GENERATION UINT32_C(0xffffffc0)
 #define WARPRSA_SLOT_USE        UINT32_C(0x40) /* one generation */
 

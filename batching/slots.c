@@ -252,7 +252,7 @@ bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
             free_slot(slots, index);
             return false;
         }
-        /* The other bits stay; TELLING too, its owner minds only itself. */
+        /* The other bits stay; NOTIFYING too, its owner minds only itself. */
         if (atomic_compare_exchange_weak_explicit(
                 &s->word, &word,
                 (word & ~WARPRSA_SLOT_STATE) | WARPRSA_SLOT_RUNNING,
@@ -290,9 +290,9 @@ void warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
     s->reason = (uint32_t)reason;
     for (;;) {
         uint32_t done = (word & WARPRSA_SLOT_GENERATION) | WARPRSA_SLOT_DONE;
-        bool tell = notify.wake != NULL && !(word & WARPRSA_SLOT_TOLD);
+        bool must_wake = notify.wake != NULL && !(word & WARPRSA_SLOT_NOTIFIED);
 
-        if (word & WARPRSA_SLOT_TELLING) {
+        if (word & WARPRSA_SLOT_NOTIFYING) {
             sched_yield();
             word = atomic_load_explicit(&s->word, memory_order_acquire);
             continue;
@@ -302,10 +302,11 @@ void warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
             return;
         }
         if (!atomic_compare_exchange_weak_explicit(
-                &s->word, &word, tell ? word | WARPRSA_SLOT_TELLING : done,
+                &s->word, &word,
+                must_wake ? word | WARPRSA_SLOT_NOTIFYING : done,
                 memory_order_acq_rel, memory_order_acquire))
             continue;
-        if (tell) {
+        if (must_wake) {
             /* DONE comes after wake(): once the caller may finish, his arg is
              * never touched again. */
             notify.wake(notify.arg);
@@ -317,8 +318,8 @@ void warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
     }
 }
 
-static void tell_if_overdue(warprsa_slots *slots, uint32_t index,
-                            uint64_t now_ns)
+static void notify_if_expired(warprsa_slots *slots, uint32_t index,
+                              uint64_t now_ns)
 {
     warprsa_slot *s = &slots->slot[index];
     uint32_t word = atomic_load_explicit(&s->word, memory_order_acquire);
@@ -326,18 +327,18 @@ static void tell_if_overdue(warprsa_slots *slots, uint32_t index,
     warprsa_notify notify;
 
     if ((state != WARPRSA_SLOT_QUEUED && state != WARPRSA_SLOT_RUNNING) ||
-        (word & (WARPRSA_SLOT_TELLING | WARPRSA_SLOT_TOLD)) ||
+        (word & (WARPRSA_SLOT_NOTIFYING | WARPRSA_SLOT_NOTIFIED)) ||
         now_ns < submitted_ns(s) + slots->deadline_ns)
         return;
     if (!atomic_compare_exchange_strong_explicit(
-            &s->word, &word, word | WARPRSA_SLOT_TELLING, memory_order_acquire,
-            memory_order_relaxed))
+            &s->word, &word, word | WARPRSA_SLOT_NOTIFYING,
+            memory_order_acquire, memory_order_relaxed))
         return;
     notify = slots->request[index].notify;
     if (notify.wake != NULL)
         notify.wake(notify.arg);
     atomic_fetch_xor_explicit(&s->word,
-                              WARPRSA_SLOT_TELLING | WARPRSA_SLOT_TOLD,
+                              WARPRSA_SLOT_NOTIFYING | WARPRSA_SLOT_NOTIFIED,
                               memory_order_release);
 }
 
@@ -347,7 +348,7 @@ void warprsa_slots_notify_expired(warprsa_slots *slots)
     uint32_t used = atomic_load_explicit(&slots->fresh, memory_order_relaxed);
 
     for (uint32_t i = 0; i < used; i++)
-        tell_if_overdue(slots, i, now_ns);
+        notify_if_expired(slots, i, now_ns);
 }
 
 /* Takes a DONE answer out of its slot; false: a submitter has reclaimed it. */
@@ -397,7 +398,7 @@ static warprsa_answer look(warprsa_slots *slots, warprsa_ticket ticket,
                        : WARPRSA_REFUSED;
         if (state != WARPRSA_SLOT_QUEUED && state != WARPRSA_SLOT_RUNNING)
             return WARPRSA_REFUSED; /* reclaimed */
-        if ((*word & WARPRSA_SLOT_TELLING) ||
+        if ((*word & WARPRSA_SLOT_NOTIFYING) ||
             warprsa_clock_ns() < submitted_ns(s) + give_up_ns)
             return WARPRSA_PENDING;
         /* A worker may move it at the same moment: look again, for a caller
@@ -420,7 +421,7 @@ warprsa_answer warprsa_slots_collect(warprsa_slots *slots,
         warprsa_answer answer = look(slots, ticket, slots->deadline_ns, output,
                                      size, reason, &word);
 
-        if (answer != WARPRSA_PENDING || !(word & WARPRSA_SLOT_TELLING))
+        if (answer != WARPRSA_PENDING || !(word & WARPRSA_SLOT_NOTIFYING))
             return answer;
         sched_yield();
     }
