@@ -445,10 +445,10 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
     if (atomic_load(&queue->state) != WARPRSA_QUEUE_READY) {
         /* Whoever took the last device down may have emptied the queues just
          * before; then nobody else comes for this request. */
-        bool withdrawn = warprsa_slots_withdraw(&queue->slots, *ticket);
+        bool cancelled = warprsa_slots_cancel(&queue->slots, *ticket);
 
         warprsa_queue_refuse_if_down(queue);
-        return withdrawn ? refused(queue, WARPRSA_CPU_NO_DEVICE) : WARPRSA_DONE;
+        return cancelled ? refused(queue, WARPRSA_CPU_NO_DEVICE) : WARPRSA_DONE;
     }
     ring_for_request(queue);
     return WARPRSA_DONE;

@@ -261,7 +261,7 @@ bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
     }
 }
 
-bool warprsa_slots_withdraw(warprsa_slots *slots, warprsa_ticket ticket)
+bool warprsa_slots_cancel(warprsa_slots *slots, warprsa_ticket ticket)
 {
     uint32_t word = ticket.generation | WARPRSA_SLOT_QUEUED;
 

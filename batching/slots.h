@@ -58,8 +58,8 @@ bool warprsa_slots_acquire(warprsa_slots *slots, uint64_t now_ns,
 
 /* warprsa_slots_claim() will be called for this one soon: fetches what that
  * changes, which another CPU has written. */
-static inline void warprsa_slots_expect(const warprsa_slots *slots,
-                                        uint32_t index)
+static inline void warprsa_slots_prefetch(const warprsa_slots *slots,
+                                          uint32_t index)
 {
     __builtin_prefetch(&slots->request[index]);
     __builtin_prefetch(&slots->slot[index].word, 1);
@@ -72,7 +72,7 @@ bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
 
 /* QUEUED to ABANDONED by the submitter himself; false: a worker has it. The
  * slot stays in its ring. */
-bool warprsa_slots_withdraw(warprsa_slots *slots, warprsa_ticket ticket);
+bool warprsa_slots_cancel(warprsa_slots *slots, warprsa_ticket ticket);
 
 /* Answers a RUNNING request and tells its caller; frees the slot if he has
  * given up. The output is in the slot already. */

@@ -62,7 +62,7 @@ static size_t take(warprsa_worker *worker, warprsa_size_class size)
         taken = warprsa_ring_take(&queue->queued[size], slots,
                                   step < TAKE_STEP ? step : TAKE_STEP);
         for (uint32_t i = 0; i < taken; i++)
-            warprsa_slots_expect(&queue->slots, slots[i]);
+            warprsa_slots_prefetch(&queue->slots, slots[i]);
         for (uint32_t i = 0; i < taken; i++) {
             warprsa_key *key;
 
