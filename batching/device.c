@@ -373,7 +373,7 @@ bool warprsa_device_enter(warprsa_worker *worker)
         }
         /* The bell may have been rung for this thread. */
         warprsa_eventcount_cancel_wait(&device->eventcount);
-        warprsa_queue_offer(device->queue);
+        warprsa_queue_rearm_idle(device->queue);
         if (is_stuck(worker)) {
             device->inside++;
             probe(worker);

@@ -272,7 +272,7 @@ bool warprsa_queue_empty(warprsa_queue *queue)
     return true;
 }
 
-void warprsa_queue_offer(warprsa_queue *queue)
+void warprsa_queue_rearm_idle(warprsa_queue *queue)
 {
     unsigned chosen = atomic_load(&queue->chosen);
 
@@ -289,7 +289,7 @@ void warprsa_queue_offer(warprsa_queue *queue)
 }
 
 /* After queueing: wakes an idle worker, of the device with least to do. */
-static void ring_for_request(warprsa_queue *queue)
+static void notify_idle_worker(warprsa_queue *queue)
 {
     unsigned chosen =
         atomic_load_explicit(&queue->chosen, memory_order_acquire);
@@ -450,7 +450,7 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
         warprsa_queue_refuse_if_down(queue);
         return cancelled ? refused(queue, WARPRSA_CPU_NO_DEVICE) : WARPRSA_DONE;
     }
-    ring_for_request(queue);
+    notify_idle_worker(queue);
     return WARPRSA_DONE;
 }
 

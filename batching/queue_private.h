@@ -51,7 +51,7 @@ bool warprsa_queue_empty(warprsa_queue *queue);
 
 /* Arms the eventcounts of devices with idle workers, and rings them at once if
  * there is work: by a worker that goes to do something else. */
-void warprsa_queue_offer(warprsa_queue *queue);
+void warprsa_queue_rearm_idle(warprsa_queue *queue);
 
 /* Wakes all idle workers. */
 void warprsa_queue_wake_all(warprsa_queue *queue);

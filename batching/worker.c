@@ -318,7 +318,7 @@ static bool work(warprsa_worker *worker)
         return false;
     taken = take(worker, (warprsa_size_class)size);
     atomic_fetch_add(&device->running, (uint32_t)taken);
-    warprsa_queue_offer(queue);
+    warprsa_queue_rearm_idle(queue);
     count = prepare(worker, taken, &failure);
     atomic_fetch_sub(&device->running, (uint32_t)(taken - count));
     if (failure == WARPRSA_OK && count > 0) {
