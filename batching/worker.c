@@ -35,7 +35,7 @@ static int oldest_class(warprsa_queue *queue)
         uint32_t slot;
         uint64_t at;
 
-        if (!warprsa_ring_look(&queue->queued[c], &slot))
+        if (!warprsa_ring_peek(&queue->queued[c], &slot))
             continue;
         at = atomic_load_explicit(&queue->slots.slot[slot].submitted_ns,
                                   memory_order_relaxed);

@@ -87,7 +87,7 @@ static inline void warprsa_ring_put(warprsa_ring *ring, uint32_t slot)
 
 /* The oldest number, without taking it: a hint, it may be gone the moment this
  * returns. False when empty. */
-static inline bool warprsa_ring_look(warprsa_ring *ring, uint32_t *slot)
+static inline bool warprsa_ring_peek(warprsa_ring *ring, uint32_t *slot)
 {
     for (;;) {
         uint32_t place = atomic_load(&ring->head);
@@ -104,9 +104,9 @@ static inline bool warprsa_ring_look(warprsa_ring *ring, uint32_t *slot)
 
 /* How many places from `head` on are filled, `most` at most, and what is in
  * them: right if `head` is still the head afterwards. */
-static inline uint32_t warprsa_ring_read(const warprsa_ring *ring,
-                                         uint32_t head, uint32_t *slots,
-                                         uint32_t most)
+static inline uint32_t warprsa_ring_peek_many(const warprsa_ring *ring,
+                                              uint32_t head, uint32_t *slots,
+                                              uint32_t most)
 {
     uint32_t count = 0;
 
@@ -140,7 +140,7 @@ static inline uint32_t warprsa_ring_take(warprsa_ring *ring, uint32_t *slots,
     for (;;) {
         uint32_t now;
 
-        count = warprsa_ring_read(ring, head, slots, most);
+        count = warprsa_ring_peek_many(ring, head, slots, most);
         if (count > 0 && atomic_compare_exchange_strong_explicit(
                              &ring->head, &head, head + count,
                              memory_order_relaxed, memory_order_relaxed))
@@ -160,7 +160,7 @@ static inline bool warprsa_ring_empty(warprsa_ring *ring)
 {
     uint32_t slot;
 
-    return !warprsa_ring_look(ring, &slot);
+    return !warprsa_ring_peek(ring, &slot);
 }
 
 /* How many numbers are in it or about to be; a hint. */

@@ -29,7 +29,7 @@ static uint32_t take_from(warprsa_ring *ring, uint32_t first, uint32_t most)
     assert_true(count <= most);
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(slots[i], first + i);
-    assert_int_equal(warprsa_ring_look(ring, &head), !warprsa_ring_empty(ring));
+    assert_int_equal(warprsa_ring_peek(ring, &head), !warprsa_ring_empty(ring));
     if (!warprsa_ring_empty(ring))
         assert_int_equal(head, first + count);
     return count;
