@@ -77,13 +77,13 @@ unsigned warprsa_devices_discover(warprsa_queue *queue)
 {
     char why[WHY_SIZE] = "";
     unsigned there = queue->config.engine->count(why, sizeof(why));
-    unsigned chosen = 0;
+    unsigned device_count = 0;
 
-    for (unsigned i = 0; i < there && i < 32 && chosen < WARPRSA_DEVICES_MAX;
-         i++)
+    for (unsigned i = 0;
+         i < there && i < 32 && device_count < WARPRSA_DEVICES_MAX; i++)
         if (queue->config.devices & (UINT32_C(1) << i))
-            queue->devices[chosen++].ordinal = i;
-    if (chosen == 0) {
+            queue->devices[device_count++].ordinal = i;
+    if (device_count == 0) {
         warprsa_queue_device *first = &queue->devices[0];
 
         if (there > 0)
@@ -97,10 +97,10 @@ unsigned warprsa_devices_discover(warprsa_queue *queue)
         return 0;
     }
     pthread_mutex_lock(&queue->lock);
-    queue->opening = (UINT32_C(1) << chosen) - 1;
+    queue->opening = (UINT32_C(1) << device_count) - 1;
     pthread_mutex_unlock(&queue->lock);
-    atomic_store(&queue->chosen, chosen);
-    for (unsigned i = 0; i < chosen; i++) {
+    atomic_store(&queue->device_count, device_count);
+    for (unsigned i = 0; i < device_count; i++) {
         pthread_mutex_lock(&queue->devices[i].lock);
         queue->devices[i].state = WARPRSA_DEVICE_OPENING;
         pthread_mutex_unlock(&queue->devices[i].lock);

@@ -274,9 +274,9 @@ bool warprsa_queue_empty(warprsa_queue *queue)
 
 void warprsa_queue_rearm_idle(warprsa_queue *queue)
 {
-    unsigned chosen = atomic_load(&queue->chosen);
+    unsigned device_count = atomic_load(&queue->device_count);
 
-    for (unsigned i = 0; i < chosen; i++) {
+    for (unsigned i = 0; i < device_count; i++) {
         warprsa_eventcount *eventcount = &queue->devices[i].eventcount;
 
         if (atomic_load(&eventcount->idle) == 0)
@@ -291,12 +291,12 @@ void warprsa_queue_rearm_idle(warprsa_queue *queue)
 /* After queueing: wakes an idle worker, of the device with least to do. */
 static void notify_idle_worker(warprsa_queue *queue)
 {
-    unsigned chosen =
-        atomic_load_explicit(&queue->chosen, memory_order_acquire);
+    unsigned device_count =
+        atomic_load_explicit(&queue->device_count, memory_order_acquire);
     warprsa_queue_device *best = NULL;
     uint32_t least = UINT32_MAX;
 
-    for (unsigned i = 0; i < chosen; i++) {
+    for (unsigned i = 0; i < device_count; i++) {
         warprsa_queue_device *device = &queue->devices[i];
         uint32_t running;
 
@@ -331,12 +331,12 @@ static uint32_t waiting_in(warprsa_queue *queue)
 uint32_t warprsa_queue_share(warprsa_queue *queue,
                              const warprsa_queue_device *device)
 {
-    unsigned chosen = atomic_load(&queue->chosen);
+    unsigned device_count = atomic_load(&queue->device_count);
     uint32_t most = queue->config.batch_max;
     uint32_t idle_devices = 1;
     uint32_t share;
 
-    for (unsigned i = 0; i < chosen; i++)
+    for (unsigned i = 0; i < device_count; i++)
         idle_devices += &queue->devices[i] != device &&
                         atomic_load(&queue->devices[i].eventcount.idle) > 0 &&
                         atomic_load(&queue->devices[i].running) < SHARE_LEAST;

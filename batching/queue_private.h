@@ -19,8 +19,8 @@ struct warprsa_queue {
     _Alignas(64) _Atomic uint32_t depth;
     _Alignas(64) _Atomic uint32_t state; /* warprsa_queue_state, a futex */
     _Atomic bool closing;
-    _Atomic unsigned chosen;     /* devices that may come into use */
-    _Atomic uint32_t references; /* the opener's, each key's, each thread's */
+    _Atomic unsigned device_count; /* devices that may come into use */
+    _Atomic uint32_t references;   /* the opener's, each key's, each thread's */
     warprsa_keys keys;
 
     pthread_mutex_t lock; /* of what follows; no other is taken within it */
