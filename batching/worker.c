@@ -19,7 +19,7 @@ enum {
     TAKE_STEP = 64,          /* requests taken from a ring at once */
 };
 
-static bool out_of_memory_only(warprsa_status status)
+static bool is_request_error(warprsa_status status)
 {
     return status == WARPRSA_NO_MEMORY || status == WARPRSA_NO_RANDOM ||
            status == WARPRSA_UNSUPPORTED_KEY;
@@ -48,7 +48,7 @@ static int oldest_class(warprsa_queue *queue)
 }
 
 /* Takes up to a batch; returns how many. */
-static size_t take(warprsa_worker *worker, warprsa_size_class size)
+static size_t take_batch(warprsa_worker *worker, warprsa_size_class size)
 {
     warprsa_queue *queue = worker->device->queue;
     uint32_t most = warprsa_queue_share(queue, worker->device);
@@ -97,8 +97,8 @@ static void drop_keys(warprsa_worker *worker, size_t first, size_t count)
 }
 
 /* Refuses items first .. first + count - 1. */
-static void refuse(warprsa_worker *worker, size_t first, size_t count,
-                   warprsa_cpu_reason reason)
+static void refuse_items(warprsa_worker *worker, size_t first, size_t count,
+                         warprsa_cpu_reason reason)
 {
     warprsa_queue *queue = worker->device->queue;
 
@@ -110,7 +110,7 @@ static void refuse(warprsa_worker *worker, size_t first, size_t count,
 }
 
 /* Hands out the results of a batch. */
-static void answer(warprsa_worker *worker, size_t count)
+static void complete_batch(warprsa_worker *worker, size_t count)
 {
     warprsa_queue *queue = worker->device->queue;
     uint64_t failed = 0, good = 0;
@@ -146,7 +146,7 @@ static warprsa_status key_index(warprsa_worker *worker, warprsa_key *key,
     if (status != WARPRSA_OK)
         return status;
     status = warprsa_device_pin_key(worker, key, index);
-    if (status != WARPRSA_OK && !out_of_memory_only(status))
+    if (status != WARPRSA_OK && !is_request_error(status))
         *failure = status;
     return status;
 }
@@ -162,8 +162,8 @@ static warprsa_cpu_reason why_no_key(warprsa_status status)
 /* Makes tasks of the items; those whose key can't be loaded are refused. Sets
  * *failure if the device failed. Returns how many are left. No caller is told
  * with the keys held. */
-static size_t prepare(warprsa_worker *worker, size_t count,
-                      warprsa_status *failure)
+static size_t prepare_batch(warprsa_worker *worker, size_t count,
+                            warprsa_status *failure)
 {
     warprsa_queue *queue = worker->device->queue;
     size_t ready = 0;
@@ -191,7 +191,7 @@ static size_t prepare(warprsa_worker *worker, size_t count,
     if (*failure != WARPRSA_OK)
         warprsa_device_failed(worker, *failure);
     for (size_t i = ready; i < count; i++)
-        refuse(worker, i, 1, why_no_key(worker->tasks[i].status));
+        refuse_items(worker, i, 1, why_no_key(worker->tasks[i].status));
     return ready;
 }
 
@@ -249,8 +249,8 @@ static void count_batch(const warprsa_worker *worker, warprsa_size_class size,
 }
 
 /* Notes what a batch took that has ended, for whoever decides on the next. */
-static void measure(warprsa_worker *worker, warprsa_size_class size,
-                    size_t count, uint64_t start_ns, bool good)
+static void record_batch(warprsa_worker *worker, warprsa_size_class size,
+                         size_t count, uint64_t start_ns, bool good)
 {
     warprsa_queue *queue = worker->device->queue;
     uint64_t now_ns = warprsa_clock_ns();
@@ -266,25 +266,27 @@ static void measure(warprsa_worker *worker, warprsa_size_class size,
 /* What becomes of the requests of a batch that has ended. The device is taken
  * out of use before any caller hears of it, so that what he does next meets
  * the new state. */
-static void end(warprsa_worker *worker, size_t count, warprsa_status status)
+static void finish_batch(warprsa_worker *worker, size_t count,
+                         warprsa_status status)
 {
     if (status != WARPRSA_DEADLINE)
         warprsa_device_unpin_keys(worker);
     if (status == WARPRSA_OK) {
         warprsa_device_worked(worker);
-        answer(worker, count);
+        complete_batch(worker, count);
     } else if (status == WARPRSA_DEADLINE) {
         warprsa_device_overdue(worker);
-        refuse(worker, 0, count, WARPRSA_CPU_DEADLINE);
+        refuse_items(worker, 0, count, WARPRSA_CPU_DEADLINE);
     } else {
-        if (!out_of_memory_only(status))
+        if (!is_request_error(status))
             warprsa_device_failed(worker, status);
-        refuse(worker, 0, count, WARPRSA_CPU_ERROR);
+        refuse_items(worker, 0, count, WARPRSA_CPU_ERROR);
     }
 }
 
 /* Starts the batch and waits for it. */
-static void run(warprsa_worker *worker, warprsa_size_class size, size_t count)
+static void run_batch(warprsa_worker *worker, warprsa_size_class size,
+                      size_t count)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
@@ -296,15 +298,15 @@ static void run(warprsa_worker *worker, warprsa_size_class size, size_t count)
     if (status == WARPRSA_OK) {
         status = engine->wait(device->handle, worker->stream,
                               queue->config.deadline_ms);
-        measure(worker, size, count, start_ns, status == WARPRSA_OK);
+        record_batch(worker, size, count, start_ns, status == WARPRSA_OK);
     }
     atomic_fetch_sub(&device->running, (uint32_t)count);
-    end(worker, count, status);
+    finish_batch(worker, count, status);
 }
 
 /* One batch, from inside the device: from the class whose oldest request has
  * waited longest. False: nothing was queued. */
-static bool work(warprsa_worker *worker)
+static bool next_batch(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
@@ -316,17 +318,17 @@ static bool work(warprsa_worker *worker)
     size = oldest_class(queue);
     if (size < 0)
         return false;
-    taken = take(worker, (warprsa_size_class)size);
+    taken = take_batch(worker, (warprsa_size_class)size);
     atomic_fetch_add(&device->running, (uint32_t)taken);
     warprsa_queue_rearm_idle(queue);
-    count = prepare(worker, taken, &failure);
+    count = prepare_batch(worker, taken, &failure);
     atomic_fetch_sub(&device->running, (uint32_t)(taken - count));
     if (failure == WARPRSA_OK && count > 0) {
-        run(worker, (warprsa_size_class)size, count);
+        run_batch(worker, (warprsa_size_class)size, count);
     } else {
         atomic_fetch_sub(&device->running, (uint32_t)count);
         warprsa_device_unpin_keys(worker);
-        refuse(worker, 0, count, why_no_key(failure));
+        refuse_items(worker, 0, count, why_no_key(failure));
     }
     return true;
 }
@@ -381,7 +383,7 @@ static void *worker_main(void *arg)
     if (worker->device->number == 0 && worker->stream == 0)
         start_others(queue, warprsa_devices_discover(queue));
     while (warprsa_device_enter(worker)) {
-        bool worked = work(worker);
+        bool worked = next_batch(worker);
 
         warprsa_device_leave(worker);
         if (!worked)
