@@ -14,7 +14,7 @@
 enum {
     BACKOFF_FIRST_MS = 100,
     BACKOFF_MAX_MS = 60000,
-    PROBE_MS = 100,
+    RECOVERY_WAIT_MS = 100,
     UNLOAD_STEP = 64,
     WHY_SIZE = 256,
 };
@@ -76,19 +76,19 @@ static const warprsa_engine *engine_of(const warprsa_queue_device *device)
 unsigned warprsa_devices_discover(warprsa_queue *queue)
 {
     char why[WHY_SIZE] = "";
-    unsigned there = queue->config.engine->count(why, sizeof(why));
+    unsigned available = queue->config.engine->count(why, sizeof(why));
     unsigned device_count = 0;
 
     for (unsigned i = 0;
-         i < there && i < 32 && device_count < WARPRSA_DEVICES_MAX; i++)
+         i < available && i < 32 && device_count < WARPRSA_DEVICES_MAX; i++)
         if (queue->config.devices & (UINT32_C(1) << i))
             queue->devices[device_count++].ordinal = i;
     if (device_count == 0) {
         warprsa_queue_device *first = &queue->devices[0];
 
-        if (there > 0)
+        if (available > 0)
             snprintf(why, sizeof(why), "none of the %u devices is chosen",
-                     there);
+                     available);
         pthread_mutex_lock(&first->lock);
         first->state = WARPRSA_DEVICE_GONE;
         pthread_cond_broadcast(&first->changed);
@@ -138,7 +138,7 @@ static unsigned backoff_ms(const warprsa_queue_device *device)
 }
 
 /* With the lock held: the whole of that pause, unless the queue closes. */
-static void back_off(warprsa_queue_device *device)
+static void wait_backoff(warprsa_queue_device *device)
 {
     uint64_t until =
         warprsa_clock_ns() + backoff_ms(device) * WARPRSA_NS_PER_MS;
@@ -225,8 +225,8 @@ static warprsa_status open_handle(warprsa_queue_device *device, char *why)
 
 /* A device that is lost to this process for good fails again and again: one
  * line as long as it fails for the same reason. */
-static void trace_not_opened(warprsa_queue_device *device,
-                             warprsa_status status, const char *why)
+static void trace_open_failure(warprsa_queue_device *device,
+                               warprsa_status status, const char *why)
 {
     if (strncmp(device->last_why, why, sizeof(device->last_why) - 1) == 0)
         return;
@@ -247,7 +247,7 @@ static void reopen(warprsa_queue_device *device)
     pthread_mutex_unlock(&device->lock);
     close_handle(device);
     pthread_mutex_lock(&device->lock);
-    back_off(device);
+    wait_backoff(device);
     if (closing(device))
         return;
     pthread_mutex_unlock(&device->lock);
@@ -263,14 +263,14 @@ static void reopen(warprsa_queue_device *device)
         device->state = WARPRSA_DEVICE_LOST;
         device->failures++;
         warprsa_queue_device_down(device->queue, device->number, why);
-        trace_not_opened(device, status, why);
+        trace_open_failure(device, status, why);
     }
     pthread_cond_broadcast(&device->changed);
 }
 
 /* Takes the device out of use; counted if it was in use. */
-static void take_out(warprsa_worker *worker, enum warprsa_device_state state,
-                     const char *why)
+static void take_out_of_use(warprsa_worker *worker,
+                            enum warprsa_device_state state, const char *why)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
@@ -299,31 +299,32 @@ static void take_out(warprsa_worker *worker, enum warprsa_device_state state,
 
 void warprsa_device_overdue(warprsa_worker *worker)
 {
-    take_out(worker, WARPRSA_DEVICE_SUSPECT, "a batch missed its deadline");
+    take_out_of_use(worker, WARPRSA_DEVICE_SUSPECT,
+                    "a batch missed its deadline");
 }
 
 void warprsa_device_failed(warprsa_worker *worker, warprsa_status status)
 {
-    take_out(worker, WARPRSA_DEVICE_LOST, warprsa_status_text(status));
+    take_out_of_use(worker, WARPRSA_DEVICE_LOST, warprsa_status_text(status));
 }
 
 /* With the lock held, inside: this stream's batch missed its deadline. Waits a
  * little for the stream to become idle, then tests the device. The stream
  * counts as stuck until all that is done. */
-static void probe(warprsa_worker *worker)
+static void recover_stream(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
     const warprsa_engine *engine = engine_of(device);
     warprsa_status status;
 
     pthread_mutex_unlock(&device->lock);
-    status = engine->wait(device->handle, worker->stream, PROBE_MS);
+    status = engine->wait(device->handle, worker->stream, RECOVERY_WAIT_MS);
     if (status != WARPRSA_DEADLINE)
         warprsa_device_unpin_keys(worker);
     warprsa_slots_notify_expired(&device->queue->slots);
     pthread_mutex_lock(&device->lock);
     if (status == WARPRSA_OK && device->state == WARPRSA_DEVICE_SUSPECT) {
-        back_off(device);
+        wait_backoff(device);
         pthread_mutex_unlock(&device->lock);
         status = engine->self_test(device->handle, worker->stream);
         pthread_mutex_lock(&device->lock);
@@ -376,7 +377,7 @@ bool warprsa_device_enter(warprsa_worker *worker)
         warprsa_queue_rearm_idle(device->queue);
         if (is_stuck(worker)) {
             device->inside++;
-            probe(worker);
+            recover_stream(worker);
             device->inside--;
             pthread_cond_broadcast(&device->changed);
         } else if (may_reopen(worker)) {
@@ -557,7 +558,7 @@ void warprsa_device_unload_released(warprsa_worker *worker)
 
 /* Waits up to the deadline for the batch that missed its own, so that the
  * device can be closed. */
-static void wait_out(warprsa_worker *worker)
+static void wait_for_stuck_batch(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_status status = engine_of(device)->wait(
@@ -580,7 +581,7 @@ void warprsa_device_end(warprsa_worker *worker)
     stuck = is_stuck(worker);
     pthread_mutex_unlock(&device->lock);
     if (stuck)
-        wait_out(worker);
+        wait_for_stuck_batch(worker);
     pthread_mutex_lock(&device->lock);
     last = --device->threads == 0;
     stuck = device->stuck != 0;
