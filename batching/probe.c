@@ -16,21 +16,21 @@ enum {
 
 #define PAUSE_NS UINT64_C(100000000) /* after the first */
 
-bool warprsa_probe_may(const warprsa_probe *trial, uint64_t now_ns)
+bool warprsa_probe_may_begin(const warprsa_probe *probe, uint64_t now_ns)
 {
-    return !trial->on && now_ns >= trial->retry_ns;
+    return !probe->active && now_ns >= probe->retry_ns;
 }
 
-void warprsa_probe_begin(warprsa_probe *trial, uint64_t now_ns, uint64_t done)
+void warprsa_probe_begin(warprsa_probe *probe, uint64_t now_ns, uint64_t done)
 {
-    trial->on = true;
-    trial->periods = 0;
-    trial->before = done;
-    trial->last = 0;
-    trial->on_ns = now_ns;
-    trial->spent_ns = now_ns;
-    trial->lasts = false;
-    trial->lost = 0;
+    probe->active = true;
+    probe->periods = 0;
+    probe->baseline = done;
+    probe->previous = 0;
+    probe->began_ns = now_ns;
+    probe->cost_since_ns = now_ns;
+    probe->proven = false;
+    probe->losses = 0;
 }
 
 static bool is_more(uint64_t done, uint64_t than)
@@ -39,49 +39,49 @@ static bool is_more(uint64_t done, uint64_t than)
 }
 
 /* Ends one that has gained nothing. */
-static void fail(warprsa_probe *trial, uint64_t now_ns)
+static void fail(warprsa_probe *probe, uint64_t now_ns)
 {
-    uint64_t pause = PAUSE_NS << trial->failed;
-    uint64_t cost = (now_ns - trial->spent_ns) * COST << trial->failed;
+    uint64_t pause = PAUSE_NS << probe->failures;
+    uint64_t cost = (now_ns - probe->cost_since_ns) * COST << probe->failures;
 
-    trial->on = false;
-    trial->retry_ns = now_ns + (pause > cost ? pause : cost);
-    if (trial->failed < FAILED_MAX)
-        trial->failed++;
+    probe->active = false;
+    probe->retry_ns = now_ns + (pause > cost ? pause : cost);
+    if (probe->failures < FAILED_MAX)
+        probe->failures++;
 }
 
-void warprsa_probe_judge(warprsa_probe *trial, uint64_t now_ns, uint64_t done)
+void warprsa_probe_judge(warprsa_probe *probe, uint64_t now_ns, uint64_t done)
 {
-    bool rises = trial->periods < WARMING && is_more(done, trial->last);
+    bool rises = probe->periods < WARMING && is_more(done, probe->previous);
 
-    trial->last = done;
-    if (++trial->periods == 1)
+    probe->previous = done;
+    if (++probe->periods == 1)
         return;
-    if (is_more(done, trial->before)) {
-        trial->lost = 0;
-        if (trial->periods > LASTING) {
-            trial->lasts = true;
-            trial->failed = 0;
+    if (is_more(done, probe->baseline)) {
+        probe->losses = 0;
+        if (probe->periods > LASTING) {
+            probe->proven = true;
+            probe->failures = 0;
         }
-    } else if (trial->lasts) {
-        if (++trial->lost == LOST)
-            warprsa_probe_pause(trial);
+    } else if (probe->proven) {
+        if (++probe->losses == LOST)
+            warprsa_probe_pause(probe);
     } else if (!rises) {
-        fail(trial, now_ns);
+        fail(probe, now_ns);
     }
 }
 
-void warprsa_probe_pause(warprsa_probe *trial)
+void warprsa_probe_pause(warprsa_probe *probe)
 {
-    trial->on = false;
-    trial->retry_ns = 0;
+    probe->active = false;
+    probe->retry_ns = 0;
 }
 
-void warprsa_probe_restart(warprsa_probe *trial, uint64_t now_ns)
+void warprsa_probe_restart(warprsa_probe *probe, uint64_t now_ns)
 {
-    trial->periods = 0;
-    trial->last = 0;
-    trial->spent_ns = now_ns;
-    trial->lasts = false;
-    trial->lost = 0;
+    probe->periods = 0;
+    probe->previous = 0;
+    probe->cost_since_ns = now_ns;
+    probe->proven = false;
+    probe->losses = 0;
 }

@@ -20,35 +20,35 @@
 #include <stdint.h>
 
 typedef struct warprsa_probe {
-    bool on;           /* it is done the other way */
-    unsigned periods;  /* ended since */
-    uint64_t before;   /* done without it */
-    uint64_t last;     /* done in the period that ended last */
-    uint64_t on_ns;    /* when it was begun */
-    uint64_t spent_ns; /* from here on it has nothing to show */
-    uint64_t retry_ns; /* no new one before */
-    unsigned failed;   /* in a row */
-    bool lasts;        /* it has succeeded */
-    unsigned lost;     /* periods since then without a gain, in a row */
+    bool active;            /* it is done the other way */
+    unsigned periods;       /* ended since */
+    uint64_t baseline;      /* done without it */
+    uint64_t previous;      /* done in the period that ended last */
+    uint64_t began_ns;      /* when it was begun */
+    uint64_t cost_since_ns; /* from here on it has nothing to show */
+    uint64_t retry_ns;      /* no new one before */
+    unsigned failures;      /* in a row */
+    bool proven;            /* it has succeeded */
+    unsigned losses;        /* periods since then without a gain, in a row */
 } warprsa_probe;
 
 /* Whether a new one may begin. */
-bool warprsa_probe_may(const warprsa_probe *trial, uint64_t now_ns);
+bool warprsa_probe_may_begin(const warprsa_probe *probe, uint64_t now_ns);
 
 /* Begins one, at the end of a period without it in which `done` got done. */
-void warprsa_probe_begin(warprsa_probe *trial, uint64_t now_ns, uint64_t done);
+void warprsa_probe_begin(warprsa_probe *probe, uint64_t now_ns, uint64_t done);
 
 /* At the end of a period with it: goes on, or ends it. The first one says
  * nothing, it is half of each kind; and as long as each gets more done than the
  * one before it, a change is still warming up. */
-void warprsa_probe_judge(warprsa_probe *trial, uint64_t now_ns, uint64_t done);
+void warprsa_probe_judge(warprsa_probe *probe, uint64_t now_ns, uint64_t done);
 
 /* Ends one that has not failed: the next may begin at once, and learns anew
  * what gets done without it. */
-void warprsa_probe_pause(warprsa_probe *trial);
+void warprsa_probe_pause(warprsa_probe *probe);
 
 /* Takes back the judgement so far, and what it has cost: what it needs isn't
  * there. */
-void warprsa_probe_restart(warprsa_probe *trial, uint64_t now_ns);
+void warprsa_probe_restart(warprsa_probe *probe, uint64_t now_ns);
 
 #endif

@@ -196,16 +196,16 @@ static bool is_up(const warprsa_router *route)
 
 /* At the end of a period with a try, in which so much got `done`. While the
  * callers paused, it has cost nothing. */
-static void judge(const warprsa_router *route, warprsa_probe *trial,
+static void judge(const warprsa_router *route, warprsa_probe *probe,
                   const period *p, uint64_t done)
 {
     if (!is_up(route))
-        warprsa_probe_restart(trial, p->now);
-    else if (p->elapsed > IDLE_NS || p->now - trial->on_ns > RENEW_NS ||
-             (p->paused && !trial->lasts))
-        warprsa_probe_pause(trial);
+        warprsa_probe_restart(probe, p->now);
+    else if (p->elapsed > IDLE_NS || p->now - probe->began_ns > RENEW_NS ||
+             (p->paused && !probe->proven))
+        warprsa_probe_pause(probe);
     else
-        warprsa_probe_judge(trial, p->now, done);
+        warprsa_probe_judge(probe, p->now, done);
 }
 
 /* Rule 2's try: not if devices that answer as fast as ever were measured, with
@@ -217,13 +217,14 @@ static void judge_crowd(warprsa_router *route, const period *p, uint64_t alone,
 {
     warprsa_probe *crowd = &route->crowd;
 
-    if (crowd->on)
+    if (crowd->active)
         judge(route, crowd, p, p->done < route->cpus * WHOLE ? 0 : p->done);
     else if (p->crowded && !p->paused && is_up(route) &&
-             warprsa_probe_may(crowd, p->now) &&
+             warprsa_probe_may_begin(crowd, p->now) &&
              callers * alone * WHOLE / away > p->done / 3 * 2)
         warprsa_probe_begin(crowd, p->now, p->done);
-    atomic_store_explicit(&route->crowd_goes, crowd->on, memory_order_relaxed);
+    atomic_store_explicit(&route->crowd_goes, crowd->active,
+                          memory_order_relaxed);
 }
 
 /* Rule 3's second try. */
@@ -231,12 +232,12 @@ static void judge_spill(warprsa_router *route, const period *p)
 {
     warprsa_probe *spill = &route->spill;
 
-    if (spill->on)
+    if (spill->active)
         judge(route, spill, p, p->done);
     else if (p->saturated && p->share > 0 && is_up(route) &&
-             warprsa_probe_may(spill, p->now))
+             warprsa_probe_may_begin(spill, p->now))
         warprsa_probe_begin(spill, p->now, p->done);
-    atomic_store_explicit(&route->share, spill->on ? (uint32_t)p->share : 0,
+    atomic_store_explicit(&route->share, spill->active ? (uint32_t)p->share : 0,
                           memory_order_relaxed);
 }
 
@@ -334,7 +335,7 @@ static void judge_thread(const warprsa_router *route,
                          uint64_t elapsed, uint64_t done)
 {
     warprsa_probe *away = &thread->away;
-    unsigned failed = away->failed;
+    unsigned failed = away->failures;
 
     if (!is_up(route))
         warprsa_probe_restart(away, now);
@@ -342,7 +343,7 @@ static void judge_thread(const warprsa_router *route,
         warprsa_probe_pause(away);
     else
         warprsa_probe_judge(away, now, done);
-    if (away->failed > failed && thread->stretch < STRETCH_MAX)
+    if (away->failures > failed && thread->stretch < STRETCH_MAX)
         thread->stretch += STRETCH;
 }
 
@@ -353,7 +354,7 @@ static void look_at_thread(const warprsa_router *route,
 {
     uint64_t elapsed = now - thread->since_ns;
     uint64_t least =
-        thread->away.lasts ? LASTING_NS : THREAD_NS << thread->stretch;
+        thread->away.proven ? LASTING_NS : THREAD_NS << thread->stretch;
     warprsa_router_usage usage;
     uint64_t done;
 
@@ -361,10 +362,10 @@ static void look_at_thread(const warprsa_router *route,
         return;
     usage = route->clocks->thread();
     done = got_done(thread, &usage, elapsed);
-    if (thread->away.on)
+    if (thread->away.active)
         judge_thread(route, thread, now, elapsed, done);
     else if (could_gain(thread, away_ns) &&
-             warprsa_probe_may(&thread->away, now) &&
+             warprsa_probe_may_begin(&thread->away, now) &&
              is_busy(&thread->usage, &usage, elapsed))
         warprsa_probe_begin(&thread->away, now, done);
     thread->since_ns = now;
@@ -457,7 +458,7 @@ warprsa_choice warprsa_router_choose(warprsa_router *route,
     }
     if (alone == 0)
         return WARPRSA_RUN_CPU; /* to be measured */
-    if (job != NULL && thread->away.on)
+    if (job != NULL && thread->away.active)
         choice = away_or_spill(route, thread, saturated);
     else
         choice = one_caller(route, here, away, job == NULL, saturated);

@@ -366,7 +366,7 @@ static void an_event_loop_of_more_and_more_jobs(void **state)
         unsigned rate = rate_of(&thread, jobs[i]);
 
         assert_true(rate >= before);
-        assert_int_equal(thread.away.on, jobs[i] >= 8);
+        assert_int_equal(thread.away.active, jobs[i] >= 8);
         before = rate > 2500 ? rate : before;
     }
 }
@@ -489,9 +489,9 @@ static void an_event_loop_of_fewer_jobs(void **state)
     compute(400 * US);
     open_devices();
     rate_of(&thread, 64);
-    assert_true(thread.away.on);
+    assert_true(thread.away.active);
     assert_true(rate_of(&thread, 2) >= 2500 * 97 / 100);
-    assert_false(thread.away.on);
+    assert_false(thread.away.active);
 }
 
 /* Others kept the device busy for a while. That is not held against it for
@@ -505,9 +505,9 @@ static void an_event_loop_beside_others(void **state)
     open_devices();
     answered(1, 300 * MS);
     rate_of(&thread, 64);
-    assert_false(thread.away.on);
+    assert_false(thread.away.active);
     rate_of(&thread, 64);
-    assert_true(thread.away.on);
+    assert_true(thread.away.active);
 }
 
 /* Nobody wants anything for a night. That was neither the device's fault nor
@@ -521,10 +521,10 @@ static void an_event_loop_after_a_night(void **state)
     compute(400 * US);
     open_devices();
     rate = rate_of(&thread, 64);
-    assert_true(thread.away.on);
+    assert_true(thread.away.active);
     sleep_for(8 * 3600 * 1000 * MS);
     assert_true(rate_of(&thread, 64) >= rate / 100 * 97);
-    assert_true(thread.away.on);
+    assert_true(thread.away.active);
 }
 
 /* The same in the midst of a try. */
@@ -540,7 +540,7 @@ static void a_try_over_night(void **state)
         turn(&thread, job, 64);
     sleep_for(8 * 3600 * 1000 * MS);
     rate_of(&thread, 64);
-    assert_true(thread.away.on);
+    assert_true(thread.away.active);
 }
 
 /* An event loop with time to sleep tries nothing, however many jobs it has. */
@@ -573,8 +573,8 @@ static void tries_are_not_judged_without_a_device(void **state)
         (void)choose(&thread, &job[i % 16], 0);
         compute(400 * US); /* refused: still being opened */
     }
-    assert_true(thread.away.on);
-    assert_int_equal(thread.away.failed, 0);
+    assert_true(thread.away.active);
+    assert_int_equal(thread.away.failures, 0);
 }
 
 /* An event loop on a saturated device that does an operation every 40 us, which
@@ -583,14 +583,14 @@ static void tries_are_not_judged_without_a_device(void **state)
 static unsigned spilled_of(unsigned operations, uint64_t spill_ns,
                            uint64_t others_ns)
 {
-    warprsa_router_thread thread = {.since_ns = now, .away.on = true};
+    warprsa_router_thread thread = {.since_ns = now, .away.active = true};
     static const char job[2];
     unsigned spilled = 0;
 
     for (unsigned i = 0; i < operations; i++) {
         warprsa_choice choice;
 
-        thread.away.on = true; /* whatever it gains */
+        thread.away.active = true; /* whatever it gains */
         choice = choose(&thread, &job[i % 2], 16000);
         assert_int_not_equal(choice, WARPRSA_RUN_CPU);
         now += choice == WARPRSA_RUN_CPU_OVERFLOW ? spill_ns : 40 * US;
@@ -675,11 +675,11 @@ static void a_crowd_goes_if_more_gets_done(void **state)
     (void)state;
     open_for_a_crowd();
     crowd(500 * MS, 1000, 100000, 200000);
-    assert_true(route.crowd.on);
+    assert_true(route.crowd.active);
     assert_in_range(crowd(30000 * MS, 1000, 100000, 200000), 980, 1000);
     /* It gets small: the CPUs could do it all. */
     crowd(1000 * MS, 30, 12000, 8000);
-    assert_false(route.crowd.on);
+    assert_false(route.crowd.active);
     assert_in_range(crowd(30000 * MS, 30, 12000, 8000), 0, 20);
 }
 
@@ -701,7 +701,7 @@ static void a_crowd_comes_back(void **state)
     (void)state;
     open_for_a_crowd();
     crowd(150 * MS, 1000, 100000, 200000);
-    assert_true(route.crowd.on && !route.crowd.lasts);
+    assert_true(route.crowd.active && !route.crowd.lasts);
     now += 300 * MS;
     assert_in_range(crowd(2000 * MS, 1000, 100000, 200000), 900, 1000);
     now += 300 * MS;
