@@ -118,8 +118,8 @@ static unsigned bin_of(unsigned before)
     return bin < WARPRSA_ROUTER_BINS ? bin : WARPRSA_ROUTER_BINS - 1;
 }
 
-uint64_t warprsa_router_here_ns(const warprsa_router *route,
-                                warprsa_size_class size)
+uint64_t warprsa_router_cpu_ns(const warprsa_router *route,
+                               warprsa_size_class size)
 {
     uint64_t computing =
         1 + atomic_load_explicit(&route->computing, memory_order_relaxed);
@@ -128,8 +128,8 @@ uint64_t warprsa_router_here_ns(const warprsa_router *route,
     return computing <= route->cpus ? ns : ns * computing / route->cpus;
 }
 
-uint64_t warprsa_router_away_ns(const warprsa_router *route,
-                                warprsa_size_class size, unsigned before)
+uint64_t warprsa_router_device_ns(const warprsa_router *route,
+                                  warprsa_size_class size, unsigned before)
 {
     const _Atomic uint64_t *away = route->away_ns[size];
     unsigned bin = bin_of(before);
@@ -445,9 +445,10 @@ warprsa_choice warprsa_router_choose(warprsa_router *route,
 {
     uint64_t now = route->clocks->now();
     uint64_t alone = get(&route->here_ns[size]);
-    uint64_t here = warprsa_router_here_ns(route, size);
-    uint64_t away = warprsa_router_away_ns(route, size, before);
-    bool saturated = away > SATURATED * warprsa_router_away_ns(route, size, 0);
+    uint64_t here = warprsa_router_cpu_ns(route, size);
+    uint64_t away = warprsa_router_device_ns(route, size, before);
+    bool saturated =
+        away > SATURATED * warprsa_router_device_ns(route, size, 0);
     warprsa_choice choice;
 
     look_at_process(route, now, alone, away, before);
@@ -495,7 +496,7 @@ void warprsa_router_answered(warprsa_router *route, warprsa_size_class size,
     _Atomic uint64_t *away = route->away_ns[size];
     unsigned bin = bin_of(before);
 
-    average(&away[bin], warprsa_router_away_ns(route, size, before),
+    average(&away[bin], warprsa_router_device_ns(route, size, before),
             response_ns);
     set(&route->answered_ns[size], route->clocks->now());
     /* With fewer requests before it no answer takes longer: what was measured

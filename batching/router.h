@@ -161,9 +161,9 @@ void warprsa_router_calibrate(warprsa_router *route, uint64_t test_ns);
 
 /* What an operation is expected to take here, and on the devices with `before`
  * requests before it. */
-uint64_t warprsa_router_here_ns(const warprsa_router *route,
-                                warprsa_size_class size);
-uint64_t warprsa_router_away_ns(const warprsa_router *route,
-                                warprsa_size_class size, unsigned before);
+uint64_t warprsa_router_cpu_ns(const warprsa_router *route,
+                               warprsa_size_class size);
+uint64_t warprsa_router_device_ns(const warprsa_router *route,
+                                  warprsa_size_class size, unsigned before);
 
 #endif

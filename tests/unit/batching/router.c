@@ -96,7 +96,7 @@ static warprsa_choice choose(warprsa_router_thread *thread, const void *job,
 
     if (choice == WARPRSA_RUN_DEVICE)
         warprsa_router_answered(&route, size, before + 1,
-                                warprsa_router_away_ns(&route, size, before));
+                                warprsa_router_device_ns(&route, size, before));
     return choice;
 }
 
@@ -120,19 +120,19 @@ static void open_devices(void)
 static void averages_of_what_was_measured(void **state)
 {
     (void)state;
-    assert_int_equal(warprsa_router_here_ns(&route, WARPRSA_CLASS_2048), 0);
+    assert_int_equal(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_2048), 0);
     for (unsigned i = 0; i < 50; i++)
         compute(400 * US);
-    assert_in_range(warprsa_router_here_ns(&route, WARPRSA_CLASS_2048), 399000,
+    assert_in_range(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_2048), 399000,
                     400000);
-    assert_int_equal(warprsa_router_here_ns(&route, WARPRSA_CLASS_4096), 0);
+    assert_int_equal(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_4096), 0);
     for (unsigned i = 0; i < 50; i++)
         compute(200 * US);
-    assert_in_range(warprsa_router_here_ns(&route, WARPRSA_CLASS_2048), 200000,
+    assert_in_range(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_2048), 200000,
                     202000);
     /* One that took a second counts as four times as long. */
     compute(1000 * MS);
-    assert_in_range(warprsa_router_here_ns(&route, WARPRSA_CLASS_2048), 300000,
+    assert_in_range(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_2048), 300000,
                     400000);
 }
 
@@ -147,13 +147,13 @@ static void computations_share_the_cpus(void **state)
         compute(400 * US);
     for (unsigned i = 0; i < 2 * CPUS; i++)
         begun[i] = warprsa_router_begin(&route);
-    assert_in_range(warprsa_router_here_ns(&route, WARPRSA_CLASS_2048), 800000,
+    assert_in_range(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_2048), 800000,
                     920000);
     now += 800 * US;
     usage.cpu_ns += 400 * US; /* of any of these threads */
     for (unsigned i = 0; i < 2 * CPUS; i++)
         warprsa_router_end(&route, WARPRSA_CLASS_2048, begun[i]);
-    assert_in_range(warprsa_router_here_ns(&route, WARPRSA_CLASS_2048), 399000,
+    assert_in_range(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_2048), 399000,
                     400000);
 }
 
@@ -179,21 +179,22 @@ static void answers_by_the_requests_before(void **state)
 {
     (void)state;
     /* Nothing is known: a guess, whatever the load. */
-    assert_int_equal(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 0),
-                     warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 9999));
+    assert_int_equal(
+        warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 0),
+        warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 9999));
     open_devices();
-    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 0),
+    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 0),
                     2.9 * MS, 3.1 * MS);
-    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 999),
+    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 999),
                     3.9 * MS, 4.1 * MS);
-    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 3999),
+    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 3999),
                     7.9 * MS, 8.1 * MS);
     /* More than ever: no longer than the most known. */
-    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 60000),
+    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 60000),
                     29 * MS, 31 * MS);
     /* Faster with many than it was with few: that is out of date. */
     answered(1000, 2 * MS);
-    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 0),
+    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 0),
                     1.9 * MS, 2.1 * MS);
 }
 
@@ -201,13 +202,13 @@ static void calibrated_by_the_self_test(void **state)
 {
     (void)state;
     warprsa_router_calibrate(&route, 200 * MS); /* ten times an H200's */
-    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 0),
+    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 0),
                     20 * MS, 40 * MS);
-    assert_true(warprsa_router_away_ns(&route, WARPRSA_CLASS_4096, 0) >
-                2 * warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 0));
+    assert_true(warprsa_router_device_ns(&route, WARPRSA_CLASS_4096, 0) >
+                2 * warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 0));
     answered(1, 1 * MS);
     warprsa_router_calibrate(&route, 200 * MS); /* measured beats tested */
-    assert_in_range(warprsa_router_away_ns(&route, WARPRSA_CLASS_2048, 0), 1,
+    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 0), 1,
                     1.5 * MS);
 }
 
