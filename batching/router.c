@@ -11,10 +11,10 @@
 #include "batching/base/clock.h"
 
 enum {
-    WISHES = 16,   /* within WISH_NS, before devices are opened */
-    SATURATED = 3, /* times the answer of an idle device */
-    OUTLIER = 4,   /* times what was expected; more is cut off */
-    WHOLE = 65536, /* of a share */
+    OPEN_DEMAND = 16, /* within OPEN_DEMAND_NS, before devices are opened */
+    SATURATED = 3,    /* times the answer of an idle device */
+    OUTLIER = 4,      /* times what was expected; more is cut off */
+    WHOLE = 65536,    /* of a share */
     SHARE_MAX = WHOLE / 2,
     BATCHES = 10, /* answers of a device in a period of the process */
     STRETCH = 2,  /* doublings of a thread's period at a try that failed... */
@@ -22,7 +22,7 @@ enum {
 };
 
 #define MS             WARPRSA_NS_PER_MS
-#define WISH_NS        (1000 * MS)
+#define OPEN_DEMAND_NS (1000 * MS)
 #define PROCESS_NS     (20 * MS) /* a period, to BATCHES answers, to */
 #define PROCESS_MAX_NS (200 * MS)
 #define RENEW_NS       (10000 * MS) /* then what was so before is too old */
@@ -376,17 +376,18 @@ static void look_at_thread(const warprsa_router *route,
 }
 
 /* Whether devices are to be opened now, if they aren't. */
-static bool wished(warprsa_router *route, uint64_t now)
+static bool demands_open(warprsa_router *route, uint64_t now)
 {
     if (atomic_load_explicit(&route->opened, memory_order_relaxed))
         return true;
-    if (now - get(&route->wish_ns) > WISH_NS) {
-        set(&route->wish_ns, now);
-        atomic_store_explicit(&route->wishes, 0, memory_order_relaxed);
+    if (now - get(&route->open_demand_ns) > OPEN_DEMAND_NS) {
+        set(&route->open_demand_ns, now);
+        atomic_store_explicit(&route->open_demand, 0, memory_order_relaxed);
     }
-    return atomic_fetch_add_explicit(&route->wishes, 1, memory_order_relaxed) +
+    return atomic_fetch_add_explicit(&route->open_demand, 1,
+                                     memory_order_relaxed) +
                1 >=
-           WISHES;
+           OPEN_DEMAND;
 }
 
 /* An operation of a thread that uses the devices: every so many, when they are
@@ -463,7 +464,7 @@ warprsa_choice warprsa_router_choose(warprsa_router *route,
         choice = away_or_spill(route, thread, saturated);
     else
         choice = one_caller(route, here, away, job == NULL, saturated);
-    if (choice == WARPRSA_RUN_DEVICE && !wished(route, now))
+    if (choice == WARPRSA_RUN_DEVICE && !demands_open(route, now))
         return WARPRSA_RUN_CPU;
     if (choice == WARPRSA_RUN_DEVICE)
         thread->away_ns += alone;

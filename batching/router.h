@@ -84,8 +84,8 @@ typedef struct warprsa_router {
     _Atomic bool opened; /* somebody has opened the devices */
     _Atomic bool up;     /* one of them takes requests */
     /* Choices of the device before that. */
-    _Atomic uint64_t wish_ns;
-    _Atomic uint32_t wishes;
+    _Atomic uint64_t open_demand_ns;
+    _Atomic uint32_t open_demand;
     /* Computing here now. */
     _Alignas(64) _Atomic uint32_t computing;
     /* Of the period that began at since_ns: what was computed here, what all
