@@ -147,7 +147,7 @@ typedef struct period {
     uint64_t now, elapsed;
     uint64_t done;  /* work per 65536 ns */
     uint64_t share; /* of it that CPUs which idle could compute, of 65536 */
-    bool crowded, saturated;
+    bool contended, saturated;
     bool paused; /* for a part of it nobody came */
 } period;
 
@@ -184,7 +184,7 @@ static period next_period(warprsa_router *route, uint64_t now, uint64_t elapsed)
         .elapsed = elapsed,
         .done = work * WHOLE / elapsed,
         .share = share < SHARE_MAX ? share : SHARE_MAX,
-        .crowded = seen(&route->crowded),
+        .contended = seen(&route->contended),
         .saturated = seen(&route->saturated),
     };
 }
@@ -212,18 +212,19 @@ static void judge(const warprsa_router *route, warprsa_probe *probe,
  * `callers` requests before them, would fall short by a third, nor at the end
  * of a period that was mostly a pause. It gains nothing if the CPUs could do
  * the work alone. */
-static void judge_crowd(warprsa_router *route, const period *p, uint64_t alone,
-                        uint64_t away, uint64_t callers)
+static void judge_contention(warprsa_router *route, const period *p,
+                             uint64_t alone, uint64_t away, uint64_t callers)
 {
-    warprsa_probe *crowd = &route->crowd;
+    warprsa_probe *contention = &route->contention;
 
-    if (crowd->active)
-        judge(route, crowd, p, p->done < route->cpus * WHOLE ? 0 : p->done);
-    else if (p->crowded && !p->paused && is_up(route) &&
-             warprsa_probe_may_begin(crowd, p->now) &&
+    if (contention->active)
+        judge(route, contention, p,
+              p->done < route->cpus * WHOLE ? 0 : p->done);
+    else if (p->contended && !p->paused && is_up(route) &&
+             warprsa_probe_may_begin(contention, p->now) &&
              callers * alone * WHOLE / away > p->done / 3 * 2)
-        warprsa_probe_begin(crowd, p->now, p->done);
-    atomic_store_explicit(&route->crowd_goes, crowd->active,
+        warprsa_probe_begin(contention, p->now, p->done);
+    atomic_store_explicit(&route->contention_to_device, contention->active,
                           memory_order_relaxed);
 }
 
@@ -281,9 +282,9 @@ static void look_at_process(warprsa_router *route, uint64_t now, uint64_t alone,
         p = next_period(route, now, now - since);
         p.paused = p.elapsed > 2 * due_ns;
         forget_old_answers(route, now);
-        judge_crowd(route, &p, alone, away,
-                    before + atomic_load_explicit(&route->computing,
-                                                  memory_order_relaxed));
+        judge_contention(route, &p, alone, away,
+                         before + atomic_load_explicit(&route->computing,
+                                                       memory_order_relaxed));
         judge_spill(route, &p);
     }
     atomic_flag_clear_explicit(&route->judging, memory_order_release);
@@ -427,13 +428,13 @@ static warprsa_choice one_caller(warprsa_router *route, uint64_t here,
     uint32_t computing =
         atomic_load_explicit(&route->computing, memory_order_relaxed);
 
-    if (blocks &&
-        atomic_load_explicit(&route->crowd_goes, memory_order_relaxed))
+    if (blocks && atomic_load_explicit(&route->contention_to_device,
+                                       memory_order_relaxed))
         return WARPRSA_RUN_DEVICE;
     if (computing < most_here(route))
         return away < here ? WARPRSA_RUN_DEVICE : WARPRSA_RUN_CPU;
     if (blocks)
-        see(&route->crowded);
+        see(&route->contended);
     return saturated && here < away && computing < most_spilled(route)
                ? WARPRSA_RUN_CPU_OVERFLOW
                : WARPRSA_RUN_DEVICE;

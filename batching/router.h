@@ -95,14 +95,14 @@ typedef struct warprsa_router {
     _Atomic uint64_t cpu_ns;
     _Atomic uint64_t computed_ns;
     _Atomic uint64_t work_ns;
-    _Atomic bool crowded;
+    _Atomic bool contended;
     _Atomic bool saturated;
     /* Of whoever has set `judging`. */
     atomic_flag judging;
-    warprsa_probe crowd; /* all callers that block go to the devices */
-    warprsa_probe spill; /* event loops compute a share when saturated */
+    warprsa_probe contention; /* all callers that block go to the devices */
+    warprsa_probe spill;      /* event loops compute a share when saturated */
     /* What follows from that. */
-    _Atomic bool crowd_goes;
+    _Atomic bool contention_to_device;
     _Atomic uint32_t share; /* to be computed here when saturated, of 65536 */
 } warprsa_router;
 

@@ -676,11 +676,11 @@ static void a_crowd_goes_if_more_gets_done(void **state)
     (void)state;
     open_for_a_crowd();
     crowd(500 * MS, 1000, 100000, 200000);
-    assert_true(route.crowd.active);
+    assert_true(route.contention.active);
     assert_in_range(crowd(30000 * MS, 1000, 100000, 200000), 980, 1000);
     /* It gets small: the CPUs could do it all. */
     crowd(1000 * MS, 30, 12000, 8000);
-    assert_false(route.crowd.active);
+    assert_false(route.contention.active);
     assert_in_range(crowd(30000 * MS, 30, 12000, 8000), 0, 20);
 }
 
@@ -702,7 +702,7 @@ static void a_crowd_comes_back(void **state)
     (void)state;
     open_for_a_crowd();
     crowd(150 * MS, 1000, 100000, 200000);
-    assert_true(route.crowd.active && !route.crowd.lasts);
+    assert_true(route.contention.active && !route.contention.lasts);
     now += 300 * MS;
     assert_in_range(crowd(2000 * MS, 1000, 100000, 200000), 900, 1000);
     now += 300 * MS;
