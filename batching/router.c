@@ -229,16 +229,17 @@ static void judge_contention(warprsa_router *route, const period *p,
 }
 
 /* Rule 3's second try. */
-static void judge_spill(warprsa_router *route, const period *p)
+static void judge_overflow(warprsa_router *route, const period *p)
 {
-    warprsa_probe *spill = &route->spill;
+    warprsa_probe *overflow = &route->overflow;
 
-    if (spill->active)
-        judge(route, spill, p, p->done);
+    if (overflow->active)
+        judge(route, overflow, p, p->done);
     else if (p->saturated && p->share > 0 && is_up(route) &&
-             warprsa_probe_may_begin(spill, p->now))
-        warprsa_probe_begin(spill, p->now, p->done);
-    atomic_store_explicit(&route->share, spill->active ? (uint32_t)p->share : 0,
+             warprsa_probe_may_begin(overflow, p->now))
+        warprsa_probe_begin(overflow, p->now, p->done);
+    atomic_store_explicit(&route->share,
+                          overflow->active ? (uint32_t)p->share : 0,
                           memory_order_relaxed);
 }
 
@@ -285,7 +286,7 @@ static void look_at_process(warprsa_router *route, uint64_t now, uint64_t alone,
         judge_contention(route, &p, alone, away,
                          before + atomic_load_explicit(&route->computing,
                                                        memory_order_relaxed));
-        judge_spill(route, &p);
+        judge_overflow(route, &p);
     }
     atomic_flag_clear_explicit(&route->judging, memory_order_release);
 }
@@ -393,17 +394,18 @@ static bool demands_open(warprsa_router *route, uint64_t now)
 
 /* An operation of a thread that uses the devices: every so many, when they are
  * saturated, it computes one itself. */
-static warprsa_choice away_or_spill(warprsa_router *route,
-                                    warprsa_router_thread *thread,
-                                    bool saturated)
+static warprsa_choice device_or_overflow(warprsa_router *route,
+                                         warprsa_router_thread *thread,
+                                         bool saturated)
 {
     if (!saturated)
         return WARPRSA_RUN_DEVICE;
     see(&route->saturated);
-    thread->spill += atomic_load_explicit(&route->share, memory_order_relaxed);
-    if (thread->spill < WHOLE)
+    thread->overflow +=
+        atomic_load_explicit(&route->share, memory_order_relaxed);
+    if (thread->overflow < WHOLE)
         return WARPRSA_RUN_DEVICE;
-    thread->spill -= WHOLE;
+    thread->overflow -= WHOLE;
     return WARPRSA_RUN_CPU_OVERFLOW;
 }
 
@@ -416,7 +418,7 @@ static uint32_t most_here(const warprsa_router *route)
 
 /* Computations that leave some of the CPUs to those who only submit and wake
  * up: with hundreds of them the devices would wait, and seem to be slow. */
-static uint32_t most_spilled(const warprsa_router *route)
+static uint32_t most_overflow(const warprsa_router *route)
 {
     return 4 * route->cpus;
 }
@@ -435,7 +437,7 @@ static warprsa_choice one_caller(warprsa_router *route, uint64_t here,
         return away < here ? WARPRSA_RUN_DEVICE : WARPRSA_RUN_CPU;
     if (blocks)
         see(&route->contended);
-    return saturated && here < away && computing < most_spilled(route)
+    return saturated && here < away && computing < most_overflow(route)
                ? WARPRSA_RUN_CPU_OVERFLOW
                : WARPRSA_RUN_DEVICE;
 }
@@ -462,7 +464,7 @@ warprsa_choice warprsa_router_choose(warprsa_router *route,
     if (alone == 0)
         return WARPRSA_RUN_CPU; /* to be measured */
     if (job != NULL && thread->away.active)
-        choice = away_or_spill(route, thread, saturated);
+        choice = device_or_overflow(route, thread, saturated);
     else
         choice = one_caller(route, here, away, job == NULL, saturated);
     if (choice == WARPRSA_RUN_DEVICE && !demands_open(route, now))

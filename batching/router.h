@@ -100,7 +100,7 @@ typedef struct warprsa_router {
     /* Of whoever has set `judging`. */
     atomic_flag judging;
     warprsa_probe contention; /* all callers that block go to the devices */
-    warprsa_probe spill;      /* event loops compute a share when saturated */
+    warprsa_probe overflow;   /* event loops compute a share when saturated */
     /* What follows from that. */
     _Atomic bool contention_to_device;
     _Atomic uint32_t share; /* to be computed here when saturated, of 65536 */
@@ -115,7 +115,7 @@ typedef struct warprsa_router_thread {
     uint64_t jobs;              /* that came: a bit each, or to a few of them */
     uint64_t jobs_ns;           /* what an operation of each would take here */
     warprsa_probe away;         /* it uses the device */
-    uint32_t spill;             /* of the next operation here, of 65536 */
+    uint32_t overflow;          /* of the next operation here, of 65536 */
 } warprsa_router_thread;
 
 typedef enum warprsa_choice {
