@@ -105,7 +105,7 @@ unsigned warprsa_devices_discover(warprsa_queue *queue)
         queue->devices[i].state = WARPRSA_DEVICE_OPENING;
         pthread_mutex_unlock(&queue->devices[i].lock);
     }
-    return chosen;
+    return device_count;
 }
 
 /* With the lock held: sleeps until something changes or the time is over, and

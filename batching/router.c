@@ -32,8 +32,8 @@ enum {
 #define IDLE_NS        (500 * MS) /* nobody came: no period, nor part of a try */
 
 /* An idle device's answer before one was measured: an H200's, by class. */
-static const uint64_t away_guess_ns[WARPRSA_CLASSES] = {1300000, 2800000,
-                                                        6200000, 9600000};
+static const uint64_t device_guess_ns[WARPRSA_CLASSES] = {1300000, 2800000,
+                                                          6200000, 9600000};
 
 static uint64_t clock_of(clockid_t id)
 {
@@ -79,25 +79,25 @@ static void set(_Atomic uint64_t *number, uint64_t value)
     atomic_store_explicit(number, value, memory_order_relaxed);
 }
 
-void warprsa_router_init(warprsa_router *route,
+void warprsa_router_init(warprsa_router *router,
                          const warprsa_router_clocks *clocks, unsigned cpus)
 {
-    memset(route, 0, sizeof(*route));
-    route->clocks = clocks;
-    route->cpus = cpus > 0 ? cpus : 1;
-    atomic_flag_clear(&route->judging);
-    set(&route->since_ns, clocks->now());
-    set(&route->cpu_ns, clocks->process_cpu());
+    memset(router, 0, sizeof(*router));
+    router->clocks = clocks;
+    router->cpus = cpus > 0 ? cpus : 1;
+    atomic_flag_clear(&router->evaluating);
+    set(&router->period_start_ns, clocks->now());
+    set(&router->period_cpu_ns, clocks->process_cpu());
 }
 
-void warprsa_router_opened(warprsa_router *route)
+void warprsa_router_opened(warprsa_router *router)
 {
-    atomic_store_explicit(&route->opened, true, memory_order_relaxed);
+    atomic_store_explicit(&router->devices_opened, true, memory_order_relaxed);
 }
 
-void warprsa_router_up(warprsa_router *route, bool up)
+void warprsa_router_up(warprsa_router *router, bool up)
 {
-    atomic_store_explicit(&route->up, up, memory_order_relaxed);
+    atomic_store_explicit(&router->devices_up, up, memory_order_relaxed);
 }
 
 /* Moves an average a quarter of the way to what was measured now. */
@@ -118,28 +118,28 @@ static unsigned bin_of(unsigned before)
     return bin < WARPRSA_ROUTER_BINS ? bin : WARPRSA_ROUTER_BINS - 1;
 }
 
-uint64_t warprsa_router_cpu_ns(const warprsa_router *route,
+uint64_t warprsa_router_cpu_ns(const warprsa_router *router,
                                warprsa_size_class size)
 {
     uint64_t computing =
-        1 + atomic_load_explicit(&route->computing, memory_order_relaxed);
-    uint64_t ns = get(&route->here_ns[size]);
+        1 + atomic_load_explicit(&router->computing, memory_order_relaxed);
+    uint64_t ns = get(&router->op_cpu_ns[size]);
 
-    return computing <= route->cpus ? ns : ns * computing / route->cpus;
+    return computing <= router->cpus ? ns : ns * computing / router->cpus;
 }
 
-uint64_t warprsa_router_device_ns(const warprsa_router *route,
+uint64_t warprsa_router_device_ns(const warprsa_router *router,
                                   warprsa_size_class size, unsigned before)
 {
-    const _Atomic uint64_t *away = route->away_ns[size];
+    const _Atomic uint64_t *device = router->op_device_ns[size];
     unsigned bin = bin_of(before);
     uint64_t ns = 0;
 
     for (unsigned b = bin + 1; ns == 0 && b-- > 0;)
-        ns = get(&away[b]);
+        ns = get(&device[b]);
     for (unsigned b = bin + 1; ns == 0 && b < WARPRSA_ROUTER_BINS; b++)
-        ns = get(&away[b]);
-    return ns != 0 ? ns : away_guess_ns[size];
+        ns = get(&device[b]);
+    return ns != 0 ? ns : device_guess_ns[size];
 }
 
 /* What was done in a period of the process, by the CPUs' clocks. */
@@ -151,31 +151,32 @@ typedef struct period {
     bool paused; /* for a part of it nobody came */
 } period;
 
-static bool seen(_Atomic bool *what)
+static bool take_flag(_Atomic bool *what)
 {
     return atomic_exchange_explicit(what, false, memory_order_relaxed);
 }
 
-static void see(_Atomic bool *what)
+static void set_flag(_Atomic bool *what)
 {
     if (!atomic_load_explicit(what, memory_order_relaxed))
         atomic_store_explicit(what, true, memory_order_relaxed);
 }
 
 /* Begins a new period, `elapsed` after the last. */
-static period next_period(warprsa_router *route, uint64_t now, uint64_t elapsed)
+static period next_period(warprsa_router *router, uint64_t now,
+                          uint64_t elapsed)
 {
-    uint64_t cpu = route->clocks->process_cpu();
-    uint64_t used = cpu - get(&route->cpu_ns);
+    uint64_t cpu = router->clocks->process_cpu();
+    uint64_t used = cpu - get(&router->period_cpu_ns);
     uint64_t computed =
-        atomic_exchange_explicit(&route->computed_ns, 0, memory_order_relaxed);
+        atomic_exchange_explicit(&router->computed_ns, 0, memory_order_relaxed);
     uint64_t work =
-        atomic_exchange_explicit(&route->work_ns, 0, memory_order_relaxed);
-    uint64_t spare = elapsed * route->cpus / 4 * 3;
+        atomic_exchange_explicit(&router->work_ns, 0, memory_order_relaxed);
+    uint64_t spare = elapsed * router->cpus / 4 * 3;
     uint64_t share;
 
-    set(&route->since_ns, now);
-    set(&route->cpu_ns, cpu);
+    set(&router->period_start_ns, now);
+    set(&router->period_cpu_ns, cpu);
     used = used > computed ? used - computed : 0;
     spare = spare > used ? spare - used : 0;
     share = work == 0 || spare >= work ? WHOLE : spare * WHOLE / work;
@@ -184,22 +185,22 @@ static period next_period(warprsa_router *route, uint64_t now, uint64_t elapsed)
         .elapsed = elapsed,
         .done = work * WHOLE / elapsed,
         .share = share < SHARE_MAX ? share : SHARE_MAX,
-        .contended = seen(&route->contended),
-        .saturated = seen(&route->saturated),
+        .contended = take_flag(&router->contended),
+        .saturated = take_flag(&router->saturated),
     };
 }
 
-static bool is_up(const warprsa_router *route)
+static bool is_up(const warprsa_router *router)
 {
-    return atomic_load_explicit(&route->up, memory_order_relaxed);
+    return atomic_load_explicit(&router->devices_up, memory_order_relaxed);
 }
 
 /* At the end of a period with a try, in which so much got `done`. While the
  * callers paused, it has cost nothing. */
-static void judge(const warprsa_router *route, warprsa_probe *probe,
+static void judge(const warprsa_router *router, warprsa_probe *probe,
                   const period *p, uint64_t done)
 {
-    if (!is_up(route))
+    if (!is_up(router))
         warprsa_probe_restart(probe, p->now);
     else if (p->elapsed > IDLE_NS || p->now - probe->began_ns > RENEW_NS ||
              (p->paused && !probe->proven))
@@ -212,39 +213,40 @@ static void judge(const warprsa_router *route, warprsa_probe *probe,
  * `callers` requests before them, would fall short by a third, nor at the end
  * of a period that was mostly a pause. It gains nothing if the CPUs could do
  * the work alone. */
-static void judge_contention(warprsa_router *route, const period *p,
-                             uint64_t alone, uint64_t away, uint64_t callers)
+static void judge_contention(warprsa_router *router, const period *p,
+                             uint64_t op_ns, uint64_t device_ns,
+                             uint64_t callers)
 {
-    warprsa_probe *contention = &route->contention;
+    warprsa_probe *contention = &router->contention;
 
     if (contention->active)
-        judge(route, contention, p,
-              p->done < route->cpus * WHOLE ? 0 : p->done);
-    else if (p->contended && !p->paused && is_up(route) &&
+        judge(router, contention, p,
+              p->done < router->cpus * WHOLE ? 0 : p->done);
+    else if (p->contended && !p->paused && is_up(router) &&
              warprsa_probe_may_begin(contention, p->now) &&
-             callers * alone * WHOLE / away > p->done / 3 * 2)
+             callers * op_ns * WHOLE / device_ns > p->done / 3 * 2)
         warprsa_probe_begin(contention, p->now, p->done);
-    atomic_store_explicit(&route->contention_to_device, contention->active,
+    atomic_store_explicit(&router->contention_to_device, contention->active,
                           memory_order_relaxed);
 }
 
 /* Rule 3's second try. */
-static void judge_overflow(warprsa_router *route, const period *p)
+static void judge_overflow(warprsa_router *router, const period *p)
 {
-    warprsa_probe *overflow = &route->overflow;
+    warprsa_probe *overflow = &router->overflow;
 
     if (overflow->active)
-        judge(route, overflow, p, p->done);
-    else if (p->saturated && p->share > 0 && is_up(route) &&
+        judge(router, overflow, p, p->done);
+    else if (p->saturated && p->share > 0 && is_up(router) &&
              warprsa_probe_may_begin(overflow, p->now))
         warprsa_probe_begin(overflow, p->now, p->done);
-    atomic_store_explicit(&route->share,
+    atomic_store_explicit(&router->overflow_share,
                           overflow->active ? (uint32_t)p->share : 0,
                           memory_order_relaxed);
 }
 
 /* How long a period lasts. */
-static uint64_t due(uint64_t least, uint64_t wanted, uint64_t most)
+static uint64_t clamp_period(uint64_t least, uint64_t wanted, uint64_t most)
 {
     uint64_t ns = wanted < most ? wanted : most;
 
@@ -253,42 +255,45 @@ static uint64_t due(uint64_t least, uint64_t wanted, uint64_t most)
 
 /* What was measured of devices that nobody has asked since is no reason not to
  * ask them. */
-static void forget_old_answers(warprsa_router *route, uint64_t now)
+static void forget_old_answers(warprsa_router *router, uint64_t now)
 {
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
-        if (now - get(&route->answered_ns[c]) < RENEW_NS)
+        if (now - get(&router->response_at_ns[c]) < RENEW_NS)
             continue;
         for (unsigned b = 0; b < WARPRSA_ROUTER_BINS; b++)
-            set(&route->away_ns[c][b], b == 0 ? get(&route->tested_ns[c]) : 0);
-        set(&route->answered_ns[c], now);
+            set(&router->op_device_ns[c][b],
+                b == 0 ? get(&router->calibrated_ns[c]) : 0);
+        set(&router->response_at_ns[c], now);
     }
 }
 
-/* Begins a new period of the process if it is time. `alone`, `away`: what the
+/* Begins a new period of the process if it is time. `op_ns`, `device_ns`: what the
  * operation at hand takes; `before`: requests before it. */
-static void look_at_process(warprsa_router *route, uint64_t now, uint64_t alone,
-                            uint64_t away, uint64_t before)
+static void check_process_period(warprsa_router *router, uint64_t now,
+                                 uint64_t op_ns, uint64_t device_ns,
+                                 uint64_t before)
 {
-    uint64_t since = get(&route->since_ns);
-    uint64_t due_ns = due(PROCESS_NS, BATCHES * away, PROCESS_MAX_NS);
+    uint64_t since = get(&router->period_start_ns);
+    uint64_t due_ns =
+        clamp_period(PROCESS_NS, BATCHES * device_ns, PROCESS_MAX_NS);
     period p;
 
     if (now < since || now - since < due_ns)
         return;
-    if (atomic_flag_test_and_set_explicit(&route->judging,
+    if (atomic_flag_test_and_set_explicit(&router->evaluating,
                                           memory_order_acquire))
         return;
     /* Somebody may have been faster. */
-    if (get(&route->since_ns) == since) {
-        p = next_period(route, now, now - since);
+    if (get(&router->period_start_ns) == since) {
+        p = next_period(router, now, now - since);
         p.paused = p.elapsed > 2 * due_ns;
-        forget_old_answers(route, now);
-        judge_contention(route, &p, alone, away,
-                         before + atomic_load_explicit(&route->computing,
+        forget_old_answers(router, now);
+        judge_contention(router, &p, op_ns, device_ns,
+                         before + atomic_load_explicit(&router->computing,
                                                        memory_order_relaxed));
-        judge_overflow(route, &p);
+        judge_overflow(router, &p);
     }
-    atomic_flag_clear_explicit(&route->judging, memory_order_release);
+    atomic_flag_clear_explicit(&router->evaluating, memory_order_release);
 }
 
 /* One that waits for a CPU uses little of it, but doesn't sleep either. */
@@ -299,94 +304,94 @@ static bool is_busy(const warprsa_router_usage *before,
            now->cpu_ns - before->cpu_ns >= elapsed / 10 * 9;
 }
 
-/* Notes an operation of a job, which takes `alone` here. */
-static void count_job(warprsa_router_thread *thread, const void *job,
-                      uint64_t alone)
+/* Notes an operation of a job, which takes `op_ns` here. */
+static void note_job(warprsa_router_thread *thread, const void *job,
+                     uint64_t op_ns)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)job * UINT64_C(0x9e3779b97f4a7c15);
     uint64_t bit = UINT64_C(1) << (mixed >> 58);
 
     if (!(thread->jobs & bit))
-        thread->jobs_ns += alone;
+        thread->jobs_ns += op_ns;
     thread->jobs |= bit;
 }
 
 /* Whether an operation of each of a thread's jobs takes about as long here, all
  * in all, as devices take to answer, or longer. */
-static bool could_gain(const warprsa_router_thread *thread, uint64_t away_ns)
+static bool could_gain(const warprsa_router_thread *thread, uint64_t device_ns)
 {
     bool several = (thread->jobs & (thread->jobs - 1)) != 0;
 
-    return several && thread->jobs_ns > away_ns / 3 * 2;
+    return several && thread->jobs_ns > device_ns / 3 * 2;
 }
 
 /* What a thread got done: what it worked for itself and what the operations it
  * sent away would have taken it. Here that is all of its time, whatever its
  * jobs want at the moment; by its operations alone waves of them would be taken
  * for gains and losses. */
-static uint64_t got_done(const warprsa_router_thread *thread,
-                         const warprsa_router_usage *now, uint64_t elapsed)
+static uint64_t work_done(const warprsa_router_thread *thread,
+                          const warprsa_router_usage *now, uint64_t elapsed)
 {
-    return (now->cpu_ns - thread->usage.cpu_ns + thread->away_ns) * WHOLE /
+    return (now->cpu_ns - thread->usage.cpu_ns + thread->offloaded_ns) * WHOLE /
            elapsed;
 }
 
 /* At the end of a thread's period with a try. */
-static void judge_thread(const warprsa_router *route,
+static void judge_thread(const warprsa_router *router,
                          warprsa_router_thread *thread, uint64_t now,
                          uint64_t elapsed, uint64_t done)
 {
-    warprsa_probe *away = &thread->away;
-    unsigned failed = away->failures;
+    warprsa_probe *offload = &thread->offload;
+    unsigned failed = offload->failures;
 
-    if (!is_up(route))
-        warprsa_probe_restart(away, now);
+    if (!is_up(router))
+        warprsa_probe_restart(offload, now);
     else if (elapsed > IDLE_NS)
-        warprsa_probe_pause(away);
+        warprsa_probe_pause(offload);
     else
-        warprsa_probe_judge(away, now, done);
-    if (away->failures > failed && thread->stretch < STRETCH_MAX)
+        warprsa_probe_judge(offload, now, done);
+    if (offload->failures > failed && thread->stretch < STRETCH_MAX)
         thread->stretch += STRETCH;
 }
 
 /* Begins a new period of a thread if it is time. */
-static void look_at_thread(const warprsa_router *route,
-                           warprsa_router_thread *thread, uint64_t now,
-                           uint64_t away_ns)
+static void check_thread_period(const warprsa_router *router,
+                                warprsa_router_thread *thread, uint64_t now,
+                                uint64_t device_ns)
 {
-    uint64_t elapsed = now - thread->since_ns;
+    uint64_t elapsed = now - thread->period_start_ns;
     uint64_t least =
-        thread->away.proven ? LASTING_NS : THREAD_NS << thread->stretch;
+        thread->offload.proven ? LASTING_NS : THREAD_NS << thread->stretch;
     warprsa_router_usage usage;
     uint64_t done;
 
-    if (elapsed < due(least, 3 * away_ns, LONGEST_NS))
+    if (elapsed < clamp_period(least, 3 * device_ns, LONGEST_NS))
         return;
-    usage = route->clocks->thread();
-    done = got_done(thread, &usage, elapsed);
-    if (thread->away.active)
-        judge_thread(route, thread, now, elapsed, done);
-    else if (could_gain(thread, away_ns) &&
-             warprsa_probe_may_begin(&thread->away, now) &&
+    usage = router->clocks->thread();
+    done = work_done(thread, &usage, elapsed);
+    if (thread->offload.active)
+        judge_thread(router, thread, now, elapsed, done);
+    else if (could_gain(thread, device_ns) &&
+             warprsa_probe_may_begin(&thread->offload, now) &&
              is_busy(&thread->usage, &usage, elapsed))
-        warprsa_probe_begin(&thread->away, now, done);
-    thread->since_ns = now;
+        warprsa_probe_begin(&thread->offload, now, done);
+    thread->period_start_ns = now;
     thread->usage = usage;
-    thread->away_ns = 0;
+    thread->offloaded_ns = 0;
     thread->jobs = 0;
     thread->jobs_ns = 0;
 }
 
 /* Whether devices are to be opened now, if they aren't. */
-static bool demands_open(warprsa_router *route, uint64_t now)
+static bool demands_open(warprsa_router *router, uint64_t now)
 {
-    if (atomic_load_explicit(&route->opened, memory_order_relaxed))
+    if (atomic_load_explicit(&router->devices_opened, memory_order_relaxed))
         return true;
-    if (now - get(&route->open_demand_ns) > OPEN_DEMAND_NS) {
-        set(&route->open_demand_ns, now);
-        atomic_store_explicit(&route->open_demand, 0, memory_order_relaxed);
+    if (now - get(&router->open_demand_ns) > OPEN_DEMAND_NS) {
+        set(&router->open_demand_ns, now);
+        atomic_store_explicit(&router->open_demand, 0, memory_order_relaxed);
     }
-    return atomic_fetch_add_explicit(&route->open_demand, 1,
+    return atomic_fetch_add_explicit(&router->open_demand, 1,
                                      memory_order_relaxed) +
                1 >=
            OPEN_DEMAND;
@@ -394,15 +399,15 @@ static bool demands_open(warprsa_router *route, uint64_t now)
 
 /* An operation of a thread that uses the devices: every so many, when they are
  * saturated, it computes one itself. */
-static warprsa_choice device_or_overflow(warprsa_router *route,
+static warprsa_choice device_or_overflow(warprsa_router *router,
                                          warprsa_router_thread *thread,
                                          bool saturated)
 {
     if (!saturated)
         return WARPRSA_RUN_DEVICE;
-    see(&route->saturated);
+    set_flag(&router->saturated);
     thread->overflow +=
-        atomic_load_explicit(&route->share, memory_order_relaxed);
+        atomic_load_explicit(&router->overflow_share, memory_order_relaxed);
     if (thread->overflow < WHOLE)
         return WARPRSA_RUN_DEVICE;
     thread->overflow -= WHOLE;
@@ -411,117 +416,120 @@ static warprsa_choice device_or_overflow(warprsa_router *route,
 
 /* Computations that keep all CPUs at work: somewhat more than there are CPUs,
  * since a thread that wakes up is not always put where one is free. */
-static uint32_t most_here(const warprsa_router *route)
+static uint32_t most_computing(const warprsa_router *router)
 {
-    return route->cpus + route->cpus / 2;
+    return router->cpus + router->cpus / 2;
 }
 
 /* Computations that leave some of the CPUs to those who only submit and wake
  * up: with hundreds of them the devices would wait, and seem to be slow. */
-static uint32_t most_overflow(const warprsa_router *route)
+static uint32_t most_overflow(const warprsa_router *router)
 {
-    return 4 * route->cpus;
+    return 4 * router->cpus;
 }
 
 /* Rules 1 and 2, for a caller that blocks or has no other job. */
-static warprsa_choice one_caller(warprsa_router *route, uint64_t here,
-                                 uint64_t away, bool blocks, bool saturated)
+static warprsa_choice choose_for_caller(warprsa_router *router, uint64_t cpu_ns,
+                                        uint64_t device_ns, bool blocks,
+                                        bool saturated)
 {
     uint32_t computing =
-        atomic_load_explicit(&route->computing, memory_order_relaxed);
+        atomic_load_explicit(&router->computing, memory_order_relaxed);
 
-    if (blocks && atomic_load_explicit(&route->contention_to_device,
+    if (blocks && atomic_load_explicit(&router->contention_to_device,
                                        memory_order_relaxed))
         return WARPRSA_RUN_DEVICE;
-    if (computing < most_here(route))
-        return away < here ? WARPRSA_RUN_DEVICE : WARPRSA_RUN_CPU;
+    if (computing < most_computing(router))
+        return device_ns < cpu_ns ? WARPRSA_RUN_DEVICE : WARPRSA_RUN_CPU;
     if (blocks)
-        see(&route->contended);
-    return saturated && here < away && computing < most_overflow(route)
+        set_flag(&router->contended);
+    return saturated && cpu_ns < device_ns && computing < most_overflow(router)
                ? WARPRSA_RUN_CPU_OVERFLOW
                : WARPRSA_RUN_DEVICE;
 }
 
-warprsa_choice warprsa_router_choose(warprsa_router *route,
+warprsa_choice warprsa_router_choose(warprsa_router *router,
                                      warprsa_router_thread *thread,
                                      warprsa_size_class size, const void *job,
                                      unsigned before)
 {
-    uint64_t now = route->clocks->now();
-    uint64_t alone = get(&route->here_ns[size]);
-    uint64_t here = warprsa_router_cpu_ns(route, size);
-    uint64_t away = warprsa_router_device_ns(route, size, before);
+    uint64_t now = router->clocks->now();
+    uint64_t op_ns = get(&router->op_cpu_ns[size]);
+    uint64_t cpu_ns = warprsa_router_cpu_ns(router, size);
+    uint64_t device_ns = warprsa_router_device_ns(router, size, before);
     bool saturated =
-        away > SATURATED * warprsa_router_device_ns(route, size, 0);
+        device_ns > SATURATED * warprsa_router_device_ns(router, size, 0);
     warprsa_choice choice;
 
-    look_at_process(route, now, alone, away, before);
-    atomic_fetch_add_explicit(&route->work_ns, alone, memory_order_relaxed);
+    check_process_period(router, now, op_ns, device_ns, before);
+    atomic_fetch_add_explicit(&router->work_ns, op_ns, memory_order_relaxed);
     if (job != NULL) {
-        look_at_thread(route, thread, now, away);
-        count_job(thread, job, alone);
+        check_thread_period(router, thread, now, device_ns);
+        note_job(thread, job, op_ns);
     }
-    if (alone == 0)
+    if (op_ns == 0)
         return WARPRSA_RUN_CPU; /* to be measured */
-    if (job != NULL && thread->away.active)
-        choice = device_or_overflow(route, thread, saturated);
+    if (job != NULL && thread->offload.active)
+        choice = device_or_overflow(router, thread, saturated);
     else
-        choice = one_caller(route, here, away, job == NULL, saturated);
-    if (choice == WARPRSA_RUN_DEVICE && !demands_open(route, now))
+        choice = choose_for_caller(router, cpu_ns, device_ns, job == NULL,
+                                   saturated);
+    if (choice == WARPRSA_RUN_DEVICE && !demands_open(router, now))
         return WARPRSA_RUN_CPU;
     if (choice == WARPRSA_RUN_DEVICE)
-        thread->away_ns += alone;
+        thread->offloaded_ns += op_ns;
     return choice;
 }
 
-uint64_t warprsa_router_begin(warprsa_router *route)
+uint64_t warprsa_router_begin(warprsa_router *router)
 {
-    atomic_fetch_add_explicit(&route->computing, 1, memory_order_relaxed);
-    return route->clocks->thread_cpu();
+    atomic_fetch_add_explicit(&router->computing, 1, memory_order_relaxed);
+    return router->clocks->thread_cpu();
 }
 
 /* CPU time: what passes on the clock while a crowd shares the CPUs is long
  * after the crowd is gone, and an average that has once come out too long is
  * never put right, since nobody computes here any more. */
-void warprsa_router_end(warprsa_router *route, warprsa_size_class size,
+void warprsa_router_end(warprsa_router *router, warprsa_size_class size,
                         uint64_t begun_ns)
 {
-    uint64_t alone = route->clocks->thread_cpu() - begun_ns;
+    uint64_t op_ns = router->clocks->thread_cpu() - begun_ns;
 
-    atomic_fetch_sub_explicit(&route->computing, 1, memory_order_relaxed);
-    average(&route->here_ns[size], get(&route->here_ns[size]), alone);
-    atomic_fetch_add_explicit(&route->computed_ns, alone, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&router->computing, 1, memory_order_relaxed);
+    average(&router->op_cpu_ns[size], get(&router->op_cpu_ns[size]), op_ns);
+    atomic_fetch_add_explicit(&router->computed_ns, op_ns,
+                              memory_order_relaxed);
 }
 
-void warprsa_router_answered(warprsa_router *route, warprsa_size_class size,
+void warprsa_router_answered(warprsa_router *router, warprsa_size_class size,
                              unsigned depth, uint64_t response_ns)
 {
     unsigned before = depth > 0 ? depth - 1 : 0;
-    _Atomic uint64_t *away = route->away_ns[size];
+    _Atomic uint64_t *device = router->op_device_ns[size];
     unsigned bin = bin_of(before);
 
-    average(&away[bin], warprsa_router_device_ns(route, size, before),
+    average(&device[bin], warprsa_router_device_ns(router, size, before),
             response_ns);
-    set(&route->answered_ns[size], route->clocks->now());
+    set(&router->response_at_ns[size], router->clocks->now());
     /* With fewer requests before it no answer takes longer: what was measured
      * so is out of date. */
     for (unsigned b = 0; b < bin; b++)
-        if (get(&away[b]) > get(&away[bin]))
-            set(&away[b], get(&away[bin]));
+        if (get(&device[b]) > get(&device[bin]))
+            set(&device[b], get(&device[bin]));
 }
 
-void warprsa_router_calibrate(warprsa_router *route, uint64_t test_ns)
+void warprsa_router_calibrate(warprsa_router *router, uint64_t test_ns)
 {
     uint64_t guess = 0;
 
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        guess += away_guess_ns[c];
+        guess += device_guess_ns[c];
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
-        uint64_t ns = (uint64_t)((double)away_guess_ns[c] * (double)test_ns /
+        uint64_t ns = (uint64_t)((double)device_guess_ns[c] * (double)test_ns /
                                  (double)guess);
 
-        set(&route->tested_ns[c], ns > 0 ? ns : 1);
-        if (get(&route->away_ns[c][0]) == 0)
-            set(&route->away_ns[c][0], ns > 0 ? ns : 1);
+        set(&router->calibrated_ns[c], ns > 0 ? ns : 1);
+        if (get(&router->op_device_ns[c][0]) == 0)
+            set(&router->op_device_ns[c][0], ns > 0 ? ns : 1);
     }
 }

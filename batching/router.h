@@ -77,44 +77,45 @@ typedef struct warprsa_router {
     unsigned cpus;
     /* What an operation takes here on a free CPU, and on the devices by the
      * requests before it; 0: not measured. */
-    _Atomic uint64_t here_ns[WARPRSA_CLASSES];
-    _Atomic uint64_t away_ns[WARPRSA_CLASSES][WARPRSA_ROUTER_BINS];
-    _Atomic uint64_t tested_ns[WARPRSA_CLASSES];   /* by calibrate(), or 0 */
-    _Atomic uint64_t answered_ns[WARPRSA_CLASSES]; /* when one last did */
-    _Atomic bool opened; /* somebody has opened the devices */
-    _Atomic bool up;     /* one of them takes requests */
+    _Atomic uint64_t op_cpu_ns[WARPRSA_CLASSES];
+    _Atomic uint64_t op_device_ns[WARPRSA_CLASSES][WARPRSA_ROUTER_BINS];
+    _Atomic uint64_t calibrated_ns[WARPRSA_CLASSES];  /* by calibrate(), or 0 */
+    _Atomic uint64_t response_at_ns[WARPRSA_CLASSES]; /* when one last did */
+    _Atomic bool devices_opened; /* somebody has opened the devices */
+    _Atomic bool devices_up;     /* one of them takes requests */
     /* Choices of the device before that. */
     _Atomic uint64_t open_demand_ns;
     _Atomic uint32_t open_demand;
     /* Computing here now. */
     _Alignas(64) _Atomic uint32_t computing;
-    /* Of the period that began at since_ns: what was computed here, what all
+    /* Of the period that began at period_start_ns: what was computed here, what all
      * operations would have taken here, whether a caller that blocks found all
      * CPUs computing, and an event loop the devices saturated. */
-    _Alignas(64) _Atomic uint64_t since_ns;
-    _Atomic uint64_t cpu_ns;
+    _Alignas(64) _Atomic uint64_t period_start_ns;
+    _Atomic uint64_t period_cpu_ns;
     _Atomic uint64_t computed_ns;
     _Atomic uint64_t work_ns;
     _Atomic bool contended;
     _Atomic bool saturated;
-    /* Of whoever has set `judging`. */
-    atomic_flag judging;
+    /* Of whoever has set `evaluating`. */
+    atomic_flag evaluating;
     warprsa_probe contention; /* all callers that block go to the devices */
     warprsa_probe overflow;   /* event loops compute a share when saturated */
     /* What follows from that. */
     _Atomic bool contention_to_device;
-    _Atomic uint32_t share; /* to be computed here when saturated, of 65536 */
+    _Atomic uint32_t
+        overflow_share; /* to be computed here when saturated, of 65536 */
 } warprsa_router;
 
 /* What the router knows of one thread; zeros to begin with. */
 typedef struct warprsa_router_thread {
-    uint64_t since_ns;          /* of this thread's period */
+    uint64_t period_start_ns;   /* of this thread's period */
     unsigned stretch;           /* which is longer by so many doublings */
     warprsa_router_usage usage; /* until then */
-    uint64_t away_ns;           /* what those it sent away would take here */
+    uint64_t offloaded_ns;      /* what those it sent away would take here */
     uint64_t jobs;              /* that came: a bit each, or to a few of them */
     uint64_t jobs_ns;           /* what an operation of each would take here */
-    warprsa_probe away;         /* it uses the device */
+    warprsa_probe offload;      /* it uses the device */
     uint32_t overflow;          /* of the next operation here, of 65536 */
 } warprsa_router_thread;
 
@@ -124,14 +125,14 @@ typedef enum warprsa_choice {
     WARPRSA_RUN_DEVICE,       /* to the devices */
 } warprsa_choice;
 
-void warprsa_router_init(warprsa_router *route,
+void warprsa_router_init(warprsa_router *router,
                          const warprsa_router_clocks *clocks, unsigned cpus);
 
 /* Someone has opened the devices: callers need not wish for it any more. */
-void warprsa_router_opened(warprsa_router *route);
+void warprsa_router_opened(warprsa_router *router);
 
 /* Whether a device takes requests; no try is judged while none does. */
-void warprsa_router_up(warprsa_router *route, bool up);
+void warprsa_router_up(warprsa_router *router, bool up);
 
 /*
  * Where this operation shall go. `job`: whatever tells jobs of one event loop
@@ -139,31 +140,31 @@ void warprsa_router_up(warprsa_router *route, bool up);
  * answered yet. As long as the devices are not open, AWAY is said only once
  * several callers in a row would have gone there. About 0.1 us.
  */
-warprsa_choice warprsa_router_choose(warprsa_router *route,
+warprsa_choice warprsa_router_choose(warprsa_router *router,
                                      warprsa_router_thread *thread,
                                      warprsa_size_class size, const void *job,
                                      unsigned before);
 
 /* Around a computation here, whatever the reason for it; begin returns what
  * end wants. */
-uint64_t warprsa_router_begin(warprsa_router *route);
-void warprsa_router_end(warprsa_router *route, warprsa_size_class size,
+uint64_t warprsa_router_begin(warprsa_router *router);
+void warprsa_router_end(warprsa_router *router, warprsa_size_class size,
                         uint64_t begun_ns);
 
 /* An answer of a device `response_ns` after its submission, with `depth`
  * requests submitted and not answered at that time, its own included. */
-void warprsa_router_answered(warprsa_router *route, warprsa_size_class size,
+void warprsa_router_answered(warprsa_router *router, warprsa_size_class size,
                              unsigned depth, uint64_t response_ns);
 
 /* An idle device has needed test_ns for one operation of each class, one after
  * the other: what to expect where nothing better is known. */
-void warprsa_router_calibrate(warprsa_router *route, uint64_t test_ns);
+void warprsa_router_calibrate(warprsa_router *router, uint64_t test_ns);
 
 /* What an operation is expected to take here, and on the devices with `before`
  * requests before it. */
-uint64_t warprsa_router_cpu_ns(const warprsa_router *route,
+uint64_t warprsa_router_cpu_ns(const warprsa_router *router,
                                warprsa_size_class size);
-uint64_t warprsa_router_device_ns(const warprsa_router *route,
+uint64_t warprsa_router_device_ns(const warprsa_router *router,
                                   warprsa_size_class size, unsigned before);
 
 #endif

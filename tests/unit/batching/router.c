@@ -50,7 +50,7 @@ static uint64_t get_thread_cpu(void)
 static const warprsa_router_clocks clocks = {get_now, get_process_cpu,
                                              get_thread_cpu, get_thread};
 
-static warprsa_router route;
+static warprsa_router router;
 
 static int reset(void **state)
 {
@@ -59,7 +59,7 @@ static int reset(void **state)
     process_cpu = 0;
     seed = 1;
     usage = (warprsa_router_usage){0, 0};
-    warprsa_router_init(&route, &clocks, CPUS);
+    warprsa_router_init(&router, &clocks, CPUS);
     return 0;
 }
 
@@ -80,10 +80,10 @@ static void sleep_for(uint64_t ns)
 /* One operation of RSA-2048 here that takes so long. */
 static void compute(uint64_t ns)
 {
-    uint64_t begun = warprsa_router_begin(&route);
+    uint64_t begun = warprsa_router_begin(&router);
 
     work(ns);
-    warprsa_router_end(&route, WARPRSA_CLASS_2048, begun);
+    warprsa_router_end(&router, WARPRSA_CLASS_2048, begun);
 }
 
 /* What goes to the device is answered as expected, unless a test says more. */
@@ -92,25 +92,26 @@ static warprsa_choice choose(warprsa_router_thread *thread, const void *job,
 {
     const warprsa_size_class size = WARPRSA_CLASS_2048;
     warprsa_choice choice =
-        warprsa_router_choose(&route, thread, size, job, before);
+        warprsa_router_choose(&router, thread, size, job, before);
 
     if (choice == WARPRSA_RUN_DEVICE)
-        warprsa_router_answered(&route, size, before + 1,
-                                warprsa_router_device_ns(&route, size, before));
+        warprsa_router_answered(
+            &router, size, before + 1,
+            warprsa_router_device_ns(&router, size, before));
     return choice;
 }
 
 static void answered(unsigned depth, uint64_t ns)
 {
     for (unsigned i = 0; i < 20; i++)
-        warprsa_router_answered(&route, WARPRSA_CLASS_2048, depth, ns);
+        warprsa_router_answered(&router, WARPRSA_CLASS_2048, depth, ns);
 }
 
 /* The devices are open and take 3 ms; more when they have more to do. */
 static void open_devices(void)
 {
-    warprsa_router_opened(&route);
-    warprsa_router_up(&route, true);
+    warprsa_router_opened(&router);
+    warprsa_router_up(&router, true);
     answered(1, 3 * MS);
     answered(1000, 4 * MS);
     answered(4000, 8 * MS);
@@ -120,19 +121,19 @@ static void open_devices(void)
 static void averages_of_what_was_measured(void **state)
 {
     (void)state;
-    assert_int_equal(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_2048), 0);
+    assert_int_equal(warprsa_router_cpu_ns(&router, WARPRSA_CLASS_2048), 0);
     for (unsigned i = 0; i < 50; i++)
         compute(400 * US);
-    assert_in_range(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_2048), 399000,
+    assert_in_range(warprsa_router_cpu_ns(&router, WARPRSA_CLASS_2048), 399000,
                     400000);
-    assert_int_equal(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_4096), 0);
+    assert_int_equal(warprsa_router_cpu_ns(&router, WARPRSA_CLASS_4096), 0);
     for (unsigned i = 0; i < 50; i++)
         compute(200 * US);
-    assert_in_range(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_2048), 200000,
+    assert_in_range(warprsa_router_cpu_ns(&router, WARPRSA_CLASS_2048), 200000,
                     202000);
     /* One that took a second counts as four times as long. */
     compute(1000 * MS);
-    assert_in_range(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_2048), 300000,
+    assert_in_range(warprsa_router_cpu_ns(&router, WARPRSA_CLASS_2048), 300000,
                     400000);
 }
 
@@ -146,20 +147,20 @@ static void computations_share_the_cpus(void **state)
     for (unsigned i = 0; i < 50; i++)
         compute(400 * US);
     for (unsigned i = 0; i < 2 * CPUS; i++)
-        begun[i] = warprsa_router_begin(&route);
-    assert_in_range(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_2048), 800000,
+        begun[i] = warprsa_router_begin(&router);
+    assert_in_range(warprsa_router_cpu_ns(&router, WARPRSA_CLASS_2048), 800000,
                     920000);
     now += 800 * US;
     usage.cpu_ns += 400 * US; /* of any of these threads */
     for (unsigned i = 0; i < 2 * CPUS; i++)
-        warprsa_router_end(&route, WARPRSA_CLASS_2048, begun[i]);
-    assert_in_range(warprsa_router_cpu_ns(&route, WARPRSA_CLASS_2048), 399000,
+        warprsa_router_end(&router, WARPRSA_CLASS_2048, begun[i]);
+    assert_in_range(warprsa_router_cpu_ns(&router, WARPRSA_CLASS_2048), 399000,
                     400000);
 }
 
 /* A crowd computes here, a hundred to a CPU, and goes. Who comes alone after
  * it is done sooner here, though every one of the crowd was not. */
-static void the_crowd_is_forgotten(void **state)
+static void contention_is_forgotten(void **state)
 {
     warprsa_router_thread thread = {0};
     uint64_t begun[100 * CPUS];
@@ -167,11 +168,11 @@ static void the_crowd_is_forgotten(void **state)
     (void)state;
     open_devices();
     for (unsigned i = 0; i < 100 * CPUS; i++)
-        begun[i] = warprsa_router_begin(&route);
+        begun[i] = warprsa_router_begin(&router);
     now += 40 * MS;
     usage.cpu_ns += 400 * US;
     for (unsigned i = 0; i < 100 * CPUS; i++)
-        warprsa_router_end(&route, WARPRSA_CLASS_2048, begun[i]);
+        warprsa_router_end(&router, WARPRSA_CLASS_2048, begun[i]);
     assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_CPU);
 }
 
@@ -180,35 +181,36 @@ static void answers_by_the_requests_before(void **state)
     (void)state;
     /* Nothing is known: a guess, whatever the load. */
     assert_int_equal(
-        warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 0),
-        warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 9999));
+        warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0),
+        warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 9999));
     open_devices();
-    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 0),
+    assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0),
                     2.9 * MS, 3.1 * MS);
-    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 999),
+    assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 999),
                     3.9 * MS, 4.1 * MS);
-    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 3999),
+    assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 3999),
                     7.9 * MS, 8.1 * MS);
     /* More than ever: no longer than the most known. */
-    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 60000),
-                    29 * MS, 31 * MS);
+    assert_in_range(
+        warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 60000), 29 * MS,
+        31 * MS);
     /* Faster with many than it was with few: that is out of date. */
     answered(1000, 2 * MS);
-    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 0),
+    assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0),
                     1.9 * MS, 2.1 * MS);
 }
 
 static void calibrated_by_the_self_test(void **state)
 {
     (void)state;
-    warprsa_router_calibrate(&route, 200 * MS); /* ten times an H200's */
-    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 0),
+    warprsa_router_calibrate(&router, 200 * MS); /* ten times an H200's */
+    assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0),
                     20 * MS, 40 * MS);
-    assert_true(warprsa_router_device_ns(&route, WARPRSA_CLASS_4096, 0) >
-                2 * warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 0));
+    assert_true(warprsa_router_device_ns(&router, WARPRSA_CLASS_4096, 0) >
+                2 * warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0));
     answered(1, 1 * MS);
-    warprsa_router_calibrate(&route, 200 * MS); /* measured beats tested */
-    assert_in_range(warprsa_router_device_ns(&route, WARPRSA_CLASS_2048, 0), 1,
+    warprsa_router_calibrate(&router, 200 * MS); /* measured beats tested */
+    assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0), 1,
                     1.5 * MS);
 }
 
@@ -254,16 +256,16 @@ static void more_callers_than_cpus(void **state)
     open_devices();
     for (unsigned i = 0; i < MOST; i++) {
         assert_int_equal(choose(&thread, NULL, i), WARPRSA_RUN_CPU);
-        begun[i] = warprsa_router_begin(&route);
+        begun[i] = warprsa_router_begin(&router);
     }
     for (unsigned i = 0; i < 2000; i++)
         assert_int_equal(choose(&thread, NULL, i), WARPRSA_RUN_DEVICE);
-    warprsa_router_end(&route, WARPRSA_CLASS_2048, begun[0]);
+    warprsa_router_end(&router, WARPRSA_CLASS_2048, begun[0]);
     assert_int_equal(choose(&thread, NULL, 60), WARPRSA_RUN_CPU);
 }
 
 /* Once the device has so much to do that waiting for a CPU is shorter. */
-static void saturated_devices_spill(void **state)
+static void saturated_devices_overflow(void **state)
 {
     warprsa_router_thread thread = {0};
 
@@ -271,17 +273,17 @@ static void saturated_devices_spill(void **state)
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < MOST; i++)
-        (void)warprsa_router_begin(&route);
+        (void)warprsa_router_begin(&router);
     assert_int_equal(choose(&thread, NULL, 4000), WARPRSA_RUN_DEVICE);
     assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_RUN_CPU_OVERFLOW);
     for (unsigned i = 0; i < 1000; i++)
-        (void)warprsa_router_begin(&route); /* here it is even worse */
+        (void)warprsa_router_begin(&router); /* here it is even worse */
     assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_RUN_DEVICE);
 }
 
 /* Not so many that those who submit and wake up get no CPU any more, by which
  * the device seems slower still. */
-static void few_spill_at_once(void **state)
+static void few_overflow_at_once(void **state)
 {
     warprsa_router_thread thread = {0};
     unsigned here = 0;
@@ -290,7 +292,7 @@ static void few_spill_at_once(void **state)
     compute(400 * US);
     open_devices();
     while (choose(&thread, NULL, 16000) != WARPRSA_RUN_DEVICE && here < 1000) {
-        (void)warprsa_router_begin(&route);
+        (void)warprsa_router_begin(&router);
         here++;
     }
     assert_in_range(here, MOST + 1, 4 * CPUS);
@@ -305,7 +307,7 @@ static void devices_are_opened_for_many(void **state)
     (void)state;
     compute(400 * US);
     for (unsigned i = 0; i < MOST; i++)
-        (void)warprsa_router_begin(&route);
+        (void)warprsa_router_begin(&router);
     /* Now and then one: no. */
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_CPU);
@@ -367,7 +369,7 @@ static void an_event_loop_of_more_and_more_jobs(void **state)
         unsigned rate = rate_of(&thread, jobs[i]);
 
         assert_true(rate >= before);
-        assert_int_equal(thread.away.active, jobs[i] >= 8);
+        assert_int_equal(thread.offload.active, jobs[i] >= 8);
         before = rate > 2500 ? rate : before;
     }
 }
@@ -466,7 +468,7 @@ static void a_server_of_more_and_more_clients(void **state)
 
     for (unsigned i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
         static const warprsa_router_thread never = {
-            .away.retry_ns = UINT64_MAX}; /* tries it */
+            .offload.retry_ns = UINT64_MAX}; /* tries it */
         static const warprsa_router_thread fresh = {0};
         unsigned here, rate;
 
@@ -490,9 +492,9 @@ static void an_event_loop_of_fewer_jobs(void **state)
     compute(400 * US);
     open_devices();
     rate_of(&thread, 64);
-    assert_true(thread.away.active);
+    assert_true(thread.offload.active);
     assert_true(rate_of(&thread, 2) >= 2500 * 97 / 100);
-    assert_false(thread.away.active);
+    assert_false(thread.offload.active);
 }
 
 /* Others kept the device busy for a while. That is not held against it for
@@ -506,9 +508,9 @@ static void an_event_loop_beside_others(void **state)
     open_devices();
     answered(1, 300 * MS);
     rate_of(&thread, 64);
-    assert_false(thread.away.active);
+    assert_false(thread.offload.active);
     rate_of(&thread, 64);
-    assert_true(thread.away.active);
+    assert_true(thread.offload.active);
 }
 
 /* Nobody wants anything for a night. That was neither the device's fault nor
@@ -522,10 +524,10 @@ static void an_event_loop_after_a_night(void **state)
     compute(400 * US);
     open_devices();
     rate = rate_of(&thread, 64);
-    assert_true(thread.away.active);
+    assert_true(thread.offload.active);
     sleep_for(8 * 3600 * 1000 * MS);
     assert_true(rate_of(&thread, 64) >= rate / 100 * 97);
-    assert_true(thread.away.active);
+    assert_true(thread.offload.active);
 }
 
 /* The same in the midst of a try. */
@@ -537,11 +539,11 @@ static void a_try_over_night(void **state)
     (void)state;
     compute(400 * US);
     open_devices();
-    while (thread.away.periods == 0)
+    while (thread.offload.periods == 0)
         turn(&thread, job, 64);
     sleep_for(8 * 3600 * 1000 * MS);
     rate_of(&thread, 64);
-    assert_true(thread.away.active);
+    assert_true(thread.offload.active);
 }
 
 /* An event loop with time to sleep tries nothing, however many jobs it has. */
@@ -567,38 +569,39 @@ static void tries_are_not_judged_without_a_device(void **state)
 
     (void)state;
     compute(400 * US);
-    warprsa_router_opened(&route);
+    warprsa_router_opened(&router);
     for (unsigned i = 0; i < 1000; i++) {
         static const char job[16];
 
         (void)choose(&thread, &job[i % 16], 0);
         compute(400 * US); /* refused: still being opened */
     }
-    assert_true(thread.away.active);
-    assert_int_equal(thread.away.failures, 0);
+    assert_true(thread.offload.active);
+    assert_int_equal(thread.offload.failures, 0);
 }
 
 /* An event loop on a saturated device that does an operation every 40 us, which
  * is 10 CPUs' work: how many it computes of so many operations, each of which
- * takes `spill_ns` of its time, beside what others of its process compute. */
-static unsigned spilled_of(unsigned operations, uint64_t spill_ns,
-                           uint64_t others_ns)
+ * takes `overflow_ns` of its time, beside what others of its process compute. */
+static unsigned overflows_of(unsigned operations, uint64_t overflow_ns,
+                             uint64_t others_ns)
 {
-    warprsa_router_thread thread = {.since_ns = now, .away.active = true};
+    warprsa_router_thread thread = {.period_start_ns = now,
+                                    .offload.active = true};
     static const char job[2];
-    unsigned spilled = 0;
+    unsigned overflows = 0;
 
     for (unsigned i = 0; i < operations; i++) {
         warprsa_choice choice;
 
-        thread.away.active = true; /* whatever it gains */
+        thread.offload.active = true; /* whatever it gains */
         choice = choose(&thread, &job[i % 2], 16000);
         assert_int_not_equal(choice, WARPRSA_RUN_CPU);
-        now += choice == WARPRSA_RUN_CPU_OVERFLOW ? spill_ns : 40 * US;
+        now += choice == WARPRSA_RUN_CPU_OVERFLOW ? overflow_ns : 40 * US;
         process_cpu += 40 * US + others_ns;
-        spilled += choice == WARPRSA_RUN_CPU_OVERFLOW;
+        overflows += choice == WARPRSA_RUN_CPU_OVERFLOW;
     }
-    return spilled;
+    return overflows;
 }
 
 /* CPUs that idle take a share, as long as more gets done: of 4 CPUs 1 is in
@@ -608,7 +611,7 @@ static void idle_cpus_take_a_share(void **state)
     (void)state;
     compute(400 * US);
     open_devices();
-    assert_in_range(spilled_of(1000000, 0, 0), 1000000 / 10, 1000000 / 4);
+    assert_in_range(overflows_of(1000000, 0, 0), 1000000 / 10, 1000000 / 4);
 }
 
 static void busy_cpus_take_none(void **state)
@@ -616,21 +619,21 @@ static void busy_cpus_take_none(void **state)
     (void)state;
     compute(400 * US);
     open_devices();
-    assert_in_range(spilled_of(1000000, 0, 80 * US), 0, 1000000 / 1000);
+    assert_in_range(overflows_of(1000000, 0, 80 * US), 0, 1000000 / 1000);
 }
 
 /* Here the jobs wait for their loop that computes: nothing is gained. The tries
  * cost less than 2 % in the long run. */
-static void spilling_that_costs_is_given_up(void **state)
+static void overflow_that_costs_is_given_up(void **state)
 {
     uint64_t since;
 
     (void)state;
     compute(400 * US);
     open_devices();
-    spilled_of(1000000, 400 * US, 0);
+    overflows_of(1000000, 400 * US, 0);
     since = now;
-    assert_in_range(spilled_of(1000000, 400 * US, 0), 1, 1000000 / 200);
+    assert_in_range(overflows_of(1000000, 400 * US, 0), 1, 1000000 / 200);
     assert_in_range(now - since, 1000000 * 40 * US,
                     1000000 * 40 * US / 100 * 102);
 }
@@ -640,8 +643,8 @@ static void spilling_that_costs_is_given_up(void **state)
  * a second are made, and `away` when all go to the device. Returns how many
  * went there for that reason, of 1000.
  */
-static unsigned crowd(uint64_t ns, unsigned callers, unsigned mixed,
-                      unsigned away)
+static unsigned contend(uint64_t ns, unsigned callers, unsigned mixed,
+                        unsigned away)
 {
     warprsa_router_thread thread = {0};
     uint64_t until = now + ns, begun[MOST];
@@ -652,11 +655,11 @@ static unsigned crowd(uint64_t ns, unsigned callers, unsigned mixed,
         bool goes = choose(&thread, NULL, callers) == WARPRSA_RUN_DEVICE;
 
         for (unsigned i = 0; i < MOST; i++)
-            begun[i] = warprsa_router_begin(&route);
+            begun[i] = warprsa_router_begin(&router);
         assert_int_equal(choose(&thread, NULL, callers), WARPRSA_RUN_DEVICE);
         usage.cpu_ns += 400 * US; /* of each of these threads */
         for (unsigned i = 0; i < MOST; i++)
-            warprsa_router_end(&route, WARPRSA_CLASS_2048, begun[i]);
+            warprsa_router_end(&router, WARPRSA_CLASS_2048, begun[i]);
         made += 2;
         gone += goes ? 2 : 0;
         now += 2000 * MS / (goes ? away : mixed);
@@ -664,7 +667,7 @@ static unsigned crowd(uint64_t ns, unsigned callers, unsigned mixed,
     return (unsigned)((uint64_t)gone * 1000 / made);
 }
 
-static void open_for_a_crowd(void)
+static void open_for_contention(void)
 {
     compute(400 * US);
     open_devices();
@@ -674,14 +677,14 @@ static void open_for_a_crowd(void)
 static void a_crowd_goes_if_more_gets_done(void **state)
 {
     (void)state;
-    open_for_a_crowd();
-    crowd(500 * MS, 1000, 100000, 200000);
-    assert_true(route.contention.active);
-    assert_in_range(crowd(30000 * MS, 1000, 100000, 200000), 980, 1000);
+    open_for_contention();
+    contend(500 * MS, 1000, 100000, 200000);
+    assert_true(router.contention.active);
+    assert_in_range(contend(30000 * MS, 1000, 100000, 200000), 980, 1000);
     /* It gets small: the CPUs could do it all. */
-    crowd(1000 * MS, 30, 12000, 8000);
-    assert_false(route.contention.active);
-    assert_in_range(crowd(30000 * MS, 30, 12000, 8000), 0, 20);
+    contend(1000 * MS, 30, 12000, 8000);
+    assert_false(router.contention.active);
+    assert_in_range(contend(30000 * MS, 30, 12000, 8000), 0, 20);
 }
 
 /* What was done in a time in which hardly anybody came is nothing to hold a try
@@ -689,10 +692,10 @@ static void a_crowd_goes_if_more_gets_done(void **state)
 static void a_crowd_stays_after_a_pause(void **state)
 {
     (void)state;
-    open_for_a_crowd();
-    crowd(15 * MS, 1000, 200000, 190000);
+    open_for_contention();
+    contend(15 * MS, 1000, 200000, 190000);
     now += 300 * MS;
-    assert_in_range(crowd(3000 * MS, 1000, 200000, 190000), 0, 150);
+    assert_in_range(contend(3000 * MS, 1000, 200000, 190000), 0, 150);
 }
 
 /* It goes on after a moment in which nobody came, or less was done: what that
@@ -700,17 +703,17 @@ static void a_crowd_stays_after_a_pause(void **state)
 static void a_crowd_comes_back(void **state)
 {
     (void)state;
-    open_for_a_crowd();
-    crowd(150 * MS, 1000, 100000, 200000);
-    assert_true(route.contention.active && !route.contention.lasts);
+    open_for_contention();
+    contend(150 * MS, 1000, 100000, 200000);
+    assert_true(router.contention.active && !router.contention.lasts);
     now += 300 * MS;
-    assert_in_range(crowd(2000 * MS, 1000, 100000, 200000), 900, 1000);
+    assert_in_range(contend(2000 * MS, 1000, 100000, 200000), 900, 1000);
     now += 300 * MS;
-    assert_in_range(crowd(1000 * MS, 1000, 100000, 200000), 990, 1000);
-    crowd(40 * MS, 1000, 50000, 50000);
-    assert_in_range(crowd(1000 * MS, 1000, 100000, 200000), 990, 1000);
+    assert_in_range(contend(1000 * MS, 1000, 100000, 200000), 990, 1000);
+    contend(40 * MS, 1000, 50000, 50000);
+    assert_in_range(contend(1000 * MS, 1000, 100000, 200000), 990, 1000);
     now += 3600 * 1000 * MS;
-    assert_in_range(crowd(1000 * MS, 1000, 100000, 200000), 900, 1000);
+    assert_in_range(contend(1000 * MS, 1000, 100000, 200000), 900, 1000);
 }
 
 /* The tries of one that does not cost it little, and one that could never get
@@ -718,10 +721,10 @@ static void a_crowd_comes_back(void **state)
 static void a_crowd_stays_if_not(void **state)
 {
     (void)state;
-    open_for_a_crowd();
-    crowd(20000 * MS, 1000, 200000, 190000);
-    assert_in_range(crowd(30000 * MS, 1000, 200000, 190000), 1, 20);
-    assert_in_range(crowd(30000 * MS, 200, 100000, 50000), 0, 0);
+    open_for_contention();
+    contend(20000 * MS, 1000, 200000, 190000);
+    assert_in_range(contend(30000 * MS, 1000, 200000, 190000), 1, 20);
+    assert_in_range(contend(30000 * MS, 200, 100000, 50000), 0, 0);
 }
 
 /* The system's clock of a thread sees operations that are shorter than a tick.
@@ -747,14 +750,14 @@ int main(void)
         cmocka_unit_test_setup(the_systems_clocks_are_fine_enough, reset),
         cmocka_unit_test_setup(averages_of_what_was_measured, reset),
         cmocka_unit_test_setup(computations_share_the_cpus, reset),
-        cmocka_unit_test_setup(the_crowd_is_forgotten, reset),
+        cmocka_unit_test_setup(contention_is_forgotten, reset),
         cmocka_unit_test_setup(answers_by_the_requests_before, reset),
         cmocka_unit_test_setup(calibrated_by_the_self_test, reset),
         cmocka_unit_test_setup(a_lone_caller_stays, reset),
         cmocka_unit_test_setup(a_faster_device_is_for_everybody, reset),
         cmocka_unit_test_setup(more_callers_than_cpus, reset),
-        cmocka_unit_test_setup(saturated_devices_spill, reset),
-        cmocka_unit_test_setup(few_spill_at_once, reset),
+        cmocka_unit_test_setup(saturated_devices_overflow, reset),
+        cmocka_unit_test_setup(few_overflow_at_once, reset),
         cmocka_unit_test_setup(devices_are_opened_for_many, reset),
         cmocka_unit_test_setup(an_event_loop_of_more_and_more_jobs, reset),
         cmocka_unit_test_setup(a_server_of_more_and_more_clients, reset),
@@ -767,7 +770,7 @@ int main(void)
         cmocka_unit_test_setup(tries_are_not_judged_without_a_device, reset),
         cmocka_unit_test_setup(idle_cpus_take_a_share, reset),
         cmocka_unit_test_setup(busy_cpus_take_none, reset),
-        cmocka_unit_test_setup(spilling_that_costs_is_given_up, reset),
+        cmocka_unit_test_setup(overflow_that_costs_is_given_up, reset),
         cmocka_unit_test_setup(a_crowd_goes_if_more_gets_done, reset),
         cmocka_unit_test_setup(a_crowd_stays_after_a_pause, reset),
         cmocka_unit_test_setup(a_crowd_comes_back, reset),
