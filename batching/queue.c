@@ -215,7 +215,8 @@ static void publish_state(warprsa_queue *queue)
         count_ready(queue);
     atomic_store(&queue->state, state);
     if (queue->config.route != NULL)
-        warprsa_router_up(queue->config.route, state == WARPRSA_QUEUE_READY);
+        warprsa_router_set_devices_up(queue->config.route,
+                                      state == WARPRSA_QUEUE_READY);
     warprsa_futex_wake(&queue->state, INT_MAX);
 }
 

@@ -90,12 +90,12 @@ void warprsa_router_init(warprsa_router *router,
     set(&router->period_cpu_ns, clocks->process_cpu());
 }
 
-void warprsa_router_opened(warprsa_router *router)
+void warprsa_router_devices_opened(warprsa_router *router)
 {
     atomic_store_explicit(&router->devices_opened, true, memory_order_relaxed);
 }
 
-void warprsa_router_up(warprsa_router *router, bool up)
+void warprsa_router_set_devices_up(warprsa_router *router, bool up)
 {
     atomic_store_explicit(&router->devices_up, up, memory_order_relaxed);
 }
@@ -399,9 +399,9 @@ static bool demands_open(warprsa_router *router, uint64_t now)
 
 /* An operation of a thread that uses the devices: every so many, when they are
  * saturated, it computes one itself. */
-static warprsa_choice device_or_overflow(warprsa_router *router,
-                                         warprsa_router_thread *thread,
-                                         bool saturated)
+static warprsa_router_choice device_or_overflow(warprsa_router *router,
+                                                warprsa_router_thread *thread,
+                                                bool saturated)
 {
     if (!saturated)
         return WARPRSA_RUN_DEVICE;
@@ -429,9 +429,10 @@ static uint32_t most_overflow(const warprsa_router *router)
 }
 
 /* Rules 1 and 2, for a caller that blocks or has no other job. */
-static warprsa_choice choose_for_caller(warprsa_router *router, uint64_t cpu_ns,
-                                        uint64_t device_ns, bool blocks,
-                                        bool saturated)
+static warprsa_router_choice choose_for_caller(warprsa_router *router,
+                                               uint64_t cpu_ns,
+                                               uint64_t device_ns, bool blocks,
+                                               bool saturated)
 {
     uint32_t computing =
         atomic_load_explicit(&router->computing, memory_order_relaxed);
@@ -448,10 +449,10 @@ static warprsa_choice choose_for_caller(warprsa_router *router, uint64_t cpu_ns,
                : WARPRSA_RUN_DEVICE;
 }
 
-warprsa_choice warprsa_router_choose(warprsa_router *router,
-                                     warprsa_router_thread *thread,
-                                     warprsa_size_class size, const void *job,
-                                     unsigned before)
+warprsa_router_choice warprsa_router_choose(warprsa_router *router,
+                                            warprsa_router_thread *thread,
+                                            warprsa_size_class size,
+                                            const void *job, unsigned before)
 {
     uint64_t now = router->clocks->now();
     uint64_t op_ns = get(&router->op_cpu_ns[size]);
@@ -459,7 +460,7 @@ warprsa_choice warprsa_router_choose(warprsa_router *router,
     uint64_t device_ns = warprsa_router_device_ns(router, size, before);
     bool saturated =
         device_ns > SATURATED * warprsa_router_device_ns(router, size, 0);
-    warprsa_choice choice;
+    warprsa_router_choice choice;
 
     check_process_period(router, now, op_ns, device_ns, before);
     atomic_fetch_add_explicit(&router->work_ns, op_ns, memory_order_relaxed);
@@ -481,7 +482,7 @@ warprsa_choice warprsa_router_choose(warprsa_router *router,
     return choice;
 }
 
-uint64_t warprsa_router_begin(warprsa_router *router)
+uint64_t warprsa_router_cpu_begin(warprsa_router *router)
 {
     atomic_fetch_add_explicit(&router->computing, 1, memory_order_relaxed);
     return router->clocks->thread_cpu();
@@ -490,8 +491,8 @@ uint64_t warprsa_router_begin(warprsa_router *router)
 /* CPU time: what passes on the clock while a crowd shares the CPUs is long
  * after the crowd is gone, and an average that has once come out too long is
  * never put right, since nobody computes here any more. */
-void warprsa_router_end(warprsa_router *router, warprsa_size_class size,
-                        uint64_t begun_ns)
+void warprsa_router_cpu_end(warprsa_router *router, warprsa_size_class size,
+                            uint64_t begun_ns)
 {
     uint64_t op_ns = router->clocks->thread_cpu() - begun_ns;
 
@@ -501,8 +502,9 @@ void warprsa_router_end(warprsa_router *router, warprsa_size_class size,
                               memory_order_relaxed);
 }
 
-void warprsa_router_answered(warprsa_router *router, warprsa_size_class size,
-                             unsigned depth, uint64_t response_ns)
+void warprsa_router_device_response(warprsa_router *router,
+                                    warprsa_size_class size, unsigned depth,
+                                    uint64_t response_ns)
 {
     unsigned before = depth > 0 ? depth - 1 : 0;
     _Atomic uint64_t *device = router->op_device_ns[size];

@@ -119,20 +119,20 @@ typedef struct warprsa_router_thread {
     uint32_t overflow;          /* of the next operation here, of 65536 */
 } warprsa_router_thread;
 
-typedef enum warprsa_choice {
+typedef enum warprsa_router_choice {
     WARPRSA_RUN_CPU,          /* sooner on the CPU */
     WARPRSA_RUN_CPU_OVERFLOW, /* on the CPU because the devices have too much to do */
     WARPRSA_RUN_DEVICE,       /* to the devices */
-} warprsa_choice;
+} warprsa_router_choice;
 
 void warprsa_router_init(warprsa_router *router,
                          const warprsa_router_clocks *clocks, unsigned cpus);
 
 /* Someone has opened the devices: callers need not wish for it any more. */
-void warprsa_router_opened(warprsa_router *router);
+void warprsa_router_devices_opened(warprsa_router *router);
 
 /* Whether a device takes requests; no try is judged while none does. */
-void warprsa_router_up(warprsa_router *router, bool up);
+void warprsa_router_set_devices_up(warprsa_router *router, bool up);
 
 /*
  * Where this operation shall go. `job`: whatever tells jobs of one event loop
@@ -140,21 +140,22 @@ void warprsa_router_up(warprsa_router *router, bool up);
  * answered yet. As long as the devices are not open, AWAY is said only once
  * several callers in a row would have gone there. About 0.1 us.
  */
-warprsa_choice warprsa_router_choose(warprsa_router *router,
-                                     warprsa_router_thread *thread,
-                                     warprsa_size_class size, const void *job,
-                                     unsigned before);
+warprsa_router_choice warprsa_router_choose(warprsa_router *router,
+                                            warprsa_router_thread *thread,
+                                            warprsa_size_class size,
+                                            const void *job, unsigned before);
 
 /* Around a computation here, whatever the reason for it; begin returns what
  * end wants. */
-uint64_t warprsa_router_begin(warprsa_router *router);
-void warprsa_router_end(warprsa_router *router, warprsa_size_class size,
-                        uint64_t begun_ns);
+uint64_t warprsa_router_cpu_begin(warprsa_router *router);
+void warprsa_router_cpu_end(warprsa_router *router, warprsa_size_class size,
+                            uint64_t begun_ns);
 
 /* An answer of a device `response_ns` after its submission, with `depth`
  * requests submitted and not answered at that time, its own included. */
-void warprsa_router_answered(warprsa_router *router, warprsa_size_class size,
-                             unsigned depth, uint64_t response_ns);
+void warprsa_router_device_response(warprsa_router *router,
+                                    warprsa_size_class size, unsigned depth,
+                                    uint64_t response_ns);
 
 /* An idle device has needed test_ns for one operation of each class, one after
  * the other: what to expect where nothing better is known. */

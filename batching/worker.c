@@ -258,9 +258,9 @@ static void record_batch(warprsa_worker *worker, warprsa_size_class size,
 
     count_batch(worker, size, count, wait_ns, now_ns - start_ns);
     if (good && queue->config.route != NULL)
-        warprsa_router_answered(queue->config.route, size,
-                                warprsa_queue_depth(queue),
-                                wait_ns + now_ns - start_ns);
+        warprsa_router_device_response(queue->config.route, size,
+                                       warprsa_queue_depth(queue),
+                                       wait_ns + now_ns - start_ns);
 }
 
 /* What becomes of the requests of a batch that has ended. The device is taken

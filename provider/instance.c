@@ -208,7 +208,7 @@ static void open_home(warprsa_context *context, warprsa_instance *instance)
     atomic_store_explicit(&instance->state,
                           instance->backend.impl == NULL ? REFUSED : OPEN,
                           memory_order_release);
-    warprsa_router_opened(&instance->route);
+    warprsa_router_devices_opened(&instance->route);
 }
 
 const warprsa_backend *warprsa_instance_enter(warprsa_context *context,

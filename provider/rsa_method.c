@@ -36,9 +36,9 @@ static _Thread_local warprsa_router_thread routed_thread;
 
 /* Where the configuration, or the router, sends this operation: with `before`
  * others submitted and not answered. */
-static warprsa_choice route(const warprsa_context *context,
-                            warprsa_instance *instance, warprsa_size_class size,
-                            unsigned before)
+static warprsa_router_choice route(const warprsa_context *context,
+                                   warprsa_instance *instance,
+                                   warprsa_size_class size, unsigned before)
 {
     ASYNC_JOB *job = NULL;
 
@@ -88,7 +88,7 @@ static const warprsa_backend *choose(warprsa_context *context,
     while (again) {
         const warprsa_backend *backend =
             warprsa_instance_enter(context, instance, &reason);
-        warprsa_choice choice = WARPRSA_RUN_DEVICE;
+        warprsa_router_choice choice = WARPRSA_RUN_DEVICE;
 
         if (backend == NULL)
             break;
@@ -214,10 +214,10 @@ static int own_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
         instance = warprsa_instance_get(ours->context);
     if (instance == NULL)
         return original_mod_exp(r0, in, rsa, bn_ctx);
-    begun_ns = warprsa_router_begin(&instance->route);
+    begun_ns = warprsa_router_cpu_begin(&instance->route);
     ok = original_mod_exp(r0, in, rsa, bn_ctx);
-    warprsa_router_end(&instance->route, (warprsa_size_class)ours->size_class,
-                       begun_ns);
+    warprsa_router_cpu_end(&instance->route,
+                           (warprsa_size_class)ours->size_class, begun_ns);
     return ok;
 }
 

@@ -89,7 +89,7 @@ static void publish_none(warprsa_client *client, const char *why)
     warprsa_counters_set_device(client->config.counters, text);
     atomic_store(&client->config.counters->devices, 0);
     if (client->config.route != NULL)
-        warprsa_router_up(client->config.route, false);
+        warprsa_router_set_devices_up(client->config.route, false);
 }
 
 /* Whose device it is, as the daemon says. With the lock held. */
@@ -284,8 +284,8 @@ static void publish_state(warprsa_client *client, warprsa_connection *c,
         atomic_store(&client->state, (uint32_t)state);
         publish_device(client, c);
         if (client->config.route != NULL)
-            warprsa_router_up(client->config.route,
-                              state == WARPRSA_QUEUE_READY);
+            warprsa_router_set_devices_up(client->config.route,
+                                          state == WARPRSA_QUEUE_READY);
     }
     pthread_mutex_unlock(&client->lock);
 }

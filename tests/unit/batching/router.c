@@ -80,22 +80,22 @@ static void sleep_for(uint64_t ns)
 /* One operation of RSA-2048 here that takes so long. */
 static void compute(uint64_t ns)
 {
-    uint64_t begun = warprsa_router_begin(&router);
+    uint64_t begun = warprsa_router_cpu_begin(&router);
 
     work(ns);
-    warprsa_router_end(&router, WARPRSA_CLASS_2048, begun);
+    warprsa_router_cpu_end(&router, WARPRSA_CLASS_2048, begun);
 }
 
 /* What goes to the device is answered as expected, unless a test says more. */
-static warprsa_choice choose(warprsa_router_thread *thread, const void *job,
-                             unsigned before)
+static warprsa_router_choice choose(warprsa_router_thread *thread,
+                                    const void *job, unsigned before)
 {
     const warprsa_size_class size = WARPRSA_CLASS_2048;
-    warprsa_choice choice =
+    warprsa_router_choice choice =
         warprsa_router_choose(&router, thread, size, job, before);
 
     if (choice == WARPRSA_RUN_DEVICE)
-        warprsa_router_answered(
+        warprsa_router_device_response(
             &router, size, before + 1,
             warprsa_router_device_ns(&router, size, before));
     return choice;
@@ -104,14 +104,14 @@ static warprsa_choice choose(warprsa_router_thread *thread, const void *job,
 static void answered(unsigned depth, uint64_t ns)
 {
     for (unsigned i = 0; i < 20; i++)
-        warprsa_router_answered(&router, WARPRSA_CLASS_2048, depth, ns);
+        warprsa_router_device_response(&router, WARPRSA_CLASS_2048, depth, ns);
 }
 
 /* The devices are open and take 3 ms; more when they have more to do. */
 static void open_devices(void)
 {
-    warprsa_router_opened(&router);
-    warprsa_router_up(&router, true);
+    warprsa_router_devices_opened(&router);
+    warprsa_router_set_devices_up(&router, true);
     answered(1, 3 * MS);
     answered(1000, 4 * MS);
     answered(4000, 8 * MS);
@@ -147,13 +147,13 @@ static void computations_share_the_cpus(void **state)
     for (unsigned i = 0; i < 50; i++)
         compute(400 * US);
     for (unsigned i = 0; i < 2 * CPUS; i++)
-        begun[i] = warprsa_router_begin(&router);
+        begun[i] = warprsa_router_cpu_begin(&router);
     assert_in_range(warprsa_router_cpu_ns(&router, WARPRSA_CLASS_2048), 800000,
                     920000);
     now += 800 * US;
     usage.cpu_ns += 400 * US; /* of any of these threads */
     for (unsigned i = 0; i < 2 * CPUS; i++)
-        warprsa_router_end(&router, WARPRSA_CLASS_2048, begun[i]);
+        warprsa_router_cpu_end(&router, WARPRSA_CLASS_2048, begun[i]);
     assert_in_range(warprsa_router_cpu_ns(&router, WARPRSA_CLASS_2048), 399000,
                     400000);
 }
@@ -168,11 +168,11 @@ static void contention_is_forgotten(void **state)
     (void)state;
     open_devices();
     for (unsigned i = 0; i < 100 * CPUS; i++)
-        begun[i] = warprsa_router_begin(&router);
+        begun[i] = warprsa_router_cpu_begin(&router);
     now += 40 * MS;
     usage.cpu_ns += 400 * US;
     for (unsigned i = 0; i < 100 * CPUS; i++)
-        warprsa_router_end(&router, WARPRSA_CLASS_2048, begun[i]);
+        warprsa_router_cpu_end(&router, WARPRSA_CLASS_2048, begun[i]);
     assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_CPU);
 }
 
@@ -256,11 +256,11 @@ static void more_callers_than_cpus(void **state)
     open_devices();
     for (unsigned i = 0; i < MOST; i++) {
         assert_int_equal(choose(&thread, NULL, i), WARPRSA_RUN_CPU);
-        begun[i] = warprsa_router_begin(&router);
+        begun[i] = warprsa_router_cpu_begin(&router);
     }
     for (unsigned i = 0; i < 2000; i++)
         assert_int_equal(choose(&thread, NULL, i), WARPRSA_RUN_DEVICE);
-    warprsa_router_end(&router, WARPRSA_CLASS_2048, begun[0]);
+    warprsa_router_cpu_end(&router, WARPRSA_CLASS_2048, begun[0]);
     assert_int_equal(choose(&thread, NULL, 60), WARPRSA_RUN_CPU);
 }
 
@@ -273,11 +273,11 @@ static void saturated_devices_overflow(void **state)
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < MOST; i++)
-        (void)warprsa_router_begin(&router);
+        (void)warprsa_router_cpu_begin(&router);
     assert_int_equal(choose(&thread, NULL, 4000), WARPRSA_RUN_DEVICE);
     assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_RUN_CPU_OVERFLOW);
     for (unsigned i = 0; i < 1000; i++)
-        (void)warprsa_router_begin(&router); /* here it is even worse */
+        (void)warprsa_router_cpu_begin(&router); /* here it is even worse */
     assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_RUN_DEVICE);
 }
 
@@ -292,7 +292,7 @@ static void few_overflow_at_once(void **state)
     compute(400 * US);
     open_devices();
     while (choose(&thread, NULL, 16000) != WARPRSA_RUN_DEVICE && here < 1000) {
-        (void)warprsa_router_begin(&router);
+        (void)warprsa_router_cpu_begin(&router);
         here++;
     }
     assert_in_range(here, MOST + 1, 4 * CPUS);
@@ -307,7 +307,7 @@ static void devices_are_opened_for_many(void **state)
     (void)state;
     compute(400 * US);
     for (unsigned i = 0; i < MOST; i++)
-        (void)warprsa_router_begin(&router);
+        (void)warprsa_router_cpu_begin(&router);
     /* Now and then one: no. */
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_CPU);
@@ -569,7 +569,7 @@ static void tries_are_not_judged_without_a_device(void **state)
 
     (void)state;
     compute(400 * US);
-    warprsa_router_opened(&router);
+    warprsa_router_devices_opened(&router);
     for (unsigned i = 0; i < 1000; i++) {
         static const char job[16];
 
@@ -592,7 +592,7 @@ static unsigned overflows_of(unsigned operations, uint64_t overflow_ns,
     unsigned overflows = 0;
 
     for (unsigned i = 0; i < operations; i++) {
-        warprsa_choice choice;
+        warprsa_router_choice choice;
 
         thread.offload.active = true; /* whatever it gains */
         choice = choose(&thread, &job[i % 2], 16000);
@@ -655,11 +655,11 @@ static unsigned contend(uint64_t ns, unsigned callers, unsigned mixed,
         bool goes = choose(&thread, NULL, callers) == WARPRSA_RUN_DEVICE;
 
         for (unsigned i = 0; i < MOST; i++)
-            begun[i] = warprsa_router_begin(&router);
+            begun[i] = warprsa_router_cpu_begin(&router);
         assert_int_equal(choose(&thread, NULL, callers), WARPRSA_RUN_DEVICE);
         usage.cpu_ns += 400 * US; /* of each of these threads */
         for (unsigned i = 0; i < MOST; i++)
-            warprsa_router_end(&router, WARPRSA_CLASS_2048, begun[i]);
+            warprsa_router_cpu_end(&router, WARPRSA_CLASS_2048, begun[i]);
         made += 2;
         gone += goes ? 2 : 0;
         now += 2000 * MS / (goes ? away : mixed);
