@@ -185,7 +185,7 @@ static warprsa_status calibrate(const warprsa_queue_config *config,
     warprsa_status status = config->engine->self_test(handle, 0);
 
     if (status == WARPRSA_OK) {
-        warprsa_router_calibrate(config->route, warprsa_clock_ns() - start_ns);
+        warprsa_router_calibrate(config->router, warprsa_clock_ns() - start_ns);
     } else {
         snprintf(why, WHY_SIZE, "the known-answer test, repeated, failed");
         config->engine->close(handle);
@@ -213,7 +213,7 @@ static warprsa_status open_handle(warprsa_queue_device *device, char *why)
     warprsa_status status =
         config->engine->open(&wanted, &handle, why, WHY_SIZE);
 
-    if (status == WARPRSA_OK && config->route != NULL)
+    if (status == WARPRSA_OK && config->router != NULL)
         status = calibrate(config, handle, why);
     if (status == WARPRSA_OK) {
         device->handle = handle;

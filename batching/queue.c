@@ -214,8 +214,8 @@ static void publish_state(warprsa_queue *queue)
     if (!atomic_load(&queue->closing))
         count_ready(queue);
     atomic_store(&queue->state, state);
-    if (queue->config.route != NULL)
-        warprsa_router_set_devices_up(queue->config.route,
+    if (queue->config.router != NULL)
+        warprsa_router_set_devices_up(queue->config.router,
                                       state == WARPRSA_QUEUE_READY);
     warprsa_futex_wake(&queue->state, INT_MAX);
 }

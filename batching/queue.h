@@ -40,7 +40,7 @@ typedef struct warprsa_queue_config {
     warprsa_trace_fn trace;
     void *trace_arg;
     warprsa_counters *counters; /* outlives the queue and its keys */
-    warprsa_router *route;      /* is told what devices take; may be NULL,
+    warprsa_router *router;     /* is told what devices take; may be NULL,
                                    outlives the queue */
 } warprsa_queue_config;
 

@@ -257,8 +257,8 @@ static void record_batch(warprsa_worker *worker, warprsa_size_class size,
     uint64_t wait_ns = mean_wait_ns(worker, count, start_ns);
 
     count_batch(worker, size, count, wait_ns, now_ns - start_ns);
-    if (good && queue->config.route != NULL)
-        warprsa_router_device_response(queue->config.route, size,
+    if (good && queue->config.router != NULL)
+        warprsa_router_device_response(queue->config.router, size,
                                        warprsa_queue_depth(queue),
                                        wait_ns + now_ns - start_ns);
 }

@@ -153,7 +153,7 @@ static void *open_queue(warprsa_context *context,
         .trace = warprsa_trace_line,
         .trace_arg = &context->trace,
         .counters = instance->counters,
-        .route = route,
+        .router = route,
     };
 
     if (wanted.engine != NULL)
