@@ -256,7 +256,7 @@ static void what_the_caller_does_meanwhile(void **state)
     warprsa_router_init(&route, &warprsa_router_system_clocks, 4);
     warprsa_router_calibrate(&route,
                              UINT64_C(4000000000000)); /* cuts nothing */
-    old_ns = warprsa_router_away_ns(&route, size, 0);
+    old_ns = warprsa_router_device_ns(&route, size, 0);
     g.client->config.route = &route;
     assert_true(backend->notifier_open(g.client, &notifier));
     test_client_fill(&request, size, 1, 1);
@@ -270,7 +270,7 @@ static void what_the_caller_does_meanwhile(void **state)
                      WARPRSA_DONE);
     /* A quarter of the average is new. */
     assert_in_range(
-        (warprsa_router_away_ns(&route, size, 0) - (old_ns - old_ns / 4)) * 4,
+        (warprsa_router_device_ns(&route, size, 0) - (old_ns - old_ns / 4)) * 4,
         1, told_ns);
     backend->key_release(key);
     test_client_close(&g);
