@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "batching/base/futex.h"
+#include "batching/base/clock.h"
 
 enum {
     EVENTS = 256,
@@ -61,7 +61,7 @@ bool warprsa_event_loop_init(warprsa_event_loop *loop,
     loop->wake_source.ready = woken;
     TAILQ_INIT(&loop->arriving);
     TAILQ_INIT(&loop->sessions);
-    atomic_store(&loop->heartbeat_ns, warprsa_now_ns());
+    atomic_store(&loop->heartbeat_ns, warprsa_clock_ns());
     loop->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (epoll >= 0 && loop->eventfd >= 0 &&
         warprsa_event_source_watch(epoll, loop->eventfd, EPOLLIN,
@@ -139,7 +139,7 @@ static void publish(warprsa_event_loop *loop)
                          ? WARPRSA_QUEUE_DOWN
                          : warprsa_queue_wait_ready(context->config.queue, 0);
     bool changed = state != loop->host.state;
-    uint64_t now_ns = warprsa_now_ns();
+    uint64_t now_ns = warprsa_clock_ns();
     warprsa_session *s;
 
     if (!changed &&
@@ -199,7 +199,7 @@ void *warprsa_event_loop_run(void *arg)
         int count =
             epoll_wait(loop->host.epoll, events, EVENTS, timeout_ms(loop));
 
-        atomic_store_explicit(&loop->heartbeat_ns, warprsa_now_ns(),
+        atomic_store_explicit(&loop->heartbeat_ns, warprsa_clock_ns(),
                               memory_order_relaxed);
         stopping = atomic_load(&loop->host.context->stopping);
         warprsa_event_source_dispatch(events, count);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/base/futex.h"
+#include "batching/base/clock.h"
 #include "batching/daemon/acceptor.h"
 #include "batching/daemon/event_loop.h"
 #include "batching/daemon/server_context.h"

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "batching/base/futex.h"
+#include "batching/base/clock.h"
 #include "batching/daemon/client_descriptor.h"
 #include "batching/ipc/message.h"
 
@@ -183,7 +183,7 @@ bool warprsa_session_complete(warprsa_pending *p)
     got = warprsa_queue_collect(context->config.queue, p->ticket, output);
     if (got == WARPRSA_PENDING)
         return false;
-    took_ns = warprsa_now_ns() - p->begun_ns;
+    took_ns = warprsa_clock_ns() - p->begun_ns;
     late = took_ns >= context->config.deadline_ms * WARPRSA_NS_PER_MS;
     p->busy = false;
     s->in_flight--;
@@ -276,7 +276,7 @@ static void serve(warprsa_session *s, uint32_t slot,
         p->generation = request->generation;
         p->notifier = request->notifier;
         p->bytes = request->bytes;
-        p->begun_ns = warprsa_now_ns();
+        p->begun_ns = warprsa_clock_ns();
         if (warprsa_queue_submit(context->config.queue, key->key,
                                  request->input, notify,
                                  &p->ticket) == WARPRSA_DONE) {
@@ -527,7 +527,7 @@ void warprsa_session_publish(warprsa_session *s, bool changed)
 
     atomic_store_explicit(&head->depth, warprsa_queue_depth(config->queue),
                           memory_order_relaxed);
-    atomic_store_explicit(&head->heartbeat_ns, warprsa_now_ns(),
+    atomic_store_explicit(&head->heartbeat_ns, warprsa_clock_ns(),
                           memory_order_relaxed);
     warprsa_counters_device(config->counters, device);
     for (unsigned i = 0; i < WARPRSA_COUNTERS_TEXT; i++) {

@@ -262,7 +262,7 @@ static bool try_connect(warprsa_client *client, unsigned timeout_ms)
 static warprsa_queue_state state_of(warprsa_connection *c, unsigned timeout_ms)
 {
     _Atomic uint32_t *state = &c->shm.head->state;
-    uint64_t until_ns = warprsa_now_ns() + timeout_ms * WARPRSA_NS_PER_MS;
+    uint64_t until_ns = warprsa_clock_ns() + timeout_ms * WARPRSA_NS_PER_MS;
     uint32_t now = atomic_load(state);
 
     while (now == WARPRSA_QUEUE_STARTING && warprsa_clock_ns() < until_ns) {
@@ -307,7 +307,7 @@ static warprsa_queue_state client_wait_ready(void *impl, unsigned timeout_ms)
     state = state_of(c, timeout_ms);
     publish_state(client, c, state);
     if ((state != WARPRSA_QUEUE_READY ||
-         !warprsa_connection_has_heartbeat(c, warprsa_now_ns())) &&
+         !warprsa_connection_has_heartbeat(c, warprsa_clock_ns())) &&
         !warprsa_connection_alive(c)) {
         warprsa_client_disconnect(client, c);
         state = WARPRSA_QUEUE_DOWN;

@@ -110,8 +110,8 @@ static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
         /* By the daemon: an event loop comes for its answers when it has
          * attended to all else, which takes longer than a device does. */
         if (answer == WARPRSA_DONE && client->config.route != NULL)
-            warprsa_router_answered(client->config.route, size, depth,
-                                    c->shm.slot[ticket.slot].took_ns);
+            warprsa_router_device_response(client->config.route, size, depth,
+                                           c->shm.slot[ticket.slot].took_ns);
         pthread_mutex_lock(&client->lock);
         warprsa_connection_release(c, ticket.slot);
         pthread_mutex_unlock(&client->lock);

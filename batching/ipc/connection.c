@@ -189,11 +189,11 @@ static bool awaits_heartbeat(const warprsa_connection *c)
     const struct timespec nap = {0, NAP_NS};
 
     for (unsigned i = 0; i < NAPS; i++) {
-        if (warprsa_connection_has_heartbeat(c, warprsa_now_ns()))
+        if (warprsa_connection_has_heartbeat(c, warprsa_clock_ns()))
             return true;
         nanosleep(&nap, NULL);
     }
-    return warprsa_connection_has_heartbeat(c, warprsa_now_ns());
+    return warprsa_connection_has_heartbeat(c, warprsa_clock_ns());
 }
 
 bool warprsa_connection_alive(warprsa_connection *c)
@@ -319,7 +319,7 @@ warprsa_answer warprsa_connection_poll(warprsa_connection *c,
     }
     if (is_answered(c, ticket.slot, word))
         return take_answer(c, ticket.slot, word, output, reason, owned);
-    if (warprsa_now_ns() < c->slot[ticket.slot].submitted_ns + deadline_ns)
+    if (warprsa_clock_ns() < c->slot[ticket.slot].submitted_ns + deadline_ns)
         return WARPRSA_PENDING;
     *reason = WARPRSA_CPU_DEADLINE;
     atomic_compare_exchange_strong(&c->slot[ticket.slot].word, &word,

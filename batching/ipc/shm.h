@@ -97,7 +97,7 @@ bool warprsa_shm_dequeue(const warprsa_shm *shm, uint32_t *ring_offset,
 void warprsa_shm_copy(const warprsa_shm *shm, uint32_t slot,
                       warprsa_shm_request *request);
 
-/* Sleeps while *word is `value`, at most until until_ns (warprsa_now_ns());
+/* Sleeps while *word is `value`, at most until until_ns (warprsa_clock_ns());
  * wakes all who sleep. The word may be in a shm. */
 void warprsa_shm_sleep(_Atomic uint32_t *word, uint32_t value,
                        uint64_t until_ns);

@@ -260,7 +260,7 @@ static void what_the_caller_does_meanwhile(void **state)
     g.client->config.route = &route;
     assert_true(backend->notifier_open(g.client, &notifier));
     test_client_fill(&request, size, 1, 1);
-    since_ns = warprsa_now_ns();
+    since_ns = warprsa_clock_ns();
     assert_int_equal(test_client_submit(&g, key, &request, notifier.number),
                      WARPRSA_DONE);
     assert_true(becomes_readable(notifier.fd));
