@@ -1,19 +1,29 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The arithmetic that a source file is compiled with: samples of 52 bits in
- * double precision, or limbs of 32 bits where WARPRSA_INT32 is defined. Both
- * give the same names, so that one source of an operation runs over either:
+ * Selects the arithmetic that a source file is compiled with. There are three:
  *
- *   warprsa_sample_t        what a number is cut into ("sample" below)
+ *   default              52-bit samples in double precision  (wide_sample.h)
+ *   WARPRSA_BLOCK_ARITH  the same, with a Montgomery product that is
+ *                        reduced block by block              (block_mont_mul.h)
+ *   WARPRSA_INT32        32-bit limbs in integers            (int32_limb.h)
+ *
+ * All three declare the same names, so that one source of the private operation
+ * (private_operation.h) compiles over each of them:
+ *
+ *   warprsa_sample_t        the type of one limb; in double precision it is
+ *                           called a sample, the term of the wide-samples paper
  *   warprsa_sample_bits_t   the unsigned integer that a sample holds
  *   WARPRSA_SAMPLE_BITS     bits of a sample
- *   warprsa_sample()        integer to sample; a cast goes back
- *   warprsa_bits()          a sample's representation, and _from_bits() back
- *   warprsa_number, warprsa_modulus, warprsa_columns, over lanes
- *   warprsa_mont_mul()       the Montgomery product, below 3P
- *   warprsa_mont_sqr()        of a number by itself
- *   warprsa_operation_key   a key prepared for it
+ *   warprsa_sample()        integer to sample; a cast converts back
+ *   warprsa_bits()          representation of a sample, for exchange between
+ *   warprsa_from_bits()     lanes and for masks; and back
+ *   warprsa_number          a number, spread over lanes
+ *   warprsa_modulus         a modulus and the constants of its product
+ *   warprsa_columns         column sums of a number, carries unresolved
+ *   warprsa_mont_mul()      the Montgomery product, below 3P
+ *   warprsa_mont_sqr()      the Montgomery square; not in block arithmetic
+ *   warprsa_operation_key   a private key prepared for this arithmetic
  */
 #ifndef WARPRSA_GPU_ARITH_ARITHMETIC_H
 #define WARPRSA_GPU_ARITH_ARITHMETIC_H

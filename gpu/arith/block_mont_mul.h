@@ -1,69 +1,84 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The Montgomery product for few requests, where what a row waits for counts
- * and not how much it computes. gpu/arith/wide_sample.h divides by 2^52 after every
- * row, and each row waits for the lowest sample of the one before. Here that
- * is done once in `block` rows, B in what follows:
+ * Block arithmetic: the Montgomery product for few requests, where the time is
+ * that of the longest chain of dependent instructions and not that of their
+ * number. In gpu/arith/wide_sample.h each row of the product ends with a
+ * division by 2^52, and the next row waits for the lowest sample that this
+ * leaves. Here B rows, a block, end with one division:
  *
  *   S = sum of B rows t_j a                   (columns, carries unresolved)
  *   x = S mod 2^(52 B), in samples
  *   S = (S - x) / 2^(52 B) + x D              D = 2^(-52 B) mod P
  *
- * and in the last block, instead of the last line, with I = -1/P,
+ * The last block ends, in place of the last line, with the classical reduction,
+ * with I = -1/P:
  *
  *   q = x I mod 2^(52 B),   S = (S + q P) / 2^(52 B)
  *
- * The rows of the block to come need nothing of x and go on meanwhile.
+ * The rows of the next block need nothing of x and are computed meanwhile.
  *
- * Columns stay where they are: place c of a number's width * L places holds
- * column c of the sum, and once that is cut off, column c + width L. What is
- * multiplied moves instead: each lane reads the samples that its columns need
- * from an array in the request's room, periodic in the places, where a number
- * of `rows` samples is followed by zeros (a "window"). A block makes columns up
- * to rows + B from its lowest, hence rows + B < width L. Blocks begin and end
- * with a lane. Where they want more rows than there are samples of t, the first
- * ones, WARPRSA_BLOCK_ZEROS(rows), are of samples 0: of t times a power of
- * 2^52, by which more is divided then.
+ * Layout. Columns stay where they are. With C = threads_per_number *
+ * limbs_per_thread, index c of the C columns in the lanes holds column c of the
+ * sum, and column c + C once column c has been cut off. The multiplicand moves
+ * instead: each lane reads the samples that its columns need from an array in
+ * the request's exchange buffer, a "window", which is periodic in C and in
+ * which the samples of a number are followed by zeros. A block makes columns
+ * from its lowest up to limbs + B above it, hence limbs + B < C. A block begins
+ * and ends at the border of a lane.
  *
- * Samples are signed: what a lane passes on at a cut are the carries of its
- * columns as they stand, all lanes at once, so that a sample may leave
- * [-2^51, 2^51) by the carry that enters it, below 2^7:
+ * Where the blocks have more rows than the multiplier t has samples, the first
+ * WARPRSA_BLOCK_ZEROS(limbs) rows are those of zeros. The product is then that
+ * of t times a power of 2^52, and the additional rows divide by this power
+ * again.
  *
- *   |sample| <= 2^51 + 2^7,  |t v| < 2^102 + 2^60
+ * Samples are signed. At a cut each lane passes on the carries of its columns
+ * as they stand, all lanes at once. A sample may therefore leave [-2^51, 2^51)
+ * by the carry that enters it, which is below 2^7:
  *
- * and 1.5 2^104 + t v stays between 2^104 and 2^105, where a double counts by
- * 2^52. A column takes at most 2 rows high halves, each below 2^51 in absolute
- * value, and as many low ones in [0, 2^52): within 2^59 for 40 rows.
+ *   |sample| <= 2^51 + 2^7,   |t v| < 2^102 + 2^60
  *
- * Bounds. 32P < R = 2^(52 rows); |x| and |q| are at most 2^(52 B) (1/2 +
- * 2^-44). x D is cut by 2^(52 B) in the block after it, earlier ones' by more,
- * so that |a b / R - result| is below 1.01 P, and 0 <= a < R,  0 <= b < P gives
- * |result| < 2.01P  (unreduced input) |a|, |b| < 2.01P            gives less
- * than 1.14P   (inside a power) |a| < 10P, |b| < 2.01P      gives less
- * than 1.64P   (sums of products) Numbers below zero are those of
- * warprsa_mont_mul() alone; gpu/arith/exact_reduction.h knows.
+ * Hence 1.5 * 2^104 + t v lies between 2^104 and 2^105, where doubles are 2^52
+ * apart. A column takes at most 2 limbs high halves, each below 2^51 in
+ * absolute value, and as many low ones in [0, 2^52): within 2^59 for 40 limbs.
+ *
+ * Bounds. 32P < R = 2^(52 limbs), and |x| and |q| are at most 2^(52 B) (1/2 +
+ * 2^-44). The last block adds q P / 2^(52 B). The x D of the block before is
+ * divided by 2^(52 B) there, and the x D of earlier blocks by a higher power.
+ * Each of the first two is at most P (1/2 + 2^-44), so that |result - a b / R|
+ * < 1.01 P, hence
+ *
+ *   0 <= a < R,   0 <= b < P     gives |result| < 2.01P  (unreduced input)
+ *   |a| < 2.01P,  |b| < 2.01P    gives less than 1.14P   (inside a modexp)
+ *   |a| < 10P,    |b| < 2.01P    gives less than 1.64P   (sums of products)
+ *
+ * Numbers below zero come from warprsa_mont_mul() of this arithmetic alone.
+ * gpu/arith/exact_reduction.h takes them into account.
  */
 #ifndef WARPRSA_GPU_ARITH_BLOCK_MONT_MUL_H
 #define WARPRSA_GPU_ARITH_BLOCK_MONT_MUL_H
 
 #include "gpu/arith/wide_sample.h"
 
-/* A half's arrays in the room of its request, each of a number's places or,
- * for the windows, of twice as many: sample i of lane k is at 2 width i + k and
- * again at 2 width i + width + k. The rest are in order. */
+/*
+ * The arrays that each half has in the exchange buffer of its request. Their
+ * unit is C doubles. A window takes two of these: with w = threads_per_number,
+ * sample i of lane k is at 2 w i + k and again at 2 w i + w + k, so that a lane
+ * reads beyond either end of the number without a branch. The other arrays hold
+ * samples in order.
+ */
 enum {
-    WARPRSA_EXCHANGE_A = 0, /* window: the one that is multiplied */
-    WARPRSA_EXCHANGE_P = 2, /* windows of P, D and I */
+    WARPRSA_EXCHANGE_A = 0, /* window: the multiplicand */
+    WARPRSA_EXCHANGE_P = 2, /* windows: P, D, I */
     WARPRSA_EXCHANGE_INV_2_52 = 4,
     WARPRSA_EXCHANGE_N0INV = 6,
-    WARPRSA_EXCHANGE_A_MULTIPLIER = 8, /* A once more */
-    WARPRSA_EXCHANGE_B_MULTIPLIER = 9, /* what it is multiplied by */
+    WARPRSA_EXCHANGE_A_MULTIPLIER = 8, /* a copy of A */
+    WARPRSA_EXCHANGE_B_MULTIPLIER = 9, /* the multiplier */
     WARPRSA_EXCHANGE_CUT = 10,         /* x, q */
     WARPRSA_EXCHANGE_ARRAYS = 11,
 };
 
-/* Doubles of a request's room. */
+/* Doubles of a request's exchange buffer. */
 #define WARPRSA_EXCHANGE_DOUBLES(threads_per_number, limbs_per_thread)         \
     (2 * WARPRSA_EXCHANGE_ARRAYS * (threads_per_number) * (limbs_per_thread))
 
@@ -75,7 +90,7 @@ extern __shared__ __align__(16) double warprsa_shared[];
 #define WARPRSA_SIGNED_LOW  0x1p52
 #define WARPRSA_SAMPLE_HALF (1ull << (WARPRSA_SAMPLE_BITS - 1))
 
-/* Array `which` of the lane's half. */
+/* Array `which` of lane k's half. */
 WARPRSA_FN double *warprsa_exchange_array(warprsa_exchange exchange, int k,
                                           int which,
                                           const int threads_per_number,
@@ -132,8 +147,9 @@ WARPRSA_FN void warprsa_put_samples(const warprsa_number *x,
     }
 }
 
-/* Where sample i of `lane` of a number is that multiplies: behind the zeros,
- * which are its own uppermost samples. */
+/* Index of sample i of lane `lane` in the array of a multiplier. The zeros of
+ * the first rows come first; they are the uppermost samples of the number
+ * itself, which are zero. */
 WARPRSA_FN int warprsa_multiplier_at(int lane, int i, const int limbs,
                                      const int threads_per_number,
                                      const int limbs_per_thread)
@@ -145,7 +161,7 @@ WARPRSA_FN int warprsa_multiplier_at(int lane, int i, const int limbs,
                : at - threads_per_number * limbs_per_thread;
 }
 
-/* Puts a number that multiplies. */
+/* Stores x as a multiplier. */
 WARPRSA_FN void warprsa_put_multiplier(const warprsa_number *x,
                                        warprsa_exchange exchange, int which,
                                        const int limbs,
@@ -167,18 +183,19 @@ WARPRSA_FN void warprsa_put_multiplier(const warprsa_number *x,
     }
 }
 
-/* What `rows` rows bring into column i of a lane besides the halves of their
- * products, the other way round: the exponents' fields. */
-WARPRSA_FN uint64_t warprsa_signed_start(int limbs, int i,
+/* Minus what `rows` rows add to column i of a lane besides the halves of their
+ * products: the exponent fields, so that these cancel. */
+WARPRSA_FN uint64_t warprsa_signed_start(int rows, int i,
                                          const int limbs_per_thread)
 {
     uint64_t high = i > 0 ? 0x4678000000000000ull : 0;
     uint64_t low = i < limbs_per_thread ? 0x4330000000000000ull : 0;
 
-    return 0 - (uint64_t)limbs * (high + low);
+    return 0 - (uint64_t)rows * (high + low);
 }
 
-/* warprsa_row() for signed samples. */
+/* warprsa_row() for signed samples. Adding 1.5 * 2^104 instead of 2^104 keeps
+ * the sum within one power of two for either sign. */
 WARPRSA_FN void warprsa_signed_row(uint64_t *s, double t, const double *v,
                                    const int limbs_per_thread)
 {
@@ -196,8 +213,8 @@ WARPRSA_FN void warprsa_signed_row(uint64_t *s, double t, const double *v,
     s[limbs_per_thread] += carried;
 }
 
-/* The sample `down` places below the lane's first in a window; `down` may be
- * negative. */
+/* The sample `down` indices below the lane's first one in a window; `down` may
+ * be negative. */
 WARPRSA_FN double warprsa_window_at(const double *window, int down,
                                     const int threads_per_number,
                                     const int limbs_per_thread)
@@ -210,8 +227,9 @@ WARPRSA_FN double warprsa_window_at(const double *window, int down,
                   threads_per_number - lanes];
 }
 
-/* Adds the `count` rows that the samples at `multiplier + base` make with a
- * window whose first sample is at place `shift`, a lane's first. */
+/* Adds `count` rows: the products of the samples at `multiplier + base` with
+ * the number in `window`, the first sample of which belongs to column `shift`,
+ * a lane's first. */
 WARPRSA_FN void
 warprsa_block_rows(warprsa_columns *s, warprsa_exchange exchange,
                    int multiplier, int base, int window, int shift,
@@ -246,17 +264,20 @@ warprsa_block_rows(warprsa_columns *s, warprsa_exchange exchange,
     }
 }
 
-/* 2^52 and the lowest 52 bits of a column. */
+/* 2^52 plus the lowest 52 bits of a column. */
 WARPRSA_FN double warprsa_biased_sample(uint64_t column)
 {
     return warprsa_from_bits((column & WARPRSA_SAMPLE_MASK) |
                              0x4330000000000000ull);
 }
 
-/* Columns, 2^51 above what they stand for, to samples; in[k] comes from the
- * lane below. What leaves the lane's last column has gone already. A sample as
- * it is cut, less 2^51, plus a carry may exceed what the bits behind 2^52 hold,
- * so the carry is added as a double of its own. */
+/*
+ * Resolves columns, which are 2^51 above what they stand for, into samples;
+ * in[k] is the carry from the lane below. What leaves a lane's last column has
+ * been passed on already. A sample as it is cut, less 2^51, plus that carry may
+ * exceed the bits behind 2^52 in a double, so in the last column the carry is
+ * added as a double of its own.
+ */
 WARPRSA_FN void warprsa_signed_samples(warprsa_number *x,
                                        const warprsa_columns *c,
                                        const uint64_t *in,
@@ -282,7 +303,8 @@ WARPRSA_FN void warprsa_signed_samples(warprsa_number *x,
     }
 }
 
-/* Whether the lane's columns are those of the block that begins at `base`. */
+/* Whether lane k's columns are those of the block that begins at column
+ * `base`. */
 WARPRSA_FN int warprsa_in_block(int k, int base, const int block,
                                 const int threads_per_number,
                                 const int limbs_per_thread,
@@ -295,8 +317,9 @@ WARPRSA_FN int warprsa_in_block(int k, int base, const int block,
            (unsigned)(block / limbs_per_thread);
 }
 
-/* The carry that each lane, or each lane of the block at `base`, gives to the
- * one above; columns are 2^51 above what they stand for. */
+/* The carry into each lane from the one below: from all lanes, or from the
+ * lanes of the block at `base` only. Columns are 2^51 above what they stand
+ * for. */
 WARPRSA_FN void warprsa_pass_carries(uint64_t *up, const warprsa_columns *c,
                                      int all, int base, const int block,
                                      const int threads_per_number,
@@ -316,9 +339,10 @@ WARPRSA_FN void warprsa_pass_carries(uint64_t *up, const warprsa_columns *c,
     warprsa_rotate(up, up, -1, threads_per_number, threads_per_request);
 }
 
-/* The columns of the block at `base`, of which `left` rows are still to come
- * for the others; those begin again, with nothing but the exponents of what
- * is to come. */
+/* Copies the sum to c for the cut of the block at `base`, without the exponent
+ * fields of the `left` rows still to come, for which the columns were started,
+ * and 2^51 higher. The block's columns in s begin from zero again: they hold
+ * nothing but the start value for the rows to come. */
 WARPRSA_FN void warprsa_cut_block(warprsa_columns *c, warprsa_columns *s,
                                   int left, int base, const int block,
                                   const int threads_per_number,
@@ -340,7 +364,8 @@ WARPRSA_FN void warprsa_cut_block(warprsa_columns *c, warprsa_columns *s,
     }
 }
 
-/* A block that is not the last, and the rows of t a for the block after it. */
+/* Ends a block that is not the last, and meanwhile adds the rows t a of the
+ * block after it. */
 WARPRSA_FN void warprsa_block_reduce(warprsa_columns *s,
                                      warprsa_exchange exchange, int multiplier,
                                      int base, const int limbs, const int block,
@@ -377,7 +402,7 @@ WARPRSA_FN void warprsa_block_reduce(warprsa_columns *s,
     warprsa_sync_lanes();
 }
 
-/* The last block: q P makes its columns a multiple of 2^(52 B). */
+/* Ends the last block: q P makes its columns a multiple of 2^(52 B). */
 WARPRSA_FN void warprsa_block_reduce_last(warprsa_columns *s,
                                           warprsa_exchange exchange, int base,
                                           const int block,
@@ -419,10 +444,13 @@ WARPRSA_FN void warprsa_block_reduce_last(warprsa_columns *s,
 }
 
 /*
- * The result, into the room as A. What the last block carries out is exact
- * without its lower columns: with them it would be a multiple of 2^52 of its
- * top column, which they change by less than 2^8, so the multiple nearest to
- * the top column alone is the one. Its own columns are zero then.
+ * Stores the result as A in the exchange buffer.
+ *
+ * What the last block carries out of its top column is computed without its
+ * lower columns, and is exact all the same. With the lower columns the top
+ * column would be a multiple of 2^52, and they change it by less than 2^8. So
+ * the multiple nearest to the top column alone is the right one. The block's
+ * own columns are zero then.
  */
 WARPRSA_FN void warprsa_block_result(warprsa_columns *s,
                                      warprsa_exchange exchange, const int limbs,
@@ -469,7 +497,8 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s,
     warprsa_sync_lanes();
 }
 
-/* A = A times the samples at `multiplier` (OWN or OTHER), all in the room. */
+/* A = A times the samples at `multiplier` (A_MULTIPLIER or B_MULTIPLIER), all
+ * in the exchange buffer. Inlined. */
 WARPRSA_FN void warprsa_block_mont_mul(warprsa_exchange exchange,
                                        int multiplier, const int limbs,
                                        const int threads_per_number,
@@ -500,9 +529,9 @@ WARPRSA_FN void warprsa_block_mont_mul(warprsa_exchange exchange,
                          limbs_per_thread, threads_per_request);
 }
 
-/* The same, once in a program for all who call it, where it isn't the time of
- * the product that counts: it is long. On the device the shape is then its
- * source file's one. */
+/* The same as a function of its own, for callers in which its time matters
+ * little: it is long. On the device all callers have the shape of their source
+ * file. */
 WARPRSA_NOINLINE_FN void
 warprsa_block_mont_mul_noinline(warprsa_exchange exchange, int multiplier,
                                 const int limbs, const int threads_per_number,
@@ -521,8 +550,8 @@ warprsa_block_mont_mul_noinline(warprsa_exchange exchange, int multiplier,
 #endif
 }
 
-/* x in samples as the product wants them, from samples of any signs below 2^53;
- * the number must leave its top place free. */
+/* x in the signed samples that a product takes, from samples of either sign
+ * below 2^53; the number must leave its topmost column free. */
 WARPRSA_FN void warprsa_make_signed(warprsa_number *r, const warprsa_number *x,
                                     const int threads_per_number,
                                     const int limbs_per_thread,
@@ -542,7 +571,7 @@ WARPRSA_FN void warprsa_make_signed(warprsa_number *r, const warprsa_number *x,
     warprsa_signed_samples(r, &c, in, limbs_per_thread, threads_per_request);
 }
 
-/* A and, in order, OWN. */
+/* Stores x as the multiplicand A and as A_MULTIPLIER. */
 WARPRSA_FN void warprsa_block_put_a(const warprsa_number *x,
                                     warprsa_exchange exchange, const int limbs,
                                     const int threads_per_number,
@@ -589,10 +618,10 @@ WARPRSA_FN void warprsa_block_get_a(warprsa_number *x,
     }
 }
 
-/* Puts P, D and I of both halves into the room at m->room. */
+/* Stores P, D and I of both halves in the exchange buffer at m->exchange. */
 WARPRSA_FN void warprsa_block_put_modulus(const warprsa_number *p,
-                                          const warprsa_number *down,
-                                          const warprsa_number *inverse,
+                                          const warprsa_number *inv_2_52,
+                                          const warprsa_number *n0inv,
                                           const warprsa_modulus *m,
                                           const int threads_per_number,
                                           const int limbs_per_thread,
@@ -604,12 +633,12 @@ WARPRSA_FN void warprsa_block_put_modulus(const warprsa_number *p,
                         threads_per_request);
     warprsa_put_window(&x, m->exchange, WARPRSA_EXCHANGE_P, threads_per_number,
                        limbs_per_thread, threads_per_request);
-    warprsa_make_signed(&x, down, threads_per_number, limbs_per_thread,
+    warprsa_make_signed(&x, inv_2_52, threads_per_number, limbs_per_thread,
                         threads_per_request);
     warprsa_put_window(&x, m->exchange, WARPRSA_EXCHANGE_INV_2_52,
                        threads_per_number, limbs_per_thread,
                        threads_per_request);
-    warprsa_make_signed(&x, inverse, threads_per_number, limbs_per_thread,
+    warprsa_make_signed(&x, n0inv, threads_per_number, limbs_per_thread,
                         threads_per_request);
     warprsa_put_window(&x, m->exchange, WARPRSA_EXCHANGE_N0INV,
                        threads_per_number, limbs_per_thread,
@@ -617,8 +646,9 @@ WARPRSA_FN void warprsa_block_put_modulus(const warprsa_number *p,
     warprsa_sync_lanes();
 }
 
-/* r = a b / R mod P, bounds above; r may be a or b. Numbers over all lanes, mod
- * n, have no room and go by rows: one product of an operation does. */
+/* r = a b / R mod P within the bounds above; r may be a or b. Numbers over all
+ * lanes, modulo n, have no constants in the exchange buffer and are multiplied
+ * row by row: an operation has one such product. */
 WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
                                  const warprsa_number *b,
                                  const warprsa_modulus *m, const int limbs,

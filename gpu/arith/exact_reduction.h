@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Exact sums, differences and reductions of numbers over lanes, in samples of
- * whichever arithmetic is in use: B below is 2^WARPRSA_SAMPLE_BITS. These run a
- * few times in an operation, so they count on nothing but column sums.
+ * Exact sums, differences and reductions of numbers over lanes, for each
+ * arithmetic of arithmetic.h. These run a few times in an operation, so they
+ * are written for column sums alone, which every arithmetic has. B in the
+ * comments below is 2^WARPRSA_SAMPLE_BITS.
  */
 #ifndef WARPRSA_GPU_ARITH_EXACT_REDUCTION_H
 #define WARPRSA_GPU_ARITH_EXACT_REDUCTION_H
@@ -11,12 +12,10 @@
 #include "gpu/arith/arithmetic.h"
 #include "gpu/arith/stage.h"
 
-/*
- * Signed columns (|c| < 2^62) to samples below B, exactly. `over` gets,
- * in every lane of a number, what is carried out at its top (negative for a
- * negative number). A carry moves one lane up per turn, so after `width`
- * turns none is left.
- */
+/* Resolves signed columns s (|column| < 2^62) into samples below B, exactly.
+ * `over` gets, in every lane of a number, what is carried out at the number's
+ * top; it is negative if the number is. A turn moves each carry one lane up, so
+ * that after threads_per_number turns none is left. */
 WARPRSA_FN void warprsa_normalise(warprsa_number *r, warprsa_columns *s,
                                   int64_t *over, const int threads_per_number,
                                   const int limbs_per_thread,
@@ -78,7 +77,8 @@ WARPRSA_FN void warprsa_subtract(warprsa_number *r, const warprsa_number *a,
                       threads_per_request);
 }
 
-/* r = a + factor * b where `over` is negative, else a; in the same time. */
+/* r = a + factor * b where `over` is negative, else r = a. Both cases take the
+ * same time. */
 WARPRSA_FN void warprsa_add_if_negative(
     warprsa_number *r, const warprsa_number *a, const warprsa_number *b,
     uint64_t factor, int64_t *over, const int threads_per_number,
@@ -98,8 +98,9 @@ WARPRSA_FN void warprsa_add_if_negative(
                       threads_per_request);
 }
 
-/* r = a mod P, exactly, for a < 4P: less 2P, less P, and each back again if
- * that was too much. With blocks, for a > -2P. */
+/* r = a mod P, exactly, for 0 <= a < 4P: subtracts 2P, then P, and adds each
+ * back if the difference is negative. In block arithmetic for -2P < a < 4P: 2P
+ * is added first where a is negative. */
 WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
                                const warprsa_number *p,
                                const int threads_per_number,
@@ -127,9 +128,14 @@ WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
     *r = less;
 }
 
-/* r = a + b, samples below B; the sum must be below B^(width L). With blocks
- * its samples are the sums of a's and b's, of which neither is itself a sum:
- * what takes such numbers there, takes them so, and the sum may be negative. */
+/*
+ * r = a + b; the sum must be below B^(threads_per_number * limbs_per_thread).
+ *
+ * In block arithmetic each sample of r is the plain sum of two samples, and r
+ * may be negative. Neither a nor b may be such a sum itself. Products and
+ * reductions accept such an r: warprsa_make_signed() takes samples of either
+ * sign below 2^53.
+ */
 WARPRSA_FN void warprsa_add(warprsa_number *r, const warprsa_number *a,
                             const warprsa_number *b,
                             const int threads_per_number,

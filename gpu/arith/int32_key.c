@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What does not depend on the arithmetic, checks included, is taken from the
- * key as prepared for the other one.
+ * Prepares keys for 32-bit limbs. All that does not depend on the size of a
+ * limb, the checks included, is taken from the key as prepared for 52-bit
+ * samples.
  */
 #include "gpu/arith/int32_key.h"
 
@@ -22,7 +23,7 @@ warprsa_shape warprsa_int32_shape_of(warprsa_size_class size, bool many)
     return shapes[many][size];
 }
 
-/* Limbs of a number below 2^(32 count). */
+/* Writes a number below 2^(32 count) as limbs. */
 static bool put_limbs(uint32_t *to, const BIGNUM *number, int count)
 {
     uint8_t bytes[4 * WARPRSA_INT32_FULL_LIMBS];
@@ -52,9 +53,9 @@ static bool put_scaled(uint32_t *to, const BIGNUM *factor, int limbs,
     return ok;
 }
 
-/* -1/m mod 2^32 for odd m, from its lowest limb; each turn doubles the right
- * bits, from 3. */
-static uint32_t n0inv(uint32_t m)
+/* -1/m mod 2^32 for odd m, from its lowest limb, by Newton's iteration: x = m
+ * is 1/m mod 8, and each turn doubles the 3 correct bits. */
+static uint32_t compute_n0inv(uint32_t m)
 {
     uint32_t x = m;
 
@@ -82,7 +83,7 @@ static bool prepare_half(warprsa_int32_half *half,
     half->bits = from->bits;
     if (!put_limbs(half->modulus, prime, limbs))
         return false;
-    half->n0inv = n0inv(half->modulus[0]);
+    half->n0inv = compute_n0inv(half->modulus[0]);
     return put_scaled(half->r2, BN_value_one(), 2 * limbs, prime, limbs, ctx) &&
            put_scaled(half->r3, BN_value_one(), 3 * limbs, prime, limbs, ctx);
 }
@@ -104,7 +105,7 @@ static bool prepare(warprsa_int32_key *out, const warprsa_prepared_key *from,
     if (n == NULL || p == NULL || q == NULL || qinv == NULL ||
         !put_limbs(out->modulus, n, 2 * limbs))
         return false;
-    out->n0inv = n0inv(out->modulus[0]);
+    out->n0inv = compute_n0inv(out->modulus[0]);
     return prepare_half(&out->half[0], &from->half[0], p, limbs, ctx) &&
            prepare_half(&out->half[1], &from->half[1], q, limbs, ctx) &&
            put_scaled(out->qinv_r, qinv, limbs, p, limbs, ctx) &&

@@ -1,23 +1,27 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Numbers in limbs of 32 bits and their Montgomery product, in integers alone:
- * for GPUs that have little double precision. Row by row as Koc, Acar and
- * Kaliski's CIOS ("Analyzing and Comparing Montgomery Multiplication
- * Algorithms", IEEE Micro 1996), each row's products in carry chains.
+ * Numbers in limbs of 32 bits and their Montgomery product in integers alone,
+ * for GPUs with little double precision. The product goes row by row as in CIOS
+ * (Koc, Acar, Kaliski: "Analyzing and Comparing Montgomery Multiplication
+ * Algorithms", IEEE Micro 1996), and the products of a row are added in carry
+ * chains.
  *
- * gpu/arith/arithmetic.h says what the names stand for that this file shares with
- * gpu/arith/wide_sample.h; a sample is a limb here. A number is spread over the
- * `width` lanes of a subgroup, L limbs a lane, L odd, least significant first.
- * `rows` is how many limbs it really has (rows <= width * L, the rest are
- * zero) and R = 2^(32 rows).
+ * gpu/arith/arithmetic.h lists the names that this file shares with
+ * gpu/arith/wide_sample.h; a "sample" is a limb here. A number is spread over
+ * the threads_per_number lanes of a subgroup, limbs_per_thread limbs in each
+ * lane, least significant first; limbs_per_thread is odd. `limbs` is how many
+ * limbs a number really has (limbs <= threads_per_number * limbs_per_thread;
+ * the limbs above are zero), and R = 2^(32 limbs).
  *
- * Bounds. A modulus P has at most 32 rows - 5 bits, so 32P < R. The product of
- * a and b is (a b + Q P) / R with Q < R, below ab/R + P, hence
- *     a < R,  b < P     gives a result below 2P     (unreduced input)
- *     a < 3P, b < 3P    gives less than 1.3P        (inside a power)
- *     a < 6P, b < 3P    gives less than 1.6P        (sum of two products)
- * which is within what gpu/arith/private_operation.h counts on: below 3P.
+ * Bounds. A modulus P has at most 32 limbs - 5 bits, so 32P < R. The product of
+ * a and b is (a b + Q P) / R with Q < R, which is below ab/R + P, hence
+ *
+ *   a < R,  b < P     gives a result below 2P     (unreduced input)
+ *   a < 3P, b < 3P    gives less than 1.3P        (inside a modexp)
+ *   a < 6P, b < 3P    gives less than 1.6P        (sum of two products)
+ *
+ * gpu/arith/private_operation.h counts on a result below 3P.
  */
 #ifndef WARPRSA_GPU_ARITH_INT32_LIMB_H
 #define WARPRSA_GPU_ARITH_INT32_LIMB_H
@@ -29,7 +33,7 @@
 
 #define WARPRSA_SAMPLE_BITS          32
 #define WARPRSA_SAMPLE_MASK          0xFFFFFFFFull
-#define WARPRSA_LIMBS_PER_THREAD_MAX 33 /* limbs a lane holds at most */
+#define WARPRSA_LIMBS_PER_THREAD_MAX 33 /* limbs in a lane at most */
 #define WARPRSA_HALF_LIMBS_MAX       WARPRSA_INT32_HALF_LIMBS
 
 typedef uint32_t warprsa_sample_t;
@@ -39,12 +43,13 @@ typedef struct warprsa_int32_number {
     uint32_t of[WARPRSA_LANES_EMULATED][WARPRSA_LIMBS_PER_THREAD_MAX];
 } warprsa_number;
 
-/* For gpu/arith/exact_reduction.h: sums of a few limbs, carries not resolved. */
+/* For gpu/arith/exact_reduction.h: sums of a few limbs, carries not
+ * resolved. */
 typedef struct warprsa_int32_columns {
     uint64_t of[WARPRSA_LANES_EMULATED][WARPRSA_LIMBS_PER_THREAD_MAX];
 } warprsa_columns;
 
-/* A modulus and what the product needs of it. */
+/* A modulus and the constant that its product needs. */
 typedef struct warprsa_int32_modulus {
     warprsa_number p;
     uint32_t n0inv[WARPRSA_LANES_EMULATED]; /* -1/P mod 2^32 */
@@ -80,10 +85,11 @@ WARPRSA_FN uint32_t warprsa_sample(uint64_t x)
     return (uint32_t)x;
 }
 
-/* Of a blinding factor at most: all of the words for r. */
+/* Bits of a blinding factor, at most: all random words that are there for
+ * it. */
 #define WARPRSA_BLINDING_BITS (64 * WARPRSA_BLINDING_SAMPLES)
 
-/* The random bits that limb `index` of a blinding factor is cut from. */
+/* The random bits that limb `index` of a blinding factor is made of. */
 WARPRSA_FN uint64_t warprsa_random_bits(const uint64_t *random, int index)
 {
     return index < 2 * WARPRSA_BLINDING_SAMPLES
@@ -92,19 +98,22 @@ WARPRSA_FN uint64_t warprsa_random_bits(const uint64_t *random, int index)
 }
 
 /*
- * The sum of a product in one lane. A limb times a limb fills a pair of
- * places, and pairs that begin at even places never meet those that begin at
- * odd ones: each kind is one chain of multiply-adds, a carry going from pair
- * to pair, which the device has an instruction for.
+ * The sum of a product within one lane, L = limbs_per_thread limbs and a carry.
+ * A limb times a limb fills a pair of adjacent limbs of the sum. Pairs that
+ * begin at an even index do not overlap one another, nor do those that begin at
+ * an odd index. So each kind is one chain of multiply-adds in which the carry
+ * goes from pair to pair, for which the device has an instruction.
  *
- *   even[i]  at place i: pairs 0-1, 2-3 .. (L-1)-L, then the chain's carries
- *   odd[i]   at place i + 1: pairs 1-2 .. (L-2)-(L-1), then its carries
- *   left     at place 0: what the row before left of its second place
+ *   even[i]  at index i: pairs 0-1, 2-3 .. (L-1)-L, then the chain's carries
+ *   odd[i]   at index i + 1: pairs 1-2 .. (L-2)-(L-1), then its carries
+ *   left     at index 0: the second limb of even's lowest pair, left over from
+ *            the row before
  *
- * Bounds. Before a row the sum is below 3 * 2^(32 L), and so after it: it takes
- * less than (2^32 - 1) 2^(32 L) twice, is divided by 2^32, and gets at most
- * 2^(32 L) - 2^(32 (L - 1)) from the lane above. So even's carry word, at place
- * L + 1, is at most 2 and odd's, at place L, at most these and two of its own.
+ * Bounds. Before a row the sum is below 3 * 2^(32 L), and so it is after the
+ * row: it takes less than (2^32 - 1) 2^(32 L) twice, is divided by 2^32, and
+ * gets at most 2^(32 L) - 2^(32 (L - 1)) from the lane above. So the carry word
+ * of even, at index L + 1, is at most 2, and that of odd, at index L, is at
+ * most these 2 and two of its own.
  */
 typedef struct warprsa_sums {
     uint32_t even[WARPRSA_LANES_EMULATED][WARPRSA_LIMBS_PER_THREAD_MAX + 2];
@@ -113,11 +122,11 @@ typedef struct warprsa_sums {
 } warprsa_sums;
 
 /*
- * Adds t v[0], t v[2], .. to consecutive pairs of limbs, from the pair `first`
- * on, and what is carried out of the last pair to the limb above it. If `low`
- * is not NULL, *low += more comes first, and its carry enters the chain.
- * `first` may vary where the loop around is unrolled: the compiler unrolls this
- * one before.
+ * Adds t v[0], t v[2], .. to consecutive pairs of limbs of `sum`, from pair
+ * `first` on; the carry out of the last pair goes to the limb above it. If
+ * `low` is not NULL, *low += more comes first and its carry enters the chain.
+ * `first` may depend on the counter of an unrolled loop around the call: the
+ * compiler unrolls this loop first.
  */
 WARPRSA_FN void warprsa_mad_chain(uint32_t *sum, const uint32_t *v, uint32_t t,
                                   const int pairs, int first, uint32_t *low,
@@ -165,7 +174,7 @@ WARPRSA_FN void warprsa_mad_chain(uint32_t *sum, const uint32_t *v, uint32_t t,
 #endif
 }
 
-/* to += x over `count` limbs; the carry. */
+/* to += x over `count` limbs; returns the carry. */
 WARPRSA_FN uint32_t warprsa_add_limbs(uint32_t *to, const uint32_t *x,
                                       const int count)
 {
@@ -190,7 +199,7 @@ WARPRSA_FN uint32_t warprsa_add_limbs(uint32_t *to, const uint32_t *x,
 #endif
 }
 
-/* to += x for one limb x; the carry. */
+/* to += x for a single limb x; returns the carry. */
 WARPRSA_FN uint32_t warprsa_add_limb(uint32_t *to, uint32_t x, const int count)
 {
     uint32_t limbs[WARPRSA_LIMBS_PER_THREAD_MAX] = {0};
@@ -199,13 +208,15 @@ WARPRSA_FN uint32_t warprsa_add_limb(uint32_t *to, uint32_t x, const int count)
     return warprsa_add_limbs(to, limbs, count);
 }
 
-/* Divides by 2^32 and adds `down`, from the lane above. The pairs change their
- * kind; even's second limb, which has lost its fellow, is left over. */
+/* Divides the sum by 2^32 and adds `from_above`, the limb that the lane above
+ * has shifted out, at the top. With that shift even pairs become odd ones and
+ * the other way round. The second limb of even's lowest pair, whose first is
+ * gone, belongs to no pair any more and becomes *left. */
 WARPRSA_FN void warprsa_shift_sums(uint32_t *even, uint32_t *odd,
-                                   uint32_t *left, uint32_t down,
+                                   uint32_t *left, uint32_t from_above,
                                    const int limbs_per_thread)
 {
-    uint64_t top = (uint64_t)odd[limbs_per_thread - 1] + down;
+    uint64_t top = (uint64_t)odd[limbs_per_thread - 1] + from_above;
 
     *left = even[1];
     WARPRSA_UNROLL
@@ -221,7 +232,7 @@ WARPRSA_FN void warprsa_shift_sums(uint32_t *even, uint32_t *odd,
     even[limbs_per_thread + 1] = 0;
 }
 
-/* Adds t times the limbs of v from place `from` on. */
+/* Adds t times the limbs of v from index `from` on. */
 WARPRSA_FN void warprsa_add_row(uint32_t *even, uint32_t *odd,
                                 const uint32_t *v, uint32_t t, int from,
                                 const int limbs_per_thread)
@@ -231,9 +242,9 @@ WARPRSA_FN void warprsa_add_row(uint32_t *even, uint32_t *odd,
     warprsa_mad_chain(odd, v + 1, t, limbs_per_thread / 2, from / 2, NULL, 0);
 }
 
-/* What ends each row: S = (S + q P) / 2^32 with q = -S / P mod 2^32, which
- * makes the lowest limb zero. That is what lane 0 hands round to the top
- * lane. */
+/* Ends a row: S = (S + q P) / 2^32 with q = -S / P mod 2^32, which makes the
+ * lowest limb zero. Lane 0 hands that zero limb to the top lane, whose incoming
+ * limb thereby is zero, as it has to be. */
 WARPRSA_FN void warprsa_divide_row(warprsa_sums *s, const warprsa_modulus *m,
                                    const int threads_per_number,
                                    const int limbs_per_thread,
@@ -259,8 +270,9 @@ WARPRSA_FN void warprsa_divide_row(warprsa_sums *s, const warprsa_modulus *m,
     }
 }
 
-/* Sums to limbs. Each lane adds up its own, pushes what is above its top one
- * lane up, at most 2, and what that carries on is 0 or 1. */
+/* Resolves sums into limbs. Each lane adds up its own parts and passes what
+ * exceeds its top limb, at most 2, to the lane above. What that addition
+ * carries on is 0 or 1. */
 WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_sums *s,
                                 const int threads_per_number,
                                 const int limbs_per_thread,
@@ -313,15 +325,17 @@ WARPRSA_FN void warprsa_start_sums(warprsa_sums *s, const int limbs_per_thread,
     }
 }
 
-/* Whether a number ends before this place, which it may do within a lane. */
-WARPRSA_FN int warprsa_ends(int lane, const int place, const int limbs,
+/* Whether a number ends below index `index` of lane `lane`; it may end within a
+ * lane. */
+WARPRSA_FN int warprsa_ends(int lane, const int index, const int limbs,
                             const int limbs_per_thread)
 {
-    return limbs % limbs_per_thread != 0 && limbs % limbs_per_thread == place &&
-           lane * limbs_per_thread + place == limbs;
+    return limbs % limbs_per_thread != 0 && limbs % limbs_per_thread == index &&
+           lane * limbs_per_thread + index == limbs;
 }
 
-/* r = a b / R mod P, up to one more P (bounds above). r may be a or b. */
+/* r = a b / R mod P, plus at most one P (see the bounds above); r may be a or
+ * b. */
 WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
                                  const warprsa_number *b,
                                  const warprsa_modulus *m, const int limbs,
@@ -335,13 +349,13 @@ WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
     WARPRSA_ROLLED
     for (int lane = 0; lane * limbs_per_thread < limbs; lane++) {
         WARPRSA_UNROLL
-        for (int place = 0; place < limbs_per_thread; place++) {
+        for (int index = 0; index < limbs_per_thread; index++) {
             uint32_t t[WARPRSA_LANES_EMULATED];
 
-            if (warprsa_ends(lane, place, limbs, limbs_per_thread))
+            if (warprsa_ends(lane, index, limbs, limbs_per_thread))
                 break;
             WARPRSA_EACH_LANE (k, threads_per_request) {
-                t[k] = b->of[k][place];
+                t[k] = b->of[k][index];
             }
             warprsa_broadcast_word(t, t, lane, threads_per_number,
                                    threads_per_request);
@@ -357,7 +371,8 @@ WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
                     threads_per_request);
 }
 
-/* 2 a, for a below R / 2; `carried` gets what enters each lane. */
+/* r = 2 a for a below R / 2, without the bit that each lane takes over from the
+ * lane below: carried[k] gets that. */
 WARPRSA_FN void warprsa_double(warprsa_number *r, uint32_t *carried,
                                const warprsa_number *a,
                                const int threads_per_number,
@@ -376,10 +391,12 @@ WARPRSA_FN void warprsa_double(warprsa_number *r, uint32_t *carried,
 }
 
 /*
- * The rows of a square that belong to the limbs of one lane but the top one:
- * that lane adds t a, the lanes above t 2a, which serves for the rows of their
- * own limbs, too, and the lanes below nothing. Of 2a only what comes from the
- * lanes that it is for: nothing is carried into the first of them.
+ * The rows of a square for all limbs of one lane, which is not the top one.
+ * That lane adds t a, the lanes above it add t 2a, and the lanes below add
+ * nothing. In this way the products of the lane's limbs with those of the lanes
+ * above are complete, and these lanes' own rows can leave them out. Of 2a only
+ * the part in the lanes above counts: the first of them does not take over a
+ * bit from `lane`.
  */
 WARPRSA_FN void
 warprsa_mont_sqr_lane(warprsa_sums *s, int lane, const warprsa_number *a,
@@ -402,11 +419,11 @@ warprsa_mont_sqr_lane(warprsa_sums *s, int lane, const warprsa_number *a,
         v.of[k][0] |= above > 1 ? carried[k] : 0;
     }
     WARPRSA_UNROLL
-    for (int place = 0; place < limbs_per_thread; place++) {
+    for (int index = 0; index < limbs_per_thread; index++) {
         uint32_t t[WARPRSA_LANES_EMULATED];
 
         WARPRSA_EACH_LANE (k, threads_per_request) {
-            t[k] = a->of[k][place];
+            t[k] = a->of[k][index];
         }
         warprsa_broadcast_word(t, t, lane, threads_per_number,
                                threads_per_request);
@@ -420,11 +437,11 @@ warprsa_mont_sqr_lane(warprsa_sums *s, int lane, const warprsa_number *a,
 }
 
 /*
- * r = a^2 / R mod P, as warprsa_mont_mul(): the same sums at each row's end. A
- * product of two different limbs is added once, doubled, in the row of the
- * lower one: no row needs it before. In the top lane, the last that the number
- * reaches, that leaves a triangle, and the others have added all of theirs by
- * then.
+ * r = a^2 / R mod P, by the same sums as in warprsa_mont_mul(). A product of
+ * two different limbs is added once, doubled, in the row of the lower of them:
+ * no row before needs it. The rows of the top lane, the last that the number
+ * reaches, add a triangle of products, as all other lanes have added all of
+ * theirs by then.
  */
 WARPRSA_FN void warprsa_mont_sqr(warprsa_number *r, const warprsa_number *a,
                                  const warprsa_modulus *m, const int limbs,
@@ -446,8 +463,8 @@ WARPRSA_FN void warprsa_mont_sqr(warprsa_number *r, const warprsa_number *a,
                               threads_per_number, limbs_per_thread,
                               threads_per_request);
     WARPRSA_UNROLL
-    for (int place = 0; place < limbs_per_thread; place++) {
-        if (warprsa_ends(top, place, limbs, limbs_per_thread))
+    for (int index = 0; index < limbs_per_thread; index++) {
+        if (warprsa_ends(top, index, limbs, limbs_per_thread))
             break;
         WARPRSA_EACH_LANE (k, threads_per_request) {
             int own = (warprsa_lane(k, threads_per_request) &
@@ -456,11 +473,11 @@ WARPRSA_FN void warprsa_mont_sqr(warprsa_number *r, const warprsa_number *a,
 
             WARPRSA_UNROLL
             for (int i = 0; i < limbs_per_thread; i++)
-                v[i] = i < place        ? 0
-                       : i == place     ? a->of[k][i]
-                       : i == place + 1 ? a->of[k][i] << 1
+                v[i] = i < index        ? 0
+                       : i == index     ? a->of[k][i]
+                       : i == index + 1 ? a->of[k][i] << 1
                                         : twice.of[k][i];
-            warprsa_add_row(s.even[k], s.odd[k], v, own ? v[place] : 0, place,
+            warprsa_add_row(s.even[k], s.odd[k], v, own ? v[index] : 0, index,
                             limbs_per_thread);
         }
         warprsa_divide_row(&s, m, threads_per_number, limbs_per_thread,

@@ -1,14 +1,16 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Modular inversion in constant time, for blinding factors: Bernstein and
- * Yang, "Fast constant-time gcd computation and modular inversion" (TCHES
- * 2019), with 62 division steps at a time on the low words and the resulting
- * matrix applied to the whole numbers. One thread inverts one number, mod a
- * blinding factor (see short_inverse.h), whose few limbs stay in registers.
+ * Modular inversion in constant time, for blinding factors, by division steps:
+ * Bernstein and Yang, "Fast constant-time gcd computation and modular
+ * inversion" (TCHES 2019). As in other implementations, 62 steps at a time run
+ * on the low words alone, and the matrix that describes them is then applied to
+ * the whole numbers. One thread inverts one number modulo a blinding factor
+ * (see short_inverse.h), whose few limbs stay in registers.
  *
- * Whole numbers are in two's complement over limbs of 62 bits, each limb but
- * the top one in [0, 2^62), the top one signed.
+ * Whole numbers here are in two's complement over limbs of 62 bits ("signed62",
+ * the name libsecp256k1 gives the format): each limb but the top one lies in
+ * [0, 2^62), the top one is signed.
  */
 #ifndef WARPRSA_GPU_ARITH_INVERSE_H
 #define WARPRSA_GPU_ARITH_INVERSE_H
@@ -17,41 +19,41 @@
 
 #define WARPRSA_SIGNED62_BITS 62
 #define WARPRSA_SIGNED62_MASK 0x3FFFFFFFFFFFFFFFull
-/* Of a blinding factor, with a sign. */
+/* Limbs of a blinding factor with a sign bit. */
 #define WARPRSA_SIGNED62_LIMBS                                                 \
     ((WARPRSA_BLINDING_BITS + 1) / WARPRSA_SIGNED62_BITS + 1)
 
 /*
- * Enough division steps for odd f and any g of at most f + 1, below 2^bits, if
- * delta begins at 1/2 instead of at 1: Wuille, "Bounds on divsteps iterations
- * in safegcd" (2021). His argument: apply both kinds of steps to the convex
- * hulls, one for each delta, of all real (f, g) that can be, until |g| < 1 in
- * each; his formula is of the numbers of steps that this took. Theorem 11.2 of
- * the paper, for delta from 1, gives floor((49 bits + 57) / 17): 752 instead of
- * 600 for 260 bits.
+ * A number of division steps that is enough for odd f and any g of at most f +
+ * 1, both below 2^bits, if delta begins at 1/2 instead of at 1: Wuille, "Bounds
+ * on divsteps iterations in safegcd" (2021). He applies both kinds of steps to
+ * the convex hulls, one for each delta, of all real (f, g) that are possible,
+ * until |g| < 1 in each of them; his formula describes the numbers of steps
+ * that this took. Theorem 11.2 of Bernstein and Yang, for delta from 1, gives
+ * floor((49 bits + 57) / 17), which for 260 bits is 752 steps instead of 600.
  */
 #define WARPRSA_DIVSTEPS_OF(bits) ((45907 * (bits) + 26313) / 19929)
 
-/* 2^62 times the transition matrix of 62 division steps; the absolute values
- * of a row sum to 2^62 at most. */
+/* The transition matrix of 62 division steps, times 2^62. The absolute values
+ * in a row add up to 2^62 at most. */
 typedef struct warprsa_transition {
     int64_t u, v, q, r;
 } warprsa_transition;
 
-/* Division steps whose matrix has a row's entries in words of 32 bits. */
+/* Division steps after which the matrix entries still fit words of 32 bits. */
 #define WARPRSA_HALF_STEPS 31
 
-/* An entry of a matrix of HALF_STEPS steps from its word. Each is above -2^31:
- * all are above -1 or more at first, the greatest is 1, and a step that doubles
- * these bounds doubles an entry, or adds to one, or subtracts from it, another
- * that keeps them. 2^31 may be. */
+/* Reads a matrix entry of HALF_STEPS steps from its 32-bit word. Entries lie in
+ * (-2^31, 2^31], so that the word tells them apart: the first entries lie in
+ * (-1, 1], and each step doubles these bounds and either doubles an entry, or
+ * adds to it or subtracts from it another one within the old bounds. */
 WARPRSA_FN int64_t warprsa_matrix_entry(uint32_t word)
 {
     return (int64_t)(int32_t)(word - 1) + 1;
 }
 
-/* HALF_STEPS division steps on the low words of f and g; delta - 1/2 in and
- * out. */
+/* HALF_STEPS division steps on the low words of f and g. delta - 1/2 is passed
+ * in and returned. */
 WARPRSA_FN int32_t warprsa_half_divsteps(int32_t delta, uint32_t f, uint32_t g,
                                          warprsa_transition *t)
 {
@@ -60,8 +62,8 @@ WARPRSA_FN int32_t warprsa_half_divsteps(int32_t delta, uint32_t f, uint32_t g,
     WARPRSA_ROLLED
     for (int i = 0; i < WARPRSA_HALF_STEPS; i++) {
         uint32_t odd = 0 - (g & 1);
-        /* Swap if delta > 0 and g is odd: (f, g) becomes (g, -f), and 1 - delta
-         * comes next. */
+        /* Swap if delta > 0 and g is odd: (f, g) becomes (g, -f), and delta
+         * becomes 1 - delta. */
         uint32_t swap = odd & ~(uint32_t)(delta >> 31);
         uint32_t x;
 
@@ -88,16 +90,17 @@ WARPRSA_FN int32_t warprsa_half_divsteps(int32_t delta, uint32_t f, uint32_t g,
     return delta;
 }
 
-/* u x + v y of the low words, as one that may overflow. */
+/* u x + v y of low words, modulo 2^64. */
 WARPRSA_FN uint64_t warprsa_combine(int64_t u, uint64_t x, int64_t v,
                                     uint64_t y)
 {
     return (uint64_t)u * x + (uint64_t)v * y;
 }
 
-/* 62 division steps on the low words of f and g, of which 62 bits count: twice
- * 31, in words of half the length, which takes half the instructions where
- * those are what a processor has; delta - 1/2 in and out. */
+/* 62 division steps on the low words of f and g, of which 62 bits count; delta
+ * - 1/2 is passed in and returned. They are done as 31 steps twice, on words of
+ * half the length, which takes half the instructions on a processor with 32-bit
+ * words. */
 WARPRSA_FN int32_t warprsa_divsteps(int32_t delta, uint64_t f, uint64_t g,
                                     warprsa_transition *t)
 {
@@ -118,11 +121,9 @@ WARPRSA_FN int32_t warprsa_divsteps(int32_t delta, uint64_t f, uint64_t g,
     return delta;
 }
 
-/*
- * (f, g) = (u f + v g, q f + r g) / 2^62, exact by the choice of the matrix.
- * A running sum is below 2^62 * 2^62 plus a carry below 2^63: within 127
- * bits.
- */
+/* (f, g) = (u f + v g, q f + r g) / 2^62. The division is exact by the choice
+ * of the matrix. A running sum is below 2^62 * 2^62 plus a carry below 2^63 and
+ * so fits 127 bits. */
 WARPRSA_FN void warprsa_apply(int64_t *f, int64_t *g,
                               const warprsa_transition *t)
 {
@@ -146,12 +147,13 @@ WARPRSA_FN void warprsa_apply(int64_t *f, int64_t *g,
 }
 
 /*
- * (d, e) = (u d + v e, q d + r e) / 2^62 mod p. Before the division a
- * multiple of p is added that makes the low 62 bits zero. d and e stay within
- * (-2p, p): u d + v e lies within 2^62 (-2p, p), or (-p, 2p) for negative
- * factors; the first correction adds u p where d is negative and v p where e
- * is, which brings it within 2^62 (-p, p), the second subtracts less than
- * 2^62 p.
+ * (d, e) = (u d + v e, q d + r e) / 2^62 mod p. Before the division a multiple
+ * of p is added that makes the low 62 bits zero.
+ *
+ * d and e stay within (-2p, p). u d + v e lies within 2^62 (-2p, p), or within
+ * 2^62 (-p, 2p) for negative factors. The first correction adds u p where d is
+ * negative and v p where e is negative, which brings the sum within 2^62 (-p,
+ * p). The second subtracts less than 2^62 p.
  */
 WARPRSA_FN void warprsa_apply_modulo(int64_t *d, int64_t *e,
                                      const warprsa_transition *t,
@@ -186,7 +188,8 @@ WARPRSA_FN void warprsa_apply_modulo(int64_t *d, int64_t *e,
     e[WARPRSA_SIGNED62_LIMBS - 1] = (int64_t)ce;
 }
 
-/* x + (p & mask), after x has been negated where `negate` is all ones. */
+/* x = x + (p & mask), where x has been negated first if `negate` is all
+ * ones. */
 WARPRSA_FN void warprsa_adjust(int64_t *x, const int64_t *p, int64_t mask,
                                int64_t negate)
 {
@@ -203,16 +206,16 @@ WARPRSA_FN void warprsa_adjust(int64_t *x, const int64_t *p, int64_t mask,
     }
 }
 
-/* `bits` bits of a number from bit `from` on, out of pieces of `piece` bits,
- * of[0] the lowest. All shifts are constants where the loop around is unrolled.
- */
+/* ORs into `to` the `bits` bits of a number from bit `from` on. The number is
+ * given in `pieces` pieces of `piece` bits, of[0] the lowest. All shift counts
+ * are constants where the loop around is unrolled. */
 #define WARPRSA_CUT(to, from, bits, pieces, piece, of)                         \
     for (int j_ = (from) / (piece);                                            \
          j_ < (pieces) && (piece)*j_ < (from) + (bits); j_++)                  \
     (to) |= (piece)*j_ >= (from) ? (uint64_t)(of)[j_] << ((piece)*j_ - (from)) \
                                  : (uint64_t)(of)[j_] >> ((from) - (piece)*j_)
 
-/* Limb `index` of a number in samples. */
+/* Limb `index` of a number given in samples. */
 WARPRSA_FN int64_t warprsa_signed62_of_samples(const warprsa_sample_t *sample,
                                                int samples, int index)
 {
@@ -223,7 +226,7 @@ WARPRSA_FN int64_t warprsa_signed62_of_samples(const warprsa_sample_t *sample,
     return (int64_t)(limb & WARPRSA_SIGNED62_MASK);
 }
 
-/* Sample `index` of a number in limbs that is not negative. */
+/* Sample `index` of a non-negative number given in limbs. */
 WARPRSA_FN warprsa_sample_t warprsa_sample_of_signed62(const int64_t *limb,
                                                        int limbs, int index)
 {
@@ -240,8 +243,8 @@ typedef struct warprsa_inversion {
     int64_t p[WARPRSA_SIGNED62_LIMBS];
 } warprsa_inversion;
 
-/* 1/m mod 2^62 (and 2^64) for odd m. Newton: each turn doubles the right bits,
- * from 3 (m m = 1 mod 8). */
+/* 1/m mod 2^62 (and mod 2^64) for odd m. Newton's iteration: each turn doubles
+ * the number of correct bits, from 3 at the start (m m = 1 mod 8). */
 WARPRSA_FN uint64_t warprsa_inverse_of_low(uint64_t m)
 {
     uint64_t x = m;
@@ -251,7 +254,7 @@ WARPRSA_FN uint64_t warprsa_inverse_of_low(uint64_t m)
     return x;
 }
 
-/* m->d = 1/g mod p within [0, p), for odd m->p and m->g of at most p + 1; a g
+/* m->d = 1/g mod p within [0, p), for odd m->p and m->g of at most p + 1. A g
  * of 0 has no inverse and gives zero. */
 WARPRSA_FN void warprsa_invert_signed62(warprsa_inversion *m)
 {
@@ -277,7 +280,8 @@ WARPRSA_FN void warprsa_invert_signed62(warprsa_inversion *m)
         warprsa_apply_modulo(m->d, m->e, &t, m->p, p_inverse);
         warprsa_apply(m->f, m->g, &t);
     }
-    /* g = 0 and f = +-1, so d = +-1/x within (-2p, p). */
+    /* Now g = 0 and f = +-1: d is plus or minus the inverse, within (-2p,
+     * p). */
     sign = m->f[WARPRSA_SIGNED62_LIMBS - 1] >> 63;
     warprsa_adjust(m->d, m->p, m->d[WARPRSA_SIGNED62_LIMBS - 1] >> 63, 0);
     warprsa_adjust(m->d, m->p, 0, sign);

@@ -1,15 +1,19 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One source for two machines. A request is computed by a group of G lanes.
- * On the device a lane is a thread of a warp and a variable of a lane lives
- * in that thread's registers. On the host one thread plays all lanes in turn:
- * a variable of a lane is an array over the lanes, and every stretch of code
- * between two exchanges is a loop over them. WARPRSA_EACH_LANE writes such a
- * loop; on the device it has a single turn.
+ * Lanes: how one source computes on the device and on the host. A request is
+ * computed by a group of threads_per_request lanes; a number is spread over a
+ * subgroup of threads_per_number of them.
  *
- * All branches and loop counts here depend on sizes alone, so the lanes of a
- * warp never part and every exchange may name the whole warp.
+ * On the device a lane is a thread of a warp, and a lane's variable lives in
+ * registers of that thread. On the host one thread emulates all lanes: a lane's
+ * variable is an array over the lanes, and each stretch of code between two
+ * exchanges is a loop over them. WARPRSA_EACH_LANE writes such a loop; on the
+ * device it runs once.
+ *
+ * All branches and loop counts here depend on sizes alone. The lanes of a warp
+ * therefore never diverge, and every exchange may name the whole warp in its
+ * mask.
  */
 #ifndef WARPRSA_GPU_ARITH_LANES_H
 #define WARPRSA_GPU_ARITH_LANES_H
@@ -17,17 +21,22 @@
 #include <stdint.h>
 
 #ifdef __CUDACC__
-#define WARPRSA_FN                                static __device__ __forceinline__
-#define WARPRSA_NOINLINE_FN                       static __device__ __noinline__
-#define WARPRSA_LANES_EMULATED                    1
-#define WARPRSA_UNROLL                            _Pragma("unroll")
-#define WARPRSA_ROLLED                            _Pragma("unroll 1")
+#define WARPRSA_FN             static __device__ __forceinline__
+#define WARPRSA_NOINLINE_FN    static __device__ __noinline__
+#define WARPRSA_LANES_EMULATED 1
+#define WARPRSA_UNROLL         _Pragma("unroll")
+#define WARPRSA_ROLLED         _Pragma("unroll 1")
+
 #define WARPRSA_EACH_LANE(k, threads_per_request) for (int k = 0; k < 1; k++)
 #else
 #define WARPRSA_FN static inline
-/* Once more for processors with a fused multiply-add: fma() without it is a
- * call, three times slower. Needs a resolver at load time, which sanitizers
- * do not survive, and clang does not flatten what it clones. */
+/*
+ * Compiles a function a second time for processors that have a fused
+ * multiply-add, and picks one when the module is loaded: without the
+ * instruction fma() is a library call and three times slower. The choice needs
+ * an ifunc resolver, which the sanitizers do not survive, and clang does not
+ * flatten the clones that it makes.
+ */
 #if defined(__x86_64__) && !defined(__clang__) &&                              \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WARPRSA_WITH_FMA                                                       \
@@ -35,7 +44,7 @@
 #else
 #define WARPRSA_WITH_FMA
 #endif
-/* Once for all who call it: for what is long. */
+/* A function too long to be inlined in each of its callers. */
 #define WARPRSA_NOINLINE_FN static __attribute__((noinline)) WARPRSA_WITH_FMA
 #ifdef WARPRSA_BLOCK_ARITH
 #define WARPRSA_LANES_EMULATED 32
@@ -48,7 +57,7 @@
     for (int k = 0; k < (threads_per_request); k++)
 #endif
 
-/* The lane's place in its group of G. */
+/* Index of the lane within its group, 0..threads_per_request - 1. */
 WARPRSA_FN int warprsa_lane(int k, const int threads_per_request)
 {
 #ifdef __CUDACC__
@@ -60,7 +69,8 @@ WARPRSA_FN int warprsa_lane(int k, const int threads_per_request)
 #endif
 }
 
-/* Every lane gets the value of lane `source` of its subgroup of `width`. */
+/* Every lane gets the value of lane `source` of its subgroup. to == from is
+ * allowed, here and below. */
 WARPRSA_FN void warprsa_broadcast(uint64_t *to, const uint64_t *from,
                                   int source, const int threads_per_number,
                                   const int threads_per_request)
@@ -78,8 +88,8 @@ WARPRSA_FN void warprsa_broadcast(uint64_t *to, const uint64_t *from,
 #endif
 }
 
-/* Every lane gets the value of the lane `step` above it, cyclically within
- * its subgroup of `width`; step may be negative. */
+/* Every lane gets the value of the lane `step` above it, cyclically within its
+ * subgroup; step may be negative. */
 WARPRSA_FN void warprsa_rotate(uint64_t *to, const uint64_t *from, int step,
                                const int threads_per_number,
                                const int threads_per_request)
@@ -101,7 +111,8 @@ WARPRSA_FN void warprsa_rotate(uint64_t *to, const uint64_t *from, int step,
 #endif
 }
 
-/* The same with words of 32 bits: half the work. */
+/* The same two exchanges for 32-bit words, which take half the instructions. A
+ * number in one lane needs no exchange. */
 WARPRSA_FN void warprsa_broadcast_word(uint32_t *to, const uint32_t *from,
                                        int source, const int threads_per_number,
                                        const int threads_per_request)
@@ -145,10 +156,17 @@ WARPRSA_FN void warprsa_rotate_word(uint32_t *to, const uint32_t *from,
 }
 
 /*
- * Carries of 0 or 1 through the lanes of each subgroup at once: a lane that
- * made one gives it to the lane above, which, if it is full (all ones), gives
- * one to the next; never both. What leaves the top lane is lost. On the device
- * as an addition of one bit a lane: what a carry runs through, it flips.
+ * Propagates carries of 0 or 1 through all lanes of each subgroup at once.
+ * made[k] is 1 if lane k produces a carry. full[k] is 1 if all limbs of lane k
+ * are all ones, so that a carry into it leaves it again. A lane is never both.
+ * in[k] gets the carry that enters lane k; the carry out of a subgroup's top
+ * lane is dropped.
+ *
+ * On the device this is one addition with a bit for each lane: adding the
+ * carries (shifted up by one lane) to the mask of full lanes makes a carry
+ * ripple through a run of full lanes and flips each bit on its way. What
+ * differs from the mask is where a carry enters. The top lanes' bits are
+ * cleared first, so that nothing crosses into the next subgroup.
  */
 WARPRSA_FN void warprsa_carry_in(uint32_t *in, const uint32_t *made,
                                  const uint32_t *full,
@@ -175,7 +193,8 @@ WARPRSA_FN void warprsa_carry_in(uint32_t *in, const uint32_t *made,
 #endif
 }
 
-/* Nonzero in every lane of the group if it is in any of them. */
+/* Returns nonzero in every lane of the group if the flag is nonzero in any of
+ * its lanes. */
 WARPRSA_FN uint32_t warprsa_any_in_group(const uint32_t *flag,
                                          const int threads_per_request)
 {
@@ -193,8 +212,9 @@ WARPRSA_FN uint32_t warprsa_any_in_group(const uint32_t *flag,
 #endif
 }
 
-/* For public values alone: the largest in the warp, so that requests of
- * different keys that share a warp take the same number of turns. */
+/* The largest value in the warp. For public values only: requests with
+ * different keys share a warp, and their loops over the public exponent must
+ * take the same number of turns. The host emulates one request at a time. */
 WARPRSA_FN uint32_t warprsa_largest_in_warp(uint32_t value)
 {
 #ifdef __CUDACC__
@@ -204,7 +224,7 @@ WARPRSA_FN uint32_t warprsa_largest_in_warp(uint32_t value)
 #endif
 }
 
-/* Stores of one lane become visible to the others of its warp. */
+/* Makes the stores of each lane visible to the other lanes of its warp. */
 WARPRSA_FN void warprsa_sync_lanes(void)
 {
 #ifdef __CUDACC__

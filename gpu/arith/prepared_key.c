@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Which keys the engines take, and keys prepared for the arithmetic in double
+ * precision, by libcrypto's big numbers. Secret ones carry BN_FLG_CONSTTIME.
  */
 #include "gpu/arith/prepared_key.h"
 
@@ -46,21 +49,21 @@ int warprsa_key_class(const warprsa_private_key *key)
         !is_odd(key->n, sizeof(key->n)) || !is_odd(key->e, sizeof(key->e)) ||
         !is_odd(key->p, sizeof(key->p)) || !is_odd(key->q, sizeof(key->q)) ||
         p_bits < 2 || q_bits < 2 || p_bits + q_bits < n_bits ||
-        /* Else s_q could be above n: a root of m that is not reduced. */
+        /* Otherwise s_q could be above n: a root of m that is not reduced. */
         p_bits + q_bits > n_bits + 1)
         return -1;
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         unsigned most =
             52 * (unsigned)warprsa_shape_of((warprsa_size_class)size).limbs - 5;
 
-        /* The modulus, too, must fit its 2 * rows samples with head room. */
+        /* The modulus, too, must fit its 2 * limbs samples with head room. */
         if (prime_bits <= most && n_bits <= 2 * most)
             return size;
     }
     return -1;
 }
 
-/* Samples of a number below 2^(52 count). */
+/* Writes a number below 2^(52 count) as samples. */
 static int put_samples(double *to, const BIGNUM *number, int count)
 {
     uint8_t bytes[WARPRSA_FULL_SAMPLES * 52 / 8];
@@ -79,8 +82,9 @@ static int put_samples(double *to, const BIGNUM *number, int count)
     return ok;
 }
 
-/* -1/m mod 2^52 for odd m, from its lowest sample. */
-static double n0inv(double lowest)
+/* -1/m mod 2^52 for odd m, from its lowest sample, by Newton's iteration: x = m
+ * is 1/m mod 8, and each turn doubles the 3 correct bits. */
+static double compute_n0inv(double lowest)
 {
     uint64_t m = (uint64_t)lowest, x = m;
 
@@ -120,8 +124,8 @@ static int put_inv_2_52(double *to, const BIGNUM *modulus, double modulus_n0inv,
     return ok;
 }
 
-/* i = -1/prime mod 2^(52 B), and 2^(-52 B) mod prime, which is
- * (1 + prime i) / 2^(52 B). */
+/* Sets block_n0inv = i = -1/prime mod 2^(52 B), and block_inv_2_52 = 2^(-52 B)
+ * mod prime = (1 + prime i) / 2^(52 B). */
 static int put_block(warprsa_prepared_half *half, const BIGNUM *prime,
                      int limbs, BN_CTX *ctx)
 {
@@ -164,7 +168,7 @@ static int put_exponent(uint32_t *words, const uint8_t *bytes, int limbs)
     return 1;
 }
 
-/* prime - 1 for odd primes. */
+/* prime - 1, for an odd prime: it differs in the lowest bit alone. */
 static int put_p_minus_1(uint32_t *words, const BIGNUM *prime)
 {
     uint8_t bytes[4 * WARPRSA_EXPONENT_WORDS];
@@ -177,9 +181,10 @@ static int put_p_minus_1(uint32_t *words, const BIGNUM *prime)
     return ok;
 }
 
-/* Digits that hold dp + k (p - 1) and its fellow. As long as the primes are
- * no longer than half of n, as everybody makes them, n's length says how many;
- * for others it is what the class can hold. */
+/* The number of digits that hold dp + k (p - 1), and likewise for q. It must
+ * not depend on secrets. As long as no prime is longer than half of n, which is
+ * the usual way to make keys, n's length gives it; for other keys it is what
+ * the class can hold. */
 static uint32_t windows_of(const warprsa_prepared_key *key, const BIGNUM *n,
                            int limbs)
 {
@@ -201,7 +206,7 @@ static warprsa_status prepare_half(warprsa_prepared_half *half,
         return WARPRSA_NO_MEMORY;
     if (!put_p_minus_1(half->p_minus_1, prime))
         return WARPRSA_NO_MEMORY;
-    half->n0inv = n0inv(half->modulus[0]);
+    half->n0inv = compute_n0inv(half->modulus[0]);
     half->bits = (uint32_t)BN_num_bits(prime);
     return put_inv_2_52(half->inv_2_52, prime, half->n0inv, limbs, ctx) &&
                    put_block(half, prime, limbs, ctx) &&
@@ -211,13 +216,13 @@ static warprsa_status prepare_half(warprsa_prepared_half *half,
                : WARPRSA_NO_MEMORY;
 }
 
-/* What all lanes need: n's constants. */
+/* The constants of n, which all lanes use together. */
 static bool prepare_full(warprsa_prepared_key *out, const BIGNUM *n,
                          const BIGNUM *q, int limbs, BN_CTX *ctx)
 {
     if (!put_samples(out->modulus, n, 2 * limbs))
         return false;
-    out->n0inv = n0inv(out->modulus[0]);
+    out->n0inv = compute_n0inv(out->modulus[0]);
     return put_inv_2_52(out->inv_2_52, n, out->n0inv, 2 * limbs, ctx) &&
            put_scaled(out->r2, NULL, 208 * limbs, n, 2 * limbs, ctx) &&
            put_scaled(out->q_r, q, 104 * limbs, n, 2 * limbs, ctx);

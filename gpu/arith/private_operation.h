@@ -1,22 +1,30 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One RSA private operation, s = m^d mod n, by a group of lanes: bytes in,
- * both halves at once, bytes out, checked. RFC 8017, section 5.1.2 (second
- * form); blinding after Kocher; the check after Boneh, DeMillo, Lipton.
+ * One RSA private operation, s = m^d mod n, by a group of lanes: bytes in, both
+ * halves at once, bytes out, checked. RFC 8017, section 5.1.2 (second form);
+ * blinding after Kocher ("Timing Attacks on Implementations of Diffie-Hellman,
+ * RSA, DSS, and Other Systems", 1996); the check after Boneh, DeMillo, Lipton
+ * ("On the Importance of Checking Cryptographic Protocols for Faults", 1997).
  *
  *   r     random, odd, below the prime; 1/r from warprsa_invert_short()
  *   x     = m r^e           mod each prime (Montgomery form)
  *   y     = x^dp, x^dq      fixed windows, table read by scanning all of it
- *   s_p   = y / r           exactly reduced
+ *   s_p   = y / r           exactly reduced; s_q likewise
  *   s     = s_q + q ((s_p - s_q) / q mod p)       (Garner)
  *   check   s^e mod n = m
  *
- * Lanes 0..width-1 of a group work mod p, lanes width..2 width-1 mod q, and
- * all of them together mod n: the same product with another width.
+ * The lower threads_per_number lanes of a group work mod p, the upper ones mod
+ * q, and all of them together mod n: the same product for a number of twice as
+ * many lanes.
  *
- * Nothing here branches on, or addresses memory by, anything but sizes and
- * the public exponent, unless direct_table_reads is set.
+ * Nothing here branches on, or addresses memory by, anything but sizes and the
+ * public exponent, unless direct_table_reads is set.
+ *
+ * Parameters that many functions share: `limbs`, threads_per_number and
+ * limbs_per_thread are the shape of the size class (warprsa_shape), and
+ * threads_per_request is 2 * threads_per_number. `half` and `which` are 0 for p
+ * and 1 for q.
  */
 #ifndef WARPRSA_GPU_ARITH_PRIVATE_OPERATION_H
 #define WARPRSA_GPU_ARITH_PRIVATE_OPERATION_H
@@ -25,33 +33,37 @@
 #include "gpu/arith/short_inverse.h"
 
 #define WARPRSA_TABLE_SIZE (1 << WARPRSA_WINDOW)
-/* Doubles of table memory that a lane needs. */
+/* Samples of table memory that a lane needs. */
 #define WARPRSA_TABLE_DOUBLES                                                  \
     (WARPRSA_TABLE_SIZE * WARPRSA_LIMBS_PER_THREAD_MAX)
 
-/* Of a result in memory, however it is cut: the places of a number over lanes
- * may be more, and are zero from there on. */
+/* Samples of a result in memory. The lanes of a number may hold more; these are
+ * zero. */
 #define WARPRSA_RESULT_SAMPLES                                                 \
     ((int)(WARPRSA_FULL_SAMPLES * sizeof(uint64_t) /                           \
            sizeof(warprsa_sample_bits_t)))
 
-/* Where one request's data lie. */
+/* Where the data of one request are. All memory belongs to the caller. */
 typedef struct warprsa_operation {
     const warprsa_operation_key *key;
-    const uint8_t *input; /* modulus_bytes */
-    uint8_t *output;
-    const uint64_t *random;             /* [RANDOM_WORDS] */
-    warprsa_sample_t *blinding_inverse; /* [2][HALF_LIMBS_MAX] */
-    uint32_t *exponent; /* [2][BLINDED_WORDS]: warprsa_blind_exponent() */
-    int windows;        /* digits of it, for all of a warp */
+    const uint8_t *input;   /* modulus_bytes */
+    uint8_t *output;        /* likewise */
+    const uint64_t *random; /* [RANDOM_WORDS] */
+    /* [2][HALF_LIMBS_MAX]: 1/r for each half, by warprsa_blinding_inverse(). */
+    warprsa_sample_t *blinding_inverse;
+    /* [2][BLINDED_WORDS], by warprsa_blind_exponent(). */
+    uint32_t *exponent;
+    /* Digits of these exponents; the same for all requests of a warp. */
+    int windows;
     warprsa_sample_bits_t *result; /* [RESULT_SAMPLES], scratch */
-    warprsa_sample_t *table;       /* sample i of entry e of slot k at
-                               (e * L + i) * table_stride + k */
+    /* Sample i of entry e of lane k is at index
+     * (e * limbs_per_thread + i) * table_stride + k. */
+    warprsa_sample_t *table;
     int table_stride;
 #ifdef WARPRSA_BLOCK_ARITH
-    warprsa_exchange exchange; /* [ROOM_DOUBLES], shared by its lanes */
+    warprsa_exchange exchange; /* [EXCHANGE_DOUBLES], shared by its lanes */
 #endif
-    bool direct_table_reads; /* as warprsa_device_config has it */
+    bool direct_table_reads; /* see warprsa_device_config */
     uint32_t *status;        /* warprsa_status */
 } warprsa_operation;
 
@@ -73,7 +85,7 @@ WARPRSA_FN warprsa_sample_t warprsa_sample_of_bytes(const uint8_t *bytes,
     return warprsa_sample((bits >> (bit & 7)) & WARPRSA_SAMPLE_MASK);
 }
 
-/* Byte `index` (0 is the least significant) of samples. */
+/* Byte `index` of a number given in samples; 0 is the least significant. */
 WARPRSA_FN uint8_t warprsa_byte_of_samples(const warprsa_sample_bits_t *sample,
                                            int samples, int index)
 {
@@ -86,26 +98,33 @@ WARPRSA_FN uint8_t warprsa_byte_of_samples(const warprsa_sample_bits_t *sample,
     return (uint8_t)bits;
 }
 
-/* Sample `index` of the blinding factor r: 260 random bits or more, the same
- * for both primes as libcrypto's is, or one bit less than the prime has if that
- * is fewer; odd, for the way it is inverted. Nobody guesses 260 bits, and m r^e
- * fills the modulus whatever the length of r. */
+/*
+ * Sample `index` of the blinding factor r. It has 260 random bits or more,
+ * or one bit less than the prime if that is fewer, and is the same for both
+ * primes, as in libcrypto. 260 bits cannot be guessed, and m r^e fills the
+ * modulus whatever the length of r. It is odd because the inversion needs
+ * that.
+ */
 WARPRSA_FN warprsa_sample_t warprsa_blinding_sample(const uint64_t *random,
                                                     uint32_t prime_bits,
                                                     int index)
 {
-    int exchange = (int)prime_bits - 1 - index * WARPRSA_SAMPLE_BITS;
-    uint64_t mask = exchange >= WARPRSA_SAMPLE_BITS ? WARPRSA_SAMPLE_MASK
-                    : exchange > 0                  ? (1ull << exchange) - 1
-                                                    : 0;
+    int bits_left = (int)prime_bits - 1 - index * WARPRSA_SAMPLE_BITS;
+    uint64_t mask = bits_left >= WARPRSA_SAMPLE_BITS ? WARPRSA_SAMPLE_MASK
+                    : bits_left > 0                  ? (1ull << bits_left) - 1
+                                                     : 0;
 
     return warprsa_sample((warprsa_random_bits(random, index) & mask) |
                           (index == 0));
 }
 
-/* One thread: exponent + k (prime - 1), for which x^(prime - 1) = 1 (Kocher). A
- * word of k times one of prime - 1, a word of the exponent and the carry: at
- * most (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1. */
+/*
+ * Blinds the exponent of half `which`, by one thread: exponent + k (prime -
+ * 1) with random k, which leaves the result as it is since x^(prime - 1) = 1
+ * (Kocher). The running sum is a word of k times one of prime - 1, a word of
+ * the exponent and the carry: at most (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 -
+ * 1.
+ */
 WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
                                        const int limbs)
 {
@@ -126,7 +145,7 @@ WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
     blinded[words] = (uint32_t)sum;
 }
 
-/* One thread: 1/r for half `which` of a request. */
+/* Computes 1/r for half `which` of a request, by one thread. */
 WARPRSA_FN void warprsa_blinding_inverse(const warprsa_operation *op, int which,
                                          const int limbs)
 {
@@ -141,7 +160,8 @@ WARPRSA_FN void warprsa_blinding_inverse(const warprsa_operation *op, int which,
     warprsa_invert_short(inverse, half->modulus, limbs);
 }
 
-/* A subgroup's number from consecutive samples in memory. */
+/* Loads a number of each half from consecutive samples in memory, and zeros
+ * above `limbs`. half0 and half1 are the same for a number over all lanes. */
 WARPRSA_FN void warprsa_load(warprsa_number *to, const warprsa_sample_t *half0,
                              const warprsa_sample_t *half1, const int limbs,
                              const int threads_per_number,
@@ -160,7 +180,7 @@ WARPRSA_FN void warprsa_load(warprsa_number *to, const warprsa_sample_t *half0,
     }
 }
 
-/* The number 1. */
+/* Sets the number 1, not in Montgomery form. */
 WARPRSA_FN void warprsa_set_one(warprsa_number *to,
                                 const int threads_per_number,
                                 const int limbs_per_thread,
@@ -177,9 +197,12 @@ WARPRSA_FN void warprsa_set_one(warprsa_number *to,
 }
 
 /*
- * r = x^(e-1) * last for public odd e >= 3; x in Montgomery form, `one` R mod
- * P. All requests of a warp take as many turns as its largest e has bits, and
- * multiply where any of them has a one. r must not be x or last.
+ * r = x^(e-1) * last, for public odd e >= 3; x in Montgomery form, `one` is R
+ * mod P; r must not be x or last.
+ *
+ * Requests with different e may share a warp. All of them take as many turns as
+ * the largest e of the warp has bits, and all multiply where any of them has a
+ * one. e is public, so this loop may depend on it.
  */
 WARPRSA_FN void
 warprsa_public_modexp(warprsa_number *r, const warprsa_number *x,
@@ -228,8 +251,8 @@ WARPRSA_FN void warprsa_table_put(const warprsa_operation *op, int entry,
     }
 }
 
-/* Entry `digit` of each lane, by reading all entries and keeping one: neither
- * address nor count of the reads depends on it. */
+/* Loads entry `digit` of each lane by reading all entries and keeping one:
+ * neither the addresses nor the number of reads depend on the digit. */
 WARPRSA_FN void warprsa_table_scan(warprsa_number *to,
                                    const warprsa_operation *op,
                                    const uint32_t *digit,
@@ -241,7 +264,7 @@ WARPRSA_FN void warprsa_table_scan(warprsa_number *to,
 
         WARPRSA_UNROLL
         for (uint32_t entry = 0; entry < WARPRSA_TABLE_SIZE; entry++) {
-            /* All ones if equal: the difference is below 2^31. */
+            /* All ones if equal, else zero: the difference is below 2^31. */
             uint64_t mask =
                 (uint64_t)(int64_t)((int32_t)((entry ^ digit[k]) - 1) >> 31);
 
@@ -259,7 +282,7 @@ WARPRSA_FN void warprsa_table_scan(warprsa_number *to,
     }
 }
 
-/* The same by reading that entry alone, at an address that shows the digit. */
+/* The same by reading one entry alone, at an address that reveals the digit. */
 WARPRSA_FN void warprsa_table_pick(warprsa_number *to,
                                    const warprsa_operation *op,
                                    const uint32_t *digit,
@@ -289,9 +312,9 @@ WARPRSA_FN void warprsa_table_get(warprsa_number *to,
                            threads_per_request);
 }
 
-/* Digit `place` of each half's secret exponent. */
+/* Digit `index` of each half's blinded exponent, 0 the lowest. */
 WARPRSA_FN void warprsa_secret_digit(uint32_t *digit,
-                                     const warprsa_operation *op, int place,
+                                     const warprsa_operation *op, int index,
                                      const int threads_per_number,
                                      const int threads_per_request)
 {
@@ -304,13 +327,13 @@ WARPRSA_FN void warprsa_secret_digit(uint32_t *digit,
                  ? WARPRSA_BLINDED_WORDS
                  : 0);
 
-        digit[k] = (exponent[place / per_word] >>
-                    (WARPRSA_WINDOW * (place % per_word))) &
+        digit[k] = (exponent[index / per_word] >>
+                    (WARPRSA_WINDOW * (index % per_word))) &
                    (WARPRSA_TABLE_SIZE - 1);
     }
 }
 
-/* The powers of x need not outlive it. */
+/* Wipes the table: the powers of x are secret. */
 WARPRSA_FN void warprsa_table_wipe(const warprsa_operation *op,
                                    const int limbs_per_thread,
                                    const int threads_per_request)
@@ -324,8 +347,8 @@ WARPRSA_FN void warprsa_table_wipe(const warprsa_operation *op,
 }
 
 #ifndef WARPRSA_BLOCK_ARITH /* gpu/kernels/low_latency/block_modexp.h instead */
-/* x = x^dp, x^dq: fixed windows over all the bits that a blinded exponent may
- * have, so that neither its value nor its length shows. */
+/* x = x^dp, x^dq. Fixed windows over all bits that a blinded exponent may have,
+ * so that neither its value nor its length shows in the time. */
 WARPRSA_FN void
 warprsa_secret_modexp(warprsa_number *x, const warprsa_number *one,
                       const warprsa_operation *op, const warprsa_modulus *p,
@@ -335,7 +358,7 @@ warprsa_secret_modexp(warprsa_number *x, const warprsa_number *one,
     WARPRSA_STAGE(MODEXP);
     warprsa_number entry = *one;
     uint32_t digit[WARPRSA_LANES_EMULATED];
-    int place = op->windows - 1;
+    int index = op->windows - 1;
 
     WARPRSA_ROLLED
     for (int i = 0; i < WARPRSA_TABLE_SIZE; i++) {
@@ -343,16 +366,16 @@ warprsa_secret_modexp(warprsa_number *x, const warprsa_number *one,
         warprsa_mont_mul(&entry, &entry, x, p, limbs, threads_per_number,
                          limbs_per_thread, threads_per_request);
     }
-    warprsa_secret_digit(digit, op, place, threads_per_number,
+    warprsa_secret_digit(digit, op, index, threads_per_number,
                          threads_per_request);
     warprsa_table_get(x, op, digit, limbs_per_thread, threads_per_request);
     WARPRSA_ROLLED
-    for (place--; place >= 0; place--) {
+    for (index--; index >= 0; index--) {
         WARPRSA_ROLLED
         for (int i = 0; i < WARPRSA_WINDOW; i++)
             warprsa_mont_sqr(x, x, p, limbs, threads_per_number,
                              limbs_per_thread, threads_per_request);
-        warprsa_secret_digit(digit, op, place, threads_per_number,
+        warprsa_secret_digit(digit, op, index, threads_per_number,
                              threads_per_request);
         warprsa_table_get(&entry, op, digit, limbs_per_thread,
                           threads_per_request);
@@ -363,9 +386,9 @@ warprsa_secret_modexp(warprsa_number *x, const warprsa_number *one,
 }
 #endif
 
-/* x = y mod each prime in Montgomery form, y the result's samples or the input:
- * y = y1 R + y0, and the products y0 R^2 / R and y1 R^3 / R are below 3P each,
- * their sum below 6P. */
+/* x = y mod each prime, in Montgomery form; y is the result's samples if
+ * of_result is set, else the input. With y = y1 R + y0, the products y0 R^2 / R
+ * and y1 R^3 / R are below 3P each, and their sum is below 6P. */
 WARPRSA_FN void warprsa_split(warprsa_number *x, const warprsa_operation *op,
                               int of_result, const warprsa_modulus *p,
                               const int limbs, const int threads_per_number,
@@ -407,7 +430,8 @@ WARPRSA_FN void warprsa_split(warprsa_number *x, const warprsa_operation *op,
     }
 }
 
-/* The modulus of each half; `lower` and `upper` say which. */
+/* Loads the modulus of each half of the lanes: `lower` and `upper` say which
+ * prime that is. */
 WARPRSA_FN void
 warprsa_load_primes(warprsa_modulus *p, const warprsa_operation_half *lower,
                     const warprsa_operation_half *upper, const int limbs,
@@ -427,7 +451,8 @@ warprsa_load_primes(warprsa_modulus *p, const warprsa_operation_half *lower,
     }
 }
 
-/* The same for products, whose room is the operation's. */
+/* The same for an operation's products; in block arithmetic these need the
+ * constants in the exchange buffer. */
 WARPRSA_FN void
 warprsa_use_primes(warprsa_modulus *p, const warprsa_operation *op,
                    const warprsa_operation_half *lower,
@@ -438,22 +463,22 @@ warprsa_use_primes(warprsa_modulus *p, const warprsa_operation *op,
     warprsa_load_primes(p, lower, upper, limbs, threads_per_number,
                         limbs_per_thread, threads_per_request);
 #ifdef WARPRSA_BLOCK_ARITH
-    warprsa_number down = {0}, inverse = {0};
+    warprsa_number inv_2_52 = {0}, n0inv = {0};
 
     p->exchange = op->exchange;
-    warprsa_load(&down, lower->block_inv_2_52, upper->block_inv_2_52, limbs,
+    warprsa_load(&inv_2_52, lower->block_inv_2_52, upper->block_inv_2_52, limbs,
                  threads_per_number, limbs_per_thread, threads_per_request);
-    warprsa_load(&inverse, lower->block_n0inv, upper->block_n0inv,
+    warprsa_load(&n0inv, lower->block_n0inv, upper->block_n0inv,
                  WARPRSA_BLOCK_OF(limbs), threads_per_number, limbs_per_thread,
                  threads_per_request);
-    warprsa_block_put_modulus(&p->p, &down, &inverse, p, threads_per_number,
+    warprsa_block_put_modulus(&p->p, &inv_2_52, &n0inv, p, threads_per_number,
                               limbs_per_thread, threads_per_request);
 #else
     (void)op;
 #endif
 }
 
-/* n, over all lanes. */
+/* Loads n, over all lanes. */
 WARPRSA_FN void warprsa_load_modulus(warprsa_modulus *n,
                                      const warprsa_operation_key *key,
                                      const int limbs,
@@ -471,7 +496,7 @@ WARPRSA_FN void warprsa_load_modulus(warprsa_modulus *n,
     }
 }
 
-/* The blinding factors r of both halves. */
+/* Loads the blinding factor r of each half. */
 WARPRSA_FN void
 warprsa_load_blinding(warprsa_number *r, const warprsa_operation *op,
                       const int limbs, const int threads_per_number,
@@ -493,8 +518,8 @@ warprsa_load_blinding(warprsa_number *r, const warprsa_operation *op,
     }
 }
 
-/* First stage: x = m r^e R mod p, one = R mod p, likewise mod q; both halves'
- * modulus in p. */
+/* First stage: x = m r^e R mod p and one = R mod p, likewise mod q. Loads the
+ * moduli into p. */
 WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
                               warprsa_modulus *p, const warprsa_operation *op,
                               const int limbs, const int threads_per_number,
@@ -530,7 +555,7 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
 
 #ifndef WARPRSA_BLOCK_ARITH
 /* First and second stage: x = (m r^e)^dp mod p, likewise mod q, in Montgomery
- * form. The blinded exponents must be there. */
+ * form. The blinded exponents must be ready. */
 WARPRSA_FN void warprsa_blind_and_modexp(warprsa_number *x,
                                          const warprsa_operation *op,
                                          const int limbs,
@@ -546,8 +571,9 @@ WARPRSA_FN void warprsa_blind_and_modexp(warprsa_number *x,
 }
 #endif
 
-/* Third stage, once 1/r is there: x = m^dp mod p, m^dq mod q, exactly
- * reduced. 1/r is not in Montgomery form, so x leaves it, too. */
+/* Begins the third stage, for which 1/r must be ready: x = m^dp mod p, m^dq mod
+ * q, exactly reduced. 1/r is not in Montgomery form, so that the product takes
+ * x out of it, too. */
 WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
                                 const int limbs, const int threads_per_number,
                                 const int limbs_per_thread,
@@ -570,7 +596,8 @@ WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
                    threads_per_request);
 }
 
-/* The lower lanes' number for both halves (from = 0), or the upper lanes'. */
+/* Gives both halves of the lanes the lower lanes' number (from = 0), or the
+ * upper lanes' (from = 1). */
 WARPRSA_FN void warprsa_broadcast_half(warprsa_number *to,
                                        const warprsa_number *x, int from,
                                        const int threads_per_number,
@@ -595,11 +622,10 @@ WARPRSA_FN void warprsa_broadcast_half(warprsa_number *to,
     }
 }
 
-/*
- * Garner: s = s_q + q h with h = (s_p - s_q)/q mod p. The lanes of q do the
- * same work mod p and are not read. Then mod n: the product of h and q R is
- * q h or one or two n more, and q h + s_q < n, so one exact reduction ends it.
- */
+/* Garner's recombination: s = s_q + q h with h = (s_p - s_q)/q mod p. The lanes
+ * of q do the same work mod p; their result is not read. Then mod n: the
+ * product of h and q R is q h, or one or two n more, and q h + s_q < n, so that
+ * one exact reduction ends it. */
 WARPRSA_FN void warprsa_recombine(warprsa_number *s,
                                   const warprsa_operation *op,
                                   const warprsa_modulus *n, const int limbs,
@@ -632,7 +658,7 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
                             limbs_per_thread, threads_per_request);
     warprsa_reduce(&sp, &sp, &p.p, threads_per_number, limbs_per_thread,
                    threads_per_request);
-    /* h and s_q as numbers of all lanes: the upper ones hold zero. */
+    /* Make h and s_q numbers over all lanes: the upper lanes hold zero. */
     WARPRSA_EACH_LANE (k, threads_per_request) {
         int upper = warprsa_lane(k, threads_per_request) >= threads_per_number;
 
@@ -652,7 +678,8 @@ WARPRSA_FN void warprsa_recombine(warprsa_number *s,
                    threads_per_request);
 }
 
-/* s as whole numbers in memory, for what reads it in other ways. */
+/* Stores s in memory as integers, one for each sample, for warprsa_split() and
+ * warprsa_put_bytes(). */
 WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
                                    const warprsa_operation *op,
                                    const int limbs_per_thread,
@@ -672,10 +699,9 @@ WARPRSA_FN void warprsa_put_result(const warprsa_number *s,
     warprsa_sync_lanes();
 }
 
-/*
- * WARPRSA_OK in every lane if s^e mod n is the input, s being the result that
- * leaves. By both primes, which is by their product n, and half the work.
- */
+/* Returns WARPRSA_OK in every lane if s^e mod n is the input, where s is the
+ * result in memory that will be released. Comparing mod p and mod q is
+ * comparing mod n, by the Chinese remainder theorem, for half the work. */
 WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int limbs,
                                   const int threads_per_number,
                                   const int limbs_per_thread)
@@ -696,7 +722,7 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int limbs,
                     threads_per_request);
     warprsa_mont_mul(&one, &one, &s, &p, limbs, threads_per_number,
                      limbs_per_thread, threads_per_request);
-    /* Both below 6P, which a product with R mod p brings below 3P. */
+    /* Both are below 6P; a product with R mod p brings them below 3P. */
     warprsa_split(&s, op, 1, &p, limbs, threads_per_number, limbs_per_thread,
                   threads_per_request);
     warprsa_split(&input, op, 0, &p, limbs, threads_per_number,
@@ -723,8 +749,8 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int limbs,
                : WARPRSA_OK;
 }
 
-/* Writes the result as bytes; the engine releases it only if status is
- * WARPRSA_OK. */
+/* Writes the result as bytes, and the status. The engine releases the bytes
+ * only if the status is WARPRSA_OK. */
 WARPRSA_FN void warprsa_put_bytes(const warprsa_operation *op, uint32_t status,
                                   const int limbs_per_thread,
                                   const int threads_per_request)
@@ -747,7 +773,8 @@ WARPRSA_FN void warprsa_put_bytes(const warprsa_operation *op, uint32_t status,
     }
 }
 
-/* Third stage: x from the second, 1/r in place; result, check, bytes. */
+/* Third stage, for which 1/r must be ready: takes x of the second stage; writes
+ * result, status and bytes. */
 WARPRSA_FN void warprsa_unblind_and_recombine(warprsa_number *x,
                                               const warprsa_operation *op,
                                               const int limbs,

@@ -2,32 +2,31 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The inverse of a short number: 1/r mod p for a blinding factor r, which is
- * odd and has a quarter of the prime's bits or fewer, with all the division
- * steps mod r:
+ * odd and has a quarter of the prime's bits or fewer. All division steps are
+ * done modulo r instead of modulo p, so that they run on short numbers:
  *
  *   v   p mod r                     (reduced from below, Montgomery's way)
  *   w   1/v mod r                   (inverse.h)
  *   t   -1/p mod r = r - w, so that r divides 1 + p t
- *   y   (1 + p t) / r               (exact, from below: Jebelean, 1993)
+ *   y   (1 + p t) / r               (exact division from below: Jebelean,
+ *                                   "An algorithm for exact division", 1993)
  *
- * r y = 1 + p t makes y the inverse, and t < r makes it smaller than p. Limbs
- * of 62 bits as in inverse.h; B = 2^62.
+ * r y = 1 + p t makes y the inverse of r, and t < r makes y smaller than p.
+ * Limbs have 62 bits as in inverse.h; B = 2^62.
  */
 #ifndef WARPRSA_GPU_ARITH_SHORT_INVERSE_H
 #define WARPRSA_GPU_ARITH_SHORT_INVERSE_H
 
 #include "gpu/arith/inverse.h"
 
-/* Limbs of a prime. */
+/* Limbs of a prime, at most and for a given number of samples. */
 #define WARPRSA_SIGNED62_PRIME_LIMBS 34
 #define WARPRSA_SIGNED62_PRIME_LIMBS_OF(samples)                               \
     (WARPRSA_SAMPLE_BITS * (samples) / WARPRSA_SIGNED62_BITS + 1)
 
-/*
- * v = (v + low + q r) / B with the q that makes it exact; n0inv is
- * -1/r mod B. For v <= r + 1 and low < B the result is at most
- * (r + 1 + B - 1 + (B - 1) r) / B = r + 1. A sum is below 2^124 + 2^63.
- */
+/* v = (v + low + q r) / B, with the q that makes the division exact; n0inv is
+ * -1/r mod B. For v <= r + 1 and low < B the result is at most (r + 1 + B - 1 +
+ * (B - 1) r) / B = r + 1. A running sum is below 2^124 + 2^63. */
 WARPRSA_FN void warprsa_step_down(int64_t *v, int64_t low, const int64_t *r,
                                   uint64_t n0inv)
 {
@@ -46,11 +45,15 @@ WARPRSA_FN void warprsa_step_down(int64_t *v, int64_t low, const int64_t *r,
 }
 
 /*
- * y = (1 + p t) / r in place of p, limb by limb: what the lowest column that
- * is left holds is y's limb times r's lowest. A column is the difference of two
- * sums of up to LIMBS products below 2^124 each and a carry: within +-2^127, as
- * the top limbs of r and t have less than half their bits. The last limbs of p
- * and y, most recent first, are kept at hand.
+ * p = (1 + p t) / r, limb by limb from below; `inverse` is 1/r mod B. In each
+ * turn the lowest column not yet cleared equals the quotient's next limb times
+ * r's lowest limb, mod B.
+ *
+ * Bound. A column is the difference of two sums, each of up to SIGNED62_LIMBS
+ * products below 2^124, and a carry. It stays within +-2^127, as the top limbs
+ * of r and t have less than half their bits.
+ *
+ * The most recent limbs of p and of the quotient are kept in registers.
  */
 WARPRSA_FN void warprsa_divide_exactly(int64_t *p, const int64_t *t,
                                        const int64_t *r, uint64_t inverse,
@@ -80,11 +83,9 @@ WARPRSA_FN void warprsa_divide_exactly(int64_t *p, const int64_t *t,
     }
 }
 
-/*
- * x = 1/x mod p, in place, in samples cut exactly; p odd, without a factor in
- * common with x; x odd, below p and below 2^BLINDING_BITS. Time depends on
- * rows alone.
- */
+/* x = 1/x mod p, in place, in samples below 2^SAMPLE_BITS; p is odd and has no
+ * factor in common with x; x is odd, below p and below 2^BLINDING_BITS. The
+ * time depends on `samples` alone. */
 WARPRSA_FN void warprsa_invert_short(warprsa_sample_t *x,
                                      const warprsa_sample_t *p,
                                      const int samples)
@@ -126,7 +127,7 @@ WARPRSA_FN void warprsa_invert_short(warprsa_sample_t *x,
         x[i] = warprsa_sample_of_signed62(whole, limbs, i);
     for (int i = 0; i < limbs; i++)
         *(volatile int64_t *)&whole[i] = 0;
-#ifndef __CUDACC__ /* where it stays in registers */
+#ifndef __CUDACC__ /* on the device m stays in registers */
     for (size_t i = 0; i < sizeof(m); i++)
         ((volatile uint8_t *)&m)[i] = 0;
 #endif

@@ -1,12 +1,17 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * WARPRSA_STAGE(NAME), the first line of a function, says to which stage of a
- * private operation its time is charged, but for that of functions within it
- * that say the same. WARPRSA_STAGE_OF_STEP() is its like for what goes through
- * a script: it holds until the next step. They are nothing, unless a benchmark
- * that measures the stages' shares (tests/bench/stage_clocks.cuh) has defined
- * them before.
+ * Marks which stage of a private operation a stretch of code belongs to, for a
+ * benchmark that measures the share of each stage
+ * (tests/bench/stage_clocks.cuh). That benchmark defines the macros before it
+ * includes the kernels. In all other builds they expand to nothing.
+ *
+ * WARPRSA_STAGE(NAME) is the first line of a function. The time of the function
+ * is charged to stage NAME, except for the time of functions it calls that name
+ * a stage themselves.
+ *
+ * WARPRSA_STAGE_OF_STEP(step, powers_to_come) does the same for the kernels
+ * that run a program of instructions: it holds until the next instruction.
  */
 #ifndef WARPRSA_GPU_ARITH_STAGE_H
 #define WARPRSA_GPU_ARITH_STAGE_H

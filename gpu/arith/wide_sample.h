@@ -1,23 +1,27 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Numbers in samples of 52 bits held in double precision, and their
- * Montgomery product (Emmart, Zheng, Weems: "Faster Modular Exponentiation
- * using Double Precision Floating Point Arithmetic on the GPU", figures 3-10;
- * two errata of the printed listings are marked).
+ * Numbers in samples of 52 bits held in double precision, and their Montgomery
+ * product (Emmart, Zheng, Weems: "Faster Modular Exponentiation using Double
+ * Precision Floating Point Arithmetic on the GPU", ARITH 2018, figures 3-10;
+ * the errata of the printed listings are marked). "Sample" is that paper's word
+ * for a limb.
  *
- * A number is spread over the `width` lanes of a subgroup, L samples a lane,
- * least significant first. `rows` is how many samples a number really has
- * (rows <= width * L, the rest are zero) and R = 2^(52 rows).
+ * A number is spread over the threads_per_number lanes of a subgroup,
+ * limbs_per_thread samples in each lane, least significant first. `limbs` is
+ * how many samples a number really has (limbs <= threads_per_number *
+ * limbs_per_thread; the samples above are zero), and R = 2^(52 limbs).
  *
- * Bounds. A modulus P has at most 52 rows - 5 bits, so 32P < R. The product
- * of a and b is below ab/R + 2P (see warprsa_mont_mul_row()), hence
- *     a < R,  b < P     gives a result below 3P     (unreduced input)
- *     a < 3P, b < 3P    gives less than 2.3P        (inside a power)
- *     a < 6P, b < 3P    gives less than 2.6P        (sum of two products)
- * A sample lies in [0, 2^52]: the product leaves exactly 2^52 when the carry
- * from the lane below meets a sample of all ones. That is right and stays
- * right as an operand, see warprsa_row().
+ * Bounds. A modulus P has at most 52 limbs - 5 bits, so 32P < R. The product of
+ * a and b is below ab/R + 2P (see warprsa_mont_mul_row()), hence
+ *
+ *   a < R,  b < P     gives a result below 3P     (unreduced input)
+ *   a < 3P, b < 3P    gives less than 2.3P        (inside a modexp)
+ *   a < 6P, b < 3P    gives less than 2.6P        (sum of two products)
+ *
+ * A sample lies in [0, 2^52]: the product leaves exactly 2^52 where the carry
+ * from the lane below meets a sample of all ones. Such a number has the right
+ * value, and warprsa_row() computes correctly with it.
  */
 #ifndef WARPRSA_GPU_ARITH_WIDE_SAMPLE_H
 #define WARPRSA_GPU_ARITH_WIDE_SAMPLE_H
@@ -30,10 +34,10 @@
 
 #define WARPRSA_SAMPLE_BITS          52
 #define WARPRSA_SAMPLE_MASK          0xFFFFFFFFFFFFFull
-#define WARPRSA_LIMBS_PER_THREAD_MAX 5 /* samples a lane holds at most */
+#define WARPRSA_LIMBS_PER_THREAD_MAX 5 /* samples in a lane at most */
 #define WARPRSA_HALF_LIMBS_MAX       WARPRSA_HALF_SAMPLES
 
-/* A sample, and the integer that it holds. */
+/* The type of a sample, and of the integer that it holds. */
 typedef double warprsa_sample_t;
 typedef uint64_t warprsa_sample_bits_t;
 
@@ -41,7 +45,7 @@ typedef struct warprsa_number {
     warprsa_sample_t of[WARPRSA_LANES_EMULATED][WARPRSA_LIMBS_PER_THREAD_MAX];
 } warprsa_number;
 
-/* A key as this arithmetic wants it. */
+/* A private key prepared for this arithmetic. */
 typedef warprsa_prepared_key warprsa_operation_key;
 typedef warprsa_prepared_half warprsa_operation_half;
 
@@ -61,15 +65,16 @@ typedef warprsa_prepared_half warprsa_operation_half;
 #endif
 #define WARPRSA_SHAPES_MANY WARPRSA_SHAPES_FEW
 
-/* Column sums; carries not resolved. Unsigned in the product, read as two's
- * complement by warprsa_normalise(). */
+/* Column sums, carries not resolved. Unsigned within the product;
+ * warprsa_normalise() reads them as two's complement. */
 typedef struct warprsa_columns {
     uint64_t of[WARPRSA_LANES_EMULATED][WARPRSA_LIMBS_PER_THREAD_MAX + 1];
 } warprsa_columns;
 
 #ifdef WARPRSA_BLOCK_ARITH
-/* Where a request keeps what its lanes exchange: on the device, the place in
- * its block's shared memory, in doubles. */
+/* The buffer through which the lanes of a request exchange samples: on the
+ * device an offset into the shared memory of the block of threads, in doubles;
+ * on the host an array. */
 #ifdef __CUDACC__
 typedef unsigned warprsa_exchange;
 #else
@@ -77,18 +82,17 @@ typedef double *warprsa_exchange;
 #endif
 #endif
 
-/* A modulus and what the product needs of it. */
+/* A modulus and the constants that its product needs. */
 typedef struct warprsa_modulus {
     warprsa_number p, inv_2_52;           /* P, 2^-52 mod P */
     double n0inv[WARPRSA_LANES_EMULATED]; /* -1/P mod 2^52 */
 #ifdef WARPRSA_BLOCK_ARITH
-    warprsa_exchange
-        exchange; /* of the request, where the primes' constants lie */
+    warprsa_exchange exchange; /* holds the constants of both primes */
 #endif
 } warprsa_modulus;
 
-/* a * b + c, rounded toward zero. The host engine runs with the rounding
- * mode set (fesetround), so fma() does the same. */
+/* a * b + c, rounded toward zero. On the host fma() rounds by the mode in
+ * force, which the engine sets with fesetround(). */
 WARPRSA_FN double warprsa_fma_rz(double a, double b, double c)
 {
 #ifdef __CUDACC__
@@ -122,42 +126,47 @@ WARPRSA_FN double warprsa_from_bits(uint64_t bits)
 #endif
 }
 
-/* An integer in [0, 2^52] as a double: with the exponent of 2^52 in front its
- * bits are 2^52 + x (at x = 2^52 the carry into the exponent reads 2^53,
- * which is 2^52 + x again). */
+/* An integer in [0, 2^52] to a double. With the exponent of 2^52 in front of
+ * it, its bits read 2^52 + x. At x = 2^52 the carry into the exponent makes
+ * them read 2^53, which is 2^52 + x again. */
 WARPRSA_FN double warprsa_sample(uint64_t x)
 {
     return warprsa_from_bits(x + 0x4330000000000000ull) - 0x1p52;
 }
 
-/* Of a blinding factor at most. */
+/* Bits of a blinding factor, at most. */
 #define WARPRSA_BLINDING_BITS (WARPRSA_SAMPLE_BITS * WARPRSA_BLINDING_SAMPLES)
 
-/* The random bits that sample `index` of a blinding factor is cut from. */
+/* The random bits that sample `index` of a blinding factor is made of. */
 WARPRSA_FN uint64_t warprsa_random_bits(const uint64_t *random, int index)
 {
     return index < WARPRSA_BLINDING_SAMPLES ? random[index] : 0;
 }
 
-/* What a column must start with so that the exponent fields of `high` high
- * and `low` low half products cancel (figure 4): 0x467 is the exponent of
- * 2^104, 0x433 that of 2^52. */
+/* The value that a column must start from, so that the exponent fields of
+ * `high` high and `low` low half products cancel (figure 4 of the paper): 0x467
+ * is the biased exponent of 2^104, 0x433 that of 2^52. */
 WARPRSA_FN uint64_t warprsa_column_start(int high, int low)
 {
     return (0 - ((uint64_t)high * 0x467 + (uint64_t)low * 0x433)) << 52;
 }
 
 /*
- * Adds t * v to the columns: for each sample the 104-bit product in two
- * halves. high = 2^104 + floor(t v / 2^52) 2^52, exactly, as the sum lies in
- * [2^104, 2^105] where a double counts by 2^52 and rounding is toward zero;
- * low = 2^52 + the rest, exact. Erratum: figure 8 prints "hi - c2" for
- * "c2 - hi". With t = v = 2^52 high is 2^105, whose bits are those of 2^104
- * plus 2^52: the encoding is continuous and the sum stays right.
+ * One row of a product: adds t * v to the columns. The 104-bit product of t and
+ * a sample is split into two halves:
  *
- * A column takes at most 2L high and 2L low halves below 2^52 each plus two
- * carries: less than 2^58 for L = 5, so 64 bits never overflow once the
- * exponents have cancelled.
+ *   high = 2^104 + floor(t v / 2^52) 2^52    exact: the sum lies in
+ *          [2^104, 2^105], where doubles are 2^52 apart, and rounding is
+ *          toward zero
+ *   low  = 2^52 + (t v mod 2^52)             exact
+ *
+ * Erratum: figure 8 of the paper prints "hi - c2" for "c2 - hi". With t = v =
+ * 2^52 high is 2^105. Its bits are those of 2^104 plus 2^52, as the encoding of
+ * doubles is continuous, and the sum stays right.
+ *
+ * A column takes at most 2 limbs_per_thread high and 2 limbs_per_thread low
+ * halves below 2^52 each and two carries: less than 2^58 for limbs_per_thread =
+ * 5. So 64 bits do not overflow once the exponent fields have cancelled.
  */
 WARPRSA_FN void warprsa_row(uint64_t *s, double t, const double *v,
                             const int limbs_per_thread)
@@ -175,16 +184,16 @@ WARPRSA_FN void warprsa_row(uint64_t *s, double t, const double *v,
     s[limbs_per_thread] += carried;
 }
 
-/* Broadcast of sample i of a number. */
+/* Gives sample `index` of lane `lane` to every lane of its subgroup. */
 WARPRSA_FN void warprsa_broadcast_sample(double *to, const warprsa_number *a,
-                                         int lane, int place,
+                                         int lane, int index,
                                          const int threads_per_number,
                                          const int threads_per_request)
 {
     uint64_t bits[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
-        bits[k] = warprsa_bits(a->of[k][place]);
+        bits[k] = warprsa_bits(a->of[k][index]);
     }
     warprsa_broadcast(bits, bits, lane, threads_per_number,
                       threads_per_request);
@@ -193,9 +202,10 @@ WARPRSA_FN void warprsa_broadcast_sample(double *to, const warprsa_number *a,
     }
 }
 
-/* Moves all columns down one sample: the lowest gives its carry to the next,
- * the rest of it goes to the lane below (from lane 0 nowhere), and a fresh
- * column enters at the top. */
+/* Divides the sum by 2^52, dropping its lowest sample: all columns move down by
+ * one. A lane's lowest column adds its carry to the column above and passes its
+ * 52 low bits to the top column of the lane below; in lane 0 these bits are the
+ * ones dropped. A new column enters at the top of each lane. */
 WARPRSA_FN void warprsa_shift_columns(warprsa_columns *s,
                                       const int threads_per_number,
                                       const int limbs_per_thread,
@@ -221,7 +231,7 @@ WARPRSA_FN void warprsa_shift_columns(warprsa_columns *s,
     }
 }
 
-/* The lowest sample of the sum, in every lane. */
+/* The lowest sample of the sum, given to every lane. */
 WARPRSA_FN void warprsa_lowest_sample(double *x, const warprsa_columns *s,
                                       const int threads_per_number,
                                       const int threads_per_request)
@@ -238,13 +248,19 @@ WARPRSA_FN void warprsa_lowest_sample(double *x, const warprsa_columns *s,
 }
 
 /*
- * One row of the Montgomery product: the sum S takes t * a and is divided by
- * 2^52. Of the lowest sample x, which is cut off, x 2^-52 mod P comes back:
- *     S = floor(S / 2^52) + x (2^-52 mod P)
- * which needs no quotient. It may leave S as large as 2^52 P; therefore the
- * last row is the classical one, S = (S + q P) / 2^52 with q = -x / P mod
- * 2^52 (figures 8-10). What the rows bring back is, seen from the end, less
- * than P (1 + 2^-52 + ...) in all but the last and less than P in that.
+ * One row of the Montgomery product: adds t * a to the sum S and divides S by
+ * 2^52. The lowest sample x is cut off, and x 2^-52 mod P takes its place:
+ *
+ *   S = floor(S / 2^52) + x (2^-52 mod P)
+ *
+ * No quotient is needed for it, but it may leave S as large as 2^52 P. The last
+ * row is therefore the classical one, S = (S + q P) / 2^52 with q = -x / P mod
+ * 2^52 (figures 8-10 of the paper).
+ *
+ * Bound. What a row but the last adds for x is below 2^52 P and is divided by
+ * 2^52 in each later row. Summed over these rows, that is less than P (1 +
+ * 2^-52 + ...) at the end; the last row adds less than P. Hence the result is
+ * below ab/R + 2P.
  */
 WARPRSA_FN void warprsa_mont_mul_row(warprsa_columns *s, const double *t,
                                      const warprsa_number *a,
@@ -265,7 +281,7 @@ WARPRSA_FN void warprsa_mont_mul_row(warprsa_columns *s, const double *t,
             double q = warprsa_fma_rz(x[k], m->n0inv[k], 0x1p104 - high);
 
             warprsa_row(s->of[k], q, m->p.of[k], limbs_per_thread);
-            /* A low half that the lowest column was not started for. */
+            /* The lowest column was not started for this low half. */
             s->of[k][0] += warprsa_column_start(0, 1);
         }
         warprsa_shift_columns(s, threads_per_number, limbs_per_thread,
@@ -279,10 +295,13 @@ WARPRSA_FN void warprsa_mont_mul_row(warprsa_columns *s, const double *t,
     }
 }
 
-/* Columns to samples: each lane resolves its own carries, pushes what leaves
- * it exactly one lane up, and there it can run on for one sample only: the
- * lane above is below 2^52 in each sample and the carry below 2^12, so the
- * first sample's carry is 0 or 1 and the second ends at 2^52 at most. */
+/*
+ * Resolves columns into samples. Each lane resolves its own carries and passes
+ * what leaves it to the lane above. Nothing is passed on a second time: every
+ * sample is below 2^52 by then and the carry that enters is below 2^12, so the
+ * carry out of a lane's first sample is 0 or 1, and added to the second sample
+ * it makes 2^52 at most, which a sample may be.
+ */
 WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_columns *s,
                                 const int threads_per_number,
                                 const int limbs_per_thread,
@@ -317,12 +336,18 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_columns *s,
 }
 
 /*
- * Start values of the columns, and what makes them right at the end. A column
- * that enters is started for 2L high and 2L low halves. One that is there from
- * the start at place i has been, in its i + 1 rows, at the places i..0 when
- * t * a was added and i - 1..0 when x (2^-52 mod P) was; the one at L missed
- * one high half. One that ends at place L - left entered `left` rows before
- * the end and met fewer; in the last row both sums come before the shift.
+ * The columns' start values, and their correction at the end. A column that
+ * enters at the top of a lane is started for 2 limbs_per_thread high and as
+ * many low halves, which is what it takes on its way down through all columns
+ * of the lane. Columns that do not make the whole way take fewer:
+ *
+ * Those there from the start. The one at index i is added to in i + 1 rows: at
+ * the indices i..0 by t * a, and at i - 1..0 by x (2^-52 mod P). The column at
+ * index limbs_per_thread misses one high half.
+ *
+ * Those still there at the end. The one at index limbs_per_thread - left
+ * entered `left` rows before the end. In the last row both products are added
+ * before the columns move.
  */
 WARPRSA_FN void warprsa_start_columns(warprsa_columns *s,
                                       const int limbs_per_thread,
@@ -352,7 +377,8 @@ WARPRSA_FN void warprsa_finish_columns(warprsa_columns *s,
     }
 }
 
-/* r = a b / R mod P, up to two more P (bounds above). r may be a or b. */
+/* r = a b / R mod P, plus at most two P (see the bounds above); r may be a or
+ * b. */
 WARPRSA_FN void warprsa_mont_mul_by_rows(
     warprsa_number *r, const warprsa_number *a, const warprsa_number *b,
     const warprsa_modulus *m, const int limbs, const int threads_per_number,
@@ -364,18 +390,18 @@ WARPRSA_FN void warprsa_mont_mul_by_rows(
     WARPRSA_ROLLED
     for (int lane = 0; lane * limbs_per_thread < limbs; lane++) {
         WARPRSA_UNROLL
-        for (int place = 0; place < limbs_per_thread; place++) {
-            const int may_end = (limbs - 1) % limbs_per_thread == place;
+        for (int index = 0; index < limbs_per_thread; index++) {
+            const int may_end = (limbs - 1) % limbs_per_thread == index;
             double t[WARPRSA_LANES_EMULATED];
 
-            warprsa_broadcast_sample(t, b, lane, place, threads_per_number,
+            warprsa_broadcast_sample(t, b, lane, index, threads_per_number,
                                      threads_per_request);
             warprsa_mont_mul_row(
                 &s, t, a, m,
-                may_end && lane * limbs_per_thread + place == limbs - 1,
+                may_end && lane * limbs_per_thread + index == limbs - 1,
                 threads_per_number, limbs_per_thread, threads_per_request);
             if (limbs % limbs_per_thread != 0 && may_end &&
-                lane * limbs_per_thread + place == limbs - 1)
+                lane * limbs_per_thread + index == limbs - 1)
                 break;
         }
     }
@@ -396,7 +422,7 @@ WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
                              limbs_per_thread, threads_per_request);
 }
 
-/* r = a^2 / R mod P; nothing is gained here by the factors being the same. */
+/* r = a^2 / R mod P. Nothing is gained here by the factors being equal. */
 WARPRSA_FN void warprsa_mont_sqr(warprsa_number *r, const warprsa_number *a,
                                  const warprsa_modulus *m, const int limbs,
                                  const int threads_per_number,
