@@ -10,7 +10,8 @@ installed=$(cd root && find . -type f | sort)
 modules=$(pkg-config --variable=modulesdir libcrypto)
 wanted=("$modules/warprsa.so" /bin/warprsa-stat /sbin/warprsad
     /lib/systemd/system/warprsad.{service,socket}
-    /share/man/man1/warprsa-stat.1 /share/man/man8/warprsad.8
+    /share/man/man1/warprsa-stat.1 /share/man/man5/warprsad.conf.5
+    /share/man/man7/warprsa.7 /share/man/man8/warprsad.8
     /share/doc/warprsa/examples/{openssl.cnf,nginx.conf,haproxy.cfg}
     /share/doc/warprsa/examples/{apache.conf,stunnel.conf}
     /share/doc/warprsa/examples/{stunnel-openssl.cnf,warprsad.conf})
