@@ -9,10 +9,10 @@
 #include "gpu/arith/int32_key.h"
 #include "gpu/arith/private_operation.h"
 
-cudaError_t warprsa_lanes_1024(const warprsa_batch *, cudaStream_t);
-cudaError_t warprsa_lanes_2048(const warprsa_batch *, cudaStream_t);
-cudaError_t warprsa_lanes_3072(const warprsa_batch *, cudaStream_t);
-cudaError_t warprsa_lanes_4096(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_cooperative_1024(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_cooperative_2048(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_cooperative_3072(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_cooperative_4096(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_blocks_1024(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_blocks_2048(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_blocks_3072(const warprsa_batch *, cudaStream_t);
@@ -52,9 +52,9 @@ static size_t blocks_table_bytes(warprsa_size_class size, size_t count)
            (size_t)shape.limbs_per_thread * sizeof(double);
 }
 
-static uint32_t lanes_at_once(warprsa_size_class size)
+static uint32_t cooperative_at_once(warprsa_size_class size)
 {
-    return WARPRSA_LANES_BLOCKS_PER_SM * WARPRSA_LANES_BLOCK /
+    return WARPRSA_COOPERATIVE_BLOCKS_PER_SM * WARPRSA_COOPERATIVE_BLOCK /
            (2 * (uint32_t)warprsa_shape_of(size).threads_per_number);
 }
 
@@ -63,13 +63,13 @@ static uint32_t thread_at_once(warprsa_size_class size)
     return warprsa_thread_blocks[size] / 2;
 }
 
-static size_t lanes_table_bytes(warprsa_size_class size, size_t count)
+static size_t cooperative_table_bytes(warprsa_size_class size, size_t count)
 {
-    size_t requests = WARPRSA_LANES_BLOCK /
+    size_t requests = WARPRSA_COOPERATIVE_BLOCK /
                       (2 * (size_t)warprsa_shape_of(size).threads_per_number);
     size_t blocks = (count + requests - 1) / requests;
 
-    return blocks * WARPRSA_LANES_BLOCK * WARPRSA_TABLE_DOUBLES *
+    return blocks * WARPRSA_COOPERATIVE_BLOCK * WARPRSA_TABLE_DOUBLES *
            sizeof(double);
 }
 
@@ -103,11 +103,11 @@ static size_t integer_table_bytes(warprsa_size_class size, size_t count)
 }
 
 const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {
-    {"lanes",
-     {warprsa_lanes_1024, warprsa_lanes_2048, warprsa_lanes_3072,
-      warprsa_lanes_4096},
-     lanes_table_bytes,
-     lanes_at_once},
+    {"cooperative",
+     {warprsa_cooperative_1024, warprsa_cooperative_2048,
+      warprsa_cooperative_3072, warprsa_cooperative_4096},
+     cooperative_table_bytes,
+     cooperative_at_once},
     {"thread",
      {warprsa_thread_1024, warprsa_thread_2048, warprsa_thread_3072,
       warprsa_thread_4096},

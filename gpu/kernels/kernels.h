@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Threads of a block. */
-#define WARPRSA_LANES_BLOCK       128
+#define WARPRSA_COOPERATIVE_BLOCK 128
 #define WARPRSA_THREAD_BLOCK_1024 384
 #define WARPRSA_THREAD_BLOCK_2048 384
 #define WARPRSA_THREAD_BLOCK_3072 256
@@ -26,7 +26,7 @@ extern "C" {
 #define WARPRSA_INTEGER_BLOCK     128
 #define WARPRSA_BLOCKS_BLOCK      128 /* at most */
 /* Blocks of a multiprocessor: 128 registers a thread. */
-#define WARPRSA_LANES_BLOCKS_PER_SM 4
+#define WARPRSA_COOPERATIVE_BLOCKS_PER_SM 4
 
 /* A batch in device memory; request i's data start at i times the stride. */
 typedef struct warprsa_batch {

@@ -6,7 +6,7 @@
  * whatever else the times depend on, and its rows:
  *
  *   [NVIDIA A30, compute 8.0, ...]
- *   2048 lanes 8448 2389 3807 7136
+ *   2048 cooperative 8448 2389 3807 7136
  *
  * class (as bits of a modulus), variant, wave and the three times, in
  * microseconds. Numbers are whole: no locale changes how they are written.

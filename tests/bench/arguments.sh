@@ -30,7 +30,7 @@ refuses '"-1"' "$kernel_rate" --batches=-1
 refuses '"9999999999999999999999"' "$kernel_rate" \
     --batches=9999999999999999999999
 refuses '"nonsense"' "$kernel_rate" --kernels=nonsense
-refuses '""' "$kernel_rate" --kernels=lanes,
+refuses '""' "$kernel_rate" --kernels=cooperative,
 refuses 'numbers up to 4096' "$kernel_rate" --keys=1,5000
 refuses 'a number from 1 to 99' "$kernel_rate" --runs=x
 refuses 'scan, direct' "$kernel_rate" --table-reads=direct,scan
@@ -45,7 +45,7 @@ refuses 'usage: kernel_select' "$bench/kernel_select" --most=0
 refuses '1024, 2048, 3072, 4096' "$bench/kernel_stages" --bits=512
 refuses '"0"' "$bench/kernel_stages" --batch=0
 
-for name in lanes auto; do
+for name in cooperative auto; do
     "$kernel_rate" --list | grep -x $name || fail "--list has no $name"
 done
 "$constant_time" --list | grep -x control-branch ||

@@ -45,7 +45,7 @@ static const char *const labels[EXPONENTS] = {"zeros", "ones", "fixed",
 
 static const char help[] =
     "usage: constant_time --profile|--once|--timing [OPTION...]\n"
-    "  --kernel=NAME   one that --list prints (lanes)\n"
+    "  --kernel=NAME   one that --list prints (cooperative)\n"
     "  --bits=N        size of RSA (2048)\n"
     "  --batch=N       requests in a batch (512)\n"
     "  --samples=N     batches of each kind of exponent (300)\n"

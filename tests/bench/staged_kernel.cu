@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * One of gpu/cuda's kernels once more, with clocks at its stages:
- * -DSTAGED_KERNEL=lanes_2048 and so on, and -I for their directory.
+ * -DSTAGED_KERNEL=cooperative_2048 and so on, and -I for their directory.
  */
 #include "tests/bench/stage_clocks.cuh"
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "lanes": a request is spread over 2 width lanes of a warp for
+ * The variant "cooperative": a request is spread over 2 width lanes of a warp for
  * all of its stages. A block takes BLOCK / (2 width) requests. Its first
  * threads invert the blinding factors, a thread for each half, while its other
  * warps go on; the results are needed after the barrier.
@@ -12,13 +12,13 @@
 #include "gpu/kernels/request.cuh"
 
 template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD, bool DIRECT>
-__global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
-                                  WARPRSA_LANES_BLOCKS_PER_SM)
-    warprsa_lanes_kernel(const warprsa_batch batch)
+__global__ void __launch_bounds__(WARPRSA_COOPERATIVE_BLOCK,
+                                  WARPRSA_COOPERATIVE_BLOCKS_PER_SM)
+    warprsa_cooperative_kernel(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
     constexpr uint32_t requests =
-        WARPRSA_LANES_BLOCK / (2 * THREADS_PER_NUMBER);
+        WARPRSA_COOPERATIVE_BLOCK / (2 * THREADS_PER_NUMBER);
     uint32_t first = blockIdx.x * requests;
     uint32_t index = first + threadIdx.x / (2 * THREADS_PER_NUMBER);
     warprsa_operation op;
@@ -34,11 +34,11 @@ __global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
     }
     __syncwarp();
     op = warprsa_request(batch, index);
-    op.table =
-        batch.table +
-        (size_t)blockIdx.x * (WARPRSA_TABLE_DOUBLES * WARPRSA_LANES_BLOCK) +
-        threadIdx.x;
-    op.table_stride = WARPRSA_LANES_BLOCK;
+    op.table = batch.table +
+               (size_t)blockIdx.x *
+                   (WARPRSA_TABLE_DOUBLES * WARPRSA_COOPERATIVE_BLOCK) +
+               threadIdx.x;
+    op.table_stride = WARPRSA_COOPERATIVE_BLOCK;
     op.direct_table_reads = DIRECT;
     if (threadIdx.x % THREADS_PER_NUMBER == 0)
         warprsa_blind_exponent(&op, threadIdx.x / THREADS_PER_NUMBER % 2,
@@ -52,19 +52,21 @@ __global__ void __launch_bounds__(WARPRSA_LANES_BLOCK,
 }
 
 template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
-static cudaError_t warprsa_launch_lanes(const warprsa_batch *batch,
-                                        cudaStream_t stream)
+static cudaError_t warprsa_launch_cooperative(const warprsa_batch *batch,
+                                              cudaStream_t stream)
 {
     constexpr unsigned requests =
-        WARPRSA_LANES_BLOCK / (2 * THREADS_PER_NUMBER);
+        WARPRSA_COOPERATIVE_BLOCK / (2 * THREADS_PER_NUMBER);
     unsigned blocks = (batch->count + requests - 1) / requests;
 
     if (batch->direct_table_reads)
-        warprsa_lanes_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD, true>
-            <<<blocks, WARPRSA_LANES_BLOCK, 0, stream>>>(*batch);
+        warprsa_cooperative_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD,
+                                   true>
+            <<<blocks, WARPRSA_COOPERATIVE_BLOCK, 0, stream>>>(*batch);
     else
-        warprsa_lanes_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD, false>
-            <<<blocks, WARPRSA_LANES_BLOCK, 0, stream>>>(*batch);
+        warprsa_cooperative_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD,
+                                   false>
+            <<<blocks, WARPRSA_COOPERATIVE_BLOCK, 0, stream>>>(*batch);
     return cudaGetLastError();
 }
 

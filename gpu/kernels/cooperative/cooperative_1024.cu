@@ -3,11 +3,11 @@
  */
 #include "gpu/kernels/cooperative/cooperative.cuh"
 
-extern "C" cudaError_t warprsa_lanes_1024(const warprsa_batch *batch,
-                                          cudaStream_t stream)
+extern "C" cudaError_t warprsa_cooperative_1024(const warprsa_batch *batch,
+                                                cudaStream_t stream)
 {
     constexpr warprsa_shape shape = WARPRSA_SHAPE_1024;
 
-    return warprsa_launch_lanes<shape.limbs, shape.threads_per_number,
-                                shape.limbs_per_thread>(batch, stream);
+    return warprsa_launch_cooperative<shape.limbs, shape.threads_per_number,
+                                      shape.limbs_per_thread>(batch, stream);
 }

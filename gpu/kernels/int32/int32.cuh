@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "integer": the stages of "lanes" over the arithmetic of
+ * The variant "integer": the stages of "cooperative" over the arithmetic of
  * gpu/arith/int32_limb.h, for GPUs that have little double precision. Nothing in it is in
  * floating point.
  */
@@ -74,7 +74,7 @@ static cudaError_t warprsa_launch_integer(const warprsa_batch *batch,
  * the others would be done in turns. */
 #define WARPRSA_INTEGER_LANES_MANY 100
 
-/* Whether the batch is one of many requests, of `lanes` lanes each. */
+/* Whether the batch is one of many requests, of `cooperative` lanes each. */
 static cudaError_t warprsa_integer_many(bool *many, const warprsa_batch *batch,
                                         unsigned lanes)
 {
