@@ -539,7 +539,7 @@ warprsa_block_mont_mul_noinline(warprsa_exchange exchange, int multiplier,
                                 const int threads_per_request)
 {
 #ifdef __CUDACC__
-    constexpr warprsa_shape shape = WARPRSA_BLOCKS_SHAPE;
+    constexpr warprsa_shape shape = WARPRSA_LOW_LATENCY_SHAPE;
 
     warprsa_block_mont_mul(exchange, multiplier, shape.limbs,
                            shape.threads_per_number, shape.limbs_per_thread,

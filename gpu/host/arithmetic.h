@@ -38,6 +38,6 @@ typedef struct warprsa_host_arithmetic {
 extern const warprsa_host_arithmetic warprsa_host_wide;
 extern const warprsa_host_arithmetic warprsa_host_integer;
 extern const warprsa_host_arithmetic warprsa_host_thread;
-extern const warprsa_host_arithmetic warprsa_host_blocks;
+extern const warprsa_host_arithmetic warprsa_host_low_latency;
 
 #endif

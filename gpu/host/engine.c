@@ -189,8 +189,8 @@ static const warprsa_host_arithmetic *arithmetic_of(const char *variant)
         return &warprsa_host_integer;
     if (variant != NULL && strcmp(variant, "thread") == 0)
         return &warprsa_host_thread;
-    if (variant != NULL && strcmp(variant, "blocks") == 0)
-        return &warprsa_host_blocks;
+    if (variant != NULL && strcmp(variant, "low_latency") == 0)
+        return &warprsa_host_low_latency;
     return &warprsa_host_wide;
 }
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "blocks" on the CPU.
+ * The variant "low_latency" on the CPU.
  */
 #define WARPRSA_BLOCK_ARITH
 #define WARPRSA_HOST_MODEXP warprsa_block_blind_and_modexp
@@ -10,4 +10,5 @@
 
 #include "gpu/host/operation.h"
 
-const warprsa_host_arithmetic warprsa_host_blocks = WARPRSA_HOST_ARITHMETIC;
+const warprsa_host_arithmetic warprsa_host_low_latency =
+    WARPRSA_HOST_ARITHMETIC;

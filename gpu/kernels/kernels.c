@@ -13,10 +13,10 @@ cudaError_t warprsa_cooperative_1024(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_cooperative_2048(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_cooperative_3072(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_cooperative_4096(const warprsa_batch *, cudaStream_t);
-cudaError_t warprsa_blocks_1024(const warprsa_batch *, cudaStream_t);
-cudaError_t warprsa_blocks_2048(const warprsa_batch *, cudaStream_t);
-cudaError_t warprsa_blocks_3072(const warprsa_batch *, cudaStream_t);
-cudaError_t warprsa_blocks_4096(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_low_latency_1024(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_low_latency_2048(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_low_latency_3072(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_low_latency_4096(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_thread_1024(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_thread_2048(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_thread_3072(const warprsa_batch *, cudaStream_t);
@@ -33,7 +33,7 @@ static const unsigned warprsa_thread_blocks[WARPRSA_CLASSES] = {
 
 /* As many as a multiprocessor of Hopper has shared memory for; with less, the
  * device takes fewer blocks at once. */
-static uint32_t blocks_at_once(warprsa_size_class size)
+static uint32_t low_latency_at_once(warprsa_size_class size)
 {
     static const uint32_t requests[WARPRSA_CLASSES] = {16, 16, 8, 8};
 
@@ -41,7 +41,7 @@ static uint32_t blocks_at_once(warprsa_size_class size)
 }
 
 /* What the kernels hand on: x and R mod P; the tables are in shared memory. */
-static size_t blocks_table_bytes(warprsa_size_class size, size_t count)
+static size_t low_latency_table_bytes(warprsa_size_class size, size_t count)
 {
     static const warprsa_shape shapes[WARPRSA_CLASSES] = {
         WARPRSA_BLOCK_SHAPE_1024, WARPRSA_BLOCK_SHAPE_2048,
@@ -113,11 +113,11 @@ const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {
       warprsa_thread_4096},
      thread_table_bytes,
      thread_at_once},
-    {"blocks",
-     {warprsa_blocks_1024, warprsa_blocks_2048, warprsa_blocks_3072,
-      warprsa_blocks_4096},
-     blocks_table_bytes,
-     blocks_at_once},
+    {"low_latency",
+     {warprsa_low_latency_1024, warprsa_low_latency_2048,
+      warprsa_low_latency_3072, warprsa_low_latency_4096},
+     low_latency_table_bytes,
+     low_latency_at_once},
     {WARPRSA_VARIANT_INTEGER,
      {warprsa_integer_1024, warprsa_integer_2048, warprsa_integer_3072,
       warprsa_integer_4096},

@@ -24,7 +24,7 @@ extern "C" {
 #define WARPRSA_THREAD_BLOCK_3072 256
 #define WARPRSA_THREAD_BLOCK_4096 256
 #define WARPRSA_INTEGER_BLOCK     128
-#define WARPRSA_BLOCKS_BLOCK      128 /* at most */
+#define WARPRSA_LOW_LATENCY_BLOCK 128 /* at most */
 /* Blocks of a multiprocessor: 128 registers a thread. */
 #define WARPRSA_COOPERATIVE_BLOCKS_PER_SM 4
 

@@ -88,7 +88,7 @@ static cudaError_t warprsa_integer_many(bool *many, const warprsa_batch *batch,
 
 /*
  * Defines the launcher of a size class: warprsa_integer_1024() and so on, as
- * kernels.h declares it. `blocks`: of the kernel for many requests, on a
+ * kernels.h declares it. `low_latency`: of the kernel for many requests, on a
  * multiprocessor at once.
  */
 #define WARPRSA_INTEGER_LAUNCHER(size, blocks)                                 \

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "blocks", for few requests: a warp each, in three kernels, so
+ * The variant "low_latency", for few requests: a warp each, in three kernels, so
  * that the one in the middle, where the time goes, is small and has all the
  * registers. Blocks of threads beyond those that requests need do what needs
  * a thread for each half: they blind the exponents beside the first kernel and
@@ -15,11 +15,13 @@
 #include "gpu/kernels/request.cuh"
 
 /* Of the file that includes this. */
-static constexpr warprsa_shape warprsa_blocks_shape = WARPRSA_BLOCKS_SHAPE;
-static constexpr int LIMBS = warprsa_blocks_shape.limbs;
+static constexpr warprsa_shape warprsa_low_latency_shape =
+    WARPRSA_LOW_LATENCY_SHAPE;
+static constexpr int LIMBS = warprsa_low_latency_shape.limbs;
 static constexpr int THREADS_PER_NUMBER =
-    warprsa_blocks_shape.threads_per_number;
-static constexpr int LIMBS_PER_THREAD = warprsa_blocks_shape.limbs_per_thread;
+    warprsa_low_latency_shape.threads_per_number;
+static constexpr int LIMBS_PER_THREAD =
+    warprsa_low_latency_shape.limbs_per_thread;
 
 /* Doubles of a request's room, and with its table. */
 static constexpr unsigned EXCHANGE =
@@ -31,13 +33,13 @@ static_assert(2 * THREADS_PER_NUMBER == 32, "a warp for a request");
 
 /* The requests of a block of threads, and whether the block is one of those
  * that have a thread for each half. */
-struct warprsa_blocks_place {
+struct warprsa_low_latency_place {
     uint32_t requests, first;
     bool halves;
 };
 
-static __device__ __forceinline__ warprsa_blocks_place
-warprsa_blocks_here(const warprsa_batch &batch)
+static __device__ __forceinline__ warprsa_low_latency_place
+warprsa_low_latency_here(const warprsa_batch &batch)
 {
     const uint32_t requests = blockDim.x / 32;
     const uint32_t blocks = (batch.count + requests - 1) / requests;
@@ -51,7 +53,7 @@ warprsa_blocks_here(const warprsa_batch &batch)
 
 /* The warp's request. */
 static __device__ __forceinline__ warprsa_operation
-warprsa_blocks_request(const warprsa_batch &batch, uint32_t first)
+warprsa_low_latency_request(const warprsa_batch &batch, uint32_t first)
 {
     const uint32_t warp = threadIdx.x / 32;
     warprsa_operation op = warprsa_request(batch, first + warp);
@@ -65,7 +67,8 @@ warprsa_blocks_request(const warprsa_batch &batch, uint32_t first)
 
 /* Number `which` that the kernels hand on, in memory. */
 static __device__ __forceinline__ double *
-warprsa_blocks_handed_on(const warprsa_batch &batch, uint32_t first, int which)
+warprsa_low_latency_handed_on(const warprsa_batch &batch, uint32_t first,
+                              int which)
 {
     size_t index = first + threadIdx.x / 32;
 
@@ -74,10 +77,10 @@ warprsa_blocks_handed_on(const warprsa_batch &batch, uint32_t first, int which)
 }
 
 static __device__ __forceinline__ void
-warprsa_blocks_put(const warprsa_number *x, const warprsa_batch &batch,
-                   uint32_t first, int which)
+warprsa_low_latency_put(const warprsa_number *x, const warprsa_batch &batch,
+                        uint32_t first, int which)
 {
-    double *to = warprsa_blocks_handed_on(batch, first, which);
+    double *to = warprsa_low_latency_handed_on(batch, first, which);
 
     WARPRSA_UNROLL
     for (int i = 0; i < LIMBS_PER_THREAD; i++)
@@ -85,10 +88,10 @@ warprsa_blocks_put(const warprsa_number *x, const warprsa_batch &batch,
 }
 
 static __device__ __forceinline__ void
-warprsa_blocks_get(warprsa_number *x, const warprsa_batch &batch,
-                   uint32_t first, int which)
+warprsa_low_latency_get(warprsa_number *x, const warprsa_batch &batch,
+                        uint32_t first, int which)
 {
-    const double *from = warprsa_blocks_handed_on(batch, first, which);
+    const double *from = warprsa_low_latency_handed_on(batch, first, which);
 
     WARPRSA_UNROLL
     for (int i = 0; i < LIMBS_PER_THREAD; i++)
@@ -96,7 +99,8 @@ warprsa_blocks_get(warprsa_number *x, const warprsa_batch &batch,
 }
 
 /* Secrets do not outlive the block in shared memory. */
-static __device__ __forceinline__ void warprsa_blocks_wipe(unsigned doubles)
+static __device__ __forceinline__ void
+warprsa_low_latency_wipe(unsigned doubles)
 {
     volatile double *of = warprsa_shared + threadIdx.x / 32 * REQUEST;
 
@@ -105,11 +109,11 @@ static __device__ __forceinline__ void warprsa_blocks_wipe(unsigned doubles)
         of[i] = 0;
 }
 
-static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
-    warprsa_blocks_blind(const warprsa_batch batch)
+static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK)
+    warprsa_low_latency_blind(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
-    const warprsa_blocks_place here = warprsa_blocks_here(batch);
+    const warprsa_low_latency_place here = warprsa_low_latency_here(batch);
 
     if (here.halves) {
         const uint32_t index = here.first + threadIdx.x / 2;
@@ -118,24 +122,25 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
         if (index < batch.count)
             warprsa_blind_exponent(&op, threadIdx.x % 2, LIMBS);
     } else if (here.first + threadIdx.x / 32 < batch.count) {
-        const warprsa_operation op = warprsa_blocks_request(batch, here.first);
+        const warprsa_operation op =
+            warprsa_low_latency_request(batch, here.first);
         warprsa_modulus p;
         warprsa_number x, one;
 
         warprsa_blind(&x, &one, &p, &op, LIMBS, THREADS_PER_NUMBER,
                       LIMBS_PER_THREAD);
-        warprsa_blocks_put(&x, batch, here.first, 0);
-        warprsa_blocks_put(&one, batch, here.first, 1);
-        warprsa_blocks_wipe(EXCHANGE);
+        warprsa_low_latency_put(&x, batch, here.first, 0);
+        warprsa_low_latency_put(&one, batch, here.first, 1);
+        warprsa_low_latency_wipe(EXCHANGE);
     }
 }
 
-static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK,
+static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK,
                                          LIMBS_PER_THREAD == 2 ? 4 : 2)
-    warprsa_blocks_modexp(const warprsa_batch batch)
+    warprsa_low_latency_modexp(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
-    const warprsa_blocks_place here = warprsa_blocks_here(batch);
+    const warprsa_low_latency_place here = warprsa_low_latency_here(batch);
 
     if (here.halves) {
         const uint32_t index = here.first + threadIdx.x / 2;
@@ -145,47 +150,48 @@ static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK,
         if (index < batch.count)
             warprsa_blinding_inverse(&op, threadIdx.x % 2, LIMBS);
     } else if (here.first + threadIdx.x / 32 < batch.count) {
-        const warprsa_operation op = warprsa_blocks_request(batch, here.first);
+        const warprsa_operation op =
+            warprsa_low_latency_request(batch, here.first);
         const warprsa_operation_half *half = op.key->half;
         warprsa_modulus p;
         warprsa_number x, one;
 
         warprsa_use_primes(&p, &op, &half[0], &half[1], LIMBS,
                            THREADS_PER_NUMBER, LIMBS_PER_THREAD, 32);
-        warprsa_blocks_get(&x, batch, here.first, 0);
-        warprsa_blocks_get(&one, batch, here.first, 1);
+        warprsa_low_latency_get(&x, batch, here.first, 0);
+        warprsa_low_latency_get(&one, batch, here.first, 1);
         warprsa_block_modexp(&x, &one, &op, &p, LIMBS, THREADS_PER_NUMBER,
                              LIMBS_PER_THREAD, 32);
-        warprsa_blocks_put(&x, batch, here.first, 0);
-        warprsa_blocks_wipe(EXCHANGE);
+        warprsa_low_latency_put(&x, batch, here.first, 0);
+        warprsa_low_latency_wipe(EXCHANGE);
     }
 }
 
-static __global__ void __launch_bounds__(WARPRSA_BLOCKS_BLOCK)
-    warprsa_blocks_finish(const warprsa_batch batch)
+static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK)
+    warprsa_low_latency_finish(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
     const uint32_t first = blockIdx.x * (blockDim.x / 32);
-    const warprsa_operation op = warprsa_blocks_request(batch, first);
+    const warprsa_operation op = warprsa_low_latency_request(batch, first);
     const warprsa_number none = {};
     warprsa_number x;
 
     if (first + threadIdx.x / 32 >= batch.count)
         return;
-    warprsa_blocks_get(&x, batch, first, 0);
+    warprsa_low_latency_get(&x, batch, first, 0);
     warprsa_unblind_and_recombine(&x, &op, LIMBS, THREADS_PER_NUMBER,
                                   LIMBS_PER_THREAD);
-    warprsa_blocks_put(&none, batch, first, 0);
-    warprsa_blocks_put(&none, batch, first, 1);
-    warprsa_blocks_wipe(EXCHANGE);
+    warprsa_low_latency_put(&none, batch, first, 0);
+    warprsa_low_latency_put(&none, batch, first, 1);
+    warprsa_low_latency_wipe(EXCHANGE);
 }
 
 /* One request in a block of threads while each can have a multiprocessor of
  * its own; from then on several share the loading of a block. */
-static cudaError_t warprsa_launch_blocks(const warprsa_batch *batch,
-                                         cudaStream_t stream)
+static cudaError_t warprsa_launch_low_latency(const warprsa_batch *batch,
+                                              cudaStream_t stream)
 {
-    constexpr unsigned most = WARPRSA_BLOCKS_BLOCK / 32;
+    constexpr unsigned most = WARPRSA_LOW_LATENCY_BLOCK / 32;
     unsigned multiprocessors;
     cudaError_t error = warprsa_multiprocessors(&multiprocessors);
     const unsigned requests = batch->count <= multiprocessors ? 1 : most;
@@ -197,18 +203,20 @@ static cudaError_t warprsa_launch_blocks(const warprsa_batch *batch,
     if (error != cudaSuccess)
         return error;
     for (const auto kernel :
-         {warprsa_blocks_blind, warprsa_blocks_modexp, warprsa_blocks_finish}) {
+         {warprsa_low_latency_blind, warprsa_low_latency_modexp,
+          warprsa_low_latency_finish}) {
         error = cudaFuncSetAttribute(
             kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
             most * REQUEST * sizeof(double));
         if (error != cudaSuccess)
             return error;
     }
-    warprsa_blocks_blind<<<blocks + halves, 32 * requests, memory, stream>>>(
+    warprsa_low_latency_blind<<<blocks + halves, 32 * requests, memory,
+                                stream>>>(*batch);
+    warprsa_low_latency_modexp<<<blocks + halves, 32 * requests, memory,
+                                 stream>>>(*batch);
+    warprsa_low_latency_finish<<<blocks, 32 * requests, memory, stream>>>(
         *batch);
-    warprsa_blocks_modexp<<<blocks + halves, 32 * requests, memory, stream>>>(
-        *batch);
-    warprsa_blocks_finish<<<blocks, 32 * requests, memory, stream>>>(*batch);
     return cudaGetLastError();
 }
 

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#define WARPRSA_BLOCKS_SHAPE WARPRSA_BLOCK_SHAPE_2048
+#define WARPRSA_LOW_LATENCY_SHAPE WARPRSA_BLOCK_SHAPE_2048
 
 #include "gpu/kernels/low_latency/low_latency.cuh"
 
-extern "C" cudaError_t warprsa_blocks_2048(const warprsa_batch *batch,
-                                           cudaStream_t stream)
+extern "C" cudaError_t warprsa_low_latency_2048(const warprsa_batch *batch,
+                                                cudaStream_t stream)
 {
-    return warprsa_launch_blocks(batch, stream);
+    return warprsa_launch_low_latency(batch, stream);
 }

@@ -112,7 +112,7 @@ static void foretold_and_measured(void **state)
     static const struct {
         warprsa_size_class size;
         size_t count;
-        double cooperative, thread, blocks;
+        double cooperative, thread, low_latency;
     } measured[] = {
         {WARPRSA_CLASS_1024, 32, 0.730, 2.850, 0.471},
         {WARPRSA_CLASS_1024, 1024, 0.746, 2.917, 0.731},
@@ -135,14 +135,15 @@ static void foretold_and_measured(void **state)
         {WARPRSA_CLASS_4096, 16384, 99.848, 79.288, 152.696},
         {WARPRSA_CLASS_4096, 65536, 389.900, 324.666, 595.382},
     };
-    static const char *const variants[] = {"cooperative", "thread", "blocks"};
+    static const char *const variants[] = {"cooperative", "thread",
+                                           "low_latency"};
     warprsa_paces paces;
 
     (void)state;
     assert_true(warprsa_paces_known("NVIDIA H200", &paces));
     for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
         const double ms[] = {measured[i].cooperative, measured[i].thread,
-                             measured[i].blocks};
+                             measured[i].low_latency};
         const char *chosen = warprsa_fastest_variant(&paces, measured[i].size,
                                                      measured[i].count);
         double best = ms[0], taken = 0;
