@@ -43,7 +43,7 @@ typedef union uploaded_key {
 
 struct warprsa_device {
     warprsa_device_config config;
-    bool integer;   /* its one variant is WARPRSA_VARIANT_INTEGER */
+    bool int32;     /* its one variant is WARPRSA_VARIANT_INT32 */
     char model[64]; /* as CUDA names it */
     char description[128];
     warprsa_paces paces; /* of the kernels that are chosen by batch */
@@ -112,7 +112,7 @@ static warprsa_status prepare(const warprsa_device *device, uploaded_key *out,
     warprsa_status status;
 
     memset(out, 0, sizeof(*out));
-    if (device->integer) {
+    if (device->int32) {
         status = warprsa_prepare_int32_key(&out->limb, key);
         out->limb.half[0].exponent[1] ^= flip;
         size->windows = (uint16_t)out->limb.windows;
@@ -366,9 +366,9 @@ static cudaError_t choose_arithmetic(warprsa_device *device)
         (int)config->ordinal);
 
     if (config->variant == NULL && singles_per_double >= SINGLES_PER_DOUBLE_MIN)
-        config->variant = WARPRSA_VARIANT_INTEGER;
-    device->integer = config->variant != NULL &&
-                      strcmp(config->variant, WARPRSA_VARIANT_INTEGER) == 0;
+        config->variant = WARPRSA_VARIANT_INT32;
+    device->int32 = config->variant != NULL &&
+                    strcmp(config->variant, WARPRSA_VARIANT_INT32) == 0;
     if (config->variant != NULL)
         describe_choice(device, "kernel", config->variant);
     return error;

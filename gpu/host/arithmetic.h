@@ -36,7 +36,7 @@ typedef struct warprsa_host_arithmetic {
 } warprsa_host_arithmetic;
 
 extern const warprsa_host_arithmetic warprsa_host_wide;
-extern const warprsa_host_arithmetic warprsa_host_integer;
+extern const warprsa_host_arithmetic warprsa_host_int32;
 extern const warprsa_host_arithmetic warprsa_host_thread;
 extern const warprsa_host_arithmetic warprsa_host_low_latency;
 

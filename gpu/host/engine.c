@@ -3,7 +3,7 @@
  *
  * The engine on the CPU: the device's arithmetic, lane after lane. It proves
  * the arithmetic where no GPU is; it is not there to be fast. Its variants are
- * "integer" and, by default, samples of 52 bits.
+ * "int32" and, by default, samples of 52 bits.
  */
 #include <fenv.h>
 #include <stdio.h>
@@ -185,8 +185,8 @@ static warprsa_status host_self_test(warprsa_device *device, unsigned stream)
 
 static const warprsa_host_arithmetic *arithmetic_of(const char *variant)
 {
-    if (variant != NULL && strcmp(variant, "integer") == 0)
-        return &warprsa_host_integer;
+    if (variant != NULL && strcmp(variant, "int32") == 0)
+        return &warprsa_host_int32;
     if (variant != NULL && strcmp(variant, "thread") == 0)
         return &warprsa_host_thread;
     if (variant != NULL && strcmp(variant, "low_latency") == 0)

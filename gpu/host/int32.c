@@ -5,4 +5,4 @@
 
 #include "gpu/host/operation.h"
 
-const warprsa_host_arithmetic warprsa_host_integer = WARPRSA_HOST_ARITHMETIC;
+const warprsa_host_arithmetic warprsa_host_int32 = WARPRSA_HOST_ARITHMETIC;

@@ -21,10 +21,10 @@ cudaError_t warprsa_thread_1024(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_thread_2048(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_thread_3072(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_thread_4096(const warprsa_batch *, cudaStream_t);
-cudaError_t warprsa_integer_1024(const warprsa_batch *, cudaStream_t);
-cudaError_t warprsa_integer_2048(const warprsa_batch *, cudaStream_t);
-cudaError_t warprsa_integer_3072(const warprsa_batch *, cudaStream_t);
-cudaError_t warprsa_integer_4096(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_int32_1024(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_int32_2048(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_int32_3072(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_int32_4096(const warprsa_batch *, cudaStream_t);
 
 /* Threads of a block of the variant "thread", as thread_*.cu have them. */
 static const unsigned warprsa_thread_blocks[WARPRSA_CLASSES] = {
@@ -85,17 +85,17 @@ static size_t thread_table_bytes(warprsa_size_class size, size_t count)
 }
 
 /* Of the longer of its two shapes. */
-static size_t integer_table_bytes(warprsa_size_class size, size_t count)
+static size_t int32_table_bytes(warprsa_size_class size, size_t count)
 {
     size_t most = 0;
 
     for (int many = 0; many < 2; many++) {
         const warprsa_shape shape = warprsa_int32_shape_of(size, many);
         size_t requests =
-            WARPRSA_INTEGER_BLOCK / (2 * (size_t)shape.threads_per_number);
-        size_t bytes = (count + requests - 1) / requests *
-                       WARPRSA_INTEGER_BLOCK * WARPRSA_TABLE_SIZE *
-                       (size_t)shape.limbs_per_thread * sizeof(uint32_t);
+            WARPRSA_INT32_BLOCK / (2 * (size_t)shape.threads_per_number);
+        size_t bytes = (count + requests - 1) / requests * WARPRSA_INT32_BLOCK *
+                       WARPRSA_TABLE_SIZE * (size_t)shape.limbs_per_thread *
+                       sizeof(uint32_t);
 
         most = bytes > most ? bytes : most;
     }
@@ -118,10 +118,10 @@ const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {
       warprsa_low_latency_3072, warprsa_low_latency_4096},
      low_latency_table_bytes,
      low_latency_at_once},
-    {WARPRSA_VARIANT_INTEGER,
-     {warprsa_integer_1024, warprsa_integer_2048, warprsa_integer_3072,
-      warprsa_integer_4096},
-     integer_table_bytes,
+    {WARPRSA_VARIANT_INT32,
+     {warprsa_int32_1024, warprsa_int32_2048, warprsa_int32_3072,
+      warprsa_int32_4096},
+     int32_table_bytes,
      NULL},
 };
 

@@ -23,7 +23,7 @@ extern "C" {
 #define WARPRSA_THREAD_BLOCK_2048 384
 #define WARPRSA_THREAD_BLOCK_3072 256
 #define WARPRSA_THREAD_BLOCK_4096 256
-#define WARPRSA_INTEGER_BLOCK     128
+#define WARPRSA_INT32_BLOCK       128
 #define WARPRSA_LOW_LATENCY_BLOCK 128 /* at most */
 /* Blocks of a multiprocessor: 128 registers a thread. */
 #define WARPRSA_COOPERATIVE_BLOCKS_PER_SM 4
@@ -67,7 +67,7 @@ extern const warprsa_variant warprsa_variants[WARPRSA_VARIANTS];
 
 /* The one variant that wants keys as warprsa_int32_key; its kernels are there
  * for all classes. */
-#define WARPRSA_VARIANT_INTEGER "integer"
+#define WARPRSA_VARIANT_INT32 "int32"
 
 /* The variant of this name, or NULL if it has no kernel for the class. */
 const warprsa_variant *warprsa_variant_named(const char *name,

@@ -99,7 +99,7 @@ void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
 {
     run->keys = keys;
     run->memory.variant = strcmp(kernel, BATCH_RUN_AUTO) == 0 ? NULL : kernel;
-    run->limbs = strcmp(kernel, WARPRSA_VARIANT_INTEGER) == 0;
+    run->limbs = strcmp(kernel, WARPRSA_VARIANT_INT32) == 0;
     for (size_t i = 0; i < keys->count; i++) {
         const warprsa_private_key *key = &keys->keys[i].key;
         bench_prepared *to = &run->host_prepared[i];

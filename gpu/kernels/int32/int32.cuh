@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "integer": the stages of "cooperative" over the arithmetic of
+ * The variant "int32": the stages of "cooperative" over the arithmetic of
  * gpu/arith/int32_limb.h, for GPUs that have little double precision. Nothing in it is in
  * floating point.
  */
@@ -20,14 +20,14 @@ static_assert(sizeof(warprsa_int32_key) <= sizeof(warprsa_prepared_key) &&
 /* BLOCKS share a multiprocessor: 255 registers a thread for 2, 168 for 3, 128
  * for 4. */
 template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD, int BLOCKS>
-__global__ void __launch_bounds__(WARPRSA_INTEGER_BLOCK, BLOCKS)
-    warprsa_integer_kernel(const warprsa_batch batch)
+__global__ void __launch_bounds__(WARPRSA_INT32_BLOCK, BLOCKS)
+    warprsa_int32_kernel(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
     constexpr uint32_t requests =
-        WARPRSA_INTEGER_BLOCK / (2 * THREADS_PER_NUMBER);
+        WARPRSA_INT32_BLOCK / (2 * THREADS_PER_NUMBER);
     constexpr size_t table =
-        WARPRSA_TABLE_SIZE * LIMBS_PER_THREAD * WARPRSA_INTEGER_BLOCK;
+        WARPRSA_TABLE_SIZE * LIMBS_PER_THREAD * WARPRSA_INT32_BLOCK;
     const uint32_t first = blockIdx.x * requests;
     warprsa_operation op;
     warprsa_number x;
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(WARPRSA_INTEGER_BLOCK, BLOCKS)
     op = warprsa_request(batch, first + threadIdx.x / (2 * THREADS_PER_NUMBER));
     op.table = reinterpret_cast<uint32_t *>(batch.table) + blockIdx.x * table +
                threadIdx.x;
-    op.table_stride = WARPRSA_INTEGER_BLOCK;
+    op.table_stride = WARPRSA_INT32_BLOCK;
     warprsa_blind_and_modexp(&x, &op, LIMBS, THREADS_PER_NUMBER,
                              LIMBS_PER_THREAD);
     warprsa_unblind_and_recombine(&x, &op, LIMBS, THREADS_PER_NUMBER,
@@ -57,60 +57,59 @@ __global__ void __launch_bounds__(WARPRSA_INTEGER_BLOCK, BLOCKS)
 }
 
 template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD, int BLOCKS>
-static cudaError_t warprsa_launch_integer(const warprsa_batch *batch,
-                                          cudaStream_t stream)
+static cudaError_t warprsa_launch_int32(const warprsa_batch *batch,
+                                        cudaStream_t stream)
 {
     constexpr unsigned requests =
-        WARPRSA_INTEGER_BLOCK / (2 * THREADS_PER_NUMBER);
+        WARPRSA_INT32_BLOCK / (2 * THREADS_PER_NUMBER);
     unsigned blocks = (batch->count + requests - 1) / requests;
 
-    warprsa_integer_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD, BLOCKS>
-        <<<blocks, WARPRSA_INTEGER_BLOCK, 0, stream>>>(*batch);
+    warprsa_int32_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD, BLOCKS>
+        <<<blocks, WARPRSA_INT32_BLOCK, 0, stream>>>(*batch);
     return cudaGetLastError();
 }
 
 /* Lanes of a multiprocessor from which on requests spread over few lanes, each
  * slower, end sooner all the same: they are still all under way at once when
  * the others would be done in turns. */
-#define WARPRSA_INTEGER_LANES_MANY 100
+#define WARPRSA_INT32_LANES_MANY 100
 
 /* Whether the batch is one of many requests, of `cooperative` lanes each. */
-static cudaError_t warprsa_integer_many(bool *many, const warprsa_batch *batch,
-                                        unsigned lanes)
+static cudaError_t warprsa_int32_many(bool *many, const warprsa_batch *batch,
+                                      unsigned lanes)
 {
     unsigned multiprocessors;
     cudaError_t error = warprsa_multiprocessors(&multiprocessors);
 
     *many = (uint64_t)batch->count * lanes >=
-            (uint64_t)multiprocessors * WARPRSA_INTEGER_LANES_MANY;
+            (uint64_t)multiprocessors * WARPRSA_INT32_LANES_MANY;
     return error;
 }
 
 /*
- * Defines the launcher of a size class: warprsa_integer_1024() and so on, as
+ * Defines the launcher of a size class: warprsa_int32_1024() and so on, as
  * kernels.h declares it. `low_latency`: of the kernel for many requests, on a
  * multiprocessor at once.
  */
-#define WARPRSA_INTEGER_LAUNCHER(size, blocks)                                 \
-    extern "C" cudaError_t warprsa_integer_##size(const warprsa_batch *batch,  \
-                                                  cudaStream_t stream)         \
+#define WARPRSA_INT32_LAUNCHER(size, blocks)                                   \
+    extern "C" cudaError_t warprsa_int32_##size(const warprsa_batch *batch,    \
+                                                cudaStream_t stream)           \
     {                                                                          \
         constexpr warprsa_shape few = WARPRSA_INT32_SHAPE_FEW_##size;          \
         constexpr warprsa_shape most = WARPRSA_INT32_SHAPE_MANY_##size;        \
         bool many;                                                             \
         cudaError_t error =                                                    \
-            warprsa_integer_many(&many, batch, 2 * most.threads_per_number);   \
+            warprsa_int32_many(&many, batch, 2 * most.threads_per_number);     \
                                                                                \
         if (error != cudaSuccess)                                              \
             return error;                                                      \
         return many                                                            \
-                   ? warprsa_launch_integer<most.limbs,                        \
-                                            most.threads_per_number,           \
-                                            most.limbs_per_thread, blocks>(    \
+                   ? warprsa_launch_int32<most.limbs, most.threads_per_number, \
+                                          most.limbs_per_thread, blocks>(      \
                          batch, stream)                                        \
-                   : warprsa_launch_integer<few.limbs, few.threads_per_number, \
-                                            few.limbs_per_thread, 4>(batch,    \
-                                                                     stream);  \
+                   : warprsa_launch_int32<few.limbs, few.threads_per_number,   \
+                                          few.limbs_per_thread, 4>(batch,      \
+                                                                   stream);    \
     }
 
 #endif

@@ -3,4 +3,4 @@
  */
 #include "gpu/kernels/int32/int32.cuh"
 
-WARPRSA_INTEGER_LAUNCHER(1024, 3)
+WARPRSA_INT32_LAUNCHER(1024, 3)

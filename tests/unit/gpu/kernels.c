@@ -23,7 +23,7 @@ static void first_takes_everything(void **state)
         assert_non_null(warprsa_variants[0].launch[size]);
 }
 
-static void integers_are_no_candidate(void **state)
+static void int32_is_no_candidate(void **state)
 {
     warprsa_paces candidates;
 
@@ -31,7 +31,7 @@ static void integers_are_no_candidate(void **state)
     warprsa_variant_candidates(&candidates, 1);
     for (size_t i = 0; i < candidates.count; i++)
         assert_string_not_equal(candidates.row[i].variant,
-                                WARPRSA_VARIANT_INTEGER);
+                                WARPRSA_VARIANT_INT32);
 }
 
 /* A kernel that is launched in another shape has other paces: to be measured by
@@ -69,7 +69,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_takes_everything),
-        cmocka_unit_test(integers_are_no_candidate),
+        cmocka_unit_test(int32_is_no_candidate),
         cmocka_unit_test(table_is_of_these_kernels),
     };
 

@@ -54,7 +54,7 @@ int number_samples(const number_view *view); /* places, >= rows */
 
 /* As warprsa_device_config has it. */
 #ifdef WARPRSA_INT32
-#define NUMBER_VARIANT "integer"
+#define NUMBER_VARIANT "int32"
 #else
 #define NUMBER_VARIANT NULL
 #endif
