@@ -92,7 +92,7 @@ typedef struct warprsa_device_config {
     unsigned keys_max;  /* keys loaded at once at most, >= 1 */
     /* Kernel by name, where it has one for a size class: for tests and
      * benchmarks. NULL: the engine chooses the fastest for each batch. */
-    const char *variant;
+    const char *kernel;
     /* Where a device's times are kept that had to be measured to choose by; see
      * gpu/select/calibration_file.h. NULL or empty: nowhere. */
     const char *calibration_file;

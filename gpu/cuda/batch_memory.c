@@ -73,15 +73,15 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
     place(memory, &memory->device, memory->device_block);
 }
 
-/* What any variant needs. */
+/* What any kernel needs. */
 static size_t table_bytes(warprsa_size_class size, size_t batch_max,
                           unsigned fold_multiprocessors)
 {
     size_t most =
         warprsa_fold_table_bytes(size, batch_max, fold_multiprocessors);
 
-    for (int i = 0; i < WARPRSA_VARIANTS; i++) {
-        size_t bytes = warprsa_variants[i].table_bytes(size, batch_max);
+    for (int i = 0; i < WARPRSA_KERNELS; i++) {
+        size_t bytes = warprsa_kernels[i].table_bytes(size, batch_max);
 
         if (bytes > most)
             most = bytes;
@@ -90,7 +90,7 @@ static size_t table_bytes(warprsa_size_class size, size_t batch_max,
 }
 
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
-                                     size_t batch_max, const char *variant,
+                                     size_t batch_max, const char *kernel,
                                      const uint8_t *key_folds, size_t keys_max)
 {
     int device = 0;
@@ -98,7 +98,7 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
 
     if (error != cudaSuccess)
         return error;
-    memory->variant = variant;
+    memory->kernel = kernel;
     memory->fold_multiprocessors = warprsa_fold_multiprocessors(device);
     memory->key_folds = key_folds;
     if (!warprsa_fold_plan_new(&memory->plan, batch_max, keys_max))
@@ -163,7 +163,7 @@ static double foretell(const void *arg, size_t items, size_t rest)
     const warprsa_size_class size = memory->size;
 
     return warprsa_foretell_ms(
-               warprsa_pace_of(memory->paces, size, WARPRSA_VARIANT_FOLD),
+               warprsa_pace_of(memory->paces, size, WARPRSA_KERNEL_FOLD),
                with_beside(memory,
                            items * warprsa_fold_kernel_for(size)->item_most)) +
            warprsa_fastest_ms(memory->paces, size, with_beside(memory, rest));
@@ -177,20 +177,20 @@ static double foretell_rest(const void *arg, size_t items, size_t rest)
     return (double)rest;
 }
 
-/* What is folded: what pays, all that may be if that variant is asked for by
+/* What is folded: what pays, all that may be if that kernel is asked for by
  * name, and nothing if another is. */
 static warprsa_fold_rule rule_of(const warprsa_batch_memory *memory)
 {
     const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(memory->size);
-    const bool named = memory->variant != NULL;
+    const bool named = memory->kernel != NULL;
     warprsa_fold_rule rule = {.arg = memory};
 
     if (kernel == NULL || memory->fold_multiprocessors == 0)
         return rule;
-    if (named ? strcmp(memory->variant, WARPRSA_VARIANT_FOLD) != 0
+    if (named ? strcmp(memory->kernel, WARPRSA_KERNEL_FOLD) != 0
               : memory->paces == NULL ||
                     warprsa_pace_of(memory->paces, memory->size,
-                                    WARPRSA_VARIANT_FOLD) == NULL)
+                                    WARPRSA_KERNEL_FOLD) == NULL)
         return rule;
     rule.item_most = kernel->item_most;
     rule.item_least = named ? 1 : kernel->item_most / ITEM_SHARE_MIN;
@@ -219,20 +219,20 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
 }
 
 /* For what is not folded. */
-static const warprsa_variant *variant_of(const warprsa_batch_memory *memory,
-                                         size_t count)
+static const warprsa_kernel *kernel_of(const warprsa_batch_memory *memory,
+                                       size_t count)
 {
-    const warprsa_variant *variant = NULL;
+    const warprsa_kernel *kernel = NULL;
     const char *name = NULL;
 
-    if (memory->variant != NULL)
-        variant = warprsa_variant_named(memory->variant, memory->size);
-    if (variant == NULL && memory->paces != NULL)
-        name = warprsa_fastest_variant(memory->paces, memory->size,
-                                       with_beside(memory, count));
+    if (memory->kernel != NULL)
+        kernel = warprsa_kernel_named(memory->kernel, memory->size);
+    if (kernel == NULL && memory->paces != NULL)
+        name = warprsa_fastest_kernel(memory->paces, memory->size,
+                                      with_beside(memory, count));
     if (name != NULL)
-        variant = warprsa_variant_named(name, memory->size);
-    return variant != NULL ? variant : &warprsa_variants[0];
+        kernel = warprsa_kernel_named(name, memory->size);
+    return kernel != NULL ? kernel : &warprsa_kernels[0];
 }
 
 /* What is left of a batch from this place on. */
@@ -263,7 +263,7 @@ static cudaError_t launch(const warprsa_batch_memory *memory,
                                     memory->fold_multiprocessors, stream);
     if (error == cudaSuccess && rest.count != 0)
         error =
-            variant_of(memory, rest.count)->launch[memory->size](&rest, stream);
+            kernel_of(memory, rest.count)->launch[memory->size](&rest, stream);
     return error;
 }
 

@@ -32,7 +32,7 @@ typedef struct warprsa_batch_parts {
 typedef struct warprsa_batch_memory {
     void *host_block, *device_block; /* both block_bytes */
     double *table;                   /* device */
-    const char *variant;             /* as warprsa_device_config has it */
+    const char *kernel;              /* as warprsa_device_config has it */
     const warprsa_paces *paces;      /* to choose by otherwise; NULL: none */
     bool direct_table_reads;         /* as warprsa_device_config has it */
     unsigned fold_multiprocessors;   /* 0: this device can't */
@@ -54,7 +54,7 @@ typedef struct warprsa_batch_memory {
  * which key_folds, kept, says whether they may be folded; zeroed memory
  * expected. On failure warprsa_batch_memory_free() frees what there is. */
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
-                                     size_t batch_max, const char *variant,
+                                     size_t batch_max, const char *kernel,
                                      const uint8_t *key_folds, size_t keys_max);
 
 /* Wipes and frees both sides. */
@@ -65,7 +65,7 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
                           size_t count);
 
 /* Copies keys' places and inputs into the staging memory, those that are folded
- * first: by the paces, or all that may be if that variant is asked for. */
+ * first: by the paces, or all that may be if that kernel is asked for. */
 void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
                         const warprsa_key_size *key_sizes);
 

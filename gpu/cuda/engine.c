@@ -43,7 +43,7 @@ typedef union uploaded_key {
 
 struct warprsa_device {
     warprsa_device_config config;
-    bool int32;     /* its one variant is WARPRSA_VARIANT_INT32 */
+    bool int32;     /* its one kernel is WARPRSA_KERNEL_INT32 */
     char model[64]; /* as CUDA names it */
     char description[128];
     warprsa_paces paces; /* of the kernels that are chosen by batch */
@@ -365,12 +365,12 @@ static cudaError_t choose_arithmetic(warprsa_device *device)
         &singles_per_double, cudaDevAttrSingleToDoublePrecisionPerfRatio,
         (int)config->ordinal);
 
-    if (config->variant == NULL && singles_per_double >= SINGLES_PER_DOUBLE_MIN)
-        config->variant = WARPRSA_VARIANT_INT32;
-    device->int32 = config->variant != NULL &&
-                    strcmp(config->variant, WARPRSA_VARIANT_INT32) == 0;
-    if (config->variant != NULL)
-        describe_choice(device, "kernel", config->variant);
+    if (config->kernel == NULL && singles_per_double >= SINGLES_PER_DOUBLE_MIN)
+        config->kernel = WARPRSA_KERNEL_INT32;
+    device->int32 = config->kernel != NULL &&
+                    strcmp(config->kernel, WARPRSA_KERNEL_INT32) == 0;
+    if (config->kernel != NULL)
+        describe_choice(device, "kernel", config->kernel);
     return error;
 }
 
@@ -405,7 +405,7 @@ static cudaError_t allocate(warprsa_device *device)
         error = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
         if (error == cudaSuccess)
             error = warprsa_batch_memory_new(&s->memory, config->batch_max,
-                                             config->variant, device->key_folds,
+                                             config->kernel, device->key_folds,
                                              device->capacity);
         s->memory.paces = &device->paces;
         s->memory.direct_table_reads = config->direct_table_reads;
@@ -447,20 +447,20 @@ typedef struct timed_stream {
 } timed_stream;
 
 /* A warprsa_timed_batch, on the first stream. */
-static bool time_batch(void *arg, warprsa_size_class size, const char *variant,
+static bool time_batch(void *arg, warprsa_size_class size, const char *kernel,
                        size_t count, double *ms)
 {
     const timed_stream *t = arg;
     stream_state *s = &t->device->streams[0];
     warprsa_status status = WARPRSA_DEADLINE;
 
-    s->memory.variant = variant;
+    s->memory.kernel = kernel;
     if (s->count == 0) /* or the batch before has not ended */
         status = warprsa_known_answer_batch(warprsa_engine_cuda(), t->device,
                                             &t->device->test, 0, size, t->tasks,
                                             count, ms);
-    s->memory.variant = NULL;
-    /* Another variant may be faster: nobody sleeps as long as this took. */
+    s->memory.kernel = NULL;
+    /* Another kernel may be faster: nobody sleeps as long as this took. */
     memset(&s->eta, 0, sizeof(s->eta));
     return status == WARPRSA_OK;
 }
@@ -485,9 +485,9 @@ static cudaError_t choose_paces(warprsa_device *device)
     cudaError_t error = describe_subject(device, &multiprocessors, subject);
     const char *from;
 
-    if (error != cudaSuccess || config->variant != NULL)
+    if (error != cudaSuccess || config->kernel != NULL)
         return error;
-    warprsa_variant_candidates(&candidates, multiprocessors);
+    warprsa_kernel_candidates(&candidates, multiprocessors);
     warprsa_fold_candidates(&candidates,
                             warprsa_fold_multiprocessors((int)config->ordinal));
     timed.tasks = calloc(config->batch_max, sizeof(*timed.tasks));
@@ -499,17 +499,17 @@ static cudaError_t choose_paces(warprsa_device *device)
     return cudaSuccess;
 }
 
-/* The variant for requests of one key is tested with one, where it is there. */
+/* The kernel for requests of one key is tested with one, where it is there. */
 static warprsa_status test_fold(warprsa_device *device, unsigned stream)
 {
     warprsa_batch_memory *memory = &device->streams[stream].memory;
     warprsa_status status;
 
-    if (memory->variant != NULL || memory->fold_multiprocessors == 0)
+    if (memory->kernel != NULL || memory->fold_multiprocessors == 0)
         return WARPRSA_OK;
-    memory->variant = WARPRSA_VARIANT_FOLD;
+    memory->kernel = WARPRSA_KERNEL_FOLD;
     status = cuda_self_test(device, stream);
-    memory->variant = NULL;
+    memory->kernel = NULL;
     return status;
 }
 

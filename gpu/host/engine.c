@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The engine on the CPU: the device's arithmetic, lane after lane. It proves
- * the arithmetic where no GPU is; it is not there to be fast. Its variants are
+ * the arithmetic where no GPU is; it is not there to be fast. Its kernels are
  * "int32" and, by default, samples of 52 bits.
  */
 #include <fenv.h>
@@ -183,13 +183,13 @@ static warprsa_status host_self_test(warprsa_device *device, unsigned stream)
                                     &device->test, stream);
 }
 
-static const warprsa_host_arithmetic *arithmetic_of(const char *variant)
+static const warprsa_host_arithmetic *arithmetic_of(const char *kernel)
 {
-    if (variant != NULL && strcmp(variant, "int32") == 0)
+    if (kernel != NULL && strcmp(kernel, "int32") == 0)
         return &warprsa_host_int32;
-    if (variant != NULL && strcmp(variant, "thread") == 0)
+    if (kernel != NULL && strcmp(kernel, "thread") == 0)
         return &warprsa_host_thread;
-    if (variant != NULL && strcmp(variant, "low_latency") == 0)
+    if (kernel != NULL && strcmp(kernel, "low_latency") == 0)
         return &warprsa_host_low_latency;
     return &warprsa_host_wide;
 }
@@ -206,7 +206,7 @@ static warprsa_status host_open(const warprsa_device_config *config,
         return WARPRSA_NO_MEMORY;
     device->config = *config;
     device->capacity = config->keys_max + WARPRSA_CLASSES;
-    device->arithmetic = arithmetic_of(config->variant);
+    device->arithmetic = arithmetic_of(config->kernel);
     device->keys = calloc(device->capacity, sizeof(*device->keys));
     if (device->keys != NULL &&
         warprsa_id_pool_init(&device->key_ids, 0, device->capacity))

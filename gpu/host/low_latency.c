@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "low_latency" on the CPU.
+ * The kernel "low_latency" on the CPU.
  */
 #define WARPRSA_BLOCK_ARITH
 #define WARPRSA_HOST_MODEXP warprsa_block_blind_and_modexp

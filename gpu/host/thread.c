@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "thread" on the CPU: gpu/kernels/thread/thread_modexp.h between the stages in
+ * The kernel "thread" on the CPU: gpu/kernels/thread/thread_modexp.h between the stages in
  * lanes, as gpu/kernels/thread/thread.cuh has it.
  */
 #define WARPRSA_HOST_MODEXP blind_and_modexp_by_threads

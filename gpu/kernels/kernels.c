@@ -26,7 +26,7 @@ cudaError_t warprsa_int32_2048(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_int32_3072(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_int32_4096(const warprsa_batch *, cudaStream_t);
 
-/* Threads of a block of the variant "thread", as thread_*.cu have them. */
+/* Threads of a block of the kernel "thread", as thread_*.cu have them. */
 static const unsigned warprsa_thread_blocks[WARPRSA_CLASSES] = {
     WARPRSA_THREAD_BLOCK_1024, WARPRSA_THREAD_BLOCK_2048,
     WARPRSA_THREAD_BLOCK_3072, WARPRSA_THREAD_BLOCK_4096};
@@ -102,7 +102,7 @@ static size_t int32_table_bytes(warprsa_size_class size, size_t count)
     return most;
 }
 
-const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {
+const warprsa_kernel warprsa_kernels[WARPRSA_KERNELS] = {
     {"cooperative",
      {warprsa_cooperative_1024, warprsa_cooperative_2048,
       warprsa_cooperative_3072, warprsa_cooperative_4096},
@@ -118,40 +118,40 @@ const warprsa_variant warprsa_variants[WARPRSA_VARIANTS] = {
       warprsa_low_latency_3072, warprsa_low_latency_4096},
      low_latency_table_bytes,
      low_latency_at_once},
-    {WARPRSA_VARIANT_INT32,
+    {WARPRSA_KERNEL_INT32,
      {warprsa_int32_1024, warprsa_int32_2048, warprsa_int32_3072,
       warprsa_int32_4096},
      int32_table_bytes,
      NULL},
 };
 
-const warprsa_variant *warprsa_variant_named(const char *name,
-                                             warprsa_size_class size)
+const warprsa_kernel *warprsa_kernel_named(const char *name,
+                                           warprsa_size_class size)
 {
-    for (int i = 0; i < WARPRSA_VARIANTS; i++)
-        if (strcmp(name, warprsa_variants[i].name) == 0 &&
-            warprsa_variants[i].launch[size] != NULL)
-            return &warprsa_variants[i];
+    for (int i = 0; i < WARPRSA_KERNELS; i++)
+        if (strcmp(name, warprsa_kernels[i].name) == 0 &&
+            warprsa_kernels[i].launch[size] != NULL)
+            return &warprsa_kernels[i];
     return NULL;
 }
 
-void warprsa_variant_candidates(warprsa_paces *candidates,
-                                unsigned multiprocessors)
+void warprsa_kernel_candidates(warprsa_paces *candidates,
+                               unsigned multiprocessors)
 {
-    static_assert(WARPRSA_VARIANTS * WARPRSA_CLASSES <= WARPRSA_PACES_MAX,
+    static_assert(WARPRSA_KERNELS * WARPRSA_CLASSES <= WARPRSA_PACES_MAX,
                   "room for a row each");
     candidates->count = 0;
-    for (int i = 0; i < WARPRSA_VARIANTS; i++)
+    for (int i = 0; i < WARPRSA_KERNELS; i++)
         for (int size = 0; size < WARPRSA_CLASSES; size++) {
-            const warprsa_variant *variant = &warprsa_variants[i];
+            const warprsa_kernel *kernel = &warprsa_kernels[i];
 
-            if (variant->at_once == NULL || variant->launch[size] == NULL)
+            if (kernel->at_once == NULL || kernel->launch[size] == NULL)
                 continue;
             candidates->row[candidates->count++] = (warprsa_pace){
                 .size = (warprsa_size_class)size,
-                .variant = variant->name,
-                .wave = variant->at_once((warprsa_size_class)size) *
-                        multiprocessors,
+                .kernel = kernel->name,
+                .wave =
+                    kernel->at_once((warprsa_size_class)size) * multiprocessors,
             };
         }
 }

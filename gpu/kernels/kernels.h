@@ -39,45 +39,45 @@ typedef struct warprsa_batch {
     double *inverse;                  /* 2 HALF_SAMPLES */
     uint32_t *exponent;               /* 2 BLINDED_WORDS */
     uint64_t *result;                 /* FULL_SAMPLES */
-    double *table;                    /* the variant's table_bytes() */
+    double *table;                    /* the kernel's table_bytes() */
     uint32_t bytes_stride;
     uint32_t count;
     uint32_t windows;        /* the most that any of its keys needs */
     bool direct_table_reads; /* allowed; most kernels scan all the same */
 } warprsa_batch;
 
-typedef struct warprsa_variant {
+typedef struct warprsa_kernel {
     const char *name;
-    /* By size class; NULL where the variant has no kernel for it. Queues the
+    /* By size class; NULL where the kernel has no kernel for it. Queues the
      * kernel on the stream; the launch's own error is returned. */
     cudaError_t (*launch[WARPRSA_CLASSES])(const warprsa_batch *, cudaStream_t);
     /* Bytes of table memory for a batch of `count` of this class. */
     size_t (*table_bytes)(warprsa_size_class size, size_t count);
     /* Requests that are under way at once on one multiprocessor, as the
-     * kernel's launch bounds have it. NULL: the variant is chosen by device,
+     * kernel's launch bounds have it. NULL: the kernel is chosen by device,
      * never by batch. */
     uint32_t (*at_once)(warprsa_size_class size);
-} warprsa_variant;
+} warprsa_kernel;
 
 enum {
-    WARPRSA_VARIANTS = 4
+    WARPRSA_KERNELS = 4
 };
 /* The first has a kernel for every class, for any device. */
-extern const warprsa_variant warprsa_variants[WARPRSA_VARIANTS];
+extern const warprsa_kernel warprsa_kernels[WARPRSA_KERNELS];
 
-/* The one variant that wants keys as warprsa_int32_key; its kernels are there
+/* The one kernel that wants keys as warprsa_int32_key; its kernels are there
  * for all classes. */
-#define WARPRSA_VARIANT_INT32 "int32"
+#define WARPRSA_KERNEL_INT32 "int32"
 
-/* The variant of this name, or NULL if it has no kernel for the class. */
-const warprsa_variant *warprsa_variant_named(const char *name,
-                                             warprsa_size_class size);
+/* The kernel of this name, or NULL if it has no kernel for the class. */
+const warprsa_kernel *warprsa_kernel_named(const char *name,
+                                           warprsa_size_class size);
 
 /* What may be chosen by batch, with its waves on a device of so many
- * multiprocessors and no times: variant after variant, as warprsa_calibrate()
+ * multiprocessors and no times: kernel after kernel, as warprsa_calibrate()
  * wants it. */
-void warprsa_variant_candidates(warprsa_paces *candidates,
-                                unsigned multiprocessors);
+void warprsa_kernel_candidates(warprsa_paces *candidates,
+                               unsigned multiprocessors);
 
 /* For test builds (WARPRSA_FAULTS): keeps the stream busy until *stop, in
  * device-visible host memory, is set. */

@@ -21,7 +21,7 @@ static bool run_once(measurement *m, const warprsa_pace *pace, size_t count,
         m->short_of_time = true;
         return false;
     }
-    if (!m->run(m->arg, pace->size, pace->variant, count, ms))
+    if (!m->run(m->arg, pace->size, pace->kernel, count, ms))
         return false;
     m->left_ms -= *ms;
     return true;
@@ -52,7 +52,7 @@ static bool time_batch(measurement *m, const warprsa_pace *pace, size_t count,
     return true;
 }
 
-/* Whether a variant that takes so long for one operation may be the fastest
+/* Whether a kernel that takes so long for one operation may be the fastest
  * for any batch. */
 static bool can_win(const warprsa_paces *paces, const warprsa_pace *pace,
                     size_t batch_max)

@@ -14,14 +14,14 @@ enum {
     WARPRSA_CALIBRATION_MS = 3000,
 };
 
-/* Runs a batch of `count` known answers by this variant; the milliseconds that
+/* Runs a batch of `count` known answers by this kernel; the milliseconds that
  * it took. False: it can't be run on this device, or answered wrong. */
 typedef bool (*warprsa_timed_batch)(void *arg, warprsa_size_class size,
-                                    const char *variant, size_t count,
+                                    const char *kernel, size_t count,
                                     double *ms);
 
 /*
- * Measures candidates, those of one variant for all classes together and the
+ * Measures candidates, those of one kernel for all classes together and the
  * fastest for one operation first: one operation, half a wave and a wave, or as
  * much of one as `batch_max` is, three times each, of which the middle one
  * counts. No rows for what can't be run, for what takes longer for one

@@ -149,7 +149,7 @@ static unsigned parse(char *text, const char *subject,
             continue;
         if (paces->count == WARPRSA_PACES_MAX ||
             !parse_row(line, candidates, &pace) ||
-            warprsa_pace_of(paces, pace.size, pace.variant) != NULL)
+            warprsa_pace_of(paces, pace.size, pace.kernel) != NULL)
             return number;
         paces->row[paces->count++] = pace;
     }
@@ -221,7 +221,7 @@ static char *new_text(char *old, const char *subject,
         const warprsa_pace *pace = &paces->row[i];
 
         fprintf(file, "%u %s %u %u %u %u\n", 1024 * ((unsigned)pace->size + 1),
-                pace->variant, pace->wave, pace->one_us, pace->half_us,
+                pace->kernel, pace->wave, pace->one_us, pace->half_us,
                 pace->wave_us);
     }
     if (strlen(old) < TEXT_MAX / 2)

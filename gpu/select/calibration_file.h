@@ -8,7 +8,7 @@
  *   [NVIDIA A30, compute 8.0, ...]
  *   2048 cooperative 8448 2389 3807 7136
  *
- * class (as bits of a modulus), variant, wave and the three times, in
+ * class (as bits of a modulus), kernel, wave and the three times, in
  * microseconds. Numbers are whole: no locale changes how they are written.
  *
  * An empty file is as good as none. Whoever can write it can make a device slow

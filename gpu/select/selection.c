@@ -12,7 +12,7 @@ enum {
 /* doc/kernels/README.md has what they were measured with. */
 static const struct {
     const char *device;
-    warprsa_pace row[KNOWN_ROWS_MAX]; /* the rest: no variant */
+    warprsa_pace row[KNOWN_ROWS_MAX]; /* the rest: no kernel */
 } known[] = {
     {"NVIDIA H200",
      {{WARPRSA_CLASS_1024, "cooperative", 16896, 726, 1157, 2154},
@@ -50,7 +50,7 @@ static const struct {
 
 static bool is_fold(const warprsa_pace *pace)
 {
-    return strcmp(pace->variant, WARPRSA_VARIANT_FOLD) == 0;
+    return strcmp(pace->kernel, WARPRSA_KERNEL_FOLD) == 0;
 }
 
 /* Less than half a wave, `rest` of one: what a few operations leave of a
@@ -83,17 +83,16 @@ double warprsa_foretell_ms(const warprsa_pace *pace, size_t count)
 }
 
 const warprsa_pace *warprsa_pace_of(const warprsa_paces *paces,
-                                    warprsa_size_class size,
-                                    const char *variant)
+                                    warprsa_size_class size, const char *kernel)
 {
     for (size_t i = 0; i < paces->count; i++)
         if (paces->row[i].size == size &&
-            strcmp(paces->row[i].variant, variant) == 0)
+            strcmp(paces->row[i].kernel, kernel) == 0)
             return &paces->row[i];
     return NULL;
 }
 
-/* The fastest row's variant, or NULL, and its time. */
+/* The fastest row's kernel, or NULL, and its time. */
 static const char *fastest(const warprsa_paces *paces, warprsa_size_class size,
                            size_t count, double *best_ms)
 {
@@ -108,15 +107,15 @@ static const char *fastest(const warprsa_paces *paces, warprsa_size_class size,
             continue;
         ms = warprsa_foretell_ms(pace, count);
         if (best == NULL || ms < *best_ms) {
-            best = pace->variant;
+            best = pace->kernel;
             *best_ms = ms;
         }
     }
     return best;
 }
 
-const char *warprsa_fastest_variant(const warprsa_paces *paces,
-                                    warprsa_size_class size, size_t count)
+const char *warprsa_fastest_kernel(const warprsa_paces *paces,
+                                   warprsa_size_class size, size_t count)
 {
     double ms;
 
@@ -138,7 +137,7 @@ bool warprsa_paces_known(const char *device, warprsa_paces *paces)
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(known[i].device, device) == 0)
             while (paces->count < KNOWN_ROWS_MAX &&
-                   known[i].row[paces->count].variant != NULL) {
+                   known[i].row[paces->count].kernel != NULL) {
                 paces->row[paces->count] = known[i].row[paces->count];
                 paces->count++;
             }
@@ -160,12 +159,12 @@ bool warprsa_paces_fit(const warprsa_paces *paces,
                        const warprsa_paces *candidates, size_t batch_max)
 {
     for (int size = 0; size < WARPRSA_CLASSES; size++)
-        if (warprsa_fastest_variant(paces, (warprsa_size_class)size, 1) == NULL)
+        if (warprsa_fastest_kernel(paces, (warprsa_size_class)size, 1) == NULL)
             return false;
     for (size_t i = 0; i < paces->count; i++)
         if (!fits(&paces->row[i],
                   warprsa_pace_of(candidates, paces->row[i].size,
-                                  paces->row[i].variant),
+                                  paces->row[i].kernel),
                   batch_max))
             return false;
     return true;

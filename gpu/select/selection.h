@@ -15,27 +15,27 @@
 extern "C" {
 #endif
 
-/* The variant for requests of one key. It takes parts of a batch, so that it is
+/* The kernel for requests of one key. It takes parts of a batch, so that it is
  * not among those that whole batches are given to; its paces are of requests
  * of one key. */
-#define WARPRSA_VARIANT_FOLD "fold"
+#define WARPRSA_KERNEL_FOLD "fold"
 
 enum {
     WARPRSA_PACES_MAX = 32,
     WARPRSA_PACE_US_MAX = 60000000,
 };
 
-/* What batches of one class take by one variant. `wave` operations are under
+/* What batches of one class take by one kernel. `wave` operations are under
  * way at once on a full device, and one operation, half a wave and a whole one
  * take these times, in microseconds and in this order; 0: not measured. */
 typedef struct warprsa_pace {
     warprsa_size_class size;
-    const char *variant; /* static storage */
+    const char *kernel; /* static storage */
     uint32_t wave;
     uint32_t one_us, half_us, wave_us;
 } warprsa_pace;
 
-/* Of one device, each class and variant once at most. */
+/* Of one device, each class and kernel once at most. */
 typedef struct warprsa_paces {
     size_t count;
     warprsa_pace row[WARPRSA_PACES_MAX];
@@ -48,15 +48,15 @@ typedef struct warprsa_paces {
  * function. */
 double warprsa_foretell_ms(const warprsa_pace *pace, size_t count);
 
-/* The row of this class and variant, or NULL. */
+/* The row of this class and kernel, or NULL. */
 const warprsa_pace *warprsa_pace_of(const warprsa_paces *paces,
                                     warprsa_size_class size,
-                                    const char *variant);
+                                    const char *kernel);
 
-/* The variant that takes the shortest time for a batch; of equal ones the
+/* The kernel that takes the shortest time for a batch; of equal ones the
  * first. NULL: no row is of this class. A pure function. */
-const char *warprsa_fastest_variant(const warprsa_paces *paces,
-                                    warprsa_size_class size, size_t count);
+const char *warprsa_fastest_kernel(const warprsa_paces *paces,
+                                   warprsa_size_class size, size_t count);
 
 /* The milliseconds that it takes; 0 for no operation, or if there is none. A
  * pure function. */

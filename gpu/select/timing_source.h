@@ -25,7 +25,7 @@ typedef struct warprsa_paces_wanted {
  * The table by device name, else the calibration file, else a calibration,
  * which is then put into the file: "table", "file" or "calibration", one word
  * of static storage. What is wrong with the file is traced and hinders nothing;
- * a class without a row has the first variant. Takes WARPRSA_CALIBRATION_MS and
+ * a class without a row has the first kernel. Takes WARPRSA_CALIBRATION_MS and
  * a batch at most. One thread per device.
  */
 const char *warprsa_paces_choose(warprsa_paces *paces,

@@ -14,8 +14,8 @@ static void find_paces(batch_run *run)
     struct cudaDeviceProp device;
 
     bench_cuda(cudaGetDeviceProperties(&device, 0), "the device");
-    warprsa_variant_candidates(&run->candidates,
-                               (unsigned)device.multiProcessorCount);
+    warprsa_kernel_candidates(&run->candidates,
+                              (unsigned)device.multiProcessorCount);
     warprsa_fold_candidates(&run->candidates, warprsa_fold_multiprocessors(0));
     if (!warprsa_paces_known(device.name, &run->paces))
         run->paces.count = 0;
@@ -71,9 +71,9 @@ static void put_keys(batch_run *run)
 
 const char *batch_run_name(size_t i)
 {
-    if (i == WARPRSA_VARIANTS)
-        return WARPRSA_VARIANT_FOLD;
-    return i < WARPRSA_VARIANTS ? warprsa_variants[i].name : NULL;
+    if (i == WARPRSA_KERNELS)
+        return WARPRSA_KERNEL_FOLD;
+    return i < WARPRSA_KERNELS ? warprsa_kernels[i].name : NULL;
 }
 
 bool batch_run_takes(const batch_run *run, const char *kernel,
@@ -81,10 +81,10 @@ bool batch_run_takes(const batch_run *run, const char *kernel,
 {
     if (strcmp(kernel, BATCH_RUN_AUTO) == 0)
         return run->paces.count > 0;
-    if (strcmp(kernel, WARPRSA_VARIANT_FOLD) == 0)
+    if (strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0)
         return warprsa_fold_kernel_for(size) != NULL &&
                warprsa_fold_multiprocessors(0) != 0;
-    return warprsa_variant_named(kernel, size) != NULL;
+    return warprsa_kernel_named(kernel, size) != NULL;
 }
 
 size_t batch_run_wave(const batch_run *run, const char *kernel,
@@ -98,8 +98,8 @@ size_t batch_run_wave(const batch_run *run, const char *kernel,
 void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
 {
     run->keys = keys;
-    run->memory.variant = strcmp(kernel, BATCH_RUN_AUTO) == 0 ? NULL : kernel;
-    run->limbs = strcmp(kernel, WARPRSA_VARIANT_INT32) == 0;
+    run->memory.kernel = strcmp(kernel, BATCH_RUN_AUTO) == 0 ? NULL : kernel;
+    run->limbs = strcmp(kernel, WARPRSA_KERNEL_INT32) == 0;
     for (size_t i = 0; i < keys->count; i++) {
         const warprsa_private_key *key = &keys->keys[i].key;
         bench_prepared *to = &run->host_prepared[i];

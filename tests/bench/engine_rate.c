@@ -28,7 +28,7 @@ enum {
 };
 
 typedef struct options {
-    const char *variant, *calibration_file;
+    const char *kernel, *calibration_file;
     bool direct_table_reads;
     const warprsa_engine *engine;
     unsigned runs, streams;
@@ -262,7 +262,7 @@ static void parse(options *o, int argc, char **argv)
         {"bits", required_argument, NULL, 'b'},
         {"batches", required_argument, NULL, 'n'},
         {"runs", required_argument, NULL, 'r'},
-        {"variant", required_argument, NULL, 'v'},
+        {"kernel", required_argument, NULL, 'v'},
         {"calibration-file", required_argument, NULL, 'c'},
         {"table-reads", required_argument, NULL, 't'},
         {"streams", required_argument, NULL, 's'},
@@ -283,7 +283,7 @@ static void parse(options *o, int argc, char **argv)
         else if (c == 's')
             o->streams = (unsigned)strtoul(optarg, NULL, 10);
         else if (c == 'v')
-            o->variant = optarg;
+            o->kernel = optarg;
         else if (c == 'c')
             o->calibration_file = optarg;
         else if (c == 't' &&
@@ -291,7 +291,7 @@ static void parse(options *o, int argc, char **argv)
             o->direct_table_reads = strcmp(optarg, "direct") == 0;
         else
             fail("usage: engine_rate [--engine=cuda|host] [--bits=2048,...] "
-                 "[--batches=1,...] [--runs=N] [--variant=NAME] "
+                 "[--batches=1,...] [--runs=N] [--kernel=NAME] "
                  "[--calibration-file=PATH] [--table-reads=scan|direct] "
                  "[--streams=N]");
     }
@@ -318,7 +318,7 @@ int main(int argc, char **argv)
     warprsa_device_config config = {.streams = o.streams,
                                     .batch_max = (unsigned)most,
                                     .keys_max = KEYS,
-                                    .variant = o.variant,
+                                    .kernel = o.kernel,
                                     .calibration_file = o.calibration_file,
                                     .direct_table_reads = o.direct_table_reads,
                                     .trace = trace,

@@ -115,7 +115,7 @@ static void kernel_row(bench *b, const char *kernel, size_t keys, bool direct,
  * request is one of its own. */
 static bool minds_keys(const char *kernel)
 {
-    return strcmp(kernel, WARPRSA_VARIANT_FOLD) == 0 ||
+    return strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0 ||
            strcmp(kernel, BATCH_RUN_AUTO) == 0;
 }
 

@@ -70,13 +70,13 @@ static void measure(batch_run *run, warprsa_pace *pace, size_t most,
     if (pace->wave > most)
         bench_fail("a wave is more than --most");
     /* The other's blocks take more than one group of requests. */
-    if (strcmp(pace->variant, WARPRSA_VARIANT_FOLD) != 0 &&
-        wave_of(run, pace->variant, most, multiprocessors) != pace->wave)
-        bench_fail("a variant's at_once() is not what CUDA makes of its "
+    if (strcmp(pace->kernel, WARPRSA_KERNEL_FOLD) != 0 &&
+        wave_of(run, pace->kernel, most, multiprocessors) != pace->wave)
+        bench_fail("a kernel's at_once() is not what CUDA makes of its "
                    "kernel");
-    pace->one_us = median_us(run, pace->variant, 1, 1);
-    pace->half_us = median_us(run, pace->variant, pace->wave / 2, pace->one_us);
-    pace->wave_us = median_us(run, pace->variant, pace->wave, pace->half_us);
+    pace->one_us = median_us(run, pace->kernel, 1, 1);
+    pace->half_us = median_us(run, pace->kernel, pace->wave / 2, pace->one_us);
+    pace->wave_us = median_us(run, pace->kernel, pace->wave, pace->half_us);
 }
 
 static void measure_class(batch_run *run, warprsa_paces *paces,
@@ -87,12 +87,12 @@ static void measure_class(batch_run *run, warprsa_paces *paces,
 
     for (size_t i = 0; i < paces->count; i++)
         if (paces->row[i].size == size) {
-            const char *variant = paces->row[i].variant;
+            const char *kernel = paces->row[i].kernel;
             key_set keys;
 
             key_set_new(&keys, bits,
-                        strcmp(variant, WARPRSA_VARIANT_FOLD) == 0 ? 1 : KEYS);
-            batch_run_keys(run, &keys, variant);
+                        strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0 ? 1 : KEYS);
+            batch_run_keys(run, &keys, kernel);
             measure(run, &paces->row[i], most, multiprocessors);
             key_set_free(&keys);
         }
@@ -106,7 +106,7 @@ static void print_paces(const warprsa_paces *paces, const char *device)
 
         printf("%s{WARPRSA_CLASS_%d, \"%s\", %u, %u, %u, %u}",
                i > 0 ? ",\n      " : "", 1024 * ((int)pace->size + 1),
-               pace->variant, pace->wave, pace->one_us, pace->half_us,
+               pace->kernel, pace->wave, pace->one_us, pace->half_us,
                pace->wave_us);
     }
     puts("}},");
@@ -119,7 +119,7 @@ static void print_winners(const warprsa_paces *paces, warprsa_size_class size,
 
     printf("RSA-%d:", 1024 * ((int)size + 1));
     for (size_t batch = 1; batch <= most; batch += STEP - batch % STEP) {
-        const char *best = warprsa_fastest_variant(paces, size, batch);
+        const char *best = warprsa_fastest_kernel(paces, size, batch);
 
         if (winner == NULL || strcmp(best, winner) != 0)
             printf(
@@ -136,7 +136,7 @@ static void select_kernels(batch_run *run, size_t most,
     const unsigned multiprocessors = (unsigned)device->multiProcessorCount;
     warprsa_paces paces;
 
-    warprsa_variant_candidates(&paces, multiprocessors);
+    warprsa_kernel_candidates(&paces, multiprocessors);
     warprsa_fold_candidates(&paces, warprsa_fold_multiprocessors(0));
     for (int size = 0; size < WARPRSA_CLASSES; size++)
         measure_class(run, &paces, (warprsa_size_class)size, most,

@@ -5,7 +5,7 @@
  * kernel_stages --help. The kernels are compiled once more for it, with clocks
  * at their stages (stage_clocks.cuh); a warp's clocks are charged to the stage
  * it is in or waits in, and added up over all warps of a batch that fills the
- * device. Where a variant consists of several kernels, each one's clocks share
+ * device. Where a kernel consists of several kernels, each one's clocks share
  * out its own time. Another measurement tells what everything beside the powers
  * takes: with half as many windows of the exponents only the powers take less.
  */
@@ -179,7 +179,7 @@ static size_t measure_size(batch_run *run, column *columns, size_t bits,
         *c = (column){.bits = bits, .kernel = kernel};
         /* That one is for requests that share a key. */
         some = (key_set){keys.keys,
-                         strcmp(kernel, WARPRSA_VARIANT_FOLD) == 0 ? 1 : KEYS};
+                         strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0 ? 1 : KEYS};
         batch_run_keys(run, &some, kernel);
         measure(run, c, batch);
     }

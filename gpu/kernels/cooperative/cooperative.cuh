@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "cooperative": a request is spread over 2 width lanes of a warp for
+ * The kernel "cooperative": a request is spread over 2 width lanes of a warp for
  * all of its stages. A block takes BLOCK / (2 width) requests. Its first
  * threads invert the blinding factors, a thread for each half, while its other
  * warps go on; the results are needed after the barrier.

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "fold": whole private operations of requests that share a key,
+ * The kernel "fold": whole private operations of requests that share a key,
  * 64 to a block, by the script of fold_program.h. Blocks stay and take one group
  * of requests after the other, so that the tables of all that is under way are
  * few enough for the second cache to hold much of them.

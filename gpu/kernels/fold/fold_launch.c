@@ -45,7 +45,7 @@ static uint32_t blocks_for(const warprsa_fold_kernel *kernel, size_t items,
 void warprsa_fold_candidates(warprsa_paces *candidates,
                              uint32_t multiprocessors)
 {
-    static_assert((WARPRSA_VARIANTS + 1) * WARPRSA_CLASSES <= WARPRSA_PACES_MAX,
+    static_assert((WARPRSA_KERNELS + 1) * WARPRSA_CLASSES <= WARPRSA_PACES_MAX,
                   "room for these rows, too");
     for (int size = 0; multiprocessors != 0 && size < WARPRSA_CLASSES; size++) {
         const warprsa_fold_kernel *kernel =
@@ -54,7 +54,7 @@ void warprsa_fold_candidates(warprsa_paces *candidates,
         if (kernel != NULL)
             candidates->row[candidates->count++] = (warprsa_pace){
                 .size = (warprsa_size_class)size,
-                .variant = WARPRSA_VARIANT_FOLD,
+                .kernel = WARPRSA_KERNEL_FOLD,
                 .wave =
                     kernel->item_most * kernel->blocks_each * multiprocessors,
             };

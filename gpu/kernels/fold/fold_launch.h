@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "fold" as the engine launches it: requests that share a key, the
+ * The kernel "fold" as the engine launches it: requests that share a key, the
  * reduction on tensor cores. For devices of compute capability 9.0 alone.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_LAUNCH_H
@@ -35,7 +35,7 @@ const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size);
 /* Multiprocessors of this device if it can fold, else 0. */
 uint32_t warprsa_fold_multiprocessors(int ordinal);
 
-/* Adds a row for each of its kernels, as warprsa_variant_candidates() does, for
+/* Adds a row for each of its kernels, as warprsa_kernel_candidates() does, for
  * a device that has so many multiprocessors to fold with. */
 void warprsa_fold_candidates(warprsa_paces *candidates,
                              uint32_t multiprocessors);

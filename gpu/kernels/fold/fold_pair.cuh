@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "fold" for RSA-4096: 128 requests of a key to a block, first mod
+ * The kernel "fold" for RSA-4096: 128 requests of a key to a block, first mod
  * q, then mod p, then the check mod q, by fold_pair_operation.h. The matrices
  * of both primes are made once for a key, into the block's own memory, and the
  * one that a pass needs is copied near.

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "int32": the stages of "cooperative" over the arithmetic of
+ * The kernel "int32": the stages of "cooperative" over the arithmetic of
  * gpu/arith/int32_limb.h, for GPUs that have little double precision. Nothing in it is in
  * floating point.
  */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "low_latency", for few requests: a warp each, in three kernels, so
+ * The kernel "low_latency", for few requests: a warp each, in three kernels, so
  * that the one in the middle, where the time goes, is small and has all the
  * registers. Blocks of threads beyond those that requests need do what needs
  * a thread for each half: they blind the exponents beside the first kernel and

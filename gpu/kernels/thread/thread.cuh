@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The variant "thread": the powers by one thread a half, everything before and
- * after them spread over lanes as in the variant "cooperative". A block takes
+ * The kernel "thread": the powers by one thread a half, everything before and
+ * after them spread over lanes as in the kernel "cooperative". A block takes
  * BLOCK / 2 requests; for the parts in lanes it takes WIDTH turns. Numbers
  * change hands through the shared memory of the powers.
  */

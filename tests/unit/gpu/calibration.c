@@ -37,31 +37,31 @@ typedef struct fake_device {
     double slower, all_ms;
 } fake_device;
 
-static bool run(void *arg, warprsa_size_class size, const char *variant,
+static bool run(void *arg, warprsa_size_class size, const char *kernel,
                 size_t count, double *ms)
 {
     fake_device *d = arg;
 
     d->batches++;
     d->most = count > d->most ? count : d->most;
-    if (strcmp(variant, "few") == 0)
+    if (strcmp(kernel, "few") == 0)
         *ms = (size + 1) * (2 + (double)count / 100);
-    else if (strcmp(variant, "many") == 0)
+    else if (strcmp(kernel, "many") == 0)
         *ms = 20 + (double)count / 1e5;
     else
         *ms = 5000;
     *ms *= d->slower;
-    if (strcmp(variant, "none") == 0)
+    if (strcmp(kernel, "none") == 0)
         return false;
     d->all_ms += *ms;
     return true;
 }
 
-static void add(warprsa_paces *to, const char *variant, uint32_t wave)
+static void add(warprsa_paces *to, const char *kernel, uint32_t wave)
 {
     for (int size = 0; size < WARPRSA_CLASSES; size++)
         to->row[to->count++] = (warprsa_pace){
-            .size = (warprsa_size_class)size, .variant = variant, .wave = wave};
+            .size = (warprsa_size_class)size, .kernel = kernel, .wave = wave};
 }
 
 static warprsa_paces candidates_all(void)
@@ -97,9 +97,9 @@ static void measures(void **state)
     assert_int_equal(pace->wave, BATCH_MAX);
     assert_null(warprsa_pace_of(&paces, WARPRSA_CLASS_2048, "none"));
     assert_string_equal(
-        "few", warprsa_fastest_variant(&paces, WARPRSA_CLASS_2048, 700));
+        "few", warprsa_fastest_kernel(&paces, WARPRSA_CLASS_2048, 700));
     assert_string_equal(
-        "many", warprsa_fastest_variant(&paces, WARPRSA_CLASS_2048, 900));
+        "many", warprsa_fastest_kernel(&paces, WARPRSA_CLASS_2048, 900));
 }
 
 /* What could never be chosen is tried with one operation and no more. */
@@ -233,7 +233,7 @@ static void write_and_read(void **state)
     for (size_t i = 0; i < paces.count; i++) {
         const warprsa_pace *a = &paces.row[i], *b = &again.row[i];
 
-        assert_string_equal(a->variant, b->variant);
+        assert_string_equal(a->kernel, b->kernel);
         assert_true(a->size == b->size && a->wave == b->wave &&
                     a->one_us == b->one_us && a->half_us == b->half_us &&
                     a->wave_us == b->wave_us);

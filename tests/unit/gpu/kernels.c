@@ -18,9 +18,9 @@
 static void first_takes_everything(void **state)
 {
     (void)state;
-    assert_non_null(warprsa_variants[0].at_once);
+    assert_non_null(warprsa_kernels[0].at_once);
     for (int size = 0; size < WARPRSA_CLASSES; size++)
-        assert_non_null(warprsa_variants[0].launch[size]);
+        assert_non_null(warprsa_kernels[0].launch[size]);
 }
 
 static void int32_is_no_candidate(void **state)
@@ -28,10 +28,9 @@ static void int32_is_no_candidate(void **state)
     warprsa_paces candidates;
 
     (void)state;
-    warprsa_variant_candidates(&candidates, 1);
+    warprsa_kernel_candidates(&candidates, 1);
     for (size_t i = 0; i < candidates.count; i++)
-        assert_string_not_equal(candidates.row[i].variant,
-                                WARPRSA_VARIANT_INT32);
+        assert_string_not_equal(candidates.row[i].kernel, WARPRSA_KERNEL_INT32);
 }
 
 /* A kernel that is launched in another shape has other paces: to be measured by
@@ -46,20 +45,20 @@ static void table_is_of_these_kernels(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-        warprsa_variant_candidates(&candidates, devices[i].multiprocessors);
+        warprsa_kernel_candidates(&candidates, devices[i].multiprocessors);
         warprsa_fold_candidates(&candidates, devices[i].multiprocessors);
         assert_true(warprsa_paces_known(devices[i].device, &paces));
         for (size_t j = 0; j < paces.count; j++) {
             const warprsa_pace *pace = &paces.row[j];
             const warprsa_pace *candidate =
-                warprsa_pace_of(&candidates, pace->size, pace->variant);
+                warprsa_pace_of(&candidates, pace->size, pace->kernel);
 
             assert_non_null(candidate);
             if (pace->wave != candidate->wave)
                 fail_msg("%s, RSA-%d, %s: the table's wave is %u, the "
                          "kernel's %u",
                          devices[i].device, 1024 * ((int)pace->size + 1),
-                         pace->variant, pace->wave, candidate->wave);
+                         pace->kernel, pace->wave, candidate->wave);
         }
         assert_true(warprsa_paces_fit(&paces, &candidates, SIZE_MAX));
     }
@@ -73,5 +72,5 @@ int main(void)
         cmocka_unit_test(table_is_of_these_kernels),
     };
 
-    return cmocka_run_group_tests_name("gpu_variants", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("gpu_kernels", tests, NULL, NULL);
 }

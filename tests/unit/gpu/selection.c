@@ -43,7 +43,7 @@ static void times_go_through_the_points(void **state)
     other.wave_us = 3500; /* the line carried on is above both points */
     at(&other, 250, 2.5);
     other = pace;
-    other.variant = WARPRSA_VARIANT_FOLD;
+    other.kernel = WARPRSA_KERNEL_FOLD;
     at(&other, 250, 2.5);
     at(&other, 750, 5);
 }
@@ -63,7 +63,7 @@ static void choices(void **state)
     static const struct {
         warprsa_size_class size;
         size_t count;
-        const char *variant;
+        const char *kernel;
     } wanted[] = {
         {WARPRSA_CLASS_2048, 1, "few"},      {WARPRSA_CLASS_2048, 100, "few"},
         {WARPRSA_CLASS_2048, 300, "many"},   {WARPRSA_CLASS_2048, 400, "many"},
@@ -78,14 +78,14 @@ static void choices(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         const char *chosen =
-            warprsa_fastest_variant(&paces, wanted[i].size, wanted[i].count);
+            warprsa_fastest_kernel(&paces, wanted[i].size, wanted[i].count);
 
         assert_non_null(chosen);
-        if (strcmp(chosen, wanted[i].variant) != 0)
+        if (strcmp(chosen, wanted[i].kernel) != 0)
             fail_msg("%zu: %s, not %s", wanted[i].count, chosen,
-                     wanted[i].variant);
+                     wanted[i].kernel);
     }
-    assert_null(warprsa_fastest_variant(&paces, WARPRSA_CLASS_1024, 1));
+    assert_null(warprsa_fastest_kernel(&paces, WARPRSA_CLASS_1024, 1));
 }
 
 /* Its paces are of requests of one key: no batch is given to it as it is. */
@@ -93,12 +93,12 @@ static void fold_is_for_parts(void **state)
 {
     const warprsa_paces paces = {
         2,
-        {{WARPRSA_CLASS_2048, WARPRSA_VARIANT_FOLD, 1000, 1, 1, 1},
+        {{WARPRSA_CLASS_2048, WARPRSA_KERNEL_FOLD, 1000, 1, 1, 1},
          {WARPRSA_CLASS_2048, "any", 1000, 2000, 3000, 7000}}};
 
     (void)state;
-    assert_string_equal(
-        warprsa_fastest_variant(&paces, WARPRSA_CLASS_2048, 500), "any");
+    assert_string_equal(warprsa_fastest_kernel(&paces, WARPRSA_CLASS_2048, 500),
+                        "any");
     assert_true(warprsa_fastest_ms(&paces, WARPRSA_CLASS_2048, 500) == 3.0);
     assert_true(warprsa_fastest_ms(&paces, WARPRSA_CLASS_2048, 0) == 0.0);
     assert_true(warprsa_fastest_ms(&paces, WARPRSA_CLASS_4096, 5) == 0.0);
@@ -135,8 +135,8 @@ static void foretold_and_measured(void **state)
         {WARPRSA_CLASS_4096, 16384, 99.848, 79.288, 152.696},
         {WARPRSA_CLASS_4096, 65536, 389.900, 324.666, 595.382},
     };
-    static const char *const variants[] = {"cooperative", "thread",
-                                           "low_latency"};
+    static const char *const kernels[] = {"cooperative", "thread",
+                                          "low_latency"};
     warprsa_paces paces;
 
     (void)state;
@@ -144,21 +144,21 @@ static void foretold_and_measured(void **state)
     for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
         const double ms[] = {measured[i].cooperative, measured[i].thread,
                              measured[i].low_latency};
-        const char *chosen = warprsa_fastest_variant(&paces, measured[i].size,
-                                                     measured[i].count);
+        const char *chosen =
+            warprsa_fastest_kernel(&paces, measured[i].size, measured[i].count);
         double best = ms[0], taken = 0;
 
         for (int v = 0; v < 3; v++) {
             const double foretold = warprsa_foretell_ms(
-                warprsa_pace_of(&paces, measured[i].size, variants[v]),
+                warprsa_pace_of(&paces, measured[i].size, kernels[v]),
                 measured[i].count);
 
             if (foretold < ms[v] * 5 / 6 || foretold > ms[v] * 7 / 6)
                 fail_msg("RSA class %d, %zu by %s: %f ms, measured %f",
-                         measured[i].size, measured[i].count, variants[v],
+                         measured[i].size, measured[i].count, kernels[v],
                          foretold, ms[v]);
             best = ms[v] < best ? ms[v] : best;
-            if (strcmp(chosen, variants[v]) == 0)
+            if (strcmp(chosen, kernels[v]) == 0)
                 taken = ms[v];
         }
         if (taken > best * 1.02)

@@ -91,7 +91,7 @@ static void open_device(void)
     const warprsa_device_config config = {.streams = 1,
                                           .batch_max = 4,
                                           .keys_max = 2,
-                                          .variant = NUMBER_VARIANT,
+                                          .kernel = NUMBER_KERNEL,
                                           .random = give_random,
                                           .random_arg = &stream};
     char why[160];

@@ -53,7 +53,7 @@ int test_device_open(test_device *t, unsigned keys_max)
         .streams = 2,
         .batch_max = TEST_BATCH_MAX,
         .keys_max = keys_max,
-        .variant = getenv("WARPRSA_TEST_VARIANT"),
+        .kernel = getenv("WARPRSA_TEST_KERNEL"),
         .direct_table_reads = getenv("WARPRSA_TEST_DIRECT_TABLE_READS") != NULL,
         .random = give_random,
         .random_arg = t,

@@ -54,9 +54,9 @@ int number_samples(const number_view *view); /* places, >= rows */
 
 /* As warprsa_device_config has it. */
 #ifdef WARPRSA_INT32
-#define NUMBER_VARIANT "int32"
+#define NUMBER_KERNEL "int32"
 #else
-#define NUMBER_VARIANT NULL
+#define NUMBER_KERNEL NULL
 #endif
 
 /* An integer from 0 to `most`. */
