@@ -8,7 +8,7 @@
 #ifndef WARPRSA_BATCH_MEMORY_H
 #define WARPRSA_BATCH_MEMORY_H
 
-#include "gpu/kernels/fold/fold_launch.h"
+#include "gpu/kernels/fold/launch.h"
 
 /* What the host keeps of a key on the device: public. */
 typedef struct warprsa_key_size {

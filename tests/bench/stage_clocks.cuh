@@ -58,7 +58,7 @@ class stage_scope
     }
 };
 
-/* The stage of a step of gpu/kernels/fold/fold_program.h, before the powers' end or after;
+/* The stage of a step of gpu/kernels/fold/program.h, before the powers' end or after;
  * defined where that is known. */
 template <typename STEP>
 static __device__ __forceinline__ int stage_of_step(const STEP *step,

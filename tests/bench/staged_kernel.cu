@@ -13,7 +13,7 @@
 
 #include STAGED_FILE(STAGED_KERNEL)
 
-#ifdef WARPRSA_FOLD_SCRIPT_H
+#ifdef WARPRSA_GPU_KERNELS_FOLD_PROGRAM_H
 template <typename STEP>
 static __device__ __forceinline__ int stage_of_step(const STEP *step,
                                                     bool powers_to_come)

@@ -2,16 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The kernel "fold": whole private operations of requests that share a key,
- * 64 to a block, by the script of fold_program.h. Blocks stay and take one group
+ * 64 to a block, by the script of program.h. Blocks stay and take one group
  * of requests after the other, so that the tables of all that is under way are
  * few enough for the second cache to hold much of them.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_CUH
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_CUH
 
-#include "gpu/kernels/fold/fold_launch.h"
-#include "gpu/kernels/fold/fold_matrix.h"
-#include "gpu/kernels/fold/fold_operation.h"
+#include "gpu/kernels/fold/launch.h"
+#include "gpu/kernels/fold/matrix.h"
+#include "gpu/kernels/fold/operation.h"
 
 /* A block's scratch memory, in bytes. */
 template <int ROWS> struct warprsa_fold_scratch {

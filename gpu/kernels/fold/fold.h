@@ -5,10 +5,10 @@
  * reduction: what lies above 2^(52 rows) is multiplied by a fixed matrix of
  * the prime, which tensor cores do for 64 messages at once. One thread holds
  * one number of `rows` samples of 52 bits; of 40 on the device two do, see
- * fold_pair.h.
+ * pair.h.
  *
  *   columns   c[0..2 rows) of a * b, in 64 bits, carries not resolved; see
- *             fold_product.h
+ *             multiply.h
  *   top       bits 44.. of c[rows-1] go up: what is above bit 52 into
  *             c[rows], bits 44..51 into byte 7 of the last column
  *   fold      the bytes h[k] of the upper columns (8 a column, as they lie)
@@ -43,7 +43,7 @@
 #ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_H
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_H
 
-#include "gpu/kernels/fold/fold_product.h"
+#include "gpu/kernels/fold/multiply.h"
 
 #define WARPRSA_FOLD_DIGITS    7 /* of an output sample */
 #define WARPRSA_FOLD_CARRY_MAX 5 /* samples that are carried at once */

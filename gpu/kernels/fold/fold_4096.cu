@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/kernels/fold/fold_pair.cuh"
+#include "gpu/kernels/fold/pair.cuh"
 
 static constexpr warprsa_shape shape = WARPRSA_SHAPE_4096;
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * gpu/kernels/fold/fold_pair.h and fold_pair_operation.h, numbers of 40 samples by two
+ * gpu/kernels/fold/pair.h and pair_operation.h, numbers of 40 samples by two
  * threads: their products, folds and reductions with the operands and primes
  * that strain the bounds most, tables, and whole private operations, all
  * against libcrypto's numbers.
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/kernels/fold/fold_matrix.h"
-#include "gpu/kernels/fold/fold_pair_operation.h"
+#include "gpu/kernels/fold/matrix.h"
+#include "gpu/kernels/fold/pair_operation.h"
 #include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 

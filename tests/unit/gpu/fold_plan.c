@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * gpu/kernels/fold/fold_plan.h: which keys may be folded, and where the requests of a batch
+ * gpu/kernels/fold/plan.h: which keys may be folded, and where the requests of a batch
  * are put.
  */
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "gpu/kernels/fold/fold_plan.h"
+#include "gpu/kernels/fold/plan.h"
 #include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 #include "tests/unit/support/random_keys.h"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "gpu/kernels/fold/fold_launch.h"
+#include "gpu/kernels/fold/launch.h"
 
 static void first_takes_everything(void **state)
 {

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The host's part of fold_pair_operation.h, as fold_host.h is of
- * fold_operation.h.
+ * The host's part of pair_operation.h, as group_host.h is of
+ * operation.h.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_HOST_H
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_HOST_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_GROUP_HOST_H
+#define WARPRSA_GPU_KERNELS_FOLD_PAIR_GROUP_HOST_H
 
-#include "gpu/kernels/fold/fold_pair.h"
+#include "gpu/kernels/fold/pair.h"
 
 static inline const double *warprsa_fold_pair_prime(const warprsa_fold_group *g)
 {

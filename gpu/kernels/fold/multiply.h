@@ -33,8 +33,8 @@
  * and stands for minus that (warprsa_fold_bias_row()). No column is above
  *     (4 h - 1) + h / 2 + max b(c) <= 6 h + 3 = 3 N + 3 times 2^52.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_PRODUCT_H
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_PRODUCT_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_MULTIPLY_H
+#define WARPRSA_GPU_KERNELS_FOLD_MULTIPLY_H
 
 #include "gpu/arith/private_operation.h"
 

@@ -13,8 +13,8 @@
  *   s^e = m                  mod p and mod q, from the s that is released:
  *                            as p and q are prime to each other, mod pq
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_PROGRAM_H
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_PROGRAM_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_PROGRAM_H
+#define WARPRSA_GPU_KERNELS_FOLD_PROGRAM_H
 
 #include "gpu/kernels/fold/fold.h"
 

@@ -2,15 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The kernel "fold" for RSA-4096: 128 requests of a key to a block, first mod
- * q, then mod p, then the check mod q, by fold_pair_operation.h. The matrices
+ * q, then mod p, then the check mod q, by pair_operation.h. The matrices
  * of both primes are made once for a key, into the block's own memory, and the
  * one that a pass needs is copied near.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_CUH
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_CUH
+#ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_CUH
+#define WARPRSA_GPU_KERNELS_FOLD_PAIR_CUH
 
 #include "gpu/kernels/fold/fold.cuh"
-#include "gpu/kernels/fold/fold_pair_operation.h"
+#include "gpu/kernels/fold/pair_operation.h"
 
 typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> warprsa_fold_pair_shared;
 

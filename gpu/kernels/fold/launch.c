@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/kernels/fold/fold_launch.h"
+#include "gpu/kernels/fold/launch.h"
 
 #include <assert.h>
 

@@ -1,20 +1,20 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Where the numbers of a group of messages lie (fold_operation.h), and their
+ * Where the numbers of a group of messages lie (operation.h), and their
  * tables of powers: packed, and read by reading all entries and keeping one, so
  * that neither address nor count of the reads depends on a digit. A piece is 16
  * bytes of all entries. Pieces are copied near and chosen from in phases, two
  * at a time. With 20 samples in four phases: copied while the first half of
  * each of the three squarings of a window and the multiplication before is
  * computed, and chosen from then. With 30 in six, for which each of the
- * squarings has two, one chosen from before H (fold_product.h), one while the
+ * squarings has two, one chosen from before H (multiply.h), one while the
  * tensor cores work.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_TABLE_H
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_TABLE_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_TABLE_H
+#define WARPRSA_GPU_KERNELS_FOLD_TABLE_H
 
-#include "gpu/kernels/fold/fold_program.h"
+#include "gpu/kernels/fold/program.h"
 
 #ifdef __CUDACC__
 #define WARPRSA_MESSAGES        1

@@ -5,8 +5,8 @@
  * bytes times a matrix, sums of 32 bits (PTX ISA, "wgmma"). Both operands are
  * in shared memory without swizzling, in pieces of 8 x 16 bytes.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_MMA_CUH
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_MMA_CUH
+#ifndef WARPRSA_GPU_KERNELS_FOLD_MMA_CUH
+#define WARPRSA_GPU_KERNELS_FOLD_MMA_CUH
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
  * their operands do not fit one. Message t's number lies in messages t and
  * t ^ FOLD_GROUP, its parts: part 0 has samples 0..19, part 1 samples 20..39,
  * and both do the same with them. Bounds are those of fold.h and
- * fold_product.h for 40 rows.
+ * multiply.h for 40 rows.
  *
  *     A B = L + X^20 (L + H - M) + X^40 H,           X = 2^52,
  *     L = Al Bl, H = Ah Bh, M = (Al - Ah) (Bl - Bh)
@@ -26,19 +26,19 @@
  * columns, which are added after the fold, and others that are folded.
  *
  * Differences of part 1 are those of part 0 with the sign turned, so d and e
- * are what fold_product.h bounds. d1 e1 has the product of tops, whose halves
+ * are what multiply.h bounds. d1 e1 has the product of tops, whose halves
  * are made otherwise; part 0's D has its last product made so, too: its low
  * half may reach 2^53, so column 18 of M may lack one 2^52 more than is said
  * there. Here b(c) = 32 in all columns but the last, which is the most that b
  * has for 40 rows, and n(c) + n(c - 1) / 2 + 2 and one more in column 18.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_H
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_H
+#define WARPRSA_GPU_KERNELS_FOLD_PAIR_H
 
 #ifdef __CUDACC__
-#include "gpu/kernels/fold/fold_group.cuh"
+#include "gpu/kernels/fold/group.cuh"
 #else
-#include "gpu/kernels/fold/fold_host.h"
+#include "gpu/kernels/fold/group_host.h"
 #endif
 
 enum {

@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The device's part of fold_pair_operation.h. Lanes 0..15 of a warp have the
+ * The device's part of pair_operation.h. Lanes 0..15 of a warp have the
  * lower samples of 16 requests' numbers modulo one prime, lanes 16..31 the
  * upper ones; the four warps of a warpgroup fold 64 numbers together.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_GROUP_CUH
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_GROUP_CUH
+#ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_GROUP_CUH
+#define WARPRSA_GPU_KERNELS_FOLD_PAIR_GROUP_CUH
 
-#include "gpu/kernels/fold/fold_pair.h"
+#include "gpu/kernels/fold/pair.h"
 
 static __device__ __forceinline__ const double *
 warprsa_fold_pair_prime(const warprsa_fold_group *g)

@@ -1,19 +1,19 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The host's part of fold_operation.h: a group in plain memory, the tensor
+ * The host's part of operation.h: a group in plain memory, the tensor
  * cores' sums as loops over the same matrix, place by place.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_HOST_H
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_HOST_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_GROUP_HOST_H
+#define WARPRSA_GPU_KERNELS_FOLD_GROUP_HOST_H
 
-#include "gpu/kernels/fold/fold_table.h"
+#include "gpu/kernels/fold/table.h"
 
 typedef struct warprsa_fold_group {
     warprsa_fold_memory memory;
     const warprsa_operation *operations; /* [FOLD_GROUP], of one key */
     const uint8_t *matrix[2];            /* [FOLD_MATRIX_BYTES] for p, q */
-    int prime; /* of pairs (fold_pair.h): 0 for p, 1 for q */
+    int prime; /* of pairs (pair.h): 0 for p, 1 for q */
 } warprsa_fold_group;
 
 static inline int warprsa_fold_index(int k)
@@ -27,7 +27,7 @@ static inline int warprsa_fold_half(int k)
 }
 
 /* Word i of `apart` of the message that has the other part of k's number
- * (fold_pair.h). */
+ * (pair.h). */
 static inline uint64_t warprsa_fold_of_other(const uint64_t *from, int apart,
                                              int k, int i)
 {

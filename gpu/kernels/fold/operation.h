@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Runs the script of a private operation (fold_program.h) for a group of
+ * Runs the script of a private operation (program.h) for a group of
  * messages. On the device each thread has one message and a warp is a group;
  * four warps work together only in the fold. On the host one thread plays all
  * messages of a group in turn, as in lanes.h.
@@ -10,13 +10,13 @@
  * exponent. Entries of the table are chosen by reading all of them, a piece
  * at a time during the products before each multiplication.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_OPERATION_H
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_OPERATION_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_OPERATION_H
+#define WARPRSA_GPU_KERNELS_FOLD_OPERATION_H
 
 #ifdef __CUDACC__
-#include "gpu/kernels/fold/fold_group.cuh"
+#include "gpu/kernels/fold/group.cuh"
 #else
-#include "gpu/kernels/fold/fold_host.h"
+#include "gpu/kernels/fold/group_host.h"
 #endif
 
 /* Sample i of message t's number at `place`. */

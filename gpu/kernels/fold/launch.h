@@ -4,10 +4,10 @@
  * The kernel "fold" as the engine launches it: requests that share a key, the
  * reduction on tensor cores. For devices of compute capability 9.0 alone.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_LAUNCH_H
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_LAUNCH_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_LAUNCH_H
+#define WARPRSA_GPU_KERNELS_FOLD_LAUNCH_H
 
-#include "gpu/kernels/fold/fold_plan.h"
+#include "gpu/kernels/fold/plan.h"
 #include "gpu/kernels/kernels.h"
 
 #ifdef __cplusplus

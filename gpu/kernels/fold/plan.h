@@ -5,8 +5,8 @@
  * bounds allow, cut into items of one key, where that is sooner done than by
  * another kernel. They come first in the batch, key by key.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_PLAN_H
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_PLAN_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_PLAN_H
+#define WARPRSA_GPU_KERNELS_FOLD_PLAN_H
 
 #include "gpu/engine.h"
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "gpu/kernels/fold/fold_plan.h"
+#include "gpu/kernels/fold/plan.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,16 +1,16 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The device's part of fold_operation.h. Lanes 0..15 of a warp have the halves
+ * The device's part of operation.h. Lanes 0..15 of a warp have the halves
  * mod p of 16 requests, lanes 16..31 those mod q. The four warps of a
  * warpgroup fold together: tile 0 is their lanes 0..15, 64 messages mod p,
  * tile 1 the others. So each warp gets the sums of its own messages.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_GROUP_CUH
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_GROUP_CUH
+#ifndef WARPRSA_GPU_KERNELS_FOLD_GROUP_CUH
+#define WARPRSA_GPU_KERNELS_FOLD_GROUP_CUH
 
-#include "gpu/kernels/fold/fold_mma.cuh"
-#include "gpu/kernels/fold/fold_table.h"
+#include "gpu/kernels/fold/mma.cuh"
+#include "gpu/kernels/fold/table.h"
 #include "gpu/kernels/request.cuh"
 
 enum {
@@ -63,7 +63,7 @@ template <int ROWS> struct warprsa_fold_shared {
     static constexpr int ALL = BARRIER + BARRIERS * WARPGROUPS;
 };
 
-/* Of RSA-4096, whose numbers are two threads' (fold_pair.h): a warpgroup has
+/* Of RSA-4096, whose numbers are two threads' (pair.h): a warpgroup has
  * one tile of 64 messages mod one prime, the joined digits of whose two chunks
  * are for lanes 0..15 and 16..31. What a thread has is as much as with 20 rows.
  */
@@ -129,7 +129,7 @@ static __device__ __forceinline__ int warprsa_fold_half(int)
 }
 
 /* Word i of the thread that has the other part of this one's number
- * (fold_pair.h). */
+ * (pair.h). */
 static __device__ __forceinline__ uint64_t
 warprsa_fold_of_other(const uint64_t *from, int, int, int i)
 {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A whole private operation of RSA-4096 with one key for a group of 16
- * requests, their numbers in pairs (fold_pair.h): as fold_operation.h, but one
+ * requests, their numbers in pairs (pair.h): as operation.h, but one
  * prime after the other, so that one matrix is needed at a time. In passes:
  *
  *   0, mod q   s_q
@@ -10,17 +10,17 @@
  *   2, mod q   whether s^e = m mod q; bytes out
  *
  * A pass has a script of its own and wants the prime's matrix. What does not
- * know of parts is fold_operation.h's, for 20 rows. No branch and no address
+ * know of parts is operation.h's, for 20 rows. No branch and no address
  * depends on anything but sizes and the public exponent.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_OPERATION_H
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_PAIR_OPERATION_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_OPERATION_H
+#define WARPRSA_GPU_KERNELS_FOLD_PAIR_OPERATION_H
 
-#include "gpu/kernels/fold/fold_operation.h"
+#include "gpu/kernels/fold/operation.h"
 #ifdef __CUDACC__
-#include "gpu/kernels/fold/fold_pair_group.cuh"
+#include "gpu/kernels/fold/pair_group.cuh"
 #else
-#include "gpu/kernels/fold/fold_pair_host.h"
+#include "gpu/kernels/fold/pair_group_host.h"
 #endif
 
 enum {
@@ -74,7 +74,7 @@ WARPRSA_FN void warprsa_fold_pass_script(warprsa_fold_script *script,
 }
 
 /* Where sample i of s is, 0..79: with each message the columns that
- * fold_pair.h gives it, its lower ones in the first place, of the request of
+ * pair.h gives it, its lower ones in the first place, of the request of
  * message t. */
 WARPRSA_FN double *warprsa_fold_pair_at(const warprsa_fold_memory *m, int place,
                                         int i, int t)

@@ -6,8 +6,8 @@
  * R and reduced exactly, is 2^j R mod P with R = 2^(52 rows). All lanes of a
  * group make one row, the lower ones for p, the upper ones for q.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_MATRIX_H
-#define WARPRSA_GPU_KERNELS_FOLD_FOLD_MATRIX_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_MATRIX_H
+#define WARPRSA_GPU_KERNELS_FOLD_MATRIX_H
 
 #include "gpu/kernels/fold/fold.h"
 
