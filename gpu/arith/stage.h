@@ -10,7 +10,7 @@
  * is charged to stage NAME, except for the time of functions it calls that name
  * a stage themselves.
  *
- * WARPRSA_STAGE_OF_STEP(step, powers_to_come) does the same for the kernels
+ * WARPRSA_STAGE_OF_INSTRUCTION(step, powers_to_come) does the same for the kernels
  * that run a program of instructions: it holds until the next instruction.
  */
 #ifndef WARPRSA_GPU_ARITH_STAGE_H
@@ -18,7 +18,7 @@
 
 #ifndef WARPRSA_STAGE
 #define WARPRSA_STAGE(name)
-#define WARPRSA_STAGE_OF_STEP(step, powers_to_come)
+#define WARPRSA_STAGE_OF_INSTRUCTION(step, powers_to_come)
 #endif
 
 #endif

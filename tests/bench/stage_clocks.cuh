@@ -60,9 +60,9 @@ class stage_scope
 
 /* The stage of a step of gpu/kernels/fold/program.h, before the powers' end or after;
  * defined where that is known. */
-template <typename STEP>
-static __device__ __forceinline__ int stage_of_step(const STEP *step,
-                                                    bool powers_to_come);
+template <typename INSTRUCTION>
+static __device__ __forceinline__ int
+stage_of_instruction(const INSTRUCTION *instruction, bool powers_to_come);
 
 /* Hardly anything where the stage stays the same: a step is short. */
 static __device__ __forceinline__ void stage_switch(int stage)
@@ -72,7 +72,7 @@ static __device__ __forceinline__ void stage_switch(int stage)
 }
 
 #define WARPRSA_STAGE(name) const stage_scope warprsa_stage(STAGE_##name)
-#define WARPRSA_STAGE_OF_STEP(step, powers_to_come)                            \
-    stage_switch(stage_of_step(step, powers_to_come))
+#define WARPRSA_STAGE_OF_INSTRUCTION(step, powers_to_come)                     \
+    stage_switch(stage_of_instruction(step, powers_to_come))
 
 #endif

@@ -14,17 +14,17 @@
 #include STAGED_FILE(STAGED_KERNEL)
 
 #ifdef WARPRSA_GPU_KERNELS_FOLD_PROGRAM_H
-template <typename STEP>
-static __device__ __forceinline__ int stage_of_step(const STEP *step,
-                                                    bool powers_to_come)
+template <typename INSTRUCTION>
+static __device__ __forceinline__ int
+stage_of_instruction(const INSTRUCTION *instruction, bool powers_to_come)
 {
-    switch (step->action) {
+    switch (instruction->action) {
     case WARPRSA_FOLD_ENTRY:
     case WARPRSA_FOLD_START:
     case WARPRSA_FOLD_POWER:
         return STAGE_MODEXP;
     }
-    switch (step->by) {
+    switch (instruction->operand) {
     case WARPRSA_FOLD_OF_INPUT:
     case WARPRSA_FOLD_OF_RESULT:
         return STAGE_SPLIT;

@@ -84,8 +84,8 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
             2 * S::TILE)[i % (S::ACROSS / 16)] = make_uint4(0, 0, 0, 0);
     __syncthreads();
     if (threadIdx.x == 0)
-        warprsa_fold_script_make(
-            reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT), e);
+        warprsa_fold_program_make(
+            reinterpret_cast<warprsa_fold_program *>(shared + S::PROGRAM), e);
     __syncwarp();
     /* The last row is made in another way, so by all groups together: lanes of
      * a warp that part would wait for each other in their exchanges. */
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(warprsa_fold_shared<ROWS>::THREADS,
                 shared, (double *)g.memory.qinv, batch.batch.keys + key);
         loaded = key;
         warprsa_fold_run(
-            &g, reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT),
+            &g, reinterpret_cast<warprsa_fold_program *>(shared + S::PROGRAM),
             (int)batch.batch.windows, ROWS);
         __syncthreads();
     }

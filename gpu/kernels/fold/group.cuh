@@ -56,9 +56,9 @@ template <int ROWS> struct warprsa_fold_shared {
     static constexpr int OWN = CHOSEN + (CHOSEN_HERE ? CHOSEN_BYTES : 0);
     /* Of the block. */
     static constexpr int MATRIX = WARPGROUPS * OWN;
-    static constexpr int SCRIPT = MATRIX + 2 * WARPRSA_FOLD_MATRIX_BYTES(ROWS);
+    static constexpr int PROGRAM = MATRIX + 2 * WARPRSA_FOLD_MATRIX_BYTES(ROWS);
     static constexpr int BARRIER =
-        SCRIPT + (sizeof(warprsa_fold_script) + 7) / 8 * 8;
+        PROGRAM + (sizeof(warprsa_fold_program) + 7) / 8 * 8;
     static constexpr int BARRIERS = 8 * (1 + 4); /* of a warpgroup */
     static constexpr int ALL = BARRIER + BARRIERS * WARPGROUPS;
 };
@@ -88,9 +88,9 @@ template <> struct warprsa_fold_shared<40> {
     /* Of the block; the matrix of one prime at a time. */
     static constexpr int CHOSEN = WARPGROUPS * OWN;
     static constexpr int MATRIX = CHOSEN + WARPRSA_FOLD_WORDS(20) * 4 * THREADS;
-    static constexpr int SCRIPT = MATRIX + WARPRSA_FOLD_MATRIX_BYTES(40);
+    static constexpr int PROGRAM = MATRIX + WARPRSA_FOLD_MATRIX_BYTES(40);
     static constexpr int BARRIER =
-        SCRIPT + (sizeof(warprsa_fold_script) + 7) / 8 * 8;
+        PROGRAM + (sizeof(warprsa_fold_program) + 7) / 8 * 8;
     static constexpr int BARRIERS = half::BARRIERS;
     static constexpr int ALL = BARRIER + BARRIERS * WARPGROUPS;
 };

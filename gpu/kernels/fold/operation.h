@@ -27,8 +27,9 @@ WARPRSA_FN double *warprsa_fold_at(const warprsa_fold_memory *m, int place,
 }
 
 /* Every message's number into its `place`. */
-WARPRSA_FN void warprsa_fold_keep(const warprsa_fold_group *g, int place,
-                                  const warprsa_fold_number *a, const int limbs)
+WARPRSA_FN void warprsa_fold_store(const warprsa_fold_group *g, int place,
+                                   const warprsa_fold_number *a,
+                                   const int limbs)
 {
     WARPRSA_EACH_MESSAGE(k)
     {
@@ -41,7 +42,7 @@ WARPRSA_FN void warprsa_fold_keep(const warprsa_fold_group *g, int place,
 }
 
 /* Message ^ partner's number at `place`. */
-WARPRSA_FN void warprsa_fold_take(warprsa_fold_number *a,
+WARPRSA_FN void warprsa_fold_load(warprsa_fold_number *a,
                                   const warprsa_fold_group *g, int place,
                                   int partner, const int limbs)
 {
@@ -239,50 +240,50 @@ WARPRSA_FN void warprsa_fold_compare(const warprsa_fold_group *g,
 }
 
 /* What a step does before its product. */
-WARPRSA_FN void warprsa_fold_prepare(warprsa_fold_number *a,
-                                     const warprsa_fold_group *g,
-                                     const warprsa_fold_step *step,
-                                     const int windows, const int limbs)
+WARPRSA_FN void
+warprsa_fold_prepare(warprsa_fold_number *a, const warprsa_fold_group *g,
+                     const warprsa_fold_instruction *instruction,
+                     const int windows, const int limbs)
 {
-    if (step->exact) {
+    if (instruction->reduce) {
         WARPRSA_EACH_MESSAGE(k)
         {
             warprsa_fold_reduce(a->of[k], warprsa_fold_prime(g, k), limbs);
         }
     }
-    if (step->keep < WARPRSA_FOLD_PLACES)
-        warprsa_fold_keep(g, step->keep, a, limbs);
-    if (step->action == WARPRSA_FOLD_ENTRY) {
+    if (instruction->store < WARPRSA_FOLD_PLACES)
+        warprsa_fold_store(g, instruction->store, a, limbs);
+    if (instruction->action == WARPRSA_FOLD_ENTRY) {
         WARPRSA_EACH_MESSAGE(k)
         {
-            warprsa_fold_put_entry(&g->memory, step->entry, a->of[k],
+            warprsa_fold_put_entry(&g->memory, instruction->entry, a->of[k],
                                    warprsa_fold_index(k), limbs);
         }
     }
-    if (step->action == WARPRSA_FOLD_START) {
+    if (instruction->action == WARPRSA_FOLD_START) {
         warprsa_fold_first_digits(a, g, windows - 1, limbs);
     }
-    if (step->action == WARPRSA_FOLD_DIFFERENCE) {
+    if (instruction->action == WARPRSA_FOLD_DIFFERENCE) {
         warprsa_fold_number other;
 
-        warprsa_fold_take(&other, g, WARPRSA_FOLD_OTHER, 0, limbs);
+        warprsa_fold_load(&other, g, WARPRSA_FOLD_OTHER, 0, limbs);
         WARPRSA_EACH_MESSAGE(k)
         {
             warprsa_fold_subtract(a->of[k], other.of[k],
                                   warprsa_fold_prime(g, k), limbs);
         }
     }
-    if (step->action == WARPRSA_FOLD_COMPARE)
+    if (instruction->action == WARPRSA_FOLD_COMPARE)
         warprsa_fold_compare(g, a, limbs);
-    if (step->take < WARPRSA_FOLD_PLACES)
-        warprsa_fold_take(a, g, step->take, step->partner, limbs);
+    if (instruction->load < WARPRSA_FOLD_PLACES)
+        warprsa_fold_load(a, g, instruction->load, instruction->partner, limbs);
 }
 
 /* A number instead of a product's columns: m, s or what there is. */
 WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
                                         const warprsa_fold_number *a,
-                                        const warprsa_fold_group *g, int by,
-                                        const int limbs)
+                                        const warprsa_fold_group *g,
+                                        int operand, const int limbs)
 {
     WARPRSA_EACH_MESSAGE(k)
     {
@@ -294,9 +295,9 @@ WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
         for (int i = 0; i < 2 * limbs; i++) {
             double sample = i < limbs ? a->of[k][i] : 0;
 
-            if (by == WARPRSA_FOLD_OF_INPUT)
+            if (operand == WARPRSA_FOLD_OF_INPUT)
                 sample = warprsa_sample_of_bytes(op.input, length, i);
-            if (by == WARPRSA_FOLD_OF_RESULT)
+            if (operand == WARPRSA_FOLD_OF_RESULT)
                 sample = *warprsa_fold_at(&g->memory, WARPRSA_FOLD_RESULT, i, t,
                                           limbs);
             s->of[k][i] = warprsa_fold_integer(sample);
@@ -306,16 +307,18 @@ WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
 
 /* A step's factor. */
 WARPRSA_FN void warprsa_fold_factor(double *b, const warprsa_fold_group *g,
-                                    const warprsa_fold_step *step, int k,
-                                    const int limbs)
+                                    const warprsa_fold_instruction *instruction,
+                                    int k, const int limbs)
 {
     const warprsa_fold_memory *m = &g->memory;
     const int t = warprsa_fold_index(k);
-    const double *from = step->by == WARPRSA_FOLD_QINV ? m->qinv
-                         : step->by == WARPRSA_FOLD_Q
-                             ? warprsa_fold_second_prime(g, k)
-                             : warprsa_fold_at(m, step->by, 0, t, limbs);
-    const int apart = step->by < WARPRSA_FOLD_PLACES ? m->stride : 1;
+    const double *from =
+        instruction->operand == WARPRSA_FOLD_QINV ? m->qinv
+        : instruction->operand == WARPRSA_FOLD_Q
+            ? warprsa_fold_second_prime(g, k)
+            : warprsa_fold_at(m, instruction->operand, 0, t, limbs);
+    const int apart =
+        instruction->operand < WARPRSA_FOLD_PLACES ? m->stride : 1;
 
     WARPRSA_UNROLL
     for (int i = 0; i < limbs; i++)
@@ -362,11 +365,11 @@ WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
 }
 
 /* s = a b for the chosen entry b of the table, or a step's factor. */
-WARPRSA_FN void warprsa_fold_products(warprsa_fold_columns *s,
-                                      const warprsa_fold_number *a,
-                                      const warprsa_fold_group *g,
-                                      const warprsa_fold_step *step,
-                                      const int limbs)
+WARPRSA_FN void
+warprsa_fold_products(warprsa_fold_columns *s, const warprsa_fold_number *a,
+                      const warprsa_fold_group *g,
+                      const warprsa_fold_instruction *instruction,
+                      const int limbs)
 {
     warprsa_fold_aside aside = warprsa_fold_own_aside(g, limbs);
 
@@ -374,11 +377,11 @@ WARPRSA_FN void warprsa_fold_products(warprsa_fold_columns *s,
     {
         double b[WARPRSA_FOLD_ROWS_MAX];
 
-        if (step->action == WARPRSA_FOLD_POWER)
+        if (instruction->action == WARPRSA_FOLD_POWER)
             warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k),
                                     limbs);
         else
-            warprsa_fold_factor(b, g, step, k, limbs);
+            warprsa_fold_factor(b, g, instruction, k, limbs);
         warprsa_fold_multiply(s->of[k], a->of[k], b, &aside, limbs);
     }
 }
@@ -478,40 +481,40 @@ WARPRSA_FN void warprsa_fold_power(warprsa_fold_number *a,
     }
 }
 
-/* A step, which is the same for all messages: to the compiler, and to those who
+/* A instruction, which is the same for all messages: to the compiler, and to those who
  * read its machine code, too. */
-WARPRSA_FN warprsa_fold_step
-warprsa_fold_step_at(const warprsa_fold_script *script, int at)
+WARPRSA_FN warprsa_fold_instruction
+warprsa_fold_instruction_at(const warprsa_fold_program *program, int at)
 {
-    uint32_t words[sizeof(warprsa_fold_step) / 4];
-    warprsa_fold_step step;
+    uint32_t words[sizeof(warprsa_fold_instruction) / 4];
+    warprsa_fold_instruction instruction;
 
-    memcpy(words, &script->step[at], sizeof(step));
+    memcpy(words, &program->instruction[at], sizeof(instruction));
     words[0] = warprsa_largest_in_warp(words[0]);
     words[1] = warprsa_largest_in_warp(words[1]);
-    memcpy(&step, words, sizeof(step));
-    return step;
+    memcpy(&instruction, words, sizeof(instruction));
+    return instruction;
 }
 
 /* The step that a power stays at. */
-WARPRSA_FN warprsa_fold_step warprsa_fold_power_step(void)
+WARPRSA_FN warprsa_fold_instruction warprsa_fold_modexp_instruction(void)
 {
-    warprsa_fold_step step = {0};
+    warprsa_fold_instruction instruction = {0};
 
-    step.action = WARPRSA_FOLD_POWER;
-    step.by = WARPRSA_FOLD_NONE;
-    return step;
+    instruction.action = WARPRSA_FOLD_POWER;
+    instruction.operand = WARPRSA_FOLD_NONE;
+    return instruction;
 }
 
 /* All of the operation; the script must be complete before. `windows` is as
  * warprsa_operation has it. */
 WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
-                                 const warprsa_fold_script *script,
+                                 const warprsa_fold_program *program,
                                  const int windows, const int limbs)
 {
     WARPRSA_STAGE(BLINDING);
     const int digits = warprsa_fold_windows(windows);
-    const int count = (int)warprsa_largest_in_warp((uint32_t)script->count);
+    const int count = (int)warprsa_largest_in_warp((uint32_t)program->count);
     warprsa_fold_turn turn = {digits - 2, 0};
     warprsa_fold_columns s;
     warprsa_fold_number a;
@@ -521,12 +524,14 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
     warprsa_fold_begin(&a, g, limbs);
     WARPRSA_ROLLED
     while (at < count) {
-        const warprsa_fold_step step =
-            more ? warprsa_fold_power_step() : warprsa_fold_step_at(script, at);
-        WARPRSA_STAGE_OF_STEP(&step, turn.place >= 0);
-        const int power = step.action == WARPRSA_FOLD_POWER;
+        const warprsa_fold_instruction instruction =
+            more ? warprsa_fold_modexp_instruction()
+                 : warprsa_fold_instruction_at(program, at);
+        WARPRSA_STAGE_OF_INSTRUCTION(&instruction, turn.place >= 0);
+        const int power = instruction.action == WARPRSA_FOLD_POWER;
         const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW;
-        const int squares = power ? !multiply : step.by == WARPRSA_FOLD_SQUARE;
+        const int squares =
+            power ? !multiply : instruction.operand == WARPRSA_FOLD_SQUARE;
         warprsa_fold_pieces_due due = {-1, -1, -1, -1};
 
         if (power && WARPRSA_FOLD_POWER_APART(limbs)) {
@@ -537,24 +542,24 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         if (power) {
             due = warprsa_fold_power_due(&turn, limbs);
         } else {
-            if (step.action == WARPRSA_FOLD_START) {
+            if (instruction.action == WARPRSA_FOLD_START) {
                 due.fetch = WARPRSA_FOLD_TWICE(limbs) ? 0 : 1;
                 due.digit = digits - 2;
             }
-            warprsa_fold_prepare(&a, g, &step, digits, limbs);
+            warprsa_fold_prepare(&a, g, &instruction, digits, limbs);
         }
         more = power && warprsa_fold_next_turn(&turn);
         at += !more;
-        if (!power && step.by == WARPRSA_FOLD_NONE)
+        if (!power && instruction.operand == WARPRSA_FOLD_NONE)
             continue;
         if (squares)
             warprsa_fold_squares(&s, &a, g, &due, digit, limbs);
-        else if (step.by >= WARPRSA_FOLD_OF_INPUT &&
-                 step.by <= WARPRSA_FOLD_OF_ITSELF)
-            warprsa_fold_columns_of(&s, &a, g, step.by, limbs);
+        else if (instruction.operand >= WARPRSA_FOLD_OF_INPUT &&
+                 instruction.operand <= WARPRSA_FOLD_OF_ITSELF)
+            warprsa_fold_columns_of(&s, &a, g, instruction.operand, limbs);
         else
-            warprsa_fold_products(&s, &a, g, &step, limbs);
-        if (step.by == WARPRSA_FOLD_Q)
+            warprsa_fold_products(&s, &a, g, &instruction, limbs);
+        if (instruction.operand == WARPRSA_FOLD_Q)
             warprsa_fold_put_result(&a, g, &s, limbs);
         else
             warprsa_fold_fold(&a, g, &s, &due, digit, limbs);

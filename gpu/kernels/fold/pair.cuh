@@ -79,8 +79,8 @@ warprsa_fold_pair_load_pass(uint8_t *shared, const uint8_t *matrices,
     for (int i = threadIdx.x; i < bytes / 16; i += S::THREADS)
         reinterpret_cast<uint4 *>(shared + S::MATRIX)[i] = from[i];
     if (threadIdx.x == 0)
-        warprsa_fold_pass_script(
-            reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT), e,
+        warprsa_fold_pass_program(
+            reinterpret_cast<warprsa_fold_program *>(shared + S::PROGRAM), e,
             pass);
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
@@ -141,7 +141,8 @@ __global__ void __launch_bounds__(warprsa_fold_pair_shared::THREADS,
             warprsa_fold_pair_load_pass(shared, matrices,
                                         warprsa_fold_public_exponent(of), pass);
             warprsa_fold_pair_run(
-                &g, reinterpret_cast<warprsa_fold_script *>(shared + S::SCRIPT),
+                &g,
+                reinterpret_cast<warprsa_fold_program *>(shared + S::PROGRAM),
                 pass, (int)batch.batch.windows);
         }
     }

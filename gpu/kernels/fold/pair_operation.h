@@ -40,37 +40,37 @@ WARPRSA_FN int warprsa_fold_pass_prime(int pass)
 }
 
 /* A pass's script for odd e >= 3: at most 2 * 2 * 63 + 20 steps. */
-WARPRSA_FN void warprsa_fold_pass_script(warprsa_fold_script *script,
-                                         uint64_t e, int pass)
+WARPRSA_FN void warprsa_fold_pass_program(warprsa_fold_program *program,
+                                          uint64_t e, int pass)
 {
-    warprsa_fold_step *step;
+    warprsa_fold_instruction *instruction;
 
-    script->count = 0;
+    program->count = 0;
     if (pass == 2) {
-        warprsa_fold_then(script, WARPRSA_FOLD_OF_INPUT);
-        step = warprsa_fold_then(script, WARPRSA_FOLD_NONE);
-        step->exact = 1;
-        step->keep = WARPRSA_FOLD_INPUT;
-        warprsa_fold_script_check(script, e);
+        warprsa_fold_append(program, WARPRSA_FOLD_OF_INPUT);
+        instruction = warprsa_fold_append(program, WARPRSA_FOLD_NONE);
+        instruction->reduce = 1;
+        instruction->store = WARPRSA_FOLD_INPUT;
+        warprsa_fold_program_check(program, e);
         return;
     }
-    warprsa_fold_script_raise(script, e);
-    warprsa_fold_then(script, WARPRSA_FOLD_INVERSE);
-    step = warprsa_fold_then(script,
-                             pass == 0 ? WARPRSA_FOLD_NONE : WARPRSA_FOLD_QINV);
-    step->exact = 1;
-    step->keep = pass == 0 ? WARPRSA_FOLD_ROOT_Q : WARPRSA_FOLD_ROOT;
+    warprsa_fold_program_modexp(program, e);
+    warprsa_fold_append(program, WARPRSA_FOLD_INVERSE);
+    instruction = warprsa_fold_append(program, pass == 0 ? WARPRSA_FOLD_NONE
+                                                         : WARPRSA_FOLD_QINV);
+    instruction->reduce = 1;
+    instruction->store = pass == 0 ? WARPRSA_FOLD_ROOT_Q : WARPRSA_FOLD_ROOT;
     if (pass == 0)
         return;
-    step->take = WARPRSA_FOLD_ROOT_Q;
-    step = warprsa_fold_then(script, WARPRSA_FOLD_QINV);
-    step->exact = 1;
-    step->keep = WARPRSA_FOLD_OTHER;
-    step->take = WARPRSA_FOLD_ROOT;
-    step = warprsa_fold_then(script, WARPRSA_FOLD_Q);
-    step->exact = 1;
-    step->action = WARPRSA_FOLD_DIFFERENCE;
-    warprsa_fold_script_check(script, e);
+    instruction->load = WARPRSA_FOLD_ROOT_Q;
+    instruction = warprsa_fold_append(program, WARPRSA_FOLD_QINV);
+    instruction->reduce = 1;
+    instruction->store = WARPRSA_FOLD_OTHER;
+    instruction->load = WARPRSA_FOLD_ROOT;
+    instruction = warprsa_fold_append(program, WARPRSA_FOLD_Q);
+    instruction->reduce = 1;
+    instruction->action = WARPRSA_FOLD_DIFFERENCE;
+    warprsa_fold_program_check(program, e);
 }
 
 /* Where sample i of s is, 0..79: with each message the columns that
@@ -272,38 +272,38 @@ WARPRSA_FN void warprsa_fold_pair_compare(const warprsa_fold_group *g,
 }
 
 /* What a step does before its product. */
-WARPRSA_FN void warprsa_fold_pair_prepare(warprsa_fold_number *a,
-                                          const warprsa_fold_group *g,
-                                          const warprsa_fold_step *step,
-                                          const int windows)
+WARPRSA_FN void
+warprsa_fold_pair_prepare(warprsa_fold_number *a, const warprsa_fold_group *g,
+                          const warprsa_fold_instruction *instruction,
+                          const int windows)
 {
     const int own = WARPRSA_FOLD_OWN;
 
-    if (step->exact)
+    if (instruction->reduce)
         warprsa_fold_pair_reduce(a, warprsa_fold_pair_prime(g));
-    if (step->keep < WARPRSA_FOLD_PLACES)
-        warprsa_fold_keep(g, step->keep, a, own);
-    if (step->action == WARPRSA_FOLD_ENTRY)
-        warprsa_fold_pair_put_entry(&g->memory, step->entry, a);
-    if (step->action == WARPRSA_FOLD_START)
+    if (instruction->store < WARPRSA_FOLD_PLACES)
+        warprsa_fold_store(g, instruction->store, a, own);
+    if (instruction->action == WARPRSA_FOLD_ENTRY)
+        warprsa_fold_pair_put_entry(&g->memory, instruction->entry, a);
+    if (instruction->action == WARPRSA_FOLD_START)
         warprsa_fold_pair_first_digits(a, g, windows - 1);
-    if (step->action == WARPRSA_FOLD_DIFFERENCE) {
+    if (instruction->action == WARPRSA_FOLD_DIFFERENCE) {
         warprsa_fold_number other;
 
-        warprsa_fold_take(&other, g, WARPRSA_FOLD_OTHER, 0, own);
+        warprsa_fold_load(&other, g, WARPRSA_FOLD_OTHER, 0, own);
         warprsa_fold_pair_subtract(a, &other, warprsa_fold_pair_prime(g));
     }
-    if (step->action == WARPRSA_FOLD_COMPARE)
+    if (instruction->action == WARPRSA_FOLD_COMPARE)
         warprsa_fold_pair_compare(g, a);
-    if (step->take < WARPRSA_FOLD_PLACES)
-        warprsa_fold_take(a, g, step->take, 0, own);
+    if (instruction->load < WARPRSA_FOLD_PLACES)
+        warprsa_fold_load(a, g, instruction->load, 0, own);
 }
 
 /* A number instead of a product's columns: m, s or what there is. */
 WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
                                              const warprsa_fold_number *a,
                                              const warprsa_fold_group *g,
-                                             int by)
+                                             int operand)
 {
     const int own = WARPRSA_FOLD_OWN;
 
@@ -318,9 +318,9 @@ WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
             const int at = part * own + i % own + i / own * 2 * own;
             double sample = i < own ? a->of[k][i] : 0;
 
-            if (by == WARPRSA_FOLD_OF_INPUT)
+            if (operand == WARPRSA_FOLD_OF_INPUT)
                 sample = warprsa_sample_of_bytes(op.input, length, at);
-            if (by == WARPRSA_FOLD_OF_RESULT)
+            if (operand == WARPRSA_FOLD_OF_RESULT)
                 sample = *warprsa_fold_pair_at(&g->memory, WARPRSA_FOLD_RESULT,
                                                at, t);
             s->of[k][i] = warprsa_fold_integer(sample);
@@ -329,29 +329,29 @@ WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
 }
 
 /* s = a b for the chosen entry b of the table, or a step's factor. */
-WARPRSA_FN void warprsa_fold_pair_products(warprsa_fold_columns *s,
-                                           const warprsa_fold_number *a,
-                                           const warprsa_fold_group *g,
-                                           const warprsa_fold_step *step,
-                                           warprsa_fold_pair_aside *aside)
+WARPRSA_FN void warprsa_fold_pair_products(
+    warprsa_fold_columns *s, const warprsa_fold_number *a,
+    const warprsa_fold_group *g, const warprsa_fold_instruction *instruction,
+    warprsa_fold_pair_aside *aside)
 {
     const warprsa_fold_memory *m = &g->memory;
     const int own = WARPRSA_FOLD_OWN;
     warprsa_fold_number b;
 
-    if (step->action == WARPRSA_FOLD_POWER) {
+    if (instruction->action == WARPRSA_FOLD_POWER) {
         warprsa_fold_pair_get_chosen(&b, m);
     } else {
         WARPRSA_EACH_MESSAGE(k)
         {
             const int first = warprsa_fold_part(k) * own;
             const double *from =
-                step->by == WARPRSA_FOLD_QINV ? m->qinv + first
-                : step->by == WARPRSA_FOLD_Q
+                instruction->operand == WARPRSA_FOLD_QINV ? m->qinv + first
+                : instruction->operand == WARPRSA_FOLD_Q
                     ? warprsa_fold_second_prime(g, k) + first
-                    : warprsa_fold_at(m, step->by, 0, warprsa_fold_index(k),
-                                      own);
-            const int apart = step->by < WARPRSA_FOLD_PLACES ? m->stride : 1;
+                    : warprsa_fold_at(m, instruction->operand, 0,
+                                      warprsa_fold_index(k), own);
+            const int apart =
+                instruction->operand < WARPRSA_FOLD_PLACES ? m->stride : 1;
 
             WARPRSA_UNROLL
             for (int i = 0; i < own; i++)
@@ -361,7 +361,7 @@ WARPRSA_FN void warprsa_fold_pair_products(warprsa_fold_columns *s,
     warprsa_fold_pair_multiply(s, a, &b, aside);
 }
 
-/* What a step, or the power's turn, is due before its product; the turn that
+/* What a instruction, or the power's turn, is due before its product; the turn that
  * the power is at. */
 WARPRSA_FN warprsa_fold_pieces_due
 warprsa_fold_pair_due(const warprsa_fold_turn *turn, int power, int multiply)
@@ -382,21 +382,22 @@ warprsa_fold_pair_due(const warprsa_fold_turn *turn, int power, int multiply)
 /* A step's product, or what stands for it, folded. a is nothing but its result
  * on any path: see warprsa_fold_put_result(). */
 WARPRSA_FN void
-warprsa_fold_pair_step(warprsa_fold_number *a, const warprsa_fold_group *g,
-                       const warprsa_fold_step *step, int squares,
-                       const warprsa_fold_pieces_due *due, uint32_t *digit)
+warprsa_fold_pair_execute(warprsa_fold_number *a, const warprsa_fold_group *g,
+                          const warprsa_fold_instruction *instruction,
+                          int squares, const warprsa_fold_pieces_due *due,
+                          uint32_t *digit)
 {
     warprsa_fold_pair_aside aside = warprsa_fold_pair_own_aside(g);
     warprsa_fold_columns s;
 
     if (squares)
         warprsa_fold_pair_square(&s, a, &aside);
-    else if (step->by >= WARPRSA_FOLD_OF_INPUT &&
-             step->by <= WARPRSA_FOLD_OF_ITSELF)
-        warprsa_fold_pair_columns_of(&s, a, g, step->by);
+    else if (instruction->operand >= WARPRSA_FOLD_OF_INPUT &&
+             instruction->operand <= WARPRSA_FOLD_OF_ITSELF)
+        warprsa_fold_pair_columns_of(&s, a, g, instruction->operand);
     else
-        warprsa_fold_pair_products(&s, a, g, step, &aside);
-    if (step->by == WARPRSA_FOLD_Q)
+        warprsa_fold_pair_products(&s, a, g, instruction, &aside);
+    if (instruction->operand == WARPRSA_FOLD_Q)
         warprsa_fold_pair_put_result(a, g, &s);
     else
         warprsa_fold_pair_fold(a, g, &s, due, digit);
@@ -406,12 +407,12 @@ warprsa_fold_pair_step(warprsa_fold_number *a, const warprsa_fold_group *g,
  * first warprsa_fold_pair_blinding(). `windows` is as warprsa_operation has
  * it. */
 WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
-                                      const warprsa_fold_script *script,
+                                      const warprsa_fold_program *program,
                                       int pass, const int windows)
 {
     WARPRSA_STAGE(BLINDING);
     const int digits = warprsa_fold_windows(windows);
-    const int count = (int)warprsa_largest_in_warp((uint32_t)script->count);
+    const int count = (int)warprsa_largest_in_warp((uint32_t)program->count);
     /* The last pass has no power. */
     warprsa_fold_turn turn = {pass == WARPRSA_FOLD_PASSES - 1 ? -1 : digits - 2,
                               0};
@@ -422,26 +423,28 @@ WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
     warprsa_fold_pair_begin(&a, g);
     WARPRSA_ROLLED
     while (at < count) {
-        const warprsa_fold_step step =
-            more ? warprsa_fold_power_step() : warprsa_fold_step_at(script, at);
-        WARPRSA_STAGE_OF_STEP(&step, turn.place >= 0);
-        const int power = step.action == WARPRSA_FOLD_POWER;
+        const warprsa_fold_instruction instruction =
+            more ? warprsa_fold_modexp_instruction()
+                 : warprsa_fold_instruction_at(program, at);
+        WARPRSA_STAGE_OF_INSTRUCTION(&instruction, turn.place >= 0);
+        const int power = instruction.action == WARPRSA_FOLD_POWER;
         const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW;
-        const int squares = power ? !multiply : step.by == WARPRSA_FOLD_SQUARE;
+        const int squares =
+            power ? !multiply : instruction.operand == WARPRSA_FOLD_SQUARE;
         warprsa_fold_pieces_due due =
             warprsa_fold_pair_due(&turn, power, multiply);
 
-        if (step.action == WARPRSA_FOLD_START) {
+        if (instruction.action == WARPRSA_FOLD_START) {
             due.fetch = 1;
             due.digit = digits - 2;
         }
         if (!power)
-            warprsa_fold_pair_prepare(&a, g, &step, digits);
+            warprsa_fold_pair_prepare(&a, g, &instruction, digits);
         more = power && warprsa_fold_next_turn(&turn);
         at += !more;
-        if (!power && step.by == WARPRSA_FOLD_NONE)
+        if (!power && instruction.operand == WARPRSA_FOLD_NONE)
             continue;
-        warprsa_fold_pair_step(&a, g, &step, squares, &due, digit);
+        warprsa_fold_pair_execute(&a, g, &instruction, squares, &due, digit);
     }
 }
 

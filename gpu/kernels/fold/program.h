@@ -4,7 +4,7 @@
  * A whole private operation as a script of products, each folded (fold.h).
  * All messages of a group go through it together: 16 requests of one key,
  * messages 0..15 their halves mod p, 16..31 those mod q. Only e, the key's
- * public exponent, changes the script.
+ * public exponent, changes the program.
  *
  *   x = m r^e                m reduced by one fold
  *   y = x^dp, x^dq           fixed windows of 3 bits
@@ -20,7 +20,7 @@
 
 enum {
     WARPRSA_FOLD_GROUP = 16, /* requests */
-    WARPRSA_FOLD_STEPS_MAX = 320,
+    WARPRSA_FOLD_INSTRUCTIONS_MAX = 320,
 };
 
 /* Bits of a digit, and entries of the table: x^1.. . Smaller than for the other
@@ -63,121 +63,122 @@ typedef enum warprsa_fold_action {
 /* In this order: the number of the last product is reduced exactly if `exact`;
  * put into place `keep`; `action`; replaced by `take` of message ^ partner;
  * multiplied by `by`. */
-typedef struct warprsa_fold_step {
-    uint8_t exact, keep, action, entry;
-    uint8_t take, partner, by, unused;
-} warprsa_fold_step;
+typedef struct warprsa_fold_instruction {
+    uint8_t reduce, store, action, entry;
+    uint8_t load, partner, operand, unused;
+} warprsa_fold_instruction;
 
-typedef struct warprsa_fold_script {
+typedef struct warprsa_fold_program {
     int count;
-    warprsa_fold_step step[WARPRSA_FOLD_STEPS_MAX];
-} warprsa_fold_script;
+    warprsa_fold_instruction instruction[WARPRSA_FOLD_INSTRUCTIONS_MAX];
+} warprsa_fold_program;
 
 /* Appends a step: multiply by `by`, and nothing else yet. */
-WARPRSA_FN warprsa_fold_step *warprsa_fold_then(warprsa_fold_script *script,
-                                                int by)
+WARPRSA_FN warprsa_fold_instruction *
+warprsa_fold_append(warprsa_fold_program *program, int operand)
 {
-    warprsa_fold_step *step = &script->step[script->count++];
+    warprsa_fold_instruction *instruction =
+        &program->instruction[program->count++];
 
-    step->exact = 0;
-    step->keep = WARPRSA_FOLD_NONE;
-    step->action = WARPRSA_FOLD_NO_ACTION;
-    step->entry = 0;
-    step->take = WARPRSA_FOLD_NONE;
-    step->partner = 0;
-    step->by = (uint8_t)by;
-    step->unused = 0;
-    return step;
+    instruction->reduce = 0;
+    instruction->store = WARPRSA_FOLD_NONE;
+    instruction->action = WARPRSA_FOLD_NO_ACTION;
+    instruction->entry = 0;
+    instruction->load = WARPRSA_FOLD_NONE;
+    instruction->partner = 0;
+    instruction->operand = (uint8_t)operand;
+    instruction->unused = 0;
+    return instruction;
 }
 
 /* The number, which is also in `place`, to the power of e >= 2; the first of
  * the steps. */
-WARPRSA_FN warprsa_fold_step *
-warprsa_fold_then_power(warprsa_fold_script *script, uint64_t e, int place)
+WARPRSA_FN warprsa_fold_instruction *
+warprsa_fold_append_power(warprsa_fold_program *program, uint64_t e, int place)
 {
-    warprsa_fold_step *first = &script->step[script->count];
+    warprsa_fold_instruction *first = &program->instruction[program->count];
     int top = 63;
 
     while ((e >> top & 1) == 0)
         top--;
     for (int bit = top - 1; bit >= 0; bit--) {
-        warprsa_fold_then(script, WARPRSA_FOLD_SQUARE);
+        warprsa_fold_append(program, WARPRSA_FOLD_SQUARE);
         if (e >> bit & 1)
-            warprsa_fold_then(script, place);
+            warprsa_fold_append(program, place);
     }
     return first;
 }
 
 /* x = m r^e and the table of its powers, up to the secret power. */
-WARPRSA_FN void warprsa_fold_script_raise(warprsa_fold_script *script,
-                                          uint64_t e)
+WARPRSA_FN void warprsa_fold_program_modexp(warprsa_fold_program *program,
+                                            uint64_t e)
 {
-    warprsa_fold_step *step;
+    warprsa_fold_instruction *instruction;
 
-    warprsa_fold_then(script, WARPRSA_FOLD_OF_INPUT);
-    step = warprsa_fold_then_power(script, e, WARPRSA_FOLD_BLINDING);
-    step->exact = 1;
-    step->keep = WARPRSA_FOLD_INPUT;
-    step->take = WARPRSA_FOLD_BLINDING;
-    warprsa_fold_then(script, WARPRSA_FOLD_INPUT);
+    warprsa_fold_append(program, WARPRSA_FOLD_OF_INPUT);
+    instruction = warprsa_fold_append_power(program, e, WARPRSA_FOLD_BLINDING);
+    instruction->reduce = 1;
+    instruction->store = WARPRSA_FOLD_INPUT;
+    instruction->load = WARPRSA_FOLD_BLINDING;
+    warprsa_fold_append(program, WARPRSA_FOLD_INPUT);
     for (int i = 1; i < WARPRSA_FOLD_ENTRIES; i++) {
-        step = warprsa_fold_then(script, i == 1 ? WARPRSA_FOLD_SQUARE
-                                                : WARPRSA_FOLD_BASE);
-        step->keep = i == 1 ? WARPRSA_FOLD_BASE : WARPRSA_FOLD_NONE;
-        step->exact = 1;
-        step->action = WARPRSA_FOLD_ENTRY;
-        step->entry = (uint8_t)i;
+        instruction = warprsa_fold_append(program, i == 1 ? WARPRSA_FOLD_SQUARE
+                                                          : WARPRSA_FOLD_BASE);
+        instruction->store = i == 1 ? WARPRSA_FOLD_BASE : WARPRSA_FOLD_NONE;
+        instruction->reduce = 1;
+        instruction->action = WARPRSA_FOLD_ENTRY;
+        instruction->entry = (uint8_t)i;
     }
-    step = warprsa_fold_then(script, WARPRSA_FOLD_OF_ITSELF);
-    step->exact = 1;
-    step->action = WARPRSA_FOLD_START;
-    step = warprsa_fold_then(script, WARPRSA_FOLD_NONE);
-    step->action = WARPRSA_FOLD_POWER;
+    instruction = warprsa_fold_append(program, WARPRSA_FOLD_OF_ITSELF);
+    instruction->reduce = 1;
+    instruction->action = WARPRSA_FOLD_START;
+    instruction = warprsa_fold_append(program, WARPRSA_FOLD_NONE);
+    instruction->action = WARPRSA_FOLD_POWER;
 }
 
 /* s^e and its comparison with m. */
-WARPRSA_FN void warprsa_fold_script_check(warprsa_fold_script *script,
-                                          uint64_t e)
+WARPRSA_FN void warprsa_fold_program_check(warprsa_fold_program *program,
+                                           uint64_t e)
 {
-    warprsa_fold_step *step;
+    warprsa_fold_instruction *instruction;
 
-    warprsa_fold_then(script, WARPRSA_FOLD_OF_RESULT);
-    step = warprsa_fold_then_power(script, e, WARPRSA_FOLD_BASE);
-    step->keep = WARPRSA_FOLD_BASE;
-    step = warprsa_fold_then(script, WARPRSA_FOLD_NONE);
-    step->exact = 1;
-    step->action = WARPRSA_FOLD_COMPARE;
+    warprsa_fold_append(program, WARPRSA_FOLD_OF_RESULT);
+    instruction = warprsa_fold_append_power(program, e, WARPRSA_FOLD_BASE);
+    instruction->store = WARPRSA_FOLD_BASE;
+    instruction = warprsa_fold_append(program, WARPRSA_FOLD_NONE);
+    instruction->reduce = 1;
+    instruction->action = WARPRSA_FOLD_COMPARE;
 }
 
 /* From y to s, and its check. */
-WARPRSA_FN void warprsa_fold_script_finish(warprsa_fold_script *script,
-                                           uint64_t e)
+WARPRSA_FN void warprsa_fold_program_recombine(warprsa_fold_program *program,
+                                               uint64_t e)
 {
-    warprsa_fold_step *step;
+    warprsa_fold_instruction *instruction;
 
-    warprsa_fold_then(script, WARPRSA_FOLD_INVERSE);
-    step = warprsa_fold_then(script, WARPRSA_FOLD_QINV);
-    step->exact = 1;
-    step->keep = WARPRSA_FOLD_ROOT;
-    step->take = WARPRSA_FOLD_ROOT;
-    step->partner = WARPRSA_FOLD_GROUP;
-    step = warprsa_fold_then(script, WARPRSA_FOLD_QINV);
-    step->exact = 1;
-    step->keep = WARPRSA_FOLD_OTHER;
-    step->take = WARPRSA_FOLD_ROOT;
-    step = warprsa_fold_then(script, WARPRSA_FOLD_Q);
-    step->exact = 1;
-    step->action = WARPRSA_FOLD_DIFFERENCE;
-    warprsa_fold_script_check(script, e);
+    warprsa_fold_append(program, WARPRSA_FOLD_INVERSE);
+    instruction = warprsa_fold_append(program, WARPRSA_FOLD_QINV);
+    instruction->reduce = 1;
+    instruction->store = WARPRSA_FOLD_ROOT;
+    instruction->load = WARPRSA_FOLD_ROOT;
+    instruction->partner = WARPRSA_FOLD_GROUP;
+    instruction = warprsa_fold_append(program, WARPRSA_FOLD_QINV);
+    instruction->reduce = 1;
+    instruction->store = WARPRSA_FOLD_OTHER;
+    instruction->load = WARPRSA_FOLD_ROOT;
+    instruction = warprsa_fold_append(program, WARPRSA_FOLD_Q);
+    instruction->reduce = 1;
+    instruction->action = WARPRSA_FOLD_DIFFERENCE;
+    warprsa_fold_program_check(program, e);
 }
 
 /* The script for odd e >= 3: at most 2 * 2 * 63 + 26 steps. */
-WARPRSA_FN void warprsa_fold_script_make(warprsa_fold_script *script,
-                                         uint64_t e)
+WARPRSA_FN void warprsa_fold_program_make(warprsa_fold_program *program,
+                                          uint64_t e)
 {
-    script->count = 0;
-    warprsa_fold_script_raise(script, e);
-    warprsa_fold_script_finish(script, e);
+    program->count = 0;
+    warprsa_fold_program_modexp(program, e);
+    warprsa_fold_program_recombine(program, e);
 }
 
 #endif

@@ -41,7 +41,7 @@ typedef struct workspace {
     uint8_t output[WARPRSA_FOLD_GROUP][WARPRSA_MODULUS_BYTES_MAX];
     uint32_t status[WARPRSA_FOLD_GROUP];
     warprsa_operation operations[WARPRSA_FOLD_GROUP];
-    warprsa_fold_script script;
+    warprsa_fold_program program;
 } workspace;
 
 static BN_CTX *bn;
@@ -90,8 +90,8 @@ static void use_key(const key_recipe *recipe)
                               shape.limbs_per_thread);
     warprsa_fold_put_qinv(w->qinv, &w->key, shape.limbs,
                           shape.threads_per_number, shape.limbs_per_thread);
-    warprsa_fold_script_make(&w->script, w->key.e);
-    assert_true(w->script.count <= WARPRSA_FOLD_STEPS_MAX);
+    warprsa_fold_program_make(&w->program, w->key.e);
+    assert_true(w->program.count <= WARPRSA_FOLD_INSTRUCTIONS_MAX);
 }
 
 /* Operation i: its message, and blinding that is as long as it may be. */
@@ -127,7 +127,7 @@ static void run(void)
         .matrix = {w->matrix[0], w->matrix[1]},
     };
 
-    warprsa_fold_run(&group, &w->script, (int)w->key.windows,
+    warprsa_fold_run(&group, &w->program, (int)w->key.windows,
                      warprsa_shape_of((warprsa_size_class)w->key.size).limbs);
 }
 

@@ -51,7 +51,7 @@ typedef struct workspace {
     uint8_t output[GROUP][WARPRSA_MODULUS_BYTES_MAX];
     uint32_t status[GROUP];
     warprsa_operation operations[GROUP];
-    warprsa_fold_script script;
+    warprsa_fold_program program;
 } workspace;
 
 static BN_CTX *bn;
@@ -493,9 +493,9 @@ static void run(void)
     warprsa_fold_pair_blinding(&group);
     for (int pass = 0; pass < WARPRSA_FOLD_PASSES; pass++) {
         group.prime = warprsa_fold_pass_prime(pass);
-        warprsa_fold_pass_script(&w->script, w->key.e, pass);
-        assert_true(w->script.count <= WARPRSA_FOLD_STEPS_MAX);
-        warprsa_fold_pair_run(&group, &w->script, pass, (int)w->key.windows);
+        warprsa_fold_pass_program(&w->program, w->key.e, pass);
+        assert_true(w->program.count <= WARPRSA_FOLD_INSTRUCTIONS_MAX);
+        warprsa_fold_pair_run(&group, &w->program, pass, (int)w->key.windows);
     }
 }
 
