@@ -90,9 +90,11 @@ static __device__ __forceinline__ warprsa_fold_group
 warprsa_fold_pair_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
 {
     typedef warprsa_fold_pair_scratch scratch;
-    uint8_t *at = warprsa_fold_pair_matrices(batch) + 2 * scratch::MATRIX;
+    /* Before the addresses of the scratch memory: ptxas 13.0 spills 44 bytes in
+     * the other order. */
     warprsa_fold_group g =
         warprsa_fold_group_near<warprsa_fold_pair_shared>(batch, shared);
+    uint8_t *at = warprsa_fold_pair_matrices(batch) + 2 * scratch::MATRIX;
 
     g.memory.places = (double *)at;
     at += scratch::PLACES;
