@@ -397,29 +397,29 @@ static __device__ __forceinline__ uint32_t warprsa_fold_bytes_at()
            message % 8 * 16;
 }
 
-/* Where this thread's products lay columns aside, if they do: where its bytes
+/* Where this thread's products lay columns stash, if they do: where its bytes
  * will be, 16 for each two columns, too, once the tensor cores have read those
  * that are there. No other thread reads or writes them but through a barrier
  * that warprsa_fold_put_columns() ends with. */
 template <int ROWS>
-static __device__ __forceinline__ warprsa_fold_aside
-warprsa_fold_own_aside_of(const warprsa_fold_group *g)
+static __device__ __forceinline__ warprsa_fold_smem_stash
+warprsa_fold_own_stash_of(const warprsa_fold_group *g)
 {
     typedef warprsa_fold_shared<ROWS> S;
-    warprsa_fold_aside aside;
+    warprsa_fold_smem_stash stash;
 
-    if (WARPRSA_FOLD_ASIDE(ROWS))
+    if (WARPRSA_FOLD_STASHES(ROWS))
         warprsa_fold_wait_free(g);
-    aside.at = g->own + warprsa_fold_bytes_at<S>();
-    aside.apart = S::ACROSS;
-    return aside;
+    stash.address = g->own + warprsa_fold_bytes_at<S>();
+    stash.stride = S::ACROSS;
+    return stash;
 }
 
-static __device__ __forceinline__ warprsa_fold_aside
-warprsa_fold_own_aside(const warprsa_fold_group *g, const int rows)
+static __device__ __forceinline__ warprsa_fold_smem_stash
+warprsa_fold_own_stash(const warprsa_fold_group *g, const int rows)
 {
-    return rows == 20 ? warprsa_fold_own_aside_of<20>(g)
-                      : warprsa_fold_own_aside_of<30>(g);
+    return rows == 20 ? warprsa_fold_own_stash_of<20>(g)
+                      : warprsa_fold_own_stash_of<30>(g);
 }
 
 /* `count` columns as bytes for the tensor cores, 16 for each two, to this

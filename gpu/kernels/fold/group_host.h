@@ -73,14 +73,14 @@ static inline void warprsa_fold_blinding(const warprsa_operation *op,
 }
 
 /* Where products lay columns aside. */
-static inline warprsa_fold_aside
-warprsa_fold_own_aside(const warprsa_fold_group *g, const int limbs)
+static inline warprsa_fold_smem_stash
+warprsa_fold_own_stash(const warprsa_fold_group *g, const int limbs)
 {
-    warprsa_fold_aside aside = {{0}};
+    warprsa_fold_smem_stash stash = {{0}};
 
     (void)g;
     (void)limbs;
-    return aside;
+    return stash;
 }
 
 /* Digit sums of one sample, exactly as the tensor cores have them; 16 rows of

@@ -42,17 +42,17 @@
 
 /* Whether columns are laid aside meanwhile: with 30 samples all there are, and
  * the operands, are more than a thread has registers for. */
-#define WARPRSA_FOLD_ASIDE(limbs) ((limbs) == 30)
+#define WARPRSA_FOLD_STASHES(limbs) ((limbs) == 30)
 
 /* Where a thread lays columns: on the device, at an address in shared memory
  * two of them, and the next two `apart` bytes further. SECRET. */
-typedef struct warprsa_fold_aside {
+typedef struct warprsa_fold_smem_stash {
 #ifdef __CUDACC__
-    uint32_t at, apart;
+    uint32_t address, stride;
 #else
     uint64_t columns[WARPRSA_FOLD_ROWS_MAX];
 #endif
-} warprsa_fold_aside;
+} warprsa_fold_smem_stash;
 
 /* What high halves are counted from, see above. */
 #define WARPRSA_FOLD_UNSIGNED 0x1p104
@@ -290,51 +290,51 @@ WARPRSA_FN void warprsa_fold_join_parts(uint64_t *s, const uint64_t *lower,
  * for the one before, up to 11 clocks for an instruction in doubles instead of
  * 2. So here is a branch, which is never taken: the address is below 2^18.
  */
-WARPRSA_FN void warprsa_fold_end_part(const warprsa_fold_aside *aside)
+WARPRSA_FN void warprsa_fold_end_part(const warprsa_fold_smem_stash *stash)
 {
 #ifdef __CUDACC__
     asm volatile(
         "{ .reg .pred p; setp.eq.u32 p, %0, 0xffffffff; @p brkpt; }" ::"r"(
-            aside->at)
+            stash->address)
         : "memory");
 #else
-    (void)aside;
+    (void)stash;
 #endif
 }
 
-/* `count` columns, an even number, are laid aside, */
-WARPRSA_FN void warprsa_fold_lay_aside(warprsa_fold_aside *aside,
-                                       const uint64_t *s, const int count)
+/* `count` columns, an even number, are laid stash, */
+WARPRSA_FN void warprsa_fold_stash_columns(warprsa_fold_smem_stash *stash,
+                                           const uint64_t *s, const int count)
 {
     WARPRSA_UNROLL
     for (int i = 0; i < count; i += 2) {
 #ifdef __CUDACC__
         asm volatile("st.shared.v2.u64 [%0], {%1, %2};" ::"r"(
-                         aside->at + i / 2 * aside->apart),
+                         stash->address + i / 2 * stash->stride),
                      "l"(s[i]), "l"(s[i + 1])
                      : "memory");
 #else
-        aside->columns[i] = s[i];
-        aside->columns[i + 1] = s[i + 1];
+        stash->columns[i] = s[i];
+        stash->columns[i + 1] = s[i + 1];
 #endif
     }
 }
 
 /* and taken up again. */
-WARPRSA_FN void warprsa_fold_take_up(uint64_t *s,
-                                     const warprsa_fold_aside *aside,
-                                     const int count)
+WARPRSA_FN void
+warprsa_fold_unstash_columns(uint64_t *s, const warprsa_fold_smem_stash *stash,
+                             const int count)
 {
     WARPRSA_UNROLL
     for (int i = 0; i < count; i += 2) {
 #ifdef __CUDACC__
         asm volatile("ld.shared.v2.u64 {%0, %1}, [%2];"
                      : "=l"(s[i]), "=l"(s[i + 1])
-                     : "r"(aside->at + i / 2 * aside->apart)
+                     : "r"(stash->address + i / 2 * stash->stride)
                      : "memory");
 #else
-        s[i] = aside->columns[i];
-        s[i + 1] = aside->columns[i + 1];
+        s[i] = stash->columns[i];
+        s[i + 1] = stash->columns[i + 1];
 #endif
     }
 }
@@ -417,7 +417,7 @@ WARPRSA_FN void warprsa_fold_middle_square(uint64_t *s, const double *a,
  */
 WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
                                            const double *b,
-                                           const warprsa_fold_aside *aside,
+                                           const warprsa_fold_smem_stash *stash,
                                            const int half)
 {
     uint64_t part[WARPRSA_FOLD_ROWS_MAX], less[WARPRSA_FOLD_ROWS_MAX];
@@ -430,7 +430,7 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
         part[c] = warprsa_fold_byte(c, half);
     warprsa_fold_add_product(part, a + half, b + half, WARPRSA_FOLD_UNSIGNED, 1,
                              WARPRSA_FOLD_BY_TWO(2 * half), half);
-    warprsa_fold_end_part(aside);
+    warprsa_fold_end_part(stash);
     WARPRSA_UNROLL
     for (int i = 0; i < half; i++) {
         less[i] = (uint64_t)warprsa_fold_middle(i, half) - part[i];
@@ -441,8 +441,8 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
     warprsa_fold_add_product(less, d, e, WARPRSA_FOLD_SIGNED, 0,
                              WARPRSA_FOLD_BY_TWO(2 * half), half);
     warprsa_fold_add_tops(less + 2 * half - 2, d[half - 1], e[half - 1]);
-    warprsa_fold_end_part(aside);
-    warprsa_fold_take_up(part, aside, 2 * half);
+    warprsa_fold_end_part(stash);
+    warprsa_fold_unstash_columns(part, stash, 2 * half);
     WARPRSA_UNROLL
     for (int i = 0; i < half; i++) {
         s[i] = part[i];
@@ -459,7 +459,7 @@ typedef struct warprsa_fold_parts {
 /* The first part of s = columns of a * b. */
 WARPRSA_FN void warprsa_fold_begin_multiply(warprsa_fold_parts *parts,
                                             const double *a, const double *b,
-                                            warprsa_fold_aside *aside,
+                                            warprsa_fold_smem_stash *stash,
                                             const int limbs)
 {
     WARPRSA_UNROLL
@@ -467,9 +467,9 @@ WARPRSA_FN void warprsa_fold_begin_multiply(warprsa_fold_parts *parts,
         parts->lower[c] = 0;
     warprsa_fold_add_product(parts->lower, a, b, WARPRSA_FOLD_UNSIGNED, 1,
                              WARPRSA_FOLD_BY_TWO(limbs), limbs / 2);
-    warprsa_fold_end_part(aside);
-    if (WARPRSA_FOLD_ASIDE(limbs))
-        warprsa_fold_lay_aside(aside, parts->lower, limbs);
+    warprsa_fold_end_part(stash);
+    if (WARPRSA_FOLD_STASHES(limbs))
+        warprsa_fold_stash_columns(stash, parts->lower, limbs);
 }
 
 /* And the second: 2^(52 * 3 h + 2) too large and with the byte that says so.
@@ -477,14 +477,14 @@ WARPRSA_FN void warprsa_fold_begin_multiply(warprsa_fold_parts *parts,
 WARPRSA_FN void warprsa_fold_end_multiply(uint64_t *s,
                                           warprsa_fold_parts *parts,
                                           const double *a, const double *b,
-                                          warprsa_fold_aside *aside,
+                                          warprsa_fold_smem_stash *stash,
                                           const int limbs)
 {
     const int half = limbs / 2;
     uint64_t middle[WARPRSA_FOLD_ROWS_MAX];
 
-    if (WARPRSA_FOLD_ASIDE(limbs)) {
-        warprsa_fold_multiply_rest(s, a, b, aside, half);
+    if (WARPRSA_FOLD_STASHES(limbs)) {
+        warprsa_fold_multiply_rest(s, a, b, stash, half);
         return;
     }
     WARPRSA_UNROLL
@@ -493,9 +493,9 @@ WARPRSA_FN void warprsa_fold_end_multiply(uint64_t *s,
     warprsa_fold_add_product(parts->upper, a + half, b + half,
                              WARPRSA_FOLD_UNSIGNED, 1,
                              WARPRSA_FOLD_BY_TWO(2 * half), half);
-    warprsa_fold_end_part(aside);
+    warprsa_fold_end_part(stash);
     warprsa_fold_middle_product(middle, a, b, half);
-    warprsa_fold_end_part(aside);
+    warprsa_fold_end_part(stash);
     warprsa_fold_join_parts(s, parts->lower, parts->upper, middle, half);
 }
 
@@ -503,18 +503,18 @@ WARPRSA_FN void warprsa_fold_end_multiply(uint64_t *s,
  * end and so cannot be summed on top of anything, and L. As that comes before
  * H, there are never all three parts at once, and nothing is laid aside. */
 WARPRSA_FN void warprsa_fold_square_lower(uint64_t *s, const double *a,
-                                          const warprsa_fold_aside *aside,
+                                          const warprsa_fold_smem_stash *stash,
                                           const int half)
 {
     uint64_t lower[WARPRSA_FOLD_ROWS_MAX] = {0}, middle[WARPRSA_FOLD_ROWS_MAX];
 
     warprsa_fold_middle_square(middle, a, half);
-    warprsa_fold_end_part(aside);
+    warprsa_fold_end_part(stash);
     warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, 0, half);
-    warprsa_fold_end_part(aside);
+    warprsa_fold_end_part(stash);
     warprsa_fold_join_lower(s, lower, middle, half);
     warprsa_fold_hold(s, 3 * half);
-    warprsa_fold_end_part(aside);
+    warprsa_fold_end_part(stash);
 }
 
 /* H, with half of what the byte has, as a square is doubled. */
@@ -530,17 +530,17 @@ WARPRSA_FN void warprsa_fold_upper_square(uint64_t *upper, const double *a,
 
 /* And with H. */
 WARPRSA_FN void warprsa_fold_square_upper(uint64_t *s, const double *a,
-                                          const warprsa_fold_aside *aside,
+                                          const warprsa_fold_smem_stash *stash,
                                           const int half)
 {
     uint64_t upper[WARPRSA_FOLD_ROWS_MAX];
 
     warprsa_fold_upper_square(upper, a, half);
-    warprsa_fold_end_part(aside);
+    warprsa_fold_end_part(stash);
     warprsa_fold_join_upper(s, upper, half);
 }
 
-/* The first part of s = columns of a * a, if nothing needs to be laid aside, */
+/* The first part of s = columns of a * a, if nothing needs to be laid stash, */
 WARPRSA_FN void warprsa_fold_begin_square(warprsa_fold_parts *parts,
                                           const double *a, const int limbs)
 {
@@ -566,23 +566,23 @@ WARPRSA_FN void warprsa_fold_end_square(uint64_t *s,
 /* Both parts of a product. */
 WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
                                       const double *b,
-                                      warprsa_fold_aside *aside,
+                                      warprsa_fold_smem_stash *stash,
                                       const int limbs)
 {
     warprsa_fold_parts parts;
 
-    warprsa_fold_begin_multiply(&parts, a, b, aside, limbs);
-    warprsa_fold_end_multiply(s, &parts, a, b, aside, limbs);
+    warprsa_fold_begin_multiply(&parts, a, b, stash, limbs);
+    warprsa_fold_end_multiply(s, &parts, a, b, stash, limbs);
 }
 
 /* And of a square. */
 WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
-                                    const warprsa_fold_aside *aside,
+                                    const warprsa_fold_smem_stash *stash,
                                     const int limbs)
 {
-    if (WARPRSA_FOLD_ASIDE(limbs)) {
-        warprsa_fold_square_lower(s, a, aside, limbs / 2);
-        warprsa_fold_square_upper(s, a, aside, limbs / 2);
+    if (WARPRSA_FOLD_STASHES(limbs)) {
+        warprsa_fold_square_lower(s, a, stash, limbs / 2);
+        warprsa_fold_square_upper(s, a, stash, limbs / 2);
     } else {
         warprsa_fold_parts parts;
 

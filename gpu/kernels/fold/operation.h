@@ -350,16 +350,16 @@ WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
                                      const warprsa_fold_pieces_due *due,
                                      const uint32_t *digit, const int limbs)
 {
-    const warprsa_fold_aside aside = warprsa_fold_own_aside(g, limbs);
+    const warprsa_fold_smem_stash stash = warprsa_fold_own_stash(g, limbs);
 
     WARPRSA_EACH_MESSAGE(k)
     {
         if (WARPRSA_FOLD_TWICE(limbs)) {
-            warprsa_fold_square_lower(s->of[k], a->of[k], &aside, limbs / 2);
+            warprsa_fold_square_lower(s->of[k], a->of[k], &stash, limbs / 2);
             warprsa_fold_keep_between(g, due, digit[k], k, limbs);
-            warprsa_fold_square_upper(s->of[k], a->of[k], &aside, limbs / 2);
+            warprsa_fold_square_upper(s->of[k], a->of[k], &stash, limbs / 2);
         } else {
-            warprsa_fold_square(s->of[k], a->of[k], &aside, limbs);
+            warprsa_fold_square(s->of[k], a->of[k], &stash, limbs);
         }
     }
 }
@@ -371,7 +371,7 @@ warprsa_fold_products(warprsa_fold_columns *s, const warprsa_fold_number *a,
                       const warprsa_fold_instruction *instruction,
                       const int limbs)
 {
-    warprsa_fold_aside aside = warprsa_fold_own_aside(g, limbs);
+    warprsa_fold_smem_stash stash = warprsa_fold_own_stash(g, limbs);
 
     WARPRSA_EACH_MESSAGE(k)
     {
@@ -382,7 +382,7 @@ warprsa_fold_products(warprsa_fold_columns *s, const warprsa_fold_number *a,
                                     limbs);
         else
             warprsa_fold_factor(b, g, instruction, k, limbs);
-        warprsa_fold_multiply(s->of[k], a->of[k], b, &aside, limbs);
+        warprsa_fold_multiply(s->of[k], a->of[k], b, &stash, limbs);
     }
 }
 
@@ -433,7 +433,7 @@ WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
                                            const uint32_t *digit,
                                            const int limbs)
 {
-    warprsa_fold_aside aside = warprsa_fold_own_aside(g, limbs);
+    warprsa_fold_smem_stash stash = warprsa_fold_own_stash(g, limbs);
 
     WARPRSA_EACH_MESSAGE(k)
     {
@@ -444,9 +444,9 @@ WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
 
             warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k),
                                     limbs);
-            warprsa_fold_begin_multiply(&parts, a->of[k], b, &aside, limbs);
+            warprsa_fold_begin_multiply(&parts, a->of[k], b, &stash, limbs);
             warprsa_fold_keep_fetched(g, keep, digit[k], k, limbs);
-            warprsa_fold_end_multiply(s->of[k], &parts, a->of[k], b, &aside,
+            warprsa_fold_end_multiply(s->of[k], &parts, a->of[k], b, &stash,
                                       limbs);
         } else {
             warprsa_fold_begin_square(&parts, a->of[k], limbs);

@@ -60,9 +60,9 @@ typedef struct warprsa_fold_ten {
 } warprsa_fold_ten;
 
 /* Where messages lay columns aside. */
-typedef struct warprsa_fold_pair_aside {
-    warprsa_fold_aside of[WARPRSA_MESSAGES];
-} warprsa_fold_pair_aside;
+typedef struct warprsa_fold_pair_smem_stash {
+    warprsa_fold_smem_stash of[WARPRSA_MESSAGES];
+} warprsa_fold_pair_smem_stash;
 
 /* Which part of its number a message has. The compiler is not to know that it
  * is the same each time: it would make all that follows from it, 40 addresses
@@ -239,24 +239,25 @@ WARPRSA_FN void warprsa_fold_pair_join(warprsa_fold_columns *s,
 }
 
 /* Lays a part aside instead of columns, */
-WARPRSA_FN void warprsa_fold_pair_lay_number(warprsa_fold_aside *aside,
-                                             const double *a)
+WARPRSA_FN void warprsa_fold_pair_stash_number(warprsa_fold_smem_stash *stash,
+                                               const double *a)
 {
     uint64_t of[WARPRSA_FOLD_OWN];
 
     WARPRSA_UNROLL
     for (int i = 0; i < WARPRSA_FOLD_OWN; i++)
         of[i] = warprsa_bits(a[i]);
-    warprsa_fold_lay_aside(aside, of, WARPRSA_FOLD_OWN);
+    warprsa_fold_stash_columns(stash, of, WARPRSA_FOLD_OWN);
 }
 
 /* and takes it up. */
-WARPRSA_FN void warprsa_fold_pair_take_number(double *a,
-                                              const warprsa_fold_aside *aside)
+WARPRSA_FN void
+warprsa_fold_pair_unstash_number(double *a,
+                                 const warprsa_fold_smem_stash *stash)
 {
     uint64_t of[WARPRSA_FOLD_OWN];
 
-    warprsa_fold_take_up(of, aside, WARPRSA_FOLD_OWN);
+    warprsa_fold_unstash_columns(of, stash, WARPRSA_FOLD_OWN);
     WARPRSA_UNROLL
     for (int i = 0; i < WARPRSA_FOLD_OWN; i++)
         a[i] = warprsa_from_bits(of[i]);
@@ -272,7 +273,7 @@ WARPRSA_FN void warprsa_fold_pair_take_number(double *a,
 WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
                                            const warprsa_fold_number *a,
                                            const warprsa_fold_number *b,
-                                           warprsa_fold_pair_aside *aside)
+                                           warprsa_fold_pair_smem_stash *stash)
 {
     const int ten = WARPRSA_FOLD_TEN, twenty = WARPRSA_FOLD_OWN;
     warprsa_fold_ten d, e, e_other;
@@ -283,11 +284,11 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
     warprsa_fold_pair_other(&e_other, &e);
     WARPRSA_EACH_MESSAGE(k)
     {
-        warprsa_fold_aside *at = &aside->of[k];
+        warprsa_fold_smem_stash *at = &stash->of[k];
         uint64_t c[WARPRSA_FOLD_OWN] = {0};
         double taken[WARPRSA_FOLD_OWN];
 
-        warprsa_fold_pair_lay_number(at, b->of[k]);
+        warprsa_fold_pair_stash_number(at, b->of[k]);
         warprsa_fold_add_product(c, d.of[k], e_other.of[k], WARPRSA_FOLD_SIGNED,
                                  1, 0, ten);
         warprsa_fold_end_part(at);
@@ -298,8 +299,8 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
         warprsa_fold_add_tops(dd.of[k] + twenty - 2, d.of[k][ten - 1],
                               e.of[k][ten - 1]);
         warprsa_fold_end_part(at);
-        warprsa_fold_pair_take_number(taken, at);
-        warprsa_fold_lay_aside(at, dd.of[k], twenty);
+        warprsa_fold_pair_unstash_number(taken, at);
+        warprsa_fold_stash_columns(at, dd.of[k], twenty);
         warprsa_fold_end_part(at);
         WARPRSA_UNROLL
         for (int i = 0; i < 2 * twenty; i++)
@@ -307,7 +308,7 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
         warprsa_fold_add_product(s->of[k], a->of[k], taken,
                                  WARPRSA_FOLD_UNSIGNED, 1, 0, twenty);
         warprsa_fold_end_part(at);
-        warprsa_fold_take_up(dd.of[k], at, twenty);
+        warprsa_fold_unstash_columns(dd.of[k], at, twenty);
     }
     warprsa_fold_pair_join(s, &dd, &kept);
 }
@@ -334,7 +335,7 @@ WARPRSA_FN void warprsa_fold_pair_cross(uint64_t *c, uint64_t *own,
  * warprsa_fold_add_square(). */
 WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
                                          const warprsa_fold_number *a,
-                                         warprsa_fold_pair_aside *aside)
+                                         warprsa_fold_pair_smem_stash *stash)
 {
     const int ten = WARPRSA_FOLD_TEN, twenty = WARPRSA_FOLD_OWN;
     warprsa_fold_ten d, d_other;
@@ -344,7 +345,7 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
     warprsa_fold_pair_other(&d_other, &d);
     WARPRSA_EACH_MESSAGE(k)
     {
-        warprsa_fold_aside *at = &aside->of[k];
+        warprsa_fold_smem_stash *at = &stash->of[k];
         uint64_t c[WARPRSA_FOLD_OWN] = {0}, own[WARPRSA_FOLD_TEN] = {0};
 
         warprsa_fold_end_part(at);
@@ -360,7 +361,7 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
         warprsa_fold_add_tops(dd.of[k] + twenty - 2, d.of[k][ten - 1],
                               d.of[k][ten - 1]);
         warprsa_fold_end_part(at);
-        warprsa_fold_lay_aside(at, dd.of[k], twenty);
+        warprsa_fold_stash_columns(at, dd.of[k], twenty);
         warprsa_fold_end_part(at);
         WARPRSA_UNROLL
         for (int i = 0; i < 2 * twenty; i++)
@@ -368,7 +369,7 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
         warprsa_fold_add_square(s->of[k], a->of[k], WARPRSA_FOLD_UNSIGNED, 1, 0,
                                 twenty);
         warprsa_fold_end_part(at);
-        warprsa_fold_take_up(dd.of[k], at, twenty);
+        warprsa_fold_unstash_columns(dd.of[k], at, twenty);
     }
     warprsa_fold_pair_join(s, &dd, &kept);
 }

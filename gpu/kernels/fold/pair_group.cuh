@@ -34,16 +34,16 @@ static __device__ __forceinline__ uint32_t warprsa_fold_pair_bytes_at()
            message % 8 * 16;
 }
 
-/* warprsa_fold_own_aside() */
-static __device__ __forceinline__ warprsa_fold_pair_aside
-warprsa_fold_pair_own_aside(const warprsa_fold_group *g)
+/* warprsa_fold_own_stash() */
+static __device__ __forceinline__ warprsa_fold_pair_smem_stash
+warprsa_fold_pair_own_stash(const warprsa_fold_group *g)
 {
-    warprsa_fold_pair_aside aside;
+    warprsa_fold_pair_smem_stash stash;
 
     warprsa_fold_wait_free(g);
-    aside.of[0].at = g->own + warprsa_fold_pair_bytes_at();
-    aside.of[0].apart = warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS>::ACROSS;
-    return aside;
+    stash.of[0].address = g->own + warprsa_fold_pair_bytes_at();
+    stash.of[0].stride = warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS>::ACROSS;
+    return stash;
 }
 
 /* a = the columns folded. The products of both chunks run one behind the other;

@@ -21,13 +21,13 @@ warprsa_fold_pair_exponent(const warprsa_fold_group *g, int k)
            g->prime * WARPRSA_BLINDED_WORDS;
 }
 
-static inline warprsa_fold_pair_aside
-warprsa_fold_pair_own_aside(const warprsa_fold_group *g)
+static inline warprsa_fold_pair_smem_stash
+warprsa_fold_pair_own_stash(const warprsa_fold_group *g)
 {
-    warprsa_fold_pair_aside aside = {{{{0}}}};
+    warprsa_fold_pair_smem_stash stash = {{{{0}}}};
 
     (void)g;
-    return aside;
+    return stash;
 }
 
 /* Joined digits of all samples of a part; `over` comes from the part below. */

@@ -332,7 +332,7 @@ WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
 WARPRSA_FN void warprsa_fold_pair_products(
     warprsa_fold_columns *s, const warprsa_fold_number *a,
     const warprsa_fold_group *g, const warprsa_fold_instruction *instruction,
-    warprsa_fold_pair_aside *aside)
+    warprsa_fold_pair_smem_stash *stash)
 {
     const warprsa_fold_memory *m = &g->memory;
     const int own = WARPRSA_FOLD_OWN;
@@ -358,7 +358,7 @@ WARPRSA_FN void warprsa_fold_pair_products(
                 b.of[k][i] = from[i * apart];
         }
     }
-    warprsa_fold_pair_multiply(s, a, &b, aside);
+    warprsa_fold_pair_multiply(s, a, &b, stash);
 }
 
 /* What a instruction, or the power's turn, is due before its product; the turn that
@@ -387,16 +387,16 @@ warprsa_fold_pair_execute(warprsa_fold_number *a, const warprsa_fold_group *g,
                           int squares, const warprsa_fold_pieces_due *due,
                           uint32_t *digit)
 {
-    warprsa_fold_pair_aside aside = warprsa_fold_pair_own_aside(g);
+    warprsa_fold_pair_smem_stash stash = warprsa_fold_pair_own_stash(g);
     warprsa_fold_columns s;
 
     if (squares)
-        warprsa_fold_pair_square(&s, a, &aside);
+        warprsa_fold_pair_square(&s, a, &stash);
     else if (instruction->operand >= WARPRSA_FOLD_OF_INPUT &&
              instruction->operand <= WARPRSA_FOLD_OF_ITSELF)
         warprsa_fold_pair_columns_of(&s, a, g, instruction->operand);
     else
-        warprsa_fold_pair_products(&s, a, g, instruction, &aside);
+        warprsa_fold_pair_products(&s, a, g, instruction, &stash);
     if (instruction->operand == WARPRSA_FOLD_Q)
         warprsa_fold_pair_put_result(a, g, &s);
     else

@@ -224,12 +224,12 @@ static void check_columns(uint64_t *s, const double *m, const double *n,
                           int rows)
 {
     uint64_t plain[2 * ROWS_MOST], byte;
-    warprsa_fold_aside aside = {{0}};
+    warprsa_fold_smem_stash stash = {{0}};
 
     if (n == NULL)
-        warprsa_fold_square(s, m, &aside, rows);
+        warprsa_fold_square(s, m, &stash, rows);
     else
-        warprsa_fold_multiply(s, m, n, &aside, rows);
+        warprsa_fold_multiply(s, m, n, &stash, rows);
     memcpy(plain, s, sizeof(plain));
     byte = plain[2 * rows - 2] >> 56;
     assert_int_equal(1, byte);

@@ -161,12 +161,12 @@ static void operands(warprsa_fold_number *to)
 static void check_columns(warprsa_fold_columns *s, const warprsa_fold_number *m,
                           const warprsa_fold_number *n)
 {
-    static warprsa_fold_pair_aside aside;
+    static warprsa_fold_pair_smem_stash stash;
 
     if (n == NULL)
-        warprsa_fold_pair_square(s, m, &aside);
+        warprsa_fold_pair_square(s, m, &stash);
     else
-        warprsa_fold_pair_multiply(s, m, n, &aside);
+        warprsa_fold_pair_multiply(s, m, n, &stash);
     for (int k = 0; k < GROUP; k++) {
         uint64_t plain[2 * ROWS];
         double samples[ROWS];
