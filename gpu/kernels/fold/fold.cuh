@@ -102,15 +102,15 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
 /* A thread's group but for what is in the block's scratch memory. */
 template <typename S>
 static __device__ __forceinline__ warprsa_fold_group
-warprsa_fold_group_near(const warprsa_fold_batch &batch, uint8_t *shared)
+warprsa_fold_group_in_smem(const warprsa_fold_batch &batch, uint8_t *shared)
 {
     const uint32_t warpgroup = warprsa_fold_warpgroup<S>();
     const uint32_t base = (uint32_t)__cvta_generic_to_shared(shared);
     warprsa_fold_group g;
 
     g.memory.chosen = (uint32_t *)(shared + S::CHOSEN);
-    g.memory.slots = (uint32_t *)(shared + warpgroup * S::OWN + S::SUMS +
-                                  threadIdx.x / 32 % 4 * S::WARP);
+    g.memory.smem_pieces = (uint32_t *)(shared + warpgroup * S::OWN + S::SUMS +
+                                        threadIdx.x / 32 % 4 * S::WARP);
     g.memory.stride = S::THREADS;
     g.batch = &batch.batch;
     g.own = base + warpgroup * S::OWN;
@@ -129,7 +129,7 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     typedef warprsa_fold_shared<ROWS> S;
     typedef warprsa_fold_scratch<ROWS> scratch;
     uint8_t *at = (uint8_t *)batch.batch.table + blockIdx.x * scratch::ALL;
-    warprsa_fold_group g = warprsa_fold_group_near<S>(batch, shared);
+    warprsa_fold_group g = warprsa_fold_group_in_smem<S>(batch, shared);
 
     g.memory.places = (double *)at;
     at += scratch::PLACES;

@@ -36,8 +36,8 @@ template <int ROWS> struct warprsa_fold_shared {
     static constexpr int JOINED =
         4 * (2 * PAIRS + (PER_LANE == 5 ? SINGLES : 0));
     /* And, at other times, pieces of the table. */
-    static constexpr int NEAR = WARPRSA_FOLD_NEAR_WORDS(ROWS) * 4;
-    static constexpr int WARP = JOINED > NEAR ? JOINED : NEAR;
+    static constexpr int SMEM_PIECES = WARPRSA_FOLD_SMEM_WORDS(ROWS) * 4;
+    static constexpr int WARP = JOINED > SMEM_PIECES ? JOINED : SMEM_PIECES;
     /* Where the chosen entries are: here, if there is room. */
     static constexpr bool CHOSEN_HERE = ROWS == 20;
     static constexpr int CHOSEN_BYTES =
@@ -352,16 +352,16 @@ static __device__ __forceinline__ void warprsa_fold_copy(uint32_t to,
 static __device__ __forceinline__ void
 warprsa_fold_start_copy(const warprsa_fold_group *g, int phase, const int rows)
 {
-    const uint32_t bytes = WARPRSA_FOLD_NEAR_WORDS(rows) * 4;
+    const uint32_t bytes = WARPRSA_FOLD_SMEM_WORDS(rows) * 4;
 
     asm volatile(
         "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(g->fetched),
         "r"(bytes)
         : "memory");
     warprsa_fold_copy(
-        (uint32_t)__cvta_generic_to_shared(g->memory.slots),
-        warprsa_fold_far(&g->memory, phase, 0, 1, threadIdx.x, rows), bytes,
-        g->fetched);
+        (uint32_t)__cvta_generic_to_shared(g->memory.smem_pieces),
+        warprsa_fold_table_piece(&g->memory, phase, 0, 1, threadIdx.x, rows),
+        bytes, g->fetched);
 }
 
 /* Fetches a phase's pieces to where the warp's sums are at other times. Those

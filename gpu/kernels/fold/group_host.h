@@ -117,10 +117,10 @@ static inline void warprsa_fold_wait_fetched(const warprsa_fold_group *g)
 static inline void warprsa_fold_fetch(const warprsa_fold_group *g, int phase,
                                       int k, const int limbs)
 {
-    for (int j = 0; j < WARPRSA_FOLD_PIECES_EACH(limbs); j++)
+    for (int j = 0; j < WARPRSA_FOLD_PIECES_PER_PHASE(limbs); j++)
         for (int e = 1; e <= WARPRSA_FOLD_ENTRIES; e++)
-            memcpy(warprsa_fold_near(&g->memory, j, e, k),
-                   warprsa_fold_far(&g->memory, phase, j, e, k, limbs),
+            memcpy(warprsa_fold_smem_piece(&g->memory, j, e, k),
+                   warprsa_fold_table_piece(&g->memory, phase, j, e, k, limbs),
                    WARPRSA_FOLD_PIECE_WORDS * sizeof(uint32_t));
 }
 

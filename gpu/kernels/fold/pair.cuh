@@ -93,7 +93,7 @@ warprsa_fold_pair_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     /* Before the addresses of the scratch memory: ptxas 13.0 spills 44 bytes in
      * the other order. */
     warprsa_fold_group g =
-        warprsa_fold_group_near<warprsa_fold_pair_shared>(batch, shared);
+        warprsa_fold_group_in_smem<warprsa_fold_pair_shared>(batch, shared);
     uint8_t *at = warprsa_fold_pair_matrices(batch) + 2 * scratch::MATRIX;
 
     g.memory.places = (double *)at;

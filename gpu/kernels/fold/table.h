@@ -34,16 +34,17 @@
 #define WARPRSA_FOLD_PHASES(limbs)                                             \
     (WARPRSA_FOLD_TWICE(limbs) ? 2 * WARPRSA_FOLD_WINDOW                       \
                                : WARPRSA_FOLD_WINDOW + 1)
-#define WARPRSA_FOLD_PIECES_EACH(limbs)                                        \
+#define WARPRSA_FOLD_PIECES_PER_PHASE(limbs)                                   \
     (WARPRSA_FOLD_PIECES(limbs) / WARPRSA_FOLD_PHASES(limbs))
 
 /* Messages whose pieces are copied together, a warp's; pieces of each that are,
  * and their words. */
 #define WARPRSA_FOLD_LANES 32
-#define WARPRSA_FOLD_SLOTS(limbs)                                              \
-    (WARPRSA_FOLD_PIECES_EACH(limbs) * WARPRSA_FOLD_ENTRIES)
-#define WARPRSA_FOLD_NEAR_WORDS(limbs)                                         \
-    (WARPRSA_FOLD_SLOTS(limbs) * WARPRSA_FOLD_LANES * WARPRSA_FOLD_PIECE_WORDS)
+#define WARPRSA_FOLD_PHASE_PIECES(limbs)                                       \
+    (WARPRSA_FOLD_PIECES_PER_PHASE(limbs) * WARPRSA_FOLD_ENTRIES)
+#define WARPRSA_FOLD_SMEM_WORDS(limbs)                                         \
+    (WARPRSA_FOLD_PHASE_PIECES(limbs) * WARPRSA_FOLD_LANES *                   \
+     WARPRSA_FOLD_PIECE_WORDS)
 
 typedef struct warprsa_fold_number {
     double of[WARPRSA_MESSAGES][WARPRSA_FOLD_ROWS_MAX];
@@ -68,18 +69,18 @@ typedef struct warprsa_fold_pieces_due {
 
 /* Where a group's data lie; message t of `stride`. SECRET. */
 typedef struct warprsa_fold_memory {
-    double *places;    /* sample i of place j at (j rows + i) stride + t */
-    uint32_t *table;   /* see warprsa_fold_far() */
-    uint32_t *chosen;  /* piece u at (u stride + t) 4 */
-    uint32_t *slots;   /* of one warp, see warprsa_fold_near() */
-    double *inversion; /* [stride][HALF_SAMPLES] */
+    double *places;        /* sample i of place j at (j rows + i) stride + t */
+    uint32_t *table;       /* see warprsa_fold_table_piece() */
+    uint32_t *chosen;      /* piece u at (u stride + t) 4 */
+    uint32_t *smem_pieces; /* of one warp, see warprsa_fold_smem_piece() */
+    double *inversion;     /* [stride][HALF_SAMPLES] */
     const double *qinv;
     int stride;
 } warprsa_fold_memory;
 
 /* A piece of one entry to the table, on the device past the first cache, which
  * holds nothing of it for long; and to and from what is in shared memory. */
-WARPRSA_FN void warprsa_fold_store_far(uint32_t *to, const uint32_t *from)
+WARPRSA_FN void warprsa_fold_store_table(uint32_t *to, const uint32_t *from)
 {
 #ifdef __CUDACC__
     asm volatile("st.global.cg.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to),
@@ -90,7 +91,7 @@ WARPRSA_FN void warprsa_fold_store_far(uint32_t *to, const uint32_t *from)
 #endif
 }
 
-WARPRSA_FN void warprsa_fold_load_near(uint32_t *to, const uint32_t *from)
+WARPRSA_FN void warprsa_fold_load_smem(uint32_t *to, const uint32_t *from)
 {
 #ifdef __CUDACC__
     const uint4 words = *reinterpret_cast<const uint4 *>(from);
@@ -104,7 +105,7 @@ WARPRSA_FN void warprsa_fold_load_near(uint32_t *to, const uint32_t *from)
 #endif
 }
 
-WARPRSA_FN void warprsa_fold_store_near(uint32_t *to, const uint32_t *from)
+WARPRSA_FN void warprsa_fold_store_smem(uint32_t *to, const uint32_t *from)
 {
 #ifdef __CUDACC__
     *reinterpret_cast<uint4 *>(to) =
@@ -161,33 +162,36 @@ WARPRSA_FN void warprsa_fold_unpack(double *a, const uint32_t *words,
 }
 
 /* Where piece j of a phase of entry e is among all that are copied at once. */
-WARPRSA_FN int warprsa_fold_slot(int j, int e)
+WARPRSA_FN int warprsa_fold_piece_index(int j, int e)
 {
     return j * WARPRSA_FOLD_ENTRIES + e - 1;
 }
 
 /* That piece of message t in the table: what the messages of a warp need in a
  * phase lies in one, as it will lie near. */
-WARPRSA_FN uint32_t *warprsa_fold_far(const warprsa_fold_memory *m, int phase,
-                                      int j, int e, int t, const int limbs)
+WARPRSA_FN uint32_t *warprsa_fold_table_piece(const warprsa_fold_memory *m,
+                                              int phase, int j, int e, int t,
+                                              const int limbs)
 {
-    const int lanes = WARPRSA_FOLD_LANES, slots = WARPRSA_FOLD_SLOTS(limbs);
+    const int lanes = WARPRSA_FOLD_LANES,
+              pieces = WARPRSA_FOLD_PHASE_PIECES(limbs);
 
     return m->table +
-           (((t / lanes * WARPRSA_FOLD_PHASES(limbs) + phase) * slots +
-             warprsa_fold_slot(j, e)) *
+           (((t / lanes * WARPRSA_FOLD_PHASES(limbs) + phase) * pieces +
+             warprsa_fold_piece_index(j, e)) *
                 lanes +
             t % lanes) *
                WARPRSA_FOLD_PIECE_WORDS;
 }
 
 /* And where it is near. */
-WARPRSA_FN uint32_t *warprsa_fold_near(const warprsa_fold_memory *m, int j,
-                                       int e, int t)
+WARPRSA_FN uint32_t *warprsa_fold_smem_piece(const warprsa_fold_memory *m,
+                                             int j, int e, int t)
 {
-    return m->slots + (warprsa_fold_slot(j, e) * WARPRSA_FOLD_LANES +
-                       t % WARPRSA_FOLD_LANES) *
-                          WARPRSA_FOLD_PIECE_WORDS;
+    return m->smem_pieces +
+           (warprsa_fold_piece_index(j, e) * WARPRSA_FOLD_LANES +
+            t % WARPRSA_FOLD_LANES) *
+               WARPRSA_FOLD_PIECE_WORDS;
 }
 
 /* A packed number as entry `entry` of message t's table. */
@@ -195,12 +199,12 @@ WARPRSA_FN void warprsa_fold_put_words(const warprsa_fold_memory *m, int entry,
                                        const uint32_t *words, int t,
                                        const int limbs)
 {
-    const int each = WARPRSA_FOLD_PIECES_EACH(limbs);
+    const int each = WARPRSA_FOLD_PIECES_PER_PHASE(limbs);
 
     WARPRSA_UNROLL
     for (int u = 0; u < WARPRSA_FOLD_PIECES(limbs); u++)
-        warprsa_fold_store_far(
-            warprsa_fold_far(m, u / each, u % each, entry, t, limbs),
+        warprsa_fold_store_table(
+            warprsa_fold_table_piece(m, u / each, u % each, entry, t, limbs),
             words + u * WARPRSA_FOLD_PIECE_WORDS);
 }
 
@@ -253,7 +257,7 @@ WARPRSA_FN void warprsa_fold_keep_part(const warprsa_fold_memory *m, int phase,
                                        uint32_t digit, uint32_t one, int t,
                                        const int limbs)
 {
-    const int each = WARPRSA_FOLD_PIECES_EACH(limbs);
+    const int each = WARPRSA_FOLD_PIECES_PER_PHASE(limbs);
 
     WARPRSA_UNROLL
     for (int j = 0; j < each; j++) {
@@ -266,11 +270,12 @@ WARPRSA_FN void warprsa_fold_keep_part(const warprsa_fold_memory *m, int phase,
             v.of[0][w] = w == 0 && piece == 0 ? one : 0;
         WARPRSA_UNROLL
         for (int e = 1; e <= WARPRSA_FOLD_ENTRIES; e++)
-            warprsa_fold_load_near(v.of[e], warprsa_fold_near(m, j, e, t));
+            warprsa_fold_load_smem(v.of[e],
+                                   warprsa_fold_smem_piece(m, j, e, t));
         WARPRSA_UNROLL
         for (int w = 0; w < WARPRSA_FOLD_PIECE_WORDS; w++)
             words[w] = warprsa_fold_choose(&v, w, digit);
-        warprsa_fold_store_near(warprsa_fold_chosen(m, piece, t), words);
+        warprsa_fold_store_smem(warprsa_fold_chosen(m, piece, t), words);
     }
 }
 
@@ -288,7 +293,7 @@ WARPRSA_FN void warprsa_fold_get_words(uint32_t *words,
 {
     WARPRSA_UNROLL
     for (int u = 0; u < WARPRSA_FOLD_PIECES(limbs); u++)
-        warprsa_fold_load_near(words + u * WARPRSA_FOLD_PIECE_WORDS,
+        warprsa_fold_load_smem(words + u * WARPRSA_FOLD_PIECE_WORDS,
                                warprsa_fold_chosen(m, u, t));
 }
 

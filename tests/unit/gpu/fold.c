@@ -37,9 +37,9 @@ static BIGNUM *prime, *a, *b, *x, *y;
 static uint8_t *matrix;
 static warprsa_fold_group group;
 static uint32_t *table, *chosen;
-static uint32_t slots[WARPRSA_FOLD_PIECES_EACH(ROWS_MOST) *
-                      WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_PIECE_WORDS *
-                      WARPRSA_MESSAGES];
+static uint32_t smem_pieces[WARPRSA_FOLD_PIECES_PER_PHASE(ROWS_MOST) *
+                            WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_PIECE_WORDS *
+                            WARPRSA_MESSAGES];
 
 static int set_up(void **state)
 {
@@ -57,7 +57,7 @@ static int set_up(void **state)
     chosen = malloc(words * sizeof(*chosen));
     group.memory.table = table;
     group.memory.chosen = chosen;
-    group.memory.slots = slots;
+    group.memory.smem_pieces = smem_pieces;
     group.memory.stride = WARPRSA_MESSAGES;
     group.matrix[0] = group.matrix[1] = matrix;
     return !bn || !prime || !a || !b || !x || !y || !matrix || !table ||

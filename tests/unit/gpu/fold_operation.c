@@ -32,8 +32,9 @@ typedef struct workspace {
     double places[WARPRSA_FOLD_PLACES * ROWS_MOST * WARPRSA_MESSAGES];
     uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(ROWS_MOST) *
                    WARPRSA_MESSAGES];
-    uint32_t slots[WARPRSA_FOLD_PIECES_EACH(ROWS_MOST) * WARPRSA_FOLD_ENTRIES *
-                   WARPRSA_FOLD_PIECE_WORDS * WARPRSA_MESSAGES];
+    uint32_t smem_pieces[WARPRSA_FOLD_PIECES_PER_PHASE(ROWS_MOST) *
+                         WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_PIECE_WORDS *
+                         WARPRSA_MESSAGES];
     uint32_t chosen[WARPRSA_FOLD_WORDS(ROWS_MOST) * WARPRSA_MESSAGES];
     uint64_t random[WARPRSA_FOLD_GROUP][WARPRSA_RANDOM_WORDS];
     uint32_t exponent[WARPRSA_FOLD_GROUP][2][WARPRSA_BLINDED_WORDS];
@@ -119,7 +120,7 @@ static void run(void)
         .memory = {.places = w->places,
                    .table = w->table,
                    .chosen = w->chosen,
-                   .slots = w->slots,
+                   .smem_pieces = w->smem_pieces,
                    .inversion = w->inversion,
                    .qinv = w->qinv,
                    .stride = WARPRSA_MESSAGES},

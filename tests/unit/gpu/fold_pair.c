@@ -43,7 +43,7 @@ typedef struct workspace {
     double places[WARPRSA_FOLD_PLACES * OWN * WARPRSA_MESSAGES];
     uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(OWN) *
                    WARPRSA_MESSAGES];
-    uint32_t slots[WARPRSA_FOLD_NEAR_WORDS(OWN)];
+    uint32_t smem_pieces[WARPRSA_FOLD_SMEM_WORDS(OWN)];
     uint32_t chosen[WARPRSA_FOLD_WORDS(OWN) * WARPRSA_MESSAGES];
     uint64_t random[GROUP][WARPRSA_RANDOM_WORDS];
     uint32_t exponent[GROUP][2][WARPRSA_BLINDED_WORDS];
@@ -77,7 +77,7 @@ static int set_up(void **state)
         .memory = {.places = w->places,
                    .table = w->table,
                    .chosen = w->chosen,
-                   .slots = w->slots,
+                   .smem_pieces = w->smem_pieces,
                    .inversion = w->inversion,
                    .qinv = w->qinv,
                    .stride = WARPRSA_MESSAGES},
