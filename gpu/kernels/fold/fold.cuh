@@ -21,12 +21,12 @@ template <int ROWS> struct warprsa_fold_scratch {
     static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES *
                                     WARPRSA_FOLD_WORDS(ROWS) * THREADS *
                                     sizeof(uint32_t);
-    static constexpr size_t CHOSEN =
+    static constexpr size_t SELECTED =
         WARPRSA_FOLD_WORDS(ROWS) * THREADS * sizeof(uint32_t);
     static constexpr size_t INVERSION =
         THREADS * WARPRSA_HALF_SAMPLES * sizeof(double);
     static constexpr size_t QINV = WARPRSA_HALF_SAMPLES * sizeof(double);
-    static constexpr size_t ALL = PLACES + TABLE + CHOSEN + INVERSION + QINV;
+    static constexpr size_t ALL = PLACES + TABLE + SELECTED + INVERSION + QINV;
 };
 
 /* By all threads; bytes a multiple of 8. */
@@ -108,7 +108,7 @@ warprsa_fold_group_in_smem(const warprsa_fold_batch &batch, uint8_t *shared)
     const uint32_t base = (uint32_t)__cvta_generic_to_shared(shared);
     warprsa_fold_group g;
 
-    g.memory.chosen = (uint32_t *)(shared + S::CHOSEN);
+    g.memory.selected = (uint32_t *)(shared + S::SELECTED);
     g.memory.smem_pieces = (uint32_t *)(shared + warpgroup * S::OWN + S::SUMS +
                                         threadIdx.x / 32 % 4 * S::WARP);
     g.memory.stride = S::THREADS;
@@ -137,9 +137,9 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     at += scratch::TABLE;
     /* The threads of one warpgroup are all there are if it is in shared
      * memory. */
-    if (!S::CHOSEN_HERE)
-        g.memory.chosen = (uint32_t *)at;
-    at += scratch::CHOSEN;
+    if (!S::SELECTED_IN_SMEM)
+        g.memory.selected = (uint32_t *)at;
+    at += scratch::SELECTED;
     g.memory.inversion = (double *)at;
     at += scratch::INVERSION;
     g.memory.qinv = (double *)at;

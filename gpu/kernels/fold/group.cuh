@@ -39,8 +39,8 @@ template <int ROWS> struct warprsa_fold_shared {
     static constexpr int SMEM_PIECES = WARPRSA_FOLD_SMEM_WORDS(ROWS) * 4;
     static constexpr int WARP = JOINED > SMEM_PIECES ? JOINED : SMEM_PIECES;
     /* Where the chosen entries are: here, if there is room. */
-    static constexpr bool CHOSEN_HERE = ROWS == 20;
-    static constexpr int CHOSEN_BYTES =
+    static constexpr bool SELECTED_IN_SMEM = ROWS == 20;
+    static constexpr int SELECTED_BYTES =
         WARPRSA_FOLD_WORDS(ROWS) * 4 * WARPRSA_FOLD_WARPGROUP;
 
     /* Warpgroups of a block, which share the matrices, and blocks that share a
@@ -52,8 +52,9 @@ template <int ROWS> struct warprsa_fold_shared {
     /* Of a warpgroup. */
     static constexpr int BYTES = 0;
     static constexpr int SUMS = BYTES + 2 * TILE + ZEROS;
-    static constexpr int CHOSEN = SUMS + 4 * WARP;
-    static constexpr int OWN = CHOSEN + (CHOSEN_HERE ? CHOSEN_BYTES : 0);
+    static constexpr int SELECTED = SUMS + 4 * WARP;
+    static constexpr int OWN =
+        SELECTED + (SELECTED_IN_SMEM ? SELECTED_BYTES : 0);
     /* Of the block. */
     static constexpr int MATRIX = WARPGROUPS * OWN;
     static constexpr int PROGRAM = MATRIX + 2 * WARPRSA_FOLD_MATRIX_BYTES(ROWS);
@@ -86,8 +87,9 @@ template <> struct warprsa_fold_shared<40> {
     static constexpr int SUMS = BYTES + TILE;
     static constexpr int OWN = SUMS + 4 * WARP;
     /* Of the block; the matrix of one prime at a time. */
-    static constexpr int CHOSEN = WARPGROUPS * OWN;
-    static constexpr int MATRIX = CHOSEN + WARPRSA_FOLD_WORDS(20) * 4 * THREADS;
+    static constexpr int SELECTED = WARPGROUPS * OWN;
+    static constexpr int MATRIX =
+        SELECTED + WARPRSA_FOLD_WORDS(20) * 4 * THREADS;
     static constexpr int PROGRAM = MATRIX + WARPRSA_FOLD_MATRIX_BYTES(40);
     static constexpr int BARRIER =
         PROGRAM + (sizeof(warprsa_fold_program) + 7) / 8 * 8;
@@ -446,11 +448,11 @@ warprsa_fold_put_columns(const warprsa_fold_group *g, uint32_t to,
 /* Chooses from the pieces that have been fetched. Before sums may lie there
  * the warp's threads have to meet. */
 static __device__ __forceinline__ void
-warprsa_fold_keep_fetched(const warprsa_fold_group *g, int phase,
-                          uint32_t digit, int, const int rows)
+warprsa_fold_select_fetched(const warprsa_fold_group *g, int phase,
+                            uint32_t digit, int, const int rows)
 {
     warprsa_fold_wait_fetched(g);
-    warprsa_fold_keep_pieces(&g->memory, phase, digit, threadIdx.x, rows);
+    warprsa_fold_select_pieces(&g->memory, phase, digit, threadIdx.x, rows);
 }
 
 /* The products of both tiles run one behind the other; each is joined while
@@ -479,8 +481,8 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
             d[tile], messages[tile], matrix[tile], S::ACROSS, last[tile]);
     }
-    if (due->keep >= 0) {
-        warprsa_fold_keep_fetched(g, due->keep, *digit, 0, ROWS);
+    if (due->select >= 0) {
+        warprsa_fold_select_fetched(g, due->select, *digit, 0, ROWS);
         __syncwarp();
     }
 #pragma unroll

@@ -131,11 +131,11 @@ static inline void warprsa_fold_fetch_next(const warprsa_fold_group *g,
 }
 
 /* Chooses from the pieces that have been fetched. */
-static inline void warprsa_fold_keep_fetched(const warprsa_fold_group *g,
-                                             int phase, uint32_t digit, int k,
-                                             const int limbs)
+static inline void warprsa_fold_select_fetched(const warprsa_fold_group *g,
+                                               int phase, uint32_t digit, int k,
+                                               const int limbs)
 {
-    warprsa_fold_keep_pieces(&g->memory, phase, digit, k, limbs);
+    warprsa_fold_select_pieces(&g->memory, phase, digit, k, limbs);
 }
 
 static inline void warprsa_fold_fold(warprsa_fold_number *a,
@@ -150,8 +150,8 @@ static inline void warprsa_fold_fold(warprsa_fold_number *a,
         uint32_t over = 0, carry = 0;
         uint64_t x[WARPRSA_FOLD_ROWS_MAX];
 
-        if (due->keep >= 0)
-            warprsa_fold_keep_fetched(g, due->keep, digit[k], k, limbs);
+        if (due->select >= 0)
+            warprsa_fold_select_fetched(g, due->select, digit[k], k, limbs);
         warprsa_fold_top(s->of[k], limbs);
         for (int i = 0; i < limbs; i++) {
             uint32_t d[WARPRSA_FOLD_DIGITS];

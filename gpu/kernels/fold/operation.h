@@ -81,18 +81,18 @@ WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
         WARPRSA_ROLLED
         for (int i = 0; i < phases + ahead; i++) {
             if (i == phases)
-                warprsa_fold_get_chosen(a->of[k], m, t, limbs);
+                warprsa_fold_get_selected(a->of[k], m, t, limbs);
             warprsa_fold_sync_table(g);
             warprsa_fold_fetch(g, i % phases, k, limbs);
             warprsa_fold_wait_fetched(g);
-            warprsa_fold_keep_pieces(
+            warprsa_fold_select_pieces(
                 m, i % phases,
                 warprsa_fold_digit(warprsa_fold_exponent(g, k),
                                    place - i / phases),
                 t, limbs);
         }
         if (!ahead)
-            warprsa_fold_get_chosen(a->of[k], m, t, limbs);
+            warprsa_fold_get_selected(a->of[k], m, t, limbs);
         warprsa_fold_sync_table(g);
     }
 }
@@ -332,16 +332,16 @@ typedef struct warprsa_fold_turn {
 } warprsa_fold_turn;
 
 /* Chooses from the pieces that have been fetched, and fetches the next. */
-WARPRSA_FN void warprsa_fold_keep_between(const warprsa_fold_group *g,
-                                          const warprsa_fold_pieces_due *due,
-                                          uint32_t digit, int k,
-                                          const int limbs)
+WARPRSA_FN void warprsa_fold_select_between(const warprsa_fold_group *g,
+                                            const warprsa_fold_pieces_due *due,
+                                            uint32_t digit, int k,
+                                            const int limbs)
 {
-    if (due->between < 0)
+    if (due->select_between < 0)
         return;
-    warprsa_fold_keep_fetched(g, due->between, digit, k, limbs);
+    warprsa_fold_select_fetched(g, due->select_between, digit, k, limbs);
     warprsa_sync_lanes();
-    warprsa_fold_fetch_next(g, due->between + 1, k, limbs);
+    warprsa_fold_fetch_next(g, due->select_between + 1, k, limbs);
 }
 
 WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
@@ -356,7 +356,7 @@ WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
     {
         if (WARPRSA_FOLD_TWICE(limbs)) {
             warprsa_fold_square_lower(s->of[k], a->of[k], &stash, limbs / 2);
-            warprsa_fold_keep_between(g, due, digit[k], k, limbs);
+            warprsa_fold_select_between(g, due, digit[k], k, limbs);
             warprsa_fold_square_upper(s->of[k], a->of[k], &stash, limbs / 2);
         } else {
             warprsa_fold_square(s->of[k], a->of[k], &stash, limbs);
@@ -378,8 +378,8 @@ warprsa_fold_products(warprsa_fold_columns *s, const warprsa_fold_number *a,
         double b[WARPRSA_FOLD_ROWS_MAX];
 
         if (instruction->action == WARPRSA_FOLD_POWER)
-            warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k),
-                                    limbs);
+            warprsa_fold_get_selected(b, &g->memory, warprsa_fold_index(k),
+                                      limbs);
         else
             warprsa_fold_factor(b, g, instruction, k, limbs);
         warprsa_fold_multiply(s->of[k], a->of[k], b, &stash, limbs);
@@ -407,15 +407,15 @@ warprsa_fold_power_due(const warprsa_fold_turn *turn, const int limbs)
 
     if (WARPRSA_FOLD_TWICE(limbs)) {
         if (!multiply) {
-            due.between = 2 * turn->phase;
-            due.keep = due.between + 1;
+            due.select_between = 2 * turn->phase;
+            due.select = due.select_between + 1;
         }
         if (multiply ? turn->place > 0 : !last)
-            due.fetch = multiply ? 0 : due.keep + 1;
+            due.fetch = multiply ? 0 : due.select + 1;
         if (multiply)
             due.digit = turn->place - 1;
     } else {
-        due.keep = (turn->phase + 1) % phases;
+        due.select = (turn->phase + 1) % phases;
         if (turn->place > 0 || !multiply)
             due.fetch = (turn->phase + 2) % phases;
         if (last)
@@ -429,7 +429,7 @@ warprsa_fold_power_due(const warprsa_fold_turn *turn, const int limbs)
 WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
                                            const warprsa_fold_number *a,
                                            const warprsa_fold_group *g,
-                                           int multiply, int keep,
+                                           int multiply, int select,
                                            const uint32_t *digit,
                                            const int limbs)
 {
@@ -442,15 +442,15 @@ WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
         if (multiply) {
             double b[WARPRSA_FOLD_ROWS_MAX];
 
-            warprsa_fold_get_chosen(b, &g->memory, warprsa_fold_index(k),
-                                    limbs);
+            warprsa_fold_get_selected(b, &g->memory, warprsa_fold_index(k),
+                                      limbs);
             warprsa_fold_begin_multiply(&parts, a->of[k], b, &stash, limbs);
-            warprsa_fold_keep_fetched(g, keep, digit[k], k, limbs);
+            warprsa_fold_select_fetched(g, select, digit[k], k, limbs);
             warprsa_fold_end_multiply(s->of[k], &parts, a->of[k], b, &stash,
                                       limbs);
         } else {
             warprsa_fold_begin_square(&parts, a->of[k], limbs);
-            warprsa_fold_keep_fetched(g, keep, digit[k], k, limbs);
+            warprsa_fold_select_fetched(g, select, digit[k], k, limbs);
             warprsa_fold_end_square(s->of[k], &parts, a->of[k], limbs);
         }
     }
@@ -474,8 +474,9 @@ WARPRSA_FN void warprsa_fold_power(warprsa_fold_number *a,
         warprsa_fold_pieces_due due = warprsa_fold_power_due(turn, limbs);
         warprsa_fold_columns s;
 
-        warprsa_fold_power_columns(&s, a, g, multiply, due.keep, digit, limbs);
-        due.keep = -1;
+        warprsa_fold_power_columns(&s, a, g, multiply, due.select, digit,
+                                   limbs);
+        due.select = -1;
         warprsa_fold_fold(a, g, &s, &due, digit, limbs);
         (void)warprsa_fold_next_turn(turn);
     }

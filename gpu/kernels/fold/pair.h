@@ -587,17 +587,19 @@ WARPRSA_FN void warprsa_fold_pair_put_entry(const warprsa_fold_memory *m,
     }
 }
 
-/* warprsa_fold_keep_pieces() of message k. */
-WARPRSA_FN void warprsa_fold_pair_keep_pieces(const warprsa_fold_memory *m,
-                                              int phase, uint32_t digit, int k)
+/* warprsa_fold_select_pieces() of message k. */
+WARPRSA_FN void warprsa_fold_pair_select_pieces(const warprsa_fold_memory *m,
+                                                int phase, uint32_t digit,
+                                                int k)
 {
-    warprsa_fold_keep_part(m, phase, digit, 1 - (uint32_t)warprsa_fold_part(k),
-                           warprsa_fold_index(k), WARPRSA_FOLD_OWN);
+    warprsa_fold_select_part(m, phase, digit,
+                             1 - (uint32_t)warprsa_fold_part(k),
+                             warprsa_fold_index(k), WARPRSA_FOLD_OWN);
 }
 
 /* The chosen entry. */
-WARPRSA_FN void warprsa_fold_pair_get_chosen(warprsa_fold_number *a,
-                                             const warprsa_fold_memory *m)
+WARPRSA_FN void warprsa_fold_pair_get_selected(warprsa_fold_number *a,
+                                               const warprsa_fold_memory *m)
 {
     const int twenty = WARPRSA_FOLD_OWN, count = WARPRSA_FOLD_WORDS(20);
     uint32_t words[WARPRSA_MESSAGES][WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)];

@@ -70,9 +70,9 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
             d[chunk], messages,
             matrix + chunk * (WARPRSA_FOLD_CHUNK_BYTES(ROWS) >> 4), S::ACROSS,
             0);
-    if (due->keep >= 0) {
+    if (due->select >= 0) {
         warprsa_fold_wait_fetched(g);
-        warprsa_fold_pair_keep_pieces(&g->memory, due->keep, *digit, 0);
+        warprsa_fold_pair_select_pieces(&g->memory, due->select, *digit, 0);
         /* Sums will lie there. */
         __syncwarp();
     }

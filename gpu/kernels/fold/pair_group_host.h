@@ -61,8 +61,9 @@ static inline void warprsa_fold_pair_fold(warprsa_fold_number *a,
         const int message = k % WARPRSA_FOLD_GROUP;
         uint64_t upper[WARPRSA_FOLD_PAIR_ROWS], x[WARPRSA_FOLD_OWN];
 
-        if (due->keep >= 0)
-            warprsa_fold_pair_keep_pieces(&g->memory, due->keep, digit[k], k);
+        if (due->select >= 0)
+            warprsa_fold_pair_select_pieces(&g->memory, due->select, digit[k],
+                                            k);
         for (int i = 0; i < own; i++) {
             upper[i] = s->of[message][own + i];
             upper[own + i] = s->of[message + WARPRSA_FOLD_GROUP][own + i];

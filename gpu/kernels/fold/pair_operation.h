@@ -144,13 +144,13 @@ WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
     WARPRSA_ROLLED
     for (int i = 0; i <= phases; i++) {
         if (i == phases)
-            warprsa_fold_pair_get_chosen(a, m);
+            warprsa_fold_pair_get_selected(a, m);
         WARPRSA_EACH_MESSAGE(k)
         {
             warprsa_fold_sync_table(g);
             warprsa_fold_fetch(g, i % phases, k, own);
             warprsa_fold_wait_fetched(g);
-            warprsa_fold_pair_keep_pieces(
+            warprsa_fold_pair_select_pieces(
                 m, i % phases,
                 warprsa_fold_digit(warprsa_fold_pair_exponent(g, k),
                                    place - i / phases),
@@ -339,7 +339,7 @@ WARPRSA_FN void warprsa_fold_pair_products(
     warprsa_fold_number b;
 
     if (instruction->action == WARPRSA_FOLD_POWER) {
-        warprsa_fold_pair_get_chosen(&b, m);
+        warprsa_fold_pair_get_selected(&b, m);
     } else {
         WARPRSA_EACH_MESSAGE(k)
         {
@@ -371,7 +371,7 @@ warprsa_fold_pair_due(const warprsa_fold_turn *turn, int power, int multiply)
 
     if (!power)
         return due;
-    due.keep = (turn->phase + 1) % phases;
+    due.select = (turn->phase + 1) % phases;
     if (turn->place > 0 || !multiply)
         due.fetch = (turn->phase + 2) % phases;
     if (turn->phase == WARPRSA_FOLD_WINDOW - 1)

@@ -63,7 +63,7 @@ typedef struct warprsa_fold_pieces {
  * the next phase are fetched, and in a fold, and of which they are fetched
  * after it; -1: none. */
 typedef struct warprsa_fold_pieces_due {
-    int between, keep, fetch;
+    int select_between, select, fetch;
     int digit; /* the place of the one to be read; -1: none */
 } warprsa_fold_pieces_due;
 
@@ -71,7 +71,7 @@ typedef struct warprsa_fold_pieces_due {
 typedef struct warprsa_fold_memory {
     double *places;        /* sample i of place j at (j rows + i) stride + t */
     uint32_t *table;       /* see warprsa_fold_table_piece() */
-    uint32_t *chosen;      /* piece u at (u stride + t) 4 */
+    uint32_t *selected;    /* piece u at (u stride + t) 4 */
     uint32_t *smem_pieces; /* of one warp, see warprsa_fold_smem_piece() */
     double *inversion;     /* [stride][HALF_SAMPLES] */
     const double *qinv;
@@ -219,21 +219,21 @@ WARPRSA_FN void warprsa_fold_put_entry(const warprsa_fold_memory *m, int entry,
 }
 
 /* Message t's piece of the chosen entry. */
-WARPRSA_FN uint32_t *warprsa_fold_chosen(const warprsa_fold_memory *m,
-                                         int piece, int t)
+WARPRSA_FN uint32_t *warprsa_fold_selected(const warprsa_fold_memory *m,
+                                           int piece, int t)
 {
-    return m->chosen + (piece * m->stride + t) * WARPRSA_FOLD_PIECE_WORDS;
+    return m->selected + (piece * m->stride + t) * WARPRSA_FOLD_PIECE_WORDS;
 }
 
 /* `zero` or `one`, by a mask. */
-WARPRSA_FN uint32_t warprsa_fold_either(uint32_t zero, uint32_t one,
-                                        uint32_t mask)
+WARPRSA_FN uint32_t warprsa_fold_select_word(uint32_t zero, uint32_t one,
+                                             uint32_t mask)
 {
     return zero ^ ((zero ^ one) & mask);
 }
 
 /* Word w of the entry `digit`. In layers of choices between two. */
-WARPRSA_FN uint32_t warprsa_fold_choose(const warprsa_fold_pieces *v, int w,
+WARPRSA_FN uint32_t warprsa_fold_select(const warprsa_fold_pieces *v, int w,
                                         uint32_t digit)
 {
     uint32_t left[WARPRSA_FOLD_ENTRIES + 1];
@@ -245,17 +245,17 @@ WARPRSA_FN uint32_t warprsa_fold_choose(const warprsa_fold_pieces *v, int w,
     for (int bit = 0; bit < WARPRSA_FOLD_WINDOW; bit++) {
         WARPRSA_UNROLL
         for (int i = 0; i < (WARPRSA_FOLD_ENTRIES + 1) / 2 >> bit; i++)
-            left[i] = warprsa_fold_either(left[2 * i], left[2 * i + 1],
-                                          0 - (digit >> bit & 1));
+            left[i] = warprsa_fold_select_word(left[2 * i], left[2 * i + 1],
+                                               0 - (digit >> bit & 1));
     }
     return left[0];
 }
 
 /* Keeps of each piece, which must be near, that of the entry `digit`. `one` is
  * the first word of entry 0: 1, or 0 in what is no number's lowest part. */
-WARPRSA_FN void warprsa_fold_keep_part(const warprsa_fold_memory *m, int phase,
-                                       uint32_t digit, uint32_t one, int t,
-                                       const int limbs)
+WARPRSA_FN void warprsa_fold_select_part(const warprsa_fold_memory *m,
+                                         int phase, uint32_t digit,
+                                         uint32_t one, int t, const int limbs)
 {
     const int each = WARPRSA_FOLD_PIECES_PER_PHASE(limbs);
 
@@ -274,16 +274,16 @@ WARPRSA_FN void warprsa_fold_keep_part(const warprsa_fold_memory *m, int phase,
                                    warprsa_fold_smem_piece(m, j, e, t));
         WARPRSA_UNROLL
         for (int w = 0; w < WARPRSA_FOLD_PIECE_WORDS; w++)
-            words[w] = warprsa_fold_choose(&v, w, digit);
-        warprsa_fold_store_smem(warprsa_fold_chosen(m, piece, t), words);
+            words[w] = warprsa_fold_select(&v, w, digit);
+        warprsa_fold_store_smem(warprsa_fold_selected(m, piece, t), words);
     }
 }
 
-WARPRSA_FN void warprsa_fold_keep_pieces(const warprsa_fold_memory *m,
-                                         int phase, uint32_t digit, int t,
-                                         const int limbs)
+WARPRSA_FN void warprsa_fold_select_pieces(const warprsa_fold_memory *m,
+                                           int phase, uint32_t digit, int t,
+                                           const int limbs)
 {
-    warprsa_fold_keep_part(m, phase, digit, 1, t, limbs);
+    warprsa_fold_select_part(m, phase, digit, 1, t, limbs);
 }
 
 /* The chosen entry, as it is packed. */
@@ -294,11 +294,12 @@ WARPRSA_FN void warprsa_fold_get_words(uint32_t *words,
     WARPRSA_UNROLL
     for (int u = 0; u < WARPRSA_FOLD_PIECES(limbs); u++)
         warprsa_fold_load_smem(words + u * WARPRSA_FOLD_PIECE_WORDS,
-                               warprsa_fold_chosen(m, u, t));
+                               warprsa_fold_selected(m, u, t));
 }
 
-WARPRSA_FN void warprsa_fold_get_chosen(double *a, const warprsa_fold_memory *m,
-                                        int t, const int limbs)
+WARPRSA_FN void warprsa_fold_get_selected(double *a,
+                                          const warprsa_fold_memory *m, int t,
+                                          const int limbs)
 {
     uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)] = {0};
 

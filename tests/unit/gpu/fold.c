@@ -36,7 +36,7 @@ static BN_CTX *bn;
 static BIGNUM *prime, *a, *b, *x, *y;
 static uint8_t *matrix;
 static warprsa_fold_group group;
-static uint32_t *table, *chosen;
+static uint32_t *table, *selected;
 static uint32_t smem_pieces[WARPRSA_FOLD_PIECES_PER_PHASE(ROWS_MOST) *
                             WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_PIECE_WORDS *
                             WARPRSA_MESSAGES];
@@ -54,14 +54,14 @@ static int set_up(void **state)
     y = BN_new();
     matrix = malloc(WARPRSA_FOLD_MATRIX_BYTES(ROWS_MOST));
     table = malloc(WARPRSA_FOLD_ENTRIES * words * sizeof(*table));
-    chosen = malloc(words * sizeof(*chosen));
+    selected = malloc(words * sizeof(*selected));
     group.memory.table = table;
-    group.memory.chosen = chosen;
+    group.memory.selected = selected;
     group.memory.smem_pieces = smem_pieces;
     group.memory.stride = WARPRSA_MESSAGES;
     group.matrix[0] = group.matrix[1] = matrix;
     return !bn || !prime || !a || !b || !x || !y || !matrix || !table ||
-           !chosen || fesetround(FE_TOWARDZERO) != 0;
+           !selected || fesetround(FE_TOWARDZERO) != 0;
 }
 
 static int tear_down(void **state)
@@ -75,7 +75,7 @@ static int tear_down(void **state)
     BN_free(y);
     free(matrix);
     free(table);
-    free(chosen);
+    free(selected);
     return 0;
 }
 
@@ -486,10 +486,10 @@ static void tables(void **state)
                 for (int phase = 0; phase < WARPRSA_FOLD_PHASES(rows);
                      phase++) {
                     warprsa_fold_fetch(&group, phase, k, rows);
-                    warprsa_fold_keep_pieces(&group.memory, phase, own, k,
-                                             rows);
+                    warprsa_fold_select_pieces(&group.memory, phase, own, k,
+                                               rows);
                 }
-                warprsa_fold_get_chosen(got, &group.memory, k, rows);
+                warprsa_fold_get_selected(got, &group.memory, k, rows);
                 for (int i = 0; i < rows; i++)
                     assert_true(got[i] == entry[own][k][i]);
             }

@@ -35,7 +35,7 @@ typedef struct workspace {
     uint32_t smem_pieces[WARPRSA_FOLD_PIECES_PER_PHASE(ROWS_MOST) *
                          WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_PIECE_WORDS *
                          WARPRSA_MESSAGES];
-    uint32_t chosen[WARPRSA_FOLD_WORDS(ROWS_MOST) * WARPRSA_MESSAGES];
+    uint32_t selected[WARPRSA_FOLD_WORDS(ROWS_MOST) * WARPRSA_MESSAGES];
     uint64_t random[WARPRSA_FOLD_GROUP][WARPRSA_RANDOM_WORDS];
     uint32_t exponent[WARPRSA_FOLD_GROUP][2][WARPRSA_BLINDED_WORDS];
     uint8_t input[WARPRSA_FOLD_GROUP][WARPRSA_MODULUS_BYTES_MAX];
@@ -119,7 +119,7 @@ static void run(void)
     const warprsa_fold_group group = {
         .memory = {.places = w->places,
                    .table = w->table,
-                   .chosen = w->chosen,
+                   .selected = w->selected,
                    .smem_pieces = w->smem_pieces,
                    .inversion = w->inversion,
                    .qinv = w->qinv,

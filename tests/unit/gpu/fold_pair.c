@@ -44,7 +44,7 @@ typedef struct workspace {
     uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(OWN) *
                    WARPRSA_MESSAGES];
     uint32_t smem_pieces[WARPRSA_FOLD_SMEM_WORDS(OWN)];
-    uint32_t chosen[WARPRSA_FOLD_WORDS(OWN) * WARPRSA_MESSAGES];
+    uint32_t selected[WARPRSA_FOLD_WORDS(OWN) * WARPRSA_MESSAGES];
     uint64_t random[GROUP][WARPRSA_RANDOM_WORDS];
     uint32_t exponent[GROUP][2][WARPRSA_BLINDED_WORDS];
     uint8_t input[GROUP][WARPRSA_MODULUS_BYTES_MAX];
@@ -76,7 +76,7 @@ static int set_up(void **state)
     group = (warprsa_fold_group){
         .memory = {.places = w->places,
                    .table = w->table,
-                   .chosen = w->chosen,
+                   .selected = w->selected,
                    .smem_pieces = w->smem_pieces,
                    .inversion = w->inversion,
                    .qinv = w->qinv,
@@ -411,12 +411,12 @@ static void tables(void **state)
             for (int phase = 0; phase < WARPRSA_FOLD_PHASES(OWN); phase++)
                 for (int k = 0; k < WARPRSA_MESSAGES; k++) {
                     warprsa_fold_fetch(&group, phase, k, OWN);
-                    warprsa_fold_pair_keep_pieces(
+                    warprsa_fold_pair_select_pieces(
                         &group.memory, phase,
                         (uint32_t)(digit + k % GROUP) % (uint32_t)(most + 1),
                         k);
                 }
-            warprsa_fold_pair_get_chosen(&got, &group.memory);
+            warprsa_fold_pair_get_selected(&got, &group.memory);
             for (int k = 0; k < WARPRSA_MESSAGES; k++)
                 for (int i = 0; i < OWN; i++)
                     assert_true(
