@@ -19,9 +19,9 @@ static __device__ __forceinline__ int
 stage_of_instruction(const INSTRUCTION *instruction, bool powers_to_come)
 {
     switch (instruction->action) {
-    case WARPRSA_FOLD_ENTRY:
-    case WARPRSA_FOLD_START:
-    case WARPRSA_FOLD_POWER:
+    case WARPRSA_FOLD_STORE_ENTRY:
+    case WARPRSA_FOLD_MODEXP_START:
+    case WARPRSA_FOLD_MODEXP:
         return STAGE_MODEXP;
     }
     switch (instruction->operand) {

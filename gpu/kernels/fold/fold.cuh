@@ -16,8 +16,8 @@
 /* A block's scratch memory, in bytes. */
 template <int ROWS> struct warprsa_fold_scratch {
     static constexpr size_t THREADS = warprsa_fold_shared<ROWS>::THREADS;
-    static constexpr size_t PLACES =
-        WARPRSA_FOLD_PLACES * ROWS * THREADS * sizeof(double);
+    static constexpr size_t REGISTERS =
+        WARPRSA_FOLD_REGISTERS * ROWS * THREADS * sizeof(double);
     static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES *
                                     WARPRSA_FOLD_WORDS(ROWS) * THREADS *
                                     sizeof(uint32_t);
@@ -26,7 +26,8 @@ template <int ROWS> struct warprsa_fold_scratch {
     static constexpr size_t INVERSION =
         THREADS * WARPRSA_HALF_SAMPLES * sizeof(double);
     static constexpr size_t QINV = WARPRSA_HALF_SAMPLES * sizeof(double);
-    static constexpr size_t ALL = PLACES + TABLE + SELECTED + INVERSION + QINV;
+    static constexpr size_t ALL =
+        REGISTERS + TABLE + SELECTED + INVERSION + QINV;
 };
 
 /* By all threads; bytes a multiple of 8. */
@@ -131,8 +132,8 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     uint8_t *at = (uint8_t *)batch.batch.table + blockIdx.x * scratch::ALL;
     warprsa_fold_group g = warprsa_fold_group_in_smem<S>(batch, shared);
 
-    g.memory.places = (double *)at;
-    at += scratch::PLACES;
+    g.memory.registers = (double *)at;
+    at += scratch::REGISTERS;
     g.memory.table = (uint32_t *)at;
     at += scratch::TABLE;
     /* The threads of one warpgroup are all there are if it is in shared
@@ -178,7 +179,7 @@ __global__ void __launch_bounds__(warprsa_fold_shared<ROWS>::THREADS,
             (int)batch.batch.windows, ROWS);
         __syncthreads();
     }
-    warprsa_fold_wipe(g.memory.places, warprsa_fold_scratch<ROWS>::ALL);
+    warprsa_fold_wipe(g.memory.registers, warprsa_fold_scratch<ROWS>::ALL);
     warprsa_fold_wipe(shared, S::BARRIER / 16 * 16);
 }
 

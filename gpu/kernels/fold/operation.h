@@ -20,14 +20,14 @@
 #endif
 
 /* Sample i of message t's number at `place`. */
-WARPRSA_FN double *warprsa_fold_at(const warprsa_fold_memory *m, int place,
-                                   int i, int t, const int limbs)
+WARPRSA_FN double *warprsa_fold_register(const warprsa_fold_memory *m, int reg,
+                                         int i, int t, const int limbs)
 {
-    return m->places + (place * limbs + i) * m->stride + t;
+    return m->registers + (reg * limbs + i) * m->stride + t;
 }
 
 /* Every message's number into its `place`. */
-WARPRSA_FN void warprsa_fold_store(const warprsa_fold_group *g, int place,
+WARPRSA_FN void warprsa_fold_store(const warprsa_fold_group *g, int reg,
                                    const warprsa_fold_number *a,
                                    const int limbs)
 {
@@ -35,15 +35,15 @@ WARPRSA_FN void warprsa_fold_store(const warprsa_fold_group *g, int place,
     {
         WARPRSA_UNROLL
         for (int i = 0; i < limbs; i++)
-            *warprsa_fold_at(&g->memory, place, i, warprsa_fold_index(k),
-                             limbs) = a->of[k][i];
+            *warprsa_fold_register(&g->memory, reg, i, warprsa_fold_index(k),
+                                   limbs) = a->of[k][i];
     }
     warprsa_sync_lanes();
 }
 
 /* Message ^ partner's number at `place`. */
 WARPRSA_FN void warprsa_fold_load(warprsa_fold_number *a,
-                                  const warprsa_fold_group *g, int place,
+                                  const warprsa_fold_group *g, int reg,
                                   int partner, const int limbs)
 {
     WARPRSA_EACH_MESSAGE(k)
@@ -52,7 +52,7 @@ WARPRSA_FN void warprsa_fold_load(warprsa_fold_number *a,
 
         WARPRSA_UNROLL
         for (int i = 0; i < limbs; i++)
-            a->of[k][i] = *warprsa_fold_at(&g->memory, place, i, t, limbs);
+            a->of[k][i] = *warprsa_fold_register(&g->memory, reg, i, t, limbs);
     }
 }
 
@@ -67,7 +67,7 @@ WARPRSA_FN int warprsa_fold_windows(int windows)
  * second's the pieces are chosen that come before its squarings, if any. */
 WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
                                           const warprsa_fold_group *g,
-                                          int place, const int limbs)
+                                          int position, const int limbs)
 {
     const warprsa_fold_memory *m = &g->memory;
     const int phases = WARPRSA_FOLD_PHASES(limbs);
@@ -88,7 +88,7 @@ WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
             warprsa_fold_select_pieces(
                 m, i % phases,
                 warprsa_fold_digit(warprsa_fold_exponent(g, k),
-                                   place - i / phases),
+                                   position - i / phases),
                 t, limbs);
         }
         if (!ahead)
@@ -112,8 +112,9 @@ WARPRSA_FN void warprsa_fold_begin(warprsa_fold_number *a,
         warprsa_fold_blinding(&op, inverse, half, limbs);
         WARPRSA_ROLLED
         for (int i = 0; i < limbs; i++) {
-            *warprsa_fold_at(m, WARPRSA_FOLD_INVERSE, i, t, limbs) = inverse[i];
-            *warprsa_fold_at(m, WARPRSA_FOLD_BLINDING, i, t, limbs) =
+            *warprsa_fold_register(m, WARPRSA_FOLD_INVERSE, i, t, limbs) =
+                inverse[i];
+            *warprsa_fold_register(m, WARPRSA_FOLD_BLINDING, i, t, limbs) =
                 warprsa_blinding_sample(op.random, op.key->half[half].bits, i);
         }
         WARPRSA_UNROLL
@@ -142,7 +143,7 @@ WARPRSA_FN void warprsa_fold_put_result(warprsa_fold_number *a,
         WARPRSA_UNROLL
         for (int i = 0; i < limbs; i++)
             s->of[k][i] += warprsa_fold_integer(
-                *warprsa_fold_at(m, WARPRSA_FOLD_ROOT, i, other, limbs));
+                *warprsa_fold_register(m, WARPRSA_FOLD_ROOT, i, other, limbs));
         (void)warprsa_fold_resolve(r, s->of[k], 2 * limbs);
         WARPRSA_UNROLL
         for (int i = 0; i < limbs; i++)
@@ -150,9 +151,10 @@ WARPRSA_FN void warprsa_fold_put_result(warprsa_fold_number *a,
         if ((t & WARPRSA_FOLD_GROUP) == 0) {
             WARPRSA_UNROLL
             for (int i = 0; i < 2 * limbs; i++) {
-                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, i, t, limbs) = r[i];
-                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, i, other, limbs) =
+                *warprsa_fold_register(m, WARPRSA_FOLD_RESULT, i, t, limbs) =
                     r[i];
+                *warprsa_fold_register(m, WARPRSA_FOLD_RESULT, i, other,
+                                       limbs) = r[i];
             }
         }
     }
@@ -178,12 +180,12 @@ WARPRSA_FN void warprsa_fold_two_samples_out(const warprsa_operation *op,
 /* A request's status, of which `place` has in sample 0 of both messages whether
  * they found s^e to differ from m. */
 WARPRSA_FN void warprsa_fold_put_status(const warprsa_operation *op,
-                                        const warprsa_fold_memory *m, int place,
+                                        const warprsa_fold_memory *m, int reg,
                                         int t, const int limbs)
 {
     const double differ =
-        *warprsa_fold_at(m, place, 0, t, limbs) +
-        *warprsa_fold_at(m, place, 0, t ^ WARPRSA_FOLD_GROUP, limbs);
+        *warprsa_fold_register(m, reg, 0, t, limbs) +
+        *warprsa_fold_register(m, reg, 0, t ^ WARPRSA_FOLD_GROUP, limbs);
 
     *op->status = differ == 0 ? WARPRSA_OK : WARPRSA_CHECK_FAILED;
 }
@@ -204,15 +206,15 @@ WARPRSA_FN void warprsa_fold_put_bytes(const warprsa_fold_group *g,
         WARPRSA_ROLLED
         for (int i = 0; i < limbs; i += 2) {
             int first = half * limbs + i;
-            uint64_t low = warprsa_fold_integer(
-                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, first, t, limbs));
-            uint64_t high = warprsa_fold_integer(
-                *warprsa_fold_at(m, WARPRSA_FOLD_RESULT, first + 1, t, limbs));
+            uint64_t low = warprsa_fold_integer(*warprsa_fold_register(
+                m, WARPRSA_FOLD_RESULT, first, t, limbs));
+            uint64_t high = warprsa_fold_integer(*warprsa_fold_register(
+                m, WARPRSA_FOLD_RESULT, first + 1, t, limbs));
 
             warprsa_fold_two_samples_out(&op, low, high, first);
         }
         if (half == 0)
-            warprsa_fold_put_status(&op, m, WARPRSA_FOLD_OTHER, t, limbs);
+            warprsa_fold_put_status(&op, m, WARPRSA_FOLD_SUBTRAHEND, t, limbs);
     }
 }
 
@@ -231,9 +233,10 @@ WARPRSA_FN void warprsa_fold_compare(const warprsa_fold_group *g,
         WARPRSA_UNROLL
         for (int i = 0; i < limbs; i++)
             differs |= warprsa_bits(a->of[k][i]) ^
-                       warprsa_bits(*warprsa_fold_at(m, WARPRSA_FOLD_INPUT, i,
-                                                     t, limbs));
-        *warprsa_fold_at(m, WARPRSA_FOLD_OTHER, 0, t, limbs) = differs != 0;
+                       warprsa_bits(*warprsa_fold_register(
+                           m, WARPRSA_FOLD_INPUT, i, t, limbs));
+        *warprsa_fold_register(m, WARPRSA_FOLD_SUBTRAHEND, 0, t, limbs) =
+            differs != 0;
     }
     warprsa_sync_lanes();
     warprsa_fold_put_bytes(g, limbs);
@@ -251,22 +254,22 @@ warprsa_fold_prepare(warprsa_fold_number *a, const warprsa_fold_group *g,
             warprsa_fold_reduce(a->of[k], warprsa_fold_prime(g, k), limbs);
         }
     }
-    if (instruction->store < WARPRSA_FOLD_PLACES)
+    if (instruction->store < WARPRSA_FOLD_REGISTERS)
         warprsa_fold_store(g, instruction->store, a, limbs);
-    if (instruction->action == WARPRSA_FOLD_ENTRY) {
+    if (instruction->action == WARPRSA_FOLD_STORE_ENTRY) {
         WARPRSA_EACH_MESSAGE(k)
         {
             warprsa_fold_put_entry(&g->memory, instruction->entry, a->of[k],
                                    warprsa_fold_index(k), limbs);
         }
     }
-    if (instruction->action == WARPRSA_FOLD_START) {
+    if (instruction->action == WARPRSA_FOLD_MODEXP_START) {
         warprsa_fold_first_digits(a, g, windows - 1, limbs);
     }
-    if (instruction->action == WARPRSA_FOLD_DIFFERENCE) {
+    if (instruction->action == WARPRSA_FOLD_SUBTRACT) {
         warprsa_fold_number other;
 
-        warprsa_fold_load(&other, g, WARPRSA_FOLD_OTHER, 0, limbs);
+        warprsa_fold_load(&other, g, WARPRSA_FOLD_SUBTRAHEND, 0, limbs);
         WARPRSA_EACH_MESSAGE(k)
         {
             warprsa_fold_subtract(a->of[k], other.of[k],
@@ -275,7 +278,7 @@ warprsa_fold_prepare(warprsa_fold_number *a, const warprsa_fold_group *g,
     }
     if (instruction->action == WARPRSA_FOLD_COMPARE)
         warprsa_fold_compare(g, a, limbs);
-    if (instruction->load < WARPRSA_FOLD_PLACES)
+    if (instruction->load < WARPRSA_FOLD_REGISTERS)
         warprsa_fold_load(a, g, instruction->load, instruction->partner, limbs);
 }
 
@@ -298,8 +301,8 @@ WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
             if (operand == WARPRSA_FOLD_OF_INPUT)
                 sample = warprsa_sample_of_bytes(op.input, length, i);
             if (operand == WARPRSA_FOLD_OF_RESULT)
-                sample = *warprsa_fold_at(&g->memory, WARPRSA_FOLD_RESULT, i, t,
-                                          limbs);
+                sample = *warprsa_fold_register(&g->memory, WARPRSA_FOLD_RESULT,
+                                                i, t, limbs);
             s->of[k][i] = warprsa_fold_integer(sample);
         }
     }
@@ -316,9 +319,9 @@ WARPRSA_FN void warprsa_fold_factor(double *b, const warprsa_fold_group *g,
         instruction->operand == WARPRSA_FOLD_QINV ? m->qinv
         : instruction->operand == WARPRSA_FOLD_Q
             ? warprsa_fold_second_prime(g, k)
-            : warprsa_fold_at(m, instruction->operand, 0, t, limbs);
+            : warprsa_fold_register(m, instruction->operand, 0, t, limbs);
     const int apart =
-        instruction->operand < WARPRSA_FOLD_PLACES ? m->stride : 1;
+        instruction->operand < WARPRSA_FOLD_REGISTERS ? m->stride : 1;
 
     WARPRSA_UNROLL
     for (int i = 0; i < limbs; i++)
@@ -327,8 +330,8 @@ WARPRSA_FN void warprsa_fold_factor(double *b, const warprsa_fold_group *g,
 
 /* Where a secret power stands. */
 typedef struct warprsa_fold_turn {
-    int place; /* of the digit that comes next, -1 at the end */
-    int phase; /* 0..FOLD_WINDOW-1: square; FOLD_WINDOW: multiply */
+    int position; /* of the digit that comes next, -1 at the end */
+    int phase;    /* 0..FOLD_WINDOW-1: square; FOLD_WINDOW: multiply */
 } warprsa_fold_turn;
 
 /* Chooses from the pieces that have been fetched, and fetches the next. */
@@ -377,7 +380,7 @@ warprsa_fold_products(warprsa_fold_columns *s, const warprsa_fold_number *a,
     {
         double b[WARPRSA_FOLD_ROWS_MAX];
 
-        if (instruction->action == WARPRSA_FOLD_POWER)
+        if (instruction->action == WARPRSA_FOLD_MODEXP)
             warprsa_fold_get_selected(b, &g->memory, warprsa_fold_index(k),
                                       limbs);
         else
@@ -390,8 +393,8 @@ warprsa_fold_products(warprsa_fold_columns *s, const warprsa_fold_number *a,
 WARPRSA_FN int warprsa_fold_next_turn(warprsa_fold_turn *turn)
 {
     turn->phase = turn->phase == WARPRSA_FOLD_WINDOW ? 0 : turn->phase + 1;
-    turn->place -= turn->phase == 0;
-    return turn->place >= 0;
+    turn->position -= turn->phase == 0;
+    return turn->position >= 0;
 }
 
 /* What the power's next turn is due. Each product chooses from the pieces that
@@ -410,16 +413,16 @@ warprsa_fold_power_due(const warprsa_fold_turn *turn, const int limbs)
             due.select_between = 2 * turn->phase;
             due.select = due.select_between + 1;
         }
-        if (multiply ? turn->place > 0 : !last)
+        if (multiply ? turn->position > 0 : !last)
             due.fetch = multiply ? 0 : due.select + 1;
         if (multiply)
-            due.digit = turn->place - 1;
+            due.digit = turn->position - 1;
     } else {
         due.select = (turn->phase + 1) % phases;
-        if (turn->place > 0 || !multiply)
+        if (turn->position > 0 || !multiply)
             due.fetch = (turn->phase + 2) % phases;
         if (last)
-            due.digit = turn->place - 1;
+            due.digit = turn->position - 1;
     }
     return due;
 }
@@ -469,7 +472,7 @@ WARPRSA_FN void warprsa_fold_power(warprsa_fold_number *a,
                                    const int limbs)
 {
     WARPRSA_ROLLED
-    while (turn->place >= 0) {
+    while (turn->position >= 0) {
         const int multiply = turn->phase == WARPRSA_FOLD_WINDOW;
         warprsa_fold_pieces_due due = warprsa_fold_power_due(turn, limbs);
         warprsa_fold_columns s;
@@ -502,7 +505,7 @@ WARPRSA_FN warprsa_fold_instruction warprsa_fold_modexp_instruction(void)
 {
     warprsa_fold_instruction instruction = {0};
 
-    instruction.action = WARPRSA_FOLD_POWER;
+    instruction.action = WARPRSA_FOLD_MODEXP;
     instruction.operand = WARPRSA_FOLD_NONE;
     return instruction;
 }
@@ -528,8 +531,8 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         const warprsa_fold_instruction instruction =
             more ? warprsa_fold_modexp_instruction()
                  : warprsa_fold_instruction_at(program, at);
-        WARPRSA_STAGE_OF_INSTRUCTION(&instruction, turn.place >= 0);
-        const int power = instruction.action == WARPRSA_FOLD_POWER;
+        WARPRSA_STAGE_OF_INSTRUCTION(&instruction, turn.position >= 0);
+        const int power = instruction.action == WARPRSA_FOLD_MODEXP;
         const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW;
         const int squares =
             power ? !multiply : instruction.operand == WARPRSA_FOLD_SQUARE;
@@ -543,7 +546,7 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         if (power) {
             due = warprsa_fold_power_due(&turn, limbs);
         } else {
-            if (instruction.action == WARPRSA_FOLD_START) {
+            if (instruction.action == WARPRSA_FOLD_MODEXP_START) {
                 due.fetch = WARPRSA_FOLD_TWICE(limbs) ? 0 : 1;
                 due.digit = digits - 2;
             }

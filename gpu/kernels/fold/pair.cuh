@@ -19,8 +19,8 @@ struct warprsa_fold_pair_scratch {
     static constexpr size_t THREADS = warprsa_fold_pair_shared::THREADS;
     static constexpr size_t MATRIX =
         WARPRSA_FOLD_MATRIX_BYTES(WARPRSA_FOLD_PAIR_ROWS);
-    static constexpr size_t PLACES =
-        WARPRSA_FOLD_PLACES * WARPRSA_FOLD_OWN * THREADS * sizeof(double);
+    static constexpr size_t REGISTERS =
+        WARPRSA_FOLD_REGISTERS * WARPRSA_FOLD_OWN * THREADS * sizeof(double);
     static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES *
                                     WARPRSA_FOLD_WORDS(WARPRSA_FOLD_OWN) *
                                     THREADS * sizeof(uint32_t);
@@ -28,7 +28,7 @@ struct warprsa_fold_pair_scratch {
         THREADS * WARPRSA_HALF_SAMPLES * sizeof(double);
     static constexpr size_t QINV = WARPRSA_HALF_SAMPLES * sizeof(double);
     static constexpr size_t ALL =
-        2 * MATRIX + PLACES + TABLE + INVERSION + QINV;
+        2 * MATRIX + REGISTERS + TABLE + INVERSION + QINV;
 };
 
 static __device__ __forceinline__ uint8_t *
@@ -96,8 +96,8 @@ warprsa_fold_pair_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
         warprsa_fold_group_in_smem<warprsa_fold_pair_shared>(batch, shared);
     uint8_t *at = warprsa_fold_pair_matrices(batch) + 2 * scratch::MATRIX;
 
-    g.memory.places = (double *)at;
-    at += scratch::PLACES;
+    g.memory.registers = (double *)at;
+    at += scratch::REGISTERS;
     g.memory.table = (uint32_t *)at;
     at += scratch::TABLE;
     g.memory.inversion = (double *)at;

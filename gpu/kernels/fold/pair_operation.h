@@ -65,24 +65,24 @@ WARPRSA_FN void warprsa_fold_pass_program(warprsa_fold_program *program,
     instruction->load = WARPRSA_FOLD_ROOT_Q;
     instruction = warprsa_fold_append(program, WARPRSA_FOLD_QINV);
     instruction->reduce = 1;
-    instruction->store = WARPRSA_FOLD_OTHER;
+    instruction->store = WARPRSA_FOLD_SUBTRAHEND;
     instruction->load = WARPRSA_FOLD_ROOT;
     instruction = warprsa_fold_append(program, WARPRSA_FOLD_Q);
     instruction->reduce = 1;
-    instruction->action = WARPRSA_FOLD_DIFFERENCE;
+    instruction->action = WARPRSA_FOLD_SUBTRACT;
     warprsa_fold_program_check(program, e);
 }
 
 /* Where sample i of s is, 0..79: with each message the columns that
  * pair.h gives it, its lower ones in the first place, of the request of
  * message t. */
-WARPRSA_FN double *warprsa_fold_pair_at(const warprsa_fold_memory *m, int place,
-                                        int i, int t)
+WARPRSA_FN double *warprsa_fold_pair_register(const warprsa_fold_memory *m,
+                                              int reg, int i, int t)
 {
     const int own = WARPRSA_FOLD_OWN, twenty = i / own;
     const int of = (t & ~WARPRSA_FOLD_GROUP) + twenty % 2 * WARPRSA_FOLD_GROUP;
 
-    return warprsa_fold_at(m, place + twenty / 2, i % own, of, own);
+    return warprsa_fold_register(m, reg + twenty / 2, i % own, of, own);
 }
 
 /* Once for all passes: 1/r and the blinded exponents, mod p by the messages of
@@ -119,9 +119,9 @@ WARPRSA_FN void warprsa_fold_pair_begin(warprsa_fold_number *a,
 
         WARPRSA_ROLLED
         for (int i = 0; i < own; i++) {
-            *warprsa_fold_at(m, WARPRSA_FOLD_INVERSE, i, t, own) =
+            *warprsa_fold_register(m, WARPRSA_FOLD_INVERSE, i, t, own) =
                 inverse[first + i];
-            *warprsa_fold_at(m, WARPRSA_FOLD_BLINDING, i, t, own) =
+            *warprsa_fold_register(m, WARPRSA_FOLD_BLINDING, i, t, own) =
                 warprsa_blinding_sample(op.random, op.key->half[g->prime].bits,
                                         first + i);
         }
@@ -135,7 +135,7 @@ WARPRSA_FN void warprsa_fold_pair_begin(warprsa_fold_number *a,
 /* warprsa_fold_first_digits() */
 WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
                                                const warprsa_fold_group *g,
-                                               int place)
+                                               int position)
 {
     const warprsa_fold_memory *m = &g->memory;
     const int own = WARPRSA_FOLD_OWN, phases = WARPRSA_FOLD_PHASES(20);
@@ -153,7 +153,7 @@ WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
             warprsa_fold_pair_select_pieces(
                 m, i % phases,
                 warprsa_fold_digit(warprsa_fold_pair_exponent(g, k),
-                                   place - i / phases),
+                                   position - i / phases),
                 k);
         }
     }
@@ -173,13 +173,13 @@ WARPRSA_FN void warprsa_fold_pair_resolve_result(const warprsa_fold_group *g)
 
         WARPRSA_ROLLED
         for (int i = 0; i < 2 * WARPRSA_FOLD_PAIR_ROWS; i++) {
-            const int64_t x = (int64_t)warprsa_bits(*warprsa_fold_pair_at(
+            const int64_t x = (int64_t)warprsa_bits(*warprsa_fold_pair_register(
                                   m, WARPRSA_FOLD_UNRESOLVED, i, t)) +
                               carry;
 
             carry = x >> 52;
             if (i / WARPRSA_FOLD_OWN % 2 == warprsa_fold_part(k))
-                *warprsa_fold_pair_at(m, WARPRSA_FOLD_RESULT, i, t) =
+                *warprsa_fold_pair_register(m, WARPRSA_FOLD_RESULT, i, t) =
                     warprsa_sample((uint64_t)x & WARPRSA_SAMPLE_MASK);
         }
     }
@@ -206,10 +206,10 @@ WARPRSA_FN void warprsa_fold_pair_put_result(warprsa_fold_number *a,
         WARPRSA_UNROLL
         for (int i = 0; i < own; i++) {
             s->of[k][i] += warprsa_fold_integer(
-                *warprsa_fold_at(m, WARPRSA_FOLD_ROOT_Q, i, t, own));
-            *warprsa_fold_at(m, WARPRSA_FOLD_UNRESOLVED, i, t, own) =
+                *warprsa_fold_register(m, WARPRSA_FOLD_ROOT_Q, i, t, own));
+            *warprsa_fold_register(m, WARPRSA_FOLD_UNRESOLVED, i, t, own) =
                 warprsa_from_bits(s->of[k][i]);
-            *warprsa_fold_at(m, WARPRSA_FOLD_UNRESOLVED + 1, i, t, own) =
+            *warprsa_fold_register(m, WARPRSA_FOLD_UNRESOLVED + 1, i, t, own) =
                 warprsa_from_bits(s->of[k][own + i]);
             a->of[k][i] = 0;
         }
@@ -235,9 +235,9 @@ WARPRSA_FN void warprsa_fold_pair_put_bytes(const warprsa_fold_group *g)
             warprsa_fold_two_samples_out(
                 &op,
                 warprsa_fold_integer(
-                    *warprsa_fold_pair_at(m, WARPRSA_FOLD_RESULT, i, t)),
-                warprsa_fold_integer(
-                    *warprsa_fold_pair_at(m, WARPRSA_FOLD_RESULT, i + 1, t)),
+                    *warprsa_fold_pair_register(m, WARPRSA_FOLD_RESULT, i, t)),
+                warprsa_fold_integer(*warprsa_fold_pair_register(
+                    m, WARPRSA_FOLD_RESULT, i + 1, t)),
                 i);
         if (part == 0)
             warprsa_fold_put_status(&op, m, WARPRSA_FOLD_DIFFERS, t,
@@ -256,14 +256,15 @@ WARPRSA_FN void warprsa_fold_pair_compare(const warprsa_fold_group *g,
     WARPRSA_EACH_MESSAGE(k)
     {
         const int t = warprsa_fold_index(k);
-        double *kept = warprsa_fold_at(m, WARPRSA_FOLD_DIFFERS, 0, t, own);
+        double *kept =
+            warprsa_fold_register(m, WARPRSA_FOLD_DIFFERS, 0, t, own);
         uint64_t differs = 0;
 
         WARPRSA_UNROLL
         for (int i = 0; i < own; i++)
             differs |= warprsa_bits(a->of[k][i]) ^
-                       warprsa_bits(
-                           *warprsa_fold_at(m, WARPRSA_FOLD_INPUT, i, t, own));
+                       warprsa_bits(*warprsa_fold_register(
+                           m, WARPRSA_FOLD_INPUT, i, t, own));
         *kept = (last ? *kept : 0) + (double)(differs != 0);
     }
     warprsa_sync_lanes();
@@ -281,21 +282,21 @@ warprsa_fold_pair_prepare(warprsa_fold_number *a, const warprsa_fold_group *g,
 
     if (instruction->reduce)
         warprsa_fold_pair_reduce(a, warprsa_fold_pair_prime(g));
-    if (instruction->store < WARPRSA_FOLD_PLACES)
+    if (instruction->store < WARPRSA_FOLD_REGISTERS)
         warprsa_fold_store(g, instruction->store, a, own);
-    if (instruction->action == WARPRSA_FOLD_ENTRY)
+    if (instruction->action == WARPRSA_FOLD_STORE_ENTRY)
         warprsa_fold_pair_put_entry(&g->memory, instruction->entry, a);
-    if (instruction->action == WARPRSA_FOLD_START)
+    if (instruction->action == WARPRSA_FOLD_MODEXP_START)
         warprsa_fold_pair_first_digits(a, g, windows - 1);
-    if (instruction->action == WARPRSA_FOLD_DIFFERENCE) {
+    if (instruction->action == WARPRSA_FOLD_SUBTRACT) {
         warprsa_fold_number other;
 
-        warprsa_fold_load(&other, g, WARPRSA_FOLD_OTHER, 0, own);
+        warprsa_fold_load(&other, g, WARPRSA_FOLD_SUBTRAHEND, 0, own);
         warprsa_fold_pair_subtract(a, &other, warprsa_fold_pair_prime(g));
     }
     if (instruction->action == WARPRSA_FOLD_COMPARE)
         warprsa_fold_pair_compare(g, a);
-    if (instruction->load < WARPRSA_FOLD_PLACES)
+    if (instruction->load < WARPRSA_FOLD_REGISTERS)
         warprsa_fold_load(a, g, instruction->load, 0, own);
 }
 
@@ -321,8 +322,8 @@ WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
             if (operand == WARPRSA_FOLD_OF_INPUT)
                 sample = warprsa_sample_of_bytes(op.input, length, at);
             if (operand == WARPRSA_FOLD_OF_RESULT)
-                sample = *warprsa_fold_pair_at(&g->memory, WARPRSA_FOLD_RESULT,
-                                               at, t);
+                sample = *warprsa_fold_pair_register(
+                    &g->memory, WARPRSA_FOLD_RESULT, at, t);
             s->of[k][i] = warprsa_fold_integer(sample);
         }
     }
@@ -338,7 +339,7 @@ WARPRSA_FN void warprsa_fold_pair_products(
     const int own = WARPRSA_FOLD_OWN;
     warprsa_fold_number b;
 
-    if (instruction->action == WARPRSA_FOLD_POWER) {
+    if (instruction->action == WARPRSA_FOLD_MODEXP) {
         warprsa_fold_pair_get_selected(&b, m);
     } else {
         WARPRSA_EACH_MESSAGE(k)
@@ -348,10 +349,10 @@ WARPRSA_FN void warprsa_fold_pair_products(
                 instruction->operand == WARPRSA_FOLD_QINV ? m->qinv + first
                 : instruction->operand == WARPRSA_FOLD_Q
                     ? warprsa_fold_second_prime(g, k) + first
-                    : warprsa_fold_at(m, instruction->operand, 0,
-                                      warprsa_fold_index(k), own);
+                    : warprsa_fold_register(m, instruction->operand, 0,
+                                            warprsa_fold_index(k), own);
             const int apart =
-                instruction->operand < WARPRSA_FOLD_PLACES ? m->stride : 1;
+                instruction->operand < WARPRSA_FOLD_REGISTERS ? m->stride : 1;
 
             WARPRSA_UNROLL
             for (int i = 0; i < own; i++)
@@ -372,10 +373,10 @@ warprsa_fold_pair_due(const warprsa_fold_turn *turn, int power, int multiply)
     if (!power)
         return due;
     due.select = (turn->phase + 1) % phases;
-    if (turn->place > 0 || !multiply)
+    if (turn->position > 0 || !multiply)
         due.fetch = (turn->phase + 2) % phases;
     if (turn->phase == WARPRSA_FOLD_WINDOW - 1)
-        due.digit = turn->place - 1;
+        due.digit = turn->position - 1;
     return due;
 }
 
@@ -426,15 +427,15 @@ WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
         const warprsa_fold_instruction instruction =
             more ? warprsa_fold_modexp_instruction()
                  : warprsa_fold_instruction_at(program, at);
-        WARPRSA_STAGE_OF_INSTRUCTION(&instruction, turn.place >= 0);
-        const int power = instruction.action == WARPRSA_FOLD_POWER;
+        WARPRSA_STAGE_OF_INSTRUCTION(&instruction, turn.position >= 0);
+        const int power = instruction.action == WARPRSA_FOLD_MODEXP;
         const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW;
         const int squares =
             power ? !multiply : instruction.operand == WARPRSA_FOLD_SQUARE;
         warprsa_fold_pieces_due due =
             warprsa_fold_pair_due(&turn, power, multiply);
 
-        if (instruction.action == WARPRSA_FOLD_START) {
+        if (instruction.action == WARPRSA_FOLD_MODEXP_START) {
             due.fetch = 1;
             due.digit = digits - 2;
         }

@@ -38,11 +38,11 @@ enum {
     WARPRSA_FOLD_INPUT,    /* m, exactly reduced */
     WARPRSA_FOLD_BASE,     /* of a power */
     WARPRSA_FOLD_ROOT,     /* y / r */
-    WARPRSA_FOLD_OTHER,
+    WARPRSA_FOLD_SUBTRAHEND,
     WARPRSA_FOLD_RESULT, /* s, which takes two places */
-    WARPRSA_FOLD_PLACES = WARPRSA_FOLD_RESULT + 2,
+    WARPRSA_FOLD_REGISTERS = WARPRSA_FOLD_RESULT + 2,
     /* What is no place but may stand for a factor. */
-    WARPRSA_FOLD_SQUARE = WARPRSA_FOLD_PLACES,
+    WARPRSA_FOLD_SQUARE = WARPRSA_FOLD_REGISTERS,
     WARPRSA_FOLD_OF_INPUT,  /* no product: m as columns */
     WARPRSA_FOLD_OF_RESULT, /* likewise s */
     WARPRSA_FOLD_OF_ITSELF, /* likewise the number */
@@ -53,11 +53,11 @@ enum {
 
 typedef enum warprsa_fold_action {
     WARPRSA_FOLD_NO_ACTION,
-    WARPRSA_FOLD_ENTRY,      /* the number into the table */
-    WARPRSA_FOLD_START,      /* likewise the last; the power's first digit */
-    WARPRSA_FOLD_POWER,      /* stays here until the power is done */
-    WARPRSA_FOLD_DIFFERENCE, /* less OTHER */
-    WARPRSA_FOLD_COMPARE,    /* with INPUT; the end */
+    WARPRSA_FOLD_STORE_ENTRY,  /* the number into the table */
+    WARPRSA_FOLD_MODEXP_START, /* likewise the last; the power's first digit */
+    WARPRSA_FOLD_MODEXP,       /* stays here until the power is done */
+    WARPRSA_FOLD_SUBTRACT,     /* less OTHER */
+    WARPRSA_FOLD_COMPARE,      /* with INPUT; the end */
 } warprsa_fold_action;
 
 /* In this order: the number of the last product is reduced exactly if `exact`;
@@ -94,7 +94,7 @@ warprsa_fold_append(warprsa_fold_program *program, int operand)
 /* The number, which is also in `place`, to the power of e >= 2; the first of
  * the steps. */
 WARPRSA_FN warprsa_fold_instruction *
-warprsa_fold_append_power(warprsa_fold_program *program, uint64_t e, int place)
+warprsa_fold_append_power(warprsa_fold_program *program, uint64_t e, int reg)
 {
     warprsa_fold_instruction *first = &program->instruction[program->count];
     int top = 63;
@@ -104,7 +104,7 @@ warprsa_fold_append_power(warprsa_fold_program *program, uint64_t e, int place)
     for (int bit = top - 1; bit >= 0; bit--) {
         warprsa_fold_append(program, WARPRSA_FOLD_SQUARE);
         if (e >> bit & 1)
-            warprsa_fold_append(program, place);
+            warprsa_fold_append(program, reg);
     }
     return first;
 }
@@ -126,14 +126,14 @@ WARPRSA_FN void warprsa_fold_program_modexp(warprsa_fold_program *program,
                                                           : WARPRSA_FOLD_BASE);
         instruction->store = i == 1 ? WARPRSA_FOLD_BASE : WARPRSA_FOLD_NONE;
         instruction->reduce = 1;
-        instruction->action = WARPRSA_FOLD_ENTRY;
+        instruction->action = WARPRSA_FOLD_STORE_ENTRY;
         instruction->entry = (uint8_t)i;
     }
     instruction = warprsa_fold_append(program, WARPRSA_FOLD_OF_ITSELF);
     instruction->reduce = 1;
-    instruction->action = WARPRSA_FOLD_START;
+    instruction->action = WARPRSA_FOLD_MODEXP_START;
     instruction = warprsa_fold_append(program, WARPRSA_FOLD_NONE);
-    instruction->action = WARPRSA_FOLD_POWER;
+    instruction->action = WARPRSA_FOLD_MODEXP;
 }
 
 /* s^e and its comparison with m. */
@@ -164,11 +164,11 @@ WARPRSA_FN void warprsa_fold_program_recombine(warprsa_fold_program *program,
     instruction->partner = WARPRSA_FOLD_GROUP;
     instruction = warprsa_fold_append(program, WARPRSA_FOLD_QINV);
     instruction->reduce = 1;
-    instruction->store = WARPRSA_FOLD_OTHER;
+    instruction->store = WARPRSA_FOLD_SUBTRAHEND;
     instruction->load = WARPRSA_FOLD_ROOT;
     instruction = warprsa_fold_append(program, WARPRSA_FOLD_Q);
     instruction->reduce = 1;
-    instruction->action = WARPRSA_FOLD_DIFFERENCE;
+    instruction->action = WARPRSA_FOLD_SUBTRACT;
     warprsa_fold_program_check(program, e);
 }
 

@@ -69,7 +69,7 @@ typedef struct warprsa_fold_pieces_due {
 
 /* Where a group's data lie; message t of `stride`. SECRET. */
 typedef struct warprsa_fold_memory {
-    double *places;        /* sample i of place j at (j rows + i) stride + t */
+    double *registers;     /* sample i of place j at (j rows + i) stride + t */
     uint32_t *table;       /* see warprsa_fold_table_piece() */
     uint32_t *selected;    /* piece u at (u stride + t) 4 */
     uint32_t *smem_pieces; /* of one warp, see warprsa_fold_smem_piece() */

@@ -29,7 +29,7 @@ typedef struct workspace {
     uint8_t matrix[2][WARPRSA_FOLD_MATRIX_BYTES(ROWS_MOST)];
     double qinv[ROWS_MOST];
     double inversion[WARPRSA_MESSAGES * WARPRSA_HALF_SAMPLES];
-    double places[WARPRSA_FOLD_PLACES * ROWS_MOST * WARPRSA_MESSAGES];
+    double registers[WARPRSA_FOLD_REGISTERS * ROWS_MOST * WARPRSA_MESSAGES];
     uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(ROWS_MOST) *
                    WARPRSA_MESSAGES];
     uint32_t smem_pieces[WARPRSA_FOLD_PIECES_PER_PHASE(ROWS_MOST) *
@@ -117,7 +117,7 @@ static void use_message(int i, const BIGNUM *message)
 static void run(void)
 {
     const warprsa_fold_group group = {
-        .memory = {.places = w->places,
+        .memory = {.registers = w->registers,
                    .table = w->table,
                    .selected = w->selected,
                    .smem_pieces = w->smem_pieces,

@@ -40,7 +40,7 @@ typedef struct workspace {
     uint8_t matrix[2][WARPRSA_FOLD_MATRIX_BYTES(ROWS)];
     double qinv[ROWS];
     double inversion[WARPRSA_MESSAGES * WARPRSA_HALF_SAMPLES];
-    double places[WARPRSA_FOLD_PLACES * OWN * WARPRSA_MESSAGES];
+    double registers[WARPRSA_FOLD_REGISTERS * OWN * WARPRSA_MESSAGES];
     uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(OWN) *
                    WARPRSA_MESSAGES];
     uint32_t smem_pieces[WARPRSA_FOLD_SMEM_WORDS(OWN)];
@@ -74,7 +74,7 @@ static int set_up(void **state)
         return 1;
     stream.state = number_seed();
     group = (warprsa_fold_group){
-        .memory = {.places = w->places,
+        .memory = {.registers = w->registers,
                    .table = w->table,
                    .selected = w->selected,
                    .smem_pieces = w->smem_pieces,

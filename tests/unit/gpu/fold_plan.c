@@ -87,7 +87,7 @@ static void check_order(size_t count)
     }
 }
 
-/* The items are the folded places, each of one key, and none too long. */
+/* The items are the folded registers, each of one key, and none too long. */
 static void check_items(const warprsa_fold_rule *rule)
 {
     uint32_t next = 0;
