@@ -91,7 +91,8 @@ WARPRSA_FN int warprsa_fold_bias_row(const int limbs)
 }
 
 /* Place in the matrix of row k, digit `digit` of sample `sample`. */
-WARPRSA_FN int warprsa_fold_place(int k, int sample, int digit, const int limbs)
+WARPRSA_FN int warprsa_fold_matrix_offset(int k, int sample, int digit,
+                                          const int limbs)
 {
     const int per_lane = WARPRSA_FOLD_PER_LANE(limbs);
     int chunk = sample / (4 * per_lane), lane = sample / per_lane % 4;

@@ -93,7 +93,7 @@ static inline void warprsa_fold_digit_sums(uint32_t *d, const uint8_t *matrix,
         d[digit] = 0;
         for (int k = 0; k < 8 * limbs; k += 16) {
             const uint8_t *of =
-                matrix + warprsa_fold_place(k, sample, digit, limbs);
+                matrix + warprsa_fold_matrix_offset(k, sample, digit, limbs);
 
             for (int j = 0; j < 16; j++)
                 d[digit] +=

@@ -91,7 +91,7 @@ WARPRSA_FN void warprsa_fold_put_row(uint8_t *matrix_p, uint8_t *matrix_q,
                 int low = warprsa_fold_digit_shift(digit, limbs);
                 int next = warprsa_fold_digit_shift(digit + 1, limbs);
 
-                matrix[warprsa_fold_place(row, sample, digit, limbs)] =
+                matrix[warprsa_fold_matrix_offset(row, sample, digit, limbs)] =
                     (uint8_t)(bits >> low & ((1u << (next - low)) - 1));
             }
         }

@@ -110,15 +110,15 @@ static void make_matrix(int rows)
                 int low = warprsa_fold_digit_shift(digit, rows);
                 int next = warprsa_fold_digit_shift(digit + 1, rows);
 
-                matrix[warprsa_fold_place(k, i, digit, rows)] =
+                matrix[warprsa_fold_matrix_offset(k, i, digit, rows)] =
                     (uint8_t)((uint64_t)samples[i] >> low &
                               ((1u << (next - low)) - 1));
             }
     }
 }
 
-/* No two digits share a place, and none is outside. */
-static void every_digit_has_its_place(void **state)
+/* No two digits share a offset, and none is outside. */
+static void every_digit_has_its_offset(void **state)
 {
     (void)state;
     for (int size = 0; size < SIZES; size++) {
@@ -128,12 +128,12 @@ static void every_digit_has_its_place(void **state)
         for (int k = 0; k < 8 * rows; k++)
             for (int i = 0; i < rows; i++)
                 for (int d = 0; d < WARPRSA_FOLD_DIGITS; d++) {
-                    int place = warprsa_fold_place(k, i, d, rows);
+                    int offset = warprsa_fold_matrix_offset(k, i, d, rows);
 
-                    assert_in_range(place, 0,
+                    assert_in_range(offset, 0,
                                     WARPRSA_FOLD_MATRIX_BYTES(rows) - 1);
-                    assert_int_equal(0, matrix[place]);
-                    matrix[place] = 1;
+                    assert_int_equal(0, matrix[offset]);
+                    matrix[offset] = 1;
                 }
     }
 }
@@ -330,7 +330,7 @@ static void digit_sums_at_their_most(void **state)
             s[c] = c == 2 * rows - 1 ? ~0ull : most | ((1ull << 56) - 1);
         for (int k = 0; k < 8 * rows; k++)
             for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++)
-                matrix[warprsa_fold_place(k, 0, digit, rows)] =
+                matrix[warprsa_fold_matrix_offset(k, 0, digit, rows)] =
                     (uint8_t)((1u
                                << (warprsa_fold_digit_shift(digit + 1, rows) -
                                    warprsa_fold_digit_shift(digit, rows))) -
@@ -499,7 +499,7 @@ static void tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_digit_has_its_place),
+        cmocka_unit_test(every_digit_has_its_offset),
         cmocka_unit_test(rows_made_from_a_key),
         cmocka_unit_test(digit_sums_at_their_most),
         cmocka_unit_test(products),

@@ -222,7 +222,7 @@ static void make_row(int k)
             int low = warprsa_fold_digit_shift(digit, ROWS);
             int next = warprsa_fold_digit_shift(digit + 1, ROWS);
 
-            w->matrix[0][warprsa_fold_place(k, i, digit, ROWS)] =
+            w->matrix[0][warprsa_fold_matrix_offset(k, i, digit, ROWS)] =
                 (uint8_t)((uint64_t)samples[i] >> low &
                           ((1u << (next - low)) - 1));
         }
