@@ -10,15 +10,15 @@
  * is charged to stage NAME, except for the time of functions it calls that name
  * a stage themselves.
  *
- * WARPRSA_STAGE_OF_INSTRUCTION(step, powers_to_come) does the same for the kernels
- * that run a program of instructions: it holds until the next instruction.
+ * WARPRSA_STAGE_OF_INSTRUCTION(instruction, powers_to_come) does the same for
+ * the kernels that run a program of instructions: it holds until the next one.
  */
 #ifndef WARPRSA_GPU_ARITH_STAGE_H
 #define WARPRSA_GPU_ARITH_STAGE_H
 
 #ifndef WARPRSA_STAGE
 #define WARPRSA_STAGE(name)
-#define WARPRSA_STAGE_OF_INSTRUCTION(step, powers_to_come)
+#define WARPRSA_STAGE_OF_INSTRUCTION(instruction, powers_to_come)
 #endif
 
 #endif

@@ -72,7 +72,7 @@ static __device__ __forceinline__ void stage_switch(int stage)
 }
 
 #define WARPRSA_STAGE(name) const stage_scope warprsa_stage(STAGE_##name)
-#define WARPRSA_STAGE_OF_INSTRUCTION(step, powers_to_come)                     \
-    stage_switch(stage_of_instruction(step, powers_to_come))
+#define WARPRSA_STAGE_OF_INSTRUCTION(instruction, powers_to_come)              \
+    stage_switch(stage_of_instruction(instruction, powers_to_come))
 
 #endif
