@@ -31,9 +31,9 @@ typedef struct warprsa_context {
     OSSL_LIB_CTX *libctx;
     OSSL_PROVIDER *wrapped; /* default, in libctx */
     void *wrapped_provctx;
-    warprsa_dispatch tables;
-    warprsa_control_connection control_connection; /* in mode = daemon */
-    bool loaded;                                   /* and not refused halfway */
+    warprsa_algorithms algorithms;
+    warprsa_control_connection door; /* in mode = daemon */
+    bool loaded;                     /* and not refused halfway */
     warprsa_exit_link exit_link;
     /* What belongs to this process; NULL before the first private operation,
      * the parent's in a forked child before its first one. */

@@ -37,37 +37,38 @@ enum {
     static void *signature_newctx_##i(void *provctx, const char *propq)        \
     {                                                                          \
         warprsa_context *context = provctx;                                    \
-        return context->tables.signatures[i].newctx(context->wrapped_provctx,  \
-                                                    propq);                    \
+        return context->algorithms.signatures[i].newctx(                       \
+            context->wrapped_provctx, propq);                                  \
     }                                                                          \
     static const OSSL_PARAM *signature_gettable_##i(void *ctx, void *provctx)  \
     {                                                                          \
         warprsa_context *context = provctx;                                    \
-        return context->tables.signatures[i].gettable(                         \
+        return context->algorithms.signatures[i].gettable(                     \
             ctx, context->wrapped_provctx);                                    \
     }                                                                          \
     static const OSSL_PARAM *signature_settable_##i(void *ctx, void *provctx)  \
     {                                                                          \
         warprsa_context *context = provctx;                                    \
-        return context->tables.signatures[i].settable(                         \
+        return context->algorithms.signatures[i].settable(                     \
             ctx, context->wrapped_provctx);                                    \
     }                                                                          \
     static void *cipher_newctx_##i(void *provctx)                              \
     {                                                                          \
         warprsa_context *context = provctx;                                    \
-        return context->tables.ciphers[i].newctx(context->wrapped_provctx);    \
+        return context->algorithms.ciphers[i].newctx(                          \
+            context->wrapped_provctx);                                         \
     }                                                                          \
     static const OSSL_PARAM *cipher_gettable_##i(void *ctx, void *provctx)     \
     {                                                                          \
         warprsa_context *context = provctx;                                    \
-        return context->tables.ciphers[i].gettable(ctx,                        \
-                                                   context->wrapped_provctx);  \
+        return context->algorithms.ciphers[i].gettable(                        \
+            ctx, context->wrapped_provctx);                                    \
     }                                                                          \
     static const OSSL_PARAM *cipher_settable_##i(void *ctx, void *provctx)     \
     {                                                                          \
         warprsa_context *context = provctx;                                    \
-        return context->tables.ciphers[i].settable(ctx,                        \
-                                                   context->wrapped_provctx);  \
+        return context->algorithms.ciphers[i].settable(                        \
+            ctx, context->wrapped_provctx);                                    \
     }
 EACH_INDEX(DEFINE_THUNKS)
 
@@ -139,10 +140,10 @@ static bool is_rsa(const OSSL_ALGORITHM *algorithm)
     originals->field = (OSSL_FUNC_##function##_fn *)warprsa_dispatch_find(     \
         table, OSSL_FUNC_##ID)
 
-static OSSL_DISPATCH *wrap_signature(warprsa_dispatch *tables, unsigned i,
+static OSSL_DISPATCH *wrap_signature(warprsa_algorithms *algorithms, unsigned i,
                                      const OSSL_DISPATCH *table)
 {
-    warprsa_signature_originals *originals = &tables->signatures[i];
+    warprsa_signature_originals *originals = &algorithms->signatures[i];
 
     ORIGINAL(newctx, signature_newctx, SIGNATURE_NEWCTX);
     ORIGINAL(gettable, signature_gettable_ctx_params,
@@ -152,10 +153,10 @@ static OSSL_DISPATCH *wrap_signature(warprsa_dispatch *tables, unsigned i,
     return warprsa_dispatch_wrap(table, signature_thunks[i], SIGNATURE_ID_MAX);
 }
 
-static OSSL_DISPATCH *wrap_cipher(warprsa_dispatch *tables, unsigned i,
+static OSSL_DISPATCH *wrap_cipher(warprsa_algorithms *algorithms, unsigned i,
                                   const OSSL_DISPATCH *table)
 {
-    warprsa_cipher_originals *originals = &tables->ciphers[i];
+    warprsa_cipher_originals *originals = &algorithms->ciphers[i];
 
     ORIGINAL(newctx, asym_cipher_newctx, ASYM_CIPHER_NEWCTX);
     ORIGINAL(gettable, asym_cipher_gettable_ctx_params,
@@ -165,19 +166,21 @@ static OSSL_DISPATCH *wrap_cipher(warprsa_dispatch *tables, unsigned i,
     return warprsa_dispatch_wrap(table, cipher_thunks[i], ASYM_CIPHER_ID_MAX);
 }
 
-static OSSL_DISPATCH *wrap_keymgmt(warprsa_dispatch *tables, unsigned i,
+static OSSL_DISPATCH *wrap_keymgmt(warprsa_algorithms *algorithms, unsigned i,
                                    const OSSL_DISPATCH *table)
 {
-    return warprsa_keymgmt_wrap(&tables->keymgmts[i], i, table);
+    return warprsa_keymgmt_wrap(&algorithms->keymgmts[i], i, table);
 }
 
 /*
  * Wraps the RSA algorithms of an operation, `max` at most, under `property`.
  * The names stay default's: a key of default is matched to us by them.
  */
-static OSSL_ALGORITHM *take_over(
-    warprsa_context *context, int operation, const char *property, unsigned max,
-    OSSL_DISPATCH *(*wrap)(warprsa_dispatch *, unsigned, const OSSL_DISPATCH *))
+static OSSL_ALGORITHM *take_over(warprsa_context *context, int operation,
+                                 const char *property, unsigned max,
+                                 OSSL_DISPATCH *(*wrap)(warprsa_algorithms *,
+                                                        unsigned,
+                                                        const OSSL_DISPATCH *))
 {
     int no_cache = 0;
     const OSSL_ALGORITHM *all =
@@ -193,7 +196,7 @@ static OSSL_ALGORITHM *take_over(
         taken[count] = *all;
         taken[count].property_definition = property;
         taken[count].implementation =
-            wrap(&context->tables, count, all->implementation);
+            wrap(&context->algorithms, count, all->implementation);
         if (taken[count++].implementation == NULL)
             break;
     }
@@ -211,12 +214,12 @@ static bool complete(const OSSL_ALGORITHM *taken)
 
 bool warprsa_dispatch_init(warprsa_context *context)
 {
-    warprsa_dispatch *tables = &context->tables;
+    warprsa_algorithms *algorithms = &context->algorithms;
 
-    tables->signature =
+    algorithms->signature =
         take_over(context, OSSL_OP_SIGNATURE, "provider=warprsa",
                   WARPRSA_ALGORITHMS_MAX, wrap_signature);
-    tables->asym_cipher =
+    algorithms->asym_cipher =
         take_over(context, OSSL_OP_ASYM_CIPHER, "provider=warprsa",
                   WARPRSA_ALGORITHMS_MAX, wrap_cipher);
     /*
@@ -224,10 +227,11 @@ bool warprsa_dispatch_init(warprsa_context *context)
      * are made, decoded or encoded. libcrypto finds this one by the provider
      * of the operation it has chosen.
      */
-    tables->keymgmt = take_over(context, OSSL_OP_KEYMGMT, "warprsa.keymgmt=yes",
-                                WARPRSA_KEY_TYPES, wrap_keymgmt);
-    if (complete(tables->signature) && complete(tables->asym_cipher) &&
-        complete(tables->keymgmt))
+    algorithms->keymgmt =
+        take_over(context, OSSL_OP_KEYMGMT, "warprsa.keymgmt=yes",
+                  WARPRSA_KEY_TYPES, wrap_keymgmt);
+    if (complete(algorithms->signature) && complete(algorithms->asym_cipher) &&
+        complete(algorithms->keymgmt))
         return true;
     warprsa_raise(&context->core, WARPRSA_R_DEFAULT_PROVIDER,
                   "the default provider offers no RSA, or memory is short");
@@ -244,8 +248,8 @@ static void free_table(OSSL_ALGORITHM *table)
 
 void warprsa_dispatch_free(warprsa_context *context)
 {
-    free_table(context->tables.signature);
-    free_table(context->tables.asym_cipher);
-    free_table(context->tables.keymgmt);
-    context->tables = (warprsa_dispatch){0};
+    free_table(context->algorithms.signature);
+    free_table(context->algorithms.asym_cipher);
+    free_table(context->algorithms.keymgmt);
+    context->algorithms = (warprsa_algorithms){0};
 }

@@ -47,14 +47,14 @@ typedef struct warprsa_keymgmt_originals {
     OSSL_FUNC_keymgmt_gen_cleanup_fn *gen_cleanup;
 } warprsa_keymgmt_originals;
 
-typedef struct warprsa_dispatch {
+typedef struct warprsa_algorithms {
     OSSL_ALGORITHM *signature;
     OSSL_ALGORITHM *asym_cipher;
     OSSL_ALGORITHM *keymgmt;
     warprsa_signature_originals signatures[WARPRSA_ALGORITHMS_MAX];
     warprsa_cipher_originals ciphers[WARPRSA_ALGORITHMS_MAX];
     warprsa_keymgmt_originals keymgmts[WARPRSA_KEY_TYPES];
-} warprsa_dispatch;
+} warprsa_algorithms;
 
 /* Builds the context's tables from those of its default provider. False (after
  * raising an error) if that has no RSA or memory is short: what there is of

@@ -30,13 +30,13 @@ typedef struct generation {
 
 static const warprsa_keymgmt_originals *originals_of(const generation *gen)
 {
-    return &gen->context->tables.keymgmts[gen->type];
+    return &gen->context->algorithms.keymgmts[gen->type];
 }
 
 static void *key_new(warprsa_context *context, unsigned type)
 {
     const warprsa_keymgmt_originals *originals =
-        &context->tables.keymgmts[type];
+        &context->algorithms.keymgmts[type];
     void *key = originals->new (context->wrapped_provctx);
 
     if (key != NULL && !warprsa_rsa_attach(context, type, key)) {
@@ -50,8 +50,8 @@ static int key_import(void *key, int selection, const OSSL_PARAM params[])
 {
     const warprsa_rsa *ours = warprsa_rsa_of(key);
 
-    if (!ours->context->tables.keymgmts[ours->type].import(key, selection,
-                                                           params))
+    if (!ours->context->algorithms.keymgmts[ours->type].import(key, selection,
+                                                               params))
         return 0;
     warprsa_rsa_classify(key);
     return 1;
@@ -75,7 +75,7 @@ static void *key_dup(const void *from, int selection)
 {
     const warprsa_rsa *ours = warprsa_rsa_of(from);
     const warprsa_keymgmt_originals *originals =
-        &ours->context->tables.keymgmts[ours->type];
+        &ours->context->algorithms.keymgmts[ours->type];
     copying copy = {key_new(ours->context, ours->type),
                     selection | OSSL_KEYMGMT_SELECT_OTHER_PARAMETERS};
 
@@ -167,7 +167,7 @@ static void gen_cleanup(void *genctx)
     static const OSSL_PARAM *gettable_params_##type(void *provctx)             \
     {                                                                          \
         warprsa_context *context = provctx;                                    \
-        return context->tables.keymgmts[type].gettable_params(                 \
+        return context->algorithms.keymgmts[type].gettable_params(             \
             context->wrapped_provctx);                                         \
     }
 DEFINE_THUNKS(0)

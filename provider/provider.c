@@ -19,11 +19,11 @@ static const OSSL_ALGORITHM *query(void *provctx, int operation, int *no_cache)
     *no_cache = 0;
     switch (operation) {
     case OSSL_OP_KEYMGMT:
-        return context->tables.keymgmt;
+        return context->algorithms.keymgmt;
     case OSSL_OP_SIGNATURE:
-        return context->tables.signature;
+        return context->algorithms.signature;
     case OSSL_OP_ASYM_CIPHER:
-        return context->tables.asym_cipher;
+        return context->algorithms.asym_cipher;
     }
     return NULL;
 }

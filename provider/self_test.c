@@ -88,7 +88,7 @@ static void (*function(const OSSL_ALGORITHM *table, int id))(void)
 
 static void *import_key(warprsa_context *context)
 {
-    const OSSL_ALGORITHM *table = context->tables.keymgmt;
+    const OSSL_ALGORITHM *table = context->algorithms.keymgmt;
     OSSL_FUNC_keymgmt_new_fn *new =
         (OSSL_FUNC_keymgmt_new_fn *)function(table, OSSL_FUNC_KEYMGMT_NEW);
     OSSL_FUNC_keymgmt_import_fn *import =
@@ -98,7 +98,7 @@ static void *import_key(warprsa_context *context)
     void *key = params == NULL ? NULL : new (context);
 
     if (key != NULL && !import(key, OSSL_KEYMGMT_SELECT_KEYPAIR, params)) {
-        context->tables.keymgmts[0].free(key);
+        context->algorithms.keymgmts[0].free(key);
         key = NULL;
     }
     OSSL_PARAM_free(params);
@@ -108,7 +108,7 @@ static void *import_key(warprsa_context *context)
 static bool sign(warprsa_context *context, void *key,
                  unsigned char result[BYTES])
 {
-    const OSSL_ALGORITHM *table = context->tables.signature;
+    const OSSL_ALGORITHM *table = context->algorithms.signature;
     OSSL_FUNC_signature_newctx_fn *newctx =
         (OSSL_FUNC_signature_newctx_fn *)function(table,
                                                   OSSL_FUNC_SIGNATURE_NEWCTX);
@@ -146,7 +146,7 @@ bool warprsa_self_test(warprsa_context *context)
          sign(context, key, result) &&
          CRYPTO_memcmp(expected, result, BYTES) == 0;
     if (key != NULL)
-        context->tables.keymgmts[0].free(key);
+        context->algorithms.keymgmts[0].free(key);
     context->testing = false;
     if (ok && context->tested == 1)
         return true;
