@@ -38,12 +38,12 @@ enum {
  * descriptor that has become somebody else's, even when the wait ctx is freed
  * under a job that is never resumed.
  */
-struct warprsa_wait {
+struct warprsa_async_wait {
     atomic_int references;
     unsigned generation; /* of the fork it was made in */
     int fd;
     bool uses_notifier; /* fd is a home's notifier, and nobody calls wake() */
-    const warprsa_backend_ops *calls;
+    const warprsa_backend_ops *ops;
     warprsa_notifier notifier;
     atomic_bool alive;    /* the wait ctx is */
     pthread_mutex_t lock; /* for the callback, also while it runs */
@@ -58,25 +58,25 @@ struct warprsa_wait {
 /* Its address is our key in a wait ctx. */
 static const char wait_ctx_key;
 
-static void release(warprsa_wait *waker)
+static void release(warprsa_async_wait *wait)
 {
-    if (atomic_fetch_sub(&waker->references, 1) != 1)
+    if (atomic_fetch_sub(&wait->references, 1) != 1)
         return;
-    if (waker->uses_notifier && waker->generation == warprsa_fork_generation())
-        waker->calls->notifier_close(&waker->notifier);
+    if (wait->uses_notifier && wait->generation == warprsa_fork_generation())
+        wait->ops->notifier_close(&wait->notifier);
     else
-        close(waker->fd);
-    pthread_mutex_destroy(&waker->lock);
-    free(waker);
+        close(wait->fd);
+    pthread_mutex_destroy(&wait->lock);
+    free(wait);
 }
 
 /* In many short tries: while the machine stands still a single one, however
  * long, runs out and the callback does not run on. */
-static void wait_for_callback(warprsa_wait *waker)
+static void wait_for_callback(warprsa_async_wait *wait)
 {
     for (unsigned i = 0; i < CALLBACK_TRIES; i++) {
-        if (warprsa_lock_within(&waker->lock, CALLBACK_TRY_MS)) {
-            pthread_mutex_unlock(&waker->lock);
+        if (warprsa_lock_within(&wait->lock, CALLBACK_TRY_MS)) {
+            pthread_mutex_unlock(&wait->lock);
             return;
         }
     }
@@ -91,54 +91,54 @@ static void wait_for_callback(warprsa_wait *waker)
 static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
                           OSSL_ASYNC_FD fd, void *custom)
 {
-    warprsa_wait *waker = custom;
+    warprsa_async_wait *wait = custom;
 
     (void)wait_ctx, (void)key, (void)fd;
-    atomic_store(&waker->alive, false);
-    if (waker->generation == warprsa_fork_generation())
-        wait_for_callback(waker);
-    release(waker);
+    atomic_store(&wait->alive, false);
+    if (wait->generation == warprsa_fork_generation())
+        wait_for_callback(wait);
+    release(wait);
 }
 
-static bool open_fd(warprsa_wait *waker, const warprsa_backend *backend)
+static bool open_fd(warprsa_async_wait *wait, const warprsa_backend *backend)
 {
-    waker->calls = backend->ops;
-    waker->uses_notifier = backend->ops->notifier_open != NULL;
-    if (waker->uses_notifier) {
-        if (!backend->ops->notifier_open(backend->impl, &waker->notifier))
+    wait->ops = backend->ops;
+    wait->uses_notifier = backend->ops->notifier_open != NULL;
+    if (wait->uses_notifier) {
+        if (!backend->ops->notifier_open(backend->impl, &wait->notifier))
             return false;
-        waker->fd = waker->notifier.fd;
+        wait->fd = wait->notifier.fd;
         return true;
     }
-    waker->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    return waker->fd >= 0;
+    wait->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return wait->fd >= 0;
 }
 
-static warprsa_wait *waker_new(ASYNC_WAIT_CTX *wait_ctx,
-                               const warprsa_backend *backend)
+static warprsa_async_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx,
+                                    const warprsa_backend *backend)
 {
-    warprsa_wait *waker = calloc(1, sizeof(*waker));
+    warprsa_async_wait *wait = calloc(1, sizeof(*wait));
 
-    if (waker == NULL)
+    if (wait == NULL)
         return NULL;
-    atomic_init(&waker->references, 1);
-    atomic_init(&waker->alive, true);
-    waker->generation = warprsa_fork_generation();
-    if (pthread_mutex_init(&waker->lock, NULL) != 0) {
-        free(waker);
-        return NULL;
-    }
-    if (!open_fd(waker, backend)) {
-        pthread_mutex_destroy(&waker->lock);
-        free(waker);
+    atomic_init(&wait->references, 1);
+    atomic_init(&wait->alive, true);
+    wait->generation = warprsa_fork_generation();
+    if (pthread_mutex_init(&wait->lock, NULL) != 0) {
+        free(wait);
         return NULL;
     }
-    if (ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, waker->fd, waker,
+    if (!open_fd(wait, backend)) {
+        pthread_mutex_destroy(&wait->lock);
+        free(wait);
+        return NULL;
+    }
+    if (ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, wait->fd, wait,
                                    wait_ctx_gone)) {
-        waker->fresh = true;
-        return waker;
+        wait->fresh = true;
+        return wait;
     }
-    release(waker);
+    release(wait);
     return NULL;
 }
 
@@ -147,65 +147,65 @@ static warprsa_wait *waker_new(ASYNC_WAIT_CTX *wait_ctx,
  * came since it was set: a program that looks for descriptors only at pauses
  * would meet an unknown one at the end of the connection. haproxy dies of it.
  */
-static void take_back(warprsa_wait *waker)
+static void withdraw_fd(warprsa_async_wait *wait)
 {
     ASYNC_JOB *job = ASYNC_get_current_job();
 
-    if (!waker->fresh || job == NULL)
+    if (!wait->fresh || job == NULL)
         return;
     ERR_set_mark();
     if (ASYNC_WAIT_CTX_clear_fd(ASYNC_get_wait_ctx(job), &wait_ctx_key))
-        release(waker);
+        release(wait);
     ERR_pop_to_mark();
 }
 
 /* Looks for a callback, too. */
-static bool is_of_use(warprsa_wait *waker, ASYNC_WAIT_CTX *wait_ctx,
+static bool is_usable(warprsa_async_wait *wait, ASYNC_WAIT_CTX *wait_ctx,
                       const warprsa_backend *backend)
 {
-    if (waker->generation != warprsa_fork_generation())
+    if (wait->generation != warprsa_fork_generation())
         return false; /* the parent's, and shared with it */
-    if (waker->calls != backend->ops)
+    if (wait->ops != backend->ops)
         return false; /* made by another library context */
-    pthread_mutex_lock(&waker->lock);
-    if (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &waker->callback,
-                                     &waker->callback_arg))
-        waker->callback = NULL;
-    pthread_mutex_unlock(&waker->lock);
-    return !waker->uses_notifier ||
-           (waker->callback == NULL &&
-            backend->ops->notifier_works(backend->impl, &waker->notifier));
+    pthread_mutex_lock(&wait->lock);
+    if (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &wait->callback,
+                                     &wait->callback_arg))
+        wait->callback = NULL;
+    pthread_mutex_unlock(&wait->lock);
+    return !wait->uses_notifier ||
+           (wait->callback == NULL &&
+            backend->ops->notifier_works(backend->impl, &wait->notifier));
 }
 
 /*
- * The waker of a wait ctx. The eventfd is there with a callback too: its
+ * The wait of a wait ctx. The eventfd is there with a callback too: its
  * cleanup function is the only news of the end of a wait ctx, after which the
  * callback's argument must not be used.
  */
-static warprsa_wait *waker_of(ASYNC_WAIT_CTX *wait_ctx,
-                              const warprsa_backend *backend)
+static warprsa_async_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx,
+                                   const warprsa_backend *backend)
 {
     OSSL_ASYNC_FD fd = -1;
     void *custom = NULL;
-    warprsa_wait *waker = NULL;
+    warprsa_async_wait *wait = NULL;
 
     if (ASYNC_WAIT_CTX_get_fd(wait_ctx, &wait_ctx_key, &fd, &custom)) {
-        waker = custom;
-        waker->fresh = false;
+        wait = custom;
+        wait->fresh = false;
     } else {
-        waker = waker_new(wait_ctx, backend);
+        wait = wait_new(wait_ctx, backend);
     }
-    if (waker == NULL || is_of_use(waker, wait_ctx, backend))
-        return waker;
-    take_back(waker);
+    if (wait == NULL || is_usable(wait, wait_ctx, backend))
+        return wait;
+    withdraw_fd(wait);
     return NULL;
 }
 
-warprsa_wait *warprsa_wait_new(const warprsa_backend *backend)
+warprsa_async_wait *warprsa_async_wait_new(const warprsa_backend *backend)
 {
     ASYNC_JOB *job = ASYNC_get_current_job();
     ASYNC_WAIT_CTX *wait_ctx = NULL;
-    warprsa_wait *wait = NULL;
+    warprsa_async_wait *wait = NULL;
 
     if (job == NULL)
         return NULL;
@@ -213,7 +213,7 @@ warprsa_wait *warprsa_wait_new(const warprsa_backend *backend)
     if (wait_ctx == NULL)
         return NULL;
     ERR_set_mark();
-    wait = waker_of(wait_ctx, backend);
+    wait = wait_of(wait_ctx, backend);
     if (wait != NULL)
         ASYNC_WAIT_CTX_set_status(wait_ctx, ASYNC_STATUS_OK);
     ERR_pop_to_mark();
@@ -230,7 +230,7 @@ warprsa_wait *warprsa_wait_new(const warprsa_backend *backend)
 static void wake(void *arg)
 {
     static const uint64_t one = 1;
-    warprsa_wait *wait = arg;
+    warprsa_async_wait *wait = arg;
 
     pthread_mutex_lock(&wait->lock);
     if (atomic_load(&wait->alive) &&
@@ -243,10 +243,11 @@ static void wake(void *arg)
     release(wait);
 }
 
-warprsa_answer warprsa_wait_submit(warprsa_wait *wait,
-                                   const warprsa_backend *backend,
-                                   warprsa_backend_key *key,
-                                   const uint8_t *input, warprsa_ticket *ticket)
+warprsa_answer warprsa_async_wait_submit(warprsa_async_wait *wait,
+                                         const warprsa_backend *backend,
+                                         warprsa_backend_key *key,
+                                         const uint8_t *input,
+                                         warprsa_ticket *ticket)
 {
     warprsa_notify notify = {wake, wait};
 
@@ -280,7 +281,7 @@ static void pause_job(unsigned *pauses)
 /* A notifier may be left ringing by an earlier request: it is emptied first, since
  * a job paused with a readable descriptor is resumed at once, again and
  * again. */
-static warprsa_answer collect(const warprsa_wait *wait,
+static warprsa_answer collect(const warprsa_async_wait *wait,
                               const warprsa_backend *backend,
                               warprsa_ticket ticket, uint8_t *output)
 {
@@ -293,7 +294,7 @@ static warprsa_answer collect(const warprsa_wait *wait,
     return backend->ops->collect(backend->impl, ticket, output);
 }
 
-static warprsa_answer pause_until_answered(warprsa_wait *wait,
+static warprsa_answer pause_until_answered(warprsa_async_wait *wait,
                                            const warprsa_instance *instance,
                                            const warprsa_backend *backend,
                                            warprsa_ticket ticket,
@@ -318,21 +319,21 @@ static warprsa_answer pause_until_answered(warprsa_wait *wait,
     return answer;
 }
 
-warprsa_answer warprsa_wait_answer(warprsa_wait *wait,
-                                   const warprsa_instance *instance,
-                                   const warprsa_backend *backend,
-                                   warprsa_ticket ticket, uint8_t *output)
+warprsa_answer warprsa_async_wait_answer(warprsa_async_wait *wait,
+                                         const warprsa_instance *instance,
+                                         const warprsa_backend *backend,
+                                         warprsa_ticket ticket, uint8_t *output)
 {
     return wait == NULL
                ? backend->ops->wait(backend->impl, ticket, output)
                : pause_until_answered(wait, instance, backend, ticket, output);
 }
 
-void warprsa_wait_cancel(warprsa_wait *wait)
+void warprsa_async_wait_cancel(warprsa_async_wait *wait)
 {
     if (wait == NULL)
         return;
     if (!wait->uses_notifier)
         release(wait);
-    take_back(wait);
+    withdraw_fd(wait);
 }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Waiting for an answer of the queue: a thread sleeps, an async job pauses.
+ * Waiting for the answer to a request: a thread sleeps, an async job pauses.
  */
 #ifndef WARPRSA_PROVIDER_ASYNC_WAIT_H
 #define WARPRSA_PROVIDER_ASYNC_WAIT_H
@@ -10,41 +10,46 @@
 #include "provider/instance.h"
 
 /*
- * A request of an async job: a reference to what the job's wait ctx keeps for
- * all its requests. Not on the job's stack: a job that is never resumed is gone
- * while its request is still under way.
+ * How a request of an async job learns of its answer: a reference to what the
+ * job's wait ctx keeps for all its requests. It is not on the job's stack,
+ * because a job that is never resumed is gone while its request is still under
+ * way. In the functions below, the thread that runs the job makes all calls.
  */
-typedef struct warprsa_wait warprsa_wait;
+typedef struct warprsa_async_wait warprsa_async_wait;
 
 /*
- * For a caller inside an async job (the thread that runs it calls all four
- * functions): arms the job's wait ctx, with a callback
- * if it has one (and the home can call it), else with one descriptor per wait
- * ctx. NULL: not in a job, or no memory or descriptor for it; the caller blocks
- * then. Leaves no error on the queue.
+ * Prepares the wait ctx of the current job. The job is told by the wait ctx's
+ * callback, if it has one and the backend can call it, else by one descriptor
+ * per wait ctx. NULL: there is no job, or no memory or descriptor for it; the
+ * caller then sleeps. Leaves no error on the queue.
  */
-warprsa_wait *warprsa_wait_new(const warprsa_backend *backend);
-
-/* Submits a request whose answer `wait` is told of; NULL: a caller that
- * sleeps. Anything but WARPRSA_DONE: not submitted, and counted; `wait` is to
- * be given back by warprsa_wait_cancel(). */
-warprsa_answer warprsa_wait_submit(warprsa_wait *wait,
-                                   const warprsa_backend *backend,
-                                   warprsa_backend_key *key,
-                                   const uint8_t *input,
-                                   warprsa_ticket *ticket);
+warprsa_async_wait *warprsa_async_wait_new(const warprsa_backend *backend);
 
 /*
- * Waits for the answer to a submitted request and gives `wait` back; never
- * WARPRSA_PENDING. A job that goes on in a forked child is REFUSED.
+ * Submits a request and has `wait` told of its answer; with NULL the caller is
+ * going to sleep. `input` is as long as the modulus. Any result but
+ * WARPRSA_DONE: the request was not submitted, which is counted, and
+ * warprsa_async_wait_cancel() takes `wait` back.
  */
-warprsa_answer warprsa_wait_answer(warprsa_wait *wait,
-                                   const warprsa_instance *instance,
-                                   const warprsa_backend *backend,
-                                   warprsa_ticket ticket, uint8_t *output);
+warprsa_answer warprsa_async_wait_submit(warprsa_async_wait *wait,
+                                         const warprsa_backend *backend,
+                                         warprsa_backend_key *key,
+                                         const uint8_t *input,
+                                         warprsa_ticket *ticket);
 
-/* Gives back a `wait` whose request was not submitted, and with it a
- * descriptor made for it; NULL is allowed. */
-void warprsa_wait_cancel(warprsa_wait *wait);
+/*
+ * Waits for the answer to a submitted request, writes it to `output`, as long
+ * as the modulus, and gives `wait` back. Never returns WARPRSA_PENDING. A job
+ * that is resumed in a forked child gets WARPRSA_REFUSED.
+ */
+warprsa_answer warprsa_async_wait_answer(warprsa_async_wait *wait,
+                                         const warprsa_instance *instance,
+                                         const warprsa_backend *backend,
+                                         warprsa_ticket ticket,
+                                         uint8_t *output);
+
+/* Gives back a `wait` whose request was not submitted, and closes a descriptor
+ * that was made for that request. NULL is allowed. */
+void warprsa_async_wait_cancel(warprsa_async_wait *wait);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * The provider's configuration: the parameters of its section in openssl.cnf.
  */
-#ifndef WARPRSA_CONFIG_H
-#define WARPRSA_CONFIG_H
+#ifndef WARPRSA_PROVIDER_CONFIG_H
+#define WARPRSA_PROVIDER_CONFIG_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,8 +14,8 @@
 #include "provider/trace.h"
 
 typedef enum warprsa_config_mode {
-    WARPRSA_MODE_PROCESS, /* devices of its own */
-    WARPRSA_MODE_DAEMON,  /* the daemon's */
+    WARPRSA_MODE_PROCESS, /* devices that the process opens for itself */
+    WARPRSA_MODE_DAEMON,  /* devices of the daemon */
 } warprsa_config_mode;
 
 typedef enum warprsa_config_engine {
@@ -46,7 +46,7 @@ typedef struct warprsa_config {
     unsigned engine;  /* warprsa_config_engine */
     unsigned route;   /* warprsa_config_route */
     uint32_t devices; /* bit i: use device i */
-    unsigned slots;
+    unsigned slots;   /* requests submitted and not answered, at most */
     unsigned streams;
     unsigned batch_max;
     unsigned keys_max;
@@ -57,9 +57,9 @@ typedef struct warprsa_config {
 } warprsa_config;
 
 /*
- * Reads the parameters the core has for this provider, the defaults for those
- * it hasn't, and opens core->trace (WARPRSA_TRACE in the environment wins over
- * the parameter `trace`). False after raising an error that names file,
+ * Reads the parameters that the core has for this provider, takes the default
+ * for every other one, and opens core->trace. WARPRSA_TRACE in the environment
+ * wins over the parameter `trace`. False, with an error raised that names file,
  * section, key, value and what is allowed. One thread, at load.
  */
 bool warprsa_config_read(warprsa_config *config, warprsa_core *core);

@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What libcrypto's core lends a provider: its functions, and errors raised
- * through them so that they land on the queue of the application.
+ * What libcrypto's core lends to a provider: its functions, and errors raised
+ * through them so that they land on the application's error queue.
  */
-#ifndef WARPRSA_CORE_H
-#define WARPRSA_CORE_H
+#ifndef WARPRSA_PROVIDER_CORE_H
+#define WARPRSA_PROVIDER_CORE_H
 
 #include <stdbool.h>
 
@@ -16,15 +16,16 @@
 
 typedef struct warprsa_core {
     const OSSL_CORE_HANDLE *handle;
-    warprsa_trace *trace; /* errors go there too; NULL: not open yet */
+    warprsa_trace *trace; /* errors are traced there; NULL: not open yet */
     OSSL_FUNC_core_get_params_fn *get_params;
     OSSL_FUNC_core_new_error_fn *new_error;
     OSSL_FUNC_core_set_error_debug_fn *set_error_debug;
     OSSL_FUNC_core_vset_error_fn *vset_error;
 } warprsa_core;
 
-/* Reasons. They have no texts of their own: all are raised while the provider
- * is loaded, and libcrypto asks for texts only once that has succeeded. */
+/* Reasons of errors. They have no texts of their own: all are raised while the
+ * provider is loaded, and libcrypto asks a provider for its texts only after
+ * that has succeeded. */
 enum {
     WARPRSA_R_CONFIGURATION = 1,
     WARPRSA_R_DEFAULT_PROVIDER,
@@ -32,14 +33,14 @@ enum {
     WARPRSA_R_OUT_OF_MEMORY,
 };
 
-/* Picks the functions from the core's table. False if one is missing: no
- * error can be raised then. */
+/* Takes the functions from the core's table `in`. False: one is missing; no
+ * error can be raised then. One thread, at load. */
 bool warprsa_core_init(warprsa_core *core, const OSSL_CORE_HANDLE *handle,
                        const OSSL_DISPATCH *in);
 
 /* Raises an error with a reason from above and a text for a person, and traces
  * the text: libcrypto drops the errors of a provider that its configuration
- * activates. Any thread. */
+ * file activates. Any thread. */
 #define warprsa_raise(core, reason, ...)                                       \
     warprsa_core_raise(core, reason, OPENSSL_FILE, OPENSSL_LINE, OPENSSL_FUNC, \
                        __VA_ARGS__)

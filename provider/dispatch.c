@@ -8,7 +8,8 @@
 #include <openssl/crypto.h>
 #include <openssl/provider.h>
 
-#include "provider/context.h"
+#include "provider/keymgmt.h"
+#include "provider/thunk.h"
 
 /* The highest ids of OpenSSL 3.6. What a later version adds might take a
  * provider context, so it is left out rather than passed on unseen. */
@@ -92,41 +93,6 @@ static const warprsa_thunk signature_thunks[WARPRSA_ALGORITHMS_MAX][4] = {
 static const warprsa_thunk cipher_thunks[WARPRSA_ALGORITHMS_MAX][4] = {
     EACH_INDEX(CIPHER_THUNKS)};
 
-void (*warprsa_dispatch_find(const OSSL_DISPATCH *table, int id))(void)
-{
-    for (; table->function_id != 0; table++)
-        if (table->function_id == id)
-            return table->function;
-    return NULL;
-}
-
-OSSL_DISPATCH *warprsa_dispatch_wrap(const OSSL_DISPATCH *table,
-                                     const warprsa_thunk *thunks, int id_max)
-{
-    OSSL_DISPATCH *copy = NULL, *to = NULL;
-    size_t entries = 1;
-
-    for (const OSSL_DISPATCH *from = table; from->function_id != 0; from++)
-        entries++;
-    to = copy = OPENSSL_zalloc(entries * sizeof(*copy));
-    if (copy == NULL)
-        return NULL;
-    for (; table->function_id != 0; table++) {
-        const warprsa_thunk *thunk = thunks;
-
-        while (thunk->function_id != 0 &&
-               thunk->function_id != table->function_id)
-            thunk++;
-        to->function_id = table->function_id;
-        to->function =
-            thunk->function_id != 0 ? thunk->function : table->function;
-        if (to->function != NULL && to->function_id <= id_max)
-            to++;
-    }
-    *to = (OSSL_DISPATCH){0, NULL};
-    return copy;
-}
-
 /* RSA itself, RSA-PSS, or one of 3.4's RSA-SHA2-256 and the like. */
 static bool is_rsa(const OSSL_ALGORITHM *algorithm)
 {
@@ -137,8 +103,8 @@ static bool is_rsa(const OSSL_ALGORITHM *algorithm)
 }
 
 #define ORIGINAL(field, function, ID)                                          \
-    originals->field = (OSSL_FUNC_##function##_fn *)warprsa_dispatch_find(     \
-        table, OSSL_FUNC_##ID)
+    originals->field =                                                         \
+        (OSSL_FUNC_##function##_fn *)warprsa_thunk_find(table, OSSL_FUNC_##ID)
 
 static OSSL_DISPATCH *wrap_signature(warprsa_algorithms *algorithms, unsigned i,
                                      const OSSL_DISPATCH *table)
@@ -150,7 +116,7 @@ static OSSL_DISPATCH *wrap_signature(warprsa_algorithms *algorithms, unsigned i,
              SIGNATURE_GETTABLE_CTX_PARAMS);
     ORIGINAL(settable, signature_settable_ctx_params,
              SIGNATURE_SETTABLE_CTX_PARAMS);
-    return warprsa_dispatch_wrap(table, signature_thunks[i], SIGNATURE_ID_MAX);
+    return warprsa_thunk_replace(table, signature_thunks[i], SIGNATURE_ID_MAX);
 }
 
 static OSSL_DISPATCH *wrap_cipher(warprsa_algorithms *algorithms, unsigned i,
@@ -163,7 +129,7 @@ static OSSL_DISPATCH *wrap_cipher(warprsa_algorithms *algorithms, unsigned i,
              ASYM_CIPHER_GETTABLE_CTX_PARAMS);
     ORIGINAL(settable, asym_cipher_settable_ctx_params,
              ASYM_CIPHER_SETTABLE_CTX_PARAMS);
-    return warprsa_dispatch_wrap(table, cipher_thunks[i], ASYM_CIPHER_ID_MAX);
+    return warprsa_thunk_replace(table, cipher_thunks[i], ASYM_CIPHER_ID_MAX);
 }
 
 static OSSL_DISPATCH *wrap_keymgmt(warprsa_algorithms *algorithms, unsigned i,

@@ -13,12 +13,11 @@
 
 #include "batching/base/clock.h"
 #include "batching/ipc/client.h"
-#include "provider/context.h"
 
 enum {
     NOT_OPENED,
     OPEN,
-    REFUSED, /* can't be opened; why_closed says why */
+    REFUSED, /* can't be opened; closed_reason says why */
     CLOSED,
 };
 
@@ -60,7 +59,7 @@ static warprsa_instance *instance_new(const warprsa_context *context)
                                     ? "route = cpu"
                                     : "no device opened yet");
     instance->generation = warprsa_fork_generation();
-    warprsa_router_init(&instance->route, &warprsa_router_system_clocks,
+    warprsa_router_init(&instance->router, &warprsa_router_system_clocks,
                         usable_cpus());
     return instance;
 }
@@ -171,7 +170,7 @@ static void *open_client(warprsa_context *context,
                          warprsa_router *route)
 {
     const warprsa_client_config wanted = {
-        .control_connection = &context->control_connection,
+        .door = &context->control_connection,
         .slots = context->config.slots,
         .deadline_ms = context->config.deadline_ms,
         .trace = warprsa_trace_line,
@@ -183,12 +182,12 @@ static void *open_client(warprsa_context *context,
     return warprsa_client_open(&wanted);
 }
 
-static void open_home(warprsa_context *context, warprsa_instance *instance)
+static void open_backend(warprsa_context *context, warprsa_instance *instance)
 {
     const warprsa_config *config = &context->config;
     bool daemon = config->mode == WARPRSA_MODE_DAEMON;
     warprsa_router *route =
-        config->route == WARPRSA_ROUTE_AUTO ? &instance->route : NULL;
+        config->route == WARPRSA_ROUTE_AUTO ? &instance->router : NULL;
     char why[200] = "no memory";
 
     instance->opened_ns = warprsa_clock_ns();
@@ -198,9 +197,9 @@ static void open_home(warprsa_context *context, warprsa_instance *instance)
         daemon ? open_client(context, instance, route)
                : open_queue(context, instance, route, why, sizeof(why));
     if (instance->backend.impl == NULL) {
-        instance->why_closed = daemon || choose_engine(config) != NULL
-                                   ? WARPRSA_CPU_ERROR
-                                   : WARPRSA_CPU_NO_DEVICE;
+        instance->closed_reason = daemon || choose_engine(config) != NULL
+                                      ? WARPRSA_CPU_ERROR
+                                      : WARPRSA_CPU_NO_DEVICE;
         warprsa_counters_set_device(instance->counters, why);
         warprsa_trace_printf(&context->trace, 1,
                              "operations run on the CPU: %s", why);
@@ -208,7 +207,7 @@ static void open_home(warprsa_context *context, warprsa_instance *instance)
     atomic_store_explicit(&instance->state,
                           instance->backend.impl == NULL ? REFUSED : OPEN,
                           memory_order_release);
-    warprsa_router_devices_opened(&instance->route);
+    warprsa_router_opened(&instance->router);
 }
 
 const warprsa_backend *warprsa_instance_enter(warprsa_context *context,
@@ -219,23 +218,23 @@ const warprsa_backend *warprsa_instance_enter(warprsa_context *context,
         NOT_OPENED) {
         pthread_mutex_lock(&instance->lock);
         if (atomic_load(&instance->state) == NOT_OPENED)
-            open_home(context, instance);
+            open_backend(context, instance);
         pthread_mutex_unlock(&instance->lock);
     }
     /* Either we see CLOSED or close() sees us: both sides write, then read,
      * in one total order. */
-    atomic_fetch_add(&instance->users[warprsa_thread_shard()].count, 1);
+    atomic_fetch_add(&instance->callers[warprsa_thread_shard()].count, 1);
     if (atomic_load(&instance->state) == OPEN)
         return &instance->backend;
-    *reason = instance->why_closed;
+    *reason = instance->closed_reason;
     warprsa_instance_leave(instance);
     return NULL;
 }
 
 void warprsa_instance_leave(warprsa_instance *instance)
 {
-    atomic_fetch_sub_explicit(&instance->users[warprsa_thread_shard()].count, 1,
-                              memory_order_release);
+    atomic_fetch_sub_explicit(&instance->callers[warprsa_thread_shard()].count,
+                              1, memory_order_release);
 }
 
 unsigned warprsa_instance_startup_left(const warprsa_context *context,
@@ -271,11 +270,11 @@ void warprsa_instance_close(warprsa_context *context)
     pthread_mutex_lock(&instance->lock);
     state = atomic_load(&instance->state);
     if (state != REFUSED)
-        instance->why_closed = WARPRSA_CPU_ERROR;
+        instance->closed_reason = WARPRSA_CPU_ERROR;
     atomic_store(&instance->state, CLOSED);
     if (state == OPEN) {
         for (unsigned i = 0; i < WARPRSA_THREAD_SHARDS; i++)
-            while (atomic_load(&instance->users[i].count) != 0)
+            while (atomic_load(&instance->callers[i].count) != 0)
                 sched_yield();
         instance->hung = !instance->backend.ops->close(instance->backend.impl);
     }

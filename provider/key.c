@@ -10,21 +10,17 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
-#include "provider/blinding.h"
-#include "provider/context.h"
-#include "provider/rsa_method.h"
-
 static void free_handles(warprsa_rsa *ours)
 {
-    warprsa_handle *handle = atomic_load(&ours->handle);
+    warprsa_key_handle *handle = atomic_load(&ours->handle);
 
     while (handle != NULL) {
-        warprsa_handle *parent = handle->parent;
+        warprsa_key_handle *parent = handle->parent;
 
         if (warprsa_instance_is_mine(handle->instance))
-            handle->calls->key_release(handle->key);
+            handle->ops->key_release(handle->key);
         else
-            handle->calls->key_abandon(handle->key);
+            handle->ops->key_abandon(handle->key);
         OPENSSL_free(handle);
         handle = parent;
     }
@@ -60,23 +56,22 @@ warprsa_rsa *warprsa_rsa_of(const RSA *rsa)
                : NULL;
 }
 
-bool warprsa_rsa_attach(warprsa_context *context, unsigned type, RSA *rsa)
+bool warprsa_rsa_attach(warprsa_context *context, unsigned type, RSA *rsa,
+                        RSA_METHOD *method)
 {
-    warprsa_rsa *ours = NULL;
+    warprsa_rsa *ours = OPENSSL_zalloc(sizeof(*ours));
 
-    ours = OPENSSL_zalloc(sizeof(*ours));
-    if (ours == NULL)
+    if (ours == NULL) {
+        RSA_meth_free(method);
         return false;
+    }
     ours->context = context;
     ours->type = type;
     ours->size_class = -1;
-    ours->method = RSA_meth_dup(RSA_PKCS1_OpenSSL());
-    if (ours->method == NULL ||
-        !RSA_meth_set1_name(ours->method, "warprsa RSA") ||
-        !RSA_meth_set0_app_data(ours->method, ours) ||
-        !RSA_meth_set_finish(ours->method, finish) ||
-        !warprsa_rsa_method_set(ours->method) ||
-        !RSA_set_method(rsa, ours->method) || warprsa_rsa_of(rsa) != ours) {
+    ours->method = method;
+    if (!RSA_meth_set0_app_data(method, ours) ||
+        !RSA_meth_set_finish(method, finish) || !RSA_set_method(rsa, method) ||
+        warprsa_rsa_of(rsa) != ours) {
         free_ours(ours);
         return false;
     }
@@ -105,7 +100,7 @@ static bool fill(warprsa_private_key *key, const RSA *rsa)
 }
 
 /* libcrypto's condition for calling the method's mod_exp. */
-static bool reaches_hook(const RSA *rsa)
+static bool uses_mod_exp(const RSA *rsa)
 {
     const BIGNUM *p, *q, *dp, *dq, *qinv;
 
@@ -122,7 +117,7 @@ void warprsa_rsa_classify(RSA *rsa)
 
     if (ours == NULL)
         return;
-    ours->reaches_hook = reaches_hook(rsa);
+    ours->uses_mod_exp = uses_mod_exp(rsa);
     ERR_set_mark();
     ours->size_class = fill(&key, rsa) ? warprsa_key_class(&key) : -1;
     ERR_pop_to_mark();
@@ -138,7 +133,7 @@ void warprsa_rsa_classify(RSA *rsa)
         RSA_set_flags(rsa, RSA_FLAG_NO_BLINDING);
 }
 
-static warprsa_backend_key *home_key(const warprsa_rsa *ours, const RSA *rsa,
+static warprsa_backend_key *find_key(const warprsa_rsa *ours, const RSA *rsa,
                                      const warprsa_backend *backend)
 {
     warprsa_private_key key = {0};
@@ -162,9 +157,9 @@ warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_instance *instance,
                                      const warprsa_backend *backend)
 {
     warprsa_rsa *ours = warprsa_rsa_of(rsa);
-    warprsa_handle *old =
+    warprsa_key_handle *old =
         atomic_load_explicit(&ours->handle, memory_order_acquire);
-    warprsa_handle *mine = NULL;
+    warprsa_key_handle *mine = NULL;
 
     if (old != NULL && old->instance == instance)
         return old->key;
@@ -173,14 +168,14 @@ warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_instance *instance,
         return NULL;
     mine->instance = instance;
     mine->parent = old;
-    mine->calls = backend->ops;
-    mine->key = home_key(ours, rsa, backend);
+    mine->ops = backend->ops;
+    mine->key = find_key(ours, rsa, backend);
     if (mine->key != NULL &&
         atomic_compare_exchange_strong(&ours->handle, &old, mine))
         return mine->key;
     /* No memory, or another thread was faster. */
     if (mine->key != NULL)
-        mine->calls->key_release(mine->key);
+        mine->ops->key_release(mine->key);
     OPENSSL_free(mine);
     return old != NULL && old->instance == instance ? old->key : NULL;
 }

@@ -1,13 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What hangs on an RSA object of ours: one warprsa_rsa per RSA, held by an
- * RSA_METHOD of its own (a copy of libcrypto's) whose finish function frees
- * it. Not by ex_data: indices and free functions of ex_data belong to the
- * thread's default library context, and an application may change that.
+ * What this provider attaches to an RSA object: one warprsa_rsa per RSA. It is
+ * the application data of an RSA_METHOD made for this RSA alone, whose finish
+ * function frees it. ex_data would not do: its indices and free functions
+ * belong to the thread's default library context, and an application may
+ * change that.
  */
-#ifndef WARPRSA_KEY_H
-#define WARPRSA_KEY_H
+#ifndef WARPRSA_PROVIDER_KEY_H
+#define WARPRSA_PROVIDER_KEY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,48 +17,52 @@
 
 #include "provider/instance.h"
 
-struct warprsa_context;
-
 enum {
-    /* Threads that compute with one key on the CPU before a blinding has to
-     * be made for one operation alone. */
+    /* Blindings a key keeps. So many threads can compute with it on the CPU
+     * before one has to make a blinding for a single operation. */
     WARPRSA_BLINDINGS = 32,
 };
 
-/* The home's copy of the key, per process. */
-typedef struct warprsa_handle {
+/* A backend's copy of the key: one per process that has used the key. */
+typedef struct warprsa_key_handle {
     warprsa_instance *instance;
-    const warprsa_backend_ops *calls;
+    const warprsa_backend_ops *ops;
     warprsa_backend_key *key;
-    struct warprsa_handle *parent; /* of the forking process */
-} warprsa_handle;
+    struct warprsa_key_handle *parent; /* of the process that forked this */
+} warprsa_key_handle;
 
 typedef struct warprsa_rsa {
-    struct warprsa_context *context;
+    warprsa_context *context;
     RSA_METHOD *method;
     unsigned type;     /* index of its keymgmt */
     int size_class;    /* -1: the engines can't take it */
-    bool reaches_hook; /* the exponentiation's; false without CRT parameters */
-    _Atomic(warprsa_handle *) handle;
+    bool uses_mod_exp; /* libcrypto calls the method's mod_exp for it */
+    _Atomic(warprsa_key_handle *) handle;
     _Atomic(BN_BLINDING *) blindings[WARPRSA_BLINDINGS]; /* idle ones */
 } warprsa_rsa;
 
-/* Hangs a warprsa_rsa on a fresh RSA that has none. False: no memory. */
-bool warprsa_rsa_attach(struct warprsa_context *context, unsigned type,
-                        RSA *rsa);
+/*
+ * Sets `method` on a fresh RSA and attaches a warprsa_rsa to it, which takes
+ * the method over, even where this fails. `type` is the index of the RSA's
+ * keymgmt. False: no memory. One thread.
+ */
+bool warprsa_rsa_attach(warprsa_context *context, unsigned type, RSA *rsa,
+                        RSA_METHOD *method);
 
-/* What hangs on an RSA made by our keymgmt; NULL: it isn't one of those. */
+/* What is attached to an RSA; NULL: the RSA wasn't made by our keymgmt. */
 warprsa_rsa *warprsa_rsa_of(const RSA *rsa);
 
 /*
- * To be called once the numbers of an RSA are there: finds the size class,
- * and switches libcrypto's blinding off for a key that has one. One thread.
+ * To be called once an RSA has its numbers: finds the size class, and switches
+ * libcrypto's blinding off for a key that has one. One thread.
  */
 void warprsa_rsa_classify(RSA *rsa);
 
-/* The home's key for an RSA with a size class; it stays the RSA's, and is
- * released with it. NULL: no memory. The caller is between
- * warprsa_instance_enter() and leave(). Any thread. */
+/*
+ * The backend's key for an RSA that has a size class. The warprsa_rsa owns it
+ * and releases it at its end. The caller is between warprsa_instance_enter()
+ * and leave(). NULL: no memory. Any thread.
+ */
 warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_instance *instance,
                                      const warprsa_backend *backend);
 

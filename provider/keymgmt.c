@@ -1,16 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- *
- * KEYMGMT: default's, with our mark on every key it makes. Keys arrive by
- * import: libcrypto exports them from default when an operation of ours is
- * chosen.
  */
+#include "provider/keymgmt.h"
+
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 
-#include "provider/context.h"
-#include "provider/dispatch.h"
 #include "provider/key.h"
+#include "provider/rsa_method.h"
+#include "provider/thunk.h"
 
 /* 3.0's header knows no id above 44; 3.4 uses these two. */
 enum {
@@ -39,7 +37,7 @@ static void *key_new(warprsa_context *context, unsigned type)
         &context->algorithms.keymgmts[type];
     void *key = originals->new (context->wrapped_provctx);
 
-    if (key != NULL && !warprsa_rsa_attach(context, type, key)) {
+    if (key != NULL && !warprsa_rsa_method_attach(context, type, key)) {
         originals->free(key);
         return NULL;
     }
@@ -136,7 +134,7 @@ static void *gen_generate(void *genctx, OSSL_CALLBACK *progress, void *arg)
 
     if (key == NULL)
         return NULL;
-    if (!warprsa_rsa_attach(gen->context, gen->type, key)) {
+    if (!warprsa_rsa_method_attach(gen->context, gen->type, key)) {
         originals_of(gen)->free(key);
         return NULL;
     }
@@ -207,7 +205,7 @@ static const warprsa_thunk keymgmt_thunks[WARPRSA_KEY_TYPES][18] = {THUNKS(0),
                                                                     THUNKS(1)};
 
 #define ORIGINAL(name, ID)                                                     \
-    originals->name = (OSSL_FUNC_keymgmt_##name##_fn *)warprsa_dispatch_find(  \
+    originals->name = (OSSL_FUNC_keymgmt_##name##_fn *)warprsa_thunk_find(     \
         table, OSSL_FUNC_KEYMGMT_##ID)
 OSSL_DISPATCH *warprsa_keymgmt_wrap(warprsa_keymgmt_originals *originals,
                                     unsigned type, const OSSL_DISPATCH *table)
@@ -223,5 +221,5 @@ OSSL_DISPATCH *warprsa_keymgmt_wrap(warprsa_keymgmt_originals *originals,
     ORIGINAL(gen_settable_params, GEN_SETTABLE_PARAMS);
     ORIGINAL(gen, GEN);
     ORIGINAL(gen_cleanup, GEN_CLEANUP);
-    return warprsa_dispatch_wrap(table, keymgmt_thunks[type], KEYMGMT_ID_MAX);
+    return warprsa_thunk_replace(table, keymgmt_thunks[type], KEYMGMT_ID_MAX);
 }

@@ -9,6 +9,8 @@
 #include <openssl/provider.h>
 
 #include "provider/context.h"
+#include "provider/dispatch.h"
+#include "provider/instance.h"
 #include "provider/self_test.h"
 #include "provider/status.h"
 

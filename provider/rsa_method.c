@@ -11,7 +11,6 @@
 
 #include "provider/async_wait.h"
 #include "provider/blinding.h"
-#include "provider/context.h"
 #include "provider/key.h"
 
 enum {
@@ -48,7 +47,7 @@ static warprsa_router_choice route(const warprsa_context *context,
         return WARPRSA_RUN_DEVICE;
     job = ASYNC_get_current_job();
     /* A job's own address says nothing: one that ends is used for the next. */
-    return warprsa_router_choose(&instance->route, &routed_thread, size,
+    return warprsa_router_choose(&instance->router, &routed_thread, size,
                                  job == NULL ? NULL : ASYNC_get_wait_ctx(job),
                                  before);
 }
@@ -118,7 +117,7 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
     const warprsa_backend *backend =
         choose(ours->context, instance, (warprsa_size_class)ours->size_class);
     warprsa_backend_key *key = NULL;
-    warprsa_wait *wait = NULL;
+    warprsa_async_wait *wait = NULL;
     warprsa_ticket ticket;
     warprsa_answer answer = WARPRSA_REFUSED;
 
@@ -128,15 +127,15 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
     if (key == NULL) {
         count_reason(instance, WARPRSA_CPU_ERROR);
     } else {
-        wait = warprsa_wait_new(backend);
-        answer = warprsa_wait_submit(wait, backend, key, input, &ticket);
+        wait = warprsa_async_wait_new(backend);
+        answer = warprsa_async_wait_submit(wait, backend, key, input, &ticket);
     }
     warprsa_instance_leave(instance);
     if (answer != WARPRSA_DONE) {
-        warprsa_wait_cancel(wait);
+        warprsa_async_wait_cancel(wait);
         return false;
     }
-    return warprsa_wait_answer(wait, instance, backend, ticket, output) ==
+    return warprsa_async_wait_answer(wait, instance, backend, ticket, output) ==
            WARPRSA_DONE;
 }
 
@@ -214,10 +213,10 @@ static int own_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
         instance = warprsa_instance_get(ours->context);
     if (instance == NULL)
         return original_mod_exp(r0, in, rsa, bn_ctx);
-    begun_ns = warprsa_router_cpu_begin(&instance->route);
+    begun_ns = warprsa_router_begin(&instance->router);
     ok = original_mod_exp(r0, in, rsa, bn_ctx);
-    warprsa_router_cpu_end(&instance->route,
-                           (warprsa_size_class)ours->size_class, begun_ns);
+    warprsa_router_end(&instance->router, (warprsa_size_class)ours->size_class,
+                       begun_ns);
     return ok;
 }
 
@@ -258,7 +257,7 @@ static void count_if_unhooked(const RSA *rsa)
 {
     const warprsa_rsa *ours = warprsa_rsa_of(rsa);
 
-    if (!ours->reaches_hook && RSA_get0_d(rsa) != NULL)
+    if (!ours->uses_mod_exp && RSA_get0_d(rsa) != NULL)
         count_unfit(ours->context);
 }
 
@@ -348,9 +347,17 @@ static int priv_dec(int length, const unsigned char *from, unsigned char *to,
                     padded ? ON_CPU : SECRET, length, from, to, rsa, padding);
 }
 
-int warprsa_rsa_method_set(RSA_METHOD *method)
+bool warprsa_rsa_method_attach(warprsa_context *context, unsigned type,
+                               RSA *rsa)
 {
-    return RSA_meth_set_mod_exp(method, mod_exp) &&
-           RSA_meth_set_priv_enc(method, priv_enc) &&
-           RSA_meth_set_priv_dec(method, priv_dec);
+    RSA_METHOD *method = RSA_meth_dup(RSA_PKCS1_OpenSSL());
+
+    if (method == NULL || !RSA_meth_set1_name(method, "warprsa RSA") ||
+        !RSA_meth_set_mod_exp(method, mod_exp) ||
+        !RSA_meth_set_priv_enc(method, priv_enc) ||
+        !RSA_meth_set_priv_dec(method, priv_dec)) {
+        RSA_meth_free(method);
+        return false;
+    }
+    return warprsa_rsa_attach(context, type, rsa, method);
 }

@@ -11,7 +11,7 @@
 #include <openssl/param_build.h>
 #include <openssl/params.h>
 
-#include "provider/context.h"
+#include "provider/thunk.h"
 
 enum {
     BYTES = 128,
@@ -83,7 +83,7 @@ static OSSL_PARAM *key_params(void)
 /* The first algorithm of a wrapped table; it is plain RSA. */
 static void (*function(const OSSL_ALGORITHM *table, int id))(void)
 {
-    return warprsa_dispatch_find(table->implementation, id);
+    return warprsa_thunk_find(table->implementation, id);
 }
 
 static void *import_key(warprsa_context *context)

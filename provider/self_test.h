@@ -1,20 +1,24 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The known-answer test at load. That default's key data is an RSA, and that
- * its private operations reach a hooked RSA_METHOD, is so in OpenSSL 3.0 to
- * 3.6 but written nowhere.
+ * The known-answer test at load. This provider rests on two facts that hold in
+ * OpenSSL 3.0 to 3.6 but are documented nowhere: the default provider's key
+ * data is an RSA, and its private operations call that RSA's RSA_METHOD. The
+ * test checks both.
  */
-#ifndef WARPRSA_SELF_TEST_H
-#define WARPRSA_SELF_TEST_H
+#ifndef WARPRSA_PROVIDER_SELF_TEST_H
+#define WARPRSA_PROVIDER_SELF_TEST_H
 
 #include <stdbool.h>
 
-struct warprsa_context;
+#include "provider/context.h"
 
-/* Imports a fixed key, signs with it, both through the wrapped tables, and
- * compares. False after raising an error: the provider must not be used. No
- * thread, no device, no counter. */
-bool warprsa_self_test(struct warprsa_context *context);
+/*
+ * Imports a fixed key and signs with it, both through context->algorithms, and
+ * compares the signature. False, with an error raised: the provider must not
+ * be used. Starts no thread, uses no device and counts nothing. One thread, at
+ * load.
+ */
+bool warprsa_self_test(warprsa_context *context);
 
 #endif

@@ -11,7 +11,7 @@
 #include <openssl/core_names.h>
 #include <openssl/params.h>
 
-#include "provider/context.h"
+#include "provider/instance.h"
 
 /* The counters that are one word: name of the parameter, place. */
 #define COUNTER(field) offsetof(warprsa_counters, field)

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The trace: lines for a person about the life of the provider and its
- * devices, on standard error or in a file. Never key material.
+ * devices, on standard error or in a file. They never hold key material.
  */
-#ifndef WARPRSA_TRACE_H
-#define WARPRSA_TRACE_H
+#ifndef WARPRSA_PROVIDER_TRACE_H
+#define WARPRSA_PROVIDER_TRACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,10 +13,10 @@
 
 typedef struct warprsa_trace {
     int fd;    /* -1: off */
-    int level; /* lines above it are dropped */
-    bool file; /* opened here; else standard error */
+    int level; /* lines of a higher level are dropped */
+    bool file; /* `fd` was opened here; else it is standard error */
     dev_t device;
-    ino_t inode;
+    ino_t inode; /* with `device`: which file `fd` was when opened */
 } warprsa_trace;
 
 #define WARPRSA_TRACE_ALLOWED                                                  \
@@ -24,19 +24,21 @@ typedef struct warprsa_trace {
     ",level:2"
 
 /*
- * Opens a trace as `text` says. False with the reason in `why`: the text isn't
- * WARPRSA_TRACE_ALLOWED or the file can't be opened; the trace is off then.
+ * Opens a trace as `text` says. False: the text isn't WARPRSA_TRACE_ALLOWED or
+ * the file can't be opened; `why`, of why_size bytes, says which, and the
+ * trace is off. One thread.
  */
 bool warprsa_trace_open(warprsa_trace *trace, const char *text, char *why,
                         size_t why_size);
-/* Off afterwards; also of one that is off. */
+
+/* Switches a trace off, which it may be already. One thread. */
 void warprsa_trace_close(warprsa_trace *trace);
 
-/* Writes "warprsa[PID] LINE" in one write. A warprsa_trace_fn: `trace` is a
- * warprsa_trace. Any thread; keeps errno. */
+/* Writes "warprsa[PID] LINE" in one write. It is a warprsa_trace_fn, and
+ * `trace` is a warprsa_trace. Any thread; keeps errno. */
 void warprsa_trace_line(void *trace, int level, const char *line);
 
-/* The same with a format; lines are cut at 1,000 characters. */
+/* The same with a format. Lines are cut at 1,000 characters. */
 void warprsa_trace_printf(warprsa_trace *trace, int level, const char *format,
                           ...) __attribute__((format(printf, 3, 4)));
 
