@@ -31,11 +31,11 @@ static void count_reason(warprsa_instance *instance, warprsa_cpu_reason reason)
 }
 
 /* What the router of `route = auto` knows of this thread. */
-static _Thread_local warprsa_router_thread routed_thread;
+static _Thread_local warprsa_router_thread router_thread;
 
 /* Where the configuration, or the router, sends this operation: with `before`
  * others submitted and not answered. */
-static warprsa_router_choice route(const warprsa_context *context,
+static warprsa_choice choose_route(const warprsa_context *context,
                                    warprsa_instance *instance,
                                    warprsa_size_class size, unsigned before)
 {
@@ -47,7 +47,7 @@ static warprsa_router_choice route(const warprsa_context *context,
         return WARPRSA_RUN_DEVICE;
     job = ASYNC_get_current_job();
     /* A job's own address says nothing: one that ends is used for the next. */
-    return warprsa_router_choose(&instance->router, &routed_thread, size,
+    return warprsa_router_choose(&instance->router, &router_thread, size,
                                  job == NULL ? NULL : ASYNC_get_wait_ctx(job),
                                  before);
 }
@@ -55,9 +55,9 @@ static warprsa_router_choice route(const warprsa_context *context,
 /* Whether an operation is to go to the home that was entered; else *reason.
  * `route = gpu` waits a little for devices that are still opening, *again says
  * whether to ask once more. */
-static bool takes(const warprsa_context *context, warprsa_instance *instance,
-                  const warprsa_backend *backend, warprsa_cpu_reason *reason,
-                  bool *again)
+static bool is_ready(const warprsa_context *context, warprsa_instance *instance,
+                     const warprsa_backend *backend, warprsa_cpu_reason *reason,
+                     bool *again)
 {
     unsigned left = context->config.route == WARPRSA_ROUTE_GPU
                         ? warprsa_instance_startup_left(context, instance)
@@ -75,14 +75,14 @@ static bool takes(const warprsa_context *context, warprsa_instance *instance,
  * The backend, entered, if this operation is to go there; else NULL with the
  * reason counted. Nobody opens one before the router wants it.
  */
-static const warprsa_backend *choose(warprsa_context *context,
-                                     warprsa_instance *instance,
-                                     warprsa_size_class size)
+static const warprsa_backend *choose_backend(warprsa_context *context,
+                                             warprsa_instance *instance,
+                                             warprsa_size_class size)
 {
     warprsa_cpu_reason reason = WARPRSA_CPU_ROUTE;
     bool open = warprsa_instance_is_open(instance);
     bool again =
-        open || route(context, instance, size, 0) == WARPRSA_RUN_DEVICE;
+        open || choose_route(context, instance, size, 0) == WARPRSA_RUN_DEVICE;
 
     while (again) {
         const warprsa_backend *backend =
@@ -92,10 +92,10 @@ static const warprsa_backend *choose(warprsa_context *context,
         if (backend == NULL)
             break;
         if (open)
-            choice = route(context, instance, size,
-                           backend->ops->depth(backend->impl));
+            choice = choose_route(context, instance, size,
+                                  backend->ops->depth(backend->impl));
         if (choice == WARPRSA_RUN_DEVICE &&
-            takes(context, instance, backend, &reason, &again))
+            is_ready(context, instance, backend, &reason, &again))
             return backend;
         warprsa_instance_leave(instance);
         if (choice != WARPRSA_RUN_DEVICE) {
@@ -114,8 +114,8 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
                     warprsa_instance *instance, const uint8_t *input,
                     uint8_t *output)
 {
-    const warprsa_backend *backend =
-        choose(ours->context, instance, (warprsa_size_class)ours->size_class);
+    const warprsa_backend *backend = choose_backend(
+        ours->context, instance, (warprsa_size_class)ours->size_class);
     warprsa_backend_key *key = NULL;
     warprsa_async_wait *wait = NULL;
     warprsa_ticket ticket;
@@ -141,8 +141,8 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
 
 /* The same, and if it isn't done an operation of the CPU is counted: the caller
  * is to compute it. */
-static bool offloaded(const warprsa_rsa *ours, const RSA *rsa,
-                      const uint8_t *input, uint8_t *output)
+static bool offload_or_count(const warprsa_rsa *ours, const RSA *rsa,
+                             const uint8_t *input, uint8_t *output)
 {
     warprsa_instance *instance = warprsa_instance_get(ours->context);
 
@@ -161,13 +161,13 @@ static bool offloaded(const warprsa_rsa *ours, const RSA *rsa,
     return false;
 }
 
-static bool offloaded_number(const warprsa_rsa *ours, const RSA *rsa,
-                             const BIGNUM *in, BIGNUM *out)
+static bool offload_bignum(const warprsa_rsa *ours, const RSA *rsa,
+                           const BIGNUM *in, BIGNUM *out)
 {
     int length = RSA_size(rsa);
     uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
     bool ok = BN_bn2binpad(in, number, length) == length &&
-              offloaded(ours, rsa, number, number) &&
+              offload_or_count(ours, rsa, number, number) &&
               BN_bin2bn(number, length, out) != NULL;
 
     OPENSSL_cleanse(number, sizeof(number));
@@ -175,7 +175,7 @@ static bool offloaded_number(const warprsa_rsa *ours, const RSA *rsa,
 }
 
 /* Counts an operation whose key no engine can take. */
-static void count_unfit(warprsa_context *context)
+static void count_unsupported_key(warprsa_context *context)
 {
     warprsa_instance *instance = warprsa_instance_get(context);
 
@@ -189,19 +189,20 @@ static void count_unfit(warprsa_context *context)
  * reads and clears it before anything can pause, so it never meets another
  * job's. */
 static _Thread_local enum {
-    ROUTED, /* nothing: the route decides */
-    ON_CPU, /* it was routed already, and counted */
-    SECRET, /* the result is a secret */
-} told;
+    MOD_EXP_ROUTED, /* nothing: the route decides */
+    MOD_EXP_ON_CPU, /* it was routed already, and counted */
+    MOD_EXP_SECRET, /* the result is a secret */
+} next_mod_exp;
 
-static int original_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
-                            BN_CTX *bn_ctx)
+static int libcrypto_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
+                             BN_CTX *bn_ctx)
 {
     return RSA_meth_get_mod_exp(RSA_PKCS1_OpenSSL())(r0, in, rsa, bn_ctx);
 }
 
 /* libcrypto's way, timed for the router. */
-static int own_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
+static int timed_libcrypto_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
+                                   BN_CTX *bn_ctx)
 {
     const warprsa_rsa *ours = warprsa_rsa_of(rsa);
     warprsa_instance *instance = NULL;
@@ -212,9 +213,9 @@ static int own_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
         ours->context->config.route == WARPRSA_ROUTE_AUTO)
         instance = warprsa_instance_get(ours->context);
     if (instance == NULL)
-        return original_mod_exp(r0, in, rsa, bn_ctx);
+        return libcrypto_mod_exp(r0, in, rsa, bn_ctx);
     begun_ns = warprsa_router_begin(&instance->router);
-    ok = original_mod_exp(r0, in, rsa, bn_ctx);
+    ok = libcrypto_mod_exp(r0, in, rsa, bn_ctx);
     warprsa_router_end(&instance->router, (warprsa_size_class)ours->size_class,
                        begun_ns);
     return ok;
@@ -223,48 +224,48 @@ static int own_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
 static int routed_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
                           BN_CTX *bn_ctx)
 {
-    return offloaded_number(warprsa_rsa_of(rsa), rsa, in, r0)
+    return offload_bignum(warprsa_rsa_of(rsa), rsa, in, r0)
                ? 1
-               : own_mod_exp(r0, in, rsa, bn_ctx);
+               : timed_libcrypto_mod_exp(r0, in, rsa, bn_ctx);
 }
 
 static int mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
 {
     warprsa_rsa *ours = warprsa_rsa_of(rsa);
-    int how = told;
+    int how = next_mod_exp;
 
-    told = ROUTED;
+    next_mod_exp = MOD_EXP_ROUTED;
     if (ours->size_class < 0) {
         /* libcrypto's own blinding is on around this call. */
-        count_unfit(ours->context);
-        return original_mod_exp(r0, in, rsa, bn_ctx);
+        count_unsupported_key(ours->context);
+        return libcrypto_mod_exp(r0, in, rsa, bn_ctx);
     }
     if (ours->context->testing) {
         ours->context->tested++;
-        how = ON_CPU;
+        how = MOD_EXP_ON_CPU;
     }
     /* The length of a BIGNUM tells of its leading zeros. A secret comes out
      * of the blinding at full length whatever it is, as in libcrypto. */
-    if (how == SECRET)
+    if (how == MOD_EXP_SECRET)
         return warprsa_blinded(ours, routed_mod_exp, r0, in, rsa, bn_ctx);
-    if (how == ROUTED && offloaded_number(ours, rsa, in, r0))
+    if (how == MOD_EXP_ROUTED && offload_bignum(ours, rsa, in, r0))
         return 1;
-    return warprsa_blinded(ours, own_mod_exp, r0, in, rsa, bn_ctx);
+    return warprsa_blinded(ours, timed_libcrypto_mod_exp, r0, in, rsa, bn_ctx);
 }
 
 /* Keys without CRT parameters never get as far as mod_exp(). */
-static void count_if_unhooked(const RSA *rsa)
+static void count_if_mod_exp_unused(const RSA *rsa)
 {
     const warprsa_rsa *ours = warprsa_rsa_of(rsa);
 
     if (!ours->uses_mod_exp && RSA_get0_d(rsa) != NULL)
-        count_unfit(ours->context);
+        count_unsupported_key(ours->context);
 }
 
 /* Pads a number to the length of the modulus; false if it isn't below it,
  * which is libcrypto's to complain of. Both are public. */
-static bool pad(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
-                const unsigned char *from, const RSA *rsa)
+static bool pad_number(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
+                       const unsigned char *from, const RSA *rsa)
 {
     uint8_t n[WARPRSA_MODULUS_BYTES_MAX];
     int size = RSA_size(rsa);
@@ -288,12 +289,12 @@ static bool pad_signature(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
     if (padding == RSA_PKCS1_PADDING)
         return length >= 0 && length <= size - RSA_PKCS1_PADDING_SIZE &&
                RSA_padding_add_PKCS1_type_1(number, size, from, length) == 1;
-    return padding == RSA_NO_PADDING && pad(number, length, from, rsa);
+    return padding == RSA_NO_PADDING && pad_number(number, length, from, rsa);
 }
 
 /* Whether bytes can go to the engines straight away. At load, the test is to
  * reach the exponentiation. */
-static bool takes_bytes(const warprsa_rsa *ours)
+static bool accepts_bytes(const warprsa_rsa *ours)
 {
     return ours->size_class >= 0 && !ours->context->testing;
 }
@@ -302,16 +303,16 @@ typedef int private_fn(int length, const unsigned char *from, unsigned char *to,
                        RSA *rsa, int padding);
 
 /* libcrypto's own function, told what its exponentiation is to know. */
-static int original(private_fn *function, int how, int length,
-                    const unsigned char *from, unsigned char *to, RSA *rsa,
-                    int padding)
+static int call_libcrypto(private_fn *function, int how, int length,
+                          const unsigned char *from, unsigned char *to,
+                          RSA *rsa, int padding)
 {
     int result = 0;
 
-    count_if_unhooked(rsa);
-    told = how;
+    count_if_mod_exp_unused(rsa);
+    next_mod_exp = how;
     result = function(length, from, to, rsa, padding);
-    told = ROUTED; /* it may not have come as far as that */
+    next_mod_exp = MOD_EXP_ROUTED; /* it may not have come as far as that */
     return result;
 }
 
@@ -322,13 +323,14 @@ static int priv_enc(int length, const unsigned char *from, unsigned char *to,
 {
     const warprsa_rsa *ours = warprsa_rsa_of(rsa);
     uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
-    bool padded =
-        takes_bytes(ours) && pad_signature(number, length, from, rsa, padding);
+    bool padded = accepts_bytes(ours) &&
+                  pad_signature(number, length, from, rsa, padding);
 
-    if (padded && offloaded(ours, rsa, number, to))
+    if (padded && offload_or_count(ours, rsa, number, to))
         return RSA_size(rsa);
-    return original(RSA_meth_get_priv_enc(RSA_PKCS1_OpenSSL()),
-                    padded ? ON_CPU : ROUTED, length, from, to, rsa, padding);
+    return call_libcrypto(RSA_meth_get_priv_enc(RSA_PKCS1_OpenSSL()),
+                          padded ? MOD_EXP_ON_CPU : MOD_EXP_ROUTED, length,
+                          from, to, rsa, padding);
 }
 
 /* TLS and OAEP take their padding off elsewhere: bytes to bytes, and no
@@ -338,13 +340,14 @@ static int priv_dec(int length, const unsigned char *from, unsigned char *to,
 {
     const warprsa_rsa *ours = warprsa_rsa_of(rsa);
     uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
-    bool padded = takes_bytes(ours) && padding == RSA_NO_PADDING &&
-                  pad(number, length, from, rsa);
+    bool padded = accepts_bytes(ours) && padding == RSA_NO_PADDING &&
+                  pad_number(number, length, from, rsa);
 
-    if (padded && offloaded(ours, rsa, number, to))
+    if (padded && offload_or_count(ours, rsa, number, to))
         return RSA_size(rsa);
-    return original(RSA_meth_get_priv_dec(RSA_PKCS1_OpenSSL()),
-                    padded ? ON_CPU : SECRET, length, from, to, rsa, padding);
+    return call_libcrypto(RSA_meth_get_priv_dec(RSA_PKCS1_OpenSSL()),
+                          padded ? MOD_EXP_ON_CPU : MOD_EXP_SECRET, length,
+                          from, to, rsa, padding);
 }
 
 bool warprsa_rsa_method_attach(warprsa_context *context, unsigned type,
