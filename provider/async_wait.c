@@ -20,44 +20,47 @@
 #include "provider/fork.h"
 
 enum {
-    /* Resumed this often for nothing, a job begins to look at the clock. */
-    PATIENCE = 1000,
-    /* A pause that ends faster than this was none, or its thread has nothing
-     * else to do. */
+    /* A job that was resumed this often without an answer begins to measure
+     * its pauses. */
+    UNTIMED_PAUSES = 1000,
+    /* A pause that ends sooner was none, or its thread has nothing else to do:
+     * the thread then sleeps for NAP_NS. */
     SHORT_PAUSE_NS = 2000,
     NAP_NS = 50000,
-    /* What the end of a wait ctx waits for its callback: so often this long. */
-    CALLBACK_TRIES = 100,
-    CALLBACK_TRY_MS = 10,
+    /* The end of a wait ctx waits for its callback in this many attempts, of
+     * this long each. */
+    CALLBACK_ATTEMPTS = 100,
+    CALLBACK_ATTEMPT_MS = 10,
 };
 
 /*
- * One per wait ctx, from its first request to its end; of its requests one at a
- * time is under way. A reference is held by the wait ctx and by that request,
- * if a worker is to wake it: then wake() meets neither freed memory nor a
- * descriptor that has become somebody else's, even when the wait ctx is freed
- * under a job that is never resumed.
+ * One per wait ctx, from its first request to its end. One request of a wait
+ * ctx is under way at a time. The wait ctx holds a reference, and so does the
+ * request if a worker is to call wake() for it. Thus wake() meets neither freed
+ * memory nor a descriptor that has been closed and used for something else,
+ * even when the wait ctx of a job that is never resumed is freed.
  */
 struct warprsa_async_wait {
     atomic_int references;
-    unsigned generation; /* of the fork it was made in */
+    unsigned generation; /* warprsa_fork_generation() when it was made */
     int fd;
-    bool uses_notifier; /* fd is a home's notifier, and nobody calls wake() */
+    bool uses_notifier; /* fd is a backend's notifier; wake() isn't called */
     const warprsa_backend_ops *ops;
     warprsa_notifier notifier;
-    atomic_bool alive;    /* the wait ctx is */
-    pthread_mutex_t lock; /* for the callback, also while it runs */
+    atomic_bool alive;    /* the wait ctx exists */
+    pthread_mutex_t lock; /* of the callback; held while it runs */
     ASYNC_callback_fn callback;
     void *callback_arg;
     /* Of the request under way: */
-    bool fresh; /* the wait ctx got its descriptor for it */
+    bool fresh; /* the wait ctx got its descriptor for this request */
     bool woken; /* set before the answer can be collected */
     bool fd_written;
 };
 
-/* Its address is our key in a wait ctx. */
+/* The address of this is the key under which a wait ctx has our descriptor. */
 static const char wait_ctx_key;
 
+/* Gives up a reference; the last one frees `wait`. */
 static void release(warprsa_async_wait *wait)
 {
     if (atomic_fetch_sub(&wait->references, 1) != 1)
@@ -70,12 +73,13 @@ static void release(warprsa_async_wait *wait)
     free(wait);
 }
 
-/* In many short tries: while the machine stands still a single one, however
- * long, runs out and the callback does not run on. */
+/* Waits for a callback that runs, in many short attempts. While the machine is
+ * stopped time goes on but the callback does not, so a single attempt, however
+ * long, might end before the callback has run at all. */
 static void wait_for_callback(warprsa_async_wait *wait)
 {
-    for (unsigned i = 0; i < CALLBACK_TRIES; i++) {
-        if (warprsa_lock_within(&wait->lock, CALLBACK_TRY_MS)) {
+    for (unsigned i = 0; i < CALLBACK_ATTEMPTS; i++) {
+        if (warprsa_lock_within(&wait->lock, CALLBACK_ATTEMPT_MS)) {
             pthread_mutex_unlock(&wait->lock);
             return;
         }
@@ -83,10 +87,10 @@ static void wait_for_callback(warprsa_async_wait *wait)
 }
 
 /*
- * The wait ctx is about to be freed, and with it what the callback's argument
- * points to: waits for a callback that is running, but not for ever, since
- * that one may be waiting for a lock the program holds right now. In a forked
- * child no worker is left to run it.
+ * libcrypto calls this when the wait ctx is about to be freed, and with it what
+ * the callback's argument points to. So a callback that is running is waited
+ * for; not for ever, since it may itself wait for a lock that the program
+ * holds right now. In a forked child there is no worker that could run it.
  */
 static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
                           OSSL_ASYNC_FD fd, void *custom)
@@ -143,9 +147,10 @@ static warprsa_async_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx,
 }
 
 /*
- * Takes back a descriptor that the program can't have seen yet, since no pause
- * came since it was set: a program that looks for descriptors only at pauses
- * would meet an unknown one at the end of the connection. haproxy dies of it.
+ * Removes a descriptor that the program can't have seen yet, since the job has
+ * not paused since it was set. A program that looks for descriptors only at
+ * pauses would meet an unknown one at the end of the connection, which makes
+ * haproxy crash.
  */
 static void withdraw_fd(warprsa_async_wait *wait)
 {
@@ -159,14 +164,15 @@ static void withdraw_fd(warprsa_async_wait *wait)
     ERR_pop_to_mark();
 }
 
-/* Looks for a callback, too. */
+/* Whether `wait` can serve a request to this backend. Reads the wait ctx's
+ * callback into it, too. */
 static bool is_usable(warprsa_async_wait *wait, ASYNC_WAIT_CTX *wait_ctx,
                       const warprsa_backend *backend)
 {
     if (wait->generation != warprsa_fork_generation())
-        return false; /* the parent's, and shared with it */
+        return false; /* the parent process uses this descriptor as well */
     if (wait->ops != backend->ops)
-        return false; /* made by another library context */
+        return false; /* another library context has made it */
     pthread_mutex_lock(&wait->lock);
     if (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &wait->callback,
                                      &wait->callback_arg))
@@ -226,7 +232,7 @@ warprsa_async_wait *warprsa_async_wait_new(const warprsa_backend *backend)
     return wait;
 }
 
-/* On a worker. */
+/* Called by a worker once it has written the answer. */
 static void wake(void *arg)
 {
     static const uint64_t one = 1;
@@ -238,7 +244,8 @@ static void wake(void *arg)
         wait->fd_written =
             write(wait->fd, &one, sizeof(one)) == (ssize_t)sizeof(one);
     pthread_mutex_unlock(&wait->lock);
-    /* Now the answer becomes collectable; of `wait` we have our reference. */
+    /* From here on the answer can be collected. `wait` still exists, since the
+     * request holds a reference. */
     wait->woken = true;
     release(wait);
 }
@@ -260,9 +267,10 @@ warprsa_answer warprsa_async_wait_submit(warprsa_async_wait *wait,
 }
 
 /*
- * Pauses once. A pause may end early, thousands of times: the program resumes
- * whatever it has. It may also be none at all, inside ASYNC_block_pause() or
- * when the stack can't be switched: this thread must not spin then.
+ * Pauses the job once. A pause may end before the answer is there, thousands of
+ * times, because a program may resume any job at any time. It may also be none
+ * at all: between ASYNC_block_pause() and ASYNC_unblock_pause(), or when the
+ * stack can't be switched. The thread must not spin then.
  */
 static void pause_job(unsigned *pauses)
 {
@@ -270,7 +278,7 @@ static void pause_job(unsigned *pauses)
     uint64_t before = 0;
     int paused = 0;
 
-    if (++*pauses > PATIENCE)
+    if (++*pauses > UNTIMED_PAUSES)
         before = warprsa_clock_ns();
     paused = ASYNC_pause_job();
     if (!paused ||
@@ -278,18 +286,18 @@ static void pause_job(unsigned *pauses)
         nanosleep(&nap, NULL);
 }
 
-/* A notifier may be left ringing by an earlier request: it is emptied first, since
- * a job paused with a readable descriptor is resumed at once, again and
- * again. */
+/* Collects an answer. A notifier may still be readable from an earlier request.
+ * It is emptied first, since a job that pauses with a readable descriptor is
+ * resumed at once, again and again. */
 static warprsa_answer collect(const warprsa_async_wait *wait,
                               const warprsa_backend *backend,
                               warprsa_ticket ticket, uint8_t *output)
 {
-    char rung[64];
+    char messages[64];
 
     if (wait->uses_notifier)
-        while (recv(wait->fd, rung, sizeof(rung), MSG_DONTWAIT) ==
-               (ssize_t)sizeof(rung))
+        while (recv(wait->fd, messages, sizeof(messages), MSG_DONTWAIT) ==
+               (ssize_t)sizeof(messages))
             ;
     return backend->ops->collect(backend->impl, ticket, output);
 }
@@ -315,7 +323,7 @@ static warprsa_answer pause_until_answered(warprsa_async_wait *wait,
         while (read(wait->fd, &drained, sizeof(drained)) < 0 && errno == EINTR)
             ;
     if (!wait->woken && !wait->uses_notifier)
-        release(wait); /* no worker will */
+        release(wait); /* the request is lost: no worker calls wake() */
     return answer;
 }
 

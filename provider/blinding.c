@@ -7,23 +7,25 @@
 
 #include "batching/base/thread_shard.h"
 
-/* Where this thread begins to look: mostly the one it used last time. */
-static unsigned first_place(void)
+/* The index at which this thread begins to look: mostly the blinding that it
+ * used last time. */
+static unsigned first_index(void)
 {
     return warprsa_thread_shard() % WARPRSA_BLINDINGS;
 }
 
-static BN_BLINDING *take(warprsa_rsa *ours, RSA *rsa, BN_CTX *bn_ctx)
+/* Takes an idle blinding out of the key's, or makes one. */
+static BN_BLINDING *acquire(warprsa_rsa *ours, RSA *rsa, BN_CTX *bn_ctx)
 {
-    unsigned first = first_place();
+    unsigned first = first_index();
 
     for (unsigned i = 0; i < WARPRSA_BLINDINGS; i++) {
-        _Atomic(BN_BLINDING *) *place =
+        _Atomic(BN_BLINDING *) *entry =
             &ours->blindings[(first + i) % WARPRSA_BLINDINGS];
 
-        if (atomic_load_explicit(place, memory_order_relaxed) != NULL) {
+        if (atomic_load_explicit(entry, memory_order_relaxed) != NULL) {
             BN_BLINDING *found =
-                atomic_exchange_explicit(place, NULL, memory_order_acquire);
+                atomic_exchange_explicit(entry, NULL, memory_order_acquire);
 
             if (found != NULL)
                 return found;
@@ -32,9 +34,10 @@ static BN_BLINDING *take(warprsa_rsa *ours, RSA *rsa, BN_CTX *bn_ctx)
     return RSA_setup_blinding(rsa, bn_ctx);
 }
 
-static void give_back(warprsa_rsa *ours, BN_BLINDING *blinding)
+/* Puts a blinding among the key's idle ones; frees it if all are there. */
+static void release(warprsa_rsa *ours, BN_BLINDING *blinding)
 {
-    unsigned first = first_place();
+    unsigned first = first_index();
 
     for (unsigned i = 0; i < WARPRSA_BLINDINGS; i++) {
         BN_BLINDING *none = NULL;
@@ -50,7 +53,7 @@ static void give_back(warprsa_rsa *ours, BN_BLINDING *blinding)
 int warprsa_blinded(warprsa_rsa *ours, warprsa_mod_exp_fn *compute, BIGNUM *r0,
                     const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
 {
-    BN_BLINDING *blinding = take(ours, rsa, bn_ctx);
+    BN_BLINDING *blinding = acquire(ours, rsa, bn_ctx);
     BIGNUM *blinded = NULL;
     int ok = 0;
 
@@ -62,12 +65,12 @@ int warprsa_blinded(warprsa_rsa *ours, warprsa_mod_exp_fn *compute, BIGNUM *r0,
          BN_BLINDING_convert_ex(blinded, NULL, blinding, bn_ctx) &&
          compute(r0, blinded, rsa, bn_ctx);
     if (ok) {
-        /* As libcrypto does: the unblinding is where a secret-dependent
-         * length of r0 would show. */
+        /* As libcrypto does. The unblinding is the step whose time would
+         * depend on the length of r0, and so on a secret. */
         BN_set_flags(r0, BN_FLG_CONSTTIME);
         ok = BN_BLINDING_invert_ex(r0, NULL, blinding, bn_ctx);
     }
     BN_CTX_end(bn_ctx);
-    give_back(ours, blinding);
+    release(ours, blinding);
     return ok;
 }

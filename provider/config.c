@@ -14,7 +14,8 @@
 #include "batching/queue.h"
 #include "provider/config_section.h"
 
-/* One parameter. `parse` puts a text into the field at `offset`. */
+/* One parameter. `parse` stores the value of a text in `field`, which is at
+ * `offset` in warprsa_config. False: the value isn't allowed. */
 typedef struct parameter {
     const char *name;
     bool (*parse)(const struct parameter *parameter, const char *text,
@@ -66,7 +67,7 @@ static bool parse_path(const parameter *parameter, const char *text,
     return true;
 }
 
-/* "none" becomes an empty one. */
+/* "none" becomes an empty path. */
 static bool parse_path_or_none(const parameter *parameter, const char *text,
                                void *field)
 {
@@ -76,7 +77,7 @@ static bool parse_path_or_none(const parameter *parameter, const char *text,
     return true;
 }
 
-/* "all" or ordinals between commas. */
+/* "all", or device numbers separated by commas. */
 static bool parse_devices(const parameter *parameter, const char *text,
                           void *field)
 {
@@ -104,7 +105,7 @@ static bool parse_devices(const parameter *parameter, const char *text,
     }
 }
 
-/* The trace has a parser of its own that opens it; see open_trace(). */
+/* For the trace, which open_trace() parses when it opens it. */
 static bool parse_later(const parameter *parameter, const char *text,
                         void *field)
 {
@@ -150,8 +151,8 @@ enum {
     TRACE = PARAMETERS - 1,
 };
 
-/* The values the core has, in the order of `parameters`; the provider's own
- * name last. NULL where it has none. */
+/* Asks the core for the values of `parameters`, in their order, and last for
+ * the provider's own name. A value is NULL where the core has none. */
 static bool ask_core(const warprsa_core *core,
                      const char *values[PARAMETERS + 1])
 {
@@ -169,7 +170,7 @@ static bool ask_core(const warprsa_core *core,
     return core->get_params(core->handle, request) == 1;
 }
 
-/* Is this file's section the one the core's values come from? */
+/* Whether the core's values come from this section: they are the same. */
 static bool same_values(const warprsa_config_section *section,
                         const char *const values[PARAMETERS + 1])
 {
@@ -236,7 +237,8 @@ static bool open_trace(const warprsa_core *core,
                        const warprsa_config_section *section,
                        const char *configured)
 {
-    /* Not for a set-user-ID program: the file is opened with its rights. */
+    /* secure_getenv: a set-user-ID program must not open with its own rights a
+     * file that its user names. */
     const char *wanted = secure_getenv("WARPRSA_TRACE");
     char why[512];
 
@@ -281,14 +283,14 @@ bool warprsa_config_read(warprsa_config *config, warprsa_core *core)
 
     if (!ask_core(core, values)) {
         warprsa_raise(core, WARPRSA_R_CONFIGURATION,
-                      "libcrypto does not tell the provider's parameters");
+                      "libcrypto does not give the provider's parameters");
         return false;
     }
     if (values[PARAMETERS] != NULL)
         warprsa_config_section_find(&section, values[PARAMETERS]);
     if (!same_values(&section, values))
         warprsa_config_section_free(&section);
-    /* The trace first: it tells of the other errors. */
+    /* The trace is opened first, since it shows the other errors. */
     ok = open_trace(core, &section, values[TRACE]) &&
          read_values(config, core, &section, values);
     warprsa_config_section_free(&section);

@@ -8,12 +8,13 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 
+/* The value of a name; NULL: it isn't there. */
 static const char *value_of(const STACK_OF(CONF_VALUE) * values,
                             const char *name)
 {
     const char *value = NULL;
 
-    /* The last one counts, as for the core. */
+    /* The last value of a name counts, as it does for the core. */
     for (int i = 0; i < sk_CONF_VALUE_num(values); i++) {
         const CONF_VALUE *entry = sk_CONF_VALUE_value(values, i);
 
@@ -29,7 +30,8 @@ const char *warprsa_config_section_value(const warprsa_config_section *section,
     return section->values == NULL ? NULL : value_of(section->values, name);
 }
 
-/* libcrypto's rule for names that must appear twice: "1.name" means "name". */
+/* libcrypto's rule for a name that stands several times in a section: "1.name"
+ * means "name". */
 static const char *skip_prefix(const char *name)
 {
     const char *dot = strchr(name, '.');
@@ -37,6 +39,7 @@ static const char *skip_prefix(const char *name)
     return dot == NULL ? name : dot + 1;
 }
 
+/* Looks for `provider` in the list of providers, by its identity or name. */
 static void find_in_providers(warprsa_config_section *section,
                               const STACK_OF(CONF_VALUE) * providers,
                               const char *provider)
@@ -60,6 +63,7 @@ static void find_in_providers(warprsa_config_section *section,
     }
 }
 
+/* Follows the file's openssl_conf and providers to the provider's section. */
 static void find(warprsa_config_section *section, const char *provider)
 {
     const char *init, *list;

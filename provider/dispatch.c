@@ -11,14 +11,15 @@
 #include "provider/keymgmt.h"
 #include "provider/thunk.h"
 
-/* The highest ids of OpenSSL 3.6. What a later version adds might take a
- * provider context, so it is left out rather than passed on unseen. */
+/* The highest ids of OpenSSL 3.6. A function that a later version adds might
+ * take a provider context, so it is left out. */
 enum {
     SIGNATURE_ID_MAX = 32,
     ASYM_CIPHER_ID_MAX = 11,
 };
 
-/* The thunks of the algorithm at one index of default's table. */
+/* A thunk is not told which algorithm it is called for, so there is a set of
+ * thunks for each index of the default provider's table. */
 #define EACH_INDEX(X)                                                          \
     X(0)                                                                       \
     X(1)                                                                       \
@@ -93,7 +94,8 @@ static const warprsa_thunk signature_thunks[WARPRSA_ALGORITHMS_MAX][4] = {
 static const warprsa_thunk cipher_thunks[WARPRSA_ALGORITHMS_MAX][4] = {
     EACH_INDEX(CIPHER_THUNKS)};
 
-/* RSA itself, RSA-PSS, or one of 3.4's RSA-SHA2-256 and the like. */
+/* RSA itself, RSA-PSS, or a signature with its digest, as RSA-SHA2-256 in 3.4.
+ */
 static bool is_rsa(const OSSL_ALGORITHM *algorithm)
 {
     const char *names = algorithm->algorithm_names;
@@ -140,7 +142,8 @@ static OSSL_DISPATCH *wrap_keymgmt(warprsa_algorithms *algorithms, unsigned i,
 
 /*
  * Wraps the RSA algorithms of an operation, `max` at most, under `property`.
- * The names stay default's: a key of default is matched to us by them.
+ * Their names stay those of the default provider: by them libcrypto finds our
+ * algorithm for a key of the default provider.
  */
 static OSSL_ALGORITHM *take_over(warprsa_context *context, int operation,
                                  const char *property, unsigned max,
@@ -189,9 +192,9 @@ bool warprsa_dispatch_init(warprsa_context *context)
         take_over(context, OSSL_OP_ASYM_CIPHER, "provider=warprsa",
                   WARPRSA_ALGORITHMS_MAX, wrap_cipher);
     /*
-     * Not provider=warprsa: "?provider=warprsa" must not prefer us when keys
-     * are made, decoded or encoded. libcrypto finds this one by the provider
-     * of the operation it has chosen.
+     * Not provider=warprsa: an application that asks for "?provider=warprsa"
+     * must not get our KEYMGMT when it makes, decodes or encodes keys. For an
+     * operation of ours, libcrypto finds this KEYMGMT by the provider.
      */
     algorithms->keymgmt =
         take_over(context, OSSL_OP_KEYMGMT, "warprsa.keymgmt=yes",

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static atomic_uint generation;
-static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t hold_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static warprsa_exit_link *list;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -18,12 +18,12 @@ static bool registered;
 static void before_fork(void)
 {
     pthread_mutex_lock(&list_lock);
-    pthread_mutex_lock(&held);
+    pthread_mutex_lock(&hold_lock);
 }
 
 static void after_fork(void)
 {
-    pthread_mutex_unlock(&held);
+    pthread_mutex_unlock(&hold_lock);
     pthread_mutex_unlock(&list_lock);
 }
 
@@ -60,12 +60,12 @@ unsigned warprsa_fork_generation(void)
 
 void warprsa_fork_hold(void)
 {
-    pthread_mutex_lock(&held);
+    pthread_mutex_lock(&hold_lock);
 }
 
 void warprsa_fork_release(void)
 {
-    pthread_mutex_unlock(&held);
+    pthread_mutex_unlock(&hold_lock);
 }
 
 void warprsa_exit_add(warprsa_exit_link *link)

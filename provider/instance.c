@@ -17,10 +17,11 @@
 enum {
     NOT_OPENED,
     OPEN,
-    REFUSED, /* can't be opened; closed_reason says why */
+    REFUSED, /* opening has failed; closed_reason says why */
     CLOSED,
 };
 
+/* CPUs that this process may use. */
 static unsigned usable_cpus(void)
 {
     cpu_set_t set;
@@ -31,7 +32,7 @@ static unsigned usable_cpus(void)
     return online > 0 ? (unsigned)online : 1; /* more than CPU_SETSIZE */
 }
 
-/* Frees one that was never opened, or is closed. */
+/* Frees an instance that was never opened, or is closed. */
 static void instance_delete(warprsa_instance *instance)
 {
     warprsa_counters_free(instance->counters);
@@ -74,7 +75,7 @@ bool warprsa_instance_is_open(const warprsa_instance *instance)
     return atomic_load_explicit(&instance->state, memory_order_relaxed) == OPEN;
 }
 
-/* In the child of a fork: leaves the parent's queue and counters to it. */
+/* In a forked child: gives up its copy of the parent's backend and counters. */
 static void abandon(warprsa_instance *instance)
 {
     if (atomic_load(&instance->state) == OPEN)
@@ -102,10 +103,11 @@ warprsa_instance *warprsa_instance_get(warprsa_context *context)
             abandon(mine->parent);
         return mine;
     }
-    instance_delete(mine); /* another thread was faster */
+    instance_delete(mine); /* another thread has set one in between */
     return old;
 }
 
+/* Random bytes for the workers. `arg` is the context. */
 static int random_bytes(void *arg, void *out, size_t length)
 {
     warprsa_context *context = arg;
@@ -131,7 +133,7 @@ static const warprsa_engine *choose_engine(const warprsa_config *config)
     return NULL;
 }
 
-/* Opens the process's own queue; NULL with the reason in `why`. */
+/* Opens a queue in this process. NULL: it failed, and `why` says why. */
 static void *open_queue(warprsa_context *context,
                         const warprsa_instance *instance, warprsa_router *route,
                         char *why, size_t why_size)
@@ -164,7 +166,7 @@ static void *open_queue(warprsa_context *context,
     return NULL;
 }
 
-/* Opens the line to the daemon; NULL: no memory. */
+/* Opens the client of the daemon. NULL: no memory. */
 static void *open_client(warprsa_context *context,
                          const warprsa_instance *instance,
                          warprsa_router *route)
@@ -182,6 +184,7 @@ static void *open_client(warprsa_context *context,
     return warprsa_client_open(&wanted);
 }
 
+/* Opens the backend, with instance->lock held. */
 static void open_backend(warprsa_context *context, warprsa_instance *instance)
 {
     const warprsa_config *config = &context->config;
@@ -221,8 +224,8 @@ const warprsa_backend *warprsa_instance_enter(warprsa_context *context,
             open_backend(context, instance);
         pthread_mutex_unlock(&instance->lock);
     }
-    /* Either we see CLOSED or close() sees us: both sides write, then read,
-     * in one total order. */
+    /* Either this thread reads CLOSED or close() reads its count: each of them
+     * writes before it reads, and all four accesses are in one total order. */
     atomic_fetch_add(&instance->callers[warprsa_thread_shard()].count, 1);
     if (atomic_load(&instance->state) == OPEN)
         return &instance->backend;
@@ -300,7 +303,7 @@ bool warprsa_instance_free(warprsa_context *context)
         } else {
             if (instance->counters != NULL)
                 abandon(instance);
-            free(instance); /* a thread of the parent may hold its lock */
+            free(instance); /* the lock may be held by a parent's thread */
         }
         instance = parent;
     }

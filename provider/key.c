@@ -37,8 +37,8 @@ static void free_ours(warprsa_rsa *ours)
     OPENSSL_free(ours);
 }
 
-/* libcrypto calls it as the first step of freeing the RSA and doesn't look at
- * the method afterwards. */
+/* libcrypto calls this as the first step of freeing the RSA and does not use
+ * the method afterwards, so the method can be freed here. */
 static int finish(RSA *rsa)
 {
     int ok = RSA_meth_get_finish(RSA_PKCS1_OpenSSL())(rsa);
@@ -78,7 +78,7 @@ bool warprsa_rsa_attach(warprsa_context *context, unsigned type, RSA *rsa,
     return true;
 }
 
-/* Copies the numbers; false if one is missing or too long. */
+/* Copies the numbers of an RSA. False: one is missing or too long. */
 static bool fill(warprsa_private_key *key, const RSA *rsa)
 {
     const BIGNUM *n, *e, *p, *q, *dp, *dq, *qinv;
@@ -99,7 +99,7 @@ static bool fill(warprsa_private_key *key, const RSA *rsa)
            BN_bn2binpad(qinv, key->qinv, sizeof(key->qinv)) > 0;
 }
 
-/* libcrypto's condition for calling the method's mod_exp. */
+/* libcrypto's condition for calling the method's mod_exp, from its source. */
 static bool uses_mod_exp(const RSA *rsa)
 {
     const BIGNUM *p, *q, *dp, *dq, *qinv;
@@ -123,16 +123,19 @@ void warprsa_rsa_classify(RSA *rsa)
     ERR_pop_to_mark();
     OPENSSL_cleanse(&key, sizeof(key));
     /*
-     * An async job may pause inside the exponentiation while another one of
-     * the same thread overwrites libcrypto's unblinding factor; the engines
-     * blind for themselves, and so does the hook on the CPU. A key without a
-     * class never pauses, or doesn't reach the hook at all: libcrypto's
-     * blinding stays.
+     * libcrypto keeps the unblinding factor of a thread's operation with the
+     * key. While an async job pauses inside the exponentiation, another job of
+     * the same thread may overwrite the factor. So libcrypto's blinding is off for keys
+     * whose operations may pause: the engines blind by themselves, and on the
+     * CPU warprsa_blinded() does. An operation of a key without a size class
+     * never pauses, or never calls our mod_exp at all; it keeps libcrypto's
+     * blinding.
      */
     if (ours->size_class >= 0)
         RSA_set_flags(rsa, RSA_FLAG_NO_BLINDING);
 }
 
+/* The backend's key for these numbers, found by their digest or loaded. */
 static warprsa_backend_key *find_key(const warprsa_rsa *ours, const RSA *rsa,
                                      const warprsa_backend *backend)
 {
@@ -173,7 +176,7 @@ warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_instance *instance,
     if (mine->key != NULL &&
         atomic_compare_exchange_strong(&ours->handle, &old, mine))
         return mine->key;
-    /* No memory, or another thread was faster. */
+    /* No memory, or another thread has set the handle in between. */
     if (mine->key != NULL)
         mine->ops->key_release(mine->key);
     OPENSSL_free(mine);

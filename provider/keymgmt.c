@@ -10,7 +10,8 @@
 #include "provider/rsa_method.h"
 #include "provider/thunk.h"
 
-/* 3.0's header knows no id above 44; 3.4 uses these two. */
+/* Ids that later versions of OpenSSL use. The header of 3.0 knows none above
+ * 44. */
 enum {
     KEYMGMT_GEN_GET_PARAMS = 15,
     KEYMGMT_GEN_GETTABLE_PARAMS = 16,
@@ -23,7 +24,7 @@ enum {
 typedef struct generation {
     warprsa_context *context;
     unsigned type;
-    void *wrapped; /* default's */
+    void *wrapped; /* the default provider's */
 } generation;
 
 static const warprsa_keymgmt_originals *originals_of(const generation *gen)
@@ -55,7 +56,7 @@ static int key_import(void *key, int selection, const OSSL_PARAM params[])
     return 1;
 }
 
-/* What a copy is being made of and into. */
+/* A copy of a key under way. */
 typedef struct copying {
     void *to;
     int selection;
@@ -68,7 +69,8 @@ static int import_copy(const OSSL_PARAM params[], void *arg)
     return key_import(copy->to, copy->selection, params);
 }
 
-/* libcrypto refuses to copy an RSA with a method that isn't its own. */
+/* Copies a key by export and import, because libcrypto refuses to duplicate an
+ * RSA whose method isn't its own. */
 static void *key_dup(const void *from, int selection)
 {
     const warprsa_rsa *ours = warprsa_rsa_of(from);
@@ -172,9 +174,11 @@ DEFINE_THUNKS(0)
 DEFINE_THUNKS(1)
 
 /*
- * Removed: `load` takes over keys of default's decoders, which never hand
- * theirs to another provider; setters would change a key after its class was
- * found (default has none); the rest takes contexts and default has none.
+ * Entries with NULL are removed. LOAD takes over keys from decoders, and the
+ * default provider's decoders never hand theirs to another provider. A setter
+ * of parameters would change a key after its size class was found; the default
+ * provider has none. The rest take contexts, and the default provider has none
+ * of them either.
  */
 #define FUNCTION(f) ((void (*)(void))(f))
 #define THUNKS(type)                                                           \

@@ -39,7 +39,7 @@ static void at_exit(warprsa_exit_link *link)
     warprsa_instance_close(context);
 }
 
-/* Also for a context that is only half set up. */
+/* Frees a context, which may be only half set up. */
 static void teardown(void *provctx)
 {
     warprsa_context *context = provctx;
@@ -78,9 +78,9 @@ static bool load_default(warprsa_context *context,
     return true;
 }
 
-/* Now, while nothing is in the way of it: programs fork, chroot and drop their
- * rights after loading their providers. Without a daemon, operations run on the
- * CPU, and it is looked for again. */
+/* Connects to the daemon at load, because many programs fork, chroot and drop
+ * their rights afterwards, and might not reach the socket then. While there is
+ * no daemon, operations run on the CPU, and connecting is tried again. */
 static void open_control_connection(warprsa_context *context)
 {
     char why[200];
@@ -101,7 +101,7 @@ static const OSSL_DISPATCH dispatch[] = {
     {0, NULL},
 };
 
-/* No thread and no device here, for the same reason. */
+/* Starts no thread and opens no device, because programs fork afterwards. */
 OSSL_provider_init_fn OSSL_provider_init;
 int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
                        const OSSL_DISPATCH **out, void **provctx)

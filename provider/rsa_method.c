@@ -14,7 +14,7 @@
 #include "provider/key.h"
 
 enum {
-    /* Longest stay between enter and leave of a process. */
+    /* The longest wait between enter and leave: closing waits for it. */
     SLICE_MS = 20,
 };
 
@@ -33,8 +33,8 @@ static void count_reason(warprsa_instance *instance, warprsa_cpu_reason reason)
 /* What the router of `route = auto` knows of this thread. */
 static _Thread_local warprsa_router_thread router_thread;
 
-/* Where the configuration, or the router, sends this operation: with `before`
- * others submitted and not answered. */
+/* Where the configuration sends this operation, or the router if `route` is
+ * auto. `before`: requests submitted and not answered yet. */
 static warprsa_choice choose_route(const warprsa_context *context,
                                    warprsa_instance *instance,
                                    warprsa_size_class size, unsigned before)
@@ -46,15 +46,16 @@ static warprsa_choice choose_route(const warprsa_context *context,
     if (context->config.route == WARPRSA_ROUTE_GPU)
         return WARPRSA_RUN_DEVICE;
     job = ASYNC_get_current_job();
-    /* A job's own address says nothing: one that ends is used for the next. */
+    /* A job is told from others by its wait ctx. Its own address would not
+     * do: libcrypto uses a job that has ended for the next one. */
     return warprsa_router_choose(&instance->router, &router_thread, size,
                                  job == NULL ? NULL : ASYNC_get_wait_ctx(job),
                                  before);
 }
 
-/* Whether an operation is to go to the home that was entered; else *reason.
- * `route = gpu` waits a little for devices that are still opening, *again says
- * whether to ask once more. */
+/* Whether the backend takes requests; if not, *reason says why. `route = gpu`
+ * waits for devices that are still opening, for a little while: *again says
+ * whether to leave the backend and ask once more. */
 static bool is_ready(const warprsa_context *context, warprsa_instance *instance,
                      const warprsa_backend *backend, warprsa_cpu_reason *reason,
                      bool *again)
@@ -72,8 +73,9 @@ static bool is_ready(const warprsa_context *context, warprsa_instance *instance,
 }
 
 /*
- * The backend, entered, if this operation is to go there; else NULL with the
- * reason counted. Nobody opens one before the router wants it.
+ * Returns the backend, entered, if this operation is to go there; else NULL,
+ * with the reason counted. A backend that isn't open yet is opened only when
+ * the route leads to it.
  */
 static const warprsa_backend *choose_backend(warprsa_context *context,
                                              warprsa_instance *instance,
@@ -108,8 +110,8 @@ static const warprsa_backend *choose_backend(warprsa_context *context,
     return NULL;
 }
 
-/* Computes output = input^d mod n on a device. False: not done, and the reason
- * is counted. */
+/* Computes output = input^d mod n on a device. False: it was not computed, and
+ * the reason is counted. */
 static bool offload(const warprsa_rsa *ours, const RSA *rsa,
                     warprsa_instance *instance, const uint8_t *input,
                     uint8_t *output)
@@ -139,8 +141,8 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
            WARPRSA_DONE;
 }
 
-/* The same, and if it isn't done an operation of the CPU is counted: the caller
- * is to compute it. */
+/* The same. Where it was not computed, an operation on the CPU is counted, and
+ * the caller is to compute it there. */
 static bool offload_or_count(const warprsa_rsa *ours, const RSA *rsa,
                              const uint8_t *input, uint8_t *output)
 {
@@ -151,7 +153,7 @@ static bool offload_or_count(const warprsa_rsa *ours, const RSA *rsa,
     if (offload(ours, rsa, instance, input, output))
         return true;
     if (!warprsa_instance_is_mine(instance)) {
-        /* A paused job that went on in a forked child. */
+        /* A job that paused before a fork and was resumed in the child. */
         instance = warprsa_instance_get(ours->context);
         if (instance == NULL)
             return false;
@@ -161,6 +163,7 @@ static bool offload_or_count(const warprsa_rsa *ours, const RSA *rsa,
     return false;
 }
 
+/* The same for BIGNUMs. */
 static bool offload_bignum(const warprsa_rsa *ours, const RSA *rsa,
                            const BIGNUM *in, BIGNUM *out)
 {
@@ -185,13 +188,15 @@ static void count_unsupported_key(warprsa_context *context)
     count_cpu(instance, -1);
 }
 
-/* What priv_enc() and priv_dec() tell the exponentiation beneath them. That
- * reads and clears it before anything can pause, so it never meets another
- * job's. */
+/*
+ * What priv_enc() and priv_dec() tell mod_exp(), which libcrypto calls for
+ * them. mod_exp() reads and clears it before anything can pause, so one job
+ * never reads what another has set.
+ */
 static _Thread_local enum {
-    MOD_EXP_ROUTED, /* nothing: the route decides */
-    MOD_EXP_ON_CPU, /* it was routed already, and counted */
-    MOD_EXP_SECRET, /* the result is a secret */
+    MOD_EXP_ROUTED, /* the route decides; also without priv_enc() */
+    MOD_EXP_ON_CPU, /* the operation was routed before, and counted */
+    MOD_EXP_SECRET, /* the result is a secret: a decrypted message */
 } next_mod_exp;
 
 static int libcrypto_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
@@ -200,7 +205,7 @@ static int libcrypto_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
     return RSA_meth_get_mod_exp(RSA_PKCS1_OpenSSL())(r0, in, rsa, bn_ctx);
 }
 
-/* libcrypto's way, timed for the router. */
+/* The same, timed for the router. */
 static int timed_libcrypto_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
                                    BN_CTX *bn_ctx)
 {
@@ -221,6 +226,7 @@ static int timed_libcrypto_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
     return ok;
 }
 
+/* On a device, or where that fails on the CPU. */
 static int routed_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
                           BN_CTX *bn_ctx)
 {
@@ -244,8 +250,9 @@ static int mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
         ours->context->tested++;
         how = MOD_EXP_ON_CPU;
     }
-    /* The length of a BIGNUM tells of its leading zeros. A secret comes out
-     * of the blinding at full length whatever it is, as in libcrypto. */
+    /* A BIGNUM's length depends on its leading zeros, so it would tell about a
+     * secret. The result of warprsa_blinded() has full length whatever its
+     * value, as in libcrypto. */
     if (how == MOD_EXP_SECRET)
         return warprsa_blinded(ours, routed_mod_exp, r0, in, rsa, bn_ctx);
     if (how == MOD_EXP_ROUTED && offload_bignum(ours, rsa, in, r0))
@@ -253,7 +260,8 @@ static int mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
     return warprsa_blinded(ours, timed_libcrypto_mod_exp, r0, in, rsa, bn_ctx);
 }
 
-/* Keys without CRT parameters never get as far as mod_exp(). */
+/* Counts an operation with a private key for which libcrypto does not call
+ * mod_exp(): one without CRT parameters. */
 static void count_if_mod_exp_unused(const RSA *rsa)
 {
     const warprsa_rsa *ours = warprsa_rsa_of(rsa);
@@ -262,8 +270,9 @@ static void count_if_mod_exp_unused(const RSA *rsa)
         count_unsupported_key(ours->context);
 }
 
-/* Pads a number to the length of the modulus; false if it isn't below it,
- * which is libcrypto's to complain of. Both are public. */
+/* Pads a number with zeros to the length of the modulus. False: it isn't less
+ * than the modulus, an error that libcrypto finds and raises. The comparison
+ * need not be constant-time, since both numbers are public. */
 static bool pad_number(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
                        const unsigned char *from, const RSA *rsa)
 {
@@ -278,8 +287,9 @@ static bool pad_number(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
     return memcmp(number, n, (size_t)size) < 0;
 }
 
-/* The same for a signature, with the padding that it still lacks; false: that
- * is a rare one, or there is an error that libcrypto finds, too. */
+/* The same for a signature, with the padding that it still lacks. False: the
+ * padding is a rare one, or there is an error that libcrypto finds and raises.
+ */
 static bool pad_signature(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
                           const unsigned char *from, const RSA *rsa,
                           int padding)
@@ -292,8 +302,8 @@ static bool pad_signature(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
     return padding == RSA_NO_PADDING && pad_number(number, length, from, rsa);
 }
 
-/* Whether bytes can go to the engines straight away. At load, the test is to
- * reach the exponentiation. */
+/* Whether operations of a key can go to the engines as bytes, past mod_exp().
+ * Not at load, since the known-answer test is to reach mod_exp(). */
 static bool accepts_bytes(const warprsa_rsa *ours)
 {
     return ours->size_class >= 0 && !ours->context->testing;
@@ -302,7 +312,7 @@ static bool accepts_bytes(const warprsa_rsa *ours)
 typedef int private_fn(int length, const unsigned char *from, unsigned char *to,
                        RSA *rsa, int padding);
 
-/* libcrypto's own function, told what its exponentiation is to know. */
+/* Calls libcrypto's own function, and lets mod_exp() beneath it know `how`. */
 static int call_libcrypto(private_fn *function, int how, int length,
                           const unsigned char *from, unsigned char *to,
                           RSA *rsa, int padding)
@@ -312,12 +322,12 @@ static int call_libcrypto(private_fn *function, int how, int length,
     count_if_mod_exp_unused(rsa);
     next_mod_exp = how;
     result = function(length, from, to, rsa, padding);
-    next_mod_exp = MOD_EXP_ROUTED; /* it may not have come as far as that */
+    next_mod_exp = MOD_EXP_ROUTED; /* mod_exp() may not have been called */
     return result;
 }
 
-/* libcrypto's PKCS#1 and PSS signatures: bytes to bytes, which spares the
- * numbers, the buffers and the locks of the way through mod_exp(). */
+/* libcrypto's PKCS #1 v1.5 and PSS signatures come here. They go to a device
+ * as bytes, without the BIGNUMs, buffers and locks of the way to mod_exp(). */
 static int priv_enc(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {
@@ -333,8 +343,8 @@ static int priv_enc(int length, const unsigned char *from, unsigned char *to,
                           from, to, rsa, padding);
 }
 
-/* TLS and OAEP take their padding off elsewhere: bytes to bytes, and no
- * BIGNUM ever holds the secret. */
+/* Decryptions come here. TLS and OAEP remove their padding elsewhere, so their
+ * results pass as bytes, and no BIGNUM ever holds the secret. */
 static int priv_dec(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {

@@ -50,7 +50,7 @@ static const struct {
      "9eb1ccbfb2597c52884db1bac85a6a6df0b819226ef6bf91ec1abf335030cd61"},
 };
 
-/* PKCS #1 v1.5 padding of type 1 around it, no digest. */
+/* Signed with PKCS #1 v1.5 padding of type 1 (RFC 8017), without a digest. */
 static const char message[] = "warprsa known-answer test";
 
 static const char signature[] =
@@ -80,7 +80,7 @@ static OSSL_PARAM *key_params(void)
     return params;
 }
 
-/* The first algorithm of a wrapped table; it is plain RSA. */
+/* A function of a table's first algorithm, which is plain RSA. */
 static void (*function(const OSSL_ALGORITHM *table, int id))(void)
 {
     return warprsa_thunk_find(table->implementation, id);

@@ -13,7 +13,8 @@
 
 #include "provider/instance.h"
 
-/* The counters that are one word: name of the parameter, place. */
+/* The counters that are one word: the parameter's name, and the offset in
+ * warprsa_counters. */
 #define COUNTER(field) offsetof(warprsa_counters, field)
 #define REASON(reason)                                                         \
     (COUNTER(cpu_reason) + sizeof(uint64_t) * (WARPRSA_CPU_##reason))

@@ -19,7 +19,7 @@ enum {
     LINE_MAX_BYTES = 1000,
 };
 
-/* Splits "WHERE[,level:N]"; false if N is no level or WHERE too long. */
+/* Splits "WHERE[,level:N]". False: N is no level or WHERE is too long. */
 static bool split(const char *text, char where[PATH_MAX], int *level)
 {
     static const char tag[] = ",level:";
@@ -87,8 +87,9 @@ bool warprsa_trace_open(warprsa_trace *trace, const char *text, char *why,
     return false;
 }
 
-/* A program may close descriptors it doesn't know and get ours again for a
- * socket: only the file that was opened is written to. */
+/* Whether `fd` is still the file that was opened. A program may close
+ * descriptors that it doesn't know, and then get the same number for a socket,
+ * to which the trace must not write. */
 static bool still_ours(const warprsa_trace *trace)
 {
     struct stat status;
@@ -116,7 +117,7 @@ static void write_line(int fd, const char *line)
     };
     ssize_t written = writev(fd, parts, 3);
 
-    (void)written; /* a lost line: there is nowhere to say so */
+    (void)written; /* a line that is lost can't be reported anywhere */
 }
 
 void warprsa_trace_line(void *arg, int level, const char *line)
