@@ -7,7 +7,11 @@
 #include <dirent.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "tests/unit/support/module_context.h"
 #include "tests/unit/support/provider_subject.h"
 
 enum {

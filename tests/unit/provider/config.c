@@ -4,7 +4,13 @@
  * Configurations with a mistake: the text of each error, no provider, and
  * default as if nothing had been.
  */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <openssl/err.h>
 
 #include "tests/unit/support/provider_support.h"
 

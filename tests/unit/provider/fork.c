@@ -4,6 +4,13 @@
  * Forks before the first operation, after it, and with requests under way:
  * parent and child each go on with a queue and counters of their own.
  */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/support/module_context.h"
 #include "tests/unit/support/provider_subject.h"
 
 enum {
@@ -24,7 +31,7 @@ enum {
  * but the queue of the parent, which the child has forgotten. */
 static void leave(int status)
 {
-    leaks_are_meant = 1;
+    leaks_are_intended = 1;
     subject_free();
     EVP_PKEY_free(oracle_key);
     exit(status);
@@ -83,7 +90,7 @@ static void after_an_operation(void **state)
     /* And one that just ends. */
     child = fork_quietly();
     if (child == 0) {
-        leaks_are_meant = 1;
+        leaks_are_intended = 1;
         exit(ALL_RIGHT);
     }
     assert_all_right(child);
@@ -167,7 +174,7 @@ static void counters_of_each_process(void **state)
         if (child == 0) {
             if (i > 0 && !signs_right(module.libctx, key, oracle_key))
                 _exit(WRONG_SIGNATURE);
-            leaks_are_meant = 1;
+            leaks_are_intended = 1;
             if (i == 1)
                 exit(ALL_RIGHT); /* nothing freed */
             EVP_PKEY_free(key);

@@ -5,10 +5,17 @@
  * the default provider, and counted where it should have been computed.
  */
 #include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <openssl/core_names.h>
+#include <openssl/err.h>
 #include <openssl/param_build.h>
+#include <openssl/params.h>
+#include <openssl/rsa.h>
 
+#include "tests/unit/support/module_context.h"
 #include "tests/unit/support/provider_support.h"
 
 static const char *provider_name(const OSSL_PROVIDER *provider)

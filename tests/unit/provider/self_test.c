@@ -5,6 +5,9 @@
  * it out of force: the known-answer test must refuse.
  */
 #include <dlfcn.h>
+#include <string.h>
+
+#include <openssl/err.h>
 
 #include "tests/unit/support/provider_support.h"
 

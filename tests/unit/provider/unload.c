@@ -3,6 +3,13 @@
  *
  * The provider unloaded, and the process ended, while requests are under way.
  */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <openssl/err.h>
+
 #include "tests/unit/support/provider_subject.h"
 
 enum {
@@ -175,7 +182,7 @@ static void exit_at_work(int with_jobs)
     signers_make(signers, THREADS, 1);
     if (with_jobs)
         start_jobs(works);
-    leaks_are_meant = 1;
+    leaks_are_intended = 1;
     exit(ALL_RIGHT);
 }
 

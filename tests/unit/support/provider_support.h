@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What the tests of the provider share: library contexts with the module in
- * them, keys, and the counters of a context that is still open. "subject" is a
- * context that prefers the provider, the oracle is one without it: NULL.
+ * them, keys, signatures, and the counters of a context that is still open.
+ * "Subject" is a context that prefers the provider. "Oracle" is one without the
+ * provider: the default context, NULL. Functions assert by cmocka, so they are
+ * for the test's own thread and process, unless their comment says otherwise.
  */
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_PROVIDER_SUPPORT_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_PROVIDER_SUPPORT_H
@@ -12,223 +14,67 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
-#include <openssl/bio.h>
-#include <openssl/core_names.h>
-#include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/params.h>
-#include <openssl/pem.h>
 #include <openssl/provider.h>
-#include <openssl/rsa.h>
-
-#include "tests/configuration.h"
-#include "tests/unit/support/module_context.h"
 
 /* Everything goes to the engine on the CPU, however slow that is today. */
 #define HOST_ENGINE                                                            \
     "engine = host\nroute = gpu\nstartup_ms = 60000\ndeadline_ms = 300000\n"
 
-/* Writes a configuration with these lines in the provider's section, of which
- * "activate = 1" may be one. */
-static inline void write_configuration(const char *path, const char *settings)
-{
-    char module[512];
-    FILE *file = fopen(path, "w");
+/* Writes a configuration file. `settings` are the lines of the provider's
+ * section, one of which may be "activate = 1". */
+void write_configuration(const char *path, const char *settings);
 
-    assert_non_null(file);
-    assert_non_null(getenv("BUILD_DIR"));
-    snprintf(module, sizeof(module), "%s/provider/warprsa.so",
-             getenv("BUILD_DIR"));
-    configuration_begin(file, module);
-    fprintf(file, "%s", settings);
-    assert_int_equal(ferror(file), 0);
-    assert_int_equal(fclose(file), 0);
-}
+/* Makes a context that has loaded such a configuration. */
+OSSL_LIB_CTX *context_with(const char *settings);
 
-/* A context with such a configuration loaded. */
-static inline OSSL_LIB_CTX *context_with(const char *settings)
-{
-    char path[] = "/tmp/warprsa-provider.XXXXXX";
-    int fd = mkstemp(path);
-    OSSL_LIB_CTX *subject = OSSL_LIB_CTX_new();
+/* Loads the module by a call, not by the configuration. OpenSSL until 3.0.13
+ * at least takes the module's parameters from the configuration then, but not
+ * its path. NULL: it could not be loaded. */
+OSSL_PROVIDER *module_load(OSSL_LIB_CTX *libctx);
 
-    assert_true(fd >= 0 && close(fd) == 0);
-    assert_non_null(subject);
-    write_configuration(path, settings);
-    OSSL_LIB_CTX_load_config(subject, path);
-    unlink(path);
-    return subject;
-}
-
-/* The module, loaded by the program and not by its configuration. OpenSSL until
- * 3.0.13 at least takes its parameters from there, but not its path. */
-static inline OSSL_PROVIDER *module_load(OSSL_LIB_CTX *libctx)
-{
-    char path[512];
-
-    snprintf(path, sizeof(path), "%s/provider", getenv("BUILD_DIR"));
-    assert_int_equal(OSSL_PROVIDER_set_default_search_path(libctx, path), 1);
-    return OSSL_PROVIDER_load(libctx, "warprsa");
-}
-
-/* A context with the module at work. */
-static inline OSSL_LIB_CTX *subject_open(const char *settings)
-{
-    char lines[1024];
-    OSSL_LIB_CTX *subject = NULL;
-
-    snprintf(lines, sizeof(lines), "activate = 1\n%s", settings);
-    subject = context_with(lines);
-    if (!OSSL_PROVIDER_available(subject, "warprsa"))
-        ERR_print_errors_fp(stderr);
-    assert_true(OSSL_PROVIDER_available(subject, "warprsa"));
-    return subject;
-}
+/* Makes a context in which the module is active. */
+OSSL_LIB_CTX *subject_open(const char *settings);
 
 /* A numeric parameter of the provider, e.g. "warprsa-gpu"; UINT64_MAX if it
- * can't be had. Without assertions, which in a child would be nobody's. */
-static inline uint64_t plain_counter_of(OSSL_LIB_CTX *subject, const char *name)
-{
-    OSSL_PROVIDER *provider = OSSL_PROVIDER_load(subject, "warprsa");
-    uint64_t value = UINT64_MAX;
-    OSSL_PARAM request[] = {OSSL_PARAM_construct_uint64(name, &value),
-                            OSSL_PARAM_construct_end()};
+ * can't be had. Without assertions, so a child process may call it. */
+uint64_t plain_counter_of(OSSL_LIB_CTX *subject, const char *name);
 
-    if (provider == NULL)
-        return UINT64_MAX;
-    if (!OSSL_PROVIDER_get_params(provider, request))
-        value = UINT64_MAX;
-    OSSL_PROVIDER_unload(provider);
-    return value;
-}
+/* The same, which must be there. */
+uint64_t counter_of(OSSL_LIB_CTX *subject, const char *name);
 
-static inline uint64_t counter_of(OSSL_LIB_CTX *subject, const char *name)
-{
-    uint64_t value = plain_counter_of(subject, name);
+/* Asserts that so many private operations were done on the device and on the
+ * CPU so far, and that each of the latter has one reason counted. */
+void assert_counted(OSSL_LIB_CTX *subject, uint64_t gpu, uint64_t cpu);
 
-    assert_true(value != UINT64_MAX);
-    return value;
-}
+/* The same key in another context, which reads it from PEM. */
+EVP_PKEY *key_in(OSSL_LIB_CTX *libctx, EVP_PKEY *key);
 
-/* All private operations so far went these ways; they were counted once. */
-static inline void assert_counted(OSSL_LIB_CTX *subject, uint64_t gpu,
-                                  uint64_t cpu)
-{
-    static const char *const reasons[] = {
-        "warprsa-cpu-route",          "warprsa-cpu-unsupported-key",
-        "warprsa-cpu-starting",       "warprsa-cpu-no-device",
-        "warprsa-cpu-deadline",       "warprsa-cpu-queue-full",
-        "warprsa-cpu-check-failed",   "warprsa-cpu-error",
-        "warprsa-cpu-key-cache-full", "warprsa-cpu-overflow",
-    };
-    uint64_t sum = 0;
+/* A new key of type "RSA" or "RSA-PSS" in a context. */
+EVP_PKEY *key_make(OSSL_LIB_CTX *libctx, const char *type, size_t bits,
+                   size_t primes);
 
-    assert_int_equal(counter_of(subject, "warprsa-gpu"), gpu);
-    assert_int_equal(counter_of(subject, "warprsa-cpu"), cpu);
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-        sum += counter_of(subject, reasons[i]);
-    assert_int_equal(sum, cpu);
-}
+/* A child that ends in the middle of its work leaks memory, and is meant to. It
+ * sets this to 1, and LeakSanitizer, which asks, reports nothing. */
+extern volatile int leaks_are_intended;
 
-/* The same key read from PEM in another context. */
-static inline EVP_PKEY *key_in(OSSL_LIB_CTX *libctx, EVP_PKEY *key)
-{
-    BIO *bio = BIO_new(BIO_s_mem());
-    EVP_PKEY *copy = NULL;
-
-    assert_int_equal(
-        PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL), 1);
-    copy = PEM_read_bio_PrivateKey_ex(bio, NULL, NULL, NULL, libctx, NULL);
-    BIO_free(bio);
-    assert_non_null(copy);
-    return copy;
-}
-
-/* A key of "RSA" or "RSA-PSS" made in a context. */
-static inline EVP_PKEY *key_make(OSSL_LIB_CTX *libctx, const char *type,
-                                 size_t bits, size_t primes)
-{
-    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, type, NULL);
-    EVP_PKEY *key = NULL;
-    OSSL_PARAM params[] = {
-        OSSL_PARAM_construct_size_t(OSSL_PKEY_PARAM_RSA_BITS, &bits),
-        OSSL_PARAM_construct_size_t(OSSL_PKEY_PARAM_RSA_PRIMES, &primes),
-        OSSL_PARAM_construct_end(),
-    };
-
-    assert_non_null(ctx);
-    assert_int_equal(EVP_PKEY_keygen_init(ctx), 1);
-    assert_int_equal(EVP_PKEY_CTX_set_params(ctx, params), 1);
-    assert_int_equal(EVP_PKEY_generate(ctx, &key), 1);
-    EVP_PKEY_CTX_free(ctx);
-    return key;
-}
-
-/*
- * A child that ends in the middle of its work leaves memory behind, and is
- * meant to: it sets this, and LeakSanitizer, which asks, keeps quiet.
- */
-static volatile int leaks_are_meant;
-int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void)
-{
-    return leaks_are_meant;
-}
-
-static const unsigned char support_message[] = "a message to be signed";
+/* What sign_with() signs. */
+extern const unsigned char support_message[23];
 
 /* Signs support_message with SHA-256 and the key's usual padding, or with
- * `padding` unless that is 0. Plain code without assertions: for any thread,
- * any job, any process. The length, 0 on failure or if it left an error. */
-static inline size_t sign_with(OSSL_LIB_CTX *libctx, EVP_PKEY *key, int padding,
-                               unsigned char *signature, size_t size)
-{
-    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-    EVP_PKEY_CTX *key_ctx = NULL;
-    int ok = 0;
+ * `padding` unless that is 0. Returns the signature's length; 0 if it failed or
+ * left an error. Without assertions: for any thread, job or process. */
+size_t sign_with(OSSL_LIB_CTX *libctx, EVP_PKEY *key, int padding,
+                 unsigned char *signature, size_t size);
 
-    ok = ctx != NULL &&
-         EVP_DigestSignInit_ex(ctx, &key_ctx, "SHA256", libctx, NULL, key,
-                               NULL) == 1 &&
-         (padding == 0 || EVP_PKEY_CTX_set_rsa_padding(key_ctx, padding) > 0) &&
-         EVP_DigestSign(ctx, signature, &size, support_message,
-                        sizeof(support_message)) == 1;
-    EVP_MD_CTX_free(ctx);
-    return ok && ERR_peek_error() == 0 ? size : 0;
-}
+/* Whether a signature of support_message is right, by the default provider.
+ * Without assertions. */
+int is_right(EVP_PKEY *oracle_key, int padding, const unsigned char *signature,
+             size_t length);
 
-/* Whether the signature is right, by the default provider. */
-static inline int is_right(EVP_PKEY *oracle_key, int padding,
-                           const unsigned char *signature, size_t length)
-{
-    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-    EVP_PKEY_CTX *key_ctx = NULL;
-    int ok = 0;
-
-    ok = ctx != NULL &&
-         EVP_DigestVerifyInit_ex(ctx, &key_ctx, "SHA256", NULL, NULL,
-                                 oracle_key, NULL) == 1 &&
-         (padding == 0 || EVP_PKEY_CTX_set_rsa_padding(key_ctx, padding) > 0) &&
-         EVP_DigestVerify(ctx, signature, length, support_message,
-                          sizeof(support_message)) == 1;
-    EVP_MD_CTX_free(ctx);
-    return ok;
-}
-
-/* Signs in the subject, verifies by the oracle. */
-static inline int signs_right(OSSL_LIB_CTX *subject, EVP_PKEY *key,
-                              EVP_PKEY *oracle_key)
-{
-    unsigned char signature[1024];
-    size_t length = sign_with(subject, key, 0, signature, sizeof(signature));
-
-    return length > 0 && is_right(oracle_key, 0, signature, length);
-}
+/* Signs in the subject and verifies by the oracle. Without assertions. */
+int signs_right(OSSL_LIB_CTX *subject, EVP_PKEY *key, EVP_PKEY *oracle_key);
 
 #endif

@@ -1,0 +1,175 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/unit/support/provider_subject.h"
+
+#include <stdio.h>
+#include <sys/wait.h>
+
+EVP_PKEY *oracle_key;
+OSSL_LIB_CTX *subject;
+EVP_PKEY *subject_key;
+
+void subject_set(OSSL_LIB_CTX *libctx)
+{
+    subject = libctx;
+    subject_key = key_in(libctx, oracle_key);
+}
+
+void subject_free(void)
+{
+    EVP_PKEY_free(subject_key);
+    OSSL_LIB_CTX_free(subject);
+    subject_key = NULL;
+    subject = NULL;
+}
+
+int host_subject_setup(void **state)
+{
+    (void)state;
+    oracle_key = key_make(NULL, "RSA", 1024, 2);
+    subject_set(subject_open(HOST_ENGINE));
+    return 0;
+}
+
+int host_subject_teardown(void **state)
+{
+    (void)state;
+    subject_free();
+    EVP_PKEY_free(oracle_key);
+    return 0;
+}
+
+int sign_job(void *arg)
+{
+    signing *one = *(signing **)arg;
+
+    one->length = sign_with(subject, subject_key, 0, one->signature,
+                            sizeof(one->signature));
+    return 1;
+}
+
+int signing_step(signing *one)
+{
+    int ret = 0, status = ASYNC_ERR;
+
+    if (one->wait_ctx == NULL)
+        one->wait_ctx = ASYNC_WAIT_CTX_new();
+    if (one->wait_ctx != NULL)
+        status = ASYNC_start_job(&one->job, one->wait_ctx, &ret, sign_job, &one,
+                                 sizeof(one));
+    one->finished = status == ASYNC_FINISH;
+    return status;
+}
+
+bool signing_is_right(const signing *one)
+{
+    return one->finished && one->length == sizeof(one->signature) &&
+           is_right(oracle_key, 0, one->signature, one->length);
+}
+
+unsigned run_impatiently(signing *works, unsigned count)
+{
+    unsigned paused = 1, early = 0;
+
+    while (paused > 0) {
+        paused = 0;
+        for (unsigned i = 0; i < count; i++) {
+            int status =
+                works[i].finished ? ASYNC_FINISH : signing_step(&works[i]);
+
+            if (status != ASYNC_FINISH && status != ASYNC_PAUSE)
+                return UINT32_MAX;
+            paused += status == ASYNC_PAUSE;
+        }
+        early += paused;
+    }
+    return early;
+}
+
+bool signings_end(signing *works, unsigned count)
+{
+    bool right = true;
+
+    for (unsigned i = 0; i < count; i++) {
+        right &= signing_is_right(&works[i]);
+        ASYNC_WAIT_CTX_free(works[i].wait_ctx);
+    }
+    return right;
+}
+
+static atomic_bool signers_stop;
+
+static void *sign_until_stopped(void *arg)
+{
+    signer *self = arg;
+
+    while (!atomic_load(&signers_stop)) {
+        if (!signs_right(subject, subject_key, oracle_key))
+            atomic_fetch_add(&self->wrong, 1);
+        atomic_fetch_add(&self->made, 1);
+    }
+    return NULL;
+}
+
+void signers_start(signer *signers, unsigned count)
+{
+    atomic_store(&signers_stop, false);
+    for (unsigned i = 0; i < count; i++) {
+        atomic_init(&signers[i].made, 0);
+        atomic_init(&signers[i].wrong, 0);
+        assert_int_equal(pthread_create(&signers[i].thread, NULL,
+                                        sign_until_stopped, &signers[i]),
+                         0);
+    }
+}
+
+void signers_make(signer *signers, unsigned count, unsigned more)
+{
+    for (unsigned i = 0; i < count; i++) {
+        unsigned wanted = atomic_load(&signers[i].made) + more;
+
+        while (atomic_load(&signers[i].made) < wanted)
+            usleep(1000);
+    }
+}
+
+unsigned signers_end(signer *signers, unsigned count)
+{
+    unsigned made = 0;
+
+    atomic_store(&signers_stop, true);
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(pthread_join(signers[i].thread, NULL), 0);
+        assert_int_equal(atomic_load(&signers[i].wrong), 0);
+        made += atomic_load(&signers[i].made);
+    }
+    return made;
+}
+
+pid_t fork_quietly(void)
+{
+    fflush(NULL);
+    return fork();
+}
+
+void assert_all_right(pid_t child)
+{
+    int status = -1;
+
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), ALL_RIGHT);
+}
+
+int sign_in_child(unsigned count, uint64_t gpu, uint64_t cpu)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!signs_right(subject, subject_key, oracle_key))
+            return WRONG_SIGNATURE;
+    return plain_counter_of(subject, "warprsa-gpu") == gpu &&
+                   plain_counter_of(subject, "warprsa-cpu") == cpu
+               ? ALL_RIGHT
+               : WRONG_COUNTERS;
+}
