@@ -184,9 +184,10 @@ static bool is_usable(warprsa_async_wait *wait, ASYNC_WAIT_CTX *wait_ctx,
 }
 
 /*
- * The wait of a wait ctx. The eventfd is there with a callback too: its
- * cleanup function is the only news of the end of a wait ctx, after which the
- * callback's argument must not be used.
+ * What a wait ctx keeps for its requests; made if there is none yet. There is
+ * an eventfd even with a callback: only the cleanup function of a descriptor
+ * tells of the end of the wait ctx, after which the callback's argument must
+ * not be used.
  */
 static warprsa_async_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx,
                                    const warprsa_backend *backend)
@@ -323,7 +324,7 @@ static warprsa_answer pause_until_answered(warprsa_async_wait *wait,
         while (read(wait->fd, &drained, sizeof(drained)) < 0 && errno == EINTR)
             ;
     if (!wait->woken && !wait->uses_notifier)
-        release(wait); /* the request is lost: no worker calls wake() */
+        release(wait); /* no worker will call wake() any more */
     return answer;
 }
 
