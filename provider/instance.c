@@ -172,7 +172,7 @@ static void *open_client(warprsa_context *context,
                          warprsa_router *route)
 {
     const warprsa_client_config wanted = {
-        .door = &context->control_connection,
+        .control_connection = &context->control_connection,
         .slots = context->config.slots,
         .deadline_ms = context->config.deadline_ms,
         .trace = warprsa_trace_line,

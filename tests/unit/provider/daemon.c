@@ -435,7 +435,7 @@ static void activated_by_socket(void **state)
     high = dup2(listener, 50);
     close(listener);
     assert_int_equal(high, 50);
-    open_subject(); /* its control_connection waits to be accepted */
+    open_subject(); /* its connection waits to be accepted */
     start_daemon(high);
     assert_true(signs_right(subject, subject_key, oracle_key));
     assert_counted(subject, 1, 0);
