@@ -135,8 +135,8 @@ static const warprsa_engine *choose_engine(const warprsa_config *config)
 
 /* Opens a queue in this process. NULL: it failed, and `why` says why. */
 static void *open_queue(warprsa_context *context,
-                        const warprsa_instance *instance, warprsa_router *route,
-                        char *why, size_t why_size)
+                        const warprsa_instance *instance,
+                        warprsa_router *router, char *why, size_t why_size)
 {
     const warprsa_config *config = &context->config;
     const warprsa_queue_config wanted = {
@@ -154,7 +154,7 @@ static void *open_queue(warprsa_context *context,
         .trace = warprsa_trace_line,
         .trace_arg = &context->trace,
         .counters = instance->counters,
-        .router = route,
+        .router = router,
     };
 
     if (wanted.engine != NULL)
@@ -169,7 +169,7 @@ static void *open_queue(warprsa_context *context,
 /* Opens the client of the daemon. NULL: no memory. */
 static void *open_client(warprsa_context *context,
                          const warprsa_instance *instance,
-                         warprsa_router *route)
+                         warprsa_router *router)
 {
     const warprsa_client_config wanted = {
         .control_connection = &context->control_connection,
@@ -178,7 +178,7 @@ static void *open_client(warprsa_context *context,
         .trace = warprsa_trace_line,
         .trace_arg = &context->trace,
         .counters = instance->counters,
-        .route = route,
+        .route = router,
     };
 
     return warprsa_client_open(&wanted);
@@ -189,7 +189,7 @@ static void open_backend(warprsa_context *context, warprsa_instance *instance)
 {
     const warprsa_config *config = &context->config;
     bool daemon = config->mode == WARPRSA_MODE_DAEMON;
-    warprsa_router *route =
+    warprsa_router *router =
         config->route == WARPRSA_ROUTE_AUTO ? &instance->router : NULL;
     char why[200] = "no memory";
 
@@ -197,8 +197,8 @@ static void open_backend(warprsa_context *context, warprsa_instance *instance)
     instance->backend.ops =
         daemon ? &warprsa_backend_daemon : &warprsa_backend_local;
     instance->backend.impl =
-        daemon ? open_client(context, instance, route)
-               : open_queue(context, instance, route, why, sizeof(why));
+        daemon ? open_client(context, instance, router)
+               : open_queue(context, instance, router, why, sizeof(why));
     if (instance->backend.impl == NULL) {
         instance->closed_reason = daemon || choose_engine(config) != NULL
                                       ? WARPRSA_CPU_ERROR
@@ -210,7 +210,7 @@ static void open_backend(warprsa_context *context, warprsa_instance *instance)
     atomic_store_explicit(&instance->state,
                           instance->backend.impl == NULL ? REFUSED : OPEN,
                           memory_order_release);
-    warprsa_router_opened(&instance->router);
+    warprsa_router_devices_opened(&instance->router);
 }
 
 const warprsa_backend *warprsa_instance_enter(warprsa_context *context,

@@ -35,9 +35,10 @@ static _Thread_local warprsa_router_thread router_thread;
 
 /* Where the configuration sends this operation, or the router if `route` is
  * auto. `before`: requests submitted and not answered yet. */
-static warprsa_choice choose_route(const warprsa_context *context,
-                                   warprsa_instance *instance,
-                                   warprsa_size_class size, unsigned before)
+static warprsa_router_choice choose_route(const warprsa_context *context,
+                                          warprsa_instance *instance,
+                                          warprsa_size_class size,
+                                          unsigned before)
 {
     ASYNC_JOB *job = NULL;
 
@@ -219,10 +220,10 @@ static int timed_libcrypto_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
         instance = warprsa_instance_get(ours->context);
     if (instance == NULL)
         return libcrypto_mod_exp(r0, in, rsa, bn_ctx);
-    begun_ns = warprsa_router_begin(&instance->router);
+    begun_ns = warprsa_router_cpu_begin(&instance->router);
     ok = libcrypto_mod_exp(r0, in, rsa, bn_ctx);
-    warprsa_router_end(&instance->router, (warprsa_size_class)ours->size_class,
-                       begun_ns);
+    warprsa_router_cpu_end(&instance->router,
+                           (warprsa_size_class)ours->size_class, begun_ns);
     return ok;
 }
 
