@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See device.h.
+ * The states of one device, and the keys on it: see device.h.
  */
 #include "batching/device.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "batching/base/clock.h"
 #include "batching/base/timed_lock.h"
-#include "batching/queue_private.h"
 
 enum {
     BACKOFF_FIRST_MS = 100,
@@ -40,6 +40,7 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
 
     memset(device, 0, sizeof(*device));
     device->queue = queue;
+    device->activity = &queue->activity[number];
     device->number = number;
     TAILQ_INIT(&device->unused);
     if (pthread_condattr_init(&attributes) != 0)
@@ -73,6 +74,12 @@ static const warprsa_engine *engine_of(const warprsa_queue_device *device)
     return device->queue->config.engine;
 }
 
+/* An open device's name, as the engine gives it. */
+static const char *describe(const warprsa_queue_device *device)
+{
+    return engine_of(device)->describe(device->handle);
+}
+
 unsigned warprsa_devices_discover(warprsa_queue *queue)
 {
     char why[WHY_SIZE] = "";
@@ -96,10 +103,7 @@ unsigned warprsa_devices_discover(warprsa_queue *queue)
         pthread_mutex_unlock(&first->lock);
         return 0;
     }
-    pthread_mutex_lock(&queue->lock);
-    queue->opening = (UINT32_C(1) << device_count) - 1;
-    pthread_mutex_unlock(&queue->lock);
-    atomic_store(&queue->device_count, device_count);
+    warprsa_queue_devices_found(queue, device_count);
     for (unsigned i = 0; i < device_count; i++) {
         pthread_mutex_lock(&queue->devices[i].lock);
         queue->devices[i].state = WARPRSA_DEVICE_OPENING;
@@ -108,8 +112,9 @@ unsigned warprsa_devices_discover(warprsa_queue *queue)
     return device_count;
 }
 
-/* With the lock held: sleeps until something changes or the time is over, and
- * sees to callers that nobody else may be able to see to. */
+/* With the lock held, which is let go meanwhile: sleeps until something
+ * changes or the time is over. Then notifies the callers whose deadline has
+ * passed, since all other threads may hang in a driver. */
 static void pause_ms(warprsa_queue_device *device, unsigned ms)
 {
     struct timespec until =
@@ -137,7 +142,8 @@ static unsigned backoff_ms(const warprsa_queue_device *device)
     return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
 }
 
-/* With the lock held: the whole of that pause, unless the queue closes. */
+/* With the lock held, which is let go meanwhile: the whole of that pause,
+ * unless the queue closes. */
 static void wait_backoff(warprsa_queue_device *device)
 {
     uint64_t until =
@@ -176,8 +182,8 @@ static void close_handle(warprsa_queue_device *device)
     pthread_mutex_unlock(&device->residency_lock);
 }
 
-/* The known-answer test once more, now that everything is warm, for its time:
- * where callers go at first. */
+/* Runs the known-answer test once more, now that everything is warm, and tells
+ * the router how long it took: nothing better is known of the device yet. */
 static warprsa_status calibrate(const warprsa_queue_config *config,
                                 warprsa_device *handle, char *why)
 {
@@ -215,16 +221,13 @@ static warprsa_status open_handle(warprsa_queue_device *device, char *why)
 
     if (status == WARPRSA_OK && config->router != NULL)
         status = calibrate(config, handle, why);
-    if (status == WARPRSA_OK) {
+    if (status == WARPRSA_OK)
         device->handle = handle;
-        snprintf(device->text, sizeof(device->text), "%s",
-                 config->engine->describe(handle));
-    }
     return status;
 }
 
-/* A device that is lost to this process for good fails again and again: one
- * line as long as it fails for the same reason. */
+/* A device that is lost to this process for good fails again and again: traces
+ * one line as long as the reason stays the same. */
 static void trace_open_failure(warprsa_queue_device *device,
                                warprsa_status status, const char *why)
 {
@@ -238,7 +241,7 @@ static void trace_open_failure(warprsa_queue_device *device,
                         backoff_ms(device));
 }
 
-/* With the lock held; lets go of it meanwhile. */
+/* With the lock held, which is let go meanwhile. */
 static void reopen(warprsa_queue_device *device)
 {
     char why[WHY_SIZE] = "";
@@ -256,9 +259,10 @@ static void reopen(warprsa_queue_device *device)
     if (status == WARPRSA_OK) {
         device->state = WARPRSA_DEVICE_READY;
         device->last_why[0] = '\0';
-        warprsa_queue_device_up(device->queue, device->number);
+        warprsa_queue_device_up(device->queue, device->number,
+                                describe(device));
         warprsa_queue_trace(device->queue, 1, "device %u: in use, %s",
-                            device->ordinal, device->text);
+                            device->ordinal, describe(device));
     } else {
         device->state = WARPRSA_DEVICE_LOST;
         device->failures++;
@@ -292,8 +296,8 @@ static void take_out_of_use(warprsa_worker *worker,
     }
     pthread_cond_broadcast(&device->changed);
     pthread_mutex_unlock(&device->lock);
-    warprsa_eventcount_notify_all(
-        &device->eventcount); /* who reopens it may sleep */
+    /* The thread that has to open the device again may be idle. */
+    warprsa_eventcount_notify_all(&device->activity->eventcount);
     warprsa_queue_refuse_if_down(queue);
 }
 
@@ -308,9 +312,9 @@ void warprsa_device_failed(warprsa_worker *worker, warprsa_status status)
     take_out_of_use(worker, WARPRSA_DEVICE_LOST, warprsa_status_text(status));
 }
 
-/* With the lock held, inside: this stream's batch missed its deadline. Waits a
- * little for the stream to become idle, then tests the device. The stream
- * counts as stuck until all that is done. */
+/* With the lock held, which is let go meanwhile; inside: this stream's batch
+ * missed its deadline. Waits a little for the stream to become idle, then tests
+ * the device. The stream counts as stuck until both are done. */
 static void recover_stream(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
@@ -339,7 +343,8 @@ static void recover_stream(warprsa_worker *worker)
                             device->ordinal, warprsa_status_text(status));
     } else if (device->state == WARPRSA_DEVICE_SUSPECT && device->stuck == 0) {
         device->state = WARPRSA_DEVICE_READY;
-        warprsa_queue_device_up(device->queue, device->number);
+        warprsa_queue_device_up(device->queue, device->number,
+                                describe(device));
         warprsa_queue_trace(device->queue, 1, "device %u: back in use",
                             device->ordinal);
     }
@@ -350,7 +355,7 @@ static bool is_stuck(const warprsa_worker *worker)
     return (worker->device->stuck & (UINT32_C(1) << worker->stream)) != 0;
 }
 
-/* Whether it is for this thread to open the device now. */
+/* Whether this is the thread to open the device, and now. */
 static bool may_reopen(const warprsa_worker *worker)
 {
     const warprsa_queue_device *device = worker->device;
@@ -372,8 +377,9 @@ bool warprsa_device_enter(warprsa_worker *worker)
             entered = true;
             break;
         }
-        /* The bell may have been rung for this thread. */
-        warprsa_eventcount_cancel_wait(&device->eventcount);
+        /* This thread may be the one that was notified of a request. It will
+         * not take it: another device's worker has to. */
+        warprsa_eventcount_cancel_wait(&device->activity->eventcount);
         warprsa_queue_rearm_idle(device->queue);
         if (is_stuck(worker)) {
             device->inside++;
@@ -447,7 +453,8 @@ static bool evict(warprsa_queue_device *device)
     return true;
 }
 
-/* With `load` held. */
+/* With `load` held: loads a key, evicting others as long as there is no room.
+ */
 static warprsa_status load_missing(warprsa_queue_device *device,
                                    warprsa_key *key, uint32_t *index)
 {
@@ -469,7 +476,7 @@ static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key)
     bool locked;
 
     pthread_mutex_unlock(&device->residency_lock);
-    /* If not, another thread has it for as long as any caller would wait. */
+    /* False: another thread has held it for as long as any caller waits. */
     locked =
         warprsa_lock_within(&device->load, device->queue->config.deadline_ms);
     pthread_mutex_lock(&device->residency_lock);
@@ -536,9 +543,9 @@ void warprsa_device_unload_released(warprsa_worker *worker)
 
     while (atomic_load_explicit(&queue->keys.unloads[device->number],
                                 memory_order_acquire) != 0) {
-        /* A stuck batch may use a key whose requests have been answered and
-         * which was released since. Then the device is not READY any more:
-         * that was set before they were answered. */
+        /* A batch that missed its deadline may still read a key which its
+         * requests, refused, no longer hold. The device was taken out of
+         * READY before they were refused, so no key is unloaded then. */
         pthread_mutex_lock(&device->residency_lock);
         pthread_mutex_lock(&device->lock);
         count = device->state == WARPRSA_DEVICE_READY
@@ -556,8 +563,8 @@ void warprsa_device_unload_released(warprsa_worker *worker)
     }
 }
 
-/* Waits up to the deadline for the batch that missed its own, so that the
- * device can be closed. */
+/* Waits up to the deadline for the batch that missed it, so that the device can
+ * be closed. */
 static void wait_for_stuck_batch(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
@@ -590,7 +597,7 @@ void warprsa_device_end(warprsa_worker *worker)
         return;
     if (!stuck)
         close_handle(device);
-    else /* close() would wait for the batch, perhaps for ever. */
+    else /* The engine's close() would wait for the batch, maybe for ever. */
         warprsa_queue_trace(device->queue, 1,
                             "device %u: left open, a batch never ended",
                             device->ordinal);

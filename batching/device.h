@@ -7,28 +7,26 @@
  *   ABSENT   not known yet whether there is one
  *   OPENING  the first stream's thread opens it
  *   READY    in use
- *   SUSPECT  a batch missed its deadline; out of use until the streams that
- *            did are idle again and the known-answer test has passed
+ *   SUSPECT  a batch missed its deadline; out of use until the streams of such
+ *            batches are idle again and the known-answer test has passed
  *   LOST     failed, or failed its test; closed and opened again once no
  *            thread is inside the engine
  *   GONE     there is none; its threads end
  */
-#ifndef WARPRSA_DEVICE_H
-#define WARPRSA_DEVICE_H
+#ifndef WARPRSA_BATCHING_DEVICE_H
+#define WARPRSA_BATCHING_DEVICE_H
 
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "batching/base/eventcount.h"
-#include "batching/keys.h"
-#include "batching/queue.h"
+#include "batching/queue_core.h"
 
 typedef struct warprsa_queue_device warprsa_queue_device;
 
-/* A request in a worker's hand. */
+/* A request of a worker's batch. */
 typedef struct warprsa_item {
     uint32_t slot;
-    warprsa_key *key;
+    warprsa_key *key; /* one reference */
 } warprsa_item;
 
 /* A thread and what it needs for a batch. */
@@ -37,9 +35,9 @@ typedef struct warprsa_worker {
     unsigned stream;
     pthread_t thread;
     bool started; /* under the queue's lock */
-    bool ended;   /* under the device's: only pthread_join() is left */
-    /* Of the batch in hand, entry by entry; the keys of the first `pinned` are
-     * in use on the device. */
+    bool ended;   /* under the device's lock: only pthread_join() is left */
+    /* The batch being worked on: items[i] and tasks[i] are the same request.
+     * The keys of the first `pinned` are in use on the device. */
     size_t pinned;
     warprsa_item *items;
     warprsa_task *tasks;
@@ -47,10 +45,11 @@ typedef struct warprsa_worker {
 
 struct warprsa_queue_device {
     warprsa_queue *queue;
-    unsigned number;  /* in devices[] */
-    unsigned ordinal; /* the engine's */
-    pthread_mutex_t lock;
-    pthread_cond_t changed; /* state, inside or the queue's closing */
+    warprsa_device_activity *activity; /* the queue's, of this device */
+    unsigned number;                   /* in the queue */
+    unsigned ordinal;                  /* the engine's */
+    pthread_mutex_t lock;              /* of what follows, up to failures */
+    pthread_cond_t changed; /* state, inside, ended or the queue's closing */
     enum warprsa_device_state {
         WARPRSA_DEVICE_ABSENT,
         WARPRSA_DEVICE_OPENING,
@@ -64,17 +63,14 @@ struct warprsa_queue_device {
     uint32_t stuck;    /* bit per stream whose batch missed its deadline */
     unsigned threads;  /* that have not ended */
     unsigned failures; /* since a batch last succeeded */
-    char text[WARPRSA_COUNTERS_TEXT];
-    char last_why[WARPRSA_COUNTERS_TEXT]; /* it was not opened, as traced */
-    /* One key is loaded at a time. Held while the driver works, so whoever
-     * waits for it does so no longer than the deadline. */
+    /* Why it could not be opened, as last traced. */
+    char last_why[WARPRSA_COUNTERS_TEXT];
+    /* One key is loaded at a time. Held while the driver works, so a thread
+     * waits for it no longer than the deadline. */
     pthread_mutex_t load;
-    /* Of where keys are; never while the driver works. Taken within `load`
-     * and before `lock`. */
+    /* Of where keys are; never held while the driver works. */
     pthread_mutex_t residency_lock;
-    struct warprsa_key_residency_list unused;
-    warprsa_eventcount eventcount; /* of its idle workers */
-    _Atomic uint32_t running;      /* requests taken and not answered */
+    struct warprsa_key_residency_list unused; /* keys not pinned */
     warprsa_worker workers[WARPRSA_STREAMS_MAX];
 };
 
@@ -83,16 +79,21 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
                          unsigned number);
 void warprsa_device_destroy(warprsa_queue_device *device);
 
-/* Asks the engine what there is and hands it out to the queue's entries, from
- * the first one on; returns how many. By the first worker of all. */
+/* Asks the engine how many devices there are and gives them to the queue's
+ * entries, from the first one on; returns how many. By the first worker of
+ * all. */
 unsigned warprsa_devices_discover(warprsa_queue *queue);
 
-/* Waits until the device is READY, bringing it there if that is this thread's
- * job, and goes inside. False: the thread has to end. */
+/*
+ * Waits until the device is READY, opening or testing it if that is this
+ * thread's job, and goes inside: from here to warprsa_device_leave() the
+ * device is not closed. False: the thread has to end.
+ */
 bool warprsa_device_enter(warprsa_worker *worker);
 void warprsa_device_leave(warprsa_worker *worker);
 
-/* Whether it is READY: one that is not wants its threads' attention. */
+/* Whether it is READY. If not, its threads must call warprsa_device_enter() to
+ * bring it back. */
 bool warprsa_device_usable(warprsa_worker *worker);
 
 /* From inside: the batch of this stream missed its deadline; the device has
@@ -104,33 +105,35 @@ void warprsa_device_failed(warprsa_worker *worker, warprsa_status status);
 void warprsa_device_worked(warprsa_worker *worker);
 
 /*
- * Around the preparation of a batch, which gets each key's index from
- * warprsa_device_pin_key(): loaded first if need be, in the place of the one used
- * longest ago if there is no other, and pinned. WARPRSA_NO_MEMORY: all others
- * are in use. WARPRSA_DEADLINE: another thread hangs in the driver with a key.
- * From inside.
+ * Around the preparation of a batch, from inside. In between,
+ * warprsa_device_pin_key() gives the device's index of a key that stays there
+ * until warprsa_device_unpin_keys(). It loads the key if need be, and evicts
+ * the key used longest ago if there is no room. WARPRSA_NO_MEMORY: all others
+ * are pinned. WARPRSA_DEADLINE: another thread has been loading a key for
+ * longer than the deadline.
  */
 void warprsa_device_lock_keys(warprsa_worker *worker);
 warprsa_status warprsa_device_pin_key(warprsa_worker *worker, warprsa_key *key,
                                       uint32_t *index);
 void warprsa_device_unlock_keys(warprsa_worker *worker);
 
-/* The batch has ended, its keys are no longer in use; before its requests give
- * their references back. Not for one that has missed its deadline. */
+/* The batch has ended, its keys are no longer in use. Must come before its
+ * requests drop their references to the keys. Not for a batch that has missed
+ * its deadline, which may still read them. */
 void warprsa_device_unpin_keys(warprsa_worker *worker);
 
-/* Unloads the keys released since. From inside. */
+/* Unloads the keys that lost their last reference. From inside. */
 void warprsa_device_unload_released(warprsa_worker *worker);
 
-/* The end of a thread's work; the last of its device closes that. */
+/* The end of a thread's work; the last thread closes the device. */
 void warprsa_device_end(warprsa_worker *worker);
 
-/* Tells whoever waits that a thread has ended; and waits for that, until_ns at
- * the latest. */
+/* The thread has ended; waiting for that, until_ns at the latest (false). */
 void warprsa_device_ended(warprsa_worker *worker);
 bool warprsa_device_wait_ended(warprsa_worker *worker, uint64_t until_ns);
 
-/* For the thread that closes the queue: sees that its threads look. */
+/* For the thread that closes the queue: makes the device's threads look at the
+ * queue's state. */
 void warprsa_device_wake(warprsa_queue_device *device);
 
 #endif

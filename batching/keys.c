@@ -1,22 +1,22 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See keys.h.
+ * The table of a queue's private keys: see keys.h.
  */
 #include "batching/keys.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/queue_private.h"
-
 enum {
     BUCKETS_MAX = 65536,
 };
 
-bool warprsa_keys_init(warprsa_keys *keys, unsigned expected)
+bool warprsa_keys_init(warprsa_keys *keys, unsigned expected,
+                       const warprsa_keys_callbacks *callbacks)
 {
     memset(keys, 0, sizeof(*keys));
+    keys->callbacks = *callbacks;
     LIST_INIT(&keys->released);
     keys->buckets = 1;
     while (keys->buckets < expected && keys->buckets < BUCKETS_MAX)
@@ -43,7 +43,12 @@ void warprsa_keys_free(warprsa_keys *keys)
     free(keys->bucket);
 }
 
-/* The id is a hash already: any of its bits will do. */
+void warprsa_keys_abandon(warprsa_keys *keys)
+{
+    free(keys->bucket);
+}
+
+/* The id is a hash already: any of its bits choose the bucket. */
 static struct warprsa_key_list *
 bucket_of(warprsa_keys *keys, const uint8_t id[WARPRSA_KEY_ID_BYTES])
 {
@@ -65,8 +70,8 @@ static bool reference_unless_last(warprsa_key *key)
     return false;
 }
 
-/* Compares the numbers too: an id is only as good as its maker. Both are
- * zero-padded to full size. */
+/* Compares the numbers too, so that a caller that gives one id to two keys
+ * still gets the right one. Both are zero-padded to full size. */
 static bool same_key(const warprsa_key *found, const uint8_t *id,
                      const warprsa_private_key *key)
 {
@@ -74,7 +79,8 @@ static bool same_key(const warprsa_key *found, const uint8_t *id,
            memcmp(&found->key, key, sizeof(*key)) == 0;
 }
 
-/* With the lock held. A key on its way out is passed over. */
+/* With the lock held. Skips a key that has lost its last reference and is
+ * about to be taken off the list. */
 static warprsa_key *find(struct warprsa_key_list *bucket, const uint8_t *id,
                          const warprsa_private_key *key)
 {
@@ -87,7 +93,7 @@ static warprsa_key *find(struct warprsa_key_list *bucket, const uint8_t *id,
     return NULL;
 }
 
-static warprsa_key *new_key(warprsa_queue *queue, const uint8_t *id,
+static warprsa_key *new_key(warprsa_keys *keys, const uint8_t *id,
                             const warprsa_private_key *key,
                             warprsa_size_class size)
 {
@@ -98,7 +104,7 @@ static warprsa_key *new_key(warprsa_queue *queue, const uint8_t *id,
     memset(made, 0, sizeof(*made));
     made->references = 1;
     made->size = size;
-    made->queue = queue;
+    made->keys = keys;
     memcpy(made->id, id, sizeof(made->id));
     made->key = *key;
     for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++)
@@ -106,11 +112,10 @@ static warprsa_key *new_key(warprsa_queue *queue, const uint8_t *id,
     return made;
 }
 
-warprsa_key *warprsa_queue_key(warprsa_queue *queue,
-                               const uint8_t id[WARPRSA_KEY_ID_BYTES],
-                               const warprsa_private_key *key)
+warprsa_key *warprsa_keys_get(warprsa_keys *keys,
+                              const uint8_t id[WARPRSA_KEY_ID_BYTES],
+                              const warprsa_private_key *key)
 {
-    warprsa_keys *keys = &queue->keys;
     struct warprsa_key_list *bucket = bucket_of(keys, id);
     int size = warprsa_key_class(key);
     warprsa_key *found;
@@ -120,11 +125,10 @@ warprsa_key *warprsa_queue_key(warprsa_queue *queue,
     pthread_mutex_lock(&keys->lock);
     found = find(bucket, id, key);
     if (found == NULL) {
-        found = new_key(queue, id, key, (warprsa_size_class)size);
+        found = new_key(keys, id, key, (warprsa_size_class)size);
         if (found != NULL) {
             LIST_INSERT_HEAD(bucket, found, link);
-            warprsa_queue_reference(queue);
-            warprsa_count(&queue->config.counters->keys, 1);
+            keys->callbacks.added(keys->callbacks.arg);
         }
     }
     pthread_mutex_unlock(&keys->lock);
@@ -142,9 +146,10 @@ static uint32_t index_on(const warprsa_key *key, unsigned device)
                                 memory_order_relaxed);
 }
 
-/* With the lock held: wipes the numbers and sends what is left to the workers
- * of each device the key is on. False: it is on none and can be freed. */
-static bool send_to_workers(warprsa_keys *keys, warprsa_key *key)
+/* With the lock held: wipes the numbers and, if the key is on a device, puts
+ * it on the list from which that device's workers unload. False: it is on none
+ * and can be freed. */
+static bool wipe_and_list(warprsa_keys *keys, warprsa_key *key)
 {
     bool any = false;
 
@@ -164,45 +169,36 @@ static bool send_to_workers(warprsa_keys *keys, warprsa_key *key)
 
 void warprsa_key_drop(warprsa_key *key, uint32_t count)
 {
-    warprsa_queue *queue = key->queue;
-    bool sent;
+    warprsa_keys *keys = key->keys;
+    bool listed;
 
     if (atomic_fetch_sub_explicit(&key->references, count,
                                   memory_order_acq_rel) != count)
         return;
-    pthread_mutex_lock(&queue->keys.lock);
-    sent = send_to_workers(&queue->keys, key);
-    pthread_mutex_unlock(&queue->keys.lock);
-    if (sent)
-        warprsa_queue_wake_all(queue);
+    pthread_mutex_lock(&keys->lock);
+    listed = wipe_and_list(keys, key);
+    pthread_mutex_unlock(&keys->lock);
+    if (listed)
+        keys->callbacks.unload_wanted(keys->callbacks.arg);
     else
         free(key);
-    atomic_fetch_sub_explicit(&queue->config.counters->keys, 1,
-                              memory_order_relaxed);
-    warprsa_queue_drop(queue);
+    keys->callbacks.gone(keys->callbacks.arg);
 }
 
-void warprsa_key_release(warprsa_key *key)
+void warprsa_key_drop_in_child(warprsa_key *key)
 {
-    if (key != NULL)
-        warprsa_key_drop(key, 1);
-}
-
-void warprsa_key_abandon(warprsa_key *key)
-{
-    if (key == NULL)
-        return;
     /* The table is not touched: another thread of the parent may have been
      * changing it. This copy of the numbers is the child's own. References of
-     * requests in flight are never given back here, so that a busy key's
-     * memory, wiped, stays. */
+     * requests in flight are never given back in the child, so the memory of a
+     * busy key stays allocated, but wiped. */
     explicit_bzero(&key->key, sizeof(key->key));
     if (atomic_fetch_sub_explicit(&key->references, 1, memory_order_acq_rel) ==
         1)
         free(key);
 }
 
-/* With the lock held: the key of a closed device; whether it was on it. */
+/* With the lock held: a device was closed. Returns whether the key was on it.
+ */
 static bool forget(warprsa_key *key, unsigned device)
 {
     bool was = index_on(key, device) != 0;
@@ -213,8 +209,8 @@ static bool forget(warprsa_key *key, unsigned device)
     return was;
 }
 
-/* With the lock held: forgets where a released key was on a device; frees it
- * if that was the last one. */
+/* With the lock held: takes a released key off a device, and frees it if that
+ * was the last device. */
 static void off_device(warprsa_key *key, unsigned device)
 {
     atomic_store_explicit(&key->on_device[device].index, 0,

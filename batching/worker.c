@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "batching/queue_private.h"
+#include "batching/base/clock.h"
 
 enum {
     STACK_SIZE = 256 * 1024, /* the driver needs some, we hardly any */
@@ -51,7 +51,7 @@ static int oldest_class(warprsa_queue *queue)
 static size_t take_batch(warprsa_worker *worker, warprsa_size_class size)
 {
     warprsa_queue *queue = worker->device->queue;
-    uint32_t most = warprsa_queue_share(queue, worker->device);
+    uint32_t most = warprsa_queue_share(queue, worker->device->number);
     size_t count = 0;
     uint32_t gone = 0, taken;
     uint32_t slots[TAKE_STEP];
@@ -300,7 +300,7 @@ static void run_batch(warprsa_worker *worker, warprsa_size_class size,
                               queue->config.deadline_ms);
         record_batch(worker, size, count, start_ns, status == WARPRSA_OK);
     }
-    atomic_fetch_sub(&device->running, (uint32_t)count);
+    atomic_fetch_sub(&device->activity->running, (uint32_t)count);
     finish_batch(worker, count, status);
 }
 
@@ -319,14 +319,14 @@ static bool next_batch(warprsa_worker *worker)
     if (size < 0)
         return false;
     taken = take_batch(worker, (warprsa_size_class)size);
-    atomic_fetch_add(&device->running, (uint32_t)taken);
+    atomic_fetch_add(&device->activity->running, (uint32_t)taken);
     warprsa_queue_rearm_idle(queue);
     count = prepare_batch(worker, taken, &failure);
-    atomic_fetch_sub(&device->running, (uint32_t)(taken - count));
+    atomic_fetch_sub(&device->activity->running, (uint32_t)(taken - count));
     if (failure == WARPRSA_OK && count > 0) {
         run_batch(worker, (warprsa_size_class)size, count);
     } else {
-        atomic_fetch_sub(&device->running, (uint32_t)count);
+        atomic_fetch_sub(&device->activity->running, (uint32_t)count);
         warprsa_device_unpin_keys(worker);
         refuse_items(worker, 0, count, why_no_key(failure));
     }
@@ -351,15 +351,15 @@ static void sleep_until_notified(warprsa_worker *worker)
         warprsa_clock_ns() + queue->config.deadline_ms * WARPRSA_NS_PER_MS;
     uint32_t word;
 
-    atomic_fetch_add(&device->eventcount.idle, 1);
-    word = warprsa_eventcount_prepare_wait(&device->eventcount);
+    atomic_fetch_add(&device->activity->eventcount.idle, 1);
+    word = warprsa_eventcount_prepare_wait(&device->activity->eventcount);
     if (!anything_to_do(worker)) {
-        warprsa_futex_wait(&device->eventcount.word, word, until_ns);
+        warprsa_futex_wait(&device->activity->eventcount.word, word, until_ns);
         /* Another worker may hang in its driver. */
         if (atomic_load(&queue->depth) != 0 && warprsa_clock_ns() >= until_ns)
             warprsa_slots_notify_expired(&queue->slots);
     }
-    atomic_fetch_sub(&device->eventcount.idle, 1);
+    atomic_fetch_sub(&device->activity->eventcount.idle, 1);
 }
 
 static void start_others(warprsa_queue *queue, unsigned devices)

@@ -1,0 +1,286 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The core of a queue: see queue_core.h.
+ */
+#include "batching/queue_core.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+    /* Fewer requests than this for each of several devices are better done by
+     * one: a GPU takes no longer for them. */
+    SHARE_LEAST = 512,
+    TRACE_LINE = 512,
+};
+
+/* Both number the same devices. */
+_Static_assert((int)WARPRSA_COUNTERS_DEVICES == (int)WARPRSA_DEVICES_MAX,
+               "each device of a queue has its counters");
+
+void warprsa_queue_trace(const warprsa_queue *queue, int level,
+                         const char *format, ...)
+{
+    char line[TRACE_LINE];
+    va_list args;
+
+    if (queue->config.trace == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    queue->config.trace(queue->config.trace_arg, level, line);
+}
+
+static bool init_rings(warprsa_queue *queue)
+{
+    bool done = true;
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        done &= warprsa_ring_init(&queue->queued[c], queue->config.slots);
+    return done;
+}
+
+static void free_rings(warprsa_queue *queue)
+{
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        warprsa_ring_free(&queue->queued[c]);
+}
+
+bool warprsa_queue_core_init(warprsa_queue *queue,
+                             const warprsa_queue_config *config,
+                             const warprsa_keys_callbacks *callbacks)
+{
+    queue->config = *config;
+    atomic_store(&queue->references, 1);
+    atomic_store(&queue->state, WARPRSA_QUEUE_STARTING);
+    queue->opening = 1;
+    if (init_rings(queue) && pthread_mutex_init(&queue->lock, NULL) == 0) {
+        if (warprsa_keys_init(&queue->keys, config->keys_max, callbacks)) {
+            if (warprsa_slots_init(&queue->slots, config->slots,
+                                   config->deadline_ms))
+                return true;
+            warprsa_keys_free(&queue->keys);
+        }
+        pthread_mutex_destroy(&queue->lock);
+    }
+    free_rings(queue);
+    return false;
+}
+
+void warprsa_queue_core_free(warprsa_queue *queue)
+{
+    warprsa_slots_free(&queue->slots);
+    warprsa_keys_free(&queue->keys);
+    pthread_mutex_destroy(&queue->lock);
+    free_rings(queue);
+}
+
+void warprsa_queue_core_abandon(warprsa_queue *queue)
+{
+    warprsa_slots_free(&queue->slots);
+    free_rings(queue);
+    warprsa_keys_abandon(&queue->keys);
+}
+
+void warprsa_queue_reference(warprsa_queue *queue)
+{
+    atomic_fetch_add_explicit(&queue->references, 1, memory_order_relaxed);
+}
+
+void warprsa_queue_drop(warprsa_queue *queue)
+{
+    if (atomic_fetch_sub_explicit(&queue->references, 1,
+                                  memory_order_acq_rel) == 1)
+        queue->destroy(queue);
+}
+
+/* With the lock held. */
+static void count_ready(const warprsa_queue *queue)
+{
+    warprsa_counters *counters = queue->config.counters;
+
+    atomic_store_explicit(&counters->devices,
+                          (uint64_t)__builtin_popcount(queue->ready),
+                          memory_order_relaxed);
+    for (unsigned i = 0; i < WARPRSA_COUNTERS_DEVICES; i++)
+        atomic_store_explicit(&counters->device_of[i].ready,
+                              (queue->ready >> i) & 1, memory_order_relaxed);
+}
+
+/* With the lock held: what callers see, from the state of the devices. */
+static void publish_state(warprsa_queue *queue)
+{
+    warprsa_counters *counters = queue->config.counters;
+    uint32_t state = WARPRSA_QUEUE_DOWN;
+    char text[sizeof(queue->down_reason) + sizeof("none: ")];
+
+    if (atomic_load(&queue->closing)) {
+        state = WARPRSA_QUEUE_DOWN;
+    } else if (queue->ready != 0) {
+        state = WARPRSA_QUEUE_READY;
+        warprsa_counters_set_device(
+            counters, queue->description[__builtin_ctz(queue->ready)]);
+    } else if (queue->opening != 0) {
+        state = WARPRSA_QUEUE_STARTING;
+    } else {
+        snprintf(text, sizeof(text), "none: %s", queue->down_reason);
+        warprsa_counters_set_device(counters, text);
+    }
+    if (!atomic_load(&queue->closing))
+        count_ready(queue);
+    atomic_store(&queue->state, state);
+    if (queue->config.router != NULL)
+        warprsa_router_set_devices_up(queue->config.router,
+                                      state == WARPRSA_QUEUE_READY);
+    warprsa_futex_wake(&queue->state, INT_MAX);
+}
+
+void warprsa_queue_set_closing(warprsa_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    atomic_store(&queue->closing, true);
+    publish_state(queue);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+void warprsa_queue_devices_found(warprsa_queue *queue, unsigned count)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->opening = (UINT32_C(1) << count) - 1;
+    pthread_mutex_unlock(&queue->lock);
+    atomic_store(&queue->device_count, count);
+}
+
+void warprsa_queue_device_up(warprsa_queue *queue, unsigned device,
+                             const char *description)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->ready |= UINT32_C(1) << device;
+    queue->opening &= ~(UINT32_C(1) << device);
+    snprintf(queue->description[device], sizeof(queue->description[device]),
+             "%s", description);
+    publish_state(queue);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
+                               const char *why)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->ready &= ~(UINT32_C(1) << device);
+    queue->opening &= ~(UINT32_C(1) << device);
+    snprintf(queue->down_reason, sizeof(queue->down_reason), "%s", why);
+    publish_state(queue);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+static void refuse_queued(warprsa_queue *queue)
+{
+    uint32_t slot;
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
+        while (warprsa_ring_take(&queue->queued[c], &slot, 1) == 1) {
+            warprsa_key *key;
+            bool claimed = warprsa_slots_claim(&queue->slots, slot, &key);
+
+            warprsa_key_drop(key, 1);
+            atomic_fetch_sub(&queue->depth, 1);
+            if (claimed)
+                warprsa_slots_complete(&queue->slots, slot, WARPRSA_REFUSED,
+                                       WARPRSA_CPU_NO_DEVICE);
+        }
+    }
+}
+
+void warprsa_queue_refuse_if_down(warprsa_queue *queue)
+{
+    if (atomic_load(&queue->state) != WARPRSA_QUEUE_DOWN)
+        return;
+    refuse_queued(queue);
+}
+
+bool warprsa_queue_empty(warprsa_queue *queue)
+{
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        if (!warprsa_ring_empty(&queue->queued[c]))
+            return false;
+    return true;
+}
+
+void warprsa_queue_notify_idle(warprsa_queue *queue)
+{
+    unsigned count =
+        atomic_load_explicit(&queue->device_count, memory_order_acquire);
+    warprsa_device_activity *best = NULL;
+    uint32_t least = UINT32_MAX;
+
+    for (unsigned i = 0; i < count; i++) {
+        warprsa_device_activity *device = &queue->activity[i];
+        uint32_t running;
+
+        if (!warprsa_eventcount_has_waiter(&device->eventcount))
+            continue;
+        running = atomic_load_explicit(&device->running, memory_order_relaxed);
+        if (running < least) {
+            least = running;
+            best = device;
+        }
+    }
+    if (best != NULL)
+        warprsa_eventcount_notify(&best->eventcount);
+}
+
+void warprsa_queue_rearm_idle(warprsa_queue *queue)
+{
+    unsigned count = atomic_load(&queue->device_count);
+
+    for (unsigned i = 0; i < count; i++) {
+        warprsa_eventcount *eventcount = &queue->activity[i].eventcount;
+
+        if (atomic_load(&eventcount->idle) == 0)
+            continue;
+        /* The notification that woke one worker has disarmed the eventcount
+         * for the others. Arm it for them, then look for work, in this order:
+         * a submitter that queues later sees it armed. */
+        (void)warprsa_eventcount_prepare_wait(eventcount);
+        if (!warprsa_queue_empty(queue))
+            warprsa_eventcount_notify(eventcount);
+    }
+}
+
+void warprsa_queue_wake_all(warprsa_queue *queue)
+{
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        warprsa_eventcount_notify_all(&queue->activity[i].eventcount);
+}
+
+/* How many requests are queued; a hint. */
+static uint32_t waiting_in(warprsa_queue *queue)
+{
+    uint32_t waiting = 0;
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        waiting += warprsa_ring_count(&queue->queued[c]);
+    return waiting;
+}
+
+uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device)
+{
+    unsigned count = atomic_load(&queue->device_count);
+    uint32_t most = queue->config.batch_max;
+    uint32_t idle_devices = 1;
+    uint32_t share;
+
+    for (unsigned i = 0; i < count; i++)
+        idle_devices += i != device &&
+                        atomic_load(&queue->activity[i].eventcount.idle) > 0 &&
+                        atomic_load(&queue->activity[i].running) < SHARE_LEAST;
+    if (idle_devices == 1)
+        return most;
+    share = waiting_in(queue) / idle_devices + 1;
+    if (share < SHARE_LEAST)
+        share = SHARE_LEAST;
+    return share < most ? share : most;
+}

@@ -1,0 +1,122 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The core of a queue: the state that its callers and its devices' threads
+ * share, and its reference count.
+ *
+ * Order of the queue's files. Each includes only what stands before it:
+ *
+ *   base/, gpu/engine.h       primitives; the contract with the engines
+ *   counters, probe, router   what happened; on the CPU or on a device
+ *   queue_types.h             the types that callers see
+ *   slot.h, slots             the request slots
+ *   keys                      the private keys
+ *   queue_core                this file
+ *   device                    one device: open, use, recover
+ *   worker                    the threads of a device
+ *   queue                     opens and closes all that; the callers' side
+ *   backend.h, backend_local  the queue behind a table of functions
+ *
+ * Order of locks. A thread that holds one takes only what stands below it, and
+ * never two of the last line:
+ *
+ *   warprsa_queue_device.load
+ *   warprsa_queue_device.residency_lock
+ *   warprsa_queue_device.lock
+ *   warprsa_queue.lock, warprsa_keys.lock
+ */
+#ifndef WARPRSA_BATCHING_QUEUE_CORE_H
+#define WARPRSA_BATCHING_QUEUE_CORE_H
+
+#include "batching/base/eventcount.h"
+#include "batching/base/ring.h"
+#include "batching/keys.h"
+#include "batching/queue_types.h"
+#include "batching/slots.h"
+
+/* What a device's workers show to those who queue requests. */
+typedef struct warprsa_device_activity {
+    warprsa_eventcount eventcount; /* its idle workers sleep on it */
+    _Atomic uint32_t running;      /* requests taken and not answered */
+} warprsa_device_activity;
+
+struct warprsa_queue {
+    warprsa_queue_config config;
+    warprsa_slots slots;
+    warprsa_ring queued[WARPRSA_CLASSES]; /* slots, by size class */
+    _Alignas(64) _Atomic uint32_t depth;  /* requests not answered yet */
+    _Alignas(64) _Atomic uint32_t state;  /* warprsa_queue_state, a futex */
+    _Atomic bool closing;
+    _Atomic unsigned device_count; /* devices that may come into use */
+    _Atomic uint32_t references;   /* the opener's, each key's, each thread's */
+    warprsa_keys keys;
+    warprsa_device_activity activity[WARPRSA_DEVICES_MAX];
+
+    pthread_mutex_t lock; /* of what follows, and of starting threads */
+    uint32_t ready;       /* bit per device: takes requests */
+    uint32_t opening;     /* bit per device: being opened for the first time */
+    char description[WARPRSA_DEVICES_MAX][WARPRSA_COUNTERS_TEXT];
+    char down_reason[WARPRSA_COUNTERS_TEXT]; /* why no device is ready */
+
+    /* Set by whoever opens the queue. The core does not look into either. */
+    struct warprsa_queue_device *devices;  /* WARPRSA_DEVICES_MAX of them */
+    void (*destroy)(warprsa_queue *queue); /* with the last reference */
+};
+
+/* Makes the core of an allocated queue, all of its bytes zero, with one
+ * reference. False: no memory; nothing is left to be freed. */
+bool warprsa_queue_core_init(warprsa_queue *queue,
+                             const warprsa_queue_config *config,
+                             const warprsa_keys_callbacks *callbacks);
+void warprsa_queue_core_free(warprsa_queue *queue);
+
+/* In the child of a fork: gives back the core's memory, and uses only what
+ * never changes after opening: where that memory is. */
+void warprsa_queue_core_abandon(warprsa_queue *queue);
+
+void warprsa_queue_reference(warprsa_queue *queue);
+
+/* Destroys the queue with its last reference. */
+void warprsa_queue_drop(warprsa_queue *queue);
+
+/* Takes no more requests from now on, and lets callers and threads see it. */
+void warprsa_queue_set_closing(warprsa_queue *queue);
+
+/* The engine has found `count` devices, 1 or more, which are now opened. */
+void warprsa_queue_devices_found(warprsa_queue *queue, unsigned count);
+
+/* Notes that a device has become ready, with its description; or that it is
+ * not, or no longer, and why. By a worker that holds the device's lock. */
+void warprsa_queue_device_up(warprsa_queue *queue, unsigned device,
+                             const char *description);
+void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
+                               const char *why);
+
+/* If no device is left: answers all that is queued with REFUSED. To be called
+ * without locks after the queue may have gone down. */
+void warprsa_queue_refuse_if_down(warprsa_queue *queue);
+
+/* Whether no request is queued. */
+bool warprsa_queue_empty(warprsa_queue *queue);
+
+/* After queueing a request: wakes an idle worker, of the device with the least
+ * to do. */
+void warprsa_queue_notify_idle(warprsa_queue *queue);
+
+/* Makes devices with idle workers ready to be notified again, and wakes one at
+ * once if there is work: by a worker that goes to do something else. */
+void warprsa_queue_rearm_idle(warprsa_queue *queue);
+
+/* Wakes all idle workers. */
+void warprsa_queue_wake_all(warprsa_queue *queue);
+
+/* How many requests a batch of this device may have, so that idle devices get
+ * their share. */
+uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device);
+
+/* Sends a line to the tracer. */
+__attribute__((format(printf, 3, 4))) void
+warprsa_queue_trace(const warprsa_queue *queue, int level, const char *format,
+                    ...);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The plain types that a queue (queue.h) and its callers exchange, and that
+ * every file of the queue uses.
+ */
+#ifndef WARPRSA_BATCHING_QUEUE_TYPES_H
+#define WARPRSA_BATCHING_QUEUE_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "batching/counters.h"
+#include "batching/router.h"
+#include "gpu/engine.h"
+
+typedef struct warprsa_queue warprsa_queue;
+typedef struct warprsa_key warprsa_key;
+
+enum {
+    WARPRSA_KEY_ID_BYTES = 32, /* a SHA-256 over the whole private key */
+    WARPRSA_DEVICES_MAX = 16,
+};
+
+typedef struct warprsa_queue_config {
+    const warprsa_engine *engine;
+    uint32_t devices;     /* bit i: use device i; 0xffffffff: all */
+    unsigned slots;       /* requests in flight at most, 1..65536 */
+    unsigned streams;     /* per device, 1..WARPRSA_STREAMS_MAX */
+    unsigned batch_max;   /* requests per batch at most, 1..65536 */
+    unsigned keys_max;    /* keys per device at most, 1 or more */
+    unsigned deadline_ms; /* from submission, 1 or more; then the request is
+                             refused and the caller computes it itself */
+    const char *calibration_file; /* as in warprsa_device_config; outlives the
+                                     queue */
+    bool direct_table_reads;      /* as in warprsa_device_config */
+    warprsa_random_fn random;
+    void *random_arg;
+    warprsa_trace_fn trace; /* NULL: no tracing */
+    void *trace_arg;
+    warprsa_counters *counters; /* outlives the queue and its keys */
+    warprsa_router *router;     /* is told how long devices take; NULL: nobody
+                                   is told. Outlives the queue */
+} warprsa_queue_config;
+
+typedef enum warprsa_queue_state {
+    WARPRSA_QUEUE_STARTING, /* workers are opening devices */
+    WARPRSA_QUEUE_READY,    /* at least one device takes requests */
+    WARPRSA_QUEUE_DOWN,     /* no device, for now or for good */
+} warprsa_queue_state;
+
+/*
+ * How a caller that does not sleep in warprsa_queue_wait() is notified. The
+ * queue calls `wake` once, from a worker's or another caller's thread: just
+ * before the answer can be collected, or once the deadline has passed without
+ * an answer. It may do so before warprsa_queue_submit() returns.
+ *
+ * `wake` must neither block nor call the queue. `arg` must stay valid until
+ * warprsa_queue_collect() or warprsa_queue_wait() has returned anything but
+ * WARPRSA_PENDING. A caller that was woken and asks at once may come before
+ * the worker has published the answer; warprsa_queue_collect() waits out this
+ * short moment.
+ */
+typedef struct warprsa_notify {
+    void (*wake)(void *arg); /* NULL: the caller uses warprsa_queue_wait() */
+    void *arg;
+} warprsa_notify;
+
+/* One submitted request; a value, copied freely. */
+typedef struct warprsa_ticket {
+    uint32_t slot;
+    uint32_t generation; /* of the slot: tells its uses apart */
+} warprsa_ticket;
+
+typedef enum warprsa_answer {
+    WARPRSA_DONE,    /* output holds the checked result */
+    WARPRSA_PENDING, /* not yet */
+    WARPRSA_REFUSED, /* not computed; the caller computes it itself */
+} warprsa_answer;
+
+#endif
