@@ -14,15 +14,15 @@
 #include "gpu/kernels/fold/operation.h"
 
 /* A block's scratch memory, in bytes. */
-template <int ROWS> struct warprsa_fold_scratch {
-    static constexpr size_t THREADS = warprsa_fold_shared<ROWS>::THREADS;
+template <int LIMBS> struct warprsa_fold_scratch {
+    static constexpr size_t THREADS = warprsa_fold_shared<LIMBS>::THREADS;
     static constexpr size_t REGISTERS =
-        WARPRSA_FOLD_REGISTERS * ROWS * THREADS * sizeof(double);
+        WARPRSA_FOLD_REGISTERS * LIMBS * THREADS * sizeof(double);
     static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES *
-                                    WARPRSA_FOLD_WORDS(ROWS) * THREADS *
+                                    WARPRSA_FOLD_WORDS(LIMBS) * THREADS *
                                     sizeof(uint32_t);
     static constexpr size_t SELECTED =
-        WARPRSA_FOLD_WORDS(ROWS) * THREADS * sizeof(uint32_t);
+        WARPRSA_FOLD_WORDS(LIMBS) * THREADS * sizeof(uint32_t);
     static constexpr size_t INVERSION =
         THREADS * WARPRSA_HALF_SAMPLES * sizeof(double);
     static constexpr size_t QINV = WARPRSA_HALF_SAMPLES * sizeof(double);
@@ -64,14 +64,15 @@ warprsa_fold_new_barriers(const warprsa_fold_group *g)
 }
 
 /* Matrices, 1/q and script of a key; by all threads. */
-template <int ROWS, int WIDTH, int L>
+template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
 static __device__ __noinline__ void
 warprsa_fold_load_key(uint8_t *shared, double *qinv,
                       const warprsa_prepared_key *key)
 {
-    typedef warprsa_fold_shared<ROWS> S;
-    constexpr int bytes = WARPRSA_FOLD_MATRIX_BYTES(ROWS);
-    constexpr int groups = S::THREADS / (2 * WIDTH), last = 8 * ROWS - 1;
+    typedef warprsa_fold_shared<LIMBS> S;
+    constexpr int bytes = WARPRSA_FOLD_MATRIX_BYTES(LIMBS);
+    constexpr int groups = S::THREADS / (2 * THREADS_PER_NUMBER),
+                  last = 8 * LIMBS - 1;
     uint8_t *matrix = shared + S::MATRIX;
     const uint64_t e = warprsa_fold_public_exponent(key);
 
@@ -91,11 +92,15 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
     /* The last row is made in another way, so by all groups together: lanes of
      * a warp that part would wait for each other in their exchanges. */
     WARPRSA_ROLLED
-    for (int row = threadIdx.x / (2 * WIDTH); row < 8 * ROWS; row += groups)
+    for (int row = threadIdx.x / (2 * THREADS_PER_NUMBER); row < 8 * LIMBS;
+         row += groups)
         warprsa_fold_make_row(matrix, matrix + bytes, key,
-                              row == last ? 0 : row, ROWS, WIDTH, L);
-    warprsa_fold_make_row(matrix, matrix + bytes, key, last, ROWS, WIDTH, L);
-    warprsa_fold_put_qinv(qinv, key, ROWS, WIDTH, L);
+                              row == last ? 0 : row, LIMBS, THREADS_PER_NUMBER,
+                              LIMBS_PER_THREAD);
+    warprsa_fold_make_row(matrix, matrix + bytes, key, last, LIMBS,
+                          THREADS_PER_NUMBER, LIMBS_PER_THREAD);
+    warprsa_fold_put_qinv(qinv, key, LIMBS, THREADS_PER_NUMBER,
+                          LIMBS_PER_THREAD);
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
 }
@@ -123,12 +128,12 @@ warprsa_fold_group_in_smem(const warprsa_fold_batch &batch, uint8_t *shared)
     return g;
 }
 
-template <int ROWS>
+template <int LIMBS>
 static __device__ __forceinline__ warprsa_fold_group
 warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
 {
-    typedef warprsa_fold_shared<ROWS> S;
-    typedef warprsa_fold_scratch<ROWS> scratch;
+    typedef warprsa_fold_shared<LIMBS> S;
+    typedef warprsa_fold_scratch<LIMBS> scratch;
     uint8_t *at = (uint8_t *)batch.batch.table + blockIdx.x * scratch::ALL;
     warprsa_fold_group g = warprsa_fold_group_in_smem<S>(batch, shared);
 
@@ -147,17 +152,17 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     return g;
 }
 
-template <int ROWS, int WIDTH, int L>
-__global__ void __launch_bounds__(warprsa_fold_shared<ROWS>::THREADS,
-                                  warprsa_fold_shared<ROWS>::BLOCKS)
+template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
+__global__ void __launch_bounds__(warprsa_fold_shared<LIMBS>::THREADS,
+                                  warprsa_fold_shared<LIMBS>::BLOCKS)
     warprsa_fold_operations(const __grid_constant__ warprsa_fold_batch batch)
 {
     WARPRSA_STAGE(REST);
-    typedef warprsa_fold_shared<ROWS> S;
+    typedef warprsa_fold_shared<LIMBS> S;
     extern __shared__ __align__(128) uint8_t shared[];
     const uint32_t local = threadIdx.x / 32 * WARPRSA_FOLD_GROUP +
                            threadIdx.x % WARPRSA_FOLD_GROUP;
-    warprsa_fold_group g = warprsa_fold_new_group<ROWS>(batch, shared);
+    warprsa_fold_group g = warprsa_fold_new_group<LIMBS>(batch, shared);
     uint32_t loaded = 0xffffffffu;
 
     warprsa_fold_new_barriers(&g);
@@ -171,32 +176,32 @@ __global__ void __launch_bounds__(warprsa_fold_shared<ROWS>::THREADS,
 
         g.request = own.first + (local < own.count ? local : own.count - 1);
         if (key != loaded)
-            warprsa_fold_load_key<ROWS, WIDTH, L>(
+            warprsa_fold_load_key<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD>(
                 shared, (double *)g.memory.qinv, batch.batch.keys + key);
         loaded = key;
         warprsa_fold_run(
             &g, reinterpret_cast<warprsa_fold_program *>(shared + S::PROGRAM),
-            (int)batch.batch.windows, ROWS);
+            (int)batch.batch.windows, LIMBS);
         __syncthreads();
     }
-    warprsa_fold_wipe(g.memory.registers, warprsa_fold_scratch<ROWS>::ALL);
+    warprsa_fold_wipe(g.memory.registers, warprsa_fold_scratch<LIMBS>::ALL);
     warprsa_fold_wipe(shared, S::BARRIER / 16 * 16);
 }
 
-template <int ROWS, int WIDTH, int L>
+template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
 static cudaError_t warprsa_launch_fold(const warprsa_fold_batch *batch,
                                        uint32_t blocks, cudaStream_t stream)
 {
-    cudaError_t error =
-        cudaFuncSetAttribute(warprsa_fold_operations<ROWS, WIDTH, L>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             warprsa_fold_shared<ROWS>::ALL);
+    cudaError_t error = cudaFuncSetAttribute(
+        warprsa_fold_operations<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD>,
+        cudaFuncAttributeMaxDynamicSharedMemorySize,
+        warprsa_fold_shared<LIMBS>::ALL);
 
     if (error != cudaSuccess)
         return error;
-    warprsa_fold_operations<ROWS, WIDTH, L>
-        <<<blocks, warprsa_fold_shared<ROWS>::THREADS,
-           warprsa_fold_shared<ROWS>::ALL, stream>>>(*batch);
+    warprsa_fold_operations<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD>
+        <<<blocks, warprsa_fold_shared<LIMBS>::THREADS,
+           warprsa_fold_shared<LIMBS>::ALL, stream>>>(*batch);
     return cudaGetLastError();
 }
 

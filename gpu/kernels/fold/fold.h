@@ -56,13 +56,13 @@
 /*
  * The matrix as wgmma reads it, 16 rows of a column side by side; in the result
  * lane i of four holds columns 2i and 2i + 1 of every eight, so the digits of
- * `per_lane` consecutive samples are put there. A chunk is what one
- * instruction makes: 4 per_lane samples.
+ * `limbs_per_lane` consecutive samples are put there. A chunk is what one
+ * instruction makes: 4 limbs_per_lane samples.
  */
-#define WARPRSA_FOLD_DEPTH(limbs)    (8 * (limbs))
-#define WARPRSA_FOLD_PER_LANE(limbs) ((limbs) == 30 ? 4 : 5)
-#define WARPRSA_FOLD_CHUNKS(limbs)   ((limbs) == 20 ? 1 : 2)
-#define WARPRSA_FOLD_COLUMNS(limbs)  ((limbs) == 30 ? 112 : 144) /* of a chunk */
+#define WARPRSA_FOLD_DEPTH(limbs)          (8 * (limbs))
+#define WARPRSA_FOLD_LIMBS_PER_LANE(limbs) ((limbs) == 30 ? 4 : 5)
+#define WARPRSA_FOLD_CHUNKS(limbs)         ((limbs) == 20 ? 1 : 2)
+#define WARPRSA_FOLD_COLUMNS(limbs)        ((limbs) == 30 ? 112 : 144) /* of a chunk */
 #define WARPRSA_FOLD_CHUNK_BYTES(limbs)                                        \
     (WARPRSA_FOLD_DEPTH(limbs) * WARPRSA_FOLD_COLUMNS(limbs))
 #define WARPRSA_FOLD_MATRIX_BYTES(limbs)                                       \
@@ -94,9 +94,10 @@ WARPRSA_FN int warprsa_fold_bias_row(const int limbs)
 WARPRSA_FN int warprsa_fold_matrix_offset(int k, int sample, int digit,
                                           const int limbs)
 {
-    const int per_lane = WARPRSA_FOLD_PER_LANE(limbs);
-    int chunk = sample / (4 * per_lane), lane = sample / per_lane % 4;
-    int own = sample % per_lane * WARPRSA_FOLD_DIGITS + digit;
+    const int limbs_per_lane = WARPRSA_FOLD_LIMBS_PER_LANE(limbs);
+    int chunk = sample / (4 * limbs_per_lane),
+        lane = sample / limbs_per_lane % 4;
+    int own = sample % limbs_per_lane * WARPRSA_FOLD_DIGITS + digit;
     int column = own / 2 * 8 + 2 * lane + own % 2;
 
     return chunk * WARPRSA_FOLD_CHUNK_BYTES(limbs) +
@@ -211,7 +212,7 @@ WARPRSA_FN int64_t warprsa_fold_resolve(double *r, const uint64_t *s,
 WARPRSA_FN void warprsa_fold_add_masked(double *a, const double *p,
                                         uint64_t mask, const int limbs)
 {
-    uint64_t s[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t s[WARPRSA_FOLD_LIMBS_MAX];
 
     WARPRSA_UNROLL
     for (int i = 0; i < limbs; i++)
@@ -223,7 +224,7 @@ WARPRSA_FN void warprsa_fold_add_masked(double *a, const double *p,
 WARPRSA_FN void warprsa_fold_subtract(double *a, const double *b,
                                       const double *p, const int limbs)
 {
-    uint64_t s[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t s[WARPRSA_FOLD_LIMBS_MAX];
     int64_t over;
 
     WARPRSA_UNROLL
@@ -263,7 +264,7 @@ WARPRSA_FN void warprsa_fold_reduce(double *a, const double *p, const int limbs)
     double ratio =
         top * warprsa_fold_reciprocal(p[limbs - 1] * 0x1p52 + p[limbs - 2]);
     double q = (double)(uint64_t)(ratio * (1 - 0x1p-40));
-    uint64_t s[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t s[WARPRSA_FOLD_LIMBS_MAX];
     uint64_t down = 0;
     int64_t over;
 

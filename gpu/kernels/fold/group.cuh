@@ -18,11 +18,11 @@ enum {
 };
 
 /* What a block has in shared memory; offsets in bytes. */
-template <int ROWS> struct warprsa_fold_shared {
-    static constexpr int PER_LANE = WARPRSA_FOLD_PER_LANE(ROWS);
-    static constexpr int CHUNKS = WARPRSA_FOLD_CHUNKS(ROWS);
-    static constexpr int COLUMNS = WARPRSA_FOLD_COLUMNS(ROWS);
-    static constexpr int DEPTH = WARPRSA_FOLD_DEPTH(ROWS);
+template <int LIMBS> struct warprsa_fold_shared {
+    static constexpr int LIMBS_PER_LANE = WARPRSA_FOLD_LIMBS_PER_LANE(LIMBS);
+    static constexpr int CHUNKS = WARPRSA_FOLD_CHUNKS(LIMBS);
+    static constexpr int COLUMNS = WARPRSA_FOLD_COLUMNS(LIMBS);
+    static constexpr int DEPTH = WARPRSA_FOLD_DEPTH(LIMBS);
     /* Bytes of the messages: 16 of each of 64 messages side by side. */
     static constexpr int ACROSS = 64 * 16;
     static constexpr int TILE = DEPTH / 16 * ACROSS;
@@ -34,19 +34,19 @@ template <int ROWS> struct warprsa_fold_shared {
      * little room so that no two lanes that store at once meet in a bank. */
     static constexpr int PAIRS = 34 * 16, SINGLES = 36 * 8;
     static constexpr int JOINED =
-        4 * (2 * PAIRS + (PER_LANE == 5 ? SINGLES : 0));
+        4 * (2 * PAIRS + (LIMBS_PER_LANE == 5 ? SINGLES : 0));
     /* And, at other times, pieces of the table. */
-    static constexpr int SMEM_PIECES = WARPRSA_FOLD_SMEM_WORDS(ROWS) * 4;
+    static constexpr int SMEM_PIECES = WARPRSA_FOLD_SMEM_WORDS(LIMBS) * 4;
     static constexpr int WARP = JOINED > SMEM_PIECES ? JOINED : SMEM_PIECES;
     /* Where the chosen entries are: here, if there is room. */
-    static constexpr bool SELECTED_IN_SMEM = ROWS == 20;
+    static constexpr bool SELECTED_IN_SMEM = LIMBS == 20;
     static constexpr int SELECTED_BYTES =
-        WARPRSA_FOLD_WORDS(ROWS) * 4 * WARPRSA_FOLD_WARPGROUP;
+        WARPRSA_FOLD_WORDS(LIMBS) * 4 * WARPRSA_FOLD_WARPGROUP;
 
     /* Warpgroups of a block, which share the matrices, and blocks that share a
      * multiprocessor. */
-    static constexpr int WARPGROUPS = ROWS == 20 ? 1 : 2;
-    static constexpr int BLOCKS = ROWS == 20 ? 2 : 1;
+    static constexpr int WARPGROUPS = LIMBS == 20 ? 1 : 2;
+    static constexpr int BLOCKS = LIMBS == 20 ? 2 : 1;
     static constexpr int THREADS = WARPGROUPS * WARPRSA_FOLD_WARPGROUP;
 
     /* Of a warpgroup. */
@@ -57,7 +57,8 @@ template <int ROWS> struct warprsa_fold_shared {
         SELECTED + (SELECTED_IN_SMEM ? SELECTED_BYTES : 0);
     /* Of the block. */
     static constexpr int MATRIX = WARPGROUPS * OWN;
-    static constexpr int PROGRAM = MATRIX + 2 * WARPRSA_FOLD_MATRIX_BYTES(ROWS);
+    static constexpr int PROGRAM =
+        MATRIX + 2 * WARPRSA_FOLD_MATRIX_BYTES(LIMBS);
     static constexpr int BARRIER =
         PROGRAM + (sizeof(warprsa_fold_program) + 7) / 8 * 8;
     static constexpr int BARRIERS = 8 * (1 + 4); /* of a warpgroup */
@@ -70,7 +71,7 @@ template <int ROWS> struct warprsa_fold_shared {
  */
 template <> struct warprsa_fold_shared<40> {
     typedef warprsa_fold_shared<20> half;
-    static constexpr int PER_LANE = half::PER_LANE;
+    static constexpr int LIMBS_PER_LANE = half::LIMBS_PER_LANE;
     static constexpr int CHUNKS = WARPRSA_FOLD_CHUNKS(40);
     static constexpr int COLUMNS = WARPRSA_FOLD_COLUMNS(40);
     static constexpr int DEPTH = WARPRSA_FOLD_DEPTH(40);
@@ -171,13 +172,13 @@ warprsa_fold_exponent(const warprsa_fold_group *g, int)
  * part of the hot loop's. */
 static __device__ __noinline__ void
 warprsa_fold_blinding(const warprsa_operation *op, double *inverse, int half,
-                      const int rows)
+                      const int limbs)
 {
     warprsa_operation own = *op;
 
     own.blinding_inverse = inverse - half * WARPRSA_HALF_SAMPLES;
-    warprsa_blind_exponent(&own, half, rows);
-    warprsa_blinding_inverse(&own, half, rows);
+    warprsa_blind_exponent(&own, half, limbs);
+    warprsa_blinding_inverse(&own, half, limbs);
 }
 
 static __device__ __forceinline__ void
@@ -207,12 +208,12 @@ warprsa_fold_singles_at(const warprsa_fold_group *g, int plane, int message)
 
 /* Samples of a chunk of this thread's message, from the joined digits of its
  * warp. */
-template <int ROWS>
+template <int LIMBS>
 static __device__ __forceinline__ void
 warprsa_fold_carries(double *a, const warprsa_fold_group *g, const uint64_t *s,
                      int chunk, uint32_t *carry)
 {
-    typedef warprsa_fold_shared<ROWS> S;
+    typedef warprsa_fold_shared<LIMBS> S;
     const int message = threadIdx.x % 32;
 
 #pragma unroll
@@ -225,13 +226,13 @@ warprsa_fold_carries(double *a, const warprsa_fold_group *g, const uint64_t *s,
             asm volatile("ld.shared.v2.u64 {%0, %1}, [%2];"
                          : "=l"(x[i]), "=l"(x[i + 1])
                          : "r"(at + i / 2 * S::PAIRS));
-        if (S::PER_LANE == 5)
+        if (S::LIMBS_PER_LANE == 5)
             asm volatile("ld.shared.u64 %0, [%1];"
                          : "=l"(x[4])
                          : "r"(warprsa_fold_singles_at<S>(g, plane, message)));
-        const int first = (4 * chunk + plane) * S::PER_LANE;
-        const int count =
-            ROWS - first < S::PER_LANE ? ROWS - first : S::PER_LANE;
+        const int first = (4 * chunk + plane) * S::LIMBS_PER_LANE;
+        const int count = LIMBS - first < S::LIMBS_PER_LANE ? LIMBS - first
+                                                            : S::LIMBS_PER_LANE;
 
         if (count > 0)
             warprsa_fold_carry(a + first, x, s + first, count, carry);
@@ -240,16 +241,16 @@ warprsa_fold_carries(double *a, const warprsa_fold_group *g, const uint64_t *s,
 
 /*
  * Joins the digits of one tile's chunk: this lane has, of the warp's messages
- * g and g + 8 (g = lane / 4), those of PER_LANE samples. What a lane's last
+ * g and g + 8 (g = lane / 4), those of LIMBS_PER_LANE samples. What a lane's last
  * sample gives to the next goes to the lane above, from the fourth to the
  * first of the next chunk: `over`, by message, in and out.
  */
-template <int ROWS>
+template <int LIMBS>
 static __device__ __forceinline__ void
 warprsa_fold_join_chunk(const warprsa_fold_group *g, const uint32_t *d,
                         int tile, uint32_t *over)
 {
-    typedef warprsa_fold_shared<ROWS> S;
+    typedef warprsa_fold_shared<LIMBS> S;
     const int lane = threadIdx.x % 32, i = lane % 4;
 
 #pragma unroll
@@ -257,9 +258,9 @@ warprsa_fold_join_chunk(const warprsa_fold_group *g, const uint32_t *d,
         const int message = 16 * tile + 8 * r + lane / 4;
         const uint32_t at = warprsa_fold_pairs_at<S>(g, i, message);
         /* The seventh digit of the lane's last sample. */
-        constexpr int top = WARPRSA_FOLD_DIGITS * S::PER_LANE - 1;
+        constexpr int top = WARPRSA_FOLD_DIGITS * S::LIMBS_PER_LANE - 1;
         const uint32_t give =
-            d[4 * (top / 2) + 2 * r + top % 2] >> (ROWS <= 30 ? 4 : 7);
+            d[4 * (top / 2) + 2 * r + top % 2] >> (LIMBS <= 30 ? 4 : 7);
         uint32_t sums[WARPRSA_FOLD_DIGITS], up;
         uint64_t x[5];
 
@@ -272,16 +273,16 @@ warprsa_fold_join_chunk(const warprsa_fold_group *g, const uint32_t *d,
             over[r] = give;
         }
 #pragma unroll
-        for (int sample = 0; sample < S::PER_LANE; sample++) {
+        for (int sample = 0; sample < S::LIMBS_PER_LANE; sample++) {
 #pragma unroll
             for (int k = 0; k < WARPRSA_FOLD_DIGITS; k++)
                 sums[k] = d[4 * ((7 * sample + k) / 2) + 2 * r +
                             (7 * sample + k) % 2];
-            x[sample] = warprsa_fold_join(sums, &up, ROWS);
+            x[sample] = warprsa_fold_join(sums, &up, LIMBS);
         }
         warprsa_fold_store_shared(at, x[0], x[1]);
         warprsa_fold_store_shared(at + S::PAIRS, x[2], x[3]);
-        if (S::PER_LANE == 5)
+        if (S::LIMBS_PER_LANE == 5)
             asm volatile("st.shared.u64 [%0], %1;" ::"r"(
                              warprsa_fold_singles_at<S>(g, i, message)),
                          "l"(x[4])
@@ -352,9 +353,9 @@ static __device__ __forceinline__ void warprsa_fold_copy(uint32_t to,
 /* By one thread of a warp: starts to copy a phase's pieces, those of all
  * messages of the warp in one. */
 static __device__ __forceinline__ void
-warprsa_fold_start_copy(const warprsa_fold_group *g, int phase, const int rows)
+warprsa_fold_start_copy(const warprsa_fold_group *g, int phase, const int limbs)
 {
-    const uint32_t bytes = WARPRSA_FOLD_SMEM_WORDS(rows) * 4;
+    const uint32_t bytes = WARPRSA_FOLD_SMEM_WORDS(limbs) * 4;
 
     asm volatile(
         "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(g->fetched),
@@ -362,7 +363,7 @@ warprsa_fold_start_copy(const warprsa_fold_group *g, int phase, const int rows)
         : "memory");
     warprsa_fold_copy(
         (uint32_t)__cvta_generic_to_shared(g->memory.smem_pieces),
-        warprsa_fold_table_piece(&g->memory, phase, 0, 1, threadIdx.x, rows),
+        warprsa_fold_table_piece(&g->memory, phase, 0, 1, threadIdx.x, limbs),
         bytes, g->fetched);
 }
 
@@ -370,11 +371,11 @@ warprsa_fold_start_copy(const warprsa_fold_group *g, int phase, const int rows)
  * it has read, and __syncwarp() is behind it; the fence puts what its threads
  * have stored there before the copy, which is the asynchronous proxy's. */
 static __device__ __forceinline__ void
-warprsa_fold_fetch(const warprsa_fold_group *g, int phase, int, const int rows)
+warprsa_fold_fetch(const warprsa_fold_group *g, int phase, int, const int limbs)
 {
     if (threadIdx.x % 32 == 0) {
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-        warprsa_fold_start_copy(g, phase, rows);
+        warprsa_fold_start_copy(g, phase, limbs);
     }
 }
 
@@ -382,10 +383,10 @@ warprsa_fold_fetch(const warprsa_fold_group *g, int phase, int, const int rows)
  * that brought has been read. */
 static __device__ __forceinline__ void
 warprsa_fold_fetch_next(const warprsa_fold_group *g, int phase, int,
-                        const int rows)
+                        const int limbs)
 {
     if (threadIdx.x % 32 == 0)
-        warprsa_fold_start_copy(g, phase, rows);
+        warprsa_fold_start_copy(g, phase, limbs);
 }
 
 /* Where, in a warpgroup's shared memory, the bytes of this thread's message
@@ -403,14 +404,14 @@ static __device__ __forceinline__ uint32_t warprsa_fold_bytes_at()
  * will be, 16 for each two columns, too, once the tensor cores have read those
  * that are there. No other thread reads or writes them but through a barrier
  * that warprsa_fold_put_columns() ends with. */
-template <int ROWS>
+template <int LIMBS>
 static __device__ __forceinline__ warprsa_fold_smem_stash
 warprsa_fold_own_stash_of(const warprsa_fold_group *g)
 {
-    typedef warprsa_fold_shared<ROWS> S;
+    typedef warprsa_fold_shared<LIMBS> S;
     warprsa_fold_smem_stash stash;
 
-    if (WARPRSA_FOLD_STASHES(ROWS))
+    if (WARPRSA_FOLD_STASHES(LIMBS))
         warprsa_fold_wait_free(g);
     stash.address = g->own + warprsa_fold_bytes_at<S>();
     stash.stride = S::ACROSS;
@@ -418,10 +419,10 @@ warprsa_fold_own_stash_of(const warprsa_fold_group *g)
 }
 
 static __device__ __forceinline__ warprsa_fold_smem_stash
-warprsa_fold_own_stash(const warprsa_fold_group *g, const int rows)
+warprsa_fold_own_stash(const warprsa_fold_group *g, const int limbs)
 {
-    return rows == 20 ? warprsa_fold_own_stash_of<20>(g)
-                      : warprsa_fold_own_stash_of<30>(g);
+    return limbs == 20 ? warprsa_fold_own_stash_of<20>(g)
+                       : warprsa_fold_own_stash_of<30>(g);
 }
 
 /* `count` columns as bytes for the tensor cores, 16 for each two, to this
@@ -449,25 +450,26 @@ warprsa_fold_put_columns(const warprsa_fold_group *g, uint32_t to,
  * the warp's threads have to meet. */
 static __device__ __forceinline__ void
 warprsa_fold_select_fetched(const warprsa_fold_group *g, int phase,
-                            uint32_t digit, int, const int rows)
+                            uint32_t digit, int, const int limbs)
 {
     warprsa_fold_wait_fetched(g);
-    warprsa_fold_select_pieces(&g->memory, phase, digit, threadIdx.x, rows);
+    warprsa_fold_select_pieces(&g->memory, phase, digit, threadIdx.x, limbs);
 }
 
 /* The products of both tiles run one behind the other; each is joined while
  * the next is under way. */
-template <int ROWS>
+template <int LIMBS>
 static __device__ __forceinline__ void
 warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
                      const warprsa_fold_pieces_due *due, uint32_t *digit)
 {
-    typedef warprsa_fold_shared<ROWS> S;
+    typedef warprsa_fold_shared<LIMBS> S;
     uint64_t messages[2], last[2], matrix[2];
     uint32_t d[2][S::COLUMNS / 2], over[2][2] = {{0, 0}, {0, 0}}, carry = 0;
 
-    warprsa_fold_top(s, ROWS);
-    warprsa_fold_put_columns<S>(g, warprsa_fold_bytes_at<S>(), s + ROWS, ROWS);
+    warprsa_fold_top(s, LIMBS);
+    warprsa_fold_put_columns<S>(g, warprsa_fold_bytes_at<S>(), s + LIMBS,
+                                LIMBS);
 #pragma unroll
     for (int tile = 0; tile < 2; tile++) {
         messages[tile] = warprsa_fold_descriptor(
@@ -476,13 +478,13 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
             g->own + S::BYTES + (tile + 1) * S::TILE - S::ACROSS,
             S::ACROSS + (1 - tile) * S::TILE);
         matrix[tile] = warprsa_fold_descriptor(
-            g->matrix + tile * WARPRSA_FOLD_MATRIX_BYTES(ROWS),
+            g->matrix + tile * WARPRSA_FOLD_MATRIX_BYTES(LIMBS),
             16 * S::COLUMNS);
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
             d[tile], messages[tile], matrix[tile], S::ACROSS, last[tile]);
     }
     if (due->select >= 0) {
-        warprsa_fold_select_fetched(g, due->select, *digit, 0, ROWS);
+        warprsa_fold_select_fetched(g, due->select, *digit, 0, LIMBS);
         __syncwarp();
     }
 #pragma unroll
@@ -497,31 +499,31 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
             } else {
                 warprsa_fold_mma_wait<S::COLUMNS, 1>(d[tile]);
             }
-            warprsa_fold_join_chunk<ROWS>(g, d[tile], tile, over[tile]);
+            warprsa_fold_join_chunk<LIMBS>(g, d[tile], tile, over[tile]);
             if (!final)
                 warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
                     d[tile], messages[tile],
-                    matrix[tile] + (WARPRSA_FOLD_CHUNK_BYTES(ROWS) >> 4),
+                    matrix[tile] + (WARPRSA_FOLD_CHUNK_BYTES(LIMBS) >> 4),
                     S::ACROSS, last[tile]);
         }
         if (final && due->digit >= 0)
             *digit =
                 warprsa_fold_digit(warprsa_fold_exponent(g, 0), due->digit);
         __syncwarp();
-        warprsa_fold_carries<ROWS>(a, g, s, chunk, &carry);
+        warprsa_fold_carries<LIMBS>(a, g, s, chunk, &carry);
         __syncwarp();
     }
     if (due->fetch >= 0)
-        warprsa_fold_fetch(g, due->fetch, 0, ROWS);
+        warprsa_fold_fetch(g, due->fetch, 0, LIMBS);
 }
 
 /* a = the columns folded. */
 static __device__ __forceinline__ void
 warprsa_fold_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
                   warprsa_fold_columns *s, const warprsa_fold_pieces_due *due,
-                  uint32_t *digit, const int rows)
+                  uint32_t *digit, const int limbs)
 {
-    if (rows == 20)
+    if (limbs == 20)
         warprsa_fold_fold_of<20>(a->of[0], g, s->of[0], due, digit);
     else
         warprsa_fold_fold_of<30>(a->of[0], g, s->of[0], due, digit);

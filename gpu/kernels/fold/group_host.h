@@ -144,11 +144,11 @@ static inline void warprsa_fold_fold(warprsa_fold_number *a,
                                      const warprsa_fold_pieces_due *due,
                                      uint32_t *digit, const int limbs)
 {
-    const int each = WARPRSA_FOLD_PER_LANE(limbs);
+    const int each = WARPRSA_FOLD_LIMBS_PER_LANE(limbs);
 
     for (int k = 0; k < WARPRSA_MESSAGES; k++) {
         uint32_t over = 0, carry = 0;
-        uint64_t x[WARPRSA_FOLD_ROWS_MAX];
+        uint64_t x[WARPRSA_FOLD_LIMBS_MAX];
 
         if (due->select >= 0)
             warprsa_fold_select_fetched(g, due->select, digit[k], k, limbs);

@@ -74,7 +74,7 @@ warprsa_fold_mma_more(uint32_t *d, uint64_t a, uint64_t b)
 }
 
 /* Starts d = messages times matrix; d must be left alone until a wait. If the
- * depth ends in half of 32 rows, the other half, which is what follows the
+ * depth ends in half of 32 limbs, the other half, which is what follows the
  * matrix, meets zeros: `last` is the descriptor of the messages' last 16 bytes
  * and of as many zeros. */
 template <int DEPTH, int COLUMNS>

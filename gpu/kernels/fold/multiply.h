@@ -38,7 +38,7 @@
 
 #include "gpu/arith/private_operation.h"
 
-#define WARPRSA_FOLD_ROWS_MAX 40
+#define WARPRSA_FOLD_LIMBS_MAX 40
 
 /* Whether columns are laid aside meanwhile: with 30 samples all there are, and
  * the operands, are more than a thread has registers for. */
@@ -50,7 +50,7 @@ typedef struct warprsa_fold_smem_stash {
 #ifdef __CUDACC__
     uint32_t address, stride;
 #else
-    uint64_t columns[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t columns[WARPRSA_FOLD_LIMBS_MAX];
 #endif
 } warprsa_fold_smem_stash;
 
@@ -107,8 +107,8 @@ WARPRSA_FN uint64_t warprsa_fold_sum(uint64_t s, uint64_t x, uint64_t y)
 /* Of halves of products that are to be added to columns, those that wait for
  * another one of their column. */
 typedef struct warprsa_fold_waiting {
-    uint64_t half[WARPRSA_FOLD_ROWS_MAX];
-    int there[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t half[WARPRSA_FOLD_LIMBS_MAX];
+    int there[WARPRSA_FOLD_LIMBS_MAX];
 } warprsa_fold_waiting;
 
 WARPRSA_FN void warprsa_fold_add_half(uint64_t *s, warprsa_fold_waiting *w,
@@ -381,7 +381,7 @@ WARPRSA_FN void warprsa_fold_hold(uint64_t *s, const int count)
 WARPRSA_FN void warprsa_fold_middle_product(uint64_t *s, const double *a,
                                             const double *b, const int half)
 {
-    double d[WARPRSA_FOLD_ROWS_MAX / 2], e[WARPRSA_FOLD_ROWS_MAX / 2];
+    double d[WARPRSA_FOLD_LIMBS_MAX / 2], e[WARPRSA_FOLD_LIMBS_MAX / 2];
 
     warprsa_fold_difference(d, a, half);
     warprsa_fold_difference(e, b, half);
@@ -397,7 +397,7 @@ WARPRSA_FN void warprsa_fold_middle_product(uint64_t *s, const double *a,
 WARPRSA_FN void warprsa_fold_middle_square(uint64_t *s, const double *a,
                                            const int half)
 {
-    double d[WARPRSA_FOLD_ROWS_MAX / 2];
+    double d[WARPRSA_FOLD_LIMBS_MAX / 2];
 
     warprsa_fold_difference(d, a, half);
     WARPRSA_UNROLL
@@ -420,8 +420,8 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
                                            const warprsa_fold_smem_stash *stash,
                                            const int half)
 {
-    uint64_t part[WARPRSA_FOLD_ROWS_MAX], less[WARPRSA_FOLD_ROWS_MAX];
-    double d[WARPRSA_FOLD_ROWS_MAX / 2], e[WARPRSA_FOLD_ROWS_MAX / 2];
+    uint64_t part[WARPRSA_FOLD_LIMBS_MAX], less[WARPRSA_FOLD_LIMBS_MAX];
+    double d[WARPRSA_FOLD_LIMBS_MAX / 2], e[WARPRSA_FOLD_LIMBS_MAX / 2];
 
     warprsa_fold_difference(d, a, half);
     warprsa_fold_difference(e, b, half);
@@ -453,7 +453,7 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
 
 /* What is there of a product between its first part and the second. SECRET. */
 typedef struct warprsa_fold_parts {
-    uint64_t lower[WARPRSA_FOLD_ROWS_MAX], upper[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t lower[WARPRSA_FOLD_LIMBS_MAX], upper[WARPRSA_FOLD_LIMBS_MAX];
 } warprsa_fold_parts;
 
 /* The first part of s = columns of a * b. */
@@ -481,7 +481,7 @@ WARPRSA_FN void warprsa_fold_end_multiply(uint64_t *s,
                                           const int limbs)
 {
     const int half = limbs / 2;
-    uint64_t middle[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t middle[WARPRSA_FOLD_LIMBS_MAX];
 
     if (WARPRSA_FOLD_STASHES(limbs)) {
         warprsa_fold_multiply_rest(s, a, b, stash, half);
@@ -506,7 +506,8 @@ WARPRSA_FN void warprsa_fold_square_lower(uint64_t *s, const double *a,
                                           const warprsa_fold_smem_stash *stash,
                                           const int half)
 {
-    uint64_t lower[WARPRSA_FOLD_ROWS_MAX] = {0}, middle[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t lower[WARPRSA_FOLD_LIMBS_MAX] = {0},
+             middle[WARPRSA_FOLD_LIMBS_MAX];
 
     warprsa_fold_middle_square(middle, a, half);
     warprsa_fold_end_part(stash);
@@ -533,7 +534,7 @@ WARPRSA_FN void warprsa_fold_square_upper(uint64_t *s, const double *a,
                                           const warprsa_fold_smem_stash *stash,
                                           const int half)
 {
-    uint64_t upper[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t upper[WARPRSA_FOLD_LIMBS_MAX];
 
     warprsa_fold_upper_square(upper, a, half);
     warprsa_fold_end_part(stash);
@@ -557,7 +558,7 @@ WARPRSA_FN void warprsa_fold_end_square(uint64_t *s,
                                         const warprsa_fold_parts *parts,
                                         const double *a, const int limbs)
 {
-    uint64_t middle[WARPRSA_FOLD_ROWS_MAX];
+    uint64_t middle[WARPRSA_FOLD_LIMBS_MAX];
 
     warprsa_fold_middle_square(middle, a, limbs / 2);
     warprsa_fold_join_parts(s, parts->lower, parts->upper, middle, limbs / 2);

@@ -137,7 +137,7 @@ WARPRSA_FN void warprsa_fold_put_result(warprsa_fold_number *a,
     WARPRSA_EACH_MESSAGE(k)
     {
         int t = warprsa_fold_index(k), other = t ^ WARPRSA_FOLD_GROUP;
-        double r[2 * WARPRSA_FOLD_ROWS_MAX];
+        double r[2 * WARPRSA_FOLD_LIMBS_MAX];
 
         warprsa_fold_unbias(s->of[k], limbs);
         WARPRSA_UNROLL
@@ -378,7 +378,7 @@ warprsa_fold_products(warprsa_fold_columns *s, const warprsa_fold_number *a,
 
     WARPRSA_EACH_MESSAGE(k)
     {
-        double b[WARPRSA_FOLD_ROWS_MAX];
+        double b[WARPRSA_FOLD_LIMBS_MAX];
 
         if (instruction->action == WARPRSA_FOLD_MODEXP)
             warprsa_fold_get_selected(b, &g->memory, warprsa_fold_index(k),
@@ -443,7 +443,7 @@ WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
         warprsa_fold_parts parts;
 
         if (multiply) {
-            double b[WARPRSA_FOLD_ROWS_MAX];
+            double b[WARPRSA_FOLD_LIMBS_MAX];
 
             warprsa_fold_get_selected(b, &g->memory, warprsa_fold_index(k),
                                       limbs);

@@ -12,18 +12,19 @@
 #include "gpu/kernels/fold/fold.cuh"
 #include "gpu/kernels/fold/pair_operation.h"
 
-typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> warprsa_fold_pair_shared;
+typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_LIMBS> warprsa_fold_pair_shared;
 
 /* A block's scratch memory, in bytes. */
 struct warprsa_fold_pair_scratch {
     static constexpr size_t THREADS = warprsa_fold_pair_shared::THREADS;
     static constexpr size_t MATRIX =
-        WARPRSA_FOLD_MATRIX_BYTES(WARPRSA_FOLD_PAIR_ROWS);
-    static constexpr size_t REGISTERS =
-        WARPRSA_FOLD_REGISTERS * WARPRSA_FOLD_OWN * THREADS * sizeof(double);
-    static constexpr size_t TABLE = WARPRSA_FOLD_ENTRIES *
-                                    WARPRSA_FOLD_WORDS(WARPRSA_FOLD_OWN) *
-                                    THREADS * sizeof(uint32_t);
+        WARPRSA_FOLD_MATRIX_BYTES(WARPRSA_FOLD_PAIR_LIMBS);
+    static constexpr size_t REGISTERS = WARPRSA_FOLD_REGISTERS *
+                                        WARPRSA_FOLD_PART_LIMBS * THREADS *
+                                        sizeof(double);
+    static constexpr size_t TABLE =
+        WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(WARPRSA_FOLD_PART_LIMBS) *
+        THREADS * sizeof(uint32_t);
     static constexpr size_t INVERSION =
         THREADS * WARPRSA_HALF_SAMPLES * sizeof(double);
     static constexpr size_t QINV = WARPRSA_HALF_SAMPLES * sizeof(double);
@@ -39,15 +40,15 @@ warprsa_fold_pair_matrices(const warprsa_fold_batch &batch)
 }
 
 /* A key's matrices, into the block's memory, and 1/q; by all threads. */
-template <int WIDTH, int L>
+template <int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
 static __device__ __noinline__ void
 warprsa_fold_pair_load_key(uint8_t *matrices, double *qinv,
                            const warprsa_prepared_key *key)
 {
-    constexpr int ROWS = WARPRSA_FOLD_PAIR_ROWS, last = 8 * ROWS - 1;
-    constexpr int bytes = WARPRSA_FOLD_MATRIX_BYTES(ROWS);
+    constexpr int LIMBS = WARPRSA_FOLD_PAIR_LIMBS, last = 8 * LIMBS - 1;
+    constexpr int bytes = WARPRSA_FOLD_MATRIX_BYTES(LIMBS);
     constexpr int threads = warprsa_fold_pair_shared::THREADS;
-    constexpr int groups = threads / (2 * WIDTH);
+    constexpr int groups = threads / (2 * THREADS_PER_NUMBER);
 
     __syncthreads();
     for (int i = threadIdx.x; i < 2 * bytes / 16; i += threads)
@@ -55,12 +56,15 @@ warprsa_fold_pair_load_key(uint8_t *matrices, double *qinv,
     __syncthreads();
     /* As in warprsa_fold_load_key(). */
     WARPRSA_ROLLED
-    for (int row = threadIdx.x / (2 * WIDTH); row < 8 * ROWS; row += groups)
+    for (int row = threadIdx.x / (2 * THREADS_PER_NUMBER); row < 8 * LIMBS;
+         row += groups)
         warprsa_fold_make_row(matrices, matrices + bytes, key,
-                              row == last ? 0 : row, ROWS, WIDTH, L);
-    warprsa_fold_make_row(matrices, matrices + bytes, key, last, ROWS, WIDTH,
-                          L);
-    warprsa_fold_put_qinv(qinv, key, ROWS, WIDTH, L);
+                              row == last ? 0 : row, LIMBS, THREADS_PER_NUMBER,
+                              LIMBS_PER_THREAD);
+    warprsa_fold_make_row(matrices, matrices + bytes, key, last, LIMBS,
+                          THREADS_PER_NUMBER, LIMBS_PER_THREAD);
+    warprsa_fold_put_qinv(qinv, key, LIMBS, THREADS_PER_NUMBER,
+                          LIMBS_PER_THREAD);
     __syncthreads();
 }
 
@@ -71,7 +75,7 @@ warprsa_fold_pair_load_pass(uint8_t *shared, const uint8_t *matrices,
                             uint64_t e, int pass)
 {
     typedef warprsa_fold_pair_shared S;
-    constexpr int bytes = WARPRSA_FOLD_MATRIX_BYTES(WARPRSA_FOLD_PAIR_ROWS);
+    constexpr int bytes = WARPRSA_FOLD_MATRIX_BYTES(WARPRSA_FOLD_PAIR_LIMBS);
     const uint4 *from = reinterpret_cast<const uint4 *>(
         matrices + warprsa_fold_pass_prime(pass) * bytes);
 
@@ -106,7 +110,7 @@ warprsa_fold_pair_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     return g;
 }
 
-template <int WIDTH, int L>
+template <int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
 __global__ void __launch_bounds__(warprsa_fold_pair_shared::THREADS,
                                   warprsa_fold_pair_shared::BLOCKS)
     warprsa_fold_pair_operations(
@@ -133,8 +137,8 @@ __global__ void __launch_bounds__(warprsa_fold_pair_shared::THREADS,
 
         g.request = own.first + (local < own.count ? local : own.count - 1);
         if (key != loaded)
-            warprsa_fold_pair_load_key<WIDTH, L>(matrices,
-                                                 (double *)g.memory.qinv, of);
+            warprsa_fold_pair_load_key<THREADS_PER_NUMBER, LIMBS_PER_THREAD>(
+                matrices, (double *)g.memory.qinv, of);
         loaded = key;
         warprsa_fold_pair_blinding(&g);
         WARPRSA_ROLLED
@@ -153,19 +157,19 @@ __global__ void __launch_bounds__(warprsa_fold_pair_shared::THREADS,
     warprsa_fold_wipe(shared, S::BARRIER / 16 * 16);
 }
 
-template <int WIDTH, int L>
+template <int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
 static cudaError_t warprsa_launch_fold_pair(const warprsa_fold_batch *batch,
                                             uint32_t blocks,
                                             cudaStream_t stream)
 {
     typedef warprsa_fold_pair_shared S;
     cudaError_t error = cudaFuncSetAttribute(
-        warprsa_fold_pair_operations<WIDTH, L>,
+        warprsa_fold_pair_operations<THREADS_PER_NUMBER, LIMBS_PER_THREAD>,
         cudaFuncAttributeMaxDynamicSharedMemorySize, S::ALL);
 
     if (error != cudaSuccess)
         return error;
-    warprsa_fold_pair_operations<WIDTH, L>
+    warprsa_fold_pair_operations<THREADS_PER_NUMBER, LIMBS_PER_THREAD>
         <<<blocks, S::THREADS, S::ALL, stream>>>(*batch);
     return cudaGetLastError();
 }

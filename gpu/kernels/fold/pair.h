@@ -42,22 +42,22 @@
 #endif
 
 enum {
-    WARPRSA_FOLD_PAIR_ROWS = 40, /* of a number */
-    WARPRSA_FOLD_OWN = 20,       /* of a part */
-    WARPRSA_FOLD_TEN = WARPRSA_FOLD_OWN / 2,
-    WARPRSA_FOLD_FIVE = WARPRSA_FOLD_TEN / 2,
+    WARPRSA_FOLD_PAIR_LIMBS = 40, /* of a number */
+    WARPRSA_FOLD_PART_LIMBS = 20, /* of a part */
+    WARPRSA_FOLD_HALF_PART = WARPRSA_FOLD_PART_LIMBS / 2,
+    WARPRSA_FOLD_QUARTER_PART = WARPRSA_FOLD_HALF_PART / 2,
     WARPRSA_FOLD_PAIR_BIAS = 32, /* b(c) above */
 };
 
 /* What is exchanged, and a part of M. */
-typedef struct warprsa_fold_twenty {
-    uint64_t of[WARPRSA_MESSAGES][WARPRSA_FOLD_OWN];
-} warprsa_fold_twenty;
+typedef struct warprsa_fold_part_columns {
+    uint64_t of[WARPRSA_MESSAGES][WARPRSA_FOLD_PART_LIMBS];
+} warprsa_fold_part_columns;
 
 /* Half of a difference. */
-typedef struct warprsa_fold_ten {
-    double of[WARPRSA_MESSAGES][WARPRSA_FOLD_TEN];
-} warprsa_fold_ten;
+typedef struct warprsa_fold_half_difference {
+    double of[WARPRSA_MESSAGES][WARPRSA_FOLD_HALF_PART];
+} warprsa_fold_half_difference;
 
 /* Where messages lay columns aside. */
 typedef struct warprsa_fold_pair_smem_stash {
@@ -87,46 +87,46 @@ WARPRSA_FN uint64_t warprsa_fold_upper_mask(int k)
 }
 
 /* to = the other part's `from`, `count` of them; they must not overlap. */
-WARPRSA_FN void warprsa_fold_swap(warprsa_fold_twenty *to,
-                                  const warprsa_fold_twenty *from,
+WARPRSA_FN void warprsa_fold_swap(warprsa_fold_part_columns *to,
+                                  const warprsa_fold_part_columns *from,
                                   const int count)
 {
     WARPRSA_EACH_MESSAGE(k)
     {
         WARPRSA_UNROLL
         for (int i = 0; i < count; i++)
-            to->of[k][i] =
-                warprsa_fold_of_other(&from->of[0][0], WARPRSA_FOLD_OWN, k, i);
+            to->of[k][i] = warprsa_fold_of_other(&from->of[0][0],
+                                                 WARPRSA_FOLD_PART_LIMBS, k, i);
     }
 }
 
 /* dt from a. */
-WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_ten *own,
+WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_half_difference *own,
                                              const warprsa_fold_number *a)
 {
-    warprsa_fold_twenty give, got;
+    warprsa_fold_part_columns give, got;
 
     WARPRSA_EACH_MESSAGE(k)
     {
         WARPRSA_UNROLL
-        for (int i = 0; i < WARPRSA_FOLD_TEN; i++) {
+        for (int i = 0; i < WARPRSA_FOLD_HALF_PART; i++) {
             const double lower = a->of[k][i];
-            const double upper = a->of[k][WARPRSA_FOLD_TEN + i];
+            const double upper = a->of[k][WARPRSA_FOLD_HALF_PART + i];
 
             give.of[k][i] =
                 warprsa_bits(warprsa_fold_part(k) != 0 ? lower : upper);
         }
     }
-    warprsa_fold_swap(&got, &give, WARPRSA_FOLD_TEN);
+    warprsa_fold_swap(&got, &give, WARPRSA_FOLD_HALF_PART);
     WARPRSA_EACH_MESSAGE(k)
     {
         const int part = warprsa_fold_part(k);
         double carry = 0;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < WARPRSA_FOLD_TEN; i++) {
+        for (int i = 0; i < WARPRSA_FOLD_HALF_PART; i++) {
             const double lower = a->of[k][i];
-            const double upper = a->of[k][WARPRSA_FOLD_TEN + i];
+            const double upper = a->of[k][WARPRSA_FOLD_HALF_PART + i];
             const double kept = part != 0 ? upper : lower;
             const double turned = kept - warprsa_from_bits(got.of[k][i]);
             const double x =
@@ -136,7 +136,7 @@ WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_ten *own,
                 WARPRSA_FOLD_SIGNED;
 
             /* The top keeps all. */
-            if (i == WARPRSA_FOLD_TEN - 1)
+            if (i == WARPRSA_FOLD_HALF_PART - 1)
                 over = part != 0 ? 0 : over;
             own->of[k][i] = warprsa_fma_rz(carry, 0x1p-52, x - over);
             carry = over;
@@ -153,22 +153,22 @@ WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_ten *own,
 }
 
 /* d(1-t) from dt. */
-WARPRSA_FN void warprsa_fold_pair_other(warprsa_fold_ten *other,
-                                        const warprsa_fold_ten *own)
+WARPRSA_FN void warprsa_fold_pair_other(warprsa_fold_half_difference *other,
+                                        const warprsa_fold_half_difference *own)
 {
-    warprsa_fold_twenty give, got;
+    warprsa_fold_part_columns give, got;
 
     WARPRSA_EACH_MESSAGE(k)
     {
         WARPRSA_UNROLL
-        for (int i = 0; i < WARPRSA_FOLD_TEN; i++)
+        for (int i = 0; i < WARPRSA_FOLD_HALF_PART; i++)
             give.of[k][i] = warprsa_bits(own->of[k][i]);
     }
-    warprsa_fold_swap(&got, &give, WARPRSA_FOLD_TEN);
+    warprsa_fold_swap(&got, &give, WARPRSA_FOLD_HALF_PART);
     WARPRSA_EACH_MESSAGE(k)
     {
         WARPRSA_UNROLL
-        for (int i = 0; i < WARPRSA_FOLD_TEN; i++)
+        for (int i = 0; i < WARPRSA_FOLD_HALF_PART; i++)
             other->of[k][i] = warprsa_from_bits(got.of[k][i]);
     }
 }
@@ -183,7 +183,7 @@ WARPRSA_FN uint64_t warprsa_fold_pair_start(int j, uint64_t upper)
 
     if (j == 0)
         return start + (bias & upper);
-    if (j == WARPRSA_FOLD_OWN - 1)
+    if (j == WARPRSA_FOLD_PART_LIMBS - 1)
         return start - ((less << 52) & ~upper);
     return start;
 }
@@ -194,47 +194,49 @@ WARPRSA_FN uint64_t warprsa_fold_pair_start(int j, uint64_t upper)
 WARPRSA_FN void warprsa_fold_pair_divide(uint64_t *d, uint64_t *kept,
                                          const uint64_t *c, uint64_t upper)
 {
-    const int ten = WARPRSA_FOLD_TEN;
+    const int half_part = WARPRSA_FOLD_HALF_PART;
 
     WARPRSA_UNROLL
-    for (int j = 0; j < ten; j++) {
-        d[j] = c[ten + j] & upper;
-        d[ten + j] = c[j] & ~upper;
-        kept[j] = (c[j] & upper) | (c[ten + j] & ~upper);
+    for (int j = 0; j < half_part; j++) {
+        d[j] = c[half_part + j] & upper;
+        d[half_part + j] = c[j] & ~upper;
+        kept[j] = (c[j] & upper) | (c[half_part + j] & ~upper);
     }
 }
 
 /* The result's columns from s, which has a part's own product, and what
  * warprsa_fold_pair_divide() makes, with D added. */
 WARPRSA_FN void warprsa_fold_pair_join(warprsa_fold_columns *s,
-                                       const warprsa_fold_twenty *d,
-                                       const warprsa_fold_twenty *kept)
+                                       const warprsa_fold_part_columns *d,
+                                       const warprsa_fold_part_columns *kept)
 {
-    const int ten = WARPRSA_FOLD_TEN, twenty = WARPRSA_FOLD_OWN;
-    warprsa_fold_twenty give, got;
+    const int half_part = WARPRSA_FOLD_HALF_PART,
+              part_limbs = WARPRSA_FOLD_PART_LIMBS;
+    warprsa_fold_part_columns give, got;
 
     WARPRSA_EACH_MESSAGE(k)
     {
         WARPRSA_UNROLL
-        for (int j = 0; j < twenty; j++)
-            give.of[k][j] = s->of[k][j] + s->of[k][twenty + j] - d->of[k][j];
+        for (int j = 0; j < part_limbs; j++)
+            give.of[k][j] =
+                s->of[k][j] + s->of[k][part_limbs + j] - d->of[k][j];
     }
-    warprsa_fold_swap(&got, &give, twenty);
+    warprsa_fold_swap(&got, &give, part_limbs);
     WARPRSA_EACH_MESSAGE(k)
     {
         const uint64_t upper = warprsa_fold_upper_mask(k);
 
         WARPRSA_UNROLL
-        for (int j = 0; j < twenty; j++) {
+        for (int j = 0; j < part_limbs; j++) {
             const uint64_t z =
                 got.of[k][j] + warprsa_fold_pair_start(j, upper) -
-                (kept->of[k][j % ten] & (j < ten ? ~upper : upper));
+                (kept->of[k][j % half_part] & (j < half_part ? ~upper : upper));
             const uint64_t high = z & ~upper;
 
             s->of[k][j] += z - high;
-            s->of[k][twenty + j] += high;
+            s->of[k][part_limbs + j] += high;
         }
-        s->of[k][2 * twenty - 2] += ((uint64_t)1 << 56) & upper;
+        s->of[k][2 * part_limbs - 2] += ((uint64_t)1 << 56) & upper;
     }
 }
 
@@ -242,12 +244,12 @@ WARPRSA_FN void warprsa_fold_pair_join(warprsa_fold_columns *s,
 WARPRSA_FN void warprsa_fold_pair_stash_number(warprsa_fold_smem_stash *stash,
                                                const double *a)
 {
-    uint64_t of[WARPRSA_FOLD_OWN];
+    uint64_t of[WARPRSA_FOLD_PART_LIMBS];
 
     WARPRSA_UNROLL
-    for (int i = 0; i < WARPRSA_FOLD_OWN; i++)
+    for (int i = 0; i < WARPRSA_FOLD_PART_LIMBS; i++)
         of[i] = warprsa_bits(a[i]);
-    warprsa_fold_stash_columns(stash, of, WARPRSA_FOLD_OWN);
+    warprsa_fold_stash_columns(stash, of, WARPRSA_FOLD_PART_LIMBS);
 }
 
 /* and takes it up. */
@@ -255,11 +257,11 @@ WARPRSA_FN void
 warprsa_fold_pair_unstash_number(double *a,
                                  const warprsa_fold_smem_stash *stash)
 {
-    uint64_t of[WARPRSA_FOLD_OWN];
+    uint64_t of[WARPRSA_FOLD_PART_LIMBS];
 
-    warprsa_fold_unstash_columns(of, stash, WARPRSA_FOLD_OWN);
+    warprsa_fold_unstash_columns(of, stash, WARPRSA_FOLD_PART_LIMBS);
     WARPRSA_UNROLL
-    for (int i = 0; i < WARPRSA_FOLD_OWN; i++)
+    for (int i = 0; i < WARPRSA_FOLD_PART_LIMBS; i++)
         a[i] = warprsa_from_bits(of[i]);
 }
 
@@ -275,9 +277,10 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
                                            const warprsa_fold_number *b,
                                            warprsa_fold_pair_smem_stash *stash)
 {
-    const int ten = WARPRSA_FOLD_TEN, twenty = WARPRSA_FOLD_OWN;
-    warprsa_fold_ten d, e, e_other;
-    warprsa_fold_twenty dd, kept;
+    const int half_part = WARPRSA_FOLD_HALF_PART,
+              part_limbs = WARPRSA_FOLD_PART_LIMBS;
+    warprsa_fold_half_difference d, e, e_other;
+    warprsa_fold_part_columns dd, kept;
 
     warprsa_fold_pair_difference(&d, a);
     warprsa_fold_pair_difference(&e, b);
@@ -285,30 +288,30 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
     WARPRSA_EACH_MESSAGE(k)
     {
         warprsa_fold_smem_stash *at = &stash->of[k];
-        uint64_t c[WARPRSA_FOLD_OWN] = {0};
-        double taken[WARPRSA_FOLD_OWN];
+        uint64_t c[WARPRSA_FOLD_PART_LIMBS] = {0};
+        double taken[WARPRSA_FOLD_PART_LIMBS];
 
         warprsa_fold_pair_stash_number(at, b->of[k]);
         warprsa_fold_add_product(c, d.of[k], e_other.of[k], WARPRSA_FOLD_SIGNED,
-                                 1, 0, ten);
+                                 1, 0, half_part);
         warprsa_fold_end_part(at);
         warprsa_fold_pair_divide(dd.of[k], kept.of[k], c,
                                  warprsa_fold_upper_mask(k));
         warprsa_fold_add_product(dd.of[k], d.of[k], e.of[k],
-                                 WARPRSA_FOLD_SIGNED, 0, 0, ten);
-        warprsa_fold_add_tops(dd.of[k] + twenty - 2, d.of[k][ten - 1],
-                              e.of[k][ten - 1]);
+                                 WARPRSA_FOLD_SIGNED, 0, 0, half_part);
+        warprsa_fold_add_tops(dd.of[k] + part_limbs - 2, d.of[k][half_part - 1],
+                              e.of[k][half_part - 1]);
         warprsa_fold_end_part(at);
         warprsa_fold_pair_unstash_number(taken, at);
-        warprsa_fold_stash_columns(at, dd.of[k], twenty);
+        warprsa_fold_stash_columns(at, dd.of[k], part_limbs);
         warprsa_fold_end_part(at);
         WARPRSA_UNROLL
-        for (int i = 0; i < 2 * twenty; i++)
+        for (int i = 0; i < 2 * part_limbs; i++)
             s->of[k][i] = 0;
         warprsa_fold_add_product(s->of[k], a->of[k], taken,
-                                 WARPRSA_FOLD_UNSIGNED, 1, 0, twenty);
+                                 WARPRSA_FOLD_UNSIGNED, 1, 0, part_limbs);
         warprsa_fold_end_part(at);
-        warprsa_fold_unstash_columns(dd.of[k], at, twenty);
+        warprsa_fold_unstash_columns(dd.of[k], at, part_limbs);
     }
     warprsa_fold_pair_join(s, &dd, &kept);
 }
@@ -318,17 +321,18 @@ WARPRSA_FN void warprsa_fold_pair_cross(uint64_t *c, uint64_t *own,
                                         const double *d, const double *other,
                                         int part)
 {
-    const int five = WARPRSA_FOLD_FIVE;
-    double u[WARPRSA_FOLD_FIVE], v[WARPRSA_FOLD_FIVE];
+    const int quarter_part = WARPRSA_FOLD_QUARTER_PART;
+    double u[WARPRSA_FOLD_QUARTER_PART], v[WARPRSA_FOLD_QUARTER_PART];
 
     WARPRSA_UNROLL
-    for (int i = 0; i < five; i++) {
-        u[i] = part != 0 ? d[i] : d[five + i];
-        v[i] = part != 0 ? other[i] : other[five + i];
+    for (int i = 0; i < quarter_part; i++) {
+        u[i] = part != 0 ? d[i] : d[quarter_part + i];
+        v[i] = part != 0 ? other[i] : other[quarter_part + i];
     }
-    warprsa_fold_add_product(c + five, d, other + five, WARPRSA_FOLD_SIGNED, 1,
-                             0, five);
-    warprsa_fold_add_product(own, u, v, WARPRSA_FOLD_SIGNED, 1, 0, five);
+    warprsa_fold_add_product(c + quarter_part, d, other + quarter_part,
+                             WARPRSA_FOLD_SIGNED, 1, 0, quarter_part);
+    warprsa_fold_add_product(own, u, v, WARPRSA_FOLD_SIGNED, 1, 0,
+                             quarter_part);
 }
 
 /* Likewise of a * a. C is doubled as what is in D's columns is by
@@ -337,16 +341,18 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
                                          const warprsa_fold_number *a,
                                          warprsa_fold_pair_smem_stash *stash)
 {
-    const int ten = WARPRSA_FOLD_TEN, twenty = WARPRSA_FOLD_OWN;
-    warprsa_fold_ten d, d_other;
-    warprsa_fold_twenty dd, kept;
+    const int half_part = WARPRSA_FOLD_HALF_PART,
+              part_limbs = WARPRSA_FOLD_PART_LIMBS;
+    warprsa_fold_half_difference d, d_other;
+    warprsa_fold_part_columns dd, kept;
 
     warprsa_fold_pair_difference(&d, a);
     warprsa_fold_pair_other(&d_other, &d);
     WARPRSA_EACH_MESSAGE(k)
     {
         warprsa_fold_smem_stash *at = &stash->of[k];
-        uint64_t c[WARPRSA_FOLD_OWN] = {0}, own[WARPRSA_FOLD_TEN] = {0};
+        uint64_t c[WARPRSA_FOLD_PART_LIMBS] = {0},
+                 own[WARPRSA_FOLD_HALF_PART] = {0};
 
         warprsa_fold_end_part(at);
         warprsa_fold_pair_cross(c, own, d.of[k], d_other.of[k],
@@ -354,22 +360,22 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
         warprsa_fold_pair_divide(dd.of[k], kept.of[k], c,
                                  warprsa_fold_upper_mask(k));
         WARPRSA_UNROLL
-        for (int i = 0; i < ten; i++)
+        for (int i = 0; i < half_part; i++)
             kept.of[k][i] = 2 * (kept.of[k][i] + own[i]);
         warprsa_fold_add_square(dd.of[k], d.of[k], WARPRSA_FOLD_SIGNED, 0, 0,
-                                ten);
-        warprsa_fold_add_tops(dd.of[k] + twenty - 2, d.of[k][ten - 1],
-                              d.of[k][ten - 1]);
+                                half_part);
+        warprsa_fold_add_tops(dd.of[k] + part_limbs - 2, d.of[k][half_part - 1],
+                              d.of[k][half_part - 1]);
         warprsa_fold_end_part(at);
-        warprsa_fold_stash_columns(at, dd.of[k], twenty);
+        warprsa_fold_stash_columns(at, dd.of[k], part_limbs);
         warprsa_fold_end_part(at);
         WARPRSA_UNROLL
-        for (int i = 0; i < 2 * twenty; i++)
+        for (int i = 0; i < 2 * part_limbs; i++)
             s->of[k][i] = 0;
         warprsa_fold_add_square(s->of[k], a->of[k], WARPRSA_FOLD_UNSIGNED, 1, 0,
-                                twenty);
+                                part_limbs);
         warprsa_fold_end_part(at);
-        warprsa_fold_unstash_columns(dd.of[k], at, twenty);
+        warprsa_fold_unstash_columns(dd.of[k], at, part_limbs);
     }
     warprsa_fold_pair_join(s, &dd, &kept);
 }
@@ -377,22 +383,22 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
 /* warprsa_fold_top(): column 39 is part 1's, column 40 part 0's. */
 WARPRSA_FN void warprsa_fold_pair_top(warprsa_fold_columns *s)
 {
-    const int twenty = WARPRSA_FOLD_OWN;
-    warprsa_fold_twenty give, got;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
+    warprsa_fold_part_columns give, got;
 
     WARPRSA_EACH_MESSAGE(k)
     {
-        give.of[k][0] = s->of[k][twenty - 1] >> 52;
+        give.of[k][0] = s->of[k][part_limbs - 1] >> 52;
     }
     warprsa_fold_swap(&got, &give, 1);
     WARPRSA_EACH_MESSAGE(k)
     {
         const uint64_t upper = warprsa_fold_upper_mask(k);
-        const uint64_t last = s->of[k][twenty - 1];
+        const uint64_t last = s->of[k][part_limbs - 1];
 
-        s->of[k][twenty] += got.of[k][0] & ~upper;
-        s->of[k][2 * twenty - 1] |= ((last >> 44 & 0xFF) << 56) & upper;
-        s->of[k][twenty - 1] = last & (~upper | ((1ull << 44) - 1));
+        s->of[k][part_limbs] += got.of[k][0] & ~upper;
+        s->of[k][2 * part_limbs - 1] |= ((last >> 44 & 0xFF) << 56) & upper;
+        s->of[k][part_limbs - 1] = last & (~upper | ((1ull << 44) - 1));
     }
 }
 
@@ -402,7 +408,7 @@ WARPRSA_FN void warprsa_fold_pair_top(warprsa_fold_columns *s)
 WARPRSA_FN void warprsa_fold_pair_carry(warprsa_fold_number *a,
                                         const uint32_t *carry)
 {
-    warprsa_fold_twenty give, got;
+    warprsa_fold_part_columns give, got;
 
     WARPRSA_EACH_MESSAGE(k)
     {
@@ -423,23 +429,23 @@ WARPRSA_FN void warprsa_fold_pair_carry(warprsa_fold_number *a,
 /* r = signed columns with carries resolved; what part 1 carries out, in both
  * parts. s is changed. */
 WARPRSA_FN void warprsa_fold_pair_resolve(warprsa_fold_number *r,
-                                          warprsa_fold_twenty *s,
+                                          warprsa_fold_part_columns *s,
                                           uint64_t *over)
 {
-    const int twenty = WARPRSA_FOLD_OWN;
-    warprsa_fold_twenty give, got;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
+    warprsa_fold_part_columns give, got;
 
     WARPRSA_EACH_MESSAGE(k)
     {
         give.of[k][0] =
-            (uint64_t)warprsa_fold_resolve(r->of[k], s->of[k], twenty);
+            (uint64_t)warprsa_fold_resolve(r->of[k], s->of[k], part_limbs);
     }
     warprsa_fold_swap(&got, &give, 1);
     WARPRSA_EACH_MESSAGE(k)
     {
         s->of[k][0] += got.of[k][0] & warprsa_fold_upper_mask(k);
         give.of[k][0] =
-            (uint64_t)warprsa_fold_resolve(r->of[k], s->of[k], twenty);
+            (uint64_t)warprsa_fold_resolve(r->of[k], s->of[k], part_limbs);
     }
     warprsa_fold_swap(&got, &give, 1);
     WARPRSA_EACH_MESSAGE(k)
@@ -453,16 +459,16 @@ WARPRSA_FN void warprsa_fold_pair_add_masked(warprsa_fold_number *a,
                                              const double *p,
                                              const uint64_t *mask)
 {
-    const int twenty = WARPRSA_FOLD_OWN;
-    warprsa_fold_twenty s;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
+    warprsa_fold_part_columns s;
     uint64_t over[WARPRSA_MESSAGES];
 
     WARPRSA_EACH_MESSAGE(k)
     {
-        const double *own = p + warprsa_fold_part(k) * twenty;
+        const double *own = p + warprsa_fold_part(k) * part_limbs;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < twenty; i++)
+        for (int i = 0; i < part_limbs; i++)
             s.of[k][i] = warprsa_fold_integer(a->of[k][i]) +
                          ((uint64_t)own[i] & mask[k]);
     }
@@ -474,14 +480,14 @@ WARPRSA_FN void warprsa_fold_pair_subtract(warprsa_fold_number *a,
                                            const warprsa_fold_number *b,
                                            const double *p)
 {
-    const int twenty = WARPRSA_FOLD_OWN;
-    warprsa_fold_twenty s;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
+    warprsa_fold_part_columns s;
     uint64_t over[WARPRSA_MESSAGES];
 
     WARPRSA_EACH_MESSAGE(k)
     {
         WARPRSA_UNROLL
-        for (int i = 0; i < twenty; i++)
+        for (int i = 0; i < part_limbs; i++)
             s.of[k][i] =
                 warprsa_fold_integer(a->of[k][i]) - (uint64_t)b->of[k][i];
     }
@@ -491,19 +497,20 @@ WARPRSA_FN void warprsa_fold_pair_subtract(warprsa_fold_number *a,
 
 /* s = a - q p, not yet carried, for the quotient of warprsa_fold_reduce() by
  * the number's top samples. */
-WARPRSA_FN void warprsa_fold_pair_less_multiple(warprsa_fold_twenty *s,
+WARPRSA_FN void warprsa_fold_pair_less_multiple(warprsa_fold_part_columns *s,
                                                 const warprsa_fold_number *a,
                                                 const double *p)
 {
-    const int twenty = WARPRSA_FOLD_OWN, limbs = WARPRSA_FOLD_PAIR_ROWS;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS,
+              limbs = WARPRSA_FOLD_PAIR_LIMBS;
     const double ratio =
         warprsa_fold_reciprocal(p[limbs - 1] * 0x1p52 + p[limbs - 2]);
-    warprsa_fold_twenty give, got;
+    warprsa_fold_part_columns give, got;
 
     WARPRSA_EACH_MESSAGE(k)
     {
-        give.of[k][0] =
-            warprsa_bits(a->of[k][twenty - 1] * 0x1p52 + a->of[k][twenty - 2]);
+        give.of[k][0] = warprsa_bits(a->of[k][part_limbs - 1] * 0x1p52 +
+                                     a->of[k][part_limbs - 2]);
     }
     warprsa_fold_swap(&got, &give, 1);
     WARPRSA_EACH_MESSAGE(k)
@@ -515,8 +522,8 @@ WARPRSA_FN void warprsa_fold_pair_less_multiple(warprsa_fold_twenty *s,
         uint64_t down = 0;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < twenty; i++) {
-            const double of = p[part * twenty + i];
+        for (int i = 0; i < part_limbs; i++) {
+            const double of = p[part * part_limbs + i];
             double high = warprsa_fma_rz(q, of, 0x1p104);
             double low = warprsa_fma_rz(q, of, 0x1p104 - high);
 
@@ -537,18 +544,18 @@ WARPRSA_FN void warprsa_fold_pair_less_multiple(warprsa_fold_twenty *s,
 WARPRSA_FN void warprsa_fold_pair_reduce(warprsa_fold_number *a,
                                          const double *p)
 {
-    const int twenty = WARPRSA_FOLD_OWN;
-    warprsa_fold_twenty s;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
+    warprsa_fold_part_columns s;
     uint64_t over[WARPRSA_MESSAGES];
 
     warprsa_fold_pair_less_multiple(&s, a, p);
     warprsa_fold_pair_resolve(a, &s, over);
     WARPRSA_EACH_MESSAGE(k)
     {
-        const double *own = p + warprsa_fold_part(k) * twenty;
+        const double *own = p + warprsa_fold_part(k) * part_limbs;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < twenty; i++)
+        for (int i = 0; i < part_limbs; i++)
             s.of[k][i] = warprsa_fold_integer(a->of[k][i]) - (uint64_t)own[i];
     }
     warprsa_fold_pair_resolve(a, &s, over);
@@ -561,21 +568,22 @@ WARPRSA_FN void warprsa_fold_pair_put_entry(const warprsa_fold_memory *m,
                                             int entry,
                                             const warprsa_fold_number *x)
 {
-    const int twenty = WARPRSA_FOLD_OWN, count = WARPRSA_FOLD_WORDS(20);
-    warprsa_fold_twenty give, got;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS,
+              count = WARPRSA_FOLD_WORDS(20);
+    warprsa_fold_part_columns give, got;
 
     WARPRSA_EACH_MESSAGE(k)
     {
-        give.of[k][0] = warprsa_fold_integer(x->of[k][twenty - 1]) >> 36;
+        give.of[k][0] = warprsa_fold_integer(x->of[k][part_limbs - 1]) >> 36;
     }
     warprsa_fold_swap(&got, &give, 1);
     WARPRSA_EACH_MESSAGE(k)
     {
         const int shift = 16 * warprsa_fold_part(k);
-        uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)] = {0};
+        uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_LIMBS_MAX)] = {0};
         uint32_t below = (uint32_t)got.of[k][0] << 16;
 
-        warprsa_fold_pack(words, x->of[k], twenty);
+        warprsa_fold_pack(words, x->of[k], part_limbs);
         WARPRSA_UNROLL
         for (int i = 0; i < count; i++) {
             const uint64_t two = (uint64_t)words[i] << 32 | below;
@@ -583,7 +591,8 @@ WARPRSA_FN void warprsa_fold_pair_put_entry(const warprsa_fold_memory *m,
             below = words[i];
             words[i] = (uint32_t)(two >> (32 - shift));
         }
-        warprsa_fold_put_words(m, entry, words, warprsa_fold_index(k), twenty);
+        warprsa_fold_put_words(m, entry, words, warprsa_fold_index(k),
+                               part_limbs);
     }
 }
 
@@ -594,20 +603,22 @@ WARPRSA_FN void warprsa_fold_pair_select_pieces(const warprsa_fold_memory *m,
 {
     warprsa_fold_select_part(m, phase, digit,
                              1 - (uint32_t)warprsa_fold_part(k),
-                             warprsa_fold_index(k), WARPRSA_FOLD_OWN);
+                             warprsa_fold_index(k), WARPRSA_FOLD_PART_LIMBS);
 }
 
 /* The chosen entry. */
 WARPRSA_FN void warprsa_fold_pair_get_selected(warprsa_fold_number *a,
                                                const warprsa_fold_memory *m)
 {
-    const int twenty = WARPRSA_FOLD_OWN, count = WARPRSA_FOLD_WORDS(20);
-    uint32_t words[WARPRSA_MESSAGES][WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)];
-    warprsa_fold_twenty give, got;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS,
+              count = WARPRSA_FOLD_WORDS(20);
+    uint32_t words[WARPRSA_MESSAGES]
+                  [WARPRSA_FOLD_WORDS(WARPRSA_FOLD_LIMBS_MAX)];
+    warprsa_fold_part_columns give, got;
 
     WARPRSA_EACH_MESSAGE(k)
     {
-        warprsa_fold_get_words(words[k], m, warprsa_fold_index(k), twenty);
+        warprsa_fold_get_words(words[k], m, warprsa_fold_index(k), part_limbs);
         give.of[k][0] = words[k][0] & 0xFFFF;
     }
     warprsa_fold_swap(&got, &give, 1);
@@ -622,8 +633,8 @@ WARPRSA_FN void warprsa_fold_pair_get_selected(warprsa_fold_number *a,
 
             words[k][i] = (uint32_t)((next << 32 | words[k][i]) >> shift);
         }
-        warprsa_fold_unpack(a->of[k], words[k], twenty);
-        a->of[k][twenty - 1] += (double)top * 0x1p36;
+        warprsa_fold_unpack(a->of[k], words[k], part_limbs);
+        a->of[k][part_limbs - 1] += (double)top * 0x1p36;
     }
 }
 

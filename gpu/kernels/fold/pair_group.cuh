@@ -27,7 +27,7 @@ warprsa_fold_pair_exponent(const warprsa_fold_group *g, int)
  * half of its number's. */
 static __device__ __forceinline__ uint32_t warprsa_fold_pair_bytes_at()
 {
-    typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS> S;
+    typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_LIMBS> S;
     const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
 
     return S::BYTES + warprsa_fold_part(0) * (S::TILE / 2) + message / 8 * 128 +
@@ -42,7 +42,7 @@ warprsa_fold_pair_own_stash(const warprsa_fold_group *g)
 
     warprsa_fold_wait_free(g);
     stash.of[0].address = g->own + warprsa_fold_pair_bytes_at();
-    stash.of[0].stride = warprsa_fold_shared<WARPRSA_FOLD_PAIR_ROWS>::ACROSS;
+    stash.of[0].stride = warprsa_fold_shared<WARPRSA_FOLD_PAIR_LIMBS>::ACROSS;
     return stash;
 }
 
@@ -53,14 +53,15 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
                        warprsa_fold_columns *s,
                        const warprsa_fold_pieces_due *due, uint32_t *digit)
 {
-    constexpr int ROWS = WARPRSA_FOLD_PAIR_ROWS;
-    typedef warprsa_fold_shared<ROWS> S;
+    constexpr int LIMBS = WARPRSA_FOLD_PAIR_LIMBS;
+    typedef warprsa_fold_shared<LIMBS> S;
     uint32_t d[2][S::COLUMNS / 2], over[2] = {0, 0}, carry = 0;
 
     warprsa_fold_pair_top(s);
     /* A part's upper columns are half of the number's bytes. */
     warprsa_fold_put_columns<S>(g, warprsa_fold_pair_bytes_at(),
-                                s->of[0] + WARPRSA_FOLD_OWN, WARPRSA_FOLD_OWN);
+                                s->of[0] + WARPRSA_FOLD_PART_LIMBS,
+                                WARPRSA_FOLD_PART_LIMBS);
     const uint64_t messages =
         warprsa_fold_descriptor(g->own + S::BYTES, S::ACROSS);
     const uint64_t matrix = warprsa_fold_descriptor(g->matrix, 16 * S::COLUMNS);
@@ -68,7 +69,7 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
     for (int chunk = 0; chunk < 2; chunk++)
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
             d[chunk], messages,
-            matrix + chunk * (WARPRSA_FOLD_CHUNK_BYTES(ROWS) >> 4), S::ACROSS,
+            matrix + chunk * (WARPRSA_FOLD_CHUNK_BYTES(LIMBS) >> 4), S::ACROSS,
             0);
     if (due->select >= 0) {
         warprsa_fold_wait_fetched(g);
@@ -77,19 +78,19 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
         __syncwarp();
     }
     warprsa_fold_mma_wait<S::COLUMNS, 1>(d[0]);
-    warprsa_fold_join_chunk<ROWS>(g, d[0], 0, over);
+    warprsa_fold_join_chunk<LIMBS>(g, d[0], 0, over);
     warprsa_fold_mma_wait<S::COLUMNS, 0>(d[1]);
     warprsa_fold_set_free(g);
-    warprsa_fold_join_chunk<ROWS>(g, d[1], 1, over);
+    warprsa_fold_join_chunk<LIMBS>(g, d[1], 1, over);
     if (due->digit >= 0)
         *digit =
             warprsa_fold_digit(warprsa_fold_pair_exponent(g, 0), due->digit);
     __syncwarp();
-    warprsa_fold_carries<ROWS>(a->of[0], g, s->of[0], 0, &carry);
+    warprsa_fold_carries<LIMBS>(a->of[0], g, s->of[0], 0, &carry);
     warprsa_fold_pair_carry(a, &carry);
     __syncwarp();
     if (due->fetch >= 0)
-        warprsa_fold_fetch(g, due->fetch, 0, WARPRSA_FOLD_OWN);
+        warprsa_fold_fetch(g, due->fetch, 0, WARPRSA_FOLD_PART_LIMBS);
 }
 
 #endif

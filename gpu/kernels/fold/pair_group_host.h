@@ -36,13 +36,13 @@ static inline void warprsa_fold_pair_joined(uint64_t *x,
                                             const uint64_t *upper, int part,
                                             uint32_t *over)
 {
-    const int limbs = WARPRSA_FOLD_PAIR_ROWS;
+    const int limbs = WARPRSA_FOLD_PAIR_LIMBS;
 
-    for (int i = 0; i < WARPRSA_FOLD_OWN; i++) {
+    for (int i = 0; i < WARPRSA_FOLD_PART_LIMBS; i++) {
         uint32_t d[WARPRSA_FOLD_DIGITS];
 
         warprsa_fold_digit_sums(d, g->matrix[g->prime], upper,
-                                part * WARPRSA_FOLD_OWN + i, limbs);
+                                part * WARPRSA_FOLD_PART_LIMBS + i, limbs);
         x[i] = warprsa_fold_join(d, over, limbs);
     }
 }
@@ -53,28 +53,29 @@ static inline void warprsa_fold_pair_fold(warprsa_fold_number *a,
                                           const warprsa_fold_pieces_due *due,
                                           uint32_t *digit)
 {
-    const int own = WARPRSA_FOLD_OWN, each = 5;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS, each = 5;
     uint32_t carry[WARPRSA_MESSAGES] = {0}, over[WARPRSA_FOLD_GROUP] = {0};
 
     warprsa_fold_pair_top(s);
     for (int k = 0; k < WARPRSA_MESSAGES; k++) {
         const int message = k % WARPRSA_FOLD_GROUP;
-        uint64_t upper[WARPRSA_FOLD_PAIR_ROWS], x[WARPRSA_FOLD_OWN];
+        uint64_t upper[WARPRSA_FOLD_PAIR_LIMBS], x[WARPRSA_FOLD_PART_LIMBS];
 
         if (due->select >= 0)
             warprsa_fold_pair_select_pieces(&g->memory, due->select, digit[k],
                                             k);
-        for (int i = 0; i < own; i++) {
-            upper[i] = s->of[message][own + i];
-            upper[own + i] = s->of[message + WARPRSA_FOLD_GROUP][own + i];
+        for (int i = 0; i < part_limbs; i++) {
+            upper[i] = s->of[message][part_limbs + i];
+            upper[part_limbs + i] =
+                s->of[message + WARPRSA_FOLD_GROUP][part_limbs + i];
         }
         warprsa_fold_pair_joined(x, g, upper, warprsa_fold_part(k),
                                  &over[message]);
-        for (int i = 0; i < own; i += each)
+        for (int i = 0; i < part_limbs; i += each)
             warprsa_fold_carry(a->of[k] + i, x + i, s->of[k] + i, each,
                                &carry[k]);
         if (due->fetch >= 0)
-            warprsa_fold_fetch(g, due->fetch, k, own);
+            warprsa_fold_fetch(g, due->fetch, k, part_limbs);
         if (due->digit >= 0)
             digit[k] = warprsa_fold_digit(warprsa_fold_pair_exponent(g, k),
                                           due->digit);

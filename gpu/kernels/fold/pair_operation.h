@@ -9,7 +9,7 @@
  *   1, mod p   s_p; s = s_q + q h (Garner); whether s^e = m mod p
  *   2, mod q   whether s^e = m mod q; bytes out
  *
- * A pass has a script of its own and wants the prime's matrix. What does not
+ * A pass has a script of its part_limbs and wants the prime's matrix. What does not
  * know of parts is operation.h's, for 20 rows. No branch and no address
  * depends on anything but sizes and the public exponent.
  */
@@ -79,10 +79,11 @@ WARPRSA_FN void warprsa_fold_pass_program(warprsa_fold_program *program,
 WARPRSA_FN double *warprsa_fold_pair_register(const warprsa_fold_memory *m,
                                               int reg, int i, int t)
 {
-    const int own = WARPRSA_FOLD_OWN, twenty = i / own;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS, twenty = i / part_limbs;
     const int of = (t & ~WARPRSA_FOLD_GROUP) + twenty % 2 * WARPRSA_FOLD_GROUP;
 
-    return warprsa_fold_register(m, reg + twenty / 2, i % own, of, own);
+    return warprsa_fold_register(m, reg + twenty / 2, i % part_limbs, of,
+                                 part_limbs);
 }
 
 /* Once for all passes: 1/r and the blinded exponents, mod p by the messages of
@@ -96,7 +97,7 @@ WARPRSA_FN void warprsa_fold_pair_blinding(const warprsa_fold_group *g)
         warprsa_fold_blinding(&op,
                               g->memory.inversion +
                                   warprsa_fold_index(k) * WARPRSA_HALF_SAMPLES,
-                              warprsa_fold_part(k), WARPRSA_FOLD_PAIR_ROWS);
+                              warprsa_fold_part(k), WARPRSA_FOLD_PAIR_LIMBS);
     }
     warprsa_sync_lanes();
 }
@@ -106,27 +107,27 @@ WARPRSA_FN void warprsa_fold_pair_begin(warprsa_fold_number *a,
                                         const warprsa_fold_group *g)
 {
     const warprsa_fold_memory *m = &g->memory;
-    const int own = WARPRSA_FOLD_OWN;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
 
     WARPRSA_EACH_MESSAGE(k)
     {
         const int t = warprsa_fold_index(k);
-        const int first = warprsa_fold_part(k) * own;
+        const int first = warprsa_fold_part(k) * part_limbs;
         const warprsa_operation op = warprsa_fold_operation(g, k);
         const double *inverse = m->inversion + ((t & ~WARPRSA_FOLD_GROUP) +
                                                 g->prime * WARPRSA_FOLD_GROUP) *
                                                    WARPRSA_HALF_SAMPLES;
 
         WARPRSA_ROLLED
-        for (int i = 0; i < own; i++) {
-            *warprsa_fold_register(m, WARPRSA_FOLD_INVERSE, i, t, own) =
+        for (int i = 0; i < part_limbs; i++) {
+            *warprsa_fold_register(m, WARPRSA_FOLD_INVERSE, i, t, part_limbs) =
                 inverse[first + i];
-            *warprsa_fold_register(m, WARPRSA_FOLD_BLINDING, i, t, own) =
+            *warprsa_fold_register(m, WARPRSA_FOLD_BLINDING, i, t, part_limbs) =
                 warprsa_blinding_sample(op.random, op.key->half[g->prime].bits,
                                         first + i);
         }
         WARPRSA_UNROLL
-        for (int i = 0; i < own; i++)
+        for (int i = 0; i < part_limbs; i++)
             a->of[k][i] = 0;
     }
     warprsa_sync_lanes();
@@ -138,7 +139,8 @@ WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
                                                int position)
 {
     const warprsa_fold_memory *m = &g->memory;
-    const int own = WARPRSA_FOLD_OWN, phases = WARPRSA_FOLD_PHASES(20);
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS,
+              phases = WARPRSA_FOLD_PHASES(20);
 
     warprsa_fold_pair_put_entry(m, WARPRSA_FOLD_ENTRIES, a);
     WARPRSA_ROLLED
@@ -148,7 +150,7 @@ WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
         WARPRSA_EACH_MESSAGE(k)
         {
             warprsa_fold_sync_table(g);
-            warprsa_fold_fetch(g, i % phases, k, own);
+            warprsa_fold_fetch(g, i % phases, k, part_limbs);
             warprsa_fold_wait_fetched(g);
             warprsa_fold_pair_select_pieces(
                 m, i % phases,
@@ -161,7 +163,7 @@ WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
 }
 
 /* The carries of s, whose columns are in UNRESOLVED, by both parts alike;
- * each stores its own samples. */
+ * each stores its part_limbs samples. */
 WARPRSA_FN void warprsa_fold_pair_resolve_result(const warprsa_fold_group *g)
 {
     const warprsa_fold_memory *m = &g->memory;
@@ -172,13 +174,13 @@ WARPRSA_FN void warprsa_fold_pair_resolve_result(const warprsa_fold_group *g)
         int64_t carry = 0;
 
         WARPRSA_ROLLED
-        for (int i = 0; i < 2 * WARPRSA_FOLD_PAIR_ROWS; i++) {
+        for (int i = 0; i < 2 * WARPRSA_FOLD_PAIR_LIMBS; i++) {
             const int64_t x = (int64_t)warprsa_bits(*warprsa_fold_pair_register(
                                   m, WARPRSA_FOLD_UNRESOLVED, i, t)) +
                               carry;
 
             carry = x >> 52;
-            if (i / WARPRSA_FOLD_OWN % 2 == warprsa_fold_part(k))
+            if (i / WARPRSA_FOLD_PART_LIMBS % 2 == warprsa_fold_part(k))
                 *warprsa_fold_pair_register(m, WARPRSA_FOLD_RESULT, i, t) =
                     warprsa_sample((uint64_t)x & WARPRSA_SAMPLE_MASK);
         }
@@ -193,7 +195,7 @@ WARPRSA_FN void warprsa_fold_pair_put_result(warprsa_fold_number *a,
                                              warprsa_fold_columns *s)
 {
     const warprsa_fold_memory *m = &g->memory;
-    const int own = WARPRSA_FOLD_OWN;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
 
     WARPRSA_EACH_MESSAGE(k)
     {
@@ -201,16 +203,17 @@ WARPRSA_FN void warprsa_fold_pair_put_result(warprsa_fold_number *a,
         const uint64_t upper = warprsa_fold_upper_mask(k);
 
         /* warprsa_fold_unbias(): columns 60 and 78 are part 1's. */
-        s->of[k][own] -= WARPRSA_FOLD_BIAS & upper;
-        s->of[k][2 * own - 2] -= ((uint64_t)1 << 56) & upper;
+        s->of[k][part_limbs] -= WARPRSA_FOLD_BIAS & upper;
+        s->of[k][2 * part_limbs - 2] -= ((uint64_t)1 << 56) & upper;
         WARPRSA_UNROLL
-        for (int i = 0; i < own; i++) {
-            s->of[k][i] += warprsa_fold_integer(
-                *warprsa_fold_register(m, WARPRSA_FOLD_ROOT_Q, i, t, own));
-            *warprsa_fold_register(m, WARPRSA_FOLD_UNRESOLVED, i, t, own) =
-                warprsa_from_bits(s->of[k][i]);
-            *warprsa_fold_register(m, WARPRSA_FOLD_UNRESOLVED + 1, i, t, own) =
-                warprsa_from_bits(s->of[k][own + i]);
+        for (int i = 0; i < part_limbs; i++) {
+            s->of[k][i] += warprsa_fold_integer(*warprsa_fold_register(
+                m, WARPRSA_FOLD_ROOT_Q, i, t, part_limbs));
+            *warprsa_fold_register(m, WARPRSA_FOLD_UNRESOLVED, i, t,
+                                   part_limbs) = warprsa_from_bits(s->of[k][i]);
+            *warprsa_fold_register(m, WARPRSA_FOLD_UNRESOLVED + 1, i, t,
+                                   part_limbs) =
+                warprsa_from_bits(s->of[k][part_limbs + i]);
             a->of[k][i] = 0;
         }
     }
@@ -223,7 +226,7 @@ WARPRSA_FN void warprsa_fold_pair_put_bytes(const warprsa_fold_group *g)
 {
     WARPRSA_STAGE(OUTPUT);
     const warprsa_fold_memory *m = &g->memory;
-    const int limbs = WARPRSA_FOLD_PAIR_ROWS;
+    const int limbs = WARPRSA_FOLD_PAIR_LIMBS;
 
     WARPRSA_EACH_MESSAGE(k)
     {
@@ -241,7 +244,7 @@ WARPRSA_FN void warprsa_fold_pair_put_bytes(const warprsa_fold_group *g)
                 i);
         if (part == 0)
             warprsa_fold_put_status(&op, m, WARPRSA_FOLD_DIFFERS, t,
-                                    WARPRSA_FOLD_OWN);
+                                    WARPRSA_FOLD_PART_LIMBS);
     }
 }
 
@@ -251,20 +254,20 @@ WARPRSA_FN void warprsa_fold_pair_compare(const warprsa_fold_group *g,
                                           const warprsa_fold_number *a)
 {
     const warprsa_fold_memory *m = &g->memory;
-    const int own = WARPRSA_FOLD_OWN, last = g->prime == 1;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS, last = g->prime == 1;
 
     WARPRSA_EACH_MESSAGE(k)
     {
         const int t = warprsa_fold_index(k);
         double *kept =
-            warprsa_fold_register(m, WARPRSA_FOLD_DIFFERS, 0, t, own);
+            warprsa_fold_register(m, WARPRSA_FOLD_DIFFERS, 0, t, part_limbs);
         uint64_t differs = 0;
 
         WARPRSA_UNROLL
-        for (int i = 0; i < own; i++)
+        for (int i = 0; i < part_limbs; i++)
             differs |= warprsa_bits(a->of[k][i]) ^
                        warprsa_bits(*warprsa_fold_register(
-                           m, WARPRSA_FOLD_INPUT, i, t, own));
+                           m, WARPRSA_FOLD_INPUT, i, t, part_limbs));
         *kept = (last ? *kept : 0) + (double)(differs != 0);
     }
     warprsa_sync_lanes();
@@ -278,12 +281,12 @@ warprsa_fold_pair_prepare(warprsa_fold_number *a, const warprsa_fold_group *g,
                           const warprsa_fold_instruction *instruction,
                           const int windows)
 {
-    const int own = WARPRSA_FOLD_OWN;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
 
     if (instruction->reduce)
         warprsa_fold_pair_reduce(a, warprsa_fold_pair_prime(g));
     if (instruction->store < WARPRSA_FOLD_REGISTERS)
-        warprsa_fold_store(g, instruction->store, a, own);
+        warprsa_fold_store(g, instruction->store, a, part_limbs);
     if (instruction->action == WARPRSA_FOLD_STORE_ENTRY)
         warprsa_fold_pair_put_entry(&g->memory, instruction->entry, a);
     if (instruction->action == WARPRSA_FOLD_MODEXP_START)
@@ -291,13 +294,13 @@ warprsa_fold_pair_prepare(warprsa_fold_number *a, const warprsa_fold_group *g,
     if (instruction->action == WARPRSA_FOLD_SUBTRACT) {
         warprsa_fold_number other;
 
-        warprsa_fold_load(&other, g, WARPRSA_FOLD_SUBTRAHEND, 0, own);
+        warprsa_fold_load(&other, g, WARPRSA_FOLD_SUBTRAHEND, 0, part_limbs);
         warprsa_fold_pair_subtract(a, &other, warprsa_fold_pair_prime(g));
     }
     if (instruction->action == WARPRSA_FOLD_COMPARE)
         warprsa_fold_pair_compare(g, a);
     if (instruction->load < WARPRSA_FOLD_REGISTERS)
-        warprsa_fold_load(a, g, instruction->load, 0, own);
+        warprsa_fold_load(a, g, instruction->load, 0, part_limbs);
 }
 
 /* A number instead of a product's columns: m, s or what there is. */
@@ -306,7 +309,7 @@ WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
                                              const warprsa_fold_group *g,
                                              int operand)
 {
-    const int own = WARPRSA_FOLD_OWN;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
 
     WARPRSA_EACH_MESSAGE(k)
     {
@@ -315,9 +318,10 @@ WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
         const int t = warprsa_fold_index(k), part = warprsa_fold_part(k);
 
         WARPRSA_UNROLL
-        for (int i = 0; i < 2 * own; i++) {
-            const int at = part * own + i % own + i / own * 2 * own;
-            double sample = i < own ? a->of[k][i] : 0;
+        for (int i = 0; i < 2 * part_limbs; i++) {
+            const int at = part * part_limbs + i % part_limbs +
+                           i / part_limbs * 2 * part_limbs;
+            double sample = i < part_limbs ? a->of[k][i] : 0;
 
             if (operand == WARPRSA_FOLD_OF_INPUT)
                 sample = warprsa_sample_of_bytes(op.input, length, at);
@@ -336,7 +340,7 @@ WARPRSA_FN void warprsa_fold_pair_products(
     warprsa_fold_pair_smem_stash *stash)
 {
     const warprsa_fold_memory *m = &g->memory;
-    const int own = WARPRSA_FOLD_OWN;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
     warprsa_fold_number b;
 
     if (instruction->action == WARPRSA_FOLD_MODEXP) {
@@ -344,18 +348,18 @@ WARPRSA_FN void warprsa_fold_pair_products(
     } else {
         WARPRSA_EACH_MESSAGE(k)
         {
-            const int first = warprsa_fold_part(k) * own;
+            const int first = warprsa_fold_part(k) * part_limbs;
             const double *from =
                 instruction->operand == WARPRSA_FOLD_QINV ? m->qinv + first
                 : instruction->operand == WARPRSA_FOLD_Q
                     ? warprsa_fold_second_prime(g, k) + first
                     : warprsa_fold_register(m, instruction->operand, 0,
-                                            warprsa_fold_index(k), own);
+                                            warprsa_fold_index(k), part_limbs);
             const int apart =
                 instruction->operand < WARPRSA_FOLD_REGISTERS ? m->stride : 1;
 
             WARPRSA_UNROLL
-            for (int i = 0; i < own; i++)
+            for (int i = 0; i < part_limbs; i++)
                 b.of[k][i] = from[i * apart];
         }
     }

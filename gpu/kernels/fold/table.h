@@ -47,11 +47,11 @@
      WARPRSA_FOLD_PIECE_WORDS)
 
 typedef struct warprsa_fold_number {
-    double of[WARPRSA_MESSAGES][WARPRSA_FOLD_ROWS_MAX];
+    double of[WARPRSA_MESSAGES][WARPRSA_FOLD_LIMBS_MAX];
 } warprsa_fold_number;
 
 typedef struct warprsa_fold_columns {
-    uint64_t of[WARPRSA_MESSAGES][2 * WARPRSA_FOLD_ROWS_MAX];
+    uint64_t of[WARPRSA_MESSAGES][2 * WARPRSA_FOLD_LIMBS_MAX];
 } warprsa_fold_columns;
 
 /* A piece; entry 0 is the number 1. */
@@ -212,7 +212,7 @@ WARPRSA_FN void warprsa_fold_put_words(const warprsa_fold_memory *m, int entry,
 WARPRSA_FN void warprsa_fold_put_entry(const warprsa_fold_memory *m, int entry,
                                        const double *x, int t, const int limbs)
 {
-    uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)] = {0};
+    uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_LIMBS_MAX)] = {0};
 
     warprsa_fold_pack(words, x, limbs);
     warprsa_fold_put_words(m, entry, words, t, limbs);
@@ -301,7 +301,7 @@ WARPRSA_FN void warprsa_fold_get_selected(double *a,
                                           const warprsa_fold_memory *m, int t,
                                           const int limbs)
 {
-    uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_ROWS_MAX)] = {0};
+    uint32_t words[WARPRSA_FOLD_WORDS(WARPRSA_FOLD_LIMBS_MAX)] = {0};
 
     warprsa_fold_get_words(words, m, t, limbs);
     warprsa_fold_unpack(a, words, limbs);

@@ -24,11 +24,11 @@ enum {
     PRODUCTS = 600,
     REDUCTIONS = 60,
     TABLES = 4,
-    ROWS_MOST = WARPRSA_FOLD_ROWS_MAX,
-    BYTES = ROWS_MOST * 13 / 2 + 8
+    LIMBS_MAX = WARPRSA_FOLD_LIMBS_MAX,
+    BYTES = LIMBS_MAX * 13 / 2 + 8
 };
 
-static const int rows_of[SIZES] = {20, 30, 40};
+static const int limbs_of[SIZES] = {20, 30, 40};
 /* Of a fold's result, as fold.h has it. */
 static const int bits_most[SIZES] = {1040, 1553, 2073};
 
@@ -37,13 +37,13 @@ static BIGNUM *prime, *a, *b, *x, *y;
 static uint8_t *matrix;
 static warprsa_fold_group group;
 static uint32_t *table, *selected;
-static uint32_t smem_pieces[WARPRSA_FOLD_PIECES_PER_PHASE(ROWS_MOST) *
+static uint32_t smem_pieces[WARPRSA_FOLD_PIECES_PER_PHASE(LIMBS_MAX) *
                             WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_PIECE_WORDS *
                             WARPRSA_MESSAGES];
 
 static int set_up(void **state)
 {
-    const size_t words = WARPRSA_FOLD_WORDS(ROWS_MOST) * WARPRSA_MESSAGES;
+    const size_t words = WARPRSA_FOLD_WORDS(LIMBS_MAX) * WARPRSA_MESSAGES;
 
     (void)state;
     bn = BN_CTX_new();
@@ -52,7 +52,7 @@ static int set_up(void **state)
     b = BN_new();
     x = BN_new();
     y = BN_new();
-    matrix = malloc(WARPRSA_FOLD_MATRIX_BYTES(ROWS_MOST));
+    matrix = malloc(WARPRSA_FOLD_MATRIX_BYTES(LIMBS_MAX));
     table = malloc(WARPRSA_FOLD_ENTRIES * words * sizeof(*table));
     selected = malloc(words * sizeof(*selected));
     group.memory.table = table;
@@ -80,37 +80,37 @@ static int tear_down(void **state)
 }
 
 /* Row k of the matrix: the power of two that stands for byte k. */
-static int row_bit(int k, int rows)
+static int row_bit(int k, int limbs)
 {
-    return k == 8 * rows - 1 ? 52 * (rows - 1) + 44
-           : k == warprsa_fold_bias_row(rows)
-               ? 52 * (rows / 2 * 3) + 2
-               : 52 * (rows + k / 8) + 8 * (k % 8);
+    return k == 8 * limbs - 1 ? 52 * (limbs - 1) + 44
+           : k == warprsa_fold_bias_row(limbs)
+               ? 52 * (limbs / 2 * 3) + 2
+               : 52 * (limbs + k / 8) + 8 * (k % 8);
 }
 
 /* That row: the power modulo p, or minus it where it stands for the bias. */
-static void row_of(BIGNUM *to, const BIGNUM *p, int k, int rows)
+static void row_of(BIGNUM *to, const BIGNUM *p, int k, int limbs)
 {
-    number_power_of_two(to, row_bit(k, rows));
-    BN_set_negative(to, k == warprsa_fold_bias_row(rows));
+    number_power_of_two(to, row_bit(k, limbs));
+    BN_set_negative(to, k == warprsa_fold_bias_row(limbs));
     assert_true(BN_nnmod(to, to, p, bn));
 }
 
 /* The matrix of `prime`, from libcrypto's numbers. */
-static void make_matrix(int rows)
+static void make_matrix(int limbs)
 {
     double samples[NUMBER_SAMPLES];
 
-    memset(matrix, 0, WARPRSA_FOLD_MATRIX_BYTES(ROWS_MOST));
-    for (int k = 0; k < 8 * rows; k++) {
-        row_of(x, prime, k, rows);
-        number_to_samples(samples, x, rows);
-        for (int i = 0; i < rows; i++)
+    memset(matrix, 0, WARPRSA_FOLD_MATRIX_BYTES(LIMBS_MAX));
+    for (int k = 0; k < 8 * limbs; k++) {
+        row_of(x, prime, k, limbs);
+        number_to_samples(samples, x, limbs);
+        for (int i = 0; i < limbs; i++)
             for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++) {
-                int low = warprsa_fold_digit_shift(digit, rows);
-                int next = warprsa_fold_digit_shift(digit + 1, rows);
+                int low = warprsa_fold_digit_shift(digit, limbs);
+                int next = warprsa_fold_digit_shift(digit + 1, limbs);
 
-                matrix[warprsa_fold_matrix_offset(k, i, digit, rows)] =
+                matrix[warprsa_fold_matrix_offset(k, i, digit, limbs)] =
                     (uint8_t)((uint64_t)samples[i] >> low &
                               ((1u << (next - low)) - 1));
             }
@@ -122,16 +122,16 @@ static void every_digit_has_its_offset(void **state)
 {
     (void)state;
     for (int size = 0; size < SIZES; size++) {
-        const int rows = rows_of[size];
+        const int limbs = limbs_of[size];
 
-        memset(matrix, 0, WARPRSA_FOLD_MATRIX_BYTES(ROWS_MOST));
-        for (int k = 0; k < 8 * rows; k++)
-            for (int i = 0; i < rows; i++)
+        memset(matrix, 0, WARPRSA_FOLD_MATRIX_BYTES(LIMBS_MAX));
+        for (int k = 0; k < 8 * limbs; k++)
+            for (int i = 0; i < limbs; i++)
                 for (int d = 0; d < WARPRSA_FOLD_DIGITS; d++) {
-                    int offset = warprsa_fold_matrix_offset(k, i, d, rows);
+                    int offset = warprsa_fold_matrix_offset(k, i, d, limbs);
 
                     assert_in_range(offset, 0,
-                                    WARPRSA_FOLD_MATRIX_BYTES(rows) - 1);
+                                    WARPRSA_FOLD_MATRIX_BYTES(limbs) - 1);
                     assert_int_equal(0, matrix[offset]);
                     matrix[offset] = 1;
                 }
@@ -148,40 +148,40 @@ static void rows_made_from_a_key(void **state)
 
     (void)state;
     for (int size = 0; size < SIZES; size++) {
-        const int rows = rows_of[size], last = 8 * rows - 1;
+        const int limbs = limbs_of[size], last = 8 * limbs - 1;
         const int some[] = {0, 1, 7, 8, last / 2, last - 1, last, last - 8};
         warprsa_prepared_key key;
-        double samples[NUMBER_SAMPLES], qinv[ROWS_MOST];
+        double samples[NUMBER_SAMPLES], qinv[LIMBS_MAX];
         made_key made;
         warprsa_shape shape;
 
         assert_true(made_key_new(&made, &recipes[size]));
         assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&key, &made.key));
         shape = warprsa_shape_of((warprsa_size_class)key.size);
-        assert_int_equal(rows, shape.limbs);
+        assert_int_equal(limbs, shape.limbs);
         for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
             const int k = some[i];
             warprsa_number row;
 
             warprsa_fold_matrix_row(
                 &row, &key,
-                k == last ? row_bit(k, rows) : row_bit(k, rows) - 52 * rows,
-                k == last, k == warprsa_fold_bias_row(rows), rows,
+                k == last ? row_bit(k, limbs) : row_bit(k, limbs) - 52 * limbs,
+                k == last, k == warprsa_fold_bias_row(limbs), limbs,
                 shape.threads_per_number, shape.limbs_per_thread);
             for (int half = 0; half < 2; half++) {
                 row_of(x, made.numbers.value[half ? NUMBER_Q : NUMBER_P], k,
-                       rows);
-                number_to_samples(samples, x, rows);
-                for (int j = 0; j < rows; j++)
+                       limbs);
+                number_to_samples(samples, x, limbs);
+                for (int j = 0; j < limbs; j++)
                     assert_true(samples[j] ==
                                 row.of[half * shape.threads_per_number +
                                        j / shape.limbs_per_thread]
                                       [j % shape.limbs_per_thread]);
             }
         }
-        warprsa_fold_put_qinv(qinv, &key, rows, shape.threads_per_number,
+        warprsa_fold_put_qinv(qinv, &key, limbs, shape.threads_per_number,
                               shape.limbs_per_thread);
-        number_from_samples(x, qinv, rows);
+        number_from_samples(x, qinv, limbs);
         assert_int_equal(0, BN_cmp(x, made.numbers.value[NUMBER_QINV]));
         made_key_free(&made);
     }
@@ -197,11 +197,11 @@ static double edge(uint64_t random)
 }
 
 /* An operand: samples may be 2^52, but for those that fold.h bounds. */
-static void operand(double *samples, random_stream *stream, int rows)
+static void operand(double *samples, random_stream *stream, int limbs)
 {
     const unsigned kind = random_below(stream, 9);
 
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < limbs; i++) {
         const uint64_t random = random_next(stream) & WARPRSA_SAMPLE_MASK;
 
         samples[i] = kind == 0   ? 0x1p52
@@ -209,39 +209,39 @@ static void operand(double *samples, random_stream *stream, int rows)
                      : kind == 2 ? (random % 3 == 0 ? 0x1p52 : 0x1p52 - 1)
                      : kind == 3 ? (random % 2 == 0 ? 0x1p52 - 1 : 0)
                      : kind == 4 ? (double)(random >> random % 53)
-                     : kind == 5 ? (i < rows / 2 ? 0x1p52 : 0)
-                     : kind == 6 ? (i < rows / 2 ? 0 : 0x1p52)
+                     : kind == 5 ? (i < limbs / 2 ? 0x1p52 : 0)
+                     : kind == 6 ? (i < limbs / 2 ? 0 : 0x1p52)
                      : kind == 7 ? edge(random >> 8)
                                  : (double)random;
     }
-    samples[rows / 2 - 1] = fmin(samples[rows / 2 - 1], 0x1p52 - 1);
-    samples[rows - 1] = fmin(samples[rows - 1], 0x1.6ap51);
+    samples[limbs / 2 - 1] = fmin(samples[limbs / 2 - 1], 0x1p52 - 1);
+    samples[limbs - 1] = fmin(samples[limbs - 1], 0x1.6ap51);
 }
 
 /* The columns of m n, or of m m without n, stand for that, none is negative or
  * above the bound that fold.h states, and byte 7 of the last is free. */
 static void check_columns(uint64_t *s, const double *m, const double *n,
-                          int rows)
+                          int limbs)
 {
-    uint64_t plain[2 * ROWS_MOST], byte;
+    uint64_t plain[2 * LIMBS_MAX], byte;
     warprsa_fold_smem_stash stash = {{0}};
 
     if (n == NULL)
-        warprsa_fold_square(s, m, &stash, rows);
+        warprsa_fold_square(s, m, &stash, limbs);
     else
-        warprsa_fold_multiply(s, m, n, &stash, rows);
+        warprsa_fold_multiply(s, m, n, &stash, limbs);
     memcpy(plain, s, sizeof(plain));
-    byte = plain[2 * rows - 2] >> 56;
+    byte = plain[2 * limbs - 2] >> 56;
     assert_int_equal(1, byte);
-    plain[2 * rows - 2] -= byte << 56;
-    for (int c = 0; c < 2 * rows; c++)
-        assert_true(plain[c] <= (uint64_t)(3 * rows + 3) << 52);
-    assert_true(plain[2 * rows - 1] <= (uint64_t)1 << 52);
-    number_from_columns(y, plain, 2 * rows);
-    number_power_of_two(x, 52 * (rows / 2 * 3) + 2);
+    plain[2 * limbs - 2] -= byte << 56;
+    for (int c = 0; c < 2 * limbs; c++)
+        assert_true(plain[c] <= (uint64_t)(3 * limbs + 3) << 52);
+    assert_true(plain[2 * limbs - 1] <= (uint64_t)1 << 52);
+    number_from_columns(y, plain, 2 * limbs);
+    number_power_of_two(x, 52 * (limbs / 2 * 3) + 2);
     assert_true(BN_sub(y, y, x));
-    number_from_samples(a, m, rows);
-    number_from_samples(b, n == NULL ? m : n, rows);
+    number_from_samples(a, m, limbs);
+    number_from_samples(b, n == NULL ? m : n, limbs);
     assert_true(BN_mul(a, a, b, bn));
     assert_int_equal(0, BN_cmp(a, y));
 }
@@ -254,47 +254,47 @@ static void products(void **state)
     (void)state;
     for (int size = 0; size < SIZES; size++)
         for (unsigned i = 0; i < count; i++) {
-            double m[ROWS_MOST], n[ROWS_MOST];
-            uint64_t s[2 * ROWS_MOST];
+            double m[LIMBS_MAX], n[LIMBS_MAX];
+            uint64_t s[2 * LIMBS_MAX];
 
-            operand(m, &stream, rows_of[size]);
-            operand(n, &stream, rows_of[size]);
-            check_columns(s, m, n, rows_of[size]);
-            check_columns(s, m, NULL, rows_of[size]);
+            operand(m, &stream, limbs_of[size]);
+            operand(n, &stream, limbs_of[size]);
+            check_columns(s, m, n, limbs_of[size]);
+            check_columns(s, m, NULL, limbs_of[size]);
         }
 }
 
 /* All messages' columns folded: the same number modulo the prime, in samples
  * up to 2^52, below the bound that fold.h states. */
 static void fold_all(warprsa_fold_number *r, warprsa_fold_columns *s,
-                     BIGNUM *const *expected, int rows)
+                     BIGNUM *const *expected, int limbs)
 {
     static const warprsa_fold_pieces_due none = {-1, -1, -1, -1};
     uint32_t digit[WARPRSA_MESSAGES] = {0};
 
-    warprsa_fold_fold(r, &group, s, &none, digit, rows);
+    warprsa_fold_fold(r, &group, s, &none, digit, limbs);
     for (int k = 0; k < WARPRSA_MESSAGES; k++) {
-        for (int i = 0; i < rows; i++)
+        for (int i = 0; i < limbs; i++)
             assert_true(r->of[k][i] >= 0 && r->of[k][i] <= 0x1p52 &&
                         r->of[k][i] == (double)(uint64_t)r->of[k][i]);
-        assert_true(r->of[k][rows / 2 - 1] < 0x1p52 &&
-                    r->of[k][rows - 1] <= 0x1.6ap51);
-        number_from_samples(x, r->of[k], rows);
-        assert_true(BN_num_bits(x) <= bits_most[rows / 10 - 2]);
+        assert_true(r->of[k][limbs / 2 - 1] < 0x1p52 &&
+                    r->of[k][limbs - 1] <= 0x1.6ap51);
+        number_from_samples(x, r->of[k], limbs);
+        assert_true(BN_num_bits(x) <= bits_most[limbs / 10 - 2]);
         assert_true(BN_nnmod(x, x, prime, bn));
         assert_int_equal(0, BN_cmp(x, expected[k]));
     }
 }
 
 /* Products and squares of fresh operands, and then of what comes out. */
-static void folds_of(int rows, random_stream *stream)
+static void folds_of(int limbs, random_stream *stream)
 {
     static warprsa_fold_number m, n;
     static warprsa_fold_columns s;
     BIGNUM *expected[WARPRSA_MESSAGES];
 
     for (int k = 0; k < WARPRSA_MESSAGES; k++) {
-        operand(m.of[k], stream, rows);
+        operand(m.of[k], stream, limbs);
         assert_non_null(expected[k] = BN_new());
     }
     for (int turn = 0; turn < FOLDS; turn++) {
@@ -302,13 +302,13 @@ static void folds_of(int rows, random_stream *stream)
             const int square = (k + turn) % 2;
 
             if (!square)
-                operand(n.of[k], stream, rows);
-            number_from_samples(a, m.of[k], rows);
-            number_from_samples(b, square ? m.of[k] : n.of[k], rows);
+                operand(n.of[k], stream, limbs);
+            number_from_samples(a, m.of[k], limbs);
+            number_from_samples(b, square ? m.of[k] : n.of[k], limbs);
             assert_true(BN_mod_mul(expected[k], a, b, prime, bn));
-            check_columns(s.of[k], m.of[k], square ? NULL : n.of[k], rows);
+            check_columns(s.of[k], m.of[k], square ? NULL : n.of[k], limbs);
         }
-        fold_all(&m, &s, expected, rows);
+        fold_all(&m, &s, expected, limbs);
     }
     for (int k = 0; k < WARPRSA_MESSAGES; k++)
         BN_free(expected[k]);
@@ -320,32 +320,33 @@ static void digit_sums_at_their_most(void **state)
 {
     (void)state;
     for (int size = 0; size < SIZES; size++) {
-        const int rows = rows_of[size];
+        const int limbs = limbs_of[size];
         const uint64_t most =
-            (uint64_t)(3 * rows + 3) << 52 | WARPRSA_SAMPLE_MASK;
-        uint64_t s[2 * ROWS_MOST];
+            (uint64_t)(3 * limbs + 3) << 52 | WARPRSA_SAMPLE_MASK;
+        uint64_t s[2 * LIMBS_MAX];
         uint32_t d[WARPRSA_FOLD_DIGITS], over = 0;
 
-        for (int c = rows; c < 2 * rows; c++)
-            s[c] = c == 2 * rows - 1 ? ~0ull : most | ((1ull << 56) - 1);
-        for (int k = 0; k < 8 * rows; k++)
+        for (int c = limbs; c < 2 * limbs; c++)
+            s[c] = c == 2 * limbs - 1 ? ~0ull : most | ((1ull << 56) - 1);
+        for (int k = 0; k < 8 * limbs; k++)
             for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++)
-                matrix[warprsa_fold_matrix_offset(k, 0, digit, rows)] =
+                matrix[warprsa_fold_matrix_offset(k, 0, digit, limbs)] =
                     (uint8_t)((1u
-                               << (warprsa_fold_digit_shift(digit + 1, rows) -
-                                   warprsa_fold_digit_shift(digit, rows))) -
+                               << (warprsa_fold_digit_shift(digit + 1, limbs) -
+                                   warprsa_fold_digit_shift(digit, limbs))) -
                               1);
-        warprsa_fold_digit_sums(d, matrix, s + rows, 0, rows);
+        warprsa_fold_digit_sums(d, matrix, s + limbs, 0, limbs);
         BN_zero(x);
         for (int digit = WARPRSA_FOLD_DIGITS - 1; digit >= 0; digit--) {
             assert_true(BN_set_word(y, d[digit]));
-            assert_true(BN_lshift(y, y, warprsa_fold_digit_shift(digit, rows)));
+            assert_true(
+                BN_lshift(y, y, warprsa_fold_digit_shift(digit, limbs)));
             assert_true(BN_add(x, x, y));
         }
         /* Once more with what comes in from such a sample below. */
         for (int turn = 0; turn < 2; turn++) {
             const uint32_t in = over;
-            uint64_t joined = warprsa_fold_join(d, &over, rows);
+            uint64_t joined = warprsa_fold_join(d, &over, limbs);
 
             assert_true(joined < ~0ull - (1ull << 59));
             assert_true(BN_set_word(y, over));
@@ -366,28 +367,28 @@ static void folds(void **state)
     (void)state;
     for (int size = 0; size < SIZES; size++)
         for (unsigned i = 0; i < primes; i++) {
-            const int rows = rows_of[size], bits = WARPRSA_FOLD_BITS(rows);
+            const int limbs = limbs_of[size], bits = WARPRSA_FOLD_BITS(limbs);
 
             number_pattern(prime, &stream, (int)(i % NUMBER_PATTERNS),
                            i % 4 == 3 ? bits - (int)random_below(&stream, 16)
                                       : bits);
-            make_matrix(rows);
-            folds_of(rows, &stream);
+            make_matrix(limbs);
+            folds_of(limbs, &stream);
         }
 }
 
 /* One number below 2^39.5 p, and the same modulo p. */
-static void reduce_one(int rows)
+static void reduce_one(int limbs)
 {
     double samples[NUMBER_SAMPLES], p[NUMBER_SAMPLES];
 
-    number_to_samples(p, prime, rows);
-    number_to_samples(samples, a, rows);
-    warprsa_fold_reduce(samples, p, rows);
+    number_to_samples(p, prime, limbs);
+    number_to_samples(samples, a, limbs);
+    warprsa_fold_reduce(samples, p, limbs);
     assert_true(BN_nnmod(b, a, prime, bn));
-    number_from_samples(x, samples, rows);
+    number_from_samples(x, samples, limbs);
     assert_int_equal(0, BN_cmp(x, b));
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < limbs; i++)
         assert_true(samples[i] >= 0 && samples[i] < 0x1p52);
 }
 
@@ -400,8 +401,8 @@ static void reductions(void **state)
     (void)state;
     for (int size = 0; size < SIZES; size++)
         for (unsigned i = 0; i < count; i++) {
-            const int rows = rows_of[size], most = WARPRSA_FOLD_BITS(rows);
-            const int least = WARPRSA_FOLD_BITS_MIN(rows);
+            const int limbs = limbs_of[size], most = WARPRSA_FOLD_BITS(limbs);
+            const int least = WARPRSA_FOLD_BITS_MIN(limbs);
 
             number_pattern(
                 prime, &stream, (int)(i % NUMBER_PATTERNS),
@@ -413,7 +414,7 @@ static void reductions(void **state)
                 uint64_t q =
                     random_next(&stream) >> (25 + random_below(&stream, 39));
 
-                number_power_of_two(b, 52 * rows);
+                number_power_of_two(b, 52 * limbs);
                 assert_true(BN_set_word(a, q));
                 assert_true(BN_mul(a, a, prime, bn));
                 if (BN_cmp(a, b) >= 0)
@@ -422,7 +423,7 @@ static void reductions(void **state)
                     assert_true(BN_sub_word(a, (BN_ULONG)-about));
                 else
                     assert_true(BN_add_word(a, (BN_ULONG)(about + 2)));
-                reduce_one(rows);
+                reduce_one(limbs);
             }
         }
 }
@@ -435,19 +436,19 @@ static void differences(void **state)
     (void)state;
     for (int size = 0; size < SIZES; size++)
         for (unsigned i = 0; i < module_context_scaled(REDUCTIONS); i++) {
-            const int rows = rows_of[size];
+            const int limbs = limbs_of[size];
             double m[NUMBER_SAMPLES], n[NUMBER_SAMPLES], p[NUMBER_SAMPLES];
 
             number_pattern(prime, &stream, (int)(i % NUMBER_PATTERNS),
-                           WARPRSA_FOLD_BITS(rows));
-            number_below(a, m, rows, prime, &stream);
-            number_below(b, n, rows, prime, &stream);
-            number_to_samples(m, a, rows);
-            number_to_samples(n, b, rows);
-            number_to_samples(p, prime, rows);
-            warprsa_fold_subtract(m, n, p, rows);
+                           WARPRSA_FOLD_BITS(limbs));
+            number_below(a, m, limbs, prime, &stream);
+            number_below(b, n, limbs, prime, &stream);
+            number_to_samples(m, a, limbs);
+            number_to_samples(n, b, limbs);
+            number_to_samples(p, prime, limbs);
+            warprsa_fold_subtract(m, n, p, limbs);
             assert_true(BN_mod_sub(y, a, b, prime, bn));
-            number_from_samples(x, m, rows);
+            number_from_samples(x, m, limbs);
             assert_int_equal(0, BN_cmp(x, y));
         }
 }
@@ -455,7 +456,7 @@ static void differences(void **state)
 /* Every message has a table of its own, and asks for another entry. */
 static void tables(void **state)
 {
-    static double entry[WARPRSA_FOLD_ENTRIES + 1][WARPRSA_MESSAGES][ROWS_MOST];
+    static double entry[WARPRSA_FOLD_ENTRIES + 1][WARPRSA_MESSAGES][LIMBS_MAX];
     random_stream stream = {number_seed()};
 
     (void)state;
@@ -463,34 +464,34 @@ static void tables(void **state)
     for (int k = 0; k < WARPRSA_MESSAGES; k++)
         entry[0][k][0] = 1;
     for (int turn = 0; turn < SIZES * TABLES; turn++) {
-        const int rows = rows_of[turn % SIZES];
+        const int limbs = limbs_of[turn % SIZES];
 
         for (int e = 1; e <= WARPRSA_FOLD_ENTRIES; e++)
             for (int k = 0; k < WARPRSA_MESSAGES; k++) {
-                const int top = WARPRSA_FOLD_BITS(rows) - 52 * (rows - 1);
+                const int top = WARPRSA_FOLD_BITS(limbs) - 52 * (limbs - 1);
 
-                for (int i = 0; i < rows; i++)
+                for (int i = 0; i < limbs; i++)
                     entry[e][k][i] =
                         (double)(random_next(&stream) &
-                                 (i == rows - 1 ? (1ull << top) - 1
-                                                : WARPRSA_SAMPLE_MASK));
-                warprsa_fold_put_entry(&group.memory, e, entry[e][k], k, rows);
+                                 (i == limbs - 1 ? (1ull << top) - 1
+                                                 : WARPRSA_SAMPLE_MASK));
+                warprsa_fold_put_entry(&group.memory, e, entry[e][k], k, limbs);
             }
         for (uint32_t digit = 0; digit <= (uint32_t)WARPRSA_FOLD_ENTRIES;
              digit++)
             for (int k = 0; k < WARPRSA_MESSAGES; k++) {
                 const uint32_t own = (digit + (uint32_t)k) %
                                      ((uint32_t)WARPRSA_FOLD_ENTRIES + 1);
-                double got[ROWS_MOST];
+                double got[LIMBS_MAX];
 
-                for (int phase = 0; phase < WARPRSA_FOLD_PHASES(rows);
+                for (int phase = 0; phase < WARPRSA_FOLD_PHASES(limbs);
                      phase++) {
-                    warprsa_fold_fetch(&group, phase, k, rows);
+                    warprsa_fold_fetch(&group, phase, k, limbs);
                     warprsa_fold_select_pieces(&group.memory, phase, own, k,
-                                               rows);
+                                               limbs);
                 }
-                warprsa_fold_get_selected(got, &group.memory, k, rows);
-                for (int i = 0; i < rows; i++)
+                warprsa_fold_get_selected(got, &group.memory, k, limbs);
+                for (int i = 0; i < limbs; i++)
                     assert_true(got[i] == entry[own][k][i]);
             }
     }

@@ -19,23 +19,23 @@
 #define BIG_E 0x8000000000000015u /* beyond 2^63 */
 
 enum {
-    ROWS_MOST = WARPRSA_FOLD_ROWS_MAX,
+    LIMBS_MAX = WARPRSA_FOLD_LIMBS_MAX,
 };
 
 /* One group's memory, and the key it is for. */
 typedef struct workspace {
     warprsa_prepared_key key;
     made_key made;
-    uint8_t matrix[2][WARPRSA_FOLD_MATRIX_BYTES(ROWS_MOST)];
-    double qinv[ROWS_MOST];
+    uint8_t matrix[2][WARPRSA_FOLD_MATRIX_BYTES(LIMBS_MAX)];
+    double qinv[LIMBS_MAX];
     double inversion[WARPRSA_MESSAGES * WARPRSA_HALF_SAMPLES];
-    double registers[WARPRSA_FOLD_REGISTERS * ROWS_MOST * WARPRSA_MESSAGES];
-    uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(ROWS_MOST) *
+    double registers[WARPRSA_FOLD_REGISTERS * LIMBS_MAX * WARPRSA_MESSAGES];
+    uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(LIMBS_MAX) *
                    WARPRSA_MESSAGES];
-    uint32_t smem_pieces[WARPRSA_FOLD_PIECES_PER_PHASE(ROWS_MOST) *
+    uint32_t smem_pieces[WARPRSA_FOLD_PIECES_PER_PHASE(LIMBS_MAX) *
                          WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_PIECE_WORDS *
                          WARPRSA_MESSAGES];
-    uint32_t selected[WARPRSA_FOLD_WORDS(ROWS_MOST) * WARPRSA_MESSAGES];
+    uint32_t selected[WARPRSA_FOLD_WORDS(LIMBS_MAX) * WARPRSA_MESSAGES];
     uint64_t random[WARPRSA_FOLD_GROUP][WARPRSA_RANDOM_WORDS];
     uint32_t exponent[WARPRSA_FOLD_GROUP][2][WARPRSA_BLINDED_WORDS];
     uint8_t input[WARPRSA_FOLD_GROUP][WARPRSA_MODULUS_BYTES_MAX];

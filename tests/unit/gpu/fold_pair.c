@@ -21,9 +21,9 @@
 #define BIG_E 0x8000000000000015u /* beyond 2^63 */
 
 enum {
-    ROWS = WARPRSA_FOLD_PAIR_ROWS,
-    OWN = WARPRSA_FOLD_OWN,
-    BITS = WARPRSA_FOLD_BITS(ROWS),
+    LIMBS = WARPRSA_FOLD_PAIR_LIMBS,
+    PART_LIMBS = WARPRSA_FOLD_PART_LIMBS,
+    BITS = WARPRSA_FOLD_BITS(LIMBS),
     BITS_MOST = 2073, /* of a fold's result, as fold.h has it */
     GROUP = WARPRSA_FOLD_GROUP,
     PRODUCTS = 40,
@@ -37,14 +37,14 @@ enum {
 typedef struct workspace {
     warprsa_prepared_key key;
     made_key made;
-    uint8_t matrix[2][WARPRSA_FOLD_MATRIX_BYTES(ROWS)];
-    double qinv[ROWS];
+    uint8_t matrix[2][WARPRSA_FOLD_MATRIX_BYTES(LIMBS)];
+    double qinv[LIMBS];
     double inversion[WARPRSA_MESSAGES * WARPRSA_HALF_SAMPLES];
-    double registers[WARPRSA_FOLD_REGISTERS * OWN * WARPRSA_MESSAGES];
-    uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(OWN) *
+    double registers[WARPRSA_FOLD_REGISTERS * PART_LIMBS * WARPRSA_MESSAGES];
+    uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(PART_LIMBS) *
                    WARPRSA_MESSAGES];
-    uint32_t smem_pieces[WARPRSA_FOLD_SMEM_WORDS(OWN)];
-    uint32_t selected[WARPRSA_FOLD_WORDS(OWN) * WARPRSA_MESSAGES];
+    uint32_t smem_pieces[WARPRSA_FOLD_SMEM_WORDS(PART_LIMBS)];
+    uint32_t selected[WARPRSA_FOLD_WORDS(PART_LIMBS) * WARPRSA_MESSAGES];
     uint64_t random[GROUP][WARPRSA_RANDOM_WORDS];
     uint32_t exponent[GROUP][2][WARPRSA_BLINDED_WORDS];
     uint8_t input[GROUP][WARPRSA_MODULUS_BYTES_MAX];
@@ -103,14 +103,16 @@ static int tear_down(void **state)
 /* Request k's number to both of its parts, and back. */
 static void put_number(warprsa_fold_number *to, int k, const double *samples)
 {
-    memcpy(to->of[k], samples, OWN * sizeof(*samples));
-    memcpy(to->of[k + GROUP], samples + OWN, OWN * sizeof(*samples));
+    memcpy(to->of[k], samples, PART_LIMBS * sizeof(*samples));
+    memcpy(to->of[k + GROUP], samples + PART_LIMBS,
+           PART_LIMBS * sizeof(*samples));
 }
 
 static void get_number(double *samples, const warprsa_fold_number *from, int k)
 {
-    memcpy(samples, from->of[k], OWN * sizeof(*samples));
-    memcpy(samples + OWN, from->of[k + GROUP], OWN * sizeof(*samples));
+    memcpy(samples, from->of[k], PART_LIMBS * sizeof(*samples));
+    memcpy(samples + PART_LIMBS, from->of[k + GROUP],
+           PART_LIMBS * sizeof(*samples));
 }
 
 /* At and about where a difference of samples makes a carry, and the most. */
@@ -127,7 +129,7 @@ static void operand(double *samples)
 {
     const unsigned kind = random_below(&stream, 10);
 
-    for (int i = 0; i < ROWS; i++) {
+    for (int i = 0; i < LIMBS; i++) {
         const uint64_t random = random_next(&stream) & WARPRSA_SAMPLE_MASK;
 
         samples[i] = kind == 0   ? 0x1p52
@@ -135,20 +137,21 @@ static void operand(double *samples)
                      : kind == 2 ? (random % 3 == 0 ? 0x1p52 : 0x1p52 - 1)
                      : kind == 3 ? (random % 2 == 0 ? 0x1p52 - 1 : 0)
                      : kind == 4 ? (double)(random >> random % 53)
-                     : kind == 5 ? (i < OWN ? 0x1p52 : 0)
-                     : kind == 6 ? (i < OWN ? 0 : 0x1p52)
+                     : kind == 5 ? (i < PART_LIMBS ? 0x1p52 : 0)
+                     : kind == 6 ? (i < PART_LIMBS ? 0 : 0x1p52)
                      : kind == 7 ? edge(random >> 8)
-                     : kind == 8 ? (i % OWN < OWN / 2 ? 0x1p52 : 0)
-                                 : (double)random;
+                     : kind == 8
+                         ? (i % PART_LIMBS < PART_LIMBS / 2 ? 0x1p52 : 0)
+                         : (double)random;
     }
-    samples[OWN - 1] = fmin(samples[OWN - 1], 0x1p52 - 1);
-    samples[ROWS - 1] = fmin(samples[ROWS - 1], 0x1.6ap51);
+    samples[PART_LIMBS - 1] = fmin(samples[PART_LIMBS - 1], 0x1p52 - 1);
+    samples[LIMBS - 1] = fmin(samples[LIMBS - 1], 0x1.6ap51);
 }
 
 static void operands(warprsa_fold_number *to)
 {
     for (int k = 0; k < GROUP; k++) {
-        double samples[ROWS];
+        double samples[LIMBS];
 
         operand(samples);
         put_number(to, k, samples);
@@ -168,23 +171,24 @@ static void check_columns(warprsa_fold_columns *s, const warprsa_fold_number *m,
     else
         warprsa_fold_pair_multiply(s, m, n, &stash);
     for (int k = 0; k < GROUP; k++) {
-        uint64_t plain[2 * ROWS];
-        double samples[ROWS];
+        uint64_t plain[2 * LIMBS];
+        double samples[LIMBS];
 
-        for (int c = 0; c < 2 * ROWS; c++)
-            plain[c] = s->of[k + c / OWN % 2 * GROUP][c % OWN + c / ROWS * OWN];
-        assert_int_equal(1, plain[2 * ROWS - 2] >> 56);
-        plain[2 * ROWS - 2] -= (uint64_t)1 << 56;
-        for (int c = 0; c < 2 * ROWS; c++)
-            assert_true(plain[c] <= (uint64_t)(3 * ROWS + 3) << 52);
-        assert_true(plain[2 * ROWS - 1] <= (uint64_t)1 << 52);
-        number_from_columns(y, plain, 2 * ROWS);
-        number_power_of_two(x, 52 * (ROWS / 2 * 3) + 2);
+        for (int c = 0; c < 2 * LIMBS; c++)
+            plain[c] = s->of[k + c / PART_LIMBS % 2 * GROUP]
+                            [c % PART_LIMBS + c / LIMBS * PART_LIMBS];
+        assert_int_equal(1, plain[2 * LIMBS - 2] >> 56);
+        plain[2 * LIMBS - 2] -= (uint64_t)1 << 56;
+        for (int c = 0; c < 2 * LIMBS; c++)
+            assert_true(plain[c] <= (uint64_t)(3 * LIMBS + 3) << 52);
+        assert_true(plain[2 * LIMBS - 1] <= (uint64_t)1 << 52);
+        number_from_columns(y, plain, 2 * LIMBS);
+        number_power_of_two(x, 52 * (LIMBS / 2 * 3) + 2);
         assert_true(BN_sub(y, y, x));
         get_number(samples, m, k);
-        number_from_samples(a, samples, ROWS);
+        number_from_samples(a, samples, LIMBS);
         get_number(samples, n == NULL ? m : n, k);
-        number_from_samples(b, samples, ROWS);
+        number_from_samples(b, samples, LIMBS);
         assert_true(BN_mul(a, a, b, bn));
         assert_int_equal(0, BN_cmp(a, y));
     }
@@ -208,21 +212,21 @@ static void products(void **state)
 /* Row k of the matrix of `prime`, from libcrypto's numbers. */
 static void make_row(int k)
 {
-    const bool bias = k == warprsa_fold_bias_row(ROWS);
+    const bool bias = k == warprsa_fold_bias_row(LIMBS);
     double samples[NUMBER_SAMPLES];
 
-    number_power_of_two(x, k == 8 * ROWS - 1 ? 52 * (ROWS - 1) + 44
-                           : bias            ? 52 * (ROWS / 2 * 3) + 2
-                                  : 52 * (ROWS + k / 8) + 8 * (k % 8));
+    number_power_of_two(x, k == 8 * LIMBS - 1 ? 52 * (LIMBS - 1) + 44
+                           : bias             ? 52 * (LIMBS / 2 * 3) + 2
+                                  : 52 * (LIMBS + k / 8) + 8 * (k % 8));
     BN_set_negative(x, bias);
     assert_true(BN_nnmod(x, x, prime, bn));
-    number_to_samples(samples, x, ROWS);
-    for (int i = 0; i < ROWS; i++)
+    number_to_samples(samples, x, LIMBS);
+    for (int i = 0; i < LIMBS; i++)
         for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++) {
-            int low = warprsa_fold_digit_shift(digit, ROWS);
-            int next = warprsa_fold_digit_shift(digit + 1, ROWS);
+            int low = warprsa_fold_digit_shift(digit, LIMBS);
+            int next = warprsa_fold_digit_shift(digit + 1, LIMBS);
 
-            w->matrix[0][warprsa_fold_matrix_offset(k, i, digit, ROWS)] =
+            w->matrix[0][warprsa_fold_matrix_offset(k, i, digit, LIMBS)] =
                 (uint8_t)((uint64_t)samples[i] >> low &
                           ((1u << (next - low)) - 1));
         }
@@ -238,15 +242,15 @@ static void fold_all(warprsa_fold_number *r, warprsa_fold_columns *s,
 
     warprsa_fold_pair_fold(r, &group, s, &none, digit);
     for (int k = 0; k < GROUP; k++) {
-        double samples[ROWS];
+        double samples[LIMBS];
 
         get_number(samples, r, k);
-        for (int i = 0; i < ROWS; i++)
+        for (int i = 0; i < LIMBS; i++)
             assert_true(samples[i] >= 0 && samples[i] <= 0x1p52 &&
                         samples[i] == (double)(uint64_t)samples[i]);
-        assert_true(samples[OWN - 1] < 0x1p52 &&
-                    samples[ROWS - 1] <= 0x1.6ap51);
-        number_from_samples(x, samples, ROWS);
+        assert_true(samples[PART_LIMBS - 1] < 0x1p52 &&
+                    samples[LIMBS - 1] <= 0x1.6ap51);
+        number_from_samples(x, samples, LIMBS);
         assert_true(BN_num_bits(x) <= BITS_MOST);
         assert_true(BN_nnmod(x, x, prime, bn));
         assert_int_equal(0, BN_cmp(x, expected[k]));
@@ -268,12 +272,12 @@ static void folds_of(void)
 
         operands(&n);
         for (int k = 0; k < GROUP; k++) {
-            double samples[ROWS];
+            double samples[LIMBS];
 
             get_number(samples, &m, k);
-            number_from_samples(a, samples, ROWS);
+            number_from_samples(a, samples, LIMBS);
             get_number(samples, factor, k);
-            number_from_samples(b, samples, ROWS);
+            number_from_samples(b, samples, LIMBS);
             assert_true(BN_mod_mul(expected[k], a, b, prime, bn));
         }
         check_columns(&s, &m, factor == &m ? NULL : factor);
@@ -294,7 +298,7 @@ static void folds(void **state)
                        i % 4 == 3 ? BITS - (int)random_below(&stream, 16)
                                   : BITS);
         memset(w->matrix[0], 0, sizeof(w->matrix[0]));
-        for (int k = 0; k < 8 * ROWS; k++)
+        for (int k = 0; k < 8 * LIMBS; k++)
             make_row(k);
         folds_of();
     }
@@ -305,7 +309,7 @@ static void about_a_multiple(double *samples, int about)
 {
     uint64_t q = random_next(&stream) >> (25 + random_below(&stream, 39));
 
-    number_power_of_two(b, 52 * ROWS);
+    number_power_of_two(b, 52 * LIMBS);
     assert_true(BN_set_word(a, q));
     assert_true(BN_mul(a, a, prime, bn));
     if (BN_cmp(a, b) >= 0)
@@ -314,14 +318,14 @@ static void about_a_multiple(double *samples, int about)
         assert_true(BN_sub_word(a, (BN_ULONG)-about));
     else
         assert_true(BN_add_word(a, (BN_ULONG)(about + 2)));
-    number_to_samples(samples, a, ROWS);
+    number_to_samples(samples, a, LIMBS);
 }
 
 static void reductions(void **state)
 {
     static warprsa_fold_number m, r;
     const unsigned count = module_context_scaled(REDUCTIONS);
-    const int least = WARPRSA_FOLD_BITS_MIN(ROWS);
+    const int least = WARPRSA_FOLD_BITS_MIN(LIMBS);
 
     (void)state;
     for (unsigned i = 0; i < count; i++) {
@@ -332,7 +336,7 @@ static void reductions(void **state)
                        : i % 3 == 1
                            ? BITS
                            : least + (int)random_below(&stream, BITS - least));
-        number_to_samples(p, prime, ROWS);
+        number_to_samples(p, prime, LIMBS);
         for (int k = 0; k < GROUP; k++) {
             about_a_multiple(samples, k % 5 - 2);
             put_number(&m, k, samples);
@@ -341,12 +345,12 @@ static void reductions(void **state)
         warprsa_fold_pair_reduce(&r, p);
         for (int k = 0; k < GROUP; k++) {
             get_number(samples, &m, k);
-            number_from_samples(a, samples, ROWS);
+            number_from_samples(a, samples, LIMBS);
             assert_true(BN_nnmod(b, a, prime, bn));
             get_number(samples, &r, k);
-            number_from_samples(x, samples, ROWS);
+            number_from_samples(x, samples, LIMBS);
             assert_int_equal(0, BN_cmp(x, b));
-            for (int j = 0; j < ROWS; j++)
+            for (int j = 0; j < LIMBS; j++)
                 assert_true(samples[j] >= 0 && samples[j] < 0x1p52);
         }
     }
@@ -362,25 +366,25 @@ static void differences(void **state)
         double samples[NUMBER_SAMPLES], p[NUMBER_SAMPLES];
 
         number_pattern(prime, &stream, (int)(i % NUMBER_PATTERNS), BITS);
-        number_to_samples(p, prime, ROWS);
+        number_to_samples(p, prime, LIMBS);
         for (int k = 0; k < GROUP; k++) {
-            number_below(a, samples, ROWS, prime, &stream);
-            number_to_samples(samples, a, ROWS);
+            number_below(a, samples, LIMBS, prime, &stream);
+            number_to_samples(samples, a, LIMBS);
             put_number(&m, k, samples);
-            number_below(b, samples, ROWS, prime, &stream);
-            number_to_samples(samples, k == 0 ? a : b, ROWS);
+            number_below(b, samples, LIMBS, prime, &stream);
+            number_to_samples(samples, k == 0 ? a : b, LIMBS);
             put_number(&n, k, samples);
         }
         r = m;
         warprsa_fold_pair_subtract(&r, &n, p);
         for (int k = 0; k < GROUP; k++) {
             get_number(samples, &m, k);
-            number_from_samples(a, samples, ROWS);
+            number_from_samples(a, samples, LIMBS);
             get_number(samples, &n, k);
-            number_from_samples(b, samples, ROWS);
+            number_from_samples(b, samples, LIMBS);
             assert_true(BN_mod_sub(y, a, b, prime, bn));
             get_number(samples, &r, k);
-            number_from_samples(x, samples, ROWS);
+            number_from_samples(x, samples, LIMBS);
             assert_int_equal(0, BN_cmp(x, y));
         }
     }
@@ -402,15 +406,16 @@ static void tables(void **state)
                 double samples[NUMBER_SAMPLES];
 
                 number_pattern(a, &stream, (e + k) % NUMBER_PATTERNS, BITS);
-                number_to_samples(samples, a, ROWS);
+                number_to_samples(samples, a, LIMBS);
                 put_number(&entry[e], k, samples);
             }
             warprsa_fold_pair_put_entry(&group.memory, e, &entry[e]);
         }
         for (int digit = 0; digit <= most; digit++) {
-            for (int phase = 0; phase < WARPRSA_FOLD_PHASES(OWN); phase++)
+            for (int phase = 0; phase < WARPRSA_FOLD_PHASES(PART_LIMBS);
+                 phase++)
                 for (int k = 0; k < WARPRSA_MESSAGES; k++) {
-                    warprsa_fold_fetch(&group, phase, k, OWN);
+                    warprsa_fold_fetch(&group, phase, k, PART_LIMBS);
                     warprsa_fold_pair_select_pieces(
                         &group.memory, phase,
                         (uint32_t)(digit + k % GROUP) % (uint32_t)(most + 1),
@@ -418,7 +423,7 @@ static void tables(void **state)
                 }
             warprsa_fold_pair_get_selected(&got, &group.memory);
             for (int k = 0; k < WARPRSA_MESSAGES; k++)
-                for (int i = 0; i < OWN; i++)
+                for (int i = 0; i < PART_LIMBS; i++)
                     assert_true(
                         got.of[k][i] ==
                         entry[(digit + k % GROUP) % (most + 1)].of[k][i]);
@@ -435,11 +440,11 @@ static void use_key(const key_recipe *recipe)
     assert_true(made_key_new(&w->made, recipe));
     assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&w->key, &w->made.key));
     shape = warprsa_shape_of((warprsa_size_class)w->key.size);
-    assert_int_equal(ROWS, shape.limbs);
-    for (int row = 0; row < 8 * ROWS; row++)
-        warprsa_fold_make_row(w->matrix[0], w->matrix[1], &w->key, row, ROWS,
+    assert_int_equal(LIMBS, shape.limbs);
+    for (int row = 0; row < 8 * LIMBS; row++)
+        warprsa_fold_make_row(w->matrix[0], w->matrix[1], &w->key, row, LIMBS,
                               shape.threads_per_number, shape.limbs_per_thread);
-    warprsa_fold_put_qinv(w->qinv, &w->key, ROWS, shape.threads_per_number,
+    warprsa_fold_put_qinv(w->qinv, &w->key, LIMBS, shape.threads_per_number,
                           shape.limbs_per_thread);
 }
 
