@@ -55,15 +55,15 @@ typedef struct warprsa_fold_smem_stash {
 } warprsa_fold_smem_stash;
 
 /* What high halves are counted from, see above. */
-#define WARPRSA_FOLD_UNSIGNED 0x1p104
-#define WARPRSA_FOLD_SIGNED   0x1.8p104
-#define WARPRSA_FOLD_TOPS     0x1.6p105
+#define WARPRSA_FOLD_UNSIGNED_BASE 0x1p104
+#define WARPRSA_FOLD_SIGNED_BASE   0x1.8p104
+#define WARPRSA_FOLD_TOPS_BASE     0x1.6p105
 
 /* The bias that is not taken off, times 2^(52 * 3 h). */
 #define WARPRSA_FOLD_BIAS 4
 
 /* Half products whose low half falls into this column of a full product. */
-WARPRSA_FN int warprsa_fold_pairs(int column, const int limbs)
+WARPRSA_FN int warprsa_fold_low_halves(int column, const int limbs)
 {
     return column < 0 || column > 2 * limbs - 2 ? 0
            : column < limbs                     ? column + 1
@@ -71,14 +71,15 @@ WARPRSA_FN int warprsa_fold_pairs(int column, const int limbs)
 }
 
 /* Of these a[i] a[j], i < j, whose low half falls into this column. */
-WARPRSA_FN int warprsa_fold_unequal_pairs(int column, const int limbs)
+WARPRSA_FN int warprsa_fold_unequal_low_halves(int column, const int limbs)
 {
-    return warprsa_fold_pairs(column, limbs) / 2;
+    return warprsa_fold_low_halves(column, limbs) / 2;
 }
 
 /* What a column starts with, so that the bits of halves that are counted from
  * `base` and 2^52 cancel. */
-WARPRSA_FN uint64_t warprsa_fold_start(int high, int low, const double base)
+WARPRSA_FN uint64_t warprsa_fold_start_value(int high, int low,
+                                             const double base)
 {
     return 0 - (uint64_t)high * warprsa_bits(base) -
            (uint64_t)low * warprsa_bits(0x1p52);
@@ -87,7 +88,7 @@ WARPRSA_FN uint64_t warprsa_fold_start(int high, int low, const double base)
 /* s + x + y, summed in this order: the compiler would put three halves of
  * products into one addition, of which all words are in one bank of registers.
  */
-WARPRSA_FN uint64_t warprsa_fold_sum(uint64_t s, uint64_t x, uint64_t y)
+WARPRSA_FN uint64_t warprsa_fold_add_two(uint64_t s, uint64_t x, uint64_t y)
 {
 #ifdef __CUDACC__
     asm("{ .reg .u64 t; add.u64 t, %0, %1; add.u64 %0, t, %2; }"
@@ -102,7 +103,7 @@ WARPRSA_FN uint64_t warprsa_fold_sum(uint64_t s, uint64_t x, uint64_t y)
 /* Whether halves of products of so many samples are summed two by two onto
  * their columns; with 30, and where two threads have 40, that does not help or
  * not fit. */
-#define WARPRSA_FOLD_BY_TWO(limbs) ((limbs) == 20)
+#define WARPRSA_FOLD_SUMS_BY_TWO(limbs) ((limbs) == 20)
 
 /* Of halves of products that are to be added to columns, those that wait for
  * another one of their column. */
@@ -117,8 +118,8 @@ WARPRSA_FN void warprsa_fold_add_half(uint64_t *s, warprsa_fold_waiting *w,
     if (!by_two) {
         s[column] += warprsa_bits(half);
     } else if (w->there[column]) {
-        s[column] =
-            warprsa_fold_sum(s[column], w->half[column], warprsa_bits(half));
+        s[column] = warprsa_fold_add_two(s[column], w->half[column],
+                                         warprsa_bits(half));
         w->there[column] = 0;
     } else {
         w->half[column] = warprsa_bits(half);
@@ -138,10 +139,10 @@ WARPRSA_FN void warprsa_fold_add_waiting(uint64_t *s,
 
 /* Adds t * v[i] for i in first..last-1 to the columns from `at` on; see
  * warprsa_row() for why the halves are exact. */
-WARPRSA_FN void warprsa_fold_row(uint64_t *s, warprsa_fold_waiting *w, int at,
-                                 double t, const double *v, int first, int last,
-                                 const double base, const int by_two,
-                                 const int limbs)
+WARPRSA_FN void warprsa_fold_add_row(uint64_t *s, warprsa_fold_waiting *w,
+                                     int at, double t, const double *v,
+                                     int first, int last, const double base,
+                                     const int by_two, const int limbs)
 {
     WARPRSA_UNROLL
     for (int i = 0; i < limbs; i++) {
@@ -157,23 +158,25 @@ WARPRSA_FN void warprsa_fold_row(uint64_t *s, warprsa_fold_waiting *w, int at,
 
 /* s[0..2 rows) += columns of a * b, of their last samples only if `tops`
  * is 1, not 0. */
-WARPRSA_FN void warprsa_fold_add_product(uint64_t *s, const double *a,
-                                         const double *b, const double base,
-                                         const int tops, const int by_two,
-                                         const int limbs)
+WARPRSA_FN void warprsa_fold_add_mul(uint64_t *s, const double *a,
+                                     const double *b, const double base,
+                                     const int tops, const int by_two,
+                                     const int limbs)
 {
     warprsa_fold_waiting w = {{0}, {0}};
 
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * limbs; c++)
-        s[c] += warprsa_fold_start(
-            warprsa_fold_pairs(c - 1, limbs) - (c == 2 * limbs - 1 && !tops),
-            warprsa_fold_pairs(c, limbs) - (c == 2 * limbs - 2 && !tops), base);
+        s[c] += warprsa_fold_start_value(warprsa_fold_low_halves(c - 1, limbs) -
+                                             (c == 2 * limbs - 1 && !tops),
+                                         warprsa_fold_low_halves(c, limbs) -
+                                             (c == 2 * limbs - 2 && !tops),
+                                         base);
     WARPRSA_UNROLL
     for (int i = 0; i < limbs; i++)
-        warprsa_fold_row(s, &w, i, b[i], a, 0,
-                         i == limbs - 1 && !tops ? limbs - 1 : limbs, base,
-                         by_two, limbs);
+        warprsa_fold_add_row(s, &w, i, b[i], a, 0,
+                             i == limbs - 1 && !tops ? limbs - 1 : limbs, base,
+                             by_two, limbs);
     warprsa_fold_add_waiting(s, &w, limbs);
 }
 
@@ -183,9 +186,9 @@ WARPRSA_FN void warprsa_fold_add_product(uint64_t *s, const double *a,
  * half the bits of the one square's half that follows: the low half in even
  * columns, the high one in odd ones.
  */
-WARPRSA_FN void warprsa_fold_add_square(uint64_t *s, const double *a,
-                                        const double base, const int tops,
-                                        const int by_two, const int limbs)
+WARPRSA_FN void warprsa_fold_add_sqr(uint64_t *s, const double *a,
+                                     const double base, const int tops,
+                                     const int by_two, const int limbs)
 {
     const int squares = tops ? limbs : limbs - 1;
     warprsa_fold_waiting w = {{0}, {0}};
@@ -193,13 +196,15 @@ WARPRSA_FN void warprsa_fold_add_square(uint64_t *s, const double *a,
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * limbs; c++)
         s[c] +=
-            warprsa_fold_start(warprsa_fold_unequal_pairs(c - 1, limbs),
-                               warprsa_fold_unequal_pairs(c, limbs), base) -
+            warprsa_fold_start_value(
+                warprsa_fold_unequal_low_halves(c - 1, limbs),
+                warprsa_fold_unequal_low_halves(c, limbs), base) -
             (c >= 2 * squares ? 0
                               : warprsa_bits(c % 2 != 0 ? base : 0x1p52) / 2);
     WARPRSA_UNROLL
     for (int i = 0; i < limbs - 1; i++)
-        warprsa_fold_row(s, &w, i, a[i], a, i + 1, limbs, base, by_two, limbs);
+        warprsa_fold_add_row(s, &w, i, a[i], a, i + 1, limbs, base, by_two,
+                             limbs);
     warprsa_fold_add_waiting(s, &w, limbs);
     WARPRSA_UNROLL
     for (int i = 0; i < limbs; i++) {
@@ -214,11 +219,11 @@ WARPRSA_FN void warprsa_fold_add_square(uint64_t *s, const double *a,
 /* Adds the product of two tops of differences. */
 WARPRSA_FN void warprsa_fold_add_tops(uint64_t *s, double t, double v)
 {
-    double high = warprsa_fma_rz(t, v, WARPRSA_FOLD_TOPS);
-    double low = warprsa_fma_rz(t, v, WARPRSA_FOLD_TOPS - high);
+    double high = warprsa_fma_rz(t, v, WARPRSA_FOLD_TOPS_BASE);
+    double low = warprsa_fma_rz(t, v, WARPRSA_FOLD_TOPS_BASE - high);
 
     s[0] += (uint64_t)low;
-    s[1] += 2 * (warprsa_bits(high) - warprsa_bits(WARPRSA_FOLD_TOPS));
+    s[1] += 2 * (warprsa_bits(high) - warprsa_bits(WARPRSA_FOLD_TOPS_BASE));
 }
 
 /* d = lower half of a less the upper one. */
@@ -233,8 +238,9 @@ WARPRSA_FN void warprsa_fold_difference(double *d, const double *a,
         double over = 0;
 
         if (i < half - 1)
-            over = warprsa_fma_rz(x + (0x1p51 - 1), 1, WARPRSA_FOLD_SIGNED) -
-                   WARPRSA_FOLD_SIGNED;
+            over =
+                warprsa_fma_rz(x + (0x1p51 - 1), 1, WARPRSA_FOLD_SIGNED_BASE) -
+                WARPRSA_FOLD_SIGNED_BASE;
         d[i] = warprsa_fma_rz(carry, 0x1p-52, x - over);
         carry = over;
     }
@@ -247,22 +253,22 @@ WARPRSA_FN int warprsa_fold_bias(int column, const int half)
         return 0;
     if (column == 2 * half - 1)
         return WARPRSA_FOLD_BIAS;
-    return (warprsa_fold_pairs(column, half) +
-            (warprsa_fold_pairs(column - 1, half) + 1) / 2 + 3) /
+    return (warprsa_fold_low_halves(column, half) +
+            (warprsa_fold_low_halves(column - 1, half) + 1) / 2 + 3) /
            2 * 2;
 }
 
 /* Byte 7 of column 2 N - 2, in H's column. */
-WARPRSA_FN uint64_t warprsa_fold_byte(int column, const int half)
+WARPRSA_FN uint64_t warprsa_fold_bias_byte(int column, const int half)
 {
     return column == 2 * half - 2 ? (uint64_t)1 << 56 : 0;
 }
 
 /* What M's column has besides: less the bias, and less what the byte has in
  * H, which is added there, too. Even. */
-WARPRSA_FN int64_t warprsa_fold_middle(int column, const int half)
+WARPRSA_FN int64_t warprsa_fold_middle_start(int column, const int half)
 {
-    return (int64_t)warprsa_fold_byte(column, half) -
+    return (int64_t)warprsa_fold_bias_byte(column, half) -
            (int64_t)warprsa_fold_bias(column, half) * ((int64_t)1 << 52) +
            warprsa_fold_bias(column - 1, half);
 }
@@ -290,7 +296,8 @@ WARPRSA_FN void warprsa_fold_join_parts(uint64_t *s, const uint64_t *lower,
  * for the one before, up to 11 clocks for an instruction in doubles instead of
  * 2. So here is a branch, which is never taken: the address is below 2^18.
  */
-WARPRSA_FN void warprsa_fold_end_part(const warprsa_fold_smem_stash *stash)
+WARPRSA_FN void
+warprsa_fold_schedule_barrier(const warprsa_fold_smem_stash *stash)
 {
 #ifdef __CUDACC__
     asm volatile(
@@ -365,7 +372,7 @@ WARPRSA_FN void warprsa_fold_join_upper(uint64_t *s, const uint64_t *upper,
 
 /* These columns are made before this. What no volatile statement needs, the
  * compiler would move past a branch, to where it is needed. */
-WARPRSA_FN void warprsa_fold_hold(uint64_t *s, const int count)
+WARPRSA_FN void warprsa_fold_pin_columns(uint64_t *s, const int count)
 {
 #ifdef __CUDACC__
     WARPRSA_UNROLL
@@ -378,8 +385,8 @@ WARPRSA_FN void warprsa_fold_hold(uint64_t *s, const int count)
 }
 
 /* M = (Al - Ah) (Bl - Bh), less the biases. */
-WARPRSA_FN void warprsa_fold_middle_product(uint64_t *s, const double *a,
-                                            const double *b, const int half)
+WARPRSA_FN void warprsa_fold_mul_middle(uint64_t *s, const double *a,
+                                        const double *b, const int half)
 {
     double d[WARPRSA_FOLD_LIMBS_MAX / 2], e[WARPRSA_FOLD_LIMBS_MAX / 2];
 
@@ -387,24 +394,24 @@ WARPRSA_FN void warprsa_fold_middle_product(uint64_t *s, const double *a,
     warprsa_fold_difference(e, b, half);
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * half; c++)
-        s[c] = (uint64_t)warprsa_fold_middle(c, half);
-    warprsa_fold_add_product(s, d, e, WARPRSA_FOLD_SIGNED, 0,
-                             WARPRSA_FOLD_BY_TWO(2 * half), half);
+        s[c] = (uint64_t)warprsa_fold_middle_start(c, half);
+    warprsa_fold_add_mul(s, d, e, WARPRSA_FOLD_SIGNED_BASE, 0,
+                         WARPRSA_FOLD_SUMS_BY_TWO(2 * half), half);
     warprsa_fold_add_tops(s + 2 * half - 2, d[half - 1], e[half - 1]);
 }
 
 /* M = (Al - Ah)^2, likewise. */
-WARPRSA_FN void warprsa_fold_middle_square(uint64_t *s, const double *a,
-                                           const int half)
+WARPRSA_FN void warprsa_fold_sqr_middle(uint64_t *s, const double *a,
+                                        const int half)
 {
     double d[WARPRSA_FOLD_LIMBS_MAX / 2];
 
     warprsa_fold_difference(d, a, half);
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * half; c++)
-        s[c] = (uint64_t)(warprsa_fold_middle(c, half) / 2);
-    warprsa_fold_add_square(s, d, WARPRSA_FOLD_SIGNED, 0,
-                            WARPRSA_FOLD_BY_TWO(2 * half), half);
+        s[c] = (uint64_t)(warprsa_fold_middle_start(c, half) / 2);
+    warprsa_fold_add_sqr(s, d, WARPRSA_FOLD_SIGNED_BASE, 0,
+                         WARPRSA_FOLD_SUMS_BY_TWO(2 * half), half);
     warprsa_fold_add_tops(s + 2 * half - 2, d[half - 1], d[half - 1]);
 }
 
@@ -415,10 +422,10 @@ WARPRSA_FN void warprsa_fold_middle_square(uint64_t *s, const double *a,
  * columns are modulo 2^64, they come out as warprsa_fold_join_parts() has them,
  * bit by bit.
  */
-WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
-                                           const double *b,
-                                           const warprsa_fold_smem_stash *stash,
-                                           const int half)
+WARPRSA_FN void warprsa_fold_mul_rest(uint64_t *s, const double *a,
+                                      const double *b,
+                                      const warprsa_fold_smem_stash *stash,
+                                      const int half)
 {
     uint64_t part[WARPRSA_FOLD_LIMBS_MAX], less[WARPRSA_FOLD_LIMBS_MAX];
     double d[WARPRSA_FOLD_LIMBS_MAX / 2], e[WARPRSA_FOLD_LIMBS_MAX / 2];
@@ -427,21 +434,21 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
     warprsa_fold_difference(e, b, half);
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * half; c++)
-        part[c] = warprsa_fold_byte(c, half);
-    warprsa_fold_add_product(part, a + half, b + half, WARPRSA_FOLD_UNSIGNED, 1,
-                             WARPRSA_FOLD_BY_TWO(2 * half), half);
-    warprsa_fold_end_part(stash);
+        part[c] = warprsa_fold_bias_byte(c, half);
+    warprsa_fold_add_mul(part, a + half, b + half, WARPRSA_FOLD_UNSIGNED_BASE,
+                         1, WARPRSA_FOLD_SUMS_BY_TWO(2 * half), half);
+    warprsa_fold_schedule_barrier(stash);
     WARPRSA_UNROLL
     for (int i = 0; i < half; i++) {
-        less[i] = (uint64_t)warprsa_fold_middle(i, half) - part[i];
-        less[half + i] = (uint64_t)warprsa_fold_middle(half + i, half) -
+        less[i] = (uint64_t)warprsa_fold_middle_start(i, half) - part[i];
+        less[half + i] = (uint64_t)warprsa_fold_middle_start(half + i, half) -
                          part[i] - part[half + i];
         s[3 * half + i] = part[half + i];
     }
-    warprsa_fold_add_product(less, d, e, WARPRSA_FOLD_SIGNED, 0,
-                             WARPRSA_FOLD_BY_TWO(2 * half), half);
+    warprsa_fold_add_mul(less, d, e, WARPRSA_FOLD_SIGNED_BASE, 0,
+                         WARPRSA_FOLD_SUMS_BY_TWO(2 * half), half);
     warprsa_fold_add_tops(less + 2 * half - 2, d[half - 1], e[half - 1]);
-    warprsa_fold_end_part(stash);
+    warprsa_fold_schedule_barrier(stash);
     warprsa_fold_unstash_columns(part, stash, 2 * half);
     WARPRSA_UNROLL
     for (int i = 0; i < half; i++) {
@@ -452,143 +459,142 @@ WARPRSA_FN void warprsa_fold_multiply_rest(uint64_t *s, const double *a,
 }
 
 /* What is there of a product between its first part and the second. SECRET. */
-typedef struct warprsa_fold_parts {
+typedef struct warprsa_fold_halves {
     uint64_t lower[WARPRSA_FOLD_LIMBS_MAX], upper[WARPRSA_FOLD_LIMBS_MAX];
-} warprsa_fold_parts;
+} warprsa_fold_halves;
 
 /* The first part of s = columns of a * b. */
-WARPRSA_FN void warprsa_fold_begin_multiply(warprsa_fold_parts *parts,
-                                            const double *a, const double *b,
-                                            warprsa_fold_smem_stash *stash,
-                                            const int limbs)
+WARPRSA_FN void warprsa_fold_mul_begin(warprsa_fold_halves *parts,
+                                       const double *a, const double *b,
+                                       warprsa_fold_smem_stash *stash,
+                                       const int limbs)
 {
     WARPRSA_UNROLL
     for (int c = 0; c < limbs; c++)
         parts->lower[c] = 0;
-    warprsa_fold_add_product(parts->lower, a, b, WARPRSA_FOLD_UNSIGNED, 1,
-                             WARPRSA_FOLD_BY_TWO(limbs), limbs / 2);
-    warprsa_fold_end_part(stash);
+    warprsa_fold_add_mul(parts->lower, a, b, WARPRSA_FOLD_UNSIGNED_BASE, 1,
+                         WARPRSA_FOLD_SUMS_BY_TWO(limbs), limbs / 2);
+    warprsa_fold_schedule_barrier(stash);
     if (WARPRSA_FOLD_STASHES(limbs))
         warprsa_fold_stash_columns(stash, parts->lower, limbs);
 }
 
 /* And the second: 2^(52 * 3 h + 2) too large and with the byte that says so.
  */
-WARPRSA_FN void warprsa_fold_end_multiply(uint64_t *s,
-                                          warprsa_fold_parts *parts,
-                                          const double *a, const double *b,
-                                          warprsa_fold_smem_stash *stash,
-                                          const int limbs)
+WARPRSA_FN void warprsa_fold_mul_end(uint64_t *s, warprsa_fold_halves *parts,
+                                     const double *a, const double *b,
+                                     warprsa_fold_smem_stash *stash,
+                                     const int limbs)
 {
     const int half = limbs / 2;
     uint64_t middle[WARPRSA_FOLD_LIMBS_MAX];
 
     if (WARPRSA_FOLD_STASHES(limbs)) {
-        warprsa_fold_multiply_rest(s, a, b, stash, half);
+        warprsa_fold_mul_rest(s, a, b, stash, half);
         return;
     }
     WARPRSA_UNROLL
     for (int c = 0; c < limbs; c++)
-        parts->upper[c] = warprsa_fold_byte(c, half);
-    warprsa_fold_add_product(parts->upper, a + half, b + half,
-                             WARPRSA_FOLD_UNSIGNED, 1,
-                             WARPRSA_FOLD_BY_TWO(2 * half), half);
-    warprsa_fold_end_part(stash);
-    warprsa_fold_middle_product(middle, a, b, half);
-    warprsa_fold_end_part(stash);
+        parts->upper[c] = warprsa_fold_bias_byte(c, half);
+    warprsa_fold_add_mul(parts->upper, a + half, b + half,
+                         WARPRSA_FOLD_UNSIGNED_BASE, 1,
+                         WARPRSA_FOLD_SUMS_BY_TWO(2 * half), half);
+    warprsa_fold_schedule_barrier(stash);
+    warprsa_fold_mul_middle(middle, a, b, half);
+    warprsa_fold_schedule_barrier(stash);
     warprsa_fold_join_parts(s, parts->lower, parts->upper, middle, half);
 }
 
 /* Three quarters of the columns of a * a, without H: M, which is doubled in the
  * end and so cannot be summed on top of anything, and L. As that comes before
  * H, there are never all three parts at once, and nothing is laid aside. */
-WARPRSA_FN void warprsa_fold_square_lower(uint64_t *s, const double *a,
-                                          const warprsa_fold_smem_stash *stash,
-                                          const int half)
+WARPRSA_FN void
+warprsa_fold_sqr_lower_middle(uint64_t *s, const double *a,
+                              const warprsa_fold_smem_stash *stash,
+                              const int half)
 {
     uint64_t lower[WARPRSA_FOLD_LIMBS_MAX] = {0},
              middle[WARPRSA_FOLD_LIMBS_MAX];
 
-    warprsa_fold_middle_square(middle, a, half);
-    warprsa_fold_end_part(stash);
-    warprsa_fold_add_square(lower, a, WARPRSA_FOLD_UNSIGNED, 1, 0, half);
-    warprsa_fold_end_part(stash);
+    warprsa_fold_sqr_middle(middle, a, half);
+    warprsa_fold_schedule_barrier(stash);
+    warprsa_fold_add_sqr(lower, a, WARPRSA_FOLD_UNSIGNED_BASE, 1, 0, half);
+    warprsa_fold_schedule_barrier(stash);
     warprsa_fold_join_lower(s, lower, middle, half);
-    warprsa_fold_hold(s, 3 * half);
-    warprsa_fold_end_part(stash);
+    warprsa_fold_pin_columns(s, 3 * half);
+    warprsa_fold_schedule_barrier(stash);
 }
 
 /* H, with half of what the byte has, as a square is doubled. */
-WARPRSA_FN void warprsa_fold_upper_square(uint64_t *upper, const double *a,
-                                          const int half)
+WARPRSA_FN void warprsa_fold_sqr_upper(uint64_t *upper, const double *a,
+                                       const int half)
 {
     WARPRSA_UNROLL
     for (int c = 0; c < 2 * half; c++)
-        upper[c] = warprsa_fold_byte(c, half) / 2;
-    warprsa_fold_add_square(upper, a + half, WARPRSA_FOLD_UNSIGNED, 1,
-                            WARPRSA_FOLD_BY_TWO(2 * half), half);
+        upper[c] = warprsa_fold_bias_byte(c, half) / 2;
+    warprsa_fold_add_sqr(upper, a + half, WARPRSA_FOLD_UNSIGNED_BASE, 1,
+                         WARPRSA_FOLD_SUMS_BY_TWO(2 * half), half);
 }
 
 /* And with H. */
-WARPRSA_FN void warprsa_fold_square_upper(uint64_t *s, const double *a,
-                                          const warprsa_fold_smem_stash *stash,
-                                          const int half)
+WARPRSA_FN void warprsa_fold_sqr_add_upper(uint64_t *s, const double *a,
+                                           const warprsa_fold_smem_stash *stash,
+                                           const int half)
 {
     uint64_t upper[WARPRSA_FOLD_LIMBS_MAX];
 
-    warprsa_fold_upper_square(upper, a, half);
-    warprsa_fold_end_part(stash);
+    warprsa_fold_sqr_upper(upper, a, half);
+    warprsa_fold_schedule_barrier(stash);
     warprsa_fold_join_upper(s, upper, half);
 }
 
 /* The first part of s = columns of a * a, if nothing needs to be laid stash, */
-WARPRSA_FN void warprsa_fold_begin_square(warprsa_fold_parts *parts,
-                                          const double *a, const int limbs)
+WARPRSA_FN void warprsa_fold_sqr_begin(warprsa_fold_halves *parts,
+                                       const double *a, const int limbs)
 {
     WARPRSA_UNROLL
     for (int c = 0; c < limbs; c++)
         parts->lower[c] = 0;
-    warprsa_fold_add_square(parts->lower, a, WARPRSA_FOLD_UNSIGNED, 1,
-                            WARPRSA_FOLD_BY_TWO(limbs), limbs / 2);
-    warprsa_fold_upper_square(parts->upper, a, limbs / 2);
+    warprsa_fold_add_sqr(parts->lower, a, WARPRSA_FOLD_UNSIGNED_BASE, 1,
+                         WARPRSA_FOLD_SUMS_BY_TWO(limbs), limbs / 2);
+    warprsa_fold_sqr_upper(parts->upper, a, limbs / 2);
 }
 
 /* and the second. */
-WARPRSA_FN void warprsa_fold_end_square(uint64_t *s,
-                                        const warprsa_fold_parts *parts,
-                                        const double *a, const int limbs)
+WARPRSA_FN void warprsa_fold_sqr_end(uint64_t *s,
+                                     const warprsa_fold_halves *parts,
+                                     const double *a, const int limbs)
 {
     uint64_t middle[WARPRSA_FOLD_LIMBS_MAX];
 
-    warprsa_fold_middle_square(middle, a, limbs / 2);
+    warprsa_fold_sqr_middle(middle, a, limbs / 2);
     warprsa_fold_join_parts(s, parts->lower, parts->upper, middle, limbs / 2);
 }
 
 /* Both parts of a product. */
-WARPRSA_FN void warprsa_fold_multiply(uint64_t *s, const double *a,
-                                      const double *b,
-                                      warprsa_fold_smem_stash *stash,
-                                      const int limbs)
+WARPRSA_FN void warprsa_fold_mul(uint64_t *s, const double *a, const double *b,
+                                 warprsa_fold_smem_stash *stash,
+                                 const int limbs)
 {
-    warprsa_fold_parts parts;
+    warprsa_fold_halves parts;
 
-    warprsa_fold_begin_multiply(&parts, a, b, stash, limbs);
-    warprsa_fold_end_multiply(s, &parts, a, b, stash, limbs);
+    warprsa_fold_mul_begin(&parts, a, b, stash, limbs);
+    warprsa_fold_mul_end(s, &parts, a, b, stash, limbs);
 }
 
 /* And of a square. */
-WARPRSA_FN void warprsa_fold_square(uint64_t *s, const double *a,
-                                    const warprsa_fold_smem_stash *stash,
-                                    const int limbs)
+WARPRSA_FN void warprsa_fold_sqr(uint64_t *s, const double *a,
+                                 const warprsa_fold_smem_stash *stash,
+                                 const int limbs)
 {
     if (WARPRSA_FOLD_STASHES(limbs)) {
-        warprsa_fold_square_lower(s, a, stash, limbs / 2);
-        warprsa_fold_square_upper(s, a, stash, limbs / 2);
+        warprsa_fold_sqr_lower_middle(s, a, stash, limbs / 2);
+        warprsa_fold_sqr_add_upper(s, a, stash, limbs / 2);
     } else {
-        warprsa_fold_parts parts;
+        warprsa_fold_halves parts;
 
-        warprsa_fold_begin_square(&parts, a, limbs);
-        warprsa_fold_end_square(s, &parts, a, limbs);
+        warprsa_fold_sqr_begin(&parts, a, limbs);
+        warprsa_fold_sqr_end(s, &parts, a, limbs);
     }
 }
 

@@ -309,9 +309,10 @@ WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
 }
 
 /* A step's factor. */
-WARPRSA_FN void warprsa_fold_factor(double *b, const warprsa_fold_group *g,
-                                    const warprsa_fold_instruction *instruction,
-                                    int k, const int limbs)
+WARPRSA_FN void
+warprsa_fold_operand(double *b, const warprsa_fold_group *g,
+                     const warprsa_fold_instruction *instruction, int k,
+                     const int limbs)
 {
     const warprsa_fold_memory *m = &g->memory;
     const int t = warprsa_fold_index(k);
@@ -347,32 +348,33 @@ WARPRSA_FN void warprsa_fold_select_between(const warprsa_fold_group *g,
     warprsa_fold_fetch_next(g, due->select_between + 1, k, limbs);
 }
 
-WARPRSA_FN void warprsa_fold_squares(warprsa_fold_columns *s,
-                                     const warprsa_fold_number *a,
-                                     const warprsa_fold_group *g,
-                                     const warprsa_fold_pieces_due *due,
-                                     const uint32_t *digit, const int limbs)
+WARPRSA_FN void warprsa_fold_sqr_group(warprsa_fold_columns *s,
+                                       const warprsa_fold_number *a,
+                                       const warprsa_fold_group *g,
+                                       const warprsa_fold_pieces_due *due,
+                                       const uint32_t *digit, const int limbs)
 {
     const warprsa_fold_smem_stash stash = warprsa_fold_own_stash(g, limbs);
 
     WARPRSA_EACH_MESSAGE(k)
     {
         if (WARPRSA_FOLD_TWICE(limbs)) {
-            warprsa_fold_square_lower(s->of[k], a->of[k], &stash, limbs / 2);
+            warprsa_fold_sqr_lower_middle(s->of[k], a->of[k], &stash,
+                                          limbs / 2);
             warprsa_fold_select_between(g, due, digit[k], k, limbs);
-            warprsa_fold_square_upper(s->of[k], a->of[k], &stash, limbs / 2);
+            warprsa_fold_sqr_add_upper(s->of[k], a->of[k], &stash, limbs / 2);
         } else {
-            warprsa_fold_square(s->of[k], a->of[k], &stash, limbs);
+            warprsa_fold_sqr(s->of[k], a->of[k], &stash, limbs);
         }
     }
 }
 
 /* s = a b for the chosen entry b of the table, or a step's factor. */
 WARPRSA_FN void
-warprsa_fold_products(warprsa_fold_columns *s, const warprsa_fold_number *a,
-                      const warprsa_fold_group *g,
-                      const warprsa_fold_instruction *instruction,
-                      const int limbs)
+warprsa_fold_mul_group(warprsa_fold_columns *s, const warprsa_fold_number *a,
+                       const warprsa_fold_group *g,
+                       const warprsa_fold_instruction *instruction,
+                       const int limbs)
 {
     warprsa_fold_smem_stash stash = warprsa_fold_own_stash(g, limbs);
 
@@ -384,8 +386,8 @@ warprsa_fold_products(warprsa_fold_columns *s, const warprsa_fold_number *a,
             warprsa_fold_get_selected(b, &g->memory, warprsa_fold_index(k),
                                       limbs);
         else
-            warprsa_fold_factor(b, g, instruction, k, limbs);
-        warprsa_fold_multiply(s->of[k], a->of[k], b, &stash, limbs);
+            warprsa_fold_operand(b, g, instruction, k, limbs);
+        warprsa_fold_mul(s->of[k], a->of[k], b, &stash, limbs);
     }
 }
 
@@ -440,21 +442,20 @@ WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
 
     WARPRSA_EACH_MESSAGE(k)
     {
-        warprsa_fold_parts parts;
+        warprsa_fold_halves parts;
 
         if (multiply) {
             double b[WARPRSA_FOLD_LIMBS_MAX];
 
             warprsa_fold_get_selected(b, &g->memory, warprsa_fold_index(k),
                                       limbs);
-            warprsa_fold_begin_multiply(&parts, a->of[k], b, &stash, limbs);
+            warprsa_fold_mul_begin(&parts, a->of[k], b, &stash, limbs);
             warprsa_fold_select_fetched(g, select, digit[k], k, limbs);
-            warprsa_fold_end_multiply(s->of[k], &parts, a->of[k], b, &stash,
-                                      limbs);
+            warprsa_fold_mul_end(s->of[k], &parts, a->of[k], b, &stash, limbs);
         } else {
-            warprsa_fold_begin_square(&parts, a->of[k], limbs);
+            warprsa_fold_sqr_begin(&parts, a->of[k], limbs);
             warprsa_fold_select_fetched(g, select, digit[k], k, limbs);
-            warprsa_fold_end_square(s->of[k], &parts, a->of[k], limbs);
+            warprsa_fold_sqr_end(s->of[k], &parts, a->of[k], limbs);
         }
     }
 }
@@ -557,12 +558,12 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         if (!power && instruction.operand == WARPRSA_FOLD_NONE)
             continue;
         if (squares)
-            warprsa_fold_squares(&s, &a, g, &due, digit, limbs);
+            warprsa_fold_sqr_group(&s, &a, g, &due, digit, limbs);
         else if (instruction.operand >= WARPRSA_FOLD_OF_INPUT &&
                  instruction.operand <= WARPRSA_FOLD_OF_ITSELF)
             warprsa_fold_columns_of(&s, &a, g, instruction.operand, limbs);
         else
-            warprsa_fold_products(&s, &a, g, &instruction, limbs);
+            warprsa_fold_mul_group(&s, &a, g, &instruction, limbs);
         if (instruction.operand == WARPRSA_FOLD_Q)
             warprsa_fold_put_result(&a, g, &s, limbs);
         else

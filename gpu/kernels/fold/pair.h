@@ -132,8 +132,8 @@ WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_half_difference *own,
             const double x =
                 warprsa_from_bits(warprsa_bits(turned) ^ (uint64_t)part << 63);
             double over =
-                warprsa_fma_rz(x + (0x1p51 - 1), 1, WARPRSA_FOLD_SIGNED) -
-                WARPRSA_FOLD_SIGNED;
+                warprsa_fma_rz(x + (0x1p51 - 1), 1, WARPRSA_FOLD_SIGNED_BASE) -
+                WARPRSA_FOLD_SIGNED_BASE;
 
             /* The top keeps all. */
             if (i == WARPRSA_FOLD_HALF_PART - 1)
@@ -266,16 +266,16 @@ warprsa_fold_pair_unstash_number(double *a,
 }
 
 /*
- * s = columns of a * b, as warprsa_fold_multiply() for 40 rows, but for their
+ * s = columns of a * b, as warprsa_fold_mul() for 40 rows, but for their
  * biases, which are others and together the same. The part's own product comes
  * last. There is room aside for 20 columns: b's samples, while they are not
  * needed, and then D's columns. So at no time are there numbers and columns for
- * more than 180 registers. For the parts see warprsa_fold_end_part().
+ * more than 180 registers. For the parts see warprsa_fold_schedule_barrier().
  */
-WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
-                                           const warprsa_fold_number *a,
-                                           const warprsa_fold_number *b,
-                                           warprsa_fold_pair_smem_stash *stash)
+WARPRSA_FN void warprsa_fold_pair_mul(warprsa_fold_columns *s,
+                                      const warprsa_fold_number *a,
+                                      const warprsa_fold_number *b,
+                                      warprsa_fold_pair_smem_stash *stash)
 {
     const int half_part = WARPRSA_FOLD_HALF_PART,
               part_limbs = WARPRSA_FOLD_PART_LIMBS;
@@ -292,25 +292,25 @@ WARPRSA_FN void warprsa_fold_pair_multiply(warprsa_fold_columns *s,
         double taken[WARPRSA_FOLD_PART_LIMBS];
 
         warprsa_fold_pair_stash_number(at, b->of[k]);
-        warprsa_fold_add_product(c, d.of[k], e_other.of[k], WARPRSA_FOLD_SIGNED,
-                                 1, 0, half_part);
-        warprsa_fold_end_part(at);
+        warprsa_fold_add_mul(c, d.of[k], e_other.of[k],
+                             WARPRSA_FOLD_SIGNED_BASE, 1, 0, half_part);
+        warprsa_fold_schedule_barrier(at);
         warprsa_fold_pair_divide(dd.of[k], kept.of[k], c,
                                  warprsa_fold_upper_mask(k));
-        warprsa_fold_add_product(dd.of[k], d.of[k], e.of[k],
-                                 WARPRSA_FOLD_SIGNED, 0, 0, half_part);
+        warprsa_fold_add_mul(dd.of[k], d.of[k], e.of[k],
+                             WARPRSA_FOLD_SIGNED_BASE, 0, 0, half_part);
         warprsa_fold_add_tops(dd.of[k] + part_limbs - 2, d.of[k][half_part - 1],
                               e.of[k][half_part - 1]);
-        warprsa_fold_end_part(at);
+        warprsa_fold_schedule_barrier(at);
         warprsa_fold_pair_unstash_number(taken, at);
         warprsa_fold_stash_columns(at, dd.of[k], part_limbs);
-        warprsa_fold_end_part(at);
+        warprsa_fold_schedule_barrier(at);
         WARPRSA_UNROLL
         for (int i = 0; i < 2 * part_limbs; i++)
             s->of[k][i] = 0;
-        warprsa_fold_add_product(s->of[k], a->of[k], taken,
-                                 WARPRSA_FOLD_UNSIGNED, 1, 0, part_limbs);
-        warprsa_fold_end_part(at);
+        warprsa_fold_add_mul(s->of[k], a->of[k], taken,
+                             WARPRSA_FOLD_UNSIGNED_BASE, 1, 0, part_limbs);
+        warprsa_fold_schedule_barrier(at);
         warprsa_fold_unstash_columns(dd.of[k], at, part_limbs);
     }
     warprsa_fold_pair_join(s, &dd, &kept);
@@ -329,17 +329,17 @@ WARPRSA_FN void warprsa_fold_pair_cross(uint64_t *c, uint64_t *own,
         u[i] = part != 0 ? d[i] : d[quarter_part + i];
         v[i] = part != 0 ? other[i] : other[quarter_part + i];
     }
-    warprsa_fold_add_product(c + quarter_part, d, other + quarter_part,
-                             WARPRSA_FOLD_SIGNED, 1, 0, quarter_part);
-    warprsa_fold_add_product(own, u, v, WARPRSA_FOLD_SIGNED, 1, 0,
-                             quarter_part);
+    warprsa_fold_add_mul(c + quarter_part, d, other + quarter_part,
+                         WARPRSA_FOLD_SIGNED_BASE, 1, 0, quarter_part);
+    warprsa_fold_add_mul(own, u, v, WARPRSA_FOLD_SIGNED_BASE, 1, 0,
+                         quarter_part);
 }
 
 /* Likewise of a * a. C is doubled as what is in D's columns is by
- * warprsa_fold_add_square(). */
-WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
-                                         const warprsa_fold_number *a,
-                                         warprsa_fold_pair_smem_stash *stash)
+ * warprsa_fold_add_sqr(). */
+WARPRSA_FN void warprsa_fold_pair_sqr(warprsa_fold_columns *s,
+                                      const warprsa_fold_number *a,
+                                      warprsa_fold_pair_smem_stash *stash)
 {
     const int half_part = WARPRSA_FOLD_HALF_PART,
               part_limbs = WARPRSA_FOLD_PART_LIMBS;
@@ -354,7 +354,7 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
         uint64_t c[WARPRSA_FOLD_PART_LIMBS] = {0},
                  own[WARPRSA_FOLD_HALF_PART] = {0};
 
-        warprsa_fold_end_part(at);
+        warprsa_fold_schedule_barrier(at);
         warprsa_fold_pair_cross(c, own, d.of[k], d_other.of[k],
                                 warprsa_fold_part(k));
         warprsa_fold_pair_divide(dd.of[k], kept.of[k], c,
@@ -362,19 +362,19 @@ WARPRSA_FN void warprsa_fold_pair_square(warprsa_fold_columns *s,
         WARPRSA_UNROLL
         for (int i = 0; i < half_part; i++)
             kept.of[k][i] = 2 * (kept.of[k][i] + own[i]);
-        warprsa_fold_add_square(dd.of[k], d.of[k], WARPRSA_FOLD_SIGNED, 0, 0,
-                                half_part);
+        warprsa_fold_add_sqr(dd.of[k], d.of[k], WARPRSA_FOLD_SIGNED_BASE, 0, 0,
+                             half_part);
         warprsa_fold_add_tops(dd.of[k] + part_limbs - 2, d.of[k][half_part - 1],
                               d.of[k][half_part - 1]);
-        warprsa_fold_end_part(at);
+        warprsa_fold_schedule_barrier(at);
         warprsa_fold_stash_columns(at, dd.of[k], part_limbs);
-        warprsa_fold_end_part(at);
+        warprsa_fold_schedule_barrier(at);
         WARPRSA_UNROLL
         for (int i = 0; i < 2 * part_limbs; i++)
             s->of[k][i] = 0;
-        warprsa_fold_add_square(s->of[k], a->of[k], WARPRSA_FOLD_UNSIGNED, 1, 0,
-                                part_limbs);
-        warprsa_fold_end_part(at);
+        warprsa_fold_add_sqr(s->of[k], a->of[k], WARPRSA_FOLD_UNSIGNED_BASE, 1,
+                             0, part_limbs);
+        warprsa_fold_schedule_barrier(at);
         warprsa_fold_unstash_columns(dd.of[k], at, part_limbs);
     }
     warprsa_fold_pair_join(s, &dd, &kept);

@@ -334,7 +334,7 @@ WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
 }
 
 /* s = a b for the chosen entry b of the table, or a step's factor. */
-WARPRSA_FN void warprsa_fold_pair_products(
+WARPRSA_FN void warprsa_fold_pair_mul_group(
     warprsa_fold_columns *s, const warprsa_fold_number *a,
     const warprsa_fold_group *g, const warprsa_fold_instruction *instruction,
     warprsa_fold_pair_smem_stash *stash)
@@ -363,7 +363,7 @@ WARPRSA_FN void warprsa_fold_pair_products(
                 b.of[k][i] = from[i * apart];
         }
     }
-    warprsa_fold_pair_multiply(s, a, &b, stash);
+    warprsa_fold_pair_mul(s, a, &b, stash);
 }
 
 /* What a instruction, or the power's turn, is due before its product; the turn that
@@ -396,12 +396,12 @@ warprsa_fold_pair_execute(warprsa_fold_number *a, const warprsa_fold_group *g,
     warprsa_fold_columns s;
 
     if (squares)
-        warprsa_fold_pair_square(&s, a, &stash);
+        warprsa_fold_pair_sqr(&s, a, &stash);
     else if (instruction->operand >= WARPRSA_FOLD_OF_INPUT &&
              instruction->operand <= WARPRSA_FOLD_OF_ITSELF)
         warprsa_fold_pair_columns_of(&s, a, g, instruction->operand);
     else
-        warprsa_fold_pair_products(&s, a, g, instruction, &stash);
+        warprsa_fold_pair_mul_group(&s, a, g, instruction, &stash);
     if (instruction->operand == WARPRSA_FOLD_Q)
         warprsa_fold_pair_put_result(a, g, &s);
     else

@@ -227,9 +227,9 @@ static void check_columns(uint64_t *s, const double *m, const double *n,
     warprsa_fold_smem_stash stash = {{0}};
 
     if (n == NULL)
-        warprsa_fold_square(s, m, &stash, limbs);
+        warprsa_fold_sqr(s, m, &stash, limbs);
     else
-        warprsa_fold_multiply(s, m, n, &stash, limbs);
+        warprsa_fold_mul(s, m, n, &stash, limbs);
     memcpy(plain, s, sizeof(plain));
     byte = plain[2 * limbs - 2] >> 56;
     assert_int_equal(1, byte);

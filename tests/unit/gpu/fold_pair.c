@@ -167,9 +167,9 @@ static void check_columns(warprsa_fold_columns *s, const warprsa_fold_number *m,
     static warprsa_fold_pair_smem_stash stash;
 
     if (n == NULL)
-        warprsa_fold_pair_square(s, m, &stash);
+        warprsa_fold_pair_sqr(s, m, &stash);
     else
-        warprsa_fold_pair_multiply(s, m, n, &stash);
+        warprsa_fold_pair_mul(s, m, n, &stash);
     for (int k = 0; k < GROUP; k++) {
         uint64_t plain[2 * LIMBS];
         double samples[LIMBS];
