@@ -461,7 +461,7 @@ warprsa_fold_select_fetched(const warprsa_fold_group *g, int phase,
 template <int LIMBS>
 static __device__ __forceinline__ void
 warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
-                     const warprsa_fold_pieces_due *due, uint32_t *digit)
+                     const warprsa_fold_table_work *work, uint32_t *digit)
 {
     typedef warprsa_fold_shared<LIMBS> S;
     uint64_t messages[2], last[2], matrix[2];
@@ -483,8 +483,8 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
             d[tile], messages[tile], matrix[tile], S::ACROSS, last[tile]);
     }
-    if (due->select >= 0) {
-        warprsa_fold_select_fetched(g, due->select, *digit, 0, LIMBS);
+    if (work->select >= 0) {
+        warprsa_fold_select_fetched(g, work->select, *digit, 0, LIMBS);
         __syncwarp();
     }
 #pragma unroll
@@ -506,27 +506,27 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
                     matrix[tile] + (WARPRSA_FOLD_CHUNK_BYTES(LIMBS) >> 4),
                     S::ACROSS, last[tile]);
         }
-        if (final && due->digit >= 0)
+        if (final && work->digit >= 0)
             *digit =
-                warprsa_fold_digit(warprsa_fold_exponent(g, 0), due->digit);
+                warprsa_fold_digit(warprsa_fold_exponent(g, 0), work->digit);
         __syncwarp();
         warprsa_fold_carries<LIMBS>(a, g, s, chunk, &carry);
         __syncwarp();
     }
-    if (due->fetch >= 0)
-        warprsa_fold_fetch(g, due->fetch, 0, LIMBS);
+    if (work->fetch >= 0)
+        warprsa_fold_fetch(g, work->fetch, 0, LIMBS);
 }
 
 /* a = the columns folded. */
 static __device__ __forceinline__ void
 warprsa_fold_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
-                  warprsa_fold_columns *s, const warprsa_fold_pieces_due *due,
+                  warprsa_fold_columns *s, const warprsa_fold_table_work *work,
                   uint32_t *digit, const int limbs)
 {
     if (limbs == 20)
-        warprsa_fold_fold_of<20>(a->of[0], g, s->of[0], due, digit);
+        warprsa_fold_fold_of<20>(a->of[0], g, s->of[0], work, digit);
     else
-        warprsa_fold_fold_of<30>(a->of[0], g, s->of[0], due, digit);
+        warprsa_fold_fold_of<30>(a->of[0], g, s->of[0], work, digit);
 }
 
 #endif

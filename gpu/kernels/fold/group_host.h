@@ -141,7 +141,7 @@ static inline void warprsa_fold_select_fetched(const warprsa_fold_group *g,
 static inline void warprsa_fold_fold(warprsa_fold_number *a,
                                      const warprsa_fold_group *g,
                                      warprsa_fold_columns *s,
-                                     const warprsa_fold_pieces_due *due,
+                                     const warprsa_fold_table_work *work,
                                      uint32_t *digit, const int limbs)
 {
     const int each = WARPRSA_FOLD_LIMBS_PER_LANE(limbs);
@@ -150,8 +150,8 @@ static inline void warprsa_fold_fold(warprsa_fold_number *a,
         uint32_t over = 0, carry = 0;
         uint64_t x[WARPRSA_FOLD_LIMBS_MAX];
 
-        if (due->select >= 0)
-            warprsa_fold_select_fetched(g, due->select, digit[k], k, limbs);
+        if (work->select >= 0)
+            warprsa_fold_select_fetched(g, work->select, digit[k], k, limbs);
         warprsa_fold_top(s->of[k], limbs);
         for (int i = 0; i < limbs; i++) {
             uint32_t d[WARPRSA_FOLD_DIGITS];
@@ -163,11 +163,11 @@ static inline void warprsa_fold_fold(warprsa_fold_number *a,
         for (int i = 0; i < limbs; i += each)
             warprsa_fold_carry(a->of[k] + i, x + i, s->of[k] + i,
                                limbs - i < each ? limbs - i : each, &carry);
-        if (due->fetch >= 0)
-            warprsa_fold_fetch(g, due->fetch, k, limbs);
-        if (due->digit >= 0)
+        if (work->fetch >= 0)
+            warprsa_fold_fetch(g, work->fetch, k, limbs);
+        if (work->digit >= 0)
             digit[k] =
-                warprsa_fold_digit(warprsa_fold_exponent(g, k), due->digit);
+                warprsa_fold_digit(warprsa_fold_exponent(g, k), work->digit);
     }
 }
 

@@ -12,10 +12,10 @@
 #include "gpu/kernels/fold/fold.h"
 
 /* 2^bit. */
-WARPRSA_FN void warprsa_fold_set_power(warprsa_number *to, int bit,
-                                       const int threads_per_number,
-                                       const int limbs_per_thread,
-                                       const int threads_per_request)
+WARPRSA_FN void warprsa_fold_set_power_of_two(warprsa_number *to, int bit,
+                                              const int threads_per_number,
+                                              const int limbs_per_thread,
+                                              const int threads_per_request)
 {
     WARPRSA_EACH_LANE (k, threads_per_request) {
         int first =
@@ -49,14 +49,14 @@ WARPRSA_FN void warprsa_fold_matrix_row(warprsa_number *x,
     warprsa_load(&factor, key->half[0].r2, key->half[1].r2, limbs,
                  threads_per_number, limbs_per_thread, threads_per_request);
     if (down) {
-        warprsa_fold_set_power(&power, 0, threads_per_number, limbs_per_thread,
-                               threads_per_request);
+        warprsa_fold_set_power_of_two(&power, 0, threads_per_number,
+                                      limbs_per_thread, threads_per_request);
         warprsa_mont_mul(&factor, &power, &factor, &p, limbs,
                          threads_per_number, limbs_per_thread,
                          threads_per_request);
     }
-    warprsa_fold_set_power(&power, bit, threads_per_number, limbs_per_thread,
-                           threads_per_request);
+    warprsa_fold_set_power_of_two(&power, bit, threads_per_number,
+                                  limbs_per_thread, threads_per_request);
     warprsa_mont_mul(x, &power, &factor, &p, limbs, threads_per_number,
                      limbs_per_thread, threads_per_request);
     warprsa_reduce(x, x, &p.p, threads_per_number, limbs_per_thread,

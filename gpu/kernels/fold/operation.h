@@ -4,7 +4,7 @@
  * Runs the script of a private operation (program.h) for a group of
  * messages. On the device each thread has one message and a warp is a group;
  * four warps work together only in the fold. On the host one thread plays all
- * messages of a group in turn, as in lanes.h.
+ * messages of a group in state, as in lanes.h.
  *
  * No branch and no address depends on anything but sizes and the public
  * exponent. Entries of the table are chosen by reading all of them, a piece
@@ -71,7 +71,7 @@ WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
 {
     const warprsa_fold_memory *m = &g->memory;
     const int phases = WARPRSA_FOLD_PHASES(limbs);
-    const int ahead = WARPRSA_FOLD_TWICE(limbs) ? 0 : 1;
+    const int ahead = WARPRSA_FOLD_TWO_PHASES_PER_SQR(limbs) ? 0 : 1;
 
     WARPRSA_EACH_MESSAGE(k)
     {
@@ -330,38 +330,38 @@ warprsa_fold_operand(double *b, const warprsa_fold_group *g,
 }
 
 /* Where a secret power stands. */
-typedef struct warprsa_fold_turn {
+typedef struct warprsa_fold_modexp_state {
     int position; /* of the digit that comes next, -1 at the end */
     int phase;    /* 0..FOLD_WINDOW-1: square; FOLD_WINDOW: multiply */
-} warprsa_fold_turn;
+} warprsa_fold_modexp_state;
 
 /* Chooses from the pieces that have been fetched, and fetches the next. */
 WARPRSA_FN void warprsa_fold_select_between(const warprsa_fold_group *g,
-                                            const warprsa_fold_pieces_due *due,
+                                            const warprsa_fold_table_work *work,
                                             uint32_t digit, int k,
                                             const int limbs)
 {
-    if (due->select_between < 0)
+    if (work->select_between < 0)
         return;
-    warprsa_fold_select_fetched(g, due->select_between, digit, k, limbs);
+    warprsa_fold_select_fetched(g, work->select_between, digit, k, limbs);
     warprsa_sync_lanes();
-    warprsa_fold_fetch_next(g, due->select_between + 1, k, limbs);
+    warprsa_fold_fetch_next(g, work->select_between + 1, k, limbs);
 }
 
 WARPRSA_FN void warprsa_fold_sqr_group(warprsa_fold_columns *s,
                                        const warprsa_fold_number *a,
                                        const warprsa_fold_group *g,
-                                       const warprsa_fold_pieces_due *due,
+                                       const warprsa_fold_table_work *work,
                                        const uint32_t *digit, const int limbs)
 {
     const warprsa_fold_smem_stash stash = warprsa_fold_own_stash(g, limbs);
 
     WARPRSA_EACH_MESSAGE(k)
     {
-        if (WARPRSA_FOLD_TWICE(limbs)) {
+        if (WARPRSA_FOLD_TWO_PHASES_PER_SQR(limbs)) {
             warprsa_fold_sqr_lower_middle(s->of[k], a->of[k], &stash,
                                           limbs / 2);
-            warprsa_fold_select_between(g, due, digit[k], k, limbs);
+            warprsa_fold_select_between(g, work, digit[k], k, limbs);
             warprsa_fold_sqr_add_upper(s->of[k], a->of[k], &stash, limbs / 2);
         } else {
             warprsa_fold_sqr(s->of[k], a->of[k], &stash, limbs);
@@ -391,52 +391,52 @@ warprsa_fold_mul_group(warprsa_fold_columns *s, const warprsa_fold_number *a,
     }
 }
 
-/* The next turn of the power; 0 when it was the last. */
-WARPRSA_FN int warprsa_fold_next_turn(warprsa_fold_turn *turn)
+/* The next turn of the in_modexp; 0 when it was the last. */
+WARPRSA_FN int warprsa_fold_modexp_next(warprsa_fold_modexp_state *state)
 {
-    turn->phase = turn->phase == WARPRSA_FOLD_WINDOW ? 0 : turn->phase + 1;
-    turn->position -= turn->phase == 0;
-    return turn->position >= 0;
+    state->phase = state->phase == WARPRSA_FOLD_WINDOW ? 0 : state->phase + 1;
+    state->position -= state->phase == 0;
+    return state->position >= 0;
 }
 
-/* What the power's next turn is due. Each product chooses from the pieces that
+/* What the power's next turn is work. Each product chooses from the pieces that
  * were fetched before it; the fold fetches the next and reads the next digit.
  * With two phases in a square the multiplication has none. */
-WARPRSA_FN warprsa_fold_pieces_due
-warprsa_fold_power_due(const warprsa_fold_turn *turn, const int limbs)
+WARPRSA_FN warprsa_fold_table_work warprsa_fold_modexp_work(
+    const warprsa_fold_modexp_state *state, const int limbs)
 {
     const int phases = WARPRSA_FOLD_PHASES(limbs);
-    const int multiply = turn->phase == WARPRSA_FOLD_WINDOW;
-    const int last = turn->phase == WARPRSA_FOLD_WINDOW - 1;
-    warprsa_fold_pieces_due due = {-1, -1, -1, -1};
+    const int multiply = state->phase == WARPRSA_FOLD_WINDOW;
+    const int last = state->phase == WARPRSA_FOLD_WINDOW - 1;
+    warprsa_fold_table_work work = {-1, -1, -1, -1};
 
-    if (WARPRSA_FOLD_TWICE(limbs)) {
+    if (WARPRSA_FOLD_TWO_PHASES_PER_SQR(limbs)) {
         if (!multiply) {
-            due.select_between = 2 * turn->phase;
-            due.select = due.select_between + 1;
+            work.select_between = 2 * state->phase;
+            work.select = work.select_between + 1;
         }
-        if (multiply ? turn->position > 0 : !last)
-            due.fetch = multiply ? 0 : due.select + 1;
+        if (multiply ? state->position > 0 : !last)
+            work.fetch = multiply ? 0 : work.select + 1;
         if (multiply)
-            due.digit = turn->position - 1;
+            work.digit = state->position - 1;
     } else {
-        due.select = (turn->phase + 1) % phases;
-        if (turn->position > 0 || !multiply)
-            due.fetch = (turn->phase + 2) % phases;
+        work.select = (state->phase + 1) % phases;
+        if (state->position > 0 || !multiply)
+            work.fetch = (state->phase + 2) % phases;
         if (last)
-            due.digit = turn->position - 1;
+            work.digit = state->position - 1;
     }
-    return due;
+    return work;
 }
 
-/* Columns of a square of the power, or of its product with the chosen entry;
+/* Columns of a square of the in_modexp, or of its product with the chosen entry;
  * amid it pieces are chosen. */
-WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
-                                           const warprsa_fold_number *a,
-                                           const warprsa_fold_group *g,
-                                           int multiply, int select,
-                                           const uint32_t *digit,
-                                           const int limbs)
+WARPRSA_FN void warprsa_fold_modexp_columns(warprsa_fold_columns *s,
+                                            const warprsa_fold_number *a,
+                                            const warprsa_fold_group *g,
+                                            int multiply, int select,
+                                            const uint32_t *digit,
+                                            const int limbs)
 {
     warprsa_fold_smem_stash stash = warprsa_fold_own_stash(g, limbs);
 
@@ -467,22 +467,22 @@ WARPRSA_FN void warprsa_fold_power_columns(warprsa_fold_columns *s,
 #define WARPRSA_FOLD_POWER_APART(limbs) ((limbs) == 20)
 
 /* All turns of the power that are left. */
-WARPRSA_FN void warprsa_fold_power(warprsa_fold_number *a,
-                                   const warprsa_fold_group *g,
-                                   warprsa_fold_turn *turn, uint32_t *digit,
-                                   const int limbs)
+WARPRSA_FN void warprsa_fold_modexp(warprsa_fold_number *a,
+                                    const warprsa_fold_group *g,
+                                    warprsa_fold_modexp_state *state,
+                                    uint32_t *digit, const int limbs)
 {
     WARPRSA_ROLLED
-    while (turn->position >= 0) {
-        const int multiply = turn->phase == WARPRSA_FOLD_WINDOW;
-        warprsa_fold_pieces_due due = warprsa_fold_power_due(turn, limbs);
+    while (state->position >= 0) {
+        const int multiply = state->phase == WARPRSA_FOLD_WINDOW;
+        warprsa_fold_table_work work = warprsa_fold_modexp_work(state, limbs);
         warprsa_fold_columns s;
 
-        warprsa_fold_power_columns(&s, a, g, multiply, due.select, digit,
-                                   limbs);
-        due.select = -1;
-        warprsa_fold_fold(a, g, &s, &due, digit, limbs);
-        (void)warprsa_fold_next_turn(turn);
+        warprsa_fold_modexp_columns(&s, a, g, multiply, work.select, digit,
+                                    limbs);
+        work.select = -1;
+        warprsa_fold_fold(a, g, &s, &work, digit, limbs);
+        (void)warprsa_fold_modexp_next(state);
     }
 }
 
@@ -520,7 +520,7 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
     WARPRSA_STAGE(BLINDING);
     const int digits = warprsa_fold_windows(windows);
     const int count = (int)warprsa_largest_in_warp((uint32_t)program->count);
-    warprsa_fold_turn turn = {digits - 2, 0};
+    warprsa_fold_modexp_state state = {digits - 2, 0};
     warprsa_fold_columns s;
     warprsa_fold_number a;
     uint32_t digit[WARPRSA_MESSAGES] = {0};
@@ -532,33 +532,33 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         const warprsa_fold_instruction instruction =
             more ? warprsa_fold_modexp_instruction()
                  : warprsa_fold_instruction_at(program, at);
-        WARPRSA_STAGE_OF_INSTRUCTION(&instruction, turn.position >= 0);
-        const int power = instruction.action == WARPRSA_FOLD_MODEXP;
-        const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW;
+        WARPRSA_STAGE_OF_INSTRUCTION(&instruction, state.position >= 0);
+        const int in_modexp = instruction.action == WARPRSA_FOLD_MODEXP;
+        const int multiply = in_modexp && state.phase == WARPRSA_FOLD_WINDOW;
         const int squares =
-            power ? !multiply : instruction.operand == WARPRSA_FOLD_SQUARE;
-        warprsa_fold_pieces_due due = {-1, -1, -1, -1};
+            in_modexp ? !multiply : instruction.operand == WARPRSA_FOLD_SQUARE;
+        warprsa_fold_table_work work = {-1, -1, -1, -1};
 
-        if (power && WARPRSA_FOLD_POWER_APART(limbs)) {
-            warprsa_fold_power(&a, g, &turn, digit, limbs);
+        if (in_modexp && WARPRSA_FOLD_POWER_APART(limbs)) {
+            warprsa_fold_modexp(&a, g, &state, digit, limbs);
             at++;
             continue;
         }
-        if (power) {
-            due = warprsa_fold_power_due(&turn, limbs);
+        if (in_modexp) {
+            work = warprsa_fold_modexp_work(&state, limbs);
         } else {
             if (instruction.action == WARPRSA_FOLD_MODEXP_START) {
-                due.fetch = WARPRSA_FOLD_TWICE(limbs) ? 0 : 1;
-                due.digit = digits - 2;
+                work.fetch = WARPRSA_FOLD_TWO_PHASES_PER_SQR(limbs) ? 0 : 1;
+                work.digit = digits - 2;
             }
             warprsa_fold_prepare(&a, g, &instruction, digits, limbs);
         }
-        more = power && warprsa_fold_next_turn(&turn);
+        more = in_modexp && warprsa_fold_modexp_next(&state);
         at += !more;
-        if (!power && instruction.operand == WARPRSA_FOLD_NONE)
+        if (!in_modexp && instruction.operand == WARPRSA_FOLD_NONE)
             continue;
         if (squares)
-            warprsa_fold_sqr_group(&s, &a, g, &due, digit, limbs);
+            warprsa_fold_sqr_group(&s, &a, g, &work, digit, limbs);
         else if (instruction.operand >= WARPRSA_FOLD_OF_INPUT &&
                  instruction.operand <= WARPRSA_FOLD_OF_ITSELF)
             warprsa_fold_columns_of(&s, &a, g, instruction.operand, limbs);
@@ -567,7 +567,7 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
         if (instruction.operand == WARPRSA_FOLD_Q)
             warprsa_fold_put_result(&a, g, &s, limbs);
         else
-            warprsa_fold_fold(&a, g, &s, &due, digit, limbs);
+            warprsa_fold_fold(&a, g, &s, &work, digit, limbs);
     }
 }
 

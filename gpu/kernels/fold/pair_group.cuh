@@ -51,7 +51,7 @@ warprsa_fold_pair_own_stash(const warprsa_fold_group *g)
 static __device__ __forceinline__ void
 warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
                        warprsa_fold_columns *s,
-                       const warprsa_fold_pieces_due *due, uint32_t *digit)
+                       const warprsa_fold_table_work *work, uint32_t *digit)
 {
     constexpr int LIMBS = WARPRSA_FOLD_PAIR_LIMBS;
     typedef warprsa_fold_shared<LIMBS> S;
@@ -71,9 +71,9 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
             d[chunk], messages,
             matrix + chunk * (WARPRSA_FOLD_CHUNK_BYTES(LIMBS) >> 4), S::ACROSS,
             0);
-    if (due->select >= 0) {
+    if (work->select >= 0) {
         warprsa_fold_wait_fetched(g);
-        warprsa_fold_pair_select_pieces(&g->memory, due->select, *digit, 0);
+        warprsa_fold_pair_select_pieces(&g->memory, work->select, *digit, 0);
         /* Sums will lie there. */
         __syncwarp();
     }
@@ -82,15 +82,15 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
     warprsa_fold_mma_wait<S::COLUMNS, 0>(d[1]);
     warprsa_fold_set_free(g);
     warprsa_fold_join_chunk<LIMBS>(g, d[1], 1, over);
-    if (due->digit >= 0)
+    if (work->digit >= 0)
         *digit =
-            warprsa_fold_digit(warprsa_fold_pair_exponent(g, 0), due->digit);
+            warprsa_fold_digit(warprsa_fold_pair_exponent(g, 0), work->digit);
     __syncwarp();
     warprsa_fold_carries<LIMBS>(a->of[0], g, s->of[0], 0, &carry);
     warprsa_fold_pair_carry(a, &carry);
     __syncwarp();
-    if (due->fetch >= 0)
-        warprsa_fold_fetch(g, due->fetch, 0, WARPRSA_FOLD_PART_LIMBS);
+    if (work->fetch >= 0)
+        warprsa_fold_fetch(g, work->fetch, 0, WARPRSA_FOLD_PART_LIMBS);
 }
 
 #endif

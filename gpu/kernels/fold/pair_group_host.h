@@ -50,7 +50,7 @@ static inline void warprsa_fold_pair_joined(uint64_t *x,
 static inline void warprsa_fold_pair_fold(warprsa_fold_number *a,
                                           const warprsa_fold_group *g,
                                           warprsa_fold_columns *s,
-                                          const warprsa_fold_pieces_due *due,
+                                          const warprsa_fold_table_work *work,
                                           uint32_t *digit)
 {
     const int part_limbs = WARPRSA_FOLD_PART_LIMBS, each = 5;
@@ -61,8 +61,8 @@ static inline void warprsa_fold_pair_fold(warprsa_fold_number *a,
         const int message = k % WARPRSA_FOLD_GROUP;
         uint64_t upper[WARPRSA_FOLD_PAIR_LIMBS], x[WARPRSA_FOLD_PART_LIMBS];
 
-        if (due->select >= 0)
-            warprsa_fold_pair_select_pieces(&g->memory, due->select, digit[k],
+        if (work->select >= 0)
+            warprsa_fold_pair_select_pieces(&g->memory, work->select, digit[k],
                                             k);
         for (int i = 0; i < part_limbs; i++) {
             upper[i] = s->of[message][part_limbs + i];
@@ -74,11 +74,11 @@ static inline void warprsa_fold_pair_fold(warprsa_fold_number *a,
         for (int i = 0; i < part_limbs; i += each)
             warprsa_fold_carry(a->of[k] + i, x + i, s->of[k] + i, each,
                                &carry[k]);
-        if (due->fetch >= 0)
-            warprsa_fold_fetch(g, due->fetch, k, part_limbs);
-        if (due->digit >= 0)
+        if (work->fetch >= 0)
+            warprsa_fold_fetch(g, work->fetch, k, part_limbs);
+        if (work->digit >= 0)
             digit[k] = warprsa_fold_digit(warprsa_fold_pair_exponent(g, k),
-                                          due->digit);
+                                          work->digit);
     }
     warprsa_fold_pair_carry(a, carry);
 }

@@ -366,22 +366,22 @@ WARPRSA_FN void warprsa_fold_pair_mul_group(
     warprsa_fold_pair_mul(s, a, &b, stash);
 }
 
-/* What a instruction, or the power's turn, is due before its product; the turn that
+/* What a instruction, or the power's state, is due before its product; the turn that
  * the power is at. */
-WARPRSA_FN warprsa_fold_pieces_due
-warprsa_fold_pair_due(const warprsa_fold_turn *turn, int power, int multiply)
+WARPRSA_FN warprsa_fold_table_work warprsa_fold_pair_modexp_work(
+    const warprsa_fold_modexp_state *state, int in_modexp, int multiply)
 {
     const int phases = WARPRSA_FOLD_PHASES(20);
-    warprsa_fold_pieces_due due = {-1, -1, -1, -1};
+    warprsa_fold_table_work work = {-1, -1, -1, -1};
 
-    if (!power)
-        return due;
-    due.select = (turn->phase + 1) % phases;
-    if (turn->position > 0 || !multiply)
-        due.fetch = (turn->phase + 2) % phases;
-    if (turn->phase == WARPRSA_FOLD_WINDOW - 1)
-        due.digit = turn->position - 1;
-    return due;
+    if (!in_modexp)
+        return work;
+    work.select = (state->phase + 1) % phases;
+    if (state->position > 0 || !multiply)
+        work.fetch = (state->phase + 2) % phases;
+    if (state->phase == WARPRSA_FOLD_WINDOW - 1)
+        work.digit = state->position - 1;
+    return work;
 }
 
 /* A step's product, or what stands for it, folded. a is nothing but its result
@@ -389,7 +389,7 @@ warprsa_fold_pair_due(const warprsa_fold_turn *turn, int power, int multiply)
 WARPRSA_FN void
 warprsa_fold_pair_execute(warprsa_fold_number *a, const warprsa_fold_group *g,
                           const warprsa_fold_instruction *instruction,
-                          int squares, const warprsa_fold_pieces_due *due,
+                          int squares, const warprsa_fold_table_work *work,
                           uint32_t *digit)
 {
     warprsa_fold_pair_smem_stash stash = warprsa_fold_pair_own_stash(g);
@@ -405,7 +405,7 @@ warprsa_fold_pair_execute(warprsa_fold_number *a, const warprsa_fold_group *g,
     if (instruction->operand == WARPRSA_FOLD_Q)
         warprsa_fold_pair_put_result(a, g, &s);
     else
-        warprsa_fold_pair_fold(a, g, &s, due, digit);
+        warprsa_fold_pair_fold(a, g, &s, work, digit);
 }
 
 /* One pass; its script and its prime's matrix must be there, and before the
@@ -419,8 +419,8 @@ WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
     const int digits = warprsa_fold_windows(windows);
     const int count = (int)warprsa_largest_in_warp((uint32_t)program->count);
     /* The last pass has no power. */
-    warprsa_fold_turn turn = {pass == WARPRSA_FOLD_PASSES - 1 ? -1 : digits - 2,
-                              0};
+    warprsa_fold_modexp_state state = {
+        pass == WARPRSA_FOLD_PASSES - 1 ? -1 : digits - 2, 0};
     warprsa_fold_number a;
     uint32_t digit[WARPRSA_MESSAGES] = {0};
     int at = 0, more = 0;
@@ -431,25 +431,25 @@ WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
         const warprsa_fold_instruction instruction =
             more ? warprsa_fold_modexp_instruction()
                  : warprsa_fold_instruction_at(program, at);
-        WARPRSA_STAGE_OF_INSTRUCTION(&instruction, turn.position >= 0);
-        const int power = instruction.action == WARPRSA_FOLD_MODEXP;
-        const int multiply = power && turn.phase == WARPRSA_FOLD_WINDOW;
+        WARPRSA_STAGE_OF_INSTRUCTION(&instruction, state.position >= 0);
+        const int in_modexp = instruction.action == WARPRSA_FOLD_MODEXP;
+        const int multiply = in_modexp && state.phase == WARPRSA_FOLD_WINDOW;
         const int squares =
-            power ? !multiply : instruction.operand == WARPRSA_FOLD_SQUARE;
-        warprsa_fold_pieces_due due =
-            warprsa_fold_pair_due(&turn, power, multiply);
+            in_modexp ? !multiply : instruction.operand == WARPRSA_FOLD_SQUARE;
+        warprsa_fold_table_work work =
+            warprsa_fold_pair_modexp_work(&state, in_modexp, multiply);
 
         if (instruction.action == WARPRSA_FOLD_MODEXP_START) {
-            due.fetch = 1;
-            due.digit = digits - 2;
+            work.fetch = 1;
+            work.digit = digits - 2;
         }
-        if (!power)
+        if (!in_modexp)
             warprsa_fold_pair_prepare(&a, g, &instruction, digits);
-        more = power && warprsa_fold_next_turn(&turn);
+        more = in_modexp && warprsa_fold_modexp_next(&state);
         at += !more;
-        if (!power && instruction.operand == WARPRSA_FOLD_NONE)
+        if (!in_modexp && instruction.operand == WARPRSA_FOLD_NONE)
             continue;
-        warprsa_fold_pair_execute(&a, g, &instruction, squares, &due, digit);
+        warprsa_fold_pair_execute(&a, g, &instruction, squares, &work, digit);
     }
 }
 

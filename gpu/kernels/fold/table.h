@@ -30,10 +30,10 @@
 #define WARPRSA_FOLD_PIECE_WORDS   4
 /* Phases of a window, two in a square or one in each product, and pieces that
  * are chosen in each. */
-#define WARPRSA_FOLD_TWICE(limbs) ((limbs) == 30)
+#define WARPRSA_FOLD_TWO_PHASES_PER_SQR(limbs) ((limbs) == 30)
 #define WARPRSA_FOLD_PHASES(limbs)                                             \
-    (WARPRSA_FOLD_TWICE(limbs) ? 2 * WARPRSA_FOLD_WINDOW                       \
-                               : WARPRSA_FOLD_WINDOW + 1)
+    (WARPRSA_FOLD_TWO_PHASES_PER_SQR(limbs) ? 2 * WARPRSA_FOLD_WINDOW          \
+                                            : WARPRSA_FOLD_WINDOW + 1)
 #define WARPRSA_FOLD_PIECES_PER_PHASE(limbs)                                   \
     (WARPRSA_FOLD_PIECES(limbs) / WARPRSA_FOLD_PHASES(limbs))
 
@@ -62,10 +62,10 @@ typedef struct warprsa_fold_pieces {
 /* Of which phase pieces are chosen from within a square, where then those of
  * the next phase are fetched, and in a fold, and of which they are fetched
  * after it; -1: none. */
-typedef struct warprsa_fold_pieces_due {
+typedef struct warprsa_fold_table_work {
     int select_between, select, fetch;
     int digit; /* the place of the one to be read; -1: none */
-} warprsa_fold_pieces_due;
+} warprsa_fold_table_work;
 
 /* Where a group's data lie; message t of `stride`. SECRET. */
 typedef struct warprsa_fold_memory {

@@ -237,7 +237,7 @@ static void make_row(int k)
 static void fold_all(warprsa_fold_number *r, warprsa_fold_columns *s,
                      BIGNUM *const *expected)
 {
-    static const warprsa_fold_pieces_due none = {-1, -1, -1, -1};
+    static const warprsa_fold_table_work none = {-1, -1, -1, -1};
     uint32_t digit[WARPRSA_MESSAGES] = {0};
 
     warprsa_fold_pair_fold(r, &group, s, &none, digit);
