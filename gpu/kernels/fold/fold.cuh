@@ -82,8 +82,9 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
     for (int i = threadIdx.x; i < S::WARPGROUPS * S::ZEROS / 16;
          i += S::THREADS)
         reinterpret_cast<uint4 *>(
-            shared + i / (S::ACROSS / 16) * S::OWN + S::BYTES +
-            2 * S::TILE)[i % (S::ACROSS / 16)] = make_uint4(0, 0, 0, 0);
+            shared + i / (S::DEPTH_STRIDE / 16) * S::WARPGROUP_BYTES +
+            S::BYTES + 2 * S::TILE)[i % (S::DEPTH_STRIDE / 16)] =
+            make_uint4(0, 0, 0, 0);
     __syncthreads();
     if (threadIdx.x == 0)
         warprsa_fold_program_make(
@@ -115,11 +116,12 @@ warprsa_fold_group_in_smem(const warprsa_fold_batch &batch, uint8_t *shared)
     warprsa_fold_group g;
 
     g.memory.selected = (uint32_t *)(shared + S::SELECTED);
-    g.memory.smem_pieces = (uint32_t *)(shared + warpgroup * S::OWN + S::SUMS +
-                                        threadIdx.x / 32 % 4 * S::WARP);
+    g.memory.smem_pieces =
+        (uint32_t *)(shared + warpgroup * S::WARPGROUP_BYTES + S::SUMS +
+                     threadIdx.x / 32 % 4 * S::WARP);
     g.memory.stride = S::THREADS;
     g.batch = &batch.batch;
-    g.own = base + warpgroup * S::OWN;
+    g.warpgroup_smem = base + warpgroup * S::WARPGROUP_BYTES;
     g.matrix = base + S::MATRIX;
     g.barrier = base + S::BARRIER + S::BARRIERS * warpgroup;
     g.fetched = g.barrier + 8 + 8 * (threadIdx.x / 32 % 4);

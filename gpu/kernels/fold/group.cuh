@@ -24,11 +24,11 @@ template <int LIMBS> struct warprsa_fold_shared {
     static constexpr int COLUMNS = WARPRSA_FOLD_COLUMNS(LIMBS);
     static constexpr int DEPTH = WARPRSA_FOLD_DEPTH(LIMBS);
     /* Bytes of the messages: 16 of each of 64 messages side by side. */
-    static constexpr int ACROSS = 64 * 16;
-    static constexpr int TILE = DEPTH / 16 * ACROSS;
+    static constexpr int DEPTH_STRIDE = 64 * 16;
+    static constexpr int TILE = DEPTH / 16 * DEPTH_STRIDE;
     /* What the tensor cores read behind the last 16, if they are to have 32:
      * zeros, after both tiles. */
-    static constexpr int ZEROS = DEPTH % 32 != 0 ? ACROSS : 0;
+    static constexpr int ZEROS = DEPTH % 32 != 0 ? DEPTH_STRIDE : 0;
     /* Joined digits of a chunk by warp: four planes of two samples of 32
      * messages, and one of single samples where a lane has 5, each with a
      * little room so that no two lanes that store at once meet in a bank. */
@@ -53,10 +53,10 @@ template <int LIMBS> struct warprsa_fold_shared {
     static constexpr int BYTES = 0;
     static constexpr int SUMS = BYTES + 2 * TILE + ZEROS;
     static constexpr int SELECTED = SUMS + 4 * WARP;
-    static constexpr int OWN =
+    static constexpr int WARPGROUP_BYTES =
         SELECTED + (SELECTED_IN_SMEM ? SELECTED_BYTES : 0);
     /* Of the block. */
-    static constexpr int MATRIX = WARPGROUPS * OWN;
+    static constexpr int MATRIX = WARPGROUPS * WARPGROUP_BYTES;
     static constexpr int PROGRAM =
         MATRIX + 2 * WARPRSA_FOLD_MATRIX_BYTES(LIMBS);
     static constexpr int BARRIER =
@@ -75,8 +75,8 @@ template <> struct warprsa_fold_shared<40> {
     static constexpr int CHUNKS = WARPRSA_FOLD_CHUNKS(40);
     static constexpr int COLUMNS = WARPRSA_FOLD_COLUMNS(40);
     static constexpr int DEPTH = WARPRSA_FOLD_DEPTH(40);
-    static constexpr int ACROSS = half::ACROSS;
-    static constexpr int TILE = DEPTH / 16 * ACROSS;
+    static constexpr int DEPTH_STRIDE = half::DEPTH_STRIDE;
+    static constexpr int TILE = DEPTH / 16 * DEPTH_STRIDE;
     static constexpr int PAIRS = half::PAIRS, SINGLES = half::SINGLES;
     static constexpr int WARP = half::WARP;
 
@@ -86,9 +86,9 @@ template <> struct warprsa_fold_shared<40> {
     /* Of a warpgroup. */
     static constexpr int BYTES = 0;
     static constexpr int SUMS = BYTES + TILE;
-    static constexpr int OWN = SUMS + 4 * WARP;
+    static constexpr int WARPGROUP_BYTES = SUMS + 4 * WARP;
     /* Of the block; the matrix of one prime at a time. */
-    static constexpr int SELECTED = WARPGROUPS * OWN;
+    static constexpr int SELECTED = WARPGROUPS * WARPGROUP_BYTES;
     static constexpr int MATRIX =
         SELECTED + WARPRSA_FOLD_WORDS(20) * 4 * THREADS;
     static constexpr int PROGRAM = MATRIX + WARPRSA_FOLD_MATRIX_BYTES(40);
@@ -102,10 +102,10 @@ typedef struct warprsa_fold_group {
     warprsa_fold_memory memory;
     const warprsa_batch *batch;
     uint32_t request;
-    uint32_t own, matrix; /* addresses in shared memory */
-    uint32_t barrier;     /* the warpgroup's: all have read the bytes */
-    uint32_t fetched;     /* the warp's: pieces of the table are near */
-    int prime;            /* of pairs: 0 for p, 1 for q */
+    uint32_t warpgroup_smem, matrix; /* addresses in shared memory */
+    uint32_t barrier; /* the warpgroup's: all have read the bytes */
+    uint32_t fetched; /* the warp's: pieces of the table are near */
+    int prime;        /* of pairs: 0 for p, 1 for q */
     /* Of the barriers' next phases. */
     mutable uint32_t parity, fetched_parity;
 } warprsa_fold_group;
@@ -134,7 +134,7 @@ static __device__ __forceinline__ int warprsa_fold_half(int)
 /* Word i of the thread that has the other part of this one's number
  * (pair.h). */
 static __device__ __forceinline__ uint64_t
-warprsa_fold_of_other(const uint64_t *from, int, int, int i)
+warprsa_fold_other_part(const uint64_t *from, int, int, int i)
 {
     return __shfl_xor_sync(0xffffffffu, (unsigned long long)from[i],
                            WARPRSA_FOLD_GROUP);
@@ -191,19 +191,19 @@ warprsa_fold_store_shared(uint32_t at, uint64_t a, uint64_t b)
 /* Where the joined digits of the warp's messages lie; of lane-of-four i's
  * samples in plane i. */
 template <typename S>
-static __device__ __forceinline__ uint32_t
-warprsa_fold_pairs_at(const warprsa_fold_group *g, int plane, int message)
+static __device__ __forceinline__ uint32_t warprsa_fold_two_limbs_address(
+    const warprsa_fold_group *g, int plane, int message)
 {
-    return g->own + S::SUMS + threadIdx.x / 32 % 4 * S::WARP +
+    return g->warpgroup_smem + S::SUMS + threadIdx.x / 32 % 4 * S::WARP +
            plane * 2 * S::PAIRS + message * 16;
 }
 
 template <typename S>
-static __device__ __forceinline__ uint32_t
-warprsa_fold_singles_at(const warprsa_fold_group *g, int plane, int message)
+static __device__ __forceinline__ uint32_t warprsa_fold_single_limb_address(
+    const warprsa_fold_group *g, int plane, int message)
 {
-    return g->own + S::SUMS + threadIdx.x / 32 % 4 * S::WARP + 8 * S::PAIRS +
-           plane * S::SINGLES + message * 8;
+    return g->warpgroup_smem + S::SUMS + threadIdx.x / 32 % 4 * S::WARP +
+           8 * S::PAIRS + plane * S::SINGLES + message * 8;
 }
 
 /* Samples of a chunk of this thread's message, from the joined digits of its
@@ -218,7 +218,8 @@ warprsa_fold_carries(double *a, const warprsa_fold_group *g, const uint64_t *s,
 
 #pragma unroll
     for (int plane = 0; plane < 4; plane++) {
-        const uint32_t at = warprsa_fold_pairs_at<S>(g, plane, message);
+        const uint32_t at =
+            warprsa_fold_two_limbs_address<S>(g, plane, message);
         uint64_t x[5];
 
 #pragma unroll
@@ -227,9 +228,10 @@ warprsa_fold_carries(double *a, const warprsa_fold_group *g, const uint64_t *s,
                          : "=l"(x[i]), "=l"(x[i + 1])
                          : "r"(at + i / 2 * S::PAIRS));
         if (S::LIMBS_PER_LANE == 5)
-            asm volatile("ld.shared.u64 %0, [%1];"
-                         : "=l"(x[4])
-                         : "r"(warprsa_fold_singles_at<S>(g, plane, message)));
+            asm volatile(
+                "ld.shared.u64 %0, [%1];"
+                : "=l"(x[4])
+                : "r"(warprsa_fold_single_limb_address<S>(g, plane, message)));
         const int first = (4 * chunk + plane) * S::LIMBS_PER_LANE;
         const int count = LIMBS - first < S::LIMBS_PER_LANE ? LIMBS - first
                                                             : S::LIMBS_PER_LANE;
@@ -256,7 +258,7 @@ warprsa_fold_join_chunk(const warprsa_fold_group *g, const uint32_t *d,
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         const int message = 16 * tile + 8 * r + lane / 4;
-        const uint32_t at = warprsa_fold_pairs_at<S>(g, i, message);
+        const uint32_t at = warprsa_fold_two_limbs_address<S>(g, i, message);
         /* The seventh digit of the lane's last sample. */
         constexpr int top = WARPRSA_FOLD_DIGITS * S::LIMBS_PER_LANE - 1;
         const uint32_t give =
@@ -283,10 +285,11 @@ warprsa_fold_join_chunk(const warprsa_fold_group *g, const uint32_t *d,
         warprsa_fold_store_shared(at, x[0], x[1]);
         warprsa_fold_store_shared(at + S::PAIRS, x[2], x[3]);
         if (S::LIMBS_PER_LANE == 5)
-            asm volatile("st.shared.u64 [%0], %1;" ::"r"(
-                             warprsa_fold_singles_at<S>(g, i, message)),
-                         "l"(x[4])
-                         : "memory");
+            asm volatile(
+                "st.shared.u64 [%0], %1;" ::"r"(
+                    warprsa_fold_single_limb_address<S>(g, i, message)),
+                "l"(x[4])
+                : "memory");
     }
 }
 
@@ -304,13 +307,13 @@ static __device__ __forceinline__ void warprsa_fold_wait(uint32_t barrier,
 /* All four warps have read the bytes of the last fold: they may be
  * overwritten. */
 static __device__ __forceinline__ void
-warprsa_fold_wait_free(const warprsa_fold_group *g)
+warprsa_fold_wait_bytes_read(const warprsa_fold_group *g)
 {
     warprsa_fold_wait(g->barrier, g->parity ^ 1);
 }
 
 static __device__ __forceinline__ void
-warprsa_fold_set_free(const warprsa_fold_group *g)
+warprsa_fold_signal_bytes_read(const warprsa_fold_group *g)
 {
     asm volatile(
         "{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(
@@ -390,9 +393,9 @@ warprsa_fold_fetch_next(const warprsa_fold_group *g, int phase, int,
 }
 
 /* Where, in a warpgroup's shared memory, the bytes of this thread's message
- * are: 16 of them, and the next ACROSS bytes further. */
+ * are: 16 of them, and the next DEPTH_STRIDE bytes further. */
 template <typename S>
-static __device__ __forceinline__ uint32_t warprsa_fold_bytes_at()
+static __device__ __forceinline__ uint32_t warprsa_fold_bytes_offset()
 {
     const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
 
@@ -412,9 +415,9 @@ warprsa_fold_own_stash_of(const warprsa_fold_group *g)
     warprsa_fold_smem_stash stash;
 
     if (WARPRSA_FOLD_STASHES(LIMBS))
-        warprsa_fold_wait_free(g);
-    stash.address = g->own + warprsa_fold_bytes_at<S>();
-    stash.stride = S::ACROSS;
+        warprsa_fold_wait_bytes_read(g);
+    stash.address = g->warpgroup_smem + warprsa_fold_bytes_offset<S>();
+    stash.stride = S::DEPTH_STRIDE;
     return stash;
 }
 
@@ -433,12 +436,12 @@ static __device__ __forceinline__ void
 warprsa_fold_put_columns(const warprsa_fold_group *g, uint32_t to,
                          const uint64_t *upper, const int count)
 {
-    const uint32_t at = g->own + to;
+    const uint32_t at = g->warpgroup_smem + to;
 
-    warprsa_fold_wait_free(g);
+    warprsa_fold_wait_bytes_read(g);
 #pragma unroll
     for (int i = 0; i < count; i += 2)
-        warprsa_fold_store_shared(at + i / 2 * S::ACROSS, upper[i],
+        warprsa_fold_store_shared(at + i / 2 * S::DEPTH_STRIDE, upper[i],
                                   upper[i + 1]);
     asm volatile("fence.proxy.async.shared::cta;\n"
                  "bar.sync %0, %1;" ::"r"(1 + warprsa_fold_warpgroup<S>()),
@@ -468,20 +471,21 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
     uint32_t d[2][S::COLUMNS / 2], over[2][2] = {{0, 0}, {0, 0}}, carry = 0;
 
     warprsa_fold_top(s, LIMBS);
-    warprsa_fold_put_columns<S>(g, warprsa_fold_bytes_at<S>(), s + LIMBS,
+    warprsa_fold_put_columns<S>(g, warprsa_fold_bytes_offset<S>(), s + LIMBS,
                                 LIMBS);
 #pragma unroll
     for (int tile = 0; tile < 2; tile++) {
         messages[tile] = warprsa_fold_descriptor(
-            g->own + S::BYTES + tile * S::TILE, S::ACROSS);
-        last[tile] = warprsa_fold_descriptor(
-            g->own + S::BYTES + (tile + 1) * S::TILE - S::ACROSS,
-            S::ACROSS + (1 - tile) * S::TILE);
+            g->warpgroup_smem + S::BYTES + tile * S::TILE, S::DEPTH_STRIDE);
+        last[tile] =
+            warprsa_fold_descriptor(g->warpgroup_smem + S::BYTES +
+                                        (tile + 1) * S::TILE - S::DEPTH_STRIDE,
+                                    S::DEPTH_STRIDE + (1 - tile) * S::TILE);
         matrix[tile] = warprsa_fold_descriptor(
             g->matrix + tile * WARPRSA_FOLD_MATRIX_BYTES(LIMBS),
             16 * S::COLUMNS);
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
-            d[tile], messages[tile], matrix[tile], S::ACROSS, last[tile]);
+            d[tile], messages[tile], matrix[tile], S::DEPTH_STRIDE, last[tile]);
     }
     if (work->select >= 0) {
         warprsa_fold_select_fetched(g, work->select, *digit, 0, LIMBS);
@@ -495,7 +499,7 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
         for (int tile = 0; tile < 2; tile++) {
             if (final && tile == 1) {
                 warprsa_fold_mma_wait<S::COLUMNS, 0>(d[tile]);
-                warprsa_fold_set_free(g);
+                warprsa_fold_signal_bytes_read(g);
             } else {
                 warprsa_fold_mma_wait<S::COLUMNS, 1>(d[tile]);
             }
@@ -504,7 +508,7 @@ warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,
                 warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
                     d[tile], messages[tile],
                     matrix[tile] + (WARPRSA_FOLD_CHUNK_BYTES(LIMBS) >> 4),
-                    S::ACROSS, last[tile]);
+                    S::DEPTH_STRIDE, last[tile]);
         }
         if (final && work->digit >= 0)
             *digit =

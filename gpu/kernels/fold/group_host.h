@@ -28,8 +28,8 @@ static inline int warprsa_fold_half(int k)
 
 /* Word i of `apart` of the message that has the other part of k's number
  * (pair.h). */
-static inline uint64_t warprsa_fold_of_other(const uint64_t *from, int apart,
-                                             int k, int i)
+static inline uint64_t warprsa_fold_other_part(const uint64_t *from, int apart,
+                                               int k, int i)
 {
     return from[(k ^ WARPRSA_FOLD_GROUP) * apart + i];
 }

@@ -13,9 +13,9 @@
 /* A descriptor: `across` bytes from a piece to the next along the depth,
  * 128 along messages or columns. */
 static __device__ __forceinline__ uint64_t
-warprsa_fold_descriptor(uint32_t shared, uint32_t across)
+warprsa_fold_descriptor(uint32_t shared, uint32_t depth_stride)
 {
-    return (uint64_t)(shared >> 4) | (uint64_t)(across >> 4) << 16 |
+    return (uint64_t)(shared >> 4) | (uint64_t)(depth_stride >> 4) << 16 |
            (uint64_t)(128 >> 4) << 32;
 }
 
@@ -79,14 +79,14 @@ warprsa_fold_mma_more(uint32_t *d, uint64_t a, uint64_t b)
  * and of as many zeros. */
 template <int DEPTH, int COLUMNS>
 static __device__ __forceinline__ void
-warprsa_fold_mma_start(uint32_t *d, uint64_t a, uint64_t b, uint32_t across_a,
-                       uint64_t last)
+warprsa_fold_mma_start(uint32_t *d, uint64_t a, uint64_t b,
+                       uint32_t depth_stride, uint64_t last)
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
     warprsa_fold_mma_first<COLUMNS>(d, a, b);
 #pragma unroll
     for (int i = 1; i < DEPTH / 32; i++)
-        warprsa_fold_mma_more<COLUMNS>(d, a + i * (2 * across_a >> 4),
+        warprsa_fold_mma_more<COLUMNS>(d, a + i * (2 * depth_stride >> 4),
                                        b + i * (32 * COLUMNS >> 4));
     if (DEPTH % 32 != 0)
         warprsa_fold_mma_more<COLUMNS>(d, last,

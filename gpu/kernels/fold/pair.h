@@ -95,8 +95,8 @@ WARPRSA_FN void warprsa_fold_swap(warprsa_fold_part_columns *to,
     {
         WARPRSA_UNROLL
         for (int i = 0; i < count; i++)
-            to->of[k][i] = warprsa_fold_of_other(&from->of[0][0],
-                                                 WARPRSA_FOLD_PART_LIMBS, k, i);
+            to->of[k][i] = warprsa_fold_other_part(
+                &from->of[0][0], WARPRSA_FOLD_PART_LIMBS, k, i);
     }
 }
 
@@ -497,9 +497,8 @@ WARPRSA_FN void warprsa_fold_pair_subtract(warprsa_fold_number *a,
 
 /* s = a - q p, not yet carried, for the quotient of warprsa_fold_reduce() by
  * the number's top samples. */
-WARPRSA_FN void warprsa_fold_pair_less_multiple(warprsa_fold_part_columns *s,
-                                                const warprsa_fold_number *a,
-                                                const double *p)
+WARPRSA_FN void warprsa_fold_pair_subtract_multiple(
+    warprsa_fold_part_columns *s, const warprsa_fold_number *a, const double *p)
 {
     const int part_limbs = WARPRSA_FOLD_PART_LIMBS,
               limbs = WARPRSA_FOLD_PAIR_LIMBS;
@@ -548,7 +547,7 @@ WARPRSA_FN void warprsa_fold_pair_reduce(warprsa_fold_number *a,
     warprsa_fold_part_columns s;
     uint64_t over[WARPRSA_MESSAGES];
 
-    warprsa_fold_pair_less_multiple(&s, a, p);
+    warprsa_fold_pair_subtract_multiple(&s, a, p);
     warprsa_fold_pair_resolve(a, &s, over);
     WARPRSA_EACH_MESSAGE(k)
     {

@@ -25,7 +25,7 @@ warprsa_fold_pair_exponent(const warprsa_fold_group *g, int)
 
 /* Where, in a warpgroup's shared memory, the bytes of this thread's part are,
  * half of its number's. */
-static __device__ __forceinline__ uint32_t warprsa_fold_pair_bytes_at()
+static __device__ __forceinline__ uint32_t warprsa_fold_pair_bytes_offset()
 {
     typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_LIMBS> S;
     const int message = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 16;
@@ -40,9 +40,10 @@ warprsa_fold_pair_own_stash(const warprsa_fold_group *g)
 {
     warprsa_fold_pair_smem_stash stash;
 
-    warprsa_fold_wait_free(g);
-    stash.of[0].address = g->own + warprsa_fold_pair_bytes_at();
-    stash.of[0].stride = warprsa_fold_shared<WARPRSA_FOLD_PAIR_LIMBS>::ACROSS;
+    warprsa_fold_wait_bytes_read(g);
+    stash.of[0].address = g->warpgroup_smem + warprsa_fold_pair_bytes_offset();
+    stash.of[0].stride =
+        warprsa_fold_shared<WARPRSA_FOLD_PAIR_LIMBS>::DEPTH_STRIDE;
     return stash;
 }
 
@@ -59,18 +60,18 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
 
     warprsa_fold_pair_top(s);
     /* A part's upper columns are half of the number's bytes. */
-    warprsa_fold_put_columns<S>(g, warprsa_fold_pair_bytes_at(),
+    warprsa_fold_put_columns<S>(g, warprsa_fold_pair_bytes_offset(),
                                 s->of[0] + WARPRSA_FOLD_PART_LIMBS,
                                 WARPRSA_FOLD_PART_LIMBS);
     const uint64_t messages =
-        warprsa_fold_descriptor(g->own + S::BYTES, S::ACROSS);
+        warprsa_fold_descriptor(g->warpgroup_smem + S::BYTES, S::DEPTH_STRIDE);
     const uint64_t matrix = warprsa_fold_descriptor(g->matrix, 16 * S::COLUMNS);
 #pragma unroll
     for (int chunk = 0; chunk < 2; chunk++)
         warprsa_fold_mma_start<S::DEPTH, S::COLUMNS>(
             d[chunk], messages,
-            matrix + chunk * (WARPRSA_FOLD_CHUNK_BYTES(LIMBS) >> 4), S::ACROSS,
-            0);
+            matrix + chunk * (WARPRSA_FOLD_CHUNK_BYTES(LIMBS) >> 4),
+            S::DEPTH_STRIDE, 0);
     if (work->select >= 0) {
         warprsa_fold_wait_fetched(g);
         warprsa_fold_pair_select_pieces(&g->memory, work->select, *digit, 0);
@@ -80,7 +81,7 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
     warprsa_fold_mma_wait<S::COLUMNS, 1>(d[0]);
     warprsa_fold_join_chunk<LIMBS>(g, d[0], 0, over);
     warprsa_fold_mma_wait<S::COLUMNS, 0>(d[1]);
-    warprsa_fold_set_free(g);
+    warprsa_fold_signal_bytes_read(g);
     warprsa_fold_join_chunk<LIMBS>(g, d[1], 1, over);
     if (work->digit >= 0)
         *digit =
