@@ -75,10 +75,9 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
 
 /* What any kernel needs. */
 static size_t table_bytes(warprsa_size_class size, size_t batch_max,
-                          unsigned fold_multiprocessors)
+                          unsigned fold_sms)
 {
-    size_t most =
-        warprsa_fold_table_bytes(size, batch_max, fold_multiprocessors);
+    size_t most = warprsa_fold_table_bytes(size, batch_max, fold_sms);
 
     for (int i = 0; i < WARPRSA_KERNELS; i++) {
         size_t bytes = warprsa_kernels[i].table_bytes(size, batch_max);
@@ -99,13 +98,13 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
     if (error != cudaSuccess)
         return error;
     memory->kernel = kernel;
-    memory->fold_multiprocessors = warprsa_fold_multiprocessors(device);
+    memory->fold_sms = warprsa_fold_sms(device);
     memory->key_folds = key_folds;
     if (!warprsa_fold_plan_new(&memory->plan, batch_max, keys_max))
         return cudaErrorMemoryAllocation;
     for (int i = 0; i < WARPRSA_CLASSES; i++) {
-        size_t table = table_bytes((warprsa_size_class)i, batch_max,
-                                   memory->fold_multiprocessors);
+        size_t table =
+            table_bytes((warprsa_size_class)i, batch_max, memory->fold_sms);
 
         warprsa_batch_layout(memory, (warprsa_size_class)i, batch_max);
         if (memory->all_bytes > memory->block_bytes)
@@ -157,7 +156,7 @@ static size_t with_beside(const warprsa_batch_memory *memory, size_t requests)
 
 /* Milliseconds for a batch of which so many items are folded: one launch after
  * the other. */
-static double foretell(const void *arg, size_t items, size_t rest)
+static double predict(const void *arg, size_t items, size_t rest)
 {
     const warprsa_batch_memory *memory = arg;
     const warprsa_size_class size = memory->size;
@@ -165,12 +164,12 @@ static double foretell(const void *arg, size_t items, size_t rest)
     return warprsa_foretell_ms(
                warprsa_pace_of(memory->paces, size, WARPRSA_KERNEL_FOLD),
                with_beside(memory,
-                           items * warprsa_fold_kernel_for(size)->item_most)) +
+                           items * warprsa_fold_kernel_for(size)->item_max)) +
            warprsa_fastest_ms(memory->paces, size, with_beside(memory, rest));
 }
 
 /* As much as can be. */
-static double foretell_rest(const void *arg, size_t items, size_t rest)
+static double predict_rest(const void *arg, size_t items, size_t rest)
 {
     (void)arg;
     (void)items;
@@ -185,16 +184,16 @@ static warprsa_fold_rule rule_of(const warprsa_batch_memory *memory)
     const bool named = memory->kernel != NULL;
     warprsa_fold_rule rule = {.arg = memory};
 
-    if (kernel == NULL || memory->fold_multiprocessors == 0)
+    if (kernel == NULL || memory->fold_sms == 0)
         return rule;
     if (named ? strcmp(memory->kernel, WARPRSA_KERNEL_FOLD) != 0
               : memory->paces == NULL ||
                     warprsa_pace_of(memory->paces, memory->size,
                                     WARPRSA_KERNEL_FOLD) == NULL)
         return rule;
-    rule.item_most = kernel->item_most;
-    rule.item_least = named ? 1 : kernel->item_most / ITEM_SHARE_MIN;
-    rule.foretell = named ? foretell_rest : foretell;
+    rule.item_max = kernel->item_max;
+    rule.item_min = named ? 1 : kernel->item_max / ITEM_SHARE_MIN;
+    rule.predict = named ? predict_rest : predict;
     return rule;
 }
 
@@ -258,9 +257,9 @@ static cudaError_t launch(const warprsa_batch_memory *memory,
     cudaError_t error = cudaSuccess;
 
     if (memory->plan.items != 0)
-        error = warprsa_fold_launch(memory->size, batch, memory->device.items,
-                                    memory->plan.items,
-                                    memory->fold_multiprocessors, stream);
+        error =
+            warprsa_fold_launch(memory->size, batch, memory->device.items,
+                                memory->plan.items, memory->fold_sms, stream);
     if (error == cudaSuccess && rest.count != 0)
         error =
             kernel_of(memory, rest.count)->launch[memory->size](&rest, stream);

@@ -35,8 +35,8 @@ typedef struct warprsa_batch_memory {
     const char *kernel;              /* as warprsa_device_config has it */
     const warprsa_paces *paces;      /* to choose by otherwise; NULL: none */
     bool direct_table_reads;         /* as warprsa_device_config has it */
-    unsigned fold_multiprocessors;   /* 0: this device can't */
-    const uint8_t *key_folds;        /* by key: warprsa_fold_takes() */
+    unsigned fold_sms;               /* 0: this device can't */
+    const uint8_t *key_folds;        /* by key: warprsa_fold_accepts_key() */
     size_t block_bytes, table_bytes;
     /* Of the batch that is laid out now. */
     warprsa_size_class size;

@@ -50,7 +50,7 @@ struct warprsa_device {
     warprsa_id_pool key_ids;
     warprsa_prepared_key *keys; /* device memory */
     warprsa_key_size *key_sizes;
-    uint8_t *key_folds; /* warprsa_fold_takes() */
+    uint8_t *key_folds; /* warprsa_fold_accepts_key() */
     uint32_t capacity;
     _Atomic size_t under_way[WARPRSA_CLASSES]; /* requests, on all streams */
     cudaStream_t key_stream;
@@ -141,7 +141,7 @@ static warprsa_status cuda_load_key(warprsa_device *device,
         return WARPRSA_NO_MEMORY;
     }
     device->key_sizes[*index] = size;
-    device->key_folds[*index] = (uint8_t)warprsa_fold_takes(key);
+    device->key_folds[*index] = (uint8_t)warprsa_fold_accepts_key(key);
     error = cudaSetDevice((int)device->config.ordinal);
     if (error == cudaSuccess)
         error =
@@ -489,7 +489,7 @@ static cudaError_t choose_paces(warprsa_device *device)
         return error;
     warprsa_kernel_candidates(&candidates, multiprocessors);
     warprsa_fold_candidates(&candidates,
-                            warprsa_fold_multiprocessors((int)config->ordinal));
+                            warprsa_fold_sms((int)config->ordinal));
     timed.tasks = calloc(config->batch_max, sizeof(*timed.tasks));
     if (timed.tasks == NULL)
         return cudaErrorMemoryAllocation;
@@ -505,7 +505,7 @@ static warprsa_status test_fold(warprsa_device *device, unsigned stream)
     warprsa_batch_memory *memory = &device->streams[stream].memory;
     warprsa_status status;
 
-    if (memory->kernel != NULL || memory->fold_multiprocessors == 0)
+    if (memory->kernel != NULL || memory->fold_sms == 0)
         return WARPRSA_OK;
     memory->kernel = WARPRSA_KERNEL_FOLD;
     status = cuda_self_test(device, stream);

@@ -16,7 +16,7 @@ static void find_paces(batch_run *run)
     bench_cuda(cudaGetDeviceProperties(&device, 0), "the device");
     warprsa_kernel_candidates(&run->candidates,
                               (unsigned)device.multiProcessorCount);
-    warprsa_fold_candidates(&run->candidates, warprsa_fold_multiprocessors(0));
+    warprsa_fold_candidates(&run->candidates, warprsa_fold_sms(0));
     if (!warprsa_paces_known(device.name, &run->paces))
         run->paces.count = 0;
     run->memory.paces = &run->paces;
@@ -83,7 +83,7 @@ bool batch_run_takes(const batch_run *run, const char *kernel,
         return run->paces.count > 0;
     if (strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0)
         return warprsa_fold_kernel_for(size) != NULL &&
-               warprsa_fold_multiprocessors(0) != 0;
+               warprsa_fold_sms(0) != 0;
     return warprsa_kernel_named(kernel, size) != NULL;
 }
 
@@ -109,7 +109,7 @@ void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
 
         if (status != WARPRSA_OK)
             bench_fail("a key cannot be prepared");
-        run->key_folds[i] = (uint8_t)warprsa_fold_takes(key);
+        run->key_folds[i] = (uint8_t)warprsa_fold_accepts_key(key);
         run->key_sizes[i] = (warprsa_key_size){
             .bytes = (uint16_t)key->modulus_bytes,
             .windows = (uint16_t)(run->limbs ? to->limbs.windows

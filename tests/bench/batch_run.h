@@ -32,7 +32,7 @@ typedef struct batch_run {
     warprsa_paces candidates;    /* the same without times */
     const key_set *keys;         /* in use */
     warprsa_key_size *key_sizes; /* of each */
-    uint8_t *key_folds;          /* likewise: warprsa_fold_takes() */
+    uint8_t *key_folds;          /* likewise: warprsa_fold_accepts_key() */
     uint8_t *input, *output;     /* MODULUS_BYTES_MAX apart */
     warprsa_task *tasks;
 } batch_run;

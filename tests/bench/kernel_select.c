@@ -137,7 +137,7 @@ static void select_kernels(batch_run *run, size_t most,
     warprsa_paces paces;
 
     warprsa_kernel_candidates(&paces, multiprocessors);
-    warprsa_fold_candidates(&paces, warprsa_fold_multiprocessors(0));
+    warprsa_fold_candidates(&paces, warprsa_fold_sms(0));
     for (int size = 0; size < WARPRSA_CLASSES; size++)
         measure_class(run, &paces, (warprsa_size_class)size, most,
                       multiprocessors);

@@ -16,7 +16,7 @@ const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size)
     return kernels[size];
 }
 
-uint32_t warprsa_fold_multiprocessors(int ordinal)
+uint32_t warprsa_fold_sms(int ordinal)
 {
     int major = 0, minor = 0, count = 0;
 
@@ -35,19 +35,18 @@ uint32_t warprsa_fold_multiprocessors(int ordinal)
 
 /* Blocks stay and take one item after the other. */
 static uint32_t blocks_for(const warprsa_fold_kernel *kernel, size_t items,
-                           uint32_t multiprocessors)
+                           uint32_t sms)
 {
-    uint32_t most = kernel->blocks_each * multiprocessors;
+    uint32_t most = kernel->blocks_per_sm * sms;
 
     return items < most ? (uint32_t)items : most;
 }
 
-void warprsa_fold_candidates(warprsa_paces *candidates,
-                             uint32_t multiprocessors)
+void warprsa_fold_candidates(warprsa_paces *candidates, uint32_t sms)
 {
     static_assert((WARPRSA_KERNELS + 1) * WARPRSA_CLASSES <= WARPRSA_PACES_MAX,
                   "room for these rows, too");
-    for (int size = 0; multiprocessors != 0 && size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; sms != 0 && size < WARPRSA_CLASSES; size++) {
         const warprsa_fold_kernel *kernel =
             warprsa_fold_kernel_for((warprsa_size_class)size);
 
@@ -55,26 +54,25 @@ void warprsa_fold_candidates(warprsa_paces *candidates,
             candidates->row[candidates->count++] = (warprsa_pace){
                 .size = (warprsa_size_class)size,
                 .kernel = WARPRSA_KERNEL_FOLD,
-                .wave =
-                    kernel->item_most * kernel->blocks_each * multiprocessors,
+                .wave = kernel->item_max * kernel->blocks_per_sm * sms,
             };
     }
 }
 
 size_t warprsa_fold_table_bytes(warprsa_size_class size, size_t count,
-                                uint32_t multiprocessors)
+                                uint32_t sms)
 {
     const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(size);
 
-    return kernel == NULL ? 0
-                          : blocks_for(kernel, count, multiprocessors) *
-                                kernel->table_bytes;
+    return kernel == NULL
+               ? 0
+               : blocks_for(kernel, count, sms) * kernel->table_bytes;
 }
 
 cudaError_t warprsa_fold_launch(warprsa_size_class size,
                                 const warprsa_batch *batch,
                                 const warprsa_fold_item *items,
-                                uint32_t item_count, uint32_t multiprocessors,
+                                uint32_t item_count, uint32_t sms,
                                 cudaStream_t stream)
 {
     const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(size);
@@ -84,6 +82,5 @@ cudaError_t warprsa_fold_launch(warprsa_size_class size,
         .item_count = item_count,
     };
 
-    return kernel->launch(
-        &fold, blocks_for(kernel, item_count, multiprocessors), stream);
+    return kernel->launch(&fold, blocks_for(kernel, item_count, sms), stream);
 }

@@ -24,31 +24,30 @@ typedef struct warprsa_fold_batch {
 typedef struct warprsa_fold_kernel {
     cudaError_t (*launch)(const warprsa_fold_batch *batch, uint32_t blocks,
                           cudaStream_t stream);
-    size_t table_bytes;   /* of one block */
-    uint32_t blocks_each; /* blocks that share a multiprocessor */
-    uint32_t item_most;   /* requests that a block takes at once */
+    size_t table_bytes;     /* of one block */
+    uint32_t blocks_per_sm; /* blocks that share a multiprocessor */
+    uint32_t item_max;      /* requests that a block takes at once */
 } warprsa_fold_kernel;
 
 /* NULL where there is none. */
 const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size);
 
 /* Multiprocessors of this device if it can fold, else 0. */
-uint32_t warprsa_fold_multiprocessors(int ordinal);
+uint32_t warprsa_fold_sms(int ordinal);
 
 /* Adds a row for each of its kernels, as warprsa_kernel_candidates() does, for
- * a device that has so many multiprocessors to fold with. */
-void warprsa_fold_candidates(warprsa_paces *candidates,
-                             uint32_t multiprocessors);
+ * a device that has so many sms to fold with. */
+void warprsa_fold_candidates(warprsa_paces *candidates, uint32_t sms);
 
 /* Bytes of table memory for a batch of `count` of this class. */
 size_t warprsa_fold_table_bytes(warprsa_size_class size, size_t count,
-                                uint32_t multiprocessors);
+                                uint32_t sms);
 
 /* Queues the kernel for the items of a batch; the launch's own error. */
 cudaError_t warprsa_fold_launch(warprsa_size_class size,
                                 const warprsa_batch *batch,
                                 const warprsa_fold_item *items,
-                                uint32_t item_count, uint32_t multiprocessors,
+                                uint32_t item_count, uint32_t sms,
                                 cudaStream_t stream);
 
 extern const warprsa_fold_kernel warprsa_fold_kernel_2048;

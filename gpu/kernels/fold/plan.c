@@ -51,7 +51,7 @@ static bool fits(const warprsa_private_key *key, int limbs, BN_CTX *ctx)
     return good;
 }
 
-int warprsa_fold_takes(const warprsa_private_key *key)
+int warprsa_fold_accepts_key(const warprsa_private_key *key)
 {
     int size = warprsa_key_class(key);
     bool good = false;
@@ -87,7 +87,7 @@ void warprsa_fold_plan_free(warprsa_fold_plan *plan)
 
 /* How many items of each length there are if all is folded that may be. */
 typedef struct lengths {
-    uint32_t of[WARPRSA_FOLD_ITEM_MOST + 1];
+    uint32_t of[WARPRSA_FOLD_ITEM_MAX + 1];
 } lengths;
 
 /* What is chosen: all items longer than `shortest`, and so many of these. */
@@ -97,13 +97,13 @@ typedef struct choice {
 
 static void count_tasks(warprsa_fold_plan *plan, lengths *items,
                         const warprsa_task *tasks, size_t count,
-                        const uint8_t *takes, uint32_t most)
+                        const uint8_t *accepts, uint32_t most)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t *of_key = &plan->share[tasks[i].key].tasks;
         const uint32_t begun = *of_key % most;
 
-        if (!takes[tasks[i].key])
+        if (!accepts[tasks[i].key])
             continue;
         items->of[begun]--; /* of length 0: never looked at */
         items->of[begun + 1]++;
@@ -114,16 +114,16 @@ static void count_tasks(warprsa_fold_plan *plan, lengths *items,
 static choice choose(const lengths *items, size_t count,
                      const warprsa_fold_rule *rule)
 {
-    choice best = {rule->item_most, 0};
-    double best_time = rule->foretell(rule->arg, 0, count);
+    choice best = {rule->item_max, 0};
+    double best_time = rule->predict(rule->arg, 0, count);
     size_t folded = 0, rest = count;
 
-    for (uint32_t l = rule->item_most; l >= rule->item_least; l--)
+    for (uint32_t l = rule->item_max; l >= rule->item_min; l--)
         for (uint32_t i = 1; i <= items->of[l]; i++) {
             double time;
 
             rest -= l;
-            time = rule->foretell(rule->arg, ++folded, rest);
+            time = rule->predict(rule->arg, ++folded, rest);
             if (time < best_time) {
                 best_time = time;
                 best = (choice){l, i};
@@ -162,20 +162,20 @@ static void cut(warprsa_fold_plan *plan, warprsa_fold_item *items,
 
 void warprsa_fold_plan_make(warprsa_fold_plan *plan, warprsa_fold_item *items,
                             const warprsa_task *tasks, size_t count,
-                            const uint8_t *takes, const warprsa_fold_rule *rule)
+                            const uint8_t *accepts,
+                            const warprsa_fold_rule *rule)
 {
     uint32_t rest;
 
     plan->folded = plan->items = 0;
-    if (rule->item_most != 0) {
+    if (rule->item_max != 0) {
         lengths of = {{0}};
         choice left;
 
-        count_tasks(plan, &of, tasks, count, takes, rule->item_most);
+        count_tasks(plan, &of, tasks, count, accepts, rule->item_max);
         left = choose(&of, count, rule);
         for (size_t i = 0; i < count; i++)
-            cut(plan, items, &plan->share[tasks[i].key], &left,
-                rule->item_most);
+            cut(plan, items, &plan->share[tasks[i].key], &left, rule->item_max);
     }
     rest = plan->folded;
     for (size_t i = 0; i < count; i++) {

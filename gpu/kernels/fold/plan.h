@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 enum {
-    WARPRSA_FOLD_ITEM_MOST = 128,
+    WARPRSA_FOLD_ITEM_MAX = 128,
 };
 
 /* Requests first..first + count - 1 of a batch, all of one key: what a block
@@ -26,14 +26,14 @@ typedef struct warprsa_fold_item {
 
 /*
  * What is folded of a batch: as many items as take the shortest time together
- * with what is left. `foretell` says what `items` of them and then `rest`
+ * with what is left. `predict` says what `items` of them and then `rest`
  * requests by other kernels take, in any unit; items are asked for one by one,
  * the fullest first.
  */
 typedef struct warprsa_fold_rule {
-    uint32_t item_most;  /* requests to an item, 1..ITEM_MOST; 0: no folding */
-    uint32_t item_least; /* requests that it must have, >= 1 */
-    double (*foretell)(const void *arg, size_t items, size_t rest);
+    uint32_t item_max; /* requests to an item, 1..ITEM_MOST; 0: no folding */
+    uint32_t item_min; /* requests that it must have, >= 1 */
+    double (*predict)(const void *arg, size_t items, size_t rest);
     const void *arg;
 } warprsa_fold_rule;
 
@@ -58,7 +58,7 @@ typedef struct warprsa_fold_plan {
  * of q: its check is that of s^e = m mod p and mod q. 1 or 0; 0 also for lack
  * of memory. Any thread.
  */
-int warprsa_fold_takes(const warprsa_private_key *key);
+int warprsa_fold_accepts_key(const warprsa_private_key *key);
 
 /* For keys 0..keys_max - 1. 1, or 0 for lack of memory; then
  * warprsa_fold_plan_free() frees what there is. */
@@ -68,12 +68,12 @@ void warprsa_fold_plan_free(warprsa_fold_plan *plan);
 
 /*
  * Fills order, folded and items for a batch, and `items`, which has room for
- * `count`. takes[key] says whether a key may be folded. Of a key's tasks the
+ * `count`. accepts[key] says whether a key may be folded. Of a key's tasks the
  * first are folded; they keep their order, and so do those that are not.
  */
 void warprsa_fold_plan_make(warprsa_fold_plan *plan, warprsa_fold_item *items,
                             const warprsa_task *tasks, size_t count,
-                            const uint8_t *takes,
+                            const uint8_t *accepts,
                             const warprsa_fold_rule *rule);
 
 #ifdef __cplusplus

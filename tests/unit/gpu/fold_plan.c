@@ -27,7 +27,7 @@ enum {
 static warprsa_fold_plan plan;
 static warprsa_fold_item items[BATCH_MAX];
 static warprsa_task tasks[BATCH_MAX];
-static uint8_t takes[KEYS];
+static uint8_t accepts[KEYS];
 
 static int set_up(void **state)
 {
@@ -58,7 +58,7 @@ typedef struct times {
     double wave_time, rest_time;
 } times;
 
-static double foretell(const void *arg, size_t items_folded, size_t rest)
+static double predict(const void *arg, size_t items_folded, size_t rest)
 {
     const times *t = arg;
     const size_t waves = (items_folded + t->wave - 1) / t->wave;
@@ -94,7 +94,7 @@ static void check_items(const warprsa_fold_rule *rule)
 
     for (uint32_t i = 0; i < plan.items; i++) {
         assert_int_equal(next, items[i].first);
-        assert_in_range(items[i].count, 1, rule->item_most);
+        assert_in_range(items[i].count, 1, rule->item_max);
         for (uint32_t j = 0; j < items[i].count; j++)
             assert_int_equal(tasks[plan.order[next]].key,
                              tasks[plan.order[next + j]].key);
@@ -104,15 +104,15 @@ static void check_items(const warprsa_fold_rule *rule)
 }
 
 /* Lengths of all items that there could be, by how many there are of each. */
-static void count_lengths(unsigned of[WARPRSA_FOLD_ITEM_MOST + 1], size_t count,
+static void count_lengths(unsigned of[WARPRSA_FOLD_ITEM_MAX + 1], size_t count,
                           const warprsa_fold_rule *rule)
 {
-    memset(of, 0, (WARPRSA_FOLD_ITEM_MOST + 1) * sizeof(*of));
+    memset(of, 0, (WARPRSA_FOLD_ITEM_MAX + 1) * sizeof(*of));
     for (uint32_t key = 0; key < KEYS; key++) {
-        unsigned left = takes[key] ? tasks_of(key, count) : 0;
+        unsigned left = accepts[key] ? tasks_of(key, count) : 0;
 
-        of[rule->item_most] += left / rule->item_most;
-        of[left % rule->item_most]++;
+        of[rule->item_max] += left / rule->item_max;
+        of[left % rule->item_max]++;
     }
 }
 
@@ -120,36 +120,36 @@ static void count_lengths(unsigned of[WARPRSA_FOLD_ITEM_MOST + 1], size_t count,
  * take no less. */
 static void check_choice(size_t count, const warprsa_fold_rule *rule)
 {
-    unsigned of[WARPRSA_FOLD_ITEM_MOST + 1];
-    const double time = rule->item_most != 0 ? foretell(rule->arg, plan.items,
-                                                        count - plan.folded)
-                                             : 0;
+    unsigned of[WARPRSA_FOLD_ITEM_MAX + 1];
+    const double time = rule->item_max != 0 ? predict(rule->arg, plan.items,
+                                                      count - plan.folded)
+                                            : 0;
     size_t rest = count, folded = 0, as_long = 0;
 
-    if (rule->item_most == 0) {
+    if (rule->item_max == 0) {
         assert_int_equal(0, plan.folded);
         return;
     }
     count_lengths(of, count, rule);
-    assert_true(time <= foretell(rule->arg, 0, count));
-    for (uint32_t l = rule->item_most; l >= rule->item_least; l--)
+    assert_true(time <= predict(rule->arg, 0, count));
+    for (uint32_t l = rule->item_max; l >= rule->item_min; l--)
         for (unsigned i = 0; i < of[l]; i++) {
             rest -= l;
             folded++;
-            assert_true(time <= foretell(rule->arg, folded, rest));
+            assert_true(time <= predict(rule->arg, folded, rest));
             as_long += folded == plan.items && rest == count - plan.folded;
         }
     assert_true(plan.items == 0 || as_long == 1);
     for (uint32_t i = 0; i < plan.items; i++)
-        assert_true(items[i].count >= rule->item_least &&
-                    takes[tasks[plan.order[items[i].first]].key]);
+        assert_true(items[i].count >= rule->item_min &&
+                    accepts[tasks[plan.order[items[i].first]].key]);
 }
 
 /* A batch of so many keys, of which some have many tasks. */
 static void make_batch(size_t count, unsigned keys, random_stream *stream)
 {
     for (uint32_t key = 0; key < KEYS; key++)
-        takes[key] = random_below(stream, 4) != 0;
+        accepts[key] = random_below(stream, 4) != 0;
     for (size_t i = 0; i < count; i++) {
         unsigned a = random_below(stream, keys);
         unsigned b = random_below(stream, keys);
@@ -170,13 +170,13 @@ static void batches(void **state)
         const times t = {1 + random_below(&stream, 30),
                          1 + random_below(&stream, 100),
                          0.1 * (1 + random_below(&stream, 20))};
-        const unsigned most = 1 + random_below(&stream, WARPRSA_FOLD_ITEM_MOST);
+        const unsigned most = 1 + random_below(&stream, WARPRSA_FOLD_ITEM_MAX);
         const warprsa_fold_rule rule = {turn % 7 == 0 ? 0 : most,
                                         1 + random_below(&stream, most),
-                                        foretell, &t};
+                                        predict, &t};
 
         make_batch(count, 1 + random_below(&stream, KEYS), &stream);
-        warprsa_fold_plan_make(&plan, items, tasks, count, takes, &rule);
+        warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule);
         check_order(count);
         check_items(&rule);
         check_choice(count, &rule);
@@ -192,14 +192,14 @@ static void batches(void **state)
 static void odd_ends(void **state)
 {
     static const times t = {264, 9.2, 1};
-    static const warprsa_fold_rule rule = {10, 1, foretell, &t};
+    static const warprsa_fold_rule rule = {10, 1, predict, &t};
     const size_t count = 2640;
 
     (void)state;
-    memset(takes, 1, sizeof(takes));
+    memset(accepts, 1, sizeof(accepts));
     for (size_t i = 0; i < count; i++)
         tasks[i].key = (uint32_t)(i % 17);
-    warprsa_fold_plan_make(&plan, items, tasks, count, takes, &rule);
+    warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule);
     assert_int_equal(264, plan.items);
     check_order(count);
     check_items(&rule);
@@ -207,13 +207,13 @@ static void odd_ends(void **state)
     assert_in_range(count - plan.folded, 8 * 5, 8 * 6);
 }
 
-static int takes_of(const key_recipe *recipe)
+static int accepts_of(const key_recipe *recipe)
 {
     made_key made;
     int answer;
 
     assert_true(made_key_new(&made, recipe));
-    answer = warprsa_fold_takes(&made.key);
+    answer = warprsa_fold_accepts_key(&made.key);
     made_key_free(&made);
     return answer;
 }
@@ -238,7 +238,7 @@ static void lengths_of_primes(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(cases[i].answer, takes_of(&cases[i].recipe));
+        assert_int_equal(cases[i].answer, accepts_of(&cases[i].recipe));
 }
 
 /* A key whose n is not p q, or whose qinv is not q's inverse, would pass a
@@ -251,12 +251,12 @@ static void keys_that_lie(void **state)
 
     (void)state;
     assert_true(made_key_new(&made, &recipe));
-    assert_int_equal(1, warprsa_fold_takes(&made.key));
+    assert_int_equal(1, warprsa_fold_accepts_key(&made.key));
     made.key.n[sizeof(made.key.n) - 20] ^= 1;
-    assert_int_equal(0, warprsa_fold_takes(&made.key));
+    assert_int_equal(0, warprsa_fold_accepts_key(&made.key));
     made.key.n[sizeof(made.key.n) - 20] ^= 1;
     made.key.qinv[sizeof(made.key.qinv) - 20] ^= 1;
-    assert_int_equal(0, warprsa_fold_takes(&made.key));
+    assert_int_equal(0, warprsa_fold_accepts_key(&made.key));
     made_key_free(&made);
 }
 
