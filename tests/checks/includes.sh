@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The control of scripts/checks/includes: it must pass a tree in order and find
+# each fault that is planted in one.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+
+fail() { # MESSAGE
+    echo "includes.sh: $1" >&2
+    exit 1
+}
+
+put() { # FILE LINE...
+    mkdir -p "$tree/$(dirname "$1")"
+    printf '%s\n' "${@:2}" >"$tree/$1"
+}
+
+include() { # FILE HEADER...
+    local file=$1 header lines=()
+    shift
+    for header; do
+        lines+=("#include \"$header\"")
+    done
+    put "$file" "${lines[@]}"
+}
+
+sound_tree() {
+    rm -rf "${tree:?}"/*
+    put batching/base/ring.h
+    put gpu/engine.h
+    put gpu/arith/key.h
+    include gpu/kernels/kernels.h gpu/arith/key.h
+    include gpu/kernels/one/one.h gpu/kernels/kernels.h
+    put gpu/kernels/two/two.h
+    include gpu/select/choice.h gpu/engine.h gpu/kernels/one/one.h
+    include batching/queue.h gpu/engine.h batching/base/ring.h
+    include batching/queue_private.h batching/queue.h
+    include batching/queue.c batching/queue_private.h
+    include batching/ipc/shm.h batching/queue.h
+    include provider/core.h batching/ipc/shm.h
+    include tests/unit/any.c batching/queue.h provider/core.h
+}
+
+finds() { # WORDS: after this fault was planted
+    local said status=0
+    said=$(scripts/checks/includes "$tree" 2>&1) || status=$?
+    [ "$status" -eq 1 ] && grep -qF -- "$1" <<<"$said" ||
+        fail "status $status, and no \"$1\" in: $said"
+    sound_tree
+}
+
+sound_tree
+scripts/checks/includes "$tree" >/dev/null || fail "a tree in order is refused"
+
+include gpu/kernels/kernels.h gpu/select/choice.h
+finds "gpu/kernels may not include gpu/select"
+
+include gpu/kernels/two/two.h gpu/kernels/one/one.h
+finds "one kernel includes another"
+
+include batching/queue.h gpu/arith/key.h
+finds "batching may not include gpu/arith"
+
+put gpu/status.h
+include batching/queue.h gpu/status.h
+finds "gpu/engine.h is the only header of gpu/ for others"
+
+include batching/queue.c batching/ipc/shm.h
+finds "batching may not include batching/ipc"
+
+include provider/core.h tests/unit/any.c
+finds "the product includes a test's file"
+
+include batching/queue.h batching/nothing.h
+finds "no such file in the tree"
+
+include batching/device.h batching/queue.h
+include batching/queue.c batching/device.h
+finds "circle of includes among 2 modules (batching/device, batching/queue)"
+
+put batching/both.h 'int warprsa_one(void);' 'int warprsa_two(void);'
+put batching/one.c 'int warprsa_one(void)' '{' '    return warprsa_two();' '}'
+put batching/two.c 'int warprsa_two(void)' '{' '    return warprsa_one();' '}'
+finds "circle of calls among 2 modules (batching/one, batching/two)"
