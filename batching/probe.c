@@ -1,20 +1,20 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See probe.h.
+ * The judgement of a probe: see probe.h.
  */
 #include "batching/probe.h"
 
 enum {
-    GAIN = 16,      /* it must gain one part in so many */
-    WARMING = 8,    /* periods that may all be better than the one before */
-    LASTING = 6,    /* periods of one that has succeeded */
-    LOST = 2,       /* periods without a gain that end such a one */
-    COST = 4,       /* times what the first failed one took, until the next */
-    FAILED_MAX = 4, /* then the pause stops doubling */
+    GAIN = 16,        /* it must gain one part in so many: less is noise */
+    WARMING = 8,      /* periods in which it may rise without having gained */
+    PROVEN_AFTER = 6, /* periods that make it proven if it gains */
+    LOSSES_MAX = 2,   /* periods without a gain that end a proven one */
+    COST = 4,         /* the first pause, in times what the probe took */
+    FAILURES_MAX = 4, /* then the pause stops doubling: 4 << 4 is 64 times */
 };
 
-#define PAUSE_NS UINT64_C(100000000) /* after the first */
+#define PAUSE_NS UINT64_C(100000000) /* the first pause, at least */
 
 bool warprsa_probe_may_begin(const warprsa_probe *probe, uint64_t now_ns)
 {
@@ -46,7 +46,7 @@ static void fail(warprsa_probe *probe, uint64_t now_ns)
 
     probe->active = false;
     probe->retry_ns = now_ns + (pause > cost ? pause : cost);
-    if (probe->failures < FAILED_MAX)
+    if (probe->failures < FAILURES_MAX)
         probe->failures++;
 }
 
@@ -59,12 +59,12 @@ void warprsa_probe_judge(warprsa_probe *probe, uint64_t now_ns, uint64_t done)
         return;
     if (is_more(done, probe->baseline)) {
         probe->losses = 0;
-        if (probe->periods > LASTING) {
+        if (probe->periods > PROVEN_AFTER) {
             probe->proven = true;
             probe->failures = 0;
         }
     } else if (probe->proven) {
-        if (++probe->losses == LOST)
+        if (++probe->losses == LOSSES_MAX)
             warprsa_probe_pause(probe);
     } else if (!rises) {
         fail(probe, now_ns);

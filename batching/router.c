@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See router.h.
+ * The decisions of the router, and the periods in which it judges its probes:
+ * see router.h.
  */
 #include "batching/router.h"
 
@@ -11,25 +12,46 @@
 #include "batching/base/clock.h"
 
 enum {
-    OPEN_DEMAND = 16, /* within OPEN_DEMAND_NS, before devices are opened */
-    SATURATED = 3,    /* times the answer of an idle device */
-    OUTLIER = 4,      /* times what was expected; more is cut off */
-    WHOLE = 65536,    /* of a share */
+    /* Operations within OPEN_DEMAND_NS that are worth opening the devices. */
+    OPEN_DEMAND = 16,
+    /* Devices that answer so many times later than idle ones are saturated. */
+    SATURATED = 3,
+    /* A measurement counts for no more than so many times what was expected: a
+     * preempted thread must not spoil the average. */
+    OUTLIER = 4,
+    /* The scale of shares, and the largest one computed on overflow. */
+    WHOLE = 65536,
     SHARE_MAX = WHOLE / 2,
-    BATCHES = 10, /* answers of a device in a period of the process */
-    STRETCH = 2,  /* doublings of a thread's period at a try that failed... */
-    STRETCH_MAX = 4, /* ...up to so many */
+    /* Answers of a device in a period of the process, so that batches which
+     * end just before or after its end don't matter. */
+    BATCHES = 10,
+    /* The same for a period of a thread. */
+    THREAD_ANSWERS = 3,
+    /* A failed probe doubles the thread's period so many times... */
+    STRETCH = 2,
+    /* ...up to so many times altogether. */
+    STRETCH_MAX = 4,
 };
 
 #define MS             WARPRSA_NS_PER_MS
 #define OPEN_DEMAND_NS (1000 * MS)
-#define PROCESS_NS     (20 * MS) /* a period, to BATCHES answers, to */
+
+/* A period of the process lasts BATCHES answers of a device within these. */
+#define PROCESS_NS     (20 * MS)
 #define PROCESS_MAX_NS (200 * MS)
-#define RENEW_NS       (10000 * MS) /* then what was so before is too old */
-#define THREAD_NS      (10 * MS)    /* to three answers of a device, to */
-#define LONGEST_NS     (100 * MS)
-#define LASTING_NS     (200 * MS) /* a thread's, while a try lasts */
-#define IDLE_NS        (500 * MS) /* nobody came: no period, nor part of a try */
+
+/* A period of a thread lasts THREAD_ANSWERS answers of a device, THREAD_MAX_NS
+ * at most; but at least THREAD_NS, doubled as often as its `stretch` says, or
+ * THREAD_PROVEN_NS once its probe is proven. */
+#define THREAD_NS        (10 * MS)
+#define THREAD_MAX_NS    (100 * MS)
+#define THREAD_PROVEN_NS (200 * MS)
+
+/* What was measured so long ago says nothing any more. */
+#define RENEW_NS (10000 * MS)
+
+/* A period longer than this had a pause in it, and is not judged. */
+#define IDLE_NS (500 * MS)
 
 /* An idle device's answer before one was measured: an H200's, by class. */
 static const uint64_t device_guess_ns[WARPRSA_CLASSES] = {1300000, 2800000,
@@ -39,7 +61,7 @@ static uint64_t clock_of(clockid_t id)
 {
     struct timespec now;
 
-    /* Cannot fail for the clocks below. */
+    /* Cannot fail for CPU-time clocks of the caller's own. */
     clock_gettime(id, &now);
     return (uint64_t)now.tv_sec * WARPRSA_NS_PER_SEC + (uint64_t)now.tv_nsec;
 }
@@ -49,8 +71,8 @@ static uint64_t system_process_cpu(void)
     return clock_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* Not getrusage()'s times: those of a running thread are as of the last tick.
- */
+/* Not getrusage()'s times: for a running thread these are as old as the last
+ * timer tick. */
 static uint64_t system_thread_cpu(void)
 {
     return clock_of(CLOCK_THREAD_CPUTIME_ID);
@@ -100,7 +122,8 @@ void warprsa_router_set_devices_up(warprsa_router *router, bool up)
     atomic_store_explicit(&router->devices_up, up, memory_order_relaxed);
 }
 
-/* Moves an average a quarter of the way to what was measured now. */
+/* Moves an average a quarter of the way to what was measured now. `expected`:
+ * the value beyond which it is an outlier; 0: not known. */
 static void average(_Atomic uint64_t *number, uint64_t expected,
                     uint64_t measured)
 {
@@ -142,13 +165,14 @@ uint64_t warprsa_router_device_ns(const warprsa_router *router,
     return ns != 0 ? ns : device_guess_ns[size];
 }
 
-/* What was done in a period of the process, by the CPUs' clocks. */
+/* What was done in a period of the process. */
 typedef struct period {
     uint64_t now, elapsed;
-    uint64_t done;  /* work per 65536 ns */
-    uint64_t share; /* of it that CPUs which idle could compute, of 65536 */
+    uint64_t done;  /* CPU time of its operations, per 65536 ns */
+    uint64_t share; /* of its operations for which the CPUs have time beside
+                       all else, a quarter left idle; of 65536 */
     bool contended, saturated;
-    bool paused; /* for a part of it nobody came */
+    bool paused; /* for a part of it there was no operation */
 } period;
 
 static bool take_flag(_Atomic bool *what)
@@ -195,8 +219,8 @@ static bool is_up(const warprsa_router *router)
     return atomic_load_explicit(&router->devices_up, memory_order_relaxed);
 }
 
-/* At the end of a period with a try, in which so much got `done`. While the
- * callers paused, it has cost nothing. */
+/* At the end of a period with an active probe, in which so much got `done`. A
+ * period in which the callers paused is not held against the probe. */
 static void judge(const warprsa_router *router, warprsa_probe *probe,
                   const period *p, uint64_t done)
 {
@@ -209,10 +233,13 @@ static void judge(const warprsa_router *router, warprsa_probe *probe,
         warprsa_probe_judge(probe, p->now, done);
 }
 
-/* Rule 2's try: not if devices that answer as fast as ever were measured, with
- * `callers` requests before them, would fall short by a third, nor at the end
- * of a period that was mostly a pause. It gains nothing if the CPUs could do
- * the work alone. */
+/*
+ * Rule 2's probe. It begins if callers found the CPUs busy, in a period without
+ * a pause, and if the devices alone could do at least two thirds of what was
+ * done in that period: `callers` operations of `op_ns` in the `device_ns` that
+ * such a batch is expected to take, which is an optimistic guess. A period in
+ * which the CPUs alone could have done the work counts as no gain.
+ */
 static void judge_contention(warprsa_router *router, const period *p,
                              uint64_t op_ns, uint64_t device_ns,
                              uint64_t callers)
@@ -230,7 +257,8 @@ static void judge_contention(warprsa_router *router, const period *p,
                           memory_order_relaxed);
 }
 
-/* Rule 3's second try. */
+/* Rule 3's second probe: a share of the operations on the CPUs while the
+ * devices are saturated. */
 static void judge_overflow(warprsa_router *router, const period *p)
 {
     warprsa_probe *overflow = &router->overflow;
@@ -245,7 +273,8 @@ static void judge_overflow(warprsa_router *router, const period *p)
                           memory_order_relaxed);
 }
 
-/* How long a period lasts. */
+/* How long a period lasts: `wanted`, but `most` at most, and `least` at least
+ * in any case. */
 static uint64_t clamp_period(uint64_t least, uint64_t wanted, uint64_t most)
 {
     uint64_t ns = wanted < most ? wanted : most;
@@ -253,8 +282,8 @@ static uint64_t clamp_period(uint64_t least, uint64_t wanted, uint64_t most)
     return ns > least ? ns : least;
 }
 
-/* What was measured of devices that nobody has asked since is no reason not to
- * ask them. */
+/* Forgets the response times of devices that have not been used for RENEW_NS:
+ * they are no reason not to use the devices now. */
 static void forget_old_answers(warprsa_router *router, uint64_t now)
 {
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
@@ -267,8 +296,9 @@ static void forget_old_answers(warprsa_router *router, uint64_t now)
     }
 }
 
-/* Begins a new period of the process if it is time. `op_ns`, `device_ns`: what the
- * operation at hand takes; `before`: requests before it. */
+/* Begins a new period of the process if it is time. `op_ns`, `device_ns`: the
+ * CPU time of the operation at hand, and its expected time on the devices;
+ * `before`: requests before it. */
 static void check_process_period(warprsa_router *router, uint64_t now,
                                  uint64_t op_ns, uint64_t device_ns,
                                  uint64_t before)
@@ -283,7 +313,7 @@ static void check_process_period(warprsa_router *router, uint64_t now,
     if (atomic_flag_test_and_set_explicit(&router->evaluating,
                                           memory_order_acquire))
         return;
-    /* Somebody may have been faster. */
+    /* Another thread may have done it in the meantime. */
     if (get(&router->period_start_ns) == since) {
         p = next_period(router, now, now - since);
         p.paused = p.elapsed > 2 * due_ns;
@@ -296,7 +326,8 @@ static void check_process_period(warprsa_router *router, uint64_t now,
     atomic_flag_clear_explicit(&router->evaluating, memory_order_release);
 }
 
-/* One that waits for a CPU uses little of it, but doesn't sleep either. */
+/* Whether a thread had work to do all the time. One that waits for a CPU uses
+ * little CPU time, but does not sleep either. */
 static bool is_busy(const warprsa_router_usage *before,
                     const warprsa_router_usage *now, uint64_t elapsed)
 {
@@ -304,7 +335,8 @@ static bool is_busy(const warprsa_router_usage *before,
            now->cpu_ns - before->cpu_ns >= elapsed / 10 * 9;
 }
 
-/* Notes an operation of a job, which takes `op_ns` here. */
+/* Notes an operation of a job, which takes `op_ns` of CPU time. Jobs that share
+ * a bit count as one. */
 static void note_job(warprsa_router_thread *thread, const void *job,
                      uint64_t op_ns)
 {
@@ -316,8 +348,8 @@ static void note_job(warprsa_router_thread *thread, const void *job,
     thread->jobs |= bit;
 }
 
-/* Whether an operation of each of a thread's jobs takes about as long here, all
- * in all, as devices take to answer, or longer. */
+/* Whether a thread has several jobs, and computing an operation of each takes
+ * it more than two thirds of the time that devices take to answer. */
 static bool could_gain(const warprsa_router_thread *thread, uint64_t device_ns)
 {
     bool several = (thread->jobs & (thread->jobs - 1)) != 0;
@@ -325,10 +357,11 @@ static bool could_gain(const warprsa_router_thread *thread, uint64_t device_ns)
     return several && thread->jobs_ns > device_ns / 3 * 2;
 }
 
-/* What a thread got done: what it worked for itself and what the operations it
- * sent away would have taken it. Here that is all of its time, whatever its
- * jobs want at the moment; by its operations alone waves of them would be taken
- * for gains and losses. */
+/* What a thread got done, per 65536 ns: its own CPU time, and the CPU time that
+ * the operations it sent to the devices would have taken. On the CPU this is
+ * all of its time, whether its jobs want operations or something else at the
+ * moment. Counted by operations alone, waves of them would be taken for gains
+ * and losses. */
 static uint64_t work_done(const warprsa_router_thread *thread,
                           const warprsa_router_usage *now, uint64_t elapsed)
 {
@@ -336,7 +369,7 @@ static uint64_t work_done(const warprsa_router_thread *thread,
            elapsed;
 }
 
-/* At the end of a thread's period with a try. */
+/* At the end of a thread's period with an active probe. */
 static void judge_thread(const warprsa_router *router,
                          warprsa_router_thread *thread, uint64_t now,
                          uint64_t elapsed, uint64_t done)
@@ -360,12 +393,13 @@ static void check_thread_period(const warprsa_router *router,
                                 uint64_t device_ns)
 {
     uint64_t elapsed = now - thread->period_start_ns;
-    uint64_t least =
-        thread->offload.proven ? LASTING_NS : THREAD_NS << thread->stretch;
+    uint64_t least = thread->offload.proven ? THREAD_PROVEN_NS
+                                            : THREAD_NS << thread->stretch;
     warprsa_router_usage usage;
     uint64_t done;
 
-    if (elapsed < clamp_period(least, 3 * device_ns, LONGEST_NS))
+    if (elapsed <
+        clamp_period(least, THREAD_ANSWERS * device_ns, THREAD_MAX_NS))
         return;
     usage = router->clocks->thread();
     done = work_done(thread, &usage, elapsed);
@@ -382,7 +416,7 @@ static void check_thread_period(const warprsa_router *router,
     thread->jobs_ns = 0;
 }
 
-/* Whether devices are to be opened now, if they aren't. */
+/* Whether the devices are open, or enough operations want them opened. */
 static bool demands_open(warprsa_router *router, uint64_t now)
 {
     if (atomic_load_explicit(&router->devices_opened, memory_order_relaxed))
@@ -397,8 +431,8 @@ static bool demands_open(warprsa_router *router, uint64_t now)
            OPEN_DEMAND;
 }
 
-/* An operation of a thread that uses the devices: every so many, when they are
- * saturated, it computes one itself. */
+/* An operation of a thread that uses the devices: when they are saturated, the
+ * thread computes the router's share of its operations itself. */
 static warprsa_router_choice device_or_overflow(warprsa_router *router,
                                                 warprsa_router_thread *thread,
                                                 bool saturated)
@@ -414,21 +448,24 @@ static warprsa_router_choice device_or_overflow(warprsa_router *router,
     return WARPRSA_RUN_CPU_OVERFLOW;
 }
 
-/* Computations that keep all CPUs at work: somewhat more than there are CPUs,
- * since a thread that wakes up is not always put where one is free. */
+/* Computations that keep all CPUs busy: half as many again as there are CPUs,
+ * since the scheduler does not always put a thread that wakes up on a free one.
+ */
 static uint32_t most_computing(const warprsa_router *router)
 {
     return router->cpus + router->cpus / 2;
 }
 
-/* Computations that leave some of the CPUs to those who only submit and wake
- * up: with hundreds of them the devices would wait, and seem to be slow. */
+/* Computations that still leave CPU time to the threads that only submit and
+ * wake up. With hundreds of them the devices would wait for requests, and the
+ * answers would come late and make the devices look slow. */
 static uint32_t most_overflow(const warprsa_router *router)
 {
     return 4 * router->cpus;
 }
 
-/* Rules 1 and 2, for a caller that blocks or has no other job. */
+/* Rules 1 and 2: for a caller that blocks, or an event loop that does not use
+ * the devices. */
 static warprsa_router_choice choose_for_caller(warprsa_router *router,
                                                uint64_t cpu_ns,
                                                uint64_t device_ns, bool blocks,
@@ -469,7 +506,7 @@ warprsa_router_choice warprsa_router_choose(warprsa_router *router,
         note_job(thread, job, op_ns);
     }
     if (op_ns == 0)
-        return WARPRSA_RUN_CPU; /* to be measured */
+        return WARPRSA_RUN_CPU; /* so that it is measured */
     if (job != NULL && thread->offload.active)
         choice = device_or_overflow(router, thread, saturated);
     else
@@ -488,9 +525,10 @@ uint64_t warprsa_router_cpu_begin(warprsa_router *router)
     return router->clocks->thread_cpu();
 }
 
-/* CPU time: what passes on the clock while a crowd shares the CPUs is long
- * after the crowd is gone, and an average that has once come out too long is
- * never put right, since nobody computes here any more. */
+/* Measures CPU time. While many threads share the CPUs, a computation takes
+ * much longer by the clock. Such an average would be too long once they are
+ * gone, and nothing would ever correct it: everybody would go to the devices,
+ * and nobody would measure the CPU again. */
 void warprsa_router_cpu_end(warprsa_router *router, warprsa_size_class size,
                             uint64_t begun_ns)
 {
@@ -513,8 +551,8 @@ void warprsa_router_device_response(warprsa_router *router,
     average(&device[bin], warprsa_router_device_ns(router, size, before),
             response_ns);
     set(&router->response_at_ns[size], router->clocks->now());
-    /* With fewer requests before it no answer takes longer: what was measured
-     * so is out of date. */
+    /* With fewer requests before it no answer takes longer. A bin below that
+     * says so is out of date. */
     for (unsigned b = 0; b < bin; b++)
         if (get(&device[b]) > get(&device[bin]))
             set(&device[b], get(&device[bin]));

@@ -1,42 +1,52 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The router: whether an operation is done sooner here, on the caller's CPU,
- * or on a device. It knows what it has been told: how long operations took
- * here, how long devices took to answer and how much they had before them.
- * Neither OpenSSL nor CUDA appears here, and time comes from functions given,
- * so that tests can make it pass.
+ * The router: whether an operation is done sooner on the caller's CPU or on a
+ * device. It decides by what it was told: how long operations took on the CPU,
+ * how long devices took to answer, and how many requests they had then.
+ * Neither OpenSSL nor CUDA appears in it, and it reads time from functions it
+ * is given, so that tests can control it.
  *
  * Three rules:
  *
- * 1. While a CPU is free for him, a caller goes where he will be done sooner.
- *    What a device takes is looked up by the number of requests before him, as
- *    it was measured; where nothing was measured yet, no more than with fewer
- *    requests is assumed, so that rising load finds out. Where nobody goes any
- *    more, what was measured is forgotten: others may have kept the device
- *    busy.
- * 2. Once every CPU computes, and half as many threads wait for one, one more
- *    operation here is only time taken from the others, and the device adds to
- *    what they do: a caller goes there, unless the device is saturated, he
- *    would be done later and not many compute. With so many callers that the
- *    devices alone might do more than CPUs and devices do now, all go there for
- *    a try: those who compute keep the CPUs from those who only submit and wake
- *    up.
- * 3. The thread of an event loop does nothing else while it computes, and what
- *    else it could have started doesn't show. So a thread that never sleeps, or
- *    hardly, and has several jobs tries the device for some hundredths of a
- *    second, and stays with it as long as more gets done that way: what it
- *    works for itself and what its operations would have taken it, together.
- *    (One that polls and never sleeps seems to have work to do at all times.)
- *    One with a single job never tries, nor one that computes an operation of
- *    each of its jobs in two thirds of the time a device takes to answer. A try
- *    that failed is repeated over longer periods: what the connections of a
- *    server want comes in waves, the private operations of all of them and then
- *    the rest. If the device is saturated, it is tried as well whether more
- *    gets done when such threads compute so much as leaves a quarter of the
- *    CPUs idle.
+ * 1. Fewer callers than CPUs: the sooner answer. While a CPU is free, a caller
+ *    goes where its operation is done sooner. The time of a device is looked
+ *    up by the number of requests before this one. Where nothing was measured
+ *    for that number yet, the router assumes the time for fewer requests; it
+ *    learns the real one as the load rises. Measurements of a device that
+ *    nobody has used for a while are forgotten, because other programs may
+ *    have kept the device busy at that time.
  *
- * What a try is: probe.h.
+ * 2. Contention: more callers than CPUs. Once every CPU computes, and half as
+ *    many threads wait for one, another computation on the CPU only takes time
+ *    from the others, while the device adds to what they do. So the caller
+ *    goes to the device. It computes on the CPU only if the device is
+ *    saturated, would answer later, and not many threads compute. With very
+ *    many callers the devices alone may do more than CPUs and devices together
+ *    do now, since threads that compute keep the CPU from threads that only
+ *    submit a request and wake up for its answer. The contention probe then
+ *    sends all callers that block to the devices, and keeps doing so if more
+ *    gets done.
+ *
+ * 3. Event loops. While the thread of an event loop computes, it does nothing
+ *    else, and how much else it could have started cannot be seen beforehand.
+ *    So a thread that hardly ever sleeps and has several jobs probes the
+ *    device (the offload probe): it uses the device for some hundredths of a
+ *    second, and stays with it as long as more gets done that way. What gets
+ *    done is its own CPU time plus the CPU time that the operations sent to
+ *    the device would have taken. (A thread that polls and never sleeps looks
+ *    like one that always has work.) A thread with a single job never probes.
+ *    Nor does one that computes an operation of each of its jobs within two
+ *    thirds of the time a device takes to answer: it could not gain. After a
+ *    probe that failed, the thread's periods get longer. The connections of a
+ *    server tend to do their private operations all at the same time, and then
+ *    everything else all at the same time; a period shorter than such a wave
+ *    measures the wave and not the gain.
+ *    If the device is saturated, the overflow probe finds out whether more
+ *    gets done when such threads compute a share of their operations
+ *    themselves, so large that a quarter of the CPUs stays idle.
+ *
+ * How a probe works: probe.h.
  */
 #ifndef WARPRSA_BATCHING_ROUTER_H
 #define WARPRSA_BATCHING_ROUTER_H
@@ -62,107 +72,112 @@ typedef struct warprsa_router_usage {
 typedef struct warprsa_router_clocks {
     uint64_t (*now)(void);
     uint64_t (*process_cpu)(void);
-    uint64_t (*thread_cpu)(void); /* the calling thread's; twice for each
-                                     operation that is computed here */
+    uint64_t (*thread_cpu)(void); /* the calling thread's; read twice for each
+                                     operation that is computed on the CPU */
     warprsa_router_usage (*thread)(void);
 } warprsa_router_clocks;
 
 /* The system's. */
 extern const warprsa_router_clocks warprsa_router_system_clocks;
 
-/* One per process. Written by any thread without locks: measurements may get
- * lost in a race, decisions only turn out a little less well. */
+/* One per process. Written by any thread without locks: a race may lose a
+ * measurement, and then a decision turns out a little less well. */
 typedef struct warprsa_router {
     const warprsa_router_clocks *clocks;
     unsigned cpus;
-    /* What an operation takes here on a free CPU, and on the devices by the
-     * requests before it; 0: not measured. */
+    /* The CPU time of an operation, and the response time of the devices by
+     * the number of requests before it; 0: not measured. */
     _Atomic uint64_t op_cpu_ns[WARPRSA_CLASSES];
     _Atomic uint64_t op_device_ns[WARPRSA_CLASSES][WARPRSA_ROUTER_BINS];
     _Atomic uint64_t calibrated_ns[WARPRSA_CLASSES];  /* by calibrate(), or 0 */
-    _Atomic uint64_t response_at_ns[WARPRSA_CLASSES]; /* when one last did */
-    _Atomic bool devices_opened; /* somebody has opened the devices */
+    _Atomic uint64_t response_at_ns[WARPRSA_CLASSES]; /* time of the last one */
+    _Atomic bool devices_opened; /* the devices were asked for */
     _Atomic bool devices_up;     /* one of them takes requests */
-    /* Choices of the device before that. */
+    /* Before the devices are opened: operations that would have gone there, in
+     * the interval that began at open_demand_ns. */
     _Atomic uint64_t open_demand_ns;
     _Atomic uint32_t open_demand;
-    /* Computing here now. */
+    /* Threads that compute on a CPU now. */
     _Alignas(64) _Atomic uint32_t computing;
-    /* Of the period that began at period_start_ns: what was computed here, what all
-     * operations would have taken here, whether a caller that blocks found all
-     * CPUs computing, and an event loop the devices saturated. */
+    /* The process's period, which began at period_start_ns. */
     _Alignas(64) _Atomic uint64_t period_start_ns;
-    _Atomic uint64_t period_cpu_ns;
-    _Atomic uint64_t computed_ns;
-    _Atomic uint64_t work_ns;
-    _Atomic bool contended;
-    _Atomic bool saturated;
-    /* Of whoever has set `evaluating`. */
+    _Atomic uint64_t period_cpu_ns; /* the process's CPU time at its start */
+    _Atomic uint64_t computed_ns;   /* spent on operations on the CPU */
+    _Atomic uint64_t work_ns; /* CPU time of all operations, wherever done */
+    _Atomic bool contended;   /* a caller that blocks found all CPUs busy */
+    _Atomic bool saturated;   /* an event loop found the devices saturated */
+    /* Of the thread that has set `evaluating`. */
     atomic_flag evaluating;
     warprsa_probe contention; /* all callers that block go to the devices */
     warprsa_probe overflow;   /* event loops compute a share when saturated */
-    /* What follows from that. */
+    /* What all threads do because of these two. */
     _Atomic bool contention_to_device;
-    _Atomic uint32_t
-        overflow_share; /* to be computed here when saturated, of 65536 */
+    _Atomic uint32_t overflow_share; /* computed when saturated, of 65536 */
 } warprsa_router;
 
 /* What the router knows of one thread; zeros to begin with. */
 typedef struct warprsa_router_thread {
     uint64_t period_start_ns;   /* of this thread's period */
-    unsigned stretch;           /* which is longer by so many doublings */
-    warprsa_router_usage usage; /* until then */
-    uint64_t offloaded_ns;      /* what those it sent away would take here */
-    uint64_t jobs;              /* that came: a bit each, or to a few of them */
-    uint64_t jobs_ns;           /* what an operation of each would take here */
-    warprsa_probe offload;      /* it uses the device */
-    uint32_t overflow;          /* of the next operation here, of 65536 */
+    unsigned stretch;           /* the period is longer by so many doublings */
+    warprsa_router_usage usage; /* at its start */
+    uint64_t offloaded_ns; /* CPU time of the operations sent to the device */
+    uint64_t jobs;         /* seen: one of 64 bits each, chosen by a hash */
+    uint64_t jobs_ns;      /* CPU time of one operation of each of them */
+    warprsa_probe offload; /* this thread uses the device */
+    uint32_t overflow;     /* at 65536 the next operation is computed */
 } warprsa_router_thread;
 
 typedef enum warprsa_router_choice {
     WARPRSA_RUN_CPU,          /* sooner on the CPU */
-    WARPRSA_RUN_CPU_OVERFLOW, /* on the CPU because the devices have too much to do */
+    WARPRSA_RUN_CPU_OVERFLOW, /* on the CPU since the devices are saturated */
     WARPRSA_RUN_DEVICE,       /* to the devices */
 } warprsa_router_choice;
 
+/* Begins with nothing measured. `clocks` outlives the router; cpus: how many
+ * the process may use. */
 void warprsa_router_init(warprsa_router *router,
                          const warprsa_router_clocks *clocks, unsigned cpus);
 
-/* Someone has opened the devices: callers need not wish for it any more. */
+/* The devices were opened: from now on RUN_DEVICE needs no open demand. Any
+ * thread. */
 void warprsa_router_devices_opened(warprsa_router *router);
 
-/* Whether a device takes requests; no try is judged while none does. */
+/* Whether a device takes requests; no probe is judged while none does. Any
+ * thread. */
 void warprsa_router_set_devices_up(warprsa_router *router, bool up);
 
 /*
- * Where this operation shall go. `job`: whatever tells jobs of one event loop
- * apart; NULL: the caller blocks. `before`: requests submitted and not
- * answered yet. As long as the devices are not open, AWAY is said only once
- * several callers in a row would have gone there. About 0.1 us.
+ * Where this operation shall be done. `job`: whatever tells the jobs of one
+ * event loop apart (it is not dereferenced); NULL: the caller blocks.
+ * `before`: requests submitted and not answered yet. `thread` is the calling
+ * thread's. As long as the devices are not open, RUN_DEVICE is returned only
+ * once several operations in a row would have gone there. Any thread. Takes
+ * about 0.1 us.
  */
 warprsa_router_choice warprsa_router_choose(warprsa_router *router,
                                             warprsa_router_thread *thread,
                                             warprsa_size_class size,
                                             const void *job, unsigned before);
 
-/* Around a computation here, whatever the reason for it; begin returns what
- * end wants. */
+/* Around an operation computed on the CPU, whatever the reason for it. What
+ * begin returns is given to end, by the same thread. */
 uint64_t warprsa_router_cpu_begin(warprsa_router *router);
 void warprsa_router_cpu_end(warprsa_router *router, warprsa_size_class size,
                             uint64_t begun_ns);
 
-/* An answer of a device `response_ns` after its submission, with `depth`
- * requests submitted and not answered at that time, its own included. */
+/* A device has answered `response_ns` after the submission. `depth`: requests
+ * submitted and not answered at that time, its own included. Any thread. */
 void warprsa_router_device_response(warprsa_router *router,
                                     warprsa_size_class size, unsigned depth,
                                     uint64_t response_ns);
 
 /* An idle device has needed test_ns for one operation of each class, one after
- * the other: what to expect where nothing better is known. */
+ * the other: what to expect until something is measured. Any thread. */
 void warprsa_router_calibrate(warprsa_router *router, uint64_t test_ns);
 
-/* What an operation is expected to take here, and on the devices with `before`
- * requests before it. */
+/* How long an operation is expected to take on the CPU, shared with those that
+ * compute now (0: not measured), and on the devices with `before` requests
+ * before it. Any thread. */
 uint64_t warprsa_router_cpu_ns(const warprsa_router *router,
                                warprsa_size_class size);
 uint64_t warprsa_router_device_ns(const warprsa_router *router,
