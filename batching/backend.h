@@ -1,24 +1,27 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Where the private operations of a process are computed: by a queue of its
- * own (queue.h) or by the daemon (daemon/client.h), which has the queue of
- * several processes. One table of functions for the two; what they promise is
- * what queue.h says of the functions of the same names.
+ * A backend: what computes the private operations of a process. There are two:
+ * a queue of the process's own (queue.h), and the daemon (ipc/client.h), whose
+ * one queue serves many processes. This is the table of functions that both
+ * fill in. The functions do what queue.h says of those of the same names.
  */
 #ifndef WARPRSA_BATCHING_BACKEND_H
 #define WARPRSA_BATCHING_BACKEND_H
 
 #include "batching/queue.h"
 
+/* A backend's key; each backend has its own type behind it. */
 typedef struct warprsa_backend_key warprsa_backend_key;
 
-/* How callers that neither sleep nor have a worker in their process are told.
+/*
+ * How a caller that does not sleep learns of its answer if no worker is in its
+ * process to call warprsa_notify.wake: a descriptor that becomes readable.
  */
 typedef struct warprsa_notifier {
-    void *owner; /* the home's */
+    void *owner; /* the backend's own */
     int fd;
-    uint32_t number;
+    uint32_t number; /* given to submit(); never 0 */
 } warprsa_notifier;
 
 typedef struct warprsa_backend_ops {
@@ -31,8 +34,8 @@ typedef struct warprsa_backend_ops {
                                 const warprsa_private_key *key);
     void (*key_release)(warprsa_backend_key *key);
     void (*key_abandon)(warprsa_backend_key *key);
-    /* `notifier` is the number of one, or 0; a home with notifiers never calls notify,
-     * one without ignores it. */
+    /* `notifier`: the number of one, or 0. A backend that has notifiers uses
+     * it and never calls notify.wake; one that has none ignores it. */
     warprsa_answer (*submit)(void *impl, warprsa_backend_key *key,
                              const uint8_t *input, warprsa_notify notify,
                              uint32_t notifier, warprsa_ticket *ticket);
@@ -40,21 +43,21 @@ typedef struct warprsa_backend_ops {
                               uint8_t *output);
     warprsa_answer (*wait)(void *impl, warprsa_ticket ticket, uint8_t *output);
     /*
-     * NULL in a home that calls notify. Else: a descriptor that becomes
-     * readable when a request submitted with its number (notifier->number, never
-     * 0) is answered or never will be; the caller empties it by recv(). False
-     * if there is none to be had: the caller then waits asleep.
+     * NULL in a backend that calls notify.wake. Else: makes a notifier. Its
+     * descriptor becomes readable when a request submitted with its number is
+     * answered, or never will be; the caller empties it by recv(). False:
+     * there is none to be had, and the caller must use wait() instead.
      */
     bool (*notifier_open)(void *impl, warprsa_notifier *notifier);
-    /* Whether it still uses_notifier for requests submitted now. */
+    /* Whether requests submitted now with its number still notify it. */
     bool (*notifier_works)(void *impl, const warprsa_notifier *notifier);
-    /* Closes the descriptor; also after the home itself was closed. */
+    /* Closes the descriptor; also after the backend itself was closed. */
     void (*notifier_close)(warprsa_notifier *notifier);
 } warprsa_backend_ops;
 
 typedef struct warprsa_backend {
     const warprsa_backend_ops *ops;
-    void *impl;
+    void *impl; /* what the functions get */
 } warprsa_backend;
 
 /* The functions of a warprsa_queue. */

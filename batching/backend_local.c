@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A process's own queue behind the functions of backend.h.
+ * The backend that is a queue of the process's own: backend.h's functions by
+ * those of queue.h.
  */
 #include "batching/backend.h"
 

@@ -5,8 +5,8 @@
  * plain block of 64-bit words in a memory file ("memfd:warprsa-counters"), so
  * that warprsa-stat can read those of any live process.
  */
-#ifndef WARPRSA_COUNTERS_H
-#define WARPRSA_COUNTERS_H
+#ifndef WARPRSA_BATCHING_COUNTERS_H
+#define WARPRSA_BATCHING_COUNTERS_H
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -466,8 +466,9 @@ static warprsa_status load_missing(warprsa_queue_device *device,
     return status;
 }
 
-/* With `residency_lock` held, which is let go meanwhile. On success the key is there
- * for as long as `residency_lock` is held; another thread may have put it there. */
+/* With `residency_lock` held, which is let go meanwhile. On success the key is
+ * on the device, maybe loaded by another thread, and stays there for as long as
+ * `residency_lock` is held. */
 static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key)
 {
     warprsa_key_residency *residency = &key->on_device[device->number];

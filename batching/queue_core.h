@@ -58,7 +58,7 @@ struct warprsa_queue {
     char description[WARPRSA_DEVICES_MAX][WARPRSA_COUNTERS_TEXT];
     char down_reason[WARPRSA_COUNTERS_TEXT]; /* why no device is ready */
 
-    /* Set by whoever opens the queue. The core does not look into either. */
+    /* Set by warprsa_queue_open(). The core does not look into either. */
     struct warprsa_queue_device *devices;  /* WARPRSA_DEVICES_MAX of them */
     void (*destroy)(warprsa_queue *queue); /* with the last reference */
 };

@@ -1,27 +1,28 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A request slot: plain data of fixed size without pointers, so that a region
- * of them can be mapped. Its word says whose it is.
+ * A request slot: plain data of fixed size without pointers, so that an array
+ * of them can be mapped. Its word says who owns it.
  *
- *   FREE        in the stack of free slots, or never used
- *   FILLING     a submitter's
+ *   FREE        on a stack of free slots, or never used
+ *   FILLING     owned by a submitter
  *   QUEUED      in the ring of its size class; the caller may abandon it
- *   RUNNING     a worker's; the caller may abandon it
- *   DONE        answered; the caller's to collect
- *   COLLECTING  the caller's, or a submitter's who wants the slot back because
- *               nobody came for the answer
- *   ABANDONED   the caller gave up; the worker's to free
+ *   RUNNING     owned by a worker; the caller may abandon it
+ *   DONE        answered; the caller may collect it
+ *   COLLECTING  owned by the caller, or by a submitter that takes the slot back
+ *               because nobody came for the answer
+ *   ABANDONED   the caller gave up; a worker frees it
  *
- * Whoever moves the word with a compare-and-swap owns what follows: a caller
- * giving up and a worker answering can't both win. Three more facts share the
- * word so that the same swap decides on them: SLEEPER (a caller sleeps on the
- * word), NOTIFYING (a thread is inside the caller's wake function; nobody else
- * moves the state) and NOTIFIED (wake was called). The generation tells this use
- * of the slot from those before and after it.
+ * A thread that moves the word with a compare-and-swap owns what follows: a
+ * caller that gives up and a worker that answers cannot both win. Three more
+ * facts share the word so that the same swap decides on them: SLEEPER (a caller
+ * sleeps on the word), NOTIFYING (a thread is inside the caller's wake
+ * function: no other thread answers or abandons the request until it is out)
+ * and NOTIFIED (wake was called). The generation tells this use of the slot
+ * from those before and after it.
  */
-#ifndef WARPRSA_SLOT_H
-#define WARPRSA_SLOT_H
+#ifndef WARPRSA_BATCHING_SLOT_H
+#define WARPRSA_BATCHING_SLOT_H
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -51,7 +52,7 @@ typedef struct warprsa_slot {
     uint32_t size;                 /* warprsa_size_class */
     uint32_t answer;               /* warprsa_answer, once DONE */
     uint32_t reason;               /* warprsa_cpu_reason, if REFUSED */
-    _Atomic uint64_t submitted_ns; /* atomic: looked at as a hint */
+    _Atomic uint64_t submitted_ns; /* atomic: others read it as a hint */
     _Alignas(64) uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_slot;

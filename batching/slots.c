@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See slots.h; the states and who moves them are in slot.h.
+ * The request slots and the moves of their words: see slots.h, and slot.h for
+ * the states.
  */
 #include "batching/slots.h"
 
@@ -17,14 +18,14 @@ enum {
     RECLAIM_STEP = 64, /* slots looked at for one submission */
 };
 
-static size_t region_size(unsigned count)
+static size_t memory_size(unsigned count)
 {
     return (size_t)count * sizeof(warprsa_slot);
 }
 
-/* Keeps the first slots, which are used most, out of swap; a quarter of what
- * the process may lock, for the rest may be wanted by the program. */
-static void lock_region(void *region, size_t size)
+/* Keeps the first slots, which are used most, out of swap. Takes no more than a
+ * quarter of what the process may lock: the program may want the rest. */
+static void lock_memory(void *memory, size_t size)
 {
     struct rlimit limit;
 
@@ -33,23 +34,23 @@ static void lock_region(void *region, size_t size)
     if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur / 4 < size)
         size = limit.rlim_cur / 4;
     if (size > 0)
-        (void)mlock2(region, size, MLOCK_ONFAULT);
+        (void)mlock2(memory, size, MLOCK_ONFAULT);
 }
 
-static warprsa_slot *map_region(unsigned count)
+static warprsa_slot *map_memory(unsigned count)
 {
-    size_t size = region_size(count);
-    void *region = mmap(NULL, size, PROT_READ | PROT_WRITE,
+    size_t size = memory_size(count);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (region == MAP_FAILED)
+    if (memory == MAP_FAILED)
         return NULL;
     /* Each of these is a precaution that some kernel, limit or sandbox may
      * deny; the queue works without. */
-    (void)madvise(region, size, MADV_DONTDUMP);
-    (void)madvise(region, size, MADV_WIPEONFORK);
-    lock_region(region, size);
-    return region;
+    (void)madvise(memory, size, MADV_DONTDUMP);
+    (void)madvise(memory, size, MADV_WIPEONFORK);
+    lock_memory(memory, size);
+    return memory;
 }
 
 bool warprsa_slots_init(warprsa_slots *slots, unsigned count,
@@ -58,7 +59,7 @@ bool warprsa_slots_init(warprsa_slots *slots, unsigned count,
     memset(slots, 0, sizeof(*slots));
     slots->count = count;
     slots->deadline_ns = deadline_ms * WARPRSA_NS_PER_MS;
-    slots->slot = map_region(count);
+    slots->slot = map_memory(count);
     slots->request = calloc(count, sizeof(*slots->request));
     if (slots->slot != NULL && slots->request != NULL)
         return true;
@@ -69,13 +70,13 @@ bool warprsa_slots_init(warprsa_slots *slots, unsigned count,
 void warprsa_slots_free(warprsa_slots *slots)
 {
     if (slots->slot != NULL)
-        munmap(slots->slot, region_size(slots->count));
+        munmap(slots->slot, memory_size(slots->count));
     free(slots->request);
 }
 
 size_t warprsa_slots_bytes(const warprsa_slots *slots)
 {
-    return region_size(slots->count) + slots->count * sizeof(*slots->request);
+    return memory_size(slots->count) + slots->count * sizeof(*slots->request);
 }
 
 static uint64_t submitted_ns(const warprsa_slot *s)
@@ -83,13 +84,14 @@ static uint64_t submitted_ns(const warprsa_slot *s)
     return atomic_load_explicit(&s->submitted_ns, memory_order_relaxed);
 }
 
-static uint64_t next_top(uint64_t top, uint32_t place)
+/* A stack's word after a change: one change more, and another top entry. */
+static uint64_t next_top(uint64_t top, uint32_t entry)
 {
-    return (((top >> 32) + 1) << 32) | place;
+    return (((top >> 32) + 1) << 32) | entry;
 }
 
-/* Stacks, and not a ring: there a thread preempted while it puts its slot back
- * hides those put back after it, and the queue looks full. */
+/* Stacks, and not a ring: in a ring a thread that is preempted while it puts
+ * its slot back hides those put back after it, and the queue looks full. */
 static void push_free(warprsa_slots *slots, uint32_t index)
 {
     _Atomic uint64_t *stack = &slots->free[warprsa_thread_shard()].top;
@@ -112,7 +114,8 @@ static bool pop_from(warprsa_slots *slots, _Atomic uint64_t *stack,
         uint32_t next;
 
         *index = (uint32_t)top - 1;
-        /* Wrong if the slot was taken meanwhile; then so is the count. */
+        /* Stale if the slot was taken meanwhile. Then the count of changes has
+         * moved, and the compare-and-swap fails. */
         next = atomic_load_explicit(&slots->request[*index].next_free,
                                     memory_order_relaxed);
         if (atomic_compare_exchange_weak_explicit(
@@ -123,13 +126,13 @@ static bool pop_from(warprsa_slots *slots, _Atomic uint64_t *stack,
     return false;
 }
 
-/* One that this thread has put back, or those who share its place. */
+/* A slot that this thread has put back, or a thread of the same shard. */
 static bool pop_own(warprsa_slots *slots, uint32_t *index)
 {
     return pop_from(slots, &slots->free[warprsa_thread_shard()].top, index);
 }
 
-static bool pop_anybodys(warprsa_slots *slots, uint32_t *index)
+static bool pop_any(warprsa_slots *slots, uint32_t *index)
 {
     unsigned first = warprsa_thread_shard();
 
@@ -141,7 +144,7 @@ static bool pop_anybodys(warprsa_slots *slots, uint32_t *index)
     return false;
 }
 
-/* To be called by the owner of a slot that no ring holds. */
+/* Wipes and frees a slot. By its owner, once no ring holds it. */
 static void free_slot(warprsa_slots *slots, uint32_t index)
 {
     warprsa_slot *s = &slots->slot[index];
@@ -155,8 +158,8 @@ static void free_slot(warprsa_slots *slots, uint32_t index)
     push_free(slots, index);
 }
 
-/* A new use of a slot. Its first is 1: in a forked child, where the region
- * reads as zeros, no ticket of the parent fits. */
+/* Begins a new use of a slot. The first generation is not 0: in a forked child
+ * the slots read as zeros, and no ticket of the parent must fit. */
 static void begin_use(warprsa_slot *s, uint32_t word)
 {
     uint32_t use = (word & WARPRSA_SLOT_GENERATION) + WARPRSA_SLOT_USE;
@@ -200,8 +203,8 @@ static bool reclaim_slot(warprsa_slots *slots, uint32_t index, uint64_t now_ns)
     return true;
 }
 
-/* Looks at the next few slots only: many refused submissions share the search
- * through all of them. */
+/* Looks at the next few slots only. The submissions that find no free slot
+ * share the search through all of them. */
 static bool reclaim(warprsa_slots *slots, uint64_t now_ns)
 {
     unsigned step = slots->count < RECLAIM_STEP ? slots->count : RECLAIM_STEP;
@@ -219,11 +222,12 @@ bool warprsa_slots_acquire(warprsa_slots *slots, uint64_t now_ns,
 {
     warprsa_slot *s;
 
-    /* One's own first: few callers then stay within few cache lines. Others'
-     * last: whoever takes one leaves its owner to do the same to the next. */
+    /* First a slot of this thread's own stack: few callers then stay within few
+     * cache lines. Another thread's stack last: its owner would have to go and
+     * take from somebody else's in turn. */
     if (!pop_own(slots, index) && !take_fresh(slots, index) &&
-        !pop_anybodys(slots, index)) {
-        if (!reclaim(slots, now_ns) || !pop_anybodys(slots, index))
+        !pop_any(slots, index)) {
+        if (!reclaim(slots, now_ns) || !pop_any(slots, index))
             return false;
     }
     s = &slots->slot[*index];
@@ -252,7 +256,8 @@ bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
             free_slot(slots, index);
             return false;
         }
-        /* The other bits stay; NOTIFYING too, its owner minds only itself. */
+        /* The other bits stay. NOTIFYING may be set: the thread inside the wake
+         * function changes only its own bits afterwards. */
         if (atomic_compare_exchange_weak_explicit(
                 &s->word, &word,
                 (word & ~WARPRSA_SLOT_STATE) | WARPRSA_SLOT_RUNNING,
@@ -273,8 +278,8 @@ bool warprsa_slots_cancel(warprsa_slots *slots, warprsa_ticket ticket)
 
 static void wake_sleeper(warprsa_slot *s, uint32_t old_word)
 {
-    /* The slot may be in other hands by now; then somebody wakes for nothing
-     * and looks again. */
+    /* The slot may have another owner by now. Then a thread of that use wakes
+     * for nothing, and looks again. */
     if (old_word & WARPRSA_SLOT_SLEEPER)
         warprsa_futex_wake(&s->word, 1);
 }
@@ -307,8 +312,8 @@ void warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
                 memory_order_acq_rel, memory_order_acquire))
             continue;
         if (must_wake) {
-            /* DONE comes after wake(): once the caller may finish, his arg is
-             * never touched again. */
+            /* DONE comes after wake(): once the caller can collect the answer,
+             * its `arg` is not touched any more. */
             notify.wake(notify.arg);
             word =
                 atomic_exchange_explicit(&s->word, done, memory_order_acq_rel);
@@ -351,7 +356,7 @@ void warprsa_slots_notify_expired(warprsa_slots *slots)
         notify_if_expired(slots, i, now_ns);
 }
 
-/* Takes a DONE answer out of its slot; false: a submitter has reclaimed it. */
+/* Takes a DONE answer out of its slot. False: a submitter has reclaimed it. */
 static bool take_answer(warprsa_slots *slots, warprsa_ticket ticket,
                         uint8_t *output, warprsa_answer *answer,
                         warprsa_size_class *size, warprsa_cpu_reason *reason)
@@ -372,12 +377,13 @@ static bool take_answer(warprsa_slots *slots, warprsa_ticket ticket,
     return true;
 }
 
-/* One look at a request. Once `give_up_ns` after submission it is abandoned
- * if it has no answer. *word: what was seen, for a sleep. */
-static warprsa_answer look(warprsa_slots *slots, warprsa_ticket ticket,
-                           uint64_t give_up_ns, uint8_t *output,
-                           warprsa_size_class *size, warprsa_cpu_reason *reason,
-                           uint32_t *word)
+/* Asks once for the answer to a request. If there is none `give_up_ns` after
+ * the submission, the request is abandoned. *word: the slot's word that was
+ * seen, to sleep on. */
+static warprsa_answer poll_answer(warprsa_slots *slots, warprsa_ticket ticket,
+                                  uint64_t give_up_ns, uint8_t *output,
+                                  warprsa_size_class *size,
+                                  warprsa_cpu_reason *reason, uint32_t *word)
 {
     warprsa_slot *s = &slots->slot[ticket.slot];
 
@@ -401,8 +407,9 @@ static warprsa_answer look(warprsa_slots *slots, warprsa_ticket ticket,
         if ((*word & WARPRSA_SLOT_NOTIFYING) ||
             warprsa_clock_ns() < submitted_ns(s) + give_up_ns)
             return WARPRSA_PENDING;
-        /* A worker may move it at the same moment: look again, for a caller
-         * told that he is overdue is told nothing more. */
+        /* A worker may move the word at the same moment. Look again instead of
+         * PENDING: a caller that was notified of its expired deadline is not
+         * notified a second time. */
         if (atomic_compare_exchange_weak_explicit(
                 &s->word, word, ticket.generation | WARPRSA_SLOT_ABANDONED,
                 memory_order_release, memory_order_acquire))
@@ -418,8 +425,8 @@ warprsa_answer warprsa_slots_collect(warprsa_slots *slots,
 
     for (;;) {
         uint32_t word;
-        warprsa_answer answer = look(slots, ticket, slots->deadline_ns, output,
-                                     size, reason, &word);
+        warprsa_answer answer = poll_answer(slots, ticket, slots->deadline_ns,
+                                            output, size, reason, &word);
 
         if (answer != WARPRSA_PENDING || !(word & WARPRSA_SLOT_NOTIFYING))
             return answer;
@@ -427,8 +434,8 @@ warprsa_answer warprsa_slots_collect(warprsa_slots *slots,
     }
 }
 
-/* Without a spin before the sleep: an answer takes more than a millisecond, and
- * waking up, at its worst, a thirtieth of that. */
+/* Does not spin before it sleeps: an answer takes more than a millisecond, and
+ * waking up at most a thirtieth of that. */
 warprsa_answer warprsa_slots_wait(warprsa_slots *slots, warprsa_ticket ticket,
                                   uint8_t *output, warprsa_size_class *size,
                                   warprsa_cpu_reason *reason)
@@ -440,7 +447,7 @@ warprsa_answer warprsa_slots_wait(warprsa_slots *slots, warprsa_ticket ticket,
         uint32_t word;
         uint64_t until_ns;
         warprsa_answer answer =
-            look(slots, ticket, give_up, output, size, reason, &word);
+            poll_answer(slots, ticket, give_up, output, size, reason, &word);
 
         if (answer != WARPRSA_PENDING)
             return answer;
@@ -453,6 +460,6 @@ warprsa_answer warprsa_slots_wait(warprsa_slots *slots, warprsa_ticket ticket,
         if (warprsa_clock_ns() < until_ns)
             warprsa_futex_wait(&s->word, word | WARPRSA_SLOT_SLEEPER, until_ns);
         else
-            sched_yield(); /* somebody is inside wake() */
+            sched_yield(); /* a thread is inside wake() */
     }
 }

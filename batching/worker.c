@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What a device's thread does: it takes whatever is queued in one size class
- * and runs it, as long as its device lasts.
+ * and runs it as a batch, again and again until the queue closes.
  */
 #include "batching/worker.h"
 
@@ -15,17 +15,18 @@
 #include "batching/base/clock.h"
 
 enum {
-    STACK_SIZE = 256 * 1024, /* the driver needs some, we hardly any */
+    STACK_SIZE = 256 * 1024, /* for the driver; this code needs hardly any */
     TAKE_STEP = 64,          /* requests taken from a ring at once */
 };
 
+/* Whether a failure says nothing against the device. */
 static bool is_request_error(warprsa_status status)
 {
     return status == WARPRSA_NO_MEMORY || status == WARPRSA_NO_RANDOM ||
            status == WARPRSA_UNSUPPORTED_KEY;
 }
 
-/* The class whose oldest request has waited longest; -1: none is queued. */
+/* The class whose oldest request has waited longest; -1: nothing is queued. */
 static int oldest_class(warprsa_queue *queue)
 {
     uint64_t oldest = UINT64_MAX;
@@ -33,27 +34,27 @@ static int oldest_class(warprsa_queue *queue)
 
     for (int c = 0; c < WARPRSA_CLASSES; c++) {
         uint32_t slot;
-        uint64_t at;
+        uint64_t submitted_ns;
 
         if (!warprsa_ring_peek(&queue->queued[c], &slot))
             continue;
-        at = atomic_load_explicit(&queue->slots.slot[slot].submitted_ns,
-                                  memory_order_relaxed);
-        if (found < 0 || at < oldest) {
-            oldest = at;
+        submitted_ns = atomic_load_explicit(
+            &queue->slots.slot[slot].submitted_ns, memory_order_relaxed);
+        if (found < 0 || submitted_ns < oldest) {
+            oldest = submitted_ns;
             found = c;
         }
     }
     return found;
 }
 
-/* Takes up to a batch; returns how many. */
+/* Takes requests of a class for one batch; returns how many. */
 static size_t take_batch(warprsa_worker *worker, warprsa_size_class size)
 {
     warprsa_queue *queue = worker->device->queue;
     uint32_t most = warprsa_queue_share(queue, worker->device->number);
     size_t count = 0;
-    uint32_t gone = 0, taken;
+    uint32_t abandoned = 0, taken;
     uint32_t slots[TAKE_STEP];
 
     do {
@@ -70,18 +71,18 @@ static size_t take_batch(warprsa_worker *worker, warprsa_size_class size)
                 worker->items[count++] = (warprsa_item){slots[i], key};
             } else {
                 warprsa_key_drop(key, 1);
-                gone++;
+                abandoned++;
             }
         }
     } while (taken > 0 && count < most);
-    if (gone > 0)
-        atomic_fetch_sub(&queue->depth, gone);
+    if (abandoned > 0)
+        atomic_fetch_sub(&queue->depth, abandoned);
     return count;
 }
 
-/* Drops the references of requests about to be answered: not later, so that a
- * caller who releases his key after the answer releases it for good. Run by
- * run, since one key is the usual case. */
+/* Drops the references of requests about to be answered. Not after the answer:
+ * a caller that then releases its key must find itself to be the last. Equal
+ * keys are dropped at once, since one key is the usual case. */
 static void drop_keys(warprsa_worker *worker, size_t first, size_t count)
 {
     for (size_t i = 0; i < count;) {
@@ -109,7 +110,7 @@ static void refuse_items(warprsa_worker *worker, size_t first, size_t count,
                                WARPRSA_REFUSED, reason);
 }
 
-/* Hands out the results of a batch. */
+/* Answers the requests of a batch that was computed. */
 static void complete_batch(warprsa_worker *worker, size_t count)
 {
     warprsa_queue *queue = worker->device->queue;
@@ -136,8 +137,8 @@ static void complete_batch(warprsa_worker *worker, size_t count)
     }
 }
 
-/* The index of an item's key on the device. Once the device has failed, no
- * more is asked of it. */
+/* The index of an item's key on the device. Once the device has failed
+ * (*failure), it is not called any more. */
 static warprsa_status key_index(warprsa_worker *worker, warprsa_key *key,
                                 warprsa_status *failure, uint32_t *index)
 {
@@ -159,9 +160,9 @@ static warprsa_cpu_reason why_no_key(warprsa_status status)
                                       : WARPRSA_CPU_ERROR;
 }
 
-/* Makes tasks of the items; those whose key can't be loaded are refused. Sets
- * *failure if the device failed. Returns how many are left. No caller is told
- * with the keys held. */
+/* Makes tasks of the items. Those whose key cannot be loaded are refused, but
+ * only after the device's keys are unlocked: callers are notified then. Sets
+ * *failure if the device failed. Returns how many are left. */
 static size_t prepare_batch(warprsa_worker *worker, size_t count,
                             warprsa_status *failure)
 {
@@ -179,7 +180,7 @@ static size_t prepare_batch(warprsa_worker *worker, size_t count,
         worker->tasks[i].status = status;
         if (status != WARPRSA_OK)
             continue;
-        /* Those to be refused gather behind. */
+        /* Move it to the front part: those to be refused stay behind. */
         worker->items[i] = worker->items[ready];
         worker->tasks[i].status = worker->tasks[ready].status;
         worker->items[ready] = it;
@@ -248,7 +249,7 @@ static void count_batch(const warprsa_worker *worker, warprsa_size_class size,
                         (unsigned long long)(compute_ns / 1000));
 }
 
-/* Notes what a batch took that has ended, for whoever decides on the next. */
+/* Counts a batch that has ended, and tells the router how long it took. */
 static void record_batch(warprsa_worker *worker, warprsa_size_class size,
                          size_t count, uint64_t start_ns, bool good)
 {
@@ -258,14 +259,15 @@ static void record_batch(warprsa_worker *worker, warprsa_size_class size,
 
     count_batch(worker, size, count, wait_ns, now_ns - start_ns);
     if (good && queue->config.router != NULL)
-        warprsa_router_device_response(queue->config.router, size,
-                                       warprsa_queue_depth(queue),
-                                       wait_ns + now_ns - start_ns);
+        warprsa_router_device_response(
+            queue->config.router, size,
+            atomic_load_explicit(&queue->depth, memory_order_relaxed),
+            wait_ns + now_ns - start_ns);
 }
 
-/* What becomes of the requests of a batch that has ended. The device is taken
- * out of use before any caller hears of it, so that what he does next meets
- * the new state. */
+/* Answers the requests of a batch that has ended or missed its deadline. A
+ * device that failed is taken out of use first, so that the next request of a
+ * caller that was refused does not go there. */
 static void finish_batch(warprsa_worker *worker, size_t count,
                          warprsa_status status)
 {
@@ -284,7 +286,7 @@ static void finish_batch(warprsa_worker *worker, size_t count,
     }
 }
 
-/* Starts the batch and waits for it. */
+/* Starts the batch, waits for it and answers it. */
 static void run_batch(warprsa_worker *worker, warprsa_size_class size,
                       size_t count)
 {
@@ -304,8 +306,8 @@ static void run_batch(warprsa_worker *worker, warprsa_size_class size,
     finish_batch(worker, count, status);
 }
 
-/* One batch, from inside the device: from the class whose oldest request has
- * waited longest. False: nothing was queued. */
+/* One batch of the class whose oldest request has waited longest. From inside
+ * the device. False: nothing was queued. */
 static bool next_batch(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
@@ -333,7 +335,7 @@ static bool next_batch(warprsa_worker *worker)
     return true;
 }
 
-/* Whether an idle worker has a reason to get up. */
+/* Whether an idle worker must not sleep. */
 static bool anything_to_do(warprsa_worker *worker)
 {
     warprsa_queue *queue = worker->device->queue;
@@ -355,7 +357,8 @@ static void sleep_until_notified(warprsa_worker *worker)
     word = warprsa_eventcount_prepare_wait(&device->activity->eventcount);
     if (!anything_to_do(worker)) {
         warprsa_futex_wait(&device->activity->eventcount.word, word, until_ns);
-        /* Another worker may hang in its driver. */
+        /* Nothing for as long as a deadline, and yet there are requests: the
+         * worker that has them may hang in its driver. */
         if (atomic_load(&queue->depth) != 0 && warprsa_clock_ns() >= until_ns)
             warprsa_slots_notify_expired(&queue->slots);
     }
@@ -466,7 +469,7 @@ bool warprsa_workers_join(warprsa_queue_device *device, uint64_t until_ns)
     for (unsigned s = 0; s < WARPRSA_STREAMS_MAX; s++) {
         warprsa_worker *worker = &device->workers[s];
 
-        /* Under the lock of those who start threads. */
+        /* Threads are started under the same lock. */
         pthread_mutex_lock(&device->queue->lock);
         bool started = worker->started;
         pthread_mutex_unlock(&device->queue->lock);

@@ -1,22 +1,24 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The threads of the devices.
+ * The threads of a device: starting them and waiting for their end. What they
+ * do is in worker.c.
  */
-#ifndef WARPRSA_WORKER_H
-#define WARPRSA_WORKER_H
+#ifndef WARPRSA_BATCHING_WORKER_H
+#define WARPRSA_BATCHING_WORKER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "batching/device.h"
 
-/* Starts the threads of a device. False when any can't be had: those that
- * were started go on. Not once the queue is closing. */
+/* Starts the threads of a device, one per stream. False: the queue is closing,
+ * or not all could be started; those that were go on. */
 bool warprsa_workers_start(warprsa_queue_device *device);
 
-/* Joins them, each until_ns at the latest; one that hangs in its driver is
- * left alone, to end by itself if ever. False: that was so. */
+/* Joins them, until_ns (a time of warprsa_clock_ns()) at the latest. False: a
+ * thread still hangs in its driver. It is left behind, and ends by itself
+ * should the driver ever return. */
 bool warprsa_workers_join(warprsa_queue_device *device, uint64_t until_ns);
 
 #endif

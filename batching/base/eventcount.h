@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How a device's idle workers sleep and submitters wake one: a futex word that
- * is odd while somebody who may sleep wants to be woken. The first submitter to
- * see it odd makes it even and pays for the system call; those after him, until
- * a worker is armed again, pay for one load.
+ * An eventcount: how a device's idle workers sleep and submitters wake one. It
+ * is a futex word that is odd ("armed") while a worker that may sleep wants to
+ * be woken. The first submitter that sees it odd makes it even and pays for the
+ * system call. Later ones pay for one load, until a worker arms it again.
  *
  * No wake-up is lost: a submitter queues, then looks at the word; a worker
- * arms the word, then looks at the queues; all four are in the one total order
+ * arms the word, then looks at the queues. All four are in the one total order
  * of sequentially consistent operations, so one of them sees the other.
  */
 #ifndef WARPRSA_BATCHING_BASE_EVENTCOUNT_H
@@ -22,7 +22,7 @@ typedef struct warprsa_eventcount {
     _Atomic uint32_t idle; /* workers that sleep or are about to */
 } warprsa_eventcount;
 
-/* Wakes one worker if the bell is armed. After queueing. */
+/* Wakes one worker if the eventcount is armed. After queueing. */
 static inline void warprsa_eventcount_notify(warprsa_eventcount *eventcount)
 {
     uint32_t word = atomic_load(&eventcount->word);
@@ -39,19 +39,21 @@ static inline void warprsa_eventcount_notify_all(warprsa_eventcount *eventcount)
     warprsa_futex_wake(&eventcount->word, INT_MAX);
 }
 
-/* For somebody who will not sleep on it next. */
+/* By a thread that has armed the eventcount and will not sleep on it. */
 static inline void
 warprsa_eventcount_cancel_wait(warprsa_eventcount *eventcount)
 {
     atomic_fetch_and(&eventcount->word, ~UINT32_C(1));
 }
 
+/* Whether it is armed. */
 static inline bool warprsa_eventcount_has_waiter(warprsa_eventcount *eventcount)
 {
     return (atomic_load(&eventcount->word) & 1) != 0;
 }
 
-/* Arms the bell and returns its word; then look, then sleep. */
+/* Arms it and returns its word. The caller then looks for work, and only then
+ * sleeps on the word. */
 static inline uint32_t
 warprsa_eventcount_prepare_wait(warprsa_eventcount *eventcount)
 {

@@ -1,19 +1,20 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A ring of slot numbers for any number of putting and taking threads, after
- * Dmitry Vyukov's bounded queue: each cell has a sequence number that says
- * whose turn it is, so that a thread which is preempted half way holds up
- * nobody but those who wait for that very cell. There is always room, so that
- * who puts takes his place without having looked.
+ * A ring buffer of slot numbers that any number of threads put and take, after
+ * Dmitry Vyukov's bounded queue. Each cell has a sequence number that says
+ * whose turn it is. A thread that is preempted half way holds up only the
+ * threads that wait for that very cell. There is always room (the caller sees to that),
+ * so a thread that puts takes its position without having looked.
  *
- * That is what rules out Concurrency Kit's ck_ring: there every putting thread
- * spins until all those before it are done, and 200 threads of a server on few
- * CPUs then hand one number on per time slice.
+ * This rules out Concurrency Kit's ck_ring: there every putting thread spins
+ * until all those before it are done, and 200 threads of a server on few CPUs
+ * then hand on one number per time slice.
  *
- * Places count up for ever and wrap; the cell of a place is place & mask. Its
- * sequence is: place, free for the put of that place; place + 1, filled, for
- * its take; place + size, free for the next round.
+ * Positions count up for ever and wrap; position p is in the cell p & mask. The
+ * sequence of that cell is p while it is free for the put at p, p + 1 while it
+ * is filled, for the take at p, and p + size when it is free for the next
+ * round.
  */
 #ifndef WARPRSA_BATCHING_BASE_RING_H
 #define WARPRSA_BATCHING_BASE_RING_H
@@ -30,8 +31,8 @@ typedef struct warprsa_ring_cell {
 } warprsa_ring_cell;
 
 typedef struct warprsa_ring {
-    _Alignas(64) _Atomic uint32_t head; /* next place to take */
-    _Alignas(64) _Atomic uint32_t tail; /* next place to put */
+    _Alignas(64) _Atomic uint32_t head; /* next position to take */
+    _Alignas(64) _Atomic uint32_t tail; /* next position to put */
     _Alignas(64) warprsa_ring_cell *cells;
     uint32_t mask;
 } warprsa_ring;
@@ -65,34 +66,36 @@ static inline size_t warprsa_ring_bytes(const warprsa_ring *ring)
 }
 
 /*
- * Appends a number; the caller sees to it that there are never more than
- * `count`. A cell can still be busy: a thread took its number a whole round
- * ago and was preempted before saying so. That thread is given the CPU.
+ * Appends a number. The caller must see to it that there are never more than
+ * init's `count` in it. The cell may still be busy: a thread took its number a
+ * whole round ago and was preempted before it could say so. Then this thread
+ * yields the CPU to it.
  *
  * The last store is in the one total order of sequentially consistent
- * operations: whoever puts and then looks whether somebody sleeps, against
- * whoever says that he sleeps and then looks here, can't both see nothing.
+ * operations. So of a thread that puts and then looks for a sleeper, and one
+ * that says that it sleeps and then looks here, at least one sees the other.
  */
 static inline void warprsa_ring_put(warprsa_ring *ring, uint32_t slot)
 {
-    uint32_t place =
+    uint32_t position =
         atomic_fetch_add_explicit(&ring->tail, 1, memory_order_relaxed);
-    warprsa_ring_cell *cell = &ring->cells[place & ring->mask];
+    warprsa_ring_cell *cell = &ring->cells[position & ring->mask];
 
-    while (atomic_load_explicit(&cell->sequence, memory_order_acquire) != place)
+    while (atomic_load_explicit(&cell->sequence, memory_order_acquire) !=
+           position)
         sched_yield();
     atomic_store_explicit(&cell->slot, slot, memory_order_relaxed);
-    atomic_store(&cell->sequence, place + 1);
+    atomic_store(&cell->sequence, position + 1);
 }
 
-/* The oldest number, without taking it: a hint, it may be gone the moment this
- * returns. False when empty. */
+/* The oldest number, without taking it. A hint: another thread may take it at
+ * any moment. False when empty. */
 static inline bool warprsa_ring_peek(warprsa_ring *ring, uint32_t *slot)
 {
     for (;;) {
-        uint32_t place = atomic_load(&ring->head);
-        const warprsa_ring_cell *cell = &ring->cells[place & ring->mask];
-        int32_t turn = (int32_t)(atomic_load(&cell->sequence) - (place + 1));
+        uint32_t position = atomic_load(&ring->head);
+        const warprsa_ring_cell *cell = &ring->cells[position & ring->mask];
+        int32_t turn = (int32_t)(atomic_load(&cell->sequence) - (position + 1));
 
         if (turn < 0)
             return false;
@@ -102,8 +105,8 @@ static inline bool warprsa_ring_peek(warprsa_ring *ring, uint32_t *slot)
     }
 }
 
-/* How many places from `head` on are filled, `most` at most, and what is in
- * them: right if `head` is still the head afterwards. */
+/* How many positions from `head` on are filled, `most` at most, and the numbers
+ * there. They are right if `head` is still the head afterwards. */
 static inline uint32_t warprsa_ring_peek_many(const warprsa_ring *ring,
                                               uint32_t head, uint32_t *slots,
                                               uint32_t most)
@@ -124,12 +127,12 @@ static inline uint32_t warprsa_ring_peek_many(const warprsa_ring *ring,
 
 /*
  * Takes the oldest numbers, `most` at most; returns how many. 0 when empty, or
- * when the thread that puts the oldest has not finished; it will ring the bell
- * when it has.
+ * when the thread that puts the oldest one has not finished. That thread will
+ * notify the eventcount when it has.
  *
- * All of them in one step: threads that take one by one hand the head's cache
- * line to each other for each number, and 32 of them, of four devices, got no
- * more than 1.7 million a second out of it together.
+ * All of them are taken in one step. Threads that take one by one hand the
+ * head's cache line to each other for each number, and 32 of them, of four
+ * devices, got no more than 1.7 million a second out of it together.
  */
 static inline uint32_t warprsa_ring_take(warprsa_ring *ring, uint32_t *slots,
                                          uint32_t most)

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See thread_shard.h.
+ * The numbers of the threads' shards: see thread_shard.h.
  */
 #include "batching/base/thread_shard.h"
 

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which of several places a thread uses, where all do the same to any of them
- * and would wait for one another's cache line if there were only one.
+ * Which of several equal copies of something (a shard) a thread uses. It is for
+ * data that any thread may use, and on whose one cache line all threads would
+ * wait if there were only one copy.
  */
 #ifndef WARPRSA_BATCHING_BASE_THREAD_SHARD_H
 #define WARPRSA_BATCHING_BASE_THREAD_SHARD_H
@@ -11,8 +12,9 @@ enum {
     WARPRSA_THREAD_SHARDS = 64,
 };
 
-/* Below WARPRSA_THREAD_SHARDS, and always the same for a thread. Threads get them in
- * turn: two have the same only if there are more threads than places. */
+/* The calling thread's shard: less than WARPRSA_THREAD_SHARDS, and always the
+ * same for a thread. Threads get them in turn: two have the same one only if
+ * there are more threads than shards. Any thread. */
 unsigned warprsa_thread_shard(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A mutex that another thread may keep for long is waited for by the clock.
+ * Locking a mutex with a time limit, for one that another thread may keep long.
  */
 #ifndef WARPRSA_BATCHING_BASE_TIMED_LOCK_H
 #define WARPRSA_BATCHING_BASE_TIMED_LOCK_H
@@ -13,8 +13,9 @@
 
 /*
  * Locks the mutex, waiting for at most `ms` milliseconds; 0: not at all. False:
- * it is another thread's still. By CLOCK_REALTIME, pthread_mutex_timedlock()'s
- * own: clang 14's ThreadSanitizer does not know pthread_mutex_clocklock().
+ * another thread still has it. Measured by CLOCK_REALTIME, the only clock of
+ * pthread_mutex_timedlock(): clang 14's ThreadSanitizer does not know
+ * pthread_mutex_clocklock().
  */
 static inline bool warprsa_lock_within(pthread_mutex_t *mutex, unsigned ms)
 {
