@@ -14,7 +14,7 @@
 
 enum {
     NAP_US = 10000,
-    LONE_NAP_US = 20 * NAP_US, /* so that one operation does as a rule */
+    SINGLE_NAP_US = 20 * NAP_US, /* so that one operation does as a rule */
     CALLERS_PER_CPU = 8,
     CALLERS_MAX = 512,
 };
@@ -41,7 +41,7 @@ static void *call(void *arg)
         load_operation_choose(&maker, &operation);
         load_operation_run(&maker, &operation);
         if (callers->count == 1)
-            usleep(LONE_NAP_US);
+            usleep(SINGLE_NAP_US);
     } while (!atomic_load(&callers->enough));
     load_maker_clear(&maker);
     return NULL;
