@@ -17,8 +17,8 @@
 #include <openssl/x509_vfy.h>
 
 enum {
-    /* Source addresses 127.0.0.2 to 127.0.0.65: one has 28,000 ports, each of
-     * which rests for a while after its connection. */
+    /* Source addresses 127.0.0.2 to 127.0.0.65. Each has 28,000 ports, and a
+     * port can't be used for a while after its connection (TIME_WAIT). */
     SOURCES = 64,
     SAID_AT_MOST = 10,
 };
@@ -104,7 +104,7 @@ client_end client_begin(client *client, const plan *plan, SSL_CTX *ctx,
     return CLIENT_GOES_ON;
 }
 
-/* The first few failures are worth a line each. */
+/* Prints a failure; only the first few, since there may be very many. */
 static bool may_say(void)
 {
     static atomic_int said;
@@ -112,7 +112,7 @@ static bool may_say(void)
     return atomic_fetch_add(&said, 1) < SAID_AT_MOST;
 }
 
-/* What a call of libssl that did not succeed means. */
+/* What it means that a call of libssl did not succeed. */
 static client_end judge(const client *client, int result, const char *doing)
 {
     unsigned long error = ERR_peek_error();
@@ -132,14 +132,14 @@ static client_end judge(const client *client, int result, const char *doing)
     return CLIENT_FAILED;
 }
 
-static client_end shake(client *client, const plan *plan)
+static client_end do_handshake(client *client, const plan *plan)
 {
     int result = SSL_connect(client->ssl);
     client_end end = CLIENT_GOES_ON;
 
     if (result == 1) {
-        client->shaken_ns = client_now_ns();
-        client->state = CLIENT_ASKING;
+        client->handshake_ns = client_now_ns();
+        client->state = CLIENT_WRITING;
         return plan->request ? CLIENT_GOES_ON : CLIENT_DONE;
     }
     end = judge(client, result, "handshake");
@@ -153,7 +153,7 @@ static client_end shake(client *client, const plan *plan)
     return end;
 }
 
-static client_end ask(client *client)
+static client_end send_request(client *client)
 {
     const char *name =
         SSL_get_servername(client->ssl, TLSEXT_NAMETYPE_host_name);
@@ -168,30 +168,31 @@ static client_end ask(client *client)
     return CLIENT_GOES_ON;
 }
 
-/* Reads to the answer's end, so that the server is the first to close. */
-static client_end read_answer(client *client)
+/* Reads the response to its end, so that the server closes first. */
+static client_end read_response(client *client)
 {
     char buffer[1024];
     int result = 0;
     client_end end = CLIENT_GOES_ON;
 
     while ((result = SSL_read(client->ssl, buffer, sizeof(buffer))) > 0) {
-        size_t wanted = sizeof(client->answer) - client->answered;
+        size_t wanted = sizeof(client->response) - client->response_bytes;
 
         if (wanted > (size_t)result)
             wanted = (size_t)result;
-        memcpy(client->answer + client->answered, buffer, wanted);
-        client->answered += wanted;
+        memcpy(client->response + client->response_bytes, buffer, wanted);
+        client->response_bytes += wanted;
     }
-    end = judge(client, result, "answer");
-    if (end != CLIENT_RESET || client->answered < sizeof(client->answer))
+    end = judge(client, result, "response");
+    if (end != CLIENT_RESET ||
+        client->response_bytes < sizeof(client->response))
         return end;
-    if (memcmp(client->answer, "HTTP/1.", 7) == 0 &&
-        memcmp(client->answer + 8, " 200 ", 5) == 0)
+    if (memcmp(client->response, "HTTP/1.", 7) == 0 &&
+        memcmp(client->response + 8, " 200 ", 5) == 0)
         return CLIENT_DONE;
     if (may_say())
-        fprintf(stderr, "handshakes: answer: %.*s\n",
-                (int)sizeof(client->answer), client->answer);
+        fprintf(stderr, "handshakes: response: %.*s\n",
+                (int)sizeof(client->response), client->response);
     return CLIENT_FAILED;
 }
 
@@ -204,13 +205,13 @@ client_end client_go_on(client *client, const plan *plan)
     do {
         before = client->state;
         if (before == CLIENT_CONNECTING)
-            client->state = CLIENT_SHAKING;
-        else if (before == CLIENT_SHAKING)
-            end = shake(client, plan);
-        else if (before == CLIENT_ASKING)
-            end = ask(client);
+            client->state = CLIENT_HANDSHAKE;
+        else if (before == CLIENT_HANDSHAKE)
+            end = do_handshake(client, plan);
+        else if (before == CLIENT_WRITING)
+            end = send_request(client);
         else
-            end = read_answer(client);
+            end = read_response(client);
     } while (end == CLIENT_GOES_ON && client->state != before);
     return end;
 }
@@ -219,7 +220,7 @@ void client_close(client *client, bool reset)
 {
     static const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
 
-    if (client->shaken_ns != 0)
+    if (client->handshake_ns != 0)
         (void)SSL_shutdown(client->ssl);
     SSL_free(client->ssl);
     if (reset)

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One connection after the other with a TLS server, without blocking: connect,
- * a full handshake, perhaps one HTTP request, close.
+ * A client of a TLS server that makes one connection after the other, without
+ * blocking: it connects, makes a full handshake, sends one HTTP request if
+ * wanted, and closes.
  */
 #ifndef WARPRSA_TESTS_CLIENT_H
 #define WARPRSA_TESTS_CLIENT_H
@@ -17,16 +18,16 @@
 typedef enum client_state {
     CLIENT_IDLE,
     CLIENT_CONNECTING,
-    CLIENT_SHAKING,
-    CLIENT_ASKING,  /* the request is on its way */
-    CLIENT_READING, /* its answer is */
+    CLIENT_HANDSHAKE,
+    CLIENT_WRITING, /* the HTTP request */
+    CLIENT_READING, /* its response */
 } client_state;
 
 /* How a connection ended. */
 typedef enum client_end {
     CLIENT_GOES_ON,
     CLIENT_DONE,
-    CLIENT_FAILED, /* TLS, the certificate or HTTP: said on stderr */
+    CLIENT_FAILED, /* TLS, the certificate or HTTP; printed on stderr */
     CLIENT_RESET,  /* refused, reset or closed by the server too early */
 } client_end;
 
@@ -34,30 +35,32 @@ typedef struct client {
     client_state state;
     int fd;
     SSL *ssl;
-    uint64_t due_ns;   /* when it should have begun: latency counts from here */
-    uint64_t hello_ns; /* when the ClientHello was on its way; 0: not yet */
-    uint64_t shaken_ns; /* when the handshake was complete; 0: not yet */
-    uint64_t abort_ns;  /* when to leave in mid-handshake */
-    char answer[16];    /* the beginning of the server's */
-    size_t answered;
+    uint64_t due_ns; /* when the connection was due: latency counts from here */
+    uint64_t hello_ns;     /* when the ClientHello was sent; 0: not yet */
+    uint64_t handshake_ns; /* when the handshake was complete; 0: not yet */
+    uint64_t abort_ns;     /* when to leave in mid-handshake */
+    char response[16];     /* its beginning */
+    size_t response_bytes; /* received in all */
 } client;
 
-/* Monotonic. */
+/* Nanoseconds of a monotonic clock. */
 uint64_t client_now_ns(void);
 
-/* What the connections of one process share: never resumes a session. NULL:
- * said on stderr. */
+/* Makes what the connections of one process share. Sessions are never resumed.
+ * NULL, with a message on stderr: it failed. */
 SSL_CTX *client_ctx(const plan *plan);
 
-/* Begins a connection, the number-th of all, on an idle client and adds it to
- * the epoll descriptor with the client as its data. Any state may follow. */
+/* Begins connection number `number` on an idle client, and adds it to the epoll
+ * descriptor with the client as its data. Any state may follow. */
 client_end client_begin(client *client, const plan *plan, SSL_CTX *ctx,
                         int epoll, uint64_t number, uint64_t due_ns);
 
-/* Goes on after an event. Unless it GOES_ON the connection is to be closed. */
+/* Goes on after an event. With any result but CLIENT_GOES_ON the caller is to
+ * close the connection. */
 client_end client_go_on(client *client, const plan *plan);
 
-/* Closes it and makes it idle; `reset`: with a TCP reset. */
+/* Closes the connection, by a TCP reset if `reset`, and makes the client idle.
+ */
 void client_close(client *client, bool reset);
 
 #endif

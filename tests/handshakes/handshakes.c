@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A generator of full TLS handshakes, for tests and measurements of servers:
- * many connections at once in a few processes, as fast as they go or at a given
- * rate. Processes, since threads would hold each other up on libcrypto's locks:
- * 12 of them made no more than 5,200 handshakes a second.
+ * A generator of full TLS handshakes, for tests and measurements of servers. It
+ * makes many connections at once in a few processes, as fast as possible or at
+ * a given rate. Threads would not do: they wait for each other at libcrypto's
+ * locks, and 12 of them made no more than 5,200 handshakes a second.
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +25,7 @@
 
 enum {
     EVENTS = 256,
-    SCAN_NS = 1000000, /* how often clocks of all clients are looked at */
+    SCAN_NS = 1000000, /* how often all clients' time limits are checked */
 };
 
 /* What all processes share. */
@@ -39,7 +39,7 @@ typedef struct run {
 typedef struct worker {
     run *run;
     pid_t process;
-    int results; /* the reading end of its pipe */
+    int results; /* the read end of its pipe */
     int epoll;
     SSL_CTX *ctx;
     client *clients;
@@ -47,7 +47,7 @@ typedef struct worker {
     unsigned *idle; /* a stack */
     unsigned idle_count;
     uint64_t next_ns; /* when the next connection is due */
-    uint64_t step_ns; /* between two; 0: as fast as they go */
+    uint64_t step_ns; /* between two; 0: as fast as possible */
     float *ms;        /* latencies */
     size_t ms_count, ms_room;
     bool broken;
@@ -72,11 +72,11 @@ static void keep(worker *worker, double ms)
 static void ended(worker *worker, client *client, client_end end)
 {
     run *run = worker->run;
-    bool measured = client->shaken_ns >= run->begin_ns &&
-                    (run->end_ns == 0 || client->shaken_ns < run->end_ns);
+    bool measured = client->handshake_ns >= run->begin_ns &&
+                    (run->end_ns == 0 || client->handshake_ns < run->end_ns);
 
     if (end == CLIENT_DONE && measured)
-        keep(worker, (double)(client->shaken_ns - client->due_ns) / 1e6);
+        keep(worker, (double)(client->handshake_ns - client->due_ns) / 1e6);
     if (end == CLIENT_DONE)
         atomic_fetch_add(&run->completed, 1);
     if (end == CLIENT_FAILED)
@@ -87,7 +87,7 @@ static void ended(worker *worker, client *client, client_end end)
     worker->idle[worker->idle_count++] = (unsigned)(client - worker->clients);
 }
 
-/* May another connection begin? Takes its number if so. */
+/* Whether another connection may begin; takes its number if so. */
 static bool another(worker *worker, uint64_t now_ns, uint64_t *number)
 {
     run *run = worker->run;
@@ -118,7 +118,8 @@ static void begin_due(worker *worker)
     }
 }
 
-/* Those whose time has come: to leave in mid-handshake, or to give up. */
+/* Closes the connections whose time is over: to abort in mid-handshake, or
+ * because they have taken too long. */
 static void scan(worker *worker, uint64_t now_ns)
 {
     const plan *plan = &worker->run->plan;
@@ -128,8 +129,8 @@ static void scan(worker *worker, uint64_t now_ns)
 
         if (client->state == CLIENT_IDLE)
             continue;
-        if (plan->aborts && client->hello_ns != 0 && client->shaken_ns == 0 &&
-            now_ns >= client->abort_ns) {
+        if (plan->aborts && client->hello_ns != 0 &&
+            client->handshake_ns == 0 && now_ns >= client->abort_ns) {
             atomic_fetch_add(&worker->run->aborted, 1);
             client_close(client, i % 2 == 0);
             worker->idle[worker->idle_count++] = i;
@@ -273,7 +274,7 @@ static bool write_all(int fd, const void *from, size_t bytes)
     return true;
 }
 
-/* A process of its own: its latencies go into the pipe. */
+/* The work of one process, which writes its latencies to the pipe. */
 static _Noreturn void child(run *run, unsigned index, int results)
 {
     worker worker = {0};
@@ -302,7 +303,7 @@ static bool start(worker *worker, run *run, unsigned index)
     return worker->process > 0;
 }
 
-/* Reads what a process measured, to its end. */
+/* Reads all that a process has measured. */
 static bool gather(const worker *from, worker *all)
 {
     FILE *results = fdopen(from->results, "r");
@@ -317,7 +318,7 @@ static bool gather(const worker *from, worker *all)
            WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Starts the processes, and gathers what they measured. */
+/* Starts the processes and collects what they have measured. */
 static bool run_all(run *run, worker *workers, worker *all)
 {
     unsigned processes = run->plan.processes;
@@ -345,7 +346,7 @@ static void raise_limit(unsigned clients)
                 (unsigned long long)limit.rlim_cur);
 }
 
-/* When measuring begins and ends. */
+/* Sets the times at which measuring begins and ends. */
 static void set_times(run *run)
 {
     run->begin_ns =

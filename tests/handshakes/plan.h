@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the handshake generator is to do: its command line, parsed.
+ * The plan of the handshake generator: its parsed command line.
  */
 #ifndef WARPRSA_TESTS_PLAN_H
 #define WARPRSA_TESTS_PLAN_H
@@ -24,7 +24,7 @@ typedef struct plan {
     int version;        /* TLS1_2_VERSION or TLS1_3_VERSION */
     unsigned clients;   /* connections at once at most */
     unsigned processes; /* at most one per client */
-    uint64_t count;     /* handshakes in all; 0: `seconds` counts */
+    uint64_t count;     /* handshakes in all; 0: `seconds` is the limit */
     double seconds;     /* how long is measured */
     double warmup;      /* seconds before that */
     double rate;        /* handshakes begun per second; 0: no limit */
@@ -34,8 +34,8 @@ typedef struct plan {
     unsigned abort_ms;  /* ...within so many ms after the ClientHello */
 } plan;
 
-/* Parses the command line; `names` points into it afterwards. On a mistake
- * prints what is wrong and what is allowed to stderr; false. */
+/* Parses the command line, into which `names` points afterwards. False: it
+ * makes no sense, and stderr says why and what is allowed. */
 bool plan_parse(plan *plan, int argc, char **argv);
 
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # conf/openssl.cnf itself, unchanged: the module is found in the modules
-# directory, the machine has a GPU or not, the signature is right.
+# directory, and the signature is right, whether the machine has a GPU or not.
 . "$(dirname "$0")/lib.sh"
 
 rsa_key 2048 key.pem

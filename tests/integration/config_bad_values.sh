@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A configuration with a mistake: the error names file, section, key, value and
-# what is allowed, the provider isn't loaded, and default carries on.
+# what is allowed, the provider isn't loaded, and the default provider serves.
 . "$(dirname "$0")/lib.sh"
 
 echo "to be signed" >message
 rsa_key 2048 key.pem
 section=$(sed -n 's/^warprsa *= *//p' "$SOURCE_DIR/conf/openssl.cnf")
 
-# refused KEY VALUE ALLOWED: the last is a pattern for the end of the error.
+# refused KEY VALUE ALLOWED: ALLOWED is a pattern for the end of the error.
 refused() {
     local key=$1 value=$2 allowed=$3
     configure bad.cnf "$MODULE" engine="$ENGINE" route=gpu "$key=$value"
     must_fail "by-name.cnf: section $section: $key = $value: $allowed"
-    # The way that the comment in conf/openssl.cnf shows.
+    # The command in the comment of conf/openssl.cnf shows the error, too.
     if [ "$key" != trace ]; then
         WARPRSA_TRACE=stderr OPENSSL_CONF=bad.cnf "$OPENSSL" list -providers \
             2>&1 >/dev/null | grep -E "not loaded: .*: $key = $value: $allowed"
@@ -22,10 +22,9 @@ refused() {
 
 # must_fail ERROR: bad.cnf has a mistake.
 must_fail() {
-    # libcrypto drops the errors of providers that it activates on its own, so
-    # the text is read where the program activates it and says why it can't.
-    # Early releases of 3.0 don't take the module's path from the configuration
-    # then.
+    # libcrypto drops the errors of a provider that the configuration activates.
+    # So the program activates it here, and prints the error. Early releases of
+    # 3.0 don't take the module's path from the configuration in that case.
     awk '/^\[/ { ours = /warprsa/ } !(ours && /^activate/)' bad.cnf \
         >by-name.cnf
     ! OPENSSL_CONF=by-name.cnf OPENSSL_MODULES=$BUILD_DIR/provider "$OPENSSL" \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A module that is not there: default carries on without a word.
+# A module that does not exist: the default provider serves, without an error.
 . "$(dirname "$0")/lib.sh"
 
 configure missing.cnf "$work/there_is_no.so"

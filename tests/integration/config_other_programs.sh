@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What the provider has nothing to do with works as before, with its
-# configuration in force for the whole machine.
+# With the provider configured for the whole machine, programs that need nothing
+# of it work as before.
 . "$(dirname "$0")/lib.sh"
 
 with_provider genrsa -out rsa.pem 2048 2>/dev/null

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# One bit of one half's result is flipped: the check catches it and the caller
-# gets the right answer. Without the check the answer gives the key away, by
-# gcd(s^e - m, n); so the check is what stands between.
+# One bit of the result modulo one prime is flipped. The check finds it, and the
+# caller gets the right result. Without the check, the wrong signature s of the
+# padded message m reveals a prime factor, gcd(s^e - m, n) (Boneh, DeMillo and
+# Lipton, 1997).
 . "$(dirname "$0")/lib.sh"
 
 need python3
 use_faulty_module
 
-# factor KEY NUMBER POWER: a prime factor of the key's modulus, if the power
-# gives it away.
+# factor KEY NUMBER POWER: the prime factor of the key's modulus that a wrong
+# POWER of NUMBER reveals, if it does.
 factor() {
     plain rsa -in "$1" -noout -modulus | sed s/Modulus=// >modulus
     python3 - modulus "$2" "$3" <<'END'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A device that does not answer: libcrypto computes after the deadline, and
-# the process still ends.
+# A device that does not answer: libcrypto computes after the deadline, and the
+# process can still end.
 . "$(dirname "$0")/lib.sh"
 
 use_faulty_module deadline_ms=500

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Batches that can't be started: libcrypto computes.
+# Batches that can't be launched: libcrypto computes.
 . "$(dirname "$0")/lib.sh"
 
 use_faulty_module

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A device that breaks under a batch: libcrypto computes what was in it. The
-# host engine passes its known-answer test then and takes the rest; a GPU is
-# lost to the process, by CUDA's rules, and libcrypto computes the rest, too.
+# A device that fails during a batch: libcrypto computes the operations of the
+# batch. Afterwards the host engine passes its known-answer test and computes the
+# rest. A GPU, by CUDA's rules, can't be used by the process any more, and
+# libcrypto computes the rest, too.
 . "$(dirname "$0")/lib.sh"
 
 use_faulty_module
@@ -14,7 +15,7 @@ else
     after=(devices=1)
     rest=gpu_2048
 fi
-# A machine that stands still for these seconds leaves no time for the rest.
+# If the machine stops for these seconds, there is no time for the rest.
 for _ in 1 2 3; do
     WARPRSA_FAULT=trap:1 with_provider speed -elapsed -seconds 4 \
         -async_jobs 16 rsa2048 >speed.log 2>&1

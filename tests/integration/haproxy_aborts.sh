@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Clients that leave in mid-handshake, hundreds at a time, many more than there
-# are request slots: haproxy lives, descriptors and slots come back, and its
-# memory grows by no more than the paused jobs that libcrypto keeps, and that of
-# the daemon not at all once it has been through it.
+# are request slots. haproxy survives; descriptors and slots become free again;
+# haproxy's memory grows by no more than the paused jobs that libcrypto keeps;
+# and after a first round the daemon's memory does not grow at all.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
 slots=256
 leaving=$(($(nproc) < 8 ? 600 : 5000))
-# Within so many ms of their first bytes: about what an answer takes.
+# Clients leave within so many ms of their first bytes: about the time that an
+# operation takes.
 leave_ms=30
 deadline_ms=3000
 if [ "$ENGINE" = cuda ]; then
@@ -28,8 +29,8 @@ descriptors_are_back() {
     [ "$(descriptors)" -le $((before + 2)) ]
 }
 
-# There is a slot for each of these, and the device computes them all; unless the
-# machine stands still for as long as the deadline, which it does not each time.
+# There is a slot for each of these, and the device computes them all, unless the
+# machine stops for as long as the deadline, which does not happen every time.
 slots_are_back() {
     local cpu full gpu
     full=$(live "$haproxy" cpu_queue_full)
@@ -59,8 +60,8 @@ leave_and_come_back() {
         done
         wait_for 120 descriptors_are_back
         grown=$(($(memory "$haproxy") - kept))
-        # A job lost takes a stack of 32 KiB; so many were in flight at most, at
-        # each call of load.
+        # A lost job keeps its stack of 32 KiB. Each call of load had so many in
+        # flight at most.
         [ "$grown" -le $((slots * 40 * 4)) ] ||
             fail "haproxy's memory grew by $grown KiB"
         grown=$(($(memory "$daemon") - ${kept_daemon:-0}))
@@ -72,7 +73,7 @@ leave_and_come_back() {
         kept=$(memory "$haproxy")
         kept_daemon=$(memory "$daemon")
     done
-    # There were more of them than slots, or this test would show nothing.
+    # More clients must have left than there are slots, or this shows nothing.
     [ "$(live "$haproxy" cpu_queue_full)" -gt 0 ] || fail "slots never ran out"
     stop_haproxy
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # conf/haproxy.cfg as it stands, a real haproxy with async handshakes: TLS 1.3,
 # TLS 1.2 and RSA key exchange, several certificates, a thousand clients at
-# once, each handshake one private operation on the engine. haproxy is not root
-# then.
+# once. Each handshake is one private operation on the engine. haproxy does not
+# run as root.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 

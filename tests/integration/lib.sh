@@ -4,11 +4,11 @@
 # build directory of this project, and read
 #   OPENSSL              the openssl program (openssl)
 #   WARPRSA_TEST_ENGINE  host (unless set) or cuda
-# A test makes its keys and files in a directory of its own, which goes when
-# the test ends, runs one operation through the provider and checks the answer
-# with a process that doesn't load it. That the operation took the road it
-# should have taken is read from the counters, the last line of the trace.
-# Exit status 77: skipped.
+# A test makes its keys and files in a directory of its own, which is removed
+# when the test ends. It runs an operation through the provider and checks the
+# result with a process that doesn't load the provider. The counters, the last
+# line of the trace, show where the operation was computed. Exit status 77:
+# skipped.
 set -euo pipefail
 
 : "${BUILD_DIR:?the build directory is wanted}"
@@ -18,14 +18,14 @@ OPENSSL=${OPENSSL:-openssl}
 ENGINE=${WARPRSA_TEST_ENGINE:-host}
 MODULE=$BUILD_DIR/provider/warprsa.so
 FAULTY_MODULE=$BUILD_DIR/provider/warprsa_faulty.so
-# Nothing of this machine's configuration, and no provider unless asked for.
+# Ignore the machine's configuration; no provider unless a test asks for it.
 export OPENSSL_CONF=/dev/null
 unset OPENSSL_MODULES WARPRSA_TRACE WARPRSA_FAULT
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/warprsa.XXXXXX")
 cd "$work"
 servers=()
-at_end() { # a test with more to put away has its own
+at_end() { # a test with more to clean up defines its own
     :
 }
 clean_up() {
@@ -66,8 +66,8 @@ if [ "$ENGINE" = cuda ] && [ ! -e /dev/nvidiactl ]; then
     skip "no GPU on this machine"
 fi
 
-# configure FILE MODULE KEY=VALUE...: conf/openssl.cnf as it stands, but for the
-# module and these values; of two values the later one counts.
+# configure FILE MODULE KEY=VALUE...: writes conf/openssl.cnf as it stands, but
+# for the module and these values. Of two values for a key the last one counts.
 configure() {
     local file=$1 module=$2
     shift 2
@@ -78,9 +78,9 @@ configure() {
     } >"$file"
 }
 
-# Patience for the engine on a busy CPU: no operation may leave it.
+# Long times, so that no operation leaves the engine even if the CPU is busy.
 PATIENT=(route=gpu startup_ms=60000 deadline_ms=600000)
-# One file of configuration for the usual case: everything to the engine.
+# The configuration of most tests: everything goes to the engine.
 configure openssl.cnf "$MODULE" engine="$ENGINE" "${PATIENT[@]}"
 
 # The openssl program with the provider; its trace is added to "trace".
@@ -89,12 +89,12 @@ with_provider() {
         WARPRSA_TRACE=file:${TRACE:-$work/provider.trace} "$OPENSSL" "$@"
 }
 
-# serve CNF TRACE S_SERVER-OPTION...: "server", in the background, that accepts
-# at "port", one that the kernel found free.
+# serve CNF TRACE S_SERVER-OPTION...: starts a server in the background. Sets
+# "server" to its process and "port" to its port, which the kernel chose.
 serve() {
     local cnf=$1 trace=$2
     shift 2
-    : >server.log # else a server before it has written ACCEPT there
+    : >server.log # an earlier server may have written ACCEPT there
     OPENSSL_CONF=$cnf WARPRSA_TRACE=file:$trace "$OPENSSL" s_server \
         -accept 127.0.0.1:0 -cert certificate.pem -key key.pem -www "$@" \
         >server.log 2>&1 </dev/null &
@@ -108,12 +108,12 @@ serve_with_provider() { # S_SERVER-OPTION...
     serve "${CONF:-$work/openssl.cnf}" "${TRACE:-$work/provider.trace}" "$@"
 }
 
-# openssl without the provider.
+# The openssl program without the provider.
 plain() {
     "$OPENSSL" "$@"
 }
 
-# The size class of a key of so many bits with primes of half the length.
+# The size class of a key of BITS bits whose primes have half that length.
 class_of() { # BITS
     local prime=$((($1 + 1) / 2))
     if [ $prime -le 515 ]; then
@@ -127,7 +127,8 @@ class_of() { # BITS
     fi
 }
 
-# expect_counters TRACE NAME=VALUE...: of the last process that wrote there.
+# expect_counters TRACE NAME=VALUE...: checks counters of the last process that
+# wrote to TRACE.
 expect_counters() {
     local trace=$1 line wanted
     shift
@@ -141,13 +142,13 @@ expect_counters() {
     done
 }
 
-# So many operations of a key of BITS bits, all on the engine.
+# Checks that so many operations of a key of BITS bits ran, all on the engine.
 expect_engine() { # BITS COUNT [TRACE]
     expect_counters "${3:-provider.trace}" \
         "gpu=$2" "gpu_$(class_of "$1")=$2" cpu=0 checks_failed=0
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds.
+# wait_for SECONDS COMMAND...: repeats COMMAND until it succeeds.
 wait_for() {
     local end=$((SECONDS + $1))
     shift
@@ -171,14 +172,14 @@ damage() { # FILE: an byte in it is another one then
         dd of="$1" bs=1 seek=200 conv=notrunc status=none
 }
 
-# One signature through the provider, verified by a process without it.
+# Signs through the provider and verifies by a process without it.
 sign_and_verify() { # KEY, with its public half in KEY.pub
     echo "to be signed" >message
     with_provider dgst -sha256 -sign "$1" -out sig message
     plain dgst -sha256 -verify "$1.pub" -signature sig message
 }
 
-# From here on the provider is the one with faults that WARPRSA_FAULT injects.
+# From here on the module is the one into which WARPRSA_FAULT injects faults.
 use_faulty_module() { # KEY=VALUE...
     [ -e "$FAULTY_MODULE" ] || skip "no $FAULTY_MODULE"
     configure faulty.cnf "$FAULTY_MODULE" engine="$ENGINE" "${PATIENT[@]}" "$@"
@@ -201,7 +202,7 @@ serve_and_connect() {
     grep -q 'HTTP/1.0 200' client.log
 }
 
-# One handshake with a server on this port, by a client without the provider.
+# Makes one handshake with a server on this port, without the provider.
 answers() { # PORT S_CLIENT-OPTION...
     local port=$1 log=client.$BASHPID.log
     shift
@@ -220,7 +221,7 @@ handshakes() { # PORT COUNT S_CLIENT-OPTION...
     done
 }
 
-# expect_totals NAME=VALUE...: summed over the processes of a server.
+# expect_totals NAME=VALUE...: checks sums over the processes of a server.
 expect_totals() {
     local wanted name sum
     for wanted in "$@"; do

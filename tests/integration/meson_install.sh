@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What `meson install` puts where; nothing of the tests is among it.
+# Where `meson install` puts which files. It installs nothing of the tests.
 . "$(dirname "$0")/lib.sh"
 
 need meson pkg-config

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# nginx workers killed under load: what was theirs is cut off, no handshake
-# fails otherwise, and the workers that come after use the engine as well.
+# nginx workers killed under load: only their own connections break, no other
+# handshake fails, and the workers that replace them use the engine as well.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
@@ -19,7 +19,7 @@ for _ in 1 2 3 4 5; do
     loading=$!
     while kill -0 "$loading" 2>/dev/null; do
         sleep 0.2
-        # One that has served: the kernel hands out connections unevenly.
+        # A worker that has served: the kernel distributes connections unevenly.
         for worker in $(nginx_workers); do
             if [ "$(live "$worker" gpu 2>/dev/null || echo 0)" -gt 0 ]; then
                 kill -9 "$worker"
@@ -30,10 +30,10 @@ for _ in 1 2 3 4 5; do
     done
     wait "$loading" || :
     [ "$(loaded failed)" = 0 ] || fail "$(cat load.log)"
-    # No more than could have been a dead worker's.
+    # No more than the connections that the killed workers can have had.
     [ "$(loaded reset)" -le $(((killed - before) * 64)) ] ||
         fail "$(cat load.log)"
-    # Else the machine stood still for most of it.
+    # Otherwise the machine was stopped for most of the time.
     [ "$killed" -lt 2 ] || break
 done
 [ "$killed" -ge 2 ] || fail "only $killed workers died under load"
@@ -44,7 +44,7 @@ stop_nginx
 [ "$(total cpu)" = 0 ] || fail "$(total cpu) operations on the CPU"
 [ "$(total checks_failed)" = 0 ] || fail "checks failed"
 [ "$(total gpu)" -ge 300 ] || fail "only $(total gpu) operations on the engine"
-# One of the workers that came instead has worked.
+# One of the new workers has served connections.
 grep 'counters: ' provider.trace |
     sed -n 's/^warprsa\[\([0-9]*\)\].* gpu=[1-9].*/\1/p' | sort >served
 comm -12 second served >both

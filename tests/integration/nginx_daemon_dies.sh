@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The daemon dies under load (kill -9) and comes back, twice: no handshake fails
-# or is cut off, the CPU computes meanwhile, and workers that run since before
-# use the new daemon.
+# The daemon is killed under load (kill -9) and started again, twice. No
+# handshake fails or is cut off, the CPU computes meanwhile, and workers that
+# were started before then use the new daemon.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
@@ -10,7 +10,7 @@ at_end() {
     stop_nginx
 }
 prepare_nginx
-# The workers aren't root, and the new daemon's socket must let them in.
+# The workers aren't root, and must be able to connect to the new daemon.
 chmod a+x .
 start_daemon --group=www-data
 start_nginx

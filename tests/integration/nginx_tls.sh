@@ -27,7 +27,7 @@ load 8444 "${many[@]}" --names=one.example,two.example --tls=1.2 \
 stop_nginx
 nginx_is_content
 expect_totals gpu=516 gpu_2048=516 cpu=0 checks_failed=0
-# A GPU answers before many gather.
+# A GPU answers too fast for large batches.
 least=4
 [ "$ENGINE" != cuda ] || least=2
 expect_daemon 516 "$least"

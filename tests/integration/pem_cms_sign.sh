@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# CMS: sign, PSS too, and decrypt.
+# CMS: signing, also with PSS, and decryption.
 . "$(dirname "$0")/lib.sh"
 
 echo "to be signed" >message

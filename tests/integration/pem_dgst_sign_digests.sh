@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every digest, the answer equal to that of the default provider.
+# Every digest: the signature equals the default provider's.
 . "$(dirname "$0")/lib.sh"
 
 echo "to be signed" >message

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Keys that no engine takes: too small, too large, three primes. (One without
-# CRT parameters can't be written as PEM; the unit tests have it.) libcrypto
-# computes, and the counters say why.
+# Keys that no engine takes: too small, too large, with three primes. libcrypto
+# computes, and the counters say why. (A key without CRT parameters can't be
+# written as PEM; a unit test has one.)
 . "$(dirname "$0")/lib.sh"
 
 rsa_key 768 small.pem

@@ -14,7 +14,7 @@ for bits in 1024 2048 3072 4096 3330; do
     expect_engine "$bits" 1
 done
 
-# A damaged message is refused, after one operation on the engine.
+# A damaged ciphertext is an error, after one operation on the engine.
 damage sealed
 if with_provider pkeyutl -decrypt -inkey key.pem -in sealed -out opened \
     -pkeyopt rsa_padding_mode:oaep -pkeyopt rsa_oaep_md:sha256 2>/dev/null; then

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# PKCS#1 v1.5 decryption; a damaged message is answered as default answers it.
+# PKCS #1 v1.5 decryption. The result for a damaged ciphertext is that of the
+# default provider.
 . "$(dirname "$0")/lib.sh"
 
 echo "a secret" >message
@@ -12,7 +13,7 @@ for bits in 1024 2048 3072 4096 3330; do
     expect_engine "$bits" 1
 done
 
-# Implicit rejection (where OpenSSL has it) gives a made-up message that
+# Implicit rejection, where OpenSSL has it, returns an invented message, which
 # depends on the key and the ciphertext alone.
 damage sealed
 ours=0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# No padding at all: the bare private operation.
+# Decryption without padding: nothing but the private operation.
 . "$(dirname "$0")/lib.sh"
 
 for bits in 1024 1536 2050 3072 4096; do

@@ -13,7 +13,7 @@ with_provider req -new -key key.pem -subj /CN=warprsa -out request.pem
 plain req -in request.pem -verify -noout
 expect_engine 2048 1
 
-# Key generation stays with default, the signature is ours.
+# The default provider generates the key; this provider signs.
 with_provider req -x509 -newkey rsa:3072 -nodes -keyout new.pem \
     -subj /CN=warprsa -days 2 -out new-certificate.pem 2>/dev/null
 plain verify -CAfile new-certificate.pem new-certificate.pem

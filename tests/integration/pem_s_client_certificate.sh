@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A TLS client proves itself with an RSA key.
+# A TLS client authenticates with a certificate of an RSA key.
 . "$(dirname "$0")/lib.sh"
 
 rsa_key 3072 key.pem

@@ -3,7 +3,7 @@
 # 64 async jobs on one thread, as `openssl speed` makes them.
 . "$(dirname "$0")/lib.sh"
 
-# A machine that stands still for that second leaves no time for them all.
+# If the machine stops for that second, there is no time for all of them.
 for _ in 1 2 3 4 5; do
     with_provider speed -elapsed -seconds 1 -async_jobs 64 rsa2048 \
         >speed.log 2>&1

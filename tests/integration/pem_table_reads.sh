@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# table_reads: signatures verify either way, and the device's line says which.
+# table_reads: signatures verify with either value, and the trace's line about
+# the device says which it is.
 . "$(dirname "$0")/lib.sh"
 
 echo "to be signed" >message

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A key that is RSA-PSS by type, free and restricted.
+# Keys of type RSA-PSS, without and with restrictions.
 . "$(dirname "$0")/lib.sh"
 
 echo "to be signed" >message
@@ -19,7 +19,7 @@ sign_by_digest() { # KEY BITS DIGEST
 sign_by_digest free.pem 2048 sha256
 sign_by_digest restricted.pem 3072 sha384
 
-# What the key forbids stays forbidden.
+# The restrictions of the key hold.
 if with_provider dgst -sha256 -sign restricted.pem -out sig message 2>/dev/null
 then
     fail "a restricted key signed with another digest"

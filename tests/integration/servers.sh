@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the tests of servers share; sourced by each after lib.sh. They run the
-# recipes in conf/ as they are written, in the test's own directory, with the
-# daemon.
+# What the tests of servers share; each sources this after lib.sh. They run the
+# recipes in conf/ as they stand, in the test's own directory, with the daemon.
 
 GENERATOR=$BUILD_DIR/tests/handshakes/handshakes
 WITH_DAEMON=(mode=daemon "socket=$work/warprsad.sock")
@@ -22,8 +21,8 @@ has_counted() { # NAME VALUE: the daemon
     [ "$(live "$daemon" "$1")" = "$2" ]
 }
 
-# After the server: what the daemon counted. It may take it a moment to hear that
-# the server has gone.
+# The daemon's counters of a server that has ended. The daemon may notice the end
+# a moment later.
 expect_daemon() { # OPERATIONS LEAST-LARGEST-BATCH
     local name want=("gpu=$1" "gpu_2048=$1" cpu=0 checks_failed=0)
     wait_for 60 has_counted keys 0
@@ -62,9 +61,9 @@ loaded() { # NAME: a number of the last load
     grep -o "$1=[0-9]*" load.log | tail -n 1 | cut -d= -f2
 }
 
-# load_meanwhile LEAST COMMAND PORT OPTION...: runs COMMAND each second of a
-# load, none of which may fail, and loads again unless that was so often under
-# load. "completed": the handshakes of all of it.
+# load_meanwhile LEAST COMMAND PORT OPTION...: makes a load of handshakes, none of
+# which may fail, and runs COMMAND each second of it. Repeats the load until
+# COMMAND was run LEAST times under load. "completed": all handshakes made.
 load_meanwhile() {
     local least=$1 command=$2 times=0 loading
     shift 2
@@ -102,7 +101,7 @@ live() { # PID NAME
         grep -o "\"$2\": *[0-9]*" | grep -o '[0-9]*$'
 }
 
-# In front of a server's command line: the provider.
+# The command prefix that gives a server the provider.
 with_configuration=(env "OPENSSL_CONF=$work/openssl.cnf"
     "WARPRSA_TRACE=file:$work/provider.trace")
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # conf/stunnel.conf and conf/stunnel-openssl.cnf as they stand, a real stunnel
 # before a web server: TLS 1.3, TLS 1.2 and RSA key exchange, a hundred clients
-# at once, each handshake one private operation on the engine, and batches
-# though its threads wait.
+# at once. Each handshake is one private operation on the engine, and there are
+# batches although each thread waits for its operation.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
@@ -13,7 +13,7 @@ prepare_threads stunnel4 stunnel.conf
     printf '%s\n' "[accelerator_section]" "module=$MODULE" \
         "engine=$ENGINE" "${PATIENT[@]}"
 } >openssl.cnf
-# Python's own web server keeps five connections waiting and drops the rest.
+# Python's own web server queues five connections and drops the rest.
 python3 - >http.log 2>&1 <<'END' &
 import functools, http.server
 class Server(http.server.ThreadingHTTPServer):
@@ -36,7 +36,7 @@ load 11443 --clients=100 --count=200 --tls=1.2 --cipher=AES256-GCM-SHA384
 kill "$stunnel"
 wait "$stunnel" || :
 expect_totals gpu=608 gpu_2048=608 cpu=0 checks_failed=0
-# A GPU answers before many gather.
+# A GPU answers too fast for large batches.
 least=16
 [ "$ENGINE" != cuda ] || least=2
 [ "$(total batch_max)" -ge "$least" ] ||

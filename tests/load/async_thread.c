@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A thread that keeps many async jobs under way, with an event loop on epoll.
- * Jobs are woken as their provider offers it: through a callback, which puts
- * them on a list, or through descriptors of their wait contexts.
+ * A thread that keeps many async jobs under way, by an event loop on epoll.
+ * Jobs are woken as the option --wake says: by a callback, which puts them on a
+ * list, or by the descriptors of their wait contexts.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@
 
 enum {
     EVENTS = 256,
-    DESCRIPTORS = 8, /* of one wait context that are new at once */
-    LOOK_UP_MS = 100,
+    DESCRIPTORS = 8, /* of one wait context that change at once, at most */
+    SLEEP_MS_MAX = 100,
 };
 
 typedef struct slot {
@@ -42,7 +42,8 @@ typedef struct slot {
 typedef struct loop {
     load_worker *worker;
     slot *slots;
-    slot *free_slots, **last_free; /* in turn, as connections of a server */
+    slot *free_slots, **last_free; /* used in turn, as a server's
+                                      connections */
     unsigned under_way;
     int epoll, timer;
     uint64_t timer_ns; /* what the timer is set to; 0: nothing */
@@ -65,7 +66,8 @@ static int called_back(void *arg)
     return 1;
 }
 
-/* Descriptors come and go with starts of a job, mostly with the first. */
+/* Watches the descriptors that a job has added to its wait context and forgets
+ * those that it has removed. Most jobs add one at their first pause. */
 static void watch_descriptors(loop *loop, slot *slot)
 {
     OSSL_ASYNC_FD added[DESCRIPTORS], gone[DESCRIPTORS];
@@ -95,7 +97,7 @@ static void put_free(loop *loop, slot *slot)
     loop->last_free = &slot->next_free;
 }
 
-/* Starts a slot's job, or lets it go on. */
+/* Starts or resumes a slot's job. */
 static void step(loop *loop, slot *slot)
 {
     int ret = 0;
@@ -119,8 +121,8 @@ static void step(loop *loop, slot *slot)
     load_worker_finish(loop->worker, &slot->operation, slot->due_ns);
 }
 
-/* Starts what is due, each free slot once: an operation may be over at once,
- * and others must have their turn. */
+/* Starts what is due, in each free slot once: an operation may end at once, and
+ * the jobs under way must have their turn, too. */
 static void start_due(loop *loop)
 {
     load_worker *worker = loop->worker;
@@ -141,7 +143,7 @@ static void start_due(loop *loop)
     }
 }
 
-/* True if there were some. */
+/* Resumes the jobs whose callback was called. True: there were some. */
 static bool resume_called(loop *loop)
 {
     load_ready_link *link = load_ready_take(&loop->ready);
@@ -169,20 +171,21 @@ static void set_timer(loop *loop, uint64_t at_ns)
     loop->timer_ns = at_ns;
 }
 
-/* How long to sleep at most, in ms: until the next arrival, if it can start. */
-static int patience(loop *loop)
+/* How long the thread may sleep, in ms: until the next arrival, if there is a
+ * free slot for it. */
+static int longest_sleep_ms(loop *loop)
 {
     load_worker *worker = loop->worker;
     uint64_t now_ns = warprsa_clock_ns(), next_ns = 0;
 
     if (loop->free_slots == NULL || now_ns >= worker->window->end_ns)
-        return LOOK_UP_MS;
+        return SLEEP_MS_MAX;
     next_ns = load_arrivals_next(&worker->arrivals, now_ns);
     if (next_ns <= now_ns)
         return 0;
     set_timer(loop, next_ns < worker->window->end_ns ? next_ns
                                                      : worker->window->end_ns);
-    return LOOK_UP_MS;
+    return SLEEP_MS_MAX;
 }
 
 static void handle(loop *loop, struct epoll_event *events, int count)
@@ -212,7 +215,7 @@ static void turn(loop *loop)
     called = resume_called(loop);
     if (called && loop->worker->options->callbacks)
         return; /* there may be more, and nothing else to look at */
-    wait_ms = patience(loop);
+    wait_ms = longest_sleep_ms(loop);
     asleep = wait_ms > 0 && load_ready_may_sleep(&loop->ready);
     if (!asleep && wait_ms > 0)
         return;
@@ -269,7 +272,7 @@ static bool open_loop(loop *loop, load_worker *worker)
     return false;
 }
 
-/* Not with a job under way: whoever has lost it may yet wake it. */
+/* Frees the loop, unless a job is under way, which may still be woken. */
 static void close_loop(loop *loop)
 {
     if (loop == NULL)
@@ -293,7 +296,8 @@ void *load_async_thread(void *arg)
     loop *loop = calloc(1, sizeof(*loop));
     uint64_t now_ns = 0;
 
-    /* Arrivals are microseconds apart; the usual slack of timers is 50. */
+    /* Arrivals are microseconds apart, but timers may be 50 us late unless this
+     * is set. */
     prctl(PR_SET_TIMERSLACK, 1UL);
     worker->broken = loop == NULL || !open_loop(loop, worker);
     load_worker_begin(worker);

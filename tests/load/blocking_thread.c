@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A thread that makes one operation after the other and sleeps in each.
+ * A thread that makes one operation after the other, and sleeps in each one.
  */
 #include <errno.h>
 #include <time.h>

@@ -14,7 +14,7 @@
 
 enum {
     NAP_US = 10000,
-    SINGLE_NAP_US = 20 * NAP_US, /* so that one operation does as a rule */
+    SINGLE_NAP_US = 20 * NAP_US, /* long: mostly one operation is enough */
     CALLERS_PER_CPU = 8,
     CALLERS_MAX = 512,
 };
@@ -27,7 +27,7 @@ typedef struct callers {
     atomic_bool enough;
 } callers;
 
-/* One of those who ask for operations, asleep in each. */
+/* The thread of one caller, which sleeps in each of its operations. */
 static void *call(void *arg)
 {
     callers *callers = arg;
@@ -47,8 +47,8 @@ static void *call(void *arg)
     return NULL;
 }
 
-/* One caller is enough, unless the module may choose: it opens no device for
- * what a CPU can do. */
+/* One caller is enough with route=gpu. Where the module may choose, it opens no
+ * device for what a CPU can do, so there must be many callers. */
 static unsigned callers_wanted(const load_subject *subject)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);

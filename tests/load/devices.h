@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Waiting until a subject's devices work, before anything is measured.
  */
 #ifndef WARPRSA_LOAD_DEVICES_H
 #define WARPRSA_LOAD_DEVICES_H
@@ -8,9 +10,10 @@
 #include "subject.h"
 
 /*
- * Devices are opened by the first operations that are for them, and take
- * seconds. Makes operations until so many are at work, none can be had, or the
- * time is over; says so on stderr in the last two cases.
+ * Devices are opened by the first operations that are routed to them, which
+ * takes seconds. Makes operations until options->devices of them work, until
+ * there turns out to be none, or for options->devices_seconds; says so on
+ * stderr in the last two cases.
  */
 void load_devices_wait(const load_options *options, const load_keys *keys,
                        const load_subject *subject);

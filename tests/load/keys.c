@@ -202,7 +202,7 @@ void load_keys_make(load_keys *keys, const load_options *options)
         make_group(keys, &options->groups[i]);
 }
 
-/* By way of its encoding, as from a file. */
+/* Copies a key by encoding and decoding it, as if it came from a file. */
 static EVP_PKEY *copy(const load_key *key, OSSL_LIB_CTX *libctx)
 {
     unsigned char *encoded = NULL;

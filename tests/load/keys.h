@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The keys a load is made of: groups of one length each. They are made once,
- * for all subjects, from few primes, since thousands may be wanted: the primes
- * are combined in pairs. Keys for measuring, not for use.
+ * The keys of a load, in groups of one length each. They are made once for all
+ * subjects. Since thousands may be wanted, they are made from few primes, which
+ * are combined in pairs. So they are good for measuring only: two moduli with
+ * a prime in common can both be factored.
  */
 #ifndef WARPRSA_LOAD_KEYS_H
 #define WARPRSA_LOAD_KEYS_H
@@ -40,7 +41,8 @@ typedef struct load_keys {
 /* Makes all keys, with a thread per CPU; load_fail() if that fails. */
 void load_keys_make(load_keys *keys, const load_options *options);
 
-/* Copies them to the library context of a subject; load_fail() as well. */
+/* Copies the keys to the library context of a subject; load_fail() if that
+ * fails. */
 void load_keys_copy(load_keys *keys, OSSL_LIB_CTX *subject);
 void load_keys_drop_copies(load_keys *keys);
 

@@ -16,14 +16,14 @@ load() {
         --warm-up=0 --seconds=0.5 --keys=1024x2 --verify-every=1 "$@"
 }
 
-# What it must say of each measurement.
+# Checks each measurement that load() wrote (check_rows.py).
 check() { # CHECK...
     python3 "$LOAD_DIR/check_rows.py" rows.csv rows.json "$@"
 }
 
-# load_until CHECK LOAD-ARGUMENT...: measures until CHECK holds. The moment of a
-# measurement may be over before much could be done, on a machine that stands
-# still now and then; what must hold even so is for the caller to check.
+# load_until CHECK LOAD-ARGUMENT...: measures until CHECK holds, five times at
+# most. On a machine that stops now and then, a short measurement may end
+# before much was done. What must hold for any measurement, the caller checks.
 load_until() {
     local wanted=$1 status i
     shift
@@ -41,11 +41,11 @@ load_until() {
     fail "five times not $wanted"
 }
 
-# Nothing lost, nothing wrong, everything looked at.
+# No operation was lost or wrong, and all were verified.
 CLEAN=("operations <= started"
     "wrong == failed == lost == uncounted == 0"
     "verified == started")
-# And all of it computed by the engine.
+# The same, and all operations were computed by the engine.
 # shellcheck disable=SC2034 # the scripts that source this one use it
 ENGINE_ALONE=("${CLEAN[@]}" "gpu == started and cpu == 0"
     "batches > 0 and checks_failed == 0 and device_losses == 0")

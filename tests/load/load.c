@@ -4,9 +4,9 @@
  * warprsa-load: RSA private operations through OpenSSL, many at once, measured
  * with the default provider and with the module. --help says the rest.
  *
- * Each subject runs in a child of its own, one after the other: its CPU time,
- * memory and descriptors are its own, no thread of another is there, and what
- * ends it leaves the results of the others.
+ * Each subject runs in a child process, one after the other. So its CPU time,
+ * memory and descriptors are its own, no thread of another subject runs, and if
+ * it crashes the results of the others stay.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,8 @@
 #include "progress.h"
 #include "report.h"
 
-/* In the child. A result is smaller than PIPE_BUF and goes in one piece. */
+/* Sends a result, in the child. It is smaller than PIPE_BUF, so it is written
+ * in one piece. */
 static void send_result(void *arg, const load_result *result)
 {
     const int *fd = arg;
@@ -54,7 +55,7 @@ static bool ended_well(const load_subject_options *subject, pid_t child)
                 subject->name, WTERMSIG(status));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {
         fflush(NULL);
-        _exit(2); /* it has said why */
+        _exit(2); /* the child has printed why */
     }
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

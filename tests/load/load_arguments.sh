@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What makes no sense is refused, with a word on what would.
+# Options that make no sense are refused, and the message says what is allowed.
 . "$(dirname "$0")/lib.sh"
 
 refused() { # MESSAGE ARGUMENT...

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The module chooses: every operation runs somewhere, and is counted there.
+# The module chooses: every operation is computed once and counted where it was.
 . "$(dirname "$0")/lib.sh"
 
 load_until "started > 0" --in-flight=1,64 --keys=2048x2 --devices-seconds=2 \

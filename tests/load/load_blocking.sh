@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Threads that sleep in their operations.
+# Blocking: threads that sleep in their operations.
 . "$(dirname "$0")/lib.sh"
 
 load_until "started > 0" --blocking --in-flight=1,3 --mix=pkcs1,pss,oaep \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The closed loop with async jobs: woken either way, contexts kept or not, all
-# kinds of operations, lengths of keys mixed.
+# The closed loop with async jobs: woken by callback and by descriptor, contexts
+# kept and fresh, all kinds of operations, keys of several lengths.
 . "$(dirname "$0")/lib.sh"
 
 for how in "--wake=callback --contexts=kept" "--wake=fd --contexts=fresh"; do
@@ -14,8 +14,8 @@ for how in "--wake=callback --contexts=kept" "--wake=fd --contexts=fresh"; do
         "rate > 0 and cpu_us > 0 and memory_kib > 0"
 done
 
-# Beside it, in the same run: the default provider, which counts nothing, and
-# the module on the CPU.
+# In the same run: the default provider, which counts nothing, and the module
+# with route=cpu.
 load_until "started > 0" --jobs=3 --subject=default \
     --subject="cpu engine=$ENGINE route=cpu"
 check "2 rows" "${CLEAN[@]}" "in_flight == 6" "gpu == 0" \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Devices that fail under load: no operation is lost, none fails, none is wrong.
+# Devices that fail under load: no operation is lost, fails or is wrong.
 . "$(dirname "$0")/lib.sh"
 
 [ -e "$FAULTY_MODULE" ] || skip "no $FAULTY_MODULE"
@@ -13,7 +13,7 @@ for fault in launch@2:1 trap@2:1; do
     check "1 rows" "${CLEAN[@]}" "cpu > 0" "device_losses == 1"
 done
 
-# One that doesn't answer: its operations are computed here.
+# A device that doesn't answer: the CPU computes its operations.
 WARPRSA_FAULT=hang@2:1 load_until "cpu_deadline > 0" --in-flight=9 \
     --seconds=2 --subject="engine $settings deadline_ms=1000"
 check "1 rows"

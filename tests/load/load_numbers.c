@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The generator's own numbers: percentiles and arrivals.
+ * Unit tests of the load generator: percentiles and arrivals.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ static void merged(void **state)
     free(two);
 }
 
-/* Arrivals until `end_ns` of all threads. */
+/* Counts the arrivals of all threads until `end_ns`. */
 static unsigned arrivals_until(double rate, bool even, unsigned threads,
                                uint64_t start_ns, uint64_t end_ns)
 {
@@ -110,7 +110,8 @@ static void open_loop(void **state)
                      1000);
     assert_int_equal(arrivals_until(1000, true, 8, start, start + second),
                      1000);
-    /* Poisson's spread is 1,000 at a mean of a million. */
+    /* The standard deviation of a Poisson distribution with a mean of a million
+     * is 1,000. */
     assert_in_range(arrivals_until(1e6, false, 7, start, start + second),
                     990000, 1010000);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The open loop: arrivals come when they are due, and what a device makes them
-# wait shows in their latency.
+# The open loop: arrivals come when they are due, and the time for which a
+# device makes them wait shows in their latency.
 . "$(dirname "$0")/lib.sh"
 
 load_until "started > 0" --in-flight=4 --seconds=2 --rate=20,10 \
@@ -13,8 +13,8 @@ load_until "started > 0" --in-flight=4 --rate=50% --subject="engine $ON_ENGINE"
 check "2 rows" "${ENGINE_ALONE[@]}" "of_closed in (0, 50)" \
     "loop == ('poisson' if of_closed else 'closed')"
 
-# Far beyond what can be done, in jobs and asleep: most of half a second's
-# arrivals wait for the rest of it, and don't get away with it.
+# A rate far beyond what can be done, with jobs and with blocking threads: most
+# arrivals of half a second don't start, and count with the time they waited.
 for how in --threads=1 --blocking; do
     load_until "p50_us > 100000 and max_us > 250000" "$how" --in-flight=1 \
         --rate=100000 --subject="engine $ON_ENGINE"

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Wrong results, which only a module broken on purpose lets out, don't pass.
+# The generator finds wrong results, which only a module that was broken on
+# purpose gives.
 . "$(dirname "$0")/lib.sh"
 
 [ -e "$FAULTY_MODULE" ] || skip "no $FAULTY_MODULE"
 export MODULE=$FAULTY_MODULE WARPRSA_FAULT=flip,unchecked
-# Some of it, however often the machine stands still.
+# Repeated until an operation was made: the machine may stop for a while.
 load_wrongly() { # LOAD-ARGUMENT...
     local status=0
     until [ "$status" -ne 0 ]; do
@@ -23,6 +24,6 @@ for mix in pkcs1 bare pss; do
         "failed == lost == 0"
 done
 
-# An OAEP ciphertext decrypted wrongly is no OAEP message: OpenSSL says so.
+# A wrongly decrypted OAEP ciphertext is no OAEP message: the operation fails.
 load_wrongly --mix=oaep
 check "1 rows" "gpu == started" "failed == started > 0" "wrong == lost == 0"

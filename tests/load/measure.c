@@ -30,14 +30,14 @@ typedef struct measurement {
     load_result result;
 } measurement;
 
-/* What changes while it is under way. */
+/* What changes during a measurement, read at one time. */
 typedef struct reading {
     uint64_t at_ns, completed, verify_ns;
     load_process_use use;
     load_counters counters;
 } reading;
 
-static uint64_t of_seconds(double seconds)
+static uint64_t seconds_to_ns(double seconds)
 {
     return (uint64_t)(1e9 * seconds);
 }
@@ -100,15 +100,16 @@ static void start_workers(measurement *m)
 static void open_window(measurement *m)
 {
     m->window.begin_ns = warprsa_clock_ns();
-    m->window.start_ns = m->window.begin_ns + of_seconds(m->options->warm_up);
-    m->window.end_ns = m->window.start_ns + of_seconds(m->options->seconds);
-    m->window.give_up_ns = m->window.end_ns + of_seconds(GIVE_UP_SECONDS);
+    m->window.start_ns =
+        m->window.begin_ns + seconds_to_ns(m->options->warm_up);
+    m->window.end_ns = m->window.start_ns + seconds_to_ns(m->options->seconds);
+    m->window.give_up_ns = m->window.end_ns + seconds_to_ns(GIVE_UP_SECONDS);
     pthread_barrier_wait(&m->window.barrier);
 }
 
 static void watch_window(measurement *m)
 {
-    uint64_t step_ns = of_seconds(m->options->interval);
+    uint64_t step_ns = seconds_to_ns(m->options->interval);
     uint64_t next_ns = m->window.start_ns;
     reading first = read_now(m), before = first;
 
@@ -133,7 +134,7 @@ static void watch_window(measurement *m)
     }
 }
 
-/* What happened between two readings. */
+/* Sets the results of the window between two readings. */
 static void subtract(load_result *result, const reading *start,
                      const reading *end)
 {
@@ -150,7 +151,7 @@ static void subtract(load_result *result, const reading *start,
     result->descriptors = end->use.descriptors;
 }
 
-/* Waits for the threads and adds up what they have seen. */
+/* Waits for the threads and adds up their results. */
 static void end_workers(measurement *m)
 {
     load_histogram *latency = calloc(1, sizeof(*latency));
@@ -182,7 +183,7 @@ static void end_workers(measurement *m)
     free(latency);
 }
 
-/* Jobs that are lost may still use what their threads had. */
+/* Frees what the threads had, unless jobs are lost, which may still use it. */
 static void clear_workers(measurement *m)
 {
     if (m->result.lost > 0)
@@ -193,7 +194,8 @@ static void clear_workers(measurement *m)
     pthread_barrier_destroy(&m->window.barrier);
 }
 
-/* What the provider has counted, beside what was asked of it. */
+/* Sets what the provider has counted, and how much of what was asked of it it
+ * has not counted. */
 static void count(measurement *m, const load_counters *before, uint64_t devices)
 {
     load_counters after = load_subject_counters(m->subject);
@@ -226,7 +228,8 @@ static void measure_one(measurement *m)
     clear_workers(m);
 }
 
-/* The closed loop first, if it is wanted or a rate depends on it. */
+/* Measures each rate. The closed loop comes first, if no rate is given or if
+ * one is a percentage of the closed loop's. */
 static void measure_rates(measurement *m, load_result_fn each, void *arg)
 {
     const load_options *o = m->options;
@@ -287,7 +290,7 @@ void load_measure(const load_options *options, load_keys *keys,
         }
     }
     if (lost > 0)
-        _exit(EXIT_FAILURE); /* what is lost may still be at work */
+        _exit(EXIT_FAILURE); /* lost jobs may still run */
     load_keys_drop_copies(keys);
     load_subject_close(&subject);
 }

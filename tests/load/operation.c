@@ -9,8 +9,9 @@
 #include <openssl/err.h>
 #include <openssl/rsa.h>
 
-/* A context that is free for the next operation of its key and kind. While one
- * is in use (its job may be paused) others are made. */
+/* A context that is free for the next operation of its key and kind, in a list
+ * of such contexts. While one is in use, since its job is paused, others are
+ * made. */
 typedef struct load_kept_context {
     struct load_kept_context *next;
     EVP_PKEY_CTX *ctx;
@@ -67,7 +68,8 @@ void load_operation_choose(load_maker *maker, load_operation *operation)
     }
 }
 
-/* Padding and digest of a context that is ready to sign, decrypt or verify. */
+/* Sets padding and digest of a context that was initialized to sign, decrypt or
+ * verify. */
 static bool set_up(EVP_PKEY_CTX *ctx, load_kind kind)
 {
     switch (kind) {
@@ -102,21 +104,22 @@ static EVP_PKEY_CTX *make_context(const load_maker *maker,
     return NULL;
 }
 
-static kept_context **place_of(const load_maker *maker,
-                               const load_operation *operation)
+static kept_context **kept_contexts_of(const load_maker *maker,
+                                       const load_operation *operation)
 {
     return &maker->kept[(size_t)(operation->key - maker->keys->keys) *
                             LOAD_KINDS +
                         operation->kind];
 }
 
-static kept_context *take_context(const load_maker *maker,
-                                  const load_operation *operation)
+static kept_context *acquire_context(const load_maker *maker,
+                                     const load_operation *operation)
 {
-    kept_context **place = place_of(maker, operation), *context = *place;
+    kept_context **first = kept_contexts_of(maker, operation),
+                 *context = *first;
 
     if (context != NULL) {
-        *place = context->next;
+        *first = context->next;
         return context;
     }
     context = malloc(sizeof(*context));
@@ -129,13 +132,14 @@ static kept_context *take_context(const load_maker *maker,
     return NULL;
 }
 
-static void give_context(const load_maker *maker,
-                         const load_operation *operation, kept_context *context)
+static void release_context(const load_maker *maker,
+                            const load_operation *operation,
+                            kept_context *context)
 {
-    kept_context **place = place_of(maker, operation);
+    kept_context **first = kept_contexts_of(maker, operation);
 
-    context->next = *place;
-    *place = context;
+    context->next = *first;
+    *first = context;
 }
 
 static void run_in(EVP_PKEY_CTX *ctx, load_operation *operation)
@@ -163,11 +167,11 @@ void load_operation_run(load_maker *maker, load_operation *operation)
             run_in(ctx, operation);
         EVP_PKEY_CTX_free(ctx);
     } else {
-        kept_context *context = take_context(maker, operation);
+        kept_context *context = acquire_context(maker, operation);
 
         if (context != NULL) {
             run_in(context->ctx, operation);
-            give_context(maker, operation, context);
+            release_context(maker, operation, context);
         }
     }
     if (operation->length == 0)

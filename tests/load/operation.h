@@ -24,7 +24,7 @@ typedef struct load_operation {
     size_t length; /* of result; 0: the operation failed */
 } load_operation;
 
-/* What a thread needs to make operations. */
+/* What a thread needs to make operations. One thread uses it. */
 typedef struct load_maker {
     const load_keys *keys;
     OSSL_LIB_CTX *subject;
@@ -38,11 +38,12 @@ bool load_maker_init(load_maker *maker, const load_keys *keys,
                      OSSL_LIB_CTX *subject, unsigned seed);
 void load_maker_clear(load_maker *maker);
 
-/* Chooses what to do next. */
+/* Chooses the next operation: kind, key and input. */
 void load_operation_choose(load_maker *maker, load_operation *operation);
 
-/* Does it; inside an async job it may pause, and others of the same thread be
- * done meanwhile. Sets the result; leaves no error on OpenSSL's queue. */
+/* Makes the operation and sets its result. Inside an async job it may pause,
+ * and the thread may make others meanwhile. Leaves no error on OpenSSL's queue.
+ */
 void load_operation_run(load_maker *maker, load_operation *operation);
 
 /* Whether the result is right. */

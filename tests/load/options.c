@@ -23,7 +23,8 @@ static const char help[] =
     "and where they ran. Subjects are measured one after another, each in a\n"
     "process of its own, with the same keys.\n"
     "\n"
-    "  --subject='NAME [KEY=VALUE]...'  who is measured; may be repeated: the\n"
+    "  --subject='NAME [KEY=VALUE]...'  what is measured; may be repeated: "
+    "the\n"
     "                     default provider if NAME is \"default\", otherwise\n"
     "                     the module with these settings of its section\n"
     "                     (default, and the module without settings)\n"
@@ -70,10 +71,10 @@ void load_fail(const char *format, ...)
     va_end(arguments);
     fputc('\n', stderr);
     fflush(NULL);
-    _exit(2); /* other threads may be at work: nothing is taken from them */
+    _exit(2); /* not exit(): other threads may run and use what it frees */
 }
 
-/* A number at *text, which moves behind it. */
+/* Parses a number at *text and moves *text behind it. */
 static unsigned number(const char *option, const char **text, unsigned least,
                        unsigned most)
 {
@@ -285,7 +286,7 @@ static const struct option names[] = {
     {0},
 };
 
-/* Options of what is done; false: it is another. */
+/* The options that say what is done. False: this is another option. */
 static bool load_option(load_options *o, int option, const char *value)
 {
     switch (option) {
@@ -324,7 +325,7 @@ static bool load_option(load_options *o, int option, const char *value)
     }
 }
 
-/* Options of how it is measured. */
+/* The options that say how it is measured. */
 static void measuring_option(load_options *o, int option, const char *value)
 {
     switch (option) {
@@ -366,7 +367,7 @@ static void measuring_option(load_options *o, int option, const char *value)
     }
 }
 
-/* What depends on more than one option. */
+/* Checks and defaults that depend on more than one option. */
 static void settle(load_options *o, const char *in_flight, const char *jobs)
 {
     if (in_flight != NULL && jobs != NULL)

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the load generator is told on its command line.
+ * The command line of the load generator.
  */
 #ifndef WARPRSA_LOAD_OPTIONS_H
 #define WARPRSA_LOAD_OPTIONS_H
@@ -30,13 +30,15 @@ typedef enum load_kind {
 
 extern const char *const load_kind_names[LOAD_KINDS];
 
-/* So many keys of one length, used as often as the weight says. */
+/* A group of `count` keys of one length. Weights say how often a group is used
+ * in proportion to the others. */
 typedef struct load_group {
     unsigned bits, count, weight;
 } load_group;
 
-/* One who is measured: the default provider alone, or the module with these
- * settings of its section, "name=value" with blanks between. */
+/* A subject, which is what is measured: the default provider alone, or the
+ * module with these settings in its section, "name=value" separated by blanks.
+ */
 typedef struct load_subject_options {
     bool is_default;
     char name[LOAD_NAME_MAX];
@@ -72,12 +74,12 @@ typedef struct load_options {
     const char *csv, *json, *samples;
 } load_options;
 
-/* Ends the program with status 2 and a message that says what is allowed if
- * the command line makes no sense, with 0 after --help. */
+/* Parses the command line. If it makes no sense, ends the program with status 2
+ * and a message that says what is allowed; after --help with status 0. */
 void load_options_parse(load_options *options, int argc, char **argv);
 
-/* Prints "warprsa-load: ..." on stderr and ends the process with status 2: for
- * what is wrong before anything was measured. */
+/* Prints "warprsa-load: ..." on stderr and ends the process with status 2. For
+ * failures that leave nothing to be measured. */
 _Noreturn void load_fail(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What this process uses of the machine.
+ * The resources that this process uses: CPU time, memory, descriptors.
  */
 #ifndef WARPRSA_LOAD_PROCESS_USE_H
 #define WARPRSA_LOAD_PROCESS_USE_H
@@ -15,7 +15,7 @@ typedef struct load_process_use {
     unsigned descriptors; /* open now */
 } load_process_use;
 
-/* Any thread. Zeros where /proc doesn't say. */
+/* Reads them. Zeros where /proc doesn't have them. Any thread. */
 load_process_use load_process_use_now(void);
 
 /* Raises the limit of open descriptors to at least `wanted`; load_fail() if

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Signs of life of long measurements, for people and for files.
+ * The progress of long measurements, for people and in a file.
  */
 #ifndef WARPRSA_LOAD_PROGRESS_H
 #define WARPRSA_LOAD_PROGRESS_H
@@ -10,7 +10,7 @@
 #include "process_use.h"
 
 typedef struct load_sample {
-    const load_result *result; /* what is measured; without results yet */
+    const load_result *result; /* its settings; the results are not set yet */
     double at;                 /* seconds since the window's start */
     double rate;               /* since the sample before */
     uint64_t failed;
@@ -18,10 +18,11 @@ typedef struct load_sample {
     load_counters counters; /* since the window's start */
 } load_sample;
 
-/* A line on stderr, and a row of options->samples if that is set. */
+/* Prints a line on stderr, and adds a row to the file options->samples if that
+ * is set. */
 void load_progress(const load_options *options, const load_sample *sample);
 
-/* Empties the file of samples and writes its first line. */
+/* Empties the file of samples and writes the line of its columns' names. */
 void load_progress_begin(const load_options *options);
 
 #endif

@@ -59,5 +59,5 @@ void load_ready_woken(load_ready *ready)
 
     if (!atomic_exchange(&ready->asleep, false))
         while (read(ready->fd, &written, sizeof(written)) < 0)
-            ; /* whoever cleared the flag writes, or has written */
+            ; /* the thread that cleared the flag writes, or has written */
 }

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Jobs that may go on, as told by callbacks on other threads: a stack that any
- * thread pushes to and one thread empties. Only the push that finds that one
- * asleep makes a system call.
+ * The jobs that can be resumed: a stack. Callbacks push jobs to it on any
+ * thread, and the thread that runs the jobs empties it. A push makes a system
+ * call only if it finds that thread asleep.
  */
 #ifndef WARPRSA_LOAD_READY_H
 #define WARPRSA_LOAD_READY_H
@@ -22,15 +22,16 @@ typedef struct load_ready {
     int fd; /* an eventfd, written when `asleep` */
 } load_ready;
 
-/* Pushes unless it is there already. Any thread. */
+/* Pushes a link unless it is in the stack already. Any thread. */
 void load_ready_push(load_ready *ready, load_ready_link *link);
 
-/* Takes all, in the order they came in; each may be pushed again once its
- * `queued` is cleared, which is the caller's to do after reading `next`. */
+/* Takes all links out, in the order in which they were pushed. The caller reads
+ * `next` of a link and then clears its `queued`; from then on it may be pushed
+ * again. */
 load_ready_link *load_ready_take(load_ready *ready);
 
-/* To be called before sleeping on `fd`: false if there is something to take
- * already. load_ready_woken() follows the sleep. */
+/* To be called before sleeping on `fd`. False: there is something to take.
+ * True: sleep, and call load_ready_woken() afterwards. */
 bool load_ready_may_sleep(load_ready *ready);
 void load_ready_woken(load_ready *ready);
 

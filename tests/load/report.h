@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Results for people (a table) and for programs (CSV, JSON).
+ * Reports of the results: a table for people, CSV and JSON for programs.
  */
 #ifndef WARPRSA_LOAD_REPORT_H
 #define WARPRSA_LOAD_REPORT_H

@@ -52,7 +52,8 @@ static bool write_settings(FILE *file, const char *module, const char *settings)
     return fflush(file) == 0 && !ferror(file);
 }
 
-/* OpenSSL reads a section of a provider from files alone. */
+/* Writes a configuration file: OpenSSL takes a provider's section from files
+ * only. */
 static bool load_settings(load_subject *subject, const char *module)
 {
     char path[] = "/tmp/warprsa-load.XXXXXX";
@@ -83,7 +84,7 @@ void load_subject_open(load_subject *subject, const load_options *options,
             load_fail("OpenSSL's default provider can't be loaded");
         return;
     }
-    /* A module that refuses its settings is left out without an error. */
+    /* OpenSSL reports no error where a module refuses its settings. */
     if (load_settings(subject, options->module) &&
         OSSL_PROVIDER_available(subject->libctx, "warprsa"))
         subject->provider = OSSL_PROVIDER_load(subject->libctx, "warprsa");

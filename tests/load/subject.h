@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Who is measured: a library context with the default provider alone, or with
- * the module in front of it, and the module's counters.
+ * A subject of measurements: a library context with the default provider alone,
+ * or one that prefers the module to it, and the module's counters.
  */
 #ifndef WARPRSA_LOAD_SUBJECT_H
 #define WARPRSA_LOAD_SUBJECT_H
@@ -52,12 +52,12 @@ typedef struct load_subject {
     OSSL_PROVIDER *provider; /* the module, or the default provider */
 } load_subject;
 
-/* load_fail() if the provider refuses. */
+/* Opens a subject; load_fail() if the provider refuses its settings. */
 void load_subject_open(load_subject *subject, const load_options *options,
                        const load_subject_options *which);
 void load_subject_close(load_subject *subject);
 
-/* All zeros for the default provider. Any thread. */
+/* Reads the counters; all are zeros for the default provider. Any thread. */
 load_counters load_subject_counters(const load_subject *subject);
 
 /* Whether the settings mean that devices are used. */

@@ -7,7 +7,7 @@
 
 #include "batching/base/clock.h"
 
-/* For counters that one thread writes and others read. */
+/* Adds to a counter that one thread writes and others read. */
 static void add(_Atomic uint64_t *counter, uint64_t n)
 {
     atomic_store_explicit(

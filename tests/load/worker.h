@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One thread that makes operations: what it is told, and what it has seen.
+ * One thread that makes operations: its orders and its results.
  */
 #ifndef WARPRSA_LOAD_WORKER_H
 #define WARPRSA_LOAD_WORKER_H
@@ -20,7 +20,7 @@ typedef struct load_window {
     pthread_barrier_t barrier; /* threads are ready; times are set */
     uint64_t begin_ns;         /* of the warm-up */
     uint64_t start_ns, end_ns; /* of what is measured */
-    uint64_t give_up_ns;       /* what is under way then is lost */
+    uint64_t give_up_ns;       /* operations under way then are lost */
 } load_window;
 
 typedef struct load_worker {
@@ -49,15 +49,15 @@ void load_worker_begin(load_worker *worker);
  * counts. False from the end of the window on. */
 bool load_worker_due(load_worker *worker, uint64_t now_ns, uint64_t *due_ns);
 
-/* Books an operation that has ended. */
+/* Records an operation that has ended: counts it, and verifies some. */
 void load_worker_finish(load_worker *worker, const load_operation *operation,
                         uint64_t due_ns);
 
-/* At the end: what was due before the end of the window and never started
- * counts with the time it has waited so far. */
+/* To be called at the end: operations that were due before the end of the
+ * window and have not started are counted with the time they have waited. */
 void load_worker_end(load_worker *worker);
 
-/* The two kinds of threads; argument: the load_worker. */
+/* The functions of the two kinds of threads. `arg` is the load_worker. */
 void *load_async_thread(void *arg);
 void *load_blocking_thread(void *arg);
 
