@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # conf/apache.conf as it stands, a real Apache: TLS 1.3, TLS 1.2 and RSA key
-# exchange, a hundred clients at once. Each handshake is one private operation in
-# the daemon, and there are batches although each thread waits for its operation.
+# exchange, a hundred clients at once. Each handshake is one private operation
+# in the daemon, and there are batches although each thread waits for its
+# operation.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A device that fails during a batch: libcrypto computes the operations of the
-# batch. Afterwards the host engine passes its known-answer test and computes the
-# rest. A GPU, by CUDA's rules, can't be used by the process any more, and
+# batch. Afterwards the host engine passes its known-answer test and computes
+# the rest. A GPU, by CUDA's rules, can't be used by the process any more, and
 # libcrypto computes the rest, too.
 . "$(dirname "$0")/lib.sh"
 

@@ -29,8 +29,8 @@ descriptors_are_back() {
     [ "$(descriptors)" -le $((before + 2)) ]
 }
 
-# There is a slot for each of these, and the device computes them all, unless the
-# machine stops for as long as the deadline, which does not happen every time.
+# There is a slot for each of these, and the device computes them all, unless
+# the machine stops for as long as the deadline, but not every time.
 slots_are_back() {
     local cpu full gpu
     full=$(live "$haproxy" cpu_queue_full)

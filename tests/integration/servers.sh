@@ -21,8 +21,8 @@ has_counted() { # NAME VALUE: the daemon
     [ "$(live "$daemon" "$1")" = "$2" ]
 }
 
-# The daemon's counters of a server that has ended. The daemon may notice the end
-# a moment later.
+# The daemon's counters of a server that has ended. The daemon may notice the
+# end a moment later.
 expect_daemon() { # OPERATIONS LEAST-LARGEST-BATCH
     local name want=("gpu=$1" "gpu_2048=$1" cpu=0 checks_failed=0)
     wait_for 60 has_counted keys 0
@@ -61,8 +61,8 @@ loaded() { # NAME: a number of the last load
     grep -o "$1=[0-9]*" load.log | tail -n 1 | cut -d= -f2
 }
 
-# load_meanwhile LEAST COMMAND PORT OPTION...: makes a load of handshakes, none of
-# which may fail, and runs COMMAND each second of it. Repeats the load until
+# load_meanwhile LEAST COMMAND PORT OPTION...: makes a load of handshakes, none
+# of which may fail, and runs COMMAND each second of it. Repeats the load until
 # COMMAND was run LEAST times under load. "completed": all handshakes made.
 load_meanwhile() {
     local least=$1 command=$2 times=0 loading
