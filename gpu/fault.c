@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads from the environment which faults to inject, and counts.
  */
 #include "gpu/fault.h"
 
@@ -13,11 +15,11 @@ static const char *const names[WARPRSA_FAULTS_KNOWN] = {
     "nodevice", "launch", "trap", "hang", "flip", "unchecked", "known_answer"};
 
 static atomic_ulong asked[WARPRSA_FAULTS_KNOWN];
-static _Thread_local bool spared;
+static _Thread_local bool suppressed;
 
-/* "[@SKIPPED][:COUNT]": whether that is meant which was asked for so often
- * before. */
-static bool in_turn(const char *how, unsigned long before)
+/* Whether `how`, "[@SKIPPED][:COUNT]", makes a fault active that has been asked
+ * for `before` times before. */
+static bool active_now(const char *how, unsigned long before)
 {
     unsigned long skipped = 0, count = ULONG_MAX;
     char *end = NULL;
@@ -31,7 +33,7 @@ static bool in_turn(const char *how, unsigned long before)
     return before >= skipped && before - skipped < count;
 }
 
-static bool strikes(warprsa_fault fault)
+static bool active(warprsa_fault fault)
 {
     const char *list = getenv("WARPRSA_FAULT");
     size_t length = strlen(names[fault]);
@@ -42,7 +44,7 @@ static bool strikes(warprsa_fault fault)
 
         list += item;
         if (found && *list != '\0' && *list != ',')
-            return in_turn(list, atomic_fetch_add(&asked[fault], 1));
+            return active_now(list, atomic_fetch_add(&asked[fault], 1));
         if (found)
             return true;
         list += strcspn(list, ",");
@@ -52,12 +54,12 @@ static bool strikes(warprsa_fault fault)
 
 bool warprsa_fault_active(warprsa_fault fault)
 {
-    return (!spared || strikes(WARPRSA_FAULT_KNOWN_ANSWER)) && strikes(fault);
+    return (!suppressed || active(WARPRSA_FAULT_KNOWN_ANSWER)) && active(fault);
 }
 
-void warprsa_fault_suppress(bool spare)
+void warprsa_fault_suppress(bool suppress)
 {
-    spared = spare;
+    suppressed = suppress;
 }
 #else
 typedef int warprsa_no_faults; /* a translation unit may not be empty */

@@ -1,12 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Faults put in on purpose, to test what happens then. Only the test build of
- * the module (-DWARPRSA_FAULTS) has them; elsewhere the questions are
- * constants and cost nothing.
+ * Fault injection: faults that tests cause on purpose. Only the test build of
+ * the module (-DWARPRSA_FAULTS) has them. In other builds the functions below
+ * are constants and cost nothing.
  *
- * WARPRSA_FAULT is a comma list of names; "name:N" strikes the first N times
- * alone, "name@M:N" spares the first M times before that.
+ * The environment variable WARPRSA_FAULT is a comma-separated list of names.
+ * "name:N" makes a fault active the first N times only; "name@M:N" skips the
+ * first M times and then makes it active N times.
  */
 #ifndef WARPRSA_FAULT_H
 #define WARPRSA_FAULT_H
@@ -20,26 +21,27 @@ typedef enum warprsa_fault {
     WARPRSA_FAULT_HANG,         /* "hang": a batch never ends in time */
     WARPRSA_FAULT_FLIP,         /* "flip": a bit of one half is wrong */
     WARPRSA_FAULT_UNCHECKED,    /* "unchecked": wrong results are released */
-    WARPRSA_FAULT_KNOWN_ANSWER, /* "known_answer": in these tests as well */
+    WARPRSA_FAULT_KNOWN_ANSWER, /* "known_answer": in that test, too */
     WARPRSA_FAULTS_KNOWN
 } warprsa_fault;
 
 #ifdef WARPRSA_FAULTS
-/* Whether the fault strikes now. Any thread. */
+/* Whether the fault is active now; each call counts as one time. Any thread. */
 bool warprsa_fault_active(warprsa_fault fault);
 
-/* From here on faults spare this thread, or don't: a device must pass its
- * known-answer test before a fault at work can be seen. */
-void warprsa_fault_suppress(bool spare);
+/* Suppresses all faults in this thread from now on, or ends that. Used around
+ * the known-answer test, which a device must pass before a fault in its work
+ * can be seen; the fault "known_answer" overrides it. */
+void warprsa_fault_suppress(bool suppress);
 #else
 static inline bool warprsa_fault_active(warprsa_fault fault)
 {
     (void)fault;
     return false;
 }
-static inline void warprsa_fault_suppress(bool spare)
+static inline void warprsa_fault_suppress(bool suppress)
 {
-    (void)spare;
+    (void)suppress;
 }
 #endif
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Known-answer test: one private operation of each size class, with fixed
+ * The known-answer test: one private operation of each size class, with fixed
  * keys, on the device that is to be used.
  */
 #ifndef WARPRSA_KNOWN_ANSWER_H
@@ -9,28 +9,34 @@
 
 #include "gpu/engine.h"
 
-/* The places of the test's keys on a device, by class. */
+/* Indices of the test's keys on a device, by size class. */
 typedef struct warprsa_known_answer {
     uint32_t key[WARPRSA_CLASSES];
 } warprsa_known_answer;
 
-/* Loads the keys; done once, when the device is opened. Takes
- * WARPRSA_CLASSES places of key memory. */
+/* Loads the test's keys onto a device and fills `test`; done once, when the
+ * device is opened. Needs WARPRSA_CLASSES indices beside keys_max. Returns what
+ * load_key() returns. Any thread. */
 warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
                                          warprsa_device *device,
                                          warprsa_known_answer *test);
 
-/* The same operation of one class `count` times over, as one batch; `tasks` has
- * room for them. The milliseconds from start() to the end of wait(), if there
- * was no error. WARPRSA_CHECK_FAILED if any answer is wrong. */
+/*
+ * Runs the operation of one size class `count` times as one batch, on an idle
+ * stream. `tasks` are `count` tasks to work with; what they hold does not
+ * matter. If there is no error, *ms gets the milliseconds from start() to the
+ * end of wait(). WARPRSA_CHECK_FAILED if an answer is wrong; else what the
+ * engine returned. One thread at a time for each stream.
+ */
 warprsa_status
 warprsa_known_answer_batch(const warprsa_engine *engine, warprsa_device *device,
                            const warprsa_known_answer *test, unsigned stream,
                            warprsa_size_class size, warprsa_task *tasks,
                            size_t count, double *ms);
 
-/* Runs the test on an idle stream. WARPRSA_CHECK_FAILED for a wrong answer,
- * else what the engine said. A minute for each class at most. */
+/* Runs the test on an idle stream. WARPRSA_CHECK_FAILED for a wrong answer;
+ * else what the engine returned. Takes a minute for each class at most. One
+ * thread at a time for each stream. */
 warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
                                         warprsa_device *device,
                                         const warprsa_known_answer *test,

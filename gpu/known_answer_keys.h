@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Keys and answers of the known-answer test, made for it and used nowhere
- * else: one key of each size class, the input of known_answer.c and its
- * private operation, computed by another implementation.
+ * Keys and answers of the known-answer test, made for it and used nowhere else:
+ * one key of each size class, and the private operation on the input of
+ * known_answer.c, computed by another implementation.
  */
 #ifndef WARPRSA_KNOWN_ANSWER_KEYS_H
 #define WARPRSA_KNOWN_ANSWER_KEYS_H
@@ -12,7 +12,8 @@
 
 typedef struct warprsa_known_answer_key {
     warprsa_private_key key;
-    uint8_t answer[WARPRSA_MODULUS_BYTES_MAX]; /* modulus_bytes of it */
+    /* modulus_bytes bytes */
+    uint8_t answer[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_known_answer_key;
 
 /* clang-format off */

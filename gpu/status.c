@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The text for each warprsa_status.
  */
 #include "gpu/engine.h"
 

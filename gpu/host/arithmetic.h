@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A private operation on the CPU in either arithmetic of gpu/arith/arithmetic.h, and
- * in doubles by one thread a half: what the engine on the CPU needs to know of
- * it.
+ * What the host engine needs to know of each way to compute a private operation
+ * on the CPU: one for each kernel that computes with an arithmetic, or by a
+ * method, of its own.
  */
 #ifndef WARPRSA_GPU_HOST_ARITHMETIC_H
 #define WARPRSA_GPU_HOST_ARITHMETIC_H
@@ -13,21 +13,24 @@
 #include "gpu/engine.h"
 
 typedef struct warprsa_host_options {
-    bool many; /* spread over lanes as for a batch of many requests or few,
-                * where the arithmetic tells these apart */
-    bool direct_table_reads; /* as warprsa_device_config has it */
+    /* The batch is one of many requests, not of few: an arithmetic may have a
+     * shape for each. */
+    bool many;
+    bool direct_table_reads; /* see warprsa_device_config */
 } warprsa_host_options;
 
 typedef struct warprsa_host_arithmetic {
-    size_t key_bytes;       /* of a prepared key; SECRET */
-    size_t workspace_bytes; /* of what an operation works in; SECRET */
+    size_t key_bytes;       /* size of a prepared key; SECRET */
+    size_t workspace_bytes; /* scratch memory of an operation; SECRET */
 
-    /* Fills `prepared`, as warprsa_prepare_key() does. */
+    /* Fills `prepared`, of key_bytes bytes, and returns what
+     * warprsa_prepare_key() returns. */
     warprsa_status (*prepare)(void *prepared, const warprsa_private_key *key);
 
-    /* One operation, blinded by RANDOM_WORDS words at `random`; `output` has
-     * room for MODULUS_BYTES_MAX. WARPRSA_OK or WARPRSA_CHECK_FAILED. The
-     * rounding mode is toward zero. */
+    /* Computes one operation. `workspace` has workspace_bytes bytes; `random`
+     * has WARPRSA_RANDOM_WORDS words, for blinding; `output` has
+     * WARPRSA_MODULUS_BYTES_MAX bytes. The rounding mode must be toward zero.
+     * Returns WARPRSA_OK or WARPRSA_CHECK_FAILED. Any thread. */
     warprsa_status (*operate)(void *workspace, const void *prepared,
                               warprsa_size_class size,
                               warprsa_host_options options,

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel "cooperative" on the CPU.
  */
 #include "gpu/host/operation.h"
 

@@ -18,20 +18,20 @@
 #include "gpu/known_answer.h"
 
 typedef struct stream_state {
-    warprsa_status outcome; /* of wait(): other than OK where a fault struck */
+    warprsa_status outcome; /* what wait() returns; OK but for faults */
 } stream_state;
 
-/* A key in its place; `prepared` is NULL where there is none. */
-typedef struct key_place {
+/* A loaded key, or none where `prepared` is NULL. */
+typedef struct loaded_key {
     void *prepared; /* arithmetic->key_bytes */
     uint32_t bytes;
-} key_place;
+} loaded_key;
 
 struct warprsa_device {
     warprsa_device_config config;
     const warprsa_host_arithmetic *arithmetic;
     warprsa_id_pool key_ids;
-    key_place *keys;
+    loaded_key *keys;
     uint32_t capacity;
     warprsa_known_answer test;
     stream_state streams[WARPRSA_STREAMS_MAX];
@@ -74,7 +74,7 @@ static warprsa_status host_load_key(warprsa_device *device,
         return status;
     }
     device->keys[*index] =
-        (key_place){.prepared = prepared, .bytes = key->modulus_bytes};
+        (loaded_key){.prepared = prepared, .bytes = key->modulus_bytes};
     return WARPRSA_OK;
 }
 
@@ -100,7 +100,7 @@ static void run_task(const warprsa_device *device, void *workspace,
                      const uint64_t *random, warprsa_size_class size,
                      warprsa_host_options options, warprsa_task *task)
 {
-    const key_place *key = &device->keys[task->key];
+    const loaded_key *key = &device->keys[task->key];
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
 
     task->status = device->arithmetic->operate(
@@ -130,7 +130,7 @@ static warprsa_status run_batch(const warprsa_device *device, void *workspace,
     return fesetround(rounding) == 0 ? WARPRSA_OK : WARPRSA_DEVICE_ERROR;
 }
 
-/* The batch is computed here and now; wait() only tells. */
+/* Computes the whole batch. wait() only reports. */
 static warprsa_status host_start(warprsa_device *device, unsigned stream,
                                  warprsa_size_class size, warprsa_task *tasks,
                                  size_t count)

@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * gpu/arith/private_operation.h on the CPU, in the arithmetic of the file that
- * includes this: cooperative.c, int32.c, and thread.c, which has its
- * own way to do the first two stages.
+ * The private operation of gpu/arith/private_operation.h on the CPU, in the
+ * arithmetic that the including file has selected. Included once by each of
+ * cooperative.c, int32.c, low_latency.c and thread.c; the last two define
+ * WARPRSA_HOST_MODEXP, their own way to compute the first two stages.
  */
 #ifndef WARPRSA_GPU_HOST_OPERATION_H
 #define WARPRSA_GPU_HOST_OPERATION_H
@@ -31,14 +32,16 @@ typedef struct workspace {
 #endif
 } workspace;
 
-/* Products in blocks are functions of their own, and little else is left. */
+/* In block arithmetic the products are functions of their own, compiled with
+ * FMA; little else is left. */
 #ifdef WARPRSA_BLOCK_ARITH
 #define COMPUTE_FN static
 #else
 #define COMPUTE_FN WARPRSA_WITH_FMA static
 #endif
 
-/* The shapes are constants here so that the compiler sees each class apart. */
+/* One operation. The shapes are constants in here so that the compiler sees
+ * each class apart. */
 COMPUTE_FN void compute(const warprsa_operation *op, warprsa_size_class size,
                         bool many)
 {

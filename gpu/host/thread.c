@@ -8,8 +8,9 @@
 
 #include "gpu/kernels/thread/thread_modexp.h"
 
-/* Half `which` of a number over lanes to samples side by side, or back. */
-static void hand_over(warprsa_number *x, double *samples, int which, int put,
+/* Copies half `which` of a number over lanes to consecutive samples (put), or
+ * back. */
+static void copy_half(warprsa_number *x, double *samples, int which, int put,
                       int limbs, int threads_per_number, int limbs_per_thread)
 {
     for (int i = 0; i < limbs; i++) {
@@ -46,14 +47,14 @@ static void modexp_half(warprsa_number *x, warprsa_number *one,
 
     for (int c = 0; c < 4 * limbs; c++)
         start[c] = warprsa_thread_start(c >= 2 * limbs, c % (2 * limbs), limbs);
-    hand_over(one, p, which, 1, limbs, threads_per_number, limbs_per_thread);
-    hand_over(x, a, which, 1, limbs, threads_per_number, limbs_per_thread);
+    copy_half(one, p, which, 1, limbs, threads_per_number, limbs_per_thread);
+    copy_half(x, a, which, 1, limbs, threads_per_number, limbs_per_thread);
     warprsa_balance(thread.table, p, WARPRSA_TABLE_SIZE, 1, limbs);
     warprsa_balance(a, a, 1, 1, limbs);
     warprsa_balance(p, half->modulus, 1, 1, limbs);
     warprsa_thread_modexp(&thread, limbs, limbs / WARPRSA_THREAD_BLOCKS, 0);
     warprsa_unbalance(&thread, limbs);
-    hand_over(x, a, which, 0, limbs, threads_per_number, limbs_per_thread);
+    copy_half(x, a, which, 0, limbs, threads_per_number, limbs_per_thread);
     explicit_bzero(a, sizeof(a));
     explicit_bzero(p, sizeof(p));
     explicit_bzero(chosen, sizeof(chosen));
