@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The product in blocks of rows (gpu/arith/block_mont_mul.h) and the power made of it
- * (gpu/kernels/low_latency/block_modexp.h) against libcrypto's numbers: the bounds of the header
- * with the largest samples of either sign that they allow, on the moduli of
- * gpu_numbers.h.
+ * Tests block arithmetic (gpu/arith/block_mont_mul.h) and the modexp over it
+ * (gpu/kernels/low_latency/block_modexp.h) against libcrypto's numbers: the
+ * bounds that the header states, with the largest samples of either sign that
+ * they allow, on the moduli of gpu_numbers.h.
  */
 #include "gpu/kernels/low_latency/block_modexp.h"
 #include "tests/unit/support/gpu_numbers.h"
@@ -19,8 +19,8 @@ enum {
     MODULI = 60, /* of each class */
     PRODUCTS = 6,
     CHAIN = 300,
-    POWERS = 6,
-    PLACES_MAX = 16 * WARPRSA_LIMBS_PER_THREAD_MAX,
+    MODEXPS = 6,
+    SAMPLES_MAX = 16 * WARPRSA_LIMBS_PER_THREAD_MAX,
 };
 
 /* One half's numbers. */
@@ -34,7 +34,7 @@ static BIGNUM *r; /* R */
 static double
     exchange[WARPRSA_EXCHANGE_DOUBLES(16, WARPRSA_LIMBS_PER_THREAD_MAX)];
 static double table[WARPRSA_TABLE_DOUBLES * WARPRSA_LANES_EMULATED];
-static unsigned carried; /* samples that a carry brought out of their range */
+static unsigned carried; /* samples that a carry took beyond [-2^51, 2^51) */
 
 static int set_up(void **state)
 {
@@ -87,8 +87,8 @@ static void from_signed(BIGNUM *to, const double *samples, int count)
 
 /* P, D and I of one half. */
 static void constants_of(const operands *o, const number_view *view, int half,
-                         warprsa_number *p, warprsa_number *down,
-                         warprsa_number *inverse)
+                         warprsa_number *p, warprsa_number *inv_2_52,
+                         warprsa_number *n0inv)
 {
     const int bits = WARPRSA_SAMPLE_BITS * WARPRSA_BLOCK_OF(view->limbs);
     warprsa_sample_t samples[NUMBER_SAMPLES];
@@ -99,32 +99,35 @@ static void constants_of(const operands *o, const number_view *view, int half,
     assert_non_null(BN_mod_inverse(o->y, o->p, o->x, bn));
     assert_true(BN_sub(o->y, o->x, o->y));
     number_to_samples(samples, o->y, number_samples(view));
-    number_put(inverse, view, half, samples);
+    number_put(n0inv, view, half, samples);
     assert_non_null(BN_mod_inverse(o->y, o->x, o->p, bn));
     number_to_samples(samples, o->y, number_samples(view));
-    number_put(down, view, half, samples);
+    number_put(inv_2_52, view, half, samples);
 }
 
-/* Both halves' moduli, of numbers[].p, into the room. */
+/* Loads both halves' moduli, numbers[].p, and stores their constants in the
+ * exchange buffer. */
 static void use_moduli(const number_view *view, warprsa_modulus *m)
 {
-    warprsa_number down, inverse;
+    warprsa_number inv_2_52, n0inv;
 
     for (int i = 0; i < NUMBER_SUBGROUPS; i++)
-        constants_of(&numbers[i], view, i, &m->p, &down, &inverse);
+        constants_of(&numbers[i], view, i, &m->p, &inv_2_52, &n0inv);
     number_power_of_two(r, WARPRSA_SAMPLE_BITS * view->limbs);
-    memset(exchange, 0xff, sizeof(exchange)); /* as it comes: no numbers */
+    memset(exchange, 0xff,
+           sizeof(exchange)); /* uninitialized memory may hold NaNs */
     m->exchange = exchange;
-    warprsa_block_put_modulus(&m->p, &down, &inverse, m,
+    warprsa_block_put_modulus(&m->p, &inv_2_52, &n0inv, m,
                               view->threads_per_number, view->limbs_per_thread,
                               view->threads_per_request);
 }
 
-/* The samples of a result: 0 where there are none, else within 2^51 + 2^7. */
+/* Reads a result into o->x. Returns 0 if a sample is not within 2^51 + 2^7, or
+ * is not 0 above `limbs`. */
 static int read_result(operands *o, const warprsa_number *x,
                        const number_view *view, int half)
 {
-    double samples[PLACES_MAX];
+    double samples[SAMPLES_MAX];
 
     number_get(samples, x, view, half);
     for (int i = 0; i < number_samples(view); i++) {
@@ -137,7 +140,7 @@ static int read_result(operands *o, const warprsa_number *x,
     return 1;
 }
 
-/* x R = a b mod P, and |a b - x R| at most 1.01 P R. */
+/* Whether x R = a b mod P and |a b - x R| is at most 1.01 P R. */
 static int right(operands *o)
 {
     assert_true(BN_mul(o->y, o->a, o->b, bn));
@@ -164,8 +167,8 @@ static void unsigned_operand(BIGNUM *value, warprsa_number *x,
     number_put(x, view, half, samples);
 }
 
-/* Samples as far out as a product leaves them, of either sign; the top ones
- * such that the number is within 2P. */
+/* Samples as large as a product leaves them, of either sign; the top one such
+ * that the number is within 2P. */
 static void signed_operand(BIGNUM *value, warprsa_number *x, const BIGNUM *p,
                            const number_view *view, int half,
                            random_stream *stream)
@@ -173,7 +176,7 @@ static void signed_operand(BIGNUM *value, warprsa_number *x, const BIGNUM *p,
     const double far[] = {
         0x1p51 + 128, -0x1p51 - 128, 0x1p51 - 1, -0x1p51, 0, 1, -1};
     const unsigned kind = random_below(stream, 4);
-    double samples[PLACES_MAX] = {0};
+    double samples[SAMPLES_MAX] = {0};
     int top = (BN_num_bits(p) - 2) / WARPRSA_SAMPLE_BITS;
 
     for (int i = 0; i < top; i++)
@@ -188,7 +191,7 @@ static void signed_operand(BIGNUM *value, warprsa_number *x, const BIGNUM *p,
     number_put(x, view, half, samples);
 }
 
-/* Any of the bounds for which the header promises something. */
+/* Chooses operands within one of the bounds that the header states. */
 static void choose(int half, warprsa_number *a, warprsa_number *b,
                    const number_view *view, random_stream *stream)
 {
@@ -218,8 +221,8 @@ static void products(const number_view *view, uint64_t seed, unsigned *wrong)
         number_modulus(numbers[i].p, &stream, number_modulus_bits(view));
     use_moduli(view, &m);
     for (int turn = 0; turn < PRODUCTS; turn++) {
-        const unsigned place = random_below(&stream, 3);
-        warprsa_number a, b, x, *to = place == 0 ? &x : place == 1 ? &a : &b;
+        const unsigned output = random_below(&stream, 3);
+        warprsa_number a, b, x, *to = output == 0 ? &x : output == 1 ? &a : &b;
 
         for (int i = 0; i < NUMBER_SUBGROUPS; i++)
             choose(i, &a, &b, view, &stream);
@@ -236,8 +239,8 @@ static void products_are_right(void **state)
     unsigned wrong = 0;
 
     (void)state;
-    /* At every scale so many, or no carry would bring a sample out of its
-     * range, which is looked for below. */
+    /* The same number at every test scale: with fewer, no carry would take a
+     * sample beyond its range, which a later test looks for. */
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
 
@@ -247,7 +250,8 @@ static void products_are_right(void **state)
     assert_int_equal(0, wrong);
 }
 
-/* As they leave a product, without being made so before: the power's way. */
+/* Multiplies samples as a product leaves them, without warprsa_make_signed() in
+ * between: so does a modexp. */
 static void samples_as_far_out(const number_view *view, uint64_t seed,
                                unsigned *wrong)
 {
@@ -279,7 +283,7 @@ static void samples_as_far_out(const number_view *view, uint64_t seed,
             number_wrong(wrong, "samples far out", view, seed);
 }
 
-/* Squares with each result fed back, from P - 1. */
+/* Squares in a row, from P - 1. */
 static void squares(const number_view *view, int pattern, unsigned *wrong)
 {
     const uint64_t seed = number_seed() + (uint64_t)pattern;
@@ -350,7 +354,7 @@ static void samples_far_out_and_squares(void **state)
     assert_true(carried > 0);
 }
 
-/* A number of either sign. */
+/* Stores a number of either sign. */
 static void put_any(warprsa_number *to, const BIGNUM *value,
                     const number_view *view, int half)
 {
@@ -419,7 +423,7 @@ static void choose_exponent(operands *o, uint32_t *words, int bits,
         }
 }
 
-static void power(const number_view *view, uint64_t seed, unsigned *wrong)
+static void modexp(const number_view *view, uint64_t seed, unsigned *wrong)
 {
     const int bits =
         WARPRSA_SAMPLE_BITS * view->limbs / WARPRSA_WINDOW * WARPRSA_WINDOW;
@@ -461,15 +465,15 @@ static void power(const number_view *view, uint64_t seed, unsigned *wrong)
         assert_true(BN_mod_mul(o->a, o->a, r, o->p, bn));
         assert_true(BN_nnmod(o->y, o->x, o->p, bn));
         if (!good || BN_cmp(o->a, o->y) != 0)
-            number_wrong(wrong, "power", view, seed);
+            number_wrong(wrong, "modexp", view, seed);
     }
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         assert_true(table[i] == 0);
 }
 
-static void powers(void **state)
+static void modexps(void **state)
 {
-    const unsigned count = module_context_scaled(POWERS);
+    const unsigned count = module_context_scaled(MODEXPS);
     unsigned wrong = 0;
 
     (void)state;
@@ -477,7 +481,7 @@ static void powers(void **state)
         number_view view = number_view_of(2 * size);
 
         for (unsigned i = 0; i < count; i++)
-            power(&view, number_seed() + i, &wrong);
+            modexp(&view, number_seed() + i, &wrong);
     }
     assert_int_equal(0, wrong);
 }
@@ -488,7 +492,7 @@ int main(void)
         cmocka_unit_test(products_are_right),
         cmocka_unit_test(samples_far_out_and_squares),
         cmocka_unit_test(reductions),
-        cmocka_unit_test(powers),
+        cmocka_unit_test(modexps),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Bytes to samples and back, and blinding factors cut from random words, as
- * gpu/arith/private_operation.h does them.
+ * Tests the conversions of gpu/arith/private_operation.h: bytes to samples and
+ * back, and random words to blinding factors.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
@@ -33,7 +33,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Random bytes, ones or a single bit, in memory of just that length. */
+/* Random bytes, ones or a single bit, in an allocation of exactly that length,
+ * so that a sanitizer sees what is read beyond. */
 static uint8_t *make_bytes(size_t length, random_stream *stream)
 {
     uint8_t *bytes = malloc(length);
@@ -75,8 +76,8 @@ static void bytes_to_samples_and_back(void **state)
     }
 }
 
-/* Just as many samples as the class has, in memory of their own: nothing
- * beyond is read, and what lies beyond reads as zero. */
+/* As many samples as the class has, in an allocation of exactly that size:
+ * nothing beyond is read, and what would be beyond reads as zero. */
 static void bytes_of_a_class(void **state)
 {
     (void)state;
@@ -105,7 +106,8 @@ static void bytes_of_a_class(void **state)
     }
 }
 
-/* What a sample of r is cut from: the low bits of a word, or limbs of all. */
+/* The random bits that sample i of r comes from: the low bits of a word; or, of
+ * 32-bit limbs, half a word. */
 static warprsa_sample_t cut_of(const uint64_t *random, int i)
 {
 #ifdef WARPRSA_INT32
@@ -119,8 +121,8 @@ static warprsa_sample_t cut_of(const uint64_t *random, int i)
 #endif
 }
 
-/* The low bits of the random words, the lowest set, one fewer than the prime
- * has and no more than the blinding factor takes. */
+/* r consists of the low bits of the random words, at least one bit fewer than
+ * the prime has, and is odd. */
 static void blinding_factors_are_below_the_prime(void **state)
 {
     (void)state;

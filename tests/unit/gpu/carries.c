@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Exact sums, differences and reductions of gpu/arith/exact_reduction.h against
- * libcrypto's numbers, above all carries that run through every lane and
- * results below zero. Two numbers of a group never meet.
+ * Tests the exact sums, differences and reductions of
+ * gpu/arith/exact_reduction.h against libcrypto's numbers: above all carries
+ * that run through every lane, and results below zero. Nothing may cross
+ * between the two numbers of a group.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
@@ -97,8 +98,8 @@ static void split_expected(operands *o)
     assert_non_null(BN_copy(o->expected, o->b));
 }
 
-/* The result is the expected one, each sample an integer below 2^B; `over`,
- * unless NULL, is in every lane of the number. */
+/* Whether the result is the expected one, each sample an integer below 2^B, and
+ * `over`, unless NULL, is in every lane of the number. */
 static int right(const warprsa_number *r, const int64_t *over,
                  const number_view *view, int subgroup)
 {
@@ -150,12 +151,12 @@ static void normalise_case(const number_view *view, uint64_t seed,
     for (int i = 0; i < number_subgroups(view); i++) {
         uint64_t plus[NUMBER_SAMPLES] = {0}, minus[NUMBER_SAMPLES] = {0};
         unsigned kind = random_below(&stream, 5);
-        int odd_place = random_below(&stream, 2)
+        int odd_index = random_below(&stream, 2)
                             ? 0
                             : (int)random_below(&stream, (unsigned)count);
 
         for (int j = 0; j < count; j++) {
-            int64_t c = column(&stream, kind, j == odd_place);
+            int64_t c = column(&stream, kind, j == odd_index);
 
             s.of[i * view->threads_per_number + j / view->limbs_per_thread]
                 [j % view->limbs_per_thread] = (uint64_t)c;
@@ -179,8 +180,8 @@ static void normalise(void **state)
     in_all_views("normalise", normalise_case);
 }
 
-/* Operands below R for each subgroup, now and then with b = a, or a = 0 and
- * b = 1, or a = 2^(B k) and b = 1: a borrow through all samples. */
+/* Operands below R for each subgroup. Now and then b = a; or a = 0 and b = 1;
+ * or a = 2^(B k) and b = 1, so that a borrow runs through all samples. */
 static void choose(const number_view *view, random_stream *stream,
                    warprsa_number *a, warprsa_number *b)
 {
@@ -298,8 +299,8 @@ static void add(void **state)
     in_all_views("add", add_case);
 }
 
-/* a mod P for a below 4P, with the ends of each quarter about as often as all
- * the rest. */
+/* a mod P for a below 4P; a is at an end of one of the four quarters about as
+ * often as elsewhere. */
 static void reduce_case(const number_view *view, uint64_t seed, unsigned *wrong)
 {
     random_stream stream = {seed};
@@ -338,7 +339,7 @@ static void reduce(void **state)
     in_all_views("reduce", reduce_case);
 }
 
-/* All of a or all of b, full samples as they are. */
+/* Takes all of a or all of b, samples of 2^B included. */
 static void choose_case(const number_view *view, uint64_t seed, unsigned *wrong)
 {
     random_stream stream = {seed};

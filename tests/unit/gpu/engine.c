@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * An engine's private operations against libcrypto's: keys and messages on
- * which the arithmetic is most likely to go wrong, batches of all sizes with
- * keys and public exponents mixed, and the places of keys.
+ * Tests an engine's private operations against libcrypto's: keys and messages
+ * on which the arithmetic is most likely to go wrong, batches of all sizes with
+ * keys and public exponents mixed, and the indices of keys.
  *
- * WARPRSA_TEST_ENGINE: host (the default) or cuda. WARPRSA_TEST_SCALE: how
- * much of the usual work, in percent.
+ * WARPRSA_TEST_ENGINE: host (the default) or cuda. WARPRSA_TEST_SCALE: how much
+ * of the usual work, in percent.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
@@ -81,7 +81,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The keys of a class; how many. */
+/* Makes the keys of a class; returns how many. */
 static int keys_of(int size, made_key **of)
 {
     int count = 0;
@@ -101,8 +101,8 @@ static void random_message(const BIGNUM *n, random_stream *stream)
     assert_true(BN_nnmod(m, m, n, keys[0].numbers.ctx));
 }
 
-/* One of the answers that are special for this key: about the primes, where a
- * half is 0 or both are equal, and at n's end. The message is its power. */
+/* An answer that is special for this key: near the primes, where one half is 0
+ * or both are equal, and near n. The message is its public power. */
 static void special_answer(const made_key *key, int which,
                            random_stream *stream)
 {
@@ -204,9 +204,9 @@ static void special_messages(void **state)
         special_messages_of(size);
 }
 
-/* Answers from p up to q differ from their half modulo p by a multiple of p:
- * what they are multiplied by in the recombination is 0, which comes out as p
- * now and then before it is reduced. */
+/* Answers from p up to q differ from their half modulo p by a multiple of p.
+ * What the recombination multiplies by is then 0, which may appear as p before
+ * it is reduced. */
 static void answers_between_the_primes_of(made_key *key, size_t count)
 {
     BIGNUM **v = key->numbers.value;
@@ -246,7 +246,7 @@ static void answers_between_the_primes(void **state)
     assert_true(tried > 0);
 }
 
-/* A batch of random messages, keys in turn from a random one on. */
+/* A batch of random messages with the keys in turn, from a random one on. */
 static unsigned random_batch(int size, size_t count, unsigned stream_index)
 {
     const uint64_t seed = number_seed() + count;
@@ -275,8 +275,9 @@ static unsigned random_batch(int size, size_t count, unsigned stream_index)
     return wrong;
 }
 
-/* Around the number of requests in a warp, in a block and in many of them.
- * The engine on the CPU does so many operations of the smallest class alone. */
+/* Counts around the number of requests in a warp, in a block, and in many of
+ * them. The host engine computes so many operations for the smallest class
+ * only. */
 static void batches_of_all_sizes(void **state)
 {
     static const size_t sizes[] = {
@@ -298,8 +299,8 @@ static void batches_of_all_sizes(void **state)
     }
 }
 
-/* A batch of one key alone, and after it a batch of another class on the
- * same stream: nothing of the one is left for the other. */
+/* A batch with a single key, and after it a batch of another class on the same
+ * stream: nothing of the first may be left for the second. */
 static void one_stream_many_classes(void **state)
 {
     (void)state;
@@ -315,8 +316,8 @@ static void self_test_passes_on_each_stream(void **state)
         assert_int_equal(WARPRSA_OK, t.engine->self_test(t.device, stream));
 }
 
-/* All places are taken; one is given back and serves again. */
-static void places_of_keys(void **state)
+/* All indices are taken; one is given back and is used again. */
+static void indices_of_keys(void **state)
 {
     uint32_t extra[KEYS_MAX - KEYS], none = 12345;
     made_key *of[KEYS];
@@ -331,7 +332,7 @@ static void places_of_keys(void **state)
     assert_true(extra[0] != extra[1]);
     for (int i = 0; i < KEYS; i++)
         assert_true(keys[i].index != extra[0] && keys[i].index != extra[1]);
-    /* Another class in a used place. */
+    /* Another class at a used index. */
     keys_of(WARPRSA_CLASS_3072, of);
     before = of[0]->index;
     t.engine->unload_key(t.device, extra[1]);
@@ -345,8 +346,8 @@ static void places_of_keys(void **state)
     t.engine->unload_key(t.device, extra[0]);
 }
 
-/* A key that is refused takes no place. */
-static void refused_keys_take_no_place(void **state)
+/* A key that is refused takes no index. */
+static void refused_keys_take_no_index(void **state)
 {
     warprsa_private_key even = keys[0].key, no_key = keys[0].key;
     uint32_t extra[KEYS_MAX - KEYS], none;
@@ -373,8 +374,8 @@ int main(void)
         cmocka_unit_test(answers_between_the_primes),
         cmocka_unit_test(batches_of_all_sizes),
         cmocka_unit_test(one_stream_many_classes),
-        cmocka_unit_test(places_of_keys),
-        cmocka_unit_test(refused_keys_take_no_place),
+        cmocka_unit_test(indices_of_keys),
+        cmocka_unit_test(refused_keys_take_no_index),
     };
 
     if (test_engine() == NULL)

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What an engine does with keys that lie and without randomness: the result
- * is withheld, and nobody else in the batch notices. Shown with libcrypto's
- * numbers: what is withheld would have given the key away.
+ * Tests what an engine does with inconsistent keys and without randomness: it
+ * withholds the result, and the other tasks of the batch are not affected.
+ * libcrypto's numbers show that a withheld result would have revealed the key.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
@@ -78,7 +78,7 @@ static void fill(test_batch *batch, size_t count, made_key *key, uint64_t seed)
     }
 }
 
-/* Those that are loaded come first. */
+/* The loaded ones come first. */
 static const char *const parts[] = {"dp", "dq", "qinv", "p", "q", "n"};
 
 enum {
@@ -99,7 +99,7 @@ static warprsa_private_key lying(const made_key *key, size_t part, int bit)
     return lie;
 }
 
-/* In one batch: a task with each lie, good ones around it. */
+/* One batch: a task with each inconsistency, good ones around it. */
 static void one_batch_of_lies(int size, int bit)
 {
     const size_t step = NEIGHBOURS + 1, count = LOADED * step + NEIGHBOURS;
@@ -131,7 +131,7 @@ static void one_batch_of_lies(int size, int bit)
     test_batch_free(&batch);
 }
 
-/* n that is not p q: the result is checked by p and q. */
+/* n is not p q, but results are checked modulo p and q. */
 static void wrong_moduli_are_refused(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void a_wrong_half_would_factor_the_modulus(void **state)
         assert_true(BN_sub(x, x, m));
         assert_true(BN_gcd(x, x, v[NUMBER_N], key->numbers.ctx));
         assert_int_equal(0, BN_cmp(x, v[NUMBER_Q]));
-        /* And the engine, given the same key and message, keeps it. */
+        /* The engine, given the same key and message, withholds it. */
         assert_int_equal(WARPRSA_OK, t.engine->load_key(t.device, &lie,
                                                         &batch.tasks[0].key));
         assert_int_equal(WARPRSA_OK, test_batch_run(&batch, &t, 1, size));
@@ -242,7 +242,8 @@ static void primes_longer_than_the_modulus_are_refused(void **state)
     made_key_free(&more);
 }
 
-/* No result without blinding factors; the next batch is as good as ever. */
+/* There is no result without blinding factors, and the next batch is correct
+ * again. */
 static void failing_random_source(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Two threads with a stream each, both busy at once, while a third loads and
- * unloads keys; the two load and unload keys of their own as well. Made for
- * ThreadSanitizer, too. cmocka's assertions are for the main thread: the
- * others count what is wrong.
+ * Tests the engine under threads: two threads with a stream each, both busy,
+ * while a third loads and unloads keys; the two load and unload keys of their
+ * own as well. Meant for ThreadSanitizer, too. cmocka's assertions are for the
+ * main thread: the others count what is wrong.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
@@ -18,7 +18,7 @@ enum {
     STREAMS = 2,
     TURNS = 60,
     BATCH_MAX = 9,
-    CHURN = 6, /* keys that the third thread has loaded at most */
+    CHURN = 6, /* keys that the third thread has loaded at a time */
     KEYS_MAX = WARPRSA_CLASSES + STREAMS + CHURN,
 };
 
@@ -173,8 +173,8 @@ static void two_streams_and_changing_keys(void **state)
     assert_int_equal(0, atomic_load(&wrong));
 }
 
-/* Every place is free again, and no place twice. */
-static void no_place_was_lost(void **state)
+/* Every index is free again, and none is given twice. */
+static void no_index_was_lost(void **state)
 {
     uint32_t index[KEYS_MAX], none;
     const int left = KEYS_MAX - WARPRSA_CLASSES;
@@ -196,7 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_streams_and_changing_keys),
-        cmocka_unit_test(no_place_was_lost),
+        cmocka_unit_test(no_index_was_lost),
     };
 
     if (test_engine() == NULL)

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * gpu/arith/inverse.h against BN_mod_inverse(), and its number of division steps
- * against inputs that take many.
+ * Tests gpu/arith/inverse.h and short_inverse.h against BN_mod_inverse(), and
+ * the number of division steps against inputs that take many of them.
  */
 #include "gpu/arith/short_inverse.h"
 #include "tests/unit/support/gpu_numbers.h"
@@ -189,8 +189,8 @@ static void check_short(const number_view *view, uint64_t seed, unsigned *wrong)
         number_wrong(wrong, "short inverse", view, seed);
 }
 
-/* Blinding factors as they come, and those at the ends of their range: 3, all
- * ones, 2^k + 1, as long as they may be and shorter; short primes, too. */
+/* Random blinding factors, and those at the ends of their range: 3, all ones,
+ * 2^k + 1, of the greatest length and shorter; also with short primes. */
 static void short_inverses_are_exact(void **state)
 {
     const unsigned count = module_context_scaled(8 * MODULI);
@@ -313,7 +313,8 @@ static void apply_case(const number_view *view, uint64_t seed, unsigned *wrong)
         number_wrong(wrong, "matrix applied", view, seed);
 }
 
-/* Any matrix keeps d and e in their range, not just those that come up. */
+/* Any matrix keeps d and e in their range, not only those that division steps
+ * make. */
 static void matrices_are_applied_within_range(void **state)
 {
     const unsigned count = module_context_scaled(4 * MATRICES);
@@ -334,8 +335,8 @@ static int all_zero(const int64_t *limb)
     return 1;
 }
 
-/* Rounds of 62 division steps until g = 0, as warprsa_invert_signed62() makes
- * them. */
+/* The number of rounds of 62 division steps until g = 0, done as in
+ * warprsa_invert_signed62(). */
 static int rounds_needed(const number_view *view)
 {
     int64_t f[WARPRSA_SIGNED62_LIMBS], g[WARPRSA_SIGNED62_LIMBS];
@@ -357,9 +358,9 @@ static int rounds_needed(const number_view *view)
     return rounds;
 }
 
-/* Climbs to inputs that take many steps: a changed bit stays if it does not
- * make them fewer. The bound is never passed, and the number
- * of rounds in warprsa_invert_signed62() is that bound, rounded up. */
+/* Searches for inputs that take many steps: a changed bit is kept if it does
+ * not lower their number. The bound is never exceeded, and the number of rounds
+ * in warprsa_invert_signed62() is that bound, rounded up. */
 static void division_steps_are_enough(void **state)
 {
     const unsigned count = module_context_scaled(4 * TRIES);

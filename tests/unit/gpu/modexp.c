@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The powers of gpu/arith/private_operation.h against BN_mod_exp(): the public one,
- * the secret one with its table, the parts of the latter alone, and the check
- * that ends an operation.
+ * Tests the exponentiations of gpu/arith/private_operation.h against
+ * BN_mod_exp(): the public one, the secret one with its table, the parts of the
+ * latter, and the check that ends an operation.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
@@ -18,7 +18,7 @@ enum {
     TABLE_CASES = 50,
     PUBLIC_CASES = 40,
     SECRET_CASES = 40,
-    STRIDE = 32, /* other requests' entries lie between */
+    STRIDE = 32, /* entries of other requests are in between */
     TABLE_SIZE = WARPRSA_TABLE_DOUBLES * STRIDE
 };
 
@@ -71,7 +71,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* An entry is asked for by each lane on its own. */
+/* Each lane asks for an entry of its own. */
 static void table_gives_each_entry(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void table_gives_each_entry(void **state)
     }
 }
 
-/* Of a blinded exponent, at most, in whole digits. */
+/* Bits of a blinded exponent at most, in whole digits. */
 static int exponent_bits(const number_view *view)
 {
     return (WARPRSA_SAMPLE_BITS * view->limbs + WARPRSA_EXPONENT_BLINDING_BITS +
@@ -116,7 +116,7 @@ static int exponent_bits(const number_view *view)
            WARPRSA_WINDOW * WARPRSA_WINDOW;
 }
 
-/* All digits of both exponents together are the exponents. */
+/* The digits of both exponents, put together, are the exponents. */
 static void digits_cover_the_exponents(void **state)
 {
     (void)state;
@@ -133,11 +133,11 @@ static void digits_cover_the_exponents(void **state)
         for (int half = 0; half < 2; half++)
             for (int i = 0; i < bits; i++)
                 exponents[half][i / 32] |= random_below(&stream, 2) << (i % 32);
-        for (int place = 0; place < digits; place++) {
+        for (int index = 0; index < digits; index++) {
             uint32_t digit[WARPRSA_LANES_EMULATED];
-            int bit = place * WARPRSA_WINDOW;
+            int bit = index * WARPRSA_WINDOW;
 
-            warprsa_secret_digit(digit, &op, place, view.threads_per_number,
+            warprsa_secret_digit(digit, &op, index, view.threads_per_number,
                                  view.threads_per_request);
             for (int k = 0; k < view.threads_per_request; k++) {
                 assert_true(digit[k] < WARPRSA_TABLE_SIZE);
@@ -155,7 +155,8 @@ static void digits_cover_the_exponents(void **state)
     }
 }
 
-/* A modulus for each subgroup, and what is known of it; `one` gets R mod P. */
+/* Chooses a modulus for each subgroup and loads its constants; `one` gets R mod
+ * P. */
 static void use_moduli(const number_view *view, random_stream *stream,
                        warprsa_modulus *p, warprsa_number *one)
 {
@@ -186,7 +187,8 @@ static void use_moduli(const number_view *view, random_stream *stream,
     }
 }
 
-/* A base below 3P in Montgomery form; o->x gets it outside of that. */
+/* Chooses a base below 3P in Montgomery form; o->x gets its value out of that
+ * form. */
 static void choose_base(operands *o, const number_view *view, int subgroup,
                         random_stream *stream, warprsa_number *x)
 {
@@ -198,7 +200,7 @@ static void choose_base(operands *o, const number_view *view, int subgroup,
     assert_true(BN_mod_mul(o->x, o->x, o->r_inverse, o->p, bn));
 }
 
-/* Below 3P and congruent to what is expected. */
+/* Whether a result is below 3P and congruent to the expected value. */
 static int right(const warprsa_number *r, const number_view *view, int subgroup)
 {
     operands *o = &numbers[subgroup];
@@ -275,7 +277,7 @@ static void words_to_bn(BIGNUM *to, const uint32_t *words, int count)
             assert_true(BN_set_bit(to, i));
 }
 
-/* dp + k (p - 1), as long as they come: all ones in each place, or random. */
+/* dp + k (p - 1) of the greatest length: all words ones, or random. */
 static void blinds_exponents(void **state)
 {
     (void)state;
@@ -317,7 +319,7 @@ static void blinds_exponents(void **state)
     }
 }
 
-/* An exponent of all the bits it may have: random, ones, 1 or 0. */
+/* An exponent of as many bits as it may have: random, ones, 1 or 0. */
 static void choose_exponent(operands *o, uint32_t *words, int bits,
                             random_stream *stream)
 {
@@ -382,8 +384,8 @@ static void secret_powers(void **state)
     assert_int_equal(0, wrong);
 }
 
-/* The check at the end of an operation, for any s and for s^e with one bit
- * changed, each bit in turn: whichever lane it is compared in. */
+/* The check that ends an operation, for any s, and for s^e with each bit
+ * changed in turn: a difference must be seen in every lane. */
 static void check_with(made_key *made, random_stream *stream)
 {
     BIGNUM **v = made->numbers.value;

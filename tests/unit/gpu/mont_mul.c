@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The Montgomery product of either arithmetic against libcrypto's numbers,
- * which go the same way, of wide samples row by row, so that the result is
- * compared exactly and not just modulo P.
+ * Tests the Montgomery product of either arithmetic (row by row) against
+ * libcrypto's numbers. The expected value is computed by the same steps, for
+ * wide samples row by row, so that results are compared exactly and not just
+ * modulo P.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
@@ -22,9 +23,9 @@ enum {
 /* What the oracle needs of one modulus. */
 typedef struct modulus {
     BIGNUM *p, *r;
-    BIGNUM *n0inv;    /* -1/P mod 2^52; of integers mod R */
-    BIGNUM *inv_2_52; /* 2^-52 mod P; of integers not used */
-    BIGNUM *times[7]; /* 1 P, 3 P, 6 P in their places */
+    BIGNUM *n0inv;    /* -1/P mod 2^52; for 32-bit limbs mod R */
+    BIGNUM *inv_2_52; /* 2^-52 mod P; unused for 32-bit limbs */
+    BIGNUM *times[7]; /* P, 3 P and 6 P at these indices */
 } modulus;
 
 typedef struct operands {
@@ -87,7 +88,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* From m->p; into the lanes of its subgroup as well. */
+/* Computes the constants of m->p, and loads them into the lanes of its
+ * subgroup. */
 static void use_modulus(modulus *m, const number_view *view, int subgroup,
                         warprsa_modulus *to)
 {
@@ -133,8 +135,8 @@ static void expect_product(operands *o, const modulus *m,
     assert_true(BN_rshift(o->expected, o->expected, bits));
 }
 #else
-/* x 2^-52 for each sample x that a row cuts off but the last, which gets its
- * multiple of P. */
+/* A row adds x 2^-52 mod P for the sample x that it cuts off; the last row adds
+ * a multiple of P. */
 static void expect_product(operands *o, const modulus *m,
                            const number_view *view)
 {
@@ -162,7 +164,7 @@ static void expect_product(operands *o, const modulus *m,
 }
 #endif
 
-/* Exact, below 3P, and every sample in its range. */
+/* Whether a result is exact, below 3P, and has all samples in their range. */
 static int right(const warprsa_number *result, const number_view *view,
                  int subgroup)
 {
@@ -181,7 +183,8 @@ static int right(const warprsa_number *result, const number_view *view,
            BN_cmp(o->x, moduli[subgroup].times[3]) < 0;
 }
 
-/* Operands within one of the three bounds for which 3P is promised. */
+/* Chooses operands within one of the three bounds for which a result below 3P
+ * is promised. */
 static void choose_operands(operands *o, const modulus *m,
                             const number_view *view, random_stream *stream)
 {
@@ -195,12 +198,13 @@ static void choose_operands(operands *o, const modulus *m,
         o->a_samples[i] = o->b_samples[i] = 0;
 }
 
-/* r = a b, with r in a place of its own, in a's or in b's; or a^2. */
+/* r = a b, written to r itself (output 0), to a (1) or to b (2); a square if a
+ * and b are the same object. */
 static void multiply(warprsa_number *r, warprsa_number *a, warprsa_number *b,
                      const warprsa_modulus *p, const number_view *view,
-                     unsigned place)
+                     unsigned output)
 {
-    warprsa_number *to = place == 0 ? r : place == 1 ? a : b;
+    warprsa_number *to = output == 0 ? r : output == 1 ? a : b;
 
     if (a == b)
         warprsa_mont_sqr(to, a, p, view->limbs, view->threads_per_number,
@@ -211,7 +215,7 @@ static void multiply(warprsa_number *r, warprsa_number *a, warprsa_number *b,
     *r = *to;
 }
 
-/* The same again with b = a, by the product and by the square. */
+/* The same with b = a, by warprsa_mont_mul() and by warprsa_mont_sqr(). */
 static void squares_with_one_modulus(const number_view *view, uint64_t seed,
                                      const warprsa_modulus *p,
                                      warprsa_number *a, unsigned *wrong)
@@ -278,7 +282,7 @@ static void products_are_exact(void **state)
     assert_int_equal(0, wrong);
 }
 
-/* The start of a chain: 3P - 1. */
+/* Starts a chain with 3P - 1. */
 static void start_chain(const number_view *view, int pattern,
                         random_stream *stream, warprsa_modulus *p,
                         warprsa_number *x)
@@ -333,8 +337,8 @@ static void long_chains_stay_right(void **state)
 }
 
 #ifndef WARPRSA_INT32
-/* Columns that leave the top of a lane with a carry, below a lane of ones:
- * there the carry stays as a sample of 2^52. */
+/* A carry that leaves a lane and enters one whose samples are all ones stays
+ * there as a sample of 2^52. */
 static void resolve_leaves_full_samples(void **state)
 {
     (void)state;
@@ -371,7 +375,8 @@ static void resolve_leaves_full_samples(void **state)
 
 #endif
 
-/* Nothing above is proven about full samples unless they came about. */
+/* The tests above show something about samples of 2^52 only if there were
+ * such. */
 static void full_samples_came_about(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which keys the engines take, and the constants made of those, against
+ * Tests which keys the engines take, and the constants of prepared keys against
  * libcrypto's numbers.
  */
 #include "tests/unit/support/gpu_numbers.h"
@@ -169,8 +169,8 @@ static void even_and_small_numbers_are_refused(void **state)
     refused(&key);
 }
 
-/* `samples` are factor 2^bits mod modulus, and nothing beyond `count`. */
-static void is_scaled(const warprsa_sample_t *samples, int count, int places,
+/* `samples` are factor 2^bits mod modulus, and zero from `count` on. */
+static void is_scaled(const warprsa_sample_t *samples, int count, int length,
                       const BIGNUM *factor, int bits, const BIGNUM *modulus)
 {
     warprsa_sample_t expected[NUMBER_SAMPLES] = {0};
@@ -178,7 +178,7 @@ static void is_scaled(const warprsa_sample_t *samples, int count, int places,
     assert_true(BN_lshift(x, factor, bits) && BN_nnmod(x, x, modulus, bn));
     number_to_samples(expected, x, count);
     assert_memory_equal(expected, samples,
-                        (size_t)places * sizeof(expected[0]));
+                        (size_t)length * sizeof(expected[0]));
 }
 
 static void is_n0inv(warprsa_sample_t got, const BIGNUM *modulus)
@@ -191,7 +191,7 @@ static void is_n0inv(warprsa_sample_t got, const BIGNUM *modulus)
 
 #ifndef WARPRSA_INT32
 /* 2^-52 mod modulus */
-static void is_inv_2_52(const double *samples, int count, int places,
+static void is_inv_2_52(const double *samples, int count, int length,
                         const BIGNUM *modulus)
 {
     warprsa_sample_t expected[NUMBER_SAMPLES] = {0};
@@ -200,7 +200,7 @@ static void is_inv_2_52(const double *samples, int count, int places,
     assert_non_null(BN_mod_inverse(x, y, modulus, bn));
     number_to_samples(expected, x, count);
     assert_memory_equal(expected, samples,
-                        (size_t)places * sizeof(expected[0]));
+                        (size_t)length * sizeof(expected[0]));
 }
 
 #endif
@@ -208,15 +208,15 @@ static void is_inv_2_52(const double *samples, int count, int places,
 static void is_half(const warprsa_operation_half *half, const BIGNUM *prime,
                     const BIGNUM *exponent, int limbs)
 {
-    const int bits = WARPRSA_SAMPLE_BITS, places = WARPRSA_HALF_LIMBS_MAX;
+    const int bits = WARPRSA_SAMPLE_BITS, length = WARPRSA_HALF_LIMBS_MAX;
 
     number_power_of_two(y, bits * limbs); /* above the prime: no reduction */
-    is_scaled(half->modulus, limbs, places, prime, 0, y);
-    is_scaled(half->r2, limbs, places, BN_value_one(), 2 * bits * limbs, prime);
-    is_scaled(half->r3, limbs, places, BN_value_one(), 3 * bits * limbs, prime);
+    is_scaled(half->modulus, limbs, length, prime, 0, y);
+    is_scaled(half->r2, limbs, length, BN_value_one(), 2 * bits * limbs, prime);
+    is_scaled(half->r3, limbs, length, BN_value_one(), 3 * bits * limbs, prime);
     is_n0inv(half->n0inv, prime);
 #ifndef WARPRSA_INT32
-    is_inv_2_52(half->inv_2_52, limbs, places, prime);
+    is_inv_2_52(half->inv_2_52, limbs, length, prime);
 #endif
     assert_int_equal(BN_num_bits(prime), half->bits);
     for (int i = 0; i < 32 * WARPRSA_EXPONENT_WORDS; i++)
@@ -241,7 +241,7 @@ static void constants_are_right(void **state)
     for (size_t i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
         const int bits = WARPRSA_SAMPLE_BITS;
         warprsa_operation_key got;
-        const int places = (int)(sizeof(got.r2) / sizeof(got.r2[0]));
+        const int length = (int)(sizeof(got.r2) / sizeof(got.r2[0]));
         made_key made;
 
         assert_true(made_key_new(&made, &recipes[i]));
@@ -259,10 +259,10 @@ static void constants_are_right(void **state)
         is_inv_2_52(got.inv_2_52, 2 * limbs, WARPRSA_FULL_SAMPLES, v[NUMBER_N]);
 #endif
         number_power_of_two(y, 2 * bits * limbs);
-        is_scaled(got.modulus, 2 * limbs, places, v[NUMBER_N], 0, y);
-        is_scaled(got.r2, 2 * limbs, places, BN_value_one(), 4 * bits * limbs,
+        is_scaled(got.modulus, 2 * limbs, length, v[NUMBER_N], 0, y);
+        is_scaled(got.r2, 2 * limbs, length, BN_value_one(), 4 * bits * limbs,
                   v[NUMBER_N]);
-        is_scaled(got.q_r, 2 * limbs, places, v[NUMBER_Q], 2 * bits * limbs,
+        is_scaled(got.q_r, 2 * limbs, length, v[NUMBER_Q], 2 * bits * limbs,
                   v[NUMBER_N]);
         is_n0inv(got.n0inv, v[NUMBER_N]);
         assert_int_equal(recipes[i].e, got.e);
@@ -271,7 +271,7 @@ static void constants_are_right(void **state)
     }
 }
 
-/* Refused, and what had been made of it wiped. */
+/* The key is refused, and what was prepared of it is wiped. */
 static void is_no_key(const warprsa_private_key *key)
 {
     warprsa_operation_key got, zero;

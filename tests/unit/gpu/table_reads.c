@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which entries of a table are read: all of them, whatever the digit, unless
- * direct reads are allowed, and then the one. Each entry has pages of its own,
- * and whoever reads one that can't be read is caught.
+ * Tests which entries of a table are read: all of them, whatever the digit, or
+ * the one that is needed if direct reads are allowed. Each entry has pages of
+ * its own, and reading one that is protected is caught.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 enum {
-    /* So that entry e is the pages from e L on, a page for each sample of all
-     * lanes. */
+    /* Makes entry e the pages from e * limbs_per_thread on: a page holds one
+     * sample of all lanes. */
     PAGE = 65536,
     STRIDE = PAGE / sizeof(warprsa_sample_t),
     BYTES = WARPRSA_TABLE_SIZE * WARPRSA_LIMBS_PER_THREAD_MAX * PAGE,
@@ -39,7 +39,7 @@ static int tear_down(void **state)
     return munmap(table, BYTES);
 }
 
-/* Another in each place. */
+/* A different number in each entry. */
 static warprsa_sample_t sample_of(uint32_t entry, int lane, int i)
 {
     return (
@@ -84,8 +84,8 @@ static void caught(int signal)
     _exit(CAUGHT);
 }
 
-/* Reads entry `digit` where the entries of `hidden`, a bit each, can't be read,
- * in a process of its own: whether it could. */
+/* Reads entry `digit` while the entries in `hidden`, a bit for each, are
+ * protected, in a process of its own. Whether it could. */
 static int reads_without(uint32_t hidden, const warprsa_operation *op,
                          const number_view *view, uint32_t digit)
 {

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the engine on the CPU gives back to the heap holds no secret. Linked
- * with --wrap=free, so that each block that the engine frees is looked at
- * while it is still the engine's.
+ * Tests that memory which the host engine gives back to the heap holds no
+ * secret. Linked with --wrap=free, so that each block the engine frees is
+ * searched while it is still allocated.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
@@ -17,8 +17,8 @@ enum {
     SECRETS_MAX = 1024,
 };
 
-/* Eight bytes each, as they would lie in memory. Short or common ones say
- * nothing and are left out. */
+/* The secrets searched for: eight bytes each, as they lie in memory. Short or
+ * common numbers would prove nothing and are left out. */
 static uint64_t secrets[SECRETS_MAX];
 static unsigned secret_count;
 static int looking;
@@ -35,7 +35,7 @@ static int is_secret(uint64_t word)
     return 0;
 }
 
-/* Secrets in a block, at any multiple of four bytes. */
+/* The number of secrets in a block, at any multiple of four bytes. */
 static unsigned secrets_in(const void *block, size_t size)
 {
     unsigned count = 0;
@@ -147,7 +147,7 @@ static void freed_blocks_hold_no_secret(void **state)
     looking = 1;
     assert_int_equal(WARPRSA_OK, engine->load_key(device, &key.key, &task.key));
     assert_int_equal(WARPRSA_OK, engine->load_key(device, &key.key, &again));
-    /* Refused half way and for want of a place. */
+    /* Refused half way, and for lack of a free index. */
     no_key = key.key;
     memset(no_key.dq, 0xff, sizeof(no_key.dq));
     assert_int_equal(WARPRSA_UNSUPPORTED_KEY,
@@ -167,7 +167,7 @@ static void freed_blocks_hold_no_secret(void **state)
     engine->close(device); /* with a key still loaded */
     looking = 0;
     assert_int_equal(0, found);
-    /* The answer was looked for, and would have been found. */
+    /* Control: the answer was searched for and would have been found. */
     assert_true(secrets_in(output, key.key.modulus_bytes) > 20);
     made_key_free(&key);
 }

@@ -51,8 +51,9 @@ void number_wrong(unsigned *wrong, const char *what, const number_view *view,
                   uint64_t seed)
 {
     if ((*wrong)++ < WRONG_SHOWN)
-        print_error("%s: wrong: rows %d, width %d, L %d, seed %#llx\n", what,
-                    view->limbs, view->threads_per_number,
+        print_error("%s: wrong: %d limbs, %d threads a number, %d limbs a "
+                    "thread, seed %#llx\n",
+                    what, view->limbs, view->threads_per_number,
                     view->limbs_per_thread, (unsigned long long)seed);
 }
 
@@ -89,7 +90,8 @@ void number_from_columns(BIGNUM *to, const uint64_t *columns, int count)
     for (; bits != 0; bits >>= 8)
         bytes[length++] = (unsigned char)bits;
     assert_non_null(BN_lebin2bn(bytes, length, to));
-    BN_set_negative(to, 0); /* which that leaves alone if `to` becomes zero */
+    BN_set_negative(to,
+                    0); /* BN_lebin2bn() does not reset the sign of a zero */
 }
 
 void number_from_samples(BIGNUM *to, const warprsa_sample_t *samples, int count)

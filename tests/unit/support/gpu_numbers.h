@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Numbers for the tests of the arithmetic in gpu/: between libcrypto's and
- * samples, and those on which such arithmetic is most likely to go wrong. As
- * those tests, compiled once for each arithmetic of gpu/arith/arithmetic.h: "2^B" is
- * 2^WARPRSA_SAMPLE_BITS.
- * Failures end the cmocka test; main thread alone.
+ * Numbers for the tests of the arithmetic in gpu/: conversions between
+ * libcrypto's numbers and samples, and numbers on which such arithmetic is most
+ * likely to go wrong. Compiled, like those tests, once for each arithmetic of
+ * gpu/arith/arithmetic.h; "2^B" is 2^WARPRSA_SAMPLE_BITS. Failures end the
+ * cmocka test; main thread only.
  */
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_GPU_NUMBERS_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_GPU_NUMBERS_H
@@ -22,8 +22,9 @@
 #include "gpu/arith/private_operation.h"
 #include "tests/unit/support/random_keys.h"
 
-/* How an operation spreads numbers: G lanes in groups of `width`, `rows`
- * samples to a number, R = 2^(B rows). */
+/* How numbers are spread: a group of threads_per_request lanes holds subgroups
+ * of threads_per_number lanes, each with one number of `limbs` samples; R =
+ * 2^(B limbs). */
 typedef struct number_view {
     int limbs, threads_per_number, limbs_per_thread, threads_per_request;
 } number_view;
@@ -39,13 +40,14 @@ enum {
     NUMBER_SUBGROUPS = 2 /* at most */
 };
 
-/* Two for each size class: its primes, two at once; and its modulus. After
- * those of all classes, where they are others, the ones for many requests. */
+/* Two views for each size class: its two primes at once, and its modulus. Where
+ * an arithmetic has other shapes for many requests, these follow. */
 number_view number_view_of(int index);
 int number_subgroups(const number_view *view);
-int number_samples(const number_view *view); /* places, >= rows */
+int number_samples(
+    const number_view *view); /* that the lanes of a number hold; >= limbs */
 
-/* The largest sample that may come about: 2^52 where a sample is a double. */
+/* The largest sample that results may have: 2^52 where a sample is a double. */
 #ifdef WARPRSA_INT32
 #define NUMBER_FULL WARPRSA_SAMPLE_MASK
 #else
@@ -75,7 +77,7 @@ void number_wrong(unsigned *wrong, const char *what, const number_view *view,
 /* 2^bits. */
 void number_power_of_two(BIGNUM *to, int bits);
 
-/* Columns as they are, carries and all, read unsigned. */
+/* Unresolved columns, read unsigned. */
 void number_from_columns(BIGNUM *to, const uint64_t *columns, int count);
 void number_from_samples(BIGNUM *to, const warprsa_sample_t *samples,
                          int count);
@@ -93,7 +95,7 @@ void number_get(warprsa_sample_t *samples, const warprsa_number *from,
  * an awkward pattern: 2^k - 1, 2^(k-1) + 1, long runs, alternating bits. */
 void number_modulus(BIGNUM *to, random_stream *stream, int max_bits);
 
-/* The patterns one by one; all odd, of exactly `bits` bits. */
+/* One pattern of them; the number is odd and has exactly `bits` bits. */
 enum {
     NUMBER_PATTERNS = 11
 };
