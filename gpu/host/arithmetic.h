@@ -38,7 +38,7 @@ typedef struct warprsa_host_arithmetic {
                               uint8_t *output);
 } warprsa_host_arithmetic;
 
-extern const warprsa_host_arithmetic warprsa_host_wide;
+extern const warprsa_host_arithmetic warprsa_host_cooperative;
 extern const warprsa_host_arithmetic warprsa_host_int32;
 extern const warprsa_host_arithmetic warprsa_host_thread;
 extern const warprsa_host_arithmetic warprsa_host_low_latency;

@@ -5,4 +5,5 @@
  */
 #include "gpu/host/operation.h"
 
-const warprsa_host_arithmetic warprsa_host_wide = WARPRSA_HOST_ARITHMETIC;
+const warprsa_host_arithmetic warprsa_host_cooperative =
+    WARPRSA_HOST_ARITHMETIC;

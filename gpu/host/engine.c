@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The engine on the CPU: the device's arithmetic, lane after lane. It proves
- * the arithmetic where no GPU is; it is not there to be fast. Its kernels are
- * "int32" and, by default, samples of 52 bits.
+ * The host engine: the device's arithmetic on the CPU, one lane after another.
+ * It tests the arithmetic where there is no GPU; it is not meant to be fast. It
+ * has the kernels "int32", "thread" and "low_latency"; by default, and under
+ * every other name, it computes as "cooperative" does.
  */
 #include <fenv.h>
 #include <stdio.h>
@@ -191,7 +192,7 @@ static const warprsa_host_arithmetic *arithmetic_of(const char *kernel)
         return &warprsa_host_thread;
     if (kernel != NULL && strcmp(kernel, "low_latency") == 0)
         return &warprsa_host_low_latency;
-    return &warprsa_host_wide;
+    return &warprsa_host_cooperative;
 }
 
 static warprsa_status host_open(const warprsa_device_config *config,

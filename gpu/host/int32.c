@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel "int32" on the CPU.
  */
 #define WARPRSA_INT32
 

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel "thread" on the CPU: gpu/kernels/thread/thread_modexp.h between the stages in
- * lanes, as gpu/kernels/thread/thread.cuh has it.
+ * The kernel "thread" on the CPU: the modexp of
+ * gpu/kernels/thread/thread_modexp.h between the stages over lanes, as
+ * gpu/kernels/thread/thread.cuh has it.
  */
 #define WARPRSA_HOST_MODEXP blind_and_modexp_by_threads
 
