@@ -4,8 +4,8 @@
  * A ring buffer of slot numbers that any number of threads put and take, after
  * Dmitry Vyukov's bounded queue. Each cell has a sequence number that says
  * whose turn it is. A thread that is preempted half way holds up only the
- * threads that wait for that very cell. There is always room (the caller sees to that),
- * so a thread that puts takes its position without having looked.
+ * threads that wait for that very cell. There is always room (the caller sees
+ * to that), so a thread that puts takes its position without having looked.
  *
  * This rules out Concurrency Kit's ck_ring: there every putting thread spins
  * until all those before it are done, and 200 threads of a server on few CPUs

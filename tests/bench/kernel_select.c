@@ -3,10 +3,10 @@
  *
  * Which kernel is the fastest for a batch of which size on this device:
  * kernel_select --help. What it prints first is an entry of the table in
- * gpu/select/selection.c: of each kernel and class how many operations the device
- * computes at once (a wave), and the times of one operation, of half a wave and
- * of a whole one. From these it foretells the time of any batch, as the engine
- * does, and prints who wins where.
+ * gpu/select/selection.c: of each kernel and class how many operations the
+ * device computes at once (a wave), and the times of one operation, of half a
+ * wave and of a whole one. From these it foretells the time of any batch, as
+ * the engine does, and prints who wins where.
  */
 #include <getopt.h>
 #include <stdio.h>

@@ -58,8 +58,8 @@ class stage_scope
     }
 };
 
-/* The stage of a step of gpu/kernels/fold/program.h, before the powers' end or after;
- * defined where that is known. */
+/* The stage of a step of gpu/kernels/fold/program.h, before the powers' end or
+ * after; defined where that is known. */
 template <typename INSTRUCTION>
 static __device__ __forceinline__ int
 stage_of_instruction(const INSTRUCTION *instruction, bool powers_to_come);

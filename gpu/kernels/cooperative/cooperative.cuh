@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel "cooperative": a request is spread over 2 width lanes of a warp for
- * all of its stages. A block takes BLOCK / (2 width) requests. Its first
+ * The kernel "cooperative": a request is spread over 2 width lanes of a warp
+ * for all of its stages. A block takes BLOCK / (2 width) requests. Its first
  * threads invert the blinding factors, a thread for each half, while its other
  * warps go on; the results are needed after the barrier.
  */

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The kernel "int32": the stages of "cooperative" over the arithmetic of
- * gpu/arith/int32_limb.h, for GPUs that have little double precision. Nothing in it is in
- * floating point.
+ * gpu/arith/int32_limb.h, for GPUs that have little double precision. Nothing
+ * in it is in floating point.
  */
 #ifndef WARPRSA_GPU_KERNELS_INT32_INT32_CUH
 #define WARPRSA_GPU_KERNELS_INT32_INT32_CUH

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The secret power over the product in blocks (gpu/arith/block_mont_mul.h): x stays in
- * the request's room from one product to the next.
+ * The secret power over the product in blocks (gpu/arith/block_mont_mul.h): x
+ * stays in the request's room from one product to the next.
  */
 #ifndef WARPRSA_GPU_KERNELS_LOW_LATENCY_BLOCK_MODEXP_H
 #define WARPRSA_GPU_KERNELS_LOW_LATENCY_BLOCK_MODEXP_H

@@ -582,7 +582,8 @@ static void tries_are_not_judged_without_a_device(void **state)
 
 /* An event loop on a saturated device that does an operation every 40 us, which
  * is 10 CPUs' work: how many it computes of so many operations, each of which
- * takes `overflow_ns` of its time, beside what others of its process compute. */
+ * takes `overflow_ns` of its time, beside what others of its process
+ * compute. */
 static unsigned overflows_of(unsigned operations, uint64_t overflow_ns,
                              uint64_t others_ns)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * gpu/kernels/fold/plan.h: which keys may be folded, and where the requests of a batch
- * are put.
+ * gpu/kernels/fold/plan.h: which keys may be folded, and where the requests of
+ * a batch are put.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The power by one thread a half (gpu/kernels/thread/thread_modexp.h) against libcrypto's
- * numbers: squares and products with operands at the ends of what the bounds
- * allow, powers with every kind of exponent, the table, the way in and out.
+ * The power by one thread a half (gpu/kernels/thread/thread_modexp.h) against
+ * libcrypto's numbers: squares and products with operands at the ends of what
+ * the bounds allow, powers with every kind of exponent, the table, the way in
+ * and out.
  */
 #include <fenv.h>
 #include <string.h>

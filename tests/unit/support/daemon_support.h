@@ -38,8 +38,8 @@ typedef struct test_server {
     unsigned broken; /* lines of the log about a broken protocol */
 } test_server;
 
-/* Opens a queue and starts a server with `slots` for each client, on a socket in
- * a directory of its own. The queue's deadline is deadline_ms. */
+/* Opens a queue and starts a server with `slots` for each client, on a socket
+ * in a directory of its own. The queue's deadline is deadline_ms. */
 void test_server_open(test_server *s, unsigned slots, unsigned deadline_ms);
 
 /* Stops the server and closes the queue. All keys must have gone. */
