@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel "fold": whole private operations of requests that share a key,
- * 64 to a block, by the script of program.h. Blocks stay and take one group
- * of requests after the other, so that the tables of all that is under way are
- * few enough for the second cache to hold much of them.
+ * The kernel "fold" for RSA-2048 and RSA-3072: whole private operations of
+ * requests that share a key, 64 to a warpgroup, by the program of program.h.
+ * Blocks stay and take one item (plan.h) after the other. So the tables of all
+ * that is under way are few enough for L2 to hold much of them.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_CUH
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_CUH
@@ -13,7 +13,7 @@
 #include "gpu/kernels/fold/matrix.h"
 #include "gpu/kernels/fold/operation.h"
 
-/* A block's scratch memory, in bytes. */
+/* Scratch memory of a block in device memory: sizes in bytes. */
 template <int LIMBS> struct warprsa_fold_scratch {
     static constexpr size_t THREADS = warprsa_fold_shared<LIMBS>::THREADS;
     static constexpr size_t REGISTERS =
@@ -30,7 +30,7 @@ template <int LIMBS> struct warprsa_fold_scratch {
         REGISTERS + TABLE + SELECTED + INVERSION + QINV;
 };
 
-/* By all threads; bytes a multiple of 8. */
+/* By all threads of the block. `bytes` is a multiple of 8. */
 static __device__ __forceinline__ void warprsa_fold_wipe(void *from,
                                                          size_t bytes)
 {
@@ -40,7 +40,7 @@ static __device__ __forceinline__ void warprsa_fold_wipe(void *from,
         word[i] = 0;
 }
 
-/* e, the same for all of a warp, to the compiler, too. */
+/* e, which is the same for all of a warp: this tells the compiler so. */
 static __device__ __forceinline__ uint64_t
 warprsa_fold_public_exponent(const warprsa_prepared_key *key)
 {
@@ -48,7 +48,7 @@ warprsa_fold_public_exponent(const warprsa_prepared_key *key)
            warprsa_largest_in_warp((uint32_t)key->e);
 }
 
-/* The block's barriers, before anything else. */
+/* Initialises the barriers of the block, before anything else. */
 static __device__ __forceinline__ void
 warprsa_fold_new_barriers(const warprsa_fold_group *g)
 {
@@ -63,7 +63,7 @@ warprsa_fold_new_barriers(const warprsa_fold_group *g)
     __syncthreads();
 }
 
-/* Matrices, 1/q and script of a key; by all threads. */
+/* Makes the matrices, 1/q and the program of a key. By all threads. */
 template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
 static __device__ __noinline__ void
 warprsa_fold_load_key(uint8_t *shared, double *qinv,
@@ -90,8 +90,9 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
         warprsa_fold_program_make(
             reinterpret_cast<warprsa_fold_program *>(shared + S::PROGRAM), e);
     __syncwarp();
-    /* The last row is made in another way, so by all groups together: lanes of
-     * a warp that part would wait for each other in their exchanges. */
+    /* The last row is made in another way, so all groups of threads make it
+     * together: lanes of a warp that diverge would wait for each other in their
+     * exchanges. */
     WARPRSA_ROLLED
     for (int row = threadIdx.x / (2 * THREADS_PER_NUMBER); row < 8 * LIMBS;
          row += groups)
@@ -106,7 +107,9 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
     __syncthreads();
 }
 
-/* A thread's group but for what is in the block's scratch memory. */
+/*
+ * The group of a thread, but for what lies in the scratch memory of the block.
+ */
 template <typename S>
 static __device__ __forceinline__ warprsa_fold_group
 warprsa_fold_group_in_smem(const warprsa_fold_batch &batch, uint8_t *shared)
@@ -143,8 +146,8 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     at += scratch::REGISTERS;
     g.memory.table = (uint32_t *)at;
     at += scratch::TABLE;
-    /* The threads of one warpgroup are all there are if it is in shared
-     * memory. */
+    /* If the selected entries are in shared memory, the block has one warpgroup
+     * only, so no offset for others is needed. */
     if (!S::SELECTED_IN_SMEM)
         g.memory.selected = (uint32_t *)at;
     at += scratch::SELECTED;

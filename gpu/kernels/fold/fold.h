@@ -1,44 +1,58 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Products modulo a prime that many messages share, without Montgomery's
- * reduction: what lies above 2^(52 rows) is multiplied by a fixed matrix of
- * the prime, which tensor cores do for 64 messages at once. One thread holds
- * one number of `rows` samples of 52 bits; of 40 on the device two do, see
- * pair.h.
+ * The fold: reduction of a product modulo a prime that many numbers share,
+ * without Montgomery's method. What lies above 2^(52 N) is multiplied by a
+ * fixed matrix of the prime, and tensor cores do that for 64 numbers at once.
+ * A number has N = `limbs` samples of 52 bits; N is 20, 30 or 40. One thread
+ * holds one number. On the device, two threads share a number of 40 samples:
+ * see pair.h.
  *
- *   columns   c[0..2 rows) of a * b, in 64 bits, carries not resolved; see
- *             multiply.h
- *   top       bits 44.. of c[rows-1] go up: what is above bit 52 into
- *             c[rows], bits 44..51 into byte 7 of the last column
- *   fold      the bytes h[k] of the upper columns (8 a column, as they lie)
- *             times the matrix: row k is 2^(52 (rows + k/8) + 8 (k mod 8)) mod
- *             P, the last row 2^(52 (rows-1) + 44) mod P, the one of the byte
- *             that stands for the columns' bias minus that, each cut into
- *             digits, 7 to an output sample
- *   join      the 7 digit sums of a sample make x, what is above bit 52 of the
- *             seventh goes into the next sample
- *   carry     sample = x + c + carry, up to 2^52
+ * The steps of one multiplication:
  *
- * Bounds, for P < 2^B with B = 51.2 rows and samples in [0, 2^52]; N = rows.
- * A column is at most (3N + 3) 2^52 and once a carry below 2^12, so its byte 7
- * is at most (3N + 3) / 16 = 3, 5, 7 for N = 20, 30, 40. The last column is one
- * high half, at most 2^52, so byte 7 of it is free, and so is that of the one
- * below, which is 1 for the bias. Then
- *     H = sum of all h <= N (7 * 255 + byte 7) + 255 + 1
- *                      <= 36,016    53,956    71,936
- * Digit sums are at most H times the largest digit. Where two digits are
- * joined in 32 bits, D0 + 256 D1 + f must be below 2^32, f < 2^21 from the
- * sample below: with 8-bit digits 255 * 257 * H = 2.36e9 and 3.54e9, but 4.71e9
- * for N = 40; there every second digit has 7 bits: (255 + 127 * 256) H
- * = 2.36e9. The joined x is below 2^32 + 2^48 + 2^64 - 2^62 in the first case
- * (the third pair is at most 3.54e9 + 15 * 2^16 < 0.83 * 2^32) and below 2^63
- * in the second, and x + c + carry < 2^64. The result is below 2^(52 (N-1) +
- * 44) + 2^(52 (N-1) + 7) + H P, that is below 2^1039.2, 2^1552.9, 2^2072.1 and
- * so below 2^(52 N), the last sample below 2^51.2: an operand again, as sample
- * N / 2 - 1 is below 2^52, too, see warprsa_fold_carry(), and nothing is
- * carried out of the last sample. P may be even and as small as it likes here;
- * see warprsa_fold_reduce() for what that needs.
+ *   columns   multiply.h makes c[0..2 N), the columns of a * b, as integers of
+ *             64 bits whose carries are not resolved.
+ *   top       Bits 44 and up of c[N-1] go up: those above bit 52 are added to
+ *             c[N], and bits 44..51 become byte 7 of the last column.
+ *   fold      The bytes h[k] of the upper columns, 8 a column, as they lie in
+ *             memory, are multiplied by the matrix. Row k of it is
+ *             2^(52 (N + k/8) + 8 (k mod 8)) mod P, with two exceptions. The
+ *             last row is 2^(52 (N-1) + 44) mod P. The row of the byte that
+ *             stands for the bias of the columns (multiply.h) is minus that
+ *             bias mod P. Each row is cut into digits, 7 to a sample of the
+ *             result, so that the tensor cores multiply bytes by bytes.
+ *   join      The 7 digit sums of a sample are joined to one integer x. What
+ *             is above bit 52 of the seventh sum goes into the next sample.
+ *   carry     sample = x + c + carry, in [0, 2^52].
+ *
+ * Bounds, for P < 2^B with B = 51.2 N and operands with samples in [0, 2^52].
+ *
+ * Columns. A column is at most (3 N + 3) 2^52 and gets a carry below 2^12 once,
+ * so its byte 7 is at most (3 N + 3) / 16, which is 3, 5, 7 for N = 20, 30, 40.
+ * The last column is one high half, at most 2^52, so its byte 7 is free for the
+ * bits that `top` puts there. Byte 7 of the column below is free, too, and is 1
+ * for the bias. So the sum of all bytes is
+ *     H = sum of all h[k] <= N (7 * 255 + byte 7) + 255 + 1
+ *                         <= 36,016    53,956    71,936    for N = 20, 30, 40.
+ *
+ * Digit sums. Each is at most H times the largest digit. Two digits are joined
+ * in 32 bits: D0 + 256 D1 + f must be below 2^32, where f < 2^21 comes from the
+ * sample below. With digits of 8 bits, 255 * 257 * H is 2.36e9 for N = 20 and
+ * 3.54e9 for N = 30, but 4.71e9 for N = 40, which is too large. There every
+ * second digit has 7 bits instead: (255 + 127 * 256) H = 2.36e9.
+ *
+ * Joined sums. With digits of 8 bits, x is below 2^32 + 2^48 + 2^64 - 2^62, as
+ * the third pair is at most 3.54e9 + 15 * 2^16 < 0.83 * 2^32. With digits of 8
+ * and 7 bits, x is below 2^63. In both cases x + c + carry < 2^64.
+ *
+ * Result. It is below 2^(52 (N-1) + 44) + 2^(52 (N-1) + 7) + H P, that is below
+ * 2^1039.2, 2^1552.9, 2^2072.1. So it is below 2^(52 N), and its last sample is
+ * below 2^51.2. Sample N / 2 - 1 is below 2^52 (see warprsa_fold_carry()). The
+ * result therefore is an operand again, as multiply.h needs it, and nothing is
+ * carried out of the last sample.
+ *
+ * The fold itself allows P to be even and as small as it likes.
+ * warprsa_fold_reduce() needs a lower bound and states it.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_H
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_H
@@ -46,29 +60,32 @@
 #include "gpu/kernels/fold/multiply.h"
 
 #define WARPRSA_FOLD_DIGITS    7 /* of an output sample */
-#define WARPRSA_FOLD_CARRY_MAX 5 /* samples that are carried at once */
+#define WARPRSA_FOLD_CARRY_MAX 5 /* samples carried at once, at most */
 
-/* B above: the longest prime, 1024, 1536 and 2048 bits. */
+/* Bits of the longest prime, B above: 1024, 1536 and 2048. */
 #define WARPRSA_FOLD_BITS(limbs) ((limbs) / 10 * 512)
-/* The shortest for warprsa_fold_reduce(). */
+/* Bits of the shortest prime, which warprsa_fold_reduce() needs. */
 #define WARPRSA_FOLD_BITS_MIN(limbs) (52 * (limbs)-40)
 
 /*
- * The matrix as wgmma reads it, 16 rows of a column side by side; in the result
- * lane i of four holds columns 2i and 2i + 1 of every eight, so the digits of
- * `limbs_per_lane` consecutive samples are put there. A chunk is what one
- * instruction makes: 4 limbs_per_lane samples.
+ * How the matrix lies in memory, for wgmma: 16 rows of a column side by side.
+ * In wgmma's result, lane i of four holds columns 2 i and 2 i + 1 of every
+ * eight. The digits of LIMBS_PER_LANE consecutive samples are put into the
+ * columns that one lane will hold, so that it can join them without asking
+ * others. A chunk is what one instruction makes: 4 LIMBS_PER_LANE samples.
  */
 #define WARPRSA_FOLD_DEPTH(limbs)          (8 * (limbs))
 #define WARPRSA_FOLD_LIMBS_PER_LANE(limbs) ((limbs) == 30 ? 4 : 5)
 #define WARPRSA_FOLD_CHUNKS(limbs)         ((limbs) == 20 ? 1 : 2)
-#define WARPRSA_FOLD_COLUMNS(limbs)        ((limbs) == 30 ? 112 : 144) /* of a chunk */
+/* Columns of a chunk. */
+#define WARPRSA_FOLD_COLUMNS(limbs) ((limbs) == 30 ? 112 : 144)
 #define WARPRSA_FOLD_CHUNK_BYTES(limbs)                                        \
     (WARPRSA_FOLD_DEPTH(limbs) * WARPRSA_FOLD_COLUMNS(limbs))
 #define WARPRSA_FOLD_MATRIX_BYTES(limbs)                                       \
     (WARPRSA_FOLD_CHUNKS(limbs) * WARPRSA_FOLD_CHUNK_BYTES(limbs))
 
-/* What is above bit 44 of the lower half goes up. */
+/* The step `top` above: moves bits 44 and up of column N - 1 into the upper
+ * columns. */
 WARPRSA_FN void warprsa_fold_top(uint64_t *s, const int limbs)
 {
     s[limbs] += s[limbs - 1] >> 52;
@@ -76,7 +93,8 @@ WARPRSA_FN void warprsa_fold_top(uint64_t *s, const int limbs)
     s[limbs - 1] &= (1ull << 44) - 1;
 }
 
-/* Where digit `digit` of a sample starts; 52 for the one after the last. */
+/* The bit of a sample at which digit `digit` starts; 52 for the digit after the
+ * last. */
 WARPRSA_FN int warprsa_fold_digit_shift(int digit, const int limbs)
 {
     if (limbs <= 30)
@@ -84,13 +102,15 @@ WARPRSA_FN int warprsa_fold_digit_shift(int digit, const int limbs)
     return digit == WARPRSA_FOLD_DIGITS ? 52 : (15 * digit + 1) / 2;
 }
 
-/* The row of the byte that stands for minus the biases. */
+/* The row of the matrix for the byte that stands for the bias of the columns;
+ * the row holds minus that bias. */
 WARPRSA_FN int warprsa_fold_bias_row(const int limbs)
 {
     return 8 * (limbs - 2) + 7;
 }
 
-/* Place in the matrix of row k, digit `digit` of sample `sample`. */
+/* Offset in the matrix, in bytes, of row k and digit `digit` of sample
+ * `sample`. */
 WARPRSA_FN int warprsa_fold_matrix_offset(int k, int sample, int digit,
                                           const int limbs)
 {
@@ -104,8 +124,9 @@ WARPRSA_FN int warprsa_fold_matrix_offset(int k, int sample, int digit,
            k / 16 * (16 * WARPRSA_FOLD_COLUMNS(limbs)) + column * 16 + k % 16;
 }
 
-/* a * b + c as one instruction. Of a power of two and a few bits of a word the
- * compiler would make a shift, a mask and an addition. */
+/* a * b + c as one instruction. If the factor is a power of two and only a few
+ * bits of a word are used, the compiler would make a shift, a mask and an
+ * addition of it. */
 WARPRSA_FN uint32_t warprsa_multiply_add(uint32_t a, uint32_t b, uint32_t c)
 {
 #ifdef __CUDACC__
@@ -118,9 +139,9 @@ WARPRSA_FN uint32_t warprsa_multiply_add(uint32_t a, uint32_t b, uint32_t c)
 #endif
 }
 
-/* x of one sample from its digit sums; `over` is what comes from the sample
- * below and then what goes to the one above. The last shift or two become one
- * multiplication with addition of 64 bits each. */
+/* The step `join` above: x of one sample from its digit sums. *over is what
+ * comes from the sample below, and on return what goes to the sample above. The
+ * last one or two shifts become one 64-bit multiply-add each. */
 WARPRSA_FN uint64_t warprsa_fold_join(const uint32_t *d, uint32_t *over,
                                       const int limbs)
 {
@@ -137,19 +158,21 @@ WARPRSA_FN uint64_t warprsa_fold_join(const uint32_t *d, uint32_t *over,
     return low + ((uint64_t)middle << 15) + ((uint64_t)high << 30);
 }
 
-/* A sample from an integer in [0, 2^52]. */
+/* A sample from an integer in [0, 2^52]. The bits of 2^52 + x are those of 2^52
+ * plus x, and subtracting 2^52 is exact. */
 WARPRSA_FN double warprsa_fold_sample(uint64_t x)
 {
     return warprsa_from_bits(x + ((uint64_t)0x433 << 52)) - 0x1p52;
 }
 
-/* One from the lower 52 bits of an integer. */
+/* A sample from the lower 52 bits of an integer. */
 WARPRSA_FN double warprsa_fold_low_sample(uint64_t x)
 {
 #ifdef __CUDACC__
     uint32_t high;
 
-    /* Both in one instruction, which the compiler does not find. */
+    /* Mask and exponent bits in one instruction, which the compiler does not
+     * find. */
     asm("lop3.b32 %0, %1, 0xfffff, %2, 0xEA;"
         : "=r"(high)
         : "r"((uint32_t)(x >> 32)), "r"(0x43300000));
@@ -160,11 +183,14 @@ WARPRSA_FN double warprsa_fold_low_sample(uint64_t x)
 }
 
 /*
- * `count` >= 2 samples from x, their columns and the carry from below, and
- * their carry. What is carried out does not wait for what comes in: that is
- * below 2^13, and so it makes the first sample overflow by one at most, and the
- * second sample 2^52 at most. All others are below that, sample N / 2 - 1,
- * which is the last of five or the third of four, among them.
+ * The step `carry` above: `count` >= 2 samples from x, their columns s and
+ * *carry, which comes from below; on return it is what is carried out.
+ *
+ * What is carried out does not wait for what comes in, so that the carries of a
+ * number are not one long chain. It is right all the same: what comes in is
+ * below 2^13, so it makes the first sample overflow by one at most, and the
+ * second sample becomes 2^52 at most. All other samples are below 2^52. Sample
+ * N / 2 - 1 is among these, as it is the last of five or the third of four.
  */
 WARPRSA_FN void warprsa_fold_carry(double *a, const uint64_t *x,
                                    const uint64_t *s, const int count,
@@ -186,13 +212,14 @@ WARPRSA_FN void warprsa_fold_carry(double *a, const uint64_t *x,
             i == 1 ? warprsa_fold_sample(y[i]) : warprsa_fold_low_sample(y[i]);
 }
 
-/* An integer in [0, 2^52] again. */
+/* The integer in [0, 2^52] that a sample is. */
 WARPRSA_FN uint64_t warprsa_fold_integer(double sample)
 {
     return warprsa_bits(sample + 0x1p52) - ((uint64_t)0x433 << 52);
 }
 
-/* r = columns (signed) with carries resolved; what is carried out. */
+/* r = signed columns with their carries resolved. Returns what is carried out
+ * of the last, which is negative if the number is. */
 WARPRSA_FN int64_t warprsa_fold_resolve(double *r, const uint64_t *s,
                                         const int count)
 {
@@ -208,7 +235,7 @@ WARPRSA_FN int64_t warprsa_fold_resolve(double *r, const uint64_t *s,
     return carry;
 }
 
-/* a + (p where `mask` is all ones). */
+/* a += p where `mask` is all ones, a += 0 where it is zero. */
 WARPRSA_FN void warprsa_fold_add_masked(double *a, const double *p,
                                         uint64_t mask, const int limbs)
 {
@@ -220,7 +247,7 @@ WARPRSA_FN void warprsa_fold_add_masked(double *a, const double *p,
     (void)warprsa_fold_resolve(a, s, limbs);
 }
 
-/* a = a - b + (p if that is negative); samples below 2^52. */
+/* a = a - b, plus p if that is negative. All samples are below 2^52. */
 WARPRSA_FN void warprsa_fold_subtract(double *a, const double *b,
                                       const double *p, const int limbs)
 {
@@ -234,9 +261,9 @@ WARPRSA_FN void warprsa_fold_subtract(double *a, const double *b,
     warprsa_fold_add_masked(a, p, (uint64_t)over, limbs);
 }
 
-/* 1 / x for x in [2^11, 2^104], off by less than 2^-50 of it. The device's
- * division has a branch for all other numbers; here two of Newton's steps
- * follow an approximation to 20 bits. */
+/* 1 / x for x in [2^11, 2^104], off by less than 2^-50 of itself. The division
+ * that the compiler would use on the device branches for numbers outside that
+ * range. Here two Newton steps follow an approximation of 20 bits. */
 WARPRSA_FN double warprsa_fold_reciprocal(double x)
 {
 #ifdef __CUDACC__
@@ -251,12 +278,15 @@ WARPRSA_FN double warprsa_fold_reciprocal(double x)
 }
 
 /*
- * a = a mod p, exactly, for the result a of a fold and p of at least
- * FOLD_BITS_MIN bits: then a < 2^39.5 p. The quotient estimated from the two
- * top samples of each is off by less than 2^-48 of itself, whichever way
- * things are rounded. Made smaller by 2^-40 of itself, by 0.71 at most, and
- * cut off it is the right one or one too small, so that one conditional
- * subtraction ends it. The top sample of p is at least 2^11.
+ * a = a mod p, exactly. a must be the result of a fold, and p must have at
+ * least FOLD_BITS_MIN bits; then a < 2^39.5 p.
+ *
+ * The quotient is estimated from the two top samples of a and of p, and is off
+ * by less than 2^-48 of itself, whichever way the operations round. It is made
+ * smaller by 2^-40 of itself, which is 0.71 at most, and then cut off to an
+ * integer. That is the right quotient or one less, so one conditional
+ * subtraction ends the reduction. The top sample of p is at least 2^11, so the
+ * reciprocal is taken within its range.
  */
 WARPRSA_FN void warprsa_fold_reduce(double *a, const double *p, const int limbs)
 {

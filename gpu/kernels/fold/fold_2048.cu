@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel "fold" for RSA-2048.
  */
 #include "gpu/kernels/fold/fold.cuh"
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel "fold" for RSA-3072.
  */
 #include "gpu/kernels/fold/fold.cuh"
 

@@ -1,10 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The device's part of operation.h. Lanes 0..15 of a warp have the halves
- * mod p of 16 requests, lanes 16..31 those mod q. The four warps of a
- * warpgroup fold together: tile 0 is their lanes 0..15, 64 messages mod p,
- * tile 1 the others. So each warp gets the sums of its own messages.
+ * The device's part of operation.h: the memory of a block, and the fold by
+ * tensor cores where one thread has one message.
+ *
+ * Lanes 0..15 of a warp have the halves mod p of 16 requests, lanes 16..31 the
+ * halves mod q. The four warps of a warpgroup fold together. Tile 0 is their
+ * lanes 0..15, which are 64 messages mod p, tile 1 is the others, mod q. wgmma
+ * gives each warp the sums of 16 messages of a tile, so with these tiles each
+ * warp gets the sums of its own messages.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_GROUP_CUH
 #define WARPRSA_GPU_KERNELS_FOLD_GROUP_CUH
@@ -17,34 +21,36 @@ enum {
     WARPRSA_FOLD_WARPGROUP = 128,
 };
 
-/* What a block has in shared memory; offsets in bytes. */
+/* What a block has in shared memory: offsets and sizes in bytes. */
 template <int LIMBS> struct warprsa_fold_shared {
     static constexpr int LIMBS_PER_LANE = WARPRSA_FOLD_LIMBS_PER_LANE(LIMBS);
     static constexpr int CHUNKS = WARPRSA_FOLD_CHUNKS(LIMBS);
     static constexpr int COLUMNS = WARPRSA_FOLD_COLUMNS(LIMBS);
     static constexpr int DEPTH = WARPRSA_FOLD_DEPTH(LIMBS);
-    /* Bytes of the messages: 16 of each of 64 messages side by side. */
+    /* Upper columns as bytes: 16 of each of 64 messages side by side, and the
+     * next 16 of each DEPTH_STRIDE further. */
     static constexpr int DEPTH_STRIDE = 64 * 16;
     static constexpr int TILE = DEPTH / 16 * DEPTH_STRIDE;
-    /* What the tensor cores read behind the last 16, if they are to have 32:
-     * zeros, after both tiles. */
+    /* Zeros behind both tiles. The tensor cores read them with the last 16
+     * bytes of a message where these do not make 32. */
     static constexpr int ZEROS = DEPTH % 32 != 0 ? DEPTH_STRIDE : 0;
-    /* Joined digits of a chunk by warp: four planes of two samples of 32
-     * messages, and one of single samples where a lane has 5, each with a
-     * little room so that no two lanes that store at once meet in a bank. */
+    /* Joined digits of a chunk, of a warp: four planes of two samples of 32
+     * messages each, and one more plane of single samples where a lane has 5.
+     * Each has a little room more, so that no two lanes that store at once meet
+     * in a bank. */
     static constexpr int PAIRS = 34 * 16, SINGLES = 36 * 8;
     static constexpr int JOINED =
         4 * (2 * PAIRS + (LIMBS_PER_LANE == 5 ? SINGLES : 0));
-    /* And, at other times, pieces of the table. */
+    /* At other times the same memory has pieces of the table. */
     static constexpr int SMEM_PIECES = WARPRSA_FOLD_SMEM_WORDS(LIMBS) * 4;
     static constexpr int WARP = JOINED > SMEM_PIECES ? JOINED : SMEM_PIECES;
-    /* Where the chosen entries are: here, if there is room. */
+    /* Whether the selected entries are in shared memory: if it has room. */
     static constexpr bool SELECTED_IN_SMEM = LIMBS == 20;
     static constexpr int SELECTED_BYTES =
         WARPRSA_FOLD_WORDS(LIMBS) * 4 * WARPRSA_FOLD_WARPGROUP;
 
-    /* Warpgroups of a block, which share the matrices, and blocks that share a
-     * multiprocessor. */
+    /* Warpgroups of a block, which share the matrices, and blocks that share an
+     * SM. */
     static constexpr int WARPGROUPS = LIMBS == 20 ? 1 : 2;
     static constexpr int BLOCKS = LIMBS == 20 ? 2 : 1;
     static constexpr int THREADS = WARPGROUPS * WARPRSA_FOLD_WARPGROUP;
@@ -65,9 +71,11 @@ template <int LIMBS> struct warprsa_fold_shared {
     static constexpr int ALL = BARRIER + BARRIERS * WARPGROUPS;
 };
 
-/* Of RSA-4096, whose numbers are two threads' (pair.h): a warpgroup has
- * one tile of 64 messages mod one prime, the joined digits of whose two chunks
- * are for lanes 0..15 and 16..31. What a thread has is as much as with 20 rows.
+/*
+ * The same for RSA-4096, whose numbers are shared by two threads (pair.h). A
+ * warpgroup has one tile: 64 numbers modulo one prime. The joined digits of
+ * its two chunks are for lanes 0..15 and for lanes 16..31. What a thread has is
+ * as much as with 20 samples.
  */
 template <> struct warprsa_fold_shared<40> {
     typedef warprsa_fold_shared<20> half;
@@ -87,7 +95,7 @@ template <> struct warprsa_fold_shared<40> {
     static constexpr int BYTES = 0;
     static constexpr int SUMS = BYTES + TILE;
     static constexpr int WARPGROUP_BYTES = SUMS + 4 * WARP;
-    /* Of the block; the matrix of one prime at a time. */
+    /* Of the block; it has the matrix of one prime at a time. */
     static constexpr int SELECTED = WARPGROUPS * WARPGROUP_BYTES;
     static constexpr int MATRIX =
         SELECTED + WARPRSA_FOLD_WORDS(20) * 4 * THREADS;
@@ -104,14 +112,14 @@ typedef struct warprsa_fold_group {
     uint32_t request;
     uint32_t warpgroup_smem, matrix; /* addresses in shared memory */
     uint32_t barrier; /* the warpgroup's: all have read the bytes */
-    uint32_t fetched; /* the warp's: pieces of the table are near */
+    uint32_t fetched; /* the warp's: pieces of the table are here */
     int prime;        /* of pairs: 0 for p, 1 for q */
-    /* Of the barriers' next phases. */
+    /* Parities of the phases that the barriers complete next. */
     mutable uint32_t parity, fetched_parity;
 } warprsa_fold_group;
 
-/* Which of the block's warpgroups this is: to the compiler, too, the same for
- * all of a warp, so that it makes descriptors once for all. */
+/* Which warpgroup of the block this is. The shuffle tells the compiler that it
+ * is the same for all of a warp, so that it makes descriptors once for all. */
 template <typename S>
 static __device__ __forceinline__ uint32_t warprsa_fold_warpgroup()
 {
@@ -131,7 +139,7 @@ static __device__ __forceinline__ int warprsa_fold_half(int)
     return threadIdx.x / WARPRSA_FOLD_GROUP % 2;
 }
 
-/* Word i of the thread that has the other part of this one's number
+/* Word i of the thread that has the other part of the number of this one
  * (pair.h). */
 static __device__ __forceinline__ uint64_t
 warprsa_fold_other_part(const uint64_t *from, int, int, int i)
@@ -168,8 +176,8 @@ warprsa_fold_exponent(const warprsa_fold_group *g, int)
                WARPRSA_BLINDED_WORDS;
 }
 
-/* The blinded exponent of one half, and 1/r. On its own: its registers are no
- * part of the hot loop's. */
+/* The blinded exponent of one half, and 1/r. A function of its own: its
+ * registers are no part of those of the hot loop. */
 static __device__ __noinline__ void
 warprsa_fold_blinding(const warprsa_operation *op, double *inverse, int half,
                       const int limbs)
@@ -188,8 +196,8 @@ warprsa_fold_store_shared(uint32_t at, uint64_t a, uint64_t b)
                  : "memory");
 }
 
-/* Where the joined digits of the warp's messages lie; of lane-of-four i's
- * samples in plane i. */
+/* Shared-memory address of two joined samples of a message of this warp. Plane
+ * i has the samples of lane i of four. */
 template <typename S>
 static __device__ __forceinline__ uint32_t warprsa_fold_two_limbs_address(
     const warprsa_fold_group *g, int plane, int message)
@@ -206,8 +214,8 @@ static __device__ __forceinline__ uint32_t warprsa_fold_single_limb_address(
            8 * S::PAIRS + plane * S::SINGLES + message * 8;
 }
 
-/* Samples of a chunk of this thread's message, from the joined digits of its
- * warp. */
+/* Makes the samples of a chunk of the message of this thread, from the joined
+ * digits of its warp. */
 template <int LIMBS>
 static __device__ __forceinline__ void
 warprsa_fold_carries(double *a, const warprsa_fold_group *g, const uint64_t *s,
@@ -242,10 +250,11 @@ warprsa_fold_carries(double *a, const warprsa_fold_group *g, const uint64_t *s,
 }
 
 /*
- * Joins the digits of one tile's chunk: this lane has, of the warp's messages
- * g and g + 8 (g = lane / 4), those of LIMBS_PER_LANE samples. What a lane's last
- * sample gives to the next goes to the lane above, from the fourth to the
- * first of the next chunk: `over`, by message, in and out.
+ * Joins the digits of one chunk of a tile. This lane has, of messages g and
+ * g + 8 of the warp (g = lane / 4), the digit sums of LIMBS_PER_LANE samples.
+ * What the last sample of a lane gives to the next sample goes to the lane
+ * above, and from the fourth lane to the first one of the next chunk: *over, by
+ * message, in and out.
  */
 template <int LIMBS>
 static __device__ __forceinline__ void
@@ -259,7 +268,7 @@ warprsa_fold_join_chunk(const warprsa_fold_group *g, const uint32_t *d,
     for (int r = 0; r < 2; r++) {
         const int message = 16 * tile + 8 * r + lane / 4;
         const uint32_t at = warprsa_fold_two_limbs_address<S>(g, i, message);
-        /* The seventh digit of the lane's last sample. */
+        /* The seventh digit of the last sample of the lane. */
         constexpr int top = WARPRSA_FOLD_DIGITS * S::LIMBS_PER_LANE - 1;
         const uint32_t give =
             d[4 * (top / 2) + 2 * r + top % 2] >> (LIMBS <= 30 ? 4 : 7);
@@ -293,7 +302,8 @@ warprsa_fold_join_chunk(const warprsa_fold_group *g, const uint32_t *d,
     }
 }
 
-/* Waits for a phase of a barrier in shared memory. */
+/* Waits until the phase of this parity of a barrier in shared memory is
+ * complete. */
 static __device__ __forceinline__ void warprsa_fold_wait(uint32_t barrier,
                                                          uint32_t parity)
 {
@@ -304,8 +314,8 @@ static __device__ __forceinline__ void warprsa_fold_wait(uint32_t barrier,
                  : "memory");
 }
 
-/* All four warps have read the bytes of the last fold: they may be
- * overwritten. */
+/* Waits until the tensor cores have read the bytes of the last fold for all
+ * four warps: they may be overwritten then. */
 static __device__ __forceinline__ void
 warprsa_fold_wait_bytes_read(const warprsa_fold_group *g)
 {
@@ -322,7 +332,8 @@ warprsa_fold_signal_bytes_read(const warprsa_fold_group *g)
     g->parity ^= 1;
 }
 
-/* The pieces that were fetched last are near, and this thread sees them. */
+/* Waits until the pieces that were fetched last are in shared memory, and this
+ * thread sees them. */
 static __device__ __forceinline__ void
 warprsa_fold_wait_fetched(const warprsa_fold_group *g)
 {
@@ -330,9 +341,10 @@ warprsa_fold_wait_fetched(const warprsa_fold_group *g)
     g->fetched_parity ^= 1;
 }
 
-/* What the warp's threads have stored in the table, and read near, comes before
- * the copies that are started after this, which are the asynchronous proxy's:
- * each thread's own fence, and then the warp's barrier. */
+/* Orders what the threads of the warp have stored in the table, and read in
+ * shared memory, before the copies that are started after this. Copies are made
+ * by the asynchronous proxy, so each thread has a fence of its own, and the
+ * barrier of the warp follows. */
 static __device__ __forceinline__ void
 warprsa_fold_sync_table(const warprsa_fold_group *)
 {
@@ -340,8 +352,8 @@ warprsa_fold_sync_table(const warprsa_fold_group *)
     __syncwarp();
 }
 
-/* Copies `bytes`, a multiple of 16, to shared memory, and counts them on the
- * barrier when they are there. */
+/* Starts to copy `bytes`, a multiple of 16, to shared memory. The barrier
+ * counts them when they are there. */
 static __device__ __forceinline__ void warprsa_fold_copy(uint32_t to,
                                                          const uint32_t *from,
                                                          uint32_t bytes,
@@ -353,8 +365,8 @@ static __device__ __forceinline__ void warprsa_fold_copy(uint32_t to,
                  : "memory");
 }
 
-/* By one thread of a warp: starts to copy a phase's pieces, those of all
- * messages of the warp in one. */
+/* By one thread of a warp: starts to copy the pieces of a phase, of all
+ * messages of the warp in one copy. */
 static __device__ __forceinline__ void
 warprsa_fold_start_copy(const warprsa_fold_group *g, int phase, const int limbs)
 {
@@ -370,9 +382,10 @@ warprsa_fold_start_copy(const warprsa_fold_group *g, int phase, const int limbs)
         bytes, g->fetched);
 }
 
-/* Fetches a phase's pieces to where the warp's sums are at other times. Those
- * it has read, and __syncwarp() is behind it; the fence puts what its threads
- * have stored there before the copy, which is the asynchronous proxy's. */
+/* Fetches the pieces of a phase to where the sums of the warp are at other
+ * times. The warp has read its sums, and __syncwarp() came after that. The
+ * fence orders what its threads have stored there before the copy, which the
+ * asynchronous proxy makes. */
 static __device__ __forceinline__ void
 warprsa_fold_fetch(const warprsa_fold_group *g, int phase, int, const int limbs)
 {
@@ -382,8 +395,8 @@ warprsa_fold_fetch(const warprsa_fold_group *g, int phase, int, const int limbs)
     }
 }
 
-/* Likewise where no thread has stored anything since the last copy, and what
- * that brought has been read. */
+/* The same where no thread has stored anything there since the last copy, and
+ * all have read what that brought: no fence is needed. */
 static __device__ __forceinline__ void
 warprsa_fold_fetch_next(const warprsa_fold_group *g, int phase, int,
                         const int limbs)
@@ -392,8 +405,8 @@ warprsa_fold_fetch_next(const warprsa_fold_group *g, int phase, int,
         warprsa_fold_start_copy(g, phase, limbs);
 }
 
-/* Where, in a warpgroup's shared memory, the bytes of this thread's message
- * are: 16 of them, and the next DEPTH_STRIDE bytes further. */
+/* Offset, in the shared memory of the warpgroup, of the bytes of the message of
+ * this thread: 16 of them, and the next DEPTH_STRIDE bytes further. */
 template <typename S>
 static __device__ __forceinline__ uint32_t warprsa_fold_bytes_offset()
 {
@@ -403,10 +416,10 @@ static __device__ __forceinline__ uint32_t warprsa_fold_bytes_offset()
            message % 8 * 16;
 }
 
-/* Where this thread's products lay columns stash, if they do: where its bytes
- * will be, 16 for each two columns, too, once the tensor cores have read those
- * that are there. No other thread reads or writes them but through a barrier
- * that warprsa_fold_put_columns() ends with. */
+/* The stash of this thread, if it needs one. It is where the bytes of the
+ * thread will be, 16 for each two columns like these, and may be used once the
+ * tensor cores have read the bytes that are there. No other thread reads or
+ * writes it without a barrier that warprsa_fold_put_columns() ends with. */
 template <int LIMBS>
 static __device__ __forceinline__ warprsa_fold_smem_stash
 warprsa_fold_own_stash_of(const warprsa_fold_group *g)
@@ -428,9 +441,9 @@ warprsa_fold_own_stash(const warprsa_fold_group *g, const int limbs)
                        : warprsa_fold_own_stash_of<30>(g);
 }
 
-/* `count` columns as bytes for the tensor cores, 16 for each two, to this
- * thread's place. Made visible to them (the asynchronous proxy) before the
- * barrier that ends it. */
+/* Stores `count` columns as bytes for the tensor cores, 16 for each two, at
+ * offset `to` of the warpgroup. They are made visible to the tensor cores, that
+ * is the asynchronous proxy, before the barrier that ends it. */
 template <typename S>
 static __device__ __forceinline__ void
 warprsa_fold_put_columns(const warprsa_fold_group *g, uint32_t to,
@@ -449,8 +462,8 @@ warprsa_fold_put_columns(const warprsa_fold_group *g, uint32_t to,
                  : "memory");
 }
 
-/* Chooses from the pieces that have been fetched. Before sums may lie there
- * the warp's threads have to meet. */
+/* Waits for the pieces and selects from them. The threads of the warp have to
+ * meet before sums may be stored there. */
 static __device__ __forceinline__ void
 warprsa_fold_select_fetched(const warprsa_fold_group *g, int phase,
                             uint32_t digit, int, const int limbs)
@@ -459,8 +472,8 @@ warprsa_fold_select_fetched(const warprsa_fold_group *g, int phase,
     warprsa_fold_select_pieces(&g->memory, phase, digit, threadIdx.x, limbs);
 }
 
-/* The products of both tiles run one behind the other; each is joined while
- * the next is under way. */
+/* Folds. The matrix products of both tiles run one behind the other; each is
+ * joined while the next is under way. */
 template <int LIMBS>
 static __device__ __forceinline__ void
 warprsa_fold_fold_of(double *a, const warprsa_fold_group *g, uint64_t *s,

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The host's part of operation.h: a group in plain memory, the tensor
- * cores' sums as loops over the same matrix, place by place.
+ * The host's part of operation.h: a group in plain memory, and what the tensor
+ * cores sum as loops over the same matrix, at the same offsets.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_GROUP_HOST_H
 #define WARPRSA_GPU_KERNELS_FOLD_GROUP_HOST_H
@@ -26,8 +26,8 @@ static inline int warprsa_fold_half(int k)
     return k / WARPRSA_FOLD_GROUP;
 }
 
-/* Word i of `apart` of the message that has the other part of k's number
- * (pair.h). */
+/* Word i, of rows of `apart` words, of the message that has the other part of
+ * the number of message k (pair.h). */
 static inline uint64_t warprsa_fold_other_part(const uint64_t *from, int apart,
                                                int k, int i)
 {
@@ -72,7 +72,7 @@ static inline void warprsa_fold_blinding(const warprsa_operation *op,
     warprsa_blinding_inverse(&own, half, limbs);
 }
 
-/* Where products lay columns aside. */
+/* The stash of a message. */
 static inline warprsa_fold_smem_stash
 warprsa_fold_own_stash(const warprsa_fold_group *g, const int limbs)
 {
@@ -83,8 +83,8 @@ warprsa_fold_own_stash(const warprsa_fold_group *g, const int limbs)
     return stash;
 }
 
-/* Digit sums of one sample, exactly as the tensor cores have them; 16 rows of
- * a matrix's column lie side by side. */
+/* Digit sums of one sample, exactly as the tensor cores make them. 16 rows of a
+ * column of the matrix lie side by side. */
 static inline void warprsa_fold_digit_sums(uint32_t *d, const uint8_t *matrix,
                                            const uint64_t *upper, int sample,
                                            const int limbs)
@@ -113,7 +113,7 @@ static inline void warprsa_fold_wait_fetched(const warprsa_fold_group *g)
     (void)g;
 }
 
-/* Copies a phase's pieces of message k. */
+/* Copies the pieces of a phase of message k. */
 static inline void warprsa_fold_fetch(const warprsa_fold_group *g, int phase,
                                       int k, const int limbs)
 {
@@ -130,7 +130,7 @@ static inline void warprsa_fold_fetch_next(const warprsa_fold_group *g,
     warprsa_fold_fetch(g, phase, k, limbs);
 }
 
-/* Chooses from the pieces that have been fetched. */
+/* Selects from the pieces that have been fetched. */
 static inline void warprsa_fold_select_fetched(const warprsa_fold_group *g,
                                                int phase, uint32_t digit, int k,
                                                const int limbs)

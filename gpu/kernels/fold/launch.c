@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Launching the kernel "fold"; launch.h describes the functions.
  */
 #include "gpu/kernels/fold/launch.h"
 
@@ -33,7 +35,8 @@ uint32_t warprsa_fold_sms(int ordinal)
     return (uint32_t)count;
 }
 
-/* Blocks stay and take one item after the other. */
+/* Blocks stay and take one item after the other, so more than fit the device at
+ * once are of no use. */
 static uint32_t blocks_for(const warprsa_fold_kernel *kernel, size_t items,
                            uint32_t sms)
 {

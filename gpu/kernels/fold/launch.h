@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel "fold" as the engine launches it: requests that share a key, the
- * reduction on tensor cores. For devices of compute capability 9.0 alone.
+ * The kernel "fold" as the engine launches it: for requests that share a key,
+ * with the reduction on tensor cores (fold.h). It runs on devices of compute
+ * capability 9.0 and on no others. All functions may be called by any thread.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_LAUNCH_H
 #define WARPRSA_GPU_KERNELS_FOLD_LAUNCH_H
@@ -20,30 +21,34 @@ typedef struct warprsa_fold_batch {
     uint32_t item_count;
 } warprsa_fold_batch;
 
-/* A size class's kernel. */
+/* The kernel of one size class. */
 typedef struct warprsa_fold_kernel {
     cudaError_t (*launch)(const warprsa_fold_batch *batch, uint32_t blocks,
                           cudaStream_t stream);
-    size_t table_bytes;     /* of one block */
-    uint32_t blocks_per_sm; /* blocks that share a multiprocessor */
+    size_t table_bytes;     /* table memory of one block */
+    uint32_t blocks_per_sm; /* blocks that share an SM */
     uint32_t item_max;      /* requests that a block takes at once */
 } warprsa_fold_kernel;
 
-/* NULL where there is none. */
+/* The kernel of a size class; NULL where there is none. Static. */
 const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size);
 
-/* Multiprocessors of this device if it can fold, else 0. */
+/* How many SMs CUDA device `ordinal` has if it can run the fold, else 0. */
 uint32_t warprsa_fold_sms(int ordinal);
 
-/* Adds a row for each of its kernels, as warprsa_kernel_candidates() does, for
- * a device that has so many sms to fold with. */
+/* Adds one row for each size class that has a fold, as
+ * warprsa_kernel_candidates() does for the other kernels. `sms` is from
+ * warprsa_fold_sms(); with 0 nothing is added. */
 void warprsa_fold_candidates(warprsa_paces *candidates, uint32_t sms);
 
-/* Bytes of table memory for a batch of `count` of this class. */
+/* Bytes of table memory that warprsa_fold_launch() needs for a batch of `count`
+ * requests of this class. */
 size_t warprsa_fold_table_bytes(warprsa_size_class size, size_t count,
                                 uint32_t sms);
 
-/* Queues the kernel for the items of a batch; the launch's own error. */
+/* Queues the kernel for the items of a batch on `stream`. `items` is device
+ * memory and must stay until the kernel is done. Returns the error of the
+ * launch itself. */
 cudaError_t warprsa_fold_launch(warprsa_size_class size,
                                 const warprsa_batch *batch,
                                 const warprsa_fold_item *items,

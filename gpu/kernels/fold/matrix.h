@@ -1,17 +1,18 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The matrix of a prime (fold.h) made from the key as it is for Montgomery's
- * product, one row by a group of lanes: the product of 2^j and R^2, divided by
- * R and reduced exactly, is 2^j R mod P with R = 2^(52 rows). All lanes of a
- * group make one row, the lower ones for p, the upper ones for q.
+ * Makes the matrix of a prime (fold.h) from a prepared key, which has what
+ * Montgomery multiplication needs. With R = 2^(52 N), the Montgomery product of
+ * 2^j and R^2, reduced exactly, is 2^j R mod P: a row of the matrix. The
+ * threads of one request make a row together, the lower ones of them the row
+ * mod p, the upper ones the row mod q.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_MATRIX_H
 #define WARPRSA_GPU_KERNELS_FOLD_MATRIX_H
 
 #include "gpu/kernels/fold/fold.h"
 
-/* 2^bit. */
+/* to = 2^bit. */
 WARPRSA_FN void warprsa_fold_set_power_of_two(warprsa_number *to, int bit,
                                               const int threads_per_number,
                                               const int limbs_per_thread,
@@ -29,8 +30,8 @@ WARPRSA_FN void warprsa_fold_set_power_of_two(warprsa_number *to, int bit,
     }
 }
 
-/* x = 2^bit R mod P, or with `down` 2^bit mod P, or with `minus` P less that,
- * exactly; x for both halves of a key. */
+/* x = 2^bit R mod P; with `down`, 2^bit mod P instead; with `minus` 1, P less
+ * that. Exactly reduced, for both primes of a key. */
 WARPRSA_FN void warprsa_fold_matrix_row(warprsa_number *x,
                                         const warprsa_operation_key *key,
                                         int bit, int down, uint32_t minus,
@@ -66,7 +67,7 @@ WARPRSA_FN void warprsa_fold_matrix_row(warprsa_number *x,
     warprsa_choose(x, minus, &power, x, limbs_per_thread, threads_per_request);
 }
 
-/* Puts row k, the digits of x, into both matrices. */
+/* Puts the digits of x as row `row` into both matrices. */
 WARPRSA_FN void warprsa_fold_put_row(uint8_t *matrix_p, uint8_t *matrix_q,
                                      const warprsa_number *x, int row,
                                      const int limbs,
@@ -98,8 +99,9 @@ WARPRSA_FN void warprsa_fold_put_row(uint8_t *matrix_p, uint8_t *matrix_q,
     }
 }
 
-/* Makes row `row` of both matrices, which must hold zeros where no digit
- * goes. */
+/*
+ * Makes row `row` of both matrices. They must hold zeros where no digit goes.
+ */
 WARPRSA_FN void warprsa_fold_make_row(uint8_t *matrix_p, uint8_t *matrix_q,
                                       const warprsa_operation_key *key, int row,
                                       const int limbs,
@@ -119,7 +121,7 @@ WARPRSA_FN void warprsa_fold_make_row(uint8_t *matrix_p, uint8_t *matrix_q,
                          limbs_per_thread);
 }
 
-/* 1/q mod p from (1/q) R mod p; to[0..rows). */
+/* to[0..limbs) = 1/q mod p, from (1/q) R mod p. */
 WARPRSA_FN void warprsa_fold_put_qinv(double *to,
                                       const warprsa_operation_key *key,
                                       const int limbs,

@@ -2,16 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The tensor cores' part of a fold on Hopper (sm_90a): 64 messages of unsigned
- * bytes times a matrix, sums of 32 bits (PTX ISA, "wgmma"). Both operands are
- * in shared memory without swizzling, in pieces of 8 x 16 bytes.
+ * bytes times a matrix, summed in 32 bits (PTX ISA, "wgmma"). Both factors are
+ * in shared memory without swizzling, in blocks of 8 x 16 bytes.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_MMA_CUH
 #define WARPRSA_GPU_KERNELS_FOLD_MMA_CUH
 
 #include <stdint.h>
 
-/* A descriptor: `across` bytes from a piece to the next along the depth,
- * 128 along messages or columns. */
+/* A matrix descriptor: `depth_stride` bytes from a block to the next along the
+ * depth, 128 bytes along messages or columns. */
 static __device__ __forceinline__ uint64_t
 warprsa_fold_descriptor(uint32_t shared, uint32_t depth_stride)
 {
@@ -19,7 +19,7 @@ warprsa_fold_descriptor(uint32_t shared, uint32_t depth_stride)
            (uint64_t)(128 >> 4) << 32;
 }
 
-/* Operands; `c` is "=r" or "+r". */
+/* Operands of the asm statements below; `c` is "=r" or "+r". */
 #define WARPRSA_REGS8(c, d, i)                                                 \
     c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3]), c(d[i + 4]), c(d[i + 5]),  \
         c(d[i + 6]), c(d[i + 7])
@@ -50,8 +50,9 @@ warprsa_fold_descriptor(uint32_t shared, uint32_t depth_stride)
                  : WARPRSA_REGS56(c, d)                                        \
                  : "l"(a), "l"(b))
 
-/* d = 64 messages times the first 32 rows of the matrix: d is not read, which
- * the compiler must know, or it would keep its registers free all the time. */
+/* d = 64 messages times the first 32 rows of the matrix. d is not read. The
+ * compiler must know that, or it would keep the registers of d for it all the
+ * time. */
 template <int COLUMNS>
 static __device__ __forceinline__ void
 warprsa_fold_mma_first(uint32_t *d, uint64_t a, uint64_t b)
@@ -62,7 +63,7 @@ warprsa_fold_mma_first(uint32_t *d, uint64_t a, uint64_t b)
         WARPRSA_MMA_112("=r", d, a, b, "0");
 }
 
-/* d += 64 messages times 32 more rows. */
+/* d += 64 messages times 32 more rows of the matrix. */
 template <int COLUMNS>
 static __device__ __forceinline__ void
 warprsa_fold_mma_more(uint32_t *d, uint64_t a, uint64_t b)
@@ -73,10 +74,10 @@ warprsa_fold_mma_more(uint32_t *d, uint64_t a, uint64_t b)
         WARPRSA_MMA_112("+r", d, a, b, "1");
 }
 
-/* Starts d = messages times matrix; d must be left alone until a wait. If the
- * depth ends in half of 32 limbs, the other half, which is what follows the
- * matrix, meets zeros: `last` is the descriptor of the messages' last 16 bytes
- * and of as many zeros. */
+/* Starts d = messages times matrix. d must be left alone until a wait. If the
+ * depth ends with 16 of 32 rows, the other 16 are read behind the matrix and
+ * meet zeros: `last` is the descriptor of the last 16 bytes of the messages and
+ * of as many zeros. */
 template <int DEPTH, int COLUMNS>
 static __device__ __forceinline__ void
 warprsa_fold_mma_start(uint32_t *d, uint64_t a, uint64_t b,
@@ -94,8 +95,8 @@ warprsa_fold_mma_start(uint32_t *d, uint64_t a, uint64_t b,
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/* Waits until d is there; `later` may still be under way that were started
- * after it. */
+/* Waits until d is complete. LATER multiplications that were started after it
+ * may still be under way. */
 template <int COLUMNS, int LATER>
 static __device__ __forceinline__ void warprsa_fold_mma_wait(uint32_t *d)
 {

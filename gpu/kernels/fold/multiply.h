@@ -1,37 +1,46 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Columns of products for fold.h, by one step of Karatsuba's: with A = Al + X
- * Ah, X = 2^(52 h), h = N / 2,
+ * Multiplication and squaring for the fold (fold.h): the columns of a product
+ * of two numbers, by one level of Karatsuba's method. With N samples to a
+ * number, h = N / 2, X = 2^(52 h) and A = Al + X Ah,
  *
  *     A B = L + X (L + H - M) + X^2 H,
- *     L = Al Bl, H = Ah Bh, M = (Al - Ah) (Bl - Bh)
+ *     L = Al Bl, H = Ah Bh, M = (Al - Ah) (Bl - Bh).
  *
- * which is 3 h^2 products of samples for 4 h^2, and 3 h (h + 1) / 2 for
- * h (2 h + 1) in a square. An operand's samples are in [0, 2^52], sample h - 1
- * below 2^52, the last one at most 2^51.5: fold.h says why.
+ * That is 3 h^2 products of samples instead of 4 h^2, and 3 h (h + 1) / 2
+ * instead of h (2 h + 1) in a square. An operand's samples are in [0, 2^52],
+ * sample h - 1 is below 2^52 and the last one is at most 2^51.5: fold.h says
+ * why. A product of two samples is added to the columns as a low and a high
+ * half, see warprsa_row().
  *
- * Differences. Sample i < h - 1 of Al - Ah is in [-2^52, 2^52]; with c 2^52
- * taken off, c = floor((d + 2^51 - 1) / 2^52) in {-1, 0, 1}, and the c from
- * below it is in [-2^51, 2^51 + 1], all at once. The top one only gets its c:
- * it is in [-2^51.5 - 1, 2^52]. So all products of two differences but that of
- * the tops are in [-2^103, 2^103 + 2^52], for which warprsa_row()'s halves are
- * exact with 1.5 * 2^104 instead of 2^104: the sums are in [2^104, 2^105 +
- * 2^52], and from 2^105 on, where a double counts by 2^53, 2^105 stands for
- * them and low is what is left, up to 2^53. The product of the tops is in
- * [-0.71, 1] * 2^104; its high half counts by 2^53 (1.375 * 2^105 plus it stays
- * in one binade) and its low half, below 2^53, is made an integer.
+ * Differences. Sample i < h - 1 of Al - Ah is a d in [-2^52, 2^52]. Balancing
+ * takes c 2^52 off it, with c = floor((d + 2^51 - 1) / 2^52) in {-1, 0, 1}, and
+ * adds the c of the sample below. The result is in [-2^51, 2^51 + 1], and all
+ * samples are balanced at once, as no c waits for another. Nothing is taken off
+ * the top sample: with the c from below it is in [-2^51.5 - 1, 2^52].
+ *
+ * Products of differences, but for the product of the two tops, are in
+ * [-2^103, 2^103 + 2^52]. For these the halves of warprsa_row() are exact if
+ * they are counted from 1.5 * 2^104 instead of 2^104. The sums then are in
+ * [2^104, 2^105 + 2^52]. From 2^105 on, where a double counts by 2^53, 2^105
+ * stands for the sum, and the low half is what is left, up to 2^53.
+ *
+ * The product of the tops is in [-0.71, 1] * 2^104. Its high half counts by
+ * 2^53, as 1.375 * 2^105 plus the product stays in one binade. Its low half is
+ * below 2^53 and is made an integer.
  *
  * Biases. Column c of M has n(c) low halves of at most 2^52 and n(c-1) high
- * ones of at most 2^51 + 1 in size; taken off L + H it may leave less than
- * nothing. It gets b(c) 2^52 then, column c + 1 gets -b(c), with
- * b(c) >= n(c) + n(c-1) / 2 + 2: more than all that is taken off. The last
- * column of M is the tops' high half, at most 2^52 with b = 4, and the 4 are
- * not taken off again, as nothing is known of the column above. So a product of
- * the columns is 2^(52 * 3 h + 2) too large; the fold takes that off: byte 7 of
- * column 2 N - 2, which is one low and two high halves and so below 2^54, is 1,
- * and stands for minus that (warprsa_fold_bias_row()). No column is above
- *     (4 h - 1) + h / 2 + max b(c) <= 6 h + 3 = 3 N + 3 times 2^52.
+ * halves of at most 2^51 + 1 in size. L + H - M might be negative in a column.
+ * So column c gets b(c) 2^52 and column c + 1 gets -b(c), which together are
+ * nothing, with b(c) >= n(c) + n(c-1) / 2 + 2: more than all that is taken off.
+ * The last column of M is the high half of the tops, at most 2^52, with b = 4.
+ * That 4 is not taken off again, as nothing is known of the column above. So
+ * the columns stand for a product that is 2^(52 * 3 h + 2) too large, and the
+ * fold takes that off: byte 7 of column 2 N - 2 is free, as the column is one
+ * low and two high halves and so below 2^54. It is set to 1 and stands for
+ * minus the bias (warprsa_fold_bias_row()). No column is above
+ *     (4 h - 1) + h / 2 + max b(c) <= 6 h + 3 = 3 N + 3    times 2^52.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_MULTIPLY_H
 #define WARPRSA_GPU_KERNELS_FOLD_MULTIPLY_H
@@ -40,12 +49,14 @@
 
 #define WARPRSA_FOLD_LIMBS_MAX 40
 
-/* Whether columns are laid aside meanwhile: with 30 samples all there are, and
- * the operands, are more than a thread has registers for. */
+/* Whether a multiplication keeps columns in shared memory for a while. With 30
+ * samples, all columns and the operands are more than the registers of a
+ * thread. */
 #define WARPRSA_FOLD_STASHES(limbs) ((limbs) == 30)
 
-/* Where a thread lays columns: on the device, at an address in shared memory
- * two of them, and the next two `apart` bytes further. SECRET. */
+/* Where a thread keeps such columns. On the device: the shared-memory address
+ * of the first two, and the distance in bytes from two columns to the next two.
+ * SECRET. */
 typedef struct warprsa_fold_smem_stash {
 #ifdef __CUDACC__
     uint32_t address, stride;
@@ -54,15 +65,17 @@ typedef struct warprsa_fold_smem_stash {
 #endif
 } warprsa_fold_smem_stash;
 
-/* What high halves are counted from, see above. */
+/* The number that high halves are counted from: for samples, for balanced
+ * differences, for the tops of differences. See above. */
 #define WARPRSA_FOLD_UNSIGNED_BASE 0x1p104
 #define WARPRSA_FOLD_SIGNED_BASE   0x1.8p104
 #define WARPRSA_FOLD_TOPS_BASE     0x1.6p105
 
-/* The bias that is not taken off, times 2^(52 * 3 h). */
+/* The bias that is not taken off, in units of 2^(52 * 3 h). */
 #define WARPRSA_FOLD_BIAS 4
 
-/* Half products whose low half falls into this column of a full product. */
+/* n(column): how many products of samples have their low half in this column of
+ * a full product. */
 WARPRSA_FN int warprsa_fold_low_halves(int column, const int limbs)
 {
     return column < 0 || column > 2 * limbs - 2 ? 0
@@ -70,14 +83,14 @@ WARPRSA_FN int warprsa_fold_low_halves(int column, const int limbs)
                                                 : 2 * limbs - 1 - column;
 }
 
-/* Of these a[i] a[j], i < j, whose low half falls into this column. */
+/* How many of these are a[i] a[j] with i < j. */
 WARPRSA_FN int warprsa_fold_unequal_low_halves(int column, const int limbs)
 {
     return warprsa_fold_low_halves(column, limbs) / 2;
 }
 
-/* What a column starts with, so that the bits of halves that are counted from
- * `base` and 2^52 cancel. */
+/* What a column starts with, so that the bits of `base` and of 2^52, from which
+ * its halves are counted, cancel. */
 WARPRSA_FN uint64_t warprsa_fold_start_value(int high, int low,
                                              const double base)
 {
@@ -85,9 +98,9 @@ WARPRSA_FN uint64_t warprsa_fold_start_value(int high, int low,
            (uint64_t)low * warprsa_bits(0x1p52);
 }
 
-/* s + x + y, summed in this order: the compiler would put three halves of
- * products into one addition, of which all words are in one bank of registers.
- */
+/* s + x + y, summed in this order. The compiler would add three halves of
+ * products in one instruction whose operands then all lie in one bank of
+ * registers. */
 WARPRSA_FN uint64_t warprsa_fold_add_two(uint64_t s, uint64_t x, uint64_t y)
 {
 #ifdef __CUDACC__
@@ -100,13 +113,12 @@ WARPRSA_FN uint64_t warprsa_fold_add_two(uint64_t s, uint64_t x, uint64_t y)
 #endif
 }
 
-/* Whether halves of products of so many samples are summed two by two onto
- * their columns; with 30, and where two threads have 40, that does not help or
- * not fit. */
+/* Whether halves of products are added to their columns two at a time. With 30
+ * samples that does not help; with 40, which two threads share, it does not fit
+ * the registers. */
 #define WARPRSA_FOLD_SUMS_BY_TWO(limbs) ((limbs) == 20)
 
-/* Of halves of products that are to be added to columns, those that wait for
- * another one of their column. */
+/* Halves that wait for a second one of their column, to be added together. */
 typedef struct warprsa_fold_waiting {
     uint64_t half[WARPRSA_FOLD_LIMBS_MAX];
     int there[WARPRSA_FOLD_LIMBS_MAX];
@@ -137,8 +149,8 @@ WARPRSA_FN void warprsa_fold_add_waiting(uint64_t *s,
             s[c] += w->half[c];
 }
 
-/* Adds t * v[i] for i in first..last-1 to the columns from `at` on; see
- * warprsa_row() for why the halves are exact. */
+/* Adds t * v[i] for i in first..last-1 to the columns from `at` on.
+ * warprsa_row() says why the halves are exact. */
 WARPRSA_FN void warprsa_fold_add_row(uint64_t *s, warprsa_fold_waiting *w,
                                      int at, double t, const double *v,
                                      int first, int last, const double base,
@@ -156,8 +168,8 @@ WARPRSA_FN void warprsa_fold_add_row(uint64_t *s, warprsa_fold_waiting *w,
     }
 }
 
-/* s[0..2 rows) += columns of a * b, of their last samples only if `tops`
- * is 1, not 0. */
+/* s[0..2 limbs) += columns of a * b. With `tops` 0 the product of the two last
+ * samples is left out. */
 WARPRSA_FN void warprsa_fold_add_mul(uint64_t *s, const double *a,
                                      const double *b, const double base,
                                      const int tops, const int by_two,
@@ -181,10 +193,12 @@ WARPRSA_FN void warprsa_fold_add_mul(uint64_t *s, const double *a,
 }
 
 /*
- * Likewise s = 2 s + a * a: the products of different samples are summed once
- * and doubled, then the squares added. A start value is doubled, too, so it has
- * half the bits of the one square's half that follows: the low half in even
- * columns, the high one in odd ones.
+ * s = 2 s + columns of a * a; `tops` as in warprsa_fold_add_mul().
+ *
+ * Products of different samples are summed once and doubled, then the squares
+ * are added. What a column starts with is doubled, too. So it has half the bits
+ * of the one half of a square that follows: the low half in even columns, the
+ * high half in odd ones.
  */
 WARPRSA_FN void warprsa_fold_add_sqr(uint64_t *s, const double *a,
                                      const double base, const int tops,
@@ -216,7 +230,7 @@ WARPRSA_FN void warprsa_fold_add_sqr(uint64_t *s, const double *a,
     }
 }
 
-/* Adds the product of two tops of differences. */
+/* Adds the product of the tops of two differences to s[0] and s[1]. */
 WARPRSA_FN void warprsa_fold_add_tops(uint64_t *s, double t, double v)
 {
     double high = warprsa_fma_rz(t, v, WARPRSA_FOLD_TOPS_BASE);
@@ -226,7 +240,7 @@ WARPRSA_FN void warprsa_fold_add_tops(uint64_t *s, double t, double v)
     s[1] += 2 * (warprsa_bits(high) - warprsa_bits(WARPRSA_FOLD_TOPS_BASE));
 }
 
-/* d = lower half of a less the upper one. */
+/* d = Al - Ah, balanced as described above. */
 WARPRSA_FN void warprsa_fold_difference(double *d, const double *a,
                                         const int half)
 {
@@ -246,7 +260,7 @@ WARPRSA_FN void warprsa_fold_difference(double *d, const double *a,
     }
 }
 
-/* b(column) of M above, an even number. */
+/* b(column) of M above. It is even, as a square needs half of it. */
 WARPRSA_FN int warprsa_fold_bias(int column, const int half)
 {
     if (column < 0)
@@ -258,14 +272,15 @@ WARPRSA_FN int warprsa_fold_bias(int column, const int half)
            2 * 2;
 }
 
-/* Byte 7 of column 2 N - 2, in H's column. */
+/* The byte that stands for the bias, 1 in byte 7 of column 2 N - 2: what this
+ * column of H starts with. */
 WARPRSA_FN uint64_t warprsa_fold_bias_byte(int column, const int half)
 {
     return column == 2 * half - 2 ? (uint64_t)1 << 56 : 0;
 }
 
-/* What M's column has besides: less the bias, and less what the byte has in
- * H, which is added there, too. Even. */
+/* What a column of M starts with: minus the bias, and minus what the byte for
+ * the bias adds to the same column through H. Even. */
 WARPRSA_FN int64_t warprsa_fold_middle_start(int column, const int half)
 {
     return (int64_t)warprsa_fold_bias_byte(column, half) -
@@ -290,11 +305,12 @@ WARPRSA_FN void warprsa_fold_join_parts(uint64_t *s, const uint64_t *lower,
 }
 
 /*
- * Between two parts of a product. The assembler moves instructions about within
- * what no branch ends, and begins as much as the registers hold: then the later
- * parts, begun too early, go on one instruction after the other, each waiting
- * for the one before, up to 11 clocks for an instruction in doubles instead of
- * 2. So here is a branch, which is never taken: the address is below 2^18.
+ * Ends a part of a multiplication for the assembler. It moves instructions
+ * freely between two branches and begins as much as the registers hold. Then
+ * the later parts, begun too early, go on one instruction after the other, each
+ * waiting for the one before: up to 11 clocks for an instruction on doubles
+ * instead of 2. So here is a branch. It is never taken, as the address is below
+ * 2^18.
  */
 WARPRSA_FN void
 warprsa_fold_schedule_barrier(const warprsa_fold_smem_stash *stash)
@@ -309,7 +325,7 @@ warprsa_fold_schedule_barrier(const warprsa_fold_smem_stash *stash)
 #endif
 }
 
-/* `count` columns, an even number, are laid stash, */
+/* Puts `count` columns, an even number, into the stash. */
 WARPRSA_FN void warprsa_fold_stash_columns(warprsa_fold_smem_stash *stash,
                                            const uint64_t *s, const int count)
 {
@@ -327,7 +343,7 @@ WARPRSA_FN void warprsa_fold_stash_columns(warprsa_fold_smem_stash *stash,
     }
 }
 
-/* and taken up again. */
+/* Takes `count` columns out of the stash. */
 WARPRSA_FN void
 warprsa_fold_unstash_columns(uint64_t *s, const warprsa_fold_smem_stash *stash,
                              const int count)
@@ -346,7 +362,8 @@ warprsa_fold_unstash_columns(uint64_t *s, const warprsa_fold_smem_stash *stash,
     }
 }
 
-/* The same in two steps: s = L + X (L - M), three quarters of it, */
+/* First part of the join where M and L come before H: s = L + X (L - M), three
+ * quarters of the columns. */
 WARPRSA_FN void warprsa_fold_join_lower(uint64_t *s, const uint64_t *lower,
                                         const uint64_t *middle, const int half)
 {
@@ -358,7 +375,7 @@ WARPRSA_FN void warprsa_fold_join_lower(uint64_t *s, const uint64_t *lower,
     }
 }
 
-/* and s += X H + X^2 H. */
+/* Second part of that join: s += X H + X^2 H. */
 WARPRSA_FN void warprsa_fold_join_upper(uint64_t *s, const uint64_t *upper,
                                         const int half)
 {
@@ -370,8 +387,8 @@ WARPRSA_FN void warprsa_fold_join_upper(uint64_t *s, const uint64_t *upper,
     }
 }
 
-/* These columns are made before this. What no volatile statement needs, the
- * compiler would move past a branch, to where it is needed. */
+/* Has these columns computed here. The compiler would move what no volatile
+ * statement needs past a branch, to where it is used. */
 WARPRSA_FN void warprsa_fold_pin_columns(uint64_t *s, const int count)
 {
 #ifdef __CUDACC__
@@ -384,7 +401,7 @@ WARPRSA_FN void warprsa_fold_pin_columns(uint64_t *s, const int count)
 #endif
 }
 
-/* M = (Al - Ah) (Bl - Bh), less the biases. */
+/* M = (Al - Ah) (Bl - Bh), with its start values. */
 WARPRSA_FN void warprsa_fold_mul_middle(uint64_t *s, const double *a,
                                         const double *b, const int half)
 {
@@ -400,7 +417,7 @@ WARPRSA_FN void warprsa_fold_mul_middle(uint64_t *s, const double *a,
     warprsa_fold_add_tops(s + 2 * half - 2, d[half - 1], e[half - 1]);
 }
 
-/* M = (Al - Ah)^2, likewise. */
+/* M = (Al - Ah)^2, with its start values. */
 WARPRSA_FN void warprsa_fold_sqr_middle(uint64_t *s, const double *a,
                                         const int half)
 {
@@ -416,11 +433,12 @@ WARPRSA_FN void warprsa_fold_sqr_middle(uint64_t *s, const double *a,
 }
 
 /*
- * The columns of a * b once L has been laid aside. M is summed on top of -H -
- * X^-1 H, which is what L + X^-1 L is to be less of in the two middle quarters,
- * so that beside H's upper half there are never three of the parts at once. As
- * columns are modulo 2^64, they come out as warprsa_fold_join_parts() has them,
- * bit by bit.
+ * The rest of s = columns of a * b when L is in the stash. M is summed on top
+ * of -H - X^-1 H. That sum is what is subtracted from L + X^-1 L in the two
+ * middle quarters. So, beside the upper half of H, there are never three of L,
+ * H and M in registers.
+ * Columns are modulo 2^64, so they come out as warprsa_fold_join_parts() has
+ * them, bit by bit.
  */
 WARPRSA_FN void warprsa_fold_mul_rest(uint64_t *s, const double *a,
                                       const double *b,
@@ -458,12 +476,13 @@ WARPRSA_FN void warprsa_fold_mul_rest(uint64_t *s, const double *a,
     }
 }
 
-/* What is there of a product between its first part and the second. SECRET. */
+/* What a multiplication has between its two parts: L, and for a square H.
+ * SECRET. */
 typedef struct warprsa_fold_halves {
     uint64_t lower[WARPRSA_FOLD_LIMBS_MAX], upper[WARPRSA_FOLD_LIMBS_MAX];
 } warprsa_fold_halves;
 
-/* The first part of s = columns of a * b. */
+/* First part of s = columns of a * b: L. */
 WARPRSA_FN void warprsa_fold_mul_begin(warprsa_fold_halves *parts,
                                        const double *a, const double *b,
                                        warprsa_fold_smem_stash *stash,
@@ -479,8 +498,8 @@ WARPRSA_FN void warprsa_fold_mul_begin(warprsa_fold_halves *parts,
         warprsa_fold_stash_columns(stash, parts->lower, limbs);
 }
 
-/* And the second: 2^(52 * 3 h + 2) too large and with the byte that says so.
- */
+/* Second part of s = columns of a * b. The columns are 2^(52 * 3 h + 2) too
+ * large and have the byte that says so. */
 WARPRSA_FN void warprsa_fold_mul_end(uint64_t *s, warprsa_fold_halves *parts,
                                      const double *a, const double *b,
                                      warprsa_fold_smem_stash *stash,
@@ -505,9 +524,10 @@ WARPRSA_FN void warprsa_fold_mul_end(uint64_t *s, warprsa_fold_halves *parts,
     warprsa_fold_join_parts(s, parts->lower, parts->upper, middle, half);
 }
 
-/* Three quarters of the columns of a * a, without H: M, which is doubled in the
- * end and so cannot be summed on top of anything, and L. As that comes before
- * H, there are never all three parts at once, and nothing is laid aside. */
+/* First part of s = columns of a * a where registers are few: three quarters of
+ * the columns, from M and L. M is doubled at its end, so it cannot be summed on
+ * top of anything. As M and L are joined before H begins, there are never all
+ * three in registers, and no stash is needed. */
 WARPRSA_FN void
 warprsa_fold_sqr_lower_middle(uint64_t *s, const double *a,
                               const warprsa_fold_smem_stash *stash,
@@ -525,7 +545,8 @@ warprsa_fold_sqr_lower_middle(uint64_t *s, const double *a,
     warprsa_fold_schedule_barrier(stash);
 }
 
-/* H, with half of what the byte has, as a square is doubled. */
+/* H of a * a. It starts with half of the byte for the bias, as a square doubles
+ * it. */
 WARPRSA_FN void warprsa_fold_sqr_upper(uint64_t *upper, const double *a,
                                        const int half)
 {
@@ -536,7 +557,7 @@ WARPRSA_FN void warprsa_fold_sqr_upper(uint64_t *upper, const double *a,
                          WARPRSA_FOLD_SUMS_BY_TWO(2 * half), half);
 }
 
-/* And with H. */
+/* Second part of s = columns of a * a where registers are few: adds H. */
 WARPRSA_FN void warprsa_fold_sqr_add_upper(uint64_t *s, const double *a,
                                            const warprsa_fold_smem_stash *stash,
                                            const int half)
@@ -548,7 +569,7 @@ WARPRSA_FN void warprsa_fold_sqr_add_upper(uint64_t *s, const double *a,
     warprsa_fold_join_upper(s, upper, half);
 }
 
-/* The first part of s = columns of a * a, if nothing needs to be laid stash, */
+/* First part of s = columns of a * a where registers suffice: L and H. */
 WARPRSA_FN void warprsa_fold_sqr_begin(warprsa_fold_halves *parts,
                                        const double *a, const int limbs)
 {
@@ -560,7 +581,7 @@ WARPRSA_FN void warprsa_fold_sqr_begin(warprsa_fold_halves *parts,
     warprsa_fold_sqr_upper(parts->upper, a, limbs / 2);
 }
 
-/* and the second. */
+/* Second part of the same: M and the join. */
 WARPRSA_FN void warprsa_fold_sqr_end(uint64_t *s,
                                      const warprsa_fold_halves *parts,
                                      const double *a, const int limbs)
@@ -571,7 +592,7 @@ WARPRSA_FN void warprsa_fold_sqr_end(uint64_t *s,
     warprsa_fold_join_parts(s, parts->lower, parts->upper, middle, limbs / 2);
 }
 
-/* Both parts of a product. */
+/* s = columns of a * b, both parts at once. */
 WARPRSA_FN void warprsa_fold_mul(uint64_t *s, const double *a, const double *b,
                                  warprsa_fold_smem_stash *stash,
                                  const int limbs)
@@ -582,7 +603,7 @@ WARPRSA_FN void warprsa_fold_mul(uint64_t *s, const double *a, const double *b,
     warprsa_fold_mul_end(s, &parts, a, b, stash, limbs);
 }
 
-/* And of a square. */
+/* s = columns of a * a, both parts at once. */
 WARPRSA_FN void warprsa_fold_sqr(uint64_t *s, const double *a,
                                  const warprsa_fold_smem_stash *stash,
                                  const int limbs)
@@ -598,8 +619,10 @@ WARPRSA_FN void warprsa_fold_sqr(uint64_t *s, const double *a,
     }
 }
 
-/* Columns of a product without the bias and its byte, for
- * warprsa_fold_resolve(): one may be negative then. */
+/*
+ * Takes the bias and its byte off columns that are resolved instead of folded.
+ * A column may be negative then, so warprsa_fold_resolve() is for signed ones.
+ */
 WARPRSA_FN void warprsa_fold_unbias(uint64_t *s, const int limbs)
 {
     s[limbs / 2 * 3] -= WARPRSA_FOLD_BIAS;

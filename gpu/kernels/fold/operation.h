@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Runs the script of a private operation (program.h) for a group of
- * messages. On the device each thread has one message and a warp is a group;
- * four warps work together only in the fold. On the host one thread plays all
- * messages of a group in state, as in lanes.h.
+ * Runs the program of a private operation (program.h) for a group of messages.
+ * On the device each thread has one message and a warp is a group; four warps
+ * work together in the fold only. On the host one thread plays all messages of
+ * a group in turn, as in gpu/arith/lanes.h.
  *
  * No branch and no address depends on anything but sizes and the public
- * exponent. Entries of the table are chosen by reading all of them, a piece
- * at a time during the products before each multiplication.
+ * exponent. Entries of the table are selected by reading all of them, a piece
+ * at a time, during the multiplications before each multiplication by an entry.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_OPERATION_H
 #define WARPRSA_GPU_KERNELS_FOLD_OPERATION_H
@@ -19,14 +19,14 @@
 #include "gpu/kernels/fold/group_host.h"
 #endif
 
-/* Sample i of message t's number at `place`. */
+/* Sample i of register `reg` of message t. */
 WARPRSA_FN double *warprsa_fold_register(const warprsa_fold_memory *m, int reg,
                                          int i, int t, const int limbs)
 {
     return m->registers + (reg * limbs + i) * m->stride + t;
 }
 
-/* Every message's number into its `place`. */
+/* Stores the number of every message in register `reg`. */
 WARPRSA_FN void warprsa_fold_store(const warprsa_fold_group *g, int reg,
                                    const warprsa_fold_number *a,
                                    const int limbs)
@@ -41,7 +41,7 @@ WARPRSA_FN void warprsa_fold_store(const warprsa_fold_group *g, int reg,
     warprsa_sync_lanes();
 }
 
-/* Message ^ partner's number at `place`. */
+/* Loads register `reg` of message (own index ^ partner). */
 WARPRSA_FN void warprsa_fold_load(warprsa_fold_number *a,
                                   const warprsa_fold_group *g, int reg,
                                   int partner, const int limbs)
@@ -56,15 +56,17 @@ WARPRSA_FN void warprsa_fold_load(warprsa_fold_number *a,
     }
 }
 
-/* Windows of the fold for an exponent that has so many of WARPRSA_WINDOW. */
+/* Windows of the fold for an exponent that has `windows` windows of
+ * WARPRSA_WINDOW bits. */
 WARPRSA_FN int warprsa_fold_windows(int windows)
 {
     return (windows * WARPRSA_WINDOW + WARPRSA_FOLD_WINDOW - 1) /
            WARPRSA_FOLD_WINDOW;
 }
 
-/* The last entry of the table; then a is the first digit's entry, and of the
- * second's the pieces are chosen that come before its squarings, if any. */
+/* Stores the last entry of the table. Then a is the entry of the first digit,
+ * and of the second digit the pieces are selected that are needed before its
+ * squarings, if there are any. */
 WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
                                           const warprsa_fold_group *g,
                                           int position, const int limbs)
@@ -97,7 +99,7 @@ WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
     }
 }
 
-/* What the messages begin with: r, 1/r and the blinded exponent. */
+/* Sets up the messages: r, 1/r and the blinded exponent. */
 WARPRSA_FN void warprsa_fold_begin(warprsa_fold_number *a,
                                    const warprsa_fold_group *g, const int limbs)
 {
@@ -124,9 +126,12 @@ WARPRSA_FN void warprsa_fold_begin(warprsa_fold_number *a,
     warprsa_sync_lanes();
 }
 
-/* s = q h + s_q from the columns of q h: of the halves mod p, for both. The
- * numbers become zero, as a fold would have replaced them, too: if one path
- * kept them, they would take registers during every product and fold. */
+/*
+ * s = q h + s_q from the columns of q h, which the messages mod p have; stored
+ * for both halves. The numbers become zero, as a fold would have replaced them,
+ * too. If one path kept them, they would take registers during every
+ * multiplication and fold.
+ */
 WARPRSA_FN void warprsa_fold_put_result(warprsa_fold_number *a,
                                         const warprsa_fold_group *g,
                                         warprsa_fold_columns *s,
@@ -161,7 +166,7 @@ WARPRSA_FN void warprsa_fold_put_result(warprsa_fold_number *a,
     warprsa_sync_lanes();
 }
 
-/* The bytes of samples `first`, which is even, and first + 1. */
+/* Writes the 13 bytes of samples `first`, which is even, and first + 1. */
 WARPRSA_FN void warprsa_fold_two_samples_out(const warprsa_operation *op,
                                              uint64_t low, uint64_t high,
                                              int first)
@@ -177,8 +182,8 @@ WARPRSA_FN void warprsa_fold_two_samples_out(const warprsa_operation *op,
                                    : high >> (8 * j - 52));
 }
 
-/* A request's status, of which `place` has in sample 0 of both messages whether
- * they found s^e to differ from m. */
+/* Writes the status of a request. Register `reg` has in sample 0 of both its
+ * messages 1 if they found s^e to differ from m, else 0. */
 WARPRSA_FN void warprsa_fold_put_status(const warprsa_operation *op,
                                         const warprsa_fold_memory *m, int reg,
                                         int t, const int limbs)
@@ -190,8 +195,8 @@ WARPRSA_FN void warprsa_fold_put_status(const warprsa_operation *op,
     *op->status = differ == 0 ? WARPRSA_OK : WARPRSA_CHECK_FAILED;
 }
 
-/* Half of the result's bytes by each of the two messages, 13 from every two
- * samples; both must have found s^e = m. */
+/* Writes the result, half of its bytes by each message of a request, 13 from
+ * every two samples, and the status. */
 WARPRSA_FN void warprsa_fold_put_bytes(const warprsa_fold_group *g,
                                        const int limbs)
 {
@@ -218,7 +223,8 @@ WARPRSA_FN void warprsa_fold_put_bytes(const warprsa_fold_group *g,
     }
 }
 
-/* Compares s^e with m, leaves 0 or 1 at OTHER, and hands out the result. */
+/* Compares s^e with m, leaves 1 in SUBTRAHEND if they differ, else 0, and
+ * writes the result. */
 WARPRSA_FN void warprsa_fold_compare(const warprsa_fold_group *g,
                                      const warprsa_fold_number *a,
                                      const int limbs)
@@ -242,7 +248,7 @@ WARPRSA_FN void warprsa_fold_compare(const warprsa_fold_group *g,
     warprsa_fold_put_bytes(g, limbs);
 }
 
-/* What a step does before its product. */
+/* What an instruction does before its multiplication. */
 WARPRSA_FN void
 warprsa_fold_prepare(warprsa_fold_number *a, const warprsa_fold_group *g,
                      const warprsa_fold_instruction *instruction,
@@ -282,7 +288,7 @@ warprsa_fold_prepare(warprsa_fold_number *a, const warprsa_fold_group *g,
         warprsa_fold_load(a, g, instruction->load, instruction->partner, limbs);
 }
 
-/* A number instead of a product's columns: m, s or what there is. */
+/* Columns that are no product: m, s or the number itself. */
 WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
                                         const warprsa_fold_number *a,
                                         const warprsa_fold_group *g,
@@ -308,7 +314,7 @@ WARPRSA_FN void warprsa_fold_columns_of(warprsa_fold_columns *s,
     }
 }
 
-/* A step's factor. */
+/* The operand of an instruction: a register, or a number of the key. */
 WARPRSA_FN void
 warprsa_fold_operand(double *b, const warprsa_fold_group *g,
                      const warprsa_fold_instruction *instruction, int k,
@@ -329,13 +335,13 @@ warprsa_fold_operand(double *b, const warprsa_fold_group *g,
         b[i] = from[i * apart];
 }
 
-/* Where a secret power stands. */
+/* How far a modexp is. */
 typedef struct warprsa_fold_modexp_state {
-    int position; /* of the digit that comes next, -1 at the end */
-    int phase;    /* 0..FOLD_WINDOW-1: square; FOLD_WINDOW: multiply */
+    int position; /* of the next digit; -1 at the end */
+    int phase;    /* 0..FOLD_WINDOW-1: squares; FOLD_WINDOW: multiplies */
 } warprsa_fold_modexp_state;
 
-/* Chooses from the pieces that have been fetched, and fetches the next. */
+/* Selects from the pieces that have been fetched, and fetches the next. */
 WARPRSA_FN void warprsa_fold_select_between(const warprsa_fold_group *g,
                                             const warprsa_fold_table_work *work,
                                             uint32_t digit, int k,
@@ -369,7 +375,8 @@ WARPRSA_FN void warprsa_fold_sqr_group(warprsa_fold_columns *s,
     }
 }
 
-/* s = a b for the chosen entry b of the table, or a step's factor. */
+/* s = columns of a b, where b is the selected entry of the table or the operand
+ * of the instruction. */
 WARPRSA_FN void
 warprsa_fold_mul_group(warprsa_fold_columns *s, const warprsa_fold_number *a,
                        const warprsa_fold_group *g,
@@ -391,7 +398,7 @@ warprsa_fold_mul_group(warprsa_fold_columns *s, const warprsa_fold_number *a,
     }
 }
 
-/* The next turn of the in_modexp; 0 when it was the last. */
+/* Goes on to the next squaring or multiplication; 0 if that was the last. */
 WARPRSA_FN int warprsa_fold_modexp_next(warprsa_fold_modexp_state *state)
 {
     state->phase = state->phase == WARPRSA_FOLD_WINDOW ? 0 : state->phase + 1;
@@ -399,9 +406,10 @@ WARPRSA_FN int warprsa_fold_modexp_next(warprsa_fold_modexp_state *state)
     return state->position >= 0;
 }
 
-/* What the power's next turn is work. Each product chooses from the pieces that
- * were fetched before it; the fold fetches the next and reads the next digit.
- * With two phases in a square the multiplication has none. */
+/* What is done to the table during the next squaring or multiplication of the
+ * modexp. Each selects from the pieces that were fetched before it; its fold
+ * fetches the next and reads the next digit. With two phases in a squaring, the
+ * multiplication has none. */
 WARPRSA_FN warprsa_fold_table_work warprsa_fold_modexp_work(
     const warprsa_fold_modexp_state *state, const int limbs)
 {
@@ -429,8 +437,8 @@ WARPRSA_FN warprsa_fold_table_work warprsa_fold_modexp_work(
     return work;
 }
 
-/* Columns of a square of the in_modexp, or of its product with the chosen entry;
- * amid it pieces are chosen. */
+/* s = columns of the next squaring of the modexp, or of its multiplication by
+ * the selected entry. Between the two parts of either, pieces are selected. */
 WARPRSA_FN void warprsa_fold_modexp_columns(warprsa_fold_columns *s,
                                             const warprsa_fold_number *a,
                                             const warprsa_fold_group *g,
@@ -460,13 +468,13 @@ WARPRSA_FN void warprsa_fold_modexp_columns(warprsa_fold_columns *s,
     }
 }
 
-/* Whether the power has a loop of its own: what the one over the steps has to
- * find out before each product takes as long as a fifth of a square of 20
- * samples. With 30 it is one in twenty, and a second copy of products and fold
- * costs registers. */
+/* Whether the modexp has a loop of its own. What the loop over the instructions
+ * has to find out before each multiplication takes as long as a fifth of a
+ * squaring of 20 samples. With 30 samples it is one part in twenty, and a
+ * second copy of multiplication and fold costs registers. */
 #define WARPRSA_FOLD_POWER_APART(limbs) ((limbs) == 20)
 
-/* All turns of the power that are left. */
+/* Runs the modexp to its end. */
 WARPRSA_FN void warprsa_fold_modexp(warprsa_fold_number *a,
                                     const warprsa_fold_group *g,
                                     warprsa_fold_modexp_state *state,
@@ -486,8 +494,8 @@ WARPRSA_FN void warprsa_fold_modexp(warprsa_fold_number *a,
     }
 }
 
-/* A instruction, which is the same for all messages: to the compiler, and to those who
- * read its machine code, too. */
+/* An instruction of the program. It is the same for all messages: this tells
+ * the compiler so, and whoever reads the machine code. */
 WARPRSA_FN warprsa_fold_instruction
 warprsa_fold_instruction_at(const warprsa_fold_program *program, int at)
 {
@@ -501,7 +509,7 @@ warprsa_fold_instruction_at(const warprsa_fold_program *program, int at)
     return instruction;
 }
 
-/* The step that a power stays at. */
+/* The instruction that a modexp stays at. */
 WARPRSA_FN warprsa_fold_instruction warprsa_fold_modexp_instruction(void)
 {
     warprsa_fold_instruction instruction = {0};
@@ -511,7 +519,7 @@ WARPRSA_FN warprsa_fold_instruction warprsa_fold_modexp_instruction(void)
     return instruction;
 }
 
-/* All of the operation; the script must be complete before. `windows` is as
+/* Runs the whole operation. The program must be complete. `windows` is as
  * warprsa_operation has it. */
 WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
                                  const warprsa_fold_program *program,

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The kernel "fold" for RSA-4096: 128 requests of a key to a block, first mod
- * q, then mod p, then the check mod q, by pair_operation.h. The matrices
- * of both primes are made once for a key, into the block's own memory, and the
- * one that a pass needs is copied near.
+ * q, then mod p, then the check mod q, by pair_operation.h. The matrices of
+ * both primes are made once for a key, in the block's scratch memory, and the
+ * one that a pass needs is copied to shared memory.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_CUH
 #define WARPRSA_GPU_KERNELS_FOLD_PAIR_CUH
@@ -14,7 +14,7 @@
 
 typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_LIMBS> warprsa_fold_pair_shared;
 
-/* A block's scratch memory, in bytes. */
+/* Scratch memory of a block in device memory: sizes in bytes. */
 struct warprsa_fold_pair_scratch {
     static constexpr size_t THREADS = warprsa_fold_pair_shared::THREADS;
     static constexpr size_t MATRIX =
@@ -39,7 +39,9 @@ warprsa_fold_pair_matrices(const warprsa_fold_batch &batch)
            blockIdx.x * warprsa_fold_pair_scratch::ALL;
 }
 
-/* A key's matrices, into the block's memory, and 1/q; by all threads. */
+/*
+ * Makes the matrices of a key in the scratch memory, and 1/q. By all threads.
+ */
 template <int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
 static __device__ __noinline__ void
 warprsa_fold_pair_load_key(uint8_t *matrices, double *qinv,
@@ -54,7 +56,7 @@ warprsa_fold_pair_load_key(uint8_t *matrices, double *qinv,
     for (int i = threadIdx.x; i < 2 * bytes / 16; i += threads)
         reinterpret_cast<uint4 *>(matrices)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
-    /* As in warprsa_fold_load_key(). */
+    /* The last row apart, as in warprsa_fold_load_key(). */
     WARPRSA_ROLLED
     for (int row = threadIdx.x / (2 * THREADS_PER_NUMBER); row < 8 * LIMBS;
          row += groups)
@@ -68,8 +70,8 @@ warprsa_fold_pair_load_key(uint8_t *matrices, double *qinv,
     __syncthreads();
 }
 
-/* A pass's script and its prime's matrix, when all threads are done with those
- * of the pass before; by all threads. */
+/* Makes the program of a pass and copies the matrix of its prime, once all
+ * threads are done with those of the pass before. By all threads. */
 static __device__ __noinline__ void
 warprsa_fold_pair_load_pass(uint8_t *shared, const uint8_t *matrices,
                             uint64_t e, int pass)

@@ -1,36 +1,40 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Numbers of 40 samples, halves of RSA-4096, by two threads: 80 columns and
- * their operands do not fit one. Message t's number lies in messages t and
- * t ^ FOLD_GROUP, its parts: part 0 has samples 0..19, part 1 samples 20..39,
- * and both do the same with them. Bounds are those of fold.h and
- * multiply.h for 40 rows.
+ * Arithmetic on numbers of 40 samples, halves of RSA-4096, each shared by two
+ * threads: 80 columns and their operands do not fit the registers of one. The
+ * number of message t lies in messages t and t ^ FOLD_GROUP, its parts. Part 0
+ * has samples 0..19, part 1 samples 20..39, and both do the same with them. The
+ * bounds are those of fold.h and multiply.h for N = 40.
  *
  *     A B = L + X^20 (L + H - M) + X^40 H,           X = 2^52,
  *     L = Al Bl, H = Ah Bh, M = (Al - Ah) (Bl - Bh)
  *
- * Part 0 makes L, part 1 H. The differences are cut in two, d = d0 + X^10 d1
- * and e likewise; part t makes and balances dt and et, and they are exchanged:
+ * Part 0 makes L, part 1 makes H. For M, the differences d = Al - Ah and
+ * e = Bl - Bh are cut in two, d = d0 + X^10 d1 and e likewise. Part t makes and
+ * balances dt and et, and the parts exchange these. Then
  *
  *     M = d0 e0 + X^10 (d0 e1 + d1 e0) + X^20 d1 e1,
  *
- * of which part t makes D = dt et and C = dt e(1-t). In a square C is
- * 2 d0 d1: with d0 = u0 + X^5 v0, d1 = u1 + X^5 v1,
+ * of which part t makes D = dt et and C = dt e(1-t). In a squaring C stands for
+ * 2 d0 d1. With d0 = u0 + X^5 v0 and d1 = u1 + X^5 v1,
  *
  *     d0 d1 = u0 u1 + X^5 (u0 v1 + u1 v0) + X^10 v0 v1,
  *
- * part t makes ut v(1-t), part 0 v0 v1 besides and part 1 u0 u1. That is 600
- * products of samples for each part, 315 in a square. Of the result part 0 gets
- * columns 0..19 and 40..59, part 1 columns 20..39 and 60..79: each its lower
- * columns, which are added after the fold, and others that are folded.
+ * part t makes ut v(1-t), and besides part 0 makes v0 v1 and part 1 u0 u1. That
+ * is 600 products of samples for each part, 315 in a squaring.
  *
- * Differences of part 1 are those of part 0 with the sign turned, so d and e
- * are what multiply.h bounds. d1 e1 has the product of tops, whose halves
- * are made otherwise; part 0's D has its last product made so, too: its low
- * half may reach 2^53, so column 18 of M may lack one 2^52 more than is said
- * there. Here b(c) = 32 in all columns but the last, which is the most that b
- * has for 40 rows, and n(c) + n(c - 1) / 2 + 2 and one more in column 18.
+ * Of the result, part 0 gets columns 0..19 and 40..59, part 1 columns 20..39
+ * and 60..79: each gets its lower columns, which are added after the fold, and
+ * others that are folded.
+ *
+ * Bounds. Part 1 computes its differences with the sign turned, twice, so d and
+ * e are what multiply.h bounds. d1 e1 has the product of the tops, whose halves
+ * are made otherwise. The last product of D in part 0 is made so, too, as both
+ * parts run the same code. Its low half may reach 2^53, so column 18 of M may
+ * have 2^52 more to take off than multiply.h says. Here b(c) = 32 in all
+ * columns but the last. That is the most that b is for N = 40, and it is at
+ * least n(c) + n(c - 1) / 2 + 2 everywhere, and one more in column 18.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_H
 #define WARPRSA_GPU_KERNELS_FOLD_PAIR_H
@@ -42,32 +46,32 @@
 #endif
 
 enum {
-    WARPRSA_FOLD_PAIR_LIMBS = 40, /* of a number */
-    WARPRSA_FOLD_PART_LIMBS = 20, /* of a part */
+    WARPRSA_FOLD_PAIR_LIMBS = 40, /* samples of a number */
+    WARPRSA_FOLD_PART_LIMBS = 20, /* samples of a part */
     WARPRSA_FOLD_HALF_PART = WARPRSA_FOLD_PART_LIMBS / 2,
     WARPRSA_FOLD_QUARTER_PART = WARPRSA_FOLD_HALF_PART / 2,
     WARPRSA_FOLD_PAIR_BIAS = 32, /* b(c) above */
 };
 
-/* What is exchanged, and a part of M. */
+/* What parts exchange, and columns of a quarter of the product. */
 typedef struct warprsa_fold_part_columns {
     uint64_t of[WARPRSA_MESSAGES][WARPRSA_FOLD_PART_LIMBS];
 } warprsa_fold_part_columns;
 
-/* Half of a difference. */
+/* Half of a difference, d0 or d1 above. */
 typedef struct warprsa_fold_half_difference {
     double of[WARPRSA_MESSAGES][WARPRSA_FOLD_HALF_PART];
 } warprsa_fold_half_difference;
 
-/* Where messages lay columns aside. */
+/* The stashes of all messages. */
 typedef struct warprsa_fold_pair_smem_stash {
     warprsa_fold_smem_stash of[WARPRSA_MESSAGES];
 } warprsa_fold_pair_smem_stash;
 
-/* Which part of its number a message has. The compiler is not to know that it
- * is the same each time: it would make all that follows from it, 40 addresses
- * and as many masked columns, before the loop or a product and keep it in
- * registers, or out of them, all the time. */
+/* Which part of its number a message has, 0 or 1. The compiler must not know
+ * that it is the same each time. It would compute all that follows from it, 40
+ * addresses and as many masked columns, before a loop or a multiplication and
+ * keep it in registers, or spill it, all the time. */
 WARPRSA_FN int warprsa_fold_part(int k)
 {
     int part = warprsa_fold_half(k);
@@ -78,7 +82,7 @@ WARPRSA_FN int warprsa_fold_part(int k)
     return part;
 }
 
-/* All ones in part 1; both words alike. */
+/* All ones in part 1, zero in part 0. */
 WARPRSA_FN uint64_t warprsa_fold_upper_mask(int k)
 {
     const uint32_t mask = 0 - (uint32_t)warprsa_fold_part(k);
@@ -86,7 +90,7 @@ WARPRSA_FN uint64_t warprsa_fold_upper_mask(int k)
     return (uint64_t)mask << 32 | mask;
 }
 
-/* to = the other part's `from`, `count` of them; they must not overlap. */
+/* to = `from` of the other part, `count` words. They must not overlap. */
 WARPRSA_FN void warprsa_fold_swap(warprsa_fold_part_columns *to,
                                   const warprsa_fold_part_columns *from,
                                   const int count)
@@ -100,7 +104,7 @@ WARPRSA_FN void warprsa_fold_swap(warprsa_fold_part_columns *to,
     }
 }
 
-/* dt from a. */
+/* dt from a, balanced. */
 WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_half_difference *own,
                                              const warprsa_fold_number *a)
 {
@@ -135,7 +139,7 @@ WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_half_difference *own,
                 warprsa_fma_rz(x + (0x1p51 - 1), 1, WARPRSA_FOLD_SIGNED_BASE) -
                 WARPRSA_FOLD_SIGNED_BASE;
 
-            /* The top keeps all. */
+            /* Nothing is taken off the top sample. */
             if (i == WARPRSA_FOLD_HALF_PART - 1)
                 over = part != 0 ? 0 : over;
             own->of[k][i] = warprsa_fma_rz(carry, 0x1p-52, x - over);
@@ -146,13 +150,13 @@ WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_half_difference *own,
     warprsa_fold_swap(&got, &give, 1);
     WARPRSA_EACH_MESSAGE(k)
     {
-        /* From part 1, zero. */
+        /* What comes from part 1 is zero. */
         own->of[k][0] = warprsa_fma_rz(warprsa_from_bits(got.of[k][0]), 0x1p-52,
                                        own->of[k][0]);
     }
 }
 
-/* d(1-t) from dt. */
+/* d(1-t), of the other part, from dt. */
 WARPRSA_FN void warprsa_fold_pair_other(warprsa_fold_half_difference *other,
                                         const warprsa_fold_half_difference *own)
 {
@@ -173,8 +177,8 @@ WARPRSA_FN void warprsa_fold_pair_other(warprsa_fold_half_difference *other,
     }
 }
 
-/* What column j of those that M is taken from has besides: M's columns 20..39
- * in part 0, 0..19 in part 1. */
+/* What column j starts with, of the columns that M is subtracted from: those of
+ * columns 20..39 of M in part 0, and of columns 0..19 of M in part 1. */
 WARPRSA_FN uint64_t warprsa_fold_pair_start(int j, uint64_t upper)
 {
     const uint64_t bias = WARPRSA_FOLD_PAIR_BIAS;
@@ -188,9 +192,9 @@ WARPRSA_FN uint64_t warprsa_fold_pair_start(int j, uint64_t upper)
     return start;
 }
 
-/* Of C: what the other part is to have, which is taken off as D is, into D's
- * columns, and what only this part has, columns 0..9 in part 1, 10..19 in part
- * 0. */
+/* Divides C. What the other part is to have goes into the columns of D, as it
+ * is taken off as D is. What only this part has goes to `kept`: columns 0..9 in
+ * part 1, columns 10..19 in part 0. */
 WARPRSA_FN void warprsa_fold_pair_divide(uint64_t *d, uint64_t *kept,
                                          const uint64_t *c, uint64_t upper)
 {
@@ -204,8 +208,9 @@ WARPRSA_FN void warprsa_fold_pair_divide(uint64_t *d, uint64_t *kept,
     }
 }
 
-/* The result's columns from s, which has a part's own product, and what
- * warprsa_fold_pair_divide() makes, with D added. */
+/* The columns of the result, from s, which has the own product of a part, L or
+ * H, from D with the other part of C, and from what warprsa_fold_pair_divide()
+ * keeps. */
 WARPRSA_FN void warprsa_fold_pair_join(warprsa_fold_columns *s,
                                        const warprsa_fold_part_columns *d,
                                        const warprsa_fold_part_columns *kept)
@@ -240,7 +245,7 @@ WARPRSA_FN void warprsa_fold_pair_join(warprsa_fold_columns *s,
     }
 }
 
-/* Lays a part aside instead of columns, */
+/* Puts the samples of a part into the stash. */
 WARPRSA_FN void warprsa_fold_pair_stash_number(warprsa_fold_smem_stash *stash,
                                                const double *a)
 {
@@ -252,7 +257,7 @@ WARPRSA_FN void warprsa_fold_pair_stash_number(warprsa_fold_smem_stash *stash,
     warprsa_fold_stash_columns(stash, of, WARPRSA_FOLD_PART_LIMBS);
 }
 
-/* and takes it up. */
+/* Takes the samples of a part out of the stash. */
 WARPRSA_FN void
 warprsa_fold_pair_unstash_number(double *a,
                                  const warprsa_fold_smem_stash *stash)
@@ -266,11 +271,13 @@ warprsa_fold_pair_unstash_number(double *a,
 }
 
 /*
- * s = columns of a * b, as warprsa_fold_mul() for 40 rows, but for their
- * biases, which are others and together the same. The part's own product comes
- * last. There is room aside for 20 columns: b's samples, while they are not
- * needed, and then D's columns. So at no time are there numbers and columns for
- * more than 180 registers. For the parts see warprsa_fold_schedule_barrier().
+ * s = columns of a * b, like warprsa_fold_mul() for 40 samples. The biases of
+ * the columns are others, and in sum the same.
+ *
+ * L or H, the part's own product, comes last. The stash has room for 20
+ * columns: first the samples of b, while they are not needed, then the columns
+ * of D. So at no time do numbers and columns take more than 180 registers. The
+ * steps are separated for the assembler, see warprsa_fold_schedule_barrier().
  */
 WARPRSA_FN void warprsa_fold_pair_mul(warprsa_fold_columns *s,
                                       const warprsa_fold_number *a,
@@ -316,7 +323,8 @@ WARPRSA_FN void warprsa_fold_pair_mul(warprsa_fold_columns *s,
     warprsa_fold_pair_join(s, &dd, &kept);
 }
 
-/* What a part makes of d0 d1: c, columns 0..19, and `own`, see above. */
+/* What a part makes of d0 d1 in a squaring: its cross product into columns of
+ * c, and u0 u1 or v0 v1 into `own`. */
 WARPRSA_FN void warprsa_fold_pair_cross(uint64_t *c, uint64_t *own,
                                         const double *d, const double *other,
                                         int part)
@@ -335,8 +343,8 @@ WARPRSA_FN void warprsa_fold_pair_cross(uint64_t *c, uint64_t *own,
                          quarter_part);
 }
 
-/* Likewise of a * a. C is doubled as what is in D's columns is by
- * warprsa_fold_add_sqr(). */
+/* s = columns of a * a, likewise. C is doubled here, as warprsa_fold_add_sqr()
+ * doubles what the columns of D start with. */
 WARPRSA_FN void warprsa_fold_pair_sqr(warprsa_fold_columns *s,
                                       const warprsa_fold_number *a,
                                       warprsa_fold_pair_smem_stash *stash)
@@ -380,7 +388,7 @@ WARPRSA_FN void warprsa_fold_pair_sqr(warprsa_fold_columns *s,
     warprsa_fold_pair_join(s, &dd, &kept);
 }
 
-/* warprsa_fold_top(): column 39 is part 1's, column 40 part 0's. */
+/* warprsa_fold_top(). Column 39 belongs to part 1, column 40 to part 0. */
 WARPRSA_FN void warprsa_fold_pair_top(warprsa_fold_columns *s)
 {
     const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
@@ -402,9 +410,9 @@ WARPRSA_FN void warprsa_fold_pair_top(warprsa_fold_columns *s)
     }
 }
 
-/* Ends the carries of both parts, which warprsa_fold_carry() has made of fives
- * with none coming in: a part's first two samples are below 2^52, and what
- * comes from part 0 is below 2^13. */
+/* Adds what part 0 carries out to part 1. warprsa_fold_carry() has made the
+ * samples of each part in fives, with no carry coming in, so the first two
+ * samples of a part are below 2^52. What comes from part 0 is below 2^13. */
 WARPRSA_FN void warprsa_fold_pair_carry(warprsa_fold_number *a,
                                         const uint32_t *carry)
 {
@@ -426,8 +434,8 @@ WARPRSA_FN void warprsa_fold_pair_carry(warprsa_fold_number *a,
     }
 }
 
-/* r = signed columns with carries resolved; what part 1 carries out, in both
- * parts. s is changed. */
+/* r = signed columns with their carries resolved. `over` is what part 1 carries
+ * out, for both parts. s is changed. */
 WARPRSA_FN void warprsa_fold_pair_resolve(warprsa_fold_number *r,
                                           warprsa_fold_part_columns *s,
                                           uint64_t *over)
@@ -454,7 +462,7 @@ WARPRSA_FN void warprsa_fold_pair_resolve(warprsa_fold_number *r,
     }
 }
 
-/* a = a + (p where `mask` is all ones); p is the whole prime. */
+/* a += p where `mask` is all ones. p is the whole prime. */
 WARPRSA_FN void warprsa_fold_pair_add_masked(warprsa_fold_number *a,
                                              const double *p,
                                              const uint64_t *mask)
@@ -475,7 +483,7 @@ WARPRSA_FN void warprsa_fold_pair_add_masked(warprsa_fold_number *a,
     warprsa_fold_pair_resolve(a, &s, over);
 }
 
-/* a = a - b + (p if that is negative); samples below 2^52. */
+/* a = a - b, plus p if that is negative. All samples are below 2^52. */
 WARPRSA_FN void warprsa_fold_pair_subtract(warprsa_fold_number *a,
                                            const warprsa_fold_number *b,
                                            const double *p)
@@ -495,8 +503,8 @@ WARPRSA_FN void warprsa_fold_pair_subtract(warprsa_fold_number *a,
     warprsa_fold_pair_add_masked(a, p, over);
 }
 
-/* s = a - q p, not yet carried, for the quotient of warprsa_fold_reduce() by
- * the number's top samples. */
+/* s = a - q p with carries not resolved, for the quotient q of
+ * warprsa_fold_reduce(), from the top samples of the number. */
 WARPRSA_FN void warprsa_fold_pair_subtract_multiple(
     warprsa_fold_part_columns *s, const warprsa_fold_number *a, const double *p)
 {
@@ -539,7 +547,7 @@ WARPRSA_FN void warprsa_fold_pair_subtract_multiple(
     }
 }
 
-/* a = a mod p, exactly, as warprsa_fold_reduce(). */
+/* a = a mod p, exactly, like warprsa_fold_reduce(). */
 WARPRSA_FN void warprsa_fold_pair_reduce(warprsa_fold_number *a,
                                          const double *p)
 {
@@ -561,8 +569,9 @@ WARPRSA_FN void warprsa_fold_pair_reduce(warprsa_fold_number *a,
     warprsa_fold_pair_add_masked(a, p, over);
 }
 
-/* A number below the prime into the table, 1,024 bits of it by each part: the
- * upper 16 of part 0's 1,040 are among part 1's. */
+/* Stores a number below the prime as an entry of the table, 1,024 bits of it by
+ * each part. A part has 1,040 bits; the upper 16 of part 0 are stored by part
+ * 1. */
 WARPRSA_FN void warprsa_fold_pair_put_entry(const warprsa_fold_memory *m,
                                             int entry,
                                             const warprsa_fold_number *x)
@@ -595,7 +604,7 @@ WARPRSA_FN void warprsa_fold_pair_put_entry(const warprsa_fold_memory *m,
     }
 }
 
-/* warprsa_fold_select_pieces() of message k. */
+/* warprsa_fold_select_pieces() for message k. */
 WARPRSA_FN void warprsa_fold_pair_select_pieces(const warprsa_fold_memory *m,
                                                 int phase, uint32_t digit,
                                                 int k)
@@ -605,7 +614,7 @@ WARPRSA_FN void warprsa_fold_pair_select_pieces(const warprsa_fold_memory *m,
                              warprsa_fold_index(k), WARPRSA_FOLD_PART_LIMBS);
 }
 
-/* The chosen entry. */
+/* The selected entry. */
 WARPRSA_FN void warprsa_fold_pair_get_selected(warprsa_fold_number *a,
                                                const warprsa_fold_memory *m)
 {

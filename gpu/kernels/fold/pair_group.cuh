@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The device's part of pair_operation.h. Lanes 0..15 of a warp have the
- * lower samples of 16 requests' numbers modulo one prime, lanes 16..31 the
- * upper ones; the four warps of a warpgroup fold 64 numbers together.
+ * The device's part of pair_operation.h: the fold by tensor cores where two
+ * threads share a number. Lanes 0..15 of a warp have the lower samples of the
+ * numbers of 16 requests modulo one prime, lanes 16..31 the upper samples. The
+ * four warps of a warpgroup fold 64 numbers together.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_GROUP_CUH
 #define WARPRSA_GPU_KERNELS_FOLD_PAIR_GROUP_CUH
@@ -23,8 +24,8 @@ warprsa_fold_pair_exponent(const warprsa_fold_group *g, int)
            ((size_t)g->request * 2 + g->prime) * WARPRSA_BLINDED_WORDS;
 }
 
-/* Where, in a warpgroup's shared memory, the bytes of this thread's part are,
- * half of its number's. */
+/* Offset, in the shared memory of the warpgroup, of the bytes of the part that
+ * this thread has: half of those of its number. */
 static __device__ __forceinline__ uint32_t warprsa_fold_pair_bytes_offset()
 {
     typedef warprsa_fold_shared<WARPRSA_FOLD_PAIR_LIMBS> S;
@@ -34,7 +35,7 @@ static __device__ __forceinline__ uint32_t warprsa_fold_pair_bytes_offset()
            message % 8 * 16;
 }
 
-/* warprsa_fold_own_stash() */
+/* The stash of this thread, see warprsa_fold_own_stash(). */
 static __device__ __forceinline__ warprsa_fold_pair_smem_stash
 warprsa_fold_pair_own_stash(const warprsa_fold_group *g)
 {
@@ -47,8 +48,8 @@ warprsa_fold_pair_own_stash(const warprsa_fold_group *g)
     return stash;
 }
 
-/* a = the columns folded. The products of both chunks run one behind the other;
- * the first is joined while the second is under way. */
+/* a = the columns folded. The matrix products of both chunks run one behind the
+ * other; the first is joined while the second is under way. */
 static __device__ __forceinline__ void
 warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
                        warprsa_fold_columns *s,
@@ -59,7 +60,7 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
     uint32_t d[2][S::COLUMNS / 2], over[2] = {0, 0}, carry = 0;
 
     warprsa_fold_pair_top(s);
-    /* A part's upper columns are half of the number's bytes. */
+    /* The upper columns of a part are half of the bytes of the number. */
     warprsa_fold_put_columns<S>(g, warprsa_fold_pair_bytes_offset(),
                                 s->of[0] + WARPRSA_FOLD_PART_LIMBS,
                                 WARPRSA_FOLD_PART_LIMBS);
@@ -75,7 +76,7 @@ warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
     if (work->select >= 0) {
         warprsa_fold_wait_fetched(g);
         warprsa_fold_pair_select_pieces(&g->memory, work->select, *digit, 0);
-        /* Sums will lie there. */
+        /* Sums will be stored there. */
         __syncwarp();
     }
     warprsa_fold_mma_wait<S::COLUMNS, 1>(d[0]);

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The host's part of pair_operation.h, as group_host.h is of
- * operation.h.
+ * The host's part of pair_operation.h, as group_host.h is of operation.h.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_GROUP_HOST_H
 #define WARPRSA_GPU_KERNELS_FOLD_PAIR_GROUP_HOST_H
@@ -30,7 +29,9 @@ warprsa_fold_pair_own_stash(const warprsa_fold_group *g)
     return stash;
 }
 
-/* Joined digits of all samples of a part; `over` comes from the part below. */
+/*
+ * Joins the digits of all samples of a part. *over comes from the part below.
+ */
 static inline void warprsa_fold_pair_joined(uint64_t *x,
                                             const warprsa_fold_group *g,
                                             const uint64_t *upper, int part,

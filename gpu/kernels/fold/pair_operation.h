@@ -1,17 +1,18 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A whole private operation of RSA-4096 with one key for a group of 16
- * requests, their numbers in pairs (pair.h): as operation.h, but one
- * prime after the other, so that one matrix is needed at a time. In passes:
+ * Runs a whole private operation of RSA-4096 for a group of 16 requests of one
+ * key, each number shared by two messages (pair.h). It differs from operation.h
+ * in that it works modulo one prime after the other, so that the matrix of one
+ * prime at a time is needed. In passes:
  *
  *   0, mod q   s_q
  *   1, mod p   s_p; s = s_q + q h (Garner); whether s^e = m mod p
- *   2, mod q   whether s^e = m mod q; bytes out
+ *   2, mod q   whether s^e = m mod q; writes the result
  *
- * A pass has a script of its part_limbs and wants the prime's matrix. What does not
- * know of parts is operation.h's, for 20 rows. No branch and no address
- * depends on anything but sizes and the public exponent.
+ * Each pass has a program of its own and needs the matrix of its prime. What
+ * need not know of parts is done by operation.h, for 20 samples. No branch and
+ * no address depends on anything but sizes and the public exponent.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_OPERATION_H
 #define WARPRSA_GPU_KERNELS_FOLD_PAIR_OPERATION_H
@@ -25,21 +26,22 @@
 
 enum {
     WARPRSA_FOLD_PASSES = 3,
-    /* Places that have other uses earlier or later: s_q until there is s; in
-     * sample 0, whether s^e differs from m mod p; two for s before its carries
-     * are resolved. */
+    /* Registers with another use earlier or later. ROOT_Q has s_q until there
+     * is s; DIFFERS has in sample 0 whether s^e differs from m mod p;
+     * UNRESOLVED are two for s before its carries are resolved. */
     WARPRSA_FOLD_ROOT_Q = WARPRSA_FOLD_RESULT,
     WARPRSA_FOLD_DIFFERS = WARPRSA_FOLD_ROOT,
     WARPRSA_FOLD_UNRESOLVED = WARPRSA_FOLD_BLINDING,
 };
 
-/* The prime that a pass is for: 0 for p, 1 for q. */
+/* The prime of a pass: 0 for p, 1 for q. */
 WARPRSA_FN int warprsa_fold_pass_prime(int pass)
 {
     return pass != 1;
 }
 
-/* A pass's script for odd e >= 3: at most 2 * 2 * 63 + 20 steps. */
+/* Makes the program of a pass, for an odd e >= 3. It has at most 2 * 2 * 63 +
+ * 20 instructions. */
 WARPRSA_FN void warprsa_fold_pass_program(warprsa_fold_program *program,
                                           uint64_t e, int pass)
 {
@@ -73,9 +75,10 @@ WARPRSA_FN void warprsa_fold_pass_program(warprsa_fold_program *program,
     warprsa_fold_program_check(program, e);
 }
 
-/* Where sample i of s is, 0..79: with each message the columns that
- * pair.h gives it, its lower ones in the first place, of the request of
- * message t. */
+/*
+ * Sample i of s, 0..79, of the request of message t. Each message has the
+ * columns that pair.h gives it, the lower ones in the first of two registers.
+ */
 WARPRSA_FN double *warprsa_fold_pair_register(const warprsa_fold_memory *m,
                                               int reg, int i, int t)
 {
@@ -87,7 +90,7 @@ WARPRSA_FN double *warprsa_fold_pair_register(const warprsa_fold_memory *m,
 }
 
 /* Once for all passes: 1/r and the blinded exponents, mod p by the messages of
- * part 0, mod q by the others. */
+ * part 0, mod q by the messages of part 1. */
 WARPRSA_FN void warprsa_fold_pair_blinding(const warprsa_fold_group *g)
 {
     WARPRSA_EACH_MESSAGE(k)
@@ -102,7 +105,7 @@ WARPRSA_FN void warprsa_fold_pair_blinding(const warprsa_fold_group *g)
     warprsa_sync_lanes();
 }
 
-/* What a pass begins with: r and 1/r mod its prime. */
+/* Sets up a pass: r and 1/r mod its prime. */
 WARPRSA_FN void warprsa_fold_pair_begin(warprsa_fold_number *a,
                                         const warprsa_fold_group *g)
 {
@@ -133,7 +136,7 @@ WARPRSA_FN void warprsa_fold_pair_begin(warprsa_fold_number *a,
     warprsa_sync_lanes();
 }
 
-/* warprsa_fold_first_digits() */
+/* See warprsa_fold_first_digits(). */
 WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
                                                const warprsa_fold_group *g,
                                                int position)
@@ -162,8 +165,8 @@ WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
     warprsa_fold_sync_table(g);
 }
 
-/* The carries of s, whose columns are in UNRESOLVED, by both parts alike;
- * each stores its part_limbs samples. */
+/* Resolves the carries of s, whose columns are in UNRESOLVED. Both parts do the
+ * same, and each stores its own samples. */
 WARPRSA_FN void warprsa_fold_pair_resolve_result(const warprsa_fold_group *g)
 {
     const warprsa_fold_memory *m = &g->memory;
@@ -188,8 +191,8 @@ WARPRSA_FN void warprsa_fold_pair_resolve_result(const warprsa_fold_group *g)
     warprsa_sync_lanes();
 }
 
-/* s = q h + s_q from the columns of q h. a = 0, as in
- * warprsa_fold_put_result(). */
+/* s = q h + s_q from the columns of q h. a becomes zero;
+ * warprsa_fold_put_result() says why. */
 WARPRSA_FN void warprsa_fold_pair_put_result(warprsa_fold_number *a,
                                              const warprsa_fold_group *g,
                                              warprsa_fold_columns *s)
@@ -221,7 +224,7 @@ WARPRSA_FN void warprsa_fold_pair_put_result(warprsa_fold_number *a,
     warprsa_fold_pair_resolve_result(g);
 }
 
-/* Half of the result's bytes by each part, and the status. */
+/* Writes the result, half of its bytes by each part, and the status. */
 WARPRSA_FN void warprsa_fold_pair_put_bytes(const warprsa_fold_group *g)
 {
     WARPRSA_STAGE(OUTPUT);
@@ -248,8 +251,8 @@ WARPRSA_FN void warprsa_fold_pair_put_bytes(const warprsa_fold_group *g)
     }
 }
 
-/* Compares s^e with m: in pass 1 keeps whether they differ, in pass 2 adds
- * that and hands out the result. */
+/* Compares s^e with m. Pass 1 keeps whether they differ; pass 2 adds whether
+ * they do, and writes the result. */
 WARPRSA_FN void warprsa_fold_pair_compare(const warprsa_fold_group *g,
                                           const warprsa_fold_number *a)
 {
@@ -275,7 +278,7 @@ WARPRSA_FN void warprsa_fold_pair_compare(const warprsa_fold_group *g,
         warprsa_fold_pair_put_bytes(g);
 }
 
-/* What a step does before its product. */
+/* What an instruction does before its multiplication. */
 WARPRSA_FN void
 warprsa_fold_pair_prepare(warprsa_fold_number *a, const warprsa_fold_group *g,
                           const warprsa_fold_instruction *instruction,
@@ -303,7 +306,7 @@ warprsa_fold_pair_prepare(warprsa_fold_number *a, const warprsa_fold_group *g,
         warprsa_fold_load(a, g, instruction->load, 0, part_limbs);
 }
 
-/* A number instead of a product's columns: m, s or what there is. */
+/* Columns that are no product: m, s or the number itself. */
 WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
                                              const warprsa_fold_number *a,
                                              const warprsa_fold_group *g,
@@ -333,7 +336,8 @@ WARPRSA_FN void warprsa_fold_pair_columns_of(warprsa_fold_columns *s,
     }
 }
 
-/* s = a b for the chosen entry b of the table, or a step's factor. */
+/* s = columns of a b, where b is the selected entry of the table or the operand
+ * of the instruction. */
 WARPRSA_FN void warprsa_fold_pair_mul_group(
     warprsa_fold_columns *s, const warprsa_fold_number *a,
     const warprsa_fold_group *g, const warprsa_fold_instruction *instruction,
@@ -366,8 +370,8 @@ WARPRSA_FN void warprsa_fold_pair_mul_group(
     warprsa_fold_pair_mul(s, a, &b, stash);
 }
 
-/* What a instruction, or the power's state, is due before its product; the turn that
- * the power is at. */
+/* What is done to the table during the next multiplication: nothing, unless it
+ * belongs to the modexp. */
 WARPRSA_FN warprsa_fold_table_work warprsa_fold_pair_modexp_work(
     const warprsa_fold_modexp_state *state, int in_modexp, int multiply)
 {
@@ -384,8 +388,8 @@ WARPRSA_FN warprsa_fold_table_work warprsa_fold_pair_modexp_work(
     return work;
 }
 
-/* A step's product, or what stands for it, folded. a is nothing but its result
- * on any path: see warprsa_fold_put_result(). */
+/* Multiplies, or makes the columns that stand for a product, and folds them. On
+ * any path a is nothing but its result: warprsa_fold_put_result() says why. */
 WARPRSA_FN void
 warprsa_fold_pair_execute(warprsa_fold_number *a, const warprsa_fold_group *g,
                           const warprsa_fold_instruction *instruction,
@@ -408,9 +412,9 @@ warprsa_fold_pair_execute(warprsa_fold_number *a, const warprsa_fold_group *g,
         warprsa_fold_pair_fold(a, g, &s, work, digit);
 }
 
-/* One pass; its script and its prime's matrix must be there, and before the
- * first warprsa_fold_pair_blinding(). `windows` is as warprsa_operation has
- * it. */
+/* Runs one pass. Its program and the matrix of its prime must be there, and
+ * before the first pass warprsa_fold_pair_blinding() must have run. `windows`
+ * is as warprsa_operation has it. */
 WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
                                       const warprsa_fold_program *program,
                                       int pass, const int windows)
@@ -418,7 +422,7 @@ WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
     WARPRSA_STAGE(BLINDING);
     const int digits = warprsa_fold_windows(windows);
     const int count = (int)warprsa_largest_in_warp((uint32_t)program->count);
-    /* The last pass has no power. */
+    /* The last pass has no modexp. */
     warprsa_fold_modexp_state state = {
         pass == WARPRSA_FOLD_PASSES - 1 ? -1 : digits - 2, 0};
     warprsa_fold_number a;

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Planning which requests are folded; plan.h describes the functions.
  */
 #include "gpu/kernels/fold/plan.h"
 
@@ -90,7 +92,7 @@ typedef struct lengths {
     uint32_t of[WARPRSA_FOLD_ITEM_MAX + 1];
 } lengths;
 
-/* What is chosen: all items longer than `shortest`, and so many of these. */
+/* The choice: all items longer than `shortest`, and this many of these. */
 typedef struct choice {
     uint32_t shortest, of_shortest;
 } choice;
@@ -132,7 +134,7 @@ static choice choose(const lengths *items, size_t count,
     return best;
 }
 
-/* Whether one more item of this length is among the chosen. */
+/* Whether one more item of this length belongs to the choice. */
 static bool take(choice *left, uint32_t length)
 {
     if (length != left->shortest || left->of_shortest == 0)
@@ -141,7 +143,8 @@ static bool take(choice *left, uint32_t length)
     return true;
 }
 
-/* A key's items, as its first task is met; their places are the next ones. */
+/* Cuts the tasks of a key into items when its first task is met; their
+ * positions are the next ones. */
 static void cut(warprsa_fold_plan *plan, warprsa_fold_item *items,
                 warprsa_fold_share *share, choice *left, uint32_t most)
 {

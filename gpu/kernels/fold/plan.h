@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which requests of a batch are folded (fold.h): those of keys that fold.h's
- * bounds allow, cut into items of one key, where that is sooner done than by
- * another kernel. They come first in the batch, key by key.
+ * Decides which requests of a batch the kernel "fold" computes, and where they
+ * are put. Only keys that the bounds of fold.h allow are folded, and only where
+ * that is done sooner than by another kernel. An item is a run of requests of
+ * one key that one block takes at once. The folded requests come first in the
+ * batch, key by key, cut into items.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PLAN_H
 #define WARPRSA_GPU_KERNELS_FOLD_PLAN_H
@@ -18,58 +20,59 @@ enum {
     WARPRSA_FOLD_ITEM_MAX = 128,
 };
 
-/* Requests first..first + count - 1 of a batch, all of one key: what a block
- * of the kernel takes at once. */
+/* An item: positions first..first + count - 1 of a batch, all of one key. */
 typedef struct warprsa_fold_item {
     uint32_t first, count;
 } warprsa_fold_item;
 
 /*
- * What is folded of a batch: as many items as take the shortest time together
- * with what is left. `predict` says what `items` of them and then `rest`
- * requests by other kernels take, in any unit; items are asked for one by one,
- * the fullest first.
+ * How to choose. As many items are folded as take the shortest time together
+ * with the requests that are left. `predict` says how long `items` of them and
+ * then `rest` requests by other kernels take, in any unit. It is called for one
+ * item more at a time, the fullest items first.
  */
 typedef struct warprsa_fold_rule {
-    uint32_t item_max; /* requests to an item, 1..ITEM_MOST; 0: no folding */
+    uint32_t item_max; /* requests to an item, 1..ITEM_MAX; 0: no folding */
     uint32_t item_min; /* requests that it must have, >= 1 */
     double (*predict)(const void *arg, size_t items, size_t rest);
     const void *arg;
 } warprsa_fold_rule;
 
-/* What the plan keeps of a key while it is made. */
+/* What the plan notes of a key while it is made. */
 typedef struct warprsa_fold_share {
     uint32_t tasks; /* in the batch */
-    uint32_t next;  /* the place of its next task that is folded */
-    uint32_t left;  /* so many of those are to come */
+    uint32_t next;  /* position of its next task that is folded */
+    uint32_t left;  /* folded tasks still to be put */
 } warprsa_fold_share;
 
-/* One stream's; one thread at a time. */
+/* The plan of one stream. One thread at a time. */
 typedef struct warprsa_fold_plan {
-    uint32_t *order;           /* [batch_max]: place i is for this task */
+    uint32_t *order;           /* [batch_max]: the task at position i */
     warprsa_fold_share *share; /* [keys_max], zero between calls */
-    uint32_t folded;           /* the first so many places are folded */
+    uint32_t folded;           /* positions below this are folded */
     uint32_t items;
 } warprsa_fold_plan;
 
 /*
- * Whether the fold is right for a key: primes of the lengths it is made for
- * (FOLD_BITS_MIN..FOLD_BITS of the key's class), n = pq, and qinv the inverse
- * of q: its check is that of s^e = m mod p and mod q. 1 or 0; 0 also for lack
- * of memory. Any thread.
+ * Whether a key may be folded, 1 or 0; 0 also if there is no memory. Any
+ * thread. The primes must have lengths that the fold is made for (FOLD_BITS_MIN
+ * to FOLD_BITS of the key's class), n must be p q, and qinv the inverse of q.
+ * The last two matter as the kernel checks s^e = m mod p and mod q only.
  */
 int warprsa_fold_accepts_key(const warprsa_private_key *key);
 
-/* For keys 0..keys_max - 1. 1, or 0 for lack of memory; then
- * warprsa_fold_plan_free() frees what there is. */
+/* Allocates a plan for batches of up to batch_max tasks and keys 0..keys_max -
+ * 1. 1, or 0 if there is no memory; warprsa_fold_plan_free() frees what there
+ * is in both cases. */
 int warprsa_fold_plan_new(warprsa_fold_plan *plan, size_t batch_max,
                           size_t keys_max);
 void warprsa_fold_plan_free(warprsa_fold_plan *plan);
 
 /*
- * Fills order, folded and items for a batch, and `items`, which has room for
- * `count`. accepts[key] says whether a key may be folded. Of a key's tasks the
- * first are folded; they keep their order, and so do those that are not.
+ * Makes the plan of a batch: fills order, folded and items of `plan`, and the
+ * array `items`, which must have room for `count`. accepts[key] says whether a
+ * key may be folded (warprsa_fold_accepts_key()). Of the tasks of a key the
+ * first ones are folded. They keep their order, and so do those that are not.
  */
 void warprsa_fold_plan_make(warprsa_fold_plan *plan, warprsa_fold_item *items,
                             const warprsa_task *tasks, size_t count,

@@ -1,17 +1,22 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A whole private operation as a script of products, each folded (fold.h).
- * All messages of a group go through it together: 16 requests of one key,
- * messages 0..15 their halves mod p, 16..31 those mod q. Only e, the key's
- * public exponent, changes the program.
+ * The program of a private operation: its multiplications in order, each folded
+ * (fold.h), and what happens to the number between them.
  *
- *   x = m r^e                m reduced by one fold
+ * A message is one number in work: a half of a request, modulo p or q. A group
+ * is 16 requests of one key, so 32 messages: 0..15 are the halves mod p, 16..31
+ * those mod q. All messages of a group run the program together, instruction by
+ * instruction. The program depends on e, the public exponent, and on nothing
+ * else.
+ *
+ *   x = m r^e                m is reduced by one fold
  *   y = x^dp, x^dq           fixed windows of 3 bits
- *   s_p, s_q = y / r         1/r from warprsa_blinding_inverse(); exactly reduced
+ *   s_p, s_q = y / r         1/r is from warprsa_blinding_inverse(); exactly
+ *                            reduced
  *   s = s_q + q h            h = (s_p - s_q) / q mod p (Garner)
- *   s^e = m                  mod p and mod q, from the s that is released:
- *                            as p and q are prime to each other, mod pq
+ *   s^e = m                  checked mod p and mod q, from the s that is
+ *                            released: as p and q are coprime, it holds mod pq
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PROGRAM_H
 #define WARPRSA_GPU_KERNELS_FOLD_PROGRAM_H
@@ -23,46 +28,55 @@ enum {
     WARPRSA_FOLD_INSTRUCTIONS_MAX = 320,
 };
 
-/* Bits of a digit, and entries of the table: x^1.. . Smaller than for the other
- * kernels: there is room for so many near, and the second cache holds the
- * tables of all blocks, or nearly (45 MB with 30 samples). */
+/* Bits of a digit of the secret exponent, and entries of the table of powers:
+ * x^1, x^2, ... Windows are smaller than those of the other kernels. Shared
+ * memory has room for the pieces of so many entries, and L2 holds the tables of
+ * all blocks, or nearly: they are 45 MB with 30 samples. */
 enum {
     WARPRSA_FOLD_WINDOW = 3,
     WARPRSA_FOLD_ENTRIES = (1 << WARPRSA_FOLD_WINDOW) - 1,
 };
 
-/* Places for a message's numbers. */
+/* The registers of the program: each holds one number of every message. */
 enum {
-    WARPRSA_FOLD_BLINDING, /* r */
-    WARPRSA_FOLD_INVERSE,  /* 1/r */
-    WARPRSA_FOLD_INPUT,    /* m, exactly reduced */
-    WARPRSA_FOLD_BASE,     /* of a power */
-    WARPRSA_FOLD_ROOT,     /* y / r */
-    WARPRSA_FOLD_SUBTRAHEND,
-    WARPRSA_FOLD_RESULT, /* s, which takes two places */
+    WARPRSA_FOLD_BLINDING,   /* r */
+    WARPRSA_FOLD_INVERSE,    /* 1/r */
+    WARPRSA_FOLD_INPUT,      /* m, exactly reduced */
+    WARPRSA_FOLD_BASE,       /* the base of a power */
+    WARPRSA_FOLD_ROOT,       /* y / r */
+    WARPRSA_FOLD_SUBTRAHEND, /* s_q / q; at the end, whether s^e differs */
+    WARPRSA_FOLD_RESULT,     /* s, which takes two registers */
     WARPRSA_FOLD_REGISTERS = WARPRSA_FOLD_RESULT + 2,
-    /* What is no place but may stand for a factor. */
+    /* Operands that are no registers. */
     WARPRSA_FOLD_SQUARE = WARPRSA_FOLD_REGISTERS,
-    WARPRSA_FOLD_OF_INPUT,  /* no product: m as columns */
-    WARPRSA_FOLD_OF_RESULT, /* likewise s */
-    WARPRSA_FOLD_OF_ITSELF, /* likewise the number */
+    WARPRSA_FOLD_OF_INPUT,  /* no multiplication: m as columns */
+    WARPRSA_FOLD_OF_RESULT, /* no multiplication: s as columns */
+    WARPRSA_FOLD_OF_ITSELF, /* no multiplication: the number itself */
     WARPRSA_FOLD_QINV,      /* 1/q mod p */
-    WARPRSA_FOLD_Q,         /* q; the columns plus s_q are s: not folded */
+    WARPRSA_FOLD_Q,         /* q; columns plus s_q are s, and not folded */
     WARPRSA_FOLD_NONE,
 };
 
 typedef enum warprsa_fold_action {
     WARPRSA_FOLD_NO_ACTION,
-    WARPRSA_FOLD_STORE_ENTRY,  /* the number into the table */
-    WARPRSA_FOLD_MODEXP_START, /* likewise the last; the power's first digit */
-    WARPRSA_FOLD_MODEXP,       /* stays here until the power is done */
-    WARPRSA_FOLD_SUBTRACT,     /* less OTHER */
-    WARPRSA_FOLD_COMPARE,      /* with INPUT; the end */
+    WARPRSA_FOLD_STORE_ENTRY,  /* the number becomes an entry of the table */
+    WARPRSA_FOLD_MODEXP_START, /* the last entry; then the first digit */
+    WARPRSA_FOLD_MODEXP,       /* the modexp: stays here until it is done */
+    WARPRSA_FOLD_SUBTRACT,     /* subtracts SUBTRAHEND */
+    WARPRSA_FOLD_COMPARE,      /* compares with INPUT; the end */
 } warprsa_fold_action;
 
-/* In this order: the number of the last product is reduced exactly if `exact`;
- * put into place `keep`; `action`; replaced by `take` of message ^ partner;
- * multiplied by `by`. */
+/*
+ * One instruction. A message has one current number, the result of the last
+ * multiplication. An instruction does this with it, in this order:
+ *
+ *   reduce    if 1, reduces it exactly
+ *   store     copies it to this register, unless it is NONE
+ *   action    what warprsa_fold_action says; `entry` is for STORE_ENTRY
+ *   load      replaces it by this register of message (own index ^ partner),
+ *             unless `load` is NONE
+ *   operand   multiplies it by this operand and folds, unless it is NONE
+ */
 typedef struct warprsa_fold_instruction {
     uint8_t reduce, store, action, entry;
     uint8_t load, partner, operand, unused;
@@ -73,7 +87,8 @@ typedef struct warprsa_fold_program {
     warprsa_fold_instruction instruction[WARPRSA_FOLD_INSTRUCTIONS_MAX];
 } warprsa_fold_program;
 
-/* Appends a step: multiply by `by`, and nothing else yet. */
+/* Appends an instruction that multiplies by `operand` and does nothing else
+ * yet; the caller may fill in the rest. Returns it. */
 WARPRSA_FN warprsa_fold_instruction *
 warprsa_fold_append(warprsa_fold_program *program, int operand)
 {
@@ -91,8 +106,8 @@ warprsa_fold_append(warprsa_fold_program *program, int operand)
     return instruction;
 }
 
-/* The number, which is also in `place`, to the power of e >= 2; the first of
- * the steps. */
+/* Appends instructions that raise the number, which register `reg` holds as
+ * well, to the power of e >= 2. Returns the first of them. */
 WARPRSA_FN warprsa_fold_instruction *
 warprsa_fold_append_power(warprsa_fold_program *program, uint64_t e, int reg)
 {
@@ -109,7 +124,7 @@ warprsa_fold_append_power(warprsa_fold_program *program, uint64_t e, int reg)
     return first;
 }
 
-/* x = m r^e and the table of its powers, up to the secret power. */
+/* Appends x = m r^e, the table of its powers and the modexp. */
 WARPRSA_FN void warprsa_fold_program_modexp(warprsa_fold_program *program,
                                             uint64_t e)
 {
@@ -136,7 +151,7 @@ WARPRSA_FN void warprsa_fold_program_modexp(warprsa_fold_program *program,
     instruction->action = WARPRSA_FOLD_MODEXP;
 }
 
-/* s^e and its comparison with m. */
+/* Appends s^e and its comparison with m. */
 WARPRSA_FN void warprsa_fold_program_check(warprsa_fold_program *program,
                                            uint64_t e)
 {
@@ -150,7 +165,7 @@ WARPRSA_FN void warprsa_fold_program_check(warprsa_fold_program *program,
     instruction->action = WARPRSA_FOLD_COMPARE;
 }
 
-/* From y to s, and its check. */
+/* Appends what makes s of y, and its check. */
 WARPRSA_FN void warprsa_fold_program_recombine(warprsa_fold_program *program,
                                                uint64_t e)
 {
@@ -172,7 +187,8 @@ WARPRSA_FN void warprsa_fold_program_recombine(warprsa_fold_program *program,
     warprsa_fold_program_check(program, e);
 }
 
-/* The script for odd e >= 3: at most 2 * 2 * 63 + 26 steps. */
+/* Makes the program for an odd e >= 3. It has at most 2 * 2 * 63 + 26
+ * instructions, which INSTRUCTIONS_MAX allows for. */
 WARPRSA_FN void warprsa_fold_program_make(warprsa_fold_program *program,
                                           uint64_t e)
 {

@@ -1,21 +1,32 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Where the numbers of a group of messages lie (operation.h), and their
- * tables of powers: packed, and read by reading all entries and keeping one, so
- * that neither address nor count of the reads depends on a digit. A piece is 16
- * bytes of all entries. Pieces are copied near and chosen from in phases, two
- * at a time. With 20 samples in four phases: copied while the first half of
- * each of the three squarings of a window and the multiplication before is
- * computed, and chosen from then. With 30 in six, for which each of the
- * squarings has two, one chosen from before H (multiply.h), one while the
- * tensor cores work.
+ * The memory of a group of messages (program.h): the registers of the program,
+ * and for each message a table of powers.
+ *
+ * An entry is packed and cut into pieces of 16 bytes. An entry is selected by
+ * reading that piece of all entries and keeping one by masks, so that neither
+ * the address nor the number of the reads depends on the secret digit. Pieces
+ * are copied to shared memory and selected from in phases, two pieces at a
+ * time, while multiplications are computed:
+ *
+ * 20 samples: a window has four phases of two pieces. A phase is copied during
+ * the first half of each of the three squarings of the window and of the
+ * multiplication before them, and selected from then.
+ *
+ * 30 samples: a window has six phases of two pieces, two in each squaring. One
+ * is selected from before H (multiply.h), the other while the tensor cores
+ * work.
+ *
+ * 40 samples, by two threads: what a thread has is as with 20.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_TABLE_H
 #define WARPRSA_GPU_KERNELS_FOLD_TABLE_H
 
 #include "gpu/kernels/fold/program.h"
 
+/* The messages that a variable of a thread holds: on the device the thread's
+ * own, on the host all of a group. A loop over them. */
 #ifdef __CUDACC__
 #define WARPRSA_MESSAGES        1
 #define WARPRSA_EACH_MESSAGE(k) for (int k = 0; k < 1; k++)
@@ -24,12 +35,13 @@
 #define WARPRSA_EACH_MESSAGE(k) for (int k = 0; k < WARPRSA_MESSAGES; k++)
 #endif
 
-/* Words of 32 bits of a number below the prime, and pieces of four words. */
+/* Words of 32 bits of a number below the prime; pieces of such a number; words
+ * of a piece. */
 #define WARPRSA_FOLD_WORDS(limbs)  (WARPRSA_FOLD_BITS(limbs) / 32)
 #define WARPRSA_FOLD_PIECES(limbs) (WARPRSA_FOLD_WORDS(limbs) / 4)
 #define WARPRSA_FOLD_PIECE_WORDS   4
-/* Phases of a window, two in a square or one in each product, and pieces that
- * are chosen in each. */
+/* Phases of a window: two in each squaring, or one in each squaring and
+ * multiplication. Pieces that are selected in each phase. */
 #define WARPRSA_FOLD_TWO_PHASES_PER_SQR(limbs) ((limbs) == 30)
 #define WARPRSA_FOLD_PHASES(limbs)                                             \
     (WARPRSA_FOLD_TWO_PHASES_PER_SQR(limbs) ? 2 * WARPRSA_FOLD_WINDOW          \
@@ -37,8 +49,8 @@
 #define WARPRSA_FOLD_PIECES_PER_PHASE(limbs)                                   \
     (WARPRSA_FOLD_PIECES(limbs) / WARPRSA_FOLD_PHASES(limbs))
 
-/* Messages whose pieces are copied together, a warp's; pieces of each that are,
- * and their words. */
+/* Messages whose pieces are copied at once, a warp's; pieces of one message
+ * that are, of all entries; words of them all. */
 #define WARPRSA_FOLD_LANES 32
 #define WARPRSA_FOLD_PHASE_PIECES(limbs)                                       \
     (WARPRSA_FOLD_PIECES_PER_PHASE(limbs) * WARPRSA_FOLD_ENTRIES)
@@ -46,30 +58,36 @@
     (WARPRSA_FOLD_PHASE_PIECES(limbs) * WARPRSA_FOLD_LANES *                   \
      WARPRSA_FOLD_PIECE_WORDS)
 
+/* One number of every message: its samples. SECRET. */
 typedef struct warprsa_fold_number {
     double of[WARPRSA_MESSAGES][WARPRSA_FOLD_LIMBS_MAX];
 } warprsa_fold_number;
 
+/* The columns of a product of every message. SECRET. */
 typedef struct warprsa_fold_columns {
     uint64_t of[WARPRSA_MESSAGES][2 * WARPRSA_FOLD_LIMBS_MAX];
 } warprsa_fold_columns;
 
-/* A piece; entry 0 is the number 1. */
+/* One piece of all entries. Entry 0 is the number 1. */
 typedef struct warprsa_fold_pieces {
     uint32_t of[WARPRSA_FOLD_ENTRIES + 1][WARPRSA_FOLD_PIECE_WORDS];
 } warprsa_fold_pieces;
 
-/* Of which phase pieces are chosen from within a square, where then those of
- * the next phase are fetched, and in a fold, and of which they are fetched
- * after it; -1: none. */
+/*
+ * What is done to the table during one multiplication; each of the first three
+ * is a phase, or -1 for nothing. `select_between` is selected within a
+ * squaring, and then the phase after it is fetched. `select` is selected while
+ * the tensor cores fold or, in the loop that a modexp of 20 samples has,
+ * between the two parts of a multiplication. `fetch` is fetched after the fold.
+ */
 typedef struct warprsa_fold_table_work {
     int select_between, select, fetch;
-    int digit; /* the place of the one to be read; -1: none */
+    int digit; /* position of the digit to read; -1: none */
 } warprsa_fold_table_work;
 
-/* Where a group's data lie; message t of `stride`. SECRET. */
+/* Where the data of a group lie. Message t is one of `stride`. SECRET. */
 typedef struct warprsa_fold_memory {
-    double *registers;     /* sample i of place j at (j rows + i) stride + t */
+    double *registers;     /* sample i of j at (j limbs + i) stride + t */
     uint32_t *table;       /* see warprsa_fold_table_piece() */
     uint32_t *selected;    /* piece u at (u stride + t) 4 */
     uint32_t *smem_pieces; /* of one warp, see warprsa_fold_smem_piece() */
@@ -78,8 +96,8 @@ typedef struct warprsa_fold_memory {
     int stride;
 } warprsa_fold_memory;
 
-/* A piece of one entry to the table, on the device past the first cache, which
- * holds nothing of it for long; and to and from what is in shared memory. */
+/* Stores a piece of one entry into the table. On the device it goes past L1,
+ * which would hold nothing of it for long. */
 WARPRSA_FN void warprsa_fold_store_table(uint32_t *to, const uint32_t *from)
 {
 #ifdef __CUDACC__
@@ -115,13 +133,13 @@ WARPRSA_FN void warprsa_fold_store_smem(uint32_t *to, const uint32_t *from)
 #endif
 }
 
-/* Digit `place` of a blinded exponent; 0 below the first. */
-WARPRSA_FN uint32_t warprsa_fold_digit(const uint32_t *exponent, int place)
+/* Digit `position` of a blinded exponent; 0 below the first. */
+WARPRSA_FN uint32_t warprsa_fold_digit(const uint32_t *exponent, int position)
 {
-    const int bit = WARPRSA_FOLD_WINDOW * place, word = bit / 32;
+    const int bit = WARPRSA_FOLD_WINDOW * position, word = bit / 32;
     uint64_t words;
 
-    if (place < 0)
+    if (position < 0)
         return 0;
     words = exponent[word];
     if (word + 1 < WARPRSA_BLINDED_WORDS)
@@ -161,14 +179,16 @@ WARPRSA_FN void warprsa_fold_unpack(double *a, const uint32_t *words,
     }
 }
 
-/* Where piece j of a phase of entry e is among all that are copied at once. */
+/* Index of piece j of a phase, of entry e, among all pieces of a message that
+ * are copied at once. */
 WARPRSA_FN int warprsa_fold_piece_index(int j, int e)
 {
     return j * WARPRSA_FOLD_ENTRIES + e - 1;
 }
 
-/* That piece of message t in the table: what the messages of a warp need in a
- * phase lies in one, as it will lie near. */
+/* That piece of message t in the table. What the messages of a warp need in a
+ * phase is contiguous, in the order that it has in shared memory, so one copy
+ * brings it. */
 WARPRSA_FN uint32_t *warprsa_fold_table_piece(const warprsa_fold_memory *m,
                                               int phase, int j, int e, int t,
                                               const int limbs)
@@ -184,7 +204,7 @@ WARPRSA_FN uint32_t *warprsa_fold_table_piece(const warprsa_fold_memory *m,
                WARPRSA_FOLD_PIECE_WORDS;
 }
 
-/* And where it is near. */
+/* That piece in shared memory. */
 WARPRSA_FN uint32_t *warprsa_fold_smem_piece(const warprsa_fold_memory *m,
                                              int j, int e, int t)
 {
@@ -194,7 +214,7 @@ WARPRSA_FN uint32_t *warprsa_fold_smem_piece(const warprsa_fold_memory *m,
                WARPRSA_FOLD_PIECE_WORDS;
 }
 
-/* A packed number as entry `entry` of message t's table. */
+/* Stores a packed number as entry `entry` of the table of message t. */
 WARPRSA_FN void warprsa_fold_put_words(const warprsa_fold_memory *m, int entry,
                                        const uint32_t *words, int t,
                                        const int limbs)
@@ -208,7 +228,7 @@ WARPRSA_FN void warprsa_fold_put_words(const warprsa_fold_memory *m, int entry,
             words + u * WARPRSA_FOLD_PIECE_WORDS);
 }
 
-/* x^entry, exactly reduced, into message t's table. */
+/* Stores x^entry, exactly reduced, as an entry of the table of message t. */
 WARPRSA_FN void warprsa_fold_put_entry(const warprsa_fold_memory *m, int entry,
                                        const double *x, int t, const int limbs)
 {
@@ -218,21 +238,21 @@ WARPRSA_FN void warprsa_fold_put_entry(const warprsa_fold_memory *m, int entry,
     warprsa_fold_put_words(m, entry, words, t, limbs);
 }
 
-/* Message t's piece of the chosen entry. */
+/* A piece of the selected entry of message t. */
 WARPRSA_FN uint32_t *warprsa_fold_selected(const warprsa_fold_memory *m,
                                            int piece, int t)
 {
     return m->selected + (piece * m->stride + t) * WARPRSA_FOLD_PIECE_WORDS;
 }
 
-/* `zero` or `one`, by a mask. */
+/* `zero`, or `one` if `mask` is all ones. */
 WARPRSA_FN uint32_t warprsa_fold_select_word(uint32_t zero, uint32_t one,
                                              uint32_t mask)
 {
     return zero ^ ((zero ^ one) & mask);
 }
 
-/* Word w of the entry `digit`. In layers of choices between two. */
+/* Word w of entry `digit`, by layers of selections between two. */
 WARPRSA_FN uint32_t warprsa_fold_select(const warprsa_fold_pieces *v, int w,
                                         uint32_t digit)
 {
@@ -251,8 +271,9 @@ WARPRSA_FN uint32_t warprsa_fold_select(const warprsa_fold_pieces *v, int w,
     return left[0];
 }
 
-/* Keeps of each piece, which must be near, that of the entry `digit`. `one` is
- * the first word of entry 0: 1, or 0 in what is no number's lowest part. */
+/* Selects the pieces of a phase, which must be in shared memory, of entry
+ * `digit`. `one` is the first word of entry 0: 1, or 0 in a part that is not
+ * the lowest of its number. */
 WARPRSA_FN void warprsa_fold_select_part(const warprsa_fold_memory *m,
                                          int phase, uint32_t digit,
                                          uint32_t one, int t, const int limbs)
@@ -286,7 +307,7 @@ WARPRSA_FN void warprsa_fold_select_pieces(const warprsa_fold_memory *m,
     warprsa_fold_select_part(m, phase, digit, 1, t, limbs);
 }
 
-/* The chosen entry, as it is packed. */
+/* The selected entry, packed. */
 WARPRSA_FN void warprsa_fold_get_words(uint32_t *words,
                                        const warprsa_fold_memory *m, int t,
                                        const int limbs)

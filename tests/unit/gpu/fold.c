@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The parts of gpu/kernels/fold/fold.h against libcrypto's numbers: the matrix,
- * products and their folds with the operands and primes that strain the bounds
- * most, exact reduction, and the packed tables.
+ * gpu/kernels/fold: the parts of the fold for one thread a number, against
+ * numbers of libcrypto: the matrix, multiplications and their folds with the
+ * operands and primes that strain the bounds most, exact reduction, and the
+ * packed tables.
  */
 #include "tests/unit/support/gpu_numbers.h"
 

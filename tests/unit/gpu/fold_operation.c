@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Whole private operations by gpu/kernels/fold/operation.h, on the CPU, against
- * libcrypto's: keys from awkward primes, messages on which halves meet, the
+ * those of libcrypto: keys from awkward primes, messages whose halves meet,
  * exponents that windows may get wrong, and results that must not pass.
  */
 #include "tests/unit/support/gpu_numbers.h"

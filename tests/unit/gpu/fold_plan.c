@@ -67,7 +67,7 @@ static double predict(const void *arg, size_t items_folded, size_t rest)
            (double)((rest + 9) / 10) * t->rest_time;
 }
 
-/* Every task has one place; those of a key come in their order. */
+/* Every task has one position; those of a key come in their order. */
 static void check_order(size_t count)
 {
     static uint8_t seen[BATCH_MAX];
