@@ -24,8 +24,8 @@ typedef struct warprsa_id_pool {
     uint32_t next, end;   /* never acquired yet: from next to end - 1 */
 } warprsa_id_pool;
 
-/* A pool of the `count` ids from `first` on; count may be 0. False: no memory or
- * no lock, and the pool is as after free(). */
+/* A pool of the `count` ids from `first` on; count may be 0. False: no memory
+ * or no lock, and the pool is as after free(). */
 bool warprsa_id_pool_init(warprsa_id_pool *pool, uint32_t first,
                           uint32_t count);
 

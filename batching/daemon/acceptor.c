@@ -73,8 +73,8 @@ static void end_control_connection(control_connection *c)
     warprsa_user_quota_release(&a->quota, c->uid);
 }
 
-/* Makes a session of the socket that came with a CONNECT; -1: the process had no
- * descriptor left for it here. */
+/* Makes a session of the socket that came with a CONNECT; -1: the process had
+ * no descriptor left for it here. */
 static void admit(accepting *a, const warprsa_message *wanted, int socket)
 {
     warprsa_acceptor *acceptor = a->acceptor;

@@ -15,8 +15,8 @@
  * file system. */
 bool warprsa_client_descriptor_is_socket(int fd, int type);
 
-/* Closes one that is not what it should be. To close it may take its file system
- * as long as that likes: a thread of its own does it. */
+/* Closes one that is not what it should be. To close it may take its file
+ * system as long as that likes: a thread of its own does it. */
 void warprsa_client_descriptor_dispose(int fd);
 
 /* The process that made a socket, as the kernel recorded it then; pid and user

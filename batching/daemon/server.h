@@ -10,9 +10,9 @@
  * client_descriptor.h, server_context.h < session.h < event_loop.h < acceptor.h
  * < server.c.
  *
- * A client is not trusted: it is any process that could open the socket. What it
- * sends and shares is checked in two files, acceptor.c (the CONNECT of a control
- * connection) and session.c (all else).
+ * A client is not trusted: it is any process that could open the socket. What
+ * it sends and shares is checked in two files, acceptor.c (the CONNECT of a
+ * control connection) and session.c (all else).
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_H

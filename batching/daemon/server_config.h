@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the daemon's server is told at its start: limits on clients, sockets, the
- * queue that computes. All of it comes from the administrator, nothing from a
- * client.
+ * What the daemon's server is told at its start: limits on clients, sockets,
+ * the queue that computes. All of it comes from the administrator, nothing from
+ * a client.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_CONFIG_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_CONFIG_H

@@ -24,8 +24,8 @@ enum {
      * the daemon ends so that it can be started anew. */
     DOWN_POLLS = 100,
     HEALTHY_MS = 10000,
-    /* Every program that loads the provider has a control_connection, and few of them ever
-     * become clients. */
+    /* Every program that loads the provider has a control_connection, and few
+     * of them ever become clients. */
     CONTROL_CONNECTIONS_PER_CLIENT = 16,
 };
 

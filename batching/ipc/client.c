@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See client.h. One lock guards what threads share; it is held for moments,
- * and never while a thread sleeps. Finding the daemon is one thread's work at
- * a time, under a lock of its own.
+ * Connecting to the daemon and disconnecting; see client.h.
+ *
+ * One lock guards what threads share. It is held for moments, and never while a
+ * thread sleeps. One thread at a time connects, under `connect_lock`, which is
+ * taken before `lock` where both are.
  */
 #include <errno.h>
 #include <poll.h>
@@ -68,7 +70,6 @@ warprsa_client *warprsa_client_open(const warprsa_client_config *config)
     return NULL;
 }
 
-/* The connection with one more reference, or NULL. */
 warprsa_connection *warprsa_client_connection(warprsa_client *client)
 {
     warprsa_connection *c;
@@ -81,6 +82,7 @@ warprsa_connection *warprsa_client_connection(warprsa_client *client)
     return c;
 }
 
+/* Shows in the counters, and to the router, that there is no daemon. */
 static void publish_none(warprsa_client *client, const char *why)
 {
     char text[WARPRSA_COUNTERS_TEXT];
@@ -92,7 +94,7 @@ static void publish_none(warprsa_client *client, const char *why)
         warprsa_router_set_devices_up(client->config.route, false);
 }
 
-/* Whose device it is, as the daemon says. With the lock held. */
+/* With the lock held: which device computes, as the daemon says. */
 static void publish_device(warprsa_client *client, const warprsa_connection *c)
 {
     static const char by[] = ", by warprsad";
@@ -111,8 +113,8 @@ static void publish_device(warprsa_client *client, const warprsa_connection *c)
                  atomic_load(&c->shm.head->devices));
 }
 
-/* With the lock held: there is no connection any more, and the daemon has wiped
- * the keys that it had. */
+/* With the lock held: there is no connection any more. The daemon wipes the
+ * keys that it was sent over it. */
 static void remove_connection(warprsa_client *client)
 {
     warprsa_connection *c = client->connection;
@@ -142,7 +144,7 @@ void warprsa_client_disconnect(warprsa_client *client, warprsa_connection *c)
     trace(client, "warprsad has gone: operations run on the CPU");
 }
 
-/* With `connect_lock` held. */
+/* With `connect_lock` held: doubles the pause at each failure. */
 static void retry_later(warprsa_client *client, const char *why)
 {
     if (client->pause_ms == RETRY_MIN_MS)
@@ -175,7 +177,7 @@ static void install(warprsa_client *client, warprsa_connection *c)
               client->config.control_connection->path, c->shm.slots);
 }
 
-/* With `connect_lock` held, a WELCOME or the end of it being there. */
+/* With `connect_lock` held, when WELCOME or the end of the socket has come. */
 static void receive_welcome(warprsa_client *client)
 {
     char why[WHY_SIZE] = "warprsad refused the connection";
@@ -210,7 +212,7 @@ static void receive_welcome(warprsa_client *client)
     install(client, c);
 }
 
-/* With `connect_lock` held, if it is time for a try. */
+/* With `connect_lock` held: asks for a connection, unless it is too early. */
 static void send_connect(warprsa_client *client)
 {
     warprsa_message wanted = {.slots = client->config.slots,
@@ -236,10 +238,12 @@ static bool needs_connection(warprsa_client *client)
     return looking;
 }
 
-/* Looks for the daemon, waiting no longer than timeout_ms; twice that where
- * another thread is at it already. Whether a try is under way, which may
- * succeed; so it may where the other thread has not come back, which may have
- * been preempted before it said anything. */
+/*
+ * Connects to the daemon, waiting no longer than timeout_ms, or twice that
+ * where another thread is connecting. Returns whether a connection may still
+ * come about: CONNECT was sent and WELCOME has not come, or the other thread
+ * has not finished. That one may have been preempted before it sent anything.
+ */
 static bool try_connect(warprsa_client *client, unsigned timeout_ms)
 {
     struct pollfd welcome = {.events = POLLIN};
@@ -272,7 +276,7 @@ static warprsa_queue_state state_of(warprsa_connection *c, unsigned timeout_ms)
     return (warprsa_queue_state)now;
 }
 
-/* Tells those who ask when it has changed. */
+/* Shows a changed state of the daemon in the counters and to the router. */
 static void publish_state(warprsa_client *client, warprsa_connection *c,
                           warprsa_queue_state state)
 {
@@ -299,7 +303,8 @@ static warprsa_queue_state client_wait_ready(void *impl, unsigned timeout_ms)
 
     if (c == NULL) {
         starting = try_connect(client, timeout_ms);
-        /* In this order: who stops looking has put the connection there. */
+        /* Only now: a thread that has connected has put the connection there
+         * before it lets go of `connect_lock`. */
         c = warprsa_client_connection(client);
     }
     if (c == NULL)
@@ -341,8 +346,9 @@ static bool client_close(void *impl)
     return true;
 }
 
-/* The parent's other threads may have held the locks, and keys and wait
- * contexts point here: the memory stays. */
+/* In a forked child. The parent's other threads may have held the locks, so
+ * none is taken; keys and wait contexts point to the client, so its memory
+ * stays. */
 static void client_abandon(void *impl)
 {
     warprsa_client *client = impl;

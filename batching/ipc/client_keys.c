@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A client's keys: found by id, counted, brought to the daemon on first use.
+ * A client's keys: found by id, counted, sent to the daemon before their first
+ * use on a connection.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,8 +56,8 @@ warprsa_backend_key *warprsa_client_key(void *impl,
     return found;
 }
 
-/* With the lock held: tells the daemon. Should that fail, the number stays
- * taken. */
+/* With the lock held: has the daemon wipe a key. If the message can't be sent,
+ * the key's number stays taken. */
 static void send_key_free(warprsa_client *client,
                           const warprsa_backend_key *key)
 {
@@ -94,13 +95,13 @@ void warprsa_client_key_release(warprsa_backend_key *key)
     warprsa_client_drop(client);
 }
 
-/* In the list of the parent's client, which nobody uses any more. */
+/* In a forked child: the key stays in the list of the parent's client, which
+ * the child does not use. */
 void warprsa_client_key_abandon(warprsa_backend_key *key)
 {
     explicit_bzero(&key->key, sizeof(key->key));
 }
 
-/* With the lock held: sees to it that the daemon has the key. */
 bool warprsa_client_upload(warprsa_client *client, warprsa_connection *c,
                            warprsa_backend_key *key)
 {

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A client's notifiers: one socket for each wait context of async jobs, whose other
- * end the daemon has. Its writing to it, and its end, wake the job.
+ * A client's notifiers: a socket for each wait context of async jobs, whose
+ * other end the daemon has. A job waits until it can be read from: when the
+ * daemon has written to its end, or closed it.
  */
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -12,8 +13,8 @@
 #include "batching/ipc/message.h"
 
 enum {
-    /* In a notifier's number: the number on the connection, and from here up, as
-     * far as there is room, which connection. */
+    /* A notifier's number is its number on the connection, which is below
+     * SERIAL, plus SERIAL times the connection's serial modulo SERIALS. */
     SERIAL = 1 << 20,
     SERIALS = 1 << 12,
 };
@@ -24,7 +25,7 @@ uint32_t warprsa_client_notifier_number(const warprsa_connection *c,
     return notifier / SERIAL == c->serial % SERIALS ? notifier % SERIAL : 0;
 }
 
-/* One end for the caller, one for the daemon. */
+/* Makes a socketpair and sends the daemon one end. The other end, or -1. */
 static int send_notifier(warprsa_connection *c, uint32_t number)
 {
     warprsa_message message = {.type = WARPRSA_MESSAGE_NOTIFIER,
@@ -44,7 +45,7 @@ static int send_notifier(warprsa_connection *c, uint32_t number)
     return -1;
 }
 
-/* What a notifier holds, so that it can be closed after the client was. */
+/* What a notifier refers to, so that it can be closed after the client was. */
 typedef struct notifier_owner {
     warprsa_client *client;
     warprsa_connection *connection;
@@ -81,7 +82,7 @@ bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier)
     return notifier->fd >= 0;
 }
 
-/* Not left to the daemon's end of them: it may hang. */
+/* Not left to the daemon to close its ends: it may hang. */
 void warprsa_client_end_notifiers(warprsa_client *client, warprsa_connection *c)
 {
     pthread_mutex_lock(&client->lock);

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A client from inside. client.c finds the daemon and loses it, client_keys.c,
- * client_notifiers.c and client_requests.c are the functions of backend.h.
+ * A client from inside, for its four files: client.c connects to the daemon and
+ * disconnects; client_keys.c, client_notifiers.c and client_requests.c are the
+ * functions of backend.h for keys, notifiers and requests.
  */
 #ifndef WARPRSA_BATCHING_IPC_CLIENT_PRIVATE_H
 #define WARPRSA_BATCHING_IPC_CLIENT_PRIVATE_H
@@ -14,7 +15,7 @@
 #include "batching/ipc/connection.h"
 
 enum {
-    WARPRSA_CLIENT_BUCKETS = 256, /* of keys */
+    WARPRSA_CLIENT_BUCKETS = 256, /* of the hash table of keys */
 };
 
 struct warprsa_backend_key {
@@ -23,9 +24,9 @@ struct warprsa_backend_key {
     LIST_ENTRY(warprsa_backend_key) link;
     uint8_t id[WARPRSA_KEY_ID_BYTES];
     warprsa_size_class size;
-    uint32_t serial; /* of the connection that has it; 0: none */
-    uint32_t number, generation;
-    warprsa_private_key key; /* wiped with the last reference */
+    uint32_t serial; /* of the connection it was sent over; 0: none */
+    uint32_t number, generation; /* on that connection */
+    warprsa_private_key key;     /* wiped with the last reference */
 };
 
 LIST_HEAD(warprsa_backend_key_list, warprsa_backend_key);
@@ -33,33 +34,37 @@ LIST_HEAD(warprsa_backend_key_list, warprsa_backend_key);
 struct warprsa_client {
     _Atomic uint32_t references; /* the opener's, each key's, each notifier's */
     warprsa_client_config config;
-    pthread_mutex_t lock;
+
+    pthread_mutex_t lock;           /* of what follows, to `bucket` */
     warprsa_connection *connection; /* NULL: none now */
     bool closed;
-    uint32_t generations; /* of all slots, ever */
-    uint32_t serials;     /* of connections */
+    uint32_t generations; /* of slots, handed out so far */
     struct warprsa_backend_key_list bucket[WARPRSA_CLIENT_BUCKETS];
-    _Atomic uint32_t state; /* of the connection, as told to others */
+
+    _Atomic uint32_t state; /* of the connection, as last published */
     _Alignas(64) _Atomic uint32_t depth; /* submitted and not answered */
 
     pthread_mutex_t connect_lock; /* of what follows */
+    uint32_t serials;             /* of connections, handed out so far */
     int welcome_socket;           /* where WELCOME will come; -1: not asked */
-    uint64_t retry_ns;            /* no new try before */
+    uint64_t retry_ns;            /* not asked again before */
     unsigned pause_ms;            /* after the next failure */
 };
 
-/* One reference less; the last one frees. */
+/* Drops a reference; the last one frees. Any thread. */
 void warprsa_client_drop(warprsa_client *client);
 
-/* The connection with one more reference, or NULL. */
+/* The connection with one more reference, or NULL if there is none now. */
 warprsa_connection *warprsa_client_connection(warprsa_client *client);
 
-/* Forgets a connection that has ended, and wakes the jobs that wait for it. */
+/* Ends the use of a connection whose daemon has gone, unless another thread has
+ * done so, and wakes the jobs that wait for it. Keeps the caller's
+ * reference. */
 void warprsa_client_disconnect(warprsa_client *client,
                                warprsa_connection *connection);
 
-/* client_keys.c; upload with the lock held: sees to it that the daemon has the
- * key, false if that can't be. */
+/* client_keys.c. upload(), with the lock held, sends the daemon the key unless
+ * it has it; false: it can't have it now. */
 warprsa_backend_key *warprsa_client_key(void *impl,
                                         const uint8_t id[WARPRSA_KEY_ID_BYTES],
                                         const warprsa_private_key *key);
@@ -69,18 +74,18 @@ bool warprsa_client_upload(warprsa_client *client,
                            warprsa_connection *connection,
                            warprsa_backend_key *key);
 
-/* client_notifiers.c; end_notifiers makes them all readable, for good. */
+/* client_notifiers.c. end_notifiers() makes all of them readable for good. */
 bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier);
 bool warprsa_client_notifier_works(void *impl,
                                    const warprsa_notifier *notifier);
 void warprsa_client_notifier_close(warprsa_notifier *notifier);
 void warprsa_client_end_notifiers(warprsa_client *client,
                                   warprsa_connection *connection);
-/* The number of a notifier on this connection; 0 if it belongs to another. */
+/* The number of a notifier on this connection; 0: it is of another one. */
 uint32_t warprsa_client_notifier_number(const warprsa_connection *connection,
                                         uint32_t notifier);
 
-/* client_requests.c */
+/* client_requests.c. */
 warprsa_answer warprsa_client_submit(void *impl, warprsa_backend_key *key,
                                      const uint8_t *input,
                                      warprsa_notify notify, uint32_t notifier,

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A client's requests: submitted, and their answers.
+ * A client's requests: submitting them, and collecting or waiting for answers.
  */
 #include <string.h>
 
@@ -9,16 +9,16 @@
 #include "batching/ipc/client_private.h"
 
 enum {
-    /* How long a sleeping caller goes without asking whether the daemon still
+    /* How long a caller sleeps before it asks whether the daemon still
      * lives. */
     SLICE_MS = 50,
-    /* How long a sleeping caller outlasts the deadline, so that a daemon that
-     * finds out at the same moment can still say why. */
+    /* How much longer than the deadline a caller sleeps. The daemon may have
+     * the same deadline, and can still answer why it was not met. */
     MARGIN_MS = 100,
 };
 
-/* With the lock held: a slot on the connection for a request with this key;
- * NULL with the reason. */
+/* With the lock held: the connection with one more reference, and a slot on it
+ * for a request with this key. NULL with the reason. */
 static warprsa_connection *prepare(warprsa_client *client,
                                    warprsa_backend_key *key, uint64_t now_ns,
                                    uint32_t *slot, warprsa_cpu_reason *reason)
@@ -95,7 +95,7 @@ warprsa_answer warprsa_client_submit(void *impl, warprsa_backend_key *key,
     return WARPRSA_DONE;
 }
 
-/* Gives the slot back and counts; then the reference on the connection goes. */
+/* Counts the answer, releases the slot if it is owned, drops the connection. */
 static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
                              warprsa_ticket ticket, warprsa_answer answer,
                              warprsa_cpu_reason reason, bool owned)
@@ -107,8 +107,9 @@ static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
         const warprsa_client_slot *s = &c->slot[ticket.slot];
 
         size = s->size;
-        /* By the daemon: an event loop comes for its answers when it has
-         * attended to all else, which takes longer than a device does. */
+        /* As the daemon measured it. An event loop of this process collects an
+         * answer only after its other work, which takes longer than a device
+         * does. */
         if (answer == WARPRSA_DONE && client->config.route != NULL)
             warprsa_router_device_response(client->config.route, size, depth,
                                            c->shm.slot[ticket.slot].took_ns);
@@ -153,7 +154,7 @@ warprsa_answer warprsa_client_collect(void *impl, warprsa_ticket ticket,
     return WARPRSA_PENDING;
 }
 
-/* Sleeps on the slot's answer, for a slice of the time. */
+/* Sleeps until the slot is answered, for SLICE_MS at most. */
 static void sleep_on(warprsa_connection *c, warprsa_ticket ticket)
 {
     _Atomic uint32_t *word = &c->shm.slot[ticket.slot].answered;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See connection.h.
+ * A client process's connection to the daemon; see connection.h.
  */
 #include "batching/ipc/connection.h"
 
@@ -18,19 +18,22 @@
 #include "batching/ipc/control_connection.h"
 #include "batching/ipc/message.h"
 
-/* States of a slot, in the low bits of its word. */
+/* States of a slot, the word's remainder by STATES. */
 enum {
-    FREE,      /* or being filled: nobody else knows of it */
-    SUBMITTED, /* the caller's to collect */
+    FREE,      /* or being filled in: no other thread knows of it */
+    SUBMITTED, /* the answer is the caller's to collect */
     GIVEN_UP,  /* the caller has gone; the daemon may still write to it */
     STATES = 4,
 };
 
 enum {
-    RECLAIM_STEP = 64, /* slots looked at for one submission */
-    SILENT_MS = 3000,  /* many times the daemon's slowest pace */
+    RECLAIM_STEP = 64, /* slots examined for one submission */
+    /* Without a heartbeat for so long; 6 times the daemon's slowest, 500 ms. */
+    SILENT_MS = 3000,
+    /* For a daemon that has been silent: a second, in which 2 heartbeats
+     * come. */
     NAP_NS = 10000000,
-    NAPS = 100, /* for a daemon that has been silent; half of them are a pace */
+    NAPS = 100,
 };
 
 static uint64_t word_of(uint32_t generation, unsigned state)
@@ -75,8 +78,9 @@ static bool is_sensible(const warprsa_message *welcome)
            welcome->notifiers <= WARPRSA_CLIENT_NOTIFIERS_MAX;
 }
 
-/* The daemon sets the word to 0 before it looks: if it was not 0, the daemon is
- * going to see what we have put there. */
+/* Sets flags. The daemon sets the word to 0 before it looks. A word that was
+ * not 0 therefore means that the daemon has been notified and is yet to look:
+ * it will see what the caller has put there, and needs no system call. */
 static void notify(warprsa_connection *c, uint32_t what)
 {
     static const uint64_t one = 1;
@@ -151,7 +155,8 @@ void warprsa_connection_reference(warprsa_connection *c)
 
 static void close_descriptors(warprsa_connection *c)
 {
-    /* Made at the same time; a program that closes one closes the other. */
+    /* Both came at the same time: a program that closes descriptors it did not
+     * open closes both. */
     if (warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino)) {
         close(c->socket);
         close(c->eventfd);
@@ -181,9 +186,9 @@ bool warprsa_connection_has_heartbeat(const warprsa_connection *c,
     return now_ns < heartbeat_ns + SILENT_MS * WARPRSA_NS_PER_MS;
 }
 
-/* Silence alone tells nothing: the machine may have stood still, with the
- * daemon and this process on it. The naps take their time only while it
- * doesn't, and in that time a daemon that lives comes round. */
+/* Silence alone proves nothing: the whole machine may have stood still, with
+ * the daemon and this process on it. The naps take their time only while the
+ * machine runs, and in that time a daemon that lives has a heartbeat. */
 static bool awaits_heartbeat(const warprsa_connection *c)
 {
     const struct timespec nap = {0, NAP_NS};
@@ -224,7 +229,7 @@ static bool is_answered(const warprsa_connection *c, uint32_t slot,
            (uint32_t)(word / STATES);
 }
 
-/* Nothing secret stays in a slot that nobody uses. */
+/* No input or output stays in a slot that is not in use. */
 static void wipe(const warprsa_connection *c, uint32_t slot)
 {
     warprsa_shm_slot *s = &c->shm.slot[slot];
@@ -233,6 +238,8 @@ static void wipe(const warprsa_connection *c, uint32_t slot)
     explicit_bzero(s->output, sizeof(s->output));
 }
 
+/* Releases a slot that the daemon has answered and whose caller has given it
+ * up, or has not collected the answer for too long. */
 static bool reclaim_one(warprsa_connection *c, uint32_t slot, uint64_t now_ns,
                         uint64_t abandoned_ns)
 {
@@ -314,7 +321,7 @@ warprsa_answer warprsa_connection_poll(warprsa_connection *c,
     found =
         atomic_load_explicit(&c->slot[ticket.slot].word, memory_order_acquire);
     if (found != word) {
-        /* Of an earlier connection; or of this one and reclaimed. */
+        /* Of an earlier connection, or reclaimed. */
         return WARPRSA_REFUSED;
     }
     if (is_answered(c, ticket.slot, word))

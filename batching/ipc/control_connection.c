@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See control_connection.h.
+ * The client's end of a control connection; see control_connection.h.
  */
 #include "batching/ipc/control_connection.h"
 
@@ -22,15 +22,15 @@ bool warprsa_is_same_file(int fd, dev_t dev, ino_t ino)
            st.st_ino == ino;
 }
 
-static void explain(const warprsa_control_connection *control_connection,
-                    char *why, size_t why_size)
+static void explain(const warprsa_control_connection *control, char *why,
+                    size_t why_size)
 {
-    snprintf(why, why_size, "no warprsad at %s: %s", control_connection->path,
+    snprintf(why, why_size, "no warprsad at %s: %s", control->path,
              strerror(errno));
 }
 
 /* A connected socket, or -1 and errno. Does not block: a daemon with too many
- * connections waiting to be accepted counts as none. */
+ * connections that wait to be accepted counts as no daemon. */
 static int connect_to(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -48,66 +48,62 @@ static int connect_to(const char *path)
     return -1;
 }
 
-static bool reopen(warprsa_control_connection *control_connection)
+static bool reopen(warprsa_control_connection *control)
 {
     struct stat st;
-    int fd = connect_to(control_connection->path);
+    int fd = connect_to(control->path);
 
     if (fd < 0)
         return false;
-    warprsa_control_connection_close(control_connection);
+    warprsa_control_connection_close(control);
     if (fstat(fd, &st) != 0) {
         close(fd);
         return false;
     }
-    control_connection->dev = st.st_dev;
-    control_connection->ino = st.st_ino;
-    control_connection->fd = fd;
+    control->dev = st.st_dev;
+    control->ino = st.st_ino;
+    control->fd = fd;
     return true;
 }
 
-bool warprsa_control_connection_open(
-    warprsa_control_connection *control_connection, const char *path, char *why,
-    size_t why_size)
+bool warprsa_control_connection_open(warprsa_control_connection *control,
+                                     const char *path, char *why,
+                                     size_t why_size)
 {
-    control_connection->fd = -1;
-    snprintf(control_connection->path, sizeof(control_connection->path), "%s",
-             path);
-    if (reopen(control_connection))
+    control->fd = -1;
+    snprintf(control->path, sizeof(control->path), "%s", path);
+    if (reopen(control))
         return true;
-    explain(control_connection, why, why_size);
+    explain(control, why, why_size);
     return false;
 }
 
-void warprsa_control_connection_close(
-    warprsa_control_connection *control_connection)
+void warprsa_control_connection_close(warprsa_control_connection *control)
 {
-    int fd = control_connection->fd;
+    int fd = control->fd;
 
-    control_connection->fd = -1;
-    if (warprsa_is_same_file(fd, control_connection->dev,
-                             control_connection->ino))
+    control->fd = -1;
+    if (warprsa_is_same_file(fd, control->dev, control->ino))
         close(fd);
 }
 
-static bool send_through(const warprsa_control_connection *control_connection,
+static bool send_through(const warprsa_control_connection *control,
                          const warprsa_message *wanted, int end)
 {
     warprsa_message message;
 
-    if (!warprsa_is_same_file(control_connection->fd, control_connection->dev,
-                              control_connection->ino)) {
+    if (!warprsa_is_same_file(control->fd, control->dev, control->ino)) {
         errno = ENOTCONN;
         return false;
     }
     memcpy(&message, wanted, WARPRSA_MESSAGE_SHORT);
     message.type = WARPRSA_MESSAGE_CONNECT;
-    return warprsa_message_send(control_connection->fd, &message, &end, 1);
+    return warprsa_message_send(control->fd, &message, &end, 1);
 }
 
-int warprsa_control_connection_request(
-    warprsa_control_connection *control_connection,
-    const warprsa_message *wanted, char *why, size_t why_size)
+int warprsa_control_connection_request(warprsa_control_connection *control,
+                                       const warprsa_message *wanted, char *why,
+                                       size_t why_size)
 {
     int ends[2];
     bool sent;
@@ -117,11 +113,10 @@ int warprsa_control_connection_request(
         snprintf(why, why_size, "no socket: %s", strerror(errno));
         return -1;
     }
-    sent = send_through(control_connection, wanted, ends[1]) ||
-           (reopen(control_connection) &&
-            send_through(control_connection, wanted, ends[1]));
+    sent = send_through(control, wanted, ends[1]) ||
+           (reopen(control) && send_through(control, wanted, ends[1]));
     if (!sent) {
-        explain(control_connection, why, why_size);
+        explain(control, why, why_size);
         close(ends[0]);
         ends[0] = -1;
     }

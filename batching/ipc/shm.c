@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See shm.h.
+ * The memory that a client shares with the daemon; see shm.h.
  */
 #include "batching/ipc/shm.h"
 
@@ -23,7 +23,8 @@ enum {
     RING_MIN = 64, /* as in ring.h */
 };
 
-/* Fills in what follows from the number of slots. */
+/* Computes the sizes, which follow from the number of slots alone: page 0 is
+ * the head, then come the slots, then the ring. */
 static void lay_out(warprsa_shm *shm, uint32_t slots)
 {
     uint32_t ring = RING_MIN;
@@ -136,7 +137,8 @@ void warprsa_shm_copy(const warprsa_shm *shm, uint32_t slot,
                       warprsa_shm_request *request)
 {
     memcpy(request, &shm->slot[slot].request, sizeof(*request));
-    /* The compiler may not read it a second time in place of the copy. */
+    /* The compiler may not read the client's memory again in place of the
+     * copy. */
     __asm__ volatile("" : : "r"(request) : "memory");
 }
 

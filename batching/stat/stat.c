@@ -29,8 +29,8 @@ typedef struct summary {
     uint64_t main_count;
 } summary;
 
-/* What a counter's name without "cpu_" stands for, in words. NULL if it names no
- * reason: cpu_2048, for one, counts by size. */
+/* What a counter's name without "cpu_" stands for, in words. NULL if it names
+ * no reason: cpu_2048, for one, counts by size. */
 static const char *explain(const char *reason)
 {
     static const struct {
