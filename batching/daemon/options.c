@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See options.h.
+ * The daemon's options: one table, from which they are parsed, checked and
+ * described. See options.h.
  */
 #include "batching/daemon/options.h"
 
@@ -15,9 +16,10 @@
 #include "batching/daemon/server.h"
 #include "batching/ipc/protocol.h"
 
-/* One option; `parse` puts a text into the field at `offset`. */
+/* One option. `parse` puts a text's value into the field at `offset`; false:
+ * the text is not allowed. */
 typedef struct option_row {
-    const char *name; /* as in the file */
+    const char *name; /* as in the file, with underscores */
     bool (*parse)(const struct option_row *row, const char *text, void *field);
     const char *initial;
     const char *allowed;
@@ -51,7 +53,7 @@ static bool parse_path(const option_row *row, const char *text, void *field)
     return text[0] == '/' && parse_text(row, text, field);
 }
 
-/* "none" becomes an empty one. */
+/* "none" becomes an empty text. */
 static bool parse_path_or_none(const option_row *row, const char *text,
                                void *field)
 {
@@ -74,7 +76,7 @@ static bool parse_engine(const option_row *row, const char *text, void *field)
     return strcmp(text, "host") == 0 || strcmp(text, "cuda") == 0;
 }
 
-/* "all" or ordinals between commas. */
+/* "all", or numbers of devices separated by commas. */
 static bool parse_devices(const option_row *row, const char *text, void *field)
 {
     uint32_t devices = 0;
@@ -118,7 +120,7 @@ static const option_row rows[] = {
      "all, or device numbers from 0 to 15 separated by commas", "which GPUs",
      FIELD(devices), 0, WARPRSA_DEVICES_MAX - 1},
     {"slots", parse_number, "65536", "a number from 1 to 65536",
-     "requests under way, of all clients", FIELD(slots), 1, 65536},
+     "requests under way, of all clients together", FIELD(slots), 1, 65536},
     {"streams", parse_number, "8", "a number from 1 to 8",
      "batches under way per GPU", FIELD(streams), 1, WARPRSA_STREAMS_MAX},
     {"batch_max", parse_number, "8192", "a number from 1 to 65536",
@@ -126,22 +128,23 @@ static const option_row rows[] = {
     {"keys_max", parse_number, "16384", "a number from 1 to 1000000",
      "keys on one GPU", FIELD(keys_max), 1, 1000000},
     {"deadline_ms", parse_number, "2000", "a number from 1 to 600000",
-     "a request without an answer for so long is given back",
-     FIELD(deadline_ms), 1, 600000},
+     "a request without an answer for so long is refused", FIELD(deadline_ms),
+     1, 600000},
     {"calibration_file", parse_path_or_none, "none",
      "none or an absolute path of at most 255 bytes",
-     "keeps how fast kernels are on a GPU that is not known",
+     "keeps the measured speed of kernels on an unknown GPU",
      FIELD(calibration_file), 0, SIZE(calibration_file)},
     {"table_reads", parse_table_reads, "scan", "scan or direct",
-     "direct: faster, for GPUs that nobody else uses",
+     "direct: faster, only for GPUs that nobody else uses",
      FIELD(direct_table_reads), 0, 0},
     {"threads", parse_number, "4", "a number from 1 to 16",
-     "threads that attend to clients", FIELD(threads), 1,
+     "event loops: threads that serve clients", FIELD(threads), 1,
      WARPRSA_EVENT_LOOPS_MAX},
     {"clients", parse_number, "1024", "a number from 1 to 65536",
      "processes that may be connected", FIELD(clients), 1, 65536},
     {"user_clients", parse_number, "768", "a number from 1 to 65536",
-     "processes of one user that may be", FIELD(user_clients), 1, 65536},
+     "processes of one user that may be connected", FIELD(user_clients), 1,
+     65536},
     {"client_slots", parse_number, "2048", "a number from 1 to 65536",
      "requests under way of one client", FIELD(client_slots), 1,
      WARPRSA_CLIENT_SLOTS_MAX},
@@ -227,7 +230,7 @@ static bool read_file(warprsa_options *options, const char *path, char *why,
     return ok;
 }
 
-/* The command line's names: dashes for underscores. */
+/* An option's name on the command line: dashes for underscores. */
 static void dashed(const char *name, char text[32])
 {
     snprintf(text, 32, "%s", name);
@@ -279,7 +282,7 @@ bool warprsa_options_read(warprsa_options *options, int argc, char **argv,
     for (int i = 0; i < ROWS; i++)
         if (!set(options, &rows[i], rows[i].initial, "default", why, why_size))
             return false;
-    /* Once to find the file, and again to go before it. */
+    /* Twice: to find the file, and to take precedence over it. */
     if (!read_line(options, argc, argv, why, why_size))
         return false;
     strcpy(config, options->config);

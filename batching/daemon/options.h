@@ -1,12 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The daemon's options: one table for the command line and for the file that
- * --config names, where "--client-slots 64" is "client_slots = 64". The command
- * line goes before the file.
+ * The daemon's options, on the command line and in the file that --config
+ * names: "--client-slots 64" is "client_slots = 64" in the file. The command
+ * line takes precedence. Both come from the administrator, and mistakes are
+ * reported; no client has a part in them.
  */
-#ifndef WARPRSA_DAEMON_OPTIONS_H
-#define WARPRSA_DAEMON_OPTIONS_H
+#ifndef WARPRSA_BATCHING_DAEMON_OPTIONS_H
+#define WARPRSA_BATCHING_DAEMON_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,8 +17,8 @@ typedef struct warprsa_options {
     char config[256];
     char socket[108];
     char group[64];
-    unsigned engine; /* 0 cuda, 1 host */
-    uint32_t devices;
+    unsigned engine;  /* 0: cuda, 1: host */
+    uint32_t devices; /* a bit for each */
     unsigned slots, streams, batch_max, keys_max, deadline_ms;
     char calibration_file[256]; /* empty: none */
     bool direct_table_reads;
@@ -27,12 +28,12 @@ typedef struct warprsa_options {
     bool help, version;
 } warprsa_options;
 
-/* Reads the command line and the file. False: the reason, for a person, in
- * why. */
+/* Reads the command line and the file. False with the reason, in a sentence for
+ * the administrator, in why. */
 bool warprsa_options_read(warprsa_options *options, int argc, char **argv,
                           char *why, size_t why_size);
 
-/* Prints the options with their defaults. */
+/* Prints the options with their defaults on standard output. */
 void warprsa_options_help(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See secrets.h.
+ * The daemon's secrets; see secrets.h.
  */
 #include "batching/daemon/secrets.h"
 
@@ -20,8 +20,8 @@ static uint8_t id_secret[32];
 
 bool warprsa_secrets_init(void)
 {
-    /* Not the configuration of the machine's programs: in it may be the
-     * provider that looks for this daemon. */
+    /* Without the machine's openssl.cnf: it may load the provider whose
+     * operations this daemon computes. */
     return OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) == 1 &&
            RAND_priv_bytes(id_secret, sizeof(id_secret)) == 1;
 }
@@ -52,7 +52,8 @@ void warprsa_secrets_lock_memory(char *why, size_t why_size)
     if (prctl(PR_SET_DUMPABLE, 0) != 0 || setrlimit(RLIMIT_CORE, &none) != 0)
         snprintf(why, why_size, "core dumps can't be switched off: %s",
                  strerror(errno));
-    /* With a limit, MCL_FUTURE would make later allocations fail. */
+    /* Where locked memory is limited, MCL_FUTURE would make allocations fail
+     * later on. */
     if (getrlimit(RLIMIT_MEMLOCK, &locked) != 0 ||
         locked.rlim_cur != RLIM_INFINITY)
         snprintf(why, why_size,

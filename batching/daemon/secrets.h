@@ -1,29 +1,34 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the daemon does about secrets: random numbers and ids of keys by
- * libcrypto, memory that stays in the process.
+ * The daemon's secrets: random numbers and ids of keys by libcrypto, and memory
+ * that stays in the process. Nothing here comes from a client but a private
+ * key, whose id is computed.
  */
-#ifndef WARPRSA_DAEMON_SECRETS_H
-#define WARPRSA_DAEMON_SECRETS_H
+#ifndef WARPRSA_BATCHING_DAEMON_SECRETS_H
+#define WARPRSA_BATCHING_DAEMON_SECRETS_H
 
 #include <stdbool.h>
 
 #include "batching/queue.h"
 
-/* To be called once, first. False: no random numbers. */
+/* To be called once, before any other function here. False: libcrypto has no
+ * random numbers. */
 bool warprsa_secrets_init(void);
 
-/* A warprsa_random_fn. Any thread. */
+/* A warprsa_random_fn (gpu/engine.h): fills `out` with `length` random bytes;
+ * 1, or 0 on failure. Any thread. */
 int warprsa_secrets_random(void *arg, void *out, size_t length);
 
-/* HMAC-SHA-256 of the whole key with a secret of this process: nobody else can
- * tell which key has which id. Any thread. */
+/* The id of a key: HMAC-SHA-256 (RFC 2104) of all of it with a secret of this
+ * process, so that nobody outside can tell which key has which id. False: not
+ * computed. Any thread. */
 bool warprsa_secrets_key_id(const warprsa_private_key *key,
                             uint8_t id[WARPRSA_KEY_ID_BYTES]);
 
-/* Keeps memory out of swap, as far as the limits allow, and out of core dumps
- * and debuggers. What was not possible is told in `why`; empty: all was. */
+/* Keeps the process's memory out of core dumps and debuggers, and, where
+ * RLIMIT_MEMLOCK is unlimited, out of swap. `why` says what was not possible;
+ * it is empty if all was. */
 void warprsa_secrets_lock_memory(char *why, size_t why_size);
 
 #endif

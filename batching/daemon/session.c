@@ -1,9 +1,17 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One client process, as its event_loop sees it. Whatever comes from the client
- * is checked here. A client that breaks the protocol is disconnected: an honest
- * one never does. One that asks for something it can't have is refused.
+ * One client process as the daemon sees it; see session.h.
+ *
+ * This is the trust boundary: whatever a client sends or shares is checked
+ * here, and nothing of it is believed. Its messages have been checked for size
+ * and version alone (message.h). Its shared memory may change at any moment: a
+ * request is copied out first and checked in the copy; the offset in the ring,
+ * and which slots, keys and notifiers are taken, are remembered outside. Its
+ * descriptors may be of any file (client_descriptor.h).
+ *
+ * A client that breaks the protocol is disconnected: the provider's own client
+ * never does. A client that asks for something it can't have is refused.
  */
 #include "batching/daemon/session.h"
 
@@ -21,7 +29,7 @@
 #include "batching/ipc/message.h"
 
 enum {
-    /* Read from one client before the others have their turn. */
+    /* So many of one client are read before the others have their turn. */
     MESSAGES_AT_ONCE = 256,
     REQUESTS_AT_ONCE = 1024,
 };
@@ -89,7 +97,7 @@ static void close_one(const warprsa_session *s, int *fd)
     warprsa_event_source_close(s->host != NULL ? s->host->epoll : -1, fd);
 }
 
-/* No epoll instance has it: its end is news of no use. */
+/* It is in no epoll instance: that the other end closes is of no interest. */
 static void close_notifier(warprsa_session_notifier *notifier)
 {
     if (!notifier->is_open)
@@ -130,7 +138,8 @@ void warprsa_session_end(warprsa_session *s, const char *why)
     warprsa_shm_unmap(&s->shm);
 }
 
-/* Tells the waiting thread or job. */
+/* Wakes the thread (0) or job that waits for an answer. Writing never blocks: a
+ * socket that is full is one whose job can read from it already. */
 static void notify(warprsa_session *s, uint32_t notifier,
                    _Atomic uint32_t *answered)
 {
@@ -145,7 +154,7 @@ static void notify(warprsa_session *s, uint32_t notifier,
     }
 }
 
-/* `generation`, `slot` and `bytes` have been checked. */
+/* Answers the request in a slot that has been checked. */
 static void answer(warprsa_session *s, uint32_t slot, uint32_t generation,
                    uint32_t notifier, warprsa_answer answer,
                    warprsa_cpu_reason reason)
@@ -179,7 +188,7 @@ bool warprsa_session_complete(warprsa_pending *p)
     bool late;
 
     if (!p->busy)
-        return true; /* submit() refused it after all */
+        return true; /* the queue refused it after all */
     got = warprsa_queue_collect(context->config.queue, p->ticket, output);
     if (got == WARPRSA_PENDING)
         return false;
@@ -198,6 +207,7 @@ bool warprsa_session_complete(warprsa_pending *p)
     return true;
 }
 
+/* The key that a request refers to, or NULL if the client has none such. */
 static const warprsa_session_key *key_of(const warprsa_session *s,
                                          const warprsa_shm_request *request)
 {
@@ -210,7 +220,8 @@ static const warprsa_session_key *key_of(const warprsa_session *s,
                                                                     : NULL;
 }
 
-/* No notifier that has been replaced since, or not brought yet. */
+/* False: the notifier that a request refers to is of another generation; a
+ * message about it may not have been read yet. */
 static bool has_notifier(const warprsa_session *s,
                          const warprsa_shm_request *request)
 {
@@ -221,7 +232,7 @@ static bool has_notifier(const warprsa_session *s,
 
 static void read_socket(warprsa_session *s);
 
-/* A request may refer to what is still in the socket. */
+/* As key_of(). The key or the notifier may still be in the socket. */
 static const warprsa_session_key *refer(warprsa_session *s,
                                         const warprsa_shm_request *request)
 {
@@ -236,7 +247,7 @@ static const warprsa_session_key *refer(warprsa_session *s,
     return key;
 }
 
-/* Why the queue has refused. */
+/* Why the queue has refused a request. */
 static warprsa_cpu_reason reason_now(warprsa_server_context *context)
 {
     switch (warprsa_queue_wait_ready(context->config.queue, 0)) {
@@ -250,6 +261,8 @@ static warprsa_cpu_reason reason_now(warprsa_server_context *context)
     return WARPRSA_CPU_QUEUE_FULL;
 }
 
+/* Whether the queue may be given a request: its input must be below the
+ * modulus, and as long. */
 static bool is_fit(const warprsa_session_key *key,
                    const warprsa_shm_request *request)
 {
@@ -257,7 +270,7 @@ static bool is_fit(const warprsa_session_key *key,
            memcmp(request->input, key->n, key->bytes) < 0;
 }
 
-/* Submits a request that has been copied. */
+/* Submits a request, a copy of what is in the slot, or refuses it. */
 static void serve(warprsa_session *s, uint32_t slot,
                   const warprsa_shm_request *request)
 {
@@ -290,6 +303,8 @@ static void serve(warprsa_session *s, uint32_t slot,
            reason);
 }
 
+/* Serves the requests in the ring, so many that other clients have their
+ * turn. */
 static void read_ring(warprsa_session *s)
 {
     warprsa_shm_request request;
@@ -322,7 +337,8 @@ static void free_key(warprsa_session_key *key)
     key->taken = false;
 }
 
-/* Each returns what was wrong, or NULL. */
+/* This one and the next two do what a message wants. Each returns how the
+ * client broke the protocol, or NULL. */
 static const char *add_key(warprsa_session *s, const warprsa_message *message)
 {
     const warprsa_server_config *config = &s->host->context->config;
@@ -335,7 +351,7 @@ static const char *add_key(warprsa_session *s, const warprsa_message *message)
     key->taken = true;
     key->generation = message->generation;
     if (warprsa_key_class(&message->key) < 0)
-        return NULL; /* and requests with it are refused */
+        return NULL; /* requests with it are refused */
     key->bytes = message->key.modulus_bytes;
     memcpy(key->n, message->key.n + sizeof(key->n) - key->bytes, key->bytes);
     if (config->key_id(&message->key, id))
@@ -344,7 +360,6 @@ static const char *add_key(warprsa_session *s, const warprsa_message *message)
     return NULL;
 }
 
-/* What the client is to put there was checked to be a stream socket. */
 static const char *set_notifier(warprsa_session *s,
                                 const warprsa_message *message, int *fd)
 {
@@ -356,7 +371,7 @@ static const char *set_notifier(warprsa_session *s,
     close_notifier(notifier);
     notifier->generation = message->generation;
     if (*fd < 0)
-        return NULL; /* no more descriptors here; the client sees it end */
+        return NULL; /* no descriptor left here; the client sees the end */
     if (!warprsa_client_descriptor_is_socket(*fd, SOCK_STREAM))
         return "it broke the protocol: a notifier that is no stream socket";
     notifier->fd = *fd;
@@ -370,7 +385,7 @@ static const char *attach(warprsa_session *s)
     if (s->attached)
         return "it broke the protocol: attached twice";
     if (!warprsa_shm_seal(s->memory))
-        return "its shm can't be sealed";
+        return "its shared memory can't be sealed";
     close_one(s, &s->memory);
     s->attached = true;
     return NULL;
@@ -401,7 +416,7 @@ static const char *handle_message(warprsa_session *s,
     return wrong;
 }
 
-/* False: nothing more to read now. */
+/* Reads one message. False: there is nothing more to read now. */
 static bool read_message(warprsa_session *s)
 {
     warprsa_message message;
@@ -453,12 +468,14 @@ static void socket_ready(warprsa_event_source *source)
         read_socket(s);
 }
 
-/* The process has ended, though a child of it may hold the connection. */
+/* The process has ended. A child of it may still hold the connection open. */
 static void process_ready(warprsa_event_source *source)
 {
     warprsa_session_end(OF(source, process_source), "end of the process");
 }
 
+/* By the eventfd. The flags are cleared before anything is read: a client that
+ * sets one afterwards notifies again. */
 static void notified(warprsa_event_source *source)
 {
     warprsa_session *s = OF(source, eventfd_source);
@@ -488,7 +505,8 @@ static void watch_process(warprsa_session *s)
     if (s->pid > 0)
         s->process = (int)syscall(SYS_pidfd_open, s->pid, 0);
     s->process_source.ready = process_ready;
-    /* Without (in another PID namespace, say) the connection must do. */
+    /* Without a pidfd, as for a process of another PID namespace, the end of
+     * the connection must do. */
     if (s->process >= 0 &&
         !warprsa_event_source_watch(s->host->epoll, s->process, EPOLLIN,
                                     &s->process_source))
@@ -502,11 +520,12 @@ bool warprsa_session_begin(warprsa_session *s, warprsa_session_host *host)
     s->eventfd_source.ready = notified;
     warprsa_session_publish(s, false);
     if (!welcome(s) ||
-        /* For its end; of messages notified() hears, or nobody need hurry. */
+        /* For its end alone: of messages the client notifies, or they can wait
+         * for a request that refers to them. */
         !warprsa_event_source_watch(host->epoll, s->socket, EPOLLRDHUP,
                                     &s->socket_source) ||
-        /* Never read: each write is an edge of its own, and a client could
-         * make reading block. */
+        /* The eventfd is never read. Each write to it is an edge, and so an
+         * event; a read could block, for the client has the file too. */
         !warprsa_event_source_watch(host->epoll, s->eventfd, EPOLLIN | EPOLLET,
                                     &s->eventfd_source)) {
         warprsa_session_end(s, strerror(errno));

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See systemd.h.
+ * The daemon as a service of systemd; see systemd.h.
  */
 #include "batching/daemon/systemd.h"
 
@@ -76,7 +76,7 @@ int warprsa_systemd_passed(int *fds, unsigned max, char *why, size_t why_size)
     return (int)n;
 }
 
-/* Whether somebody listens there. */
+/* Whether a process listens there; yes if that can't be known. */
 static bool is_alive(const struct sockaddr_un *address)
 {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -148,7 +148,7 @@ int warprsa_systemd_listen(const char *path, const char *group, char *why,
             close(fd);
         return -1;
     }
-    /* Nobody can connect before the group is right. */
+    /* The group first: until listen() nobody can connect. */
     if (give_to(path, group, why, why_size)) {
         if (listen(fd, BACKLOG) == 0)
             return fd;

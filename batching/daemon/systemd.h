@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The daemon as a service: sockets that systemd passes (sd_listen_fds(3)) or
- * that it makes itself, and telling systemd how it is (sd_notify(3)). Both
- * protocols are a few lines; libsystemd would come with a dozen libraries.
+ * The daemon as a service of systemd: sockets that systemd passes
+ * (sd_listen_fds(3)) or that the daemon makes itself, and reports on its state
+ * (sd_notify(3)). Both protocols are a few lines; libsystemd would bring a
+ * dozen libraries with it. Everything here comes from systemd or the
+ * administrator, nothing from a client.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SYSTEMD_H
 #define WARPRSA_BATCHING_DAEMON_SYSTEMD_H
@@ -11,23 +13,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The listening sockets that systemd passed, which are taken off the
- * environment: how many, 0 if it passed none, -1 with the reason in why if they
- * are of no use. */
+/* Fills in the listening sockets that systemd passed, and takes them off the
+ * environment. Returns how many, 0 if it passed none, or -1 with the reason in
+ * why if one of them is no listening Unix socket of type SOCK_SEQPACKET. */
 int warprsa_systemd_passed(int *fds, unsigned max, char *why, size_t why_size);
 
 /*
- * A listening socket at `path`, mode 0660, of the group `group` if that isn't
- * empty. One that a dead daemon has left there is replaced. -1 with the reason
- * in why.
+ * Returns a listening socket at `path`, of mode 0660, and of the group `group`
+ * if that isn't empty. A socket that a dead daemon has left there is replaced.
+ * -1 with the reason in why.
  */
 int warprsa_systemd_listen(const char *path, const char *group, char *why,
                            size_t why_size);
 
-/* Sends lines of sd_notify(3), if systemd wants any. */
+/* Sends lines as sd_notify(3) does, if systemd wants any. */
 void warprsa_systemd_notify(const char *lines);
 
-/* How often systemd wants to hear WATCHDOG=1, in milliseconds; 0: never. */
+/* After how many milliseconds to send the next WATCHDOG=1, half of what systemd
+ * allows; 0: it wants none. */
 unsigned warprsa_systemd_watchdog_ms(void);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * warprsad: the program around the service of server.h.
+ * warprsad, the program: options, the queue, the server (server.h), signals,
+ * and what systemd is told. It meets no client.
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,11 +21,12 @@
 enum {
     EXIT_USAGE = 2,
     POLL_MS = 100,
-    /* A device that is lost stays so in this process (CUDA): with none left,
-     * the daemon ends so that it can be started anew. */
+    /* CUDA can't use a lost device again in the same process. With none left
+     * for so many polls, the daemon ends, and the service manager starts
+     * another. */
     DOWN_POLLS = 100,
-    HEALTHY_MS = 10000,
-    /* Every program that loads the provider has a control_connection, and few
+    HEALTHY_MS = 10000, /* without a heartbeat of an event loop, at most */
+    /* Every program that loads the provider makes a control connection, and few
      * of them ever become clients. */
     CONTROL_CONNECTIONS_PER_CLIENT = 16,
 };
@@ -55,7 +57,8 @@ static bool complain(const char *what)
     return false;
 }
 
-/* A descriptor for every client and every job of theirs. */
+/* Descriptors for every client and every async job of theirs: as many as the
+ * hard limit allows. */
 static void raise_descriptors(void)
 {
     struct rlimit limit;
@@ -154,8 +157,9 @@ static bool start(daemon_state *d)
     return d->server != NULL || complain(why);
 }
 
-/* Ends in the order of who uses whom. False: a device hangs, and its memory
- * must stay. */
+/* Ends the server, then the queue that it uses, then the counters that the
+ * queue uses. False: a device hangs, so that the queue and its counters must
+ * stay. */
 static bool stop(daemon_state *d)
 {
     bool ended = true;
@@ -210,7 +214,7 @@ static bool say_ready(daemon_state *d)
     return true;
 }
 
-/* False: with no device there is nothing to do here. */
+/* Says when the devices are ready. False: there has been none for too long. */
 static bool look_at_queue(daemon_state *d, unsigned *down)
 {
     warprsa_queue_state state = warprsa_queue_wait_ready(d->queue, 0);
@@ -221,7 +225,8 @@ static bool look_at_queue(daemon_state *d, unsigned *down)
     return *down < (d->ready ? DOWN_POLLS : 1);
 }
 
-/* What the main thread does: signals, and watching over the rest. */
+/* The main thread: signals, and a watch over queue and server. True: told to
+ * stop. False: no device is left. */
 static bool watch(daemon_state *d, const sigset_t *signals)
 {
     const struct timespec poll = {0, POLL_MS * 1000000L};
@@ -271,7 +276,7 @@ int main(int argc, char **argv)
             puts("warprsad " WARPRSA_VERSION);
         return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     }
-    /* In every thread, so that only watch() sees them. */
+    /* Blocked in every thread to come, so that only watch() takes them. */
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * warprsa-stat: says whether live processes use the GPU, and if not, why.
+ * warprsa-stat, the program: says whether live processes use the GPU and, if
+ * not, why; then prints their counters.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -22,10 +23,10 @@ enum {
     VERDICT_SIZE = 512,
 };
 
-/* What the first line is made of. */
+/* What the first line says. */
 typedef struct summary {
     uint64_t gpu, cpu, devices;
-    const char *main_reason; /* why on the CPU, most often */
+    const char *main_reason; /* the most frequent one for the CPU; NULL: none */
     uint64_t main_count;
 } summary;
 
@@ -36,7 +37,7 @@ static const char *explain(const char *reason)
     static const struct {
         const char *reason, *text;
     } table[] = {
-        {"route", "sent to the CPU by the route"},
+        {"route", "sent to the CPU by the router"},
         {"unsupported_key", "with keys that the GPU does not take"},
         {"starting", "while the GPU was being opened"},
         {"no_device", "without a GPU in use"},
@@ -71,7 +72,7 @@ static void summarise(void *arg, const char *name, uint64_t value)
     }
 }
 
-/* Appends why operations ran on the CPU, most of them. */
+/* Appends the most frequent reason for the CPU, if there is one. */
 static void add_main_reason(const summary *s, char text[VERDICT_SIZE])
 {
     size_t length = strlen(text);
@@ -82,7 +83,7 @@ static void add_main_reason(const summary *s, char text[VERDICT_SIZE])
                  explain(s->main_reason));
 }
 
-/* "yes", "no" or "not yet", a colon, and why. */
+/* "yes", "no", "no longer" or "not yet", a colon, and why. */
 static void verdict(const warprsa_counters *c, char text[VERDICT_SIZE])
 {
     summary s = {0};
@@ -149,8 +150,8 @@ static void json_counter(void *arg, const char *name, uint64_t value)
     printf("\"%s\": %" PRIu64 ", ", name, value);
 }
 
-/* Every text printed here has lost its quotes, backslashes and control
- * characters where it was read. */
+/* The texts need no escapes: what was read from the process has lost its
+ * quotes, backslashes and control characters on the way. */
 static void print_json(pid_t pid, const char *command,
                        const warprsa_counters *c, bool first)
 {
@@ -171,7 +172,7 @@ static void print_json(pid_t pid, const char *command,
     printf("]}");
 }
 
-/* Whether to print JSON, details, and what has been printed. */
+/* What is printed, and how many processes were. */
 typedef struct output {
     bool json, details;
     size_t printed;
@@ -182,7 +183,7 @@ static void print_process(output *out, pid_t pid,
 {
     char command[WARPRSA_COMMAND_SIZE], text[VERDICT_SIZE];
 
-    warprsa_process_command(pid, command);
+    warprsa_stats_command(pid, command);
     for (size_t i = 0; i < count; i++) {
         const warprsa_counters *c = &blocks[i];
 
@@ -220,7 +221,7 @@ static void print_why_not(pid_t pid, warprsa_found found)
     };
     char command[WARPRSA_COMMAND_SIZE];
 
-    warprsa_process_command(pid, command);
+    warprsa_stats_command(pid, command);
     if (found == WARPRSA_NO_PROCESS)
         fprintf(stderr, "warprsa-stat: process %d %s\n", (int)pid, why[found]);
     else
@@ -232,7 +233,7 @@ static void show_one(output *out, pid_t pid)
 {
     warprsa_counters blocks[WARPRSA_BLOCKS_MAX];
     size_t count = 0;
-    warprsa_found found = warprsa_process_counters(pid, blocks, &count);
+    warprsa_found found = warprsa_stats_read(pid, blocks, &count);
 
     if (found == WARPRSA_FOUND)
         print_process(out, pid, blocks, count);
@@ -258,7 +259,7 @@ static void show_all(output *out)
 
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
-        found = warprsa_process_counters(pid, blocks, &count);
+        found = warprsa_stats_read(pid, blocks, &count);
         hidden += found == WARPRSA_NO_PERMISSION;
         if (found == WARPRSA_FOUND)
             print_process(out, pid, blocks, count);
@@ -289,7 +290,7 @@ static void usage(FILE *to)
         "Exit status: 0 something was shown, 1 nothing, 2 bad command line.\n");
 }
 
-/* 0: none given; -1: bad. */
+/* The PID of the command line. 0: none is given; -1: it is bad. */
 static pid_t parse_pid(int argc, char **argv)
 {
     char *end = NULL;

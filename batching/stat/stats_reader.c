@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See stats_reader.h. The block is a memory file, found among the
- * descriptors of the process; or, where that has been closed or could not be
- * had, a mapping with the same name.
+ * Reading the counters of another process; see stats_reader.h.
+ *
+ * A block of counters is a memory file, found by its name among the descriptors
+ * of the process. Where the process has closed that descriptor, or could have
+ * none, the block is a mapping of the same name.
  */
 #include "batching/stat/stats_reader.h"
 
@@ -25,18 +27,18 @@ enum {
     LINE_SIZE = 4096 + 128,
 };
 
-/* What a search through one process has come to. */
+/* A search through one process, and what it has found so far. */
 typedef struct search {
     pid_t pid;
-    uint64_t own_pid; /* the process's own idea of its number */
+    uint64_t own_pid; /* pid in the process's own PID namespace */
     warprsa_counters *blocks;
     size_t count;
     bool inherited;
     bool other_version;
 } search;
 
-/* In a container a process counts under another number than the one we know:
- * the last one of NSpid. */
+/* The PID that a process has in its own namespace, as in a container: the last
+ * one of NSpid, see proc(5). Its block of counters has that one. */
 static uint64_t number_inside(pid_t pid)
 {
     char path[PATH_SIZE], line[256];
@@ -57,6 +59,7 @@ static uint64_t number_inside(pid_t pid)
     return number;
 }
 
+/* Adds a block, unless it is of another version or another process. */
 static void consider(search *s, const warprsa_counters *block)
 {
     if (block->version != WARPRSA_COUNTERS_VERSION)
@@ -87,7 +90,7 @@ static void consider_descriptor(search *s, int directory, const char *name)
     close(fd);
 }
 
-/* 0, or the error that kept us out. */
+/* Adds the blocks among the descriptors. 0, or the error of opening /proc. */
 static int search_descriptors(search *s)
 {
     char path[PATH_SIZE];
@@ -116,7 +119,8 @@ static void consider_mapping(search *s, uintptr_t address)
         consider(s, &block);
 }
 
-/* As before; *module: whether the provider's module is mapped. */
+/* Adds a block among the mappings, unless one was found already. *module says
+ * whether the provider's module is mapped. 0, or the error of opening /proc. */
 static int search_mappings(search *s, bool *module)
 {
     char path[PATH_SIZE], line[LINE_SIZE];
@@ -145,8 +149,8 @@ static warprsa_found found_error(int error)
                                              : WARPRSA_NO_PROCESS;
 }
 
-warprsa_found warprsa_process_counters(pid_t pid, warprsa_counters *blocks,
-                                       size_t *count)
+warprsa_found warprsa_stats_read(pid_t pid, warprsa_counters *blocks,
+                                 size_t *count)
 {
     search s = {.pid = pid, .own_pid = number_inside(pid), .blocks = blocks};
     bool module = false;
@@ -166,7 +170,7 @@ warprsa_found warprsa_process_counters(pid_t pid, warprsa_counters *blocks,
     return module ? WARPRSA_NOT_COUNTING : WARPRSA_NOT_LOADED;
 }
 
-void warprsa_process_command(pid_t pid, char name[WARPRSA_COMMAND_SIZE])
+void warprsa_stats_command(pid_t pid, char name[WARPRSA_COMMAND_SIZE])
 {
     char path[PATH_SIZE];
     FILE *comm;

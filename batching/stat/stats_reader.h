@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Reading the counters of another process. Nothing that is read there is
- * trusted: it may be another version, half written or made up.
+ * Reading the counters of another process without stopping it. Nothing that is
+ * read there is trusted: it may be of another version, half written or made up.
  */
 #ifndef WARPRSA_BATCHING_STAT_STATS_READER_H
 #define WARPRSA_BATCHING_STAT_STATS_READER_H
@@ -14,12 +14,12 @@
 #include "batching/counters.h"
 
 enum {
-    WARPRSA_BLOCKS_MAX = 16, /* one for each library context that uses it */
+    WARPRSA_BLOCKS_MAX = 16, /* one for each library context */
     WARPRSA_COMMAND_SIZE = 64,
 };
 
 typedef enum warprsa_found {
-    WARPRSA_FOUND,        /* some blocks */
+    WARPRSA_FOUND,        /* one block or more */
     WARPRSA_NOT_LOADED,   /* no trace of the provider */
     WARPRSA_NOT_COUNTING, /* the module is mapped; no operation yet */
     WARPRSA_INHERITED,    /* only a block of the process it was forked from */
@@ -28,12 +28,13 @@ typedef enum warprsa_found {
     WARPRSA_NO_PERMISSION,
 } warprsa_found;
 
-/* Reads up to WARPRSA_BLOCKS_MAX blocks of a process; *count: how many. */
-warprsa_found warprsa_process_counters(pid_t pid, warprsa_counters *blocks,
-                                       size_t *count);
+/* Copies up to WARPRSA_BLOCKS_MAX blocks of a process; *count says how many.
+ * The caller may need to be root to read those of another user's process. */
+warprsa_found warprsa_stats_read(pid_t pid, warprsa_counters *blocks,
+                                 size_t *count);
 
-/* The name of a process's program, without control characters or quotes; "?"
- * if it can't be had. */
-void warprsa_process_command(pid_t pid, char name[WARPRSA_COMMAND_SIZE]);
+/* Copies the name of a process's program; what could need escaping in JSON is
+ * replaced by "?", and so is a name that can't be had. */
+void warprsa_stats_command(pid_t pid, char name[WARPRSA_COMMAND_SIZE]);
 
 #endif
