@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The daemon is told to reload at full load, then killed, or told to stop, and
-# started again: no operation of its clients fails, and they come back.
+# At full load the daemon reloads its options, is killed or told to stop, and is
+# started again: no operation of its clients fails, and they use it again.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
 at_end() {
     : >enough
 }
-sign() { # until there is a file "enough": eight seconds may pass in a moment
+sign() { # until the file "enough" exists: 8 seconds may be too short
     until [ -e enough ]; do
         with_provider speed -elapsed -seconds 8 -multi 3 -async_jobs 48 rsa1024
     done
@@ -17,7 +17,7 @@ start_daemon
 sign >speed.log 2>&1 &
 speed=$!
 servers+=("$speed")
-busy() { # with more operations than the set-up's, and now
+busy() { # has computed more operations than the set-up, and goes on
     local before
     before=$(live "$daemon" gpu)
     [ "$before" -gt 150 ] && sleep 0.1 &&

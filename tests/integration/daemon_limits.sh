@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# 64 clients of 64 users on a daemon that has no descriptors, and then no
-# memory, for all of them: those it can't take compute for themselves, no
-# operation fails, those that it has are served, and when they have gone others
-# find room.
+# 64 clients of 64 users, and a daemon that has too few descriptors, and then too
+# little memory, for all of them. Clients that it can't take compute on the CPU,
+# the others are served, and no operation fails. When they have gone there is room
+# for others.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
@@ -14,7 +14,7 @@ group=$(getent group nogroup | cut -d: -f1)
 [ -n "$group" ] || skip "no group nogroup here"
 gid=$(getent group "$group" | cut -d: -f3)
 rsa_key 1024 key.pem
-# The build may be where these users can't look.
+# These users may have no access to the build folder.
 cp "$MODULE" warprsa.so
 configure openssl.cnf "$work/warprsa.so" "${WITH_DAEMON[@]}" "${PATIENT[@]}"
 chmod a+rX . ./*.pem openssl.cnf warprsa.so
@@ -26,8 +26,8 @@ as_user() { # USER COMMAND...
         setpriv --reuid "$user" --regid "$gid" --clear-groups "$@"
 }
 
-# Each as many operations as it can in 2 seconds.
-crowd() {
+# All clients at once, each with as many operations as it can in 2 seconds.
+run_all() {
     local pids=() pid i
     for ((i = 0; i < clients; i++)); do
         as_user $((61000 + i)) "$OPENSSL" speed -elapsed -seconds 2 rsa1024 \
@@ -37,18 +37,19 @@ crowd() {
     for pid in "${pids[@]}"; do
         wait "$pid" || fail "a client failed"
     done
-    # It goes on after an operation that failed, and ends well.
+    # openssl speed goes on after an operation that failed, and exits with 0.
     ! grep -i 'failure' speed.* || fail "operations failed"
 }
 
 # has_no_room_for_all OPTION-OF-PRLIMIT
 has_no_room_for_all() {
     prlimit --pid "$daemon" "$1"
-    # They are no crowd if the machine stands still between one and the other.
+    # Clients that start too slowly one after the other are not all there at
+    # once: another attempt.
     for _ in 1 2 3 4 5; do
         : >provider.trace
         chmod 666 provider.trace
-        crowd
+        run_all
         ! grep -q 'is refused' daemon.log || break
     done
     grep -q 'is refused: no.* descriptor' daemon.log ||
@@ -69,13 +70,14 @@ has_no_room_for_all() {
 echo "== descriptors for half of them"
 start_daemon --group "$group"
 used=$(find "/proc/$daemon/fd" -mindepth 1 | wc -l)
-# A control_connection, the connection, its process, and an eventfd for each.
+# Each takes a control connection, a connection, a pidfd and an eventfd.
 half=$((clients / 2))
 has_no_room_for_all --nofile=$((used + half * 4))
 
 echo "== memory for half of them"
-# CUDA takes address space as it likes, and a limit on it might be met there.
+# With the host engine: CUDA reserves so much address space that a limit on it
+# would hit CUDA first.
 ENGINE=host start_daemon --group "$group"
 used=$(awk '$1 == "VmSize:" { print $2 * 1024 }' "/proc/$daemon/status")
-# 2,048 slots of 1.2 KiB, and 2 MiB for 4,096 keys.
+# A client takes 2,048 slots of 1.2 KiB, and 2 MiB for 4,096 keys.
 has_no_room_for_all --as=$((used + half * 5000000))

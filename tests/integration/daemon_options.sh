@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# warprsad's command line and file, reloading, sockets of other daemons, and the
-# samples in conf/.
+# warprsad's options on the command line and in the file, reloading them, sockets
+# of other daemons, and the samples in conf/.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
@@ -38,7 +38,8 @@ grep -q "$work/no/s: No such file or directory" refused.log
     >refused.log 2>&1 || fail "it has no such group"
 grep -q 'there is no group no-such-group' refused.log
 
-# The sample's defaults are the defaults; the command line goes before it.
+# What the sample file says are the defaults, are; the command line takes
+# precedence over the file.
 sed -n 's/^#\([a-z_]* = .*\)/\1/p' "$SOURCE_DIR/conf/warprsad.conf" >all.conf
 "$warprsad" --help >help.txt
 while IFS='= ' read -r name value; do
@@ -55,7 +56,7 @@ grep -q 'another daemon listens there' refused.log
 kill -KILL "$daemon"
 wait "$daemon" 2>/dev/null || :
 
-# The socket it left behind is no hindrance. SIGHUP, to new limits.
+# A daemon starts in spite of the socket left behind. SIGHUP sets new limits.
 cp all.conf my.conf
 start_daemon --config=my.conf
 rsa_key 1024 key.pem
@@ -77,7 +78,7 @@ sign
 kill -TERM "$daemon"
 wait "$daemon" || fail "SIGTERM: status $?"
 
-# Its memory is locked, or it says that it isn't.
+# The daemon locks its memory, or says that it can't.
 ulimit -S -l 64
 start_daemon
 grep -q "memory isn't locked: RLIMIT_MEMLOCK" daemon.log
@@ -98,8 +99,8 @@ sign
 kill -TERM "$daemon"
 wait "$daemon" || fail "SIGTERM: status $?"
 
-# By a socket that systemd opened: the first connection starts the daemon, which
-# leaves the socket where it is.
+# With a socket that systemd has opened. The first connection starts the daemon,
+# which does not remove the socket at its end.
 if command -v systemd-socket-activate >/dev/null; then
     rm -f warprsad.sock
     systemd-socket-activate --seqpacket --listen="$work/warprsad.sock" \
@@ -118,8 +119,8 @@ fi
 # The units.
 if command -v systemd-analyze >/dev/null; then
     cp "$BUILD_DIR/conf/warprsad.service" "$SOURCE_DIR/conf/warprsad.socket" .
-    # Of an unknown setting it complains and ends well. The program and the
-    # manual page need not be installed here.
+    # For an unknown setting systemd-analyze prints a warning and exits with 0.
+    # The program and the manual page need not be installed here.
     sed "s|^ExecStart=[^ ]*|ExecStart=$warprsad|; /^Documentation=/d" \
         warprsad.service >verified.service
     sed '/^Documentation=/d' warprsad.socket >verified.socket

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `openssl speed` with several processes of many async jobs each. A process
-# has one descriptor per job and no driver with more: 1,000 jobs fit below the
-# 1,024 that select() takes.
+# `openssl speed` with several processes of many async jobs each. A process has one
+# descriptor per job, and none of a GPU's driver: 1,000 jobs fit below the 1,024
+# descriptors that select() takes.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
@@ -13,7 +13,7 @@ speed() { # OPTION...
     grep -E '^rsa +1024 bits' speed.log
     ! grep -E 'failure|:error:' speed.log || fail "operations failed"
 }
-# A machine that stands still for one of these seconds leaves no time for all.
+# On a slow machine a second may be too short for every job: another attempt.
 before=0
 for _ in 1 2 3 4 5; do
     speed -multi 4 -async_jobs 64

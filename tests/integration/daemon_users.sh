@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# 64 processes of 64 users at once, of the socket's group; one that is not in it;
-# and a user with more processes than one may have, who keeps no other out.
+# 64 processes of 64 users at once, all in the socket's group; a process that is
+# not in the group; and a user with more processes than one user may have, which
+# keeps no other user out.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
@@ -12,7 +13,7 @@ group=$(getent group nogroup | cut -d: -f1)
 start_daemon --group "$group"
 gid=$(getent group "$group" | cut -d: -f3)
 rsa_key 1024 key.pem
-# The build may be where these users can't look.
+# These users may have no access to the build folder.
 cp "$MODULE" warprsa.so
 configure openssl.cnf "$work/warprsa.so" "${WITH_DAEMON[@]}" "${PATIENT[@]}"
 : >provider.trace

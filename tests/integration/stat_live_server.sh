@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# warprsa-stat answers for a server at work: is it using the GPU?
+# warprsa-stat says of a running server whether it uses the GPU.
 . "$(dirname "$0")/lib.sh"
 
 stat=$BUILD_DIR/batching/warprsa-stat
@@ -25,7 +25,7 @@ assert mine[0]["using_gpu"] == (sys.argv[2] == "cuda"), mine
 END
 fi
 
-# A process that doesn't use it, and none at all.
+# A process that does not use the provider, and a PID that does not exist.
 ! "$stat" $$ 2>error.log || fail "this shell uses the provider?"
 grep -q "$$" error.log
 ! "$stat" 4194303 2>error.log || fail "there is no process 4194303"
