@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# 64 clients of 64 users, and a daemon that has too few descriptors, and then too
-# little memory, for all of them. Clients that it can't take compute on the CPU,
-# the others are served, and no operation fails. When they have gone there is room
-# for others.
+# 64 clients of 64 users, and a daemon that has too few descriptors, and then
+# too little memory, for all of them. Clients that it can't take compute on the
+# CPU, the others are served, and no operation fails. When they have gone there
+# is room for others.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# warprsad's options on the command line and in the file, reloading them, sockets
-# of other daemons, and the samples in conf/.
+# warprsad's options on the command line and in the file, reloading them,
+# sockets of other daemons, and the samples in conf/.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The daemon computes for several programs, one after the other: signatures,
-# decryptions and handshakes, verified by processes that do not load the provider.
-# No program has an engine of its own.
+# decryptions and handshakes, verified by processes that do not load the
+# provider. No program has an engine of its own.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `openssl speed` with several processes of many async jobs each. A process has one
-# descriptor per job, and none of a GPU's driver: 1,000 jobs fit below the 1,024
-# descriptors that select() takes.
+# `openssl speed` with several processes of many async jobs each. A process has
+# one descriptor per job, and none of a GPU's driver: 1,000 jobs fit below the
+# 1,024 descriptors that select() takes.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
