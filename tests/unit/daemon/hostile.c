@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Clients that break every rule of the protocol: they are cut off or refused,
- * and nobody else notices.
+ * Clients that break every rule of the protocol: they are disconnected or
+ * refused, and no other client notices.
  */
 #include "tests/unit/support/daemon_support.h"
 
@@ -12,8 +12,8 @@
 
 enum {
     SCRIBBLES = 200,
-    NOTIFICATIONS_UNREAD =
-        2000, /* more bytes than a socket that nobody reads holds */
+    /* More bytes than a socket holds that is not read. */
+    NOTIFICATIONS_UNREAD = 2000,
 };
 
 static test_server s;
@@ -239,8 +239,8 @@ static void a_slot_submitted_twice(void **state)
     FAKE_SET(hold, false);
 }
 
-/* The rest of these are refused, not cut off: an honest client may meet them
- * at some limit. */
+/* The rest of these are refused, not disconnected: an honest client may meet
+ * them at some limit. */
 static void requests_with_others_keys(void **state)
 {
     static const uint32_t handles[][2] = {
@@ -263,7 +263,7 @@ static void requests_with_others_keys(void **state)
         assert_int_equal(raw_client_answer(&x, 0, generation), WARPRSA_REFUSED);
         assert_int_equal(x.shm.slot[0].output[0], 0xaa);
     }
-    /* A key given back is nobody's, until the number has another one. */
+    /* The number of a freed key refers to no key until another one is sent. */
     {
         warprsa_message message = {
             .type = WARPRSA_MESSAGE_KEY_FREE, .number = 3, .generation = 5};
@@ -316,7 +316,7 @@ static void requests_that_do_not_fit(void **state)
     raw_client_leave(&x);
 }
 
-/* What is changed after it was submitted changes nothing: it was copied. */
+/* To change a request after it was submitted changes nothing: it was copied. */
 static void a_request_changed_under_way(void **state)
 {
     fake_request expected;
@@ -339,7 +339,7 @@ static void a_request_changed_under_way(void **state)
     raw_client_leave(&x);
 }
 
-/* Random bytes all over the shm, again and again. */
+/* Random bytes all over the shared memory, again and again. */
 static void scribbling(void **state)
 {
     unsigned seed = 1;
@@ -353,7 +353,7 @@ static void scribbling(void **state)
         at = (uint8_t *)x.shm.head;
         for (size_t j = 0; j < x.shm.size; j += 1 + (i % 7) * 3)
             at[j] = (uint8_t)rand_r(&seed);
-        if (i % 2 == 0) /* valid places with wild slots */
+        if (i % 2 == 0) /* valid sequences with wild slots */
             for (uint32_t j = 0; j <= x.shm.mask; j++) {
                 atomic_store(&x.shm.cell[j].slot, (uint32_t)rand_r(&seed) % 20);
                 atomic_store(&x.shm.cell[j].sequence, j + 1);
@@ -397,7 +397,7 @@ static void give_notifier(const raw_client *x, int ends[2])
     assert_true(raw_client_send(x, &message, ends[1]));
 }
 
-/* It never reads its notifier; neither does the daemon wait for it. */
+/* The daemon does not wait for a client that never reads its notifier. */
 static void a_notifier_that_is_never_read(void **state)
 {
     raw_client x;
@@ -419,7 +419,7 @@ static void a_notifier_that_is_never_read(void **state)
     raw_client_leave(&x);
 }
 
-/* The daemon's end of it is kept by the client, too. */
+/* The client keeps the daemon's end of the notifier, too. */
 static void a_notifier_with_two_owners(void **state)
 {
     raw_client x;
@@ -434,7 +434,8 @@ static void a_notifier_with_two_owners(void **state)
     assert_true(becomes_readable(ends[0]));
     raw_client_leave(&x);
     WAIT_UNTIL(warprsa_server_clients(s.server) == 1);
-    /* An event for what is freed there, if the daemon still watched. */
+    /* If the daemon still watched it, this would be an event for freed
+     * memory. */
     close(ends[0]);
     test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     close(ends[1]);
@@ -469,7 +470,7 @@ static void as_many_control_connections_as_allowed(void **state)
     for (unsigned i = 0; i < 16; i++)
         assert_true(warprsa_control_connection_open(&control_connections[i],
                                                     s.path, why, sizeof(why)));
-    /* `good` has the twelfth. */
+    /* `good` has one of the 12 allowed. */
     for (unsigned i = 11; i < 16; i++) {
         assert_true(becomes_readable(control_connections[i].fd));
         assert_int_equal(
@@ -481,7 +482,8 @@ static void as_many_control_connections_as_allowed(void **state)
         warprsa_control_connection_close(&control_connections[i]);
 }
 
-/* Without descriptors left nobody new gets in, and who is in goes on. */
+/* Without descriptors left no new client gets in, and those that are in go
+ * on. */
 static void out_of_descriptors(void **state)
 {
     struct rlimit before, tight;
@@ -493,8 +495,8 @@ static void out_of_descriptors(void **state)
     tight = before;
     tight.rlim_cur = (rlim_t)dup(0);
     assert_int_equal(close((int)tight.rlim_cur), 0);
-    tight.rlim_cur +=
-        4; /* a control_connection at each end, a connection at this one */
+    /* For a control connection at each end, and a connection at this one. */
+    tight.rlim_cur += 4;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
     test_client_open(&late, &s, LONG_MS);
     for (unsigned i = 0; i < 10; i++) {

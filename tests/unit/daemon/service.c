@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The daemon's service and the provider's client of it, both sides honest:
- * operations of threads and async jobs, keys, limits, a daemon that is not
- * there, goes, comes back, is slow.
+ * The daemon's server and the provider's client of it, both sides honest:
+ * operations of threads and async jobs, keys, limits, and a daemon that does
+ * not run, stops, starts again, or is slow.
  */
 #include "tests/unit/support/daemon_support.h"
 
@@ -32,7 +32,7 @@ static uint64_t reason(const test_client *g, warprsa_cpu_reason reason)
     return g->counters->cpu_reason[reason];
 }
 
-/* A service and one client of it, which is connected. */
+/* A server and one client of it, which is connected. */
 static void open_both(test_server *s, test_client *g, unsigned slots,
                       unsigned server_ms, unsigned client_ms)
 {
@@ -65,7 +65,8 @@ static void operations_are_answered_and_counted(void **state)
         assert_int_equal(s.queue_config.counters->gpu[c], 2);
     }
     assert_int_equal(fake_sum(g.counters->cpu_reason, WARPRSA_CPU_REASONS), 0);
-    WAIT_UNTIL(backend->depth(g.client) == 0); /* as the daemon said last */
+    WAIT_UNTIL(backend->depth(g.client) ==
+               0); /* as the daemon published last */
     assert_int_equal(warprsa_server_clients(s.server), 1);
     test_client_close(&g);
     WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
@@ -180,7 +181,8 @@ static void first_operations_of_many_threads(void **state)
     test_server_close(&s);
 }
 
-/* ... nor while that one, preempted in the middle of it, takes long. */
+/* Nor if the thread that connects, preempted in the middle of it, takes
+ * long. */
 static void one_who_connects_slowly(void **state)
 {
     test_server s;
@@ -230,7 +232,7 @@ static void notifiers_wake(void **state)
     }
     backend->key_release(key);
     test_client_close(&g);
-    /* They may outlive the client; their numbers are used again meanwhile. */
+    /* Notifiers may outlive the client. */
     for (unsigned i = 0; i < 8; i++)
         backend->notifier_close(&notifiers[i]);
     test_server_close(&s);
@@ -254,8 +256,8 @@ static void what_the_caller_does_meanwhile(void **state)
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = test_client_key(&g, size, 1);
     warprsa_router_init(&route, &warprsa_router_system_clocks, 4);
-    warprsa_router_calibrate(&route,
-                             UINT64_C(4000000000000)); /* cuts nothing */
+    /* So much that no measurement is cut. */
+    warprsa_router_calibrate(&route, UINT64_C(4000000000000));
     old_ns = warprsa_router_device_ns(&route, size, 0);
     g.client->config.route = &route;
     assert_true(backend->notifier_open(g.client, &notifier));
@@ -268,7 +270,7 @@ static void what_the_caller_does_meanwhile(void **state)
     nanosleep(&nap, NULL);
     assert_int_equal(backend->collect(g.client, request.ticket, request.output),
                      WARPRSA_DONE);
-    /* A quarter of the average is new. */
+    /* A quarter of the new average is the new measurement. */
     assert_in_range(
         (warprsa_router_device_ns(&route, size, 0) - (old_ns - old_ns / 4)) * 4,
         1, told_ns);
@@ -329,7 +331,8 @@ static void too_many_keys_of_one_client(void **state)
     close_both(&s, &g);
 }
 
-/* Once there is a slot for it; a slow machine may miss a short deadline. */
+/* Repeats the request until it has a slot and an answer: a slow machine may
+ * miss a short deadline. */
 static void test_client_gets_through(test_client *g, warprsa_backend_key *key,
                                      fake_request *request)
 {
@@ -363,7 +366,7 @@ static void full_and_slow(void **state)
     assert_int_equal(reason(&g, WARPRSA_CPU_QUEUE_FULL), 1);
     assert_int_equal(test_client_wait(&g, &requests[0]), WARPRSA_REFUSED);
     assert_int_equal(reason(&g, WARPRSA_CPU_DEADLINE), 1);
-    /* The daemon may still write there: not used again. */
+    /* The daemon may still write to the slot: it is not used again. */
     assert_int_equal(test_client_submit(&g, key, &requests[2], 0),
                      WARPRSA_REFUSED);
     FAKE_SET(hold, false);
@@ -422,7 +425,7 @@ static void no_daemon_and_one_later(void **state)
     close_both(&s, &g);
 }
 
-/* What was under way is answered, what comes later refused; then another daemon
+/* Requests under way are answered, later ones are refused; then another daemon
  * gets the same keys. */
 static void the_daemon_stops_and_comes_back(void **state)
 {
@@ -507,7 +510,7 @@ static void answers_nobody_comes_for(void **state)
         assert_int_equal(test_client_submit(&g, key, &requests[i], 0),
                          WARPRSA_DONE);
     test_client_gets_through(&g, key, &requests[2]);
-    /* Whoever comes after all is told to help himself. */
+    /* A caller that comes for the answer after all is refused. */
     assert_int_equal(
         backend->collect(g.client, requests[0].ticket, requests[0].output),
         WARPRSA_REFUSED);
@@ -535,7 +538,8 @@ static void no_more_clients_than_allowed(void **state)
     test_server_close(&s);
 }
 
-/* With room for more in all; and no fewer once one of them has gone. */
+/* There would be room for more in all; and one more once one of them has
+ * gone. */
 static void no_more_clients_of_one_user(void **state)
 {
     warprsa_server_limits limits;
@@ -583,7 +587,8 @@ static void seats_of_users(void **state)
     warprsa_user_quota_free(&quota);
 }
 
-/* The child can't reach the socket any more; the control_connection is enough. */
+/* The child can't reach the socket any more: the control connection is
+ * enough. */
 static int in_child(test_client *g)
 {
     fake_request request;
