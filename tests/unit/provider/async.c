@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Async jobs: many under way on one thread, resumed too early, woken by
- * descriptor and by callback, blocked, and given up.
+ * descriptor and by callback, blocked, and abandoned.
  */
 #include <dirent.h>
 #include <poll.h>
@@ -26,7 +26,7 @@ static void jobs_resumed_too_early(void **state)
     unsigned early = 0, rounds = 0;
 
     (void)state;
-    /* This thread may be preempted until all of them have their answers. */
+    /* Repeated, since this thread may be preempted until all are answered. */
     for (; early <= JOBS && rounds < 20; rounds++) {
         memset(works, 0, sizeof(works));
         early = run_impatiently(works, JOBS);
@@ -52,8 +52,9 @@ static void wait_for_fd(signing *one)
     assert_int_equal(poll(&poller, 1, 60000), 1);
 }
 
-/* One wait ctx for job after job, each resumed by its descriptor alone, as a
- * server does: one descriptor, announced once, quiet between the jobs. */
+/* One wait ctx for several jobs, one after the other, each resumed only when
+ * its descriptor is readable, as a server does. There is one descriptor,
+ * announced once, and it isn't readable between the jobs. */
 static void woken_by_descriptor(void **state)
 {
     signing one = {0};
@@ -120,9 +121,9 @@ static void woken_by_callback(void **state)
     assert_counted(subject, before + JOBS, 0);
 }
 
-/* route = auto tries the device for a thread that is busy with several jobs:
- * until it is open they are computed where they are. The router's decisions
- * are for the test of router.c; here, that it is asked and obeyed. */
+/* route = auto probes the device for a thread that is busy with several jobs.
+ * Until the device is open, the CPU computes them. This checks only that the
+ * provider follows the router; the router has a unit test of its own. */
 static void routed_by_itself(void **state)
 {
     OSSL_LIB_CTX *usual = subject;
@@ -156,7 +157,7 @@ static int blocked_job(void *arg)
     return ret;
 }
 
-/* A job that may not pause waits all the same. */
+/* A job that may not pause waits on its thread. */
 static void pause_blocked(void **state)
 {
     signing one = {0}, *arg = &one;
@@ -184,7 +185,7 @@ static unsigned open_descriptors(void)
     return count;
 }
 
-/* In a process of its own, since a job that is given up stays allocated. */
+/* Abandons jobs; in a child process, since an abandoned job is never freed. */
 static int give_up_jobs(int with_callback)
 {
     static signing works[JOBS];
@@ -192,7 +193,8 @@ static int give_up_jobs(int with_callback)
     unsigned before = 0;
     signing one = {0};
 
-    if (!signs_right(subject, subject_key, oracle_key)) /* all is open now */
+    if (!signs_right(subject, subject_key,
+                     oracle_key)) /* everything is open now */
         return 1;
     before = open_descriptors();
     for (unsigned i = 0; i < JOBS; i++) {
@@ -235,7 +237,7 @@ static void jobs_given_up(void **state)
 
 static atomic_int inside, freed;
 
-/* The machine stands still, and this thread runs on a little later. */
+/* As if the machine were stopped, with this thread delayed a little more. */
 static int slow_callback(void *arg)
 {
     atomic_int *called = arg;
@@ -243,7 +245,7 @@ static int slow_callback(void *arg)
     atomic_store(&inside, 1);
     while (!atomic_load(&freed))
         sched_yield();
-    usleep(100000); /* the other one waits for this one now */
+    usleep(100000); /* the other thread waits for this one now */
     raise(SIGSTOP);
     usleep(20000);
     atomic_store(called, 1);
@@ -266,8 +268,8 @@ static int free_under_callback(void)
     return atomic_load(&called) ? 0 : 3;
 }
 
-/* Who frees a wait ctx waits for a callback that is running, and a machine that
- * stands still meanwhile is no reason to go on without it. */
+/* The thread that frees a wait ctx waits for a callback that is running, even
+ * if the machine stops meanwhile. */
 static void freed_under_a_callback(void **state)
 {
     pid_t child = fork_quietly();
@@ -293,8 +295,8 @@ static size_t descriptors_of(const signing *one)
 }
 
 /*
- * With no slot left a job is computed here and doesn't pause: its wait ctx has
- * no descriptor then, since the program never had an occasion to look for it.
+ * With no slot left the CPU computes a job, which doesn't pause. Its wait ctx
+ * then has no descriptor, since the program had no pause to look for one.
  */
 static void job_refused(void **state)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Configurations with a mistake: the text of each error, no provider, and
- * default as if nothing had been.
+ * Configurations with a mistake: the text of each error, that the provider is
+ * not loaded, and that the default provider works as usual.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static int teardown(void **state)
     return rmdir(directory);
 }
 
-/* Is there an error with this text? */
+/* Whether an error with this text is on the queue. */
 static int raised(const char *wanted)
 {
     const char *data = NULL;
@@ -66,7 +66,7 @@ static void assert_refused(const char *settings, const char *wanted)
     OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
     char lines[400];
 
-    /* Asked for by name, the provider says why not. */
+    /* Loaded by name, the provider raises an error. */
     snprintf(lines, sizeof(lines), "%s\n", settings);
     write_configuration(conf, lines);
     assert_int_equal(OSSL_LIB_CTX_load_config(libctx, conf), 1);
@@ -75,7 +75,7 @@ static void assert_refused(const char *settings, const char *wanted)
     assert_true(raised(wanted));
     assert_default_carries_on(libctx);
     OSSL_LIB_CTX_free(libctx);
-    /* Activated by the file, libcrypto says nothing. */
+    /* Activated by the file, libcrypto drops the error. */
     snprintf(lines, sizeof(lines), "%s\nactivate = 1\n", settings);
     write_configuration(conf, lines);
     libctx = OSSL_LIB_CTX_new();
@@ -84,7 +84,7 @@ static void assert_refused(const char *settings, const char *wanted)
     OSSL_LIB_CTX_free(libctx);
 }
 
-/* KEY = VALUE is refused, with `allowed` in the text. */
+/* Asserts that KEY = VALUE is refused, with `allowed` in the error's text. */
 static void assert_value_refused(const char *key, const char *value,
                                  const char *allowed)
 {
@@ -204,7 +204,7 @@ static void bad_traces(void **state)
     snprintf(setting, sizeof(setting), "trace = file:%s/there/is/no",
              directory);
     assert_refused(setting, wanted);
-    /* The environment wins, over a good value too. */
+    /* The environment wins, even over a good value. */
     assert_int_equal(setenv("WARPRSA_TRACE", "loud", 1), 0);
     snprintf(wanted, sizeof(wanted),
              "the environment: WARPRSA_TRACE = loud: expected %s", allowed);
@@ -212,7 +212,7 @@ static void bad_traces(void **state)
     assert_int_equal(unsetenv("WARPRSA_TRACE"), 0);
 }
 
-/* With a trace, the refusal is told where libcrypto keeps silent. */
+/* The trace shows the error that libcrypto drops. */
 static void refusal_traced(void **state)
 {
     OSSL_LIB_CTX *libctx = NULL;
@@ -258,8 +258,8 @@ static void unknown_names(void **state)
     assert_refused("engine = none\nEngine = host", wanted);
 }
 
-/* A program that loads a file which isn't the default one: the place can't be
- * told, nor unknown names, but values are checked. */
+/* A program that loads a file other than the default one: errors can't name
+ * file and section, and unknown names aren't found, but values are checked. */
 static void another_file(void **state)
 {
     OSSL_LIB_CTX *libctx = NULL;
@@ -273,7 +273,7 @@ static void another_file(void **state)
                        "from 1 to 65536"));
     assert_default_carries_on(libctx);
     OSSL_LIB_CTX_free(libctx);
-    /* A mistake in the default file is none in this one. */
+    /* A mistake in the default file does not count here. */
     write_configuration(conf, "activate = 1\nslot = 12\n");
     libctx = subject_open("slots = 12\n");
     OSSL_LIB_CTX_free(libctx);

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The module in mode = daemon with a real warprsad on the host engine: what
- * servers do to their processes between loading the provider and the first
- * operation, and a daemon that is killed under load.
+ * The module in mode = daemon with a real warprsad on the host engine: forks,
+ * chroot and lost rights between loading the provider and the first operation,
+ * as in servers, and a daemon that is killed under load.
  */
 #include <grp.h>
 #include <poll.h>
@@ -70,7 +70,7 @@ static bool log_says(const char *what)
     return found;
 }
 
-/* In the child. `listener`: to be passed as systemd does; -1: none. */
+/* Runs in the child. `listener` is passed on as systemd does; -1: none. */
 static void run_daemon(int listener)
 {
     char program[512], option[128], pid[16];
@@ -176,8 +176,8 @@ static void one_process(void **state)
     assert_counted(subject, 1, 0);
 }
 
-/* nginx: a launcher loads the provider and forks the master, which forks
- * workers; the launcher takes everything down while they go on. */
+/* As nginx does: a launcher loads the provider and forks the master, which
+ * forks workers. The launcher frees everything while they go on. */
 static void a_launcher_that_forks_twice(void **state)
 {
     int ready[2];
@@ -191,7 +191,7 @@ static void a_launcher_that_forks_twice(void **state)
         int status = -1;
         pid_t worker;
 
-        /* Not before the launcher is done. */
+        /* Wait until the launcher is done. */
         if (read(ready[0], &byte, 1) != 1)
             _exit(WRONG_SETUP);
         worker = fork();
@@ -208,8 +208,8 @@ static void a_launcher_that_forks_twice(void **state)
     assert_all_right(master);
 }
 
-/* haproxy: chroot, another user, no more threads or processes. */
-static bool lock_up(void)
+/* As haproxy does: chroot, another user, no more threads or processes. */
+static bool drop_rights(void)
 {
     struct rlimit none = {0, 0};
     pthread_t thread;
@@ -221,7 +221,7 @@ static bool lock_up(void)
     return pthread_create(&thread, NULL, (void *(*)(void *))abort, NULL) != 0;
 }
 
-/* JOBS operations of this thread at once. */
+/* Makes JOBS operations at once on this thread. */
 static int sign_in_jobs(void)
 {
     static signing works[JOBS];
@@ -236,11 +236,11 @@ static int sign_in_jobs(void)
     return ALL_RIGHT;
 }
 
-static int locked_up_child(void)
+static int child_without_rights(void)
 {
     int status;
 
-    if (!lock_up())
+    if (!drop_rights())
         return WRONG_SETUP;
     status = sign_in_child(3, 3, 0);
     if (status == ALL_RIGHT)
@@ -248,7 +248,7 @@ static int locked_up_child(void)
     return status == ALL_RIGHT ? sign_in_child(0, 3 + JOBS, 0) : status;
 }
 
-static void a_process_locked_up(void **state)
+static void a_process_without_rights(void **state)
 {
     pid_t child;
 
@@ -257,11 +257,11 @@ static void a_process_locked_up(void **state)
         skip();
     child = fork_quietly();
     if (child == 0)
-        _exit(locked_up_child());
+        _exit(child_without_rights());
     assert_all_right(child);
 }
 
-/* A user who may not connect computes here, and is told why. */
+/* A user who may not connect: the CPU computes, and the counters say why. */
 static void a_user_who_may_not(void **state)
 {
     pid_t child;
@@ -304,8 +304,8 @@ static bool more_on_device(uint64_t from)
     return counter_of(subject, "warprsa-gpu") > from;
 }
 
-/* Whatever becomes of the daemon, no operation fails; and when there is one
- * again, it is used again. */
+/* However the daemon ends, no operation fails; and once there is a daemon
+ * again, it is used. */
 static void a_daemon_that_ends_under_load(void **state)
 {
     static const int signals[] = {SIGKILL, SIGTERM, SIGKILL};
@@ -326,7 +326,7 @@ static void a_daemon_that_ends_under_load(void **state)
     }
     made = signers_end(signers, THREADS);
     assert_true(counter_of(subject, "warprsa-cpu-no-device") > 0);
-    /* One key, in the last daemon alone. */
+    /* The one key, which only the last daemon has now. */
     assert_int_equal(counter_of(subject, "warprsa-keys-loaded"),
                      counter_of(subject, "warprsa-keys-wiped") + 1);
     assert_int_equal(counter_of(subject, "warprsa-gpu") +
@@ -334,7 +334,8 @@ static void a_daemon_that_ends_under_load(void **state)
                      made);
 }
 
-/* One operation done, the next one waiting in a job: its descriptor. */
+/* Makes an operation, stops the daemon and lets the next one wait in a job.
+ * Returns the job's descriptor. */
 static OSSL_ASYNC_FD wait_for_a_stopped_daemon(signing *one)
 {
     OSSL_ASYNC_FD fd = -1;
@@ -348,7 +349,7 @@ static OSSL_ASYNC_FD wait_for_a_stopped_daemon(signing *one)
     return fd;
 }
 
-/* The job is woken, and computes here. */
+/* Asserts that the job is woken and that the CPU computes it. */
 static void goes_on(signing *one, OSSL_ASYNC_FD fd)
 {
     struct pollfd poller = {fd, POLLIN, 0};
@@ -358,7 +359,7 @@ static void goes_on(signing *one, OSSL_ASYNC_FD fd)
     assert_true(signings_end(one, 1));
 }
 
-/* Jobs that wait when the daemon is killed are woken by that. */
+/* Jobs that wait when the daemon is killed are woken. */
 static void a_daemon_killed_with_jobs_waiting(void **state)
 {
     signing one = {0};
@@ -371,7 +372,7 @@ static void a_daemon_killed_with_jobs_waiting(void **state)
     start_daemon(-1);
 }
 
-/* One that hangs is given up by whoever comes next, for all who wait. */
+/* A daemon that hangs: the next caller finds it out, for all who wait. */
 static void a_daemon_that_hangs(void **state)
 {
     signing one = {0};
@@ -457,7 +458,7 @@ int main(void)
         WITH_DAEMON(one_process),
         WITH_DAEMON(jobs_of_one_thread),
         WITH_DAEMON(a_launcher_that_forks_twice),
-        WITH_DAEMON(a_process_locked_up),
+        WITH_DAEMON(a_process_without_rights),
         WITH_DAEMON(a_user_who_may_not),
         WITH_DAEMON(a_daemon_that_ends_under_load),
         WITH_DAEMON(a_daemon_killed_with_jobs_waiting),

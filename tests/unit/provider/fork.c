@@ -27,8 +27,8 @@ enum {
 #endif
 #endif
 
-/* Ends a child the way a program does: everything freed, exit handlers run. All
- * but the queue of the parent, which the child has forgotten. */
+/* Ends a child as a program ends: frees everything and runs the exit handlers.
+ * The parent's queue isn't freed, since the child has given it up. */
 static void leave(int status)
 {
     leaks_are_intended = 1;
@@ -82,12 +82,12 @@ static void after_an_operation(void **state)
         leave(status);
     }
     assert_all_right(child);
-    /* A child that does nothing, and tears everything down. */
+    /* A child that makes no operation, and frees everything. */
     child = fork_quietly();
     if (child == 0)
         leave(ALL_RIGHT);
     assert_all_right(child);
-    /* And one that just ends. */
+    /* And one that ends at once. */
     child = fork_quietly();
     if (child == 0) {
         leaks_are_intended = 1;
@@ -98,8 +98,8 @@ static void after_an_operation(void **state)
     assert_counted(subject, before + 1, 0);
 }
 
-/* Jobs paused across the fork go on in both: in the parent with their answers,
- * in the child, which has no answers to get, on the CPU. */
+/* Jobs that are paused during the fork go on in both processes: in the parent
+ * with their answers, in the child, which gets no answers, on the CPU. */
 static void with_jobs_under_way(void **state)
 {
     static signing works[JOBS];
@@ -130,8 +130,8 @@ static void with_jobs_under_way(void **state)
     assert_counted(subject, before + JOBS, 0);
 }
 
-/* Whatever the other threads and the workers hold at the moment of the fork,
- * the child must not wait for it. */
+/* Other threads and the workers may hold locks during the fork. The child must
+ * not wait for them. */
 static void with_threads_at_work(void **state)
 {
     static signer signers[THREADS];
@@ -140,7 +140,7 @@ static void with_threads_at_work(void **state)
 
     (void)state;
 #ifdef __SANITIZE_ADDRESS__
-    /* The lock of its allocator may be taken in the child for ever. */
+    /* In the child, its allocator's lock may stay taken for ever. */
     skip();
 #endif
     signers_start(signers, THREADS);
@@ -154,7 +154,7 @@ static void with_threads_at_work(void **state)
     assert_counted(subject, before + signers_end(signers, THREADS), 0);
 }
 
-/* Each process that did an operation leaves its counters in the trace. */
+/* Each process that made an operation writes its counters to the trace. */
 static void counters_of_each_process(void **state)
 {
     module_context module;
@@ -214,7 +214,8 @@ int main(void)
     };
 
 #ifdef __SANITIZE_THREAD__
-    /* It dies in a child that starts threads: "dup thread with used id". */
+    /* ThreadSanitizer aborts in a child that starts threads: "dup thread with
+     * used id". */
     return 77;
 #endif
     return cmocka_run_group_tests(tests, host_subject_setup,

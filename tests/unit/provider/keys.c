@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Every kind of key, through the provider with the engine on the CPU: right by
- * the default provider, and counted where it should have been computed.
+ * Every kind of key, through the provider with the engine on the CPU: results
+ * are right by the default provider, and counted where they were computed.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -45,8 +45,8 @@ static void two_library_contexts(void **state)
     OSSL_LIB_CTX_free(two);
 }
 
-/* Making, reading, writing and building keys stays with default; operations
- * are ours. */
+/* The default provider makes, reads, writes and builds keys; operations are
+ * this provider's. */
 static void keys_stay_in_default(void **state)
 {
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
@@ -84,7 +84,7 @@ static void keys_stay_in_default(void **state)
     OSSL_LIB_CTX_free(subject);
 }
 
-/* A key of our own KEYMGMT, made and copied there, and written by default. */
+/* A key that our KEYMGMT makes and copies, and the default provider writes. */
 static void own_keymgmt(void **state)
 {
     static const char *const types[] = {"RSA", "RSA-PSS"};
@@ -158,7 +158,7 @@ static void public_keys(void **state)
                                           support_message,
                                           sizeof(support_message)),
                          1);
-        /* There is nothing to sign with. */
+        /* The key has no private exponent. */
         assert_int_equal(sign_with(subject, half, 0, unmade, sizeof(unmade)),
                          0);
         ERR_clear_error();
@@ -215,8 +215,9 @@ static EVP_PKEY *by_params(OSSL_LIB_CTX *libctx, EVP_PKEY *key)
     return copy;
 }
 
-/* Keys no engine takes are computed by libcrypto and counted as such. */
-static void assert_unfit(EVP_PKEY *key)
+/* Operations with a key that no engine takes are computed by libcrypto, and
+ * counted with that reason. */
+static void assert_unsupported(EVP_PKEY *key)
 {
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *copy = by_params(subject, key);
@@ -229,7 +230,7 @@ static void assert_unfit(EVP_PKEY *key)
     OSSL_LIB_CTX_free(subject);
 }
 
-static void unfit_keys(void **state)
+static void unsupported_keys(void **state)
 {
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *bare = without_crt(key);
@@ -237,9 +238,9 @@ static void unfit_keys(void **state)
     EVP_PKEY *multi = key_make(NULL, "RSA", 1536, 3);
 
     (void)state;
-    assert_unfit(bare);
-    assert_unfit(short_key);
-    assert_unfit(multi);
+    assert_unsupported(bare);
+    assert_unsupported(short_key);
+    assert_unsupported(multi);
     EVP_PKEY_free(key);
     EVP_PKEY_free(bare);
     EVP_PKEY_free(short_key);
@@ -260,7 +261,8 @@ static void pss_key(void **state)
     OSSL_LIB_CTX_free(subject);
 }
 
-/* PSS is random: verified. The others are not: equal to default's. */
+/* PSS signatures are random, and are verified. The others are not, and equal
+ * the default provider's. */
 static void paddings_of_signatures(void **state)
 {
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
@@ -289,7 +291,7 @@ static void paddings_of_signatures(void **state)
     OSSL_LIB_CTX_free(subject);
 }
 
-/* What a decryption says: its return value, and output if that is 1. */
+/* The result of a decryption: its return value, and the output if that is 1. */
 typedef struct opened {
     int result;
     size_t length;
@@ -345,8 +347,8 @@ static void seal(EVP_PKEY *key, int padding, unsigned char sealed[128])
     EVP_PKEY_CTX_free(ctx);
 }
 
-/* Right and wrong ciphertexts: what default answers is what we answer, be it
- * an error or (3.2 and later) the made-up text of implicit rejection. */
+/* Right and wrong ciphertexts: the result is that of the default provider, also
+ * an error or, in 3.2 and later, the invented text of implicit rejection. */
 static void decryptions(void **state)
 {
     static const int paddings[] = {RSA_PKCS1_PADDING, RSA_PKCS1_OAEP_PADDING};
@@ -376,8 +378,8 @@ static void decryptions(void **state)
     OSSL_LIB_CTX_free(subject);
 }
 
-/* Numbers as they are: short ones, results with leading zeros, the largest,
- * and those that are none of ours to compute. */
+/* Numbers without padding: short ones, results with leading zeros, the largest
+ * one, and those that are too large. */
 static void raw_decryptions(void **state)
 {
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
@@ -425,8 +427,8 @@ static int signs_md4(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
     return ok;
 }
 
-/* A digest that only the program's legacy provider has is there for our
- * signatures, if and only if the program has that provider. */
+/* Our signatures can use a digest of the program's legacy provider if and only
+ * if the program has loaded that provider. */
 static void legacy_digest(void **state)
 {
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
@@ -459,7 +461,7 @@ static void legacy_digest(void **state)
     OSSL_LIB_CTX_free(subject);
 }
 
-/* route = cpu: the same answers, no queue. */
+/* route = cpu: the same results, without a queue. */
 static void route_cpu(void **state)
 {
     OSSL_LIB_CTX *subject = subject_open("engine = host\nroute = cpu\n");
@@ -468,7 +470,8 @@ static void route_cpu(void **state)
     unsigned char sealed[128];
 
     (void)state;
-    for (unsigned i = 0; i < 40; i++) /* the blinding is remade every 32 */
+    for (unsigned i = 0; i < 40;
+         i++) /* libcrypto makes a new blinding every 32 uses */
         assert_true(signs_right(subject, copy, key));
     seal(key, RSA_PKCS1_OAEP_PADDING, sealed);
     assert_opens_alike(subject, copy, key, RSA_PKCS1_OAEP_PADDING, sealed, 128);
@@ -494,8 +497,8 @@ static unsigned entries_of(const char *path)
     return count;
 }
 
-/* route = auto: a caller that is alone stays on the CPU, and no thread is
- * started for him. */
+/* route = auto: the operations of a single caller stay on the CPU, and no
+ * thread is started. */
 static void route_auto_alone(void **state)
 {
     OSSL_LIB_CTX *subject = subject_open("engine = host\n");
@@ -528,8 +531,9 @@ static void no_engine(void **state)
     OSSL_LIB_CTX_free(subject);
 }
 
-/* No descriptor and no thread before the first private operation: programs
- * fork and close what they don't know after loading their providers. */
+/* There is no descriptor and no thread before the first private operation:
+ * after loading their providers, programs fork and close what they don't know.
+ */
 static void nothing_opened_at_load(void **state)
 {
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
@@ -568,14 +572,15 @@ static void status_of(OSSL_LIB_CTX *subject, char text[512])
     OSSL_PROVIDER_unload(provider);
 }
 
-/* "Am I really using the GPU?", in one line. */
+/* The line that answers "Am I really using the GPU?". */
 static void status_line(void **state)
 {
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     OSSL_PROVIDER *provider = OSSL_PROVIDER_load(subject, "warprsa");
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *bare = without_crt(key);
-    EVP_PKEY *copy = key_in(subject, key), *unfit = by_params(subject, bare);
+    EVP_PKEY *copy = key_in(subject, key),
+             *unsupported = by_params(subject, bare);
     char text[512];
 
     (void)state;
@@ -593,20 +598,20 @@ static void status_line(void **state)
     status_of(subject, text);
     assert_string_equal(text, "no private operation yet");
     assert_true(signs_right(subject, copy, key));
-    assert_true(signs_right(subject, unfit, bare));
+    assert_true(signs_right(subject, unsupported, bare));
     status_of(subject, text);
     assert_non_null(strstr(text, ": 1 operations on the device, 1 on the CPU, "
                                  "unsupported-key 1"));
     EVP_PKEY_free(copy);
-    EVP_PKEY_free(unfit);
+    EVP_PKEY_free(unsupported);
     EVP_PKEY_free(bare);
     EVP_PKEY_free(key);
     OSSL_PROVIDER_unload(provider);
     OSSL_LIB_CTX_free(subject);
 }
 
-/* The whole way, and every copy of the key wiped at the end. Two keys with the
- * same numbers are one for the queue. */
+/* A key from import to its end, when every copy is wiped. Two keys with the
+ * same numbers are one key to the queue. */
 static void keys_wiped(void **state)
 {
     module_context module;
@@ -632,8 +637,8 @@ static void keys_wiped(void **state)
     EVP_PKEY_free(key);
 }
 
-/* As nginx imports a certificate's key for each connection: found again by the
- * digest of its numbers, loaded once, and gone with the last of them. */
+/* As nginx imports a certificate's key for each connection: it is loaded once,
+ * found by the digest of its numbers, and wiped with the last of them. */
 static void the_same_key_a_thousand_times(void **state)
 {
     enum {
@@ -669,7 +674,7 @@ int main(void)
         cmocka_unit_test(keys_stay_in_default),
         cmocka_unit_test(own_keymgmt),
         cmocka_unit_test(public_keys),
-        cmocka_unit_test(unfit_keys),
+        cmocka_unit_test(unsupported_keys),
         cmocka_unit_test(pss_key),
         cmocka_unit_test(paddings_of_signatures),
         cmocka_unit_test(decryptions),

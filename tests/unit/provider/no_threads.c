@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A process that may create no more threads (RLIMIT_NPROC, as haproxy sets it
- * for itself), played by a pthread_create() that refuses.
+ * A process that may create no more threads (haproxy sets RLIMIT_NPROC for
+ * itself), simulated by a pthread_create() that fails.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 static unsigned refused;
 
-/* This one is found before libc's. */
+/* The linker finds this one before libc's. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                    void *(*start)(void *), void *arg)
 {

@@ -2,15 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Random operations with random keys of random sizes, by many threads, through
- * the provider; the default provider in a library context of its own says what
- * is right, and the counters that every one was done by the engine.
+ * the provider. The default provider, in a library context of its own, says
+ * what is right. The counters say that the engine computed every operation.
  *
  *   random_operations [OPERATIONS [THREADS [SEED]]]
  *
  * BUILD_DIR: where the module is; WARPRSA_TEST_ENGINE: host (unless set) or
- * cuda; WARPRSA_TEST_SCALE: percentage of the 2,000 operations that are made
- * if no number is given. The seed is printed: the same one gives the same run,
- * but for what the threads do at the same time.
+ * cuda; WARPRSA_TEST_SCALE: percentage of the 2,000 operations that are made if
+ * no number is given. The seed is printed: the same one gives the same run, but
+ * for what the threads do at the same time.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -97,8 +97,8 @@ static bool same(const bytes *a, const bytes *b)
     return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
-/* A number below n: mostly random, else near one of the ends, short, or with
- * a long run of ones or zeros. */
+/* A number below n: mostly random; else near 0 or n, short, or with a long run
+ * of ones or zeros. */
 static bool make_number(random_stream *stream, const random_key *key,
                         bytes *number)
 {
@@ -139,7 +139,7 @@ static bool make_number(random_stream *stream, const random_key *key,
     return good;
 }
 
-/* Both providers do the same: the answers must be equal. */
+/* Both providers make the same operation: the results must be equal. */
 static bool compare(const run *r, const random_key *key, operation kind,
                     const bytes *in)
 {
@@ -216,8 +216,8 @@ static unsigned class_of(const random_key *key)
                                      : 3;
 }
 
-/* A thread: a handful of keys of its own, one of them replaced now and then,
- * until the operations are all handed out. */
+/* A thread makes operations until there are enough. It has a few keys of its
+ * own and replaces one of them now and then. */
 static void *operate(void *arg)
 {
     run *r = arg;
@@ -265,8 +265,8 @@ static bool operate_with(run *r, unsigned threads)
     return started == threads && !atomic_load(&r->failed);
 }
 
-/* Every operation once, by the engine, in its size class, and every key that
- * was loaded wiped again. */
+/* Whether the counters say that the engine computed every operation once, in
+ * its size class, and that every key that was loaded was wiped. */
 static bool counters_agree(const module_context *module, const run *r)
 {
     static const char *const names[CLASSES] = {"gpu_1024", "gpu_2048",

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A libcrypto whose keys don't reach the hook, played by putting a function of
- * it out of force: the known-answer test must refuse.
+ * A libcrypto whose operations don't call our RSA_METHOD, simulated by
+ * replacing one of its functions: the known-answer test must fail.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static enum {
     SETTING_HOOKS,
 } out_of_force;
 
-/* These two are found before libcrypto's. */
+/* The linker finds these two before libcrypto's. */
 int RSA_set_method(RSA *rsa, const RSA_METHOD *method)
 {
     int (*real)(RSA *, const RSA_METHOD *) =
@@ -83,7 +83,7 @@ static void hook_reached(void **state)
     (void)state;
     out_of_force = NOTHING;
     subject = subject_open("");
-    assert_counted(subject, 0, 0); /* the test itself doesn't show */
+    assert_counted(subject, 0, 0); /* the known-answer test isn't counted */
     OSSL_LIB_CTX_free(subject);
 }
 

@@ -35,8 +35,8 @@ static int teardown(void **state)
     return unlink(trace);
 }
 
-/* A subject that the program itself, not its configuration, loads the provider
- * into; traced to the file, which is emptied. */
+/* Opens a subject into which the program, not its configuration, loads the
+ * provider; its trace goes to the file, which is emptied. */
 static OSSL_PROVIDER *open_traced(void)
 {
     char settings[256];
@@ -55,8 +55,8 @@ static OSSL_PROVIDER *open_traced(void)
     return provider;
 }
 
-/* A counter in the only counters line of the trace; UINT64_MAX if there is
- * not one such line. */
+/* A counter in the trace's line of counters; UINT64_MAX unless there is exactly
+ * one such line. */
 static uint64_t traced(const char *name)
 {
     FILE *file = fopen(trace, "r");
@@ -96,7 +96,7 @@ static void unloaded_under_jobs(void **state)
     start_jobs(works);
     assert_int_equal(OSSL_PROVIDER_unload(provider), 1);
     assert_false(OSSL_PROVIDER_available(subject, "warprsa"));
-    /* New operations find default. */
+    /* New operations use the default provider. */
     assert_int_equal(
         sign_with(subject, subject_key, 0, signature, sizeof(signature)),
         sizeof(signature));
@@ -106,12 +106,12 @@ static void unloaded_under_jobs(void **state)
     assert_int_equal(traced("cpu"), 0);
     assert_int_equal(traced("keys_loaded"), 1);
     assert_int_equal(traced("keys_wiped"), 1);
-    /* The code that cleans up wait ctxs outlives the provider. */
+    /* The module's code stays loaded and cleans up wait ctxs. */
     assert_true(signings_end(works, JOBS));
 }
 
-/* The default provider the program loaded is the one ours wraps: either may go
- * first. */
+/* The provider wraps the default provider that the program has loaded. Either
+ * may be unloaded first. */
 static void default_unloaded(void **state)
 {
     (void)state;
@@ -134,7 +134,8 @@ static void default_unloaded(void **state)
     }
 }
 
-/* Without a default provider in the program the provider has its own. */
+/* In a program without a default provider, the provider loads one for
+ * itself. */
 static void no_default(void **state)
 {
     OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
@@ -171,7 +172,7 @@ static void unloaded_under_threads(void **state)
     assert_int_equal(traced("cpu"), 0);
 }
 
-/* In a child: ends the process with requests under way, nothing freed. */
+/* In a child: ends the process with requests under way, without freeing. */
 static void exit_at_work(int with_jobs)
 {
     static signing works[JOBS];

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Published vectors through the provider: NIST's for FIPS 186-2 and 186-3 and
- * RSA Laboratories' for PKCS#1, as the package python3-cryptography-vectors
+ * RSA Laboratories' for PKCS #1, as the package python3-cryptography-vectors
  * has them. Deterministic operations must give the published bytes. PSS
  * signatures depend on their salt, so there the private operation itself is
  * compared: the published signature must come out of the encoded message.
@@ -60,7 +60,7 @@ static void forget_key(vector *v)
     v->ours = v->theirs = NULL;
 }
 
-/* The key of what has been read: n, e and d at least. */
+/* Imports the key that has been read: n, e and d at least. */
 static void import_key(vector *v)
 {
     if (v->ours != NULL)
@@ -188,7 +188,7 @@ static void check_oaep_decryption(vector *v)
     check_decryption(v, RSA_PKCS1_OAEP_PADDING);
 }
 
-/* A vector is complete. With a small WARPRSA_TEST_SCALE only some are run. */
+/* Runs a vector that is complete; only some with a small WARPRSA_TEST_SCALE. */
 static void run_vector(vector *v)
 {
     const unsigned scale = module_context_scaled(100);
@@ -206,15 +206,15 @@ static int is(const char *a, const char *b)
 
 static void set_number(vector *v, rsa_number which, const char *hex)
 {
-    if (which == NUMBER_N) /* a new key: nothing of the old one holds */
+    if (which == NUMBER_N) /* a new key: forget the old one */
         for (int i = 0; i < NUMBERS; i++)
             BN_zero(v->numbers.value[i]);
     assert_true(BN_hex2bn(&v->numbers.value[which], hex) > 0);
     forget_key(v);
 }
 
-/* RSA Laboratories' names. The private exponent comes under the name that the
- * public one had before. */
+/* RSA Laboratories' names. One name stands for the public exponent first, and
+ * for the private exponent afterwards. */
 static int labelled_number(vector *v, const char *name, const char *value)
 {
     static const struct {
@@ -247,8 +247,8 @@ static void labelled_field(void *arg, const char *name, const char *value)
     }
 }
 
-/* NIST's names; a signature ends a vector, or, in files of signatures to be
- * verified, the result, which must be "passed" for it to be of use here. */
+/* NIST's names. A vector ends with its signature. In files of signatures to be
+ * verified it ends with the result, and only vectors that passed are used. */
 static void nist_field(vector *v, const char *name, const char *value)
 {
     static const char *const numbers[] = {
@@ -377,7 +377,7 @@ static int open_contexts(void **state)
                : -1;
 }
 
-/* Last of all: not one of the operations may have been done elsewhere. */
+/* Runs last: the engine must have computed all operations. */
 static void all_by_the_engine(void **state)
 {
     (void)state;

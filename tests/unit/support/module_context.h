@@ -21,24 +21,25 @@ typedef struct module_context {
 
 /*
  * Loads $BUILD_DIR/provider/warprsa.so with "engine = ENGINE", "route = gpu",
- * long times for slow engines, and the lines of `settings` in its section. 1,
- * or 0 with a message on stderr. One at a time per process: the trace is set by
- * the environment.
+ * long times for slow engines, and the lines of `settings` in its section.
+ * Returns 1, or 0 with a message on stderr. Only one at a time per process,
+ * since the environment says where the trace is.
  */
 int module_context_open(module_context *module, const char *engine,
                         const char *settings);
 
-/* Frees the context, which unloads the provider, reads the counters it leaves
- * in its trace and removes the files. 1, or 0 if there were no counters. */
+/* Frees the context, which unloads the provider. Then reads the counters that
+ * the provider has written to its trace, and removes the files. Returns 1, or 0
+ * if there were no counters. */
 int module_context_close(module_context *module);
 
-/* A counter by name, UINT64_MAX if it isn't there; after closing. */
+/* A counter by its name, after closing; UINT64_MAX if there is none. */
 uint64_t module_context_counter(const module_context *module, const char *name);
 
 /* WARPRSA_TEST_ENGINE, "host" unless set. */
 const char *module_context_engine(void);
 
-/* What a test exits with if that engine has no device on this machine. */
+/* The exit status of a test whose engine has no device on this machine. */
 enum {
     MODULE_CONTEXT_SKIPPED = 77
 };

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Cheap RSA keys of random sizes: primes are searched for once and combined
+ * RSA keys of random sizes that cost little: primes are found once and combined
  * in pairs. The same seed gives the same keys.
  */
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_RANDOM_KEYS_H
@@ -19,7 +19,7 @@ typedef struct random_stream {
 } random_stream;
 
 uint64_t random_next(random_stream *stream);
-/* Uniform enough in 0 .. limit - 1. */
+/* A number from 0 to limit - 1, uniform enough for tests. */
 unsigned random_below(random_stream *stream, unsigned limit);
 void random_bytes(random_stream *stream, unsigned char *out, size_t len);
 
@@ -31,7 +31,7 @@ typedef struct prime_pool {
     BIGNUM *primes[RANDOM_PRIMES];
 } prime_pool;
 
-/* Finds the primes with so many threads; 1 or 0. */
+/* Finds the primes with `threads` threads. Returns 1, or 0 on failure. */
 int prime_pool_fill(prime_pool *pool, uint64_t seed, unsigned threads);
 void prime_pool_free(prime_pool *pool);
 
@@ -43,9 +43,9 @@ typedef struct random_key {
     unsigned prime_bits; /* of the longer prime */
 } random_key;
 
-/* Two primes of the pool, in either order, of equal length or not, with a
- * modulus of 1024 to 4096 bits, and a public exponent of 2 to 64 bits. 1 or 0;
- * the pool may be used by many threads. */
+/* Makes a key from two primes of the pool, in either order, of equal length or
+ * not. Its modulus has 1024 to 4096 bits, its public exponent 2 to 64. Returns
+ * 1, or 0 on failure. Many threads may use the pool. */
 int random_key_make(random_key *key, const prime_pool *pool,
                     random_stream *stream, OSSL_LIB_CTX *subject,
                     OSSL_LIB_CTX *oracle);

@@ -60,9 +60,10 @@ int rsa_numbers_private_exponent(rsa_numbers *numbers)
     return good;
 }
 
-/* One try with this base (NIST SP 800-56B, appendix C): the square root of 1
- * just before 1 in base^(odd * 2^i), if it is neither 1 nor -1, differs from
- * 1 by a multiple of one prime. 1: p is set. */
+/* Looks for p with one base (NIST SP 800-56B, appendix C). In the sequence
+ * base^(odd * 2^i), the last value before 1 is a square root of 1. If it is not
+ * -1, it differs from 1 by a multiple of exactly one of the primes. Returns 1
+ * if p was found and set. */
 static int try_base(rsa_numbers *numbers, BN_ULONG base, const BIGNUM *odd,
                     int twos)
 {

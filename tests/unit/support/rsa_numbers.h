@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The numbers of a two-prime RSA key, RFC 8017's second form, for tests that
- * make keys from numbers. One thread at a time.
+ * The numbers of a two-prime RSA key in the second representation of RFC 8017,
+ * section 3.2, for tests that make keys from numbers. One thread at a time.
  */
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_RSA_NUMBERS_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_RSA_NUMBERS_H
@@ -27,7 +27,7 @@ typedef struct rsa_numbers {
     BN_CTX *ctx;
 } rsa_numbers;
 
-/* All of these: 1, or 0 for lack of memory. */
+/* These functions return 1, or 0 without memory. */
 int rsa_numbers_init(rsa_numbers *numbers);
 void rsa_numbers_free(rsa_numbers *numbers);
 
@@ -40,7 +40,7 @@ int rsa_numbers_factor(rsa_numbers *numbers);
 /* The CRT parameters from p, q and d. */
 int rsa_numbers_crt(rsa_numbers *numbers);
 
-/* A key in this context, NULL on failure. */
+/* Imports the key into a library context. The caller frees it; NULL: failed. */
 EVP_PKEY *rsa_numbers_import(const rsa_numbers *numbers, OSSL_LIB_CTX *libctx);
 
 /* The length in bits of the longer prime. */

@@ -28,7 +28,7 @@ const char *vector_directory(void)
     return access(installed, R_OK | X_OK) == 0 ? installed : NULL;
 }
 
-/* Copies without white space; what does not fit is left out. */
+/* Appends a text without its white space, cut to what fits. */
 static void append(char *to, size_t size, const char *from)
 {
     size_t len = strlen(to);

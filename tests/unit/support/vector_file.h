@@ -8,14 +8,14 @@
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_VECTOR_FILE_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_VECTOR_FILE_H
 
-/* One field in the order of the file; the value without spaces. */
+/* Is called with each field in the order of the file; `value` has no spaces. */
 typedef void vector_field_fn(void *arg, const char *name, const char *value);
 
 /* Where the files are; NULL if they are not installed. */
 const char *vector_directory(void);
 
-/* Hands every field of a file in that directory to `field`. 1, or 0 if it
- * can't be read. */
+/* Calls `field` for every field of a file in that directory. Returns 1, or 0 if
+ * the file can't be read. */
 int vector_file_read(const char *name, vector_field_fn *field, void *arg);
 
 #endif
