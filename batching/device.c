@@ -12,10 +12,14 @@
 #include "batching/base/timed_lock.h"
 
 enum {
+    /* The pause before a lost device is opened again: long enough to cost
+     * nothing while it fails again and again, short enough to be worth it. */
     BACKOFF_FIRST_MS = 100,
     BACKOFF_MAX_MS = 60000,
+    /* One wait for a stuck stream; between two of them expired callers are
+     * notified. */
     RECOVERY_WAIT_MS = 100,
-    UNLOAD_STEP = 64,
+    UNLOAD_STEP = 64, /* keys taken off the list at once */
     WHY_SIZE = 256,
 };
 
@@ -272,7 +276,7 @@ static void reopen(warprsa_queue_device *device)
     pthread_cond_broadcast(&device->changed);
 }
 
-/* Takes the device out of use; counted if it was in use. */
+/* Takes the device out of use: `state` is why. Counted if it was in use. */
 static void take_out_of_use(warprsa_worker *worker,
                             enum warprsa_device_state state, const char *why)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Devices that hang, fail, lie or are not there: no caller waits for ever or
- * gets a wrong answer, and a device that recovers is used again.
+ * Devices that hang, fail, compute wrongly or are not there: no caller waits
+ * for ever or gets a wrong answer, and a device that recovers is used again.
  */
 #include "tests/unit/support/fake_queue.h"
 
@@ -117,7 +117,7 @@ static void a_hanging_batch(void **state)
     tear_down(&s);
 }
 
-/* As before, but it fails its known-answer test: closed and opened anew. */
+/* As before, but it fails its known-answer test: closed and opened again. */
 static void a_device_that_fails_its_test_is_reopened(void **state)
 {
     setting s = set_up(1, LONG_MS);
@@ -168,7 +168,7 @@ static void both_streams_hang(void **state)
 }
 
 /* A key released while a batch that uses it hangs stays on the device until
- * the batch has ended; the fake engine minds. */
+ * the batch has ended: the fake engine checks that. */
 static void a_key_of_a_hanging_batch_is_unloaded_after_it(void **state)
 {
     setting s = set_up(2, 30);
@@ -210,8 +210,9 @@ static void a_batch_that_ends_the_device(void **state)
     tear_down(&s);
 }
 
-/* One thread opens a device again, and any may lose it: also when the one
- * sleeps, for want of work, as long as the deadline is. */
+/* Only the first stream's thread opens a device again, but any thread may find
+ * it lost. The first must be woken then, though it sleeps with nothing to do
+ * and the deadline is long. */
 static void a_device_is_reopened_whoever_lost_it(void **state)
 {
     setting s = set_up(4, 10 * LONG_MS);
@@ -418,7 +419,7 @@ static void a_device_that_opens_late(void **state)
     tear_down(&s);
 }
 
-/* What the tracer was told that has a word in it. */
+/* How many lines with a certain word the tracer got. */
 typedef struct traced {
     const char *word;
     _Atomic unsigned lines;
@@ -433,8 +434,8 @@ static void count_lines(void *arg, int level, const char *line)
         atomic_fetch_add(&t->lines, 1);
 }
 
-/* As a GPU whose context has died: CUDA does not take it back in the same
- * process. It is tried again and again, and told of once. */
+/* Like a GPU whose context has died: CUDA does not take it back in the same
+ * process. It is tried again and again, and traced once. */
 static void a_device_that_is_gone_for_good(void **state)
 {
     setting s = {.config = fake_config()};
@@ -457,7 +458,8 @@ static void a_device_that_is_gone_for_good(void **state)
     tear_down(&s);
 }
 
-/* A worker that hangs in its driver can't tell anybody; another one does. */
+/* A worker that hangs in its driver cannot notify its callers; another worker
+ * does. */
 static void callers_of_a_hanging_driver_are_told(void **state)
 {
     setting s = set_up(2, 40);
@@ -542,7 +544,7 @@ static void a_hanging_key_takes_the_device_out(void **state)
                      WARPRSA_REFUSED);
     assert_int_equal(warprsa_queue_collect(s.queue, b.ticket, b.output),
                      WARPRSA_REFUSED);
-    /* On a slow machine nobody had come for `b` when it was overdue. */
+    /* On a slow machine no worker had taken `b` yet when it expired. */
     while (s.c->device_losses == 0) {
         fake_fill(&b, WARPRSA_CLASS_2048, 2, 3);
         if (fake_submit(s.queue, other, &b) == WARPRSA_DONE)

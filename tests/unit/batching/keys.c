@@ -55,7 +55,7 @@ static void imported_twice_held_once(void **state)
     warprsa_counters_free(config.counters);
 }
 
-/* An id is a hash made by the caller; two keys under one are still two. */
+/* An id is a hash made by the caller; two keys with one id are still two. */
 static void same_id_other_key(void **state)
 {
     warprsa_queue_config config = fake_config();
@@ -135,8 +135,9 @@ static void more_keys_than_the_device_holds(void **state)
     warprsa_counters_free(config.counters);
 }
 
-/* Keys of batches under way stay, and who finds no room is told so; a key
- * released while it is in use goes once it isn't. */
+/* Keys of batches under way stay, and a request whose key finds no room is
+ * refused for that reason; a key released while in use goes when its batch has
+ * ended. */
 static void keys_in_use_are_not_evicted(void **state)
 {
     warprsa_queue_config config = fake_config();
@@ -184,7 +185,7 @@ static void keys_in_use_are_not_evicted(void **state)
     warprsa_counters_free(config.counters);
 }
 
-/* A batch of more keys than fit is cut: the rest is for the CPU. */
+/* Of a batch with more keys than fit, the rest is left to the CPU. */
 static void a_batch_of_too_many_keys(void **state)
 {
     enum {

@@ -70,7 +70,7 @@ static void no_thread_to_be_had(void **state)
         warprsa_queue_config config = fake_config();
         char why[256] = "";
 
-        /* The limit binds no one who is root. */
+        /* The limit does not hold for root. */
         if (setrlimit(RLIMIT_NPROC, &none) != 0 ||
             (getuid() == 0 && setuid(65534) != 0))
             _exit(77);
@@ -153,7 +153,8 @@ static void *close_main(void *arg)
 }
 
 /* A batch under way, requests queued behind it, their callers asleep or
- * paused: the first is finished, the others are refused, all are told. */
+ * paused: the batch is finished, the queued ones are refused, and all callers
+ * are notified. */
 static void closing_with_requests_in_flight(void **state)
 {
     enum {
@@ -212,7 +213,8 @@ static void closing_with_requests_in_flight(void **state)
     warprsa_counters_free(config.counters);
 }
 
-/* A key held beyond the queue still serves to be refused and released. */
+/* A key held beyond the queue's end can still be used, is refused, and can be
+ * released. */
 static void a_key_outlives_the_queue(void **state)
 {
     warprsa_queue_config config = fake_config();
@@ -277,7 +279,7 @@ static void closed_while_counting_devices(void **state)
     warprsa_counters_free(config.counters);
 }
 
-/* A batch that never ends can't be closed over: the device is left open. */
+/* The device of a batch that never ends cannot be closed: it is left open. */
 static void closed_with_a_batch_that_never_ends(void **state)
 {
     warprsa_queue_config config = fake_config();
@@ -290,7 +292,7 @@ static void closed_with_a_batch_that_never_ends(void **state)
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     FAKE_SET(hold, true);
-    /* On a slow machine nobody has come for the first when it is overdue. */
+    /* On a slow machine no worker has taken the first when it expires. */
     while (config.counters->device_losses == 0) {
         fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
         if (fake_submit(queue, key, &r) == WARPRSA_DONE)

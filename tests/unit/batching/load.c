@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The queue under load: several devices share it, and devices that fail, hang
- * and come back while everybody is at it cost no operation.
+ * and come back during that load cost no operation.
  */
 #include "tests/unit/support/fake_queue.h"
 
@@ -45,8 +45,8 @@ static unsigned devices_used(warprsa_queue *queue, warprsa_key *key)
 }
 
 /* Requests go to the device with least to do, though each could take two. A
- * worker that had not fallen asleep yet may be faster than the one that is
- * woken: then another time. */
+ * worker that was not asleep yet may be faster than the one that is woken; then
+ * the test tries again. */
 static void devices_share_the_load(void **state)
 {
     warprsa_queue_config config = fake_config();
@@ -101,7 +101,7 @@ static void only_chosen_devices_are_used(void **state)
     warprsa_counters_free(config.counters);
 }
 
-/* Every slot taken: who comes then is told at once, nothing grows. */
+/* Every slot taken: the next caller is refused at once, nothing grows. */
 static void a_full_queue_refuses(void **state)
 {
     enum {
@@ -144,7 +144,7 @@ static void a_full_queue_refuses(void **state)
 
 enum {
     SLEEPERS = 6, /* threads that wait asleep */
-    LOOPS = 3,    /* and such that are told */
+    LOOPS = 3,    /* threads that are notified */
     EACH = 32,    /* requests at once of one of the latter */
 };
 
@@ -164,7 +164,7 @@ static void note(caller *me, warprsa_answer answer, const fake_request *r)
         me->done++;
         me->wrong += !fake_is_right(r);
     } else {
-        me->refused++; /* the caller computes it himself */
+        me->refused++; /* the caller computes it itself */
     }
 }
 
@@ -195,7 +195,7 @@ static void post(void *arg)
     sem_post(arg);
 }
 
-/* A round of requests at once; each is told once, or refused at once. */
+/* A round of requests at once; each is notified once, or refused at once. */
 static void run_round(caller *me, warprsa_key *key, sem_t *told)
 {
     fake_request r[EACH];

@@ -248,7 +248,7 @@ static void *visit(void *arg)
     return NULL;
 }
 
-/* Another thread than those with places `a` and `b`. */
+/* A thread of another shard than `a` and `b`. */
 static visitor visit_from_elsewhere(visitor like, unsigned a, unsigned b)
 {
     for (;;) {
@@ -262,8 +262,8 @@ static visitor visit_from_elsewhere(visitor like, unsigned a, unsigned b)
     }
 }
 
-/* As long as there are slots, nobody takes one that another thread has given
- * back. */
+/* As long as there are slots never used, no thread takes one that another has
+ * given back. */
 static void slots_stay_with_their_threads(void **state)
 {
     warprsa_queue_config config = fake_config();
@@ -282,7 +282,7 @@ static void slots_stay_with_their_threads(void **state)
     assert_int_equal(mine.slot, 0);
     third = visit_from_elsewhere(mine, mine.place, second.place);
     assert_int_equal(third.slot, 2);
-    /* All three are given back, and somebody else's. */
+    /* All three were given back, and belong to other threads. */
     last = visit_from_elsewhere(mine, third.place, second.place);
     assert_true(last.slot < 3);
     visit(&mine);
@@ -291,7 +291,7 @@ static void slots_stay_with_their_threads(void **state)
     warprsa_counters_free(config.counters);
 }
 
-/* A caller that does not sleep, as an async job is. */
+/* A caller that does not sleep but is notified, like an async job. */
 typedef struct listener {
     pthread_mutex_t lock;
     pthread_cond_t told;

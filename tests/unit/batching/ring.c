@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The ring by itself: numbers come out as they went in, each to one of those
- * who take, several at once.
+ * The ring by itself: numbers come out as they went in, each to one of the
+ * threads that take, several at once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ static uint32_t take_from(warprsa_ring *ring, uint32_t first, uint32_t most)
     return count;
 }
 
-/* As a ring is once so many numbers have gone through it. */
+/* Makes a ring as it is once so many numbers have gone through it. */
 static void begin_at(warprsa_ring *ring, uint32_t place)
 {
     assert_true(warprsa_ring_init(ring, SIZE));
@@ -46,7 +46,7 @@ static void begin_at(warprsa_ring *ring, uint32_t place)
                      place + i);
 }
 
-/* Several times round, and past the wrap of places. */
+/* Several times round, and past the wrap of positions. */
 static void in_order(void **state)
 {
     warprsa_ring ring;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The router's decisions, with a clock that the test turns: no time passes
- * but what it says.
+ * The router's decisions, with clocks that the test sets: time passes only
+ * when it says so.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,12 +19,12 @@
 
 enum {
     CPUS = 4,
-    MOST = CPUS + CPUS / 2, /* computations that keep them at work */
+    MOST = CPUS + CPUS / 2, /* computations that keep them busy */
 };
 
 /* What the clocks say. */
 static uint64_t now, process_cpu;
-static uint64_t seed; /* of what is left to chance */
+static uint64_t seed; /* of the pseudo-random numbers */
 static warprsa_router_usage usage;
 
 static uint64_t get_now(void)
@@ -77,7 +77,7 @@ static void sleep_for(uint64_t ns)
     usage.slept++;
 }
 
-/* One operation of RSA-2048 here that takes so long. */
+/* One operation of RSA-2048 on the CPU that takes so long. */
 static void compute(uint64_t ns)
 {
     uint64_t begun = warprsa_router_cpu_begin(&router);
@@ -158,8 +158,8 @@ static void computations_share_the_cpus(void **state)
                     400000);
 }
 
-/* A crowd computes here, a hundred to a CPU, and goes. Who comes alone after
- * it is done sooner here, though every one of the crowd was not. */
+/* A hundred callers to a CPU compute, and go. The CPU is the faster place for a
+ * single caller afterwards, though it was not for any of them. */
 static void contention_is_forgotten(void **state)
 {
     warprsa_router_thread thread = {0};
@@ -190,11 +190,11 @@ static void answers_by_the_requests_before(void **state)
                     3.9 * MS, 4.1 * MS);
     assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 3999),
                     7.9 * MS, 8.1 * MS);
-    /* More than ever: no longer than the most known. */
+    /* More requests than ever before: the time for the most known. */
     assert_in_range(
         warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 60000), 29 * MS,
         31 * MS);
-    /* Faster with many than it was with few: that is out of date. */
+    /* Faster with many requests than with few: the latter is out of date. */
     answered(1000, 2 * MS);
     assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0),
                     1.9 * MS, 2.1 * MS);
@@ -214,9 +214,9 @@ static void calibrated_by_the_self_test(void **state)
                     1.5 * MS);
 }
 
-/* A lone caller never goes to the device, nor has it opened, in a job or not,
- * for as long as it likes. */
-static void a_lone_caller_stays(void **state)
+/* A single caller never goes to the device, nor makes it be opened, in a job or
+ * not, however long it goes on. */
+static void a_single_caller_stays(void **state)
 {
     warprsa_router_thread thread = {0};
     int job;
@@ -231,7 +231,7 @@ static void a_lone_caller_stays(void **state)
     }
 }
 
-/* ... unless it is faster. */
+/* ... unless the device is faster. */
 static void a_faster_device_is_for_everybody(void **state)
 {
     warprsa_router_thread thread = {0};
@@ -244,8 +244,8 @@ static void a_faster_device_is_for_everybody(void **state)
     assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_DEVICE);
 }
 
-/* Callers that block: as many as keep the CPUs at work stay, the others go,
- * since here they would only take time from those. */
+/* Callers that block: as many as keep the CPUs busy stay there. The others go
+ * to the device, since on the CPU they would only take time from those. */
 static void more_callers_than_cpus(void **state)
 {
     warprsa_router_thread thread = {0};
@@ -264,7 +264,7 @@ static void more_callers_than_cpus(void **state)
     assert_int_equal(choose(&thread, NULL, 60), WARPRSA_RUN_CPU);
 }
 
-/* Once the device has so much to do that waiting for a CPU is shorter. */
+/* When the device has so much to do that waiting for a CPU is shorter. */
 static void saturated_devices_overflow(void **state)
 {
     warprsa_router_thread thread = {0};
@@ -277,12 +277,12 @@ static void saturated_devices_overflow(void **state)
     assert_int_equal(choose(&thread, NULL, 4000), WARPRSA_RUN_DEVICE);
     assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_RUN_CPU_OVERFLOW);
     for (unsigned i = 0; i < 1000; i++)
-        (void)warprsa_router_cpu_begin(&router); /* here it is even worse */
+        (void)warprsa_router_cpu_begin(&router); /* the CPU takes even longer */
     assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_RUN_DEVICE);
 }
 
-/* Not so many that those who submit and wake up get no CPU any more, by which
- * the device seems slower still. */
+/* But not so many that the threads that submit and wake up get no CPU any more,
+ * which would make the device seem slower still. */
 static void few_overflow_at_once(void **state)
 {
     warprsa_router_thread thread = {0};
@@ -319,7 +319,7 @@ static void devices_are_opened_for_many(void **state)
 }
 
 /* One turn of an event loop with `jobs` jobs, all of which want an operation:
- * those that go away are answered 3 ms later. Returns operations made. */
+ * those sent to the device are answered 3 ms later. Returns operations made. */
 static unsigned turn(warprsa_router_thread *thread, const char *job,
                      unsigned jobs)
 {
@@ -354,8 +354,8 @@ static unsigned rate_of(warprsa_router_thread *thread, unsigned jobs)
 }
 
 /* An event loop with more and more jobs: never slower than with fewer, never
- * slower than without a device by more than a try now and then, and the device
- * is used as soon as that pays: from 8 jobs on. */
+ * slower than without a device by more than a probe now and then costs, and the
+ * device is used as soon as that pays: from 8 jobs on. */
 static void an_event_loop_of_more_and_more_jobs(void **state)
 {
     static const unsigned jobs[] = {1, 2, 4, 8, 16, 64, 256, 1000};
@@ -375,8 +375,8 @@ static void an_event_loop_of_more_and_more_jobs(void **state)
 }
 
 /* With two jobs of 0.4 ms each and a device that takes 3 ms there is nothing to
- * try, however long. */
-static void an_event_loop_of_two_jobs_tries_nothing(void **state)
+ * gain: no probe ever begins. */
+static void an_event_loop_of_two_jobs_probes_nothing(void **state)
 {
     static const char job[2];
     warprsa_router_thread thread = {0};
@@ -390,8 +390,8 @@ static void an_event_loop_of_two_jobs_tries_nothing(void **state)
     }
 }
 
-/* A connection to a server of TLS, whose client does the next thing about 1 ms
- * after the server's. */
+/* A connection to a TLS server. Its client takes each step about 1 ms after the
+ * server's. */
 typedef struct connection {
     uint64_t due_ns;
     enum {
@@ -411,15 +411,15 @@ static connection *most_due(connection *connections, unsigned count)
     return first;
 }
 
-/* Anything up to twice that; the same numbers in every run of a test. */
+/* A pseudo-random time up to twice that; the same in every run of a test. */
 static uint64_t about(uint64_t ns)
 {
     seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return 2 * ns * (seed >> 40) >> 24;
 }
 
-/* One thing for a connection: the operation is one of three. */
-static void attend(warprsa_router_thread *thread, connection *c)
+/* One step of a connection: of three steps one is the operation. */
+static void serve(warprsa_router_thread *thread, connection *c)
 {
     uint64_t answer_ns = 1 * MS;
 
@@ -440,8 +440,8 @@ static void attend(warprsa_router_thread *thread, connection *c)
 }
 
 /* Handshakes a second of so many clients, once it has settled. They are served
- * in turn, so that the operations of all come one after the other, and then
- * what else their connections want: within moments of either nothing shows. */
+ * in turn, so the operations of all come one after the other, and then the
+ * other steps of all: a period that saw only one kind would show nothing. */
 static unsigned handshakes(warprsa_router_thread thread, unsigned clients)
 {
     connection connections[1000] = {{0, HELLO}};
@@ -454,13 +454,13 @@ static unsigned handshakes(warprsa_router_thread thread, unsigned clients)
         if (c->due_ns > now)
             sleep_for(c->due_ns - now);
         made += c->next == FINISHED && now >= begun + 20000 * MS;
-        attend(&thread, c);
+        serve(&thread, c);
     }
     return made / 20;
 }
 
-/* A handshake takes 1.3 ms here, and 0.95 with the device: never slower than
- * without, and nearly as fast as with it from 16 clients on. */
+/* A handshake takes 1.3 ms on the CPU, and 0.95 with the device. Never slower
+ * than without it, and nearly as fast as with it from 16 clients on. */
 static void a_server_of_more_and_more_clients(void **state)
 {
     static const unsigned clients[] = {1,  2,   3,   4,   5,   6,   8,   16,
@@ -468,7 +468,7 @@ static void a_server_of_more_and_more_clients(void **state)
 
     for (unsigned i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
         static const warprsa_router_thread never = {
-            .offload.retry_ns = UINT64_MAX}; /* tries it */
+            .offload.retry_ns = UINT64_MAX}; /* no probe */
         static const warprsa_router_thread fresh = {0};
         unsigned here, rate;
 
@@ -483,7 +483,7 @@ static void a_server_of_more_and_more_clients(void **state)
     }
 }
 
-/* The load goes: so does the thread. */
+/* When the load goes, the thread leaves the device. */
 static void an_event_loop_of_fewer_jobs(void **state)
 {
     warprsa_router_thread thread = {0};
@@ -497,8 +497,8 @@ static void an_event_loop_of_fewer_jobs(void **state)
     assert_false(thread.offload.active);
 }
 
-/* Others kept the device busy for a while. That is not held against it for
- * ever. */
+/* Other programs kept the device busy for a while. The device is not avoided
+ * for ever because of that. */
 static void an_event_loop_beside_others(void **state)
 {
     warprsa_router_thread thread = {0};
@@ -513,8 +513,8 @@ static void an_event_loop_beside_others(void **state)
     assert_true(thread.offload.active);
 }
 
-/* Nobody wants anything for a night. That was neither the device's fault nor
- * has it cost anything: in the morning the loop is as fast as before. */
+/* No operation for a whole night. The device is not to blame, and nothing was
+ * lost: in the morning the loop is as fast as before. */
 static void an_event_loop_after_a_night(void **state)
 {
     warprsa_router_thread thread = {0};
@@ -530,8 +530,8 @@ static void an_event_loop_after_a_night(void **state)
     assert_true(thread.offload.active);
 }
 
-/* The same in the midst of a try. */
-static void a_try_over_night(void **state)
+/* The same in the middle of a probe. */
+static void a_probe_over_night(void **state)
 {
     static const char job[64];
     warprsa_router_thread thread = {0};
@@ -546,7 +546,7 @@ static void a_try_over_night(void **state)
     assert_true(thread.offload.active);
 }
 
-/* An event loop with time to sleep tries nothing, however many jobs it has. */
+/* An event loop with time to sleep never probes, however many jobs it has. */
 static void an_idle_event_loop_stays(void **state)
 {
     warprsa_router_thread thread = {0};
@@ -562,8 +562,8 @@ static void an_idle_event_loop_stays(void **state)
     }
 }
 
-/* Trying means nothing as long as no device takes requests. */
-static void tries_are_not_judged_without_a_device(void **state)
+/* A probe proves nothing as long as no device takes requests. */
+static void probes_are_not_judged_without_a_device(void **state)
 {
     warprsa_router_thread thread = {0};
 
@@ -580,10 +580,10 @@ static void tries_are_not_judged_without_a_device(void **state)
     assert_int_equal(thread.offload.failures, 0);
 }
 
-/* An event loop on a saturated device that does an operation every 40 us, which
- * is 10 CPUs' work: how many it computes of so many operations, each of which
- * takes `overflow_ns` of its time, beside what others of its process
- * compute. */
+/* An event loop on a saturated device does an operation every 40 us, which is
+ * 10 CPUs' work. Returns how many of so many operations it computes itself;
+ * each of these takes `overflow_ns` of its time. `others_ns`: CPU time that the
+ * rest of its process uses for every operation. */
 static unsigned overflows_of(unsigned operations, uint64_t overflow_ns,
                              uint64_t others_ns)
 {
@@ -623,8 +623,8 @@ static void busy_cpus_take_none(void **state)
     assert_in_range(overflows_of(1000000, 0, 80 * US), 0, 1000000 / 1000);
 }
 
-/* Here the jobs wait for their loop that computes: nothing is gained. The tries
- * cost less than 2 % in the long run. */
+/* The jobs wait while their loop computes: nothing is gained. The probes cost
+ * less than 2 % in the long run. */
 static void overflow_that_costs_is_given_up(void **state)
 {
     uint64_t since;
@@ -640,19 +640,19 @@ static void overflow_that_costs_is_given_up(void **state)
 }
 
 /*
- * Callers that block, for `ns`: while one may compute here, `mixed` operations
- * a second are made, and `away` when all go to the device. Returns how many
- * went there for that reason, of 1000.
+ * Callers that block, for `ns`. As long as the CPUs may be used they make
+ * `mixed` operations a second, and `offloaded` when all go to the device.
+ * Returns how many of 1000 went there because of the contention probe.
  */
 static unsigned contend(uint64_t ns, unsigned callers, unsigned mixed,
-                        unsigned away)
+                        unsigned offloaded)
 {
     warprsa_router_thread thread = {0};
     uint64_t until = now + ns, begun[MOST];
     unsigned made = 0, gone = 0;
 
     while (now < until) {
-        /* As long as one may compute, as many do as keep the CPUs at work. */
+        /* As many as keep the CPUs busy compute, if any may. */
         bool goes = choose(&thread, NULL, callers) == WARPRSA_RUN_DEVICE;
 
         for (unsigned i = 0; i < MOST; i++)
@@ -663,7 +663,7 @@ static unsigned contend(uint64_t ns, unsigned callers, unsigned mixed,
             warprsa_router_cpu_end(&router, WARPRSA_CLASS_2048, begun[i]);
         made += 2;
         gone += goes ? 2 : 0;
-        now += 2000 * MS / (goes ? away : mixed);
+        now += 2000 * MS / (goes ? offloaded : mixed);
     }
     return (unsigned)((uint64_t)gone * 1000 / made);
 }
@@ -675,22 +675,21 @@ static void open_for_contention(void)
 }
 
 /* 1,000 callers in 4 ms are 250,000 operations a second. */
-static void a_crowd_goes_if_more_gets_done(void **state)
+static void contention_goes_if_more_gets_done(void **state)
 {
     (void)state;
     open_for_contention();
     contend(500 * MS, 1000, 100000, 200000);
     assert_true(router.contention.active);
     assert_in_range(contend(30000 * MS, 1000, 100000, 200000), 980, 1000);
-    /* It gets small: the CPUs could do it all. */
+    /* Few callers are left: the CPUs could do it all. */
     contend(1000 * MS, 30, 12000, 8000);
     assert_false(router.contention.active);
     assert_in_range(contend(30000 * MS, 30, 12000, 8000), 0, 20);
 }
 
-/* What was done in a time in which hardly anybody came is nothing to hold a try
- * against. */
-static void a_crowd_stays_after_a_pause(void **state)
+/* A period with hardly any operations is no baseline for a probe. */
+static void no_contention_probe_after_a_pause(void **state)
 {
     (void)state;
     open_for_contention();
@@ -699,9 +698,9 @@ static void a_crowd_stays_after_a_pause(void **state)
     assert_in_range(contend(3000 * MS, 1000, 200000, 190000), 0, 150);
 }
 
-/* It goes on after a moment in which nobody came, or less was done: what that
- * says is not that the CPUs would do more. */
-static void a_crowd_comes_back(void **state)
+/* The probe goes on after a moment without operations, or with fewer of them:
+ * that does not show that the CPUs would do more. */
+static void contention_comes_back(void **state)
 {
     (void)state;
     open_for_contention();
@@ -717,9 +716,9 @@ static void a_crowd_comes_back(void **state)
     assert_in_range(contend(1000 * MS, 1000, 100000, 200000), 900, 1000);
 }
 
-/* The tries of one that does not cost it little, and one that could never get
- * as much done by the device, as that was measured, tries nothing. */
-static void a_crowd_stays_if_not(void **state)
+/* Where the device gains nothing, the probes cost little. Where by all that was
+ * measured it cannot do as much, no probe begins. */
+static void contention_stays_if_not(void **state)
 {
     (void)state;
     open_for_contention();
@@ -754,7 +753,7 @@ int main(void)
         cmocka_unit_test_setup(contention_is_forgotten, reset),
         cmocka_unit_test_setup(answers_by_the_requests_before, reset),
         cmocka_unit_test_setup(calibrated_by_the_self_test, reset),
-        cmocka_unit_test_setup(a_lone_caller_stays, reset),
+        cmocka_unit_test_setup(a_single_caller_stays, reset),
         cmocka_unit_test_setup(a_faster_device_is_for_everybody, reset),
         cmocka_unit_test_setup(more_callers_than_cpus, reset),
         cmocka_unit_test_setup(saturated_devices_overflow, reset),
@@ -762,20 +761,20 @@ int main(void)
         cmocka_unit_test_setup(devices_are_opened_for_many, reset),
         cmocka_unit_test_setup(an_event_loop_of_more_and_more_jobs, reset),
         cmocka_unit_test_setup(a_server_of_more_and_more_clients, reset),
-        cmocka_unit_test_setup(an_event_loop_of_two_jobs_tries_nothing, reset),
+        cmocka_unit_test_setup(an_event_loop_of_two_jobs_probes_nothing, reset),
         cmocka_unit_test_setup(an_event_loop_of_fewer_jobs, reset),
         cmocka_unit_test_setup(an_event_loop_beside_others, reset),
         cmocka_unit_test_setup(an_event_loop_after_a_night, reset),
-        cmocka_unit_test_setup(a_try_over_night, reset),
+        cmocka_unit_test_setup(a_probe_over_night, reset),
         cmocka_unit_test_setup(an_idle_event_loop_stays, reset),
-        cmocka_unit_test_setup(tries_are_not_judged_without_a_device, reset),
+        cmocka_unit_test_setup(probes_are_not_judged_without_a_device, reset),
         cmocka_unit_test_setup(idle_cpus_take_a_share, reset),
         cmocka_unit_test_setup(busy_cpus_take_none, reset),
         cmocka_unit_test_setup(overflow_that_costs_is_given_up, reset),
-        cmocka_unit_test_setup(a_crowd_goes_if_more_gets_done, reset),
-        cmocka_unit_test_setup(a_crowd_stays_after_a_pause, reset),
-        cmocka_unit_test_setup(a_crowd_comes_back, reset),
-        cmocka_unit_test_setup(a_crowd_stays_if_not, reset),
+        cmocka_unit_test_setup(contention_goes_if_more_gets_done, reset),
+        cmocka_unit_test_setup(no_contention_probe_after_a_pause, reset),
+        cmocka_unit_test_setup(contention_comes_back, reset),
+        cmocka_unit_test_setup(contention_stays_if_not, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

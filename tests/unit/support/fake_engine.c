@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See fake_engine.h. Linked in the place of gpu/.
+ * The fake engine, linked in the place of gpu/: see fake_engine.h.
  */
 #include "fake_engine.h"
 

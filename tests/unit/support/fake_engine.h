@@ -3,7 +3,7 @@
  *
  * An engine that computes nothing and misbehaves on demand: for tests of the
  * queue. Its "private operation" xors the input with the modulus. It watches
- * that the queue keeps to gpu.h.
+ * that the queue keeps to gpu/engine.h.
  */
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_FAKE_ENGINE_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_FAKE_ENGINE_H
@@ -22,7 +22,7 @@ typedef struct fake_engine {
     pthread_mutex_t lock;
     pthread_cond_t changed;
 
-    /* What it is told to do. */
+    /* How it is to behave. */
     unsigned devices;           /* that count() finds */
     bool hold_count;            /* count() doesn't return */
     bool hold_open;             /* open() doesn't return */
@@ -60,10 +60,10 @@ const warprsa_engine *fake_engine_get(void);
 /* Back to one good device, nothing seen. No queue may be open. */
 void fake_reset(void);
 
-/* Frees the device opened last, which nobody closed. */
+/* Frees the memory of the device opened last, which was left open. */
 void fake_free_device(void);
 
-/* Sets a field under the lock and tells everybody. */
+/* Sets a field under the lock and wakes all who wait for a change. */
 #define FAKE_SET(field, value)                                                 \
     do {                                                                       \
         pthread_mutex_lock(&fake.lock);                                        \

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What the tests of the queue share: a queue on the fake engine, keys and
- * requests for it.
+ * requests for it. A step that must succeed and does not fails the test.
  */
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_FAKE_QUEUE_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_FAKE_QUEUE_H
@@ -24,76 +24,19 @@ enum {
     LONG_MS = 30000, /* for what must happen, however slow the machine */
 };
 
-static inline int fake_random(void *arg, void *out, size_t len)
-{
-    (void)arg;
-    memset(out, 4, len);
-    return 1;
-}
-
 /* A configuration with counters of its own, to be freed by the test. */
-static inline warprsa_queue_config fake_config(void)
-{
-    warprsa_queue_config config = {
-        .engine = fake_engine_get(),
-        .devices = UINT32_MAX,
-        .slots = 64,
-        .streams = 1,
-        .batch_max = 64,
-        .keys_max = 64,
-        .deadline_ms = LONG_MS,
-        .random = fake_random,
-        .counters = warprsa_counters_new(),
-    };
+warprsa_queue_config fake_config(void);
 
-    assert_non_null(config.counters);
-    return config;
-}
+/* Opens a queue, without or with waiting for its devices. */
+warprsa_queue *fake_open_queue(const warprsa_queue_config *config);
+warprsa_queue *fake_ready_queue(const warprsa_queue_config *config);
 
-static inline warprsa_queue *fake_open_queue(const warprsa_queue_config *config)
-{
-    char why[256] = "";
-    warprsa_queue *queue = warprsa_queue_open(config, why, sizeof(why));
+/* Closes it, and checks what must hold after every test. */
+void fake_close_queue(warprsa_queue *queue, const warprsa_queue_config *config);
 
-    if (queue == NULL)
-        fail_msg("warprsa_queue_open: %s", why);
-    return queue;
-}
-
-static inline warprsa_queue *
-fake_ready_queue(const warprsa_queue_config *config)
-{
-    warprsa_queue *queue = fake_open_queue(config);
-
-    assert_int_equal(warprsa_queue_wait_ready(queue, LONG_MS),
-                     WARPRSA_QUEUE_READY);
-    return queue;
-}
-
-/* Closes, and checks what must hold after every test. */
-static inline void fake_close_queue(warprsa_queue *queue,
-                                    const warprsa_queue_config *config)
-{
-    const warprsa_counters *c = config->counters;
-
-    assert_true(warprsa_queue_close(queue));
-    assert_int_equal(c->keys_loaded, c->keys_wiped);
-    assert_int_equal(fake.keys, 0);
-    assert_int_equal(fake.opens, fake.closes);
-    if (fake.broken != NULL)
-        fail_msg("the queue broke a rule of gpu.h: %s", fake.broken);
-}
-
-static inline warprsa_key *fake_add_key(warprsa_queue *queue,
-                                        warprsa_size_class size, unsigned seed)
-{
-    warprsa_private_key key = fake_key(size, seed);
-    uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)seed, (uint8_t)size};
-    warprsa_key *added = warprsa_queue_key(queue, id, &key);
-
-    assert_non_null(added);
-    return added;
-}
+/* The key of a class and seed (see fake_key()), added to the queue. */
+warprsa_key *fake_add_key(warprsa_queue *queue, warprsa_size_class size,
+                          unsigned seed);
 
 /* One request with the input that goes with its seed. */
 typedef struct fake_request {
@@ -103,42 +46,20 @@ typedef struct fake_request {
     warprsa_ticket ticket;
 } fake_request;
 
-static inline void fake_fill(fake_request *request, warprsa_size_class size,
-                             unsigned key_seed, unsigned seed)
-{
-    memset(request, 0, sizeof(*request));
-    request->key = fake_key(size, key_seed);
-    memset(request->input, (int)(seed & 0xff), sizeof(request->input));
-    memcpy(request->input, &seed, sizeof(seed));
-}
+void fake_fill(fake_request *request, warprsa_size_class size,
+               unsigned key_seed, unsigned seed);
 
-static inline warprsa_answer fake_submit(warprsa_queue *queue, warprsa_key *key,
-                                         fake_request *request)
-{
-    warprsa_notify none = {0};
+/* Submits it for a caller that will sleep in warprsa_queue_wait(). */
+warprsa_answer fake_submit(warprsa_queue *queue, warprsa_key *key,
+                           fake_request *request);
 
-    return warprsa_queue_submit(queue, key, request->input, none,
-                                &request->ticket);
-}
+/* Whether the output is what the fake engine makes of the input. */
+bool fake_is_right(const fake_request *request);
 
-static inline bool fake_is_right(const fake_request *request)
-{
-    uint8_t expected[WARPRSA_MODULUS_BYTES_MAX];
+uint64_t fake_sum(const _Atomic uint64_t *counters, size_t count);
 
-    fake_result(&request->key, request->input, expected);
-    return memcmp(expected, request->output, request->key.modulus_bytes) == 0;
-}
-
-static inline uint64_t fake_sum(const _Atomic uint64_t *counters, size_t count)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < count; i++)
-        sum += counters[i];
-    return sum;
-}
-
-/* Waits for what no condition variable tells; fails after LONG_MS. */
+/* Waits for a condition that no condition variable announces; fails after
+ * LONG_MS. */
 #define WAIT_UNTIL(condition)                                                  \
     do {                                                                       \
         struct timespec tick = {0, 1000000};                                   \

@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A queue on the fake engine, with keys and requests: see fake_queue.h.
+ */
+#include "fake_queue.h"
+
+static int fake_random(void *arg, void *out, size_t len)
+{
+    (void)arg;
+    memset(out, 4, len);
+    return 1;
+}
+
+warprsa_queue_config fake_config(void)
+{
+    warprsa_queue_config config = {
+        .engine = fake_engine_get(),
+        .devices = UINT32_MAX,
+        .slots = 64,
+        .streams = 1,
+        .batch_max = 64,
+        .keys_max = 64,
+        .deadline_ms = LONG_MS,
+        .random = fake_random,
+        .counters = warprsa_counters_new(),
+    };
+
+    assert_non_null(config.counters);
+    return config;
+}
+
+warprsa_queue *fake_open_queue(const warprsa_queue_config *config)
+{
+    char why[256] = "";
+    warprsa_queue *queue = warprsa_queue_open(config, why, sizeof(why));
+
+    if (queue == NULL)
+        fail_msg("warprsa_queue_open: %s", why);
+    return queue;
+}
+
+warprsa_queue *fake_ready_queue(const warprsa_queue_config *config)
+{
+    warprsa_queue *queue = fake_open_queue(config);
+
+    assert_int_equal(warprsa_queue_wait_ready(queue, LONG_MS),
+                     WARPRSA_QUEUE_READY);
+    return queue;
+}
+
+void fake_close_queue(warprsa_queue *queue, const warprsa_queue_config *config)
+{
+    const warprsa_counters *c = config->counters;
+
+    assert_true(warprsa_queue_close(queue));
+    assert_int_equal(c->keys_loaded, c->keys_wiped);
+    assert_int_equal(fake.keys, 0);
+    assert_int_equal(fake.opens, fake.closes);
+    if (fake.broken != NULL)
+        fail_msg("the queue broke a rule of gpu/engine.h: %s", fake.broken);
+}
+
+warprsa_key *fake_add_key(warprsa_queue *queue, warprsa_size_class size,
+                          unsigned seed)
+{
+    warprsa_private_key key = fake_key(size, seed);
+    uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)seed, (uint8_t)size};
+    warprsa_key *added = warprsa_queue_key(queue, id, &key);
+
+    assert_non_null(added);
+    return added;
+}
+
+void fake_fill(fake_request *request, warprsa_size_class size,
+               unsigned key_seed, unsigned seed)
+{
+    memset(request, 0, sizeof(*request));
+    request->key = fake_key(size, key_seed);
+    memset(request->input, (int)(seed & 0xff), sizeof(request->input));
+    memcpy(request->input, &seed, sizeof(seed));
+}
+
+warprsa_answer fake_submit(warprsa_queue *queue, warprsa_key *key,
+                           fake_request *request)
+{
+    warprsa_notify none = {0};
+
+    return warprsa_queue_submit(queue, key, request->input, none,
+                                &request->ticket);
+}
+
+bool fake_is_right(const fake_request *request)
+{
+    uint8_t expected[WARPRSA_MODULUS_BYTES_MAX];
+
+    fake_result(&request->key, request->input, expected);
+    return memcmp(expected, request->output, request->key.modulus_bytes) == 0;
+}
+
+uint64_t fake_sum(const _Atomic uint64_t *counters, size_t count)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += counters[i];
+    return sum;
+}
