@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The counter block of a process: where it lives and how it reads.
+ * The counter block of a process: its memory, and its counters as text.
  */
 #include "batching/counters.h"
 
@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The block with what its owner needs to give it back; the rest is read by
- * other processes and stays first. */
+/* The block, and behind it what its owner needs to give it back. The block
+ * stands first: other processes read it there. */
 typedef struct counters_file {
     warprsa_counters counters;
     int fd; /* -1: anonymous memory */
@@ -118,7 +118,7 @@ static uint64_t read_sum(const _Atomic uint64_t *counters, size_t count)
     return sum;
 }
 
-/* Those of the devices that have been used: "device0_gpu" and so on. */
+/* The counters of the devices that have been used: "device0_gpu" and so on. */
 static void each_device(const warprsa_counters *c, warprsa_counter_fn each,
                         void *arg)
 {

@@ -3,7 +3,7 @@
  *
  * Counters: what happened to the private operations of this process. One
  * plain block of 64-bit words in a memory file ("memfd:warprsa-counters"), so
- * that warprsa-stat can read those of any live process.
+ * that warprsa-stat can read the counters of any live process.
  */
 #ifndef WARPRSA_BATCHING_COUNTERS_H
 #define WARPRSA_BATCHING_COUNTERS_H
@@ -37,7 +37,7 @@ typedef enum warprsa_cpu_reason {
     WARPRSA_CPU_REASONS
 } warprsa_cpu_reason;
 
-/* Of one device, by its number among those in use. */
+/* Of one device, by its number among the devices in use. */
 typedef struct warprsa_device_counters {
     _Atomic uint64_t ready; /* 1: takes requests, 0: doesn't */
     _Atomic uint64_t gpu;   /* operations answered */
@@ -51,7 +51,8 @@ typedef struct warprsa_counters {
     uint64_t version; /* WARPRSA_COUNTERS_VERSION */
     uint64_t pid;
     /* First device in use, or why there is none; ends with a zero. Bytes are
-     * written one by one: a reader may see a mix of two texts, no more. */
+     * written one by one: a reader may see a mix of two texts, but nothing
+     * else. */
     _Atomic char device[WARPRSA_COUNTERS_TEXT];
     _Atomic uint64_t gpu[WARPRSA_CLASSES];     /* answered by a device */
     _Atomic uint64_t cpu[WARPRSA_CLASSES + 1]; /* last: no class */
@@ -66,10 +67,10 @@ typedef struct warprsa_counters {
     _Atomic uint64_t devices;      /* in use now */
     _Atomic uint64_t keys;         /* held now, host side */
     _Atomic uint64_t keys_loaded;  /* uploads, ever */
-    _Atomic uint64_t keys_wiped;   /* of those, wiped again */
+    _Atomic uint64_t keys_wiped;   /* uploaded copies wiped again */
     _Atomic uint64_t keys_evicted; /* wiped to make room for others */
     _Atomic uint64_t slots;        /* requests in flight at most */
-    _Atomic uint64_t slots_bytes;  /* their memory, all there will be */
+    _Atomic uint64_t slots_bytes;  /* host memory for them, all of it */
     warprsa_device_counters device_of[WARPRSA_COUNTERS_DEVICES];
 } warprsa_counters;
 

@@ -34,7 +34,7 @@
 #include "batching/queue_types.h"
 #include "batching/slots.h"
 
-/* What a device's workers show to those who queue requests. */
+/* What submitters need to know of a device's workers. */
 typedef struct warprsa_device_activity {
     warprsa_eventcount eventcount; /* its idle workers sleep on it */
     _Atomic uint32_t running;      /* requests taken and not answered */

@@ -40,8 +40,8 @@ typedef struct warprsa_queue_config {
     warprsa_trace_fn trace; /* NULL: no tracing */
     void *trace_arg;
     warprsa_counters *counters; /* outlives the queue and its keys */
-    warprsa_router *router;     /* is told how long devices take; NULL: nobody
-                                   is told. Outlives the queue */
+    warprsa_router *router;     /* learns how long devices take; may be NULL,
+                                   outlives the queue */
 } warprsa_queue_config;
 
 typedef enum warprsa_queue_state {

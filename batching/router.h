@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The router: whether an operation is done sooner on the caller's CPU or on a
- * device. It decides by what it was told: how long operations took on the CPU,
- * how long devices took to answer, and how many requests they had then.
- * Neither OpenSSL nor CUDA appears in it, and it reads time from functions it
- * is given, so that tests can control it.
+ * device. It decides by what was reported to it: how long operations took on
+ * the CPU, how long devices took to answer, and how many requests they had at
+ * that time. Neither OpenSSL nor CUDA appears in it. It reads time from
+ * functions it is given, so that tests can control time.
  *
  * Three rules:
  *
