@@ -178,7 +178,7 @@ static void *open_client(warprsa_context *context,
         .trace = warprsa_trace_line,
         .trace_arg = &context->trace,
         .counters = instance->counters,
-        .route = router,
+        .router = router,
     };
 
     return warprsa_client_open(&wanted);

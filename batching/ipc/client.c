@@ -90,8 +90,8 @@ static void publish_none(warprsa_client *client, const char *why)
     snprintf(text, sizeof(text), "none: %.*s", WARPRSA_COUNTERS_TEXT - 8, why);
     warprsa_counters_set_device(client->config.counters, text);
     atomic_store(&client->config.counters->devices, 0);
-    if (client->config.route != NULL)
-        warprsa_router_set_devices_up(client->config.route, false);
+    if (client->config.router != NULL)
+        warprsa_router_set_devices_up(client->config.router, false);
 }
 
 /* With the lock held: which device computes, as the daemon says. */
@@ -287,8 +287,8 @@ static void publish_state(warprsa_client *client, warprsa_connection *c,
     if (client->connection == c) {
         atomic_store(&client->state, (uint32_t)state);
         publish_device(client, c);
-        if (client->config.route != NULL)
-            warprsa_router_set_devices_up(client->config.route,
+        if (client->config.router != NULL)
+            warprsa_router_set_devices_up(client->config.router,
                                           state == WARPRSA_QUEUE_READY);
     }
     pthread_mutex_unlock(&client->lock);

@@ -24,7 +24,7 @@ typedef struct warprsa_client_config {
     warprsa_counters *counters; /* outlives the client's callers */
     /* Learns how long answers take; may be NULL; outlives the client's
      * callers. */
-    warprsa_router *route;
+    warprsa_router *router;
 } warprsa_client_config;
 
 /* A client, not connected yet. NULL: no memory. */

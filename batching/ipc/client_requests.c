@@ -110,8 +110,8 @@ static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
         /* As the daemon measured it. An event loop of this process collects an
          * answer only after its other work, which takes longer than a device
          * does. */
-        if (answer == WARPRSA_DONE && client->config.route != NULL)
-            warprsa_router_device_response(client->config.route, size, depth,
+        if (answer == WARPRSA_DONE && client->config.router != NULL)
+            warprsa_router_device_response(client->config.router, size, depth,
                                            c->shm.slot[ticket.slot].took_ns);
         pthread_mutex_lock(&client->lock);
         warprsa_connection_release(c, ticket.slot);

@@ -244,7 +244,7 @@ static void what_the_caller_does_meanwhile(void **state)
 {
     const warprsa_size_class size = WARPRSA_CLASS_2048;
     const struct timespec nap = {0, 50000000};
-    warprsa_router route;
+    warprsa_router router;
     warprsa_notifier notifier;
     fake_request request;
     uint64_t old_ns, told_ns, since_ns;
@@ -255,11 +255,11 @@ static void what_the_caller_does_meanwhile(void **state)
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = test_client_key(&g, size, 1);
-    warprsa_router_init(&route, &warprsa_router_system_clocks, 4);
+    warprsa_router_init(&router, &warprsa_router_system_clocks, 4);
     /* So much that no measurement is cut. */
-    warprsa_router_calibrate(&route, UINT64_C(4000000000000));
-    old_ns = warprsa_router_device_ns(&route, size, 0);
-    g.client->config.route = &route;
+    warprsa_router_calibrate(&router, UINT64_C(4000000000000));
+    old_ns = warprsa_router_device_ns(&router, size, 0);
+    g.client->config.router = &router;
     assert_true(backend->notifier_open(g.client, &notifier));
     test_client_fill(&request, size, 1, 1);
     since_ns = warprsa_clock_ns();
@@ -272,7 +272,8 @@ static void what_the_caller_does_meanwhile(void **state)
                      WARPRSA_DONE);
     /* A quarter of the new average is the new measurement. */
     assert_in_range(
-        (warprsa_router_device_ns(&route, size, 0) - (old_ns - old_ns / 4)) * 4,
+        (warprsa_router_device_ns(&router, size, 0) - (old_ns - old_ns / 4)) *
+            4,
         1, told_ns);
     backend->key_release(key);
     test_client_close(&g);
