@@ -18,7 +18,8 @@ const char bench_name[] = "kernel_rate";
 
 enum {
     ROWS_MAX = 1024, /* of one size */
-    UNIT_WAVES = 4,  /* full loads of the device, to take the unit with */
+    /* Full loads of the device that the baseline is measured with. */
+    BASELINE_WAVES = 4,
     PAPER_CHECKS = 64,
 };
 
@@ -68,17 +69,17 @@ static rate_row *paper_row(bench *b, size_t batch)
     return r;
 }
 
-/* The unit: the paper's kernel with full loads of the device. */
-static void take_unit(bench *b)
+/* The baseline: the paper's kernel with full loads of the device. */
+static void take_baseline(bench *b)
 {
     rate_row *r = paper_row(b, 1);
     size_t blocks = (size_t)r->main.warps * 32 / PAPER_BLOCK *
-                    (size_t)b->m.multiprocessors * UNIT_WAVES;
+                    (size_t)b->m.multiprocessors * BASELINE_WAVES;
 
     b->rows_count--;
     r = paper_row(b, blocks * PAPER_BLOCK / (size_t)b->of.shape->threads / 2);
-    r->name = "paper, unit";
-    b->of.unit = (spread){
+    r->name = "paper, baseline";
+    b->of.baseline = (spread){
         .median = rate_of(r),
         .least = 1e3 * (double)r->batch / r->kernel_ms.most,
         .most = 1e3 * (double)r->batch / r->kernel_ms.least,
@@ -151,7 +152,7 @@ static void bench_size(bench *b, size_t bits)
     b->rows_count = 0;
     key_set_new(&b->keys, bits, b->run.keys_max);
     b->size = (warprsa_size_class)warprsa_key_class(&b->keys.keys[0].key);
-    take_unit(b);
+    take_baseline(b);
     for (size_t i = 0; i < b->o.batches_count; i++) {
         size_t batch = b->o.batches[i];
         double paper_ms = paper_row(b, batch)->kernel_ms.median;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The unit of this project's rates: the modular exponentiation of Emmart,
+ * The baseline of this project's rates: the modular exponentiation of Emmart,
  * Zheng, Weems, "Faster Modular Exponentiation using Double Precision
  * Floating Point Arithmetic on the GPU", written from its figures with its
  * parameters (table I). It is a^k mod p and nothing else: no CRT, no blinding,

@@ -87,7 +87,7 @@ void rate_row_print(const rate_size *s, const rate_row *r)
         printf("%9.3f ", r->whole_ms.median);
     else
         printf("%9s ", "-");
-    printf("%9.0f %9.0f %6.2f ", rate, 2 * rate, rate / s->unit.median);
+    printf("%9.0f %9.0f %6.2f ", rate, 2 * rate, rate / s->baseline.median);
     if (r->paper_ms > 0)
         printf("%6.2f ", r->paper_ms / r->kernel_ms.median);
     else
@@ -112,7 +112,7 @@ void rate_row_write(FILE *csv, const rate_size *s, const rate_row *r)
     else
         fprintf(csv, ",,,%.0f,,", rate);
     fprintf(csv, "%.0f,%.2f,%.4f,%.4f,", 2 * rate, clocks, bound_of(s) / clocks,
-            rate / s->unit.median);
+            rate / s->baseline.median);
     if (r->paper_ms > 0)
         fprintf(csv, "%.4f", r->paper_ms / r->kernel_ms.median);
     fprintf(csv, ",%d,%zu,%zu,%u,%u,%d,%zu,%.0f,%zu\n", r->main.registers,

@@ -26,7 +26,7 @@ typedef struct rate_machine {
 typedef struct rate_size {
     const rate_machine *machine;
     const paper_shape *shape;
-    spread unit; /* halved rate of the paper's kernel, operations/s */
+    spread baseline; /* halved rate of the paper's kernel, operations/s */
 } rate_size;
 
 typedef struct rate_row {

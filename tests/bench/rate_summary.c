@@ -3,12 +3,13 @@
  */
 #include "tests/bench/rate_summary.h"
 
-/* Ratios to the unit, and milliseconds of a lone request; 0: none is said. */
+/* What is wanted and hoped for: ratios to the baseline, and milliseconds of a
+ * single request. 0: nothing is said. */
 typedef struct goal {
     int bits;
     double many, many_hoped;
     double one, one_hoped;
-    double lone_ms, lone_ms_hoped;
+    double single_ms, single_ms_hoped;
 } goal;
 
 static const goal goals[] = {
@@ -30,7 +31,7 @@ static const goal *goal_of(int bits)
 typedef enum subject {
     MANY_KEYS,
     ONE_KEY,
-    LONE
+    SINGLE
 } subject;
 
 /* Whether a row is about it: ours, with whole tables read. */
@@ -38,7 +39,7 @@ static bool is_about(const rate_row *r, subject subject)
 {
     if (r->direct || r->whole_ms.median <= 0)
         return false;
-    if (subject == LONE)
+    if (subject == SINGLE)
         return r->batch == 1;
     return (subject == ONE_KEY) == (r->keys == 1);
 }
@@ -71,7 +72,7 @@ static void add_rate(rate_summary *summary, const rate_size *s,
 
     if (r == NULL)
         return;
-    ratio = rate_of(r) / s->unit.median;
+    ratio = rate_of(r) / s->baseline.median;
     if (wanted > 0)
         snprintf(goal, sizeof(goal), "  wanted %.2f, hoped for %.2f: %s",
                  wanted, hoped, ratio >= wanted ? "there" : "not there");
@@ -81,17 +82,18 @@ static void add_rate(rate_summary *summary, const rate_size *s,
     add_line(summary, line);
 }
 
-static void add_lone(rate_summary *summary, const rate_size *s,
-                     const rate_row *r, const goal *goal)
+static void add_single(rate_summary *summary, const rate_size *s,
+                       const rate_row *r, const goal *goal)
 {
     char line[128], wanted[24] = "", hoped[24] = "";
 
     if (r == NULL)
         return;
-    if (goal->lone_ms > 0)
-        snprintf(wanted, sizeof(wanted), "  wanted %.1f", goal->lone_ms);
-    if (goal->lone_ms_hoped > 0)
-        snprintf(hoped, sizeof(hoped), "  hoped for %.1f", goal->lone_ms_hoped);
+    if (goal->single_ms > 0)
+        snprintf(wanted, sizeof(wanted), "  wanted %.1f", goal->single_ms);
+    if (goal->single_ms_hoped > 0)
+        snprintf(hoped, sizeof(hoped), "  hoped for %.1f",
+                 goal->single_ms_hoped);
     snprintf(line, sizeof(line), "RSA-%d %-9s %-8s %6zu %9.3f ms%s%s",
              2 * s->shape->bits, "alone", r->name, r->batch,
              r->kernel_ms.median, wanted, hoped);
@@ -105,13 +107,13 @@ void rate_summary_add(rate_summary *summary, const rate_size *s,
     char line[128];
 
     snprintf(line, sizeof(line), "RSA-%d %-9s %-8s %6s %9.0f/s  1.00",
-             2 * s->shape->bits, "unit", "paper", "", s->unit.median);
+             2 * s->shape->bits, "baseline", "paper", "", s->baseline.median);
     add_line(summary, line);
     add_rate(summary, s, best_of(rows, count, MANY_KEYS), "many keys",
              goal->many, goal->many_hoped);
     add_rate(summary, s, best_of(rows, count, ONE_KEY), "one key", goal->one,
              goal->one_hoped);
-    add_lone(summary, s, best_of(rows, count, LONE), goal);
+    add_single(summary, s, best_of(rows, count, SINGLE), goal);
 }
 
 void rate_summary_print(const rate_summary *summary)

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What kernel_rate's table comes down to: of each size of RSA the best kernel
- * for batches of many keys, for those of one key and for a lone request,
+ * for batches of many keys, for those of one key and for a single request,
  * beside what this project wants of it.
  */
 #ifndef WARPRSA_BENCH_RATE_SUMMARY_H
