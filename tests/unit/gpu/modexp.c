@@ -244,7 +244,7 @@ static void public_case(const number_view *view, uint64_t e, uint64_t seed,
             number_wrong(wrong, "public power", view, seed);
 }
 
-static void public_powers(void **state)
+static void public_modexps(void **state)
 {
     static const uint64_t fixed[] = {
         3,          5,          7,           17,          65537,
@@ -369,7 +369,7 @@ static void secret_case(const number_view *view, uint64_t seed, unsigned *wrong)
         }
 }
 
-static void secret_powers(void **state)
+static void secret_modexps(void **state)
 {
     const unsigned count = module_context_scaled(SECRET_CASES);
     unsigned wrong = 0;
@@ -446,9 +446,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_gives_each_entry),
         cmocka_unit_test(digits_cover_the_exponents),
-        cmocka_unit_test(public_powers),
+        cmocka_unit_test(public_modexps),
         cmocka_unit_test(blinds_exponents),
-        cmocka_unit_test(secret_powers),
+        cmocka_unit_test(secret_modexps),
         cmocka_unit_test(check_sees_every_bit),
     };
 
