@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The wakers of wait ctxs: their references, their descriptors and callbacks,
+ * and pausing until the answer is there. See async_wait.h.
  */
 #include "provider/async_wait.h"
 

@@ -18,15 +18,15 @@
 typedef struct warprsa_async_wait warprsa_async_wait;
 
 /*
- * Prepares the wait ctx of the current job. The job is told by the wait ctx's
- * callback, if it has one and the backend can call it, else by one descriptor
- * per wait ctx. NULL: there is no job, or no memory or descriptor for it; the
+ * Prepares the wait ctx of the current job. The wait ctx's callback wakes the
+ * job, if there is one and the backend can call it; else one descriptor per
+ * wait ctx does. NULL: there is no job, or no memory or descriptor for it; the
  * caller then sleeps. Leaves no error on the queue.
  */
 warprsa_async_wait *warprsa_async_wait_new(const warprsa_backend *backend);
 
 /*
- * Submits a request and has `wait` told of its answer; with NULL the caller is
+ * Submits a request whose answer wakes the job of `wait`. NULL: the caller is
  * going to sleep. `input` is as long as the modulus. Any result but
  * WARPRSA_DONE: the request was not submitted, which is counted, and
  * warprsa_async_wait_cancel() takes `wait` back.

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The idle blindings of a key, which threads take and put back without a lock,
+ * and the blinded exponentiation. See blinding.h.
  */
 #include "provider/blinding.h"
 

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of the provider's parameters, with a parser for each kind of value,
+ * and the errors about them.
  */
 #include "provider/config.h"
 

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Finding the provider's section in the configuration file, as libcrypto finds
+ * it.
  */
 #include "provider/config_section.h"
 

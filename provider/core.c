@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Taking the core's functions from its table, and raising errors through them.
  */
 #include "provider/core.h"
 

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The thunks of signatures and asymmetric ciphers, and the tables that contain
+ * them. KEYMGMT's thunks are in keymgmt.c.
  */
 #include "provider/dispatch.h"
 
@@ -203,7 +206,7 @@ bool warprsa_dispatch_init(warprsa_context *context)
         complete(algorithms->keymgmt))
         return true;
     warprsa_raise(&context->core, WARPRSA_R_DEFAULT_PROVIDER,
-                  "the default provider offers no RSA, or memory is short");
+                  "the default provider offers no RSA, or there is no memory");
     return false;
 }
 

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The handlers of fork() and exit(), the fork generation and the list of exit
+ * links.
  */
 #include "provider/fork.h"
 

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of an instance: made, opened by the first caller that needs its
+ * backend, closed, and given up in a forked child.
  */
 #include "provider/instance.h"
 

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of a warprsa_rsa: attached to an RSA, classified by the RSA's
+ * numbers, given a key in the backend, and freed with the RSA.
  */
 #include "provider/key.h"
 

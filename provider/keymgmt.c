@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The thunks of KEYMGMT: making, importing, copying and generating keys.
  */
 #include "provider/keymgmt.h"
 

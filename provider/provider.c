@@ -46,8 +46,9 @@ static void teardown(void *provctx)
 
     warprsa_exit_remove(&context->exit_link);
     if (!warprsa_instance_free(context)) {
-        warprsa_trace_printf(&context->trace, 1,
-                             "a device hangs: its memory stays");
+        warprsa_trace_printf(
+            &context->trace, 1,
+            "a device hangs: the provider's memory is not freed");
         return;
     }
     if (context->loaded)

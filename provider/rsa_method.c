@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The functions of the RSA_METHOD: they pad, choose a route, and compute on a
+ * device or let libcrypto compute, and count which it was.
  */
 #include "provider/rsa_method.h"
 
@@ -47,8 +50,8 @@ static warprsa_router_choice choose_route(const warprsa_context *context,
     if (context->config.route == WARPRSA_ROUTE_GPU)
         return WARPRSA_RUN_DEVICE;
     job = ASYNC_get_current_job();
-    /* A job is told from others by its wait ctx. Its own address would not
-     * do: libcrypto uses a job that has ended for the next one. */
+    /* The wait ctx identifies a job. Its own address would not do: libcrypto
+     * uses a job that has ended for the next one. */
     return warprsa_router_choose(&instance->router, &router_thread, size,
                                  job == NULL ? NULL : ASYNC_get_wait_ctx(job),
                                  before);

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The known-answer test at load: its key, message and signature, and the way
+ * through the wrapped tables.
  */
 #include "provider/self_test.h"
 

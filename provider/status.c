@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of the provider's parameters and the line of its status.
  */
 #include "provider/status.h"
 

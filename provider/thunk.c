@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Searching and copying dispatch tables.
  */
 #include "provider/thunk.h"
 

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening the trace's file, and writing lines that other threads and processes
+ * don't tear apart.
  */
 #include "provider/trace.h"
 

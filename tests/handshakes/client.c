@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The states of a connection: connecting, handshake, request, response.
  */
 #include "tests/handshakes/client.h"
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The options of the handshake generator.
  */
 #include "tests/handshakes/plan.h"
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The times of arrivals: even ones and those of a Poisson process.
  */
 #include "arrivals.h"
 

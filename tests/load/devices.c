@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The callers that make a subject open its devices.
  */
 #include "devices.h"
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The bins of a histogram and its quantiles.
  */
 #include "histogram.h"
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Making keys from a few primes, on all CPUs, and copying them to a subject.
  */
 #include "keys.h"
 

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Running the threads of a measurement, reading counters at the window's ends,
+ * and adding up the results.
  */
 #include "measure.h"
 

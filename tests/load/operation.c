@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The operations of each kind, and the contexts that are kept for them.
  */
 #include "operation.h"
 

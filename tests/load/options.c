@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The options of the load generator and their help.
  */
 #include "options.h"
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading a process's use of resources from /proc and the kernel.
  */
 #include "process_use.h"
 

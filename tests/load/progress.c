@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The lines of progress, for people and for the file of samples.
  */
 #include "progress.h"
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The stack of jobs that can be resumed.
  */
 #include "ready.h"
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The columns of the results, as a table, CSV and JSON.
  */
 #include "report.h"
 

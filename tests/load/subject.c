@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening a subject by a configuration file made for it, and reading its
+ * counters.
  */
 #include "subject.h"
 

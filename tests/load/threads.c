@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Running one function on all CPUs.
  */
 #include "threads.h"
 

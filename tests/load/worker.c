@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * What both kinds of threads do: begin, find what is due, record what has
+ * ended.
  */
 #include "worker.h"
 

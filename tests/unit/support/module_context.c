@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * A library context with the module, its configuration and trace files.
  */
 #include "tests/unit/support/module_context.h"
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The subject, and its work in jobs, threads and children.
  */
 #include "tests/unit/support/provider_subject.h"
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Contexts with the module, keys, signatures and counters.
  */
 #include "tests/unit/support/provider_support.h"
 

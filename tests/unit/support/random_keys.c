@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The pool of primes, and keys made from pairs of them.
  */
 #include "tests/unit/support/random_keys.h"
 

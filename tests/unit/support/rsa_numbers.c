@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Computing the missing numbers of an RSA key from the others.
  */
 #include "tests/unit/support/rsa_numbers.h"
 

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The parser of vector files in both formats.
  */
 #include "tests/unit/support/vector_file.h"
 
