@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * See message.h.
+ * Sending and receiving messages on Unix sockets; see message.h.
  */
 #include "batching/ipc/message.h"
 
