@@ -107,9 +107,8 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
     __syncthreads();
 }
 
-/*
- * The group of a thread, but for what lies in the scratch memory of the block.
- */
+/* The group of a thread, but for what lies in the scratch memory of the
+ * block. */
 template <typename S>
 static __device__ __forceinline__ warprsa_fold_group
 warprsa_fold_group_in_smem(const warprsa_fold_batch &batch, uint8_t *shared)
@@ -193,20 +192,18 @@ __global__ void __launch_bounds__(warprsa_fold_shared<LIMBS>::THREADS,
     warprsa_fold_wipe(shared, S::BARRIER / 16 * 16);
 }
 
-template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
+/* Launches a fold kernel with the shared memory of S; a warprsa_fold_kernel's
+ * launch(). */
+template <typename S, void (*KERNEL)(const warprsa_fold_batch)>
 static cudaError_t warprsa_launch_fold(const warprsa_fold_batch *batch,
                                        uint32_t blocks, cudaStream_t stream)
 {
     cudaError_t error = cudaFuncSetAttribute(
-        warprsa_fold_operations<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD>,
-        cudaFuncAttributeMaxDynamicSharedMemorySize,
-        warprsa_fold_shared<LIMBS>::ALL);
+        KERNEL, cudaFuncAttributeMaxDynamicSharedMemorySize, S::ALL);
 
     if (error != cudaSuccess)
         return error;
-    warprsa_fold_operations<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD>
-        <<<blocks, warprsa_fold_shared<LIMBS>::THREADS,
-           warprsa_fold_shared<LIMBS>::ALL, stream>>>(*batch);
+    KERNEL<<<blocks, S::THREADS, S::ALL, stream>>>(*batch);
     return cudaGetLastError();
 }
 

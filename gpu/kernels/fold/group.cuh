@@ -106,10 +106,11 @@ template <> struct warprsa_fold_shared<40> {
     static constexpr int ALL = BARRIER + BARRIERS * WARPGROUPS;
 };
 
+/* What a thread knows of its group. */
 typedef struct warprsa_fold_group {
     warprsa_fold_memory memory;
     const warprsa_batch *batch;
-    uint32_t request;
+    uint32_t request;                /* position in the batch */
     uint32_t warpgroup_smem, matrix; /* addresses in shared memory */
     uint32_t barrier; /* the warpgroup's: all have read the bytes */
     uint32_t fetched; /* the warp's: pieces of the table are here */

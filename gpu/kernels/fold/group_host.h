@@ -9,6 +9,7 @@
 
 #include "gpu/kernels/fold/table.h"
 
+/* A group of messages. */
 typedef struct warprsa_fold_group {
     warprsa_fold_memory memory;
     const warprsa_operation *operations; /* [FOLD_GROUP], of one key */

@@ -99,9 +99,8 @@ WARPRSA_FN void warprsa_fold_put_row(uint8_t *matrix_p, uint8_t *matrix_q,
     }
 }
 
-/*
- * Makes row `row` of both matrices. They must hold zeros where no digit goes.
- */
+/* Makes row `row` of both matrices. They must hold zeros where no digit
+ * goes. */
 WARPRSA_FN void warprsa_fold_make_row(uint8_t *matrix_p, uint8_t *matrix_q,
                                       const warprsa_operation_key *key, int row,
                                       const int limbs,

@@ -354,6 +354,8 @@ WARPRSA_FN void warprsa_fold_select_between(const warprsa_fold_group *g,
     warprsa_fold_fetch_next(g, work->select_between + 1, k, limbs);
 }
 
+/* s = columns of a a; amid it, pieces are selected if two phases belong to a
+ * squaring. */
 WARPRSA_FN void warprsa_fold_sqr_group(warprsa_fold_columns *s,
                                        const warprsa_fold_number *a,
                                        const warprsa_fold_group *g,

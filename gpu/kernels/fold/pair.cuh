@@ -39,9 +39,8 @@ warprsa_fold_pair_matrices(const warprsa_fold_batch &batch)
            blockIdx.x * warprsa_fold_pair_scratch::ALL;
 }
 
-/*
- * Makes the matrices of a key in the scratch memory, and 1/q. By all threads.
- */
+/* Makes the matrices of a key in the scratch memory, and 1/q. By all
+ * threads. */
 template <int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
 static __device__ __noinline__ void
 warprsa_fold_pair_load_key(uint8_t *matrices, double *qinv,
@@ -157,23 +156,6 @@ __global__ void __launch_bounds__(warprsa_fold_pair_shared::THREADS,
     __syncthreads();
     warprsa_fold_wipe(matrices, warprsa_fold_pair_scratch::ALL);
     warprsa_fold_wipe(shared, S::BARRIER / 16 * 16);
-}
-
-template <int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
-static cudaError_t warprsa_launch_fold_pair(const warprsa_fold_batch *batch,
-                                            uint32_t blocks,
-                                            cudaStream_t stream)
-{
-    typedef warprsa_fold_pair_shared S;
-    cudaError_t error = cudaFuncSetAttribute(
-        warprsa_fold_pair_operations<THREADS_PER_NUMBER, LIMBS_PER_THREAD>,
-        cudaFuncAttributeMaxDynamicSharedMemorySize, S::ALL);
-
-    if (error != cudaSuccess)
-        return error;
-    warprsa_fold_pair_operations<THREADS_PER_NUMBER, LIMBS_PER_THREAD>
-        <<<blocks, S::THREADS, S::ALL, stream>>>(*batch);
-    return cudaGetLastError();
 }
 
 #endif

@@ -29,9 +29,8 @@ warprsa_fold_pair_own_stash(const warprsa_fold_group *g)
     return stash;
 }
 
-/*
- * Joins the digits of all samples of a part. *over comes from the part below.
- */
+/* Joins the digits of all samples of a part. *over comes from the part
+ * below. */
 static inline void warprsa_fold_pair_joined(uint64_t *x,
                                             const warprsa_fold_group *g,
                                             const uint64_t *upper, int part,

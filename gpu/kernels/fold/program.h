@@ -24,7 +24,7 @@
 #include "gpu/kernels/fold/fold.h"
 
 enum {
-    WARPRSA_FOLD_GROUP = 16, /* requests */
+    WARPRSA_FOLD_GROUP = 16, /* requests of a group; messages are twice that */
     WARPRSA_FOLD_INSTRUCTIONS_MAX = 320,
 };
 
@@ -48,7 +48,7 @@ enum {
     WARPRSA_FOLD_RESULT,     /* s, which takes two registers */
     WARPRSA_FOLD_REGISTERS = WARPRSA_FOLD_RESULT + 2,
     /* Operands that are no registers. */
-    WARPRSA_FOLD_SQUARE = WARPRSA_FOLD_REGISTERS,
+    WARPRSA_FOLD_SQUARE = WARPRSA_FOLD_REGISTERS, /* the number: a squaring */
     WARPRSA_FOLD_OF_INPUT,  /* no multiplication: m as columns */
     WARPRSA_FOLD_OF_RESULT, /* no multiplication: s as columns */
     WARPRSA_FOLD_OF_ITSELF, /* no multiplication: the number itself */
@@ -57,6 +57,7 @@ enum {
     WARPRSA_FOLD_NONE,
 };
 
+/* What an instruction does besides: most do nothing. */
 typedef enum warprsa_fold_action {
     WARPRSA_FOLD_NO_ACTION,
     WARPRSA_FOLD_STORE_ENTRY,  /* the number becomes an entry of the table */
