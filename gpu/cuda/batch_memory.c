@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "gpu/fault.h"
+#include "gpu/kernels/kernels.h"
 
 enum {
     ALIGNMENT = 256, /* of a part, for whole cache lines */

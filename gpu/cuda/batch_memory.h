@@ -9,6 +9,7 @@
 #define WARPRSA_BATCH_MEMORY_H
 
 #include "gpu/kernels/fold/launch.h"
+#include "gpu/select/selection.h"
 
 /* What the host keeps of a key on the device: public. */
 typedef struct warprsa_key_size {

@@ -13,9 +13,12 @@
 #include "batching/base/id_pool.h"
 #include "gpu/arith/int32_key.h"
 #include "gpu/cuda/batch_memory.h"
+#include "gpu/cuda/fault_kernels.h"
 #include "gpu/fault.h"
+#include "gpu/kernels/kernel_names.h"
 #include "gpu/known_answer.h"
 #include "gpu/select/calibration_file.h"
+#include "gpu/select/candidates.h"
 #include "gpu/select/eta.h"
 #include "gpu/select/timing_source.h"
 
@@ -487,9 +490,8 @@ static cudaError_t choose_paces(warprsa_device *device)
 
     if (error != cudaSuccess || config->kernel != NULL)
         return error;
-    warprsa_kernel_candidates(&candidates, multiprocessors);
-    warprsa_fold_candidates(&candidates,
-                            warprsa_fold_sms((int)config->ordinal));
+    warprsa_candidates(&candidates, multiprocessors,
+                       warprsa_fold_sms((int)config->ordinal));
     timed.tasks = calloc(config->batch_max, sizeof(*timed.tasks));
     if (timed.tasks == NULL)
         return cudaErrorMemoryAllocation;

@@ -16,6 +16,7 @@
 #include "gpu/engine.h"
 #include "gpu/fault.h"
 #include "gpu/host/arithmetic.h"
+#include "gpu/kernels/kernel_names.h"
 #include "gpu/known_answer.h"
 
 typedef struct stream_state {
@@ -186,11 +187,11 @@ static warprsa_status host_self_test(warprsa_device *device, unsigned stream)
 
 static const warprsa_host_arithmetic *arithmetic_of(const char *kernel)
 {
-    if (kernel != NULL && strcmp(kernel, "int32") == 0)
+    if (kernel != NULL && strcmp(kernel, WARPRSA_KERNEL_INT32) == 0)
         return &warprsa_host_int32;
-    if (kernel != NULL && strcmp(kernel, "thread") == 0)
+    if (kernel != NULL && strcmp(kernel, WARPRSA_KERNEL_THREAD) == 0)
         return &warprsa_host_thread;
-    if (kernel != NULL && strcmp(kernel, "low_latency") == 0)
+    if (kernel != NULL && strcmp(kernel, WARPRSA_KERNEL_LOW_LATENCY) == 0)
         return &warprsa_host_low_latency;
     return &warprsa_host_cooperative;
 }

@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of the kernels: how each is launched, how much memory its tables
+ * take, and how many requests an SM computes at the same time.
  */
 #include "gpu/kernels/kernels.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "gpu/arith/int32_key.h"
@@ -103,17 +105,17 @@ static size_t int32_table_bytes(warprsa_size_class size, size_t count)
 }
 
 const warprsa_kernel warprsa_kernels[WARPRSA_KERNELS] = {
-    {"cooperative",
+    {WARPRSA_KERNEL_COOPERATIVE,
      {warprsa_cooperative_1024, warprsa_cooperative_2048,
       warprsa_cooperative_3072, warprsa_cooperative_4096},
      cooperative_table_bytes,
      cooperative_at_once},
-    {"thread",
+    {WARPRSA_KERNEL_THREAD,
      {warprsa_thread_1024, warprsa_thread_2048, warprsa_thread_3072,
       warprsa_thread_4096},
      thread_table_bytes,
      thread_at_once},
-    {"low_latency",
+    {WARPRSA_KERNEL_LOW_LATENCY,
      {warprsa_low_latency_1024, warprsa_low_latency_2048,
       warprsa_low_latency_3072, warprsa_low_latency_4096},
      low_latency_table_bytes,
@@ -133,25 +135,4 @@ const warprsa_kernel *warprsa_kernel_named(const char *name,
             warprsa_kernels[i].launch[size] != NULL)
             return &warprsa_kernels[i];
     return NULL;
-}
-
-void warprsa_kernel_candidates(warprsa_paces *candidates,
-                               unsigned multiprocessors)
-{
-    static_assert(WARPRSA_KERNELS * WARPRSA_CLASSES <= WARPRSA_PACES_MAX,
-                  "room for a row each");
-    candidates->count = 0;
-    for (int i = 0; i < WARPRSA_KERNELS; i++)
-        for (int size = 0; size < WARPRSA_CLASSES; size++) {
-            const warprsa_kernel *kernel = &warprsa_kernels[i];
-
-            if (kernel->at_once == NULL || kernel->launch[size] == NULL)
-                continue;
-            candidates->row[candidates->count++] = (warprsa_pace){
-                .size = (warprsa_size_class)size,
-                .kernel = kernel->name,
-                .wave =
-                    kernel->at_once((warprsa_size_class)size) * multiprocessors,
-            };
-        }
 }

@@ -9,7 +9,7 @@
 #define WARPRSA_GPU_KERNELS_REQUEST_CUH
 
 #include "gpu/arith/private_operation.h"
-#include "gpu/kernels/kernels.h"
+#include "gpu/kernels/batch.h"
 
 /* Request `index` of the batch, without a table. Past its end the last one is
  * done again, with the same result: all lanes of a warp stay together, and

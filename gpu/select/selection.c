@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "gpu/kernels/kernel_names.h"
+
 enum {
     KNOWN_ROWS_MAX = 16,
 };

@@ -15,11 +15,6 @@
 extern "C" {
 #endif
 
-/* The kernel for requests of one key. It takes parts of a batch, so that it is
- * not among those that whole batches are given to; its paces are of requests
- * of one key. */
-#define WARPRSA_KERNEL_FOLD "fold"
-
 enum {
     WARPRSA_PACES_MAX = 32,
     WARPRSA_PACE_US_MAX = 60000000,

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/kernels/kernels.h"
+#include "gpu/select/candidates.h"
 #include "tests/bench/bench.h"
 
 static void find_paces(batch_run *run)
@@ -14,9 +16,8 @@ static void find_paces(batch_run *run)
     struct cudaDeviceProp device;
 
     bench_cuda(cudaGetDeviceProperties(&device, 0), "the device");
-    warprsa_kernel_candidates(&run->candidates,
-                              (unsigned)device.multiProcessorCount);
-    warprsa_fold_candidates(&run->candidates, warprsa_fold_sms(0));
+    warprsa_candidates(&run->candidates, (unsigned)device.multiProcessorCount,
+                       warprsa_fold_sms(0));
     if (!warprsa_paces_known(device.name, &run->paces))
         run->paces.count = 0;
     run->memory.paces = &run->paces;

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "gpu/kernels/kernel_names.h"
 #include "tests/bench/batch_run.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/paper_run.h"

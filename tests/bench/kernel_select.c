@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/kernels/kernel_names.h"
+#include "gpu/select/candidates.h"
 #include "tests/bench/batch_run.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/spread.h"
@@ -136,8 +138,7 @@ static void select_kernels(batch_run *run, size_t most,
     const unsigned multiprocessors = (unsigned)device->multiProcessorCount;
     warprsa_paces paces;
 
-    warprsa_kernel_candidates(&paces, multiprocessors);
-    warprsa_fold_candidates(&paces, warprsa_fold_sms(0));
+    warprsa_candidates(&paces, multiprocessors, warprsa_fold_sms(0));
     for (int size = 0; size < WARPRSA_CLASSES; size++)
         measure_class(run, &paces, (warprsa_size_class)size, most,
                       multiprocessors);

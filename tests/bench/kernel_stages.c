@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/kernels/kernel_names.h"
 #include "tests/bench/batch_run.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/paper_run.h"
@@ -54,15 +55,15 @@ static const char *const labels[STAGES] = {
 
 /* All of staged_kernel.cu's. */
 static stage_clocks_take *const takes[] = {
-    stage_clocks_take_lanes_1024,   stage_clocks_take_lanes_2048,
-    stage_clocks_take_lanes_3072,   stage_clocks_take_lanes_4096,
-    stage_clocks_take_thread_1024,  stage_clocks_take_thread_2048,
-    stage_clocks_take_thread_3072,  stage_clocks_take_thread_4096,
-    stage_clocks_take_blocks_1024,  stage_clocks_take_blocks_2048,
-    stage_clocks_take_blocks_3072,  stage_clocks_take_blocks_4096,
-    stage_clocks_take_integer_1024, stage_clocks_take_integer_2048,
-    stage_clocks_take_integer_3072, stage_clocks_take_integer_4096,
-    stage_clocks_take_fold_2048,    stage_clocks_take_fold_3072,
+    stage_clocks_take_cooperative_1024, stage_clocks_take_cooperative_2048,
+    stage_clocks_take_cooperative_3072, stage_clocks_take_cooperative_4096,
+    stage_clocks_take_thread_1024,      stage_clocks_take_thread_2048,
+    stage_clocks_take_thread_3072,      stage_clocks_take_thread_4096,
+    stage_clocks_take_low_latency_1024, stage_clocks_take_low_latency_2048,
+    stage_clocks_take_low_latency_3072, stage_clocks_take_low_latency_4096,
+    stage_clocks_take_int32_1024,       stage_clocks_take_int32_2048,
+    stage_clocks_take_int32_3072,       stage_clocks_take_int32_4096,
+    stage_clocks_take_fold_2048,        stage_clocks_take_fold_3072,
     stage_clocks_take_fold_4096,
 };
 

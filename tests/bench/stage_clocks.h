@@ -35,16 +35,16 @@ typedef enum bench_stage {
  * waits for the device. */
 typedef cudaError_t stage_clocks_take(uint64_t clocks[STAGES]);
 
-stage_clocks_take stage_clocks_take_lanes_1024, stage_clocks_take_lanes_2048,
-    stage_clocks_take_lanes_3072, stage_clocks_take_lanes_4096,
-    stage_clocks_take_thread_1024, stage_clocks_take_thread_2048,
-    stage_clocks_take_thread_3072, stage_clocks_take_thread_4096,
-    stage_clocks_take_blocks_1024, stage_clocks_take_blocks_2048,
-    stage_clocks_take_blocks_3072, stage_clocks_take_blocks_4096,
-    stage_clocks_take_integer_1024, stage_clocks_take_integer_2048,
-    stage_clocks_take_integer_3072, stage_clocks_take_integer_4096,
-    stage_clocks_take_fold_2048, stage_clocks_take_fold_3072,
-    stage_clocks_take_fold_4096;
+stage_clocks_take stage_clocks_take_cooperative_1024,
+    stage_clocks_take_cooperative_2048, stage_clocks_take_cooperative_3072,
+    stage_clocks_take_cooperative_4096, stage_clocks_take_thread_1024,
+    stage_clocks_take_thread_2048, stage_clocks_take_thread_3072,
+    stage_clocks_take_thread_4096, stage_clocks_take_low_latency_1024,
+    stage_clocks_take_low_latency_2048, stage_clocks_take_low_latency_3072,
+    stage_clocks_take_low_latency_4096, stage_clocks_take_int32_1024,
+    stage_clocks_take_int32_2048, stage_clocks_take_int32_3072,
+    stage_clocks_take_int32_4096, stage_clocks_take_fold_2048,
+    stage_clocks_take_fold_3072, stage_clocks_take_fold_4096;
 
 #ifdef __cplusplus
 }

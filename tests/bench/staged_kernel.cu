@@ -1,15 +1,16 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One of gpu/cuda's kernels once more, with clocks at its stages:
- * -DSTAGED_KERNEL=cooperative_2048 and so on, and -I for their directory.
+ * One of the engine's kernels once more, with clocks at its stages:
+ * -DSTAGED_KERNEL=cooperative -DWARPRSA_KERNEL_BITS=2048 and so on.
  */
 #include "tests/bench/stage_clocks.cuh"
 
-#define STAGED_TEXT(text)   #text
-#define STAGED_FILE(kernel) STAGED_TEXT(kernel.cu)
-#define STAGED_JOIN(a, b)   a##b
-#define STAGED_TAKE(kernel) STAGED_JOIN(stage_clocks_take_, kernel)
+#define STAGED_TEXT(text) #text
+/* The slashes stay as they are, so clang-format is off. */
+/* clang-format off */
+#define STAGED_FILE(name) STAGED_TEXT(gpu/kernels/name/kernel.cu)
+/* clang-format on */
 
 #include STAGED_FILE(STAGED_KERNEL)
 
@@ -37,6 +38,9 @@ stage_of_instruction(const INSTRUCTION *instruction, bool powers_to_come)
     return powers_to_come ? STAGE_BLINDING : STAGE_CHECK;
 }
 #endif
+
+#define STAGED_TAKE(name)                                                      \
+    WARPRSA_OF_BITS(WARPRSA_JOIN(WARPRSA_JOIN(stage_clocks_take_, name), _))
 
 extern "C" cudaError_t STAGED_TAKE(STAGED_KERNEL)(uint64_t clocks[STAGES])
 {

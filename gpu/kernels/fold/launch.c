@@ -5,8 +5,6 @@
  */
 #include "gpu/kernels/fold/launch.h"
 
-#include <assert.h>
-
 const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size)
 {
     static const warprsa_fold_kernel *const kernels[WARPRSA_CLASSES] = {
@@ -43,23 +41,6 @@ static uint32_t blocks_for(const warprsa_fold_kernel *kernel, size_t items,
     uint32_t most = kernel->blocks_per_sm * sms;
 
     return items < most ? (uint32_t)items : most;
-}
-
-void warprsa_fold_candidates(warprsa_paces *candidates, uint32_t sms)
-{
-    static_assert((WARPRSA_KERNELS + 1) * WARPRSA_CLASSES <= WARPRSA_PACES_MAX,
-                  "room for these rows, too");
-    for (int size = 0; sms != 0 && size < WARPRSA_CLASSES; size++) {
-        const warprsa_fold_kernel *kernel =
-            warprsa_fold_kernel_for((warprsa_size_class)size);
-
-        if (kernel != NULL)
-            candidates->row[candidates->count++] = (warprsa_pace){
-                .size = (warprsa_size_class)size,
-                .kernel = WARPRSA_KERNEL_FOLD,
-                .wave = kernel->item_max * kernel->blocks_per_sm * sms,
-            };
-    }
 }
 
 size_t warprsa_fold_table_bytes(warprsa_size_class size, size_t count,

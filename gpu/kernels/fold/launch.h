@@ -8,8 +8,10 @@
 #ifndef WARPRSA_GPU_KERNELS_FOLD_LAUNCH_H
 #define WARPRSA_GPU_KERNELS_FOLD_LAUNCH_H
 
+#include <cuda_runtime_api.h>
+
+#include "gpu/kernels/batch.h"
 #include "gpu/kernels/fold/plan.h"
-#include "gpu/kernels/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,11 +37,6 @@ const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size);
 
 /* How many SMs CUDA device `ordinal` has if it can run the fold, else 0. */
 uint32_t warprsa_fold_sms(int ordinal);
-
-/* Adds one row for each size class that has a fold, as
- * warprsa_kernel_candidates() does for the other kernels. `sms` is from
- * warprsa_fold_sms(); with 0 nothing is added. */
-void warprsa_fold_candidates(warprsa_paces *candidates, uint32_t sms);
 
 /* Bytes of table memory that warprsa_fold_launch() needs for a batch of `count`
  * requests of this class. */

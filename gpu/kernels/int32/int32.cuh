@@ -17,8 +17,8 @@ static_assert(sizeof(warprsa_int32_key) <= sizeof(warprsa_prepared_key) &&
                       WARPRSA_HALF_SAMPLES * sizeof(double),
               "limbs lie where samples would");
 
-/* BLOCKS share a multiprocessor: 255 registers a thread for 2, 168 for 3, 128
- * for 4. */
+/* BLOCKS share an SM, which leaves a thread 255 registers if there are 2, 168
+ * if there are 3 and 128 if there are 4. */
 template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD, int BLOCKS>
 __global__ void __launch_bounds__(WARPRSA_INT32_BLOCK, BLOCKS)
     warprsa_int32_kernel(const warprsa_batch batch)
@@ -85,31 +85,5 @@ static cudaError_t warprsa_int32_many(bool *many, const warprsa_batch *batch,
             (uint64_t)multiprocessors * WARPRSA_INT32_LANES_MANY;
     return error;
 }
-
-/*
- * Defines the launcher of a size class: warprsa_int32_1024() and so on, as
- * kernels.h declares it. `low_latency`: of the kernel for many requests, on a
- * multiprocessor at once.
- */
-#define WARPRSA_INT32_LAUNCHER(size, blocks)                                   \
-    extern "C" cudaError_t warprsa_int32_##size(const warprsa_batch *batch,    \
-                                                cudaStream_t stream)           \
-    {                                                                          \
-        constexpr warprsa_shape few = WARPRSA_INT32_SHAPE_FEW_##size;          \
-        constexpr warprsa_shape most = WARPRSA_INT32_SHAPE_MANY_##size;        \
-        bool many;                                                             \
-        cudaError_t error =                                                    \
-            warprsa_int32_many(&many, batch, 2 * most.threads_per_number);     \
-                                                                               \
-        if (error != cudaSuccess)                                              \
-            return error;                                                      \
-        return many                                                            \
-                   ? warprsa_launch_int32<most.limbs, most.threads_per_number, \
-                                          most.limbs_per_thread, blocks>(      \
-                         batch, stream)                                        \
-                   : warprsa_launch_int32<few.limbs, few.threads_per_number,   \
-                                          few.limbs_per_thread, 4>(batch,      \
-                                                                   stream);    \
-    }
 
 #endif

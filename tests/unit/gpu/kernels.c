@@ -13,7 +13,8 @@
 
 #include <cmocka.h>
 
-#include "gpu/kernels/fold/launch.h"
+#include "gpu/kernels/kernels.h"
+#include "gpu/select/candidates.h"
 
 static void first_takes_everything(void **state)
 {
@@ -28,7 +29,7 @@ static void int32_is_no_candidate(void **state)
     warprsa_paces candidates;
 
     (void)state;
-    warprsa_kernel_candidates(&candidates, 1);
+    warprsa_candidates(&candidates, 1, 0);
     for (size_t i = 0; i < candidates.count; i++)
         assert_string_not_equal(candidates.row[i].kernel, WARPRSA_KERNEL_INT32);
 }
@@ -45,8 +46,8 @@ static void table_is_of_these_kernels(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-        warprsa_kernel_candidates(&candidates, devices[i].multiprocessors);
-        warprsa_fold_candidates(&candidates, devices[i].multiprocessors);
+        warprsa_candidates(&candidates, devices[i].multiprocessors,
+                           devices[i].multiprocessors);
         assert_true(warprsa_paces_known(devices[i].device, &paces));
         for (size_t j = 0; j < paces.count; j++) {
             const warprsa_pace *pace = &paces.row[j];

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "gpu/kernels/kernel_names.h"
 #include "gpu/select/selection.h"
 
 static const warprsa_pace pace = {

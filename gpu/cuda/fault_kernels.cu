@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Test builds alone: kernels that do not end by themselves, or badly.
+ * See fault_kernels.h.
  */
-#include "gpu/kernels/kernels.h"
+#include "gpu/cuda/fault_kernels.h"
 
 static __global__ void spin(const volatile uint32_t *stop)
 {

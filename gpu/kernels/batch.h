@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A batch as the kernels receive it, and how many threads they compute it with.
+ */
+#ifndef WARPRSA_GPU_KERNELS_BATCH_H
+#define WARPRSA_GPU_KERNELS_BATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/arith/prepared_key.h"
+
+/* Threads of a block. The kernels are compiled for these numbers, and
+ * kernels.c computes from them what a launch needs. */
+#define WARPRSA_COOPERATIVE_BLOCK 128
+#define WARPRSA_THREAD_BLOCK_1024 384
+#define WARPRSA_THREAD_BLOCK_2048 384
+#define WARPRSA_THREAD_BLOCK_3072 256
+#define WARPRSA_THREAD_BLOCK_4096 256
+#define WARPRSA_INT32_BLOCK       128
+#define WARPRSA_LOW_LATENCY_BLOCK 128 /* at most */
+/* Blocks that share an SM: 128 registers are left for a thread. */
+#define WARPRSA_COOPERATIVE_BLOCKS_PER_SM 4
+
+/* A batch in device memory; request i's data start at i times the stride. */
+typedef struct warprsa_batch {
+    const warprsa_prepared_key *keys; /* or, in each place, a limb key */
+    const uint32_t *key;              /* [count] places in keys */
+    const uint8_t *input;             /* bytes_stride */
+    const uint64_t *random;           /* RANDOM_WORDS */
+    uint8_t *output;                  /* bytes_stride */
+    uint32_t *status;                 /* [count] */
+    double *inverse;                  /* 2 HALF_SAMPLES */
+    uint32_t *exponent;               /* 2 BLINDED_WORDS */
+    uint64_t *result;                 /* FULL_SAMPLES */
+    double *table;                    /* the kernel's table_bytes() */
+    uint32_t bytes_stride;
+    uint32_t count;
+    uint32_t windows;        /* the most that any of its keys needs */
+    bool direct_table_reads; /* allowed; most kernels scan all the same */
+} warprsa_batch;
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See candidates.h.
+ */
+#include "gpu/select/candidates.h"
+
+#include <assert.h>
+
+#include "gpu/kernels/fold/launch.h"
+#include "gpu/kernels/kernels.h"
+
+static_assert((WARPRSA_KERNELS + 1) * WARPRSA_CLASSES <= WARPRSA_PACES_MAX,
+              "a row for each class of each kernel and of the fold");
+
+static void add(warprsa_paces *candidates, int size, const char *kernel,
+                uint32_t wave)
+{
+    candidates->row[candidates->count++] = (warprsa_pace){
+        .size = (warprsa_size_class)size, .kernel = kernel, .wave = wave};
+}
+
+void warprsa_candidates(warprsa_paces *candidates, unsigned sms,
+                        unsigned fold_sms)
+{
+    candidates->count = 0;
+    for (int i = 0; i < WARPRSA_KERNELS; i++)
+        for (int size = 0; size < WARPRSA_CLASSES; size++) {
+            const warprsa_kernel *kernel = &warprsa_kernels[i];
+
+            if (kernel->at_once != NULL && kernel->launch[size] != NULL)
+                add(candidates, size, kernel->name,
+                    kernel->at_once((warprsa_size_class)size) * sms);
+        }
+    for (int size = 0; fold_sms != 0 && size < WARPRSA_CLASSES; size++) {
+        const warprsa_fold_kernel *kernel =
+            warprsa_fold_kernel_for((warprsa_size_class)size);
+
+        if (kernel != NULL)
+            add(candidates, size, WARPRSA_KERNEL_FOLD,
+                kernel->item_max * kernel->blocks_per_sm * fold_sms);
+    }
+}
