@@ -163,10 +163,11 @@ static double predict(const void *arg, size_t items, size_t rest)
     const warprsa_size_class size = memory->size;
 
     return warprsa_foretell_ms(
-               warprsa_pace_of(memory->paces, size, WARPRSA_KERNEL_FOLD),
+               warprsa_kernel_timing_of(memory->timings, size,
+                                        WARPRSA_KERNEL_FOLD),
                with_beside(memory,
                            items * warprsa_fold_kernel_for(size)->item_max)) +
-           warprsa_fastest_ms(memory->paces, size, with_beside(memory, rest));
+           warprsa_fastest_ms(memory->timings, size, with_beside(memory, rest));
 }
 
 /* As much as can be. */
@@ -188,9 +189,9 @@ static warprsa_fold_rule rule_of(const warprsa_batch_memory *memory)
     if (kernel == NULL || memory->fold_sms == 0)
         return rule;
     if (named ? strcmp(memory->kernel, WARPRSA_KERNEL_FOLD) != 0
-              : memory->paces == NULL ||
-                    warprsa_pace_of(memory->paces, memory->size,
-                                    WARPRSA_KERNEL_FOLD) == NULL)
+              : memory->timings == NULL ||
+                    warprsa_kernel_timing_of(memory->timings, memory->size,
+                                             WARPRSA_KERNEL_FOLD) == NULL)
         return rule;
     rule.item_max = kernel->item_max;
     rule.item_min = named ? 1 : kernel->item_max / ITEM_SHARE_MIN;
@@ -227,8 +228,8 @@ static const warprsa_kernel *kernel_of(const warprsa_batch_memory *memory,
 
     if (memory->kernel != NULL)
         kernel = warprsa_kernel_named(memory->kernel, memory->size);
-    if (kernel == NULL && memory->paces != NULL)
-        name = warprsa_fastest_kernel(memory->paces, memory->size,
+    if (kernel == NULL && memory->timings != NULL)
+        name = warprsa_fastest_kernel(memory->timings, memory->size,
                                       with_beside(memory, count));
     if (name != NULL)
         kernel = warprsa_kernel_named(name, memory->size);

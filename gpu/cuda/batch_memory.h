@@ -34,10 +34,11 @@ typedef struct warprsa_batch_memory {
     void *host_block, *device_block; /* both block_bytes */
     double *table;                   /* device */
     const char *kernel;              /* as warprsa_device_config has it */
-    const warprsa_paces *paces;      /* to choose by otherwise; NULL: none */
-    bool direct_table_reads;         /* as warprsa_device_config has it */
-    unsigned fold_sms;               /* 0: this device can't */
-    const uint8_t *key_folds;        /* by key: warprsa_fold_accepts_key() */
+    const warprsa_kernel_timings
+        *timings;             /* to choose by otherwise; NULL: none */
+    bool direct_table_reads;  /* as warprsa_device_config has it */
+    unsigned fold_sms;        /* 0: this device can't */
+    const uint8_t *key_folds; /* by key: warprsa_fold_accepts_key() */
     size_t block_bytes, table_bytes;
     /* Of the batch that is laid out now. */
     warprsa_size_class size;
@@ -66,7 +67,7 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
                           size_t count);
 
 /* Copies keys' places and inputs into the staging memory, those that are folded
- * first: by the paces, or all that may be if that kernel is asked for. */
+ * first: by the timings, or all that may be if that kernel is asked for. */
 void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
                         const warprsa_key_size *key_sizes);
 

@@ -49,7 +49,8 @@ struct warprsa_device {
     bool int32;     /* its one kernel is WARPRSA_KERNEL_INT32 */
     char model[64]; /* as CUDA names it */
     char description[128];
-    warprsa_paces paces; /* of the kernels that are chosen by batch */
+    warprsa_kernel_timings
+        timings; /* of the kernels that are chosen by batch */
     warprsa_id_pool key_ids;
     warprsa_prepared_key *keys; /* device memory */
     warprsa_key_size *key_sizes;
@@ -410,13 +411,13 @@ static cudaError_t allocate(warprsa_device *device)
             error = warprsa_batch_memory_new(&s->memory, config->batch_max,
                                              config->kernel, device->key_folds,
                                              device->capacity);
-        s->memory.paces = &device->paces;
+        s->memory.timings = &device->timings;
         s->memory.direct_table_reads = config->direct_table_reads;
     }
     return error;
 }
 
-/* What the paces of kernels depend on, in words. */
+/* What the timings of kernels depend on, in words. */
 static cudaError_t
 describe_subject(const warprsa_device *device, unsigned *multiprocessors,
                  char subject[WARPRSA_CALIBRATION_SUBJECT_MAX])
@@ -469,22 +470,22 @@ static bool time_batch(void *arg, warprsa_size_class size, const char *kernel,
 }
 
 /* What kernels of batches are chosen by. */
-static cudaError_t choose_paces(warprsa_device *device)
+static cudaError_t choose_timings(warprsa_device *device)
 {
     const warprsa_device_config *config = &device->config;
     timed_stream timed = {device, NULL};
-    warprsa_paces candidates;
+    warprsa_kernel_timings candidates;
     unsigned multiprocessors;
     char subject[WARPRSA_CALIBRATION_SUBJECT_MAX];
-    const warprsa_paces_wanted wanted = {.model = device->model,
-                                         .subject = subject,
-                                         .candidates = &candidates,
-                                         .batch_max = config->batch_max,
-                                         .file = config->calibration_file,
-                                         .run = time_batch,
-                                         .run_arg = &timed,
-                                         .trace = config->trace,
-                                         .trace_arg = config->trace_arg};
+    const warprsa_timing_source wanted = {.model = device->model,
+                                          .subject = subject,
+                                          .candidates = &candidates,
+                                          .batch_max = config->batch_max,
+                                          .file = config->calibration_file,
+                                          .run = time_batch,
+                                          .run_arg = &timed,
+                                          .trace = config->trace,
+                                          .trace_arg = config->trace_arg};
     cudaError_t error = describe_subject(device, &multiprocessors, subject);
     const char *from;
 
@@ -495,9 +496,9 @@ static cudaError_t choose_paces(warprsa_device *device)
     timed.tasks = calloc(config->batch_max, sizeof(*timed.tasks));
     if (timed.tasks == NULL)
         return cudaErrorMemoryAllocation;
-    from = warprsa_paces_choose(&device->paces, &wanted);
+    from = warprsa_timing_source_choose(&device->timings, &wanted);
     free(timed.tasks);
-    describe_choice(device, "paces", from);
+    describe_choice(device, "kernel timings", from);
     return cudaSuccess;
 }
 
@@ -537,7 +538,7 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
     }
     if (status == WARPRSA_OK) {
         *what = "choice of kernels";
-        status = status_of(device, *what, choose_paces(device));
+        status = status_of(device, *what, choose_timings(device));
     }
     if (status == WARPRSA_OK)
         *what = "known-answer test";

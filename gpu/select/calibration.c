@@ -14,14 +14,14 @@ typedef struct measurement {
     bool short_of_time;
 } measurement;
 
-static bool run_once(measurement *m, const warprsa_pace *pace, size_t count,
-                     double *ms)
+static bool run_once(measurement *m, const warprsa_kernel_timing *timing,
+                     size_t count, double *ms)
 {
     if (m->left_ms <= 0) {
         m->short_of_time = true;
         return false;
     }
-    if (!m->run(m->arg, pace->size, pace->kernel, count, ms))
+    if (!m->run(m->arg, timing->size, timing->kernel, count, ms))
         return false;
     m->left_ms -= *ms;
     return true;
@@ -37,15 +37,15 @@ static double middle(const double ms[RUNS])
 
 /* Not less than `least`: more operations never take less, but for what the
  * clock and the device add by chance. */
-static bool time_batch(measurement *m, const warprsa_pace *pace, size_t count,
-                       uint32_t least, uint32_t *us)
+static bool time_batch(measurement *m, const warprsa_kernel_timing *timing,
+                       size_t count, uint32_t least, uint32_t *us)
 {
     double ms[RUNS];
 
     for (int i = 0; i < RUNS; i++)
-        if (!run_once(m, pace, count, &ms[i]))
+        if (!run_once(m, timing, count, &ms[i]))
             return false;
-    if (middle(ms) > WARPRSA_PACE_US_MAX / 1e3)
+    if (middle(ms) > WARPRSA_KERNEL_TIMING_US_MAX / 1e3)
         return false;
     *us = (uint32_t)(middle(ms) * 1e3 + 0.5);
     *us = *us < least ? least : *us;
@@ -54,36 +54,38 @@ static bool time_batch(measurement *m, const warprsa_pace *pace, size_t count,
 
 /* Whether a kernel that takes so long for one operation may be the fastest
  * for any batch. */
-static bool can_win(const warprsa_paces *paces, const warprsa_pace *pace,
-                    size_t batch_max)
+static bool can_win(const warprsa_kernel_timings *timings,
+                    const warprsa_kernel_timing *timing, size_t batch_max)
 {
-    for (size_t i = 0; i < paces->count; i++)
-        if (paces->row[i].size == pace->size &&
-            warprsa_foretell_ms(&paces->row[i], batch_max) <=
-                pace->one_us / 1e3)
+    for (size_t i = 0; i < timings->count; i++)
+        if (timings->row[i].size == timing->size &&
+            warprsa_foretell_ms(&timings->row[i], batch_max) <=
+                timing->one_us / 1e3)
             return false;
     return true;
 }
 
-bool warprsa_calibrate(warprsa_paces *paces, const warprsa_paces *candidates,
+bool warprsa_calibrate(warprsa_kernel_timings *timings,
+                       const warprsa_kernel_timings *candidates,
                        size_t batch_max, warprsa_timed_batch run, void *arg)
 {
     measurement m = {run, arg, WARPRSA_CALIBRATION_MS, false};
 
-    paces->count = 0;
+    timings->count = 0;
     for (size_t i = 0; i < candidates->count && !m.short_of_time; i++) {
-        warprsa_pace pace = candidates->row[i];
+        warprsa_kernel_timing timing = candidates->row[i];
         double first_ms; /* brings the kernel onto the device: not counted */
 
-        if (pace.wave > batch_max)
-            pace.wave = (uint32_t)batch_max;
-        if (run_once(&m, &pace, 1, &first_ms) &&
-            time_batch(&m, &pace, 1, 1, &pace.one_us) &&
-            can_win(paces, &pace, batch_max) &&
-            time_batch(&m, &pace, (pace.wave + 1) / 2, pace.one_us,
-                       &pace.half_us) &&
-            time_batch(&m, &pace, pace.wave, pace.half_us, &pace.wave_us))
-            paces->row[paces->count++] = pace;
+        if (timing.wave > batch_max)
+            timing.wave = (uint32_t)batch_max;
+        if (run_once(&m, &timing, 1, &first_ms) &&
+            time_batch(&m, &timing, 1, 1, &timing.one_us) &&
+            can_win(timings, &timing, batch_max) &&
+            time_batch(&m, &timing, (timing.wave + 1) / 2, timing.one_us,
+                       &timing.half_us) &&
+            time_batch(&m, &timing, timing.wave, timing.half_us,
+                       &timing.wave_us))
+            timings->row[timings->count++] = timing;
     }
     return !m.short_of_time;
 }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The paces of a device that selection.c does not know, measured when it is
+ * The timings of a device that selection.c does not know, measured when it is
  * opened. Plain C; who calls says how a batch is run.
  */
 #ifndef WARPRSA_GPU_SELECT_CALIBRATION_H
@@ -28,7 +28,8 @@ typedef bool (*warprsa_timed_batch)(void *arg, warprsa_size_class size,
  * operation than another for batch_max of them, and for what there was no time
  * left for. False: the time was too short.
  */
-bool warprsa_calibrate(warprsa_paces *paces, const warprsa_paces *candidates,
+bool warprsa_calibrate(warprsa_kernel_timings *timings,
+                       const warprsa_kernel_timings *candidates,
                        size_t batch_max, warprsa_timed_batch run, void *arg);
 
 #endif

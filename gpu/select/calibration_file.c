@@ -91,11 +91,11 @@ static bool parse_number(const char *text, uint32_t *value)
 }
 
 /* A row, of a candidate. `line` is cut up. */
-static bool parse_row(char *line, const warprsa_paces *candidates,
-                      warprsa_pace *pace)
+static bool parse_row(char *line, const warprsa_kernel_timings *candidates,
+                      warprsa_kernel_timing *timing)
 {
     char *field[FIELDS + 1] = {NULL}, *rest = line;
-    const warprsa_pace *candidate;
+    const warprsa_kernel_timing *candidate;
     uint32_t bits = 0;
     int count = 0;
 
@@ -104,15 +104,15 @@ static bool parse_row(char *line, const warprsa_paces *candidates,
     if (count != FIELDS || !parse_number(field[0], &bits) || bits == 0 ||
         bits % 1024 != 0 || bits / 1024 > WARPRSA_CLASSES)
         return false;
-    candidate = warprsa_pace_of(
+    candidate = warprsa_kernel_timing_of(
         candidates, (warprsa_size_class)(bits / 1024 - 1), field[1]);
     if (candidate == NULL)
         return false;
-    *pace = *candidate;
-    return parse_number(field[2], &pace->wave) &&
-           parse_number(field[3], &pace->one_us) &&
-           parse_number(field[4], &pace->half_us) &&
-           parse_number(field[5], &pace->wave_us);
+    *timing = *candidate;
+    return parse_number(field[2], &timing->wave) &&
+           parse_number(field[3], &timing->one_us) &&
+           parse_number(field[4], &timing->half_us) &&
+           parse_number(field[5], &timing->wave_us);
 }
 
 /* Whether a line is the heading of this subject, or of its device if `device`
@@ -128,14 +128,15 @@ static bool is_heading(const char *line, const char *subject, bool device)
 
 /* The rows of the subject; the line of the first bad one, or 0. */
 static unsigned parse(char *text, const char *subject,
-                      const warprsa_paces *candidates, warprsa_paces *paces)
+                      const warprsa_kernel_timings *candidates,
+                      warprsa_kernel_timings *timings)
 {
     char *rest = text;
     bool own = false;
 
     for (unsigned number = 1; rest != NULL && *rest != '\0'; number++) {
         char *line = strsep(&rest, "\n");
-        warprsa_pace pace;
+        warprsa_kernel_timing timing;
 
         if (rest == NULL) /* cut off */
             return number;
@@ -147,45 +148,47 @@ static unsigned parse(char *text, const char *subject,
         }
         if (!own)
             continue;
-        if (paces->count == WARPRSA_PACES_MAX ||
-            !parse_row(line, candidates, &pace) ||
-            warprsa_pace_of(paces, pace.size, pace.kernel) != NULL)
+        if (timings->count == WARPRSA_KERNEL_TIMINGS_MAX ||
+            !parse_row(line, candidates, &timing) ||
+            warprsa_kernel_timing_of(timings, timing.size, timing.kernel) !=
+                NULL)
             return number;
-        paces->row[paces->count++] = pace;
+        timings->row[timings->count++] = timing;
     }
     return 0;
 }
 
 warprsa_calibration_found
 warprsa_calibration_read(const char *path, const char *subject,
-                         const warprsa_paces *candidates, size_t batch_max,
-                         warprsa_paces *paces, char *why, size_t why_size)
+                         const warprsa_kernel_timings *candidates,
+                         size_t batch_max, warprsa_kernel_timings *timings,
+                         char *why, size_t why_size)
 {
     char *text = malloc(TEXT_MAX + 1);
     const char *what = "no memory";
     warprsa_calibration_found found = WARPRSA_CALIBRATION_BAD;
 
-    paces->count = 0;
+    timings->count = 0;
     if (text == NULL || !read_text(path, text, &what)) {
         if (what == NULL && errno == ENOENT)
             found = WARPRSA_CALIBRATION_NONE;
         else
             explain(why, why_size, path, what);
     } else {
-        const unsigned line = parse(text, subject, candidates, paces);
+        const unsigned line = parse(text, subject, candidates, timings);
 
         if (line != 0)
             snprintf(why, why_size, "%s:%u: damaged", path, line);
-        else if (paces->count == 0)
+        else if (timings->count == 0)
             found = WARPRSA_CALIBRATION_NONE;
-        else if (!warprsa_paces_fit(paces, candidates, batch_max))
+        else if (!warprsa_kernel_timings_fit(timings, candidates, batch_max))
             explain(why, why_size, path, "times that cannot be");
         else
             found = WARPRSA_CALIBRATION_FOUND;
     }
     free(text);
     if (found != WARPRSA_CALIBRATION_FOUND)
-        paces->count = 0;
+        timings->count = 0;
     return found;
 }
 
@@ -208,7 +211,7 @@ static void put_others(FILE *file, char *old, const char *subject)
 
 /* The new text; NULL: no memory. */
 static char *new_text(char *old, const char *subject,
-                      const warprsa_paces *paces, size_t *length)
+                      const warprsa_kernel_timings *timings, size_t *length)
 {
     char *text = NULL;
     FILE *file = open_memstream(&text, length);
@@ -217,12 +220,12 @@ static char *new_text(char *old, const char *subject,
     if (file == NULL)
         return NULL;
     fprintf(file, "%s[%s]\n", title, subject);
-    for (size_t i = 0; i < paces->count; i++) {
-        const warprsa_pace *pace = &paces->row[i];
+    for (size_t i = 0; i < timings->count; i++) {
+        const warprsa_kernel_timing *timing = &timings->row[i];
 
-        fprintf(file, "%u %s %u %u %u %u\n", 1024 * ((unsigned)pace->size + 1),
-                pace->kernel, pace->wave, pace->one_us, pace->half_us,
-                pace->wave_us);
+        fprintf(file, "%u %s %u %u %u %u\n",
+                1024 * ((unsigned)timing->size + 1), timing->kernel,
+                timing->wave, timing->one_us, timing->half_us, timing->wave_us);
     }
     if (strlen(old) < TEXT_MAX / 2)
         put_others(file, old, subject);
@@ -277,7 +280,7 @@ static bool replace(const char *path, const char *text, size_t length)
 }
 
 bool warprsa_calibration_write(const char *path, const char *subject,
-                               const warprsa_paces *paces, char *why,
+                               const warprsa_kernel_timings *timings, char *why,
                                size_t why_size)
 {
     char *old = malloc(TEXT_MAX + 1), *text = NULL;
@@ -293,7 +296,7 @@ bool warprsa_calibration_write(const char *path, const char *subject,
         }
     }
     if (ok) {
-        text = new_text(old, subject, paces, &length);
+        text = new_text(old, subject, timings, &length);
         what = text == NULL ? "no memory" : NULL;
         ok = text != NULL && replace(path, text, length);
     }

@@ -26,25 +26,26 @@ typedef enum warprsa_calibration_found {
     WARPRSA_CALIBRATION_BAD,  /* not used; the reason in why */
 } warprsa_calibration_found;
 
-/* The paces of `subject`, one line of at most SUBJECT_MAX bytes without
- * brackets, that fit the candidates (warprsa_paces_fit()). */
+/* The timings of `subject`, one line of at most SUBJECT_MAX bytes without
+ * brackets, that fit the candidates (warprsa_kernel_timings_fit()). */
 enum {
     WARPRSA_CALIBRATION_SUBJECT_MAX = 200,
 };
 warprsa_calibration_found
 warprsa_calibration_read(const char *path, const char *subject,
-                         const warprsa_paces *candidates, size_t batch_max,
-                         warprsa_paces *paces, char *why, size_t why_size);
+                         const warprsa_kernel_timings *candidates,
+                         size_t batch_max, warprsa_kernel_timings *timings,
+                         char *why, size_t why_size);
 
 /*
- * Puts the paces in: a new file, of mode 0600, takes the place of the old one
+ * Puts the timings in: a new file, of mode 0600, takes the place of the old one
  * at once, so that whoever reads sees the one or the other. What the old one
  * has of other devices stays, those being subjects that differ before their
  * first comma. False, with the reason in why and the old file as it was: the
  * directory can't be written, say, or what is there is no such file.
  */
 bool warprsa_calibration_write(const char *path, const char *subject,
-                               const warprsa_paces *paces, char *why,
+                               const warprsa_kernel_timings *timings, char *why,
                                size_t why_size);
 
 #endif

@@ -10,17 +10,18 @@
 #include "gpu/kernels/fold/launch.h"
 #include "gpu/kernels/kernels.h"
 
-static_assert((WARPRSA_KERNELS + 1) * WARPRSA_CLASSES <= WARPRSA_PACES_MAX,
+static_assert((WARPRSA_KERNELS + 1) * WARPRSA_CLASSES <=
+                  WARPRSA_KERNEL_TIMINGS_MAX,
               "a row for each class of each kernel and of the fold");
 
-static void add(warprsa_paces *candidates, int size, const char *kernel,
-                uint32_t wave)
+static void add(warprsa_kernel_timings *candidates, int size,
+                const char *kernel, uint32_t wave)
 {
-    candidates->row[candidates->count++] = (warprsa_pace){
+    candidates->row[candidates->count++] = (warprsa_kernel_timing){
         .size = (warprsa_size_class)size, .kernel = kernel, .wave = wave};
 }
 
-void warprsa_candidates(warprsa_paces *candidates, unsigned sms,
+void warprsa_candidates(warprsa_kernel_timings *candidates, unsigned sms,
                         unsigned fold_sms)
 {
     candidates->count = 0;

@@ -14,7 +14,7 @@
  * with its wave and no times. The rows of one kernel come together, as
  * warprsa_calibrate() wants them; those of the fold come last. A pure function.
  */
-void warprsa_candidates(warprsa_paces *candidates, unsigned sms,
+void warprsa_candidates(warprsa_kernel_timings *candidates, unsigned sms,
                         unsigned fold_sms);
 
 #endif

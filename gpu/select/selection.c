@@ -14,7 +14,7 @@ enum {
 /* doc/kernels/README.md has what they were measured with. */
 static const struct {
     const char *device;
-    warprsa_pace row[KNOWN_ROWS_MAX]; /* the rest: no kernel */
+    warprsa_kernel_timing row[KNOWN_ROWS_MAX]; /* the rest: no kernel */
 } known[] = {
     {"NVIDIA H200",
      {{WARPRSA_CLASS_1024, "cooperative", 16896, 726, 1157, 2154},
@@ -50,9 +50,9 @@ static const struct {
       {WARPRSA_CLASS_4096, "fold", 16896, 43041, 45991, 45991}}},
 };
 
-static bool is_fold(const warprsa_pace *pace)
+static bool is_fold(const warprsa_kernel_timing *timing)
 {
-    return strcmp(pace->kernel, WARPRSA_KERNEL_FOLD) == 0;
+    return strcmp(timing->kernel, WARPRSA_KERNEL_FOLD) == 0;
 }
 
 /* Less than half a wave, `rest` of one: what a few operations leave of a
@@ -60,113 +60,118 @@ static bool is_fold(const warprsa_pace *pace)
  * until the line of the second half, carried on downwards, is above that. A
  * block of the fold is full with the first requests of its key, and more of
  * them share the second cache and the power from the beginning. */
-static double foretell_part(const warprsa_pace *pace, double rest)
+static double foretell_part(const warprsa_kernel_timing *timing, double rest)
 {
-    const double one = pace->one_us / 1e3, half = pace->half_us / 1e3;
-    const double wave = pace->wave_us / 1e3;
+    const double one = timing->one_us / 1e3, half = timing->half_us / 1e3;
+    const double wave = timing->wave_us / 1e3;
     const double chord = one + 2 * rest * (half - one);
     const double line = half + (2 * rest - 1) * (wave - half);
 
     if (rest >= 0.5)
         return line;
-    if (line >= chord || is_fold(pace))
+    if (line >= chord || is_fold(timing))
         return chord;
     return line > one ? line : one;
 }
 
-double warprsa_foretell_ms(const warprsa_pace *pace, size_t count)
+double warprsa_foretell_ms(const warprsa_kernel_timing *timing, size_t count)
 {
-    const size_t rest = count % pace->wave;
-    const double ms = (double)(count / pace->wave) * pace->wave_us / 1e3;
+    const size_t rest = count % timing->wave;
+    const double ms = (double)(count / timing->wave) * timing->wave_us / 1e3;
 
-    return rest == 0
-               ? ms
-               : ms + foretell_part(pace, (double)rest / (double)pace->wave);
+    return rest == 0 ? ms
+                     : ms + foretell_part(timing,
+                                          (double)rest / (double)timing->wave);
 }
 
-const warprsa_pace *warprsa_pace_of(const warprsa_paces *paces,
-                                    warprsa_size_class size, const char *kernel)
+const warprsa_kernel_timing *
+warprsa_kernel_timing_of(const warprsa_kernel_timings *timings,
+                         warprsa_size_class size, const char *kernel)
 {
-    for (size_t i = 0; i < paces->count; i++)
-        if (paces->row[i].size == size &&
-            strcmp(paces->row[i].kernel, kernel) == 0)
-            return &paces->row[i];
+    for (size_t i = 0; i < timings->count; i++)
+        if (timings->row[i].size == size &&
+            strcmp(timings->row[i].kernel, kernel) == 0)
+            return &timings->row[i];
     return NULL;
 }
 
 /* The fastest row's kernel, or NULL, and its time. */
-static const char *fastest(const warprsa_paces *paces, warprsa_size_class size,
-                           size_t count, double *best_ms)
+static const char *fastest(const warprsa_kernel_timings *timings,
+                           warprsa_size_class size, size_t count,
+                           double *best_ms)
 {
     const char *best = NULL;
 
     *best_ms = 0;
-    for (size_t i = 0; i < paces->count; i++) {
-        const warprsa_pace *pace = &paces->row[i];
+    for (size_t i = 0; i < timings->count; i++) {
+        const warprsa_kernel_timing *timing = &timings->row[i];
         double ms;
 
-        if (pace->size != size || is_fold(pace))
+        if (timing->size != size || is_fold(timing))
             continue;
-        ms = warprsa_foretell_ms(pace, count);
+        ms = warprsa_foretell_ms(timing, count);
         if (best == NULL || ms < *best_ms) {
-            best = pace->kernel;
+            best = timing->kernel;
             *best_ms = ms;
         }
     }
     return best;
 }
 
-const char *warprsa_fastest_kernel(const warprsa_paces *paces,
+const char *warprsa_fastest_kernel(const warprsa_kernel_timings *timings,
                                    warprsa_size_class size, size_t count)
 {
     double ms;
 
-    return fastest(paces, size, count, &ms);
+    return fastest(timings, size, count, &ms);
 }
 
-double warprsa_fastest_ms(const warprsa_paces *paces, warprsa_size_class size,
-                          size_t count)
+double warprsa_fastest_ms(const warprsa_kernel_timings *timings,
+                          warprsa_size_class size, size_t count)
 {
     double ms;
 
-    (void)fastest(paces, size, count, &ms);
+    (void)fastest(timings, size, count, &ms);
     return ms;
 }
 
-bool warprsa_paces_known(const char *device, warprsa_paces *paces)
+bool warprsa_kernel_timings_known(const char *device,
+                                  warprsa_kernel_timings *timings)
 {
-    paces->count = 0;
+    timings->count = 0;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(known[i].device, device) == 0)
-            while (paces->count < KNOWN_ROWS_MAX &&
-                   known[i].row[paces->count].kernel != NULL) {
-                paces->row[paces->count] = known[i].row[paces->count];
-                paces->count++;
+            while (timings->count < KNOWN_ROWS_MAX &&
+                   known[i].row[timings->count].kernel != NULL) {
+                timings->row[timings->count] = known[i].row[timings->count];
+                timings->count++;
             }
-    return paces->count != 0;
+    return timings->count != 0;
 }
 
-static bool fits(const warprsa_pace *pace, const warprsa_pace *candidate,
-                 size_t batch_max)
+static bool fits(const warprsa_kernel_timing *timing,
+                 const warprsa_kernel_timing *candidate, size_t batch_max)
 {
     return candidate != NULL &&
-           pace->wave ==
+           timing->wave ==
                (candidate->wave < batch_max ? candidate->wave : batch_max) &&
-           pace->one_us > 0 && pace->one_us <= pace->half_us &&
-           pace->half_us <= pace->wave_us &&
-           pace->wave_us <= WARPRSA_PACE_US_MAX;
+           timing->one_us > 0 && timing->one_us <= timing->half_us &&
+           timing->half_us <= timing->wave_us &&
+           timing->wave_us <= WARPRSA_KERNEL_TIMING_US_MAX;
 }
 
-bool warprsa_paces_fit(const warprsa_paces *paces,
-                       const warprsa_paces *candidates, size_t batch_max)
+bool warprsa_kernel_timings_fit(const warprsa_kernel_timings *timings,
+                                const warprsa_kernel_timings *candidates,
+                                size_t batch_max)
 {
     for (int size = 0; size < WARPRSA_CLASSES; size++)
-        if (warprsa_fastest_kernel(paces, (warprsa_size_class)size, 1) == NULL)
+        if (warprsa_fastest_kernel(timings, (warprsa_size_class)size, 1) ==
+            NULL)
             return false;
-    for (size_t i = 0; i < paces->count; i++)
-        if (!fits(&paces->row[i],
-                  warprsa_pace_of(candidates, paces->row[i].size,
-                                  paces->row[i].kernel),
+    for (size_t i = 0; i < timings->count; i++)
+        if (!fits(&timings->row[i],
+                  warprsa_kernel_timing_of(candidates, timings->row[i].size,
+                                           timings->row[i].kernel),
                   batch_max))
             return false;
     return true;

@@ -12,7 +12,7 @@ enum {
     WHY_SIZE = 400,
 };
 
-static void trace(const warprsa_paces_wanted *wanted, const char *what,
+static void trace(const warprsa_timing_source *wanted, const char *what,
                   const char *why)
 {
     char line[WHY_SIZE + 160];
@@ -23,47 +23,50 @@ static void trace(const warprsa_paces_wanted *wanted, const char *what,
     wanted->trace(wanted->trace_arg, 1, line);
 }
 
-static bool has_file(const warprsa_paces_wanted *wanted)
+static bool has_file(const warprsa_timing_source *wanted)
 {
     return wanted->file != NULL && wanted->file[0] != '\0';
 }
 
-static bool read_file(warprsa_paces *paces, const warprsa_paces_wanted *wanted)
+static bool read_file(warprsa_kernel_timings *timings,
+                      const warprsa_timing_source *wanted)
 {
     char why[WHY_SIZE] = "";
     const warprsa_calibration_found found = warprsa_calibration_read(
         wanted->file, wanted->subject, wanted->candidates, wanted->batch_max,
-        paces, why, sizeof(why));
+        timings, why, sizeof(why));
 
     if (found == WARPRSA_CALIBRATION_BAD)
         trace(wanted, "calibration file not used: ", why);
     return found == WARPRSA_CALIBRATION_FOUND;
 }
 
-static void calibrate(warprsa_paces *paces, const warprsa_paces_wanted *wanted)
+static void calibrate(warprsa_kernel_timings *timings,
+                      const warprsa_timing_source *wanted)
 {
     char why[WHY_SIZE] = "";
 
-    trace(wanted, "calibrated: its paces are not known", "");
-    if (!warprsa_calibrate(paces, wanted->candidates, wanted->batch_max,
+    trace(wanted, "calibrated: its kernel timings are not known", "");
+    if (!warprsa_calibrate(timings, wanted->candidates, wanted->batch_max,
                            wanted->run, wanted->run_arg))
         trace(wanted, "not all kernels were tried: there was no time", "");
     if (!has_file(wanted) ||
-        !warprsa_paces_fit(paces, wanted->candidates, wanted->batch_max))
+        !warprsa_kernel_timings_fit(timings, wanted->candidates,
+                                    wanted->batch_max))
         return;
-    if (!warprsa_calibration_write(wanted->file, wanted->subject, paces, why,
+    if (!warprsa_calibration_write(wanted->file, wanted->subject, timings, why,
                                    sizeof(why)))
         trace(wanted, "calibration file not written: ", why);
 }
 
-const char *warprsa_paces_choose(warprsa_paces *paces,
-                                 const warprsa_paces_wanted *wanted)
+const char *warprsa_timing_source_choose(warprsa_kernel_timings *timings,
+                                         const warprsa_timing_source *wanted)
 {
-    if (warprsa_paces_known(wanted->model, paces) &&
-        warprsa_paces_fit(paces, wanted->candidates, SIZE_MAX))
+    if (warprsa_kernel_timings_known(wanted->model, timings) &&
+        warprsa_kernel_timings_fit(timings, wanted->candidates, SIZE_MAX))
         return "table";
-    if (has_file(wanted) && read_file(paces, wanted))
+    if (has_file(wanted) && read_file(timings, wanted))
         return "file";
-    calibrate(paces, wanted);
+    calibrate(timings, wanted);
     return "calibration";
 }

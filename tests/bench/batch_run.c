@@ -11,16 +11,16 @@
 #include "gpu/select/candidates.h"
 #include "tests/bench/bench.h"
 
-static void find_paces(batch_run *run)
+static void find_timings(batch_run *run)
 {
     struct cudaDeviceProp device;
 
     bench_cuda(cudaGetDeviceProperties(&device, 0), "the device");
     warprsa_candidates(&run->candidates, (unsigned)device.multiProcessorCount,
                        warprsa_fold_sms(0));
-    if (!warprsa_paces_known(device.name, &run->paces))
-        run->paces.count = 0;
-    run->memory.paces = &run->paces;
+    if (!warprsa_kernel_timings_known(device.name, &run->timings))
+        run->timings.count = 0;
+    run->memory.timings = &run->timings;
 }
 
 void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
@@ -34,7 +34,7 @@ void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
     bench_cuda(warprsa_batch_memory_new(&run->memory, batch_max, NULL,
                                         run->key_folds, keys_max),
                "a batch's memory");
-    find_paces(run);
+    find_timings(run);
     run->prepared = bench_device_memory(keys_max * sizeof(*run->prepared));
     run->host_prepared = calloc(keys_max, sizeof(*run->host_prepared));
     run->key_sizes = calloc(keys_max, sizeof(*run->key_sizes));
@@ -81,7 +81,7 @@ bool batch_run_takes(const batch_run *run, const char *kernel,
                      warprsa_size_class size)
 {
     if (strcmp(kernel, BATCH_RUN_AUTO) == 0)
-        return run->paces.count > 0;
+        return run->timings.count > 0;
     if (strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0)
         return warprsa_fold_kernel_for(size) != NULL &&
                warprsa_fold_sms(0) != 0;
@@ -91,9 +91,10 @@ bool batch_run_takes(const batch_run *run, const char *kernel,
 size_t batch_run_wave(const batch_run *run, const char *kernel,
                       warprsa_size_class size)
 {
-    const warprsa_pace *pace = warprsa_pace_of(&run->candidates, size, kernel);
+    const warprsa_kernel_timing *timing =
+        warprsa_kernel_timing_of(&run->candidates, size, kernel);
 
-    return pace == NULL ? 0 : pace->wave;
+    return timing == NULL ? 0 : timing->wave;
 }
 
 void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)

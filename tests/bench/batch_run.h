@@ -28,12 +28,12 @@ typedef struct batch_run {
     bench_prepared *host_prepared;
     bool limbs; /* of limbs they are */
     size_t keys_max, batch_max;
-    warprsa_paces paces;         /* of this device; none: not known */
-    warprsa_paces candidates;    /* the same without times */
-    const key_set *keys;         /* in use */
-    warprsa_key_size *key_sizes; /* of each */
-    uint8_t *key_folds;          /* likewise: warprsa_fold_accepts_key() */
-    uint8_t *input, *output;     /* MODULUS_BYTES_MAX apart */
+    warprsa_kernel_timings timings;    /* of this device; none: not known */
+    warprsa_kernel_timings candidates; /* the same without times */
+    const key_set *keys;               /* in use */
+    warprsa_key_size *key_sizes;       /* of each */
+    uint8_t *key_folds;      /* likewise: warprsa_fold_accepts_key() */
+    uint8_t *input, *output; /* MODULUS_BYTES_MAX apart */
     warprsa_task *tasks;
 } batch_run;
 
@@ -42,7 +42,7 @@ void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max);
 void batch_run_free(batch_run *run);
 
 /* In a kernel's place: what the engine would choose for the batch, on a device
- * whose paces are known to it. */
+ * whose timings are known to it. */
 #define BATCH_RUN_AUTO "auto"
 
 /* The kernels by name, in some order; NULL past the last. */

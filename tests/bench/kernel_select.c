@@ -66,67 +66,70 @@ static uint32_t median_us(batch_run *run, const char *kernel, size_t batch,
     return us < least ? least : us;
 }
 
-static void measure(batch_run *run, warprsa_pace *pace, size_t most,
+static void measure(batch_run *run, warprsa_kernel_timing *timing, size_t most,
                     unsigned multiprocessors)
 {
-    if (pace->wave > most)
+    if (timing->wave > most)
         bench_fail("a wave is more than --most");
     /* The other's blocks take more than one group of requests. */
-    if (strcmp(pace->kernel, WARPRSA_KERNEL_FOLD) != 0 &&
-        wave_of(run, pace->kernel, most, multiprocessors) != pace->wave)
+    if (strcmp(timing->kernel, WARPRSA_KERNEL_FOLD) != 0 &&
+        wave_of(run, timing->kernel, most, multiprocessors) != timing->wave)
         bench_fail("a kernel's at_once() is not what CUDA makes of its "
                    "kernel");
-    pace->one_us = median_us(run, pace->kernel, 1, 1);
-    pace->half_us = median_us(run, pace->kernel, pace->wave / 2, pace->one_us);
-    pace->wave_us = median_us(run, pace->kernel, pace->wave, pace->half_us);
+    timing->one_us = median_us(run, timing->kernel, 1, 1);
+    timing->half_us =
+        median_us(run, timing->kernel, timing->wave / 2, timing->one_us);
+    timing->wave_us =
+        median_us(run, timing->kernel, timing->wave, timing->half_us);
 }
 
-static void measure_class(batch_run *run, warprsa_paces *paces,
+static void measure_class(batch_run *run, warprsa_kernel_timings *timings,
                           warprsa_size_class size, size_t most,
                           unsigned multiprocessors)
 {
     const size_t bits = 1024 * ((size_t)size + 1);
 
-    for (size_t i = 0; i < paces->count; i++)
-        if (paces->row[i].size == size) {
-            const char *kernel = paces->row[i].kernel;
+    for (size_t i = 0; i < timings->count; i++)
+        if (timings->row[i].size == size) {
+            const char *kernel = timings->row[i].kernel;
             key_set keys;
 
             key_set_new(&keys, bits,
                         strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0 ? 1 : KEYS);
             batch_run_keys(run, &keys, kernel);
-            measure(run, &paces->row[i], most, multiprocessors);
+            measure(run, &timings->row[i], most, multiprocessors);
             key_set_free(&keys);
         }
 }
 
-static void print_paces(const warprsa_paces *paces, const char *device)
+static void print_timings(const warprsa_kernel_timings *timings,
+                          const char *device)
 {
     printf("    {\"%s\",\n     {", device);
-    for (size_t i = 0; i < paces->count; i++) {
-        const warprsa_pace *pace = &paces->row[i];
+    for (size_t i = 0; i < timings->count; i++) {
+        const warprsa_kernel_timing *timing = &timings->row[i];
 
         printf("%s{WARPRSA_CLASS_%d, \"%s\", %u, %u, %u, %u}",
-               i > 0 ? ",\n      " : "", 1024 * ((int)pace->size + 1),
-               pace->kernel, pace->wave, pace->one_us, pace->half_us,
-               pace->wave_us);
+               i > 0 ? ",\n      " : "", 1024 * ((int)timing->size + 1),
+               timing->kernel, timing->wave, timing->one_us, timing->half_us,
+               timing->wave_us);
     }
     puts("}},");
 }
 
-static void print_winners(const warprsa_paces *paces, warprsa_size_class size,
-                          size_t most)
+static void print_winners(const warprsa_kernel_timings *timings,
+                          warprsa_size_class size, size_t most)
 {
     const char *winner = NULL;
 
     printf("RSA-%d:", 1024 * ((int)size + 1));
     for (size_t batch = 1; batch <= most; batch += STEP - batch % STEP) {
-        const char *best = warprsa_fastest_kernel(paces, size, batch);
+        const char *best = warprsa_fastest_kernel(timings, size, batch);
 
         if (winner == NULL || strcmp(best, winner) != 0)
-            printf(
-                " from %zu %s (%.2f ms)", batch, best,
-                warprsa_foretell_ms(warprsa_pace_of(paces, size, best), batch));
+            printf(" from %zu %s (%.2f ms)", batch, best,
+                   warprsa_foretell_ms(
+                       warprsa_kernel_timing_of(timings, size, best), batch));
         winner = best;
     }
     puts("");
@@ -136,15 +139,15 @@ static void select_kernels(batch_run *run, size_t most,
                            const struct cudaDeviceProp *device)
 {
     const unsigned multiprocessors = (unsigned)device->multiProcessorCount;
-    warprsa_paces paces;
+    warprsa_kernel_timings timings;
 
-    warprsa_candidates(&paces, multiprocessors, warprsa_fold_sms(0));
+    warprsa_candidates(&timings, multiprocessors, warprsa_fold_sms(0));
     for (int size = 0; size < WARPRSA_CLASSES; size++)
-        measure_class(run, &paces, (warprsa_size_class)size, most,
+        measure_class(run, &timings, (warprsa_size_class)size, most,
                       multiprocessors);
-    print_paces(&paces, device->name);
+    print_timings(&timings, device->name);
     for (int size = 0; size < WARPRSA_CLASSES; size++)
-        print_winners(&paces, (warprsa_size_class)size, most);
+        print_winners(&timings, (warprsa_size_class)size, most);
 }
 
 int main(int argc, char **argv)

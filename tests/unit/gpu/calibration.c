@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The paces of a device that is not known: what is measured, within which time,
+ * The timings of a device that is not known: what is measured, within which time,
  * and the file that keeps it. The device is a function here.
  */
 #include <errno.h>
@@ -57,16 +57,16 @@ static bool run(void *arg, warprsa_size_class size, const char *kernel,
     return true;
 }
 
-static void add(warprsa_paces *to, const char *kernel, uint32_t wave)
+static void add(warprsa_kernel_timings *to, const char *kernel, uint32_t wave)
 {
     for (int size = 0; size < WARPRSA_CLASSES; size++)
-        to->row[to->count++] = (warprsa_pace){
+        to->row[to->count++] = (warprsa_kernel_timing){
             .size = (warprsa_size_class)size, .kernel = kernel, .wave = wave};
 }
 
-static warprsa_paces candidates_all(void)
+static warprsa_kernel_timings candidates_all(void)
 {
-    warprsa_paces candidates = {0};
+    warprsa_kernel_timings candidates = {0};
 
     add(&candidates, "few", 1000);
     add(&candidates, "none", 500);
@@ -76,67 +76,67 @@ static warprsa_paces candidates_all(void)
 
 static void measures(void **state)
 {
-    const warprsa_paces candidates = candidates_all();
+    const warprsa_kernel_timings candidates = candidates_all();
     fake_device device = {.slower = 1};
-    warprsa_paces paces;
-    const warprsa_pace *pace;
+    warprsa_kernel_timings timings;
+    const warprsa_kernel_timing *timing;
 
     (void)state;
     assert_true(
-        warprsa_calibrate(&paces, &candidates, BATCH_MAX, run, &device));
-    assert_true(warprsa_paces_fit(&paces, &candidates, BATCH_MAX));
+        warprsa_calibrate(&timings, &candidates, BATCH_MAX, run, &device));
+    assert_true(warprsa_kernel_timings_fit(&timings, &candidates, BATCH_MAX));
     assert_int_equal(device.most, BATCH_MAX);
-    assert_int_equal(paces.count, 2 * WARPRSA_CLASSES);
-    pace = warprsa_pace_of(&paces, WARPRSA_CLASS_2048, "few");
-    assert_non_null(pace);
-    assert_int_equal(pace->one_us, 4020);
-    assert_int_equal(pace->half_us, 14000);
-    assert_int_equal(pace->wave_us, 24000);
-    pace = warprsa_pace_of(&paces, WARPRSA_CLASS_2048, "many");
-    assert_non_null(pace);
-    assert_int_equal(pace->wave, BATCH_MAX);
-    assert_null(warprsa_pace_of(&paces, WARPRSA_CLASS_2048, "none"));
+    assert_int_equal(timings.count, 2 * WARPRSA_CLASSES);
+    timing = warprsa_kernel_timing_of(&timings, WARPRSA_CLASS_2048, "few");
+    assert_non_null(timing);
+    assert_int_equal(timing->one_us, 4020);
+    assert_int_equal(timing->half_us, 14000);
+    assert_int_equal(timing->wave_us, 24000);
+    timing = warprsa_kernel_timing_of(&timings, WARPRSA_CLASS_2048, "many");
+    assert_non_null(timing);
+    assert_int_equal(timing->wave, BATCH_MAX);
+    assert_null(warprsa_kernel_timing_of(&timings, WARPRSA_CLASS_2048, "none"));
     assert_string_equal(
-        "few", warprsa_fastest_kernel(&paces, WARPRSA_CLASS_2048, 700));
+        "few", warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 700));
     assert_string_equal(
-        "many", warprsa_fastest_kernel(&paces, WARPRSA_CLASS_2048, 900));
+        "many", warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 900));
 }
 
 /* What could never be chosen is tried with one operation and no more. */
 static void leaves_out_the_hopeless(void **state)
 {
-    warprsa_paces candidates = {0}, paces;
+    warprsa_kernel_timings candidates = {0}, timings;
     fake_device device = {.slower = 1}, both = {.slower = 1};
     double first_ms;
 
     (void)state;
     add(&candidates, "few", 1000);
-    assert_true(warprsa_calibrate(&paces, &candidates, 1, run, &device));
+    assert_true(warprsa_calibrate(&timings, &candidates, 1, run, &device));
     first_ms = device.all_ms;
     add(&candidates, "many", 1000);
-    assert_true(warprsa_calibrate(&paces, &candidates, 1, run, &both));
-    assert_int_equal(paces.count, WARPRSA_CLASSES);
+    assert_true(warprsa_calibrate(&timings, &candidates, 1, run, &both));
+    assert_int_equal(timings.count, WARPRSA_CLASSES);
     assert_int_equal(both.batches - device.batches, 4 * WARPRSA_CLASSES);
     assert_true(both.all_ms > first_ms);
-    assert_true(warprsa_paces_fit(&paces, &candidates, 1));
+    assert_true(warprsa_kernel_timings_fit(&timings, &candidates, 1));
 }
 
 static void ends_in_time(void **state)
 {
-    const warprsa_paces candidates = candidates_all();
-    warprsa_paces paces;
+    const warprsa_kernel_timings candidates = candidates_all();
+    warprsa_kernel_timings timings;
 
     (void)state;
     for (double slower = 1; slower < 1e5; slower *= 3) {
         fake_device device = {.slower = slower};
         const bool done =
-            warprsa_calibrate(&paces, &candidates, 1000, run, &device);
+            warprsa_calibrate(&timings, &candidates, 1000, run, &device);
 
         /* The last began before, and takes 48 times "slower" at most. */
         assert_true(device.all_ms < WARPRSA_CALIBRATION_MS + 48 * slower);
         assert_true(done == (slower < 2));
     }
-    assert_int_equal(paces.count, 0);
+    assert_int_equal(timings.count, 0);
 }
 
 /* A directory of its own for each test. */
@@ -148,7 +148,7 @@ static int make_directory(void **state)
     strcpy(directory, "/tmp/warprsa-calibration.XXXXXX");
     if (mkdtemp(directory) == NULL)
         return -1;
-    snprintf(path, sizeof(path), "%s/paces", directory);
+    snprintf(path, sizeof(path), "%s/timings", directory);
     return 0;
 }
 
@@ -183,11 +183,11 @@ static void assert_text(const char *wanted)
 
 static warprsa_calibration_found read_path(const char *of, char why[400])
 {
-    const warprsa_paces candidates = candidates_all();
-    warprsa_paces paces;
+    const warprsa_kernel_timings candidates = candidates_all();
+    warprsa_kernel_timings timings;
 
     why[0] = '\0';
-    return warprsa_calibration_read(path, of, &candidates, BATCH_MAX, &paces,
+    return warprsa_calibration_read(path, of, &candidates, BATCH_MAX, &timings,
                                     why, 400);
 }
 
@@ -201,37 +201,38 @@ static void assert_bad(const char *text, const char *what)
     assert_string_equal(why, wanted);
 }
 
-static warprsa_paces measured(void)
+static warprsa_kernel_timings measured(void)
 {
-    const warprsa_paces candidates = candidates_all();
+    const warprsa_kernel_timings candidates = candidates_all();
     fake_device device = {.slower = 1};
-    warprsa_paces paces;
+    warprsa_kernel_timings timings;
 
     assert_true(
-        warprsa_calibrate(&paces, &candidates, BATCH_MAX, run, &device));
-    return paces;
+        warprsa_calibrate(&timings, &candidates, BATCH_MAX, run, &device));
+    return timings;
 }
 
 static void write_and_read(void **state)
 {
-    const warprsa_paces paces = measured(), candidates = candidates_all();
-    warprsa_paces again;
+    const warprsa_kernel_timings timings = measured(),
+                                 candidates = candidates_all();
+    warprsa_kernel_timings again;
     struct stat status;
     char why[400] = "";
 
     (void)state;
     assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_NONE);
     assert_true(
-        warprsa_calibration_write(path, subject, &paces, why, sizeof(why)));
+        warprsa_calibration_write(path, subject, &timings, why, sizeof(why)));
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0600);
     assert_int_equal(warprsa_calibration_read(path, subject, &candidates,
                                               BATCH_MAX, &again, why,
                                               sizeof(why)),
                      WARPRSA_CALIBRATION_FOUND);
-    assert_int_equal(again.count, paces.count);
-    for (size_t i = 0; i < paces.count; i++) {
-        const warprsa_pace *a = &paces.row[i], *b = &again.row[i];
+    assert_int_equal(again.count, timings.count);
+    for (size_t i = 0; i < timings.count; i++) {
+        const warprsa_kernel_timing *a = &timings.row[i], *b = &again.row[i];
 
         assert_string_equal(a->kernel, b->kernel);
         assert_true(a->size == b->size && a->wave == b->wave &&
@@ -247,7 +248,8 @@ static void write_and_read(void **state)
 /* A file serves several devices; what is old of one goes. */
 static void several_devices(void **state)
 {
-    const warprsa_paces one = {1, {{WARPRSA_CLASS_2048, "few", 1000, 1, 2, 3}}};
+    const warprsa_kernel_timings one = {
+        1, {{WARPRSA_CLASS_2048, "few", 1000, 1, 2, 3}}};
     char why[400], wanted[512];
 
     (void)state;
@@ -299,10 +301,11 @@ static void damaged_files(void **state)
     assert_bad(text, "3: damaged");
     /* All that is written in its place. */
     {
-        const warprsa_paces paces = measured();
+        const warprsa_kernel_timings timings = measured();
         char why[400];
 
-        assert_true(warprsa_calibration_write(path, subject, &paces, why, 400));
+        assert_true(
+            warprsa_calibration_write(path, subject, &timings, why, 400));
         assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_FOUND);
     }
 }
@@ -310,13 +313,13 @@ static void damaged_files(void **state)
 /* What is no such file is neither read nor replaced. */
 static void foreign_files(void **state)
 {
-    const warprsa_paces paces = measured();
+    const warprsa_kernel_timings timings = measured();
     char why[400], wanted[160], *large;
     struct stat status;
 
     (void)state;
     assert_bad("root:x:0:0:root:/root:/bin/bash\n", " not a calibration file");
-    assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
+    assert_false(warprsa_calibration_write(path, subject, &timings, why, 400));
     assert_text("root:x:0:0:root:/root:/bin/bash\n");
     large = calloc(1, 100000);
     assert_non_null(large);
@@ -329,11 +332,11 @@ static void foreign_files(void **state)
              "%s: can be written by others than its owner", path);
     assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_BAD);
     assert_string_equal(why, wanted);
-    assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
+    assert_false(warprsa_calibration_write(path, subject, &timings, why, 400));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("/etc/passwd", path), 0);
     assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_BAD);
-    assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
+    assert_false(warprsa_calibration_write(path, subject, &timings, why, 400));
     assert_int_equal(lstat(path, &status), 0);
     assert_true(S_ISLNK(status.st_mode));
     assert_int_equal(unlink(path), 0);
@@ -346,33 +349,33 @@ static void foreign_files(void **state)
 /* Nothing is left half written where nothing can be written. */
 static void directory_that_cannot_be_written(void **state)
 {
-    const warprsa_paces paces = measured();
+    const warprsa_kernel_timings timings = measured();
     char why[400] = "", there[64];
 
     (void)state;
     strcpy(there, path);
     snprintf(path, sizeof(path), "%s/there/is/no", directory);
-    assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
+    assert_false(warprsa_calibration_write(path, subject, &timings, why, 400));
     assert_non_null(strstr(why, "No such file or directory"));
     strcpy(path, there);
     if (geteuid() == 0) /* writes everywhere */
         return;
     assert_int_equal(chmod(directory, 0500), 0);
-    assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
+    assert_false(warprsa_calibration_write(path, subject, &timings, why, 400));
     assert_non_null(strstr(why, "Permission denied"));
     assert_int_equal(chmod(directory, 0700), 0);
 }
 
 static void place_taken_by_a_directory(void **state)
 {
-    const warprsa_paces paces = measured();
+    const warprsa_kernel_timings timings = measured();
     char why[400] = "";
 
     (void)state;
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_BAD);
     assert_non_null(strstr(why, "not a regular file"));
-    assert_false(warprsa_calibration_write(path, subject, &paces, why, 400));
+    assert_false(warprsa_calibration_write(path, subject, &timings, why, 400));
     assert_int_equal(rmdir(path), 0);
 }
 
@@ -391,39 +394,44 @@ static void note(void *arg, int level, const char *line)
 
 static void table_then_file_then_calibration(void **state)
 {
-    const warprsa_paces candidates = candidates_all();
+    const warprsa_kernel_timings candidates = candidates_all();
     fake_device device = {.slower = 1};
     lines traced = {""};
-    warprsa_paces paces, h200;
-    warprsa_paces_wanted wanted = {.model = "NVIDIA Test 1",
-                                   .subject = subject,
-                                   .candidates = &candidates,
-                                   .batch_max = BATCH_MAX,
-                                   .run = run,
-                                   .run_arg = &device,
-                                   .trace = note,
-                                   .trace_arg = &traced};
+    warprsa_kernel_timings timings, h200;
+    warprsa_timing_source wanted = {.model = "NVIDIA Test 1",
+                                    .subject = subject,
+                                    .candidates = &candidates,
+                                    .batch_max = BATCH_MAX,
+                                    .run = run,
+                                    .run_arg = &device,
+                                    .trace = note,
+                                    .trace_arg = &traced};
     char line[200];
 
     (void)state;
     /* No file: each time anew, and none is made. */
-    assert_string_equal("calibration", warprsa_paces_choose(&paces, &wanted));
-    assert_string_equal(traced.text,
-                        "NVIDIA Test 1: calibrated: its paces are not known\n");
+    assert_string_equal("calibration",
+                        warprsa_timing_source_choose(&timings, &wanted));
+    assert_string_equal(
+        traced.text,
+        "NVIDIA Test 1: calibrated: its kernel timings are not known\n");
     assert_int_equal(access(path, F_OK), -1);
     /* Once, then from the file. */
     wanted.file = path;
-    assert_string_equal("calibration", warprsa_paces_choose(&paces, &wanted));
+    assert_string_equal("calibration",
+                        warprsa_timing_source_choose(&timings, &wanted));
     device.batches = 0;
     traced.text[0] = '\0';
-    assert_string_equal("file", warprsa_paces_choose(&paces, &wanted));
-    assert_int_equal(paces.count, 2 * WARPRSA_CLASSES);
+    assert_string_equal("file",
+                        warprsa_timing_source_choose(&timings, &wanted));
+    assert_int_equal(timings.count, 2 * WARPRSA_CLASSES);
     assert_int_equal(device.batches, 0);
     assert_string_equal(traced.text, "");
     /* A file that is none is named, and hinders nothing. */
     put_text("something else\n");
-    assert_string_equal("calibration", warprsa_paces_choose(&paces, &wanted));
-    assert_int_equal(paces.count, 2 * WARPRSA_CLASSES);
+    assert_string_equal("calibration",
+                        warprsa_timing_source_choose(&timings, &wanted));
+    assert_int_equal(timings.count, 2 * WARPRSA_CLASSES);
     snprintf(line, sizeof(line),
              "calibration file not used: %s: not a calibration file\n", path);
     assert_non_null(strstr(traced.text, line));
@@ -436,12 +444,14 @@ static void table_then_file_then_calibration(void **state)
     device.batches = 0;
     wanted.model = "NVIDIA H200";
     wanted.trace = NULL;
-    assert_string_equal("calibration", warprsa_paces_choose(&paces, &wanted));
+    assert_string_equal("calibration",
+                        warprsa_timing_source_choose(&timings, &wanted));
     assert_true(device.batches > 0);
-    assert_true(warprsa_paces_known("NVIDIA H200", &h200));
+    assert_true(warprsa_kernel_timings_known("NVIDIA H200", &h200));
     device.batches = 0;
     wanted.candidates = &h200;
-    assert_string_equal("table", warprsa_paces_choose(&paces, &wanted));
+    assert_string_equal("table",
+                        warprsa_timing_source_choose(&timings, &wanted));
     assert_int_equal(device.batches, 0);
 }
 

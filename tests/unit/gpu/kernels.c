@@ -26,7 +26,7 @@ static void first_takes_everything(void **state)
 
 static void int32_is_no_candidate(void **state)
 {
-    warprsa_paces candidates;
+    warprsa_kernel_timings candidates;
 
     (void)state;
     warprsa_candidates(&candidates, 1, 0);
@@ -34,7 +34,7 @@ static void int32_is_no_candidate(void **state)
         assert_string_not_equal(candidates.row[i].kernel, WARPRSA_KERNEL_INT32);
 }
 
-/* A kernel that is launched in another shape has other paces: to be measured by
+/* A kernel that is launched in another shape has other timings: to be measured by
  * tests/bench/kernel_select. Without, the device would be calibrated. */
 static void table_is_of_these_kernels(void **state)
 {
@@ -42,26 +42,27 @@ static void table_is_of_these_kernels(void **state)
         const char *device;
         unsigned multiprocessors;
     } devices[] = {{"NVIDIA H200", 132}, {"NVIDIA H100 80GB HBM3", 132}};
-    warprsa_paces candidates, paces;
+    warprsa_kernel_timings candidates, timings;
 
     (void)state;
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         warprsa_candidates(&candidates, devices[i].multiprocessors,
                            devices[i].multiprocessors);
-        assert_true(warprsa_paces_known(devices[i].device, &paces));
-        for (size_t j = 0; j < paces.count; j++) {
-            const warprsa_pace *pace = &paces.row[j];
-            const warprsa_pace *candidate =
-                warprsa_pace_of(&candidates, pace->size, pace->kernel);
+        assert_true(warprsa_kernel_timings_known(devices[i].device, &timings));
+        for (size_t j = 0; j < timings.count; j++) {
+            const warprsa_kernel_timing *timing = &timings.row[j];
+            const warprsa_kernel_timing *candidate = warprsa_kernel_timing_of(
+                &candidates, timing->size, timing->kernel);
 
             assert_non_null(candidate);
-            if (pace->wave != candidate->wave)
+            if (timing->wave != candidate->wave)
                 fail_msg("%s, RSA-%d, %s: the table's wave is %u, the "
                          "kernel's %u",
-                         devices[i].device, 1024 * ((int)pace->size + 1),
-                         pace->kernel, pace->wave, candidate->wave);
+                         devices[i].device, 1024 * ((int)timing->size + 1),
+                         timing->kernel, timing->wave, candidate->wave);
         }
-        assert_true(warprsa_paces_fit(&paces, &candidates, SIZE_MAX));
+        assert_true(
+            warprsa_kernel_timings_fit(&timings, &candidates, SIZE_MAX));
     }
 }
 

@@ -16,10 +16,10 @@
 #include "gpu/kernels/kernel_names.h"
 #include "gpu/select/selection.h"
 
-static const warprsa_pace pace = {
+static const warprsa_kernel_timing timing = {
     WARPRSA_CLASS_2048, "any", 1000, 2000, 3000, 7000};
 
-static void at(const warprsa_pace *p, size_t count, double ms)
+static void at(const warprsa_kernel_timing *p, size_t count, double ms)
 {
     const double foretold = warprsa_foretell_ms(p, count);
 
@@ -29,21 +29,21 @@ static void at(const warprsa_pace *p, size_t count, double ms)
 
 static void times_go_through_the_points(void **state)
 {
-    warprsa_pace other = pace;
+    warprsa_kernel_timing other = timing;
 
     (void)state;
-    at(&pace, 1, 2);
-    at(&pace, 500, 3);
-    at(&pace, 1000, 7);
-    at(&pace, 2000, 14);
-    at(&pace, 2500, 17);
-    at(&pace, 250, 2);
-    at(&pace, 400, 2.2);
-    at(&pace, 750, 5);
-    at(&pace, 3750, 26);
+    at(&timing, 1, 2);
+    at(&timing, 500, 3);
+    at(&timing, 1000, 7);
+    at(&timing, 2000, 14);
+    at(&timing, 2500, 17);
+    at(&timing, 250, 2);
+    at(&timing, 400, 2.2);
+    at(&timing, 750, 5);
+    at(&timing, 3750, 26);
     other.wave_us = 3500; /* the line carried on is above both points */
     at(&other, 250, 2.5);
-    other = pace;
+    other = timing;
     other.kernel = WARPRSA_KERNEL_FOLD;
     at(&other, 250, 2.5);
     at(&other, 750, 5);
@@ -53,8 +53,8 @@ static void more_operations_of_a_wave_never_take_less(void **state)
 {
     (void)state;
     for (size_t count = 1; count < 1000; count++)
-        assert_true(warprsa_foretell_ms(&pace, count) <=
-                    warprsa_foretell_ms(&pace, count + 1) + 1e-9);
+        assert_true(warprsa_foretell_ms(&timing, count) <=
+                    warprsa_foretell_ms(&timing, count + 1) + 1e-9);
 }
 
 /* One thread a half wants the whole device; a batch just over a wave of it has
@@ -71,38 +71,39 @@ static void choices(void **state)
         {WARPRSA_CLASS_2048, 401, "few"},    {WARPRSA_CLASS_2048, 800, "many"},
         {WARPRSA_CLASS_4096, 100000, "few"},
     };
-    const warprsa_paces paces = {3,
-                                 {{WARPRSA_CLASS_2048, "few", 100, 1, 2, 4},
-                                  {WARPRSA_CLASS_2048, "many", 400, 8, 8, 10},
-                                  {WARPRSA_CLASS_4096, "few", 100, 5, 6, 7}}};
+    const warprsa_kernel_timings timings = {
+        3,
+        {{WARPRSA_CLASS_2048, "few", 100, 1, 2, 4},
+         {WARPRSA_CLASS_2048, "many", 400, 8, 8, 10},
+         {WARPRSA_CLASS_4096, "few", 100, 5, 6, 7}}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         const char *chosen =
-            warprsa_fastest_kernel(&paces, wanted[i].size, wanted[i].count);
+            warprsa_fastest_kernel(&timings, wanted[i].size, wanted[i].count);
 
         assert_non_null(chosen);
         if (strcmp(chosen, wanted[i].kernel) != 0)
             fail_msg("%zu: %s, not %s", wanted[i].count, chosen,
                      wanted[i].kernel);
     }
-    assert_null(warprsa_fastest_kernel(&paces, WARPRSA_CLASS_1024, 1));
+    assert_null(warprsa_fastest_kernel(&timings, WARPRSA_CLASS_1024, 1));
 }
 
-/* Its paces are of requests of one key: no batch is given to it as it is. */
+/* Its timings are of requests of one key: no batch is given to it as it is. */
 static void fold_is_for_parts(void **state)
 {
-    const warprsa_paces paces = {
+    const warprsa_kernel_timings timings = {
         2,
         {{WARPRSA_CLASS_2048, WARPRSA_KERNEL_FOLD, 1000, 1, 1, 1},
          {WARPRSA_CLASS_2048, "any", 1000, 2000, 3000, 7000}}};
 
     (void)state;
-    assert_string_equal(warprsa_fastest_kernel(&paces, WARPRSA_CLASS_2048, 500),
-                        "any");
-    assert_true(warprsa_fastest_ms(&paces, WARPRSA_CLASS_2048, 500) == 3.0);
-    assert_true(warprsa_fastest_ms(&paces, WARPRSA_CLASS_2048, 0) == 0.0);
-    assert_true(warprsa_fastest_ms(&paces, WARPRSA_CLASS_4096, 5) == 0.0);
+    assert_string_equal(
+        warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 500), "any");
+    assert_true(warprsa_fastest_ms(&timings, WARPRSA_CLASS_2048, 500) == 3.0);
+    assert_true(warprsa_fastest_ms(&timings, WARPRSA_CLASS_2048, 0) == 0.0);
+    assert_true(warprsa_fastest_ms(&timings, WARPRSA_CLASS_4096, 5) == 0.0);
 }
 
 /* What batches took beside each other on an H200, in milliseconds (the table's
@@ -138,21 +139,22 @@ static void foretold_and_measured(void **state)
     };
     static const char *const kernels[] = {"cooperative", "thread",
                                           "low_latency"};
-    warprsa_paces paces;
+    warprsa_kernel_timings timings;
 
     (void)state;
-    assert_true(warprsa_paces_known("NVIDIA H200", &paces));
+    assert_true(warprsa_kernel_timings_known("NVIDIA H200", &timings));
     for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
         const double ms[] = {measured[i].cooperative, measured[i].thread,
                              measured[i].low_latency};
-        const char *chosen =
-            warprsa_fastest_kernel(&paces, measured[i].size, measured[i].count);
+        const char *chosen = warprsa_fastest_kernel(&timings, measured[i].size,
+                                                    measured[i].count);
         double best = ms[0], taken = 0;
 
         for (int v = 0; v < 3; v++) {
-            const double foretold = warprsa_foretell_ms(
-                warprsa_pace_of(&paces, measured[i].size, kernels[v]),
-                measured[i].count);
+            const double foretold =
+                warprsa_foretell_ms(warprsa_kernel_timing_of(
+                                        &timings, measured[i].size, kernels[v]),
+                                    measured[i].count);
 
             if (foretold < ms[v] * 5 / 6 || foretold > ms[v] * 7 / 6)
                 fail_msg("RSA class %d, %zu by %s: %f ms, measured %f",
@@ -173,45 +175,47 @@ static void known_devices(void **state)
 {
     static const char *const devices[] = {"NVIDIA H200",
                                           "NVIDIA H100 80GB HBM3"};
-    warprsa_paces paces;
+    warprsa_kernel_timings timings;
 
     (void)state;
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-        assert_true(warprsa_paces_known(devices[i], &paces));
-        assert_true(warprsa_paces_fit(&paces, &paces, SIZE_MAX));
+        assert_true(warprsa_kernel_timings_known(devices[i], &timings));
+        assert_true(warprsa_kernel_timings_fit(&timings, &timings, SIZE_MAX));
     }
-    assert_false(warprsa_paces_known("NVIDIA H200 MIG 1g.18gb", &paces));
-    assert_int_equal(paces.count, 0);
+    assert_false(
+        warprsa_kernel_timings_known("NVIDIA H200 MIG 1g.18gb", &timings));
+    assert_int_equal(timings.count, 0);
 }
 
-static void paces_that_cannot_be(void **state)
+static void timings_that_cannot_be(void **state)
 {
-    static const warprsa_pace bad[] = {
+    static const warprsa_kernel_timing bad[] = {
         {WARPRSA_CLASS_2048, "other", 1000, 1, 2, 3},
         {WARPRSA_CLASS_2048, "any", 999, 1, 2, 3},
         {WARPRSA_CLASS_2048, "any", 1000, 0, 2, 3},
         {WARPRSA_CLASS_2048, "any", 1000, 3, 2, 3},
         {WARPRSA_CLASS_2048, "any", 1000, 1, 4, 3},
-        {WARPRSA_CLASS_2048, "any", 1000, 1, 2, WARPRSA_PACE_US_MAX + 1},
+        {WARPRSA_CLASS_2048, "any", 1000, 1, 2,
+         WARPRSA_KERNEL_TIMING_US_MAX + 1},
     };
-    warprsa_paces candidates = {0}, paces = {0};
+    warprsa_kernel_timings candidates = {0}, timings = {0};
 
     (void)state;
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
-        candidates.row[candidates.count] = pace;
+        candidates.row[candidates.count] = timing;
         candidates.row[candidates.count++].size = (warprsa_size_class)size;
     }
-    paces = candidates;
-    assert_true(warprsa_paces_fit(&paces, &candidates, 5000));
-    assert_false(warprsa_paces_fit(&paces, &candidates, 500));
+    timings = candidates;
+    assert_true(warprsa_kernel_timings_fit(&timings, &candidates, 5000));
+    assert_false(warprsa_kernel_timings_fit(&timings, &candidates, 500));
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        paces.row[WARPRSA_CLASS_2048] = bad[i];
-        assert_false(warprsa_paces_fit(&paces, &candidates, 5000));
+        timings.row[WARPRSA_CLASS_2048] = bad[i];
+        assert_false(warprsa_kernel_timings_fit(&timings, &candidates, 5000));
     }
     /* A class that is left out. */
-    paces = candidates;
-    paces.count--;
-    assert_false(warprsa_paces_fit(&paces, &candidates, 5000));
+    timings = candidates;
+    timings.count--;
+    assert_false(warprsa_kernel_timings_fit(&timings, &candidates, 5000));
 }
 
 int main(void)
@@ -223,7 +227,7 @@ int main(void)
         cmocka_unit_test(fold_is_for_parts),
         cmocka_unit_test(foretold_and_measured),
         cmocka_unit_test(known_devices),
-        cmocka_unit_test(paces_that_cannot_be),
+        cmocka_unit_test(timings_that_cannot_be),
     };
 
     return cmocka_run_group_tests_name("gpu_selection", tests, NULL, NULL);
