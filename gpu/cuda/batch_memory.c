@@ -162,7 +162,7 @@ static double predict(const void *arg, size_t items, size_t rest)
     const warprsa_batch_memory *memory = arg;
     const warprsa_size_class size = memory->size;
 
-    return warprsa_foretell_ms(
+    return warprsa_predict_ms(
                warprsa_kernel_timing_of(memory->timings, size,
                                         WARPRSA_KERNEL_FOLD),
                with_beside(memory,

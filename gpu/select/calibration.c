@@ -59,7 +59,7 @@ static bool can_win(const warprsa_kernel_timings *timings,
 {
     for (size_t i = 0; i < timings->count; i++)
         if (timings->row[i].size == timing->size &&
-            warprsa_foretell_ms(&timings->row[i], batch_max) <=
+            warprsa_predict_ms(&timings->row[i], batch_max) <=
                 timing->one_us / 1e3)
             return false;
     return true;

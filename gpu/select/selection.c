@@ -60,7 +60,7 @@ static bool is_fold(const warprsa_kernel_timing *timing)
  * until the line of the second half, carried on downwards, is above that. A
  * block of the fold is full with the first requests of its key, and more of
  * them share the second cache and the power from the beginning. */
-static double foretell_part(const warprsa_kernel_timing *timing, double rest)
+static double predict_part(const warprsa_kernel_timing *timing, double rest)
 {
     const double one = timing->one_us / 1e3, half = timing->half_us / 1e3;
     const double wave = timing->wave_us / 1e3;
@@ -74,14 +74,14 @@ static double foretell_part(const warprsa_kernel_timing *timing, double rest)
     return line > one ? line : one;
 }
 
-double warprsa_foretell_ms(const warprsa_kernel_timing *timing, size_t count)
+double warprsa_predict_ms(const warprsa_kernel_timing *timing, size_t count)
 {
     const size_t rest = count % timing->wave;
     const double ms = (double)(count / timing->wave) * timing->wave_us / 1e3;
 
-    return rest == 0 ? ms
-                     : ms + foretell_part(timing,
-                                          (double)rest / (double)timing->wave);
+    return rest == 0
+               ? ms
+               : ms + predict_part(timing, (double)rest / (double)timing->wave);
 }
 
 const warprsa_kernel_timing *
@@ -109,7 +109,7 @@ static const char *fastest(const warprsa_kernel_timings *timings,
 
         if (timing->size != size || is_fold(timing))
             continue;
-        ms = warprsa_foretell_ms(timing, count);
+        ms = warprsa_predict_ms(timing, count);
         if (best == NULL || ms < *best_ms) {
             best = timing->kernel;
             *best_ms = ms;

@@ -41,7 +41,7 @@ typedef struct warprsa_kernel_timings {
  * whole one, and below, on that line carried on or at the time of one, whatever
  * is more; of the fold, on a straight line from one to half a wave. A pure
  * function. */
-double warprsa_foretell_ms(const warprsa_kernel_timing *timing, size_t count);
+double warprsa_predict_ms(const warprsa_kernel_timing *timing, size_t count);
 
 /* The row of this class and kernel, or NULL. */
 const warprsa_kernel_timing *

@@ -5,7 +5,7 @@
  * kernel_select --help. What it prints first is an entry of the table in
  * gpu/select/selection.c: of each kernel and class how many operations the
  * device computes at once (a wave), and the times of one operation, of half a
- * wave and of a whole one. From these it foretells the time of any batch, as
+ * wave and of a whole one. From these it predicts the time of any batch, as
  * the engine does, and prints who wins where.
  */
 #include <getopt.h>
@@ -24,7 +24,7 @@ const char bench_name[] = "kernel_select";
 enum {
     RUNS = 3,
     KEYS = 4,
-    STEP = 32, /* of the batches that are foretold */
+    STEP = 32, /* of the batches that are predicted */
 };
 
 static const char help[] = "usage: kernel_select [--most=65536]\n"
@@ -128,7 +128,7 @@ static void print_winners(const warprsa_kernel_timings *timings,
 
         if (winner == NULL || strcmp(best, winner) != 0)
             printf(" from %zu %s (%.2f ms)", batch, best,
-                   warprsa_foretell_ms(
+                   warprsa_predict_ms(
                        warprsa_kernel_timing_of(timings, size, best), batch));
         winner = best;
     }

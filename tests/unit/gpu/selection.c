@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which kernel a batch gets: the time foretold goes through the measured
+ * Which kernel a batch gets: the time predicted goes through the measured
  * points, and the choice follows it. No device is asked.
  */
 #include <setjmp.h>
@@ -21,10 +21,10 @@ static const warprsa_kernel_timing timing = {
 
 static void at(const warprsa_kernel_timing *p, size_t count, double ms)
 {
-    const double foretold = warprsa_foretell_ms(p, count);
+    const double predicted = warprsa_predict_ms(p, count);
 
-    if (foretold < ms - 1e-6 || foretold > ms + 1e-6)
-        fail_msg("%zu: %f ms, not %f", count, foretold, ms);
+    if (predicted < ms - 1e-6 || predicted > ms + 1e-6)
+        fail_msg("%zu: %f ms, not %f", count, predicted, ms);
 }
 
 static void times_go_through_the_points(void **state)
@@ -53,8 +53,8 @@ static void more_operations_of_a_wave_never_take_less(void **state)
 {
     (void)state;
     for (size_t count = 1; count < 1000; count++)
-        assert_true(warprsa_foretell_ms(&timing, count) <=
-                    warprsa_foretell_ms(&timing, count + 1) + 1e-9);
+        assert_true(warprsa_predict_ms(&timing, count) <=
+                    warprsa_predict_ms(&timing, count + 1) + 1e-9);
 }
 
 /* One thread a half wants the whole device; a batch just over a wave of it has
@@ -107,9 +107,9 @@ static void fold_is_for_parts(void **state)
 }
 
 /* What batches took beside each other on an H200, in milliseconds (the table's
- * rows are of other batches): foretold within a sixth, and the kernel chosen
+ * rows are of other batches): predicted within a sixth, and the kernel chosen
  * takes hardly longer than the best. */
-static void foretold_and_measured(void **state)
+static void predicted_and_measured(void **state)
 {
     static const struct {
         warprsa_size_class size;
@@ -151,15 +151,15 @@ static void foretold_and_measured(void **state)
         double best = ms[0], taken = 0;
 
         for (int v = 0; v < 3; v++) {
-            const double foretold =
-                warprsa_foretell_ms(warprsa_kernel_timing_of(
-                                        &timings, measured[i].size, kernels[v]),
-                                    measured[i].count);
+            const double predicted =
+                warprsa_predict_ms(warprsa_kernel_timing_of(
+                                       &timings, measured[i].size, kernels[v]),
+                                   measured[i].count);
 
-            if (foretold < ms[v] * 5 / 6 || foretold > ms[v] * 7 / 6)
+            if (predicted < ms[v] * 5 / 6 || predicted > ms[v] * 7 / 6)
                 fail_msg("RSA class %d, %zu by %s: %f ms, measured %f",
                          measured[i].size, measured[i].count, kernels[v],
-                         foretold, ms[v]);
+                         predicted, ms[v]);
             best = ms[v] < best ? ms[v] : best;
             if (strcmp(chosen, kernels[v]) == 0)
                 taken = ms[v];
@@ -225,7 +225,7 @@ int main(void)
         cmocka_unit_test(more_operations_of_a_wave_never_take_less),
         cmocka_unit_test(choices),
         cmocka_unit_test(fold_is_for_parts),
-        cmocka_unit_test(foretold_and_measured),
+        cmocka_unit_test(predicted_and_measured),
         cmocka_unit_test(known_devices),
         cmocka_unit_test(timings_that_cannot_be),
     };
