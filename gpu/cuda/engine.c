@@ -419,7 +419,7 @@ static cudaError_t allocate(warprsa_device *device)
 
 /* What the timings of kernels depend on, in words. */
 static cudaError_t
-describe_subject(const warprsa_device *device, unsigned *multiprocessors,
+describe_subject(const warprsa_device *device, unsigned *sms,
                  char subject[WARPRSA_CALIBRATION_SUBJECT_MAX])
 {
     static const enum cudaDeviceAttr attributes[] = {
@@ -437,11 +437,11 @@ describe_subject(const warprsa_device *device, unsigned *multiprocessors,
         if (strchr(",[]", *c) != NULL || (unsigned char)*c < ' ')
             *c = '?';
     snprintf(subject, WARPRSA_CALIBRATION_SUBJECT_MAX,
-             "%s, compute %d.%d, %d multiprocessors, driver %d, "
+             "%s, compute %d.%d, %d SMs, driver %d, "
              "warprsa " WARPRSA_VERSION ", batches to %u",
              model, value[0], value[1], value[2], driver,
              device->config.batch_max);
-    *multiprocessors = (unsigned)value[2];
+    *sms = (unsigned)value[2];
     return error;
 }
 
@@ -475,7 +475,7 @@ static cudaError_t choose_timings(warprsa_device *device)
     const warprsa_device_config *config = &device->config;
     timed_stream timed = {device, NULL};
     warprsa_kernel_timings candidates;
-    unsigned multiprocessors;
+    unsigned sms;
     char subject[WARPRSA_CALIBRATION_SUBJECT_MAX];
     const warprsa_timing_source wanted = {.model = device->model,
                                           .subject = subject,
@@ -486,12 +486,12 @@ static cudaError_t choose_timings(warprsa_device *device)
                                           .run_arg = &timed,
                                           .trace = config->trace,
                                           .trace_arg = config->trace_arg};
-    cudaError_t error = describe_subject(device, &multiprocessors, subject);
+    cudaError_t error = describe_subject(device, &sms, subject);
     const char *from;
 
     if (error != cudaSuccess || config->kernel != NULL)
         return error;
-    warprsa_candidates(&candidates, multiprocessors,
+    warprsa_candidates(&candidates, sms,
                        warprsa_fold_sms((int)config->ordinal));
     timed.tasks = calloc(config->batch_max, sizeof(*timed.tasks));
     if (timed.tasks == NULL)

@@ -38,8 +38,8 @@ warprsa_request(const warprsa_batch &batch, uint32_t index)
     return op;
 }
 
-/* Multiprocessors of the device that is current. */
-static inline cudaError_t warprsa_multiprocessors(unsigned *multiprocessors)
+/* SMs of the device that is current. */
+static inline cudaError_t warprsa_sm_count(unsigned *sms)
 {
     int device = 0, count = 0;
     cudaError_t error = cudaGetDevice(&device);
@@ -47,7 +47,7 @@ static inline cudaError_t warprsa_multiprocessors(unsigned *multiprocessors)
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount,
                                        device);
-    *multiprocessors = (unsigned)count;
+    *sms = (unsigned)count;
     return error;
 }
 

@@ -56,7 +56,7 @@ static bool is_fold(const warprsa_kernel_timing *timing)
 }
 
 /* Less than half a wave, `rest` of one: what a few operations leave of a
- * multiprocessor costs the next ones nothing, so that they take what one takes
+ * SM costs the next ones nothing, so that they take what one takes
  * until the line of the second half, carried on downwards, is above that. A
  * block of the fold is full with the first requests of its key, and more of
  * them share the second cache and the power from the beginning. */

@@ -36,7 +36,7 @@ void *bench_device_memory(size_t bytes);
 /* Device memory with a copy of this. */
 void *bench_device_copy(const void *from, size_t bytes);
 
-/* The clock of the multiprocessors in Hz, measured now: to be asked at once
+/* The clock of the SMs in Hz, measured now: to be asked at once
  * after the work in question, before the device slows down. */
 double bench_clock_rate(cudaStream_t stream);
 

@@ -75,7 +75,7 @@ static void take_baseline(bench *b)
 {
     rate_row *r = paper_row(b, 1);
     size_t blocks = (size_t)r->main.warps * 32 / PAPER_BLOCK *
-                    (size_t)b->m.multiprocessors * BASELINE_WAVES;
+                    (size_t)b->m.sms * BASELINE_WAVES;
 
     b->rows_count--;
     r = paper_row(b, blocks * PAPER_BLOCK / (size_t)b->of.shape->threads / 2);
@@ -189,8 +189,7 @@ int main(int argc, char **argv)
     }
     batch_run_new(&b.run, rate_largest(b.o.batches, b.o.batches_count),
                   rate_largest(b.o.keys, b.o.keys_count));
-    printf("%s, %d multiprocessors, medians of %zu runs\n", b.m.name,
-           b.m.multiprocessors, b.o.runs);
+    printf("%s, %d SMs, medians of %zu runs\n", b.m.name, b.m.sms, b.o.runs);
     rate_head_print();
     for (size_t i = 0; i < b.o.bits_count; i++)
         bench_size(&b, b.o.bits[i]);

@@ -37,7 +37,7 @@ static const char help[] = "usage: kernel_select [--most=65536]\n"
 /* How many operations are under way at once when the device is full, as CUDA
  * has it of the kernel's launch. */
 static size_t wave_of(batch_run *run, const char *kernel, size_t most,
-                      unsigned multiprocessors)
+                      unsigned sms)
 {
     size_t each, blocks;
     launch seen;
@@ -46,7 +46,7 @@ static size_t wave_of(batch_run *run, const char *kernel, size_t most,
     batch_run_stage(run);
     batch_run_kernel(run, kernel, &seen, NULL);
     each = (most + seen.blocks - 1) / seen.blocks;
-    blocks = (size_t)multiprocessors * (size_t)seen.warps * 32 / seen.threads;
+    blocks = (size_t)sms * (size_t)seen.warps * 32 / seen.threads;
     return blocks * each;
 }
 
@@ -67,13 +67,13 @@ static uint32_t median_us(batch_run *run, const char *kernel, size_t batch,
 }
 
 static void measure(batch_run *run, warprsa_kernel_timing *timing, size_t most,
-                    unsigned multiprocessors)
+                    unsigned sms)
 {
     if (timing->wave > most)
         bench_fail("a wave is more than --most");
     /* The other's blocks take more than one group of requests. */
     if (strcmp(timing->kernel, WARPRSA_KERNEL_FOLD) != 0 &&
-        wave_of(run, timing->kernel, most, multiprocessors) != timing->wave)
+        wave_of(run, timing->kernel, most, sms) != timing->wave)
         bench_fail("a kernel's at_once() is not what CUDA makes of its "
                    "kernel");
     timing->one_us = median_us(run, timing->kernel, 1, 1);
@@ -84,8 +84,7 @@ static void measure(batch_run *run, warprsa_kernel_timing *timing, size_t most,
 }
 
 static void measure_class(batch_run *run, warprsa_kernel_timings *timings,
-                          warprsa_size_class size, size_t most,
-                          unsigned multiprocessors)
+                          warprsa_size_class size, size_t most, unsigned sms)
 {
     const size_t bits = 1024 * ((size_t)size + 1);
 
@@ -97,7 +96,7 @@ static void measure_class(batch_run *run, warprsa_kernel_timings *timings,
             key_set_new(&keys, bits,
                         strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0 ? 1 : KEYS);
             batch_run_keys(run, &keys, kernel);
-            measure(run, &timings->row[i], most, multiprocessors);
+            measure(run, &timings->row[i], most, sms);
             key_set_free(&keys);
         }
 }
@@ -138,13 +137,12 @@ static void print_winners(const warprsa_kernel_timings *timings,
 static void select_kernels(batch_run *run, size_t most,
                            const struct cudaDeviceProp *device)
 {
-    const unsigned multiprocessors = (unsigned)device->multiProcessorCount;
+    const unsigned sms = (unsigned)device->multiProcessorCount;
     warprsa_kernel_timings timings;
 
-    warprsa_candidates(&timings, multiprocessors, warprsa_fold_sms(0));
+    warprsa_candidates(&timings, sms, warprsa_fold_sms(0));
     for (int size = 0; size < WARPRSA_CLASSES; size++)
-        measure_class(run, &timings, (warprsa_size_class)size, most,
-                      multiprocessors);
+        measure_class(run, &timings, (warprsa_size_class)size, most, sms);
     print_timings(&timings, device->name);
     for (int size = 0; size < WARPRSA_CLASSES; size++)
         print_winners(&timings, (warprsa_size_class)size, most);

@@ -14,7 +14,7 @@ const char rate_csv_header[] =
     "registers,local_bytes,shared_bytes,block,blocks,warps_per_sm,kernels,"
     "clock_mhz,checked\n";
 
-/* Lanes for double precision of a multiprocessor (CUDA C++ Programming Guide,
+/* Lanes for double precision of a SM (CUDA C++ Programming Guide,
  * "Arithmetic Instructions"). */
 static int fp64_lanes_of(int major, int minor)
 {
@@ -31,7 +31,7 @@ void rate_machine_describe(rate_machine *m)
 
     bench_cuda(cudaGetDeviceProperties(&p, 0), "the device");
     snprintf(m->name, sizeof(m->name), "%s", p.name);
-    m->multiprocessors = p.multiProcessorCount;
+    m->sms = p.multiProcessorCount;
     m->fp64_lanes = fp64_lanes_of(p.major, p.minor);
 }
 
@@ -63,8 +63,7 @@ static double clocks_per_product(const rate_size *s, const rate_row *r)
 {
     double products = 2 * (double)r->batch * products_of(s->shape);
 
-    return s->machine->multiprocessors * r->clock * 1e-3 * r->kernel_ms.median /
-           products;
+    return s->machine->sms * r->clock * 1e-3 * r->kernel_ms.median / products;
 }
 
 void rate_head_print(void)

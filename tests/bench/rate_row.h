@@ -18,7 +18,7 @@ extern const char rate_csv_header[];
 
 typedef struct rate_machine {
     char name[256];
-    int multiprocessors;
+    int sms;
     int fp64_lanes; /* of one */
 } rate_machine;
 

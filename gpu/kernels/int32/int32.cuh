@@ -69,7 +69,7 @@ static cudaError_t warprsa_launch_int32(const warprsa_batch *batch,
     return cudaGetLastError();
 }
 
-/* Lanes of a multiprocessor from which on requests spread over few lanes, each
+/* Lanes of a SM from which on requests spread over few lanes, each
  * slower, end sooner all the same: they are still all under way at once when
  * the others would be done in turns. */
 #define WARPRSA_INT32_LANES_MANY 100
@@ -78,11 +78,11 @@ static cudaError_t warprsa_launch_int32(const warprsa_batch *batch,
 static cudaError_t warprsa_int32_many(bool *many, const warprsa_batch *batch,
                                       unsigned lanes)
 {
-    unsigned multiprocessors;
-    cudaError_t error = warprsa_multiprocessors(&multiprocessors);
+    unsigned sms;
+    cudaError_t error = warprsa_sm_count(&sms);
 
     *many = (uint64_t)batch->count * lanes >=
-            (uint64_t)multiprocessors * WARPRSA_INT32_LANES_MANY;
+            (uint64_t)sms * WARPRSA_INT32_LANES_MANY;
     return error;
 }
 

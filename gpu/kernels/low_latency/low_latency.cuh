@@ -186,15 +186,15 @@ static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK)
     warprsa_low_latency_wipe(EXCHANGE);
 }
 
-/* One request in a block of threads while each can have a multiprocessor of
+/* One request in a block of threads while each can have a SM of
  * its own; from then on several share the loading of a block. */
 static cudaError_t warprsa_launch_low_latency(const warprsa_batch *batch,
                                               cudaStream_t stream)
 {
     constexpr unsigned most = WARPRSA_LOW_LATENCY_BLOCK / 32;
-    unsigned multiprocessors;
-    cudaError_t error = warprsa_multiprocessors(&multiprocessors);
-    const unsigned requests = batch->count <= multiprocessors ? 1 : most;
+    unsigned sms;
+    cudaError_t error = warprsa_sm_count(&sms);
+    const unsigned requests = batch->count <= sms ? 1 : most;
     const unsigned blocks = (batch->count + requests - 1) / requests;
     const unsigned halves =
         (2 * batch->count + 32 * requests - 1) / (32 * requests);

@@ -40,14 +40,13 @@ static void table_is_of_these_kernels(void **state)
 {
     static const struct {
         const char *device;
-        unsigned multiprocessors;
+        unsigned sms;
     } devices[] = {{"NVIDIA H200", 132}, {"NVIDIA H100 80GB HBM3", 132}};
     warprsa_kernel_timings candidates, timings;
 
     (void)state;
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-        warprsa_candidates(&candidates, devices[i].multiprocessors,
-                           devices[i].multiprocessors);
+        warprsa_candidates(&candidates, devices[i].sms, devices[i].sms);
         assert_true(warprsa_kernel_timings_known(devices[i].device, &timings));
         for (size_t j = 0; j < timings.count; j++) {
             const warprsa_kernel_timing *timing = &timings.row[j];
