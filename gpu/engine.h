@@ -158,7 +158,8 @@ typedef struct warprsa_engine {
 
     /* Describes a device to people: its model and ordinal, and where the
      * timings come from by which kernels are chosen, as in "NVIDIA H200 (cuda
-     * 0, kernel timings: table)". The string lives as long as the device. Any thread. */
+     * 0, kernel timings: table)". The string lives as long as the device. Any
+     * thread. */
     const char *(*describe)(const warprsa_device *device);
 
     /* Prepares a key (computes its Montgomery constants), puts it on the device

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "batching/base/clock.h"
 #include "batching/base/id_pool.h"
 #include "gpu/arith/int32_key.h"
 #include "gpu/cuda/batch_memory.h"
@@ -200,14 +201,6 @@ static cudaError_t inject(stream_state *s)
 }
 #endif
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* The batch that is laid out. */
 static warprsa_status start_batch(warprsa_device *device, stream_state *s,
                                   const warprsa_task *tasks)
@@ -249,14 +242,14 @@ static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
     }
     s->tasks = tasks;
     s->count = count;
-    s->start_ns = now_ns();
+    s->start_ns = warprsa_clock_ns();
     return WARPRSA_OK;
 }
 
 /* Sleeps so long, but not past the deadline. */
 static void nap(uint64_t ns, uint64_t deadline)
 {
-    uint64_t now = now_ns();
+    uint64_t now = warprsa_clock_ns();
     uint64_t left = now < deadline ? deadline - now : 0;
     struct timespec pause;
 
@@ -268,8 +261,8 @@ static void nap(uint64_t ns, uint64_t deadline)
 }
 
 /* cudaSuccess, cudaErrorNotReady past the deadline, or an error. CUDA has no
- * wait with a limit, so the stream is asked again and again, but not as long as
- * the like of its batch has always taken. */
+ * wait with a limit, so the stream is asked again and again, but not before
+ * the time that batches of its size have taken is over. */
 static cudaError_t wait_until(stream_state *s, uint64_t deadline)
 {
     warprsa_size_class size = s->memory.size;
@@ -279,10 +272,11 @@ static cudaError_t wait_until(stream_state *s, uint64_t deadline)
     if (sleep > 0)
         nap(sleep, deadline);
     while ((error = cudaStreamQuery(s->stream)) == cudaErrorNotReady &&
-           now_ns() < deadline)
-        nap(warprsa_eta_pause(now_ns() - s->start_ns), deadline);
+           warprsa_clock_ns() < deadline)
+        nap(warprsa_eta_pause(warprsa_clock_ns() - s->start_ns), deadline);
     if (error == cudaSuccess)
-        warprsa_eta_note(&s->eta, size, s->count, now_ns() - s->start_ns);
+        warprsa_eta_note(&s->eta, size, s->count,
+                         warprsa_clock_ns() - s->start_ns);
     return error;
 }
 
@@ -295,7 +289,7 @@ static warprsa_status cuda_wait(warprsa_device *device, unsigned stream,
 
     s->tasks = NULL;
     if (error == cudaSuccess && s->count != 0)
-        error = wait_until(s, now_ns() + timeout_ms * 1000000ull);
+        error = wait_until(s, warprsa_clock_ns() + timeout_ms * 1000000ull);
     if (error == cudaErrorNotReady) {
         if (s->spin_stop != NULL)
             *(volatile uint32_t *)s->spin_stop = 1;

@@ -33,7 +33,7 @@ static const unsigned warprsa_thread_blocks[WARPRSA_CLASSES] = {
     WARPRSA_THREAD_BLOCK_1024, WARPRSA_THREAD_BLOCK_2048,
     WARPRSA_THREAD_BLOCK_3072, WARPRSA_THREAD_BLOCK_4096};
 
-/* As many as a SM of Hopper has shared memory for; with less, the
+/* As many as an SM of Hopper has shared memory for; with less, the
  * device takes fewer blocks at once. */
 static uint32_t low_latency_at_once(warprsa_size_class size)
 {

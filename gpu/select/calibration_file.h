@@ -1,19 +1,24 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The file that keeps what calibration.h has measured. Text: a first line that
- * says what it is, a line in brackets for each subject, that is device and
- * whatever else the times depend on, and its rows:
+ * The file that keeps what calibration.h has measured. It is a text: a first
+ * line that says what it is, then for each subject a line in brackets and its
+ * rows. A subject names the device and whatever else the times depend on:
  *
  *   [NVIDIA A30, compute 8.0, ...]
  *   2048 cooperative 8448 2389 3807 7136
  *
- * class (as bits of a modulus), kernel, wave and the three times, in
- * microseconds. Numbers are whole: no locale changes how they are written.
+ * A row has the size class (as bits of a modulus), the kernel, the wave and the
+ * three times in microseconds. The numbers are whole, so no locale changes how
+ * they are written.
  *
- * An empty file is as good as none. Whoever can write it can make a device slow
- * and nothing more. It is read only if it is a regular file, no symbolic link,
- * of this user or root, and nobody else can write it.
+ * A subject that is written in other words is another subject: its rows are not
+ * read, and the device is measured. So a file of an older version, whose
+ * kernels have other names, is not misread.
+ *
+ * An empty file is as good as none. Somebody who can write the file can make a
+ * device slow and nothing more. It is read only if it is a regular file and no
+ * symbolic link, belongs to this user or root, and nobody else can write it.
  */
 #ifndef WARPRSA_GPU_SELECT_CALIBRATION_FILE_H
 #define WARPRSA_GPU_SELECT_CALIBRATION_FILE_H

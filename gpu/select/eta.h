@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What batches have taken lately, by size class and number of requests, for
- * whoever waits for one: he sleeps most of that time in one go instead of
- * asking the driver again and again. Plain data of one thread at a time; zeros
- * to begin with. Nanoseconds.
+ * the thread that waits for one: it sleeps most of that time in one go instead
+ * of asking the driver again and again. Plain data of one thread at a time, all
+ * zeros to begin with. Nanoseconds.
  */
 #ifndef WARPRSA_GPU_SELECT_ETA_H
 #define WARPRSA_GPU_SELECT_ETA_H

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Where the timings of a device come from. Plain C; who calls says how a batch is
- * run.
+ * Where the kernel timings of a device come from: the table of known devices, a
+ * file, or a measurement. Plain C: the caller supplies the function that runs a
+ * batch.
  */
 #ifndef WARPRSA_GPU_SELECT_TIMING_SOURCE_H
 #define WARPRSA_GPU_SELECT_TIMING_SOURCE_H
@@ -22,11 +23,13 @@ typedef struct warprsa_timing_source {
 } warprsa_timing_source;
 
 /*
- * The table by device name, else the calibration file, else a calibration,
- * which is then put into the file: "table", "file" or "calibration", one word
- * of static storage. What is wrong with the file is traced and hinders nothing;
- * a class without a row has the first kernel. Takes WARPRSA_CALIBRATION_MS and
- * a batch at most. One thread per device.
+ * Finds the timings of a device: in the table by its name, else in the
+ * calibration file, else by a calibration, which is then written to the file.
+ * Returns which of them it was: "table", "file" or "calibration", in static
+ * storage. A fault of the file is traced and has no other consequence. A size
+ * class may be left without a row; the engine then uses the first kernel for
+ * it. Takes at most WARPRSA_CALIBRATION_MS and the time of one batch. One
+ * thread per device.
  */
 const char *warprsa_timing_source_choose(warprsa_kernel_timings *timings,
                                          const warprsa_timing_source *wanted);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How fast the sms' clock goes: clocks against the timer that
+ * How fast the SMs' clock goes: clocks against the timer that
  * counts nanoseconds, by one thread.
  */
 #include "tests/bench/clock_rate.h"

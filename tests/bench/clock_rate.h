@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How fast the sms' clock goes while a benchmark runs.
+ * How fast the SMs' clock goes while a benchmark runs.
  */
 #ifndef WARPRSA_BENCH_CLOCK_RATE_H
 #define WARPRSA_BENCH_CLOCK_RATE_H

@@ -24,7 +24,7 @@ typedef struct launch {
     int registers;    /* of a thread */
     size_t spilled;   /* bytes of local memory of a thread, stack included */
     size_t shared;    /* bytes of shared memory of a block */
-    int warps;        /* that a SM holds at once */
+    int warps;        /* that an SM holds at once */
     double ms;
 } launch;
 

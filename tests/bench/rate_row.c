@@ -14,7 +14,7 @@ const char rate_csv_header[] =
     "registers,local_bytes,shared_bytes,block,blocks,warps_per_sm,kernels,"
     "clock_mhz,checked\n";
 
-/* Lanes for double precision of a SM (CUDA C++ Programming Guide,
+/* Lanes for double precision of an SM (CUDA C++ Programming Guide,
  * "Arithmetic Instructions"). */
 static int fp64_lanes_of(int major, int minor)
 {

@@ -69,7 +69,7 @@ static cudaError_t warprsa_launch_int32(const warprsa_batch *batch,
     return cudaGetLastError();
 }
 
-/* Lanes of a SM from which on requests spread over few lanes, each
+/* Lanes of an SM from which on requests spread over few lanes, each
  * slower, end sooner all the same: they are still all under way at once when
  * the others would be done in turns. */
 #define WARPRSA_INT32_LANES_MANY 100

@@ -186,7 +186,7 @@ static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK)
     warprsa_low_latency_wipe(EXCHANGE);
 }
 
-/* One request in a block of threads while each can have a SM of
+/* One request in a block of threads while each can have an SM of
  * its own; from then on several share the loading of a block. */
 static cudaError_t warprsa_launch_low_latency(const warprsa_batch *batch,
                                               cudaStream_t stream)

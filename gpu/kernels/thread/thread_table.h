@@ -86,7 +86,7 @@ WARPRSA_FN double *warprsa_chosen_pair(const warprsa_thread *x, int pair,
 }
 
 /* A warp's lanes bring what its turn will read to the cache that all
- * sms share: an entry is four lines of 128 bytes, a lane's share
+ * SMs share: an entry is four lines of 128 bytes, a lane's share
  * one line. This is what `lane` of the warp brings for turn 0, of_warp being
  * lane 0's table. */
 WARPRSA_FN const double *warprsa_fetch_from(const double *of_warp,

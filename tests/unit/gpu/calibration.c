@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The timings of a device that is not known: what is measured, within which time,
- * and the file that keeps it. The device is a function here.
+ * The timings of a device that is not known: what is measured, within which
+ * time, and the file that keeps it. The device is a function here.
  */
 #include <errno.h>
 #include <fcntl.h>

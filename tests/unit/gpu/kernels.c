@@ -34,8 +34,9 @@ static void int32_is_no_candidate(void **state)
         assert_string_not_equal(candidates.row[i].kernel, WARPRSA_KERNEL_INT32);
 }
 
-/* A kernel that is launched in another shape has other timings: to be measured by
- * tests/bench/kernel_select. Without, the device would be calibrated. */
+/* A kernel that is launched in another shape has other timings, which
+ * tests/bench/kernel_select measures. While the table has the old ones, the
+ * device is calibrated when it is opened. */
 static void table_is_of_these_kernels(void **state)
 {
     static const struct {
