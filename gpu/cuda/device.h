@@ -1,0 +1,76 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A GPU that the engine has opened, and what the parts of the engine do with it:
+ * engine.c opens and closes devices, choice.c chooses their kernels, keys.c
+ * loads keys, batches.c runs batches. Errors of CUDA become a warprsa_status
+ * and a line of the trace.
+ */
+#ifndef WARPRSA_GPU_CUDA_DEVICE_H
+#define WARPRSA_GPU_CUDA_DEVICE_H
+
+#include <stdatomic.h>
+
+#include "batching/base/id_pool.h"
+#include "gpu/cuda/batch_memory.h"
+#include "gpu/known_answer.h"
+#include "gpu/select/eta.h"
+
+/* One stream and the batch that it computes. One thread at a time. */
+typedef struct warprsa_cuda_stream {
+    cudaStream_t stream;
+    warprsa_batch_memory memory;
+    warprsa_task *tasks; /* of the batch under way; NULL if given up */
+    size_t count;        /* of the batch under way, 0 if idle */
+    uint64_t start_ns;   /* when it was started */
+    warprsa_eta eta;
+    uint32_t *spin_stop; /* WARPRSA_FAULT_HANG */
+} warprsa_cuda_stream;
+
+struct warprsa_device {
+    warprsa_device_config config;
+    bool int32;     /* its one kernel is WARPRSA_KERNEL_INT32 */
+    char model[64]; /* as CUDA names it */
+    char description[128];
+    warprsa_kernel_timings
+        timings; /* of the kernels that are chosen by batch */
+    warprsa_id_pool key_ids;
+    warprsa_prepared_key *keys; /* device memory */
+    warprsa_key_size *key_sizes;
+    uint8_t *key_folds; /* warprsa_fold_accepts_key() */
+    uint32_t capacity;
+    _Atomic size_t under_way[WARPRSA_CLASSES]; /* requests, on all streams */
+    cudaStream_t key_stream;
+    warprsa_known_answer test;
+    warprsa_cuda_stream streams[WARPRSA_STREAMS_MAX];
+};
+
+/* Traces what failed and CUDA's reason. Any thread. */
+void warprsa_cuda_trace(const warprsa_device *device, const char *what,
+                        cudaError_t error);
+
+/* The status that stands for an error of CUDA, which is traced. Any thread. */
+warprsa_status warprsa_cuda_status(const warprsa_device *device,
+                                   const char *what, cudaError_t error);
+
+/* Decides, when a device is opened, whether the one kernel it uses is int32.
+ * Sets config.kernel and int32. */
+cudaError_t warprsa_cuda_choose_arithmetic(warprsa_device *device);
+
+/* Finds the timings by which the kernels of batches are chosen, if no kernel is
+ * asked for by name. The memory of the streams and the known-answer test's keys
+ * must be there: kernels may be measured. */
+cudaError_t warprsa_cuda_choose_timings(warprsa_device *device);
+
+/* Those of warprsa_engine (gpu/engine.h). */
+warprsa_status warprsa_cuda_load_key(warprsa_device *device,
+                                     const warprsa_private_key *key,
+                                     uint32_t *index);
+void warprsa_cuda_unload_key(warprsa_device *device, uint32_t index);
+warprsa_status warprsa_cuda_start(warprsa_device *device, unsigned stream,
+                                  warprsa_size_class size, warprsa_task *tasks,
+                                  size_t count);
+warprsa_status warprsa_cuda_wait(warprsa_device *device, unsigned stream,
+                                 unsigned timeout_ms);
+
+#endif
