@@ -16,29 +16,6 @@ enum {
     CAPABILITY_MAJOR_MIN = 8, /* the kernels are built for sm_80 and newer */
 };
 
-void warprsa_cuda_trace(const warprsa_device *device, const char *what,
-                        cudaError_t error)
-{
-    char line[160];
-
-    if (device->config.trace == NULL)
-        return;
-    snprintf(line, sizeof(line), "%s: %s: %s", device->description, what,
-             cudaGetErrorString(error));
-    device->config.trace(device->config.trace_arg, 1, line);
-}
-
-/* CUDA's answer in ours; what it was goes to the trace. */
-warprsa_status warprsa_cuda_status(const warprsa_device *device,
-                                   const char *what, cudaError_t error)
-{
-    if (error == cudaSuccess)
-        return WARPRSA_OK;
-    warprsa_cuda_trace(device, what, error);
-    return error == cudaErrorMemoryAllocation ? WARPRSA_NO_MEMORY
-                                              : WARPRSA_DEVICE_ERROR;
-}
-
 static unsigned cuda_count(char *why, size_t why_size)
 {
     int count = 0;
