@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(WARPRSA_COOPERATIVE_BLOCK,
         uint32_t inverted = first + threadIdx.x / 2;
 
         op = warprsa_request(batch, inverted);
-        /* Inversion is in place: not twice at once. */
+        /* In place, so two threads must not invert the same. */
         if (inverted < batch.count)
             warprsa_blinding_inverse(&op, threadIdx.x % 2, LIMBS);
     }

@@ -15,7 +15,7 @@
 static_assert(sizeof(warprsa_int32_key) <= sizeof(warprsa_prepared_key) &&
                   WARPRSA_INT32_HALF_LIMBS * sizeof(uint32_t) <=
                       WARPRSA_HALF_SAMPLES * sizeof(double),
-              "limbs lie where samples would");
+              "limbs are stored where samples would be");
 
 /* BLOCKS share an SM, which leaves a thread 255 registers if there are 2, 168
  * if there are 3 and 128 if there are 4. */
@@ -69,12 +69,12 @@ static cudaError_t warprsa_launch_int32(const warprsa_batch *batch,
     return cudaGetLastError();
 }
 
-/* Lanes of an SM from which on requests spread over few lanes, each
- * slower, end sooner all the same: they are still all under way at once when
- * the others would be done in turns. */
+/* From so many lanes per SM on, it is faster to spread a request over few
+ * lanes. Each request then takes longer, but all of them still run at the same
+ * time, whereas requests spread over more lanes would have to take turns. */
 #define WARPRSA_INT32_LANES_MANY 100
 
-/* Whether the batch is one of many requests, of `cooperative` lanes each. */
+/* Whether the batch is one of many requests, of `lanes` lanes each. */
 static cudaError_t warprsa_int32_many(bool *many, const warprsa_batch *batch,
                                       unsigned lanes)
 {

@@ -14,7 +14,7 @@
 #include "gpu/kernels/low_latency/block_modexp.h"
 #include "gpu/kernels/request.cuh"
 
-/* Of the file that includes this. */
+/* The size class is that of the file that includes this. */
 static constexpr warprsa_shape warprsa_low_latency_shape =
     WARPRSA_LOW_LATENCY_SHAPE;
 static constexpr int LIMBS = warprsa_low_latency_shape.limbs;
@@ -31,8 +31,9 @@ static constexpr unsigned REQUEST =
 
 static_assert(2 * THREADS_PER_NUMBER == 32, "a warp for a request");
 
-/* The requests of a block of threads, and whether the block is one of those
- * that have a thread for each half. */
+/* The requests of a block of threads: their number, the first of them, and
+ * whether this block has one thread for each half instead of a warp for each
+ * request. */
 struct warprsa_low_latency_place {
     uint32_t requests, first;
     bool halves;
@@ -51,7 +52,7 @@ warprsa_low_latency_here(const warprsa_batch &batch)
             halves};
 }
 
-/* The warp's request. */
+/* The request of this thread's warp. */
 static __device__ __forceinline__ warprsa_operation
 warprsa_low_latency_request(const warprsa_batch &batch, uint32_t first)
 {
@@ -98,7 +99,7 @@ warprsa_low_latency_get(warprsa_number *x, const warprsa_batch &batch,
         x->of[0][i] = from[32 * i];
 }
 
-/* Secrets do not outlive the block in shared memory. */
+/* Wipes shared memory: no secret may be left there for the next block. */
 static __device__ __forceinline__ void
 warprsa_low_latency_wipe(unsigned doubles)
 {
@@ -146,7 +147,7 @@ static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK,
         const uint32_t index = here.first + threadIdx.x / 2;
         const warprsa_operation op = warprsa_request(batch, index);
 
-        /* In place: not twice at once. */
+        /* The inversion is in place, so two threads must not do the same. */
         if (index < batch.count)
             warprsa_blinding_inverse(&op, threadIdx.x % 2, LIMBS);
     } else if (here.first + threadIdx.x / 32 < batch.count) {

@@ -25,7 +25,8 @@ template <int N> struct warprsa_starts {
 
 template <int N> __constant__ warprsa_starts<N> warprsa_start;
 
-/* What a block may have of shared memory from compute capability 9.0 on. */
+/* Bytes of shared memory that a block may have, from compute capability 9.0
+ * on. */
 #define WARPRSA_SHARED_BYTES (227 * 1024)
 
 /* How a size class is spread. */
@@ -43,9 +44,9 @@ struct warprsa_thread_shape {
         (2 * N + 2 * NEAR) * BLOCK * sizeof(double);
 };
 
-/* threadIdx.x, which the compiler must not know to be: what it computes from it
- * before the powers it would keep, in registers that they lack, till after
- * them. */
+/* threadIdx.x, in a way that hides from the compiler what it is. Otherwise the
+ * compiler would compute values from it once before the exponentiations and
+ * keep them until after these, in registers that the exponentiations lack. */
 static __device__ __forceinline__ uint32_t warprsa_thread_index(void)
 {
     uint32_t index;
@@ -111,9 +112,10 @@ warprsa_thread_blind(const warprsa_batch &batch, double *a, double *p)
     __syncthreads();
 }
 
-/* The same address, of which the compiler must not know how it was computed: it
- * would do that anew where the address is used. Before compute capability 9.0
- * it may, as RSA-4096 has no registers left there. */
+/* The same address, in a way that hides from the compiler how it was computed.
+ * Otherwise the compiler would compute it again wherever it is used. Before
+ * compute capability 9.0 it may do so, as RSA-4096 has no registers left there
+ * to keep the address. */
 static __device__ __forceinline__ double *warprsa_opaque(double *address)
 {
 #if __CUDA_ARCH__ >= 900
