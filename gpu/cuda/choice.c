@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which kernels an opened GPU uses: one for all batches, or the fastest for each
- * by the timings of this device.
+ * Which kernels an opened GPU uses: one for all batches, or the fastest for
+ * each by the timings of this device.
  */
 #include <stdio.h>
 #include <stdlib.h>

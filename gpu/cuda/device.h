@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A GPU that the engine has opened, and what the parts of the engine do with it:
- * engine.c opens and closes devices, choice.c chooses their kernels, keys.c
+ * A GPU that the engine has opened, and what the parts of the engine do with
+ * it: engine.c opens and closes devices, choice.c chooses their kernels, keys.c
  * loads keys, batches.c runs batches. Errors of CUDA become a warprsa_status
  * and a line of the trace.
  */

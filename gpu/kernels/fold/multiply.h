@@ -279,9 +279,9 @@ WARPRSA_FN uint64_t warprsa_fold_bias_byte(int column, const int half)
     return column == 2 * half - 2 ? (uint64_t)1 << 56 : 0;
 }
 
-/* What a column of M, which is subtracted, starts with: minus the bias, and what
- * the byte for the bias adds to the same column through H, so that it cancels
- * there. Even, as a square needs half of it. */
+/* What a column of M, which is subtracted, starts with: minus the bias, and
+ * what the byte for the bias adds to the same column through H, so that it
+ * cancels there. Even, as a square needs half of it. */
 WARPRSA_FN int64_t warprsa_fold_middle_start(int column, const int half)
 {
     return (int64_t)warprsa_fold_bias_byte(column, half) -

@@ -108,11 +108,14 @@ static void start_daemon(int listener)
     assert_int_equal(ended, 0);
 }
 
+/* One that a test has stopped, and that test has failed, goes on first: it
+ * would never take the signal, and this would wait for ever. */
 static int end_daemon(int signal)
 {
     int status = -1;
 
     assert_int_equal(kill(daemon_pid, signal), 0);
+    assert_int_equal(kill(daemon_pid, SIGCONT), 0);
     assert_int_equal(waitpid(daemon_pid, &status, 0), daemon_pid);
     daemon_pid = 0;
     return status;
