@@ -449,9 +449,9 @@ static void an_answer_nobody_collects_is_reclaimed(void **state)
 /* Many threads, some sleeping, some notified, all classes, several keys, two
  * devices, a queue that is full at times. */
 enum {
-    CROWD = 12,
-    CROWD_ROUNDS = 400,
-    CROWD_AT_ONCE = 4,
+    MEMBERS = 12,
+    MEMBER_ROUNDS = 400,
+    MEMBER_AT_ONCE = 4,
 };
 
 typedef struct member {
@@ -464,11 +464,11 @@ typedef struct member {
 static void member_round(member *m, warprsa_key *key, warprsa_size_class size,
                          unsigned round)
 {
-    listener l[CROWD_AT_ONCE] = {LISTENER, LISTENER, LISTENER, LISTENER};
-    fake_request r[CROWD_AT_ONCE];
-    bool queued[CROWD_AT_ONCE];
+    listener l[MEMBER_AT_ONCE] = {LISTENER, LISTENER, LISTENER, LISTENER};
+    fake_request r[MEMBER_AT_ONCE];
+    bool queued[MEMBER_AT_ONCE];
 
-    for (unsigned i = 0; i < CROWD_AT_ONCE; i++) {
+    for (unsigned i = 0; i < MEMBER_AT_ONCE; i++) {
         bool sleeps = (i + m->number) % 2 == 0;
         warprsa_notify notify = {sleeps ? NULL : tell, sleeps ? NULL : &l[i]};
 
@@ -477,7 +477,7 @@ static void member_round(member *m, warprsa_key *key, warprsa_size_class size,
                                          &r[i].ticket) == WARPRSA_DONE;
         m->refused += !queued[i];
     }
-    for (unsigned i = 0; i < CROWD_AT_ONCE; i++) {
+    for (unsigned i = 0; i < MEMBER_AT_ONCE; i++) {
         warprsa_answer answer;
 
         if (!queued[i])
@@ -497,7 +497,7 @@ static void *member_main(void *arg)
 {
     member *m = arg;
 
-    for (unsigned round = 0; round < CROWD_ROUNDS; round++) {
+    for (unsigned round = 0; round < MEMBER_ROUNDS; round++) {
         warprsa_size_class size = (m->number + round) % WARPRSA_CLASSES;
         warprsa_key *key = fake_add_key(m->queue, size, m->number % 3);
 
@@ -511,28 +511,29 @@ static void a_crowd_gets_its_own_answers(void **state)
 {
     warprsa_queue_config config = fake_config();
     warprsa_counters *c = config.counters;
-    member crowd[CROWD] = {0};
+    member members[MEMBERS] = {0};
     unsigned done = 0, refused = 0;
     warprsa_queue *queue;
 
     (void)state;
     FAKE_SET(devices, 2);
     config.streams = 2;
-    config.slots = CROWD * CROWD_AT_ONCE - 8;
+    config.slots = MEMBERS * MEMBER_AT_ONCE - 8;
     config.batch_max = 16;
     queue = fake_ready_queue(&config);
-    for (unsigned i = 0; i < CROWD; i++) {
-        crowd[i] = (member){.queue = queue, .number = i};
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        members[i] = (member){.queue = queue, .number = i};
         assert_int_equal(
-            pthread_create(&crowd[i].thread, NULL, member_main, &crowd[i]), 0);
+            pthread_create(&members[i].thread, NULL, member_main, &members[i]),
+            0);
     }
-    for (unsigned i = 0; i < CROWD; i++) {
-        pthread_join(crowd[i].thread, NULL);
-        assert_int_equal(crowd[i].wrong, 0);
-        done += crowd[i].done;
-        refused += crowd[i].refused;
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        pthread_join(members[i].thread, NULL);
+        assert_int_equal(members[i].wrong, 0);
+        done += members[i].done;
+        refused += members[i].refused;
     }
-    assert_int_equal(done + refused, CROWD * CROWD_ROUNDS * CROWD_AT_ONCE);
+    assert_int_equal(done + refused, MEMBERS * MEMBER_ROUNDS * MEMBER_AT_ONCE);
     assert_int_equal(fake_sum(c->gpu, WARPRSA_CLASSES), done);
     assert_int_equal(c->cpu_reason[WARPRSA_CPU_QUEUE_FULL], refused);
     assert_int_equal(fake_sum(c->cpu_reason, WARPRSA_CPU_REASONS), refused);
