@@ -29,8 +29,9 @@
  * on divsteps iterations in safegcd" (2021). That text applies both kinds of
  * steps to the convex hulls, one for each delta, of all real (f, g) that are
  * possible, until |g| < 1 in each of them; its formula describes the numbers of
- * steps that this took. Theorem 11.2 of Bernstein and Yang, for delta from 1, gives
- * floor((49 bits + 57) / 17), which for 260 bits is 752 steps instead of 600.
+ * steps that this took. Theorem 11.2 of Bernstein and Yang, for delta from 1,
+ * gives floor((49 bits + 57) / 17), which for 260 bits is 752 steps instead of
+ * 600.
  */
 #define WARPRSA_DIVSTEPS_OF(bits) ((45907 * (bits) + 26313) / 19929)
 
