@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * See batch_memory.h.
  */
 #include "gpu/cuda/batch_memory.h"
 
@@ -10,9 +12,10 @@
 #include "gpu/kernels/kernels.h"
 
 enum {
-    ALIGNMENT = 256, /* of a part, for whole cache lines */
-    /* An item of one key takes as long as a full one: with less than this part
-     * of one it is not even looked at. */
+    ALIGNMENT = 256, /* of a part, in bytes: whole cache lines */
+    /* An item has requests of one key and takes as long as a full one, however
+     * few they are. An item with less than one part in so many of the most that
+     * it can have is not even considered. */
     ITEM_SHARE_MIN = 4,
 };
 
@@ -21,7 +24,8 @@ static size_t aligned(size_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Bytes of a modulus of this class, in whole words: 2 * rows samples. */
+/* Bytes of a modulus of this class, in whole 64-bit words. It has 2 * limbs
+ * samples of 52 bits, which are 13 * limbs bytes. */
 static size_t stride_of(warprsa_size_class size)
 {
     size_t bytes = (size_t)warprsa_shape_of(size).limbs * 13;
@@ -31,10 +35,10 @@ static size_t stride_of(warprsa_size_class size)
                : (size_t)WARPRSA_MODULUS_BYTES_MAX;
 }
 
-/* Places the parts over a block; with a block of NULL only the sums are of
- * use. */
-static void place(warprsa_batch_memory *memory, warprsa_batch_parts *parts,
-                  void *block)
+/* Lays out the parts in a block and sums up their sizes. If `block` is NULL,
+ * only the sums are of use. */
+static void lay_out(warprsa_batch_memory *memory, warprsa_batch_parts *parts,
+                    void *block)
 {
     uint8_t *at = block;
     size_t count = memory->count;
@@ -67,14 +71,14 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
 {
     memory->size = size;
     memory->count = count;
-    memory->beside = 0;
+    memory->concurrent = 0;
     memory->bytes_stride = stride_of(size);
     memory->random_bytes = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
-    place(memory, &memory->host, memory->host_block);
-    place(memory, &memory->device, memory->device_block);
+    lay_out(memory, &memory->host, memory->host_block);
+    lay_out(memory, &memory->device, memory->device_block);
 }
 
-/* What any kernel needs. */
+/* The most scratch memory that any kernel needs for a batch, in bytes. */
 static size_t table_bytes(warprsa_size_class size, size_t batch_max,
                           unsigned fold_sms)
 {
@@ -116,16 +120,16 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
     error = cudaHostAlloc(&memory->host_block, memory->block_bytes,
                           cudaHostAllocDefault);
     if (error == cudaSuccess) {
-        /* Refused where the driver maps it in its own way; then a core dump
-         * has the inputs and outputs under way. */
+        /* This is refused where the driver maps the memory in its own way. Then
+         * a core dump has the inputs and outputs of the current batches. */
         (void)madvise(memory->host_block, memory->block_bytes, MADV_DONTDUMP);
         memset(memory->host_block, 0, memory->block_bytes);
         error = cudaMalloc(&memory->device_block, memory->block_bytes);
     }
     if (error == cudaSuccess)
         error = cudaMalloc((void **)&memory->table, memory->table_bytes);
-    /* What a kernel leaves alone of the way back, between the parts and behind
-     * short moduli, is copied, too: zeros, now and after each batch. */
+    /* The copy back includes bytes that no kernel writes, between the parts and
+     * behind short moduli. They must hold zeros, now and after each batch. */
     if (error == cudaSuccess)
         error = cudaMemset(memory->device_block, 0, memory->block_bytes);
     return error == cudaSuccess ? cudaDeviceSynchronize() : error;
@@ -148,15 +152,18 @@ void warprsa_batch_memory_free(warprsa_batch_memory *memory)
     }
 }
 
-/* Batches share the device, so what is under way beside this one counts, as if
- * it were of the same kind: for so many requests of the batch, so many. */
-static size_t with_beside(const warprsa_batch_memory *memory, size_t requests)
+/* So many of the batch's requests, together with their share of the requests
+ * that other batches are computing. Batches share the device, so concurrent
+ * requests count, too. They are taken to divide among the kernels in the same
+ * proportion as the requests of this batch. */
+static size_t with_concurrent(const warprsa_batch_memory *memory,
+                              size_t requests)
 {
-    return requests + requests * memory->beside / memory->count;
+    return requests + requests * memory->concurrent / memory->count;
 }
 
-/* Milliseconds for a batch of which so many items are folded: one launch after
- * the other. */
+/* Predicts the milliseconds of a batch of which `items` items are folded and
+ * `rest` requests are not. The two launches run one after the other. */
 static double predict(const void *arg, size_t items, size_t rest)
 {
     const warprsa_batch_memory *memory = arg;
@@ -165,12 +172,13 @@ static double predict(const void *arg, size_t items, size_t rest)
     return warprsa_predict_ms(
                warprsa_kernel_timing_of(memory->timings, size,
                                         WARPRSA_KERNEL_FOLD),
-               with_beside(memory,
-                           items * warprsa_fold_kernel_for(size)->item_max)) +
-           warprsa_fastest_ms(memory->timings, size, with_beside(memory, rest));
+               with_concurrent(
+                   memory, items * warprsa_fold_kernel_for(size)->item_max)) +
+           warprsa_fastest_ms(memory->timings, size,
+                              with_concurrent(memory, rest));
 }
 
-/* As much as can be. */
+/* The prediction that makes the plan fold as much as it can. */
 static double predict_rest(const void *arg, size_t items, size_t rest)
 {
     (void)arg;
@@ -178,8 +186,9 @@ static double predict_rest(const void *arg, size_t items, size_t rest)
     return (double)rest;
 }
 
-/* What is folded: what pays, all that may be if that kernel is asked for by
- * name, and nothing if another is. */
+/* The rule for what is folded. If the configuration names the fold, it is all
+ * that may be folded; if it names another kernel, it is nothing. Otherwise it
+ * is what the timings predict to pay off. */
 static warprsa_fold_rule rule_of(const warprsa_batch_memory *memory)
 {
     const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(memory->size);
@@ -219,7 +228,7 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
     }
 }
 
-/* For what is not folded. */
+/* The kernel for the `count` requests that are not folded. */
 static const warprsa_kernel *kernel_of(const warprsa_batch_memory *memory,
                                        size_t count)
 {
@@ -230,28 +239,29 @@ static const warprsa_kernel *kernel_of(const warprsa_batch_memory *memory,
         kernel = warprsa_kernel_named(memory->kernel, memory->size);
     if (kernel == NULL && memory->timings != NULL)
         name = warprsa_fastest_kernel(memory->timings, memory->size,
-                                      with_beside(memory, count));
+                                      with_concurrent(memory, count));
     if (name != NULL)
         kernel = warprsa_kernel_named(name, memory->size);
     return kernel != NULL ? kernel : &warprsa_kernels[0];
 }
 
-/* What is left of a batch from this place on. */
-static warprsa_batch batch_from(warprsa_batch batch, uint32_t place)
+/* What is left of a batch without its first `offset` requests. */
+static warprsa_batch batch_from(warprsa_batch batch, uint32_t offset)
 {
-    batch.key += place;
-    batch.input += (size_t)place * batch.bytes_stride;
-    batch.random += (size_t)place * WARPRSA_RANDOM_WORDS;
-    batch.output += (size_t)place * batch.bytes_stride;
-    batch.status += place;
-    batch.inverse += (size_t)place * 2 * WARPRSA_HALF_SAMPLES;
-    batch.exponent += (size_t)place * 2 * WARPRSA_BLINDED_WORDS;
-    batch.result += (size_t)place * WARPRSA_FULL_SAMPLES;
-    batch.count -= place;
+    batch.key += offset;
+    batch.input += (size_t)offset * batch.bytes_stride;
+    batch.random += (size_t)offset * WARPRSA_RANDOM_WORDS;
+    batch.output += (size_t)offset * batch.bytes_stride;
+    batch.status += offset;
+    batch.inverse += (size_t)offset * 2 * WARPRSA_HALF_SAMPLES;
+    batch.exponent += (size_t)offset * 2 * WARPRSA_BLINDED_WORDS;
+    batch.result += (size_t)offset * WARPRSA_FULL_SAMPLES;
+    batch.count -= offset;
     return batch;
 }
 
-/* What is folded, and then the rest, which may use the same table memory. */
+/* Launches the fold and then the kernel for the rest. Both may use the same
+ * table memory, since they run one after the other. */
 static cudaError_t launch(const warprsa_batch_memory *memory,
                           const warprsa_batch *batch, cudaStream_t stream)
 {

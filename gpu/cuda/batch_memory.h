@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The memory of one stream: pinned staging on the host, its mirror on the
- * device, and the kernel's scratch. A batch is packed to its real size, so
- * that one copy brings it in, one brings it back and one call wipes it.
+ * The memory of one stream: pinned staging memory on the host, its mirror on
+ * the device, and the kernel's scratch memory. A batch is packed to its real
+ * size. So one copy brings it to the device, one copy brings the results back,
+ * and one call wipes the device's side.
  */
 #ifndef WARPRSA_BATCH_MEMORY_H
 #define WARPRSA_BATCH_MEMORY_H
@@ -11,76 +12,87 @@
 #include "gpu/kernels/fold/launch.h"
 #include "gpu/select/selection.h"
 
-/* What the host keeps of a key on the device: public. */
+/* What the host keeps about a key on the device. Both numbers are public. */
 typedef struct warprsa_key_size {
     uint16_t bytes; /* of the modulus */
     uint16_t windows;
 } warprsa_key_size;
 
-/* The parts of a batch, in this order, in one block of memory. */
+/* The parts of a batch. They lie in this order in one block of memory. */
 typedef struct warprsa_batch_parts {
     uint32_t *key;
     warprsa_fold_item *items;
     uint8_t *input;
     uint64_t *random;
-    uint8_t *output; /* from here on: only back from the device */
+    uint8_t *output; /* this and the next: copied back, never in */
     uint32_t *status;
-    double *inverse; /* from here on: only on the device */
+    double *inverse; /* this and the next two: used on the device only */
     uint32_t *exponent;
     uint64_t *result;
 } warprsa_batch_parts;
 
 typedef struct warprsa_batch_memory {
-    void *host_block, *device_block; /* both block_bytes */
-    double *table;                   /* device */
-    const char *kernel;              /* as warprsa_device_config has it */
-    const warprsa_kernel_timings
-        *timings;             /* to choose by otherwise; NULL: none */
-    bool direct_table_reads;  /* as warprsa_device_config has it */
-    unsigned fold_sms;        /* 0: this device can't */
+    void *host_block, *device_block; /* block_bytes each */
+    double *table;      /* on the device, table_bytes: the kernels' scratch */
+    const char *kernel; /* as in warprsa_device_config */
+    /* The timings by which a kernel is chosen where `kernel` names none; NULL
+     * if the device has none. Not owned. */
+    const warprsa_kernel_timings *timings;
+    bool direct_table_reads;  /* as in warprsa_device_config */
+    unsigned fold_sms;        /* 0: this device cannot run the fold */
     const uint8_t *key_folds; /* by key: warprsa_fold_accepts_key() */
     size_t block_bytes, table_bytes;
-    /* Of the batch that is laid out now. */
+    /* Set by warprsa_batch_layout(), for the current batch. */
     warprsa_size_class size;
     size_t count, bytes_stride, random_bytes;
-    size_t beside; /* requests of its class under way in other batches; whoever
-                    * lays it out may set it */
+    /* Requests of the same class that other batches on the device are
+     * computing. warprsa_batch_layout() sets it to 0; its caller may set it
+     * afterwards. */
+    size_t concurrent;
     /* Set by warprsa_batch_fill(). */
     uint32_t windows;
     warprsa_fold_plan plan;
+    /* Set by warprsa_batch_layout(), too. */
     size_t in_bytes, back_bytes, all_bytes;
     warprsa_batch_parts host, device;
 } warprsa_batch_memory;
 
-/* For batches of up to `batch_max` of any class, with keys 0..keys_max - 1 of
- * which key_folds, kept, says whether they may be folded; zeroed memory
- * expected. On failure warprsa_batch_memory_free() frees what there is. */
+/* Allocates memory for batches of up to `batch_max` requests of any class, on
+ * the current device. *memory must be zeroed. Keys have the indices 0 to
+ * keys_max - 1, and key_folds says of each whether it may be folded; the
+ * pointer is kept, so the array must outlive the memory. After a failure the
+ * caller still calls warprsa_batch_memory_free(), which frees what there is. */
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
                                      size_t batch_max, const char *kernel,
                                      const uint8_t *key_folds, size_t keys_max);
 
-/* Wipes and frees both sides. */
+/* Wipes and frees the memory on the host and on the device. */
 void warprsa_batch_memory_free(warprsa_batch_memory *memory);
 
-/* Lays out a batch. */
+/* Lays out a batch of `count` requests of this class: sets the sizes and where
+ * each part is. */
 void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
                           size_t count);
 
-/* Copies keys' places and inputs into the staging memory, those that are folded
- * first: by the timings, or all that may be if that kernel is asked for. */
+/* Copies the key indices and inputs of a batch that has been laid out into the
+ * staging memory. Requests to be folded come first. The timings decide which
+ * these are; if `kernel` names the fold, they are all that may be folded. */
 void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
                         const warprsa_key_size *key_sizes);
 
-/* Queues copy in, kernel, copy back and wiping of the device's side. */
+/* Enqueues the copy to the device, the kernels, the copy back, and the wiping
+ * of the device's side. Returns at once; the stream runs them in this order. */
 cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
                                   const warprsa_prepared_key *keys,
                                   cudaStream_t stream);
 
-/* Hands out statuses, and outputs of those that passed their check. */
+/* Sets each task's status. A task that passed its check gets its output; the
+ * output of any other is zeroed. Call it once the stream is done. */
 void warprsa_batch_collect(const warprsa_batch_memory *memory,
                            warprsa_task *tasks,
                            const warprsa_key_size *key_sizes);
 
+/* Wipes what the current batch has in the staging memory of the host. */
 void warprsa_batch_wipe_host(const warprsa_batch_memory *memory);
 
 #endif

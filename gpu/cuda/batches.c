@@ -72,7 +72,7 @@ warprsa_status warprsa_cuda_start(warprsa_device *device, unsigned stream,
     if (error != cudaSuccess)
         return warprsa_cuda_status(device, "starting a batch", error);
     warprsa_batch_layout(&s->memory, size, count);
-    s->memory.beside = atomic_fetch_add(&device->under_way[size], count);
+    s->memory.concurrent = atomic_fetch_add(&device->under_way[size], count);
     status = start_batch(device, s, tasks);
     if (status != WARPRSA_OK) {
         atomic_fetch_sub(&device->under_way[size], count);

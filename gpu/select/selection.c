@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * See selection.h. This file also has the table of known devices.
  */
 #include "gpu/select/selection.h"
 
@@ -11,10 +13,11 @@ enum {
     KNOWN_ROWS_MAX = 16,
 };
 
-/* doc/kernels/README.md has what they were measured with. */
+/* The devices whose timings are known. doc/kernels/README.md says what they
+ * were measured with. */
 static const struct {
     const char *device;
-    warprsa_kernel_timing row[KNOWN_ROWS_MAX]; /* the rest: no kernel */
+    warprsa_kernel_timing row[KNOWN_ROWS_MAX]; /* unused rows: NULL */
 } known[] = {
     {"NVIDIA H200",
      {{WARPRSA_CLASS_1024, "cooperative", 16896, 726, 1157, 2154},
@@ -55,11 +58,12 @@ static bool is_fold(const warprsa_kernel_timing *timing)
     return strcmp(timing->kernel, WARPRSA_KERNEL_FOLD) == 0;
 }
 
-/* Less than half a wave, `rest` of one: what a few operations leave of a
- * SM costs the next ones nothing, so that they take what one takes
- * until the line of the second half, carried on downwards, is above that. A
- * block of the fold is full with the first requests of its key, and more of
- * them share the second cache and the power from the beginning. */
+/* Predicts the milliseconds of less than a wave: `rest` is the fraction of it.
+ * Below half a wave, a few operations leave part of an SM unused, and the next
+ * operations use that part at no cost. So they take the time of one operation
+ * until the extension of the second half's line is above that time. The fold is
+ * different: a block of it is full with the first requests of its key. More
+ * blocks share the L2 cache and the electric power from the beginning. */
 static double predict_part(const warprsa_kernel_timing *timing, double rest)
 {
     const double one = timing->one_us / 1e3, half = timing->half_us / 1e3;
@@ -95,7 +99,8 @@ warprsa_kernel_timing_of(const warprsa_kernel_timings *timings,
     return NULL;
 }
 
-/* The fastest row's kernel, or NULL, and its time. */
+/* The kernel of the fastest row, or NULL. Sets *best_ms to its predicted
+ * milliseconds, or to 0. */
 static const char *fastest(const warprsa_kernel_timings *timings,
                            warprsa_size_class size, size_t count,
                            double *best_ms)
@@ -149,6 +154,8 @@ bool warprsa_kernel_timings_known(const char *device,
     return timings->count != 0;
 }
 
+/* Whether a row can be used; `candidate` is that of its class and kernel, or
+ * NULL. */
 static bool fits(const warprsa_kernel_timing *timing,
                  const warprsa_kernel_timing *candidate, size_t batch_max)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which kernel computes a batch soonest, from what batches have taken. Plain C;
- * no device is asked.
+ * The kernel that is predicted to finish a batch first, from measured timings
+ * of batches. Plain C: no device is asked.
  */
 #ifndef WARPRSA_GPU_SELECT_SELECTION_H
 #define WARPRSA_GPU_SELECT_SELECTION_H
@@ -20,9 +20,10 @@ enum {
     WARPRSA_KERNEL_TIMING_US_MAX = 60000000,
 };
 
-/* What batches of one class take by one kernel. `wave` operations are under
- * way at once on a full device, and one operation, half a wave and a whole one
- * take these times, in microseconds and in this order; 0: not measured. */
+/* The timings of one kernel for one size class. A wave is the number of
+ * operations that a full device computes at the same time. one_us, half_us and
+ * wave_us are the times of a batch of one operation, of half a wave and of a
+ * whole wave, in microseconds; 0 means not measured. */
 typedef struct warprsa_kernel_timing {
     warprsa_size_class size;
     const char *kernel; /* static storage */
@@ -30,42 +31,58 @@ typedef struct warprsa_kernel_timing {
     uint32_t one_us, half_us, wave_us;
 } warprsa_kernel_timing;
 
-/* Of one device, each class and kernel once at most. */
+/* The timings of one device. Each pair of class and kernel has at most one
+ * row. */
 typedef struct warprsa_kernel_timings {
     size_t count;
     warprsa_kernel_timing row[WARPRSA_KERNEL_TIMINGS_MAX];
 } warprsa_kernel_timings;
 
-/* Milliseconds that a batch of `count` takes: whole waves one after the other,
- * and the rest as a batch of its size: on a straight line from half a wave to a
- * whole one, and below, on that line carried on or at the time of one, whatever
- * is more; of the fold, on a straight line from one to half a wave. A pure
- * function. */
+/*
+ * Predicts the milliseconds that a batch of `count` operations takes. Whole
+ * waves run one after the other. The rest counts as a batch of its own:
+ * - From half a wave to a whole wave, its time lies on the straight line
+ *   through those two timings.
+ * - Below half a wave, its time is on the extension of that line or is the time
+ *   of one operation, whichever is more. It is never above the straight line
+ *   from one operation to half a wave.
+ * - The fold below half a wave is always on the straight line from one
+ *   operation to half a wave.
+ *
+ * A pure function; the row must have its three times and a wave above 0.
+ */
 double warprsa_predict_ms(const warprsa_kernel_timing *timing, size_t count);
 
-/* The row of this class and kernel, or NULL. */
+/* The row of this class and kernel, inside `timings`; NULL if it has none. A
+ * pure function. */
 const warprsa_kernel_timing *
 warprsa_kernel_timing_of(const warprsa_kernel_timings *timings,
                          warprsa_size_class size, const char *kernel);
 
-/* The kernel that takes the shortest time for a batch; of equal ones the
- * first. NULL: no row is of this class. A pure function. */
+/* The kernel with the shortest predicted time for a batch of `count`
+ * operations. Among equal times it is the first row's. Rows of the fold are
+ * left out: their timings hold for requests of one key only. NULL: there is no
+ * other row of this class. A pure function; the name is the row's. */
 const char *warprsa_fastest_kernel(const warprsa_kernel_timings *timings,
                                    warprsa_size_class size, size_t count);
 
-/* The milliseconds that it takes; 0 for no operation, or if there is none. A
- * pure function. */
+/* The predicted milliseconds of warprsa_fastest_kernel(); 0 if `count` is 0 or
+ * if there is no such kernel. A pure function. */
 double warprsa_fastest_ms(const warprsa_kernel_timings *timings,
                           warprsa_size_class size, size_t count);
 
-/* The timings measured for this device before, by the name that CUDA gives it;
- * false if it is not known. tests/bench/kernel_select prints them. */
+/* Copies the timings in the built-in table for the device that CUDA calls
+ * `device`. False: the table does not have this device, and the count is 0.
+ * Rows for the table come from tests/bench/kernel_select. Any thread. */
 bool warprsa_kernel_timings_known(const char *device,
                                   warprsa_kernel_timings *timings);
 
-/* Whether timings are of kernels that are there: each class has a row, and each
- * row is a candidate's, with its wave or, where that is less, `batch_max`, and
- * with times that make sense. */
+/* Whether the timings can be used with these candidates. Each class must have a
+ * row of a kernel other than the fold, and each row must have a candidate of
+ * its class and kernel. A row's wave must be the candidate's, or `batch_max`
+ * where that is less. Its times must be above 0, must not decrease from one
+ * operation to a wave, and must be at most WARPRSA_KERNEL_TIMING_US_MAX. A pure
+ * function. */
 bool warprsa_kernel_timings_fit(const warprsa_kernel_timings *timings,
                                 const warprsa_kernel_timings *candidates,
                                 size_t batch_max);
