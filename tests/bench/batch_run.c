@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Batches for the benchmarks of the kernels: this calls the engine's own
+ * functions for a batch's memory, copies and launches, without an engine.
  */
 #include "tests/bench/batch_run.h"
 
@@ -121,7 +124,8 @@ void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
     put_keys(run);
 }
 
-/* An exponent is blinded by a multiple of prime - 1: here of zero. */
+/* An exponent is blinded by adding a multiple of prime - 1. That number is set
+ * to zero here, so the kernel computes with the exponent as it is. */
 static void set_exponent(uint32_t exponent[WARPRSA_EXPONENT_WORDS],
                          uint32_t p_minus_1[WARPRSA_EXPONENT_WORDS],
                          exponents which, const uint32_t *fixed)

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Error messages, random numbers, time, arguments and device memory of the
+ * benchmarks.
  */
 #include "tests/bench/bench.h"
 

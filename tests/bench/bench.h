@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the benchmarks of the kernels share: they end with a message at the
- * first error, and random numbers are libcrypto's.
+ * What the benchmarks of the kernels share: error messages, random numbers,
+ * time, arguments, device memory. Errors end the program with a message.
  */
 #ifndef WARPRSA_BENCH_H
 #define WARPRSA_BENCH_H
@@ -14,30 +14,32 @@
 /* The program's name, for messages; each program defines it. */
 extern const char bench_name[];
 
-/* A line on stderr, and the end of the program: status 1. */
+/* Prints a line to stderr and ends the program with status 1. */
 void bench_fail(const char *what) __attribute__((noreturn));
-/* The same, if it is an error. */
+/* Does the same if `error` is an error, and nothing otherwise. */
 void bench_cuda(cudaError_t error, const char *what);
 
+/* Fills `length` bytes with libcrypto's random numbers. */
 void bench_random(void *out, size_t length);
 
-/* Seconds since some moment. */
+/* Seconds of the monotonic clock; only differences mean anything. */
 double bench_now(void);
 
-/* "1,2,3" into list, room numbers at most: how many; 0 if the text is no such
- * list, or a number is 0 or too large. */
+/* Parses numbers with commas between, "1,2,3", into `list`, which has room for
+ * `room` of them. Returns how many there are; 0 if the text is no such list, it
+ * is too long, or a number is 0 or too large. */
 size_t bench_parse_list(const char *text, size_t *list, size_t room);
 
-/* One of 1 to most, or 0. */
+/* Parses a number from 1 to `most`; 0 if the text is none. */
 size_t bench_parse_number(const char *text, size_t most);
 
-/* Device memory, zeroed; never NULL. */
+/* Zeroed device memory, never NULL; the caller calls cudaFree(). */
 void *bench_device_memory(size_t bytes);
-/* Device memory with a copy of this. */
+/* The same, holding a copy of `bytes` bytes of host memory. */
 void *bench_device_copy(const void *from, size_t bytes);
 
-/* The clock of the SMs in Hz, measured now: to be asked at once
- * after the work in question, before the device slows down. */
+/* Measures the SMs' clock in Hz, which takes about 1 ms. It must be called
+ * right after the work in question, before the device lowers its clock. */
 double bench_clock_rate(cudaStream_t stream);
 
 #endif

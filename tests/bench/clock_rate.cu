@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How fast the SMs' clock goes: clocks against the timer that
- * counts nanoseconds, by one thread.
+ * A kernel that measures the SMs' clock rate: one thread counts clocks while
+ * the timer of nanoseconds runs.
  */
 #include "tests/bench/clock_rate.h"
 
@@ -19,7 +19,8 @@ static __global__ void count_clocks(uint64_t wanted, uint64_t *out)
     uint64_t start = nanoseconds(), before, now;
     long long clocks;
 
-    /* From one tick of the timer, which may be coarse, to another. */
+    /* Counting starts and ends at a tick of the timer: ticks may be far
+     * apart. */
     while ((before = nanoseconds()) == start)
         ;
     clocks = clock64();

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * RSA keys from all ordered pairs of a few primes: n primes give n (n - 1)
+ * keys, and finding the primes is what takes the time.
  */
 #include "tests/bench/key_set.h"
 
@@ -9,8 +12,9 @@
 
 #include "tests/bench/bench.h"
 
-/* One with its two top bits set, so that the product of two has full length,
- * and for which e will do: e is a prime itself. */
+/* A prime of `bits` bits. libcrypto sets its two top bits, so the product of
+ * two such primes has full length. e = RSA_F4 must be invertible mod prime - 1;
+ * e is prime, so that holds unless prime mod e is 1. */
 static BIGNUM *find_prime(size_t bits)
 {
     BIGNUM *prime = BN_new();

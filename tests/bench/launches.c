@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * nvcc compiles k<<<...>>>() to a call of cudaLaunchKernel() (CUDA 12) or
- * __cudaLaunchKernel() (13).
+ * Wraps the functions that launch kernels. nvcc compiles k<<<...>>>() to a call
+ * of cudaLaunchKernel() (CUDA 12) or __cudaLaunchKernel() (CUDA 13), and the
+ * linker's --wrap directs both here.
  */
 #include "tests/bench/launches.h"
 
@@ -28,7 +29,7 @@ typedef cudaError_t launch_function(const void *function, struct dim3 grid,
                                     struct dim3 block, void **arguments,
                                     size_t shared, cudaStream_t stream);
 
-/* The linker's names. */
+/* The names that the linker's --wrap gives the original and the wrapper. */
 launch_function __real_cudaLaunchKernel, __wrap_cudaLaunchKernel,
     __real___cudaLaunchKernel, __wrap___cudaLaunchKernel;
 

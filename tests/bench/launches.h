@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What was launched: this program is linked so that every launch of a kernel
- * in it goes through here (--wrap), and production code needs no accessors
- * for a benchmark to know registers and occupancy of its kernels, or how long
- * each of a batch's kernels takes. One thread.
+ * A record of the kernels that a program launches: their times, registers and
+ * occupancy. The program is linked with --wrap so that every launch goes
+ * through here, and production code needs no accessors for the benchmarks.
+ * One thread; errors end the program.
  */
 #ifndef WARPRSA_BENCH_LAUNCHES_H
 #define WARPRSA_BENCH_LAUNCHES_H
@@ -18,27 +18,27 @@ enum {
 };
 
 typedef struct launch {
-    char name[64];    /* as far as it goes; "" before CUDA 12.3 */
+    char name[64];    /* cut off at 63 characters; "" before CUDA 12.3 */
     unsigned blocks;  /* of the grid */
     unsigned threads; /* of a block */
     int registers;    /* of a thread */
     size_t spilled;   /* bytes of local memory of a thread, stack included */
     size_t shared;    /* bytes of shared memory of a block */
     int warps;        /* that an SM holds at once */
-    double ms;
+    double ms;        /* by CUDA events */
 } launch;
 
-/* From now on kernels are timed and noted, which costs a little time. */
+/* Starts recording launches. Two events around each cost a little time. */
 void launches_begin(void);
 
-/* Called after launch `index` of those that are noted, which may be under way
- * still; NULL for none. */
+/* Sets a function that is called after each recorded launch with the launch's
+ * index; the kernel may still be running then. NULL: none. */
 typedef void launches_observer(void *arg, size_t index);
 void launches_observe(launches_observer *observer, void *arg);
 
-/* Waits for the stream; how many kernels were launched since begin(), and
- * what they are, in their order. Stops noting. At least 1, or the program
- * ends. */
+/* Stops recording and waits for the stream. Fills `seen`, which has room for
+ * LAUNCHES_MAX, with the launches since launches_begin() in their order and
+ * returns their number. If there was none, the program ends. */
 size_t launches_end(cudaStream_t stream, launch *seen);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A kernel that leaks by a branch as well as by its table's addresses: what
- * scripts/checks/constant-time must find, or it would find nothing.
+ * The paper's kernel made to leak by a branch, too, not only by its table's
+ * addresses. scripts/checks/constant-time must find this leak: a check that
+ * does not would show nothing about the other kernels either.
  */
 #include "tests/bench/paper_kernel.cuh"
 

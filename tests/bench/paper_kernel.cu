@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * The paper's kernel, instantiated for the four sizes of paper_shapes.
  */
 #include "tests/bench/paper_kernel.cuh"
 

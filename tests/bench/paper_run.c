@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Makes random instances of the paper's modular exponentiation with libcrypto,
+ * copies them to the device, and compares the results with BN_mod_exp().
  */
 #include "tests/bench/paper_run.h"
 

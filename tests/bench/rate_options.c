@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Parses the command line of kernel_rate.
  */
 #include "tests/bench/rate_options.h"
 

@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Computes the columns of kernel_rate's table from measured times and prints
+ * them, for a reader and as comma-separated values.
  */
 #include "tests/bench/rate_row.h"
 

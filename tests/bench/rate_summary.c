@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Picks the fastest kernel of each size of RSA from the rows of kernel_rate's
+ * table and compares it with the project's goals.
  */
 #include "tests/bench/rate_summary.h"
 
