@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What the benchmarks of the kernels do without a GPU: they refuse bad
-# arguments with a message that names them and status 2, list what there is,
-# and say so when there is no device.
+# Tests what the benchmarks of the kernels do without a GPU: they refuse bad
+# arguments with status 2 and a message that names them, they list kernels and
+# columns, and they end with a clear message if there is no device.
 #
 #   tests/bench/arguments.sh BUILD_DIR/tests/bench
 set -euo pipefail
@@ -50,7 +50,8 @@ for name in cooperative auto; do
 done
 "$constant_time" --list | grep -x control-branch ||
     fail "--list has no control"
-# As many names as a row has values: scripts/bench/plot-kernels goes by them.
+# rate_row_write() prints 28 values a row, and scripts/bench/plot-kernels finds
+# them by these names.
 [ "$("$kernel_rate" --csv-header | tr -cd , | wc -c)" -eq 27 ] ||
     fail "--csv-header has not 28 names"
 

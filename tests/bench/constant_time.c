@@ -1,20 +1,22 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Two tests of whether a kernel's secret exponents show: constant_time --help.
+ * Tests whether a kernel's counts of executed instructions or its time depend
+ * on secret exponents: constant_time --help.
  *
- * --profile launches one batch for each kind of exponent and for other keys, or
- * so many in turns, and nothing else, so that a profiler counts what each of
- * them executed; the labels of the batches are printed in their order. --once
- * launches one batch, for what is slower than a profiler.
+ * --profile launches one batch for each kind of exponent and one under other
+ * keys, or --turns of each, and nothing else. A profiler counts what each batch
+ * executed; the batches' labels are printed in their order. --once launches a
+ * single batch, for tools that are slower than a profiler.
  *
  * --timing compares the kernel's time for fixed exponents (zeros, ones, a
  * random one) with that for random ones: Welch's t over batches in random
  * order, as in Reparaz, Balasch, Verbauwhede, "Dude, is my code constant
  * time?" (DATE 2017), with their limit of 4.5. The slowest tenth of all
- * batches is left out: something else was at work there.
+ * batches is left out, because other work on the machine slowed them down.
  *
- * Both know kernels that do leak, "control-direct" and "control-branch".
+ * Both also take kernels that leak on purpose, "control-direct" and
+ * "control-branch": a test that does not find those leaks shows nothing.
  */
 #include <getopt.h>
 #include <math.h>
@@ -48,8 +50,8 @@ static const char help[] =
     "  --kernel=NAME   one that --list prints (cooperative)\n"
     "  --bits=N        size of RSA (2048)\n"
     "  --batch=N       requests in a batch (512)\n"
-    "  --samples=N     batches of each kind of exponent (300)\n"
-    "  --turns=N       the same, of --profile (1)\n"
+    "  --samples=N     --timing: batches of each kind of exponent (300)\n"
+    "  --turns=N       --profile: batches of each kind (1)\n"
     "  --list          print the kernels' names, no GPU needed\n"
     "  --public-offsets  print where the public lengths are in a prepared "
     "key,\n"
@@ -70,10 +72,10 @@ enum {
     CONTROLS = sizeof(controls) / sizeof(controls[0]),
 };
 
-/* What is tested: a kernel of ours, or the paper's as a control. */
+/* What is tested: one of the engine's kernels, or the paper's as a control. */
 typedef struct subject {
     const char *name;
-    paper_launcher *control; /* NULL: ours */
+    paper_launcher *control; /* NULL: an engine's kernel */
     size_t bits, batch;
     batch_run run;
     key_set keys[2];
@@ -83,7 +85,7 @@ typedef struct subject {
 
 typedef struct options {
     size_t samples, turns;
-    char mode; /* 'p', 'O', 't' */
+    char mode; /* 'p': --profile, 'O': --once, 't': --timing */
 } options;
 
 static void __attribute__((noreturn))
@@ -119,7 +121,8 @@ static void list_kernels(void)
     exit(EXIT_SUCCESS);
 }
 
-/* For scripts/checks/hot-branches: what a kernel's loops may well depend on. */
+/* Offsets of public lengths in the prepared keys. A kernel's loops may depend
+ * on these values: scripts/checks/hot-branches --public. */
 static void list_offsets(void)
 {
     printf("%#zx,%#zx\n", offsetof(warprsa_prepared_key, modulus_bytes),
@@ -182,8 +185,8 @@ static void profile_batch(subject *s, exponents which)
     puts(labels[which]);
 }
 
-/* Batches of random exponents stand at both ends: counts that change from one
- * launch to the next for another reason would show, too. */
+/* Random exponents come first and last. If counts changed from one launch to
+ * the next for a reason other than the exponents, those two would differ. */
 static int profile(subject *s, size_t turns)
 {
     for (size_t turn = 0; turn < turns; turn++) {
@@ -212,7 +215,8 @@ static int once(subject *s)
 }
 
 typedef struct moments {
-    double count, mean, squares; /* of the differences from the mean */
+    double count, mean;
+    double squares; /* of the differences from the mean, added up */
 } moments;
 
 /* Welford's recurrence. */
@@ -233,7 +237,8 @@ static double welch_t(const moments *a, const moments *b)
     return va + vb > 0 ? (a->mean - b->mean) / sqrt(va + vb) : 0;
 }
 
-/* Fills ms with times and kind with what each is of, in random order. */
+/* Runs `count` batches of random kinds of exponents: batch i took ms[i]
+ * milliseconds and had exponents of kind[i]. */
 static void measure(subject *s, double *ms, uint8_t *kind, size_t count)
 {
     bench_random(kind, count);

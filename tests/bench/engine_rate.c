@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Rate and latency of an engine alone: whole private operations, bytes in
- * and out, many keys mixed, by size class and batch size. Medians of several
- * runs with their spread; the last batch of each row is compared with
- * libcrypto.
+ * Measures rate and latency of an engine without the layers above it: whole
+ * private operations from bytes to bytes, under several keys, by size class
+ * and batch size. Prints medians of several runs with their spread. The
+ * results of the last batch of each row are compared with libcrypto's.
  */
 #include <getopt.h>
 #include <pthread.h>
@@ -45,7 +45,7 @@ typedef struct bench_key {
 typedef struct bench {
     warprsa_device *device;
     bench_key keys[KEYS];
-    uint8_t *input, *output; /* MODULUS_BYTES_MAX apart */
+    uint8_t *input, *output; /* one number every MODULUS_BYTES_MAX bytes */
     warprsa_task *tasks;
     BN_CTX *ctx;
 } bench;
@@ -110,7 +110,8 @@ static void make_key(bench_key *key, size_t bits)
     EVP_PKEY_free(pkey);
 }
 
-/* Up to 64 results against libcrypto's. */
+/* Compares 64 to 127 results, spread over the batch, with libcrypto's; all if
+ * there are fewer. A wrong one ends the program. */
 static void verify(bench *b, size_t count, size_t bytes)
 {
     BIGNUM *m = BN_new(), *s = BN_new(), *got = BN_new();
@@ -131,7 +132,7 @@ static void verify(bench *b, size_t count, size_t bytes)
     BN_free(got);
 }
 
-/* One stream's batches, and what each took. */
+/* The batches of one stream, and the seconds that each took. */
 typedef struct stream_run {
     bench *b;
     const options *o;
@@ -190,9 +191,10 @@ static void fill(bench *b, size_t bits, size_t count)
     }
 }
 
-/* The rate of one stream is that of its median batch; of several, what they
- * get done together from when all are warm until the last has ended. */
-static void row(bench *b, const options *o, size_t bits, size_t count)
+/* Measures and prints one row. The rate of one stream is that of its median
+ * batch. The rate of several is all their operations over the time from when
+ * each has run its first batch until the last stream has ended. */
+static void measure_row(bench *b, const options *o, size_t bits, size_t count)
 {
     stream_run runs[WARPRSA_STREAMS_MAX];
     double *times = runs[0].times, start;
@@ -228,7 +230,7 @@ static void row(bench *b, const options *o, size_t bits, size_t count)
     fflush(stdout);
 }
 
-static void size_rows(bench *b, const options *o, size_t bits)
+static void measure_size(bench *b, const options *o, size_t bits)
 {
     for (int i = 0; i < KEYS; i++) {
         make_key(&b->keys[i], bits);
@@ -237,7 +239,7 @@ static void size_rows(bench *b, const options *o, size_t bits)
             fail("a key cannot be loaded");
     }
     for (size_t i = 0; i < o->batches_count; i++)
-        row(b, o, bits, o->batches[i]);
+        measure_row(b, o, bits, o->batches[i]);
     for (int i = 0; i < KEYS; i++) {
         o->engine->unload_key(b->device, b->keys[i].place);
         BN_free(b->keys[i].n);
@@ -338,7 +340,7 @@ int main(int argc, char **argv)
     printf("%5s %7s %10s %10s %10s %12s\n", "bits", "batch", "median ms",
            "least ms", "most ms", "operations/s");
     for (size_t i = 0; i < o.bits_count; i++)
-        size_rows(&b, &o, o.bits[i]);
+        measure_size(&b, &o, o.bits[i]);
     o.engine->close(b.device);
     free(b.input);
     free(b.output);

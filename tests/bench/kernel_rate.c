@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What each kernel does with batches of each size, beside the paper's kernel
- * in the same run: kernel_rate --help. Prints a table and what it comes down
- * to; --csv=FILE also writes all of it as comma-separated values.
+ * Measures the rate of each kernel for each size of batch, and in the same run
+ * that of the paper's kernel: kernel_rate --help. Prints a table and its
+ * summary; --csv=FILE also writes the table as comma-separated values.
  * scripts/bench/kernels runs it, scripts/bench/plot-kernels draws it.
  */
 #include <string.h>
@@ -19,7 +19,7 @@ const char bench_name[] = "kernel_rate";
 
 enum {
     ROWS_MAX = 1024, /* of one size */
-    /* Full loads of the device that the baseline is measured with. */
+    /* The baseline's batch is this many full loads of the device. */
     BASELINE_WAVES = 4,
     PAPER_CHECKS = 64,
 };
@@ -31,7 +31,7 @@ typedef struct bench {
     batch_run run;
     key_set keys;
     warprsa_size_class size;
-    rate_size of; /* the rows */
+    rate_size of; /* what the rows have in common */
     rate_row rows[ROWS_MAX];
     size_t rows_count;
     rate_summary summary;
@@ -47,7 +47,8 @@ static rate_row *add_row(bench *b, const char *name, size_t keys, size_t batch)
     return r;
 }
 
-/* The paper's kernel with two instances for each operation. */
+/* Measures the paper's kernel with two exponentiations for each operation, as
+ * RSA with the Chinese remainder theorem takes. */
 static rate_row *paper_row(bench *b, size_t batch)
 {
     rate_row *r = add_row(b, "paper", PAPER_MODULI, batch);
@@ -70,7 +71,8 @@ static rate_row *paper_row(bench *b, size_t batch)
     return r;
 }
 
-/* The baseline: the paper's kernel with full loads of the device. */
+/* Measures the baseline: the paper's kernel with full loads of the device. A
+ * first row, which is dropped, tells how many blocks an SM holds. */
 static void take_baseline(bench *b)
 {
     rate_row *r = paper_row(b, 1);
@@ -113,20 +115,20 @@ static void kernel_row(bench *b, const char *kernel, size_t keys, bool direct,
     r->checked = batch_run_check(&b->run, b->o.checks);
 }
 
-/* Whether it matters to a kernel that requests share a key: to the others each
- * request is one of its own. */
-static bool minds_keys(const char *kernel)
+/* Whether a kernel's rate depends on how many requests share a key. The other
+ * kernels compute each request by itself. */
+static bool depends_on_keys(const char *kernel)
 {
     return strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0 ||
            strcmp(kernel, BATCH_RUN_AUTO) == 0;
 }
 
-/* One batch by one kernel, with each number of keys, if it minds them, and way
- * to read tables. */
+/* Measures one kernel with one size of batch: with each number of keys, if its
+ * rate depends on that, and each way to read tables. */
 static void kernel_rows(bench *b, const char *kernel, size_t batch,
                         double paper_ms)
 {
-    const size_t keys_count = minds_keys(kernel) ? b->o.keys_count : 1;
+    const size_t keys_count = depends_on_keys(kernel) ? b->o.keys_count : 1;
 
     for (size_t i = 0; i < keys_count; i++) {
         if (b->o.scan)
@@ -136,8 +138,9 @@ static void kernel_rows(bench *b, const char *kernel, size_t batch,
     }
 }
 
-/* As many whole loads of the device as the largest batch has room for: a batch
- * a little beyond one takes as long as if it had another. */
+/* Measures a batch of as many whole waves as the largest batch has room for. A
+ * batch of one operation more takes about as long as one of another wave, so
+ * other sizes do not show the kernel's best rate. */
 static void full_rows(bench *b, const char *kernel)
 {
     size_t most = rate_largest(b->o.batches, b->o.batches_count);

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which kernel is the fastest for a batch of which size on this device:
- * kernel_select --help. What it prints first is an entry of the table in
- * gpu/select/selection.c: of each kernel and class how many operations the
+ * Measures which kernel is the fastest for each size of batch on this device:
+ * kernel_select --help. It first prints an entry of the table in
+ * gpu/select/selection.c: for each kernel and class, how many operations the
  * device computes at once (a wave), and the times of one operation, of half a
- * wave and of a whole one. From these it predicts the time of any batch, as
- * the engine does, and prints who wins where.
+ * wave and of a whole wave. From these it predicts the time of any batch, as
+ * the engine does, and prints from which size on which kernel is the fastest.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ const char bench_name[] = "kernel_select";
 enum {
     RUNS = 3,
     KEYS = 4,
-    STEP = 32, /* of the batches that are predicted */
+    STEP = 32, /* between the sizes of batches that are predicted */
 };
 
 static const char help[] = "usage: kernel_select [--most=65536]\n"
@@ -34,8 +34,8 @@ static const char help[] = "usage: kernel_select [--most=65536]\n"
                            "candidates: it wants keys\n"
                            "of its own kind and is chosen by device.\n";
 
-/* How many operations are under way at once when the device is full, as CUDA
- * has it of the kernel's launch. */
+/* How many operations a full device computes at once, according to CUDA's
+ * occupancy of the kernel's launch. */
 static size_t wave_of(batch_run *run, const char *kernel, size_t most,
                       unsigned sms)
 {
@@ -50,7 +50,8 @@ static size_t wave_of(batch_run *run, const char *kernel, size_t most,
     return blocks * each;
 }
 
-/* Not less than `least`: more operations never take less. */
+/* A batch's median time in microseconds. It is at least `least`, the time of a
+ * smaller batch: more operations never take less. */
 static uint32_t median_us(batch_run *run, const char *kernel, size_t batch,
                           uint32_t least)
 {
@@ -71,7 +72,8 @@ static void measure(batch_run *run, warprsa_kernel_timing *timing, size_t most,
 {
     if (timing->wave > most)
         bench_fail("a wave is more than --most");
-    /* The other's blocks take more than one group of requests. */
+    /* A block of the fold kernel computes several groups of requests, so its
+     * launch does not tell the wave. */
     if (strcmp(timing->kernel, WARPRSA_KERNEL_FOLD) != 0 &&
         wave_of(run, timing->kernel, most, sms) != timing->wave)
         bench_fail("a kernel's at_once() is not what CUDA makes of its "

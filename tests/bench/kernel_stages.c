@@ -1,13 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The share of each stage of a private operation in a kernel's time:
+ * Measures the share of each stage of a private operation in a kernel's time:
  * kernel_stages --help. The kernels are compiled once more for it, with clocks
- * at their stages (stage_clocks.cuh); a warp's clocks are charged to the stage
- * it is in or waits in, and added up over all warps of a batch that fills the
- * device. Where a kernel consists of several kernels, each one's clocks share
- * out its own time. Another measurement tells what everything beside the powers
- * takes: with half as many windows of the exponents only the powers take less.
+ * at their stages (stage_clocks.cuh). A warp's clocks are charged to the stage
+ * in which it computes or waits, and added up over all warps of a batch that
+ * fills the device. If a batch takes several launches, the clocks of each
+ * divide that launch's own time. A second measurement tells the share of the
+ * two exponentiations in another way: with half as many windows of the
+ * exponents, nothing else takes less time.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ enum {
     CHECKS = 64,
     BATCH_MAX = 1 << 20,
     COLUMNS_MAX = 64,
-    TABLE_WINDOWS = 3, /* a table's products, some 15, are those of 3 windows */
+    /* Making a table takes some 15 products, as many as 3 windows do. */
+    TABLE_WINDOWS = 3,
 };
 
 static const char help[] =
@@ -53,7 +55,7 @@ static const char *const labels[STAGES] = {
     [STAGE_REST] = "keys, changing hands",
 };
 
-/* All of staged_kernel.cu's. */
+/* What staged_kernel.cu defines for each kernel and size. */
 static stage_clocks_take *const takes[] = {
     stage_clocks_take_cooperative_1024, stage_clocks_take_cooperative_2048,
     stage_clocks_take_cooperative_3072, stage_clocks_take_cooperative_4096,
@@ -70,9 +72,9 @@ static stage_clocks_take *const takes[] = {
 typedef struct column {
     size_t bits;
     const char *kernel;
-    double ms;         /* of the kernel, clocks in it */
-    double by_windows; /* share of the powers */
-    double share[STAGES];
+    double ms;            /* of the kernel with its clocks */
+    double by_windows;    /* exponentiations' share, by halving windows */
+    double share[STAGES]; /* by clocks */
 } column;
 
 typedef struct options {
@@ -98,10 +100,11 @@ static double median_ms(batch_run *run, const char *kernel)
     return spread_of(ms, RUNS).median;
 }
 
-/* Of each kernel of a batch. */
+/* The clocks of each launch of a batch, by stage. */
 typedef double launch_clocks[LAUNCHES_MAX][STAGES];
 
-/* Once launch `index` has ended: its clocks by stage. */
+/* A launches_observer: waits for launch `index` and adds up its clocks by
+ * stage. */
 static void take_clocks(void *arg, size_t index)
 {
     double *sum = (*(launch_clocks *)arg)[index];
@@ -123,7 +126,7 @@ static void take_shares(double share[STAGES], batch_run *run,
     double ms = 0;
     size_t count;
 
-    take_clocks(&clocks, 0); /* those of earlier launches */
+    take_clocks(&clocks, 0); /* resets what earlier launches left */
     memset(&clocks, 0, sizeof(clocks));
     launches_observe(take_clocks, &clocks);
     count = batch_run_launches(run, kernel, seen);
@@ -178,7 +181,7 @@ static size_t measure_size(batch_run *run, column *columns, size_t bits,
         if (++count == COLUMNS_MAX / LIST_MAX)
             bench_fail("more kernels than there is room for");
         *c = (column){.bits = bits, .kernel = kernel};
-        /* That one is for requests that share a key. */
+        /* The fold kernel is for requests that share a key. */
         some = (key_set){keys.keys,
                          strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0 ? 1 : KEYS};
         batch_run_keys(run, &some, kernel);
@@ -188,10 +191,11 @@ static size_t measure_size(batch_run *run, column *columns, size_t bits,
     return count;
 }
 
-/* What all other stages take together, beside the powers. */
-static double beside(double powers)
+/* The time of all other stages, relative to that of the two exponentiations,
+ * whose share of the whole is `modexp`. */
+static double others_per_modexp(double modexp)
 {
-    return (1 - powers) / powers;
+    return (1 - modexp) / modexp;
 }
 
 static void print_share(double share)
@@ -211,10 +215,10 @@ static void print_columns(const column *columns, size_t count)
     }
     printf("\n%-22s", "all beside the powers");
     for (size_t i = 0; i < count; i++)
-        print_share(beside(columns[i].share[STAGE_MODEXP]));
+        print_share(others_per_modexp(columns[i].share[STAGE_MODEXP]));
     printf("\n%-22s", "the same, by windows");
     for (size_t i = 0; i < count; i++)
-        print_share(beside(columns[i].by_windows));
+        print_share(others_per_modexp(columns[i].by_windows));
     printf("\n%-22s", "ms");
     for (size_t i = 0; i < count; i++)
         printf(" %12.3f", columns[i].ms);
@@ -222,7 +226,8 @@ static void print_columns(const column *columns, size_t count)
     fflush(stdout);
 }
 
-/* A line for each stage, and one for all beside the powers by windows. */
+/* Writes a line for each stage, and one for the exponentiations' share by
+ * halving windows. */
 static bool write_column(FILE *csv, const column *c, size_t batch)
 {
     bool good = true;

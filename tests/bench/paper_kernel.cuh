@@ -142,7 +142,8 @@ __device__ __forceinline__ int digit_of(const uint32_t *k, int place)
     return (int)(bits >> (bit & 31)) & (PAPER_ENTRIES - 1);
 }
 
-/* The table of a's powers but for the first, which is one; x is scratch. */
+/* Fills the table with a's powers but for entry 0, which is one; x is
+ * scratch. */
 template <int N, int THREADS, int LIMBS>
 __device__ __forceinline__ void fill(table t, double *x, const double *a,
                                      const double *p, double np0)
@@ -158,9 +159,9 @@ __device__ __forceinline__ void fill(table t, double *x, const double *a,
     }
 }
 
-/* x = a^k in Montgomery form: fixed windows from the top one down. With SKIP
- * a digit that is zero in all of a warp costs no multiplication, as it must
- * not be. */
+/* x = a^k in Montgomery form, by fixed windows from the top one down. With SKIP
+ * a digit that is zero in all threads of a warp costs no multiplication: a leak
+ * for the tests to find. */
 template <int N, int THREADS, int LIMBS, int BITS, bool SKIP>
 __device__ __forceinline__ void power(double *x, const uint32_t *k,
                                       const double *p, double np0, table t)
@@ -184,10 +185,11 @@ __device__ __forceinline__ void power(double *x, const uint32_t *k,
     }
 }
 
-/* Past the end of the batch the last instance is done again. What is written
- * here and in table::entry() and power() in one of several ways that mean the
- * same (int, blockDim, the first digit in the loop) is in the one of which
- * ptxas makes the fastest code: others cost 2 % with 2048 bits. */
+/* Threads past the end of the batch compute the last instance again. Some
+ * things here, in table::entry() and in power() could be written in several
+ * ways that mean the same (int, blockDim, the first digit in the loop). They
+ * are written in the way of which ptxas makes the fastest code: other ways cost
+ * 2 % with 2048 bits. */
 template <int N, int THREADS, int LIMBS, int BITS, bool SKIP>
 __global__ void __launch_bounds__(PAPER_BLOCK) exponentiate(paper_batch batch)
 {

@@ -4,9 +4,9 @@
  * The baseline of this project's rates: the modular exponentiation of Emmart,
  * Zheng, Weems, "Faster Modular Exponentiation using Double Precision
  * Floating Point Arithmetic on the GPU", written from its figures with its
- * parameters (table I). It is a^k mod p and nothing else: no CRT, no blinding,
- * no check, and its table is read at the exponent's digits, so it leaks them.
- * For benchmarks alone.
+ * parameters (table I). It computes a^k mod p and nothing else: no CRT, no
+ * blinding, no check. It reads its table at the exponent's digits, so it leaks
+ * them. It is for benchmarks only.
  */
 #ifndef WARPRSA_BENCH_PAPER_KERNEL_H
 #define WARPRSA_BENCH_PAPER_KERNEL_H
@@ -53,18 +53,18 @@ static inline size_t paper_exponent_words(const paper_shape *shape)
     return (size_t)shape->bits / 32 + 1;
 }
 
-/* Bytes of table memory for so many instances. */
+/* Bytes of device memory for the tables of `count` instances. */
 size_t paper_table_bytes(const paper_shape *shape, size_t count);
 
-/* Instances in device memory, samples as integers, those of number i from
- * place i * paper_stride() on. With R = 2^(52 samples): r2 is R^2 mod p,
- * n0inv -1/p mod 2^52; p is odd, a, 2p < R. */
+/* `count` instances in device memory. Samples are integers; those of number i
+ * begin at index i * paper_stride(). With R = 2^(52 samples), r2 is R^2 mod p
+ * and n0inv is -1/p mod 2^52. p is odd, a < R and 2p < R. */
 typedef struct paper_batch {
     const uint64_t *a, *p, *r2;
     const uint64_t *n0inv; /* [count] */
     const uint32_t *k;     /* paper_exponent_words() each */
     uint64_t *result;      /* a^k mod p, or p more */
-    double *table;
+    double *table;         /* paper_table_bytes() */
     uint32_t count;
 } paper_batch;
 
@@ -72,8 +72,8 @@ typedef struct paper_batch {
 cudaError_t paper_launch(const paper_shape *shape, const paper_batch *batch,
                          cudaStream_t stream);
 
-/* The same with a second leak, for tests that must find it: where all digits
- * of a warp are zero, nothing is multiplied. 1024 bits alone. */
+/* The same with a second leak, for tests that must find it: if all digits of a
+ * warp are zero, it skips the multiplication. Only for 1024 bits. */
 cudaError_t paper_launch_skipping(const paper_shape *shape,
                                   const paper_batch *batch,
                                   cudaStream_t stream);

@@ -47,7 +47,8 @@ static void samples_of(uint64_t *samples, const BIGNUM *x, size_t count)
     }
 }
 
-/* Samples may be as large as 2^52: they are added up. */
+/* Samples may be as large as 2^52, one bit more than their place has, so they
+ * are added and not put side by side. */
 static void number_of(BIGNUM *x, const uint64_t *samples, size_t count)
 {
     BN_zero(x);
@@ -66,7 +67,7 @@ static uint64_t n0inv_of(uint64_t p)
     return (0 - inverse) & sample_mask;
 }
 
-/* One modulus: p, R^2 mod p. */
+/* Makes one modulus p, and R^2 mod p. */
 static void make_modulus(const paper_shape *shape, uint64_t *p, uint64_t *r2,
                          BN_CTX *ctx)
 {
@@ -84,7 +85,8 @@ static void make_modulus(const paper_shape *shape, uint64_t *p, uint64_t *r2,
     BN_CTX_end(ctx);
 }
 
-/* The moduli in turns, to the device. */
+/* Makes the moduli, gives them to the instances in turns, and copies them to
+ * the device. */
 static void make_moduli(paper_run *run)
 {
     size_t stride = paper_stride(run->shape);
@@ -116,7 +118,8 @@ static void make_moduli(paper_run *run)
     free(one_r2);
 }
 
-/* Random numbers of a bit less than the moduli. */
+/* Makes random bases that are one bit shorter than the moduli, hence below
+ * them. */
 static void make_bases(paper_run *run)
 {
     const paper_shape *shape = run->shape;
@@ -201,7 +204,8 @@ double paper_run_kernel(const paper_run *run, paper_launcher *launcher,
     return seen[0].ms;
 }
 
-/* The expected and the seen result of instance i, which may be p more. */
+/* Compares the result of instance i, which may be p too large, with that of
+ * BN_mod_exp(). */
 static void check_one(const paper_run *run, size_t i, const uint64_t *result,
                       BN_CTX *ctx)
 {

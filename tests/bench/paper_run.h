@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Random instances of the paper's modular exponentiation, on the device, and
- * the check of what came out. One thread; errors end the program.
+ * Random instances of the paper's modular exponentiation on the device, and
+ * the check of their results. One thread; errors end the program.
  */
 #ifndef WARPRSA_BENCH_PAPER_RUN_H
 #define WARPRSA_BENCH_PAPER_RUN_H
@@ -29,23 +29,25 @@ typedef struct paper_run {
  * has none. */
 const paper_shape *paper_shape_of(size_t modulus_bits);
 
-/* Random bases and exponents. */
+/* Makes `count` instances with random bases and exponents and copies them to
+ * the device. paper_run_free() frees them. */
 void paper_run_new(paper_run *run, const paper_shape *shape, size_t count);
 void paper_run_free(paper_run *run);
 
-/* Other exponents from now on. */
+/* Replaces the exponents. */
 void paper_run_exponents(paper_run *run, exponents which);
 
 typedef cudaError_t paper_launcher(const paper_shape *, const paper_batch *,
                                    cudaStream_t);
 
-/* Runs the batch by one of the launchers of paper_kernel.h: its time by
- * events in milliseconds, and what was launched, if that is wanted. */
+/* Runs the batch by one of the launchers of paper_kernel.h and returns the
+ * kernel's time by CUDA events in milliseconds. `launched`, unless NULL, gets
+ * the launch. */
 double paper_run_kernel(const paper_run *run, paper_launcher *launcher,
                         cudaStream_t stream, launch *launched);
 
-/* Compares up to `most` results, spread over the batch, with BN_mod_exp();
- * a wrong one ends the program. How many were compared. */
+/* Compares up to `most` results, spread over the batch, with BN_mod_exp().
+ * A wrong one ends the program. Returns how many were compared. */
 size_t paper_run_check(const paper_run *run, size_t most);
 
 #endif

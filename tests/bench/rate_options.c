@@ -53,7 +53,7 @@ usage(const char *name, const char *value, const char *allowed)
     exit(2);
 }
 
-/* Kernel i, the engine's choice last; NULL past it. */
+/* The name of kernel i. The last is BATCH_RUN_AUTO; NULL past it. */
 static const char *kernel_name(size_t i)
 {
     const char *name = batch_run_name(i);
@@ -79,7 +79,7 @@ static void all_kernels(rate_options *o)
     }
 }
 
-/* Names with commas between. */
+/* Parses kernels' names with commas between. */
 static void parse_kernels(rate_options *o, const char *text)
 {
     o->kernels_count = 0;

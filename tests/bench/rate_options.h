@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What kernel_rate is asked to measure.
+ * The options of kernel_rate: what it is asked to measure.
  */
 #ifndef WARPRSA_BENCH_RATE_OPTIONS_H
 #define WARPRSA_BENCH_RATE_OPTIONS_H
@@ -22,15 +22,16 @@ typedef struct rate_options {
     size_t keys[RATE_LIST_MAX], keys_count;
     bool scan, direct;       /* how tables are read: one or both */
     size_t runs, whole_runs; /* timed, of a kernel and of all around it */
-    size_t checks;           /* results of a row */
+    size_t checks;           /* results of a row that are checked */
     const char *csv;         /* NULL: none */
 } rate_options;
 
-/* Ends the program with a message and status 2 where something is not allowed;
- * --help, --list and --csv-header print and end it, too. */
+/* Parses the command line. Ends the program with a message and status 2 if an
+ * argument is not allowed. --help, --list and --csv-header print their text and
+ * end the program, too. */
 void rate_options_parse(rate_options *o, int argc, char **argv);
 
-/* The largest of a list of at least one. */
+/* The largest number of a list that has at least one. */
 size_t rate_largest(const size_t *list, size_t count);
 
 #endif

@@ -17,8 +17,8 @@ const char rate_csv_header[] =
     "registers,local_bytes,shared_bytes,block,blocks,warps_per_sm,kernels,"
     "clock_mhz,checked\n";
 
-/* Lanes for double precision of an SM (CUDA C++ Programming Guide,
- * "Arithmetic Instructions"). */
+/* Double precision operations that an SM completes per clock (CUDA C++
+ * Programming Guide, "Arithmetic Instructions"). */
 static int fp64_lanes_of(int major, int minor)
 {
     if (minor == 0 && major == 8)
@@ -43,10 +43,11 @@ double rate_of(const rate_row *r)
     return 1e3 * (double)r->batch / r->kernel_ms.median;
 }
 
-/* Products that the paper's algorithm takes for one power: into Montgomery
- * form and out, table, and WINDOW squarings and one multiplication for each
- * digit but the first. Clocks per product are by this count for every kernel,
- * whatever its window, and an operation's other parts are charged to it. */
+/* Products that the paper's algorithm takes for one exponentiation: into
+ * Montgomery form and out, the table, and PAPER_WINDOW squarings and one
+ * multiplication for each digit but the first. Clocks per product are the time
+ * over this count for every kernel, whatever its window, and include the time
+ * of an operation's other parts. */
 static double products_of(const paper_shape *shape)
 {
     int digits = (shape->bits + PAPER_WINDOW - 1) / PAPER_WINDOW;
@@ -54,8 +55,8 @@ static double products_of(const paper_shape *shape)
     return 3 + (PAPER_ENTRIES - 2) + (digits - 1) * (PAPER_WINDOW + 1);
 }
 
-/* Clocks for a Montgomery product of `samples` samples if its double
- * precision instructions alone counted: 2 samples^2 products of two samples,
+/* Clocks of an SM for a Montgomery product of `samples` samples if only its
+ * double precision instructions took time: 2 samples^2 products of two samples,
  * each of 2 DFMA and 1 DADD. (A squaring can do with fewer.) */
 static double bound_of(const rate_size *s)
 {

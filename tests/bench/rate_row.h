@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A line of kernel_rate's table: one kernel with batches of one size.
+ * A row of kernel_rate's table: one kernel with batches of one size.
  */
 #ifndef WARPRSA_BENCH_RATE_ROW_H
 #define WARPRSA_BENCH_RATE_ROW_H
@@ -13,40 +13,40 @@
 #include "tests/bench/paper_kernel.h"
 #include "tests/bench/spread.h"
 
-/* Names of the columns of rate_row_write(); a line. */
+/* The first line of the CSV file: the names of rate_row_write()'s columns. */
 extern const char rate_csv_header[];
 
 typedef struct rate_machine {
     char name[256];
     int sms;
-    int fp64_lanes; /* of one */
+    int fp64_lanes; /* units for double precision of one SM */
 } rate_machine;
 
 /* What the rows of one size of RSA have in common. */
 typedef struct rate_size {
     const rate_machine *machine;
     const paper_shape *shape;
-    spread baseline; /* halved rate of the paper's kernel, operations/s */
+    spread baseline; /* half the paper's exponentiations per second */
 } rate_size;
 
 typedef struct rate_row {
     const char *name;
-    bool direct; /* table reads */
+    bool direct; /* tables are read at secret indices, not scanned */
     size_t keys, batch, checked;
-    spread kernel_ms, whole_ms; /* whole_ms.median 0: not there */
-    launch main;                /* the longest kernel */
-    size_t kernels;
-    double clock;    /* Hz */
+    spread kernel_ms, whole_ms; /* whole_ms.median 0: not measured */
+    launch main;                /* the launch that took the most time */
+    size_t kernels;             /* launches of a batch */
+    double clock;               /* Hz */
     double paper_ms; /* of the paper's kernel with this batch; 0: not run */
 } rate_row;
 
-/* Of the device that is current; errors end the program. */
+/* Describes device 0; errors end the program. */
 void rate_machine_describe(rate_machine *m);
 
-/* Operations a second, by the kernel's median time. */
+/* Operations per second, by the kernel's median time. */
 double rate_of(const rate_row *r);
 
-/* The table's head, its lines, and the same as CSV. */
+/* Print the table's head and a row to stdout, and a row to a CSV file. */
 void rate_head_print(void);
 void rate_row_print(const rate_size *s, const rate_row *r);
 void rate_row_write(FILE *csv, const rate_size *s, const rate_row *r);

@@ -6,8 +6,8 @@
  */
 #include "tests/bench/rate_summary.h"
 
-/* What is wanted and hoped for: ratios to the baseline, and milliseconds of a
- * single request. 0: nothing is said. */
+/* What the project wants and hopes for: ratios to the baseline, and
+ * milliseconds of a single request. 0: there is no goal. */
 typedef struct goal {
     int bits;
     double many, many_hoped;
@@ -37,7 +37,8 @@ typedef enum subject {
     SINGLE
 } subject;
 
-/* Whether a row is about it: ours, with whole tables read. */
+/* Whether a row belongs to the subject. Rows of the paper's kernel and of
+ * direct table reads belong to none. */
 static bool is_about(const rate_row *r, subject subject)
 {
     if (r->direct || r->whole_ms.median <= 0)

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What kernel_rate's table comes down to: of each size of RSA the best kernel
- * for batches of many keys, for those of one key and for a single request,
- * beside what this project wants of it.
+ * The summary of kernel_rate's table: for each size of RSA the fastest kernel
+ * for batches of many keys, for batches of one key and for a single request,
+ * and the project's goals for them.
  */
 #ifndef WARPRSA_BENCH_RATE_SUMMARY_H
 #define WARPRSA_BENCH_RATE_SUMMARY_H
@@ -20,10 +20,11 @@ typedef struct rate_summary {
     size_t count;
 } rate_summary;
 
-/* Adds what the rows of a size come down to. */
+/* Adds the summary of `count` rows of one size. */
 void rate_summary_add(rate_summary *summary, const rate_size *s,
                       const rate_row *rows, size_t count);
 
+/* Prints it to stdout. */
 void rate_summary_print(const rate_summary *summary);
 
 #endif

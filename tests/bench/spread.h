@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Medians with their spread, for benchmarks.
+ * The median of measured values, with the least and the most of them.
  */
 #ifndef WARPRSA_BENCH_SPREAD_H
 #define WARPRSA_BENCH_SPREAD_H
@@ -19,7 +19,7 @@ static inline int spread_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of count >= 1 values, which it sorts. */
+/* The spread of count >= 1 values; sorts them. */
 static inline spread spread_of(double *values, size_t count)
 {
     qsort(values, count, sizeof(*values), spread_order);

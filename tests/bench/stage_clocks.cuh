@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * To be included before a kernel: WARPRSA_STAGE() and its like become objects
- * which, as long as they live, have their warp's clocks counted for a stage.
- * What the warp waits for is counted as well, so that over a full device the
- * sums are shares of the time. By the first lane of a warp, which takes part
- * wherever any does.
+ * Clocks for the stages of a kernel; to be included before the kernel's source.
+ * WARPRSA_STAGE() becomes an object: as long as it lives, its warp's clocks are
+ * charged to its stage. Clocks in which the warp waits are charged as well, so
+ * over a full device the sums are shares of the time. The first lane of a warp
+ * does the counting, since it takes part wherever any lane does.
  */
 #ifndef WARPRSA_BENCH_STAGE_CLOCKS_CUH
 #define WARPRSA_BENCH_STAGE_CLOCKS_CUH
@@ -18,17 +18,19 @@ struct stage_of_warp {
     long long since;
     int stage;
 };
-/* Of few warps, for there are kernels that leave hardly any room. */
+/* For 12 warps of a block only: some kernels leave hardly any shared memory. */
 static __shared__ stage_of_warp stage_now[12];
 
-/* The outermost, which a kernel begins with, is STAGE_REST: nothing came
- * before it. */
+/* Charges its warp's clocks to a stage from construction to destruction. The
+ * outermost scope, with which a kernel begins, is STAGE_REST and follows no
+ * other stage. */
 class stage_scope
 {
     int before;
 
   public:
-    /* For a warp's first lane. */
+    /* Charges the clocks up to now to the stage before and starts `stage`.
+     * Returns the stage before. Called by a warp's first lane only. */
     static __device__ __forceinline__ int enter(int stage)
     {
         stage_of_warp *now = &stage_now[threadIdx.x / 32];
@@ -58,13 +60,15 @@ class stage_scope
     }
 };
 
-/* The stage of a step of gpu/kernels/fold/program.h, before the powers' end or
- * after; defined where that is known. */
+/* The stage of an instruction of the fold kernel's program
+ * (gpu/kernels/fold/program.h), which depends on whether the exponentiations
+ * are still to come. staged_kernel.cu defines it. */
 template <typename INSTRUCTION>
 static __device__ __forceinline__ int
 stage_of_instruction(const INSTRUCTION *instruction, bool powers_to_come);
 
-/* Hardly anything where the stage stays the same: a step is short. */
+/* Changes the stage if it differs. An instruction of the fold kernel is short,
+ * so this must cost next to nothing if the stage stays the same. */
 static __device__ __forceinline__ void stage_switch(int stage)
 {
     if (threadIdx.x % 32 == 0 && stage_now[threadIdx.x / 32].stage != stage)

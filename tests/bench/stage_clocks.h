@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The clocks that each stage of a private operation took, of kernels that were
- * compiled with stage_clocks.cuh.
+ * Reads the clocks that each stage of a private operation took in kernels that
+ * were compiled with stage_clocks.cuh.
  */
 #ifndef WARPRSA_BENCH_STAGE_CLOCKS_H
 #define WARPRSA_BENCH_STAGE_CLOCKS_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* As WARPRSA_STAGE() names them (gpu/arith/stage.h). */
+/* The stages by the names that WARPRSA_STAGE() gets (gpu/arith/stage.h). */
 typedef enum bench_stage {
     STAGE_SPLIT,         /* the input and the result mod p and mod q */
     STAGE_BLINDING,      /* m r^e */
@@ -31,8 +31,8 @@ typedef enum bench_stage {
     STAGES
 } bench_stage;
 
-/* Clocks by stage of one kernel, added up over its warps since the last call;
- * waits for the device. */
+/* Waits for the device, reads one kernel's clocks by stage, added up over its
+ * warps since the last call, and sets them to zero. */
 typedef cudaError_t stage_clocks_take(uint64_t clocks[STAGES]);
 
 stage_clocks_take stage_clocks_take_cooperative_1024,

@@ -1,13 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One of the engine's kernels once more, with clocks at its stages:
- * -DSTAGED_KERNEL=cooperative -DWARPRSA_KERNEL_BITS=2048 and so on.
+ * Compiles one of the engine's kernels once more, with clocks at its stages.
+ * -DSTAGED_KERNEL=cooperative -DWARPRSA_KERNEL_BITS=2048, for example, select
+ * it.
  */
 #include "tests/bench/stage_clocks.cuh"
 
 #define STAGED_TEXT(text) #text
-/* The slashes stay as they are, so clang-format is off. */
+/* clang-format would put spaces around the slashes. */
 /* clang-format off */
 #define STAGED_FILE(name) STAGED_TEXT(gpu/kernels/name/kernel.cu)
 /* clang-format on */
