@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * See calibration.h.
  */
 #include "gpu/select/calibration.h"
 
@@ -14,6 +16,7 @@ typedef struct measurement {
     bool short_of_time;
 } measurement;
 
+/* Runs one batch unless the time is used up, and subtracts what it took. */
 static bool run_once(measurement *m, const warprsa_kernel_timing *timing,
                      size_t count, double *ms)
 {
@@ -27,7 +30,8 @@ static bool run_once(measurement *m, const warprsa_kernel_timing *timing,
     return true;
 }
 
-static double middle(const double ms[RUNS])
+/* The median. */
+static double median(const double ms[RUNS])
 {
     const double low = ms[0] < ms[1] ? ms[0] : ms[1];
     const double high = ms[0] < ms[1] ? ms[1] : ms[0];
@@ -35,8 +39,9 @@ static double middle(const double ms[RUNS])
     return ms[2] < low ? low : ms[2] > high ? high : ms[2];
 }
 
-/* Not less than `least`: more operations never take less, but for what the
- * clock and the device add by chance. */
+/* Sets *us to the median time of a batch, in microseconds, but at least to
+ * `least`. The caller passes the time of fewer operations for it: more
+ * operations never take less, except for chance in the clock and the device. */
 static bool time_batch(measurement *m, const warprsa_kernel_timing *timing,
                        size_t count, uint32_t least, uint32_t *us)
 {
@@ -45,15 +50,16 @@ static bool time_batch(measurement *m, const warprsa_kernel_timing *timing,
     for (int i = 0; i < RUNS; i++)
         if (!run_once(m, timing, count, &ms[i]))
             return false;
-    if (middle(ms) > WARPRSA_KERNEL_TIMING_US_MAX / 1e3)
+    if (median(ms) > WARPRSA_KERNEL_TIMING_US_MAX / 1e3)
         return false;
-    *us = (uint32_t)(middle(ms) * 1e3 + 0.5);
+    *us = (uint32_t)(median(ms) * 1e3 + 0.5);
     *us = *us < least ? least : *us;
     return true;
 }
 
-/* Whether a kernel that takes so long for one operation may be the fastest
- * for any batch. */
+/* Whether the kernel can be the fastest for any batch, by its time for one
+ * operation. It cannot if another kernel takes no longer for batch_max
+ * operations. */
 static bool can_win(const warprsa_kernel_timings *timings,
                     const warprsa_kernel_timing *timing, size_t batch_max)
 {
@@ -74,7 +80,7 @@ bool warprsa_calibrate(warprsa_kernel_timings *timings,
     timings->count = 0;
     for (size_t i = 0; i < candidates->count && !m.short_of_time; i++) {
         warprsa_kernel_timing timing = candidates->row[i];
-        double first_ms; /* brings the kernel onto the device: not counted */
+        double first_ms; /* includes loading the kernel, so it is not used */
 
         if (timing.wave > batch_max)
             timing.wave = (uint32_t)batch_max;

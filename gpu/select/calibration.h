@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Measures the timings of a device that selection.c does not know, when the
- * device is opened. Plain C: the caller supplies the function that runs a
- * batch.
+ * Measures the kernel timings of a device that is not in the table of
+ * selection.c. This is done when the device is opened. Plain C: the caller
+ * supplies the function that runs a batch.
  */
 #ifndef WARPRSA_GPU_SELECT_CALIBRATION_H
 #define WARPRSA_GPU_SELECT_CALIBRATION_H
@@ -11,25 +11,28 @@
 #include "gpu/select/selection.h"
 
 enum {
-    /* No batch is started once the batches before it took so long in all. */
+    /* No batch is started once the batches before it took this long in all. */
     WARPRSA_CALIBRATION_MS = 3000,
 };
 
-/* Runs a batch of `count` known answers by this kernel and sets *ms to the
- * milliseconds that it took. False: the kernel does not run on this device, or
- * an answer was wrong. */
+/* Runs a batch of `count` known-answer requests with this kernel and sets *ms
+ * to the milliseconds that it took. False: the kernel does not run on this
+ * device, or an answer was wrong. */
 typedef bool (*warprsa_timed_batch)(void *arg, warprsa_size_class size,
                                     const char *kernel, size_t count,
                                     double *ms);
 
 /*
- * Measures the candidates in their order, of which the rows of one kernel come
- * together and the kernel that is fastest for one operation comes first. Each
- * is timed with one operation, half a wave and a wave (of at most `batch_max`
- * requests), three times each, and the median counts. There is no row for a
- * kernel that does not run, for one that takes longer for one operation than
- * another kernel for batch_max of them, and for one that there was no time left
- * to measure. False: the time was too short.
+ * Measures the candidates in their order. The rows of one kernel must come
+ * together, and the kernel that is fastest for one operation must come first.
+ * Each is timed with one operation, with half a wave and with a wave (of at
+ * most `batch_max` requests). Each of these is run three times, and the median
+ * counts.
+ *
+ * A kernel gets no row if it does not run, if it takes longer for one operation
+ * than another kernel for batch_max of them, or if there was no time left to
+ * measure it. False: the time was too short to measure all. Calls `run` on the
+ * caller's thread.
  */
 bool warprsa_calibrate(warprsa_kernel_timings *timings,
                        const warprsa_kernel_timings *candidates,

@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * See calibration_file.h.
  */
 #include "gpu/select/calibration_file.h"
 
@@ -13,14 +15,14 @@
 #include <unistd.h>
 
 enum {
-    TEXT_MAX = 32768, /* of a file */
+    TEXT_MAX = 32768, /* bytes of a file that is read */
     FIELDS = 6,
 };
 
 static const char title[] = "# warprsa: what batches took on a device, in "
                             "microseconds. May be removed.\n";
 
-/* ENOENT is an error here as any other. */
+/* Reads an open file. False: *what says why; it is NULL where errno does. */
 static bool read_descriptor(int fd, char text[TEXT_MAX + 1], const char **what)
 {
     struct stat status;
@@ -52,11 +54,12 @@ static bool read_descriptor(int fd, char text[TEXT_MAX + 1], const char **what)
     return *what == NULL;
 }
 
-/* The file's text. False: *what says why, NULL where errno does. */
+/* Reads the file's text. False: *what says why; it is NULL where errno does,
+ * which is ENOENT if there is no file. */
 static bool read_text(const char *path, char text[TEXT_MAX + 1],
                       const char **what)
 {
-    /* Not blocking: on a pipe that nobody writes to. */
+    /* O_NONBLOCK: to open a pipe that nobody writes to would block. */
     const int fd =
         open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     bool ok;
@@ -90,7 +93,7 @@ static bool parse_number(const char *text, uint32_t *value)
     return true;
 }
 
-/* A row, of a candidate. `line` is cut up. */
+/* Parses a row, which must be of a candidate. `line` is cut into its fields. */
 static bool parse_row(char *line, const warprsa_kernel_timings *candidates,
                       warprsa_kernel_timing *timing)
 {
@@ -115,8 +118,8 @@ static bool parse_row(char *line, const warprsa_kernel_timings *candidates,
            parse_number(field[5], &timing->wave_us);
 }
 
-/* Whether a line is the heading of this subject, or of its device if `device`
- * alone is asked for. */
+/* Whether a line is the heading of this subject; if `device` is set, whether it
+ * is a heading of the subject's device. */
 static bool is_heading(const char *line, const char *subject, bool device)
 {
     const size_t length = device ? strcspn(subject, ",") : strlen(subject);
@@ -126,7 +129,8 @@ static bool is_heading(const char *line, const char *subject, bool device)
                    : strcmp(line + 1 + length, "]") == 0);
 }
 
-/* The rows of the subject; the line of the first bad one, or 0. */
+/* Reads the rows of the subject. Returns the number of the first bad line, or
+ * 0. */
 static unsigned parse(char *text, const char *subject,
                       const warprsa_kernel_timings *candidates,
                       warprsa_kernel_timings *timings)
@@ -192,7 +196,8 @@ warprsa_calibration_read(const char *path, const char *subject,
     return found;
 }
 
-/* What the old text has of other devices, if there is room for it. */
+/* Copies what the old text has of other devices, without a last line that is
+ * cut off. */
 static void put_others(FILE *file, char *old, const char *subject)
 {
     char *rest = strchr(old, '\n');
@@ -209,7 +214,8 @@ static void put_others(FILE *file, char *old, const char *subject)
     }
 }
 
-/* The new text; NULL: no memory. */
+/* The new text, which the caller frees; NULL: no memory. The old text is left
+ * out if it is too long. */
 static char *new_text(char *old, const char *subject,
                       const warprsa_kernel_timings *timings, size_t *length)
 {
@@ -253,7 +259,8 @@ static bool write_descriptor(int fd, const char *text, size_t length)
     return fsync(fd) == 0;
 }
 
-/* By way of a new file beside it. False: errno says why. */
+/* Writes a new file in the same directory and renames it. False: errno says
+ * why. */
 static bool replace(const char *path, const char *text, size_t length)
 {
     char temporary[PATH_MAX];

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernels among which the choice is made on a device, with CUDA.
+ * The kernels from which the engine chooses on a device with CUDA.
  */
 #ifndef WARPRSA_GPU_SELECT_CANDIDATES_H
 #define WARPRSA_GPU_SELECT_CANDIDATES_H
@@ -9,10 +9,11 @@
 #include "gpu/select/selection.h"
 
 /*
- * Every kernel and size class that may be chosen by batch on a device of `sms`
- * SMs, of which `fold_sms` can run the fold (all, or 0: warprsa_fold_sms()),
- * with its wave and no times. The rows of one kernel come together, as
- * warprsa_calibrate() wants them; those of the fold come last. A pure function.
+ * Lists every kernel and size class that may be chosen for a batch, on a device
+ * of `sms` SMs. fold_sms of these can run the fold: all of them or none
+ * (warprsa_fold_sms()). Each row has its wave and no times. The rows of one
+ * kernel come together, as warprsa_calibrate() wants them. The rows of the fold
+ * come last. A pure function.
  */
 void warprsa_candidates(warprsa_kernel_timings *candidates, unsigned sms,
                         unsigned fold_sms);

@@ -6,16 +6,18 @@
 #include "gpu/select/eta.h"
 
 enum {
-    MARGIN = 8, /* one part in so many of what is expected is not slept */
-    SLOW = 16,  /* a longer one moves what is expected by one part in so many */
-    LONG = 2,   /* times what is expected; more counts no more */
-    OFTEN = 64, /* an end is noticed one part in so many late */
-    LATE = 60000 /* a sleep takes so much longer: Linux' timer slack */
+    MARGIN = 8, /* 1 / MARGIN of the expected time is not slept */
+    SLOW = 16,  /* a longer time moves the expected one by 1 / SLOW of the
+                  * difference */
+    LONG = 2, /* a longer time counts as at most LONG times the expected one */
+    OFTEN = 64,  /* an end is noticed late by 1 / OFTEN of the time */
+    LATE = 60000 /* ns by which a sleep takes longer: Linux's timer slack */
 };
 
 #define PAUSE_LEAST_NS UINT64_C(20000)
 #define PAUSE_MOST_NS  UINT64_C(1000000)
 
+/* The bin of a number of requests: floor(log2(count)), at most the last. */
 static unsigned bin_of(size_t count)
 {
     unsigned bin = 0;

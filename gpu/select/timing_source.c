@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * See timing_source.h.
  */
 #include "gpu/select/timing_source.h"
 

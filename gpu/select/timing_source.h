@@ -12,7 +12,7 @@
 
 typedef struct warprsa_timing_source {
     const char *model;   /* the name that CUDA gives the device */
-    const char *subject; /* warprsa_calibration_read()'s */
+    const char *subject; /* as for warprsa_calibration_read() */
     const warprsa_kernel_timings *candidates;
     size_t batch_max;
     const char *file; /* NULL or empty: none */
@@ -23,13 +23,15 @@ typedef struct warprsa_timing_source {
 } warprsa_timing_source;
 
 /*
- * Finds the timings of a device: in the table by its name, else in the
- * calibration file, else by a calibration, which is then written to the file.
- * Returns which of them it was: "table", "file" or "calibration", in static
- * storage. A fault of the file is traced and has no other consequence. A size
- * class may be left without a row; the engine then uses the first kernel for
- * it. Takes at most WARPRSA_CALIBRATION_MS and the time of one batch. One
- * thread per device.
+ * Finds the timings of a device. It looks in the table by the device's name,
+ * then in the calibration file. If neither has them, it calibrates the device
+ * and writes the timings to the file. Returns which source it was: "table",
+ * "file" or "calibration", in static storage.
+ *
+ * A fault of the file is traced and has no other consequence. A size class may
+ * be left without a row; the engine then uses the first kernel for it. A
+ * calibration takes at most WARPRSA_CALIBRATION_MS and the time of one batch.
+ * One thread per device.
  */
 const char *warprsa_timing_source_choose(warprsa_kernel_timings *timings,
                                          const warprsa_timing_source *wanted);
