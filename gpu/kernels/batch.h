@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A batch as the kernels receive it, and how many threads they compute it with.
+ * A batch as the kernels receive it, and the number of threads in their blocks.
  */
 #ifndef WARPRSA_GPU_KERNELS_BATCH_H
 #define WARPRSA_GPU_KERNELS_BATCH_H
@@ -12,8 +12,8 @@
 
 #include "gpu/arith/prepared_key.h"
 
-/* Threads of a block. The kernels are compiled for these numbers, and
- * kernels.c computes from them what a launch needs. */
+/* Threads in a block. The kernels are compiled for these numbers, and kernels.c
+ * computes from them what a launch needs. */
 #define WARPRSA_COOPERATIVE_BLOCK 128
 #define WARPRSA_THREAD_BLOCK_1024 384
 #define WARPRSA_THREAD_BLOCK_2048 384
@@ -21,13 +21,14 @@
 #define WARPRSA_THREAD_BLOCK_4096 256
 #define WARPRSA_INT32_BLOCK       128
 #define WARPRSA_LOW_LATENCY_BLOCK 128 /* at most */
-/* Blocks that share an SM: 128 registers are left for a thread. */
+/* Blocks that share an SM. This leaves 128 registers for each thread. */
 #define WARPRSA_COOPERATIVE_BLOCKS_PER_SM 4
 
-/* A batch in device memory; request i's data start at i times the stride. */
+/* A batch in device memory, not owned. The comment of a part is its stride in
+ * elements: request i's data start at i times the stride. */
 typedef struct warprsa_batch {
-    const warprsa_prepared_key *keys; /* or, in each place, a limb key */
-    const uint32_t *key;              /* [count] places in keys */
+    const warprsa_prepared_key *keys; /* or each element holds a limb key */
+    const uint32_t *key;              /* [count] indices into keys */
     const uint8_t *input;             /* bytes_stride */
     const uint64_t *random;           /* RANDOM_WORDS */
     uint8_t *output;                  /* bytes_stride */
@@ -39,7 +40,7 @@ typedef struct warprsa_batch {
     uint32_t bytes_stride;
     uint32_t count;
     uint32_t windows;        /* the most that any of its keys needs */
-    bool direct_table_reads; /* allowed; most kernels scan all the same */
+    bool direct_table_reads; /* allowed; most kernels scan anyway */
 } warprsa_batch;
 
 #endif

@@ -1,15 +1,17 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The secret power over the product in blocks (gpu/arith/block_mont_mul.h): x
- * stays in the request's room from one product to the next.
+ * The modexp with a secret exponent that multiplies in blocks
+ * (gpu/arith/block_mont_mul.h). The number x stays in the request's exchange
+ * buffer from one product to the next.
  */
 #ifndef WARPRSA_GPU_KERNELS_LOW_LATENCY_BLOCK_MODEXP_H
 #define WARPRSA_GPU_KERNELS_LOW_LATENCY_BLOCK_MODEXP_H
 
 #include "gpu/arith/private_operation.h"
 
-/* Entries of the table: R mod P and what x makes of it, one after the other. */
+/* Fills the table: entry 0 is R mod P, and each entry is the one before it
+ * times x. */
 WARPRSA_FN void
 warprsa_block_table(const warprsa_number *x, const warprsa_number *one,
                     const warprsa_operation *op, const warprsa_modulus *p,
@@ -39,9 +41,9 @@ warprsa_block_table(const warprsa_number *x, const warprsa_number *one,
     }
 }
 
-/* As warprsa_secret_modexp(): x = x^dp, x^dq. Squares and the product that ends
- * a digit are the same code, for a lone warp waits for its instructions, too.
- */
+/* Computes x = x^dp, x^dq like warprsa_secret_modexp(). The squares and the
+ * product that ends a digit share one copy of the code: a single warp also
+ * waits for its instructions to be fetched. */
 WARPRSA_FN void
 warprsa_block_modexp(warprsa_number *x, const warprsa_number *one,
                      const warprsa_operation *op, const warprsa_modulus *p,
@@ -60,8 +62,8 @@ warprsa_block_modexp(warprsa_number *x, const warprsa_number *one,
     warprsa_block_put_a(&entry, p->exchange, limbs, threads_per_number,
                         limbs_per_thread, threads_per_request);
     WARPRSA_ROLLED
-    for (int place = op->windows - 2; place >= 0; place--) {
-        warprsa_secret_digit(digit, op, place, threads_per_number,
+    for (int digit_index = op->windows - 2; digit_index >= 0; digit_index--) {
+        warprsa_secret_digit(digit, op, digit_index, threads_per_number,
                              threads_per_request);
         warprsa_table_get(&entry, op, digit, limbs_per_thread,
                           threads_per_request);
@@ -81,7 +83,7 @@ warprsa_block_modexp(warprsa_number *x, const warprsa_number *one,
     warprsa_table_wipe(op, limbs_per_thread, threads_per_request);
 }
 
-/* First and second stage, as warprsa_blind_and_modexp(). */
+/* The first and the second stage, like warprsa_blind_and_modexp(). */
 WARPRSA_FN void warprsa_block_blind_and_modexp(warprsa_number *x,
                                                const warprsa_operation *op,
                                                const int limbs,

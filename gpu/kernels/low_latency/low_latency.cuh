@@ -1,11 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel "low_latency", for few requests: a warp each, in three kernels, so
- * that the one in the middle, where the time goes, is small and has all the
- * registers. Blocks of threads beyond those that requests need do what needs
- * a thread for each half: they blind the exponents beside the first kernel and
- * invert the blinding factors beside the second.
+ * The kernel "low_latency", for few requests. Each request has a warp. The work
+ * is split into three CUDA kernels, so that the second one, which takes most of
+ * the time, is small and has all the registers. Extra blocks of threads, beyond
+ * those that the requests need, do the work that needs one thread for each
+ * half. They blind the exponents concurrently with the first kernel and invert
+ * the blinding factors concurrently with the second.
  */
 #ifndef WARPRSA_GPU_KERNELS_LOW_LATENCY_LOW_LATENCY_CUH
 #define WARPRSA_GPU_KERNELS_LOW_LATENCY_LOW_LATENCY_CUH
@@ -23,7 +24,8 @@ static constexpr int THREADS_PER_NUMBER =
 static constexpr int LIMBS_PER_THREAD =
     warprsa_low_latency_shape.limbs_per_thread;
 
-/* Doubles of a request's room, and with its table. */
+/* Sizes in doubles: a request's exchange buffer, and the buffer with the
+ * request's table behind it. */
 static constexpr unsigned EXCHANGE =
     WARPRSA_EXCHANGE_DOUBLES(THREADS_PER_NUMBER, LIMBS_PER_THREAD);
 static constexpr unsigned REQUEST =
@@ -31,16 +33,17 @@ static constexpr unsigned REQUEST =
 
 static_assert(2 * THREADS_PER_NUMBER == 32, "a warp for a request");
 
-/* The requests of a block of threads: their number, the first of them, and
- * whether this block has one thread for each half instead of a warp for each
- * request. */
-struct warprsa_low_latency_place {
+/* The share of a block of threads in the batch: the number of requests with a
+ * warp each, the first request, and whether this block has one thread for each
+ * half instead of a warp for each request. */
+struct warprsa_low_latency_share {
     uint32_t requests, first;
     bool halves;
 };
 
-static __device__ __forceinline__ warprsa_low_latency_place
-warprsa_low_latency_here(const warprsa_batch &batch)
+/* The share of this block of threads. */
+static __device__ __forceinline__ warprsa_low_latency_share
+warprsa_low_latency_share_of_block(const warprsa_batch &batch)
 {
     const uint32_t requests = blockDim.x / 32;
     const uint32_t blocks = (batch.count + requests - 1) / requests;
@@ -52,7 +55,8 @@ warprsa_low_latency_here(const warprsa_batch &batch)
             halves};
 }
 
-/* The request of this thread's warp. */
+/* The request of this thread's warp, with its exchange buffer and its table in
+ * shared memory. */
 static __device__ __forceinline__ warprsa_operation
 warprsa_low_latency_request(const warprsa_batch &batch, uint32_t first)
 {
@@ -66,9 +70,10 @@ warprsa_low_latency_request(const warprsa_batch &batch, uint32_t first)
     return op;
 }
 
-/* Number `which` that the kernels hand on, in memory. */
+/* This thread's limbs of number `which` (0 or 1) that one of the three kernels
+ * passes to the next, in global memory. */
 static __device__ __forceinline__ double *
-warprsa_low_latency_handed_on(const warprsa_batch &batch, uint32_t first,
+warprsa_low_latency_passed_on(const warprsa_batch &batch, uint32_t first,
                               int which)
 {
     size_t index = first + threadIdx.x / 32;
@@ -81,7 +86,7 @@ static __device__ __forceinline__ void
 warprsa_low_latency_put(const warprsa_number *x, const warprsa_batch &batch,
                         uint32_t first, int which)
 {
-    double *to = warprsa_low_latency_handed_on(batch, first, which);
+    double *to = warprsa_low_latency_passed_on(batch, first, which);
 
     WARPRSA_UNROLL
     for (int i = 0; i < LIMBS_PER_THREAD; i++)
@@ -92,14 +97,15 @@ static __device__ __forceinline__ void
 warprsa_low_latency_get(warprsa_number *x, const warprsa_batch &batch,
                         uint32_t first, int which)
 {
-    const double *from = warprsa_low_latency_handed_on(batch, first, which);
+    const double *from = warprsa_low_latency_passed_on(batch, first, which);
 
     WARPRSA_UNROLL
     for (int i = 0; i < LIMBS_PER_THREAD; i++)
         x->of[0][i] = from[32 * i];
 }
 
-/* Wipes shared memory: no secret may be left there for the next block. */
+/* Wipes the first `doubles` of the request's shared memory: no secret may be
+ * left there for the next block. */
 static __device__ __forceinline__ void
 warprsa_low_latency_wipe(unsigned doubles)
 {
@@ -114,24 +120,25 @@ static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK)
     warprsa_low_latency_blind(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
-    const warprsa_low_latency_place here = warprsa_low_latency_here(batch);
+    const warprsa_low_latency_share share =
+        warprsa_low_latency_share_of_block(batch);
 
-    if (here.halves) {
-        const uint32_t index = here.first + threadIdx.x / 2;
+    if (share.halves) {
+        const uint32_t index = share.first + threadIdx.x / 2;
         const warprsa_operation op = warprsa_request(batch, index);
 
         if (index < batch.count)
             warprsa_blind_exponent(&op, threadIdx.x % 2, LIMBS);
-    } else if (here.first + threadIdx.x / 32 < batch.count) {
+    } else if (share.first + threadIdx.x / 32 < batch.count) {
         const warprsa_operation op =
-            warprsa_low_latency_request(batch, here.first);
+            warprsa_low_latency_request(batch, share.first);
         warprsa_modulus p;
         warprsa_number x, one;
 
         warprsa_blind(&x, &one, &p, &op, LIMBS, THREADS_PER_NUMBER,
                       LIMBS_PER_THREAD);
-        warprsa_low_latency_put(&x, batch, here.first, 0);
-        warprsa_low_latency_put(&one, batch, here.first, 1);
+        warprsa_low_latency_put(&x, batch, share.first, 0);
+        warprsa_low_latency_put(&one, batch, share.first, 1);
         warprsa_low_latency_wipe(EXCHANGE);
     }
 }
@@ -141,29 +148,31 @@ static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK,
     warprsa_low_latency_modexp(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
-    const warprsa_low_latency_place here = warprsa_low_latency_here(batch);
+    const warprsa_low_latency_share share =
+        warprsa_low_latency_share_of_block(batch);
 
-    if (here.halves) {
-        const uint32_t index = here.first + threadIdx.x / 2;
+    if (share.halves) {
+        const uint32_t index = share.first + threadIdx.x / 2;
         const warprsa_operation op = warprsa_request(batch, index);
 
-        /* The inversion is in place, so two threads must not do the same. */
+        /* The inversion is done in place, so two threads must not do the same
+         * one. */
         if (index < batch.count)
             warprsa_blinding_inverse(&op, threadIdx.x % 2, LIMBS);
-    } else if (here.first + threadIdx.x / 32 < batch.count) {
+    } else if (share.first + threadIdx.x / 32 < batch.count) {
         const warprsa_operation op =
-            warprsa_low_latency_request(batch, here.first);
+            warprsa_low_latency_request(batch, share.first);
         const warprsa_operation_half *half = op.key->half;
         warprsa_modulus p;
         warprsa_number x, one;
 
         warprsa_use_primes(&p, &op, &half[0], &half[1], LIMBS,
                            THREADS_PER_NUMBER, LIMBS_PER_THREAD, 32);
-        warprsa_low_latency_get(&x, batch, here.first, 0);
-        warprsa_low_latency_get(&one, batch, here.first, 1);
+        warprsa_low_latency_get(&x, batch, share.first, 0);
+        warprsa_low_latency_get(&one, batch, share.first, 1);
         warprsa_block_modexp(&x, &one, &op, &p, LIMBS, THREADS_PER_NUMBER,
                              LIMBS_PER_THREAD, 32);
-        warprsa_low_latency_put(&x, batch, here.first, 0);
+        warprsa_low_latency_put(&x, batch, share.first, 0);
         warprsa_low_latency_wipe(EXCHANGE);
     }
 }
@@ -187,8 +196,8 @@ static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK)
     warprsa_low_latency_wipe(EXCHANGE);
 }
 
-/* One request in a block of threads while each can have an SM of
- * its own; from then on several share the loading of a block. */
+/* A block of threads has one request as long as each request can have an SM of
+ * its own. With more requests, several share the loading of a block. */
 static cudaError_t warprsa_launch_low_latency(const warprsa_batch *batch,
                                               cudaStream_t stream)
 {

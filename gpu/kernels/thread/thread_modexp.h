@@ -1,30 +1,31 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The secret power by one thread a half: no exchange between threads, and a
- * square costs half the products of a multiplication (N (N + 1) / 2 of N^2),
- * which lanes that share a number cannot save.
+ * The modexp with a secret exponent that uses one thread for each half. Threads
+ * exchange nothing. A square needs about half the products of a multiplication,
+ * N (N + 1) / 2 instead of N^2. Lanes that share a number cannot save these.
  *
- * Samples are balanced, in [-2^51, 2^51), so that the double of one is still
- * an operand; R = 2^(52 N) as in wide_sample.h. Columns of 64 bits are in
- * registers, operands and modulus in the thread's own column of shared memory
- * (on the host: an array). W samples of the multiplier at a time make a block
- * of rows, after which W columns are reduced and retired:
+ * Samples are balanced: they are in [-2^51, 2^51), so a doubled sample is still
+ * an operand. R = 2^(52 N) as in wide_sample.h. The columns of 64 bits are in
+ * registers. The operands and the modulus are in the thread's own column of
+ * shared memory (on the host: in an array). W samples T of the multiplier at a
+ * time make a block of rows. After each block, W columns are reduced and
+ * retired:
  *     S += T a,   q = -S / P mod 2^(52 W),   S = (S + q P) / 2^(52 W)
  *
  * Bounds. With 0 <= q < 2^(52 N) in all,
  *     -|ab|/R <= result < |ab|/R + P,
- * so that operands of at most 3P (32P < R) give results in (-0.29P, 1.29P),
- * and those in turn results in (-0.06P, 1.06P). The top sample takes what is
- * left: |V| < 2P < 2^(52 N - 4) fits.
+ * so operands of at most 3P (32P < R) give results in (-0.29P, 1.29P). Operands
+ * in that range in turn give results in (-0.06P, 1.06P). The top sample takes
+ * what is left of a number V: |V| < 2P < 2^(52 N - 4) fits.
  */
 #ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_MODEXP_H
 #define WARPRSA_GPU_KERNELS_THREAD_THREAD_MODEXP_H
 
 #include "gpu/kernels/thread/thread_table.h"
 
-/* The rows of block `block` of a square, and beside them the block's turns of
- * choosing entry `digit`, the first of which is `turn`. */
+/* Adds the rows of block `block` of a square. In between, it does the block's
+ * turns of choosing entry `digit`, the first of which is `turn`. */
 WARPRSA_FN void warprsa_square_and_choose(uint64_t *s, double *high,
                                           const warprsa_thread *x, int block,
                                           uint32_t digit, int turn, const int N,
@@ -63,9 +64,10 @@ WARPRSA_FN void warprsa_square_and_choose(uint64_t *s, double *high,
 }
 
 /*
- * a = a a, with turn `turn` and those after it of choosing entry `digit`
- * beside; or a times the chosen entry; over R. Both ways share the reduction's
- * code: the loop over the blocks has to stay in the instruction cache.
+ * If `square` is set, computes a = a a / R mod P; in between it does turn
+ * `turn` and those after it of choosing entry `digit`. Otherwise computes a = a
+ * times the chosen entry / R mod P. Both ways share the reduction's code,
+ * because the loop over the blocks has to stay in the instruction cache.
  */
 WARPRSA_FN void warprsa_thread_mont_mul(const warprsa_thread *x, int square,
                                         uint32_t digit, int turn, const int N,
@@ -108,8 +110,8 @@ WARPRSA_FN void warprsa_thread_mont_mul(const warprsa_thread *x, int square,
     }
 }
 
-/* Samples in [0, 2^52] to balanced ones: to[j] of an operand. The number is
- * below 2^(52 N - 2), so that nothing leaves its top sample. */
+/* Converts samples in [0, 2^52] to balanced ones: to[j] of an operand. The
+ * number is below 2^(52 N - 2), so nothing is carried out of its top sample. */
 WARPRSA_FN void warprsa_balance(double *to, const double *from,
                                 const int to_stride, const int from_stride,
                                 const int N)
@@ -126,8 +128,9 @@ WARPRSA_FN void warprsa_balance(double *to, const double *from,
     }
 }
 
-/* a + P, which is above zero, in samples of [0, 2^52). The sums of two balanced
- * samples and a carry stay within 2^53: arithmetic shifts resolve them. */
+/* Computes a = a + P, which is above zero, in samples of [0, 2^52). The sums of
+ * two balanced samples and a carry stay within 2^53, so arithmetic shifts
+ * resolve them. */
 WARPRSA_FN void warprsa_unbalance(const warprsa_thread *x, const int N)
 {
     int64_t carry = 0;
@@ -143,17 +146,20 @@ WARPRSA_FN void warprsa_unbalance(const warprsa_thread *x, const int N)
     }
 }
 
-WARPRSA_FN uint32_t warprsa_thread_digit(const warprsa_thread *x, int place)
+/* Digit number `digit_index` of the exponent; digit 0 is the lowest. */
+WARPRSA_FN uint32_t warprsa_thread_digit(const warprsa_thread *x,
+                                         int digit_index)
 {
     const int per_word = 32 / WARPRSA_WINDOW;
 
-    return (x->exponent[place / per_word] >>
-            (WARPRSA_WINDOW * (place % per_word))) &
+    return (x->exponent[digit_index / per_word] >>
+            (WARPRSA_WINDOW * (digit_index % per_word))) &
            (WARPRSA_TABLE_SIZE - 1);
 }
 
-/* Threads of a block run in step where that keeps them in the same
- * instructions: the code of the larger sizes just fits the cache. */
+/* If `in_step` is set, waits for all threads of the block. This keeps them in
+ * the same instructions: the code of the larger sizes just fits the instruction
+ * cache. */
 WARPRSA_FN void warprsa_keep_step(const int in_step)
 {
 #ifdef __CUDACC__
@@ -165,16 +171,17 @@ WARPRSA_FN void warprsa_keep_step(const int in_step)
 }
 
 /*
- * a = a^exponent; entry 0 of the table must be R mod P. First the entries 2 to
- * 15, each the one before times entry 1. Then a is the first digit's entry, and
- * for each digit after it there are four squares and a multiplication. One
- * loop for all, so that the product's code is there once.
+ * Computes a = a^exponent. Entry 0 of the table must be R mod P. The entries 2
+ * to 15 come first; each is the one before it times entry 1. Then a becomes the
+ * first digit's entry, and each further digit takes four squares and a
+ * multiplication. One loop does all of this, so that there is only one copy of
+ * the product's code.
  */
 WARPRSA_FN void warprsa_thread_modexp(const warprsa_thread *x, const int N,
                                       const int W, const int in_step)
 {
     WARPRSA_STAGE(MODEXP);
-    int entry = 2, squares = 0, place = x->windows - 1, turn = 0;
+    int entry = 2, squares = 0, digit_index = x->windows - 1, turn = 0;
     uint32_t digit = 0;
 
     warprsa_put_entry(x, 1, N);
@@ -195,12 +202,12 @@ WARPRSA_FN void warprsa_thread_modexp(const warprsa_thread *x, const int N,
             if (++entry < WARPRSA_TABLE_SIZE)
                 continue;
             warprsa_table_is_full();
-            warprsa_choose_entry(x, warprsa_thread_digit(x, place), N);
+            warprsa_choose_entry(x, warprsa_thread_digit(x, digit_index), N);
             warprsa_get_chosen(x, N);
         }
-        if (place == 0)
+        if (digit_index == 0)
             break;
-        digit = warprsa_thread_digit(x, --place);
+        digit = warprsa_thread_digit(x, --digit_index);
         squares = WARPRSA_WINDOW;
         turn = 0;
     }

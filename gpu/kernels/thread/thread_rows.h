@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a thread that raises a number has, and the rows of its products: sums
- * in columns of 64 bits. gpu/kernels/thread/thread_modexp.h gives the bounds.
+ * The data of a thread that computes a modexp, and the rows of its products,
+ * which are summed up in columns of 64 bits. The bounds are in
+ * gpu/kernels/thread/thread_modexp.h.
  */
 #ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_ROWS_H
 #define WARPRSA_GPU_KERNELS_THREAD_THREAD_ROWS_H
@@ -20,25 +21,26 @@
 #define WARPRSA_BLOCK_ROWS_MAX (WARPRSA_HALF_SAMPLES / WARPRSA_THREAD_BLOCKS)
 /* See warprsa_step(). */
 #define WARPRSA_BALANCED_START 0x1.8p104
-/* Makes every column positive: a column's true sum is at least -2 N 2^51 >
- * -2^58, so 2^60 is enough, and at most 2 N (2^52 + 2^51) + 2^60 < 2^61. */
+/* In units of 2^52. The bias makes every column positive: a column's true sum
+ * is at least -2 N 2^51 > -2^58, so 2^60 is enough. With the bias the sum is at
+ * most 2 N (2^52 + 2^51) + 2^60 < 2^61. */
 #define WARPRSA_COLUMN_BIAS 256ull
 
-/* One thread's data. Sample j of an operand is at
- * (j / 2) * 2 * stride + j % 2: pairs, so that a load brings two. */
+/* One thread's data. Sample j of an operand is at (j / 2) * 2 * stride + j % 2.
+ * Samples lie in pairs, so that one load reads two. */
 typedef struct warprsa_thread {
-    double *a, *p; /* the number that is raised, the modulus (balanced) */
+    double *a, *p; /* the base and the result; the modulus (balanced) */
     int stride;
     double n0inv; /* -1/P mod 2^52 */
     /* Entry e of the table: its pair i is at
      * (i * TABLE_SIZE + e) * 2 * table_stride. */
     double *table;
     int table_stride;
-    /* On the device: what this lane fetches for turn 0, see
+    /* On the device: what this lane prefetches for turn 0. See
      * warprsa_fetch_from(). */
     const double *fetch;
-    /* The entry that is multiplied by: `near` pairs, the others behind the
-     * table. */
+    /* The chosen entry, which is the multiplier: its first `near` pairs. The
+     * others are behind the table. */
     double *chosen;
     int near;
     const uint32_t *exponent;
@@ -46,7 +48,7 @@ typedef struct warprsa_thread {
     const uint64_t *start; /* [2][2 N], warprsa_thread_start() */
 } warprsa_thread;
 
-/* How many of the products a_i b_j of two numbers have i + j = column. */
+/* The number of products a_i b_j of two numbers with i + j = column. */
 WARPRSA_CONSTANT_FN int warprsa_in_column(int column, int N)
 {
     return column < 0 || column > 2 * N - 2 ? 0
@@ -55,11 +57,15 @@ WARPRSA_CONSTANT_FN int warprsa_in_column(int column, int N)
 }
 
 /*
- * What column `column` of a product or square starts with: minus the exponent
- * fields and offsets of the halves that it will take (those of T a, of which a
- * square has just over half, and of q P), plus 2^51, which rounds its sample
- * to the nearest, plus the bias, which comes in from the column below but for
- * the lowest. The two words are swapped, see warprsa_column().
+ * The start value of column `column` of a product or square. It is the sum of:
+ * - minus the exponent fields and offsets of the halves that are going to be
+ *   added to the column: those of T a, of which a square has just over half,
+ *   and those of q P;
+ * - 2^51, which rounds the column's sample to the nearest;
+ * - the bias, less what the column below carries of its own bias. The lowest
+ *   column has none below.
+ *
+ * The two words are swapped; see warprsa_column().
  */
 WARPRSA_CONSTANT_FN uint64_t warprsa_thread_start(int square, int column, int N)
 {
@@ -76,9 +82,9 @@ WARPRSA_CONSTANT_FN uint64_t warprsa_thread_start(int square, int column, int N)
     return start << 32 | start >> 32;
 }
 
-/* A column's start. The low word is loaded first and becomes the odd register
- * of a pair; then an addition of three 64-bit numbers reads from both banks of
- * the register file. */
+/* A column's start value. The low word is loaded first and becomes the odd
+ * register of a pair. Then an addition of three 64-bit numbers reads from both
+ * banks of the register file. */
 WARPRSA_FN uint64_t warprsa_column(const uint64_t *start)
 {
 #ifdef __CUDACC__
@@ -90,8 +96,9 @@ WARPRSA_FN uint64_t warprsa_column(const uint64_t *start)
 #endif
 }
 
-/* Two samples that lie side by side. Volatile on the device: kept from being
- * hoisted out of the loop over the blocks, where they would cost registers. */
+/* Loads two adjacent samples. The load is volatile on the device, so that the
+ * compiler does not hoist it out of the loop over the blocks. Hoisted loads
+ * would cost registers. */
 WARPRSA_FN void warprsa_load_pair(double pair[2], const double *from)
 {
 #ifdef __CUDACC__
@@ -110,11 +117,12 @@ WARPRSA_FN double *warprsa_pair_at(double *of, int pair, const int stride)
 }
 
 /*
- * One column takes the low half of t v and the high half of the product
- * before it in its row. high = 1.5 2^104 + floor(t v / 2^52) 2^52: |t v| <=
- * 2^103 (one factor may be a doubled sample, or q), so the sum lies in
- * [2^104, 2^105], where a double counts by 2^52, and rounding toward zero is
- * the floor. low = 2^52 + the rest, exactly.
+ * Adds to one column the low half of t v and the high half of the product
+ * before it in its row. The high half is
+ *     high = 1.5 2^104 + floor(t v / 2^52) 2^52.
+ * |t v| <= 2^103 (one factor may be a doubled sample, or q), so the sum lies in
+ * [2^104, 2^105]. There the doubles are 2^52 apart, and rounding toward zero is
+ * the floor. The low half is 2^52 + the rest, exactly.
  */
 WARPRSA_FN void warprsa_step(uint64_t *s, double t, double v, double *high,
                              int first)
@@ -128,8 +136,9 @@ WARPRSA_FN void warprsa_step(uint64_t *s, double t, double v, double *high,
     *high = now;
 }
 
-/* A number from a column's low 52 bits, with the exponent of 2^52: one
- * instruction, of which the compiler would make two. */
+/* The double whose fraction is a column's low 52 bits and whose exponent is
+ * that of 2^52. The high word takes one instruction; the compiler would use
+ * two. */
 WARPRSA_FN double warprsa_column_double(uint64_t column)
 {
 #ifdef __CUDACC__
@@ -144,22 +153,23 @@ WARPRSA_FN double warprsa_column_double(uint64_t column)
 #endif
 }
 
-/* The balanced sample of a column that holds 2^51 more. */
+/* The balanced sample of a column that holds 2^51 more than its value. */
 WARPRSA_FN double warprsa_balanced(uint64_t column)
 {
     return warprsa_column_double(column) - (0x1p52 + 0x1p51);
 }
 
-/* What a column leaves to the next; both hold the bias. */
+/* What a column carries to the next one. Both hold the bias. */
 WARPRSA_FN uint64_t warprsa_column_carry(uint64_t column)
 {
     return (uint32_t)(column >> 32) >> 20;
 }
 
-/* W rows of one sample v, sample j of a number: columns j .. j + W - 1. The
- * last row first: the registers that the compiler gives them then meet less
- * often in a bank. Before compute capability 9.0 that takes more of them than
- * RSA-4096, with rows by eight, has left. */
+/* Adds the products of W rows with one sample v, which is sample j of a number,
+ * to columns j .. j + W - 1. The last row comes first: the registers that the
+ * compiler then assigns have fewer bank conflicts. Before compute capability
+ * 9.0 this order takes more registers than RSA-4096, with eight rows, has left.
+ */
 WARPRSA_FN void warprsa_rows(uint64_t *s, const double *t, double v,
                              double *high, int first, const int W)
 {
@@ -175,8 +185,9 @@ WARPRSA_FN void warprsa_rows(uint64_t *s, const double *t, double v,
     }
 }
 
-/* S += T a for the multiplier's samples T of one block, but for the rows' last
- * high halves, which belong to columns N .. N + W - 1. */
+/* Computes S += T a for the multiplier's samples T of one block. The rows' last
+ * high halves, which belong to columns N .. N + W - 1, are not added but
+ * returned in `high`. */
 WARPRSA_FN void warprsa_rows_multiply(uint64_t *s, double *high,
                                       const double *t, const warprsa_thread *x,
                                       const int N, const int W)
@@ -191,9 +202,10 @@ WARPRSA_FN void warprsa_rows_multiply(uint64_t *s, double *high,
     }
 }
 
-/* The parts of block `block` of a square: the products of its own samples,
- * once, and twice where two differ; and those with all samples above, twice.
- * What is below has been added by the blocks before. */
+/* The parts of block `block` of a square. OWN: the products of the block's own
+ * samples, a sample's square once and the product of two samples twice. ABOVE:
+ * the products with all samples above the block, twice. The blocks before have
+ * added the products with the samples below. */
 #define WARPRSA_OWN   1
 #define WARPRSA_ABOVE 2
 
@@ -229,11 +241,15 @@ WARPRSA_FN void warprsa_rows_square(uint64_t *s, double *high,
 }
 
 /*
- * W quotients, each from the lowest column left, whose samples of P come in
- * order; then the other samples of P. x is balanced and -1/P below 2^52, so
- * |x / P| < 2^103; q is what is left of it above a multiple of 2^52, in
- * [0, 2^52), and times a balanced sample of P stays within 2^103. `before` are
- * the high halves that the rows before left: one addition with these.
+ * Reduces W columns. It computes W quotient samples q, each from the lowest
+ * column that is left, and adds their products with the low W samples of P in
+ * order. Then it adds the products with the other samples of P.
+ *
+ * The column's sample x is balanced and -1/P mod 2^52 is below 2^52, so the
+ * absolute value of their product is below 2^103. q is the product mod 2^52, in
+ * [0, 2^52). q times a balanced sample of P stays within 2^103. `before` has
+ * the high halves that the rows before left; they are added together with the
+ * last high halves of these rows.
  */
 WARPRSA_FN void warprsa_rows_reduce(uint64_t *s, const double *before,
                                     const warprsa_thread *x, const int N,

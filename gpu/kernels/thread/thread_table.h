@@ -1,17 +1,18 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The table of a thread that raises a number, and how an entry is chosen from
- * it in a time and an order that do not depend on which.
+ * The table of a thread that computes a modexp, and how an entry is chosen from
+ * it. Neither the time nor the order of the reads depends on which entry it is.
  */
 #ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_TABLE_H
 #define WARPRSA_GPU_KERNELS_THREAD_THREAD_TABLE_H
 
 #include "gpu/kernels/thread/thread_rows.h"
 
-/* All ones if a == b, both below 2^31, else 0. A compiler that knew it to be
- * one of these would make moves under a predicate of it, and those take less
- * time in a warp that has none of its threads do them. */
+/* All ones if a == b, else 0; both must be below 2^31. The compiler must not
+ * know that the mask has only these two values. It would make predicated moves
+ * of it, and such a move takes less time in a warp in which no thread does it.
+ */
 WARPRSA_FN uint64_t warprsa_equal_mask(uint32_t a, uint32_t b)
 {
     uint32_t mask = (uint32_t)((int32_t)((a ^ b) - 1) >> 31);
@@ -30,23 +31,25 @@ WARPRSA_FN double warprsa_select(uint64_t mask, double a, double b)
 }
 
 /*
- * The table is read whole for each multiplication, in an order that does not
- * depend on the digit: pair by pair, all its entries, one kept. The reads are
- * spread evenly over the blocks of the squares before, in turns: they begin
- * before products are added up and are put to use after that, but before the
- * reduction, which has no registers to spare. No turn is conditional: then what
- * is read would hold registers from block to block. Meanwhile what the next
- * block reads comes nearer.
+ * The whole table is read for each multiplication, in an order that does not
+ * depend on the digit: pair by pair, each pair of all entries, of which one is
+ * kept. The reads are divided into turns, which are spread evenly over the
+ * blocks of the squares before the multiplication. A block's reads begin before
+ * its products are added up. They are used after that, but before the
+ * reduction, which has no registers to spare. No turn is conditional: otherwise
+ * what is read would hold registers from block to block. Meanwhile the next
+ * block's data are prefetched into the L2 cache.
  */
 
-/* Entries of a turn, all of one pair: a power of two. */
+/* The number of entries that a turn reads, all of the same pair. It is a power
+ * of two. */
 WARPRSA_FN int warprsa_turn_entries(const int N)
 {
     return N % 20 == 0 ? 8 : 4;
 }
 
-/* Turns that read one pair of all entries, the whole table, and those of a
- * block. */
+/* Three numbers of turns: those that read one pair of all entries, those that
+ * read the whole table, and those of a block of rows. */
 WARPRSA_FN uint32_t warprsa_pair_turns(const int N)
 {
     return (uint32_t)(WARPRSA_TABLE_SIZE / warprsa_turn_entries(N));
@@ -62,8 +65,9 @@ WARPRSA_FN int warprsa_block_turns(const int N)
     return warprsa_turns(N) / (WARPRSA_WINDOW * WARPRSA_THREAD_BLOCKS);
 }
 
-/* How many bytes of a table, or of what is fetched, turn `turn` is behind
- * turn 0. One multiplication of 32 bits to 64 then makes an address. */
+/* The offset in bytes of turn `turn` from turn 0, in a table or in what is
+ * prefetched. Computed like this, an address takes one multiplication of 32-bit
+ * numbers to 64 bits. */
 WARPRSA_FN size_t warprsa_turn_offset(const warprsa_thread *x, int turn,
                                       const int N)
 {
@@ -72,9 +76,9 @@ WARPRSA_FN size_t warprsa_turn_offset(const warprsa_thread *x, int turn,
                       (int)sizeof(double));
 }
 
-#define WARPRSA_SEEN_MOST 12 /* entries on their way at once */
+#define WARPRSA_SEEN_MOST 12 /* entries that are read at the same time */
 
-/* Where pair `pair` of the chosen entry belongs. */
+/* The address of pair `pair` of the chosen entry. */
 WARPRSA_FN double *warprsa_chosen_pair(const warprsa_thread *x, int pair,
                                        const int N)
 {
@@ -85,10 +89,10 @@ WARPRSA_FN double *warprsa_chosen_pair(const warprsa_thread *x, int pair,
                                  x->table_stride);
 }
 
-/* A warp's lanes bring what its turn will read to the cache that all
- * SMs share: an entry is four lines of 128 bytes, a lane's share
- * one line. This is what `lane` of the warp brings for turn 0, of_warp being
- * lane 0's table. */
+/* The lanes of a warp prefetch what a later turn will read into the L2 cache,
+ * which all SMs share. A pair of an entry is four lines of 128 bytes for the
+ * whole warp, and a lane prefetches one line. The result is the address that
+ * `lane` prefetches for turn 0; of_warp is lane 0's table. */
 WARPRSA_FN const double *warprsa_fetch_from(const double *of_warp,
                                             const int table_stride, int lane,
                                             const int N)
@@ -120,7 +124,7 @@ WARPRSA_FN void warprsa_turn_begin(double (*seen)[2], const warprsa_thread *x,
     WARPRSA_UNROLL
     for (int e = 0; e < entries; e++) {
 #ifdef __CUDACC__
-        /* Volatile: they stay where they are. */
+        /* Volatile, so that the compiler does not move the loads. */
         asm volatile("ld.global.L1::no_allocate.v2.f64 {%0, %1}, [%2];"
                      : "=d"(seen[e][0]), "=d"(seen[e][1])
                      : "l"(from + e * 2 * x->table_stride));
@@ -137,9 +141,9 @@ WARPRSA_FN uint64_t warprsa_bit_mask(uint32_t digit, int bit)
     return warprsa_equal_mask(digit >> bit & 1, 1);
 }
 
-/* Entry `digit`, if it is among those that the turn has read, comes to its
- * place. Of a pair's turns one has it; the others keep what is there. Each bit
- * of the digit halves what may be it. */
+/* Stores the pair of entry `digit` in the chosen entry if the turn has read it.
+ * One of a pair's turns has it; the others keep what is there. Each bit of the
+ * digit halves the number of entries that may be it. */
 WARPRSA_FN void warprsa_turn_end(const warprsa_thread *x, double (*seen)[2],
                                  int turn, uint32_t digit, const int N)
 {
@@ -168,7 +172,7 @@ WARPRSA_FN void warprsa_turn_end(const warprsa_thread *x, double (*seen)[2],
     to[1] = warprsa_select(here, seen[0][1], kept[1]);
 }
 
-/* What block `block` multiplies by. */
+/* The samples of the chosen entry by which block `block` multiplies. */
 WARPRSA_FN void warprsa_multiplier(double *t, const warprsa_thread *x,
                                    int block, const int N, const int W)
 {
@@ -181,7 +185,7 @@ WARPRSA_FN void warprsa_multiplier(double *t, const warprsa_thread *x,
     }
 }
 
-/* `count` turns begin, or end. */
+/* Begins, or ends, `count` turns from `turn` on. */
 WARPRSA_FN void warprsa_turns_begin(double (*seen)[2], const warprsa_thread *x,
                                     int turn, const int count, const int N)
 {
@@ -200,6 +204,7 @@ WARPRSA_FN void warprsa_turns_end(const warprsa_thread *x, double (*seen)[2],
                          N);
 }
 
+/* Stores a as entry e of the table. */
 WARPRSA_FN void warprsa_put_entry(const warprsa_thread *x, int e, const int N)
 {
     WARPRSA_ROLLED
@@ -252,6 +257,7 @@ WARPRSA_FN void warprsa_get_chosen(const warprsa_thread *x, const int N)
     }
 }
 
+/* Wipes the table and the part of the chosen entry behind it. */
 WARPRSA_FN void warprsa_wipe_table(const warprsa_thread *x, const int N)
 {
     WARPRSA_ROLLED
@@ -263,8 +269,8 @@ WARPRSA_FN void warprsa_wipe_table(const warprsa_thread *x, const int N)
     }
 }
 
-/* What has been stored in the table is read by loads that the compiler does not
- * see as such. */
+/* Orders the stores to the table before the loads from it: the compiler does
+ * not know that the inline assembly reads memory. */
 WARPRSA_FN void warprsa_table_is_full(void)
 {
 #ifdef __CUDACC__
