@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # conf/haproxy.cfg as it stands, a real haproxy with async handshakes: TLS 1.3,
 # TLS 1.2 and RSA key exchange, several certificates, a thousand clients at
-# once. Each handshake is one private operation on the engine. haproxy does not
-# run as root.
+# once on a GPU. The engine on the CPU gets fewer: the recipe's timeouts of 30 s
+# hold for the last of them on a slow machine, too. Each handshake is one
+# private operation on the engine. haproxy does not run as root.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
@@ -15,10 +16,15 @@ handshakes 9443 4 -tls1_3
 handshakes 9443 4 -tls1_2 -cipher AES128-GCM-SHA256
 handshakes 9443 4 -tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256
 both=("--names=localhost,second.example")
-load 9443 "${both[@]}" --clients=1000 --count=1500
+case $ENGINE in
+cuda) clients=1000 count=1500 ;;
+*) clients=200 count=400 ;;
+esac
+load 9443 "${both[@]}" --clients="$clients" --count="$count"
 load 9443 "${both[@]}" --clients=100 --count=300 --tls=1.2 \
     --cipher=AES256-GCM-SHA384
 stop_haproxy
-expect_totals gpu=1812 gpu_2048=1812 cpu=0 checks_failed=0
+all=$((4 + 4 + 4 + count + 300))
+expect_totals gpu="$all" gpu_2048="$all" cpu=0 checks_failed=0
 # Handshakes did not wait for each other, as they would without async jobs.
-expect_daemon 1812 50
+expect_daemon "$all" 50

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gpu/kernels/kernel_names.h"
 #include "tests/unit/support/module_context.h"
 #include "tests/unit/support/random_keys.h"
 
@@ -75,6 +76,21 @@ static int settings_are_known(void)
     return 1;
 }
 
+/* An engine ignores the name of a kernel that it does not have. */
+static int kernel_is_known(const char *kernel)
+{
+    static const char *const known[] = {
+        WARPRSA_KERNEL_COOPERATIVE, WARPRSA_KERNEL_FOLD, WARPRSA_KERNEL_INT32,
+        WARPRSA_KERNEL_LOW_LATENCY, WARPRSA_KERNEL_THREAD};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (kernel == NULL || strcmp(kernel, known[i]) == 0)
+            return 1;
+    fprintf(stderr, "WARPRSA_TEST_KERNEL=%s: there is no such kernel\n",
+            kernel);
+    return 0;
+}
+
 int test_device_open(test_device *t, unsigned keys_max)
 {
     warprsa_device_config config = {
@@ -93,7 +109,8 @@ int test_device_open(test_device *t, unsigned keys_max)
     atomic_init(&t->state, 1);
     atomic_init(&t->random, RANDOM_GOOD);
     t->engine = test_engine();
-    if (t->engine == NULL || !settings_are_known())
+    if (t->engine == NULL || !settings_are_known() ||
+        !kernel_is_known(config.kernel))
         return 0;
     if (strcmp(t->engine->name, "cuda") == 0)
         config.batch_max = CUDA_BATCH_MAX;
