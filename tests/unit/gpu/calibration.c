@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The timings of a device that is not known: what is measured, within which
- * time, and the file that keeps it. The device is a function here.
+ * The timings of a device that is not in the table: what is measured, within
+ * which time, and the file that keeps it. The device is a function here.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,11 +29,12 @@ static const char subject[] = "NVIDIA Test 1, compute 8.0, warprsa 1";
 static const char title[] = "# warprsa: what batches took on a device, in "
                             "microseconds. May be removed.\n";
 
-/* A device: "few" takes longer with each wave of 1000 and by class, "many" some
- * 20 ms for any batch, "none" can't run, "dear" never pays. */
+/* A device with four kernels. "few" takes longer with each wave of 1000 and by
+ * class. "many" takes some 20 ms for any batch. "none" cannot run. "dear" never
+ * pays off. */
 typedef struct fake_device {
     unsigned batches;
-    size_t most; /* in one batch */
+    size_t most; /* operations in one batch */
     double slower, all_ms;
 } fake_device;
 
@@ -102,7 +103,7 @@ static void measures(void **state)
         "many", warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 900));
 }
 
-/* What could never be chosen is tried with one operation and no more. */
+/* A kernel that could never be chosen is run with one operation and no more. */
 static void leaves_out_the_hopeless(void **state)
 {
     warprsa_kernel_timings candidates = {0}, timings;
@@ -132,14 +133,15 @@ static void ends_in_time(void **state)
         const bool done =
             warprsa_calibrate(&timings, &candidates, 1000, run, &device);
 
-        /* The last began before, and takes 48 times "slower" at most. */
+        /* The last batch began before the time was used up, and takes at most
+         * 48 times "slower". */
         assert_true(device.all_ms < WARPRSA_CALIBRATION_MS + 48 * slower);
         assert_true(done == (slower < 2));
     }
     assert_int_equal(timings.count, 0);
 }
 
-/* A directory of its own for each test. */
+/* Each test has its own directory. */
 static char directory[32], path[64];
 
 static int make_directory(void **state)
@@ -157,7 +159,7 @@ static int remove_directory(void **state)
     (void)state;
     if (unlink(path) != 0 && errno != ENOENT)
         return -1;
-    return rmdir(directory); /* fails if anything else has been left */
+    return rmdir(directory); /* fails if another file is left */
 }
 
 static void put_text(const char *text)
@@ -239,13 +241,13 @@ static void write_and_read(void **state)
                     a->one_us == b->one_us && a->half_us == b->half_us &&
                     a->wave_us == b->wave_us);
     }
-    /* Another driver, another module: measured anew. */
+    /* Another driver or another module: the device is measured again. */
     assert_int_equal(read_path("NVIDIA Test 1, compute 8.0, warprsa 2", why),
                      WARPRSA_CALIBRATION_NONE);
     assert_int_equal(read_path("NVIDIA Test", why), WARPRSA_CALIBRATION_NONE);
 }
 
-/* A file serves several devices; what is old of one goes. */
+/* A file serves several devices. A device's old rows are removed. */
 static void several_devices(void **state)
 {
     const warprsa_kernel_timings one = {
@@ -292,14 +294,14 @@ static void damaged_files(void **state)
                  strchr(rows[i], '\n') != NULL ? 4 : 3);
         assert_bad(text, line);
     }
-    /* Rows that can be read and not be believed. */
+    /* Rows that can be parsed and have impossible numbers. */
     snprintf(text, sizeof(text), "%s[%s]\n2048 few 1000 3 2 1\n", title,
              subject);
     assert_bad(text, " times that cannot be");
-    /* Cut off. */
+    /* The file is cut off. */
     snprintf(text, sizeof(text), "%s[%s]\n2048 few 1000 1 2 3", title, subject);
     assert_bad(text, "3: damaged");
-    /* All that is written in its place. */
+    /* The whole file is then replaced. */
     {
         const warprsa_kernel_timings timings = measured();
         char why[400];
@@ -310,7 +312,7 @@ static void damaged_files(void **state)
     }
 }
 
-/* What is no such file is neither read nor replaced. */
+/* A file that is not a calibration file is neither read nor replaced. */
 static void foreign_files(void **state)
 {
     const warprsa_kernel_timings timings = measured();
@@ -346,7 +348,7 @@ static void foreign_files(void **state)
     assert_string_equal(why, wanted);
 }
 
-/* Nothing is left half written where nothing can be written. */
+/* Where nothing can be written, no half-written file is left. */
 static void directory_that_cannot_be_written(void **state)
 {
     const warprsa_kernel_timings timings = measured();
@@ -358,7 +360,7 @@ static void directory_that_cannot_be_written(void **state)
     assert_false(warprsa_calibration_write(path, subject, &timings, why, 400));
     assert_non_null(strstr(why, "No such file or directory"));
     strcpy(path, there);
-    if (geteuid() == 0) /* writes everywhere */
+    if (geteuid() == 0) /* root can write everywhere */
         return;
     assert_int_equal(chmod(directory, 0500), 0);
     assert_false(warprsa_calibration_write(path, subject, &timings, why, 400));
@@ -409,14 +411,14 @@ static void table_then_file_then_calibration(void **state)
     char line[200];
 
     (void)state;
-    /* No file: each time anew, and none is made. */
+    /* Without a file name it is measured each time, and no file is created. */
     assert_string_equal("calibration",
                         warprsa_timing_source_choose(&timings, &wanted));
     assert_string_equal(
         traced.text,
         "NVIDIA Test 1: calibrated: its kernel timings are not known\n");
     assert_int_equal(access(path, F_OK), -1);
-    /* Once, then from the file. */
+    /* It is measured once, then read from the file. */
     wanted.file = path;
     assert_string_equal("calibration",
                         warprsa_timing_source_choose(&timings, &wanted));
@@ -427,7 +429,8 @@ static void table_then_file_then_calibration(void **state)
     assert_int_equal(timings.count, 2 * WARPRSA_CLASSES);
     assert_int_equal(device.batches, 0);
     assert_string_equal(traced.text, "");
-    /* A file that is none is named, and hinders nothing. */
+    /* A file that is not a calibration file is reported, and nothing else
+     * happens. */
     put_text("something else\n");
     assert_string_equal("calibration",
                         warprsa_timing_source_choose(&timings, &wanted));
@@ -440,7 +443,7 @@ static void table_then_file_then_calibration(void **state)
              path);
     assert_non_null(strstr(traced.text, line));
     assert_text("something else\n");
-    /* Known by name, but for a part of it. */
+    /* A known name, where the table's rows do not fit the candidates. */
     device.batches = 0;
     wanted.model = "NVIDIA H200";
     wanted.trace = NULL;

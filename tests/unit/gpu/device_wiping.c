@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the engine on a GPU gives back to the driver holds no secret: neither
- * memory of the device nor that of the host which the device reads. Between
- * batches only the keys that are loaded do. Linked with --wrap for the four
- * functions below, so that all such memory is known, and each block is looked
- * at while it is still the engine's.
+ * Memory that the engine on a GPU gives back to the driver holds no secret.
+ * This is true of the device's memory and of the host memory that the device
+ * reads. Between batches, only the memory of loaded keys holds secrets. The
+ * test is linked with --wrap for the four functions below. So it knows all such
+ * memory, and it looks at each block while the engine still owns it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,8 +35,9 @@ typedef struct block {
     enum cudaMemcpyKind to_host;
 } block;
 
-/* Eight bytes each, as they would lie in memory; short or common ones say
- * nothing and are left out. The filter tells most of the others at once. */
+/* Secrets of eight bytes each, as they would lie in memory. Short or common
+ * values prove nothing and are left out. The filter rules out most other values
+ * at once. */
 static uint64_t secrets[SECRETS_MAX];
 static unsigned secret_count;
 static uint8_t filter[FILTER];
@@ -77,7 +78,7 @@ static void add_words(const void *from, size_t size)
     }
 }
 
-/* At any multiple of four bytes. */
+/* Counts the secrets in a block, at any multiple of four bytes. */
 static unsigned secrets_in(const block *b)
 {
     uint8_t *copy = malloc(b->size);
@@ -115,7 +116,7 @@ static cudaError_t remember(cudaError_t error, void *at, size_t size,
     return error;
 }
 
-/* Looks at a block for the last time. */
+/* Looks at a block for the last time, before it is freed. */
 static void forget(const void *at)
 {
     for (unsigned i = 0; i < block_count; i++) {
@@ -154,7 +155,8 @@ cudaError_t __wrap_cudaFreeHost(void *block)
     return __real_cudaFreeHost(block);
 }
 
-/* Blinding factors are secrets, too: the test knows them. */
+/* Blinding factors are secrets, too. The test knows them, for it supplies
+ * them. */
 static int give_random(void *arg, void *out, size_t len)
 {
     random_bytes(arg, out, len);
@@ -183,8 +185,8 @@ static void open_device(void)
         fail_msg("%s", why);
 }
 
-/* The key's numbers as given, as prepared for either arithmetic, and an
- * answer. */
+/* Collects the key's numbers, once as they are given and once as they are
+ * prepared for each arithmetic, and an answer. */
 static void collect_secrets(void)
 {
     warprsa_prepared_key prepared;
@@ -210,7 +212,7 @@ static void collect_secrets(void)
     BN_free(s);
 }
 
-/* A batch of this key alone, of so many requests. */
+/* Runs a batch of `count` requests, all with this key. */
 static void run(uint32_t index, size_t count)
 {
     const warprsa_engine *engine = warprsa_engine_cuda();
@@ -247,7 +249,7 @@ static void nothing_secret_is_left(void **state)
     assert_int_equal(0, secrets_in_all());
     assert_int_equal(WARPRSA_OK, engine->load_key(device, &key.key, &index));
     of_key = secrets_in_all();
-    assert_true(of_key > 50); /* the test can see */
+    assert_true(of_key > 50); /* the test can find secrets */
     run(index, 1);
     assert_int_equal(of_key, secrets_in_all());
     run(index, BATCH);

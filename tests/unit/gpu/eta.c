@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How long whoever waits for a batch sleeps.
+ * How long a thread sleeps that waits for a batch.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,11 +32,12 @@ static void nothing_is_known(void **state)
     (void)state;
     assert_int_equal(sleep_of(&d, 1), 0);
     note(&d, 1, 3 * MS);
-    assert_int_equal(sleep_of(&d, 100), 0); /* of that many */
+    assert_int_equal(sleep_of(&d, 100), 0); /* none of so many is known */
     assert_int_equal(warprsa_eta_sleep(&d, WARPRSA_CLASS_4096, 1), 0);
 }
 
-/* Of each number of requests that there can be, and of far too many. */
+/* Each number of requests that there can be has its own time; far too many have
+ * the last one's. */
 static void each_size_has_its_own(void **state)
 {
     warprsa_eta d = {0};
@@ -52,8 +53,8 @@ static void each_size_has_its_own(void **state)
     assert_in_range(sleep_of(&d, SIZE_MAX), 65536 * MS / 10 * 8, 65536 * MS);
 }
 
-/* A batch takes 3 ms, then 1: whoever sleeps sees no less than his own sleep,
- * and yet comes to know. */
+/* A batch takes 3 ms, then 1 ms. The thread that sleeps never sees less than
+ * its own sleep, and still it finds out. */
 static void faster_ones_are_found_out(void **state)
 {
     warprsa_eta d = {0};
@@ -68,7 +69,8 @@ static void faster_ones_are_found_out(void **state)
     assert_in_range(sleep_of(&d, 1), 1 * MS / 2, 1 * MS);
 }
 
-/* Now and then one waits for others on the device: hardly more is slept. */
+/* Now and then a batch waits for others on the device. The sleep then grows
+ * only little. */
 static void slower_ones_count_little(void **state)
 {
     warprsa_eta d = {0};
@@ -84,7 +86,7 @@ static void slower_ones_count_little(void **state)
     assert_in_range(sleep_of(&d, 1), 5 * MS, 6 * MS);
 }
 
-/* What takes no longer than a sleep is late isn't slept for. */
+/* There is no sleep for a batch that takes no longer than a sleep is late. */
 static void short_ones_are_not_slept_for(void **state)
 {
     warprsa_eta d = {0};

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernels that are chosen by batch, against the table by device name. No
- * GPU is asked.
+ * The kernels that may be chosen for a batch, compared with the table of known
+ * devices. No GPU is asked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,9 +34,9 @@ static void int32_is_no_candidate(void **state)
         assert_string_not_equal(candidates.row[i].kernel, WARPRSA_KERNEL_INT32);
 }
 
-/* A kernel that is launched in another shape has other timings, which
- * tests/bench/kernel_select measures. While the table has the old ones, the
- * device is calibrated when it is opened. */
+/* A kernel that is launched in another shape has other timings;
+ * tests/bench/kernel_select measures them. As long as the table has the old
+ * timings, the device is calibrated when it is opened. */
 static void table_is_of_these_kernels(void **state)
 {
     static const struct {

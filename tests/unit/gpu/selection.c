@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which kernel a batch gets: the time predicted goes through the measured
- * points, and the choice follows it. No device is asked.
+ * Which kernel a batch gets. The predicted time goes through the measured
+ * points, and the kernel is chosen by it. No device is asked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static void times_go_through_the_points(void **state)
     at(&timing, 400, 2.2);
     at(&timing, 750, 5);
     at(&timing, 3750, 26);
-    other.wave_us = 3500; /* the line carried on is above both points */
+    other.wave_us = 3500; /* the extended line is above both points */
     at(&other, 250, 2.5);
     other = timing;
     other.kernel = WARPRSA_KERNEL_FOLD;
@@ -57,8 +57,8 @@ static void more_operations_of_a_wave_never_take_less(void **state)
                     warprsa_predict_ms(&timing, count + 1) + 1e-9);
 }
 
-/* One thread a half wants the whole device; a batch just over a wave of it has
- * to wait for a second. */
+/* The kernel with one thread for each half needs the whole device. A batch that
+ * is just larger than its wave has to wait for a second wave. */
 static void choices(void **state)
 {
     static const struct {
@@ -90,7 +90,8 @@ static void choices(void **state)
     assert_null(warprsa_fastest_kernel(&timings, WARPRSA_CLASS_1024, 1));
 }
 
-/* Its timings are of requests of one key: no batch is given to it as it is. */
+/* The fold's timings are of requests of one key, so no whole batch is given to
+ * it. */
 static void fold_is_for_parts(void **state)
 {
     const warprsa_kernel_timings timings = {
@@ -106,9 +107,9 @@ static void fold_is_for_parts(void **state)
     assert_true(warprsa_fastest_ms(&timings, WARPRSA_CLASS_4096, 5) == 0.0);
 }
 
-/* What batches took beside each other on an H200, in milliseconds (the table's
- * rows are of other batches): predicted within a sixth, and the kernel chosen
- * takes hardly longer than the best. */
+/* The milliseconds that concurrent batches took on an H200. The table's rows
+ * were measured with other batches. The prediction must be within a sixth, and
+ * the chosen kernel must take hardly longer than the best. */
 static void predicted_and_measured(void **state)
 {
     static const struct {
@@ -170,7 +171,8 @@ static void predicted_and_measured(void **state)
     }
 }
 
-/* Every device in the table: times in order, a kernel for every class. */
+/* Every device in the table has its times in order and a kernel for every
+ * class. */
 static void known_devices(void **state)
 {
     static const char *const devices[] = {"NVIDIA H200",
@@ -212,7 +214,7 @@ static void timings_that_cannot_be(void **state)
         timings.row[WARPRSA_CLASS_2048] = bad[i];
         assert_false(warprsa_kernel_timings_fit(&timings, &candidates, 5000));
     }
-    /* A class that is left out. */
+    /* One class has no row. */
     timings = candidates;
     timings.count--;
     assert_false(warprsa_kernel_timings_fit(&timings, &candidates, 5000));

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The power by one thread a half (gpu/kernels/thread/thread_modexp.h) against
- * libcrypto's numbers: squares and products with operands at the ends of what
- * the bounds allow, powers with every kind of exponent, the table, the way in
- * and out.
+ * The modexp with one thread for each half
+ * (gpu/kernels/thread/thread_modexp.h), compared with libcrypto's numbers. It
+ * tests squares and products with operands at the limits of the bounds, modexps
+ * with every kind of exponent, the table, and the conversions in and out.
  */
 #include <fenv.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A number of balanced samples, which may be negative. Each must be in its
+/* The value of balanced samples; it may be negative. Each sample must be in its
  * range. */
 static void value_of(BIGNUM *to, const double *from, int N)
 {
@@ -71,7 +71,7 @@ static void value_of(BIGNUM *to, const double *from, int N)
     }
 }
 
-/* The other way, for |from| < 2^(52 N - 2). */
+/* Converts a number to balanced samples, for |from| < 2^(52 N - 2). */
 static void balance(double *to, const BIGNUM *from, int N)
 {
     assert_non_null(BN_copy(scratch, from));
@@ -81,7 +81,8 @@ static void balance(double *to, const BIGNUM *from, int N)
     if (BN_is_negative(from)) {
         int64_t carry = 0;
 
-        /* -x, where -2^51 stays and 2^51 is -2^51 and one more above. */
+        /* Negates the samples. -2^51 stays as it is: its negative 2^51 is
+         * -2^51 and one more in the next sample. */
         for (int j = 0; j < N; j++) {
             int64_t x = carry - (int64_t)to[j];
 
@@ -91,7 +92,7 @@ static void balance(double *to, const BIGNUM *from, int N)
     }
 }
 
-/* Class, modulus and what the thread knows of it. */
+/* A size class, a modulus, and the thread's data for it. */
 static warprsa_thread use_modulus(const number_view *view,
                                   random_stream *stream)
 {
@@ -116,7 +117,7 @@ static warprsa_thread use_modulus(const number_view *view,
     return x;
 }
 
-/* A number of at most 3P, below zero at most 0.29P: often at the ends. */
+/* A number from -0.29P to 3P, often at the ends of this range. */
 static void choose_operand(BIGNUM *to, random_stream *stream, int N)
 {
     int kind = (int)random_below(stream, 4);
@@ -135,7 +136,7 @@ static void choose_operand(BIGNUM *to, random_stream *stream, int N)
     }
 }
 
-/* The operand: congruent to `expected` and within (-0.29P, 1.29P). */
+/* The operand must be congruent to `expected` and within (-0.29P, 1.29P). */
 static int right(int N)
 {
     value_of(got, operand, N);
@@ -154,7 +155,7 @@ static int right(int N)
     return BN_cmp(got, expected) == 0;
 }
 
-/* expected = x y / R mod P. */
+/* Computes expected = x y / R mod P. */
 static void expect_product(const BIGNUM *x, const BIGNUM *y, int N)
 {
     number_power_of_two(scratch, WARPRSA_SAMPLE_BITS * N);
@@ -212,7 +213,7 @@ static void products(void **state)
     assert_int_equal(0, wrong);
 }
 
-/* Random, ones, 1 or 0. */
+/* An exponent: random, all ones, 1 or 0. */
 static void choose_exponent(int bits, random_stream *stream)
 {
     const unsigned kind = random_below(stream, 6);
@@ -278,7 +279,7 @@ static void powers(void **state)
     assert_int_equal(0, wrong);
 }
 
-/* Numbers with samples of exactly 2^52 and all ones, in and out. */
+/* Converts numbers with samples of exactly 2^52 and of all ones, in and out. */
 static void balances(void **state)
 {
     (void)state;
