@@ -63,7 +63,7 @@ static bool is_fold(const warprsa_kernel_timing *timing)
  * operations use that part at no cost. So they take the time of one operation
  * until the extension of the second half's line is above that time. The fold is
  * different: a block of it is full with the first requests of its key. More
- * blocks share the L2 cache and the electric power from the beginning. */
+ * blocks share the L2 cache and the device's power from the beginning. */
 static double predict_part(const warprsa_kernel_timing *timing, double rest)
 {
     const double one = timing->one_us / 1e3, half = timing->half_us / 1e3;

@@ -429,8 +429,8 @@ static void table_then_file_then_calibration(void **state)
     assert_int_equal(timings.count, 2 * WARPRSA_CLASSES);
     assert_int_equal(device.batches, 0);
     assert_string_equal(traced.text, "");
-    /* A file that is not a calibration file is reported, and nothing else
-     * happens. */
+    /* A file that is not a calibration file is reported and does not prevent
+     * the calibration. */
     put_text("something else\n");
     assert_string_equal("calibration",
                         warprsa_timing_source_choose(&timings, &wanted));
