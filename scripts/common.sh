@@ -18,7 +18,8 @@ have_gpu() {
 }
 
 # configure_and_build DIRECTORY COMPILER MESON-OPTION...
-# An old build directory is configured again: packages may have come since.
+# An old build directory is configured again, because packages may have been
+# installed since.
 configure_and_build() {
     local directory=$1 compiler=$2 again=()
     shift 2
