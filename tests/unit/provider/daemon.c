@@ -337,6 +337,17 @@ static void a_daemon_that_ends_under_load(void **state)
                      made);
 }
 
+/* Stops the daemon, and returns once each of its threads has stopped: until
+ * then they may still answer. */
+static void stop_daemon(void)
+{
+    int status = 0;
+
+    assert_int_equal(kill(daemon_pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(daemon_pid, &status, WUNTRACED), daemon_pid);
+    assert_true(WIFSTOPPED(status));
+}
+
 /* Makes an operation, stops the daemon and lets the next one wait in a job.
  * Returns the job's descriptor. */
 static OSSL_ASYNC_FD wait_for_a_stopped_daemon(signing *one)
@@ -345,7 +356,7 @@ static OSSL_ASYNC_FD wait_for_a_stopped_daemon(signing *one)
     size_t count = 1;
 
     assert_true(signs_right(subject, subject_key, oracle_key));
-    assert_int_equal(kill(daemon_pid, SIGSTOP), 0);
+    stop_daemon();
     assert_int_equal(signing_step(one), ASYNC_PAUSE);
     assert_int_equal(ASYNC_WAIT_CTX_get_all_fds(one->wait_ctx, &fd, &count), 1);
     assert_int_equal(count, 1);
