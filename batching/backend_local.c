@@ -30,7 +30,8 @@ static warprsa_backend_key *queue_key(void *impl,
                                       const uint8_t id[WARPRSA_KEY_ID_BYTES],
                                       const warprsa_private_key *key)
 {
-    return (warprsa_backend_key *)warprsa_queue_key(impl, id, key);
+    return (warprsa_backend_key *)warprsa_queue_key(impl, WARPRSA_OWNER_SELF,
+                                                    id, key);
 }
 
 static void queue_key_release(warprsa_backend_key *key)

@@ -153,7 +153,7 @@ void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
         "cpu_route",        "cpu_unsupported_key", "cpu_starting",
         "cpu_no_device",    "cpu_queue_full",      "cpu_deadline",
         "cpu_check_failed", "cpu_error",           "cpu_key_cache_full",
-        "cpu_overflow"};
+        "cpu_overflow",     "cpu_key_rate"};
     static const char *const cpu[WARPRSA_CLASSES + 1] = {
         "cpu_1024", "cpu_2048", "cpu_3072", "cpu_4096", "cpu_other_size"};
 

@@ -15,7 +15,7 @@
 #include "gpu/engine.h"
 
 enum {
-    WARPRSA_COUNTERS_VERSION = 2,
+    WARPRSA_COUNTERS_VERSION = 3,
     WARPRSA_HISTOGRAM_BINS = 17, /* batch sizes 1, 2, 3-4, 5-8, ... 65536 */
     WARPRSA_COUNTERS_TEXT = 64,
     WARPRSA_COUNTERS_LINE = 8192, /* holds any formatted line */
@@ -34,6 +34,7 @@ typedef enum warprsa_cpu_reason {
     WARPRSA_CPU_ERROR,           /* launch, memory, randomness, fork, ... */
     WARPRSA_CPU_KEY_CACHE_FULL,  /* all keys on the device are in use */
     WARPRSA_CPU_OVERFLOW,        /* auto: devices have too much to do */
+    WARPRSA_CPU_KEY_RATE,        /* the user has too many new keys */
     WARPRSA_CPU_REASONS
 } warprsa_cpu_reason;
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "batching/base/clock.h"
-#include "batching/base/timed_lock.h"
 
 enum {
     /* The pause before a lost device is opened again: long enough to cost
@@ -27,11 +26,8 @@ static bool init_locks(warprsa_queue_device *device)
 {
     if (pthread_mutex_init(&device->lock, NULL) != 0)
         return false;
-    if (pthread_mutex_init(&device->load, NULL) == 0) {
-        if (pthread_mutex_init(&device->residency_lock, NULL) == 0)
-            return true;
-        pthread_mutex_destroy(&device->load);
-    }
+    if (pthread_mutex_init(&device->residency_lock, NULL) == 0)
+        return true;
     pthread_mutex_destroy(&device->lock);
     return false;
 }
@@ -46,7 +42,7 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
     device->queue = queue;
     device->activity = &queue->activity[number];
     device->number = number;
-    TAILQ_INIT(&device->unused);
+    warprsa_key_loads_init(&device->loads, number, &queue->slots);
     if (pthread_condattr_init(&attributes) != 0)
         return false;
     done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
@@ -63,7 +59,6 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
 void warprsa_device_destroy(warprsa_queue_device *device)
 {
     pthread_mutex_destroy(&device->residency_lock);
-    pthread_mutex_destroy(&device->load);
     pthread_mutex_destroy(&device->lock);
     pthread_cond_destroy(&device->changed);
 }
@@ -182,7 +177,6 @@ static void close_handle(warprsa_queue_device *device)
     pthread_mutex_lock(&device->residency_lock);
     count_wiped(device,
                 warprsa_keys_forget_device(&queue->keys, device->number));
-    TAILQ_INIT(&device->unused);
     pthread_mutex_unlock(&device->residency_lock);
 }
 
@@ -430,7 +424,6 @@ void warprsa_device_worked(warprsa_worker *worker)
 
 void warprsa_device_lock_keys(warprsa_worker *worker)
 {
-    worker->pinned = 0;
     pthread_mutex_lock(&worker->device->residency_lock);
 }
 
@@ -439,15 +432,78 @@ void warprsa_device_unlock_keys(warprsa_worker *worker)
     pthread_mutex_unlock(&worker->device->residency_lock);
 }
 
-/* With `load` held: wipes the key used longest ago. */
-static bool evict(warprsa_queue_device *device)
+size_t warprsa_device_take_loaded(warprsa_worker *worker,
+                                  warprsa_size_class size, size_t most)
+{
+    warprsa_queue_device *device = worker->device;
+    const warprsa_request *requests = device->queue->slots.request;
+    uint32_t slot;
+
+    worker->pinned = 0;
+    if (atomic_load(&device->loads.oldest[size]) == 0)
+        return 0;
+    pthread_mutex_lock(&device->residency_lock);
+    while (worker->pinned < most &&
+           warprsa_key_loads_take(&device->loads, size, &slot))
+        worker->items[worker->pinned++] =
+            (warprsa_item){slot, requests[slot].key};
+    pthread_mutex_unlock(&device->residency_lock);
+    return worker->pinned;
+}
+
+static uint32_t index_of(const warprsa_queue_device *device,
+                         const warprsa_key *key)
+{
+    return atomic_load_explicit(&key->on_device[device->number].index,
+                                memory_order_relaxed);
+}
+
+bool warprsa_device_pin_key(warprsa_worker *worker, warprsa_key *key,
+                            uint32_t *index)
+{
+    uint32_t found = index_of(worker->device, key);
+
+    if (found == 0)
+        return false;
+    warprsa_keys_pin(key, worker->device->number);
+    worker->pinned++;
+    *index = found - 1;
+    return true;
+}
+
+uint32_t warprsa_device_pinned_key(const warprsa_worker *worker,
+                                   const warprsa_key *key)
+{
+    return index_of(worker->device, key) - 1;
+}
+
+bool warprsa_device_set_aside(warprsa_worker *worker, const warprsa_item *item,
+                              uint64_t now_ns)
+{
+    return warprsa_key_loads_add(&worker->device->loads, item->key, item->slot,
+                                 now_ns);
+}
+
+void warprsa_device_unpin_keys(warprsa_worker *worker)
+{
+    warprsa_queue_device *device = worker->device;
+
+    pthread_mutex_lock(&device->residency_lock);
+    for (size_t i = 0; i < worker->pinned; i++)
+        warprsa_keys_unpin(worker->items[i].key, device->number);
+    worker->pinned = 0;
+    pthread_mutex_unlock(&device->residency_lock);
+}
+
+/* Makes room for a key on the device. */
+static bool evict(warprsa_queue_device *device, warprsa_key *wanted)
 {
     uint32_t index = 0;
     bool found;
 
     pthread_mutex_lock(&device->residency_lock);
-    found = warprsa_keys_evict(&device->queue->keys, device->number,
-                               &device->unused, &index);
+    found = warprsa_keys_evict(&device->queue->keys, device->number, wanted,
+                               &index);
     pthread_mutex_unlock(&device->residency_lock);
     if (!found)
         return false;
@@ -457,85 +513,70 @@ static bool evict(warprsa_queue_device *device)
     return true;
 }
 
-/* With `load` held: loads a key, evicting others as long as there is no room.
- */
-static warprsa_status load_missing(warprsa_queue_device *device,
-                                   warprsa_key *key, uint32_t *index)
+/* Loads a key, evicting others as long as there is no room. */
+static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key,
+                               uint32_t *index)
 {
     warprsa_status status;
 
     do
         status = engine_of(device)->load_key(device->handle, &key->key, index);
-    while (status == WARPRSA_NO_MEMORY && evict(device));
+    while (status == WARPRSA_NO_MEMORY && evict(device, key));
     return status;
 }
 
-/* With `residency_lock` held, which is let go meanwhile. On success the key is
- * on the device, maybe loaded by another thread, and stays there for as long as
- * `residency_lock` is held. */
-static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key)
+bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
+                             warprsa_request_chain *refused)
 {
-    warprsa_key_residency *residency = &key->on_device[device->number];
-    warprsa_status status = WARPRSA_DEADLINE;
+    warprsa_queue_device *device = worker->device;
+    warprsa_key *key;
     uint32_t index = 0;
-    bool locked;
 
+    pthread_mutex_lock(&device->residency_lock);
+    key = warprsa_key_loads_next(&device->loads, warprsa_clock_ns());
     pthread_mutex_unlock(&device->residency_lock);
-    /* False: another thread has held it for as long as any caller waits. */
-    locked =
-        warprsa_lock_within(&device->load, device->queue->config.deadline_ms);
-    pthread_mutex_lock(&device->residency_lock);
-    if (!locked)
-        return status;
-    status = WARPRSA_OK;
-    if (atomic_load_explicit(&residency->index, memory_order_relaxed) == 0) {
-        pthread_mutex_unlock(&device->residency_lock);
-        status = load_missing(device, key, &index);
-        pthread_mutex_lock(&device->residency_lock);
-        if (status == WARPRSA_OK) {
-            warprsa_count(&device->queue->config.counters->keys_loaded, 1);
-            warprsa_count(&counters_of(device)->keys, 1);
-            residency->pins = 0;
-            TAILQ_INSERT_TAIL(&device->unused, residency, link);
-            atomic_store_explicit(&residency->index, index + 1,
-                                  memory_order_relaxed);
-        }
+    if (key == NULL)
+        return false;
+    *status = load_key(device, key, &index);
+    if (*status == WARPRSA_OK) {
+        warprsa_count(&device->queue->config.counters->keys_loaded, 1);
+        warprsa_count(&counters_of(device)->keys, 1);
     }
-    pthread_mutex_unlock(&device->load);
-    return status;
+    pthread_mutex_lock(&device->residency_lock);
+    if (*status == WARPRSA_OK)
+        warprsa_key_loads_succeeded(&device->loads, key, index);
+    else
+        warprsa_key_loads_failed(&device->loads, key, refused);
+    pthread_mutex_unlock(&device->residency_lock);
+    warprsa_key_drop(key, 1);
+    return true;
 }
 
-warprsa_status warprsa_device_pin_key(warprsa_worker *worker, warprsa_key *key,
-                                      uint32_t *index)
+bool warprsa_device_has_loads(const warprsa_queue_device *device)
 {
-    warprsa_queue_device *device = worker->device;
-    warprsa_key_residency *residency = &key->on_device[device->number];
-    warprsa_status status = WARPRSA_OK;
-
-    if (atomic_load_explicit(&residency->index, memory_order_relaxed) == 0)
-        status = load_key(device, key);
-    if (status != WARPRSA_OK)
-        return status;
-    if (residency->pins++ == 0)
-        TAILQ_REMOVE(&device->unused, residency, link);
-    worker->pinned++;
-    *index = atomic_load_explicit(&residency->index, memory_order_relaxed) - 1;
-    return WARPRSA_OK;
+    for (int c = 0; c < WARPRSA_CLASSES; c++)
+        if (atomic_load(&device->loads.oldest[c]) != 0)
+            return true;
+    return atomic_load(&device->loads.waiting_keys) != 0 &&
+           atomic_load(&device->loads.since_ns) == 0;
 }
 
-void warprsa_device_unpin_keys(warprsa_worker *worker)
+void warprsa_device_strand(warprsa_worker *worker, bool *overdue,
+                           warprsa_request_chain *refused)
 {
     warprsa_queue_device *device = worker->device;
+    const uint64_t limit_ns =
+        device->queue->config.deadline_ms * WARPRSA_NS_PER_MS;
+    uint64_t since_ns = atomic_load(&device->loads.since_ns);
 
+    *overdue = since_ns != 0 && warprsa_clock_ns() - since_ns > limit_ns;
+    if (*overdue)
+        warprsa_device_failed(worker, WARPRSA_DEADLINE);
+    if (atomic_load(&device->loads.requests) == 0 ||
+        warprsa_device_usable(worker))
+        return;
     pthread_mutex_lock(&device->residency_lock);
-    for (size_t i = 0; i < worker->pinned; i++) {
-        warprsa_key_residency *residency =
-            &worker->items[i].key->on_device[device->number];
-
-        if (--residency->pins == 0)
-            TAILQ_INSERT_TAIL(&device->unused, residency, link);
-    }
-    worker->pinned = 0;
+    warprsa_key_loads_take_all(&device->loads, refused);
     pthread_mutex_unlock(&device->residency_lock);
 }
 
@@ -555,8 +596,7 @@ void warprsa_device_unload_released(warprsa_worker *worker)
         pthread_mutex_lock(&device->lock);
         count = device->state == WARPRSA_DEVICE_READY
                     ? warprsa_keys_take_released(&queue->keys, device->number,
-                                                 &device->unused, indices,
-                                                 UNLOAD_STEP)
+                                                 indices, UNLOAD_STEP)
                     : 0;
         pthread_mutex_unlock(&device->lock);
         pthread_mutex_unlock(&device->residency_lock);

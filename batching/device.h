@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "batching/key_loads.h"
 #include "batching/queue_core.h"
 
 typedef struct warprsa_queue_device warprsa_queue_device;
@@ -65,12 +66,10 @@ struct warprsa_queue_device {
     unsigned failures; /* since a batch last succeeded */
     /* Why it could not be opened, as last traced. */
     char last_why[WARPRSA_COUNTERS_TEXT];
-    /* One key is loaded at a time. Held while the driver works, so a thread
-     * waits for it no longer than the deadline. */
-    pthread_mutex_t load;
-    /* Of where keys are; never held while the driver works. */
+    /* Of where keys are, and of what is to be loaded; never held while the
+     * driver works. */
     pthread_mutex_t residency_lock;
-    struct warprsa_key_residency_list unused; /* keys not pinned */
+    warprsa_key_loads loads;
     warprsa_worker workers[WARPRSA_STREAMS_MAX];
 };
 
@@ -104,23 +103,52 @@ void warprsa_device_failed(warprsa_worker *worker, warprsa_status status);
 /* From inside: a batch came back. */
 void warprsa_device_worked(warprsa_worker *worker);
 
+/* From inside: the first items of a new batch, up to `most`: requests whose keys
+ * have been loaded for them, and are pinned. Returns how many there are. */
+size_t warprsa_device_take_loaded(warprsa_worker *worker,
+                                  warprsa_size_class size, size_t most);
+
 /*
  * Around the preparation of a batch, from inside. In between,
  * warprsa_device_pin_key() gives the device's index of a key that stays there
- * until warprsa_device_unpin_keys(). It loads the key if need be, and evicts
- * the key used longest ago if there is no room. WARPRSA_NO_MEMORY: all others
- * are pinned. WARPRSA_DEADLINE: another thread has been loading a key for
- * longer than the deadline.
+ * until warprsa_device_unpin_keys(); false: it is not there.
+ * warprsa_device_pinned_key() gives that of a key that is pinned.
+ * warprsa_device_set_aside() has an item wait until its key is there; false: its
+ * owner has too many such already.
  */
 void warprsa_device_lock_keys(warprsa_worker *worker);
-warprsa_status warprsa_device_pin_key(warprsa_worker *worker, warprsa_key *key,
-                                      uint32_t *index);
+bool warprsa_device_pin_key(warprsa_worker *worker, warprsa_key *key,
+                            uint32_t *index);
+uint32_t warprsa_device_pinned_key(const warprsa_worker *worker,
+                                   const warprsa_key *key);
+bool warprsa_device_set_aside(warprsa_worker *worker, const warprsa_item *item,
+                              uint64_t now_ns);
 void warprsa_device_unlock_keys(warprsa_worker *worker);
 
 /* The batch has ended, its keys are no longer in use. Must come before its
  * requests drop their references to the keys. Not for a batch that has missed
  * its deadline, which may still read them. */
 void warprsa_device_unpin_keys(warprsa_worker *worker);
+
+/*
+ * Loads one of the keys that requests were set aside for, evicting others if
+ * there is no room. From inside. Returns false if there was none to load, or
+ * another worker is at it. Else, if it failed, *status says why, and *refused
+ * holds the requests that waited for it. WARPRSA_NO_MEMORY: no room, and no key
+ * that may be evicted.
+ */
+bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
+                             warprsa_request_chain *refused);
+
+/* Whether there is a key to be loaded, or a request for whose key this was
+ * done, that no worker has begun with. */
+bool warprsa_device_has_loads(const warprsa_queue_device *device);
+
+/* From inside, after each batch and load: if a key has been loading for longer
+ * than the deadline, the device has failed, and *overdue is set. If it is not
+ * READY, *refused gets the requests that were set aside. */
+void warprsa_device_strand(warprsa_worker *worker, bool *overdue,
+                           warprsa_request_chain *refused);
 
 /* Unloads the keys that lost their last reference. From inside. */
 void warprsa_device_unload_released(warprsa_worker *worker);

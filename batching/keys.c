@@ -8,9 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batching/base/clock.h"
+
 enum {
     BUCKETS_MAX = 65536,
 };
+
+static void init_owner(warprsa_key_owner *owner, uint64_t id)
+{
+    memset(owner, 0, sizeof(*owner));
+    owner->id = id;
+    for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++) {
+        TAILQ_INIT(&owner->share[d].unused);
+        TAILQ_INIT(&owner->share[d].waiting);
+    }
+}
 
 bool warprsa_keys_init(warprsa_keys *keys, unsigned expected,
                        const warprsa_keys_callbacks *callbacks)
@@ -18,6 +30,10 @@ bool warprsa_keys_init(warprsa_keys *keys, unsigned expected,
     memset(keys, 0, sizeof(*keys));
     keys->callbacks = *callbacks;
     LIST_INIT(&keys->released);
+    LIST_INIT(&keys->owners);
+    init_owner(&keys->self, WARPRSA_OWNER_SELF);
+    for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++)
+        TAILQ_INIT(&keys->on_device[d]);
     keys->buckets = 1;
     while (keys->buckets < expected && keys->buckets < BUCKETS_MAX)
         keys->buckets *= 2;
@@ -38,6 +54,12 @@ void warprsa_keys_free(warprsa_keys *keys)
 
         LIST_REMOVE(key, link);
         free(key);
+    }
+    while (!LIST_EMPTY(&keys->owners)) {
+        warprsa_key_owner *owner = LIST_FIRST(&keys->owners);
+
+        LIST_REMOVE(owner, link);
+        free(owner);
     }
     pthread_mutex_destroy(&keys->lock);
     free(keys->bucket);
@@ -93,16 +115,66 @@ static warprsa_key *find(struct warprsa_key_list *bucket, const uint8_t *id,
     return NULL;
 }
 
-static warprsa_key *new_key(warprsa_keys *keys, const uint8_t *id,
-                            const warprsa_private_key *key,
+/* Whether an owner is of no interest any more: it has no key, and one that came
+ * back would be allowed no more loads than a new one. */
+static bool is_forgettable(const warprsa_key_owner *owner, uint64_t now_ns)
+{
+    for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++)
+        if (owner->share[d].allowance_ns > now_ns)
+            return false;
+    return owner->keys == 0;
+}
+
+/* With the lock held. */
+static void forget_owners(warprsa_keys *keys)
+{
+    uint64_t now_ns = warprsa_clock_ns();
+    warprsa_key_owner *owner, *next;
+
+    for (owner = LIST_FIRST(&keys->owners); owner != NULL; owner = next) {
+        next = LIST_NEXT(owner, link);
+        if (!is_forgettable(owner, now_ns))
+            continue;
+        LIST_REMOVE(owner, link);
+        free(owner);
+    }
+}
+
+/* With the lock held: the owner of this id, found or made. NULL: no memory. */
+static warprsa_key_owner *find_owner(warprsa_keys *keys, uint64_t id)
+{
+    warprsa_key_owner *owner;
+
+    if (id == WARPRSA_OWNER_SELF)
+        return &keys->self;
+    LIST_FOREACH(owner, &keys->owners, link)
+    if (owner->id == id)
+        return owner;
+    forget_owners(keys);
+    owner = malloc(sizeof(*owner));
+    if (owner == NULL)
+        return NULL;
+    init_owner(owner, id);
+    LIST_INSERT_HEAD(&keys->owners, owner, link);
+    return owner;
+}
+
+/* With the lock held. */
+static warprsa_key *new_key(warprsa_keys *keys, uint64_t owner,
+                            const uint8_t *id, const warprsa_private_key *key,
                             warprsa_size_class size)
 {
-    warprsa_key *made = aligned_alloc(_Alignof(warprsa_key), sizeof(*made));
+    warprsa_key_owner *whose = find_owner(keys, owner);
+    warprsa_key *made =
+        whose != NULL ? aligned_alloc(_Alignof(warprsa_key), sizeof(*made))
+                      : NULL;
 
     if (made == NULL)
         return NULL;
     memset(made, 0, sizeof(*made));
     made->references = 1;
+    made->owner = whose;
+    whose->keys++;
     made->size = size;
     made->keys = keys;
     memcpy(made->id, id, sizeof(made->id));
@@ -112,7 +184,7 @@ static warprsa_key *new_key(warprsa_keys *keys, const uint8_t *id,
     return made;
 }
 
-warprsa_key *warprsa_keys_get(warprsa_keys *keys,
+warprsa_key *warprsa_keys_get(warprsa_keys *keys, uint64_t owner,
                               const uint8_t id[WARPRSA_KEY_ID_BYTES],
                               const warprsa_private_key *key)
 {
@@ -125,7 +197,7 @@ warprsa_key *warprsa_keys_get(warprsa_keys *keys,
     pthread_mutex_lock(&keys->lock);
     found = find(bucket, id, key);
     if (found == NULL) {
-        found = new_key(keys, id, key, (warprsa_size_class)size);
+        found = new_key(keys, owner, id, key, (warprsa_size_class)size);
         if (found != NULL) {
             LIST_INSERT_HEAD(bucket, found, link);
             keys->callbacks.added(keys->callbacks.arg);
@@ -164,6 +236,8 @@ static bool wipe_and_list(warprsa_keys *keys, warprsa_key *key)
     key->released = any;
     if (any)
         LIST_INSERT_HEAD(&keys->released, key, link);
+    else
+        key->owner->keys--;
     return any;
 }
 
@@ -197,18 +271,6 @@ void warprsa_key_drop_in_child(warprsa_key *key)
         free(key);
 }
 
-/* With the lock held: a device was closed. Returns whether the key was on it.
- */
-static bool forget(warprsa_key *key, unsigned device)
-{
-    bool was = index_on(key, device) != 0;
-
-    atomic_store_explicit(&key->on_device[device].index, 0,
-                          memory_order_relaxed);
-    key->on_device[device].pins = 0;
-    return was;
-}
-
 /* With the lock held: takes a released key off a device, and frees it if that
  * was the last device. */
 static void off_device(warprsa_key *key, unsigned device)
@@ -219,11 +281,53 @@ static void off_device(warprsa_key *key, unsigned device)
         if (index_on(key, d) != 0)
             return;
     LIST_REMOVE(key, link);
+    key->owner->keys--;
     free(key);
 }
 
+void warprsa_keys_loaded(warprsa_key *key, unsigned device, uint32_t index,
+                         uint32_t pins)
+{
+    warprsa_key_share *share = warprsa_key_share_of(key, device);
+    warprsa_key_residency *residency = &key->on_device[device];
+
+    if (share->loaded++ == 0)
+        TAILQ_INSERT_TAIL(&key->keys->on_device[device], share, loaded_link);
+    residency->pins = pins;
+    if (pins == 0)
+        TAILQ_INSERT_TAIL(&share->unused, residency, link);
+    atomic_store_explicit(&residency->index, index + 1, memory_order_relaxed);
+}
+
+void warprsa_keys_pin(warprsa_key *key, unsigned device)
+{
+    warprsa_key_residency *residency = &key->on_device[device];
+
+    if (residency->pins++ == 0)
+        TAILQ_REMOVE(&warprsa_key_share_of(key, device)->unused, residency,
+                     link);
+}
+
+void warprsa_keys_unpin(warprsa_key *key, unsigned device)
+{
+    warprsa_key_residency *residency = &key->on_device[device];
+
+    if (--residency->pins == 0)
+        TAILQ_INSERT_TAIL(&warprsa_key_share_of(key, device)->unused, residency,
+                          link);
+}
+
+/* Takes an unpinned key out of its owner's share. */
+static void leave_share(warprsa_keys *keys, warprsa_key *key, unsigned device)
+{
+    warprsa_key_share *share = warprsa_key_share_of(key, device);
+
+    TAILQ_REMOVE(&share->unused, &key->on_device[device], link);
+    if (--share->loaded == 0)
+        TAILQ_REMOVE(&keys->on_device[device], share, loaded_link);
+}
+
 unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
-                                    struct warprsa_key_residency_list *unused,
                                     uint32_t *indices, unsigned max)
 {
     warprsa_key *key, *next;
@@ -232,13 +336,11 @@ unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
     pthread_mutex_lock(&keys->lock);
     for (key = LIST_FIRST(&keys->released); key != NULL && count < max;
          key = next) {
-        warprsa_key_residency *residency = &key->on_device[device];
-
         next = LIST_NEXT(key, link);
-        if (index_on(key, device) == 0 || residency->pins > 0)
+        if (index_on(key, device) == 0 || key->on_device[device].pins > 0)
             continue;
         indices[count++] = index_on(key, device) - 1;
-        TAILQ_REMOVE(unused, residency, link);
+        leave_share(keys, key, device);
         off_device(key, device);
     }
     atomic_fetch_sub_explicit(&keys->unloads[device], count,
@@ -247,17 +349,33 @@ unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
     return count;
 }
 
-bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
-                        struct warprsa_key_residency_list *unused,
-                        uint32_t *index)
+/* Whose key makes room for one more of `own`: of the owners that have most,
+ * `own` itself if it is one of them. NULL: nobody's. */
+static warprsa_key_share *largest(warprsa_keys *keys, unsigned device,
+                                  warprsa_key_share *own)
 {
-    warprsa_key_residency *residency = TAILQ_FIRST(unused);
+    warprsa_key_share *found = TAILQ_EMPTY(&own->unused) ? NULL : own, *share;
+    uint32_t most = own->loaded;
+
+    TAILQ_FOREACH(share, &keys->on_device[device], loaded_link)
+    if (share->loaded > most && !TAILQ_EMPTY(&share->unused)) {
+        most = share->loaded;
+        found = share;
+    }
+    return found;
+}
+
+bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
+                        warprsa_key *wanted, uint32_t *index)
+{
+    warprsa_key_share *share =
+        largest(keys, device, warprsa_key_share_of(wanted, device));
     warprsa_key *key;
 
-    if (residency == NULL)
+    if (share == NULL)
         return false;
-    key = residency->key;
-    TAILQ_REMOVE(unused, residency, link);
+    key = TAILQ_FIRST(&share->unused)->key;
+    leave_share(keys, key, device);
     pthread_mutex_lock(&keys->lock);
     *index = index_on(key, device) - 1;
     if (key->released) {
@@ -265,10 +383,34 @@ bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
                                   memory_order_relaxed);
         off_device(key, device);
     } else {
-        atomic_store_explicit(&residency->index, 0, memory_order_relaxed);
+        atomic_store_explicit(&key->on_device[device].index, 0,
+                              memory_order_relaxed);
     }
     pthread_mutex_unlock(&keys->lock);
     return true;
+}
+
+/* A device was closed. Returns whether the key was on it. */
+static bool forget(warprsa_key *key, unsigned device)
+{
+    bool was = index_on(key, device) != 0;
+
+    atomic_store_explicit(&key->on_device[device].index, 0,
+                          memory_order_relaxed);
+    key->on_device[device].pins = 0;
+    return was;
+}
+
+static void forget_shares(warprsa_keys *keys, unsigned device)
+{
+    warprsa_key_share *share;
+
+    TAILQ_FOREACH(share, &keys->on_device[device], loaded_link)
+    {
+        share->loaded = 0;
+        TAILQ_INIT(&share->unused);
+    }
+    TAILQ_INIT(&keys->on_device[device]);
 }
 
 unsigned warprsa_keys_forget_device(warprsa_keys *keys, unsigned device)
@@ -276,6 +418,7 @@ unsigned warprsa_keys_forget_device(warprsa_keys *keys, unsigned device)
     warprsa_key *key, *next;
     unsigned count = 0;
 
+    forget_shares(keys, device);
     pthread_mutex_lock(&keys->lock);
     for (size_t b = 0; b < keys->buckets; b++)
         for (key = LIST_FIRST(&keys->bucket[b]); key != NULL;

@@ -1,10 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The private keys of a queue: found by id, counted, wiped, and on which
- * devices each one lies. Loading a key onto a device and unloading it is left
- * to the device's workers, since callers may run on stacks too small for a
- * driver. The table knows neither queue nor workers: it reports to callbacks.
+ * The private keys of a queue: found by id, counted, wiped, whose they are, and
+ * on which devices each one lies. Loading a key onto a device and unloading it
+ * is left to the device's workers, since callers may run on stacks too small
+ * for a driver. The table knows neither queue nor workers: it reports to
+ * callbacks.
+ *
+ * A key belongs to the owner that brought it first. Owners share a device's
+ * memory: where there is no room for a key, its owner's own keys make room, or
+ * those of an owner that has more.
  */
 #ifndef WARPRSA_BATCHING_KEYS_H
 #define WARPRSA_BATCHING_KEYS_H
@@ -15,26 +20,56 @@
 #include <sys/queue.h>
 
 #include "batching/queue_types.h"
+#include "batching/slots.h"
 
 /* Where a key is on one device. */
 typedef struct warprsa_key_residency {
     /* Index given by the device's engine, plus 1; 0: not there. Set by the
      * device's workers, cleared under the table's lock. */
     _Atomic uint32_t index;
-    /* Requests of batches under way; under the device's residency_lock. */
+    /* Requests of batches under way, and those whose batch is next; under the
+     * device's residency_lock. */
     uint32_t pins;
-    /* In the device's list of unpinned keys; under the same lock. */
+    /* The requests that wait until it is loaded, and whether it is to be loaded
+     * or being loaded; under the same lock. */
+    warprsa_request_chain waiting;
+    bool is_wanted;
+    /* Among its owner's keys on that device that are unpinned, or among those
+     * that wait to be loaded; under the same lock. */
     TAILQ_ENTRY(warprsa_key_residency) link;
     struct warprsa_key *key;
 } warprsa_key_residency;
 
-/* The unpinned keys of a device, least recently used first. */
 TAILQ_HEAD(warprsa_key_residency_list, warprsa_key_residency);
+
+/* What one owner has of one device; under the device's residency_lock. */
+typedef struct warprsa_key_share {
+    uint32_t loaded;                           /* keys on the device */
+    struct warprsa_key_residency_list unused;  /* those without pins, the one
+                                                  used longest ago first */
+    struct warprsa_key_residency_list waiting; /* to be loaded, in order */
+    uint32_t requests;                         /* that wait for keys */
+    uint64_t allowance_ns; /* when the allowance of loads is whole again */
+    TAILQ_ENTRY(warprsa_key_share) loaded_link;  /* while loaded > 0 */
+    TAILQ_ENTRY(warprsa_key_share) waiting_link; /* while any waits */
+} warprsa_key_share;
+
+TAILQ_HEAD(warprsa_key_share_list, warprsa_key_share);
+
+typedef struct warprsa_key_owner {
+    uint64_t id;
+    uint32_t keys; /* under the table's lock */
+    LIST_ENTRY(warprsa_key_owner) link;
+    warprsa_key_share share[WARPRSA_DEVICES_MAX];
+} warprsa_key_owner;
+
+LIST_HEAD(warprsa_key_owner_list, warprsa_key_owner);
 
 struct warprsa_key {
     /* Of callers, and of requests not answered yet. */
     _Alignas(64) _Atomic uint32_t references;
     warprsa_size_class size;
+    warprsa_key_owner *owner;
     bool released; /* in the list of released keys; under the table's lock */
     struct warprsa_keys *keys; /* its table, which lives while references > 0 */
     warprsa_key_residency on_device[WARPRSA_DEVICES_MAX];
@@ -63,11 +98,15 @@ typedef struct warprsa_keys {
     warprsa_keys_callbacks callbacks;
     pthread_mutex_t lock; /* of everything below but `unloads` */
     struct warprsa_key_list *bucket;
-    size_t buckets; /* a power of two */
+    size_t buckets;                       /* a power of two */
+    warprsa_key_owner self;               /* WARPRSA_OWNER_SELF */
+    struct warprsa_key_owner_list owners; /* all others */
     /* Without references and wiped, but still on a device. */
     struct warprsa_key_list released;
     /* How many of the released keys lie on each device. */
     _Atomic uint32_t unloads[WARPRSA_DEVICES_MAX];
+    /* The owners with keys on each device; under its residency_lock. */
+    struct warprsa_key_share_list on_device[WARPRSA_DEVICES_MAX];
 } warprsa_keys;
 
 /* Makes an empty table for about `expected` keys. False: no memory. */
@@ -80,9 +119,10 @@ void warprsa_keys_free(warprsa_keys *keys);
 /* In the child of a fork: frees the table's own memory and touches no key. */
 void warprsa_keys_abandon(warprsa_keys *keys);
 
-/* The table's copy of a key with one more reference, found by `id` or made.
- * NULL: no memory, or a size that no engine computes. Any thread. */
-warprsa_key *warprsa_keys_get(warprsa_keys *keys,
+/* The table's copy of a key with one more reference, found by `id` or made for
+ * this owner. NULL: no memory, or a size that no engine computes. Any thread.
+ */
+warprsa_key *warprsa_keys_get(warprsa_keys *keys, uint64_t owner,
                               const uint8_t id[WARPRSA_KEY_ID_BYTES],
                               const warprsa_private_key *key);
 
@@ -95,21 +135,38 @@ void warprsa_key_drop(warprsa_key *key, uint32_t count);
  * reference back without touching the table. */
 void warprsa_key_drop_in_child(warprsa_key *key);
 
+/* ---- By a device's workers, under the device's residency_lock ---- */
+
+/* What a key's owner has of a device. */
+static inline warprsa_key_share *warprsa_key_share_of(warprsa_key *key,
+                                                      unsigned device)
+{
+    return &key->owner->share[device];
+}
+
+/* Notes that a key has been loaded, under `index`, and is pinned `pins` times.
+ */
+void warprsa_keys_loaded(warprsa_key *key, unsigned device, uint32_t index,
+                         uint32_t pins);
+
+/* One pin more, or fewer, on a key that is on the device. */
+void warprsa_keys_pin(warprsa_key *key, unsigned device);
+void warprsa_keys_unpin(warprsa_key *key, unsigned device);
+
 /* Takes up to `max` released keys off a device: fills indices[] with what the
- * calling worker must unload and returns how many. Under the device's
- * residency_lock, of which `unused` is the list of unpinned keys. */
+ * calling worker must unload and returns how many. */
 unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
-                                    struct warprsa_key_residency_list *unused,
                                     uint32_t *indices, unsigned max);
 
-/* Takes the unpinned key that was used longest ago off a device; *index: what
- * to unload. False: there is none. Locks as above. */
+/* Takes a key off a device to make room for `wanted`; *index: what to unload.
+ * It is the unpinned key that was used longest ago of the owner that has most
+ * keys there, which may be the owner of `wanted`. False: nobody who has at
+ * least as many as that owner has one. */
 bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
-                        struct warprsa_key_residency_list *unused,
-                        uint32_t *index);
+                        warprsa_key *wanted, uint32_t *index);
 
 /* Notes that a device has been closed, and with it every key on it. Returns
- * how many there were. Locks as above. */
+ * how many there were. No request waits for a key of it. */
 unsigned warprsa_keys_forget_device(warprsa_keys *keys, unsigned device);
 
 #endif

@@ -204,11 +204,11 @@ unsigned warprsa_queue_depth(const warprsa_queue *queue)
     return atomic_load_explicit(&queue->depth, memory_order_relaxed);
 }
 
-warprsa_key *warprsa_queue_key(warprsa_queue *queue,
+warprsa_key *warprsa_queue_key(warprsa_queue *queue, uint64_t owner,
                                const uint8_t id[WARPRSA_KEY_ID_BYTES],
                                const warprsa_private_key *key)
 {
-    return warprsa_keys_get(&queue->keys, id, key);
+    return warprsa_keys_get(&queue->keys, owner, id, key);
 }
 
 void warprsa_key_release(warprsa_key *key)

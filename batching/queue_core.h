@@ -11,6 +11,7 @@
  *   queue_types.h             the types that callers see
  *   slot.h, slots             the request slots
  *   keys                      the private keys
+ *   key_loads                 those that a device has yet to load
  *   queue_core                this file
  *   device                    one device: open, use, recover
  *   worker                    the threads of a device
@@ -20,7 +21,6 @@
  * Order of locks. A thread that holds one takes only what stands below it, and
  * never two of the last line:
  *
- *   warprsa_queue_device.load
  *   warprsa_queue_device.residency_lock
  *   warprsa_queue_device.lock
  *   warprsa_queue.lock, warprsa_keys.lock

@@ -23,6 +23,11 @@ enum {
     WARPRSA_DEVICES_MAX = 16,
 };
 
+/* Whose a key is: a number for each of those that share the devices, which are
+ * kept from taking more than their part; or the process itself, which has
+ * nobody to share with and is not limited. */
+#define WARPRSA_OWNER_SELF UINT64_MAX
+
 typedef struct warprsa_queue_config {
     const warprsa_engine *engine;
     uint32_t devices;     /* bit i: use device i; 0xffffffff: all */

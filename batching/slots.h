@@ -20,7 +20,15 @@ typedef struct warprsa_request {
     warprsa_notify notify;
     _Atomic uint32_t next_free; /* while the slot is free: the next one on the
                                    stack, plus 1, or 0 */
+    uint32_t next_in_chain;     /* while it is in a chain; plus 1, or 0 */
 } warprsa_request;
+
+/* A chain of RUNNING requests that workers have set aside, in the order in
+ * which they came; linked through the requests, so that to set one aside cannot
+ * fail. All zeros: empty. Its user has a lock for it. */
+typedef struct warprsa_request_chain {
+    uint32_t first, last; /* slots, plus 1; first 0: empty */
+} warprsa_request_chain;
 
 /* A stack of free slots that have been used before. `top` holds the top slot's
  * index plus 1, or 0, in its low half. The high half counts changes: it tells
@@ -82,6 +90,13 @@ bool warprsa_slots_cancel(warprsa_slots *slots, warprsa_ticket ticket);
  * caller has given up. The output is in the slot already. */
 void warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
                             warprsa_answer answer, warprsa_cpu_reason reason);
+
+/* Appends a RUNNING request to a chain; takes the first one from it. False: it
+ * is empty. */
+void warprsa_slots_chain(warprsa_slots *slots, warprsa_request_chain *chain,
+                         uint32_t index);
+bool warprsa_slots_unchain(warprsa_slots *slots, warprsa_request_chain *chain,
+                           uint32_t *index);
 
 /* Notifies the callers that wait for a notification and whose deadline has
  * passed without an answer, so that they collect a REFUSED. By a worker that

@@ -17,6 +17,10 @@
 enum {
     STACK_SIZE = 256 * 1024, /* for the driver; this code needs hardly any */
     TAKE_STEP = 64,          /* requests taken from a ring at once */
+    /* Keys loaded before the next batch, as long as nothing else is queued: 3
+     * ms of them at most, so that requests that came together with many new
+     * keys share batches. */
+    LOADS_AT_ONCE = 16,
 };
 
 /* Whether a failure says nothing against the device. */
@@ -26,8 +30,20 @@ static bool is_request_error(warprsa_status status)
            status == WARPRSA_UNSUPPORTED_KEY;
 }
 
-/* The class whose oldest request has waited longest; -1: nothing is queued. */
-static int oldest_class(warprsa_queue *queue)
+/* The first request of a class that a worker of this device would take: of
+ * those whose keys have been loaded for them, else of those in the ring. */
+static bool first_of_class(const warprsa_queue_device *device, int size,
+                           uint32_t *slot)
+{
+    uint32_t loaded =
+        atomic_load_explicit(&device->loads.oldest[size], memory_order_relaxed);
+
+    *slot = loaded - 1;
+    return loaded != 0 || warprsa_ring_peek(&device->queue->queued[size], slot);
+}
+
+/* The class whose oldest request has waited longest; -1: there is none. */
+static int oldest_class(const warprsa_queue_device *device)
 {
     uint64_t oldest = UINT64_MAX;
     int found = -1;
@@ -36,10 +52,11 @@ static int oldest_class(warprsa_queue *queue)
         uint32_t slot;
         uint64_t submitted_ns;
 
-        if (!warprsa_ring_peek(&queue->queued[c], &slot))
+        if (!first_of_class(device, c, &slot))
             continue;
-        submitted_ns = atomic_load_explicit(
-            &queue->slots.slot[slot].submitted_ns, memory_order_relaxed);
+        submitted_ns =
+            atomic_load_explicit(&device->queue->slots.slot[slot].submitted_ns,
+                                 memory_order_relaxed);
         if (found < 0 || submitted_ns < oldest) {
             oldest = submitted_ns;
             found = c;
@@ -48,20 +65,22 @@ static int oldest_class(warprsa_queue *queue)
     return found;
 }
 
-/* Takes requests of a class for one batch; returns how many. */
-static size_t take_batch(warprsa_worker *worker, warprsa_size_class size)
+/* Takes requests of a class for one batch, behind the `count` that are there
+ * already; returns how many there are now. */
+static size_t take_batch(warprsa_worker *worker, warprsa_size_class size,
+                         size_t count)
 {
     warprsa_queue *queue = worker->device->queue;
-    uint32_t most = warprsa_queue_share(queue, worker->device->number);
-    size_t count = 0;
-    uint32_t abandoned = 0, taken;
+    size_t most = warprsa_queue_share(queue, worker->device->number);
+    uint32_t abandoned = 0, taken = 1;
     uint32_t slots[TAKE_STEP];
 
-    do {
-        uint32_t step = most - (uint32_t)count;
+    while (taken > 0 && count < most) {
+        size_t step = most - count;
 
-        taken = warprsa_ring_take(&queue->queued[size], slots,
-                                  step < TAKE_STEP ? step : TAKE_STEP);
+        taken =
+            warprsa_ring_take(&queue->queued[size], slots,
+                              step < TAKE_STEP ? (uint32_t)step : TAKE_STEP);
         for (uint32_t i = 0; i < taken; i++)
             warprsa_slots_prefetch(&queue->slots, slots[i]);
         for (uint32_t i = 0; i < taken; i++) {
@@ -74,7 +93,7 @@ static size_t take_batch(warprsa_worker *worker, warprsa_size_class size)
                 abandoned++;
             }
         }
-    } while (taken > 0 && count < most);
+    }
     if (abandoned > 0)
         atomic_fetch_sub(&queue->depth, abandoned);
     return count;
@@ -83,13 +102,13 @@ static size_t take_batch(warprsa_worker *worker, warprsa_size_class size)
 /* Drops the references of requests about to be answered. Not after the answer:
  * a caller that then releases its key must find itself to be the last. Equal
  * keys are dropped at once, since one key is the usual case. */
-static void drop_keys(warprsa_worker *worker, size_t first, size_t count)
+static void drop_keys(warprsa_worker *worker, size_t count)
 {
     for (size_t i = 0; i < count;) {
-        warprsa_key *key = worker->items[first + i].key;
+        warprsa_key *key = worker->items[i].key;
         uint32_t run = 0;
 
-        while (i < count && worker->items[first + i].key == key) {
+        while (i < count && worker->items[i].key == key) {
             run++;
             i++;
         }
@@ -97,16 +116,39 @@ static void drop_keys(warprsa_worker *worker, size_t first, size_t count)
     }
 }
 
-/* Refuses items first .. first + count - 1. */
-static void refuse_items(warprsa_worker *worker, size_t first, size_t count,
+static void refuse_one(warprsa_worker *worker, warprsa_item item,
+                       warprsa_cpu_reason reason)
+{
+    warprsa_queue *queue = worker->device->queue;
+
+    warprsa_key_drop(item.key, 1);
+    atomic_fetch_sub(&queue->depth, 1);
+    warprsa_slots_complete(&queue->slots, item.slot, WARPRSA_REFUSED, reason);
+}
+
+/* Refuses the requests of a chain. The worker's items may be in use, by a batch
+ * that missed its deadline. */
+static void refuse_chain(warprsa_worker *worker, warprsa_request_chain *chain,
+                         warprsa_cpu_reason reason)
+{
+    warprsa_queue *queue = worker->device->queue;
+    uint32_t slot;
+
+    while (warprsa_slots_unchain(&queue->slots, chain, &slot))
+        refuse_one(worker, (warprsa_item){slot, queue->slots.request[slot].key},
+                   reason);
+}
+
+/* Refuses the first `count` items. */
+static void refuse_items(warprsa_worker *worker, size_t count,
                          warprsa_cpu_reason reason)
 {
     warprsa_queue *queue = worker->device->queue;
 
-    drop_keys(worker, first, count);
+    drop_keys(worker, count);
     atomic_fetch_sub(&queue->depth, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
-        warprsa_slots_complete(&queue->slots, worker->items[first + i].slot,
+        warprsa_slots_complete(&queue->slots, worker->items[i].slot,
                                WARPRSA_REFUSED, reason);
 }
 
@@ -124,7 +166,7 @@ static void complete_batch(warprsa_worker *worker, size_t count)
         &queue->config.counters->device_of[worker->device->number].gpu, good);
     if (failed > 0)
         warprsa_count(&queue->config.counters->checks_failed, failed);
-    drop_keys(worker, 0, count);
+    drop_keys(worker, count);
     atomic_fetch_sub(&queue->depth, (uint32_t)count);
     for (size_t i = 0; i < count; i++) {
         warprsa_status status = worker->tasks[i].status;
@@ -137,62 +179,59 @@ static void complete_batch(warprsa_worker *worker, size_t count)
     }
 }
 
-/* The index of an item's key on the device. Once the device has failed
- * (*failure), it is not called any more. */
-static warprsa_status key_index(warprsa_worker *worker, warprsa_key *key,
-                                warprsa_status *failure, uint32_t *index)
-{
-    warprsa_status status = *failure;
-
-    if (status != WARPRSA_OK)
-        return status;
-    status = warprsa_device_pin_key(worker, key, index);
-    if (status != WARPRSA_OK && !is_request_error(status))
-        *failure = status;
-    return status;
-}
-
 static warprsa_cpu_reason why_no_key(warprsa_status status)
 {
-    if (status == WARPRSA_NO_MEMORY)
-        return WARPRSA_CPU_KEY_CACHE_FULL;
-    return status == WARPRSA_DEADLINE ? WARPRSA_CPU_DEADLINE
-                                      : WARPRSA_CPU_ERROR;
+    return status == WARPRSA_NO_MEMORY ? WARPRSA_CPU_KEY_CACHE_FULL
+                                       : WARPRSA_CPU_ERROR;
 }
 
-/* Makes tasks of the items. Those whose key cannot be loaded are refused, but
- * only after the device's keys are unlocked: callers are notified then. Sets
- * *failure if the device failed. Returns how many are left. */
-static size_t prepare_batch(warprsa_worker *worker, size_t count,
-                            warprsa_status *failure)
+/* Makes a task of item `from`, which becomes item `to`, with the device's index
+ * of its key. */
+static void make_task(warprsa_worker *worker, size_t from, size_t to,
+                      uint32_t index)
 {
-    warprsa_queue *queue = worker->device->queue;
-    size_t ready = 0;
+    warprsa_item it = worker->items[from];
+    warprsa_slot *s = &worker->device->queue->slots.slot[it.slot];
 
-    *failure = WARPRSA_OK;
+    worker->items[from] = worker->items[to];
+    worker->items[to] = it;
+    worker->tasks[to] =
+        (warprsa_task){.key = index, .input = s->input, .output = s->output};
+}
+
+/* Makes tasks of the items, of which the first `pinned` have their keys
+ * pinned. Those whose keys are not on the device are set aside. Those that
+ * cannot be are refused, but only after the device's keys are unlocked: callers
+ * are notified then. Returns how many tasks there are. */
+static size_t prepare_batch(warprsa_worker *worker, size_t count)
+{
+    size_t ready = 0, refused = 0;
+    uint64_t now_ns = warprsa_clock_ns();
+    uint32_t index;
+
     warprsa_device_lock_keys(worker);
-    for (size_t i = 0; i < count; i++) {
-        warprsa_item it = worker->items[i];
-        warprsa_slot *s = &queue->slots.slot[it.slot];
-        uint32_t index = 0;
-        warprsa_status status = key_index(worker, it.key, failure, &index);
+    for (; ready < worker->pinned; ready++)
+        make_task(worker, ready, ready,
+                  warprsa_device_pinned_key(worker, worker->items[ready].key));
+    for (size_t i = ready; i < count; i++) {
+        const warprsa_item *it = &worker->items[i];
 
-        worker->tasks[i].status = status;
-        if (status != WARPRSA_OK)
-            continue;
-        /* Move it to the front part: those to be refused stay behind. */
-        worker->items[i] = worker->items[ready];
-        worker->tasks[i].status = worker->tasks[ready].status;
-        worker->items[ready] = it;
-        worker->tasks[ready] = (warprsa_task){
-            .key = index, .input = s->input, .output = s->output};
-        ready++;
+        if (warprsa_device_pin_key(worker, it->key, &index)) {
+            /* What stands there has been seen already: it is either to be
+             * refused, or was set aside. */
+            make_task(worker, i, ready++, index);
+        } else if (warprsa_device_set_aside(worker, it, now_ns)) {
+            worker->items[i].key = NULL;
+        } else {
+            refused++;
+        }
     }
     warprsa_device_unlock_keys(worker);
-    if (*failure != WARPRSA_OK)
-        warprsa_device_failed(worker, *failure);
-    for (size_t i = ready; i < count; i++)
-        refuse_items(worker, i, 1, why_no_key(worker->tasks[i].status));
+    for (size_t i = ready; refused > 0; i++)
+        if (worker->items[i].key != NULL) {
+            refuse_one(worker, worker->items[i], WARPRSA_CPU_KEY_RATE);
+            refused--;
+        }
     return ready;
 }
 
@@ -278,11 +317,11 @@ static void finish_batch(warprsa_worker *worker, size_t count,
         complete_batch(worker, count);
     } else if (status == WARPRSA_DEADLINE) {
         warprsa_device_overdue(worker);
-        refuse_items(worker, 0, count, WARPRSA_CPU_DEADLINE);
+        refuse_items(worker, count, WARPRSA_CPU_DEADLINE);
     } else {
         if (!is_request_error(status))
             warprsa_device_failed(worker, status);
-        refuse_items(worker, 0, count, WARPRSA_CPU_ERROR);
+        refuse_items(worker, count, WARPRSA_CPU_ERROR);
     }
 }
 
@@ -306,33 +345,73 @@ static void run_batch(warprsa_worker *worker, warprsa_size_class size,
     finish_batch(worker, count, status);
 }
 
-/* One batch of the class whose oldest request has waited longest. From inside
- * the device. False: nothing was queued. */
+/* One batch of the class whose oldest request has waited longest; none, if the
+ * keys of all that was queued have yet to be loaded. False: nothing was queued.
+ */
 static bool next_batch(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
-    warprsa_status failure;
+    int found = oldest_class(device);
+    warprsa_size_class size = (warprsa_size_class)found;
     size_t taken, count;
-    int size;
+
+    if (found < 0)
+        return false;
+    taken = warprsa_device_take_loaded(
+        worker, size, warprsa_queue_share(queue, device->number));
+    taken = take_batch(worker, size, taken);
+    count = prepare_batch(worker, taken);
+    atomic_fetch_add(&device->activity->running, (uint32_t)count);
+    /* There may be more requests, or keys to be loaded meanwhile. */
+    warprsa_queue_rearm_idle(queue);
+    if (count > 0 && warprsa_device_has_loads(device))
+        warprsa_eventcount_notify(&device->activity->eventcount);
+    if (count > 0)
+        run_batch(worker, size, count);
+    return true;
+}
+
+/* Loads a key that requests wait for. False: there was none to load. */
+static bool load_key(warprsa_worker *worker)
+{
+    warprsa_request_chain refused = {0};
+    warprsa_status status = WARPRSA_OK;
+
+    if (!warprsa_device_load_key(worker, &status, &refused))
+        return false;
+    if (status != WARPRSA_OK && !is_request_error(status))
+        warprsa_device_failed(worker, status);
+    refuse_chain(worker, &refused, why_no_key(status));
+    /* For its requests, while this worker may go on to the next key. */
+    warprsa_eventcount_notify(&worker->device->activity->eventcount);
+    return true;
+}
+
+static bool may_load(warprsa_worker *worker)
+{
+    return warprsa_device_has_loads(worker->device) &&
+           warprsa_device_usable(worker);
+}
+
+/* What there is to do for a worker; false: nothing. From inside the device. A
+ * batch waits for the load of one key at most, other than its own. */
+static bool work(warprsa_worker *worker)
+{
+    warprsa_queue_device *device = worker->device;
+    warprsa_request_chain refused = {0};
+    bool worked, overdue;
 
     warprsa_device_unload_released(worker);
-    size = oldest_class(queue);
-    if (size < 0)
-        return false;
-    taken = take_batch(worker, (warprsa_size_class)size);
-    atomic_fetch_add(&device->activity->running, (uint32_t)taken);
-    warprsa_queue_rearm_idle(queue);
-    count = prepare_batch(worker, taken, &failure);
-    atomic_fetch_sub(&device->activity->running, (uint32_t)(taken - count));
-    if (failure == WARPRSA_OK && count > 0) {
-        run_batch(worker, (warprsa_size_class)size, count);
-    } else {
-        atomic_fetch_sub(&device->activity->running, (uint32_t)count);
-        warprsa_device_unpin_keys(worker);
-        refuse_items(worker, 0, count, why_no_key(failure));
-    }
-    return true;
+    worked = next_batch(worker);
+    for (unsigned i = 0; i < LOADS_AT_ONCE && may_load(worker) &&
+                         load_key(worker) && warprsa_queue_empty(device->queue);
+         i++)
+        worked = true;
+    warprsa_device_strand(worker, &overdue, &refused);
+    refuse_chain(worker, &refused,
+                 overdue ? WARPRSA_CPU_DEADLINE : WARPRSA_CPU_ERROR);
+    return worked;
 }
 
 /* Whether an idle worker must not sleep. */
@@ -342,7 +421,9 @@ static bool anything_to_do(warprsa_worker *worker)
 
     return atomic_load(&queue->closing) ||
            atomic_load(&queue->keys.unloads[worker->device->number]) != 0 ||
-           !warprsa_queue_empty(queue) || !warprsa_device_usable(worker);
+           !warprsa_queue_empty(queue) ||
+           warprsa_device_has_loads(worker->device) ||
+           !warprsa_device_usable(worker);
 }
 
 static void sleep_until_notified(warprsa_worker *worker)
@@ -386,7 +467,7 @@ static void *worker_main(void *arg)
     if (worker->device->number == 0 && worker->stream == 0)
         start_others(queue, warprsa_devices_discover(queue));
     while (warprsa_device_enter(worker)) {
-        bool worked = next_batch(worker);
+        bool worked = work(worker);
 
         warprsa_device_leave(worker);
         if (!worked)

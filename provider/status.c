@@ -31,6 +31,7 @@
     X("warprsa-cpu-error", REASON(ERROR))                                      \
     X("warprsa-cpu-key-cache-full", REASON(KEY_CACHE_FULL))                    \
     X("warprsa-cpu-overflow", REASON(OVERFLOW))                                \
+    X("warprsa-cpu-key-rate", REASON(KEY_RATE))                                \
     X("warprsa-batches", COUNTER(batches))                                     \
     X("warprsa-wait-ns", COUNTER(wait_ns))                                     \
     X("warprsa-compute-ns", COUNTER(compute_ns))                               \

@@ -355,7 +355,7 @@ static const char *add_key(warprsa_session *s, const warprsa_message *message)
     key->bytes = message->key.modulus_bytes;
     memcpy(key->n, message->key.n + sizeof(key->n) - key->bytes, key->bytes);
     if (config->key_id(&message->key, id))
-        key->key = warprsa_queue_key(config->queue, id, &message->key);
+        key->key = warprsa_queue_key(config->queue, s->uid, id, &message->key);
     explicit_bzero(id, sizeof(id));
     return NULL;
 }

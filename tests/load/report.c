@@ -124,6 +124,7 @@ static void add_counters(row *row, const load_result *r)
         "cpu_error",
         "cpu_key_cache_full",
         "cpu_overflow",
+        "cpu_key_rate",
         "batches",
         "wait_ns",
         "compute_ns",

@@ -31,6 +31,7 @@ const char *const load_counter_names[LOAD_COUNTERS] = {
     "warprsa-cpu-error",
     "warprsa-cpu-key-cache-full",
     "warprsa-cpu-overflow",
+    "warprsa-cpu-key-rate",
     "warprsa-batches",
     "warprsa-wait-ns",
     "warprsa-compute-ns",

@@ -63,8 +63,8 @@ static void same_id_other_key(void **state)
     warprsa_private_key one_key = fake_key(WARPRSA_CLASS_2048, 1);
     warprsa_private_key two_key = fake_key(WARPRSA_CLASS_2048, 2);
     uint8_t id[WARPRSA_KEY_ID_BYTES] = {9};
-    warprsa_key *a = warprsa_queue_key(queue, id, &one_key);
-    warprsa_key *b = warprsa_queue_key(queue, id, &two_key);
+    warprsa_key *a = warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &one_key);
+    warprsa_key *b = warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &two_key);
 
     (void)state;
     assert_non_null(a);
@@ -90,7 +90,7 @@ static void a_key_without_class_is_not_taken(void **state)
 
     (void)state;
     odd.modulus_bytes = 200;
-    assert_null(warprsa_queue_key(queue, id, &odd));
+    assert_null(warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &odd));
     assert_int_equal(config.counters->keys, 0);
     fake_close_queue(queue, &config);
     warprsa_counters_free(config.counters);
@@ -227,6 +227,143 @@ static void a_batch_of_too_many_keys(void **state)
     for (unsigned i = 0; i < KEYS; i++)
         warprsa_key_release(keys[i]);
     warprsa_key_release(first);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* A key is loaded beside batches: a request that came together with one of a
+ * new key is answered while that key is still being loaded. */
+static void a_new_key_holds_up_no_batch(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *known = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    warprsa_key *fresh = fake_add_key(queue, WARPRSA_CLASS_2048, 2);
+    fake_request r[3];
+
+    (void)state;
+    assert_int_equal(one(queue, known, 1), WARPRSA_DONE);
+    FAKE_SET(hold, true);
+    FAKE_SET(hold_load, true);
+    for (unsigned i = 0; i < 3; i++) {
+        fake_fill(&r[i], WARPRSA_CLASS_2048, i == 1 ? 2 : 1, i);
+        assert_int_equal(fake_submit(queue, i == 1 ? fresh : known, &r[i]),
+                         WARPRSA_DONE);
+        if (i == 0)
+            FAKE_WAIT(fake.running == 1);
+    }
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < 3; i += 2) {
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r[i]));
+    }
+    FAKE_WAIT(fake.waiting == 1);
+    FAKE_SET(hold_load, false);
+    assert_int_equal(warprsa_queue_wait(queue, r[1].ticket, r[1].output),
+                     WARPRSA_DONE);
+    assert_true(fake_is_right(&r[1]));
+    warprsa_key_release(known);
+    warprsa_key_release(fresh);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+static warprsa_key *key_of_owner(warprsa_queue *queue, uint64_t owner,
+                                 unsigned seed)
+{
+    warprsa_private_key key = fake_key(WARPRSA_CLASS_2048, seed);
+    uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)seed, (uint8_t)(seed >> 8)};
+    warprsa_key *added = warprsa_queue_key(queue, owner, id, &key);
+
+    assert_non_null(added);
+    return added;
+}
+
+/* One owner goes through hundreds of keys. It makes room for them itself, and
+ * the keys of another one stay where they are. */
+static void many_keys_of_one_owner_leave_those_of_another(void **state)
+{
+    enum {
+        KEYS = 200,
+        FEW = 4,
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_key *few[FEW], *keys[KEYS];
+    warprsa_queue *queue;
+
+    (void)state;
+    config.keys_max = 3 * FEW;
+    queue = fake_ready_queue(&config);
+    for (unsigned i = 0; i < FEW; i++) {
+        few[i] = key_of_owner(queue, 1000, i);
+        assert_int_equal(one(queue, few[i], i), WARPRSA_DONE);
+    }
+    for (unsigned i = 0; i < KEYS; i++) {
+        keys[i] = key_of_owner(queue, 1001, 100 + i);
+        assert_int_equal(one(queue, keys[i], 100 + i), WARPRSA_DONE);
+    }
+    assert_int_equal(config.counters->keys_loaded, FEW + KEYS);
+    assert_int_equal(config.counters->keys_evicted, KEYS - 2 * FEW);
+    for (unsigned i = 0; i < FEW; i++)
+        assert_int_equal(one(queue, few[i], i), WARPRSA_DONE);
+    assert_int_equal(config.counters->keys_loaded, FEW + KEYS);
+    /* A third owner gets room, at the cost of the one that has most. */
+    assert_int_equal(one(queue, few[0], 0), WARPRSA_DONE);
+    warprsa_key_release(keys[0]);
+    keys[0] = key_of_owner(queue, 1002, 500);
+    assert_int_equal(one(queue, keys[0], 500), WARPRSA_DONE);
+    for (unsigned i = 0; i < FEW; i++)
+        assert_int_equal(one(queue, few[i], i), WARPRSA_DONE);
+    assert_int_equal(config.counters->keys_loaded, FEW + KEYS + 1);
+    for (unsigned i = 0; i < FEW; i++)
+        warprsa_key_release(few[i]);
+    for (unsigned i = 0; i < KEYS; i++)
+        warprsa_key_release(keys[i]);
+    fake_close_queue(queue, &config);
+    assert_int_equal(config.counters->keys_wiped, FEW + KEYS + 1);
+    warprsa_counters_free(config.counters);
+}
+
+/* An owner whose keys take long to load has part of the slots; the others'
+ * requests find room. */
+static void requests_that_wait_for_keys_leave_slots(void **state)
+{
+    enum {
+        SLOTS = 64,
+        PART = SLOTS / 4,
+    };
+    warprsa_queue_config config = fake_config();
+    fake_request r[SLOTS];
+    warprsa_key *greedy, *other;
+    warprsa_queue *queue;
+    unsigned refused = 0;
+
+    (void)state;
+    config.slots = SLOTS;
+    config.streams = 2;
+    queue = fake_ready_queue(&config);
+    greedy = key_of_owner(queue, 1001, 1);
+    other = key_of_owner(queue, 1000, 2);
+    assert_int_equal(one(queue, other, 2), WARPRSA_DONE);
+    FAKE_SET(hold_load, true);
+    for (unsigned i = 0; i < PART + 8; i++) {
+        fake_fill(&r[i], WARPRSA_CLASS_2048, 1, i);
+        assert_int_equal(fake_submit(queue, greedy, &r[i]), WARPRSA_DONE);
+    }
+    WAIT_UNTIL(warprsa_queue_depth(queue) == PART);
+    assert_int_equal(one(queue, other, 2), WARPRSA_DONE);
+    FAKE_SET(hold_load, false);
+    for (unsigned i = 0; i < PART + 8; i++) {
+        if (warprsa_queue_wait(queue, r[i].ticket, r[i].output) == WARPRSA_DONE)
+            assert_true(fake_is_right(&r[i]));
+        else
+            refused++;
+    }
+    assert_int_equal(refused, 8);
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_KEY_RATE], 8);
+    warprsa_key_release(greedy);
+    warprsa_key_release(other);
     fake_close_queue(queue, &config);
     warprsa_counters_free(config.counters);
 }
@@ -391,6 +528,10 @@ int main(void)
         cmocka_unit_test_setup(more_keys_than_the_device_holds, reset),
         cmocka_unit_test_setup(keys_in_use_are_not_evicted, reset),
         cmocka_unit_test_setup(a_batch_of_too_many_keys, reset),
+        cmocka_unit_test_setup(a_new_key_holds_up_no_batch, reset),
+        cmocka_unit_test_setup(many_keys_of_one_owner_leave_those_of_another,
+                               reset),
+        cmocka_unit_test_setup(requests_that_wait_for_keys_leave_slots, reset),
         cmocka_unit_test_setup(ten_thousand_keys, reset),
         cmocka_unit_test_setup(the_same_key_thousands_of_times, reset),
         cmocka_unit_test_setup(unloaded_from_every_device, reset),

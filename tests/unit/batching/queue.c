@@ -90,6 +90,9 @@ static void batches_by_class_oldest_first(void **state)
     fake_request *first, *a, *b, *c;
 
     (void)state;
+    /* Requests with new keys would be set aside. */
+    wait_for_all(queue, submit_many(queue, big, WARPRSA_CLASS_4096, 2, 1), 1);
+    wait_for_all(queue, submit_many(queue, other, WARPRSA_CLASS_4096, 3, 1), 1);
     FAKE_SET(hold, true);
     first = submit_many(queue, small, WARPRSA_CLASS_1024, 1, 1);
     FAKE_WAIT(fake.running == 1);
@@ -102,17 +105,17 @@ static void batches_by_class_oldest_first(void **state)
     wait_for_all(queue, a, 5);
     wait_for_all(queue, b, 9);
     wait_for_all(queue, c, 6);
-    assert_int_equal(fake.batches, 3);
-    assert_int_equal(fake.log[1].size, WARPRSA_CLASS_4096);
-    assert_int_equal(fake.log[1].count, 11);
-    assert_int_equal(fake.log[2].size, WARPRSA_CLASS_1024);
-    assert_int_equal(fake.log[2].count, 9);
-    assert_int_equal(config.counters->batches, 3);
+    assert_int_equal(fake.batches, 5);
+    assert_int_equal(fake.log[3].size, WARPRSA_CLASS_4096);
+    assert_int_equal(fake.log[3].count, 11);
+    assert_int_equal(fake.log[4].size, WARPRSA_CLASS_1024);
+    assert_int_equal(fake.log[4].count, 9);
+    assert_int_equal(config.counters->batches, 5);
     assert_int_equal(config.counters->batch_max, 11);
-    assert_int_equal(config.counters->batch_sizes[0], 1);
+    assert_int_equal(config.counters->batch_sizes[0], 3);
     assert_int_equal(config.counters->batch_sizes[4], 2);
     assert_int_equal(config.counters->gpu[WARPRSA_CLASS_1024], 10);
-    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_4096], 11);
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_4096], 13);
     warprsa_key_release(small);
     warprsa_key_release(big);
     warprsa_key_release(other);

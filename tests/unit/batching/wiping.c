@@ -102,7 +102,8 @@ static void slots_keys_and_mappings(void **state)
     warprsa_queue *queue = fake_ready_queue(&config);
     warprsa_private_key numbers = secret_key();
     uint8_t id[WARPRSA_KEY_ID_BYTES] = {7};
-    warprsa_key *key = warprsa_queue_key(queue, id, &numbers);
+    warprsa_key *key =
+        warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &numbers);
     uint8_t input[256], output[256];
     warprsa_notify none = {0};
     warprsa_ticket collected, abandoned;
@@ -153,7 +154,7 @@ static void what_nobody_collects(void **state)
     (void)state;
     config.deadline_ms = 50;
     queue = fake_ready_queue(&config);
-    key = warprsa_queue_key(queue, id, &numbers);
+    key = warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &numbers);
     fill(input, sizeof(input), INPUT);
     FAKE_SET(hold, true);
     assert_int_equal(warprsa_queue_submit(queue, key, input, none, &ticket),

@@ -66,7 +66,7 @@ warprsa_key *fake_add_key(warprsa_queue *queue, warprsa_size_class size,
 {
     warprsa_private_key key = fake_key(size, seed);
     uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)seed, (uint8_t)size};
-    warprsa_key *added = warprsa_queue_key(queue, id, &key);
+    warprsa_key *added = warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &key);
 
     assert_non_null(added);
     return added;

@@ -109,6 +109,7 @@ void assert_counted(OSSL_LIB_CTX *subject, uint64_t gpu, uint64_t cpu)
         "warprsa-cpu-deadline",       "warprsa-cpu-queue-full",
         "warprsa-cpu-check-failed",   "warprsa-cpu-error",
         "warprsa-cpu-key-cache-full", "warprsa-cpu-overflow",
+        "warprsa-cpu-key-rate",
     };
     uint64_t sum = 0;
 
