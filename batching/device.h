@@ -103,8 +103,9 @@ void warprsa_device_failed(warprsa_worker *worker, warprsa_status status);
 /* From inside: a batch came back. */
 void warprsa_device_worked(warprsa_worker *worker);
 
-/* From inside: the first items of a new batch, up to `most`: requests whose keys
- * have been loaded for them, and are pinned. Returns how many there are. */
+/* From inside: the first items of a new batch, up to `most`: requests whose
+ * keys have been loaded for them, and are pinned. Returns how many there are.
+ */
 size_t warprsa_device_take_loaded(warprsa_worker *worker,
                                   warprsa_size_class size, size_t most);
 
@@ -113,8 +114,8 @@ size_t warprsa_device_take_loaded(warprsa_worker *worker,
  * warprsa_device_pin_key() gives the device's index of a key that stays there
  * until warprsa_device_unpin_keys(); false: it is not there.
  * warprsa_device_pinned_key() gives that of a key that is pinned.
- * warprsa_device_set_aside() has an item wait until its key is there; false: its
- * owner has too many such already.
+ * warprsa_device_set_aside() has an item wait until its key is there; false:
+ * its owner has too many such already.
  */
 void warprsa_device_lock_keys(warprsa_worker *worker);
 bool warprsa_device_pin_key(warprsa_worker *worker, warprsa_key *key,

@@ -54,9 +54,10 @@ unsigned warprsa_queue_depth(const warprsa_queue *queue);
  * The queue's own copy of a private key with one more reference. It is found
  * again by `id` if it is already there, since programs import the same key
  * many times; else it is made, and counts among the keys of `owner`: a number,
- * or WARPRSA_OWNER_SELF (queue_types.h). warprsa_key_release() gives the reference back; the last one
- * wipes the copies on the host and on the devices. NULL: no memory, or a size
- * that no engine computes. Any thread; never calls into an engine.
+ * or WARPRSA_OWNER_SELF (queue_types.h). warprsa_key_release() gives the
+ * reference back; the last one wipes the copies on the host and on the devices.
+ * NULL: no memory, or a size that no engine computes. Any thread; never calls
+ * into an engine.
  */
 warprsa_key *warprsa_queue_key(warprsa_queue *queue, uint64_t owner,
                                const uint8_t id[WARPRSA_KEY_ID_BYTES],
