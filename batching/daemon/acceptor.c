@@ -4,38 +4,70 @@
  * The acceptor of the daemon; see acceptor.h.
  *
  * A program that loads the provider connects to a listening socket: its control
- * connection (protocol.h). The only message allowed there is CONNECT, with a
- * socket that the process and the daemon will talk over from then on. Anything
- * else ends the control connection. Of a client this file believes nothing but
- * what the kernel says of its sockets: their kind, and who made them.
+ * connection (protocol.h). Two messages are allowed there. CONNECT asks for a
+ * session: it is offered one, and ATTACHED accepts the offer, upon which the
+ * session goes to an event loop. Anything else ends the control connection. Of
+ * a client this file believes nothing but what the kernel says: who made the
+ * control connection, whose user the limits count, and which process sent a
+ * message.
+ *
+ * A control connection is the one thing of the daemon's into which a client can
+ * put descriptors. Where the kernel lets it (SO_PASSRIGHTS, Linux 6.16), that
+ * is switched off. Everywhere, messages with descriptors stay unread, and
+ * disposal.h closes the connection.
  */
 #include "batching/daemon/acceptor.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include "batching/daemon/client_descriptor.h"
+#include "batching/base/clock.h"
+#include "batching/daemon/disposal.h"
 #include "batching/ipc/message.h"
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16, later than most headers */
+#endif
 
 enum {
     EVENTS = 64,
     MESSAGES_AT_ONCE = 64, /* of one client, before the others' turn */
-    OUT_OF_DESCRIPTORS_US = 10000,
+    PAUSE_US = 10000,
+    /* Control connections that were refused and are not closed yet: with more,
+     * none is accepted. */
+    REFUSED_MAX = 256,
+    OFFER_MS = 5000, /* until a session must be attached */
+    LOOK_MS = 500,   /* between two looks at the offers */
 };
 
 struct accepting;
 
 typedef struct control_connection {
+    warprsa_disposable socket;
     warprsa_event_source source;
     TAILQ_ENTRY(control_connection) link;
     struct accepting *owner;
-    uid_t uid;
-    int fd;
+    struct ucred peer;
+    uint32_t offered; /* sessions, ever: the number of the last one */
 } control_connection;
 
 TAILQ_HEAD(control_connection_list, control_connection);
+
+/* A session between WELCOME and ATTACHED. */
+typedef struct offer {
+    TAILQ_ENTRY(offer) link;
+    const control_connection *to;
+    uint32_t number;
+    uint64_t since_ns;
+    warprsa_session *session;
+} offer;
+
+TAILQ_HEAD(offer_list, offer);
 
 typedef struct listener {
     warprsa_event_source source;
@@ -51,8 +83,9 @@ typedef struct accepting {
     warprsa_event_source wake_source;
     listener listeners[WARPRSA_LISTENERS_MAX];
     struct control_connection_list open;
-    struct control_connection_list ended; /* freed after a round's events */
-    warprsa_user_quota quota; /* a seat for each control connection */
+    struct control_connection_list ended; /* closed after a round's events */
+    struct offer_list offers;             /* the oldest first */
+    warprsa_disposal *disposal; /* with a seat for each control connection */
 } accepting;
 
 static void log_peer(const warprsa_server_context *context,
@@ -63,151 +96,291 @@ static void log_peer(const warprsa_server_context *context,
                        (int)peer->pid, (int)peer->uid, what, why);
 }
 
+static void end_offer(accepting *a, offer *o)
+{
+    TAILQ_REMOVE(&a->offers, o, link);
+    free(o);
+}
+
+/* Takes an offer back. */
+static void withdraw(accepting *a, offer *o)
+{
+    warprsa_session_refuse(o->session);
+    end_offer(a, o);
+}
+
+/* Those that nobody has accepted in time, or all of one control connection. */
+static void withdraw_offers(accepting *a, const control_connection *of)
+{
+    uint64_t now_ns = warprsa_clock_ns();
+    offer *next;
+
+    for (offer *o = TAILQ_FIRST(&a->offers); o != NULL; o = next) {
+        next = TAILQ_NEXT(o, link);
+        if (of == NULL ? now_ns > o->since_ns + OFFER_MS * WARPRSA_NS_PER_MS
+                       : o->to == of)
+            withdraw(a, o);
+    }
+}
+
 static void end_control_connection(control_connection *c)
 {
     accepting *a = c->owner;
 
-    warprsa_event_source_close(a->epoll, &c->fd);
+    withdraw_offers(a, c);
+    (void)epoll_ctl(a->epoll, EPOLL_CTL_DEL, c->socket.fd, NULL);
     TAILQ_REMOVE(&a->open, c, link);
     TAILQ_INSERT_TAIL(&a->ended, c, link);
-    warprsa_user_quota_release(&a->quota, c->uid);
+    c->owner = NULL;
 }
 
-/* Makes a session of the socket that came with a CONNECT; -1: the process had
- * no descriptor left for it here. */
-static void admit(accepting *a, const warprsa_message *wanted, int socket)
+/* The session that a CONNECT is granted, or NULL and *why_not. */
+static warprsa_session *new_session(const control_connection *c,
+                                    const warprsa_message *wanted, int *end,
+                                    const char **why_not)
 {
-    warprsa_acceptor *acceptor = a->acceptor;
-    warprsa_server_context *context = a->context;
+    warprsa_server_context *context = c->owner->context;
     warprsa_server_limits limits;
     warprsa_session *session;
-    struct ucred peer;
-    const char *why_not;
 
-    if (socket < 0) {
-        warprsa_server_log(context, 1, "a client is refused: no descriptor");
-        return;
-    }
-    peer = warprsa_client_descriptor_peer(socket);
     warprsa_server_context_get_limits(context, &limits);
-    why_not = warprsa_user_quota_acquire(&context->clients, peer.uid,
-                                         limits.clients, limits.user_clients);
-    if (why_not != NULL) {
-        log_peer(context, &peer, "is refused", why_not);
-        close(socket);
+    *why_not = warprsa_user_quota_acquire(&context->clients, c->peer.uid,
+                                          limits.clients, limits.user_clients);
+    if (*why_not != NULL)
+        return NULL;
+    session = warprsa_session_new(context, c->peer.uid, wanted, &limits, end);
+    if (session != NULL)
+        return session;
+    warprsa_user_quota_release(&context->clients, c->peer.uid);
+    *why_not = "no memory or descriptor";
+    return NULL;
+}
+
+/* Sends WELCOME with all that the client needs of a session. */
+static bool send_offer(offer *o, int fd, int end)
+{
+    const warprsa_session *s = o->session;
+    const int fds[WARPRSA_MESSAGE_FDS] = {end, s->memory, s->eventfd};
+    warprsa_message welcome = {.type = WARPRSA_MESSAGE_WELCOME,
+                               .number = o->number,
+                               .slots = s->shm.slots,
+                               .keys = s->keys_max,
+                               .notifiers = s->notifiers_max};
+
+    return warprsa_message_send(fd, &welcome, fds, WARPRSA_MESSAGE_FDS);
+}
+
+static const char *make_offer(control_connection *c,
+                              const warprsa_message *wanted)
+{
+    offer *o = calloc(1, sizeof(*o));
+    const char *why_not = NULL;
+    bool sent;
+    int end;
+
+    if (o == NULL)
+        return "no memory";
+    o->session = new_session(c, wanted, &end, &why_not);
+    if (o->session == NULL) {
+        free(o);
+        return why_not;
+    }
+    o->to = c;
+    o->number = ++c->offered;
+    o->since_ns = warprsa_clock_ns();
+    TAILQ_INSERT_TAIL(&c->owner->offers, o, link);
+    sent = send_offer(o, c->socket.fd, end);
+    close(end);
+    if (sent)
+        return NULL;
+    withdraw(c->owner, o);
+    return "it does not read, or has too many descriptors on their way";
+}
+
+static void refuse(const control_connection *c)
+{
+    warprsa_message refused = {.type = WARPRSA_MESSAGE_REFUSED};
+
+    (void)warprsa_message_send(c->socket.fd, &refused, NULL, 0);
+}
+
+static void connect_client(control_connection *c, const warprsa_message *wanted)
+{
+    const char *why_not = make_offer(c, wanted);
+
+    if (why_not == NULL)
+        return;
+    log_peer(c->owner->context, &c->peer, "is refused", why_not);
+    refuse(c);
+}
+
+/* A number that is not on offer is that of an offer that was withdrawn. */
+static void attach(control_connection *c, uint32_t number, pid_t sender)
+{
+    accepting *a = c->owner;
+    warprsa_acceptor *acceptor = a->acceptor;
+    warprsa_session *session;
+    offer *o;
+
+    TAILQ_FOREACH(o, &a->offers, link)
+    if (o->to == c && o->number == number)
+        break;
+    if (o == NULL)
+        return;
+    session = o->session;
+    if (!warprsa_session_attach(session, sender)) {
+        log_peer(a->context, &c->peer, "is refused",
+                 "its shared memory can't be sealed");
+        withdraw(a, o);
         return;
     }
-    session = warprsa_session_new(socket, &peer, wanted, &limits);
-    if (session == NULL) {
-        warprsa_user_quota_release(&context->clients, peer.uid);
-        log_peer(context, &peer, "is refused", "no memory or descriptor");
-        return;
-    }
+    end_offer(a, o);
     warprsa_event_loop_add(
-        &acceptor->event_loops[acceptor->next++ % context->config.threads],
+        &acceptor->event_loops[acceptor->next++ % a->context->config.threads],
         session);
 }
 
-static bool is_connect(const warprsa_message *message, int fd)
+/* NULL, or how the client broke the protocol. */
+static const char *handle_message(control_connection *c,
+                                  const warprsa_message *message, pid_t sender)
 {
-    return message->type == WARPRSA_MESSAGE_CONNECT &&
-           (fd < 0 || warprsa_client_descriptor_is_socket(fd, SOCK_SEQPACKET));
+    switch (message->type) {
+    case WARPRSA_MESSAGE_CONNECT:
+        connect_client(c, message);
+        return NULL;
+    case WARPRSA_MESSAGE_ATTACHED:
+        if (message->number == 0 || message->number > c->offered)
+            return "it broke the protocol: a session it was not offered";
+        attach(c, message->number, sender);
+        return NULL;
+    }
+    return "it broke the protocol: an unknown message";
 }
 
 /* False: nothing more to read now, or the control connection has ended. */
 static bool read_control_connection(control_connection *c)
 {
     warprsa_message message;
-    int fds[WARPRSA_MESSAGE_FDS];
-    warprsa_received received = warprsa_message_receive(c->fd, &message, fds);
-    bool ok = false;
+    pid_t sender;
+    char text[120];
+    const char *wrong = NULL;
 
-    switch (received) {
+    switch (
+        warprsa_message_receive_of_client(c->socket.fd, &message, &sender)) {
     case WARPRSA_NOTHING_YET:
         return false;
     case WARPRSA_RECEIVED:
-        ok = is_connect(&message, fds[0]);
-        if (ok) {
-            admit(c->owner, &message, fds[0]);
-            fds[0] = -1;
-        }
+        wrong = handle_message(c, &message, sender);
+        break;
+    case WARPRSA_OTHER_VERSION:
+        snprintf(text, sizeof(text),
+                 "its module speaks version %u of the protocol, and this "
+                 "warprsad version %u",
+                 (unsigned)message.version, (unsigned)WARPRSA_PROTOCOL);
+        wrong = text;
+        refuse(c);
         break;
     case WARPRSA_MALFORMED:
-    case WARPRSA_CLOSED:
+        wrong = "it broke the protocol: a message of another size, or with "
+                "descriptors";
         break;
-    }
-    if (!ok && received != WARPRSA_CLOSED)
-        warprsa_server_log(c->owner->context, 1,
-                           "a control connection is closed: it broke the "
-                           "protocol, or is of another version");
-    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
-        if (fds[i] >= 0)
-            warprsa_client_descriptor_dispose(fds[i]);
-    if (!ok)
+    case WARPRSA_CLOSED:
         end_control_connection(c);
-    return ok;
+        return false;
+    }
+    if (wrong == NULL)
+        return true;
+    log_peer(c->owner->context, &c->peer, "loses its control connection",
+             wrong);
+    end_control_connection(c);
+    return false;
 }
 
 static void control_connection_ready(warprsa_event_source *source)
 {
-    control_connection *c = (control_connection *)source;
+    control_connection *c =
+        (control_connection *)((char *)source -
+                               offsetof(control_connection, source));
 
-    for (unsigned i = 0; i < MESSAGES_AT_ONCE && c->fd >= 0; i++)
+    for (unsigned i = 0; i < MESSAGES_AT_ONCE && c->owner != NULL; i++)
         if (!read_control_connection(c))
             return;
 }
 
-static bool open_control_connection(accepting *a, int fd, uid_t uid)
+/* Has the kernel say who sends what, and keep descriptors out if it can. */
+static bool prepare_socket(int fd)
 {
-    control_connection *c = calloc(1, sizeof(*c));
+    static const int on = 1, off = 0;
 
-    if (c == NULL)
-        return false;
+    (void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+    return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0;
+}
+
+/* NULL, or why the connection is refused. */
+static const char *open_control_connection(accepting *a, control_connection *c)
+{
+    socklen_t length = sizeof(c->peer);
+    warprsa_server_limits limits;
+    const char *why_not;
+
+    c->peer = (struct ucred){.pid = -1, .uid = (uid_t)-1, .gid = (gid_t)-1};
+    (void)getsockopt(c->socket.fd, SOL_SOCKET, SO_PEERCRED, &c->peer, &length);
+    c->socket.uid = c->peer.uid;
+    warprsa_server_context_get_limits(a->context, &limits);
+    why_not = warprsa_user_quota_acquire(
+        warprsa_disposal_seats(a->disposal), c->peer.uid,
+        limits.control_connections, limits.user_control_connections);
+    if (why_not != NULL)
+        return why_not;
+    c->socket.has_seat = true;
     c->source.ready = control_connection_ready;
     c->owner = a;
-    c->uid = uid;
-    c->fd = fd;
-    if (!warprsa_event_source_watch(a->epoll, fd, EPOLLIN, &c->source)) {
-        free(c);
-        return false;
+    if (!prepare_socket(c->socket.fd) ||
+        !warprsa_event_source_watch(a->epoll, c->socket.fd, EPOLLIN,
+                                    &c->source)) {
+        c->owner = NULL;
+        return "no memory";
     }
-    TAILQ_INSERT_TAIL(&a->open, c, link);
-    return true;
+    return NULL;
+}
+
+static void accept_one(accepting *a, int listening, control_connection *c)
+{
+    const char *why_not;
+
+    c->socket.fd = accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (c->socket.fd < 0) {
+        /* Without descriptors the connection stays ready to be accepted, and
+         * the thread would spin. */
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+            (void)usleep(PAUSE_US);
+        free(c);
+        return;
+    }
+    why_not = open_control_connection(a, c);
+    if (why_not == NULL) {
+        TAILQ_INSERT_TAIL(&a->open, c, link);
+        warprsa_server_log(a->context, 1,
+                           "process %d (user %d) has a control connection",
+                           (int)c->peer.pid, (int)c->peer.uid);
+        return;
+    }
+    log_peer(a->context, &c->peer, "gets no control connection", why_not);
+    warprsa_disposal_add(a->disposal, &c->socket);
 }
 
 static void listener_ready(warprsa_event_source *source)
 {
     const listener *l = (const listener *)source;
     accepting *a = l->owner;
-    warprsa_server_limits limits;
-    struct ucred peer;
-    const char *why_not;
-    int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    control_connection *c = NULL;
 
-    if (fd < 0) {
-        /* Without descriptors the connection stays ready to be accepted, and
-         * the thread would spin. */
-        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
-            (void)usleep(OUT_OF_DESCRIPTORS_US);
-        return;
-    }
-    peer = warprsa_client_descriptor_peer(fd);
-    warprsa_server_context_get_limits(a->context, &limits);
-    why_not = warprsa_user_quota_acquire(&a->quota, peer.uid,
-                                         limits.control_connections,
-                                         limits.user_control_connections);
-    if (why_not == NULL && !open_control_connection(a, fd, peer.uid)) {
-        warprsa_user_quota_release(&a->quota, peer.uid);
-        why_not = "no memory";
-    }
-    if (why_not == NULL) {
-        warprsa_server_log(a->context, 1,
-                           "process %d (user %d) has a control connection",
-                           (int)peer.pid, (int)peer.uid);
-        return;
-    }
-    log_peer(a->context, &peer, "gets no control connection", why_not);
-    close(fd);
+    if (warprsa_disposal_unseated(a->disposal) < REFUSED_MAX)
+        c = calloc(1, sizeof(*c));
+    if (c != NULL)
+        accept_one(a, l->fd, c);
+    else
+        (void)usleep(PAUSE_US);
 }
 
 /* Only ever woken to stop: serve() looks at `closing`. */
@@ -229,19 +402,21 @@ static bool watch_all(accepting *a)
         l->source.ready = listener_ready;
         l->owner = a;
         l->fd = config->listeners[i];
+        /* Inherited by what is accepted. */
+        (void)prepare_socket(l->fd);
         ok = ok &&
              warprsa_event_source_watch(a->epoll, l->fd, EPOLLIN, &l->source);
     }
     return ok;
 }
 
-static void free_ended(accepting *a)
+static void close_ended(accepting *a)
 {
     control_connection *c;
 
     while ((c = TAILQ_FIRST(&a->ended)) != NULL) {
         TAILQ_REMOVE(&a->ended, c, link);
-        free(c);
+        warprsa_disposal_add(a->disposal, &c->socket);
     }
 }
 
@@ -250,10 +425,12 @@ static void serve(accepting *a)
     struct epoll_event events[EVENTS];
 
     while (!atomic_load(&a->context->closing)) {
-        int count = epoll_wait(a->epoll, events, EVENTS, -1);
+        int count = epoll_wait(a->epoll, events, EVENTS,
+                               TAILQ_EMPTY(&a->offers) ? -1 : LOOK_MS);
 
         warprsa_event_source_dispatch(events, count);
-        free_ended(a);
+        withdraw_offers(a, NULL);
+        close_ended(a);
     }
 }
 
@@ -267,23 +444,22 @@ static void log_none_accepted(const warprsa_server_context *context)
 static void *run(void *arg)
 {
     warprsa_acceptor *acceptor = arg;
-    accepting a = {.acceptor = acceptor, .context = acceptor->context};
+    accepting a = {.acceptor = acceptor,
+                   .context = acceptor->context,
+                   .disposal = warprsa_disposal_new()};
 
     TAILQ_INIT(&a.open);
     TAILQ_INIT(&a.ended);
-    if (!warprsa_user_quota_init(&a.quota)) {
-        log_none_accepted(a.context);
-        return NULL;
-    }
+    TAILQ_INIT(&a.offers);
     a.epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (a.epoll >= 0 && watch_all(&a))
+    if (a.disposal != NULL && a.epoll >= 0 && watch_all(&a))
         serve(&a);
     else
         log_none_accepted(a.context);
     while (!TAILQ_EMPTY(&a.open))
         end_control_connection(TAILQ_FIRST(&a.open));
-    free_ended(&a);
-    warprsa_user_quota_free(&a.quota);
+    close_ended(&a);
+    warprsa_disposal_drop(a.disposal);
     if (a.epoll >= 0)
         close(a.epoll);
     return NULL;

@@ -106,7 +106,7 @@ static void begin_arriving(warprsa_event_loop *loop)
     while ((s = TAILQ_FIRST(&loop->arriving)) != NULL) {
         TAILQ_REMOVE(&loop->arriving, s, link);
         TAILQ_INSERT_TAIL(&loop->sessions, s, link);
-        (void)warprsa_session_begin(s, &loop->host);
+        warprsa_session_begin(s, &loop->host);
     }
     pthread_mutex_unlock(&loop->lock);
 }

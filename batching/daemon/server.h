@@ -7,12 +7,12 @@
  *
  * The headers of this folder include each other in one direction:
  * server_config.h, user_quota.h < server_context.h; event_source.h,
- * client_descriptor.h, server_context.h < session.h < event_loop.h < acceptor.h
- * < server.c.
+ * server_context.h < session.h < event_loop.h < acceptor.h < server.c;
+ * user_quota.h < disposal.h.
  *
  * A client is not trusted: it is any process that could open the socket. What
- * it sends and shares is checked in two files, acceptor.c (the CONNECT of a
- * control connection) and session.c (all else).
+ * it sends and shares is checked in two files, acceptor.c (what comes over a
+ * control connection) and session.c (the shared memory).
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_H

@@ -3,12 +3,15 @@
  *
  * One client process as the daemon sees it; see session.h.
  *
- * This is the trust boundary: whatever a client sends or shares is checked
- * here, and nothing of it is believed. Its messages have been checked for size
- * and version alone (message.h). Its shared memory may change at any moment: a
- * request is copied out first and checked in the copy; the offset in the ring,
- * and which slots, keys and notifiers are taken, are remembered outside. Its
- * descriptors may be of any file (client_descriptor.h).
+ * This is the trust boundary: whatever a client puts into the shared memory is
+ * checked here, and nothing of it is believed. The memory may change at any
+ * moment: a request or a message is copied out first and checked in the copy;
+ * the offsets in the rings, and which slots, keys and notifiers are taken, are
+ * remembered outside.
+ *
+ * No descriptor here comes from a client. The sockets are shut down for reading
+ * before the client has its end: nothing of a client's ever lies in their
+ * queues, and to close them takes no time.
  *
  * A client that breaks the protocol is disconnected: the provider's own client
  * never does. A client that asks for something it can't have is refused.
@@ -25,13 +28,16 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/daemon/client_descriptor.h"
 #include "batching/ipc/message.h"
 
 enum {
     /* So many of one client are read before the others have their turn. */
-    MESSAGES_AT_ONCE = 256,
+    MESSAGES_AT_ONCE = WARPRSA_SHM_MESSAGES,
     REQUESTS_AT_ONCE = 1024,
+    /* Of the session's socket: about 80 messages that are not received yet, of
+     * the 32 that an honest client has at most. Their descriptors count against
+     * a limit of the daemon's user. */
+    SEND_BUFFER = 32768,
 };
 
 #define OF(source, member)                                                     \
@@ -45,6 +51,48 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 static uint32_t granted(uint32_t wanted, uint32_t limit)
 {
     return wanted == 0 ? 1 : smaller(wanted, limit);
+}
+
+/* Shows the client the state of the queue, and that this end lives. */
+static void publish(const warprsa_session *s, uint32_t state)
+{
+    const warprsa_server_config *config = &s->context->config;
+    warprsa_shm_head *head = s->shm.head;
+    char device[WARPRSA_COUNTERS_TEXT];
+
+    atomic_store_explicit(&head->depth, warprsa_queue_depth(config->queue),
+                          memory_order_relaxed);
+    atomic_store_explicit(&head->heartbeat_ns, warprsa_clock_ns(),
+                          memory_order_relaxed);
+    warprsa_counters_device(config->counters, device);
+    for (unsigned i = 0; i < WARPRSA_COUNTERS_TEXT; i++) {
+        atomic_store_explicit(&head->device[i], device[i],
+                              memory_order_relaxed);
+        if (device[i] == '\0')
+            break;
+    }
+    atomic_store_explicit(&head->devices,
+                          (uint32_t)atomic_load(&config->counters->devices),
+                          memory_order_relaxed);
+    atomic_store(&head->state, state);
+}
+
+/* Two connected sockets. Only the second can be read from: whoever has it can
+ * send nothing. */
+static bool one_way(int type, int ends[2])
+{
+    static const int buffer = SEND_BUFFER;
+
+    if (socketpair(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
+        return false;
+    if (shutdown(ends[0], SHUT_RD) == 0 &&
+        setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer)) ==
+            0)
+        return true;
+    close(ends[0]);
+    close(ends[1]);
+    ends[0] = ends[1] = -1;
+    return false;
 }
 
 static bool allocate(warprsa_session *s, const warprsa_message *wanted,
@@ -61,35 +109,6 @@ static bool allocate(warprsa_session *s, const warprsa_message *wanted,
         return false;
     s->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     return s->eventfd >= 0 && warprsa_shm_create(&s->shm, slots, &s->memory);
-}
-
-warprsa_session *warprsa_session_new(int socket, const struct ucred *peer,
-                                     const warprsa_message *wanted,
-                                     const warprsa_server_limits *limits)
-{
-    warprsa_session *s = calloc(1, sizeof(*s));
-
-    if (s == NULL) {
-        close(socket);
-        return NULL;
-    }
-    s->socket = socket;
-    s->process = s->eventfd = s->memory = -1;
-    s->pid = peer->pid;
-    s->uid = peer->uid;
-    if (allocate(s, wanted, limits))
-        return s;
-    warprsa_session_end(s, NULL);
-    warprsa_session_free(s);
-    return NULL;
-}
-
-void warprsa_session_free(warprsa_session *s)
-{
-    free(s->keys);
-    free(s->notifiers);
-    free(s->pending);
-    free(s);
 }
 
 static void close_one(const warprsa_session *s, int *fd)
@@ -114,20 +133,10 @@ static void release_keys(warprsa_session *s)
     }
 }
 
-void warprsa_session_end(warprsa_session *s, const char *why)
+static void close_all(warprsa_session *s)
 {
-    if (s->closed)
-        return;
     s->closed = true;
-    s->unread = s->unread_socket = false;
-    if (s->host != NULL) {
-        warprsa_server_context *context = s->host->context;
-
-        warprsa_server_log(
-            context, 1, "process %d (user %d) left: %s; %llu answered",
-            (int)s->pid, (int)s->uid, why, (unsigned long long)s->answered);
-        warprsa_user_quota_release(&context->clients, s->uid);
-    }
+    s->unread = s->unread_messages = false;
     release_keys(s);
     for (uint32_t i = 0; s->notifiers != NULL && i <= s->notifiers_max; i++)
         close_notifier(&s->notifiers[i]);
@@ -136,6 +145,69 @@ void warprsa_session_end(warprsa_session *s, const char *why)
     close_one(s, &s->eventfd);
     close_one(s, &s->memory);
     warprsa_shm_unmap(&s->shm);
+}
+
+warprsa_session *warprsa_session_new(warprsa_server_context *context, uid_t uid,
+                                     const warprsa_message *wanted,
+                                     const warprsa_server_limits *limits,
+                                     int *client_end)
+{
+    warprsa_session *s = calloc(1, sizeof(*s));
+    int ends[2];
+
+    if (s == NULL || !one_way(SOCK_SEQPACKET, ends)) {
+        free(s);
+        return NULL;
+    }
+    s->context = context;
+    s->socket = ends[0];
+    s->process = s->eventfd = s->memory = -1;
+    s->uid = uid;
+    if (allocate(s, wanted, limits)) {
+        publish(s, warprsa_queue_wait_ready(context->config.queue, 0));
+        *client_end = ends[1];
+        return s;
+    }
+    close(ends[1]);
+    close_all(s);
+    warprsa_session_free(s);
+    return NULL;
+}
+
+bool warprsa_session_attach(warprsa_session *s, pid_t pid)
+{
+    s->pid = pid;
+    if (!warprsa_shm_seal(s->memory))
+        return false;
+    close(s->memory);
+    s->memory = -1;
+    return true;
+}
+
+void warprsa_session_refuse(warprsa_session *s)
+{
+    warprsa_user_quota_release(&s->context->clients, s->uid);
+    close_all(s);
+    warprsa_session_free(s);
+}
+
+void warprsa_session_free(warprsa_session *s)
+{
+    free(s->keys);
+    free(s->notifiers);
+    free(s->pending);
+    free(s);
+}
+
+void warprsa_session_end(warprsa_session *s, const char *why)
+{
+    if (s->closed)
+        return;
+    warprsa_server_log(
+        s->context, 1, "process %d (user %d) left: %s; %llu answered",
+        (int)s->pid, (int)s->uid, why, (unsigned long long)s->answered);
+    warprsa_user_quota_release(&s->context->clients, s->uid);
+    close_all(s);
 }
 
 /* Wakes the thread (0) or job that waits for an answer. Writing never blocks: a
@@ -180,7 +252,7 @@ static void queue_answered(void *arg)
 bool warprsa_session_complete(warprsa_pending *p)
 {
     warprsa_session *s = p->session;
-    warprsa_server_context *context = s->host->context;
+    warprsa_server_context *context = s->context;
     uint32_t slot = (uint32_t)(p - s->pending);
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
     warprsa_answer got;
@@ -230,16 +302,16 @@ static bool has_notifier(const warprsa_session *s,
                request->notifier_generation;
 }
 
-static void read_socket(warprsa_session *s);
+static void read_messages(warprsa_session *s);
 
-/* As key_of(). The key or the notifier may still be in the socket. */
+/* As key_of(). The messages about key and notifier may not have been read. */
 static const warprsa_session_key *refer(warprsa_session *s,
                                         const warprsa_shm_request *request)
 {
     const warprsa_session_key *key = key_of(s, request);
 
     if (key == NULL || !has_notifier(s, request)) {
-        read_socket(s);
+        read_messages(s);
         if (s->closed)
             return NULL;
         key = key_of(s, request);
@@ -274,7 +346,7 @@ static bool is_fit(const warprsa_session_key *key,
 static void serve(warprsa_session *s, uint32_t slot,
                   const warprsa_shm_request *request)
 {
-    warprsa_server_context *context = s->host->context;
+    warprsa_server_context *context = s->context;
     warprsa_pending *p = &s->pending[slot];
     const warprsa_session_key *key = refer(s, request);
     warprsa_notify notify = {queue_answered, p};
@@ -324,7 +396,7 @@ static void read_ring(warprsa_session *s)
         explicit_bzero(request.input, sizeof(request.input));
     }
     atomic_store_explicit(&s->shm.head->depth,
-                          warprsa_queue_depth(s->host->context->config.queue),
+                          warprsa_queue_depth(s->context->config.queue),
                           memory_order_relaxed);
     s->unread = true;
     s->host->unread = true;
@@ -337,11 +409,12 @@ static void free_key(warprsa_session_key *key)
     key->taken = false;
 }
 
-/* This one and the next two do what a message wants. Each returns how the
- * client broke the protocol, or NULL. */
-static const char *add_key(warprsa_session *s, const warprsa_message *message)
+/* This one and the next two do what a message wants. Each returns why the
+ * session must end, or NULL. */
+static const char *add_key(warprsa_session *s,
+                           const warprsa_shm_message *message)
 {
-    const warprsa_server_config *config = &s->host->context->config;
+    const warprsa_server_config *config = &s->context->config;
     uint8_t id[WARPRSA_KEY_ID_BYTES];
     warprsa_session_key *key;
 
@@ -360,112 +433,94 @@ static const char *add_key(warprsa_session *s, const warprsa_message *message)
     return NULL;
 }
 
-static const char *set_notifier(warprsa_session *s,
-                                const warprsa_message *message, int *fd)
+/* Sends the client a notifier's end, or word that there is none to be had: no
+ * descriptor here, or too many of this user's on their way. */
+static bool send_notifier(const warprsa_session *s,
+                          const warprsa_shm_message *asked, int end)
 {
-    warprsa_session_notifier *notifier;
+    warprsa_message reply = {.type = WARPRSA_MESSAGE_NOTIFIER,
+                             .number = asked->number,
+                             .generation = asked->generation};
 
-    if (message->number < 1 || message->number > s->notifiers_max)
-        return "it broke the protocol: the number of a notifier";
-    notifier = &s->notifiers[message->number];
-    close_notifier(notifier);
-    notifier->generation = message->generation;
-    if (*fd < 0)
-        return NULL; /* no descriptor left here; the client sees the end */
-    if (!warprsa_client_descriptor_is_socket(*fd, SOCK_STREAM))
-        return "it broke the protocol: a notifier that is no stream socket";
-    notifier->fd = *fd;
-    notifier->is_open = true;
-    *fd = -1;
-    return NULL;
+    if (end >= 0) {
+        if (warprsa_message_send(s->socket, &reply, &end, 1))
+            return true;
+        if (errno != ETOOMANYREFS)
+            return false;
+    }
+    return warprsa_message_send(s->socket, &reply, NULL, 0);
 }
 
-static const char *attach(warprsa_session *s)
+static const char *add_notifier(warprsa_session *s,
+                                const warprsa_shm_message *asked)
 {
-    if (s->attached)
-        return "it broke the protocol: attached twice";
-    if (!warprsa_shm_seal(s->memory))
-        return "its shared memory can't be sealed";
-    close_one(s, &s->memory);
-    s->attached = true;
-    return NULL;
+    warprsa_session_notifier *notifier;
+    int ends[2] = {-1, -1};
+    bool sent;
+
+    if (asked->number < 1 || asked->number > s->notifiers_max)
+        return "it broke the protocol: the number of a notifier";
+    notifier = &s->notifiers[asked->number];
+    close_notifier(notifier);
+    notifier->generation = asked->generation;
+    notifier->is_open = one_way(SOCK_STREAM, ends);
+    notifier->fd = ends[0];
+    sent = send_notifier(s, asked, ends[1]);
+    if (ends[1] >= 0)
+        close(ends[1]);
+    return sent ? NULL : "it asks for notifiers and does not receive them";
 }
 
 static const char *handle_message(warprsa_session *s,
-                                  const warprsa_message *message,
-                                  int fds[WARPRSA_MESSAGE_FDS])
+                                  const warprsa_shm_message *message)
 {
-    const char *wrong = "it broke the protocol: an unknown message";
-
-    if (!s->attached && message->type != WARPRSA_MESSAGE_ATTACHED)
-        return wrong;
     switch (message->type) {
-    case WARPRSA_MESSAGE_ATTACHED:
-        return attach(s);
-    case WARPRSA_MESSAGE_KEY:
+    case WARPRSA_SHM_KEY:
         return add_key(s, message);
-    case WARPRSA_MESSAGE_KEY_FREE:
+    case WARPRSA_SHM_KEY_FREE:
         if (message->number >= s->keys_max || !s->keys[message->number].taken ||
             s->keys[message->number].generation != message->generation)
             return "it broke the protocol: a key that it hasn't";
         free_key(&s->keys[message->number]);
         return NULL;
-    case WARPRSA_MESSAGE_NOTIFIER:
-        return set_notifier(s, message, &fds[0]);
+    case WARPRSA_SHM_NOTIFIER:
+        return add_notifier(s, message);
     }
-    return wrong;
+    return "it broke the protocol: an unknown message";
 }
 
-/* Reads one message. False: there is nothing more to read now. */
-static bool read_message(warprsa_session *s)
+/* Reads so many messages that other clients have their turn. */
+static void read_messages(warprsa_session *s)
 {
-    warprsa_message message;
-    int fds[WARPRSA_MESSAGE_FDS];
-    const char *wrong = NULL;
-    warprsa_received received =
-        warprsa_message_receive(s->socket, &message, fds);
+    warprsa_shm_message message;
 
-    if (received == WARPRSA_RECEIVED)
-        wrong = handle_message(s, &message, fds);
-    else if (received == WARPRSA_MALFORMED)
-        wrong = "it broke the protocol: a malformed message";
-    else if (received == WARPRSA_CLOSED)
-        wrong = "end of the connection";
-    explicit_bzero(&message, sizeof(message));
-    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
-        if (fds[i] >= 0)
-            warprsa_client_descriptor_dispose(fds[i]);
-    if (wrong != NULL)
-        warprsa_session_end(s, wrong);
-    return wrong == NULL && received == WARPRSA_RECEIVED;
-}
+    s->unread_messages = false;
+    for (unsigned i = 0; i < MESSAGES_AT_ONCE; i++) {
+        const char *wrong;
 
-static void read_socket(warprsa_session *s)
-{
-    s->unread_socket = false;
-    for (unsigned i = 0; i < MESSAGES_AT_ONCE && !s->closed; i++)
-        if (!read_message(s))
+        if (s->closed ||
+            !warprsa_shm_receive(&s->shm, &s->messages_offset, &message))
             return;
-    if (s->closed)
-        return;
-    s->unread_socket = true;
+        wrong = handle_message(s, &message);
+        explicit_bzero(&message, sizeof(message));
+        if (wrong != NULL)
+            warprsa_session_end(s, wrong);
+    }
+    s->unread_messages = true;
     s->host->unread = true;
 }
 
 void warprsa_session_read_rest(warprsa_session *s)
 {
-    if (s->unread_socket)
-        read_socket(s);
+    if (s->unread_messages)
+        read_messages(s);
     if (s->unread)
         read_ring(s);
 }
 
 static void socket_ready(warprsa_event_source *source)
 {
-    warprsa_session *s = OF(source, socket_source);
-
-    if (!s->closed)
-        read_socket(s);
+    warprsa_session_end(OF(source, socket_source), "end of the connection");
 }
 
 /* The process has ended. A child of it may still hold the connection open. */
@@ -484,20 +539,9 @@ static void notified(warprsa_event_source *source)
         return;
     if ((atomic_exchange(&s->shm.head->notify_flags, 0) &
          WARPRSA_NOTIFY_MESSAGE) != 0)
-        read_socket(s);
-    if (!s->closed && s->attached)
+        read_messages(s);
+    if (!s->closed)
         read_ring(s);
-}
-
-static bool welcome(warprsa_session *s)
-{
-    warprsa_message message = {.type = WARPRSA_MESSAGE_WELCOME,
-                               .slots = s->shm.slots,
-                               .keys = s->keys_max,
-                               .notifiers = s->notifiers_max};
-    const int fds[WARPRSA_MESSAGE_FDS] = {s->memory, s->eventfd};
-
-    return warprsa_message_send(s->socket, &message, fds, WARPRSA_MESSAGE_FDS);
 }
 
 static void watch_process(warprsa_session *s)
@@ -513,52 +557,30 @@ static void watch_process(warprsa_session *s)
         close_one(s, &s->process);
 }
 
-bool warprsa_session_begin(warprsa_session *s, warprsa_session_host *host)
+void warprsa_session_begin(warprsa_session *s, warprsa_session_host *host)
 {
     s->host = host;
     s->socket_source.ready = socket_ready;
     s->eventfd_source.ready = notified;
-    warprsa_session_publish(s, false);
-    if (!welcome(s) ||
-        /* For its end alone: of messages the client notifies, or they can wait
-         * for a request that refers to them. */
-        !warprsa_event_source_watch(host->epoll, s->socket, EPOLLRDHUP,
+    warprsa_session_publish(s, true);
+    /* The socket for its end alone, which epoll always reports. The eventfd is
+     * never read: each write to it is an edge, and so an event. */
+    if (!warprsa_event_source_watch(host->epoll, s->socket, 0,
                                     &s->socket_source) ||
-        /* The eventfd is never read. Each write to it is an edge, and so an
-         * event; a read could block, for the client has the file too. */
         !warprsa_event_source_watch(host->epoll, s->eventfd, EPOLLIN | EPOLLET,
                                     &s->eventfd_source)) {
         warprsa_session_end(s, strerror(errno));
-        return false;
+        return;
     }
     watch_process(s);
-    warprsa_server_log(host->context, 1,
+    warprsa_server_log(s->context, 1,
                        "process %d (user %d) connected, %u slots", (int)s->pid,
                        (int)s->uid, s->shm.slots);
-    return true;
 }
 
 void warprsa_session_publish(warprsa_session *s, bool changed)
 {
-    const warprsa_server_config *config = &s->host->context->config;
-    warprsa_shm_head *head = s->shm.head;
-    char device[WARPRSA_COUNTERS_TEXT];
-
-    atomic_store_explicit(&head->depth, warprsa_queue_depth(config->queue),
-                          memory_order_relaxed);
-    atomic_store_explicit(&head->heartbeat_ns, warprsa_clock_ns(),
-                          memory_order_relaxed);
-    warprsa_counters_device(config->counters, device);
-    for (unsigned i = 0; i < WARPRSA_COUNTERS_TEXT; i++) {
-        atomic_store_explicit(&head->device[i], device[i],
-                              memory_order_relaxed);
-        if (device[i] == '\0')
-            break;
-    }
-    atomic_store_explicit(&head->devices,
-                          (uint32_t)atomic_load(&config->counters->devices),
-                          memory_order_relaxed);
-    atomic_store(&head->state, s->host->state);
+    publish(s, s->host->state);
     if (changed)
-        warprsa_shm_wake(&head->state);
+        warprsa_shm_wake(&s->shm.head->state);
 }

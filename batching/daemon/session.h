@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
-#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "batching/daemon/event_source.h"
@@ -61,19 +60,20 @@ typedef struct warprsa_session_notifier {
 typedef struct warprsa_session {
     warprsa_session_host *host; /* NULL until begin() */
     TAILQ_ENTRY(warprsa_session) link;
-    pid_t pid;
-    uid_t uid;
+    warprsa_server_context *context;
+    pid_t pid; /* of the process that attached; 0: not known */
+    uid_t uid; /* of who made the control connection */
     warprsa_event_source socket_source, process_source, eventfd_source;
-    int socket;
+    int socket;  /* shut down for reading */
     int process; /* a pidfd, or -1 */
     int eventfd;
     int memory; /* of the shm, until the client has attached */
-    bool attached;
     bool closed;
-    bool unread;        /* its ring may hold more */
-    bool unread_socket; /* and its socket */
+    bool unread;          /* its ring may hold more */
+    bool unread_messages; /* and its messages */
     warprsa_shm shm;
-    uint32_t ring_offset; /* of the next request; never read from the shm */
+    /* Of the next request and message; never read from the shm. */
+    uint32_t ring_offset, messages_offset;
     uint32_t keys_max, notifiers_max;
     warprsa_session_key *keys;
     warprsa_session_notifier *notifiers; /* number 1 is at 1 */
@@ -84,21 +84,30 @@ typedef struct warprsa_session {
 
 TAILQ_HEAD(warprsa_sessions, warprsa_session);
 
-/* A client on this socket, which the session takes over, whatever happens.
- * `wanted` is its CONNECT; it is granted that, within these limits. NULL: no
- * memory or descriptor. Any thread. */
-warprsa_session *warprsa_session_new(int socket, const struct ucred *peer,
+/* A session for a client of this user, who has a seat in the context's quota.
+ * `wanted` is its CONNECT; it is granted that, within these limits. *client_end
+ * is the client's end of the socket, the caller's to close. NULL: no memory or
+ * descriptor. Any thread. */
+warprsa_session *warprsa_session_new(warprsa_server_context *context, uid_t uid,
                                      const warprsa_message *wanted,
-                                     const warprsa_server_limits *limits);
+                                     const warprsa_server_limits *limits,
+                                     int *client_end);
+
+/* The client, which is the process `pid` (0: not known), has mapped the memory.
+ * False: it has made that useless; refuse() the session. */
+bool warprsa_session_attach(warprsa_session *session, pid_t pid);
+
+/* Ends and frees one that did not begin, and gives up its seat. */
+void warprsa_session_refuse(warprsa_session *session);
 
 /* Frees one that is closed and has nothing in flight. Any thread. */
 void warprsa_session_free(warprsa_session *session);
 
 /* ---- For the thread of its event loop alone ---- */
 
-/* Sends WELCOME and begins to watch. The host outlives the session. False: the
- * session has ended. */
-bool warprsa_session_begin(warprsa_session *session,
+/* Begins to watch an attached session and to serve it. The host outlives the
+ * session. */
+void warprsa_session_begin(warprsa_session *session,
                            warprsa_session_host *host);
 
 /* Closes all that the session has and logs why. Its requests in flight must

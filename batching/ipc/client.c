@@ -18,11 +18,16 @@
 #include "batching/base/clock.h"
 #include "batching/base/timed_lock.h"
 #include "batching/ipc/client_private.h"
-#include "batching/ipc/message.h"
 
 enum {
     RETRY_MIN_MS = 100,
     RETRY_MAX_MS = 5000,
+    /* How long callers wait for the reply to CONNECT, all of them together. It
+     * takes a daemon that lives a millisecond, and longer on a machine with too
+     * much to do. */
+    REPLY_MS = 500,
+    /* After so long a reply is taken to be lost. */
+    LOST_MS = 30000,
     WHY_SIZE = 200,
 };
 
@@ -59,7 +64,7 @@ warprsa_client *warprsa_client_open(const warprsa_client_config *config)
     memset(client, 0, sizeof(*client));
     atomic_init(&client->references, 1);
     client->config = *config;
-    client->welcome_socket = -1;
+    client->patient = true;
     client->pause_ms = RETRY_MIN_MS;
     if (pthread_mutex_init(&client->lock, NULL) == 0) {
         if (pthread_mutex_init(&client->connect_lock, NULL) == 0)
@@ -177,39 +182,82 @@ static void install(warprsa_client *client, warprsa_connection *c)
               client->config.control_connection->path, c->shm.slots);
 }
 
-/* With `connect_lock` held, when WELCOME or the end of the socket has come. */
-static void receive_welcome(warprsa_client *client)
+/* With `connect_lock` held. The connection that a WELCOME makes, if the client
+ * is to use it. *why stays empty if it has ended before it was received. */
+static warprsa_connection *accept_welcome(warprsa_client *client,
+                                          const warprsa_message *welcome,
+                                          const int fds[WARPRSA_MESSAGE_FDS],
+                                          char *why)
 {
-    char why[WHY_SIZE] = "warprsad refused the connection";
-    int fds[WARPRSA_MESSAGE_FDS];
-    warprsa_message message;
-    warprsa_connection *c = NULL;
-    int socket = client->welcome_socket;
+    warprsa_connection *c =
+        warprsa_connection_new(welcome, fds, ++client->serials, why, WHY_SIZE);
 
-    switch (warprsa_message_receive(socket, &message, fds)) {
-    case WARPRSA_NOTHING_YET:
-        return;
-    case WARPRSA_RECEIVED:
-        c = warprsa_connection_new(socket, &message, fds, ++client->serials,
-                                   why, sizeof(why));
-        break;
-    case WARPRSA_MALFORMED:
-        snprintf(why, sizeof(why), "warprsad is of another version");
-        /* fall through */
-    case WARPRSA_CLOSED:
+    if (c == NULL)
+        return NULL;
+    if (warprsa_connection_alive(c)) {
+        if (warprsa_control_connection_attached(
+                client->config.control_connection, welcome->number))
+            return c;
+        snprintf(why, WHY_SIZE, "warprsad has gone");
+    }
+    warprsa_connection_drop(c);
+    return NULL;
+}
+
+static void explain_end(const warprsa_message *message,
+                        warprsa_received received, char *why)
+{
+    if (received == WARPRSA_OTHER_VERSION)
+        snprintf(why, WHY_SIZE,
+                 "warprsad speaks version %u of the protocol, and this module "
+                 "version %u: both must be of one release",
+                 (unsigned)message->version, (unsigned)WARPRSA_PROTOCOL);
+    else if (received == WARPRSA_RECEIVED &&
+             message->type == WARPRSA_MESSAGE_REFUSED)
+        snprintf(why, WHY_SIZE,
+                 "warprsad has no room for this process; its log says why");
+    else
+        snprintf(why, WHY_SIZE,
+                 "warprsad has ended the control connection; its log says why");
+}
+
+/* With `connect_lock` held: takes the reply if it has come. Looks at the next
+ * one after the reply to a process that has died. False: it has not come. */
+static bool receive_reply(warprsa_client *client)
+{
+    warprsa_control_connection *control = client->config.control_connection;
+    int fds[WARPRSA_MESSAGE_FDS];
+    char why[WHY_SIZE] = "";
+    warprsa_connection *c = NULL;
+
+    while (c == NULL && why[0] == '\0') {
+        warprsa_message message;
+        warprsa_received received =
+            warprsa_control_connection_receive(control, &message, fds);
+
+        if (received == WARPRSA_NOTHING_YET)
+            return false;
+        if (received == WARPRSA_RECEIVED &&
+            message.type == WARPRSA_MESSAGE_WELCOME) {
+            c = accept_welcome(client, &message, fds, why);
+            continue;
+        }
         for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
             if (fds[i] >= 0)
                 close(fds[i]);
-        close(socket);
-        break;
+        explain_end(&message, received, why);
+        if (received != WARPRSA_RECEIVED)
+            warprsa_control_connection_close(control);
     }
-    client->welcome_socket = -1;
+    client->asked = false;
     if (c == NULL) {
         retry_later(client, why);
-        return;
+        return true;
     }
     client->pause_ms = RETRY_MIN_MS;
+    client->patient = true;
     install(client, c);
+    return true;
 }
 
 /* With `connect_lock` held: asks for a connection, unless it is too early. */
@@ -218,14 +266,38 @@ static void send_connect(warprsa_client *client)
     warprsa_message wanted = {.slots = client->config.slots,
                               .keys = WARPRSA_CLIENT_KEYS_MAX,
                               .notifiers = WARPRSA_CLIENT_NOTIFIERS_MAX};
+    uint64_t now_ns = warprsa_clock_ns();
     char why[WHY_SIZE];
 
-    if (warprsa_clock_ns() < client->retry_ns)
+    if (now_ns < client->retry_ns)
         return;
-    client->welcome_socket = warprsa_control_connection_request(
+    client->asked_ns = now_ns;
+    client->asked = warprsa_control_connection_request(
         client->config.control_connection, &wanted, why, sizeof(why));
-    if (client->welcome_socket < 0)
+    if (!client->asked)
         retry_later(client, why);
+}
+
+/* With `connect_lock` held: waits for the reply to a CONNECT that was sent, no
+ * longer than timeout_ms. Nobody waits for a reply that is late. */
+static void await_reply(warprsa_client *client, unsigned timeout_ms)
+{
+    struct pollfd control = {.fd = client->config.control_connection->fd,
+                             .events = POLLIN};
+    uint64_t age_ms;
+
+    if (receive_reply(client))
+        return;
+    if (client->patient && timeout_ms > 0 &&
+        poll(&control, 1, (int)timeout_ms) > 0 && receive_reply(client))
+        return;
+    age_ms = (warprsa_clock_ns() - client->asked_ns) / WARPRSA_NS_PER_MS;
+    if (age_ms > REPLY_MS && client->patient) {
+        client->patient = false;
+        retry_later(client, "warprsad does not answer");
+    }
+    if (age_ms > LOST_MS)
+        client->asked = false;
 }
 
 static bool needs_connection(warprsa_client *client)
@@ -241,24 +313,23 @@ static bool needs_connection(warprsa_client *client)
 /*
  * Connects to the daemon, waiting no longer than timeout_ms, or twice that
  * where another thread is connecting. Returns whether a connection may still
- * come about: CONNECT was sent and WELCOME has not come, or the other thread
- * has not finished. That one may have been preempted before it sent anything.
+ * come about soon: CONNECT was sent and a reply is not late, or the other
+ * thread has not finished. That one may have been preempted before it sent
+ * anything.
  */
 static bool try_connect(warprsa_client *client, unsigned timeout_ms)
 {
-    struct pollfd welcome = {.events = POLLIN};
     bool starting;
 
     if (!warprsa_lock_within(&client->connect_lock, timeout_ms))
         return true;
     if (needs_connection(client)) {
-        if (client->welcome_socket < 0)
+        if (!client->asked)
             send_connect(client);
-        welcome.fd = client->welcome_socket;
-        if (welcome.fd >= 0 && poll(&welcome, 1, (int)timeout_ms) > 0)
-            receive_welcome(client);
+        if (client->asked)
+            await_reply(client, timeout_ms);
     }
-    starting = client->welcome_socket >= 0;
+    starting = client->asked && client->patient;
     pthread_mutex_unlock(&client->connect_lock);
     return starting;
 }
@@ -294,6 +365,26 @@ static void publish_state(warprsa_client *client, warprsa_connection *c,
     pthread_mutex_unlock(&client->lock);
 }
 
+/* The state of the daemon's queue, as far as this client can use it. */
+static warprsa_queue_state
+usable_state(warprsa_client *client, warprsa_connection *c, unsigned timeout_ms)
+{
+    warprsa_connection_health health =
+        warprsa_connection_health_now(c, warprsa_clock_ns());
+    warprsa_queue_state state = WARPRSA_QUEUE_DOWN;
+
+    if (health == WARPRSA_CONNECTION_LIVES) {
+        state = state_of(c, timeout_ms);
+        publish_state(client, c, state);
+    }
+    if (health == WARPRSA_CONNECTION_GONE ||
+        (state != WARPRSA_QUEUE_READY && !warprsa_connection_alive(c))) {
+        warprsa_client_disconnect(client, c);
+        state = WARPRSA_QUEUE_DOWN;
+    }
+    return state;
+}
+
 static warprsa_queue_state client_wait_ready(void *impl, unsigned timeout_ms)
 {
     warprsa_client *client = impl;
@@ -309,14 +400,7 @@ static warprsa_queue_state client_wait_ready(void *impl, unsigned timeout_ms)
     }
     if (c == NULL)
         return starting ? WARPRSA_QUEUE_STARTING : WARPRSA_QUEUE_DOWN;
-    state = state_of(c, timeout_ms);
-    publish_state(client, c, state);
-    if ((state != WARPRSA_QUEUE_READY ||
-         !warprsa_connection_has_heartbeat(c, warprsa_clock_ns())) &&
-        !warprsa_connection_alive(c)) {
-        warprsa_client_disconnect(client, c);
-        state = WARPRSA_QUEUE_DOWN;
-    }
+    state = usable_state(client, c, timeout_ms);
     warprsa_connection_drop(c);
     return state;
 }
@@ -333,9 +417,6 @@ static bool client_close(void *impl)
     remove_connection(client);
     atomic_store(&client->config.counters->devices, 0);
     pthread_mutex_unlock(&client->lock);
-    if (client->welcome_socket >= 0)
-        close(client->welcome_socket);
-    client->welcome_socket = -1;
     pthread_mutex_unlock(&client->connect_lock);
     if (c != NULL) {
         warprsa_connection_shut(c);
@@ -353,8 +434,6 @@ static void client_abandon(void *impl)
 {
     warprsa_client *client = impl;
 
-    if (client->welcome_socket >= 0)
-        close(client->welcome_socket);
     if (client->connection != NULL)
         warprsa_connection_abandon(client->connection);
 }

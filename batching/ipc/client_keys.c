@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "batching/ipc/client_private.h"
-#include "batching/ipc/message.h"
 
 /* With the lock held. */
 static warprsa_backend_key *find_key(struct warprsa_backend_key_list *bucket,
@@ -61,14 +60,14 @@ warprsa_backend_key *warprsa_client_key(void *impl,
 static void send_key_free(warprsa_client *client,
                           const warprsa_backend_key *key)
 {
-    warprsa_message message = {.type = WARPRSA_MESSAGE_KEY_FREE,
-                               .number = key->number,
-                               .generation = key->generation};
+    warprsa_shm_message message = {.type = WARPRSA_SHM_KEY_FREE,
+                                   .number = key->number,
+                                   .generation = key->generation};
     warprsa_connection *c = client->connection;
 
     if (c == NULL || key->serial != c->serial)
         return;
-    if (warprsa_message_send(c->socket, &message, NULL, 0)) {
+    if (warprsa_connection_send(c, &message)) {
         warprsa_connection_notify_message(c);
         warprsa_id_pool_release(&c->free_keys, key->number);
         warprsa_count(&client->config.counters->keys_wiped, 1);
@@ -105,7 +104,7 @@ void warprsa_client_key_abandon(warprsa_backend_key *key)
 bool warprsa_client_upload(warprsa_client *client, warprsa_connection *c,
                            warprsa_backend_key *key)
 {
-    warprsa_message message = {.type = WARPRSA_MESSAGE_KEY};
+    warprsa_shm_message message = {.type = WARPRSA_SHM_KEY};
     bool sent;
 
     if (key->serial == c->serial)
@@ -114,7 +113,7 @@ bool warprsa_client_upload(warprsa_client *client, warprsa_connection *c,
         return false;
     message.generation = ++c->key_generation[message.number];
     message.key = key->key;
-    sent = warprsa_message_send(c->socket, &message, NULL, 0);
+    sent = warprsa_connection_send(c, &message);
     explicit_bzero(&message.key, sizeof(message.key));
     if (!sent) {
         warprsa_id_pool_release(&c->free_keys, message.number);

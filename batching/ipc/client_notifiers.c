@@ -4,7 +4,11 @@
  * A client's notifiers: a socket for each wait context of async jobs, whose
  * other end the daemon has. A job waits until it can be read from: when the
  * daemon has written to its end, or closed it.
+ *
+ * The daemon makes both ends and sends one. A client asks for some before it
+ * needs them, since a thread that needs one may be an event loop.
  */
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +21,9 @@ enum {
      * SERIAL, plus SERIAL times the connection's serial modulo SERIALS. */
     SERIAL = 1 << 20,
     SERIALS = 1 << 12,
+    /* How long to wait for the first ones, which takes a daemon that lives a
+     * tenth of a millisecond. */
+    ARRIVAL_MS = 5,
 };
 
 uint32_t warprsa_client_notifier_number(const warprsa_connection *c,
@@ -25,24 +32,104 @@ uint32_t warprsa_client_notifier_number(const warprsa_connection *c,
     return notifier / SERIAL == c->serial % SERIALS ? notifier % SERIAL : 0;
 }
 
-/* Makes a socketpair and sends the daemon one end. The other end, or -1. */
-static int send_notifier(warprsa_connection *c, uint32_t number)
+/* With the lock held: asks for as many as should be ready. */
+static void ask(warprsa_connection *c)
 {
-    warprsa_message message = {.type = WARPRSA_MESSAGE_NOTIFIER,
-                               .number = number,
-                               .generation = ++c->notifier_generation[number]};
-    int ends[2];
-    bool sent;
+    warprsa_shm_message message = {.type = WARPRSA_SHM_NOTIFIER};
+    bool sent = true;
+    bool any = false;
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
-                   ends) != 0)
-        return -1;
-    sent = warprsa_message_send(c->socket, &message, &ends[1], 1);
-    close(ends[1]);
-    if (sent)
-        return ends[0];
-    close(ends[0]);
-    return -1;
+    while (sent && c->ready_count + c->asked_count < WARPRSA_NOTIFIERS_READY &&
+           warprsa_id_pool_acquire(&c->free_notifiers, &message.number)) {
+        message.generation = ++c->notifier_generation[message.number];
+        sent = warprsa_connection_send(c, &message);
+        if (!sent)
+            warprsa_id_pool_release(&c->free_notifiers, message.number);
+        c->asked_count += sent;
+        any = any || sent;
+    }
+    if (any)
+        warprsa_connection_notify_message(c);
+}
+
+/* With the lock held: whether a message brings a notifier that was asked for,
+ * or word that there is none. */
+static bool is_asked_for(const warprsa_connection *c,
+                         const warprsa_message *message)
+{
+    uint32_t number = message->number;
+
+    return message->type == WARPRSA_MESSAGE_NOTIFIER && number >= 1 &&
+           number <= c->notifiers && c->notifier[number] == 0 &&
+           c->notifier_generation[number] == message->generation;
+}
+
+/* With the lock held: puts a notifier that has come to those that are ready. */
+static void put(warprsa_connection *c, const warprsa_message *message,
+                int fds[WARPRSA_MESSAGE_FDS])
+{
+    if (is_asked_for(c, message)) {
+        c->asked_count--;
+        if (fds[0] >= 0) {
+            c->notifier[message->number] = fds[0] + 1;
+            c->ready[c->ready_count++] = message->number;
+            fds[0] = -1;
+        } else {
+            warprsa_id_pool_release(&c->free_notifiers, message->number);
+        }
+    }
+    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+/* With the lock held: receives what has come. */
+static void receive(warprsa_connection *c)
+{
+    warprsa_message message;
+    int fds[WARPRSA_MESSAGE_FDS];
+
+    while (c->asked_count > 0 &&
+           warprsa_message_receive(c->socket, &message, fds) ==
+               WARPRSA_RECEIVED) {
+        put(c, &message, fds);
+        c->notifiers_late = false;
+    }
+}
+
+/* With the lock held, which is let go of meanwhile: waits a moment for the
+ * first one to come. A daemon that hangs is waited for once. */
+static void await_first(warprsa_client *client, warprsa_connection *c)
+{
+    struct pollfd arrival = {.fd = c->socket, .events = POLLIN};
+
+    if (c->ready_count > 0 || c->asked_count == 0 || c->notifiers_late)
+        return;
+    pthread_mutex_unlock(&client->lock);
+    (void)poll(&arrival, 1, ARRIVAL_MS);
+    pthread_mutex_lock(&client->lock);
+    receive(c);
+    c->notifiers_late = c->ready_count == 0 && c->asked_count > 0;
+}
+
+/* With the lock held: takes one that is ready. False: there is none. */
+static bool take(warprsa_client *client, warprsa_connection *c,
+                 warprsa_notifier *notifier)
+{
+    uint32_t number;
+
+    receive(c);
+    if (c->ready_count == 0)
+        ask(c);
+    await_first(client, c);
+    if (c->ready_count == 0)
+        return false;
+    number = c->ready[--c->ready_count];
+    if (c->ready_count + c->asked_count <= WARPRSA_NOTIFIERS_READY / 2)
+        ask(c);
+    notifier->number = c->serial % SERIALS * SERIAL + number;
+    notifier->fd = c->notifier[number] - 1;
+    return true;
 }
 
 /* What a notifier refers to, so that it can be closed after the client was. */
@@ -55,31 +142,25 @@ bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier)
 {
     warprsa_client *client = impl;
     notifier_owner *owner = malloc(sizeof(*owner));
-    warprsa_connection *c;
-    uint32_t number;
+    warprsa_connection *c = warprsa_client_connection(client);
+    bool taken = false;
 
-    if (owner == NULL)
-        return false;
     notifier->fd = -1;
-    pthread_mutex_lock(&client->lock);
-    c = client->connection;
-    if (c != NULL && warprsa_id_pool_acquire(&c->free_notifiers, &number)) {
-        notifier->number = c->serial % SERIALS * SERIAL + number;
-        notifier->fd = send_notifier(c, number);
-        if (notifier->fd < 0)
-            warprsa_id_pool_release(&c->free_notifiers, number);
+    if (owner != NULL && c != NULL) {
+        pthread_mutex_lock(&client->lock);
+        taken = take(client, c, notifier);
+        pthread_mutex_unlock(&client->lock);
     }
-    if (notifier->fd >= 0) {
-        c->notifier[notifier->number % SERIAL] = notifier->fd + 1;
-        warprsa_connection_reference(c);
+    if (taken) {
+        /* It has the reference to the connection from now on. */
         atomic_fetch_add(&client->references, 1);
         *owner = (notifier_owner){client, c};
         notifier->owner = owner;
+        return true;
     }
-    pthread_mutex_unlock(&client->lock);
-    if (notifier->fd < 0)
-        free(owner);
-    return notifier->fd >= 0;
+    warprsa_connection_drop(c);
+    free(owner);
+    return false;
 }
 
 /* Not left to the daemon to close its ends: it may hang. */

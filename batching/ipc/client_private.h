@@ -46,9 +46,11 @@ struct warprsa_client {
 
     pthread_mutex_t connect_lock; /* of what follows */
     uint32_t serials;             /* of connections, handed out so far */
-    int welcome_socket;           /* where WELCOME will come; -1: not asked */
-    uint64_t retry_ns;            /* not asked again before */
-    unsigned pause_ms;            /* after the next failure */
+    bool asked;                   /* for a connection; no reply yet */
+    bool patient;                 /* callers wait for the reply to come */
+    uint64_t asked_ns;
+    uint64_t retry_ns; /* not asked again before */
+    unsigned pause_ms; /* after the next failure */
 };
 
 /* Drops a reference; the last one frees. Any thread. */
@@ -74,7 +76,9 @@ bool warprsa_client_upload(warprsa_client *client,
                            warprsa_connection *connection,
                            warprsa_backend_key *key);
 
-/* client_notifiers.c. end_notifiers() makes all of them readable for good. */
+/* client_notifiers.c. open() waits for the daemon for milliseconds at most, and
+ * not again until that has kept up. end_notifiers() makes all of them readable
+ * for good. */
 bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier);
 bool warprsa_client_notifier_works(void *impl,
                                    const warprsa_notifier *notifier);

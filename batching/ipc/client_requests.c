@@ -9,9 +9,6 @@
 #include "batching/ipc/client_private.h"
 
 enum {
-    /* How long a caller sleeps before it asks whether the daemon still
-     * lives. */
-    SLICE_MS = 50,
     /* How much longer than the deadline a caller sleeps. The daemon may have
      * the same deadline, and can still answer why it was not met. */
     MARGIN_MS = 100,
@@ -154,44 +151,31 @@ warprsa_answer warprsa_client_collect(void *impl, warprsa_ticket ticket,
     return WARPRSA_PENDING;
 }
 
-/* Sleeps until the slot is answered, for SLICE_MS at most. */
-static void sleep_on(warprsa_connection *c, warprsa_ticket ticket)
-{
-    _Atomic uint32_t *word = &c->shm.slot[ticket.slot].answered;
-    uint32_t value = atomic_load_explicit(word, memory_order_acquire);
-
-    if (value != ticket.generation)
-        warprsa_shm_sleep(word, value,
-                          warprsa_clock_ns() + SLICE_MS * WARPRSA_NS_PER_MS);
-}
-
 warprsa_answer warprsa_client_wait(void *impl, warprsa_ticket ticket,
                                    uint8_t *output)
 {
     warprsa_client *client = impl;
     warprsa_connection *c = warprsa_client_connection(client);
     uint64_t limit_ns = deadline_ns(client) + MARGIN_MS * WARPRSA_NS_PER_MS;
-    warprsa_answer answer = WARPRSA_REFUSED;
+    warprsa_answer answer = WARPRSA_PENDING;
     warprsa_cpu_reason reason = WARPRSA_CPU_NO_DEVICE;
     bool owned = false;
 
     if (c == NULL)
-        return settle(client, NULL, ticket, answer, reason, false);
-    for (;;) {
+        return settle(client, NULL, ticket, WARPRSA_REFUSED, reason, false);
+    while (answer == WARPRSA_PENDING) {
         answer = warprsa_connection_poll(c, ticket, limit_ns, output, &reason,
                                          &owned);
+        if (answer == WARPRSA_REFUSED && limit_ns == 0)
+            reason = WARPRSA_CPU_NO_DEVICE;
         if (answer != WARPRSA_PENDING)
             break;
-        sleep_on(c, ticket);
-        answer = warprsa_connection_poll(c, ticket, limit_ns, output, &reason,
-                                         &owned);
-        if (answer != WARPRSA_PENDING)
-            break;
-        if (!warprsa_connection_alive(c)) {
+        if (!warprsa_connection_sleep(c, ticket)) {
+            limit_ns = 0; /* it hangs: the slot is given up, or just answered */
+        } else if (!warprsa_connection_alive(c)) {
             warprsa_client_disconnect(client, c);
             answer = WARPRSA_REFUSED;
             reason = WARPRSA_CPU_NO_DEVICE;
-            break;
         }
     }
     return settle(client, c, ticket, answer, reason, owned);

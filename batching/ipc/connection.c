@@ -6,6 +6,7 @@
 #include "batching/ipc/connection.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,6 @@
 
 #include "batching/base/clock.h"
 #include "batching/ipc/control_connection.h"
-#include "batching/ipc/message.h"
 
 /* States of a slot, the word's remainder by STATES. */
 enum {
@@ -28,12 +28,25 @@ enum {
 
 enum {
     RECLAIM_STEP = 64, /* slots examined for one submission */
-    /* Without a heartbeat for so long; 6 times the daemon's slowest, 500 ms. */
+    /* Without a heartbeat for so long the daemon is asked for a sign of life; 6
+     * times its slowest, 500 ms. */
     SILENT_MS = 3000,
-    /* For a daemon that has been silent: a second, in which 2 heartbeats
-     * come. */
-    NAP_NS = 10000000,
-    NAPS = 100,
+    ASK_NAP_NS = 500000,
+    ASK_NAPS = 10,
+    /* A thread that sleeps for its answer notifies the daemon once more after
+     * SLICE_MS. If the daemon then does not look while the thread takes so many
+     * naps, it hangs. Naps rather than a time: on a machine with too much to do
+     * they take longer, for the same reason that the daemon does. */
+    SLICE_MS = 20,
+    NAP_MS = 2,
+    NAPS = 30,
+    /* Callers that do not sleep go by the time since the daemon was notified.
+     * The whole machine may have stood still, with the daemon and this process
+     * on it; so a daemon is given up only when it was found to hang so many
+     * times, at least so far apart. */
+    UNSEEN_MS = 250,
+    TICKS = 10,
+    TICK_MS = 100,
 };
 
 static uint64_t word_of(uint32_t generation, unsigned state)
@@ -78,6 +91,13 @@ static bool is_sensible(const warprsa_message *welcome)
            welcome->notifiers <= WARPRSA_CLIENT_NOTIFIERS_MAX;
 }
 
+/* Whether the daemon has not looked since it was last notified. */
+static bool is_unseen(const warprsa_connection *c)
+{
+    return atomic_load_explicit(&c->shm.head->notify_flags,
+                                memory_order_relaxed) != 0;
+}
+
 /* Sets flags. The daemon sets the word to 0 before it looks. A word that was
  * not 0 therefore means that the daemon has been notified and is yet to look:
  * it will see what the caller has put there, and needs no system call. */
@@ -85,6 +105,9 @@ static void notify(warprsa_connection *c, uint32_t what)
 {
     static const uint64_t one = 1;
 
+    if (!is_unseen(c))
+        atomic_store_explicit(&c->notified_ns, warprsa_clock_ns(),
+                              memory_order_relaxed);
     if (atomic_fetch_or(&c->shm.head->notify_flags, what) == 0)
         (void)!write(c->eventfd, &one, sizeof(one));
 }
@@ -94,10 +117,18 @@ void warprsa_connection_notify_message(warprsa_connection *c)
     notify(c, WARPRSA_NOTIFY_MESSAGE);
 }
 
+bool warprsa_connection_send(warprsa_connection *c,
+                             const warprsa_shm_message *message)
+{
+    if (warprsa_shm_send(&c->shm, &c->messages_offset, message))
+        return true;
+    warprsa_connection_notify_message(c);
+    return false;
+}
+
 static bool attach(warprsa_connection *c, const warprsa_message *welcome,
                    int memory)
 {
-    warprsa_message attached = {.type = WARPRSA_MESSAGE_ATTACHED};
     struct stat st;
 
     if (fstat(c->socket, &st) != 0 || !allocate(c, welcome) ||
@@ -107,14 +138,10 @@ static bool attach(warprsa_connection *c, const warprsa_message *welcome,
     c->socket_ino = st.st_ino;
     c->ring.cells = c->shm.cell;
     c->ring.mask = c->shm.mask;
-    if (!warprsa_message_send(c->socket, &attached, NULL, 0))
-        return false;
-    warprsa_connection_notify_message(c);
     return true;
 }
 
-warprsa_connection *warprsa_connection_new(int socket,
-                                           const warprsa_message *welcome,
+warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
                                            const int fds[WARPRSA_MESSAGE_FDS],
                                            uint32_t serial, char *why,
                                            size_t why_size)
@@ -128,21 +155,19 @@ warprsa_connection *warprsa_connection_new(int socket,
         memset(c, 0, sizeof(*c));
         atomic_init(&c->references, 1);
         c->serial = serial;
-        c->socket = socket;
-        c->eventfd = fds[1];
+        c->socket = fds[0];
+        c->eventfd = fds[2];
         done = is_sensible(welcome) && fds[0] >= 0 && fds[1] >= 0 &&
-               attach(c, welcome, fds[0]);
+               fds[2] >= 0 && attach(c, welcome, fds[1]);
     }
     if (!done)
         snprintf(why, why_size, "no connection to warprsad: %s",
                  strerror(errno));
-    if (fds[0] >= 0)
-        close(fds[0]);
+    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
+        if (fds[i] >= 0 && (!done || i == 1))
+            close(fds[i]);
     if (done)
         return c;
-    close(socket);
-    if (fds[1] >= 0)
-        close(fds[1]);
     if (c != NULL)
         free_memory(c);
     return NULL;
@@ -158,6 +183,8 @@ static void close_descriptors(warprsa_connection *c)
     /* Both came at the same time: a program that closes descriptors it did not
      * open closes both. */
     if (warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino)) {
+        for (uint32_t i = 0; i < c->ready_count; i++)
+            close(c->notifier[c->ready[i]] - 1);
         close(c->socket);
         close(c->eventfd);
     }
@@ -177,41 +204,99 @@ void warprsa_connection_abandon(warprsa_connection *c)
     close_descriptors(c);
 }
 
-bool warprsa_connection_has_heartbeat(const warprsa_connection *c,
-                                      uint64_t now_ns)
-{
-    uint64_t heartbeat_ns =
-        atomic_load_explicit(&c->shm.head->heartbeat_ns, memory_order_relaxed);
-
-    return now_ns < heartbeat_ns + SILENT_MS * WARPRSA_NS_PER_MS;
-}
-
-/* Silence alone proves nothing: the whole machine may have stood still, with
- * the daemon and this process on it. The naps take their time only while the
- * machine runs, and in that time a daemon that lives has a heartbeat. */
-static bool awaits_heartbeat(const warprsa_connection *c)
-{
-    const struct timespec nap = {0, NAP_NS};
-
-    for (unsigned i = 0; i < NAPS; i++) {
-        if (warprsa_connection_has_heartbeat(c, warprsa_clock_ns()))
-            return true;
-        nanosleep(&nap, NULL);
-    }
-    return warprsa_connection_has_heartbeat(c, warprsa_clock_ns());
-}
-
 bool warprsa_connection_alive(warprsa_connection *c)
 {
-    char byte;
-    ssize_t got;
+    struct pollfd end = {.fd = c->socket};
 
     if (atomic_load_explicit(&c->dead, memory_order_relaxed) ||
         !warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino))
         return false;
-    got = recv(c->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got < 0 && (errno == EAGAIN || errno == EINTR) &&
-           awaits_heartbeat(c);
+    return poll(&end, 1, 0) <= 0;
+}
+
+/* The daemon does not look. */
+static warprsa_connection_health found_hanging(warprsa_connection *c,
+                                               uint64_t now_ns)
+{
+    uint64_t last_ns = atomic_load(&c->hang_tick_ns);
+
+    atomic_store(&c->hangs, true);
+    if (now_ns >= last_ns + TICK_MS * WARPRSA_NS_PER_MS &&
+        atomic_compare_exchange_strong(&c->hang_tick_ns, &last_ns, now_ns))
+        atomic_fetch_add(&c->hang_ticks, 1);
+    return atomic_load(&c->hang_ticks) > TICKS ? WARPRSA_CONNECTION_GONE
+                                               : WARPRSA_CONNECTION_HANGS;
+}
+
+static warprsa_connection_health found_alive(warprsa_connection *c)
+{
+    if (atomic_load_explicit(&c->hang_ticks, memory_order_relaxed) != 0)
+        atomic_store(&c->hang_ticks, 0);
+    if (atomic_load_explicit(&c->hangs, memory_order_relaxed))
+        atomic_store(&c->hangs, false);
+    return WARPRSA_CONNECTION_LIVES;
+}
+
+/* Has the daemon show that it lives, which takes it microseconds. */
+static bool shows_life(warprsa_connection *c)
+{
+    const struct timespec nap = {0, ASK_NAP_NS};
+
+    notify(c, WARPRSA_NOTIFY_RING);
+    for (unsigned i = 0; i < ASK_NAPS && is_unseen(c); i++)
+        nanosleep(&nap, NULL);
+    return !is_unseen(c);
+}
+
+warprsa_connection_health warprsa_connection_health_now(warprsa_connection *c,
+                                                        uint64_t now_ns)
+{
+    uint64_t heartbeat_ns =
+        atomic_load_explicit(&c->shm.head->heartbeat_ns, memory_order_relaxed);
+
+    if (is_unseen(c)) {
+        uint64_t notified_ns =
+            atomic_load_explicit(&c->notified_ns, memory_order_relaxed);
+
+        return atomic_load_explicit(&c->hangs, memory_order_relaxed) ||
+                       now_ns > notified_ns + UNSEEN_MS * WARPRSA_NS_PER_MS
+                   ? found_hanging(c, now_ns)
+                   : WARPRSA_CONNECTION_LIVES;
+    }
+    if (now_ns < heartbeat_ns + SILENT_MS * WARPRSA_NS_PER_MS || shows_life(c))
+        return found_alive(c);
+    return found_hanging(c, now_ns);
+}
+
+/* Sleeps until the slot is answered, for so long at most. */
+static void sleep_on(const warprsa_connection *c, warprsa_ticket ticket,
+                     unsigned ms)
+{
+    _Atomic uint32_t *word = &c->shm.slot[ticket.slot].answered;
+    uint32_t value = atomic_load_explicit(word, memory_order_acquire);
+
+    if (value != ticket.generation)
+        warprsa_shm_sleep(word, value,
+                          warprsa_clock_ns() + ms * WARPRSA_NS_PER_MS);
+}
+
+bool warprsa_connection_sleep(warprsa_connection *c, warprsa_ticket ticket)
+{
+    const _Atomic uint32_t *word = &c->shm.slot[ticket.slot].answered;
+
+    sleep_on(c, ticket, SLICE_MS);
+    if (atomic_load(word) == ticket.generation)
+        return true;
+    notify(c, WARPRSA_NOTIFY_RING);
+    for (unsigned i = 0; i < NAPS; i++) {
+        if (!is_unseen(c) || atomic_load(word) == ticket.generation)
+            return true;
+        sleep_on(c, ticket, NAP_MS);
+    }
+    if (!is_unseen(c))
+        return true;
+    (void)found_hanging(c, warprsa_clock_ns());
+    return false;
 }
 
 void warprsa_connection_shut(warprsa_connection *c)

@@ -25,10 +25,29 @@ typedef struct warprsa_client_slot {
     warprsa_size_class size;
 } warprsa_client_slot;
 
+enum {
+    /* Notifiers that a connection has, or has asked for, before it needs
+     * them. */
+    WARPRSA_NOTIFIERS_READY = 32,
+};
+
+typedef enum warprsa_connection_health {
+    WARPRSA_CONNECTION_LIVES,
+    WARPRSA_CONNECTION_HANGS, /* and may yet go on */
+    WARPRSA_CONNECTION_GONE,
+} warprsa_connection_health;
+
 typedef struct warprsa_connection {
     _Atomic uint32_t references;
     uint32_t serial; /* among this client's connections, from 1 */
     _Atomic bool dead;
+    /* When the daemon was notified of what it has not looked at since, if
+     * notify_flags is not 0. */
+    _Atomic uint64_t notified_ns;
+    _Atomic bool hangs; /* a thread has waited in vain for the daemon to look */
+    /* At how many times the daemon was found to hang, and when last. */
+    _Atomic uint32_t hang_ticks;
+    _Atomic uint64_t hang_tick_ns;
     int socket;
     int eventfd;
     dev_t socket_dev; /* of socket, to notice when the program has closed it */
@@ -40,6 +59,10 @@ typedef struct warprsa_connection {
     warprsa_id_pool free_slots, free_keys, free_notifiers;
     int *notifier; /* by number, from 1: a descriptor + 1; 0: none */
     uint32_t notifiers;
+    uint32_t ready[WARPRSA_NOTIFIERS_READY]; /* numbers that nobody uses yet */
+    uint32_t ready_count, asked_count;       /* asked: not received yet */
+    bool notifiers_late; /* none came in time; nobody waits for one again */
+    uint32_t messages_offset; /* of the next message to the daemon */
     uint32_t *key_generation; /* by number */
     /* By number. The thread that has a notifier reads without the lock. */
     uint32_t *notifier_generation;
@@ -48,12 +71,11 @@ typedef struct warprsa_connection {
 } warprsa_connection;
 
 /*
- * The connection that this WELCOME and its descriptors make. It takes over the
- * socket and the descriptors, whatever happens. It has one reference, the
- * caller's. NULL with the reason in why.
+ * The connection that this WELCOME and its descriptors make, which are closed
+ * if there is none. It has one reference, the caller's. ATTACHED is the
+ * caller's to send. NULL with the reason in why.
  */
-warprsa_connection *warprsa_connection_new(int socket,
-                                           const warprsa_message *welcome,
+warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
                                            const int fds[WARPRSA_MESSAGE_FDS],
                                            uint32_t serial, char *why,
                                            size_t why_size);
@@ -66,16 +88,30 @@ void warprsa_connection_drop(warprsa_connection *connection);
 /* In a forked child, without a reference: closes the child's descriptors. */
 void warprsa_connection_abandon(warprsa_connection *connection);
 
-/* Whether the daemon is still there, by what the kernel says of the socket and
- * by its heartbeat. A daemon without a heartbeat for seconds hangs or was
- * stopped; it is given up to a second, in which this sleeps, to have one. Any
- * thread. */
+/* Whether the daemon still holds its end, as the kernel says. Any thread. */
 bool warprsa_connection_alive(warprsa_connection *connection);
 
-/* Whether the daemon has had a heartbeat in the last seconds. Does not sleep.
- * Any thread. */
-bool warprsa_connection_has_heartbeat(const warprsa_connection *connection,
-                                      uint64_t now_ns);
+/*
+ * Whether the daemon looks at what it is notified of. Every caller learns so
+ * before it submits, and none waits for it but the first one, for a few
+ * milliseconds.
+ *
+ * HANGS: nothing should be submitted now. GONE: it has been found to hang again
+ * and again for more than a second, in which this process was running. Any
+ * thread.
+ */
+warprsa_connection_health
+warprsa_connection_health_now(warprsa_connection *connection, uint64_t now_ns);
+
+/* For a thread that sleeps for its answer: sleeps for some milliseconds, until
+ * the slot is answered at most. False: the daemon hangs. */
+bool warprsa_connection_sleep(warprsa_connection *connection,
+                              warprsa_ticket ticket);
+
+/* With the client's lock: sends a message. False: the daemon has too many to
+ * read already; it is notified of them. */
+bool warprsa_connection_send(warprsa_connection *connection,
+                             const warprsa_shm_message *message);
 
 /* Notifies the daemon of messages that no request refers to. Any thread. */
 void warprsa_connection_notify_message(warprsa_connection *connection);

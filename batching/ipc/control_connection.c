@@ -12,8 +12,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "batching/ipc/message.h"
-
 bool warprsa_is_same_file(int fd, dev_t dev, ino_t ino)
 {
     struct stat st;
@@ -87,39 +85,51 @@ void warprsa_control_connection_close(warprsa_control_connection *control)
         close(fd);
 }
 
-static bool send_through(const warprsa_control_connection *control,
-                         const warprsa_message *wanted, int end)
+static bool is_open(const warprsa_control_connection *control)
 {
-    warprsa_message message;
-
-    if (!warprsa_is_same_file(control->fd, control->dev, control->ino)) {
-        errno = ENOTCONN;
-        return false;
-    }
-    memcpy(&message, wanted, WARPRSA_MESSAGE_SHORT);
-    message.type = WARPRSA_MESSAGE_CONNECT;
-    return warprsa_message_send(control->fd, &message, &end, 1);
+    return warprsa_is_same_file(control->fd, control->dev, control->ino);
 }
 
-int warprsa_control_connection_request(warprsa_control_connection *control,
-                                       const warprsa_message *wanted, char *why,
-                                       size_t why_size)
+static bool send_through(const warprsa_control_connection *control,
+                         const warprsa_message *wanted)
 {
-    int ends[2];
-    bool sent;
+    warprsa_message message = *wanted;
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
-                   ends) != 0) {
-        snprintf(why, why_size, "no socket: %s", strerror(errno));
-        return -1;
-    }
-    sent = send_through(control, wanted, ends[1]) ||
-           (reopen(control) && send_through(control, wanted, ends[1]));
-    if (!sent) {
-        explain(control, why, why_size);
-        close(ends[0]);
-        ends[0] = -1;
-    }
-    close(ends[1]);
-    return ends[0];
+    message.type = WARPRSA_MESSAGE_CONNECT;
+    errno = ENOTCONN;
+    return is_open(control) &&
+           warprsa_message_send(control->fd, &message, NULL, 0);
+}
+
+bool warprsa_control_connection_request(warprsa_control_connection *control,
+                                        const warprsa_message *wanted,
+                                        char *why, size_t why_size)
+{
+    if (send_through(control, wanted) ||
+        (errno != EAGAIN && reopen(control) && send_through(control, wanted)))
+        return true;
+    explain(control, why, why_size);
+    return false;
+}
+
+warprsa_received
+warprsa_control_connection_receive(const warprsa_control_connection *control,
+                                   warprsa_message *message,
+                                   int fds[WARPRSA_MESSAGE_FDS])
+{
+    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
+        fds[i] = -1;
+    return is_open(control) ? warprsa_message_receive(control->fd, message, fds)
+                            : WARPRSA_CLOSED;
+}
+
+bool warprsa_control_connection_attached(
+    const warprsa_control_connection *control, uint32_t number)
+{
+    warprsa_message message = {.type = WARPRSA_MESSAGE_ATTACHED,
+                               .number = number};
+
+    errno = ENOTCONN;
+    return is_open(control) &&
+           warprsa_message_send(control->fd, &message, NULL, 0);
 }

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The client's end of a control connection (protocol.h): made early, it
- * outlives fork(), chroot() and setuid(), and each process gets a connection of
- * its own through it without having to reach the daemon's socket.
+ * outlives fork(), chroot() and setuid(), and each process gets a session of
+ * its own through it without having to reach the daemon's socket. Nothing here
+ * waits for the daemon.
  */
 #ifndef WARPRSA_BATCHING_IPC_CONTROL_CONNECTION_H
 #define WARPRSA_BATCHING_IPC_CONTROL_CONNECTION_H
@@ -12,7 +13,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "batching/ipc/protocol.h"
+#include "batching/ipc/message.h"
 
 enum {
     WARPRSA_SOCKET_PATH_SIZE = 108, /* sun_path, with its zero */
@@ -34,17 +35,26 @@ bool warprsa_control_connection_open(warprsa_control_connection *control,
 void warprsa_control_connection_close(warprsa_control_connection *control);
 
 /*
- * Asks for a connection for this process, after connecting to the daemon again
- * if need be. `wanted` has a CONNECT's slots, keys and notifiers. Returns the
- * socket on which WELCOME will come, the caller's to close, or -1 with the
- * reason in why. Does not wait for the daemon.
+ * Asks for a session for this process, after connecting to the daemon again if
+ * need be. `wanted` has a CONNECT's slots, keys and notifiers. False: with the
+ * reason in why.
  *
  * One thread at a time per process. A forked child may use its parent's control
  * connection, whatever the parent was doing with it.
  */
-int warprsa_control_connection_request(warprsa_control_connection *control,
-                                       const warprsa_message *wanted, char *why,
-                                       size_t why_size);
+bool warprsa_control_connection_request(warprsa_control_connection *control,
+                                        const warprsa_message *wanted,
+                                        char *why, size_t why_size);
+
+/* Receives a reply, as warprsa_message_receive() does. */
+warprsa_received
+warprsa_control_connection_receive(const warprsa_control_connection *control,
+                                   warprsa_message *message,
+                                   int fds[WARPRSA_MESSAGE_FDS]);
+
+/* Sends ATTACHED with the number of a WELCOME. False: see errno. */
+bool warprsa_control_connection_attached(
+    const warprsa_control_connection *control, uint32_t number);
 
 /* Whether a descriptor still refers to the file with these numbers of fstat().
  * Programs close descriptors that they did not open, and the number may then be

@@ -14,16 +14,15 @@ typedef union fd_space {
     char space[CMSG_SPACE(WARPRSA_MESSAGE_FDS * sizeof(int))];
 } fd_space;
 
-static size_t size_of(uint32_t type)
-{
-    return type == WARPRSA_MESSAGE_KEY ? sizeof(warprsa_message)
-                                       : WARPRSA_MESSAGE_SHORT;
-}
+typedef union cred_space {
+    struct cmsghdr align;
+    char space[CMSG_SPACE(sizeof(struct ucred))];
+} cred_space;
 
 bool warprsa_message_send(int socket, warprsa_message *message, const int *fds,
                           unsigned count)
 {
-    struct iovec iov = {message, size_of(message->type)};
+    struct iovec iov = {message, sizeof(*message)};
     struct msghdr header = {.msg_iov = &iov, .msg_iovlen = 1};
     fd_space space;
     ssize_t sent;
@@ -50,16 +49,36 @@ bool warprsa_message_send(int socket, warprsa_message *message, const int *fds,
 static void take_fds(struct msghdr *header, int fds[WARPRSA_MESSAGE_FDS])
 {
     for (struct cmsghdr *control = CMSG_FIRSTHDR(header); control != NULL;
-         control = CMSG_NXTHDR(header, control)) {
-        size_t length = control->cmsg_len - CMSG_LEN(0);
+         control = CMSG_NXTHDR(header, control))
+        if (control->cmsg_level == SOL_SOCKET &&
+            control->cmsg_type == SCM_RIGHTS)
+            memcpy(fds, CMSG_DATA(control), control->cmsg_len - CMSG_LEN(0));
+}
 
-        if (control->cmsg_level != SOL_SOCKET ||
-            control->cmsg_type != SCM_RIGHTS)
-            continue;
-        if (length > WARPRSA_MESSAGE_FDS * sizeof(int))
-            length = WARPRSA_MESSAGE_FDS * sizeof(int);
-        memcpy(fds, CMSG_DATA(control), length);
-    }
+static ssize_t receive(int socket, struct msghdr *header, int flags)
+{
+    ssize_t got;
+
+    do
+        got = recvmsg(socket, header, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static warprsa_received judge(ssize_t got, const warprsa_message *message,
+                              int flags)
+{
+    if (got < 0)
+        return errno == EAGAIN || errno == EWOULDBLOCK ? WARPRSA_NOTHING_YET
+                                                       : WARPRSA_CLOSED;
+    if (got == 0)
+        return WARPRSA_CLOSED;
+    if ((size_t)got >= sizeof(message->version) &&
+        message->version != WARPRSA_PROTOCOL)
+        return WARPRSA_OTHER_VERSION;
+    return (size_t)got == sizeof(*message) && (flags & MSG_TRUNC) == 0
+               ? WARPRSA_RECEIVED
+               : WARPRSA_MALFORMED;
 }
 
 warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
@@ -67,27 +86,63 @@ warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
 {
     struct iovec iov = {message, sizeof(*message)};
     fd_space space;
-    struct msghdr header = {.msg_iov = &iov,
-                            .msg_iovlen = 1,
-                            .msg_control = space.space,
-                            .msg_controllen = sizeof(space.space)};
+    struct msghdr header = {
+        .msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = space.space,
+        /* Not a byte more: the kernel would fill padding with another one. */
+        .msg_controllen = CMSG_LEN(WARPRSA_MESSAGE_FDS * sizeof(int))};
     ssize_t got;
 
     for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
         fds[i] = -1;
-    do
-        got = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return errno == EAGAIN || errno == EWOULDBLOCK ? WARPRSA_NOTHING_YET
-                                                       : WARPRSA_CLOSED;
-    take_fds(&header, fds);
-    if (got == 0)
-        return WARPRSA_CLOSED;
-    if ((size_t)got < WARPRSA_MESSAGE_SHORT ||
-        message->version != WARPRSA_PROTOCOL ||
-        (size_t)got != size_of(message->type) ||
-        (header.msg_flags & MSG_TRUNC) != 0)
-        return WARPRSA_MALFORMED;
-    return WARPRSA_RECEIVED;
+    got = receive(socket, &header, 0);
+    if (got >= 0)
+        take_fds(&header, fds);
+    return judge(got, message, header.msg_flags);
+}
+
+/* Room for what SO_PASSCRED brings and nothing else: MSG_CTRUNC says that there
+ * was more. */
+static ssize_t receive_with_sender(int socket, warprsa_message *message,
+                                   pid_t *sender, int *flags, int how)
+{
+    struct iovec iov = {message, sizeof(*message)};
+    cred_space space;
+    struct msghdr header = {.msg_iov = &iov,
+                            .msg_iovlen = 1,
+                            .msg_control = space.space,
+                            .msg_controllen = sizeof(space.space)};
+    ssize_t got = receive(socket, &header, how);
+    const struct cmsghdr *control = got < 0 ? NULL : CMSG_FIRSTHDR(&header);
+
+    *sender = 0;
+    *flags = header.msg_flags;
+    if (control != NULL && control->cmsg_level == SOL_SOCKET &&
+        control->cmsg_type == SCM_CREDENTIALS) {
+        struct ucred of;
+
+        memcpy(&of, CMSG_DATA(control), sizeof(of));
+        *sender = of.pid;
+    }
+    return got;
+}
+
+warprsa_received warprsa_message_receive_of_client(int socket,
+                                                   warprsa_message *message,
+                                                   pid_t *sender)
+{
+    int flags;
+    ssize_t got =
+        receive_with_sender(socket, message, sender, &flags, MSG_PEEK);
+
+    /* A peek takes references to the descriptors and gives them back; the queue
+     * has its own, so that none is the last. */
+    if (got >= 0 && (flags & MSG_CTRUNC) != 0)
+        return judge(got, message, flags) == WARPRSA_OTHER_VERSION
+                   ? WARPRSA_OTHER_VERSION
+                   : WARPRSA_MALFORMED;
+    if (got > 0)
+        got = receive_with_sender(socket, message, sender, &flags, 0);
+    return judge(got, message, flags);
 }

@@ -7,26 +7,39 @@
  * both compiled from this file; the version in each message tells whether it
  * was the same one.
  *
- * There are two kinds of connection, both Unix sockets of type SOCK_SEQPACKET:
+ * The daemon makes every descriptor that the two share, and never receives one.
+ * A client has its ends of:
  *
- * - The control connection. A program makes it when it loads the provider, and
- *   its forked children share it. Only CONNECT is sent over it, by which a
- *   process gets a connection of its own: it sends one end of a socketpair.
- * - The connection of one process. The daemon sends WELCOME over it with two
- *   descriptors, the shared memory (shm.h) and an eventfd by which the client
- *   notifies the daemon. The client maps the memory and sends ATTACHED. From
- *   then on the daemon sends nothing more over the connection. Whatever belongs
- *   to the connection ends with it.
+ * - The control connection, a Unix socket of type SOCK_SEQPACKET. A program
+ *   connects when it loads the provider, and its forked children share it. By
+ *   CONNECT a process asks for a session of its own. The daemon replies with
+ *   WELCOME and three descriptors: the session's socket, the shared memory
+ *   (shm.h) and an eventfd by which the client notifies the daemon; or with
+ *   REFUSED. The client maps the memory and sends ATTACHED.
+ * - The session's socket, of the same type, which carries messages from the
+ *   daemon alone: its other end is shut down for reading before the client has
+ *   this one, so that the kernel lets nothing into the daemon's queue. Whatever
+ *   belongs to the session ends with it.
+ * - Notifiers: stream sockets, also shut down for reading at the daemon's end.
+ *   The daemon writes a byte for each answer.
+ * - The shared memory. Requests and answers go through it, and so do the
+ *   client's messages to its session (shm_message).
  *
- * Requests and answers go through the shared memory. A request refers to a key,
- * and may refer to a notifier. Both are sent over the connection before, with a
- * number and a generation. When a request refers to something that the daemon
- * does not know yet, the daemon reads its messages. For messages that no
- * request will refer to, the client notifies the daemon
- * (WARPRSA_NOTIFY_MESSAGE).
+ * Processes that share a control connection may receive each other's replies.
+ * They are of one program, and it makes no difference: a session belongs to the
+ * process that sends ATTACHED with its number, which the kernel names to the
+ * daemon. One that is not attached within a few seconds, as when the process
+ * that asked has died, ends; its WELCOME may still wait to be received, and
+ * whoever receives it finds the socket at its end, and receives the next.
  *
- * No message is replied to, so that nobody waits for a reply: the daemon
- * refuses a request that refers to something it has refused.
+ * A request refers to a key, and may refer to a notifier, by a number and a
+ * generation. When a request refers to something that the daemon does not know
+ * yet, the daemon reads its messages. For messages that no request will refer
+ * to, the client notifies the daemon (WARPRSA_NOTIFY_MESSAGE).
+ *
+ * Nobody needs to wait for a reply: the daemon refuses a request that refers to
+ * something it has refused, and a client asks for notifiers before it needs
+ * them.
  *
  * Trust: the daemon believes nothing that a client sends. A client that breaks
  * these rules is disconnected; one that asks for something it can't have is
@@ -35,7 +48,6 @@
 #ifndef WARPRSA_BATCHING_IPC_PROTOCOL_H
 #define WARPRSA_BATCHING_IPC_PROTOCOL_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "gpu/engine.h"
@@ -43,47 +55,65 @@
 #define WARPRSA_SOCKET_DEFAULT "/run/warprsa/warprsad.sock"
 
 enum {
-    WARPRSA_PROTOCOL = 3,
+    WARPRSA_PROTOCOL = 4,
     WARPRSA_CLIENT_SLOTS_MAX = 65536,
     WARPRSA_CLIENT_KEYS_MAX = 65536,
     /* One for each wait context of async jobs; some are idle. */
     WARPRSA_CLIENT_NOTIFIERS_MAX = 65536,
-    WARPRSA_MESSAGE_FDS = 2,
+    WARPRSA_MESSAGE_FDS = 3,
 };
 
+/* Over sockets. */
 typedef enum warprsa_message_type {
     /* Client, over a control connection. slots, keys, notifiers: how many it
-     * wants. One descriptor: the daemon's end of the connection. */
+     * wants. */
     WARPRSA_MESSAGE_CONNECT = 1,
-    /* Daemon. slots, keys, notifiers: how many it grants. Two descriptors: the
-     * shared memory and the eventfd. */
+    /* Daemon, over a control connection. number: the session's. slots, keys,
+     * notifiers: how many it grants. Three descriptors: the session's socket,
+     * the shared memory and the eventfd. */
     WARPRSA_MESSAGE_WELCOME,
-    /* The rest are the client's. The shared memory is mapped. */
+    /* Daemon, over a control connection: there is no session to be had now, or
+     * the client is of another version. */
+    WARPRSA_MESSAGE_REFUSED,
+    /* Client, over a control connection. number: of the session whose memory it
+     * has mapped. */
     WARPRSA_MESSAGE_ATTACHED,
-    /* A private key, and the number and generation by which requests will name
-     * it. The number, from 0, must be free. */
-    WARPRSA_MESSAGE_KEY,
-    /* The number of a key is free again. Requests under way with the key are
-     * still answered. */
-    WARPRSA_MESSAGE_KEY_FREE,
-    /* A notifier. One descriptor: a stream socket, to which the daemon writes a
-     * byte for each answer. Its number, from 1, may name an earlier notifier,
-     * which the daemon closes then, and not before. */
+    /* Daemon, over a session's socket: what WARPRSA_SHM_NOTIFIER with this
+     * number and generation asked for. One descriptor, or none if there is none
+     * to be had. */
     WARPRSA_MESSAGE_NOTIFIER,
 } warprsa_message_type;
 
+/* The first two stay where they are in every version. */
 typedef struct warprsa_message {
     uint32_t version;    /* WARPRSA_PROTOCOL */
     uint32_t type;       /* warprsa_message_type */
-    uint32_t number;     /* of a key or a notifier */
-    uint32_t generation; /* of what the number names */
+    uint32_t number;     /* of a session or a notifier */
+    uint32_t generation; /* of a notifier */
     uint32_t slots;
     uint32_t keys;
     uint32_t notifiers;
-    warprsa_private_key key; /* SECRET; only a KEY message has it */
 } warprsa_message;
 
-/* Bytes of a message of any other type than KEY. */
-#define WARPRSA_MESSAGE_SHORT offsetof(warprsa_message, key)
+/* Through the shared memory, all of them the client's. */
+typedef enum warprsa_shm_message_type {
+    /* A private key, and the number and generation by which requests will name
+     * it. The number, from 0, must be free. */
+    WARPRSA_SHM_KEY = 1,
+    /* The number of a key is free again. Requests under way with the key are
+     * still answered. */
+    WARPRSA_SHM_KEY_FREE,
+    /* Asks for a notifier by this number, from 1, and generation. The number
+     * may name an earlier notifier, which the daemon closes then, and not
+     * before. */
+    WARPRSA_SHM_NOTIFIER,
+} warprsa_shm_message_type;
+
+typedef struct warprsa_shm_message {
+    uint32_t type;           /* warprsa_shm_message_type */
+    uint32_t number;         /* of a key or a notifier */
+    uint32_t generation;     /* of what the number names */
+    warprsa_private_key key; /* SECRET; only a KEY has it */
+} warprsa_shm_message;
 
 #endif

@@ -24,7 +24,7 @@ enum {
 };
 
 /* Computes the sizes, which follow from the number of slots alone: page 0 is
- * the head, then come the slots, then the ring. */
+ * the head, then come the slots, the messages and the ring. */
 static void lay_out(warprsa_shm *shm, uint32_t slots)
 {
     uint32_t ring = RING_MIN;
@@ -33,6 +33,7 @@ static void lay_out(warprsa_shm *shm, uint32_t slots)
     while (ring < slots)
         ring *= 2;
     size = PAGE + slots * sizeof(warprsa_shm_slot) +
+           WARPRSA_SHM_MESSAGES * sizeof(warprsa_shm_message_cell) +
            ring * sizeof(warprsa_ring_cell);
     shm->slots = slots;
     shm->mask = ring - 1;
@@ -50,8 +51,8 @@ static bool map(warprsa_shm *shm, int fd)
     (void)madvise(at, shm->size, MADV_DONTDUMP);
     shm->head = (warprsa_shm_head *)at;
     shm->slot = (warprsa_shm_slot *)(at + PAGE);
-    shm->cell = (warprsa_ring_cell *)(at + PAGE +
-                                      shm->slots * sizeof(warprsa_shm_slot));
+    shm->message = (warprsa_shm_message_cell *)(shm->slot + shm->slots);
+    shm->cell = (warprsa_ring_cell *)(shm->message + WARPRSA_SHM_MESSAGES);
     return true;
 }
 
@@ -68,6 +69,8 @@ static bool fill(warprsa_shm *shm, int fd)
         return false;
     for (uint32_t i = 0; i <= shm->mask; i++)
         atomic_init(&shm->cell[i].sequence, i);
+    for (uint32_t i = 0; i < WARPRSA_SHM_MESSAGES; i++)
+        atomic_init(&shm->message[i].sequence, i);
     return true;
 }
 
@@ -90,7 +93,15 @@ bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, int *fd)
 
 bool warprsa_shm_seal(int fd)
 {
-    return fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0;
+    struct stat st;
+    int error;
+
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0 ||
+        fstat(fd, &st) != 0)
+        return false;
+    error = posix_fallocate(fd, 0, st.st_size);
+    errno = error;
+    return error == 0;
 }
 
 bool warprsa_shm_map(warprsa_shm *shm, uint32_t slots, int fd)
@@ -133,13 +144,47 @@ bool warprsa_shm_dequeue(const warprsa_shm *shm, uint32_t *ring_offset,
     return true;
 }
 
+/* The compiler may not read the client's memory again in place of the copy. */
+static void copy_once(void *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+    __asm__ volatile("" : : "r"(to) : "memory");
+}
+
 void warprsa_shm_copy(const warprsa_shm *shm, uint32_t slot,
                       warprsa_shm_request *request)
 {
-    memcpy(request, &shm->slot[slot].request, sizeof(*request));
-    /* The compiler may not read the client's memory again in place of the
-     * copy. */
-    __asm__ volatile("" : : "r"(request) : "memory");
+    copy_once(request, &shm->slot[slot].request, sizeof(*request));
+}
+
+bool warprsa_shm_send(const warprsa_shm *shm, uint32_t *offset,
+                      const warprsa_shm_message *message)
+{
+    warprsa_shm_message_cell *cell =
+        &shm->message[*offset % WARPRSA_SHM_MESSAGES];
+
+    if (atomic_load_explicit(&cell->sequence, memory_order_acquire) != *offset)
+        return false;
+    cell->message = *message;
+    atomic_store_explicit(&cell->sequence, ++*offset, memory_order_release);
+    return true;
+}
+
+bool warprsa_shm_receive(const warprsa_shm *shm, uint32_t *offset,
+                         warprsa_shm_message *message)
+{
+    warprsa_shm_message_cell *cell =
+        &shm->message[*offset % WARPRSA_SHM_MESSAGES];
+
+    if (atomic_load_explicit(&cell->sequence, memory_order_acquire) !=
+        *offset + 1)
+        return false;
+    copy_once(message, &cell->message, sizeof(*message));
+    explicit_bzero(&cell->message, sizeof(cell->message));
+    atomic_store_explicit(&cell->sequence, *offset + WARPRSA_SHM_MESSAGES,
+                          memory_order_release);
+    ++*offset;
+    return true;
 }
 
 void warprsa_shm_sleep(_Atomic uint32_t *word, uint32_t value,

@@ -2,11 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The memory that one client process shares with the daemon: request slots, a
- * ring of the numbers of slots that hold new requests, and a few words.
+ * ring of the numbers of slots that hold new requests, a ring of messages of
+ * the client's, and a few words.
  *
- * The daemon trusts nothing in it. It keeps its own offset in the ring, copies
- * a request out before it looks at it, and remembers for itself which slots are
- * under way. The client trusts the daemon, which has its keys.
+ * The daemon trusts nothing in it. It keeps its own offsets in the rings,
+ * copies a request or a message out before it looks at it, and remembers for
+ * itself which slots are under way. The client trusts the daemon, which has its
+ * keys.
  *
  * A slot is the client's until its number is put into the ring. It is then the
  * daemon's until `answered` equals the request's `generation`. The client does
@@ -21,7 +23,7 @@
 
 #include "batching/base/ring.h"
 #include "batching/counters.h"
-#include "gpu/engine.h"
+#include "batching/ipc/protocol.h"
 
 /* What the client notifies the daemon of, bits of `notify_flags`. */
 enum {
@@ -63,11 +65,23 @@ typedef struct warprsa_shm_slot {
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_shm_slot;
 
+enum {
+    WARPRSA_SHM_MESSAGES = 64, /* on their way at once; a power of 2 */
+};
+
+/* `sequence` is the offset of the message that the client may put here, or that
+ * plus 1 when the daemon may take it. */
+typedef struct warprsa_shm_message_cell {
+    _Alignas(64) _Atomic uint32_t sequence;
+    warprsa_shm_message message; /* SECRET; zero when it was taken */
+} warprsa_shm_message_cell;
+
 /* A mapping of it in this process. */
 typedef struct warprsa_shm {
     warprsa_shm_head *head;
     warprsa_shm_slot *slot;
     warprsa_ring_cell *cell; /* a warprsa_ring's */
+    warprsa_shm_message_cell *message;
     uint32_t slots;
     uint32_t mask; /* of the ring */
     size_t size;
@@ -83,7 +97,8 @@ bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, int *fd);
 
 /* For the daemon, once the client has mapped the memory too: from now on nobody
  * can punch holes into the file, or make another mapping that can be written
- * to. False: see errno. */
+ * to, and holes that were there are filled. Until then the daemon does not use
+ * the memory once the client has its file. False: see errno. */
 bool warprsa_shm_seal(int fd);
 
 /* For the client: maps the memory; forked children will not have it. False: see
@@ -98,6 +113,18 @@ void warprsa_shm_unmap(warprsa_shm *shm);
  * written, and may be of no slot. */
 bool warprsa_shm_dequeue(const warprsa_shm *shm, uint32_t *ring_offset,
                          uint32_t *slot);
+
+/* For the client: puts a copy of a message into the memory, at *offset, which
+ * advances by one. False: the daemon has too many to read already. One thread
+ * at a time. */
+bool warprsa_shm_send(const warprsa_shm *shm, uint32_t *offset,
+                      const warprsa_shm_message *message);
+
+/* For the daemon: takes the message at *offset, which advances by one, reading
+ * each byte once, and wipes it in the memory. False: there is none. The caller
+ * wipes a KEY. */
+bool warprsa_shm_receive(const warprsa_shm *shm, uint32_t *offset,
+                         warprsa_shm_message *message);
 
 /* For the daemon: copies a request out of a slot, reading each byte once. What
  * was checked in the copy can't change after the check. */

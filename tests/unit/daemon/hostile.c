@@ -45,7 +45,7 @@ static int teardown(void **state)
 /* A connection that has one key, under number 3 and generation 5. */
 static void enter(raw_client *x)
 {
-    assert_true(raw_client_connect(x, &s, 16));
+    WAIT_UNTIL(raw_client_connect(x, &s, 16));
     raw_client_attach(x);
     raw_client_key(x, 3, 5, 1);
 }
@@ -57,155 +57,118 @@ static void is_disconnected_for_it(raw_client *x, unsigned broken_before)
     WAIT_UNTIL(test_server_broken(&s) > broken_before);
 }
 
+/* What a client may not send over its control connection: types, and bytes. */
 static void on_the_control_connection(void **state)
 {
-    static const uint32_t types[] = {0,
-                                     WARPRSA_MESSAGE_WELCOME,
-                                     WARPRSA_MESSAGE_KEY,
-                                     WARPRSA_MESSAGE_NOTIFIER,
-                                     77,
-                                     UINT32_MAX};
-    char why[256];
+    static const warprsa_message bad[] = {
+        {.version = WARPRSA_PROTOCOL, .type = 0},
+        {.version = WARPRSA_PROTOCOL, .type = WARPRSA_MESSAGE_WELCOME},
+        {.version = WARPRSA_PROTOCOL, .type = WARPRSA_MESSAGE_REFUSED},
+        {.version = WARPRSA_PROTOCOL, .type = WARPRSA_MESSAGE_NOTIFIER},
+        {.version = WARPRSA_PROTOCOL, .type = 77},
+        {.version = WARPRSA_PROTOCOL, .type = UINT32_MAX},
+        {.version = WARPRSA_PROTOCOL, .type = WARPRSA_MESSAGE_ATTACHED},
+        {.version = WARPRSA_PROTOCOL,
+         .type = WARPRSA_MESSAGE_ATTACHED,
+         .number = 1},
+    };
 
     (void)state;
-    for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]) + 2; i++) {
-        warprsa_message message = {.type = WARPRSA_MESSAGE_CONNECT};
+    for (unsigned i = 0; i < 2 * sizeof(bad) / sizeof(bad[0]); i++) {
+        char bytes[sizeof(bad[0]) + 1] = {0};
         warprsa_control_connection control_connection;
-        int file = -1;
+        size_t size = sizeof(bad[0]);
         unsigned broken = test_server_broken(&s);
+        char why[256];
 
+        memcpy(bytes, &bad[i / 2], size);
+        /* Each once of another size, too long or too short. */
+        if (i % 2 == 1)
+            size = i % 4 == 1 ? size + 1 : size - 1;
         assert_true(warprsa_control_connection_open(&control_connection, s.path,
                                                     why, sizeof(why)));
-        if (i < sizeof(types) / sizeof(types[0])) {
-            message.type = types[i];
-            assert_true(
-                warprsa_message_send(control_connection.fd, &message, NULL, 0));
-        } else if (i == sizeof(types) / sizeof(types[0])) {
-            assert_int_equal(send(control_connection.fd, "rubbish", 7, 0), 7);
-        } else {
-            /* CONNECT with a descriptor that is a file. */
-            file = open("/dev/null", O_RDONLY);
-            assert_true(warprsa_message_send(control_connection.fd, &message,
-                                             &file, 1));
-        }
+        assert_int_equal(send(control_connection.fd, bytes, size, 0), size);
         assert_true(becomes_readable(control_connection.fd));
         WAIT_UNTIL(test_server_broken(&s) > broken);
-        if (file >= 0)
-            close(file);
         warprsa_control_connection_close(&control_connection);
     }
 }
 
-static void messages_that_are_none(void **state)
+/* Both sides say which versions they are of. */
+static void another_version(void **state)
 {
-    raw_client x;
-    unsigned broken = test_server_broken(&s);
+    const warprsa_message theirs = {.version = WARPRSA_PROTOCOL + 1,
+                                    .type = WARPRSA_MESSAGE_CONNECT};
+    warprsa_control_connection control_connection;
+    warprsa_message message;
+    int fds[WARPRSA_MESSAGE_FDS];
+    char why[256];
 
     (void)state;
-    enter(&x);
-    assert_int_equal(send(x.socket, "rubbish", 7, 0), 7);
-    raw_client_notify(&x);
-    is_disconnected_for_it(&x, broken);
-
-    /* Too long, and of another version. */
-    broken = test_server_broken(&s);
-    enter(&x);
-    {
-        char bytes[sizeof(warprsa_message) + 1] = {0};
-        warprsa_message *message = (warprsa_message *)bytes;
-
-        message->version = WARPRSA_PROTOCOL;
-        message->type = WARPRSA_MESSAGE_KEY;
-        assert_int_equal(send(x.socket, bytes, sizeof(bytes), 0),
-                         sizeof(bytes));
-    }
-    raw_client_notify(&x);
-    is_disconnected_for_it(&x, broken);
-    broken = test_server_broken(&s);
-    enter(&x);
-    {
-        warprsa_message message = {.version = WARPRSA_PROTOCOL + 1,
-                                   .type = WARPRSA_MESSAGE_NOTIFIER,
-                                   .number = 1};
-
-        assert_int_equal(send(x.socket, &message, WARPRSA_MESSAGE_SHORT, 0),
-                         WARPRSA_MESSAGE_SHORT);
-    }
-    raw_client_notify(&x);
-    is_disconnected_for_it(&x, broken);
+    assert_true(warprsa_control_connection_open(&control_connection, s.path,
+                                                why, sizeof(why)));
+    assert_int_equal(send(control_connection.fd, &theirs, sizeof(theirs), 0),
+                     sizeof(theirs));
+    assert_true(becomes_readable(control_connection.fd));
+    assert_int_equal(
+        warprsa_control_connection_receive(&control_connection, &message, fds),
+        WARPRSA_RECEIVED);
+    assert_int_equal(message.type, WARPRSA_MESSAGE_REFUSED);
+    assert_int_equal(message.version, WARPRSA_PROTOCOL);
+    WAIT_UNTIL(test_server_logged(&s, "its module speaks version 5 of the "
+                                      "protocol, and this warprsad version 4"));
+    warprsa_control_connection_close(&control_connection);
 }
 
 static void messages_out_of_place(void **state)
 {
-    static const struct {
-        uint32_t type, number, generation;
-    } bad[] = {
-        {WARPRSA_MESSAGE_ATTACHED, 0, 0},
-        {WARPRSA_MESSAGE_CONNECT, 0, 0},
-        {WARPRSA_MESSAGE_WELCOME, 0, 0},
-        {WARPRSA_MESSAGE_KEY, 3, 6},
-        {WARPRSA_MESSAGE_KEY, 16, 1},
-        {WARPRSA_MESSAGE_KEY, UINT32_MAX, 1},
-        {WARPRSA_MESSAGE_KEY_FREE, 4, 5},
-        {WARPRSA_MESSAGE_KEY_FREE, 3, 4},
-        {WARPRSA_MESSAGE_KEY_FREE, 16, 5},
-        {WARPRSA_MESSAGE_NOTIFIER, 0, 0},
-        {WARPRSA_MESSAGE_NOTIFIER, 65, 0},
-        {WARPRSA_MESSAGE_NOTIFIER, UINT32_MAX, 0},
-        {0, 0, 0},
-        {99, 0, 0},
+    static const warprsa_shm_message bad[] = {
+        {.type = 0},
+        {.type = 99},
+        {.type = WARPRSA_SHM_KEY, .number = 3, .generation = 6},
+        {.type = WARPRSA_SHM_KEY, .number = 16, .generation = 1},
+        {.type = WARPRSA_SHM_KEY, .number = UINT32_MAX, .generation = 1},
+        {.type = WARPRSA_SHM_KEY_FREE, .number = 4, .generation = 5},
+        {.type = WARPRSA_SHM_KEY_FREE, .number = 3, .generation = 4},
+        {.type = WARPRSA_SHM_KEY_FREE, .number = 16, .generation = 5},
+        {.type = WARPRSA_SHM_NOTIFIER, .number = 0},
+        {.type = WARPRSA_SHM_NOTIFIER, .number = 65},
+        {.type = WARPRSA_SHM_NOTIFIER, .number = UINT32_MAX},
     };
 
     (void)state;
     for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        warprsa_message message = {.type = bad[i].type,
-                                   .number = bad[i].number,
-                                   .generation = bad[i].generation};
         unsigned broken = test_server_broken(&s);
         raw_client x;
 
         enter(&x);
-        assert_true(raw_client_send(&x, &message, -1));
-        is_disconnected_for_it(&x, broken);
-    }
-    /* And before the client is attached. */
-    for (unsigned type = WARPRSA_MESSAGE_KEY; type <= WARPRSA_MESSAGE_NOTIFIER;
-         type++) {
-        warprsa_message message = {.type = type, .number = 1};
-        unsigned broken = test_server_broken(&s);
-        raw_client x;
-
-        assert_true(raw_client_connect(&x, &s, 16));
-        assert_true(raw_client_send(&x, &message, -1));
+        raw_client_send(&x, &bad[i]);
         is_disconnected_for_it(&x, broken);
     }
 }
 
-static void notifiers_that_are_none(void **state)
+/* A session is attached once, and over the control connection that was offered
+ * it; a number that is of no offer any more means nothing. */
+static void attached_twice_or_by_others(void **state)
 {
-    (void)state;
-    for (unsigned kind = 0; kind < 4; kind++) {
-        warprsa_message message = {.type = WARPRSA_MESSAGE_NOTIFIER,
-                                   .number = 1};
-        unsigned broken = test_server_broken(&s);
-        raw_client x;
-        int ends[2] = {-1, -1};
+    raw_client x, y;
 
-        enter(&x);
-        if (kind == 0)
-            assert_int_equal(pipe(ends), 0);
-        else if (kind == 1)
-            assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends), 0);
-        else if (kind == 2)
-            ends[0] = socket(AF_INET, SOCK_STREAM, 0);
-        else
-            ends[0] = open("/dev/null", O_WRONLY);
-        assert_true(raw_client_send(&x, &message, ends[0]));
-        is_disconnected_for_it(&x, broken);
-        close(ends[0]);
-        if (ends[1] >= 0)
-            close(ends[1]);
-    }
+    (void)state;
+    enter(&x);
+    raw_client_attach(&x);
+    WAIT_UNTIL(raw_client_connect(&y, &s, 16));
+    raw_client_attach(&x);
+    raw_client_fill(&x, 0, 1, 3, 5);
+    raw_client_submit(&x, 0);
+    assert_int_equal(raw_client_answer(&x, 0, 1), WARPRSA_DONE);
+    raw_client_key(&y, 3, 5, 1);
+    raw_client_fill(&y, 0, 1, 3, 5);
+    raw_client_submit(&y, 0);
+    assert_int_equal(atomic_load(&y.shm.slot[0].answered), 0);
+    raw_client_attach(&y);
+    assert_int_equal(raw_client_answer(&y, 0, 1), WARPRSA_DONE);
+    raw_client_leave(&x);
+    raw_client_leave(&y);
 }
 
 static void slots_that_are_not_there(void **state)
@@ -265,10 +228,10 @@ static void requests_with_others_keys(void **state)
     }
     /* The number of a freed key refers to no key until another one is sent. */
     {
-        warprsa_message message = {
-            .type = WARPRSA_MESSAGE_KEY_FREE, .number = 3, .generation = 5};
+        const warprsa_shm_message message = {
+            .type = WARPRSA_SHM_KEY_FREE, .number = 3, .generation = 5};
 
-        assert_true(raw_client_send(&x, &message, -1));
+        raw_client_send(&x, &message);
         raw_client_fill(&x, 0, ++generation, 3, 5);
         raw_client_submit(&x, 0);
         /* Served before the message, or after: both are right. */
@@ -388,24 +351,17 @@ static void the_shm_cannot_be_taken_away(void **state)
     raw_client_leave(&x);
 }
 
-/* Notifier 1: the daemon gets a copy of ends[1]. */
-static void give_notifier(const raw_client *x, int ends[2])
-{
-    warprsa_message message = {.type = WARPRSA_MESSAGE_NOTIFIER, .number = 1};
-
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    assert_true(raw_client_send(x, &message, ends[1]));
-}
-
-/* The daemon does not wait for a client that never reads its notifier. */
+/* The daemon does not wait for a client that never reads its notifier, be its
+ * end in blocking mode or not. */
 static void a_notifier_that_is_never_read(void **state)
 {
     raw_client x;
-    int ends[2];
+    int end;
 
     (void)state;
     enter(&x);
-    give_notifier(&x, ends);
+    end = raw_client_notifier(&x, 1);
+    assert_int_equal(fcntl(end, F_SETFL, 0), 0);
     for (uint32_t generation = 1; generation <= NOTIFICATIONS_UNREAD;
          generation++) {
         raw_client_fill(&x, 0, generation, 3, 5);
@@ -414,31 +370,8 @@ static void a_notifier_that_is_never_read(void **state)
         assert_int_equal(raw_client_answer(&x, 0, generation), WARPRSA_DONE);
     }
     test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
-    close(ends[0]);
-    close(ends[1]);
+    close(end);
     raw_client_leave(&x);
-}
-
-/* The client keeps the daemon's end of the notifier, too. */
-static void a_notifier_with_two_owners(void **state)
-{
-    raw_client x;
-    int ends[2];
-
-    (void)state;
-    enter(&x);
-    give_notifier(&x, ends);
-    raw_client_fill(&x, 0, 1, 3, 5);
-    x.shm.slot[0].request.notifier = 1;
-    raw_client_submit(&x, 0);
-    assert_true(becomes_readable(ends[0]));
-    raw_client_leave(&x);
-    WAIT_UNTIL(warprsa_server_clients(s.server) == 1);
-    /* If the daemon still watched it, this would be an event for freed
-     * memory. */
-    close(ends[0]);
-    test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
-    close(ends[1]);
 }
 
 static void one_that_dies_holding_slots(void **state)
@@ -514,9 +447,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ATTACK(on_the_control_connection),
-        ATTACK(messages_that_are_none),
+        ATTACK(another_version),
         ATTACK(messages_out_of_place),
-        ATTACK(notifiers_that_are_none),
+        ATTACK(attached_twice_or_by_others),
         ATTACK(slots_that_are_not_there),
         ATTACK(a_slot_submitted_twice),
         ATTACK(requests_with_others_keys),
@@ -525,7 +458,6 @@ int main(void)
         ATTACK(scribbling),
         ATTACK(the_shm_cannot_be_taken_away),
         ATTACK(a_notifier_that_is_never_read),
-        ATTACK(a_notifier_with_two_owners),
         ATTACK(one_that_dies_holding_slots),
         ATTACK(as_many_control_connections_as_allowed),
         ATTACK(out_of_descriptors),

@@ -13,6 +13,11 @@
 #include "batching/daemon/systemd.h"
 #include "batching/ipc/message.h"
 
+enum {
+    LINES = sizeof(((test_server *)0)->lines) /
+            sizeof(((test_server *)0)->lines[0]),
+};
+
 const warprsa_backend_ops *const backend = &warprsa_backend_daemon;
 
 static void log_line(void *arg, int level, const char *line)
@@ -22,6 +27,7 @@ static void log_line(void *arg, int level, const char *line)
     (void)level;
     pthread_mutex_lock(&s->lock);
     s->broken += strstr(line, "broke the protocol") != NULL;
+    snprintf(s->lines[s->logged++ % LINES], sizeof(s->lines[0]), "%s", line);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -33,6 +39,17 @@ unsigned test_server_broken(test_server *s)
     broken = s->broken;
     pthread_mutex_unlock(&s->lock);
     return broken;
+}
+
+bool test_server_logged(test_server *s, const char *what)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&s->lock);
+    for (unsigned i = 0; i < LINES; i++)
+        found = found || strstr(s->lines[i], what) != NULL;
+    pthread_mutex_unlock(&s->lock);
+    return found;
 }
 
 static bool key_id(const warprsa_private_key *key,
@@ -189,19 +206,26 @@ bool raw_client_connect(raw_client *x, const test_server *s, uint32_t slots)
     warprsa_message wanted = {.slots = slots, .keys = 16, .notifiers = 64};
     int fds[WARPRSA_MESSAGE_FDS];
     char why[256];
+    bool welcome;
 
     memset(x, 0, sizeof(*x));
     assert_true(warprsa_control_connection_open(&x->control_connection, s->path,
                                                 why, sizeof(why)));
-    x->socket = warprsa_control_connection_request(&x->control_connection,
-                                                   &wanted, why, sizeof(why));
-    assert_true(x->socket >= 0);
-    assert_true(becomes_readable(x->socket));
-    if (warprsa_message_receive(x->socket, &x->welcome, fds) !=
-        WARPRSA_RECEIVED)
+    /* One that gets no seat may be closed before this. */
+    (void)warprsa_control_connection_request(&x->control_connection, &wanted,
+                                             why, sizeof(why));
+    assert_true(becomes_readable(x->control_connection.fd));
+    welcome =
+        warprsa_control_connection_receive(&x->control_connection, &x->welcome,
+                                           fds) == WARPRSA_RECEIVED &&
+        x->welcome.type == WARPRSA_MESSAGE_WELCOME;
+    if (!welcome) {
+        warprsa_control_connection_close(&x->control_connection);
         return false;
-    x->memory = fds[0];
-    x->eventfd = fds[1];
+    }
+    x->socket = fds[0];
+    x->memory = fds[1];
+    x->eventfd = fds[2];
     assert_true(warprsa_shm_map(&x->shm, x->welcome.slots, x->memory));
     return true;
 }
@@ -215,30 +239,44 @@ void raw_client_notify(const raw_client *x)
     (void)!write(x->eventfd, &one, sizeof(one));
 }
 
-bool raw_client_send(const raw_client *x, warprsa_message *message, int fd)
+void raw_client_send(raw_client *x, const warprsa_shm_message *message)
 {
-    if (!warprsa_message_send(x->socket, message, &fd, fd >= 0))
-        return false;
+    assert_true(warprsa_shm_send(&x->shm, &x->messages_offset, message));
     raw_client_notify(x);
-    return true;
 }
 
 void raw_client_attach(const raw_client *x)
 {
-    warprsa_message message = {.type = WARPRSA_MESSAGE_ATTACHED};
-
-    assert_true(raw_client_send(x, &message, -1));
+    assert_true(warprsa_control_connection_attached(&x->control_connection,
+                                                    x->welcome.number));
 }
 
-void raw_client_key(const raw_client *x, uint32_t number, uint32_t generation,
+void raw_client_key(raw_client *x, uint32_t number, uint32_t generation,
                     unsigned seed)
 {
-    warprsa_message message = {.type = WARPRSA_MESSAGE_KEY,
-                               .number = number,
-                               .generation = generation,
-                               .key = fake_key(WARPRSA_CLASS_1024, seed)};
+    warprsa_shm_message message = {.type = WARPRSA_SHM_KEY,
+                                   .number = number,
+                                   .generation = generation,
+                                   .key = fake_key(WARPRSA_CLASS_1024, seed)};
 
-    assert_true(raw_client_send(x, &message, -1));
+    raw_client_send(x, &message);
+}
+
+int raw_client_notifier(raw_client *x, uint32_t number)
+{
+    const warprsa_shm_message asked = {.type = WARPRSA_SHM_NOTIFIER,
+                                       .number = number};
+    warprsa_message message;
+    int fds[WARPRSA_MESSAGE_FDS];
+
+    raw_client_send(x, &asked);
+    assert_true(becomes_readable(x->socket));
+    assert_int_equal(warprsa_message_receive(x->socket, &message, fds),
+                     WARPRSA_RECEIVED);
+    assert_int_equal(message.type, WARPRSA_MESSAGE_NOTIFIER);
+    assert_int_equal(message.number, number);
+    assert_true(fds[0] >= 0);
+    return fds[0];
 }
 
 void raw_client_submit(raw_client *x, uint32_t slot)
@@ -287,9 +325,7 @@ void raw_client_leave(raw_client *x)
 {
     warprsa_shm_unmap(&x->shm);
     close(x->socket);
-    if (x->welcome.slots != 0) {
-        close(x->memory);
-        close(x->eventfd);
-    }
+    close(x->memory);
+    close(x->eventfd);
     warprsa_control_connection_close(&x->control_connection);
 }

@@ -35,7 +35,9 @@ typedef struct test_server {
     warprsa_server *server;
     char directory[32], path[64]; /* of the socket */
     pthread_mutex_t lock;
-    unsigned broken; /* lines of the log about a broken protocol */
+    unsigned broken;     /* lines of the log about a broken protocol */
+    char lines[64][256]; /* the last ones of the log */
+    unsigned logged;     /* lines, ever */
 } test_server;
 
 /* Opens a queue and starts a server with `slots` for each client, on a socket
@@ -49,8 +51,10 @@ void test_server_close(test_server *s);
 void test_server_stop(test_server *s);
 void test_server_start(test_server *s);
 
-/* How many clients have been logged to have broken the protocol. */
+/* How many clients have been logged to have broken the protocol; whether one of
+ * the last lines of the log has this in it. */
 unsigned test_server_broken(test_server *s);
+bool test_server_logged(test_server *s, const char *what);
 
 /* ---- A client as the provider has it ---- */
 
@@ -97,23 +101,27 @@ typedef struct raw_client {
     int memory, eventfd;
     warprsa_message welcome;
     warprsa_shm shm;
-    uint32_t ring_offset; /* of its next request */
+    uint32_t ring_offset, messages_offset; /* of its next ones */
 } raw_client;
 
-/* Connects, and waits for WELCOME. False: the connection ended instead. */
+/* Connects, and waits for WELCOME. False: there is no room now, also not for
+ * another control connection until those that have ended are closed. */
 bool raw_client_connect(raw_client *x, const test_server *s, uint32_t slots);
 void raw_client_leave(raw_client *x);
 
 /* Has the daemon read both the ring and the messages. */
 void raw_client_notify(const raw_client *x);
 
-/* Sends a message, with a descriptor unless fd is -1, and notifies. */
-bool raw_client_send(const raw_client *x, warprsa_message *message, int fd);
+/* Sends a message through the shared memory, and notifies. */
+void raw_client_send(raw_client *x, const warprsa_shm_message *message);
 
 /* Sends ATTACHED; sends a key of 1024 bits. */
 void raw_client_attach(const raw_client *x);
-void raw_client_key(const raw_client *x, uint32_t number, uint32_t generation,
+void raw_client_key(raw_client *x, uint32_t number, uint32_t generation,
                     unsigned seed);
+
+/* Asks for a notifier, and receives it. */
+int raw_client_notifier(raw_client *x, uint32_t number);
 
 /* Fills in a request with the key of that number and generation. */
 void raw_client_fill(const raw_client *x, uint32_t slot, uint32_t generation,
