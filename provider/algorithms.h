@@ -1,16 +1,16 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The RSA algorithms that a provider context offers: tables of the default
- * provider in which some functions are replaced, and the functions that were
- * replaced, since the replacements call them. Types only: dispatch.h and
- * keymgmt.h fill them in.
+ * The RSA algorithms that a provider context offers: tables of functions of
+ * ours, and the functions of the wrapped default provider that they call. Types
+ * only: dispatch.h fills them in.
  */
 #ifndef WARPRSA_PROVIDER_ALGORITHMS_H
 #define WARPRSA_PROVIDER_ALGORITHMS_H
 
 #include <openssl/core.h>
-#include <openssl/core_dispatch.h>
+
+#include "provider/function_ids.h"
 
 enum {
     /* Algorithms of one operation at most. OpenSSL 3.5 has 15 RSA signatures,
@@ -19,44 +19,112 @@ enum {
     WARPRSA_KEY_TYPES = 2, /* RSA and RSA-PSS */
 };
 
-typedef struct warprsa_signature_originals {
-    OSSL_FUNC_signature_newctx_fn *newctx;
-    OSSL_FUNC_signature_gettable_ctx_params_fn *gettable;
-    OSSL_FUNC_signature_settable_ctx_params_fn *settable;
-} warprsa_signature_originals;
+/* The functions that we know of a signature: X(ID, name). The first three
+ * depend on the algorithm or on the provider context, not only on a signature
+ * context; so does QUERY_KEY_TYPES, which is not among them because it is
+ * given neither. */
+#define WARPRSA_SIGNATURE_FUNCTIONS(X)                                         \
+    X(NEWCTX, newctx)                                                          \
+    X(GETTABLE_CTX_PARAMS, gettable_ctx_params)                                \
+    X(SETTABLE_CTX_PARAMS, settable_ctx_params)                                \
+    X(SIGN_INIT, sign_init)                                                    \
+    X(SIGN, sign)                                                              \
+    X(SIGN_MESSAGE_INIT, sign_message_init)                                    \
+    X(SIGN_MESSAGE_UPDATE, sign_message_update)                                \
+    X(SIGN_MESSAGE_FINAL, sign_message_final)                                  \
+    X(VERIFY_INIT, verify_init)                                                \
+    X(VERIFY, verify)                                                          \
+    X(VERIFY_MESSAGE_INIT, verify_message_init)                                \
+    X(VERIFY_MESSAGE_UPDATE, verify_message_update)                            \
+    X(VERIFY_MESSAGE_FINAL, verify_message_final)                              \
+    X(VERIFY_RECOVER_INIT, verify_recover_init)                                \
+    X(VERIFY_RECOVER, verify_recover)                                          \
+    X(DIGEST_SIGN_INIT, digest_sign_init)                                      \
+    X(DIGEST_SIGN_UPDATE, digest_sign_update)                                  \
+    X(DIGEST_SIGN_FINAL, digest_sign_final)                                    \
+    X(DIGEST_SIGN, digest_sign)                                                \
+    X(DIGEST_VERIFY_INIT, digest_verify_init)                                  \
+    X(DIGEST_VERIFY_UPDATE, digest_verify_update)                              \
+    X(DIGEST_VERIFY_FINAL, digest_verify_final)                                \
+    X(DIGEST_VERIFY, digest_verify)                                            \
+    X(FREECTX, freectx)                                                        \
+    X(DUPCTX, dupctx)                                                          \
+    X(GET_CTX_PARAMS, get_ctx_params)                                          \
+    X(SET_CTX_PARAMS, set_ctx_params)                                          \
+    X(GET_CTX_MD_PARAMS, get_ctx_md_params)                                    \
+    X(GETTABLE_CTX_MD_PARAMS, gettable_ctx_md_params)                          \
+    X(SET_CTX_MD_PARAMS, set_ctx_md_params)                                    \
+    X(SETTABLE_CTX_MD_PARAMS, settable_ctx_md_params)
 
-typedef struct warprsa_cipher_originals {
-    OSSL_FUNC_asym_cipher_newctx_fn *newctx;
-    OSSL_FUNC_asym_cipher_gettable_ctx_params_fn *gettable;
-    OSSL_FUNC_asym_cipher_settable_ctx_params_fn *settable;
-} warprsa_cipher_originals;
+/* Those of an asymmetric cipher. */
+#define WARPRSA_CIPHER_FUNCTIONS(X)                                            \
+    X(NEWCTX, newctx)                                                          \
+    X(GETTABLE_CTX_PARAMS, gettable_ctx_params)                                \
+    X(SETTABLE_CTX_PARAMS, settable_ctx_params)                                \
+    X(ENCRYPT_INIT, encrypt_init)                                              \
+    X(ENCRYPT, encrypt)                                                        \
+    X(DECRYPT_INIT, decrypt_init)                                              \
+    X(DECRYPT, decrypt)                                                        \
+    X(FREECTX, freectx)                                                        \
+    X(DUPCTX, dupctx)                                                          \
+    X(GET_CTX_PARAMS, get_ctx_params)                                          \
+    X(SET_CTX_PARAMS, set_ctx_params)
 
-typedef struct warprsa_keymgmt_originals {
-    OSSL_FUNC_keymgmt_new_fn *new;
-    OSSL_FUNC_keymgmt_free_fn *free;
-    OSSL_FUNC_keymgmt_import_fn *import;
-    OSSL_FUNC_keymgmt_export_fn *export;
-    OSSL_FUNC_keymgmt_gettable_params_fn *gettable_params;
-    OSSL_FUNC_keymgmt_gen_init_fn *gen_init;
-    OSSL_FUNC_keymgmt_gen_set_template_fn *gen_set_template;
-    OSSL_FUNC_keymgmt_gen_set_params_fn *gen_set_params;
-    OSSL_FUNC_keymgmt_gen_settable_params_fn *gen_settable_params;
-    OSSL_FUNC_keymgmt_gen_fn *gen;
-    OSSL_FUNC_keymgmt_gen_cleanup_fn *gen_cleanup;
-} warprsa_keymgmt_originals;
+/* Those of KEYMGMT that ours call. */
+#define WARPRSA_KEYMGMT_FUNCTIONS(X)                                           \
+    X(NEW, new)                                                                \
+    X(GETTABLE_PARAMS, gettable_params)                                        \
+    X(GEN_INIT, gen_init)                                                      \
+    X(GEN_SETTABLE_PARAMS, gen_settable_params)                                \
+    X(GEN_SET_TEMPLATE, gen_set_template)                                      \
+    X(GEN_SET_PARAMS, gen_set_params)                                          \
+    X(GEN, gen)                                                                \
+    X(GEN_CLEANUP, gen_cleanup)                                                \
+    X(FREE, free)                                                              \
+    X(GET_PARAMS, get_params)                                                  \
+    X(HAS, has)                                                                \
+    X(VALIDATE, validate)                                                      \
+    X(MATCH, match)                                                            \
+    X(IMPORT, import)                                                          \
+    X(EXPORT, export)
+
+#define WARPRSA_SIGNATURE_FIELD(ID, name) OSSL_FUNC_signature_##name##_fn *name;
+#define WARPRSA_CIPHER_FIELD(ID, name)    OSSL_FUNC_asym_cipher_##name##_fn *name;
+#define WARPRSA_KEYMGMT_FIELD(ID, name)   OSSL_FUNC_keymgmt_##name##_fn *name;
+
+/* Functions of the wrapped provider; NULL where it has none. */
+typedef struct warprsa_signature_functions {
+    WARPRSA_SIGNATURE_FUNCTIONS(WARPRSA_SIGNATURE_FIELD)
+} warprsa_signature_functions;
+
+typedef struct warprsa_cipher_functions {
+    WARPRSA_CIPHER_FUNCTIONS(WARPRSA_CIPHER_FIELD)
+} warprsa_cipher_functions;
+
+typedef struct warprsa_keymgmt_functions {
+    WARPRSA_KEYMGMT_FUNCTIONS(WARPRSA_KEYMGMT_FIELD)
+} warprsa_keymgmt_functions;
 
 /*
  * The tables that query_operation() returns, each ended by an entry without a
- * name, and the original functions of each. An algorithm has the same index in
- * its table and among the originals.
+ * name, and the wrapped functions of each. An algorithm has the same index in
+ * its table and among the wrapped.
  */
 typedef struct warprsa_algorithms {
     OSSL_ALGORITHM *signature;
     OSSL_ALGORITHM *asym_cipher;
     OSSL_ALGORITHM *keymgmt;
-    warprsa_signature_originals signatures[WARPRSA_ALGORITHMS_MAX];
-    warprsa_cipher_originals ciphers[WARPRSA_ALGORITHMS_MAX];
-    warprsa_keymgmt_originals keymgmts[WARPRSA_KEY_TYPES];
+    warprsa_signature_functions signatures[WARPRSA_ALGORITHMS_MAX];
+    warprsa_cipher_functions ciphers[WARPRSA_ALGORITHMS_MAX];
+    warprsa_keymgmt_functions keymgmts[WARPRSA_KEY_TYPES];
 } warprsa_algorithms;
+
+/* A function is not told which algorithm it is called for, so those that have
+ * to know are made for each index: X(INDEX) for each one below
+ * WARPRSA_ALGORITHMS_MAX. */
+#define WARPRSA_EACH_ALGORITHM(X)                                              \
+    X(0)                                                                       \
+    X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) \
+        X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
 
 #endif

@@ -166,10 +166,9 @@ static bool ask_core(const warprsa_core *core,
                                           : OSSL_PROV_PARAM_CORE_PROV_NAME;
 
         values[i] = NULL;
-        request[i] =
-            OSSL_PARAM_construct_utf8_ptr(name, (char **)&values[i], 0);
+        request[i] = (OSSL_PARAM)OSSL_PARAM_utf8_ptr(name, &values[i], 0);
     }
-    request[PARAMETERS + 1] = OSSL_PARAM_construct_end();
+    request[PARAMETERS + 1] = (OSSL_PARAM)OSSL_PARAM_END;
     return core->get_params(core->handle, request) == 1;
 }
 
@@ -236,13 +235,18 @@ static bool check_names(const warprsa_core *core,
     return true;
 }
 
+/* What the environment says of the trace. secure_getenv: a set-user-ID program
+ * must not open with its own rights a file that its user names. */
+static const char *wanted_trace(void)
+{
+    return secure_getenv("WARPRSA_TRACE");
+}
+
 static bool open_trace(const warprsa_core *core,
                        const warprsa_config_section *section,
                        const char *configured)
 {
-    /* secure_getenv: a set-user-ID program must not open with its own rights a
-     * file that its user names. */
-    const char *wanted = secure_getenv("WARPRSA_TRACE");
+    const char *wanted = wanted_trace();
     char why[512];
 
     if (wanted != NULL) {
@@ -298,4 +302,16 @@ bool warprsa_config_read(warprsa_config *config, warprsa_core *core)
          read_values(config, core, &section, values);
     warprsa_config_section_free(&section);
     return ok;
+}
+
+void warprsa_config_open_trace(warprsa_core *core)
+{
+    const char *values[PARAMETERS + 1];
+    const char *wanted = wanted_trace();
+    char why[512];
+
+    if (wanted == NULL && ask_core(core, values))
+        wanted = values[TRACE];
+    warprsa_trace_open(core->trace, wanted != NULL ? wanted : "none", why,
+                       sizeof(why));
 }

@@ -1,13 +1,17 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The provider context: one per library context that loads the provider.
+ * The provider context: one per library context that loads the provider. Every
+ * key and every operation context holds a reference to the provider in
+ * libcrypto, so the provider context outlives them all, also where the library
+ * context or libcrypto itself is gone before.
  *
  * The headers of provider/ form a chain. A file includes only what stands
  * before it here:
  *
- *   trace, core, config_section, config, fork, algorithms, thunk, context,
- *   instance, key, blinding, async_wait, rsa_method, keymgmt, dispatch,
+ *   trace, core, libcrypto, config_section, config, fork, function_ids,
+ *   function_table, algorithms, context, errors, instance, key, blinding,
+ *   async_wait, rsa_method, keymgmt, signature, asym_cipher, dispatch,
  *   self_test, status; provider.c is last.
  */
 #ifndef WARPRSA_PROVIDER_CONTEXT_H
@@ -31,15 +35,18 @@ typedef struct warprsa_context {
     warprsa_core core;
     warprsa_config config;
     warprsa_trace trace;
-    /* A child of the application's library context. The default provider in
-     * it is the application's own, so our keys and contexts find its digests
-     * (legacy ones if and only if it has them), its properties and its random
-     * generator. Where the application has loaded no default provider, the
-     * child loads one. Nothing of RSA is fetched in here. */
+    /* Whether the caller has the libcrypto that we are linked with
+     * (libcrypto.h). */
+    bool same_libcrypto;
+    /* A context of our own, with nothing in it but the default provider. All
+     * our keys, digests, paddings and random numbers are from there, so that
+     * nothing of ours depends on the caller's context or on its libcrypto.
+     * Never NULL in its place: the default context of our libcrypto would load
+     * this module by its configuration. */
     OSSL_LIB_CTX *libctx;
     OSSL_PROVIDER *wrapped; /* the default provider, in libctx */
     void *wrapped_provctx;
-    warprsa_algorithms algorithms; /* of `wrapped`, with our functions */
+    warprsa_algorithms algorithms;
     warprsa_control_connection control_connection; /* in mode = daemon */
     bool loaded; /* completely: initialization has succeeded */
     warprsa_exit_link exit_link;

@@ -52,3 +52,27 @@ void warprsa_core_raise(const warprsa_core *core, unsigned reason,
     va_end(arguments);
     warprsa_trace_printf(core->trace, 1, "not loaded: %s", text);
 }
+
+static void set_error(const warprsa_core *core, unsigned code,
+                      const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    core->vset_error(core->handle, code, format, arguments);
+    va_end(arguments);
+}
+
+void warprsa_core_raise_code(const warprsa_core *core, unsigned long code,
+                             const char *file, int line, const char *function,
+                             const char *data)
+{
+    core->new_error(core->handle);
+    core->set_error_debug(core->handle, file, line, function);
+    /* A code with the number of a library is one of libcrypto's for the core,
+     * and these numbers are the same in all its versions. */
+    if (data[0] != '\0')
+        set_error(core, (unsigned)code, "%s", data);
+    else
+        set_error(core, (unsigned)code, NULL);
+}

@@ -31,6 +31,7 @@ enum {
     WARPRSA_R_DEFAULT_PROVIDER,
     WARPRSA_R_SELF_TEST,
     WARPRSA_R_OUT_OF_MEMORY,
+    WARPRSA_R_LIBCRYPTO,
 };
 
 /* Takes the functions from the core's table `in`. False: one is missing; no
@@ -48,5 +49,11 @@ void warprsa_core_raise(const warprsa_core *core, unsigned reason,
                         const char *file, int line, const char *function,
                         const char *format, ...)
     __attribute__((format(printf, 6, 7)));
+
+/* Raises an error of libcrypto's, with its code, its place and its data, which
+ * may be empty. Any thread. */
+void warprsa_core_raise_code(const warprsa_core *core, unsigned long code,
+                             const char *file, int line, const char *function,
+                             const char *data);
 
 #endif

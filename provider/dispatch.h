@@ -1,10 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Takes over the default provider's tables of RSA algorithms, whole, under
- * properties of our own. Only functions that take a provider context, or that
- * make or copy keys, are replaced by thunks, which call the original with the
- * default provider's context.
+ * The tables of RSA algorithms that we offer: one of ours for each that the
+ * default provider has, by the same names, under properties of our own.
  */
 #ifndef WARPRSA_PROVIDER_DISPATCH_H
 #define WARPRSA_PROVIDER_DISPATCH_H
@@ -14,8 +12,7 @@
 #include "provider/context.h"
 
 /*
- * Fills in context->algorithms from the default provider that the context has
- * loaded. False, with an error raised, if that provider offers no RSA or
+ * Fills in context->algorithms from the default provider in context->libctx. False, with an error raised, if that provider offers no RSA or
  * memory is short; warprsa_dispatch_free() frees what was made either way.
  * One thread, at load.
  */

@@ -41,7 +41,6 @@ static void at_exit(void)
     pthread_mutex_lock(&list_lock);
     for (warprsa_exit_link *link = list; link != NULL; link = link->next)
         link->at_exit(link);
-    list = NULL;
     pthread_mutex_unlock(&list_lock);
 }
 

@@ -1,26 +1,19 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The thunks of KEYMGMT: making, importing, copying and generating keys.
+ * The functions of KEYMGMT: making, importing, copying and generating keys, and
+ * telling about them.
  */
 #include "provider/keymgmt.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/params.h>
 
+#include "provider/errors.h"
+#include "provider/function_table.h"
 #include "provider/key.h"
 #include "provider/rsa_method.h"
-#include "provider/thunk.h"
-
-/* Ids that later versions of OpenSSL use. The header of 3.0 knows none above
- * 44. */
-enum {
-    KEYMGMT_GEN_GET_PARAMS = 15,
-    KEYMGMT_GEN_GETTABLE_PARAMS = 16,
-    KEYMGMT_IMPORT_TYPES_EX = 45,
-    KEYMGMT_EXPORT_TYPES_EX = 46,
-    KEYMGMT_ID_MAX = 46,
-};
 
 /* A key generation under way. */
 typedef struct generation {
@@ -29,33 +22,56 @@ typedef struct generation {
     void *wrapped; /* the default provider's */
 } generation;
 
-static const warprsa_keymgmt_originals *originals_of(const generation *gen)
+/* The functions of the default provider for a key of ours. */
+static const warprsa_keymgmt_functions *functions_of(const void *key)
 {
-    return &gen->context->algorithms.keymgmts[gen->type];
+    const warprsa_rsa *ours = warprsa_rsa_of(key);
+
+    return &ours->context->algorithms.keymgmts[ours->type];
+}
+
+static warprsa_context *context_of(const void *key)
+{
+    return warprsa_rsa_of(key)->context;
 }
 
 static void *key_new(warprsa_context *context, unsigned type)
 {
-    const warprsa_keymgmt_originals *originals =
+    const warprsa_keymgmt_functions *functions =
         &context->algorithms.keymgmts[type];
-    void *key = originals->new (context->wrapped_provctx);
+    void *key = functions->new (context->wrapped_provctx);
 
     if (key != NULL && !warprsa_rsa_method_attach(context, type, key)) {
-        originals->free(key);
+        functions->free(key);
         return NULL;
     }
     return key;
 }
 
-static int key_import(void *key, int selection, const OSSL_PARAM params[])
+static void key_free(void *key)
 {
-    const warprsa_rsa *ours = warprsa_rsa_of(key);
+    if (key != NULL)
+        functions_of(key)->free(key);
+}
 
-    if (!ours->context->algorithms.keymgmts[ours->type].import(key, selection,
-                                                               params))
+static int import_numbers(void *key, int selection, const OSSL_PARAM params[])
+{
+    if (!functions_of(key)->import(key, selection, params))
         return 0;
     warprsa_rsa_classify(key);
     return 1;
+}
+
+static int key_import(void *key, int selection, const OSSL_PARAM params[])
+{
+    WARPRSA_RETURN_INT(context_of(key), import_numbers(key, selection, params));
+}
+
+static int key_export(void *key, int selection, OSSL_CALLBACK *callback,
+                      void *arg)
+{
+    WARPRSA_RETURN_INT(context_of(key), functions_of(key)->export(
+                                            key, selection, callback, arg));
 }
 
 /* A copy of a key under way. */
@@ -68,30 +84,107 @@ static int import_copy(const OSSL_PARAM params[], void *arg)
 {
     const copying *copy = arg;
 
-    return key_import(copy->to, copy->selection, params);
+    return import_numbers(copy->to, copy->selection, params);
 }
 
 /* Copies a key by export and import, because libcrypto refuses to duplicate an
  * RSA whose method isn't its own. */
-static void *key_dup(const void *from, int selection)
+static void *copy_key(const void *from, int selection)
 {
     const warprsa_rsa *ours = warprsa_rsa_of(from);
-    const warprsa_keymgmt_originals *originals =
-        &ours->context->algorithms.keymgmts[ours->type];
     copying copy = {key_new(ours->context, ours->type),
                     selection | OSSL_KEYMGMT_SELECT_OTHER_PARAMETERS};
 
     if (copy.to == NULL || RSA_get0_n(from) == NULL ||
-        (selection & OSSL_KEYMGMT_SELECT_KEYPAIR) == 0)
+        (selection & OSSL_KEYMGMT_SELECT_KEYPAIR) == 0 ||
+        functions_of(from)->export((void *)from, copy.selection, import_copy,
+                                   &copy))
         return copy.to;
-    if (originals->export((void *)from, copy.selection, import_copy, &copy))
-        return copy.to;
-    originals->free(copy.to);
+    key_free(copy.to);
     return NULL;
 }
 
-static void *gen_init(warprsa_context *context, unsigned type, int selection,
-                      const OSSL_PARAM params[])
+static void *key_dup(const void *from, int selection)
+{
+    WARPRSA_RETURN_POINTER(context_of(from), copy_key(from, selection));
+}
+
+static int key_has(const void *key, int selection)
+{
+    WARPRSA_RETURN_INT(context_of(key), functions_of(key)->has(key, selection));
+}
+
+static int key_validate(const void *key, int selection, int how)
+{
+    WARPRSA_RETURN_INT(context_of(key),
+                       functions_of(key)->validate(key, selection, how));
+}
+
+static int key_match(const void *key, const void *other, int selection)
+{
+    WARPRSA_RETURN_INT(context_of(key),
+                       functions_of(key)->match(key, other, selection));
+}
+
+static int key_get_params(void *key, OSSL_PARAM params[])
+{
+    WARPRSA_RETURN_INT(context_of(key),
+                       functions_of(key)->get_params(key, params));
+}
+
+/* What can be imported and exported: the numbers of a key of up to ten primes.
+ */
+#define NUMBER(name) OSSL_PARAM_DEFN(name, OSSL_PARAM_UNSIGNED_INTEGER, NULL, 0)
+#define PRIME(i)                                                               \
+    NUMBER(OSSL_PKEY_PARAM_RSA_FACTOR##i),                                     \
+        NUMBER(OSSL_PKEY_PARAM_RSA_EXPONENT##i)
+static const OSSL_PARAM *key_types(int selection)
+{
+    static const OSSL_PARAM types[] = {
+        NUMBER(OSSL_PKEY_PARAM_RSA_N),
+        NUMBER(OSSL_PKEY_PARAM_RSA_E),
+        NUMBER(OSSL_PKEY_PARAM_RSA_D),
+        PRIME(1),
+        PRIME(2),
+        PRIME(3),
+        PRIME(4),
+        PRIME(5),
+        PRIME(6),
+        PRIME(7),
+        PRIME(8),
+        PRIME(9),
+        PRIME(10),
+        NUMBER(OSSL_PKEY_PARAM_RSA_COEFFICIENT1),
+        NUMBER(OSSL_PKEY_PARAM_RSA_COEFFICIENT2),
+        NUMBER(OSSL_PKEY_PARAM_RSA_COEFFICIENT3),
+        NUMBER(OSSL_PKEY_PARAM_RSA_COEFFICIENT4),
+        NUMBER(OSSL_PKEY_PARAM_RSA_COEFFICIENT5),
+        NUMBER(OSSL_PKEY_PARAM_RSA_COEFFICIENT6),
+        NUMBER(OSSL_PKEY_PARAM_RSA_COEFFICIENT7),
+        NUMBER(OSSL_PKEY_PARAM_RSA_COEFFICIENT8),
+        NUMBER(OSSL_PKEY_PARAM_RSA_COEFFICIENT9),
+        OSSL_PARAM_END,
+    };
+
+    return (selection & OSSL_KEYMGMT_SELECT_KEYPAIR) != 0 ? types : NULL;
+}
+
+/* By this name libcrypto finds SIGNATURE and ASYM_CIPHER for an RSA-PSS key. */
+static const char *operation_name(int operation)
+{
+    (void)operation;
+    return "RSA";
+}
+
+/* ---- generation ---- */
+
+static const warprsa_keymgmt_functions *functions_for(const generation *gen)
+{
+    return &gen->context->algorithms.keymgmts[gen->type];
+}
+
+static generation *generation_new(warprsa_context *context, unsigned type,
+                                  int selection, const OSSL_PARAM params[])
 {
     generation *gen = OPENSSL_zalloc(sizeof(*gen));
 
@@ -99,8 +192,8 @@ static void *gen_init(warprsa_context *context, unsigned type, int selection,
         return NULL;
     gen->context = context;
     gen->type = type;
-    gen->wrapped = originals_of(gen)->gen_init(context->wrapped_provctx,
-                                               selection, params);
+    gen->wrapped = functions_for(gen)->gen_init(context->wrapped_provctx,
+                                                selection, params);
     if (gen->wrapped == NULL) {
         OPENSSL_free(gen);
         return NULL;
@@ -108,42 +201,41 @@ static void *gen_init(warprsa_context *context, unsigned type, int selection,
     return gen;
 }
 
-static int gen_set_template(void *genctx, void *template_key)
+static int gen_set_template(void *genctx, void *key)
 {
-    generation *gen = genctx;
+    const generation *gen = genctx;
 
-    return originals_of(gen)->gen_set_template(gen->wrapped, template_key);
+    WARPRSA_RETURN_INT(gen->context,
+                       functions_for(gen)->gen_set_template(gen->wrapped, key));
 }
 
 static int gen_set_params(void *genctx, const OSSL_PARAM params[])
 {
-    generation *gen = genctx;
+    const generation *gen = genctx;
 
-    return originals_of(gen)->gen_set_params(gen->wrapped, params);
+    WARPRSA_RETURN_INT(
+        gen->context, functions_for(gen)->gen_set_params(gen->wrapped, params));
 }
 
-static const OSSL_PARAM *gen_settable_params(void *genctx, void *provctx)
+static void *generate(const generation *gen, OSSL_CALLBACK *progress, void *arg)
 {
-    generation *gen = genctx;
-    warprsa_context *context = provctx;
-
-    return originals_of(gen)->gen_settable_params(gen->wrapped,
-                                                  context->wrapped_provctx);
-}
-
-static void *gen_generate(void *genctx, OSSL_CALLBACK *progress, void *arg)
-{
-    generation *gen = genctx;
-    void *key = originals_of(gen)->gen(gen->wrapped, progress, arg);
+    void *key = functions_for(gen)->gen(gen->wrapped, progress, arg);
 
     if (key == NULL)
         return NULL;
     if (!warprsa_rsa_method_attach(gen->context, gen->type, key)) {
-        originals_of(gen)->free(key);
+        functions_for(gen)->free(key);
         return NULL;
     }
     warprsa_rsa_classify(key);
     return key;
+}
+
+static void *gen_generate(void *genctx, OSSL_CALLBACK *progress, void *arg)
+{
+    const generation *gen = genctx;
+
+    WARPRSA_RETURN_POINTER(gen->context, generate(gen, progress, arg));
 }
 
 static void gen_cleanup(void *genctx)
@@ -152,80 +244,91 @@ static void gen_cleanup(void *genctx)
 
     if (gen == NULL)
         return;
-    originals_of(gen)->gen_cleanup(gen->wrapped);
+    functions_for(gen)->gen_cleanup(gen->wrapped);
     OPENSSL_free(gen);
 }
 
-#define DEFINE_THUNKS(type)                                                    \
+/*
+ * What is not here, on purpose: LOAD takes keys over from decoders and stores,
+ * as addresses. NEW_EX may do so with the caller's RSA (function_ids.h). A
+ * setter of parameters would change a key after its size class was found. The
+ * default provider has no others.
+ */
+#define ENTRY(ID, function)                                                    \
+    {                                                                          \
+        OSSL_FUNC_KEYMGMT_##ID, WARPRSA_FUNCTION(function)                     \
+    }
+static const OSSL_DISPATCH for_all[] = {
+    ENTRY(FREE, key_free),
+    ENTRY(GET_PARAMS, key_get_params),
+    ENTRY(HAS, key_has),
+    ENTRY(VALIDATE, key_validate),
+    ENTRY(MATCH, key_match),
+    ENTRY(IMPORT, key_import),
+    ENTRY(IMPORT_TYPES, key_types),
+    ENTRY(EXPORT, key_export),
+    ENTRY(EXPORT_TYPES, key_types),
+    ENTRY(DUP, key_dup),
+    ENTRY(QUERY_OPERATION_NAME, operation_name),
+    ENTRY(GEN_SET_TEMPLATE, gen_set_template),
+    ENTRY(GEN_SET_PARAMS, gen_set_params),
+    ENTRY(GEN, gen_generate),
+    ENTRY(GEN_CLEANUP, gen_cleanup),
+    {0, NULL},
+};
+
+/* ---- functions of one type of key ---- */
+
+#define DEFINE(type)                                                           \
     static void *new_##type(void *provctx)                                     \
     {                                                                          \
-        return key_new(provctx, type);                                         \
+        warprsa_context *context = provctx;                                    \
+        WARPRSA_RETURN_POINTER(context, key_new(context, type));               \
     }                                                                          \
     static void *gen_init_##type(void *provctx, int selection,                 \
                                  const OSSL_PARAM params[])                    \
     {                                                                          \
-        return gen_init(provctx, type, selection, params);                     \
-    }                                                                          \
-    static const OSSL_PARAM *gettable_params_##type(void *provctx)             \
-    {                                                                          \
         warprsa_context *context = provctx;                                    \
+        WARPRSA_RETURN_POINTER(                                                \
+            context, generation_new(context, type, selection, params));        \
+    }                                                                          \
+    static const OSSL_PARAM *gen_settable_##type(void *genctx, void *provctx)  \
+    {                                                                          \
+        const generation *gen = genctx;                                        \
+        const warprsa_context *context = provctx;                              \
+        return context->algorithms.keymgmts[type].gen_settable_params(         \
+            gen == NULL ? NULL : gen->wrapped, context->wrapped_provctx);      \
+    }                                                                          \
+    static const OSSL_PARAM *gettable_##type(void *provctx)                    \
+    {                                                                          \
+        const warprsa_context *context = provctx;                              \
         return context->algorithms.keymgmts[type].gettable_params(             \
             context->wrapped_provctx);                                         \
     }
-DEFINE_THUNKS(0)
-DEFINE_THUNKS(1)
+DEFINE(0)
+DEFINE(1)
 
-/*
- * Entries with NULL are removed. LOAD takes over keys from decoders, and the
- * default provider's decoders never hand theirs to another provider. A setter
- * of parameters would change a key after its size class was found; the default
- * provider has none. The rest take contexts, and the default provider has none
- * of them either.
- */
-#define FUNCTION(f) ((void (*)(void))(f))
-#define THUNKS(type)                                                           \
+#define ENTRIES(type)                                                          \
     {                                                                          \
-        {OSSL_FUNC_KEYMGMT_NEW, FUNCTION(new_##type)},                         \
-            {OSSL_FUNC_KEYMGMT_GEN_INIT, FUNCTION(gen_init_##type)},           \
-            {OSSL_FUNC_KEYMGMT_GEN_SET_TEMPLATE, FUNCTION(gen_set_template)},  \
-            {OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS, FUNCTION(gen_set_params)},      \
-            {OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS,                            \
-             FUNCTION(gen_settable_params)},                                   \
-            {OSSL_FUNC_KEYMGMT_GEN, FUNCTION(gen_generate)},                   \
-            {OSSL_FUNC_KEYMGMT_GEN_CLEANUP, FUNCTION(gen_cleanup)},            \
-            {OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS,                                \
-             FUNCTION(gettable_params_##type)},                                \
-            {OSSL_FUNC_KEYMGMT_IMPORT, FUNCTION(key_import)},                  \
-            {OSSL_FUNC_KEYMGMT_DUP, FUNCTION(key_dup)},                        \
-            {OSSL_FUNC_KEYMGMT_LOAD, NULL},                                    \
-            {OSSL_FUNC_KEYMGMT_SET_PARAMS, NULL},                              \
-            {OSSL_FUNC_KEYMGMT_SETTABLE_PARAMS, NULL},                         \
-            {KEYMGMT_GEN_GET_PARAMS, NULL},                                    \
-            {KEYMGMT_GEN_GETTABLE_PARAMS, NULL},                               \
-            {KEYMGMT_IMPORT_TYPES_EX, NULL}, {KEYMGMT_EXPORT_TYPES_EX, NULL},  \
+        ENTRY(NEW, new_##type), ENTRY(GEN_INIT, gen_init_##type),              \
+            ENTRY(GEN_SETTABLE_PARAMS, gen_settable_##type),                   \
+            ENTRY(GETTABLE_PARAMS, gettable_##type),                           \
         {                                                                      \
             0, NULL                                                            \
         }                                                                      \
     }
-static const warprsa_thunk keymgmt_thunks[WARPRSA_KEY_TYPES][18] = {THUNKS(0),
-                                                                    THUNKS(1)};
+static const OSSL_DISPATCH for_one[WARPRSA_KEY_TYPES][5] = {ENTRIES(0),
+                                                            ENTRIES(1)};
 
-#define ORIGINAL(name, ID)                                                     \
-    originals->name = (OSSL_FUNC_keymgmt_##name##_fn *)warprsa_thunk_find(     \
-        table, OSSL_FUNC_KEYMGMT_##ID)
-OSSL_DISPATCH *warprsa_keymgmt_wrap(warprsa_keymgmt_originals *originals,
+#define READ(ID, name)                                                         \
+    functions->name = (OSSL_FUNC_keymgmt_##name##_fn *)warprsa_function_find(  \
+        table, OSSL_FUNC_KEYMGMT_##ID);
+
+OSSL_DISPATCH *warprsa_keymgmt_wrap(warprsa_algorithms *algorithms,
                                     unsigned type, const OSSL_DISPATCH *table)
 {
-    ORIGINAL(new, NEW);
-    ORIGINAL(free, FREE);
-    ORIGINAL(import, IMPORT);
-    ORIGINAL(export, EXPORT);
-    ORIGINAL(gettable_params, GETTABLE_PARAMS);
-    ORIGINAL(gen_init, GEN_INIT);
-    ORIGINAL(gen_set_template, GEN_SET_TEMPLATE);
-    ORIGINAL(gen_set_params, GEN_SET_PARAMS);
-    ORIGINAL(gen_settable_params, GEN_SETTABLE_PARAMS);
-    ORIGINAL(gen, GEN);
-    ORIGINAL(gen_cleanup, GEN_CLEANUP);
-    return warprsa_thunk_replace(table, keymgmt_thunks[type], KEYMGMT_ID_MAX);
+    warprsa_keymgmt_functions *functions = &algorithms->keymgmts[type];
+
+    WARPRSA_KEYMGMT_FUNCTIONS(READ)
+    return warprsa_function_table_new(table, for_all, for_one[type]);
 }

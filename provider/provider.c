@@ -10,7 +10,9 @@
 
 #include "provider/context.h"
 #include "provider/dispatch.h"
+#include "provider/errors.h"
 #include "provider/instance.h"
+#include "provider/libcrypto.h"
 #include "provider/self_test.h"
 #include "provider/status.h"
 
@@ -39,34 +41,40 @@ static void at_exit(warprsa_exit_link *link)
     warprsa_instance_close(context);
 }
 
-/* Frees a context, which may be only half set up. */
+/*
+ * Frees a context, which may be only half set up. Where our libcrypto has been
+ * cleaned up before, its library context can't be freed any more. Then this
+ * context stays in the list of exit links, so that nothing is lost for a leak
+ * checker; it holds no key material, since all keys are gone.
+ */
 static void teardown(void *provctx)
 {
     warprsa_context *context = provctx;
 
-    warprsa_exit_remove(&context->exit_link);
     if (!warprsa_instance_free(context)) {
         warprsa_trace_printf(
             &context->trace, 1,
             "a device hangs: the provider's memory is not freed");
+        warprsa_exit_remove(&context->exit_link);
         return;
     }
     if (context->loaded)
         warprsa_trace_printf(&context->trace, 1, "provider unloaded");
     warprsa_control_connection_close(&context->control_connection);
+    warprsa_trace_close(&context->trace);
+    if (warprsa_libcrypto_stopped())
+        return;
+    warprsa_exit_remove(&context->exit_link);
     warprsa_dispatch_free(context);
     if (context->wrapped != NULL)
         OSSL_PROVIDER_unload(context->wrapped);
     OSSL_LIB_CTX_free(context->libctx);
-    warprsa_trace_close(&context->trace);
     OPENSSL_free(context);
 }
 
-static bool load_default(warprsa_context *context,
-                         const OSSL_CORE_HANDLE *handle,
-                         const OSSL_DISPATCH *in)
+static bool load_default(warprsa_context *context)
 {
-    context->libctx = OSSL_LIB_CTX_new_child(handle, in);
+    context->libctx = OSSL_LIB_CTX_new();
     if (context->libctx != NULL)
         context->wrapped = OSSL_PROVIDER_load(context->libctx, "default");
     if (context->wrapped == NULL) {
@@ -102,6 +110,51 @@ static const OSSL_DISPATCH dispatch[] = {
     {0, NULL},
 };
 
+/* Refuses to be loaded, without a call to libcrypto: it isn't known which one
+ * would be called. */
+static void refuse(warprsa_core *core, const char *why)
+{
+    warprsa_trace trace;
+
+    core->trace = &trace;
+    warprsa_config_open_trace(core);
+    warprsa_raise(core, WARPRSA_R_LIBCRYPTO, "%s", why);
+    warprsa_trace_close(&trace);
+}
+
+/* Makes a context. NULL: no memory. */
+static warprsa_context *context_new(const warprsa_core *core, bool same)
+{
+    warprsa_context *context = NULL;
+
+    /* libcrypto is to register its handler of exit() before ours, which then
+     * runs before it. It reads no configuration for this. */
+    if (OPENSSL_init_crypto(0, NULL) && warprsa_fork_init())
+        context = OPENSSL_zalloc(sizeof(*context));
+    if (context == NULL) {
+        warprsa_raise(core, WARPRSA_R_OUT_OF_MEMORY, "out of memory");
+        return NULL;
+    }
+    context->core = *core;
+    context->core.trace = &context->trace;
+    context->same_libcrypto = same;
+    context->trace.fd = -1;
+    context->control_connection.fd = -1;
+    context->exit_link.at_exit = at_exit;
+    return context;
+}
+
+static bool set_up(warprsa_context *context)
+{
+    warprsa_errors before = warprsa_errors_begin(context);
+    bool ok = warprsa_config_read(&context->config, &context->core) &&
+              load_default(context) && warprsa_dispatch_init(context) &&
+              warprsa_self_test(context);
+
+    warprsa_errors_end(context, before, ok);
+    return ok;
+}
+
 /* Starts no thread and opens no device, because programs fork afterwards. */
 OSSL_provider_init_fn OSSL_provider_init;
 int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
@@ -109,30 +162,27 @@ int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
 {
     warprsa_context *context = NULL;
     warprsa_core core;
+    bool same = false;
+    char why[1000];
 
     if (!warprsa_core_init(&core, handle, in))
         return 0;
-    context = OPENSSL_zalloc(sizeof(*context));
-    if (context == NULL || !warprsa_fork_init()) {
-        warprsa_raise(&core, WARPRSA_R_OUT_OF_MEMORY, "out of memory");
-        OPENSSL_free(context);
+    if (!warprsa_libcrypto_check(&core, &same, why, sizeof(why))) {
+        refuse(&core, why);
         return 0;
     }
-    context->core = core;
-    context->core.trace = &context->trace;
-    context->trace.fd = -1;
-    context->control_connection.fd = -1;
-    context->exit_link.at_exit = at_exit;
-    if (!warprsa_config_read(&context->config, &context->core) ||
-        !load_default(context, handle, in) || !warprsa_dispatch_init(context) ||
-        !warprsa_self_test(context)) {
+    context = context_new(&core, same);
+    if (context == NULL)
+        return 0;
+    if (!set_up(context)) {
         teardown(context);
         return 0;
     }
     open_control_connection(context);
     warprsa_exit_add(&context->exit_link);
     context->loaded = true;
-    warprsa_trace_printf(&context->trace, 1, "provider loaded");
+    warprsa_trace_printf(&context->trace, 1, "provider loaded%s",
+                         same ? "" : "; the caller has another libcrypto");
     *provctx = context;
     *out = dispatch;
     return 1;

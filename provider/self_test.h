@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The known-answer test at load. This provider rests on two facts that hold in
- * OpenSSL 3.0 to 3.6 but are documented nowhere: the default provider's key
+ * OpenSSL 3.0 to 4.0 but are documented nowhere: the default provider's key
  * data is an RSA, and its private operations call that RSA's RSA_METHOD. The
  * test checks both.
  */

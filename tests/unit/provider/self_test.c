@@ -2,14 +2,19 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A libcrypto whose operations don't call our RSA_METHOD, simulated by
- * replacing one of its functions: the known-answer test must fail.
+ * replacing one of its functions: the known-answer test must fail. The provider
+ * is linked into this program, by --wrap for these functions: a libcrypto of
+ * which a program replaces a part is refused before (another_libcrypto.c).
  */
-#include <dlfcn.h>
 #include <string.h>
 
+#include <openssl/core.h>
 #include <openssl/err.h>
+#include <openssl/rsa.h>
 
 #include "tests/unit/support/provider_support.h"
+
+OSSL_provider_init_fn OSSL_provider_init;
 
 static enum {
     NOTHING,
@@ -17,24 +22,34 @@ static enum {
     SETTING_HOOKS,
 } out_of_force;
 
-/* The linker finds these two before libcrypto's. */
-int RSA_set_method(RSA *rsa, const RSA_METHOD *method)
+int __real_RSA_set_method(RSA *rsa, const RSA_METHOD *method);
+int __wrap_RSA_set_method(RSA *rsa, const RSA_METHOD *method);
+int __wrap_RSA_set_method(RSA *rsa, const RSA_METHOD *method)
 {
-    int (*real)(RSA *, const RSA_METHOD *) =
-        (int (*)(RSA *, const RSA_METHOD *))dlsym(RTLD_NEXT, "RSA_set_method");
-
-    return out_of_force == SETTING_METHODS ? 1 : real(rsa, method);
+    return out_of_force == SETTING_METHODS ? 1
+                                           : __real_RSA_set_method(rsa, method);
 }
 
 typedef int mod_exp_fn(BIGNUM *, const BIGNUM *, RSA *, BN_CTX *);
-
-int RSA_meth_set_mod_exp(RSA_METHOD *method, mod_exp_fn *function)
+int __real_RSA_meth_set_mod_exp(RSA_METHOD *method, mod_exp_fn *function);
+int __wrap_RSA_meth_set_mod_exp(RSA_METHOD *method, mod_exp_fn *function);
+int __wrap_RSA_meth_set_mod_exp(RSA_METHOD *method, mod_exp_fn *function)
 {
-    int (*real)(RSA_METHOD *, mod_exp_fn *) =
-        (int (*)(RSA_METHOD *, mod_exp_fn *))dlsym(RTLD_NEXT,
-                                                   "RSA_meth_set_mod_exp");
+    return out_of_force == SETTING_HOOKS
+               ? 1
+               : __real_RSA_meth_set_mod_exp(method, function);
+}
 
-    return out_of_force == SETTING_HOOKS ? 1 : real(method, function);
+/* A context that knows the provider of this program. */
+static OSSL_LIB_CTX *with_builtin(void)
+{
+    OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
+
+    assert_non_null(libctx);
+    assert_non_null(OSSL_PROVIDER_load(libctx, "default"));
+    assert_int_equal(
+        OSSL_PROVIDER_add_builtin(libctx, "warprsa", OSSL_provider_init), 1);
+    return libctx;
 }
 
 static int refused_with(const char *wanted)
@@ -50,11 +65,11 @@ static int refused_with(const char *wanted)
 
 static void assert_refused(const char *wanted)
 {
-    OSSL_LIB_CTX *libctx = context_with("");
+    OSSL_LIB_CTX *libctx = with_builtin();
     EVP_PKEY *key = NULL;
 
     ERR_clear_error();
-    assert_null(module_load(libctx));
+    assert_null(OSSL_PROVIDER_load(libctx, "warprsa"));
     assert_true(refused_with(wanted));
     key = key_make(libctx, "RSA", 1024, 2);
     assert_true(signs_right(libctx, key, key));
@@ -78,12 +93,19 @@ static void hook_not_reached(void **state)
 
 static void hook_reached(void **state)
 {
-    OSSL_LIB_CTX *subject = NULL;
+    OSSL_LIB_CTX *subject = with_builtin();
+    EVP_PKEY *key = NULL;
 
     (void)state;
     out_of_force = NOTHING;
-    subject = subject_open("");
+    assert_non_null(OSSL_PROVIDER_load(subject, "warprsa"));
     assert_counted(subject, 0, 0); /* the known-answer test isn't counted */
+    assert_int_equal(EVP_set_default_properties(subject, "?provider=warprsa"),
+                     1);
+    key = key_make(subject, "RSA", 1024, 2);
+    assert_true(signs_right(subject, key, key));
+    assert_counted(subject, 0, 1);
+    EVP_PKEY_free(key);
     OSSL_LIB_CTX_free(subject);
 }
 

@@ -1,0 +1,155 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The functions of asymmetric ciphers, and the context that they work on.
+ */
+#include "provider/asym_cipher.h"
+
+#include <openssl/crypto.h>
+
+#include "provider/context.h"
+#include "provider/errors.h"
+#include "provider/function_table.h"
+
+/* A cipher context of ours. */
+typedef struct cipher {
+    warprsa_context *context;
+    const warprsa_cipher_functions *functions; /* of `wrapped` */
+    void *wrapped; /* the default provider's context */
+} cipher;
+
+static cipher *cipher_new(warprsa_context *context, unsigned index)
+{
+    cipher *ours = OPENSSL_zalloc(sizeof(*ours));
+
+    if (ours == NULL)
+        return NULL;
+    ours->context = context;
+    ours->functions = &context->algorithms.ciphers[index];
+    ours->wrapped = ours->functions->newctx(context->wrapped_provctx);
+    if (ours->wrapped == NULL) {
+        OPENSSL_free(ours);
+        return NULL;
+    }
+    return ours;
+}
+
+static void freectx(void *ctx)
+{
+    cipher *ours = ctx;
+
+    if (ours == NULL)
+        return;
+    ours->functions->freectx(ours->wrapped);
+    OPENSSL_free(ours);
+}
+
+static cipher *cipher_dup(const cipher *from)
+{
+    cipher *copy = OPENSSL_zalloc(sizeof(*copy));
+
+    if (copy == NULL)
+        return NULL;
+    *copy = *from;
+    copy->wrapped = from->functions->dupctx(from->wrapped);
+    if (copy->wrapped == NULL) {
+        OPENSSL_free(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+static void *dupctx(void *ctx)
+{
+    const cipher *from = ctx;
+
+    WARPRSA_RETURN_POINTER(from->context, cipher_dup(from));
+}
+
+/* ---- functions that only forward: the same name, and the same arguments ---- */
+
+#define FORWARD(name, parameters, ...)                                         \
+    static int name parameters                                                 \
+    {                                                                          \
+        const cipher *ours = ctx;                                              \
+        WARPRSA_RETURN_INT(ours->context,                                      \
+                           ours->functions->name(ours->wrapped, __VA_ARGS__)); \
+    }
+#define INIT(name)                                                             \
+    FORWARD(name, (void *ctx, void *key, const OSSL_PARAM params[]), key,      \
+            params)
+#define ONCE(name)                                                             \
+    FORWARD(name,                                                              \
+            (void *ctx, unsigned char *result, size_t *length, size_t size,    \
+             const unsigned char *from, size_t from_length),                   \
+            result, length, size, from, from_length)
+
+INIT(encrypt_init)
+ONCE(encrypt)
+INIT(decrypt_init)
+ONCE(decrypt)
+FORWARD(get_ctx_params, (void *ctx, OSSL_PARAM params[]), params)
+FORWARD(set_ctx_params, (void *ctx, const OSSL_PARAM params[]), params)
+
+#define ENTRY(ID, name)                                                        \
+    {                                                                          \
+        OSSL_FUNC_ASYM_CIPHER_##ID, WARPRSA_FUNCTION(name)                     \
+    }
+static const OSSL_DISPATCH for_all[] = {
+    ENTRY(ENCRYPT_INIT, encrypt_init),
+    ENTRY(ENCRYPT, encrypt),
+    ENTRY(DECRYPT_INIT, decrypt_init),
+    ENTRY(DECRYPT, decrypt),
+    ENTRY(FREECTX, freectx),
+    ENTRY(DUPCTX, dupctx),
+    ENTRY(GET_CTX_PARAMS, get_ctx_params),
+    ENTRY(SET_CTX_PARAMS, set_ctx_params),
+    {0, NULL},
+};
+
+/* ---- functions of one algorithm ---- */
+
+#define DEFINE(i)                                                              \
+    static void *newctx_##i(void *provctx)                                     \
+    {                                                                          \
+        warprsa_context *context = provctx;                                    \
+        WARPRSA_RETURN_POINTER(context, cipher_new(context, i));               \
+    }                                                                          \
+    static const OSSL_PARAM *gettable_##i(void *ctx, void *provctx)            \
+    {                                                                          \
+        const warprsa_context *context = provctx;                              \
+        const cipher *ours = ctx;                                              \
+        return context->algorithms.ciphers[i].gettable_ctx_params(             \
+            ours == NULL ? NULL : ours->wrapped, context->wrapped_provctx);    \
+    }                                                                          \
+    static const OSSL_PARAM *settable_##i(void *ctx, void *provctx)            \
+    {                                                                          \
+        const warprsa_context *context = provctx;                              \
+        const cipher *ours = ctx;                                              \
+        return context->algorithms.ciphers[i].settable_ctx_params(             \
+            ours == NULL ? NULL : ours->wrapped, context->wrapped_provctx);    \
+    }
+WARPRSA_EACH_ALGORITHM(DEFINE)
+
+#define ENTRIES(i)                                                             \
+    {ENTRY(NEWCTX, newctx_##i),                                                \
+     ENTRY(GETTABLE_CTX_PARAMS, gettable_##i),                                 \
+     ENTRY(SETTABLE_CTX_PARAMS, settable_##i),                                 \
+     {0, NULL}},
+static const OSSL_DISPATCH for_one[WARPRSA_ALGORITHMS_MAX][4] = {
+    WARPRSA_EACH_ALGORITHM(ENTRIES)};
+
+#define READ(ID, name)                                                         \
+    functions->name =                                                          \
+        (OSSL_FUNC_asym_cipher_##name##_fn *)warprsa_function_find(            \
+            table, OSSL_FUNC_ASYM_CIPHER_##ID);
+
+OSSL_DISPATCH *warprsa_asym_cipher_wrap(warprsa_algorithms *algorithms,
+                                        unsigned index,
+                                        const OSSL_DISPATCH *table)
+{
+    warprsa_cipher_functions *functions = &algorithms->ciphers[index];
+
+    WARPRSA_CIPHER_FUNCTIONS(READ)
+    return warprsa_function_table_new(table, for_all, for_one[index]);
+}
