@@ -10,7 +10,8 @@
  * before it here:
  *
  *   trace, core, libcrypto, config_section, config, fork, function_ids,
- *   function_table, algorithms, context, errors, instance, key, blinding,
+ *   function_table, algorithms, context, errors,
+ *   callers_context, instance, key, blinding,
  *   async_wait, rsa_method, keymgmt, signature, asym_cipher, dispatch,
  *   self_test, status; provider.c is last.
  */

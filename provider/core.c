@@ -18,6 +18,9 @@ bool warprsa_core_init(warprsa_core *core, const OSSL_CORE_HANDLE *handle,
         case OSSL_FUNC_CORE_GET_PARAMS:
             core->get_params = OSSL_FUNC_core_get_params(in);
             break;
+        case OSSL_FUNC_CORE_GET_LIBCTX:
+            core->get_libctx = OSSL_FUNC_core_get_libctx(in);
+            break;
         case OSSL_FUNC_CORE_NEW_ERROR:
             core->new_error = OSSL_FUNC_core_new_error(in);
             break;
@@ -29,8 +32,9 @@ bool warprsa_core_init(warprsa_core *core, const OSSL_CORE_HANDLE *handle,
             break;
         }
     }
-    return core->get_params != NULL && core->new_error != NULL &&
-           core->set_error_debug != NULL && core->vset_error != NULL;
+    return core->get_params != NULL && core->get_libctx != NULL &&
+           core->new_error != NULL && core->set_error_debug != NULL &&
+           core->vset_error != NULL;
 }
 
 void warprsa_core_raise(const warprsa_core *core, unsigned reason,

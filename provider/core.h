@@ -18,6 +18,7 @@ typedef struct warprsa_core {
     const OSSL_CORE_HANDLE *handle;
     warprsa_trace *trace; /* errors are traced there; NULL: not open yet */
     OSSL_FUNC_core_get_params_fn *get_params;
+    OSSL_FUNC_core_get_libctx_fn *get_libctx;
     OSSL_FUNC_core_new_error_fn *new_error;
     OSSL_FUNC_core_set_error_debug_fn *set_error_debug;
     OSSL_FUNC_core_vset_error_fn *vset_error;

@@ -5,18 +5,57 @@
  */
 #include "provider/signature.h"
 
-#include <openssl/crypto.h>
+#include <stdbool.h>
 
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/params.h>
+
+#include "provider/callers_context.h"
 #include "provider/context.h"
 #include "provider/errors.h"
 #include "provider/function_table.h"
+
+typedef OSSL_FUNC_signature_sign_init_fn init_fn;
+typedef OSSL_FUNC_signature_digest_sign_init_fn digest_init_fn;
 
 /* A signature context of ours. */
 typedef struct signature {
     warprsa_context *context;
     const warprsa_signature_functions *functions; /* of `wrapped` */
     void *wrapped; /* the default provider's context */
+    char *propq;   /* NULL: none */
+    bool moved;    /* `wrapped` is of the caller's library context */
+    /* How the operation was begun: by one of these functions, or not yet. */
+    init_fn *init;
+    digest_init_fn *digest_init;
+    void *key;    /* the caller keeps it for as long */
+    bool updated; /* part of the message has been hashed */
 } signature;
+
+static void freectx(void *ctx)
+{
+    signature *ours = ctx;
+
+    if (ours == NULL)
+        return;
+    if (ours->wrapped != NULL)
+        ours->functions->freectx(ours->wrapped);
+    OPENSSL_free(ours->propq);
+    OPENSSL_free(ours);
+}
+
+/* Takes a new context for `wrapped` and another copy of propq, or frees. */
+static signature *complete(signature *ours, void *wrapped, const char *propq)
+{
+    ours->wrapped = wrapped;
+    ours->propq = propq == NULL ? NULL : OPENSSL_strdup(propq);
+    if (wrapped != NULL && (propq == NULL || ours->propq != NULL))
+        return ours;
+    freectx(ours);
+    return NULL;
+}
 
 static signature *signature_new(warprsa_context *context, unsigned index,
                                 const char *propq)
@@ -27,22 +66,8 @@ static signature *signature_new(warprsa_context *context, unsigned index,
         return NULL;
     ours->context = context;
     ours->functions = &context->algorithms.signatures[index];
-    ours->wrapped = ours->functions->newctx(context->wrapped_provctx, propq);
-    if (ours->wrapped == NULL) {
-        OPENSSL_free(ours);
-        return NULL;
-    }
-    return ours;
-}
-
-static void freectx(void *ctx)
-{
-    signature *ours = ctx;
-
-    if (ours == NULL)
-        return;
-    ours->functions->freectx(ours->wrapped);
-    OPENSSL_free(ours);
+    return complete(
+        ours, ours->functions->newctx(context->wrapped_provctx, propq), propq);
 }
 
 static signature *signature_dup(const signature *from)
@@ -52,12 +77,7 @@ static signature *signature_dup(const signature *from)
     if (copy == NULL)
         return NULL;
     *copy = *from;
-    copy->wrapped = from->functions->dupctx(from->wrapped);
-    if (copy->wrapped == NULL) {
-        OPENSSL_free(copy);
-        return NULL;
-    }
-    return copy;
+    return complete(copy, from->functions->dupctx(from->wrapped), from->propq);
 }
 
 static void *dupctx(void *ctx)
@@ -66,6 +86,142 @@ static void *dupctx(void *ctx)
 
     WARPRSA_RETURN_POINTER(from->context, signature_dup(from));
 }
+
+/* ---- beginning, and digests of the caller's library context ---- */
+
+static int begin_wrapped(const signature *ours, void *wrapped,
+                         const char *digest, const OSSL_PARAM params[])
+{
+    if (ours->digest_init != NULL)
+        return ours->digest_init(wrapped, digest, ours->key, params);
+    return ours->init(wrapped, ours->key, params);
+}
+
+/* A context of the caller's default provider, begun as ours was. */
+static void *begin_in_callers(const signature *ours, const char *digest,
+                              const OSSL_PARAM params[])
+{
+    void *provctx =
+        ours->moved ? NULL
+                    : warprsa_callers_provctx(ours->context, OSSL_OP_SIGNATURE);
+    void *wrapped =
+        provctx == NULL ? NULL : ours->functions->newctx(provctx, ours->propq);
+
+    if (wrapped != NULL && begin_wrapped(ours, wrapped, digest, params) <= 0) {
+        ours->functions->freectx(wrapped);
+        return NULL;
+    }
+    return wrapped;
+}
+
+/* The same for an operation under way, with all that has been set so far and
+ * `params`. */
+static void *copy_to_callers(const signature *ours, const OSSL_PARAM params[])
+{
+    const warprsa_signature_functions *functions = ours->functions;
+    char digest[64] = "";
+    OSSL_PARAM get[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_SIGNATURE_PARAM_DIGEST, digest,
+                                         sizeof(digest)),
+        OSSL_PARAM_construct_end(),
+    };
+    void *wrapped = NULL;
+
+    if (ours->updated || (ours->init == NULL && ours->digest_init == NULL) ||
+        functions->get_ctx_params(ours->wrapped, get) <= 0)
+        return NULL;
+    wrapped = begin_in_callers(ours, digest[0] != '\0' ? digest : NULL, NULL);
+    if (wrapped != NULL &&
+        (!warprsa_params_copy(functions->get_ctx_params, ours->wrapped,
+                              functions->set_ctx_params, wrapped) ||
+         functions->set_ctx_params(wrapped, params) <= 0)) {
+        functions->freectx(wrapped);
+        return NULL;
+    }
+    return wrapped;
+}
+
+/* Ends an attempt that began with ERR_set_mark() and ended with `result`. Where
+ * it has failed, `moved` is a context for which it has succeeded, or NULL. The
+ * errors that stay are those of the attempt. */
+static int settle(signature *ours, int result, void *moved)
+{
+    if (moved == NULL) {
+        ERR_clear_last_mark();
+        return result;
+    }
+    ERR_pop_to_mark();
+    ours->functions->freectx(ours->wrapped);
+    ours->wrapped = moved;
+    ours->moved = true;
+    return 1;
+}
+
+static int begin(signature *ours, const char *digest, void *key,
+                 const OSSL_PARAM params[])
+{
+    void *moved = NULL;
+    int result = 0;
+
+    if (key != NULL)
+        ours->key = key;
+    ours->updated = false;
+    ERR_set_mark();
+    result = begin_wrapped(ours, ours->wrapped, digest, params);
+    if (result <= 0 && (digest != NULL || warprsa_params_name_digest(params))) {
+        ERR_set_mark();
+        moved = begin_in_callers(ours, digest, params);
+        ERR_pop_to_mark();
+    }
+    return settle(ours, result, moved);
+}
+
+static int set_params(signature *ours, const OSSL_PARAM params[])
+{
+    void *moved = NULL;
+    int result = 0;
+
+    ERR_set_mark();
+    result = ours->functions->set_ctx_params(ours->wrapped, params);
+    if (result <= 0 && warprsa_params_name_digest(params)) {
+        ERR_set_mark();
+        moved = copy_to_callers(ours, params);
+        ERR_pop_to_mark();
+    }
+    return settle(ours, result, moved);
+}
+
+static int set_ctx_params(void *ctx, const OSSL_PARAM params[])
+{
+    signature *ours = ctx;
+
+    WARPRSA_RETURN_INT(ours->context, set_params(ours, params));
+}
+
+#define INIT(name)                                                             \
+    static int name(void *ctx, void *key, const OSSL_PARAM params[])           \
+    {                                                                          \
+        signature *ours = ctx;                                                 \
+        ours->init = ours->functions->name;                                    \
+        ours->digest_init = NULL;                                              \
+        WARPRSA_RETURN_INT(ours->context, begin(ours, NULL, key, params));     \
+    }
+#define DIGEST_INIT(name)                                                      \
+    static int name(void *ctx, const char *digest, void *key,                  \
+                    const OSSL_PARAM params[])                                 \
+    {                                                                          \
+        signature *ours = ctx;                                                 \
+        ours->init = NULL;                                                     \
+        ours->digest_init = ours->functions->name;                             \
+        WARPRSA_RETURN_INT(ours->context, begin(ours, digest, key, params));   \
+    }
+INIT(sign_init)
+INIT(sign_message_init)
+INIT(verify_init)
+INIT(verify_message_init)
+INIT(verify_recover_init)
+DIGEST_INIT(digest_sign_init)
+DIGEST_INIT(digest_verify_init)
 
 /* ---- functions that only forward: the same name, and the same arguments ---- */
 
@@ -76,12 +232,14 @@ static void *dupctx(void *ctx)
         WARPRSA_RETURN_INT(ours->context,                                      \
                            ours->functions->name(ours->wrapped, __VA_ARGS__)); \
     }
-#define INIT(name)                                                             \
-    FORWARD(name, (void *ctx, void *key, const OSSL_PARAM params[]), key,      \
-            params)
 #define UPDATE(name)                                                           \
-    FORWARD(name, (void *ctx, const unsigned char *data, size_t length), data, \
-            length)
+    static int name(void *ctx, const unsigned char *data, size_t length)       \
+    {                                                                          \
+        signature *ours = ctx;                                                 \
+        ours->updated = true;                                                  \
+        WARPRSA_RETURN_INT(ours->context, ours->functions->name(               \
+                                              ours->wrapped, data, length));   \
+    }
 #define SIGN_FINAL(name)                                                       \
     FORWARD(name,                                                              \
             (void *ctx, unsigned char *result, size_t *length, size_t size),   \
@@ -96,34 +254,21 @@ static void *dupctx(void *ctx)
             (void *ctx, const unsigned char *result, size_t length,            \
              const unsigned char *from, size_t from_length),                   \
             result, length, from, from_length)
-#define DIGEST_INIT(name)                                                      \
-    FORWARD(                                                                   \
-        name,                                                                  \
-        (void *ctx, const char *digest, void *key, const OSSL_PARAM params[]), \
-        digest, key, params)
 
-INIT(sign_init)
 SIGN_ONCE(sign)
-INIT(sign_message_init)
 UPDATE(sign_message_update)
 SIGN_FINAL(sign_message_final)
-INIT(verify_init)
 VERIFY_ONCE(verify)
-INIT(verify_message_init)
 UPDATE(verify_message_update)
-INIT(verify_recover_init)
 SIGN_ONCE(verify_recover)
-DIGEST_INIT(digest_sign_init)
 UPDATE(digest_sign_update)
 SIGN_FINAL(digest_sign_final)
 SIGN_ONCE(digest_sign)
-DIGEST_INIT(digest_verify_init)
 UPDATE(digest_verify_update)
 FORWARD(digest_verify_final,
         (void *ctx, const unsigned char *result, size_t length), result, length)
 VERIFY_ONCE(digest_verify)
 FORWARD(get_ctx_params, (void *ctx, OSSL_PARAM params[]), params)
-FORWARD(set_ctx_params, (void *ctx, const OSSL_PARAM params[]), params)
 FORWARD(get_ctx_md_params, (void *ctx, OSSL_PARAM params[]), params)
 FORWARD(set_ctx_md_params, (void *ctx, const OSSL_PARAM params[]), params)
 
