@@ -88,9 +88,11 @@ enum {
     X(IMPORT, import)                                                          \
     X(EXPORT, export)
 
-#define WARPRSA_SIGNATURE_FIELD(ID, name) OSSL_FUNC_signature_##name##_fn *name;
-#define WARPRSA_CIPHER_FIELD(ID, name)    OSSL_FUNC_asym_cipher_##name##_fn *name;
-#define WARPRSA_KEYMGMT_FIELD(ID, name)   OSSL_FUNC_keymgmt_##name##_fn *name;
+#define WARPRSA_SIGNATURE_FIELD(ID, name)                                      \
+    OSSL_FUNC_signature_##name##_fn *(name);
+#define WARPRSA_CIPHER_FIELD(ID, name)                                         \
+    OSSL_FUNC_asym_cipher_##name##_fn *(name);
+#define WARPRSA_KEYMGMT_FIELD(ID, name) OSSL_FUNC_keymgmt_##name##_fn *(name);
 
 /* Functions of the wrapped provider; NULL where it has none. */
 typedef struct warprsa_signature_functions {
@@ -124,7 +126,17 @@ typedef struct warprsa_algorithms {
  * WARPRSA_ALGORITHMS_MAX. */
 #define WARPRSA_EACH_ALGORITHM(X)                                              \
     X(0)                                                                       \
-    X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) \
-        X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
+    X(1)                                                                       \
+    X(2)                                                                       \
+    X(3)                                                                       \
+    X(4)                                                                       \
+    X(5)                                                                       \
+    X(6)                                                                       \
+    X(7)                                                                       \
+    X(8)                                                                       \
+    X(9)                                                                       \
+    X(10)                                                                      \
+    X(11)                                                                      \
+    X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
 
 #endif

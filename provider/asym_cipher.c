@@ -66,7 +66,7 @@ static void *dupctx(void *ctx)
     WARPRSA_RETURN_POINTER(from->context, cipher_dup(from));
 }
 
-/* ---- functions that only forward: the same name, and the same arguments ---- */
+/* ---- functions that only forward: same name, same arguments ---- */
 
 #define FORWARD(name, parameters, ...)                                         \
     static int name parameters                                                 \

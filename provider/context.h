@@ -10,10 +10,9 @@
  * before it here:
  *
  *   trace, core, libcrypto, config_section, config, fork, function_ids,
- *   function_table, algorithms, context, errors,
- *   callers_context, instance, key, blinding,
- *   async_wait, rsa_method, keymgmt, signature, asym_cipher, dispatch,
- *   self_test, status; provider.c is last.
+ *   function_table, algorithms, context, errors, callers_context, instance,
+ *   key, blinding, async_wait, rsa_method, keymgmt, signature, asym_cipher,
+ *   dispatch, self_test, status; provider.c is last.
  */
 #ifndef WARPRSA_PROVIDER_CONTEXT_H
 #define WARPRSA_PROVIDER_CONTEXT_H

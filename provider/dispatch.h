@@ -12,9 +12,10 @@
 #include "provider/context.h"
 
 /*
- * Fills in context->algorithms from the default provider in context->libctx. False, with an error raised, if that provider offers no RSA or
- * memory is short; warprsa_dispatch_free() frees what was made either way.
- * One thread, at load.
+ * Fills in context->algorithms from the default provider in context->libctx.
+ * False, with an error raised, if that provider offers no RSA or memory is
+ * short; warprsa_dispatch_free() frees what was made either way. One thread, at
+ * load.
  */
 bool warprsa_dispatch_init(warprsa_context *context);
 

@@ -223,7 +223,7 @@ INIT(verify_recover_init)
 DIGEST_INIT(digest_sign_init)
 DIGEST_INIT(digest_verify_init)
 
-/* ---- functions that only forward: the same name, and the same arguments ---- */
+/* ---- functions that only forward: same name, same arguments ---- */
 
 #define FORWARD(name, parameters, ...)                                         \
     static int name parameters                                                 \
