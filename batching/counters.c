@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "batching/base/clock.h"
+
 /* The block, and behind it what its owner needs to give it back. The block
  * stands first: other processes read it there. */
 typedef struct counters_file {
@@ -56,6 +58,7 @@ warprsa_counters *warprsa_counters_new(void)
 #endif
     file->counters.version = WARPRSA_COUNTERS_VERSION;
     file->counters.pid = (uint64_t)getpid();
+    file->counters.created_ns = warprsa_clock_ns();
     file->fd = fd;
     file->dev = st.st_dev;
     file->ino = st.st_ino;
@@ -144,16 +147,30 @@ static void each_device(const warprsa_counters *c, warprsa_counter_fn each,
     }
 }
 
+const char *warprsa_cpu_reason_name(warprsa_cpu_reason reason)
+{
+    static const char *const names[WARPRSA_CPU_REASONS] = {
+        [WARPRSA_CPU_ROUTE] = "cpu_route",
+        [WARPRSA_CPU_UNSUPPORTED_KEY] = "cpu_unsupported_key",
+        [WARPRSA_CPU_STARTING] = "cpu_starting",
+        [WARPRSA_CPU_NO_DEVICE] = "cpu_no_device",
+        [WARPRSA_CPU_QUEUE_FULL] = "cpu_queue_full",
+        [WARPRSA_CPU_DEADLINE] = "cpu_deadline",
+        [WARPRSA_CPU_CHECK_FAILED] = "cpu_check_failed",
+        [WARPRSA_CPU_ERROR] = "cpu_error",
+        [WARPRSA_CPU_KEY_CACHE_FULL] = "cpu_key_cache_full",
+        [WARPRSA_CPU_OVERFLOW] = "cpu_overflow",
+        [WARPRSA_CPU_KEY_RATE] = "cpu_key_rate",
+    };
+
+    return names[reason];
+}
+
 void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
                            void *arg)
 {
     static const char *const gpu[WARPRSA_CLASSES] = {"gpu_1024", "gpu_2048",
                                                      "gpu_3072", "gpu_4096"};
-    static const char *const reasons[WARPRSA_CPU_REASONS] = {
-        "cpu_route",        "cpu_unsupported_key", "cpu_starting",
-        "cpu_no_device",    "cpu_queue_full",      "cpu_deadline",
-        "cpu_check_failed", "cpu_error",           "cpu_key_cache_full",
-        "cpu_overflow",     "cpu_key_rate"};
     static const char *const cpu[WARPRSA_CLASSES + 1] = {
         "cpu_1024", "cpu_2048", "cpu_3072", "cpu_4096", "cpu_other_size"};
 
@@ -161,13 +178,16 @@ void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
     for (size_t i = 0; i < WARPRSA_CLASSES; i++)
         each(arg, gpu[i], read_one(&c->gpu[i]));
     each(arg, "cpu", read_sum(c->cpu, WARPRSA_CLASSES + 1));
-    for (size_t i = 0; i < WARPRSA_CPU_REASONS; i++)
-        each(arg, reasons[i], read_one(&c->cpu_reason[i]));
+    for (unsigned i = 0; i < WARPRSA_CPU_REASONS; i++)
+        each(arg, warprsa_cpu_reason_name((warprsa_cpu_reason)i),
+             read_one(&c->cpu_reason[i]));
     for (size_t i = 0; i < WARPRSA_CLASSES + 1; i++)
         each(arg, cpu[i], read_one(&c->cpu[i]));
     each(arg, "batches", read_one(&c->batches));
     each(arg, "batch_max", read_one(&c->batch_max));
+    each(arg, "batch_operations", read_one(&c->batch_operations));
     each(arg, "wait_ns", read_one(&c->wait_ns));
+    each(arg, "batch_ns", read_one(&c->batch_ns));
     each(arg, "compute_ns", read_one(&c->compute_ns));
     each(arg, "checks_failed", read_one(&c->checks_failed));
     each(arg, "device_losses", read_one(&c->device_losses));
@@ -178,6 +198,7 @@ void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
     each(arg, "keys_evicted", read_one(&c->keys_evicted));
     each(arg, "slots", read_one(&c->slots));
     each(arg, "slots_bytes", read_one(&c->slots_bytes));
+    each(arg, "clients", read_one(&c->clients));
     each_device(c, each, arg);
 }
 

@@ -17,6 +17,8 @@
 enum {
     WARPRSA_COUNTERS_VERSION = 3,
     WARPRSA_HISTOGRAM_BINS = 17, /* batch sizes 1, 2, 3-4, 5-8, ... 65536 */
+    WARPRSA_TIME_BINS = 22,      /* see warprsa_time_bin() */
+    WARPRSA_TIME_BIN_SHIFT = 13, /* the first bin: up to 8192 ns */
     WARPRSA_COUNTERS_TEXT = 64,
     WARPRSA_COUNTERS_LINE = 8192, /* holds any formatted line */
     WARPRSA_COUNTERS_DEVICES = 16,
@@ -48,9 +50,15 @@ typedef struct warprsa_device_counters {
     _Atomic uint64_t keys; /* on it now */
 } warprsa_device_counters;
 
+/* How many times were how long: a bin for each power of two. */
+typedef _Atomic uint64_t warprsa_times[WARPRSA_TIME_BINS];
+
 typedef struct warprsa_counters {
     uint64_t version; /* WARPRSA_COUNTERS_VERSION */
     uint64_t pid;
+    /* warprsa_clock_ns() when the block was made: with the pid it tells a block
+     * from all others since the machine has started. */
+    uint64_t created_ns;
     /* First device in use, or why there is none; ends with a zero. Bytes are
      * written one by one: a reader may see a mix of two texts, but nothing
      * else. */
@@ -61,8 +69,12 @@ typedef struct warprsa_counters {
     _Atomic uint64_t batches;
     _Atomic uint64_t batch_max; /* requests in the largest batch so far */
     _Atomic uint64_t batch_sizes[WARPRSA_HISTOGRAM_BINS];
-    _Atomic uint64_t wait_ns;    /* submission to start of the batch, summed */
-    _Atomic uint64_t compute_ns; /* start of the batch to its end, summed */
+    /* Sums, and how often it was how long. Of each operation: from submission
+     * until a batch took it, and from then to the end of that batch. Of each
+     * batch: from its launch to its end, as `compute`. */
+    _Atomic uint64_t batch_operations; /* operations in all batches */
+    _Atomic uint64_t wait_ns, batch_ns, compute_ns;
+    warprsa_times wait_times, batch_times, compute_times;
     _Atomic uint64_t checks_failed;
     _Atomic uint64_t device_losses;
     _Atomic uint64_t devices;      /* in use now */
@@ -72,6 +84,7 @@ typedef struct warprsa_counters {
     _Atomic uint64_t keys_evicted; /* wiped to make room for others */
     _Atomic uint64_t slots;        /* requests in flight at most */
     _Atomic uint64_t slots_bytes;  /* host memory for them, all of it */
+    _Atomic uint64_t clients;      /* of the daemon: connected now */
     warprsa_device_counters device_of[WARPRSA_COUNTERS_DEVICES];
 } warprsa_counters;
 
@@ -111,6 +124,19 @@ void warprsa_counters_each(const warprsa_counters *counters,
  */
 size_t warprsa_counters_format(const warprsa_counters *counters, char *line,
                                size_t size);
+
+/* The name of a reason's counter, such as "cpu_route". A constant. */
+const char *warprsa_cpu_reason_name(warprsa_cpu_reason reason);
+
+/* The bin of a time: bin i holds those above half of 8192 << i ns and up to it,
+ * the first one shorter times too, and the last one all that are longer. */
+static inline unsigned warprsa_time_bin(uint64_t ns)
+{
+    uint64_t above = (ns - (ns > 0)) >> WARPRSA_TIME_BIN_SHIFT;
+    unsigned bin = above == 0 ? 0 : 64 - (unsigned)__builtin_clzll(above);
+
+    return bin < WARPRSA_TIME_BINS ? bin : WARPRSA_TIME_BINS - 1;
+}
 
 /* Adds n; relaxed, for numbers that order nothing. */
 static inline void warprsa_count(_Atomic uint64_t *counter, uint64_t n)

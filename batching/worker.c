@@ -244,64 +244,87 @@ static unsigned histogram_bin(size_t count)
     return bin;
 }
 
-/* The mean time its requests waited for a batch that was started at
- * start_ns. */
-static uint64_t mean_wait_ns(const warprsa_worker *worker, size_t count,
-                             uint64_t start_ns)
+/* Adds a batch's times to the process's. */
+static void add_times(warprsa_times times, const uint32_t *bins)
 {
-    const warprsa_queue *queue = worker->device->queue;
-    uint64_t wait_ns = 0;
-
-    for (size_t i = 0; i < count; i++)
-        wait_ns += start_ns -
-                   atomic_load_explicit(
-                       &queue->slots.slot[worker->items[i].slot].submitted_ns,
-                       memory_order_relaxed);
-    return wait_ns / count;
+    for (unsigned i = 0; i < WARPRSA_TIME_BINS; i++)
+        if (bins[i] != 0)
+            warprsa_count(&times[i], bins[i]);
 }
 
-/* Counts a batch that has ended. */
-static void count_batch(const warprsa_worker *worker, warprsa_size_class size,
-                        size_t count, uint64_t wait_ns, uint64_t compute_ns)
+/* Counts how long the requests of a batch waited until it took them at
+ * taken_ns. Returns the mean of that. */
+static uint64_t count_waits(const warprsa_worker *worker, size_t count,
+                            uint64_t taken_ns)
 {
     const warprsa_queue *queue = worker->device->queue;
     warprsa_counters *c = queue->config.counters;
+    uint32_t bins[WARPRSA_TIME_BINS] = {0};
+    uint64_t sum_ns = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t submitted_ns = atomic_load_explicit(
+            &queue->slots.slot[worker->items[i].slot].submitted_ns,
+            memory_order_relaxed);
+        uint64_t wait_ns =
+            taken_ns > submitted_ns ? taken_ns - submitted_ns : 0;
+
+        sum_ns += wait_ns;
+        bins[warprsa_time_bin(wait_ns)]++;
+    }
+    warprsa_count(&c->wait_ns, sum_ns);
+    add_times(c->wait_times, bins);
+    return sum_ns / count;
+}
+
+/* Counts a batch that has ended: when it took its requests, was launched, and
+ * had ended. */
+static void count_batch(const warprsa_worker *worker, size_t count,
+                        uint64_t taken_ns, uint64_t start_ns, uint64_t end_ns)
+{
+    warprsa_counters *c = worker->device->queue->config.counters;
     warprsa_device_counters *own = &c->device_of[worker->device->number];
     uint64_t max = atomic_load_explicit(&c->batch_max, memory_order_relaxed);
+    uint64_t batch_ns = end_ns - taken_ns, compute_ns = end_ns - start_ns;
 
     warprsa_count(&c->batches, 1);
     warprsa_count(&own->batches, 1);
+    warprsa_count(&c->batch_operations, count);
     warprsa_count(&c->batch_sizes[histogram_bin(count)], 1);
-    warprsa_count(&c->wait_ns, wait_ns * count);
+    warprsa_count(&c->batch_ns, batch_ns * count);
+    warprsa_count(&c->batch_times[warprsa_time_bin(batch_ns)], count);
     warprsa_count(&c->compute_ns, compute_ns);
+    warprsa_count(&c->compute_times[warprsa_time_bin(compute_ns)], 1);
     warprsa_count(&own->compute_ns, compute_ns);
     while (max < count && !atomic_compare_exchange_weak_explicit(
                               &c->batch_max, &max, count, memory_order_relaxed,
                               memory_order_relaxed))
         ;
+}
+
+/* Counts and traces a batch that has ended, and tells the router how long its
+ * requests took. */
+static void record_batch(warprsa_worker *worker, warprsa_size_class size,
+                         size_t count, uint64_t taken_ns, uint64_t start_ns,
+                         bool good)
+{
+    warprsa_queue *queue = worker->device->queue;
+    uint64_t end_ns = warprsa_clock_ns();
+    uint64_t wait_ns = count_waits(worker, count, taken_ns);
+
+    count_batch(worker, count, taken_ns, start_ns, end_ns);
     warprsa_queue_trace(queue, 2,
                         "batch device=%u stream=%u class=%u count=%zu "
                         "wait_us=%llu compute_us=%llu",
                         worker->device->ordinal, worker->stream,
                         1024 * ((unsigned)size + 1), count,
                         (unsigned long long)(wait_ns / 1000),
-                        (unsigned long long)(compute_ns / 1000));
-}
-
-/* Counts a batch that has ended, and tells the router how long it took. */
-static void record_batch(warprsa_worker *worker, warprsa_size_class size,
-                         size_t count, uint64_t start_ns, bool good)
-{
-    warprsa_queue *queue = worker->device->queue;
-    uint64_t now_ns = warprsa_clock_ns();
-    uint64_t wait_ns = mean_wait_ns(worker, count, start_ns);
-
-    count_batch(worker, size, count, wait_ns, now_ns - start_ns);
+                        (unsigned long long)((end_ns - start_ns) / 1000));
     if (good && queue->config.router != NULL)
         warprsa_router_device_response(
             queue->config.router, size,
             atomic_load_explicit(&queue->depth, memory_order_relaxed),
-            wait_ns + now_ns - start_ns);
+            wait_ns + end_ns - taken_ns);
 }
 
 /* Answers the requests of a batch that has ended or missed its deadline. A
@@ -325,9 +348,10 @@ static void finish_batch(warprsa_worker *worker, size_t count,
     }
 }
 
-/* Starts the batch, waits for it and answers it. */
+/* Starts the batch, waits for it and answers it. taken_ns: when it took its
+ * requests. */
 static void run_batch(warprsa_worker *worker, warprsa_size_class size,
-                      size_t count)
+                      size_t count, uint64_t taken_ns)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
@@ -339,7 +363,8 @@ static void run_batch(warprsa_worker *worker, warprsa_size_class size,
     if (status == WARPRSA_OK) {
         status = engine->wait(device->handle, worker->stream,
                               queue->config.deadline_ms);
-        record_batch(worker, size, count, start_ns, status == WARPRSA_OK);
+        record_batch(worker, size, count, taken_ns, start_ns,
+                     status == WARPRSA_OK);
     }
     atomic_fetch_sub(&device->activity->running, (uint32_t)count);
     finish_batch(worker, count, status);
@@ -355,12 +380,14 @@ static bool next_batch(warprsa_worker *worker)
     int found = oldest_class(device);
     warprsa_size_class size = (warprsa_size_class)found;
     size_t taken, count;
+    uint64_t taken_ns;
 
     if (found < 0)
         return false;
     taken = warprsa_device_take_loaded(
         worker, size, warprsa_queue_share(queue, device->number));
     taken = take_batch(worker, size, taken);
+    taken_ns = warprsa_clock_ns();
     count = prepare_batch(worker, taken);
     atomic_fetch_add(&device->activity->running, (uint32_t)count);
     /* There may be more requests, or keys to be loaded meanwhile. */
@@ -368,7 +395,7 @@ static bool next_batch(warprsa_worker *worker)
     if (count > 0 && warprsa_device_has_loads(device))
         warprsa_eventcount_notify(&device->activity->eventcount);
     if (count > 0)
-        run_batch(worker, size, count);
+        run_batch(worker, size, count, taken_ns);
     return true;
 }
 

@@ -240,6 +240,9 @@ static bool watch(daemon_state *d, const sigset_t *signals)
             return true;
         if (caught == SIGHUP)
             reload(d);
+        atomic_store_explicit(&d->counters->clients,
+                              warprsa_server_clients(d->server),
+                              memory_order_relaxed);
         if (!look_at_queue(d, &down)) {
             char device[WARPRSA_COUNTERS_TEXT];
 

@@ -15,10 +15,12 @@
 #include <string.h>
 
 #include "batching/counters.h"
+#include "batching/stat/programs.h"
+#include "batching/stat/prometheus.h"
 #include "batching/stat/stats_reader.h"
 
 enum {
-    EXIT_NONE = 1,  /* nothing to show: the reason is on stderr */
+    EXIT_NONE = 1,  /* nothing to show, or an error: stderr says which */
     EXIT_USAGE = 2, /* bad command line */
     VERDICT_SIZE = 512,
 };
@@ -151,33 +153,59 @@ static void json_counter(void *arg, const char *name, uint64_t value)
     printf("\"%s\": %" PRIu64 ", ", name, value);
 }
 
+static void json_list(const char *name, const _Atomic uint64_t *list,
+                      size_t count)
+{
+    printf("\"%s\": [", name);
+    for (size_t i = 0; i < count; i++)
+        printf("%s%" PRIu64, i == 0 ? "" : ", ", (uint64_t)list[i]);
+    printf("]");
+}
+
 /* The texts need no escapes: what was read from the process has lost its
  * quotes, backslashes and control characters on the way. */
-static void print_json(pid_t pid, const char *command,
+static void print_json(pid_t pid, const char *command, const char *text,
                        const warprsa_counters *c, bool first)
 {
-    char text[VERDICT_SIZE], device[WARPRSA_COUNTERS_TEXT];
-    summary s = {0};
+    char device[WARPRSA_COUNTERS_TEXT];
 
     warprsa_counters_device(c, device);
-    warprsa_counters_each(c, summarise, &s);
-    verdict(c, text);
     printf("%s\n  {\"pid\": %d, \"command\": \"%s\", ", first ? "" : ",",
            (int)pid, command);
     printf("\"using_gpu\": %s, \"verdict\": \"%s\", \"device\": \"%s\", ",
            strncmp(text, "yes", 3) == 0 ? "true" : "false", text, device);
     warprsa_counters_each(c, json_counter, NULL);
-    printf("\"batch_sizes\": [");
-    for (unsigned i = 0; i < WARPRSA_HISTOGRAM_BINS; i++)
-        printf("%s%" PRIu64, i == 0 ? "" : ", ", (uint64_t)c->batch_sizes[i]);
-    printf("]}");
+    json_list("batch_sizes", c->batch_sizes, WARPRSA_HISTOGRAM_BINS);
+    printf(", ");
+    json_list("wait_times", c->wait_times, WARPRSA_TIME_BINS);
+    printf(", ");
+    json_list("batch_times", c->batch_times, WARPRSA_TIME_BINS);
+    printf(", ");
+    json_list("compute_times", c->compute_times, WARPRSA_TIME_BINS);
+    printf("}");
 }
 
 /* What is printed, and how many processes were. */
 typedef struct output {
     bool json, details;
     size_t printed;
+    unsigned hidden; /* may not be looked at */
 } output;
+
+static void print_block(output *out, pid_t pid, const char *command,
+                        const char *text, const warprsa_counters *c)
+{
+    if (out->json) {
+        print_json(pid, command, text, c, out->printed == 0);
+    } else {
+        printf("%d %s: %s\n", (int)pid, command, text);
+        if (out->details) {
+            warprsa_counters_each(c, print_counter, NULL);
+            print_histogram(c);
+        }
+    }
+    out->printed++;
+}
 
 static void print_process(output *out, pid_t pid,
                           const warprsa_counters *blocks, size_t count)
@@ -186,20 +214,23 @@ static void print_process(output *out, pid_t pid,
 
     warprsa_stats_command(pid, command);
     for (size_t i = 0; i < count; i++) {
-        const warprsa_counters *c = &blocks[i];
-
-        if (out->json) {
-            print_json(pid, command, c, out->printed == 0);
-        } else {
-            verdict(c, text);
-            printf("%d %s: %s\n", (int)pid, command, text);
-            if (out->details) {
-                warprsa_counters_each(c, print_counter, NULL);
-                print_histogram(c);
-            }
-        }
-        out->printed++;
+        verdict(&blocks[i], text);
+        print_block(out, pid, command, text, &blocks[i]);
     }
+}
+
+/* A process that has loaded the provider and counts nothing. Its counters are
+ * zeros. */
+static void print_idle(output *out, pid_t pid)
+{
+    static const warprsa_counters none;
+    char command[WARPRSA_COMMAND_SIZE];
+
+    warprsa_stats_command(pid, command);
+    print_block(out, pid, command,
+                "idle: has loaded warprsa, but made no private RSA operation "
+                "yet",
+                &none);
 }
 
 static void print_why_not(pid_t pid, warprsa_found found)
@@ -242,37 +273,55 @@ static void show_one(output *out, pid_t pid)
         print_why_not(pid, found);
 }
 
+static void show_each(void *arg, pid_t pid, warprsa_found found,
+                      const warprsa_counters *blocks, size_t count)
+{
+    output *out = arg;
+
+    if (found == WARPRSA_FOUND)
+        print_process(out, pid, blocks, count);
+    else if (found == WARPRSA_NOT_COUNTING || found == WARPRSA_INHERITED)
+        print_idle(out, pid);
+    else if (found == WARPRSA_NO_PERMISSION)
+        out->hidden++;
+}
+
 static void show_all(output *out)
 {
-    DIR *list = opendir("/proc");
-    const struct dirent *entry;
-    unsigned hidden = 0;
-
-    if (list == NULL) {
+    if (!warprsa_stats_each(show_each, out)) {
         fprintf(stderr, "warprsa-stat: /proc: %s\n", strerror(errno));
         return;
     }
-    while ((entry = readdir(list)) != NULL) {
-        warprsa_counters blocks[WARPRSA_BLOCKS_MAX];
-        size_t count = 0;
-        pid_t pid = (pid_t)atol(entry->d_name);
-        warprsa_found found;
-
-        if (!isdigit((unsigned char)entry->d_name[0]))
-            continue;
-        found = warprsa_stats_read(pid, blocks, &count);
-        hidden += found == WARPRSA_NO_PERMISSION;
-        if (found == WARPRSA_FOUND)
-            print_process(out, pid, blocks, count);
-    }
-    closedir(list);
     if (out->printed == 0)
         fprintf(stderr, "warprsa-stat: no process found that uses warprsa\n");
-    if (out->printed == 0 && hidden > 0)
+    if (out->printed == 0 && out->hidden > 0)
         fprintf(stderr,
                 "warprsa-stat: %u processes of other users may not be looked "
                 "at: run it as root\n",
-                hidden);
+                out->hidden);
+}
+
+/* The metrics of all processes; state: the path of the file with what ended
+ * processes have counted, NULL without one. False: an error was printed. */
+static bool show_prometheus(const char *state)
+{
+    warprsa_programs *programs = calloc(1, sizeof(*programs));
+    char why[512] = "no memory";
+    bool good = programs != NULL &&
+                warprsa_programs_collect(programs, why, sizeof(why));
+
+    if (good && state != NULL)
+        good = warprsa_programs_remember(programs, state, why, sizeof(why));
+    if (good) {
+        warprsa_programs_sum(programs);
+        warprsa_prometheus_write(programs, stdout);
+    } else {
+        fprintf(stderr, "warprsa-stat: %s\n", why);
+    }
+    if (programs != NULL)
+        warprsa_programs_free(programs);
+    free(programs);
+    return good;
 }
 
 static void usage(FILE *to)
@@ -280,15 +329,21 @@ static void usage(FILE *to)
     fprintf(
         to,
         "Usage: warprsa-stat [--json] [PID]\n"
+        "       warprsa-stat --prometheus [--state FILE]\n"
         "Says whether the RSA private operations of live processes run on the\n"
         "GPU and, if not, why; then counts them. Without PID: one line for\n"
         "every process that uses warprsa.\n"
         "\n"
-        "  -j, --json     an array of objects, one for each process\n"
-        "  -h, --help     this text\n"
-        "  -V, --version  the version\n"
+        "  -j, --json        an array of objects, one for each process\n"
+        "  -p, --prometheus  metrics of all processes, summed by program, in\n"
+        "                    the text format of Prometheus\n"
+        "  -s, --state FILE  keeps in FILE what processes have counted, so\n"
+        "                    that sums do not fall when they end\n"
+        "  -h, --help        this text\n"
+        "  -V, --version     the version\n"
         "\n"
-        "Exit status: 0 something was shown, 1 nothing, 2 bad command line.\n");
+        "Exit status: 0 something was shown, 1 nothing, or an error, 2 bad\n"
+        "command line.\n");
 }
 
 /* The PID of the command line. 0: none is given; -1: it is bad. */
@@ -307,21 +362,33 @@ static pid_t parse_pid(int argc, char **argv)
     return (pid_t)number;
 }
 
-int main(int argc, char **argv)
+/* What the command line asks for. */
+typedef struct request {
+    bool json, prometheus;
+    const char *state;
+    pid_t pid; /* 0: all processes */
+} request;
+
+/* Reads the command line; -1, or the exit status if there is no more to do. */
+static int parse(int argc, char **argv, request *wanted)
 {
     static const struct option options[] = {
         {"json", no_argument, NULL, 'j'},
+        {"prometheus", no_argument, NULL, 'p'},
+        {"state", required_argument, NULL, 's'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
     };
-    output out = {0};
     int option;
-    pid_t pid;
 
-    while ((option = getopt_long(argc, argv, "jhV", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "jps:hV", options, NULL)) != -1) {
         if (option == 'j') {
-            out.json = true;
+            wanted->json = true;
+        } else if (option == 'p') {
+            wanted->prometheus = true;
+        } else if (option == 's') {
+            wanted->state = optarg;
         } else if (option == 'h') {
             usage(stdout);
             return EXIT_SUCCESS;
@@ -333,26 +400,54 @@ int main(int argc, char **argv)
             return EXIT_USAGE;
         }
     }
-    pid = parse_pid(argc, argv);
-    if (pid < 0) {
+    wanted->pid = parse_pid(argc, argv);
+    if (wanted->pid < 0) {
         fprintf(stderr,
                 "warprsa-stat: %s: one process number, 1 or more, is "
                 "wanted\n",
                 argv[optind]);
         return EXIT_USAGE;
     }
-    out.details = pid > 0;
+    if (wanted->prometheus && (wanted->json || wanted->pid > 0)) {
+        fputs("warprsa-stat: --prometheus goes with neither --json nor PID\n",
+              stderr);
+        return EXIT_USAGE;
+    }
+    if (wanted->state != NULL && !wanted->prometheus) {
+        fputs("warprsa-stat: --state goes with --prometheus only\n", stderr);
+        return EXIT_USAGE;
+    }
+    return -1;
+}
+
+static bool show_processes(const request *wanted)
+{
+    output out = {.json = wanted->json, .details = wanted->pid > 0};
+
     if (out.json)
         printf("[");
-    if (pid > 0)
-        show_one(&out, pid);
+    if (wanted->pid > 0)
+        show_one(&out, wanted->pid);
     else
         show_all(&out);
     if (out.json)
         printf("%s]\n", out.printed > 0 ? "\n" : "");
+    return out.printed > 0;
+}
+
+int main(int argc, char **argv)
+{
+    request wanted = {0};
+    int status = parse(argc, argv, &wanted);
+    bool good;
+
+    if (status >= 0)
+        return status;
+    good = wanted.prometheus ? show_prometheus(wanted.state)
+                             : show_processes(&wanted);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "warprsa-stat: standard output: %s\n", strerror(errno));
         return EXIT_NONE;
     }
-    return out.printed > 0 ? EXIT_SUCCESS : EXIT_NONE;
+    return good ? EXIT_SUCCESS : EXIT_NONE;
 }

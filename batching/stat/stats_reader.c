@@ -9,6 +9,7 @@
  */
 #include "batching/stat/stats_reader.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -168,6 +169,29 @@ warprsa_found warprsa_stats_read(pid_t pid, warprsa_counters *blocks,
     if (s.inherited)
         return WARPRSA_INHERITED;
     return module ? WARPRSA_NOT_COUNTING : WARPRSA_NOT_LOADED;
+}
+
+bool warprsa_stats_each(warprsa_process_fn each, void *arg)
+{
+    DIR *list = opendir("/proc");
+    const struct dirent *entry;
+
+    if (list == NULL)
+        return false;
+    while ((entry = readdir(list)) != NULL) {
+        warprsa_counters blocks[WARPRSA_BLOCKS_MAX];
+        size_t count = 0;
+        pid_t pid = (pid_t)atol(entry->d_name);
+        warprsa_found found;
+
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        found = warprsa_stats_read(pid, blocks, &count);
+        if (found != WARPRSA_NOT_LOADED && found != WARPRSA_NO_PROCESS)
+            each(arg, pid, found, blocks, count);
+    }
+    closedir(list);
+    return true;
 }
 
 void warprsa_stats_command(pid_t pid, char name[WARPRSA_COMMAND_SIZE])

@@ -33,6 +33,14 @@ typedef enum warprsa_found {
 warprsa_found warprsa_stats_read(pid_t pid, warprsa_counters *blocks,
                                  size_t *count);
 
+/* Calls `each` for every process of the machine but those that do not use the
+ * provider, with what warprsa_stats_read() says of it. False: /proc can't be
+ * read; errno says why. */
+typedef void (*warprsa_process_fn)(void *arg, pid_t pid, warprsa_found found,
+                                   const warprsa_counters *blocks,
+                                   size_t count);
+bool warprsa_stats_each(warprsa_process_fn each, void *arg);
+
 /* Copies the name of a process's program; what could need escaping in JSON is
  * replaced by "?", and so is a name that can't be had. */
 void warprsa_stats_command(pid_t pid, char name[WARPRSA_COMMAND_SIZE]);

@@ -10,6 +10,7 @@ installed=$(cd root && find . -type f | sort)
 modules=$(pkg-config --variable=modulesdir libcrypto)
 wanted=("$modules/warprsa.so" /bin/warprsa-stat /sbin/warprsad
     /lib/systemd/system/warprsad.{service,socket}
+    /lib/systemd/system/warprsa-stat.{service,timer}
     /share/man/man1/warprsa-stat.1 /share/man/man5/warprsad.conf.5
     /share/man/man7/warprsa.7 /share/man/man8/warprsad.8
     /share/doc/warprsa/examples/{openssl.cnf,nginx.conf,haproxy.cfg}

@@ -53,12 +53,28 @@ static void a_line_with_everything(void **state)
         "cpu_no_device=0 cpu_queue_full=0 cpu_deadline=0 cpu_check_failed=0 "
         "cpu_error=1 cpu_key_cache_full=0 cpu_overflow=0 cpu_key_rate=0 "
         "cpu_1024=1 cpu_2048=0 cpu_3072=0 "
-        "cpu_4096=0 cpu_other_size=1 batches=3 batch_max=0 wait_ns=0 "
-        "compute_ns=0 checks_failed=0 device_losses=0 devices=0 keys=0 "
+        "cpu_4096=0 cpu_other_size=1 batches=3 batch_max=0 batch_operations=0 "
+        "wait_ns=0 batch_ns=0 compute_ns=0 checks_failed=0 device_losses=0 "
+        "devices=0 keys=0 "
         "keys_loaded=2 keys_wiped=1 keys_evicted=0 slots=0 slots_bytes=0 "
-        "device1_ready=1 device1_gpu=5 device1_batches=3 device1_losses=0 "
+        "clients=0 device1_ready=1 device1_gpu=5 device1_batches=3 "
+        "device1_losses=0 "
         "device1_compute_ns=0 device1_keys=0 batches_to_1=1 batches_to_8=2");
     warprsa_counters_free(c);
+}
+
+static void times_fall_into_powers_of_two(void **state)
+{
+    (void)state;
+    assert_int_equal(warprsa_time_bin(0), 0);
+    assert_int_equal(warprsa_time_bin(1), 0);
+    assert_int_equal(warprsa_time_bin(8192), 0);
+    for (unsigned i = 1; i < WARPRSA_TIME_BINS - 1; i++) {
+        assert_int_equal(warprsa_time_bin((UINT64_C(4096) << i) + 1), i);
+        assert_int_equal(warprsa_time_bin(UINT64_C(8192) << i), i);
+    }
+    assert_int_equal(warprsa_time_bin((UINT64_C(4096) << 21) + 1), 21);
+    assert_int_equal(warprsa_time_bin(UINT64_MAX), WARPRSA_TIME_BINS - 1);
 }
 
 static void the_longest_line_fits(void **state)
@@ -262,6 +278,12 @@ static void stat_tells_why_there_is_nothing(void **state)
     assert_int_equal(stat_program("1 2", out, sizeof(out)), 2);
     assert_int_equal(stat_program("--help", out, sizeof(out)), 0);
     assert_non_null(strstr(out, "Usage: warprsa-stat [--json] [PID]"));
+    assert_int_equal(stat_program("--prometheus 1", out, sizeof(out)), 2);
+    assert_int_equal(stat_program("--prometheus --json", out, sizeof(out)), 2);
+    assert_int_equal(stat_program("--state x", out, sizeof(out)), 2);
+    assert_int_equal(
+        stat_program("--prometheus --state /dev/null/x", out, sizeof(out)), 1);
+    assert_non_null(strstr(out, "/dev/null/x: Not a directory"));
 
     c = warprsa_counters_new();
     assert_non_null(c);
@@ -278,6 +300,9 @@ static void stat_tells_why_there_is_nothing(void **state)
     snprintf(argument, sizeof(argument), "%d", child);
     assert_int_equal(stat_program(argument, out, sizeof(out)), 1);
     assert_non_null(strstr(out, "was forked from a process"));
+    snprintf(argument, sizeof(argument), "%d batching_counte: idle: ", child);
+    assert_int_equal(stat_program("", out, sizeof(out)), 0);
+    assert_non_null(strstr(out, argument));
     c->version++;
     snprintf(argument, sizeof(argument), "%d", getpid());
     assert_int_equal(stat_program(argument, out, sizeof(out)), 1);
@@ -292,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_with_everything),
+        cmocka_unit_test(times_fall_into_powers_of_two),
         cmocka_unit_test(the_longest_line_fits),
         cmocka_unit_test(device_text_is_cut_and_cleaned),
         cmocka_unit_test(a_strangers_descriptor_is_not_closed),

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# warprsa-stat --prometheus: a real parser reads it, its sums are right and do
+# not fall when processes end, and the dashboard asks for metrics that exist.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+configure openssl.cnf "$MODULE" engine="$ENGINE" "${PATIENT[@]}"
+
+# The distribution's Python has the distribution's module.
+for python in python3 /usr/bin/python3 ''; do
+    "$python" -c 'import prometheus_client' 2>/dev/null && break
+done
+[ -n "$python" ] || skip "no python3-prometheus-client here"
+stat=$BUILD_DIR/batching/warprsa-stat
+# Other tests run at the same time: this one's program has a name of its own.
+program=ossl$$
+ln -s "$(command -v "$OPENSSL")" "$program"
+OPENSSL=$work/$program
+
+# expect FILE METRIC{LABELS}=VALUE...: LABELS as name=value,name=value; VALUE
+# may be some, which is any number above 0.
+expect() {
+    "$python" - "$@" <<'END'
+import sys
+from prometheus_client.parser import text_string_to_metric_families
+found = {}
+for family in text_string_to_metric_families(open(sys.argv[1]).read()):
+    assert family.documentation and family.type != "unknown", family
+    for sample in family.samples:
+        key = sample.name, frozenset(sample.labels.items())
+        assert key not in found, f"twice: {key}"
+        found[key] = sample.value
+for wanted in sys.argv[2:]:
+    metric, _, value = wanted.rpartition("=")
+    name, _, labels = metric.rstrip("}").partition("{")
+    pairs = (label.split("=") for label in labels.split(",") if label)
+    is_ = found.get((name, frozenset((n, v) for n, v in pairs)))
+    good = is_ and is_ > 0 if value == "some" else is_ == float(value)
+    assert good, f"wanted {wanted}, it is {is_}"
+END
+}
+
+rsa_key 2048 key.pem
+self_signed key.pem certificate.pem
+serve_with_provider -naccept 2
+first=$server first_port=$port
+serve_with_provider -naccept 1
+handshakes "$first_port" 1
+"$stat" | tee stat.log
+grep -q "^$server $program: idle: has loaded warprsa" stat.log
+"$stat" --prometheus --state state >metrics
+labels=program=$program
+expect metrics \
+    "warprsa_processes{$labels,state=active}=1" \
+    "warprsa_processes{$labels,state=idle}=1" \
+    "warprsa_operations_total{$labels,route=gpu,size=2048}=1" \
+    "warprsa_operations_total{$labels,route=gpu,size=4096}=0" \
+    "warprsa_operations_total{$labels,route=cpu,size=other}=0" \
+    "warprsa_cpu_operations_total{$labels,reason=route}=0" \
+    "warprsa_batches_total{$labels}=1" \
+    "warprsa_batch_operations_bucket{$labels,le=1}=1" \
+    "warprsa_batch_operations_sum{$labels}=1" \
+    "warprsa_queue_seconds_bucket{$labels,le=+Inf}=1" \
+    "warprsa_queue_seconds_sum{$labels}=some" \
+    "warprsa_batch_seconds_count{$labels}=1" \
+    "warprsa_batch_seconds_sum{$labels}=some" \
+    "warprsa_device_seconds_count{$labels}=1" \
+    "warprsa_device_seconds_sum{$labels}=some" \
+    "warprsa_devices{$labels}=1" "warprsa_keys{$labels}=1" \
+    "warprsa_keys_loaded_total{$labels}=1" \
+    "warprsa_device_ready{$labels,device=0}=1" \
+    "warprsa_device_operations_total{$labels,device=0}=1"
+
+# What it has counted after it was last seen is lost with the process; what was
+# seen is not.
+handshakes "$first_port" 1
+wait "$first" || :
+"$stat" --prometheus --state state >metrics
+expect metrics "warprsa_processes{$labels,state=active}=0" \
+    "warprsa_operations_total{$labels,route=gpu,size=2048}=1" \
+    "warprsa_keys{$labels}=0" "warprsa_device_ready{$labels,device=0}=0"
+serve_with_provider -naccept 2
+handshakes "$port" 1
+"$stat" --prometheus --state state >metrics
+"$stat" --prometheus --state state >metrics
+expect metrics "warprsa_operations_total{$labels,route=gpu,size=2048}=2" \
+    "warprsa_queue_seconds_count{$labels}=2"
+[ "$(stat -c %a state)" = 600 ] || fail "others may read the state"
+"$stat" --prometheus >metrics
+expect metrics "warprsa_operations_total{$labels,route=gpu,size=2048}=1"
+
+# Something else in the state's place: it begins anew.
+echo nonsense >state
+"$stat" --prometheus --state state >metrics
+expect metrics "warprsa_operations_total{$labels,route=gpu,size=2048}=1"
+
+configure daemon.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}" engine=none
+start_daemon
+TRACE=$work/client.trace serve daemon.cnf client.trace -naccept 2
+handshakes "$port" 1
+client_seen() {
+    "$stat" --prometheus >metrics
+    expect metrics warprsad_clients=some
+}
+wait_for 60 client_seen
+expect metrics "warprsad_operations_total{size=2048}=some" \
+    "warprsa_operations_total{$labels,route=gpu,size=2048}=2" \
+    "warprsa_device_ready{program=warprsad,device=0}=some"
+
+"$python" - <<END
+import json, re
+from prometheus_client.parser import text_string_to_metric_families
+names = {s.name for f in text_string_to_metric_families(open("metrics").read())
+         for s in f.samples}
+board = json.load(open("$SOURCE_DIR/doc/grafana-dashboard.json"))
+queries = [t["expr"] for p in board["panels"] for t in p.get("targets", [])]
+queries += [v["query"] for v in board["templating"]["list"]
+            if v["type"] == "query"]
+asked = {n for q in queries for n in re.findall(r"\bwarprsad?_\w+", q)}
+assert len(queries) > 10 and asked, board
+assert asked <= names, f"no such metrics: {asked - names}"
+END
