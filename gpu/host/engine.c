@@ -56,6 +56,22 @@ static void host_unload_key(warprsa_device *device, uint32_t index)
     warprsa_id_pool_release(&device->key_ids, index);
 }
 
+/* A key with a wrong exponent stands for one that was damaged on the device. */
+static warprsa_status prepare(const warprsa_host_arithmetic *arithmetic,
+                              void *prepared, const warprsa_private_key *key)
+{
+    warprsa_private_key damaged;
+    warprsa_status status;
+
+    if (!warprsa_fault_active(WARPRSA_FAULT_FLIP))
+        return arithmetic->prepare(prepared, key);
+    damaged = *key;
+    damaged.dp[sizeof(damaged.dp) - 1] ^= 2;
+    status = arithmetic->prepare(prepared, &damaged);
+    explicit_bzero(&damaged, sizeof(damaged));
+    return status;
+}
+
 static warprsa_status host_load_key(warprsa_device *device,
                                     const warprsa_private_key *key,
                                     uint32_t *index)
@@ -66,7 +82,7 @@ static warprsa_status host_load_key(warprsa_device *device,
 
     if (prepared == NULL)
         return WARPRSA_NO_MEMORY;
-    status = arithmetic->prepare(prepared, key);
+    status = prepare(arithmetic, prepared, key);
     if (status == WARPRSA_OK &&
         !warprsa_id_pool_acquire(&device->key_ids, index))
         status = WARPRSA_NO_MEMORY;

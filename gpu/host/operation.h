@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "gpu/arith/private_operation.h"
-#include "gpu/fault.h"
 #include "gpu/host/arithmetic.h"
 
 #ifndef WARPRSA_HOST_MODEXP
@@ -93,12 +92,7 @@ static warprsa_status operate(void *workspace_memory, const void *prepared,
 
 static warprsa_status prepare(void *prepared, const warprsa_private_key *key)
 {
-    warprsa_operation_key *out = prepared;
-    warprsa_status status = warprsa_prepare_operation_key(out, key);
-
-    if (warprsa_fault_active(WARPRSA_FAULT_FLIP))
-        out->half[0].exponent[1] ^= 1;
-    return status;
+    return warprsa_prepare_operation_key(prepared, key);
 }
 
 #define WARPRSA_HOST_ARITHMETIC                                                \

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Where `meson install` puts which files. It installs nothing of the tests.
+# Where `meson install` puts which files, and how large they are. It installs
+# nothing of the tests.
 . "$(dirname "$0")/lib.sh"
 
 need meson pkg-config
 [ -e "$BUILD_DIR/build.ninja" ] || skip "$BUILD_DIR was made elsewhere"
-meson install -C "$BUILD_DIR" --no-rebuild --destdir "$work/root" >install.log
+meson install -C "$BUILD_DIR" --no-rebuild --strip --destdir "$work/root" \
+    >install.log
 installed=$(cd root && find . -type f | sort)
 modules=$(pkg-config --variable=modulesdir libcrypto)
 wanted=("$modules/warprsa.so" /bin/warprsa-stat /sbin/warprsad
@@ -28,3 +30,17 @@ done
 }
 grep -rq '^ExecStart=/.*/sbin/warprsad ' root ||
     fail "the unit does not say where the program is"
+
+# The module and the daemon stay small: with the kernels for all architectures,
+# and much smaller without any.
+need readelf
+if readelf -S -W "$MODULE" | grep -q nv_fatbin; then
+    most=$((20 * 1024 * 1024))
+else
+    most=$((1024 * 1024))
+fi
+for file in "root$modules/warprsa.so" "$(find root -name warprsad -type f)"; do
+    size=$(stat -c %s "$file")
+    echo "$file: $size bytes"
+    [ "$size" -le "$most" ] || fail "it has more than $most bytes"
+done
