@@ -22,6 +22,7 @@ typedef enum warprsa_fault {
     WARPRSA_FAULT_FLIP,         /* "flip": a bit of one half is wrong */
     WARPRSA_FAULT_UNCHECKED,    /* "unchecked": wrong results are released */
     WARPRSA_FAULT_KNOWN_ANSWER, /* "known_answer": in that test, too */
+    WARPRSA_FAULT_MEMORY,       /* "memory": the device has no more of it */
     WARPRSA_FAULTS_KNOWN
 } warprsa_fault;
 

@@ -17,15 +17,19 @@ have_gpu() {
     [ -e /dev/nvidiactl ]
 }
 
-# configure_and_build DIRECTORY COMPILER MESON-OPTION...
+# configure DIRECTORY COMPILER MESON-OPTION...
 # An old build directory is configured again, because packages may have been
 # installed since.
-configure_and_build() {
+configure() {
     local directory=$1 compiler=$2 again=()
     shift 2
     if [ -f "$directory/build.ninja" ]; then
         again=(--reconfigure)
     fi
-    CC=$compiler meson setup "${again[@]}" "$directory" "$@" &&
-        ninja -C "$directory"
+    CC=$compiler meson setup "${again[@]}" "$directory" "$@"
+}
+
+# configure_and_build DIRECTORY COMPILER MESON-OPTION...
+configure_and_build() {
+    configure "$@" && ninja -C "$1"
 }

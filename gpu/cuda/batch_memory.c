@@ -17,6 +17,10 @@ enum {
      * few they are. An item with less than one part in so many of the most that
      * it can have is not even considered. */
     ITEM_SHARE_MIN = 4,
+    /* At first there is scratch memory for one part in so many of the longest
+     * batch: few programs have more under way, as batches of several streams
+     * share the device. */
+    TABLE_SHARE = 8,
 };
 
 static size_t aligned(size_t bytes)
@@ -78,14 +82,15 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
     lay_out(memory, &memory->device, memory->device_block);
 }
 
-/* The most scratch memory that any kernel needs for a batch, in bytes. */
-static size_t table_bytes(warprsa_size_class size, size_t batch_max,
+/* The most scratch memory that any kernel needs for a batch of this class of
+ * which up to `items` items are folded, in bytes. */
+static size_t table_bytes(warprsa_size_class size, size_t count, size_t items,
                           unsigned fold_sms)
 {
-    size_t most = warprsa_fold_table_bytes(size, batch_max, fold_sms);
+    size_t most = warprsa_fold_table_bytes(size, items, fold_sms);
 
     for (int i = 0; i < WARPRSA_KERNELS; i++) {
-        size_t bytes = warprsa_kernels[i].table_bytes(size, batch_max);
+        size_t bytes = warprsa_kernels[i].table_bytes(size, count);
 
         if (bytes > most)
             most = bytes;
@@ -93,11 +98,40 @@ static size_t table_bytes(warprsa_size_class size, size_t batch_max,
     return most;
 }
 
+/* Sums up what batches need: the longest that there may be, and, of scratch
+ * memory, *start for those of one part in TABLE_SHARE. */
+static size_t measure(warprsa_batch_memory *memory, size_t batch_max)
+{
+    const size_t few = (batch_max + TABLE_SHARE - 1) / TABLE_SHARE;
+    size_t start = 0;
+
+    for (int i = 0; i < WARPRSA_CLASSES; i++) {
+        const warprsa_size_class size = (warprsa_size_class)i;
+        const warprsa_fold_kernel *fold = warprsa_fold_kernel_for(size);
+        const size_t items = fold == NULL ? 0 : few / fold->item_max + 1;
+        const size_t least = table_bytes(size, few, items, memory->fold_sms);
+        const size_t most =
+            table_bytes(size, batch_max, batch_max, memory->fold_sms);
+
+        warprsa_batch_layout(memory, size, batch_max);
+        if (memory->in_bytes + memory->back_bytes > memory->host_bytes)
+            memory->host_bytes = memory->in_bytes + memory->back_bytes;
+        if (memory->all_bytes > memory->device_bytes)
+            memory->device_bytes = memory->all_bytes;
+        if (most > memory->table.most)
+            memory->table.most = most;
+        if (least > start)
+            start = least;
+    }
+    return start;
+}
+
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
                                      size_t batch_max, const char *kernel,
                                      const uint8_t *key_folds, size_t keys_max)
 {
     int device = 0;
+    size_t start;
     cudaError_t error = cudaGetDevice(&device);
 
     if (error != cudaSuccess)
@@ -107,31 +141,22 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
     memory->key_folds = key_folds;
     if (!warprsa_fold_plan_new(&memory->plan, batch_max, keys_max))
         return cudaErrorMemoryAllocation;
-    for (int i = 0; i < WARPRSA_CLASSES; i++) {
-        size_t table =
-            table_bytes((warprsa_size_class)i, batch_max, memory->fold_sms);
-
-        warprsa_batch_layout(memory, (warprsa_size_class)i, batch_max);
-        if (memory->all_bytes > memory->block_bytes)
-            memory->block_bytes = memory->all_bytes;
-        if (table > memory->table_bytes)
-            memory->table_bytes = table;
-    }
-    error = cudaHostAlloc(&memory->host_block, memory->block_bytes,
+    start = measure(memory, batch_max);
+    error = cudaHostAlloc(&memory->host_block, memory->host_bytes,
                           cudaHostAllocDefault);
     if (error == cudaSuccess) {
         /* This is refused where the driver maps the memory in its own way. Then
          * a core dump has the inputs and outputs of the current batches. */
-        (void)madvise(memory->host_block, memory->block_bytes, MADV_DONTDUMP);
-        memset(memory->host_block, 0, memory->block_bytes);
-        error = cudaMalloc(&memory->device_block, memory->block_bytes);
+        (void)madvise(memory->host_block, memory->host_bytes, MADV_DONTDUMP);
+        memset(memory->host_block, 0, memory->host_bytes);
+        error = cudaMalloc(&memory->device_block, memory->device_bytes);
     }
     if (error == cudaSuccess)
-        error = cudaMalloc((void **)&memory->table, memory->table_bytes);
+        error = warprsa_table_memory_new(&memory->table, start);
     /* The copy back includes bytes that no kernel writes, between the parts and
      * behind short moduli. They must hold zeros, now and after each batch. */
     if (error == cudaSuccess)
-        error = cudaMemset(memory->device_block, 0, memory->block_bytes);
+        error = cudaMemset(memory->device_block, 0, memory->device_bytes);
     return error == cudaSuccess ? cudaDeviceSynchronize() : error;
 }
 
@@ -139,17 +164,14 @@ void warprsa_batch_memory_free(warprsa_batch_memory *memory)
 {
     warprsa_fold_plan_free(&memory->plan);
     if (memory->host_block != NULL) {
-        explicit_bzero(memory->host_block, memory->block_bytes);
+        explicit_bzero(memory->host_block, memory->host_bytes);
         cudaFreeHost(memory->host_block);
     }
     if (memory->device_block != NULL) {
-        cudaMemset(memory->device_block, 0, memory->block_bytes);
+        cudaMemset(memory->device_block, 0, memory->device_bytes);
         cudaFree(memory->device_block);
     }
-    if (memory->table != NULL) {
-        cudaMemset(memory->table, 0, memory->table_bytes);
-        cudaFree(memory->table);
-    }
+    warprsa_table_memory_free(&memory->table);
 }
 
 /* So many of the batch's requests, together with their share of the requests
@@ -260,25 +282,66 @@ static warprsa_batch batch_from(warprsa_batch batch, uint32_t offset)
     return batch;
 }
 
-/* Launches the fold and then the kernel for the rest. Both may use the same
- * table memory, since they run one after the other. */
-static cudaError_t launch(const warprsa_batch_memory *memory,
-                          const warprsa_batch *batch, cudaStream_t stream)
+/* How many of a batch's requests a kernel can take at once, with so many bytes
+ * of scratch memory: all, or half of them, or a quarter... */
+static size_t piece_of(const warprsa_kernel *kernel, warprsa_size_class size,
+                       size_t count, size_t bytes)
 {
-    const warprsa_batch rest = batch_from(*batch, memory->plan.folded);
+    while (count > 1 && kernel->table_bytes(size, count) > bytes)
+        count = (count + 1) / 2;
+    return count;
+}
+
+/* Launches a kernel for a whole batch, in pieces if it must be. They run one
+ * after the other. */
+static cudaError_t launch_all(const warprsa_batch_memory *memory,
+                              const warprsa_kernel *kernel, warprsa_batch batch,
+                              cudaStream_t stream)
+{
+    const size_t piece =
+        piece_of(kernel, memory->size, batch.count, memory->table.bytes);
     cudaError_t error = cudaSuccess;
 
-    if (memory->plan.items != 0)
-        error =
-            warprsa_fold_launch(memory->size, batch, memory->device.items,
-                                memory->plan.items, memory->fold_sms, stream);
-    if (error == cudaSuccess && rest.count != 0)
-        error =
-            kernel_of(memory, rest.count)->launch[memory->size](&rest, stream);
+    while (error == cudaSuccess && batch.count != 0) {
+        warprsa_batch first = batch;
+
+        if (first.count > piece)
+            first.count = (uint32_t)piece;
+        error = kernel->launch[memory->size](&first, stream);
+        batch = batch_from(batch, first.count);
+    }
     return error;
 }
 
-cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
+/* Launches the fold and then the kernel for the rest. Both may use the same
+ * table memory, since they run one after the other. It grows before, while no
+ * kernel uses it. */
+static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
+                          cudaStream_t stream)
+{
+    const uint32_t items = memory->plan.items;
+    const uint32_t others = batch.count - memory->plan.folded;
+    const warprsa_kernel *kernel =
+        others == 0 ? NULL : kernel_of(memory, others);
+    size_t need =
+        warprsa_fold_table_bytes(memory->size, items, memory->fold_sms);
+    cudaError_t error = cudaSuccess;
+
+    if (kernel != NULL && kernel->table_bytes(memory->size, others) > need)
+        need = kernel->table_bytes(memory->size, others);
+    warprsa_table_memory_grow(&memory->table, need);
+    batch.table = memory->table.at;
+    if (items != 0)
+        error = warprsa_fold_launch(memory->size, &batch, memory->device.items,
+                                    items, memory->fold_sms,
+                                    memory->table.bytes, stream);
+    if (error == cudaSuccess && kernel != NULL)
+        error = launch_all(memory, kernel,
+                           batch_from(batch, memory->plan.folded), stream);
+    return error;
+}
+
+cudaError_t warprsa_batch_enqueue(warprsa_batch_memory *memory,
                                   const warprsa_prepared_key *keys,
                                   cudaStream_t stream)
 {
@@ -293,7 +356,6 @@ cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
         .inverse = device->inverse,
         .exponent = device->exponent,
         .result = device->result,
-        .table = memory->table,
         .bytes_stride = (uint32_t)memory->bytes_stride,
         .count = (uint32_t)memory->count,
         .windows = memory->windows,
@@ -304,7 +366,7 @@ cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
                         memory->in_bytes, cudaMemcpyHostToDevice, stream);
 
     if (error == cudaSuccess)
-        error = launch(memory, &batch, stream);
+        error = launch(memory, batch, stream);
     if (error == cudaSuccess)
         error =
             cudaMemcpyAsync(memory->host.output, device->output,

@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The memory of one stream: pinned staging memory on the host, its mirror on
- * the device, and the kernel's scratch memory. A batch is packed to its real
- * size. So one copy brings it to the device, one copy brings the results back,
- * and one call wipes the device's side.
+ * the device, and the kernels' scratch memory, which grows as batches ask for
+ * it. A batch is packed to its real size. So one copy brings it to the device,
+ * one copy brings the results back, and one call wipes the device's side.
  */
 #ifndef WARPRSA_BATCH_MEMORY_H
 #define WARPRSA_BATCH_MEMORY_H
 
+#include "gpu/cuda/table_memory.h"
 #include "gpu/kernels/fold/launch.h"
 #include "gpu/select/selection.h"
 
@@ -32,16 +33,17 @@ typedef struct warprsa_batch_parts {
 } warprsa_batch_parts;
 
 typedef struct warprsa_batch_memory {
-    void *host_block, *device_block; /* block_bytes each */
-    double *table;      /* on the device, table_bytes: the kernels' scratch */
-    const char *kernel; /* as in warprsa_device_config */
+    void *host_block;           /* host_bytes: what is copied */
+    void *device_block;         /* device_bytes */
+    warprsa_table_memory table; /* the kernels' scratch */
+    const char *kernel;         /* as in warprsa_device_config */
     /* The timings by which a kernel is chosen where `kernel` names none; NULL
      * if the device has none. Not owned. */
     const warprsa_kernel_timings *timings;
     bool direct_table_reads;  /* as in warprsa_device_config */
     unsigned fold_sms;        /* 0: this device cannot run the fold */
     const uint8_t *key_folds; /* by key: warprsa_fold_accepts_key() */
-    size_t block_bytes, table_bytes;
+    size_t host_bytes, device_bytes;
     /* Set by warprsa_batch_layout(), for the current batch. */
     warprsa_size_class size;
     size_t count, bytes_stride, random_bytes;
@@ -58,7 +60,8 @@ typedef struct warprsa_batch_memory {
 } warprsa_batch_memory;
 
 /* Allocates memory for batches of up to `batch_max` requests of any class, on
- * the current device. *memory must be zeroed. Keys have the indices 0 to
+ * the current device; scratch memory only for small ones. *memory must be
+ * zeroed. Keys have the indices 0 to
  * keys_max - 1, and key_folds says of each whether it may be folded; the
  * pointer is kept, so the array must outlive the memory. After a failure the
  * caller still calls warprsa_batch_memory_free(), which frees what there is. */
@@ -81,8 +84,11 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
                         const warprsa_key_size *key_sizes);
 
 /* Enqueues the copy to the device, the kernels, the copy back, and the wiping
- * of the device's side. Returns at once; the stream runs them in this order. */
-cudaError_t warprsa_batch_enqueue(const warprsa_batch_memory *memory,
+ * of the device's side. Returns at once; the stream runs them in this order. A
+ * batch that needs more scratch memory than there was before waits until the
+ * batches of other streams are done. If the device has no more, the kernels
+ * take the batch in pieces. */
+cudaError_t warprsa_batch_enqueue(warprsa_batch_memory *memory,
                                   const warprsa_prepared_key *keys,
                                   cudaStream_t stream);
 

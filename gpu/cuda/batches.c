@@ -43,6 +43,7 @@ static warprsa_status start_batch(warprsa_device *device,
                                   warprsa_cuda_stream *s,
                                   const warprsa_task *tasks)
 {
+    const unsigned failures = s->memory.table.failures;
     cudaError_t error;
 
     if (!device->config.random(device->config.random_arg, s->memory.host.random,
@@ -56,6 +57,9 @@ static warprsa_status start_batch(warprsa_device *device,
         error = warprsa_batch_enqueue(&s->memory, device->keys, s->stream);
     if (error != cudaSuccess)
         warprsa_batch_wipe_host(&s->memory);
+    if (s->memory.table.failures != failures)
+        warprsa_cuda_trace(device, "scratch memory for a long batch",
+                           cudaErrorMemoryAllocation);
     return warprsa_cuda_status(device, "starting a batch", error);
 }
 

@@ -57,14 +57,17 @@ cudaError_t warprsa_fold_launch(warprsa_size_class size,
                                 const warprsa_batch *batch,
                                 const warprsa_fold_item *items,
                                 uint32_t item_count, uint32_t sms,
-                                cudaStream_t stream)
+                                size_t table_bytes, cudaStream_t stream)
 {
     const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(size);
+    const size_t room = table_bytes / kernel->table_bytes;
     const warprsa_fold_batch fold = {
         .batch = *batch,
         .items = items,
         .item_count = item_count,
     };
 
-    return kernel->launch(&fold, blocks_for(kernel, item_count, sms), stream);
+    return kernel->launch(
+        &fold, blocks_for(kernel, room < item_count ? room : item_count, sms),
+        stream);
 }

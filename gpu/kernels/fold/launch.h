@@ -44,13 +44,15 @@ size_t warprsa_fold_table_bytes(warprsa_size_class size, size_t count,
                                 uint32_t sms);
 
 /* Queues the kernel for the items of a batch on `stream`. `items` is device
- * memory and must stay until the kernel is done. Returns the error of the
- * launch itself. */
+ * memory and must stay until the kernel is done. The batch's table has
+ * `table_bytes` bytes, at least as many as one item needs; the fewer they are
+ * below warprsa_fold_table_bytes(), the longer it takes. Returns the error of
+ * the launch itself. */
 cudaError_t warprsa_fold_launch(warprsa_size_class size,
                                 const warprsa_batch *batch,
                                 const warprsa_fold_item *items,
                                 uint32_t item_count, uint32_t sms,
-                                cudaStream_t stream);
+                                size_t table_bytes, cudaStream_t stream);
 
 extern const warprsa_fold_kernel warprsa_fold_kernel_2048;
 extern const warprsa_fold_kernel warprsa_fold_kernel_3072;
