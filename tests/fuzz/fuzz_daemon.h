@@ -11,6 +11,8 @@
 
 #include "tests/unit/support/daemon_support.h"
 
+#include "batching/base/clock.h"
+
 enum {
     FUZZ_SLOTS = 16, /* of each client */
 };
@@ -29,8 +31,10 @@ void fuzz_daemon_check(void);
  * going to. */
 #define FUZZ_LET(condition)                                                    \
     do {                                                                       \
-        for (int left = 200; !(condition) && left > 0; left--)                 \
-            sched_yield();                                                     \
+        const struct timespec nap = {0, 10000};                                \
+        uint64_t until_ns = warprsa_clock_ns() + WARPRSA_NS_PER_MS;            \
+        while (!(condition) && warprsa_clock_ns() < until_ns)                  \
+            nanosleep(&nap, NULL);                                             \
     } while (0)
 
 #endif

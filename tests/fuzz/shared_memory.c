@@ -96,7 +96,7 @@ static void write_word(script *x)
     atomic_store(word, some_value(x));
 }
 
-/* A word that goes to and fro while the daemon reads. */
+/* A word that changes again and again while the daemon reads. */
 static void toggle_word(script *x)
 {
     _Atomic uint32_t *word = some_word(x);
