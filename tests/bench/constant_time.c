@@ -11,15 +11,12 @@
  *
  * --timing compares the kernel's time for fixed exponents (zeros, ones, a
  * random one) with that for random ones: Welch's t over batches in random
- * order, as in Reparaz, Balasch, Verbauwhede, "Dude, is my code constant
- * time?" (DATE 2017), with their limit of 4.5. The slowest tenth of all
- * batches is left out, because other work on the machine slowed them down.
+ * order (welch.h).
  *
  * Both also take kernels that leak on purpose, "control-direct" and
  * "control-branch": a test that does not find those leaks shows nothing.
  */
 #include <getopt.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +25,7 @@
 #include "tests/bench/batch_run.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/paper_run.h"
-#include "tests/bench/spread.h"
+#include "tests/bench/welch.h"
 
 const char bench_name[] = "constant_time";
 
@@ -37,10 +34,7 @@ enum {
     SAMPLES_MAX = 100000,
     TURNS_MAX = 1000,
     BATCH_MAX = 1 << 20,
-    T_CROP_PERCENT = 90,
 };
-
-static const double t_limit = 4.5;
 
 static const char *const labels[EXPONENTS] = {"zeros", "ones", "fixed",
                                               "random"};
@@ -214,29 +208,6 @@ static int once(subject *s)
     return 0;
 }
 
-typedef struct moments {
-    double count, mean;
-    double squares; /* of the differences from the mean, added up */
-} moments;
-
-/* Welford's recurrence. */
-static void moments_add(moments *m, double x)
-{
-    double off = x - m->mean;
-
-    m->count++;
-    m->mean += off / m->count;
-    m->squares += off * (x - m->mean);
-}
-
-static double welch_t(const moments *a, const moments *b)
-{
-    double va = a->squares / (a->count - 1) / a->count;
-    double vb = b->squares / (b->count - 1) / b->count;
-
-    return va + vb > 0 ? (a->mean - b->mean) / sqrt(va + vb) : 0;
-}
-
 /* Runs `count` batches of random kinds of exponents: batch i took ms[i]
  * milliseconds and had exponents of kind[i]. */
 static void measure(subject *s, double *ms, uint8_t *kind, size_t count)
@@ -252,27 +223,21 @@ static void measure(subject *s, double *ms, uint8_t *kind, size_t count)
 }
 
 static int report(const subject *s, const double *ms, const uint8_t *kind,
-                  double *sorted, size_t count)
+                  double *scratch, size_t count)
 {
     moments of[EXPONENTS] = {{0}};
     int leaks = 0;
-    double crop;
 
-    memcpy(sorted, ms, count * sizeof(*ms));
-    spread_of(sorted, count);
-    crop = sorted[count * T_CROP_PERCENT / 100];
-    for (size_t i = 0; i < count; i++)
-        if (ms[i] <= crop)
-            moments_add(&of[kind[i]], ms[i]);
+    moments_of_kinds(of, ms, kind, scratch, count);
     for (int i = 0; i < EXPONENTS_RANDOM; i++) {
         const moments *random = &of[EXPONENTS_RANDOM];
         double t = welch_t(&of[i], random);
 
-        leaks |= !(fabs(t) < t_limit);
+        leaks |= !welch_passes(t);
         printf("%-15s %5zu %6zu %-6s %6.0f %10.5f %10.5f %+9.5f%% %8.2f  %s\n",
                s->name, s->bits, s->batch, labels[i], of[i].count, of[i].mean,
                random->mean, 100 * (of[i].mean / random->mean - 1), t,
-               fabs(t) < t_limit ? "no difference seen" : "DIFFERS");
+               welch_passes(t) ? "no difference seen" : "DIFFERS");
     }
     return leaks;
 }
