@@ -32,6 +32,8 @@
 struct warprsa_instance;
 
 typedef struct warprsa_context {
+    /* First, so that a leak checker finds the context by the list of links. */
+    warprsa_exit_link exit_link;
     warprsa_core core;
     warprsa_config config;
     warprsa_trace trace;
@@ -49,7 +51,6 @@ typedef struct warprsa_context {
     warprsa_algorithms algorithms;
     warprsa_control_connection control_connection; /* in mode = daemon */
     bool loaded; /* completely: initialization has succeeded */
-    warprsa_exit_link exit_link;
     /* What belongs to this process. NULL before the first private operation;
      * in a forked child the parent's until its own first operation. */
     _Atomic(struct warprsa_instance *) instance;

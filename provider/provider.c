@@ -128,8 +128,9 @@ static warprsa_context *context_new(const warprsa_core *core, bool same)
     warprsa_context *context = NULL;
 
     /* libcrypto is to register its handler of exit() before ours, which then
-     * runs before it. It reads no configuration for this. */
-    if (OPENSSL_init_crypto(0, NULL) && warprsa_fork_init())
+     * runs first. It does so for any option; this one reads no file. */
+    if (OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CRYPTO_STRINGS, NULL) &&
+        warprsa_fork_init())
         context = OPENSSL_zalloc(sizeof(*context));
     if (context == NULL) {
         warprsa_raise(core, WARPRSA_R_OUT_OF_MEMORY, "out of memory");
