@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# In a bare chroot: installs the packages in /packages as an administrator
+# would, switches the provider on, signs by the engine in the process and by the
+# daemon, and purges everything. For scripts/test-packages.
+set -eu
+cd /tmp
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+# All there is but what apt and dpkg note for themselves.
+everything() {
+    find / -xdev \( -path /proc -o -path /tmp -o -path /packages -o \
+        -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o \
+        -path /var/log -o -path /dev \) -prune -o -print | sort
+    cat /etc/passwd /etc/group
+}
+
+install_all() {
+    apt-get install -q -y --no-install-recommends /packages/*.deb
+}
+
+purge_all() {
+    apt-get purge -q -y 'openssl-provider-warprsa*' warprsa-tools warprsad
+}
+
+signs() { # COUNTER: a key signs, and the counter shows where
+    WARPRSA_TRACE=stderr openssl dgst -sha256 -sign key.pem -out signature \
+        key.pem 2>trace || fail "no signature: $(cat trace)"
+    OPENSSL_CONF=/dev/null openssl dgst -sha256 -verify public.pem \
+        -signature signature key.pem
+    grep -q " $1 " trace || fail "wanted $1 in: $(cat trace)"
+}
+
+settings() { # KEY=VALUE...
+    printf '%s\n' '[warprsa_section]' "$@" >/etc/warprsa/provider.cnf
+}
+
+apt-get update -q
+# What the packages need stays when they go: it is no part of them.
+apt-get install -q -y --no-install-recommends openssl \
+    systemd-standalone-sysusers systemd-standalone-tmpfiles
+cp /etc/ssl/openssl.cnf original.cnf
+openssl genpkey -algorithm RSA -out key.pem 2>/dev/null
+openssl pkey -in key.pem -pubout -out public.pem
+everything >before
+
+install_all
+cmp original.cnf /etc/ssl/openssl.cnf
+! openssl list -providers | grep -q warprsa || fail "it is on by itself"
+warprsa-stat --version
+getent passwd warprsad
+getent group warprsa
+[ -d /run/warprsa ] || fail "no /run/warprsa"
+[ -r /usr/share/doc/openssl-provider-warprsa/warprsa.cnf ]
+
+warprsa-configure enable
+openssl list -providers | grep -qx '  warprsa'
+settings engine=host route=gpu startup_ms=60000 deadline_ms=60000
+signs gpu_2048=1
+
+setpriv --reuid warprsad --regid warprsa --clear-groups \
+    warprsad --config /etc/warprsa/warprsad.conf --engine=host \
+    --socket /tmp/warprsad.sock --calibration-file=none >daemon.log 2>&1 &
+daemon=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    ! grep -q 'ready' daemon.log || break
+    sleep 1
+done
+settings mode=daemon route=gpu socket=/tmp/warprsad.sock startup_ms=60000 \
+    deadline_ms=60000
+signs gpu_2048=1
+warprsa-stat "$daemon" | grep 'gpu_2048  *1$'
+warprsa-configure status
+kill "$daemon"
+wait "$daemon" || fail "warprsad: $(cat daemon.log)"
+
+warprsa-configure disable
+cmp original.cnf /etc/ssl/openssl.cnf
+rm /etc/warprsa/provider.cnf
+purge_all
+everything >after
+diff before after || fail "something is left"
+
+# Purged while it is still on: OpenSSL goes on without it.
+install_all
+warprsa-configure enable
+purge_all
+openssl list -providers
+openssl dgst -sha256 -sign key.pem -out signature key.pem
+openssl dgst -sha256 -verify public.pem -signature signature key.pem
+[ ! -e /etc/warprsa ] || fail "something is left: $(ls /etc/warprsa)"
