@@ -11,11 +11,13 @@ fail() {
     exit 1
 }
 
-# All there is but what apt and dpkg note for themselves.
+# All there is but what apt and dpkg note for themselves, and the copies of old
+# user databases that the programs keep which change these.
 everything() {
     find / -xdev \( -path /proc -o -path /tmp -o -path /packages -o \
         -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o \
-        -path /var/log -o -path /dev \) -prune -o -print | sort
+        -path /var/log -o -path /dev -o -path '/etc/*shadow-' -o \
+        -path /etc/passwd- -o -path /etc/group- \) -prune -o -print | sort
     cat /etc/passwd /etc/group
 }
 
