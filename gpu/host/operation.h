@@ -49,6 +49,11 @@ COMPUTE_FN void compute(const warprsa_operation *op, warprsa_size_class size,
     const warprsa_shape shape = shapes[many][size];
     warprsa_number x;
 
+    /* gcc reads no table that is indexed by a variable. It would warn of loops
+     * that may never run, and of numbers that these loops set. */
+    if (shape.limbs < 1 || shape.threads_per_number < 1 ||
+        shape.limbs_per_thread < 1)
+        __builtin_unreachable();
     for (int which = 0; which < 2; which++) {
         warprsa_blinding_inverse(op, which, shape.limbs);
         warprsa_blind_exponent(op, which, shape.limbs);

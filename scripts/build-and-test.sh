@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Builds, tests and counts; sourced after common.sh.
+
+passed=0
+failed=0
+skipped=0
+failures=()
+not_exercised=()
+
+count_one() { # NAME STATUS: a step that is no Meson test
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        failures+=("$1")
+    fi
+}
+
+# Adds the results of DIRECTORY's last `meson test`, one JSON object a line.
+count_results() { # DIRECTORY
+    local result name
+    while read -r result name; do
+        case "$result" in
+        OK | EXPECTEDFAIL) passed=$((passed + 1)) ;;
+        SKIP)
+            skipped=$((skipped + 1))
+            not_exercised+=("$1: $name")
+            ;;
+        *)
+            failed=$((failed + 1))
+            failures+=("$1: $name ($result)")
+            ;;
+        esac
+    done < <(python3 -c '
+import json, sys
+for line in open(sys.argv[1]):
+    test = json.loads(line)
+    print(test["result"], test["name"])
+' "$1/meson-logs/testlog.json")
+}
+
+# build_and_test DIRECTORY COMPILER SCALE SUITE... -- MESON-OPTION...
+build_and_test() {
+    local directory=$1 compiler=$2 scale=$3 suites=()
+    shift 3
+    while [ "$1" != -- ]; do
+        suites+=(--suite "$1")
+        shift
+    done
+    shift
+    printf '\n== %s: %s %s\n' "$directory" "$compiler" "$*"
+    configure_and_build "$directory" "$compiler" "$@"
+    local status=$?
+    count_one "$directory: build" "$status"
+    [ "$status" -eq 0 ] || return
+    rm -f "$directory/meson-logs/testlog.json"
+    WARPRSA_TEST_SCALE=$((${WARPRSA_TEST_SCALE:-100} * scale / 100)) \
+        meson test -C "$directory" --no-rebuild --print-errorlogs \
+        "${suites[@]}"
+    if [ -s "$directory/meson-logs/testlog.json" ]; then
+        count_results "$directory"
+    else
+        count_one "$directory: meson test" 1
+    fi
+}
+
+# What was counted; the last line is "N passed, N failed, N skipped". False if
+# any failed.
+print_results() {
+    if [ ${#not_exercised[@]} -gt 0 ]; then
+        echo "Not exercised:"
+        printf '  %s\n' "${not_exercised[@]}"
+    fi
+    if [ ${#failures[@]} -gt 0 ]; then
+        echo "Failed:"
+        printf '  %s\n' "${failures[@]}"
+    fi
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ]
+}

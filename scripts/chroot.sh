@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Chroots of Debian releases, for tests with their OpenSSL and compilers;
+# sourced, with the repository's root as the working directory.
+#
+# Commands run in namespaces of their own: their processes and mounts are gone
+# when they end, however they end.
+#
+# WARPRSA_CHROOTS: where the chroots are kept, build-chroots/ unless set; one is
+# made anew after it was removed. WARPRSA_DEBIAN_MIRROR: where they come from,
+# the Debian mirror in this machine's apt configuration unless set.
+
+chroots=${WARPRSA_CHROOTS:-$PWD/build-chroots}
+in_namespaces=
+
+end_namespaces() {
+    [ -z "$in_namespaces" ] || kill -KILL "$in_namespaces" 2>/dev/null || :
+}
+trap end_namespaces EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+chroots_need() { # PROGRAM...
+    local program
+    [ "$(id -u)" -eq 0 ] || {
+        echo "$0: only root can make and enter a chroot" >&2
+        exit 1
+    }
+    for program in "$@"; do
+        command -v "$program" >/dev/null || {
+            echo "$0: install $program first" >&2
+            exit 1
+        }
+    done
+}
+
+# A shell waits in the foreground for a command before it obeys a signal; hence
+# this one waits in the background.
+with_namespaces() { # UNSHARE-OPTION... COMMAND...
+    local status=0
+    unshare --mount --pid --fork --kill-child "$@" </dev/null &
+    in_namespaces=$!
+    wait "$in_namespaces" || status=$?
+    in_namespaces=
+    return "$status"
+}
+
+debian_mirror() {
+    local mirror=${WARPRSA_DEBIAN_MIRROR:-}
+    # shellcheck disable=SC2016 # apt-get replaces it
+    [ -n "$mirror" ] || mirror=$(apt-get indextargets --format '$(REPO_URI)' \
+        'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null |
+        grep '^http' | head -n 1) || :
+    echo "${mirror:-http://deb.debian.org/debian}"
+}
+
+# Where the files come from is this machine's configuration, too: proxies, and
+# whether a mirror may be an old one.
+apt_of_this_machine() {
+    apt-config dump 2>/dev/null | grep -E '^Acquire::(Check-|http)' || :
+}
+
+# Makes the chroot SUITE unless it is there.
+make_chroot() { # SUITE
+    local suite=$1 root=$chroots/$1 mirror
+    [ ! -d "$root" ] || return 0
+    chroots_need debootstrap unshare
+    mirror=$(debian_mirror)
+    echo "== A chroot of Debian $suite from $mirror"
+    mkdir -p "$chroots"
+    rm -rf --one-file-system "$root.new"
+    with_namespaces debootstrap --variant=minbase --include=iproute2,ccache \
+        "$suite" "$root.new" "$mirror" >"$root.log" 2>&1 || {
+        tail -n 5 "$root.log" >&2
+        echo "$0: debootstrap failed, see $root.log" >&2
+        exit 1
+    }
+    # It is lost with its machine anyway.
+    echo force-unsafe-io >"$root.new/etc/dpkg/dpkg.cfg.d/unsafe-io"
+    apt_of_this_machine >"$root.new/etc/apt/apt.conf.d/90machine"
+    mv "$root.new" "$root"
+}
+
+# Runs a command as root. With --net the network is not this machine's but one
+# that has a loopback interface only: the ports of servers are free there.
+in_chroot() { # [--net] ROOT COMMAND...
+    local net=()
+    [ "$1" != --net ] || {
+        net=(--net)
+        shift
+    }
+    cp -L /etc/resolv.conf "$1/etc/resolv.conf"
+    # shellcheck disable=SC2016 # the inner shell replaces them
+    with_namespaces --ipc "${net[@]}" sh -ec '
+        net=$1
+        shift
+        mount -t proc proc "$1/proc"
+        mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs "$1/dev/shm"
+        mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs "$1/tmp"
+        [ -z "$net" ] || chroot "$1" ip link set lo up
+        exec env -i PATH=/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin \
+            HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+            ${WARPRSA_TEST_SCALE:+WARPRSA_TEST_SCALE="$WARPRSA_TEST_SCALE"} \
+            ${http_proxy:+http_proxy="$http_proxy"} chroot "$@"' \
+        sh "${net[*]}" "$@"
+}
+
+# Copies the work tree, as git sees it, to ROOT/src. Build directories there stay,
+# and files keep their times, so that only what has changed is built again.
+copy_source() { # ROOT
+    mkdir -p "$1/src"
+    find "$1/src" -mindepth 1 -maxdepth 1 ! -name 'build*' -exec rm -rf {} +
+    comm -z -23 \
+        <(git ls-files -z --cached --others --exclude-standard | sort -zu) \
+        <(git ls-files -z --deleted | sort -zu) |
+        tar -cf - --null --files-from=- | tar -xf - -C "$1/src"
+}
