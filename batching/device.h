@@ -27,7 +27,8 @@ typedef struct warprsa_queue_device warprsa_queue_device;
 /* A request of a worker's batch. */
 typedef struct warprsa_item {
     uint32_t slot;
-    warprsa_key *key; /* one reference */
+    warprsa_key *key;      /* one reference */
+    warprsa_notify notify; /* whom to tell, once the request is answered */
 } warprsa_item;
 
 /* A thread and what it needs for a batch. */

@@ -242,7 +242,7 @@ static void enqueue(warprsa_queue *queue, warprsa_key *key,
     atomic_store_explicit(&s->submitted_ns, now_ns, memory_order_relaxed);
     memcpy(s->input, input, s->bytes);
     queue->slots.request[ticket->slot].key = key;
-    queue->slots.request[ticket->slot].notify = notify;
+    warprsa_slots_set_notify(&queue->slots, ticket->slot, notify);
     warprsa_key_reference(key);
     atomic_fetch_add_explicit(&queue->depth, 1, memory_order_relaxed);
     atomic_store_explicit(&s->word, ticket->generation | WARPRSA_SLOT_QUEUED,

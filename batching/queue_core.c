@@ -183,13 +183,17 @@ static void refuse_queued(warprsa_queue *queue)
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
         while (warprsa_ring_take(&queue->queued[c], &slot, 1) == 1) {
             warprsa_key *key;
+            warprsa_notify notify;
             bool claimed = warprsa_slots_claim(&queue->slots, slot, &key);
 
             warprsa_key_drop(key, 1);
             atomic_fetch_sub(&queue->depth, 1);
-            if (claimed)
-                warprsa_slots_complete(&queue->slots, slot, WARPRSA_REFUSED,
-                                       WARPRSA_CPU_NO_DEVICE);
+            if (!claimed)
+                continue;
+            notify = warprsa_slots_complete(
+                &queue->slots, slot, WARPRSA_REFUSED, WARPRSA_CPU_NO_DEVICE);
+            if (notify.wake != NULL)
+                notify.wake(notify.arg);
         }
     }
 }

@@ -56,19 +56,26 @@ typedef enum warprsa_queue_state {
 } warprsa_queue_state;
 
 /*
- * How a caller that does not sleep in warprsa_queue_wait() is notified. The
- * queue calls `wake` once, from a worker's or another caller's thread: just
- * before the answer can be collected, or once the deadline has passed without
- * an answer. It may do so before warprsa_queue_submit() returns.
+ * How a caller that does not sleep in warprsa_queue_wait() is notified.
  *
- * `wake` must neither block nor call the queue. `arg` must stay valid until
- * warprsa_queue_collect() or warprsa_queue_wait() has returned anything but
- * WARPRSA_PENDING. A caller that was woken and asks at once may come before
- * the worker has published the answer; warprsa_queue_collect() waits out this
- * short moment.
+ * From the moment warprsa_queue_submit() has queued the request, maybe before
+ * it returns, `arg` belongs to the queue, until it calls one of the two
+ * functions, once:
+ *
+ * wake: the answer can be collected, or the deadline has passed without one.
+ *     From a worker's or another caller's thread, and no lock of the queue is
+ *     held. The caller may have collected the answer already, since it can be
+ *     taken before anyone is told of it: it must let `arg` live.
+ * drop: the caller has given up, in warprsa_queue_collect() or
+ *     warprsa_queue_wait(), and wake was not called. From that thread. May be
+ *     NULL.
+ *
+ * Neither may call the queue. In a forked child neither is called. A request
+ * that was not queued leaves `arg` to the caller.
  */
 typedef struct warprsa_notify {
     void (*wake)(void *arg); /* NULL: the caller uses warprsa_queue_wait() */
+    void (*drop)(void *arg);
     void *arg;
 } warprsa_notify;
 

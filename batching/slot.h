@@ -14,12 +14,11 @@
  *   ABANDONED   the caller gave up; a worker frees it
  *
  * A thread that moves the word with a compare-and-swap owns what follows: a
- * caller that gives up and a worker that answers cannot both win. Three more
- * facts share the word so that the same swap decides on them: SLEEPER (a caller
- * sleeps on the word), NOTIFYING (a thread is inside the caller's wake
- * function: no other thread answers or abandons the request until it is out)
- * and NOTIFIED (wake was called). The generation tells this use of the slot
- * from those before and after it.
+ * caller that gives up and a worker that answers cannot both win. Two more facts
+ * share the word so that the same swap decides on them: SLEEPER (a caller sleeps
+ * on the word) and NOTIFIED (a thread calls the caller's wake function, or has
+ * called it, before there is an answer). The generation tells this use of the
+ * slot from those before and after it.
  */
 #ifndef WARPRSA_BATCHING_SLOT_H
 #define WARPRSA_BATCHING_SLOT_H
@@ -41,10 +40,9 @@ enum {
 
 #define WARPRSA_SLOT_STATE      UINT32_C(0x7)
 #define WARPRSA_SLOT_SLEEPER    UINT32_C(0x8)
-#define WARPRSA_SLOT_NOTIFYING  UINT32_C(0x10)
-#define WARPRSA_SLOT_NOTIFIED   UINT32_C(0x20)
-#define WARPRSA_SLOT_GENERATION UINT32_C(0xffffffc0)
-#define WARPRSA_SLOT_USE        UINT32_C(0x40) /* one generation */
+#define WARPRSA_SLOT_NOTIFIED   UINT32_C(0x10)
+#define WARPRSA_SLOT_GENERATION UINT32_C(0xffffffe0)
+#define WARPRSA_SLOT_USE        UINT32_C(0x20) /* one generation */
 
 typedef struct warprsa_slot {
     _Alignas(64) _Atomic uint32_t word;

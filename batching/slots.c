@@ -6,7 +6,6 @@
  */
 #include "batching/slots.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -256,8 +255,7 @@ bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
             free_slot(slots, index);
             return false;
         }
-        /* The other bits stay. NOTIFYING may be set: the thread inside the wake
-         * function changes only its own bits afterwards. */
+        /* The other bits stay. */
         if (atomic_compare_exchange_weak_explicit(
                 &s->word, &word,
                 (word & ~WARPRSA_SLOT_STATE) | WARPRSA_SLOT_RUNNING,
@@ -276,6 +274,31 @@ bool warprsa_slots_cancel(warprsa_slots *slots, warprsa_ticket ticket)
         memory_order_relaxed);
 }
 
+void warprsa_slots_set_notify(warprsa_slots *slots, uint32_t index,
+                              warprsa_notify notify)
+{
+    warprsa_request *request = &slots->request[index];
+
+    atomic_store_explicit(&request->wake, notify.wake, memory_order_release);
+    atomic_store_explicit(&request->drop, notify.drop, memory_order_release);
+    atomic_store_explicit(&request->arg, notify.arg, memory_order_release);
+}
+
+/*
+ * Whom to tell. A thread that doesn't own the slot reads this before it moves
+ * the word by a compare-and-swap. Had it read what a later use of the slot has
+ * stored, it would see that use's word, too, and the swap would fail.
+ */
+static warprsa_notify notify_of(warprsa_slots *slots, uint32_t index)
+{
+    warprsa_request *request = &slots->request[index];
+
+    return (warprsa_notify){
+        .wake = atomic_load_explicit(&request->wake, memory_order_acquire),
+        .drop = atomic_load_explicit(&request->drop, memory_order_acquire),
+        .arg = atomic_load_explicit(&request->arg, memory_order_acquire)};
+}
+
 static void wake_sleeper(warprsa_slot *s, uint32_t old_word)
 {
     /* The slot may have another owner by now. Then a thread of that use wakes
@@ -284,43 +307,26 @@ static void wake_sleeper(warprsa_slot *s, uint32_t old_word)
         warprsa_futex_wake(&s->word, 1);
 }
 
-void warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
-                            warprsa_answer answer, warprsa_cpu_reason reason)
+warprsa_notify warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
+                                      warprsa_answer answer,
+                                      warprsa_cpu_reason reason)
 {
     warprsa_slot *s = &slots->slot[index];
-    warprsa_notify notify = slots->request[index].notify;
+    warprsa_notify notify = notify_of(slots, index);
     uint32_t word = atomic_load_explicit(&s->word, memory_order_acquire);
 
     s->answer = (uint32_t)answer;
     s->reason = (uint32_t)reason;
-    for (;;) {
-        uint32_t done = (word & WARPRSA_SLOT_GENERATION) | WARPRSA_SLOT_DONE;
-        bool must_wake = notify.wake != NULL && !(word & WARPRSA_SLOT_NOTIFIED);
-
-        if (word & WARPRSA_SLOT_NOTIFYING) {
-            sched_yield();
-            word = atomic_load_explicit(&s->word, memory_order_acquire);
-            continue;
-        }
+    do {
         if ((word & WARPRSA_SLOT_STATE) == WARPRSA_SLOT_ABANDONED) {
             free_slot(slots, index);
-            return;
+            return (warprsa_notify){0};
         }
-        if (!atomic_compare_exchange_weak_explicit(
-                &s->word, &word,
-                must_wake ? word | WARPRSA_SLOT_NOTIFYING : done,
-                memory_order_acq_rel, memory_order_acquire))
-            continue;
-        if (must_wake) {
-            /* DONE comes after wake(): once the caller can collect the answer,
-             * its `arg` is not touched any more. */
-            notify.wake(notify.arg);
-            word =
-                atomic_exchange_explicit(&s->word, done, memory_order_acq_rel);
-        }
-        wake_sleeper(s, word);
-        return;
-    }
+    } while (!atomic_compare_exchange_weak_explicit(
+        &s->word, &word, (word & WARPRSA_SLOT_GENERATION) | WARPRSA_SLOT_DONE,
+        memory_order_acq_rel, memory_order_acquire));
+    wake_sleeper(s, word);
+    return word & WARPRSA_SLOT_NOTIFIED ? (warprsa_notify){0} : notify;
 }
 
 void warprsa_slots_chain(warprsa_slots *slots, warprsa_request_chain *chain,
@@ -353,19 +359,15 @@ static void notify_if_expired(warprsa_slots *slots, uint32_t index,
     warprsa_notify notify;
 
     if ((state != WARPRSA_SLOT_QUEUED && state != WARPRSA_SLOT_RUNNING) ||
-        (word & (WARPRSA_SLOT_NOTIFYING | WARPRSA_SLOT_NOTIFIED)) ||
+        (word & WARPRSA_SLOT_NOTIFIED) ||
         now_ns < submitted_ns(s) + slots->deadline_ns)
         return;
-    if (!atomic_compare_exchange_strong_explicit(
-            &s->word, &word, word | WARPRSA_SLOT_NOTIFYING,
-            memory_order_acquire, memory_order_relaxed))
-        return;
-    notify = slots->request[index].notify;
-    if (notify.wake != NULL)
+    notify = notify_of(slots, index);
+    if (atomic_compare_exchange_strong_explicit(
+            &s->word, &word, word | WARPRSA_SLOT_NOTIFIED, memory_order_acq_rel,
+            memory_order_relaxed) &&
+        notify.wake != NULL)
         notify.wake(notify.arg);
-    atomic_fetch_xor_explicit(&s->word,
-                              WARPRSA_SLOT_NOTIFYING | WARPRSA_SLOT_NOTIFIED,
-                              memory_order_release);
 }
 
 void warprsa_slots_notify_expired(warprsa_slots *slots)
@@ -398,6 +400,22 @@ static bool take_answer(warprsa_slots *slots, warprsa_ticket ticket,
     return true;
 }
 
+/* By the caller, of a request that has no answer yet: whatever becomes of it,
+ * nobody is told any more. False: *word, the slot's, has moved meanwhile. */
+static bool give_up(warprsa_slots *slots, warprsa_ticket ticket, uint32_t *word)
+{
+    warprsa_notify notify = notify_of(slots, ticket.slot);
+
+    if (!atomic_compare_exchange_strong_explicit(
+            &slots->slot[ticket.slot].word, word,
+            ticket.generation | WARPRSA_SLOT_ABANDONED, memory_order_release,
+            memory_order_acquire))
+        return false;
+    if (!(*word & WARPRSA_SLOT_NOTIFIED) && notify.drop != NULL)
+        notify.drop(notify.arg);
+    return true;
+}
+
 /* Asks once for the answer to a request. If there is none `give_up_ns` after
  * the submission, the request is abandoned. *word: the slot's word that was
  * seen, to sleep on. */
@@ -425,15 +443,12 @@ static warprsa_answer poll_answer(warprsa_slots *slots, warprsa_ticket ticket,
                        : WARPRSA_REFUSED;
         if (state != WARPRSA_SLOT_QUEUED && state != WARPRSA_SLOT_RUNNING)
             return WARPRSA_REFUSED; /* reclaimed */
-        if ((*word & WARPRSA_SLOT_NOTIFYING) ||
-            warprsa_clock_ns() < submitted_ns(s) + give_up_ns)
+        if (warprsa_clock_ns() < submitted_ns(s) + give_up_ns)
             return WARPRSA_PENDING;
         /* A worker may move the word at the same moment. Look again instead of
          * PENDING: a caller that was notified of its expired deadline is not
          * notified a second time. */
-        if (atomic_compare_exchange_weak_explicit(
-                &s->word, word, ticket.generation | WARPRSA_SLOT_ABANDONED,
-                memory_order_release, memory_order_acquire))
+        if (give_up(slots, ticket, word))
             return WARPRSA_REFUSED;
     }
 }
@@ -443,16 +458,10 @@ warprsa_answer warprsa_slots_collect(warprsa_slots *slots,
                                      warprsa_size_class *size,
                                      warprsa_cpu_reason *reason)
 {
+    uint32_t word;
 
-    for (;;) {
-        uint32_t word;
-        warprsa_answer answer = poll_answer(slots, ticket, slots->deadline_ns,
-                                            output, size, reason, &word);
-
-        if (answer != WARPRSA_PENDING || !(word & WARPRSA_SLOT_NOTIFYING))
-            return answer;
-        sched_yield();
-    }
+    return poll_answer(slots, ticket, slots->deadline_ns, output, size, reason,
+                       &word);
 }
 
 /* Does not spin before it sleeps: an answer takes more than a millisecond, and
@@ -462,25 +471,21 @@ warprsa_answer warprsa_slots_wait(warprsa_slots *slots, warprsa_ticket ticket,
                                   warprsa_cpu_reason *reason)
 {
     warprsa_slot *s = &slots->slot[ticket.slot];
-    uint64_t give_up = slots->deadline_ns + WARPRSA_MARGIN_NS;
+    uint64_t give_up_ns = slots->deadline_ns + WARPRSA_MARGIN_NS;
 
     for (;;) {
         uint32_t word;
-        uint64_t until_ns;
         warprsa_answer answer =
-            poll_answer(slots, ticket, give_up, output, size, reason, &word);
+            poll_answer(slots, ticket, give_up_ns, output, size, reason, &word);
 
         if (answer != WARPRSA_PENDING)
             return answer;
-        until_ns = submitted_ns(s) + give_up;
         if (!(word & WARPRSA_SLOT_SLEEPER) &&
             !atomic_compare_exchange_strong_explicit(
                 &s->word, &word, word | WARPRSA_SLOT_SLEEPER,
                 memory_order_relaxed, memory_order_relaxed))
             continue;
-        if (warprsa_clock_ns() < until_ns)
-            warprsa_futex_wait(&s->word, word | WARPRSA_SLOT_SLEEPER, until_ns);
-        else
-            sched_yield(); /* a thread is inside wake() */
+        warprsa_futex_wait(&s->word, word | WARPRSA_SLOT_SLEEPER,
+                           submitted_ns(s) + give_up_ns);
     }
 }

@@ -17,7 +17,11 @@
  * be mapped elsewhere. Written by the submitter before the slot is QUEUED. */
 typedef struct warprsa_request {
     warprsa_key *key; /* one reference, dropped by the thread that answers */
-    warprsa_notify notify;
+    /* A warprsa_notify. Atomic: read by threads that may find that they come
+     * too late for this use of the slot. */
+    void (*_Atomic wake)(void *arg);
+    void (*_Atomic drop)(void *arg);
+    void *_Atomic arg;
     _Atomic uint32_t next_free; /* while the slot is free: the next one on the
                                    stack, plus 1, or 0 */
     uint32_t next_in_chain;     /* while it is in a chain; plus 1, or 0 */
@@ -67,6 +71,10 @@ size_t warprsa_slots_bytes(const warprsa_slots *slots);
 bool warprsa_slots_acquire(warprsa_slots *slots, uint64_t now_ns,
                            uint32_t *index);
 
+/* By the submitter, of a slot that is FILLING: whom to tell of the answer. */
+void warprsa_slots_set_notify(warprsa_slots *slots, uint32_t index,
+                              warprsa_notify notify);
+
 /* warprsa_slots_claim() will be called for this one soon: fetches what that
  * changes, which another CPU has written. */
 static inline void warprsa_slots_prefetch(const warprsa_slots *slots,
@@ -86,10 +94,16 @@ bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
  * in its ring until a worker takes it from there. */
 bool warprsa_slots_cancel(warprsa_slots *slots, warprsa_ticket ticket);
 
-/* Answers a RUNNING request and notifies its caller; frees the slot if the
- * caller has given up. The output is in the slot already. */
-void warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
-                            warprsa_answer answer, warprsa_cpu_reason reason);
+/*
+ * Answers a RUNNING request, wakes the thread that sleeps for it, and returns
+ * whom else to tell: the worker then calls `wake`, unless that is NULL. By that
+ * time the answer can be collected, and so can those of the same batch if the
+ * worker answers all of them first. Frees the slot if the caller has given up.
+ * The output is in the slot already.
+ */
+warprsa_notify warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
+                                      warprsa_answer answer,
+                                      warprsa_cpu_reason reason);
 
 /* Appends a RUNNING request to a chain; takes the first one from it. False: it
  * is empty. */

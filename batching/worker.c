@@ -87,7 +87,8 @@ static size_t take_batch(warprsa_worker *worker, warprsa_size_class size,
             warprsa_key *key;
 
             if (warprsa_slots_claim(&queue->slots, slots[i], &key)) {
-                worker->items[count++] = (warprsa_item){slots[i], key};
+                worker->items[count++] =
+                    (warprsa_item){.slot = slots[i], .key = key};
             } else {
                 warprsa_key_drop(key, 1);
                 abandoned++;
@@ -116,14 +117,35 @@ static void drop_keys(warprsa_worker *worker, size_t count)
     }
 }
 
+static void answer_item(warprsa_worker *worker, warprsa_item *item,
+                        warprsa_answer answer, warprsa_cpu_reason reason)
+{
+    item->notify = warprsa_slots_complete(&worker->device->queue->slots,
+                                          item->slot, answer, reason);
+}
+
+static void notify_caller(const warprsa_item *item)
+{
+    if (item->notify.wake != NULL)
+        item->notify.wake(item->notify.arg);
+}
+
+/* Tells the callers of the first `count` items, which are all answered. Not one
+ * by one as they are answered: a callback of the program may wait for a lock,
+ * and whoever holds that may wait for another answer of the same batch. */
+static void notify_callers(const warprsa_worker *worker, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        notify_caller(&worker->items[i]);
+}
+
 static void refuse_one(warprsa_worker *worker, warprsa_item item,
                        warprsa_cpu_reason reason)
 {
-    warprsa_queue *queue = worker->device->queue;
-
     warprsa_key_drop(item.key, 1);
-    atomic_fetch_sub(&queue->depth, 1);
-    warprsa_slots_complete(&queue->slots, item.slot, WARPRSA_REFUSED, reason);
+    atomic_fetch_sub(&worker->device->queue->depth, 1);
+    answer_item(worker, &item, WARPRSA_REFUSED, reason);
+    notify_caller(&item);
 }
 
 /* Refuses the requests of a chain. The worker's items may be in use, by a batch
@@ -135,21 +157,21 @@ static void refuse_chain(warprsa_worker *worker, warprsa_request_chain *chain,
     uint32_t slot;
 
     while (warprsa_slots_unchain(&queue->slots, chain, &slot))
-        refuse_one(worker, (warprsa_item){slot, queue->slots.request[slot].key},
-                   reason);
+        refuse_one(
+            worker,
+            (warprsa_item){.slot = slot, .key = queue->slots.request[slot].key},
+            reason);
 }
 
 /* Refuses the first `count` items. */
 static void refuse_items(warprsa_worker *worker, size_t count,
                          warprsa_cpu_reason reason)
 {
-    warprsa_queue *queue = worker->device->queue;
-
     drop_keys(worker, count);
-    atomic_fetch_sub(&queue->depth, (uint32_t)count);
+    atomic_fetch_sub(&worker->device->queue->depth, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
-        warprsa_slots_complete(&queue->slots, worker->items[i].slot,
-                               WARPRSA_REFUSED, reason);
+        answer_item(worker, &worker->items[i], WARPRSA_REFUSED, reason);
+    notify_callers(worker, count);
 }
 
 /* Answers the requests of a batch that was computed. */
@@ -171,12 +193,12 @@ static void complete_batch(warprsa_worker *worker, size_t count)
     for (size_t i = 0; i < count; i++) {
         warprsa_status status = worker->tasks[i].status;
 
-        warprsa_slots_complete(
-            &queue->slots, worker->items[i].slot,
-            status == WARPRSA_OK ? WARPRSA_DONE : WARPRSA_REFUSED,
-            status == WARPRSA_CHECK_FAILED ? WARPRSA_CPU_CHECK_FAILED
-                                           : WARPRSA_CPU_ERROR);
+        answer_item(worker, &worker->items[i],
+                    status == WARPRSA_OK ? WARPRSA_DONE : WARPRSA_REFUSED,
+                    status == WARPRSA_CHECK_FAILED ? WARPRSA_CPU_CHECK_FAILED
+                                                   : WARPRSA_CPU_ERROR);
     }
+    notify_callers(worker, count);
 }
 
 static warprsa_cpu_reason why_no_key(warprsa_status status)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -19,7 +20,7 @@
 #include <openssl/err.h>
 
 #include "batching/base/clock.h"
-#include "batching/base/timed_lock.h"
+#include "batching/base/futex.h"
 #include "provider/fork.h"
 
 enum {
@@ -37,31 +38,38 @@ enum {
 };
 
 /*
- * One per wait ctx, from its first request to its end. One request of a wait
- * ctx is under way at a time. The wait ctx holds a reference, and so does the
- * request if a worker is to call wake() for it. Thus wake() meets neither freed
- * memory nor a descriptor that has been closed and used for something else,
- * even when the wait ctx of a job that is never resumed is freed.
+ * One per wait ctx, from its first request to its end. The wait ctx holds a
+ * reference, and so does the queue for each request until it has called wake()
+ * or drop(). An answer is there before anyone is told of it, so a wake() may
+ * come when its request has ended, when the next one is under way, or when the
+ * wait ctx is gone. It meets neither freed memory nor a descriptor that has
+ * been closed and used for something else.
  */
 struct warprsa_async_wait {
     atomic_int references;
+    atomic_uint queued;  /* references that the queue holds */
     unsigned generation; /* warprsa_fork_generation() when it was made */
     int fd;
     bool uses_notifier; /* fd is a backend's notifier; wake() isn't called */
     const warprsa_backend_ops *ops;
     warprsa_notifier notifier;
-    atomic_bool alive;    /* the wait ctx exists */
-    pthread_mutex_t lock; /* of the callback; held while it runs */
+    bool fresh; /* the wait ctx got its descriptor for the last request */
+    /* A request is under way: from warprsa_async_wait_new() until its job has
+     * the answer. There is one at a time. */
+    atomic_bool waiting;
+    atomic_bool alive;        /* the wait ctx exists */
+    _Atomic uint32_t telling; /* threads that may be in the callback */
+    pthread_mutex_t lock;     /* of the two below; not held in the callback */
     ASYNC_callback_fn callback;
     void *callback_arg;
-    /* Of the request under way: */
-    bool fresh; /* the wait ctx got its descriptor for this request */
-    bool woken; /* set before the answer can be collected */
-    bool fd_written;
 };
 
 /* The address of this is the key under which a wait ctx has our descriptor. */
 static const char wait_ctx_key;
+
+/* This thread is submitting a request. It is the program's own, and may hold
+ * locks that a callback takes. */
+static _Thread_local bool submitting;
 
 /* Gives up a reference; the last one frees `wait`. */
 static void release(warprsa_async_wait *wait)
@@ -76,16 +84,34 @@ static void release(warprsa_async_wait *wait)
     free(wait);
 }
 
-/* Waits for a callback that runs, in many short attempts. While the machine is
- * stopped time goes on but the callback does not, so a single attempt, however
+/* Gives up the queue's reference for one request. */
+static void release_queued(warprsa_async_wait *wait)
+{
+    atomic_fetch_sub(&wait->queued, 1);
+    release(wait);
+}
+
+/* In a forked child: gives up the references of the parent's queue, which
+ * nobody else will. */
+static void release_parents(warprsa_async_wait *wait)
+{
+    while (atomic_load(&wait->queued) > 0)
+        release_queued(wait);
+}
+
+/* Waits for callbacks that run, in many short attempts. While the machine is
+ * stopped time goes on but a callback does not, so a single attempt, however
  * long, might end before the callback has run at all. */
-static void wait_for_callback(warprsa_async_wait *wait)
+static void wait_for_callbacks(warprsa_async_wait *wait)
 {
     for (unsigned i = 0; i < CALLBACK_ATTEMPTS; i++) {
-        if (warprsa_lock_within(&wait->lock, CALLBACK_ATTEMPT_MS)) {
-            pthread_mutex_unlock(&wait->lock);
+        uint32_t telling = atomic_load(&wait->telling);
+
+        if (telling == 0)
             return;
-        }
+        warprsa_futex_wait(&wait->telling, telling,
+                           warprsa_clock_ns() +
+                               CALLBACK_ATTEMPT_MS * WARPRSA_NS_PER_MS);
     }
 }
 
@@ -101,9 +127,13 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
     warprsa_async_wait *wait = custom;
 
     (void)wait_ctx, (void)key, (void)fd;
+    /* Either tell() reads this or we read its count: each writes before it
+     * reads, and all four accesses are in one total order. */
     atomic_store(&wait->alive, false);
     if (wait->generation == warprsa_fork_generation())
-        wait_for_callback(wait);
+        wait_for_callbacks(wait);
+    else
+        release_parents(wait);
     release(wait);
 }
 
@@ -141,10 +171,8 @@ static warprsa_async_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx,
         return NULL;
     }
     if (ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, wait->fd, wait,
-                                   wait_ctx_gone)) {
-        wait->fresh = true;
+                                   wait_ctx_gone))
         return wait;
-    }
     release(wait);
     return NULL;
 }
@@ -167,8 +195,8 @@ static void withdraw_fd(warprsa_async_wait *wait)
     ERR_pop_to_mark();
 }
 
-/* Whether `wait` can serve a request to this backend. Reads the wait ctx's
- * callback into it, too. */
+/* Whether `wait`, which has no request under way, can serve one to this backend.
+ * Reads the wait ctx's callback into it, too. */
 static bool is_usable(warprsa_async_wait *wait, ASYNC_WAIT_CTX *wait_ctx,
                       const warprsa_backend *backend)
 {
@@ -198,15 +226,18 @@ static warprsa_async_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx,
     OSSL_ASYNC_FD fd = -1;
     void *custom = NULL;
     warprsa_async_wait *wait = NULL;
+    bool known =
+        ASYNC_WAIT_CTX_get_fd(wait_ctx, &wait_ctx_key, &fd, &custom) == 1;
 
-    if (ASYNC_WAIT_CTX_get_fd(wait_ctx, &wait_ctx_key, &fd, &custom)) {
-        wait = custom;
-        wait->fresh = false;
-    } else {
-        wait = wait_new(wait_ctx, backend);
-    }
-    if (wait == NULL || is_usable(wait, wait_ctx, backend))
+    wait = known ? custom : wait_new(wait_ctx, backend);
+    /* Another job of the same wait ctx may have paused, which OpenSSL forbids.
+     * That job's request stays as it is. */
+    if (wait == NULL || atomic_exchange(&wait->waiting, true))
+        return NULL;
+    wait->fresh = !known;
+    if (is_usable(wait, wait_ctx, backend))
         return wait;
+    atomic_store(&wait->waiting, false);
     withdraw_fd(wait);
     return NULL;
 }
@@ -227,31 +258,84 @@ warprsa_async_wait *warprsa_async_wait_new(const warprsa_backend *backend)
     if (wait != NULL)
         ASYNC_WAIT_CTX_set_status(wait_ctx, ASYNC_STATUS_OK);
     ERR_pop_to_mark();
-    if (wait == NULL)
-        return NULL;
-    wait->woken = false;
-    wait->fd_written = false;
-    if (!wait->uses_notifier)
+    if (wait != NULL && !wait->uses_notifier) {
+        atomic_fetch_add(&wait->queued, 1);
         atomic_fetch_add(&wait->references, 1);
+    }
     return wait;
 }
 
-/* Called by a worker once it has written the answer. */
-static void wake(void *arg)
+static ASYNC_callback_fn callback_of(warprsa_async_wait *wait, void **arg)
 {
-    static const uint64_t one = 1;
-    warprsa_async_wait *wait = arg;
+    ASYNC_callback_fn callback = NULL;
 
     pthread_mutex_lock(&wait->lock);
-    if (atomic_load(&wait->alive) &&
-        (wait->callback == NULL || !wait->callback(wait->callback_arg)))
-        wait->fd_written =
-            write(wait->fd, &one, sizeof(one)) == (ssize_t)sizeof(one);
+    callback = wait->callback;
+    *arg = wait->callback_arg;
     pthread_mutex_unlock(&wait->lock);
-    /* From here on the answer can be collected. `wait` still exists, since the
-     * request holds a reference. */
-    wait->woken = true;
-    release(wait);
+    return callback;
+}
+
+/* Tells the program to resume the job, if it still waits. If a later request of
+ * the wait ctx does, its job is resumed too early, which does no harm. */
+static void tell(warprsa_async_wait *wait)
+{
+    static const uint64_t one = 1;
+    void *arg = NULL;
+
+    atomic_fetch_add(&wait->telling, 1);
+    if (atomic_load(&wait->alive) && atomic_load(&wait->waiting)) {
+        ASYNC_callback_fn callback = callback_of(wait, &arg);
+
+        /* Can only fail with the eventfd's counter at its end. */
+        if (callback == NULL || !callback(arg))
+            (void)!write(wait->fd, &one, sizeof(one));
+    }
+    if (atomic_fetch_sub(&wait->telling, 1) == 1)
+        warprsa_futex_wake(&wait->telling, INT_MAX);
+    release_queued(wait);
+}
+
+static void *tell_thread(void *arg)
+{
+    tell(arg);
+    return NULL;
+}
+
+/* Tells from a thread that holds none of the program's locks. */
+static bool tell_elsewhere(warprsa_async_wait *wait)
+{
+    pthread_t thread;
+    sigset_t all, old;
+    bool started = false;
+
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
+        return false;
+    started = pthread_create(&thread, NULL, tell_thread, wait) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (started)
+        (void)pthread_detach(thread);
+    return started;
+}
+
+/*
+ * The queue calls this once the answer can be collected: from a worker, or from
+ * a thread that submits while the last device goes down, and then helps to
+ * refuse what is queued.
+ */
+static void wake(void *arg)
+{
+    warprsa_async_wait *wait = arg;
+
+    if (!submitting || callback_of(wait, &arg) == NULL || !tell_elsewhere(wait))
+        tell(wait);
+}
+
+/* The queue calls this if the job gives up before that. */
+static void drop(void *arg)
+{
+    release_queued(arg);
 }
 
 warprsa_answer warprsa_async_wait_submit(warprsa_async_wait *wait,
@@ -260,14 +344,18 @@ warprsa_answer warprsa_async_wait_submit(warprsa_async_wait *wait,
                                          const uint8_t *input,
                                          warprsa_ticket *ticket)
 {
-    warprsa_notify notify = {wake, wait};
+    warprsa_notify notify = {wake, drop, wait};
+    warprsa_answer answer = WARPRSA_REFUSED;
 
     if (wait == NULL)
         notify = (warprsa_notify){0};
-    return backend->ops->submit(
+    submitting = true;
+    answer = backend->ops->submit(
         backend->impl, key, input, notify,
         wait != NULL && wait->uses_notifier ? wait->notifier.number : 0,
         ticket);
+    submitting = false;
+    return answer;
 }
 
 /*
@@ -290,16 +378,20 @@ static void pause_job(unsigned *pauses)
         nanosleep(&nap, NULL);
 }
 
-/* Collects an answer. A notifier may still be readable from an earlier request.
- * It is emptied first, since a job that pauses with a readable descriptor is
- * resumed at once, again and again. */
+/* Collects an answer. The descriptor is emptied first: a job that pauses with a
+ * readable one is resumed at once, again and again. Whoever tells of an answer
+ * that comes later makes it readable again. */
 static warprsa_answer collect(const warprsa_async_wait *wait,
                               const warprsa_backend *backend,
                               warprsa_ticket ticket, uint8_t *output)
 {
     char messages[64];
+    uint64_t count = 0;
 
-    if (wait->uses_notifier)
+    if (!wait->uses_notifier)
+        while (read(wait->fd, &count, sizeof(count)) < 0 && errno == EINTR)
+            ;
+    else
         while (recv(wait->fd, messages, sizeof(messages), MSG_DONTWAIT) ==
                (ssize_t)sizeof(messages))
             ;
@@ -314,7 +406,6 @@ static warprsa_answer pause_until_answered(warprsa_async_wait *wait,
 {
     warprsa_answer answer = WARPRSA_PENDING;
     unsigned pauses = 0;
-    uint64_t drained = 0;
 
     while (answer == WARPRSA_PENDING) {
         pause_job(&pauses);
@@ -323,11 +414,9 @@ static warprsa_answer pause_until_answered(warprsa_async_wait *wait,
         else
             answer = collect(wait, backend, ticket, output);
     }
-    if (wait->fd_written)
-        while (read(wait->fd, &drained, sizeof(drained)) < 0 && errno == EINTR)
-            ;
-    if (!wait->woken && !wait->uses_notifier)
-        release(wait); /* no worker will call wake() any more */
+    atomic_store(&wait->waiting, false);
+    if (!warprsa_instance_is_mine(instance))
+        release_parents(wait);
     return answer;
 }
 
@@ -345,7 +434,8 @@ void warprsa_async_wait_cancel(warprsa_async_wait *wait)
 {
     if (wait == NULL)
         return;
+    atomic_store(&wait->waiting, false);
     if (!wait->uses_notifier)
-        release(wait);
+        release_queued(wait);
     withdraw_fd(wait);
 }

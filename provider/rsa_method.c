@@ -274,26 +274,24 @@ static void count_if_mod_exp_unused(const RSA *rsa)
         count_unsupported_key(ours->context);
 }
 
-/* Pads a number with zeros to the length of the modulus. False: it isn't less
- * than the modulus, an error that libcrypto finds and raises. The comparison
+/* Copies a number that needs no padding. False: it isn't as long as the modulus
+ * or not less than it. libcrypto pads a shorter one or refuses it, as its
+ * version has it, and raises the error of one that is too large. The comparison
  * need not be constant-time, since both numbers are public. */
-static bool pad_number(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
-                       const unsigned char *from, const RSA *rsa)
+static bool copy_number(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
+                        const unsigned char *from, const RSA *rsa)
 {
     uint8_t n[WARPRSA_MODULUS_BYTES_MAX];
-    int size = RSA_size(rsa);
 
-    if (length < 0 || length > size ||
-        BN_bn2binpad(RSA_get0_n(rsa), n, size) != size)
+    if (length != RSA_size(rsa) ||
+        BN_bn2binpad(RSA_get0_n(rsa), n, length) != length)
         return false;
-    memset(number, 0, (size_t)(size - length));
-    memcpy(number + size - length, from, (size_t)length);
-    return memcmp(number, n, (size_t)size) < 0;
+    memcpy(number, from, (size_t)length);
+    return memcmp(number, n, (size_t)length) < 0;
 }
 
 /* The same for a signature, with the padding that it still lacks. False: the
- * padding is a rare one, or there is an error that libcrypto finds and raises.
- */
+ * padding is a rare one, or libcrypto is to find what is wrong. */
 static bool pad_signature(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
                           const unsigned char *from, const RSA *rsa,
                           int padding)
@@ -303,7 +301,7 @@ static bool pad_signature(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
     if (padding == RSA_PKCS1_PADDING)
         return length >= 0 && length <= size - RSA_PKCS1_PADDING_SIZE &&
                RSA_padding_add_PKCS1_type_1(number, size, from, length) == 1;
-    return padding == RSA_NO_PADDING && pad_number(number, length, from, rsa);
+    return padding == RSA_NO_PADDING && copy_number(number, length, from, rsa);
 }
 
 /* Whether operations of a key can go to the engines as bytes, past mod_exp().
@@ -355,7 +353,7 @@ static int priv_dec(int length, const unsigned char *from, unsigned char *to,
     const warprsa_rsa *ours = warprsa_rsa_of(rsa);
     uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
     bool padded = accepts_bytes(ours) && padding == RSA_NO_PADDING &&
-                  pad_number(number, length, from, rsa);
+                  copy_number(number, length, from, rsa);
 
     if (padded && offload_or_count(ours, rsa, number, to))
         return RSA_size(rsa);

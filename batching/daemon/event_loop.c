@@ -39,14 +39,18 @@ static void push_answered(warprsa_session_host *host, warprsa_pending *pending)
     warprsa_event_loop *loop =
         (warprsa_event_loop *)((char *)host -
                                offsetof(warprsa_event_loop, host));
-    warprsa_pending *top = atomic_load(&loop->answered);
+    warprsa_pending *top = NULL;
 
+    /* Before the push: from then on the session may end, and so the loop. */
+    atomic_fetch_add(&loop->pushing, 1);
+    top = atomic_load(&loop->answered);
     do
         pending->next = top;
     while (!atomic_compare_exchange_weak(&loop->answered, &top, pending));
     /* The one that finds the stack empty wakes: the loop then takes it all. */
     if (top == NULL)
         warprsa_event_loop_wake(loop);
+    atomic_fetch_sub(&loop->pushing, 1);
 }
 
 bool warprsa_event_loop_init(warprsa_event_loop *loop,
@@ -77,6 +81,8 @@ bool warprsa_event_loop_init(warprsa_event_loop *loop,
 
 void warprsa_event_loop_free(warprsa_event_loop *loop)
 {
+    while (atomic_load(&loop->pushing) != 0)
+        sched_yield();
     close(loop->host.epoll);
     close(loop->eventfd);
     pthread_mutex_destroy(&loop->lock);
@@ -126,8 +132,7 @@ static void complete_answered(warprsa_event_loop *loop)
     while (oldest_first != NULL) {
         p = oldest_first;
         oldest_first = p->next;
-        while (!warprsa_session_complete(p))
-            sched_yield(); /* the worker is about to say so */
+        warprsa_session_complete(p);
     }
 }
 

@@ -249,7 +249,7 @@ static void queue_answered(void *arg)
     host->push_answered(host, pending);
 }
 
-bool warprsa_session_complete(warprsa_pending *p)
+void warprsa_session_complete(warprsa_pending *p)
 {
     warprsa_session *s = p->session;
     warprsa_server_context *context = s->context;
@@ -259,11 +259,8 @@ bool warprsa_session_complete(warprsa_pending *p)
     uint64_t took_ns;
     bool late;
 
-    if (!p->busy)
-        return true; /* the queue refused it after all */
+    /* Never PENDING: there is an answer, or the deadline has passed. */
     got = warprsa_queue_collect(context->config.queue, p->ticket, output);
-    if (got == WARPRSA_PENDING)
-        return false;
     took_ns = warprsa_clock_ns() - p->begun_ns;
     late = took_ns >= context->config.deadline_ms * WARPRSA_NS_PER_MS;
     p->busy = false;
@@ -276,7 +273,6 @@ bool warprsa_session_complete(warprsa_pending *p)
                late ? WARPRSA_CPU_DEADLINE : WARPRSA_CPU_ERROR);
     }
     explicit_bzero(output, sizeof(output));
-    return true;
 }
 
 /* The key that a request refers to, or NULL if the client has none such. */
@@ -349,7 +345,7 @@ static void serve(warprsa_session *s, uint32_t slot,
     warprsa_server_context *context = s->context;
     warprsa_pending *p = &s->pending[slot];
     const warprsa_session_key *key = refer(s, request);
-    warprsa_notify notify = {queue_answered, p};
+    warprsa_notify notify = {.wake = queue_answered, .arg = p};
     warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
 
     if (s->closed)

@@ -118,8 +118,8 @@ void warprsa_session_end(warprsa_session *session, const char *why);
 void warprsa_session_read_rest(warprsa_session *session);
 
 /* Gives the client the queue's answer to a request that push_answered() was
- * called with. False: the worker has not quite finished; call it again. */
-bool warprsa_session_complete(warprsa_pending *pending);
+ * called with. */
+void warprsa_session_complete(warprsa_pending *pending);
 
 /* Publishes the state of the queue and the heartbeat in the shm; `changed`: and
  * wakes those of the client's threads that wait for the state to change. */

@@ -35,6 +35,12 @@ static int is_odd(const uint8_t *bytes, size_t length)
     return bytes[length - 1] & 1;
 }
 
+/* In a time that does not tell how many of their bytes are equal. */
+static int are_equal(const uint8_t *p, const uint8_t *q)
+{
+    return CRYPTO_memcmp(p, q, WARPRSA_PRIME_BYTES_MAX) == 0;
+}
+
 int warprsa_key_class(const warprsa_private_key *key)
 {
     unsigned n_bits = bits_of(key->n, sizeof(key->n));
@@ -48,7 +54,8 @@ int warprsa_key_class(const warprsa_private_key *key)
         key->modulus_bytes != (n_bits + 7) / 8 || e_bits < 2 ||
         !is_odd(key->n, sizeof(key->n)) || !is_odd(key->e, sizeof(key->e)) ||
         !is_odd(key->p, sizeof(key->p)) || !is_odd(key->q, sizeof(key->q)) ||
-        p_bits < 2 || q_bits < 2 || p_bits + q_bits < n_bits ||
+        p_bits < 2 || q_bits < 2 || are_equal(key->p, key->q) ||
+        p_bits + q_bits < n_bits ||
         /* Otherwise s_q could be above n: a root of m that is not reduced. */
         p_bits + q_bits > n_bits + 1)
         return -1;
@@ -228,6 +235,30 @@ static bool prepare_full(warprsa_prepared_key *out, const BIGNUM *n,
            put_scaled(out->q_r, q, 104 * limbs, n, 2 * limbs, ctx);
 }
 
+/*
+ * WARPRSA_OK if n = p q, and qinv < p is the inverse of q modulo p. The latter
+ * shows that p and q have no factor in common, since it would divide
+ * q qinv - 1, too. Results are checked modulo p and q, and both are needed for
+ * that to be a check modulo n.
+ */
+static warprsa_status check_numbers(const BIGNUM *n, const BIGNUM *p,
+                                    const BIGNUM *q, const BIGNUM *qinv,
+                                    BN_CTX *ctx)
+{
+    BIGNUM *product = BN_CTX_get(ctx);
+
+    if (BN_cmp(qinv, p) >= 0)
+        return WARPRSA_UNSUPPORTED_KEY;
+    if (product == NULL || !BN_mul(product, p, q, ctx))
+        return WARPRSA_NO_MEMORY;
+    if (BN_cmp(product, n) != 0)
+        return WARPRSA_UNSUPPORTED_KEY;
+    BN_set_flags(product, BN_FLG_CONSTTIME);
+    if (!BN_mul(product, q, qinv, ctx) || !BN_mod(product, product, p, ctx))
+        return WARPRSA_NO_MEMORY;
+    return BN_is_one(product) ? WARPRSA_OK : WARPRSA_UNSUPPORTED_KEY;
+}
+
 static warprsa_status prepare(warprsa_prepared_key *out,
                               const warprsa_private_key *key, int limbs,
                               BN_CTX *ctx)
@@ -235,19 +266,14 @@ static warprsa_status prepare(warprsa_prepared_key *out,
     BIGNUM *n = get(ctx, key->n, sizeof(key->n));
     BIGNUM *p = get(ctx, key->p, sizeof(key->p));
     BIGNUM *q = get(ctx, key->q, sizeof(key->q));
-    BIGNUM *qinv = get(ctx, key->qinv, sizeof(key->qinv)), *product;
+    BIGNUM *qinv = get(ctx, key->qinv, sizeof(key->qinv));
     warprsa_status status = WARPRSA_NO_MEMORY;
 
     if (n == NULL || p == NULL || q == NULL || qinv == NULL)
         return WARPRSA_NO_MEMORY;
-    if (BN_cmp(qinv, p) >= 0)
-        return WARPRSA_UNSUPPORTED_KEY;
-    product = BN_CTX_get(ctx);
-    if (product == NULL || !BN_mul(product, p, q, ctx))
-        return WARPRSA_NO_MEMORY;
-    if (BN_cmp(product, n) != 0)
-        return WARPRSA_UNSUPPORTED_KEY;
-    status = prepare_half(&out->half[0], p, key->dp, limbs, ctx);
+    status = check_numbers(n, p, q, qinv, ctx);
+    if (status == WARPRSA_OK)
+        status = prepare_half(&out->half[0], p, key->dp, limbs, ctx);
     if (status == WARPRSA_OK)
         status = prepare_half(&out->half[1], q, key->dq, limbs, ctx);
     if (status == WARPRSA_OK &&

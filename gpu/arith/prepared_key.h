@@ -97,9 +97,10 @@ warprsa_shape warprsa_shape_of(warprsa_size_class size);
 /*
  * Fills `out` from `key`, whose class (warprsa_key_class()) must not be -1.
  * Returns WARPRSA_OK, WARPRSA_NO_MEMORY, or WARPRSA_UNSUPPORTED_KEY for numbers
- * that are no key: dp or dq longer than the class holds, qinv not below p, or n
- * not p q. The last is needed because results are checked modulo p and q. `out`
- * is wiped on failure; on success the caller owns it and wipes it. Any thread.
+ * that are no key: dp or dq longer than the class holds, n not p q, or qinv not
+ * the inverse of q below p. The last two are needed because results are checked
+ * modulo p and q (doc/arithmetic.md has the proof). `out` is wiped on failure;
+ * on success the caller owns it and wipes it. Any thread.
  */
 warprsa_status warprsa_prepare_key(warprsa_prepared_key *out,
                                    const warprsa_private_key *key);

@@ -89,11 +89,11 @@ static void a_hanging_batch(void **state)
                                           &running.ticket),
                      WARPRSA_DONE);
     FAKE_WAIT(fake.running == 1);
-    assert_int_equal(
-        warprsa_queue_submit(s.queue, s.key, queued.input,
-                             (warprsa_notify){wake_counter, &woken},
-                             &queued.ticket),
-        WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_submit(
+                         s.queue, s.key, queued.input,
+                         (warprsa_notify){.wake = wake_counter, .arg = &woken},
+                         &queued.ticket),
+                     WARPRSA_DONE);
     FAKE_SET(overdue, 1);
     assert_int_equal(
         warprsa_queue_wait(s.queue, running.ticket, running.output),
@@ -469,10 +469,11 @@ static void callers_of_a_hanging_driver_are_told(void **state)
     (void)state;
     FAKE_SET(hold_load, true);
     fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
-    assert_int_equal(
-        warprsa_queue_submit(s.queue, s.key, r.input,
-                             (warprsa_notify){wake_counter, &woken}, &r.ticket),
-        WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_submit(
+                         s.queue, s.key, r.input,
+                         (warprsa_notify){.wake = wake_counter, .arg = &woken},
+                         &r.ticket),
+                     WARPRSA_DONE);
     FAKE_WAIT(fake.waiting == 1);
     WAIT_UNTIL(woken == 1);
     assert_int_equal(warprsa_queue_collect(s.queue, r.ticket, r.output),
@@ -533,15 +534,17 @@ static void a_hanging_key_takes_the_device_out(void **state)
     FAKE_SET(hold_load, true);
     fake_fill(&a, WARPRSA_CLASS_2048, 1, 1);
     fake_fill(&b, WARPRSA_CLASS_2048, 2, 2);
-    assert_int_equal(
-        warprsa_queue_submit(s.queue, s.key, a.input,
-                             (warprsa_notify){wake_counter, &woken}, &a.ticket),
-        WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_submit(
+                         s.queue, s.key, a.input,
+                         (warprsa_notify){.wake = wake_counter, .arg = &woken},
+                         &a.ticket),
+                     WARPRSA_DONE);
     FAKE_WAIT(fake.waiting == 1);
-    assert_int_equal(
-        warprsa_queue_submit(s.queue, other, b.input,
-                             (warprsa_notify){wake_counter, &woken}, &b.ticket),
-        WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_submit(
+                         s.queue, other, b.input,
+                         (warprsa_notify){.wake = wake_counter, .arg = &woken},
+                         &b.ticket),
+                     WARPRSA_DONE);
     WAIT_UNTIL(woken == 2);
     assert_int_equal(warprsa_queue_collect(s.queue, a.ticket, a.output),
                      WARPRSA_REFUSED);

@@ -183,11 +183,11 @@ static void closing_with_requests_in_flight(void **state)
         assert_int_equal(pthread_create(&s->thread, NULL, sleeper_main, s), 0);
     }
     fake_fill(&paused, WARPRSA_CLASS_2048, 1, 9);
-    assert_int_equal(
-        warprsa_queue_submit(queue, key, paused.input,
-                             (warprsa_notify){wake_counter, &woken},
-                             &paused.ticket),
-        WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_submit(
+                         queue, key, paused.input,
+                         (warprsa_notify){.wake = wake_counter, .arg = &woken},
+                         &paused.ticket),
+                     WARPRSA_DONE);
     assert_int_equal(pthread_create(&closer, NULL, close_main, queue), 0);
     WAIT_UNTIL(woken == 1);
     FAKE_SET(hold, false);

@@ -206,9 +206,9 @@ static void run_round(caller *me, warprsa_key *key, sem_t *told)
 
         sem_init(&told[i], 0, 0);
         fake_fill(&r[i], WARPRSA_CLASS_4096, 9, me->made * 64 + me->number);
-        answer = warprsa_queue_submit(me->queue, key, r[i].input,
-                                      (warprsa_notify){post, &told[i]},
-                                      &r[i].ticket);
+        answer = warprsa_queue_submit(
+            me->queue, key, r[i].input,
+            (warprsa_notify){.wake = post, .arg = &told[i]}, &r[i].ticket);
         pending[i] = answer == WARPRSA_DONE;
         if (!pending[i])
             note(me, answer, &r[i]);

@@ -335,9 +335,9 @@ static void notified_once_and_then_collects(void **state)
     (void)state;
     fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
     FAKE_SET(hold, true);
-    assert_int_equal(warprsa_queue_submit(queue, key, r.input,
-                                          (warprsa_notify){tell, &l},
-                                          &r.ticket),
+    assert_int_equal(warprsa_queue_submit(
+                         queue, key, r.input,
+                         (warprsa_notify){.wake = tell, .arg = &l}, &r.ticket),
                      WARPRSA_DONE);
     FAKE_WAIT(fake.running == 1);
     for (unsigned i = 0; i < 1000; i++)
@@ -368,17 +368,116 @@ static void notified_caller_may_wait_too(void **state)
         fake_request r;
 
         fake_fill(&r, WARPRSA_CLASS_2048, 1, i);
-        assert_int_equal(warprsa_queue_submit(queue, key, r.input,
-                                              (warprsa_notify){tell, &l},
-                                              &r.ticket),
-                         WARPRSA_DONE);
+        assert_int_equal(
+            warprsa_queue_submit(queue, key, r.input,
+                                 (warprsa_notify){.wake = tell, .arg = &l},
+                                 &r.ticket),
+            WARPRSA_DONE);
         assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
                          WARPRSA_DONE);
         assert_true(fake_is_right(&r));
+        listen_to(&l); /* the answer is there before anyone is told */
         assert_int_equal(l.calls, 1);
     }
     warprsa_key_release(key);
     fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* A program's callback that waits for something: for a lock, say. */
+typedef struct gate {
+    listener entered, opened;
+} gate;
+
+static void wait_at_gate(void *arg)
+{
+    gate *g = arg;
+
+    tell(&g->entered);
+    listen_to(&g->opened);
+}
+
+/* An answer can be collected before anyone is told of it, and so can those of
+ * the same batch: whoever is told may wait for the one that collects. */
+static void answers_are_there_before_anyone_is_told(void **state)
+{
+    static gate g = {LISTENER, LISTENER};
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    fake_request first, r[3];
+
+    (void)state;
+    fake_fill(&first, WARPRSA_CLASS_2048, 1, 1);
+    FAKE_SET(hold, true);
+    assert_int_equal(fake_submit(queue, key, &first), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
+    for (unsigned i = 0; i < 3; i++) {
+        fake_fill(&r[i], WARPRSA_CLASS_2048, 1, 2 + i);
+        assert_int_equal(warprsa_queue_submit(
+                             queue, key, r[i].input,
+                             (warprsa_notify){.wake = wait_at_gate, .arg = &g},
+                             &r[i].ticket),
+                         WARPRSA_DONE);
+    }
+    FAKE_SET(hold, false);
+    listen_to(&g.entered);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(warprsa_queue_collect(queue, r[i].ticket, r[i].output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r[i]));
+    }
+    assert_int_equal(g.entered.calls, 1);
+    tell(&g.opened);
+    assert_int_equal(warprsa_queue_wait(queue, first.ticket, first.output),
+                     WARPRSA_DONE);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    assert_int_equal(g.entered.calls, 3);
+    warprsa_counters_free(config.counters);
+}
+
+static void count_call(void *arg)
+{
+    atomic_fetch_add((atomic_uint *)arg, 1);
+}
+
+static void count_drop(void *arg)
+{
+    atomic_fetch_add((atomic_uint *)arg, 1000);
+}
+
+/* `arg` comes back by exactly one call: a wake, or a drop where the caller gave
+ * up, however late the worker is. */
+static void given_back_once(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    warprsa_answer answer = WARPRSA_PENDING;
+    atomic_uint calls = 0;
+    fake_request r;
+
+    (void)state;
+    config.deadline_ms = 20;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
+    FAKE_SET(hold, true);
+    assert_int_equal(
+        warprsa_queue_submit(queue, key, r.input,
+                             (warprsa_notify){count_call, count_drop, &calls},
+                             &r.ticket),
+        WARPRSA_DONE);
+    while (answer == WARPRSA_PENDING)
+        answer = warprsa_queue_collect(queue, r.ticket, r.output);
+    assert_int_equal(answer, WARPRSA_REFUSED);
+    assert_int_equal(calls, 1000);
+    FAKE_SET(hold, false);
+    WAIT_UNTIL(warprsa_queue_depth(queue) == 0);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    assert_int_equal(calls, 1000);
     warprsa_counters_free(config.counters);
 }
 
@@ -427,10 +526,11 @@ static void an_answer_nobody_collects_is_reclaimed(void **state)
     fake_fill(&left, WARPRSA_CLASS_2048, 1, 1);
     fake_fill(&next, WARPRSA_CLASS_2048, 1, 2);
     submitted_ns = warprsa_clock_ns();
-    assert_int_equal(warprsa_queue_submit(queue, key, left.input,
-                                          (warprsa_notify){tell, &l},
-                                          &left.ticket),
-                     WARPRSA_DONE);
+    assert_int_equal(
+        warprsa_queue_submit(queue, key, left.input,
+                             (warprsa_notify){.wake = tell, .arg = &l},
+                             &left.ticket),
+        WARPRSA_DONE);
     listen_to(&l);
     WAIT_UNTIL(fake_submit(queue, key, &next) == WARPRSA_DONE);
     assert_true(warprsa_clock_ns() - submitted_ns >=
@@ -473,7 +573,7 @@ static void member_round(member *m, warprsa_key *key, warprsa_size_class size,
 
     for (unsigned i = 0; i < MEMBER_AT_ONCE; i++) {
         bool sleeps = (i + m->number) % 2 == 0;
-        warprsa_notify notify = {sleeps ? NULL : tell, sleeps ? NULL : &l[i]};
+        warprsa_notify notify = {.wake = sleeps ? NULL : tell, .arg = &l[i]};
 
         fake_fill(&r[i], size, m->number % 3, round * 100 + i);
         queued[i] = warprsa_queue_submit(m->queue, key, r[i].input, notify,
@@ -616,6 +716,8 @@ int main(void)
         cmocka_unit_test_setup(slots_stay_with_their_threads, reset),
         cmocka_unit_test_setup(notified_once_and_then_collects, reset),
         cmocka_unit_test_setup(notified_caller_may_wait_too, reset),
+        cmocka_unit_test_setup(answers_are_there_before_anyone_is_told, reset),
+        cmocka_unit_test_setup(given_back_once, reset),
         cmocka_unit_test_setup(a_used_or_wild_ticket_is_refused, reset),
         cmocka_unit_test_setup(an_answer_nobody_collects_is_reclaimed, reset),
         cmocka_unit_test_setup(a_crowd_gets_its_own_answers, reset),

@@ -83,7 +83,7 @@ static const char *const parts[] = {"dp", "dq", "qinv", "p", "q", "n"};
 
 enum {
     PARTS = sizeof(parts) / sizeof(parts[0]),
-    LOADED = 3
+    LOADED = 2
 };
 
 /* The key with bit `bit` of this part changed. */
@@ -131,7 +131,8 @@ static void one_batch_of_lies(int size, int bit)
     test_batch_free(&batch);
 }
 
-/* n is not p q, but results are checked modulo p and q. */
+/* n is not p q, or nothing shows that p and q have no factor in common. Yet
+ * results are checked modulo p and q. */
 static void wrong_moduli_are_refused(void **state)
 {
     (void)state;

@@ -49,6 +49,7 @@ static warprsa_private_key key_of(unsigned n_bits, unsigned p_bits,
     put_odd(key.n, sizeof(key.n), n_bits);
     put_odd(key.p, sizeof(key.p), p_bits);
     put_odd(key.q, sizeof(key.q), q_bits);
+    key.q[sizeof(key.q) - 1] |= 2; /* another number than p */
     key.modulus_bytes = (n_bits + 7) / 8;
     key.e[WARPRSA_EXPONENT_BYTES - 1] = 3;
     return key;
@@ -167,6 +168,17 @@ static void even_and_small_numbers_are_refused(void **state)
     refused(&key);
     memset(&key, 0xff, sizeof(key));
     refused(&key);
+}
+
+static void equal_primes_are_refused(void **state)
+{
+    warprsa_private_key key = key_of(2048, 1024, 1024);
+
+    (void)state;
+    memcpy(key.q, key.p, sizeof(key.q));
+    refused(&key);
+    key.q[WARPRSA_PRIME_BYTES_MAX - 128] ^= 1; /* their top bytes differ */
+    assert_int_equal(WARPRSA_CLASS_2048, warprsa_key_class(&key));
 }
 
 /* `samples` are factor 2^bits mod modulus, and zero from `count` on. */
@@ -291,13 +303,19 @@ static void numbers_that_are_no_key(void **state)
     made_key made;
 
     assert_true(made_key_new(&made, &recipes[1]));
-    /* qinv = p, p + 1, all ones */
-    for (int i = 0; i < 3; i++) {
+    /* qinv = p, p + 1, all ones, 0 */
+    for (int i = 0; i < 4; i++) {
         key = made.key;
         memcpy(key.qinv, key.p, sizeof(key.qinv));
         key.qinv[WARPRSA_PRIME_BYTES_MAX - 1] += i == 1;
-        if (i == 2)
-            memset(key.qinv, 0xff, sizeof(key.qinv));
+        if (i >= 2)
+            memset(key.qinv, i == 2 ? 0xff : 0, sizeof(key.qinv));
+        is_no_key(&key);
+    }
+    /* below p, but not the inverse: one more, one less */
+    for (int i = 0; i < 2; i++) {
+        key = made.key;
+        key.qinv[WARPRSA_PRIME_BYTES_MAX - 1] += (uint8_t)(2 * i - 1);
         is_no_key(&key);
     }
     /* dp and dq of 520 bits are held, of 521 are not. */
@@ -318,6 +336,34 @@ static void numbers_that_are_no_key(void **state)
     made_key_free(&made);
 }
 
+/* p = ab and q = ac: n = p q, but a number that is right modulo p and q need not
+ * be right modulo n. q has no inverse modulo p, so no qinv will do. */
+static void primes_that_share_a_factor(void **state)
+{
+    made_key made, factors;
+    warprsa_private_key key;
+    static const key_recipe halves = {
+        {PRIME_RANDOM, 256}, {PRIME_UP, 256}, 65537};
+
+    (void)state;
+    assert_true(made_key_new(&made, &recipes[1]));
+    assert_true(made_key_new(&factors, &halves));
+    BIGNUM **v = made.numbers.value, **f = factors.numbers.value;
+    assert_true(BN_sqr(v[NUMBER_P], f[NUMBER_P], bn) &&
+                BN_mul(v[NUMBER_Q], f[NUMBER_P], f[NUMBER_Q], bn) &&
+                BN_mul(v[NUMBER_N], v[NUMBER_P], v[NUMBER_Q], bn));
+    for (unsigned qinv = 0; qinv < 4; qinv++) {
+        assert_true(qinv < 3
+                        ? BN_set_word(v[NUMBER_QINV], qinv)
+                        : BN_sub(v[NUMBER_QINV], v[NUMBER_P], BN_value_one()));
+        assert_true(private_key_from_numbers(&key, &made.numbers));
+        if (warprsa_key_class(&key) >= 0)
+            is_no_key(&key);
+    }
+    made_key_free(&factors);
+    made_key_free(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +372,8 @@ int main(void)
         cmocka_unit_test(length_is_that_of_the_modulus),
         cmocka_unit_test(primes_are_as_long_as_the_modulus),
         cmocka_unit_test(even_and_small_numbers_are_refused),
+        cmocka_unit_test(equal_primes_are_refused),
+        cmocka_unit_test(primes_that_share_a_factor),
         cmocka_unit_test(constants_are_right),
         cmocka_unit_test(numbers_that_are_no_key),
     };
