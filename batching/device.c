@@ -446,7 +446,7 @@ size_t warprsa_device_take_loaded(warprsa_worker *worker,
     while (worker->pinned < most &&
            warprsa_key_loads_take(&device->loads, size, &slot))
         worker->items[worker->pinned++] =
-            (warprsa_item){slot, requests[slot].key};
+            (warprsa_item){.slot = slot, .key = requests[slot].key};
     pthread_mutex_unlock(&device->residency_lock);
     return worker->pinned;
 }

@@ -14,11 +14,11 @@
  *   ABANDONED   the caller gave up; a worker frees it
  *
  * A thread that moves the word with a compare-and-swap owns what follows: a
- * caller that gives up and a worker that answers cannot both win. Two more facts
- * share the word so that the same swap decides on them: SLEEPER (a caller sleeps
- * on the word) and NOTIFIED (a thread calls the caller's wake function, or has
- * called it, before there is an answer). The generation tells this use of the
- * slot from those before and after it.
+ * caller that gives up and a worker that answers cannot both win. Two more
+ * facts share the word so that the same swap decides on them: SLEEPER (a caller
+ * sleeps on the word) and NOTIFIED (a thread calls the caller's wake function,
+ * or has called it, before there is an answer). The generation tells this use
+ * of the slot from those before and after it.
  */
 #ifndef WARPRSA_BATCHING_SLOT_H
 #define WARPRSA_BATCHING_SLOT_H

@@ -81,9 +81,9 @@ typedef struct warprsa_private_key {
  * the primes are too short or too long for their product to have n's length; n,
  * p or q is even; p is q; e is even or below 3.
  *
- * This multiplies nothing. load_key() refuses a key whose n is not p q, or whose
- * qinv is not the inverse of q. A key that is wrong in another way fails the
- * check of each of its operations. Any thread.
+ * This multiplies nothing. load_key() refuses a key whose n is not p q, or
+ * whose qinv is not the inverse of q. A key that is wrong in another way fails
+ * the check of each of its operations. Any thread.
  */
 int warprsa_key_class(const warprsa_private_key *key);
 
@@ -164,9 +164,9 @@ typedef struct warprsa_engine {
 
     /* Prepares a key (computes its Montgomery constants), puts it on the device
      * and sets *index. The caller keeps its copy of the key.
-     * WARPRSA_UNSUPPORTED_KEY if warprsa_key_class() is -1, n is not p q or qinv
-     * is not the inverse of q modulo p; WARPRSA_NO_MEMORY if keys_max keys are
-     * loaded. Any thread. */
+     * WARPRSA_UNSUPPORTED_KEY if warprsa_key_class() is -1, n is not p q or
+     * qinv is not the inverse of q modulo p; WARPRSA_NO_MEMORY if keys_max keys
+     * are loaded. Any thread. */
     warprsa_status (*load_key)(warprsa_device *device,
                                const warprsa_private_key *key, uint32_t *index);
 

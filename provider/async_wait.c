@@ -195,8 +195,8 @@ static void withdraw_fd(warprsa_async_wait *wait)
     ERR_pop_to_mark();
 }
 
-/* Whether `wait`, which has no request under way, can serve one to this backend.
- * Reads the wait ctx's callback into it, too. */
+/* Whether `wait`, which has no request under way, can serve one to this
+ * backend. Reads the wait ctx's callback into it, too. */
 static bool is_usable(warprsa_async_wait *wait, ASYNC_WAIT_CTX *wait_ctx,
                       const warprsa_backend *backend)
 {

@@ -20,8 +20,9 @@ typedef struct warprsa_async_wait warprsa_async_wait;
 /*
  * Prepares the wait ctx of the current job. The wait ctx's callback wakes the
  * job, if there is one and the backend can call it; else one descriptor per
- * wait ctx does. NULL: there is no job, or no memory or descriptor for it; the
- * caller then sleeps. Leaves no error on the queue.
+ * wait ctx does. NULL: there is no job, no memory or descriptor for it, or
+ * another job of the same wait ctx has a request under way; the caller then
+ * sleeps. Leaves no error on the queue.
  */
 warprsa_async_wait *warprsa_async_wait_new(const warprsa_backend *backend);
 

@@ -19,7 +19,7 @@ typedef struct warprsa_event_loop {
     warprsa_event_source wake_source;
     /* A stack onto which the queue's workers push answered requests. */
     _Alignas(64) _Atomic(warprsa_pending *) answered;
-    atomic_uint pushing; /* workers that are doing so */
+    atomic_uint pushing;                        /* workers that are doing so */
     _Alignas(64) _Atomic uint64_t heartbeat_ns; /* of warprsa_clock_ns() */
     pthread_mutex_t lock;
     struct warprsa_sessions arriving; /* under the lock */

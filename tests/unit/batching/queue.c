@@ -463,17 +463,18 @@ static void given_back_once(void **state)
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
-    FAKE_SET(hold, true);
+    FAKE_SET(hold_load, true);
     assert_int_equal(
         warprsa_queue_submit(queue, key, r.input,
                              (warprsa_notify){count_call, count_drop, &calls},
                              &r.ticket),
         WARPRSA_DONE);
+    FAKE_WAIT(fake.waiting == 1); /* the only worker hangs in its driver */
     while (answer == WARPRSA_PENDING)
         answer = warprsa_queue_collect(queue, r.ticket, r.output);
     assert_int_equal(answer, WARPRSA_REFUSED);
     assert_int_equal(calls, 1000);
-    FAKE_SET(hold, false);
+    FAKE_SET(hold_load, false);
     WAIT_UNTIL(warprsa_queue_depth(queue) == 0);
     warprsa_key_release(key);
     fake_close_queue(queue, &config);

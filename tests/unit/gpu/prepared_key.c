@@ -336,8 +336,8 @@ static void numbers_that_are_no_key(void **state)
     made_key_free(&made);
 }
 
-/* p = ab and q = ac: n = p q, but a number that is right modulo p and q need not
- * be right modulo n. q has no inverse modulo p, so no qinv will do. */
+/* p = ab and q = ac: n = p q, but a number that is right modulo p and q need
+ * not be right modulo n. q has no inverse modulo p, so no qinv will do. */
 static void primes_that_share_a_factor(void **state)
 {
     made_key made, factors;

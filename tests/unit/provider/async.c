@@ -349,6 +349,57 @@ static void threads_of_jobs(void **state)
     assert_counted(subject, before + (uint64_t)count * JOBS, 0);
 }
 
+/* The callback takes a lock that the thread which collects the answer holds. */
+static void resumed_under_a_lock(void **state)
+{
+    uint64_t before = counter_of(subject, "warprsa-gpu");
+    unsigned count = module_context_scaled(2000);
+
+    (void)state;
+    assert_true(signs_under_a_lock(count));
+    assert_counted(subject, before + count, 0);
+}
+
+static atomic_int job_told, job_ended;
+
+/* Has the job resumed, and waits until it has ended: 60 s at most, since this
+ * used to take for ever. */
+static int wait_for_end(void *arg)
+{
+    (void)arg;
+    atomic_store(&job_told, 1);
+    for (unsigned i = 0; i < 60000 && atomic_load(&job_ended) == 0; i++)
+        usleep(1000);
+    atomic_compare_exchange_strong(&job_ended, &(int){0}, -1);
+    return 1;
+}
+
+static void ended_by_its_callback(void **state)
+{
+    signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()};
+    uint64_t before = counter_of(subject, "warprsa-gpu");
+
+    (void)state;
+    assert_int_equal(
+        ASYNC_WAIT_CTX_set_callback(one.wait_ctx, wait_for_end, NULL), 1);
+    assert_int_equal(signing_step(&one), ASYNC_PAUSE);
+    while (!atomic_load(&job_told))
+        usleep(100);
+    assert_int_equal(signing_step(&one), ASYNC_FINISH);
+    assert_int_equal(atomic_exchange(&job_ended, 1), 0);
+    assert_true(signings_end(&one, 1));
+    assert_counted(subject, before + 1, 0);
+}
+
+static void jobs_of_one_wait_ctx(void **state)
+{
+    uint64_t before = counter_of(subject, "warprsa-gpu");
+
+    (void)state;
+    assert_true(signs_in_jobs_of_one_wait_ctx());
+    assert_counted(subject, before + 3, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +411,9 @@ int main(void)
         cmocka_unit_test(routed_by_itself),
         cmocka_unit_test(job_refused),
         cmocka_unit_test(pause_blocked),
+        cmocka_unit_test(resumed_under_a_lock),
+        cmocka_unit_test(ended_by_its_callback),
+        cmocka_unit_test(jobs_of_one_wait_ctx),
         cmocka_unit_test(threads_of_jobs),
     };
 

@@ -179,6 +179,16 @@ static void one_process(void **state)
     assert_counted(subject, 1, 0);
 }
 
+/* A job with a callback sleeps. */
+static void jobs_told_of_in_odd_ways(void **state)
+{
+    (void)state;
+    assert_true(signs_under_a_lock(JOBS));
+    assert_counted(subject, JOBS, 0);
+    assert_true(signs_in_jobs_of_one_wait_ctx());
+    assert_counted(subject, JOBS + 3, 0);
+}
+
 /* As nginx does: a launcher loads the provider and forks the master, which
  * forks workers. The launcher frees everything while they go on. */
 static void a_launcher_that_forks_twice(void **state)
@@ -487,6 +497,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_DAEMON(one_process),
         WITH_DAEMON(jobs_of_one_thread),
+        WITH_DAEMON(jobs_told_of_in_odd_ways),
         WITH_DAEMON(a_launcher_that_forks_twice),
         WITH_DAEMON(a_process_without_rights),
         WITH_DAEMON(a_user_who_may_not),

@@ -100,6 +100,54 @@ bool signings_end(signing *works, unsigned count)
     return right;
 }
 
+static pthread_mutex_t program_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int take_lock(void *arg)
+{
+    (void)arg;
+    pthread_mutex_lock(&program_lock);
+    pthread_mutex_unlock(&program_lock);
+    return 1;
+}
+
+bool signs_under_a_lock(unsigned count)
+{
+    signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()};
+    bool right =
+        ASYNC_WAIT_CTX_set_callback(one.wait_ctx, take_lock, NULL) == 1;
+
+    for (unsigned i = 0; right && i < count; i++) {
+        int status = ASYNC_PAUSE;
+
+        one.length = 0;
+        while (status == ASYNC_PAUSE) {
+            pthread_mutex_lock(&program_lock);
+            status = signing_step(&one);
+            pthread_mutex_unlock(&program_lock);
+        }
+        right = signing_is_right(&one);
+    }
+    ASYNC_WAIT_CTX_free(one.wait_ctx);
+    return right;
+}
+
+bool signs_in_jobs_of_one_wait_ctx(void)
+{
+    signing works[3] = {{.wait_ctx = ASYNC_WAIT_CTX_new()}};
+    bool right = false;
+
+    works[1].wait_ctx = works[2].wait_ctx = works[0].wait_ctx;
+    right = signing_step(&works[0]) == ASYNC_PAUSE &&
+            signing_step(&works[1]) == ASYNC_FINISH &&
+            run_impatiently(works, 1) != UINT32_MAX &&
+            signing_step(&works[2]) == ASYNC_PAUSE &&
+            run_impatiently(&works[2], 1) != UINT32_MAX;
+    for (unsigned i = 0; i < 3; i++)
+        right &= signing_is_right(&works[i]);
+    ASYNC_WAIT_CTX_free(works[0].wait_ctx);
+    return right;
+}
+
 static atomic_bool signers_stop;
 
 static void *sign_until_stopped(void *arg)

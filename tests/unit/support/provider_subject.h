@@ -58,6 +58,15 @@ unsigned run_impatiently(signing *works, unsigned count);
 /* Frees the jobs' wait ctxs. Returns whether all signatures are right. */
 bool signings_end(signing *works, unsigned count);
 
+/* Signs `count` times in jobs of one wait ctx, as a program whose callback
+ * takes the lock that it holds while it starts and resumes jobs. Returns
+ * whether all signatures are right. */
+bool signs_under_a_lock(unsigned count);
+
+/* Signs in two jobs of one wait ctx at once, which OpenSSL forbids, and in a
+ * third one afterwards. Returns whether all signatures are right. */
+bool signs_in_jobs_of_one_wait_ctx(void);
+
 /* ---- threads ---- */
 
 /* A thread that signs until signers_end(). */
