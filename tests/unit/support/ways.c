@@ -1,0 +1,343 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The contexts of all ways, the outcomes of a call, and their comparison.
+ */
+#include "tests/unit/support/ways.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <openssl/core_names.h>
+#include <openssl/err.h>
+#include <openssl/rsa.h>
+
+enum {
+    OUTPUT_MAX = 4096,
+    ERRORS_MAX = 16,
+    DAEMON_PATIENCE_MS = 60000,
+};
+
+static const char *const way_names[WAYS] = {"route = cpu", "route = gpu",
+                                            "route = auto", "mode = daemon"};
+static OSSL_LIB_CTX *contexts[WAYS];
+static char directory[] = "/tmp/warprsa-ways.XXXXXX";
+static char socket_path[64];
+static pid_t daemon_pid;
+
+static void run_daemon(void)
+{
+    char program[512], option[128];
+
+    snprintf(program, sizeof(program), "%s/batching/daemon/warprsad",
+             getenv("BUILD_DIR"));
+    snprintf(option, sizeof(option), "--socket=%s", socket_path);
+    if (freopen("/dev/null", "w", stderr) != NULL)
+        execl(program, program, "--engine=host", "--deadline-ms=600000", option,
+              NULL);
+    _exit(1);
+}
+
+int ways_setup(void **state)
+{
+    static const char *const settings[WAYS] = {
+        [WAY_CPU] = "engine = host\nroute = cpu\n",
+        [WAY_GPU] = HOST_ENGINE,
+        [WAY_AUTO] = "engine = host\ndeadline_ms = 300000\n",
+    };
+    char line[256];
+
+    (void)state;
+    if (mkdtemp(directory) == NULL)
+        return -1;
+    snprintf(socket_path, sizeof(socket_path), "%s/socket", directory);
+    fflush(NULL);
+    daemon_pid = fork();
+    if (daemon_pid == 0)
+        run_daemon();
+    for (int ms = 0; access(socket_path, F_OK) != 0; ms++) {
+        if (ms == DAEMON_PATIENCE_MS || waitpid(daemon_pid, NULL, WNOHANG) != 0)
+            return -1;
+        usleep(1000);
+    }
+    for (way w = 0; w < WAY_DAEMON; w++)
+        contexts[w] = subject_open(settings[w]);
+    snprintf(line, sizeof(line),
+             "mode = daemon\nsocket = %s\nroute = gpu\nstartup_ms = 60000\n"
+             "deadline_ms = 600000\n",
+             socket_path);
+    contexts[WAY_DAEMON] = subject_open(line);
+    return 0;
+}
+
+int ways_teardown(void **state)
+{
+    int status = -1;
+
+    (void)state;
+    for (way w = 0; w < WAYS; w++)
+        OSSL_LIB_CTX_free(contexts[w]);
+    if (kill(daemon_pid, SIGTERM) != 0 ||
+        waitpid(daemon_pid, &status, 0) != daemon_pid)
+        return -1;
+    unlink(socket_path);
+    rmdir(directory);
+    return status;
+}
+
+/* ---- keys ---- */
+
+static EVP_PKEY *import(OSSL_LIB_CTX *libctx, const char *type,
+                        const OSSL_PARAM *params)
+{
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, type, NULL);
+    EVP_PKEY *key = NULL;
+
+    assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
+    assert_int_equal(
+        EVP_PKEY_fromdata(ctx, &key, EVP_PKEY_KEYPAIR, (OSSL_PARAM *)params),
+        1);
+    EVP_PKEY_CTX_free(ctx);
+    return key;
+}
+
+ways_key ways_key_of(const char *name, bool by_engine, EVP_PKEY *oracle)
+{
+    ways_key key = {.name = name, .by_engine = by_engine, .oracle = oracle};
+    OSSL_PARAM *params = NULL;
+
+    assert_non_null(oracle);
+    assert_int_equal(EVP_PKEY_todata(oracle, EVP_PKEY_KEYPAIR, &params), 1);
+    for (way w = 0; w < WAYS; w++)
+        key.of[w] = import(contexts[w],
+                           EVP_PKEY_is_a(oracle, "RSA-PSS") ? "RSA-PSS" : "RSA",
+                           params);
+    OSSL_PARAM_free(params);
+    return key;
+}
+
+ways_key ways_key_from(const char *name, bool by_engine,
+                       const rsa_numbers *numbers)
+{
+    return ways_key_of(name, by_engine, rsa_numbers_import(numbers, NULL));
+}
+
+void ways_key_free(ways_key *key)
+{
+    EVP_PKEY_free(key->oracle);
+    for (way w = 0; w < WAYS; w++)
+        EVP_PKEY_free(key->of[w]);
+}
+
+/* ---- calls ---- */
+
+typedef struct outcome {
+    int result;
+    size_t length;
+    unsigned char output[OUTPUT_MAX];
+    unsigned errors;
+    unsigned long error[ERRORS_MAX];
+} outcome;
+
+/* All of the queue's errors, without the place that raised them. */
+static void take_errors(outcome *o)
+{
+    unsigned long error = 0;
+
+    while ((error = ERR_get_error()) != 0) {
+        assert_true(o->errors < ERRORS_MAX);
+        o->error[o->errors++] = error;
+    }
+}
+
+static int set_up_call(EVP_PKEY_CTX *ctx, const ways_call *call)
+{
+    OSSL_PARAM params[4], *end = params;
+    int padding = call->padding;
+    const char *digest = call->what == WAYS_DECRYPT
+                             ? OSSL_ASYM_CIPHER_PARAM_OAEP_DIGEST
+                             : OSSL_SIGNATURE_PARAM_DIGEST;
+
+    if (padding != 0)
+        *end++ =
+            OSSL_PARAM_construct_int(OSSL_SIGNATURE_PARAM_PAD_MODE, &padding);
+    if (call->digest != NULL && call->what != WAYS_DIGEST_SIGN)
+        *end++ =
+            OSSL_PARAM_construct_utf8_string(digest, (char *)call->digest, 0);
+    if (call->salt != NULL)
+        *end++ = OSSL_PARAM_construct_utf8_string(
+            OSSL_SIGNATURE_PARAM_PSS_SALTLEN, (char *)call->salt, 0);
+    *end = OSSL_PARAM_construct_end();
+    return EVP_PKEY_CTX_set_params(ctx, params);
+}
+
+static void digest_sign(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
+                        const ways_call *call, const unsigned char *input,
+                        size_t length, outcome *o)
+{
+    EVP_MD_CTX *md = EVP_MD_CTX_new();
+    EVP_PKEY_CTX *ctx = NULL;
+
+    o->result = EVP_DigestSignInit_ex(md, &ctx, call->digest, libctx, NULL, key,
+                                      NULL) == 1 &&
+                        set_up_call(ctx, call) == 1
+                    ? EVP_DigestSign(md, o->output, &o->length, input, length)
+                    : -10;
+    EVP_MD_CTX_free(md);
+}
+
+static void plain_call(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
+                       const ways_call *call, const unsigned char *input,
+                       size_t length, outcome *o)
+{
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(libctx, key, NULL);
+    bool decrypts = call->what == WAYS_DECRYPT;
+    int ready = decrypts ? EVP_PKEY_decrypt_init(ctx) : EVP_PKEY_sign_init(ctx);
+
+    o->result = -10;
+    if (ready == 1 && set_up_call(ctx, call) == 1)
+        o->result =
+            decrypts
+                ? EVP_PKEY_decrypt(ctx, o->output, &o->length, input, length)
+                : EVP_PKEY_sign(ctx, o->output, &o->length, input, length);
+    EVP_PKEY_CTX_free(ctx);
+}
+
+static outcome outcome_of(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
+                          const ways_call *call, const unsigned char *input,
+                          size_t length)
+{
+    outcome o = {.length = call->room != 0 ? call->room : OUTPUT_MAX};
+
+    ERR_clear_error();
+    if (call->what == WAYS_DIGEST_SIGN)
+        digest_sign(libctx, key, call, input, length, &o);
+    else
+        plain_call(libctx, key, call, input, length, &o);
+    take_errors(&o);
+    return o;
+}
+
+/* Whether the default provider takes a signature whose value is random. */
+static bool verifies(const ways_key *key, const ways_call *call,
+                     const unsigned char *input, size_t length,
+                     const outcome *o)
+{
+    EVP_MD_CTX *md = EVP_MD_CTX_new();
+    EVP_PKEY_CTX *ctx = NULL;
+    ways_call verified = *call;
+    int ok = 0;
+
+    verified.salt = "auto";
+    if (call->what == WAYS_DIGEST_SIGN) {
+        ok = EVP_DigestVerifyInit_ex(md, &ctx, call->digest, NULL, NULL,
+                                     key->oracle, NULL) == 1 &&
+             set_up_call(ctx, &verified) == 1 &&
+             EVP_DigestVerify(md, o->output, o->length, input, length) == 1;
+    } else {
+        ctx = EVP_PKEY_CTX_new_from_pkey(NULL, key->oracle, NULL);
+        ok = EVP_PKEY_verify_init(ctx) == 1 &&
+             set_up_call(ctx, &verified) == 1 &&
+             EVP_PKEY_verify(ctx, o->output, o->length, input, length) == 1;
+        EVP_PKEY_CTX_free(ctx);
+    }
+    EVP_MD_CTX_free(md);
+    return ok;
+}
+
+/* ---- comparing ---- */
+
+static bool same_value(const outcome *a, const outcome *b)
+{
+    return a->length == b->length &&
+           memcmp(a->output, b->output, a->length) == 0;
+}
+
+static bool is_same(const outcome *a, const outcome *b, bool is_random)
+{
+    if (a->result != b->result || a->errors != b->errors ||
+        memcmp(a->error, b->error, sizeof(a->error)) != 0)
+        return false;
+    return a->result != 1 ||
+           (is_random ? a->length == b->length : same_value(a, b));
+}
+
+static void print_outcome(const char *who, const outcome *o)
+{
+    print_error("%s: %d, %zu bytes, beginning %02x %02x\n", who, o->result,
+                o->length, o->output[0], o->output[1]);
+    for (unsigned i = 0; i < o->errors; i++)
+        print_error("    %s\n", ERR_error_string(o->error[i], NULL));
+}
+
+static void fail_because(const char *why, const ways_key *key,
+                         const ways_call *call, const unsigned char *input,
+                         size_t length, way w)
+{
+    print_error("%s: key \"%s\", call %d, padding %d, digest %s, salt %s, "
+                "%zu bytes of input, beginning %02x and ending %02x, %s\n",
+                why, key->name, (int)call->what, call->padding,
+                call->digest != NULL ? call->digest : "none",
+                call->salt != NULL ? call->salt : "default", length,
+                length > 0 ? input[0] : 0, length > 0 ? input[length - 1] : 0,
+                way_names[w]);
+}
+
+/* A success is one private operation; a failure may have come before or after
+ * it. */
+static bool counted_right(const ways_key *key, way w, bool success,
+                          uint64_t gpu, uint64_t cpu)
+{
+    bool on_engine =
+        key->by_engine && (w == WAY_GPU || w == WAY_DAEMON) && cpu == 0;
+    bool on_cpu = (!key->by_engine || w == WAY_CPU) && gpu == 0;
+
+    if (gpu + cpu > 1 || (success && gpu + cpu != 1))
+        return false;
+    return on_engine || on_cpu || (key->by_engine && w == WAY_AUTO);
+}
+
+static void compare_way(const ways_key *key, const ways_call *call,
+                        const unsigned char *input, size_t length, way w,
+                        const outcome *expected, bool is_random)
+{
+    OSSL_LIB_CTX *libctx = contexts[w];
+    uint64_t gpu = counter_of(libctx, "warprsa-gpu");
+    uint64_t cpu = counter_of(libctx, "warprsa-cpu");
+    outcome got = outcome_of(libctx, key->of[w], call, input, length);
+
+    gpu = counter_of(libctx, "warprsa-gpu") - gpu;
+    cpu = counter_of(libctx, "warprsa-cpu") - cpu;
+    if (!is_same(&got, expected, is_random)) {
+        fail_because("not as by default", key, call, input, length, w);
+        print_outcome("default", expected);
+        print_outcome("warprsa", &got);
+        fail();
+    }
+    if (!counted_right(key, w, got.result == 1, gpu, cpu)) {
+        fail_because("counted wrongly", key, call, input, length, w);
+        fail_msg("%d on the device, %d on the CPU", (int)gpu, (int)cpu);
+    }
+    if (got.result == 1 && call->padding == RSA_PKCS1_PSS_PADDING &&
+        verifies(key, call, input, length, &got) !=
+            verifies(key, call, input, length, expected)) {
+        fail_because("does not verify", key, call, input, length, w);
+        fail();
+    }
+}
+
+int ways_compare(const ways_key *key, const ways_call *call,
+                 const unsigned char *input, size_t length)
+{
+    outcome expected = outcome_of(NULL, key->oracle, call, input, length);
+    outcome again = outcome_of(NULL, key->oracle, call, input, length);
+
+    for (way w = 0; w < WAYS; w++)
+        compare_way(key, call, input, length, w, &expected,
+                    !same_value(&expected, &again));
+    return expected.result;
+}
