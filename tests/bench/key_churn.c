@@ -24,7 +24,6 @@
 enum {
     BATCH_US = 3000, /* an RSA-2048 batch of a few hundred on an H200 */
     HONEST = 4,      /* threads with one operation at a time */
-    FACTORS = 64,    /* of the made-up keys */
     TICK_US = 10000, /* between two handfuls of made-up keys */
     PER_TICK = 64,
     IN_FLIGHT = 16 * PER_TICK, /* requests with made-up keys at most */
@@ -45,9 +44,8 @@ typedef struct sampler {
 typedef struct churner {
     pthread_t thread;
     warprsa_queue *queue;
-    BIGNUM *factor[FACTORS];
+    BIGNUM *factor; /* of the next made-up key */
     BN_CTX *ctx;
-    unsigned next;
     size_t made, refused;
 } churner;
 
@@ -107,14 +105,16 @@ static void put(uint8_t *to, int size, const BIGNUM *number)
         fail("a number that does not fit");
 }
 
-/* A key that can be prepared: n = p q. Nothing else of it is right. */
-static void make_key(warprsa_private_key *key, const BIGNUM *p, const BIGNUM *q,
-                     BN_CTX *ctx)
+/* A key that can be prepared: n = p q with q = p + 2, whose inverse modulo p is
+ * (p + 1) / 2. Nothing else of it is right. */
+static void make_key(warprsa_private_key *key, const BIGNUM *p, BN_CTX *ctx)
 {
-    BIGNUM *n = BN_new();
+    BIGNUM *n = BN_new(), *q = BN_dup(p), *qinv = BN_dup(p);
 
     memset(key, 0, sizeof(*key));
-    if (n == NULL || !BN_mul(n, p, q, ctx))
+    if (n == NULL || q == NULL || qinv == NULL || !BN_add_word(q, 2) ||
+        !BN_mul(n, p, q, ctx) || !BN_add_word(qinv, 1) ||
+        !BN_rshift1(qinv, qinv))
         fail("no memory");
     key->modulus_bytes = (uint32_t)BN_num_bytes(n);
     put(key->n, sizeof(key->n), n);
@@ -123,7 +123,9 @@ static void make_key(warprsa_private_key *key, const BIGNUM *p, const BIGNUM *q,
     put(key->q, sizeof(key->q), q);
     put(key->dp, sizeof(key->dp), p);
     put(key->dq, sizeof(key->dq), q);
-    key->qinv[sizeof(key->qinv) - 1] = 1;
+    put(key->qinv, sizeof(key->qinv), qinv);
+    BN_free(qinv);
+    BN_free(q);
     BN_free(n);
 }
 
@@ -177,12 +179,12 @@ static void submit_new_key(churner *c, warprsa_ticket *ticket, bool *waits)
 {
     const warprsa_notify none = {0};
     const uint8_t zeros[WARPRSA_MODULUS_BYTES_MAX] = {0};
-    unsigned turn = c->next++;
     warprsa_private_key numbers;
     warprsa_key *key;
 
-    make_key(&numbers, c->factor[turn % FACTORS],
-             c->factor[turn / FACTORS % FACTORS], c->ctx);
+    make_key(&numbers, c->factor, c->ctx);
+    if (!BN_add_word(c->factor, 4))
+        fail("no memory");
     key = add_key(c->queue, CHURNING_USER, &numbers);
     *waits = warprsa_queue_submit(c->queue, key, zeros, none, ticket) ==
              WARPRSA_DONE;
@@ -311,9 +313,8 @@ int main(int argc, char **argv)
     queue = open_queue(&engine, counters);
     engine.start = start_batch;
     engine.wait = wait_for_batch;
-    for (unsigned i = 0; i < FACTORS; i++)
-        c.factor[i] = make_factor(2048);
-    make_key(&numbers, make_factor(1024), make_factor(1024), c.ctx);
+    c.factor = make_factor(2048);
+    make_key(&numbers, make_factor(1024), c.ctx);
     key = add_key(queue, HONEST_USER, &numbers);
     printf("%-8s %8s %8s %8s %8s %8s %10s %10s\n", "", "honest", "refused",
            "p50_ms", "p99_ms", "max_ms", "new_keys", "refused");
