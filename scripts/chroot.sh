@@ -7,7 +7,7 @@
 # when they end, however they end.
 #
 # WARPRSA_CHROOTS: where the chroots are kept, build-chroots/ unless set; one is
-# made anew after it was removed. WARPRSA_DEBIAN_MIRROR: where they come from,
+# made anew after it was removed. WARPRSA_MIRROR: where they come from,
 # the Debian mirror in this machine's apt configuration unless set.
 
 chroots=${WARPRSA_CHROOTS:-$PWD/build-chroots}
@@ -46,7 +46,7 @@ with_namespaces() { # UNSHARE-OPTION... COMMAND...
 }
 
 debian_mirror() {
-    local mirror=${WARPRSA_DEBIAN_MIRROR:-}
+    local mirror=${WARPRSA_MIRROR:-}
     # shellcheck disable=SC2016 # apt-get replaces it
     [ -n "$mirror" ] || mirror=$(apt-get indextargets --format '$(REPO_URI)' \
         'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null |
@@ -60,9 +60,15 @@ apt_of_this_machine() {
     apt-config dump 2>/dev/null | grep -E '^Acquire::(Check-|http)' || :
 }
 
-# Makes the chroot SUITE unless it is there.
+# Where the chroot of a suite is, with what tests have installed in it.
+chroot_of() { # SUITE
+    echo "$chroots/tests-$1"
+}
+
+# Makes the chroot of a suite unless it is there.
 make_chroot() { # SUITE
-    local suite=$1 root=$chroots/$1 mirror
+    local suite=$1 root mirror
+    root=$(chroot_of "$suite")
     [ ! -d "$root" ] || return 0
     chroots_need debootstrap unshare
     mirror=$(debian_mirror)
