@@ -89,6 +89,25 @@ expect metrics "warprsa_operations_total{$labels,route=gpu,size=2048}=2" \
 "$stat" --prometheus >metrics
 expect metrics "warprsa_operations_total{$labels,route=gpu,size=2048}=1"
 
+# Anybody may run programs under any name: the first 64 have series of their own.
+"$python" - <<'END'
+import struct
+state = open("state", "rb").read()
+head = struct.calcsize("8sII")
+size = struct.unpack("8sII", state[:head])[2]
+assert (len(state) - head) % size == 0, (len(state), size)
+record = next(state[i:i + size] for i in range(head, len(state), size)
+              if state[i:i + 4] == b"ossl" and state[i + 64:i + 72] == bytes(8))
+with open("many", "wb") as out:
+    out.write(state[:head])
+    for i in range(100):
+        out.write(f"program{i}".encode().ljust(64, b"\0") + record[64:])
+END
+"$stat" --prometheus --state many >metrics
+named=$(grep -c '^warprsa_batches_total{program="program[0-9]*"}' metrics)
+[ "$named" -le 64 ] || fail "$named programs have a name"
+expect metrics "warprsa_batches_total{program=other}=some"
+
 # Something else in the state's place: it begins anew.
 echo nonsense >state
 "$stat" --prometheus --state state >metrics
