@@ -15,11 +15,11 @@
 #include <string.h>
 #include <time.h>
 
-#include <openssl/bn.h>
 #include <openssl/rand.h>
 
 #include "batching/base/clock.h"
 #include "batching/queue.h"
+#include "tests/bench/made_up_key.h"
 
 enum {
     BATCH_US = 3000, /* an RSA-2048 batch of a few hundred on an H200 */
@@ -44,8 +44,7 @@ typedef struct sampler {
 typedef struct churner {
     pthread_t thread;
     warprsa_queue *queue;
-    BIGNUM *factor; /* of the next made-up key */
-    BN_CTX *ctx;
+    unsigned next;
     size_t made, refused;
 } churner;
 
@@ -97,48 +96,7 @@ static int random_fill(void *arg, void *out, size_t length)
     return RAND_bytes(out, (int)length);
 }
 
-/* ---- Keys ---- */
-
-static void put(uint8_t *to, int size, const BIGNUM *number)
-{
-    if (BN_bn2binpad(number, to, size) != size)
-        fail("a number that does not fit");
-}
-
-/* A key that can be prepared: n = p q with q = p + 2, whose inverse modulo p is
- * (p + 1) / 2. Nothing else of it is right. */
-static void make_key(warprsa_private_key *key, const BIGNUM *p, BN_CTX *ctx)
-{
-    BIGNUM *n = BN_new(), *q = BN_dup(p), *qinv = BN_dup(p);
-
-    memset(key, 0, sizeof(*key));
-    if (n == NULL || q == NULL || qinv == NULL || !BN_add_word(q, 2) ||
-        !BN_mul(n, p, q, ctx) || !BN_add_word(qinv, 1) ||
-        !BN_rshift1(qinv, qinv))
-        fail("no memory");
-    key->modulus_bytes = (uint32_t)BN_num_bytes(n);
-    put(key->n, sizeof(key->n), n);
-    key->e[sizeof(key->e) - 1] = 3;
-    put(key->p, sizeof(key->p), p);
-    put(key->q, sizeof(key->q), q);
-    put(key->dp, sizeof(key->dp), p);
-    put(key->dq, sizeof(key->dq), q);
-    put(key->qinv, sizeof(key->qinv), qinv);
-    BN_free(qinv);
-    BN_free(q);
-    BN_free(n);
-}
-
-/* An odd number of `bits` bits whose product with another has full length. */
-static BIGNUM *make_factor(int bits)
-{
-    BIGNUM *factor = BN_new();
-
-    if (factor == NULL ||
-        !BN_rand(factor, bits, BN_RAND_TOP_TWO, BN_RAND_BOTTOM_ODD))
-        fail("no random number");
-    return factor;
-}
+/* ---- The two users ---- */
 
 static warprsa_key *add_key(warprsa_queue *queue, uint64_t user,
                             const warprsa_private_key *key)
@@ -152,8 +110,6 @@ static warprsa_key *add_key(warprsa_queue *queue, uint64_t user,
         fail("a key is not taken");
     return added;
 }
-
-/* ---- The two users ---- */
 
 static void *sample(void *arg)
 {
@@ -182,9 +138,7 @@ static void submit_new_key(churner *c, warprsa_ticket *ticket, bool *waits)
     warprsa_private_key numbers;
     warprsa_key *key;
 
-    make_key(&numbers, c->factor, c->ctx);
-    if (!BN_add_word(c->factor, 4))
-        fail("no memory");
+    made_up_key(++c->next, &numbers);
     key = add_key(c->queue, CHURNING_USER, &numbers);
     *waits = warprsa_queue_submit(c->queue, key, zeros, none, ticket) ==
              WARPRSA_DONE;
@@ -303,18 +257,17 @@ int main(int argc, char **argv)
     warprsa_engine engine = *warprsa_engine_host();
     warprsa_counters *counters = warprsa_counters_new();
     warprsa_private_key numbers;
-    churner none = {0}, c = {.ctx = BN_CTX_new()};
+    churner none = {0}, c = {0};
     warprsa_queue *queue;
     warprsa_key *key;
     double alone, beside;
 
-    if (seconds == 0 || counters == NULL || c.ctx == NULL)
+    if (seconds == 0 || counters == NULL)
         fail("usage: key_churn [SECONDS]");
     queue = open_queue(&engine, counters);
     engine.start = start_batch;
     engine.wait = wait_for_batch;
-    c.factor = make_factor(2048);
-    make_key(&numbers, make_factor(1024), c.ctx);
+    made_up_key(0, &numbers);
     key = add_key(queue, HONEST_USER, &numbers);
     printf("%-8s %8s %8s %8s %8s %8s %10s %10s\n", "", "honest", "refused",
            "p50_ms", "p99_ms", "max_ms", "new_keys", "refused");

@@ -197,8 +197,12 @@ void test_client_operate(test_client *g, warprsa_backend_key *key,
 bool becomes_readable(int fd)
 {
     struct pollfd one = {.fd = fd, .events = POLLIN};
+    int ready;
 
-    return poll(&one, 1, LONG_MS) == 1;
+    do
+        ready = poll(&one, 1, LONG_MS);
+    while (ready < 0 && errno == EINTR); /* libFuzzer's timer, for one */
+    return ready == 1;
 }
 
 bool raw_client_connect(raw_client *x, const test_server *s, uint32_t slots)
