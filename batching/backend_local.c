@@ -56,7 +56,7 @@ static warprsa_answer queue_submit(void *impl, warprsa_backend_key *key,
 static warprsa_answer queue_collect(void *impl, warprsa_ticket ticket,
                                     uint8_t *output)
 {
-    return warprsa_queue_collect(impl, ticket, output);
+    return warprsa_queue_collect(impl, ticket, output, NULL);
 }
 
 static warprsa_answer queue_wait(void *impl, warprsa_ticket ticket,

@@ -292,14 +292,17 @@ static warprsa_answer counted(warprsa_queue *queue, warprsa_answer answer,
 }
 
 warprsa_answer warprsa_queue_collect(warprsa_queue *queue,
-                                     warprsa_ticket ticket, uint8_t *output)
+                                     warprsa_ticket ticket, uint8_t *output,
+                                     warprsa_cpu_reason *reason)
 {
     warprsa_size_class size = WARPRSA_CLASS_1024;
-    warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
+    warprsa_cpu_reason why = WARPRSA_CPU_ERROR;
     warprsa_answer answer =
-        warprsa_slots_collect(&queue->slots, ticket, output, &size, &reason);
+        warprsa_slots_collect(&queue->slots, ticket, output, &size, &why);
 
-    return counted(queue, answer, size, reason);
+    if (reason != NULL)
+        *reason = why;
+    return counted(queue, answer, size, why);
 }
 
 warprsa_answer warprsa_queue_wait(warprsa_queue *queue, warprsa_ticket ticket,

@@ -69,8 +69,9 @@ typedef struct warprsa_session {
     int eventfd;
     int memory; /* of the shm, until the client has attached */
     bool closed;
-    bool unread;          /* its ring may hold more */
-    bool unread_messages; /* and its messages */
+    bool unread;            /* its ring may hold more */
+    bool unread_messages;   /* and its messages */
+    unsigned messages_read; /* in this turn */
     warprsa_shm shm;
     /* Of the next request and message; never read from the shm. */
     uint32_t ring_offset, messages_offset;

@@ -100,7 +100,7 @@ static void a_hanging_batch(void **state)
         WARPRSA_REFUSED);
     WAIT_UNTIL(woken == 1);
     assert_int_equal(
-        warprsa_queue_collect(s.queue, queued.ticket, queued.output),
+        warprsa_queue_collect(s.queue, queued.ticket, queued.output, NULL),
         WARPRSA_REFUSED);
     WAIT_UNTIL(s.c->device_losses == 1);
     WAIT_UNTIL(warprsa_queue_wait_ready(s.queue, 0) == WARPRSA_QUEUE_DOWN);
@@ -476,7 +476,7 @@ static void callers_of_a_hanging_driver_are_told(void **state)
                      WARPRSA_DONE);
     FAKE_WAIT(fake.waiting == 1);
     WAIT_UNTIL(woken == 1);
-    assert_int_equal(warprsa_queue_collect(s.queue, r.ticket, r.output),
+    assert_int_equal(warprsa_queue_collect(s.queue, r.ticket, r.output, NULL),
                      WARPRSA_REFUSED);
     assert_int_equal(one(&s, &blocked), WARPRSA_REFUSED);
     /* The second one may find the device out of use already. */
@@ -546,9 +546,9 @@ static void a_hanging_key_takes_the_device_out(void **state)
                          &b.ticket),
                      WARPRSA_DONE);
     WAIT_UNTIL(woken == 2);
-    assert_int_equal(warprsa_queue_collect(s.queue, a.ticket, a.output),
+    assert_int_equal(warprsa_queue_collect(s.queue, a.ticket, a.output, NULL),
                      WARPRSA_REFUSED);
-    assert_int_equal(warprsa_queue_collect(s.queue, b.ticket, b.output),
+    assert_int_equal(warprsa_queue_collect(s.queue, b.ticket, b.output, NULL),
                      WARPRSA_REFUSED);
     /* On a slow machine no worker had taken `b` yet when it expired. */
     while (s.c->device_losses == 0) {

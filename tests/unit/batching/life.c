@@ -193,8 +193,9 @@ static void closing_with_requests_in_flight(void **state)
     FAKE_SET(hold, false);
     pthread_join(closer, &closed);
     assert_ptr_equal(closed, queue);
-    assert_int_equal(warprsa_queue_collect(queue, paused.ticket, paused.output),
-                     WARPRSA_REFUSED);
+    assert_int_equal(
+        warprsa_queue_collect(queue, paused.ticket, paused.output, NULL),
+        WARPRSA_REFUSED);
     for (unsigned i = 0; i < SLEEPERS; i++) {
         pthread_join(sleepers[i].thread, NULL);
         assert_int_equal(sleepers[i].answer,

@@ -221,7 +221,8 @@ static void run_round(caller *me, warprsa_key *key, sem_t *told)
         while (sem_wait(&told[i]) != 0)
             ;
         while (answer == WARPRSA_PENDING)
-            answer = warprsa_queue_collect(me->queue, r[i].ticket, r[i].output);
+            answer = warprsa_queue_collect(me->queue, r[i].ticket, r[i].output,
+                                           NULL);
         note(me, answer, &r[i]);
     }
 }

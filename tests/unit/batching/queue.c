@@ -341,12 +341,12 @@ static void notified_once_and_then_collects(void **state)
                      WARPRSA_DONE);
     FAKE_WAIT(fake.running == 1);
     for (unsigned i = 0; i < 1000; i++)
-        assert_int_equal(warprsa_queue_collect(queue, r.ticket, r.output),
+        assert_int_equal(warprsa_queue_collect(queue, r.ticket, r.output, NULL),
                          WARPRSA_PENDING);
     assert_int_equal(l.calls, 0);
     FAKE_SET(hold, false);
     listen_to(&l);
-    assert_int_equal(warprsa_queue_collect(queue, r.ticket, r.output),
+    assert_int_equal(warprsa_queue_collect(queue, r.ticket, r.output, NULL),
                      WARPRSA_DONE);
     assert_true(fake_is_right(&r));
     assert_int_equal(l.calls, 1);
@@ -495,11 +495,11 @@ static void a_used_or_wild_ticket_is_refused(void **state)
     assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
     assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
                      WARPRSA_DONE);
-    assert_int_equal(warprsa_queue_collect(queue, r.ticket, r.output),
+    assert_int_equal(warprsa_queue_collect(queue, r.ticket, r.output, NULL),
                      WARPRSA_REFUSED);
     assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
                      WARPRSA_REFUSED);
-    assert_int_equal(warprsa_queue_collect(queue, wild, r.output),
+    assert_int_equal(warprsa_queue_collect(queue, wild, r.output, NULL),
                      WARPRSA_REFUSED);
     assert_int_equal(warprsa_queue_wait(queue, wild, r.output),
                      WARPRSA_REFUSED);
@@ -537,8 +537,9 @@ static void an_answer_nobody_collects_is_reclaimed(void **state)
     assert_true(warprsa_clock_ns() - submitted_ns >=
                 2 * config.deadline_ms * WARPRSA_NS_PER_MS);
     assert_int_equal(next.ticket.slot, left.ticket.slot);
-    assert_int_equal(warprsa_queue_collect(queue, left.ticket, left.output),
-                     WARPRSA_REFUSED);
+    assert_int_equal(
+        warprsa_queue_collect(queue, left.ticket, left.output, NULL),
+        WARPRSA_REFUSED);
     assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_DEADLINE], 1);
     /* A slow machine may miss so short a deadline. */
     while (warprsa_queue_wait(queue, next.ticket, next.output) != WARPRSA_DONE)
@@ -590,7 +591,8 @@ static void member_round(member *m, warprsa_key *key, warprsa_size_class size,
             answer = warprsa_queue_wait(m->queue, r[i].ticket, r[i].output);
         } else {
             listen_to(&l[i]);
-            answer = warprsa_queue_collect(m->queue, r[i].ticket, r[i].output);
+            answer =
+                warprsa_queue_collect(m->queue, r[i].ticket, r[i].output, NULL);
         }
         m->done += answer == WARPRSA_DONE;
         m->wrong += answer != WARPRSA_DONE || !fake_is_right(&r[i]);

@@ -308,6 +308,28 @@ static void one_key_is_uploaded_once(void **state)
     close_both(&s, &g);
 }
 
+/* The client counts an operation that the daemon's queue has refused under the
+ * queue's reason. */
+static void why_the_queue_refused(void **state)
+{
+    warprsa_backend_key *key;
+    fake_request request;
+    test_server s;
+    test_client g;
+
+    (void)state;
+    open_both(&s, &g, 64, LONG_MS, LONG_MS);
+    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
+    FAKE_SET(bad_checks, 1);
+    test_client_fill(&request, WARPRSA_CLASS_1024, 1, 1);
+    assert_int_equal(test_client_submit(&g, key, &request, 0), WARPRSA_DONE);
+    assert_int_equal(test_client_wait(&g, &request), WARPRSA_REFUSED);
+    assert_int_equal(reason(&g, WARPRSA_CPU_CHECK_FAILED), 1);
+    assert_int_equal(reason(&g, WARPRSA_CPU_ERROR), 0);
+    backend->key_release(key);
+    close_both(&s, &g);
+}
+
 static void too_many_keys_of_one_client(void **state)
 {
     warprsa_backend_key *keys[17];
@@ -652,6 +674,7 @@ int main(void)
         cmocka_unit_test_setup(notifiers_wake, reset),
         cmocka_unit_test_setup(what_the_caller_does_meanwhile, reset),
         cmocka_unit_test_setup(one_key_is_uploaded_once, reset),
+        cmocka_unit_test_setup(why_the_queue_refused, reset),
         cmocka_unit_test_setup(too_many_keys_of_one_client, reset),
         cmocka_unit_test_setup(full_and_slow, reset),
         cmocka_unit_test_setup(the_daemons_deadline, reset),
