@@ -423,8 +423,9 @@ static void answers_are_there_before_anyone_is_told(void **state)
     FAKE_SET(hold, false);
     listen_to(&g.entered);
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(warprsa_queue_collect(queue, r[i].ticket, r[i].output),
-                         WARPRSA_DONE);
+        assert_int_equal(
+            warprsa_queue_collect(queue, r[i].ticket, r[i].output, NULL),
+            WARPRSA_DONE);
         assert_true(fake_is_right(&r[i]));
     }
     assert_int_equal(g.entered.calls, 1);
@@ -471,7 +472,7 @@ static void given_back_once(void **state)
         WARPRSA_DONE);
     FAKE_WAIT(fake.waiting == 1); /* the only worker hangs in its driver */
     while (answer == WARPRSA_PENDING)
-        answer = warprsa_queue_collect(queue, r.ticket, r.output);
+        answer = warprsa_queue_collect(queue, r.ticket, r.output, NULL);
     assert_int_equal(answer, WARPRSA_REFUSED);
     assert_int_equal(calls, 1000);
     FAKE_SET(hold_load, false);
