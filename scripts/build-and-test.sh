@@ -40,12 +40,13 @@ for line in open(sys.argv[1]):
 ' "$1/meson-logs/testlog.json")
 }
 
-# build_and_test DIRECTORY COMPILER SCALE SUITE... -- MESON-OPTION...
+# build_and_test DIRECTORY COMPILER SCALE MESON-TEST-OPTION... --
+#     MESON-OPTION...
 build_and_test() {
-    local directory=$1 compiler=$2 scale=$3 suites=()
+    local directory=$1 compiler=$2 scale=$3 which=() start=$SECONDS
     shift 3
     while [ "$1" != -- ]; do
-        suites+=(--suite "$1")
+        which+=("$1")
         shift
     done
     shift
@@ -54,10 +55,13 @@ build_and_test() {
     local status=$?
     count_one "$directory: build" "$status"
     [ "$status" -eq 0 ] || return
+    echo "$directory: built in $((SECONDS - start)) s"
+    start=$SECONDS
     rm -f "$directory/meson-logs/testlog.json"
     WARPRSA_TEST_SCALE=$((${WARPRSA_TEST_SCALE:-100} * scale / 100)) \
         meson test -C "$directory" --no-rebuild --print-errorlogs \
-        "${suites[@]}"
+        "${which[@]}"
+    echo "$directory: tested in $((SECONDS - start)) s"
     if [ -s "$directory/meson-logs/testlog.json" ]; then
         count_results "$directory"
     else

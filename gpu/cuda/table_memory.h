@@ -22,7 +22,7 @@ typedef struct warprsa_table_memory {
 } warprsa_table_memory;
 
 /* Allocates `bytes` bytes on the current device. The owner has set `most` and
- * zeroed the rest. It calls warprsa_table_memory_free() after a failure, too. */
+ * zeroed the rest. warprsa_table_memory_free() follows a failure, too. */
 cudaError_t warprsa_table_memory_new(warprsa_table_memory *table, size_t bytes);
 
 /*

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tests/unit/support/gpu_device.h"
+#include "tests/unit/support/module_context.h"
 
 static const key_recipe recipes[WARPRSA_CLASSES] = {
     {{PRIME_RANDOM, 512}, {PRIME_DOWN, 512}, 65537},
@@ -83,7 +84,8 @@ static const char *const parts[] = {"dp", "dq", "qinv", "p", "q", "n"};
 
 enum {
     PARTS = sizeof(parts) / sizeof(parts[0]),
-    LOADED = 2
+    LOADED = 2,
+    BITS = 3, /* that are changed, one after the other */
 };
 
 /* The key with bit `bit` of this part changed. */
@@ -155,10 +157,14 @@ static void wrong_keys_are_withheld(void **state)
         const int p_bits = BN_num_bits(v[NUMBER_P]);
         const int q_bits = BN_num_bits(v[NUMBER_Q]);
 
-        one_batch_of_lies(size, 1);
-        one_batch_of_lies(size, 257);
-        /* Near the top, yet of the same length. */
-        one_batch_of_lies(size, (p_bits < q_bits ? p_bits : q_bits) - 3);
+        const unsigned scaled = module_context_scaled(BITS);
+        /* The last is near the top, yet of the same length. */
+        const int bits[BITS] = {1, 257,
+                                (p_bits < q_bits ? p_bits : q_bits) - 3};
+
+        /* If they are not all, they are others for the next class. */
+        for (unsigned i = 0; i < scaled && i < BITS; i++)
+            one_batch_of_lies(size, bits[((unsigned)size + i) % BITS]);
     }
 }
 
