@@ -88,9 +88,8 @@ typedef struct accepting {
     warprsa_disposal *disposal; /* with a seat for each control connection */
 } accepting;
 
-static void log_peer(const warprsa_server_context *context,
-                     const struct ucred *peer, const char *what,
-                     const char *why)
+static void log_peer(warprsa_server_context *context, const struct ucred *peer,
+                     const char *what, const char *why)
 {
     warprsa_server_log(context, 1, "process %d (user %d) %s: %s",
                        (int)peer->pid, (int)peer->uid, what, why);
@@ -307,12 +306,11 @@ static void control_connection_ready(warprsa_event_source *source)
             return;
 }
 
-/* Has the kernel say who sends what, and keep descriptors out if it can. */
-static bool prepare_socket(int fd)
+/* Has the kernel say who sends what. */
+static bool ask_for_senders(int fd)
 {
-    static const int on = 1, off = 0;
+    static const int on = 1;
 
-    (void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
     return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0;
 }
 
@@ -335,7 +333,7 @@ static const char *open_control_connection(accepting *a, control_connection *c)
     c->socket.has_seat = true;
     c->source.ready = control_connection_ready;
     c->owner = a;
-    if (!prepare_socket(c->socket.fd) ||
+    if (!ask_for_senders(c->socket.fd) ||
         !warprsa_event_source_watch(a->epoll, c->socket.fd, EPOLLIN,
                                     &c->source)) {
         c->owner = NULL;
@@ -389,6 +387,17 @@ static void woken(warprsa_event_source *source)
     (void)source;
 }
 
+/* Has the kernel keep descriptors out, if it can, which connections inherit;
+ * and, by listening once more, name this process to clients, where another one
+ * has made the socket (ipc/busy.h). */
+static void prepare_listener(int fd)
+{
+    static const int off = 0;
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+    (void)listen(fd, SOMAXCONN);
+}
+
 static bool watch_all(accepting *a)
 {
     const warprsa_server_config *config = &a->context->config;
@@ -402,8 +411,7 @@ static bool watch_all(accepting *a)
         l->source.ready = listener_ready;
         l->owner = a;
         l->fd = config->listeners[i];
-        /* Inherited by what is accepted. */
-        (void)prepare_socket(l->fd);
+        prepare_listener(l->fd);
         ok = ok &&
              warprsa_event_source_watch(a->epoll, l->fd, EPOLLIN, &l->source);
     }
@@ -434,7 +442,7 @@ static void serve(accepting *a)
     }
 }
 
-static void log_none_accepted(const warprsa_server_context *context)
+static void log_none_accepted(warprsa_server_context *context)
 {
     warprsa_server_log(context, 0,
                        "no connection can be accepted: no descriptor or "

@@ -8,6 +8,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "batching/base/clock.h"
+
+enum {
+    LINES_A_SECOND = 500,
+};
+
 bool warprsa_server_context_init(warprsa_server_context *context,
                                  const warprsa_server_config *config)
 {
@@ -16,14 +22,18 @@ bool warprsa_server_context_init(warprsa_server_context *context,
     atomic_init(&context->stopping, false);
     if (!warprsa_user_quota_init(&context->clients))
         return false;
-    if (pthread_mutex_init(&context->lock, NULL) == 0)
-        return true;
+    if (pthread_mutex_init(&context->lock, NULL) == 0) {
+        if (pthread_mutex_init(&context->log_lock, NULL) == 0)
+            return true;
+        pthread_mutex_destroy(&context->lock);
+    }
     warprsa_user_quota_free(&context->clients);
     return false;
 }
 
 void warprsa_server_context_free(warprsa_server_context *context)
 {
+    pthread_mutex_destroy(&context->log_lock);
     pthread_mutex_destroy(&context->lock);
     warprsa_user_quota_free(&context->clients);
 }
@@ -44,14 +54,42 @@ void warprsa_server_context_set_limits(warprsa_server_context *context,
     pthread_mutex_unlock(&context->lock);
 }
 
-void warprsa_server_log(const warprsa_server_context *context, int level,
+/* Whether there is room for one more line now. *left_out: for how many there
+ * was none before. */
+static bool has_room(warprsa_server_context *context, unsigned *left_out)
+{
+    uint64_t second = warprsa_clock_ns() / WARPRSA_NS_PER_SEC;
+    bool room;
+
+    pthread_mutex_lock(&context->log_lock);
+    *left_out = 0;
+    if (second != context->log_second) {
+        *left_out = context->log_left_out;
+        context->log_second = second;
+        context->log_lines = context->log_left_out = 0;
+    }
+    room = context->log_lines < LINES_A_SECOND;
+    context->log_lines += room;
+    context->log_left_out += !room;
+    pthread_mutex_unlock(&context->log_lock);
+    return room;
+}
+
+void warprsa_server_log(warprsa_server_context *context, int level,
                         const char *format, ...)
 {
+    unsigned left_out = 0;
     char line[512];
     va_list args;
 
-    if (context->config.log == NULL)
+    if (context->config.log == NULL ||
+        (level > 0 && !has_room(context, &left_out)))
         return;
+    if (left_out > 0) {
+        snprintf(line, sizeof(line), "%u lines about clients were left out",
+                 left_out);
+        context->config.log(context->config.log_arg, level, line);
+    }
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);

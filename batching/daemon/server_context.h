@@ -22,6 +22,9 @@ typedef struct warprsa_server_context {
     _Atomic bool closing;         /* no more connections */
     _Atomic bool stopping; /* no more requests; after the acceptor has ended */
     warprsa_user_quota clients; /* a seat for each client process */
+    pthread_mutex_t log_lock;   /* of what follows */
+    uint64_t log_second;        /* the second of the clock that it counts */
+    unsigned log_lines, log_left_out; /* in that second */
 } warprsa_server_context;
 
 /* Copies the configuration. False: no memory. */
@@ -35,9 +38,10 @@ void warprsa_server_context_get_limits(warprsa_server_context *context,
 void warprsa_server_context_set_limits(warprsa_server_context *context,
                                        const warprsa_server_limits *limits);
 
-/* Writes a line to the log; level 0: errors, 1: clients. Any thread. */
+/* Writes a line to the log; level 0: errors, 1: clients. Of these, 500 a second
+ * are written, since a client can cause as many as it likes. Any thread. */
 __attribute__((format(printf, 3, 4))) void
-warprsa_server_log(const warprsa_server_context *context, int level,
+warprsa_server_log(warprsa_server_context *context, int level,
                    const char *format, ...);
 
 #endif

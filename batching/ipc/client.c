@@ -22,10 +22,11 @@
 enum {
     RETRY_MIN_MS = 100,
     RETRY_MAX_MS = 5000,
-    /* How long callers wait for the reply to CONNECT, all of them together. It
-     * takes a daemon that lives a millisecond, and longer on a machine with too
-     * much to do. */
-    REPLY_MS = 500,
+    /* After so many naps of callers the reply to a CONNECT is late, which takes
+     * a daemon that lives a millisecond. On a machine with too much to do it
+     * takes longer, and so does a nap. */
+    NAPS = 100,
+    NAP_MS = 2,
     /* After so long a reply is taken to be lost. */
     LOST_MS = 30000,
     WHY_SIZE = 200,
@@ -64,7 +65,6 @@ warprsa_client *warprsa_client_open(const warprsa_client_config *config)
     memset(client, 0, sizeof(*client));
     atomic_init(&client->references, 1);
     client->config = *config;
-    client->patient = true;
     client->pause_ms = RETRY_MIN_MS;
     if (pthread_mutex_init(&client->lock, NULL) == 0) {
         if (pthread_mutex_init(&client->connect_lock, NULL) == 0)
@@ -221,25 +221,54 @@ static void explain_end(const warprsa_message *message,
                  "warprsad has ended the control connection; its log says why");
 }
 
-/* With `connect_lock` held: takes the reply if it has come. Looks at the next
- * one after the reply to a process that has died. False: it has not come. */
+/* With `connect_lock` held: asks for a connection, unless it is too early. */
+static void send_connect(warprsa_client *client)
+{
+    warprsa_message wanted = {.slots = client->config.slots,
+                              .keys = WARPRSA_CLIENT_KEYS_MAX,
+                              .notifiers = WARPRSA_CLIENT_NOTIFIERS_MAX};
+    char why[WHY_SIZE];
+
+    if (warprsa_clock_ns() < client->retry_ns)
+        return;
+    client->naps = 0;
+    client->asked = warprsa_control_connection_request(
+        client->config.control_connection, &wanted, why, sizeof(why));
+    if (!client->asked)
+        retry_later(client, why);
+    else
+        warprsa_busy_watch(&client->daemon,
+                           client->config.control_connection->fd);
+}
+
+/*
+ * With `connect_lock` held: takes the reply if it has come. A session that has
+ * ended was that of a process that has died, and the next reply is looked at;
+ * or it was this process's own, which was too slow: it asks again. False: no
+ * reply has come.
+ */
 static bool receive_reply(warprsa_client *client)
 {
     warprsa_control_connection *control = client->config.control_connection;
     int fds[WARPRSA_MESSAGE_FDS];
     char why[WHY_SIZE] = "";
     warprsa_connection *c = NULL;
+    bool ended = false;
 
     while (c == NULL && why[0] == '\0') {
         warprsa_message message;
         warprsa_received received =
             warprsa_control_connection_receive(control, &message, fds);
 
-        if (received == WARPRSA_NOTHING_YET)
+        if (received == WARPRSA_NOTHING_YET) {
+            if (ended)
+                send_connect(client);
             return false;
+        }
         if (received == WARPRSA_RECEIVED &&
             message.type == WARPRSA_MESSAGE_WELCOME) {
             c = accept_welcome(client, &message, fds, why);
+            ended = c == NULL;
             continue;
         }
         for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
@@ -255,49 +284,41 @@ static bool receive_reply(warprsa_client *client)
         return true;
     }
     client->pause_ms = RETRY_MIN_MS;
-    client->patient = true;
+    client->late = false;
     install(client, c);
     return true;
 }
 
-/* With `connect_lock` held: asks for a connection, unless it is too early. */
-static void send_connect(warprsa_client *client)
+/* With `connect_lock` held: a caller has waited in vain. */
+static void count_nap(warprsa_client *client)
 {
-    warprsa_message wanted = {.slots = client->config.slots,
-                              .keys = WARPRSA_CLIENT_KEYS_MAX,
-                              .notifiers = WARPRSA_CLIENT_NOTIFIERS_MAX};
-    uint64_t now_ns = warprsa_clock_ns();
-    char why[WHY_SIZE];
-
-    if (now_ns < client->retry_ns)
+    if (++client->naps < NAPS ||
+        warprsa_busy_now(&client->daemon,
+                         client->config.control_connection->fd))
         return;
-    client->asked_ns = now_ns;
-    client->asked = warprsa_control_connection_request(
-        client->config.control_connection, &wanted, why, sizeof(why));
-    if (!client->asked)
-        retry_later(client, why);
+    client->late = true;
+    retry_later(client, "warprsad does not answer");
 }
 
 /* With `connect_lock` held: waits for the reply to a CONNECT that was sent, no
  * longer than timeout_ms. Nobody waits for a reply that is late. */
 static void await_reply(warprsa_client *client, unsigned timeout_ms)
 {
+    const uint64_t begun_ns = warprsa_clock_ns();
     struct pollfd control = {.fd = client->config.control_connection->fd,
                              .events = POLLIN};
-    uint64_t age_ms;
 
-    if (receive_reply(client))
-        return;
-    if (client->patient && timeout_ms > 0 &&
-        poll(&control, 1, (int)timeout_ms) > 0 && receive_reply(client))
-        return;
-    age_ms = (warprsa_clock_ns() - client->asked_ns) / WARPRSA_NS_PER_MS;
-    if (age_ms > REPLY_MS && client->patient) {
-        client->patient = false;
-        retry_later(client, "warprsad does not answer");
+    while (!receive_reply(client)) {
+        uint64_t now_ns = warprsa_clock_ns();
+
+        if (now_ns > client->daemon.since_ns + LOST_MS * WARPRSA_NS_PER_MS)
+            client->asked = false;
+        if (!client->asked || client->late ||
+            now_ns >= begun_ns + timeout_ms * WARPRSA_NS_PER_MS)
+            return;
+        if (poll(&control, 1, NAP_MS) == 0)
+            count_nap(client);
     }
-    if (age_ms > LOST_MS)
-        client->asked = false;
 }
 
 static bool needs_connection(warprsa_client *client)
@@ -329,7 +350,7 @@ static bool try_connect(warprsa_client *client, unsigned timeout_ms)
         if (client->asked)
             await_reply(client, timeout_ms);
     }
-    starting = client->asked && client->patient;
+    starting = client->asked && !client->late;
     pthread_mutex_unlock(&client->connect_lock);
     return starting;
 }

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sys/queue.h>
 
+#include "batching/ipc/busy.h"
 #include "batching/ipc/client.h"
 #include "batching/ipc/connection.h"
 
@@ -47,10 +48,11 @@ struct warprsa_client {
     pthread_mutex_t connect_lock; /* of what follows */
     uint32_t serials;             /* of connections, handed out so far */
     bool asked;                   /* for a connection; no reply yet */
-    bool patient;                 /* callers wait for the reply to come */
-    uint64_t asked_ns;
-    uint64_t retry_ns; /* not asked again before */
-    unsigned pause_ms; /* after the next failure */
+    bool late;                    /* callers do not wait for the reply */
+    unsigned naps;                /* of callers that waited for it in vain */
+    warprsa_busy daemon;          /* since it was asked */
+    uint64_t retry_ns;            /* not asked again before */
+    unsigned pause_ms;            /* after the next failure */
 };
 
 /* Drops a reference; the last one frees. Any thread. */

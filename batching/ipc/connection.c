@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/ipc/busy.h"
 #include "batching/ipc/control_connection.h"
 
 /* States of a slot, the word's remainder by STATES. */
@@ -39,12 +40,12 @@ enum {
      * they take longer, for the same reason that the daemon does. */
     SLICE_MS = 20,
     NAP_MS = 2,
-    NAPS = 30,
+    NAPS = 100,
     /* Callers that do not sleep go by the time since the daemon was notified.
      * The whole machine may have stood still, with the daemon and this process
      * on it; so a daemon is given up only when it was found to hang so many
      * times, at least so far apart. */
-    UNSEEN_MS = 250,
+    UNSEEN_MS = 500,
     TICKS = 10,
     TICK_MS = 100,
 };
@@ -214,6 +215,13 @@ bool warprsa_connection_alive(warprsa_connection *c)
     return poll(&end, 1, 0) <= 0;
 }
 
+static bool is_silent(const warprsa_connection *c, uint64_t now_ns)
+{
+    return now_ns >= atomic_load_explicit(&c->shm.head->heartbeat_ns,
+                                          memory_order_relaxed) +
+                         SILENT_MS * WARPRSA_NS_PER_MS;
+}
+
 /* The daemon does not look. */
 static warprsa_connection_health found_hanging(warprsa_connection *c,
                                                uint64_t now_ns)
@@ -251,9 +259,6 @@ static bool shows_life(warprsa_connection *c)
 warprsa_connection_health warprsa_connection_health_now(warprsa_connection *c,
                                                         uint64_t now_ns)
 {
-    uint64_t heartbeat_ns =
-        atomic_load_explicit(&c->shm.head->heartbeat_ns, memory_order_relaxed);
-
     if (is_unseen(c)) {
         uint64_t notified_ns =
             atomic_load_explicit(&c->notified_ns, memory_order_relaxed);
@@ -263,7 +268,7 @@ warprsa_connection_health warprsa_connection_health_now(warprsa_connection *c,
                    ? found_hanging(c, now_ns)
                    : WARPRSA_CONNECTION_LIVES;
     }
-    if (now_ns < heartbeat_ns + SILENT_MS * WARPRSA_NS_PER_MS || shows_life(c))
+    if (!is_silent(c, now_ns) || shows_life(c))
         return found_alive(c);
     return found_hanging(c, now_ns);
 }
@@ -283,17 +288,20 @@ static void sleep_on(const warprsa_connection *c, warprsa_ticket ticket,
 bool warprsa_connection_sleep(warprsa_connection *c, warprsa_ticket ticket)
 {
     const _Atomic uint32_t *word = &c->shm.slot[ticket.slot].answered;
+    warprsa_busy daemon;
 
     sleep_on(c, ticket, SLICE_MS);
     if (atomic_load(word) == ticket.generation)
         return true;
     notify(c, WARPRSA_NOTIFY_RING);
+    warprsa_busy_watch(&daemon, c->socket);
     for (unsigned i = 0; i < NAPS; i++) {
         if (!is_unseen(c) || atomic_load(word) == ticket.generation)
             return true;
         sleep_on(c, ticket, NAP_MS);
     }
-    if (!is_unseen(c))
+    if (!is_unseen(c) || (!is_silent(c, warprsa_clock_ns()) &&
+                          warprsa_busy_now(&daemon, c->socket)))
         return true;
     (void)found_hanging(c, warprsa_clock_ns());
     return false;

@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Whether a daemon is busy or hangs; see busy.h.
+ */
+#include "batching/ipc/busy.h"
+
+#include <sys/socket.h>
+#include <time.h>
+
+#include "batching/base/clock.h"
+
+enum {
+    /* One that is idle uses less than this part of a CPU. */
+    BUSY_PART = 400,
+};
+
+/* 0: it can't be known. */
+static uint64_t cpu_ns(int socket)
+{
+    struct ucred peer = {0};
+    socklen_t length = sizeof(peer);
+    struct timespec used;
+    clockid_t clock;
+
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
+        peer.pid <= 0 || clock_getcpuclockid(peer.pid, &clock) != 0 ||
+        clock_gettime(clock, &used) != 0)
+        return 0;
+    return (uint64_t)used.tv_sec * WARPRSA_NS_PER_SEC + (uint64_t)used.tv_nsec;
+}
+
+void warprsa_busy_watch(warprsa_busy *busy, int socket)
+{
+    busy->since_ns = warprsa_clock_ns();
+    busy->cpu_ns = cpu_ns(socket);
+}
+
+bool warprsa_busy_now(const warprsa_busy *busy, int socket)
+{
+    uint64_t now_ns = cpu_ns(socket);
+
+    return now_ns > busy->cpu_ns &&
+           now_ns - busy->cpu_ns >
+               (warprsa_clock_ns() - busy->since_ns) / BUSY_PART;
+}

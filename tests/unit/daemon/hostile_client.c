@@ -1,0 +1,423 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Clients that send descriptors, or leave messages behind, so that the daemon
+ * keeps something of theirs or waits for them: it has as many descriptors and
+ * threads as before, and serves others at once.
+ */
+#include "tests/unit/support/daemon_support.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "batching/base/clock.h"
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+
+#ifndef SO_PASSPIDFD
+#define SO_PASSPIDFD 76 /* Linux 6.5 */
+#endif
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16 */
+#endif
+
+enum {
+    ATTACKS = 30, /* more than the control connections of a user */
+    LINGER_S = 20,
+    /* Far less than one of them lingers, and more than a machine with too much
+     * to do needs. */
+    AT_ONCE_MS = 10000,
+    NOBODY = 65534,
+    LINES = 3000,
+};
+
+static test_server s;
+static unsigned fds_before, threads_before;
+
+static unsigned count_entries(const char *directory)
+{
+    DIR *all = opendir(directory);
+    unsigned count = 0;
+
+    assert_non_null(all);
+    while (readdir(all) != NULL)
+        count++;
+    closedir(all);
+    return count;
+}
+
+static unsigned fds_now(void)
+{
+    return count_entries("/proc/self/fd");
+}
+
+static unsigned threads_now(void)
+{
+    return count_entries("/proc/self/task");
+}
+
+/* Lets clients send descriptors over control connections to come, as kernels
+ * before 6.16 do. */
+static void let_descriptors_through(void)
+{
+    static const int on = 1;
+
+    (void)setsockopt(s.config.listeners[0], SOL_SOCKET, SO_PASSRIGHTS, &on,
+                     sizeof(on));
+}
+
+/* A TCP socket whose last close() takes LINGER_S, since what was sent is never
+ * read; -1: there is none. */
+static int lingering(const struct sockaddr_in *to)
+{
+    static char unread[65536];
+    const struct linger linger = {1, LINGER_S};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    if (connect(fd, (const struct sockaddr *)to, sizeof(*to)) != 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)) != 0)
+        return -1;
+    while (send(fd, unread, sizeof(unread), MSG_DONTWAIT) > 0)
+        ;
+    return fd;
+}
+
+/* Listens for sockets that linger. */
+static int listen_for_them(struct sockaddr_in *address)
+{
+    socklen_t length = sizeof(*address);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    *address = (struct sockaddr_in){.sin_family = AF_INET};
+    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(fd, (struct sockaddr *)address, length), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)address, &length), 0);
+    return fd;
+}
+
+/* Sends CONNECT with a descriptor. False: see errno. */
+static bool send_with(int socket, int fd)
+{
+    warprsa_message message = {.type = WARPRSA_MESSAGE_CONNECT};
+
+    return warprsa_message_send(socket, &message, &fd, 1);
+}
+
+/* Another client is served, and nobody has waited for a socket that lingers. */
+static void others_are_served(uint64_t since_ns)
+{
+    warprsa_backend_key *key;
+    test_client g;
+
+    test_client_open(&g, &s, LONG_MS);
+    WAIT_UNTIL(test_client_is_ready(&g));
+    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
+    test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
+    assert_true(warprsa_clock_ns() - since_ns < AT_ONCE_MS * WARPRSA_NS_PER_MS);
+    backend->key_release(key);
+    test_client_close(&g);
+}
+
+/* What is there once a client has come and gone, and all threads have begun,
+ * which shows by nothing that changes any more. */
+static int setup(void **state)
+{
+    const struct timespec nap = {0, 50000000};
+
+    (void)state;
+    fake_reset();
+    test_server_open(&s, 16, LONG_MS);
+    others_are_served(warprsa_clock_ns());
+    WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
+    do {
+        fds_before = fds_now();
+        threads_before = threads_now();
+        nanosleep(&nap, NULL);
+    } while (fds_now() != fds_before || threads_now() != threads_before);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    WAIT_UNTIL(fds_now() == fds_before);
+    WAIT_UNTIL(threads_now() == threads_before);
+    test_server_close(&s);
+    return 0;
+}
+
+/* Where the kernel can keep descriptors out, the client can't send any. */
+static void descriptors_kept_out(void **state)
+{
+    warprsa_control_connection control;
+    socklen_t length = sizeof(int);
+    char why[256];
+    int on = 1;
+
+    (void)state;
+    if (getsockopt(s.config.listeners[0], SOL_SOCKET, SO_PASSRIGHTS, &on,
+                   &length) != 0)
+        skip();
+    assert_int_equal(on, 0);
+    assert_true(
+        warprsa_control_connection_open(&control, s.path, why, sizeof(why)));
+    assert_false(send_with(control.fd, 0));
+    assert_int_equal(errno, EPERM);
+    warprsa_control_connection_close(&control);
+}
+
+/* All that a client has of the daemon's but the control connection. */
+static void nothing_can_be_sent_to_a_session(void **state)
+{
+    static const int on = 1;
+    raw_client x;
+    int ends[2];
+
+    (void)state;
+    WAIT_UNTIL(raw_client_connect(&x, &s, 16));
+    raw_client_attach(&x);
+    ends[0] = x.socket;
+    ends[1] = raw_client_notifier(&x, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        (void)setsockopt(ends[i], SOL_SOCKET, SO_PASSPIDFD, &on, sizeof(on));
+        (void)setsockopt(ends[i], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
+        assert_false(send_with(ends[i], 0));
+        assert_int_equal(errno, EPIPE);
+        assert_int_equal(send(ends[i], "", 1, MSG_NOSIGNAL), -1);
+        assert_int_equal(errno, EPIPE);
+    }
+    close(ends[1]);
+    raw_client_leave(&x);
+}
+
+/* A descriptor more than the protocol has: the control connection ends with one
+ * line of the log, and nothing is received. */
+static void a_descriptor_too_many(void **state)
+{
+    warprsa_control_connection control;
+    char why[256];
+
+    (void)state;
+    let_descriptors_through();
+    assert_true(
+        warprsa_control_connection_open(&control, s.path, why, sizeof(why)));
+    assert_true(send_with(control.fd, 0));
+    assert_true(becomes_readable(control.fd));
+    WAIT_UNTIL(test_server_broken(&s) == 1);
+    assert_true(test_server_logged(&s, "or with descriptors"));
+    warprsa_control_connection_close(&control);
+}
+
+/* In a process of its own, whose end closes nothing slowly: leaves a socket that
+ * lingers to the daemon. Returns the exit status. */
+static int leave_one(const struct sockaddr_in *to, bool waits)
+{
+    warprsa_control_connection control;
+    struct pollfd end = {.events = POLLIN};
+    int fd = lingering(to);
+    char why[256];
+
+    if (fd < 0 ||
+        !warprsa_control_connection_open(&control, s.path, why, sizeof(why)))
+        return 1;
+    end.fd = control.fd;
+    if (!send_with(control.fd, fd))
+        return errno == EPIPE || errno == ECONNRESET ? 2 : 1;
+    if (waits)
+        (void)poll(&end, 1, 1000);
+    return 0;
+}
+
+/* Returns the other end of the socket. *left: the daemon has been given it. */
+static int have_one_left(int listener, const struct sockaddr_in *to, bool waits,
+                         bool *left)
+{
+    int status = -1;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(leave_one(to, waits));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2);
+    *left = WEXITSTATUS(status) == 0;
+    return accept(listener, NULL, NULL);
+}
+
+/* More of them than there are seats: some connections are refused, and closed
+ * with the message still unread. */
+static void sockets_that_linger(void **state)
+{
+    const uint64_t since_ns = warprsa_clock_ns();
+    struct sockaddr_in address;
+    int listener = listen_for_them(&address);
+    int peers[ATTACKS];
+    unsigned sent = 0;
+
+    (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip();
+#endif
+    let_descriptors_through();
+    for (unsigned i = 0; i < ATTACKS; i++) {
+        bool left;
+
+        peers[i] = have_one_left(listener, &address, i % 2 == 0, &left);
+        assert_true(peers[i] >= 0);
+        sent += left;
+        assert_true(threads_now() <= threads_before + 1);
+    }
+    close(listener);
+    assert_true(sent > ATTACKS / 4);
+    others_are_served(since_ns);
+    /* And all of them are closed before one has lingered. */
+    WAIT_UNTIL(fds_now() == fds_before + ATTACKS);
+    assert_true(warprsa_clock_ns() - since_ns < LINGER_S * WARPRSA_NS_PER_SEC);
+    for (unsigned i = 0; i < ATTACKS; i++)
+        close(peers[i]);
+}
+
+/* Notifiers that are asked for, again and again, and never received. */
+static void notifiers_not_received(void **state)
+{
+    warprsa_shm_message asked = {.type = WARPRSA_SHM_NOTIFIER, .number = 1};
+    raw_client x;
+
+    (void)state;
+    WAIT_UNTIL(raw_client_connect(&x, &s, 16));
+    raw_client_attach(&x);
+    for (unsigned i = 0; i < 1000; i++) {
+        if (!warprsa_shm_send(&x.shm, &x.messages_offset, &asked))
+            WAIT_UNTIL(warprsa_shm_send(&x.shm, &x.messages_offset, &asked) ||
+                       test_server_logged(&s, "does not receive them"));
+        raw_client_notify(&x);
+    }
+    WAIT_UNTIL(test_server_logged(&s, "does not receive them"));
+    WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
+    raw_client_leave(&x);
+    others_are_served(warprsa_clock_ns());
+}
+
+/* A process that has died leaves its WELCOME behind, to others of its program,
+ * who get it in place of their own; or, after a while, find it ended. */
+static void replies_left_behind(void **state)
+{
+    const struct timespec longer_than_an_offer = {6, 0};
+    warprsa_message wanted = {.slots = 16, .keys = 16, .notifiers = 64};
+    warprsa_backend_key *key;
+    test_client g;
+    char why[256];
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        test_client_open(&g, &s, LONG_MS);
+        assert_true(warprsa_control_connection_request(
+            &g.control_connection, &wanted, why, sizeof(why)));
+        assert_true(becomes_readable(g.control_connection.fd));
+        if (i == 1) {
+            nanosleep(&longer_than_an_offer, NULL);
+            WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
+        }
+        WAIT_UNTIL(test_client_is_ready(&g));
+        key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
+        test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
+        backend->key_release(key);
+        test_client_close(&g);
+        WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
+    }
+}
+
+/* Makes a control connection as another user. */
+static bool open_as(uid_t uid, warprsa_control_connection *control)
+{
+    char why[256];
+    bool opened;
+
+    assert_int_equal(seteuid(uid), 0);
+    opened = warprsa_control_connection_open(control, s.path, why, sizeof(why));
+    assert_int_equal(seteuid(0), 0);
+    return opened;
+}
+
+/* Whoever uses a control connection, its maker's seats are taken. */
+static void the_quota_of_who_connected(void **state)
+{
+    warprsa_message wanted = {.slots = 16, .keys = 16, .notifiers = 64};
+    warprsa_control_connection control;
+    warprsa_server_limits limits = s.config.limits;
+    warprsa_message reply;
+    char why[256];
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    limits.user_clients = 1;
+    warprsa_server_set_limits(s.server, &limits);
+    assert_int_equal(chmod(s.directory, 0755), 0);
+    assert_int_equal(chmod(s.path, 0666), 0);
+    assert_true(open_as(NOBODY, &control));
+    for (unsigned i = 0; i < 2; i++) {
+        int fds[WARPRSA_MESSAGE_FDS];
+
+        assert_true(warprsa_control_connection_request(&control, &wanted, why,
+                                                       sizeof(why)));
+        assert_true(becomes_readable(control.fd));
+        assert_int_equal(
+            warprsa_control_connection_receive(&control, &reply, fds),
+            WARPRSA_RECEIVED);
+        assert_int_equal(reply.type, i == 0 ? WARPRSA_MESSAGE_WELCOME
+                                            : WARPRSA_MESSAGE_REFUSED);
+        for (unsigned j = 0; j < WARPRSA_MESSAGE_FDS; j++)
+            if (fds[j] >= 0)
+                close(fds[j]);
+    }
+    assert_true(test_server_logged(&s, "(user 65534) is refused"));
+    others_are_served(warprsa_clock_ns());
+    warprsa_control_connection_close(&control);
+}
+
+/* The log does not grow as fast as a client likes. */
+static void lines_of_the_log(void **state)
+{
+    unsigned before = s.logged;
+
+    (void)state;
+    for (unsigned i = 0; i < LINES; i++) {
+        warprsa_control_connection control;
+        char why[256];
+
+        (void)warprsa_control_connection_open(&control, s.path, why,
+                                              sizeof(why));
+        warprsa_control_connection_close(&control);
+    }
+    others_are_served(warprsa_clock_ns());
+    WAIT_UNTIL(fds_now() == fds_before);
+    assert_true(s.logged - before < LINES / 2);
+}
+
+#define ATTACK(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ATTACK(descriptors_kept_out),
+        ATTACK(nothing_can_be_sent_to_a_session),
+        ATTACK(a_descriptor_too_many),
+        ATTACK(sockets_that_linger),
+        ATTACK(notifiers_not_received),
+        ATTACK(replies_left_behind),
+        ATTACK(the_quota_of_who_connected),
+        ATTACK(lines_of_the_log),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
