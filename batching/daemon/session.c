@@ -464,7 +464,10 @@ static const char *add_notifier(warprsa_session *s,
     sent = send_notifier(s, asked, ends[1]);
     if (ends[1] >= 0)
         close(ends[1]);
-    return sent ? NULL : "it asks for notifiers and does not receive them";
+    if (sent)
+        return NULL;
+    return errno == EAGAIN ? "it asks for notifiers and does not receive them"
+                           : "end of the connection";
 }
 
 static const char *handle_message(warprsa_session *s,

@@ -21,9 +21,11 @@ enum {
      * SERIAL, plus SERIAL times the connection's serial modulo SERIALS. */
     SERIAL = 1 << 20,
     SERIALS = 1 << 12,
-    /* How long to wait for the first ones, which takes a daemon that lives a
-     * tenth of a millisecond. */
-    ARRIVAL_MS = 5,
+    /* So many naps to wait for the first ones, which takes a daemon that lives
+     * a tenth of a millisecond. On a machine with too much to do it takes
+     * longer, and so does a nap. */
+    NAPS = 20,
+    NAP_MS = 1,
 };
 
 uint32_t warprsa_client_notifier_number(const warprsa_connection *c,
@@ -106,10 +108,13 @@ static void await_first(warprsa_client *client, warprsa_connection *c)
     if (c->ready_count > 0 || c->asked_count == 0 || c->notifiers_late)
         return;
     pthread_mutex_unlock(&client->lock);
-    (void)poll(&arrival, 1, ARRIVAL_MS);
+    for (unsigned i = 0; i < NAPS && poll(&arrival, 1, NAP_MS) == 0; i++)
+        ;
     pthread_mutex_lock(&client->lock);
     receive(c);
     c->notifiers_late = c->ready_count == 0 && c->asked_count > 0;
+    if (c->notifiers_late)
+        atomic_store(&c->hangs, true);
 }
 
 /* With the lock held: takes one that is ready. False: there is none. */

@@ -24,7 +24,7 @@ static warprsa_connection *prepare(warprsa_client *client,
     uint32_t state;
 
     *reason = WARPRSA_CPU_NO_DEVICE;
-    if (c == NULL)
+    if (c == NULL || atomic_load_explicit(&c->hangs, memory_order_relaxed))
         return NULL;
     state = atomic_load_explicit(&c->shm.head->state, memory_order_relaxed);
     if (state != WARPRSA_QUEUE_READY) {

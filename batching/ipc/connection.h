@@ -44,7 +44,9 @@ typedef struct warprsa_connection {
     /* When the daemon was notified of what it has not looked at since, if
      * notify_flags is not 0. */
     _Atomic uint64_t notified_ns;
-    _Atomic bool hangs; /* a thread has waited in vain for the daemon to look */
+    /* A thread has waited in vain for the daemon, which has not been found alive
+     * since. */
+    _Atomic bool hangs;
     /* At how many times the daemon was found to hang, and when last. */
     _Atomic uint32_t hang_ticks;
     _Atomic uint64_t hang_tick_ns;

@@ -21,11 +21,17 @@
 
 #include "tests/unit/support/provider_subject.h"
 
+#include "batching/base/clock.h"
+
 enum {
     THREADS = 6,
     JOBS = 32,
     PATIENCE_MS = 60000,
     NOBODY = 65534,
+    /* Far less than the time that the program would wait for a daemon that
+     * shows that it lives, and more than a machine with too much to do needs.
+     */
+    HELD_MS = 15000,
 };
 
 #if defined(__has_feature)
@@ -427,6 +433,67 @@ static void a_daemon_that_hangs(void **state)
                more_on_device(1));
 }
 
+/* What a program has done when the daemon stops. */
+typedef enum moment {
+    NOT_LOADED,
+    LOADED,
+    HAS_SESSION,
+    HAS_NOTIFIER,
+    MOMENTS,
+} moment;
+
+static void come_to(moment when)
+{
+    signing job = {0};
+
+    subject_free();
+    if (when >= LOADED)
+        open_subject();
+    if (when >= HAS_SESSION)
+        assert_true(signs_right(subject, subject_key, oracle_key));
+    if (when >= HAS_NOTIFIER) {
+        assert_int_equal(signing_step(&job), ASYNC_PAUSE);
+        assert_true(run_impatiently(&job, 1) != UINT32_MAX);
+        assert_true(signings_end(&job, 1));
+    }
+    stop_daemon();
+    if (when == NOT_LOADED)
+        open_subject();
+}
+
+/* Starts a job and makes an operation of the thread's own, some times: none of
+ * the calls waits for the daemon for long. The jobs go on in the end. */
+static void make_without_daemon(void)
+{
+    signing jobs[3] = {0};
+    uint64_t begun_ns = warprsa_clock_ns();
+
+    for (unsigned i = 0; i < 3; i++) {
+        int step = signing_step(&jobs[i]);
+
+        assert_true(step == ASYNC_PAUSE || step == ASYNC_FINISH);
+        assert_true(signs_right(subject, subject_key, oracle_key));
+    }
+    assert_true(warprsa_clock_ns() - begun_ns < HELD_MS * WARPRSA_NS_PER_MS);
+    assert_int_equal(kill(daemon_pid, SIGCONT), 0);
+    for (unsigned i = 0; i < 3; i++)
+        while (!signing_is_right(&jobs[i]))
+            assert_true(run_impatiently(&jobs[i], 1) != UINT32_MAX);
+    assert_true(signings_end(jobs, 3));
+}
+
+/* The program's startup_ms and deadline_ms are minutes. */
+static void a_daemon_that_hangs_at_any_moment(void **state)
+{
+    (void)state;
+    for (moment when = NOT_LOADED; when < MOMENTS; when++) {
+        come_to(when);
+        make_without_daemon();
+        WAIT_UNTIL(signs_right(subject, subject_key, oracle_key) &&
+                   more_on_device(0));
+    }
+}
+
 /* ---- unloading, activation ---- */
 
 static void unloaded_and_loaded_again(void **state)
@@ -504,6 +571,7 @@ int main(void)
         WITH_DAEMON(a_daemon_that_ends_under_load),
         WITH_DAEMON(a_daemon_killed_with_jobs_waiting),
         WITH_DAEMON(a_daemon_that_hangs),
+        WITH_DAEMON(a_daemon_that_hangs_at_any_moment),
         WITH_DAEMON(unloaded_and_loaded_again),
         WITH_DAEMON(two_contexts_in_one_process),
         WITH_DAEMON(activated_by_socket),
