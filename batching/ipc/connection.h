@@ -44,8 +44,8 @@ typedef struct warprsa_connection {
     /* When the daemon was notified of what it has not looked at since, if
      * notify_flags is not 0. */
     _Atomic uint64_t notified_ns;
-    /* A thread has waited in vain for the daemon, which has not been found alive
-     * since. */
+    /* A thread has waited in vain for the daemon, which has not been found
+     * alive since. */
     _Atomic bool hangs;
     /* At how many times the daemon was found to hang, and when last. */
     _Atomic uint32_t hang_ticks;

@@ -217,8 +217,8 @@ static void a_descriptor_too_many(void **state)
     warprsa_control_connection_close(&control);
 }
 
-/* In a process of its own, whose end closes nothing slowly: leaves a socket that
- * lingers to the daemon. Returns the exit status. */
+/* In a process of its own, whose end closes nothing slowly: leaves a socket
+ * that lingers to the daemon. Returns the exit status. */
 static int leave_one(const struct sockaddr_in *to, bool waits)
 {
     warprsa_control_connection control;
