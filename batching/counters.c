@@ -65,6 +65,20 @@ warprsa_counters *warprsa_counters_new(void)
     return &file->counters;
 }
 
+void warprsa_counters_restart(warprsa_counters *counters)
+{
+    warprsa_counters_set_device(counters, "none: starting");
+    atomic_store(&counters->devices, 0);
+    atomic_store(&counters->clients, 0);
+    atomic_store(&counters->keys, 0);
+    atomic_store(&counters->slots, 0);
+    atomic_store(&counters->slots_bytes, 0);
+    for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++) {
+        atomic_store(&counters->device_of[d].ready, 0);
+        atomic_store(&counters->device_of[d].keys, 0);
+    }
+}
+
 void warprsa_counters_free(warprsa_counters *counters)
 {
     counters_file *file = (counters_file *)counters;

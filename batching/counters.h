@@ -97,6 +97,10 @@ typedef struct warprsa_counters {
  */
 warprsa_counters *warprsa_counters_new(void);
 
+/* A new process goes on with the block of one that has ended: what was true of
+ * that one alone becomes zero, and what happened stays counted. */
+void warprsa_counters_restart(warprsa_counters *counters);
+
 /* Gives a block back; NULL is allowed. Also right in a forked child for its
  * parent's block: only the child's own mapping and descriptor go. */
 void warprsa_counters_free(warprsa_counters *counters);

@@ -19,6 +19,10 @@ enum {
      * notified. */
     RECOVERY_WAIT_MS = 100,
     UNLOAD_STEP = 64, /* keys taken off the list at once */
+    /* Out of use for so long, beyond the deadline of a batch, or being opened
+     * again for so long, a device hangs. */
+    HANGS_MS = 2000,
+    OPENING_HANGS_MS = 30000,
     WHY_SIZE = 256,
 };
 
@@ -251,11 +255,15 @@ static void reopen(warprsa_queue_device *device)
     wait_backoff(device);
     if (closing(device))
         return;
+    device->opening_ns = warprsa_clock_ns();
     pthread_mutex_unlock(&device->lock);
     status = open_handle(device, why);
     pthread_mutex_lock(&device->lock);
+    device->opening_ns = 0;
+    device->reopening_failed = device->was_in_use && status != WARPRSA_OK;
     if (status == WARPRSA_OK) {
         device->state = WARPRSA_DEVICE_READY;
+        device->was_in_use = true;
         device->last_why[0] = '\0';
         warprsa_queue_device_up(device->queue, device->number,
                                 describe(device));
@@ -286,6 +294,7 @@ static void take_out_of_use(warprsa_worker *worker,
         device->state = state;
     if (was_ready) {
         device->failures++;
+        device->out_ns = warprsa_clock_ns();
         warprsa_count(&queue->config.counters->device_losses, 1);
         warprsa_count(&counters_of(device)->losses, 1);
         warprsa_queue_device_down(queue, device->number, why);
@@ -413,6 +422,23 @@ void warprsa_device_leave(warprsa_worker *worker)
     if (device->state != WARPRSA_DEVICE_READY)
         pthread_cond_broadcast(&device->changed);
     pthread_mutex_unlock(&device->lock);
+}
+
+bool warprsa_device_is_lost(warprsa_queue_device *device)
+{
+    uint64_t since_ns, limit_ms;
+    bool lost;
+
+    pthread_mutex_lock(&device->lock);
+    since_ns = device->opening_ns != 0 ? device->opening_ns : device->out_ns;
+    limit_ms = device->opening_ns != 0 ? OPENING_HANGS_MS : HANGS_MS;
+    lost = device->was_in_use &&
+           (device->state == WARPRSA_DEVICE_SUSPECT ||
+            device->state == WARPRSA_DEVICE_LOST) &&
+           (device->reopening_failed ||
+            warprsa_clock_ns() >= since_ns + limit_ms * WARPRSA_NS_PER_MS);
+    pthread_mutex_unlock(&device->lock);
+    return lost;
 }
 
 void warprsa_device_worked(warprsa_worker *worker)

@@ -50,7 +50,7 @@ struct warprsa_queue_device {
     warprsa_device_activity *activity; /* the queue's, of this device */
     unsigned number;                   /* in the queue */
     unsigned ordinal;                  /* the engine's */
-    pthread_mutex_t lock;              /* of what follows, up to failures */
+    pthread_mutex_t lock;              /* of what follows, up to last_why */
     pthread_cond_t changed; /* state, inside, ended or the queue's closing */
     enum warprsa_device_state {
         WARPRSA_DEVICE_ABSENT,
@@ -65,6 +65,10 @@ struct warprsa_queue_device {
     uint32_t stuck;    /* bit per stream whose batch missed its deadline */
     unsigned threads;  /* that have not ended */
     unsigned failures; /* since a batch last succeeded */
+    bool was_in_use;
+    bool reopening_failed; /* the last time, after it was in use */
+    uint64_t out_ns;       /* when it was last taken out of use */
+    uint64_t opening_ns;   /* since when it is being opened; 0: it is not */
     /* Why it could not be opened, as last traced. */
     char last_why[WARPRSA_COUNTERS_TEXT];
     /* Of where keys are, and of what is to be loaded; never held while the
@@ -100,6 +104,10 @@ bool warprsa_device_usable(warprsa_worker *worker);
  * failed. Counted once per loss, however many threads notice. */
 void warprsa_device_overdue(warprsa_worker *worker);
 void warprsa_device_failed(warprsa_worker *worker, warprsa_status status);
+
+/* Whether it was in use, and this process can't bring it back: see
+ * warprsa_queue_has_lost_device(). Any thread. */
+bool warprsa_device_is_lost(warprsa_queue_device *device);
 
 /* From inside: a batch came back. */
 void warprsa_device_worked(warprsa_worker *worker);

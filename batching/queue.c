@@ -199,6 +199,14 @@ warprsa_queue_state warprsa_queue_wait_ready(warprsa_queue *queue,
     return (warprsa_queue_state)state;
 }
 
+bool warprsa_queue_has_lost_device(warprsa_queue *queue)
+{
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        if (warprsa_device_is_lost(&queue->devices[i]))
+            return true;
+    return false;
+}
+
 unsigned warprsa_queue_depth(const warprsa_queue *queue)
 {
     return atomic_load_explicit(&queue->depth, memory_order_relaxed);

@@ -46,6 +46,14 @@ void warprsa_queue_abandon(warprsa_queue *queue);
 warprsa_queue_state warprsa_queue_wait_ready(warprsa_queue *queue,
                                              unsigned timeout_ms);
 
+/*
+ * Whether a device that was in use is lost to this process: opening it again
+ * has failed, or a thread hangs in its driver. After a kernel that traps CUDA
+ * refuses all further work of the process, also after cudaDeviceReset(), while
+ * a new process can use the GPU at once. Any thread.
+ */
+bool warprsa_queue_has_lost_device(warprsa_queue *queue);
+
 /* Requests submitted and not answered yet: a hint for the router. Any thread.
  */
 unsigned warprsa_queue_depth(const warprsa_queue *queue);

@@ -43,15 +43,21 @@ bool warprsa_secrets_key_id(const warprsa_private_key *key,
            length == WARPRSA_KEY_ID_BYTES;
 }
 
-void warprsa_secrets_lock_memory(char *why, size_t why_size)
+void warprsa_secrets_forbid_dumps(char *why, size_t why_size)
 {
     struct rlimit none = {0, 0};
-    struct rlimit locked;
 
     why[0] = '\0';
     if (prctl(PR_SET_DUMPABLE, 0) != 0 || setrlimit(RLIMIT_CORE, &none) != 0)
         snprintf(why, why_size, "core dumps can't be switched off: %s",
                  strerror(errno));
+}
+
+void warprsa_secrets_lock_memory(char *why, size_t why_size)
+{
+    struct rlimit locked;
+
+    why[0] = '\0';
     /* Where locked memory is limited, MCL_FUTURE would make allocations fail
      * later on. */
     if (getrlimit(RLIMIT_MEMLOCK, &locked) != 0 ||

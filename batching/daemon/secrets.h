@@ -12,7 +12,7 @@
 
 #include "batching/queue.h"
 
-/* To be called once, before any other function here. False: libcrypto has no
+/* To be called once, before the next two functions. False: libcrypto has no
  * random numbers. */
 bool warprsa_secrets_init(void);
 
@@ -26,9 +26,12 @@ int warprsa_secrets_random(void *arg, void *out, size_t length);
 bool warprsa_secrets_key_id(const warprsa_private_key *key,
                             uint8_t id[WARPRSA_KEY_ID_BYTES]);
 
-/* Keeps the process's memory out of core dumps and debuggers, and, where
- * RLIMIT_MEMLOCK is unlimited, out of swap. `why` says what was not possible;
- * it is empty if all was. */
+/* Keeps the memory of this process and of those it forks out of core dumps and
+ * debuggers. `why` says what was not possible; it is empty if all was. */
+void warprsa_secrets_forbid_dumps(char *why, size_t why_size);
+
+/* Keeps the process's memory out of swap, where RLIMIT_MEMLOCK is unlimited.
+ * `why` as above. */
 void warprsa_secrets_lock_memory(char *why, size_t why_size);
 
 #endif

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "batching/base/clock.h"
+
 enum {
     FIRST_PASSED = 3, /* SD_LISTEN_FDS_START */
     BACKLOG = 1024,
+    ENDING_MS = 2000,
+    ENDING_PAUSE_US = 10000,
 };
 
 static bool is_listening(int fd)
@@ -76,10 +81,12 @@ int warprsa_systemd_passed(int *fds, unsigned max, char *why, size_t why_size)
     return (int)n;
 }
 
-/* Whether a process listens there; yes if that can't be known. */
-static bool is_alive(const struct sockaddr_un *address)
+/* Whether a process listens there; yes if that can't be known. If one does,
+ * waits a little for the end of the connection: the process may be ending. */
+static bool answers(const struct sockaddr_un *address, unsigned patience_ms)
 {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct pollfd its_end = {.fd = fd};
     bool refused;
 
     if (fd < 0)
@@ -87,8 +94,26 @@ static bool is_alive(const struct sockaddr_un *address)
     refused =
         connect(fd, (const struct sockaddr *)address, sizeof(*address)) != 0 &&
         errno == ECONNREFUSED;
+    if (!refused)
+        (void)poll(&its_end, 1, (int)patience_ms);
     close(fd);
     return !refused;
+}
+
+/* Whether a daemon lives there. The serving process of one that was killed ends
+ * with it, but that takes a GPU's driver some time. */
+static bool is_alive(const struct sockaddr_un *address)
+{
+    uint64_t until_ns = warprsa_clock_ns() + ENDING_MS * WARPRSA_NS_PER_MS;
+    uint64_t now_ns;
+
+    while ((now_ns = warprsa_clock_ns()) < until_ns) {
+        if (!answers(address,
+                     (unsigned)((until_ns - now_ns) / WARPRSA_NS_PER_MS)))
+            return false;
+        (void)usleep(ENDING_PAUSE_US);
+    }
+    return true;
 }
 
 static bool bind_to(int fd, const struct sockaddr_un *address)

@@ -21,7 +21,7 @@
 
 enum {
     RETRY_MIN_MS = 100,
-    RETRY_MAX_MS = 5000,
+    RETRY_MAX_MS = 2000,
     /* After so many naps of callers the reply to a CONNECT is late, which takes
      * a daemon that lives a millisecond. On a machine with too much to do it
      * takes longer, and so does a nap. */

@@ -1,0 +1,305 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The serving process; see serving.h. It meets no client: the server does.
+ */
+#include "batching/daemon/serving.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "batching/base/clock.h"
+#include "batching/daemon/secrets.h"
+#include "batching/daemon/server.h"
+#include "batching/daemon/supervisor.h"
+
+enum {
+    POLL_MS = 100,
+    REPORT_MS = 1000,
+    HEALTHY_MS = 5000, /* without a heartbeat of an event loop, at most */
+    /* With another device at work, a lost one is no reason to end before. */
+    LEAST_LIFE_MS = 60000,
+    /* For the answers that are under way once a device is lost. A driver that
+     * hangs gets no more. */
+    LAST_ANSWERS_S = 2,
+    /* Every program that loads the provider makes a control connection, and few
+     * of them ever become clients. */
+    CONTROL_CONNECTIONS_PER_CLIENT = 16,
+};
+
+typedef struct serving_state {
+    warprsa_serving *serving;
+    int reports;
+    warprsa_queue *queue;
+    warprsa_server *server;
+    uint64_t start_ns;
+    bool ready;
+} serving_state;
+
+void warprsa_serving_log(void *arg, int level, const char *line)
+{
+    const warprsa_serving *serving = arg;
+
+    if (level <= (int)serving->options.verbose)
+        fprintf(stderr, "warprsad: %s\n", line);
+}
+
+static void log_line(const serving_state *s, int level, const char *line)
+{
+    warprsa_serving_log(s->serving, level, line);
+}
+
+static bool complain(const serving_state *s, const char *what)
+{
+    log_line(s, 0, what);
+    return false;
+}
+
+/* Descriptors for every client and every async job of theirs: as many as the
+ * hard limit allows. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static bool open_queue(serving_state *s)
+{
+    const warprsa_options *o = &s->serving->options;
+    const warprsa_queue_config config = {
+        .engine =
+            o->engine == 1 ? warprsa_engine_host() : warprsa_engine_cuda(),
+        .devices = o->devices,
+        .slots = o->slots,
+        .streams = o->streams,
+        .batch_max = o->batch_max,
+        .keys_max = o->keys_max,
+        .deadline_ms = o->deadline_ms,
+        .calibration_file = o->calibration_file,
+        .direct_table_reads = o->direct_table_reads,
+        .random = warprsa_secrets_random,
+        .trace = warprsa_serving_log,
+        .trace_arg = s->serving,
+        .counters = s->serving->counters,
+    };
+    char why[200];
+
+    if (config.engine == NULL)
+        return complain(s, "no cuda engine in this build; only --engine host");
+    s->queue = warprsa_queue_open(&config, why, sizeof(why));
+    return s->queue != NULL || complain(s, why);
+}
+
+static warprsa_server_limits limits_of(const warprsa_options *o)
+{
+    return (warprsa_server_limits){
+        .clients = o->clients,
+        .user_clients = o->user_clients,
+        .control_connections = CONTROL_CONNECTIONS_PER_CLIENT * o->clients,
+        .user_control_connections =
+            CONTROL_CONNECTIONS_PER_CLIENT * o->user_clients,
+        .slots = o->client_slots,
+        .keys = o->client_keys,
+        .notifiers = o->client_notifiers,
+    };
+}
+
+static bool start_server(serving_state *s)
+{
+    const warprsa_serving *serving = s->serving;
+    warprsa_server_config config = {
+        .queue = s->queue,
+        .counters = serving->counters,
+        .deadline_ms = serving->options.deadline_ms,
+        .threads = serving->options.threads,
+        .limits = limits_of(&serving->options),
+        .listeners_count = serving->listeners_count,
+        .key_id = warprsa_secrets_key_id,
+        .log = warprsa_serving_log,
+        .log_arg = s->serving,
+    };
+    char why[200];
+
+    memcpy(config.listeners, serving->listeners, sizeof(config.listeners));
+    s->server = warprsa_server_start(&config, why, sizeof(why));
+    return s->server != NULL || complain(s, why);
+}
+
+static bool start(serving_state *s)
+{
+    char why[200];
+
+    raise_descriptors();
+    if (!warprsa_secrets_init())
+        return complain(s, "libcrypto has no random numbers");
+    warprsa_secrets_lock_memory(why, sizeof(why));
+    if (why[0] != '\0')
+        log_line(s, 0, why);
+    warprsa_counters_restart(s->serving->counters);
+    return open_queue(s) && start_server(s);
+}
+
+static void log_counters(const serving_state *s)
+{
+    char line[WARPRSA_COUNTERS_LINE + 16] = "counters: ";
+    size_t head = strlen(line);
+
+    warprsa_counters_format(s->serving->counters, line + head,
+                            sizeof(line) - head);
+    log_line(s, 1, line);
+}
+
+/* Ends the server, then the queue that it uses. False: a device hangs. */
+static bool stop(serving_state *s)
+{
+    bool ended = true;
+
+    if (s->server != NULL)
+        warprsa_server_stop(s->server);
+    if (s->queue != NULL) {
+        ended = warprsa_queue_close(s->queue);
+        log_counters(s);
+    }
+    return ended;
+}
+
+/* Without a device: answers what is under way, and touches no driver. Its own
+ * clean-up at exit might never end. */
+_Noreturn static void stop_without_device(const serving_state *s, int status)
+{
+    alarm(LAST_ANSWERS_S);
+    warprsa_server_stop(s->server);
+    log_counters(s);
+    _exit(status);
+}
+
+bool warprsa_serving_reload(warprsa_serving *serving, char *why,
+                            size_t why_size)
+{
+    warprsa_options options;
+    warprsa_options *mine = &serving->options;
+
+    if (!warprsa_options_read(&options, serving->argc, serving->argv, why,
+                              why_size))
+        return false;
+    mine->clients = options.clients;
+    mine->user_clients = options.user_clients;
+    mine->client_slots = options.client_slots;
+    mine->client_keys = options.client_keys;
+    mine->client_notifiers = options.client_notifiers;
+    return true;
+}
+
+static void report(const serving_state *s, enum warprsa_report_kind kind)
+{
+    char device[WARPRSA_COUNTERS_TEXT] = "";
+
+    if (kind == WARPRSA_REPORT_READY)
+        warprsa_counters_device(s->serving->counters, device);
+    warprsa_supervisor_report(s->reports, kind, device);
+}
+
+static void reload(serving_state *s)
+{
+    warprsa_server_limits limits;
+    char why[600];
+
+    report(s, WARPRSA_REPORT_RELOADING);
+    if (warprsa_serving_reload(s->serving, why, sizeof(why))) {
+        limits = limits_of(&s->serving->options);
+        warprsa_server_set_limits(s->server, &limits);
+        log_line(s, 1, "reloaded: limits on clients as configured now");
+    } else {
+        log_line(s, 0, why);
+        log_line(s, 0, "not reloaded");
+    }
+    report(s, WARPRSA_REPORT_READY);
+}
+
+static bool say_ready(const serving_state *s)
+{
+    char device[WARPRSA_COUNTERS_TEXT], line[128];
+
+    warprsa_counters_device(s->serving->counters, device);
+    snprintf(line, sizeof(line), "ready: %s", device);
+    log_line(s, 0, line);
+    report(s, WARPRSA_REPORT_READY);
+    return true;
+}
+
+static void stop_if_no_device(const serving_state *s, warprsa_queue_state state)
+{
+    char device[WARPRSA_COUNTERS_TEXT];
+    uint64_t least_ns = s->start_ns + LEAST_LIFE_MS * WARPRSA_NS_PER_MS;
+
+    if (!s->ready && state == WARPRSA_QUEUE_DOWN) {
+        warprsa_counters_device(s->serving->counters, device);
+        log_line(s, 0, device);
+        stop_without_device(s, WARPRSA_SERVING_NO_DEVICE);
+    }
+    if (warprsa_queue_has_lost_device(s->queue) &&
+        (state != WARPRSA_QUEUE_READY || warprsa_clock_ns() >= least_ns)) {
+        log_line(s, 0, "a device is lost to this process: a new one opens it");
+        stop_without_device(s, WARPRSA_SERVING_DEVICE_LOST);
+    }
+}
+
+/* The main thread: signals, and a watch over queue and server, until it is told
+ * to stop. */
+static void watch(serving_state *s, const sigset_t *signals)
+{
+    const struct timespec poll = {0, POLL_MS * 1000000L};
+    unsigned since_ms = 0;
+
+    for (;;) {
+        int caught = sigtimedwait(signals, NULL, &poll);
+        warprsa_queue_state state;
+
+        if (caught == SIGTERM || caught == SIGINT)
+            return;
+        if (caught == SIGHUP)
+            reload(s);
+        state = warprsa_queue_wait_ready(s->queue, 0);
+        if (!s->ready && state == WARPRSA_QUEUE_READY)
+            s->ready = say_ready(s);
+        atomic_store_explicit(&s->serving->counters->clients,
+                              warprsa_server_clients(s->server),
+                              memory_order_relaxed);
+        stop_if_no_device(s, state);
+        since_ms += POLL_MS;
+        if (since_ms >= REPORT_MS &&
+            warprsa_server_is_healthy(s->server, HEALTHY_MS)) {
+            report(s, WARPRSA_REPORT_ALIVE);
+            since_ms = 0;
+        }
+    }
+}
+
+int warprsa_serving_run(void *arg, int reports)
+{
+    serving_state s = {
+        .serving = arg, .reports = reports, .start_ns = warprsa_clock_ns()};
+    sigset_t signals;
+    bool done;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    done = start(&s);
+    if (done)
+        watch(&s, &signals);
+    done = stop(&s) && done;
+    return done ? EXIT_SUCCESS : EXIT_FAILURE;
+}

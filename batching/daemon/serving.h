@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The serving process: queue, server (server.h) and secrets of the daemon, and
+ * the watch over them. The supervisor (supervisor.h) starts it.
+ */
+#ifndef WARPRSA_BATCHING_DAEMON_SERVING_H
+#define WARPRSA_BATCHING_DAEMON_SERVING_H
+
+#include "batching/daemon/options.h"
+#include "batching/daemon/server_config.h"
+
+/* Exit statuses beside EXIT_SUCCESS, told to stop, and EXIT_FAILURE, could not
+ * start. */
+enum {
+    WARPRSA_SERVING_NO_DEVICE = 3,   /* no device could be opened */
+    WARPRSA_SERVING_DEVICE_LOST = 4, /* one is lost to this process */
+};
+
+typedef struct warprsa_serving {
+    int argc; /* the command line, read again with SIGHUP */
+    char **argv;
+    warprsa_options options;
+    warprsa_counters *counters; /* those of serving processes before go on */
+    int listeners[WARPRSA_LISTENERS_MAX];
+    unsigned listeners_count;
+} warprsa_serving;
+
+/* Takes the limits on clients from the file of the options as it is now. False
+ * with the reason in why: it has a mistake, and nothing is changed. */
+bool warprsa_serving_reload(warprsa_serving *serving, char *why,
+                            size_t why_size);
+
+/* Writes a line to the log, standard error, if `level` is not above the option
+ * `verbose`. `arg` is the warprsa_serving. Any thread. */
+void warprsa_serving_log(void *arg, int level, const char *line);
+
+/* The whole life of the process: `arg` is the warprsa_serving, `reports` the
+ * socket for warprsa_supervisor_report(). Returns the exit status, or ends the
+ * process where that can't wait for a device. */
+int warprsa_serving_run(void *arg, int reports);
+
+#endif

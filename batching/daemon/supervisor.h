@@ -1,0 +1,70 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The supervisor: keeps one serving process running. A process that has lost
+ * its GPU can't open it again, as CUDA has it, and a driver that hangs takes a
+ * process with it; a new process can use the GPU at once. So the daemon's main
+ * process only holds the listening sockets, forks the process that does all the
+ * work, and forks another one when that ends or hangs. Clients that connect
+ * meanwhile wait in the sockets' backlog.
+ *
+ * The supervisor has one thread, opens no device, uses no libcrypto and reads
+ * nothing of a client. From the serving process it takes reports of a fixed
+ * size.
+ */
+#ifndef WARPRSA_BATCHING_DAEMON_SUPERVISOR_H
+#define WARPRSA_BATCHING_DAEMON_SUPERVISOR_H
+
+#include <stdint.h>
+
+#include "gpu/engine.h"
+
+enum {
+    WARPRSA_REPORT_TEXT = 64,
+};
+
+/* What a serving process says of itself. */
+typedef struct warprsa_report {
+    enum warprsa_report_kind {
+        WARPRSA_REPORT_ALIVE,     /* to be sent every second, or oftener */
+        WARPRSA_REPORT_READY,     /* it serves; `text` says with what */
+        WARPRSA_REPORT_RELOADING, /* it reads its options; READY follows */
+    } kind;
+    char text[WARPRSA_REPORT_TEXT]; /* ends with a zero */
+} warprsa_report;
+
+typedef struct warprsa_supervisor_config {
+    /* Runs in a new process, which ends with the status returned. It sends
+     * reports through the socket `reports`. SIGTERM, SIGINT and SIGHUP are
+     * blocked, and it has to take them; all other signals are as they were. */
+    int (*serve)(void *arg, int reports);
+    /* SIGHUP: runs in the supervisor, before the serving process gets it. */
+    void (*reload)(void *arg);
+    void *arg;
+    const int *listeners; /* listening, non-blocking */
+    unsigned listeners_count;
+    unsigned hang_ms; /* without a report for so long, it is killed; >= 1000 */
+    warprsa_trace_fn log; /* level 0: errors */
+    void *log_arg;
+} warprsa_supervisor_config;
+
+/*
+ * Runs serving processes until SIGTERM or SIGINT, which the last one gets, too.
+ * Returns the exit status for the daemon: that of the last serving process, or
+ * EXIT_FAILURE if a signal killed it.
+ *
+ * Another one is started at once when one ends. If it ends within a minute of
+ * being ready, the next one starts a second later, then 2, 4, ... 30 s. In such
+ * a pause whoever connects is turned away. A serving process that ends although
+ * none has ever been ready ends the daemon. A serving process never outlives
+ * the supervisor, even if that is killed. systemd is told what there is to tell
+ * (systemd.h). To be called once, by a process of one thread.
+ */
+int warprsa_supervise(const warprsa_supervisor_config *config);
+
+/* For the serving process: sends a report; `text` is cut to what fits. Any
+ * thread. */
+void warprsa_supervisor_report(int reports, enum warprsa_report_kind kind,
+                               const char *text);
+
+#endif
