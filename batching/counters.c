@@ -175,6 +175,7 @@ const char *warprsa_cpu_reason_name(warprsa_cpu_reason reason)
         [WARPRSA_CPU_KEY_CACHE_FULL] = "cpu_key_cache_full",
         [WARPRSA_CPU_OVERFLOW] = "cpu_overflow",
         [WARPRSA_CPU_KEY_RATE] = "cpu_key_rate",
+        [WARPRSA_CPU_NO_THREADS] = "cpu_no_threads",
     };
 
     return names[reason];

@@ -37,6 +37,7 @@ typedef enum warprsa_cpu_reason {
     WARPRSA_CPU_KEY_CACHE_FULL,  /* all keys on the device are in use */
     WARPRSA_CPU_OVERFLOW,        /* auto: devices have too much to do */
     WARPRSA_CPU_KEY_RATE,        /* the user has too many new keys */
+    WARPRSA_CPU_NO_THREADS,      /* the process may not start any */
     WARPRSA_CPU_REASONS
 } warprsa_cpu_reason;
 

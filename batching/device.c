@@ -162,7 +162,7 @@ static warprsa_device_counters *counters_of(const warprsa_queue_device *device)
     return &device->queue->config.counters->device_of[device->number];
 }
 
-static void count_wiped(warprsa_queue_device *device, unsigned count)
+static void count_wiped(warprsa_queue_device *device, uint64_t count)
 {
     warprsa_count(&device->queue->config.counters->keys_wiped, count);
     atomic_fetch_sub_explicit(&counters_of(device)->keys, count,
@@ -173,14 +173,20 @@ static void count_wiped(warprsa_queue_device *device, unsigned count)
 static void close_handle(warprsa_queue_device *device)
 {
     warprsa_queue *queue = device->queue;
+    _Atomic uint64_t *keys = &counters_of(device)->keys;
 
     if (device->handle == NULL)
         return;
-    engine_of(device)->close(device->handle);
+    if (engine_of(device)->close(device->handle))
+        count_wiped(device, atomic_load(keys));
+    else if (atomic_load(keys) != 0)
+        warprsa_queue_trace(queue, 1, "device %u: %llu keys were not wiped",
+                            device->ordinal,
+                            (unsigned long long)atomic_load(keys));
+    atomic_store(keys, 0);
     device->handle = NULL;
     pthread_mutex_lock(&device->residency_lock);
-    count_wiped(device,
-                warprsa_keys_forget_device(&queue->keys, device->number));
+    warprsa_keys_forget_device(&queue->keys, device->number);
     pthread_mutex_unlock(&device->residency_lock);
 }
 
@@ -221,6 +227,8 @@ static warprsa_status open_handle(warprsa_queue_device *device, char *why)
     warprsa_status status =
         config->engine->open(&wanted, &handle, why, WHY_SIZE);
 
+    if (status == WARPRSA_OK && config->device_opened != NULL)
+        config->device_opened();
     if (status == WARPRSA_OK && config->router != NULL)
         status = calibrate(config, handle, why);
     if (status == WARPRSA_OK)
@@ -521,9 +529,10 @@ void warprsa_device_unpin_keys(warprsa_worker *worker)
     pthread_mutex_unlock(&device->residency_lock);
 }
 
-/* Makes room for a key on the device. */
-static bool evict(warprsa_queue_device *device, warprsa_key *wanted)
+/* Makes room for a key on the device. WARPRSA_NO_MEMORY: there is none. */
+static warprsa_status evict(warprsa_queue_device *device, warprsa_key *wanted)
 {
+    warprsa_status status;
     uint32_t index = 0;
     bool found;
 
@@ -532,23 +541,31 @@ static bool evict(warprsa_queue_device *device, warprsa_key *wanted)
                                &index);
     pthread_mutex_unlock(&device->residency_lock);
     if (!found)
-        return false;
-    engine_of(device)->unload_key(device->handle, index);
+        return WARPRSA_NO_MEMORY;
+    status = engine_of(device)->unload_key(device->handle, index);
+    if (status != WARPRSA_OK)
+        return status;
     count_wiped(device, 1);
     warprsa_count(&device->queue->config.counters->keys_evicted, 1);
-    return true;
+    return WARPRSA_OK;
 }
 
 /* Loads a key, evicting others as long as there is no room. */
 static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key,
                                uint32_t *index)
 {
-    warprsa_status status;
+    const warprsa_engine *engine = engine_of(device);
+    warprsa_status evicted = WARPRSA_OK;
 
-    do
-        status = engine_of(device)->load_key(device->handle, &key->key, index);
-    while (status == WARPRSA_NO_MEMORY && evict(device, key));
-    return status;
+    while (evicted == WARPRSA_OK) {
+        warprsa_status status =
+            engine->load_key(device->handle, &key->key, index);
+
+        if (status != WARPRSA_NO_MEMORY)
+            return status;
+        evicted = evict(device, key);
+    }
+    return evicted;
 }
 
 bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
@@ -606,7 +623,29 @@ void warprsa_device_strand(warprsa_worker *worker, bool *overdue,
     pthread_mutex_unlock(&device->residency_lock);
 }
 
-void warprsa_device_unload_released(warprsa_worker *worker)
+/* Wipes keys from the device; false: one was not wiped. */
+static bool unload(warprsa_worker *worker, const uint32_t *indices,
+                   unsigned count)
+{
+    warprsa_queue_device *device = worker->device;
+
+    for (unsigned i = 0; i < count; i++) {
+        warprsa_status status =
+            engine_of(device)->unload_key(device->handle, indices[i]);
+
+        if (status != WARPRSA_OK) {
+            warprsa_queue_trace(device->queue, 1,
+                                "device %u: a key was not wiped, %s",
+                                device->ordinal, warprsa_status_text(status));
+            warprsa_device_failed(worker, status);
+            return false;
+        }
+        count_wiped(device, 1);
+    }
+    return true;
+}
+
+bool warprsa_device_unload_released(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
@@ -627,11 +666,11 @@ void warprsa_device_unload_released(warprsa_worker *worker)
         pthread_mutex_unlock(&device->lock);
         pthread_mutex_unlock(&device->residency_lock);
         if (count == 0)
-            return;
-        for (unsigned i = 0; i < count; i++)
-            engine_of(device)->unload_key(device->handle, indices[i]);
-        count_wiped(device, count);
+            return true;
+        if (!unload(worker, indices, count))
+            return false;
     }
+    return true;
 }
 
 /* Waits up to the deadline for the batch that missed it, so that the device can

@@ -160,8 +160,9 @@ bool warprsa_device_has_loads(const warprsa_queue_device *device);
 void warprsa_device_strand(warprsa_worker *worker, bool *overdue,
                            warprsa_request_chain *refused);
 
-/* Unloads the keys that lost their last reference. From inside. */
-void warprsa_device_unload_released(warprsa_worker *worker);
+/* Unloads the keys that lost their last reference. From inside. False: one
+ * could not be wiped, and the device has failed. */
+bool warprsa_device_unload_released(warprsa_worker *worker);
 
 /* The end of a thread's work; the last thread closes the device. */
 void warprsa_device_end(warprsa_worker *worker);

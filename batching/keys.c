@@ -390,15 +390,12 @@ bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
     return true;
 }
 
-/* A device was closed. Returns whether the key was on it. */
-static bool forget(warprsa_key *key, unsigned device)
+/* A device was closed. */
+static void forget(warprsa_key *key, unsigned device)
 {
-    bool was = index_on(key, device) != 0;
-
     atomic_store_explicit(&key->on_device[device].index, 0,
                           memory_order_relaxed);
     key->on_device[device].pins = 0;
-    return was;
 }
 
 static void forget_shares(warprsa_keys *keys, unsigned device)
@@ -413,25 +410,21 @@ static void forget_shares(warprsa_keys *keys, unsigned device)
     TAILQ_INIT(&keys->on_device[device]);
 }
 
-unsigned warprsa_keys_forget_device(warprsa_keys *keys, unsigned device)
+void warprsa_keys_forget_device(warprsa_keys *keys, unsigned device)
 {
     warprsa_key *key, *next;
-    unsigned count = 0;
 
     forget_shares(keys, device);
     pthread_mutex_lock(&keys->lock);
     for (size_t b = 0; b < keys->buckets; b++)
         for (key = LIST_FIRST(&keys->bucket[b]); key != NULL;
              key = LIST_NEXT(key, link))
-            count += forget(key, device);
+            forget(key, device);
     for (key = LIST_FIRST(&keys->released); key != NULL; key = next) {
         next = LIST_NEXT(key, link);
-        if (index_on(key, device) != 0) {
+        if (index_on(key, device) != 0)
             off_device(key, device);
-            count++;
-        }
     }
     atomic_store_explicit(&keys->unloads[device], 0, memory_order_relaxed);
     pthread_mutex_unlock(&keys->lock);
-    return count;
 }

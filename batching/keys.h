@@ -165,8 +165,8 @@ unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
 bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
                         warprsa_key *wanted, uint32_t *index);
 
-/* Notes that a device has been closed, and with it every key on it. Returns
- * how many there were. No request waits for a key of it. */
-unsigned warprsa_keys_forget_device(warprsa_keys *keys, unsigned device);
+/* Notes that a device has been closed, and with it every key on it. No request
+ * waits for a key of it. */
+void warprsa_keys_forget_device(warprsa_keys *keys, unsigned device);
 
 #endif

@@ -128,12 +128,14 @@ static void report_memory(const warprsa_queue *queue)
                         config->slots, bytes / 1024);
 }
 
-warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config, char *why,
+warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config,
+                                  warprsa_cpu_reason *reason, char *why,
                                   size_t why_size)
 {
     const char *bad = bad_config(config);
     warprsa_queue *queue;
 
+    *reason = WARPRSA_CPU_ERROR;
     if (bad != NULL) {
         snprintf(why, why_size, "%s", bad);
         return NULL;
@@ -152,8 +154,12 @@ warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config, char *why,
     if (!warprsa_workers_start(&queue->devices[0])) {
         warprsa_queue_close(queue);
         warprsa_counters_set_device(config->counters, "none: no thread");
+        *reason = WARPRSA_CPU_NO_THREADS;
         snprintf(why, why_size,
-                 "no thread could be started (limit on processes?)");
+                 "no threads: this process may not start the %u that mode = "
+                 "process needs (limit on processes?); mode = daemon needs "
+                 "none",
+                 config->streams);
         return NULL;
     }
     return queue;

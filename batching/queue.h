@@ -13,11 +13,12 @@
 /*
  * Allocates the request slots and starts the workers, which open the devices
  * on their own; returns at once. The caller owns the queue and gives it back
- * with warprsa_queue_close(). Fails (NULL, reason in `why`) on a value out of
- * range, or when memory or threads cannot be had (RLIMIT_NPROC 0, for
- * example).
+ * with warprsa_queue_close(). Fails (NULL, the reason in *reason, and in `why`
+ * for a person) on a value out of range, or when memory or threads cannot be
+ * had (RLIMIT_NPROC 0, for example); no device is touched then.
  */
-warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config, char *why,
+warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config,
+                                  warprsa_cpu_reason *reason, char *why,
                                   size_t why_size);
 
 /*

@@ -44,6 +44,9 @@ typedef struct warprsa_queue_config {
     void *random_arg;
     warprsa_trace_fn trace; /* NULL: no tracing */
     void *trace_arg;
+    /* Called by a worker that has opened a device: its driver has registered
+     * its exit handlers by then. May be NULL. */
+    void (*device_opened)(void);
     warprsa_counters *counters; /* outlives the queue and its keys */
     warprsa_router *router;     /* learns how long devices take; may be NULL,
                                    outlives the queue */

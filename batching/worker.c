@@ -451,8 +451,7 @@ static bool work(warprsa_worker *worker)
     warprsa_request_chain refused = {0};
     bool worked, overdue;
 
-    warprsa_device_unload_released(worker);
-    worked = next_batch(worker);
+    worked = warprsa_device_unload_released(worker) && next_batch(worker);
     for (unsigned i = 0; i < LOADS_AT_ONCE && may_load(worker) &&
                          load_key(worker) && warprsa_queue_empty(device->queue);
          i++)
@@ -504,6 +503,16 @@ static void start_others(warprsa_queue *queue, unsigned devices)
                                 queue->devices[i].ordinal);
 }
 
+/* For the first worker: waits until the others of its device have been
+ * started. False: they could not be. A driver takes seconds to open a device,
+ * which must not be in vain in a process that may start no more threads. */
+static bool others_started(warprsa_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    pthread_mutex_unlock(&queue->lock);
+    return !atomic_load(&queue->closing);
+}
+
 static void *worker_main(void *arg)
 {
     warprsa_worker *worker = arg;
@@ -513,7 +522,8 @@ static void *worker_main(void *arg)
     snprintf(name, sizeof(name), "warprsa/%u.%u", worker->device->number % 100,
              worker->stream % 10);
     (void)pthread_setname_np(pthread_self(), name);
-    if (worker->device->number == 0 && worker->stream == 0)
+    if (worker->device->number == 0 && worker->stream == 0 &&
+        others_started(queue))
         start_others(queue, warprsa_devices_discover(queue));
     while (warprsa_device_enter(worker)) {
         bool worked = work(worker);
@@ -587,6 +597,8 @@ bool warprsa_workers_start(warprsa_queue_device *device)
         all =
             !atomic_load(&queue->closing) && start_worker(&device->workers[s]);
     }
+    if (!all && device->number == 0)
+        atomic_store(&queue->closing, true);
     pthread_mutex_unlock(&queue->lock);
     pthread_mutex_unlock(&device->lock);
     return all;

@@ -13,7 +13,9 @@
 #include "batching/device.h"
 
 /* Starts the threads of a device, one per stream. False: the queue is closing,
- * or not all could be started; those that were go on. */
+ * or not all could be started. Those that were go on, but for the first
+ * device: then the queue closes, and its threads end without having touched
+ * the device. */
 bool warprsa_workers_start(warprsa_queue_device *device);
 
 /* Joins them, until_ns (a time of warprsa_clock_ns()) at the latest. False: a

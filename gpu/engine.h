@@ -153,8 +153,10 @@ typedef struct warprsa_engine {
 
     /* Wipes all keys and staging memory, on the host and on the device, and
      * frees the device. Waits for batches under way, unless the device is lost.
-     * No other function may be running on the device. NULL is allowed. */
-    void (*close)(warprsa_device *device);
+     * No other function may be running on the device. NULL is allowed. Returns
+     * whether the keys were wiped from the device: the driver of a lost one
+     * does nothing any more. */
+    bool (*close)(warprsa_device *device);
 
     /* Describes a device to people: its model and ordinal, and where the
      * timings come from by which kernels are chosen, as in "NVIDIA H200 (cuda
@@ -171,8 +173,9 @@ typedef struct warprsa_engine {
                                const warprsa_private_key *key, uint32_t *index);
 
     /* Wipes a key from the device and frees its index. No batch under way may
-     * use it. Any thread. */
-    void (*unload_key)(warprsa_device *device, uint32_t index);
+     * use it. On failure the key may still be there: the device is lost, and
+     * close() is the only function that may still be called. Any thread. */
+    warprsa_status (*unload_key)(warprsa_device *device, uint32_t index);
 
     /*
      * Starts a batch of 1..batch_max tasks, whose keys are all of one size

@@ -50,6 +50,19 @@ static void register_handlers(void)
                  atexit(at_exit) == 0;
 }
 
+/* Once more is enough: a driver registers its handlers once, too. */
+static void register_again(void)
+{
+    (void)atexit(at_exit);
+}
+
+void warprsa_exit_first(void)
+{
+    static pthread_once_t again = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&again, register_again);
+}
+
 bool warprsa_fork_init(void)
 {
     return pthread_once(&once, register_handlers) == 0 && registered;

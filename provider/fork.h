@@ -35,6 +35,11 @@ typedef struct warprsa_exit_link {
     struct warprsa_exit_link *next;
 } warprsa_exit_link;
 
+/* Has the at_exit() of all links called before the exit handlers that others
+ * have registered until now: CUDA's driver registers its own when it is first
+ * used, and exit() runs the youngest first. Any thread. */
+void warprsa_exit_first(void);
+
 /* Adds a link. The caller owns it and leaves it in place until it is removed.
  * at_exit() runs with the list locked: it adds and removes none. Any thread. */
 void warprsa_exit_add(warprsa_exit_link *link);

@@ -136,10 +136,12 @@ static const warprsa_engine *choose_engine(const warprsa_config *config)
     return NULL;
 }
 
-/* Opens a queue in this process. NULL: it failed, and `why` says why. */
+/* Opens a queue in this process. NULL: it failed, and `reason` and `why` say
+ * why. */
 static void *open_queue(warprsa_context *context,
                         const warprsa_instance *instance,
-                        warprsa_router *router, char *why, size_t why_size)
+                        warprsa_router *router, warprsa_cpu_reason *reason,
+                        char *why, size_t why_size)
 {
     const warprsa_config *config = &context->config;
     const warprsa_queue_config wanted = {
@@ -156,12 +158,14 @@ static void *open_queue(warprsa_context *context,
         .random_arg = context,
         .trace = warprsa_trace_line,
         .trace_arg = &context->trace,
+        .device_opened = warprsa_exit_first,
         .counters = instance->counters,
         .router = router,
     };
 
     if (wanted.engine != NULL)
-        return warprsa_queue_open(&wanted, why, why_size);
+        return warprsa_queue_open(&wanted, reason, why, why_size);
+    *reason = WARPRSA_CPU_NO_DEVICE;
     snprintf(why, why_size, "%s",
              config->engine == WARPRSA_ENGINE_NONE
                  ? "engine = none"
@@ -194,18 +198,17 @@ static void open_backend(warprsa_context *context, warprsa_instance *instance)
     bool daemon = config->mode == WARPRSA_MODE_DAEMON;
     warprsa_router *router =
         config->route == WARPRSA_ROUTE_AUTO ? &instance->router : NULL;
+    warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
     char why[200] = "no memory";
 
     instance->opened_ns = warprsa_clock_ns();
     instance->backend.ops =
         daemon ? &warprsa_backend_daemon : &warprsa_backend_local;
-    instance->backend.impl =
-        daemon ? open_client(context, instance, router)
-               : open_queue(context, instance, router, why, sizeof(why));
+    instance->backend.impl = daemon ? open_client(context, instance, router)
+                                    : open_queue(context, instance, router,
+                                                 &reason, why, sizeof(why));
     if (instance->backend.impl == NULL) {
-        instance->closed_reason = daemon || choose_engine(config) != NULL
-                                      ? WARPRSA_CPU_ERROR
-                                      : WARPRSA_CPU_NO_DEVICE;
+        instance->closed_reason = reason;
         warprsa_counters_set_device(instance->counters, why);
         warprsa_trace_printf(&context->trace, 1,
                              "operations run on the CPU: %s", why);

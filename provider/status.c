@@ -32,6 +32,7 @@
     X("warprsa-cpu-key-cache-full", REASON(KEY_CACHE_FULL))                    \
     X("warprsa-cpu-overflow", REASON(OVERFLOW))                                \
     X("warprsa-cpu-key-rate", REASON(KEY_RATE))                                \
+    X("warprsa-cpu-no-threads", REASON(NO_THREADS))                            \
     X("warprsa-batches", COUNTER(batches))                                     \
     X("warprsa-wait-ns", COUNTER(wait_ns))                                     \
     X("warprsa-compute-ns", COUNTER(compute_ns))                               \

@@ -93,11 +93,12 @@ static bool open_queue(serving_state *s)
         .trace_arg = s->serving,
         .counters = s->serving->counters,
     };
+    warprsa_cpu_reason reason;
     char why[200];
 
     if (config.engine == NULL)
         return complain(s, "no cuda engine in this build; only --engine host");
-    s->queue = warprsa_queue_open(&config, why, sizeof(why));
+    s->queue = warprsa_queue_open(&config, &reason, why, sizeof(why));
     return s->queue != NULL || complain(s, why);
 }
 

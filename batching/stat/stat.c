@@ -50,6 +50,7 @@ static const char *explain(const char *reason)
         {"key_cache_full", "with too many keys for the GPU at once"},
         {"overflow", "because the GPU had too much to do"},
         {"key_rate", "with more new keys than one user may bring"},
+        {"no_threads", "in a process that may start no threads"},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -16,7 +16,8 @@
  * that traps for a broken one. */
 static cudaError_t inject(warprsa_cuda_stream *s)
 {
-    if (warprsa_fault_active(WARPRSA_FAULT_TRAP))
+    if (warprsa_fault_active(WARPRSA_FAULT_TRAP) ||
+        warprsa_fault_active(WARPRSA_FAULT_LOST))
         return warprsa_launch_trap(s->stream);
     if (!warprsa_fault_active(WARPRSA_FAULT_HANG))
         return cudaSuccess;

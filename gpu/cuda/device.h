@@ -66,7 +66,7 @@ cudaError_t warprsa_cuda_choose_timings(warprsa_device *device);
 warprsa_status warprsa_cuda_load_key(warprsa_device *device,
                                      const warprsa_private_key *key,
                                      uint32_t *index);
-void warprsa_cuda_unload_key(warprsa_device *device, uint32_t index);
+warprsa_status warprsa_cuda_unload_key(warprsa_device *device, uint32_t index);
 warprsa_status warprsa_cuda_start(warprsa_device *device, unsigned stream,
                                   warprsa_size_class size, warprsa_task *tasks,
                                   size_t count);

@@ -58,18 +58,33 @@ static void close_stream(warprsa_cuda_stream *s)
         cudaFreeHost(s->spin_stop);
 }
 
+static bool wipe_keys(warprsa_device *device)
+{
+    cudaError_t error =
+        cudaMemset(device->keys, 0, device->capacity * sizeof(*device->keys));
+
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(NULL);
+    if (warprsa_fault_active(WARPRSA_FAULT_WIPE))
+        error = cudaErrorLaunchFailure;
+    return warprsa_cuda_status(device, "wiping the keys", error) == WARPRSA_OK;
+}
+
 /* Frees what there is. After an error of the device itself every call fails
  * here; such a device stays out of use until the process ends, as CUDA has
- * it (cudaErrorLaunchFailure), even if its context were reset. */
-static void cuda_close(warprsa_device *device)
+ * it (cudaErrorLaunchFailure). cudaDeviceReset() does not help: it succeeds,
+ * and all that follows fails with cudaErrorDevicesUnavailable. */
+static bool cuda_close(warprsa_device *device)
 {
+    bool wiped = true;
+
     if (device == NULL)
-        return;
+        return true;
     (void)cudaSetDevice((int)device->config.ordinal);
     for (unsigned i = 0; i < device->config.streams; i++)
         close_stream(&device->streams[i]);
     if (device->keys != NULL) {
-        cudaMemset(device->keys, 0, device->capacity * sizeof(*device->keys));
+        wiped = wipe_keys(device);
         cudaFree(device->keys);
     }
     if (device->key_stream != NULL)
@@ -78,6 +93,7 @@ static void cuda_close(warprsa_device *device)
     free(device->key_sizes);
     free(device->key_folds);
     free(device);
+    return wiped;
 }
 
 static cudaError_t describe(warprsa_device *device)

@@ -67,16 +67,18 @@ warprsa_status warprsa_cuda_load_key(warprsa_device *device,
     return warprsa_cuda_status(device, "loading a key", error);
 }
 
-void warprsa_cuda_unload_key(warprsa_device *device, uint32_t index)
+warprsa_status warprsa_cuda_unload_key(warprsa_device *device, uint32_t index)
 {
     cudaError_t error = cudaSetDevice((int)device->config.ordinal);
 
+    if (warprsa_fault_active(WARPRSA_FAULT_WIPE))
+        error = cudaErrorLaunchFailure;
     if (error == cudaSuccess)
         error = cudaMemsetAsync(device->keys + index, 0, sizeof(*device->keys),
                                 device->key_stream);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(device->key_stream);
-    if (error != cudaSuccess)
-        warprsa_cuda_trace(device, "wiping a key", error);
-    warprsa_id_pool_release(&device->key_ids, index);
+    if (error == cudaSuccess)
+        warprsa_id_pool_release(&device->key_ids, index);
+    return warprsa_cuda_status(device, "wiping a key", error);
 }

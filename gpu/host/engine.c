@@ -7,6 +7,7 @@
  * every other name, it computes as "cooperative" does.
  */
 #include <fenv.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,12 +49,66 @@ static unsigned host_count(char *why, size_t why_size)
     return 1;
 }
 
-static void host_unload_key(warprsa_device *device, uint32_t index)
+#ifdef WARPRSA_FAULTS
+static atomic_bool lost_for_good, driver_ended;
+
+static void end_driver(void)
+{
+    atomic_store(&driver_ended, true);
+}
+
+/* A batch that ends the device, which this process can open again or not. */
+static bool traps(void)
+{
+    if (!warprsa_fault_active(WARPRSA_FAULT_LOST))
+        return warprsa_fault_active(WARPRSA_FAULT_TRAP);
+    atomic_store(&lost_for_good, true);
+    return true;
+}
+
+static bool opens(void)
+{
+    return (!warprsa_fault_active(WARPRSA_FAULT_EXIT) ||
+            atexit(end_driver) == 0) &&
+           !atomic_load(&lost_for_good);
+}
+
+static bool wipes(void)
+{
+    return !atomic_load(&driver_ended) &&
+           !warprsa_fault_active(WARPRSA_FAULT_WIPE);
+}
+#else
+static bool traps(void)
+{
+    return false;
+}
+
+static bool opens(void)
+{
+    return true;
+}
+
+static bool wipes(void)
+{
+    return true;
+}
+#endif
+
+static void free_key(warprsa_device *device, uint32_t index)
 {
     explicit_bzero(device->keys[index].prepared, device->arithmetic->key_bytes);
     free(device->keys[index].prepared);
     device->keys[index].prepared = NULL;
     warprsa_id_pool_release(&device->key_ids, index);
+}
+
+static warprsa_status host_unload_key(warprsa_device *device, uint32_t index)
+{
+    if (!wipes())
+        return WARPRSA_DEVICE_ERROR;
+    free_key(device, index);
+    return WARPRSA_OK;
 }
 
 /* A key with a wrong exponent stands for one that was damaged on the device. */
@@ -96,16 +151,20 @@ static warprsa_status host_load_key(warprsa_device *device,
     return WARPRSA_OK;
 }
 
-static void host_close(warprsa_device *device)
+static bool host_close(warprsa_device *device)
 {
+    bool wiped = true;
+
     if (device == NULL)
-        return;
+        return true;
+    wiped = wipes();
     for (uint32_t i = 0; device->keys != NULL && i < device->capacity; i++)
         if (device->keys[i].prepared != NULL)
-            host_unload_key(device, i);
+            free_key(device, i);
     free(device->keys);
     warprsa_id_pool_free(&device->key_ids);
     free(device);
+    return wiped;
 }
 
 static const char *host_describe(const warprsa_device *device)
@@ -165,7 +224,7 @@ static warprsa_status host_start(warprsa_device *device, unsigned stream,
         device->streams[stream].outcome = WARPRSA_DEADLINE;
         return WARPRSA_OK;
     }
-    if (warprsa_fault_active(WARPRSA_FAULT_TRAP)) {
+    if (traps()) {
         device->streams[stream].outcome = WARPRSA_DEVICE_ERROR;
         return WARPRSA_OK;
     }
@@ -222,6 +281,11 @@ static warprsa_status host_open(const warprsa_device_config *config,
     *out = NULL;
     if (device == NULL)
         return WARPRSA_NO_MEMORY;
+    if (!opens()) {
+        snprintf(why, why_size, "host engine: lost to this process");
+        free(device);
+        return WARPRSA_DEVICE_ERROR;
+    }
     device->config = *config;
     device->capacity = config->keys_max + WARPRSA_CLASSES;
     device->arithmetic = arithmetic_of(config->kernel);

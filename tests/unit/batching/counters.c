@@ -52,7 +52,7 @@ static void a_line_with_everything(void **state)
         "cpu_starting=0 "
         "cpu_no_device=0 cpu_queue_full=0 cpu_deadline=0 cpu_check_failed=0 "
         "cpu_error=1 cpu_key_cache_full=0 cpu_overflow=0 cpu_key_rate=0 "
-        "cpu_1024=1 cpu_2048=0 cpu_3072=0 "
+        "cpu_no_threads=0 cpu_1024=1 cpu_2048=0 cpu_3072=0 "
         "cpu_4096=0 cpu_other_size=1 batches=3 batch_max=0 batch_operations=0 "
         "wait_ns=0 batch_ns=0 compute_ns=0 checks_failed=0 device_losses=0 "
         "devices=0 keys=0 "

@@ -458,6 +458,41 @@ static void a_device_that_is_gone_for_good(void **state)
     tear_down(&s);
 }
 
+static void a_device_lost_to_the_process(void **state)
+{
+    setting s = set_up(2, LONG_MS);
+    fake_request r;
+
+    (void)state;
+    assert_false(warprsa_queue_has_lost_device(s.queue));
+    FAKE_SET(open_failures, 1000000);
+    FAKE_SET(wait_failures, 1);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    WAIT_UNTIL(warprsa_queue_has_lost_device(s.queue));
+    FAKE_SET(open_failures, 0);
+    is_used_again(&s);
+    assert_false(warprsa_queue_has_lost_device(s.queue));
+    tear_down(&s);
+}
+
+/* One that misses its deadline may still come back, and counts as lost only
+ * when it takes too long. */
+static void a_device_that_hangs_is_lost(void **state)
+{
+    setting s = set_up(2, 40);
+    fake_request r;
+
+    (void)state;
+    FAKE_SET(hold, true);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    assert_false(warprsa_queue_has_lost_device(s.queue));
+    WAIT_UNTIL(warprsa_queue_has_lost_device(s.queue));
+    FAKE_SET(hold, false);
+    is_used_again(&s);
+    assert_false(warprsa_queue_has_lost_device(s.queue));
+    tear_down(&s);
+}
+
 /* A worker that hangs in its driver cannot notify its callers; another worker
  * does. */
 static void callers_of_a_hanging_driver_are_told(void **state)
@@ -587,6 +622,8 @@ int main(void)
         cmocka_unit_test_setup(none_of_the_devices_chosen, reset),
         cmocka_unit_test_setup(a_device_that_opens_late, reset),
         cmocka_unit_test_setup(a_device_that_is_gone_for_good, reset),
+        cmocka_unit_test_setup(a_device_lost_to_the_process, reset),
+        cmocka_unit_test_setup(a_device_that_hangs_is_lost, reset),
         cmocka_unit_test_setup(a_hanging_key_holds_up_no_answer, reset),
         cmocka_unit_test_setup(a_hanging_key_takes_the_device_out, reset),
         cmocka_unit_test_setup(callers_of_a_hanging_driver_are_told, reset),

@@ -55,6 +55,49 @@ static void imported_twice_held_once(void **state)
     warprsa_counters_free(config.counters);
 }
 
+/* A key that is not wiped is not counted as wiped. Its device has failed, and
+ * closing that wipes what is left. */
+static void a_wipe_that_fails(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+
+    (void)state;
+    FAKE_SET(bad_wipes, 1);
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    assert_int_equal(one(queue, key, 1), WARPRSA_DONE);
+    FAKE_SET(hold_open, true);
+    warprsa_key_release(key);
+    WAIT_UNTIL(config.counters->device_losses == 1);
+    FAKE_WAIT(fake.waiting == 1); /* closed, and being opened again */
+    assert_int_equal(fake.unloads, 0);
+    assert_int_equal(config.counters->keys_wiped, 1);
+    assert_int_equal(config.counters->device_of[0].keys, 0);
+    FAKE_SET(hold_open, false);
+    WAIT_UNTIL(warprsa_queue_wait_ready(queue, 0) == WARPRSA_QUEUE_READY);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+static void a_device_closed_without_wiping(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+
+    (void)state;
+    assert_int_equal(one(queue, key, 1), WARPRSA_DONE);
+    FAKE_SET(bad_wipes, 1);
+    assert_true(warprsa_queue_close(queue));
+    assert_int_equal(config.counters->keys_loaded, 1);
+    assert_int_equal(config.counters->keys_wiped, 0);
+    assert_int_equal(config.counters->device_of[0].keys, 0);
+    warprsa_key_release(key);
+    warprsa_counters_free(config.counters);
+}
+
 /* An id is a hash made by the caller; two keys with one id are still two. */
 static void same_id_other_key(void **state)
 {
@@ -523,6 +566,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(imported_twice_held_once, reset),
+        cmocka_unit_test_setup(a_wipe_that_fails, reset),
+        cmocka_unit_test_setup(a_device_closed_without_wiping, reset),
         cmocka_unit_test_setup(same_id_other_key, reset),
         cmocka_unit_test_setup(a_key_without_class_is_not_taken, reset),
         cmocka_unit_test_setup(more_keys_than_the_device_holds, reset),

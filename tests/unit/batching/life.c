@@ -39,6 +39,7 @@ static void bad_configurations_are_told(void **state)
 {
     warprsa_queue_config good = fake_config();
     warprsa_queue_config bad[5] = {good, good, good, good, good};
+    warprsa_cpu_reason reason;
     char why[256];
 
     (void)state;
@@ -49,7 +50,8 @@ static void bad_configurations_are_told(void **state)
     bad[4].deadline_ms = 0;
     for (unsigned i = 0; i < 5; i++) {
         why[0] = '\0';
-        assert_null(warprsa_queue_open(&bad[i], why, sizeof(why)));
+        assert_null(warprsa_queue_open(&bad[i], &reason, why, sizeof(why)));
+        assert_int_equal(reason, WARPRSA_CPU_ERROR);
         assert_true(strlen(why) > 10);
     }
     warprsa_counters_free(good.counters);
@@ -68,15 +70,16 @@ static void no_thread_to_be_had(void **state)
     if (child == 0) {
         struct rlimit none = {0, 0};
         warprsa_queue_config config = fake_config();
+        warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
         char why[256] = "";
 
         /* The limit does not hold for root. */
         if (setrlimit(RLIMIT_NPROC, &none) != 0 ||
             (getuid() == 0 && setuid(65534) != 0))
             _exit(77);
-        if (warprsa_queue_open(&config, why, sizeof(why)) != NULL)
+        if (warprsa_queue_open(&config, &reason, why, sizeof(why)) != NULL)
             _exit(1);
-        if (strstr(why, "thread") == NULL)
+        if (strstr(why, "thread") == NULL || reason != WARPRSA_CPU_NO_THREADS)
             _exit(2);
         warprsa_counters_free(config.counters);
         _exit(0);

@@ -151,8 +151,10 @@ static warprsa_status fake_open(const warprsa_device_config *config,
     return status;
 }
 
-static void fake_close(warprsa_device *device)
+static bool fake_close(warprsa_device *device)
 {
+    bool wiped;
+
     pthread_mutex_lock(&fake.lock);
     for (unsigned s = 0; s < WARPRSA_STREAMS_MAX; s++)
         rule(device->lost || !device->streams[s].busy, "close: would wait");
@@ -163,10 +165,13 @@ static void fake_close(warprsa_device *device)
         free(device->streams[s].keys);
     }
     fake.closes++;
+    wiped = fake.bad_wipes == 0;
+    fake.bad_wipes -= !wiped;
     explicit_bzero(device, sizeof(*device));
     free(device);
     changed();
     pthread_mutex_unlock(&fake.lock);
+    return wiped;
 }
 
 void fake_free_device(void)
@@ -208,16 +213,26 @@ static warprsa_status fake_load_key(warprsa_device *device,
     return status;
 }
 
-static void fake_unload_key(warprsa_device *device, uint32_t index)
+static warprsa_status fake_unload_key(warprsa_device *device, uint32_t index)
 {
+    warprsa_status status = WARPRSA_OK;
+
     pthread_mutex_lock(&fake.lock);
     rule(index < KEYS_MAX && device->keys[index].live, "unload: no such key");
     rule(device->keys[index].in_flight == 0, "unload: key in use");
-    explicit_bzero(&device->keys[index], sizeof(device->keys[index]));
-    fake.unloads++;
-    fake.keys--;
+    rule(!device->lost, "unload: lost device");
+    if (fake.bad_wipes > 0) {
+        fake.bad_wipes--;
+        device->lost = true;
+        status = WARPRSA_DEVICE_ERROR;
+    } else {
+        explicit_bzero(&device->keys[index], sizeof(device->keys[index]));
+        fake.unloads++;
+        fake.keys--;
+    }
     changed();
     pthread_mutex_unlock(&fake.lock);
+    return status;
 }
 
 static void check_batch(warprsa_device *device, unsigned stream,

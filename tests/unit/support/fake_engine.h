@@ -36,6 +36,7 @@ typedef struct fake_engine {
     unsigned wait_failures; /* next batches that end the device */
     unsigned bad_checks;    /* next tasks whose check fails */
     unsigned bad_self_tests;
+    unsigned bad_wipes; /* next unloads and closes that don't wipe */
 
     /* What it saw. */
     unsigned opens; /* that succeeded */

@@ -33,7 +33,9 @@ warprsa_queue_config fake_config(void)
 warprsa_queue *fake_open_queue(const warprsa_queue_config *config)
 {
     char why[256] = "";
-    warprsa_queue *queue = warprsa_queue_open(config, why, sizeof(why));
+    warprsa_cpu_reason reason;
+    warprsa_queue *queue =
+        warprsa_queue_open(config, &reason, why, sizeof(why));
 
     if (queue == NULL)
         fail_msg("warprsa_queue_open: %s", why);
