@@ -43,7 +43,7 @@ run_all() {
 
 # has_no_room_for_all OPTION-OF-PRLIMIT
 has_no_room_for_all() {
-    prlimit --pid "$daemon" "$1"
+    prlimit --pid "$(serving)" "$1"
     # Clients that start too slowly one after the other are not all there at
     # once: another attempt.
     for _ in 1 2 3 4 5; do
@@ -69,7 +69,7 @@ has_no_room_for_all() {
 
 echo "== descriptors for half of them"
 start_daemon --group "$group"
-used=$(find "/proc/$daemon/fd" -mindepth 1 | wc -l)
+used=$(find "/proc/$(serving)/fd" -mindepth 1 | wc -l)
 # Each takes a control connection, a connection, a pidfd and an eventfd.
 half=$((clients / 2))
 has_no_room_for_all --nofile=$((used + half * 4))

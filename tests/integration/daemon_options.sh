@@ -48,8 +48,10 @@ while IFS='= ' read -r name value; do
 done <all.conf
 start_daemon --config="$SOURCE_DIR/conf/warprsad.conf"
 [ "$(stat -c '%a' warprsad.sock)" = 660 ]
-grep -q '^Max core file size *0 *0 ' "/proc/$daemon/limits" ||
-    fail "it may dump core"
+for pid in "$daemon" "$(serving)"; do
+    grep -q '^Max core file size *0 *0 ' "/proc/$pid/limits" ||
+        fail "it may dump core"
+done
 ! "$warprsad" --engine=host --socket="$work/warprsad.sock" >refused.log 2>&1 ||
     fail "two daemons on one socket"
 grep -q 'another daemon listens there' refused.log
@@ -87,7 +89,7 @@ wait "$daemon" || fail "SIGTERM: status $?"
 if ulimit -l unlimited 2>/dev/null; then
     start_daemon
     ! grep "isn't locked" daemon.log || fail "its memory isn't locked"
-    locked=$(awk '$1 == "VmLck:" { print $2 }' "/proc/$daemon/status")
+    locked=$(awk '$1 == "VmLck:" { print $2 }' "/proc/$(serving)/status")
     [ "$locked" -gt 1000 ] || fail "only $locked KiB of its memory are locked"
     kill -TERM "$daemon"
     wait "$daemon" || fail "SIGTERM: status $?"

@@ -64,14 +64,14 @@ leave_and_come_back() {
         # flight at most.
         [ "$grown" -le $((slots * 40 * 4)) ] ||
             fail "haproxy's memory grew by $grown KiB"
-        grown=$(($(memory "$daemon") - ${kept_daemon:-0}))
+        grown=$(($(memory "$(serving)") - ${kept_daemon:-0}))
         [ "$round" = 1 ] || [ "$grown" -le 1024 ] ||
             fail "the daemon's memory grew by $grown KiB"
         # An answer that nobody collects keeps its slot for twice the deadline.
         sleep $((2 * deadline_ms / 1000 + 1))
         slots_are_back
         kept=$(memory "$haproxy")
-        kept_daemon=$(memory "$daemon")
+        kept_daemon=$(memory "$(serving)")
     done
     # More clients must have left than there are slots, or this shows nothing.
     [ "$(live "$haproxy" cpu_queue_full)" -gt 0 ] || fail "slots never ran out"

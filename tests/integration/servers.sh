@@ -9,12 +9,16 @@ configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}"
 
 start_daemon() { # OPTION...
     : >daemon.log # else a daemon before it has written there that it is ready
-    "$BUILD_DIR/batching/daemon/warprsad" --engine="$ENGINE" \
+    "$BUILD_DIR/batching/daemon/${DAEMON:-warprsad}" --engine="$ENGINE" \
         --socket="$work/warprsad.sock" --deadline-ms=600000 "$@" \
         >daemon.log 2>&1 &
     daemon=$!
     servers+=("$daemon")
     wait_for 120 grep -q ready daemon.log
+}
+
+serving() { # the daemon's process that does all the work
+    pgrep -P "$daemon"
 }
 
 has_counted() { # NAME VALUE: the daemon

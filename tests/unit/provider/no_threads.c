@@ -1,47 +1,104 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A process that may create no more threads (haproxy sets RLIMIT_NPROC for
- * itself), simulated by a pthread_create() that fails.
+ * A process that may create no more threads, or too few (haproxy sets
+ * RLIMIT_NPROC for itself, and dovecot does so for its login processes),
+ * simulated by a pthread_create() that fails.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "tests/unit/support/provider_support.h"
 
-static unsigned refused;
+enum {
+    OPERATIONS = 3,
+};
+
+static unsigned allowed, refused;
+static char trace[] = "/tmp/warprsa-no-threads.XXXXXX";
 
 /* The linker finds this one before libc's. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                    void *(*start)(void *), void *arg)
 {
-    (void)thread, (void)attributes, (void)start, (void)arg;
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+    if (allowed > 0) {
+        allowed--;
+        *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+        return real(thread, attributes, start, arg);
+    }
     refused++;
     return EAGAIN;
 }
 
-static void on_the_cpu(void **state)
+/* How many lines of the trace have this in them. */
+static unsigned traced(const char *what)
 {
-    OSSL_LIB_CTX *subject = subject_open("engine = host\nroute = gpu\n");
-    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
-    EVP_PKEY *copy = key_in(subject, key);
+    FILE *file = fopen(trace, "r");
+    char line[8192];
+    unsigned lines = 0;
 
-    (void)state;
-    assert_int_equal(refused, 0); /* none is wanted at load */
-    for (unsigned i = 0; i < 3; i++)
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL)
+        lines += strstr(line, what) != NULL;
+    assert_int_equal(fclose(file), 0);
+    return lines;
+}
+
+/* With so many threads allowed, all operations run on the CPU, for a reason of
+ * their own, and one line of the trace says so. No device is opened in vain. */
+static void on_the_cpu(unsigned threads)
+{
+    char settings[128];
+    int fd = mkstemp(trace);
+    OSSL_LIB_CTX *subject;
+    EVP_PKEY *key, *copy;
+
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(settings, sizeof(settings),
+             "engine = host\nroute = gpu\ntrace = file:%s\n", trace);
+    subject = subject_open(settings);
+    key = key_make(NULL, "RSA", 1024, 2);
+    copy = key_in(subject, key);
+    allowed = threads;
+    refused = 0;
+    for (unsigned i = 0; i < OPERATIONS; i++)
         assert_true(signs_right(subject, copy, key));
-    assert_counted(subject, 0, 3);
-    assert_int_equal(counter_of(subject, "warprsa-cpu-error"), 3);
-    assert_true(refused > 0);
+    assert_int_equal(refused, 1);
+    assert_counted(subject, 0, OPERATIONS);
+    assert_int_equal(counter_of(subject, "warprsa-cpu-no-threads"), OPERATIONS);
     EVP_PKEY_free(copy);
     EVP_PKEY_free(key);
     OSSL_LIB_CTX_free(subject);
+    assert_int_equal(traced("operations run on the CPU: no threads"), 1);
+    assert_int_equal(traced("device 0"), 0);
+    unlink(trace);
+    memset(strchr(trace, '.') + 1, 'X', 6);
+}
+
+static void no_thread_at_all(void **state)
+{
+    (void)state;
+    on_the_cpu(0);
+}
+
+static void fewer_threads_than_streams(void **state)
+{
+    (void)state;
+    on_the_cpu(3);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_the_cpu),
+        cmocka_unit_test(no_thread_at_all),
+        cmocka_unit_test(fewer_threads_than_streams),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

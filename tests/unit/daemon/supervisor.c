@@ -1,0 +1,371 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The supervisor with serving processes that are killed, hang, end again and
+ * again, or never become ready, and a supervisor that is killed itself. Here a
+ * serving process does what its number says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "batching/base/clock.h"
+#include "batching/daemon/supervisor.h"
+
+enum {
+    STARTS_MAX = 16,
+    PATIENCE_MS = 60000,
+    HANG_MS = 1000,
+    STATUS_NOT_READY = 7,
+};
+
+typedef enum behaviour {
+    SERVES,      /* ready, and alive until SIGTERM */
+    HANGS,       /* ready, and silent */
+    ENDS,        /* ready, and ends at once */
+    NEVER_READY, /* ends at once */
+} behaviour;
+
+/* Shared by the test, the supervisor and the serving processes. */
+static struct {
+    behaviour does[STARTS_MAX]; /* the serving process of each number */
+    _Atomic unsigned starts;
+    _Atomic pid_t pid[STARTS_MAX];
+    _Atomic uint64_t start_ns[STARTS_MAX];
+    _Atomic unsigned reloads, hangups; /* in the supervisor; below it */
+} * shared;
+
+static pid_t supervisor;
+static int listener = -1, systemd = -1;
+
+static void nap(void)
+{
+    const struct timespec ten_ms = {0, 10000000};
+
+    nanosleep(&ten_ms, NULL);
+}
+
+#define WAIT_UNTIL(condition)                                                  \
+    do {                                                                       \
+        bool holds_ = (condition);                                             \
+        for (int left_ = PATIENCE_MS / 10; !holds_ && left_ > 0; left_--) {    \
+            nap();                                                             \
+            holds_ = (condition);                                              \
+        }                                                                      \
+        assert_true(holds_);                                                   \
+    } while (0)
+
+/* ---- in the supervisor and below ---- */
+
+static int serve_until_told(int reports)
+{
+    const struct timespec poll = {0, 50000000};
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    for (;;) {
+        int caught = sigtimedwait(&signals, NULL, &poll);
+
+        if (caught == SIGTERM)
+            return EXIT_SUCCESS;
+        if (caught == SIGHUP)
+            atomic_fetch_add(&shared->hangups, 1);
+        warprsa_supervisor_report(reports, WARPRSA_REPORT_ALIVE, "");
+    }
+}
+
+static int serve(void *arg, int reports)
+{
+    unsigned number = atomic_load(&shared->starts);
+
+    (void)arg;
+    if (number >= STARTS_MAX)
+        _exit(100);
+    atomic_store(&shared->pid[number], getpid());
+    atomic_store(&shared->start_ns[number], warprsa_clock_ns());
+    atomic_store(&shared->starts, number + 1);
+    if (shared->does[number] == NEVER_READY)
+        _exit(STATUS_NOT_READY);
+    warprsa_supervisor_report(reports, WARPRSA_REPORT_READY, "a \"GPU\"\n");
+    if (shared->does[number] == ENDS)
+        _exit(EXIT_FAILURE);
+    while (shared->does[number] == HANGS)
+        pause();
+    _exit(serve_until_told(reports));
+}
+
+static void reload(void *arg)
+{
+    (void)arg;
+    atomic_fetch_add(&shared->reloads, 1);
+}
+
+static void log_line(void *arg, int level, const char *line)
+{
+    (void)arg, (void)level;
+    fprintf(stderr, "%s\n", line);
+}
+
+/* ---- in the test ---- */
+
+/* A socket at an abstract address, of which `name` gets the name. */
+static int abstract_socket(int type, const char *suffix, char name[64])
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    snprintf(name, 64, "@warprsa-supervisor-%d-%s", (int)getpid(), suffix);
+    strcpy(address.sun_path, name);
+    address.sun_path[0] = '\0';
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address,
+                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+                                      strlen(name))),
+                     0);
+    return fd;
+}
+
+static void supervise(void)
+{
+    const warprsa_supervisor_config config = {
+        .serve = serve,
+        .reload = reload,
+        .listeners = &listener,
+        .listeners_count = 1,
+        .hang_ms = HANG_MS,
+        .log = log_line,
+    };
+
+    fflush(NULL);
+    supervisor = fork();
+    if (supervisor == 0)
+        _exit(warprsa_supervise(&config));
+    assert_true(supervisor > 0);
+}
+
+static int end_supervisor(int signal)
+{
+    int status = -1;
+
+    assert_int_equal(kill(supervisor, signal), 0);
+    assert_int_equal(waitpid(supervisor, &status, 0), supervisor);
+    return status;
+}
+
+static bool is_gone(pid_t pid)
+{
+    /* Orphans are this process's to wait for. */
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+    return kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+static pid_t serving(unsigned number)
+{
+    WAIT_UNTIL(atomic_load(&shared->starts) > number);
+    return atomic_load(&shared->pid[number]);
+}
+
+/* Waits for a message to systemd that has this in it. */
+static void assert_told(const char *what)
+{
+    struct pollfd message = {.fd = systemd, .events = POLLIN};
+    char text[256];
+
+    do {
+        ssize_t length;
+
+        assert_int_equal(poll(&message, 1, PATIENCE_MS), 1);
+        length = recv(systemd, text, sizeof(text) - 1, 0);
+        assert_true(length > 0);
+        text[length] = '\0';
+    } while (strstr(text, what) == NULL);
+}
+
+static int setup(void **state)
+{
+    char name[64];
+
+    (void)state;
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+        return -1;
+    listener = abstract_socket(SOCK_SEQPACKET, "clients", name);
+    systemd = abstract_socket(SOCK_DGRAM, "systemd", name);
+    return listen(listener, 8) == 0 && setenv("NOTIFY_SOCKET", name, 1) == 0
+               ? 0
+               : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    close(listener);
+    close(systemd);
+    return munmap(shared, sizeof(*shared));
+}
+
+static void a_killed_process_is_replaced_at_once(void **state)
+{
+    int status;
+
+    (void)state;
+    supervise();
+    assert_told("READY=1\nSTATUS=a \"GPU\"?");
+    assert_int_equal(kill(serving(0), SIGKILL), 0);
+    assert_told("STATUS=starting again: the serving process was killed by "
+                "signal 9");
+    (void)serving(1);
+    assert_told("READY=1");
+    status = end_supervisor(SIGTERM);
+    assert_told("STOPPING=1");
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+    assert_int_equal(atomic_load(&shared->starts), 2);
+    assert_true(is_gone(serving(0)) && is_gone(serving(1)));
+}
+
+static void one_that_hangs_is_killed(void **state)
+{
+    (void)state;
+    shared->does[0] = HANGS;
+    supervise();
+    assert_told("killed by signal 9");
+    (void)serving(1);
+    (void)end_supervisor(SIGINT);
+    assert_true(is_gone(serving(0)));
+}
+
+/* The second time it ends at once, the third process starts a second later, and
+ * who connects in between is turned away. */
+static void one_that_ends_again_and_again(void **state)
+{
+    struct sockaddr_un address;
+    socklen_t length = sizeof(address);
+    int client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    char byte;
+
+    (void)state;
+    shared->does[0] = ENDS;
+    shared->does[1] = ENDS;
+    supervise();
+    (void)serving(1);
+    assert_told("ended with status 1");
+    assert_told("ended with status 1");
+    assert_int_equal(
+        getsockname(listener, (struct sockaddr *)&address, &length), 0);
+    assert_int_equal(connect(client, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(recv(client, &byte, 1, 0), 0);
+    close(client);
+    assert_int_equal(atomic_load(&shared->starts), 2);
+    (void)serving(2);
+    assert_true(atomic_load(&shared->start_ns[2]) -
+                    atomic_load(&shared->start_ns[1]) >=
+                WARPRSA_NS_PER_SEC);
+    (void)end_supervisor(SIGTERM);
+}
+
+static void told_to_end_in_a_pause(void **state)
+{
+    int status;
+
+    (void)state;
+    for (unsigned i = 0; i < STARTS_MAX; i++)
+        shared->does[i] = ENDS;
+    supervise();
+    (void)serving(1);
+    assert_told("ended with status 1");
+    assert_told("ended with status 1");
+    status = end_supervisor(SIGTERM);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+}
+
+static void one_that_was_never_ready_ends_the_daemon(void **state)
+{
+    int status = -1;
+
+    (void)state;
+    shared->does[0] = NEVER_READY;
+    supervise();
+    assert_int_equal(waitpid(supervisor, &status, 0), supervisor);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), STATUS_NOT_READY);
+    assert_int_equal(atomic_load(&shared->starts), 1);
+}
+
+/* After that it is tried again for ever. */
+static void one_that_is_no_longer_ready_does_not(void **state)
+{
+    int status;
+
+    (void)state;
+    shared->does[0] = ENDS;
+    shared->does[1] = NEVER_READY;
+    supervise();
+    (void)serving(2);
+    status = end_supervisor(SIGTERM);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+}
+
+static void a_killed_supervisor_leaves_nothing(void **state)
+{
+    (void)state;
+    supervise();
+    (void)serving(0);
+    (void)end_supervisor(SIGKILL);
+    WAIT_UNTIL(is_gone(serving(0)));
+}
+
+static void a_hangup_is_for_both(void **state)
+{
+    (void)state;
+    supervise();
+    (void)serving(0);
+    assert_int_equal(kill(supervisor, SIGHUP), 0);
+    WAIT_UNTIL(atomic_load(&shared->hangups) == 1);
+    assert_int_equal(atomic_load(&shared->reloads), 1);
+    (void)end_supervisor(SIGTERM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_killed_process_is_replaced_at_once,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(one_that_hangs_is_killed, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(one_that_ends_again_and_again, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(told_to_end_in_a_pause, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            one_that_was_never_ready_ends_the_daemon, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_that_is_no_longer_ready_does_not,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_killed_supervisor_leaves_nothing,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_hangup_is_for_both, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
