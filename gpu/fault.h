@@ -23,7 +23,7 @@ typedef enum warprsa_fault {
     WARPRSA_FAULT_UNCHECKED,    /* "unchecked": wrong results are released */
     WARPRSA_FAULT_KNOWN_ANSWER, /* "known_answer": in that test, too */
     WARPRSA_FAULT_MEMORY,       /* "memory": the device has no more of it */
-    WARPRSA_FAULT_LOST, /* "lost": "trap", and this process can't open it again */
+    WARPRSA_FAULT_LOST, /* "lost": "trap", and the process can't reopen it */
     WARPRSA_FAULT_WIPE, /* "wipe": a key is not wiped */
     WARPRSA_FAULT_EXIT, /* "exit": at exit() the driver ends, as CUDA's does */
     WARPRSA_FAULTS_KNOWN

@@ -8,7 +8,7 @@ use_faulty_module
 rsa_key 2048 key.pem
 
 # CUDA's driver does by itself what this fault makes of the host engine.
-WARPRSA_FAULT=exit sign_and_verify key.pem
+WARPRSA_FAULT="exit" sign_and_verify key.pem
 expect_counters provider.trace gpu=1 keys_loaded=1 keys_wiped=1
 ! grep -E 'not wiped|wiping' provider.trace || fail "the driver was first"
 
