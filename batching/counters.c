@@ -67,6 +67,7 @@ warprsa_counters *warprsa_counters_new(void)
 
 void warprsa_counters_restart(warprsa_counters *counters)
 {
+    atomic_store(&counters->serving_pid, (uint64_t)getpid());
     warprsa_counters_set_device(counters, "none: starting");
     atomic_store(&counters->devices, 0);
     atomic_store(&counters->clients, 0);

@@ -60,6 +60,7 @@ typedef struct warprsa_counters {
     /* warprsa_clock_ns() when the block was made: with the pid it tells a block
      * from all others since the machine has started. */
     uint64_t created_ns;
+    _Atomic uint64_t serving_pid; /* counts here for `pid`; 0: `pid` does */
     /* First device in use, or why there is none; ends with a zero. Bytes are
      * written one by one: a reader may see a mix of two texts, but nothing
      * else. */
@@ -98,8 +99,9 @@ typedef struct warprsa_counters {
  */
 warprsa_counters *warprsa_counters_new(void);
 
-/* A new process goes on with the block of one that has ended: what was true of
- * that one alone becomes zero, and what happened stays counted. */
+/* This process goes on with the block of its parent, as others may have done
+ * before it: what was true of them alone becomes zero, and what happened stays
+ * counted. */
 void warprsa_counters_restart(warprsa_counters *counters);
 
 /* Gives a block back; NULL is allowed. Also right in a forked child for its

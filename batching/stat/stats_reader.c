@@ -65,6 +65,8 @@ static void consider(search *s, const warprsa_counters *block)
 {
     if (block->version != WARPRSA_COUNTERS_VERSION)
         s->other_version = true;
+    else if (block->serving_pid == s->own_pid)
+        return; /* shown as its parent's */
     else if (block->pid != s->own_pid)
         s->inherited = true;
     else if (s->count < WARPRSA_BLOCKS_MAX)

@@ -77,6 +77,31 @@ static void times_fall_into_powers_of_two(void **state)
     assert_int_equal(warprsa_time_bin(UINT64_MAX), WARPRSA_TIME_BINS - 1);
 }
 
+/* As from one serving process of the daemon to the next. */
+static void a_block_goes_on(void **state)
+{
+    warprsa_counters *c = warprsa_counters_new();
+
+    (void)state;
+    assert_non_null(c);
+    warprsa_count(&c->gpu[WARPRSA_CLASS_2048], 5);
+    warprsa_count(&c->device_losses, 1);
+    warprsa_count(&c->keys_loaded, 3);
+    c->devices = c->keys = c->clients = c->slots = c->slots_bytes = 2;
+    c->device_of[1].ready = c->device_of[1].keys = 1;
+    c->device_of[1].gpu = 5;
+    warprsa_counters_restart(c);
+    assert_int_equal(c->gpu[WARPRSA_CLASS_2048], 5);
+    assert_int_equal(c->device_losses, 1);
+    assert_int_equal(c->keys_loaded, 3);
+    assert_int_equal(c->device_of[1].gpu, 5);
+    assert_int_equal(c->devices + c->keys + c->clients + c->slots +
+                         c->slots_bytes + c->device_of[1].ready +
+                         c->device_of[1].keys,
+                     0);
+    warprsa_counters_free(c);
+}
+
 static void the_longest_line_fits(void **state)
 {
     warprsa_counters *c = warprsa_counters_new();
@@ -318,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_with_everything),
         cmocka_unit_test(times_fall_into_powers_of_two),
+        cmocka_unit_test(a_block_goes_on),
         cmocka_unit_test(the_longest_line_fits),
         cmocka_unit_test(device_text_is_cut_and_cleaned),
         cmocka_unit_test(a_strangers_descriptor_is_not_closed),
