@@ -242,8 +242,10 @@ static warprsa_queue *open_queue(warprsa_engine *engine,
         .random = random_fill,
         .counters = counters,
     };
+    warprsa_cpu_reason reason;
     char why[256];
-    warprsa_queue *queue = warprsa_queue_open(&config, why, sizeof(why));
+    warprsa_queue *queue =
+        warprsa_queue_open(&config, &reason, why, sizeof(why));
 
     if (queue == NULL ||
         warprsa_queue_wait_ready(queue, 60000) != WARPRSA_QUEUE_READY)
