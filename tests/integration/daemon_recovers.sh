@@ -53,7 +53,7 @@ grep -q 'a device is lost to this process' daemon.log || fail "$(cat daemon.log)
 ! kill -0 "$first" 2>/dev/null || fail "the first serving process is there"
 # It counts under the supervisor's number.
 "$BUILD_DIR/batching/warprsa-stat" >processes
-grep "^$daemon warprsad: " processes || fail "$(cat processes)"
+grep "^$daemon warprsad" processes || fail "$(cat processes)"
 ! grep "^$(serving) " processes || fail "the daemon is there twice"
 kill -KILL "$daemon" # it may be losing the device just now
 wait "$daemon" 2>/dev/null || :
