@@ -91,10 +91,13 @@ int ways_teardown(void **state)
 
 /* ---- keys ---- */
 
-static EVP_PKEY *import(OSSL_LIB_CTX *libctx, const char *type,
-                        const OSSL_PARAM *params)
+/* Where the CPU computes, our KEYMGMT has the key; else the default provider's
+ * has it, and ours gets it at the first operation. */
+static EVP_PKEY *import(way w, const char *type, const OSSL_PARAM *params)
 {
-    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, type, NULL);
+    const char *query =
+        w == WAY_CPU || w == WAY_AUTO ? "warprsa.keymgmt=yes" : NULL;
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(contexts[w], type, query);
     EVP_PKEY *key = NULL;
 
     assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
@@ -113,9 +116,8 @@ ways_key ways_key_of(const char *name, bool by_engine, EVP_PKEY *oracle)
     assert_non_null(oracle);
     assert_int_equal(EVP_PKEY_todata(oracle, EVP_PKEY_KEYPAIR, &params), 1);
     for (way w = 0; w < WAYS; w++)
-        key.of[w] = import(contexts[w],
-                           EVP_PKEY_is_a(oracle, "RSA-PSS") ? "RSA-PSS" : "RSA",
-                           params);
+        key.of[w] = import(
+            w, EVP_PKEY_is_a(oracle, "RSA-PSS") ? "RSA-PSS" : "RSA", params);
     OSSL_PARAM_free(params);
     return key;
 }
@@ -195,15 +197,20 @@ static void plain_call(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
                        size_t length, outcome *o)
 {
     EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(libctx, key, NULL);
-    bool decrypts = call->what == WAYS_DECRYPT;
-    int ready = decrypts ? EVP_PKEY_decrypt_init(ctx) : EVP_PKEY_sign_init(ctx);
+    int (*begin)(EVP_PKEY_CTX *) = EVP_PKEY_sign_init;
+    int (*end)(EVP_PKEY_CTX *, unsigned char *, size_t *, const unsigned char *,
+               size_t) = EVP_PKEY_sign;
 
-    o->result = -10;
-    if (ready == 1 && set_up_call(ctx, call) == 1)
-        o->result =
-            decrypts
-                ? EVP_PKEY_decrypt(ctx, o->output, &o->length, input, length)
-                : EVP_PKEY_sign(ctx, o->output, &o->length, input, length);
+    if (call->what == WAYS_DECRYPT) {
+        begin = EVP_PKEY_decrypt_init;
+        end = EVP_PKEY_decrypt;
+    } else if (call->what == WAYS_RECOVER) {
+        begin = EVP_PKEY_verify_recover_init;
+        end = EVP_PKEY_verify_recover;
+    }
+    o->result = begin(ctx) == 1 && set_up_call(ctx, call) == 1
+                    ? end(ctx, o->output, &o->length, input, length)
+                    : -10;
     EVP_PKEY_CTX_free(ctx);
 }
 
@@ -301,6 +308,22 @@ static bool counted_right(const ways_key *key, way w, bool success,
     return on_engine || on_cpu || (key->by_engine && w == WAY_AUTO);
 }
 
+/* Whether our provider recovers from a signature what the default one does. */
+static bool recovers_alike(const ways_key *key, const ways_call *call, way w,
+                           const outcome *signature)
+{
+    ways_call recovery = *call;
+    outcome ours, theirs;
+
+    recovery.what = WAYS_RECOVER;
+    recovery.room = 0;
+    ours = outcome_of(contexts[w], key->of[w], &recovery, signature->output,
+                      signature->length);
+    theirs = outcome_of(NULL, key->oracle, &recovery, signature->output,
+                        signature->length);
+    return is_same(&ours, &theirs, false);
+}
+
 static void compare_way(const ways_key *key, const ways_call *call,
                         const unsigned char *input, size_t length, way w,
                         const outcome *expected, bool is_random)
@@ -321,6 +344,11 @@ static void compare_way(const ways_key *key, const ways_call *call,
     if (!counted_right(key, w, got.result == 1, gpu, cpu)) {
         fail_because("counted wrongly", key, call, input, length, w);
         fail_msg("%d on the device, %d on the CPU", (int)gpu, (int)cpu);
+    }
+    if (got.result == 1 && call->what == WAYS_SIGN &&
+        !recovers_alike(key, call, w, &got)) {
+        fail_because("recovered otherwise", key, call, input, length, w);
+        fail();
     }
     if (got.result == 1 && call->padding == RSA_PKCS1_PSS_PADDING &&
         verifies(key, call, input, length, &got) !=

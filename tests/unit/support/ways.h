@@ -47,6 +47,7 @@ typedef struct ways_call {
         WAYS_SIGN,        /* EVP_PKEY_sign() */
         WAYS_DIGEST_SIGN, /* EVP_DigestSign() */
         WAYS_DECRYPT,
+        WAYS_RECOVER, /* EVP_PKEY_verify_recover() */
     } what;
     int padding;        /* RSA_..._PADDING */
     const char *digest; /* NULL: not set */
@@ -58,9 +59,9 @@ typedef struct ways_call {
  * Makes a call in every way and asserts that the answers are the same, or the
  * errors, all of those on the queue and in their order. A result that the
  * default provider gives another value each time is compared by its length, and
- * a signature of such a kind by verifying it. Asserts that each success was
- * counted once, where the key and the way say. Returns what the default
- * provider's call returned.
+ * a signature with PSS by verifying it. What can be recovered from a signature
+ * has to be the same, too. Asserts that each success was counted once, where
+ * the key and the way say. Returns what the default provider's call returned.
  */
 int ways_compare(const ways_key *key, const ways_call *call,
                  const unsigned char *input, size_t length);
