@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * RSA-4096 keys that cost little to make and as much to prepare as any: n is the
- * product of two odd numbers, and no operation with them is right.
+ * RSA-4096 keys that cost little to make and as much to prepare as any: n is
+ * the product of two odd numbers, and no operation with them is right.
  */
 #ifndef WARPRSA_BENCH_MADE_UP_KEY_H
 #define WARPRSA_BENCH_MADE_UP_KEY_H
