@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Keys are wiped from the device before its driver ends, which it does at
-# exit(). One that can't be wiped is not counted as wiped, and the trace says so.
+# exit(). One that can't be wiped isn't counted as wiped; the trace says so.
 . "$(dirname "$0")/lib.sh"
 
 use_faulty_module
