@@ -5,17 +5,26 @@
  */
 #include "provider/asym_cipher.h"
 
-#include <openssl/crypto.h>
+#include <stdbool.h>
 
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+
+#include "provider/callers_context.h"
 #include "provider/context.h"
 #include "provider/errors.h"
 #include "provider/function_table.h"
+
+typedef OSSL_FUNC_asym_cipher_encrypt_init_fn init_fn;
 
 /* A cipher context of ours. */
 typedef struct cipher {
     warprsa_context *context;
     const warprsa_cipher_functions *functions; /* of `wrapped` */
     void *wrapped; /* the default provider's context */
+    bool moved;    /* `wrapped` is of the caller's library context */
+    init_fn *init; /* by which the operation was begun; NULL: not yet */
+    void *key;     /* the caller keeps it for as long */
 } cipher;
 
 static cipher *cipher_new(warprsa_context *context, unsigned index)
@@ -66,6 +75,92 @@ static void *dupctx(void *ctx)
     WARPRSA_RETURN_POINTER(from->context, cipher_dup(from));
 }
 
+/* ---- beginning, and digests of the caller's library context ---- */
+
+/* A context of the caller's default provider, begun as ours was, with what has
+ * been set there unless `fresh`, and with `params`. */
+static void *begin_in_callers(const cipher *ours, bool fresh,
+                              const OSSL_PARAM params[])
+{
+    const warprsa_cipher_functions *functions = ours->functions;
+    void *provctx =
+        ours->moved || ours->init == NULL
+            ? NULL
+            : warprsa_callers_provctx(ours->context, OSSL_OP_ASYM_CIPHER);
+    void *wrapped = provctx == NULL ? NULL : functions->newctx(provctx);
+
+    if (wrapped != NULL &&
+        (ours->init(wrapped, ours->key, fresh ? params : NULL) <= 0 ||
+         (!fresh &&
+          (!warprsa_params_copy(functions->get_ctx_params, ours->wrapped,
+                                functions->set_ctx_params, wrapped) ||
+           functions->set_ctx_params(wrapped, params) <= 0)))) {
+        functions->freectx(wrapped);
+        return NULL;
+    }
+    return wrapped;
+}
+
+/*
+ * Ends an attempt that began with ERR_set_mark() and ended with `result`. Where
+ * it has failed for a digest that our library context may not have, it is made
+ * again in the caller's. The errors that stay are those of the first attempt.
+ */
+static int settle(cipher *ours, int result, bool fresh,
+                  const OSSL_PARAM params[])
+{
+    void *moved = NULL;
+
+    if (result <= 0 && warprsa_params_name_digest(params)) {
+        ERR_set_mark();
+        moved = begin_in_callers(ours, fresh, params);
+        ERR_pop_to_mark();
+    }
+    if (moved == NULL) {
+        ERR_clear_last_mark();
+        return result;
+    }
+    ERR_pop_to_mark();
+    ours->functions->freectx(ours->wrapped);
+    ours->wrapped = moved;
+    ours->moved = true;
+    return 1;
+}
+
+static int begin(cipher *ours, init_fn *init, void *key,
+                 const OSSL_PARAM params[])
+{
+    ours->init = init;
+    if (key != NULL)
+        ours->key = key;
+    ERR_set_mark();
+    return settle(ours, init(ours->wrapped, key, params), true, params);
+}
+
+static int set_params(cipher *ours, const OSSL_PARAM params[])
+{
+    ERR_set_mark();
+    return settle(ours, ours->functions->set_ctx_params(ours->wrapped, params),
+                  false, params);
+}
+
+#define INIT(name)                                                             \
+    static int name(void *ctx, void *key, const OSSL_PARAM params[])           \
+    {                                                                          \
+        cipher *ours = ctx;                                                    \
+        WARPRSA_RETURN_INT(ours->context,                                      \
+                           begin(ours, ours->functions->name, key, params));   \
+    }
+INIT(encrypt_init)
+INIT(decrypt_init)
+
+static int set_ctx_params(void *ctx, const OSSL_PARAM params[])
+{
+    cipher *ours = ctx;
+
+    WARPRSA_RETURN_INT(ours->context, set_params(ours, params));
+}
+
 /* ---- functions that only forward: same name, same arguments ---- */
 
 #define FORWARD(name, parameters, ...)                                         \
@@ -75,21 +170,15 @@ static void *dupctx(void *ctx)
         WARPRSA_RETURN_INT(ours->context,                                      \
                            ours->functions->name(ours->wrapped, __VA_ARGS__)); \
     }
-#define INIT(name)                                                             \
-    FORWARD(name, (void *ctx, void *key, const OSSL_PARAM params[]), key,      \
-            params)
 #define ONCE(name)                                                             \
     FORWARD(name,                                                              \
             (void *ctx, unsigned char *result, size_t *length, size_t size,    \
              const unsigned char *from, size_t from_length),                   \
             result, length, size, from, from_length)
 
-INIT(encrypt_init)
 ONCE(encrypt)
-INIT(decrypt_init)
 ONCE(decrypt)
 FORWARD(get_ctx_params, (void *ctx, OSSL_PARAM params[]), params)
-FORWARD(set_ctx_params, (void *ctx, const OSSL_PARAM params[]), params)
 
 #define ENTRY(ID, name)                                                        \
     {                                                                          \

@@ -13,7 +13,7 @@ valgrind=()
 if command -v valgrind >/dev/null && ! ldd "$program" | grep -q 'lib[atu]*san'
 then
     valgrind=(valgrind -q --leak-check=full --error-exitcode=9
-        --errors-for-leak-kinds=definite,possible)
+        "--errors-for-leak-kinds=definite,possible")
 fi
 
 "$program" late >late.plain

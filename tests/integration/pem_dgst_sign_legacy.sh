@@ -40,6 +40,16 @@ expect_engine 2048 1
 plain dgst "${providers[@]}" -sha256 "${options[@]}" -verify key.pem.pub \
     -signature ours.mgf1 message
 
+# OAEP with such a digest and a label, both set when the operation has begun.
+options=(-pkeyopt rsa_padding_mode:oaep -pkeyopt rsa_oaep_label:6c6162656c
+    -pkeyopt rsa_oaep_md:md4)
+plain pkeyutl "${providers[@]}" -encrypt -pubin -inkey key.pem.pub \
+    -in message "${options[@]}" -out sealed
+with_provider pkeyutl "${providers[@]}" -decrypt -inkey key.pem -in sealed \
+    "${options[@]}" -out opened
+cmp message opened || fail "OAEP: decrypted another text"
+expect_engine 2048 1
+
 ! with_provider dgst -md4 -sign key.pem -out none message 2>errors ||
     fail "signed with a digest that the program does not have"
 grep -q 'could not be fetched\|unsupported' errors
