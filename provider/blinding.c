@@ -9,6 +9,7 @@
 #include <openssl/bn.h>
 
 #include "batching/base/thread_shard.h"
+#include "provider/libcrypto.h"
 
 /* The index at which this thread begins to look: mostly the blinding that it
  * used last time. */
@@ -34,7 +35,9 @@ static BN_BLINDING *acquire(warprsa_rsa *ours, RSA *rsa, BN_CTX *bn_ctx)
                 return found;
         }
     }
-    return RSA_setup_blinding(rsa, bn_ctx);
+    /* A program may still sign in a handler of exit(); without its random
+     * generator libcrypto would crash. */
+    return warprsa_libcrypto_stopped() ? NULL : RSA_setup_blinding(rsa, bn_ctx);
 }
 
 /* Puts a blinding among the key's idle ones; frees it if all are there. */

@@ -19,7 +19,8 @@ typedef int warprsa_mod_exp_fn(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
  * length of the modulus whatever its value. A blinding belongs to one call at
  * a time, which may pause, and is idle again afterwards; no lock is held that
  * a fork could leave taken. Returns what `compute` returns; 0 also without
- * memory or random numbers, with libcrypto's error raised. Any thread.
+ * memory or random numbers, with libcrypto's error raised where it has not been
+ * cleaned up. Any thread.
  */
 int warprsa_blinded(warprsa_rsa *ours, warprsa_mod_exp_fn *compute, BIGNUM *r0,
                     const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx);
