@@ -259,14 +259,15 @@ static void sockets_that_linger(void **state)
 {
     const uint64_t since_ns = warprsa_clock_ns();
     struct sockaddr_in address;
-    int listener = listen_for_them(&address);
     int peers[ATTACKS];
     unsigned sent = 0;
+    int listener;
 
     (void)state;
 #if defined(__SANITIZE_THREAD__)
     skip();
 #endif
+    listener = listen_for_them(&address);
     let_descriptors_through();
     for (unsigned i = 0; i < ATTACKS; i++) {
         bool left;
