@@ -391,6 +391,8 @@ static void read_ring(warprsa_session *s)
         serve(s, slot, &request);
         explicit_bzero(request.input, sizeof(request.input));
     }
+    if (s->closed) /* by a message that the last request had it read */
+        return;
     atomic_store_explicit(&s->shm.head->depth,
                           warprsa_queue_depth(s->context->config.queue),
                           memory_order_relaxed);
