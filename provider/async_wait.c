@@ -58,6 +58,7 @@ struct warprsa_async_wait {
      * the answer. There is one at a time. */
     atomic_bool waiting;
     atomic_bool alive;        /* the wait ctx exists */
+    atomic_bool fd_written;   /* fd, an eventfd, may be readable */
     _Atomic uint32_t telling; /* threads that may be in the callback */
     pthread_mutex_t lock;     /* of the two below; not held in the callback */
     ASYNC_callback_fn callback;
@@ -287,9 +288,14 @@ static void tell(warprsa_async_wait *wait)
     if (atomic_load(&wait->alive) && atomic_load(&wait->waiting)) {
         ASYNC_callback_fn callback = callback_of(wait, &arg);
 
-        /* Can only fail with the eventfd's counter at its end. */
-        if (callback == NULL || !callback(arg))
+        /* Can only fail with the eventfd's counter at its end. Noted before it
+         * is done, for the job that it resumes; and after, since another
+         * answer's note may have been taken for this one's. */
+        if (callback == NULL || !callback(arg)) {
+            atomic_store(&wait->fd_written, true);
             (void)!write(wait->fd, &one, sizeof(one));
+            atomic_store(&wait->fd_written, true);
+        }
     }
     if (atomic_fetch_sub(&wait->telling, 1) == 1)
         warprsa_futex_wake(&wait->telling, INT_MAX);
@@ -378,23 +384,36 @@ static void pause_job(unsigned *pauses)
         nanosleep(&nap, NULL);
 }
 
-/* Collects an answer. The descriptor is emptied first: a job that pauses with a
- * readable one is resumed at once, again and again. Whoever tells of an answer
- * that comes later makes it readable again. */
-static warprsa_answer collect(const warprsa_async_wait *wait,
-                              const warprsa_backend *backend,
-                              warprsa_ticket ticket, uint8_t *output)
+/* Empties the descriptor: a job that pauses with a readable one is resumed at
+ * once, again and again. An eventfd that nobody has written costs no call. */
+static void empty_fd(warprsa_async_wait *wait)
 {
     char messages[64];
     uint64_t count = 0;
 
-    if (!wait->uses_notifier)
-        while (read(wait->fd, &count, sizeof(count)) < 0 && errno == EINTR)
-            ;
-    else
+    if (wait->uses_notifier) {
         while (recv(wait->fd, messages, sizeof(messages), MSG_DONTWAIT) ==
                (ssize_t)sizeof(messages))
             ;
+    } else if (atomic_load_explicit(&wait->fd_written, memory_order_relaxed) &&
+               atomic_exchange(&wait->fd_written, false)) {
+        ssize_t got;
+
+        do
+            got = read(wait->fd, &count, sizeof(count));
+        while (got < 0 && errno == EINTR);
+        if (got < 0) /* it is about to be written */
+            atomic_store(&wait->fd_written, true);
+    }
+}
+
+/* Collects an answer. The descriptor is emptied before: whoever tells of an
+ * answer that comes later makes it readable again. */
+static warprsa_answer collect(warprsa_async_wait *wait,
+                              const warprsa_backend *backend,
+                              warprsa_ticket ticket, uint8_t *output)
+{
+    empty_fd(wait);
     return backend->ops->collect(backend->impl, ticket, output);
 }
 

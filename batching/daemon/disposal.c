@@ -19,6 +19,7 @@
 
 enum {
     THREADS_MAX = 16,
+    STACK_SIZE = 256 * 1024, /* close() and free() alone */
     INTERRUPT_NS = 1000000,
 };
 
@@ -172,11 +173,27 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* A usual stack would take 8 MiB of address space, which may be limited. */
+static bool create_thread(closer *c)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    bool created = false;
+
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    created = pthread_attr_setstacksize(&attributes, STACK_SIZE) == 0 &&
+              pthread_attr_setdetachstate(&attributes,
+                                          PTHREAD_CREATE_DETACHED) == 0 &&
+              pthread_create(&thread, &attributes, run, c) == 0;
+    pthread_attr_destroy(&attributes);
+    return created;
+}
+
 /* With the lock held: without a thread the sockets wait for the next add(). */
 static void start_thread(warprsa_disposal *d, uid_t uid)
 {
     closer *c = d->closers;
-    pthread_t thread;
 
     while (c < d->closers + THREADS_MAX && c->runs)
         c++;
@@ -184,10 +201,8 @@ static void start_thread(warprsa_disposal *d, uid_t uid)
         return;
     *c = (closer){.owner = d, .runs = true, .uid = uid};
     atomic_fetch_add(&d->references, 1);
-    if (pthread_create(&thread, NULL, run, c) == 0) {
-        pthread_detach(thread);
+    if (create_thread(c))
         return;
-    }
     c->runs = false;
     atomic_fetch_sub(&d->references, 1);
 }

@@ -6,6 +6,7 @@
 #include "batching/daemon/serving.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ enum {
     HEALTHY_MS = 5000, /* without a heartbeat of an event loop, at most */
     /* With another device at work, a lost one is no reason to end before. */
     LEAST_LIFE_MS = 60000,
+    ARENAS_MAX = 2, /* nothing is allocated for an operation */
     /* For the answers that are under way once a device is lost. A driver that
      * hangs gets no more. */
     LAST_ANSWERS_S = 2,
@@ -72,6 +74,14 @@ static void raise_descriptors(void)
         return;
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* malloc() gives each thread up to eight times the CPUs an arena of its own,
+ * which reserves 64 MiB of address space for good. Threads that close clients'
+ * sockets come and go; under a limit they would take what clients need. */
+static void limit_arenas(void)
+{
+    (void)mallopt(M_ARENA_MAX, ARENAS_MAX);
 }
 
 static bool open_queue(serving_state *s)
@@ -142,6 +152,7 @@ static bool start(serving_state *s)
     char why[200];
 
     raise_descriptors();
+    limit_arenas();
     if (!warprsa_secrets_init())
         return complain(s, "libcrypto has no random numbers");
     warprsa_secrets_lock_memory(why, sizeof(why));

@@ -21,11 +21,11 @@ enum {
      * SERIAL, plus SERIAL times the connection's serial modulo SERIALS. */
     SERIAL = 1 << 20,
     SERIALS = 1 << 12,
-    /* So many naps to wait for the first ones, which takes a daemon that lives
-     * a tenth of a millisecond. On a machine with too much to do it takes
-     * longer, and so does a nap. */
-    NAPS = 20,
-    NAP_MS = 1,
+    /* So many naps to wait for the first ones, once on a connection. It takes a
+     * daemon that lives a tenth of a millisecond. On a machine with too much to
+     * do it takes longer, and so does a nap. */
+    NAPS = 100,
+    NAP_MS = 2,
 };
 
 uint32_t warprsa_client_notifier_number(const warprsa_connection *c,

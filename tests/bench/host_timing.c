@@ -210,10 +210,12 @@ static size_t make_input(subject *s, plaintext kind, uint8_t *in)
     uint8_t text[BYTES_MAX] = {0};
     size_t length = BYTES_MAX;
 
+    /* Always, so that all kinds find the same in the caches. */
+    randomize(s, text);
     if (kind == FIXED)
         memcpy(text, s->fixed, sizeof(text));
-    else if (kind == RANDOM)
-        randomize(s, text);
+    else if (kind == ZEROS)
+        memset(text, 0, sizeof(text));
     /* Zero is no usual number: raw RSA maps it to itself. */
     text[plaintext_bytes(s) - 1] |= 2;
     if (s->path->signs) {

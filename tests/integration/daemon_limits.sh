@@ -78,6 +78,6 @@ echo "== memory for half of them"
 # With the host engine: CUDA reserves so much address space that a limit on it
 # would hit CUDA first.
 ENGINE=host start_daemon --group "$group"
-used=$(awk '$1 == "VmSize:" { print $2 * 1024 }' "/proc/$daemon/status")
+used=$(awk '$1 == "VmSize:" { print $2 * 1024 }' "/proc/$(serving)/status")
 # A client takes 2,048 slots of 1.2 KiB, and 2 MiB for 4,096 keys.
 has_no_room_for_all --as=$((used + half * 5000000))

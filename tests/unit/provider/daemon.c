@@ -121,6 +121,7 @@ static int end_daemon(int signal)
 {
     int status = -1;
 
+    assert_true(daemon_pid > 0); /* 0 would be this process's own group */
     assert_int_equal(kill(daemon_pid, signal), 0);
     if (stopped_pid != 0)
         (void)kill(stopped_pid, SIGCONT);
