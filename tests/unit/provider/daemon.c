@@ -115,8 +115,9 @@ static void start_daemon(int listener)
     assert_int_equal(ended, 0);
 }
 
-/* One that a test has stopped, and that test has failed, goes on first: it
- * would never take the signal, and this would wait for ever. */
+/* A serving process that a test has stopped goes on, since it would never take
+ * the signal, and this would wait for ever. One that is killed must not: it
+ * might answer before the kernel sends it after its supervisor. */
 static int end_daemon(int signal)
 {
     int status = -1;
@@ -124,7 +125,7 @@ static int end_daemon(int signal)
     assert_true(daemon_pid > 0); /* 0 would be this process's own group */
     assert_int_equal(kill(daemon_pid, signal), 0);
     if (stopped_pid != 0)
-        (void)kill(stopped_pid, SIGCONT);
+        (void)kill(stopped_pid, signal == SIGKILL ? SIGKILL : SIGCONT);
     stopped_pid = 0;
     assert_int_equal(waitpid(daemon_pid, &status, 0), daemon_pid);
     daemon_pid = 0;
