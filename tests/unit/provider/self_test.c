@@ -40,16 +40,25 @@ int __wrap_RSA_meth_set_mod_exp(RSA_METHOD *method, mod_exp_fn *function)
                : __real_RSA_meth_set_mod_exp(method, function);
 }
 
+static OSSL_PROVIDER *default_provider;
+
 /* A context that knows the provider of this program. */
 static OSSL_LIB_CTX *with_builtin(void)
 {
     OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
 
     assert_non_null(libctx);
-    assert_non_null(OSSL_PROVIDER_load(libctx, "default"));
+    default_provider = OSSL_PROVIDER_load(libctx, "default");
+    assert_non_null(default_provider);
     assert_int_equal(
         OSSL_PROVIDER_add_builtin(libctx, "warprsa", OSSL_provider_init), 1);
     return libctx;
+}
+
+static void free_context(OSSL_LIB_CTX *libctx)
+{
+    assert_int_equal(OSSL_PROVIDER_unload(default_provider), 1);
+    OSSL_LIB_CTX_free(libctx);
 }
 
 static int refused_with(const char *wanted)
@@ -74,7 +83,7 @@ static void assert_refused(const char *wanted)
     key = key_make(libctx, "RSA", 1024, 2);
     assert_true(signs_right(libctx, key, key));
     EVP_PKEY_free(key);
-    OSSL_LIB_CTX_free(libctx);
+    free_context(libctx);
 }
 
 static void method_not_set(void **state)
@@ -94,11 +103,13 @@ static void hook_not_reached(void **state)
 static void hook_reached(void **state)
 {
     OSSL_LIB_CTX *subject = with_builtin();
+    OSSL_PROVIDER *provider = NULL;
     EVP_PKEY *key = NULL;
 
     (void)state;
     out_of_force = NOTHING;
-    assert_non_null(OSSL_PROVIDER_load(subject, "warprsa"));
+    provider = OSSL_PROVIDER_load(subject, "warprsa");
+    assert_non_null(provider);
     assert_counted(subject, 0, 0); /* the known-answer test isn't counted */
     assert_int_equal(EVP_set_default_properties(subject, "?provider=warprsa"),
                      1);
@@ -106,7 +117,8 @@ static void hook_reached(void **state)
     assert_true(signs_right(subject, key, key));
     assert_counted(subject, 0, 1);
     EVP_PKEY_free(key);
-    OSSL_LIB_CTX_free(subject);
+    assert_int_equal(OSSL_PROVIDER_unload(provider), 1);
+    free_context(subject);
 }
 
 int main(void)
