@@ -34,7 +34,7 @@ typedef struct warprsa_instance {
     atomic_int state;      /* instance.c's */
     warprsa_instance_callers callers[WARPRSA_THREAD_SHARDS];
     warprsa_backend backend; /* while open */
-    warprsa_cpu_reason closed_reason;
+    _Atomic(warprsa_cpu_reason) closed_reason;
     uint64_t opened_ns;
     bool hung; /* a worker was left behind in its driver */
     /* The instance of the process that forked this one; kept because keys and

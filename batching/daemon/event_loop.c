@@ -211,8 +211,8 @@ void *warprsa_event_loop_run(void *arg)
         complete_answered(loop);
         if (loop->host.unread)
             read_rest(loop);
+        publish(loop); /* before it is shown to clients that arrive */
         begin_arriving(loop);
-        publish(loop);
         free_ended(loop, stopping);
     }
     return NULL;

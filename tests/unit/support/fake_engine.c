@@ -220,9 +220,9 @@ static warprsa_status fake_unload_key(warprsa_device *device, uint32_t index)
     pthread_mutex_lock(&fake.lock);
     rule(index < KEYS_MAX && device->keys[index].live, "unload: no such key");
     rule(device->keys[index].in_flight == 0, "unload: key in use");
-    rule(!device->lost, "unload: lost device");
-    if (fake.bad_wipes > 0) {
-        fake.bad_wipes--;
+    /* Another worker may have lost the device just now. */
+    if (device->lost || fake.bad_wipes > 0) {
+        fake.bad_wipes -= !device->lost;
         device->lost = true;
         status = WARPRSA_DEVICE_ERROR;
     } else {
