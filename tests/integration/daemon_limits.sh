@@ -67,17 +67,17 @@ has_no_room_for_all() {
     wait "$daemon" || fail "$1: the daemon ended with status $?"
 }
 
-echo "== descriptors for half of them"
+echo "== descriptors for a quarter of them"
 start_daemon --group "$group"
 used=$(find "/proc/$(serving)/fd" -mindepth 1 | wc -l)
 # Each takes a control connection, a connection, a pidfd and an eventfd.
-half=$((clients / 2))
-has_no_room_for_all --nofile=$((used + half * 4))
+some=$((clients / 4))
+has_no_room_for_all --nofile=$((used + some * 4))
 
-echo "== memory for half of them"
+echo "== memory for a quarter of them"
 # With the host engine: CUDA reserves so much address space that a limit on it
 # would hit CUDA first.
 ENGINE=host start_daemon --group "$group"
 used=$(awk '$1 == "VmSize:" { print $2 * 1024 }' "/proc/$(serving)/status")
 # A client takes 2,048 slots of 1.2 KiB, and 2 MiB for 4,096 keys.
-has_no_room_for_all --as=$((used + half * 5000000))
+has_no_room_for_all --as=$((used + some * 5000000))
