@@ -19,7 +19,9 @@ configure_command() { # ARGUMENT...
         "$@" 2>&1 | tee command.log
 }
 loaded() { # PROVIDER
-    OPENSSL_CONF=$work/system.cnf "$OPENSSL" list -providers | grep -qx "  $1"
+    local list
+    list=$(OPENSSL_CONF=$work/system.cnf "$OPENSSL" list -providers)
+    grep -qx "  $1" <<<"$list"
 }
 settings() { # KEY=VALUE...
     printf '%s\n' '[warprsa_section]' "module=$MODULE" \

@@ -10,8 +10,8 @@ program=$BUILD_DIR/tests/integration/key_life
 # Valgrind knows nothing of a sanitizer's memory, and rounds otherwise than the
 # engine on the CPU needs.
 valgrind=()
-if command -v valgrind >/dev/null && ! ldd "$program" | grep -q 'lib[atu]*san'
-then
+if command -v valgrind >/dev/null &&
+    ! grep -q 'lib[atu]*san' <<<"$(ldd "$program")"; then
     valgrind=(valgrind -q --leak-check=full --error-exitcode=9
         "--errors-for-leak-kinds=definite,possible")
 fi

@@ -35,7 +35,7 @@ grep -rq '^ExecStart=/.*/sbin/warprsad ' root ||
 # The module and the daemon stay small: with the kernels for all architectures,
 # and much smaller without any.
 need readelf
-if readelf -S -W "$MODULE" | grep -q nv_fatbin; then
+if grep -q nv_fatbin <<<"$(readelf -S -W "$MODULE")"; then
     most=$((20 * 1024 * 1024))
 else
     most=$((1024 * 1024))

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 need nm
-if nm -D "$MODULE" | grep -qE '__(asan|tsan|ubsan)_'; then
+if grep -qE '__(asan|tsan|ubsan)_' <<<"$(nm -D "$MODULE")"; then
     skip "sanitizers take memory of their own"
 fi
 load --blocking --in-flight=1 --keys=2048 --devices=0 --subject=default \
