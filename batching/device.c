@@ -616,7 +616,7 @@ void warprsa_device_strand(warprsa_worker *worker, bool *overdue,
     if (*overdue)
         warprsa_device_failed(worker, WARPRSA_DEADLINE);
     if (atomic_load(&device->loads.requests) == 0 ||
-        warprsa_device_usable(worker))
+        (warprsa_device_usable(worker) && !closing(device)))
         return;
     pthread_mutex_lock(&device->residency_lock);
     warprsa_key_loads_take_all(&device->loads, refused);

@@ -154,9 +154,10 @@ bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
  * done, that no worker has begun with. */
 bool warprsa_device_has_loads(const warprsa_queue_device *device);
 
-/* From inside, after each batch and load: if a key has been loading for longer
- * than the deadline, the device has failed, and *overdue is set. If it is not
- * READY, *refused gets the requests that were set aside. */
+/* After each batch and load, and when a thread ends: if a key has been loading
+ * for longer than the deadline, the device has failed, and *overdue is set. If
+ * it is not READY, or the queue is closing, *refused gets the requests that
+ * were set aside; not those of a key being loaded. */
 void warprsa_device_strand(warprsa_worker *worker, bool *overdue,
                            warprsa_request_chain *refused);
 

@@ -180,6 +180,9 @@ bool warprsa_queue_close(warprsa_queue *queue)
         (queue->config.deadline_ms + CLOSE_PATIENCE_MS) * WARPRSA_NS_PER_MS;
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
         ended &= warprsa_workers_join(&queue->devices[i], until_ns);
+    /* What waits for a thread that hangs has expired by now. */
+    if (!ended)
+        warprsa_slots_notify_expired(&queue->slots);
     warprsa_queue_drop(queue);
     return ended;
 }

@@ -443,22 +443,35 @@ static bool may_load(warprsa_worker *worker)
            warprsa_device_usable(worker);
 }
 
+/* Refuses the requests that were set aside, if their keys will not be loaded
+ * any more. */
+static void refuse_stranded(warprsa_worker *worker)
+{
+    warprsa_request_chain refused = {0};
+    warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
+    bool overdue;
+
+    warprsa_device_strand(worker, &overdue, &refused);
+    if (overdue)
+        reason = WARPRSA_CPU_DEADLINE;
+    else if (atomic_load(&worker->device->queue->closing))
+        reason = WARPRSA_CPU_NO_DEVICE;
+    refuse_chain(worker, &refused, reason);
+}
+
 /* What there is to do for a worker; false: nothing. From inside the device. A
  * batch waits for the load of one key at most, other than its own. */
 static bool work(warprsa_worker *worker)
 {
-    warprsa_queue_device *device = worker->device;
-    warprsa_request_chain refused = {0};
-    bool worked, overdue;
+    bool worked;
 
     worked = warprsa_device_unload_released(worker) && next_batch(worker);
-    for (unsigned i = 0; i < LOADS_AT_ONCE && may_load(worker) &&
-                         load_key(worker) && warprsa_queue_empty(device->queue);
+    for (unsigned i = 0;
+         i < LOADS_AT_ONCE && may_load(worker) && load_key(worker) &&
+         warprsa_queue_empty(worker->device->queue);
          i++)
         worked = true;
-    warprsa_device_strand(worker, &overdue, &refused);
-    refuse_chain(worker, &refused,
-                 overdue ? WARPRSA_CPU_DEADLINE : WARPRSA_CPU_ERROR);
+    refuse_stranded(worker);
     return worked;
 }
 
@@ -532,6 +545,9 @@ static void *worker_main(void *arg)
         if (!worked)
             sleep_until_notified(worker);
     }
+    /* Whichever worker ends last refuses what is left: a load under way is
+     * one worker's, which ends later. */
+    refuse_stranded(worker);
     warprsa_device_end(worker);
     free(worker->items);
     free(worker->tasks);

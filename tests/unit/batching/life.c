@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "batching/queue_core.h"
+
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define UNDER_TSAN 1
@@ -217,6 +219,55 @@ static void closing_with_requests_in_flight(void **state)
     warprsa_counters_free(config.counters);
 }
 
+/* Requests set aside, one whose key is being loaded and one that waits for its
+ * turn: both are refused, and their references to keys are given back. */
+static void closing_with_requests_set_aside(void **state)
+{
+    enum {
+        REQUESTS = 2
+    };
+    warprsa_queue_config config = fake_config();
+    _Atomic unsigned woken = 0;
+    fake_request r[REQUESTS];
+    warprsa_key *keys[REQUESTS];
+    warprsa_queue *queue;
+    pthread_t closer;
+    void *closed;
+
+    (void)state;
+    config.streams = 2;
+    queue = fake_ready_queue(&config);
+    FAKE_SET(hold_load, true);
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        warprsa_notify notify = {.wake = wake_counter, .arg = &woken};
+
+        keys[i] = fake_add_key(queue, WARPRSA_CLASS_2048, i + 1);
+        fake_fill(&r[i], WARPRSA_CLASS_2048, i + 1, i);
+        assert_int_equal(warprsa_queue_submit(queue, keys[i], r[i].input,
+                                              notify, &r[i].ticket),
+                         WARPRSA_DONE);
+        FAKE_WAIT(fake.waiting == 1);
+        WAIT_UNTIL(warprsa_queue_empty(queue));
+    }
+    assert_int_equal(pthread_create(&closer, NULL, close_main, queue), 0);
+    WAIT_UNTIL(woken == REQUESTS - 1); /* while the other's key is loading */
+    FAKE_SET(hold_load, false);
+    pthread_join(closer, &closed);
+    assert_ptr_equal(closed, queue);
+    assert_int_equal(woken, REQUESTS);
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        assert_int_equal(
+            warprsa_queue_collect(queue, r[i].ticket, r[i].output, NULL),
+            WARPRSA_REFUSED);
+        warprsa_key_release(keys[i]);
+    }
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_NO_DEVICE],
+                     REQUESTS);
+    assert_int_equal(config.counters->keys, 0);
+    assert_null(fake.broken);
+    warprsa_counters_free(config.counters);
+}
+
 /* A key held beyond the queue's end can still be used, is refused, and can be
  * released. */
 static void a_key_outlives_the_queue(void **state)
@@ -413,6 +464,7 @@ int main(void)
         cmocka_unit_test_setup(no_thread_to_be_had, reset),
         cmocka_unit_test_setup(threads_are_named_and_take_no_signals, reset),
         cmocka_unit_test_setup(closing_with_requests_in_flight, reset),
+        cmocka_unit_test_setup(closing_with_requests_set_aside, reset),
         cmocka_unit_test_setup(a_key_outlives_the_queue, reset),
         cmocka_unit_test_setup(closed_while_opening, reset),
         cmocka_unit_test_setup(closed_while_counting_devices, reset),
