@@ -98,8 +98,8 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
  * Does not sleep. DONE: `output` (modulus_bytes of the key, big-endian) holds
  * the checked result. REFUSED: the request failed, or had no answer by the
  * deadline; counted with its reason, which *reason is set to unless `reason` is
- * NULL. Both give the slot back. PENDING: not yet. Any thread, but one at a time
- * for each ticket.
+ * NULL. Both give the slot back. PENDING: not yet. Any thread, but one at a
+ * time for each ticket.
  */
 warprsa_answer warprsa_queue_collect(warprsa_queue *queue,
                                      warprsa_ticket ticket, uint8_t *output,
