@@ -5,6 +5,7 @@
  */
 #include "batching/ipc/busy.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -13,7 +14,33 @@
 enum {
     /* One that is idle uses less than this part of a CPU. */
     BUSY_PART = 400,
+    /* So many naps are enough, and fewer where they take no longer than they
+     * should, and a quarter more. */
+    NAPS = 100,
+    PUNCTUAL_NAPS = 20,
 };
+
+bool warprsa_nap(warprsa_naps *naps, int fd)
+{
+    struct pollfd arrival = {.fd = fd, .events = POLLIN};
+    uint64_t begun_ns = warprsa_clock_ns();
+
+    int ready = poll(&arrival, 1, WARPRSA_NAP_MS);
+
+    if (ready == 0) { /* else it was a signal that woke it */
+        naps->count++;
+        naps->slept_ns += warprsa_clock_ns() - begun_ns;
+    }
+    return ready > 0;
+}
+
+bool warprsa_naps_are_over(const warprsa_naps *naps, bool is_busy)
+{
+    uint64_t wanted_ns = naps->count * WARPRSA_NAP_MS * WARPRSA_NS_PER_MS;
+
+    return naps->count >= NAPS || (!is_busy && naps->count >= PUNCTUAL_NAPS &&
+                                   naps->slept_ns <= wanted_ns + wanted_ns / 4);
+}
 
 /* 0: it can't be known. */
 static uint64_t cpu_ns(int socket)

@@ -8,7 +8,6 @@
  * taken before `lock` where both are.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +21,6 @@
 enum {
     RETRY_MIN_MS = 100,
     RETRY_MAX_MS = 2000,
-    /* After so many naps of callers the reply to a CONNECT is late, which takes
-     * a daemon that lives a millisecond. On a machine with too much to do it
-     * takes longer, and so does a nap. */
-    NAPS = 100,
-    NAP_MS = 2,
     /* After so long a reply is taken to be lost. */
     LOST_MS = 30000,
     WHY_SIZE = 200,
@@ -231,7 +225,7 @@ static void send_connect(warprsa_client *client)
 
     if (warprsa_clock_ns() < client->retry_ns)
         return;
-    client->naps = 0;
+    client->naps = (warprsa_naps){0};
     client->asked = warprsa_control_connection_request(
         client->config.control_connection, &wanted, why, sizeof(why));
     if (!client->asked)
@@ -289,12 +283,17 @@ static bool receive_reply(warprsa_client *client)
     return true;
 }
 
-/* With `connect_lock` held: a caller has waited in vain. */
-static void count_nap(warprsa_client *client)
+/* With `connect_lock` held: a caller sleeps until the reply may be there, for a
+ * moment. It is late, unless the daemon is busy, once all have slept enough. The
+ * serving process may be busy in any case: what is watched here is whoever has
+ * made the listening socket. */
+static void nap(warprsa_client *client)
 {
-    if (++client->naps < NAPS ||
-        warprsa_busy_now(&client->daemon,
-                         client->config.control_connection->fd))
+    int fd = client->config.control_connection->fd;
+
+    if (warprsa_nap(&client->naps, fd) ||
+        !warprsa_naps_are_over(&client->naps, true) ||
+        warprsa_busy_now(&client->daemon, fd))
         return;
     client->late = true;
     retry_later(client, "warprsad does not answer");
@@ -305,8 +304,6 @@ static void count_nap(warprsa_client *client)
 static void await_reply(warprsa_client *client, unsigned timeout_ms)
 {
     const uint64_t begun_ns = warprsa_clock_ns();
-    struct pollfd control = {.fd = client->config.control_connection->fd,
-                             .events = POLLIN};
 
     while (!receive_reply(client)) {
         uint64_t now_ns = warprsa_clock_ns();
@@ -316,8 +313,7 @@ static void await_reply(warprsa_client *client, unsigned timeout_ms)
         if (!client->asked || client->late ||
             now_ns >= begun_ns + timeout_ms * WARPRSA_NS_PER_MS)
             return;
-        if (poll(&control, 1, NAP_MS) == 0)
-            count_nap(client);
+        nap(client);
     }
 }
 

@@ -8,7 +8,6 @@
  * The daemon makes both ends and sends one. A client asks for some before it
  * needs them, since a thread that needs one may be an event loop.
  */
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,11 +20,6 @@ enum {
      * SERIAL, plus SERIAL times the connection's serial modulo SERIALS. */
     SERIAL = 1 << 20,
     SERIALS = 1 << 12,
-    /* So many naps to wait for the first ones, once on a connection. It takes a
-     * daemon that lives a tenth of a millisecond. On a machine with too much to
-     * do it takes longer, and so does a nap. */
-    NAPS = 100,
-    NAP_MS = 2,
 };
 
 uint32_t warprsa_client_notifier_number(const warprsa_connection *c,
@@ -103,12 +97,15 @@ static void receive(warprsa_connection *c)
  * first one to come. A daemon that hangs is waited for once. */
 static void await_first(warprsa_client *client, warprsa_connection *c)
 {
-    struct pollfd arrival = {.fd = c->socket, .events = POLLIN};
+    warprsa_naps naps = {0};
+    warprsa_busy daemon;
 
     if (c->ready_count > 0 || c->asked_count == 0 || c->notifiers_late)
         return;
     pthread_mutex_unlock(&client->lock);
-    for (unsigned i = 0; i < NAPS && poll(&arrival, 1, NAP_MS) == 0; i++)
+    warprsa_busy_watch(&daemon, c->socket);
+    while (!warprsa_nap(&naps, c->socket) &&
+           !warprsa_naps_are_over(&naps, warprsa_busy_now(&daemon, c->socket)))
         ;
     pthread_mutex_lock(&client->lock);
     receive(c);

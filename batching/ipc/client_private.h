@@ -49,7 +49,7 @@ struct warprsa_client {
     uint32_t serials;             /* of connections, handed out so far */
     bool asked;                   /* for a connection; no reply yet */
     bool late;                    /* callers do not wait for the reply */
-    unsigned naps;                /* of callers that waited for it in vain */
+    warprsa_naps naps;            /* of callers that waited for it */
     warprsa_busy daemon;          /* since it was asked */
     uint64_t retry_ns;            /* not asked again before */
     unsigned pause_ms;            /* after the next failure */

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "batching/base/clock.h"
 #include "batching/daemon/user_quota.h"
@@ -669,6 +670,36 @@ static void a_forked_child_has_its_own_connection(void **state)
     close_both(&s, &g);
 }
 
+/* A program's event loop is not held for longer than it takes to see that the
+ * daemon does not answer. */
+static void naps_end_soon_where_there_are_cpus(void **state)
+{
+    const uint64_t nap_ns = WARPRSA_NAP_MS * WARPRSA_NS_PER_MS;
+    warprsa_naps naps = {0};
+    int silent[2];
+
+    (void)state;
+    assert_int_equal(pipe(silent), 0);
+    while (!warprsa_naps_are_over(&naps, false))
+        assert_false(warprsa_nap(&naps, silent[0]));
+    assert_true(naps.slept_ns >= naps.count * nap_ns);
+    assert_int_equal(write(silent[1], "", 1), 1);
+    assert_true(warprsa_nap(&naps, silent[0]));
+    close(silent[0]);
+    close(silent[1]);
+    naps = (warprsa_naps){20, 20 * nap_ns};
+    assert_true(warprsa_naps_are_over(&naps, false)); /* 40 ms */
+    naps = (warprsa_naps){19, 19 * nap_ns};
+    assert_false(warprsa_naps_are_over(&naps, false));
+    /* A busy daemon; and clients that wait for a CPU, as the daemon does. */
+    naps = (warprsa_naps){20, 20 * nap_ns};
+    assert_false(warprsa_naps_are_over(&naps, true));
+    naps = (warprsa_naps){20, 40 * nap_ns};
+    assert_false(warprsa_naps_are_over(&naps, false));
+    naps = (warprsa_naps){100, 200 * nap_ns};
+    assert_true(warprsa_naps_are_over(&naps, true));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -687,6 +718,7 @@ int main(void)
         cmocka_unit_test_setup(the_daemon_stops_and_comes_back, reset),
         cmocka_unit_test_setup(a_machine_that_stood_still, reset),
         cmocka_unit_test_setup(answers_nobody_comes_for, reset),
+        cmocka_unit_test(naps_end_soon_where_there_are_cpus),
         cmocka_unit_test_setup(no_more_clients_than_allowed, reset),
         cmocka_unit_test_setup(no_more_clients_of_one_user, reset),
         cmocka_unit_test(seats_of_users),
