@@ -6,6 +6,7 @@
 #include "batching/device.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "batching/base/clock.h"
@@ -45,6 +46,7 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
     memset(device, 0, sizeof(*device));
     device->queue = queue;
     device->activity = &queue->activity[number];
+    device->from = &queue->config.engines[0];
     device->number = number;
     warprsa_key_loads_init(&device->loads, number, &queue->slots);
     if (pthread_condattr_init(&attributes) != 0)
@@ -65,6 +67,7 @@ void warprsa_device_destroy(warprsa_queue_device *device)
     pthread_mutex_destroy(&device->residency_lock);
     pthread_mutex_destroy(&device->lock);
     pthread_cond_destroy(&device->changed);
+    free(device->workers);
 }
 
 static bool closing(const warprsa_queue_device *device)
@@ -74,7 +77,7 @@ static bool closing(const warprsa_queue_device *device)
 
 static const warprsa_engine *engine_of(const warprsa_queue_device *device)
 {
-    return device->queue->config.engine;
+    return device->from->engine;
 }
 
 /* An open device's name, as the engine gives it. */
@@ -83,36 +86,61 @@ static const char *describe(const warprsa_queue_device *device)
     return engine_of(device)->describe(device->handle);
 }
 
+void warprsa_device_give_up(warprsa_queue_device *device, const char *why)
+{
+    pthread_mutex_lock(&device->lock);
+    device->state = WARPRSA_DEVICE_GONE;
+    pthread_cond_broadcast(&device->changed);
+    warprsa_queue_device_down(device->queue, device->number, why);
+    pthread_mutex_unlock(&device->lock);
+}
+
+/* Gives the devices of an engine to entries from `first` on. Returns the first
+ * entry that is free still; why: the reason if there is no device. */
+static unsigned take_devices(warprsa_queue *queue, unsigned engine,
+                             unsigned first, char *why)
+{
+    const warprsa_queue_engine *from = &queue->config.engines[engine];
+    unsigned available = from->engine->count(why, WHY_SIZE);
+    unsigned next = first;
+
+    for (unsigned i = 0; i < available && i < 32 && next < WARPRSA_DEVICES_MAX;
+         i++) {
+        if (!(from->devices & (UINT32_C(1) << i)))
+            continue;
+        queue->activity[next].engine = engine;
+        queue->devices[next].from = from;
+        queue->devices[next++].ordinal = i;
+    }
+    if (next == first && available > 0)
+        snprintf(why, WHY_SIZE, "none of the %u devices is chosen", available);
+    if (next == first)
+        warprsa_queue_trace(queue, 1, "engine %s: no device, %s",
+                            from->engine->name, why);
+    return next;
+}
+
 unsigned warprsa_devices_discover(warprsa_queue *queue)
 {
-    char why[WHY_SIZE] = "";
-    unsigned available = queue->config.engine->count(why, sizeof(why));
-    unsigned device_count = 0;
+    char why[WHY_SIZE] = "", why_first[WHY_SIZE] = "";
+    unsigned count = take_devices(queue, 0, 0, why_first);
+    bool first_gone = count == 0;
+    uint32_t found;
 
-    for (unsigned i = 0;
-         i < available && i < 32 && device_count < WARPRSA_DEVICES_MAX; i++)
-        if (queue->config.devices & (UINT32_C(1) << i))
-            queue->devices[device_count++].ordinal = i;
-    if (device_count == 0) {
-        warprsa_queue_device *first = &queue->devices[0];
-
-        if (available > 0)
-            snprintf(why, sizeof(why), "none of the %u devices is chosen",
-                     available);
-        pthread_mutex_lock(&first->lock);
-        first->state = WARPRSA_DEVICE_GONE;
-        pthread_cond_broadcast(&first->changed);
-        warprsa_queue_device_down(queue, 0, why);
-        pthread_mutex_unlock(&first->lock);
-        return 0;
-    }
-    warprsa_queue_devices_found(queue, device_count);
-    for (unsigned i = 0; i < device_count; i++) {
+    if (first_gone)
+        count = 1;
+    for (unsigned e = 1; e < queue->config.engine_count; e++)
+        count = take_devices(queue, e, count, why);
+    found = (UINT32_C(1) << count) - 1 - first_gone;
+    warprsa_queue_devices_found(queue, found, count);
+    if (first_gone)
+        warprsa_device_give_up(&queue->devices[0], why_first);
+    for (unsigned i = first_gone; i < count; i++) {
         pthread_mutex_lock(&queue->devices[i].lock);
         queue->devices[i].state = WARPRSA_DEVICE_OPENING;
         pthread_mutex_unlock(&queue->devices[i].lock);
     }
-    return device_count;
+    return count;
 }
 
 /* With the lock held, which is let go meanwhile: sleeps until something
@@ -181,7 +209,7 @@ static void close_handle(warprsa_queue_device *device)
         count_wiped(device, atomic_load(keys));
     else if (atomic_load(keys) != 0)
         warprsa_queue_trace(queue, 1, "device %u: %llu keys were not wiped",
-                            device->ordinal,
+                            device->number,
                             (unsigned long long)atomic_load(keys));
     atomic_store(keys, 0);
     device->handle = NULL;
@@ -192,17 +220,18 @@ static void close_handle(warprsa_queue_device *device)
 
 /* Runs the known-answer test once more, now that everything is warm, and tells
  * the router how long it took: nothing better is known of the device yet. */
-static warprsa_status calibrate(const warprsa_queue_config *config,
-                                warprsa_device *handle, char *why)
+static warprsa_status calibrate(const warprsa_engine *engine,
+                                warprsa_router *router, warprsa_device *handle,
+                                char *why)
 {
     uint64_t start_ns = warprsa_clock_ns();
-    warprsa_status status = config->engine->self_test(handle, 0);
+    warprsa_status status = engine->self_test(handle, 0);
 
     if (status == WARPRSA_OK) {
-        warprsa_router_calibrate(config->router, warprsa_clock_ns() - start_ns);
+        warprsa_router_calibrate(router, warprsa_clock_ns() - start_ns);
     } else {
         snprintf(why, WHY_SIZE, "the known-answer test, repeated, failed");
-        config->engine->close(handle);
+        engine->close(handle);
     }
     return status;
 }
@@ -211,10 +240,11 @@ static warprsa_status calibrate(const warprsa_queue_config *config,
 static warprsa_status open_handle(warprsa_queue_device *device, char *why)
 {
     const warprsa_queue_config *config = &device->queue->config;
+    const warprsa_engine *engine = engine_of(device);
     warprsa_device_config wanted = {
         .ordinal = device->ordinal,
-        .streams = config->streams,
-        .batch_max = config->batch_max,
+        .streams = device->from->streams,
+        .batch_max = device->from->batch_max,
         .keys_max = config->keys_max,
         .calibration_file = config->calibration_file,
         .direct_table_reads = config->direct_table_reads,
@@ -224,13 +254,12 @@ static warprsa_status open_handle(warprsa_queue_device *device, char *why)
         .trace_arg = config->trace_arg,
     };
     warprsa_device *handle = NULL;
-    warprsa_status status =
-        config->engine->open(&wanted, &handle, why, WHY_SIZE);
+    warprsa_status status = engine->open(&wanted, &handle, why, WHY_SIZE);
 
     if (status == WARPRSA_OK && config->device_opened != NULL)
         config->device_opened();
     if (status == WARPRSA_OK && config->router != NULL)
-        status = calibrate(config, handle, why);
+        status = calibrate(engine, config->router, handle, why);
     if (status == WARPRSA_OK)
         device->handle = handle;
     return status;
@@ -247,7 +276,7 @@ static void trace_open_failure(warprsa_queue_device *device,
     warprsa_queue_trace(device->queue, 1,
                         "device %u: not opened, %s: %s; tried again in "
                         "%u ms, then less and less often",
-                        device->ordinal, warprsa_status_text(status), why,
+                        device->number, warprsa_status_text(status), why,
                         backoff_ms(device));
 }
 
@@ -276,7 +305,7 @@ static void reopen(warprsa_queue_device *device)
         warprsa_queue_device_up(device->queue, device->number,
                                 describe(device));
         warprsa_queue_trace(device->queue, 1, "device %u: in use, %s",
-                            device->ordinal, describe(device));
+                            device->number, describe(device));
     } else {
         device->state = WARPRSA_DEVICE_LOST;
         device->failures++;
@@ -296,8 +325,10 @@ static void take_out_of_use(warprsa_worker *worker,
 
     pthread_mutex_lock(&device->lock);
     was_ready = device->state == WARPRSA_DEVICE_READY;
-    if (state == WARPRSA_DEVICE_SUSPECT)
-        device->stuck |= UINT32_C(1) << worker->stream;
+    if (state == WARPRSA_DEVICE_SUSPECT && !worker->stuck) {
+        worker->stuck = true;
+        device->stuck++;
+    }
     if (device->state != WARPRSA_DEVICE_LOST)
         device->state = state;
     if (was_ready) {
@@ -307,7 +338,7 @@ static void take_out_of_use(warprsa_worker *worker,
         warprsa_count(&counters_of(device)->losses, 1);
         warprsa_queue_device_down(queue, device->number, why);
         warprsa_queue_trace(queue, 1, "device %u: out of use, %s",
-                            device->ordinal, why);
+                            device->number, why);
     }
     pthread_cond_broadcast(&device->changed);
     pthread_mutex_unlock(&device->lock);
@@ -350,24 +381,20 @@ static void recover_stream(warprsa_worker *worker)
     }
     if (status == WARPRSA_DEADLINE)
         return;
-    device->stuck &= ~(UINT32_C(1) << worker->stream);
+    worker->stuck = false;
+    device->stuck--;
     if (status != WARPRSA_OK) {
         device->state = WARPRSA_DEVICE_LOST;
         device->failures++;
         warprsa_queue_trace(device->queue, 1, "device %u: given up, %s",
-                            device->ordinal, warprsa_status_text(status));
+                            device->number, warprsa_status_text(status));
     } else if (device->state == WARPRSA_DEVICE_SUSPECT && device->stuck == 0) {
         device->state = WARPRSA_DEVICE_READY;
         warprsa_queue_device_up(device->queue, device->number,
                                 describe(device));
         warprsa_queue_trace(device->queue, 1, "device %u: back in use",
-                            device->ordinal);
+                            device->number);
     }
-}
-
-static bool is_stuck(const warprsa_worker *worker)
-{
-    return (worker->device->stuck & (UINT32_C(1) << worker->stream)) != 0;
 }
 
 /* Whether this is the thread to open the device, and now. */
@@ -396,7 +423,7 @@ bool warprsa_device_enter(warprsa_worker *worker)
          * not take it: another device's worker has to. */
         warprsa_eventcount_cancel_wait(&device->activity->eventcount);
         warprsa_queue_rearm_idle(device->queue);
-        if (is_stuck(worker)) {
+        if (worker->stuck) {
             device->inside++;
             recover_stream(worker);
             device->inside--;
@@ -636,7 +663,7 @@ static bool unload(warprsa_worker *worker, const uint32_t *indices,
         if (status != WARPRSA_OK) {
             warprsa_queue_trace(device->queue, 1,
                                 "device %u: a key was not wiped, %s",
-                                device->ordinal, warprsa_status_text(status));
+                                device->number, warprsa_status_text(status));
             warprsa_device_failed(worker, status);
             return false;
         }
@@ -685,7 +712,8 @@ static void wait_for_stuck_batch(warprsa_worker *worker)
         return;
     warprsa_device_unpin_keys(worker);
     pthread_mutex_lock(&device->lock);
-    device->stuck &= ~(UINT32_C(1) << worker->stream);
+    worker->stuck = false;
+    device->stuck--;
     pthread_mutex_unlock(&device->lock);
 }
 
@@ -695,7 +723,7 @@ void warprsa_device_end(warprsa_worker *worker)
     bool stuck, last;
 
     pthread_mutex_lock(&device->lock);
-    stuck = is_stuck(worker);
+    stuck = worker->stuck;
     pthread_mutex_unlock(&device->lock);
     if (stuck)
         wait_for_stuck_batch(worker);
@@ -710,7 +738,7 @@ void warprsa_device_end(warprsa_worker *worker)
     else /* The engine's close() would wait for the batch, maybe for ever. */
         warprsa_queue_trace(device->queue, 1,
                             "device %u: left open, a batch never ended",
-                            device->ordinal);
+                            device->number);
 }
 
 void warprsa_device_ended(warprsa_worker *worker)

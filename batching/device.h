@@ -38,6 +38,7 @@ typedef struct warprsa_worker {
     pthread_t thread;
     bool started; /* under the queue's lock */
     bool ended;   /* under the device's lock: only pthread_join() is left */
+    bool stuck;   /* its batch missed its deadline; under the same lock */
     /* The batch being worked on: items[i] and tasks[i] are the same request.
      * The keys of the first `pinned` are in use on the device. */
     size_t pinned;
@@ -48,6 +49,7 @@ typedef struct warprsa_worker {
 struct warprsa_queue_device {
     warprsa_queue *queue;
     warprsa_device_activity *activity; /* the queue's, of this device */
+    const warprsa_queue_engine *from;  /* the queue's engine it is of */
     unsigned number;                   /* in the queue */
     unsigned ordinal;                  /* the engine's */
     pthread_mutex_t lock;              /* of what follows, up to last_why */
@@ -62,7 +64,7 @@ struct warprsa_queue_device {
     } state;
     warprsa_device *handle;
     unsigned inside;   /* threads inside the engine */
-    uint32_t stuck;    /* bit per stream whose batch missed its deadline */
+    unsigned stuck;    /* streams whose batch missed its deadline */
     unsigned threads;  /* that have not ended */
     unsigned failures; /* since a batch last succeeded */
     bool was_in_use;
@@ -75,7 +77,9 @@ struct warprsa_queue_device {
      * driver works. */
     pthread_mutex_t residency_lock;
     warprsa_key_loads loads;
-    warprsa_worker workers[WARPRSA_STREAMS_MAX];
+    /* One per stream; under the queue's lock, none until they are started. */
+    warprsa_worker *workers;
+    unsigned workers_count;
 };
 
 /* Makes an entry ABSENT; false: no memory. */
@@ -83,10 +87,16 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
                          unsigned number);
 void warprsa_device_destroy(warprsa_queue_device *device);
 
-/* Asks the engine how many devices there are and gives them to the queue's
- * entries, from the first one on; returns how many. By the first worker of
- * all. */
+/*
+ * Asks the engines how many devices there are and gives them to the queue's
+ * entries; by the first worker of all. Entry 0 is the first engine's, whether
+ * that has a device or not, since the threads of this entry have been started
+ * already. Returns how many entries there are; those with a device are OPENING.
+ */
 unsigned warprsa_devices_discover(warprsa_queue *queue);
+
+/* None of its threads could be started. */
+void warprsa_device_give_up(warprsa_queue_device *device, const char *why);
 
 /*
  * Waits until the device is READY, opening or testing it if that is this

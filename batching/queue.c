@@ -27,16 +27,31 @@ typedef struct queue_memory {
     warprsa_queue_device devices[WARPRSA_DEVICES_MAX];
 } queue_memory;
 
+static const char *bad_engine(const warprsa_queue_engine *e)
+{
+    if (e->engine == NULL)
+        return "each engine must be given";
+    if (e->streams < 1 || e->streams > WARPRSA_STREAMS_MAX)
+        return "streams must be 1..256";
+    if (e->batch_max < 1 || e->batch_max > 65536)
+        return "batch_max must be 1..65536";
+    return NULL;
+}
+
 static const char *bad_config(const warprsa_queue_config *c)
 {
-    if (c->engine == NULL || c->counters == NULL || c->random == NULL)
-        return "engine, counters and random must be given";
+    const char *bad = NULL;
+
+    if (c->engine_count < 1 || c->engine_count > WARPRSA_ENGINES_MAX)
+        return "there must be 1..4 engines";
+    for (unsigned e = 0; e < c->engine_count && bad == NULL; e++)
+        bad = bad_engine(&c->engines[e]);
+    if (bad != NULL)
+        return bad;
+    if (c->counters == NULL || c->random == NULL)
+        return "counters and random must be given";
     if (c->slots < 1 || c->slots > 65536)
         return "slots must be 1..65536";
-    if (c->streams < 1 || c->streams > WARPRSA_STREAMS_MAX)
-        return "streams must be 1..8";
-    if (c->batch_max < 1 || c->batch_max > 65536)
-        return "batch_max must be 1..65536";
     if (c->keys_max < 1 || c->deadline_ms < 1)
         return "keys_max and deadline_ms must be at least 1";
     return NULL;
@@ -159,7 +174,7 @@ warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config,
                  "no threads: this process may not start the %u that mode = "
                  "process needs (limit on processes?); mode = daemon needs "
                  "none",
-                 config->streams);
+                 config->engines[0].streams);
         return NULL;
     }
     return queue;

@@ -145,10 +145,11 @@ void warprsa_queue_set_closing(warprsa_queue *queue)
     pthread_mutex_unlock(&queue->lock);
 }
 
-void warprsa_queue_devices_found(warprsa_queue *queue, unsigned count)
+void warprsa_queue_devices_found(warprsa_queue *queue, uint32_t devices,
+                                 unsigned count)
 {
     pthread_mutex_lock(&queue->lock);
-    queue->opening = (UINT32_C(1) << count) - 1;
+    queue->opening = devices;
     pthread_mutex_unlock(&queue->lock);
     atomic_store(&queue->device_count, count);
 }
@@ -226,6 +227,9 @@ void warprsa_queue_notify_idle(warprsa_queue *queue)
 
         if (!warprsa_eventcount_has_waiter(&device->eventcount))
             continue;
+        /* Devices are numbered by engine, in the order of preference. */
+        if (best != NULL && device->engine != best->engine)
+            break;
         running = atomic_load_explicit(&device->running, memory_order_relaxed);
         if (running < least) {
             least = running;
@@ -273,12 +277,13 @@ static uint32_t waiting_in(warprsa_queue *queue)
 uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device)
 {
     unsigned count = atomic_load(&queue->device_count);
-    uint32_t most = queue->config.batch_max;
+    unsigned engine = queue->activity[device].engine;
+    uint32_t most = queue->config.engines[engine].batch_max;
     uint32_t idle_devices = 1;
     uint32_t share;
 
     for (unsigned i = 0; i < count; i++)
-        idle_devices += i != device &&
+        idle_devices += i != device && queue->activity[i].engine == engine &&
                         atomic_load(&queue->activity[i].eventcount.idle) > 0 &&
                         atomic_load(&queue->activity[i].running) < SHARE_LEAST;
     if (idle_devices == 1)

@@ -38,6 +38,8 @@
 typedef struct warprsa_device_activity {
     warprsa_eventcount eventcount; /* its idle workers sleep on it */
     _Atomic uint32_t running;      /* requests taken and not answered */
+    unsigned engine; /* its index in the configuration; set before the device is
+                        counted in device_count */
 } warprsa_device_activity;
 
 struct warprsa_queue {
@@ -82,8 +84,10 @@ void warprsa_queue_drop(warprsa_queue *queue);
 /* Takes no more requests from now on, and lets callers and threads see it. */
 void warprsa_queue_set_closing(warprsa_queue *queue);
 
-/* The engine has found `count` devices, 1 or more, which are now opened. */
-void warprsa_queue_devices_found(warprsa_queue *queue, unsigned count);
+/* The engines have found devices, those of these bits, which are now opened:
+ * all of them have numbers below `count`. */
+void warprsa_queue_devices_found(warprsa_queue *queue, uint32_t devices,
+                                 unsigned count);
 
 /* Notes that a device has become ready, with its description; or that it is
  * not, or no longer, and why. By a worker that holds the device's lock. */
@@ -99,8 +103,8 @@ void warprsa_queue_refuse_if_down(warprsa_queue *queue);
 /* Whether no request is queued. */
 bool warprsa_queue_empty(warprsa_queue *queue);
 
-/* After queueing a request: wakes an idle worker, of the device with the least
- * to do. */
+/* After queueing a request: wakes an idle worker, of the first engine that has
+ * one, and there of the device with the least to do. */
 void warprsa_queue_notify_idle(warprsa_queue *queue);
 
 /* Makes devices with idle workers ready to be notified again, and wakes one at
@@ -110,8 +114,8 @@ void warprsa_queue_rearm_idle(warprsa_queue *queue);
 /* Wakes all idle workers. */
 void warprsa_queue_wake_all(warprsa_queue *queue);
 
-/* How many requests a batch of this device may have, so that idle devices get
- * their share. */
+/* How many requests a batch of this device may have, so that idle devices of
+ * the same engine get their share. */
 uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device);
 
 /* Sends a line to the tracer. */

@@ -20,7 +20,8 @@ typedef struct warprsa_key warprsa_key;
 
 enum {
     WARPRSA_KEY_ID_BYTES = 32, /* a SHA-256 over the whole private key */
-    WARPRSA_DEVICES_MAX = 16,
+    WARPRSA_DEVICES_MAX = 16,  /* of all engines together */
+    WARPRSA_ENGINES_MAX = 4,
 };
 
 /* Whose a key is: a number for each of those that share the devices, which are
@@ -28,14 +29,23 @@ enum {
  * nobody to share with and is not limited. */
 #define WARPRSA_OWNER_SELF UINT64_MAX
 
-typedef struct warprsa_queue_config {
+/* An engine of a queue, and how its devices are used. */
+typedef struct warprsa_queue_engine {
     const warprsa_engine *engine;
-    uint32_t devices;     /* bit i: use device i; 0xffffffff: all */
-    unsigned slots;       /* requests in flight at most, 1..65536 */
-    unsigned streams;     /* per device, 1..WARPRSA_STREAMS_MAX */
-    unsigned batch_max;   /* requests per batch at most, 1..65536 */
-    unsigned keys_max;    /* keys per device at most, 1 or more */
-    unsigned deadline_ms; /* from submission, 1 or more; then the request is
+    uint32_t devices;   /* bit i: use device i; 0xffffffff: all */
+    unsigned streams;   /* per device, 1..WARPRSA_STREAMS_MAX: a thread each */
+    unsigned batch_max; /* requests per batch at most, 1..65536 */
+} warprsa_queue_engine;
+
+typedef struct warprsa_queue_config {
+    /* The engines whose devices serve this queue side by side, the preferred
+     * one first: an idle worker of an earlier engine is notified of a request
+     * before one of a later engine. */
+    warprsa_queue_engine engines[WARPRSA_ENGINES_MAX];
+    unsigned engine_count; /* 1..WARPRSA_ENGINES_MAX */
+    unsigned slots;        /* requests in flight at most, 1..65536 */
+    unsigned keys_max;     /* keys per device at most, 1 or more */
+    unsigned deadline_ms;  /* from submission, 1 or more; then the request is
                              refused and the caller computes it itself */
     const char *calibration_file; /* as in warprsa_device_config; outlives the
                                      queue */

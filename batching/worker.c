@@ -338,7 +338,7 @@ static void record_batch(warprsa_worker *worker, warprsa_size_class size,
     warprsa_queue_trace(queue, 2,
                         "batch device=%u stream=%u class=%u count=%zu "
                         "wait_us=%llu compute_us=%llu",
-                        worker->device->ordinal, worker->stream,
+                        worker->device->number, worker->stream,
                         1024 * ((unsigned)size + 1), count,
                         (unsigned long long)(wait_ns / 1000),
                         (unsigned long long)((end_ns - start_ns) / 1000));
@@ -377,7 +377,7 @@ static void run_batch(warprsa_worker *worker, warprsa_size_class size,
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
-    const warprsa_engine *engine = queue->config.engine;
+    const warprsa_engine *engine = device->from->engine;
     uint64_t start_ns = warprsa_clock_ns();
     warprsa_status status = engine->start(device->handle, worker->stream, size,
                                           worker->tasks, count);
@@ -507,13 +507,28 @@ static void sleep_until_notified(warprsa_worker *worker)
     atomic_fetch_sub(&device->activity->eventcount.idle, 1);
 }
 
+static bool has_threads(warprsa_queue_device *device)
+{
+    bool any;
+
+    pthread_mutex_lock(&device->lock);
+    any = device->threads != 0;
+    pthread_mutex_unlock(&device->lock);
+    return any;
+}
+
 static void start_others(warprsa_queue *queue, unsigned devices)
 {
-    for (unsigned i = 1; i < devices; i++)
-        if (!warprsa_workers_start(&queue->devices[i]))
-            warprsa_queue_trace(queue, 1,
-                                "device %u: not all of its threads started",
-                                queue->devices[i].ordinal);
+    for (unsigned i = 1; i < devices; i++) {
+        warprsa_queue_device *device = &queue->devices[i];
+
+        if (warprsa_workers_start(device))
+            continue;
+        warprsa_queue_trace(queue, 1,
+                            "device %u: not all of its threads started", i);
+        if (!has_threads(device))
+            warprsa_device_give_up(device, "no thread could be started");
+    }
 }
 
 /* For the first worker: waits until the others of its device have been
@@ -581,7 +596,7 @@ static int create_thread(pthread_t *thread, void *(*main)(void *), void *arg)
 static bool start_worker(warprsa_worker *worker)
 {
     warprsa_queue *queue = worker->device->queue;
-    unsigned batch_max = queue->config.batch_max;
+    unsigned batch_max = worker->device->from->batch_max;
 
     worker->items = calloc(batch_max, sizeof(*worker->items));
     worker->tasks = calloc(batch_max, sizeof(*worker->tasks));
@@ -600,19 +615,33 @@ static bool start_worker(warprsa_worker *worker)
     return false;
 }
 
+/* With the queue's and the device's lock held. */
+static bool start_all(warprsa_queue_device *device)
+{
+    unsigned streams = device->from->streams;
+    bool all = true;
+
+    device->workers = calloc(streams, sizeof(*device->workers));
+    if (device->workers == NULL)
+        return false;
+    device->workers_count = streams;
+    for (unsigned s = 0; s < streams && all; s++) {
+        device->workers[s].device = device;
+        device->workers[s].stream = s;
+        all = !atomic_load(&device->queue->closing) &&
+              start_worker(&device->workers[s]);
+    }
+    return all;
+}
+
 bool warprsa_workers_start(warprsa_queue_device *device)
 {
     warprsa_queue *queue = device->queue;
-    bool all = true;
+    bool all;
 
     pthread_mutex_lock(&device->lock);
     pthread_mutex_lock(&queue->lock);
-    for (unsigned s = 0; s < queue->config.streams && all; s++) {
-        device->workers[s].device = device;
-        device->workers[s].stream = s;
-        all =
-            !atomic_load(&queue->closing) && start_worker(&device->workers[s]);
-    }
+    all = start_all(device);
     if (!all && device->number == 0)
         atomic_store(&queue->closing, true);
     pthread_mutex_unlock(&queue->lock);
@@ -620,25 +649,35 @@ bool warprsa_workers_start(warprsa_queue_device *device)
     return all;
 }
 
+/* The next worker from `*stream` on that was started, and sets *stream to the
+ * stream behind its; NULL: there is none. Threads are started under the same
+ * lock. */
+static warprsa_worker *next_started(warprsa_queue_device *device,
+                                    unsigned *stream)
+{
+    warprsa_worker *worker = NULL;
+
+    pthread_mutex_lock(&device->queue->lock);
+    for (; *stream < device->workers_count && worker == NULL; (*stream)++)
+        if (device->workers[*stream].started)
+            worker = &device->workers[*stream];
+    pthread_mutex_unlock(&device->queue->lock);
+    return worker;
+}
+
 bool warprsa_workers_join(warprsa_queue_device *device, uint64_t until_ns)
 {
+    warprsa_worker *worker;
+    unsigned stream = 0;
     bool ended = true;
 
-    for (unsigned s = 0; s < WARPRSA_STREAMS_MAX; s++) {
-        warprsa_worker *worker = &device->workers[s];
-
-        /* Threads are started under the same lock. */
-        pthread_mutex_lock(&device->queue->lock);
-        bool started = worker->started;
-        pthread_mutex_unlock(&device->queue->lock);
-        if (!started)
-            continue;
+    while ((worker = next_started(device, &stream)) != NULL) {
         if (warprsa_device_wait_ended(worker, until_ns)) {
             pthread_join(worker->thread, NULL);
         } else {
             warprsa_queue_trace(device->queue, 1,
                                 "device %u: a thread hangs, left alone",
-                                device->ordinal);
+                                device->number);
             pthread_detach(worker->thread);
             ended = false;
         }

@@ -31,7 +31,8 @@ enum {
      * 2075 bits. */
     WARPRSA_PRIME_BYTES_MAX = 260,
     WARPRSA_EXPONENT_BYTES = 8,
-    WARPRSA_STREAMS_MAX = 8,
+    WARPRSA_STREAMS_MAX = 256,
+    WARPRSA_GPU_STREAMS_MAX = 8, /* more than that never helped a GPU */
 };
 
 typedef enum warprsa_status {
@@ -135,7 +136,7 @@ typedef struct warprsa_device warprsa_device;
  * returns a warprsa_status leaves nothing half done if it fails. `why` receives
  * one line for a person, cut to why_size bytes with the final zero. */
 typedef struct warprsa_engine {
-    const char *name; /* "cuda", "host" */
+    const char *name; /* "cuda", "host": one word */
 
     /* Returns the number of devices; if it is 0, the reason is in `why`. Any
      * thread. */

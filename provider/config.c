@@ -133,7 +133,7 @@ static const parameter parameters[] = {
     {"slots", parse_number, "16384", "a number from 1 to 65536", FIELD(slots),
      1, 65536, NULL},
     {"streams", parse_number, "8", "a number from 1 to 8", FIELD(streams), 1,
-     WARPRSA_STREAMS_MAX, NULL},
+     WARPRSA_GPU_STREAMS_MAX, NULL},
     {"batch_max", parse_number, "8192", "a number from 1 to 65536",
      FIELD(batch_max), 1, 65536, NULL},
     {"keys_max", parse_number, "4096", "a number from 1 to 1000000",

@@ -145,11 +145,12 @@ static void *open_queue(warprsa_context *context,
 {
     const warprsa_config *config = &context->config;
     const warprsa_queue_config wanted = {
-        .engine = choose_engine(config),
-        .devices = config->devices,
+        .engines = {{.engine = choose_engine(config),
+                     .devices = config->devices,
+                     .streams = config->streams,
+                     .batch_max = config->batch_max}},
+        .engine_count = 1,
         .slots = config->slots,
-        .streams = config->streams,
-        .batch_max = config->batch_max,
         .keys_max = config->keys_max,
         .deadline_ms = config->deadline_ms,
         .calibration_file = config->calibration_file,
@@ -163,7 +164,7 @@ static void *open_queue(warprsa_context *context,
         .router = router,
     };
 
-    if (wanted.engine != NULL)
+    if (wanted.engines[0].engine != NULL)
         return warprsa_queue_open(&wanted, reason, why, why_size);
     *reason = WARPRSA_CPU_NO_DEVICE;
     snprintf(why, why_size, "%s",

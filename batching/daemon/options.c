@@ -122,7 +122,7 @@ static const option_row rows[] = {
     {"slots", parse_number, "65536", "a number from 1 to 65536",
      "requests under way, of all clients together", FIELD(slots), 1, 65536},
     {"streams", parse_number, "8", "a number from 1 to 8",
-     "batches under way per GPU", FIELD(streams), 1, WARPRSA_STREAMS_MAX},
+     "batches under way per GPU", FIELD(streams), 1, WARPRSA_GPU_STREAMS_MAX},
     {"batch_max", parse_number, "8192", "a number from 1 to 65536",
      "requests in one batch", FIELD(batch_max), 1, 65536},
     {"keys_max", parse_number, "16384", "a number from 1 to 1000000",

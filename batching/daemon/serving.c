@@ -88,12 +88,13 @@ static bool open_queue(serving_state *s)
 {
     const warprsa_options *o = &s->serving->options;
     const warprsa_queue_config config = {
-        .engine =
-            o->engine == 1 ? warprsa_engine_host() : warprsa_engine_cuda(),
-        .devices = o->devices,
+        .engines = {{.engine = o->engine == 1 ? warprsa_engine_host()
+                                              : warprsa_engine_cuda(),
+                     .devices = o->devices,
+                     .streams = o->streams,
+                     .batch_max = o->batch_max}},
+        .engine_count = 1,
         .slots = o->slots,
-        .streams = o->streams,
-        .batch_max = o->batch_max,
         .keys_max = o->keys_max,
         .deadline_ms = o->deadline_ms,
         .calibration_file = o->calibration_file,
@@ -106,7 +107,7 @@ static bool open_queue(serving_state *s)
     warprsa_cpu_reason reason;
     char why[200];
 
-    if (config.engine == NULL)
+    if (config.engines[0].engine == NULL)
         return complain(s, "no cuda engine in this build; only --engine host");
     s->queue = warprsa_queue_open(&config, &reason, why, sizeof(why));
     return s->queue != NULL || complain(s, why);

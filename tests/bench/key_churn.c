@@ -65,8 +65,8 @@ static void pause_us(unsigned us)
 
 /* ---- The engine: the host's keys, and batches that only take time ---- */
 
-static warprsa_task *batch[WARPRSA_STREAMS_MAX];
-static size_t batch_count[WARPRSA_STREAMS_MAX];
+static warprsa_task *batch[WARPRSA_GPU_STREAMS_MAX];
+static size_t batch_count[WARPRSA_GPU_STREAMS_MAX];
 
 static warprsa_status start_batch(warprsa_device *device, unsigned stream,
                                   warprsa_size_class size, warprsa_task *tasks,
@@ -232,11 +232,12 @@ static warprsa_queue *open_queue(warprsa_engine *engine,
                                  warprsa_counters *counters)
 {
     warprsa_queue_config config = {
-        .engine = engine,
-        .devices = UINT32_MAX,
+        .engines = {{.engine = engine,
+                     .devices = UINT32_MAX,
+                     .streams = WARPRSA_GPU_STREAMS_MAX,
+                     .batch_max = 8192}},
+        .engine_count = 1,
         .slots = 65536,
-        .streams = WARPRSA_STREAMS_MAX,
-        .batch_max = 8192,
         .keys_max = 16384,
         .deadline_ms = 2000,
         .random = random_fill,

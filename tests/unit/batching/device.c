@@ -27,7 +27,7 @@ static setting set_up(unsigned streams, unsigned deadline_ms)
 {
     setting s = {.config = fake_config()};
 
-    s.config.streams = streams;
+    s.config.engines[0].streams = streams;
     s.config.deadline_ms = deadline_ms;
     s.c = s.config.counters;
     s.queue = fake_ready_queue(&s.config);
@@ -385,7 +385,7 @@ static void none_of_the_devices_chosen(void **state)
     char text[WARPRSA_COUNTERS_TEXT];
 
     (void)state;
-    s.config.devices = 1u << 5;
+    s.config.engines[0].devices = 1u << 5;
     s.queue = fake_open_queue(&s.config);
     assert_int_equal(warprsa_queue_wait_ready(s.queue, LONG_MS),
                      WARPRSA_QUEUE_DOWN);

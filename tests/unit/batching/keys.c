@@ -190,7 +190,7 @@ static void keys_in_use_are_not_evicted(void **state)
 
     (void)state;
     config.keys_max = 2;
-    config.streams = 2;
+    config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
     for (unsigned i = 0; i < 4; i++) {
         keys[i] = fake_add_key(queue, WARPRSA_CLASS_2048, i);
@@ -384,7 +384,7 @@ static void requests_that_wait_for_keys_leave_slots(void **state)
 
     (void)state;
     config.slots = SLOTS;
-    config.streams = 2;
+    config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
     greedy = key_of_owner(queue, 1001, 1);
     other = key_of_owner(queue, 1000, 2);
@@ -542,7 +542,7 @@ static void imported_used_and_released_by_many(void **state)
 
     (void)state;
     FAKE_SET(devices, 2);
-    config.streams = 2;
+    config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
     for (unsigned i = 0; i < IMPORTERS; i++) {
         importers[i] = (importer){.queue = queue, .number = i};

@@ -45,10 +45,10 @@ static void bad_configurations_are_told(void **state)
     char why[256];
 
     (void)state;
-    bad[0].engine = NULL;
+    bad[0].engines[0].engine = NULL;
     bad[1].slots = 65537;
-    bad[2].streams = 9;
-    bad[3].batch_max = 0;
+    bad[2].engines[0].streams = WARPRSA_STREAMS_MAX + 1;
+    bad[3].engines[0].batch_max = 0;
     bad[4].deadline_ms = 0;
     for (unsigned i = 0; i < 5; i++) {
         why[0] = '\0';
@@ -126,7 +126,7 @@ static void threads_are_named_and_take_no_signals(void **state)
     warprsa_queue *queue;
 
     (void)state;
-    config.streams = 2;
+    config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
     WAIT_UNTIL(quiet_threads() == 2);
     fake_close_queue(queue, &config);
@@ -302,7 +302,7 @@ static void closed_while_opening(void **state)
 
     (void)state;
     FAKE_SET(hold_open, true);
-    config.streams = 3;
+    config.engines[0].streams = 3;
     queue = fake_open_queue(&config);
     FAKE_WAIT(fake.waiting == 1);
     assert_int_equal(pthread_create(&closer, NULL, close_main, queue), 0);
@@ -375,7 +375,7 @@ static void again_and_again(void **state)
         warprsa_key *key;
         fake_request r;
 
-        config.streams = 1 + i % 3;
+        config.engines[0].streams = 1 + i % 3;
         queue = fake_ready_queue(&config);
         key = fake_add_key(queue, WARPRSA_CLASS_3072, 1);
         fake_fill(&r, WARPRSA_CLASS_3072, 1, i);
@@ -427,7 +427,7 @@ static void a_forked_child_starts_anew(void **state)
     warprsa_counters_free(config.counters);
     skip(); /* it allows a forked child no threads */
 #endif
-    config.streams = 2;
+    config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     FAKE_SET(hold, true);

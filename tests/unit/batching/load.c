@@ -56,7 +56,7 @@ static void devices_share_the_load(void **state)
 
     (void)state;
     FAKE_SET(devices, DEVICES);
-    config.streams = 2;
+    config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
     WAIT_UNTIL(config.counters->devices == DEVICES);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
@@ -82,7 +82,7 @@ static void only_chosen_devices_are_used(void **state)
 
     (void)state;
     FAKE_SET(devices, 4);
-    config.devices = 1u << 1 | 1u << 3;
+    config.engines[0].devices = 1u << 1 | 1u << 3;
     queue = fake_ready_queue(&config);
     WAIT_UNTIL(config.counters->devices == 2);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
@@ -296,7 +296,7 @@ static void lost_under_full_load(void **state)
 
     (void)state;
     FAKE_SET(devices, 2);
-    config.streams = 2;
+    config.engines[0].streams = 2;
     config.slots = 96; /* fewer than wanted, too */
     config.deadline_ms = 1000;
     queue = fake_ready_queue(&config);

@@ -131,7 +131,7 @@ static void batch_max_is_kept(void **state)
     fake_request *first, *rest;
 
     (void)state;
-    config.batch_max = 4;
+    config.engines[0].batch_max = 4;
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     FAKE_SET(hold, true);
@@ -160,7 +160,7 @@ static void streams_and_devices_share_the_work(void **state)
 
     (void)state;
     FAKE_SET(devices, 2);
-    config.streams = 2;
+    config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
     WAIT_UNTIL(config.counters->devices == 2);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
@@ -191,7 +191,7 @@ static void only_chosen_devices_are_used(void **state)
 
     (void)state;
     FAKE_SET(devices, 3);
-    config.devices = 1u << 2;
+    config.engines[0].devices = 1u << 2;
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     wait_for_all(queue, submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1), 1);
@@ -624,9 +624,9 @@ static void a_crowd_gets_its_own_answers(void **state)
 
     (void)state;
     FAKE_SET(devices, 2);
-    config.streams = 2;
+    config.engines[0].streams = 2;
     config.slots = MEMBERS * MEMBER_AT_ONCE - 8;
-    config.batch_max = 16;
+    config.engines[0].batch_max = 16;
     queue = fake_ready_queue(&config);
     for (unsigned i = 0; i < MEMBERS; i++) {
         members[i] = (member){.queue = queue, .number = i};
@@ -687,9 +687,9 @@ static void many_more_threads_than_cpus(void **state)
 
     (void)state;
     assert_non_null(server);
-    config.streams = 2;
+    config.engines[0].streams = 2;
     config.slots = SERVER_THREADS;
-    config.batch_max = SERVER_THREADS;
+    config.engines[0].batch_max = SERVER_THREADS;
     queue = fake_ready_queue(&config);
     for (unsigned i = 0; i < SERVER_THREADS; i++) {
         server[i] = (member){.queue = queue, .number = i};

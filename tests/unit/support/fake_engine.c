@@ -33,6 +33,7 @@ typedef struct stream_state {
 struct warprsa_device {
     warprsa_device_config config;
     char text[32];
+    bool second;
     bool lost;
     loaded_key keys[KEYS_MAX];
     stream_state streams[WARPRSA_STREAMS_MAX];
@@ -110,28 +111,40 @@ static void held(const bool *flag)
     changed();
 }
 
-static unsigned fake_count(char *why, size_t why_size)
+static unsigned count_devices(const unsigned *devices, char *why,
+                              size_t why_size)
 {
     unsigned n;
 
     pthread_mutex_lock(&fake.lock);
     held(&fake.hold_count);
-    n = fake.devices;
+    n = *devices;
     if (n == 0)
         snprintf(why, why_size, "no fake device");
     pthread_mutex_unlock(&fake.lock);
     return n;
 }
 
-static warprsa_status fake_open(const warprsa_device_config *config,
-                                warprsa_device **device, char *why,
-                                size_t why_size)
+static unsigned fake_count(char *why, size_t why_size)
+{
+    return count_devices(&fake.devices, why, why_size);
+}
+
+static unsigned second_count(char *why, size_t why_size)
+{
+    return count_devices(&fake.second_devices, why, why_size);
+}
+
+static warprsa_status open_device(const warprsa_device_config *config,
+                                  bool second, warprsa_device **device,
+                                  char *why, size_t why_size)
 {
     warprsa_status status = WARPRSA_OK;
 
     pthread_mutex_lock(&fake.lock);
     held(&fake.hold_open);
-    rule(config->ordinal < fake.devices, "open: ordinal");
+    rule(config->ordinal < (second ? fake.second_devices : fake.devices),
+         "open: ordinal");
     if (fake.open_failures > 0) {
         fake.open_failures--;
         status = WARPRSA_DEVICE_ERROR;
@@ -143,12 +156,27 @@ static warprsa_status fake_open(const warprsa_device_config *config,
         fake.opens++;
         last_opened = *device;
         (*device)->config = *config;
-        snprintf((*device)->text, sizeof((*device)->text), "Fake (fake %u)",
-                 config->ordinal);
+        (*device)->second = second;
+        snprintf((*device)->text, sizeof((*device)->text), "Fake (%s %u)",
+                 second ? "second" : "fake", config->ordinal);
     }
     changed();
     pthread_mutex_unlock(&fake.lock);
     return status;
+}
+
+static warprsa_status fake_open(const warprsa_device_config *config,
+                                warprsa_device **device, char *why,
+                                size_t why_size)
+{
+    return open_device(config, false, device, why, why_size);
+}
+
+static warprsa_status second_open(const warprsa_device_config *config,
+                                  warprsa_device **device, char *why,
+                                  size_t why_size)
+{
+    return open_device(config, true, device, why, why_size);
 }
 
 static bool fake_close(warprsa_device *device)
@@ -273,6 +301,7 @@ static warprsa_status fake_start(warprsa_device *device, unsigned stream,
         if (fake.batches < FAKE_BATCHES_LOGGED) {
             fake.log[fake.batches].size = size;
             fake.log[fake.batches].count = count;
+            fake.log[fake.batches].second = device->second;
             fake.log[fake.batches].device = device->config.ordinal;
             fake.log[fake.batches].stream = stream;
         }
@@ -359,20 +388,26 @@ static warprsa_status fake_self_test(warprsa_device *device, unsigned stream)
     return status;
 }
 
+#define FAKE_ENGINE(its_name, its_count, its_open)                             \
+    {                                                                          \
+        .name = its_name, .count = its_count, .open = its_open,                \
+        .close = fake_close, .describe = fake_describe,                        \
+        .load_key = fake_load_key, .unload_key = fake_unload_key,              \
+        .start = fake_start, .wait = fake_wait, .self_test = fake_self_test,   \
+    }
+
 const warprsa_engine *fake_engine_get(void)
 {
-    static const warprsa_engine engine = {
-        .name = "fake",
-        .count = fake_count,
-        .open = fake_open,
-        .close = fake_close,
-        .describe = fake_describe,
-        .load_key = fake_load_key,
-        .unload_key = fake_unload_key,
-        .start = fake_start,
-        .wait = fake_wait,
-        .self_test = fake_self_test,
-    };
+    static const warprsa_engine engine =
+        FAKE_ENGINE("fake", fake_count, fake_open);
+
+    return &engine;
+}
+
+const warprsa_engine *fake_engine_second(void)
+{
+    static const warprsa_engine engine =
+        FAKE_ENGINE("second", second_count, second_open);
 
     return &engine;
 }

@@ -24,6 +24,7 @@ typedef struct fake_engine {
 
     /* How it is to behave. */
     unsigned devices;           /* that count() finds */
+    unsigned second_devices;    /* the same of fake_engine_second() */
     bool hold_count;            /* count() doesn't return */
     bool hold_open;             /* open() doesn't return */
     unsigned open_failures;     /* next opens that fail */
@@ -48,6 +49,7 @@ typedef struct fake_engine {
     struct {
         warprsa_size_class size;
         size_t count;
+        bool second; /* of fake_engine_second() */
         unsigned device;
         unsigned stream;
     } log[FAKE_BATCHES_LOGGED];
@@ -57,6 +59,9 @@ typedef struct fake_engine {
 extern fake_engine fake;
 
 const warprsa_engine *fake_engine_get(void);
+
+/* Another engine, with devices of its own; all else is that of the first. */
+const warprsa_engine *fake_engine_second(void);
 
 /* Back to one good device, nothing seen. No queue may be open. */
 void fake_reset(void);

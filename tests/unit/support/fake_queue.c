@@ -15,11 +15,12 @@ static int fake_random(void *arg, void *out, size_t len)
 warprsa_queue_config fake_config(void)
 {
     warprsa_queue_config config = {
-        .engine = fake_engine_get(),
-        .devices = UINT32_MAX,
+        .engines = {{.engine = fake_engine_get(),
+                     .devices = UINT32_MAX,
+                     .streams = 1,
+                     .batch_max = 64}},
+        .engine_count = 1,
         .slots = 64,
-        .streams = 1,
-        .batch_max = 64,
         .keys_max = 64,
         .deadline_ms = LONG_MS,
         .random = fake_random,

@@ -1,0 +1,225 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A queue with the devices of several engines side by side.
+ */
+#include "tests/unit/support/fake_queue.h"
+
+enum {
+    FIRST_STREAMS = 2,
+    SECOND_STREAMS = 12,
+    SECOND_BATCH_MAX = 4,
+    TRIES = 8,
+};
+
+static int reset(void **state)
+{
+    (void)state;
+    fake_reset();
+    return 0;
+}
+
+static warprsa_queue_config two_engines(void)
+{
+    warprsa_queue_config config = fake_config();
+
+    config.engines[0].streams = FIRST_STREAMS;
+    config.engines[1] = (warprsa_queue_engine){
+        .engine = fake_engine_second(),
+        .devices = UINT32_MAX,
+        .streams = SECOND_STREAMS,
+        .batch_max = SECOND_BATCH_MAX,
+    };
+    config.engine_count = 2;
+    return config;
+}
+
+/* As many requests as streams, one after the other, all under way at once.
+ * Returns whether the first engine's streams got the first ones. */
+static bool first_engine_was_preferred(warprsa_queue *queue, warprsa_key *key)
+{
+    enum {
+        ALL = FIRST_STREAMS + SECOND_STREAMS
+    };
+    unsigned first = fake.batches, streams = 0;
+    fake_request r[ALL];
+    bool preferred = true;
+
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < ALL; i++) {
+        fake_fill(&r[i], WARPRSA_CLASS_2048, 1, i);
+        assert_int_equal(fake_submit(queue, key, &r[i]), WARPRSA_DONE);
+        FAKE_WAIT(fake.running == i + 1);
+    }
+    for (unsigned i = 0; i < ALL; i++) {
+        preferred &= fake.log[first + i].second == (i >= FIRST_STREAMS);
+        if (fake.log[first + i].second)
+            streams |= 1u << fake.log[first + i].stream;
+    }
+    assert_int_equal(streams, (1u << SECOND_STREAMS) - 1);
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < ALL; i++) {
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r[i]));
+    }
+    return preferred;
+}
+
+/* A worker that was not asleep yet may be faster than the one that is woken;
+ * then the test tries again, as often as the log has room. */
+static void the_first_engine_is_preferred(void **state)
+{
+    warprsa_queue_config config = two_engines();
+    unsigned tries = FAKE_BATCHES_LOGGED / (FIRST_STREAMS + SECOND_STREAMS);
+    char text[WARPRSA_COUNTERS_TEXT];
+    warprsa_queue *queue;
+    warprsa_key *key;
+
+    (void)state;
+    FAKE_SET(second_devices, 1);
+    queue = fake_ready_queue(&config);
+    WAIT_UNTIL(config.counters->devices == 2);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    while (!first_engine_was_preferred(queue, key))
+        assert_true(--tries > 0);
+    warprsa_counters_device(config.counters, text);
+    assert_string_equal(text, "Fake (fake 0)");
+    assert_true(config.counters->device_of[0].gpu >= FIRST_STREAMS);
+    assert_true(config.counters->device_of[1].gpu >= 1);
+    assert_int_equal(fake.keys, 2); /* uploaded where it was needed */
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* While one engine's streams are busy, requests pile up; the other's take no
+ * more than its own batches hold. */
+static void each_engine_has_its_own_batches(void **state)
+{
+    enum {
+        MANY = 40
+    };
+    warprsa_queue_config config = two_engines();
+    fake_request r[MANY];
+    warprsa_queue *queue;
+    warprsa_key *key;
+
+    (void)state;
+    FAKE_SET(second_devices, 2);
+    config.engines[1].streams = 1;
+    queue = fake_ready_queue(&config);
+    WAIT_UNTIL(config.counters->devices == 3);
+    key = fake_add_key(queue, WARPRSA_CLASS_4096, 1);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < MANY; i++) {
+        fake_fill(&r[i], WARPRSA_CLASS_4096, 1, i);
+        assert_int_equal(fake_submit(queue, key, &r[i]), WARPRSA_DONE);
+    }
+    FAKE_WAIT(fake.running == FIRST_STREAMS + 2);
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r[i]));
+    }
+    for (unsigned i = 0; i < fake.batches && i < FAKE_BATCHES_LOGGED; i++)
+        assert_true(!fake.log[i].second ||
+                    fake.log[i].count <= SECOND_BATCH_MAX);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* The first engine has no device: the queue is as good as one without it. */
+static void an_engine_may_have_no_device(void **state)
+{
+    warprsa_queue_config config = two_engines();
+    char text[WARPRSA_COUNTERS_TEXT];
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request r;
+
+    (void)state;
+    FAKE_SET(devices, 0);
+    FAKE_SET(second_devices, 1);
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    fake_fill(&r, WARPRSA_CLASS_2048, 1, 7);
+    assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                     WARPRSA_DONE);
+    assert_true(fake_is_right(&r));
+    assert_true(fake.log[0].second);
+    warprsa_counters_device(config.counters, text);
+    assert_string_equal(text, "Fake (second 0)");
+    assert_int_equal(config.counters->devices, 1);
+    assert_false(warprsa_queue_has_lost_device(queue));
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* No engine has one: the reason is the preferred engine's. */
+static void no_engine_has_a_device(void **state)
+{
+    warprsa_queue_config config = two_engines();
+    char text[WARPRSA_COUNTERS_TEXT];
+    warprsa_queue *queue;
+
+    (void)state;
+    FAKE_SET(devices, 3);
+    config.engines[0].devices = 1u << 5;
+    queue = fake_open_queue(&config);
+    assert_int_equal(warprsa_queue_wait_ready(queue, LONG_MS),
+                     WARPRSA_QUEUE_DOWN);
+    warprsa_counters_device(config.counters, text);
+    assert_string_equal(text, "none: none of the 3 devices is chosen");
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* One engine's device fails while the other's goes on: no request is lost, and
+ * the queue stays ready. */
+static void a_device_of_another_engine_goes_on(void **state)
+{
+    warprsa_queue_config config = two_engines();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request r;
+
+    (void)state;
+    FAKE_SET(second_devices, 1);
+    queue = fake_ready_queue(&config);
+    WAIT_UNTIL(config.counters->devices == 2);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(open_failures, UINT32_MAX);
+    FAKE_SET(wait_failures, 1);
+    for (unsigned i = 0; i < TRIES; i++) {
+        warprsa_answer answer;
+
+        fake_fill(&r, WARPRSA_CLASS_2048, 1, i);
+        assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
+        answer = warprsa_queue_wait(queue, r.ticket, r.output);
+        assert_int_equal(answer, i == 0 ? WARPRSA_REFUSED : WARPRSA_DONE);
+    }
+    assert_int_equal(config.counters->devices, 1);
+    FAKE_SET(open_failures, 0);
+    WAIT_UNTIL(config.counters->devices == 2);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_first_engine_is_preferred, reset),
+        cmocka_unit_test_setup(each_engine_has_its_own_batches, reset),
+        cmocka_unit_test_setup(an_engine_may_have_no_device, reset),
+        cmocka_unit_test_setup(no_engine_has_a_device, reset),
+        cmocka_unit_test_setup(a_device_of_another_engine_goes_on, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
