@@ -26,6 +26,5 @@ load 9443 "${both[@]}" --clients=100 --count=300 --tls=1.2 \
 stop_haproxy
 all=$((4 + 4 + 4 + count + 300))
 expect_totals gpu="$all" gpu_2048="$all" cpu=0 checks_failed=0
-# Handshakes did not wait for each other, as they would without async jobs: then
-# no batch would have more of them than haproxy has threads, 4.
+# Handshakes did not wait for each other, as they would without async jobs.
 expect_daemon "$all" 16
