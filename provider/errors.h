@@ -13,7 +13,7 @@
 
 /* The queue of this thread as it was before a call. */
 typedef struct warprsa_errors {
-    unsigned long last; /* 0: it was empty */
+    bool any; /* it was not empty */
 } warprsa_errors;
 
 /* Before a call into our libcrypto. Any thread; the pair of calls belongs to
