@@ -203,8 +203,10 @@ static void complete_batch(warprsa_worker *worker, size_t count)
 
 static warprsa_cpu_reason why_no_key(warprsa_status status)
 {
-    return status == WARPRSA_NO_MEMORY ? WARPRSA_CPU_KEY_CACHE_FULL
-                                       : WARPRSA_CPU_ERROR;
+    if (status == WARPRSA_NO_MEMORY)
+        return WARPRSA_CPU_KEY_CACHE_FULL;
+    return status == WARPRSA_UNSUPPORTED_KEY ? WARPRSA_CPU_UNSUPPORTED_KEY
+                                             : WARPRSA_CPU_ERROR;
 }
 
 /* Makes a task of item `from`, which becomes item `to`, with the device's index

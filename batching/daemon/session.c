@@ -365,6 +365,8 @@ static void serve(warprsa_session *s, uint32_t slot,
             return;
         }
         reason = reason_now(context);
+    } else if (key != NULL && key->bytes == 0) {
+        reason = WARPRSA_CPU_UNSUPPORTED_KEY;
     }
     answer(s, slot, request->generation, request->notifier, WARPRSA_REFUSED,
            reason);
@@ -421,6 +423,7 @@ static const char *add_key(warprsa_session *s,
     key = &s->keys[message->number];
     key->taken = true;
     key->generation = message->generation;
+    key->bytes = 0;
     if (warprsa_key_class(&message->key) < 0)
         return NULL; /* requests with it are refused */
     key->bytes = message->key.modulus_bytes;

@@ -47,7 +47,7 @@ typedef struct warprsa_session_key {
     warprsa_key *key; /* NULL: none, or one the queue has refused */
     bool taken;       /* the client has brought one under this number */
     uint32_t generation;
-    uint32_t bytes;
+    uint32_t bytes; /* of the modulus; 0: no engine takes such a key */
     uint8_t n[WARPRSA_MODULUS_BYTES_MAX]; /* the modulus, its first `bytes` */
 } warprsa_session_key;
 

@@ -182,7 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     script x = {.in = {data, data + size}};
 
-    WAIT_UNTIL(raw_client_connect(&x.client, fuzz_daemon(), FUZZ_SLOTS));
+    WAIT_UNTIL(raw_client_connect(&x.client, fuzz_daemon()->path, FUZZ_SLOTS));
     raw_client_attach(&x.client);
     for (uint32_t i = 0; i < KEYS; i++)
         raw_client_key(&x.client, i, 1, i);

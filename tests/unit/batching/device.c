@@ -291,7 +291,7 @@ static void a_key_that_does_not_load_is_refused_alone(void **state)
     assert_int_equal(warprsa_queue_wait(s.queue, good.ticket, good.output),
                      WARPRSA_DONE);
     assert_true(fake_is_right(&good));
-    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_ERROR], 1);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_UNSUPPORTED_KEY], 1);
     assert_int_equal(s.c->device_losses, 0);
     warprsa_key_release(other);
     tear_down(&s);

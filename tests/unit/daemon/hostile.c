@@ -45,7 +45,7 @@ static int teardown(void **state)
 /* A connection that has one key, under number 3 and generation 5. */
 static void enter(raw_client *x)
 {
-    WAIT_UNTIL(raw_client_connect(x, &s, 16));
+    WAIT_UNTIL(raw_client_connect(x, s.path, 16));
     raw_client_attach(x);
     raw_client_key(x, 3, 5, 1);
 }
@@ -156,7 +156,7 @@ static void attached_twice_or_by_others(void **state)
     (void)state;
     enter(&x);
     raw_client_attach(&x);
-    WAIT_UNTIL(raw_client_connect(&y, &s, 16));
+    WAIT_UNTIL(raw_client_connect(&y, s.path, 16));
     raw_client_attach(&x);
     raw_client_fill(&x, 0, 1, 3, 5);
     raw_client_submit(&x, 0);

@@ -183,7 +183,7 @@ static void nothing_can_be_sent_to_a_session(void **state)
     int ends[2];
 
     (void)state;
-    WAIT_UNTIL(raw_client_connect(&x, &s, 16));
+    WAIT_UNTIL(raw_client_connect(&x, s.path, 16));
     raw_client_attach(&x);
     ends[0] = x.socket;
     ends[1] = raw_client_notifier(&x, 1);
@@ -294,7 +294,7 @@ static void notifiers_not_received(void **state)
     raw_client x;
 
     (void)state;
-    WAIT_UNTIL(raw_client_connect(&x, &s, 16));
+    WAIT_UNTIL(raw_client_connect(&x, s.path, 16));
     raw_client_attach(&x);
     for (unsigned i = 0; i < 1000; i++) {
         if (!warprsa_shm_send(&x.shm, &x.messages_offset, &asked))

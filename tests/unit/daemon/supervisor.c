@@ -5,17 +5,12 @@
  * again, or never become ready, and a supervisor that is killed itself. Here a
  * serving process does what its number says.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/wait_until.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +19,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "batching/base/clock.h"
@@ -32,7 +26,6 @@
 
 enum {
     STARTS_MAX = 16,
-    PATIENCE_MS = 60000,
     HANG_MS = 1000,
     STATUS_NOT_READY = 7,
 };
@@ -55,23 +48,6 @@ static struct {
 
 static pid_t supervisor;
 static int listener = -1, systemd = -1;
-
-static void nap(void)
-{
-    const struct timespec ten_ms = {0, 10000000};
-
-    nanosleep(&ten_ms, NULL);
-}
-
-#define WAIT_UNTIL(condition)                                                  \
-    do {                                                                       \
-        bool holds_ = (condition);                                             \
-        for (int left_ = PATIENCE_MS / 10; !holds_ && left_ > 0; left_--) {    \
-            nap();                                                             \
-            holds_ = (condition);                                              \
-        }                                                                      \
-        assert_true(holds_);                                                   \
-    } while (0)
 
 /* ---- in the supervisor and below ---- */
 
@@ -195,7 +171,7 @@ static void assert_told(const char *what)
     do {
         ssize_t length;
 
-        assert_int_equal(poll(&message, 1, PATIENCE_MS), 1);
+        assert_int_equal(poll(&message, 1, LONG_MS), 1);
         length = recv(systemd, text, sizeof(text) - 1, 0);
         assert_true(length > 0);
         text[length] = '\0';

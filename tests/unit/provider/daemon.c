@@ -16,17 +16,16 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tests/unit/support/provider_subject.h"
+#include "tests/unit/support/wait_until.h"
 
 #include "batching/base/clock.h"
 
 enum {
     THREADS = 6,
     JOBS = 32,
-    PATIENCE_MS = 60000,
     NOBODY = 65534,
     /* Far less than the time that the program would wait for a daemon that
      * shows that it lives, and more than a machine with too much to do needs.
@@ -44,23 +43,6 @@ static char directory[] = "/tmp/warprsa-daemon.XXXXXX";
 static char path[64], log_path[64];
 static pid_t daemon_pid;
 static pid_t stopped_pid; /* its serving process; 0: not stopped */
-
-static void nap(void)
-{
-    const struct timespec ten_ms = {0, 10000000};
-
-    nanosleep(&ten_ms, NULL);
-}
-
-#define WAIT_UNTIL(condition)                                                  \
-    do {                                                                       \
-        bool holds_ = (condition);                                             \
-        for (int left_ = PATIENCE_MS / 10; !holds_ && left_ > 0; left_--) {    \
-            nap();                                                             \
-            holds_ = (condition);                                              \
-        }                                                                      \
-        assert_true(holds_);                                                   \
-    } while (0)
 
 /* ---- the daemon ---- */
 
@@ -409,7 +391,7 @@ static void goes_on(signing *one, OSSL_ASYNC_FD fd)
 {
     struct pollfd poller = {fd, POLLIN, 0};
 
-    assert_int_equal(poll(&poller, 1, PATIENCE_MS), 1);
+    assert_int_equal(poll(&poller, 1, LONG_MS), 1);
     assert_true(run_impatiently(one, 1) != UINT32_MAX);
     assert_true(signings_end(one, 1));
 }

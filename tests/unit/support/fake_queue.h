@@ -7,22 +7,12 @@
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_FAKE_QUEUE_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_FAKE_QUEUE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 
 #include "batching/queue.h"
 #include "fake_engine.h"
-
-enum {
-    LONG_MS = 30000, /* for what must happen, however slow the machine */
-};
+#include "tests/unit/support/wait_until.h"
 
 /* A configuration with counters of its own, to be freed by the test. */
 warprsa_queue_config fake_config(void);
@@ -57,18 +47,5 @@ warprsa_answer fake_submit(warprsa_queue *queue, warprsa_key *key,
 bool fake_is_right(const fake_request *request);
 
 uint64_t fake_sum(const _Atomic uint64_t *counters, size_t count);
-
-/* Waits for a condition that no condition variable announces; fails after
- * LONG_MS. */
-#define WAIT_UNTIL(condition)                                                  \
-    do {                                                                       \
-        struct timespec tick = {0, 1000000};                                   \
-        bool holds = (condition);                                              \
-        for (int left = LONG_MS; !holds && left > 0; left--) {                 \
-            nanosleep(&tick, NULL);                                            \
-            holds = (condition);                                               \
-        }                                                                      \
-        assert_true(holds);                                                    \
-    } while (0)
 
 #endif
