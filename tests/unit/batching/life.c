@@ -235,7 +235,7 @@ static void closing_with_requests_set_aside(void **state)
     void *closed;
 
     (void)state;
-    config.streams = 2;
+    config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
     FAKE_SET(hold_load, true);
     for (unsigned i = 0; i < REQUESTS; i++) {

@@ -101,11 +101,12 @@ static void open_queue(void)
     char why[256] = "";
 
     queue_config = (warprsa_queue_config){
-        .engine = warprsa_engine_host(),
-        .devices = UINT32_MAX,
+        .engines = {{.engine = warprsa_engine_host(),
+                     .devices = UINT32_MAX,
+                     .streams = 2,
+                     .batch_max = 16}},
+        .engine_count = 1,
         .slots = 64,
-        .streams = 2,
-        .batch_max = 16,
         .keys_max = 16,
         .deadline_ms = LONG_MS,
         .random = random_of_the_system,
