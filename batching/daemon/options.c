@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batching/daemon/network.h"
 #include "batching/daemon/server.h"
 #include "batching/ipc/protocol.h"
 
@@ -153,6 +154,27 @@ static const option_row rows[] = {
     {"client_notifiers", parse_number, "16384", "a number from 1 to 65536",
      "async jobs' wait contexts of one client, a descriptor each",
      FIELD(client_notifiers), 1, WARPRSA_CLIENT_NOTIFIERS_MAX},
+    {"listen", parse_text, "", "ADDRESS:PORT, an IPv6 address in brackets",
+     "where hosts of the network may connect", FIELD(listen), 0, SIZE(listen)},
+    {"tls_certificate", parse_path_or_none, "none",
+     "none or an absolute path of at most 255 bytes",
+     "this host's certificate, with its chain", FIELD(tls_certificate), 0,
+     SIZE(tls_certificate)},
+    {"tls_key", parse_path_or_none, "none",
+     "none or an absolute path of at most 255 bytes", "its private key",
+     FIELD(tls_key), 0, SIZE(tls_key)},
+    {"tls_ca", parse_path_or_none, "none",
+     "none or an absolute path of at most 255 bytes",
+     "those whom other hosts' certificates must come from", FIELD(tls_ca), 0,
+     SIZE(tls_ca)},
+    {"identities", parse_path_or_none, "none",
+     "none or an absolute path of at most 255 bytes",
+     "the map of who may connect, and their limits", FIELD(identities), 0,
+     SIZE(identities)},
+    {"network_threads", parse_number, "2", "a number from 1 to 16",
+     "threads that serve the network", FIELD(network_threads), 1, 16},
+    {"network_connections", parse_number, "256", "a number from 1 to 65536",
+     "connections of the network", FIELD(network_connections), 1, 65536},
     {"verbose", parse_number, "1", "a number from 0 to 2",
      "0: errors, 1: clients and devices, 2: batches", FIELD(verbose), 0, 2},
 };
@@ -161,6 +183,13 @@ enum {
     HELP = ROWS,
     VERSION,
 };
+
+/* Whether this program has the option: the fields from `listen` on are for the
+ * network. */
+static bool is_offered(const option_row *row)
+{
+    return row->offset < FIELD(listen) || warprsa_network_get() != NULL;
+}
 
 static bool set(warprsa_options *options, const option_row *row,
                 const char *text, const char *where, char *why, size_t why_size)
@@ -195,7 +224,7 @@ static bool set_line(warprsa_options *options, char *line, const char *where,
         *equals = '\0';
         name = trim(line);
         for (int i = 0; i < ROWS; i++)
-            if (strcmp(name, rows[i].name) == 0)
+            if (strcmp(name, rows[i].name) == 0 && is_offered(&rows[i]))
                 return set(options, &rows[i], trim(equals + 1), where, why,
                            why_size);
     }
@@ -244,14 +273,16 @@ static bool read_line(warprsa_options *options, int argc, char **argv,
 {
     char names[ROWS][32];
     struct option wanted[ROWS + 3] = {0};
-    int found;
+    int found, count = 0;
 
     for (int i = 0; i < ROWS; i++) {
         dashed(rows[i].name, names[i]);
-        wanted[i] = (struct option){names[i], required_argument, NULL, i};
+        if (is_offered(&rows[i]))
+            wanted[count++] =
+                (struct option){names[i], required_argument, NULL, i};
     }
-    wanted[HELP] = (struct option){"help", no_argument, NULL, HELP};
-    wanted[VERSION] = (struct option){"version", no_argument, NULL, VERSION};
+    wanted[count++] = (struct option){"help", no_argument, NULL, HELP};
+    wanted[count] = (struct option){"version", no_argument, NULL, VERSION};
     optind = 0;
     while ((found = getopt_long(argc, argv, "", wanted, NULL)) != -1) {
         if (found == HELP)
@@ -273,6 +304,27 @@ static bool read_line(warprsa_options *options, int argc, char **argv,
     return true;
 }
 
+/* Whoever listens has to say who he is and who may come. */
+static bool is_complete(const warprsa_options *o, char *why, size_t why_size)
+{
+    const struct {
+        const char *name, *value;
+    } needed[] = {
+        {"tls_certificate", o->tls_certificate},
+        {"tls_key", o->tls_key},
+        {"tls_ca", o->tls_ca},
+        {"identities", o->identities},
+    };
+
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+        if (o->listen[0] != '\0' && needed[i].value[0] == '\0') {
+            snprintf(why, why_size, "listen = %s: needs %s, too", o->listen,
+                     needed[i].name);
+            return false;
+        }
+    return true;
+}
+
 bool warprsa_options_read(warprsa_options *options, int argc, char **argv,
                           char *why, size_t why_size)
 {
@@ -286,9 +338,12 @@ bool warprsa_options_read(warprsa_options *options, int argc, char **argv,
     if (!read_line(options, argc, argv, why, why_size))
         return false;
     strcpy(config, options->config);
-    return config[0] == '\0' || options->help || options->version ||
-           (read_file(options, config, why, why_size) &&
-            read_line(options, argc, argv, why, why_size));
+    if (options->help || options->version)
+        return true;
+    if (config[0] != '\0' && !(read_file(options, config, why, why_size) &&
+                               read_line(options, argc, argv, why, why_size)))
+        return false;
+    return is_complete(options, why, why_size);
 }
 
 void warprsa_options_help(void)
@@ -300,6 +355,8 @@ void warprsa_options_help(void)
         "Computes the RSA private operations of many processes on the GPU: of\n"
         "those whose OpenSSL uses the provider warprsa with mode = daemon.\n");
     for (int i = 0; i < ROWS; i++) {
+        if (!is_offered(&rows[i]))
+            continue;
         dashed(rows[i].name, name);
         printf("  --%-14s %s:\n                   %s", name, rows[i].help,
                rows[i].allowed);

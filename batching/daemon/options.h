@@ -26,6 +26,10 @@ typedef struct warprsa_options {
     unsigned clients, user_clients, client_slots, client_keys, client_notifiers;
     unsigned verbose;
     bool help, version;
+    /* From here on: of warprsad-remote alone. */
+    char listen[272]; /* empty: it does not */
+    char tls_certificate[256], tls_key[256], tls_ca[256], identities[256];
+    unsigned network_threads, network_connections;
 } warprsa_options;
 
 /* Reads the command line and the file. False with the reason, in a sentence for

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/daemon/network.h"
 #include "batching/daemon/secrets.h"
 #include "batching/daemon/server.h"
 #include "batching/daemon/supervisor.h"
@@ -41,6 +42,8 @@ typedef struct serving_state {
     int reports;
     warprsa_queue *queue;
     warprsa_server *server;
+    const warprsa_network *network; /* NULL: there is none */
+    void *network_server;           /* NULL: it does not listen */
     uint64_t start_ns;
     bool ready;
 } serving_state;
@@ -148,6 +151,24 @@ static bool start_server(serving_state *s)
     return s->server != NULL || complain(s, why);
 }
 
+static bool start_network(serving_state *s)
+{
+    const warprsa_network_config config = {
+        .options = &s->serving->options,
+        .queue = s->queue,
+        .key_id = warprsa_secrets_key_id,
+        .log = warprsa_serving_log,
+        .log_arg = s->serving,
+    };
+    char why[400];
+
+    s->network = warprsa_network_get();
+    if (s->network == NULL || config.options->listen[0] == '\0')
+        return true;
+    s->network_server = s->network->start(&config, why, sizeof(why));
+    return s->network_server != NULL || complain(s, why);
+}
+
 static bool start(serving_state *s)
 {
     char why[200];
@@ -160,7 +181,7 @@ static bool start(serving_state *s)
     if (why[0] != '\0')
         log_line(s, 0, why);
     warprsa_counters_restart(s->serving->counters);
-    return open_queue(s) && start_server(s);
+    return open_queue(s) && start_server(s) && start_network(s);
 }
 
 static void log_counters(const serving_state *s)
@@ -178,6 +199,8 @@ static bool stop(serving_state *s)
 {
     bool ended = true;
 
+    if (s->network_server != NULL)
+        s->network->stop(s->network_server);
     if (s->server != NULL)
         warprsa_server_stop(s->server);
     if (s->queue != NULL) {
@@ -229,6 +252,11 @@ static void reload(serving_state *s)
     char why[600];
 
     report(s, WARPRSA_REPORT_RELOADING);
+    if (s->network_server != NULL &&
+        !s->network->reload(s->network_server, why, sizeof(why))) {
+        log_line(s, 0, why);
+        log_line(s, 0, "certificates or identities not reloaded");
+    }
     if (warprsa_serving_reload(s->serving, why, sizeof(why))) {
         limits = limits_of(&s->serving->options);
         warprsa_server_set_limits(s->server, &limits);

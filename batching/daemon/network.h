@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the daemon knows of the network. warprsad has no network: its code is in
+ * warprsad-remote alone, the same daemon with batching/remote.
+ */
+#ifndef WARPRSA_BATCHING_DAEMON_NETWORK_H
+#define WARPRSA_BATCHING_DAEMON_NETWORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "batching/queue.h"
+
+struct warprsa_options; /* options.h */
+
+typedef struct warprsa_network_config {
+    const struct warprsa_options *options; /* outlive the network */
+    warprsa_queue *queue;                  /* outlives it, too */
+    bool (*key_id)(const warprsa_private_key *key,
+                   uint8_t id[WARPRSA_KEY_ID_BYTES]);
+    warprsa_trace_fn log;
+    void *log_arg;
+} warprsa_network_config;
+
+typedef struct warprsa_network {
+    /* Begins to serve. NULL with the reason in why. */
+    void *(*start)(const warprsa_network_config *config, char *why,
+                   size_t why_size);
+    /* Reads certificates and the map of identities again. False with the reason
+     * in why. */
+    bool (*reload)(void *server, char *why, size_t why_size);
+    /* Answers what is under way, and ends. */
+    void (*stop)(void *server);
+} warprsa_network;
+
+/* NULL: this program has no network. */
+const warprsa_network *warprsa_network_get(void);
+
+#endif

@@ -1,0 +1,341 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's connection as the server sees it; see connection.h.
+ */
+#include "batching/remote/connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "batching/base/clock.h"
+
+enum {
+    HANDSHAKE_MS = 10000,
+    STRANGER_MS = 2000, /* for one without an identity to see why */
+    QUIET_MS = 10000,   /* then it is asked for a sign of life */
+    SILENT_MS = 20000,  /* then it has gone */
+};
+
+/* What serves a call. */
+typedef struct call {
+    warprsa_operate *operate; /* or */
+    warprsa_health *health;
+} call;
+
+static const char operate_path[] = "/warprsa.v1.PrivateOperations/Operate";
+
+static warprsa_connection *connection_of(const warprsa_http2_stream *stream)
+{
+    return stream->connection->owner;
+}
+
+static void log_line(warprsa_connection *c, const char *what,
+                     const char *details)
+{
+    char line[WARPRSA_TLS_WHY + WARPRSA_TLS_NAME + 200];
+
+    snprintf(line, sizeof(line), "%s (%s): %s%s", c->peer,
+             c->identity != NULL ? c->identity->name : "unknown", what,
+             details);
+    c->host->log(c->host, line);
+}
+
+static bool is_listed(void *arg, const char *name)
+{
+    warprsa_connection *c = arg;
+
+    c->identity = warprsa_identities_find(c->host->identities, name);
+    if (c->identity == NULL || warprsa_identity_begin_connection(c->identity))
+        return c->identity != NULL;
+    log_line(c, "refused: too many connections", "");
+    warprsa_identities_release(c->host->identities, c->identity);
+    c->identity = NULL;
+    return true;
+}
+
+/* Collects the names of a certificate that the map does not have. */
+static bool add_name(void *arg, const char *name)
+{
+    char *names = arg;
+
+    if (strlen(names) + strlen(name) + 3 < WARPRSA_TLS_WHY) {
+        strcat(names, " ");
+        strcat(names, name);
+    }
+    return false;
+}
+
+static void connected(warprsa_http2 *http2)
+{
+    warprsa_connection *c = http2->owner;
+    char names[WARPRSA_TLS_WHY] = "";
+
+    if (warprsa_tls_identities(http2->ssl, is_listed, c)) {
+        if (c->identity != NULL)
+            log_line(c, "connected", "");
+        return;
+    }
+    (void)warprsa_tls_identities(http2->ssl, add_name, names);
+    log_line(c,
+             "refused: no identity of the certificate is in the map:", names);
+}
+
+static void refuse(warprsa_http2_stream *stream, warprsa_grpc_status status,
+                   const char *why)
+{
+    warprsa_connection *c = connection_of(stream);
+
+    log_line(c, "call refused: ", why);
+    warprsa_http2_finish(stream, status, why);
+}
+
+static void begin_operate(warprsa_http2_stream *stream, call *serves)
+{
+    warprsa_connection *c = connection_of(stream);
+
+    if (!warprsa_identity_begin_session(c->identity)) {
+        refuse(stream, WARPRSA_GRPC_RESOURCE_EXHAUSTED,
+               "the identity has too many sessions");
+        return;
+    }
+    serves->operate =
+        warprsa_operate_new(&c->host->operate, stream, c->identity);
+    if (serves->operate == NULL) {
+        warprsa_identity_end_session(c->identity);
+        refuse(stream, WARPRSA_GRPC_RESOURCE_EXHAUSTED, "no memory");
+        return;
+    }
+    warprsa_identities_hold(c->host->identities, c->identity);
+    LIST_INSERT_HEAD(&c->host->sessions, serves->operate, link);
+}
+
+static void begin(warprsa_http2_stream *stream)
+{
+    warprsa_connection *c = connection_of(stream);
+    call *serves = calloc(1, sizeof(*serves));
+    bool watches;
+
+    stream->owner = serves;
+    if (serves == NULL) {
+        refuse(stream, WARPRSA_GRPC_RESOURCE_EXHAUSTED, "no memory");
+    } else if (c->identity == NULL) {
+        refuse(stream, WARPRSA_GRPC_PERMISSION_DENIED,
+               "the certificate names nobody who may connect");
+    } else if (strcmp(stream->path, operate_path) == 0) {
+        begin_operate(stream, serves);
+    } else if (warprsa_health_is_path(stream->path, &watches)) {
+        serves->health = calloc(1, sizeof(*serves->health));
+        if (serves->health != NULL)
+            *serves->health = (warprsa_health){
+                .stream = stream, .watches = watches, .told = -1};
+    } else {
+        refuse(stream, WARPRSA_GRPC_UNIMPLEMENTED, "no such method");
+    }
+}
+
+static const char *message(warprsa_http2_stream *stream, const uint8_t *bytes,
+                           size_t size)
+{
+    warprsa_connection *c = connection_of(stream);
+    call *serves = stream->owner;
+    const char *wrong = NULL;
+
+    if (serves != NULL && serves->operate != NULL) {
+        wrong = warprsa_operate_message(serves->operate, bytes, size);
+        if (wrong != NULL)
+            log_line(c, "session ended, it broke the protocol: ", wrong);
+        return wrong;
+    }
+    if (serves == NULL || serves->health == NULL)
+        return "no memory";
+    wrong = warprsa_health_message(serves->health, bytes, size);
+    if (wrong == NULL)
+        warprsa_health_tell(serves->health, c->host->serving);
+    return wrong;
+}
+
+static void half_closed(warprsa_http2_stream *stream)
+{
+    call *serves = stream->owner;
+
+    if (serves != NULL && serves->operate != NULL)
+        warprsa_operate_half_closed(serves->operate);
+}
+
+/* A session stays in the host's list until nothing of it is in flight. */
+static void closed(warprsa_http2_stream *stream)
+{
+    warprsa_connection *c = connection_of(stream);
+    call *serves = stream->owner;
+    char text[64];
+
+    if (serves == NULL)
+        return;
+    if (serves->operate != NULL) {
+        snprintf(text, sizeof(text), "%llu operations",
+                 (unsigned long long)serves->operate->operations);
+        log_line(c, "session has ended: ", text);
+        serves->operate->stream = NULL;
+    }
+    free(serves->health);
+    free(serves);
+    stream->owner = NULL;
+}
+
+static const warprsa_http2_handlers handlers = {
+    .connected = connected,
+    .begin = begin,
+    .message = message,
+    .half_closed = half_closed,
+    .closed = closed,
+};
+
+static void ready(warprsa_event_source *source)
+{
+    warprsa_connection_run(
+        (warprsa_connection *)((char *)source -
+                               offsetof(warprsa_connection, source)));
+}
+
+warprsa_connection *warprsa_connection_new(warprsa_connection_host *host,
+                                           int socket, const char *peer)
+{
+    warprsa_connection *c = calloc(1, sizeof(*c));
+
+    if (c == NULL) {
+        close(socket);
+        return NULL;
+    }
+    c->host = host;
+    c->source.ready = ready;
+    c->begun_ns = warprsa_clock_ns();
+    snprintf(c->peer, sizeof(c->peer), "%s", peer);
+    c->http2 = warprsa_http2_new(host->tls, socket, NULL, &handlers, c);
+    if (c->http2 == NULL) {
+        free(c);
+        return NULL;
+    }
+    c->events = warprsa_http2_events(c->http2);
+    if (!warprsa_event_source_watch(host->epoll, socket, c->events,
+                                    &c->source)) {
+        snprintf(c->http2->why, sizeof(c->http2->why), "%s", strerror(errno));
+        c->ended = true;
+    }
+    return c;
+}
+
+void warprsa_connection_run(warprsa_connection *c)
+{
+    struct epoll_event event = {.data.ptr = &c->source};
+
+    if (c->ended)
+        return;
+    c->ended = !warprsa_http2_run(c->http2);
+    event.events = warprsa_http2_events(c->http2);
+    if (c->ended || event.events == c->events)
+        return;
+    c->events = event.events;
+    if (epoll_ctl(c->host->epoll, EPOLL_CTL_MOD, c->http2->socket, &event) != 0)
+        c->ended = true;
+}
+
+/* Whether the connection has to end; the reason is in its `why`. */
+static bool is_over(warprsa_connection *c, uint64_t now_ns)
+{
+    const uint64_t age_ns = now_ns - c->begun_ns;
+    const uint64_t silent_ns =
+        now_ns > c->http2->heard_ns ? now_ns - c->http2->heard_ns : 0;
+    const char *why = NULL;
+
+    if (c->http2->session == NULL && age_ns > HANDSHAKE_MS * WARPRSA_NS_PER_MS)
+        why = "no handshake within 10 s";
+    else if (c->http2->session != NULL && c->identity == NULL &&
+             age_ns > STRANGER_MS * WARPRSA_NS_PER_MS)
+        why = "refused";
+    else if (silent_ns > SILENT_MS * WARPRSA_NS_PER_MS)
+        why = "not heard of for 20 s";
+    if (why != NULL)
+        snprintf(c->http2->why, sizeof(c->http2->why), "%s", why);
+    return why != NULL;
+}
+
+static void tick_streams(warprsa_connection *c)
+{
+    warprsa_http2_stream *stream, *next;
+
+    for (stream = LIST_FIRST(&c->http2->streams); stream != NULL;
+         stream = next) {
+        call *serves = stream->owner;
+
+        next = LIST_NEXT(stream, link);
+        if (serves == NULL)
+            continue;
+        if (c->identity != NULL && atomic_load(&c->identity->removed) &&
+            !stream->ending)
+            refuse(stream, WARPRSA_GRPC_PERMISSION_DENIED,
+                   "the identity was removed from the map");
+        if (serves->operate != NULL)
+            warprsa_operate_drain(serves->operate);
+        if (serves->health != NULL)
+            warprsa_health_tell(serves->health, c->host->serving);
+    }
+}
+
+void warprsa_connection_tick(warprsa_connection *c, uint64_t now_ns)
+{
+    if (c->ended)
+        return;
+    if (is_over(c, now_ns)) {
+        c->ended = true;
+        return;
+    }
+    tick_streams(c);
+    if (c->host->operate.draining && !c->went_away) {
+        c->went_away = true;
+        warprsa_http2_go_away(c->http2);
+    }
+    if (now_ns > c->http2->heard_ns + QUIET_MS * WARPRSA_NS_PER_MS &&
+        now_ns > c->pinged_ns + QUIET_MS * WARPRSA_NS_PER_MS) {
+        c->pinged_ns = now_ns;
+        warprsa_http2_ping(c->http2);
+    }
+    warprsa_connection_run(c);
+}
+
+void warprsa_connection_end_sessions(warprsa_connection_host *host)
+{
+    warprsa_operate *s = LIST_FIRST(&host->sessions), *next;
+
+    for (; s != NULL; s = next) {
+        warprsa_identity *identity = s->identity;
+
+        next = LIST_NEXT(s, link);
+        if (s->stream != NULL || s->in_flight != 0)
+            continue;
+        LIST_REMOVE(s, link);
+        warprsa_operate_free(s);
+        warprsa_identity_end_session(identity);
+        warprsa_identities_release(host->identities, identity);
+    }
+}
+
+void warprsa_connection_free(warprsa_connection *c)
+{
+    char text[96];
+
+    snprintf(text, sizeof(text), "; %llu bytes read, %llu written",
+             (unsigned long long)c->http2->bytes_read,
+             (unsigned long long)c->http2->bytes_written);
+    log_line(c, c->http2->why, text);
+    (void)epoll_ctl(c->host->epoll, EPOLL_CTL_DEL, c->http2->socket, NULL);
+    warprsa_http2_free(c->http2);
+    if (c->identity != NULL) {
+        warprsa_identity_end_connection(c->identity);
+        warprsa_identities_release(c->host->identities, c->identity);
+    }
+    free(c);
+}

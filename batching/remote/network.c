@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * For warprsad-remote, which has the network; see daemon/network.h.
+ */
+#include "batching/daemon/network.h"
+
+#include "batching/daemon/options.h"
+#include "batching/remote/server.h"
+
+static void *start(const warprsa_network_config *config, char *why,
+                   size_t why_size)
+{
+    const warprsa_options *o = config->options;
+    const warprsa_remote_server_config server = {
+        .listen = o->listen,
+        .tls = {o->tls_certificate, o->tls_key, o->tls_ca},
+        .identities = o->identities,
+        .threads = o->network_threads,
+        .connections = o->network_connections,
+        .deadline_ms = o->deadline_ms,
+        .queue = config->queue,
+        .key_id = config->key_id,
+        .log = config->log,
+        .log_arg = config->log_arg,
+    };
+
+    return warprsa_remote_server_start(&server, why, why_size);
+}
+
+static bool reload(void *server, char *why, size_t why_size)
+{
+    return warprsa_remote_server_reload(server, why, why_size);
+}
+
+static void stop(void *server)
+{
+    warprsa_remote_server_stop(server);
+}
+
+const warprsa_network *warprsa_network_get(void)
+{
+    static const warprsa_network network = {start, reload, stop};
+
+    return &network;
+}

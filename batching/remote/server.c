@@ -1,0 +1,418 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The server of the network; see server.h. It believes nothing of a client:
+ * connection.c and operate.c look at what comes.
+ */
+#include "batching/remote/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "batching/base/clock.h"
+#include "batching/remote/address.h"
+#include "batching/remote/connection.h"
+
+enum {
+    EVENTS = 64,
+    TICK_MS = 500,
+    DRAIN_TICK_MS = 10,
+    ACCEPTS_AT_ONCE = 16,
+    DRAIN_MORE_MS = 2000, /* beyond the deadline, for clients to leave */
+    LINES_A_SECOND = 200,
+};
+
+/* A thread and its connections. */
+typedef struct network_thread {
+    warprsa_connection_host host;
+    warprsa_remote_server *server;
+    pthread_t thread;
+    int eventfd;
+    warprsa_event_source wake_source, listen_source;
+    LIST_HEAD(, warprsa_connection) connections;
+    /* A stack onto which the queue's workers push what is answered. */
+    _Alignas(64) _Atomic(warprsa_operate_pending *) answered;
+    atomic_uint pushing; /* workers that are doing so */
+    uint64_t ticked_ns;
+} network_thread;
+
+struct warprsa_remote_server {
+    warprsa_remote_server_config config;
+    warprsa_tls tls;
+    warprsa_identities identities;
+    int listener;
+    atomic_uint connections;
+    _Atomic bool draining;
+    _Atomic uint64_t drained_until_ns;
+    _Atomic uint64_t log_second; /* the second that log_lines counts */
+    atomic_uint log_lines;
+    unsigned started; /* threads */
+    network_thread *threads;
+};
+
+static network_thread *thread_of(warprsa_connection_host *host)
+{
+    return (network_thread *)((char *)host - offsetof(network_thread, host));
+}
+
+/* Lines that a peer causes; no more than some each second. */
+static void log_line(warprsa_connection_host *host, const char *line)
+{
+    warprsa_remote_server *server = thread_of(host)->server;
+    uint64_t second = warprsa_clock_ns() / 1000000000;
+
+    if (atomic_exchange(&server->log_second, second) != second)
+        atomic_store(&server->log_lines, 0);
+    if (atomic_fetch_add(&server->log_lines, 1) < LINES_A_SECOND)
+        server->config.log(server->config.log_arg, 1, line);
+}
+
+static void wake(network_thread *t)
+{
+    static const uint64_t one = 1;
+
+    /* Can only fail with the counter at its end, and then it is awake. */
+    (void)!write(t->eventfd, &one, sizeof(one));
+}
+
+/* On a worker of the queue. */
+static void push_answered(warprsa_operate_host *operate,
+                          warprsa_operate_pending *pending)
+{
+    network_thread *t =
+        (network_thread *)((char *)operate -
+                           offsetof(network_thread, host.operate));
+    warprsa_operate_pending *top;
+
+    /* Before the push: from then on the session may end, and so the thread. */
+    atomic_fetch_add(&t->pushing, 1);
+    top = atomic_load(&t->answered);
+    do
+        pending->next = top;
+    while (!atomic_compare_exchange_weak(&t->answered, &top, pending));
+    if (top == NULL)
+        wake(t);
+    atomic_fetch_sub(&t->pushing, 1);
+}
+
+static void woken(warprsa_event_source *source)
+{
+    network_thread *t =
+        (network_thread *)((char *)source -
+                           offsetof(network_thread, wake_source));
+    uint64_t count;
+
+    while (read(t->eventfd, &count, sizeof(count)) < 0 && errno == EINTR)
+        ;
+}
+
+static void describe_peer(const struct sockaddr_storage *from,
+                          char text[WARPRSA_PEER_TEXT])
+{
+    char address[INET6_ADDRSTRLEN] = "?";
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+    const bool is_v6 = from->ss_family == AF_INET6;
+
+    (void)inet_ntop(from->ss_family,
+                    is_v6 ? (const void *)&v6->sin6_addr : &v4->sin_addr,
+                    address, sizeof(address));
+    snprintf(text, WARPRSA_PEER_TEXT, "%s:%u", address,
+             ntohs(is_v6 ? v6->sin6_port : v4->sin_port));
+}
+
+/* Takes a socket that was accepted. */
+static void add_connection(network_thread *t, int socket, const char *peer)
+{
+    warprsa_remote_server *server = t->server;
+    warprsa_connection *c;
+    char line[128];
+
+    if (atomic_fetch_add(&server->connections, 1) >=
+        server->config.connections) {
+        atomic_fetch_sub(&server->connections, 1);
+        snprintf(line, sizeof(line), "%s refused: too many connections", peer);
+        log_line(&t->host, line);
+        close(socket);
+        return;
+    }
+    warprsa_address_no_delay(socket);
+    c = warprsa_connection_new(&t->host, socket, peer);
+    if (c == NULL) {
+        atomic_fetch_sub(&server->connections, 1);
+        return;
+    }
+    LIST_INSERT_HEAD(&t->connections, c, link);
+}
+
+static void accept_some(warprsa_event_source *source)
+{
+    network_thread *t =
+        (network_thread *)((char *)source -
+                           offsetof(network_thread, listen_source));
+
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        struct sockaddr_storage from;
+        socklen_t size = sizeof(from);
+        int socket = accept4(t->server->listener, (struct sockaddr *)&from,
+                             &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        char peer[WARPRSA_PEER_TEXT];
+
+        if (socket < 0)
+            return;
+        describe_peer(&from, peer);
+        add_connection(t, socket, peer);
+    }
+}
+
+/* Sends the results of what the queue has answered: of a session all at once.
+ */
+static void send_answered(network_thread *t)
+{
+    warprsa_operate_pending *p = atomic_exchange(&t->answered, NULL), *next;
+    warprsa_operate *s;
+
+    if (p == NULL)
+        return;
+    for (; p != NULL; p = next) {
+        next = p->next;
+        warprsa_operate_answered(p);
+    }
+    LIST_FOREACH(s, &t->host.sessions, link)
+    if (s->answered != NULL) {
+        warprsa_connection *c =
+            s->stream != NULL ? s->stream->connection->owner : NULL;
+
+        if (!warprsa_operate_flush(s) && c != NULL) {
+            snprintf(c->http2->why, sizeof(c->http2->why), "no memory");
+            c->ended = true;
+        }
+        if (c != NULL)
+            warprsa_connection_run(c);
+    }
+}
+
+/* Frees what has ended, and runs what has more to read. True: there is more. */
+static bool look_after(network_thread *t)
+{
+    const uint64_t now_ns = warprsa_clock_ns();
+    const bool ticks = now_ns - t->ticked_ns >=
+                       (t->host.operate.draining ? DRAIN_TICK_MS : TICK_MS) *
+                           WARPRSA_NS_PER_MS;
+    warprsa_connection *c = LIST_FIRST(&t->connections), *next;
+    bool unread = false;
+
+    if (ticks)
+        t->ticked_ns = now_ns;
+    for (; c != NULL; c = next) {
+        next = LIST_NEXT(c, link);
+        if (ticks)
+            warprsa_connection_tick(c, now_ns);
+        else if (c->http2->unread)
+            warprsa_connection_run(c);
+        unread = unread || (!c->ended && c->http2->unread);
+        if (!c->ended)
+            continue;
+        LIST_REMOVE(c, link);
+        warprsa_connection_free(c);
+        atomic_fetch_sub(&t->server->connections, 1);
+    }
+    warprsa_connection_end_sessions(&t->host);
+    return unread;
+}
+
+/* Begins to drain, once: the listening socket is watched no longer. */
+static void drain(network_thread *t)
+{
+    if (t->host.operate.draining || !atomic_load(&t->server->draining))
+        return;
+    t->host.operate.draining = true;
+    (void)epoll_ctl(t->host.epoll, EPOLL_CTL_DEL, t->server->listener, NULL);
+}
+
+/* Whether the thread may end: what it has to do is done, or has taken too
+ * long. Sessions are waited for in any case: the queue has their requests. */
+static bool is_done(network_thread *t)
+{
+    warprsa_connection *c;
+
+    if (!t->host.operate.draining)
+        return false;
+    if (warprsa_clock_ns() > atomic_load(&t->server->drained_until_ns))
+        LIST_FOREACH(c, &t->connections, link)
+    c->ended = true;
+    return LIST_EMPTY(&t->connections) && LIST_EMPTY(&t->host.sessions);
+}
+
+static void *run_thread(void *arg)
+{
+    network_thread *t = arg;
+    struct epoll_event events[EVENTS];
+    bool unread = false;
+
+    while (!is_done(t)) {
+        int timeout_ms = unread                     ? 0
+                         : t->host.operate.draining ? DRAIN_TICK_MS
+                                                    : TICK_MS;
+        int count = epoll_wait(t->host.epoll, events, EVENTS, timeout_ms);
+
+        drain(t);
+        t->host.serving = !t->host.operate.draining &&
+                          warprsa_queue_wait_ready(t->host.operate.queue, 0) ==
+                              WARPRSA_QUEUE_READY;
+        warprsa_event_source_dispatch(events, count);
+        send_answered(t);
+        unread = look_after(t);
+    }
+    return NULL;
+}
+
+static bool init_thread(warprsa_remote_server *server, network_thread *t)
+{
+    const warprsa_remote_server_config *config = &server->config;
+
+    t->server = server;
+    t->host.operate = (warprsa_operate_host){
+        .queue = config->queue,
+        .deadline_ms = config->deadline_ms,
+        .key_id = config->key_id,
+        .push_answered = push_answered,
+    };
+    t->host.tls = &server->tls;
+    t->host.identities = &server->identities;
+    t->host.log = log_line;
+    LIST_INIT(&t->host.sessions);
+    LIST_INIT(&t->connections);
+    t->wake_source.ready = woken;
+    t->listen_source.ready = accept_some;
+    t->host.epoll = epoll_create1(EPOLL_CLOEXEC);
+    t->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return t->host.epoll >= 0 && t->eventfd >= 0 &&
+           warprsa_event_source_watch(t->host.epoll, t->eventfd, EPOLLIN,
+                                      &t->wake_source) &&
+           warprsa_event_source_watch(t->host.epoll, server->listener,
+                                      EPOLLIN | EPOLLEXCLUSIVE,
+                                      &t->listen_source);
+}
+
+static void free_thread(network_thread *t)
+{
+    while (atomic_load(&t->pushing) != 0)
+        sched_yield();
+    if (t->host.epoll >= 0)
+        close(t->host.epoll);
+    if (t->eventfd >= 0)
+        close(t->eventfd);
+}
+
+static bool start_threads(warprsa_remote_server *server)
+{
+    const unsigned wanted = server->config.threads;
+
+    server->threads = aligned_alloc(_Alignof(network_thread),
+                                    wanted * sizeof(network_thread));
+    if (server->threads == NULL)
+        return false;
+    memset(server->threads, 0, wanted * sizeof(network_thread));
+    for (unsigned i = 0; i < wanted; i++) {
+        network_thread *t = &server->threads[i];
+
+        if (!init_thread(server, t) ||
+            pthread_create(&t->thread, NULL, run_thread, t) != 0) {
+            free_thread(t);
+            return false;
+        }
+        server->started++;
+    }
+    return true;
+}
+
+static bool listen_there(warprsa_remote_server *server, char *why,
+                         size_t why_size)
+{
+    const char *text = server->config.listen;
+    warprsa_address address;
+    unsigned port = 0;
+    char line[WARPRSA_ADDRESS_HOST + 64];
+
+    if (!warprsa_address_parse(text, strlen(text), &address)) {
+        snprintf(why, why_size, "listen = %s: expected ADDRESS:PORT", text);
+        return false;
+    }
+    server->listener = warprsa_address_listen(&address, &port, why, why_size);
+    if (server->listener < 0)
+        return false;
+    snprintf(line, sizeof(line), "network: listening on %s, port %u",
+             address.host, port);
+    server->config.log(server->config.log_arg, 1, line);
+    return true;
+}
+
+warprsa_remote_server *
+warprsa_remote_server_start(const warprsa_remote_server_config *config,
+                            char *why, size_t why_size)
+{
+    warprsa_remote_server *server = calloc(1, sizeof(*server));
+
+    snprintf(why, why_size, "network: no memory, descriptor or thread");
+    if (server == NULL)
+        return NULL;
+    server->config = *config;
+    server->listener = -1;
+    if (!warprsa_identities_init(&server->identities)) {
+        free(server);
+        return NULL;
+    }
+    if (!warprsa_tls_open(&server->tls, true, &config->tls, why, why_size)) {
+        warprsa_identities_free(&server->identities);
+        free(server);
+        return NULL;
+    }
+    if (warprsa_identities_read(&server->identities, config->identities, why,
+                                why_size) &&
+        listen_there(server, why, why_size) && start_threads(server))
+        return server;
+    warprsa_remote_server_stop(server);
+    return NULL;
+}
+
+bool warprsa_remote_server_reload(warprsa_remote_server *server, char *why,
+                                  size_t why_size)
+{
+    bool tls =
+        warprsa_tls_reload(&server->tls, &server->config.tls, why, why_size);
+
+    /* Who is no longer in the map must go, whatever is wrong elsewhere. */
+    return warprsa_identities_read(&server->identities,
+                                   server->config.identities,
+                                   tls ? why : why + strlen(why),
+                                   tls ? why_size : why_size - strlen(why)) &&
+           tls;
+}
+
+void warprsa_remote_server_stop(warprsa_remote_server *server)
+{
+    const unsigned ms = server->config.deadline_ms + DRAIN_MORE_MS;
+
+    atomic_store(&server->drained_until_ns,
+                 warprsa_clock_ns() + ms * WARPRSA_NS_PER_MS);
+    atomic_store(&server->draining, true);
+    for (unsigned i = 0; i < server->started; i++)
+        wake(&server->threads[i]);
+    for (unsigned i = 0; i < server->started; i++) {
+        pthread_join(server->threads[i].thread, NULL);
+        free_thread(&server->threads[i]);
+    }
+    free(server->threads);
+    if (server->listener >= 0)
+        close(server->listener);
+    warprsa_tls_close(&server->tls);
+    warprsa_identities_free(&server->identities);
+    free(server);
+}

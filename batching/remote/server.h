@@ -1,0 +1,55 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The server of the network: threads that share a listening socket, each with
+ * the connections that it has accepted. The includes go one way:
+ *
+ *   protobuf.h < messages.h < http2.h < operate.h, health.h < connection.h <
+ *   server.c;  tls.h < identities.h < operate.h
+ */
+#ifndef WARPRSA_BATCHING_REMOTE_SERVER_H
+#define WARPRSA_BATCHING_REMOTE_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "batching/queue.h"
+#include "batching/remote/tls.h"
+
+enum {
+    WARPRSA_REMOTE_THREADS_MAX = 16,
+};
+
+typedef struct warprsa_remote_server_config {
+    const char *listen; /* ADDRESS:PORT; an IPv6 address in brackets */
+    warprsa_tls_files tls;
+    const char *identities; /* the map; see identities.h */
+    unsigned threads;       /* 1..WARPRSA_REMOTE_THREADS_MAX */
+    unsigned connections;   /* at most */
+    unsigned deadline_ms;   /* the queue's */
+    warprsa_queue *queue;   /* outlives the server */
+    bool (*key_id)(const warprsa_private_key *key,
+                   uint8_t id[WARPRSA_KEY_ID_BYTES]);
+    warprsa_trace_fn log; /* levels as those of the daemon's server */
+    void *log_arg;
+} warprsa_remote_server_config;
+
+typedef struct warprsa_remote_server warprsa_remote_server;
+
+/* Listens and starts the threads. The configuration is copied, its texts are
+ * not. NULL with the reason in why. */
+warprsa_remote_server *
+warprsa_remote_server_start(const warprsa_remote_server_config *config,
+                            char *why, size_t why_size);
+
+/* Reads certificates and map again. False with the reason in why; what it names
+ * is as it was. */
+bool warprsa_remote_server_reload(warprsa_remote_server *server, char *why,
+                                  size_t why_size);
+
+/* Takes no more connections and operations, answers those under way (the
+ * queue's deadline bounds how long), tells the clients, ends the threads and
+ * frees the server. */
+void warprsa_remote_server_stop(warprsa_remote_server *server);
+
+#endif

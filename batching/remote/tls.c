@@ -1,0 +1,287 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * TLS of the network; see tls.h. What a peer's certificate says is believed
+ * once libssl has verified it.
+ */
+#include "batching/remote/tls.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <openssl/err.h>
+#include <openssl/provider.h>
+#include <openssl/x509v3.h>
+
+static const unsigned char h2[] = {2, 'h', '2'};
+
+static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *length,
+                     const unsigned char *in, unsigned int in_length, void *arg)
+{
+    unsigned char *chosen = NULL;
+
+    (void)ssl;
+    (void)arg;
+    if (SSL_select_next_proto(&chosen, length, h2, sizeof(h2), in, in_length) !=
+        OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    *out = chosen;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+/* Says whose certificate is refused, and why. */
+static int verified(int good, X509_STORE_CTX *store)
+{
+    SSL *ssl =
+        X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
+    X509 *certificate = X509_STORE_CTX_get_current_cert(store);
+    char name[128] = "";
+
+    if (good)
+        return 1;
+    if (certificate != NULL)
+        X509_NAME_oneline(X509_get_subject_name(certificate), name,
+                          sizeof(name));
+    snprintf(SSL_get_app_data(ssl), WARPRSA_TLS_WHY,
+             "certificate of %s refused: %s", name,
+             X509_verify_cert_error_string(X509_STORE_CTX_get_error(store)));
+    return 0;
+}
+
+/* Takes libcrypto's errors off its queue; the first one says what happened. */
+static const char *library_error(void)
+{
+    const char *text = ERR_reason_error_string(ERR_peek_error());
+
+    ERR_clear_error();
+    return text != NULL ? text : "no reason given";
+}
+
+static bool complain(const char *file, char *why, size_t why_size)
+{
+    snprintf(why, why_size, "%s: %s", file, library_error());
+    return false;
+}
+
+static bool read_files(SSL_CTX *context, const warprsa_tls_files *files,
+                       char *why, size_t why_size)
+{
+    if (SSL_CTX_use_certificate_chain_file(context, files->certificate) != 1)
+        return complain(files->certificate, why, why_size);
+    if (SSL_CTX_use_PrivateKey_file(context, files->key, SSL_FILETYPE_PEM) != 1)
+        return complain(files->key, why, why_size);
+    if (SSL_CTX_load_verify_file(context, files->ca) != 1)
+        return complain(files->ca, why, why_size);
+    return true;
+}
+
+static bool set_up(SSL_CTX *context, bool is_server)
+{
+    /* A session resumed would not be verified again. */
+    const uint64_t options =
+        SSL_OP_NO_TICKET | SSL_OP_CLEANSE_PLAINTEXT | SSL_OP_NO_COMPRESSION;
+
+    SSL_CTX_set_options(context, options);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_verify(
+        context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, verified);
+    if (SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
+        SSL_CTX_set_num_tickets(context, 0) != 1)
+        return false;
+    if (is_server) {
+        SSL_CTX_set_alpn_select_cb(context, choose_h2, NULL);
+        return true;
+    }
+    return SSL_CTX_set_alpn_protos(context, h2, sizeof(h2)) == 0;
+}
+
+static SSL_CTX *new_context(const warprsa_tls *tls,
+                            const warprsa_tls_files *files, char *why,
+                            size_t why_size)
+{
+    SSL_CTX *context = SSL_CTX_new_ex(tls->library, NULL,
+                                      tls->is_server ? TLS_server_method()
+                                                     : TLS_client_method());
+
+    ERR_clear_error();
+    if (context == NULL || !set_up(context, tls->is_server))
+        (void)complain("TLS", why, why_size);
+    else if (read_files(context, files, why, why_size))
+        return context;
+    SSL_CTX_free(context);
+    return NULL;
+}
+
+bool warprsa_tls_open(warprsa_tls *tls, bool is_server,
+                      const warprsa_tls_files *files, char *why,
+                      size_t why_size)
+{
+    memset(tls, 0, sizeof(*tls));
+    tls->is_server = is_server;
+    snprintf(why, why_size, "TLS: no memory");
+    if (pthread_mutex_init(&tls->lock, NULL) != 0)
+        return false;
+    tls->library = OSSL_LIB_CTX_new();
+    if (tls->library != NULL)
+        tls->provider = OSSL_PROVIDER_load(tls->library, "default");
+    if (tls->provider != NULL)
+        tls->context = new_context(tls, files, why, why_size);
+    if (tls->context != NULL)
+        return true;
+    warprsa_tls_close(tls);
+    return false;
+}
+
+bool warprsa_tls_reload(warprsa_tls *tls, const warprsa_tls_files *files,
+                        char *why, size_t why_size)
+{
+    SSL_CTX *context = new_context(tls, files, why, why_size), *old;
+
+    if (context == NULL)
+        return false;
+    pthread_mutex_lock(&tls->lock);
+    old = tls->context;
+    tls->context = context;
+    pthread_mutex_unlock(&tls->lock);
+    SSL_CTX_free(old); /* connections have references of their own */
+    return true;
+}
+
+void warprsa_tls_close(warprsa_tls *tls)
+{
+    SSL_CTX_free(tls->context);
+    if (tls->provider != NULL)
+        OSSL_PROVIDER_unload(tls->provider);
+    OSSL_LIB_CTX_free(tls->library);
+    pthread_mutex_destroy(&tls->lock);
+}
+
+/* Has the server's certificate checked to be for this name or address. */
+static bool expect_name(SSL *ssl, const char *name)
+{
+    X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
+    unsigned char address[16];
+
+    if (inet_pton(AF_INET, name, address) == 1 ||
+        inet_pton(AF_INET6, name, address) == 1)
+        return X509_VERIFY_PARAM_set1_ip_asc(param, name) == 1;
+    SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    return SSL_set1_host(ssl, name) == 1 &&
+           SSL_set_tlsext_host_name(ssl, name) == 1;
+}
+
+SSL *warprsa_tls_connection(warprsa_tls *tls, int socket, const char *name,
+                            char why[WARPRSA_TLS_WHY])
+{
+    SSL *ssl;
+
+    pthread_mutex_lock(&tls->lock);
+    ssl = SSL_new(tls->context);
+    pthread_mutex_unlock(&tls->lock);
+    why[0] = '\0';
+    if (ssl != NULL && SSL_set_fd(ssl, socket) == 1 &&
+        SSL_set_app_data(ssl, why) == 1 &&
+        (name == NULL || expect_name(ssl, name))) {
+        if (name == NULL)
+            SSL_set_accept_state(ssl);
+        else
+            SSL_set_connect_state(ssl);
+        return ssl;
+    }
+    ERR_clear_error();
+    SSL_free(ssl);
+    return NULL;
+}
+
+void warprsa_tls_explain(SSL *ssl, int returned, char why[WARPRSA_TLS_WHY])
+{
+    int error = SSL_get_error(ssl, returned);
+    int number = errno;
+    const char *text = library_error();
+
+    if (why[0] != '\0')
+        return;
+    if (error == SSL_ERROR_ZERO_RETURN)
+        text = "the peer has closed the connection";
+    else if (error == SSL_ERROR_SYSCALL)
+        text = number != 0 ? strerror(number) : "the connection has ended";
+    snprintf(why, WARPRSA_TLS_WHY, "%s", text);
+}
+
+/* "KIND:TEXT", if the text is one. */
+static bool use_name(const char *kind, const unsigned char *text, int length,
+                     bool (*use)(void *arg, const char *name), void *arg)
+{
+    char name[WARPRSA_TLS_NAME];
+    int written;
+
+    for (int i = 0; i < length; i++)
+        if (text[i] <= ' ' && text[i] != ' ')
+            return false;
+    written = snprintf(name, sizeof(name), "%s:%.*s", kind, length, text);
+    return written > 0 && (size_t)written < sizeof(name) && use(arg, name);
+}
+
+static bool use_alternatives(const GENERAL_NAMES *names,
+                             bool (*use)(void *arg, const char *name),
+                             void *arg)
+{
+    bool used = false;
+
+    for (int i = 0; i < sk_GENERAL_NAME_num(names) && !used; i++) {
+        const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
+        const ASN1_IA5STRING *text = NULL;
+
+        if (name->type == GEN_DNS)
+            text = name->d.dNSName;
+        else if (name->type == GEN_URI)
+            text = name->d.uniformResourceIdentifier;
+        if (text != NULL)
+            used = use_name(name->type == GEN_DNS ? "dns" : "uri",
+                            ASN1_STRING_get0_data(text),
+                            ASN1_STRING_length(text), use, arg);
+    }
+    return used;
+}
+
+static bool use_subject(X509 *certificate,
+                        bool (*use)(void *arg, const char *name), void *arg)
+{
+    BIO *memory = BIO_new(BIO_s_mem());
+    char *text = NULL;
+    bool used = false;
+    long length;
+
+    if (memory != NULL &&
+        X509_NAME_print_ex(memory, X509_get_subject_name(certificate), 0,
+                           XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) >= 0) {
+        length = BIO_get_mem_data(memory, &text);
+        used =
+            length > 0 && length < WARPRSA_TLS_NAME &&
+            use_name("subject", (unsigned char *)text, (int)length, use, arg);
+    }
+    BIO_free(memory);
+    return used;
+}
+
+bool warprsa_tls_identities(SSL *ssl, bool (*use)(void *arg, const char *name),
+                            void *arg)
+{
+    X509 *certificate = SSL_get1_peer_certificate(ssl);
+    GENERAL_NAMES *names;
+    bool used;
+
+    if (certificate == NULL)
+        return false;
+    names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+    used =
+        use_alternatives(names, use, arg) || use_subject(certificate, use, arg);
+    GENERAL_NAMES_free(names);
+    X509_free(certificate);
+    ERR_clear_error();
+    return used;
+}

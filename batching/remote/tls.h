@@ -1,0 +1,69 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * TLS of the network: version 1.3 alone, certificates on both sides. It has a
+ * library context of its own with the default provider and no configuration
+ * file, so that its own private operations never go through warprsa.
+ */
+#ifndef WARPRSA_BATCHING_REMOTE_TLS_H
+#define WARPRSA_BATCHING_REMOTE_TLS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <openssl/ssl.h>
+
+enum {
+    WARPRSA_TLS_WHY = 256,
+    WARPRSA_TLS_NAME = 256, /* an identity, with its final zero */
+};
+
+/* Files in PEM: a certificate with its chain, its private key, and those whom
+ * the peer's certificate must come from. */
+typedef struct warprsa_tls_files {
+    const char *certificate, *key, *ca;
+} warprsa_tls_files;
+
+typedef struct warprsa_tls {
+    bool is_server;
+    OSSL_LIB_CTX *library;
+    OSSL_PROVIDER *provider;
+    pthread_mutex_t lock;
+    SSL_CTX *context; /* under the lock */
+} warprsa_tls;
+
+/* Reads the files. False: `why` says which of them, and what is wrong. */
+bool warprsa_tls_open(warprsa_tls *tls, bool is_server,
+                      const warprsa_tls_files *files, char *why,
+                      size_t why_size);
+
+/* Reads them again, for connections to come. False: as above, and nothing is
+ * changed. Any thread. */
+bool warprsa_tls_reload(warprsa_tls *tls, const warprsa_tls_files *files,
+                        char *why, size_t why_size);
+
+/* No connection may be left. */
+void warprsa_tls_close(warprsa_tls *tls);
+
+/*
+ * TLS for a connected socket, which stays the caller's; NULL: no memory. `name`
+ * is what the server's certificate must be for, a name or an address; NULL for
+ * a server. `why` outlives the connection: where the peer's certificate is
+ * refused, it is told there whose it is and what is wrong with it. Any thread.
+ */
+SSL *warprsa_tls_connection(warprsa_tls *tls, int socket, const char *name,
+                            char why[WARPRSA_TLS_WHY]);
+
+/* After a handshake or a read that failed: why, unless that is said already.
+ * Takes the errors off libcrypto's queue. */
+void warprsa_tls_explain(SSL *ssl, int returned, char why[WARPRSA_TLS_WHY]);
+
+/* The identities of the peer in turn: "dns:NAME" and "uri:NAME" for each such
+ * subjectAltName, then "subject:NAME" (RFC 2253). Calls `use` with each until
+ * that returns true. A name with a zero or control character in it is left out.
+ * Returns whether one was used. */
+bool warprsa_tls_identities(SSL *ssl, bool (*use)(void *arg, const char *name),
+                            void *arg);
+
+#endif
