@@ -19,6 +19,11 @@ wanted=("$modules/warprsa.so" /bin/warprsa-stat /sbin/warprsad
     /share/doc/warprsa/examples/{openssl.cnf,nginx.conf,haproxy.cfg}
     /share/doc/warprsa/examples/{apache.conf,stunnel.conf}
     /share/doc/warprsa/examples/{stunnel-openssl.cnf,warprsad.conf})
+if [ -x "$BUILD_DIR/batching/remote/warprsad-remote" ]; then
+    wanted+=(/sbin/warprsad-remote /share/man/man8/warprsad-remote.8
+        /share/warprsa/warprsa/v1/warprsa.proto
+        /share/doc/warprsa/examples/warprsad-remote{,-dropin}.conf)
+fi
 for path in "${wanted[@]}"; do
     grep -q "${path//./\\.}\$" <<<"$installed" || {
         echo "$installed"

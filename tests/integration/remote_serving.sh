@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# warprsad-remote as others use it: a client made of warprsa.proto and
+# python3-grpcio alone loads keys, signs, gets errors and is throttled; wrong
+# certificates are refused with a line that says which; reload, drain.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+. "$SOURCE_DIR/tests/integration/certificates.sh"
+
+need protoc
+# Debian's, whose packages the client needs.
+python=/usr/bin/python3
+"$python" -c 'import grpc, google.protobuf, cryptography' 2>/dev/null ||
+    skip "no python3-grpcio, python3-protobuf or python3-cryptography here"
+
+protoc --python_out="$work" -I "$SOURCE_DIR/batching/remote" \
+    -I "$SOURCE_DIR/tests/integration" warprsa.proto health.proto
+for bits in 1024 2048 3072 4096; do
+    plain genpkey -algorithm RSA -pkeyopt "rsa_keygen_bits:$bits" \
+        -out "$bits.pem" 2>/dev/null
+done
+authority ca
+authority other
+certificate server ca DNS:gpu.example.org
+certificate web1 ca DNS:web1.example.org
+certificate web2 ca URI:spiffe://example.org/web2
+certificate old ca DNS:web1.example.org -1
+certificate stranger ca DNS:web3.example.org
+certificate foreign other DNS:web1.example.org
+cat >map <<'END'
+# who may come
+dns:web1.example.org sessions=4 keys=64
+
+"subject:CN=stranger" sessions=0
+uri:spiffe://example.org/web2 sessions=1 operations=8 rate=50
+END
+sed -i '/stranger/d' map
+
+client() { # NAME WHAT [ARGUMENT...]: with the certificate of this name
+    local name=$1
+    shift
+    timeout 120 "$python" "$SOURCE_DIR/tests/integration/remote_client.py" \
+        "127.0.0.1:$port" "$work" ca.pem "$name.pem" "$name.key" "$@"
+}
+
+logged() { # TEXT
+    wait_for 30 grep -qF -- "$1" daemon.log
+}
+
+# start_remote OPTION...: sets "port".
+start_remote() {
+    DAEMON=../remote/warprsad-remote start_daemon --listen=127.0.0.1:0 \
+        --tls-certificate="$work/server.pem" --tls-key="$work/server.key" \
+        --tls-ca="$work/ca.pem" --identities="$work/map" "$@"
+    port=$(sed -n 's/.*listening on 127.0.0.1, port //p' daemon.log)
+}
+
+# Mistakes of the administrator's.
+refused() { # WANTED-TEXT OPTION...
+    local wanted=$1
+    shift
+    ! timeout 60 "$BUILD_DIR/batching/remote/warprsad-remote" --engine=host \
+        --socket="$work/r" "$@" >refused.log 2>&1 || fail "$*: it started"
+    grep -qF -- "$wanted" refused.log || fail "$*: $(cat refused.log)"
+}
+all=(--listen=127.0.0.1:0 --tls-certificate="$work/server.pem"
+    --tls-key="$work/server.key" --tls-ca="$work/ca.pem"
+    --identities="$work/map")
+refused 'needs tls_certificate, too' --listen=127.0.0.1:0
+refused 'listen = 7443: expected ADDRESS:PORT' "${all[@]}" --listen=7443
+refused 'none.pem' "${all[@]}" --tls-ca="$work/none.pem"
+refused 'web1.key: key values mismatch' "${all[@]}" --tls-key="$work/web1.key"
+printf 'dns:a\n\nweb1 keys=1\n' >bad
+refused 'bad:3: expected an identity' "${all[@]}" --identities="$work/bad"
+printf 'dns:a keys=0\n' >bad
+refused 'bad:1: expected sessions=0..64' "${all[@]}" --identities="$work/bad"
+# The daemon without a network has none of its options.
+! "$BUILD_DIR/batching/daemon/warprsad" --engine=host --listen=127.0.0.1:0 \
+    >refused.log 2>&1 || fail "warprsad listens"
+
+# The sample, and the drop-in for the unit.
+sed "s|0.0.0.0:7443|127.0.0.1:0|; s|/etc/warprsa/host|$work/server|
+    s|/etc/warprsa/clients-ca|$work/ca|; s|/etc/warprsa/identities|$work/map|" \
+    "$SOURCE_DIR/conf/warprsad-remote.conf" >sample.conf
+DAEMON=../remote/warprsad-remote start_daemon --config="$work/sample.conf"
+grep 'listening on 127.0.0.1' daemon.log
+kill -TERM "$daemon"
+wait "$daemon" || fail "SIGTERM: status $?"
+if command -v systemd-analyze >/dev/null; then
+    mkdir remote.service.d
+    program=$BUILD_DIR/batching/remote/warprsad-remote
+    sed "s|^ExecStart=/[^ ]*|ExecStart=$program|" \
+        "$BUILD_DIR/conf/warprsad-remote-dropin.conf" \
+        >remote.service.d/remote.conf
+    sed '/^Documentation=/d; /warprsad.socket/d' \
+        "$BUILD_DIR/conf/warprsad.service" >remote.service
+    systemd-analyze verify --man=no ./remote.service >verify.log 2>&1 ||
+        fail "$(cat verify.log)"
+    ! grep remote.service verify.log || fail "$(cat verify.log)"
+fi
+
+start_remote
+client web1 health
+for bits in 1024 2048 3072 4096; do
+    client web1 sign "$bits.pem" 20
+done
+client web1 sign 1024.pem 600
+client web1 errors 2048.pem
+client web2 throttled 2048.pem
+signed=$(live "$daemon" gpu)
+[ "$signed" -ge 685 ] || fail "only $signed operations were counted"
+[ "$(live "$daemon" cpu)" = 0 ] || fail "the CPU computed some"
+[ "$(live "$daemon" checks_failed)" = 0 ] || fail "a check failed"
+# All sessions have ended, and all their keys are gone.
+wait_for 60 has_counted keys 0
+
+# Who is not let in, and the line that says why.
+client old refused UNAVAILABLE
+logged 'certificate of /CN=old refused: certificate has expired'
+client foreign refused UNAVAILABLE
+logged 'certificate of /CN=foreign refused: unable to get local issuer'
+client stranger refused PERMISSION_DENIED
+logged 'in the map: dns:web3.example.org subject:CN=stranger'
+printf '' >none.pem
+timeout 60 "$python" "$SOURCE_DIR/tests/integration/remote_client.py" \
+    "127.0.0.1:$port" "$work" ca.pem '' '' refused UNAVAILABLE
+logged 'peer did not return a certificate'
+# TLS 1.2, then something that is not TLS at all.
+! plain s_client -connect "127.0.0.1:$port" -tls1_2 -cert web1.pem \
+    -key web1.key </dev/null >tls12.log 2>&1 || fail "TLS 1.2 is let in"
+logged 'unsupported protocol'
+printf 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' |
+    timeout 5 bash -c "cat >/dev/tcp/127.0.0.1/$port"
+# HTTP that is not gRPC, and more frames than there ought to be.
+client web1 sign 1024.pem 1
+
+# Reload: a new certificate of the server's, an identity removed while it
+# works, a map with a mistake.
+client web1 stay 1024.pem PERMISSION_DENIED >stay.log 2>&1 &
+staying=$!
+servers+=("$staying")
+wait_for 60 grep -q staying stay.log
+printf 'dns:web1.example.org keys=many\n' >map
+kill -HUP "$daemon"
+logged 'map:1: expected sessions=0..64'
+client web1 sign 1024.pem 1
+printf 'uri:spiffe://example.org/web2\n' >map
+kill -HUP "$daemon"
+wait "$staying" || fail "$(cat stay.log)"
+logged 'the identity was removed from the map'
+grep '^ended after [1-9]' stay.log
+client web1 refused PERMISSION_DENIED
+cp other.pem ca.pem.new
+cat ca.pem >>ca.pem.new
+certificate server other DNS:gpu.example.org
+printf 'dns:web1.example.org\n' >map
+kill -HUP "$daemon"
+client web1 refused UNAVAILABLE # the server's is not from ca
+cp ca.pem own.pem
+mv ca.pem.new ca.pem
+client web1 sign 1024.pem 1
+
+# Stop: whoever is there is told, and every operation is answered.
+client web1 stay 1024.pem UNAVAILABLE >stop.log 2>&1 &
+staying=$!
+servers+=("$staying")
+wait_for 60 grep -q staying stop.log
+sleep 0.3
+kill -TERM "$daemon"
+wait "$staying" || fail "$(cat stop.log)"
+grep '^ended after [1-9].*the server stops' stop.log
+wait "$daemon" || fail "SIGTERM: status $?"
