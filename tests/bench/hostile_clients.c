@@ -1,11 +1,16 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How long the operations of honest clients of a running daemon take, alone and
- * beside hostile clients. Each client is a thread with a connection of its own.
- * Every honest result is verified. Hostile threads have the lowest priority, so
- * that what is measured is what the daemon does about them, and not that they
- * take the CPU. Run as root, they are of other users.
+ * How long the operations of honest clients of a running daemon take: alone,
+ * and beside others of the lowest priority:
+ *
+ *   burners   use the CPU and never speak to the daemon
+ *   protocol  hostile clients whose keys no engine takes: they use the CPU, and
+ *             what the daemon itself can lose
+ *   hostile   the same with keys that cost the device's time as well, RSA-4096
+ *
+ * Each client is a thread with a connection of its own. Every honest result is
+ * verified. Run as root, hostile clients are of other users.
  *
  *   hostile_clients SOCKET [SECONDS [HONEST [HOSTILE]]]
  */
@@ -62,7 +67,7 @@ typedef struct attacker {
     pthread_t thread;
     hostile_client client;
     uid_t uid;
-    size_t attacks;
+    size_t attacks; /* in this run */
 } attacker;
 
 static void fail(const char *why)
@@ -148,11 +153,25 @@ static void *be_honest(void *arg)
     return NULL;
 }
 
+static void have_lowest_priority(void)
+{
+    (void)setpriority(PRIO_PROCESS, 0, 19); /* on Linux: of this thread */
+}
+
+static void *use_cpu(void *arg)
+{
+    (void)arg;
+    have_lowest_priority();
+    while (!atomic_load(&stop))
+        ;
+    return NULL;
+}
+
 static void *be_hostile(void *arg)
 {
     attacker *me = arg;
 
-    (void)setpriority(PRIO_PROCESS, 0, 19); /* on Linux: of this thread */
+    have_lowest_priority();
     if (me->uid != 0)
         (void)syscall(SYS_setresuid, me->uid, me->uid, me->uid);
     while (!atomic_load(&stop)) {
@@ -229,8 +248,10 @@ static void start(pthread_t *thread, void *(*main)(void *), void *arg)
         fail("no thread");
 }
 
+/* Honest clients, and others that do what `other` does. */
 static double run(const char *what, honest_client *honest, unsigned count,
-                  attacker *hostile, unsigned attackers, unsigned seconds)
+                  void *(*other)(void *), attacker *hostile, unsigned attackers,
+                  unsigned seconds)
 {
     struct timespec time = {seconds, 0};
     size_t attacks = 0;
@@ -240,8 +261,10 @@ static double run(const char *what, honest_client *honest, unsigned count,
         honest[i].count = honest[i].refused = 0;
         start(&honest[i].thread, be_honest, &honest[i]);
     }
-    for (unsigned i = 0; i < attackers; i++)
-        start(&hostile[i].thread, be_hostile, &hostile[i]);
+    for (unsigned i = 0; i < attackers; i++) {
+        hostile[i].attacks = 0;
+        start(&hostile[i].thread, other, &hostile[i]);
+    }
     nanosleep(&time, NULL);
     atomic_store(&stop, true);
     for (unsigned i = 0; i < count; i++)
@@ -251,6 +274,21 @@ static double run(const char *what, honest_client *honest, unsigned count,
         attacks += hostile[i].attacks;
     }
     return report(what, honest, count, attacks);
+}
+
+/* A key with p = q. */
+static void make_useless_key(uint32_t number, warprsa_private_key *key)
+{
+    made_up_key(number, key);
+    memcpy(key->q, key->p, sizeof(key->q));
+}
+
+static void give_keys(attacker *hostile, unsigned attackers,
+                      void (*make_key)(uint32_t number,
+                                       warprsa_private_key *key))
+{
+    for (unsigned i = 0; i < attackers; i++)
+        hostile[i].client.make_key = make_key;
 }
 
 static unsigned argument(int argc, char **argv, int which, unsigned otherwise)
@@ -271,7 +309,7 @@ int main(int argc, char **argv)
     unsigned attackers = argument(argc, argv, 4, 64);
     honest_client *honest = calloc(count, sizeof(*honest));
     attacker *hostile = calloc(attackers, sizeof(*hostile));
-    double alone, beside;
+    double alone, burners, protocol, beside;
 
     if (argc < 2 || honest == NULL || hostile == NULL)
         fail("usage: hostile_clients SOCKET [SECONDS [HONEST [HOSTILE]]]");
@@ -282,16 +320,23 @@ int main(int argc, char **argv)
         open_client(&honest[i], argv[1], &keys[i % KEYS]);
     }
     for (unsigned i = 0; i < attackers; i++) {
-        hostile[i].client = (hostile_client){.path = argv[1],
-                                             .seed = i,
-                                             .make_key = made_up_key,
-                                             .keys_made = i << 16};
+        hostile[i].client =
+            (hostile_client){.path = argv[1], .seed = i, .keys_made = i << 16};
         hostile[i].uid = geteuid() == 0 ? FIRST_USER + i % USERS : 0;
     }
     printf("%-8s %10s %8s %8s %8s %8s %8s\n", "", "operations", "refused",
            "p50_ms", "p99_ms", "max_ms", "attacks");
-    alone = run("alone", honest, count, hostile, 0, seconds);
-    beside = run("beside", honest, count, hostile, attackers, seconds);
-    printf("p99 beside / alone: %.2f\n", beside / alone);
+    alone = run("alone", honest, count, NULL, hostile, 0, seconds);
+    burners =
+        run("burners", honest, count, use_cpu, hostile, attackers, seconds);
+    give_keys(hostile, attackers, make_useless_key);
+    protocol =
+        run("protocol", honest, count, be_hostile, hostile, attackers, seconds);
+    give_keys(hostile, attackers, made_up_key);
+    beside =
+        run("hostile", honest, count, be_hostile, hostile, attackers, seconds);
+    printf("p99 over that of alone: burners %.2f, protocol %.2f, hostile "
+           "%.2f\n",
+           burners / alone, protocol / alone, beside / alone);
     return 0;
 }

@@ -26,8 +26,9 @@ typedef struct raw_client {
     uint32_t ring_offset, messages_offset; /* of its next ones */
 } raw_client;
 
-/* Connects to the daemon at `path`, and waits for WELCOME. False: there is no room now, also not for
- * another control connection until those that have ended are closed. */
+/* Connects to the daemon at `path`, and waits for WELCOME. False: there is no
+ * room now, also not for another control connection until those that have ended
+ * are closed. */
 bool raw_client_connect(raw_client *x, const char *path, uint32_t slots);
 void raw_client_leave(raw_client *x);
 
