@@ -285,8 +285,8 @@ static bool receive_reply(warprsa_client *client)
 
 /* With `connect_lock` held: a caller sleeps until the reply may be there, for a
  * moment. It is late, unless the daemon is busy, once all have slept enough.
- * Many processes may connect at once, as at the start of a server: a daemon that
- * has no CPU yet gets as many naps as a busy one. */
+ * Many processes may connect at once, as at the start of a server: a daemon
+ * that has no CPU yet gets as many naps as a busy one. */
 static void nap(warprsa_client *client)
 {
     int fd = client->config.control_connection->fd;
