@@ -136,7 +136,7 @@ typedef struct warprsa_device warprsa_device;
  * returns a warprsa_status leaves nothing half done if it fails. `why` receives
  * one line for a person, cut to why_size bytes with the final zero. */
 typedef struct warprsa_engine {
-    const char *name; /* "cuda", "host": one word */
+    const char *name; /* "cuda", "ifma", "host": one word */
 
     /* Returns the number of devices; if it is 0, the reason is in `why`. Any
      * thread. */
@@ -181,8 +181,8 @@ typedef struct warprsa_engine {
     /*
      * Starts a batch of 1..batch_max tasks, whose keys are all of one size
      * class, on an idle stream. Returns without waiting for the result, except
-     * for the host engine, which computes here. On failure the stream stays
-     * idle. One thread at a time for each stream; different streams are
+     * for the engines on the CPU, which compute here. On failure the stream
+     * stays idle. One thread at a time for each stream; different streams are
      * independent.
      */
     warprsa_status (*start)(warprsa_device *device, unsigned stream,
@@ -215,6 +215,12 @@ typedef struct warprsa_engine {
 /* The same arithmetic on the CPU: it tests the arithmetic where there is no
  * GPU. It has one device, which is always present. */
 const warprsa_engine *warprsa_engine_host(void);
+
+/* The engine for CPUs with AVX-512 IFMA. It has one device: the CPUs of this
+ * machine. Without the instructions count() is 0. It computes eight tasks of a
+ * batch at a time, and fewer than eight in the same time; count tasks in
+ * (count + 7) / 8 times that. */
+const warprsa_engine *warprsa_engine_ifma(void);
 
 /* The engine for NVIDIA GPUs; NULL in a build without CUDA. It needs no driver
  * to be loaded: without one, count() is 0. */

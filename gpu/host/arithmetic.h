@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the host engine needs to know of each way to compute a private operation
- * on the CPU: one for each kernel that computes with an arithmetic, or by a
- * method, of its own.
+ * What a device on the CPU needs to know of each way to compute private
+ * operations there: one for each kernel that computes with an arithmetic, or by
+ * a method, of its own, and those of gpu/ifma.
  */
 #ifndef WARPRSA_GPU_HOST_ARITHMETIC_H
 #define WARPRSA_GPU_HOST_ARITHMETIC_H
@@ -12,6 +12,11 @@
 
 #include "gpu/engine.h"
 
+enum {
+    WARPRSA_HOST_LANES_MAX = 8,
+    WARPRSA_HOST_ALIGNMENT = 64, /* of a workspace, in bytes */
+};
+
 typedef struct warprsa_host_options {
     /* The batch is one of many requests, not of few: an arithmetic may have a
      * shape for each. */
@@ -19,26 +24,36 @@ typedef struct warprsa_host_options {
     bool direct_table_reads; /* see warprsa_device_config */
 } warprsa_host_options;
 
+/* A private operation. The caller fills the first three. */
+typedef struct warprsa_host_request {
+    const void *key;        /* prepared by the same arithmetic */
+    const uint8_t *input;   /* modulus_bytes of the key */
+    const uint64_t *random; /* WARPRSA_RANDOM_WORDS, for blinding */
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX]; /* modulus_bytes count; SECRET */
+    warprsa_status status; /* WARPRSA_OK or WARPRSA_CHECK_FAILED */
+} warprsa_host_request;
+
 typedef struct warprsa_host_arithmetic {
-    size_t key_bytes;       /* size of a prepared key; SECRET */
-    size_t workspace_bytes; /* scratch memory of an operation; SECRET */
+    size_t key_bytes; /* size of a prepared key; SECRET */
+    size_t lanes;     /* requests that it computes at a time, at most */
+
+    /* Scratch memory for requests of a size class; SECRET. Any thread. */
+    size_t (*workspace_bytes)(warprsa_size_class size);
 
     /* Fills `prepared`, of key_bytes bytes, and returns what
      * warprsa_prepare_key() returns. */
     warprsa_status (*prepare)(void *prepared, const warprsa_private_key *key);
 
-    /* Computes one operation. `workspace` has workspace_bytes bytes; `random`
-     * has WARPRSA_RANDOM_WORDS words, for blinding; `output` has
-     * WARPRSA_MODULUS_BYTES_MAX bytes. The rounding mode must be toward zero.
-     * Returns WARPRSA_OK or WARPRSA_CHECK_FAILED. Any thread. */
-    warprsa_status (*operate)(void *workspace, const void *prepared,
-                              warprsa_size_class size,
-                              warprsa_host_options options,
-                              const uint8_t *input, const uint64_t *random,
-                              uint8_t *output);
+    /* Computes 1..lanes requests of a size class. `workspace` has
+     * workspace_bytes(size) bytes and is aligned to HOST_ALIGNMENT. The
+     * rounding mode must be toward zero. Any thread. */
+    void (*operate)(void *workspace, warprsa_host_request *requests,
+                    size_t count, warprsa_size_class size,
+                    warprsa_host_options options);
 } warprsa_host_arithmetic;
 
 extern const warprsa_host_arithmetic warprsa_host_cooperative;
+extern const warprsa_host_arithmetic warprsa_host_ifma;
 extern const warprsa_host_arithmetic warprsa_host_int32;
 extern const warprsa_host_arithmetic warprsa_host_thread;
 extern const warprsa_host_arithmetic warprsa_host_low_latency;

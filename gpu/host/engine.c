@@ -1,44 +1,18 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The host engine: the device's arithmetic on the CPU, one lane after another.
- * It tests the arithmetic where there is no GPU; it is not meant to be fast. It
- * has the kernels "int32", "thread" and "low_latency"; by default, and under
- * every other name, it computes as "cooperative" does.
+ * The host engine: the devices' arithmetic on the CPU, one lane after another.
+ * It tests the arithmetic where there is no GPU, or no AVX-512; it is not meant
+ * to be fast. It has the kernels "int32", "thread" and "low_latency", and
+ * "ifma", the arithmetic of that engine in plain C. By default, and under every
+ * other name, it computes as "cooperative" does.
  */
-#include <fenv.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "batching/base/id_pool.h"
-#include "gpu/arith/prepared_key.h"
-#include "gpu/engine.h"
 #include "gpu/fault.h"
-#include "gpu/host/arithmetic.h"
+#include "gpu/host/device.h"
 #include "gpu/kernels/kernel_names.h"
-#include "gpu/known_answer.h"
-
-typedef struct stream_state {
-    warprsa_status outcome; /* what wait() returns; OK but for faults */
-} stream_state;
-
-/* A loaded key, or none where `prepared` is NULL. */
-typedef struct loaded_key {
-    void *prepared; /* arithmetic->key_bytes */
-    uint32_t bytes;
-} loaded_key;
-
-struct warprsa_device {
-    warprsa_device_config config;
-    const warprsa_host_arithmetic *arithmetic;
-    warprsa_id_pool key_ids;
-    loaded_key *keys;
-    uint32_t capacity;
-    warprsa_known_answer test;
-    stream_state streams[WARPRSA_STREAMS_MAX];
-};
 
 static unsigned host_count(char *why, size_t why_size)
 {
@@ -49,261 +23,31 @@ static unsigned host_count(char *why, size_t why_size)
     return 1;
 }
 
-#ifdef WARPRSA_FAULTS
-static atomic_bool lost_for_good, driver_ended;
-
-static void end_driver(void)
-{
-    atomic_store(&driver_ended, true);
-}
-
-/* A batch that ends the device, which this process can open again or not. */
-static bool traps(void)
-{
-    if (!warprsa_fault_active(WARPRSA_FAULT_LOST))
-        return warprsa_fault_active(WARPRSA_FAULT_TRAP);
-    atomic_store(&lost_for_good, true);
-    return true;
-}
-
-static bool opens(void)
-{
-    return (!warprsa_fault_active(WARPRSA_FAULT_EXIT) ||
-            atexit(end_driver) == 0) &&
-           !atomic_load(&lost_for_good);
-}
-
-static bool wipes(void)
-{
-    return !atomic_load(&driver_ended) &&
-           !warprsa_fault_active(WARPRSA_FAULT_WIPE);
-}
-#else
-static bool traps(void)
-{
-    return false;
-}
-
-static bool opens(void)
-{
-    return true;
-}
-
-static bool wipes(void)
-{
-    return true;
-}
-#endif
-
-static void free_key(warprsa_device *device, uint32_t index)
-{
-    explicit_bzero(device->keys[index].prepared, device->arithmetic->key_bytes);
-    free(device->keys[index].prepared);
-    device->keys[index].prepared = NULL;
-    warprsa_id_pool_release(&device->key_ids, index);
-}
-
-static warprsa_status host_unload_key(warprsa_device *device, uint32_t index)
-{
-    if (!wipes())
-        return WARPRSA_DEVICE_ERROR;
-    free_key(device, index);
-    return WARPRSA_OK;
-}
-
-/* A key with a wrong exponent stands for one that was damaged on the device. */
-static warprsa_status prepare(const warprsa_host_arithmetic *arithmetic,
-                              void *prepared, const warprsa_private_key *key)
-{
-    warprsa_private_key damaged;
-    warprsa_status status;
-
-    if (!warprsa_fault_active(WARPRSA_FAULT_FLIP))
-        return arithmetic->prepare(prepared, key);
-    damaged = *key;
-    damaged.dp[sizeof(damaged.dp) - 1] ^= 2;
-    status = arithmetic->prepare(prepared, &damaged);
-    explicit_bzero(&damaged, sizeof(damaged));
-    return status;
-}
-
-static warprsa_status host_load_key(warprsa_device *device,
-                                    const warprsa_private_key *key,
-                                    uint32_t *index)
-{
-    const warprsa_host_arithmetic *arithmetic = device->arithmetic;
-    void *prepared = malloc(arithmetic->key_bytes);
-    warprsa_status status;
-
-    if (prepared == NULL)
-        return WARPRSA_NO_MEMORY;
-    status = prepare(arithmetic, prepared, key);
-    if (status == WARPRSA_OK &&
-        !warprsa_id_pool_acquire(&device->key_ids, index))
-        status = WARPRSA_NO_MEMORY;
-    if (status != WARPRSA_OK) {
-        explicit_bzero(prepared, arithmetic->key_bytes);
-        free(prepared);
-        return status;
-    }
-    device->keys[*index] =
-        (loaded_key){.prepared = prepared, .bytes = key->modulus_bytes};
-    return WARPRSA_OK;
-}
-
-static bool host_close(warprsa_device *device)
-{
-    bool wiped = true;
-
-    if (device == NULL)
-        return true;
-    wiped = wipes();
-    for (uint32_t i = 0; device->keys != NULL && i < device->capacity; i++)
-        if (device->keys[i].prepared != NULL)
-            free_key(device, i);
-    free(device->keys);
-    warprsa_id_pool_free(&device->key_ids);
-    free(device);
-    return wiped;
-}
-
-static const char *host_describe(const warprsa_device *device)
-{
-    return device->config.direct_table_reads ? "CPU (host 0, direct reads)"
-                                             : "CPU (host 0)";
-}
-
-static void run_task(const warprsa_device *device, void *workspace,
-                     const uint64_t *random, warprsa_size_class size,
-                     warprsa_host_options options, warprsa_task *task)
-{
-    const loaded_key *key = &device->keys[task->key];
-    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
-
-    task->status = device->arithmetic->operate(
-        workspace, key->prepared, size, options, task->input, random, output);
-    if (warprsa_fault_active(WARPRSA_FAULT_UNCHECKED))
-        task->status = WARPRSA_OK;
-    if (task->status == WARPRSA_OK)
-        memcpy(task->output, output, key->bytes);
-    else
-        memset(task->output, 0, key->bytes);
-    explicit_bzero(output, sizeof(output));
-}
-
-static warprsa_status run_batch(const warprsa_device *device, void *workspace,
-                                const uint64_t *random, warprsa_size_class size,
-                                warprsa_task *tasks, size_t count)
-{
-    const warprsa_host_options options = {count > 1,
-                                          device->config.direct_table_reads};
-    int rounding = fegetround();
-
-    if (rounding < 0 || fesetround(FE_TOWARDZERO) != 0)
-        return WARPRSA_DEVICE_ERROR;
-    for (size_t i = 0; i < count; i++)
-        run_task(device, workspace, random + i * WARPRSA_RANDOM_WORDS, size,
-                 options, &tasks[i]);
-    return fesetround(rounding) == 0 ? WARPRSA_OK : WARPRSA_DEVICE_ERROR;
-}
-
-/* Computes the whole batch. wait() only reports. */
-static warprsa_status host_start(warprsa_device *device, unsigned stream,
-                                 warprsa_size_class size, warprsa_task *tasks,
-                                 size_t count)
-{
-    const size_t bytes = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
-    warprsa_status status = WARPRSA_NO_MEMORY;
-    const size_t workspace_bytes = device->arithmetic->workspace_bytes;
-    void *workspace = NULL;
-    uint64_t *random = NULL;
-
-    if (warprsa_fault_active(WARPRSA_FAULT_LAUNCH))
-        return WARPRSA_DEVICE_ERROR;
-    if (warprsa_fault_active(WARPRSA_FAULT_HANG)) {
-        device->streams[stream].outcome = WARPRSA_DEADLINE;
-        return WARPRSA_OK;
-    }
-    if (traps()) {
-        device->streams[stream].outcome = WARPRSA_DEVICE_ERROR;
-        return WARPRSA_OK;
-    }
-    workspace = malloc(workspace_bytes);
-    random = malloc(bytes);
-    if (workspace != NULL && random != NULL)
-        status = device->config.random(device->config.random_arg, random, bytes)
-                     ? run_batch(device, workspace, random, size, tasks, count)
-                     : WARPRSA_NO_RANDOM;
-    if (workspace != NULL)
-        explicit_bzero(workspace, workspace_bytes);
-    if (random != NULL)
-        explicit_bzero(random, bytes);
-    free(workspace);
-    free(random);
-    return status;
-}
-
-static warprsa_status host_wait(warprsa_device *device, unsigned stream,
-                                unsigned timeout_ms)
-{
-    stream_state *s = &device->streams[stream];
-    warprsa_status outcome = s->outcome;
-
-    (void)timeout_ms;
-    s->outcome = WARPRSA_OK;
-    return outcome;
-}
-
-static warprsa_status host_self_test(warprsa_device *device, unsigned stream)
-{
-    return warprsa_known_answer_run(warprsa_engine_host(), device,
-                                    &device->test, stream);
-}
-
 static const warprsa_host_arithmetic *arithmetic_of(const char *kernel)
 {
-    if (kernel != NULL && strcmp(kernel, WARPRSA_KERNEL_INT32) == 0)
-        return &warprsa_host_int32;
-    if (kernel != NULL && strcmp(kernel, WARPRSA_KERNEL_THREAD) == 0)
-        return &warprsa_host_thread;
-    if (kernel != NULL && strcmp(kernel, WARPRSA_KERNEL_LOW_LATENCY) == 0)
-        return &warprsa_host_low_latency;
+    static const struct {
+        const char *name;
+        const warprsa_host_arithmetic *arithmetic;
+    } known[] = {
+        {WARPRSA_KERNEL_INT32, &warprsa_host_int32},
+        {WARPRSA_KERNEL_THREAD, &warprsa_host_thread},
+        {WARPRSA_KERNEL_LOW_LATENCY, &warprsa_host_low_latency},
+        {WARPRSA_KERNEL_IFMA, &warprsa_host_ifma},
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (kernel != NULL && strcmp(kernel, known[i].name) == 0)
+            return known[i].arithmetic;
     return &warprsa_host_cooperative;
 }
 
 static warprsa_status host_open(const warprsa_device_config *config,
-                                warprsa_device **out, char *why,
+                                warprsa_device **device, char *why,
                                 size_t why_size)
 {
-    warprsa_device *device = calloc(1, sizeof(*device));
-    warprsa_status status = WARPRSA_NO_MEMORY;
-
-    *out = NULL;
-    if (device == NULL)
-        return WARPRSA_NO_MEMORY;
-    if (!opens()) {
-        snprintf(why, why_size, "host engine: lost to this process");
-        free(device);
-        return WARPRSA_DEVICE_ERROR;
-    }
-    device->config = *config;
-    device->capacity = config->keys_max + WARPRSA_CLASSES;
-    device->arithmetic = arithmetic_of(config->kernel);
-    device->keys = calloc(device->capacity, sizeof(*device->keys));
-    if (device->keys != NULL &&
-        warprsa_id_pool_init(&device->key_ids, 0, device->capacity))
-        status = warprsa_known_answer_load(warprsa_engine_host(), device,
-                                           &device->test);
-    if (status == WARPRSA_OK)
-        status = host_self_test(device, 0);
-    if (status != WARPRSA_OK) {
-        snprintf(why, why_size, "host engine: known-answer test: %s",
-                 warprsa_status_text(status));
-        host_close(device);
-        return status;
-    }
-    *out = device;
-    return WARPRSA_OK;
+    return warprsa_host_open(warprsa_engine_host(),
+                             arithmetic_of(config->kernel), config, device, why,
+                             why_size);
 }
 
 const warprsa_engine *warprsa_engine_host(void)
@@ -312,13 +56,13 @@ const warprsa_engine *warprsa_engine_host(void)
         .name = "host",
         .count = host_count,
         .open = host_open,
-        .close = host_close,
-        .describe = host_describe,
-        .load_key = host_load_key,
-        .unload_key = host_unload_key,
-        .start = host_start,
-        .wait = host_wait,
-        .self_test = host_self_test,
+        .close = warprsa_host_close,
+        .describe = warprsa_host_describe,
+        .load_key = warprsa_host_load_key,
+        .unload_key = warprsa_host_unload_key,
+        .start = warprsa_host_start,
+        .wait = warprsa_host_wait,
+        .self_test = warprsa_host_self_test,
     };
 
     return &engine;

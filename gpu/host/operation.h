@@ -65,19 +65,17 @@ COMPUTE_FN void compute(const warprsa_operation *op, warprsa_size_class size,
     explicit_bzero(&x, sizeof(x));
 }
 
-static warprsa_status operate(void *workspace_memory, const void *prepared,
-                              warprsa_size_class size,
-                              warprsa_host_options options,
-                              const uint8_t *input, const uint64_t *random,
-                              uint8_t *output)
+static void operate(void *workspace_memory, warprsa_host_request *request,
+                    size_t count, warprsa_size_class size,
+                    warprsa_host_options options)
 {
-    const warprsa_operation_key *key = prepared;
+    const warprsa_operation_key *key = request->key;
     workspace *w = workspace_memory;
     uint32_t status = WARPRSA_CHECK_FAILED;
     const warprsa_operation op = {.key = key,
-                                  .input = input,
-                                  .output = output,
-                                  .random = random,
+                                  .input = request->input,
+                                  .output = request->output,
+                                  .random = request->random,
                                   .blinding_inverse = w->blinding_inverse,
                                   .exponent = w->exponent,
                                   .windows = (int)key->windows,
@@ -91,8 +89,9 @@ static warprsa_status operate(void *workspace_memory, const void *prepared,
                                       options.direct_table_reads,
                                   .status = &status};
 
+    (void)count; /* 1 */
     compute(&op, size, options.many);
-    return (warprsa_status)status;
+    request->status = (warprsa_status)status;
 }
 
 static warprsa_status prepare(void *prepared, const warprsa_private_key *key)
@@ -100,10 +99,16 @@ static warprsa_status prepare(void *prepared, const warprsa_private_key *key)
     return warprsa_prepare_operation_key(prepared, key);
 }
 
+static size_t workspace_bytes(warprsa_size_class size)
+{
+    (void)size;
+    return sizeof(workspace);
+}
+
 #define WARPRSA_HOST_ARITHMETIC                                                \
     {                                                                          \
-        .key_bytes = sizeof(warprsa_operation_key),                            \
-        .workspace_bytes = sizeof(workspace), .prepare = prepare,              \
+        .key_bytes = sizeof(warprsa_operation_key), .lanes = 1,                \
+        .workspace_bytes = workspace_bytes, .prepare = prepare,                \
         .operate = operate                                                     \
     }
 

@@ -23,6 +23,7 @@ const warprsa_engine *test_engine(void)
     const char *name = module_context_engine();
     const warprsa_engine *engine =
         strcmp(name, "cuda") == 0   ? warprsa_engine_cuda()
+        : strcmp(name, "ifma") == 0 ? warprsa_engine_ifma()
         : strcmp(name, "host") == 0 ? warprsa_engine_host()
                                     : NULL;
     char why[160] = "not in this build";
@@ -80,7 +81,8 @@ static int settings_are_known(void)
 static int kernel_is_known(const char *kernel)
 {
     static const char *const known[] = {
-        WARPRSA_KERNEL_COOPERATIVE, WARPRSA_KERNEL_FOLD, WARPRSA_KERNEL_INT32,
+        WARPRSA_KERNEL_COOPERATIVE, WARPRSA_KERNEL_FOLD,
+        WARPRSA_KERNEL_IFMA,        WARPRSA_KERNEL_INT32,
         WARPRSA_KERNEL_LOW_LATENCY, WARPRSA_KERNEL_THREAD};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A device for the tests of an engine, and batches on it. The engine is
- * WARPRSA_TEST_ENGINE, host or cuda, its kernel WARPRSA_TEST_KERNEL if set,
- * with direct table reads if WARPRSA_TEST_DIRECT_TABLE_READS is; the blinding
- * factors are from a seeded source that can be told to fail.
+ * WARPRSA_TEST_ENGINE, host, ifma or cuda, its kernel WARPRSA_TEST_KERNEL if
+ * set, with direct table reads if WARPRSA_TEST_DIRECT_TABLE_READS is; the
+ * blinding factors are from a seeded source that can be told to fail.
  */
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_GPU_DEVICE_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_GPU_DEVICE_H

@@ -1,0 +1,318 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The devices of the engines that compute on the CPU, "host" and "ifma": keys,
+ * batches computed where they are started, and faults to inject. What they
+ * compute with is a warprsa_host_arithmetic.
+ */
+#include "gpu/host/device.h"
+
+#include <fenv.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batching/base/id_pool.h"
+#include "gpu/arith/prepared_key.h"
+#include "gpu/fault.h"
+#include "gpu/known_answer.h"
+
+typedef struct stream_state {
+    warprsa_status outcome; /* what wait() returns; OK but for faults */
+} stream_state;
+
+/* A loaded key, or none where `prepared` is NULL. */
+typedef struct loaded_key {
+    void *prepared; /* arithmetic->key_bytes */
+    uint32_t bytes;
+} loaded_key;
+
+struct warprsa_device {
+    warprsa_device_config config;
+    const warprsa_engine *engine;
+    const warprsa_host_arithmetic *arithmetic;
+    char description[48];
+    warprsa_id_pool key_ids;
+    loaded_key *keys;
+    uint32_t capacity;
+    warprsa_known_answer test;
+    stream_state streams[WARPRSA_STREAMS_MAX];
+};
+
+#ifdef WARPRSA_FAULTS
+static atomic_bool lost_for_good, driver_ended;
+
+static void end_driver(void)
+{
+    atomic_store(&driver_ended, true);
+}
+
+/* A batch that ends the device, which this process can open again or not. */
+static bool traps(void)
+{
+    if (!warprsa_fault_active(WARPRSA_FAULT_LOST))
+        return warprsa_fault_active(WARPRSA_FAULT_TRAP);
+    atomic_store(&lost_for_good, true);
+    return true;
+}
+
+static bool opens(void)
+{
+    return (!warprsa_fault_active(WARPRSA_FAULT_EXIT) ||
+            atexit(end_driver) == 0) &&
+           !atomic_load(&lost_for_good);
+}
+
+static bool wipes(void)
+{
+    return !atomic_load(&driver_ended) &&
+           !warprsa_fault_active(WARPRSA_FAULT_WIPE);
+}
+#else
+static bool traps(void)
+{
+    return false;
+}
+
+static bool opens(void)
+{
+    return true;
+}
+
+static bool wipes(void)
+{
+    return true;
+}
+#endif
+
+static void free_key(warprsa_device *device, uint32_t index)
+{
+    explicit_bzero(device->keys[index].prepared, device->arithmetic->key_bytes);
+    free(device->keys[index].prepared);
+    device->keys[index].prepared = NULL;
+    warprsa_id_pool_release(&device->key_ids, index);
+}
+
+warprsa_status warprsa_host_unload_key(warprsa_device *device, uint32_t index)
+{
+    if (!wipes())
+        return WARPRSA_DEVICE_ERROR;
+    free_key(device, index);
+    return WARPRSA_OK;
+}
+
+/* A key with a wrong exponent stands for one that was damaged on the device. */
+static warprsa_status prepare(const warprsa_host_arithmetic *arithmetic,
+                              void *prepared, const warprsa_private_key *key)
+{
+    warprsa_private_key damaged;
+    warprsa_status status;
+
+    if (!warprsa_fault_active(WARPRSA_FAULT_FLIP))
+        return arithmetic->prepare(prepared, key);
+    damaged = *key;
+    damaged.dp[sizeof(damaged.dp) - 1] ^= 2;
+    status = arithmetic->prepare(prepared, &damaged);
+    explicit_bzero(&damaged, sizeof(damaged));
+    return status;
+}
+
+warprsa_status warprsa_host_load_key(warprsa_device *device,
+                                     const warprsa_private_key *key,
+                                     uint32_t *index)
+{
+    const warprsa_host_arithmetic *arithmetic = device->arithmetic;
+    void *prepared = malloc(arithmetic->key_bytes);
+    warprsa_status status;
+
+    if (prepared == NULL)
+        return WARPRSA_NO_MEMORY;
+    status = prepare(arithmetic, prepared, key);
+    if (status == WARPRSA_OK &&
+        !warprsa_id_pool_acquire(&device->key_ids, index))
+        status = WARPRSA_NO_MEMORY;
+    if (status != WARPRSA_OK) {
+        explicit_bzero(prepared, arithmetic->key_bytes);
+        free(prepared);
+        return status;
+    }
+    device->keys[*index] =
+        (loaded_key){.prepared = prepared, .bytes = key->modulus_bytes};
+    return WARPRSA_OK;
+}
+
+bool warprsa_host_close(warprsa_device *device)
+{
+    bool wiped = true;
+
+    if (device == NULL)
+        return true;
+    wiped = wipes();
+    for (uint32_t i = 0; device->keys != NULL && i < device->capacity; i++)
+        if (device->keys[i].prepared != NULL)
+            free_key(device, i);
+    free(device->keys);
+    warprsa_id_pool_free(&device->key_ids);
+    free(device);
+    return wiped;
+}
+
+const char *warprsa_host_describe(const warprsa_device *device)
+{
+    return device->description;
+}
+
+/* Releases what was computed, or zeros. */
+static void finish_task(const warprsa_device *device, warprsa_task *task,
+                        const warprsa_host_request *request)
+{
+    const uint32_t bytes = device->keys[task->key].bytes;
+
+    task->status = request->status;
+    if (warprsa_fault_active(WARPRSA_FAULT_UNCHECKED))
+        task->status = WARPRSA_OK;
+    if (task->status == WARPRSA_OK)
+        memcpy(task->output, request->output, bytes);
+    else
+        memset(task->output, 0, bytes);
+}
+
+/* As many tasks as the arithmetic takes at a time. */
+static void run_tasks(const warprsa_device *device, void *workspace,
+                      const uint64_t *random, warprsa_size_class size,
+                      warprsa_host_options options, warprsa_task *tasks,
+                      size_t count)
+{
+    warprsa_host_request requests[WARPRSA_HOST_LANES_MAX];
+
+    for (size_t i = 0; i < count; i++) {
+        requests[i].key = device->keys[tasks[i].key].prepared;
+        requests[i].input = tasks[i].input;
+        requests[i].random = random + i * WARPRSA_RANDOM_WORDS;
+    }
+    device->arithmetic->operate(workspace, requests, count, size, options);
+    for (size_t i = 0; i < count; i++)
+        finish_task(device, &tasks[i], &requests[i]);
+    explicit_bzero(requests, sizeof(requests));
+}
+
+static warprsa_status run_batch(const warprsa_device *device, void *workspace,
+                                const uint64_t *random, warprsa_size_class size,
+                                warprsa_task *tasks, size_t count)
+{
+    const warprsa_host_options options = {count > 1,
+                                          device->config.direct_table_reads};
+    const size_t lanes = device->arithmetic->lanes;
+    int rounding = fegetround();
+
+    if (rounding < 0 || fesetround(FE_TOWARDZERO) != 0)
+        return WARPRSA_DEVICE_ERROR;
+    for (size_t i = 0; i < count; i += lanes)
+        run_tasks(device, workspace, random + i * WARPRSA_RANDOM_WORDS, size,
+                  options, &tasks[i], count - i < lanes ? count - i : lanes);
+    return fesetround(rounding) == 0 ? WARPRSA_OK : WARPRSA_DEVICE_ERROR;
+}
+
+/* Computes the whole batch. wait() only reports. */
+warprsa_status warprsa_host_start(warprsa_device *device, unsigned stream,
+                                  warprsa_size_class size, warprsa_task *tasks,
+                                  size_t count)
+{
+    const size_t bytes = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
+    warprsa_status status = WARPRSA_NO_MEMORY;
+    const size_t workspace_bytes = (device->arithmetic->workspace_bytes(size) +
+                                    WARPRSA_HOST_ALIGNMENT - 1) /
+                                   WARPRSA_HOST_ALIGNMENT *
+                                   WARPRSA_HOST_ALIGNMENT;
+    void *workspace = NULL;
+    uint64_t *random = NULL;
+
+    if (warprsa_fault_active(WARPRSA_FAULT_LAUNCH))
+        return WARPRSA_DEVICE_ERROR;
+    if (warprsa_fault_active(WARPRSA_FAULT_HANG)) {
+        device->streams[stream].outcome = WARPRSA_DEADLINE;
+        return WARPRSA_OK;
+    }
+    if (traps()) {
+        device->streams[stream].outcome = WARPRSA_DEVICE_ERROR;
+        return WARPRSA_OK;
+    }
+    workspace = aligned_alloc(WARPRSA_HOST_ALIGNMENT, workspace_bytes);
+    random = malloc(bytes);
+    if (workspace != NULL && random != NULL)
+        status = device->config.random(device->config.random_arg, random, bytes)
+                     ? run_batch(device, workspace, random, size, tasks, count)
+                     : WARPRSA_NO_RANDOM;
+    if (workspace != NULL)
+        explicit_bzero(workspace, workspace_bytes);
+    if (random != NULL)
+        explicit_bzero(random, bytes);
+    free(workspace);
+    free(random);
+    return status;
+}
+
+warprsa_status warprsa_host_wait(warprsa_device *device, unsigned stream,
+                                 unsigned timeout_ms)
+{
+    stream_state *s = &device->streams[stream];
+    warprsa_status outcome = s->outcome;
+
+    (void)timeout_ms;
+    s->outcome = WARPRSA_OK;
+    return outcome;
+}
+
+warprsa_status warprsa_host_self_test(warprsa_device *device, unsigned stream)
+{
+    return warprsa_known_answer_run(device->engine, device, &device->test,
+                                    stream);
+}
+
+/* Loads the known-answer test's keys and runs it. */
+static warprsa_status prove(warprsa_device *device)
+{
+    warprsa_status status =
+        warprsa_known_answer_load(device->engine, device, &device->test);
+
+    return status == WARPRSA_OK ? warprsa_host_self_test(device, 0) : status;
+}
+
+warprsa_status warprsa_host_open(const warprsa_engine *engine,
+                                 const warprsa_host_arithmetic *arithmetic,
+                                 const warprsa_device_config *config,
+                                 warprsa_device **out, char *why,
+                                 size_t why_size)
+{
+    warprsa_device *device = calloc(1, sizeof(*device));
+    warprsa_status status = WARPRSA_NO_MEMORY;
+
+    *out = NULL;
+    if (device == NULL)
+        return WARPRSA_NO_MEMORY;
+    if (!opens()) {
+        snprintf(why, why_size, "%s engine: lost to this process",
+                 engine->name);
+        free(device);
+        return WARPRSA_DEVICE_ERROR;
+    }
+    device->config = *config;
+    device->engine = engine;
+    device->capacity = config->keys_max + WARPRSA_CLASSES;
+    device->arithmetic = arithmetic;
+    snprintf(device->description, sizeof(device->description), "CPU (%s 0%s)",
+             engine->name, config->direct_table_reads ? ", direct reads" : "");
+    device->keys = calloc(device->capacity, sizeof(*device->keys));
+    if (device->keys != NULL &&
+        warprsa_id_pool_init(&device->key_ids, 0, device->capacity))
+        status = prove(device);
+    if (status != WARPRSA_OK) {
+        snprintf(why, why_size, "%s engine: known-answer test: %s",
+                 engine->name, warprsa_status_text(status));
+        warprsa_host_close(device);
+        return status;
+    }
+    *out = device;
+    return WARPRSA_OK;
+}

@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The devices of the engines that compute on the CPU, "host" and "ifma". Each
+ * such engine has one. A batch is computed by the thread that starts it, before
+ * start() returns; wait() reports. Streams compute in different threads at the
+ * same time and share nothing but keys.
+ *
+ * The functions are those of warprsa_engine, whose description is theirs.
+ */
+#ifndef WARPRSA_GPU_HOST_DEVICE_H
+#define WARPRSA_GPU_HOST_DEVICE_H
+
+#include "gpu/host/arithmetic.h"
+
+/* Opens the device of `engine`, which computes with `arithmetic`. Both must
+ * live until close(). Otherwise as warprsa_engine's open(). */
+warprsa_status warprsa_host_open(const warprsa_engine *engine,
+                                 const warprsa_host_arithmetic *arithmetic,
+                                 const warprsa_device_config *config,
+                                 warprsa_device **out, char *why,
+                                 size_t why_size);
+
+bool warprsa_host_close(warprsa_device *device);
+
+/* "CPU (host 0)" */
+const char *warprsa_host_describe(const warprsa_device *device);
+
+warprsa_status warprsa_host_load_key(warprsa_device *device,
+                                     const warprsa_private_key *key,
+                                     uint32_t *index);
+
+warprsa_status warprsa_host_unload_key(warprsa_device *device, uint32_t index);
+
+warprsa_status warprsa_host_start(warprsa_device *device, unsigned stream,
+                                  warprsa_size_class size, warprsa_task *tasks,
+                                  size_t count);
+
+warprsa_status warprsa_host_wait(warprsa_device *device, unsigned stream,
+                                 unsigned timeout_ms);
+
+warprsa_status warprsa_host_self_test(warprsa_device *device, unsigned stream);
+
+#endif

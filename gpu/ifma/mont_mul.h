@@ -1,0 +1,223 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The Montgomery product of eight pairs of numbers at once, each in a lane of
+ * its own: gpu/arith/wide_sample.h's, with samples in integers (Emmart, Zheng,
+ * Weems 2018; S. Gueron, V. Krasnov, "Software implementation of modular
+ * exponentiation, using advanced vector instructions architectures", 2012, for
+ * products of 52 bits in vectors).
+ *
+ * A number is an array of `limbs` vectors, least significant sample first; R =
+ * 2^(52 limbs). A modulus P has at most 52 limbs - 5 bits, so 32P < R.
+ *
+ *   T = a b                              2 limbs columns
+ *   x_i = T_i mod 2^52                   for all i but the last one:
+ *   T = T + x_i (2^-52 mod P) 2^(52 (i+1)), without column i
+ *   q = -x / P mod 2^52                  for the last i:
+ *   result = (T + q P) / 2^52
+ *
+ * Bounds. As in wide_sample.h the result is below ab/R + 2P: what the rows but
+ * the last add at the end is below P (1 + 2^-52 + ...), the last one adds less
+ * than P. Hence
+ *
+ *   a < R,  b < P     gives a result below 3P     (unreduced input)
+ *   a < 3P, b < 3P    gives less than 2.3P        (inside a modexp)
+ *   a < 6P, b < 3P    gives less than 2.6P        (sum of two products)
+ *
+ * Columns. Each is the sum of at most `limbs` low and `limbs` high halves of a
+ * b, as many of the reduction, and a carry: below 4 * 40 * 2^52 + 2^12 < 2^60.
+ * In a square half of the products of a b count twice, which is the same bound.
+ * So nothing leaves 64 bits.
+ *
+ * Samples. The bits of a sample from 52 on do not count: a product ignores
+ * them. A result has its carries resolved, so that sample i is right in its low
+ * 52 bits; above them is the carry that sample i + 1 has taken already. Only
+ * exact sums and comparisons must cut it off (warprsa_cut()).
+ *
+ * Registers. There are 32. A product is made of tiles of `block` by `block`
+ * samples: 10, 15 or 20 columns at a time are accumulators, a row runs over
+ * them, and the columns move by one. A row of 15 samples is 30 products, 15
+ * cycles or more, and each column takes two of them one after the other, 8
+ * cycles: rows do not wait for each other.
+ */
+#ifndef WARPRSA_GPU_IFMA_MONT_MUL_H
+#define WARPRSA_GPU_IFMA_MONT_MUL_H
+
+#include "gpu/ifma/vector.h"
+
+enum {
+    WARPRSA_VECTOR_LIMBS_MAX = 40,
+};
+
+/* Samples in a tile. */
+#define WARPRSA_TILE_OF(limbs) ((limbs) > 20 ? (limbs) / 2 : (limbs))
+
+typedef struct warprsa_vector_modulus {
+    warprsa_vector p[WARPRSA_VECTOR_LIMBS_MAX];
+    warprsa_vector inv_2_52[WARPRSA_VECTOR_LIMBS_MAX]; /* 2^-52 mod P */
+    warprsa_vector n0inv;                              /* -1/P mod 2^52 */
+} warprsa_vector_modulus;
+
+/* One row: c[0..count] += x v[0..count-1]. */
+WARPRSA_VECTOR_FN void warprsa_tile_row(warprsa_vector *c, warprsa_vector x,
+                                        const warprsa_vector *v,
+                                        const int count)
+{
+    WARPRSA_RELOAD(v);
+    WARPRSA_UNROLLED
+    for (int j = 0; j < count; j++) {
+        warprsa_vector sample = v[j];
+
+        WARPRSA_LOADED(sample);
+        c[j] = warprsa_add_low(c[j], x, sample);
+        c[j + 1] = warprsa_add_high(c[j + 1], x, sample);
+    }
+}
+
+/* t[0 .. rows+count-1] += x[0..rows-1] v[0..count-1]; with `set`, = instead of
+ * +=. */
+WARPRSA_VECTOR_FN void warprsa_tile(warprsa_vector *t, const warprsa_vector *x,
+                                    const warprsa_vector *v, const int rows,
+                                    const int count, const int set)
+{
+    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + 1];
+
+    WARPRSA_UNROLLED
+    for (int j = 0; j < count; j++)
+        c[j] = set ? (warprsa_vector){0} : t[j];
+    WARPRSA_UNROLLED
+    for (int i = 0; i < rows; i++) {
+        c[count] = set ? (warprsa_vector){0} : t[count + i];
+        warprsa_tile_row(c, x[i], v, count);
+        t[i] = c[0];
+        WARPRSA_UNROLLED
+        for (int j = 0; j < count; j++)
+            c[j] = c[j + 1];
+    }
+    WARPRSA_UNROLLED
+    for (int j = 0; j < count; j++)
+        t[rows + j] = c[j];
+}
+
+/* The products of two different samples of a, each once: t[1 .. 2 count - 2] +=
+ * sum of a_i a_j for i < j; with `set`, = instead of +=. Row i touches columns
+ * 2 i + 1 to i + count; two of them are complete after it. */
+WARPRSA_VECTOR_FN void warprsa_triangle(warprsa_vector *t,
+                                        const warprsa_vector *a,
+                                        const int count, const int set)
+{
+    warprsa_vector c[2 * WARPRSA_VECTOR_LIMBS_MAX];
+
+    WARPRSA_UNROLLED
+    for (int j = 1; j < count; j++)
+        c[j] = set ? (warprsa_vector){0} : t[j];
+    WARPRSA_UNROLLED
+    for (int i = 0; i < count - 1; i++) {
+        c[count + i] = set ? (warprsa_vector){0} : t[count + i];
+        warprsa_tile_row(c + 2 * i + 1, a[i], a + i + 1, count - 1 - i);
+        t[2 * i + 1] = c[2 * i + 1];
+        t[2 * i + 2] = c[2 * i + 2];
+    }
+}
+
+/* t[0 .. 2 limbs - 1] = a b. */
+WARPRSA_VECTOR_FN void warprsa_product(warprsa_vector *t,
+                                       const warprsa_vector *a,
+                                       const warprsa_vector *b, const int limbs)
+{
+    const int tile = WARPRSA_TILE_OF(limbs);
+
+    warprsa_tile(t, a, b, tile, tile, 1);
+    if (tile < limbs) {
+        warprsa_tile(t + 2 * tile, a + tile, b + tile, tile, tile, 1);
+        warprsa_tile(t + tile, a, b + tile, tile, tile, 0);
+        warprsa_tile(t + tile, a + tile, b, tile, tile, 0);
+    }
+}
+
+/* t[0 .. 2 limbs - 1] = a^2: twice the products of different samples, and the
+ * squares of all of them. */
+WARPRSA_VECTOR_FN void warprsa_square(warprsa_vector *t,
+                                      const warprsa_vector *a, const int limbs)
+{
+    const int tile = WARPRSA_TILE_OF(limbs);
+
+    if (tile < limbs) {
+        WARPRSA_UNROLLED
+        for (int i = 0; i < tile; i++)
+            t[i] = t[2 * limbs - 1 - i] = (warprsa_vector){0};
+        warprsa_tile(t + tile, a, a + tile, tile, tile, 1);
+        warprsa_triangle(t, a, tile, 0);
+        warprsa_triangle(t + 2 * tile, a + tile, tile, 0);
+    } else {
+        warprsa_triangle(t, a, tile, 1);
+    }
+    t[0] = t[2 * limbs - 1] = (warprsa_vector){0};
+    WARPRSA_UNROLLED
+    for (int i = 0; i < limbs; i++) {
+        t[2 * i] = warprsa_add_low(t[2 * i] + t[2 * i], a[i], a[i]);
+        t[2 * i + 1] =
+            warprsa_add_high(t[2 * i + 1] + t[2 * i + 1], a[i], a[i]);
+    }
+}
+
+/* `rows` rows of the reduction, over the lowest `count` samples of 2^-52 mod P.
+ * t[i] is x_i from then on: bits 52 and above of it have been carried on. */
+WARPRSA_VECTOR_FN void warprsa_reducing_tile(warprsa_vector *t,
+                                             const warprsa_vector *inv_2_52,
+                                             const int rows, const int count)
+{
+    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + 2];
+
+    WARPRSA_UNROLLED
+    for (int j = 0; j <= count; j++)
+        c[j] = t[j];
+    WARPRSA_UNROLLED
+    for (int i = 0; i < rows; i++) {
+        const warprsa_vector x = c[0];
+
+        t[i] = x;
+        c[1] += x >> WARPRSA_SAMPLE_BITS;
+        c[count + 1] = t[i + count + 1];
+        warprsa_tile_row(c + 1, x, inv_2_52, count);
+        WARPRSA_UNROLLED
+        for (int j = 0; j <= count; j++)
+            c[j] = c[j + 1];
+    }
+    WARPRSA_UNROLLED
+    for (int j = 0; j <= count; j++)
+        t[rows + j] = c[j];
+}
+
+/* r = t / R mod P, plus at most two P. t is used up. */
+WARPRSA_VECTOR_FN void warprsa_mont_reduce(warprsa_vector *r, warprsa_vector *t,
+                                           const warprsa_vector_modulus *m,
+                                           const int limbs)
+{
+    const int tile = WARPRSA_TILE_OF(limbs);
+    warprsa_vector q, carry;
+
+    if (tile < limbs) {
+        warprsa_reducing_tile(t, m->inv_2_52, tile, tile);
+        warprsa_tile(t + 1 + tile, t, m->inv_2_52 + tile, tile, tile, 0);
+        warprsa_reducing_tile(t + tile, m->inv_2_52, tile - 1, tile);
+        warprsa_tile(t + 1 + 2 * tile, t + tile, m->inv_2_52 + tile, tile - 1,
+                     tile, 0);
+    } else {
+        warprsa_reducing_tile(t, m->inv_2_52, tile - 1, tile);
+    }
+    t += limbs - 1;
+    q = warprsa_add_low((warprsa_vector){0}, t[0], m->n0inv);
+    carry = warprsa_add_low(t[0], q, m->p[0]) >> WARPRSA_SAMPLE_BITS;
+    WARPRSA_UNROLLED
+    for (int j = 0; j < limbs; j++) {
+        warprsa_vector sum = warprsa_add_high(t[j + 1], q, m->p[j]);
+
+        if (j + 1 < limbs)
+            sum = warprsa_add_low(sum, q, m->p[j + 1]);
+        r[j] = sum + carry;
+        carry = r[j] >> WARPRSA_SAMPLE_BITS;
+    }
+}
+
+#endif

@@ -1,0 +1,486 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Eight RSA private operations at once, s = m^d mod n: the stages, bounds and
+ * references of gpu/arith/private_operation.h, one lane of a vector for each
+ * request. Included once for each size class, with WARPRSA_LIMBS, the samples
+ * of a prime.
+ *
+ * Nothing here branches on, or addresses memory by, anything but sizes, the
+ * lengths of keys and the public exponents. `which` is 0 for p and 1 for q.
+ */
+#ifndef WARPRSA_GPU_IFMA_OPERATION_H
+#define WARPRSA_GPU_IFMA_OPERATION_H
+
+#include <stddef.h>
+#include <string.h>
+
+#include "gpu/arith/short_inverse.h"
+#include "gpu/ifma/limbs.h"
+#include "gpu/ifma/mont_mul.h"
+
+enum {
+    LIMBS = WARPRSA_LIMBS,
+    FULL = 2 * LIMBS,
+    TABLE_SIZE = 1 << WARPRSA_WINDOW,
+    /* Bytes of a number of FULL samples, with room for a read of 8 bytes at
+     * any of them. */
+    NUMBER_BYTES = (FULL * WARPRSA_SAMPLE_BITS + 7) / 8 + 8,
+};
+
+/* Everything that an operation computes. SECRET. */
+typedef struct workspace {
+    warprsa_vector_modulus modulus[2];
+    warprsa_vector columns[FULL];
+    warprsa_vector x[2][LIMBS], one[2][LIMBS], blinding_inverse[2][LIMBS];
+    warprsa_vector constant[LIMBS], part[LIMBS], power[LIMBS], r[LIMBS];
+    warprsa_vector input[FULL], result[FULL];
+    warprsa_vector entry[LIMBS];
+    warprsa_vector table[2][TABLE_SIZE][LIMBS];
+    uint32_t exponent[2][WARPRSA_LANES][WARPRSA_BLINDED_WORDS];
+    uint8_t bytes[NUMBER_BYTES];
+} workspace;
+
+typedef struct operation {
+    workspace *w;
+    const warprsa_host_request *request[WARPRSA_LANES];
+    const warprsa_prepared_key *key[WARPRSA_LANES];
+    warprsa_vector e;
+    int windows;
+} operation;
+
+/* r may be a or b. */
+static __attribute__((noinline)) void
+mont_mul(warprsa_vector *r, const warprsa_vector *a, const warprsa_vector *b,
+         const warprsa_vector_modulus *m, warprsa_vector *columns)
+{
+    warprsa_product(columns, a, b, LIMBS);
+    warprsa_mont_reduce(r, columns, m, LIMBS);
+}
+
+static __attribute__((noinline)) void mont_sqr(warprsa_vector *r,
+                                               const warprsa_vector *a,
+                                               const warprsa_vector_modulus *m,
+                                               warprsa_vector *columns)
+{
+    warprsa_square(columns, a, LIMBS);
+    warprsa_mont_reduce(r, columns, m, LIMBS);
+}
+
+/* Resolves columns in two's complement (|column| < 2^62) into samples below
+ * 2^52, exactly, and returns what is carried out at the top: it is negative
+ * where the number is. */
+static warprsa_vector normalise(warprsa_vector *r, const warprsa_vector *s,
+                                int count)
+{
+    warprsa_vector carry = {0};
+
+    for (int i = 0; i < count; i++) {
+        carry += s[i];
+        r[i] = carry & WARPRSA_SAMPLE_MASK;
+        carry = warprsa_signed_carry(carry);
+    }
+    return carry;
+}
+
+/* Cuts off what the samples of a product have above their 52 bits. */
+static void cut(warprsa_vector *x)
+{
+    for (int i = 0; i < LIMBS; i++)
+        x[i] &= WARPRSA_SAMPLE_MASK;
+}
+
+/* x = x mod P, exactly, for 0 <= x < 4P, with `scratch` of LIMBS vectors: takes
+ * off 2P, then P, where that leaves no negative number. */
+static void reduce(warprsa_vector *x, const warprsa_vector *p,
+                   warprsa_vector *scratch)
+{
+    cut(x);
+    for (uint64_t factor = 2; factor > 0; factor--) {
+        warprsa_vector negative;
+
+        for (int i = 0; i < LIMBS; i++)
+            scratch[i] = x[i] - factor * p[i];
+        negative = warprsa_negative(normalise(scratch, scratch, LIMBS));
+        for (int i = 0; i < LIMBS; i++)
+            x[i] = warprsa_choose_lane(negative, x[i], scratch[i]);
+    }
+}
+
+/* Loads a number of each request's key, which begins `offset` bytes into it. */
+static void load(warprsa_vector *to, const operation *op, size_t offset)
+{
+    for (int lane = 0; lane < WARPRSA_LANES; lane++) {
+        const double *from =
+            (const double *)((const char *)op->key[lane] + offset);
+
+        for (int i = 0; i < LIMBS; i++)
+            to[i][lane] = (uint64_t)from[i];
+    }
+}
+
+#define LOAD(to, op, member)                                                   \
+    load(to, op, offsetof(warprsa_prepared_key, member))
+#define LOAD_HALF(to, op, member, which)                                       \
+    load(to, op,                                                               \
+         offsetof(warprsa_prepared_key, half[0].member) +                      \
+             (size_t)(which) * sizeof(warprsa_prepared_half))
+
+static void load_modulus(const operation *op, int which)
+{
+    warprsa_vector_modulus *m = &op->w->modulus[which];
+
+    LOAD_HALF(m->p, op, modulus, which);
+    LOAD_HALF(m->inv_2_52, op, inv_2_52, which);
+    for (int lane = 0; lane < WARPRSA_LANES; lane++)
+        m->n0inv[lane] = (uint64_t)op->key[lane]->half[which].n0inv;
+}
+
+/* The input of each request, as samples. */
+static void load_input(const operation *op)
+{
+    workspace *w = op->w;
+
+    for (int lane = 0; lane < WARPRSA_LANES; lane++) {
+        const int length = (int)op->key[lane]->modulus_bytes;
+
+        for (int i = 0; i < NUMBER_BYTES; i++)
+            w->bytes[i] =
+                i < length ? op->request[lane]->input[length - 1 - i] : 0;
+        for (int i = 0; i < FULL; i++) {
+            const int bit = i * WARPRSA_SAMPLE_BITS;
+            uint64_t bits = 0;
+
+            for (int j = 0; j < 8; j++)
+                bits |= (uint64_t)w->bytes[bit / 8 + j] << (8 * j);
+            w->input[i][lane] = (bits >> (bit % 8)) & WARPRSA_SAMPLE_MASK;
+        }
+    }
+}
+
+/* Sample `index` of the blinding factor r: 260 random bits, or one less than
+ * the prime has if that is fewer; odd, since the inversion needs that. */
+static uint64_t blinding_sample(const uint64_t *random, uint32_t prime_bits,
+                                int index)
+{
+    const int left = (int)prime_bits - 1 - index * WARPRSA_SAMPLE_BITS;
+    const uint64_t mask = left >= WARPRSA_SAMPLE_BITS ? WARPRSA_SAMPLE_MASK
+                          : left > 0                  ? (1ull << left) - 1
+                                                      : 0;
+
+    if (index >= WARPRSA_BLINDING_SAMPLES)
+        return 0;
+    return (random[index] & mask) | (index == 0);
+}
+
+/* r and 1/r of a request, for half `which`. */
+static void load_blinding(const operation *op, int which, int lane)
+{
+    const warprsa_prepared_half *half = &op->key[lane]->half[which];
+    double inverse[LIMBS];
+
+    for (int i = 0; i < LIMBS; i++) {
+        const uint64_t sample =
+            blinding_sample(op->request[lane]->random, half->bits, i);
+
+        op->w->r[i][lane] = sample;
+        inverse[i] = (double)sample;
+    }
+    warprsa_invert_short(inverse, half->modulus, LIMBS);
+    for (int i = 0; i < LIMBS; i++)
+        op->w->blinding_inverse[which][i][lane] = (uint64_t)inverse[i];
+    explicit_bzero(inverse, sizeof(inverse));
+}
+
+/* The exponent of a request and k (prime - 1) with random k. A running sum is
+ * at most (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1. */
+static void blind_exponent(const operation *op, int which, int lane)
+{
+    const warprsa_prepared_half *half = &op->key[lane]->half[which];
+    const int words = (WARPRSA_SAMPLE_BITS * LIMBS + 31) / 32;
+    uint32_t *blinded = op->w->exponent[which][lane];
+    const uint64_t k =
+        (uint32_t)(op->request[lane]->random[WARPRSA_BLINDING_SAMPLES] >>
+                   (WARPRSA_EXPONENT_BLINDING_BITS * which));
+    uint64_t sum = 0;
+
+    for (int i = 0; i < words; i++) {
+        sum += k * half->p_minus_1[i] + half->exponent[i];
+        blinded[i] = (uint32_t)sum;
+        sum >>= 32;
+    }
+    blinded[words] = (uint32_t)sum;
+}
+
+/* r = x^(e-1) last, for public odd e >= 3; x in Montgomery form, `one` is R mod
+ * P; r is neither x nor last. All lanes take as many turns as the largest e has
+ * bits, and all multiply where any of them has a one. */
+static void public_modexp(warprsa_vector *r, const warprsa_vector *x,
+                          const warprsa_vector *last, const warprsa_vector *one,
+                          const operation *op, int which)
+{
+    const warprsa_vector_modulus *m = &op->w->modulus[which];
+    uint64_t any = 0;
+    int top = 63;
+
+    for (int lane = 0; lane < WARPRSA_LANES; lane++)
+        any |= op->e[lane];
+    while (any >> top == 0)
+        top--;
+    for (int i = 0; i < LIMBS; i++)
+        r[i] = warprsa_choose_lane(0 - (op->e >> top & 1), x[i], one[i]);
+    for (int bit = top - 1; bit >= 0; bit--) {
+        const warprsa_vector digit = op->e >> bit & 1;
+
+        mont_sqr(r, r, m, op->w->columns);
+        if (((any >> bit) & 1) == 0)
+            continue;
+        mont_mul(op->w->part, r, bit == 0 ? last : x, m, op->w->columns);
+        for (int i = 0; i < LIMBS; i++)
+            r[i] = warprsa_choose_lane(0 - digit, op->w->part[i], r[i]);
+    }
+}
+
+/* x = y mod P in Montgomery form, below 6P, for y of FULL samples: with y = y1
+ * R + y0, y0 R^2 / R and y1 R^3 / R are below 3P each. */
+static void split(warprsa_vector *x, const warprsa_vector *y,
+                  const operation *op, int which)
+{
+    workspace *w = op->w;
+    const warprsa_vector_modulus *m = &w->modulus[which];
+
+    LOAD_HALF(w->constant, op, r2, which);
+    mont_mul(x, y, w->constant, m, w->columns);
+    LOAD_HALF(w->constant, op, r3, which);
+    mont_mul(w->part, y + LIMBS, w->constant, m, w->columns);
+    cut(x);
+    cut(w->part);
+    for (int i = 0; i < LIMBS; i++)
+        x[i] += w->part[i];
+    normalise(x, x, LIMBS);
+}
+
+/* First stage: x = m r^e R mod P and one = R mod P. */
+static void blind(const operation *op, int which)
+{
+    workspace *w = op->w;
+    const warprsa_vector_modulus *m = &w->modulus[which];
+    warprsa_vector *one = w->one[which], *x = w->x[which];
+
+    load_modulus(op, which);
+    for (int lane = 0; lane < WARPRSA_LANES; lane++) {
+        load_blinding(op, which, lane);
+        blind_exponent(op, which, lane);
+    }
+    LOAD_HALF(w->constant, op, r2, which);
+    memset(one, 0, sizeof(w->one[which]));
+    one[0] = warprsa_broadcast_lane(1);
+    mont_mul(one, one, w->constant, m, w->columns);
+    mont_mul(w->r, w->r, w->constant, m, w->columns);
+    public_modexp(w->power, w->r, w->r, one, op, which);
+    split(x, w->input, op, which);
+    mont_mul(x, x, w->power, m, w->columns);
+}
+
+/* Digit `index` of each request's exponent. */
+static warprsa_vector secret_digit(const operation *op, int which, int index)
+{
+    const int bit = index * WARPRSA_WINDOW;
+    warprsa_vector digit;
+
+    for (int lane = 0; lane < WARPRSA_LANES; lane++)
+        digit[lane] = (op->w->exponent[which][lane][bit / 32] >> (bit % 32)) &
+                      (TABLE_SIZE - 1);
+    return digit;
+}
+
+/* Loads entry `digit` of each lane by reading all of them and keeping one, for
+ * a part of the samples that fits into registers. */
+static __attribute__((noinline)) void table_scan(warprsa_vector *to,
+                                                 warprsa_vector (*table)[LIMBS],
+                                                 const warprsa_vector *digit)
+{
+    enum {
+        PART = WARPRSA_TILE_OF(LIMBS)
+    };
+
+    for (int from = 0; from < LIMBS; from += PART) {
+        warprsa_vector kept[PART] = {{0}};
+
+        for (uint64_t entry = 0; entry < TABLE_SIZE; entry++) {
+            const warprsa_vector mask =
+                warprsa_equal(*digit, warprsa_broadcast_lane(entry));
+
+            WARPRSA_UNROLLED
+            for (int i = 0; i < PART; i++)
+                kept[i] = warprsa_keep(kept[i], table[entry][from + i], mask);
+        }
+        WARPRSA_UNROLLED
+        for (int i = 0; i < PART; i++)
+            to[from + i] = kept[i];
+    }
+}
+
+/* The powers of x up to the largest digit. */
+static void fill_table(const operation *op, int which)
+{
+    workspace *w = op->w;
+    warprsa_vector(*table)[LIMBS] = w->table[which];
+
+    memcpy(table[0], w->one[which], sizeof(table[0]));
+    memcpy(table[1], w->x[which], sizeof(table[1]));
+    for (int i = 2; i < TABLE_SIZE; i += 2) {
+        mont_sqr(table[i], table[i / 2], &w->modulus[which], w->columns);
+        mont_mul(table[i + 1], table[i], table[1], &w->modulus[which],
+                 w->columns);
+    }
+}
+
+/* Second stage: x = x^dp mod p, x^dq mod q. Fixed windows over all bits that a
+ * blinded exponent may have. The two halves take turns, so that the processor
+ * finds work in one where the other waits for its carries. */
+static void secret_modexp(const operation *op)
+{
+    workspace *w = op->w;
+
+    for (int which = 0; which < 2; which++) {
+        const warprsa_vector digit = secret_digit(op, which, op->windows - 1);
+
+        fill_table(op, which);
+        table_scan(w->x[which], w->table[which], &digit);
+    }
+    for (int index = op->windows - 2; index >= 0; index--) {
+        for (int i = 0; i < WARPRSA_WINDOW; i++)
+            for (int which = 0; which < 2; which++)
+                mont_sqr(w->x[which], w->x[which], &w->modulus[which],
+                         w->columns);
+        for (int which = 0; which < 2; which++) {
+            const warprsa_vector digit = secret_digit(op, which, index);
+
+            table_scan(w->entry, w->table[which], &digit);
+            mont_mul(w->x[which], w->x[which], w->entry, &w->modulus[which],
+                     w->columns);
+        }
+    }
+}
+
+/* x = x / r, exactly reduced; 1/r is not in Montgomery form, so that the
+ * product takes x out of it, too. */
+static void unblind(const operation *op, int which)
+{
+    workspace *w = op->w;
+
+    mont_mul(w->x[which], w->x[which], w->blinding_inverse[which],
+             &w->modulus[which], w->columns);
+    reduce(w->x[which], w->modulus[which].p, w->part);
+}
+
+/* Garner's recombination: s = s_q + q h with h = (s_p - s_q) / q mod p. q h +
+ * s_q <= q (p - 1) + q - 1 < n: the plain product is the result. */
+static void recombine(const operation *op)
+{
+    workspace *w = op->w;
+    const warprsa_vector_modulus *p = &w->modulus[0];
+    warprsa_vector *h = w->part, negative;
+
+    LOAD(w->constant, op, qinv_r);
+    mont_mul(h, w->x[0], w->constant, p, w->columns);
+    mont_mul(w->power, w->x[1], w->constant, p, w->columns);
+    cut(h);
+    cut(w->power);
+    for (int i = 0; i < LIMBS; i++)
+        h[i] -= w->power[i];
+    negative = warprsa_negative(normalise(h, h, LIMBS));
+    for (int i = 0; i < LIMBS; i++)
+        h[i] += 3 * p->p[i] & negative;
+    normalise(h, h, LIMBS);
+    reduce(h, p->p, w->power);
+    warprsa_product(w->columns, h, w->modulus[1].p, LIMBS);
+    for (int i = 0; i < LIMBS; i++)
+        w->columns[i] += w->x[1][i];
+    normalise(w->result, w->columns, FULL);
+}
+
+/* All ones in the lanes where s^e is not the input modulo this prime; the
+ * result that will be released is s. */
+static warprsa_vector differs(const operation *op, int which)
+{
+    workspace *w = op->w;
+    const warprsa_vector_modulus *m = &w->modulus[which];
+    warprsa_vector *s = w->r, *input = w->entry, *one = w->one[which];
+    warprsa_vector bits = {0};
+
+    /* Both are below 6P; a product with R mod p brings them below 3P. */
+    split(s, w->result, op, which);
+    split(input, w->input, op, which);
+    mont_mul(s, s, one, m, w->columns);
+    mont_mul(input, input, one, m, w->columns);
+    public_modexp(w->power, s, s, one, op, which);
+    reduce(w->power, m->p, w->part);
+    reduce(input, m->p, w->part);
+    for (int i = 0; i < LIMBS; i++)
+        bits |= w->power[i] ^ input[i];
+    return ~warprsa_equal(bits, (warprsa_vector){0});
+}
+
+/* The result of a request, as bytes. */
+static void put_output(workspace *w, warprsa_host_request *request, int lane,
+                       int length)
+{
+    for (int at = 0; at < length; at++) {
+        const int bit = 8 * at, sample = bit / WARPRSA_SAMPLE_BITS;
+        const int shift = bit % WARPRSA_SAMPLE_BITS;
+        uint64_t bits = w->result[sample][lane] >> shift;
+
+        if (shift > WARPRSA_SAMPLE_BITS - 8 && sample + 1 < FULL)
+            bits |= w->result[sample + 1][lane]
+                    << (WARPRSA_SAMPLE_BITS - shift);
+        request->output[length - 1 - at] = (uint8_t)bits;
+    }
+}
+
+static void compute(operation *op, warprsa_host_request *requests, size_t count)
+{
+    warprsa_vector wrong;
+
+    load_input(op);
+    for (int which = 0; which < 2; which++)
+        blind(op, which);
+    secret_modexp(op);
+    for (int which = 0; which < 2; which++)
+        unblind(op, which);
+    recombine(op);
+    wrong = differs(op, 0) | differs(op, 1);
+    for (size_t lane = 0; lane < count; lane++) {
+        requests[lane].status =
+            wrong[lane] != 0 ? WARPRSA_CHECK_FAILED : WARPRSA_OK;
+        put_output(op->w, &requests[lane], (int)lane,
+                   (int)op->key[lane]->modulus_bytes);
+    }
+}
+
+/* Expands WARPRSA_LIMBS first. */
+#define NAME(name, limbs) WARPRSA_IFMA_NAME(name, limbs)
+
+const size_t NAME(workspace_bytes, WARPRSA_LIMBS) = sizeof(workspace);
+
+/* Fewer than eight requests: the first one fills the lanes left. */
+void NAME(operate, WARPRSA_LIMBS)(void *workspace_memory,
+                                  warprsa_host_request *requests, size_t count)
+{
+    operation op = {.w = workspace_memory};
+
+    for (size_t lane = 0; lane < WARPRSA_LANES; lane++) {
+        const warprsa_host_request *request =
+            &requests[lane < count ? lane : 0];
+
+        op.request[lane] = request;
+        op.key[lane] = request->key;
+        op.e[lane] = op.key[lane]->e;
+        if (op.windows < (int)op.key[lane]->windows)
+            op.windows = (int)op.key[lane]->windows;
+    }
+    compute(&op, requests, count);
+}
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Eight lanes of 64 bits, one for each of eight requests, and what the
+ * arithmetic of gpu/ifma does with them. Compiled with AVX-512 IFMA a vector is
+ * a register, and the two products are instructions (vpmadd52luq, vpmadd52huq).
+ * With WARPRSA_IFMA_PORTABLE the same source is plain C: it runs on every
+ * processor, and under valgrind, which has no AVX-512.
+ */
+#ifndef WARPRSA_GPU_IFMA_VECTOR_H
+#define WARPRSA_GPU_IFMA_VECTOR_H
+
+#include "gpu/arith/wide_sample.h"
+
+#ifndef WARPRSA_IFMA_PORTABLE
+#include <immintrin.h>
+#endif
+
+#define WARPRSA_LANES 8
+
+/* Vectors of the compiler: + - & | ^ << >> and comparisons work lane by lane;
+ * a comparison gives -1 or 0 in each lane. */
+typedef uint64_t warprsa_vector __attribute__((vector_size(64)));
+typedef int64_t warprsa_signed_vector __attribute__((vector_size(64)));
+
+/* Where the time does not count, and in builds with sanitizers, whose code for
+ * thousands of products in a row would take minutes to compile, loops stay
+ * loops. */
+#ifdef __has_feature
+#define WARPRSA_SANITIZED                                                      \
+    (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WARPRSA_SANITIZED 1
+#else
+#define WARPRSA_SANITIZED 0
+#endif
+#if defined(WARPRSA_IFMA_PORTABLE) || WARPRSA_SANITIZED ||                     \
+    !defined(__OPTIMIZE__)
+#define WARPRSA_VECTOR_FN static inline
+#define WARPRSA_UNROLLED
+#else
+/* Each caller gets a copy, so that what is constant to it is in here, too. */
+#define WARPRSA_VECTOR_FN static inline __attribute__((always_inline))
+#ifdef __clang__
+#define WARPRSA_UNROLLED _Pragma("clang loop unroll(full)")
+#else
+#define WARPRSA_UNROLLED _Pragma("GCC unroll 64")
+#endif
+#endif
+
+/* Keeps the compiler from knowing what x points to, hence from keeping in
+ * registers what it has loaded from there. Numbers have more samples than there
+ * are registers: the accumulators of a product must have them. */
+#define WARPRSA_RELOAD(x) __asm__("" : "+r"(x))
+
+#ifndef WARPRSA_IFMA_PORTABLE
+/* sum + the low 52 bits of a b. Of a and b the low 52 bits count alone: what a
+ * sample has above them need not be cut off. */
+WARPRSA_VECTOR_FN warprsa_vector warprsa_add_low(warprsa_vector sum,
+                                                 warprsa_vector a,
+                                                 warprsa_vector b)
+{
+    return (warprsa_vector)_mm512_madd52lo_epu64((__m512i)sum, (__m512i)a,
+                                                 (__m512i)b);
+}
+
+/* sum + the high 52 bits of a b. */
+WARPRSA_VECTOR_FN warprsa_vector warprsa_add_high(warprsa_vector sum,
+                                                  warprsa_vector a,
+                                                  warprsa_vector b)
+{
+    return (warprsa_vector)_mm512_madd52hi_epu64((__m512i)sum, (__m512i)a,
+                                                 (__m512i)b);
+}
+
+/* kept | (x & mask) */
+WARPRSA_VECTOR_FN warprsa_vector warprsa_keep(warprsa_vector kept,
+                                              warprsa_vector x,
+                                              warprsa_vector mask)
+{
+    return (warprsa_vector)_mm512_ternarylogic_epi64((__m512i)kept, (__m512i)x,
+                                                     (__m512i)mask, 0xf8);
+}
+
+/* One load into a register, for the two products that need it: with the load as
+ * a part of both of them there would be as many loads as products. */
+#define WARPRSA_LOADED(x) __asm__("" : "+v"(x))
+#else
+WARPRSA_VECTOR_FN warprsa_vector warprsa_add_low(warprsa_vector sum,
+                                                 warprsa_vector a,
+                                                 warprsa_vector b)
+{
+    for (int lane = 0; lane < WARPRSA_LANES; lane++)
+        sum[lane] += ((a[lane] & WARPRSA_SAMPLE_MASK) *
+                      (b[lane] & WARPRSA_SAMPLE_MASK)) &
+                     WARPRSA_SAMPLE_MASK;
+    return sum;
+}
+
+WARPRSA_VECTOR_FN warprsa_vector warprsa_add_high(warprsa_vector sum,
+                                                  warprsa_vector a,
+                                                  warprsa_vector b)
+{
+    for (int lane = 0; lane < WARPRSA_LANES; lane++)
+        sum[lane] +=
+            (uint64_t)(((unsigned __int128)(a[lane] & WARPRSA_SAMPLE_MASK) *
+                        (b[lane] & WARPRSA_SAMPLE_MASK)) >>
+                       WARPRSA_SAMPLE_BITS);
+    return sum;
+}
+
+WARPRSA_VECTOR_FN warprsa_vector warprsa_keep(warprsa_vector kept,
+                                              warprsa_vector x,
+                                              warprsa_vector mask)
+{
+    return kept | (x & mask);
+}
+
+#define WARPRSA_LOADED(x) (void)(x)
+#endif
+
+/* The same number in every lane. */
+WARPRSA_VECTOR_FN warprsa_vector warprsa_broadcast_lane(uint64_t x)
+{
+    return x - (warprsa_vector){0};
+}
+
+/* floor(x / 2^52) of a number in two's complement. */
+WARPRSA_VECTOR_FN warprsa_vector warprsa_signed_carry(warprsa_vector x)
+{
+    return (warprsa_vector)((warprsa_signed_vector)x >> WARPRSA_SAMPLE_BITS);
+}
+
+/* All ones in the lanes where x is negative. */
+WARPRSA_VECTOR_FN warprsa_vector warprsa_negative(warprsa_vector x)
+{
+    return (warprsa_vector)((warprsa_signed_vector)x >> 63);
+}
+
+/* All ones in the lanes where a is b. */
+WARPRSA_VECTOR_FN warprsa_vector warprsa_equal(warprsa_vector a,
+                                               warprsa_vector b)
+{
+    return (warprsa_vector)(a == b);
+}
+
+/* Of each lane a where the mask is all ones, b where it is zero. */
+WARPRSA_VECTOR_FN warprsa_vector warprsa_choose_lane(warprsa_vector mask,
+                                                     warprsa_vector a,
+                                                     warprsa_vector b)
+{
+    return (a & mask) | (b & ~mask);
+}
+
+#endif
