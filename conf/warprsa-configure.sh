@@ -194,7 +194,9 @@ without_line() {
     grep -vxF -e "$mark" -e ".include $sections" "$file" || :
 }
 
+# Puts back what "enable" has changed.
 undo() {
+    rm -f "$file.warprsa-new" "$sections.warprsa-new"
     if [ "$was_on" = no ]; then
         replace "$file" <"$work/before"
         rm -f "$file.warprsa-backup"
@@ -221,6 +223,7 @@ enable() {
         write_sections >"$work/new"
     fi
     mkdir -p "$(dirname "$sections")"
+    unverified=yes
     replace "$sections" <"$work/new"
     if [ "$was_on" = no ]; then
         cp -p "$file" "$file.warprsa-backup"
@@ -230,9 +233,9 @@ enable() {
         } | replace "$file"
     fi
     if ! check "$file" || ! still_there; then
-        undo
-        die "programs would not work: nothing was changed"
+        die "programs would not work: nothing is changed"
     fi
+    unverified=no
     echo "warprsa-configure: warprsa is on in $file"
 }
 
@@ -279,7 +282,14 @@ need_write() {
         die "$file may not be changed: run it as root"
 }
 
+# Also after an error or a signal in the middle.
+finish() {
+    [ "$unverified" = no ] || undo
+    rm -rf "$work"
+}
+
 command=
+unverified=no # "enable" has changed something, and not checked it yet
 while [ $# -gt 0 ]; do
     case "$1" in
     --file | --settings | --sections)
@@ -313,6 +323,6 @@ fi
 file=$(readlink -f "$file")
 [ "$command" = status ] || need_write
 work=$(mktemp -d "${TMPDIR:-/tmp}/warprsa-configure.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+trap finish EXIT
 trap 'exit 1' HUP INT TERM
 "$command"

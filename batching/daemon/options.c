@@ -249,7 +249,13 @@ static bool read_file(warprsa_options *options, const char *path, char *why,
     }
     while (ok && fgets(line, sizeof(line), file) != NULL) {
         snprintf(where, sizeof(where), "%s:%u", path, ++number);
-        ok = set_line(options, line, where, why, why_size);
+        ok = strchr(line, '\n') != NULL || feof(file);
+        if (ok)
+            ok = set_line(options, line, where, why, why_size);
+        else
+            snprintf(why, why_size,
+                     "%s: expected a line of less than %zu bytes", where,
+                     sizeof(line) - 1);
     }
     if (ok && ferror(file)) {
         snprintf(why, why_size, "%s: %s", path, strerror(errno));

@@ -97,6 +97,22 @@ printf '%s\n' '[system_init]' 'alg_section = algorithms' '[algorithms]' \
     'default_properties = fips=yes' >>system.cnf
 refused 'default_properties = fips=yes: it is set already'
 
+# Killed in the middle of its checks, it leaves nothing behind either.
+restore
+settings engine=host route=gpu startup_ms=60000
+mkdir bin
+cat >bin/openssl <<END
+#!/bin/sh
+case "\$*" in
+*-sign*) kill -TERM "\$PPID" ;;
+esac
+exec $(command -v "$OPENSSL") "\$@"
+END
+chmod 755 bin bin/openssl
+OPENSSL=$work/bin/openssl configure_command enable && fail "it was not killed"
+cmp original.cnf system.cnf
+[ ! -e etc/enabled.cnf ] && [ ! -e system.cnf.warprsa-backup ]
+
 ! configure_command nonsense || fail "nonsense is no command"
 ! configure_command --file relative.cnf enable || fail "a relative path"
 grep -q 'an absolute path is wanted' command.log

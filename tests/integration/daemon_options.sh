@@ -31,6 +31,8 @@ printf 'client_slots = 64\nclients = many\n' >bad.conf
 refused 'bad.conf:2: clients = many: expected a number' --config=bad.conf
 printf 'client-slots = 64\n' >bad.conf
 refused 'bad.conf:1: client-slots' --config=bad.conf
+printf '# %01100d\n' 0 >bad.conf
+refused 'bad.conf:1: expected a line of less than' --config=bad.conf
 ! "$warprsad" --engine=host --socket="$work/no/s" >refused.log 2>&1 ||
     fail "it listens nowhere"
 grep -q "$work/no/s: No such file or directory" refused.log
