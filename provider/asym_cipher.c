@@ -116,15 +116,9 @@ static int settle(cipher *ours, int result, bool fresh,
         moved = begin_in_callers(ours, fresh, params);
         ERR_pop_to_mark();
     }
-    if (moved == NULL) {
-        ERR_clear_last_mark();
-        return result;
-    }
-    ERR_pop_to_mark();
-    ours->functions->freectx(ours->wrapped);
-    ours->wrapped = moved;
-    ours->moved = true;
-    return 1;
+    ours->moved = ours->moved || moved != NULL;
+    return warprsa_attempt_end(result, &ours->wrapped, moved,
+                               ours->functions->freectx);
 }
 
 static int begin(cipher *ours, init_fn *init, void *key,

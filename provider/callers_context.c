@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Finding the caller's default provider, and copying parameters from one
- * operation context to another.
+ * Finding the caller's default provider, copying parameters from one operation
+ * context to another, and putting one in the other's place.
  */
 #include "provider/callers_context.h"
 
@@ -138,4 +138,17 @@ bool warprsa_params_copy(warprsa_get_params_fn *get, void *from,
     if (strcmp(padding, OSSL_PKEY_RSA_PAD_MODE_OAEP) == 0)
         return copy_label(get, from, set, to);
     return true;
+}
+
+int warprsa_attempt_end(int result, void **wrapped, void *moved,
+                        void (*freectx)(void *ctx))
+{
+    if (moved == NULL) {
+        ERR_clear_last_mark();
+        return result;
+    }
+    ERR_pop_to_mark();
+    freectx(*wrapped);
+    *wrapped = moved;
+    return 1;
 }

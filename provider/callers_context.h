@@ -34,4 +34,14 @@ typedef int warprsa_set_params_fn(void *ctx, const OSSL_PARAM params[]);
 bool warprsa_params_copy(warprsa_get_params_fn *get, void *from,
                          warprsa_set_params_fn *set, void *to);
 
+/*
+ * Ends an attempt on the operation context *wrapped, which began with
+ * ERR_set_mark(), and returns its result. `moved`, unless it is NULL, is a
+ * context of the caller's for which the attempt has succeeded: it takes the
+ * place of *wrapped, which freectx() frees, and 1 is returned without the
+ * attempt's errors. One thread.
+ */
+int warprsa_attempt_end(int result, void **wrapped, void *moved,
+                        void (*freectx)(void *ctx));
+
 #endif

@@ -141,20 +141,13 @@ static void *copy_to_callers(const signature *ours, const OSSL_PARAM params[])
     return wrapped;
 }
 
-/* Ends an attempt that began with ERR_set_mark() and ended with `result`. Where
- * it has failed, `moved` is a context for which it has succeeded, or NULL. The
- * errors that stay are those of the attempt. */
+/* Ends an attempt with `result`. Where it has failed, `moved` is a context for
+ * which it has succeeded, or NULL. */
 static int settle(signature *ours, int result, void *moved)
 {
-    if (moved == NULL) {
-        ERR_clear_last_mark();
-        return result;
-    }
-    ERR_pop_to_mark();
-    ours->functions->freectx(ours->wrapped);
-    ours->wrapped = moved;
-    ours->moved = true;
-    return 1;
+    ours->moved = ours->moved || moved != NULL;
+    return warprsa_attempt_end(result, &ours->wrapped, moved,
+                               ours->functions->freectx);
 }
 
 static int begin(signature *ours, const char *digest, void *key,

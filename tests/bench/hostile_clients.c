@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -172,13 +171,7 @@ static void *be_hostile(void *arg)
     attacker *me = arg;
 
     have_lowest_priority();
-    if (me->uid != 0)
-        (void)syscall(SYS_setresuid, me->uid, me->uid, me->uid);
-    while (!atomic_load(&stop)) {
-        hostile_client_attack(&me->client);
-        me->attacks++;
-    }
-    hostile_client_end(&me->client);
+    me->attacks = hostile_client_run(&me->client, me->uid, &stop);
     return NULL;
 }
 

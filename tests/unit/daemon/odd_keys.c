@@ -6,6 +6,8 @@
  * and are right.
  */
 #include "tests/unit/support/raw_client.h"
+
+#include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/rsa_numbers.h"
 
 #include <stdatomic.h>
@@ -14,6 +16,8 @@
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+
+#include <openssl/rsa.h>
 
 #include "batching/daemon/server.h"
 #include "batching/daemon/systemd.h"
@@ -55,44 +59,15 @@ static void log_line(void *arg, int level, const char *line)
         atomic_fetch_add(&broken, 1);
 }
 
-static void put(uint8_t *to, int size, const BIGNUM *number)
-{
-    assert_int_equal(BN_bn2binpad(number, to, size), size);
-}
-
-/* What the numbers make of a key, as a client of ours would send it. */
-static warprsa_private_key key_of_numbers(void)
-{
-    BIGNUM *const *v = numbers.value;
-    warprsa_private_key key = {.modulus_bytes =
-                                   (uint32_t)BN_num_bytes(v[NUMBER_N])};
-
-    put(key.n, sizeof(key.n), v[NUMBER_N]);
-    put(key.e, sizeof(key.e), v[NUMBER_E]);
-    put(key.p, sizeof(key.p), v[NUMBER_P]);
-    put(key.q, sizeof(key.q), v[NUMBER_Q]);
-    put(key.dp, sizeof(key.dp), v[NUMBER_DP]);
-    put(key.dq, sizeof(key.dq), v[NUMBER_DQ]);
-    put(key.qinv, sizeof(key.qinv), v[NUMBER_QINV]);
-    return key;
-}
-
 static void make_good_key(void)
 {
-    BIGNUM **v = numbers.value;
+    EVP_PKEY *key = EVP_RSA_gen(BITS);
 
-    assert_true(rsa_numbers_init(&numbers));
-    assert_true(BN_set_word(v[NUMBER_E], 65537));
-    do {
-        assert_true(
-            BN_generate_prime_ex(v[NUMBER_P], BITS / 2, 0, NULL, NULL, NULL));
-        assert_true(
-            BN_generate_prime_ex(v[NUMBER_Q], BITS / 2, 0, NULL, NULL, NULL));
-    } while (BN_cmp(v[NUMBER_P], v[NUMBER_Q]) == 0 ||
-             !rsa_numbers_private_exponent(&numbers));
-    assert_true(BN_mul(v[NUMBER_N], v[NUMBER_P], v[NUMBER_Q], numbers.ctx));
-    assert_true(rsa_numbers_crt(&numbers));
-    good = key_of_numbers();
+    assert_non_null(key);
+    assert_true(rsa_numbers_init(&numbers) &&
+                rsa_numbers_of_key(&numbers, key) &&
+                private_key_from_numbers(&good, &numbers));
+    EVP_PKEY_free(key);
 }
 
 static void open_queue(void)
@@ -244,7 +219,9 @@ static void keys_that_no_engine_takes(void **state)
     assert_true(
         BN_sqr(numbers.value[NUMBER_Q], numbers.value[NUMBER_P], numbers.ctx));
     memcpy(key.q, key.p, sizeof(key.q)); /* p = q, and n = p q */
-    put(key.n, sizeof(key.n), numbers.value[NUMBER_Q]);
+    assert_int_equal(
+        BN_bn2binpad(numbers.value[NUMBER_Q], key.n, sizeof(key.n)),
+        sizeof(key.n));
     is_refused(&key);
     key = good; /* p = q alone */
     memcpy(key.q, key.p, sizeof(key.q));

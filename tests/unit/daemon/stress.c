@@ -12,7 +12,6 @@
 #include <dirent.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "batching/base/clock.h"
 #include "tests/unit/support/hostile_client.h"
@@ -76,14 +75,7 @@ static void *be_hostile(void *arg)
 {
     attacker *me = arg;
 
-    /* Of this thread alone: libc would change all threads. */
-    if (me->uid != 0)
-        (void)syscall(SYS_setresuid, me->uid, me->uid, me->uid);
-    while (!atomic_load(&stop)) {
-        hostile_client_attack(&me->client);
-        me->attacks++;
-    }
-    hostile_client_end(&me->client);
+    me->attacks = (unsigned)hostile_client_run(&me->client, me->uid, &stop);
     return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -316,7 +317,7 @@ static void keep_peer(hostile_client *c, int peer)
     *place = peer;
 }
 
-void hostile_client_end(hostile_client *c)
+static void close_peers(hostile_client *c)
 {
     for (unsigned i = 0; i < HOSTILE_CLIENT_PEERS; i++)
         keep_peer(c, -1);
@@ -360,7 +361,8 @@ static void send_rubbish(hostile_client *c)
     close(control);
 }
 
-void hostile_client_attack(hostile_client *c)
+/* One attack from its first connection to its last. */
+static void attack(hostile_client *c)
 {
     static void (*const attacks[])(hostile_client *) = {
         churn_keys,
@@ -375,4 +377,18 @@ void hostile_client_attack(hostile_client *c)
     };
 
     attacks[choose(c, sizeof(attacks) / sizeof(attacks[0]))](c);
+}
+
+size_t hostile_client_run(hostile_client *c, uid_t uid,
+                          const _Atomic bool *stop)
+{
+    size_t attacks = 0;
+
+    /* libc would change all threads. */
+    if (uid != 0)
+        (void)syscall(SYS_setresuid, uid, uid, uid);
+    for (; !atomic_load(stop); attacks++)
+        attack(c);
+    close_peers(c);
+    return attacks;
 }

@@ -8,8 +8,10 @@
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_HOSTILE_CLIENT_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_HOSTILE_CLIENT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "gpu/engine.h"
 
@@ -28,10 +30,10 @@ typedef struct hostile_client {
     unsigned peers_kept;
 } hostile_client;
 
-/* One attack from its first connection to its last, of some milliseconds. */
-void hostile_client_attack(hostile_client *client);
-
-/* Closes what it has kept open between attacks. */
-void hostile_client_end(hostile_client *client);
+/* Attacks again and again until *stop; an attack takes some milliseconds. The
+ * calling thread becomes one of this user before, if it may and `uid` is not 0:
+ * that thread alone. Returns how many attacks it has made. */
+size_t hostile_client_run(hostile_client *client, uid_t uid,
+                          const _Atomic bool *stop);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Computing the missing numbers of an RSA key from the others.
+ * The numbers of an RSA key: see rsa_numbers.h.
  */
 #include "tests/unit/support/rsa_numbers.h"
 
@@ -142,6 +142,15 @@ EVP_PKEY *rsa_numbers_import(const rsa_numbers *numbers, OSSL_LIB_CTX *libctx)
     OSSL_PARAM_BLD_free(builder);
     EVP_PKEY_CTX_free(ctx);
     return pkey;
+}
+
+int rsa_numbers_of_key(rsa_numbers *numbers, const EVP_PKEY *key)
+{
+    int good = 1;
+
+    for (int i = 0; good && i < NUMBERS; i++)
+        good = EVP_PKEY_get_bn_param(key, names[i], &numbers->value[i]);
+    return good;
 }
 
 unsigned rsa_numbers_prime_bits(const rsa_numbers *numbers)

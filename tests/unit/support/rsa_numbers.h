@@ -43,6 +43,9 @@ int rsa_numbers_crt(rsa_numbers *numbers);
 /* Imports the key into a library context. The caller frees it; NULL: failed. */
 EVP_PKEY *rsa_numbers_import(const rsa_numbers *numbers, OSSL_LIB_CTX *libctx);
 
+/* All numbers of such a key; 0 also if it has not all of them. */
+int rsa_numbers_of_key(rsa_numbers *numbers, const EVP_PKEY *key);
+
 /* The length in bits of the longer prime. */
 unsigned rsa_numbers_prime_bits(const rsa_numbers *numbers);
 
