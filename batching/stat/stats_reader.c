@@ -14,9 +14,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -73,6 +76,29 @@ static void consider(search *s, const warprsa_counters *block)
         memcpy(&s->blocks[s->count++], block, sizeof(*block));
 }
 
+/* Opens a descriptor of another process for reading, if it is a memory file;
+ * else -1. Whoever has the process may have put another file there meanwhile: a
+ * device that does something when it is opened, or a file that is never read to
+ * its end. O_PATH opens nothing yet. */
+static int open_memory_file(int directory, const char *name)
+{
+    int path = openat(directory, name, O_PATH | O_CLOEXEC);
+    char again[PATH_SIZE];
+    struct statfs system;
+    struct stat file;
+    int fd = -1;
+
+    if (path < 0)
+        return -1;
+    if (fstat(path, &file) == 0 && S_ISREG(file.st_mode) &&
+        fstatfs(path, &system) == 0 && system.f_type == TMPFS_MAGIC) {
+        snprintf(again, sizeof(again), "/proc/self/fd/%d", path);
+        fd = open(again, O_RDONLY | O_CLOEXEC);
+    }
+    close(path);
+    return fd;
+}
+
 static void consider_descriptor(search *s, int directory, const char *name)
 {
     char target[256];
@@ -85,7 +111,7 @@ static void consider_descriptor(search *s, int directory, const char *name)
     target[n] = '\0';
     if (strncmp(target, "/memfd:" BLOCK_NAME, strlen("/memfd:" BLOCK_NAME)))
         return;
-    fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    fd = open_memory_file(directory, name);
     if (fd < 0)
         return;
     if (pread(fd, &block, sizeof(block), 0) == (ssize_t)sizeof(block))

@@ -31,6 +31,22 @@ grep -q "$$" error.log
 ! "$stat" 4194303 2>error.log || fail "there is no process 4194303"
 grep -q 'does not exist' error.log
 
+# A file with the name of a block of counters, and its contents, is none: only a
+# memory file is read.
+fake=/memfd:warprsa-counters.$$
+if [ "$(id -u)" -eq 0 ] && [ "$(stat -f -c %T /)" != tmpfs ]; then
+    for fd in "/proc/$server/fd/"*; do
+        case $(readlink "$fd") in
+        /memfd:warprsa-counters*) cp "$fd" "$fake" ;;
+        esac
+    done
+    exec 9<"$fake"
+    rm "$fake"
+    ! "$stat" $$ 2>error.log || fail "this shell uses the provider?"
+    grep -q 'does not use' error.log || fail "$(cat error.log)"
+    exec 9<&-
+fi
+
 handshakes "$port" 1
 wait "$server" || :
 expect_engine 2048 3
