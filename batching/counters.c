@@ -187,12 +187,17 @@ void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
 {
     static const char *const gpu[WARPRSA_CLASSES] = {"gpu_1024", "gpu_2048",
                                                      "gpu_3072", "gpu_4096"};
+    static const char *const ifma[WARPRSA_CLASSES] = {"ifma_1024", "ifma_2048",
+                                                      "ifma_3072", "ifma_4096"};
     static const char *const cpu[WARPRSA_CLASSES + 1] = {
         "cpu_1024", "cpu_2048", "cpu_3072", "cpu_4096", "cpu_other_size"};
 
     each(arg, "gpu", read_sum(c->gpu, WARPRSA_CLASSES));
     for (size_t i = 0; i < WARPRSA_CLASSES; i++)
         each(arg, gpu[i], read_one(&c->gpu[i]));
+    each(arg, "ifma", read_sum(c->ifma, WARPRSA_CLASSES));
+    for (size_t i = 0; i < WARPRSA_CLASSES; i++)
+        each(arg, ifma[i], read_one(&c->ifma[i]));
     each(arg, "cpu", read_sum(c->cpu, WARPRSA_CLASSES + 1));
     for (unsigned i = 0; i < WARPRSA_CPU_REASONS; i++)
         each(arg, warprsa_cpu_reason_name((warprsa_cpu_reason)i),

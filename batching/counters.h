@@ -15,7 +15,7 @@
 #include "gpu/engine.h"
 
 enum {
-    WARPRSA_COUNTERS_VERSION = 3,
+    WARPRSA_COUNTERS_VERSION = 4,
     WARPRSA_HISTOGRAM_BINS = 17, /* batch sizes 1, 2, 3-4, 5-8, ... 65536 */
     WARPRSA_TIME_BINS = 22,      /* see warprsa_time_bin() */
     WARPRSA_TIME_BIN_SHIFT = 13, /* the first bin: up to 8192 ns */
@@ -44,7 +44,7 @@ typedef enum warprsa_cpu_reason {
 /* Of one device, by its number among the devices in use. */
 typedef struct warprsa_device_counters {
     _Atomic uint64_t ready; /* 1: takes requests, 0: doesn't */
-    _Atomic uint64_t gpu;   /* operations answered */
+    _Atomic uint64_t gpu;   /* operations answered, whatever the engine */
     _Atomic uint64_t batches;
     _Atomic uint64_t compute_ns; /* summed over batches, which overlap */
     _Atomic uint64_t losses;
@@ -66,6 +66,7 @@ typedef struct warprsa_counters {
      * else. */
     _Atomic char device[WARPRSA_COUNTERS_TEXT];
     _Atomic uint64_t gpu[WARPRSA_CLASSES];     /* answered by a device */
+    _Atomic uint64_t ifma[WARPRSA_CLASSES];    /* by the CPUs' vector units */
     _Atomic uint64_t cpu[WARPRSA_CLASSES + 1]; /* last: no class */
     _Atomic uint64_t cpu_reason[WARPRSA_CPU_REASONS];
     _Atomic uint64_t batches;

@@ -218,20 +218,31 @@ static void close_handle(warprsa_queue_device *device)
     pthread_mutex_unlock(&device->residency_lock);
 }
 
-/* Runs the known-answer test once more, now that everything is warm, and tells
- * the router how long it took: nothing better is known of the device yet. */
-static warprsa_status calibrate(const warprsa_engine *engine,
-                                warprsa_router *router, warprsa_device *handle,
-                                char *why)
+/* Of CPUs, the time that this thread has used: others may keep them busy for
+ * the moment. */
+static uint64_t time_of(bool on_cpus)
 {
-    uint64_t start_ns = warprsa_clock_ns();
+    return on_cpus ? warprsa_thread_cpu_ns() : warprsa_clock_ns();
+}
+
+/* Runs the known-answer test once more, now that everything is warm, and tells
+ * the router how long it took: nothing better is known of the device yet. CPUs
+ * beside other devices are not what the router has to know about. */
+static warprsa_status calibrate(const warprsa_queue_device *device,
+                                warprsa_device *handle, char *why)
+{
+    const warprsa_engine *engine = engine_of(device);
+    const warprsa_queue *queue = device->queue;
+    bool on_cpus = device->from->on_cpus;
+    uint64_t start_ns = time_of(on_cpus);
     warprsa_status status = engine->self_test(handle, 0);
 
-    if (status == WARPRSA_OK) {
-        warprsa_router_calibrate(router, warprsa_clock_ns() - start_ns);
-    } else {
+    if (status != WARPRSA_OK) {
         snprintf(why, WHY_SIZE, "the known-answer test, repeated, failed");
         engine->close(handle);
+    } else if (!on_cpus || !atomic_load(&queue->others_ready)) {
+        warprsa_router_calibrate(queue->config.router,
+                                 time_of(on_cpus) - start_ns, on_cpus);
     }
     return status;
 }
@@ -259,7 +270,7 @@ static warprsa_status open_handle(warprsa_queue_device *device, char *why)
     if (status == WARPRSA_OK && config->device_opened != NULL)
         config->device_opened();
     if (status == WARPRSA_OK && config->router != NULL)
-        status = calibrate(engine, config->router, handle, why);
+        status = calibrate(device, handle, why);
     if (status == WARPRSA_OK)
         device->handle = handle;
     return status;
@@ -344,6 +355,8 @@ static void take_out_of_use(warprsa_worker *worker,
     pthread_mutex_unlock(&device->lock);
     /* The thread that has to open the device again may be idle. */
     warprsa_eventcount_notify_all(&device->activity->eventcount);
+    /* CPUs that only helped do all the work now. */
+    warprsa_queue_rearm_idle(queue);
     warprsa_queue_refuse_if_down(queue);
 }
 

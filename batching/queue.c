@@ -231,6 +231,11 @@ bool warprsa_queue_has_lost_device(warprsa_queue *queue)
     return false;
 }
 
+bool warprsa_queue_on_cpus(const warprsa_queue *queue)
+{
+    return atomic_load_explicit(&queue->on_cpus, memory_order_relaxed);
+}
+
 unsigned warprsa_queue_depth(const warprsa_queue *queue)
 {
     return atomic_load_explicit(&queue->depth, memory_order_relaxed);
@@ -314,36 +319,38 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
 
 static warprsa_answer counted(warprsa_queue *queue, warprsa_answer answer,
                               warprsa_size_class size,
-                              warprsa_cpu_reason reason)
+                              const warprsa_outcome *outcome)
 {
+    warprsa_counters *c = queue->config.counters;
+
     if (answer == WARPRSA_DONE)
-        warprsa_count(&queue->config.counters->gpu[size], 1);
+        warprsa_count(outcome->on_cpus ? &c->ifma[size] : &c->gpu[size], 1);
     else if (answer == WARPRSA_REFUSED)
-        warprsa_count(&queue->config.counters->cpu_reason[reason], 1);
+        warprsa_count(&c->cpu_reason[outcome->reason], 1);
     return answer;
 }
 
 warprsa_answer warprsa_queue_collect(warprsa_queue *queue,
                                      warprsa_ticket ticket, uint8_t *output,
-                                     warprsa_cpu_reason *reason)
+                                     warprsa_outcome *outcome)
 {
     warprsa_size_class size = WARPRSA_CLASS_1024;
-    warprsa_cpu_reason why = WARPRSA_CPU_ERROR;
+    warprsa_outcome what = {0};
     warprsa_answer answer =
-        warprsa_slots_collect(&queue->slots, ticket, output, &size, &why);
+        warprsa_slots_collect(&queue->slots, ticket, output, &size, &what);
 
-    if (reason != NULL)
-        *reason = why;
-    return counted(queue, answer, size, why);
+    if (outcome != NULL)
+        *outcome = what;
+    return counted(queue, answer, size, &what);
 }
 
 warprsa_answer warprsa_queue_wait(warprsa_queue *queue, warprsa_ticket ticket,
                                   uint8_t *output)
 {
     warprsa_size_class size = WARPRSA_CLASS_1024;
-    warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
+    warprsa_outcome what = {0};
     warprsa_answer answer =
-        warprsa_slots_wait(&queue->slots, ticket, output, &size, &reason);
+        warprsa_slots_wait(&queue->slots, ticket, output, &size, &what);
 
-    return counted(queue, answer, size, reason);
+    return counted(queue, answer, size, &what);
 }

@@ -55,6 +55,10 @@ warprsa_queue_state warprsa_queue_wait_ready(warprsa_queue *queue,
  */
 bool warprsa_queue_has_lost_device(warprsa_queue *queue);
 
+/* Whether only engines on the CPUs of this machine have devices that are ready.
+ * Any thread. */
+bool warprsa_queue_on_cpus(const warprsa_queue *queue);
+
 /* Requests submitted and not answered yet: a hint for the router. Any thread.
  */
 unsigned warprsa_queue_depth(const warprsa_queue *queue);
@@ -97,13 +101,13 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
 /*
  * Does not sleep. DONE: `output` (modulus_bytes of the key, big-endian) holds
  * the checked result. REFUSED: the request failed, or had no answer by the
- * deadline; counted with its reason, which *reason is set to unless `reason` is
- * NULL. Both give the slot back. PENDING: not yet. Any thread, but one at a
+ * deadline; counted with its reason. Both give the slot back, and tell more in
+ * *outcome unless `outcome` is NULL. PENDING: not yet. Any thread, but one at a
  * time for each ticket.
  */
 warprsa_answer warprsa_queue_collect(warprsa_queue *queue,
                                      warprsa_ticket ticket, uint8_t *output,
-                                     warprsa_cpu_reason *reason);
+                                     warprsa_outcome *outcome);
 
 /* The same, but sleeps on the slot's own word (futex) until the answer is
  * there or the deadline has passed; never PENDING. */

@@ -109,6 +109,24 @@ static void count_ready(const warprsa_queue *queue)
                               (queue->ready >> i) & 1, memory_order_relaxed);
 }
 
+/* With the lock held. */
+static void publish_kinds(warprsa_queue *queue)
+{
+    uint32_t cpus = 0;
+
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        if (queue->config.engines[queue->activity[i].engine].on_cpus)
+            cpus |= UINT32_C(1) << i;
+    cpus &= queue->ready;
+    atomic_store(&queue->others_ready, queue->ready != cpus);
+    atomic_store(&queue->on_cpus, cpus != 0 && queue->ready == cpus);
+    if (queue->config.router != NULL)
+        warprsa_router_set_cpus(queue->config.router,
+                                cpus == 0              ? WARPRSA_CPUS_NONE
+                                : cpus == queue->ready ? WARPRSA_CPUS_ALONE
+                                                       : WARPRSA_CPUS_BESIDE);
+}
+
 /* With the lock held: what callers see, from the state of the devices. */
 static void publish_state(warprsa_queue *queue)
 {
@@ -130,6 +148,7 @@ static void publish_state(warprsa_queue *queue)
     }
     if (!atomic_load(&queue->closing))
         count_ready(queue);
+    publish_kinds(queue);
     atomic_store(&queue->state, state);
     if (queue->config.router != NULL)
         warprsa_router_set_devices_up(queue->config.router,
@@ -192,7 +211,8 @@ static void refuse_queued(warprsa_queue *queue)
             if (!claimed)
                 continue;
             notify = warprsa_slots_complete(
-                &queue->slots, slot, WARPRSA_REFUSED, WARPRSA_CPU_NO_DEVICE);
+                &queue->slots, slot, WARPRSA_REFUSED,
+                (warprsa_outcome){.reason = WARPRSA_CPU_NO_DEVICE});
             if (notify.wake != NULL)
                 notify.wake(notify.arg);
         }
@@ -214,6 +234,18 @@ bool warprsa_queue_empty(warprsa_queue *queue)
     return true;
 }
 
+bool warprsa_queue_may_take(const warprsa_queue *queue, unsigned device,
+                            unsigned stream)
+{
+    const warprsa_queue_config *config = &queue->config;
+
+    if (!config->engines[queue->activity[device].engine].on_cpus ||
+        !atomic_load(&queue->others_ready))
+        return true;
+    return config->router != NULL &&
+           stream < warprsa_router_helpers(config->router);
+}
+
 void warprsa_queue_notify_idle(warprsa_queue *queue)
 {
     unsigned count =
@@ -225,7 +257,8 @@ void warprsa_queue_notify_idle(warprsa_queue *queue)
         warprsa_device_activity *device = &queue->activity[i];
         uint32_t running;
 
-        if (!warprsa_eventcount_has_waiter(&device->eventcount))
+        if (!warprsa_eventcount_has_waiter(&device->eventcount) ||
+            !warprsa_queue_may_take(queue, i, 0))
             continue;
         /* Devices are numbered by engine, in the order of preference. */
         if (best != NULL && device->engine != best->engine)
@@ -247,7 +280,8 @@ void warprsa_queue_rearm_idle(warprsa_queue *queue)
     for (unsigned i = 0; i < count; i++) {
         warprsa_eventcount *eventcount = &queue->activity[i].eventcount;
 
-        if (atomic_load(&eventcount->idle) == 0)
+        if (atomic_load(&eventcount->idle) == 0 ||
+            !warprsa_queue_may_take(queue, i, 0))
             continue;
         /* The notification that woke one worker has disarmed the eventcount
          * for the others. Arm it for them, then look for work, in this order:

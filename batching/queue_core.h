@@ -49,6 +49,9 @@ struct warprsa_queue {
     _Alignas(64) _Atomic uint32_t depth;  /* requests not answered yet */
     _Alignas(64) _Atomic uint32_t state;  /* warprsa_queue_state, a futex */
     _Atomic bool closing;
+    /* Which kinds of devices are ready: CPUs alone; others, with or without
+     * them. */
+    _Atomic bool on_cpus, others_ready;
     _Atomic unsigned device_count; /* devices that may come into use */
     _Atomic uint32_t references;   /* the opener's, each key's, each thread's */
     warprsa_keys keys;
@@ -102,6 +105,11 @@ void warprsa_queue_refuse_if_down(warprsa_queue *queue);
 
 /* Whether no request is queued. */
 bool warprsa_queue_empty(warprsa_queue *queue);
+
+/* Whether this worker of this device may take requests now. The CPUs do beside
+ * other devices only as far as the router says. */
+bool warprsa_queue_may_take(const warprsa_queue *queue, unsigned device,
+                            unsigned stream);
 
 /* After queueing a request: wakes an idle worker, of the first engine that has
  * one, and there of the device with the least to do. */

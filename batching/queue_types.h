@@ -35,6 +35,10 @@ typedef struct warprsa_queue_engine {
     uint32_t devices;   /* bit i: use device i; 0xffffffff: all */
     unsigned streams;   /* per device, 1..WARPRSA_STREAMS_MAX: a thread each */
     unsigned batch_max; /* requests per batch at most, 1..65536 */
+    /* Its devices are the CPUs of this machine, which callers need as well.
+     * Beside another engine's device that is ready they take only what the
+     * router tells them to. What they answer is counted as `ifma`. */
+    bool on_cpus;
 } warprsa_queue_engine;
 
 typedef struct warprsa_queue_config {
@@ -103,5 +107,12 @@ typedef enum warprsa_answer {
     WARPRSA_PENDING, /* not yet */
     WARPRSA_REFUSED, /* not computed; the caller computes it itself */
 } warprsa_answer;
+
+/* More about an answer. */
+typedef struct warprsa_outcome {
+    warprsa_cpu_reason reason; /* if REFUSED */
+    bool on_cpus; /* if DONE: by an engine that is warprsa_queue_engine.on_cpus
+                   */
+} warprsa_outcome;
 
 #endif

@@ -57,30 +57,24 @@ enum {
 static const uint64_t device_guess_ns[WARPRSA_CLASSES] = {1300000, 2800000,
                                                           6200000, 9600000};
 
-static uint64_t clock_of(clockid_t id)
-{
-    struct timespec now;
-
-    /* Cannot fail for CPU-time clocks of the caller's own. */
-    clock_gettime(id, &now);
-    return (uint64_t)now.tv_sec * WARPRSA_NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
+/* The same of eight operations by AVX-512 IFMA on one CPU. */
+static const uint64_t cpus_guess_ns[WARPRSA_CLASSES] = {110000, 720000, 3440000,
+                                                        6620000};
 
 static uint64_t system_process_cpu(void)
 {
-    return clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    struct timespec used;
+
+    /* Cannot fail for a clock of the caller's own. */
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * WARPRSA_NS_PER_SEC + (uint64_t)used.tv_nsec;
 }
 
 /* Not getrusage()'s times: for a running thread these are as old as the last
  * timer tick. */
-static uint64_t system_thread_cpu(void)
-{
-    return clock_of(CLOCK_THREAD_CPUTIME_ID);
-}
-
 static warprsa_router_usage system_thread(void)
 {
-    warprsa_router_usage usage = {system_thread_cpu(), 0};
+    warprsa_router_usage usage = {warprsa_thread_cpu_ns(), 0};
     struct rusage r;
 
     if (getrusage(RUSAGE_THREAD, &r) == 0)
@@ -89,7 +83,7 @@ static warprsa_router_usage system_thread(void)
 }
 
 const warprsa_router_clocks warprsa_router_system_clocks = {
-    warprsa_clock_ns, system_process_cpu, system_thread_cpu, system_thread};
+    warprsa_clock_ns, system_process_cpu, warprsa_thread_cpu_ns, system_thread};
 
 static uint64_t get(const _Atomic uint64_t *number)
 {
@@ -120,6 +114,29 @@ void warprsa_router_devices_opened(warprsa_router *router)
 void warprsa_router_set_devices_up(warprsa_router *router, bool up)
 {
     atomic_store_explicit(&router->devices_up, up, memory_order_relaxed);
+}
+
+static warprsa_router_cpus cpus_of(const warprsa_router *router)
+{
+    return (warprsa_router_cpus)atomic_load_explicit(&router->cpus_kind,
+                                                     memory_order_relaxed);
+}
+
+unsigned warprsa_router_helpers(const warprsa_router *router)
+{
+    return atomic_load_explicit(&router->helpers, memory_order_relaxed);
+}
+
+uint64_t warprsa_router_helper_begin(const warprsa_router *router)
+{
+    return router->clocks->thread_cpu() + 1;
+}
+
+void warprsa_router_helper_end(warprsa_router *router, uint64_t begun_ns)
+{
+    atomic_fetch_add_explicit(&router->computed_ns,
+                              router->clocks->thread_cpu() + 1 - begun_ns,
+                              memory_order_relaxed);
 }
 
 /* Moves an average a quarter of the way to what was measured now. `expected`:
@@ -168,9 +185,10 @@ uint64_t warprsa_router_device_ns(const warprsa_router *router,
 /* What was done in a period of the process. */
 typedef struct period {
     uint64_t now, elapsed;
-    uint64_t done;  /* CPU time of its operations, per 65536 ns */
-    uint64_t share; /* of its operations for which the CPUs have time beside
+    uint64_t done;      /* CPU time of its operations, per 65536 ns */
+    uint64_t share;     /* of its operations for which the CPUs have time beside
                        all else, a quarter left idle; of 65536 */
+    uint64_t idle_cpus; /* that have this time */
     bool contended, saturated;
     bool paused; /* for a part of it there was no operation */
 } period;
@@ -209,6 +227,7 @@ static period next_period(warprsa_router *router, uint64_t now,
         .elapsed = elapsed,
         .done = work * WHOLE / elapsed,
         .share = share < SHARE_MAX ? share : SHARE_MAX,
+        .idle_cpus = spare / elapsed,
         .contended = take_flag(&router->contended),
         .saturated = take_flag(&router->saturated),
     };
@@ -258,18 +277,23 @@ static void judge_contention(warprsa_router *router, const period *p,
 }
 
 /* Rule 3's second probe: a share of the operations on the CPUs while the
- * devices are saturated. */
+ * devices are saturated, by callers or by the CPU engine. */
 static void judge_overflow(warprsa_router *router, const period *p)
 {
     warprsa_probe *overflow = &router->overflow;
+    bool helped = cpus_of(router) == WARPRSA_CPUS_BESIDE;
 
     if (overflow->active)
         judge(router, overflow, p, p->done);
-    else if (p->saturated && p->share > 0 && is_up(router) &&
-             warprsa_probe_may_begin(overflow, p->now))
+    else if (p->saturated && (helped ? p->idle_cpus : p->share) > 0 &&
+             is_up(router) && warprsa_probe_may_begin(overflow, p->now))
         warprsa_probe_begin(overflow, p->now, p->done);
     atomic_store_explicit(&router->overflow_share,
-                          overflow->active ? (uint32_t)p->share : 0,
+                          overflow->active && !helped ? (uint32_t)p->share : 0,
+                          memory_order_relaxed);
+    atomic_store_explicit(&router->helpers,
+                          overflow->active && helped ? (uint32_t)p->idle_cpus
+                                                     : 0,
                           memory_order_relaxed);
 }
 
@@ -282,6 +306,23 @@ static uint64_t clamp_period(uint64_t least, uint64_t wanted, uint64_t most)
     return ns > least ? ns : least;
 }
 
+static void forget_answers(warprsa_router *router, unsigned size)
+{
+    for (unsigned b = 0; b < WARPRSA_ROUTER_BINS; b++)
+        set(&router->op_device_ns[size][b],
+            b == 0 ? get(&router->calibrated_ns[size]) : 0);
+}
+
+void warprsa_router_set_cpus(warprsa_router *router, warprsa_router_cpus cpus)
+{
+    uint32_t before = atomic_exchange(&router->cpus_kind, (uint32_t)cpus);
+
+    if ((before == WARPRSA_CPUS_ALONE) == (cpus == WARPRSA_CPUS_ALONE))
+        return;
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        forget_answers(router, c);
+}
+
 /* Forgets the response times of devices that have not been used for RENEW_NS:
  * they are no reason not to use the devices now. */
 static void forget_old_answers(warprsa_router *router, uint64_t now)
@@ -289,9 +330,7 @@ static void forget_old_answers(warprsa_router *router, uint64_t now)
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
         if (now - get(&router->response_at_ns[c]) < RENEW_NS)
             continue;
-        for (unsigned b = 0; b < WARPRSA_ROUTER_BINS; b++)
-            set(&router->op_device_ns[c][b],
-                b == 0 ? get(&router->calibrated_ns[c]) : 0);
+        forget_answers(router, c);
         set(&router->response_at_ns[c], now);
     }
 }
@@ -496,6 +535,7 @@ warprsa_router_choice warprsa_router_choose(warprsa_router *router,
     uint64_t cpu_ns = warprsa_router_cpu_ns(router, size);
     uint64_t device_ns = warprsa_router_device_ns(router, size, before);
     bool saturated =
+        cpus_of(router) != WARPRSA_CPUS_ALONE &&
         device_ns > SATURATED * warprsa_router_device_ns(router, size, 0);
     warprsa_router_choice choice;
 
@@ -558,15 +598,17 @@ void warprsa_router_device_response(warprsa_router *router,
             set(&device[b], get(&device[bin]));
 }
 
-void warprsa_router_calibrate(warprsa_router *router, uint64_t test_ns)
+void warprsa_router_calibrate(warprsa_router *router, uint64_t test_ns,
+                              bool on_cpus)
 {
+    const uint64_t *guesses = on_cpus ? cpus_guess_ns : device_guess_ns;
     uint64_t guess = 0;
 
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        guess += device_guess_ns[c];
+        guess += guesses[c];
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
-        uint64_t ns = (uint64_t)((double)device_guess_ns[c] * (double)test_ns /
-                                 (double)guess);
+        uint64_t ns =
+            (uint64_t)((double)guesses[c] * (double)test_ns / (double)guess);
 
         set(&router->calibrated_ns[c], ns > 0 ? ns : 1);
         if (get(&router->op_device_ns[c][0]) == 0)

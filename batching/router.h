@@ -43,8 +43,14 @@
  *    everything else all at the same time; a period shorter than such a wave
  *    measures the wave and not the gain.
  *    If the device is saturated, the overflow probe finds out whether more
- *    gets done when such threads compute a share of their operations
- *    themselves, so large that a quarter of the CPUs stays idle.
+ *    gets done when the CPUs compute a share of the operations, so large that
+ *    a quarter of the CPUs stays idle: by the threads of the CPU engine if
+ *    there is one, which share batches of eight; else such threads compute
+ *    them themselves.
+ *
+ * The device may be the CPU engine itself, which computes up to eight
+ * operations in the time of one. Then the same rules hold but for saturation:
+ * there is nothing else that could do the work.
  *
  * How a probe works: probe.h.
  */
@@ -93,6 +99,7 @@ typedef struct warprsa_router {
     _Atomic uint64_t response_at_ns[WARPRSA_CLASSES]; /* time of the last one */
     _Atomic bool devices_opened; /* the devices were asked for */
     _Atomic bool devices_up;     /* one of them takes requests */
+    _Atomic uint32_t cpus_kind;  /* warprsa_router_cpus */
     /* Before the devices are opened: operations that would have gone there, in
      * the interval that began at open_demand_ns. */
     _Atomic uint64_t open_demand_ns;
@@ -113,6 +120,7 @@ typedef struct warprsa_router {
     /* What all threads do because of these two. */
     _Atomic bool contention_to_device;
     _Atomic uint32_t overflow_share; /* computed when saturated, of 65536 */
+    _Atomic uint32_t helpers; /* threads of the CPU engine that help then */
 } warprsa_router;
 
 /* What the router knows of one thread; zeros to begin with. */
@@ -133,6 +141,13 @@ typedef enum warprsa_router_choice {
     WARPRSA_RUN_DEVICE,       /* to the devices */
 } warprsa_router_choice;
 
+/* Whether the CPUs of this machine are among the devices that take requests. */
+typedef enum warprsa_router_cpus {
+    WARPRSA_CPUS_NONE,   /* no: GPUs */
+    WARPRSA_CPUS_ALONE,  /* they are all there is */
+    WARPRSA_CPUS_BESIDE, /* they help GPUs that are saturated */
+} warprsa_router_cpus;
+
 /* Begins with nothing measured. `clocks` outlives the router; cpus: how many
  * the process may use. */
 void warprsa_router_init(warprsa_router *router,
@@ -145,6 +160,19 @@ void warprsa_router_devices_opened(warprsa_router *router);
 /* Whether a device takes requests; no probe is judged while none does. Any
  * thread. */
 void warprsa_router_set_devices_up(warprsa_router *router, bool up);
+
+/* Of which kind the devices are that take requests. What was measured of those
+ * before is forgotten. Any thread. */
+void warprsa_router_set_cpus(warprsa_router *router, warprsa_router_cpus cpus);
+
+/* How many threads of the CPU engine shall take requests beside saturated GPUs.
+ * Any thread. */
+unsigned warprsa_router_helpers(const warprsa_router *router);
+
+/* Around a batch that such a thread computes. What begin returns, not 0, is
+ * given to end, by the same thread. */
+uint64_t warprsa_router_helper_begin(const warprsa_router *router);
+void warprsa_router_helper_end(warprsa_router *router, uint64_t begun_ns);
 
 /*
  * Where this operation shall be done. `job`: whatever tells the jobs of one
@@ -171,9 +199,11 @@ void warprsa_router_device_response(warprsa_router *router,
                                     warprsa_size_class size, unsigned depth,
                                     uint64_t response_ns);
 
-/* An idle device has needed test_ns for one operation of each class, one after
- * the other: what to expect until something is measured. Any thread. */
-void warprsa_router_calibrate(warprsa_router *router, uint64_t test_ns);
+/* An idle device, of GPUs or CPUs, has needed test_ns for one operation of each
+ * class, one after the other: what to expect until something is measured. Any
+ * thread. */
+void warprsa_router_calibrate(warprsa_router *router, uint64_t test_ns,
+                              bool on_cpus);
 
 /* How long an operation is expected to take on the CPU, shared with those that
  * compute now (0: not measured), and on the devices with `before` requests

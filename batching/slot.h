@@ -49,7 +49,8 @@ typedef struct warprsa_slot {
     uint32_t bytes;                /* of the modulus */
     uint32_t size;                 /* warprsa_size_class */
     uint32_t answer;               /* warprsa_answer, once DONE */
-    uint32_t reason;               /* warprsa_cpu_reason, if REFUSED */
+    uint16_t reason;               /* warprsa_cpu_reason, if REFUSED */
+    uint16_t on_cpus;              /* if DONE: see warprsa_outcome */
     _Atomic uint64_t submitted_ns; /* atomic: others read it as a hint */
     _Alignas(64) uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];

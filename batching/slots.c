@@ -309,14 +309,15 @@ static void wake_sleeper(warprsa_slot *s, uint32_t old_word)
 
 warprsa_notify warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
                                       warprsa_answer answer,
-                                      warprsa_cpu_reason reason)
+                                      warprsa_outcome outcome)
 {
     warprsa_slot *s = &slots->slot[index];
     warprsa_notify notify = notify_of(slots, index);
     uint32_t word = atomic_load_explicit(&s->word, memory_order_acquire);
 
     s->answer = (uint32_t)answer;
-    s->reason = (uint32_t)reason;
+    s->reason = (uint16_t)outcome.reason;
+    s->on_cpus = outcome.on_cpus;
     do {
         if ((word & WARPRSA_SLOT_STATE) == WARPRSA_SLOT_ABANDONED) {
             free_slot(slots, index);
@@ -382,7 +383,7 @@ void warprsa_slots_notify_expired(warprsa_slots *slots)
 /* Takes a DONE answer out of its slot. False: a submitter has reclaimed it. */
 static bool take_answer(warprsa_slots *slots, warprsa_ticket ticket,
                         uint8_t *output, warprsa_answer *answer,
-                        warprsa_size_class *size, warprsa_cpu_reason *reason)
+                        warprsa_size_class *size, warprsa_outcome *outcome)
 {
     warprsa_slot *s = &slots->slot[ticket.slot];
     uint32_t word = ticket.generation | WARPRSA_SLOT_DONE;
@@ -393,7 +394,8 @@ static bool take_answer(warprsa_slots *slots, warprsa_ticket ticket,
         return false;
     *answer = (warprsa_answer)s->answer;
     *size = (warprsa_size_class)s->size;
-    *reason = (warprsa_cpu_reason)s->reason;
+    outcome->reason = (warprsa_cpu_reason)s->reason;
+    outcome->on_cpus = s->on_cpus != 0;
     if (*answer == WARPRSA_DONE)
         memcpy(output, s->output, s->bytes);
     free_slot(slots, ticket.slot);
@@ -422,11 +424,11 @@ static bool give_up(warprsa_slots *slots, warprsa_ticket ticket, uint32_t *word)
 static warprsa_answer poll_answer(warprsa_slots *slots, warprsa_ticket ticket,
                                   uint64_t give_up_ns, uint8_t *output,
                                   warprsa_size_class *size,
-                                  warprsa_cpu_reason *reason, uint32_t *word)
+                                  warprsa_outcome *outcome, uint32_t *word)
 {
     warprsa_slot *s = &slots->slot[ticket.slot];
 
-    *reason = WARPRSA_CPU_DEADLINE;
+    *outcome = (warprsa_outcome){.reason = WARPRSA_CPU_DEADLINE};
     *word = 0;
     if (ticket.slot >= slots->count)
         return WARPRSA_REFUSED;
@@ -438,7 +440,7 @@ static warprsa_answer poll_answer(warprsa_slots *slots, warprsa_ticket ticket,
         if ((*word & WARPRSA_SLOT_GENERATION) != ticket.generation)
             return WARPRSA_REFUSED;
         if (state == WARPRSA_SLOT_DONE)
-            return take_answer(slots, ticket, output, &answer, size, reason)
+            return take_answer(slots, ticket, output, &answer, size, outcome)
                        ? answer
                        : WARPRSA_REFUSED;
         if (state != WARPRSA_SLOT_QUEUED && state != WARPRSA_SLOT_RUNNING)
@@ -456,11 +458,11 @@ static warprsa_answer poll_answer(warprsa_slots *slots, warprsa_ticket ticket,
 warprsa_answer warprsa_slots_collect(warprsa_slots *slots,
                                      warprsa_ticket ticket, uint8_t *output,
                                      warprsa_size_class *size,
-                                     warprsa_cpu_reason *reason)
+                                     warprsa_outcome *outcome)
 {
     uint32_t word;
 
-    return poll_answer(slots, ticket, slots->deadline_ns, output, size, reason,
+    return poll_answer(slots, ticket, slots->deadline_ns, output, size, outcome,
                        &word);
 }
 
@@ -468,15 +470,15 @@ warprsa_answer warprsa_slots_collect(warprsa_slots *slots,
  * waking up at most a thirtieth of that. */
 warprsa_answer warprsa_slots_wait(warprsa_slots *slots, warprsa_ticket ticket,
                                   uint8_t *output, warprsa_size_class *size,
-                                  warprsa_cpu_reason *reason)
+                                  warprsa_outcome *outcome)
 {
     warprsa_slot *s = &slots->slot[ticket.slot];
     uint64_t give_up_ns = slots->deadline_ns + WARPRSA_MARGIN_NS;
 
     for (;;) {
         uint32_t word;
-        warprsa_answer answer =
-            poll_answer(slots, ticket, give_up_ns, output, size, reason, &word);
+        warprsa_answer answer = poll_answer(slots, ticket, give_up_ns, output,
+                                            size, outcome, &word);
 
         if (answer != WARPRSA_PENDING)
             return answer;

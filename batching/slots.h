@@ -103,7 +103,7 @@ bool warprsa_slots_cancel(warprsa_slots *slots, warprsa_ticket ticket);
  */
 warprsa_notify warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
                                       warprsa_answer answer,
-                                      warprsa_cpu_reason reason);
+                                      warprsa_outcome outcome);
 
 /* Appends a RUNNING request to a chain; takes the first one from it. False: it
  * is empty. */
@@ -119,14 +119,14 @@ bool warprsa_slots_unchain(warprsa_slots *slots, warprsa_request_chain *chain,
 void warprsa_slots_notify_expired(warprsa_slots *slots);
 
 /* warprsa_queue_collect() and warprsa_queue_wait(), which count what this
- * returns: `size` of what is DONE, `reason` of what is REFUSED. */
+ * returns: `size` of what is DONE, and its outcome. */
 warprsa_answer warprsa_slots_collect(warprsa_slots *slots,
                                      warprsa_ticket ticket, uint8_t *output,
                                      warprsa_size_class *size,
-                                     warprsa_cpu_reason *reason);
+                                     warprsa_outcome *outcome);
 warprsa_answer warprsa_slots_wait(warprsa_slots *slots, warprsa_ticket ticket,
                                   uint8_t *output, warprsa_size_class *size,
-                                  warprsa_cpu_reason *reason);
+                                  warprsa_outcome *outcome);
 
 /* The ticket of a slot that is FILLING. */
 warprsa_ticket warprsa_slots_ticket(const warprsa_slots *slots, uint32_t index);

@@ -120,8 +120,11 @@ static void drop_keys(warprsa_worker *worker, size_t count)
 static void answer_item(warprsa_worker *worker, warprsa_item *item,
                         warprsa_answer answer, warprsa_cpu_reason reason)
 {
-    item->notify = warprsa_slots_complete(&worker->device->queue->slots,
-                                          item->slot, answer, reason);
+    const warprsa_queue_device *device = worker->device;
+
+    item->notify = warprsa_slots_complete(
+        &device->queue->slots, item->slot, answer,
+        (warprsa_outcome){reason, device->from->on_cpus});
 }
 
 static void notify_caller(const warprsa_item *item)
@@ -326,6 +329,13 @@ static void count_batch(const warprsa_worker *worker, size_t count,
         ;
 }
 
+/* What the CPUs take beside other devices says nothing of those. */
+static bool answers_alone(const warprsa_worker *worker)
+{
+    return !worker->device->from->on_cpus ||
+           atomic_load(&worker->device->queue->on_cpus);
+}
+
 /* Counts and traces a batch that has ended, and tells the router how long its
  * requests took. */
 static void record_batch(warprsa_worker *worker, warprsa_size_class size,
@@ -344,7 +354,7 @@ static void record_batch(warprsa_worker *worker, warprsa_size_class size,
                         1024 * ((unsigned)size + 1), count,
                         (unsigned long long)(wait_ns / 1000),
                         (unsigned long long)((end_ns - start_ns) / 1000));
-    if (good && queue->config.router != NULL)
+    if (good && queue->config.router != NULL && answers_alone(worker))
         warprsa_router_device_response(
             queue->config.router, size,
             atomic_load_explicit(&queue->depth, memory_order_relaxed),
@@ -372,6 +382,24 @@ static void finish_batch(warprsa_worker *worker, size_t count,
     }
 }
 
+/* Around a batch that CPUs compute in start(). What begin returns is given to
+ * end. */
+static uint64_t helper_begin(const warprsa_worker *worker)
+{
+    warprsa_router *router = worker->device->queue->config.router;
+
+    return worker->device->from->on_cpus && router != NULL
+               ? warprsa_router_helper_begin(router)
+               : 0;
+}
+
+static void helper_end(const warprsa_worker *worker, uint64_t begun_ns)
+{
+    if (begun_ns != 0)
+        warprsa_router_helper_end(worker->device->queue->config.router,
+                                  begun_ns);
+}
+
 /* Starts the batch, waits for it and answers it. taken_ns: when it took its
  * requests. */
 static void run_batch(warprsa_worker *worker, warprsa_size_class size,
@@ -381,9 +409,11 @@ static void run_batch(warprsa_worker *worker, warprsa_size_class size,
     warprsa_queue *queue = device->queue;
     const warprsa_engine *engine = device->from->engine;
     uint64_t start_ns = warprsa_clock_ns();
+    uint64_t begun_ns = helper_begin(worker);
     warprsa_status status = engine->start(device->handle, worker->stream, size,
                                           worker->tasks, count);
 
+    helper_end(worker, begun_ns);
     if (status == WARPRSA_OK) {
         status = engine->wait(device->handle, worker->stream,
                               queue->config.deadline_ms);
@@ -461,13 +491,24 @@ static void refuse_stranded(warprsa_worker *worker)
     refuse_chain(worker, &refused, reason);
 }
 
+/* Requests that were set aside here are this device's in any case. */
+static bool may_take(const warprsa_worker *worker)
+{
+    const warprsa_queue_device *device = worker->device;
+
+    return atomic_load(&device->loads.requests) != 0 ||
+           warprsa_queue_may_take(device->queue, device->number,
+                                  worker->stream);
+}
+
 /* What there is to do for a worker; false: nothing. From inside the device. A
  * batch waits for the load of one key at most, other than its own. */
 static bool work(warprsa_worker *worker)
 {
     bool worked;
 
-    worked = warprsa_device_unload_released(worker) && next_batch(worker);
+    worked = warprsa_device_unload_released(worker) && may_take(worker) &&
+             next_batch(worker);
     for (unsigned i = 0;
          i < LOADS_AT_ONCE && may_load(worker) && load_key(worker) &&
          warprsa_queue_empty(worker->device->queue);
@@ -484,7 +525,7 @@ static bool anything_to_do(warprsa_worker *worker)
 
     return atomic_load(&queue->closing) ||
            atomic_load(&queue->keys.unloads[worker->device->number]) != 0 ||
-           !warprsa_queue_empty(queue) ||
+           (!warprsa_queue_empty(queue) && may_take(worker)) ||
            warprsa_device_has_loads(worker->device) ||
            !warprsa_device_usable(worker);
 }
@@ -550,7 +591,7 @@ static void *worker_main(void *arg)
     char name[16];
 
     snprintf(name, sizeof(name), "warprsa/%u.%u", worker->device->number % 100,
-             worker->stream % 10);
+             worker->stream % 1000);
     (void)pthread_setname_np(pthread_self(), name);
     if (worker->device->number == 0 && worker->stream == 0 &&
         others_started(queue))

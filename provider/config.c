@@ -43,6 +43,15 @@ static bool parse_number(const parameter *parameter, const char *text,
     return value >= parameter->min && value <= parameter->max;
 }
 
+static bool parse_number_or_auto(const parameter *parameter, const char *text,
+                                 void *field)
+{
+    if (strcmp(text, "auto") != 0)
+        return parse_number(parameter, text, field);
+    *(unsigned *)field = WARPRSA_CPU_THREADS_AUTO;
+    return true;
+}
+
 static bool parse_word(const parameter *parameter, const char *text,
                        void *field)
 {
@@ -123,8 +132,8 @@ static const parameter parameters[] = {
     {"socket", parse_path, WARPRSA_SOCKET_DEFAULT,
      "an absolute path of at most 107 bytes", FIELD(socket), 0,
      WARPRSA_SOCKET_PATH_SIZE - 1, NULL},
-    {"engine", parse_word, "auto", "one of auto, cuda, host, none",
-     FIELD(engine), 0, 0, "auto cuda host none"},
+    {"engine", parse_word, "auto", "one of auto, cuda, ifma, host, none",
+     FIELD(engine), 0, 0, "auto cuda ifma host none"},
     {"route", parse_word, "auto", "one of auto, gpu, cpu", FIELD(route), 0, 0,
      "auto gpu cpu"},
     {"devices", parse_devices, "all",
@@ -134,6 +143,9 @@ static const parameter parameters[] = {
      1, 65536, NULL},
     {"streams", parse_number, "8", "a number from 1 to 8", FIELD(streams), 1,
      WARPRSA_GPU_STREAMS_MAX, NULL},
+    {"cpu_threads", parse_number_or_auto, "auto",
+     "auto or a number from 0 to 256", FIELD(cpu_threads), 0,
+     WARPRSA_STREAMS_MAX, NULL},
     {"batch_max", parse_number, "8192", "a number from 1 to 65536",
      FIELD(batch_max), 1, 65536, NULL},
     {"keys_max", parse_number, "4096", "a number from 1 to 1000000",

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "batching/engines.h"
 #include "batching/ipc/control_connection.h"
 #include "provider/core.h"
 #include "provider/trace.h"
@@ -17,13 +18,6 @@ typedef enum warprsa_config_mode {
     WARPRSA_MODE_PROCESS, /* devices that the process opens for itself */
     WARPRSA_MODE_DAEMON,  /* devices of the daemon */
 } warprsa_config_mode;
-
-typedef enum warprsa_config_engine {
-    WARPRSA_ENGINE_AUTO, /* cuda in a build that has it, else none */
-    WARPRSA_ENGINE_CUDA,
-    WARPRSA_ENGINE_HOST,
-    WARPRSA_ENGINE_NONE,
-} warprsa_config_engine;
 
 typedef enum warprsa_config_route {
     WARPRSA_ROUTE_AUTO,
@@ -43,11 +37,12 @@ enum {
 typedef struct warprsa_config {
     unsigned mode; /* warprsa_config_mode */
     char socket[WARPRSA_SOCKET_PATH_SIZE];
-    unsigned engine;  /* warprsa_config_engine */
+    unsigned engine;  /* warprsa_engine_choice */
     unsigned route;   /* warprsa_config_route */
     uint32_t devices; /* bit i: use device i */
     unsigned slots;   /* requests submitted and not answered, at most */
     unsigned streams;
+    unsigned cpu_threads; /* as in warprsa_engines_wanted */
     unsigned batch_max;
     unsigned keys_max;
     unsigned deadline_ms;

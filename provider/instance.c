@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <openssl/rand.h>
 
 #include "batching/base/clock.h"
+#include "batching/base/usable_cpus.h"
 #include "batching/ipc/client.h"
 
 enum {
@@ -23,17 +23,6 @@ enum {
     REFUSED, /* opening has failed; closed_reason says why */
     CLOSED,
 };
-
-/* CPUs that this process may use. */
-static unsigned usable_cpus(void)
-{
-    cpu_set_t set;
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-
-    if (sched_getaffinity(0, sizeof(set), &set) == 0)
-        return (unsigned)CPU_COUNT(&set);
-    return online > 0 ? (unsigned)online : 1; /* more than CPU_SETSIZE */
-}
 
 /* Frees an instance that was never opened, or is closed. */
 static void instance_delete(warprsa_instance *instance)
@@ -64,7 +53,7 @@ static warprsa_instance *instance_new(const warprsa_context *context)
                                     : "no device opened yet");
     instance->generation = warprsa_fork_generation();
     warprsa_router_init(&instance->router, &warprsa_router_system_clocks,
-                        usable_cpus());
+                        warprsa_usable_cpus());
     return instance;
 }
 
@@ -122,20 +111,6 @@ static int random_bytes(void *arg, void *out, size_t length)
     return ok;
 }
 
-static const warprsa_engine *choose_engine(const warprsa_config *config)
-{
-    switch ((warprsa_config_engine)config->engine) {
-    case WARPRSA_ENGINE_HOST:
-        return warprsa_engine_host();
-    case WARPRSA_ENGINE_AUTO:
-    case WARPRSA_ENGINE_CUDA:
-        return warprsa_engine_cuda();
-    case WARPRSA_ENGINE_NONE:
-        break;
-    }
-    return NULL;
-}
-
 /* Opens a queue in this process. NULL: it failed, and `reason` and `why` say
  * why. */
 static void *open_queue(warprsa_context *context,
@@ -144,12 +119,14 @@ static void *open_queue(warprsa_context *context,
                         char *why, size_t why_size)
 {
     const warprsa_config *config = &context->config;
-    const warprsa_queue_config wanted = {
-        .engines = {{.engine = choose_engine(config),
-                     .devices = config->devices,
-                     .streams = config->streams,
-                     .batch_max = config->batch_max}},
-        .engine_count = 1,
+    const warprsa_engines_wanted engines = {
+        .engine = (warprsa_engine_choice)config->engine,
+        .devices = config->devices,
+        .streams = config->streams,
+        .batch_max = config->batch_max,
+        .cpu_threads = config->cpu_threads,
+    };
+    warprsa_queue_config wanted = {
         .slots = config->slots,
         .keys_max = config->keys_max,
         .deadline_ms = config->deadline_ms,
@@ -164,13 +141,9 @@ static void *open_queue(warprsa_context *context,
         .router = router,
     };
 
-    if (wanted.engines[0].engine != NULL)
+    if (warprsa_engines_choose(&engines, &wanted, why, why_size))
         return warprsa_queue_open(&wanted, reason, why, why_size);
     *reason = WARPRSA_CPU_NO_DEVICE;
-    snprintf(why, why_size, "%s",
-             config->engine == WARPRSA_ENGINE_NONE
-                 ? "engine = none"
-                 : "no cuda engine in this build");
     return NULL;
 }
 

@@ -68,6 +68,7 @@ const OSSL_PARAM *warprsa_status_gettable(void *provctx)
         PARAM("warprsa-status", UTF8_STRING),
         PARAM("warprsa-counters", UTF8_STRING),
         PARAM("warprsa-gpu", UNSIGNED_INTEGER),
+        PARAM("warprsa-ifma", UNSIGNED_INTEGER),
         PARAM("warprsa-cpu", UNSIGNED_INTEGER),
         EACH_COUNTER(NUMBER) OSSL_PARAM_END,
     };
@@ -96,19 +97,20 @@ static uint64_t word_at(const warprsa_counters *from, size_t offset)
 static void describe(const warprsa_counters *from, char *text, size_t size)
 {
     uint64_t gpu = sum(from->gpu, WARPRSA_CLASSES);
+    uint64_t ifma = sum(from->ifma, WARPRSA_CLASSES);
     uint64_t cpu = sum(from->cpu, WARPRSA_CLASSES + 1);
     char device[WARPRSA_COUNTERS_TEXT];
     size_t length = 0;
 
     warprsa_counters_device(from, device);
-    if (gpu + cpu == 0) {
+    if (gpu + ifma + cpu == 0) {
         snprintf(text, size, "no private operation yet");
         return;
     }
     length = (size_t)snprintf(
         text, size,
         "%s: %" PRIu64 " operations on the device, %" PRIu64 " on the CPU",
-        device[0] != '\0' ? device : "no device", gpu, cpu);
+        device[0] != '\0' ? device : "no device", gpu + ifma, cpu);
     for (int i = 0; i < COUNTERS && length < size; i++) {
         static const char head[] = "warprsa-cpu-";
         uint64_t value = word_at(from, counters[i].offset);
@@ -151,6 +153,7 @@ static int get_counters(const warprsa_counters *from, OSSL_PARAM params[])
     warprsa_counters_format(from, line, sizeof(line));
     if (!set_text(params, "warprsa-counters", line) ||
         !set_number(params, "warprsa-gpu", sum(from->gpu, WARPRSA_CLASSES)) ||
+        !set_number(params, "warprsa-ifma", sum(from->ifma, WARPRSA_CLASSES)) ||
         !set_number(params, "warprsa-cpu", sum(from->cpu, WARPRSA_CLASSES + 1)))
         return 0;
     for (int i = 0; i < COUNTERS; i++)

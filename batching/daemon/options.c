@@ -15,6 +15,7 @@
 
 #include "batching/daemon/network.h"
 #include "batching/daemon/server.h"
+#include "batching/engines.h"
 #include "batching/ipc/protocol.h"
 
 /* One option. `parse` puts a text's value into the field at `offset`; false:
@@ -39,6 +40,15 @@ static bool parse_number(const option_row *row, const char *text, void *field)
     value = strtoul(text, NULL, 10);
     *(unsigned *)field = (unsigned)value;
     return value >= row->min && value <= row->max;
+}
+
+static bool parse_number_or_auto(const option_row *row, const char *text,
+                                 void *field)
+{
+    if (strcmp(text, "auto") != 0)
+        return parse_number(row, text, field);
+    *(unsigned *)field = WARPRSA_CPU_THREADS_AUTO;
+    return true;
 }
 
 static bool parse_text(const option_row *row, const char *text, void *field)
@@ -72,9 +82,20 @@ static bool parse_table_reads(const option_row *row, const char *text,
 
 static bool parse_engine(const option_row *row, const char *text, void *field)
 {
+    static const char *const engines[] = {
+        [WARPRSA_ENGINE_AUTO] = "auto",
+        [WARPRSA_ENGINE_CUDA] = "cuda",
+        [WARPRSA_ENGINE_IFMA] = "ifma",
+        [WARPRSA_ENGINE_HOST] = "host",
+    };
+
     (void)row;
-    *(unsigned *)field = strcmp(text, "host") == 0;
-    return strcmp(text, "host") == 0 || strcmp(text, "cuda") == 0;
+    for (unsigned i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
+        if (strcmp(text, engines[i]) == 0) {
+            *(unsigned *)field = i;
+            return true;
+        }
+    return false;
 }
 
 /* "all", or numbers of devices separated by commas. */
@@ -114,8 +135,8 @@ static const option_row rows[] = {
     {"group", parse_text, "", "the name of a group",
      "the group that may connect, beside this user", FIELD(group), 0,
      SIZE(group)},
-    {"engine", parse_engine, "cuda", "cuda or host",
-     "what computes; host: the GPU's arithmetic on the CPU, for tests",
+    {"engine", parse_engine, "auto", "auto, cuda, ifma or host",
+     "what computes: GPUs, the CPUs' vector units, both; host: for tests",
      FIELD(engine), 0, 0},
     {"devices", parse_devices, "all",
      "all, or device numbers from 0 to 15 separated by commas", "which GPUs",
@@ -124,6 +145,10 @@ static const option_row rows[] = {
      "requests under way, of all clients together", FIELD(slots), 1, 65536},
     {"streams", parse_number, "8", "a number from 1 to 8",
      "batches under way per GPU", FIELD(streams), 1, WARPRSA_GPU_STREAMS_MAX},
+    {"cpu_threads", parse_number_or_auto, "auto",
+     "auto or a number from 0 to 256",
+     "threads that compute on the CPUs; auto: as many as there are CPUs",
+     FIELD(cpu_threads), 0, WARPRSA_STREAMS_MAX},
     {"batch_max", parse_number, "8192", "a number from 1 to 65536",
      "requests in one batch", FIELD(batch_max), 1, 65536},
     {"keys_max", parse_number, "16384", "a number from 1 to 1000000",

@@ -17,9 +17,10 @@ typedef struct warprsa_options {
     char config[256];
     char socket[108];
     char group[64];
-    unsigned engine;  /* 0: cuda, 1: host */
+    unsigned engine;  /* warprsa_engine_choice, but for NONE */
     uint32_t devices; /* a bit for each */
     unsigned slots, streams, batch_max, keys_max, deadline_ms;
+    unsigned cpu_threads;       /* as in warprsa_engines_wanted */
     char calibration_file[256]; /* empty: none */
     bool direct_table_reads;
     unsigned threads;

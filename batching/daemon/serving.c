@@ -21,6 +21,7 @@
 #include "batching/daemon/secrets.h"
 #include "batching/daemon/server.h"
 #include "batching/daemon/supervisor.h"
+#include "batching/engines.h"
 
 enum {
     POLL_MS = 100,
@@ -90,13 +91,14 @@ static void limit_arenas(void)
 static bool open_queue(serving_state *s)
 {
     const warprsa_options *o = &s->serving->options;
-    const warprsa_queue_config config = {
-        .engines = {{.engine = o->engine == 1 ? warprsa_engine_host()
-                                              : warprsa_engine_cuda(),
-                     .devices = o->devices,
-                     .streams = o->streams,
-                     .batch_max = o->batch_max}},
-        .engine_count = 1,
+    const warprsa_engines_wanted engines = {
+        .engine = (warprsa_engine_choice)o->engine,
+        .devices = o->devices,
+        .streams = o->streams,
+        .batch_max = o->batch_max,
+        .cpu_threads = o->cpu_threads,
+    };
+    warprsa_queue_config config = {
         .slots = o->slots,
         .keys_max = o->keys_max,
         .deadline_ms = o->deadline_ms,
@@ -110,8 +112,8 @@ static bool open_queue(serving_state *s)
     warprsa_cpu_reason reason;
     char why[200];
 
-    if (config.engines[0].engine == NULL)
-        return complain(s, "no cuda engine in this build; only --engine host");
+    if (!warprsa_engines_choose(&engines, &config, why, sizeof(why)))
+        return complain(s, why);
     s->queue = warprsa_queue_open(&config, &reason, why, sizeof(why));
     return s->queue != NULL || complain(s, why);
 }

@@ -75,6 +75,8 @@ static void publish(const warprsa_session *s, uint32_t state)
     atomic_store_explicit(&head->devices,
                           (uint32_t)atomic_load(&config->counters->devices),
                           memory_order_relaxed);
+    atomic_store_explicit(&head->on_cpus, warprsa_queue_on_cpus(config->queue),
+                          memory_order_relaxed);
     atomic_store(&head->state, state);
 }
 
@@ -256,19 +258,20 @@ void warprsa_session_complete(warprsa_pending *p)
     warprsa_server_context *context = s->context;
     uint32_t slot = (uint32_t)(p - s->pending);
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
-    warprsa_cpu_reason reason;
+    warprsa_outcome outcome;
     warprsa_answer got;
 
     /* Never PENDING: there is an answer, or the deadline has passed. */
     got = warprsa_queue_collect(context->config.queue, p->ticket, output,
-                                &reason);
+                                &outcome);
     p->busy = false;
     s->in_flight--;
     if (!s->closed) {
         if (got == WARPRSA_DONE)
             memcpy(s->shm.slot[slot].output, output, p->bytes);
         s->shm.slot[slot].took_ns = warprsa_clock_ns() - p->begun_ns;
-        answer(s, slot, p->generation, p->notifier, got, reason);
+        s->shm.slot[slot].on_cpus = outcome.on_cpus;
+        answer(s, slot, p->generation, p->notifier, got, outcome.reason);
     }
     explicit_bzero(output, sizeof(output));
 }

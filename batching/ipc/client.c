@@ -364,6 +364,20 @@ static warprsa_queue_state state_of(warprsa_connection *c, unsigned timeout_ms)
     return (warprsa_queue_state)now;
 }
 
+static void publish_to_router(const warprsa_client *client,
+                              const warprsa_connection *c,
+                              warprsa_queue_state state)
+{
+    warprsa_router *router = client->config.router;
+
+    if (router == NULL)
+        return;
+    warprsa_router_set_cpus(router, atomic_load(&c->shm.head->on_cpus) != 0
+                                        ? WARPRSA_CPUS_ALONE
+                                        : WARPRSA_CPUS_NONE);
+    warprsa_router_set_devices_up(router, state == WARPRSA_QUEUE_READY);
+}
+
 /* Shows a changed state of the daemon in the counters and to the router. */
 static void publish_state(warprsa_client *client, warprsa_connection *c,
                           warprsa_queue_state state)
@@ -375,9 +389,7 @@ static void publish_state(warprsa_client *client, warprsa_connection *c,
     if (client->connection == c) {
         atomic_store(&client->state, (uint32_t)state);
         publish_device(client, c);
-        if (client->config.router != NULL)
-            warprsa_router_set_devices_up(client->config.router,
-                                          state == WARPRSA_QUEUE_READY);
+        publish_to_router(client, c, state);
     }
     pthread_mutex_unlock(&client->lock);
 }

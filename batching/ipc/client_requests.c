@@ -99,11 +99,14 @@ static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
 {
     warprsa_size_class size = WARPRSA_CLASS_1024;
     unsigned depth = atomic_load_explicit(&client->depth, memory_order_relaxed);
+    warprsa_counters *counters = client->config.counters;
+    bool on_cpus = false;
 
     if (owned) {
         const warprsa_client_slot *s = &c->slot[ticket.slot];
 
         size = s->size;
+        on_cpus = c->shm.slot[ticket.slot].on_cpus != 0;
         /* As the daemon measured it. An event loop of this process collects an
          * answer only after its other work, which takes longer than a device
          * does. */
@@ -117,7 +120,8 @@ static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
     warprsa_connection_drop(c);
     atomic_fetch_sub_explicit(&client->depth, 1, memory_order_relaxed);
     if (answer == WARPRSA_DONE)
-        warprsa_count(&client->config.counters->gpu[size], 1);
+        warprsa_count(on_cpus ? &counters->ifma[size] : &counters->gpu[size],
+                      1);
     else
         refused(client, reason);
     return answer;

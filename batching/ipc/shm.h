@@ -40,6 +40,8 @@ typedef struct warprsa_shm_head {
     /* The last heartbeat of the client's event loop, in nanoseconds of
      * CLOCK_MONOTONIC. There are at least two a second. */
     _Atomic uint64_t heartbeat_ns;
+    /* The devices are the CPUs of this machine. */
+    _Atomic uint32_t on_cpus;
     /* Written by both. Not 0: the client has notified the daemon by the
      * eventfd, and the daemon has not begun to look. */
     _Alignas(64) _Atomic uint32_t notify_flags;
@@ -61,6 +63,7 @@ typedef struct warprsa_shm_slot {
     _Alignas(64) _Atomic uint32_t answered;
     uint32_t answer;  /* warprsa_answer */
     uint32_t reason;  /* warprsa_cpu_reason; if not DONE */
+    uint32_t on_cpus; /* not 0: as in warprsa_outcome; if DONE */
     uint64_t took_ns; /* from when the daemon had the request; if DONE */
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_shm_slot;

@@ -300,7 +300,7 @@ static bool collect(warprsa_operate *s, warprsa_operate_pending *p)
 {
     warprsa_remote_result *result = next_result(s), nowhere;
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
-    warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
+    warprsa_outcome outcome = {0};
     warprsa_operate_results *r = &s->host->results;
     uint8_t *to = result != NULL ? r->output[r->count - 1] : output;
 
@@ -308,12 +308,12 @@ static bool collect(warprsa_operate *s, warprsa_operate_pending *p)
         result = &nowhere;
     *result = (warprsa_remote_result){.id = p->id};
     /* Never PENDING: there is an answer, or the deadline has passed. */
-    if (warprsa_queue_collect(s->host->queue, p->ticket, to, &reason) ==
+    if (warprsa_queue_collect(s->host->queue, p->ticket, to, &outcome) ==
         WARPRSA_DONE) {
         result->bytes = p->bytes;
         result->output = to;
     } else {
-        result->status = status_of(reason);
+        result->status = status_of(outcome.reason);
     }
     explicit_bzero(output, sizeof(output));
     p->next = s->unused;

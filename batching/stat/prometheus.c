@@ -71,6 +71,11 @@ static void write_operations(const warprsa_programs *programs, FILE *to)
                         "warprsa_operations_total{program=\"%s\","
                         "route=\"gpu\",size=\"%s\"} %" PRIu64 "\n",
                         p->name, sizes[s], (uint64_t)p->sum.gpu[s]);
+            if (s < WARPRSA_CLASSES)
+                fprintf(to,
+                        "warprsa_operations_total{program=\"%s\","
+                        "route=\"ifma\",size=\"%s\"} %" PRIu64 "\n",
+                        p->name, sizes[s], (uint64_t)p->sum.ifma[s]);
             fprintf(to,
                     "warprsa_operations_total{program=\"%s\",route=\"cpu\","
                     "size=\"%s\"} %" PRIu64 "\n",
@@ -106,7 +111,7 @@ static void write_daemon(const warprsa_programs *programs, FILE *to)
              "by bits of the modulus.");
     for (unsigned s = 0; s < WARPRSA_CLASSES && daemon != NULL; s++)
         fprintf(to, "warprsad_operations_total{size=\"%s\"} %" PRIu64 "\n",
-                sizes[s], (uint64_t)daemon->sum.gpu[s]);
+                sizes[s], (uint64_t)(daemon->sum.gpu[s] + daemon->sum.ifma[s]));
     describe(to, "warprsad_refused_total", "counter",
              "Private operations that warprsad has left to its clients, by "
              "reason.");

@@ -27,7 +27,7 @@ enum {
 
 /* What the first line says. */
 typedef struct summary {
-    uint64_t gpu, cpu, devices;
+    uint64_t gpu, ifma, cpu, devices;
     const char *main_reason; /* the most frequent one for the CPU; NULL: none */
     uint64_t main_count;
 } summary;
@@ -65,6 +65,8 @@ static void summarise(void *arg, const char *name, uint64_t value)
 
     if (strcmp(name, "gpu") == 0)
         s->gpu = value;
+    else if (strcmp(name, "ifma") == 0)
+        s->ifma = value;
     else if (strcmp(name, "cpu") == 0)
         s->cpu = value;
     else if (strcmp(name, "devices") == 0)
@@ -87,35 +89,48 @@ static void add_main_reason(const summary *s, char text[VERDICT_SIZE])
                  explain(s->main_reason));
 }
 
+/* Appends how many of the operations the CPUs' vector units computed beside a
+ * GPU. */
+static void add_vector_units(const summary *s, char text[VERDICT_SIZE])
+{
+    size_t length = strlen(text);
+
+    if (s->gpu > 0 && s->ifma > 0)
+        snprintf(text + length, VERDICT_SIZE - length,
+                 "; %" PRIu64 " of them by the CPUs' vector units", s->ifma);
+}
+
 /* "yes", "no", "no longer" or "not yet", a colon, and why. */
 static void verdict(const warprsa_counters *c, char text[VERDICT_SIZE])
 {
     summary s = {0};
     char device[WARPRSA_COUNTERS_TEXT];
     const char *name = device;
+    uint64_t all;
 
     warprsa_counters_device(c, device);
     warprsa_counters_each(c, summarise, &s);
     if (strncmp(device, "none: ", 6) == 0)
         name = device + 6;
-    if (s.devices == 0 && s.gpu == 0)
+    all = s.gpu + s.ifma + s.cpu;
+    if (s.devices == 0 && s.gpu + s.ifma == 0)
         snprintf(text, VERDICT_SIZE,
                  "no: %s; %" PRIu64 " operations on the CPU",
                  *name != '\0' ? name : "no device opened yet", s.cpu);
     else if (s.devices == 0)
         snprintf(text, VERDICT_SIZE,
                  "no longer: %s; %" PRIu64 " of %" PRIu64
-                 " operations were on the GPU",
-                 name, s.gpu, s.gpu + s.cpu);
+                 " operations were on the %s",
+                 name, s.gpu + s.ifma, all, s.gpu > 0 ? "GPU" : "vector units");
     else if (strncmp(device, "CPU", 3) == 0)
         snprintf(text, VERDICT_SIZE,
                  "no: %s computes, by engine = host; %" PRIu64 " of %" PRIu64
                  " operations",
-                 device, s.gpu, s.gpu + s.cpu);
-    else if (s.gpu + s.cpu == 0)
+                 device, s.gpu, all);
+    else if (all == 0)
         snprintf(text, VERDICT_SIZE, "not yet: %s is ready; no operation yet",
                  device);
-    else if (s.gpu == 0)
+    else if (s.gpu + s.ifma == 0)
         snprintf(text, VERDICT_SIZE,
                  "no: %s is ready, but all %" PRIu64
                  " operations ran on the CPU",
@@ -123,8 +138,9 @@ static void verdict(const warprsa_counters *c, char text[VERDICT_SIZE])
     else
         snprintf(text, VERDICT_SIZE,
                  "yes: %s; %" PRIu64 " of %" PRIu64 " operations (%.1f %%)",
-                 device, s.gpu, s.gpu + s.cpu,
-                 100.0 * (double)s.gpu / (double)(s.gpu + s.cpu));
+                 device, s.gpu + s.ifma, all,
+                 100.0 * (double)(s.gpu + s.ifma) / (double)all);
+    add_vector_units(&s, text);
     add_main_reason(&s, text);
 }
 
@@ -163,18 +179,27 @@ static void json_list(const char *name, const _Atomic uint64_t *list,
     printf("]");
 }
 
+/* Whether the device is the CPUs, as their engine describes them. */
+static bool is_ifma(const char *device)
+{
+    return strncmp(device, "AVX-512", 7) == 0;
+}
+
 /* The texts need no escapes: what was read from the process has lost its
  * quotes, backslashes and control characters on the way. */
 static void print_json(pid_t pid, const char *command, const char *text,
                        const warprsa_counters *c, bool first)
 {
+    bool yes = strncmp(text, "yes", 3) == 0;
     char device[WARPRSA_COUNTERS_TEXT];
 
     warprsa_counters_device(c, device);
     printf("%s\n  {\"pid\": %d, \"command\": \"%s\", ", first ? "" : ",",
            (int)pid, command);
-    printf("\"using_gpu\": %s, \"verdict\": \"%s\", \"device\": \"%s\", ",
-           strncmp(text, "yes", 3) == 0 ? "true" : "false", text, device);
+    printf("\"using_gpu\": %s, \"using_ifma\": %s, \"verdict\": \"%s\", "
+           "\"device\": \"%s\", ",
+           yes && !is_ifma(device) ? "true" : "false",
+           yes && is_ifma(device) ? "true" : "false", text, device);
     warprsa_counters_each(c, json_counter, NULL);
     json_list("batch_sizes", c->batch_sizes, WARPRSA_HISTOGRAM_BINS);
     printf(", ");

@@ -32,7 +32,7 @@ struct warprsa_device {
     warprsa_device_config config;
     const warprsa_engine *engine;
     const warprsa_host_arithmetic *arithmetic;
-    char description[48];
+    char description[64];
     warprsa_id_pool key_ids;
     loaded_key *keys;
     uint32_t capacity;
@@ -161,6 +161,21 @@ bool warprsa_host_close(warprsa_device *device)
 const char *warprsa_host_describe(const warprsa_device *device)
 {
     return device->description;
+}
+
+/* Says what device it is: each stream is a thread's. */
+static void describe(warprsa_device *device)
+{
+    const warprsa_device_config *config = &device->config;
+    const char *reads = config->direct_table_reads ? ", direct reads" : "";
+
+    if (strcmp(device->engine->name, "ifma") == 0)
+        snprintf(device->description, sizeof(device->description),
+                 "AVX-512 IFMA, 8 lanes, %u threads (ifma 0%s)",
+                 config->streams, reads);
+    else
+        snprintf(device->description, sizeof(device->description),
+                 "CPU (%s 0%s)", device->engine->name, reads);
 }
 
 /* Releases what was computed, or zeros. */
@@ -301,8 +316,7 @@ warprsa_status warprsa_host_open(const warprsa_engine *engine,
     device->engine = engine;
     device->capacity = config->keys_max + WARPRSA_CLASSES;
     device->arithmetic = arithmetic;
-    snprintf(device->description, sizeof(device->description), "CPU (%s 0%s)",
-             engine->name, config->direct_table_reads ? ", direct reads" : "");
+    describe(device);
     device->keys = calloc(device->capacity, sizeof(*device->keys));
     if (device->keys != NULL &&
         warprsa_id_pool_init(&device->key_ids, 0, device->capacity))

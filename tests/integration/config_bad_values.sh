@@ -44,7 +44,7 @@ must_fail() {
 
 refused colour blue 'unknown name; expected one of .*engine, route'
 refused Engine host 'unknown name; expected one of'
-refused engine warp '.*one of auto, cuda, host, none'
+refused engine warp '.*one of auto, cuda, ifma, host, none'
 refused route both '.*one of auto, gpu, cpu'
 refused slots many '.*a number from 1 to 65536'
 refused slots 0 '.*a number from 1 to 65536'

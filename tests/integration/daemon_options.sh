@@ -16,7 +16,9 @@ refused() { # WANTED-TEXT OPTION...
     [ "$status" = 2 ] || fail "$*: status $status"
     grep -qF -- "$wanted" refused.log || fail "$*: $(cat refused.log)"
 }
-refused 'engine = gpu: expected cuda or host' --engine=gpu
+refused 'engine = gpu: expected auto, cuda, ifma or host' --engine=gpu
+refused 'cpu_threads = 257: expected auto or a number from 0 to 256' \
+    --cpu-threads=257
 refused 'slots = 0: expected a number from 1 to 65536' --slots=0
 refused 'devices = 0,16: expected all, or device numbers' --devices=0,16
 refused 'devices = 1,: expected all' --devices=1,

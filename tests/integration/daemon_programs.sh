@@ -27,10 +27,11 @@ cmp message plain.txt
 serve_and_connect -tls1_3
 serve_and_connect -tls1_2 -cipher AES128-GCM-SHA256
 
-[ "$(total gpu)" = 5 ] && [ "$(total cpu)" = 0 ] ||
-    fail "clients: $(total gpu) by the daemon, $(total cpu) by themselves"
+[ "$(total "$engine_counter")" = 5 ] && [ "$(total cpu)" = 0 ] ||
+    fail "clients: $(total "$engine_counter") by the daemon, $(total cpu) by themselves"
 wait_for 60 has_counted keys 0
-for wanted in gpu=5 gpu_2048=4 gpu_4096=1 checks_failed=0; do
+for wanted in "$engine_counter=5" "${engine_counter}_2048=4" \
+    "${engine_counter}_4096=1" checks_failed=0; do
     [ "$(live "$daemon" "${wanted%=*}")" = "${wanted#*=}" ] ||
         fail "daemon: not $wanted but $(live "$daemon" "${wanted%=*}")"
 done
@@ -38,7 +39,7 @@ done
 
 kill -TERM "$daemon"
 wait "$daemon"
-grep -q 'counters: .* gpu=5 ' daemon.log
+grep -q "counters: .* $engine_counter=5 " daemon.log
 loads=$(grep -o ' keys_loaded=[0-9]*' daemon.log | cut -d= -f2)
 wiped=$(grep -o ' keys_wiped=[0-9]*' daemon.log | cut -d= -f2)
 [ "$loads" = "$wiped" ] || fail "$loads keys loaded, $wiped wiped"

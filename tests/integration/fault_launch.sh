@@ -7,4 +7,4 @@ use_faulty_module
 rsa_key 2048 key.pem
 
 WARPRSA_FAULT=launch sign_and_verify key.pem
-expect_counters provider.trace gpu=0 cpu=1 cpu_error=1 device_losses=1
+expect_counters provider.trace "$engine_counter=0" cpu=1 cpu_error=1 device_losses=1

@@ -13,7 +13,7 @@ if [ "$ENGINE" = cuda ]; then
     rest=cpu_no_device
 else
     after=(devices=1)
-    rest=gpu_2048
+    rest=${engine_counter}_2048
 fi
 # If the machine stops for these seconds, there is no time for the rest.
 for _ in 1 2 3; do

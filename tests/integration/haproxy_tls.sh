@@ -25,6 +25,7 @@ load 9443 "${both[@]}" --clients=100 --count=300 --tls=1.2 \
     --cipher=AES256-GCM-SHA384
 stop_haproxy
 all=$((4 + 4 + 4 + count + 300))
-expect_totals gpu="$all" gpu_2048="$all" cpu=0 checks_failed=0
+expect_totals "$engine_counter=$all" "${engine_counter}_2048=$all" cpu=0 \
+    checks_failed=0
 # Handshakes did not wait for each other, as they would without async jobs.
 expect_daemon "$all" 16

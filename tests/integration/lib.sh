@@ -3,7 +3,7 @@
 # What the integration tests share; sourced by each. They need BUILD_DIR, a
 # build directory of this project, and read
 #   OPENSSL              the openssl program (openssl)
-#   WARPRSA_TEST_ENGINE  host (unless set) or cuda
+#   WARPRSA_TEST_ENGINE  host (unless set), ifma or cuda
 # A test makes its keys and files in a directory of its own, which is removed
 # when the test ends. It runs an operation through the provider and checks the
 # result with a process that doesn't load the provider. The counters, the last
@@ -65,6 +65,12 @@ need() { # PROGRAM...
 if [ "$ENGINE" = cuda ] && [ ! -e /dev/nvidiactl ]; then
     skip "no GPU on this machine"
 fi
+if [ "$ENGINE" = ifma ] && ! grep -q -m 1 avx512ifma /proc/cpuinfo; then
+    skip "no AVX-512 IFMA on this machine"
+fi
+# Under which name the counters have what the engine computed.
+engine_counter=gpu
+[ "$ENGINE" != ifma ] || engine_counter=ifma
 
 # configure FILE MODULE KEY=VALUE...: writes conf/openssl.cnf as it stands, but
 # for the module and these values. Of two values for a key the last one counts.
@@ -145,7 +151,8 @@ expect_counters() {
 # Checks that so many operations of a key of BITS bits ran, all on the engine.
 expect_engine() { # BITS COUNT [TRACE]
     expect_counters "${3:-provider.trace}" \
-        "gpu=$2" "gpu_$(class_of "$1")=$2" cpu=0 checks_failed=0
+        "$engine_counter=$2" "${engine_counter}_$(class_of "$1")=$2" cpu=0 \
+        checks_failed=0
 }
 
 # wait_for SECONDS COMMAND...: repeats COMMAND until it succeeds.

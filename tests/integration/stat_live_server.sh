@@ -11,17 +11,18 @@ handshakes "$port" 2
 
 "$stat" "$server" >stat.log
 head -n 1 stat.log
-grep -qE '^ *gpu_2048[ :=]+2$' stat.log
+grep -qE "^ *${engine_counter}_2048[ :=]+2\$" stat.log
 grep -qE '^ *cpu[ :=]+0$' stat.log
 "$stat" >stat.log
 grep -q "$server" stat.log
 "$stat" --json >stat.json
 if command -v python3 >/dev/null; then
-    python3 - "$server" "$ENGINE" <<'END'
+    python3 - "$server" "$ENGINE" "${engine_counter}_2048" <<'END'
 import json, sys
 mine = [p for p in json.load(open("stat.json")) if p["pid"] == int(sys.argv[1])]
-assert len(mine) == 1 and mine[0]["gpu_2048"] == 2, mine
+assert len(mine) == 1 and mine[0][sys.argv[3]] == 2, mine
 assert mine[0]["using_gpu"] == (sys.argv[2] == "cuda"), mine
+assert mine[0]["using_ifma"] == (sys.argv[2] == "ifma"), mine
 END
 fi
 

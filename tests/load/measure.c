@@ -146,8 +146,8 @@ static void subtract(load_result *result, const reading *start,
     result->cpu_ns = end->use.cpu_ns - start->use.cpu_ns -
                      (end->verify_ns - start->verify_ns);
     result->switches = end->use.switches - start->use.switches;
-    result->gpu = end->counters.value[LOAD_COUNT_GPU] -
-                  start->counters.value[LOAD_COUNT_GPU];
+    result->device =
+        load_on_device(&end->counters) - load_on_device(&start->counters);
     result->cpu = end->counters.value[LOAD_COUNT_CPU] -
                   start->counters.value[LOAD_COUNT_CPU];
     result->memory_kib = end->use.memory_kib;
@@ -209,7 +209,7 @@ static void count(measurement *m, const load_counters *before, uint64_t devices)
     result->counters.value[LOAD_COUNT_DEVICES] = devices;
     if (!m->subject->options->is_default)
         result->uncounted = (int64_t)(result->started - result->lost) -
-                            (int64_t)(result->counters.value[LOAD_COUNT_GPU] +
+                            (int64_t)(load_on_device(&result->counters) +
                                       result->counters.value[LOAD_COUNT_CPU]);
 }
 

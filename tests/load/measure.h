@@ -23,7 +23,7 @@ typedef struct load_result {
     uint64_t cpu_ns;   /* of all threads in the window, but for verifying */
     uint64_t switches; /* voluntary context switches in the window */
     uint64_t mean_ns, p50_ns, p99_ns, p999_ns, most_ns;
-    uint64_t gpu, cpu; /* where operations ran in the window */
+    uint64_t device, cpu; /* where operations ran in the window */
     /* Over the whole measurement, from the first operation to the last. */
     uint64_t started, verified, wrong, failed, lost, unstarted;
     /* Private operations that were made but not counted by a module: 0 if all

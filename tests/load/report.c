@@ -58,9 +58,9 @@ static double cpu_us(const load_result *r)
 /* Percent of the operations that a device has answered. */
 static double device_share(const load_result *r)
 {
-    uint64_t all = r->gpu + r->cpu;
+    uint64_t all = r->device + r->cpu;
 
-    return all > 0 ? 100 * (double)r->gpu / (double)all : 0;
+    return all > 0 ? 100 * (double)r->device / (double)all : 0;
 }
 
 static void mix_text(const load_options *o, char *text, size_t size)
@@ -113,6 +113,7 @@ static void add_counters(row *row, const load_result *r)
 {
     static const char *const names[LOAD_COUNTERS] = {
         "gpu",
+        "ifma",
         "cpu",
         "cpu_route",
         "cpu_unsupported_key",

@@ -20,6 +20,7 @@
 
 const char *const load_counter_names[LOAD_COUNTERS] = {
     "warprsa-gpu",
+    "warprsa-ifma",
     "warprsa-cpu",
     "warprsa-cpu-route",
     "warprsa-cpu-unsupported-key",

@@ -17,6 +17,7 @@
 /* The counters that are reported; their names are in load_counter_names. */
 typedef enum load_counter {
     LOAD_COUNT_GPU,
+    LOAD_COUNT_IFMA,
     LOAD_COUNT_CPU,
     LOAD_COUNT_CPU_ROUTE,
     LOAD_COUNT_CPU_UNSUPPORTED_KEY,
@@ -46,6 +47,12 @@ extern const char *const load_counter_names[LOAD_COUNTERS];
 typedef struct load_counters {
     uint64_t value[LOAD_COUNTERS];
 } load_counters;
+
+/* How many operations devices have answered, whatever their engine. */
+static inline uint64_t load_on_device(const load_counters *counters)
+{
+    return counters->value[LOAD_COUNT_GPU] + counters->value[LOAD_COUNT_IFMA];
+}
 
 typedef struct load_subject {
     const load_subject_options *options;

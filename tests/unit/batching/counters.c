@@ -31,6 +31,7 @@ static void a_line_with_everything(void **state)
     assert_int_equal(c->pid, getpid());
     warprsa_counters_set_device(c, "NVIDIA H200 (cuda 0)");
     warprsa_count(&c->gpu[WARPRSA_CLASS_2048], 5);
+    warprsa_count(&c->ifma[WARPRSA_CLASS_3072], 7);
     warprsa_count(&c->cpu[WARPRSA_CLASS_1024], 1);
     warprsa_count(&c->cpu[WARPRSA_CLASSES], 1);
     warprsa_count(&c->cpu_reason[WARPRSA_CPU_UNSUPPORTED_KEY], 1);
@@ -48,7 +49,9 @@ static void a_line_with_everything(void **state)
     assert_string_equal(
         line,
         "device=\"NVIDIA H200 (cuda 0)\" gpu=5 gpu_1024=0 gpu_2048=5 "
-        "gpu_3072=0 gpu_4096=0 cpu=2 cpu_route=0 cpu_unsupported_key=1 "
+        "gpu_3072=0 gpu_4096=0 "
+        "ifma=7 ifma_1024=0 ifma_2048=0 ifma_3072=7 ifma_4096=0 cpu=2 "
+        "cpu_route=0 cpu_unsupported_key=1 "
         "cpu_starting=0 "
         "cpu_no_device=0 cpu_queue_full=0 cpu_deadline=0 cpu_check_failed=0 "
         "cpu_error=1 cpu_key_cache_full=0 cpu_overflow=0 cpu_key_rate=0 "

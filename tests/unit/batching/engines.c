@@ -93,8 +93,8 @@ static void the_first_engine_is_preferred(void **state)
     warprsa_counters_free(config.counters);
 }
 
-/* While one engine's streams are busy, requests pile up; the other's take no
- * more than its own batches hold. */
+/* More requests than all batches hold: each engine's take no more than its own
+ * do. */
 static void each_engine_has_its_own_batches(void **state)
 {
     enum {
@@ -107,6 +107,7 @@ static void each_engine_has_its_own_batches(void **state)
 
     (void)state;
     FAKE_SET(second_devices, 2);
+    config.engines[0].batch_max = 2 * SECOND_BATCH_MAX;
     config.engines[1].streams = 1;
     queue = fake_ready_queue(&config);
     WAIT_UNTIL(config.counters->devices == 3);
@@ -116,7 +117,7 @@ static void each_engine_has_its_own_batches(void **state)
         fake_fill(&r[i], WARPRSA_CLASS_4096, 1, i);
         assert_int_equal(fake_submit(queue, key, &r[i]), WARPRSA_DONE);
     }
-    FAKE_WAIT(fake.running == FIRST_STREAMS + 2);
+    FAKE_WAIT(fake.running >= 1);
     FAKE_SET(hold, false);
     for (unsigned i = 0; i < MANY; i++) {
         assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
@@ -124,8 +125,9 @@ static void each_engine_has_its_own_batches(void **state)
         assert_true(fake_is_right(&r[i]));
     }
     for (unsigned i = 0; i < fake.batches && i < FAKE_BATCHES_LOGGED; i++)
-        assert_true(!fake.log[i].second ||
-                    fake.log[i].count <= SECOND_BATCH_MAX);
+        assert_true(
+            fake.log[i].count <=
+            (fake.log[i].second ? SECOND_BATCH_MAX : 2 * SECOND_BATCH_MAX));
     warprsa_key_release(key);
     fake_close_queue(queue, &config);
     warprsa_counters_free(config.counters);
@@ -211,6 +213,88 @@ static void a_device_of_another_engine_goes_on(void **state)
     warprsa_counters_free(config.counters);
 }
 
+/* The CPUs beside a GPU take nothing by themselves, since callers need them. */
+static void cpus_leave_it_to_the_gpu(void **state)
+{
+    enum {
+        MANY = 20
+    };
+    warprsa_queue_config config = two_engines();
+    fake_request r[MANY];
+    warprsa_queue *queue;
+    warprsa_key *key;
+
+    (void)state;
+    FAKE_SET(second_devices, 1);
+    config.engines[1].on_cpus = true;
+    queue = fake_ready_queue(&config);
+    WAIT_UNTIL(config.counters->devices == 2);
+    assert_false(warprsa_queue_on_cpus(queue));
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < MANY; i++) {
+        fake_fill(&r[i], WARPRSA_CLASS_2048, 1, i);
+        assert_int_equal(fake_submit(queue, key, &r[i]), WARPRSA_DONE);
+    }
+    FAKE_WAIT(fake.running >= 1);
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         WARPRSA_DONE);
+    for (unsigned i = 0; i < fake.batches && i < FAKE_BATCHES_LOGGED; i++)
+        assert_false(fake.log[i].second);
+    assert_int_equal(fake_sum(config.counters->gpu, WARPRSA_CLASSES), MANY);
+    assert_int_equal(fake_sum(config.counters->ifma, WARPRSA_CLASSES), 0);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* Once the GPU is lost they take all, what was queued before included, and are
+ * counted apart. */
+static void cpus_take_over_from_a_lost_gpu(void **state)
+{
+    enum {
+        MANY = 20
+    };
+    warprsa_queue_config config = two_engines();
+    uint64_t done = 0, refused = 0;
+    fake_request r[MANY];
+    warprsa_queue *queue;
+    warprsa_key *key;
+
+    (void)state;
+    FAKE_SET(second_devices, 1);
+    config.engines[1].on_cpus = true;
+    config.engines[0].streams = config.engines[0].batch_max = 1;
+    queue = fake_ready_queue(&config);
+    WAIT_UNTIL(config.counters->devices == 2);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(open_failures, UINT32_MAX);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < MANY; i++) {
+        fake_fill(&r[i], WARPRSA_CLASS_2048, 1, i);
+        assert_int_equal(fake_submit(queue, key, &r[i]), WARPRSA_DONE);
+    }
+    FAKE_WAIT(fake.running == 1);
+    FAKE_SET(wait_failures, 1);
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < MANY; i++) {
+        warprsa_answer answer =
+            warprsa_queue_wait(queue, r[i].ticket, r[i].output);
+
+        done += answer == WARPRSA_DONE;
+        refused += answer == WARPRSA_REFUSED;
+    }
+    assert_int_equal(refused, 1); /* the batch that was lost */
+    assert_int_equal(done, MANY - 1);
+    assert_int_equal(fake_sum(config.counters->ifma, WARPRSA_CLASSES), done);
+    assert_true(warprsa_queue_on_cpus(queue));
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +303,8 @@ int main(void)
         cmocka_unit_test_setup(an_engine_may_have_no_device, reset),
         cmocka_unit_test_setup(no_engine_has_a_device, reset),
         cmocka_unit_test_setup(a_device_of_another_engine_goes_on, reset),
+        cmocka_unit_test_setup(cpus_leave_it_to_the_gpu, reset),
+        cmocka_unit_test_setup(cpus_take_over_from_a_lost_gpu, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

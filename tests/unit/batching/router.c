@@ -203,15 +203,77 @@ static void answers_by_the_requests_before(void **state)
 static void calibrated_by_the_self_test(void **state)
 {
     (void)state;
-    warprsa_router_calibrate(&router, 200 * MS); /* ten times an H200's */
+    warprsa_router_calibrate(&router, 200 * MS,
+                             false); /* ten times an H200's */
     assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0),
                     20 * MS, 40 * MS);
     assert_true(warprsa_router_device_ns(&router, WARPRSA_CLASS_4096, 0) >
                 2 * warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0));
     answered(1, 1 * MS);
-    warprsa_router_calibrate(&router, 200 * MS); /* measured beats tested */
+    warprsa_router_calibrate(&router, 200 * MS,
+                             false); /* measured beats tested */
     assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0), 1,
                     1.5 * MS);
+}
+
+/* By a table of their own: eight operations at a time, by vector units. */
+static void cpus_are_calibrated_as_such(void **state)
+{
+    (void)state;
+    warprsa_router_set_cpus(&router, WARPRSA_CPUS_ALONE);
+    warprsa_router_calibrate(&router, 11 * MS, true);
+    assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0),
+                    0.6 * MS, 0.9 * MS);
+    assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_4096, 0),
+                    6 * MS, 7 * MS);
+}
+
+/* A GPU that comes into use after the CPUs, or goes, is another device. */
+static void other_devices_answer_otherwise(void **state)
+{
+    (void)state;
+    warprsa_router_set_cpus(&router, WARPRSA_CPUS_ALONE);
+    answered(1, 1 * MS);
+    warprsa_router_set_cpus(&router, WARPRSA_CPUS_ALONE);
+    assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0), 1,
+                    1.5 * MS);
+    warprsa_router_set_cpus(&router, WARPRSA_CPUS_BESIDE);
+    assert_true(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0) >
+                2 * MS);
+}
+
+/* Nobody computes for the engine on the CPUs by other means: it would have
+ * fewer of them. */
+static void saturated_cpus_do_not_overflow(void **state)
+{
+    warprsa_router_thread thread = {0};
+
+    (void)state;
+    compute(400 * US);
+    warprsa_router_set_cpus(&router, WARPRSA_CPUS_ALONE);
+    open_devices();
+    for (unsigned i = 0; i < MOST; i++)
+        (void)warprsa_router_cpu_begin(&router);
+    assert_int_equal(choose(&thread, NULL, 4000), WARPRSA_RUN_DEVICE);
+    assert_int_equal(choose(&thread, NULL, 16000), WARPRSA_RUN_DEVICE);
+}
+
+/* A caller alone is better off with libcrypto, and more callers than CPUs with
+ * batches of eight. */
+static void cpus_serve_many_callers_only(void **state)
+{
+    warprsa_router_thread thread = {0};
+
+    (void)state;
+    compute(350 * US);
+    warprsa_router_set_cpus(&router, WARPRSA_CPUS_ALONE);
+    warprsa_router_devices_opened(&router);
+    warprsa_router_set_devices_up(&router, true);
+    answered(1, 720 * US);
+    assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_CPU);
+    for (unsigned i = 0; i < MOST; i++)
+        (void)warprsa_router_cpu_begin(&router);
+    assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_DEVICE);
 }
 
 /* A single caller never goes to the device, nor makes it be opened, in a job or
@@ -615,6 +677,40 @@ static void idle_cpus_take_a_share(void **state)
     assert_in_range(overflows_of(1000000, 0, 0), 1000000 / 10, 1000000 / 4);
 }
 
+/* The same share by the engine on the CPUs, and none by event loops. Two of the
+ * three CPUs that may be busy are not; the gain is a quarter. */
+static void idle_cpus_help(void **state)
+{
+    const unsigned operations = 1000000;
+    warprsa_router_thread thread = {.period_start_ns = now,
+                                    .offload.active = true};
+    static const char job[2];
+    unsigned helped = 0;
+
+    (void)state;
+    compute(400 * US);
+    warprsa_router_set_cpus(&router, WARPRSA_CPUS_BESIDE);
+    open_devices();
+    assert_int_equal(warprsa_router_helpers(&router), 0);
+    for (unsigned i = 0; i < operations; i++) {
+        unsigned helpers = warprsa_router_helpers(&router);
+        uint64_t begun;
+
+        thread.offload.active = true;
+        assert_int_equal(choose(&thread, &job[i % 2], 16000),
+                         WARPRSA_RUN_DEVICE);
+        assert_in_range(helpers, 0, CPUS - 1);
+        now += helpers > 0 ? 32 * US : 40 * US;
+        process_cpu += 40 * US;
+        begun = warprsa_router_helper_begin(&router);
+        usage.cpu_ns += helpers * 32 * US;
+        process_cpu += helpers * 32 * US;
+        warprsa_router_helper_end(&router, begun);
+        helped += helpers > 0;
+    }
+    assert_in_range(helped, operations / 2, operations);
+}
+
 static void busy_cpus_take_none(void **state)
 {
     (void)state;
@@ -753,6 +849,10 @@ int main(void)
         cmocka_unit_test_setup(contention_is_forgotten, reset),
         cmocka_unit_test_setup(answers_by_the_requests_before, reset),
         cmocka_unit_test_setup(calibrated_by_the_self_test, reset),
+        cmocka_unit_test_setup(cpus_are_calibrated_as_such, reset),
+        cmocka_unit_test_setup(other_devices_answer_otherwise, reset),
+        cmocka_unit_test_setup(saturated_cpus_do_not_overflow, reset),
+        cmocka_unit_test_setup(cpus_serve_many_callers_only, reset),
         cmocka_unit_test_setup(a_single_caller_stays, reset),
         cmocka_unit_test_setup(a_faster_device_is_for_everybody, reset),
         cmocka_unit_test_setup(more_callers_than_cpus, reset),
@@ -769,6 +869,7 @@ int main(void)
         cmocka_unit_test_setup(an_idle_event_loop_stays, reset),
         cmocka_unit_test_setup(probes_are_not_judged_without_a_device, reset),
         cmocka_unit_test_setup(idle_cpus_take_a_share, reset),
+        cmocka_unit_test_setup(idle_cpus_help, reset),
         cmocka_unit_test_setup(busy_cpus_take_none, reset),
         cmocka_unit_test_setup(overflow_that_costs_is_given_up, reset),
         cmocka_unit_test_setup(contention_goes_if_more_gets_done, reset),

@@ -263,7 +263,7 @@ static void what_the_caller_does_meanwhile(void **state)
     key = test_client_key(&g, size, 1);
     warprsa_router_init(&router, &warprsa_router_system_clocks, 4);
     /* So much that no measurement is cut. */
-    warprsa_router_calibrate(&router, UINT64_C(4000000000000));
+    warprsa_router_calibrate(&router, UINT64_C(4000000000000), false);
     old_ns = warprsa_router_device_ns(&router, size, 0);
     g.client->config.router = &router;
     assert_true(backend->notifier_open(g.client, &notifier));

@@ -99,7 +99,7 @@ static void assert_value_refused(const char *key, const char *value,
 
 static void bad_words(void **state)
 {
-    static const char engines[] = "one of auto, cuda, host, none";
+    static const char engines[] = "one of auto, cuda, ifma, host, none";
     static const char routes[] = "one of auto, gpu, cpu";
 
     (void)state;
@@ -245,8 +245,8 @@ static void unknown_names(void **state)
 {
     static const char known[] =
         "unknown name; expected one of mode, socket, engine, route, devices, "
-        "slots, streams, batch_max, keys_max, deadline_ms, startup_ms, "
-        "calibration_file, table_reads, trace";
+        "slots, streams, cpu_threads, batch_max, keys_max, deadline_ms, "
+        "startup_ms, calibration_file, table_reads, trace";
     char wanted[512];
 
     (void)state;
@@ -290,8 +290,9 @@ static void good_values(void **state)
     snprintf(path, sizeof(path), "%s/trace", directory);
     snprintf(lines, sizeof(lines),
              "activate = 1\nengine = none\nroute = gpu\ndevices = 0,15\n"
-             "slots = 65536\nstreams = 8\nbatch_max = 65536\n"
-             "keys_max = 1000000\ndeadline_ms = 600000\nstartup_ms = 0\n"
+             "slots = 65536\nstreams = 8\ncpu_threads = 256\n"
+             "batch_max = 65536\nkeys_max = 1000000\n"
+             "deadline_ms = 600000\nstartup_ms = 0\n"
              "calibration_file = /there/is/no\ntable_reads = direct\n"
              "trace = file:%s,level:2\n",
              path);

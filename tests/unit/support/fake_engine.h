@@ -14,7 +14,7 @@
 #include "gpu/engine.h"
 
 enum {
-    FAKE_BATCHES_LOGGED = 64,
+    FAKE_BATCHES_LOGGED = 256,
 };
 
 /* Everything under `lock`; `changed` is broadcast at each change. */

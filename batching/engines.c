@@ -1,0 +1,88 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The engines of a queue by configuration: see engines.h.
+ */
+#include "batching/engines.h"
+
+#include <stdio.h>
+
+#include "batching/base/usable_cpus.h"
+
+enum {
+    /* The lanes of a vector: a batch of fewer takes as long, and a longer one
+     * would keep others waiting while another thread is free. */
+    CPU_BATCH = 8,
+};
+
+static void add(warprsa_queue_config *config, const warprsa_engine *engine,
+                const warprsa_engines_wanted *wanted)
+{
+    config->engines[config->engine_count++] = (warprsa_queue_engine){
+        .engine = engine,
+        .devices = wanted->devices,
+        .streams = wanted->streams,
+        .batch_max = wanted->batch_max,
+    };
+}
+
+static void add_ifma(warprsa_queue_config *config, unsigned threads)
+{
+    if (threads == WARPRSA_CPU_THREADS_AUTO)
+        threads = warprsa_usable_cpus();
+    config->engines[config->engine_count++] = (warprsa_queue_engine){
+        .engine = warprsa_engine_ifma(),
+        .devices = UINT32_MAX,
+        .streams =
+            threads < WARPRSA_STREAMS_MAX ? threads : WARPRSA_STREAMS_MAX,
+        .batch_max = CPU_BATCH,
+        .on_cpus = true,
+    };
+}
+
+/* Whether the engine on the CPUs is there, and wanted. */
+static bool may_use_ifma(const warprsa_engines_wanted *wanted, char *why,
+                         size_t why_size)
+{
+    if (wanted->cpu_threads != 0)
+        return warprsa_engine_ifma()->count(why, why_size) > 0;
+    snprintf(why, why_size, "cpu_threads = 0");
+    return false;
+}
+
+/* A build without CUDA has no such engine. */
+static bool add_cuda(warprsa_queue_config *config,
+                     const warprsa_engines_wanted *wanted, char *why,
+                     size_t why_size)
+{
+    const warprsa_engine *cuda = warprsa_engine_cuda();
+
+    if (cuda != NULL)
+        add(config, cuda, wanted);
+    else
+        snprintf(why, why_size, "no cuda engine in this build");
+    return cuda != NULL;
+}
+
+bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
+                            warprsa_queue_config *config, char *why,
+                            size_t why_size)
+{
+    char no_ifma[128] = "";
+    bool cuda = wanted->engine == WARPRSA_ENGINE_AUTO ||
+                wanted->engine == WARPRSA_ENGINE_CUDA;
+    bool ifma = wanted->engine == WARPRSA_ENGINE_AUTO ||
+                wanted->engine == WARPRSA_ENGINE_IFMA;
+
+    config->engine_count = 0;
+    snprintf(why, why_size, "engine = none");
+    if (wanted->engine == WARPRSA_ENGINE_HOST)
+        add(config, warprsa_engine_host(), wanted);
+    if (cuda)
+        (void)add_cuda(config, wanted, why, why_size);
+    if (ifma && may_use_ifma(wanted, no_ifma, sizeof(no_ifma)))
+        add_ifma(config, wanted->cpu_threads);
+    else if (ifma && !cuda)
+        snprintf(why, why_size, "%s", no_ifma);
+    return config->engine_count > 0;
+}

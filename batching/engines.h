@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Which engines a queue has, as the configurations of the provider and of the
+ * daemon name them.
+ */
+#ifndef WARPRSA_BATCHING_ENGINES_H
+#define WARPRSA_BATCHING_ENGINES_H
+
+#include "batching/queue_types.h"
+
+typedef enum warprsa_engine_choice {
+    WARPRSA_ENGINE_AUTO, /* cuda and ifma, as far as there are */
+    WARPRSA_ENGINE_CUDA,
+    WARPRSA_ENGINE_IFMA,
+    WARPRSA_ENGINE_HOST,
+    WARPRSA_ENGINE_NONE, /* not for the daemon */
+} warprsa_engine_choice;
+
+/* As many threads of the CPU engine as the process may use CPUs. */
+#define WARPRSA_CPU_THREADS_AUTO UINT32_MAX
+
+typedef struct warprsa_engines_wanted {
+    warprsa_engine_choice engine;
+    uint32_t devices;     /* as in warprsa_queue_engine, of cuda and host */
+    unsigned streams;     /* the same */
+    unsigned batch_max;   /* the same */
+    unsigned cpu_threads; /* of ifma: 0..WARPRSA_STREAMS_MAX, 0: it isn't used,
+                             or WARPRSA_CPU_THREADS_AUTO */
+} warprsa_engines_wanted;
+
+/*
+ * Fills in `engines` and `engine_count` of a queue's configuration. False: this
+ * leaves no engine, and `why` says why in a few words. Touches no device and no
+ * driver, and starts no thread. Any thread.
+ */
+bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
+                            warprsa_queue_config *config, char *why,
+                            size_t why_size);
+
+#endif
