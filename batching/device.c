@@ -480,7 +480,7 @@ bool warprsa_device_is_lost(warprsa_queue_device *device)
     pthread_mutex_lock(&device->lock);
     since_ns = device->opening_ns != 0 ? device->opening_ns : device->out_ns;
     limit_ms = device->opening_ns != 0 ? OPENING_HANGS_MS : HANGS_MS;
-    lost = device->was_in_use &&
+    lost = device->was_in_use && !engine_of(device)->comes_and_goes &&
            (device->state == WARPRSA_DEVICE_SUSPECT ||
             device->state == WARPRSA_DEVICE_LOST) &&
            (device->reopening_failed ||

@@ -138,6 +138,10 @@ typedef struct warprsa_device warprsa_device;
 typedef struct warprsa_engine {
     const char *name; /* "cuda", "ifma", "host": one word */
 
+    /* A device that can't be opened, now or again, may be there later, for this
+     * process too: it is another host. */
+    bool comes_and_goes;
+
     /* Returns the number of devices; if it is 0, the reason is in `why`. Any
      * thread. */
     unsigned (*count)(char *why, size_t why_size);

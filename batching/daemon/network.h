@@ -24,6 +24,10 @@ typedef struct warprsa_network_config {
 } warprsa_network_config;
 
 typedef struct warprsa_network {
+    /* The engine whose devices are other hosts, if any are configured, in
+     * *engine; else NULL. False with the reason in why. To be called once. */
+    bool (*engine)(const struct warprsa_options *options,
+                   warprsa_queue_engine *engine, char *why, size_t why_size);
     /* Begins to serve. NULL with the reason in why. */
     void *(*start)(const warprsa_network_config *config, char *why,
                    size_t why_size);

@@ -80,6 +80,13 @@ static bool parse_table_reads(const option_row *row, const char *text,
     return *(bool *)field || strcmp(text, "scan") == 0;
 }
 
+static bool parse_yes(const option_row *row, const char *text, void *field)
+{
+    (void)row;
+    *(bool *)field = strcmp(text, "yes") == 0;
+    return *(bool *)field || strcmp(text, "no") == 0;
+}
+
 static bool parse_engine(const option_row *row, const char *text, void *field)
 {
     static const char *const engines[] = {
@@ -200,6 +207,12 @@ static const option_row rows[] = {
      "threads that serve the network", FIELD(network_threads), 1, 16},
     {"network_connections", parse_number, "256", "a number from 1 to 65536",
      "connections of the network", FIELD(network_connections), 1, 65536},
+    {"remote_hosts", parse_text, "",
+     "HOST:PORT, up to 8 of them, separated by blanks",
+     "hosts that compute for this one", FIELD(remote_hosts), 0,
+     SIZE(remote_hosts)},
+    {"verify_remote", parse_yes, "no", "yes or no",
+     "yes: check their results once more", FIELD(verify_remote), 0, 0},
     {"verbose", parse_number, "1", "a number from 0 to 2",
      "0: errors, 1: clients and devices, 2: batches", FIELD(verbose), 0, 2},
 };
@@ -335,22 +348,27 @@ static bool read_line(warprsa_options *options, int argc, char **argv,
     return true;
 }
 
-/* Whoever listens has to say who he is and who may come. */
+/* Whoever uses the network has to say who he is and whom he believes; whoever
+ * listens, who may come. */
 static bool is_complete(const warprsa_options *o, char *why, size_t why_size)
 {
+    const bool listens = o->listen[0] != '\0';
     const struct {
         const char *name, *value;
-    } needed[] = {
-        {"tls_certificate", o->tls_certificate},
-        {"tls_key", o->tls_key},
-        {"tls_ca", o->tls_ca},
-        {"identities", o->identities},
+        bool needed;
+    } needs[] = {
+        {"tls_certificate", o->tls_certificate, true},
+        {"tls_key", o->tls_key, true},
+        {"tls_ca", o->tls_ca, true},
+        {"identities", o->identities, listens},
     };
 
-    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-        if (o->listen[0] != '\0' && needed[i].value[0] == '\0') {
-            snprintf(why, why_size, "listen = %s: needs %s, too", o->listen,
-                     needed[i].name);
+    if (!listens && o->remote_hosts[0] == '\0')
+        return true;
+    for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+        if (needs[i].needed && needs[i].value[0] == '\0') {
+            snprintf(why, why_size, "%s: needs %s, too",
+                     listens ? "listen" : "remote_hosts", needs[i].name);
             return false;
         }
     return true;

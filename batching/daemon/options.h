@@ -31,6 +31,8 @@ typedef struct warprsa_options {
     char listen[272]; /* empty: it does not */
     char tls_certificate[256], tls_key[256], tls_ca[256], identities[256];
     unsigned network_threads, network_connections;
+    char remote_hosts[1024]; /* empty: none */
+    bool verify_remote;
 } warprsa_options;
 
 /* Reads the command line and the file. False with the reason, in a sentence for

@@ -30,6 +30,11 @@ bool warprsa_address_parse(const char *text, size_t length,
 int warprsa_address_listen(const warprsa_address *address, unsigned *port,
                            char *why, size_t why_size);
 
+/* Connects a socket that doesn't block, within `ms` milliseconds for each of
+ * the host's addresses; -1 with the reason in why. Waits for DNS, too. */
+int warprsa_address_connect(const warprsa_address *address, unsigned ms,
+                            char *why, size_t why_size);
+
 /* Has small messages sent at once. */
 void warprsa_address_no_delay(int socket);
 

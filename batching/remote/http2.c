@@ -29,48 +29,6 @@ enum {
     CONNECTION_WINDOW = 4 * 1024 * 1024,
 };
 
-static size_t waiting(const warprsa_http2_bytes *b)
-{
-    return b->to - b->from;
-}
-
-static void wipe(warprsa_http2_bytes *b)
-{
-    if (b->bytes != NULL)
-        explicit_bzero(b->bytes, b->room);
-    free(b->bytes);
-    memset(b, 0, sizeof(*b));
-}
-
-/* Where `size` more bytes go; NULL: no memory. Old memory is wiped. */
-static uint8_t *reserve(warprsa_http2_bytes *b, size_t size)
-{
-    size_t have = waiting(b), room = b->room > 0 ? b->room : 4096;
-    uint8_t *bytes;
-
-    if (b->room - b->to >= size && b->bytes != NULL)
-        return b->bytes + b->to;
-    while (room < have + size)
-        room *= 2;
-    bytes = malloc(room);
-    if (bytes == NULL)
-        return NULL;
-    if (have > 0)
-        memcpy(bytes, b->bytes + b->from, have);
-    wipe(b);
-    *b = (warprsa_http2_bytes){bytes, 0, have, room};
-    return bytes + have;
-}
-
-/* Takes the first `size` bytes, which have been used, and wipes them. */
-static void take(warprsa_http2_bytes *b, size_t size)
-{
-    explicit_bzero(b->bytes + b->from, size);
-    b->from += size;
-    if (b->from == b->to)
-        b->from = b->to = 0;
-}
-
 /* ---- Streams ---- */
 
 static warprsa_http2_stream *new_stream(warprsa_http2 *c)
@@ -89,10 +47,10 @@ static warprsa_http2_stream *new_stream(warprsa_http2 *c)
 static void free_stream(warprsa_http2_stream *s)
 {
     s->connection->handlers->closed(s);
-    s->connection->queued -= waiting(&s->out);
+    s->connection->queued -= warprsa_bytes_waiting(&s->out);
     LIST_REMOVE(s, link);
-    wipe(&s->in);
-    wipe(&s->out);
+    warprsa_bytes_free(&s->in);
+    warprsa_bytes_free(&s->out);
     free(s);
 }
 
@@ -125,7 +83,7 @@ static ssize_t next_data(nghttp2_session *session, int32_t id, uint8_t *buffer,
                          nghttp2_data_source *source, void *arg)
 {
     warprsa_http2_stream *s = source->ptr;
-    size_t size = waiting(&s->out);
+    size_t size = warprsa_bytes_waiting(&s->out);
     nghttp2_nv trailers[2];
     char number[16];
 
@@ -159,16 +117,16 @@ static int send_data(nghttp2_session *session, nghttp2_frame *frame,
 
     (void)session;
     (void)frame;
-    if (waiting(&c->out) >= OUT_MAX)
+    if (warprsa_bytes_waiting(&c->out) >= OUT_MAX)
         return NGHTTP2_ERR_WOULDBLOCK;
-    to = reserve(&c->out, 9 + length);
+    to = warprsa_bytes_reserve(&c->out, 9 + length);
     if (to == NULL)
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     memcpy(to, head, 9);
     memcpy(to + 9, s->out.bytes + s->out.from, length);
     c->out.to += 9 + length;
     if (length > 0)
-        take(&s->out, length);
+        warprsa_bytes_take(&s->out, length);
     c->queued -= length;
     return 0;
 }
@@ -181,9 +139,9 @@ static ssize_t send_frame(nghttp2_session *session, const uint8_t *bytes,
 
     (void)session;
     (void)flags;
-    if (waiting(&c->out) >= OUT_MAX)
+    if (warprsa_bytes_waiting(&c->out) >= OUT_MAX)
         return NGHTTP2_ERR_WOULDBLOCK;
-    to = reserve(&c->out, length);
+    to = warprsa_bytes_reserve(&c->out, length);
     if (to == NULL)
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     memcpy(to, bytes, length);
@@ -209,7 +167,7 @@ static void answer(warprsa_http2_stream *s)
 
 uint8_t *warprsa_http2_reserve(warprsa_http2_stream *s, size_t room)
 {
-    return reserve(&s->out, room);
+    return warprsa_bytes_reserve(&s->out, room);
 }
 
 void warprsa_http2_sent(warprsa_http2_stream *s, size_t size)
@@ -330,8 +288,8 @@ static void end_message(warprsa_http2_stream *s)
     const char *wrong =
         s->connection->handlers->message(s, bytes, s->message_size);
 
-    if (waiting(&s->in) > 0)
-        take(&s->in, waiting(&s->in));
+    if (warprsa_bytes_waiting(&s->in) > 0)
+        warprsa_bytes_take(&s->in, warprsa_bytes_waiting(&s->in));
     s->prefix_bytes = 0;
     if (wrong != NULL)
         warprsa_http2_finish(s, WARPRSA_GRPC_INVALID_ARGUMENT, wrong);
@@ -357,19 +315,19 @@ static const uint8_t *read_prefix(warprsa_http2_stream *s, const uint8_t *from,
 static const uint8_t *read_message(warprsa_http2_stream *s, const uint8_t *from,
                                    const uint8_t *end)
 {
-    size_t size = s->message_size - waiting(&s->in);
+    size_t size = s->message_size - warprsa_bytes_waiting(&s->in);
     uint8_t *to;
 
     if (size > (size_t)(end - from))
         size = (size_t)(end - from);
-    to = reserve(&s->in, size);
+    to = warprsa_bytes_reserve(&s->in, size);
     if (to == NULL) {
         warprsa_http2_finish(s, WARPRSA_GRPC_RESOURCE_EXHAUSTED, "no memory");
         return end;
     }
     memcpy(to, from, size);
     s->in.to += size;
-    if (waiting(&s->in) == s->message_size)
+    if (warprsa_bytes_waiting(&s->in) == s->message_size)
         end_message(s);
     return from + size;
 }
@@ -475,7 +433,7 @@ void warprsa_http2_free(warprsa_http2 *c)
     ERR_clear_error();
     SSL_free(c->ssl);
     close(c->socket);
-    wipe(&c->out);
+    warprsa_bytes_free(&c->out);
     free(c);
 }
 
@@ -555,15 +513,15 @@ static bool write_all(warprsa_http2 *c)
 
         if (error != 0)
             return end_with(c, nghttp2_strerror(error));
-        if (waiting(&c->out) == 0)
+        if (warprsa_bytes_waiting(&c->out) == 0)
             return true;
         ERR_clear_error();
         size = SSL_write(c->ssl, c->out.bytes + c->out.from,
-                         (int)waiting(&c->out));
+                         (int)warprsa_bytes_waiting(&c->out));
         if (size <= 0)
             return waits(c, size);
         c->bytes_written += (unsigned)size;
-        take(&c->out, (size_t)size);
+        warprsa_bytes_take(&c->out, (size_t)size);
     }
 }
 
@@ -577,7 +535,8 @@ bool warprsa_http2_run(warprsa_http2 *c)
     if (!read_all(c) || !write_all(c))
         return false;
     if (nghttp2_session_want_read(c->session) == 0 &&
-        nghttp2_session_want_write(c->session) == 0 && waiting(&c->out) == 0)
+        nghttp2_session_want_write(c->session) == 0 &&
+        warprsa_bytes_waiting(&c->out) == 0)
         return end_with(c, "done");
     return true;
 }
@@ -586,7 +545,9 @@ uint32_t warprsa_http2_events(const warprsa_http2 *c)
 {
     uint32_t events = c->queued >= QUEUED_MAX ? 0 : EPOLLIN;
 
-    return c->wants_write || waiting(&c->out) > 0 ? events | EPOLLOUT : events;
+    return c->wants_write || warprsa_bytes_waiting(&c->out) > 0
+               ? events | EPOLLOUT
+               : events;
 }
 
 warprsa_http2_stream *warprsa_http2_call(warprsa_http2 *c, const char *host,

@@ -22,6 +22,7 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "batching/remote/bytes.h"
 #include "batching/remote/messages.h"
 #include "batching/remote/tls.h"
 
@@ -39,12 +40,6 @@ typedef enum warprsa_grpc_status {
 
 struct warprsa_http2;
 
-/* Bytes that wait to go on. */
-typedef struct warprsa_http2_bytes {
-    uint8_t *bytes;
-    size_t from, to, room; /* what waits is from..to */
-} warprsa_http2_bytes;
-
 /* A call. */
 typedef struct warprsa_http2_stream {
     struct warprsa_http2 *connection;
@@ -58,10 +53,10 @@ typedef struct warprsa_http2_stream {
     uint8_t prefix[WARPRSA_REMOTE_PREFIX];
     size_t prefix_bytes, message_size;
     size_t message_max; /* what is allowed; 1 KiB unless the role says more */
-    warprsa_http2_bytes in;
+    warprsa_bytes in;
     bool broken; /* what comes is not looked at any more */
     /* Messages being sent, then the end. */
-    warprsa_http2_bytes out;
+    warprsa_bytes out;
     bool answered; /* the head was sent */
     bool ending;
     int status;            /* sent in the end, or received */
@@ -93,11 +88,11 @@ typedef struct warprsa_http2 {
     int socket;
     nghttp2_session *session; /* NULL during the handshake */
     LIST_HEAD(, warprsa_http2_stream) streams;
-    warprsa_http2_bytes out; /* for the socket */
-    size_t queued;           /* bytes that wait in streams */
-    bool wants_write;        /* TLS does, before anything else */
-    bool unread;             /* there may be more to read, without an event */
-    uint64_t heard_ns;       /* when the peer was last heard */
+    warprsa_bytes out; /* for the socket */
+    size_t queued;     /* bytes that wait in streams */
+    bool wants_write;  /* TLS does, before anything else */
+    bool unread;       /* there may be more to read, without an event */
+    uint64_t heard_ns; /* when the peer was last heard */
     uint64_t bytes_read, bytes_written;
     char why[WARPRSA_TLS_WHY]; /* why it has ended */
 } warprsa_http2;

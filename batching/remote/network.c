@@ -6,7 +6,31 @@
 #include "batching/daemon/network.h"
 
 #include "batching/daemon/options.h"
+#include "batching/remote/engine.h"
 #include "batching/remote/server.h"
+
+enum {
+    /* As many operations as fill the wait for a far host: 4096 in flight, in
+     * messages of 256. */
+    STREAMS = 8,
+    BATCH_MAX = 512,
+};
+
+static bool engine(const warprsa_options *o, warprsa_queue_engine *to,
+                   char *why, size_t why_size)
+{
+    const warprsa_remote_engine_config config = {
+        .hosts = o->remote_hosts,
+        .tls = {o->tls_certificate, o->tls_key, o->tls_ca},
+        .verify = o->verify_remote,
+    };
+
+    *to = (warprsa_queue_engine){
+        .devices = UINT32_MAX, .streams = STREAMS, .batch_max = BATCH_MAX};
+    if (o->remote_hosts[0] != '\0')
+        to->engine = warprsa_engine_remote(&config, why, why_size);
+    return to->engine != NULL || o->remote_hosts[0] == '\0';
+}
 
 static void *start(const warprsa_network_config *config, char *why,
                    size_t why_size)
@@ -40,7 +64,7 @@ static void stop(void *server)
 
 const warprsa_network *warprsa_network_get(void)
 {
-    static const warprsa_network network = {start, reload, stop};
+    static const warprsa_network network = {engine, start, reload, stop};
 
     return &network;
 }
