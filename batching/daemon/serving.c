@@ -45,6 +45,7 @@ typedef struct serving_state {
     warprsa_server *server;
     const warprsa_network *network; /* NULL: there is none */
     void *network_server;           /* NULL: it does not listen */
+    bool has_hosts; /* other hosts compute: they come and go */
     uint64_t start_ns;
     bool ready;
 } serving_state;
@@ -88,16 +89,49 @@ static void limit_arenas(void)
     (void)mallopt(M_ARENA_MAX, ARENAS_MAX);
 }
 
-static bool open_queue(serving_state *s)
+/* Adds the engine of other hosts, if there are any: behind this host's GPUs and
+ * before its CPUs, which have other work. */
+static bool add_hosts(serving_state *s, warprsa_queue_config *config, char *why,
+                      size_t why_size)
+{
+    warprsa_queue_engine hosts = {0};
+    unsigned at = config->engine_count;
+
+    if (!s->network->engine(&s->serving->options, &hosts, why, why_size))
+        return false;
+    s->has_hosts = hosts.engine != NULL;
+    if (!s->has_hosts)
+        return true;
+    for (; at > 0 && config->engines[at - 1].on_cpus; at--)
+        config->engines[at] = config->engines[at - 1];
+    config->engines[at] = hosts;
+    config->engine_count++;
+    return true;
+}
+
+/* The engines that compute here. */
+static bool choose_engines(serving_state *s, warprsa_queue_config *config)
 {
     const warprsa_options *o = &s->serving->options;
-    const warprsa_engines_wanted engines = {
+    const warprsa_engines_wanted wanted = {
         .engine = (warprsa_engine_choice)o->engine,
         .devices = o->devices,
         .streams = o->streams,
         .batch_max = o->batch_max,
         .cpu_threads = o->cpu_threads,
     };
+    char why[400], why_hosts[400];
+    bool own = warprsa_engines_choose(&wanted, config, why, sizeof(why));
+
+    if (s->network != NULL &&
+        !add_hosts(s, config, why_hosts, sizeof(why_hosts)))
+        return complain(s, why_hosts);
+    return own || s->has_hosts || complain(s, why);
+}
+
+static bool open_queue(serving_state *s)
+{
+    const warprsa_options *o = &s->serving->options;
     warprsa_queue_config config = {
         .slots = o->slots,
         .keys_max = o->keys_max,
@@ -112,8 +146,8 @@ static bool open_queue(serving_state *s)
     warprsa_cpu_reason reason;
     char why[200];
 
-    if (!warprsa_engines_choose(&engines, &config, why, sizeof(why)))
-        return complain(s, why);
+    if (!choose_engines(s, &config))
+        return false;
     s->queue = warprsa_queue_open(&config, &reason, why, sizeof(why));
     return s->queue != NULL || complain(s, why);
 }
@@ -164,7 +198,6 @@ static bool start_network(serving_state *s)
     };
     char why[400];
 
-    s->network = warprsa_network_get();
     if (s->network == NULL || config.options->listen[0] == '\0')
         return true;
     s->network_server = s->network->start(&config, why, sizeof(why));
@@ -175,6 +208,7 @@ static bool start(serving_state *s)
 {
     char why[200];
 
+    s->network = warprsa_network_get();
     raise_descriptors();
     limit_arenas();
     if (!warprsa_secrets_init())
@@ -270,6 +304,15 @@ static void reload(serving_state *s)
     report(s, WARPRSA_REPORT_READY);
 }
 
+/* Without a device, if that is no reason to end: clients compute by themselves
+ * until a host is there. */
+static bool say_waiting(const serving_state *s)
+{
+    log_line(s, 0, "no device, and no host answers: tried again and again");
+    report(s, WARPRSA_REPORT_READY);
+    return true;
+}
+
 static bool say_ready(const serving_state *s)
 {
     char device[WARPRSA_COUNTERS_TEXT], line[128];
@@ -316,6 +359,8 @@ static void watch(serving_state *s, const sigset_t *signals)
         state = warprsa_queue_wait_ready(s->queue, 0);
         if (!s->ready && state == WARPRSA_QUEUE_READY)
             s->ready = say_ready(s);
+        if (!s->ready && state == WARPRSA_QUEUE_DOWN && s->has_hosts)
+            s->ready = say_waiting(s);
         atomic_store_explicit(&s->serving->counters->clients,
                               warprsa_server_clients(s->server),
                               memory_order_relaxed);

@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Other hosts as devices: two of them compute for a third one's clients. One is
+# killed, stopped by SIGSTOP and drained under load: no operation fails. Hosts
+# with a wrong certificate are not used; one that answers wrongly is caught; one
+# that never answers holds up nobody.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+. "$SOURCE_DIR/tests/integration/certificates.sh"
+
+program=$BUILD_DIR/batching/remote/warprsad-remote
+authority ca
+authority other
+certificate host ca IP:127.0.0.1
+certificate web ca DNS:web1.example.org
+certificate name ca DNS:other.example.org
+certificate foreign other IP:127.0.0.1
+echo 'dns:web1.example.org' >map
+
+# host NUMBER [PORT [CERTIFICATE]]: starts a host that computes; sets
+# host_NUMBER to its process and port_NUMBER to its port.
+host() {
+    local certificate=${3:-host}
+    : >"host$1.log"
+    "$program" --engine=host --socket="$work/host$1.sock" \
+        --listen="127.0.0.1:${2:-0}" --tls-certificate="$work/$certificate.pem" \
+        --tls-key="$work/$certificate.key" --tls-ca="$work/ca.pem" \
+        --identities="$work/map" --deadline-ms=60000 >"host$1.log" 2>&1 &
+    printf -v "host_$1" %d $!
+    servers+=("$!")
+    wait_for 120 grep -q ready: "host$1.log"
+    printf -v "port_$1" %d \
+        "$(sed -n 's/.*listening on 127.0.0.1, port //p' "host$1.log")"
+}
+
+# use OPTION...: the daemon that uses other hosts, with no device of its own.
+use() {
+    : >daemon.log
+    "$program" --devices=15 --engine=host --socket="$work/warprsad.sock" \
+        --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
+        --tls-ca="$work/ca.pem" "$@" >daemon.log 2>&1 &
+    daemon=$!
+    servers+=("$daemon")
+}
+
+stop() { # PROCESS
+    kill -TERM "$1"
+    wait "$1" || fail "SIGTERM: status $?"
+}
+
+logged() { # TEXT
+    wait_for 60 grep -qF -- "$1" daemon.log
+}
+
+device_has() { # DEVICE OPERATIONS
+    [ "$(live "$daemon" "device$1_gpu")" -ge "$2" ]
+}
+
+# mistakes
+for hosts in 127.0.0.1 ':7443' '127.0.0.1:7443 b:99999' '::1:7443'; do
+    ! timeout 60 "$program" --engine=host --socket="$work/r" \
+        --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
+        --tls-ca="$work/ca.pem" --remote-hosts="$hosts" >refused.log 2>&1 ||
+        fail "$hosts is taken"
+    grep -q 'remote_hosts: .*: expected HOST:PORT' refused.log ||
+        fail "$(cat refused.log)"
+done
+
+# Nobody there yet: the daemon goes on, and clients compute.
+rsa_key 2048 key.pem
+host 1
+stop "$host_1"
+configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" \
+    route=gpu startup_ms=2000 deadline_ms=20000
+use --remote-hosts="127.0.0.1:$port_1"
+logged 'no host answers'
+sign_and_verify key.pem
+[ "$(total gpu)" = 0 ] || fail "who has computed that?"
+host 1 "$port_1"
+logged 'in use, 127.0.0.1'
+: >provider.trace
+for _ in 1 2 3; do
+    sign_and_verify key.pem
+done
+[ "$(total gpu)" = 3 ] || fail "$(tail -n 1 provider.trace)"
+# Every size, and the keys of a host go with the session.
+for bits in 1024 3072 4096; do
+    rsa_key "$bits" "$bits.pem"
+    sign_and_verify "$bits.pem"
+done
+[ "$(total cpu)" = 0 ] || fail "$(tail -n 1 provider.trace)"
+[ "$(live "$daemon" checks_failed)" = 0 ] || fail "a check failed"
+stop "$daemon"
+wait_for 60 grep -q 'session has ended' host1.log
+
+# Two hosts under load.
+at_end() {
+    : >enough
+}
+load() { # until the file "enough" exists
+    until [ -e enough ]; do
+        with_provider speed -elapsed -seconds 5 -multi 2 -async_jobs 24 rsa1024
+    done
+}
+host 2
+use --remote-hosts="127.0.0.1:$port_1 127.0.0.1:$port_2" --verify-remote=yes
+wait_for 60 has_counted devices 2
+logged "in use, 127.0.0.1:$port_1"
+logged "in use, 127.0.0.1:$port_2"
+: >provider.trace
+load >speed.log 2>&1 &
+speed=$!
+servers+=("$speed")
+grows() { # DEVICE: it computes now
+    local before
+    before=$(live "$daemon" "device$1_gpu")
+    sleep 0.1
+    [ "$(live "$daemon" "device$1_gpu")" -gt "$before" ]
+}
+wait_for 60 grows 1
+wait_for 60 grows 2
+kill -KILL "$host_2" # its serving process ends with it
+wait "$host_2" 2>/dev/null || :
+logged 'device 2: out of use'
+wait_for 60 grows 1
+host 2 "$port_2"
+wait_for 60 grows 2
+stop "$host_2" # drains
+wait_for 60 grows 1
+host 2 "$port_2"
+wait_for 90 grows 2
+stopped=$(pgrep -P "$host_2")
+kill -STOP "$stopped" "$host_2"
+logged 'not heard of for 5 s'
+wait_for 60 grows 1
+kill -CONT "$stopped" "$host_2"
+: >enough
+wait "$speed" || fail "$(tail -n 5 speed.log)"
+grep -E '^rsa +1024 bits' speed.log
+! grep -E 'failure|:error:' speed.log || fail "operations failed"
+[ "$(live "$daemon" checks_failed)" = 0 ] || fail "a check failed"
+stop "$daemon"
+
+# Certificates that are good for nothing here, and the line that says why.
+for wrong in 'name hostname mismatch' 'foreign unable to get local issuer'; do
+    certificate=${wrong%% *}
+    host 3 0 "$certificate"
+    use --remote-hosts="127.0.0.1:$port_3"
+    text=${wrong#* }
+    [ "$certificate" != name ] || text='IP address mismatch'
+    logged "certificate of /CN=$certificate refused: $text"
+    stop "$daemon"
+    stop "$host_3"
+done
+
+# Hosts that are not ours.
+python=/usr/bin/python3
+command -v protoc >/dev/null &&
+    "$python" -c 'import grpc, google.protobuf' 2>/dev/null || {
+    echo "no protoc or python3-grpcio: hosts that are not ours left out"
+    exit 0
+}
+protoc --python_out="$work" -I "$SOURCE_DIR/batching/remote" warprsa.proto
+other_host() { # HOW: sets "port"
+    "$python" "$SOURCE_DIR/tests/integration/remote_server.py" "$work" ca.pem \
+        host.pem host.key "$1" >"$1.port" 2>"$1.log" &
+    servers+=("$!")
+    wait_for 60 test -s "$1.port"
+    port=$(cat "$1.port")
+}
+other_host right
+use --remote-hosts="127.0.0.1:$port" --verify-remote=yes
+logged 'in use, 127.0.0.1'
+: >provider.trace
+sign_and_verify key.pem
+[ "$(total gpu)" = 1 ] || fail "$(tail -n 1 provider.trace)"
+stop "$daemon"
+other_host wrong
+use --remote-hosts="127.0.0.1:$port" --verify-remote=yes
+logged 'in use, 127.0.0.1'
+: >provider.trace
+sign_and_verify key.pem
+[ "$(total cpu_check_failed)" = 1 ] || fail "$(tail -n 1 provider.trace)"
+[ "$(live "$daemon" checks_failed)" = 1 ] || fail "nobody noticed"
+stop "$daemon"
+other_host never
+use --remote-hosts="127.0.0.1:$port" --deadline-ms=500
+logged 'in use, 127.0.0.1'
+: >provider.trace
+sign_and_verify key.pem
+[ "$(total cpu_deadline)" = 1 ] || fail "$(tail -n 1 provider.trace)"
+logged 'a batch missed its deadline'
+stop "$daemon"
