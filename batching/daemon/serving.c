@@ -45,7 +45,7 @@ typedef struct serving_state {
     warprsa_server *server;
     const warprsa_network *network; /* NULL: there is none */
     void *network_server;           /* NULL: it does not listen */
-    bool has_hosts; /* other hosts compute: they come and go */
+    bool has_hosts;                 /* other hosts compute: they come and go */
     uint64_t start_ns;
     bool ready;
 } serving_state;

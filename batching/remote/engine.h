@@ -28,8 +28,9 @@ typedef struct warprsa_remote_engine_config {
 
 /*
  * The engine for these hosts, in the order of their ordinals; NULL with the
- * reason in why. With NULL for a configuration: as it was configured before. The texts must live on. The files are read at each open(), so
- * that new ones take effect. Once in a process, before its other threads.
+ * reason in why. The texts must live on. The files are read at each open(), so
+ * that new ones take effect. Once in a process, before its other threads; from
+ * then on with NULL for the configuration, which stays, and any thread.
  */
 const warprsa_engine *
 warprsa_engine_remote(const warprsa_remote_engine_config *config, char *why,

@@ -5,7 +5,9 @@
  * the connections that it has accepted. The includes go one way:
  *
  *   protobuf.h < messages.h < http2.h < operate.h, health.h < connection.h <
- *   server.c;  tls.h < identities.h < operate.h
+ *   server.c;  tls.h < identities.h < operate.h;  bytes.h < http2.h
+ *
+ * The other side, which uses such servers, is http2.h < link.h < engine.c.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_SERVER_H
 #define WARPRSA_BATCHING_REMOTE_SERVER_H

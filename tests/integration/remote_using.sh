@@ -17,8 +17,10 @@ certificate name ca DNS:other.example.org
 certificate foreign other IP:127.0.0.1
 echo 'dns:web1.example.org' >map
 
-# host NUMBER [PORT [CERTIFICATE]]: starts a host that computes; sets
-# host_NUMBER to its process and port_NUMBER to its port.
+# host NUMBER [PORT [CERTIFICATE]]: starts a host that computes. Its process is
+# process[NUMBER] then, and its port ports[NUMBER].
+process=()
+ports=()
 host() {
     local certificate=${3:-host}
     : >"host$1.log"
@@ -26,11 +28,10 @@ host() {
         --listen="127.0.0.1:${2:-0}" --tls-certificate="$work/$certificate.pem" \
         --tls-key="$work/$certificate.key" --tls-ca="$work/ca.pem" \
         --identities="$work/map" --deadline-ms=60000 >"host$1.log" 2>&1 &
-    printf -v "host_$1" %d $!
+    process[$1]=$!
     servers+=("$!")
     wait_for 120 grep -q ready: "host$1.log"
-    printf -v "port_$1" %d \
-        "$(sed -n 's/.*listening on 127.0.0.1, port //p' "host$1.log")"
+    ports[$1]=$(sed -n 's/.*listening on 127.0.0.1, port //p' "host$1.log")
 }
 
 # use OPTION...: the daemon that uses other hosts, with no device of its own.
@@ -69,14 +70,14 @@ done
 # Nobody there yet: the daemon goes on, and clients compute.
 rsa_key 2048 key.pem
 host 1
-stop "$host_1"
+stop "${process[1]}"
 configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" \
     route=gpu startup_ms=2000 deadline_ms=20000
-use --remote-hosts="127.0.0.1:$port_1"
+use --remote-hosts="127.0.0.1:${ports[1]}"
 logged 'no host answers'
 sign_and_verify key.pem
 [ "$(total gpu)" = 0 ] || fail "who has computed that?"
-host 1 "$port_1"
+host 1 "${ports[1]}"
 logged 'in use, 127.0.0.1'
 : >provider.trace
 for _ in 1 2 3; do
@@ -103,10 +104,11 @@ load() { # until the file "enough" exists
     done
 }
 host 2
-use --remote-hosts="127.0.0.1:$port_1 127.0.0.1:$port_2" --verify-remote=yes
+use --remote-hosts="127.0.0.1:${ports[1]} 127.0.0.1:${ports[2]}" \
+    --verify-remote=yes
 wait_for 60 has_counted devices 2
-logged "in use, 127.0.0.1:$port_1"
-logged "in use, 127.0.0.1:$port_2"
+logged "in use, 127.0.0.1:${ports[1]}"
+logged "in use, 127.0.0.1:${ports[2]}"
 : >provider.trace
 load >speed.log 2>&1 &
 speed=$!
@@ -119,21 +121,21 @@ grows() { # DEVICE: it computes now
 }
 wait_for 60 grows 1
 wait_for 60 grows 2
-kill -KILL "$host_2" # its serving process ends with it
-wait "$host_2" 2>/dev/null || :
+kill -KILL "${process[2]}" # its serving process ends with it
+wait "${process[2]}" 2>/dev/null || :
 logged 'device 2: out of use'
 wait_for 60 grows 1
-host 2 "$port_2"
+host 2 "${ports[2]}"
 wait_for 60 grows 2
-stop "$host_2" # drains
+stop "${process[2]}" # drains
 wait_for 60 grows 1
-host 2 "$port_2"
+host 2 "${ports[2]}"
 wait_for 90 grows 2
-stopped=$(pgrep -P "$host_2")
-kill -STOP "$stopped" "$host_2"
+stopped=$(pgrep -P "${process[2]}")
+kill -STOP "$stopped" "${process[2]}"
 logged 'not heard of for 5 s'
 wait_for 60 grows 1
-kill -CONT "$stopped" "$host_2"
+kill -CONT "$stopped" "${process[2]}"
 : >enough
 wait "$speed" || fail "$(tail -n 5 speed.log)"
 grep -E '^rsa +1024 bits' speed.log
@@ -145,12 +147,12 @@ stop "$daemon"
 for wrong in 'name hostname mismatch' 'foreign unable to get local issuer'; do
     certificate=${wrong%% *}
     host 3 0 "$certificate"
-    use --remote-hosts="127.0.0.1:$port_3"
+    use --remote-hosts="127.0.0.1:${ports[3]}"
     text=${wrong#* }
     [ "$certificate" != name ] || text='IP address mismatch'
     logged "certificate of /CN=$certificate refused: $text"
     stop "$daemon"
-    stop "$host_3"
+    stop "${process[3]}"
 done
 
 # Hosts that are not ours.
