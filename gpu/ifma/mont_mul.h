@@ -75,10 +75,10 @@ WARPRSA_VECTOR_FN void warprsa_tile_row(warprsa_vector *c, warprsa_vector x,
 }
 
 /* t[0 .. rows+count-1] += x[0..rows-1] v[0..count-1]; with `set`, = instead of
- * +=. */
+ * +=. With `less` the last row is left out. */
 WARPRSA_VECTOR_FN void warprsa_tile(warprsa_vector *t, const warprsa_vector *x,
                                     const warprsa_vector *v, const int rows,
-                                    const int count, const int set)
+                                    const int count, const int set, int less)
 {
     warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + 1];
 
@@ -86,7 +86,7 @@ WARPRSA_VECTOR_FN void warprsa_tile(warprsa_vector *t, const warprsa_vector *x,
     for (int j = 0; j < count; j++)
         c[j] = set ? (warprsa_vector){0} : t[j];
     WARPRSA_UNROLLED
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < rows - 1; i++) {
         c[count] = set ? (warprsa_vector){0} : t[count + i];
         warprsa_tile_row(c, x[i], v, count);
         t[i] = c[0];
@@ -94,9 +94,15 @@ WARPRSA_VECTOR_FN void warprsa_tile(warprsa_vector *t, const warprsa_vector *x,
         for (int j = 0; j < count; j++)
             c[j] = c[j + 1];
     }
+    t += rows - 1;
+    if (!less) {
+        c[count] = set ? (warprsa_vector){0} : t[count];
+        warprsa_tile_row(c, x[rows - 1], v, count);
+        t[count] = c[count];
+    }
     WARPRSA_UNROLLED
     for (int j = 0; j < count; j++)
-        t[rows + j] = c[j];
+        t[j] = c[j];
 }
 
 /* The products of two different samples of a, each once: t[1 .. 2 count - 2] +=
@@ -120,52 +126,13 @@ WARPRSA_VECTOR_FN void warprsa_triangle(warprsa_vector *t,
     }
 }
 
-/* t[0 .. 2 limbs - 1] = a b. */
-WARPRSA_VECTOR_FN void warprsa_product(warprsa_vector *t,
-                                       const warprsa_vector *a,
-                                       const warprsa_vector *b, const int limbs)
-{
-    const int tile = WARPRSA_TILE_OF(limbs);
-
-    warprsa_tile(t, a, b, tile, tile, 1);
-    if (tile < limbs) {
-        warprsa_tile(t + 2 * tile, a + tile, b + tile, tile, tile, 1);
-        warprsa_tile(t + tile, a, b + tile, tile, tile, 0);
-        warprsa_tile(t + tile, a + tile, b, tile, tile, 0);
-    }
-}
-
-/* t[0 .. 2 limbs - 1] = a^2: twice the products of different samples, and the
- * squares of all of them. */
-WARPRSA_VECTOR_FN void warprsa_square(warprsa_vector *t,
-                                      const warprsa_vector *a, const int limbs)
-{
-    const int tile = WARPRSA_TILE_OF(limbs);
-
-    if (tile < limbs) {
-        WARPRSA_UNROLLED
-        for (int i = 0; i < tile; i++)
-            t[i] = t[2 * limbs - 1 - i] = (warprsa_vector){0};
-        warprsa_tile(t + tile, a, a + tile, tile, tile, 1);
-        warprsa_triangle(t, a, tile, 0);
-        warprsa_triangle(t + 2 * tile, a + tile, tile, 0);
-    } else {
-        warprsa_triangle(t, a, tile, 1);
-    }
-    t[0] = t[2 * limbs - 1] = (warprsa_vector){0};
-    WARPRSA_UNROLLED
-    for (int i = 0; i < limbs; i++) {
-        t[2 * i] = warprsa_add_low(t[2 * i] + t[2 * i], a[i], a[i]);
-        t[2 * i + 1] =
-            warprsa_add_high(t[2 * i + 1] + t[2 * i + 1], a[i], a[i]);
-    }
-}
-
-/* `rows` rows of the reduction, over the lowest `count` samples of 2^-52 mod P.
- * t[i] is x_i from then on: bits 52 and above of it have been carried on. */
+/* `rows` rows of the reduction, over the lowest `count` samples of 2^-52 mod P;
+ * with `less` one row less. t[i] is x_i from then on: bits 52 and above of it
+ * have been carried on. */
 WARPRSA_VECTOR_FN void warprsa_reducing_tile(warprsa_vector *t,
                                              const warprsa_vector *inv_2_52,
-                                             const int rows, const int count)
+                                             const int rows, const int count,
+                                             int less)
 {
     warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + 2];
 
@@ -173,7 +140,7 @@ WARPRSA_VECTOR_FN void warprsa_reducing_tile(warprsa_vector *t,
     for (int j = 0; j <= count; j++)
         c[j] = t[j];
     WARPRSA_UNROLLED
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < rows - 1; i++) {
         const warprsa_vector x = c[0];
 
         t[i] = x;
@@ -184,31 +151,29 @@ WARPRSA_VECTOR_FN void warprsa_reducing_tile(warprsa_vector *t,
         for (int j = 0; j <= count; j++)
             c[j] = c[j + 1];
     }
+    t += rows - 1;
+    if (!less) {
+        c[1] += c[0] >> WARPRSA_SAMPLE_BITS;
+        c[count + 1] = t[count + 1];
+        warprsa_tile_row(c + 1, c[0], inv_2_52, count);
+        t[count + 1] = c[count + 1];
+    }
     WARPRSA_UNROLLED
     for (int j = 0; j <= count; j++)
-        t[rows + j] = c[j];
+        t[j] = c[j];
 }
 
-/* r = t / R mod P, plus at most two P. t is used up. */
-WARPRSA_VECTOR_FN void warprsa_mont_reduce(warprsa_vector *r, warprsa_vector *t,
-                                           const warprsa_vector_modulus *m,
-                                           const int limbs)
+/* The last row of the reduction, and the carries: r = (t + q P) / 2^52. */
+WARPRSA_VECTOR_FN void warprsa_last_row(warprsa_vector *r,
+                                        const warprsa_vector *t,
+                                        const warprsa_vector_modulus *m,
+                                        const int limbs)
 {
-    const int tile = WARPRSA_TILE_OF(limbs);
-    warprsa_vector q, carry;
+    const warprsa_vector q =
+        warprsa_add_low((warprsa_vector){0}, t[0], m->n0inv);
+    warprsa_vector carry =
+        warprsa_add_low(t[0], q, m->p[0]) >> WARPRSA_SAMPLE_BITS;
 
-    if (tile < limbs) {
-        warprsa_reducing_tile(t, m->inv_2_52, tile, tile);
-        warprsa_tile(t + 1 + tile, t, m->inv_2_52 + tile, tile, tile, 0);
-        warprsa_reducing_tile(t + tile, m->inv_2_52, tile - 1, tile);
-        warprsa_tile(t + 1 + 2 * tile, t + tile, m->inv_2_52 + tile, tile - 1,
-                     tile, 0);
-    } else {
-        warprsa_reducing_tile(t, m->inv_2_52, tile - 1, tile);
-    }
-    t += limbs - 1;
-    q = warprsa_add_low((warprsa_vector){0}, t[0], m->n0inv);
-    carry = warprsa_add_low(t[0], q, m->p[0]) >> WARPRSA_SAMPLE_BITS;
     WARPRSA_UNROLLED
     for (int j = 0; j < limbs; j++) {
         warprsa_vector sum = warprsa_add_high(t[j + 1], q, m->p[j]);
@@ -217,6 +182,20 @@ WARPRSA_VECTOR_FN void warprsa_mont_reduce(warprsa_vector *r, warprsa_vector *t,
             sum = warprsa_add_low(sum, q, m->p[j + 1]);
         r[j] = sum + carry;
         carry = r[j] >> WARPRSA_SAMPLE_BITS;
+    }
+}
+
+/* Twice the columns of t, and the squares of the samples of a. */
+WARPRSA_VECTOR_FN void warprsa_add_squares(warprsa_vector *t,
+                                           const warprsa_vector *a,
+                                           const int limbs)
+{
+    t[0] = t[2 * limbs - 1] = (warprsa_vector){0};
+    WARPRSA_UNROLLED
+    for (int i = 0; i < limbs; i++) {
+        t[2 * i] = warprsa_add_low(t[2 * i] + t[2 * i], a[i], a[i]);
+        t[2 * i + 1] =
+            warprsa_add_high(t[2 * i + 1] + t[2 * i + 1], a[i], a[i]);
     }
 }
 

@@ -49,13 +49,94 @@ typedef struct operation {
     int windows;
 } operation;
 
-/* r may be a or b. */
-static __attribute__((noinline)) void
-mont_mul(warprsa_vector *r, const warprsa_vector *a, const warprsa_vector *b,
-         const warprsa_vector_modulus *m, warprsa_vector *columns)
+/*
+ * The tiles of a product. Where a number is more than one tile they are
+ * functions: several thousand products in a row would exceed the instruction
+ * cache.
+ */
+enum {
+    TILE = WARPRSA_TILE_OF(LIMBS),
+    TILES = LIMBS / TILE,
+};
+
+#if WARPRSA_LIMBS > 20
+#define TILE_FN static __attribute__((noinline))
+#else
+#define TILE_FN WARPRSA_VECTOR_FN
+#endif
+
+TILE_FN void set_tile(warprsa_vector *t, const warprsa_vector *x,
+                      const warprsa_vector *v)
 {
-    warprsa_product(columns, a, b, LIMBS);
-    warprsa_mont_reduce(r, columns, m, LIMBS);
+    warprsa_tile(t, x, v, TILE, TILE, 1, 0);
+}
+
+TILE_FN void add_tile(warprsa_vector *t, const warprsa_vector *x,
+                      const warprsa_vector *v, int less)
+{
+    warprsa_tile(t, x, v, TILE, TILE, 0, less);
+}
+
+TILE_FN void add_triangle(warprsa_vector *t, const warprsa_vector *a)
+{
+    warprsa_triangle(t, a, TILE, TILES == 1);
+}
+
+TILE_FN void reducing_tile(warprsa_vector *t, const warprsa_vector *inv_2_52,
+                           int less)
+{
+    warprsa_reducing_tile(t, inv_2_52, TILE, TILE, less);
+}
+
+/* t[0 .. FULL-1] = a b */
+TILE_FN void product(warprsa_vector *t, const warprsa_vector *a,
+                     const warprsa_vector *b)
+{
+    set_tile(t, a, b);
+    if (TILES == 1)
+        return;
+    set_tile(t + 2 * TILE, a + TILE, b + TILE);
+    add_tile(t + TILE, a, b + TILE, 0);
+    add_tile(t + TILE, a + TILE, b, 0);
+}
+
+/* t[0 .. FULL-1] = a^2: twice the products of different samples, and the
+ * squares of all of them. */
+TILE_FN void square(warprsa_vector *t, const warprsa_vector *a)
+{
+    if (TILES > 1) {
+        memset(t, 0, TILE * sizeof(*t));
+        memset(t + 3 * TILE, 0, TILE * sizeof(*t));
+        set_tile(t + TILE, a, a + TILE);
+        add_triangle(t + 2 * TILE, a + TILE);
+    }
+    add_triangle(t, a);
+    warprsa_add_squares(t, a, LIMBS);
+}
+
+/* r = t / R mod P, plus at most two P. t is used up. */
+TILE_FN void mont_reduce(warprsa_vector *r, warprsa_vector *t,
+                         const warprsa_vector_modulus *m)
+{
+    for (int from = 0; from < LIMBS; from += TILE) {
+        const int last = from + TILE == LIMBS;
+
+        reducing_tile(t + from, m->inv_2_52, last);
+        if (TILES > 1)
+            add_tile(t + from + 1 + TILE, t + from, m->inv_2_52 + TILE, last);
+    }
+    warprsa_last_row(r, t + LIMBS - 1, m, LIMBS);
+}
+
+/* r may be a or b. */
+static __attribute__((noinline)) void mont_mul(warprsa_vector *r,
+                                               const warprsa_vector *a,
+                                               const warprsa_vector *b,
+                                               const warprsa_vector_modulus *m,
+                                               warprsa_vector *columns)
+{
+    product(columns, a, b);
+    mont_reduce(r, columns, m);
 }
 
 static __attribute__((noinline)) void mont_sqr(warprsa_vector *r,
@@ -63,8 +144,8 @@ static __attribute__((noinline)) void mont_sqr(warprsa_vector *r,
                                                const warprsa_vector_modulus *m,
                                                warprsa_vector *columns)
 {
-    warprsa_square(columns, a, LIMBS);
-    warprsa_mont_reduce(r, columns, m, LIMBS);
+    square(columns, a);
+    mont_reduce(r, columns, m);
 }
 
 /* Resolves columns in two's complement (|column| < 2^62) into samples below
@@ -395,7 +476,7 @@ static void recombine(const operation *op)
         h[i] += 3 * p->p[i] & negative;
     normalise(h, h, LIMBS);
     reduce(h, p->p, w->power);
-    warprsa_product(w->columns, h, w->modulus[1].p, LIMBS);
+    product(w->columns, h, w->modulus[1].p);
     for (int i = 0; i < LIMBS; i++)
         w->columns[i] += w->x[1][i];
     normalise(w->result, w->columns, FULL);

@@ -84,7 +84,9 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_keep(warprsa_vector kept,
 
 /* One load into a register, for the two products that need it: with the load as
  * a part of both of them there would be as many loads as products. */
+#ifndef WARPRSA_LOADED
 #define WARPRSA_LOADED(x) __asm__("" : "+v"(x))
+#endif
 #else
 WARPRSA_VECTOR_FN warprsa_vector warprsa_add_low(warprsa_vector sum,
                                                  warprsa_vector a,
