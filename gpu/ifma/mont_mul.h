@@ -186,9 +186,8 @@ WARPRSA_VECTOR_FN void warprsa_last_row(warprsa_vector *r,
 }
 
 /* Twice the columns of t, and the squares of the samples of a. */
-WARPRSA_VECTOR_FN void warprsa_add_squares(warprsa_vector *t,
-                                           const warprsa_vector *a,
-                                           const int limbs)
+WARPRSA_VECTOR_FN void
+warprsa_add_squares(warprsa_vector *t, const warprsa_vector *a, const int limbs)
 {
     t[0] = t[2 * limbs - 1] = (warprsa_vector){0};
     WARPRSA_UNROLLED

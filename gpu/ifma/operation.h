@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "gpu/arith/short_inverse.h"
+#include "gpu/ifma/inverse.h"
 #include "gpu/ifma/limbs.h"
 #include "gpu/ifma/mont_mul.h"
 
@@ -36,8 +36,10 @@ typedef struct workspace {
     warprsa_vector constant[LIMBS], part[LIMBS], power[LIMBS], r[LIMBS];
     warprsa_vector input[FULL], result[FULL];
     warprsa_vector entry[LIMBS];
-    warprsa_vector table[2][TABLE_SIZE][LIMBS];
+    warprsa_vector table[TABLE_SIZE][LIMBS];
     uint32_t exponent[2][WARPRSA_LANES][WARPRSA_BLINDED_WORDS];
+    warprsa_vector_inversion inversion;
+    double samples[LIMBS];
     uint8_t bytes[NUMBER_BYTES];
 } workspace;
 
@@ -49,21 +51,14 @@ typedef struct operation {
     int windows;
 } operation;
 
-/*
- * The tiles of a product. Where a number is more than one tile they are
- * functions: several thousand products in a row would exceed the instruction
- * cache.
- */
+/* The tiles of a product. They are functions, since the caches of a processor
+ * for instructions hold little more than one of each. */
 enum {
     TILE = WARPRSA_TILE_OF(LIMBS),
     TILES = LIMBS / TILE,
 };
 
-#if WARPRSA_LIMBS > 20
 #define TILE_FN static __attribute__((noinline))
-#else
-#define TILE_FN WARPRSA_VECTOR_FN
-#endif
 
 TILE_FN void set_tile(warprsa_vector *t, const warprsa_vector *x,
                       const warprsa_vector *v)
@@ -129,11 +124,9 @@ TILE_FN void mont_reduce(warprsa_vector *r, warprsa_vector *t,
 }
 
 /* r may be a or b. */
-static __attribute__((noinline)) void mont_mul(warprsa_vector *r,
-                                               const warprsa_vector *a,
-                                               const warprsa_vector *b,
-                                               const warprsa_vector_modulus *m,
-                                               warprsa_vector *columns)
+static __attribute__((noinline)) void
+mont_mul(warprsa_vector *r, const warprsa_vector *a, const warprsa_vector *b,
+         const warprsa_vector_modulus *m, warprsa_vector *columns)
 {
     product(columns, a, b);
     mont_reduce(r, columns, m);
@@ -254,23 +247,28 @@ static uint64_t blinding_sample(const uint64_t *random, uint32_t prime_bits,
     return (random[index] & mask) | (index == 0);
 }
 
-/* r and 1/r of a request, for half `which`. */
-static void load_blinding(const operation *op, int which, int lane)
+/* r and 1/r of each request, for half `which`. */
+static void load_blinding(const operation *op, int which)
 {
-    const warprsa_prepared_half *half = &op->key[lane]->half[which];
-    double inverse[LIMBS];
+    workspace *w = op->w;
 
-    for (int i = 0; i < LIMBS; i++) {
-        const uint64_t sample =
-            blinding_sample(op->request[lane]->random, half->bits, i);
+    for (int lane = 0; lane < WARPRSA_LANES; lane++) {
+        const warprsa_prepared_half *half = &op->key[lane]->half[which];
 
-        op->w->r[i][lane] = sample;
-        inverse[i] = (double)sample;
+        for (int i = 0; i < LIMBS; i++) {
+            const uint64_t sample =
+                blinding_sample(op->request[lane]->random, half->bits, i);
+
+            w->r[i][lane] = sample;
+            w->samples[i] = (double)sample;
+        }
+        warprsa_begin_inversion(&w->inversion, lane, w->samples, half->modulus,
+                                LIMBS);
     }
-    warprsa_invert_short(inverse, half->modulus, LIMBS);
-    for (int i = 0; i < LIMBS; i++)
-        op->w->blinding_inverse[which][i][lane] = (uint64_t)inverse[i];
-    explicit_bzero(inverse, sizeof(inverse));
+    warprsa_turn_inversions(&w->inversion);
+    for (int lane = 0; lane < WARPRSA_LANES; lane++)
+        warprsa_end_inversion(w->blinding_inverse[which], &w->inversion, lane,
+                              LIMBS);
 }
 
 /* The exponent of a request and k (prime - 1) with random k. A running sum is
@@ -349,10 +347,9 @@ static void blind(const operation *op, int which)
     warprsa_vector *one = w->one[which], *x = w->x[which];
 
     load_modulus(op, which);
-    for (int lane = 0; lane < WARPRSA_LANES; lane++) {
-        load_blinding(op, which, lane);
+    load_blinding(op, which);
+    for (int lane = 0; lane < WARPRSA_LANES; lane++)
         blind_exponent(op, which, lane);
-    }
     LOAD_HALF(w->constant, op, r2, which);
     memset(one, 0, sizeof(w->one[which]));
     one[0] = warprsa_broadcast_lane(1);
@@ -367,7 +364,7 @@ static void blind(const operation *op, int which)
 static warprsa_vector secret_digit(const operation *op, int which, int index)
 {
     const int bit = index * WARPRSA_WINDOW;
-    warprsa_vector digit;
+    warprsa_vector digit = {0};
 
     for (int lane = 0; lane < WARPRSA_LANES; lane++)
         digit[lane] = (op->w->exponent[which][lane][bit / 32] >> (bit % 32)) &
@@ -406,7 +403,7 @@ static __attribute__((noinline)) void table_scan(warprsa_vector *to,
 static void fill_table(const operation *op, int which)
 {
     workspace *w = op->w;
-    warprsa_vector(*table)[LIMBS] = w->table[which];
+    warprsa_vector(*table)[LIMBS] = w->table;
 
     memcpy(table[0], w->one[which], sizeof(table[0]));
     memcpy(table[1], w->x[which], sizeof(table[1]));
@@ -417,31 +414,23 @@ static void fill_table(const operation *op, int which)
     }
 }
 
-/* Second stage: x = x^dp mod p, x^dq mod q. Fixed windows over all bits that a
- * blinded exponent may have. The two halves take turns, so that the processor
- * finds work in one where the other waits for its carries. */
-static void secret_modexp(const operation *op)
+/* Second stage: x = x^dp mod p, or x^dq mod q. Fixed windows over all bits that
+ * a blinded exponent may have. */
+static void secret_modexp(const operation *op, int which)
 {
     workspace *w = op->w;
+    const warprsa_vector_modulus *m = &w->modulus[which];
+    warprsa_vector *x = w->x[which];
+    warprsa_vector digit = secret_digit(op, which, op->windows - 1);
 
-    for (int which = 0; which < 2; which++) {
-        const warprsa_vector digit = secret_digit(op, which, op->windows - 1);
-
-        fill_table(op, which);
-        table_scan(w->x[which], w->table[which], &digit);
-    }
+    fill_table(op, which);
+    table_scan(x, w->table, &digit);
     for (int index = op->windows - 2; index >= 0; index--) {
         for (int i = 0; i < WARPRSA_WINDOW; i++)
-            for (int which = 0; which < 2; which++)
-                mont_sqr(w->x[which], w->x[which], &w->modulus[which],
-                         w->columns);
-        for (int which = 0; which < 2; which++) {
-            const warprsa_vector digit = secret_digit(op, which, index);
-
-            table_scan(w->entry, w->table[which], &digit);
-            mont_mul(w->x[which], w->x[which], w->entry, &w->modulus[which],
-                     w->columns);
-        }
+            mont_sqr(x, x, m, w->columns);
+        digit = secret_digit(op, which, index);
+        table_scan(w->entry, w->table, &digit);
+        mont_mul(x, x, w->entry, m, w->columns);
     }
 }
 
@@ -527,9 +516,10 @@ static void compute(operation *op, warprsa_host_request *requests, size_t count)
     load_input(op);
     for (int which = 0; which < 2; which++)
         blind(op, which);
-    secret_modexp(op);
-    for (int which = 0; which < 2; which++)
+    for (int which = 0; which < 2; which++) {
+        secret_modexp(op, which);
         unblind(op, which);
+    }
     recombine(op);
     wrong = differs(op, 0) | differs(op, 1);
     for (size_t lane = 0; lane < count; lane++) {
