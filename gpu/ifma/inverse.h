@@ -22,7 +22,8 @@ typedef struct warprsa_vector_inversion {
     warprsa_inversion m[WARPRSA_LANES];
     int64_t whole[WARPRSA_LANES][WARPRSA_SIGNED62_PRIME_LIMBS];
     uint64_t inverse[WARPRSA_LANES]; /* 1/r mod 2^64 */
-    warprsa_vector f, g;             /* the low words of all lanes */
+    uint64_t prime[WARPRSA_HALF_SAMPLES];
+    warprsa_vector f, g; /* the low words of all lanes */
     warprsa_vector_transition t;
 } warprsa_vector_inversion;
 
@@ -63,19 +64,44 @@ warprsa_vector_divsteps(warprsa_vector delta, warprsa_vector f,
     return delta;
 }
 
-/* Begins with r, in samples, and its prime: g = prime / B^limbs mod r. */
+/* Limb `index` of a number given in samples. */
+static inline int64_t warprsa_limb_of_samples(const uint64_t *sample,
+                                              int samples, int index)
+{
+    uint64_t limb = 0;
+
+    WARPRSA_CUT(limb, index * WARPRSA_SIGNED62_BITS, WARPRSA_SIGNED62_BITS,
+                samples, WARPRSA_SAMPLE_BITS, sample);
+    return (int64_t)(limb & WARPRSA_SIGNED62_MASK);
+}
+
+/* Sample `index` of a non-negative number given in limbs. */
+static inline uint64_t warprsa_sample_of_limbs(const int64_t *limb, int limbs,
+                                               int index)
+{
+    uint64_t sample = 0;
+
+    WARPRSA_CUT(sample, index * WARPRSA_SAMPLE_BITS, WARPRSA_SAMPLE_BITS, limbs,
+                WARPRSA_SIGNED62_BITS, limb);
+    return sample & WARPRSA_SAMPLE_MASK;
+}
+
+/* Begins with r, in samples, and its prime, as it is in a prepared key: g =
+ * prime / B^limbs mod r. */
 static inline void warprsa_begin_inversion(warprsa_vector_inversion *all,
-                                           int lane, const double *r,
+                                           int lane, const uint64_t *r,
                                            const double *prime,
                                            const int samples)
 {
     const int limbs = WARPRSA_SIGNED62_PRIME_LIMBS_OF(samples);
     warprsa_inversion *m = &all->m[lane];
 
+    for (int i = 0; i < samples; i++)
+        all->prime[i] = warprsa_integer(prime[i]);
     for (int i = 0; i < limbs; i++)
-        all->whole[lane][i] = warprsa_signed62_of_samples(prime, samples, i);
+        all->whole[lane][i] = warprsa_limb_of_samples(all->prime, samples, i);
     for (int i = 0; i < WARPRSA_SIGNED62_LIMBS; i++) {
-        m->p[i] = warprsa_signed62_of_samples(r, samples, i);
+        m->p[i] = warprsa_limb_of_samples(r, samples, i);
         m->g[i] = 0;
         m->d[i] = 0;
         m->e[i] = i == 0;
@@ -137,8 +163,7 @@ static inline void warprsa_end_inversion(warprsa_vector *to,
     warprsa_divide_exactly(all->whole[lane], m->e, m->p, all->inverse[lane],
                            limbs);
     for (int i = 0; i < samples; i++)
-        to[i][lane] =
-            (uint64_t)warprsa_sample_of_signed62(all->whole[lane], limbs, i);
+        to[i][lane] = warprsa_sample_of_limbs(all->whole[lane], limbs, i);
 }
 
 #endif

@@ -39,7 +39,7 @@ typedef struct workspace {
     warprsa_vector table[TABLE_SIZE][LIMBS];
     uint32_t exponent[2][WARPRSA_LANES][WARPRSA_BLINDED_WORDS];
     warprsa_vector_inversion inversion;
-    double samples[LIMBS];
+    uint64_t samples[LIMBS];
     uint8_t bytes[NUMBER_BYTES];
 } workspace;
 
@@ -51,6 +51,8 @@ typedef struct operation {
     int windows;
 } operation;
 
+#define NOINLINE static __attribute__((noinline))
+
 /* The tiles of a product. They are functions, since the caches of a processor
  * for instructions hold little more than one of each. */
 enum {
@@ -58,34 +60,32 @@ enum {
     TILES = LIMBS / TILE,
 };
 
-#define TILE_FN static __attribute__((noinline))
-
-TILE_FN void set_tile(warprsa_vector *t, const warprsa_vector *x,
-                      const warprsa_vector *v)
+NOINLINE void set_tile(warprsa_vector *t, const warprsa_vector *x,
+                       const warprsa_vector *v)
 {
     warprsa_tile(t, x, v, TILE, TILE, 1, 0);
 }
 
-TILE_FN void add_tile(warprsa_vector *t, const warprsa_vector *x,
-                      const warprsa_vector *v, int less)
+NOINLINE void add_tile(warprsa_vector *t, const warprsa_vector *x,
+                       const warprsa_vector *v, int less)
 {
     warprsa_tile(t, x, v, TILE, TILE, 0, less);
 }
 
-TILE_FN void add_triangle(warprsa_vector *t, const warprsa_vector *a)
+NOINLINE void add_triangle(warprsa_vector *t, const warprsa_vector *a)
 {
     warprsa_triangle(t, a, TILE, TILES == 1);
 }
 
-TILE_FN void reducing_tile(warprsa_vector *t, const warprsa_vector *inv_2_52,
-                           int less)
+NOINLINE void reducing_tile(warprsa_vector *t, const warprsa_vector *inv_2_52,
+                            int less)
 {
     warprsa_reducing_tile(t, inv_2_52, TILE, TILE, less);
 }
 
 /* t[0 .. FULL-1] = a b */
-TILE_FN void product(warprsa_vector *t, const warprsa_vector *a,
-                     const warprsa_vector *b)
+NOINLINE void product(warprsa_vector *t, const warprsa_vector *a,
+                      const warprsa_vector *b)
 {
     set_tile(t, a, b);
     if (TILES == 1)
@@ -97,7 +97,7 @@ TILE_FN void product(warprsa_vector *t, const warprsa_vector *a,
 
 /* t[0 .. FULL-1] = a^2: twice the products of different samples, and the
  * squares of all of them. */
-TILE_FN void square(warprsa_vector *t, const warprsa_vector *a)
+NOINLINE void square(warprsa_vector *t, const warprsa_vector *a)
 {
     if (TILES > 1) {
         memset(t, 0, TILE * sizeof(*t));
@@ -110,8 +110,8 @@ TILE_FN void square(warprsa_vector *t, const warprsa_vector *a)
 }
 
 /* r = t / R mod P, plus at most two P. t is used up. */
-TILE_FN void mont_reduce(warprsa_vector *r, warprsa_vector *t,
-                         const warprsa_vector_modulus *m)
+NOINLINE void mont_reduce(warprsa_vector *r, warprsa_vector *t,
+                          const warprsa_vector_modulus *m)
 {
     for (int from = 0; from < LIMBS; from += TILE) {
         const int last = from + TILE == LIMBS;
@@ -124,18 +124,16 @@ TILE_FN void mont_reduce(warprsa_vector *r, warprsa_vector *t,
 }
 
 /* r may be a or b. */
-static __attribute__((noinline)) void
-mont_mul(warprsa_vector *r, const warprsa_vector *a, const warprsa_vector *b,
-         const warprsa_vector_modulus *m, warprsa_vector *columns)
+NOINLINE void mont_mul(warprsa_vector *r, const warprsa_vector *a,
+                       const warprsa_vector *b, const warprsa_vector_modulus *m,
+                       warprsa_vector *columns)
 {
     product(columns, a, b);
     mont_reduce(r, columns, m);
 }
 
-static __attribute__((noinline)) void mont_sqr(warprsa_vector *r,
-                                               const warprsa_vector *a,
-                                               const warprsa_vector_modulus *m,
-                                               warprsa_vector *columns)
+NOINLINE void mont_sqr(warprsa_vector *r, const warprsa_vector *a,
+                       const warprsa_vector_modulus *m, warprsa_vector *columns)
 {
     square(columns, a);
     mont_reduce(r, columns, m);
@@ -189,7 +187,7 @@ static void load(warprsa_vector *to, const operation *op, size_t offset)
             (const double *)((const char *)op->key[lane] + offset);
 
         for (int i = 0; i < LIMBS; i++)
-            to[i][lane] = (uint64_t)from[i];
+            to[i][lane] = warprsa_integer(from[i]);
     }
 }
 
@@ -207,7 +205,7 @@ static void load_modulus(const operation *op, int which)
     LOAD_HALF(m->p, op, modulus, which);
     LOAD_HALF(m->inv_2_52, op, inv_2_52, which);
     for (int lane = 0; lane < WARPRSA_LANES; lane++)
-        m->n0inv[lane] = (uint64_t)op->key[lane]->half[which].n0inv;
+        m->n0inv[lane] = warprsa_integer(op->key[lane]->half[which].n0inv);
 }
 
 /* The input of each request, as samples. */
@@ -260,7 +258,7 @@ static void load_blinding(const operation *op, int which)
                 blinding_sample(op->request[lane]->random, half->bits, i);
 
             w->r[i][lane] = sample;
-            w->samples[i] = (double)sample;
+            w->samples[i] = sample;
         }
         warprsa_begin_inversion(&w->inversion, lane, w->samples, half->modulus,
                                 LIMBS);
@@ -374,9 +372,8 @@ static warprsa_vector secret_digit(const operation *op, int which, int index)
 
 /* Loads entry `digit` of each lane by reading all of them and keeping one, for
  * a part of the samples that fits into registers. */
-static __attribute__((noinline)) void table_scan(warprsa_vector *to,
-                                                 warprsa_vector (*table)[LIMBS],
-                                                 const warprsa_vector *digit)
+NOINLINE void table_scan(warprsa_vector *to, warprsa_vector (*table)[LIMBS],
+                         const warprsa_vector *digit)
 {
     enum {
         PART = WARPRSA_TILE_OF(LIMBS)
@@ -524,7 +521,7 @@ static void compute(operation *op, warprsa_host_request *requests, size_t count)
     wrong = differs(op, 0) | differs(op, 1);
     for (size_t lane = 0; lane < count; lane++) {
         requests[lane].status =
-            wrong[lane] != 0 ? WARPRSA_CHECK_FAILED : WARPRSA_OK;
+            (warprsa_status)(wrong[lane] & WARPRSA_CHECK_FAILED);
         put_output(op->w, &requests[lane], (int)lane,
                    (int)op->key[lane]->modulus_bytes);
     }

@@ -84,9 +84,7 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_keep(warprsa_vector kept,
 
 /* One load into a register, for the two products that need it: with the load as
  * a part of both of them there would be as many loads as products. */
-#ifndef WARPRSA_LOADED
 #define WARPRSA_LOADED(x) __asm__("" : "+v"(x))
-#endif
 #else
 WARPRSA_VECTOR_FN warprsa_vector warprsa_add_low(warprsa_vector sum,
                                                  warprsa_vector a,
@@ -120,6 +118,14 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_keep(warprsa_vector kept,
 
 #define WARPRSA_LOADED(x) (void)(x)
 #endif
+
+/* The integer that a sample in double precision holds. To a signed integer that
+ * is an instruction on every processor; to an unsigned one x86-64 needs a branch
+ * on the sample. */
+WARPRSA_VECTOR_FN uint64_t warprsa_integer(double sample)
+{
+    return (uint64_t)(int64_t)sample;
+}
 
 /* The same number in every lane. */
 WARPRSA_VECTOR_FN warprsa_vector warprsa_broadcast_lane(uint64_t x)

@@ -1,0 +1,150 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Tests under valgrind that the arithmetic of the engine "ifma" neither
+ * branches on secrets nor addresses memory by them. Valgrind has no AVX-512:
+ * what runs here is the same source compiled to plain C, the kernel "ifma" of
+ * the host engine. The key's secret numbers, the inputs and the random words
+ * are marked as not initialised; memcheck follows every bit that is computed
+ * from them, and counts an error for each branch or address that depends on
+ * one.
+ *
+ * Controls: a branch on a secret digit and a read at a secret place are each
+ * found, and the marks reach the results.
+ *
+ * Two size classes, one whose numbers are one tile and one of two; with --all
+ * every one of them.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <valgrind/memcheck.h>
+
+#include "gpu/arith/prepared_key.h"
+#include "gpu/host/arithmetic.h"
+#include "gpu/known_answer_keys.h"
+
+enum {
+    SKIPPED = 77,  /* exit status */
+    REQUESTS = 3,  /* the other lanes repeat the first */
+    MARKED_OK = 1, /* of VALGRIND_GET_VBITS */
+};
+
+typedef struct operands {
+    warprsa_prepared_key key;
+    uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
+    uint64_t random[WARPRSA_RANDOM_WORDS];
+    warprsa_host_request requests[REQUESTS];
+} operands;
+
+static int failures;
+
+static void expect(int right, const char *what, int size)
+{
+    printf("%s: class %d: %s\n", right ? "ok" : "WRONG", size, what);
+    failures += !right;
+}
+
+/* All but lengths, the modulus and the public exponent. */
+static void mark_secrets(operands *o)
+{
+    for (int which = 0; which < 2; which++)
+        VALGRIND_MAKE_MEM_UNDEFINED(&o->key.half[which],
+                                    offsetof(warprsa_prepared_half, bits));
+    VALGRIND_MAKE_MEM_UNDEFINED(o->key.qinv_r, sizeof(o->key.qinv_r));
+    VALGRIND_MAKE_MEM_UNDEFINED(o->key.q_r, sizeof(o->key.q_r));
+    VALGRIND_MAKE_MEM_UNDEFINED(o->input, sizeof(o->input));
+    VALGRIND_MAKE_MEM_UNDEFINED(o->random, sizeof(o->random));
+}
+
+/* Known keys and answers, as in gpu/known_answer.c. */
+static int prepare(operands *o, int size)
+{
+    for (size_t i = 0; i < sizeof(o->input); i++)
+        o->input[i] = (uint8_t)i;
+    for (size_t i = 0; i < WARPRSA_RANDOM_WORDS; i++)
+        o->random[i] = 0x9e3779b97f4a7c15u * (i + 1);
+    for (int i = 0; i < REQUESTS; i++)
+        o->requests[i] = (warprsa_host_request){
+            .key = &o->key, .input = o->input, .random = o->random};
+    return warprsa_host_ifma.prepare(
+               &o->key, &warprsa_known_answer_keys[size].key) == WARPRSA_OK;
+}
+
+/* Whether the marks have reached these bytes. */
+static int is_marked(const void *bytes, size_t size)
+{
+    uint8_t marks[WARPRSA_MODULUS_BYTES_MAX] = {0}, any = 0;
+
+    if (VALGRIND_GET_VBITS(bytes, marks, size) != MARKED_OK)
+        return 0;
+    for (size_t i = 0; i < size; i++)
+        any |= marks[i];
+    VALGRIND_MAKE_MEM_DEFINED(&any, sizeof(any));
+    return any != 0;
+}
+
+static void operate(operands *o, void *workspace, int size)
+{
+    const uint32_t bytes = warprsa_known_answer_keys[size].key.modulus_bytes;
+    const warprsa_host_options options = {.many = true};
+    const unsigned before = VALGRIND_COUNT_ERRORS;
+    int marked, right = 1;
+
+    warprsa_host_ifma.operate(workspace, o->requests, REQUESTS,
+                              (warprsa_size_class)size, options);
+    expect(VALGRIND_COUNT_ERRORS == before,
+           "no branch and no address depends on a secret", size);
+    marked = is_marked(o->requests[0].output, bytes);
+    expect(marked, "the marks have reached the result", size);
+    VALGRIND_MAKE_MEM_DEFINED(o->requests, sizeof(o->requests));
+    for (int i = 0; i < REQUESTS; i++)
+        right &= o->requests[i].status == WARPRSA_OK &&
+                 memcmp(o->requests[i].output,
+                        warprsa_known_answer_keys[size].answer, bytes) == 0;
+    expect(right, "the result is right", size);
+}
+
+/* What a window of an exponent must not do. */
+static void controls(const operands *o)
+{
+    static volatile unsigned table[16];
+    const uint32_t digit = o->key.half[0].exponent[0] & 15;
+    unsigned before = VALGRIND_COUNT_ERRORS;
+
+    if (digit != 0)
+        table[0]++;
+    expect(VALGRIND_COUNT_ERRORS > before, "control: a branch is found", -1);
+    before = VALGRIND_COUNT_ERRORS;
+    table[1] = table[digit];
+    expect(VALGRIND_COUNT_ERRORS > before, "control: an address is found", -1);
+}
+
+int main(int argc, char **argv)
+{
+    static operands o;
+    const int all = argc > 1 && strcmp(argv[1], "--all") == 0;
+
+    if (!RUNNING_ON_VALGRIND) {
+        puts("skipped: valgrind must run this");
+        return SKIPPED;
+    }
+    for (int size = 0; size < WARPRSA_CLASSES; size += all ? 1 : 2) {
+        const size_t bytes =
+            (warprsa_host_ifma.workspace_bytes((warprsa_size_class)size) +
+             WARPRSA_HOST_ALIGNMENT - 1) /
+            WARPRSA_HOST_ALIGNMENT * WARPRSA_HOST_ALIGNMENT;
+        void *workspace = aligned_alloc(WARPRSA_HOST_ALIGNMENT, bytes);
+
+        if (workspace == NULL || !prepare(&o, size))
+            return 1;
+        mark_secrets(&o);
+        operate(&o, workspace, size);
+        if (size == 0)
+            controls(&o);
+        free(workspace);
+    }
+    return failures != 0;
+}
