@@ -120,8 +120,8 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_keep(warprsa_vector kept,
 #endif
 
 /* The integer that a sample in double precision holds. To a signed integer that
- * is an instruction on every processor; to an unsigned one x86-64 needs a branch
- * on the sample. */
+ * is an instruction on every processor; to an unsigned one x86-64 needs a
+ * branch on the sample. */
 WARPRSA_VECTOR_FN uint64_t warprsa_integer(double sample)
 {
     return (uint64_t)(int64_t)sample;
