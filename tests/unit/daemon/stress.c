@@ -179,6 +179,9 @@ static void hostile_beside_honest(void **state)
         WAIT_UNTIL(test_client_is_ready(&honest[i].client));
         honest[i].key =
             test_client_key(&honest[i].client, WARPRSA_CLASS_2048, i % KEYS);
+        /* Its session has all its descriptors once it serves. */
+        test_client_operate(&honest[i].client, honest[i].key,
+                            WARPRSA_CLASS_2048, i % KEYS, i);
     }
     descriptors = count_descriptors();
     run(honest, hostile);
