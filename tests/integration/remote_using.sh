@@ -25,7 +25,8 @@ host() {
     local certificate=${3:-host}
     : >"host$1.log"
     "$program" --engine=host --socket="$work/host$1.sock" \
-        --listen="127.0.0.1:${2:-0}" --tls-certificate="$work/$certificate.pem" \
+        --listen="127.0.0.1:${2:-0}" \
+        --tls-certificate="$work/$certificate.pem" \
         --tls-key="$work/$certificate.key" --tls-ca="$work/ca.pem" \
         --identities="$work/map" --deadline-ms=60000 >"host$1.log" 2>&1 &
     process[$1]=$!

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A real network between a TLS host and a GPU host: two network namespaces with
+# a veth pair between them. The GPU host vanishes without a word and comes back;
+# where the kernel has netem, packets are late and lost, too. No operation
+# fails, and none waits longer than the deadline.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+. "$SOURCE_DIR/tests/integration/certificates.sh"
+
+need ip
+here=warprsa-tls-$$
+there=warprsa-gpu-$$
+at_end() {
+    : >enough
+    ip netns del "$here" 2>/dev/null || :
+    ip netns del "$there" 2>/dev/null || :
+}
+ip netns add "$here" 2>/dev/null && ip netns add "$there" 2>/dev/null &&
+    ip -n "$here" link add wire type veth peer name wire netns "$there" \
+        2>/dev/null || skip "no network namespaces here"
+ip -n "$here" address add 10.99.0.1/24 dev wire
+ip -n "$there" address add 10.99.0.2/24 dev wire
+ip -n "$here" link set wire up
+ip -n "$there" link set wire up
+
+authority ca
+certificate host ca IP:10.99.0.2
+certificate web ca DNS:web1.example.org
+echo 'dns:web1.example.org' >map
+program=$BUILD_DIR/batching/remote/warprsad-remote
+ip netns exec "$there" "$program" --engine=host --socket="$work/host.sock" \
+    --listen=10.99.0.2:7443 --tls-certificate="$work/host.pem" \
+    --tls-key="$work/host.key" --tls-ca="$work/ca.pem" \
+    --identities="$work/map" --deadline-ms=60000 >host.log 2>&1 &
+servers+=("$!")
+wait_for 120 grep -q ready: host.log
+ip netns exec "$here" "$program" --engine=host --devices=15 \
+    --socket="$work/warprsad.sock" --remote-hosts=10.99.0.2:7443 \
+    --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
+    --tls-ca="$work/ca.pem" --deadline-ms=1000 >daemon.log 2>&1 &
+daemon=$!
+servers+=("$daemon")
+logged() { # TIMES TEXT
+    local times=$1
+    shift
+    has_logged() {
+        [ "$(grep -cF -- "$1" daemon.log)" -ge "$times" ]
+    }
+    wait_for 120 has_logged "$*"
+}
+logged 1 'in use, 10.99.0.2'
+
+configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" route=gpu \
+    startup_ms=10000 deadline_ms=5000
+load() { # until the file "enough" exists
+    until [ -e enough ]; do
+        with_provider speed -elapsed -seconds 3 -async_jobs 16 rsa1024
+    done
+}
+load >speed.log 2>&1 &
+speed=$!
+servers+=("$speed")
+computed() { # the host computes now
+    local before
+    before=$(live "$daemon" gpu)
+    sleep 0.1
+    [ "$(live "$daemon" gpu)" -gt "$before" ]
+}
+wait_for 60 computed
+
+# Gone without a word: no packet comes through, and none says so.
+ip -n "$there" link set wire down
+logged 1 'not heard of for 5 s'
+ip -n "$there" link set wire up
+logged 2 'in use, 10.99.0.2'
+wait_for 60 computed
+
+netem() { # WHAT...
+    ip netns exec "$here" tc qdisc replace dev wire root netem "$@" 2>/dev/null
+}
+if command -v tc >/dev/null && netem delay 2ms loss 0.1%; then
+    wait_for 60 computed
+    netem delay 50ms 20ms loss 2%
+    wait_for 60 computed
+    netem delay 1ms rate 2mbit
+    wait_for 60 computed
+    netem loss 100%
+    logged 2 'not heard of for 5 s'
+    ip netns exec "$here" tc qdisc del dev wire root
+    logged 3 'in use, 10.99.0.2'
+    wait_for 60 computed
+else
+    echo "no netem here: delay and loss left out"
+fi
+: >enough
+wait "$speed" || fail "$(tail -n 5 speed.log)"
+grep -E '^rsa +1024 bits' speed.log
+! grep -E 'failure|:error:' speed.log || fail "operations failed"
+[ "$(live "$daemon" checks_failed)" = 0 ] || fail "a check failed"
