@@ -10,8 +10,8 @@ authority() {
         -subj "/CN=$1" -days 2 2>/dev/null
 }
 
-# certificate NAME AUTHORITY SUBJECT-ALT-NAME [DAYS]: NAME.pem and NAME.key; a
-# negative number of days: expired.
+# certificate NAME AUTHORITY SUBJECT-ALT-NAME [DAYS]: NAME.pem and NAME.key; of 0
+# days: expired a second later.
 certificate() {
     local name=$1 authority=$2 alternative=$3 days=${4:-2}
     plain req -newkey rsa:2048 -nodes -keyout "$name.key" -out "$name.csr" \

@@ -24,7 +24,7 @@ authority other
 certificate server ca DNS:gpu.example.org
 certificate web1 ca DNS:web1.example.org
 certificate web2 ca URI:spiffe://example.org/web2
-certificate old ca DNS:web1.example.org -1
+certificate old ca DNS:web1.example.org 0
 certificate stranger ca DNS:web3.example.org
 certificate foreign other DNS:web1.example.org
 cat >map <<'END'
