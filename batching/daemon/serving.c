@@ -48,6 +48,7 @@ typedef struct serving_state {
     bool has_hosts;                 /* other hosts compute: they come and go */
     uint64_t start_ns;
     bool ready;
+    char device[WARPRSA_COUNTERS_TEXT]; /* as last said */
 } serving_state;
 
 void warprsa_serving_log(void *arg, int level, const char *line)
@@ -313,15 +314,20 @@ static bool say_waiting(const serving_state *s)
     return true;
 }
 
-static bool say_ready(const serving_state *s)
+/* Says that it is ready, and with which device: once the CPUs serve, and again
+ * when a GPU does, which takes longer to open. */
+static void say_ready(serving_state *s)
 {
     char device[WARPRSA_COUNTERS_TEXT], line[128];
 
     warprsa_counters_device(s->serving->counters, device);
+    if (s->ready && strcmp(device, s->device) == 0)
+        return;
     snprintf(line, sizeof(line), "ready: %s", device);
     log_line(s, 0, line);
     report(s, WARPRSA_REPORT_READY);
-    return true;
+    memcpy(s->device, device, sizeof(device));
+    s->ready = true;
 }
 
 static void stop_if_no_device(const serving_state *s, warprsa_queue_state state)
@@ -357,8 +363,8 @@ static void watch(serving_state *s, const sigset_t *signals)
         if (caught == SIGHUP)
             reload(s);
         state = warprsa_queue_wait_ready(s->queue, 0);
-        if (!s->ready && state == WARPRSA_QUEUE_READY)
-            s->ready = say_ready(s);
+        if (state == WARPRSA_QUEUE_READY)
+            say_ready(s);
         if (!s->ready && state == WARPRSA_QUEUE_DOWN && s->has_hosts)
             s->ready = say_waiting(s);
         atomic_store_explicit(&s->serving->counters->clients,

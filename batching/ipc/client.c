@@ -365,31 +365,35 @@ static warprsa_queue_state state_of(warprsa_connection *c, unsigned timeout_ms)
 }
 
 static void publish_to_router(const warprsa_client *client,
-                              const warprsa_connection *c,
-                              warprsa_queue_state state)
+                              warprsa_queue_state state, bool on_cpus)
 {
     warprsa_router *router = client->config.router;
 
     if (router == NULL)
         return;
-    warprsa_router_set_cpus(router, atomic_load(&c->shm.head->on_cpus) != 0
-                                        ? WARPRSA_CPUS_ALONE
-                                        : WARPRSA_CPUS_NONE);
+    warprsa_router_set_cpus(router,
+                            on_cpus ? WARPRSA_CPUS_ALONE : WARPRSA_CPUS_NONE);
     warprsa_router_set_devices_up(router, state == WARPRSA_QUEUE_READY);
 }
 
-/* Shows a changed state of the daemon in the counters and to the router. */
+/* Shows a changed state of the daemon, or other devices, in the counters and to
+ * the router. */
 static void publish_state(warprsa_client *client, warprsa_connection *c,
                           warprsa_queue_state state)
 {
+    bool on_cpus =
+        atomic_load_explicit(&c->shm.head->on_cpus, memory_order_relaxed) != 0;
+
     if (atomic_load_explicit(&client->state, memory_order_relaxed) ==
-        (uint32_t)state)
+            (uint32_t)state &&
+        atomic_load_explicit(&client->on_cpus, memory_order_relaxed) == on_cpus)
         return;
     pthread_mutex_lock(&client->lock);
     if (client->connection == c) {
         atomic_store(&client->state, (uint32_t)state);
+        atomic_store(&client->on_cpus, on_cpus);
         publish_device(client, c);
-        publish_to_router(client, c, state);
+        publish_to_router(client, state, on_cpus);
     }
     pthread_mutex_unlock(&client->lock);
 }

@@ -42,7 +42,10 @@ struct warprsa_client {
     uint32_t generations; /* of slots, handed out so far */
     struct warprsa_backend_key_list bucket[WARPRSA_CLIENT_BUCKETS];
 
-    _Atomic uint32_t state; /* of the connection, as last published */
+    /* Of the connection, as last published: its state, and whether the daemon
+     * computes with the CPUs alone. */
+    _Atomic uint32_t state;
+    _Atomic bool on_cpus;
     _Alignas(64) _Atomic uint32_t depth; /* submitted and not answered */
 
     pthread_mutex_t connect_lock; /* of what follows */
