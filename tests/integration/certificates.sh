@@ -7,7 +7,8 @@
 # authority NAME: NAME.pem, and NAME.key to sign with.
 authority() {
     plain req -x509 -newkey rsa:2048 -nodes -keyout "$1.key" -out "$1.pem" \
-        -subj "/CN=$1" -days 2 2>/dev/null
+        -subj "/CN=$1" -days 2 -addext basicConstraints=critical,CA:TRUE \
+        -addext keyUsage=critical,keyCertSign 2>/dev/null
 }
 
 # certificate NAME AUTHORITY SUBJECT-ALT-NAME [DAYS]: NAME.pem and NAME.key; of 0
