@@ -7,10 +7,10 @@
  *
  *   random_operations [OPERATIONS [THREADS [SEED]]]
  *
- * BUILD_DIR: where the module is; WARPRSA_TEST_ENGINE: host (unless set) or
- * cuda; WARPRSA_TEST_SCALE: percentage of the 2,000 operations that are made if
- * no number is given. The seed is printed: the same one gives the same run, but
- * for what the threads do at the same time.
+ * BUILD_DIR: where the module is, from the root; WARPRSA_TEST_ENGINE: host
+ * (unless set), ifma or cuda; WARPRSA_TEST_SCALE: percentage of the 2,000
+ * operations that are made if no number is given. The seed is printed: the same
+ * one gives the same run, but for what the threads do at the same time.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -269,9 +269,12 @@ static bool operate_with(run *r, unsigned threads)
  * its size class, and that every key that was loaded was wiped. */
 static bool counters_agree(const module_context *module, const run *r)
 {
-    static const char *const names[CLASSES] = {"gpu_1024", "gpu_2048",
-                                               "gpu_3072", "gpu_4096"};
-    bool good = module_context_counter(module, "gpu") == r->operations &&
+    const bool ifma = strcmp(module_context_engine(), "ifma") == 0;
+    const char *const names[CLASSES] = {
+        ifma ? "ifma_1024" : "gpu_1024", ifma ? "ifma_2048" : "gpu_2048",
+        ifma ? "ifma_3072" : "gpu_3072", ifma ? "ifma_4096" : "gpu_4096"};
+    bool good = module_context_counter(module, ifma ? "ifma" : "gpu") ==
+                    r->operations &&
                 module_context_counter(module, "cpu") == 0 &&
                 module_context_counter(module, "checks_failed") == 0 &&
                 module_context_counter(module, "keys_loaded") > 0 &&

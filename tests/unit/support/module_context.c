@@ -114,8 +114,24 @@ const char *module_context_engine(void)
     return engine != NULL ? engine : "host";
 }
 
+/* Whether the CPU and the system have what the engine "ifma" needs. */
+static int has_ifma(void)
+{
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512ifma");
+#else
+    return 0;
+#endif
+}
+
 int module_context_device_missing(void)
 {
+    if (strcmp(module_context_engine(), "ifma") == 0 && !has_ifma()) {
+        printf("this CPU, or the system on it, has no AVX-512 IFMA\n");
+        return 1;
+    }
     if (strcmp(module_context_engine(), "cuda") != 0 ||
         access("/dev/nvidiactl", F_OK) == 0)
         return 0;
