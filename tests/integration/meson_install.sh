@@ -44,7 +44,7 @@ need readelf
 if grep -q nv_fatbin <<<"$(readelf -S -W "$MODULE")"; then
     most=$((20 * 1024 * 1024))
 else
-    most=$((1280 * 1024))
+    most=$((1024 * 1024))
 fi
 for file in "root$modules/warprsa.so" "$(find root -name warprsad -type f)"; do
     size=$(stat -c %s "$file")
