@@ -9,12 +9,6 @@
 
 #include "batching/base/usable_cpus.h"
 
-enum {
-    /* The lanes of a vector: a batch of fewer takes as long, and a longer one
-     * would keep others waiting while another thread is free. */
-    CPU_BATCH = 8,
-};
-
 static void add(warprsa_queue_config *config, const warprsa_engine *engine,
                 const warprsa_engines_wanted *wanted)
 {
@@ -35,7 +29,8 @@ static void add_ifma(warprsa_queue_config *config, unsigned threads)
         .devices = UINT32_MAX,
         .streams =
             threads < WARPRSA_STREAMS_MAX ? threads : WARPRSA_STREAMS_MAX,
-        .batch_max = CPU_BATCH,
+        /* A longer batch would keep others waiting while a thread is free. */
+        .batch_max = WARPRSA_IFMA_LANES,
         .on_cpus = true,
     };
 }

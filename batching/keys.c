@@ -147,9 +147,9 @@ static warprsa_key_owner *find_owner(warprsa_keys *keys, uint64_t id)
 
     if (id == WARPRSA_OWNER_SELF)
         return &keys->self;
-    LIST_FOREACH(owner, &keys->owners, link)
-    if (owner->id == id)
-        return owner;
+    LIST_FOREACH (owner, &keys->owners, link)
+        if (owner->id == id)
+            return owner;
     forget_owners(keys);
     owner = malloc(sizeof(*owner));
     if (owner == NULL)

@@ -31,6 +31,9 @@ enum {
      * 2075 bits. */
     WARPRSA_PRIME_BYTES_MAX = 260,
     WARPRSA_EXPONENT_BYTES = 8,
+    /* Requests that the engine "ifma" computes at a time. A batch of fewer
+     * takes as long. */
+    WARPRSA_IFMA_LANES = 8,
     WARPRSA_STREAMS_MAX = 256,
     WARPRSA_GPU_STREAMS_MAX = 8, /* more than that never helped a GPU */
 };

@@ -36,9 +36,9 @@ static struct warprsa_user *find(const warprsa_user_quota *quota, uid_t uid)
 {
     struct warprsa_user *user;
 
-    LIST_FOREACH(user, &quota->list, link)
-    if (user->uid == uid)
-        break;
+    LIST_FOREACH (user, &quota->list, link)
+        if (user->uid == uid)
+            break;
     return user;
 }
 

@@ -16,10 +16,10 @@ static warprsa_backend_key *find_key(struct warprsa_backend_key_list *bucket,
 {
     warprsa_backend_key *found;
 
-    LIST_FOREACH(found, bucket, link)
-    if (memcmp(found->id, id, WARPRSA_KEY_ID_BYTES) == 0 &&
-        memcmp(&found->key, key, sizeof(*key)) == 0)
-        return found;
+    LIST_FOREACH (found, bucket, link)
+        if (memcmp(found->id, id, WARPRSA_KEY_ID_BYTES) == 0 &&
+            memcmp(&found->key, key, sizeof(*key)) == 0)
+            return found;
     return NULL;
 }
 

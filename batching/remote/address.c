@@ -67,11 +67,35 @@ static bool bind_there(int one, const struct addrinfo *to, unsigned *port)
     return true;
 }
 
-int warprsa_address_listen(const warprsa_address *address, unsigned *port,
-                           char *why, size_t why_size)
+/* Whether a socket becomes connected within *ms milliseconds; else see errno.
+ */
+static bool connect_there(int one, const struct addrinfo *to, unsigned *ms)
+{
+    struct pollfd wait = {.fd = one, .events = POLLOUT};
+    int error = 0;
+    socklen_t size = sizeof(error);
+
+    if (connect(one, to->ai_addr, to->ai_addrlen) == 0)
+        return true;
+    if (errno != EINPROGRESS)
+        return false;
+    if (poll(&wait, 1, (int)*ms) != 1) {
+        errno = ETIMEDOUT;
+        return false;
+    }
+    if (getsockopt(one, SOL_SOCKET, SO_ERROR, &error, &size) == 0)
+        errno = error;
+    return errno == 0;
+}
+
+/* A socket of the first address found that can be used; -1 with the reason. */
+static int open_first(const warprsa_address *address, int flags,
+                      bool (*use)(int one, const struct addrinfo *to,
+                                  unsigned *number),
+                      unsigned *number, char *why, size_t why_size)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                                   .ai_flags = AI_PASSIVE};
+                                   .ai_flags = flags};
     struct addrinfo *found = NULL;
     int error = getaddrinfo(address->host, address->port, &hints, &found);
     int one = -1;
@@ -84,7 +108,7 @@ int warprsa_address_listen(const warprsa_address *address, unsigned *port,
     for (struct addrinfo *to = found; to != NULL && one < 0; to = to->ai_next) {
         one = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
                      0);
-        if (one >= 0 && bind_there(one, to, port))
+        if (one >= 0 && use(one, to, number))
             break;
         snprintf(why, why_size, "%s:%s: %s", address->host, address->port,
                  strerror(errno));
@@ -96,51 +120,16 @@ int warprsa_address_listen(const warprsa_address *address, unsigned *port,
     return one;
 }
 
-/* Whether a socket becomes connected within this time; else see errno. */
-static bool connect_there(int one, const struct addrinfo *to, unsigned ms)
+int warprsa_address_listen(const warprsa_address *address, unsigned *port,
+                           char *why, size_t why_size)
 {
-    struct pollfd wait = {.fd = one, .events = POLLOUT};
-    int error = 0;
-    socklen_t size = sizeof(error);
-
-    if (connect(one, to->ai_addr, to->ai_addrlen) == 0)
-        return true;
-    if (errno != EINPROGRESS)
-        return false;
-    if (poll(&wait, 1, (int)ms) != 1) {
-        errno = ETIMEDOUT;
-        return false;
-    }
-    if (getsockopt(one, SOL_SOCKET, SO_ERROR, &error, &size) == 0)
-        errno = error;
-    return errno == 0;
+    return open_first(address, AI_PASSIVE, bind_there, port, why, why_size);
 }
 
 int warprsa_address_connect(const warprsa_address *address, unsigned ms,
                             char *why, size_t why_size)
 {
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    int error = getaddrinfo(address->host, address->port, &hints, &found);
-    int one = -1;
-
-    if (error != 0) {
-        snprintf(why, why_size, "%s: %s", address->host, gai_strerror(error));
-        return -1;
-    }
-    for (struct addrinfo *to = found; to != NULL && one < 0; to = to->ai_next) {
-        one = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-                     0);
-        if (one >= 0 && connect_there(one, to, ms))
-            break;
-        snprintf(why, why_size, "%s:%s: %s", address->host, address->port,
-                 strerror(errno));
-        if (one >= 0)
-            close(one);
-        one = -1;
-    }
-    freeaddrinfo(found);
-    return one;
+    return open_first(address, 0, connect_there, &ms, why, why_size);
 }
 
 void warprsa_address_no_delay(int socket)

@@ -505,7 +505,7 @@ static bool remote_close(warprsa_device *device)
         warprsa_verify_free(device->keys[i].verify);
     free(device->keys);
     warprsa_id_pool_free(&device->numbers);
-    if (device->tls.library != NULL)
+    if (device->tls.libctx != NULL)
         warprsa_tls_close(&device->tls);
     free_device(device, device->config.streams);
     return wiped;

@@ -128,9 +128,9 @@ static warprsa_identity *find(const warprsa_identities *table, const char *name)
 {
     warprsa_identity *identity;
 
-    LIST_FOREACH(identity, &table->list, link)
-    if (strcmp(identity->name, name) == 0)
-        return identity;
+    LIST_FOREACH (identity, &table->list, link)
+        if (strcmp(identity->name, name) == 0)
+            return identity;
     return NULL;
 }
 
@@ -227,8 +227,8 @@ bool warprsa_identities_read(warprsa_identities *table, const char *path,
     if (done) {
         rewind(file);
         pthread_mutex_lock(&table->lock);
-        LIST_FOREACH(identity, &table->list, link)
-        identity->listed = false;
+        LIST_FOREACH (identity, &table->list, link)
+            identity->listed = false;
         done = read_lines(file, table, path, why, why_size);
         if (done)
             remove_others(table);

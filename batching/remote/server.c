@@ -171,8 +171,21 @@ static void accept_some(warprsa_event_source *source)
     }
 }
 
-/* Sends the results of what the queue has answered: of a session all at once.
- */
+/* Sends the results of a session, all at once. */
+static void send_results(warprsa_operate *s)
+{
+    warprsa_connection *c =
+        s->stream != NULL ? s->stream->connection->owner : NULL;
+
+    if (!warprsa_operate_flush(s) && c != NULL) {
+        snprintf(c->http2->why, sizeof(c->http2->why), "no memory");
+        c->ended = true;
+    }
+    if (c != NULL)
+        warprsa_connection_run(c);
+}
+
+/* Sends the results of what the queue has answered. */
 static void send_answered(network_thread *t)
 {
     warprsa_operate_pending *p = atomic_exchange(&t->answered, NULL), *next;
@@ -184,18 +197,9 @@ static void send_answered(network_thread *t)
         next = p->next;
         warprsa_operate_answered(p);
     }
-    LIST_FOREACH(s, &t->host.sessions, link)
-    if (s->answered != NULL) {
-        warprsa_connection *c =
-            s->stream != NULL ? s->stream->connection->owner : NULL;
-
-        if (!warprsa_operate_flush(s) && c != NULL) {
-            snprintf(c->http2->why, sizeof(c->http2->why), "no memory");
-            c->ended = true;
-        }
-        if (c != NULL)
-            warprsa_connection_run(c);
-    }
+    LIST_FOREACH (s, &t->host.sessions, link)
+        if (s->answered != NULL)
+            send_results(s);
 }
 
 /* Frees what has ended, and runs what has more to read. True: there is more. */
@@ -245,8 +249,8 @@ static bool is_done(network_thread *t)
     if (!t->host.operate.draining)
         return false;
     if (warprsa_clock_ns() > atomic_load(&t->server->drained_until_ns))
-        LIST_FOREACH(c, &t->connections, link)
-    c->ended = true;
+        LIST_FOREACH (c, &t->connections, link)
+            c->ended = true;
     return LIST_EMPTY(&t->connections) && LIST_EMPTY(&t->host.sessions);
 }
 

@@ -103,7 +103,7 @@ static SSL_CTX *new_context(const warprsa_tls *tls,
                             const warprsa_tls_files *files, char *why,
                             size_t why_size)
 {
-    SSL_CTX *context = SSL_CTX_new_ex(tls->library, NULL,
+    SSL_CTX *context = SSL_CTX_new_ex(tls->libctx, NULL,
                                       tls->is_server ? TLS_server_method()
                                                      : TLS_client_method());
 
@@ -125,9 +125,9 @@ bool warprsa_tls_open(warprsa_tls *tls, bool is_server,
     snprintf(why, why_size, "TLS: no memory");
     if (pthread_mutex_init(&tls->lock, NULL) != 0)
         return false;
-    tls->library = OSSL_LIB_CTX_new();
-    if (tls->library != NULL)
-        tls->provider = OSSL_PROVIDER_load(tls->library, "default");
+    tls->libctx = OSSL_LIB_CTX_new();
+    if (tls->libctx != NULL)
+        tls->provider = OSSL_PROVIDER_load(tls->libctx, "default");
     if (tls->provider != NULL)
         tls->context = new_context(tls, files, why, why_size);
     if (tls->context != NULL)
@@ -156,7 +156,7 @@ void warprsa_tls_close(warprsa_tls *tls)
     SSL_CTX_free(tls->context);
     if (tls->provider != NULL)
         OSSL_PROVIDER_unload(tls->provider);
-    OSSL_LIB_CTX_free(tls->library);
+    OSSL_LIB_CTX_free(tls->libctx);
     pthread_mutex_destroy(&tls->lock);
 }
 

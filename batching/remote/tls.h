@@ -27,7 +27,7 @@ typedef struct warprsa_tls_files {
 
 typedef struct warprsa_tls {
     bool is_server;
-    OSSL_LIB_CTX *library;
+    OSSL_LIB_CTX *libctx;
     OSSL_PROVIDER *provider;
     pthread_mutex_t lock;
     SSL_CTX *context; /* under the lock */

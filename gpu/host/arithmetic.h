@@ -13,7 +13,7 @@
 #include "gpu/engine.h"
 
 enum {
-    WARPRSA_HOST_LANES_MAX = 8,
+    WARPRSA_HOST_LANES_MAX = WARPRSA_IFMA_LANES,
     WARPRSA_HOST_ALIGNMENT = 64, /* of a workspace, in bytes */
 };
 

@@ -171,8 +171,8 @@ static void describe(warprsa_device *device)
 
     if (strcmp(device->engine->name, "ifma") == 0)
         snprintf(device->description, sizeof(device->description),
-                 "AVX-512 IFMA, 8 lanes, %u threads (ifma 0%s)",
-                 config->streams, reads);
+                 "AVX-512 IFMA, %d lanes, %u threads (ifma 0%s)",
+                 WARPRSA_IFMA_LANES, config->streams, reads);
     else
         snprintf(device->description, sizeof(device->description),
                  "CPU (%s 0%s)", device->engine->name, reads);

@@ -42,7 +42,7 @@ const warprsa_host_arithmetic warprsa_host_ifma = {
 const warprsa_host_arithmetic warprsa_ifma_arithmetic = {
 #endif
     .key_bytes = sizeof(warprsa_prepared_key),
-    .lanes = WARPRSA_HOST_LANES_MAX,
+    .lanes = WARPRSA_IFMA_LANES,
     .workspace_bytes = workspace_bytes,
     .prepare = prepare,
     .operate = operate,

@@ -16,7 +16,7 @@
 #include <immintrin.h>
 #endif
 
-#define WARPRSA_LANES 8
+#define WARPRSA_LANES WARPRSA_IFMA_LANES
 
 /* Vectors of the compiler: + - & | ^ << >> and comparisons work lane by lane;
  * a comparison gives -1 or 0 in each lane. */
