@@ -30,7 +30,7 @@ typedef enum warprsa_cpu_reason {
     WARPRSA_CPU_UNSUPPORTED_KEY, /* multi-prime, no CRT, size out of range */
     WARPRSA_CPU_STARTING,        /* devices not open yet */
     WARPRSA_CPU_NO_DEVICE,       /* none there or all lost */
-    WARPRSA_CPU_QUEUE_FULL,      /* no free request slot */
+    WARPRSA_CPU_QUEUE_FULL,      /* no free request slot for this owner */
     WARPRSA_CPU_DEADLINE,        /* no answer in time */
     WARPRSA_CPU_CHECK_FAILED,    /* the result failed its check */
     WARPRSA_CPU_ERROR,           /* launch, memory, randomness, fork, ... */

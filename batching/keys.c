@@ -12,6 +12,9 @@
 
 enum {
     BUCKETS_MAX = 65536,
+    /* An owner that shares the devices may have so many requests under way for
+     * each free request slot. */
+    REQUESTS_PER_FREE = 8,
 };
 
 static void init_owner(warprsa_key_owner *owner, uint64_t id)
@@ -210,6 +213,39 @@ warprsa_key *warprsa_keys_get(warprsa_keys *keys, uint64_t owner,
 void warprsa_key_reference(warprsa_key *key)
 {
     atomic_fetch_add_explicit(&key->references, 1, memory_order_relaxed);
+}
+
+static bool is_shared(const warprsa_key *key)
+{
+    return key->owner->id != WARPRSA_OWNER_SELF;
+}
+
+void warprsa_key_requested(warprsa_key *key)
+{
+    warprsa_key_reference(key);
+    if (is_shared(key))
+        atomic_fetch_add_explicit(&key->owner->requests, 1,
+                                  memory_order_relaxed);
+}
+
+void warprsa_key_answered(warprsa_key *key, uint32_t count)
+{
+    if (is_shared(key)) /* first: the owner may go with its last key */
+        atomic_fetch_sub_explicit(&key->owner->requests, count,
+                                  memory_order_relaxed);
+    warprsa_key_drop(key, count);
+}
+
+/* The threshold is a dynamic one: A. K. Choudhury, E. L. Hahne, "Dynamic queue
+ * length thresholds for shared-memory packet switches", IEEE/ACM Transactions
+ * on Networking 6(2), 1998. If each of n owners wants all it can get, a part of
+ * 1 / (1 + n * REQUESTS_PER_FREE) of the slots stays free, so that one more
+ * always finds some, and one alone has nearly all. */
+bool warprsa_key_may_request(const warprsa_key *key, uint32_t free_slots)
+{
+    return !is_shared(key) ||
+           atomic_load_explicit(&key->owner->requests, memory_order_relaxed) <
+               (uint64_t)free_slots * REQUESTS_PER_FREE;
 }
 
 static uint32_t index_on(const warprsa_key *key, unsigned device)

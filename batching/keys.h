@@ -59,6 +59,9 @@ TAILQ_HEAD(warprsa_key_share_list, warprsa_key_share);
 typedef struct warprsa_key_owner {
     uint64_t id;
     uint32_t keys; /* under the table's lock */
+    /* Requests that are not answered yet; not counted for WARPRSA_OWNER_SELF,
+     * whose threads would share a cache line for it. */
+    _Atomic uint32_t requests;
     LIST_ENTRY(warprsa_key_owner) link;
     warprsa_key_share share[WARPRSA_DEVICES_MAX];
 } warprsa_key_owner;
@@ -130,6 +133,16 @@ warprsa_key *warprsa_keys_get(warprsa_keys *keys, uint64_t owner,
  * that drops some must keep the table alive by other means. Any thread. */
 void warprsa_key_reference(warprsa_key *key);
 void warprsa_key_drop(warprsa_key *key, uint32_t count);
+
+/* A request with this key is queued: takes a reference for it. And `count` of
+ * them are about to be answered: drops theirs, as warprsa_key_drop() does. Both
+ * keep the owner's count of requests. Any thread. */
+void warprsa_key_requested(warprsa_key *key);
+void warprsa_key_answered(warprsa_key *key, uint32_t count);
+
+/* Whether the owner may have one more request under way, while so many of all
+ * request slots are free. Any thread. */
+bool warprsa_key_may_request(const warprsa_key *key, uint32_t free_slots);
 
 /* In the child of a fork: wipes the child's copy of the numbers and gives one
  * reference back without touching the table. */

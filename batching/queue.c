@@ -280,11 +280,19 @@ static void enqueue(warprsa_queue *queue, warprsa_key *key,
     memcpy(s->input, input, s->bytes);
     queue->slots.request[ticket->slot].key = key;
     warprsa_slots_set_notify(&queue->slots, ticket->slot, notify);
-    warprsa_key_reference(key);
+    warprsa_key_requested(key);
     atomic_fetch_add_explicit(&queue->depth, 1, memory_order_relaxed);
     atomic_store_explicit(&s->word, ticket->generation | WARPRSA_SLOT_QUEUED,
                           memory_order_release);
     warprsa_ring_put(&queue->queued[key->size], ticket->slot);
+}
+
+/* Those of requests that have been answered and not collected count as free. */
+static uint32_t free_slots(const warprsa_queue *queue)
+{
+    uint32_t taken = warprsa_queue_depth(queue);
+
+    return taken < queue->config.slots ? queue->config.slots - taken : 0;
 }
 
 warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
@@ -300,7 +308,8 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
                                   ? WARPRSA_CPU_STARTING
                                   : WARPRSA_CPU_NO_DEVICE);
     now_ns = warprsa_clock_ns();
-    if (!warprsa_slots_acquire(&queue->slots, now_ns, &index))
+    if (!warprsa_key_may_request(key, free_slots(queue)) ||
+        !warprsa_slots_acquire(&queue->slots, now_ns, &index))
         return refused(queue, WARPRSA_CPU_QUEUE_FULL);
     *ticket = warprsa_slots_ticket(&queue->slots, index);
     enqueue(queue, key, input, notify, now_ns, ticket);

@@ -85,8 +85,9 @@ void warprsa_key_abandon(warprsa_key *key);
 /*
  * Copies `input` (modulus_bytes of the key, big-endian, < n) into a free slot
  * and queues it. WARPRSA_DONE: queued, ticket filled. WARPRSA_REFUSED: no free
- * slot, no device (yet) or closing; counted with its reason. The key must be
- * held until the answer is collected, and no longer.
+ * slot, or none for the key's owner, who would leave too few to others; no
+ * device (yet) or closing; counted with its reason. The key must be held until
+ * the answer is collected, and no longer.
  *
  * Every ticket must be given to warprsa_queue_collect() or
  * warprsa_queue_wait() until one of them says something else than PENDING. An

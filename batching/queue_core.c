@@ -206,7 +206,7 @@ static void refuse_queued(warprsa_queue *queue)
             warprsa_notify notify;
             bool claimed = warprsa_slots_claim(&queue->slots, slot, &key);
 
-            warprsa_key_drop(key, 1);
+            warprsa_key_answered(key, 1);
             atomic_fetch_sub(&queue->depth, 1);
             if (!claimed)
                 continue;

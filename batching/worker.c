@@ -90,7 +90,7 @@ static size_t take_batch(warprsa_worker *worker, warprsa_size_class size,
                 worker->items[count++] =
                     (warprsa_item){.slot = slots[i], .key = key};
             } else {
-                warprsa_key_drop(key, 1);
+                warprsa_key_answered(key, 1);
                 abandoned++;
             }
         }
@@ -113,7 +113,7 @@ static void drop_keys(warprsa_worker *worker, size_t count)
             run++;
             i++;
         }
-        warprsa_key_drop(key, run);
+        warprsa_key_answered(key, run);
     }
 }
 
@@ -145,7 +145,7 @@ static void notify_callers(const warprsa_worker *worker, size_t count)
 static void refuse_one(warprsa_worker *worker, warprsa_item item,
                        warprsa_cpu_reason reason)
 {
-    warprsa_key_drop(item.key, 1);
+    warprsa_key_answered(item.key, 1);
     atomic_fetch_sub(&worker->device->queue->depth, 1);
     answer_item(worker, &item, WARPRSA_REFUSED, reason);
     notify_caller(&item);

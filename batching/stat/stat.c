@@ -43,7 +43,7 @@ static const char *explain(const char *reason)
         {"unsupported_key", "with keys that the GPU does not take"},
         {"starting", "while the GPU was being opened"},
         {"no_device", "without a GPU in use"},
-        {"queue_full", "with all request slots taken"},
+        {"queue_full", "with all of its request slots taken"},
         {"deadline", "not answered in time"},
         {"check_failed", "whose result failed its check"},
         {"error", "after an error"},

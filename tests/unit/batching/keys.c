@@ -411,6 +411,69 @@ static void requests_that_wait_for_keys_leave_slots(void **state)
     warprsa_counters_free(config.counters);
 }
 
+/* Submits requests of a key until one is refused. Returns how many were not. */
+static unsigned fill_slots(warprsa_queue *queue, warprsa_key *key,
+                           unsigned key_seed, fake_request *r)
+{
+    unsigned count = 0;
+
+    do
+        fake_fill(&r[count], WARPRSA_CLASS_2048, key_seed, count);
+    while (fake_submit(queue, key, &r[count]) == WARPRSA_DONE && ++count);
+    return count;
+}
+
+static void get_answers(warprsa_queue *queue, fake_request *r, unsigned count,
+                        warprsa_answer expected)
+{
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         expected);
+        assert_true(expected != WARPRSA_DONE || fake_is_right(&r[i]));
+    }
+}
+
+/* An owner that submits without end gets nearly all slots, as long as it is
+ * alone, and the others' requests find room; also after a device was lost. */
+static void requests_of_one_owner_leave_slots(void **state)
+{
+    enum {
+        SLOTS = 64,
+        GREEDY = 57, /* 8 for each free one */
+        OTHER = 7,
+    };
+    warprsa_queue_config config = fake_config();
+    fake_request r[SLOTS + 1], s[SLOTS + 1];
+    warprsa_key *greedy, *other;
+    warprsa_queue *queue;
+
+    (void)state;
+    config.slots = SLOTS;
+    queue = fake_ready_queue(&config);
+    greedy = key_of_owner(queue, 1001, 1);
+    other = key_of_owner(queue, 1000, 2);
+    for (unsigned round = 1; round <= 3; round++) {
+        const bool lost = round == 2;
+
+        assert_int_equal(one(queue, greedy, 1), WARPRSA_DONE);
+        assert_int_equal(one(queue, other, 2), WARPRSA_DONE);
+        FAKE_SET(hold, true);
+        FAKE_SET(wait_failures, lost);
+        assert_int_equal(fill_slots(queue, greedy, 1, r), GREEDY);
+        assert_int_equal(fill_slots(queue, other, 2, s), OTHER);
+        assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_QUEUE_FULL],
+                         2 * round);
+        FAKE_SET(hold, false);
+        get_answers(queue, r, GREEDY, lost ? WARPRSA_REFUSED : WARPRSA_DONE);
+        get_answers(queue, s, OTHER, lost ? WARPRSA_REFUSED : WARPRSA_DONE);
+        WAIT_UNTIL(warprsa_queue_wait_ready(queue, 0) == WARPRSA_QUEUE_READY);
+    }
+    warprsa_key_release(greedy);
+    warprsa_key_release(other);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
 /* As a certificate authority or a hosting company has them. */
 static void ten_thousand_keys(void **state)
 {
@@ -577,6 +640,7 @@ int main(void)
         cmocka_unit_test_setup(many_keys_of_one_owner_leave_those_of_another,
                                reset),
         cmocka_unit_test_setup(requests_that_wait_for_keys_leave_slots, reset),
+        cmocka_unit_test_setup(requests_of_one_owner_leave_slots, reset),
         cmocka_unit_test_setup(ten_thousand_keys, reset),
         cmocka_unit_test_setup(the_same_key_thousands_of_times, reset),
         cmocka_unit_test_setup(unloaded_from_every_device, reset),
