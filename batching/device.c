@@ -507,10 +507,11 @@ void warprsa_device_unlock_keys(warprsa_worker *worker)
 }
 
 size_t warprsa_device_take_loaded(warprsa_worker *worker,
-                                  warprsa_size_class size, size_t most)
+                                  warprsa_size_class size, size_t most,
+                                  warprsa_request_chain *abandoned)
 {
     warprsa_queue_device *device = worker->device;
-    const warprsa_request *requests = device->queue->slots.request;
+    warprsa_queue *queue = device->queue;
     uint32_t slot;
 
     worker->pinned = 0;
@@ -518,9 +519,17 @@ size_t warprsa_device_take_loaded(warprsa_worker *worker,
         return 0;
     pthread_mutex_lock(&device->residency_lock);
     while (worker->pinned < most &&
-           warprsa_key_loads_take(&device->loads, size, &slot))
-        worker->items[worker->pinned++] =
-            (warprsa_item){.slot = slot, .key = requests[slot].key};
+           warprsa_key_loads_take(&device->loads, size, &slot)) {
+        warprsa_key *key = queue->slots.request[slot].key;
+
+        if (warprsa_slots_is_abandoned(&queue->slots, slot)) {
+            warprsa_keys_unpin(key, device->number);
+            warprsa_slots_chain(&queue->slots, abandoned, slot);
+        } else {
+            worker->items[worker->pinned++] =
+                (warprsa_item){.slot = slot, .key = key};
+        }
+    }
     pthread_mutex_unlock(&device->residency_lock);
     return worker->pinned;
 }
@@ -616,7 +625,7 @@ bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
     uint32_t index = 0;
 
     pthread_mutex_lock(&device->residency_lock);
-    key = warprsa_key_loads_next(&device->loads, warprsa_clock_ns());
+    key = warprsa_key_loads_next(&device->loads, warprsa_clock_ns(), refused);
     pthread_mutex_unlock(&device->residency_lock);
     if (key == NULL)
         return false;

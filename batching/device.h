@@ -124,9 +124,10 @@ void warprsa_device_worked(warprsa_worker *worker);
 
 /* From inside: the first items of a new batch, up to `most`: requests whose
  * keys have been loaded for them, and are pinned. Returns how many there are.
- */
+ * *abandoned gets those that their callers have given up. */
 size_t warprsa_device_take_loaded(warprsa_worker *worker,
-                                  warprsa_size_class size, size_t most);
+                                  warprsa_size_class size, size_t most,
+                                  warprsa_request_chain *abandoned);
 
 /*
  * Around the preparation of a batch, from inside. In between,
@@ -154,8 +155,9 @@ void warprsa_device_unpin_keys(warprsa_worker *worker);
  * Loads one of the keys that requests were set aside for, evicting others if
  * there is no room. From inside. Returns false if there was none to load, or
  * another worker is at it. Else, if it failed, *status says why, and *refused
- * holds the requests that waited for it. WARPRSA_NO_MEMORY: no room, and no key
- * that may be evicted.
+ * gets the requests that waited for it. WARPRSA_NO_MEMORY: no room, and no key
+ * that may be evicted. In any case *refused also gets requests that their
+ * callers have given up; a key that only such wait for is not loaded.
  */
 bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
                              warprsa_request_chain *refused);

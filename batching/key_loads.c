@@ -99,13 +99,46 @@ static warprsa_key *take_waiting(warprsa_key_loads *loads)
     return residency->key;
 }
 
-warprsa_key *warprsa_key_loads_next(warprsa_key_loads *loads, uint64_t now_ns)
+/* Moves the requests that wait for a key to the end of another chain. */
+static void give_out(warprsa_key_loads *loads, warprsa_key *key,
+                     warprsa_request_chain *chain)
+{
+    warprsa_key_residency *residency = &key->on_device[loads->device];
+    uint32_t slot;
+
+    while (warprsa_slots_unchain(loads->slots, &residency->waiting, &slot)) {
+        warprsa_slots_chain(loads->slots, chain, slot);
+        warprsa_key_share_of(key, loads->device)->requests--;
+        atomic_fetch_sub(&loads->requests, 1);
+    }
+}
+
+static bool all_abandoned(const warprsa_key_loads *loads,
+                          const warprsa_request_chain *chain)
+{
+    const warprsa_slots *slots = loads->slots;
+    uint32_t next = chain->first;
+
+    while (next != 0 && warprsa_slots_is_abandoned(slots, next - 1))
+        next = slots->request[next - 1].next_in_chain;
+    return next == 0;
+}
+
+warprsa_key *warprsa_key_loads_next(warprsa_key_loads *loads, uint64_t now_ns,
+                                    warprsa_request_chain *abandoned)
 {
     warprsa_key *key;
 
     if (atomic_load(&loads->since_ns) != 0)
         return NULL;
-    key = take_waiting(loads);
+    while ((key = take_waiting(loads)) != NULL) {
+        warprsa_key_residency *residency = &key->on_device[loads->device];
+
+        if (!all_abandoned(loads, &residency->waiting))
+            break;
+        residency->is_wanted = false;
+        give_out(loads, key, abandoned);
+    }
     if (key == NULL)
         return NULL;
     warprsa_key_reference(key);
@@ -129,20 +162,6 @@ void warprsa_key_loads_succeeded(warprsa_key_loads *loads, warprsa_key *key,
     residency->is_wanted = false;
     warprsa_keys_loaded(key, loads->device, index, pins);
     atomic_store(&loads->since_ns, 0);
-}
-
-/* Moves the requests that wait for a key to the end of another chain. */
-static void give_out(warprsa_key_loads *loads, warprsa_key *key,
-                     warprsa_request_chain *chain)
-{
-    warprsa_key_residency *residency = &key->on_device[loads->device];
-    uint32_t slot;
-
-    while (warprsa_slots_unchain(loads->slots, &residency->waiting, &slot)) {
-        warprsa_slots_chain(loads->slots, chain, slot);
-        warprsa_key_share_of(key, loads->device)->requests--;
-        atomic_fetch_sub(&loads->requests, 1);
-    }
 }
 
 void warprsa_key_loads_failed(warprsa_key_loads *loads, warprsa_key *key,

@@ -52,8 +52,10 @@ bool warprsa_key_loads_add(warprsa_key_loads *loads, warprsa_key *key,
 
 /* The key to be loaded next, with a reference that the caller drops; NULL:
  * none, or another worker is loading one. To be followed by one of the next
- * two. */
-warprsa_key *warprsa_key_loads_next(warprsa_key_loads *loads, uint64_t now_ns);
+ * two. Keys whose requests have all been given up by their callers are passed
+ * over, and these requests given out, to be refused. */
+warprsa_key *warprsa_key_loads_next(warprsa_key_loads *loads, uint64_t now_ns,
+                                    warprsa_request_chain *abandoned);
 
 /* The load has ended well: the key's requests are ready for a batch, and have
  * pinned it. */

@@ -363,3 +363,8 @@ warprsa_answer warprsa_queue_wait(warprsa_queue *queue, warprsa_ticket ticket,
 
     return counted(queue, answer, size, &what);
 }
+
+bool warprsa_queue_withdraw(warprsa_queue *queue, warprsa_ticket ticket)
+{
+    return warprsa_slots_withdraw(&queue->slots, ticket);
+}

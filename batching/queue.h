@@ -90,8 +90,8 @@ void warprsa_key_abandon(warprsa_key *key);
  * the answer is collected, and no longer.
  *
  * Every ticket must be given to warprsa_queue_collect() or
- * warprsa_queue_wait() until one of them says something else than PENDING. An
- * answer that nobody collects within twice the deadline may be thrown away to
+ * warprsa_queue_wait() until one of them says something else than PENDING, or be
+ * withdrawn. An answer that nobody collects within twice the deadline may be thrown away to
  * reuse its slot; its ticket is then REFUSED. Any thread, any stack (no CUDA
  * call is made).
  */
@@ -114,5 +114,11 @@ warprsa_answer warprsa_queue_collect(warprsa_queue *queue,
  * there or the deadline has passed; never PENDING. */
 warprsa_answer warprsa_queue_wait(warprsa_queue *queue, warprsa_ticket ticket,
                                   uint8_t *output);
+
+/* Gives a request up, whose caller has gone: it is not computed any more unless
+ * a batch has it. `drop` is called, if any. False: there is an answer, or wake
+ * is being called, and the ticket must be given to warprsa_queue_collect(). Any
+ * thread, but one at a time for each ticket. */
+bool warprsa_queue_withdraw(warprsa_queue *queue, warprsa_ticket ticket);
 
 #endif

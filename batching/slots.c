@@ -418,6 +418,20 @@ static bool give_up(warprsa_slots *slots, warprsa_ticket ticket, uint32_t *word)
     return true;
 }
 
+bool warprsa_slots_withdraw(warprsa_slots *slots, warprsa_ticket ticket)
+{
+    uint32_t word = atomic_load_explicit(&slots->slot[ticket.slot].word,
+                                         memory_order_acquire);
+
+    while ((word & WARPRSA_SLOT_GENERATION) == ticket.generation &&
+           !(word & WARPRSA_SLOT_NOTIFIED) &&
+           ((word & WARPRSA_SLOT_STATE) == WARPRSA_SLOT_QUEUED ||
+            (word & WARPRSA_SLOT_STATE) == WARPRSA_SLOT_RUNNING))
+        if (give_up(slots, ticket, &word))
+            return true;
+    return false;
+}
+
 /* Asks once for the answer to a request. If there is none `give_up_ns` after
  * the submission, the request is abandoned. *word: the slot's word that was
  * seen, to sleep on. */

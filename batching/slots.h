@@ -94,6 +94,20 @@ bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
  * in its ring until a worker takes it from there. */
 bool warprsa_slots_cancel(warprsa_slots *slots, warprsa_ticket ticket);
 
+/* By the caller: gives a request up that has no answer yet. False: it has one,
+ * or the caller's wake function is being called, or the ticket is an old one. */
+bool warprsa_slots_withdraw(warprsa_slots *slots, warprsa_ticket ticket);
+
+/* By a worker, of a RUNNING request: whether the caller has given it up. To
+ * compute it would be in vain; warprsa_slots_complete() frees it. */
+static inline bool warprsa_slots_is_abandoned(const warprsa_slots *slots,
+                                              uint32_t index)
+{
+    return (atomic_load_explicit(&slots->slot[index].word,
+                                 memory_order_relaxed) &
+            WARPRSA_SLOT_STATE) == WARPRSA_SLOT_ABANDONED;
+}
+
 /*
  * Answers a RUNNING request, wakes the thread that sleeps for it, and returns
  * whom else to tell: the worker then calls `wake`, unless that is NULL. By that

@@ -433,13 +433,15 @@ static bool next_batch(warprsa_worker *worker)
     warprsa_queue *queue = device->queue;
     int found = oldest_class(device);
     warprsa_size_class size = (warprsa_size_class)found;
+    warprsa_request_chain abandoned = {0};
     size_t taken, count;
     uint64_t taken_ns;
 
     if (found < 0)
         return false;
     taken = warprsa_device_take_loaded(
-        worker, size, warprsa_queue_share(queue, device->number));
+        worker, size, warprsa_queue_share(queue, device->number), &abandoned);
+    refuse_chain(worker, &abandoned, WARPRSA_CPU_DEADLINE);
     taken = take_batch(worker, size, taken);
     taken_ns = warprsa_clock_ns();
     count = prepare_batch(worker, taken);
@@ -458,15 +460,15 @@ static bool load_key(warprsa_worker *worker)
 {
     warprsa_request_chain refused = {0};
     warprsa_status status = WARPRSA_OK;
+    bool loaded = warprsa_device_load_key(worker, &status, &refused);
 
-    if (!warprsa_device_load_key(worker, &status, &refused))
-        return false;
     if (status != WARPRSA_OK && !is_request_error(status))
         warprsa_device_failed(worker, status);
     refuse_chain(worker, &refused, why_no_key(status));
     /* For its requests, while this worker may go on to the next key. */
-    warprsa_eventcount_notify(&worker->device->activity->eventcount);
-    return true;
+    if (loaded)
+        warprsa_eventcount_notify(&worker->device->activity->eventcount);
+    return loaded;
 }
 
 static bool may_load(warprsa_worker *worker)

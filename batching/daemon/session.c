@@ -136,10 +136,25 @@ static void release_keys(warprsa_session *s)
     }
 }
 
+/* Nobody waits for the answers any more: what no batch has is not computed. */
+static void withdraw_requests(warprsa_session *s)
+{
+    for (uint32_t i = 0; i < s->shm.slots && s->in_flight > 0; i++) {
+        warprsa_pending *p = &s->pending[i];
+
+        if (!p->busy ||
+            !warprsa_queue_withdraw(s->context->config.queue, p->ticket))
+            continue;
+        p->busy = false;
+        s->in_flight--;
+    }
+}
+
 static void close_all(warprsa_session *s)
 {
     s->closed = true;
     s->unread = s->unread_messages = false;
+    withdraw_requests(s);
     release_keys(s);
     for (uint32_t i = 0; s->notifiers != NULL && i <= s->notifiers_max; i++)
         close_notifier(&s->notifiers[i]);
@@ -189,8 +204,8 @@ bool warprsa_session_attach(warprsa_session *s, pid_t pid)
 
 void warprsa_session_refuse(warprsa_session *s)
 {
-    warprsa_user_quota_release(&s->context->clients, s->uid);
     close_all(s);
+    warprsa_user_quota_release(&s->context->clients, s->uid);
     warprsa_session_free(s);
 }
 
@@ -209,8 +224,8 @@ void warprsa_session_end(warprsa_session *s, const char *why)
     warprsa_server_log(
         s->context, 1, "process %d (user %d) left: %s; %llu answered",
         (int)s->pid, (int)s->uid, why, (unsigned long long)s->answered);
-    warprsa_user_quota_release(&s->context->clients, s->uid);
     close_all(s);
+    warprsa_user_quota_release(&s->context->clients, s->uid);
 }
 
 /* Wakes the thread (0) or job that waits for an answer. Writing never blocks: a

@@ -111,8 +111,9 @@ void warprsa_session_free(warprsa_session *session);
 void warprsa_session_begin(warprsa_session *session,
                            warprsa_session_host *host);
 
-/* Closes all that the session has and logs why. Its requests in flight must
- * still be completed before free(). Does nothing a second time. */
+/* Closes all that the session has and logs why. Its requests are withdrawn, and
+ * those whose answers are on their way must still be completed before free().
+ * Does nothing a second time. */
 void warprsa_session_end(warprsa_session *session, const char *why);
 
 /* Goes on with what is unread. */

@@ -74,15 +74,25 @@ static bool set_aside(setting *s, warprsa_key *key, uint64_t now_ns)
     return warprsa_key_loads_add(&s->loads, key, slot, now_ns);
 }
 
+/* The key to be loaded next. Nobody has given a request up. */
+static warprsa_key *next(setting *s, uint64_t now_ns)
+{
+    warprsa_request_chain abandoned = {0};
+    warprsa_key *key = warprsa_key_loads_next(&s->loads, now_ns, &abandoned);
+
+    assert_int_equal(abandoned.first, 0);
+    return key;
+}
+
 /* Loads what is next, and answers its requests. */
 static warprsa_key *load_next(setting *s, uint64_t now_ns)
 {
-    warprsa_key *key = warprsa_key_loads_next(&s->loads, now_ns);
+    warprsa_key *key = next(s, now_ns);
     uint32_t slot;
 
     if (key == NULL)
         return NULL;
-    assert_null(warprsa_key_loads_next(&s->loads, now_ns)); /* one at a time */
+    assert_null(next(s, now_ns)); /* one at a time */
     warprsa_key_loads_succeeded(&s->loads, key, 7);
     while (warprsa_key_loads_take(&s->loads, WARPRSA_CLASS_1024, &slot)) {
         assert_ptr_equal(s->slots.request[slot].key, key);
@@ -209,11 +219,11 @@ static void all_is_given_out(void **state)
     unsigned count = 0;
 
     assert_true(set_aside(s, loaded, start_ns));
-    assert_ptr_equal(warprsa_key_loads_next(&s->loads, start_ns), loaded);
+    assert_ptr_equal(next(s, start_ns), loaded);
     warprsa_key_loads_succeeded(&s->loads, loaded, 3);
     warprsa_key_drop(loaded, 1);
     assert_true(set_aside(s, loading, start_ns));
-    assert_ptr_equal(warprsa_key_loads_next(&s->loads, start_ns), loading);
+    assert_ptr_equal(next(s, start_ns), loading);
     assert_true(set_aside(s, waits, start_ns));
     assert_true(set_aside(s, waits, start_ns));
     warprsa_key_loads_take_all(&s->loads, &chain);
@@ -227,7 +237,7 @@ static void all_is_given_out(void **state)
         count++;
     assert_int_equal(count, 4);
     assert_int_equal(s->loads.requests, 0);
-    assert_null(warprsa_key_loads_next(&s->loads, start_ns));
+    assert_null(next(s, start_ns));
     /* And may be set aside again. */
     assert_true(set_aside(s, waits, start_ns));
     assert_ptr_equal(load_next(s, start_ns), waits);

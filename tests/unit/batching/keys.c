@@ -474,6 +474,46 @@ static void requests_of_one_owner_leave_slots(void **state)
     warprsa_counters_free(config.counters);
 }
 
+/* Requests that wait for their keys and are given up: a key that nobody else
+ * waits for is not loaded, and none of them is computed. */
+static void withdrawn_requests_load_no_keys(void **state)
+{
+    enum {
+        LOADING, /* under way when its request is withdrawn */
+        ALONE,   /* only withdrawn requests wait for it */
+        WANTED,  /* and for this one another */
+        KEYS,
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *keys[KEYS];
+    fake_request r[KEYS], wanted;
+
+    (void)state;
+    FAKE_SET(hold_load, true);
+    for (unsigned i = 0; i < KEYS; i++) {
+        keys[i] = fake_add_key(queue, WARPRSA_CLASS_2048, i);
+        fake_fill(&r[i], WARPRSA_CLASS_2048, i, i);
+        assert_int_equal(fake_submit(queue, keys[i], &r[i]), WARPRSA_DONE);
+        FAKE_WAIT(fake.waiting == 1);
+    }
+    fake_fill(&wanted, WARPRSA_CLASS_2048, WANTED, 9);
+    assert_int_equal(fake_submit(queue, keys[WANTED], &wanted), WARPRSA_DONE);
+    for (unsigned i = 0; i < KEYS; i++)
+        assert_true(warprsa_queue_withdraw(queue, r[i].ticket));
+    FAKE_SET(hold_load, false);
+    assert_int_equal(warprsa_queue_wait(queue, wanted.ticket, wanted.output),
+                     WARPRSA_DONE);
+    assert_true(fake_is_right(&wanted));
+    WAIT_UNTIL(warprsa_queue_depth(queue) == 0);
+    assert_int_equal(config.counters->keys_loaded, 2);
+    assert_int_equal(config.counters->batch_operations, 1);
+    for (unsigned i = 0; i < KEYS; i++)
+        warprsa_key_release(keys[i]);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
 /* As a certificate authority or a hosting company has them. */
 static void ten_thousand_keys(void **state)
 {
@@ -641,6 +681,7 @@ int main(void)
                                reset),
         cmocka_unit_test_setup(requests_that_wait_for_keys_leave_slots, reset),
         cmocka_unit_test_setup(requests_of_one_owner_leave_slots, reset),
+        cmocka_unit_test_setup(withdrawn_requests_load_no_keys, reset),
         cmocka_unit_test_setup(ten_thousand_keys, reset),
         cmocka_unit_test_setup(the_same_key_thousands_of_times, reset),
         cmocka_unit_test_setup(unloaded_from_every_device, reset),

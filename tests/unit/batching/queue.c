@@ -324,6 +324,54 @@ static void listen_to(listener *l)
     pthread_mutex_unlock(&l->lock);
 }
 
+/* Requests that their caller gives up are not computed, but for those that a
+ * batch has, and their slots are free again. */
+static void withdrawn_requests_are_not_computed(void **state)
+{
+    enum {
+        SLOTS = 8,
+        RUNNING = 0,
+        FIRST = 1, /* of those withdrawn from the ring */
+        LAST = SLOTS - 1,
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request *r;
+
+    (void)state;
+    config.slots = SLOTS;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    wait_for_all(queue, submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1), 1);
+    FAKE_SET(hold, true);
+    r = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+    FAKE_WAIT(fake.running == 1);
+    assert_true(warprsa_queue_withdraw(queue, r[RUNNING].ticket));
+    free(r);
+    r = submit_many(queue, key, WARPRSA_CLASS_2048, 1, SLOTS - 1);
+    for (unsigned i = FIRST; i < LAST; i++) {
+        assert_true(warprsa_queue_withdraw(queue, r[i - 1].ticket));
+        assert_false(warprsa_queue_withdraw(queue, r[i - 1].ticket));
+    }
+    FAKE_SET(hold, false);
+    WAIT_UNTIL(warprsa_queue_depth(queue) == 0);
+    assert_false(warprsa_queue_withdraw(queue, r[LAST - 1].ticket));
+    assert_int_equal(
+        warprsa_queue_wait(queue, r[LAST - 1].ticket, r[LAST - 1].output),
+        WARPRSA_DONE);
+    assert_true(fake_is_right(&r[LAST - 1]));
+    free(r);
+    /* The first one, that which was running, and the last one. */
+    assert_int_equal(config.counters->batch_operations, 3);
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048], 2);
+    wait_for_all(queue, submit_many(queue, key, WARPRSA_CLASS_2048, 1, SLOTS),
+                 SLOTS);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
 static void notified_once_and_then_collects(void **state)
 {
     warprsa_queue_config config = fake_config();
@@ -718,6 +766,7 @@ int main(void)
         cmocka_unit_test_setup(only_chosen_devices_are_used, reset),
         cmocka_unit_test_setup(a_full_queue_refuses, reset),
         cmocka_unit_test_setup(slots_stay_with_their_threads, reset),
+        cmocka_unit_test_setup(withdrawn_requests_are_not_computed, reset),
         cmocka_unit_test_setup(notified_once_and_then_collects, reset),
         cmocka_unit_test_setup(notified_caller_may_wait_too, reset),
         cmocka_unit_test_setup(answers_are_there_before_anyone_is_told, reset),

@@ -384,14 +384,17 @@ static void one_that_dies_holding_slots(void **state)
     for (uint32_t slot = 0; slot < 16; slot++) {
         raw_client_fill(&x, slot, slot + 1, 3, 5);
         raw_client_submit(&x, slot);
+        FAKE_WAIT(fake.running == 1); /* a batch of the first one */
     }
-    FAKE_WAIT(fake.running > 0);
+    WAIT_UNTIL(warprsa_queue_depth(s.queue) == 16);
     raw_client_leave(&x);
     WAIT_UNTIL(warprsa_server_clients(s.server) == 1);
     FAKE_SET(hold, false);
     test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     WAIT_UNTIL(s.queue_config.counters->keys == 1);
     WAIT_UNTIL(warprsa_queue_depth(s.queue) == 0);
+    /* Of its requests only that which was running when it died. */
+    assert_int_equal(s.queue_config.counters->batch_operations, 2);
 }
 
 static void as_many_control_connections_as_allowed(void **state)
