@@ -90,10 +90,10 @@ void warprsa_key_abandon(warprsa_key *key);
  * the answer is collected, and no longer.
  *
  * Every ticket must be given to warprsa_queue_collect() or
- * warprsa_queue_wait() until one of them says something else than PENDING, or be
- * withdrawn. An answer that nobody collects within twice the deadline may be thrown away to
- * reuse its slot; its ticket is then REFUSED. Any thread, any stack (no CUDA
- * call is made).
+ * warprsa_queue_wait() until one of them says something else than PENDING, or
+ * be withdrawn. An answer that nobody collects within twice the deadline may be
+ * thrown away to reuse its slot; its ticket is then REFUSED. Any thread, any
+ * stack (no CUDA call is made).
  */
 warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
                                     const uint8_t *input, warprsa_notify notify,

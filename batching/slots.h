@@ -95,7 +95,8 @@ bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
 bool warprsa_slots_cancel(warprsa_slots *slots, warprsa_ticket ticket);
 
 /* By the caller: gives a request up that has no answer yet. False: it has one,
- * or the caller's wake function is being called, or the ticket is an old one. */
+ * or the caller's wake function is being called, or the ticket is an old one.
+ */
 bool warprsa_slots_withdraw(warprsa_slots *slots, warprsa_ticket ticket);
 
 /* By a worker, of a RUNNING request: whether the caller has given it up. To
