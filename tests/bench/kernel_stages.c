@@ -9,6 +9,8 @@
  * divide that launch's own time. A second measurement tells the share of the
  * two exponentiations in another way: with half as many windows of the
  * exponents, nothing else takes less time.
+ *
+ * Its kernels take minutes to compile: ninja -C BUILD tests/bench/kernel_stages
  */
 #include <getopt.h>
 #include <stdio.h>
