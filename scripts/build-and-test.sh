@@ -58,9 +58,10 @@ build_and_test() {
     echo "$directory: built in $((SECONDS - start)) s"
     start=$SECONDS
     rm -f "$directory/meson-logs/testlog.json"
+    # One test more than CPUs: some wait most of the time.
     WARPRSA_TEST_SCALE=$((${WARPRSA_TEST_SCALE:-100} * scale / 100)) \
         meson test -C "$directory" --no-rebuild --print-errorlogs \
-        "${which[@]}"
+        --num-processes "$(($(nproc) + 1))" "${which[@]}"
     echo "$directory: tested in $((SECONDS - start)) s"
     if [ -s "$directory/meson-logs/testlog.json" ]; then
         count_results "$directory"
