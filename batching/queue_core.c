@@ -13,6 +13,10 @@ enum {
      * one: a GPU takes no longer for them. */
     SHARE_LEAST = 512,
     TRACE_LINE = 512,
+    /* The whole of a batch's time, in waits_for_cpu; and the part of it from
+     * which on the CPUs are taken to be contended. */
+    WHOLE = 65536,
+    CONTENDED = WHOLE / 8,
 };
 
 /* Both number the same devices. */
@@ -234,16 +238,58 @@ bool warprsa_queue_empty(warprsa_queue *queue)
     return true;
 }
 
-bool warprsa_queue_may_take(const warprsa_queue *queue, unsigned device,
+/* How many requests are queued; a hint. */
+static uint32_t waiting_in(warprsa_queue *queue)
+{
+    uint32_t waiting = 0;
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        waiting += warprsa_ring_count(&queue->queued[c]);
+    return waiting;
+}
+
+void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
+                                 uint64_t cpu_ns, uint64_t elapsed_ns)
+{
+    _Atomic uint32_t *average = &queue->activity[device].waits_for_cpu;
+    uint32_t old = atomic_load_explicit(average, memory_order_relaxed);
+    uint32_t now = 0;
+
+    if (cpu_ns < elapsed_ns)
+        now = (uint32_t)((elapsed_ns - cpu_ns) * WHOLE / elapsed_ns);
+    /* Both are at most WHOLE: the sum does not overflow. */
+    atomic_store_explicit(average, (7 * old + now) / 8, memory_order_relaxed);
+}
+
+bool warprsa_queue_wants_more(warprsa_queue *queue, unsigned device)
+{
+    const warprsa_device_activity *activity = &queue->activity[device];
+    const warprsa_queue_engine *engine =
+        &queue->config.engines[activity->engine];
+
+    return engine->on_cpus &&
+           atomic_load_explicit(&activity->waits_for_cpu,
+                                memory_order_relaxed) >= CONTENDED &&
+           waiting_in(queue) < engine->batch_max;
+}
+
+/* A submitter that is told no need not notify anybody: it has read `running`
+ * after it queued its request, and the worker that lowers that looks at the
+ * queue afterwards. All four are sequentially consistent. */
+bool warprsa_queue_may_take(warprsa_queue *queue, unsigned device,
                             unsigned stream)
 {
     const warprsa_queue_config *config = &queue->config;
+    const warprsa_device_activity *activity = &queue->activity[device];
 
-    if (!config->engines[queue->activity[device].engine].on_cpus ||
-        !atomic_load(&queue->others_ready))
+    if (!config->engines[activity->engine].on_cpus)
         return true;
-    return config->router != NULL &&
-           stream < warprsa_router_helpers(config->router);
+    if (atomic_load(&queue->others_ready) &&
+        (config->router == NULL ||
+         stream >= warprsa_router_helpers(config->router)))
+        return false;
+    return atomic_load(&activity->running) == 0 ||
+           !warprsa_queue_wants_more(queue, device);
 }
 
 void warprsa_queue_notify_idle(warprsa_queue *queue)
@@ -280,14 +326,13 @@ void warprsa_queue_rearm_idle(warprsa_queue *queue)
     for (unsigned i = 0; i < count; i++) {
         warprsa_eventcount *eventcount = &queue->activity[i].eventcount;
 
-        if (atomic_load(&eventcount->idle) == 0 ||
-            !warprsa_queue_may_take(queue, i, 0))
+        if (atomic_load(&eventcount->idle) == 0)
             continue;
         /* The notification that woke one worker has disarmed the eventcount
          * for the others. Arm it for them, then look for work, in this order:
          * a submitter that queues later sees it armed. */
         (void)warprsa_eventcount_prepare_wait(eventcount);
-        if (!warprsa_queue_empty(queue))
+        if (!warprsa_queue_empty(queue) && warprsa_queue_may_take(queue, i, 0))
             warprsa_eventcount_notify(eventcount);
     }
 }
@@ -296,16 +341,6 @@ void warprsa_queue_wake_all(warprsa_queue *queue)
 {
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
         warprsa_eventcount_notify_all(&queue->activity[i].eventcount);
-}
-
-/* How many requests are queued; a hint. */
-static uint32_t waiting_in(warprsa_queue *queue)
-{
-    uint32_t waiting = 0;
-
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        waiting += warprsa_ring_count(&queue->queued[c]);
-    return waiting;
 }
 
 uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device)

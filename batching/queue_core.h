@@ -38,6 +38,9 @@
 typedef struct warprsa_device_activity {
     warprsa_eventcount eventcount; /* its idle workers sleep on it */
     _Atomic uint32_t running;      /* requests taken and not answered */
+    /* Of CPUs: the part of a batch's time in which its thread waited for a CPU,
+     * of 65536; averaged over batches. */
+    _Atomic uint32_t waits_for_cpu;
     unsigned engine; /* its index in the configuration; set before the device is
                         counted in device_count */
 } warprsa_device_activity;
@@ -106,9 +109,21 @@ void warprsa_queue_refuse_if_down(warprsa_queue *queue);
 /* Whether no request is queued. */
 bool warprsa_queue_empty(warprsa_queue *queue);
 
+/* A batch of CPUs has taken cpu_ns of CPU time and elapsed_ns by the clock. By
+ * its worker; a race loses a measurement. */
+void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
+                                 uint64_t cpu_ns, uint64_t elapsed_ns);
+
+/* Whether a batch of this device had better wait for more requests: its threads
+ * have to wait for CPUs that others use, perhaps to submit requests, and less
+ * is queued than a batch can have. One that is not full takes the CPU for as
+ * long as a full one. Never of GPUs. */
+bool warprsa_queue_wants_more(warprsa_queue *queue, unsigned device);
+
 /* Whether this worker of this device may take requests now. The CPUs do beside
- * other devices only as far as the router says. */
-bool warprsa_queue_may_take(const warprsa_queue *queue, unsigned device,
+ * other devices only as far as the router says. If a batch had better wait for
+ * more, they do as long as another one is under way, and no longer. */
+bool warprsa_queue_may_take(warprsa_queue *queue, unsigned device,
                             unsigned stream);
 
 /* After queueing a request: wakes an idle worker, of the first engine that has

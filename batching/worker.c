@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ enum {
      * ms of them at most, so that requests that came together with many new
      * keys share batches. */
     LOADS_AT_ONCE = 16,
+    YIELDS_MAX = 4, /* of the CPU before a batch that is not full */
 };
 
 /* Whether a failure says nothing against the device. */
@@ -382,22 +384,31 @@ static void finish_batch(warprsa_worker *worker, size_t count,
     }
 }
 
-/* Around a batch that CPUs compute in start(). What begin returns is given to
- * end. */
-static uint64_t helper_begin(const warprsa_worker *worker)
+/* Starts the batch. CPUs compute it therein: then the router and the queue learn
+ * what it took of them. */
+static warprsa_status start_batch(warprsa_worker *worker,
+                                  warprsa_size_class size, size_t count)
 {
-    warprsa_router *router = worker->device->queue->config.router;
+    warprsa_queue_device *device = worker->device;
+    warprsa_queue *queue = device->queue;
+    warprsa_router *router = queue->config.router;
+    uint64_t begun_ns, start_ns, cpu_ns;
+    warprsa_status status;
 
-    return worker->device->from->on_cpus && router != NULL
-               ? warprsa_router_helper_begin(router)
-               : 0;
-}
-
-static void helper_end(const warprsa_worker *worker, uint64_t begun_ns)
-{
-    if (begun_ns != 0)
-        warprsa_router_helper_end(worker->device->queue->config.router,
-                                  begun_ns);
+    if (!device->from->on_cpus)
+        return device->from->engine->start(device->handle, worker->stream, size,
+                                           worker->tasks, count);
+    begun_ns = router != NULL ? warprsa_router_helper_begin(router) : 0;
+    start_ns = warprsa_clock_ns();
+    cpu_ns = warprsa_thread_cpu_ns();
+    status = device->from->engine->start(device->handle, worker->stream, size,
+                                         worker->tasks, count);
+    warprsa_queue_note_cpu_time(queue, device->number,
+                                warprsa_thread_cpu_ns() - cpu_ns,
+                                warprsa_clock_ns() - start_ns);
+    if (router != NULL)
+        warprsa_router_helper_end(router, begun_ns);
+    return status;
 }
 
 /* Starts the batch, waits for it and answers it. taken_ns: when it took its
@@ -409,11 +420,8 @@ static void run_batch(warprsa_worker *worker, warprsa_size_class size,
     warprsa_queue *queue = device->queue;
     const warprsa_engine *engine = device->from->engine;
     uint64_t start_ns = warprsa_clock_ns();
-    uint64_t begun_ns = helper_begin(worker);
-    warprsa_status status = engine->start(device->handle, worker->stream, size,
-                                          worker->tasks, count);
+    warprsa_status status = start_batch(worker, size, count);
 
-    helper_end(worker, begun_ns);
     if (status == WARPRSA_OK) {
         status = engine->wait(device->handle, worker->stream,
                               queue->config.deadline_ms);
@@ -503,12 +511,27 @@ static bool may_take(const warprsa_worker *worker)
                                   worker->stream);
 }
 
+/* Lets threads that wait for this CPU go first, as long as a batch had better
+ * wait for more requests: they may be about to submit some. Without such
+ * threads it returns at once. */
+static void let_callers_submit(const warprsa_worker *worker)
+{
+    warprsa_queue *queue = worker->device->queue;
+
+    for (unsigned i = 0;
+         i < YIELDS_MAX && !warprsa_queue_empty(queue) &&
+         warprsa_queue_wants_more(queue, worker->device->number);
+         i++)
+        sched_yield();
+}
+
 /* What there is to do for a worker; false: nothing. From inside the device. A
  * batch waits for the load of one key at most, other than its own. */
 static bool work(warprsa_worker *worker)
 {
     bool worked;
 
+    let_callers_submit(worker);
     worked = warprsa_device_unload_released(worker) && may_take(worker) &&
              next_batch(worker);
     for (unsigned i = 0;

@@ -295,6 +295,99 @@ static void cpus_take_over_from_a_lost_gpu(void **state)
     warprsa_counters_free(config.counters);
 }
 
+enum {
+    FILLED = 4, /* batch_max below */
+};
+
+/* CPUs alone, with two threads. */
+static warprsa_queue_config two_cpus(void)
+{
+    warprsa_queue_config config = fake_config();
+
+    config.engines[0].streams = 2;
+    config.engines[0].batch_max = FILLED;
+    config.engines[0].on_cpus = true;
+    return config;
+}
+
+static void submit_all(warprsa_queue *queue, warprsa_key *key, fake_request *r,
+                       unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        fake_fill(&r[i], WARPRSA_CLASS_2048, 1, i);
+        assert_int_equal(fake_submit(queue, key, &r[i]), WARPRSA_DONE);
+    }
+}
+
+static void wait_for_all(warprsa_queue *queue, fake_request *r, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r[i]));
+    }
+}
+
+/* A second thread begins at once, though there is but one request for it. */
+static void free_cpus_take_what_there_is(void **state)
+{
+    warprsa_queue_config config = two_cpus();
+    fake_request r[2];
+    warprsa_queue *queue;
+    warprsa_key *key;
+
+    (void)state;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(hold, true);
+    submit_all(queue, key, r, 1);
+    FAKE_WAIT(fake.running == 1);
+    submit_all(queue, key, r + 1, 1);
+    FAKE_WAIT(fake.running == 2);
+    FAKE_SET(hold, false);
+    wait_for_all(queue, r, 2);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* While threads of the engine have to wait for CPUs, the second one waits for a
+ * whole batch, or for the end of the one under way. */
+static void contended_cpus_fill_batches(void **state)
+{
+    const struct timespec while_nothing_happens = {.tv_nsec = 50000000};
+    warprsa_queue_config config = two_cpus();
+    fake_request r[1 + FILLED + 2];
+    warprsa_queue *queue;
+    warprsa_key *key;
+
+    (void)state;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(slow_starts, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        submit_all(queue, key, r, 1);
+        wait_for_all(queue, r, 1);
+    }
+    FAKE_SET(hold, true);
+    submit_all(queue, key, r, 1);
+    FAKE_WAIT(fake.running == 1);
+    submit_all(queue, key, r + 1, FILLED - 1);
+    nanosleep(&while_nothing_happens, NULL);
+    FAKE_WAIT(fake.running == 1);
+    submit_all(queue, key, r + FILLED, 1);
+    FAKE_WAIT(fake.running == 2);
+    assert_int_equal(fake.log[5].count, FILLED);
+    submit_all(queue, key, r + 1 + FILLED, 2);
+    FAKE_SET(hold, false);
+    wait_for_all(queue, r, 1 + FILLED + 2);
+    assert_int_equal(fake.batches, 7);
+    assert_int_equal(fake.log[6].count, 2);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +398,8 @@ int main(void)
         cmocka_unit_test_setup(a_device_of_another_engine_goes_on, reset),
         cmocka_unit_test_setup(cpus_leave_it_to_the_gpu, reset),
         cmocka_unit_test_setup(cpus_take_over_from_a_lost_gpu, reset),
+        cmocka_unit_test_setup(free_cpus_take_what_there_is, reset),
+        cmocka_unit_test_setup(contended_cpus_fill_batches, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,6 +278,20 @@ static void check_batch(warprsa_device *device, unsigned stream,
     }
 }
 
+/* Like a CPU engine whose thread waits for a CPU. */
+static void maybe_sleep(void)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    bool slow;
+
+    pthread_mutex_lock(&fake.lock);
+    slow = fake.slow_starts > 0;
+    fake.slow_starts -= slow;
+    pthread_mutex_unlock(&fake.lock);
+    if (slow)
+        nanosleep(&pause, NULL);
+}
+
 static warprsa_status fake_start(warprsa_device *device, unsigned stream,
                                  warprsa_size_class size, warprsa_task *tasks,
                                  size_t count)
@@ -285,6 +299,7 @@ static warprsa_status fake_start(warprsa_device *device, unsigned stream,
     stream_state *s = &device->streams[stream];
     warprsa_status status = WARPRSA_OK;
 
+    maybe_sleep();
     pthread_mutex_lock(&fake.lock);
     check_batch(device, stream, size, tasks, count);
     if (fake.start_failures > 0) {
