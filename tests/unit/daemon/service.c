@@ -8,7 +8,9 @@
 #include "tests/unit/support/daemon_support.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -723,6 +725,66 @@ static void naps_end_soon_where_there_are_cpus(void **state)
     assert_true(warprsa_naps_are_over(&naps, true));
 }
 
+/* A process that listens there and never looks, as a daemon that hangs. */
+static pid_t start_hanging(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int ready[2];
+    pid_t pid;
+    char byte;
+
+    strcpy(address.sun_path, path);
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        int listening = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+        if (bind(listening, (struct sockaddr *)&address, sizeof(address)) ==
+                0 &&
+            listen(listening, 8) == 0 && write(ready[1], "", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+/* A process without a session: its first operation waits for 100 naps, which
+ * are 0.2 s, and no other one waits for any. */
+static void a_daemon_that_hangs_is_waited_for_once(void **state)
+{
+    warprsa_backend_key *key;
+    fake_request request;
+    test_server s = {0};
+    test_client g;
+    pid_t hanging;
+
+    (void)state;
+    strcpy(s.directory, "/tmp/warprsad.XXXXXX");
+    assert_non_null(mkdtemp(s.directory));
+    snprintf(s.path, sizeof(s.path), "%s/socket", s.directory);
+    hanging = start_hanging(s.path);
+    test_client_open(&g, &s, LONG_MS);
+    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
+    test_client_fill(&request, WARPRSA_CLASS_1024, 1, 1);
+    for (unsigned i = 1; i <= 10; i++) {
+        assert_int_equal(backend->wait_ready(g.client, LONG_MS),
+                         WARPRSA_QUEUE_DOWN);
+        assert_int_equal(g.client->naps.count, 100);
+        assert_int_equal(test_client_submit(&g, key, &request, 0),
+                         WARPRSA_REFUSED);
+        assert_int_equal(reason(&g, WARPRSA_CPU_NO_DEVICE), i);
+    }
+    backend->key_release(key);
+    test_client_close(&g);
+    assert_int_equal(kill(hanging, SIGKILL), 0);
+    assert_int_equal(waitpid(hanging, NULL, 0), hanging);
+    unlink(s.path);
+    assert_int_equal(rmdir(s.directory), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -743,6 +805,7 @@ int main(void)
         cmocka_unit_test_setup(a_machine_that_stood_still, reset),
         cmocka_unit_test_setup(answers_nobody_comes_for, reset),
         cmocka_unit_test(naps_end_soon_where_there_are_cpus),
+        cmocka_unit_test_setup(a_daemon_that_hangs_is_waited_for_once, reset),
         cmocka_unit_test_setup(no_more_clients_than_allowed, reset),
         cmocka_unit_test_setup(no_more_clients_of_one_user, reset),
         cmocka_unit_test(seats_of_users),
