@@ -7,9 +7,14 @@
 use_faulty_module
 rsa_key 2048 key.pem
 
-# CUDA's driver does by itself what this fault makes of the host engine.
-WARPRSA_FAULT="exit" sign_and_verify key.pem
-expect_counters provider.trace gpu=1 keys_loaded=1 keys_wiped=1
+# CUDA's driver does by itself what this fault makes of the host engine, though
+# not each time: of five processes one met it.
+exits=1
+[ "$ENGINE" != cuda ] || exits=50
+for ((i = 0; i < exits; i++)); do
+    WARPRSA_FAULT="exit" sign_and_verify key.pem
+    expect_counters provider.trace gpu=1 keys_loaded=1 keys_wiped=1
+done
 ! grep -E 'not wiped|wiping' provider.trace || fail "the driver was first"
 
 WARPRSA_FAULT=wipe sign_and_verify key.pem
