@@ -384,8 +384,8 @@ static void finish_batch(warprsa_worker *worker, size_t count,
     }
 }
 
-/* Starts the batch. CPUs compute it therein: then the router and the queue learn
- * how long. */
+/* Starts the batch. CPUs compute it therein: then the router and the queue
+ * learn how long. */
 static warprsa_status start_batch(warprsa_worker *worker,
                                   warprsa_size_class size, size_t count)
 {
