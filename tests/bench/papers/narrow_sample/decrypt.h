@@ -10,8 +10,8 @@
 #include "tests/bench/papers/narrow_sample/narrow_sample.h"
 
 /* A request's memory. Limb j of lane k of a table's entry is
- * table[(entry * t + j) * stride + k]; limbs are integers there, which take half
- * the memory of doubles (5.1). `scratch` has 2 r t words. */
+ * table[(entry * t + j) * stride + k]; limbs are integers there, which take
+ * half the memory of doubles (5.1). `scratch` has 2 r t words. */
 typedef struct narrow_memory {
     uint32_t *table, *scratch;
     size_t stride;

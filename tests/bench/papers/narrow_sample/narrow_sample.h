@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Dong, Zheng, Pan, Lin and Zhao, "Utilizing the Double-Precision
+ * Dong and others, "Utilizing the Double-Precision
  * Floating-Point Computing Power of GPUs for RSA Acceleration" (2017): RSA
  * decryption by double precision with narrow samples. A number is limbs of w
  * bits (23, or 22 beyond 1024 bits), `t` of them in each of r threads of a

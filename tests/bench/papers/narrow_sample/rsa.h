@@ -20,7 +20,7 @@ typedef struct narrow_rsa {
     BIGNUM *p, *q, *dp, *dq, *q_inverse;
     BN_CTX *ctx;
     uint32_t minus_inverse[2];
-    /* modulus p, q, r2 p, q, r3 p, q, exponent p, q, q_inverse: `words` each. */
+    /* `words` each: modulus p, q, r2 p, q, r3 p, q, exponent p, q, inverse. */
     uint32_t key[NARROW_KEY_WORDS_MAX];
 } narrow_rsa;
 
@@ -34,7 +34,7 @@ void narrow_rsa_free(narrow_rsa *k);
 /* A random ciphertext below p q, of 2 * words words; or p q - 1. */
 void narrow_rsa_text(const narrow_rsa *k, uint32_t *to, bool largest);
 
-/* Whether it is the decryption of c: c^dp modulo p, c^dq modulo q, below p q. */
+/* Whether it is the decryption of c: c^dp mod p, c^dq mod q, below p q. */
 bool narrow_rsa_is(const narrow_rsa *k, const uint32_t *c,
                    const uint32_t *result);
 

@@ -224,9 +224,9 @@ WARPRSA_FN void pshs_block(pshs_worker *w, uint32_t *t, pshs_operand a,
         t[(uint32_t)(k - w->s + j) * PSHS_LANES + pshs_lane()] = w->rt[j];
 }
 
-/* t <- a b / 2^(32 s) mod N, below 2 N for a b < 4 N^2. All workers call it with
- * the same arguments; t, with a word of each lane side by side, is neither a
- * nor b. */
+/* t <- a b / 2^(32 s) mod N, below 2 N for a b < 4 N^2. All workers call it
+ * with the same arguments; t, with a word of each lane side by side, is neither
+ * a nor b. */
 WARPRSA_FN void pshs_product(pshs_worker *w, uint32_t *t, pshs_operand a,
                              pshs_operand b)
 {

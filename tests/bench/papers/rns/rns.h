@@ -14,8 +14,8 @@
  * Shenoy's extension is used; it then counts in neither base.
  *
  * Bounds: with A > (n + 2)^2 M and operands below (n + 2) M, f from Bajard's
- * extension is below n A, so the product is below (n + 2)^2 M^2 / A + n M, which
- * is below (n + 1) M. With mixed radices A > 4 M and 2 M do. As printed,
+ * extension is below n A, so the product is below (n + 2)^2 M^2 / A + n M, and
+ * that is below (n + 1) M. With mixed radices A > 4 M and 2 M do. As printed,
  * equation 9 divides a residue by A where x itself belongs, and equation 4
  * begins its last line with x_n, which is x_(n-1).
  *
