@@ -77,6 +77,8 @@ void warprsa_counters_restart(warprsa_counters *counters)
     for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++) {
         atomic_store(&counters->device_of[d].ready, 0);
         atomic_store(&counters->device_of[d].keys, 0);
+        atomic_store(&counters->device_of[d].running, 0);
+        warprsa_counters_set_name(counters, d, "");
     }
 }
 
@@ -95,31 +97,52 @@ void warprsa_counters_free(warprsa_counters *counters)
     munmap(file, sizeof(*file));
 }
 
-void warprsa_counters_set_device(warprsa_counters *counters, const char *text)
+static void set_text(warprsa_counters_text to, const char *text)
 {
     size_t i = 0;
 
     for (; i < WARPRSA_COUNTERS_TEXT - 1 && text[i] != '\0'; i++)
-        atomic_store_explicit(&counters->device[i], text[i],
-                              memory_order_relaxed);
+        atomic_store_explicit(&to[i], text[i], memory_order_relaxed);
     for (; i < WARPRSA_COUNTERS_TEXT; i++)
-        atomic_store_explicit(&counters->device[i], '\0', memory_order_relaxed);
+        atomic_store_explicit(&to[i], '\0', memory_order_relaxed);
 }
 
-void warprsa_counters_device(const warprsa_counters *counters,
-                             char text[WARPRSA_COUNTERS_TEXT])
+static void get_text(const warprsa_counters_text from,
+                     char text[WARPRSA_COUNTERS_TEXT])
 {
     size_t i;
 
     for (i = 0; i < WARPRSA_COUNTERS_TEXT - 1; i++) {
-        char c =
-            atomic_load_explicit(&counters->device[i], memory_order_relaxed);
+        char c = atomic_load_explicit(&from[i], memory_order_relaxed);
 
         if (c == '\0')
             break;
         text[i] = c < ' ' || c > '~' || c == '"' || c == '\\' ? '?' : c;
     }
     text[i] = '\0';
+}
+
+void warprsa_counters_set_device(warprsa_counters *counters, const char *text)
+{
+    set_text(counters->device, text);
+}
+
+void warprsa_counters_set_name(warprsa_counters *counters, unsigned device,
+                               const char *text)
+{
+    set_text(counters->device_names[device], text);
+}
+
+void warprsa_counters_device(const warprsa_counters *counters,
+                             char text[WARPRSA_COUNTERS_TEXT])
+{
+    get_text(counters->device, text);
+}
+
+void warprsa_counters_name(const warprsa_counters *counters, unsigned device,
+                           char text[WARPRSA_COUNTERS_TEXT])
+{
+    get_text(counters->device_names[device], text);
 }
 
 static uint64_t read_one(const _Atomic uint64_t *counter)
@@ -136,28 +159,56 @@ static uint64_t read_sum(const _Atomic uint64_t *counters, size_t count)
     return sum;
 }
 
+uint64_t warprsa_times_quantile(const warprsa_times times, unsigned percent)
+{
+    uint64_t all = read_sum(times, WARPRSA_TIME_BINS), below = 0;
+
+    for (unsigned i = 0; i < WARPRSA_TIME_BINS; i++) {
+        below += read_one(&times[i]);
+        if (below > 0 && below * 100 >= all * percent)
+            return UINT64_C(1) << (WARPRSA_TIME_BIN_SHIFT + i);
+    }
+    return 0;
+}
+
+bool warprsa_device_is_known(const warprsa_device_counters *device)
+{
+    return read_one(&device->ready) != 0 || read_one(&device->batches) != 0 ||
+           read_one(&device->losses) != 0;
+}
+
 /* The counters of the devices that have been used: "device0_gpu" and so on. */
 static void each_device(const warprsa_counters *c, warprsa_counter_fn each,
                         void *arg)
 {
     for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++) {
         const warprsa_device_counters *device = &c->device_of[d];
+        const _Atomic uint64_t *traffic = device->traffic;
         const struct {
             const char *name;
-            const _Atomic uint64_t *value;
+            uint64_t value;
         } list[] = {
-            {"ready", &device->ready},           {"gpu", &device->gpu},
-            {"batches", &device->batches},       {"losses", &device->losses},
-            {"compute_ns", &device->compute_ns}, {"keys", &device->keys},
+            {"ready", read_one(&device->ready)},
+            {"gpu", read_one(&device->gpu)},
+            {"running", read_one(&device->running)},
+            {"batches", read_one(&device->batches)},
+            {"losses", read_one(&device->losses)},
+            {"failovers", read_one(&device->failovers)},
+            {"compute_ns", read_one(&device->compute_ns)},
+            {"p50_ns", warprsa_times_quantile(device->compute_times, 50)},
+            {"p99_ns", warprsa_times_quantile(device->compute_times, 99)},
+            {"keys", read_one(&device->keys)},
+            {"sent_bytes", read_one(&traffic[WARPRSA_TRAFFIC_SENT])},
+            {"received_bytes", read_one(&traffic[WARPRSA_TRAFFIC_RECEIVED])},
+            {"credit_waits", read_one(&traffic[WARPRSA_TRAFFIC_CREDIT_WAITS])},
         };
         char name[32];
 
-        if (read_one(&device->ready) == 0 && read_one(&device->batches) == 0 &&
-            read_one(&device->losses) == 0)
+        if (!warprsa_device_is_known(device))
             continue;
         for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
             snprintf(name, sizeof(name), "device%u_%s", d, list[i].name);
-            each(arg, name, read_one(list[i].value));
+            each(arg, name, list[i].value);
         }
     }
 }

@@ -9,18 +9,19 @@
 #define WARPRSA_BATCHING_COUNTERS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "gpu/engine.h"
 
 enum {
-    WARPRSA_COUNTERS_VERSION = 4,
+    WARPRSA_COUNTERS_VERSION = 5,
     WARPRSA_HISTOGRAM_BINS = 17, /* batch sizes 1, 2, 3-4, 5-8, ... 65536 */
     WARPRSA_TIME_BINS = 22,      /* see warprsa_time_bin() */
     WARPRSA_TIME_BIN_SHIFT = 13, /* the first bin: up to 8192 ns */
     WARPRSA_COUNTERS_TEXT = 64,
-    WARPRSA_COUNTERS_LINE = 8192, /* holds any formatted line */
+    WARPRSA_COUNTERS_LINE = 16384, /* holds any formatted line */
     WARPRSA_COUNTERS_DEVICES = 16,
 };
 
@@ -41,18 +42,26 @@ typedef enum warprsa_cpu_reason {
     WARPRSA_CPU_REASONS
 } warprsa_cpu_reason;
 
-/* Of one device, by its number among the devices in use. */
-typedef struct warprsa_device_counters {
-    _Atomic uint64_t ready; /* 1: takes requests, 0: doesn't */
-    _Atomic uint64_t gpu;   /* operations answered, whatever the engine */
-    _Atomic uint64_t batches;
-    _Atomic uint64_t compute_ns; /* summed over batches, which overlap */
-    _Atomic uint64_t losses;
-    _Atomic uint64_t keys; /* on it now */
-} warprsa_device_counters;
-
 /* How many times were how long: a bin for each power of two. */
 typedef _Atomic uint64_t warprsa_times[WARPRSA_TIME_BINS];
+
+/* A text that ends with a zero. Bytes are written one by one: a reader may see
+ * a mix of two texts, but nothing else. */
+typedef _Atomic char warprsa_counters_text[WARPRSA_COUNTERS_TEXT];
+
+/* Of one device, by its number among the devices in use. */
+typedef struct warprsa_device_counters {
+    _Atomic uint64_t ready;   /* 1: takes requests, 0: doesn't */
+    _Atomic uint64_t gpu;     /* operations answered, whatever the engine */
+    _Atomic uint64_t running; /* operations under way now */
+    _Atomic uint64_t batches;
+    _Atomic uint64_t compute_ns; /* summed over batches, which overlap */
+    warprsa_times compute_times;
+    _Atomic uint64_t losses;
+    _Atomic uint64_t keys;      /* on it now */
+    _Atomic uint64_t failovers; /* operations that went to another device */
+    _Atomic uint64_t traffic[WARPRSA_TRAFFIC_KINDS]; /* of another host */
+} warprsa_device_counters;
 
 typedef struct warprsa_counters {
     uint64_t version; /* WARPRSA_COUNTERS_VERSION */
@@ -61,10 +70,10 @@ typedef struct warprsa_counters {
      * from all others since the machine has started. */
     uint64_t created_ns;
     _Atomic uint64_t serving_pid; /* counts here for `pid`; 0: `pid` does */
-    /* First device in use, or why there is none; ends with a zero. Bytes are
-     * written one by one: a reader may see a mix of two texts, but nothing
-     * else. */
-    _Atomic char device[WARPRSA_COUNTERS_TEXT];
+    warprsa_counters_text device; /* first in use, or why there is none */
+    /* Of each device, as its engine describes it; empty: not in use yet. */
+    warprsa_counters_text device_names[WARPRSA_COUNTERS_DEVICES];
+    /* From here on there are counters alone. */
     _Atomic uint64_t gpu[WARPRSA_CLASSES];     /* answered by a device */
     _Atomic uint64_t ifma[WARPRSA_CLASSES];    /* by the CPUs' vector units */
     _Atomic uint64_t cpu[WARPRSA_CLASSES + 1]; /* last: no class */
@@ -109,13 +118,17 @@ void warprsa_counters_restart(warprsa_counters *counters);
  * parent's block: only the child's own mapping and descriptor go. */
 void warprsa_counters_free(warprsa_counters *counters);
 
-/* Sets the device text, cut to what fits. One thread at a time per block. */
+/* Sets the device text, or the name of a device by its number, cut to what
+ * fits. One thread at a time per block. */
 void warprsa_counters_set_device(warprsa_counters *counters, const char *text);
+void warprsa_counters_set_name(warprsa_counters *counters, unsigned device,
+                               const char *text);
 
-/* Reads the device text; control characters and quotes become '?'. Any thread.
- */
+/* Reads it; control characters and quotes become '?'. Any thread. */
 void warprsa_counters_device(const warprsa_counters *counters,
                              char text[WARPRSA_COUNTERS_TEXT]);
+void warprsa_counters_name(const warprsa_counters *counters, unsigned device,
+                           char text[WARPRSA_COUNTERS_TEXT]);
 
 /* Calls `each` for every counter under its name, in the order of the line
  * below. Any thread; values are read one by one, not all of one moment. */
@@ -145,6 +158,13 @@ static inline unsigned warprsa_time_bin(uint64_t ns)
 
     return bin < WARPRSA_TIME_BINS ? bin : WARPRSA_TIME_BINS - 1;
 }
+
+/* How long the quickest so many percent of these times were at most: the upper
+ * end of a bin. 0: there are none. Any thread. */
+uint64_t warprsa_times_quantile(const warprsa_times times, unsigned percent);
+
+/* Whether this device has ever been in use. Any thread. */
+bool warprsa_device_is_known(const warprsa_device_counters *device);
 
 /* Adds n; relaxed, for numbers that order nothing. */
 static inline void warprsa_count(_Atomic uint64_t *counter, uint64_t n)

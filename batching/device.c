@@ -16,6 +16,9 @@ enum {
      * nothing while it fails again and again, short enough to be worth it. */
     BACKOFF_FIRST_MS = 100,
     BACKOFF_MAX_MS = 60000,
+    /* The same for another host. To ask it costs a connection at most, and a
+     * host that has come back is wanted at once. */
+    BACKOFF_HOST_MAX_MS = 5000,
     /* One wait for a stuck stream; between two of them expired callers are
      * notified. */
     RECOVERY_WAIT_MS = 100,
@@ -95,29 +98,46 @@ void warprsa_device_give_up(warprsa_queue_device *device, const char *why)
     pthread_mutex_unlock(&device->lock);
 }
 
-/* Gives the devices of an engine to entries from `first` on. Returns the first
- * entry that is free still; why: the reason if there is no device. */
+/* Gives the devices of an engine, those of these ordinals on, to entries from
+ * `first` on. Returns the first entry that is free still. */
+static unsigned give_entries(warprsa_queue *queue, unsigned engine,
+                             unsigned ordinal, unsigned available,
+                             unsigned first)
+{
+    const warprsa_queue_engine *from = &queue->config.engines[engine];
+
+    for (; ordinal < available && ordinal < 32 && first < WARPRSA_DEVICES_MAX;
+         ordinal++) {
+        if (!(from->devices & (UINT32_C(1) << ordinal)))
+            continue;
+        queue->activity[first].engine = engine;
+        queue->devices[first].from = from;
+        queue->devices[first++].ordinal = ordinal;
+    }
+    return first;
+}
+
+/* The same for all devices of an engine; why: the reason if there is none. */
 static unsigned take_devices(warprsa_queue *queue, unsigned engine,
                              unsigned first, char *why)
 {
-    const warprsa_queue_engine *from = &queue->config.engines[engine];
-    unsigned available = from->engine->count(why, WHY_SIZE);
-    unsigned next = first;
+    const warprsa_engine *from = queue->config.engines[engine].engine;
+    unsigned available = from->count(why, WHY_SIZE);
+    unsigned next = give_entries(queue, engine, 0, available, first);
 
-    for (unsigned i = 0; i < available && i < 32 && next < WARPRSA_DEVICES_MAX;
-         i++) {
-        if (!(from->devices & (UINT32_C(1) << i)))
-            continue;
-        queue->activity[next].engine = engine;
-        queue->devices[next].from = from;
-        queue->devices[next++].ordinal = i;
-    }
     if (next == first && available > 0)
         snprintf(why, WHY_SIZE, "none of the %u devices is chosen", available);
     if (next == first)
-        warprsa_queue_trace(queue, 1, "engine %s: no device, %s",
-                            from->engine->name, why);
+        warprsa_queue_trace(queue, 1, "engine %s: no device, %s", from->name,
+                            why);
     return next;
+}
+
+static void set_opening(warprsa_queue_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    device->state = WARPRSA_DEVICE_OPENING;
+    pthread_mutex_unlock(&device->lock);
 }
 
 unsigned warprsa_devices_discover(warprsa_queue *queue)
@@ -135,11 +155,33 @@ unsigned warprsa_devices_discover(warprsa_queue *queue)
     warprsa_queue_devices_found(queue, found, count);
     if (first_gone)
         warprsa_device_give_up(&queue->devices[0], why_first);
-    for (unsigned i = first_gone; i < count; i++) {
-        pthread_mutex_lock(&queue->devices[i].lock);
-        queue->devices[i].state = WARPRSA_DEVICE_OPENING;
-        pthread_mutex_unlock(&queue->devices[i].lock);
+    for (unsigned i = first_gone; i < count; i++)
+        set_opening(&queue->devices[i]);
+    return count;
+}
+
+unsigned warprsa_devices_add(warprsa_queue *queue)
+{
+    const unsigned before = atomic_load(&queue->device_count);
+    unsigned count = before;
+
+    for (unsigned e = 0; e < queue->config.engine_count; e++) {
+        const warprsa_engine *engine = queue->config.engines[e].engine;
+        char why[WHY_SIZE];
+        unsigned next = 0;
+
+        if (!engine->comes_and_goes)
+            continue;
+        for (unsigned i = 0; i < before; i++)
+            if (queue->devices[i].from->engine == engine &&
+                queue->devices[i].ordinal >= next)
+                next = queue->devices[i].ordinal + 1;
+        count = give_entries(queue, e, next, engine->count(why, sizeof(why)),
+                             count);
     }
+    for (unsigned i = before; i < count; i++)
+        set_opening(&queue->devices[i]);
+    atomic_store(&queue->device_count, count);
     return count;
 }
 
@@ -162,15 +204,18 @@ static void pause_ms(warprsa_queue_device *device, unsigned ms)
 /* The pause before a device that has failed is tried again. */
 static unsigned backoff_ms(const warprsa_queue_device *device)
 {
+    const unsigned most = engine_of(device)->comes_and_goes
+                              ? BACKOFF_HOST_MAX_MS
+                              : BACKOFF_MAX_MS;
     unsigned ms = BACKOFF_FIRST_MS;
 
     if (device->failures == 0)
         return 0;
     if (ms > device->queue->config.deadline_ms)
         ms = device->queue->config.deadline_ms;
-    for (unsigned i = 1; i < device->failures && ms < BACKOFF_MAX_MS; i++)
+    for (unsigned i = 1; i < device->failures && ms < most; i++)
         ms *= 2;
-    return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
+    return ms < most ? ms : most;
 }
 
 /* With the lock held, which is let go meanwhile: the whole of that pause,
@@ -247,6 +292,53 @@ static warprsa_status calibrate(const warprsa_queue_device *device,
     return status;
 }
 
+/* Takes the device out of use: `state` is why. Counted if it was in use.
+ * `worker`: the one whose batch has shown it; or NULL. */
+static void take_out_of_use(warprsa_queue_device *device,
+                            warprsa_worker *worker,
+                            enum warprsa_device_state state, const char *why)
+{
+    warprsa_queue *queue = device->queue;
+    bool was_ready;
+
+    pthread_mutex_lock(&device->lock);
+    was_ready = device->state == WARPRSA_DEVICE_READY;
+    if (state == WARPRSA_DEVICE_SUSPECT && !worker->stuck) {
+        worker->stuck = true;
+        device->stuck++;
+    }
+    if (device->state != WARPRSA_DEVICE_LOST && (was_ready || worker != NULL))
+        device->state = state;
+    if (was_ready) {
+        device->failures++;
+        device->out_ns = warprsa_clock_ns();
+        warprsa_count(&queue->config.counters->device_losses, 1);
+        warprsa_count(&counters_of(device)->losses, 1);
+        warprsa_queue_device_down(queue, device->number, why);
+        warprsa_queue_trace(queue, 1, "device %u: out of use, %s",
+                            device->number, why);
+    }
+    pthread_cond_broadcast(&device->changed);
+    pthread_mutex_unlock(&device->lock);
+    /* The thread that has to open the device again may be idle. */
+    warprsa_eventcount_notify_all(&device->activity->eventcount);
+    /* CPUs that only helped do all the work now. */
+    warprsa_queue_rearm_idle(queue);
+    warprsa_queue_refuse_if_down(queue);
+}
+
+/* By a thread of the engine's: a host can go while nobody asks it anything. One
+ * that is being opened or tested is not in use; open() or the test fails. */
+static void host_is_lost(void *arg, const char *why)
+{
+    take_out_of_use(arg, NULL, WARPRSA_DEVICE_LOST, why);
+}
+
+static void count_traffic(void *arg, warprsa_traffic what, uint64_t number)
+{
+    warprsa_count(&counters_of(arg)->traffic[what], number);
+}
+
 /* Without the lock. */
 static warprsa_status open_handle(warprsa_queue_device *device, char *why)
 {
@@ -263,6 +355,9 @@ static warprsa_status open_handle(warprsa_queue_device *device, char *why)
         .random_arg = config->random_arg,
         .trace = config->trace,
         .trace_arg = config->trace_arg,
+        .lost = host_is_lost,
+        .count = count_traffic,
+        .device_arg = device,
     };
     warprsa_device *handle = NULL;
     warprsa_status status = engine->open(&wanted, &handle, why, WHY_SIZE);
@@ -326,49 +421,16 @@ static void reopen(warprsa_queue_device *device)
     pthread_cond_broadcast(&device->changed);
 }
 
-/* Takes the device out of use: `state` is why. Counted if it was in use. */
-static void take_out_of_use(warprsa_worker *worker,
-                            enum warprsa_device_state state, const char *why)
-{
-    warprsa_queue_device *device = worker->device;
-    warprsa_queue *queue = device->queue;
-    bool was_ready;
-
-    pthread_mutex_lock(&device->lock);
-    was_ready = device->state == WARPRSA_DEVICE_READY;
-    if (state == WARPRSA_DEVICE_SUSPECT && !worker->stuck) {
-        worker->stuck = true;
-        device->stuck++;
-    }
-    if (device->state != WARPRSA_DEVICE_LOST)
-        device->state = state;
-    if (was_ready) {
-        device->failures++;
-        device->out_ns = warprsa_clock_ns();
-        warprsa_count(&queue->config.counters->device_losses, 1);
-        warprsa_count(&counters_of(device)->losses, 1);
-        warprsa_queue_device_down(queue, device->number, why);
-        warprsa_queue_trace(queue, 1, "device %u: out of use, %s",
-                            device->number, why);
-    }
-    pthread_cond_broadcast(&device->changed);
-    pthread_mutex_unlock(&device->lock);
-    /* The thread that has to open the device again may be idle. */
-    warprsa_eventcount_notify_all(&device->activity->eventcount);
-    /* CPUs that only helped do all the work now. */
-    warprsa_queue_rearm_idle(queue);
-    warprsa_queue_refuse_if_down(queue);
-}
-
 void warprsa_device_overdue(warprsa_worker *worker)
 {
-    take_out_of_use(worker, WARPRSA_DEVICE_SUSPECT,
+    take_out_of_use(worker->device, worker, WARPRSA_DEVICE_SUSPECT,
                     "a batch missed its deadline");
 }
 
 void warprsa_device_failed(warprsa_worker *worker, warprsa_status status)
 {
-    take_out_of_use(worker, WARPRSA_DEVICE_LOST, warprsa_status_text(status));
+    take_out_of_use(worker->device, worker, WARPRSA_DEVICE_LOST,
+                    warprsa_status_text(status));
 }
 
 /* With the lock held, which is let go meanwhile; inside: this stream's batch

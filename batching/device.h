@@ -95,6 +95,11 @@ void warprsa_device_destroy(warprsa_queue_device *device);
  */
 unsigned warprsa_devices_discover(warprsa_queue *queue);
 
+/* Gives the queue's next entries to the devices that engines whose devices come
+ * and go have more than before. Returns how many entries there are now; those
+ * that are new are OPENING. Once the devices have been discovered. */
+unsigned warprsa_devices_add(warprsa_queue *queue);
+
 /* None of its threads could be started. */
 void warprsa_device_give_up(warprsa_queue_device *device, const char *why);
 

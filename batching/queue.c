@@ -231,6 +231,14 @@ bool warprsa_queue_has_lost_device(warprsa_queue *queue)
     return false;
 }
 
+void warprsa_queue_add_devices(warprsa_queue *queue)
+{
+    unsigned first = atomic_load(&queue->device_count);
+
+    if (atomic_load(&queue->state) != WARPRSA_QUEUE_STARTING)
+        warprsa_workers_start_from(queue, first, warprsa_devices_add(queue));
+}
+
 bool warprsa_queue_on_cpus(const warprsa_queue *queue)
 {
     return atomic_load_explicit(&queue->on_cpus, memory_order_relaxed);
@@ -279,6 +287,7 @@ static void enqueue(warprsa_queue *queue, warprsa_key *key,
     atomic_store_explicit(&s->submitted_ns, now_ns, memory_order_relaxed);
     memcpy(s->input, input, s->bytes);
     queue->slots.request[ticket->slot].key = key;
+    queue->slots.request[ticket->slot].failovers = 0;
     warprsa_slots_set_notify(&queue->slots, ticket->slot, notify);
     warprsa_key_requested(key);
     atomic_fetch_add_explicit(&queue->depth, 1, memory_order_relaxed);

@@ -55,6 +55,12 @@ warprsa_queue_state warprsa_queue_wait_ready(warprsa_queue *queue,
  */
 bool warprsa_queue_has_lost_device(warprsa_queue *queue);
 
+/* Asks engines whose devices come and go once more how many they have, and
+ * starts the threads of those that are new, at most as many as a queue may
+ * have. Not while the state is STARTING. One thread at a time, and not beside
+ * warprsa_queue_close(). */
+void warprsa_queue_add_devices(warprsa_queue *queue);
+
 /* Whether only engines on the CPUs of this machine have devices that are ready.
  * Any thread. */
 bool warprsa_queue_on_cpus(const warprsa_queue *queue);

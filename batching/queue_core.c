@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "batching/base/clock.h"
+
 enum {
     /* Fewer requests than this for each of several devices are better done by
      * one: a GPU takes no longer for them. */
@@ -104,46 +106,49 @@ void warprsa_queue_drop(warprsa_queue *queue)
 static void count_ready(const warprsa_queue *queue)
 {
     warprsa_counters *counters = queue->config.counters;
+    const uint32_t ready = atomic_load(&queue->ready);
 
     atomic_store_explicit(&counters->devices,
-                          (uint64_t)__builtin_popcount(queue->ready),
+                          (uint64_t)__builtin_popcount(ready),
                           memory_order_relaxed);
     for (unsigned i = 0; i < WARPRSA_COUNTERS_DEVICES; i++)
-        atomic_store_explicit(&counters->device_of[i].ready,
-                              (queue->ready >> i) & 1, memory_order_relaxed);
+        atomic_store_explicit(&counters->device_of[i].ready, (ready >> i) & 1,
+                              memory_order_relaxed);
 }
 
 /* With the lock held. */
 static void publish_kinds(warprsa_queue *queue)
 {
+    const uint32_t ready = atomic_load(&queue->ready);
     uint32_t cpus = 0;
 
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
         if (queue->config.engines[queue->activity[i].engine].on_cpus)
             cpus |= UINT32_C(1) << i;
-    cpus &= queue->ready;
-    atomic_store(&queue->others_ready, queue->ready != cpus);
-    atomic_store(&queue->on_cpus, cpus != 0 && queue->ready == cpus);
+    cpus &= ready;
+    atomic_store(&queue->others_ready, ready != cpus);
+    atomic_store(&queue->on_cpus, cpus != 0 && ready == cpus);
     if (queue->config.router != NULL)
         warprsa_router_set_cpus(queue->config.router,
-                                cpus == 0              ? WARPRSA_CPUS_NONE
-                                : cpus == queue->ready ? WARPRSA_CPUS_ALONE
-                                                       : WARPRSA_CPUS_BESIDE);
+                                cpus == 0       ? WARPRSA_CPUS_NONE
+                                : cpus == ready ? WARPRSA_CPUS_ALONE
+                                                : WARPRSA_CPUS_BESIDE);
 }
 
 /* With the lock held: what callers see, from the state of the devices. */
 static void publish_state(warprsa_queue *queue)
 {
     warprsa_counters *counters = queue->config.counters;
+    const uint32_t ready = atomic_load(&queue->ready);
     uint32_t state = WARPRSA_QUEUE_DOWN;
     char text[sizeof(queue->down_reason) + sizeof("none: ")];
 
     if (atomic_load(&queue->closing)) {
         state = WARPRSA_QUEUE_DOWN;
-    } else if (queue->ready != 0) {
+    } else if (ready != 0) {
         state = WARPRSA_QUEUE_READY;
-        warprsa_counters_set_device(
-            counters, queue->description[__builtin_ctz(queue->ready)]);
+        warprsa_counters_set_device(counters,
+                                    queue->description[__builtin_ctz(ready)]);
     } else if (queue->opening != 0) {
         state = WARPRSA_QUEUE_STARTING;
     } else {
@@ -181,10 +186,11 @@ void warprsa_queue_device_up(warprsa_queue *queue, unsigned device,
                              const char *description)
 {
     pthread_mutex_lock(&queue->lock);
-    queue->ready |= UINT32_C(1) << device;
+    atomic_fetch_or(&queue->ready, UINT32_C(1) << device);
     queue->opening &= ~(UINT32_C(1) << device);
     snprintf(queue->description[device], sizeof(queue->description[device]),
              "%s", description);
+    warprsa_counters_set_name(queue->config.counters, device, description);
     publish_state(queue);
     pthread_mutex_unlock(&queue->lock);
 }
@@ -193,7 +199,7 @@ void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
                                const char *why)
 {
     pthread_mutex_lock(&queue->lock);
-    queue->ready &= ~(UINT32_C(1) << device);
+    atomic_fetch_and(&queue->ready, ~(UINT32_C(1) << device));
     queue->opening &= ~(UINT32_C(1) << device);
     snprintf(queue->down_reason, sizeof(queue->down_reason), "%s", why);
     publish_state(queue);
@@ -273,6 +279,37 @@ bool warprsa_queue_wants_more(warprsa_queue *queue, unsigned device)
            waiting_in(queue) < engine->batch_max;
 }
 
+bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device)
+{
+    return (atomic_load(&queue->ready) & ~(UINT32_C(1) << device)) != 0;
+}
+
+static bool is_paused_at(const warprsa_queue *queue, unsigned device,
+                         uint64_t now_ns)
+{
+    return now_ns < atomic_load(&queue->activity[device].paused_until_ns);
+}
+
+/* Whether it is paused, and there is another device for whatever is queued.
+ * CPUs that only help are none. */
+static bool is_paused(const warprsa_queue *queue, unsigned device)
+{
+    const uint32_t ready = atomic_load(&queue->ready);
+    uint64_t now_ns;
+
+    if (atomic_load_explicit(&queue->activity[device].paused_until_ns,
+                             memory_order_relaxed) == 0)
+        return false;
+    now_ns = warprsa_clock_ns();
+    for (unsigned i = 0;
+         i < WARPRSA_DEVICES_MAX && is_paused_at(queue, device, now_ns); i++)
+        if (i != device && ((ready >> i) & 1) != 0 &&
+            !queue->config.engines[queue->activity[i].engine].on_cpus &&
+            !is_paused_at(queue, i, now_ns))
+            return true;
+    return false;
+}
+
 /* A submitter that is told no need not notify anybody: it has read `running`
  * after it queued its request, and the worker that lowers that looks at the
  * queue afterwards. All four are sequentially consistent. */
@@ -282,6 +319,8 @@ bool warprsa_queue_may_take(warprsa_queue *queue, unsigned device,
     const warprsa_queue_config *config = &queue->config;
     const warprsa_device_activity *activity = &queue->activity[device];
 
+    if (is_paused(queue, device))
+        return false;
     if (!config->engines[activity->engine].on_cpus)
         return true;
     if (atomic_load(&queue->others_ready) &&
@@ -306,11 +345,10 @@ void warprsa_queue_notify_idle(warprsa_queue *queue)
         if (!warprsa_eventcount_has_waiter(&device->eventcount) ||
             !warprsa_queue_may_take(queue, i, 0))
             continue;
-        /* Devices are numbered by engine, in the order of preference. */
-        if (best != NULL && device->engine != best->engine)
-            break;
         running = atomic_load_explicit(&device->running, memory_order_relaxed);
-        if (running < least) {
+        /* Engines are numbered in the order of preference. */
+        if (best == NULL || device->engine < best->engine ||
+            (device->engine == best->engine && running < least)) {
             least = running;
             best = device;
         }

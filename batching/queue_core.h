@@ -14,6 +14,7 @@
  *   key_loads                 those that a device has yet to load
  *   queue_core                this file
  *   device                    one device: open, use, recover
+ *   failover                  from one host to another
  *   worker                    the threads of a device
  *   queue                     opens and closes all that; the callers' side
  *   backend.h, backend_local  the queue behind a table of functions
@@ -41,6 +42,9 @@ typedef struct warprsa_device_activity {
     /* Of CPUs: the part of a batch's time in which its thread waited for a CPU,
      * of 65536; averaged over batches. */
     _Atomic uint32_t waits_for_cpu;
+    /* Until then it takes nothing, as long as another device that is not paused
+     * is ready; 0: it does. */
+    _Atomic uint64_t paused_until_ns;
     unsigned engine; /* its index in the configuration; set before the device is
                         counted in device_count */
 } warprsa_device_activity;
@@ -57,11 +61,12 @@ struct warprsa_queue {
     _Atomic bool on_cpus, others_ready;
     _Atomic unsigned device_count; /* devices that may come into use */
     _Atomic uint32_t references;   /* the opener's, each key's, each thread's */
+    _Atomic uint32_t ready; /* bit per device: takes requests; changed under the
+                               lock */
     warprsa_keys keys;
     warprsa_device_activity activity[WARPRSA_DEVICES_MAX];
 
     pthread_mutex_t lock; /* of what follows, and of starting threads */
-    uint32_t ready;       /* bit per device: takes requests */
     uint32_t opening;     /* bit per device: being opened for the first time */
     char description[WARPRSA_DEVICES_MAX][WARPRSA_COUNTERS_TEXT];
     char down_reason[WARPRSA_COUNTERS_TEXT]; /* why no device is ready */
@@ -119,6 +124,9 @@ void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
  * is queued than a batch can have. One that is not full takes the CPU for as
  * long as a full one. Never of GPUs. */
 bool warprsa_queue_wants_more(warprsa_queue *queue, unsigned device);
+
+/* Whether a device other than this one takes requests. */
+bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device);
 
 /* Whether this worker of this device may take requests now. The CPUs do beside
  * other devices only as far as the router says. If a batch had better wait for

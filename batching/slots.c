@@ -264,6 +264,23 @@ bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
     }
 }
 
+bool warprsa_slots_requeue(warprsa_slots *slots, uint32_t index)
+{
+    warprsa_slot *s = &slots->slot[index];
+    uint32_t word = atomic_load_explicit(&s->word, memory_order_acquire);
+
+    do {
+        if ((word & WARPRSA_SLOT_STATE) == WARPRSA_SLOT_ABANDONED) {
+            free_slot(slots, index);
+            return false;
+        }
+        /* The other bits stay. */
+    } while (!atomic_compare_exchange_weak_explicit(
+        &s->word, &word, (word & ~WARPRSA_SLOT_STATE) | WARPRSA_SLOT_QUEUED,
+        memory_order_acq_rel, memory_order_acquire));
+    return true;
+}
+
 bool warprsa_slots_cancel(warprsa_slots *slots, warprsa_ticket ticket)
 {
     uint32_t word = ticket.generation | WARPRSA_SLOT_QUEUED;

@@ -25,6 +25,7 @@ typedef struct warprsa_request {
     _Atomic uint32_t next_free; /* while the slot is free: the next one on the
                                    stack, plus 1, or 0 */
     uint32_t next_in_chain;     /* while it is in a chain; plus 1, or 0 */
+    uint32_t failovers;         /* devices that have given it back */
 } warprsa_request;
 
 /* A chain of RUNNING requests that workers have set aside, in the order in
@@ -89,6 +90,12 @@ static inline void warprsa_slots_prefetch(const warprsa_slots *slots,
  * its reference is the worker's to drop. */
 bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
                          warprsa_key **key);
+
+/* By the worker of a RUNNING request that its device has given back: RUNNING to
+ * QUEUED, to be put into its ring again with its reference to its key. False:
+ * it was abandoned, and is free again; the reference is the worker's to drop.
+ */
+bool warprsa_slots_requeue(warprsa_slots *slots, uint32_t index);
 
 /* By the submitter: QUEUED to ABANDONED. False: a worker has it. The slot stays
  * in its ring until a worker takes it from there. */

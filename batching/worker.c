@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "batching/base/clock.h"
+#include "batching/failover.h"
 
 enum {
     STACK_SIZE = 256 * 1024, /* for the driver; this code needs hardly any */
@@ -153,19 +154,25 @@ static void refuse_one(warprsa_worker *worker, warprsa_item item,
     notify_caller(&item);
 }
 
-/* Refuses the requests of a chain. The worker's items may be in use, by a batch
- * that missed its deadline. */
+/* Gives the requests of a chain to another device, or refuses them. The
+ * worker's items may be in use, by a batch that missed its deadline. */
 static void refuse_chain(warprsa_worker *worker, warprsa_request_chain *chain,
                          warprsa_cpu_reason reason)
 {
+    const bool may_fail_over = reason != WARPRSA_CPU_UNSUPPORTED_KEY &&
+                               warprsa_failover_is_possible(worker);
     warprsa_queue *queue = worker->device->queue;
     uint32_t slot;
 
-    while (warprsa_slots_unchain(&queue->slots, chain, &slot))
-        refuse_one(
-            worker,
-            (warprsa_item){.slot = slot, .key = queue->slots.request[slot].key},
-            reason);
+    while (warprsa_slots_unchain(&queue->slots, chain, &slot)) {
+        warprsa_key *key = queue->slots.request[slot].key;
+
+        if (!may_fail_over || !warprsa_failover_request(worker, slot, key))
+            refuse_one(worker, (warprsa_item){.slot = slot, .key = key},
+                       reason);
+    }
+    if (may_fail_over)
+        warprsa_failover_notify(worker);
 }
 
 /* Refuses the first `count` items. */
@@ -185,6 +192,7 @@ static void complete_batch(warprsa_worker *worker, size_t count)
     warprsa_queue *queue = worker->device->queue;
     uint64_t failed = 0, good = 0;
 
+    count = warprsa_failover_items(worker, count, false);
     for (size_t i = 0; i < count; i++) {
         failed += worker->tasks[i].status == WARPRSA_CHECK_FAILED;
         good += worker->tasks[i].status == WARPRSA_OK;
@@ -325,6 +333,7 @@ static void count_batch(const warprsa_worker *worker, size_t count,
     warprsa_count(&c->compute_ns, compute_ns);
     warprsa_count(&c->compute_times[warprsa_time_bin(compute_ns)], 1);
     warprsa_count(&own->compute_ns, compute_ns);
+    warprsa_count(&own->compute_times[warprsa_time_bin(compute_ns)], 1);
     while (max < count && !atomic_compare_exchange_weak_explicit(
                               &c->batch_max, &max, count, memory_order_relaxed,
                               memory_order_relaxed))
@@ -363,9 +372,9 @@ static void record_batch(warprsa_worker *worker, warprsa_size_class size,
             wait_ns + end_ns - taken_ns);
 }
 
-/* Answers the requests of a batch that has ended or missed its deadline. A
- * device that failed is taken out of use first, so that the next request of a
- * caller that was refused does not go there. */
+/* Answers the requests of a batch that has ended or missed its deadline, or has
+ * another device do so. A device that failed is taken out of use first, so that
+ * the next request of a caller that was refused does not go there. */
 static void finish_batch(warprsa_worker *worker, size_t count,
                          warprsa_status status)
 {
@@ -380,7 +389,8 @@ static void finish_batch(warprsa_worker *worker, size_t count,
     } else {
         if (!is_request_error(status))
             warprsa_device_failed(worker, status);
-        refuse_items(worker, count, WARPRSA_CPU_ERROR);
+        refuse_items(worker, warprsa_failover_items(worker, count, true),
+                     WARPRSA_CPU_ERROR);
     }
 }
 
@@ -411,6 +421,17 @@ static warprsa_status start_batch(warprsa_worker *worker,
     return status;
 }
 
+/* So many more requests are with the device. */
+static void count_running(warprsa_queue_device *device, uint32_t more)
+{
+    warprsa_counters *counters = device->queue->config.counters;
+
+    atomic_store_explicit(&counters->device_of[device->number].running,
+                          atomic_fetch_add(&device->activity->running, more) +
+                              more,
+                          memory_order_relaxed);
+}
+
 /* Starts the batch, waits for it and answers it. taken_ns: when it took its
  * requests. */
 static void run_batch(warprsa_worker *worker, warprsa_size_class size,
@@ -428,7 +449,7 @@ static void run_batch(warprsa_worker *worker, warprsa_size_class size,
         record_batch(worker, size, count, taken_ns, start_ns,
                      status == WARPRSA_OK);
     }
-    atomic_fetch_sub(&device->activity->running, (uint32_t)count);
+    count_running(device, (uint32_t) - (int32_t)count);
     finish_batch(worker, count, status);
 }
 
@@ -453,7 +474,7 @@ static bool next_batch(warprsa_worker *worker)
     taken = take_batch(worker, size, taken);
     taken_ns = warprsa_clock_ns();
     count = prepare_batch(worker, taken);
-    atomic_fetch_add(&device->activity->running, (uint32_t)count);
+    count_running(device, (uint32_t)count);
     /* There may be more requests, or keys to be loaded meanwhile. */
     warprsa_queue_rearm_idle(queue);
     if (count > 0 && warprsa_device_has_loads(device))
@@ -585,9 +606,10 @@ static bool has_threads(warprsa_queue_device *device)
     return any;
 }
 
-static void start_others(warprsa_queue *queue, unsigned devices)
+void warprsa_workers_start_from(warprsa_queue *queue, unsigned first,
+                                unsigned devices)
 {
-    for (unsigned i = 1; i < devices; i++) {
+    for (unsigned i = first; i < devices; i++) {
         warprsa_queue_device *device = &queue->devices[i];
 
         if (warprsa_workers_start(device))
@@ -620,7 +642,7 @@ static void *worker_main(void *arg)
     (void)pthread_setname_np(pthread_self(), name);
     if (worker->device->number == 0 && worker->stream == 0 &&
         others_started(queue))
-        start_others(queue, warprsa_devices_discover(queue));
+        warprsa_workers_start_from(queue, 1, warprsa_devices_discover(queue));
     while (warprsa_device_enter(worker)) {
         bool worked = work(worker);
 

@@ -18,6 +18,11 @@
  * the device. */
 bool warprsa_workers_start(warprsa_queue_device *device);
 
+/* The same for the queue's devices of these numbers, first..devices - 1: none
+ * of them needs to succeed. One that gets no thread at all is given up. */
+void warprsa_workers_start_from(warprsa_queue *queue, unsigned first,
+                                unsigned devices);
+
 /* Joins them, until_ns (a time of warprsa_clock_ns()) at the latest. False: a
  * thread still hangs in its driver. It is left behind, and ends by itself
  * should the driver ever return. */

@@ -100,6 +100,15 @@ typedef int (*warprsa_random_fn)(void *arg, void *out, size_t len);
  * by any thread. */
 typedef void (*warprsa_trace_fn)(void *arg, int level, const char *line);
 
+/* What a device on another host counts. */
+typedef enum warprsa_traffic {
+    WARPRSA_TRAFFIC_SENT,         /* bytes, as they are on the wire */
+    WARPRSA_TRAFFIC_RECEIVED,     /* the same */
+    WARPRSA_TRAFFIC_CREDIT_WAITS, /* batches, a part of which had to wait until
+                                     the host had answered others */
+    WARPRSA_TRAFFIC_KINDS
+} warprsa_traffic;
+
 typedef struct warprsa_device_config {
     unsigned ordinal;   /* index of the device, 0 .. count() - 1 */
     unsigned streams;   /* batches under way at a time, 1..STREAMS_MAX */
@@ -120,6 +129,13 @@ typedef struct warprsa_device_config {
     void *random_arg;
     warprsa_trace_fn trace; /* may be NULL */
     void *trace_arg;
+    /* For an engine whose devices come and go; each may be NULL. Any thread,
+     * from open() to close(); they don't call the engine.
+     * lost: the device takes no more batches from now on, for this reason,
+     * which does not live on. Those under way may still be answered. */
+    void (*lost)(void *arg, const char *why);
+    void (*count)(void *arg, warprsa_traffic what, uint64_t number);
+    void *device_arg;
 } warprsa_device_config;
 
 /* One private operation: output = input^d mod n (RFC 8017, RSADP and RSASP1).

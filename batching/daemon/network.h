@@ -28,6 +28,10 @@ typedef struct warprsa_network {
      * *engine; else NULL. False with the reason in why. To be called once. */
     bool (*engine)(const struct warprsa_options *options,
                    warprsa_queue_engine *engine, char *why, size_t why_size);
+    /* Whether a list of such hosts is right; has that engine use them from now
+     * on. False with the reason in why. */
+    bool (*check_hosts)(const char *hosts, char *why, size_t why_size);
+    bool (*set_hosts)(const char *hosts, char *why, size_t why_size);
     /* Begins to serve. NULL with the reason in why. */
     void *(*start)(const warprsa_network_config *config, char *why,
                    size_t why_size);

@@ -26,6 +26,7 @@
 enum {
     POLL_MS = 100,
     REPORT_MS = 1000,
+    START_MS = 5000,   /* for the first device, before a reload goes on */
     HEALTHY_MS = 5000, /* without a heartbeat of an event loop, at most */
     /* With another device at work, a lost one is no reason to end before. */
     LEAST_LIFE_MS = 60000,
@@ -263,15 +264,42 @@ bool warprsa_serving_reload(warprsa_serving *serving, char *why,
     warprsa_options options;
     warprsa_options *mine = &serving->options;
 
+    const warprsa_network *network = warprsa_network_get();
+
     if (!warprsa_options_read(&options, serving->argc, serving->argv, why,
-                              why_size))
+                              why_size) ||
+        (network != NULL &&
+         !network->check_hosts(options.remote_hosts, why, why_size)))
         return false;
+    memcpy(mine->remote_hosts, options.remote_hosts,
+           sizeof(mine->remote_hosts));
     mine->clients = options.clients;
     mine->user_clients = options.user_clients;
     mine->client_slots = options.client_slots;
     mine->client_keys = options.client_keys;
     mine->client_notifiers = options.client_notifiers;
     return true;
+}
+
+/* Uses other hosts as configured now. */
+static void reload_hosts(serving_state *s)
+{
+    const char *hosts = s->serving->options.remote_hosts;
+    char why[400];
+
+    if (!s->has_hosts) {
+        if (hosts[0] != '\0')
+            log_line(s, 0,
+                     "remote_hosts: the first of them takes effect with a "
+                     "restart");
+        return;
+    }
+    /* Before that it has not asked yet which devices there are. */
+    (void)warprsa_queue_wait_ready(s->queue, START_MS);
+    if (s->network->set_hosts(hosts, why, sizeof(why)))
+        warprsa_queue_add_devices(s->queue);
+    else
+        log_line(s, 0, why);
 }
 
 static void report(const serving_state *s, enum warprsa_report_kind kind)
@@ -297,6 +325,7 @@ static void reload(serving_state *s)
     if (warprsa_serving_reload(s->serving, why, sizeof(why))) {
         limits = limits_of(&s->serving->options);
         warprsa_server_set_limits(s->server, &limits);
+        reload_hosts(s);
         log_line(s, 1, "reloaded: limits on clients as configured now");
     } else {
         log_line(s, 0, why);

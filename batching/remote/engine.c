@@ -41,6 +41,7 @@ typedef struct remote_batch {
 
 struct warprsa_device {
     warprsa_device_config config;
+    warprsa_address address; /* of its host */
     warprsa_tls tls;
     warprsa_link *link; /* NULL: not open yet */
     warprsa_remote_welcome welcome;
@@ -56,16 +57,36 @@ struct warprsa_device {
     bool lost, draining;
 };
 
-/* Set once; see warprsa_engine_remote(). */
+/* A host, by the ordinal of its device. */
+typedef struct remote_host {
+    warprsa_address address; /* empty: removed */
+    warprsa_device *device;  /* NULL: it is not open */
+} remote_host;
+
 static struct {
-    warprsa_remote_engine_config config;
-    warprsa_address hosts[WARPRSA_REMOTE_HOSTS_MAX];
-    unsigned count;
-} remote;
+    warprsa_remote_engine_config config; /* set once */
+    pthread_mutex_t lock; /* of what follows; taken before a device's */
+    remote_host hosts[WARPRSA_REMOTE_HOSTS_MAX];
+    unsigned count; /* never less than before */
+} remote = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const warprsa_engine *the_engine(void)
 {
-    return warprsa_engine_remote(NULL, NULL, 0);
+    return warprsa_engine_remote(NULL);
+}
+
+static void count_traffic(const warprsa_device *device, warprsa_traffic what,
+                          uint64_t number)
+{
+    if (device->config.count != NULL && number > 0)
+        device->config.count(device->config.device_arg, what, number);
+}
+
+/* Without locks: tells the queue. */
+static void tell_lost(const warprsa_device *device, const char *why)
+{
+    if (device->config.lost != NULL)
+        device->config.lost(device->config.device_arg, why);
 }
 
 /* ---- What is sent; with the lock held ---- */
@@ -183,16 +204,19 @@ static const char *take_results(warprsa_device *device,
 static const char *take_response(void *arg, const warprsa_remote_response *r)
 {
     warprsa_device *device = arg;
+    bool drains = false;
     const char *wrong = NULL;
 
     pthread_mutex_lock(&device->lock);
     if (r->kind == WARPRSA_REMOTE_KEY_LOADED)
         wrong = take_key_loaded(device, r);
     else if (r->kind == WARPRSA_REMOTE_DRAINING)
-        device->draining = true;
+        drains = device->draining = true;
     else if (r->kind == WARPRSA_REMOTE_RESULTS)
         wrong = take_results(device, r);
     pthread_mutex_unlock(&device->lock);
+    if (drains)
+        tell_lost(device, "the host drains");
     return wrong;
 }
 
@@ -210,9 +234,17 @@ static void lose(void *arg, const char *why)
     snprintf(line, sizeof(line), "%s: %s", device->description, why);
     if (device->config.trace != NULL)
         device->config.trace(device->config.trace_arg, 1, line);
+    tell_lost(device, why);
 }
 
-static const warprsa_link_handlers link_handlers = {take_response, lose};
+static void take_traffic(void *arg, uint64_t sent, uint64_t received)
+{
+    count_traffic(arg, WARPRSA_TRAFFIC_SENT, sent);
+    count_traffic(arg, WARPRSA_TRAFFIC_RECEIVED, received);
+}
+
+static const warprsa_link_handlers link_handlers = {take_response, lose,
+                                                    take_traffic};
 
 /* ---- Keys ---- */
 
@@ -319,7 +351,7 @@ static warprsa_status remote_start(warprsa_device *device, unsigned stream,
                                    size_t count)
 {
     remote_batch *b = &device->batches[stream];
-    bool sent;
+    bool sent, waits;
 
     (void)size;
     pthread_mutex_lock(&device->lock);
@@ -336,9 +368,11 @@ static warprsa_status remote_start(warprsa_device *device, unsigned stream,
         memset(tasks[i].output, 0, device->keys[tasks[i].key].bytes);
     }
     sent = send_more(device);
+    waits = sent && b->sent < b->count;
     if (!sent) /* but a part of it may be on its way */
         b->tasks = NULL;
     pthread_mutex_unlock(&device->lock);
+    count_traffic(device, WARPRSA_TRAFFIC_CREDIT_WAITS, waits);
     return sent ? WARPRSA_OK : WARPRSA_DEVICE_ERROR;
 }
 
@@ -389,9 +423,53 @@ static warprsa_status remote_wait(warprsa_device *device, unsigned stream,
 
 static unsigned remote_count(char *why, size_t why_size)
 {
-    if (remote.count == 0)
+    unsigned count;
+
+    pthread_mutex_lock(&remote.lock);
+    count = remote.count;
+    pthread_mutex_unlock(&remote.lock);
+    if (count == 0)
         snprintf(why, why_size, "no host is configured");
-    return remote.count;
+    return count;
+}
+
+/* The host of an ordinal. False: it was removed. */
+static bool get_host(unsigned ordinal, warprsa_address *address)
+{
+    pthread_mutex_lock(&remote.lock);
+    *address = remote.hosts[ordinal].address;
+    pthread_mutex_unlock(&remote.lock);
+    return address->host[0] != '\0';
+}
+
+static bool is_same(const warprsa_address *a, const warprsa_address *b)
+{
+    return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
+}
+
+/* An opened device is its host's from now on. False: the host was removed
+ * meanwhile. */
+static bool join_host(warprsa_device *device)
+{
+    remote_host *host = &remote.hosts[device->config.ordinal];
+    bool joined;
+
+    pthread_mutex_lock(&remote.lock);
+    joined = is_same(&host->address, &device->address);
+    if (joined)
+        host->device = device;
+    pthread_mutex_unlock(&remote.lock);
+    return joined;
+}
+
+static void leave_host(const warprsa_device *device)
+{
+    remote_host *host = &remote.hosts[device->config.ordinal];
+
+    pthread_mutex_lock(&remote.lock);
+    if (host->device == device)
+        host->device = NULL;
+    pthread_mutex_unlock(&remote.lock);
 }
 
 static bool init_condition(pthread_cond_t *condition)
@@ -434,7 +512,8 @@ static bool init_batch(remote_batch *b, size_t batch_max)
     return false;
 }
 
-static warprsa_device *new_device(const warprsa_device_config *config)
+static warprsa_device *new_device(const warprsa_device_config *config,
+                                  const warprsa_address *address)
 {
     warprsa_device *device = calloc(1, sizeof(*device));
     unsigned batches = 0;
@@ -442,9 +521,10 @@ static warprsa_device *new_device(const warprsa_device_config *config)
     if (device == NULL)
         return NULL;
     device->config = *config;
+    device->address = *address;
     snprintf(device->description, sizeof(device->description),
-             "%s:%s (remote %u)", remote.hosts[config->ordinal].host,
-             remote.hosts[config->ordinal].port, config->ordinal);
+             "%s:%s (remote %u)", address->host, address->port,
+             config->ordinal);
     if (pthread_mutex_init(&device->lock, NULL) != 0) {
         free(device);
         return NULL;
@@ -476,9 +556,9 @@ static warprsa_status connect_device(warprsa_device *device, char *why,
     if (device->keys == NULL)
         return WARPRSA_NO_MEMORY;
     device->keys_max = most;
-    device->link = warprsa_link_open(
-        &device->tls, &remote.hosts[device->config.ordinal], &link_handlers,
-        device, &device->welcome, why, why_size);
+    device->link =
+        warprsa_link_open(&device->tls, &device->address, &link_handlers,
+                          device, &device->welcome, why, why_size);
     if (device->link == NULL)
         return WARPRSA_DEVICE_ERROR;
     if (device->welcome.keys_max < most)
@@ -497,6 +577,7 @@ static bool remote_close(warprsa_device *device)
 
     if (device == NULL)
         return true;
+    leave_host(device);
     if (device->link != NULL) {
         wiped = !warprsa_link_is_lost(device->link);
         warprsa_link_close(device->link);
@@ -515,11 +596,16 @@ static warprsa_status remote_open(const warprsa_device_config *config,
                                   warprsa_device **opened, char *why,
                                   size_t why_size)
 {
-    warprsa_device *device = new_device(config);
     warprsa_status status = WARPRSA_NO_MEMORY;
+    warprsa_device *device;
+    warprsa_address address;
 
     *opened = NULL;
+    snprintf(why, why_size, "removed from remote_hosts");
+    if (!get_host(config->ordinal, &address))
+        return WARPRSA_NO_DEVICE;
     snprintf(why, why_size, "no memory");
+    device = new_device(config, &address);
     if (device == NULL)
         return status;
     status = connect_device(device, why, why_size);
@@ -530,6 +616,10 @@ static warprsa_status remote_open(const warprsa_device_config *config,
     if (status == WARPRSA_OK)
         status =
             warprsa_known_answer_run(the_engine(), device, &device->test, 0);
+    if (status == WARPRSA_OK && !join_host(device)) {
+        snprintf(why, why_size, "removed from remote_hosts");
+        status = WARPRSA_NO_DEVICE;
+    }
     if (status == WARPRSA_OK)
         *opened = device;
     else
@@ -548,35 +638,106 @@ static warprsa_status remote_self_test(warprsa_device *device, unsigned stream)
                                     stream);
 }
 
-/* HOST:PORT, separated by blanks. */
-static bool read_hosts(const char *hosts, char *why, size_t why_size)
+/* ---- Which hosts ---- */
+
+typedef struct host_list {
+    warprsa_address host[WARPRSA_REMOTE_HOSTS_MAX];
+    unsigned count;
+} host_list;
+
+static bool contains(const host_list *list, const warprsa_address *address)
 {
-    remote.count = 0;
+    for (unsigned i = 0; i < list->count; i++)
+        if (is_same(&list->host[i], address))
+            return true;
+    return false;
+}
+
+/* HOST:PORT, separated by blanks. */
+static bool read_hosts(host_list *list, const char *hosts, char *why,
+                       size_t why_size)
+{
+    list->count = 0;
     for (;;) {
+        warprsa_address address = {0};
         size_t length;
 
         hosts += strspn(hosts, " \t");
         if (*hosts == '\0')
-            return remote.count > 0;
+            return true;
         length = strcspn(hosts, " \t");
-        if (remote.count == WARPRSA_REMOTE_HOSTS_MAX ||
-            !warprsa_address_parse(hosts, length,
-                                   &remote.hosts[remote.count])) {
+        if (list->count == WARPRSA_REMOTE_HOSTS_MAX ||
+            !warprsa_address_parse(hosts, length, &address) ||
+            contains(list, &address)) {
             snprintf(why, why_size,
                      "remote_hosts: %.*s: expected HOST:PORT, %d of them at "
-                     "most, separated by blanks",
+                     "most, each once, separated by blanks",
                      length < 64 ? (int)length : 64, hosts,
                      WARPRSA_REMOTE_HOSTS_MAX);
             return false;
         }
-        remote.count++;
+        list->host[list->count++] = address;
         hosts += length;
     }
 }
 
+/* With the engine's lock held: its device, if it is open, takes no more. */
+static void remove_host(remote_host *host)
+{
+    memset(&host->address, 0, sizeof(host->address));
+    if (host->device == NULL)
+        return;
+    pthread_mutex_lock(&host->device->lock);
+    host->device->draining = true;
+    pthread_mutex_unlock(&host->device->lock);
+    tell_lost(host->device, "removed from remote_hosts");
+    host->device = NULL;
+}
+
+/* With the engine's lock held: at the first place that is free. There is one,
+ * since no list is longer than the places are. */
+static void add_host(const warprsa_address *address)
+{
+    unsigned i = 0;
+
+    while (i < remote.count && remote.hosts[i].address.host[0] != '\0')
+        i++;
+    remote.hosts[i].address = *address;
+    if (i == remote.count)
+        remote.count++;
+}
+
+bool warprsa_remote_set_hosts(const char *hosts, char *why, size_t why_size)
+{
+    host_list wanted, there = {0};
+
+    if (!read_hosts(&wanted, hosts, why, why_size))
+        return false;
+    pthread_mutex_lock(&remote.lock);
+    for (unsigned i = 0; i < remote.count; i++) {
+        remote_host *host = &remote.hosts[i];
+
+        if (contains(&wanted, &host->address))
+            there.host[there.count++] = host->address;
+        else if (host->address.host[0] != '\0')
+            remove_host(host);
+    }
+    for (unsigned i = 0; i < wanted.count; i++)
+        if (!contains(&there, &wanted.host[i]))
+            add_host(&wanted.host[i]);
+    pthread_mutex_unlock(&remote.lock);
+    return true;
+}
+
+bool warprsa_remote_check_hosts(const char *hosts, char *why, size_t why_size)
+{
+    host_list list;
+
+    return read_hosts(&list, hosts, why, why_size);
+}
+
 const warprsa_engine *
-warprsa_engine_remote(const warprsa_remote_engine_config *config, char *why,
-                      size_t why_size)
+warprsa_engine_remote(const warprsa_remote_engine_config *config)
 {
     static const warprsa_engine engine = {
         .name = "remote",
@@ -592,10 +753,7 @@ warprsa_engine_remote(const warprsa_remote_engine_config *config, char *why,
         .self_test = remote_self_test,
     };
 
-    if (config != NULL) {
+    if (config != NULL)
         remote.config = *config;
-        if (!read_hosts(config->hosts, why, why_size))
-            return NULL;
-    }
     return &engine;
 }

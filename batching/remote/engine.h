@@ -21,19 +21,28 @@ enum {
 };
 
 typedef struct warprsa_remote_engine_config {
-    const char *hosts; /* HOST:PORT, separated by blanks; up to HOSTS_MAX */
-    warprsa_tls_files tls;
+    warprsa_tls_files tls; /* the texts must live on */
     bool verify; /* raise each result to e, and compare it with its input */
 } warprsa_remote_engine_config;
 
 /*
- * The engine for these hosts, in the order of their ordinals; NULL with the
- * reason in why. The texts must live on. The files are read at each open(), so
- * that new ones take effect. Once in a process, before its other threads; from
- * then on with NULL for the configuration, which stays, and any thread.
+ * The engine; it has no host yet. The files are read at each open(), so that
+ * new ones take effect. Once in a process with a configuration, before its
+ * other threads; from then on with NULL, and any thread.
  */
 const warprsa_engine *
-warprsa_engine_remote(const warprsa_remote_engine_config *config, char *why,
-                      size_t why_size);
+warprsa_engine_remote(const warprsa_remote_engine_config *config);
+
+/*
+ * The hosts from now on: HOST:PORT, separated by blanks, none to HOSTS_MAX. A
+ * host that stays keeps its device. A device whose host is no longer there
+ * takes no more batches, answers what is under way, and is closed; another host
+ * takes its place, here or with a later call. False: `why` says which one is
+ * wrong, and nothing is changed. One thread at a time.
+ */
+bool warprsa_remote_set_hosts(const char *hosts, char *why, size_t why_size);
+
+/* Whether a list of hosts is one that set_hosts() takes. Any thread. */
+bool warprsa_remote_check_hosts(const char *hosts, char *why, size_t why_size);
 
 #endif

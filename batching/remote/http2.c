@@ -575,6 +575,13 @@ warprsa_http2_stream *warprsa_http2_call(warprsa_http2 *c, const char *host,
     return NULL;
 }
 
+void warprsa_http2_traffic(const warprsa_http2 *c, uint64_t *sent,
+                           uint64_t *received)
+{
+    *sent = BIO_number_written(SSL_get_wbio(c->ssl));
+    *received = BIO_number_read(SSL_get_rbio(c->ssl));
+}
+
 void warprsa_http2_ping(warprsa_http2 *c)
 {
     if (c->session != NULL)

@@ -131,6 +131,10 @@ void warprsa_http2_sent(warprsa_http2_stream *stream, size_t size);
 void warprsa_http2_finish(warprsa_http2_stream *stream,
                           warprsa_grpc_status status, const char *text);
 
+/* Bytes on the wire so far, with what TLS adds. */
+void warprsa_http2_traffic(const warprsa_http2 *connection, uint64_t *sent,
+                           uint64_t *received);
+
 /* Asks the peer for a sign of life. */
 void warprsa_http2_ping(warprsa_http2 *connection);
 

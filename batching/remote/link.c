@@ -37,6 +37,7 @@ struct warprsa_link {
     bool welcomed;
     char why[WARPRSA_TLS_WHY]; /* why the session has ended; empty: it hasn't */
     uint64_t pinged_ns;
+    uint64_t sent, received; /* bytes, as far as told */
     pthread_t thread;
     bool has_thread;
     int eventfd;
@@ -111,11 +112,23 @@ static const warprsa_http2_handlers handlers = {
     .closed = closed,
 };
 
+static void tell_traffic(warprsa_link *link)
+{
+    uint64_t sent, received;
+
+    warprsa_http2_traffic(link->http2, &sent, &received);
+    link->handlers->traffic(link->arg, sent - link->sent,
+                            received - link->received);
+    link->sent = sent;
+    link->received = received;
+}
+
 /* Reads and writes. False: the link has ended, for the reason in `why`. */
 static bool run(warprsa_link *link)
 {
     bool goes_on = warprsa_http2_run(link->http2);
 
+    tell_traffic(link);
     if (link->why[0] == '\0' && !goes_on)
         snprintf(link->why, sizeof(link->why), "%s", link->http2->why);
     if (link->why[0] == '\0' && link->http2->session != NULL &&

@@ -18,6 +18,8 @@ typedef struct warprsa_link_handlers {
     const char *(*response)(void *arg, const warprsa_remote_response *response);
     /* The link is lost: nothing comes any more. Once. */
     void (*lost)(void *arg, const char *why);
+    /* So many more bytes went over the wire, with what TLS adds. */
+    void (*traffic)(void *arg, uint64_t sent, uint64_t received);
 } warprsa_link_handlers;
 
 typedef struct warprsa_link warprsa_link;

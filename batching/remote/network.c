@@ -20,16 +20,16 @@ static bool engine(const warprsa_options *o, warprsa_queue_engine *to,
                    char *why, size_t why_size)
 {
     const warprsa_remote_engine_config config = {
-        .hosts = o->remote_hosts,
         .tls = {o->tls_certificate, o->tls_key, o->tls_ca},
         .verify = o->verify_remote,
     };
 
     *to = (warprsa_queue_engine){
         .devices = UINT32_MAX, .streams = STREAMS, .batch_max = BATCH_MAX};
-    if (o->remote_hosts[0] != '\0')
-        to->engine = warprsa_engine_remote(&config, why, why_size);
-    return to->engine != NULL || o->remote_hosts[0] == '\0';
+    if (o->remote_hosts[0] == '\0')
+        return true;
+    to->engine = warprsa_engine_remote(&config);
+    return warprsa_remote_set_hosts(o->remote_hosts, why, why_size);
 }
 
 static void *start(const warprsa_network_config *config, char *why,
@@ -64,7 +64,14 @@ static void stop(void *server)
 
 const warprsa_network *warprsa_network_get(void)
 {
-    static const warprsa_network network = {engine, start, reload, stop};
+    static const warprsa_network network = {
+        .engine = engine,
+        .check_hosts = warprsa_remote_check_hosts,
+        .set_hosts = warprsa_remote_set_hosts,
+        .start = start,
+        .reload = reload,
+        .stop = stop,
+    };
 
     return &network;
 }

@@ -41,7 +41,7 @@ static warprsa_program *find(warprsa_programs *programs, const char *name)
     return program;
 }
 
-/* Adds all words behind the device's text: all of them are counters. */
+/* Adds all words behind the texts: all of them are counters. */
 static void add(warprsa_counters *sum, const warprsa_counters *counters)
 {
     const size_t first = offsetof(warprsa_counters, gpu);
@@ -61,7 +61,8 @@ static void clear_gauges(warprsa_counters *c)
     c->batch_max = c->devices = c->keys = c->slots = c->slots_bytes =
         c->clients = 0;
     for (unsigned i = 0; i < WARPRSA_COUNTERS_DEVICES; i++)
-        c->device_of[i].ready = c->device_of[i].keys = 0;
+        c->device_of[i].ready = c->device_of[i].keys = c->device_of[i].running =
+            0;
 }
 
 static void add_live(warprsa_programs *programs, const char *name, pid_t pid,
@@ -222,11 +223,27 @@ bool warprsa_programs_remember(warprsa_programs *programs, const char *path,
     return false;
 }
 
+/* The names of a program's devices: those of the last process that has any. */
+static void take_names(warprsa_counters *sum, const warprsa_counters *counters)
+{
+    char name[WARPRSA_COUNTERS_TEXT];
+
+    for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++) {
+        warprsa_counters_name(counters, d, name);
+        if (name[0] != '\0')
+            warprsa_counters_set_name(sum, d, name);
+    }
+}
+
 void warprsa_programs_sum(warprsa_programs *programs)
 {
-    for (size_t i = 0; i < programs->live_count; i++)
-        add(&find(programs, programs->live[i].name)->sum,
-            &programs->live[i].counters);
+    for (size_t i = 0; i < programs->live_count; i++) {
+        const warprsa_seen *seen = &programs->live[i];
+        warprsa_program *program = find(programs, seen->name);
+
+        add(&program->sum, &seen->counters);
+        take_names(&program->sum, &seen->counters);
+    }
 }
 
 void warprsa_programs_free(warprsa_programs *programs)

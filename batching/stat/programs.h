@@ -31,7 +31,8 @@ typedef enum warprsa_process_state {
 typedef struct warprsa_program {
     char name[WARPRSA_COMMAND_SIZE];
     uint64_t processes[WARPRSA_PROCESS_STATES];
-    warprsa_counters sum; /* its texts, version and pid are not set */
+    /* Its version, pid and `device` are not set. */
+    warprsa_counters sum;
 } warprsa_program;
 
 /* The counters of a process as they were seen. */

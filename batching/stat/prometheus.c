@@ -10,7 +10,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define DAEMON "warprsad"
+#define FIELD(field) offsetof(warprsa_counters, field)
+
+enum {
+    LABELS_SIZE = WARPRSA_COMMAND_SIZE + 64,
+};
 
 static const char *const sizes[WARPRSA_CLASSES + 1] = {"1024", "2048", "3072",
                                                        "4096", "other"};
@@ -29,7 +33,8 @@ static void describe(FILE *to, const char *name, const char *type,
 
 static bool is_daemon(const warprsa_program *p)
 {
-    return strcmp(p->name, DAEMON) == 0;
+    return strcmp(p->name, "warprsad") == 0 ||
+           strcmp(p->name, "warprsad-remote") == 0;
 }
 
 static void write_processes(const warprsa_programs *programs, FILE *to)
@@ -94,35 +99,54 @@ static void write_operations(const warprsa_programs *programs, FILE *to)
                     (uint64_t)programs->list[i].sum.cpu_reason[r]);
 }
 
-static const warprsa_program *find_daemon(const warprsa_programs *programs)
+static uint64_t word_at(const warprsa_counters *c, size_t offset)
 {
-    for (size_t i = 0; i < programs->count; i++)
-        if (is_daemon(&programs->list[i]))
-            return &programs->list[i];
-    return NULL;
+    return atomic_load_explicit(
+        (const _Atomic uint64_t *)((const char *)c + offset),
+        memory_order_relaxed);
+}
+
+/* The same word of both daemons, at this offset of their counters. False:
+ * neither runs. */
+static bool sum_daemons(const warprsa_programs *programs, size_t offset,
+                        uint64_t *sum)
+{
+    bool any = false;
+
+    *sum = 0;
+    for (size_t i = 0; i < programs->count; i++) {
+        if (!is_daemon(&programs->list[i]))
+            continue;
+        *sum += word_at(&programs->list[i].sum, offset);
+        any = true;
+    }
+    return any;
 }
 
 static void write_daemon(const warprsa_programs *programs, FILE *to)
 {
-    const warprsa_program *daemon = find_daemon(programs);
+    uint64_t gpu, ifma, count;
 
     describe(to, "warprsad_operations_total", "counter",
              "Private operations that warprsad has computed for its clients, "
              "by bits of the modulus.");
-    for (unsigned s = 0; s < WARPRSA_CLASSES && daemon != NULL; s++)
-        fprintf(to, "warprsad_operations_total{size=\"%s\"} %" PRIu64 "\n",
-                sizes[s], (uint64_t)(daemon->sum.gpu[s] + daemon->sum.ifma[s]));
+    for (unsigned s = 0; s < WARPRSA_CLASSES; s++)
+        if (sum_daemons(programs, FIELD(gpu[0]) + s * sizeof(gpu), &gpu) &&
+            sum_daemons(programs, FIELD(ifma[0]) + s * sizeof(ifma), &ifma))
+            fprintf(to, "warprsad_operations_total{size=\"%s\"} %" PRIu64 "\n",
+                    sizes[s], gpu + ifma);
     describe(to, "warprsad_refused_total", "counter",
              "Private operations that warprsad has left to its clients, by "
              "reason.");
-    for (unsigned r = 0; r < WARPRSA_CPU_REASONS && daemon != NULL; r++)
-        fprintf(to, "warprsad_refused_total{reason=\"%s\"} %" PRIu64 "\n",
-                reason_label(r), (uint64_t)daemon->sum.cpu_reason[r]);
+    for (unsigned r = 0; r < WARPRSA_CPU_REASONS; r++)
+        if (sum_daemons(programs, FIELD(cpu_reason[0]) + r * sizeof(count),
+                        &count))
+            fprintf(to, "warprsad_refused_total{reason=\"%s\"} %" PRIu64 "\n",
+                    reason_label(r), count);
     describe(to, "warprsad_clients", "gauge",
              "Processes that are connected to warprsad.");
-    if (daemon != NULL)
-        fprintf(to, "warprsad_clients %" PRIu64 "\n",
-                (uint64_t)daemon->sum.clients);
+    if (sum_daemons(programs, FIELD(clients), &count))
+        fprintf(to, "warprsad_clients %" PRIu64 "\n", count);
 }
 
 /* The bins of a histogram, the upper bound of the first one in units of the
@@ -135,31 +159,24 @@ typedef struct histogram {
     bool open;  /* the last bin has no upper bound */
 } histogram;
 
-static uint64_t word_at(const warprsa_counters *c, size_t offset)
-{
-    return atomic_load_explicit(
-        (const _Atomic uint64_t *)((const char *)c + offset),
-        memory_order_relaxed);
-}
-
+/* `more`: bytes to add to its offsets; labels: beside `le`. */
 static void write_one_histogram(const histogram *h, const warprsa_program *p,
-                                FILE *to)
+                                size_t more, const char *labels, FILE *to)
 {
     uint64_t count = 0;
     double bound = h->first;
 
     for (size_t i = 0; i < h->bins; i++, bound *= 2) {
-        count += word_at(&p->sum, h->offset + i * sizeof(uint64_t));
+        count += word_at(&p->sum, h->offset + more + i * sizeof(uint64_t));
         if (i + 1 < h->bins || !h->open)
-            fprintf(to, "%s_bucket{program=\"%s\",le=\"%.9g\"} %" PRIu64 "\n",
-                    h->name, p->name, bound, count);
+            fprintf(to, "%s_bucket{%s,le=\"%.9g\"} %" PRIu64 "\n", h->name,
+                    labels, bound, count);
     }
-    fprintf(to, "%s_bucket{program=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", h->name,
-            p->name, count);
-    fprintf(to, "%s_sum{program=\"%s\"} %.9f\n", h->name, p->name,
-            (double)word_at(&p->sum, h->sum) * h->sum_unit);
-    fprintf(to, "%s_count{program=\"%s\"} %" PRIu64 "\n", h->name, p->name,
+    fprintf(to, "%s_bucket{%s,le=\"+Inf\"} %" PRIu64 "\n", h->name, labels,
             count);
+    fprintf(to, "%s_sum{%s} %.9f\n", h->name, labels,
+            (double)word_at(&p->sum, h->sum + more) * h->sum_unit);
+    fprintf(to, "%s_count{%s} %" PRIu64 "\n", h->name, labels, count);
 }
 
 /* Programs without batches have none: clients of the daemon, mostly. */
@@ -167,12 +184,16 @@ static void write_histogram(const histogram *h,
                             const warprsa_programs *programs, FILE *to)
 {
     describe(to, h->name, "histogram", h->help);
-    for (size_t i = 0; i < programs->count; i++)
-        if (programs->list[i].sum.batches > 0)
-            write_one_histogram(h, &programs->list[i], to);
+    for (size_t i = 0; i < programs->count; i++) {
+        const warprsa_program *p = &programs->list[i];
+        char labels[LABELS_SIZE];
+
+        snprintf(labels, sizeof(labels), "program=\"%s\"", p->name);
+        if (p->sum.batches > 0)
+            write_one_histogram(h, p, 0, labels, to);
+    }
 }
 
-#define FIELD(field) offsetof(warprsa_counters, field)
 #define TIMES(name, help, times, sum)                                          \
     {                                                                          \
         name, help, WARPRSA_TIME_BINS, FIELD(times),                           \
@@ -235,39 +256,103 @@ static void write_words(const warprsa_programs *programs, FILE *to)
     }
 }
 
-/* Metrics that are one word of a device's. A device that several processes have
- * open is summed over them. */
-static void write_device_words(const warprsa_programs *programs, FILE *to)
+/* A function for each known device of each program. */
+typedef void (*device_fn)(const void *what, const warprsa_program *program,
+                          unsigned device, FILE *to);
+static void each_device(const warprsa_programs *programs, device_fn each,
+                        const void *what, FILE *to)
 {
-    static const struct {
-        const char *name, *type, *help;
-        size_t offset;
-    } list[] = {
+    for (size_t p = 0; p < programs->count; p++)
+        for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++)
+            if (warprsa_device_is_known(&programs->list[p].sum.device_of[d]))
+                each(what, &programs->list[p], d, to);
+}
+
+typedef struct device_word {
+    const char *name, *type, *help;
+    size_t offset; /* of device 0 */
+} device_word;
+
+static void write_device_word(const void *what, const warprsa_program *program,
+                              unsigned device, FILE *to)
+{
+    const device_word *word = what;
+
+    fprintf(to, "%s{program=\"%s\",device=\"%u\"} %" PRIu64 "\n", word->name,
+            program->name, device,
+            word_at(&program->sum,
+                    word->offset + device * sizeof(warprsa_device_counters)));
+}
+
+static void write_device_name(const void *what, const warprsa_program *program,
+                              unsigned device, FILE *to)
+{
+    char name[WARPRSA_COUNTERS_TEXT];
+
+    (void)what;
+    warprsa_counters_name(&program->sum, device, name);
+    fprintf(to,
+            "warprsa_device_info{program=\"%s\",device=\"%u\",name=\"%s\"} "
+            "1\n",
+            program->name, device, name);
+}
+
+static void write_device_times(const void *what, const warprsa_program *program,
+                               unsigned device, FILE *to)
+{
+    char labels[LABELS_SIZE];
+
+    snprintf(labels, sizeof(labels), "program=\"%s\",device=\"%u\"",
+             program->name, device);
+    write_one_histogram(what, program, device * sizeof(warprsa_device_counters),
+                        labels, to);
+}
+
+/* A device that several processes have open is summed over them. */
+static void write_devices(const warprsa_programs *programs, FILE *to)
+{
+    static const device_word words[] = {
         {"warprsa_device_ready", "gauge", "Processes that use the device.",
          FIELD(device_of[0].ready)},
         {"warprsa_device_operations_total", "counter",
          "Private operations computed by the device.", FIELD(device_of[0].gpu)},
+        {"warprsa_device_running", "gauge",
+         "Private operations that the device has now.",
+         FIELD(device_of[0].running)},
         {"warprsa_device_batches_total", "counter", "Batches of the device.",
          FIELD(device_of[0].batches)},
+        {"warprsa_device_lost_total", "counter",
+         "How often the device was taken out of use.",
+         FIELD(device_of[0].losses)},
+        {"warprsa_device_failovers_total", "counter",
+         "Private operations that the device, a remote host, did not do and "
+         "another one got.",
+         FIELD(device_of[0].failovers)},
         {"warprsa_device_keys", "gauge", "Keys on the device.",
          FIELD(device_of[0].keys)},
+        {"warprsa_device_sent_bytes_total", "counter",
+         "Bytes sent to a remote host.",
+         FIELD(device_of[0].traffic[WARPRSA_TRAFFIC_SENT])},
+        {"warprsa_device_received_bytes_total", "counter",
+         "Bytes received from a remote host.",
+         FIELD(device_of[0].traffic[WARPRSA_TRAFFIC_RECEIVED])},
+        {"warprsa_device_credit_waits_total", "counter",
+         "Batches for a remote host that had as much in flight as it grants.",
+         FIELD(device_of[0].traffic[WARPRSA_TRAFFIC_CREDIT_WAITS])},
     };
+    static const histogram times =
+        TIMES("warprsa_device_batch_seconds",
+              "How long batches were on this device, from launch to end.",
+              device_of[0].compute_times, device_of[0].compute_ns);
 
-    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-        describe(to, list[i].name, list[i].type, list[i].help);
-        for (size_t p = 0; p < programs->count; p++)
-            for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++) {
-                const warprsa_program *program = &programs->list[p];
-                const warprsa_device_counters *of = &program->sum.device_of[d];
-
-                if (of->ready == 0 && of->batches == 0 && of->losses == 0)
-                    continue;
-                fprintf(
-                    to, "%s{program=\"%s\",device=\"%u\"} %" PRIu64 "\n",
-                    list[i].name, program->name, d,
-                    word_at(&program->sum, list[i].offset + d * sizeof(*of)));
-            }
+    describe(to, "warprsa_device_info", "gauge", "The name of a device.");
+    each_device(programs, write_device_name, NULL, to);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        describe(to, words[i].name, words[i].type, words[i].help);
+        each_device(programs, write_device_word, &words[i], to);
     }
+    describe(to, times.name, "histogram", times.help);
+    each_device(programs, write_device_times, &times, to);
 }
 
 void warprsa_prometheus_write(const warprsa_programs *programs, FILE *to)
@@ -277,5 +362,5 @@ void warprsa_prometheus_write(const warprsa_programs *programs, FILE *to)
     write_daemon(programs, to);
     write_histograms(programs, to);
     write_words(programs, to);
-    write_device_words(programs, to);
+    write_devices(programs, to);
 }

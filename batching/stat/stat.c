@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "batching/counters.h"
 #include "batching/stat/programs.h"
@@ -23,6 +24,7 @@ enum {
     EXIT_NONE = 1,  /* nothing to show, or an error: stderr says which */
     EXIT_USAGE = 2, /* bad command line */
     VERDICT_SIZE = 512,
+    RATE_MS = 300, /* rates of devices are measured over */
 };
 
 /* What the first line says. */
@@ -164,6 +166,48 @@ static void print_histogram(const warprsa_counters *c)
     }
 }
 
+static uint64_t word(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* One line: how a device is, and how quick it was since `before`. */
+static void print_device(unsigned number, const char *name,
+                         const warprsa_device_counters *now,
+                         const warprsa_device_counters *before)
+{
+    const _Atomic uint64_t *traffic = now->traffic;
+
+    printf("  device %u, %s: %s, %.0f operations/s, p50 %.2f ms, p99 %.2f ms, "
+           "%" PRIu64 " in flight",
+           number, name, word(&now->ready) != 0 ? "ready" : "out of use",
+           (double)(word(&now->gpu) - word(&before->gpu)) * 1000 / RATE_MS,
+           (double)warprsa_times_quantile(now->compute_times, 50) / 1e6,
+           (double)warprsa_times_quantile(now->compute_times, 99) / 1e6,
+           word(&now->running));
+    if (word(&traffic[WARPRSA_TRAFFIC_SENT]) != 0)
+        printf(", %" PRIu64 " bytes sent, %" PRIu64 " received, %" PRIu64
+               " waits for credit, %" PRIu64 " operations went elsewhere",
+               word(&traffic[WARPRSA_TRAFFIC_SENT]),
+               word(&traffic[WARPRSA_TRAFFIC_RECEIVED]),
+               word(&traffic[WARPRSA_TRAFFIC_CREDIT_WAITS]),
+               word(&now->failovers));
+    printf("\n");
+}
+
+/* The devices of a process whose counters were these RATE_MS ago. */
+static void print_devices(const warprsa_counters *now,
+                          const warprsa_counters *before)
+{
+    for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++) {
+        char name[WARPRSA_COUNTERS_TEXT];
+
+        warprsa_counters_name(now, d, name);
+        if (warprsa_device_is_known(&now->device_of[d]))
+            print_device(d, name, &now->device_of[d], &before->device_of[d]);
+    }
+}
+
 static void json_counter(void *arg, const char *name, uint64_t value)
 {
     (void)arg;
@@ -218,8 +262,10 @@ typedef struct output {
     unsigned hidden; /* may not be looked at */
 } output;
 
+/* `before`: the same counters RATE_MS ago; NULL: they are not known. */
 static void print_block(output *out, pid_t pid, const char *command,
-                        const char *text, const warprsa_counters *c)
+                        const char *text, const warprsa_counters *c,
+                        const warprsa_counters *before)
 {
     if (out->json) {
         print_json(pid, command, text, c, out->printed == 0);
@@ -229,19 +275,24 @@ static void print_block(output *out, pid_t pid, const char *command,
             warprsa_counters_each(c, print_counter, NULL);
             print_histogram(c);
         }
+        if (before != NULL)
+            print_devices(c, before);
     }
     out->printed++;
 }
 
+/* `before`: the same blocks RATE_MS ago, if not NULL. */
 static void print_process(output *out, pid_t pid,
-                          const warprsa_counters *blocks, size_t count)
+                          const warprsa_counters *blocks,
+                          const warprsa_counters *before, size_t count)
 {
     char command[WARPRSA_COMMAND_SIZE], text[VERDICT_SIZE];
 
     warprsa_stats_command(pid, command);
     for (size_t i = 0; i < count; i++) {
         verdict(&blocks[i], text);
-        print_block(out, pid, command, text, &blocks[i]);
+        print_block(out, pid, command, text, &blocks[i],
+                    before != NULL ? &before[i] : NULL);
     }
 }
 
@@ -256,7 +307,7 @@ static void print_idle(output *out, pid_t pid)
     print_block(out, pid, command,
                 "idle: has loaded warprsa, but made no private RSA operation "
                 "yet",
-                &none);
+                &none, NULL);
 }
 
 static void print_why_not(pid_t pid, warprsa_found found)
@@ -287,14 +338,34 @@ static void print_why_not(pid_t pid, warprsa_found found)
                 why[found]);
 }
 
+/* Whether these are the same blocks, in the same order. */
+static bool are_same(const warprsa_counters *a, const warprsa_counters *b,
+                     size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (a[i].created_ns != b[i].created_ns)
+            return false;
+    return true;
+}
+
 static void show_one(output *out, pid_t pid)
 {
-    warprsa_counters blocks[WARPRSA_BLOCKS_MAX];
-    size_t count = 0;
-    warprsa_found found = warprsa_stats_read(pid, blocks, &count);
+    static const struct timespec pause = {0, RATE_MS * 1000000L};
+    static warprsa_counters blocks[WARPRSA_BLOCKS_MAX],
+        before[WARPRSA_BLOCKS_MAX];
+    size_t count = 0, count_before = 0;
+    bool has_before =
+        !out->json &&
+        warprsa_stats_read(pid, before, &count_before) == WARPRSA_FOUND;
+    warprsa_found found;
 
+    if (has_before)
+        nanosleep(&pause, NULL);
+    found = warprsa_stats_read(pid, blocks, &count);
+    has_before =
+        has_before && count == count_before && are_same(blocks, before, count);
     if (found == WARPRSA_FOUND)
-        print_process(out, pid, blocks, count);
+        print_process(out, pid, blocks, has_before ? before : NULL, count);
     else
         print_why_not(pid, found);
 }
@@ -305,7 +376,7 @@ static void show_each(void *arg, pid_t pid, warprsa_found found,
     output *out = arg;
 
     if (found == WARPRSA_FOUND)
-        print_process(out, pid, blocks, count);
+        print_process(out, pid, blocks, NULL, count);
     else if (found == WARPRSA_NOT_COUNTING || found == WARPRSA_INHERITED)
         print_idle(out, pid);
     else if (found == WARPRSA_NO_PERMISSION)

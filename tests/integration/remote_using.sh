@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Other hosts as devices: two of them compute for a third one's clients. One is
-# killed, stopped by SIGSTOP and drained under load: no operation fails. Hosts
+# killed and drained under load, and the other one takes what it had; one is
+# stopped by SIGSTOP; hosts come and go by a reload: no operation fails. Hosts
 # with a wrong certificate are not used; one that answers wrongly is caught; one
 # that never answers holds up nobody.
 . "$(dirname "$0")/lib.sh"
@@ -59,7 +60,7 @@ device_has() { # DEVICE OPERATIONS
 }
 
 # mistakes
-for hosts in 127.0.0.1 ':7443' '127.0.0.1:7443 b:99999' '::1:7443'; do
+for hosts in 127.0.0.1 ':7443' '127.0.0.1:7443 b:99999' '::1:7443' 'a:1 a:1'; do
     ! timeout 60 "$program" --engine=host --socket="$work/r" \
         --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
         --tls-ca="$work/ca.pem" --remote-hosts="$hosts" >refused.log 2>&1 ||
@@ -106,7 +107,7 @@ load() { # until the file "enough" exists
 }
 host 2
 use --remote-hosts="127.0.0.1:${ports[1]} 127.0.0.1:${ports[2]}" \
-    --verify-remote=yes
+    --verify-remote=yes --deadline-ms=20000
 wait_for 60 has_counted devices 2
 logged "in use, 127.0.0.1:${ports[1]}"
 logged "in use, 127.0.0.1:${ports[2]}"
@@ -122,6 +123,11 @@ grows() { # DEVICE: it computes now
 }
 wait_for 60 grows 1
 wait_for 60 grows 2
+kill -STOP "$(pgrep -P "${process[2]}")"
+has_some() {
+    [ "$(live "$daemon" device2_running)" -ge 1 ]
+}
+wait_for 60 has_some
 kill -KILL "${process[2]}" # its serving process ends with it
 wait "${process[2]}" 2>/dev/null || :
 logged 'device 2: out of use'
@@ -132,6 +138,16 @@ stop "${process[2]}" # drains
 wait_for 60 grows 1
 host 2 "${ports[2]}"
 wait_for 90 grows 2
+# What the host had, the other one has done, and no client.
+[ "$(live "$daemon" device2_losses)" = 2 ] || fail "losses"
+[ "$(live "$daemon" device2_failovers)" -ge 1 ] || fail "no failover"
+for reason in error no_device deadline check_failed; do
+    [ "$(live "$daemon" "cpu_$reason")" = 0 ] || fail "cpu_$reason"
+done
+"$BUILD_DIR/batching/warprsa-stat" "$daemon" | tee stat.log
+for device in 1 2; do
+    grep -Eq "^  device $device, 127.0.0.1:${ports[$device]} \(remote $((device - 1))\): ready, [0-9]+ operations/s, p50 [0-9.]+ ms, p99 [0-9.]+ ms, [0-9]+ in flight, [1-9][0-9]+ bytes sent, [1-9][0-9]+ received, [0-9]+ waits for credit, [0-9]+ operations went elsewhere$" stat.log || fail "device $device"
+done
 stopped=$(pgrep -P "${process[2]}")
 kill -STOP "$stopped" "${process[2]}"
 logged 'not heard of for 5 s'
@@ -142,6 +158,41 @@ wait "$speed" || fail "$(tail -n 5 speed.log)"
 grep -E '^rsa +1024 bits' speed.log
 ! grep -E 'failure|:error:' speed.log || fail "operations failed"
 [ "$(live "$daemon" checks_failed)" = 0 ] || fail "a check failed"
+stop "$daemon"
+
+# Hosts added and removed by a reload, under load.
+rm -f enough
+echo "remote_hosts = 127.0.0.1:${ports[1]}" >hosts.conf
+use --config="$work/hosts.conf" --verbose=1 --deadline-ms=20000
+wait_for 60 has_counted devices 1
+: >provider.trace
+load >speed.log 2>&1 &
+speed=$!
+servers+=("$speed")
+wait_for 60 grows 1
+echo "remote_hosts = 127.0.0.1:${ports[1]} 127.0.0.1:${ports[2]}" >hosts.conf
+kill -HUP "$daemon"
+wait_for 60 grows 2
+echo "remote_hosts = 127.0.0.1:${ports[2]}" >hosts.conf
+kill -HUP "$daemon"
+logged 'device 1: out of use, removed from remote_hosts'
+logged 'device 1: not opened, no device: removed from remote_hosts'
+wait_for 60 grows 2
+[ "$(live "$daemon" device1_ready)" = 0 ] || fail "a removed host is ready"
+[ "$(live "$daemon" device1_keys)" = 0 ] || fail "a removed host has keys"
+echo 'remote_hosts = 127.0.0.1' >hosts.conf
+kill -HUP "$daemon"
+logged 'remote_hosts: 127.0.0.1: expected HOST:PORT'
+wait_for 60 grows 2
+echo "remote_hosts = 127.0.0.1:${ports[2]} 127.0.0.1:${ports[1]}" >hosts.conf
+kill -HUP "$daemon"
+wait_for 60 grows 1
+: >enough
+wait "$speed" || fail "$(tail -n 5 speed.log)"
+! grep -E 'failure|:error:' speed.log || fail "operations failed"
+for reason in error no_device deadline check_failed; do
+    [ "$(live "$daemon" "cpu_$reason")" = 0 ] || fail "cpu_$reason"
+done
 stop "$daemon"
 
 # Certificates that are good for nothing here, and the line that says why.

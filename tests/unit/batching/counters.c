@@ -42,6 +42,9 @@ static void a_line_with_everything(void **state)
     c->device_of[1].ready = 1;
     warprsa_count(&c->device_of[1].gpu, 5);
     warprsa_count(&c->device_of[1].batches, 3);
+    warprsa_count(&c->device_of[1].compute_times[1], 2);
+    warprsa_count(&c->device_of[1].compute_times[7], 1);
+    warprsa_count(&c->device_of[1].traffic[WARPRSA_TRAFFIC_SENT], 700);
     warprsa_count(&c->keys_loaded, 2);
     warprsa_count(&c->keys_wiped, 1);
     length = warprsa_counters_format(c, line, sizeof(line));
@@ -60,9 +63,11 @@ static void a_line_with_everything(void **state)
         "wait_ns=0 batch_ns=0 compute_ns=0 checks_failed=0 device_losses=0 "
         "devices=0 keys=0 "
         "keys_loaded=2 keys_wiped=1 keys_evicted=0 slots=0 slots_bytes=0 "
-        "clients=0 device1_ready=1 device1_gpu=5 device1_batches=3 "
-        "device1_losses=0 "
-        "device1_compute_ns=0 device1_keys=0 batches_to_1=1 batches_to_8=2");
+        "clients=0 device1_ready=1 device1_gpu=5 device1_running=0 "
+        "device1_batches=3 device1_losses=0 device1_failovers=0 "
+        "device1_compute_ns=0 device1_p50_ns=16384 device1_p99_ns=1048576 "
+        "device1_keys=0 device1_sent_bytes=700 device1_received_bytes=0 "
+        "device1_credit_waits=0 batches_to_1=1 batches_to_8=2");
     warprsa_counters_free(c);
 }
 

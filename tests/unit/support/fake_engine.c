@@ -224,8 +224,13 @@ static warprsa_status fake_load_key(warprsa_device *device,
     held(&fake.hold_load);
     if (fake.load_status != WARPRSA_OK)
         status = fake.load_status;
+    if (fake.load_failures > 0) {
+        fake.load_failures--;
+        device->lost = true;
+        status = WARPRSA_DEVICE_ERROR;
+    }
     for (unsigned k = 0; k < KEYS_MAX && k < device->config.keys_max &&
-                         fake.load_status == WARPRSA_OK;
+                         fake.load_status == WARPRSA_OK && !device->lost;
          k++) {
         if (device->keys[k].live)
             continue;
@@ -336,7 +341,11 @@ static void finish(warprsa_device *device, stream_state *s)
         key->in_flight--;
         if (s->forgotten)
             continue;
-        if (fake.bad_checks > 0) {
+        if (fake.unanswered > 0) {
+            fake.unanswered--;
+            s->tasks[i].status = WARPRSA_DEVICE_ERROR;
+            memset(s->tasks[i].output, 0, key->key.modulus_bytes);
+        } else if (fake.bad_checks > 0) {
             fake.bad_checks--;
             s->tasks[i].status = WARPRSA_CHECK_FAILED;
             memset(s->tasks[i].output, 0, key->key.modulus_bytes);
@@ -403,10 +412,10 @@ static warprsa_status fake_self_test(warprsa_device *device, unsigned stream)
     return status;
 }
 
-#define FAKE_ENGINE(its_name, its_count, its_open)                             \
+#define FAKE_ENGINE(its_name, its_count, its_open, comes)                      \
     {                                                                          \
-        .name = its_name, .count = its_count, .open = its_open,                \
-        .close = fake_close, .describe = fake_describe,                        \
+        .name = its_name, .comes_and_goes = comes, .count = its_count,         \
+        .open = its_open, .close = fake_close, .describe = fake_describe,      \
         .load_key = fake_load_key, .unload_key = fake_unload_key,              \
         .start = fake_start, .wait = fake_wait, .self_test = fake_self_test,   \
     }
@@ -414,7 +423,7 @@ static warprsa_status fake_self_test(warprsa_device *device, unsigned stream)
 const warprsa_engine *fake_engine_get(void)
 {
     static const warprsa_engine engine =
-        FAKE_ENGINE("fake", fake_count, fake_open);
+        FAKE_ENGINE("fake", fake_count, fake_open, false);
 
     return &engine;
 }
@@ -422,7 +431,22 @@ const warprsa_engine *fake_engine_get(void)
 const warprsa_engine *fake_engine_second(void)
 {
     static const warprsa_engine engine =
-        FAKE_ENGINE("second", second_count, second_open);
+        FAKE_ENGINE("second", second_count, second_open, false);
 
     return &engine;
+}
+
+const warprsa_engine *fake_engine_hosts(void)
+{
+    static const warprsa_engine engine =
+        FAKE_ENGINE("hosts", fake_count, fake_open, true);
+
+    return &engine;
+}
+
+void fake_lose_device(void)
+{
+    warprsa_device *device = last_opened;
+
+    device->config.lost(device->config.device_arg, "told to go");
 }

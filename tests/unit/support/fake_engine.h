@@ -37,6 +37,8 @@ typedef struct fake_engine {
     warprsa_status start_status;
     unsigned wait_failures; /* next batches that end the device */
     unsigned bad_checks;    /* next tasks whose check fails */
+    unsigned unanswered;    /* next tasks that are not done */
+    unsigned load_failures; /* next load_key() that end the device */
     unsigned bad_self_tests;
     unsigned bad_wipes; /* next unloads and closes that don't wipe */
 
@@ -63,6 +65,12 @@ const warprsa_engine *fake_engine_get(void);
 
 /* Another engine, with devices of its own; all else is that of the first. */
 const warprsa_engine *fake_engine_second(void);
+
+/* An engine of other hosts, with the devices of the first. */
+const warprsa_engine *fake_engine_hosts(void);
+
+/* The device opened last takes no more batches, and says so. */
+void fake_lose_device(void);
 
 /* Back to one good device, nothing seen. No queue may be open. */
 void fake_reset(void);
