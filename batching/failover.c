@@ -42,7 +42,7 @@ bool warprsa_failover_request(warprsa_worker *worker, uint32_t slot,
         return false;
     request->failovers++;
     if (!warprsa_slots_requeue(&queue->slots, slot)) {
-        warprsa_key_drop(key, 1);
+        warprsa_key_answered(key, 1);
         atomic_fetch_sub(&queue->depth, 1);
         return true;
     }
