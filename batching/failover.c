@@ -16,7 +16,7 @@ enum {
     PAUSE_MS = 20,
 };
 
-bool warprsa_failover_is_possible(const warprsa_worker *worker)
+static bool is_possible(const warprsa_worker *worker)
 {
     const warprsa_queue_device *device = worker->device;
 
@@ -34,8 +34,7 @@ bool warprsa_failover_request(warprsa_worker *worker, uint32_t slot,
     const warprsa_slot *s = &queue->slots.slot[slot];
     const warprsa_size_class size = key->size;
 
-    if (!warprsa_failover_is_possible(worker) ||
-        request->failovers >= FAILOVERS_MAX ||
+    if (!is_possible(worker) || request->failovers >= FAILOVERS_MAX ||
         warprsa_clock_ns() >=
             atomic_load_explicit(&s->submitted_ns, memory_order_relaxed) +
                 queue->slots.deadline_ns)
@@ -66,7 +65,7 @@ size_t warprsa_failover_items(warprsa_worker *worker, size_t count, bool all)
 {
     size_t left = 0;
 
-    if (!warprsa_failover_is_possible(worker))
+    if (!is_possible(worker))
         return count;
     for (size_t i = 0; i < count; i++) {
         const warprsa_item item = worker->items[i];

@@ -14,14 +14,10 @@
 
 #include "batching/device.h"
 
-/* Whether the device's requests may be given to another device: one is ready.
- * By a worker. */
-bool warprsa_failover_is_possible(const warprsa_worker *worker);
-
-/* Queues a RUNNING request once more, with its reference to its key. False: it
- * is still the worker's, to be refused, because its deadline has passed or it
- * has been given back too often. After some of these,
- * warprsa_failover_notify(). */
+/* Queues a RUNNING request of a worker once more, with its reference to its
+ * key. False: it is still the worker's, to be refused, because no other device
+ * is ready, its deadline has passed or it has been given back too often. After
+ * some of these, warprsa_failover_notify(). */
 bool warprsa_failover_request(warprsa_worker *worker, uint32_t slot,
                               warprsa_key *key);
 void warprsa_failover_notify(warprsa_worker *worker);

@@ -159,19 +159,21 @@ static void refuse_one(warprsa_worker *worker, warprsa_item item,
 static void refuse_chain(warprsa_worker *worker, warprsa_request_chain *chain,
                          warprsa_cpu_reason reason)
 {
-    const bool may_fail_over = reason != WARPRSA_CPU_UNSUPPORTED_KEY &&
-                               warprsa_failover_is_possible(worker);
+    const bool may_fail_over = reason != WARPRSA_CPU_UNSUPPORTED_KEY;
     warprsa_queue *queue = worker->device->queue;
+    bool any = false;
     uint32_t slot;
 
     while (warprsa_slots_unchain(&queue->slots, chain, &slot)) {
         warprsa_key *key = queue->slots.request[slot].key;
 
-        if (!may_fail_over || !warprsa_failover_request(worker, slot, key))
+        if (may_fail_over && warprsa_failover_request(worker, slot, key))
+            any = true;
+        else
             refuse_one(worker, (warprsa_item){.slot = slot, .key = key},
                        reason);
     }
-    if (may_fail_over)
+    if (any)
         warprsa_failover_notify(worker);
 }
 

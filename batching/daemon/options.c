@@ -419,7 +419,8 @@ void warprsa_options_help(void)
         "\n"
         "The file of --config has lines \"name = value\", with underscores "
         "for\n"
-        "dashes. SIGHUP reads it again: limits on clients change at once, the\n"
-        "rest at the next start. SIGTERM ends the daemon once it has answered\n"
-        "what is under way. warprsa-stat shows what it does.");
+        "dashes. SIGHUP reads it again: limits on clients, and other hosts to\n"
+        "use, change at once, the rest at the next start. SIGTERM ends the\n"
+        "daemon once it has answered what is under way. warprsa-stat shows what\n"
+        "it does.");
 }

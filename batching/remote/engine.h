@@ -4,7 +4,8 @@
  * The engine "remote": other hosts that compute, as devices of a queue. Opening
  * one connects and runs the known-answer test there; a connection that is lost
  * is a device that is lost. So the queue chooses among hosts, gives them up and
- * takes them back as it does with GPUs.
+ * takes them back as it does with GPUs; and since it comes and goes, what a
+ * host has not answered goes to another device (batching/failover.h).
  *
  * A batch travels in messages of 256 operations at most. Keys go to the host
  * when a batch first needs them there, and are wiped with the session.
