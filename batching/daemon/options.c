@@ -421,6 +421,7 @@ void warprsa_options_help(void)
         "for\n"
         "dashes. SIGHUP reads it again: limits on clients, and other hosts to\n"
         "use, change at once, the rest at the next start. SIGTERM ends the\n"
-        "daemon once it has answered what is under way. warprsa-stat shows what\n"
+        "daemon once it has answered what is under way. warprsa-stat shows "
+        "what\n"
         "it does.");
 }
