@@ -61,7 +61,8 @@ static void run(papers_bench *b, size_t bits, uint32_t workers, size_t batch)
     pshs_run r = {.workers = workers};
     char variant[32];
 
-    snprintf(variant, sizeof(variant), "%u warps", workers);
+    snprintf(variant, sizeof(variant), "%u warp%s", workers,
+             workers == 1 ? "" : "s");
     papers_instances_new(&r.s, bits - 2, 0, batch, batch * (bits / 32), place);
     papers_instances_fill(&r.s);
     r.one = bench_device_copy(one, sizeof(one));
