@@ -16,6 +16,14 @@ if command -v valgrind >/dev/null &&
         "--errors-for-leak-kinds=definite,possible")
 fi
 
+# From 4.0 on libcrypto does not clean up at exit(), and so does not unload the
+# provider of a library context that the program has not freed.
+unloaded=2
+case $(plain version) in
+'OpenSSL 3.'*) ;;
+*) unloaded=1 ;;
+esac
+
 "$program" late >late.plain
 sed '/^warprsa/d; /^default_properties/d' openssl.cnf >plain.cnf
 "$program" order plain.cnf >order.plain
@@ -32,7 +40,7 @@ both() {
     "$@" "$program" order "$config" >order.out
     cmp order.plain order.out || fail "order, $config: another output"
     expect_counters "$trace" "$counter"
-    [ "$(grep -c 'provider unloaded' "$trace")" = 2 ] ||
+    [ "$(grep -c 'provider unloaded' "$trace")" = "$unloaded" ] ||
         fail "$config: the provider was not unloaded"
     [ "$(grep -o ' keys_[lw][a-z]*=[0-9]*' "$trace" | cut -d= -f2 |
         sort -u | wc -l)" = 1 ] || fail "$config: a key was loaded and not wiped"

@@ -42,6 +42,12 @@ expect_daemon() { # OPERATIONS LEAST-LARGEST-BATCH
         fail "no more than $(live "$daemon" batch_max) operations in a batch"
 }
 
+# Whether a server that has been started runs its operations in async jobs: the
+# module sees none of another libcrypto, and one operation waits for the other.
+sees_jobs() {
+    ! grep -q 'the caller has another libcrypto' provider.trace
+}
+
 as_root() { # what a server's recipe needs
     [ "$(id -u)" -eq 0 ] || skip "only root can start $1 as its recipe says"
 }
