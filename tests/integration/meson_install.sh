@@ -43,6 +43,8 @@ grep -rq '^ExecStart=/.*/sbin/warprsad ' root ||
 need readelf
 if grep -q nv_fatbin <<<"$(readelf -S -W "$MODULE")"; then
     most=$((20 * 1024 * 1024))
+elif grep -qE 'GCC: .* 1[6-9]\.' <<<"$(readelf -p .comment "$MODULE")"; then
+    most=$((1024 * 1024 * 5 / 4)) # of the same source gcc 16 makes 1.10 MiB
 else
     most=$((1024 * 1024))
 fi
