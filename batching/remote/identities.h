@@ -7,8 +7,8 @@
  *   IDENTITY [sessions=N] [keys=N] [operations=N] [rate=N]
  *
  * with an identity as tls.h has it, as in "dns:web1.example.org"; an identity
- * with spaces in it stands in double quotes. Empty lines and those that begin
- * with # are left out.
+ * with spaces in it stands in double quotes. Of several lines of one identity
+ * the last counts. Empty lines and those that begin with # are left out.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_IDENTITIES_H
 #define WARPRSA_BATCHING_REMOTE_IDENTITIES_H

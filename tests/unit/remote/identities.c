@@ -1,0 +1,165 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The map of identities: what a line may be, what a reload changes, and the
+ * limits.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "batching/base/clock.h"
+#include "batching/remote/identities.h"
+
+static char path[] = "/tmp/warprsa-identities-XXXXXX";
+static char why[256];
+
+static int make_file(void **state)
+{
+    int fd = mkstemp(path);
+
+    (void)state;
+    return fd < 0 || close(fd) != 0;
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static bool read_text(warprsa_identities *table, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    return warprsa_identities_read(table, path, why, sizeof(why));
+}
+
+static void lines(void **state)
+{
+    static const char *const bad[] = {
+        "dns:a session=4\n",   "dns:a sessions=\n",
+        "dns:a sessions=65\n", "dns:a sessions=-1\n",
+        "dns:a rate=1e3\n",    "dns:a keys=999999999999999999999\n",
+        "\"subject:CN=a\n",    "dns:a sessions=4 x\n",
+    };
+    warprsa_identities table;
+    warprsa_identity *one;
+
+    (void)state;
+    assert_true(warprsa_identities_init(&table));
+    assert_true(read_text(&table, "# a comment\n\n"
+                                  "dns:a sessions=2 keys=3 operations=4 "
+                                  "rate=5\n"
+                                  "\"subject:CN=b c,O=d\" rate=7\n"
+                                  "\"subject:CN=b c,O=d\" rate=6\n"));
+    one = warprsa_identities_find(&table, "dns:a");
+    assert_non_null(one);
+    assert_int_equal(one->sessions_max, 2);
+    assert_int_equal(one->keys_max, 3);
+    assert_int_equal(one->operations_max, 4);
+    assert_int_equal(one->rate_max, 5);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        why[0] = '\0';
+        if (read_text(&table, bad[i]))
+            fail_msg("taken: %s", bad[i]);
+        assert_true(why[0] != '\0');
+        /* Nothing has changed. */
+        assert_int_equal(one->sessions_max, 2);
+        assert_false(one->removed);
+    }
+    warprsa_identities_release(&table, one);
+    one = warprsa_identities_find(&table, "subject:CN=b c,O=d");
+    assert_non_null(one);
+    assert_int_equal(one->rate_max, 6);
+    warprsa_identities_release(&table, one);
+    assert_null(warprsa_identities_find(&table, "dns:b"));
+    warprsa_identities_free(&table);
+}
+
+static void a_reload(void **state)
+{
+    warprsa_identities table;
+    warprsa_identity *a, *b;
+
+    (void)state;
+    assert_true(warprsa_identities_init(&table));
+    assert_true(read_text(&table, "dns:a\ndns:b\n"));
+    a = warprsa_identities_find(&table, "dns:a");
+    b = warprsa_identities_find(&table, "dns:b");
+    assert_true(a != NULL && b != NULL && a->owner != b->owner);
+    assert_true(read_text(&table, "dns:a operations=1\ndns:c\n"));
+    assert_false(a->removed);
+    assert_int_equal(a->operations_max, 1);
+    assert_true(b->removed);
+    assert_null(warprsa_identities_find(&table, "dns:b"));
+    /* Back again, while the old one is still in use. */
+    assert_true(read_text(&table, "dns:b\n"));
+    assert_true(a->removed);
+    warprsa_identities_release(&table, a);
+    warprsa_identities_release(&table, b);
+    b = warprsa_identities_find(&table, "dns:b");
+    assert_non_null(b);
+    assert_false(b->removed);
+    warprsa_identities_release(&table, b);
+    warprsa_identities_free(&table);
+}
+
+static void limits(void **state)
+{
+    const uint64_t now = 1000 * WARPRSA_NS_PER_SEC;
+    warprsa_identities table;
+    warprsa_identity *one;
+    unsigned taken = 0;
+
+    (void)state;
+    assert_true(warprsa_identities_init(&table));
+    assert_true(read_text(&table, "dns:a sessions=1 operations=2\n"
+                                  "dns:b rate=1000\n"));
+    one = warprsa_identities_find(&table, "dns:a");
+    assert_true(warprsa_identity_begin_session(one));
+    assert_false(warprsa_identity_begin_session(one));
+    warprsa_identity_end_session(one);
+    assert_true(warprsa_identity_begin_session(one));
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(warprsa_identity_begin_connection(one));
+    assert_false(warprsa_identity_begin_connection(one));
+    assert_true(warprsa_identity_begin_operation(one, now));
+    assert_true(warprsa_identity_begin_operation(one, now));
+    assert_false(warprsa_identity_begin_operation(one, now));
+    warprsa_identity_end_operation(one);
+    assert_true(warprsa_identity_begin_operation(one, now));
+    warprsa_identities_release(&table, one);
+    /* Ten seconds at 1000 a second, asked for 10,000 times a second. */
+    one = warprsa_identities_find(&table, "dns:b");
+    for (unsigned i = 0; i < 100000; i++)
+        if (warprsa_identity_begin_operation(
+                one, now + i * (WARPRSA_NS_PER_SEC / 10000))) {
+            warprsa_identity_end_operation(one);
+            taken++;
+        }
+    assert_in_range(taken, 9900, 11100);
+    warprsa_identities_release(&table, one);
+    warprsa_identities_free(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines),
+        cmocka_unit_test(a_reload),
+        cmocka_unit_test(limits),
+    };
+
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}
