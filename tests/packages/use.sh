@@ -26,7 +26,27 @@ install_all() {
 }
 
 purge_all() {
-    apt-get purge -q -y 'openssl-provider-warprsa*' warprsa-tools warprsad
+    apt-get purge -q -y 'openssl-provider-warprsa*' warprsa-tools warprsad \
+        warprsad-remote
+}
+
+# start NAME COMMAND...: as the daemon's user; its process is $started then.
+start() {
+    name=$1
+    shift
+    setpriv --reuid warprsad --regid warprsa --clear-groups "$@" \
+        --calibration-file=none >"$name.log" 2>&1 &
+    started=$!
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        ! grep -q ready "$name.log" || return 0
+        sleep 1
+    done
+    fail "$name: $(cat "$name.log")"
+}
+
+stop() { # NAME PROCESS
+    kill "$2"
+    wait "$2" || fail "$1: $(cat "$1.log")"
 }
 
 signs() { # COUNTER: a key signs, and the counter shows where
@@ -44,7 +64,8 @@ settings() { # KEY=VALUE...
 apt-get update -q
 # What the packages need stays when they go: it is no part of them.
 apt-get install -q -y --no-install-recommends openssl \
-    systemd-standalone-sysusers systemd-standalone-tmpfiles
+    systemd-standalone-sysusers systemd-standalone-tmpfiles \
+    libnghttp2-14 ssl-cert
 cp /etc/ssl/openssl.cnf original.cnf
 openssl genpkey -algorithm RSA -out key.pem 2>/dev/null
 openssl pkey -in key.pem -pubout -out public.pem
@@ -64,21 +85,41 @@ openssl list -providers | grep -qx '  warprsa'
 settings engine=host route=gpu startup_ms=60000 deadline_ms=60000
 signs gpu_2048=1
 
-setpriv --reuid warprsad --regid warprsa --clear-groups \
-    warprsad --config /etc/warprsa/warprsad.conf --engine=host \
-    --socket /tmp/warprsad.sock --calibration-file=none >daemon.log 2>&1 &
-daemon=$!
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    ! grep -q 'ready' daemon.log || break
-    sleep 1
-done
+start daemon warprsad --config /etc/warprsa/warprsad.conf --engine=host \
+    --socket=/tmp/warprsad.sock
+daemon=$started
 settings mode=daemon route=gpu socket=/tmp/warprsad.sock startup_ms=60000 \
     deadline_ms=60000
 signs gpu_2048=1
 warprsa-stat "$daemon" | grep 'gpu_2048  *1$'
 warprsa-configure status
-kill "$daemon"
-wait "$daemon" || fail "warprsad: $(cat daemon.log)"
+stop daemon "$daemon"
+
+# warprsad has nothing of the network. One host computes for another.
+! ldd /usr/sbin/warprsad | grep -E 'libnghttp2|libssl' ||
+    fail "warprsad is linked with the network"
+ldd /usr/sbin/warprsad-remote | grep libnghttp2
+[ -r /usr/share/doc/warprsad-remote/examples/warprsad-remote-dropin.conf ]
+[ -r /etc/warprsa/warprsad-remote.conf ]
+OPENSSL_CONF=/dev/null openssl req -x509 -newkey rsa:2048 -nodes \
+    -keyout host.key -out host.pem -subj /CN=host -days 2 \
+    -addext subjectAltName=IP:127.0.0.1 2>/dev/null
+chown warprsad host.key
+echo subject:CN=host >identities
+files='--tls-certificate=/tmp/host.pem --tls-key=/tmp/host.key
+    --tls-ca=/tmp/host.pem'
+# shellcheck disable=SC2086
+start host warprsad-remote --engine=host --socket=/tmp/host.sock \
+    --listen=127.0.0.1:0 --identities=/tmp/identities $files
+host=$started
+port=$(sed -n 's/.*listening on 127.0.0.1, port //p' host.log)
+# shellcheck disable=SC2086
+start daemon warprsad-remote --engine=host --devices=15 \
+    --socket=/tmp/warprsad.sock --remote-hosts="127.0.0.1:$port" $files
+signs gpu_2048=1
+warprsa-stat "$host" | grep 'gpu_2048  *1$'
+stop daemon "$started"
+stop host "$host"
 
 warprsa-configure disable
 cmp original.cnf /etc/ssl/openssl.cnf
