@@ -19,9 +19,9 @@ speed=$!
 servers+=("$speed")
 busy() { # has computed more operations than the set-up, and goes on
     local before
-    before=$(live "$daemon" gpu)
+    before=$(live "$daemon" "$engine_counter")
     [ "$before" -gt 150 ] && sleep 0.1 &&
-        [ "$(live "$daemon" gpu)" -gt "$before" ]
+        [ "$(live "$daemon" "$engine_counter")" -gt "$before" ]
 }
 for signal in KILL TERM; do
     wait_for 60 busy
@@ -36,7 +36,7 @@ for signal in KILL TERM; do
     start_daemon
 done
 back() {
-    [ "$(live "$daemon" gpu)" -gt 0 ]
+    [ "$(live "$daemon" "$engine_counter")" -gt 0 ]
 }
 wait_for 60 back
 : >enough

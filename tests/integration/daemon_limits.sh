@@ -54,7 +54,7 @@ has_no_room_for_all() {
     done
     grep -q 'is refused: no.* descriptor' daemon.log ||
         fail "$1: none was refused"
-    [ "$(total gpu)" -gt 0 ] || fail "$1: none was served"
+    [ "$(total "$engine_counter")" -gt 0 ] || fail "$1: none was served"
     [ "$(total cpu_no_device)" -gt 0 ] || fail "$1: all were served"
     wait_for 60 has_counted keys 0
     : >provider.trace
@@ -62,7 +62,8 @@ has_no_room_for_all() {
         "$work/openssl.cnf" >sig
     plain dgst -sha256 -verify key.pem.pub -signature sig openssl.cnf \
         >/dev/null
-    [ "$(total gpu)" = 1 ] || fail "$1: there is no room afterwards"
+    [ "$(total "$engine_counter")" = 1 ] ||
+        fail "$1: there is no room afterwards"
     kill -TERM "$daemon"
     wait "$daemon" || fail "$1: the daemon ended with status $?"
 }
@@ -77,7 +78,9 @@ has_no_room_for_all --nofile=$((used + some * 4))
 echo "== memory for a quarter of them"
 # With the host engine: CUDA reserves so much address space that a limit on it
 # would hit CUDA first.
-ENGINE=host start_daemon --group "$group"
+ENGINE=host
+engine_counter=gpu
+start_daemon --group "$group"
 used=$(awk '$1 == "VmSize:" { print $2 * 1024 }' "/proc/$(serving)/status")
 # A client takes 2,048 slots of 1.2 KiB, and 2 MiB for 4,096 keys.
 has_no_room_for_all --as=$((used + some * 5000000))

@@ -22,7 +22,7 @@ losses() {
 }
 # The supervisor keeps the counters, so that they go on.
 computes() { # FROM: more operations have been computed by a device
-    [ "$(live "$daemon" gpu)" -gt "$1" ]
+    [ "$(live "$daemon" "$engine_counter")" -gt "$1" ]
 }
 started() { # COUNT: so many serving processes have been ready
     [ "$(grep -c 'ready: ' daemon.log)" -ge "$1" ]
@@ -31,7 +31,7 @@ started() { # COUNT: so many serving processes have been ready
 is_back() {
     local begin=$EPOCHREALTIME
     wait_for 60 started "$1"
-    wait_for 60 computes "$(live "$daemon" gpu)"
+    wait_for 60 computes "$(live "$daemon" "$engine_counter")"
     echo "back after $(awk "BEGIN { print $EPOCHREALTIME - $begin }") s"
 }
 

@@ -39,16 +39,16 @@ done
 for client in "${clients[@]}"; do
     wait "$client" || fail "a client failed"
 done
-[ "$(total gpu)" = 64 ] && [ "$(total cpu)" = 0 ] ||
-    fail "$(total gpu) by the daemon, $(total cpu) by themselves"
+[ "$(total "$engine_counter")" = 64 ] && [ "$(total cpu)" = 0 ] ||
+    fail "$(total "$engine_counter") by the daemon, $(total cpu) by themselves"
 [ "$(grep -c 'user 610[0-9]*) connected' daemon.log)" = 64 ] ||
     fail "the log does not name 64 users"
 
 sign_as 62000 62000 || fail "a user outside the group can't sign at all"
-[ "$(total gpu)" = 64 ] && [ "$(total cpu_no_device)" = 1 ] ||
+[ "$(total "$engine_counter")" = 64 ] && [ "$(total cpu_no_device)" = 1 ] ||
     fail "a user outside the group was served"
 grep -q 'warprsad.sock: Permission denied' provider.trace
-[ "$(live "$daemon" gpu)" = 64 ]
+[ "$(live "$daemon" "$engine_counter")" = 64 ]
 wait_for 60 has_counted keys 0
 
 kill -TERM "$daemon"

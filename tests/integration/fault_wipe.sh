@@ -13,11 +13,12 @@ exits=1
 [ "$ENGINE" != cuda ] || exits=50
 for ((i = 0; i < exits; i++)); do
     WARPRSA_FAULT="exit" sign_and_verify key.pem
-    expect_counters provider.trace gpu=1 keys_loaded=1 keys_wiped=1
+    expect_counters provider.trace "$engine_counter=1" keys_loaded=1 \
+        keys_wiped=1
 done
 ! grep -E 'not wiped|wiping' provider.trace || fail "the driver was first"
 
 WARPRSA_FAULT=wipe sign_and_verify key.pem
-expect_counters provider.trace gpu=1 keys_loaded=1 keys_wiped=0
+expect_counters provider.trace "$engine_counter=1" keys_loaded=1 keys_wiped=0
 grep -E 'device 0: (a key was|1 keys were) not wiped' provider.trace ||
     fail "the trace says nothing"

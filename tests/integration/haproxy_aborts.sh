@@ -37,11 +37,11 @@ slots_are_back() {
     full=$(live "$haproxy" cpu_queue_full)
     for _ in 1 2 3 4 5; do
         cpu=$(live "$haproxy" cpu)
-        gpu=$(live "$haproxy" gpu)
+        gpu=$(live "$haproxy" "$engine_counter")
         load 9443 --clients=20 --count=300 || fail "handshakes fail afterwards"
         [ "$(live "$haproxy" cpu_queue_full)" -eq "$full" ] ||
             fail "slots did not come back"
-        [ "$(live "$haproxy" gpu)" -ne $((gpu + 300)) ] ||
+        [ "$(live "$haproxy" "$engine_counter")" -ne $((gpu + 300)) ] ||
             [ "$(live "$haproxy" cpu)" -ne "$cpu" ] || return 0
     done
     fail "the device never computed all of them"

@@ -25,5 +25,6 @@ first_is_gone() {
 }
 wait_for 60 first_is_gone
 stop_haproxy
-expect_totals gpu="$completed" gpu_2048="$completed" cpu=0 checks_failed=0
+expect_totals "$engine_counter=$completed" \
+    "${engine_counter}_2048=$completed" cpu=0 checks_failed=0
 expect_daemon "$completed" 16

@@ -51,5 +51,5 @@ configure gpu.cnf "$MODULE" engine="$ENGINE" "${PATIENT[@]}"
 configure daemon.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}" engine=none
 start_daemon
 both cpu.cnf cpu=6 "${valgrind[@]}"
-both gpu.cnf gpu=6
-both daemon.cnf gpu=6 "${valgrind[@]}"
+both gpu.cnf "$engine_counter=6"
+both daemon.cnf "$engine_counter=6" "${valgrind[@]}"

@@ -21,7 +21,8 @@ for _ in 1 2 3 4 5; do
         sleep 0.2
         # A worker that has served: the kernel distributes connections unevenly.
         for worker in $(nginx_workers); do
-            if [ "$(live "$worker" gpu 2>/dev/null || echo 0)" -gt 0 ]; then
+            done=$(live "$worker" "$engine_counter" 2>/dev/null || echo 0)
+            if [ "$done" -gt 0 ]; then
                 kill -9 "$worker"
                 killed=$((killed + 1))
                 break
@@ -43,10 +44,12 @@ nginx_workers | sort >second
 stop_nginx
 [ "$(total cpu)" = 0 ] || fail "$(total cpu) operations on the CPU"
 [ "$(total checks_failed)" = 0 ] || fail "checks failed"
-[ "$(total gpu)" -ge 300 ] || fail "only $(total gpu) operations on the engine"
+[ "$(total "$engine_counter")" -ge 300 ] ||
+    fail "only $(total "$engine_counter") operations on the engine"
 # One of the new workers has served connections.
 grep 'counters: ' provider.trace |
-    sed -n 's/^warprsa\[\([0-9]*\)\].* gpu=[1-9].*/\1/p' | sort >served
+    sed -n "s/^warprsa\[\([0-9]*\)\].* $engine_counter=[1-9].*/\1/p" |
+    sort >served
 comm -12 second served >both
 comm -13 <(echo "$first") both | grep . ||
     fail "no new worker used the engine"

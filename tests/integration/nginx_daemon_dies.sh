@@ -16,7 +16,8 @@ start_daemon --group=www-data
 start_nginx
 workers=$(nginx_workers | sort)
 on_engine() {
-    load 8443 --clients=64 --count=64 && [ "$(live "$daemon" gpu)" -gt 0 ]
+    load 8443 --clients=64 --count=64 &&
+        [ "$(live "$daemon" "$engine_counter")" -gt 0 ]
 }
 wait_for 120 on_engine
 for _ in 1 2; do

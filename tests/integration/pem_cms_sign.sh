@@ -23,4 +23,4 @@ plain cms -encrypt -in message -aes256 -out sealed.cms certificate.pem
 with_provider cms -decrypt -in sealed.cms -recip certificate.pem \
     -inkey key.pem -out opened
 diff --strip-trailing-cr message opened
-expect_counters provider.trace gpu=1 gpu_2048=1 cpu=0
+expect_counters provider.trace "$engine_counter=1" "${engine_counter}_2048=1" cpu=0

@@ -53,8 +53,8 @@ labels=program=$program
 expect metrics \
     "warprsa_processes{$labels,state=active}=1" \
     "warprsa_processes{$labels,state=idle}=1" \
-    "warprsa_operations_total{$labels,route=gpu,size=2048}=1" \
-    "warprsa_operations_total{$labels,route=gpu,size=4096}=0" \
+    "warprsa_operations_total{$labels,route=$engine_counter,size=2048}=1" \
+    "warprsa_operations_total{$labels,route=$engine_counter,size=4096}=0" \
     "warprsa_operations_total{$labels,route=cpu,size=other}=0" \
     "warprsa_cpu_operations_total{$labels,reason=route}=0" \
     "warprsa_batches_total{$labels}=1" \
@@ -77,17 +77,17 @@ handshakes "$first_port" 1
 wait "$first" || :
 "$stat" --prometheus --state state >metrics
 expect metrics "warprsa_processes{$labels,state=active}=0" \
-    "warprsa_operations_total{$labels,route=gpu,size=2048}=1" \
+    "warprsa_operations_total{$labels,route=$engine_counter,size=2048}=1" \
     "warprsa_keys{$labels}=0" "warprsa_device_ready{$labels,device=0}=0"
 serve_with_provider -naccept 2
 handshakes "$port" 1
 "$stat" --prometheus --state state >metrics
 "$stat" --prometheus --state state >metrics
-expect metrics "warprsa_operations_total{$labels,route=gpu,size=2048}=2" \
+expect metrics "warprsa_operations_total{$labels,route=$engine_counter,size=2048}=2" \
     "warprsa_queue_seconds_count{$labels}=2"
 [ "$(stat -c %a state)" = 600 ] || fail "others may read the state"
 "$stat" --prometheus >metrics
-expect metrics "warprsa_operations_total{$labels,route=gpu,size=2048}=1"
+expect metrics "warprsa_operations_total{$labels,route=$engine_counter,size=2048}=1"
 
 # Anybody may run programs under any name: the first 64 have series of their own.
 "$python" - <<'END'
@@ -111,7 +111,7 @@ expect metrics "warprsa_batches_total{program=other}=some"
 # Something else in the state's place: it begins anew.
 echo nonsense >state
 "$stat" --prometheus --state state >metrics
-expect metrics "warprsa_operations_total{$labels,route=gpu,size=2048}=1"
+expect metrics "warprsa_operations_total{$labels,route=$engine_counter,size=2048}=1"
 
 configure daemon.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}" engine=none
 start_daemon
@@ -123,7 +123,7 @@ client_seen() {
 }
 wait_for 60 client_seen
 expect metrics "warprsad_operations_total{size=2048}=some" \
-    "warprsa_operations_total{$labels,route=gpu,size=2048}=2" \
+    "warprsa_operations_total{$labels,route=$engine_counter,size=2048}=2" \
     "warprsa_device_ready{program=warprsad,device=0}=some"
 
 "$python" - <<END

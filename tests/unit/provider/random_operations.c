@@ -269,20 +269,22 @@ static bool operate_with(run *r, unsigned threads)
  * its size class, and that every key that was loaded was wiped. */
 static bool counters_agree(const module_context *module, const run *r)
 {
-    const bool ifma = strcmp(module_context_engine(), "ifma") == 0;
-    const char *const names[CLASSES] = {
-        ifma ? "ifma_1024" : "gpu_1024", ifma ? "ifma_2048" : "gpu_2048",
-        ifma ? "ifma_3072" : "gpu_3072", ifma ? "ifma_4096" : "gpu_4096"};
-    bool good = module_context_counter(module, ifma ? "ifma" : "gpu") ==
-                    r->operations &&
+    static const char *const classes[CLASSES] = {"1024", "2048", "3072",
+                                                 "4096"};
+    const char *counter = module_context_engine_counter();
+    bool good = module_context_counter(module, counter) == r->operations &&
                 module_context_counter(module, "cpu") == 0 &&
                 module_context_counter(module, "checks_failed") == 0 &&
                 module_context_counter(module, "keys_loaded") > 0 &&
                 module_context_counter(module, "keys_loaded") ==
                     module_context_counter(module, "keys_wiped");
-    for (int i = 0; i < CLASSES; i++)
-        good = good && module_context_counter(module, names[i]) ==
+    for (int i = 0; i < CLASSES; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "%s_%s", counter, classes[i]);
+        good = good && module_context_counter(module, name) ==
                            atomic_load(&r->by_class[i]);
+    }
     if (!good)
         fprintf(stderr, "the counters do not agree with %u %u %u %u:%s\n",
                 r->by_class[0], r->by_class[1], r->by_class[2], r->by_class[3],

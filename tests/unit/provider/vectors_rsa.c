@@ -382,7 +382,9 @@ static void all_by_the_engine(void **state)
 {
     (void)state;
     assert_true(module_context_close(&module));
-    assert_int_equal(module_context_counter(&module, "gpu"), expected);
+    assert_int_equal(
+        module_context_counter(&module, module_context_engine_counter()),
+        expected);
     assert_int_equal(module_context_counter(&module, "cpu"), 0);
     assert_int_equal(module_context_counter(&module, "checks_failed"), 0);
     OSSL_LIB_CTX_free(oracle);

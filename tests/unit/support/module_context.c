@@ -114,6 +114,11 @@ const char *module_context_engine(void)
     return engine != NULL ? engine : "host";
 }
 
+const char *module_context_engine_counter(void)
+{
+    return strcmp(module_context_engine(), "ifma") == 0 ? "ifma" : "gpu";
+}
+
 /* Whether the CPU and the system have what the engine "ifma" needs. */
 static int has_ifma(void)
 {

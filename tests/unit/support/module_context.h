@@ -39,6 +39,9 @@ uint64_t module_context_counter(const module_context *module, const char *name);
 /* WARPRSA_TEST_ENGINE, "host" unless set. */
 const char *module_context_engine(void);
 
+/* The counter of what that engine computed: "ifma" or "gpu". */
+const char *module_context_engine_counter(void);
+
 /* The exit status of a test whose engine has no device on this machine. */
 enum {
     MODULE_CONTEXT_SKIPPED = 77
