@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Other hosts as devices: two of them compute for a third one's clients. One is
 # killed and drained under load, and the other one takes what it had; one is
-# stopped by SIGSTOP; hosts come and go by a reload: no operation fails. Hosts
-# with a wrong certificate are not used; one that answers wrongly is caught; one
-# that never answers holds up nobody.
+# stopped by SIGSTOP; hosts come and go by a reload; the log's disk is full: no
+# operation fails. Hosts with a wrong certificate are not used; one that answers
+# wrongly is caught; one that never answers holds up nobody.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
@@ -193,6 +193,19 @@ wait "$speed" || fail "$(tail -n 5 speed.log)"
 for reason in error no_device deadline check_failed; do
     [ "$(live "$daemon" "cpu_$reason")" = 0 ] || fail "cpu_$reason"
 done
+stop "$daemon"
+
+# A log on a disk that is full holds up nothing.
+"$program" --devices=15 --engine=host --socket="$work/warprsad.sock" \
+    --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
+    --tls-ca="$work/ca.pem" --remote-hosts="127.0.0.1:${ports[1]}" \
+    --verbose=2 >/dev/full 2>&1 &
+daemon=$!
+servers+=("$daemon")
+wait_for 60 has_counted devices 1
+: >provider.trace
+sign_and_verify key.pem
+[ "$(total gpu)" = 1 ] || fail "$(tail -n 1 provider.trace)"
 stop "$daemon"
 
 # Certificates that are good for nothing here, and the line that says why.
