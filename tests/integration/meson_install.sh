@@ -23,6 +23,7 @@ if [ -x "$BUILD_DIR/batching/remote/warprsad-remote" ]; then
     wanted+=(/sbin/warprsad-remote /share/man/man8/warprsad-remote.8
         /share/warprsa/warprsa/v1/warprsa.proto
         /share/doc/warprsa/examples/warprsad-remote{,-dropin}.conf
+        /share/doc/warprsa/examples/warprsad-remote.kubernetes.yaml
         /share/doc/warprsa/examples/haproxy-remote.cfg)
 fi
 for path in "${wanted[@]}"; do
