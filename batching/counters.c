@@ -236,12 +236,14 @@ const char *warprsa_cpu_reason_name(warprsa_cpu_reason reason)
 void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
                            void *arg)
 {
-    static const char *const gpu[WARPRSA_CLASSES] = {"gpu_1024", "gpu_2048",
-                                                     "gpu_3072", "gpu_4096"};
+    static const char *const gpu[WARPRSA_CLASSES] = {
+        "gpu_1024", "gpu_2048", "gpu_3072", "gpu_4096", "gpu_6144", "gpu_8192"};
     static const char *const ifma[WARPRSA_CLASSES] = {"ifma_1024", "ifma_2048",
-                                                      "ifma_3072", "ifma_4096"};
+                                                      "ifma_3072", "ifma_4096",
+                                                      "ifma_6144", "ifma_8192"};
     static const char *const cpu[WARPRSA_CLASSES + 1] = {
-        "cpu_1024", "cpu_2048", "cpu_3072", "cpu_4096", "cpu_other_size"};
+        "cpu_1024", "cpu_2048", "cpu_3072",      "cpu_4096",
+        "cpu_6144", "cpu_8192", "cpu_other_size"};
 
     each(arg, "gpu", read_sum(c->gpu, WARPRSA_CLASSES));
     for (size_t i = 0; i < WARPRSA_CLASSES; i++)

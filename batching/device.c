@@ -285,7 +285,7 @@ static warprsa_status calibrate(const warprsa_queue_device *device,
     if (status != WARPRSA_OK) {
         snprintf(why, WHY_SIZE, "the known-answer test, repeated, failed");
         engine->close(handle);
-    } else if (!on_cpus || !atomic_load(&queue->others_ready)) {
+    } else if (!on_cpus || atomic_load(&queue->others_classes) == 0) {
         warprsa_router_calibrate(queue->config.router,
                                  time_of(on_cpus) - start_ns, on_cpus);
     }

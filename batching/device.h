@@ -44,6 +44,9 @@ typedef struct warprsa_worker {
     size_t pinned;
     warprsa_item *items;
     warprsa_task *tasks;
+    /* The outputs of a batch whose slots hold no more than the inputs:
+     * batch_max of MODULUS_BYTES_MAX; NULL until there is one. SECRET. */
+    uint8_t *outputs;
 } warprsa_worker;
 
 struct warprsa_queue_device {

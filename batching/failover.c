@@ -16,13 +16,13 @@ enum {
     PAUSE_MS = 20,
 };
 
-static bool is_possible(const warprsa_worker *worker)
+static bool is_possible(const warprsa_worker *worker, warprsa_size_class size)
 {
     const warprsa_queue_device *device = worker->device;
 
     return device->from->engine->comes_and_goes &&
            !atomic_load(&device->queue->closing) &&
-           warprsa_queue_has_another(device->queue, device->number);
+           warprsa_queue_has_another(device->queue, device->number, size);
 }
 
 bool warprsa_failover_request(warprsa_worker *worker, uint32_t slot,
@@ -34,7 +34,7 @@ bool warprsa_failover_request(warprsa_worker *worker, uint32_t slot,
     const warprsa_slot *s = &queue->slots.slot[slot];
     const warprsa_size_class size = key->size;
 
-    if (!is_possible(worker) || request->failovers >= FAILOVERS_MAX ||
+    if (!is_possible(worker, size) || request->failovers >= FAILOVERS_MAX ||
         warprsa_clock_ns() >=
             atomic_load_explicit(&s->submitted_ns, memory_order_relaxed) +
                 queue->slots.deadline_ns)
@@ -56,7 +56,9 @@ void warprsa_failover_notify(warprsa_worker *worker)
 {
     warprsa_queue *queue = worker->device->queue;
 
-    warprsa_queue_notify_idle(queue);
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        if (!warprsa_ring_empty(&queue->queued[c]))
+            warprsa_queue_notify_idle(queue, (warprsa_size_class)c);
     /* The last device may have gone while requests were put there. */
     warprsa_queue_refuse_if_down(queue);
 }
@@ -65,7 +67,7 @@ size_t warprsa_failover_items(warprsa_worker *worker, size_t count, bool all)
 {
     size_t left = 0;
 
-    if (!is_possible(worker))
+    if (count == 0 || !is_possible(worker, worker->items[0].key->size))
         return count;
     for (size_t i = 0; i < count; i++) {
         const warprsa_item item = worker->items[i];

@@ -268,6 +268,11 @@ void warprsa_key_abandon(warprsa_key *key)
         warprsa_key_drop_in_child(key);
 }
 
+bool warprsa_queue_takes(const warprsa_queue *queue, const warprsa_key *key)
+{
+    return (unsigned)key->size < atomic_load(&queue->classes);
+}
+
 static warprsa_answer refused(warprsa_queue *queue, warprsa_cpu_reason reason)
 {
     warprsa_count(&queue->config.counters->cpu_reason[reason], 1);
@@ -285,7 +290,7 @@ static void enqueue(warprsa_queue *queue, warprsa_key *key,
     s->bytes = key->key.modulus_bytes;
     s->size = (uint32_t)key->size;
     atomic_store_explicit(&s->submitted_ns, now_ns, memory_order_relaxed);
-    memcpy(s->input, input, s->bytes);
+    memcpy(s->number, input, s->bytes);
     queue->slots.request[ticket->slot].key = key;
     queue->slots.request[ticket->slot].failovers = 0;
     warprsa_slots_set_notify(&queue->slots, ticket->slot, notify);
@@ -316,22 +321,25 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
         return refused(queue, state == WARPRSA_QUEUE_STARTING
                                   ? WARPRSA_CPU_STARTING
                                   : WARPRSA_CPU_NO_DEVICE);
+    if (!warprsa_queue_takes(queue, key))
+        return refused(queue, WARPRSA_CPU_UNSUPPORTED_KEY);
     now_ns = warprsa_clock_ns();
     if (!warprsa_key_may_request(key, free_slots(queue)) ||
         !warprsa_slots_acquire(&queue->slots, now_ns, &index))
         return refused(queue, WARPRSA_CPU_QUEUE_FULL);
     *ticket = warprsa_slots_ticket(&queue->slots, index);
     enqueue(queue, key, input, notify, now_ns, ticket);
-    if (atomic_load(&queue->state) != WARPRSA_QUEUE_READY) {
-        /* The worker that took the last device down may have emptied the rings
-         * just before this request was put there. Then nobody else would come
-         * for it. */
+    if (atomic_load(&queue->state) != WARPRSA_QUEUE_READY ||
+        !warprsa_queue_takes(queue, key)) {
+        /* The worker that took the last device down that this request could go
+         * to may have emptied the rings just before it was put there. Then
+         * nobody else would come for it. */
         bool cancelled = warprsa_slots_cancel(&queue->slots, *ticket);
 
         warprsa_queue_refuse_if_down(queue);
         return cancelled ? refused(queue, WARPRSA_CPU_NO_DEVICE) : WARPRSA_DONE;
     }
-    warprsa_queue_notify_idle(queue);
+    warprsa_queue_notify_idle(queue, key->size);
     return WARPRSA_DONE;
 }
 

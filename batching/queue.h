@@ -88,12 +88,17 @@ void warprsa_key_release(warprsa_key *key);
 /* In the child of a fork: gives back a key of the parent's queue, or NULL. */
 void warprsa_key_abandon(warprsa_key *key);
 
+/* Whether a device is ready that takes keys of this key's size class. A hint.
+ * Any thread. */
+bool warprsa_queue_takes(const warprsa_queue *queue, const warprsa_key *key);
+
 /*
  * Copies `input` (modulus_bytes of the key, big-endian, < n) into a free slot
  * and queues it. WARPRSA_DONE: queued, ticket filled. WARPRSA_REFUSED: no free
  * slot, or none for the key's owner, who would leave too few to others; no
- * device (yet) or closing; counted with its reason. The key must be held until
- * the answer is collected, and no longer.
+ * device (yet), or none that takes the key's class; or closing; counted with
+ * its reason. The key must be held until the answer is collected, and no
+ * longer.
  *
  * Every ticket must be given to warprsa_queue_collect() or
  * warprsa_queue_wait() until one of them says something else than PENDING, or

@@ -121,12 +121,22 @@ static void publish_kinds(warprsa_queue *queue)
 {
     const uint32_t ready = atomic_load(&queue->ready);
     uint32_t cpus = 0;
+    unsigned of_cpus = 0, of_others = 0;
 
-    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
-        if (queue->config.engines[queue->activity[i].engine].on_cpus)
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++) {
+        const warprsa_queue_engine *from =
+            &queue->config.engines[queue->activity[i].engine];
+        unsigned *classes = from->on_cpus ? &of_cpus : &of_others;
+
+        if ((ready >> i & 1) == 0)
+            continue;
+        if (from->on_cpus)
             cpus |= UINT32_C(1) << i;
-    cpus &= ready;
-    atomic_store(&queue->others_ready, ready != cpus);
+        if (from->engine->classes > *classes)
+            *classes = from->engine->classes;
+    }
+    atomic_store(&queue->others_classes, of_others);
+    atomic_store(&queue->classes, of_cpus > of_others ? of_cpus : of_others);
     atomic_store(&queue->on_cpus, cpus != 0 && ready == cpus);
     if (queue->config.router != NULL)
         warprsa_router_set_cpus(queue->config.router,
@@ -206,11 +216,12 @@ void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
     pthread_mutex_unlock(&queue->lock);
 }
 
-static void refuse_queued(warprsa_queue *queue)
+/* Those of class `from` and above. */
+static void refuse_queued(warprsa_queue *queue, unsigned from)
 {
     uint32_t slot;
 
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
+    for (unsigned c = from; c < WARPRSA_CLASSES; c++) {
         while (warprsa_ring_take(&queue->queued[c], &slot, 1) == 1) {
             warprsa_key *key;
             warprsa_notify notify;
@@ -231,17 +242,20 @@ static void refuse_queued(warprsa_queue *queue)
 
 void warprsa_queue_refuse_if_down(warprsa_queue *queue)
 {
-    if (atomic_load(&queue->state) != WARPRSA_QUEUE_DOWN)
-        return;
-    refuse_queued(queue);
+    uint32_t state = atomic_load(&queue->state);
+
+    if (state == WARPRSA_QUEUE_DOWN)
+        refuse_queued(queue, 0);
+    else if (state == WARPRSA_QUEUE_READY)
+        refuse_queued(queue, atomic_load(&queue->classes));
 }
 
-bool warprsa_queue_empty(warprsa_queue *queue)
+bool warprsa_queue_has(warprsa_queue *queue, warprsa_class_range range)
 {
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+    for (unsigned c = range.first; c < range.end; c++)
         if (!warprsa_ring_empty(&queue->queued[c]))
-            return false;
-    return true;
+            return true;
+    return false;
 }
 
 /* How many requests are queued; a hint. */
@@ -279,9 +293,22 @@ bool warprsa_queue_wants_more(warprsa_queue *queue, unsigned device)
            waiting_in(queue) < engine->batch_max;
 }
 
-bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device)
+static const warprsa_queue_engine *engine_of(const warprsa_queue *queue,
+                                             unsigned device)
 {
-    return (atomic_load(&queue->ready) & ~(UINT32_C(1) << device)) != 0;
+    return &queue->config.engines[queue->activity[device].engine];
+}
+
+bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
+                               warprsa_size_class size)
+{
+    const uint32_t ready = atomic_load(&queue->ready);
+
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        if (i != device && ((ready >> i) & 1) != 0 &&
+            (unsigned)size < engine_of(queue, i)->engine->classes)
+            return true;
+    return false;
 }
 
 static bool is_paused_at(const warprsa_queue *queue, unsigned device,
@@ -304,7 +331,9 @@ static bool is_paused(const warprsa_queue *queue, unsigned device)
     for (unsigned i = 0;
          i < WARPRSA_DEVICES_MAX && is_paused_at(queue, device, now_ns); i++)
         if (i != device && ((ready >> i) & 1) != 0 &&
-            !queue->config.engines[queue->activity[i].engine].on_cpus &&
+            !engine_of(queue, i)->on_cpus &&
+            engine_of(queue, i)->engine->classes >=
+                engine_of(queue, device)->engine->classes &&
             !is_paused_at(queue, i, now_ns))
             return true;
     return false;
@@ -313,25 +342,33 @@ static bool is_paused(const warprsa_queue *queue, unsigned device)
 /* A submitter that is told no need not notify anybody: it has read `running`
  * after it queued its request, and the worker that lowers that looks at the
  * queue afterwards. All four are sequentially consistent. */
-bool warprsa_queue_may_take(warprsa_queue *queue, unsigned device,
-                            unsigned stream)
+warprsa_class_range warprsa_queue_range(warprsa_queue *queue, unsigned device,
+                                        unsigned stream)
 {
     const warprsa_queue_config *config = &queue->config;
     const warprsa_device_activity *activity = &queue->activity[device];
+    const warprsa_queue_engine *from = engine_of(queue, device);
+    warprsa_class_range range = {0, from->engine->classes};
 
     if (is_paused(queue, device))
-        return false;
-    if (!config->engines[activity->engine].on_cpus)
-        return true;
-    if (atomic_load(&queue->others_ready) &&
-        (config->router == NULL ||
-         stream >= warprsa_router_helpers(config->router)))
-        return false;
-    return atomic_load(&activity->running) == 0 ||
-           !warprsa_queue_wants_more(queue, device);
+        range.end = 0;
+    if (!from->on_cpus)
+        return range;
+    if (config->router == NULL ||
+        stream >= warprsa_router_helpers(config->router))
+        range.first = atomic_load(&queue->others_classes);
+    if (atomic_load(&activity->running) != 0 &&
+        warprsa_queue_wants_more(queue, device))
+        range.end = 0;
+    return range;
 }
 
-void warprsa_queue_notify_idle(warprsa_queue *queue)
+static bool is_in(warprsa_class_range range, unsigned size)
+{
+    return size >= range.first && size < range.end;
+}
+
+void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size)
 {
     unsigned count =
         atomic_load_explicit(&queue->device_count, memory_order_acquire);
@@ -343,7 +380,7 @@ void warprsa_queue_notify_idle(warprsa_queue *queue)
         uint32_t running;
 
         if (!warprsa_eventcount_has_waiter(&device->eventcount) ||
-            !warprsa_queue_may_take(queue, i, 0))
+            !is_in(warprsa_queue_range(queue, i, 0), size))
             continue;
         running = atomic_load_explicit(&device->running, memory_order_relaxed);
         /* Engines are numbered in the order of preference. */
@@ -370,7 +407,7 @@ void warprsa_queue_rearm_idle(warprsa_queue *queue)
          * for the others. Arm it for them, then look for work, in this order:
          * a submitter that queues later sees it armed. */
         (void)warprsa_eventcount_prepare_wait(eventcount);
-        if (!warprsa_queue_empty(queue) && warprsa_queue_may_take(queue, i, 0))
+        if (warprsa_queue_has(queue, warprsa_queue_range(queue, i, 0)))
             warprsa_eventcount_notify(eventcount);
     }
 }

@@ -56,9 +56,11 @@ struct warprsa_queue {
     _Alignas(64) _Atomic uint32_t depth;  /* requests not answered yet */
     _Alignas(64) _Atomic uint32_t state;  /* warprsa_queue_state, a futex */
     _Atomic bool closing;
-    /* Which kinds of devices are ready: CPUs alone; others, with or without
-     * them. */
-    _Atomic bool on_cpus, others_ready;
+    /* Whether the ready devices are CPUs alone. */
+    _Atomic bool on_cpus;
+    /* How many size classes some ready device takes, and how many some ready
+     * device other than the CPUs. */
+    _Atomic unsigned classes, others_classes;
     _Atomic unsigned device_count; /* devices that may come into use */
     _Atomic uint32_t references;   /* the opener's, each key's, each thread's */
     _Atomic uint32_t ready; /* bit per device: takes requests; changed under the
@@ -107,12 +109,15 @@ void warprsa_queue_device_up(warprsa_queue *queue, unsigned device,
 void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
                                const char *why);
 
-/* If no device is left: answers all that is queued with REFUSED. To be called
- * without locks after the queue may have gone down. */
+/* If no device is left, or none that takes some of the classes: answers what is
+ * queued for it with REFUSED. To be called without locks after a device may
+ * have gone down. */
 void warprsa_queue_refuse_if_down(warprsa_queue *queue);
 
-/* Whether no request is queued. */
-bool warprsa_queue_empty(warprsa_queue *queue);
+/* Size classes from `first` to below `end`. */
+typedef struct warprsa_class_range {
+    unsigned first, end;
+} warprsa_class_range;
 
 /* A batch of CPUs has taken cpu_ns of CPU time and elapsed_ns by the clock. By
  * its worker; a race loses a measurement. */
@@ -125,18 +130,24 @@ void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
  * long as a full one. Never of GPUs. */
 bool warprsa_queue_wants_more(warprsa_queue *queue, unsigned device);
 
-/* Whether a device other than this one takes requests. */
-bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device);
+/* Whether a device other than this one takes requests of this class. */
+bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
+                               warprsa_size_class size);
 
-/* Whether this worker of this device may take requests now. The CPUs do beside
- * other devices only as far as the router says. If a batch had better wait for
- * more, they do as long as another one is under way, and no longer. */
-bool warprsa_queue_may_take(warprsa_queue *queue, unsigned device,
-                            unsigned stream);
+/* The classes of which this worker of this device may take requests now. The
+ * CPUs take requests of the classes that other devices take, too, only as far
+ * as the router says. If a batch had better wait for more, they take none as
+ * long as another one is under way. */
+warprsa_class_range warprsa_queue_range(warprsa_queue *queue, unsigned device,
+                                        unsigned stream);
 
-/* After queueing a request: wakes an idle worker, of the first engine that has
- * one, and there of the device with the least to do. */
-void warprsa_queue_notify_idle(warprsa_queue *queue);
+/* Whether a request of these classes is queued. */
+bool warprsa_queue_has(warprsa_queue *queue, warprsa_class_range range);
+
+/* After queueing a request of this class: wakes an idle worker that may take
+ * it, of the first engine that has one, and there of the device with the least
+ * to do. */
+void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size);
 
 /* Makes devices with idle workers ready to be notified again, and wakes one at
  * once if there is work: by a worker that goes to do something else. */

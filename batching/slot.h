@@ -24,6 +24,7 @@
 #define WARPRSA_BATCHING_SLOT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "gpu/engine.h"
@@ -52,10 +53,27 @@ typedef struct warprsa_slot {
     uint16_t reason;               /* warprsa_cpu_reason, if REFUSED */
     uint16_t on_cpus;              /* if DONE: see warprsa_outcome */
     _Atomic uint64_t submitted_ns; /* atomic: others read it as a hint */
-    _Alignas(64) uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
-    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
+    /* The input and, from OUTPUT on, the output. A longer number takes all of
+     * it: the output replaces the input once the batch has ended. */
+    _Alignas(64) uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_slot;
 
+enum {
+    WARPRSA_SLOT_OUTPUT = WARPRSA_MODULUS_BYTES_MAX / 2,
+};
+
 _Static_assert(sizeof(warprsa_slot) == 1088, "no padding in a mapped region");
+
+/* Whether input and output share their memory. */
+static inline bool warprsa_slot_is_shared(const warprsa_slot *s)
+{
+    return s->bytes > WARPRSA_SLOT_OUTPUT;
+}
+
+/* Where the answer is, once the slot is DONE. */
+static inline uint8_t *warprsa_slot_output(warprsa_slot *s)
+{
+    return s->number + (warprsa_slot_is_shared(s) ? 0 : WARPRSA_SLOT_OUTPUT);
+}
 
 #endif

@@ -149,8 +149,8 @@ static void free_slot(warprsa_slots *slots, uint32_t index)
     warprsa_slot *s = &slots->slot[index];
     uint32_t word = atomic_load_explicit(&s->word, memory_order_relaxed);
 
-    explicit_bzero(s->input, s->bytes);
-    explicit_bzero(s->output, s->bytes);
+    explicit_bzero(s->number, s->bytes);
+    explicit_bzero(warprsa_slot_output(s), s->bytes);
     atomic_store_explicit(&s->word,
                           (word & WARPRSA_SLOT_GENERATION) | WARPRSA_SLOT_FREE,
                           memory_order_release);
@@ -414,7 +414,7 @@ static bool take_answer(warprsa_slots *slots, warprsa_ticket ticket,
     outcome->reason = (warprsa_cpu_reason)s->reason;
     outcome->on_cpus = s->on_cpus != 0;
     if (*answer == WARPRSA_DONE)
-        memcpy(output, s->output, s->bytes);
+        memcpy(output, warprsa_slot_output(s), s->bytes);
     free_slot(slots, ticket.slot);
     return true;
 }

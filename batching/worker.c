@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "batching/base/clock.h"
 #include "batching/failover.h"
@@ -33,9 +34,25 @@ static bool is_request_error(warprsa_status status)
            status == WARPRSA_UNSUPPORTED_KEY;
 }
 
+static warprsa_class_range all_of(const warprsa_queue_device *device)
+{
+    return (warprsa_class_range){0, device->from->engine->classes};
+}
+
+/* The classes that a worker may take requests of. If requests were set aside
+ * here, for which it has to look in any case, it takes others beside them. */
+static warprsa_class_range range_of(const warprsa_worker *worker)
+{
+    const warprsa_queue_device *device = worker->device;
+    warprsa_class_range range =
+        warprsa_queue_range(device->queue, device->number, worker->stream);
+
+    return atomic_load(&device->loads.requests) != 0 ? all_of(device) : range;
+}
+
 /* The first request of a class that a worker of this device would take: of
  * those whose keys have been loaded for them, else of those in the ring. */
-static bool first_of_class(const warprsa_queue_device *device, int size,
+static bool first_of_class(const warprsa_queue_device *device, unsigned size,
                            uint32_t *slot)
 {
     uint32_t loaded =
@@ -46,12 +63,14 @@ static bool first_of_class(const warprsa_queue_device *device, int size,
 }
 
 /* The class whose oldest request has waited longest; -1: there is none. */
-static int oldest_class(const warprsa_queue_device *device)
+static int oldest_class(const warprsa_worker *worker)
 {
+    const warprsa_queue_device *device = worker->device;
+    const warprsa_class_range range = range_of(worker);
     uint64_t oldest = UINT64_MAX;
     int found = -1;
 
-    for (int c = 0; c < WARPRSA_CLASSES; c++) {
+    for (unsigned c = range.first; c < range.end; c++) {
         uint32_t slot;
         uint64_t submitted_ns;
 
@@ -62,7 +81,7 @@ static int oldest_class(const warprsa_queue_device *device)
                                  memory_order_relaxed);
         if (found < 0 || submitted_ns < oldest) {
             oldest = submitted_ns;
-            found = c;
+            found = (int)c;
         }
     }
     return found;
@@ -188,6 +207,21 @@ static void refuse_items(warprsa_worker *worker, size_t count,
     notify_callers(worker, count);
 }
 
+/* Moves outputs to slots that held the inputs until now. */
+static void move_outputs(warprsa_worker *worker, size_t count)
+{
+    const warprsa_slots *slots = &worker->device->queue->slots;
+
+    for (size_t i = 0; i < count; i++) {
+        warprsa_slot *s = &slots->slot[worker->items[i].slot];
+
+        if (!warprsa_slot_is_shared(s))
+            continue;
+        memcpy(warprsa_slot_output(s), worker->tasks[i].output, s->bytes);
+        explicit_bzero(worker->tasks[i].output, s->bytes);
+    }
+}
+
 /* Answers the requests of a batch that was computed. */
 static void complete_batch(warprsa_worker *worker, size_t count)
 {
@@ -203,6 +237,7 @@ static void complete_batch(warprsa_worker *worker, size_t count)
         &queue->config.counters->device_of[worker->device->number].gpu, good);
     if (failed > 0)
         warprsa_count(&queue->config.counters->checks_failed, failed);
+    move_outputs(worker, count);
     drop_keys(worker, count);
     atomic_fetch_sub(&queue->depth, (uint32_t)count);
     for (size_t i = 0; i < count; i++) {
@@ -234,8 +269,8 @@ static void make_task(warprsa_worker *worker, size_t from, size_t to,
 
     worker->items[from] = worker->items[to];
     worker->items[to] = it;
-    worker->tasks[to] =
-        (warprsa_task){.key = index, .input = s->input, .output = s->output};
+    worker->tasks[to] = (warprsa_task){
+        .key = index, .input = s->number, .output = warprsa_slot_output(s)};
 }
 
 /* Makes tasks of the items, of which the first `pinned` have their keys
@@ -343,10 +378,11 @@ static void count_batch(const warprsa_worker *worker, size_t count,
 }
 
 /* What the CPUs take beside other devices says nothing of those. */
-static bool answers_alone(const warprsa_worker *worker)
+static bool answers_alone(const warprsa_worker *worker, warprsa_size_class size)
 {
     return !worker->device->from->on_cpus ||
-           atomic_load(&worker->device->queue->on_cpus);
+           (unsigned)size >=
+               atomic_load(&worker->device->queue->others_classes);
 }
 
 /* Counts and traces a batch that has ended, and tells the router how long its
@@ -364,10 +400,10 @@ static void record_batch(warprsa_worker *worker, warprsa_size_class size,
                         "batch device=%u stream=%u class=%u count=%zu "
                         "wait_us=%llu compute_us=%llu",
                         worker->device->number, worker->stream,
-                        1024 * ((unsigned)size + 1), count,
+                        warprsa_class_bits(size), count,
                         (unsigned long long)(wait_ns / 1000),
                         (unsigned long long)((end_ns - start_ns) / 1000));
-    if (good && queue->config.router != NULL && answers_alone(worker))
+    if (good && queue->config.router != NULL && answers_alone(worker, size))
         warprsa_router_device_response(
             queue->config.router, size,
             atomic_load_explicit(&queue->depth, memory_order_relaxed),
@@ -434,6 +470,25 @@ static void count_running(warprsa_queue_device *device, uint32_t more)
                           memory_order_relaxed);
 }
 
+/* Has outputs that their slots have no room for yet written to memory of the
+ * worker's. False: there is none. */
+static bool place_outputs(warprsa_worker *worker, warprsa_size_class size,
+                          size_t count)
+{
+    const warprsa_slots *slots = &worker->device->queue->slots;
+
+    if (size < WARPRSA_CLASS_LARGE)
+        return true;
+    if (worker->outputs == NULL)
+        worker->outputs =
+            calloc(worker->device->from->batch_max, WARPRSA_MODULUS_BYTES_MAX);
+    for (size_t i = 0; i < count && worker->outputs != NULL; i++)
+        if (warprsa_slot_is_shared(&slots->slot[worker->items[i].slot]))
+            worker->tasks[i].output =
+                worker->outputs + i * WARPRSA_MODULUS_BYTES_MAX;
+    return worker->outputs != NULL;
+}
+
 /* Starts the batch, waits for it and answers it. taken_ns: when it took its
  * requests. */
 static void run_batch(warprsa_worker *worker, warprsa_size_class size,
@@ -443,8 +498,10 @@ static void run_batch(warprsa_worker *worker, warprsa_size_class size,
     warprsa_queue *queue = device->queue;
     const warprsa_engine *engine = device->from->engine;
     uint64_t start_ns = warprsa_clock_ns();
-    warprsa_status status = start_batch(worker, size, count);
+    warprsa_status status = WARPRSA_NO_MEMORY;
 
+    if (place_outputs(worker, size, count))
+        status = start_batch(worker, size, count);
     if (status == WARPRSA_OK) {
         status = engine->wait(device->handle, worker->stream,
                               queue->config.deadline_ms);
@@ -462,7 +519,7 @@ static bool next_batch(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
-    int found = oldest_class(device);
+    int found = oldest_class(worker);
     warprsa_size_class size = (warprsa_size_class)found;
     warprsa_request_chain abandoned = {0};
     size_t taken, count;
@@ -524,16 +581,6 @@ static void refuse_stranded(warprsa_worker *worker)
     refuse_chain(worker, &refused, reason);
 }
 
-/* Requests that were set aside here are this device's in any case. */
-static bool may_take(const warprsa_worker *worker)
-{
-    const warprsa_queue_device *device = worker->device;
-
-    return atomic_load(&device->loads.requests) != 0 ||
-           warprsa_queue_may_take(device->queue, device->number,
-                                  worker->stream);
-}
-
 /* Lets threads that wait for this CPU go first, as long as a batch had better
  * wait for more requests: they may be about to submit some. Without such
  * threads it returns at once. */
@@ -542,7 +589,7 @@ static void let_callers_submit(const warprsa_worker *worker)
     warprsa_queue *queue = worker->device->queue;
 
     for (unsigned i = 0;
-         i < YIELDS_MAX && !warprsa_queue_empty(queue) &&
+         i < YIELDS_MAX && warprsa_queue_has(queue, all_of(worker->device)) &&
          warprsa_queue_wants_more(queue, worker->device->number);
          i++)
         sched_yield();
@@ -555,11 +602,10 @@ static bool work(warprsa_worker *worker)
     bool worked;
 
     let_callers_submit(worker);
-    worked = warprsa_device_unload_released(worker) && may_take(worker) &&
-             next_batch(worker);
+    worked = warprsa_device_unload_released(worker) && next_batch(worker);
     for (unsigned i = 0;
          i < LOADS_AT_ONCE && may_load(worker) && load_key(worker) &&
-         warprsa_queue_empty(worker->device->queue);
+         !warprsa_queue_has(worker->device->queue, range_of(worker));
          i++)
         worked = true;
     refuse_stranded(worker);
@@ -573,7 +619,7 @@ static bool anything_to_do(warprsa_worker *worker)
 
     return atomic_load(&queue->closing) ||
            atomic_load(&queue->keys.unloads[worker->device->number]) != 0 ||
-           (!warprsa_queue_empty(queue) && may_take(worker)) ||
+           warprsa_queue_has(queue, range_of(worker)) ||
            warprsa_device_has_loads(worker->device) ||
            !warprsa_device_usable(worker);
 }
@@ -658,6 +704,7 @@ static void *worker_main(void *arg)
     warprsa_device_end(worker);
     free(worker->items);
     free(worker->tasks);
+    free(worker->outputs);
     warprsa_device_ended(worker);
     warprsa_queue_drop(queue);
     return NULL;

@@ -24,12 +24,12 @@ extern "C" {
 
 enum {
     WARPRSA_MODULUS_BITS_MIN = 1024,
-    WARPRSA_MODULUS_BITS_MAX = 4096,
-    WARPRSA_MODULUS_BYTES_MAX = 512,
-    /* The longest prime of the largest class: 40 samples of 52 bits, less
+    WARPRSA_MODULUS_BITS_MAX = 8192,
+    WARPRSA_MODULUS_BYTES_MAX = 1024,
+    /* The longest prime of the largest class: 80 samples of 52 bits, less
      * the 5 bits of head room that Montgomery's bound 32P < R needs, are
-     * 2075 bits. */
-    WARPRSA_PRIME_BYTES_MAX = 260,
+     * 4155 bits. */
+    WARPRSA_PRIME_BYTES_MAX = 520,
     WARPRSA_EXPONENT_BYTES = 8,
     /* Requests that the engine "ifma" computes at a time. A batch of fewer
      * takes as long. */
@@ -54,15 +54,27 @@ typedef enum warprsa_status {
 const char *warprsa_status_text(warprsa_status status);
 
 /* Size classes, named after the usual modulus. A key belongs to the smallest
- * class whose samples hold its longer prime: 10, 20, 30 or 40 samples of 52
- * bits. */
+ * class whose samples hold its longer prime: 10, 20, 30, 40, 60 or 80 samples
+ * of 52 bits. Keys of the large classes, the last two, are rare and long; an
+ * engine need not take them (warprsa_engine.classes). */
 typedef enum warprsa_size_class {
     WARPRSA_CLASS_1024, /* primes up to  515 bits */
     WARPRSA_CLASS_2048, /* primes up to 1035 bits */
     WARPRSA_CLASS_3072, /* primes up to 1555 bits */
     WARPRSA_CLASS_4096, /* primes up to 2075 bits */
-    WARPRSA_CLASSES
+    WARPRSA_CLASS_6144, /* primes up to 3115 bits */
+    WARPRSA_CLASS_8192, /* primes up to 4155 bits */
+    WARPRSA_CLASSES,
+    WARPRSA_CLASS_LARGE = WARPRSA_CLASS_6144, /* the first large class */
 } warprsa_size_class;
+
+/* The bits of the modulus that a class is named after. */
+static inline unsigned warprsa_class_bits(warprsa_size_class size)
+{
+    static const unsigned bits[] = {1024, 2048, 3072, 4096, 6144, 8192};
+
+    return bits[size];
+}
 
 /* A two-prime RSA private key (RFC 8017, section 3.2, second form). All numbers
  * are padded on the left to their arrays. Plain data: it may be copied and
@@ -157,6 +169,10 @@ typedef struct warprsa_device warprsa_device;
 typedef struct warprsa_engine {
     const char *name; /* "cuda", "ifma", "host": one word */
 
+    /* How many size classes its devices take: those below this number. At least
+     * WARPRSA_CLASS_LARGE. */
+    unsigned classes;
+
     /* A device that can't be opened, now or again, may be there later, for this
      * process too: it is another host. */
     bool comes_and_goes;
@@ -167,10 +183,12 @@ typedef struct warprsa_engine {
 
     /*
      * Opens a device, allocates everything that batches need, and runs the
-     * known-answer test of every size class on it. Only a device that passes is
-     * returned; the caller closes it. *device is NULL on failure. `config` is
-     * copied; what its pointers point to must live until close(). May take
-     * seconds, so no thread that a request waits for should call it.
+     * known-answer test on it, of every size class that it takes but the large
+     * ones of engines on the CPU: those run it before their first batch of a
+     * large class. Only a device that passes is returned; the caller closes it.
+     * *device is NULL on failure. `config` is copied; what its pointers point
+     * to must live until close(). May take seconds, so no thread that a request
+     * waits for should call it.
      */
     warprsa_status (*open)(const warprsa_device_config *config,
                            warprsa_device **device, char *why, size_t why_size);
@@ -190,9 +208,10 @@ typedef struct warprsa_engine {
 
     /* Prepares a key (computes its Montgomery constants), puts it on the device
      * and sets *index. The caller keeps its copy of the key.
-     * WARPRSA_UNSUPPORTED_KEY if warprsa_key_class() is -1, n is not p q or
-     * qinv is not the inverse of q modulo p; WARPRSA_NO_MEMORY if keys_max keys
-     * are loaded. Any thread. */
+     * WARPRSA_UNSUPPORTED_KEY if the engine does not take its class
+     * (warprsa_key_class(), which may be -1), n is not p q or qinv is not the
+     * inverse of q modulo p; WARPRSA_NO_MEMORY if keys_max keys are loaded. Any
+     * thread. */
     warprsa_status (*load_key)(warprsa_device *device,
                                const warprsa_private_key *key, uint32_t *index);
 
@@ -203,10 +222,10 @@ typedef struct warprsa_engine {
 
     /*
      * Starts a batch of 1..batch_max tasks, whose keys are all of one size
-     * class, on an idle stream. Returns without waiting for the result, except
-     * for the engines on the CPU, which compute here. On failure the stream
-     * stays idle. One thread at a time for each stream; different streams are
-     * independent.
+     * class that the engine takes, on an idle stream. Returns without waiting
+     * for the result, except for the engines on the CPU, which compute here. On
+     * failure the stream stays idle. One thread at a time for each stream;
+     * different streams are independent.
      */
     warprsa_status (*start)(warprsa_device *device, unsigned stream,
                             warprsa_size_class size, warprsa_task *tasks,
@@ -228,8 +247,8 @@ typedef struct warprsa_engine {
     warprsa_status (*wait)(warprsa_device *device, unsigned stream,
                            unsigned timeout_ms);
 
-    /* Runs the known-answer test of every size class again, on an idle stream,
-     * for instance before a device that missed a deadline is used again.
+    /* Runs the known-answer test of open() again, on an idle stream, for
+     * instance before a device that missed a deadline is used again.
      * WARPRSA_OK if all answers are right. One thread at a time for each
      * stream. */
     warprsa_status (*self_test)(warprsa_device *device, unsigned stream);

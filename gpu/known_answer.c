@@ -15,16 +15,42 @@ enum {
     KNOWN_ANSWER_TIMEOUT_MS = 60000, /* enough even under compute-sanitizer */
 };
 
+/* Puts a number into the last bytes of its array. */
+static void put(uint8_t *array, size_t size, const uint8_t *from, size_t length)
+{
+    memcpy(array + size - length, from, length);
+}
+
+void warprsa_known_answer_key(warprsa_private_key *key, warprsa_size_class size)
+{
+    const warprsa_known_answer_numbers *from = &warprsa_known_answer_keys[size];
+    const size_t whole = from->modulus_bytes, half = whole / 2;
+    const uint8_t e[] = {1, 0, 1};
+
+    memset(key, 0, sizeof(*key));
+    key->modulus_bytes = from->modulus_bytes;
+    put(key->n, sizeof(key->n), from->n, whole);
+    put(key->e, sizeof(key->e), e, sizeof(e));
+    put(key->p, sizeof(key->p), from->p, half);
+    put(key->q, sizeof(key->q), from->q, half);
+    put(key->dp, sizeof(key->dp), from->dp, half);
+    put(key->dq, sizeof(key->dq), from->dq, half);
+    put(key->qinv, sizeof(key->qinv), from->qinv, half);
+}
+
 warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
                                          warprsa_device *device,
-                                         warprsa_known_answer *test)
+                                         warprsa_known_answer *test,
+                                         unsigned classes)
 {
     warprsa_status status = WARPRSA_OK;
+    warprsa_private_key key;
 
     warprsa_fault_suppress(true);
-    for (int i = 0; status == WARPRSA_OK && i < WARPRSA_CLASSES; i++)
-        status = engine->load_key(device, &warprsa_known_answer_keys[i].key,
-                                  &test->key[i]);
+    for (unsigned i = 0; status == WARPRSA_OK && i < classes; i++) {
+        warprsa_known_answer_key(&key, (warprsa_size_class)i);
+        status = engine->load_key(device, &key, &test->key[i]);
+    }
     warprsa_fault_suppress(false);
     return status;
 }
@@ -65,7 +91,7 @@ static warprsa_status run(const warprsa_engine *engine, warprsa_device *device,
         status = tasks[i].status;
     if (status == WARPRSA_OK &&
         memcmp(output, warprsa_known_answer_keys[size].answer,
-               warprsa_known_answer_keys[size].key.modulus_bytes) != 0)
+               warprsa_known_answer_keys[size].modulus_bytes) != 0)
         status = WARPRSA_CHECK_FAILED;
     return status;
 }
@@ -93,7 +119,7 @@ warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
     warprsa_task task;
     double ms;
 
-    for (int i = 0; status == WARPRSA_OK && i < WARPRSA_CLASSES; i++)
+    for (int i = 0; status == WARPRSA_OK && i < WARPRSA_CLASS_LARGE; i++)
         status = warprsa_known_answer_batch(
             engine, device, test, stream, (warprsa_size_class)i, &task, 1, &ms);
     return status;

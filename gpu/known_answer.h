@@ -9,17 +9,23 @@
 
 #include "gpu/engine.h"
 
-/* Indices of the test's keys on a device, by size class. */
+/* Indices of the test's keys on a device, by size class: those
+ * that are loaded. */
 typedef struct warprsa_known_answer {
     uint32_t key[WARPRSA_CLASSES];
 } warprsa_known_answer;
 
-/* Loads the test's keys onto a device and fills `test`; done once, when the
- * device is opened. Needs WARPRSA_CLASSES indices beside keys_max. Returns what
- * load_key() returns. Any thread. */
+/* The test's key of a size class. It is no secret. Any thread. */
+void warprsa_known_answer_key(warprsa_private_key *key,
+                              warprsa_size_class size);
+
+/* Loads the test's keys of the first `classes` classes onto a device and fills
+ * `test`; done once, when the device is opened. Needs `classes` indices beside
+ * keys_max. Returns what load_key() returns. Any thread. */
 warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
                                          warprsa_device *device,
-                                         warprsa_known_answer *test);
+                                         warprsa_known_answer *test,
+                                         unsigned classes);
 
 /*
  * Runs the operation of one size class `count` times as one batch, on an idle
@@ -34,7 +40,8 @@ warprsa_known_answer_batch(const warprsa_engine *engine, warprsa_device *device,
                            warprsa_size_class size, warprsa_task *tasks,
                            size_t count, double *ms);
 
-/* Runs the test on an idle stream. WARPRSA_CHECK_FAILED for a wrong answer;
+/* Runs the test of all classes but the large ones on an idle stream.
+ * WARPRSA_CHECK_FAILED for a wrong answer;
  * else what the engine returned. Takes a minute for each class at most. One
  * thread at a time for each stream. */
 warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,

@@ -283,7 +283,7 @@ void warprsa_session_complete(warprsa_pending *p)
     s->in_flight--;
     if (!s->closed) {
         if (got == WARPRSA_DONE)
-            memcpy(s->shm.slot[slot].output, output, p->bytes);
+            memcpy(s->shm.slot[slot].request.number, output, p->bytes);
         s->shm.slot[slot].took_ns = warprsa_clock_ns() - p->begun_ns;
         s->shm.slot[slot].on_cpus = outcome.on_cpus;
         answer(s, slot, p->generation, p->notifier, got, outcome.reason);
@@ -333,7 +333,8 @@ static const warprsa_session_key *refer(warprsa_session *s,
 }
 
 /* Why the queue has refused a request. */
-static warprsa_cpu_reason reason_now(warprsa_server_context *context)
+static warprsa_cpu_reason reason_now(warprsa_server_context *context,
+                                     const warprsa_key *key)
 {
     switch (warprsa_queue_wait_ready(context->config.queue, 0)) {
     case WARPRSA_QUEUE_STARTING:
@@ -343,7 +344,9 @@ static warprsa_cpu_reason reason_now(warprsa_server_context *context)
     case WARPRSA_QUEUE_READY:
         break;
     }
-    return WARPRSA_CPU_QUEUE_FULL;
+    return warprsa_queue_takes(context->config.queue, key)
+               ? WARPRSA_CPU_QUEUE_FULL
+               : WARPRSA_CPU_UNSUPPORTED_KEY;
 }
 
 /* Whether the queue may be given a request: its input must be below the
@@ -352,7 +355,7 @@ static bool is_fit(const warprsa_session_key *key,
                    const warprsa_shm_request *request)
 {
     return key != NULL && key->key != NULL && request->bytes == key->bytes &&
-           memcmp(request->input, key->n, key->bytes) < 0;
+           memcmp(request->number, key->n, key->bytes) < 0;
 }
 
 /* Submits a request, a copy of what is in the slot, or refuses it. */
@@ -376,13 +379,13 @@ static void serve(warprsa_session *s, uint32_t slot,
         p->bytes = request->bytes;
         p->begun_ns = warprsa_clock_ns();
         if (warprsa_queue_submit(context->config.queue, key->key,
-                                 request->input, notify,
+                                 request->number, notify,
                                  &p->ticket) == WARPRSA_DONE) {
             p->busy = true;
             s->in_flight++;
             return;
         }
-        reason = reason_now(context);
+        reason = reason_now(context, key->key);
     } else if (key != NULL && key->bytes == 0) {
         reason = WARPRSA_CPU_UNSUPPORTED_KEY;
     }
@@ -409,7 +412,7 @@ static void read_ring(warprsa_session *s)
         }
         warprsa_shm_copy(&s->shm, slot, &request);
         serve(s, slot, &request);
-        explicit_bzero(request.input, sizeof(request.input));
+        explicit_bzero(request.number, sizeof(request.number));
     }
     if (s->closed) /* by a message that the last request had it read */
         return;

@@ -85,7 +85,7 @@ warprsa_answer warprsa_client_submit(void *impl, warprsa_backend_key *key,
     request->notifier = warprsa_client_notifier_number(c, notifier);
     request->notifier_generation = c->notifier_generation[request->notifier];
     request->bytes = s->bytes;
-    memcpy(request->input, input, s->bytes);
+    memcpy(request->number, input, s->bytes);
     atomic_fetch_add_explicit(&client->depth, 1, memory_order_relaxed);
     warprsa_connection_submit(c, ticket->slot, ticket->generation);
     warprsa_connection_drop(c);

@@ -325,10 +325,9 @@ static bool is_answered(const warprsa_connection *c, uint32_t slot,
 /* No input or output stays in a slot that is not in use. */
 static void wipe(const warprsa_connection *c, uint32_t slot)
 {
-    warprsa_shm_slot *s = &c->shm.slot[slot];
+    warprsa_shm_request *request = &c->shm.slot[slot].request;
 
-    explicit_bzero(s->request.input, sizeof(s->request.input));
-    explicit_bzero(s->output, sizeof(s->output));
+    explicit_bzero(request->number, sizeof(request->number));
 }
 
 /* Releases a slot that the daemon has answered and whose caller has given it
@@ -390,7 +389,7 @@ static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,
     if (!*owned)
         return WARPRSA_REFUSED; /* reclaimed */
     if (s->answer == WARPRSA_DONE) {
-        memcpy(output, s->output, c->slot[slot].bytes);
+        memcpy(output, s->request.number, c->slot[slot].bytes);
         answer = WARPRSA_DONE;
     }
     *reason = s->reason < WARPRSA_CPU_REASONS ? (warprsa_cpu_reason)s->reason

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -154,7 +155,14 @@ static void copy_once(void *to, const void *from, size_t size)
 void warprsa_shm_copy(const warprsa_shm *shm, uint32_t slot,
                       warprsa_shm_request *request)
 {
-    copy_once(request, &shm->slot[slot].request, sizeof(*request));
+    const warprsa_shm_request *from = &shm->slot[slot].request;
+    const size_t head = offsetof(warprsa_shm_request, number);
+
+    copy_once(request, from, head);
+    copy_once(request->number, from->number,
+              request->bytes < sizeof(request->number)
+                  ? request->bytes
+                  : sizeof(request->number));
 }
 
 bool warprsa_shm_send(const warprsa_shm *shm, uint32_t *offset,

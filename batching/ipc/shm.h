@@ -54,7 +54,8 @@ typedef struct warprsa_shm_request {
     uint32_t notifier; /* its number; 0: a thread may sleep on `answered` */
     uint32_t notifier_generation;
     uint32_t bytes; /* of the modulus */
-    uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
+    /* The input, and in its place the output of an answer that is DONE. */
+    uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_shm_request;
 
 typedef struct warprsa_shm_slot {
@@ -65,7 +66,6 @@ typedef struct warprsa_shm_slot {
     uint32_t reason;  /* warprsa_cpu_reason; if not DONE */
     uint32_t on_cpus; /* not 0: as in warprsa_outcome; if DONE */
     uint64_t took_ns; /* from when the daemon had the request; if DONE */
-    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_shm_slot;
 
 enum {
@@ -129,8 +129,9 @@ bool warprsa_shm_send(const warprsa_shm *shm, uint32_t *offset,
 bool warprsa_shm_receive(const warprsa_shm *shm, uint32_t *offset,
                          warprsa_shm_message *message);
 
-/* For the daemon: copies a request out of a slot, reading each byte once. What
- * was checked in the copy can't change after the check. */
+/* For the daemon: copies a request out of a slot, reading each byte once, and
+ * of `number` no more than `bytes`. What was checked in the copy can't change
+ * after the check. */
 void warprsa_shm_copy(const warprsa_shm *shm, uint32_t slot,
                       warprsa_shm_request *request);
 

@@ -611,7 +611,8 @@ static warprsa_status remote_open(const warprsa_device_config *config,
     status = connect_device(device, why, why_size);
     if (status == WARPRSA_OK) {
         snprintf(why, why_size, "the known-answer test failed");
-        status = warprsa_known_answer_load(the_engine(), device, &device->test);
+        status = warprsa_known_answer_load(the_engine(), device, &device->test,
+                                           WARPRSA_CLASS_LARGE);
     }
     if (status == WARPRSA_OK)
         status =
@@ -741,6 +742,7 @@ warprsa_engine_remote(const warprsa_remote_engine_config *config)
 {
     static const warprsa_engine engine = {
         .name = "remote",
+        .classes = WARPRSA_CLASSES,
         .comes_and_goes = true,
         .count = remote_count,
         .open = remote_open,

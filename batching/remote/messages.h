@@ -18,8 +18,8 @@
 enum {
     WARPRSA_REMOTE_BATCH_MAX = 256, /* operations or results in one message */
     /* An operation or a result: three heads of at most 6 bytes, two numbers of
-     * at most 5, a padding or status of at most 6, 512 bytes of a number. */
-    WARPRSA_REMOTE_OPERATION_MAX = 560,
+     * at most 5, a padding or status of at most 6, 1024 bytes of a number. */
+    WARPRSA_REMOTE_OPERATION_MAX = 1072,
     /* What each message is sent with: gRPC's flag and length. */
     WARPRSA_REMOTE_PREFIX = 5,
     WARPRSA_REMOTE_MESSAGE_MAX =

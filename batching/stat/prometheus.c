@@ -16,8 +16,8 @@ enum {
     LABELS_SIZE = WARPRSA_COMMAND_SIZE + 64,
 };
 
-static const char *const sizes[WARPRSA_CLASSES + 1] = {"1024", "2048", "3072",
-                                                       "4096", "other"};
+static const char *const sizes[WARPRSA_CLASSES + 1] = {
+    "1024", "2048", "3072", "4096", "6144", "8192", "other"};
 
 /* A reason as a label: its counter's name without "cpu_". */
 static const char *reason_label(unsigned reason)

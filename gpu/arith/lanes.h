@@ -46,7 +46,7 @@
 #endif
 /* A function too long to be inlined in each of its callers. */
 #define WARPRSA_NOINLINE_FN static __attribute__((noinline)) WARPRSA_WITH_FMA
-#ifdef WARPRSA_BLOCK_ARITH
+#if defined(WARPRSA_BLOCK_ARITH) || defined(WARPRSA_LARGE)
 #define WARPRSA_LANES_EMULATED 32
 #else
 #define WARPRSA_LANES_EMULATED 16

@@ -3,6 +3,7 @@
  *
  * Which keys the engines take, and keys prepared for the arithmetic in double
  * precision, by libcrypto's big numbers. Secret ones carry BN_FLG_CONSTTIME.
+ * Compiled twice: with WARPRSA_LARGE it prepares keys of the large classes.
  */
 #include "gpu/arith/prepared_key.h"
 
@@ -21,11 +22,12 @@ static unsigned bits_of(const uint8_t *bytes, size_t length)
     return 0;
 }
 
+#ifndef WARPRSA_LARGE
 warprsa_shape warprsa_shape_of(warprsa_size_class size)
 {
     static const warprsa_shape shapes[WARPRSA_CLASSES] = {
         WARPRSA_SHAPE_1024, WARPRSA_SHAPE_2048, WARPRSA_SHAPE_3072,
-        WARPRSA_SHAPE_4096};
+        WARPRSA_SHAPE_4096, WARPRSA_SHAPE_6144, WARPRSA_SHAPE_8192};
 
     return shapes[size];
 }
@@ -63,12 +65,16 @@ int warprsa_key_class(const warprsa_private_key *key)
         unsigned most =
             52 * (unsigned)warprsa_shape_of((warprsa_size_class)size).limbs - 5;
 
+        /* Requests of classes that are not large have room for 4096 bits. */
+        if (size == WARPRSA_CLASS_4096 && n_bits > 4096)
+            continue;
         /* The modulus, too, must fit its 2 * limbs samples with head room. */
         if (prime_bits <= most && n_bits <= 2 * most)
             return size;
     }
     return -1;
 }
+#endif
 
 /* Writes a number below 2^(52 count) as samples. */
 static int put_samples(double *to, const BIGNUM *number, int count)
@@ -131,6 +137,7 @@ static int put_inv_2_52(double *to, const BIGNUM *modulus, double modulus_n0inv,
     return ok;
 }
 
+#ifndef WARPRSA_LARGE
 /* Sets block_n0inv = i = -1/prime mod 2^(52 B), and block_inv_2_52 = 2^(-52 B)
  * mod prime = (1 + prime i) / 2^(52 B). */
 static int put_block(warprsa_prepared_half *half, const BIGNUM *prime,
@@ -152,6 +159,7 @@ static int put_block(warprsa_prepared_half *half, const BIGNUM *prime,
     BN_clear(i);
     return ok;
 }
+#endif
 
 static BIGNUM *get(BN_CTX *ctx, const uint8_t *bytes, size_t length)
 {
@@ -216,7 +224,9 @@ static warprsa_status prepare_half(warprsa_prepared_half *half,
     half->n0inv = compute_n0inv(half->modulus[0]);
     half->bits = (uint32_t)BN_num_bits(prime);
     return put_inv_2_52(half->inv_2_52, prime, half->n0inv, limbs, ctx) &&
+#ifndef WARPRSA_LARGE
                    put_block(half, prime, limbs, ctx) &&
+#endif
                    put_scaled(half->r2, NULL, 104 * limbs, prime, limbs, ctx) &&
                    put_scaled(half->r3, NULL, 156 * limbs, prime, limbs, ctx)
                ? WARPRSA_OK
@@ -290,11 +300,16 @@ static warprsa_status prepare(warprsa_prepared_key *out,
 warprsa_status warprsa_prepare_key(warprsa_prepared_key *out,
                                    const warprsa_private_key *key)
 {
+#ifdef WARPRSA_LARGE
+    const int least = WARPRSA_CLASS_LARGE, end = WARPRSA_CLASSES;
+#else
+    const int least = 0, end = WARPRSA_CLASS_LARGE;
+#endif
     int size = warprsa_key_class(key);
     warprsa_status status = WARPRSA_OK;
     BN_CTX *ctx = NULL;
 
-    if (size < 0)
+    if (size < least || size >= end)
         return WARPRSA_UNSUPPORTED_KEY;
     ctx = BN_CTX_secure_new();
     if (ctx == NULL)

@@ -16,14 +16,27 @@
 extern "C" {
 #endif
 
+/* Keys of the large classes (gpu/engine.h) are rare and have a form of their
+ * own, so that the others are no longer than they need be. What computes with
+ * them is compiled with WARPRSA_LARGE; the names here then mean that form. */
+#ifdef WARPRSA_LARGE
+#define warprsa_prepared_half warprsa_large_half
+#define warprsa_prepared_key  warprsa_large_key
+#define warprsa_prepare_key   warprsa_prepare_large_key
+#define WARPRSA_SAMPLES       80 /* of a prime of the largest class */
+#else
+#define WARPRSA_SAMPLES 40
+#endif
+
 enum {
-    WARPRSA_HALF_SAMPLES = 40, /* of a prime of the largest class */
-    WARPRSA_FULL_SAMPLES = 80,
+    WARPRSA_HALF_SAMPLES = WARPRSA_SAMPLES,
+    WARPRSA_FULL_SAMPLES = 2 * WARPRSA_SAMPLES,
     WARPRSA_BLOCK_SAMPLES = 15,   /* rows of a block, at most */
     WARPRSA_BLINDING_SAMPLES = 5, /* of r: 260 bits */
-    WARPRSA_EXPONENT_WORDS = 65,  /* 40 samples of 52 bits in 32-bit words */
+    /* A prime's samples of 52 bits in 32-bit words. */
+    WARPRSA_EXPONENT_WORDS = WARPRSA_SAMPLES * 52 / 32,
     WARPRSA_EXPONENT_BLINDING_BITS = 32,
-    WARPRSA_BLINDED_WORDS = 66, /* of a blinded exponent */
+    WARPRSA_BLINDED_WORDS = WARPRSA_EXPONENT_WORDS + 1, /* if blinded */
     /* Random words of a request: those of r, and one that blinds both
      * exponents, 32 bits each. */
     WARPRSA_RANDOM_WORDS = WARPRSA_BLINDING_SAMPLES + 1,
@@ -43,6 +56,8 @@ typedef struct warprsa_shape {
 #define WARPRSA_SHAPE_2048 {20, 4, 5}
 #define WARPRSA_SHAPE_3072 {30, 8, 4}
 #define WARPRSA_SHAPE_4096 {40, 8, 5}
+#define WARPRSA_SHAPE_6144 {60, 16, 4}
+#define WARPRSA_SHAPE_8192 {80, 16, 5}
 
 /*
  * The same for block arithmetic (gpu/arith/block_mont_mul.h), where a product
@@ -64,15 +79,17 @@ typedef struct warprsa_shape {
 /* One prime. R = 2^(52 limbs) and B = WARPRSA_BLOCK_OF(limbs). */
 typedef struct warprsa_prepared_half {
     double modulus[WARPRSA_HALF_SAMPLES];
-    double inv_2_52[WARPRSA_HALF_SAMPLES];       /* 2^-52 mod p */
-    double r2[WARPRSA_HALF_SAMPLES];             /* R^2 mod p */
-    double r3[WARPRSA_HALF_SAMPLES];             /* R^3 mod p */
-    double n0inv;                                /* -1/p mod 2^52 */
+    double inv_2_52[WARPRSA_HALF_SAMPLES]; /* 2^-52 mod p */
+    double r2[WARPRSA_HALF_SAMPLES];       /* R^2 mod p */
+    double r3[WARPRSA_HALF_SAMPLES];       /* R^3 mod p */
+    double n0inv;                          /* -1/p mod 2^52 */
+#ifndef WARPRSA_LARGE
     double block_inv_2_52[WARPRSA_HALF_SAMPLES]; /* 2^(-52 B) mod p */
     double block_n0inv[WARPRSA_BLOCK_SAMPLES];   /* -1/p mod 2^(52 B) */
-    uint32_t exponent[WARPRSA_EXPONENT_WORDS];   /* dp, low word first */
-    uint32_t p_minus_1[WARPRSA_EXPONENT_WORDS];  /* p - 1, likewise */
-    uint32_t bits;                               /* of the prime */
+#endif
+    uint32_t exponent[WARPRSA_EXPONENT_WORDS];  /* dp, low word first */
+    uint32_t p_minus_1[WARPRSA_EXPONENT_WORDS]; /* p - 1, likewise */
+    uint32_t bits;                              /* of the prime */
 } warprsa_prepared_half;
 
 /* A whole key. SECRET. Low sample and low word first; unused ones are zero. */
@@ -95,12 +112,13 @@ typedef struct warprsa_prepared_key {
 warprsa_shape warprsa_shape_of(warprsa_size_class size);
 
 /*
- * Fills `out` from `key`, whose class (warprsa_key_class()) must not be -1.
- * Returns WARPRSA_OK, WARPRSA_NO_MEMORY, or WARPRSA_UNSUPPORTED_KEY for numbers
- * that are no key: dp or dq longer than the class holds, n not p q, or qinv not
- * the inverse of q below p. The last two are needed because results are checked
- * modulo p and q (doc/arithmetic.md has the proof). `out` is wiped on failure;
- * on success the caller owns it and wipes it. Any thread.
+ * Fills `out` from `key`. Returns WARPRSA_OK, WARPRSA_NO_MEMORY, or
+ * WARPRSA_UNSUPPORTED_KEY for a key of another form or of no class
+ * (warprsa_key_class()), and for numbers that are no key: dp or dq longer than
+ * the class holds, n not p q, or qinv not the inverse of q below p. The last
+ * two are needed because results are checked modulo p and q (doc/arithmetic.md
+ * has the proof). `out` is wiped on failure; on success the caller owns it and
+ * wipes it. Any thread.
  */
 warprsa_status warprsa_prepare_key(warprsa_prepared_key *out,
                                    const warprsa_private_key *key);

@@ -20,9 +20,10 @@
 #include "gpu/arith/inverse.h"
 
 /* Limbs of a prime, at most and for a given number of samples. */
-#define WARPRSA_SIGNED62_PRIME_LIMBS 34
 #define WARPRSA_SIGNED62_PRIME_LIMBS_OF(samples)                               \
     (WARPRSA_SAMPLE_BITS * (samples) / WARPRSA_SIGNED62_BITS + 1)
+#define WARPRSA_SIGNED62_PRIME_LIMBS                                           \
+    ((52 * WARPRSA_HALF_SAMPLES) / WARPRSA_SIGNED62_BITS + 1)
 
 /* v = (v + low + q r) / B, with the q that makes the division exact; n0inv is
  * -1/r mod B. For v <= r + 1 and low < B the result is at most (r + 1 + B - 1 +

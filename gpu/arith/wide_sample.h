@@ -56,6 +56,12 @@ typedef warprsa_prepared_half warprsa_operation_half;
         WARPRSA_BLOCK_SHAPE_1024, WARPRSA_BLOCK_SHAPE_2048,                    \
             WARPRSA_BLOCK_SHAPE_3072, WARPRSA_BLOCK_SHAPE_4096                 \
     }
+#elif defined(WARPRSA_LARGE)
+#define WARPRSA_SHAPES_FEW                                                     \
+    {                                                                          \
+        [WARPRSA_CLASS_6144] = WARPRSA_SHAPE_6144,                             \
+        [WARPRSA_CLASS_8192] = WARPRSA_SHAPE_8192,                             \
+    }
 #else
 #define WARPRSA_SHAPES_FEW                                                     \
     {                                                                          \

@@ -32,11 +32,10 @@ static size_t aligned(size_t bytes)
  * samples of 52 bits, which are 13 * limbs bytes. */
 static size_t stride_of(warprsa_size_class size)
 {
-    size_t bytes = (size_t)warprsa_shape_of(size).limbs * 13;
+    const size_t bytes = (size_t)warprsa_shape_of(size).limbs * 13;
+    const size_t most = warprsa_class_bits(WARPRSA_CLASS_4096) / 8;
 
-    return bytes < WARPRSA_MODULUS_BYTES_MAX
-               ? (bytes + 7) / 8 * 8
-               : (size_t)WARPRSA_MODULUS_BYTES_MAX;
+    return bytes < most ? (bytes + 7) / 8 * 8 : most;
 }
 
 /* Lays out the parts in a block and sums up their sizes. If `block` is NULL,
@@ -105,7 +104,7 @@ static size_t measure(warprsa_batch_memory *memory, size_t batch_max)
     const size_t few = (batch_max + TABLE_SHARE - 1) / TABLE_SHARE;
     size_t start = 0;
 
-    for (int i = 0; i < WARPRSA_CLASSES; i++) {
+    for (int i = 0; i < WARPRSA_CLASS_LARGE; i++) {
         const warprsa_size_class size = (warprsa_size_class)i;
         const warprsa_fold_kernel *fold = warprsa_fold_kernel_for(size);
         const size_t items = fold == NULL ? 0 : few / fold->item_max + 1;

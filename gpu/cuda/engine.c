@@ -167,7 +167,7 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
     if (status == WARPRSA_OK) {
         *what = "known-answer test";
         status = warprsa_known_answer_load(warprsa_engine_cuda(), device,
-                                           &device->test);
+                                           &device->test, WARPRSA_CLASS_LARGE);
     }
     if (status == WARPRSA_OK) {
         *what = "choice of kernels";
@@ -218,6 +218,7 @@ const warprsa_engine *warprsa_engine_cuda(void)
 {
     static const warprsa_engine engine = {
         .name = "cuda",
+        .classes = WARPRSA_CLASS_LARGE,
         .count = cuda_count,
         .open = cuda_open,
         .close = cuda_close,

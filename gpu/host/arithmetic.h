@@ -50,10 +50,19 @@ typedef struct warprsa_host_arithmetic {
     void (*operate)(void *workspace, warprsa_host_request *requests,
                     size_t count, warprsa_size_class size,
                     warprsa_host_options options);
+
+    /* What computes the large classes in its place: this is for the others. */
+    const struct warprsa_host_arithmetic *large;
 } warprsa_host_arithmetic;
+
+/* The arithmetic of a kernel of the host engine, by its name; NULL is the
+ * default. Any thread. */
+const warprsa_host_arithmetic *warprsa_host_arithmetic_of(const char *kernel);
 
 extern const warprsa_host_arithmetic warprsa_host_cooperative;
 extern const warprsa_host_arithmetic warprsa_host_ifma;
+extern const warprsa_host_arithmetic warprsa_host_ifma_large;
+extern const warprsa_host_arithmetic warprsa_host_large;
 extern const warprsa_host_arithmetic warprsa_host_int32;
 extern const warprsa_host_arithmetic warprsa_host_thread;
 extern const warprsa_host_arithmetic warprsa_host_low_latency;

@@ -1,9 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel "cooperative" on the CPU.
+ * The kernel "cooperative" on the CPU. Compiled twice: with WARPRSA_LARGE for
+ * the large classes.
  */
 #include "gpu/host/operation.h"
 
+#ifdef WARPRSA_LARGE
+const warprsa_host_arithmetic warprsa_host_large = WARPRSA_HOST_ARITHMETIC;
+#else
 const warprsa_host_arithmetic warprsa_host_cooperative =
     WARPRSA_HOST_ARITHMETIC;
+#endif

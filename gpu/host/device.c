@@ -24,8 +24,9 @@ typedef struct stream_state {
 
 /* A loaded key, or none where `prepared` is NULL. */
 typedef struct loaded_key {
-    void *prepared; /* arithmetic->key_bytes */
-    uint32_t bytes;
+    void *prepared; /* prepared_bytes */
+    size_t prepared_bytes;
+    uint32_t bytes; /* of the modulus */
 } loaded_key;
 
 struct warprsa_device {
@@ -37,6 +38,7 @@ struct warprsa_device {
     loaded_key *keys;
     uint32_t capacity;
     warprsa_known_answer test;
+    _Atomic bool is_proven[WARPRSA_CLASSES]; /* large classes: by their test */
     stream_state streams[WARPRSA_STREAMS_MAX];
 };
 
@@ -86,11 +88,20 @@ static bool wipes(void)
 }
 #endif
 
+static const warprsa_host_arithmetic *
+arithmetic_for(const warprsa_device *device, int size)
+{
+    return size < WARPRSA_CLASS_LARGE ? device->arithmetic
+                                      : device->arithmetic->large;
+}
+
 static void free_key(warprsa_device *device, uint32_t index)
 {
-    explicit_bzero(device->keys[index].prepared, device->arithmetic->key_bytes);
-    free(device->keys[index].prepared);
-    device->keys[index].prepared = NULL;
+    loaded_key *key = &device->keys[index];
+
+    explicit_bzero(key->prepared, key->prepared_bytes);
+    free(key->prepared);
+    key->prepared = NULL;
     warprsa_id_pool_release(&device->key_ids, index);
 }
 
@@ -122,7 +133,8 @@ warprsa_status warprsa_host_load_key(warprsa_device *device,
                                      const warprsa_private_key *key,
                                      uint32_t *index)
 {
-    const warprsa_host_arithmetic *arithmetic = device->arithmetic;
+    const warprsa_host_arithmetic *arithmetic =
+        arithmetic_for(device, warprsa_key_class(key));
     void *prepared = malloc(arithmetic->key_bytes);
     warprsa_status status;
 
@@ -137,8 +149,9 @@ warprsa_status warprsa_host_load_key(warprsa_device *device,
         free(prepared);
         return status;
     }
-    device->keys[*index] =
-        (loaded_key){.prepared = prepared, .bytes = key->modulus_bytes};
+    device->keys[*index] = (loaded_key){.prepared = prepared,
+                                        .prepared_bytes = arithmetic->key_bytes,
+                                        .bytes = key->modulus_bytes};
     return WARPRSA_OK;
 }
 
@@ -206,7 +219,8 @@ static void run_tasks(const warprsa_device *device, void *workspace,
         requests[i].input = tasks[i].input;
         requests[i].random = random + i * WARPRSA_RANDOM_WORDS;
     }
-    device->arithmetic->operate(workspace, requests, count, size, options);
+    arithmetic_for(device, size)
+        ->operate(workspace, requests, count, size, options);
     for (size_t i = 0; i < count; i++)
         finish_task(device, &tasks[i], &requests[i]);
     explicit_bzero(requests, sizeof(requests));
@@ -218,7 +232,7 @@ static warprsa_status run_batch(const warprsa_device *device, void *workspace,
 {
     const warprsa_host_options options = {count > 1,
                                           device->config.direct_table_reads};
-    const size_t lanes = device->arithmetic->lanes;
+    const size_t lanes = arithmetic_for(device, size)->lanes;
     int rounding = fegetround();
 
     if (rounding < 0 || fesetround(FE_TOWARDZERO) != 0)
@@ -230,16 +244,16 @@ static warprsa_status run_batch(const warprsa_device *device, void *workspace,
 }
 
 /* Computes the whole batch. wait() only reports. */
-warprsa_status warprsa_host_start(warprsa_device *device, unsigned stream,
+static warprsa_status start_batch(warprsa_device *device, unsigned stream,
                                   warprsa_size_class size, warprsa_task *tasks,
                                   size_t count)
 {
     const size_t bytes = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
     warprsa_status status = WARPRSA_NO_MEMORY;
-    const size_t workspace_bytes = (device->arithmetic->workspace_bytes(size) +
-                                    WARPRSA_HOST_ALIGNMENT - 1) /
-                                   WARPRSA_HOST_ALIGNMENT *
-                                   WARPRSA_HOST_ALIGNMENT;
+    const size_t workspace_bytes =
+        (arithmetic_for(device, size)->workspace_bytes(size) +
+         WARPRSA_HOST_ALIGNMENT - 1) /
+        WARPRSA_HOST_ALIGNMENT * WARPRSA_HOST_ALIGNMENT;
     void *workspace = NULL;
     uint64_t *random = NULL;
 
@@ -279,8 +293,41 @@ warprsa_status warprsa_host_wait(warprsa_device *device, unsigned stream,
     return outcome;
 }
 
+/* The known-answer test of a large class, which would take longer than those of
+ * all others together when a device is opened. Streams may both run it. */
+static warprsa_status prove_large(warprsa_device *device, unsigned stream,
+                                  warprsa_size_class size)
+{
+    static const warprsa_engine unproven = {.start = start_batch,
+                                            .wait = warprsa_host_wait};
+    warprsa_status status = WARPRSA_OK;
+    warprsa_task task;
+    double ms;
+
+    if (size < WARPRSA_CLASS_LARGE || atomic_load(&device->is_proven[size]))
+        return WARPRSA_OK;
+    status = warprsa_known_answer_batch(&unproven, device, &device->test,
+                                        stream, size, &task, 1, &ms);
+    if (status == WARPRSA_OK)
+        atomic_store(&device->is_proven[size], true);
+    return status;
+}
+
+warprsa_status warprsa_host_start(warprsa_device *device, unsigned stream,
+                                  warprsa_size_class size, warprsa_task *tasks,
+                                  size_t count)
+{
+    warprsa_status status = prove_large(device, stream, size);
+
+    return status == WARPRSA_OK
+               ? start_batch(device, stream, size, tasks, count)
+               : status;
+}
+
 warprsa_status warprsa_host_self_test(warprsa_device *device, unsigned stream)
 {
+    for (int c = WARPRSA_CLASS_LARGE; c < WARPRSA_CLASSES; c++)
+        atomic_store(&device->is_proven[c], false);
     return warprsa_known_answer_run(device->engine, device, &device->test,
                                     stream);
 }
@@ -288,8 +335,8 @@ warprsa_status warprsa_host_self_test(warprsa_device *device, unsigned stream)
 /* Loads the known-answer test's keys and runs it. */
 static warprsa_status prove(warprsa_device *device)
 {
-    warprsa_status status =
-        warprsa_known_answer_load(device->engine, device, &device->test);
+    warprsa_status status = warprsa_known_answer_load(
+        device->engine, device, &device->test, WARPRSA_CLASSES);
 
     return status == WARPRSA_OK ? warprsa_host_self_test(device, 0) : status;
 }

@@ -109,7 +109,7 @@ static size_t workspace_bytes(warprsa_size_class size)
     {                                                                          \
         .key_bytes = sizeof(warprsa_operation_key), .lanes = 1,                \
         .workspace_bytes = workspace_bytes, .prepare = prepare,                \
-        .operate = operate                                                     \
+        .operate = operate, .large = &warprsa_host_large                       \
     }
 
 #endif

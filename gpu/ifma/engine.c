@@ -69,6 +69,7 @@ const warprsa_engine *warprsa_engine_ifma(void)
 {
     static const warprsa_engine engine = {
         .name = "ifma",
+        .classes = WARPRSA_CLASSES,
         .count = ifma_count,
         .open = ifma_open,
         .close = warprsa_host_close,

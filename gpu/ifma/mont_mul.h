@@ -25,7 +25,7 @@
  *   a < 6P, b < 3P    gives less than 2.6P        (sum of two products)
  *
  * Columns. Each is the sum of at most `limbs` low and `limbs` high halves of a
- * b, as many of the reduction, and a carry: below 4 * 40 * 2^52 + 2^12 < 2^60.
+ * b, as many of the reduction, and a carry: below 4 * 80 * 2^52 + 2^12 < 2^61.
  * In a square half of the products of a b count twice, which is the same bound.
  * So nothing leaves 64 bits.
  *
@@ -46,11 +46,12 @@
 #include "gpu/ifma/vector.h"
 
 enum {
-    WARPRSA_VECTOR_LIMBS_MAX = 40,
+    WARPRSA_VECTOR_LIMBS_MAX = WARPRSA_HALF_SAMPLES,
 };
 
 /* Samples in a tile. */
-#define WARPRSA_TILE_OF(limbs) ((limbs) > 20 ? (limbs) / 2 : (limbs))
+#define WARPRSA_TILE_OF(limbs)                                                 \
+    ((limbs) > 40 ? (limbs) / 4 : (limbs) > 20 ? (limbs) / 2 : (limbs))
 
 typedef struct warprsa_vector_modulus {
     warprsa_vector p[WARPRSA_VECTOR_LIMBS_MAX];

@@ -87,6 +87,13 @@ NOINLINE void reducing_tile(warprsa_vector *t, const warprsa_vector *inv_2_52,
 NOINLINE void product(warprsa_vector *t, const warprsa_vector *a,
                       const warprsa_vector *b)
 {
+    if (TILES > 2) {
+        memset(t, 0, FULL * sizeof(*t));
+        for (int i = 0; i < TILES; i++)
+            for (int j = 0; j < TILES; j++)
+                add_tile(t + (i + j) * TILE, a + i * TILE, b + j * TILE, 0);
+        return;
+    }
     set_tile(t, a, b);
     if (TILES == 1)
         return;
@@ -99,7 +106,14 @@ NOINLINE void product(warprsa_vector *t, const warprsa_vector *a,
  * squares of all of them. */
 NOINLINE void square(warprsa_vector *t, const warprsa_vector *a)
 {
-    if (TILES > 1) {
+    if (TILES > 2) {
+        memset(t, 0, FULL * sizeof(*t));
+        for (int i = 0; i < TILES; i++)
+            for (int j = i + 1; j < TILES; j++)
+                add_tile(t + (i + j) * TILE, a + i * TILE, a + j * TILE, 0);
+        for (int i = 1; i < TILES; i++)
+            add_triangle(t + 2 * i * TILE, a + i * TILE);
+    } else if (TILES > 1) {
         memset(t, 0, TILE * sizeof(*t));
         memset(t + 3 * TILE, 0, TILE * sizeof(*t));
         set_tile(t + TILE, a, a + TILE);
@@ -117,8 +131,9 @@ NOINLINE void mont_reduce(warprsa_vector *r, warprsa_vector *t,
         const int last = from + TILE == LIMBS;
 
         reducing_tile(t + from, m->inv_2_52, last);
-        if (TILES > 1)
-            add_tile(t + from + 1 + TILE, t + from, m->inv_2_52 + TILE, last);
+        for (int j = 1; j < TILES; j++)
+            add_tile(t + from + 1 + j * TILE, t + from, m->inv_2_52 + j * TILE,
+                     last);
     }
     warprsa_last_row(r, t + LIMBS - 1, m, LIMBS);
 }

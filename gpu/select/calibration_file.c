@@ -99,16 +99,19 @@ static bool parse_row(char *line, const warprsa_kernel_timings *candidates,
 {
     char *field[FIELDS + 1] = {NULL}, *rest = line;
     const warprsa_kernel_timing *candidate;
+    warprsa_size_class size = WARPRSA_CLASS_1024;
     uint32_t bits = 0;
     int count = 0;
 
     while (count <= FIELDS && rest != NULL)
         field[count++] = strsep(&rest, " ");
-    if (count != FIELDS || !parse_number(field[0], &bits) || bits == 0 ||
-        bits % 1024 != 0 || bits / 1024 > WARPRSA_CLASSES)
+    if (count != FIELDS || !parse_number(field[0], &bits))
         return false;
-    candidate = warprsa_kernel_timing_of(
-        candidates, (warprsa_size_class)(bits / 1024 - 1), field[1]);
+    while (size < WARPRSA_CLASSES && warprsa_class_bits(size) != bits)
+        size++;
+    if (size == WARPRSA_CLASSES)
+        return false;
+    candidate = warprsa_kernel_timing_of(candidates, size, field[1]);
     if (candidate == NULL)
         return false;
     *timing = *candidate;
@@ -229,9 +232,9 @@ static char *new_text(char *old, const char *subject,
     for (size_t i = 0; i < timings->count; i++) {
         const warprsa_kernel_timing *timing = &timings->row[i];
 
-        fprintf(file, "%u %s %u %u %u %u\n",
-                1024 * ((unsigned)timing->size + 1), timing->kernel,
-                timing->wave, timing->one_us, timing->half_us, timing->wave_us);
+        fprintf(file, "%u %s %u %u %u %u\n", warprsa_class_bits(timing->size),
+                timing->kernel, timing->wave, timing->one_us, timing->half_us,
+                timing->wave_us);
     }
     if (strlen(old) < TEXT_MAX / 2)
         put_others(file, old, subject);

@@ -10,7 +10,7 @@
 #include "gpu/kernels/fold/launch.h"
 #include "gpu/kernels/kernels.h"
 
-static_assert((WARPRSA_KERNELS + 1) * WARPRSA_CLASSES <=
+static_assert((WARPRSA_KERNELS + 1) * WARPRSA_CLASS_LARGE <=
                   WARPRSA_KERNEL_TIMINGS_MAX,
               "a row for each class of each kernel and of the fold");
 
@@ -26,14 +26,14 @@ void warprsa_candidates(warprsa_kernel_timings *candidates, unsigned sms,
 {
     candidates->count = 0;
     for (int i = 0; i < WARPRSA_KERNELS; i++)
-        for (int size = 0; size < WARPRSA_CLASSES; size++) {
+        for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
             const warprsa_kernel *kernel = &warprsa_kernels[i];
 
             if (kernel->at_once != NULL && kernel->launch[size] != NULL)
                 add(candidates, size, kernel->name,
                     kernel->at_once((warprsa_size_class)size) * sms);
         }
-    for (int size = 0; fold_sms != 0 && size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; fold_sms != 0 && size < WARPRSA_CLASS_LARGE; size++) {
         const warprsa_fold_kernel *kernel =
             warprsa_fold_kernel_for((warprsa_size_class)size);
 

@@ -171,7 +171,7 @@ bool warprsa_kernel_timings_fit(const warprsa_kernel_timings *timings,
                                 const warprsa_kernel_timings *candidates,
                                 size_t batch_max)
 {
-    for (int size = 0; size < WARPRSA_CLASSES; size++)
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         if (warprsa_fastest_kernel(timings, (warprsa_size_class)size, 1) ==
             NULL)
             return false;

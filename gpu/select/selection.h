@@ -77,12 +77,12 @@ double warprsa_fastest_ms(const warprsa_kernel_timings *timings,
 bool warprsa_kernel_timings_known(const char *device,
                                   warprsa_kernel_timings *timings);
 
-/* Whether the timings can be used with these candidates. Each class must have a
- * row of a kernel other than the fold, and each row must have a candidate of
- * its class and kernel. A row's wave must be the candidate's, or `batch_max`
- * where that is less. Its times must be above 0, must not decrease from one
- * operation to a wave, and must be at most WARPRSA_KERNEL_TIMING_US_MAX. A pure
- * function. */
+/* Whether the timings can be used with these candidates. Each class but the
+ * large ones must have a row of a kernel other than the fold, and each row must
+ * have a candidate of its class and kernel. A row's wave must be the
+ * candidate's, or `batch_max` where that is less. Its times must be above 0,
+ * must not decrease from one operation to a wave, and must be at most
+ * WARPRSA_KERNEL_TIMING_US_MAX. A pure function. */
 bool warprsa_kernel_timings_fit(const warprsa_kernel_timings *timings,
                                 const warprsa_kernel_timings *candidates,
                                 size_t batch_max);

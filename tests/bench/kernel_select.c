@@ -143,10 +143,10 @@ static void select_kernels(batch_run *run, size_t most,
     warprsa_kernel_timings timings;
 
     warprsa_candidates(&timings, sms, warprsa_fold_sms(0));
-    for (int size = 0; size < WARPRSA_CLASSES; size++)
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         measure_class(run, &timings, (warprsa_size_class)size, most, sms);
     print_timings(&timings, device->name);
-    for (int size = 0; size < WARPRSA_CLASSES; size++)
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         print_winners(&timings, (warprsa_size_class)size, most);
 }
 

@@ -240,7 +240,7 @@ static void request(script *x, raw_client *s)
     warprsa_shm_request *r = &s->shm.slot[slot].request;
 
     raw_client_fill(s, slot, generation, key, fuzz_byte(&x->in) % 3);
-    r->bytes = 128 * (1 + fuzz_byte(&x->in) % WARPRSA_CLASSES);
+    r->bytes = 128 * (1 + fuzz_byte(&x->in) % 8);
     if (fuzz_byte(&x->in) > 200)
         r->bytes = fuzz_number(&x->in);
     r->notifier = fuzz_byte(&x->in) % 8;

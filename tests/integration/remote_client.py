@@ -161,7 +161,7 @@ def do_errors(on, path):
     ends(on, pb.Request(unload_key=pb.UnloadKey(key=5)), "no key")
     ends(on, pb.Request(load_key=pb.LoadKey(
         key=2**31, private_key=pb.RsaPrivateKey())), "not below keys_max")
-    ends(on, b"\0" * 200000, "too long")
+    ends(on, b"\0" * 300000, "too long")
     print("errors as they should be")
 
 

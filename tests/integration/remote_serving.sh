@@ -19,6 +19,8 @@ for bits in 1024 2048 3072 4096; do
     plain genpkey -algorithm RSA -pkeyopt "rsa_keygen_bits:$bits" \
         -out "$bits.pem" 2>/dev/null
 done
+plain genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:4608 -out 4608.pem \
+    2>/dev/null
 authority ca
 authority other
 certificate server ca DNS:gpu.example.org
@@ -104,6 +106,7 @@ client web1 health
 for bits in 1024 2048 3072 4096; do
     client web1 sign "$bits.pem" 20
 done
+client web1 sign 4608.pem 2
 client web1 sign 1024.pem 600
 client web1 errors 2048.pem
 client web2 throttled 2048.pem

@@ -388,6 +388,112 @@ static void contended_cpus_fill_batches(void **state)
     warprsa_counters_free(config.counters);
 }
 
+/* The first engine, which takes no large classes, and the CPUs. */
+static warprsa_queue_config gpu_and_cpus(void)
+{
+    static warprsa_engine usual;
+    warprsa_queue_config config = two_engines();
+
+    usual = *fake_engine_get();
+    usual.classes = WARPRSA_CLASS_LARGE;
+    config.engines[0].engine = &usual;
+    config.engines[1].on_cpus = true;
+    return config;
+}
+
+/* What the GPU does not take is the CPUs', and nothing else, once the key is
+ * there; input and output of 1024 bytes share their slot. */
+static void each_engine_takes_its_classes(void **state)
+{
+    enum {
+        MANY = 20
+    };
+    warprsa_queue_config config = gpu_and_cpus();
+    fake_request r[MANY];
+    warprsa_key *small, *large;
+    warprsa_queue *queue;
+
+    (void)state;
+    FAKE_SET(second_devices, 1);
+    queue = fake_ready_queue(&config);
+    WAIT_UNTIL(config.counters->devices == 2);
+    small = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    large = fake_add_key(queue, WARPRSA_CLASS_8192, 2);
+    assert_true(warprsa_queue_takes(queue, large));
+    fake_fill(&r[0], WARPRSA_CLASS_8192, 2, MANY);
+    assert_int_equal(fake_submit(queue, large, &r[0]), WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(queue, r[0].ticket, r[0].output),
+                     WARPRSA_DONE);
+    for (unsigned i = 0; i < MANY; i++) {
+        const bool is_large = i % 2 == 1;
+
+        fake_fill(&r[i], is_large ? WARPRSA_CLASS_8192 : WARPRSA_CLASS_2048,
+                  1 + is_large, i);
+        assert_int_equal(fake_submit(queue, is_large ? large : small, &r[i]),
+                         WARPRSA_DONE);
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r[i]));
+    }
+    for (unsigned i = 0; i < fake.batches && i < FAKE_BATCHES_LOGGED; i++)
+        assert_int_equal(fake.log[i].second,
+                         fake.log[i].size == WARPRSA_CLASS_8192);
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048], MANY / 2);
+    assert_int_equal(config.counters->ifma[WARPRSA_CLASS_8192], MANY / 2 + 1);
+    warprsa_key_release(small);
+    warprsa_key_release(large);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* When the only device that takes a class goes down, what is queued of it is
+ * refused, and so is what comes later; the other device is not concerned. */
+static void a_class_that_no_device_takes_is_refused(void **state)
+{
+    enum {
+        MANY = 5
+    };
+    warprsa_queue_config config = gpu_and_cpus();
+    fake_request r[MANY], other;
+    warprsa_key *small, *large;
+    warprsa_queue *queue;
+
+    (void)state;
+    FAKE_SET(second_devices, 1);
+    config.engines[1].streams = config.engines[1].batch_max = 1;
+    queue = fake_ready_queue(&config);
+    WAIT_UNTIL(config.counters->devices == 2);
+    small = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    large = fake_add_key(queue, WARPRSA_CLASS_6144, 2);
+    FAKE_SET(open_failures, UINT32_MAX);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < MANY; i++) {
+        fake_fill(&r[i], WARPRSA_CLASS_6144, 2, i);
+        assert_int_equal(fake_submit(queue, large, &r[i]), WARPRSA_DONE);
+    }
+    FAKE_WAIT(fake.running == 1);
+    FAKE_SET(wait_failures, 1);
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         WARPRSA_REFUSED);
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_DEADLINE], 0);
+    assert_false(warprsa_queue_takes(queue, large));
+    assert_int_equal(fake_submit(queue, large, &r[0]), WARPRSA_REFUSED);
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_UNSUPPORTED_KEY],
+                     1);
+    fake_fill(&other, WARPRSA_CLASS_2048, 1, 1);
+    assert_int_equal(fake_submit(queue, small, &other), WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(queue, other.ticket, other.output),
+                     WARPRSA_DONE);
+    warprsa_key_release(small);
+    warprsa_key_release(large);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +504,8 @@ int main(void)
         cmocka_unit_test_setup(a_device_of_another_engine_goes_on, reset),
         cmocka_unit_test_setup(cpus_leave_it_to_the_gpu, reset),
         cmocka_unit_test_setup(cpus_take_over_from_a_lost_gpu, reset),
+        cmocka_unit_test_setup(each_engine_takes_its_classes, reset),
+        cmocka_unit_test_setup(a_class_that_no_device_takes_is_refused, reset),
         cmocka_unit_test_setup(free_cpus_take_what_there_is, reset),
         cmocka_unit_test_setup(contended_cpus_fill_batches, reset),
     };

@@ -115,8 +115,8 @@ static void another_version(void **state)
         WARPRSA_RECEIVED);
     assert_int_equal(message.type, WARPRSA_MESSAGE_REFUSED);
     assert_int_equal(message.version, WARPRSA_PROTOCOL);
-    WAIT_UNTIL(test_server_logged(&s, "its module speaks version 5 of the "
-                                      "protocol, and this warprsad version 4"));
+    WAIT_UNTIL(test_server_logged(&s, "its module speaks version 6 of the "
+                                      "protocol, and this warprsad version 5"));
     warprsa_control_connection_close(&control_connection);
 }
 
@@ -220,11 +220,11 @@ static void requests_with_others_keys(void **state)
     assert_int_equal(raw_client_answer(&x, 0, generation), WARPRSA_DONE);
     test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     for (unsigned i = 0; i < sizeof(handles) / sizeof(handles[0]); i++) {
-        memset(x.shm.slot[0].output, 0xaa, WARPRSA_MODULUS_BYTES_MAX);
         raw_client_fill(&x, 0, ++generation, handles[i][0], handles[i][1]);
+        memset(x.shm.slot[0].request.number, 0xaa, WARPRSA_MODULUS_BYTES_MAX);
         raw_client_submit(&x, 0);
         assert_int_equal(raw_client_answer(&x, 0, generation), WARPRSA_REFUSED);
-        assert_int_equal(x.shm.slot[0].output[0], 0xaa);
+        assert_int_equal(x.shm.slot[0].request.number[0], 0xaa);
     }
     /* The number of a freed key refers to no key until another one is sent. */
     {
@@ -267,13 +267,13 @@ static void requests_that_do_not_fit(void **state)
     }
     /* The modulus, and one less. */
     raw_client_fill(&x, 1, generation, 3, 5);
-    memcpy(x.shm.slot[1].request.input, n, key.modulus_bytes);
+    memcpy(x.shm.slot[1].request.number, n, key.modulus_bytes);
     raw_client_submit(&x, 1);
     assert_int_equal(raw_client_answer(&x, 1, generation), WARPRSA_REFUSED);
     generation++;
     raw_client_fill(&x, 1, generation, 3, 5);
-    memcpy(x.shm.slot[1].request.input, n, key.modulus_bytes);
-    x.shm.slot[1].request.input[key.modulus_bytes - 1]--;
+    memcpy(x.shm.slot[1].request.number, n, key.modulus_bytes);
+    x.shm.slot[1].request.number[key.modulus_bytes - 1]--;
     raw_client_submit(&x, 1);
     assert_int_equal(raw_client_answer(&x, 1, generation), WARPRSA_DONE);
     raw_client_leave(&x);
@@ -291,13 +291,13 @@ static void a_request_changed_under_way(void **state)
     raw_client_fill(&x, 1, 1, 3, 5);
     memset(&expected, 0, sizeof(expected));
     expected.key = fake_key(WARPRSA_CLASS_1024, 1);
-    memcpy(expected.input, x.shm.slot[1].request.input, 128);
+    memcpy(expected.input, x.shm.slot[1].request.number, 128);
     raw_client_submit(&x, 1);
     FAKE_WAIT(fake.running == 1);
     memset(&x.shm.slot[1].request, 0xff, sizeof(warprsa_shm_request));
     FAKE_SET(hold, false);
     assert_int_equal(raw_client_answer(&x, 1, 1), WARPRSA_DONE);
-    memcpy(expected.output, x.shm.slot[1].output, 128);
+    memcpy(expected.output, x.shm.slot[1].request.number, 128);
     assert_true(fake_is_right(&expected));
     raw_client_leave(&x);
 }

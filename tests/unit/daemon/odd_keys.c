@@ -174,16 +174,18 @@ static warprsa_answer operate(raw_client *x, uint32_t number)
     return raw_client_answer(x, 0, generation);
 }
 
-/* Whether output^e mod n is the input, for the good key. */
+/* Whether output^e mod n is the input of the last request, which
+ * raw_client_fill() has made, for the good key. */
 static bool is_right(const raw_client *x)
 {
     BIGNUM **v = numbers.value;
-    BIGNUM *output = BN_bin2bn(x->shm.slot[0].output, BYTES, NULL);
-    BIGNUM *input = BN_bin2bn(x->shm.slot[0].request.input, BYTES, NULL);
+    BIGNUM *output = BN_bin2bn(x->shm.slot[0].request.number, BYTES, NULL);
+    BIGNUM *input = BN_new();
     bool right;
 
     assert_non_null(output);
     assert_non_null(input);
+    assert_true(BN_set_word(input, (uint8_t)requests));
     assert_true(
         BN_mod_exp(output, output, v[NUMBER_E], v[NUMBER_N], numbers.ctx));
     right = BN_cmp(output, input) == 0;

@@ -60,7 +60,7 @@ static bool run(void *arg, warprsa_size_class size, const char *kernel,
 
 static void add(warprsa_kernel_timings *to, const char *kernel, uint32_t wave)
 {
-    for (int size = 0; size < WARPRSA_CLASSES; size++)
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         to->row[to->count++] = (warprsa_kernel_timing){
             .size = (warprsa_size_class)size, .kernel = kernel, .wave = wave};
 }
@@ -87,7 +87,7 @@ static void measures(void **state)
         warprsa_calibrate(&timings, &candidates, BATCH_MAX, run, &device));
     assert_true(warprsa_kernel_timings_fit(&timings, &candidates, BATCH_MAX));
     assert_int_equal(device.most, BATCH_MAX);
-    assert_int_equal(timings.count, 2 * WARPRSA_CLASSES);
+    assert_int_equal(timings.count, 2 * WARPRSA_CLASS_LARGE);
     timing = warprsa_kernel_timing_of(&timings, WARPRSA_CLASS_2048, "few");
     assert_non_null(timing);
     assert_int_equal(timing->one_us, 4020);
@@ -116,8 +116,8 @@ static void leaves_out_the_hopeless(void **state)
     first_ms = device.all_ms;
     add(&candidates, "many", 1000);
     assert_true(warprsa_calibrate(&timings, &candidates, 1, run, &both));
-    assert_int_equal(timings.count, WARPRSA_CLASSES);
-    assert_int_equal(both.batches - device.batches, 4 * WARPRSA_CLASSES);
+    assert_int_equal(timings.count, WARPRSA_CLASS_LARGE);
+    assert_int_equal(both.batches - device.batches, 4 * WARPRSA_CLASS_LARGE);
     assert_true(both.all_ms > first_ms);
     assert_true(warprsa_kernel_timings_fit(&timings, &candidates, 1));
 }
@@ -426,7 +426,7 @@ static void table_then_file_then_calibration(void **state)
     traced.text[0] = '\0';
     assert_string_equal("file",
                         warprsa_timing_source_choose(&timings, &wanted));
-    assert_int_equal(timings.count, 2 * WARPRSA_CLASSES);
+    assert_int_equal(timings.count, 2 * WARPRSA_CLASS_LARGE);
     assert_int_equal(device.batches, 0);
     assert_string_equal(traced.text, "");
     /* A file that is not a calibration file is reported and does not prevent
@@ -434,7 +434,7 @@ static void table_then_file_then_calibration(void **state)
     put_text("something else\n");
     assert_string_equal("calibration",
                         warprsa_timing_source_choose(&timings, &wanted));
-    assert_int_equal(timings.count, 2 * WARPRSA_CLASSES);
+    assert_int_equal(timings.count, 2 * WARPRSA_CLASS_LARGE);
     snprintf(line, sizeof(line),
              "calibration file not used: %s: not a calibration file\n", path);
     assert_non_null(strstr(traced.text, line));

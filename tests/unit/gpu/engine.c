@@ -207,7 +207,7 @@ static void special_messages_of(int size)
 static void special_messages(void **state)
 {
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++)
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         special_messages_of(size);
 }
 
@@ -293,14 +293,14 @@ static void batches_of_all_sizes(void **state)
         1,   2,    3,    4,    5,    7,    8,    9,    15,  16,  17,
         31,  32,   33,   63,   64,   65,   127,  128,  129, 255, 256,
         257, 1023, 1024, 1025, 2111, 2112, 4096, 8191, 8192};
-    static const size_t host_most[WARPRSA_CLASSES] = {129, 33, 9, 5};
+    static const size_t host_most[WARPRSA_CLASS_LARGE] = {129, 33, 9, 5};
     const int host = strcmp(t.engine->name, "host") == 0;
     const char *kernel = getenv("WARPRSA_TEST_KERNEL");
     const int ifma = strcmp(t.engine->name, "ifma") == 0 ||
                      (kernel != NULL && strcmp(kernel, "ifma") == 0);
 
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         size_t most = host ? module_context_scaled((unsigned)host_most[size])
                            : t.batch_max;
 
@@ -319,7 +319,7 @@ static void one_stream_many_classes(void **state)
 {
     (void)state;
     for (unsigned turn = 0; turn < module_context_scaled(6); turn++)
-        for (int size = WARPRSA_CLASSES - 1; size >= 0; size--)
+        for (int size = WARPRSA_CLASS_LARGE - 1; size >= 0; size--)
             assert_int_equal(0, random_batch(size, 1 + (size_t)turn, 0));
 }
 
@@ -353,7 +353,7 @@ static void indices_of_keys(void **state)
     assert_int_equal(WARPRSA_OK,
                      t.engine->load_key(t.device, &of[0]->key, &of[0]->index));
     assert_int_equal(extra[1], of[0]->index);
-    for (int size = 0; size < WARPRSA_CLASSES; size++)
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         assert_int_equal(0, random_batch(size, 4, 1));
     t.engine->unload_key(t.device, of[0]->index);
     of[0]->index = before;

@@ -12,7 +12,7 @@
 #include "tests/unit/support/gpu_device.h"
 #include "tests/unit/support/module_context.h"
 
-static const key_recipe recipes[WARPRSA_CLASSES] = {
+static const key_recipe recipes[WARPRSA_CLASS_LARGE] = {
     {{PRIME_RANDOM, 512}, {PRIME_DOWN, 512}, 65537},
     {{PRIME_RANDOM, 1024}, {PRIME_UP, 1024}, 3},
     {{PRIME_RANDOM, 1000}, {PRIME_RANDOM, 1048}, 17},
@@ -25,7 +25,7 @@ enum {
 };
 
 static test_device t;
-static made_key keys[WARPRSA_CLASSES];
+static made_key keys[WARPRSA_CLASS_LARGE];
 static BIGNUM *m, *s, *x;
 
 static int set_up(void **state)
@@ -36,7 +36,7 @@ static int set_up(void **state)
     x = BN_new();
     if (m == NULL || s == NULL || x == NULL || !test_device_open(&t, KEYS_MAX))
         return 1;
-    for (int i = 0; i < WARPRSA_CLASSES; i++)
+    for (int i = 0; i < WARPRSA_CLASS_LARGE; i++)
         if (!made_key_new(&keys[i], &recipes[i]) ||
             warprsa_key_class(&keys[i].key) != i ||
             t.engine->load_key(t.device, &keys[i].key, &keys[i].index) !=
@@ -48,7 +48,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < WARPRSA_CLASSES; i++)
+    for (int i = 0; i < WARPRSA_CLASS_LARGE; i++)
         made_key_free(&keys[i]);
     if (t.device != NULL)
         test_device_close(&t);
@@ -138,7 +138,7 @@ static void one_batch_of_lies(int size, int bit)
 static void wrong_moduli_are_refused(void **state)
 {
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++)
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         for (size_t part = LOADED; part < PARTS; part++)
             for (int bit = 1; bit < 500; bit += 83) {
                 const warprsa_private_key lie = lying(&keys[size], part, bit);
@@ -152,7 +152,7 @@ static void wrong_moduli_are_refused(void **state)
 static void wrong_keys_are_withheld(void **state)
 {
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         BIGNUM *const *v = keys[size].numbers.value;
         const int p_bits = BN_num_bits(v[NUMBER_P]);
         const int q_bits = BN_num_bits(v[NUMBER_Q]);
@@ -173,7 +173,7 @@ static void wrong_keys_are_withheld(void **state)
 static void a_wrong_half_would_factor_the_modulus(void **state)
 {
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         made_key *key = &keys[size];
         BIGNUM **v = key->numbers.value;
         warprsa_private_key lie = lying(key, 0, 7);
@@ -254,7 +254,7 @@ static void primes_longer_than_the_modulus_are_refused(void **state)
 static void failing_random_source(void **state)
 {
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         test_batch batch;
 
         fill(&batch, 3, &keys[size], number_seed());
@@ -275,7 +275,7 @@ static void failing_random_source(void **state)
 static void random_source_of_one_value(void **state)
 {
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         test_batch batch;
 
         fill(&batch, 2, &keys[size], number_seed());

@@ -19,10 +19,10 @@ enum {
     TURNS = 60,
     BATCH_MAX = 9,
     CHURN = 6, /* keys that the third thread has loaded at a time */
-    KEYS_MAX = WARPRSA_CLASSES + STREAMS + CHURN,
+    KEYS_MAX = WARPRSA_CLASS_LARGE + STREAMS + CHURN,
 };
 
-static const key_recipe recipes[WARPRSA_CLASSES] = {
+static const key_recipe recipes[WARPRSA_CLASS_LARGE] = {
     {{PRIME_RANDOM, 512}, {PRIME_DOWN, 512}, 65537},
     {{PRIME_RANDOM, 1024}, {PRIME_UP, 1024}, 3},
     {{PRIME_RANDOM, 1500}, {PRIME_RANDOM, 1510}, 17},
@@ -30,7 +30,7 @@ static const key_recipe recipes[WARPRSA_CLASSES] = {
 };
 
 static test_device t;
-static made_key keys[WARPRSA_CLASSES];
+static made_key keys[WARPRSA_CLASS_LARGE];
 static atomic_uint wrong, running, batches, loads;
 
 static int set_up(void **state)
@@ -38,7 +38,7 @@ static int set_up(void **state)
     (void)state;
     if (!test_device_open(&t, KEYS_MAX))
         return 1;
-    for (int i = 0; i < WARPRSA_CLASSES; i++)
+    for (int i = 0; i < WARPRSA_CLASS_LARGE; i++)
         if (!made_key_new(&keys[i], &recipes[i]) ||
             t.engine->load_key(t.device, &keys[i].key, &keys[i].index) !=
                 WARPRSA_OK)
@@ -49,7 +49,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < WARPRSA_CLASSES; i++)
+    for (int i = 0; i < WARPRSA_CLASS_LARGE; i++)
         made_key_free(&keys[i]);
     if (t.device != NULL)
         test_device_close(&t);
@@ -135,7 +135,8 @@ static void *load_and_unload(void *arg)
         uint32_t index[CHURN];
 
         for (int i = 0; i < CHURN; i++) {
-            const made_key *key = &keys[random_below(&stream, WARPRSA_CLASSES)];
+            const made_key *key =
+                &keys[random_below(&stream, WARPRSA_CLASS_LARGE)];
 
             if (t.engine->load_key(t.device, &key->key, &index[i]) !=
                 WARPRSA_OK)
@@ -177,7 +178,7 @@ static void two_streams_and_changing_keys(void **state)
 static void no_index_was_lost(void **state)
 {
     uint32_t index[KEYS_MAX], none;
-    const int left = KEYS_MAX - WARPRSA_CLASSES;
+    const int left = KEYS_MAX - WARPRSA_CLASS_LARGE;
 
     (void)state;
     for (int i = 0; i < left; i++) {

@@ -64,12 +64,14 @@ static int class_of(unsigned n_bits, unsigned p_bits, unsigned q_bits)
 
 static void class_is_that_of_the_longer_prime(void **state)
 {
-    static const unsigned longest[] = {515, 1035, 1555, 2075};
+    static const unsigned longest[] = {515, 1035, 1555, 2075, 3115, 4155};
 
     (void)state;
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         const unsigned bits = longest[size];
-        const unsigned other = bits > 2019 ? 2019 : bits;
+        const unsigned other = size == WARPRSA_CLASS_4096   ? 2019
+                               : size == WARPRSA_CLASS_8192 ? 4035
+                                                            : bits;
         const int next = size + 1 < WARPRSA_CLASSES ? size + 1 : -1;
 
         assert_int_equal(bits, 52 * warprsa_shape_of(size).limbs - 5);
@@ -86,15 +88,19 @@ static void class_is_that_of_the_longer_prime(void **state)
     assert_int_equal(WARPRSA_CLASS_3072, class_of(2048, 1000, 1048));
 }
 
-static void modulus_has_1024_to_4096_bits(void **state)
+static void modulus_has_1024_to_8192_bits(void **state)
 {
     (void)state;
     assert_int_equal(-1, class_of(1023, 511, 512));
     assert_int_equal(WARPRSA_CLASS_1024, class_of(1024, 512, 512));
     assert_int_equal(WARPRSA_CLASS_4096, class_of(4096, 2048, 2048));
-    /* 4097 bits do not fit n, but the length can claim them. */
-    warprsa_private_key key = key_of(4096, 2048, 2048);
-    key.modulus_bytes = 513;
+    assert_int_equal(WARPRSA_CLASS_6144, class_of(4097, 2048, 2049));
+    assert_int_equal(WARPRSA_CLASS_6144, class_of(6144, 3072, 3072));
+    assert_int_equal(WARPRSA_CLASS_8192, class_of(7680, 3840, 3840));
+    assert_int_equal(WARPRSA_CLASS_8192, class_of(8192, 4096, 4096));
+    /* 8193 bits do not fit n, but the length can claim them. */
+    warprsa_private_key key = key_of(8192, 4096, 4096);
+    key.modulus_bytes = 1025;
     assert_int_equal(-1, warprsa_key_class(&key));
     key.modulus_bytes = UINT32_MAX;
     assert_int_equal(-1, warprsa_key_class(&key));
@@ -368,7 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(class_is_that_of_the_longer_prime),
-        cmocka_unit_test(modulus_has_1024_to_4096_bits),
+        cmocka_unit_test(modulus_has_1024_to_8192_bits),
         cmocka_unit_test(length_is_that_of_the_modulus),
         cmocka_unit_test(primes_are_as_long_as_the_modulus),
         cmocka_unit_test(even_and_small_numbers_are_refused),

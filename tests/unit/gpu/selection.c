@@ -203,7 +203,7 @@ static void timings_that_cannot_be(void **state)
     warprsa_kernel_timings candidates = {0}, timings = {0};
 
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         candidates.row[candidates.count] = timing;
         candidates.row[candidates.count++].size = (warprsa_size_class)size;
     }

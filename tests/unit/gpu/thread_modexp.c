@@ -204,7 +204,7 @@ static void products(void **state)
     unsigned wrong = 0;
 
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         number_view view = number_view_of(2 * size);
 
         for (unsigned i = 0; i < count; i++)
@@ -270,7 +270,7 @@ static void powers(void **state)
     unsigned wrong = 0;
 
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         number_view view = number_view_of(2 * size);
 
         for (unsigned i = 0; i < count; i++)
@@ -283,7 +283,7 @@ static void powers(void **state)
 static void balances(void **state)
 {
     (void)state;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         number_view view = number_view_of(2 * size);
         random_stream stream = {number_seed()};
         const int N = view.limbs;

@@ -316,8 +316,8 @@ static void great_lengths(void **state)
         const char *p, *q;
         bool by_engine;
     } rows[] = {
-        {"modp_2048", "ffdhe2048", true},
-        {"modp_3072", "ffdhe3072", false},
+        {"modp_2048", "ffdhe2048", true},  {"modp_3072", "ffdhe3072", true},
+        {"modp_4096", "ffdhe4096", true},  {"modp_4096", "ffdhe6144", false},
         {"modp_8192", "ffdhe8192", false},
     };
     static const ways_call call = {WAYS_SIGN, .padding = RSA_PKCS1_PADDING};

@@ -62,8 +62,8 @@ static warprsa_private_key made_up_key(void)
 
     for (size_t i = 0; i < sizeof(key); i++)
         bytes[i] = (uint8_t)(i * 7 + 1);
-    memset(key.n, 0, 256);
-    key.n[256] = 0x80;
+    memset(key.n, 0, sizeof(key.n) - 256);
+    key.n[sizeof(key.n) - 256] = 0x80;
     key.modulus_bytes = 256;
     memset(key.dp, 0, sizeof(key.dp));
     return key;
@@ -101,7 +101,7 @@ static size_t write_operations(uint8_t *to, size_t room)
     warprsa_remote_operation o[3] = {
         {.id = 0, .key = 0, .bytes = 1, .input = input},
         {.id = 1, .key = 2, .bytes = 3, .input = input},
-        {.id = UINT32_MAX, .key = UINT32_MAX, .bytes = 512, .input = input},
+        {.id = UINT32_MAX, .key = UINT32_MAX, .bytes = 1024, .input = input},
     };
 
     return warprsa_remote_write_operations(to, room, o, 3);
@@ -118,7 +118,7 @@ static void test_operations(void **state)
     assert_int_equal(request.operation[0].bytes, 1);
     assert_int_equal(request.operation[1].key, 2);
     assert_int_equal(request.operation[2].id, UINT32_MAX);
-    assert_int_equal(request.operation[2].bytes, 512);
+    assert_int_equal(request.operation[2].bytes, 1024);
     assert_needs(size, write_operations);
 }
 

@@ -52,9 +52,11 @@ const char *warprsa_status_text(warprsa_status status)
 
 int warprsa_key_class(const warprsa_private_key *key)
 {
-    unsigned n = key->modulus_bytes;
-
-    return n >= 128 && n <= 512 && n % 128 == 0 ? (int)(n / 128) - 1 : -1;
+    for (int size = 0; size < WARPRSA_CLASSES; size++)
+        if (8 * key->modulus_bytes ==
+            warprsa_class_bits((warprsa_size_class)size))
+            return size;
+    return -1;
 }
 
 void fake_reset(void)
@@ -71,7 +73,7 @@ void fake_reset(void)
 
 warprsa_private_key fake_key(warprsa_size_class size, unsigned seed)
 {
-    warprsa_private_key key = {.modulus_bytes = 128 * ((unsigned)size + 1)};
+    warprsa_private_key key = {.modulus_bytes = warprsa_class_bits(size) / 8};
     uint32_t x = 2654435761u * (seed + 1);
 
     for (unsigned i = 0; i < key.modulus_bytes; i++) {
@@ -415,9 +417,10 @@ static warprsa_status fake_self_test(warprsa_device *device, unsigned stream)
 #define FAKE_ENGINE(its_name, its_count, its_open, comes)                      \
     {                                                                          \
         .name = its_name, .comes_and_goes = comes, .count = its_count,         \
-        .open = its_open, .close = fake_close, .describe = fake_describe,      \
-        .load_key = fake_load_key, .unload_key = fake_unload_key,              \
-        .start = fake_start, .wait = fake_wait, .self_test = fake_self_test,   \
+        .classes = WARPRSA_CLASSES, .open = its_open, .close = fake_close,     \
+        .describe = fake_describe, .load_key = fake_load_key,                  \
+        .unload_key = fake_unload_key, .start = fake_start, .wait = fake_wait, \
+        .self_test = fake_self_test,                                           \
     }
 
 const warprsa_engine *fake_engine_get(void)

@@ -29,8 +29,8 @@ static int start_of(BIGNUM *x, const prime_choice *choice)
 
 /* The next number of this kind that is a prime for which e will do. Should
  * it not be one after all, the engine's check fails and so does the test. */
-static int find_prime(BIGNUM *x, const prime_choice *choice, const BIGNUM *e,
-                      BN_CTX *ctx)
+static int find_prime(BIGNUM *x, const prime_choice *choice, unsigned distance,
+                      const BIGNUM *e, BN_CTX *ctx)
 {
     const int down =
         choice->pattern == PRIME_DOWN || choice->pattern == PRIME_ZEROS;
@@ -38,12 +38,13 @@ static int find_prime(BIGNUM *x, const prime_choice *choice, const BIGNUM *e,
 
     BN_CTX_start(ctx);
     BIGNUM *less1 = BN_CTX_get(ctx), *gcd = BN_CTX_get(ctx);
-    good = good && gcd != NULL;
+    good = good && gcd != NULL &&
+           (down ? BN_sub_word(x, distance) : BN_add_word(x, distance));
     while (good && !found) {
         good = BN_sub(less1, x, BN_value_one()) && BN_gcd(gcd, less1, e, ctx) &&
                BN_num_bits(x) == choice->bits;
         if (good && BN_is_one(gcd))
-            found = BN_check_prime(x, ctx, NULL);
+            found = distance != 0 ? 1 : BN_check_prime(x, ctx, NULL);
         good = good && found >= 0;
         if (good && !found)
             good = down ? BN_sub_word(x, 2) : BN_add_word(x, 2);
@@ -71,15 +72,26 @@ int private_key_from_numbers(warprsa_private_key *key,
 
 int made_key_new(made_key *made, const key_recipe *recipe)
 {
+    return made_key_at(made, recipe, NULL);
+}
+
+int made_key_at(made_key *made, const key_recipe *recipe,
+                const unsigned *distances)
+{
+    static const unsigned unknown[2];
     rsa_numbers *numbers = &made->numbers;
     BIGNUM **v = numbers->value;
 
+    if (distances == NULL)
+        distances = unknown;
     memset(made, 0, sizeof(*made));
     if (!rsa_numbers_init(numbers))
         return 0;
     if (BN_set_word(v[NUMBER_E], recipe->e) &&
-        find_prime(v[NUMBER_P], &recipe->p, v[NUMBER_E], numbers->ctx) &&
-        find_prime(v[NUMBER_Q], &recipe->q, v[NUMBER_E], numbers->ctx) &&
+        find_prime(v[NUMBER_P], &recipe->p, distances[0], v[NUMBER_E],
+                   numbers->ctx) &&
+        find_prime(v[NUMBER_Q], &recipe->q, distances[1], v[NUMBER_E],
+                   numbers->ctx) &&
         BN_mul(v[NUMBER_N], v[NUMBER_P], v[NUMBER_Q], numbers->ctx) &&
         rsa_numbers_private_exponent(numbers) && rsa_numbers_crt(numbers) &&
         private_key_from_numbers(&made->key, numbers))

@@ -41,6 +41,10 @@ typedef struct made_key {
 /* All of these: 1 or 0. Any thread, a BN_CTX or key to one thread at a time. */
 
 int made_key_new(made_key *made, const key_recipe *recipe);
+/* The same with p and q so far from where their searches start: to look for
+ * long primes takes seconds. NULL: they are looked for. */
+int made_key_at(made_key *made, const key_recipe *recipe,
+                const unsigned *distances);
 void made_key_free(made_key *made);
 
 /* `key` from numbers of which only those that fit are used. */

@@ -14,10 +14,10 @@ static const warprsa_sample_t full_sample = (warprsa_sample_t)NUMBER_FULL;
 
 number_view number_view_of(int index)
 {
-    static const warprsa_shape shapes[2][WARPRSA_CLASSES] = {
+    static const warprsa_shape shapes[2][WARPRSA_CLASS_LARGE] = {
         WARPRSA_SHAPES_FEW, WARPRSA_SHAPES_MANY};
-    const warprsa_shape shape =
-        shapes[index / 2 / WARPRSA_CLASSES][index / 2 % WARPRSA_CLASSES];
+    const warprsa_shape shape = shapes[index / 2 / WARPRSA_CLASS_LARGE]
+                                      [index / 2 % WARPRSA_CLASS_LARGE];
     const int factor = index % 2 == 0 ? 1 : 2;
 
     return (number_view){factor * shape.limbs,

@@ -31,9 +31,10 @@ typedef struct number_view {
 
 enum {
 #ifdef WARPRSA_INT32
-    NUMBER_SHAPES = 2 * WARPRSA_CLASSES, /* for few requests, and for many */
+    NUMBER_SHAPES =
+        2 * WARPRSA_CLASS_LARGE, /* for few requests, and for many */
 #else
-    NUMBER_SHAPES = WARPRSA_CLASSES,
+    NUMBER_SHAPES = WARPRSA_CLASS_LARGE,
 #endif
     NUMBER_VIEWS = 2 * NUMBER_SHAPES,
     NUMBER_SAMPLES = WARPRSA_LANES_EMULATED * WARPRSA_LIMBS_PER_THREAD_MAX,

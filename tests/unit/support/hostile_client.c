@@ -158,7 +158,7 @@ static void use_new_key(hostile_client *c, session *s, uint32_t number)
     r->key = number;
     r->key_generation = 1;
     r->bytes = message.key.modulus_bytes;
-    r->input[r->bytes - 1] = 2;
+    r->number[r->bytes - 1] = 2;
     atomic_store(&cell->slot, slot);
     atomic_store(&cell->sequence, ++s->ring_offset);
     notify(s);

@@ -108,7 +108,7 @@ void raw_client_fill(const raw_client *x, uint32_t slot, uint32_t generation,
     r->key = key;
     r->key_generation = key_generation;
     r->bytes = 128;
-    r->input[127] = (uint8_t)generation;
+    r->number[127] = (uint8_t)generation;
 }
 
 static bool is_answered(const raw_client *x, uint32_t slot, uint32_t generation)
