@@ -101,8 +101,10 @@ int warprsa_key_class(const warprsa_private_key *key)
 
 warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
                                          warprsa_device *device,
-                                         warprsa_known_answer *test)
+                                         warprsa_known_answer *test,
+                                         unsigned classes)
 {
+    (void)classes;
     (void)engine;
     (void)device;
     (void)test;
