@@ -13,10 +13,6 @@
 
 enum {
     ALIGNMENT = 256, /* of a part, in bytes: whole cache lines */
-    /* An item has requests of one key and takes as long as a full one, however
-     * few they are. An item with less than one part in so many of the most that
-     * it can have is not even considered. */
-    ITEM_SHARE_MIN = 4,
     /* At first there is scratch memory for one part in so many of the longest
      * batch: few programs have more under way, as batches of several streams
      * share the device. */
@@ -81,13 +77,25 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
     lay_out(memory, &memory->device, memory->device_block);
 }
 
-/* The most scratch memory that any kernel needs for a batch of this class of
- * which up to `items` items are folded, in bytes. */
-static size_t table_bytes(warprsa_size_class size, size_t count, size_t items,
+/* The most scratch memory that any kernel needs for a batch of this class, in
+ * bytes. If `all`, each request may be an item of its own; otherwise items are
+ * full. */
+static size_t table_bytes(warprsa_size_class size, size_t count, bool all,
                           unsigned fold_sms)
 {
-    size_t most = warprsa_fold_table_bytes(size, items, fold_sms);
+    size_t most = 0;
 
+    for (int i = 0; i < WARPRSA_FOLD_KERNELS; i++) {
+        const warprsa_fold_kernel *fold = warprsa_fold_kernel_for(size, i);
+
+        if (fold != NULL) {
+            const size_t items = all ? count : count / fold->item_max + 1;
+            size_t bytes = warprsa_fold_table_bytes(fold, items, fold_sms);
+
+            if (bytes > most)
+                most = bytes;
+        }
+    }
     for (int i = 0; i < WARPRSA_KERNELS; i++) {
         size_t bytes = warprsa_kernels[i].table_bytes(size, count);
 
@@ -106,11 +114,9 @@ static size_t measure(warprsa_batch_memory *memory, size_t batch_max)
 
     for (int i = 0; i < WARPRSA_CLASS_LARGE; i++) {
         const warprsa_size_class size = (warprsa_size_class)i;
-        const warprsa_fold_kernel *fold = warprsa_fold_kernel_for(size);
-        const size_t items = fold == NULL ? 0 : few / fold->item_max + 1;
-        const size_t least = table_bytes(size, few, items, memory->fold_sms);
+        const size_t least = table_bytes(size, few, false, memory->fold_sms);
         const size_t most =
-            table_bytes(size, batch_max, batch_max, memory->fold_sms);
+            table_bytes(size, batch_max, true, memory->fold_sms);
 
         warprsa_batch_layout(memory, size, batch_max);
         if (memory->in_bytes + memory->back_bytes > memory->host_bytes)
@@ -183,18 +189,23 @@ static size_t with_concurrent(const warprsa_batch_memory *memory,
     return requests + requests * memory->concurrent / memory->count;
 }
 
+/* What a prediction needs to know. */
+typedef struct folding {
+    const warprsa_batch_memory *memory;
+    const warprsa_fold_kernel *kernel;
+} folding;
+
 /* Predicts the milliseconds of a batch of which `items` items are folded and
  * `rest` requests are not. The two launches run one after the other. */
 static double predict(const void *arg, size_t items, size_t rest)
 {
-    const warprsa_batch_memory *memory = arg;
+    const folding *f = arg;
+    const warprsa_batch_memory *memory = f->memory;
     const warprsa_size_class size = memory->size;
 
     return warprsa_predict_ms(
-               warprsa_kernel_timing_of(memory->timings, size,
-                                        WARPRSA_KERNEL_FOLD),
-               with_concurrent(
-                   memory, items * warprsa_fold_kernel_for(size)->item_max)) +
+               warprsa_kernel_timing_of(memory->timings, size, f->kernel->name),
+               with_concurrent(memory, items * f->kernel->item_max)) +
            warprsa_fastest_ms(memory->timings, size,
                               with_concurrent(memory, rest));
 }
@@ -207,24 +218,29 @@ static double predict_rest(const void *arg, size_t items, size_t rest)
     return (double)rest;
 }
 
-/* The rule for what is folded. If the configuration names the fold, it is all
+/* The rule for what a kernel folds. If the configuration names it, it is all
  * that may be folded; if it names another kernel, it is nothing. Otherwise it
  * is what the timings predict to pay off. */
-static warprsa_fold_rule rule_of(const warprsa_batch_memory *memory)
+static warprsa_fold_rule rule_of(const folding *f)
 {
-    const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(memory->size);
+    const warprsa_batch_memory *memory = f->memory;
+    const warprsa_fold_kernel *kernel = f->kernel;
     const bool named = memory->kernel != NULL;
-    warprsa_fold_rule rule = {.arg = memory};
+    warprsa_fold_rule rule = {.arg = f};
 
     if (kernel == NULL || memory->fold_sms == 0)
         return rule;
-    if (named ? strcmp(memory->kernel, WARPRSA_KERNEL_FOLD) != 0
+    if (named ? strcmp(memory->kernel, kernel->name) != 0
               : memory->timings == NULL ||
                     warprsa_kernel_timing_of(memory->timings, memory->size,
-                                             WARPRSA_KERNEL_FOLD) == NULL)
+                                             kernel->name) == NULL)
         return rule;
     rule.item_max = kernel->item_max;
-    rule.item_min = named ? 1 : kernel->item_max / ITEM_SHARE_MIN;
+    rule.item_min = named ? 1 : kernel->item_min;
+    rule.items_max =
+        named || kernel->waves == 1
+            ? 0
+            : warprsa_fold_items_at_once(kernel, memory->fold_sms);
     rule.predict = named ? predict_rest : predict;
     return rule;
 }
@@ -232,10 +248,16 @@ static warprsa_fold_rule rule_of(const warprsa_batch_memory *memory)
 void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
                         const warprsa_key_size *key_sizes)
 {
-    const warprsa_fold_rule rule = rule_of(memory);
+    folding folds[WARPRSA_FOLD_KERNELS];
+    warprsa_fold_rule rules[WARPRSA_FOLD_KERNELS];
 
+    for (int i = 0; i < WARPRSA_FOLD_KERNELS; i++) {
+        folds[i] = (folding){memory, warprsa_fold_kernel_for(memory->size, i)};
+        rules[i] = rule_of(&folds[i]);
+    }
     warprsa_fold_plan_make(&memory->plan, memory->host.items, tasks,
-                           memory->count, memory->key_folds, &rule);
+                           memory->count, memory->key_folds, rules,
+                           WARPRSA_FOLD_KERNELS);
     memory->windows = 0;
     for (size_t i = 0; i < memory->count; i++) {
         const warprsa_task *task = &tasks[memory->plan.order[i]];
@@ -322,16 +344,21 @@ static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
     const uint32_t others = batch.count - memory->plan.folded;
     const warprsa_kernel *kernel =
         others == 0 ? NULL : kernel_of(memory, others);
-    size_t need =
-        warprsa_fold_table_bytes(memory->size, items, memory->fold_sms);
+    const warprsa_fold_kernel *fold =
+        items == 0 ? NULL
+                   : warprsa_fold_kernel_for(memory->size,
+                                             (int)memory->plan.rule);
+    size_t need = fold == NULL ? 0
+                               : warprsa_fold_table_bytes(fold, items,
+                                                          memory->fold_sms);
     cudaError_t error = cudaSuccess;
 
     if (kernel != NULL && kernel->table_bytes(memory->size, others) > need)
         need = kernel->table_bytes(memory->size, others);
     warprsa_table_memory_grow(&memory->table, need);
     batch.table = memory->table.at;
-    if (items != 0)
-        error = warprsa_fold_launch(memory->size, &batch, memory->device.items,
+    if (fold != NULL)
+        error = warprsa_fold_launch(fold, &batch, memory->device.items,
                                     items, memory->fold_sms,
                                     memory->table.bytes, stream);
     if (error == cudaSuccess && kernel != NULL)

@@ -135,16 +135,21 @@ static cudaError_t allocate(warprsa_device *device)
     return error;
 }
 
-/* The kernel for requests of one key is tested with one, where it is there. */
+/* The kernels for requests of one key are tested with one, where they are
+ * there. */
 static warprsa_status test_fold(warprsa_device *device, unsigned stream)
 {
     warprsa_batch_memory *memory = &device->streams[stream].memory;
-    warprsa_status status;
+    static const char *const kernels[] = {WARPRSA_KERNEL_FOLD,
+                                          WARPRSA_KERNEL_NARROW_FOLD};
+    warprsa_status status = WARPRSA_OK;
 
     if (memory->kernel != NULL || memory->fold_sms == 0)
         return WARPRSA_OK;
-    memory->kernel = WARPRSA_KERNEL_FOLD;
-    status = cuda_self_test(device, stream);
+    for (int i = 0; status == WARPRSA_OK && i < WARPRSA_FOLD_KERNELS; i++) {
+        memory->kernel = kernels[i];
+        status = cuda_self_test(device, stream);
+    }
     memory->kernel = NULL;
     return status;
 }

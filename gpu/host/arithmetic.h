@@ -66,5 +66,6 @@ extern const warprsa_host_arithmetic warprsa_host_large;
 extern const warprsa_host_arithmetic warprsa_host_int32;
 extern const warprsa_host_arithmetic warprsa_host_thread;
 extern const warprsa_host_arithmetic warprsa_host_low_latency;
+extern const warprsa_host_arithmetic warprsa_host_narrow_fold;
 
 #endif

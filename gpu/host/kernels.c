@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The kernels that the host engine has in tests and benchmarks: "int32",
- * "thread" and "low_latency", and "ifma", the arithmetic of that engine in
- * plain C. By default, and under every other name, it computes as
+ * "thread", "low_latency" and "narrow_fold", and "ifma", the arithmetic of that
+ * engine in plain C. By default, and under every other name, it computes as
  * "cooperative" does.
  */
 #include <string.h>
@@ -20,6 +20,7 @@ const warprsa_host_arithmetic *warprsa_host_arithmetic_of(const char *kernel)
         {WARPRSA_KERNEL_INT32, &warprsa_host_int32},
         {WARPRSA_KERNEL_THREAD, &warprsa_host_thread},
         {WARPRSA_KERNEL_LOW_LATENCY, &warprsa_host_low_latency},
+        {WARPRSA_KERNEL_NARROW_FOLD, &warprsa_host_narrow_fold},
         {WARPRSA_KERNEL_IFMA, &warprsa_host_ifma},
     };
 

@@ -18,6 +18,8 @@
 /* Requests of one key share matrices on tensor cores. This kernel takes parts
  * of a batch, so it is not among those that whole batches are given to. */
 #define WARPRSA_KERNEL_FOLD "fold"
+/* The same for fewer requests of a key. */
+#define WARPRSA_KERNEL_NARROW_FOLD "narrow_fold"
 /* The arithmetic of the engine "ifma" in plain C; the host engine alone has
  * it. */
 #define WARPRSA_KERNEL_IFMA "ifma"

@@ -10,9 +10,10 @@
 #include "gpu/kernels/fold/launch.h"
 #include "gpu/kernels/kernels.h"
 
-static_assert((WARPRSA_KERNELS + 1) * WARPRSA_CLASS_LARGE <=
+static_assert((WARPRSA_KERNELS + WARPRSA_FOLD_KERNELS) *
+                      WARPRSA_CLASS_LARGE <=
                   WARPRSA_KERNEL_TIMINGS_MAX,
-              "a row for each class of each kernel and of the fold");
+              "a row for each class of each kernel and of each fold");
 
 static void add(warprsa_kernel_timings *candidates, int size,
                 const char *kernel, uint32_t wave)
@@ -33,12 +34,13 @@ void warprsa_candidates(warprsa_kernel_timings *candidates, unsigned sms,
                 add(candidates, size, kernel->name,
                     kernel->at_once((warprsa_size_class)size) * sms);
         }
-    for (int size = 0; fold_sms != 0 && size < WARPRSA_CLASS_LARGE; size++) {
-        const warprsa_fold_kernel *kernel =
-            warprsa_fold_kernel_for((warprsa_size_class)size);
+    for (int i = 0; fold_sms != 0 && i < WARPRSA_FOLD_KERNELS; i++)
+        for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
+            const warprsa_fold_kernel *kernel =
+                warprsa_fold_kernel_for((warprsa_size_class)size, i);
 
-        if (kernel != NULL)
-            add(candidates, size, WARPRSA_KERNEL_FOLD,
-                kernel->item_max * kernel->blocks_per_sm * fold_sms);
-    }
+            if (kernel != NULL)
+                add(candidates, size, kernel->name,
+                    kernel->item_max * kernel->blocks_per_sm * fold_sms);
+        }
 }

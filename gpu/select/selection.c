@@ -10,7 +10,7 @@
 #include "gpu/kernels/kernel_names.h"
 
 enum {
-    KNOWN_ROWS_MAX = 16,
+    KNOWN_ROWS_MAX = 20,
 };
 
 /* The devices whose timings are known. doc/kernels/README.md says what they
@@ -34,7 +34,8 @@ static const struct {
       {WARPRSA_CLASS_4096, "low_latency", 1056, 5531, 5583, 9759},
       {WARPRSA_CLASS_2048, "fold", 16896, 4154, 4720, 6767},
       {WARPRSA_CLASS_3072, "fold", 16896, 19090, 20611, 20789},
-      {WARPRSA_CLASS_4096, "fold", 16896, 43871, 47928, 47928}}},
+      {WARPRSA_CLASS_4096, "fold", 16896, 43871, 47928, 47928},
+      {WARPRSA_CLASS_2048, "narrow_fold", 2112, 800, 1200, 2050}}},
     {"NVIDIA H100 80GB HBM3",
      {{WARPRSA_CLASS_1024, "cooperative", 16896, 724, 1154, 2167},
       {WARPRSA_CLASS_2048, "cooperative", 8448, 2292, 3723, 7028},
@@ -50,12 +51,20 @@ static const struct {
       {WARPRSA_CLASS_4096, "low_latency", 1056, 5505, 5557, 9745},
       {WARPRSA_CLASS_2048, "fold", 16896, 4011, 4678, 6770},
       {WARPRSA_CLASS_3072, "fold", 16896, 18916, 20430, 20467},
-      {WARPRSA_CLASS_4096, "fold", 16896, 43041, 45991, 45991}}},
+      {WARPRSA_CLASS_4096, "fold", 16896, 43041, 45991, 45991},
+      {WARPRSA_CLASS_2048, "narrow_fold", 2112, 800, 1200, 2050}}},
 };
 
 static bool is_fold(const warprsa_kernel_timing *timing)
 {
     return strcmp(timing->kernel, WARPRSA_KERNEL_FOLD) == 0;
+}
+
+/* Whether a kernel takes parts of batches, and is no choice for a whole one. */
+static bool takes_items(const warprsa_kernel_timing *timing)
+{
+    return is_fold(timing) ||
+           strcmp(timing->kernel, WARPRSA_KERNEL_NARROW_FOLD) == 0;
 }
 
 /* Predicts the milliseconds of less than a wave: `rest` is the fraction of it.
@@ -112,7 +121,7 @@ static const char *fastest(const warprsa_kernel_timings *timings,
         const warprsa_kernel_timing *timing = &timings->row[i];
         double ms;
 
-        if (timing->size != size || is_fold(timing))
+        if (timing->size != size || takes_items(timing))
             continue;
         ms = warprsa_predict_ms(timing, count);
         if (best == NULL || ms < *best_ms) {

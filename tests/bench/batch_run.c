@@ -75,9 +75,19 @@ static void put_keys(batch_run *run)
 
 const char *batch_run_name(size_t i)
 {
-    if (i == WARPRSA_KERNELS)
-        return WARPRSA_KERNEL_FOLD;
-    return i < WARPRSA_KERNELS ? warprsa_kernels[i].name : NULL;
+    static const char *const folds[] = {WARPRSA_KERNEL_FOLD,
+                                        WARPRSA_KERNEL_NARROW_FOLD};
+
+    if (i < WARPRSA_KERNELS)
+        return warprsa_kernels[i].name;
+    i -= WARPRSA_KERNELS;
+    return i < sizeof(folds) / sizeof(folds[0]) ? folds[i] : NULL;
+}
+
+bool batch_run_shares_keys(const char *kernel)
+{
+    return strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0 ||
+           strcmp(kernel, WARPRSA_KERNEL_NARROW_FOLD) == 0;
 }
 
 bool batch_run_takes(const batch_run *run, const char *kernel,
@@ -85,9 +95,8 @@ bool batch_run_takes(const batch_run *run, const char *kernel,
 {
     if (strcmp(kernel, BATCH_RUN_AUTO) == 0)
         return run->timings.count > 0;
-    if (strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0)
-        return warprsa_fold_kernel_for(size) != NULL &&
-               warprsa_fold_sms(0) != 0;
+    if (warprsa_fold_kernel_named(kernel, size) != NULL)
+        return warprsa_fold_sms(0) != 0;
     return warprsa_kernel_named(kernel, size) != NULL;
 }
 

@@ -50,6 +50,9 @@ void batch_run_free(batch_run *run);
 /* The name of kernel i, in no particular order; NULL past the last. Static
  * storage. */
 const char *batch_run_name(size_t i);
+
+/* Whether a kernel is for requests that share a key. */
+bool batch_run_shares_keys(const char *kernel);
 /* Whether there is a kernel of this name that takes keys of this class. */
 bool batch_run_takes(const batch_run *run, const char *kernel,
                      warprsa_size_class size);

@@ -119,7 +119,7 @@ static void kernel_row(bench *b, const char *kernel, size_t keys, bool direct,
  * kernels compute each request by itself. */
 static bool depends_on_keys(const char *kernel)
 {
-    return strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0 ||
+    return batch_run_shares_keys(kernel) ||
            strcmp(kernel, BATCH_RUN_AUTO) == 0;
 }
 

@@ -74,7 +74,7 @@ static void measure(batch_run *run, warprsa_kernel_timing *timing, size_t most,
         bench_fail("a wave is more than --most");
     /* A block of the fold kernel computes several groups of requests, so its
      * launch does not tell the wave. */
-    if (strcmp(timing->kernel, WARPRSA_KERNEL_FOLD) != 0 &&
+    if (!batch_run_shares_keys(timing->kernel) &&
         wave_of(run, timing->kernel, most, sms) != timing->wave)
         bench_fail("a kernel's at_once() is not what CUDA makes of its "
                    "kernel");
@@ -96,7 +96,7 @@ static void measure_class(batch_run *run, warprsa_kernel_timings *timings,
             key_set keys;
 
             key_set_new(&keys, bits,
-                        strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0 ? 1 : KEYS);
+                        batch_run_shares_keys(kernel) ? 1 : KEYS);
             batch_run_keys(run, &keys, kernel);
             measure(run, &timings->row[i], most, sms);
             key_set_free(&keys);

@@ -1,19 +1,37 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Launching the kernel "fold"; launch.h describes the functions.
+ * Launching the kernels "fold" and "narrow_fold"; launch.h describes the
+ * functions.
  */
 #include "gpu/kernels/fold/launch.h"
 
-const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size)
-{
-    static const warprsa_fold_kernel *const kernels[WARPRSA_CLASSES] = {
-        [WARPRSA_CLASS_2048] = &warprsa_fold_kernel_2048,
-        [WARPRSA_CLASS_3072] = &warprsa_fold_kernel_3072,
-        [WARPRSA_CLASS_4096] = &warprsa_fold_kernel_4096,
-    };
+#include <string.h>
 
-    return kernels[size];
+const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size,
+                                                   int which)
+{
+    static const warprsa_fold_kernel
+        *const kernels[WARPRSA_CLASSES][WARPRSA_FOLD_KERNELS] = {
+            [WARPRSA_CLASS_2048] = {&warprsa_fold_kernel_2048,
+                                    &warprsa_narrow_fold_kernel_2048},
+            [WARPRSA_CLASS_3072] = {&warprsa_fold_kernel_3072, NULL},
+            [WARPRSA_CLASS_4096] = {&warprsa_fold_kernel_4096, NULL},
+        };
+
+    return kernels[size][which];
+}
+
+const warprsa_fold_kernel *warprsa_fold_kernel_named(const char *name,
+                                                     warprsa_size_class size)
+{
+    for (int i = 0; i < WARPRSA_FOLD_KERNELS; i++) {
+        const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(size, i);
+
+        if (kernel != NULL && strcmp(name, kernel->name) == 0)
+            return kernel;
+    }
+    return NULL;
 }
 
 uint32_t warprsa_fold_sms(int ordinal)
@@ -33,33 +51,34 @@ uint32_t warprsa_fold_sms(int ordinal)
     return (uint32_t)count;
 }
 
-/* Blocks stay and take one item after the other, so more than fit the device at
- * once are of no use. */
+uint32_t warprsa_fold_items_at_once(const warprsa_fold_kernel *kernel,
+                                    uint32_t sms)
+{
+    return kernel->waves * kernel->blocks_per_sm * sms;
+}
+
+/* Blocks stay and take one item after the other, and so do launches, so more
+ * than fit at once are of no use. */
 static uint32_t blocks_for(const warprsa_fold_kernel *kernel, size_t items,
                            uint32_t sms)
 {
-    uint32_t most = kernel->blocks_per_sm * sms;
+    const uint32_t most = warprsa_fold_items_at_once(kernel, sms);
 
     return items < most ? (uint32_t)items : most;
 }
 
-size_t warprsa_fold_table_bytes(warprsa_size_class size, size_t count,
+size_t warprsa_fold_table_bytes(const warprsa_fold_kernel *kernel, size_t count,
                                 uint32_t sms)
 {
-    const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(size);
-
-    return kernel == NULL
-               ? 0
-               : blocks_for(kernel, count, sms) * kernel->table_bytes;
+    return blocks_for(kernel, count, sms) * kernel->table_bytes;
 }
 
-cudaError_t warprsa_fold_launch(warprsa_size_class size,
+cudaError_t warprsa_fold_launch(const warprsa_fold_kernel *kernel,
                                 const warprsa_batch *batch,
                                 const warprsa_fold_item *items,
                                 uint32_t item_count, uint32_t sms,
                                 size_t table_bytes, cudaStream_t stream)
 {
-    const warprsa_fold_kernel *kernel = warprsa_fold_kernel_for(size);
     const size_t room = table_bytes / kernel->table_bytes;
     const warprsa_fold_batch fold = {
         .batch = *batch,

@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel "fold" as the engine launches it: for requests that share a key,
- * with the reduction on tensor cores (fold.h). It runs on devices of compute
- * capability 9.0 and on no others. All functions may be called by any thread.
+ * The kernels "fold" and "narrow_fold" as the engine launches them: for requests
+ * that share a key, with the reduction on tensor cores (fold.h, narrow.h). They
+ * run on devices of compute capability 9.0 and on no others. All functions may
+ * be called by any thread.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_LAUNCH_H
 #define WARPRSA_GPU_KERNELS_FOLD_LAUNCH_H
@@ -12,6 +13,7 @@
 
 #include "gpu/kernels/batch.h"
 #include "gpu/kernels/fold/plan.h"
+#include "gpu/kernels/kernel_names.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,24 +25,45 @@ typedef struct warprsa_fold_batch {
     uint32_t item_count;
 } warprsa_fold_batch;
 
-/* The kernel of one size class. */
+/* A block with fewer requests than one part in so many of the most that it can
+ * have takes as long, and is not even considered. */
+#define WARPRSA_FOLD_ITEM_SHARE_MIN 4
+
+/* A kernel of one size class. */
 typedef struct warprsa_fold_kernel {
+    const char *name;
     cudaError_t (*launch)(const warprsa_fold_batch *batch, uint32_t blocks,
                           cudaStream_t stream);
-    size_t table_bytes;     /* table memory of one block */
-    uint32_t blocks_per_sm; /* blocks that share an SM */
-    uint32_t item_max;      /* requests that a block takes at once */
+    size_t table_bytes;     /* table memory of one item */
+    uint32_t blocks_per_sm; /* items that share an SM */
+    uint32_t waves;         /* of such items that have table memory, at most */
+    uint32_t item_max;      /* requests of an item at most */
+    uint32_t item_min;      /* fewer are not worth it */
 } warprsa_fold_kernel;
 
-/* The kernel of a size class; NULL where there is none. Static. */
-const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size);
+enum {
+    WARPRSA_FOLD_KERNELS = 2
+};
+
+/* Kernel `which` (0: "fold", 1: "narrow_fold") of a size class; NULL where there
+ * is none. Static. */
+const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size,
+                                                   int which);
+
+/* That of this name, NULL likewise. */
+const warprsa_fold_kernel *warprsa_fold_kernel_named(const char *name,
+                                                     warprsa_size_class size);
 
 /* How many SMs CUDA device `ordinal` has if it can run the fold, else 0. */
 uint32_t warprsa_fold_sms(int ordinal);
 
+/* Items that a kernel has table memory for at the same time, at most. */
+uint32_t warprsa_fold_items_at_once(const warprsa_fold_kernel *kernel,
+                                    uint32_t sms);
+
 /* Bytes of table memory that warprsa_fold_launch() needs for a batch of `count`
- * requests of this class. */
-size_t warprsa_fold_table_bytes(warprsa_size_class size, size_t count,
+ * items. */
+size_t warprsa_fold_table_bytes(const warprsa_fold_kernel *kernel, size_t count,
                                 uint32_t sms);
 
 /* Queues the kernel for the items of a batch on `stream`. `items` is device
@@ -48,7 +71,7 @@ size_t warprsa_fold_table_bytes(warprsa_size_class size, size_t count,
  * `table_bytes` bytes, at least as many as one item needs; the fewer they are
  * below warprsa_fold_table_bytes(), the longer it takes. Returns the error of
  * the launch itself. */
-cudaError_t warprsa_fold_launch(warprsa_size_class size,
+cudaError_t warprsa_fold_launch(const warprsa_fold_kernel *kernel,
                                 const warprsa_batch *batch,
                                 const warprsa_fold_item *items,
                                 uint32_t item_count, uint32_t sms,
@@ -57,6 +80,7 @@ cudaError_t warprsa_fold_launch(warprsa_size_class size,
 extern const warprsa_fold_kernel warprsa_fold_kernel_2048;
 extern const warprsa_fold_kernel warprsa_fold_kernel_3072;
 extern const warprsa_fold_kernel warprsa_fold_kernel_4096;
+extern const warprsa_fold_kernel warprsa_narrow_fold_kernel_2048;
 
 #ifdef __cplusplus
 }

@@ -95,12 +95,15 @@ typedef struct lengths {
 /* The choice: all items longer than `shortest`, and this many of these. */
 typedef struct choice {
     uint32_t shortest, of_shortest;
+    double time;
 } choice;
 
 static void count_tasks(warprsa_fold_plan *plan, lengths *items,
                         const warprsa_task *tasks, size_t count,
                         const uint8_t *accepts, uint32_t most)
 {
+    for (size_t i = 0; i < count; i++)
+        plan->share[tasks[i].key].tasks = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t *of_key = &plan->share[tasks[i].key].tasks;
         const uint32_t begun = *of_key % most;
@@ -116,8 +119,7 @@ static void count_tasks(warprsa_fold_plan *plan, lengths *items,
 static choice choose(const lengths *items, size_t count,
                      const warprsa_fold_rule *rule)
 {
-    choice best = {rule->item_max, 0};
-    double best_time = rule->predict(rule->arg, 0, count);
+    choice best = {rule->item_max, 0, rule->predict(rule->arg, 0, count)};
     size_t folded = 0, rest = count;
 
     for (uint32_t l = rule->item_max; l >= rule->item_min; l--)
@@ -126,11 +128,37 @@ static choice choose(const lengths *items, size_t count,
 
             rest -= l;
             time = rule->predict(rule->arg, ++folded, rest);
-            if (time < best_time) {
-                best_time = time;
-                best = (choice){l, i};
-            }
+            if (time < best.time)
+                best = (choice){l, i, time};
         }
+    return best;
+}
+
+/* The best choice of all rules, whose index is *chosen; -1 if there is none
+ * that folds. */
+static choice choose_rule(warprsa_fold_plan *plan, const warprsa_task *tasks,
+                          size_t count, const uint8_t *accepts,
+                          const warprsa_fold_rule *rules, size_t rule_count,
+                          int *chosen)
+{
+    choice best = {0, 0, 0};
+
+    *chosen = -1;
+    for (size_t i = 0; i < rule_count; i++) {
+        lengths of = {{0}};
+        choice one;
+
+        if (rules[i].item_max == 0 ||
+            (rules[i].items_max != 0 &&
+             count > (size_t)rules[i].item_max * rules[i].items_max))
+            continue;
+        count_tasks(plan, &of, tasks, count, accepts, rules[i].item_max);
+        one = choose(&of, count, &rules[i]);
+        if (one.of_shortest != 0 && (*chosen < 0 || one.time < best.time)) {
+            best = one;
+            *chosen = (int)i;
+        }
+    }
     return best;
 }
 
@@ -166,19 +194,19 @@ static void cut(warprsa_fold_plan *plan, warprsa_fold_item *items,
 void warprsa_fold_plan_make(warprsa_fold_plan *plan, warprsa_fold_item *items,
                             const warprsa_task *tasks, size_t count,
                             const uint8_t *accepts,
-                            const warprsa_fold_rule *rule)
+                            const warprsa_fold_rule *rules, size_t rule_count)
 {
     uint32_t rest;
+    int chosen;
+    choice left =
+        choose_rule(plan, tasks, count, accepts, rules, rule_count, &chosen);
 
     plan->folded = plan->items = 0;
-    if (rule->item_max != 0) {
-        lengths of = {{0}};
-        choice left;
-
-        count_tasks(plan, &of, tasks, count, accepts, rule->item_max);
-        left = choose(&of, count, rule);
+    if (chosen >= 0) {
+        plan->rule = (size_t)chosen;
         for (size_t i = 0; i < count; i++)
-            cut(plan, items, &plan->share[tasks[i].key], &left, rule->item_max);
+            cut(plan, items, &plan->share[tasks[i].key], &left,
+                rules[chosen].item_max);
     }
     rest = plan->folded;
     for (size_t i = 0; i < count; i++) {

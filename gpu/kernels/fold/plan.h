@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Decides which requests of a batch the kernel "fold" computes, and where they
- * are put. Only keys that the bounds of fold.h allow are folded, and only where
+ * Decides which requests of a batch the kernel "fold" or "narrow_fold" computes,
+ * and where they are put. Only keys that the bounds of fold.h allow are folded, and only where
  * that is done sooner than by another kernel. An item is a run of requests of
  * one key that one block takes at once. The folded requests come first in the
  * batch, key by key, cut into items.
@@ -36,6 +36,9 @@ typedef struct warprsa_fold_rule {
     uint32_t item_min; /* requests that it must have, >= 1 */
     double (*predict)(const void *arg, size_t items, size_t rest);
     const void *arg;
+    /* Nothing is folded of a batch that is more than so many full items; 0: no
+     * limit. */
+    uint32_t items_max;
 } warprsa_fold_rule;
 
 /* What the plan notes of a key while it is made. */
@@ -51,6 +54,7 @@ typedef struct warprsa_fold_plan {
     warprsa_fold_share *share; /* [keys_max], zero between calls */
     uint32_t folded;           /* positions below this are folded */
     uint32_t items;
+    size_t rule; /* the one that the plan is made by, if it has items */
 } warprsa_fold_plan;
 
 /*
@@ -73,11 +77,13 @@ void warprsa_fold_plan_free(warprsa_fold_plan *plan);
  * array `items`, which must have room for `count`. accepts[key] says whether a
  * key may be folded (warprsa_fold_accepts_key()). Of the tasks of a key the
  * first ones are folded. They keep their order, and so do those that are not.
+ * Of `rule_count` rules, each for another kernel, the one is taken by which the
+ * shortest time is predicted.
  */
 void warprsa_fold_plan_make(warprsa_fold_plan *plan, warprsa_fold_item *items,
                             const warprsa_task *tasks, size_t count,
                             const uint8_t *accepts,
-                            const warprsa_fold_rule *rule);
+                            const warprsa_fold_rule *rules, size_t rule_count);
 
 #ifdef __cplusplus
 }

@@ -173,10 +173,10 @@ static void batches(void **state)
         const unsigned most = 1 + random_below(&stream, WARPRSA_FOLD_ITEM_MAX);
         const warprsa_fold_rule rule = {turn % 7 == 0 ? 0 : most,
                                         1 + random_below(&stream, most),
-                                        predict, &t};
+                                        predict, &t, 0};
 
         make_batch(count, 1 + random_below(&stream, KEYS), &stream);
-        warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule);
+        warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule, 1);
         check_order(count);
         check_items(&rule);
         check_choice(count, &rule);
@@ -192,14 +192,14 @@ static void batches(void **state)
 static void odd_ends(void **state)
 {
     static const times t = {264, 9.2, 1};
-    static const warprsa_fold_rule rule = {10, 1, predict, &t};
+    static const warprsa_fold_rule rule = {10, 1, predict, &t, 0};
     const size_t count = 2640;
 
     (void)state;
     memset(accepts, 1, sizeof(accepts));
     for (size_t i = 0; i < count; i++)
         tasks[i].key = (uint32_t)(i % 17);
-    warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule);
+    warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule, 1);
     assert_int_equal(264, plan.items);
     check_order(count);
     check_items(&rule);

@@ -83,7 +83,8 @@ static int kernel_is_known(const char *kernel)
     static const char *const known[] = {
         WARPRSA_KERNEL_COOPERATIVE, WARPRSA_KERNEL_FOLD,
         WARPRSA_KERNEL_IFMA,        WARPRSA_KERNEL_INT32,
-        WARPRSA_KERNEL_LOW_LATENCY, WARPRSA_KERNEL_THREAD};
+        WARPRSA_KERNEL_LOW_LATENCY, WARPRSA_KERNEL_NARROW_FOLD,
+        WARPRSA_KERNEL_THREAD};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (kernel == NULL || strcmp(kernel, known[i]) == 0)

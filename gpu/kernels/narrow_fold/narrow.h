@@ -1,0 +1,465 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The narrow fold: a product modulo a prime that eight numbers share, reduced
+ * by a fixed matrix of the prime as in fold.h, by 16 lanes a number. The
+ * numbers are the narrow side of the tensor cores' instruction, so that few of
+ * them are enough. Numbers have 20 samples of 52 bits; primes are below 2^1024.
+ *
+ * The steps of one multiplication:
+ *
+ *   product   The samples are five blocks of four. Each of 15 pairs of blocks I
+ *             <= J is a lane's: 16 products of samples, in eight columns. A
+ *             square counts the pairs with I < J twice. A multiplication takes
+ *             both a_I b_J and a_J b_I.
+ *   columns   Through shared memory each lane gets the parts of one or two
+ *             pairs of columns and sums them: c[0..40).
+ *   top       Bits 44..51 of c[19] become byte 7 of c[39], bits 52 and up byte
+ *             7 of c[38], so that no carry waits for c[19].
+ *   fold      The 160 bytes of c[20..40), as they lie in memory, are multiplied
+ *             by the matrix. Row k of it is 2^(52 (20 + k/8) + 8 (k mod 8)) mod
+ *             P, with two exceptions: row 159 is 2^(52 19 + 44) mod P, row 151
+ *             is 2^(52 20) mod P. A row is cut into 128 digits of 8 bits.
+ *   join      Four digit sums are joined to an integer of weight 2^(32 word).
+ *             It is cut where a sample ends. At most three such parts belong to
+ *             a sample.
+ *   carry     y = c + parts. A sample is the lowest 52 bits of y less 2^51,
+ *             plus the carry of the y below. Nothing ripples.
+ *
+ * Bounds. Samples are signed: |a_i| <= 2^51 + 2^12 for i < 19, and |a_19| <=
+ * 2^51.2.
+ *
+ * Halves. A product of samples is below 2^102.4, so that 1.5 2^104 + a_i b_j
+ * lies between 2^104 and 2^105, where doubles are 2^52 apart. Hence its high
+ * half is at most 2^50.4 in absolute value, and its low half in [0, 2^52).
+ *
+ * Columns. Column c takes at most 20 low and 20 high halves: it is within
+ * [-6.6, 26.6] 2^52. From column 19 up a bias of 7 2^52 makes it positive. One
+ * of 2^52 is enough for columns 38 and 39, which take two high halves (below
+ * 2^51.3 together) and one. All biases, negated modulo P, are in the start of
+ * the lower columns: less than 2^52 in each, where 2^51 for rounding are, too.
+ * Columns 20 to 37 are below 34 2^52, so that their byte 7 is at most 2. Columns
+ * 38 and 39 are below 3 2^52, and their byte 7 is free. What `top` puts there is
+ * at most 34 and 255.
+ *
+ * Digit sums. The sum of all bytes is H <= 20 (7 255 + 2) + 34 + 255 < 36,030.
+ * So D0 + 256 D1 is at most 255 257 H < 2.37e9 < 2^31.2, and four sums make an
+ * integer below 2^31.2 + 2^47.2 < 2^48. It has two parts at most, and one if its
+ * word begins at one of the lowest five bits of a sample.
+ *
+ * Carries. y is the sum of a column, within [-6.6, 28.2] 2^52, and three parts
+ * below 2^52. So what is carried is within [-7, 31], and a sample within 2^51 +
+ * 2^5 of zero.
+ *
+ * Result. It is the sum of the folded rows, below H P + 2^(52 19 + 44), and of
+ * lower columns within 2^(52 19 + 6) of zero: below 2^1039.2 and above -2^994.
+ * So the top sample, whose y is not negative, is below 2^51.2 and above -2^6.
+ * The result is an operand again.
+ */
+#ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_H
+#define WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_H
+
+#include "gpu/arith/private_operation.h"
+#include "gpu/kernels/narrow_fold/places.h"
+
+enum {
+    WARPRSA_NARROW_LIMBS = 20,
+    WARPRSA_NARROW_COLUMNS = 40,
+    WARPRSA_NARROW_BITS = 1024,  /* of the longest prime */
+    WARPRSA_NARROW_LANES = 16,   /* of a number */
+    WARPRSA_NARROW_NUMBERS = 8,  /* of a block */
+    WARPRSA_NARROW_THREADS = 128,
+    WARPRSA_NARROW_ROWS = 160,   /* of the matrix: bytes of upper columns */
+    WARPRSA_NARROW_DIGITS = 128, /* of a row */
+    WARPRSA_NARROW_MATRIX_BYTES = 160 * 128,
+    WARPRSA_NARROW_TILES = 2, /* of 16 digits that a warp has */
+    WARPRSA_NARROW_STEPS = 5, /* of 32 rows that an instruction has */
+};
+
+/*
+ * Shared memory of a block, in bytes. Each number has: its samples, which are
+ * the factor a; zeros; the factor b; the parts of columns in four rows, and
+ * zeros behind these. A number's pairs of samples 0, 2, 4, 6, 8 lie before the
+ * pairs 1, 3, 5, 7, 9, so that a block's two pairs are 80 bytes apart. Strides
+ * are such that numbers of a warp use different banks.
+ */
+enum {
+    WARPRSA_NARROW_HALF_NUMBER = 80,
+    WARPRSA_NARROW_NUMBER = 160,
+    WARPRSA_NARROW_A = 0,
+    WARPRSA_NARROW_A_ZEROS = 160,
+    WARPRSA_NARROW_B = 256,
+    WARPRSA_NARROW_PARTS = 416,
+    WARPRSA_NARROW_PARTS_ROW = 272,
+    WARPRSA_NARROW_STRIDE = WARPRSA_NARROW_PARTS +
+                            4 * WARPRSA_NARROW_PARTS_ROW + 128,
+    /* Upper columns: 16 of a number, then 4 of a number, then the words'
+     * parts, then tables and exponents. */
+    WARPRSA_NARROW_UPPER = 8 * WARPRSA_NARROW_STRIDE,
+    WARPRSA_NARROW_UPPER_STRIDE = 192,
+    WARPRSA_NARROW_LAST = WARPRSA_NARROW_UPPER +
+                          8 * WARPRSA_NARROW_UPPER_STRIDE,
+    WARPRSA_NARROW_LAST_STRIDE = 32,
+    WARPRSA_NARROW_WORDS = WARPRSA_NARROW_LAST + 8 * WARPRSA_NARROW_LAST_STRIDE,
+    WARPRSA_NARROW_WORDS_STRIDE = 528,
+    WARPRSA_NARROW_WORDS_ROW = 160, /* three of them, then what nobody reads */
+    WARPRSA_NARROW_TABLE = WARPRSA_NARROW_WORDS +
+                           8 * WARPRSA_NARROW_WORDS_STRIDE,
+    WARPRSA_NARROW_TABLE_STRIDE = WARPRSA_TABLE_SIZE * WARPRSA_NARROW_NUMBER,
+    WARPRSA_NARROW_EXPONENT = WARPRSA_NARROW_TABLE +
+                              8 * WARPRSA_NARROW_TABLE_STRIDE,
+    /* Words of an exponent: 1,035 bits, which keys with other primes in the
+     * same batch may have, and 32 for blinding. */
+    WARPRSA_NARROW_EXPONENT_WORDS = 35,
+    WARPRSA_NARROW_SHARED = WARPRSA_NARROW_EXPONENT +
+                            8 * 4 * WARPRSA_NARROW_EXPONENT_WORDS,
+};
+
+/* An address in that memory. */
+#ifdef __CUDACC__
+typedef uint32_t warprsa_narrow_address;
+#else
+typedef uint8_t *warprsa_narrow_address;
+#endif
+
+/* The key's part: the matrix as the tensor cores' instruction wants it, and the
+ * biases of all columns, negated modulo P, in samples. SECRET. */
+typedef struct warprsa_narrow_key {
+    uint32_t matrix[WARPRSA_NARROW_MATRIX_BYTES / 4];
+    uint64_t bias[WARPRSA_NARROW_LIMBS];
+} warprsa_narrow_key;
+
+/* What a lane keeps from product to product. */
+typedef struct warprsa_narrow_lane {
+    /* The two blocks of a product and, for a multiplication, the same blocks
+     * the other way round. */
+    warprsa_narrow_address left, right, left_again, right_again;
+    warprsa_narrow_address part, parts[5];
+    warprsa_narrow_address upper_first, upper_second;
+    /* Its pair of samples: their words' parts, the number, the table. */
+    warprsa_narrow_address words, number, table;
+    uint64_t start[4]; /* of its columns in a square */
+    uint64_t entry[2]; /* of the table, as it is chosen */
+    uint32_t fourth, fifth, top_mask, square;
+    double half; /* what is subtracted from the upper sample of its pair */
+    int carry_from;
+    bool low, lowest, top, second;
+} warprsa_narrow_lane;
+
+#define WARPRSA_NARROW_HIGH 0x1.8p104
+#define WARPRSA_NARROW_LOW  0x1p52
+
+/* The exponent fields of a low and of a high half. */
+#define WARPRSA_NARROW_LOW_FIELD  (0x433ull << 52)
+#define WARPRSA_NARROW_HIGH_FIELD (0x4678ull << 48)
+
+/* Two values that lie together in shared memory. */
+WARPRSA_FN void warprsa_narrow_load(uint64_t *x, warprsa_narrow_address at)
+{
+#ifdef __CUDACC__
+    asm volatile("ld.shared.v2.u64 {%0,%1}, [%2];"
+                 : "=l"(x[0]), "=l"(x[1])
+                 : "r"(at)
+                 : "memory");
+#else
+    memcpy(x, at, 16);
+#endif
+}
+
+WARPRSA_FN void warprsa_narrow_store(warprsa_narrow_address at, uint64_t x,
+                                     uint64_t y)
+{
+#ifdef __CUDACC__
+    asm volatile("st.shared.v2.u64 [%0], {%1,%2};" ::"r"(at), "l"(x), "l"(y)
+                 : "memory");
+#else
+    memcpy(at, &x, 8);
+    memcpy(at + 8, &y, 8);
+#endif
+}
+
+WARPRSA_FN void warprsa_narrow_store_one(warprsa_narrow_address at, uint64_t x)
+{
+#ifdef __CUDACC__
+    asm volatile("st.shared.u64 [%0], %1;" ::"r"(at), "l"(x) : "memory");
+#else
+    memcpy(at, &x, 8);
+#endif
+}
+
+WARPRSA_FN void warprsa_narrow_store_byte(warprsa_narrow_address at, uint32_t x)
+{
+#ifdef __CUDACC__
+    asm volatile("st.shared.u8 [%0], %1;" ::"r"(at), "r"(x) : "memory");
+#else
+    *at = (uint8_t)x;
+#endif
+}
+
+WARPRSA_FN void warprsa_narrow_load_samples(double *x,
+                                            warprsa_narrow_address at)
+{
+    uint64_t bits[2];
+
+    warprsa_narrow_load(bits, at);
+    x[0] = warprsa_from_bits(bits[0]);
+    x[1] = warprsa_from_bits(bits[1]);
+}
+
+WARPRSA_FN void warprsa_narrow_store_samples(warprsa_narrow_address at,
+                                             const double *x)
+{
+    warprsa_narrow_store(at, warprsa_bits(x[0]), warprsa_bits(x[1]));
+}
+
+/* Where pair k of a number's samples lies. */
+WARPRSA_FN int warprsa_narrow_pair_at(int k)
+{
+    return 16 * (k / 2) + k % 2 * WARPRSA_NARROW_HALF_NUMBER;
+}
+
+/* Low halves that column c of a block of four by four samples gets. */
+WARPRSA_FN int warprsa_narrow_block_halves(const int c)
+{
+    return c < 0 || c > 6 ? 0 : c < 4 ? c + 1 : 7 - c;
+}
+
+/* The exponent fields that such a block adds to column c. */
+WARPRSA_FN uint64_t warprsa_narrow_block_fields(const int c)
+{
+    return (uint64_t)warprsa_narrow_block_halves(c) * WARPRSA_NARROW_LOW_FIELD +
+           (uint64_t)warprsa_narrow_block_halves(c - 1) *
+               WARPRSA_NARROW_HIGH_FIELD;
+}
+
+/*
+ * Adds the products of a block's 4 samples with those of another to 8 columns.
+ * The high halves of row k, what they leave, and the low halves come one step
+ * after the other, so that nothing within a step waits for anything in it.
+ */
+WARPRSA_FN void warprsa_narrow_block(uint64_t *s, const double *x,
+                                     const double *y)
+{
+    double high[4][4], low[4][4];
+
+    WARPRSA_UNROLL
+    for (int k = 0; k < 7; k++) {
+        WARPRSA_UNROLL
+        for (int j = 0; j < 4; j++) {
+            if (k < 4)
+                high[k][j] = warprsa_fma_rz(x[k], y[j], WARPRSA_NARROW_HIGH);
+            if (k >= 1 && k < 5)
+                low[k - 1][j] =
+                    (WARPRSA_NARROW_HIGH + WARPRSA_NARROW_LOW) - high[k - 1][j];
+            if (k >= 2 && k < 6)
+                low[k - 2][j] =
+                    warprsa_fma_rz(x[k - 2], y[j], low[k - 2][j]);
+            if (k >= 3) {
+                const int r = k - 3;
+
+                s[r + j] +=
+                    j == 0 ? warprsa_bits(low[r][0])
+                           : warprsa_bits(low[r][j]) +
+                                 warprsa_bits(high[r][j - 1]);
+                if (j == 3)
+                    s[r + 4] += warprsa_bits(high[r][3]);
+            }
+        }
+    }
+}
+
+/* The samples at x, times those at y, into 8 columns. */
+WARPRSA_FN void warprsa_narrow_multiply_blocks(uint64_t *s,
+                                               warprsa_narrow_address x,
+                                               warprsa_narrow_address y)
+{
+    double a[4], b[4];
+
+    warprsa_narrow_load_samples(a, x);
+    warprsa_narrow_load_samples(b, y);
+    warprsa_narrow_load_samples(b + 2, y + WARPRSA_NARROW_HALF_NUMBER);
+    warprsa_narrow_load_samples(a + 2, x + WARPRSA_NARROW_HALF_NUMBER);
+    warprsa_narrow_block(s, a, b);
+}
+
+/* The step `product`: of a with itself or, with `multiply`, with b. The block
+ * of a diagonal lane has no second product. It multiplies zeros instead, whose
+ * exponent fields are taken off. */
+WARPRSA_FN void warprsa_narrow_product(const warprsa_narrow_lane *me,
+                                       const int multiply)
+{
+    uint64_t s[8] = {0};
+
+    if (!multiply) {
+        warprsa_narrow_multiply_blocks(s, me->left, me->right);
+    } else {
+        warprsa_narrow_address x = me->left;
+        warprsa_narrow_address y =
+            me->right + (WARPRSA_NARROW_B - WARPRSA_NARROW_A);
+
+        WARPRSA_ROLLED
+        for (int i = 0; i < 2; i++) {
+            warprsa_narrow_multiply_blocks(s, x, y);
+            x = me->left_again;
+            y = me->right_again;
+        }
+        WARPRSA_UNROLL
+        for (int j = 0; j < 8; j++)
+            s[j] -=
+                (uint64_t)(me->square *
+                           (uint32_t)(warprsa_narrow_block_fields(j) >> 32))
+                << 32;
+    }
+    WARPRSA_UNROLL
+    for (int i = 0; i < 4; i++)
+        warprsa_narrow_store(me->part + WARPRSA_NARROW_PARTS_ROW * i, s[2 * i],
+                             s[2 * i + 1]);
+}
+
+/* The step `columns`: c gets the lane's lower columns; upper ones are put into
+ * memory. In a multiplication parts count once. */
+WARPRSA_FN void warprsa_narrow_columns(const warprsa_narrow_lane *me,
+                                       uint64_t *c, const int multiply)
+{
+    const uint64_t fourth = (uint64_t)me->fourth << 32 | me->fourth;
+    const uint64_t fifth = (uint64_t)me->fifth << 32 | me->fifth;
+    uint64_t part[5][2], second[2];
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < 5; i++)
+        warprsa_narrow_load(part[i], me->parts[i]);
+    WARPRSA_UNROLL
+    for (int i = 0; i < 2; i++) {
+        uint64_t x = (part[1][i] + part[2][i] + (part[3][i] & fourth)) +
+                     (part[4][i] & fifth);
+        uint64_t y = part[3][i] & ~fourth;
+
+        if (!multiply) {
+            x += x;
+            y += y;
+        }
+        c[i] = (part[0][i] + me->start[i]) + x;
+        second[i] = (part[4][i] + me->start[2 + i]) + y;
+    }
+    if (!me->low)
+        warprsa_narrow_store(me->upper_first, c[0], c[1]);
+    if (me->second)
+        warprsa_narrow_store(me->upper_second, second[0], second[1]);
+}
+
+/* The step `top`, which overwrites bytes that the lane of columns 38 and 39 has
+ * stored. */
+WARPRSA_FN void warprsa_narrow_top(const warprsa_narrow_lane *me, uint64_t *c)
+{
+    if (me->top) {
+        warprsa_narrow_store_byte(me->upper_second + 7,
+                                  (uint32_t)(c[1] >> 52));
+        warprsa_narrow_store_byte(me->upper_second + 15,
+                                  (uint32_t)(c[1] >> 44));
+    }
+    c[1] &= (uint64_t)me->top_mask << 32 | 0xFFFFFFFFu;
+}
+
+/* The step `join` of one word: its digit sums d are those of two tiles, d[0]
+ * and d[1] of the lower. */
+WARPRSA_FN void warprsa_narrow_put_word(warprsa_narrow_address low,
+                                        warprsa_narrow_address high, int shift,
+                                        uint32_t d0, uint32_t d1, uint32_t d2,
+                                        uint32_t d3)
+{
+    const uint64_t x =
+        (d0 + 256 * d1) + ((uint64_t)(d2 + 256 * d3) << 16);
+
+    warprsa_narrow_store_one(low, (x << shift) & WARPRSA_SAMPLE_MASK);
+    warprsa_narrow_store_one(high, x >> (52 - shift));
+}
+
+/* The step `carry`: y of a lane's pair of samples, and what is carried out of
+ * the upper one. */
+WARPRSA_FN uint32_t warprsa_narrow_sums(const warprsa_narrow_lane *me,
+                                        const uint64_t *c, uint64_t *y)
+{
+    uint64_t x[3][2];
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < 3; i++)
+        warprsa_narrow_load(x[i], me->words + WARPRSA_NARROW_WORDS_ROW * i);
+    WARPRSA_UNROLL
+    for (int i = 0; i < 2; i++)
+        y[i] = c[i] + x[0][i] + (x[1][i] + x[2][i]);
+    return (uint32_t)((int32_t)(uint32_t)(y[1] >> 32) >> 20);
+}
+
+/* 2^52 plus the lower 52 bits of y, as a double. */
+WARPRSA_FN double warprsa_narrow_low(uint64_t y)
+{
+    return warprsa_from_bits((y & WARPRSA_SAMPLE_MASK) |
+                             WARPRSA_NARROW_LOW_FIELD);
+}
+
+/* 2^52 + 2^31 plus a carry, as a double. */
+WARPRSA_FN double warprsa_narrow_carry(uint32_t carry)
+{
+    return warprsa_from_bits(WARPRSA_NARROW_LOW_FIELD |
+                             (carry ^ 0x80000000u));
+}
+
+/* Ends the step: the lane's samples from its sums and the carry from below. */
+WARPRSA_FN void warprsa_narrow_samples(const warprsa_narrow_lane *me,
+                                       double *a, const uint64_t *y,
+                                       uint32_t carry)
+{
+    const uint32_t own = (uint32_t)((int32_t)(uint32_t)(y[0] >> 32) >> 20);
+
+    a[0] = (warprsa_narrow_low(y[0]) - (0x1p53 + 0x1p51 + 0x1p31)) +
+           warprsa_narrow_carry(me->lowest ? 0 : carry);
+    a[1] = (warprsa_narrow_low(y[1]) - me->half) + warprsa_narrow_carry(own);
+    if (me->low)
+        warprsa_narrow_store_samples(me->number, a);
+}
+
+/* Looks at a lane's part of entries `from` to `from` + 3 of the table and keeps
+ * that of entry `digit`. */
+WARPRSA_FN void warprsa_narrow_choose(warprsa_narrow_lane *me, uint32_t from,
+                                      uint32_t digit)
+{
+    WARPRSA_UNROLL
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint64_t mask = from + i == digit ? ~0ull : 0;
+        uint64_t x[2];
+
+        warprsa_narrow_load(x, me->table + WARPRSA_NARROW_NUMBER * (from + i));
+        me->entry[0] |= x[0] & mask;
+        me->entry[1] |= x[1] & mask;
+    }
+}
+
+/* Low halves that column c of a whole product gets. */
+WARPRSA_FN int warprsa_narrow_halves(int c)
+{
+    return c < 0 || c > 38 ? 0 : c < 20 ? c + 1 : 39 - c;
+}
+
+/* What makes column c positive, in units of 2^52. */
+WARPRSA_FN uint64_t warprsa_narrow_bias(int c)
+{
+    return c < 19 ? 0 : c < 38 ? 7 : 1;
+}
+
+/* What column c starts from: less the exponent fields, plus its bias, 2^51 for
+ * rounding, and the negated biases of all columns. */
+WARPRSA_FN uint64_t warprsa_narrow_start(const warprsa_narrow_key *key, int c)
+{
+    uint64_t start =
+        (warprsa_narrow_bias(c) << 52) -
+        (uint64_t)warprsa_narrow_halves(c) * WARPRSA_NARROW_LOW_FIELD -
+        (uint64_t)warprsa_narrow_halves(c - 1) * WARPRSA_NARROW_HIGH_FIELD;
+
+    if (c < WARPRSA_NARROW_LIMBS)
+        start += key->bias[c];
+    if (c < WARPRSA_NARROW_LIMBS - 1)
+        start += WARPRSA_SAMPLE_HALF;
+    return start;
+}
+
+#endif

@@ -1,0 +1,690 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel "narrow_fold": whole private operations of requests that share a
+ * key, up to eight to an item (plan.h), in three CUDA kernels.
+ *
+ *   begin    Block arithmetic, a warp for a request: bytes in, blinding. Other
+ *            blocks make the matrices of the keys and blind the exponents.
+ *   powers   The narrow fold (narrow.h), a block for each prime of an item.
+ *            Other blocks invert the blinding factors.
+ *   finish   Block arithmetic again: all that is left.
+ *
+ * If the blocks that invert would have to wait until powers are done, `begin`
+ * has them.
+ */
+#ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_FOLD_CUH
+#define WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_FOLD_CUH
+
+#define WARPRSA_BLOCK_ARITH
+/* The size class has one shape. */
+#define WARPRSA_LOW_LATENCY_SHAPE WARPRSA_BLOCK_SHAPE_2048
+
+#include "gpu/kernels/fold/launch.h"
+#include "gpu/kernels/narrow_fold/narrow_operation.h"
+#include "gpu/kernels/request.cuh"
+
+static constexpr warprsa_shape warprsa_narrow_shape = WARPRSA_BLOCK_SHAPE_2048;
+static constexpr int THREADS_PER_NUMBER =
+    warprsa_narrow_shape.threads_per_number;
+static constexpr int LIMBS_PER_THREAD = warprsa_narrow_shape.limbs_per_thread;
+static constexpr int LIMBS = WARPRSA_NARROW_LIMBS;
+static constexpr unsigned THREADS = WARPRSA_NARROW_THREADS;
+static constexpr unsigned WARPS = THREADS / 32;
+
+static_assert(warprsa_narrow_shape.limbs == LIMBS, "the class of RSA-2048");
+static_assert(2 * THREADS_PER_NUMBER == 32, "a warp for a request");
+
+/* Doubles of a request's exchange buffer. */
+static constexpr unsigned EXCHANGE =
+    WARPRSA_EXCHANGE_DOUBLES(THREADS_PER_NUMBER, LIMBS_PER_THREAD);
+
+/* Blocks that make the matrices of a key. */
+static constexpr unsigned MAKERS = 8;
+/* Keys that they make at the same time, at most. */
+static constexpr unsigned KEYS_AT_ONCE = 64;
+
+/* What an item has in the batch's table. SECRET. */
+struct warprsa_narrow_item {
+    warprsa_narrow_key key[2]; /* if it is the first of its key */
+    double number[2][WARPRSA_NARROW_NUMBERS][LIMBS];
+};
+
+struct warprsa_narrow_launch {
+    warprsa_fold_batch batch;
+    bool invert_early; /* in `begin` */
+};
+
+/* The first request of the items, and the number of all of theirs: they lie in
+ * order, without gaps. */
+static __device__ __forceinline__ uint32_t
+warprsa_narrow_first(const warprsa_narrow_launch &launch)
+{
+    return launch.batch.items[0].first;
+}
+
+static __device__ __forceinline__ uint32_t
+warprsa_narrow_requests(const warprsa_narrow_launch &launch)
+{
+    const warprsa_fold_item last =
+        launch.batch.items[launch.batch.item_count - 1];
+
+    return last.first + last.count - warprsa_narrow_first(launch);
+}
+
+static __device__ __forceinline__ warprsa_narrow_item *
+warprsa_narrow_scratch(const warprsa_narrow_launch &launch, uint32_t item)
+{
+    return reinterpret_cast<warprsa_narrow_item *>(launch.batch.batch.table) +
+           item;
+}
+
+static __device__ __forceinline__ uint32_t
+warprsa_narrow_item_key(const warprsa_narrow_launch &launch, uint32_t item)
+{
+    return launch.batch.batch.key[launch.batch.items[item].first];
+}
+
+/* The first item of a run with the key of `item`. By all lanes of a warp. */
+static __device__ __forceinline__ uint32_t
+warprsa_narrow_first_of_key(const warprsa_narrow_launch &launch, uint32_t item)
+{
+    const uint32_t key = warprsa_narrow_item_key(launch, item);
+    const uint32_t lane = threadIdx.x % 32;
+
+    for (;;) {
+        const bool same =
+            item > lane &&
+            warprsa_narrow_item_key(launch, item - 1 - lane) == key;
+        const uint32_t others = ~__ballot_sync(0xffffffffu, same);
+
+        if (others != 0)
+            return item - (uint32_t)(__ffs((int)others) - 1);
+        item -= 32;
+    }
+}
+
+/* The item that has request `index` of the batch, by halving. */
+static __device__ __forceinline__ uint32_t
+warprsa_narrow_item_of(const warprsa_narrow_launch &launch, uint32_t index)
+{
+    uint32_t low = 0, high = launch.batch.item_count - 1;
+
+    while (low < high) {
+        const uint32_t middle = (low + high + 1) / 2;
+
+        if (launch.batch.items[middle].first <= index)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Both halves of a request's number in the scratch memory of its item. */
+static __device__ __forceinline__ double *
+warprsa_narrow_numbers(const warprsa_narrow_launch &launch, uint32_t index)
+{
+    const uint32_t item = warprsa_narrow_item_of(launch, index);
+
+    return warprsa_narrow_scratch(launch, item)
+        ->number[0][index - launch.batch.items[item].first];
+}
+
+/* The request of this thread's warp, with its exchange buffer in shared
+ * memory. */
+static __device__ __forceinline__ warprsa_operation
+warprsa_narrow_request(const warprsa_narrow_launch &launch, uint32_t index)
+{
+    warprsa_operation op = warprsa_request(launch.batch.batch, index);
+
+    op.exchange = threadIdx.x / 32 * EXCHANGE;
+    return op;
+}
+
+/* No secret may be left in shared memory for the next block. */
+static __device__ __forceinline__ void warprsa_narrow_wipe_exchange(void)
+{
+    volatile double *of = warprsa_shared + threadIdx.x / 32 * EXCHANGE;
+
+    __syncwarp();
+    for (unsigned i = threadIdx.x % 32; i < EXCHANGE; i += 32)
+        of[i] = 0;
+}
+
+/* Blocks of THREADS that have a thread for each half of the requests. */
+static __host__ __device__ __forceinline__ uint32_t
+warprsa_narrow_half_blocks(uint32_t requests)
+{
+    return (2 * requests + THREADS - 1) / THREADS;
+}
+
+/* 1/r of each half: a thread for each. */
+static __device__ __forceinline__ void
+warprsa_narrow_invert(const warprsa_narrow_launch &launch, uint32_t block)
+{
+    const uint32_t index = block * (THREADS / 2) + threadIdx.x / 2;
+
+    if (index < warprsa_narrow_requests(launch)) {
+        const warprsa_operation op = warprsa_request(
+            launch.batch.batch, warprsa_narrow_first(launch) + index);
+
+        warprsa_blinding_inverse(&op, threadIdx.x % 2, LIMBS);
+    }
+}
+
+/* The matrices of some items: MAKERS blocks for each that has a key of its
+ * own. Item by item the warps of these blocks take its rows in turns. */
+static __device__ __forceinline__ void
+warprsa_narrow_make_keys(const warprsa_narrow_launch &launch, uint32_t block)
+{
+    const uint32_t items = launch.batch.item_count;
+    const uint32_t warp = block % MAKERS * WARPS + threadIdx.x / 32;
+
+    WARPRSA_ROLLED
+    for (uint32_t item = block / MAKERS; item < items; item += KEYS_AT_ONCE) {
+        const warprsa_operation op =
+            warprsa_narrow_request(launch, launch.batch.items[item].first);
+        warprsa_narrow_key *to = warprsa_narrow_scratch(launch, item)->key;
+        warprsa_narrow_maker maker;
+
+        if (item > 0 && warprsa_narrow_item_key(launch, item) ==
+                            warprsa_narrow_item_key(launch, item - 1))
+            continue;
+        warprsa_narrow_new_maker(&maker, &op, THREADS_PER_NUMBER,
+                                 LIMBS_PER_THREAD);
+        WARPRSA_ROLLED
+        for (uint32_t row = warp; row < WARPRSA_NARROW_ROWS;
+             row += MAKERS * WARPS)
+            warprsa_narrow_make_row(to, to + 1, &maker, (int)row,
+                                    THREADS_PER_NUMBER, LIMBS_PER_THREAD);
+        if (warp == MAKERS * WARPS - 1)
+            warprsa_narrow_make_bias(to, to + 1, &maker, THREADS_PER_NUMBER,
+                                     LIMBS_PER_THREAD);
+    }
+}
+
+static __host__ __device__ __forceinline__ uint32_t
+warprsa_narrow_maker_blocks(uint32_t items)
+{
+    return MAKERS * (items < KEYS_AT_ONCE ? items : KEYS_AT_ONCE);
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    warprsa_narrow_fold_begin(const __grid_constant__ warprsa_narrow_launch
+                                  launch)
+{
+    WARPRSA_STAGE(REST);
+    const uint32_t inverting =
+        launch.invert_early ? warprsa_narrow_half_blocks(
+                                  WARPRSA_NARROW_NUMBERS *
+                                  launch.batch.item_count)
+                            : 0;
+    const uint32_t making =
+        warprsa_narrow_maker_blocks(launch.batch.item_count);
+
+    if (blockIdx.x < inverting) {
+        warprsa_narrow_invert(launch, blockIdx.x);
+    } else if (blockIdx.x < inverting + making) {
+        warprsa_narrow_make_keys(launch, blockIdx.x - inverting);
+        warprsa_narrow_wipe_exchange();
+    } else {
+        uint32_t index =
+            (blockIdx.x - inverting - making) * WARPS + threadIdx.x / 32;
+
+        if (index < warprsa_narrow_requests(launch)) {
+            index += warprsa_narrow_first(launch);
+
+            const warprsa_operation op = warprsa_narrow_request(launch, index);
+            warprsa_number x;
+
+            if (threadIdx.x % 32 < 2)
+                warprsa_blind_exponent(&op, threadIdx.x % 32, LIMBS);
+            __syncwarp();
+            warprsa_narrow_begin(&x, &op, THREADS_PER_NUMBER, LIMBS_PER_THREAD);
+            warprsa_narrow_put(warprsa_narrow_numbers(launch, index),
+                               WARPRSA_NARROW_NUMBERS * LIMBS, &x,
+                               THREADS_PER_NUMBER, LIMBS_PER_THREAD);
+            warprsa_narrow_wipe_exchange();
+        }
+    }
+}
+
+/* What a thread of the power has besides its lane: its part of the matrix, and
+ * where it reads columns and puts words for the tensor cores' instruction. */
+struct warprsa_narrow_thread {
+    uint4 matrix[WARPRSA_NARROW_TILES * WARPRSA_NARROW_STEPS];
+    uint32_t upper, last, low, high;
+    int shift;
+};
+
+static __device__ __forceinline__ void
+warprsa_narrow_set_thread(warprsa_narrow_thread *t, uint32_t shared,
+                          const warprsa_narrow_key *key)
+{
+    static constexpr warprsa_narrow_word_places words[] =
+        WARPRSA_NARROW_WORD_PLACES;
+    const uint32_t warp = threadIdx.x / 32, group = threadIdx.x % 32 / 4;
+    const uint32_t quarter = threadIdx.x % 4;
+    const warprsa_narrow_word_places word = words[8 * warp + group];
+    const uint4 *matrix = reinterpret_cast<const uint4 *>(key->matrix);
+    const uint32_t to = shared + WARPRSA_NARROW_WORDS +
+                        2 * quarter * WARPRSA_NARROW_WORDS_STRIDE;
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_NARROW_TILES * WARPRSA_NARROW_STEPS; i++)
+        t->matrix[i] =
+            matrix[(warp * WARPRSA_NARROW_TILES * WARPRSA_NARROW_STEPS + i) *
+                       32 +
+                   threadIdx.x % 32];
+    t->upper = shared + WARPRSA_NARROW_UPPER +
+               group * WARPRSA_NARROW_UPPER_STRIDE + 16 * quarter;
+    t->last = shared + WARPRSA_NARROW_LAST +
+              group * WARPRSA_NARROW_LAST_STRIDE + 8 * quarter;
+    t->low = to + word.low;
+    t->high = to + word.high;
+    t->shift = word.shift;
+}
+
+/* d += 16 digits of 32 rows times 32 bytes of eight numbers. */
+static __device__ __forceinline__ void
+warprsa_narrow_mma(uint32_t *d, const uint4 &rows, uint64_t bytes)
+{
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 "
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(rows.x), "r"(rows.y), "r"(rows.z), "r"(rows.w),
+                   "r"((uint32_t)bytes), "r"((uint32_t)(bytes >> 32)));
+}
+
+static __device__ __forceinline__ void warprsa_narrow_barrier(void)
+{
+    asm volatile("bar.sync 0, %0;" ::"n"(THREADS) : "memory");
+}
+
+/*
+ * One product of narrow.h: a square or, with MULTIPLY, a multiplication. CHOOSE
+ * looks at four entries of the table meanwhile. A warp without numbers (OWN is
+ * false) takes part in the fold alone.
+ */
+template <bool MULTIPLY, bool CHOOSE, bool OWN>
+static __device__ __forceinline__ void
+warprsa_narrow_step(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
+                    double *a, uint32_t from, uint32_t digit)
+{
+    uint64_t c[2] = {0, 0}, bytes[WARPRSA_NARROW_STEPS], y[2];
+    uint32_t d[4][4];
+
+    if (OWN) {
+        warprsa_narrow_product(me, MULTIPLY);
+        __syncwarp();
+        warprsa_narrow_columns(me, c, MULTIPLY);
+        __syncwarp();
+        warprsa_narrow_top(me, c);
+    }
+    warprsa_narrow_barrier();
+    warprsa_narrow_load(bytes, t->upper);
+    warprsa_narrow_load(bytes + 2, t->upper + 64);
+    asm volatile("ld.shared.u64 %0, [%1];"
+                 : "=l"(bytes[4])
+                 : "r"(t->last)
+                 : "memory");
+    WARPRSA_UNROLL
+    for (int i = 0; i < 16; i++)
+        d[i / 4][i % 4] = 0;
+    WARPRSA_UNROLL
+    for (int k = 0; k < WARPRSA_NARROW_STEPS; k++) {
+        warprsa_narrow_mma(d[k % 2], t->matrix[k], bytes[k]);
+        warprsa_narrow_mma(d[2 + k % 2], t->matrix[WARPRSA_NARROW_STEPS + k],
+                           bytes[k]);
+    }
+    if (CHOOSE)
+        warprsa_narrow_choose(me, from, digit);
+    WARPRSA_UNROLL
+    for (int i = 0; i < 4; i++) {
+        d[0][i] += d[1][i];
+        d[2][i] += d[3][i];
+    }
+    WARPRSA_UNROLL
+    for (int i = 0; i < 2; i++)
+        warprsa_narrow_put_word(t->low + i * WARPRSA_NARROW_WORDS_STRIDE,
+                                t->high + i * WARPRSA_NARROW_WORDS_STRIDE,
+                                t->shift, d[0][i], d[0][i + 2], d[2][i],
+                                d[2][i + 2]);
+    warprsa_narrow_barrier();
+    if (OWN) {
+        const uint32_t carry = warprsa_narrow_sums(me, c, y);
+
+        warprsa_narrow_samples(me, a, y,
+                               __shfl_sync(0xffffffffu, carry, me->carry_from,
+                                           WARPRSA_NARROW_LANES));
+        __syncwarp();
+    }
+}
+
+/* Stores the chosen entry as a factor, `to` bytes behind the number. */
+static __device__ __forceinline__ void
+warprsa_narrow_put_entry(const warprsa_narrow_lane *me, uint32_t to)
+{
+    if (me->low)
+        warprsa_narrow_store(me->number + to, me->entry[0], me->entry[1]);
+    __syncwarp();
+}
+
+/* Digit `index` of the exponent at a shared address. */
+static __device__ __forceinline__ uint32_t
+warprsa_narrow_digit(uint32_t exponent, int index)
+{
+    constexpr int per_word = 32 / WARPRSA_WINDOW;
+    uint32_t word;
+
+    asm volatile("ld.shared.u32 %0, [%1];"
+                 : "=r"(word)
+                 : "r"(exponent + index / per_word * 4)
+                 : "memory");
+    return word >> (WARPRSA_WINDOW * (index % per_word)) &
+           (WARPRSA_TABLE_SIZE - 1);
+}
+
+/* a = a^exponent. Entries 2 to 15 of the table come first, by the code that
+ * ends each digit. */
+static __device__ __forceinline__ void
+warprsa_narrow_power(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
+                     double *a, uint32_t exponent, int windows)
+{
+    int index = windows - 1, entry = 2;
+
+    WARPRSA_ROLLED
+    for (;;) {
+        if (entry > WARPRSA_TABLE_SIZE) {
+            const uint32_t digit = warprsa_narrow_digit(exponent, index--);
+
+            me->entry[0] = me->entry[1] = 0;
+            WARPRSA_ROLLED
+            for (uint32_t i = 0; i < WARPRSA_TABLE_SIZE; i += 4)
+                warprsa_narrow_step<false, true, true>(me, t, a, i, digit);
+            warprsa_narrow_put_entry(me, WARPRSA_NARROW_B);
+        }
+        warprsa_narrow_step<true, false, true>(me, t, a, 0, 0);
+        if (entry < WARPRSA_TABLE_SIZE) {
+            if (me->low)
+                warprsa_narrow_store_samples(
+                    me->table + WARPRSA_NARROW_NUMBER * entry, a);
+            if (++entry == WARPRSA_TABLE_SIZE) {
+                const uint32_t digit = warprsa_narrow_digit(exponent, index--);
+
+                __syncwarp();
+                WARPRSA_ROLLED
+                for (uint32_t i = 0; i < WARPRSA_TABLE_SIZE; i += 4)
+                    warprsa_narrow_choose(me, i, digit);
+                warprsa_narrow_put_entry(me, 0);
+                entry++;
+            }
+        } else if (index < 0) {
+            break;
+        }
+    }
+}
+
+/* The part of a warp without numbers in as many products. */
+static __device__ __forceinline__ void
+warprsa_narrow_fold_only(warprsa_narrow_lane *me,
+                         const warprsa_narrow_thread *t, double *a, int windows)
+{
+    const int products = WARPRSA_TABLE_SIZE - 2 +
+                         (WARPRSA_WINDOW + 1) * (windows - 1);
+
+    WARPRSA_ROLLED
+    for (int i = 0; i < products; i++)
+        warprsa_narrow_step<false, false, false>(me, t, a, 0, 0);
+}
+
+/* threadIdx.x, in a way that hides from the compiler what it is. Otherwise it
+ * would keep what is computed from it during the power, which wants all
+ * registers. */
+static __device__ __forceinline__ uint32_t warprsa_narrow_thread_index(void)
+{
+    uint32_t index;
+
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+    return index;
+}
+
+/* Where the pair of samples of a lane with lower columns is that it loads
+ * before the power and stores after it; NULL for other lanes. A block with
+ * fewer than eight requests raises the last one more than once, but stores it
+ * once. */
+static __device__ __forceinline__ double *
+warprsa_narrow_samples_of_lane(const warprsa_narrow_launch &launch,
+                               bool storing)
+{
+    static constexpr warprsa_narrow_lane_places places[] =
+        WARPRSA_NARROW_LANE_PLACES;
+    const uint32_t thread = warprsa_narrow_thread_index();
+    const uint32_t number = thread / WARPRSA_NARROW_LANES;
+    const warprsa_narrow_lane_places own =
+        places[thread % WARPRSA_NARROW_LANES];
+    const uint32_t item = blockIdx.x / 2, half = blockIdx.x % 2;
+    const uint32_t count = launch.batch.items[item].count;
+
+    if (own.first >= 10 || (storing && number >= count))
+        return nullptr;
+    return warprsa_narrow_scratch(launch, item)
+               ->number[half][number < count ? number : count - 1] +
+           2 * own.pair;
+}
+
+/* Loads the number as both factors and as entry 1; entry 0 is 1. */
+static __device__ __forceinline__ void
+warprsa_narrow_load_number(const warprsa_narrow_lane *me,
+                           const warprsa_narrow_launch &launch, double *a)
+{
+    const double *from = warprsa_narrow_samples_of_lane(launch, false);
+    const double one[2] = {me->lowest ? 1.0 : 0.0, 0.0};
+
+    a[0] = a[1] = 0;
+    if (from != nullptr) {
+        a[0] = from[0];
+        a[1] = from[1];
+        warprsa_narrow_store_samples(me->number, a);
+        warprsa_narrow_store_samples(me->number + WARPRSA_NARROW_B, a);
+        warprsa_narrow_store_samples(me->table, one);
+        warprsa_narrow_store_samples(me->table + WARPRSA_NARROW_NUMBER, a);
+    }
+}
+
+/* Clears the block's memory and loads the exponents. */
+static __device__ __forceinline__ void
+warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
+                              const warprsa_fold_item &own, uint8_t *memory)
+{
+    const uint32_t number = threadIdx.x / WARPRSA_NARROW_LANES;
+    const uint32_t request =
+        own.first + (number < own.count ? number : own.count - 1);
+    const uint32_t *from =
+        launch.batch.batch.exponent +
+        (2 * (size_t)request + blockIdx.x % 2) * WARPRSA_BLINDED_WORDS;
+    uint32_t *words = reinterpret_cast<uint32_t *>(memory);
+
+    for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_EXPONENT / 4;
+         i += THREADS)
+        words[i] = 0;
+    words += WARPRSA_NARROW_EXPONENT / 4 +
+             number * WARPRSA_NARROW_EXPONENT_WORDS;
+    for (unsigned i = threadIdx.x % WARPRSA_NARROW_LANES;
+         i < WARPRSA_NARROW_EXPONENT_WORDS; i += WARPRSA_NARROW_LANES)
+        words[i] = from[i];
+}
+
+/* Blocks of the powers that an SM takes at the same time: with all registers
+ * that help, which takes the shortest time, or with more blocks. */
+static constexpr int FEW = 3, MANY = 4;
+
+/* The power of one prime of an item. With MANY blocks few warps are without
+ * numbers, and these compute something. */
+template <int BLOCKS>
+static __device__ __forceinline__ void
+warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
+{
+    const uint32_t item = blockIdx.x / 2;
+    const uint32_t number = threadIdx.x / WARPRSA_NARROW_LANES;
+    const warprsa_fold_item own = launch.batch.items[item];
+    const uint32_t first = warprsa_narrow_first_of_key(launch, item);
+    const warprsa_narrow_key *key =
+        &warprsa_narrow_scratch(launch, first)->key[blockIdx.x % 2];
+    const uint32_t shared = (uint32_t)__cvta_generic_to_shared(memory);
+    const int windows = (int)launch.batch.batch.windows;
+    warprsa_narrow_lane me;
+    warprsa_narrow_thread t;
+    double a[2];
+    double *to;
+
+    warprsa_narrow_load_exponents(launch, own, memory);
+    warprsa_narrow_set_lane(&me, shared, (int)number,
+                            (int)(threadIdx.x % WARPRSA_NARROW_LANES), key);
+    warprsa_narrow_set_thread(&t, shared, key);
+    __syncthreads();
+    warprsa_narrow_load_number(&me, launch, a);
+    __syncthreads();
+    /* The same for all of a warp, and public. */
+    if (BLOCKS == FEW && __shfl_sync(0xffffffffu, number, 0) >= own.count)
+        warprsa_narrow_fold_only(&me, &t, a, windows);
+    else
+        warprsa_narrow_power(&me, &t, a,
+                             shared + WARPRSA_NARROW_EXPONENT +
+                                 4 * WARPRSA_NARROW_EXPONENT_WORDS * number,
+                             windows);
+    to = warprsa_narrow_samples_of_lane(launch, true);
+    if (to != nullptr) {
+        to[0] = a[0];
+        to[1] = a[1];
+    }
+}
+
+template <int BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+    warprsa_narrow_fold_powers(const __grid_constant__ warprsa_narrow_launch
+                                   launch)
+{
+    WARPRSA_STAGE(MODEXP);
+    uint8_t *const memory = reinterpret_cast<uint8_t *>(warprsa_shared);
+
+    if (BLOCKS == FEW && blockIdx.x >= 2 * launch.batch.item_count) {
+        warprsa_narrow_invert(launch,
+                              blockIdx.x - 2 * launch.batch.item_count);
+        return;
+    }
+    warprsa_narrow_item_powers<BLOCKS>(launch, memory);
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_SHARED / 4; i += THREADS)
+        reinterpret_cast<volatile uint32_t *>(memory)[i] = 0;
+}
+
+/* Wipes the matrices, which nobody reads any more: each warp some words. */
+static __device__ __forceinline__ void
+warprsa_narrow_wipe_keys(const warprsa_narrow_launch &launch)
+{
+    constexpr uint32_t words = 2 * sizeof(warprsa_narrow_key) / 8;
+    const uint32_t threads = gridDim.x * THREADS;
+
+    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+         i < launch.batch.item_count * words; i += threads)
+        reinterpret_cast<volatile uint64_t *>(
+            warprsa_narrow_scratch(launch, i / words)->key)[i % words] = 0;
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    warprsa_narrow_fold_finish(const __grid_constant__ warprsa_narrow_launch
+                                   launch)
+{
+    WARPRSA_STAGE(REST);
+    constexpr size_t stride = WARPRSA_NARROW_NUMBERS * LIMBS;
+    uint32_t index = blockIdx.x * WARPS + threadIdx.x / 32;
+
+    warprsa_narrow_wipe_keys(launch);
+    if (index < warprsa_narrow_requests(launch)) {
+        index += warprsa_narrow_first(launch);
+
+        const warprsa_operation op = warprsa_narrow_request(launch, index);
+        double *samples = warprsa_narrow_numbers(launch, index);
+        const warprsa_number none = {};
+        warprsa_number x;
+
+        warprsa_narrow_end(&x, samples, stride, &op, THREADS_PER_NUMBER,
+                           LIMBS_PER_THREAD);
+        warprsa_narrow_put(samples, stride, &none, THREADS_PER_NUMBER,
+                           LIMBS_PER_THREAD);
+        warprsa_unblind_and_recombine(&x, &op, LIMBS, THREADS_PER_NUMBER,
+                                      LIMBS_PER_THREAD);
+        warprsa_narrow_wipe_exchange();
+    }
+}
+
+template <int BLOCKS>
+static cudaError_t
+warprsa_launch_narrow_powers(const warprsa_narrow_launch &launch,
+                             uint32_t blocks, cudaStream_t stream)
+{
+    const cudaError_t error =
+        cudaFuncSetAttribute(warprsa_narrow_fold_powers<BLOCKS>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             WARPRSA_NARROW_SHARED);
+
+    if (error == cudaSuccess)
+        warprsa_narrow_fold_powers<BLOCKS>
+            <<<blocks, THREADS, WARPRSA_NARROW_SHARED, stream>>>(launch);
+    return error;
+}
+
+/* Queues the kernels for all items of a batch, for which the table has room.
+ * How many requests these have is known on the device alone. */
+static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch *batch,
+                                               uint32_t sms,
+                                               cudaStream_t stream)
+{
+    const uint32_t items = batch->item_count, powers = 2 * items;
+    const uint32_t most = WARPRSA_NARROW_NUMBERS * items;
+    const uint32_t requests =
+        most < batch->batch.count ? most : batch->batch.count;
+    const uint32_t blocks = (requests + WARPS - 1) / WARPS;
+    const uint32_t halves = warprsa_narrow_half_blocks(most);
+    const size_t exchange = WARPS * EXCHANGE * sizeof(double);
+    const bool late = powers + halves <= FEW * sms;
+    const warprsa_narrow_launch launch = {*batch, !late};
+    cudaError_t error;
+
+    warprsa_narrow_fold_begin<<<blocks + warprsa_narrow_maker_blocks(items) +
+                                    (late ? 0 : halves),
+                                THREADS, exchange, stream>>>(launch);
+    error = powers <= FEW * sms
+                ? warprsa_launch_narrow_powers<FEW>(
+                      launch, powers + (late ? halves : 0), stream)
+                : warprsa_launch_narrow_powers<MANY>(launch, powers, stream);
+    if (error != cudaSuccess)
+        return error;
+    warprsa_narrow_fold_finish<<<blocks, THREADS, exchange, stream>>>(launch);
+    return cudaGetLastError();
+}
+
+/* A warprsa_fold_kernel's launch(): `blocks` items at a time. */
+static cudaError_t warprsa_launch_narrow_fold(const warprsa_fold_batch *batch,
+                                              uint32_t blocks,
+                                              cudaStream_t stream)
+{
+    unsigned sms;
+    cudaError_t error = warprsa_sm_count(&sms);
+
+    for (uint32_t done = 0; error == cudaSuccess && done < batch->item_count;
+         done += blocks) {
+        warprsa_fold_batch part = *batch;
+
+        part.items += done;
+        part.item_count -= done;
+        if (part.item_count > blocks)
+            part.item_count = blocks;
+        error = warprsa_launch_narrow_items(&part, sms, stream);
+    }
+    return error;
+}
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The narrow fold (narrow.h) on the CPU: a number's 16 lanes one after another,
+ * and what the tensor cores sum as loops over the same matrix, at the same
+ * offsets.
+ */
+#ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_HOST_H
+#define WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_HOST_H
+
+#include "gpu/kernels/narrow_fold/narrow_operation.h"
+
+/* One number. SECRET. */
+typedef struct warprsa_narrow_host {
+    uint8_t shared[WARPRSA_NARROW_SHARED];
+    warprsa_narrow_lane lane[WARPRSA_NARROW_LANES];
+    const warprsa_narrow_key *key;
+} warprsa_narrow_host;
+
+static inline void warprsa_narrow_host_new(warprsa_narrow_host *h,
+                                           const warprsa_narrow_key *key)
+{
+    memset(h->shared, 0, sizeof(h->shared));
+    h->key = key;
+    for (int i = 0; i < WARPRSA_NARROW_LANES; i++)
+        warprsa_narrow_set_lane(&h->lane[i], h->shared, 0, i, key);
+}
+
+/* The digit sum `digit`, 0..3, of word `place`: the lower two are of the first
+ * tile. Thread t of four has two columns of a step, which it reads from the
+ * upper columns of a number as the device does. */
+static inline uint32_t warprsa_narrow_host_sum(const warprsa_narrow_host *h,
+                                               int place, int digit)
+{
+    const uint8_t *matrix =
+        (const uint8_t *)h->key->matrix +
+        16 * 32 * WARPRSA_NARROW_STEPS *
+            (place / 8 * WARPRSA_NARROW_TILES + digit / 2) +
+        16 * 4 * (place % 8) + 4 * (digit % 2);
+    const uint8_t *upper = h->shared + WARPRSA_NARROW_UPPER;
+    const uint8_t *last = h->shared + WARPRSA_NARROW_LAST;
+    uint32_t sum = 0;
+
+    for (int step = 0; step < WARPRSA_NARROW_STEPS; step++)
+        for (int t = 0; t < 4; t++) {
+            const uint8_t *column =
+                step == 4 ? last + 8 * t
+                          : upper + 16 * t + step % 2 * 8 + step / 2 * 64;
+
+            for (int i = 0; i < 8; i++)
+                sum += matrix[16 * (32 * step + t) + i / 4 * 8 + i % 4] *
+                       column[i];
+        }
+    return sum;
+}
+
+/* a = a a or, with `multiply`, a = a b. */
+static inline void warprsa_narrow_host_step(warprsa_narrow_host *h,
+                                            int multiply)
+{
+    static const warprsa_narrow_word_places words[] =
+        WARPRSA_NARROW_WORD_PLACES;
+    const int lanes = WARPRSA_NARROW_LANES;
+    uint64_t c[WARPRSA_NARROW_LANES][2], y[WARPRSA_NARROW_LANES][2];
+    uint32_t carry[WARPRSA_NARROW_LANES];
+    double a[2];
+
+    for (int i = 0; i < lanes; i++)
+        warprsa_narrow_product(&h->lane[i], multiply);
+    for (int i = 0; i < lanes; i++)
+        warprsa_narrow_columns(&h->lane[i], c[i], multiply);
+    for (int i = 0; i < lanes; i++)
+        warprsa_narrow_top(&h->lane[i], c[i]);
+    for (int i = 0; i < WARPRSA_NARROW_DIGITS / 4; i++)
+        warprsa_narrow_put_word(
+            h->shared + WARPRSA_NARROW_WORDS + words[i].low,
+            h->shared + WARPRSA_NARROW_WORDS + words[i].high, words[i].shift,
+            warprsa_narrow_host_sum(h, i, 0), warprsa_narrow_host_sum(h, i, 1),
+            warprsa_narrow_host_sum(h, i, 2), warprsa_narrow_host_sum(h, i, 3));
+    for (int i = 0; i < lanes; i++)
+        carry[i] = warprsa_narrow_sums(&h->lane[i], c[i], y[i]);
+    for (int i = 0; i < lanes; i++)
+        warprsa_narrow_samples(&h->lane[i], a, y[i],
+                               carry[h->lane[i].carry_from]);
+}
+
+/* Copies a number's samples into or out of memory where pairs lie apart. */
+static inline void warprsa_narrow_host_put(uint8_t *at, const double *a)
+{
+    for (int k = 0; k < WARPRSA_NARROW_LIMBS / 2; k++)
+        memcpy(at + warprsa_narrow_pair_at(k), a + 2 * k, 16);
+}
+
+static inline void warprsa_narrow_host_get(double *a, const uint8_t *at)
+{
+    for (int k = 0; k < WARPRSA_NARROW_LIMBS / 2; k++)
+        memcpy(a + 2 * k, at + warprsa_narrow_pair_at(k), 16);
+}
+
+/* The factor at `to` becomes the chosen entry of the table. */
+static inline void warprsa_narrow_host_choose(warprsa_narrow_host *h, int to,
+                                              uint32_t digit)
+{
+    for (int i = 0; i < WARPRSA_NARROW_LANES; i++) {
+        warprsa_narrow_lane *me = &h->lane[i];
+
+        me->entry[0] = me->entry[1] = 0;
+        for (uint32_t from = 0; from < WARPRSA_TABLE_SIZE; from += 4)
+            warprsa_narrow_choose(me, from, digit);
+        if (me->low)
+            warprsa_narrow_store(me->number + to, me->entry[0], me->entry[1]);
+    }
+}
+
+/* Entry `entry` of the table = a. */
+static inline void warprsa_narrow_host_put_entry(warprsa_narrow_host *h,
+                                                 int entry)
+{
+    double a[WARPRSA_NARROW_LIMBS];
+
+    warprsa_narrow_host_get(a, h->shared + WARPRSA_NARROW_A);
+    memcpy(h->shared + WARPRSA_NARROW_TABLE + entry * WARPRSA_NARROW_NUMBER, a,
+           sizeof(a));
+    explicit_bzero(a, sizeof(a));
+}
+
+/* Digit `index` of an exponent, 0 the lowest. */
+static inline uint32_t warprsa_narrow_host_digit(const uint32_t *exponent,
+                                                 int index)
+{
+    return exponent[index / 8] >> (4 * (index % 8)) & 15;
+}
+
+/* a = a^exponent, of so many digits, as narrow.cuh computes it. */
+static inline void warprsa_narrow_host_power(double *a,
+                                             const warprsa_narrow_key *key,
+                                             const uint32_t *exponent,
+                                             int windows)
+{
+    static const double one[WARPRSA_NARROW_LIMBS] = {1};
+    warprsa_narrow_host h;
+
+    warprsa_narrow_host_new(&h, key);
+    warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_A, one);
+    warprsa_narrow_host_put_entry(&h, 0);
+    warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_A, a);
+    warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_B, a);
+    warprsa_narrow_host_put_entry(&h, 1);
+    for (int i = 2; i < WARPRSA_TABLE_SIZE; i++) {
+        warprsa_narrow_host_step(&h, 1);
+        warprsa_narrow_host_put_entry(&h, i);
+    }
+    warprsa_narrow_host_choose(
+        &h, WARPRSA_NARROW_A, warprsa_narrow_host_digit(exponent, windows - 1));
+    for (int i = windows - 2; i >= 0; i--) {
+        for (int j = 0; j < WARPRSA_WINDOW; j++)
+            warprsa_narrow_host_step(&h, 0);
+        warprsa_narrow_host_choose(&h, WARPRSA_NARROW_B,
+                                   warprsa_narrow_host_digit(exponent, i));
+        warprsa_narrow_host_step(&h, 1);
+    }
+    warprsa_narrow_host_get(a, h.shared + WARPRSA_NARROW_A);
+    explicit_bzero(&h, sizeof(h));
+}
+
+#endif

@@ -1,0 +1,298 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the narrow fold (narrow.h) needs around its products: the key's matrix,
+ * where each lane finds what it computes with, and numbers as Montgomery's
+ * arithmetic has them before and after the powers.
+ */
+#ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_OPERATION_H
+#define WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_OPERATION_H
+
+#include "gpu/kernels/fold/matrix.h"
+#include "gpu/kernels/narrow_fold/narrow.h"
+
+/* What makes the matrices of both primes of a key. */
+typedef struct warprsa_narrow_maker {
+    warprsa_modulus p;
+    warprsa_number one; /* R mod P */
+    warprsa_number r2;
+} warprsa_narrow_maker;
+
+WARPRSA_FN void warprsa_narrow_new_maker(warprsa_narrow_maker *maker,
+                                         const warprsa_operation *op,
+                                         const int threads_per_number,
+                                         const int limbs_per_thread)
+{
+    const warprsa_operation_half *half = op->key->half;
+    const int threads_per_request = 2 * threads_per_number;
+    warprsa_number one = {0};
+
+    warprsa_use_primes(&maker->p, op, &half[0], &half[1], WARPRSA_NARROW_LIMBS,
+                       threads_per_number, limbs_per_thread,
+                       threads_per_request);
+    warprsa_load(&maker->r2, half[0].r2, half[1].r2, WARPRSA_NARROW_LIMBS,
+                 threads_per_number, limbs_per_thread, threads_per_request);
+    warprsa_set_one(&one, threads_per_number, limbs_per_thread,
+                    threads_per_request);
+    warprsa_mont_mul(&maker->one, &one, &maker->r2, &maker->p,
+                     WARPRSA_NARROW_LIMBS, threads_per_number, limbs_per_thread,
+                     threads_per_request);
+}
+
+/*
+ * Offsets in the matrix, in bytes; that of row k and digit d is their sum. As
+ * the instruction wants it: warp, tile of 16 digits, step of 32 rows, thread,
+ * word, byte. The columns of a step are those that a thread reads from memory
+ * by two loads of 16 bytes and one of 8. The digits of a word of 32 bits belong
+ * to one thread, two in each tile.
+ */
+WARPRSA_FN int warprsa_narrow_row_offset(int k)
+{
+    const int column = k / 8;
+    const int step = column < 16 ? column % 2 + column / 8 * 2 : 4;
+    const int thread = column < 16 ? column % 8 / 2 : column - 16;
+
+    return 16 * (32 * step + thread) + k / 4 % 2 * 8 + k % 4;
+}
+
+WARPRSA_FN int warprsa_narrow_digit_offset(int digit)
+{
+    static const uint8_t place_of_word[] = WARPRSA_NARROW_PLACE_OF_WORD;
+    const int place = place_of_word[digit / 4];
+    const int tile = place / 8 * WARPRSA_NARROW_TILES + digit / 2 % 2;
+
+    return 16 * 32 * WARPRSA_NARROW_STEPS * tile + 16 * 4 * (place % 8) +
+           4 * (digit % 2);
+}
+
+/* Byte `index` of two samples below 2^52: 13 bytes. */
+WARPRSA_FN uint8_t warprsa_narrow_byte(const double *samples, int index)
+{
+    const uint64_t low = (uint64_t)samples[0], high = (uint64_t)samples[1];
+
+    return (uint8_t)(index < 6   ? low >> (8 * index)
+                     : index > 6 ? high >> (8 * index - 52)
+                                 : low >> 48 | high << 4);
+}
+
+/* Makes row k of the matrices of both primes. */
+WARPRSA_FN void warprsa_narrow_make_row(warprsa_narrow_key *to_p,
+                                        warprsa_narrow_key *to_q,
+                                        const warprsa_narrow_maker *maker,
+                                        int k, const int threads_per_number,
+                                        const int limbs_per_thread)
+{
+    const int threads_per_request = 2 * threads_per_number;
+    const int bytes = 52 * 2 / 8; /* of a lane's samples */
+    const int bit = k == WARPRSA_NARROW_ROWS - 1 ? 52 * 19 + 44
+                    : k == WARPRSA_NARROW_ROWS - 9
+                        ? 0
+                        : 52 * (k / 8) + 8 * (k % 8);
+    warprsa_number x = {0}, factor;
+
+    warprsa_fold_set_power_of_two(&x, bit, threads_per_number,
+                                  limbs_per_thread, threads_per_request);
+    warprsa_choose(&factor, k == WARPRSA_NARROW_ROWS - 1, &maker->one,
+                   &maker->r2, limbs_per_thread, threads_per_request);
+    warprsa_mont_mul(&x, &x, &factor, &maker->p, WARPRSA_NARROW_LIMBS,
+                     threads_per_number, limbs_per_thread, threads_per_request);
+    warprsa_reduce(&x, &x, &maker->p.p, threads_per_number, limbs_per_thread,
+                   threads_per_request);
+    WARPRSA_EACH_LANE (i, threads_per_request) {
+        const int lane = warprsa_lane(i, threads_per_request);
+        const int first = (lane & (threads_per_number - 1)) * bytes;
+        uint8_t *matrix =
+            (uint8_t *)(lane < threads_per_number ? to_p : to_q)->matrix +
+            warprsa_narrow_row_offset(k);
+
+        WARPRSA_ROLLED
+        for (int j = 0; j < bytes && first + j < WARPRSA_NARROW_DIGITS; j++)
+            matrix[warprsa_narrow_digit_offset(first + j)] =
+                warprsa_narrow_byte(x.of[i], j);
+    }
+}
+
+/* The biases of all columns, negated modulo P. That of column c is a multiple
+ * of 2^(52 (c + 1)), so those of columns 19 to 38 are a number times R, and that
+ * of column 39 is R^2. */
+WARPRSA_FN void warprsa_narrow_make_bias(warprsa_narrow_key *to_p,
+                                         warprsa_narrow_key *to_q,
+                                         const warprsa_narrow_maker *maker,
+                                         const int threads_per_number,
+                                         const int limbs_per_thread)
+{
+    const int threads_per_request = 2 * threads_per_number;
+    const int limbs = WARPRSA_NARROW_LIMBS;
+    warprsa_number x = {0};
+    int64_t over[WARPRSA_LANES_EMULATED];
+
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        const int first =
+            (warprsa_lane(k, threads_per_request) & (threads_per_number - 1)) *
+            limbs_per_thread;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < limbs_per_thread; i++)
+            x.of[k][i] = first + i < limbs ? (double)warprsa_narrow_bias(
+                                                 limbs - 1 + first + i)
+                                           : 0.0;
+    }
+    /* Within 1.02 P of zero, and then 2.02. */
+    warprsa_mont_mul(&x, &x, &maker->r2, &maker->p, limbs, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+    warprsa_add(&x, &x, &maker->r2, threads_per_number, limbs_per_thread,
+                threads_per_request);
+    warprsa_reduce(&x, &x, &maker->p.p, threads_per_number, limbs_per_thread,
+                   threads_per_request);
+    warprsa_subtract(&x, &maker->p.p, &x, 1, over, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        const int lane = warprsa_lane(k, threads_per_request);
+        const int first = (lane & (threads_per_number - 1)) * limbs_per_thread;
+        warprsa_narrow_key *to = lane < threads_per_number ? to_p : to_q;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < limbs_per_thread; i++)
+            if (first + i < limbs)
+                to->bias[first + i] = (uint64_t)x.of[k][i];
+    }
+}
+
+/* Stores both halves of a number, or loads them: sample i of half h is at[h *
+ * stride + i]. */
+WARPRSA_FN void warprsa_narrow_put(double *at, size_t stride,
+                                   const warprsa_number *x,
+                                   const int threads_per_number,
+                                   const int limbs_per_thread)
+{
+    const int threads_per_request = 2 * threads_per_number;
+
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        const int lane = warprsa_lane(k, threads_per_request);
+        const int first = (lane & (threads_per_number - 1)) * limbs_per_thread;
+        double *to = at + (lane < threads_per_number ? 0 : stride);
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < limbs_per_thread; i++)
+            if (first + i < WARPRSA_NARROW_LIMBS)
+                to[first + i] = x->of[k][i];
+    }
+}
+
+/* The first stage: x = m r^e mod each prime, not in Montgomery form. It is
+ * within 2.01 P of zero, in signed samples: what narrow.h takes. */
+WARPRSA_FN void warprsa_narrow_begin(warprsa_number *x,
+                                     const warprsa_operation *op,
+                                     const int threads_per_number,
+                                     const int limbs_per_thread)
+{
+    const int threads_per_request = 2 * threads_per_number;
+    warprsa_modulus p = {0};
+    warprsa_number one = {0};
+
+    warprsa_blind(x, &one, &p, op, WARPRSA_NARROW_LIMBS, threads_per_number,
+                  limbs_per_thread);
+    warprsa_set_one(&one, threads_per_number, limbs_per_thread,
+                    threads_per_request);
+    warprsa_mont_mul(x, x, &one, &p, WARPRSA_NARROW_LIMBS, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+}
+
+/* After the second stage: loads x, a result of narrow.h, and brings it into
+ * Montgomery form. |x| < R, so that the product with R^2 mod P is within the
+ * bounds of unreduced input. */
+WARPRSA_FN void warprsa_narrow_end(warprsa_number *x, const double *at,
+                                   size_t stride, const warprsa_operation *op,
+                                   const int threads_per_number,
+                                   const int limbs_per_thread)
+{
+    const int threads_per_request = 2 * threads_per_number;
+    const warprsa_operation_half *half = op->key->half;
+    warprsa_modulus p = {0};
+    warprsa_number r2 = {0};
+
+    warprsa_use_primes(&p, op, &half[0], &half[1], WARPRSA_NARROW_LIMBS,
+                       threads_per_number, limbs_per_thread,
+                       threads_per_request);
+    warprsa_load(&r2, half[0].r2, half[1].r2, WARPRSA_NARROW_LIMBS,
+                 threads_per_number, limbs_per_thread, threads_per_request);
+    warprsa_load(x, at, at + stride, WARPRSA_NARROW_LIMBS, threads_per_number,
+                 limbs_per_thread, threads_per_request);
+    warprsa_mont_mul(x, x, &r2, &p, WARPRSA_NARROW_LIMBS, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+}
+
+/* The pair of upper columns k, 10 to 19, of number `number`. */
+WARPRSA_FN warprsa_narrow_address warprsa_narrow_upper(
+    warprsa_narrow_address shared, int number, int k)
+{
+    return k < 18 ? shared + WARPRSA_NARROW_UPPER +
+                        number * WARPRSA_NARROW_UPPER_STRIDE + 16 * (k - 10)
+                  : shared + WARPRSA_NARROW_LAST +
+                        number * WARPRSA_NARROW_LAST_STRIDE + 16 * (k - 18);
+}
+
+/* Where lane `lane` of number `number` finds its factors, parts of columns, and
+ * what it writes. */
+WARPRSA_FN void warprsa_narrow_set_addresses(
+    warprsa_narrow_lane *me, warprsa_narrow_address shared, int number,
+    const warprsa_narrow_lane_places *places)
+{
+    const warprsa_narrow_address own = shared + number * WARPRSA_NARROW_STRIDE;
+    const int left = 16 * places->left, right = 16 * places->right;
+    const int pair = places->pair;
+
+    me->left = own + left;
+    me->right = own + right;
+    me->left_again =
+        own + (left == right ? (int)WARPRSA_NARROW_A_ZEROS : right);
+    me->right_again = own + WARPRSA_NARROW_B + left;
+    WARPRSA_UNROLL
+    for (int i = 0; i < 5; i++)
+        me->parts[i] = own + WARPRSA_NARROW_PARTS + places->part[i];
+    me->upper_first = me->low ? shared
+                              : warprsa_narrow_upper(shared, number,
+                                                     places->first);
+    me->upper_second =
+        me->top ? warprsa_narrow_upper(shared, number, 19)
+        : me->second ? warprsa_narrow_upper(shared, number, places->second)
+                     : shared;
+    me->words = shared + WARPRSA_NARROW_WORDS +
+                number * WARPRSA_NARROW_WORDS_STRIDE + 16 * pair;
+    me->number = own + warprsa_narrow_pair_at(pair);
+    me->table = shared + WARPRSA_NARROW_TABLE +
+                number * WARPRSA_NARROW_TABLE_STRIDE + 16 * pair;
+}
+
+/* Sets up lane `lane` of number `number` of a block. */
+WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
+                                        warprsa_narrow_address shared,
+                                        int number, int lane,
+                                        const warprsa_narrow_key *key)
+{
+    static const warprsa_narrow_lane_places all[] = WARPRSA_NARROW_LANE_PLACES;
+    const warprsa_narrow_lane_places places = all[lane];
+    const int second = places.second < 0 ? 0 : places.second;
+
+    me->low = places.first < 10;
+    me->lowest = places.first == 0;
+    me->top = places.first == 9;
+    me->second = places.second >= 0;
+    warprsa_narrow_set_addresses(me, shared, number, &places);
+    me->part = shared + number * WARPRSA_NARROW_STRIDE + WARPRSA_NARROW_PARTS +
+               16 * lane;
+    WARPRSA_UNROLL
+    for (int i = 0; i < 2; i++) {
+        me->start[i] = warprsa_narrow_start(key, 2 * places.first + i);
+        me->start[2 + i] = warprsa_narrow_start(key, 2 * second + i);
+        me->entry[i] = 0;
+    }
+    me->fourth = second == 16 || second == 17 ? 0 : 0xFFFFFFFFu;
+    me->fifth = me->second ? 0 : 0xFFFFFFFFu;
+    me->top_mask = me->top ? 0xFFFu : 0xFFFFFFFFu;
+    me->square = places.left == places.right;
+    me->half = me->top ? 0x1p53 + 0x1p31 : 0x1p53 + 0x1p51 + 0x1p31;
+    me->carry_from = places.carry_from;
+}
+
+#endif
