@@ -131,17 +131,22 @@ typedef struct warprsa_narrow_key {
 
 /* What a lane keeps from product to product. */
 typedef struct warprsa_narrow_lane {
-    /* The two blocks of a product and, for a multiplication, the same blocks
-     * the other way round. */
-    warprsa_narrow_address left, right, left_again, right_again;
+    /* The two blocks of a product. A multiplication takes them the other way
+     * round, too: then the first one is at left_again. */
+    warprsa_narrow_address left, right, left_again;
     warprsa_narrow_address part, parts[5];
     warprsa_narrow_address upper_first, upper_second;
     /* Its pair of samples: their words' parts, the number, the table. */
     warprsa_narrow_address words, number, table;
-    uint64_t start[4]; /* of its columns in a square */
+    uint64_t start[2]; /* of its first pair of columns */
+    /* The upper words of the starts of its second pair; the lower ones are
+     * zero, as columns 32 and up get no bias of all columns. */
+    uint32_t second_start[2];
     uint64_t entry[2]; /* of the table, as it is chosen */
-    uint32_t fourth, fifth, top_mask, square;
-    double half; /* what is subtracted from the upper sample of its pair */
+    uint32_t fourth, top_mask, square;
+    /* The upper word of what is subtracted from the upper sample of its pair,
+     * a double whose lower word is that of 2^53 + 2^51 + 2^31. */
+    uint32_t half;
     int carry_from;
     bool low, lowest, top, second;
 } warprsa_narrow_lane;
@@ -235,7 +240,9 @@ WARPRSA_FN uint64_t warprsa_narrow_block_fields(const int c)
 /*
  * Adds the products of a block's 4 samples with those of another to 8 columns.
  * The high halves of row k, what they leave, and the low halves come one step
- * after the other, so that nothing within a step waits for anything in it.
+ * after the other, so that nothing within a step waits for anything in it. (As
+ * one sum with a choice in it, what is added to a column makes the assembler
+ * spill.)
  */
 WARPRSA_FN void warprsa_narrow_block(uint64_t *s, const double *x,
                                      const double *y)
@@ -257,10 +264,11 @@ WARPRSA_FN void warprsa_narrow_block(uint64_t *s, const double *x,
             if (k >= 3) {
                 const int r = k - 3;
 
-                s[r + j] +=
-                    j == 0 ? warprsa_bits(low[r][0])
-                           : warprsa_bits(low[r][j]) +
-                                 warprsa_bits(high[r][j - 1]);
+                if (j > 0)
+                    s[r + j] += warprsa_bits(low[r][j]) +
+                                warprsa_bits(high[r][j - 1]);
+                else
+                    s[r] += warprsa_bits(low[r][0]);
                 if (j == 3)
                     s[r + 4] += warprsa_bits(high[r][3]);
             }
@@ -301,7 +309,7 @@ WARPRSA_FN void warprsa_narrow_product(const warprsa_narrow_lane *me,
         for (int i = 0; i < 2; i++) {
             warprsa_narrow_multiply_blocks(s, x, y);
             x = me->left_again;
-            y = me->right_again;
+            y = me->left + (WARPRSA_NARROW_B - WARPRSA_NARROW_A);
         }
         WARPRSA_UNROLL
         for (int j = 0; j < 8; j++)
@@ -322,7 +330,7 @@ WARPRSA_FN void warprsa_narrow_columns(const warprsa_narrow_lane *me,
                                        uint64_t *c, const int multiply)
 {
     const uint64_t fourth = (uint64_t)me->fourth << 32 | me->fourth;
-    const uint64_t fifth = (uint64_t)me->fifth << 32 | me->fifth;
+    const uint64_t fifth = me->second ? 0 : ~0ull;
     uint64_t part[5][2], second[2];
 
     WARPRSA_UNROLL
@@ -339,7 +347,8 @@ WARPRSA_FN void warprsa_narrow_columns(const warprsa_narrow_lane *me,
             y += y;
         }
         c[i] = (part[0][i] + me->start[i]) + x;
-        second[i] = (part[4][i] + me->start[2 + i]) + y;
+        second[i] =
+            (part[4][i] + ((uint64_t)me->second_start[i] << 32)) + y;
     }
     if (!me->low)
         warprsa_narrow_store(me->upper_first, c[0], c[1]);
@@ -404,6 +413,15 @@ WARPRSA_FN double warprsa_narrow_carry(uint32_t carry)
                              (carry ^ 0x80000000u));
 }
 
+#define WARPRSA_NARROW_HALF (0x1p53 + 0x1p51 + 0x1p31)
+
+/* The double that has this upper word, and the lower word of the constant. */
+WARPRSA_FN double warprsa_narrow_half(uint32_t high)
+{
+    return warprsa_from_bits((uint64_t)high << 32 |
+                             (uint32_t)warprsa_bits(WARPRSA_NARROW_HALF));
+}
+
 /* Ends the step: the lane's samples from its sums and the carry from below. */
 WARPRSA_FN void warprsa_narrow_samples(const warprsa_narrow_lane *me,
                                        double *a, const uint64_t *y,
@@ -411,9 +429,10 @@ WARPRSA_FN void warprsa_narrow_samples(const warprsa_narrow_lane *me,
 {
     const uint32_t own = (uint32_t)((int32_t)(uint32_t)(y[0] >> 32) >> 20);
 
-    a[0] = (warprsa_narrow_low(y[0]) - (0x1p53 + 0x1p51 + 0x1p31)) +
+    a[0] = (warprsa_narrow_low(y[0]) - WARPRSA_NARROW_HALF) +
            warprsa_narrow_carry(me->lowest ? 0 : carry);
-    a[1] = (warprsa_narrow_low(y[1]) - me->half) + warprsa_narrow_carry(own);
+    a[1] = (warprsa_narrow_low(y[1]) - warprsa_narrow_half(me->half)) +
+           warprsa_narrow_carry(own);
     if (me->low)
         warprsa_narrow_store_samples(me->number, a);
 }

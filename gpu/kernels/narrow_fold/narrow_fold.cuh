@@ -387,7 +387,7 @@ warprsa_narrow_digit(uint32_t exponent, int index)
 }
 
 /* a = a^exponent. Entries 2 to 15 of the table come first, by the code that
- * ends each digit. */
+ * ends each digit; then a begins as 1. */
 static __device__ __forceinline__ void
 warprsa_narrow_power(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
                      double *a, uint32_t exponent, int windows)
@@ -411,13 +411,9 @@ warprsa_narrow_power(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
                 warprsa_narrow_store_samples(
                     me->table + WARPRSA_NARROW_NUMBER * entry, a);
             if (++entry == WARPRSA_TABLE_SIZE) {
-                const uint32_t digit = warprsa_narrow_digit(exponent, index--);
-
-                __syncwarp();
-                WARPRSA_ROLLED
-                for (uint32_t i = 0; i < WARPRSA_TABLE_SIZE; i += 4)
-                    warprsa_narrow_choose(me, i, digit);
-                warprsa_narrow_put_entry(me, 0);
+                me->entry[0] = me->lowest ? warprsa_bits(1.0) : 0;
+                me->entry[1] = 0;
+                warprsa_narrow_put_entry(me, WARPRSA_NARROW_A);
                 entry++;
             }
         } else if (index < 0) {
@@ -431,8 +427,8 @@ static __device__ __forceinline__ void
 warprsa_narrow_fold_only(warprsa_narrow_lane *me,
                          const warprsa_narrow_thread *t, double *a, int windows)
 {
-    const int products = WARPRSA_TABLE_SIZE - 2 +
-                         (WARPRSA_WINDOW + 1) * (windows - 1);
+    const int products =
+        WARPRSA_TABLE_SIZE - 2 + (WARPRSA_WINDOW + 1) * windows;
 
     WARPRSA_ROLLED
     for (int i = 0; i < products; i++)
@@ -520,6 +516,33 @@ warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
  * that help, which takes the shortest time, or with more blocks. */
 static constexpr int FEW = 3, MANY = 4;
 
+/* Hides from the compiler how a word was computed. Otherwise it would compute
+ * it again from what it then has to keep for that. */
+static __device__ __forceinline__ void warprsa_narrow_opaque(uint32_t *word)
+{
+    asm volatile("" : "+r"(*word));
+}
+
+static __device__ __forceinline__ void
+warprsa_narrow_keep(warprsa_narrow_lane *me, warprsa_narrow_thread *t)
+{
+    uint32_t *const words[] = {
+        &me->left,         &me->right,       &me->left_again,
+        &me->part,         &me->upper_first, &me->upper_second,
+        &me->words,        &me->number,      &me->table,
+        &me->fourth,       &me->top_mask,    &me->square,
+        &me->half,         &t->upper,        &t->last,
+        &t->low,           &t->high,
+    };
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < 5; i++)
+        warprsa_narrow_opaque(&me->parts[i]);
+    WARPRSA_UNROLL
+    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        warprsa_narrow_opaque(words[i]);
+}
+
 /* The power of one prime of an item. With MANY blocks few warps are without
  * numbers, and these compute something. */
 template <int BLOCKS>
@@ -543,6 +566,7 @@ warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
     warprsa_narrow_set_lane(&me, shared, (int)number,
                             (int)(threadIdx.x % WARPRSA_NARROW_LANES), key);
     warprsa_narrow_set_thread(&t, shared, key);
+    warprsa_narrow_keep(&me, &t);
     __syncthreads();
     warprsa_narrow_load_number(&me, launch, a);
     __syncthreads();

@@ -97,8 +97,8 @@ static inline void warprsa_narrow_host_get(double *a, const uint8_t *at)
         memcpy(a + 2 * k, at + warprsa_narrow_pair_at(k), 16);
 }
 
-/* The factor at `to` becomes the chosen entry of the table. */
-static inline void warprsa_narrow_host_choose(warprsa_narrow_host *h, int to,
+/* b = the chosen entry of the table. */
+static inline void warprsa_narrow_host_choose(warprsa_narrow_host *h,
                                               uint32_t digit)
 {
     for (int i = 0; i < WARPRSA_NARROW_LANES; i++) {
@@ -108,7 +108,8 @@ static inline void warprsa_narrow_host_choose(warprsa_narrow_host *h, int to,
         for (uint32_t from = 0; from < WARPRSA_TABLE_SIZE; from += 4)
             warprsa_narrow_choose(me, from, digit);
         if (me->low)
-            warprsa_narrow_store(me->number + to, me->entry[0], me->entry[1]);
+            warprsa_narrow_store(me->number + WARPRSA_NARROW_B, me->entry[0],
+                                 me->entry[1]);
     }
 }
 
@@ -150,13 +151,11 @@ static inline void warprsa_narrow_host_power(double *a,
         warprsa_narrow_host_step(&h, 1);
         warprsa_narrow_host_put_entry(&h, i);
     }
-    warprsa_narrow_host_choose(
-        &h, WARPRSA_NARROW_A, warprsa_narrow_host_digit(exponent, windows - 1));
-    for (int i = windows - 2; i >= 0; i--) {
+    warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_A, one);
+    for (int i = windows - 1; i >= 0; i--) {
         for (int j = 0; j < WARPRSA_WINDOW; j++)
             warprsa_narrow_host_step(&h, 0);
-        warprsa_narrow_host_choose(&h, WARPRSA_NARROW_B,
-                                   warprsa_narrow_host_digit(exponent, i));
+        warprsa_narrow_host_choose(&h, warprsa_narrow_host_digit(exponent, i));
         warprsa_narrow_host_step(&h, 1);
     }
     warprsa_narrow_host_get(a, h.shared + WARPRSA_NARROW_A);

@@ -246,7 +246,6 @@ WARPRSA_FN void warprsa_narrow_set_addresses(
     me->right = own + right;
     me->left_again =
         own + (left == right ? (int)WARPRSA_NARROW_A_ZEROS : right);
-    me->right_again = own + WARPRSA_NARROW_B + left;
     WARPRSA_UNROLL
     for (int i = 0; i < 5; i++)
         me->parts[i] = own + WARPRSA_NARROW_PARTS + places->part[i];
@@ -272,7 +271,7 @@ WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
 {
     static const warprsa_narrow_lane_places all[] = WARPRSA_NARROW_LANE_PLACES;
     const warprsa_narrow_lane_places places = all[lane];
-    const int second = places.second < 0 ? 0 : places.second;
+    const int second = places.second < 0 ? 19 : places.second;
 
     me->low = places.first < 10;
     me->lowest = places.first == 0;
@@ -284,14 +283,16 @@ WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
     WARPRSA_UNROLL
     for (int i = 0; i < 2; i++) {
         me->start[i] = warprsa_narrow_start(key, 2 * places.first + i);
-        me->start[2 + i] = warprsa_narrow_start(key, 2 * second + i);
+        me->second_start[i] =
+            (uint32_t)(warprsa_narrow_start(key, 2 * second + i) >> 32);
         me->entry[i] = 0;
     }
     me->fourth = second == 16 || second == 17 ? 0 : 0xFFFFFFFFu;
-    me->fifth = me->second ? 0 : 0xFFFFFFFFu;
     me->top_mask = me->top ? 0xFFFu : 0xFFFFFFFFu;
     me->square = places.left == places.right;
-    me->half = me->top ? 0x1p53 + 0x1p31 : 0x1p53 + 0x1p51 + 0x1p31;
+    me->half = (uint32_t)(warprsa_bits(me->top ? WARPRSA_NARROW_HALF - 0x1p51
+                                               : WARPRSA_NARROW_HALF) >>
+                          32);
     me->carry_from = places.carry_from;
 }
 
