@@ -237,10 +237,9 @@ static warprsa_fold_rule rule_of(const folding *f)
         return rule;
     rule.item_max = kernel->item_max;
     rule.item_min = named ? 1 : kernel->item_min;
-    rule.items_max =
-        named || kernel->waves == 1
-            ? 0
-            : warprsa_fold_items_at_once(kernel, memory->fold_sms);
+    rule.items_max = named || kernel->waves == 1
+                         ? 0
+                         : warprsa_fold_items_at_once(kernel, memory->fold_sms);
     rule.predict = named ? predict_rest : predict;
     return rule;
 }
@@ -345,12 +344,12 @@ static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
     const warprsa_kernel *kernel =
         others == 0 ? NULL : kernel_of(memory, others);
     const warprsa_fold_kernel *fold =
-        items == 0 ? NULL
-                   : warprsa_fold_kernel_for(memory->size,
-                                             (int)memory->plan.rule);
-    size_t need = fold == NULL ? 0
-                               : warprsa_fold_table_bytes(fold, items,
-                                                          memory->fold_sms);
+        items == 0
+            ? NULL
+            : warprsa_fold_kernel_for(memory->size, (int)memory->plan.rule);
+    size_t need = fold == NULL
+                      ? 0
+                      : warprsa_fold_table_bytes(fold, items, memory->fold_sms);
     cudaError_t error = cudaSuccess;
 
     if (kernel != NULL && kernel->table_bytes(memory->size, others) > need)
@@ -358,9 +357,9 @@ static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
     warprsa_table_memory_grow(&memory->table, need);
     batch.table = memory->table.at;
     if (fold != NULL)
-        error = warprsa_fold_launch(fold, &batch, memory->device.items,
-                                    items, memory->fold_sms,
-                                    memory->table.bytes, stream);
+        error =
+            warprsa_fold_launch(fold, &batch, memory->device.items, items,
+                                memory->fold_sms, memory->table.bytes, stream);
     if (error == cudaSuccess && kernel != NULL)
         error = launch_all(memory, kernel,
                            batch_from(batch, memory->plan.folded), stream);

@@ -8,8 +8,8 @@
 #define WARPRSA_BLOCK_ARITH
 #define WARPRSA_HOST_MODEXP blind_and_modexp_by_narrow_fold
 
-#include "gpu/kernels/narrow_fold/narrow_host.h"
 #include "gpu/kernels/low_latency/block_modexp.h"
+#include "gpu/kernels/narrow_fold/narrow_host.h"
 
 static void make_keys(warprsa_narrow_key *keys, const warprsa_operation *op,
                       int threads_per_number, int limbs_per_thread)

@@ -10,8 +10,7 @@
 #include "gpu/kernels/fold/launch.h"
 #include "gpu/kernels/kernels.h"
 
-static_assert((WARPRSA_KERNELS + WARPRSA_FOLD_KERNELS) *
-                      WARPRSA_CLASS_LARGE <=
+static_assert((WARPRSA_KERNELS + WARPRSA_FOLD_KERNELS) * WARPRSA_CLASS_LARGE <=
                   WARPRSA_KERNEL_TIMINGS_MAX,
               "a row for each class of each kernel and of each fold");
 

@@ -119,8 +119,7 @@ static void kernel_row(bench *b, const char *kernel, size_t keys, bool direct,
  * kernels compute each request by itself. */
 static bool depends_on_keys(const char *kernel)
 {
-    return batch_run_shares_keys(kernel) ||
-           strcmp(kernel, BATCH_RUN_AUTO) == 0;
+    return batch_run_shares_keys(kernel) || strcmp(kernel, BATCH_RUN_AUTO) == 0;
 }
 
 /* Measures one kernel with one size of batch: with each number of keys, if its

@@ -95,8 +95,7 @@ static void measure_class(batch_run *run, warprsa_kernel_timings *timings,
             const char *kernel = timings->row[i].kernel;
             key_set keys;
 
-            key_set_new(&keys, bits,
-                        batch_run_shares_keys(kernel) ? 1 : KEYS);
+            key_set_new(&keys, bits, batch_run_shares_keys(kernel) ? 1 : KEYS);
             batch_run_keys(run, &keys, kernel);
             measure(run, &timings->row[i], most, sms);
             key_set_free(&keys);

@@ -184,8 +184,7 @@ static size_t measure_size(batch_run *run, column *columns, size_t bits,
             bench_fail("more kernels than there is room for");
         *c = (column){.bits = bits, .kernel = kernel};
         /* The fold kernel is for requests that share a key. */
-        some = (key_set){keys.keys,
-                         batch_run_shares_keys(kernel) ? 1 : KEYS};
+        some = (key_set){keys.keys, batch_run_shares_keys(kernel) ? 1 : KEYS};
         batch_run_keys(run, &some, kernel);
         measure(run, c, batch);
     }

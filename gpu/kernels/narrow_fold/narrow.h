@@ -65,9 +65,9 @@
 enum {
     WARPRSA_NARROW_LIMBS = 20,
     WARPRSA_NARROW_COLUMNS = 40,
-    WARPRSA_NARROW_BITS = 1024,  /* of the longest prime */
-    WARPRSA_NARROW_LANES = 16,   /* of a number */
-    WARPRSA_NARROW_NUMBERS = 8,  /* of a block */
+    WARPRSA_NARROW_BITS = 1024, /* of the longest prime */
+    WARPRSA_NARROW_LANES = 16,  /* of a number */
+    WARPRSA_NARROW_NUMBERS = 8, /* of a block */
     WARPRSA_NARROW_THREADS = 128,
     WARPRSA_NARROW_ROWS = 160,   /* of the matrix: bytes of upper columns */
     WARPRSA_NARROW_DIGITS = 128, /* of a row */
@@ -91,28 +91,28 @@ enum {
     WARPRSA_NARROW_B = 256,
     WARPRSA_NARROW_PARTS = 416,
     WARPRSA_NARROW_PARTS_ROW = 272,
-    WARPRSA_NARROW_STRIDE = WARPRSA_NARROW_PARTS +
-                            4 * WARPRSA_NARROW_PARTS_ROW + 128,
+    WARPRSA_NARROW_STRIDE =
+        WARPRSA_NARROW_PARTS + 4 * WARPRSA_NARROW_PARTS_ROW + 128,
     /* Upper columns: 16 of a number, then 4 of a number, then the words'
      * parts, then tables and exponents. */
     WARPRSA_NARROW_UPPER = 8 * WARPRSA_NARROW_STRIDE,
     WARPRSA_NARROW_UPPER_STRIDE = 192,
-    WARPRSA_NARROW_LAST = WARPRSA_NARROW_UPPER +
-                          8 * WARPRSA_NARROW_UPPER_STRIDE,
+    WARPRSA_NARROW_LAST =
+        WARPRSA_NARROW_UPPER + 8 * WARPRSA_NARROW_UPPER_STRIDE,
     WARPRSA_NARROW_LAST_STRIDE = 32,
     WARPRSA_NARROW_WORDS = WARPRSA_NARROW_LAST + 8 * WARPRSA_NARROW_LAST_STRIDE,
     WARPRSA_NARROW_WORDS_STRIDE = 528,
     WARPRSA_NARROW_WORDS_ROW = 160, /* three of them, then what nobody reads */
-    WARPRSA_NARROW_TABLE = WARPRSA_NARROW_WORDS +
-                           8 * WARPRSA_NARROW_WORDS_STRIDE,
+    WARPRSA_NARROW_TABLE =
+        WARPRSA_NARROW_WORDS + 8 * WARPRSA_NARROW_WORDS_STRIDE,
     WARPRSA_NARROW_TABLE_STRIDE = WARPRSA_TABLE_SIZE * WARPRSA_NARROW_NUMBER,
-    WARPRSA_NARROW_EXPONENT = WARPRSA_NARROW_TABLE +
-                              8 * WARPRSA_NARROW_TABLE_STRIDE,
+    WARPRSA_NARROW_EXPONENT =
+        WARPRSA_NARROW_TABLE + 8 * WARPRSA_NARROW_TABLE_STRIDE,
     /* Words of an exponent: 1,035 bits, which keys with other primes in the
      * same batch may have, and 32 for blinding. */
     WARPRSA_NARROW_EXPONENT_WORDS = 35,
-    WARPRSA_NARROW_SHARED = WARPRSA_NARROW_EXPONENT +
-                            8 * 4 * WARPRSA_NARROW_EXPONENT_WORDS,
+    WARPRSA_NARROW_SHARED =
+        WARPRSA_NARROW_EXPONENT + 8 * 4 * WARPRSA_NARROW_EXPONENT_WORDS,
 };
 
 /* An address in that memory. */
@@ -259,14 +259,13 @@ WARPRSA_FN void warprsa_narrow_block(uint64_t *s, const double *x,
                 low[k - 1][j] =
                     (WARPRSA_NARROW_HIGH + WARPRSA_NARROW_LOW) - high[k - 1][j];
             if (k >= 2 && k < 6)
-                low[k - 2][j] =
-                    warprsa_fma_rz(x[k - 2], y[j], low[k - 2][j]);
+                low[k - 2][j] = warprsa_fma_rz(x[k - 2], y[j], low[k - 2][j]);
             if (k >= 3) {
                 const int r = k - 3;
 
                 if (j > 0)
-                    s[r + j] += warprsa_bits(low[r][j]) +
-                                warprsa_bits(high[r][j - 1]);
+                    s[r + j] +=
+                        warprsa_bits(low[r][j]) + warprsa_bits(high[r][j - 1]);
                 else
                     s[r] += warprsa_bits(low[r][0]);
                 if (j == 3)
@@ -313,10 +312,9 @@ WARPRSA_FN void warprsa_narrow_product(const warprsa_narrow_lane *me,
         }
         WARPRSA_UNROLL
         for (int j = 0; j < 8; j++)
-            s[j] -=
-                (uint64_t)(me->square *
-                           (uint32_t)(warprsa_narrow_block_fields(j) >> 32))
-                << 32;
+            s[j] -= (uint64_t)(me->square *
+                               (uint32_t)(warprsa_narrow_block_fields(j) >> 32))
+                    << 32;
     }
     WARPRSA_UNROLL
     for (int i = 0; i < 4; i++)
@@ -347,8 +345,7 @@ WARPRSA_FN void warprsa_narrow_columns(const warprsa_narrow_lane *me,
             y += y;
         }
         c[i] = (part[0][i] + me->start[i]) + x;
-        second[i] =
-            (part[4][i] + ((uint64_t)me->second_start[i] << 32)) + y;
+        second[i] = (part[4][i] + ((uint64_t)me->second_start[i] << 32)) + y;
     }
     if (!me->low)
         warprsa_narrow_store(me->upper_first, c[0], c[1]);
@@ -361,8 +358,7 @@ WARPRSA_FN void warprsa_narrow_columns(const warprsa_narrow_lane *me,
 WARPRSA_FN void warprsa_narrow_top(const warprsa_narrow_lane *me, uint64_t *c)
 {
     if (me->top) {
-        warprsa_narrow_store_byte(me->upper_second + 7,
-                                  (uint32_t)(c[1] >> 52));
+        warprsa_narrow_store_byte(me->upper_second + 7, (uint32_t)(c[1] >> 52));
         warprsa_narrow_store_byte(me->upper_second + 15,
                                   (uint32_t)(c[1] >> 44));
     }
@@ -376,8 +372,7 @@ WARPRSA_FN void warprsa_narrow_put_word(warprsa_narrow_address low,
                                         uint32_t d0, uint32_t d1, uint32_t d2,
                                         uint32_t d3)
 {
-    const uint64_t x =
-        (d0 + 256 * d1) + ((uint64_t)(d2 + 256 * d3) << 16);
+    const uint64_t x = (d0 + 256 * d1) + ((uint64_t)(d2 + 256 * d3) << 16);
 
     warprsa_narrow_store_one(low, (x << shift) & WARPRSA_SAMPLE_MASK);
     warprsa_narrow_store_one(high, x >> (52 - shift));
@@ -409,8 +404,7 @@ WARPRSA_FN double warprsa_narrow_low(uint64_t y)
 /* 2^52 + 2^31 plus a carry, as a double. */
 WARPRSA_FN double warprsa_narrow_carry(uint32_t carry)
 {
-    return warprsa_from_bits(WARPRSA_NARROW_LOW_FIELD |
-                             (carry ^ 0x80000000u));
+    return warprsa_from_bits(WARPRSA_NARROW_LOW_FIELD | (carry ^ 0x80000000u));
 }
 
 #define WARPRSA_NARROW_HALF (0x1p53 + 0x1p51 + 0x1p31)
@@ -423,9 +417,8 @@ WARPRSA_FN double warprsa_narrow_half(uint32_t high)
 }
 
 /* Ends the step: the lane's samples from its sums and the carry from below. */
-WARPRSA_FN void warprsa_narrow_samples(const warprsa_narrow_lane *me,
-                                       double *a, const uint64_t *y,
-                                       uint32_t carry)
+WARPRSA_FN void warprsa_narrow_samples(const warprsa_narrow_lane *me, double *a,
+                                       const uint64_t *y, uint32_t carry)
 {
     const uint32_t own = (uint32_t)((int32_t)(uint32_t)(y[0] >> 32) >> 20);
 

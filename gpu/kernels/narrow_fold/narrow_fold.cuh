@@ -93,9 +93,8 @@ warprsa_narrow_first_of_key(const warprsa_narrow_launch &launch, uint32_t item)
     const uint32_t lane = threadIdx.x % 32;
 
     for (;;) {
-        const bool same =
-            item > lane &&
-            warprsa_narrow_item_key(launch, item - 1 - lane) == key;
+        const bool same = item > lane && warprsa_narrow_item_key(
+                                             launch, item - 1 - lane) == key;
         const uint32_t others = ~__ballot_sync(0xffffffffu, same);
 
         if (others != 0)
@@ -188,8 +187,10 @@ warprsa_narrow_make_keys(const warprsa_narrow_launch &launch, uint32_t block)
         warprsa_narrow_key *to = warprsa_narrow_scratch(launch, item)->key;
         warprsa_narrow_maker maker;
 
-        if (item > 0 && warprsa_narrow_item_key(launch, item) ==
-                            warprsa_narrow_item_key(launch, item - 1))
+        /* Public, and the same for all of a warp. */
+        if (warprsa_largest_in_warp(
+                item > 0 && warprsa_narrow_item_key(launch, item) ==
+                                warprsa_narrow_item_key(launch, item - 1)) != 0)
             continue;
         warprsa_narrow_new_maker(&maker, &op, THREADS_PER_NUMBER,
                                  LIMBS_PER_THREAD);
@@ -210,16 +211,15 @@ warprsa_narrow_maker_blocks(uint32_t items)
     return MAKERS * (items < KEYS_AT_ONCE ? items : KEYS_AT_ONCE);
 }
 
-static __global__ void __launch_bounds__(THREADS)
-    warprsa_narrow_fold_begin(const __grid_constant__ warprsa_narrow_launch
-                                  launch)
+static __global__ void __launch_bounds__(THREADS) warprsa_narrow_fold_begin(
+    const __grid_constant__ warprsa_narrow_launch launch)
 {
     WARPRSA_STAGE(REST);
     const uint32_t inverting =
-        launch.invert_early ? warprsa_narrow_half_blocks(
-                                  WARPRSA_NARROW_NUMBERS *
-                                  launch.batch.item_count)
-                            : 0;
+        launch.invert_early
+            ? warprsa_narrow_half_blocks(WARPRSA_NARROW_NUMBERS *
+                                         launch.batch.item_count)
+            : 0;
     const uint32_t making =
         warprsa_narrow_maker_blocks(launch.batch.item_count);
 
@@ -505,8 +505,8 @@ warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
     for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_EXPONENT / 4;
          i += THREADS)
         words[i] = 0;
-    words += WARPRSA_NARROW_EXPONENT / 4 +
-             number * WARPRSA_NARROW_EXPONENT_WORDS;
+    words +=
+        WARPRSA_NARROW_EXPONENT / 4 + number * WARPRSA_NARROW_EXPONENT_WORDS;
     for (unsigned i = threadIdx.x % WARPRSA_NARROW_LANES;
          i < WARPRSA_NARROW_EXPONENT_WORDS; i += WARPRSA_NARROW_LANES)
         words[i] = from[i];
@@ -527,12 +527,11 @@ static __device__ __forceinline__ void
 warprsa_narrow_keep(warprsa_narrow_lane *me, warprsa_narrow_thread *t)
 {
     uint32_t *const words[] = {
-        &me->left,         &me->right,       &me->left_again,
-        &me->part,         &me->upper_first, &me->upper_second,
-        &me->words,        &me->number,      &me->table,
-        &me->fourth,       &me->top_mask,    &me->square,
-        &me->half,         &t->upper,        &t->last,
-        &t->low,           &t->high,
+        &me->left,        &me->right,        &me->left_again, &me->part,
+        &me->upper_first, &me->upper_second, &me->words,      &me->number,
+        &me->table,       &me->fourth,       &me->top_mask,   &me->square,
+        &me->half,        &t->upper,         &t->last,        &t->low,
+        &t->high,
     };
 
     WARPRSA_UNROLL
@@ -586,16 +585,14 @@ warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
 }
 
 template <int BLOCKS>
-__global__ void __launch_bounds__(THREADS, BLOCKS)
-    warprsa_narrow_fold_powers(const __grid_constant__ warprsa_narrow_launch
-                                   launch)
+__global__ void __launch_bounds__(THREADS, BLOCKS) warprsa_narrow_fold_powers(
+    const __grid_constant__ warprsa_narrow_launch launch)
 {
     WARPRSA_STAGE(MODEXP);
     uint8_t *const memory = reinterpret_cast<uint8_t *>(warprsa_shared);
 
     if (BLOCKS == FEW && blockIdx.x >= 2 * launch.batch.item_count) {
-        warprsa_narrow_invert(launch,
-                              blockIdx.x - 2 * launch.batch.item_count);
+        warprsa_narrow_invert(launch, blockIdx.x - 2 * launch.batch.item_count);
         return;
     }
     warprsa_narrow_item_powers<BLOCKS>(launch, memory);
@@ -617,9 +614,8 @@ warprsa_narrow_wipe_keys(const warprsa_narrow_launch &launch)
             warprsa_narrow_scratch(launch, i / words)->key)[i % words] = 0;
 }
 
-static __global__ void __launch_bounds__(THREADS)
-    warprsa_narrow_fold_finish(const __grid_constant__ warprsa_narrow_launch
-                                   launch)
+static __global__ void __launch_bounds__(THREADS) warprsa_narrow_fold_finish(
+    const __grid_constant__ warprsa_narrow_launch launch)
 {
     WARPRSA_STAGE(REST);
     constexpr size_t stride = WARPRSA_NARROW_NUMBERS * LIMBS;
@@ -649,10 +645,9 @@ static cudaError_t
 warprsa_launch_narrow_powers(const warprsa_narrow_launch &launch,
                              uint32_t blocks, cudaStream_t stream)
 {
-    const cudaError_t error =
-        cudaFuncSetAttribute(warprsa_narrow_fold_powers<BLOCKS>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             WARPRSA_NARROW_SHARED);
+    const cudaError_t error = cudaFuncSetAttribute(
+        warprsa_narrow_fold_powers<BLOCKS>,
+        cudaFuncAttributeMaxDynamicSharedMemorySize, WARPRSA_NARROW_SHARED);
 
     if (error == cudaSuccess)
         warprsa_narrow_fold_powers<BLOCKS>

@@ -32,11 +32,10 @@ static inline void warprsa_narrow_host_new(warprsa_narrow_host *h,
 static inline uint32_t warprsa_narrow_host_sum(const warprsa_narrow_host *h,
                                                int place, int digit)
 {
-    const uint8_t *matrix =
-        (const uint8_t *)h->key->matrix +
-        16 * 32 * WARPRSA_NARROW_STEPS *
-            (place / 8 * WARPRSA_NARROW_TILES + digit / 2) +
-        16 * 4 * (place % 8) + 4 * (digit % 2);
+    const uint8_t *matrix = (const uint8_t *)h->key->matrix +
+                            16 * 32 * WARPRSA_NARROW_STEPS *
+                                (place / 8 * WARPRSA_NARROW_TILES + digit / 2) +
+                            16 * 4 * (place % 8) + 4 * (digit % 2);
     const uint8_t *upper = h->shared + WARPRSA_NARROW_UPPER;
     const uint8_t *last = h->shared + WARPRSA_NARROW_LAST;
     uint32_t sum = 0;
@@ -55,8 +54,8 @@ static inline uint32_t warprsa_narrow_host_sum(const warprsa_narrow_host *h,
 }
 
 /* a = a a or, with `multiply`, a = a b. */
-static inline void warprsa_narrow_host_step(warprsa_narrow_host *h,
-                                            int multiply)
+WARPRSA_NOINLINE_FN void warprsa_narrow_host_step(warprsa_narrow_host *h,
+                                                  int multiply)
 {
     static const warprsa_narrow_word_places words[] =
         WARPRSA_NARROW_WORD_PLACES;

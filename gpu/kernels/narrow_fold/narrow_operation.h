@@ -84,14 +84,13 @@ WARPRSA_FN void warprsa_narrow_make_row(warprsa_narrow_key *to_p,
 {
     const int threads_per_request = 2 * threads_per_number;
     const int bytes = 52 * 2 / 8; /* of a lane's samples */
-    const int bit = k == WARPRSA_NARROW_ROWS - 1 ? 52 * 19 + 44
-                    : k == WARPRSA_NARROW_ROWS - 9
-                        ? 0
-                        : 52 * (k / 8) + 8 * (k % 8);
+    const int bit = k == WARPRSA_NARROW_ROWS - 1   ? 52 * 19 + 44
+                    : k == WARPRSA_NARROW_ROWS - 9 ? 0
+                                                   : 52 * (k / 8) + 8 * (k % 8);
     warprsa_number x = {0}, factor;
 
-    warprsa_fold_set_power_of_two(&x, bit, threads_per_number,
-                                  limbs_per_thread, threads_per_request);
+    warprsa_fold_set_power_of_two(&x, bit, threads_per_number, limbs_per_thread,
+                                  threads_per_request);
     warprsa_choose(&factor, k == WARPRSA_NARROW_ROWS - 1, &maker->one,
                    &maker->r2, limbs_per_thread, threads_per_request);
     warprsa_mont_mul(&x, &x, &factor, &maker->p, WARPRSA_NARROW_LIMBS,
@@ -133,9 +132,10 @@ WARPRSA_FN void warprsa_narrow_make_bias(warprsa_narrow_key *to_p,
 
         WARPRSA_UNROLL
         for (int i = 0; i < limbs_per_thread; i++)
-            x.of[k][i] = first + i < limbs ? (double)warprsa_narrow_bias(
-                                                 limbs - 1 + first + i)
-                                           : 0.0;
+            x.of[k][i] =
+                first + i < limbs
+                    ? (double)warprsa_narrow_bias(limbs - 1 + first + i)
+                    : 0.0;
     }
     /* Within 1.02 P of zero, and then 2.02. */
     warprsa_mont_mul(&x, &x, &maker->r2, &maker->p, limbs, threads_per_number,
@@ -223,8 +223,8 @@ WARPRSA_FN void warprsa_narrow_end(warprsa_number *x, const double *at,
 }
 
 /* The pair of upper columns k, 10 to 19, of number `number`. */
-WARPRSA_FN warprsa_narrow_address warprsa_narrow_upper(
-    warprsa_narrow_address shared, int number, int k)
+WARPRSA_FN warprsa_narrow_address
+warprsa_narrow_upper(warprsa_narrow_address shared, int number, int k)
 {
     return k < 18 ? shared + WARPRSA_NARROW_UPPER +
                         number * WARPRSA_NARROW_UPPER_STRIDE + 16 * (k - 10)
@@ -234,9 +234,10 @@ WARPRSA_FN warprsa_narrow_address warprsa_narrow_upper(
 
 /* Where lane `lane` of number `number` finds its factors, parts of columns, and
  * what it writes. */
-WARPRSA_FN void warprsa_narrow_set_addresses(
-    warprsa_narrow_lane *me, warprsa_narrow_address shared, int number,
-    const warprsa_narrow_lane_places *places)
+WARPRSA_FN void
+warprsa_narrow_set_addresses(warprsa_narrow_lane *me,
+                             warprsa_narrow_address shared, int number,
+                             const warprsa_narrow_lane_places *places)
 {
     const warprsa_narrow_address own = shared + number * WARPRSA_NARROW_STRIDE;
     const int left = 16 * places->left, right = 16 * places->right;
@@ -249,11 +250,10 @@ WARPRSA_FN void warprsa_narrow_set_addresses(
     WARPRSA_UNROLL
     for (int i = 0; i < 5; i++)
         me->parts[i] = own + WARPRSA_NARROW_PARTS + places->part[i];
-    me->upper_first = me->low ? shared
-                              : warprsa_narrow_upper(shared, number,
-                                                     places->first);
+    me->upper_first =
+        me->low ? shared : warprsa_narrow_upper(shared, number, places->first);
     me->upper_second =
-        me->top ? warprsa_narrow_upper(shared, number, 19)
+        me->top      ? warprsa_narrow_upper(shared, number, 19)
         : me->second ? warprsa_narrow_upper(shared, number, places->second)
                      : shared;
     me->words = shared + WARPRSA_NARROW_WORDS +

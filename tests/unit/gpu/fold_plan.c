@@ -207,6 +207,31 @@ static void odd_ends(void **state)
     assert_in_range(count - plan.folded, 8 * 5, 8 * 6);
 }
 
+/* Of two rules, the one whose choice is faster is taken, unless the batch has
+ * more requests than its items may. */
+static void rules(void **state)
+{
+    static const times slow = {10, 5, 1}, fast = {1, 2, 1};
+    const size_t count = 64;
+
+    (void)state;
+    memset(accepts, 1, sizeof(accepts));
+    for (size_t i = 0; i < count; i++)
+        tasks[i].key = 0;
+    for (uint32_t most = 0; most < 3; most++) {
+        const warprsa_fold_rule both[] = {{64, 1, predict, &slow, 0},
+                                          {32, 1, predict, &fast, most}};
+        const size_t taken = most == 1 ? 0 : 1; /* 1: 32 requests alone */
+
+        warprsa_fold_plan_make(&plan, items, tasks, count, accepts, both, 2);
+        assert_int_equal(taken, plan.rule);
+        check_order(count);
+        check_items(&both[taken]);
+        check_choice(count, &both[taken]);
+        assert_int_equal(count, plan.folded);
+    }
+}
+
 static int accepts_of(const key_recipe *recipe)
 {
     made_key made;
@@ -265,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches),
         cmocka_unit_test(odd_ends),
+        cmocka_unit_test(rules),
         cmocka_unit_test(lengths_of_primes),
         cmocka_unit_test(keys_that_lie),
     };

@@ -1,0 +1,391 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Tests the narrow fold (gpu/kernels/narrow_fold/) against libcrypto's numbers:
+ * where lanes find their parts, the key's matrix, products of the largest
+ * samples of either sign, and powers, on the moduli of gpu_numbers.h.
+ */
+#include "gpu/kernels/narrow_fold/narrow_host.h"
+#include "tests/unit/support/gpu_numbers.h"
+
+#include <fenv.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LIMBS = WARPRSA_NARROW_LIMBS,
+    LANES = WARPRSA_NARROW_LANES,
+    BLOCKS = 5,      /* of a number's samples */
+    BANK_GROUPS = 8, /* of 16 bytes: as many lanes access memory together */
+    BITS_MIN = 1000, /* WARPRSA_FOLD_BITS_MIN(20) */
+    MODULI = 12,
+    OPERANDS = 24,
+    CHAIN = 6,
+    WINDOWS = 24,
+};
+
+/* Samples within this of zero, and a top sample below 2^51.2. */
+#define SAMPLE_MOST INT64_C(0x8000000001000)
+#define TOP_MOST    INT64_C(2586638741762874)
+
+static const warprsa_narrow_lane_places lanes[LANES] =
+    WARPRSA_NARROW_LANE_PLACES;
+static const warprsa_narrow_word_places words[] = WARPRSA_NARROW_WORD_PLACES;
+
+static BN_CTX *bn;
+static BIGNUM *prime[2], *x, *y, *z;
+static warprsa_prepared_key key;
+static warprsa_narrow_key keys[2];
+static warprsa_narrow_host host;
+static random_stream stream;
+
+static int set_up(void **state)
+{
+    (void)state;
+    bn = BN_CTX_new();
+    prime[0] = BN_new();
+    prime[1] = BN_new();
+    x = BN_new();
+    y = BN_new();
+    z = BN_new();
+    stream.state = number_seed();
+    return !bn || !prime[0] || !prime[1] || !x || !y || !z ||
+           fesetround(FE_TOWARDZERO) != 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    BN_free(prime[0]);
+    BN_free(prime[1]);
+    BN_free(x);
+    BN_free(y);
+    BN_free(z);
+    BN_CTX_free(bn);
+    return 0;
+}
+
+/* Which pairs of blocks a lane's part is of: I <= J with I + J or I + J + 1
+ * equal to half of the column. */
+static int belongs(int left, int right, int pair)
+{
+    return pair == 2 * (left + right) || pair == 2 * (left + right) + 1 ||
+           pair == 2 * (left + right) + 2 || pair == 2 * (left + right) + 3;
+}
+
+/* The lane whose product lies `at` bytes from a number's parts, and which of
+ * its four pairs of columns; -1 for what holds zeros. */
+static int lane_of_part(int at, int *pair)
+{
+    const int row = at / WARPRSA_NARROW_PARTS_ROW;
+
+    if (row == 4)
+        return -1;
+    *pair = row;
+    assert_true(at % WARPRSA_NARROW_PARTS_ROW < 16 * LANES);
+    return at % WARPRSA_NARROW_PARTS_ROW / 16;
+}
+
+/* Counts a part that belongs to a pair of columns. */
+static void count_part(int counts[BLOCKS][BLOCKS], int at, int pair, int square)
+{
+    int own;
+    const int lane = lane_of_part(at, &own);
+
+    if (lane < 0)
+        return;
+    assert_int_equal(pair, 2 * (lanes[lane].left + lanes[lane].right) + own);
+    assert_int_equal(square, lanes[lane].left == lanes[lane].right);
+    counts[lanes[lane].left][lanes[lane].right]++;
+}
+
+/* Each pair of columns gets the parts of all pairs of blocks that reach it. */
+static void columns_get_their_parts(void **state)
+{
+    unsigned summed = 0;
+
+    (void)state;
+    for (int i = 0; i < LANES; i++) {
+        const warprsa_narrow_lane_places *l = &lanes[i];
+
+        for (int which = 0; which < 2; which++) {
+            const int pair = which ? l->second : l->first;
+            const int from = which == 0       ? 0
+                             : l->second < 0  ? 5
+                             : l->second < 18 ? 3
+                                              : 4;
+            const int to = which == 1 || l->second < 0 ? 5
+                           : l->second < 18            ? 3
+                                                       : 4;
+            int counts[BLOCKS][BLOCKS] = {{0}};
+
+            if (pair < 0)
+                continue;
+            summed |= 1u << pair;
+            for (int part = from; part < to; part++)
+                count_part(counts, l->part[part], pair,
+                           which ? part == 4 : part == 0);
+            for (int a = 0; a < BLOCKS; a++)
+                for (int b = a; b < BLOCKS; b++)
+                    assert_int_equal(counts[a][b], belongs(a, b, pair));
+        }
+    }
+    assert_int_equal(summed, (1u << 20) - 1);
+}
+
+/* Eight lanes that access memory together use different banks, or the same
+ * address. */
+static void banks_differ(const int *at)
+{
+    for (int i = 0; i < BANK_GROUPS; i++)
+        for (int j = 0; j < i; j++)
+            assert_true(at[i] == at[j] ||
+                        at[i] / 16 % BANK_GROUPS != at[j] / 16 % BANK_GROUPS);
+}
+
+static void places_have_no_conflicts(void **state)
+{
+    (void)state;
+    for (int first = 0; first < LANES; first += BANK_GROUPS) {
+        int at[BANK_GROUPS];
+
+        for (int part = 0; part < 5; part++) {
+            for (int i = 0; i < BANK_GROUPS; i++)
+                at[i] = lanes[first + i].part[part];
+            banks_differ(at);
+        }
+        for (int i = 0; i < BANK_GROUPS; i++)
+            at[i] = 16 * lanes[first + i].pair;
+        banks_differ(at);
+    }
+}
+
+/* A sample gets the parts of words that reach it, each in a place of its own;
+ * what has no place goes where nobody reads. */
+static void words_have_places(void **state)
+{
+    static const uint8_t place_of_word[] = WARPRSA_NARROW_PLACE_OF_WORD;
+    const int nowhere = 3 * WARPRSA_NARROW_WORDS_ROW;
+    uint8_t taken[3 * LIMBS] = {0};
+
+    (void)state;
+    for (int i = 0; i < WARPRSA_NARROW_DIGITS / 4; i++) {
+        const int bit = 32 * words[i].word;
+
+        assert_int_equal(place_of_word[words[i].word], i);
+        assert_int_equal(words[i].shift, bit % 52);
+        assert_int_equal(words[i].low / 8 % LIMBS, bit / 52);
+        assert_int_equal(taken[words[i].low / 8]++, 0);
+        if (words[i].high == nowhere) {
+            assert_in_range(bit % 52, 0, 4);
+            continue;
+        }
+        assert_int_equal(words[i].high / 8 % LIMBS, bit / 52 + 1);
+        assert_int_equal(taken[words[i].high / 8]++, 0);
+    }
+}
+
+/* What block arithmetic needs of a prime, and its matrix. */
+static void use_primes(void)
+{
+    static double
+        exchange[WARPRSA_EXCHANGE_DOUBLES(16, WARPRSA_LIMBS_PER_THREAD_MAX)];
+    const warprsa_operation op = {.key = &key, .exchange = exchange};
+    warprsa_narrow_maker maker;
+
+    for (int i = 0; i < 2; i++) {
+        warprsa_prepared_half *half = &key.half[i];
+
+        number_to_samples(half->modulus, prime[i], LIMBS);
+        number_power_of_two(x, 2 * 52 * LIMBS);
+        assert_true(BN_mod(y, x, prime[i], bn));
+        number_to_samples(half->r2, y, LIMBS);
+        number_power_of_two(x, 52 * WARPRSA_BLOCK_OF(LIMBS));
+        assert_non_null(BN_mod_inverse(y, prime[i], x, bn));
+        assert_true(BN_sub(y, x, y));
+        number_to_samples(half->block_n0inv, y, WARPRSA_BLOCK_OF(LIMBS));
+        assert_non_null(BN_mod_inverse(y, x, prime[i], bn));
+        number_to_samples(half->block_inv_2_52, y, LIMBS);
+    }
+    memset(keys, 0xff, sizeof(keys));
+    memset(exchange, 0xff, sizeof(exchange));
+    warprsa_narrow_new_maker(&maker, &op, 16, 2);
+    for (int row = 0; row < WARPRSA_NARROW_ROWS; row++)
+        warprsa_narrow_make_row(&keys[0], &keys[1], &maker, row, 16, 2);
+    warprsa_narrow_make_bias(&keys[0], &keys[1], &maker, 16, 2);
+}
+
+static void next_primes(int pattern)
+{
+    for (int i = 0; i < 2; i++)
+        number_pattern(prime[i], &stream, (pattern + 5 * i) % NUMBER_PATTERNS,
+                       pattern % 3 == i + 1 ? BITS_MIN : WARPRSA_NARROW_BITS);
+    use_primes();
+}
+
+static void from_signed(BIGNUM *to, const double *samples)
+{
+    BN_zero(to);
+    for (int i = LIMBS - 1; i >= 0; i--) {
+        const int64_t sample = (int64_t)samples[i];
+
+        assert_true((double)sample == samples[i]);
+        assert_true(BN_lshift(to, to, WARPRSA_SAMPLE_BITS));
+        assert_true(sample < 0 ? BN_sub_word(to, (BN_ULONG)-sample)
+                               : BN_add_word(to, (BN_ULONG)sample));
+    }
+}
+
+static void check_rows(int which)
+{
+    const uint8_t *matrix = (const uint8_t *)keys[which].matrix;
+
+    for (int row = 0; row < WARPRSA_NARROW_ROWS; row++) {
+        unsigned char digits[WARPRSA_NARROW_DIGITS];
+        const int bit = row == 159   ? 52 * 19 + 44
+                        : row == 151 ? 52 * 20
+                                     : 52 * (20 + row / 8) + 8 * (row % 8);
+
+        for (int i = 0; i < WARPRSA_NARROW_DIGITS; i++)
+            digits[i] = matrix[warprsa_narrow_row_offset(row) +
+                               warprsa_narrow_digit_offset(i)];
+        assert_non_null(BN_lebin2bn(digits, sizeof(digits), x));
+        number_power_of_two(y, bit);
+        assert_true(BN_mod(y, y, prime[which], bn));
+        assert_int_equal(BN_cmp(x, y), 0);
+    }
+}
+
+/* The biases of all columns and their negative make a multiple of the prime. */
+static void check_bias(int which)
+{
+    BN_zero(x);
+    for (int c = WARPRSA_NARROW_COLUMNS - 1; c >= 0; c--) {
+        assert_true(BN_lshift(x, x, 52));
+        assert_true(BN_add_word(x, warprsa_narrow_bias(c)));
+    }
+    assert_true(BN_lshift(x, x, 52));
+    number_from_columns(y, keys[which].bias, LIMBS);
+    assert_true(BN_add(x, x, y) && BN_mod(x, x, prime[which], bn));
+    assert_true(BN_is_zero(x));
+}
+
+static void matrices(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NUMBER_PATTERNS; i++) {
+        next_primes(i);
+        for (int which = 0; which < 2; which++) {
+            check_rows(which);
+            check_bias(which);
+        }
+    }
+}
+
+/* Operands with the largest samples of one sign, of both, or random ones. */
+static void operand(double *a, int turn)
+{
+    for (int i = 0; i < LIMBS; i++) {
+        int64_t sample = 0;
+
+        random_bytes(&stream, (unsigned char *)&sample, 6);
+        sample = (sample << 4 & 0xFFFFFFFFFFFFF) - INT64_C(0x8000000000000);
+        if (turn % 4 != 3)
+            sample = turn % 4 == 0 || (turn % 4 == 1 && i % 2) ? SAMPLE_MOST
+                                                               : -SAMPLE_MOST;
+        if (i == LIMBS - 1)
+            sample = turn % 3 == 0 ? TOP_MOST : turn % 3 == 1 ? 0 : 77;
+        a[i] = (double)sample;
+    }
+}
+
+static void check_result(const BIGNUM *want, int which)
+{
+    double a[LIMBS];
+
+    warprsa_narrow_host_get(a, host.shared + WARPRSA_NARROW_A);
+    from_signed(z, a);
+    assert_true(BN_nnmod(x, z, prime[which], bn));
+    assert_true(BN_nnmod(y, want, prime[which], bn));
+    assert_int_equal(BN_cmp(x, y), 0);
+    for (int i = 0; i < LIMBS - 1; i++)
+        assert_true(fabs(a[i]) <= 0x1p51 + 32);
+    assert_true(a[LIMBS - 1] > -64 && a[LIMBS - 1] <= (double)TOP_MOST);
+}
+
+/* A chain of squares and multiplications from one pair of operands. */
+static void chain(int which, int turn)
+{
+    double a[LIMBS], b[LIMBS];
+    BIGNUM *const value = BN_CTX_get(bn), *const factor = BN_CTX_get(bn);
+
+    assert_non_null(factor);
+    operand(a, turn);
+    operand(b, turn / 2);
+    warprsa_narrow_host_new(&host, &keys[which]);
+    warprsa_narrow_host_put(host.shared + WARPRSA_NARROW_A, a);
+    warprsa_narrow_host_put(host.shared + WARPRSA_NARROW_B, b);
+    from_signed(value, a);
+    from_signed(factor, b);
+    for (int i = 0; i < CHAIN; i++) {
+        const int multiply = (turn + i) % 2;
+
+        warprsa_narrow_host_step(&host, multiply);
+        assert_true(BN_mul(value, value, multiply ? factor : value, bn));
+        check_result(value, which);
+        assert_non_null(BN_copy(value, z));
+    }
+}
+
+static void products(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MODULI; i++) {
+        next_primes(i);
+        for (int turn = 0; turn < OPERANDS; turn++) {
+            BN_CTX_start(bn);
+            chain(turn % 2, turn);
+            BN_CTX_end(bn);
+        }
+    }
+}
+
+/* Powers with digits that windows may get wrong: all zero, all ones, random. */
+static void powers(void **state)
+{
+    uint32_t exponent[WINDOWS / 8];
+    double a[LIMBS];
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        next_primes(i);
+        memset(exponent, i % 3 == 1 ? 0xff : 0, sizeof(exponent));
+        if (i % 3 == 2)
+            random_bytes(&stream, (unsigned char *)exponent, sizeof(exponent));
+        operand(a, i);
+        from_signed(x, a);
+        assert_true(BN_nnmod(x, x, prime[i % 2], bn));
+        assert_non_null(
+            BN_lebin2bn((unsigned char *)exponent, sizeof(exponent), y));
+        assert_true(BN_mod_exp(x, x, y, prime[i % 2], bn));
+        warprsa_narrow_host_power(a, &keys[i % 2], exponent, WINDOWS);
+        from_signed(z, a);
+        assert_true(BN_nnmod(z, z, prime[i % 2], bn));
+        assert_int_equal(BN_cmp(x, z), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_get_their_parts),
+        cmocka_unit_test(places_have_no_conflicts),
+        cmocka_unit_test(words_have_places),
+        cmocka_unit_test(matrices),
+        cmocka_unit_test(products),
+        cmocka_unit_test(powers),
+    };
+
+    return cmocka_run_group_tests_name("gpu_narrow_fold", tests, set_up,
+                                       tear_down);
+}
