@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel "narrow_fold" on the CPU: the powers of gpu/kernels/narrow_fold/narrow.h
- * between stages in block arithmetic, as gpu/kernels/narrow_fold/narrow_fold.cuh has them.
+ * The kernel "narrow_fold" on the CPU: the powers of narrow.h between stages in
+ * block arithmetic, as gpu/kernels/narrow_fold/narrow_fold.cuh has them.
  * Keys that it is not made for are computed with as "low_latency" does.
  */
 #define WARPRSA_BLOCK_ARITH

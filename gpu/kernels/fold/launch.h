@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernels "fold" and "narrow_fold" as the engine launches them: for requests
- * that share a key, with the reduction on tensor cores (fold.h, narrow.h). They
- * run on devices of compute capability 9.0 and on no others. All functions may
- * be called by any thread.
+ * The kernels "fold" and "narrow_fold" as the engine launches them: for
+ * requests that share a key, with the reduction on tensor cores (fold.h,
+ * narrow.h). They run on devices of compute capability 9.0 and on no others.
+ * All functions may be called by any thread.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_LAUNCH_H
 #define WARPRSA_GPU_KERNELS_FOLD_LAUNCH_H
@@ -45,8 +45,8 @@ enum {
     WARPRSA_FOLD_KERNELS = 2
 };
 
-/* Kernel `which` (0: "fold", 1: "narrow_fold") of a size class; NULL where there
- * is none. Static. */
+/* Kernel `which` (0: "fold", 1: "narrow_fold") of a size class; NULL where
+ * there is none. Static. */
 const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size,
                                                    int which);
 

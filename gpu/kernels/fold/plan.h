@@ -1,11 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Decides which requests of a batch the kernel "fold" or "narrow_fold" computes,
- * and where they are put. Only keys that the bounds of fold.h allow are folded, and only where
- * that is done sooner than by another kernel. An item is a run of requests of
- * one key that one block takes at once. The folded requests come first in the
- * batch, key by key, cut into items.
+ * Decides which requests of a batch the kernel "fold" or "narrow_fold"
+ * computes, and where they are put. Only keys that the bounds of fold.h allow
+ * are folded, and only where that is done sooner than by another kernel. An
+ * item is a run of requests of one key that one block, or one block for each
+ * prime, takes at once. The folded requests come first in the batch, key by
+ * key, cut into items.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PLAN_H
 #define WARPRSA_GPU_KERNELS_FOLD_PLAN_H

@@ -38,14 +38,14 @@
  * of 2^52 is enough for columns 38 and 39, which take two high halves (below
  * 2^51.3 together) and one. All biases, negated modulo P, are in the start of
  * the lower columns: less than 2^52 in each, where 2^51 for rounding are, too.
- * Columns 20 to 37 are below 34 2^52, so that their byte 7 is at most 2. Columns
- * 38 and 39 are below 3 2^52, and their byte 7 is free. What `top` puts there is
- * at most 34 and 255.
+ * Columns 20 to 37 are below 34 2^52, so that their byte 7 is at most 2.
+ * Columns 38 and 39 are below 3 2^52, and their byte 7 is free. What `top` puts
+ * there is at most 34 and 255.
  *
  * Digit sums. The sum of all bytes is H <= 20 (7 255 + 2) + 34 + 255 < 36,030.
  * So D0 + 256 D1 is at most 255 257 H < 2.37e9 < 2^31.2, and four sums make an
- * integer below 2^31.2 + 2^47.2 < 2^48. It has two parts at most, and one if its
- * word begins at one of the lowest five bits of a sample.
+ * integer below 2^31.2 + 2^47.2 < 2^48. It has two parts at most, and one if
+ * its word begins at one of the lowest five bits of a sample.
  *
  * Carries. y is the sum of a column, within [-6.6, 28.2] 2^52, and three parts
  * below 2^52. So what is carried is within [-7, 31], and a sample within 2^51 +

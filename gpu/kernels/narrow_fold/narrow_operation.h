@@ -112,8 +112,8 @@ WARPRSA_FN void warprsa_narrow_make_row(warprsa_narrow_key *to_p,
 }
 
 /* The biases of all columns, negated modulo P. That of column c is a multiple
- * of 2^(52 (c + 1)), so those of columns 19 to 38 are a number times R, and that
- * of column 39 is R^2. */
+ * of 2^(52 (c + 1)), so those of columns 19 to 38 are a number times R, and
+ * that of column 39 is R^2. */
 WARPRSA_FN void warprsa_narrow_make_bias(warprsa_narrow_key *to_p,
                                          warprsa_narrow_key *to_q,
                                          const warprsa_narrow_maker *maker,

@@ -288,10 +288,8 @@ static void keys_that_lie(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches),
-        cmocka_unit_test(odd_ends),
-        cmocka_unit_test(rules),
-        cmocka_unit_test(lengths_of_primes),
+        cmocka_unit_test(batches),       cmocka_unit_test(odd_ends),
+        cmocka_unit_test(rules),         cmocka_unit_test(lengths_of_primes),
         cmocka_unit_test(keys_that_lie),
     };
 
