@@ -198,7 +198,7 @@ static warprsa_status cuda_open(const warprsa_device_config *config,
     *out = NULL;
     if (device != NULL) {
         device->config = *config;
-        device->capacity = config->keys_max + WARPRSA_CLASSES;
+        device->capacity = config->keys_max + WARPRSA_CLASS_LARGE;
         snprintf(device->description, sizeof(device->description), "cuda %u",
                  config->ordinal);
         device->key_sizes =
