@@ -247,7 +247,7 @@ static void request(script *x, raw_client *s)
     if (r->notifier > 5)
         r->notifier = fuzz_number(&x->in);
     r->notifier_generation = fuzz_byte(&x->in) % 3;
-    r->input[0] = (uint8_t)fuzz_byte(&x->in);
+    r->number[0] = (uint8_t)fuzz_byte(&x->in);
     raw_client_submit(s, fuzz_byte(&x->in) > 220 ? fuzz_number(&x->in) : slot);
     notify(x, s);
     FUZZ_LET(atomic_load(&s->shm.slot[slot].answered) == generation);
