@@ -459,7 +459,7 @@ static warprsa_status start_batch(warprsa_worker *worker,
     return status;
 }
 
-/* So many more requests are with the device. */
+/* So many more requests are with the device; 0 - n: n fewer. */
 static void count_running(warprsa_queue_device *device, uint32_t more)
 {
     warprsa_counters *counters = device->queue->config.counters;
@@ -489,6 +489,16 @@ static bool place_outputs(warprsa_worker *worker, warprsa_size_class size,
     return worker->outputs != NULL;
 }
 
+/* A batch that failed as a whole may have left some of its results there. */
+static void free_outputs(warprsa_worker *worker)
+{
+    if (worker->outputs == NULL)
+        return;
+    explicit_bzero(worker->outputs, (size_t)worker->device->from->batch_max *
+                                        WARPRSA_MODULUS_BYTES_MAX);
+    free(worker->outputs);
+}
+
 /* Starts the batch, waits for it and answers it. taken_ns: when it took its
  * requests. */
 static void run_batch(warprsa_worker *worker, warprsa_size_class size,
@@ -508,7 +518,7 @@ static void run_batch(warprsa_worker *worker, warprsa_size_class size,
         record_batch(worker, size, count, taken_ns, start_ns,
                      status == WARPRSA_OK);
     }
-    count_running(device, (uint32_t) - (int32_t)count);
+    count_running(device, 0 - (uint32_t)count);
     finish_batch(worker, count, status);
 }
 
@@ -704,7 +714,7 @@ static void *worker_main(void *arg)
     warprsa_device_end(worker);
     free(worker->items);
     free(worker->tasks);
-    free(worker->outputs);
+    free_outputs(worker);
     warprsa_device_ended(worker);
     warprsa_queue_drop(queue);
     return NULL;

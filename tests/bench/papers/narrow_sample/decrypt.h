@@ -246,7 +246,7 @@ WARPRSA_FN void narrow_decrypt(uint32_t *out, const uint32_t *c,
     narrow_load(&m.m, key->modulus, words, 0, narrow_limbs(s), true, s);
     NARROW_EACH_LANE(k, s)
     {
-        m.minus_inverse[k] = key->minus_inverse[narrow_half_of(k, s)];
+        m.n0inv[k] = key->n0inv[narrow_half_of(k, s)];
     }
     narrow_enter(&x, c, key, &m, s);
     narrow_power(&x, memory, key, &m, s);

@@ -24,7 +24,7 @@ static __global__ void __launch_bounds__(NARROW_BLOCK)
         .r3 = key + 4 * words,
         .exponent = key + 6 * words,
         .q_inverse = key + 8 * words,
-        .minus_inverse = {inverse[0], inverse[1]},
+        .n0inv = {inverse[0], inverse[1]},
     };
     const narrow_memory memory = {
         b.table + request * 2 * threads,

@@ -50,7 +50,7 @@ typedef struct narrow_key {
     const uint32_t *modulus, *r2, *r3; /* n / 32 words each, for p and for q */
     const uint32_t *exponent;          /* d mod (p - 1), d mod (q - 1) */
     const uint32_t *q_inverse; /* R / q mod p; the words for q are not used */
-    uint32_t minus_inverse[2]; /* -1/p and -1/q mod 2^w */
+    uint32_t n0inv[2];         /* -1/p and -1/q mod 2^w */
 } narrow_key;
 
 /* A number, spread over the request's lanes: limbs as integers in doubles. */
@@ -60,7 +60,7 @@ typedef struct narrow_number {
 
 typedef struct narrow_modulus {
     narrow_number m;
-    uint32_t minus_inverse[WARPRSA_LANES_EMULATED];
+    uint32_t n0inv[WARPRSA_LANES_EMULATED];
 } narrow_modulus;
 
 #define NARROW_EACH_LANE(k, s) WARPRSA_EACH_LANE (k, 2 * (s).threads)
@@ -214,7 +214,7 @@ WARPRSA_FN void narrow_turn(narrow_number *x, const narrow_number *a,
     {
         uint32_t low = (uint32_t)(int64_t)x->of[k][0];
 
-        q[k] = (double)(low * m->minus_inverse[k] & mask);
+        q[k] = (double)(low * m->n0inv[k] & mask);
     }
     narrow_broadcast(q, q, 0, s);
     narrow_add_row(x, &m->m, q, s);

@@ -74,7 +74,7 @@ void narrow_rsa_new(narrow_rsa *k, size_t bits, size_t width, size_t limbs,
         put_power(k, 2 + i, 2 * shift, moduli[i]);
         put_power(k, 4 + i, 3 * shift, moduli[i]);
         put(k, 6 + i, powers[i]);
-        k->minus_inverse[i] = papers_n0inv(k->key[i * k->words]) & mask;
+        k->n0inv[i] = papers_n0inv(k->key[i * k->words]) & mask;
     }
     put_inverse(k, shift);
 }

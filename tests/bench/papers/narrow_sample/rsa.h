@@ -19,7 +19,7 @@ typedef struct narrow_rsa {
     size_t words; /* of p and of q */
     BIGNUM *p, *q, *dp, *dq, *q_inverse;
     BN_CTX *ctx;
-    uint32_t minus_inverse[2];
+    uint32_t n0inv[2];
     /* `words` each: modulus p, q, r2 p, q, r3 p, q, exponent p, q, inverse. */
     uint32_t key[NARROW_KEY_WORDS_MAX];
 } narrow_rsa;

@@ -75,8 +75,8 @@ static void make_keys(narrow_run *r, narrow_shape s)
                        (size_t)narrow_limbs(s), false);
         for (size_t j = 0; j < NARROW_KEY_WORDS_MAX; j++)
             words[i * NARROW_KEY_WORDS_MAX + j] = key->key[j];
-        inverses[2 * i] = key->minus_inverse[0];
-        inverses[2 * i + 1] = key->minus_inverse[1];
+        inverses[2 * i] = key->n0inv[0];
+        inverses[2 * i + 1] = key->n0inv[1];
     }
     r->batch.keys = bench_device_copy(words, KEYS * NARROW_KEY_WORDS_MAX * 4);
     r->batch.inverses = bench_device_copy(inverses, sizeof(inverses));

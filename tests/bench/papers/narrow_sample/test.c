@@ -27,7 +27,7 @@ static void decrypt(const narrow_rsa *rsa, const uint32_t *c, uint32_t *out,
         .r3 = rsa->key + 4 * words,
         .exponent = rsa->key + 6 * words,
         .q_inverse = rsa->key + 8 * words,
-        .minus_inverse = {rsa->minus_inverse[0], rsa->minus_inverse[1]},
+        .n0inv = {rsa->n0inv[0], rsa->n0inv[1]},
     };
 
     narrow_decrypt(out, c, &key, &memory, s);
