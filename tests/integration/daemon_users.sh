@@ -16,39 +16,51 @@ rsa_key 1024 key.pem
 # These users may have no access to the build folder.
 cp "$MODULE" warprsa.so
 configure openssl.cnf "$work/warprsa.so" "${WITH_DAEMON[@]}" "${PATIENT[@]}"
-: >provider.trace
-chmod 666 provider.trace
 chmod a+rX . ./*.pem ./*.pub openssl.cnf warprsa.so
 
 sign_as() { # USER GROUP
     echo "message of $1" >"message.$1"
     : >"sig.$1"
-    chmod 666 "sig.$1"
-    OPENSSL_CONF=$work/openssl.cnf WARPRSA_TRACE=file:$work/provider.trace \
+    : >>"$1.trace"
+    chmod 666 "sig.$1" "$1.trace"
+    OPENSSL_CONF=$work/openssl.cnf WARPRSA_TRACE=file:$work/$1.trace \
         setpriv --reuid "$1" --regid "$2" --clear-groups \
         "$OPENSSL" dgst -sha256 -sign key.pem -out "sig.$1" "message.$1" &&
         plain dgst -sha256 -verify key.pem.pub -signature "sig.$1" \
             "message.$1" >/dev/null
 }
 
+# A process that gets no answer in time, since the daemon has no CPU, computes
+# itself: its user tries again.
+be_served_as() { # USER GROUP
+    for _ in 1 2 3 4 5; do
+        sign_as "$@" || return 1
+        ! grep -q "counters: .* $engine_counter=1 " "$1.trace" || return 0
+    done
+    return 1
+}
+
 clients=()
 for ((i = 0; i < 64; i++)); do
-    sign_as $((61000 + i)) "$gid" &
+    be_served_as $((61000 + i)) "$gid" &
     clients+=($!)
 done
 for client in "${clients[@]}"; do
-    wait "$client" || fail "a client failed"
+    wait "$client" || fail "a client failed, or was not served"
 done
-[ "$(total "$engine_counter")" = 64 ] && [ "$(total cpu)" = 0 ] ||
+cat 610*.trace >provider.trace
+[ "$(total "$engine_counter")" = 64 ] &&
+    [ "$(total cpu)" = "$(total cpu_no_device)" ] ||
     fail "$(total "$engine_counter") by the daemon, $(total cpu) by themselves"
-[ "$(grep -c 'user 610[0-9]*) connected' daemon.log)" = 64 ] ||
-    fail "the log does not name 64 users"
+users=$(grep -o 'user 610[0-9]*) connected' daemon.log | sort -u | wc -l)
+[ "$users" = 64 ] || fail "the log names $users users, not 64"
 
 sign_as 62000 62000 || fail "a user outside the group can't sign at all"
-[ "$(total "$engine_counter")" = 64 ] && [ "$(total cpu_no_device)" = 1 ] ||
+cat 62000.trace >provider.trace
+[ "$(total "$engine_counter")" = 0 ] && [ "$(total cpu_no_device)" = 1 ] ||
     fail "a user outside the group was served"
 grep -q 'warprsad.sock: Permission denied' provider.trace
-[ "$(live "$daemon" "$engine_counter")" = 64 ]
+[ "$(live "$daemon" "$engine_counter")" -ge 64 ]
 wait_for 60 has_counted keys 0
 
 kill -TERM "$daemon"
