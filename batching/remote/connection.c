@@ -179,7 +179,7 @@ static void closed(warprsa_http2_stream *stream)
         snprintf(text, sizeof(text), "%llu operations",
                  (unsigned long long)serves->operate->operations);
         log_line(c, "session has ended: ", text);
-        serves->operate->stream = NULL;
+        warprsa_operate_closed(serves->operate);
     }
     free(serves->health);
     free(serves);

@@ -210,6 +210,7 @@ static warprsa_remote_status submit(warprsa_operate *s,
     if (warprsa_queue_submit(s->host->queue, key, o->input,
                              (warprsa_notify){.wake = queue_answered, .arg = p},
                              &p->ticket) == WARPRSA_DONE) {
+        p->busy = true;
         s->in_flight++;
         s->operations++;
         return WARPRSA_REMOTE_OK;
@@ -295,6 +296,16 @@ void warprsa_operate_answered(warprsa_operate_pending *p)
     p->session->answered = p;
 }
 
+/* An operation is under way no longer. */
+static void end_pending(warprsa_operate *s, warprsa_operate_pending *p)
+{
+    p->busy = false;
+    p->next = s->unused;
+    s->unused = p;
+    s->in_flight--;
+    warprsa_identity_end_operation(s->identity);
+}
+
 /* Collects the answer of one. False: no memory for its result. */
 static bool collect(warprsa_operate *s, warprsa_operate_pending *p)
 {
@@ -316,10 +327,7 @@ static bool collect(warprsa_operate *s, warprsa_operate_pending *p)
         result->status = status_of(outcome.reason);
     }
     explicit_bzero(output, sizeof(output));
-    p->next = s->unused;
-    s->unused = p;
-    s->in_flight--;
-    warprsa_identity_end_operation(s->identity);
+    end_pending(s, p);
     return result != &nowhere;
 }
 
@@ -353,6 +361,15 @@ void warprsa_operate_half_closed(warprsa_operate *s)
 {
     s->half_closed = true;
     end_if_done(s);
+}
+
+void warprsa_operate_closed(warprsa_operate *s)
+{
+    s->stream = NULL;
+    for (uint32_t i = 0; i < s->operations_max && s->in_flight > 0; i++)
+        if (s->pending[i].busy &&
+            warprsa_queue_withdraw(s->host->queue, s->pending[i].ticket))
+            end_pending(s, &s->pending[i]);
 }
 
 void warprsa_operate_drain(warprsa_operate *s)

@@ -23,6 +23,7 @@ typedef struct warprsa_operate_pending {
     struct warprsa_operate_pending *next; /* free, or answered */
     warprsa_ticket ticket;
     uint32_t id, bytes;
+    bool busy; /* the queue has it, or its answer is to be collected */
 } warprsa_operate_pending;
 
 /* Results on their way into a message. SECRET: may be decrypted texts. */
@@ -84,6 +85,10 @@ const char *warprsa_operate_message(warprsa_operate *session,
 
 /* The client will send no more. */
 void warprsa_operate_half_closed(warprsa_operate *session);
+
+/* The stream is about to be freed: nobody waits for the results any more, and
+ * what no batch has is not computed. */
+void warprsa_operate_closed(warprsa_operate *session);
 
 /* Takes back an operation that push_answered() was called with; flush() then
  * sends the results of all that were taken back. False: no memory, and the
