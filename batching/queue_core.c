@@ -5,6 +5,7 @@
  */
 #include "batching/queue_core.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -250,10 +251,10 @@ void warprsa_queue_refuse_if_down(warprsa_queue *queue)
         refuse_queued(queue, atomic_load(&queue->classes));
 }
 
-bool warprsa_queue_has(warprsa_queue *queue, warprsa_class_range range)
+bool warprsa_queue_has(warprsa_queue *queue, warprsa_class_set classes)
 {
-    for (unsigned c = range.first; c < range.end; c++)
-        if (!warprsa_ring_empty(&queue->queued[c]))
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        if ((classes >> c & 1) != 0 && !warprsa_ring_empty(&queue->queued[c]))
             return true;
     return false;
 }
@@ -281,15 +282,19 @@ void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
     atomic_store_explicit(average, (7 * old + now) / 8, memory_order_relaxed);
 }
 
+/* Whether threads of CPUs lately had to wait for one. */
+static bool is_contended(const warprsa_queue *queue, unsigned device)
+{
+    return atomic_load_explicit(&queue->activity[device].waits_for_cpu,
+                                memory_order_relaxed) >= CONTENDED;
+}
+
 bool warprsa_queue_wants_more(warprsa_queue *queue, unsigned device)
 {
-    const warprsa_device_activity *activity = &queue->activity[device];
     const warprsa_queue_engine *engine =
-        &queue->config.engines[activity->engine];
+        &queue->config.engines[queue->activity[device].engine];
 
-    return engine->on_cpus &&
-           atomic_load_explicit(&activity->waits_for_cpu,
-                                memory_order_relaxed) >= CONTENDED &&
+    return engine->on_cpus && is_contended(queue, device) &&
            waiting_in(queue) < engine->batch_max;
 }
 
@@ -339,33 +344,83 @@ static bool is_paused(const warprsa_queue *queue, unsigned device)
     return false;
 }
 
+/* Whether the CPUs and other devices are chosen among by their answer times. */
+static bool has_answer_times(const warprsa_queue *queue)
+{
+    const warprsa_queue_config *config = &queue->config;
+    bool hosts = false;
+
+    for (unsigned i = 0; i < config->engine_count; i++)
+        hosts = hosts || config->engines[i].engine->comes_and_goes;
+    return hosts && config->router == NULL;
+}
+
+void warprsa_queue_note_answer(warprsa_queue *queue, unsigned device,
+                               warprsa_size_class size, uint64_t response_ns,
+                               uint64_t batch_ns, uint64_t now_ns)
+{
+    const bool on_cpus = engine_of(queue, device)->on_cpus;
+
+    if (has_answer_times(queue))
+        warprsa_answer_times_note(&queue->times, on_cpus, size,
+                                  on_cpus ? batch_ns : response_ns, now_ns);
+}
+
+/* The classes that the CPUs would answer sooner than the others, which take
+ * them, too. */
+static warprsa_class_set sooner_on(const warprsa_queue *queue, unsigned device)
+{
+    const unsigned others = atomic_load(&queue->others_classes);
+    const bool contended = is_contended(queue, device);
+    warprsa_class_set classes = 0;
+    uint64_t now_ns;
+
+    if (others == 0 || !has_answer_times(queue))
+        return 0;
+    now_ns = warprsa_clock_ns();
+    for (unsigned c = 0; c < others; c++)
+        if (warprsa_answer_times_cpus_are_sooner(
+                &queue->times, (warprsa_size_class)c, contended, now_ns))
+            classes |= UINT32_C(1) << c;
+    return classes;
+}
+
 /* A submitter that is told no need not notify anybody: it has read `running`
  * after it queued its request, and the worker that lowers that looks at the
  * queue afterwards. All four are sequentially consistent. */
-warprsa_class_range warprsa_queue_range(warprsa_queue *queue, unsigned device,
-                                        unsigned stream)
+warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device,
+                                          unsigned stream)
 {
     const warprsa_queue_config *config = &queue->config;
     const warprsa_device_activity *activity = &queue->activity[device];
     const warprsa_queue_engine *from = engine_of(queue, device);
-    warprsa_class_range range = {0, from->engine->classes};
+    warprsa_class_set classes = warprsa_classes_below(from->engine->classes);
 
     if (is_paused(queue, device))
-        range.end = 0;
+        return 0;
     if (!from->on_cpus)
-        return range;
+        return classes;
     if (config->router == NULL ||
         stream >= warprsa_router_helpers(config->router))
-        range.first = atomic_load(&queue->others_classes);
+        classes &= ~warprsa_classes_below(atomic_load(&queue->others_classes)) |
+                   sooner_on(queue, device);
     if (atomic_load(&activity->running) != 0 &&
         warprsa_queue_wants_more(queue, device))
-        range.end = 0;
-    return range;
+        return 0;
+    return classes;
 }
 
-static bool is_in(warprsa_class_range range, unsigned size)
+/* The place of a device that may take a request of this class among those that
+ * may: less is better. Engines are numbered in the order of preference; CPUs
+ * beside others may only take what they answer sooner. */
+static unsigned rank_of(const warprsa_queue *queue, unsigned device,
+                        warprsa_size_class size)
 {
-    return size >= range.first && size < range.end;
+    const bool sooner = engine_of(queue, device)->on_cpus &&
+                        queue->config.router == NULL &&
+                        (unsigned)size < atomic_load(&queue->others_classes);
+
+    return sooner ? 0 : 1 + queue->activity[device].engine;
 }
 
 void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size)
@@ -373,25 +428,36 @@ void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size)
     unsigned count =
         atomic_load_explicit(&queue->device_count, memory_order_acquire);
     warprsa_device_activity *best = NULL;
+    unsigned best_rank = UINT_MAX;
     uint32_t least = UINT32_MAX;
 
     for (unsigned i = 0; i < count; i++) {
         warprsa_device_activity *device = &queue->activity[i];
+        unsigned rank;
         uint32_t running;
 
         if (!warprsa_eventcount_has_waiter(&device->eventcount) ||
-            !is_in(warprsa_queue_range(queue, i, 0), size))
+            (warprsa_queue_takes_now(queue, i, 0) >> size & 1) == 0)
             continue;
+        rank = rank_of(queue, i, size);
         running = atomic_load_explicit(&device->running, memory_order_relaxed);
-        /* Engines are numbered in the order of preference. */
-        if (best == NULL || device->engine < best->engine ||
-            (device->engine == best->engine && running < least)) {
+        if (rank < best_rank || (rank == best_rank && running < least)) {
+            best_rank = rank;
             least = running;
             best = device;
         }
     }
     if (best != NULL)
         warprsa_eventcount_notify(&best->eventcount);
+}
+
+void warprsa_queue_pass_on(warprsa_queue *queue, unsigned device)
+{
+    if (!engine_of(queue, device)->on_cpus || !has_answer_times(queue))
+        return;
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        if (!warprsa_ring_empty(&queue->queued[c]))
+            warprsa_queue_notify_idle(queue, (warprsa_size_class)c);
 }
 
 void warprsa_queue_rearm_idle(warprsa_queue *queue)
@@ -407,7 +473,7 @@ void warprsa_queue_rearm_idle(warprsa_queue *queue)
          * for the others. Arm it for them, then look for work, in this order:
          * a submitter that queues later sees it armed. */
         (void)warprsa_eventcount_prepare_wait(eventcount);
-        if (warprsa_queue_has(queue, warprsa_queue_range(queue, i, 0)))
+        if (warprsa_queue_has(queue, warprsa_queue_takes_now(queue, i, 0)))
             warprsa_eventcount_notify(eventcount);
     }
 }

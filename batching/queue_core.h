@@ -8,6 +8,7 @@
  *
  *   base/, gpu/engine.h       primitives; the contract with the engines
  *   counters, probe, router   what happened; on the CPU or on a device
+ *   answer_times              which device answers sooner
  *   queue_types.h             the types that callers see
  *   slot.h, slots             the request slots
  *   keys                      the private keys
@@ -29,6 +30,7 @@
 #ifndef WARPRSA_BATCHING_QUEUE_CORE_H
 #define WARPRSA_BATCHING_QUEUE_CORE_H
 
+#include "batching/answer_times.h"
 #include "batching/base/eventcount.h"
 #include "batching/base/ring.h"
 #include "batching/keys.h"
@@ -65,6 +67,7 @@ struct warprsa_queue {
     _Atomic uint32_t references;   /* the opener's, each key's, each thread's */
     _Atomic uint32_t ready; /* bit per device: takes requests; changed under the
                                lock */
+    warprsa_answer_times times; /* without a router, beside other hosts */
     warprsa_keys keys;
     warprsa_device_activity activity[WARPRSA_DEVICES_MAX];
 
@@ -114,10 +117,14 @@ void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
  * have gone down. */
 void warprsa_queue_refuse_if_down(warprsa_queue *queue);
 
-/* Size classes from `first` to below `end`. */
-typedef struct warprsa_class_range {
-    unsigned first, end;
-} warprsa_class_range;
+/* Size classes: bit c for class c. */
+typedef uint32_t warprsa_class_set;
+
+/* Those below `end`. */
+static inline warprsa_class_set warprsa_classes_below(unsigned end)
+{
+    return (UINT32_C(1) << end) - 1;
+}
 
 /* A batch of CPUs has taken cpu_ns of CPU time and elapsed_ns by the clock. By
  * its worker; a race loses a measurement. */
@@ -136,18 +143,30 @@ bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
 
 /* The classes of which this worker of this device may take requests now. The
  * CPUs take requests of the classes that other devices take, too, only as far
- * as the router says. If a batch had better wait for more, they take none as
- * long as another one is under way. */
-warprsa_class_range warprsa_queue_range(warprsa_queue *queue, unsigned device,
-                                        unsigned stream);
+ * as the router says; or without one, beside other hosts, those that they are
+ * expected to answer sooner. If a batch had better wait for more, they take
+ * none as long as another one is under way. */
+warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device,
+                                          unsigned stream);
+
+/* A batch of this device has answered requests of this class at now_ns:
+ * response_ns after they were submitted, batch_ns after it was started. */
+void warprsa_queue_note_answer(warprsa_queue *queue, unsigned device,
+                               warprsa_size_class size, uint64_t response_ns,
+                               uint64_t batch_ns, uint64_t now_ns);
 
 /* Whether a request of these classes is queued. */
-bool warprsa_queue_has(warprsa_queue *queue, warprsa_class_range range);
+bool warprsa_queue_has(warprsa_queue *queue, warprsa_class_set classes);
 
 /* After queueing a request of this class: wakes an idle worker that may take
- * it, of the first engine that has one, and there of the device with the least
- * to do. */
+ * it: of the CPUs if they are expected to answer it sooner, else of the first
+ * engine that has one, and there of the device with the least to do. */
 void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size);
+
+/* By a worker of this device that is about to sleep, and has armed the
+ * eventcount: wakes others for what is queued. CPUs may have been woken for a
+ * request that they would not answer sooner any more. */
+void warprsa_queue_pass_on(warprsa_queue *queue, unsigned device);
 
 /* Makes devices with idle workers ready to be notified again, and wakes one at
  * once if there is work: by a worker that goes to do something else. */

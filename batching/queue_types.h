@@ -37,7 +37,8 @@ typedef struct warprsa_queue_engine {
     unsigned batch_max; /* requests per batch at most, 1..65536 */
     /* Its devices are the CPUs of this machine, which callers need as well.
      * Beside another engine's device that is ready they take only what the
-     * router tells them to. What they answer is counted as `ifma`. */
+     * router tells them to; or without a router, beside other hosts, what they
+     * are expected to answer sooner. What they answer is counted as `ifma`. */
     bool on_cpus;
 } warprsa_queue_engine;
 

@@ -34,20 +34,21 @@ static bool is_request_error(warprsa_status status)
            status == WARPRSA_UNSUPPORTED_KEY;
 }
 
-static warprsa_class_range all_of(const warprsa_queue_device *device)
+static warprsa_class_set all_of(const warprsa_queue_device *device)
 {
-    return (warprsa_class_range){0, device->from->engine->classes};
+    return warprsa_classes_below(device->from->engine->classes);
 }
 
 /* The classes that a worker may take requests of. If requests were set aside
  * here, for which it has to look in any case, it takes others beside them. */
-static warprsa_class_range range_of(const warprsa_worker *worker)
+static warprsa_class_set classes_of(const warprsa_worker *worker)
 {
     const warprsa_queue_device *device = worker->device;
-    warprsa_class_range range =
-        warprsa_queue_range(device->queue, device->number, worker->stream);
 
-    return atomic_load(&device->loads.requests) != 0 ? all_of(device) : range;
+    if (atomic_load(&device->loads.requests) != 0)
+        return all_of(device);
+    return warprsa_queue_takes_now(device->queue, device->number,
+                                   worker->stream);
 }
 
 /* The first request of a class that a worker of this device would take: of
@@ -66,15 +67,15 @@ static bool first_of_class(const warprsa_queue_device *device, unsigned size,
 static int oldest_class(const warprsa_worker *worker)
 {
     const warprsa_queue_device *device = worker->device;
-    const warprsa_class_range range = range_of(worker);
+    const warprsa_class_set classes = classes_of(worker);
     uint64_t oldest = UINT64_MAX;
     int found = -1;
 
-    for (unsigned c = range.first; c < range.end; c++) {
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
         uint32_t slot;
         uint64_t submitted_ns;
 
-        if (!first_of_class(device, c, &slot))
+        if ((classes >> c & 1) == 0 || !first_of_class(device, c, &slot))
             continue;
         submitted_ns =
             atomic_load_explicit(&device->queue->slots.slot[slot].submitted_ns,
@@ -403,6 +404,10 @@ static void record_batch(warprsa_worker *worker, warprsa_size_class size,
                         warprsa_class_bits(size), count,
                         (unsigned long long)(wait_ns / 1000),
                         (unsigned long long)((end_ns - start_ns) / 1000));
+    if (good)
+        warprsa_queue_note_answer(queue, worker->device->number, size,
+                                  wait_ns + end_ns - taken_ns,
+                                  end_ns - start_ns, end_ns);
     if (good && queue->config.router != NULL && answers_alone(worker, size))
         warprsa_router_device_response(
             queue->config.router, size,
@@ -615,7 +620,7 @@ static bool work(warprsa_worker *worker)
     worked = warprsa_device_unload_released(worker) && next_batch(worker);
     for (unsigned i = 0;
          i < LOADS_AT_ONCE && may_load(worker) && load_key(worker) &&
-         !warprsa_queue_has(worker->device->queue, range_of(worker));
+         !warprsa_queue_has(worker->device->queue, classes_of(worker));
          i++)
         worked = true;
     refuse_stranded(worker);
@@ -629,7 +634,7 @@ static bool anything_to_do(warprsa_worker *worker)
 
     return atomic_load(&queue->closing) ||
            atomic_load(&queue->keys.unloads[worker->device->number]) != 0 ||
-           warprsa_queue_has(queue, range_of(worker)) ||
+           warprsa_queue_has(queue, classes_of(worker)) ||
            warprsa_device_has_loads(worker->device) ||
            !warprsa_device_usable(worker);
 }
@@ -645,6 +650,7 @@ static void sleep_until_notified(warprsa_worker *worker)
     atomic_fetch_add(&device->activity->eventcount.idle, 1);
     word = warprsa_eventcount_prepare_wait(&device->activity->eventcount);
     if (!anything_to_do(worker)) {
+        warprsa_queue_pass_on(queue, device->number);
         warprsa_futex_wait(&device->activity->eventcount.word, word, until_ns);
         /* Nothing for as long as a deadline, and yet there are requests: the
          * worker that has them may hang in its driver. */

@@ -295,6 +295,58 @@ static void cpus_take_over_from_a_lost_gpu(void **state)
     warprsa_counters_free(config.counters);
 }
 
+/* One request, from submission to its answer. */
+static void operate(warprsa_queue *queue, warprsa_key *key, unsigned seed)
+{
+    fake_request r;
+
+    fake_fill(&r, WARPRSA_CLASS_2048, 1, seed);
+    assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                     WARPRSA_DONE);
+    assert_true(fake_is_right(&r));
+}
+
+/* Beside another host the CPUs take what they answer sooner: nothing before the
+ * host was measured, then some, since it is made slow. No request waits for
+ * CPUs that have been woken for it and leave it to the host. */
+static void cpus_help_a_slow_host(void **state)
+{
+    enum {
+        MORE = 2000
+    };
+    warprsa_queue_config config = two_engines();
+    const _Atomic uint64_t *ifma = config.counters->ifma;
+    const _Atomic uint64_t *gpu = config.counters->gpu;
+    warprsa_queue *queue;
+    unsigned seed = 0;
+    warprsa_key *key;
+
+    (void)state;
+    FAKE_SET(second_devices, 1);
+    config.engines[0].engine = fake_engine_hosts();
+    config.engines[1].on_cpus = true;
+    queue = fake_ready_queue(&config);
+    WAIT_UNTIL(config.counters->devices == 2);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    operate(queue, key, seed++);
+    assert_int_equal(fake_sum(gpu, WARPRSA_CLASSES), 1);
+    /* On a busy machine the measurement may be old before it is used. */
+    while (fake_sum(ifma, WARPRSA_CLASSES) == 0) {
+        assert_true(seed < MORE);
+        FAKE_SET(slow_starts, 1);
+        operate(queue, key, seed++);
+        operate(queue, key, seed++);
+    }
+    for (unsigned i = 0; i < MORE; i++)
+        operate(queue, key, seed++);
+    assert_int_equal(
+        fake_sum(gpu, WARPRSA_CLASSES) + fake_sum(ifma, WARPRSA_CLASSES), seed);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
 enum {
     FILLED = 4, /* batch_max below */
 };
@@ -504,6 +556,7 @@ int main(void)
         cmocka_unit_test_setup(a_device_of_another_engine_goes_on, reset),
         cmocka_unit_test_setup(cpus_leave_it_to_the_gpu, reset),
         cmocka_unit_test_setup(cpus_take_over_from_a_lost_gpu, reset),
+        cmocka_unit_test_setup(cpus_help_a_slow_host, reset),
         cmocka_unit_test_setup(each_engine_takes_its_classes, reset),
         cmocka_unit_test_setup(a_class_that_no_device_takes_is_refused, reset),
         cmocka_unit_test_setup(free_cpus_take_what_there_is, reset),
