@@ -51,7 +51,7 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
     device->activity = &queue->activity[number];
     device->from = &queue->config.engines[0];
     device->number = number;
-    warprsa_key_loads_init(&device->loads, number, &queue->slots);
+    warprsa_key_loads_init(&device->loads, number, &queue->slots, &queue->keys);
     if (pthread_condattr_init(&attributes) != 0)
         return false;
     done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
@@ -566,34 +566,6 @@ void warprsa_device_lock_keys(warprsa_worker *worker)
 void warprsa_device_unlock_keys(warprsa_worker *worker)
 {
     pthread_mutex_unlock(&worker->device->residency_lock);
-}
-
-size_t warprsa_device_take_loaded(warprsa_worker *worker,
-                                  warprsa_size_class size, size_t most,
-                                  warprsa_request_chain *abandoned)
-{
-    warprsa_queue_device *device = worker->device;
-    warprsa_queue *queue = device->queue;
-    uint32_t slot;
-
-    worker->pinned = 0;
-    if (atomic_load(&device->loads.oldest[size]) == 0)
-        return 0;
-    pthread_mutex_lock(&device->residency_lock);
-    while (worker->pinned < most &&
-           warprsa_key_loads_take(&device->loads, size, &slot)) {
-        warprsa_key *key = queue->slots.request[slot].key;
-
-        if (warprsa_slots_is_abandoned(&queue->slots, slot)) {
-            warprsa_keys_unpin(key, device->number);
-            warprsa_slots_chain(&queue->slots, abandoned, slot);
-        } else {
-            worker->items[worker->pinned++] =
-                (warprsa_item){.slot = slot, .key = key};
-        }
-    }
-    pthread_mutex_unlock(&device->residency_lock);
-    return worker->pinned;
 }
 
 static uint32_t index_of(const warprsa_queue_device *device,

@@ -130,13 +130,6 @@ bool warprsa_device_is_lost(warprsa_queue_device *device);
 /* From inside: a batch came back. */
 void warprsa_device_worked(warprsa_worker *worker);
 
-/* From inside: the first items of a new batch, up to `most`: requests whose
- * keys have been loaded for them, and are pinned. Returns how many there are.
- * *abandoned gets those that their callers have given up. */
-size_t warprsa_device_take_loaded(warprsa_worker *worker,
-                                  warprsa_size_class size, size_t most,
-                                  warprsa_request_chain *abandoned);
-
 /*
  * Around the preparation of a batch, from inside. In between,
  * warprsa_device_pin_key() gives the device's index of a key that stays there

@@ -57,7 +57,8 @@ void warprsa_failover_notify(warprsa_worker *worker)
     warprsa_queue *queue = worker->device->queue;
 
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        if (!warprsa_ring_empty(&queue->queued[c]))
+        if (warprsa_queue_has(queue,
+                              warprsa_class_alone((warprsa_size_class)c)))
             warprsa_queue_notify_idle(queue, (warprsa_size_class)c);
     /* The last device may have gone while requests were put there. */
     warprsa_queue_refuse_if_down(queue);

@@ -16,12 +16,13 @@ enum {
 };
 
 void warprsa_key_loads_init(warprsa_key_loads *loads, unsigned device,
-                            warprsa_slots *slots)
+                            warprsa_slots *slots, warprsa_keys *keys)
 {
     memset(loads, 0, sizeof(*loads));
     loads->device = device;
     loads->slots = slots;
     TAILQ_INIT(&loads->waiting);
+    warprsa_turns_init(&loads->loaded, slots, &keys->reached);
 }
 
 static uint32_t requests_max(const warprsa_slots *slots)
@@ -146,6 +147,15 @@ warprsa_key *warprsa_key_loads_next(warprsa_key_loads *loads, uint64_t now_ns,
     return key;
 }
 
+static void publish_oldest(warprsa_key_loads *loads, warprsa_size_class size)
+{
+    const warprsa_turn *turn =
+        warprsa_turns_next(&loads->loaded, warprsa_class_alone(size));
+
+    atomic_store(&loads->oldest[size],
+                 turn != NULL ? turn->requests[size].first : 0);
+}
+
 void warprsa_key_loads_succeeded(warprsa_key_loads *loads, warprsa_key *key,
                                  uint32_t index)
 {
@@ -154,10 +164,10 @@ void warprsa_key_loads_succeeded(warprsa_key_loads *loads, warprsa_key *key,
     uint32_t slot, pins = 0;
 
     while (warprsa_slots_unchain(loads->slots, &residency->waiting, &slot)) {
-        warprsa_slots_chain(loads->slots, &loads->loaded[key->size], slot);
+        warprsa_turns_add(&loads->loaded, &share->turn, key->size, slot);
         pins++;
     }
-    atomic_store(&loads->oldest[key->size], loads->loaded[key->size].first);
+    publish_oldest(loads, key->size);
     share->requests -= pins;
     residency->is_wanted = false;
     warprsa_keys_loaded(key, loads->device, index, pins);
@@ -175,9 +185,12 @@ void warprsa_key_loads_failed(warprsa_key_loads *loads, warprsa_key *key,
 bool warprsa_key_loads_take(warprsa_key_loads *loads, warprsa_size_class size,
                             uint32_t *slot)
 {
-    if (!warprsa_slots_unchain(loads->slots, &loads->loaded[size], slot))
+    warprsa_turn *turn =
+        warprsa_turns_next(&loads->loaded, warprsa_class_alone(size));
+
+    if (turn == NULL || !warprsa_turns_take(&loads->loaded, turn, size, slot))
         return false;
-    atomic_store(&loads->oldest[size], loads->loaded[size].first);
+    publish_oldest(loads, size);
     atomic_fetch_sub(&loads->requests, 1);
     return true;
 }

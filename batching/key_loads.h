@@ -38,12 +38,12 @@ typedef struct warprsa_key_loads {
     /* The first request of each size class whose key has been loaded, plus 1;
      * 0: none. A hint. */
     _Atomic uint32_t oldest[WARPRSA_CLASSES];
-    warprsa_request_chain loaded[WARPRSA_CLASSES];
+    warprsa_turns loaded; /* requests whose keys are */
 } warprsa_key_loads;
 
 /* No thread may be using it. */
 void warprsa_key_loads_init(warprsa_key_loads *loads, unsigned device,
-                            warprsa_slots *slots);
+                            warprsa_slots *slots, warprsa_keys *keys);
 
 /* Sets a request aside whose key is not on the device. False: its owner has no
  * load left, or too many requests here already. */

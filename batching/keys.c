@@ -21,9 +21,11 @@ static void init_owner(warprsa_key_owner *owner, uint64_t id)
 {
     memset(owner, 0, sizeof(*owner));
     owner->id = id;
+    warprsa_turn_init(&owner->queued, &owner->used);
     for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++) {
         TAILQ_INIT(&owner->share[d].unused);
         TAILQ_INIT(&owner->share[d].waiting);
+        warprsa_turn_init(&owner->share[d].turn, &owner->used);
     }
 }
 
@@ -223,15 +225,21 @@ static bool is_shared(const warprsa_key *key)
 void warprsa_key_requested(warprsa_key *key)
 {
     warprsa_key_reference(key);
-    if (is_shared(key))
-        atomic_fetch_add_explicit(&key->owner->requests, 1,
+    if (is_shared(key) && atomic_fetch_add_explicit(&key->owner->requests, 1,
+                                                    memory_order_relaxed) == 0)
+        atomic_fetch_add_explicit(&key->keys->busy_owners, 1,
                                   memory_order_relaxed);
 }
 
 void warprsa_key_answered(warprsa_key *key, uint32_t count)
 {
-    if (is_shared(key)) /* first: the owner may go with its last key */
+    /* First: the owner may go with its last key. Of its requests none is left
+     * only after the thread that found none before has counted the owner, and
+     * has queued its request. */
+    if (is_shared(key) &&
         atomic_fetch_sub_explicit(&key->owner->requests, count,
+                                  memory_order_relaxed) == count)
+        atomic_fetch_sub_explicit(&key->keys->busy_owners, 1,
                                   memory_order_relaxed);
     warprsa_key_drop(key, count);
 }

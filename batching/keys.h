@@ -21,6 +21,7 @@
 
 #include "batching/queue_types.h"
 #include "batching/slots.h"
+#include "batching/turns.h"
 
 /* Where a key is on one device. */
 typedef struct warprsa_key_residency {
@@ -50,6 +51,7 @@ typedef struct warprsa_key_share {
     struct warprsa_key_residency_list waiting; /* to be loaded, in order */
     uint32_t requests;                         /* that wait for keys */
     uint64_t allowance_ns; /* when the allowance of loads is whole again */
+    warprsa_turn turn;     /* requests whose keys were loaded for them */
     TAILQ_ENTRY(warprsa_key_share) loaded_link;  /* while loaded > 0 */
     TAILQ_ENTRY(warprsa_key_share) waiting_link; /* while any waits */
 } warprsa_key_share;
@@ -62,6 +64,8 @@ typedef struct warprsa_key_owner {
     /* Requests that are not answered yet; not counted for WARPRSA_OWNER_SELF,
      * whose threads would share a cache line for it. */
     _Atomic uint32_t requests;
+    _Atomic uint64_t used; /* see turns.h */
+    warprsa_turn queued;   /* under the queue's turns_lock */
     LIST_ENTRY(warprsa_key_owner) link;
     warprsa_key_share share[WARPRSA_DEVICES_MAX];
 } warprsa_key_owner;
@@ -99,11 +103,15 @@ typedef struct warprsa_keys_callbacks {
 
 typedef struct warprsa_keys {
     warprsa_keys_callbacks callbacks;
-    pthread_mutex_t lock; /* of everything below but `unloads` */
+    pthread_mutex_t lock; /* of everything below but what is atomic */
     struct warprsa_key_list *bucket;
     size_t buckets;                       /* a power of two */
     warprsa_key_owner self;               /* WARPRSA_OWNER_SELF */
     struct warprsa_key_owner_list owners; /* all others */
+    /* Of the others, how many have requests that are not answered yet; and
+     * what one of them had used, see turns.h. */
+    _Atomic uint32_t busy_owners;
+    _Atomic uint64_t reached;
     /* Without references and wiped, but still on a device. */
     struct warprsa_key_list released;
     /* How many of the released keys lie on each device. */
@@ -143,6 +151,13 @@ void warprsa_key_answered(warprsa_key *key, uint32_t count);
 /* Whether the owner may have one more request under way, while so many of all
  * request slots are free. Any thread. */
 bool warprsa_key_may_request(const warprsa_key *key, uint32_t free_slots);
+
+/* Whether requests of several owners, other than WARPRSA_OWNER_SELF, have not
+ * been answered yet; a hint. Any thread. */
+static inline bool warprsa_keys_are_shared(const warprsa_keys *keys)
+{
+    return atomic_load_explicit(&keys->busy_owners, memory_order_relaxed) > 1;
+}
 
 /* In the child of a fork: wipes the child's copy of the numbers and gives one
  * reference back without touching the table. */

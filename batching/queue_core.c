@@ -16,6 +16,7 @@ enum {
      * one: a GPU takes no longer for them. */
     SHARE_LEAST = 512,
     TRACE_LINE = 512,
+    SORT_STEP = 64, /* requests taken from a ring at once */
     /* The whole of a batch's time, in waits_for_cpu; and the part of it from
      * which on the CPUs are taken to be contended. */
     WHOLE = 65536,
@@ -55,6 +56,22 @@ static void free_rings(warprsa_queue *queue)
         warprsa_ring_free(&queue->queued[c]);
 }
 
+static bool init_locks(warprsa_queue *queue)
+{
+    if (pthread_mutex_init(&queue->lock, NULL) != 0)
+        return false;
+    if (pthread_mutex_init(&queue->turns_lock, NULL) == 0)
+        return true;
+    pthread_mutex_destroy(&queue->lock);
+    return false;
+}
+
+static void free_locks(warprsa_queue *queue)
+{
+    pthread_mutex_destroy(&queue->turns_lock);
+    pthread_mutex_destroy(&queue->lock);
+}
+
 bool warprsa_queue_core_init(warprsa_queue *queue,
                              const warprsa_queue_config *config,
                              const warprsa_keys_callbacks *callbacks)
@@ -63,14 +80,15 @@ bool warprsa_queue_core_init(warprsa_queue *queue,
     atomic_store(&queue->references, 1);
     atomic_store(&queue->state, WARPRSA_QUEUE_STARTING);
     queue->opening = 1;
-    if (init_rings(queue) && pthread_mutex_init(&queue->lock, NULL) == 0) {
+    warprsa_turns_init(&queue->turns, &queue->slots, &queue->keys.reached);
+    if (init_rings(queue) && init_locks(queue)) {
         if (warprsa_keys_init(&queue->keys, config->keys_max, callbacks)) {
             if (warprsa_slots_init(&queue->slots, config->slots,
                                    config->deadline_ms))
                 return true;
             warprsa_keys_free(&queue->keys);
         }
-        pthread_mutex_destroy(&queue->lock);
+        free_locks(queue);
     }
     free_rings(queue);
     return false;
@@ -80,7 +98,7 @@ void warprsa_queue_core_free(warprsa_queue *queue)
 {
     warprsa_slots_free(&queue->slots);
     warprsa_keys_free(&queue->keys);
-    pthread_mutex_destroy(&queue->lock);
+    free_locks(queue);
     free_rings(queue);
 }
 
@@ -217,13 +235,32 @@ void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
     pthread_mutex_unlock(&queue->lock);
 }
 
+/* Takes any queued request of a class. */
+static bool take_any(warprsa_queue *queue, unsigned size, uint32_t *slot)
+{
+    warprsa_turn *turn = NULL;
+
+    if (warprsa_ring_take(&queue->queued[size], slot, 1) == 1)
+        return true;
+    if (atomic_load(&queue->turns.count[size]) == 0)
+        return false;
+    pthread_mutex_lock(&queue->turns_lock);
+    turn = warprsa_turns_next(&queue->turns,
+                              warprsa_class_alone((warprsa_size_class)size));
+    if (turn != NULL)
+        (void)warprsa_turns_take(&queue->turns, turn, (warprsa_size_class)size,
+                                 slot);
+    pthread_mutex_unlock(&queue->turns_lock);
+    return turn != NULL;
+}
+
 /* Those of class `from` and above. */
 static void refuse_queued(warprsa_queue *queue, unsigned from)
 {
     uint32_t slot;
 
     for (unsigned c = from; c < WARPRSA_CLASSES; c++) {
-        while (warprsa_ring_take(&queue->queued[c], &slot, 1) == 1) {
+        while (take_any(queue, c, &slot)) {
             warprsa_key *key;
             warprsa_notify notify;
             bool claimed = warprsa_slots_claim(&queue->slots, slot, &key);
@@ -254,9 +291,41 @@ void warprsa_queue_refuse_if_down(warprsa_queue *queue)
 bool warprsa_queue_has(warprsa_queue *queue, warprsa_class_set classes)
 {
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        if ((classes >> c & 1) != 0 && !warprsa_ring_empty(&queue->queued[c]))
+        if ((classes >> c & 1) != 0 &&
+            (!warprsa_ring_empty(&queue->queued[c]) ||
+             atomic_load(&queue->turns.count[c]) != 0))
             return true;
     return false;
+}
+
+bool warprsa_queue_takes_turns(warprsa_queue *queue)
+{
+    if (warprsa_keys_are_shared(&queue->keys))
+        return true;
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        if (atomic_load(&queue->turns.count[c]) != 0)
+            return true;
+    return false;
+}
+
+bool warprsa_queue_sort_turns(warprsa_queue *queue)
+{
+    uint32_t slots[SORT_STEP], taken;
+    bool any = false;
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        do {
+            taken = warprsa_ring_take(&queue->queued[c], slots, SORT_STEP);
+            any |= taken > 0;
+            for (uint32_t i = 0; i < taken; i++)
+                warprsa_slots_prefetch(&queue->slots, slots[i]);
+            for (uint32_t i = 0; i < taken; i++)
+                warprsa_turns_add(
+                    &queue->turns,
+                    &queue->slots.request[slots[i]].key->owner->queued,
+                    (warprsa_size_class)c, slots[i]);
+        } while (taken == SORT_STEP);
+    return any;
 }
 
 /* How many requests are queued; a hint. */
@@ -265,7 +334,8 @@ static uint32_t waiting_in(warprsa_queue *queue)
     uint32_t waiting = 0;
 
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        waiting += warprsa_ring_count(&queue->queued[c]);
+        waiting += warprsa_ring_count(&queue->queued[c]) +
+                   atomic_load(&queue->turns.count[c]);
     return waiting;
 }
 
@@ -456,7 +526,8 @@ void warprsa_queue_pass_on(warprsa_queue *queue, unsigned device)
     if (!engine_of(queue, device)->on_cpus || !has_answer_times(queue))
         return;
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        if (!warprsa_ring_empty(&queue->queued[c]))
+        if (warprsa_queue_has(queue,
+                              warprsa_class_alone((warprsa_size_class)c)))
             warprsa_queue_notify_idle(queue, (warprsa_size_class)c);
 }
 

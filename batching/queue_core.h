@@ -11,10 +11,12 @@
  *   answer_times              which device answers sooner
  *   queue_types.h             the types that callers see
  *   slot.h, slots             the request slots
+ *   turns                     those of several owners, in turn
  *   keys                      the private keys
  *   key_loads                 those that a device has yet to load
  *   queue_core                this file
  *   device                    one device: open, use, recover
+ *   take                      the requests of its next batch
  *   failover                  from one host to another
  *   worker                    the threads of a device
  *   queue                     opens and closes all that; the callers' side
@@ -25,7 +27,7 @@
  *
  *   warprsa_queue_device.residency_lock
  *   warprsa_queue_device.lock
- *   warprsa_queue.lock, warprsa_keys.lock
+ *   warprsa_queue.lock, warprsa_queue.turns_lock, warprsa_keys.lock
  */
 #ifndef WARPRSA_BATCHING_QUEUE_CORE_H
 #define WARPRSA_BATCHING_QUEUE_CORE_H
@@ -70,6 +72,9 @@ struct warprsa_queue {
     warprsa_answer_times times; /* without a router, beside other hosts */
     warprsa_keys keys;
     warprsa_device_activity activity[WARPRSA_DEVICES_MAX];
+    /* Requests taken from the rings while several owners had some. */
+    pthread_mutex_t turns_lock;
+    warprsa_turns turns;
 
     pthread_mutex_t lock; /* of what follows, and of starting threads */
     uint32_t opening;     /* bit per device: being opened for the first time */
@@ -117,15 +122,6 @@ void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
  * have gone down. */
 void warprsa_queue_refuse_if_down(warprsa_queue *queue);
 
-/* Size classes: bit c for class c. */
-typedef uint32_t warprsa_class_set;
-
-/* Those below `end`. */
-static inline warprsa_class_set warprsa_classes_below(unsigned end)
-{
-    return (UINT32_C(1) << end) - 1;
-}
-
 /* A batch of CPUs has taken cpu_ns of CPU time and elapsed_ns by the clock. By
  * its worker; a race loses a measurement. */
 void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
@@ -157,6 +153,16 @@ void warprsa_queue_note_answer(warprsa_queue *queue, unsigned device,
 
 /* Whether a request of these classes is queued. */
 bool warprsa_queue_has(warprsa_queue *queue, warprsa_class_set classes);
+
+/* Whether requests are to be taken in turn by owner: several have some, or had
+ * some until now. If not, warprsa_queue.turns is empty. Any thread. */
+bool warprsa_queue_takes_turns(warprsa_queue *queue);
+
+/* Moves what is in the rings to warprsa_queue.turns; with the turns_lock held.
+ * True: there was something. Then other workers may have seen it nowhere for a
+ * moment: without the lock, warprsa_queue_rearm_idle() and
+ * warprsa_queue_refuse_if_down() are to be called. */
+bool warprsa_queue_sort_turns(warprsa_queue *queue);
 
 /* After queueing a request of this class: wakes an idle worker that may take
  * it: of the CPUs if they are expected to answer it sooner, else of the first

@@ -16,10 +16,10 @@
 
 #include "batching/base/clock.h"
 #include "batching/failover.h"
+#include "batching/take.h"
 
 enum {
     STACK_SIZE = 256 * 1024, /* for the driver; this code needs hardly any */
-    TAKE_STEP = 64,          /* requests taken from a ring at once */
     /* Keys loaded before the next batch, as long as nothing else is queued: 3
      * ms of them at most, so that requests that came together with many new
      * keys share batches. */
@@ -37,90 +37,6 @@ static bool is_request_error(warprsa_status status)
 static warprsa_class_set all_of(const warprsa_queue_device *device)
 {
     return warprsa_classes_below(device->from->engine->classes);
-}
-
-/* The classes that a worker may take requests of. If requests were set aside
- * here, for which it has to look in any case, it takes others beside them. */
-static warprsa_class_set classes_of(const warprsa_worker *worker)
-{
-    const warprsa_queue_device *device = worker->device;
-
-    if (atomic_load(&device->loads.requests) != 0)
-        return all_of(device);
-    return warprsa_queue_takes_now(device->queue, device->number,
-                                   worker->stream);
-}
-
-/* The first request of a class that a worker of this device would take: of
- * those whose keys have been loaded for them, else of those in the ring. */
-static bool first_of_class(const warprsa_queue_device *device, unsigned size,
-                           uint32_t *slot)
-{
-    uint32_t loaded =
-        atomic_load_explicit(&device->loads.oldest[size], memory_order_relaxed);
-
-    *slot = loaded - 1;
-    return loaded != 0 || warprsa_ring_peek(&device->queue->queued[size], slot);
-}
-
-/* The class whose oldest request has waited longest; -1: there is none. */
-static int oldest_class(const warprsa_worker *worker)
-{
-    const warprsa_queue_device *device = worker->device;
-    const warprsa_class_set classes = classes_of(worker);
-    uint64_t oldest = UINT64_MAX;
-    int found = -1;
-
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
-        uint32_t slot;
-        uint64_t submitted_ns;
-
-        if ((classes >> c & 1) == 0 || !first_of_class(device, c, &slot))
-            continue;
-        submitted_ns =
-            atomic_load_explicit(&device->queue->slots.slot[slot].submitted_ns,
-                                 memory_order_relaxed);
-        if (found < 0 || submitted_ns < oldest) {
-            oldest = submitted_ns;
-            found = (int)c;
-        }
-    }
-    return found;
-}
-
-/* Takes requests of a class for one batch, behind the `count` that are there
- * already; returns how many there are now. */
-static size_t take_batch(warprsa_worker *worker, warprsa_size_class size,
-                         size_t count)
-{
-    warprsa_queue *queue = worker->device->queue;
-    size_t most = warprsa_queue_share(queue, worker->device->number);
-    uint32_t abandoned = 0, taken = 1;
-    uint32_t slots[TAKE_STEP];
-
-    while (taken > 0 && count < most) {
-        size_t step = most - count;
-
-        taken =
-            warprsa_ring_take(&queue->queued[size], slots,
-                              step < TAKE_STEP ? (uint32_t)step : TAKE_STEP);
-        for (uint32_t i = 0; i < taken; i++)
-            warprsa_slots_prefetch(&queue->slots, slots[i]);
-        for (uint32_t i = 0; i < taken; i++) {
-            warprsa_key *key;
-
-            if (warprsa_slots_claim(&queue->slots, slots[i], &key)) {
-                worker->items[count++] =
-                    (warprsa_item){.slot = slots[i], .key = key};
-            } else {
-                warprsa_key_answered(key, 1);
-                abandoned++;
-            }
-        }
-    }
-    if (abandoned > 0)
-        atomic_fetch_sub(&queue->depth, abandoned);
-    return count;
 }
 
 /* Drops the references of requests about to be answered. Not after the answer:
@@ -527,25 +443,20 @@ static void run_batch(warprsa_worker *worker, warprsa_size_class size,
     finish_batch(worker, count, status);
 }
 
-/* One batch of the class whose oldest request has waited longest; none, if the
- * keys of all that was queued have yet to be loaded. False: nothing was queued.
- */
+/* One batch; none, if the keys of all that was queued have yet to be loaded.
+ * False: nothing was queued. */
 static bool next_batch(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
-    int found = oldest_class(worker);
-    warprsa_size_class size = (warprsa_size_class)found;
     warprsa_request_chain abandoned = {0};
+    warprsa_size_class size;
     size_t taken, count;
     uint64_t taken_ns;
 
-    if (found < 0)
+    if (!warprsa_take_batch(worker, &size, &taken, &abandoned))
         return false;
-    taken = warprsa_device_take_loaded(
-        worker, size, warprsa_queue_share(queue, device->number), &abandoned);
     refuse_chain(worker, &abandoned, WARPRSA_CPU_DEADLINE);
-    taken = take_batch(worker, size, taken);
     taken_ns = warprsa_clock_ns();
     count = prepare_batch(worker, taken);
     count_running(device, (uint32_t)count);
@@ -620,7 +531,8 @@ static bool work(warprsa_worker *worker)
     worked = warprsa_device_unload_released(worker) && next_batch(worker);
     for (unsigned i = 0;
          i < LOADS_AT_ONCE && may_load(worker) && load_key(worker) &&
-         !warprsa_queue_has(worker->device->queue, classes_of(worker));
+         !warprsa_queue_has(worker->device->queue,
+                            warprsa_take_classes(worker));
          i++)
         worked = true;
     refuse_stranded(worker);
@@ -634,7 +546,7 @@ static bool anything_to_do(warprsa_worker *worker)
 
     return atomic_load(&queue->closing) ||
            atomic_load(&queue->keys.unloads[worker->device->number]) != 0 ||
-           warprsa_queue_has(queue, classes_of(worker)) ||
+           warprsa_queue_has(queue, warprsa_take_classes(worker)) ||
            warprsa_device_has_loads(worker->device) ||
            !warprsa_device_usable(worker);
 }

@@ -37,7 +37,7 @@ static int set_up(void **state)
     memset(&s, 0, sizeof(s));
     assert_true(warprsa_keys_init(&s.keys, KEYS_LIVE, &callbacks));
     assert_true(warprsa_slots_init(&s.slots, SLOTS, LONG_MS));
-    warprsa_key_loads_init(&s.loads, 0, &s.slots);
+    warprsa_key_loads_init(&s.loads, 0, &s.slots, &s.keys);
     /* In the future: no owner is forgotten, whose allowance would be whole
      * again by now. */
     start_ns = warprsa_clock_ns() + 3600 * WARPRSA_NS_PER_SEC;

@@ -329,6 +329,7 @@ static warprsa_status fake_start(warprsa_device *device, unsigned stream,
         }
         fake.batches++;
         fake.running++;
+        fake.hold |= fake.batches == fake.hold_at;
     }
     changed();
     pthread_mutex_unlock(&fake.lock);

@@ -31,6 +31,7 @@ typedef struct fake_engine {
     bool hold_load;             /* load_key() doesn't return */
     warprsa_status load_status; /* of every load_key() */
     bool hold;                  /* batches don't end */
+    unsigned hold_at;           /* the start of this batch, from 1, sets it */
     unsigned slow_starts;       /* next starts that sleep for 5 ms */
     unsigned overdue;           /* next batches held that miss their deadline */
     unsigned start_failures;    /* next starts that fail with start_status */
