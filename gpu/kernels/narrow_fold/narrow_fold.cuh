@@ -297,9 +297,15 @@ warprsa_narrow_mma(uint32_t *d, const uint4 &rows, uint64_t bytes)
                    "r"((uint32_t)bytes), "r"((uint32_t)(bytes >> 32)));
 }
 
+/*
+ * A barrier of the block. Warps with numbers and warps without come to it by
+ * different instructions, which __syncthreads() and bar.sync do not allow: they
+ * are barrier.sync.aligned, and that means one instruction for all of the block
+ * (PTX ISA, "barrier"). The form without .aligned allows it.
+ */
 static __device__ __forceinline__ void warprsa_narrow_barrier(void)
 {
-    asm volatile("bar.sync 0, %0;" ::"n"(THREADS) : "memory");
+    asm volatile("barrier.sync 0, %0;" ::"n"(THREADS) : "memory");
 }
 
 /*
