@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A kernel's source is compiled once for each size class, with
- * -DWARPRSA_KERNEL_BITS=1024, 2048, 3072 or 4096. The macro here makes the
- * names that differ by it.
+ * -DWARPRSA_KERNEL_BITS=1024, 2048, 3072 or 4096; for 6144 and 8192 with
+ * -DWARPRSA_LARGE as well. The macro here makes the names that differ by it.
  */
 #ifndef WARPRSA_GPU_KERNELS_INSTANCE_CUH
 #define WARPRSA_GPU_KERNELS_INSTANCE_CUH
