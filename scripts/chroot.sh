@@ -67,16 +67,29 @@ chroot_of() { # SUITE
 
 # Makes the chroot of a suite unless it is there.
 make_chroot() { # SUITE
-    local suite=$1 root mirror
-    root=$(chroot_of "$suite")
+    bootstrap "$1" "$(chroot_of "$1")" --include=iproute2,ccache
+}
+
+# Copies a suite's chroot in which nothing was ever installed; no service is
+# started in the copy.
+copy_bare_chroot() { # SUITE ROOT
+    bootstrap "$1" "$chroots/bare-$1"
+    cp -a "$chroots/bare-$1" "$2"
+    printf '#!/bin/sh\nexit 101\n' >"$2/usr/sbin/policy-rc.d"
+    chmod 755 "$2/usr/sbin/policy-rc.d"
+}
+
+bootstrap() { # SUITE ROOT DEBOOTSTRAP-OPTION...
+    local suite=$1 root=$2 mirror
+    shift 2
     [ ! -d "$root" ] || return 0
     chroots_need debootstrap unshare
     mirror=$(debian_mirror)
     echo "== A chroot of Debian $suite from $mirror"
     mkdir -p "$chroots"
     rm -rf --one-file-system "$root.new"
-    with_namespaces debootstrap --variant=minbase --include=iproute2,ccache \
-        "$suite" "$root.new" "$mirror" >"$root.log" 2>&1 || {
+    with_namespaces debootstrap --variant=minbase "$@" "$suite" "$root.new" \
+        "$mirror" >"$root.log" 2>&1 || {
         tail -n 5 "$root.log" >&2
         echo "$0: debootstrap failed, see $root.log" >&2
         exit 1
@@ -87,28 +100,50 @@ make_chroot() { # SUITE
     mv "$root.new" "$root"
 }
 
+# The CUDA toolkit of this machine, where it is a folder of its own: as NVIDIA's
+# installer leaves it, not as packages spread it over /usr.
+cuda_toolkit() {
+    local nvcc
+    nvcc=$(realpath -e "${NVCC:-$(command -v nvcc)}" 2>/dev/null) || return 0
+    case "$nvcc" in
+    /usr/bin/nvcc) ;;
+    */bin/nvcc) echo "${nvcc%/bin/nvcc}" ;;
+    esac
+}
+
 # Runs a command as root. With --net the network is not this machine's but one
-# that has a loopback interface only: the ports of servers are free there.
-in_chroot() { # [--net] ROOT COMMAND...
-    local net=()
-    [ "$1" != --net ] || {
-        net=(--net)
+# that has a loopback interface only: the ports of servers are free there. With
+# --cuda this machine's CUDA toolkit is there, at the same place.
+in_chroot() { # [--net] [--cuda] ROOT COMMAND...
+    local net=() cuda=
+    while :; do
+        case "$1" in
+        --net) net=(--net) ;;
+        --cuda) cuda=$(cuda_toolkit) ;;
+        *) break ;;
+        esac
         shift
-    }
+    done
     cp -L /etc/resolv.conf "$1/etc/resolv.conf"
     # shellcheck disable=SC2016 # the inner shell replaces them
     with_namespaces --ipc "${net[@]}" sh -ec '
         net=$1
-        shift
+        cuda=$2
+        shift 2
         mount -t proc proc "$1/proc"
+        [ -z "$cuda" ] || {
+            mkdir -p "$1$cuda"
+            mount --bind -o ro "$cuda" "$1$cuda"
+        }
         mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs "$1/dev/shm"
         mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs "$1/tmp"
         [ -z "$net" ] || chroot "$1" ip link set lo up
         exec env -i PATH=/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin \
             HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
             ${WARPRSA_TEST_SCALE:+WARPRSA_TEST_SCALE="$WARPRSA_TEST_SCALE"} \
-            ${http_proxy:+http_proxy="$http_proxy"} chroot "$@"' \
-        sh "${net[*]}" "$@"
+            ${http_proxy:+http_proxy="$http_proxy"} \
+            ${cuda:+NVCC="$cuda/bin/nvcc"} chroot "$@"' \
+        sh "${net[*]}" "$cuda" "$@"
 }
 
 # Copies the work tree, as git sees it, to ROOT/src. Build directories there stay,
