@@ -3,8 +3,12 @@
 # In a bare chroot: installs the packages in /packages as an administrator
 # would, switches the provider on, signs by the engine in the process and by the
 # daemon, and purges everything. For scripts/test-packages.
+#   use.sh openssl-provider-warprsa|openssl-provider-warprsa-cuda
+# The second takes the first's place there, as on a machine that gets a GPU.
 set -eu
 cd /tmp
+plain=openssl-provider-warprsa
+provider=$1
 
 fail() {
     echo "FAIL: $*" >&2
@@ -21,8 +25,32 @@ everything() {
     cat /etc/passwd /etc/group
 }
 
+install_from_here() { # PACKAGE...
+    for package; do
+        set -- "$@" "/packages/${package}_"*.deb
+        shift
+    done
+    apt-get install -q -y --no-install-recommends "$@"
+}
+
 install_all() {
-    apt-get install -q -y --no-install-recommends /packages/*.deb
+    install_from_here "$plain" warprsa-tools warprsad warprsad-remote
+    [ "$provider" = "$plain" ] || install_from_here "$provider"
+}
+
+# What is installed is this provider alone, and no larger than it may be.
+check_module() {
+    case "$provider" in
+    *-cuda) most=20 ;;
+    *) most=1 ;;
+    esac
+    installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' \
+        'openssl-provider-warprsa*' | sed -n 's/^installed //p')
+    [ "$installed" = "$provider" ] || fail "installed: $installed"
+    module=$(openssl version -m | cut -d '"' -f 2)/warprsa.so
+    size=$(stat -c %s "$module")
+    echo "$provider: $module has $size bytes"
+    [ "$size" -le $((most << 20)) ] || fail "more than $most MiB"
 }
 
 purge_all() {
@@ -72,18 +100,26 @@ openssl pkey -in key.pem -pubout -out public.pem
 everything >before
 
 install_all
+check_module
 cmp original.cnf /etc/ssl/openssl.cnf
 ! openssl list -providers | grep -q warprsa || fail "it is on by itself"
 warprsa-stat --version
 getent passwd warprsad
 getent group warprsa
 [ -d /run/warprsa ] || fail "no /run/warprsa"
-[ -r /usr/share/doc/openssl-provider-warprsa/warprsa.cnf ]
+[ -r "/usr/share/doc/$provider/warprsa.cnf" ]
 
 warprsa-configure enable
 openssl list -providers | grep -qx '  warprsa'
 settings engine=host route=gpu startup_ms=60000 deadline_ms=60000
 signs gpu_2048=1
+case "$provider" in
+*-cuda)
+    # Without a GPU the CPU computes.
+    settings engine=cuda route=gpu startup_ms=60000
+    signs cpu_no_device=1
+    ;;
+esac
 
 start daemon warprsad --config /etc/warprsa/warprsad.conf --engine=host \
     --socket=/tmp/warprsad.sock
