@@ -31,18 +31,20 @@
 #else
 #define WARPRSA_FN static inline
 /*
- * Compiles a function a second time for processors that have a fused
- * multiply-add, and picks one when the module is loaded: without the
- * instruction fma() is a library call and three times slower. The choice needs
- * an ifunc resolver, which the sanitizers do not survive, and clang does not
- * flatten the clones that it makes.
+ * Without the instruction fma() is a library call and three times slower. Where
+ * the compiler may not count on it, as in tests, this compiles a function a
+ * second time for processors that have it, and picks one when the program is
+ * loaded. The choice needs an ifunc resolver, which the sanitizers do not
+ * survive, and clang does not flatten the clones that it makes.
  */
-#if defined(__x86_64__) && !defined(__clang__) &&                              \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__clang__) || defined(__SANITIZE_ADDRESS__) ||                     \
+    defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
+#define WARPRSA_WITH_FMA
+#elif defined(__FMA__)
+#define WARPRSA_WITH_FMA __attribute__((flatten))
+#else
 #define WARPRSA_WITH_FMA                                                       \
     __attribute__((target_clones("fma", "default"), flatten))
-#else
-#define WARPRSA_WITH_FMA
 #endif
 /* A function too long to be inlined in each of its callers. */
 #define WARPRSA_NOINLINE_FN static __attribute__((noinline)) WARPRSA_WITH_FMA

@@ -7,11 +7,15 @@
  */
 #include "gpu/host/device.h"
 
-#include <fenv.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#else
+#include <fenv.h>
+#endif
 
 #include "batching/base/id_pool.h"
 #include "gpu/arith/prepared_key.h"
@@ -226,6 +230,35 @@ static void run_tasks(const warprsa_device *device, void *workspace,
     explicit_bzero(requests, sizeof(requests));
 }
 
+/* How doubles are rounded. On x86-64 that is SSE's affair alone, and <fenv.h>
+ * would be all that the module needs of libm. */
+#ifdef __x86_64__
+#define TOWARD_ZERO ((int)_MM_ROUND_TOWARD_ZERO)
+
+static int rounding_now(void)
+{
+    return (int)_MM_GET_ROUNDING_MODE();
+}
+
+static bool round_by(int mode)
+{
+    _MM_SET_ROUNDING_MODE((unsigned)mode);
+    return true;
+}
+#else
+#define TOWARD_ZERO FE_TOWARDZERO
+
+static int rounding_now(void)
+{
+    return fegetround();
+}
+
+static bool round_by(int mode)
+{
+    return fesetround(mode) == 0;
+}
+#endif
+
 static warprsa_status run_batch(const warprsa_device *device, void *workspace,
                                 const uint64_t *random, warprsa_size_class size,
                                 warprsa_task *tasks, size_t count)
@@ -233,14 +266,14 @@ static warprsa_status run_batch(const warprsa_device *device, void *workspace,
     const warprsa_host_options options = {count > 1,
                                           device->config.direct_table_reads};
     const size_t lanes = arithmetic_for(device, size)->lanes;
-    int rounding = fegetround();
+    int rounding = rounding_now();
 
-    if (rounding < 0 || fesetround(FE_TOWARDZERO) != 0)
+    if (rounding < 0 || !round_by(TOWARD_ZERO))
         return WARPRSA_DEVICE_ERROR;
     for (size_t i = 0; i < count; i += lanes)
         run_tasks(device, workspace, random + i * WARPRSA_RANDOM_WORDS, size,
                   options, &tasks[i], count - i < lanes ? count - i : lanes);
-    return fesetround(rounding) == 0 ? WARPRSA_OK : WARPRSA_DEVICE_ERROR;
+    return round_by(rounding) ? WARPRSA_OK : WARPRSA_DEVICE_ERROR;
 }
 
 /* Computes the whole batch. wait() only reports. */

@@ -10,19 +10,39 @@
 #include "gpu/fault.h"
 #include "gpu/host/device.h"
 
+/* Of the processor, and of the system, which must save the registers. */
+static const char *missing(void)
+{
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("fma"))
+        return "this CPU, or the system on it, has no fused multiply-add";
+#endif
+    return NULL;
+}
+
 static unsigned host_count(char *why, size_t why_size)
 {
-    if (warprsa_fault_active(WARPRSA_FAULT_NODEVICE)) {
-        snprintf(why, why_size, "no device (fault injected)");
-        return 0;
-    }
-    return 1;
+    const char *reason = warprsa_fault_active(WARPRSA_FAULT_NODEVICE)
+                             ? "no device (fault injected)"
+                             : missing();
+
+    if (reason != NULL)
+        snprintf(why, why_size, "%s", reason);
+    return reason == NULL ? 1 : 0;
 }
 
 static warprsa_status host_open(const warprsa_device_config *config,
                                 warprsa_device **device, char *why,
                                 size_t why_size)
 {
+    const char *reason = missing();
+
+    *device = NULL;
+    if (reason != NULL) {
+        snprintf(why, why_size, "%s", reason);
+        return WARPRSA_NO_DEVICE;
+    }
     return warprsa_host_open(warprsa_engine_host(),
                              warprsa_host_arithmetic_of(config->kernel), config,
                              device, why, why_size);
