@@ -6,10 +6,10 @@
  * that has other hosts, and no router to ask: a daemon's. Its CPUs help where a
  * host is saturated or far away.
  *
- * It looks at what was measured alone. A host with more to do answers later, and
- * then the CPUs take some; that makes it answer sooner again, until both take
- * equally long. What was measured a while ago says nothing any more: then other
- * devices come first, and a request goes there that measures them.
+ * It looks at what was measured alone. A host with more to do answers later,
+ * and then the CPUs take some; that makes it answer sooner again, until both
+ * take equally long. What was measured a while ago says nothing any more: then
+ * other devices come first, and a request goes there that measures them.
  */
 #ifndef WARPRSA_BATCHING_ANSWER_TIMES_H
 #define WARPRSA_BATCHING_ANSWER_TIMES_H
