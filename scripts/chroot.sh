@@ -142,6 +142,7 @@ in_chroot() { # [--net] [--cuda] ROOT COMMAND...
             HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
             ${WARPRSA_TEST_SCALE:+WARPRSA_TEST_SCALE="$WARPRSA_TEST_SCALE"} \
             ${http_proxy:+http_proxy="$http_proxy"} \
+            ${DEB_BUILD_OPTIONS:+DEB_BUILD_OPTIONS="$DEB_BUILD_OPTIONS"} \
             ${cuda:+NVCC="$cuda/bin/nvcc"} chroot "$@"' \
         sh "${net[*]}" "$cuda" "$@"
 }
