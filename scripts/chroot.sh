@@ -104,7 +104,7 @@ bootstrap() { # SUITE ROOT DEBOOTSTRAP-OPTION...
 # installer leaves it, not as packages spread it over /usr.
 cuda_toolkit() {
     local nvcc
-    nvcc=$(realpath -e "${NVCC:-$(command -v nvcc)}" 2>/dev/null) || return 0
+    nvcc=$(realpath -e "$(command -v nvcc)" 2>/dev/null) || return 0
     case "$nvcc" in
     /usr/bin/nvcc) ;;
     */bin/nvcc) echo "${nvcc%/bin/nvcc}" ;;
@@ -138,12 +138,13 @@ in_chroot() { # [--net] [--cuda] ROOT COMMAND...
         mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs "$1/dev/shm"
         mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs "$1/tmp"
         [ -z "$net" ] || chroot "$1" ip link set lo up
-        exec env -i PATH=/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin \
+        path=/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin
+        exec env -i PATH="$path${cuda:+:$cuda/bin}" \
             HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
             ${WARPRSA_TEST_SCALE:+WARPRSA_TEST_SCALE="$WARPRSA_TEST_SCALE"} \
             ${http_proxy:+http_proxy="$http_proxy"} \
             ${DEB_BUILD_OPTIONS:+DEB_BUILD_OPTIONS="$DEB_BUILD_OPTIONS"} \
-            ${cuda:+NVCC="$cuda/bin/nvcc"} chroot "$@"' \
+            chroot "$@"' \
         sh "${net[*]}" "$cuda" "$@"
 }
 

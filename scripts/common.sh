@@ -3,14 +3,14 @@
 # What the scripts share; sourced, with the repository's root as the working
 # directory.
 
-# Meson looks for nvcc in PATH and $NVCC; NVIDIA's installer puts it in neither.
-if [ -z "${NVCC:-}" ] && ! command -v nvcc >/dev/null &&
+# Meson looks for nvcc in PATH, and NVIDIA's installer does not put it there.
+if ! command -v nvcc >/dev/null &&
     [ -x /usr/local/cuda/bin/nvcc ]; then
-    export NVCC=/usr/local/cuda/bin/nvcc
+    PATH=$PATH:/usr/local/cuda/bin
 fi
 
 have_nvcc() {
-    [ -n "${NVCC:-}" ] || command -v nvcc >/dev/null
+    command -v nvcc >/dev/null
 }
 
 have_gpu() {
