@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The states of one device, and the keys on it: see device.h.
+ * The states of one device: see device.h.
  */
 #include "batching/device.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "batching/base/clock.h"
+#include "batching/device_keys.h"
 
 enum {
     /* The pause before a lost device is opened again: long enough to cost
@@ -22,7 +23,6 @@ enum {
     /* One wait for a stuck stream; between two of them expired callers are
      * notified. */
     RECOVERY_WAIT_MS = 100,
-    UNLOAD_STEP = 64, /* keys taken off the list at once */
     /* Out of use for so long, beyond the deadline of a batch, or being opened
      * again for so long, a device hangs. */
     HANGS_MS = 2000,
@@ -230,37 +230,16 @@ static void wait_backoff(warprsa_queue_device *device)
         pause_ms(device, (unsigned)((until - now) / WARPRSA_NS_PER_MS) + 1);
 }
 
-static warprsa_device_counters *counters_of(const warprsa_queue_device *device)
-{
-    return &device->queue->config.counters->device_of[device->number];
-}
-
-static void count_wiped(warprsa_queue_device *device, uint64_t count)
-{
-    warprsa_count(&device->queue->config.counters->keys_wiped, count);
-    atomic_fetch_sub_explicit(&counters_of(device)->keys, count,
-                              memory_order_relaxed);
-}
-
 /* Without the lock: closes the engine's device; nobody is inside. */
 static void close_handle(warprsa_queue_device *device)
 {
-    warprsa_queue *queue = device->queue;
-    _Atomic uint64_t *keys = &counters_of(device)->keys;
+    bool wiped;
 
     if (device->handle == NULL)
         return;
-    if (engine_of(device)->close(device->handle))
-        count_wiped(device, atomic_load(keys));
-    else if (atomic_load(keys) != 0)
-        warprsa_queue_trace(queue, 1, "device %u: %llu keys were not wiped",
-                            device->number,
-                            (unsigned long long)atomic_load(keys));
-    atomic_store(keys, 0);
+    wiped = engine_of(device)->close(device->handle);
     device->handle = NULL;
-    pthread_mutex_lock(&device->residency_lock);
-    warprsa_keys_forget_device(&queue->keys, device->number);
-    pthread_mutex_unlock(&device->residency_lock);
+    warprsa_device_forget_keys(device, wiped);
 }
 
 /* Of CPUs, the time that this thread has used: others may keep them busy for
@@ -313,7 +292,7 @@ static void take_out_of_use(warprsa_queue_device *device,
         device->failures++;
         device->out_ns = warprsa_clock_ns();
         warprsa_count(&queue->config.counters->device_losses, 1);
-        warprsa_count(&counters_of(device)->losses, 1);
+        warprsa_count(&warprsa_device_counters_of(device)->losses, 1);
         warprsa_queue_device_down(queue, device->number, why);
         warprsa_queue_trace(queue, 1, "device %u: out of use, %s",
                             device->number, why);
@@ -336,7 +315,7 @@ static void host_is_lost(void *arg, const char *why)
 
 static void count_traffic(void *arg, warprsa_traffic what, uint64_t number)
 {
-    warprsa_count(&counters_of(arg)->traffic[what], number);
+    warprsa_count(&warprsa_device_counters_of(arg)->traffic[what], number);
 }
 
 /* Without the lock. */
@@ -558,135 +537,6 @@ void warprsa_device_worked(warprsa_worker *worker)
     pthread_mutex_unlock(&worker->device->lock);
 }
 
-void warprsa_device_lock_keys(warprsa_worker *worker)
-{
-    pthread_mutex_lock(&worker->device->residency_lock);
-}
-
-void warprsa_device_unlock_keys(warprsa_worker *worker)
-{
-    pthread_mutex_unlock(&worker->device->residency_lock);
-}
-
-static uint32_t index_of(const warprsa_queue_device *device,
-                         const warprsa_key *key)
-{
-    return atomic_load_explicit(&key->on_device[device->number].index,
-                                memory_order_relaxed);
-}
-
-bool warprsa_device_pin_key(warprsa_worker *worker, warprsa_key *key,
-                            uint32_t *index)
-{
-    uint32_t found = index_of(worker->device, key);
-
-    if (found == 0)
-        return false;
-    warprsa_keys_pin(key, worker->device->number);
-    worker->pinned++;
-    *index = found - 1;
-    return true;
-}
-
-uint32_t warprsa_device_pinned_key(const warprsa_worker *worker,
-                                   const warprsa_key *key)
-{
-    return index_of(worker->device, key) - 1;
-}
-
-bool warprsa_device_set_aside(warprsa_worker *worker, const warprsa_item *item,
-                              uint64_t now_ns)
-{
-    return warprsa_key_loads_add(&worker->device->loads, item->key, item->slot,
-                                 now_ns);
-}
-
-void warprsa_device_unpin_keys(warprsa_worker *worker)
-{
-    warprsa_queue_device *device = worker->device;
-
-    pthread_mutex_lock(&device->residency_lock);
-    for (size_t i = 0; i < worker->pinned; i++)
-        warprsa_keys_unpin(worker->items[i].key, device->number);
-    worker->pinned = 0;
-    pthread_mutex_unlock(&device->residency_lock);
-}
-
-/* Makes room for a key on the device. WARPRSA_NO_MEMORY: there is none. */
-static warprsa_status evict(warprsa_queue_device *device, warprsa_key *wanted)
-{
-    warprsa_status status;
-    uint32_t index = 0;
-    bool found;
-
-    pthread_mutex_lock(&device->residency_lock);
-    found = warprsa_keys_evict(&device->queue->keys, device->number, wanted,
-                               &index);
-    pthread_mutex_unlock(&device->residency_lock);
-    if (!found)
-        return WARPRSA_NO_MEMORY;
-    status = engine_of(device)->unload_key(device->handle, index);
-    if (status != WARPRSA_OK)
-        return status;
-    count_wiped(device, 1);
-    warprsa_count(&device->queue->config.counters->keys_evicted, 1);
-    return WARPRSA_OK;
-}
-
-/* Loads a key, evicting others as long as there is no room. */
-static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key,
-                               uint32_t *index)
-{
-    const warprsa_engine *engine = engine_of(device);
-    warprsa_status evicted = WARPRSA_OK;
-
-    while (evicted == WARPRSA_OK) {
-        warprsa_status status =
-            engine->load_key(device->handle, &key->key, index);
-
-        if (status != WARPRSA_NO_MEMORY)
-            return status;
-        evicted = evict(device, key);
-    }
-    return evicted;
-}
-
-bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
-                             warprsa_request_chain *refused)
-{
-    warprsa_queue_device *device = worker->device;
-    warprsa_key *key;
-    uint32_t index = 0;
-
-    pthread_mutex_lock(&device->residency_lock);
-    key = warprsa_key_loads_next(&device->loads, warprsa_clock_ns(), refused);
-    pthread_mutex_unlock(&device->residency_lock);
-    if (key == NULL)
-        return false;
-    *status = load_key(device, key, &index);
-    if (*status == WARPRSA_OK) {
-        warprsa_count(&device->queue->config.counters->keys_loaded, 1);
-        warprsa_count(&counters_of(device)->keys, 1);
-    }
-    pthread_mutex_lock(&device->residency_lock);
-    if (*status == WARPRSA_OK)
-        warprsa_key_loads_succeeded(&device->loads, key, index);
-    else
-        warprsa_key_loads_failed(&device->loads, key, refused);
-    pthread_mutex_unlock(&device->residency_lock);
-    warprsa_key_drop(key, 1);
-    return true;
-}
-
-bool warprsa_device_has_loads(const warprsa_queue_device *device)
-{
-    for (int c = 0; c < WARPRSA_CLASSES; c++)
-        if (atomic_load(&device->loads.oldest[c]) != 0)
-            return true;
-    return atomic_load(&device->loads.waiting_keys) != 0 &&
-           atomic_load(&device->loads.since_ns) == 0;
-}
-
 void warprsa_device_strand(warprsa_worker *worker, bool *overdue,
                            warprsa_request_chain *refused)
 {
@@ -701,59 +551,7 @@ void warprsa_device_strand(warprsa_worker *worker, bool *overdue,
     if (atomic_load(&device->loads.requests) == 0 ||
         (warprsa_device_usable(worker) && !closing(device)))
         return;
-    pthread_mutex_lock(&device->residency_lock);
-    warprsa_key_loads_take_all(&device->loads, refused);
-    pthread_mutex_unlock(&device->residency_lock);
-}
-
-/* Wipes keys from the device; false: one was not wiped. */
-static bool unload(warprsa_worker *worker, const uint32_t *indices,
-                   unsigned count)
-{
-    warprsa_queue_device *device = worker->device;
-
-    for (unsigned i = 0; i < count; i++) {
-        warprsa_status status =
-            engine_of(device)->unload_key(device->handle, indices[i]);
-
-        if (status != WARPRSA_OK) {
-            warprsa_queue_trace(device->queue, 1,
-                                "device %u: a key was not wiped, %s",
-                                device->number, warprsa_status_text(status));
-            warprsa_device_failed(worker, status);
-            return false;
-        }
-        count_wiped(device, 1);
-    }
-    return true;
-}
-
-bool warprsa_device_unload_released(warprsa_worker *worker)
-{
-    warprsa_queue_device *device = worker->device;
-    warprsa_queue *queue = device->queue;
-    uint32_t indices[UNLOAD_STEP];
-    unsigned count;
-
-    while (atomic_load_explicit(&queue->keys.unloads[device->number],
-                                memory_order_acquire) != 0) {
-        /* A batch that missed its deadline may still read a key which its
-         * requests, refused, no longer hold. The device was taken out of
-         * READY before they were refused, so no key is unloaded then. */
-        pthread_mutex_lock(&device->residency_lock);
-        pthread_mutex_lock(&device->lock);
-        count = device->state == WARPRSA_DEVICE_READY
-                    ? warprsa_keys_take_released(&queue->keys, device->number,
-                                                 indices, UNLOAD_STEP)
-                    : 0;
-        pthread_mutex_unlock(&device->lock);
-        pthread_mutex_unlock(&device->residency_lock);
-        if (count == 0)
-            return true;
-        if (!unload(worker, indices, count))
-            return false;
-    }
-    return true;
+    warprsa_device_take_set_aside(worker, refused);
 }
 
 /* Waits up to the deadline for the batch that missed it, so that the device can

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "batching/base/clock.h"
+#include "batching/device_keys.h"
 #include "batching/failover.h"
 #include "batching/take.h"
 
@@ -521,6 +522,16 @@ static void let_callers_submit(const warprsa_worker *worker)
         sched_yield();
 }
 
+/* Wipes the keys that nobody holds any more; false: the device has failed. */
+static bool unload_released(warprsa_worker *worker)
+{
+    warprsa_status status = warprsa_device_unload_released(worker);
+
+    if (status != WARPRSA_OK)
+        warprsa_device_failed(worker, status);
+    return status == WARPRSA_OK;
+}
+
 /* What there is to do for a worker; false: nothing. From inside the device. A
  * batch waits for the load of one key at most, other than its own. */
 static bool work(warprsa_worker *worker)
@@ -528,7 +539,7 @@ static bool work(warprsa_worker *worker)
     bool worked;
 
     let_callers_submit(worker);
-    worked = warprsa_device_unload_released(worker) && next_batch(worker);
+    worked = unload_released(worker) && next_batch(worker);
     for (unsigned i = 0;
          i < LOADS_AT_ONCE && may_load(worker) && load_key(worker) &&
          !warprsa_queue_has(worker->device->queue,
