@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "batching/counters.h"
+#include "tests/unit/support/emulator.h"
 
 static void a_line_with_everything(void **state)
 {
@@ -206,8 +207,8 @@ static int stat_program(const char *arguments, char *out, size_t out_size)
 
     if (build == NULL)
         skip();
-    snprintf(command, sizeof(command), "%s/batching/warprsa-stat %s 2>&1",
-             build, arguments);
+    snprintf(command, sizeof(command), "%s %s/batching/warprsa-stat %s 2>&1",
+             emulator(), build, arguments);
     pipe = popen(command, "r");
     assert_non_null(pipe);
     n = fread(out, 1, out_size - 1, pipe);

@@ -344,7 +344,9 @@ static void the_shm_cannot_be_taken_away(void **state)
                                FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
                                4096),
                      -1);
-    assert_int_equal(madvise(x.shm.head, x.shm.size, MADV_REMOVE), -1);
+    /* QEMU as an emulator of programs passes over this one. */
+    (void)madvise(x.shm.head, x.shm.size, MADV_REMOVE);
+    assert_int_equal(atomic_load(&x.shm.slot[0].answered), 1);
     assert_ptr_equal(
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, x.memory, 0),
         MAP_FAILED);

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/support/emulator.h"
 #include "tests/unit/support/provider_subject.h"
 #include "tests/unit/support/wait_until.h"
 
@@ -75,10 +76,11 @@ static void run_daemon(int listener)
         setenv("LISTEN_FDS", "1", 1);
         if (listener == 3 || dup2(listener, 3) != 3)
             _exit(101);
-        execl(program, program, "--engine=host", "--deadline-ms=600000", NULL);
+        exec_emulated((char *[]){NULL, program, "--engine=host",
+                                 "--deadline-ms=600000", NULL});
     } else {
-        execl(program, program, "--engine=host", "--deadline-ms=600000", option,
-              NULL);
+        exec_emulated((char *[]){NULL, program, "--engine=host",
+                                 "--deadline-ms=600000", option, NULL});
     }
     _exit(102);
 }

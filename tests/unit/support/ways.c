@@ -16,6 +16,8 @@
 #include <openssl/err.h>
 #include <openssl/rsa.h>
 
+#include "tests/unit/support/emulator.h"
+
 enum {
     OUTPUT_MAX = 4096,
     ERRORS_MAX = 16,
@@ -37,8 +39,8 @@ static void run_daemon(void)
              getenv("BUILD_DIR"));
     snprintf(option, sizeof(option), "--socket=%s", socket_path);
     if (freopen("/dev/null", "w", stderr) != NULL)
-        execl(program, program, "--engine=host", "--deadline-ms=600000", option,
-              NULL);
+        exec_emulated((char *[]){NULL, program, "--engine=host",
+                                 "--deadline-ms=600000", option, NULL});
     _exit(1);
 }
 
