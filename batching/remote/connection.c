@@ -164,6 +164,8 @@ static void half_closed(warprsa_http2_stream *stream)
 
     if (serves != NULL && serves->operate != NULL)
         warprsa_operate_half_closed(serves->operate);
+    if (serves != NULL && serves->health != NULL)
+        warprsa_health_half_closed(serves->health);
 }
 
 /* A session stays in the host's list until nothing of it is in flight. */

@@ -42,6 +42,13 @@ const char *warprsa_health_message(warprsa_health *h, const uint8_t *bytes,
     return found == WARPRSA_PROTOBUF_END ? NULL : "a malformed question";
 }
 
+void warprsa_health_half_closed(warprsa_health *h)
+{
+    if (!h->asked)
+        warprsa_http2_finish(h->stream, WARPRSA_GRPC_INVALID_ARGUMENT,
+                             "no question");
+}
+
 void warprsa_health_tell(warprsa_health *h, bool serving)
 {
     const int status = !h->known ? SERVICE_UNKNOWN

@@ -24,6 +24,9 @@ bool warprsa_health_is_path(const char *path, bool *watches);
 const char *warprsa_health_message(warprsa_health *health, const uint8_t *bytes,
                                    size_t size);
 
+/* The client has sent all: ends a call without a question. */
+void warprsa_health_half_closed(warprsa_health *health);
+
 /* Answers, once there is a question; again if `serving` has changed and the
  * client watches. */
 void warprsa_health_tell(warprsa_health *health, bool serving);

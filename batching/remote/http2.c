@@ -25,6 +25,7 @@ enum {
     OTHER_MESSAGE_MAX = 1024,
     STREAMS_MAX = 8,
     HEADERS_MAX = 16384,
+    HEADER_BYTES = 32, /* that count besides name and value of each */
     WINDOW = 1024 * 1024,
     CONNECTION_WINDOW = 4 * 1024 * 1024,
 };
@@ -244,6 +245,10 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame,
     (void)arg;
     if (s == NULL)
         return 0;
+    /* The rest is read on, and forgotten: it has to be, for HPACK's table. */
+    s->head_bytes += name_length + length + HEADER_BYTES;
+    if (s->head_bytes > HEADERS_MAX)
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* resets the stream */
     if (is(name, name_length, ":path") && length < sizeof(s->path)) {
         memcpy(s->path, value, length);
         s->path[length] = '\0';

@@ -45,10 +45,11 @@ typedef struct warprsa_http2_stream {
     struct warprsa_http2 *connection;
     LIST_ENTRY(warprsa_http2_stream) link;
     int32_t id;
-    void *owner;   /* the role's; NULL at first */
-    char path[64]; /* empty: too long, or none */
-    bool is_grpc;  /* by its content-type */
-    bool begun;    /* the peer's head is complete */
+    void *owner;       /* the role's; NULL at first */
+    char path[64];     /* empty: too long, or none */
+    size_t head_bytes; /* of the peer's heads, as RFC 9113 counts them */
+    bool is_grpc;      /* by its content-type */
+    bool begun;        /* the peer's head is complete */
     /* Messages being read. */
     uint8_t prefix[WARPRSA_REMOTE_PREFIX];
     size_t prefix_bytes, message_size;

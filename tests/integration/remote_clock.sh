@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The clock of a TLS host and of its GPU host jumps under load (shifted_clock.c):
+# an hour ahead, a day back, and beyond the end of all certificates. Deadlines and signs of life
+# go by the monotonic clock, so that what is there goes on, and no operation
+# fails; a new connection is refused while the certificates are not valid.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+. "$SOURCE_DIR/tests/integration/certificates.sh"
+
+program=$BUILD_DIR/batching/remote/warprsad-remote
+library=$BUILD_DIR/tests/integration/libshifted_clock.so
+# A sanitizer has to be loaded before all else.
+! grep -q __asan_init <<<"$(nm "$program")" &&
+    ! grep -q __tsan_init <<<"$(nm "$program")" || skip "a sanitizer's build"
+
+authority ca
+certificate host ca IP:127.0.0.1
+certificate web ca DNS:web1.example.org
+echo 'dns:web1.example.org' >map
+jump() { # SECONDS ahead
+    echo "$1" >clock.new
+    mv clock.new clock
+}
+jump 0
+with_clock=(env "LD_PRELOAD=$library" "SHIFTED_CLOCK=$work/clock")
+"${with_clock[@]}" "$program" --engine=host --socket="$work/host.sock" \
+    --listen=127.0.0.1:0 --tls-certificate="$work/host.pem" \
+    --tls-key="$work/host.key" --tls-ca="$work/ca.pem" \
+    --identities="$work/map" >host.log 2>&1 &
+host=$!
+servers+=("$host")
+wait_for 120 grep -q ready: host.log
+port=$(sed -n 's/.*listening on 127.0.0.1, port //p' host.log)
+"${with_clock[@]}" "$program" --engine=host --devices=15 \
+    --socket="$work/warprsad.sock" --remote-hosts="127.0.0.1:$port" \
+    --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
+    --tls-ca="$work/ca.pem" --deadline-ms=20000 >daemon.log 2>&1 &
+daemon=$!
+servers+=("$daemon")
+at_end() {
+    : >enough
+}
+wait_for 60 grep -q 'in use, 127.0.0.1' daemon.log
+
+configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" route=gpu \
+    startup_ms=10000 deadline_ms=20000
+load() { # until the file "enough" exists
+    until [ -e enough ]; do
+        with_provider speed -elapsed -seconds 2 -async_jobs 16 rsa1024
+    done
+}
+load >speed.log 2>&1 &
+speed=$!
+servers+=("$speed")
+has_more_than() { # OPERATIONS
+    [ "$(live "$daemon" gpu)" -gt "$1" ]
+}
+computes() { # the host does, from now on
+    wait_for 60 has_more_than "$(live "$daemon" gpu)"
+}
+computes
+for seconds in 3600 -86400 2592000; do
+    jump "$seconds"
+    computes
+    sleep 1 # for whatever wakes each second
+    computes
+done
+[ "$(grep -c 'in use, 127.0.0.1' daemon.log)" = 1 ] || fail "reconnected"
+! grep 'out of use' daemon.log || fail "the host was lost"
+# That the daemons see this clock: the certificates have ended.
+kill -STOP "$(pgrep -P "$host")"
+wait_for 60 grep -q 'not heard of for 5 s' daemon.log
+kill -CONT "$(pgrep -P "$host")"
+wait_for 60 grep -q 'refused: certificate has expired' daemon.log
+jump 0
+in_use_again() {
+    [ "$(grep -c 'in use, 127.0.0.1' daemon.log)" = 2 ]
+}
+wait_for 60 in_use_again
+computes
+: >enough
+wait "$speed" || fail "$(tail -n 5 speed.log)"
+grep -E '^rsa +1024 bits' speed.log
+! grep -E 'failure|:error:' speed.log || fail "operations failed"
+[ "$(live "$daemon" checks_failed)" = 0 ] || fail "a check failed"

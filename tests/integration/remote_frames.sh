@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# HTTP/2 that breaks its rules (remote_frames.py): warprsad-remote ends the
+# connection or the stream, serves others meanwhile, and needs no more memory
+# than before.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+. "$SOURCE_DIR/tests/integration/certificates.sh"
+
+# Debian's, whose packages the client needs.
+python=/usr/bin/python3
+"$python" -c 'import hpack, hyperframe' 2>/dev/null || skip "no python3-h2 here"
+
+authority ca
+certificate host ca DNS:gpu.example.org
+certificate web ca DNS:web1.example.org
+echo 'dns:web1.example.org sessions=60' >map
+DAEMON=../remote/warprsad-remote start_daemon --listen=127.0.0.1:0 \
+    --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
+    --tls-ca="$work/ca.pem" --identities="$work/map"
+port=$(sed -n 's/.*listening on 127.0.0.1, port //p' daemon.log)
+memory() { # KiB
+    awk '$1 == "VmRSS:" { print $2 }' "/proc/$(serving)/status"
+}
+serving_before=$(serving)
+before=$(memory)
+timeout 300 "$python" "$SOURCE_DIR/tests/integration/remote_frames.py" \
+    "127.0.0.1:$port" ca.pem web.pem web.key || fail "see above"
+after=$(memory)
+[ "$(serving)" = "$serving_before" ] || fail "the serving process is another one"
+echo "memory: $before KiB before, $after KiB after"
+# A sanitizer keeps what was freed; it reserves terabytes.
+if [ "$(awk '$1 == "VmSize:" { print $2 }' "/proc/$(serving)/status")" -lt \
+    1000000000 ]; then
+    [ $((after - before)) -lt 16384 ] || fail "too much memory"
+fi
+kill -TERM "$daemon"
+wait "$daemon" || fail "SIGTERM: status $?"

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A network between a TLS host and a GPU host that is slow, narrow, cut, or
+# silent (relay.py), under load: no operation fails or is wrong, the host is
+# used again each time, and both sides notice that the other one is silent: the
+# TLS host after 5 s, the GPU host after 20 s.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+. "$SOURCE_DIR/tests/integration/certificates.sh"
+
+need python3
+authority ca
+certificate host ca IP:127.0.0.1
+certificate web ca DNS:web1.example.org
+echo 'dns:web1.example.org' >map
+program=$BUILD_DIR/batching/remote/warprsad-remote
+"$program" --engine=host --socket="$work/host.sock" --listen=127.0.0.1:0 \
+    --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
+    --tls-ca="$work/ca.pem" --identities="$work/map" --deadline-ms=60000 \
+    >host.log 2>&1 &
+host=$!
+servers+=("$host")
+wait_for 120 grep -q ready: host.log
+port=$(sed -n 's/.*listening on 127.0.0.1, port //p' host.log)
+
+mkfifo commands
+python3 "$SOURCE_DIR/tests/integration/relay.py" "$port" <commands \
+    >relay.port 2>relay.log &
+servers+=("$!")
+exec {commands}>commands
+wait_for 60 test -s relay.port
+relay() {
+    echo "$*" >&"$commands"
+}
+"$program" --engine=host --devices=15 --socket="$work/warprsad.sock" \
+    --remote-hosts="127.0.0.1:$(cat relay.port)" --verify-remote=yes \
+    --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
+    --tls-ca="$work/ca.pem" --deadline-ms=20000 >daemon.log 2>&1 &
+daemon=$!
+servers+=("$daemon")
+at_end() {
+    : >enough
+}
+in_use() { # TIMES: so often it came into use
+    [ "$(grep -c 'in use, 127.0.0.1' daemon.log)" -ge "$1" ]
+}
+wait_for 60 in_use 1
+
+configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" route=gpu \
+    startup_ms=10000 deadline_ms=20000
+load() { # until the file "enough" exists
+    until [ -e enough ]; do
+        with_provider speed -elapsed -seconds 2 -async_jobs 16 rsa1024
+    done
+}
+load >speed.log 2>&1 &
+speed=$!
+servers+=("$speed")
+has_more_than() { # OPERATIONS
+    [ "$(live "$daemon" gpu)" -gt "$1" ]
+}
+computes() { # the host does, from now on
+    wait_for 60 has_more_than "$(live "$daemon" gpu)"
+}
+computes
+relay hold
+wait_for 60 grep -q 'not heard of for 5 s' daemon.log
+wait_for 60 in_use 2
+computes
+for way in 'delay 2' 'delay 50' 'rate 20000'; do
+    relay "$way"
+    computes
+done
+relay rate 0
+relay delay 0
+for times in 3 4; do
+    relay cut
+    wait_for 60 in_use "$times"
+    computes
+done
+wait_for 60 grep -q 'not heard of for 20 s' host.log
+computes
+: >enough
+wait "$speed" || fail "$(tail -n 5 speed.log)"
+grep -E '^rsa +1024 bits' speed.log
+! grep -E 'failure|:error:' speed.log || fail "operations failed"
+for process in "$daemon" "$host"; do
+    [ "$(live "$process" checks_failed)" = 0 ] || fail "a check failed"
+done
+# Keys of sessions that have ended are gone: those of one are left.
+kill -TERM "$daemon"
+wait "$daemon" || fail "SIGTERM: status $?"
+host_has_no_keys() {
+    [ "$(live "$host" keys)" = 0 ]
+}
+wait_for 60 host_has_no_keys
+kill -TERM "$host"
+wait "$host" || fail "SIGTERM: status $?"
