@@ -17,7 +17,7 @@ enum {
     HANDSHAKE_MS = 10000,
     STRANGER_MS = 2000, /* for one without an identity to see why */
     QUIET_MS = 10000,   /* then it is asked for a sign of life */
-    SILENT_MS = 20000,  /* then it has gone */
+    ANSWER_MS = 10000,  /* for that; then it has gone */
 };
 
 /* What serves a call. */
@@ -249,8 +249,6 @@ void warprsa_connection_run(warprsa_connection *c)
 static bool is_over(warprsa_connection *c, uint64_t now_ns)
 {
     const uint64_t age_ns = now_ns - c->begun_ns;
-    const uint64_t silent_ns =
-        now_ns > c->http2->heard_ns ? now_ns - c->http2->heard_ns : 0;
     const char *why = NULL;
 
     if (c->http2->session == NULL && age_ns > HANDSHAKE_MS * WARPRSA_NS_PER_MS)
@@ -258,7 +256,8 @@ static bool is_over(warprsa_connection *c, uint64_t now_ns)
     else if (c->http2->session != NULL && c->identity == NULL &&
              age_ns > STRANGER_MS * WARPRSA_NS_PER_MS)
         why = "refused";
-    else if (silent_ns > SILENT_MS * WARPRSA_NS_PER_MS)
+    else if (c->pinged_ns > c->http2->heard_ns &&
+             now_ns > c->pinged_ns + ANSWER_MS * WARPRSA_NS_PER_MS)
         why = "not heard of for 20 s";
     if (why != NULL)
         snprintf(c->http2->why, sizeof(c->http2->why), "%s", why);
@@ -289,6 +288,8 @@ static void tick_streams(warprsa_connection *c)
 
 void warprsa_connection_tick(warprsa_connection *c, uint64_t now_ns)
 {
+    /* What has come is read first: this thread may have been stopped. */
+    warprsa_connection_run(c);
     if (c->ended)
         return;
     if (is_over(c, now_ns)) {
@@ -301,7 +302,7 @@ void warprsa_connection_tick(warprsa_connection *c, uint64_t now_ns)
         warprsa_http2_go_away(c->http2);
     }
     if (now_ns > c->http2->heard_ns + QUIET_MS * WARPRSA_NS_PER_MS &&
-        now_ns > c->pinged_ns + QUIET_MS * WARPRSA_NS_PER_MS) {
+        c->pinged_ns <= c->http2->heard_ns) {
         c->pinged_ns = now_ns;
         warprsa_http2_ping(c->http2);
     }

@@ -24,7 +24,7 @@ enum {
     WELCOME_MS = 5000, /* for handshake and welcome */
     TICK_MS = 500,
     QUIET_MS = 1000,  /* then it is asked for a sign of life */
-    SILENT_MS = 5000, /* then it has gone */
+    ANSWER_MS = 4000, /* for that; then it has gone */
 };
 
 struct warprsa_link {
@@ -201,21 +201,22 @@ static bool send_outbox(warprsa_link *link)
     return to != NULL;
 }
 
-/* Whether the host is there: it is asked now and then. */
+/* Whether the host is there: it is asked now and then. After run(), since it is
+ * this thread that may have been stopped: then the answer has been read. */
 static bool is_alive(warprsa_link *link)
 {
     const uint64_t now_ns = warprsa_clock_ns(), heard = link->http2->heard_ns;
+    const bool asked = link->pinged_ns > heard;
 
-    if (now_ns > heard + SILENT_MS * WARPRSA_NS_PER_MS) {
+    if (asked && now_ns > link->pinged_ns + ANSWER_MS * WARPRSA_NS_PER_MS) {
         snprintf(link->why, sizeof(link->why), "not heard of for 5 s");
         return false;
     }
-    if (now_ns > heard + QUIET_MS * WARPRSA_NS_PER_MS &&
-        now_ns > link->pinged_ns + QUIET_MS * WARPRSA_NS_PER_MS) {
-        link->pinged_ns = now_ns;
-        warprsa_http2_ping(link->http2);
-    }
-    return true;
+    if (asked || now_ns <= heard + QUIET_MS * WARPRSA_NS_PER_MS)
+        return true;
+    link->pinged_ns = now_ns;
+    warprsa_http2_ping(link->http2);
+    return run(link);
 }
 
 static bool is_closing(warprsa_link *link)
@@ -233,7 +234,7 @@ static void *run_thread(void *arg)
     warprsa_link *link = arg;
 
     while (!is_closing(link)) {
-        if (!send_outbox(link) || !is_alive(link) || !run(link)) {
+        if (!send_outbox(link) || !run(link) || !is_alive(link)) {
             atomic_store(&link->lost, true);
             link->handlers->lost(link->arg, link->why);
             break;
