@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The clock of a TLS host and of its GPU host jumps under load (shifted_clock.c):
-# an hour ahead, a day back, and beyond the end of all certificates. Deadlines and signs of life
-# go by the monotonic clock, so that what is there goes on, and no operation
-# fails; a new connection is refused while the certificates are not valid.
+# The clock of a TLS host and of its GPU host jumps under load, by
+# shifted_clock.c: an hour ahead, a day back, and beyond the end of all
+# certificates. Deadlines and signs of life go by the monotonic clock, so that
+# what is there goes on, and no operation fails; a new connection is refused
+# while the certificates are not valid.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"

@@ -27,7 +27,7 @@ before=$(memory)
 timeout 300 "$python" "$SOURCE_DIR/tests/integration/remote_frames.py" \
     "127.0.0.1:$port" ca.pem web.pem web.key || fail "see above"
 after=$(memory)
-[ "$(serving)" = "$serving_before" ] || fail "the serving process is another one"
+[ "$(serving)" = "$serving_before" ] || fail "another process serves"
 echo "memory: $before KiB before, $after KiB after"
 # A sanitizer keeps what was freed; it reserves terabytes.
 if [ "$(awk '$1 == "VmSize:" { print $2 }' "/proc/$(serving)/status")" -lt \

@@ -138,8 +138,8 @@ stop "${process[2]}" # drains
 wait_for 60 grows 1
 host 2 "${ports[2]}"
 wait_for 90 grows 2
-# What the host had, the other one has done, and no client; unless a machine with
-# too much to do has made that one late for 5 s.
+# What the host had, the other one has done, and no client; unless a machine
+# with too much to do has made that one late for 5 s.
 if [ "$(live "$daemon" device1_losses)" = 0 ]; then
     [ "$(live "$daemon" device2_failovers)" -ge 1 ] || fail "no failover"
     for reason in error no_device deadline check_failed; do

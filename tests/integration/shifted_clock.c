@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * To be loaded before a program (LD_PRELOAD): its CLOCK_REALTIME is ahead of the
- * machine's by as many seconds as the file of SHIFTED_CLOCK says, which may
+ * To be loaded before a program (LD_PRELOAD): its CLOCK_REALTIME is ahead of
+ * the machine's by as many seconds as the file of SHIFTED_CLOCK says, which may
  * change at any time. Its other clocks go as they are.
  */
 #include <stdio.h>
