@@ -36,7 +36,7 @@ port=$(sed -n 's/.*listening on 127.0.0.1, port //p' host.log)
 "${with_clock[@]}" "$program" --engine=host --devices=15 \
     --socket="$work/warprsad.sock" --remote-hosts="127.0.0.1:$port" \
     --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
-    --tls-ca="$work/ca.pem" --deadline-ms=20000 >daemon.log 2>&1 &
+    --tls-ca="$work/ca.pem" --deadline-ms=60000 >daemon.log 2>&1 &
 daemon=$!
 servers+=("$daemon")
 at_end() {
@@ -45,7 +45,7 @@ at_end() {
 wait_for 60 grep -q 'in use, 127.0.0.1' daemon.log
 
 configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" route=gpu \
-    startup_ms=10000 deadline_ms=20000
+    startup_ms=10000 deadline_ms=60000
 load() { # until the file "enough" exists
     until [ -e enough ]; do
         with_provider speed -elapsed -seconds 2 -async_jobs 16 rsa1024

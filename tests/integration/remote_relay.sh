@@ -35,7 +35,7 @@ relay() {
 "$program" --engine=host --devices=15 --socket="$work/warprsad.sock" \
     --remote-hosts="127.0.0.1:$(cat relay.port)" --verify-remote=yes \
     --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
-    --tls-ca="$work/ca.pem" --deadline-ms=20000 >daemon.log 2>&1 &
+    --tls-ca="$work/ca.pem" --deadline-ms=60000 >daemon.log 2>&1 &
 daemon=$!
 servers+=("$daemon")
 at_end() {
@@ -47,7 +47,7 @@ in_use() { # TIMES: so often it came into use
 wait_for 60 in_use 1
 
 configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" route=gpu \
-    startup_ms=10000 deadline_ms=20000
+    startup_ms=10000 deadline_ms=60000
 load() { # until the file "enough" exists
     until [ -e enough ]; do
         with_provider speed -elapsed -seconds 2 -async_jobs 16 rsa1024
