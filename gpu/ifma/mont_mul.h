@@ -106,25 +106,76 @@ WARPRSA_VECTOR_FN void warprsa_tile(warprsa_vector *t, const warprsa_vector *x,
         t[j] = c[j];
 }
 
+/* t[0 .. rows+count-1] = x[0..rows-1] v[0..count-1] + x[rows..2 rows-1]
+ * v[count..2 count-1] */
+WARPRSA_VECTOR_FN void
+warprsa_tile_of_two(warprsa_vector *t, const warprsa_vector *x,
+                    const warprsa_vector *v, const int rows, const int count)
+{
+    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + 1];
+
+    WARPRSA_UNROLLED
+    for (int j = 0; j < count; j++)
+        c[j] = (warprsa_vector){0};
+    WARPRSA_UNROLLED
+    for (int i = 0; i < rows; i++) {
+        c[count] = (warprsa_vector){0};
+        warprsa_tile_row(c, x[i], v, count);
+        warprsa_tile_row(c, x[rows + i], v + count, count);
+        t[i] = c[0];
+        WARPRSA_UNROLLED
+        for (int j = 0; j < count; j++)
+            c[j] = c[j + 1];
+    }
+    WARPRSA_UNROLLED
+    for (int j = 0; j < count; j++)
+        t[rows + j] = c[j];
+}
+
 /* The products of two different samples of a, each once: t[1 .. 2 count - 2] +=
- * sum of a_i a_j for i < j; with `set`, = instead of +=. Row i touches columns
- * 2 i + 1 to i + count; two of them are complete after it. */
+ * sum of a_i a_j for i < j. Row i touches columns 2 i + 1 to i + count; two of
+ * them are complete after it. */
 WARPRSA_VECTOR_FN void warprsa_triangle(warprsa_vector *t,
                                         const warprsa_vector *a,
-                                        const int count, const int set)
+                                        const int count)
 {
     warprsa_vector c[2 * WARPRSA_VECTOR_LIMBS_MAX];
 
     WARPRSA_UNROLLED
     for (int j = 1; j < count; j++)
-        c[j] = set ? (warprsa_vector){0} : t[j];
+        c[j] = t[j];
     WARPRSA_UNROLLED
     for (int i = 0; i < count - 1; i++) {
-        c[count + i] = set ? (warprsa_vector){0} : t[count + i];
+        c[count + i] = t[count + i];
         warprsa_tile_row(c + 2 * i + 1, a[i], a + i + 1, count - 1 - i);
         t[2 * i + 1] = c[2 * i + 1];
         t[2 * i + 2] = c[2 * i + 2];
     }
+}
+
+/* t[0 .. 2 count - 1] = a^2, in one go: a column that is complete is doubled
+ * and gets its square before it is stored. */
+WARPRSA_VECTOR_FN void warprsa_square_in_registers(warprsa_vector *t,
+                                                   const warprsa_vector *a,
+                                                   const int count)
+{
+    const warprsa_vector zero = {0};
+    warprsa_vector c[2 * WARPRSA_VECTOR_LIMBS_MAX];
+
+    WARPRSA_UNROLLED
+    for (int j = 1; j < count; j++)
+        c[j] = zero;
+    t[0] = warprsa_add_low(zero, a[0], a[0]);
+    WARPRSA_UNROLLED
+    for (int i = 0; i < count - 1; i++) {
+        const warprsa_vector *low = &c[2 * i + 1], *high = &c[2 * i + 2];
+
+        c[count + i] = zero;
+        warprsa_tile_row(c + 2 * i + 1, a[i], a + i + 1, count - 1 - i);
+        t[2 * i + 1] = warprsa_add_high(*low + *low, a[i], a[i]);
+        t[2 * i + 2] = warprsa_add_low(*high + *high, a[i + 1], a[i + 1]);
+    }
+    t[2 * count - 1] = warprsa_add_high(zero, a[count - 1], a[count - 1]);
 }
 
 /* `rows` rows of the reduction, over the lowest `count` samples of 2^-52 mod P;
@@ -184,6 +235,32 @@ WARPRSA_VECTOR_FN void warprsa_last_row(warprsa_vector *r,
         r[j] = sum + carry;
         carry = r[j] >> WARPRSA_SAMPLE_BITS;
     }
+}
+
+/* r = t / 2^(52 rows) mod P, with all of its columns in registers. */
+WARPRSA_VECTOR_FN void
+warprsa_reduce_in_registers(warprsa_vector *r, const warprsa_vector *t,
+                            const warprsa_vector_modulus *m, const int rows,
+                            const int limbs)
+{
+    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + 2];
+
+    WARPRSA_UNROLLED
+    for (int j = 0; j <= limbs; j++)
+        c[j] = t[j];
+    WARPRSA_UNROLLED
+    for (int i = 0; i < rows - 1; i++) {
+        const warprsa_vector x = c[0];
+
+        c[1] += x >> WARPRSA_SAMPLE_BITS;
+        WARPRSA_RELOAD(t);
+        c[limbs + 1] = t[i + limbs + 1];
+        warprsa_tile_row(c + 1, x, m->inv_2_52, limbs);
+        WARPRSA_UNROLLED
+        for (int j = 0; j <= limbs; j++)
+            c[j] = c[j + 1];
+    }
+    warprsa_last_row(r, c, m, limbs);
 }
 
 /* Twice the columns of t, and the squares of the samples of a. */

@@ -15,13 +15,13 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "gpu/ifma/inverse.h"
 #include "gpu/ifma/limbs.h"
 #include "gpu/ifma/mont_mul.h"
 
 enum {
     LIMBS = WARPRSA_LIMBS,
     FULL = 2 * LIMBS,
+    HALF = LIMBS / 2,
     TABLE_SIZE = 1 << WARPRSA_WINDOW,
     /* Bytes of a number of FULL samples, with room for a read of 8 bytes at
      * any of them. */
@@ -32,14 +32,13 @@ enum {
 typedef struct workspace {
     warprsa_vector_modulus modulus[2];
     warprsa_vector columns[FULL];
-    warprsa_vector x[2][LIMBS], one[2][LIMBS], blinding_inverse[2][LIMBS];
+    warprsa_vector x[2][LIMBS], one[2][LIMBS];
+    warprsa_vector reduced[2][LIMBS], unblinding[2][LIMBS];
     warprsa_vector constant[LIMBS], part[LIMBS], power[LIMBS], r[LIMBS];
     warprsa_vector input[FULL], result[FULL];
-    warprsa_vector entry[LIMBS];
-    warprsa_vector table[TABLE_SIZE][LIMBS];
-    uint32_t exponent[2][WARPRSA_LANES][WARPRSA_BLINDED_WORDS];
-    warprsa_vector_inversion inversion;
-    uint64_t samples[LIMBS];
+    warprsa_vector entry[FULL];
+    warprsa_vector table[TABLE_SIZE][FULL];
+    warprsa_vector exponent[2][WARPRSA_BLINDED_WORDS];
     uint8_t bytes[NUMBER_BYTES];
 } workspace;
 
@@ -74,7 +73,7 @@ NOINLINE void add_tile(warprsa_vector *t, const warprsa_vector *x,
 
 NOINLINE void add_triangle(warprsa_vector *t, const warprsa_vector *a)
 {
-    warprsa_triangle(t, a, TILE, TILES == 1);
+    warprsa_triangle(t, a, TILE);
 }
 
 NOINLINE void reducing_tile(warprsa_vector *t, const warprsa_vector *inv_2_52,
@@ -87,55 +86,82 @@ NOINLINE void reducing_tile(warprsa_vector *t, const warprsa_vector *inv_2_52,
 NOINLINE void product(warprsa_vector *t, const warprsa_vector *a,
                       const warprsa_vector *b)
 {
-    if (TILES > 2) {
-        memset(t, 0, FULL * sizeof(*t));
-        for (int i = 0; i < TILES; i++)
-            for (int j = 0; j < TILES; j++)
-                add_tile(t + (i + j) * TILE, a + i * TILE, b + j * TILE, 0);
+    if (TILES == 1) {
+        set_tile(t, a, b);
         return;
     }
-    set_tile(t, a, b);
-    if (TILES == 1)
-        return;
-    set_tile(t + 2 * TILE, a + TILE, b + TILE);
-    add_tile(t + TILE, a, b + TILE, 0);
-    add_tile(t + TILE, a + TILE, b, 0);
+    memset(t, 0, FULL * sizeof(*t));
+    for (int i = 0; i < TILES; i++)
+        for (int j = 0; j < TILES; j++)
+            add_tile(t + (i + j) * TILE, a + i * TILE, b + j * TILE, 0);
 }
 
-/* t[0 .. FULL-1] = a^2: twice the products of different samples, and the
- * squares of all of them. */
+/* t[0 .. LIMBS+HALF-1] = x0 b0 + x1 b1 for x = x0 + 2^(52 HALF) x1, where b is
+ * b0 and then b1. */
+NOINLINE void product_of_halves(warprsa_vector *t, const warprsa_vector *x,
+                                const warprsa_vector *b)
+{
+    if (TILES == 1) {
+        warprsa_tile_of_two(t, x, b, HALF, LIMBS);
+        return;
+    }
+    memset(t, 0, (LIMBS + HALF) * sizeof(*t));
+    for (int i = 0; i < HALF; i += TILE)
+        for (int j = 0; j < LIMBS; j += TILE) {
+            add_tile(t + i + j, x + i, b + j, 0);
+            add_tile(t + i + j, x + HALF + i, b + LIMBS + j, 0);
+        }
+}
+
+/* t[0 .. FULL-1] = a^2 */
 NOINLINE void square(warprsa_vector *t, const warprsa_vector *a)
 {
-    if (TILES > 2) {
-        memset(t, 0, FULL * sizeof(*t));
-        for (int i = 0; i < TILES; i++)
-            for (int j = i + 1; j < TILES; j++)
-                add_tile(t + (i + j) * TILE, a + i * TILE, a + j * TILE, 0);
-        for (int i = 1; i < TILES; i++)
-            add_triangle(t + 2 * i * TILE, a + i * TILE);
-    } else if (TILES > 1) {
-        memset(t, 0, TILE * sizeof(*t));
-        memset(t + 3 * TILE, 0, TILE * sizeof(*t));
-        set_tile(t + TILE, a, a + TILE);
-        add_triangle(t + 2 * TILE, a + TILE);
+    if (TILES == 1) {
+        warprsa_square_in_registers(t, a, LIMBS);
+        return;
     }
-    add_triangle(t, a);
+    memset(t, 0, FULL * sizeof(*t));
+    for (int i = 0; i < TILES; i++)
+        for (int j = i + 1; j < TILES; j++)
+            add_tile(t + (i + j) * TILE, a + i * TILE, a + j * TILE, 0);
+    for (int i = 0; i < TILES; i++)
+        add_triangle(t + 2 * i * TILE, a + i * TILE);
     warprsa_add_squares(t, a, LIMBS);
 }
 
-/* r = t / R mod P, plus at most two P. t is used up. */
-NOINLINE void mont_reduce(warprsa_vector *r, warprsa_vector *t,
-                          const warprsa_vector_modulus *m)
+/* r = t / 2^(52 rows) mod P, plus at most two P, for t of LIMBS + rows columns;
+ * it is used up. */
+WARPRSA_VECTOR_FN void reduce_rows(warprsa_vector *r, warprsa_vector *t,
+                                   const warprsa_vector_modulus *m,
+                                   const int rows)
 {
-    for (int from = 0; from < LIMBS; from += TILE) {
-        const int last = from + TILE == LIMBS;
+    if (TILES == 1) {
+        warprsa_reduce_in_registers(r, t, m, rows, LIMBS);
+        return;
+    }
+    for (int from = 0; from < rows; from += TILE) {
+        const int last = from + TILE == rows;
 
         reducing_tile(t + from, m->inv_2_52, last);
         for (int j = 1; j < TILES; j++)
             add_tile(t + from + 1 + j * TILE, t + from, m->inv_2_52 + j * TILE,
                      last);
     }
-    warprsa_last_row(r, t + LIMBS - 1, m, LIMBS);
+    warprsa_last_row(r, t + rows - 1, m, LIMBS);
+}
+
+/* r = t / R mod P */
+NOINLINE void mont_reduce(warprsa_vector *r, warprsa_vector *t,
+                          const warprsa_vector_modulus *m)
+{
+    reduce_rows(r, t, m, LIMBS);
+}
+
+/* r = t / 2^(52 HALF) mod P */
+NOINLINE void reduce_half(warprsa_vector *r, warprsa_vector *t,
+                          const warprsa_vector_modulus *m)
+{
+    reduce_rows(r, t, m, HALF);
 }
 
 /* r may be a or b. */
@@ -152,6 +178,17 @@ NOINLINE void mont_sqr(warprsa_vector *r, const warprsa_vector *a,
 {
     square(columns, a);
     mont_reduce(r, columns, m);
+}
+
+/* r = x / 2^(52 HALF) mod P, below x / 2^(52 HALF) + 2P. */
+static void divide_by_half(warprsa_vector *r, const warprsa_vector *x,
+                           const warprsa_vector_modulus *m,
+                           warprsa_vector *columns)
+{
+    memset(columns + LIMBS, 0, HALF * sizeof(*columns));
+    for (int i = 0; i < LIMBS; i++)
+        columns[i] = x[i] & WARPRSA_SAMPLE_MASK;
+    reduce_half(r, columns, m);
 }
 
 /* Resolves columns in two's complement (|column| < 2^62) into samples below
@@ -177,13 +214,13 @@ static void cut(warprsa_vector *x)
         x[i] &= WARPRSA_SAMPLE_MASK;
 }
 
-/* x = x mod P, exactly, for 0 <= x < 4P, with `scratch` of LIMBS vectors: takes
- * off 2P, then P, where that leaves no negative number. */
+/* x = x mod P, exactly, for 0 <= x < 8P, with `scratch` of LIMBS vectors: takes
+ * off 4P, 2P and P, where that leaves no negative number. */
 static void reduce(warprsa_vector *x, const warprsa_vector *p,
                    warprsa_vector *scratch)
 {
     cut(x);
-    for (uint64_t factor = 2; factor > 0; factor--) {
+    for (uint64_t factor = 4; factor > 0; factor /= 2) {
         warprsa_vector negative;
 
         for (int i = 0; i < LIMBS; i++)
@@ -246,7 +283,7 @@ static void load_input(const operation *op)
 }
 
 /* Sample `index` of the blinding factor r: 260 random bits, or one less than
- * the prime has if that is fewer; odd, since the inversion needs that. */
+ * the prime has if that is fewer; odd, hence not zero. */
 static uint64_t blinding_sample(const uint64_t *random, uint32_t prime_bits,
                                 int index)
 {
@@ -260,37 +297,24 @@ static uint64_t blinding_sample(const uint64_t *random, uint32_t prime_bits,
     return (random[index] & mask) | (index == 0);
 }
 
-/* r and 1/r of each request, for half `which`. */
+/* r of each request, for half `which`. */
 static void load_blinding(const operation *op, int which)
 {
-    workspace *w = op->w;
-
-    for (int lane = 0; lane < WARPRSA_LANES; lane++) {
-        const warprsa_prepared_half *half = &op->key[lane]->half[which];
-
-        for (int i = 0; i < LIMBS; i++) {
-            const uint64_t sample =
-                blinding_sample(op->request[lane]->random, half->bits, i);
-
-            w->r[i][lane] = sample;
-            w->samples[i] = sample;
-        }
-        warprsa_begin_inversion(&w->inversion, lane, w->samples, half->modulus,
-                                LIMBS);
-    }
-    warprsa_turn_inversions(&w->inversion);
     for (int lane = 0; lane < WARPRSA_LANES; lane++)
-        warprsa_end_inversion(w->blinding_inverse[which], &w->inversion, lane,
-                              LIMBS);
+        for (int i = 0; i < LIMBS; i++)
+            op->w->r[i][lane] =
+                blinding_sample(op->request[lane]->random,
+                                op->key[lane]->half[which].bits, i);
 }
 
-/* The exponent of a request and k (prime - 1) with random k. A running sum is
- * at most (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1. */
+/* The exponent of a request and k (prime - 1) with random k, less one. Both are
+ * what they are in keys: one odd, the other even. A running sum is at most
+ * (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1. */
 static void blind_exponent(const operation *op, int which, int lane)
 {
     const warprsa_prepared_half *half = &op->key[lane]->half[which];
     const int words = (WARPRSA_SAMPLE_BITS * LIMBS + 31) / 32;
-    uint32_t *blinded = op->w->exponent[which][lane];
+    warprsa_vector *blinded = op->w->exponent[which];
     const uint64_t k =
         (uint32_t)(op->request[lane]->random[WARPRSA_BLINDING_SAMPLES] >>
                    (WARPRSA_EXPONENT_BLINDING_BITS * which));
@@ -298,18 +322,19 @@ static void blind_exponent(const operation *op, int which, int lane)
 
     for (int i = 0; i < words; i++) {
         sum += k * half->p_minus_1[i] + half->exponent[i];
-        blinded[i] = (uint32_t)sum;
+        blinded[i][lane] = (uint32_t)sum;
         sum >>= 32;
     }
-    blinded[words] = (uint32_t)sum;
+    blinded[words][lane] = (uint32_t)sum;
+    blinded[0][lane] &= ~1ull;
 }
 
-/* r = x^(e-1) last, for public odd e >= 3; x in Montgomery form, `one` is R mod
- * P; r is neither x nor last. All lanes take as many turns as the largest e has
- * bits, and all multiply where any of them has a one. */
+/* r = x^(e-1), for public odd e >= 3; x in Montgomery form, `one` is R mod P; r
+ * is not x. All lanes take as many turns as the largest e has bits, and all
+ * multiply where any of them has a one. */
 static void public_modexp(warprsa_vector *r, const warprsa_vector *x,
-                          const warprsa_vector *last, const warprsa_vector *one,
-                          const operation *op, int which)
+                          const warprsa_vector *one, const operation *op,
+                          int which)
 {
     const warprsa_vector_modulus *m = &op->w->modulus[which];
     uint64_t any = 0;
@@ -325,9 +350,9 @@ static void public_modexp(warprsa_vector *r, const warprsa_vector *x,
         const warprsa_vector digit = op->e >> bit & 1;
 
         mont_sqr(r, r, m, op->w->columns);
-        if (((any >> bit) & 1) == 0)
+        if (bit == 0 || ((any >> bit) & 1) == 0)
             continue;
-        mont_mul(op->w->part, r, bit == 0 ? last : x, m, op->w->columns);
+        mont_mul(op->w->part, r, x, m, op->w->columns);
         for (int i = 0; i < LIMBS; i++)
             r[i] = warprsa_choose_lane(0 - digit, op->w->part[i], r[i]);
     }
@@ -352,12 +377,14 @@ static void split(warprsa_vector *x, const warprsa_vector *y,
     normalise(x, x, LIMBS);
 }
 
-/* First stage: x = m r^e R mod P and one = R mod P. */
+/* First stage, with m' = m R mod P kept for the check: the factor u = m' r^(e-1)
+ * that will take the blinding off, x = u r, and one = R mod P. r stands for r R
+ * without a product: r / R is as random as r is. */
 static void blind(const operation *op, int which)
 {
     workspace *w = op->w;
     const warprsa_vector_modulus *m = &w->modulus[which];
-    warprsa_vector *one = w->one[which], *x = w->x[which];
+    warprsa_vector *one = w->one[which], *unblinding = w->unblinding[which];
 
     load_modulus(op, which);
     load_blinding(op, which);
@@ -367,43 +394,45 @@ static void blind(const operation *op, int which)
     memset(one, 0, sizeof(w->one[which]));
     one[0] = warprsa_broadcast_lane(1);
     mont_mul(one, one, w->constant, m, w->columns);
-    mont_mul(w->r, w->r, w->constant, m, w->columns);
-    public_modexp(w->power, w->r, w->r, one, op, which);
-    split(x, w->input, op, which);
-    mont_mul(x, x, w->power, m, w->columns);
+    public_modexp(w->power, w->r, one, op, which);
+    split(w->reduced[which], w->input, op, which);
+    mont_mul(unblinding, w->reduced[which], w->power, m, w->columns);
+    mont_mul(w->x[which], unblinding, w->r, m, w->columns);
 }
 
 /* Digit `index` of each request's exponent. */
 static warprsa_vector secret_digit(const operation *op, int which, int index)
 {
     const int bit = index * WARPRSA_WINDOW;
-    warprsa_vector digit = {0};
 
-    for (int lane = 0; lane < WARPRSA_LANES; lane++)
-        digit[lane] = (op->w->exponent[which][lane][bit / 32] >> (bit % 32)) &
-                      (TABLE_SIZE - 1);
-    return digit;
+    return op->w->exponent[which][bit / 32] >> (bit % 32) & (TABLE_SIZE - 1);
 }
 
 /* Loads entry `digit` of each lane by reading all of them and keeping one, for
- * a part of the samples that fits into registers. */
-NOINLINE void table_scan(warprsa_vector *to, warprsa_vector (*table)[LIMBS],
+ * a part of the samples that fits into registers. Entries are read in pairs. */
+NOINLINE void table_scan(warprsa_vector *to, warprsa_vector (*table)[FULL],
                          const warprsa_vector *digit)
 {
     enum {
         PART = WARPRSA_TILE_OF(LIMBS)
     };
 
-    for (int from = 0; from < LIMBS; from += PART) {
-        warprsa_vector kept[PART] = {{0}};
+    for (int from = 0; from < FULL; from += PART) {
+        const warprsa_vector odd = 0 - (*digit & 1), pair = *digit >> 1;
+        warprsa_vector kept[PART];
 
-        for (uint64_t entry = 0; entry < TABLE_SIZE; entry++) {
-            const warprsa_vector mask =
-                warprsa_equal(*digit, warprsa_broadcast_lane(entry));
+        WARPRSA_UNROLLED
+        for (int i = 0; i < PART; i++)
+            kept[i] = odd;
+        for (uint64_t entry = 0; entry < TABLE_SIZE; entry += 2) {
+            const warprsa_lane_mask here =
+                warprsa_lanes_equal(pair, warprsa_broadcast_lane(entry / 2));
 
             WARPRSA_UNROLLED
             for (int i = 0; i < PART; i++)
-                kept[i] = warprsa_keep(kept[i], table[entry][from + i], mask);
+                kept[i] =
+                    warprsa_keep_one(kept[i], here, table[entry][from + i],
+                                     table[entry + 1][from + i]);
         }
         WARPRSA_UNROLLED
         for (int i = 0; i < PART; i++)
@@ -411,23 +440,28 @@ NOINLINE void table_scan(warprsa_vector *to, warprsa_vector (*table)[LIMBS],
     }
 }
 
-/* The powers of x up to the largest digit. */
+/* The powers of x up to the largest digit, y. An entry is y / 2^(52 HALF) and
+ * then y itself, both modulo P. */
 static void fill_table(const operation *op, int which)
 {
     workspace *w = op->w;
-    warprsa_vector(*table)[LIMBS] = w->table;
+    const warprsa_vector_modulus *m = &w->modulus[which];
+    warprsa_vector(*table)[FULL] = w->table;
 
-    memcpy(table[0], w->one[which], sizeof(table[0]));
-    memcpy(table[1], w->x[which], sizeof(table[1]));
+    memcpy(table[0] + LIMBS, w->one[which], sizeof(w->one[which]));
+    memcpy(table[1] + LIMBS, w->x[which], sizeof(w->x[which]));
     for (int i = 2; i < TABLE_SIZE; i += 2) {
-        mont_sqr(table[i], table[i / 2], &w->modulus[which], w->columns);
-        mont_mul(table[i + 1], table[i], table[1], &w->modulus[which],
+        mont_sqr(table[i] + LIMBS, table[i / 2] + LIMBS, m, w->columns);
+        mont_mul(table[i + 1] + LIMBS, table[i] + LIMBS, table[1] + LIMBS, m,
                  w->columns);
     }
+    for (int i = 0; i < TABLE_SIZE; i++)
+        divide_by_half(table[i], table[i] + LIMBS, m, w->columns);
 }
 
-/* Second stage: x = x^dp mod p, or x^dq mod q. Fixed windows over all bits that
- * a blinded exponent may have. */
+/* Second stage: x = x^(dp-1) mod p, or x^(dq-1) mod q. Fixed windows over all
+ * bits that a blinded exponent may have. A product with an entry of the table
+ * needs half of a reduction. */
 static void secret_modexp(const operation *op, int which)
 {
     workspace *w = op->w;
@@ -436,25 +470,29 @@ static void secret_modexp(const operation *op, int which)
     warprsa_vector digit = secret_digit(op, which, op->windows - 1);
 
     fill_table(op, which);
-    table_scan(x, w->table, &digit);
+    table_scan(w->entry, w->table, &digit);
+    memcpy(x, w->entry + LIMBS, sizeof(w->x[which]));
     for (int index = op->windows - 2; index >= 0; index--) {
         for (int i = 0; i < WARPRSA_WINDOW; i++)
             mont_sqr(x, x, m, w->columns);
         digit = secret_digit(op, which, index);
         table_scan(w->entry, w->table, &digit);
-        mont_mul(x, x, w->entry, m, w->columns);
+        product_of_halves(w->columns, x, w->entry);
+        reduce_half(x, w->columns, m);
     }
 }
 
-/* x = x / r, exactly reduced; 1/r is not in Montgomery form, so that the
- * product takes x out of it, too. */
+/* x = x u, exactly reduced and out of Montgomery form. */
 static void unblind(const operation *op, int which)
 {
     workspace *w = op->w;
+    const warprsa_vector_modulus *m = &w->modulus[which];
+    warprsa_vector *x = w->x[which];
 
-    mont_mul(w->x[which], w->x[which], w->blinding_inverse[which],
-             &w->modulus[which], w->columns);
-    reduce(w->x[which], w->modulus[which].p, w->part);
+    mont_mul(x, x, w->unblinding[which], m, w->columns);
+    divide_by_half(x, x, m, w->columns);
+    divide_by_half(x, x, m, w->columns);
+    reduce(x, m->p, w->part);
 }
 
 /* Garner's recombination: s = s_q + q h with h = (s_p - s_q) / q mod p. q h +
@@ -489,15 +527,12 @@ static warprsa_vector differs(const operation *op, int which)
 {
     workspace *w = op->w;
     const warprsa_vector_modulus *m = &w->modulus[which];
-    warprsa_vector *s = w->r, *input = w->entry, *one = w->one[which];
+    warprsa_vector *s = w->r, *input = w->reduced[which];
     warprsa_vector bits = {0};
 
-    /* Both are below 6P; a product with R mod p brings them below 3P. */
     split(s, w->result, op, which);
-    split(input, w->input, op, which);
-    mont_mul(s, s, one, m, w->columns);
-    mont_mul(input, input, one, m, w->columns);
-    public_modexp(w->power, s, s, one, op, which);
+    public_modexp(w->power, s, w->one[which], op, which);
+    mont_mul(w->power, w->power, s, m, w->columns);
     reduce(w->power, m->p, w->part);
     reduce(input, m->p, w->part);
     for (int i = 0; i < LIMBS; i++)

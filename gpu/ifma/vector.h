@@ -51,7 +51,7 @@ typedef int64_t warprsa_signed_vector __attribute__((vector_size(64)));
 /* Keeps the compiler from knowing what x points to, hence from keeping in
  * registers what it has loaded from there. Numbers have more samples than there
  * are registers: the accumulators of a product must have them. */
-#define WARPRSA_RELOAD(x) __asm__("" : "+r"(x))
+#define WARPRSA_RELOAD(x) __asm__ volatile("" : "+r"(x))
 
 #ifndef WARPRSA_IFMA_PORTABLE
 /* sum + the low 52 bits of a b. Of a and b the low 52 bits count alone: what a
@@ -73,13 +73,25 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_add_high(warprsa_vector sum,
                                                  (__m512i)b);
 }
 
-/* kept | (x & mask) */
-WARPRSA_VECTOR_FN warprsa_vector warprsa_keep(warprsa_vector kept,
-                                              warprsa_vector x,
-                                              warprsa_vector mask)
+/* A bit for each lane. */
+typedef __mmask8 warprsa_lane_mask;
+
+/* The lanes where a is b. */
+WARPRSA_VECTOR_FN warprsa_lane_mask warprsa_lanes_equal(warprsa_vector a,
+                                                        warprsa_vector b)
 {
-    return (warprsa_vector)_mm512_ternarylogic_epi64((__m512i)kept, (__m512i)x,
-                                                     (__m512i)mask, 0xf8);
+    return _mm512_cmpeq_epi64_mask((__m512i)a, (__m512i)b);
+}
+
+/* In the lanes of `here`: a where the bits of `kept` are zero, b where they are
+ * ones. In the others what was kept. */
+WARPRSA_VECTOR_FN warprsa_vector warprsa_keep_one(warprsa_vector kept,
+                                                  warprsa_lane_mask here,
+                                                  warprsa_vector a,
+                                                  warprsa_vector b)
+{
+    return (warprsa_vector)_mm512_mask_ternarylogic_epi64(
+        (__m512i)kept, here, (__m512i)a, (__m512i)b, 0xac);
 }
 
 /* One load into a register, for the two products that need it: with the load as
@@ -109,11 +121,20 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_add_high(warprsa_vector sum,
     return sum;
 }
 
-WARPRSA_VECTOR_FN warprsa_vector warprsa_keep(warprsa_vector kept,
-                                              warprsa_vector x,
-                                              warprsa_vector mask)
+typedef warprsa_vector warprsa_lane_mask;
+
+WARPRSA_VECTOR_FN warprsa_lane_mask warprsa_lanes_equal(warprsa_vector a,
+                                                        warprsa_vector b)
 {
-    return kept | (x & mask);
+    return (warprsa_vector)(a == b);
+}
+
+WARPRSA_VECTOR_FN warprsa_vector warprsa_keep_one(warprsa_vector kept,
+                                                  warprsa_lane_mask here,
+                                                  warprsa_vector a,
+                                                  warprsa_vector b)
+{
+    return (((a & ~kept) | (b & kept)) & here) | (kept & ~here);
 }
 
 #define WARPRSA_LOADED(x) (void)(x)
