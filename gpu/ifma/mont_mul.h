@@ -43,10 +43,12 @@
 #ifndef WARPRSA_GPU_IFMA_MONT_MUL_H
 #define WARPRSA_GPU_IFMA_MONT_MUL_H
 
+#include "gpu/arith/prepared_key.h"
 #include "gpu/ifma/vector.h"
 
 enum {
     WARPRSA_VECTOR_LIMBS_MAX = WARPRSA_HALF_SAMPLES,
+    WARPRSA_TABLE_PAIRS = 1 << (WARPRSA_WINDOW - 1),
 };
 
 /* Samples in a tile. */
@@ -106,30 +108,87 @@ WARPRSA_VECTOR_FN void warprsa_tile(warprsa_vector *t, const warprsa_vector *x,
         t[j] = c[j];
 }
 
-/* t[0 .. rows+count-1] = x[0..rows-1] v[0..count-1] + x[rows..2 rows-1]
- * v[count..2 count-1] */
-WARPRSA_VECTOR_FN void
-warprsa_tile_of_two(warprsa_vector *t, const warprsa_vector *x,
-                    const warprsa_vector *v, const int rows, const int count)
+/* Which entry of a table each lane wants. There are registers for seven masks:
+ * six stay there, and the others are made when they are needed. */
+enum {
+    WARPRSA_MASKS = 6,
+};
+
+typedef struct warprsa_choice {
+    warprsa_vector odd;  /* all ones: of the pair of entries the second */
+    warprsa_vector pair; /* the pair's number */
+    warprsa_lane_mask in_pair[WARPRSA_MASKS]; /* lanes that want it */
+} warprsa_choice;
+
+WARPRSA_VECTOR_FN warprsa_choice warprsa_choice_of(warprsa_vector digit)
 {
-    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + 1];
+    warprsa_choice choice = {.odd = 0 - (digit & 1), .pair = digit >> 1};
 
     WARPRSA_UNROLLED
-    for (int j = 0; j < count; j++)
-        c[j] = (warprsa_vector){0};
+    for (int i = 0; i < WARPRSA_MASKS; i++)
+        choice.in_pair[i] = warprsa_lanes_equal(
+            choice.pair, warprsa_broadcast_lane((uint64_t)i));
+    return choice;
+}
+
+/* Reads two samples of all entries, which are `stride` vectors long, and keeps
+ * those of the entry that each lane wants. The samples are `apart` vectors from
+ * each other. */
+WARPRSA_VECTOR_FN void warprsa_scan(warprsa_vector *kept,
+                                    const warprsa_vector *sample,
+                                    warprsa_choice *choice, const int apart,
+                                    const int stride)
+{
+    warprsa_vector kept0 = choice->odd, kept1 = choice->odd;
+
     WARPRSA_UNROLLED
-    for (int i = 0; i < rows; i++) {
-        c[count] = (warprsa_vector){0};
-        warprsa_tile_row(c, x[i], v, count);
-        warprsa_tile_row(c, x[rows + i], v + count, count);
+    for (int i = 0; i < WARPRSA_TABLE_PAIRS; i++) {
+        const warprsa_vector *pair = sample + 2 * i * stride;
+        warprsa_lane_mask here;
+
+        if (i < WARPRSA_MASKS) {
+            here = choice->in_pair[i];
+        } else {
+            WARPRSA_AFTER(choice->pair, kept0, kept1);
+            here = warprsa_lanes_equal(choice->pair,
+                                       warprsa_broadcast_lane((uint64_t)i));
+        }
+        kept0 = warprsa_keep_one(kept0, here, pair, pair + stride);
+        kept1 = warprsa_keep_one(kept1, here, pair + apart,
+                                 pair + stride + apart);
+    }
+    kept[0] = kept0;
+    kept[1] = kept1;
+}
+
+/* t[0 .. 3 half - 1] = x0 b0 + x1 b1 for x = x0 + 2^(52 half) x1 and an entry of
+ * the table, b0 and then b1, of 2 half samples each. An entry's sample is read
+ * when its row comes: loads, and what keeps one of them, go on beside
+ * products. */
+WARPRSA_VECTOR_FN void
+warprsa_multiply_by_entry(warprsa_vector *t, const warprsa_vector *x,
+                          const warprsa_vector *table, warprsa_vector digit,
+                          const int half)
+{
+    warprsa_choice choice = warprsa_choice_of(digit);
+    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX / 2 + 1], b[2];
+
+    WARPRSA_UNROLLED
+    for (int j = 0; j < half; j++)
+        c[j] = (warprsa_vector){0};
+    for (int i = 0; i < 2 * half; i++) {
+        warprsa_scan(b, table + i, &choice, 2 * half, 4 * half);
+        c[half] = (warprsa_vector){0};
+        warprsa_tile_row(c, b[0], x, half);
+        warprsa_tile_row(c, b[1], x + half, half);
         t[i] = c[0];
         WARPRSA_UNROLLED
-        for (int j = 0; j < count; j++)
+        for (int j = 0; j < half; j++)
             c[j] = c[j + 1];
     }
     WARPRSA_UNROLLED
-    for (int j = 0; j < count; j++)
-        t[rows + j] = c[j];
+    for (int j = 0; j < half; j++)
+        t[2 * half + j] = c[j];
 }
 
 /* The products of two different samples of a, each once: t[1 .. 2 count - 2] +=

@@ -96,20 +96,33 @@ NOINLINE void product(warprsa_vector *t, const warprsa_vector *a,
             add_tile(t + (i + j) * TILE, a + i * TILE, b + j * TILE, 0);
 }
 
-/* t[0 .. LIMBS+HALF-1] = x0 b0 + x1 b1 for x = x0 + 2^(52 HALF) x1, where b is
- * b0 and then b1. */
-NOINLINE void product_of_halves(warprsa_vector *t, const warprsa_vector *x,
-                                const warprsa_vector *b)
+/* Loads entry `digit` of each lane by reading all of them and keeping one. */
+NOINLINE void table_scan(warprsa_vector *to, warprsa_vector (*table)[FULL],
+                         const warprsa_vector *digit)
+{
+    warprsa_choice choice = warprsa_choice_of(*digit);
+
+    for (int i = 0; i < FULL; i += 2)
+        warprsa_scan(to + i, table[0] + i, &choice, 1, FULL);
+}
+
+/* t[0 .. LIMBS+HALF-1] = x0 b0 + x1 b1 for x = x0 + 2^(52 HALF) x1 and entry
+ * `digit` of the table, which is b0 and then b1. */
+NOINLINE void multiply_by_entry(warprsa_vector *t, const warprsa_vector *x,
+                                warprsa_vector (*table)[FULL],
+                                const warprsa_vector *digit,
+                                warprsa_vector *entry)
 {
     if (TILES == 1) {
-        warprsa_tile_of_two(t, x, b, HALF, LIMBS);
+        warprsa_multiply_by_entry(t, x, table[0], *digit, HALF);
         return;
     }
+    table_scan(entry, table, digit);
     memset(t, 0, (LIMBS + HALF) * sizeof(*t));
     for (int i = 0; i < HALF; i += TILE)
         for (int j = 0; j < LIMBS; j += TILE) {
-            add_tile(t + i + j, x + i, b + j, 0);
-            add_tile(t + i + j, x + HALF + i, b + LIMBS + j, 0);
+            add_tile(t + i + j, x + i, entry + j, 0);
+            add_tile(t + i + j, x + HALF + i, entry + LIMBS + j, 0);
         }
 }
 
@@ -408,38 +421,6 @@ static warprsa_vector secret_digit(const operation *op, int which, int index)
     return op->w->exponent[which][bit / 32] >> (bit % 32) & (TABLE_SIZE - 1);
 }
 
-/* Loads entry `digit` of each lane by reading all of them and keeping one, for
- * a part of the samples that fits into registers. Entries are read in pairs. */
-NOINLINE void table_scan(warprsa_vector *to, warprsa_vector (*table)[FULL],
-                         const warprsa_vector *digit)
-{
-    enum {
-        PART = WARPRSA_TILE_OF(LIMBS)
-    };
-
-    for (int from = 0; from < FULL; from += PART) {
-        const warprsa_vector odd = 0 - (*digit & 1), pair = *digit >> 1;
-        warprsa_vector kept[PART];
-
-        WARPRSA_UNROLLED
-        for (int i = 0; i < PART; i++)
-            kept[i] = odd;
-        for (uint64_t entry = 0; entry < TABLE_SIZE; entry += 2) {
-            const warprsa_lane_mask here =
-                warprsa_lanes_equal(pair, warprsa_broadcast_lane(entry / 2));
-
-            WARPRSA_UNROLLED
-            for (int i = 0; i < PART; i++)
-                kept[i] =
-                    warprsa_keep_one(kept[i], here, table[entry][from + i],
-                                     table[entry + 1][from + i]);
-        }
-        WARPRSA_UNROLLED
-        for (int i = 0; i < PART; i++)
-            to[from + i] = kept[i];
-    }
-}
-
 /* The powers of x up to the largest digit, y. An entry is y / 2^(52 HALF) and
  * then y itself, both modulo P. */
 static void fill_table(const operation *op, int which)
@@ -476,8 +457,7 @@ static void secret_modexp(const operation *op, int which)
         for (int i = 0; i < WARPRSA_WINDOW; i++)
             mont_sqr(x, x, m, w->columns);
         digit = secret_digit(op, which, index);
-        table_scan(w->entry, w->table, &digit);
-        product_of_halves(w->columns, x, w->entry);
+        multiply_by_entry(w->columns, x, w->table, &digit, w->entry);
         reduce_half(x, w->columns, m);
     }
 }

@@ -73,30 +73,40 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_add_high(warprsa_vector sum,
                                                  (__m512i)b);
 }
 
-/* A bit for each lane. */
-typedef __mmask8 warprsa_lane_mask;
+/* A bit for each lane, in a mask register. The two functions that use it are
+ * instructions, since a compiler prefers to hold masks in general registers,
+ * and moves them at a multiplier's cost. */
+typedef __mmask16 warprsa_lane_mask;
 
 /* The lanes where a is b. */
 WARPRSA_VECTOR_FN warprsa_lane_mask warprsa_lanes_equal(warprsa_vector a,
                                                         warprsa_vector b)
 {
-    return _mm512_cmpeq_epi64_mask((__m512i)a, (__m512i)b);
+    warprsa_lane_mask equal;
+
+    __asm__("vpcmpeqq %2, %1, %0" : "=Yk"(equal) : "v"(a), "v"(b));
+    return equal;
 }
 
-/* In the lanes of `here`: a where the bits of `kept` are zero, b where they are
- * ones. In the others what was kept. */
+/* In the lanes of `here`: *a where the bits of `kept` are zero, *b where they
+ * are ones. In the others what was kept. */
 WARPRSA_VECTOR_FN warprsa_vector warprsa_keep_one(warprsa_vector kept,
                                                   warprsa_lane_mask here,
-                                                  warprsa_vector a,
-                                                  warprsa_vector b)
+                                                  const warprsa_vector *a,
+                                                  const warprsa_vector *b)
 {
-    return (warprsa_vector)_mm512_mask_ternarylogic_epi64(
-        (__m512i)kept, here, (__m512i)a, (__m512i)b, 0xac);
+    __asm__("vpternlogq $0xac, %3, %2, %0%{%1%}"
+            : "+v"(kept)
+            : "Yk"(here), "v"(*a), "m"(*b));
+    return kept;
 }
 
 /* One load into a register, for the two products that need it: with the load as
  * a part of both of them there would be as many loads as products. */
 #define WARPRSA_LOADED(x) __asm__("" : "+v"(x))
+
+/* From here on x is another variable, which depends on a and b. */
+#define WARPRSA_AFTER(x, a, b) __asm__("" : "+v"(x), "+v"(a), "+v"(b))
 #else
 WARPRSA_VECTOR_FN warprsa_vector warprsa_add_low(warprsa_vector sum,
                                                  warprsa_vector a,
@@ -131,13 +141,14 @@ WARPRSA_VECTOR_FN warprsa_lane_mask warprsa_lanes_equal(warprsa_vector a,
 
 WARPRSA_VECTOR_FN warprsa_vector warprsa_keep_one(warprsa_vector kept,
                                                   warprsa_lane_mask here,
-                                                  warprsa_vector a,
-                                                  warprsa_vector b)
+                                                  const warprsa_vector *a,
+                                                  const warprsa_vector *b)
 {
-    return (((a & ~kept) | (b & kept)) & here) | (kept & ~here);
+    return (((*a & ~kept) | (*b & kept)) & here) | (kept & ~here);
 }
 
-#define WARPRSA_LOADED(x) (void)(x)
+#define WARPRSA_LOADED(x)      (void)(x)
+#define WARPRSA_AFTER(x, a, b) (void)(x)
 #endif
 
 /* The integer that a sample in double precision holds. To a signed integer that
