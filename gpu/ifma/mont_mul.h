@@ -162,22 +162,26 @@ WARPRSA_VECTOR_FN void warprsa_scan(warprsa_vector *kept,
 }
 
 /* t[0 .. 3 half - 1] = x0 b0 + x1 b1 for x = x0 + 2^(52 half) x1 and an entry of
- * the table, b0 and then b1, of 2 half samples each. An entry's sample is read
- * when its row comes: loads, and what keeps one of them, go on beside
- * products. */
+ * the table, b0 and then b1, of 2 half samples each. The samples of
+ * a row are read in the row before: loads, and what keeps one of them, go on
+ * beside products. */
 WARPRSA_VECTOR_FN void
 warprsa_multiply_by_entry(warprsa_vector *t, const warprsa_vector *x,
                           const warprsa_vector *table, warprsa_vector digit,
                           const int half)
 {
     warprsa_choice choice = warprsa_choice_of(digit);
-    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX / 2 + 1], b[2];
+    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX / 2 + 1], b[2], next[2];
 
     WARPRSA_UNROLLED
     for (int j = 0; j < half; j++)
         c[j] = (warprsa_vector){0};
+    warprsa_scan(next, table, &choice, 2 * half, 4 * half);
     for (int i = 0; i < 2 * half; i++) {
-        warprsa_scan(b, table + i, &choice, 2 * half, 4 * half);
+        b[0] = next[0];
+        b[1] = next[1];
+        if (i + 1 < 2 * half)
+            warprsa_scan(next, table + i + 1, &choice, 2 * half, 4 * half);
         c[half] = (warprsa_vector){0};
         warprsa_tile_row(c, b[0], x, half);
         warprsa_tile_row(c, b[1], x + half, half);
