@@ -23,9 +23,10 @@ enum {
     FULL = 2 * LIMBS,
     HALF = LIMBS / 2,
     TABLE_SIZE = 1 << WARPRSA_WINDOW,
-    /* Bytes of a number of FULL samples, with room for a read of 8 bytes at
-     * any of them. */
-    NUMBER_BYTES = (FULL * WARPRSA_SAMPLE_BITS + 7) / 8 + 8,
+    /* Of a number of FULL samples, with room for a read of the word above any
+     * of them. */
+    NUMBER_WORDS = (FULL * WARPRSA_SAMPLE_BITS + 63) / 64 + 1,
+    NUMBER_BYTES = 8 * NUMBER_WORDS,
 };
 
 /* Everything that an operation computes. SECRET. */
@@ -39,7 +40,8 @@ typedef struct workspace {
     warprsa_vector entry[FULL];
     warprsa_vector table[TABLE_SIZE][FULL];
     warprsa_vector exponent[2][WARPRSA_BLINDED_WORDS];
-    uint8_t bytes[NUMBER_BYTES];
+    uint8_t bytes[NUMBER_BYTES]; /* most significant first */
+    uint64_t words[NUMBER_WORDS];
 } workspace;
 
 typedef struct operation {
@@ -279,18 +281,22 @@ static void load_input(const operation *op)
     workspace *w = op->w;
 
     for (int lane = 0; lane < WARPRSA_LANES; lane++) {
-        const int length = (int)op->key[lane]->modulus_bytes;
+        const size_t length = op->key[lane]->modulus_bytes;
 
-        for (int i = 0; i < NUMBER_BYTES; i++)
-            w->bytes[i] =
-                i < length ? op->request[lane]->input[length - 1 - i] : 0;
+        memset(w->bytes, 0, NUMBER_BYTES - length);
+        memcpy(w->bytes + NUMBER_BYTES - length, op->request[lane]->input,
+               length);
+        for (int i = 0; i < NUMBER_WORDS; i++) {
+            memcpy(&w->words[i], w->bytes + NUMBER_BYTES - 8 * (i + 1), 8);
+            w->words[i] = __builtin_bswap64(w->words[i]);
+        }
         for (int i = 0; i < FULL; i++) {
-            const int bit = i * WARPRSA_SAMPLE_BITS;
-            uint64_t bits = 0;
+            const int bit = i * WARPRSA_SAMPLE_BITS, shift = bit % 64;
+            uint64_t bits = w->words[bit / 64] >> shift;
 
-            for (int j = 0; j < 8; j++)
-                bits |= (uint64_t)w->bytes[bit / 8 + j] << (8 * j);
-            w->input[i][lane] = (bits >> (bit % 8)) & WARPRSA_SAMPLE_MASK;
+            if (shift > 64 - WARPRSA_SAMPLE_BITS)
+                bits |= w->words[bit / 64 + 1] << (64 - shift);
+            w->input[i][lane] = bits & WARPRSA_SAMPLE_MASK;
         }
     }
 }
@@ -520,20 +526,26 @@ static warprsa_vector differs(const operation *op, int which)
     return ~warprsa_equal(bits, (warprsa_vector){0});
 }
 
-/* The result of a request, as bytes. */
+/* The result of a request, as bytes. A word has bits of three samples at most,
+ * and samples are below 2^52. */
 static void put_output(workspace *w, warprsa_host_request *request, int lane,
-                       int length)
+                       size_t length)
 {
-    for (int at = 0; at < length; at++) {
-        const int bit = 8 * at, sample = bit / WARPRSA_SAMPLE_BITS;
-        const int shift = bit % WARPRSA_SAMPLE_BITS;
-        uint64_t bits = w->result[sample][lane] >> shift;
+    for (int i = 0; i < NUMBER_WORDS; i++) {
+        const int first = 64 * i / WARPRSA_SAMPLE_BITS;
+        int at = first * WARPRSA_SAMPLE_BITS - 64 * i;
+        uint64_t word = 0;
 
-        if (shift > WARPRSA_SAMPLE_BITS - 8 && sample + 1 < FULL)
-            bits |= w->result[sample + 1][lane]
-                    << (WARPRSA_SAMPLE_BITS - shift);
-        request->output[length - 1 - at] = (uint8_t)bits;
+        for (int j = first; j < FULL && at < 64; j++) {
+            const uint64_t sample = w->result[j][lane];
+
+            word |= at < 0 ? sample >> -at : sample << at;
+            at += WARPRSA_SAMPLE_BITS;
+        }
+        word = __builtin_bswap64(word);
+        memcpy(w->bytes + NUMBER_BYTES - 8 * (i + 1), &word, 8);
     }
+    memcpy(request->output, w->bytes + NUMBER_BYTES - length, length);
 }
 
 static void compute(operation *op, warprsa_host_request *requests, size_t count)
@@ -553,7 +565,7 @@ static void compute(operation *op, warprsa_host_request *requests, size_t count)
         requests[lane].status =
             (warprsa_status)(wrong[lane] & WARPRSA_CHECK_FAILED);
         put_output(op->w, &requests[lane], (int)lane,
-                   (int)op->key[lane]->modulus_bytes);
+                   op->key[lane]->modulus_bytes);
     }
 }
 
