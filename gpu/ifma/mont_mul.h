@@ -66,7 +66,8 @@ WARPRSA_VECTOR_FN void warprsa_tile_row(warprsa_vector *c, warprsa_vector x,
                                         const warprsa_vector *v,
                                         const int count)
 {
-    WARPRSA_RELOAD(v);
+    if (count > 15)
+        WARPRSA_RELOAD(v);
     WARPRSA_UNROLLED
     for (int j = 0; j < count; j++) {
         warprsa_vector sample = v[j];
@@ -154,8 +155,8 @@ WARPRSA_VECTOR_FN void warprsa_scan(warprsa_vector *kept,
                                        warprsa_broadcast_lane((uint64_t)i));
         }
         kept0 = warprsa_keep_one(kept0, here, pair, pair + stride);
-        kept1 = warprsa_keep_one(kept1, here, pair + apart,
-                                 pair + stride + apart);
+        kept1 =
+            warprsa_keep_one(kept1, here, pair + apart, pair + stride + apart);
     }
     kept[0] = kept0;
     kept[1] = kept1;
@@ -165,10 +166,11 @@ WARPRSA_VECTOR_FN void warprsa_scan(warprsa_vector *kept,
  * the table, b0 and then b1, of 2 half samples each. The samples of
  * a row are read in the row before: loads, and what keeps one of them, go on
  * beside products. */
-WARPRSA_VECTOR_FN void
-warprsa_multiply_by_entry(warprsa_vector *t, const warprsa_vector *x,
-                          const warprsa_vector *table, warprsa_vector digit,
-                          const int half)
+WARPRSA_VECTOR_FN void warprsa_product_by_entry(warprsa_vector *t,
+                                                const warprsa_vector *x,
+                                                const warprsa_vector *table,
+                                                warprsa_vector digit,
+                                                const int half)
 {
     warprsa_choice choice = warprsa_choice_of(digit);
     warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX / 2 + 1], b[2], next[2];
@@ -198,9 +200,8 @@ warprsa_multiply_by_entry(warprsa_vector *t, const warprsa_vector *x,
 /* The products of two different samples of a, each once: t[1 .. 2 count - 2] +=
  * sum of a_i a_j for i < j. Row i touches columns 2 i + 1 to i + count; two of
  * them are complete after it. */
-WARPRSA_VECTOR_FN void warprsa_triangle(warprsa_vector *t,
-                                        const warprsa_vector *a,
-                                        const int count)
+WARPRSA_VECTOR_FN void
+warprsa_triangle(warprsa_vector *t, const warprsa_vector *a, const int count)
 {
     warprsa_vector c[2 * WARPRSA_VECTOR_LIMBS_MAX];
 

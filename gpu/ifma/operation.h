@@ -22,6 +22,11 @@ enum {
     LIMBS = WARPRSA_LIMBS,
     FULL = 2 * LIMBS,
     HALF = LIMBS / 2,
+    TILE = WARPRSA_TILE_OF(LIMBS), /* samples in a tile of a product */
+    TILES = LIMBS / TILE,
+    /* Samples of an entry of the table. In short numbers it has the power twice
+     * (fill_table()); of long ones the table would leave the first cache. */
+    ENTRY = TILES == 1 ? FULL : LIMBS,
     TABLE_SIZE = 1 << WARPRSA_WINDOW,
     /* Of a number of FULL samples, with room for a read of the word above any
      * of them. */
@@ -37,8 +42,8 @@ typedef struct workspace {
     warprsa_vector reduced[2][LIMBS], unblinding[2][LIMBS];
     warprsa_vector constant[LIMBS], part[LIMBS], power[LIMBS], r[LIMBS];
     warprsa_vector input[FULL], result[FULL];
-    warprsa_vector entry[FULL];
-    warprsa_vector table[TABLE_SIZE][FULL];
+    warprsa_vector entry[ENTRY];
+    warprsa_vector table[TABLE_SIZE][ENTRY];
     warprsa_vector exponent[2][WARPRSA_BLINDED_WORDS];
     uint8_t bytes[NUMBER_BYTES]; /* most significant first */
     uint64_t words[NUMBER_WORDS];
@@ -56,11 +61,6 @@ typedef struct operation {
 
 /* The tiles of a product. They are functions, since the caches of a processor
  * for instructions hold little more than one of each. */
-enum {
-    TILE = WARPRSA_TILE_OF(LIMBS),
-    TILES = LIMBS / TILE,
-};
-
 NOINLINE void set_tile(warprsa_vector *t, const warprsa_vector *x,
                        const warprsa_vector *v)
 {
@@ -92,40 +92,13 @@ NOINLINE void product(warprsa_vector *t, const warprsa_vector *a,
         set_tile(t, a, b);
         return;
     }
-    memset(t, 0, FULL * sizeof(*t));
+    /* Tiles on the diagonal set all columns, and have none in common. */
+    for (int i = 0; i < TILES; i++)
+        set_tile(t + 2 * i * TILE, a + i * TILE, b + i * TILE);
     for (int i = 0; i < TILES; i++)
         for (int j = 0; j < TILES; j++)
-            add_tile(t + (i + j) * TILE, a + i * TILE, b + j * TILE, 0);
-}
-
-/* Loads entry `digit` of each lane by reading all of them and keeping one. */
-NOINLINE void table_scan(warprsa_vector *to, warprsa_vector (*table)[FULL],
-                         const warprsa_vector *digit)
-{
-    warprsa_choice choice = warprsa_choice_of(*digit);
-
-    for (int i = 0; i < FULL; i += 2)
-        warprsa_scan(to + i, table[0] + i, &choice, 1, FULL);
-}
-
-/* t[0 .. LIMBS+HALF-1] = x0 b0 + x1 b1 for x = x0 + 2^(52 HALF) x1 and entry
- * `digit` of the table, which is b0 and then b1. */
-NOINLINE void multiply_by_entry(warprsa_vector *t, const warprsa_vector *x,
-                                warprsa_vector (*table)[FULL],
-                                const warprsa_vector *digit,
-                                warprsa_vector *entry)
-{
-    if (TILES == 1) {
-        warprsa_multiply_by_entry(t, x, table[0], *digit, HALF);
-        return;
-    }
-    table_scan(entry, table, digit);
-    memset(t, 0, (LIMBS + HALF) * sizeof(*t));
-    for (int i = 0; i < HALF; i += TILE)
-        for (int j = 0; j < LIMBS; j += TILE) {
-            add_tile(t + i + j, x + i, entry + j, 0);
-            add_tile(t + i + j, x + HALF + i, entry + LIMBS + j, 0);
-        }
+            if (i != j)
+                add_tile(t + (i + j) * TILE, a + i * TILE, b + j * TILE, 0);
 }
 
 /* t[0 .. FULL-1] = a^2 */
@@ -144,39 +117,23 @@ NOINLINE void square(warprsa_vector *t, const warprsa_vector *a)
     warprsa_add_squares(t, a, LIMBS);
 }
 
-/* r = t / 2^(52 rows) mod P, plus at most two P, for t of LIMBS + rows columns;
- * it is used up. */
-WARPRSA_VECTOR_FN void reduce_rows(warprsa_vector *r, warprsa_vector *t,
-                                   const warprsa_vector_modulus *m,
-                                   const int rows)
+/* r = t / R mod P, plus at most two P. t is used up. */
+NOINLINE void mont_reduce(warprsa_vector *r, warprsa_vector *t,
+                          const warprsa_vector_modulus *m)
 {
     if (TILES == 1) {
-        warprsa_reduce_in_registers(r, t, m, rows, LIMBS);
+        warprsa_reduce_in_registers(r, t, m, LIMBS, LIMBS);
         return;
     }
-    for (int from = 0; from < rows; from += TILE) {
-        const int last = from + TILE == rows;
+    for (int from = 0; from < LIMBS; from += TILE) {
+        const int last = from + TILE == LIMBS;
 
         reducing_tile(t + from, m->inv_2_52, last);
         for (int j = 1; j < TILES; j++)
             add_tile(t + from + 1 + j * TILE, t + from, m->inv_2_52 + j * TILE,
                      last);
     }
-    warprsa_last_row(r, t + rows - 1, m, LIMBS);
-}
-
-/* r = t / R mod P */
-NOINLINE void mont_reduce(warprsa_vector *r, warprsa_vector *t,
-                          const warprsa_vector_modulus *m)
-{
-    reduce_rows(r, t, m, LIMBS);
-}
-
-/* r = t / 2^(52 HALF) mod P */
-NOINLINE void reduce_half(warprsa_vector *r, warprsa_vector *t,
-                          const warprsa_vector_modulus *m)
-{
-    reduce_rows(r, t, m, HALF);
+    warprsa_last_row(r, t + LIMBS - 1, m, LIMBS);
 }
 
 /* r may be a or b. */
@@ -195,15 +152,12 @@ NOINLINE void mont_sqr(warprsa_vector *r, const warprsa_vector *a,
     mont_reduce(r, columns, m);
 }
 
-/* r = x / 2^(52 HALF) mod P, below x / 2^(52 HALF) + 2P. */
-static void divide_by_half(warprsa_vector *r, const warprsa_vector *x,
-                           const warprsa_vector_modulus *m,
-                           warprsa_vector *columns)
+/* t = x, as `count` columns. */
+static void as_columns(warprsa_vector *t, const warprsa_vector *x, int count)
 {
-    memset(columns + LIMBS, 0, HALF * sizeof(*columns));
     for (int i = 0; i < LIMBS; i++)
-        columns[i] = x[i] & WARPRSA_SAMPLE_MASK;
-    reduce_half(r, columns, m);
+        t[i] = x[i] & WARPRSA_SAMPLE_MASK;
+    memset(t + LIMBS, 0, (size_t)(count - LIMBS) * sizeof(*t));
 }
 
 /* Resolves columns in two's complement (|column| < 2^62) into samples below
@@ -321,9 +275,8 @@ static void load_blinding(const operation *op, int which)
 {
     for (int lane = 0; lane < WARPRSA_LANES; lane++)
         for (int i = 0; i < LIMBS; i++)
-            op->w->r[i][lane] =
-                blinding_sample(op->request[lane]->random,
-                                op->key[lane]->half[which].bits, i);
+            op->w->r[i][lane] = blinding_sample(
+                op->request[lane]->random, op->key[lane]->half[which].bits, i);
 }
 
 /* The exponent of a request and k (prime - 1) with random k, less one. Both are
@@ -427,28 +380,74 @@ static warprsa_vector secret_digit(const operation *op, int which, int index)
     return op->w->exponent[which][bit / 32] >> (bit % 32) & (TABLE_SIZE - 1);
 }
 
-/* The powers of x up to the largest digit, y. An entry is y / 2^(52 HALF) and
- * then y itself, both modulo P. */
-static void fill_table(const operation *op, int which)
+/* The tables of short numbers: t = x0 b0 + x1 b1 for x = x0 + 2^(52 HALF) x1 and
+ * entry `digit`, which is b0 and then b1. */
+NOINLINE void product_by_entry(warprsa_vector *t, const warprsa_vector *x,
+                               warprsa_vector (*table)[ENTRY],
+                               const warprsa_vector *digit)
+{
+    warprsa_product_by_entry(t, x, table[0], *digit, HALF);
+}
+
+/* r = t / 2^(52 HALF) mod P, plus at most two P, for t of LIMBS + HALF. */
+NOINLINE void reduce_half(warprsa_vector *r, const warprsa_vector *t,
+                          const warprsa_vector_modulus *m)
+{
+    warprsa_reduce_in_registers(r, t, m, HALF, LIMBS);
+}
+
+/* Loads entry `digit` of each lane by reading all of them and keeping one. */
+NOINLINE void table_scan(warprsa_vector *to, warprsa_vector (*table)[ENTRY],
+                         const warprsa_vector *digit)
+{
+    warprsa_choice choice = warprsa_choice_of(*digit);
+
+    for (int i = 0; i < ENTRY; i += 2)
+        warprsa_scan(to + i, table[0] + i, &choice, 1, ENTRY);
+}
+
+/* x = x y, for entry `digit` of the table. */
+static void multiply_by_entry(const operation *op, int which,
+                              const warprsa_vector *digit)
 {
     workspace *w = op->w;
     const warprsa_vector_modulus *m = &w->modulus[which];
-    warprsa_vector(*table)[FULL] = w->table;
+    warprsa_vector *x = w->x[which];
 
-    memcpy(table[0] + LIMBS, w->one[which], sizeof(w->one[which]));
-    memcpy(table[1] + LIMBS, w->x[which], sizeof(w->x[which]));
+    if (TILES == 1) {
+        product_by_entry(w->columns, x, w->table, digit);
+        reduce_half(x, w->columns, m);
+    } else {
+        table_scan(w->entry, w->table, digit);
+        mont_mul(x, x, w->entry, m, w->columns);
+    }
+}
+
+/* The powers of x up to the largest digit, y. An entry of short numbers is b0 =
+ * y / 2^(52 HALF) and b1 = y, both modulo P: so x0 b0 + x1 b1 is x y / 2^(52
+ * HALF), and half of a reduction is left to do. */
+static void fill_table(const operation *op, int which)
+{
+    const size_t plain = ENTRY - LIMBS;
+    workspace *w = op->w;
+    const warprsa_vector_modulus *m = &w->modulus[which];
+    warprsa_vector(*table)[ENTRY] = w->table;
+
+    memcpy(table[0] + plain, w->one[which], sizeof(w->one[which]));
+    memcpy(table[1] + plain, w->x[which], sizeof(w->x[which]));
     for (int i = 2; i < TABLE_SIZE; i += 2) {
-        mont_sqr(table[i] + LIMBS, table[i / 2] + LIMBS, m, w->columns);
-        mont_mul(table[i + 1] + LIMBS, table[i] + LIMBS, table[1] + LIMBS, m,
+        mont_sqr(table[i] + plain, table[i / 2] + plain, m, w->columns);
+        mont_mul(table[i + 1] + plain, table[i] + plain, table[1] + plain, m,
                  w->columns);
     }
-    for (int i = 0; i < TABLE_SIZE; i++)
-        divide_by_half(table[i], table[i] + LIMBS, m, w->columns);
+    for (int i = 0; TILES == 1 && i < TABLE_SIZE; i++) {
+        as_columns(w->columns, table[i] + plain, LIMBS + HALF);
+        reduce_half(table[i], w->columns, m);
+    }
 }
 
 /* Second stage: x = x^(dp-1) mod p, or x^(dq-1) mod q. Fixed windows over all
- * bits that a blinded exponent may have. A product with an entry of the table
- * needs half of a reduction. */
+ * bits that a blinded exponent may have. */
 static void secret_modexp(const operation *op, int which)
 {
     workspace *w = op->w;
@@ -458,13 +457,12 @@ static void secret_modexp(const operation *op, int which)
 
     fill_table(op, which);
     table_scan(w->entry, w->table, &digit);
-    memcpy(x, w->entry + LIMBS, sizeof(w->x[which]));
+    memcpy(x, w->entry + ENTRY - LIMBS, sizeof(w->x[which]));
     for (int index = op->windows - 2; index >= 0; index--) {
         for (int i = 0; i < WARPRSA_WINDOW; i++)
             mont_sqr(x, x, m, w->columns);
         digit = secret_digit(op, which, index);
-        multiply_by_entry(w->columns, x, w->table, &digit, w->entry);
-        reduce_half(x, w->columns, m);
+        multiply_by_entry(op, which, &digit);
     }
 }
 
@@ -476,8 +474,8 @@ static void unblind(const operation *op, int which)
     warprsa_vector *x = w->x[which];
 
     mont_mul(x, x, w->unblinding[which], m, w->columns);
-    divide_by_half(x, x, m, w->columns);
-    divide_by_half(x, x, m, w->columns);
+    as_columns(w->columns, x, FULL);
+    mont_reduce(x, w->columns, m);
     reduce(x, m->p, w->part);
 }
 
