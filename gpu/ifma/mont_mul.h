@@ -43,12 +43,13 @@
 #ifndef WARPRSA_GPU_IFMA_MONT_MUL_H
 #define WARPRSA_GPU_IFMA_MONT_MUL_H
 
+#include <string.h>
+
 #include "gpu/arith/prepared_key.h"
 #include "gpu/ifma/vector.h"
 
 enum {
     WARPRSA_VECTOR_LIMBS_MAX = WARPRSA_HALF_SAMPLES,
-    WARPRSA_TABLE_PAIRS = 1 << (WARPRSA_WINDOW - 1),
 };
 
 /* Samples in a tile. */
@@ -66,7 +67,7 @@ WARPRSA_VECTOR_FN void warprsa_tile_row(warprsa_vector *c, warprsa_vector x,
                                         const warprsa_vector *v,
                                         const int count)
 {
-    if (count > 15)
+    if (count > 15) /* fewer fit into registers beside their columns */
         WARPRSA_RELOAD(v);
     WARPRSA_UNROLLED
     for (int j = 0; j < count; j++) {
@@ -109,92 +110,65 @@ WARPRSA_VECTOR_FN void warprsa_tile(warprsa_vector *t, const warprsa_vector *x,
         t[j] = c[j];
 }
 
-/* Which entry of a table each lane wants. There are registers for seven masks:
- * six stay there, and the others are made when they are needed. */
-enum {
-    WARPRSA_MASKS = 6,
-};
-
-typedef struct warprsa_choice {
-    warprsa_vector odd;  /* all ones: of the pair of entries the second */
-    warprsa_vector pair; /* the pair's number */
-    warprsa_lane_mask in_pair[WARPRSA_MASKS]; /* lanes that want it */
-} warprsa_choice;
-
-WARPRSA_VECTOR_FN warprsa_choice warprsa_choice_of(warprsa_vector digit)
-{
-    warprsa_choice choice = {.odd = 0 - (digit & 1), .pair = digit >> 1};
-
-    WARPRSA_UNROLLED
-    for (int i = 0; i < WARPRSA_MASKS; i++)
-        choice.in_pair[i] = warprsa_lanes_equal(
-            choice.pair, warprsa_broadcast_lane((uint64_t)i));
-    return choice;
-}
-
-/* Reads two samples of all entries, which are `stride` vectors long, and keeps
- * those of the entry that each lane wants. The samples are `apart` vectors from
- * each other. */
+/* Four samples of entry `digit` of a table whose entries are `stride` vectors
+ * long: those at sample[0], [1], [apart] and [apart + 1]. All entries are read,
+ * in pairs. Until its pair comes, what is kept for a lane tells which entry of
+ * the pair it wants: one instruction is enough for both. */
 WARPRSA_VECTOR_FN void warprsa_scan(warprsa_vector *kept,
                                     const warprsa_vector *sample,
-                                    warprsa_choice *choice, const int apart,
+                                    warprsa_vector digit, const int apart,
                                     const int stride)
 {
-    warprsa_vector kept0 = choice->odd, kept1 = choice->odd;
+    const warprsa_vector wanted = digit >> 1;
 
+    for (int i = 0; i < 4; i++)
+        kept[i] = 0 - (digit & 1);
     WARPRSA_UNROLLED
-    for (int i = 0; i < WARPRSA_TABLE_PAIRS; i++) {
-        const warprsa_vector *pair = sample + 2 * i * stride;
-        warprsa_lane_mask here;
+    for (int i = 0; i < 1 << (WARPRSA_WINDOW - 1); i++) {
+        const warprsa_vector *a = sample + 2 * i * stride, *b = a + stride;
 
-        if (i < WARPRSA_MASKS) {
-            here = choice->in_pair[i];
-        } else {
-            WARPRSA_AFTER(choice->pair, kept0, kept1);
-            here = warprsa_lanes_equal(choice->pair,
-                                       warprsa_broadcast_lane((uint64_t)i));
-        }
-        kept0 = warprsa_keep_one(kept0, here, pair, pair + stride);
-        kept1 =
-            warprsa_keep_one(kept1, here, pair + apart, pair + stride + apart);
+        warprsa_keep_four(
+            kept, wanted, warprsa_broadcast_lane((uint64_t)i),
+            (const warprsa_vector *[]){a, a + 1, a + apart, a + apart + 1},
+            (const warprsa_vector *[]){b, b + 1, b + apart, b + apart + 1});
     }
-    kept[0] = kept0;
-    kept[1] = kept1;
 }
 
 /* t[0 .. 3 half - 1] = x0 b0 + x1 b1 for x = x0 + 2^(52 half) x1 and an entry of
- * the table, b0 and then b1, of 2 half samples each. The samples of
- * a row are read in the row before: loads, and what keeps one of them, go on
- * beside products. */
+ * the table, b0 and then b1, of 2 half samples each; half is 5 or 10. The
+ * samples of two rows are read in the two rows before: loads, and what keeps
+ * one of them, go on beside products. */
 WARPRSA_VECTOR_FN void warprsa_product_by_entry(warprsa_vector *t,
                                                 const warprsa_vector *x,
                                                 const warprsa_vector *table,
                                                 warprsa_vector digit,
                                                 const int half)
 {
-    warprsa_choice choice = warprsa_choice_of(digit);
-    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX / 2 + 1], b[2], next[2];
+    const int rows = 2 * half, stride = 4 * half;
+    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX / 2 + 2], b[4], next[4];
 
     WARPRSA_UNROLLED
     for (int j = 0; j < half; j++)
         c[j] = (warprsa_vector){0};
-    warprsa_scan(next, table, &choice, 2 * half, 4 * half);
-    for (int i = 0; i < 2 * half; i++) {
-        b[0] = next[0];
-        b[1] = next[1];
-        if (i + 1 < 2 * half)
-            warprsa_scan(next, table + i + 1, &choice, 2 * half, 4 * half);
-        c[half] = (warprsa_vector){0};
-        warprsa_tile_row(c, b[0], x, half);
-        warprsa_tile_row(c, b[1], x + half, half);
-        t[i] = c[0];
+    warprsa_scan(next, table, digit, rows, stride);
+    for (int i = 0; i < rows; i += 2) {
+        memcpy(b, next, sizeof(b));
+        if (i + 2 < rows)
+            warprsa_scan(next, table + i + 2, digit, rows, stride);
+        c[half] = c[half + 1] = (warprsa_vector){0};
+        WARPRSA_UNROLLED
+        for (int j = 0; j < 2; j++) {
+            warprsa_tile_row(c + j, b[j], x, half);
+            warprsa_tile_row(c + j, b[2 + j], x + half, half);
+            t[i + j] = c[j];
+        }
         WARPRSA_UNROLLED
         for (int j = 0; j < half; j++)
-            c[j] = c[j + 1];
+            c[j] = c[j + 2];
     }
     WARPRSA_UNROLLED
     for (int j = 0; j < half; j++)
-        t[2 * half + j] = c[j];
+        t[rows + j] = c[j];
 }
 
 /* The products of two different samples of a, each once: t[1 .. 2 count - 2] +=

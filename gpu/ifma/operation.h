@@ -400,10 +400,11 @@ NOINLINE void reduce_half(warprsa_vector *r, const warprsa_vector *t,
 NOINLINE void table_scan(warprsa_vector *to, warprsa_vector (*table)[ENTRY],
                          const warprsa_vector *digit)
 {
-    warprsa_choice choice = warprsa_choice_of(*digit);
+    for (int i = 0; i < ENTRY; i += 4) {
+        const int at = i + 4 > ENTRY ? ENTRY - 4 : i;
 
-    for (int i = 0; i < ENTRY; i += 2)
-        warprsa_scan(to + i, table[0] + i, &choice, 1, ENTRY);
+        warprsa_scan(to + at, table[0] + at, *digit, 2, ENTRY);
+    }
 }
 
 /* x = x y, for entry `digit` of the table. */

@@ -73,40 +73,31 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_add_high(warprsa_vector sum,
                                                  (__m512i)b);
 }
 
-/* A bit for each lane, in a mask register. The two functions that use it are
- * instructions, since a compiler prefers to hold masks in general registers,
- * and moves them at a multiplier's cost. */
-typedef __mmask16 warprsa_lane_mask;
-
-/* The lanes where a is b. */
-WARPRSA_VECTOR_FN warprsa_lane_mask warprsa_lanes_equal(warprsa_vector a,
-                                                        warprsa_vector b)
+/* In the lanes where `number` is `wanted`: kept[i] becomes *a[i] where its bits
+ * are zero, *b[i] where they are ones. In one piece, since compilers prefer to
+ * hold masks in general registers. */
+WARPRSA_VECTOR_FN void warprsa_keep_four(warprsa_vector *kept,
+                                         warprsa_vector wanted,
+                                         warprsa_vector number,
+                                         const warprsa_vector *const *a,
+                                         const warprsa_vector *const *b)
 {
-    warprsa_lane_mask equal;
+    __mmask16 here;
 
-    __asm__("vpcmpeqq %2, %1, %0" : "=Yk"(equal) : "v"(a), "v"(b));
-    return equal;
-}
-
-/* In the lanes of `here`: *a where the bits of `kept` are zero, *b where they
- * are ones. In the others what was kept. */
-WARPRSA_VECTOR_FN warprsa_vector warprsa_keep_one(warprsa_vector kept,
-                                                  warprsa_lane_mask here,
-                                                  const warprsa_vector *a,
-                                                  const warprsa_vector *b)
-{
-    __asm__("vpternlogq $0xac, %3, %2, %0%{%1%}"
-            : "+v"(kept)
-            : "Yk"(here), "v"(*a), "m"(*b));
-    return kept;
+    __asm__("vpcmpeqq %6, %5, %4\n\t"
+            "vpternlogq $0xac, %11, %7, %0%{%4%}\n\t"
+            "vpternlogq $0xac, %12, %8, %1%{%4%}\n\t"
+            "vpternlogq $0xac, %13, %9, %2%{%4%}\n\t"
+            "vpternlogq $0xac, %14, %10, %3%{%4%}"
+            : "+&v"(kept[0]), "+&v"(kept[1]), "+&v"(kept[2]), "+&v"(kept[3]),
+              "=&Yk"(here)
+            : "v"(wanted), "vm"(number), "v"(*a[0]), "v"(*a[1]), "v"(*a[2]),
+              "v"(*a[3]), "m"(*b[0]), "m"(*b[1]), "m"(*b[2]), "m"(*b[3]));
 }
 
 /* One load into a register, for the two products that need it: with the load as
  * a part of both of them there would be as many loads as products. */
 #define WARPRSA_LOADED(x) __asm__("" : "+v"(x))
-
-/* From here on x is another variable, which depends on a and b. */
-#define WARPRSA_AFTER(x, a, b) __asm__("" : "+v"(x), "+v"(a), "+v"(b))
 #else
 WARPRSA_VECTOR_FN warprsa_vector warprsa_add_low(warprsa_vector sum,
                                                  warprsa_vector a,
@@ -131,24 +122,20 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_add_high(warprsa_vector sum,
     return sum;
 }
 
-typedef warprsa_vector warprsa_lane_mask;
-
-WARPRSA_VECTOR_FN warprsa_lane_mask warprsa_lanes_equal(warprsa_vector a,
-                                                        warprsa_vector b)
+WARPRSA_VECTOR_FN void warprsa_keep_four(warprsa_vector *kept,
+                                         warprsa_vector wanted,
+                                         warprsa_vector number,
+                                         const warprsa_vector *const *a,
+                                         const warprsa_vector *const *b)
 {
-    return (warprsa_vector)(a == b);
+    const warprsa_vector here = (warprsa_vector)(wanted == number);
+
+    for (int i = 0; i < 4; i++)
+        kept[i] = (((*a[i] & ~kept[i]) | (*b[i] & kept[i])) & here) |
+                  (kept[i] & ~here);
 }
 
-WARPRSA_VECTOR_FN warprsa_vector warprsa_keep_one(warprsa_vector kept,
-                                                  warprsa_lane_mask here,
-                                                  const warprsa_vector *a,
-                                                  const warprsa_vector *b)
-{
-    return (((*a & ~kept) | (*b & kept)) & here) | (kept & ~here);
-}
-
-#define WARPRSA_LOADED(x)      (void)(x)
-#define WARPRSA_AFTER(x, a, b) (void)(x)
+#define WARPRSA_LOADED(x) (void)(x)
 #endif
 
 /* The integer that a sample in double precision holds. To a signed integer that
