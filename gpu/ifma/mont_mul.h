@@ -23,6 +23,16 @@
  *   a < R,  b < P     gives a result below 3P     (unreduced input)
  *   a < 3P, b < 3P    gives less than 2.3P        (inside a modexp)
  *   a < 6P, b < 3P    gives less than 2.6P        (sum of two products)
+ *   a < 6P, b < 6P    gives less than 3.2P        (its square)
+ *   a < 3.2P, b < 6P  gives less than 2.6P
+ *
+ * Products with an entry of the table. Let H = 2^(26 limbs), hence H^2 = R, and x
+ * = x0 + H x1 with x0 < H. For a factor y < 3P the table has b0 = y / H mod P,
+ * which half of a reduction leaves below 2.01P, and b1 = y. Then x0 b0 + x1 b1
+ * is x y / H modulo P and has limbs / 2 columns less than a product, so half of
+ * a reduction ends it. For x < 2.3P the result is below 2.01P + 3P (2.3P / R) +
+ * 2P < 4.3P. Squares follow: 4.3P gives 2.6P, and that 2.3P. The product at the
+ * end has 4.3P and 2.6P, and gives 2.4P.
  *
  * Columns. Each is the sum of at most `limbs` low and `limbs` high halves of a
  * b, as many of the reduction, and a carry: below 4 * 80 * 2^52 + 2^12 < 2^61.

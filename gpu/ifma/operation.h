@@ -6,6 +6,13 @@
  * request. Included once for each size class, with WARPRSA_LIMBS, the samples
  * of a prime.
  *
+ * Blinding is taken off without an inverse. With u = m r^(e-1) and x = u r it is
+ *
+ *   x^(d-1) u = m^d r^(e (d - 1) + e - 1) = m^d r^(e d - 1) = m^d
+ *
+ * modulo a prime p that r is no multiple of, since p - 1 divides e d - 1. For
+ * numbers that are no key this is wrong, and the check finds it.
+ *
  * Nothing here branches on, or addresses memory by, anything but sizes, the
  * lengths of keys and the public exponents. `which` is 0 for p and 1 for q.
  */
@@ -279,9 +286,9 @@ static void load_blinding(const operation *op, int which)
                 op->request[lane]->random, op->key[lane]->half[which].bits, i);
 }
 
-/* The exponent of a request and k (prime - 1) with random k, less one. Both are
- * what they are in keys: one odd, the other even. A running sum is at most
- * (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1. */
+/* The exponent of a request and k (prime - 1) with random k, less one: the
+ * exponent is odd, since prime - 1 is even and divides e dp - 1. A running sum
+ * is at most (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1. */
 static void blind_exponent(const operation *op, int which, int lane)
 {
     const warprsa_prepared_half *half = &op->key[lane]->half[which];
