@@ -26,9 +26,9 @@
  *   a < 6P, b < 6P    gives less than 3.2P        (its square)
  *   a < 3.2P, b < 6P  gives less than 2.6P
  *
- * Products with an entry of the table. Let H = 2^(26 limbs), hence H^2 = R, and x
- * = x0 + H x1 with x0 < H. For a factor y < 3P the table has b0 = y / H mod P,
- * which half of a reduction leaves below 2.01P, and b1 = y. Then x0 b0 + x1 b1
+ * Products with an entry of the table. Let H = 2^(26 limbs), hence H^2 = R, and
+ * x = x0 + H x1 with x0 < H. For a factor y < 3P the table has b0 = y / H mod
+ * P, which half of a reduction leaves below 2.01P, and b1 = y. Then x0 b0 + x1 b1
  * is x y / H modulo P and has limbs / 2 columns less than a product, so half of
  * a reduction ends it. For x < 2.3P the result is below 2.01P + 3P (2.3P / R) +
  * 2P < 4.3P. Squares follow: 4.3P gives 2.6P, and that 2.3P. The product at the
@@ -144,8 +144,8 @@ WARPRSA_VECTOR_FN void warprsa_scan(warprsa_vector *kept,
     }
 }
 
-/* t[0 .. 3 half - 1] = x0 b0 + x1 b1 for x = x0 + 2^(52 half) x1 and an entry of
- * the table, b0 and then b1, of 2 half samples each; half is 5 or 10. The
+/* t[0 .. 3 half - 1] = x0 b0 + x1 b1 for x = x0 + 2^(52 half) x1 and an entry
+ * of the table, b0 and then b1, of 2 half samples each; half is 5 or 10. The
  * samples of two rows are read in the two rows before: loads, and what keeps
  * one of them, go on beside products. */
 WARPRSA_VECTOR_FN void warprsa_product_by_entry(warprsa_vector *t,

@@ -6,7 +6,7 @@
  * request. Included once for each size class, with WARPRSA_LIMBS, the samples
  * of a prime.
  *
- * Blinding is taken off without an inverse. With u = m r^(e-1) and x = u r it is
+ * Blinding is taken off without an inverse. With u = m r^(e-1) and x = u r
  *
  *   x^(d-1) u = m^d r^(e (d - 1) + e - 1) = m^d r^(e d - 1) = m^d
  *
@@ -356,9 +356,9 @@ static void split(warprsa_vector *x, const warprsa_vector *y,
     normalise(x, x, LIMBS);
 }
 
-/* First stage, with m' = m R mod P kept for the check: the factor u = m' r^(e-1)
- * that will take the blinding off, x = u r, and one = R mod P. r stands for r R
- * without a product: r / R is as random as r is. */
+/* First stage, with m' = m R mod P kept for the check: the factor u = m'
+ * r^(e-1) that will take the blinding off, x = u r, and one = R mod P. r stands
+ * for r R without a product: r / R is as random as r is. */
 static void blind(const operation *op, int which)
 {
     workspace *w = op->w;
@@ -387,8 +387,8 @@ static warprsa_vector secret_digit(const operation *op, int which, int index)
     return op->w->exponent[which][bit / 32] >> (bit % 32) & (TABLE_SIZE - 1);
 }
 
-/* The tables of short numbers: t = x0 b0 + x1 b1 for x = x0 + 2^(52 HALF) x1 and
- * entry `digit`, which is b0 and then b1. */
+/* The tables of short numbers: t = x0 b0 + x1 b1 for x = x0 + 2^(52 HALF) x1
+ * and entry `digit`, which is b0 and then b1. */
 NOINLINE void product_by_entry(warprsa_vector *t, const warprsa_vector *x,
                                warprsa_vector (*table)[ENTRY],
                                const warprsa_vector *digit)
