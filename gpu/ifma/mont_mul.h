@@ -27,8 +27,8 @@
  *   a < 3.2P, b < 6P  gives less than 2.6P
  *
  * Products with an entry of the table. Let H = 2^(26 limbs), hence H^2 = R, and
- * x = x0 + H x1 with x0 < H. For a factor y < 3P the table has b0 = y / H mod
- * P, which half of a reduction leaves below 2.01P, and b1 = y. Then x0 b0 + x1 b1
+ * x = x0 + H x1 with x0 < H. For a factor y < 3P the table has b1 = y and b0 =
+ * y / H mod P, which half of a reduction leaves below 2.01P. Then x0 b0 + x1 b1
  * is x y / H modulo P and has limbs / 2 columns less than a product, so half of
  * a reduction ends it. For x < 2.3P the result is below 2.01P + 3P (2.3P / R) +
  * 2P < 4.3P. Squares follow: 4.3P gives 2.6P, and that 2.3P. The product at the
