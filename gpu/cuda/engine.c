@@ -136,19 +136,28 @@ static cudaError_t allocate(warprsa_device *device)
 }
 
 /* The kernels for requests of one key are tested with one, where they are
- * there. */
+ * there and may be chosen. */
 static warprsa_status test_fold(warprsa_device *device, unsigned stream)
 {
     warprsa_batch_memory *memory = &device->streams[stream].memory;
-    static const char *const kernels[] = {WARPRSA_KERNEL_FOLD,
-                                          WARPRSA_KERNEL_NARROW_FOLD};
     warprsa_status status = WARPRSA_OK;
+    warprsa_task task;
+    double ms;
 
     if (memory->kernel != NULL || memory->fold_sms == 0)
         return WARPRSA_OK;
-    for (int i = 0; status == WARPRSA_OK && i < WARPRSA_FOLD_KERNELS; i++) {
-        memory->kernel = kernels[i];
-        status = cuda_self_test(device, stream);
+    for (int i = 0; i < WARPRSA_CLASS_LARGE * WARPRSA_FOLD_KERNELS; i++) {
+        const warprsa_size_class size =
+            (warprsa_size_class)(i / WARPRSA_FOLD_KERNELS);
+        const warprsa_fold_kernel *kernel =
+            warprsa_fold_kernel_for(size, i % WARPRSA_FOLD_KERNELS);
+
+        if (kernel == NULL || kernel->by_name_only || status != WARPRSA_OK)
+            continue;
+        memory->kernel = kernel->name;
+        status = warprsa_known_answer_batch(warprsa_engine_cuda(), device,
+                                            &device->test, stream, size, &task,
+                                            1, &ms);
     }
     memory->kernel = NULL;
     return status;

@@ -39,6 +39,7 @@ typedef struct warprsa_fold_kernel {
     uint32_t waves;         /* of such items that have table memory, at most */
     uint32_t item_max;      /* requests of an item at most */
     uint32_t item_min;      /* fewer are not worth it */
+    bool by_name_only;      /* not yet proven on a device: "auto" has it not */
 } warprsa_fold_kernel;
 
 enum {
@@ -81,6 +82,7 @@ extern const warprsa_fold_kernel warprsa_fold_kernel_2048;
 extern const warprsa_fold_kernel warprsa_fold_kernel_3072;
 extern const warprsa_fold_kernel warprsa_fold_kernel_4096;
 extern const warprsa_fold_kernel warprsa_narrow_fold_kernel_2048;
+extern const warprsa_fold_kernel warprsa_narrow_fold_kernel_4096;
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel "narrow_fold" for one size class, that of RSA-2048.
+ * The kernel "narrow_fold" for one size class, that of RSA-2048 or RSA-4096.
  */
 #include "gpu/kernels/instance.cuh"
 #include "gpu/kernels/narrow_fold/narrow_fold.cuh"
@@ -11,8 +11,10 @@ extern "C" const warprsa_fold_kernel
         .name = WARPRSA_KERNEL_NARROW_FOLD,
         .launch = warprsa_launch_narrow_fold,
         .table_bytes = sizeof(warprsa_narrow_item),
-        .blocks_per_sm = MANY / 2,
-        .waves = 4,
+        /* With two rounds an item's two blocks are on two SMs. */
+        .blocks_per_sm = MANY > 1 ? MANY / 2 : 1,
+        .waves = MANY > 1 ? 4 : 2,
         .item_max = WARPRSA_NARROW_NUMBERS,
         .item_min = 1,
+        .by_name_only = ROUNDS > 1,
 };

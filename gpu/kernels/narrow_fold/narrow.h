@@ -60,20 +60,32 @@
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_H
 
 #include "gpu/arith/private_operation.h"
+
+/* Samples of a number: 20, or 40 where it is compiled for RSA-4096. */
+#ifndef WARPRSA_NARROW_LIMBS
+#define WARPRSA_NARROW_LIMBS 20
+#endif
+
 #include "gpu/kernels/narrow_fold/places.h"
 
 enum {
-    WARPRSA_NARROW_LIMBS = 20,
-    WARPRSA_NARROW_COLUMNS = 40,
-    WARPRSA_NARROW_BITS = 1024, /* of the longest prime */
-    WARPRSA_NARROW_LANES = 16,  /* of a number */
-    WARPRSA_NARROW_NUMBERS = 8, /* of a block */
-    WARPRSA_NARROW_THREADS = 128,
-    WARPRSA_NARROW_ROWS = 160,   /* of the matrix: bytes of upper columns */
-    WARPRSA_NARROW_DIGITS = 128, /* of a row */
-    WARPRSA_NARROW_MATRIX_BYTES = 160 * 128,
+    /* Four of a block's samples at a time: one round for RSA-2048, two for
+     * RSA-4096. */
+    WARPRSA_NARROW_ROUNDS = WARPRSA_NARROW_LIMBS / 20,
+    WARPRSA_NARROW_COLUMNS = 2 * WARPRSA_NARROW_LIMBS,
+    WARPRSA_NARROW_BITS = 1024 * WARPRSA_NARROW_ROUNDS, /* of a prime */
+    WARPRSA_NARROW_LANES = 16,                          /* of a number */
+    WARPRSA_NARROW_NUMBERS = 8,                         /* of a block */
+    WARPRSA_NARROW_THREADS = 128 * WARPRSA_NARROW_ROUNDS,
+    /* Of the matrix: bytes of upper columns; and of a row. */
+    WARPRSA_NARROW_ROWS = 160 * WARPRSA_NARROW_ROUNDS,
+    WARPRSA_NARROW_DIGITS = 128 * WARPRSA_NARROW_ROUNDS,
+    WARPRSA_NARROW_MATRIX_BYTES = WARPRSA_NARROW_ROWS * WARPRSA_NARROW_DIGITS,
     WARPRSA_NARROW_TILES = 2, /* of 16 digits that a warp has */
-    WARPRSA_NARROW_STEPS = 5, /* of 32 rows that an instruction has */
+    WARPRSA_NARROW_STEPS =
+        5 * WARPRSA_NARROW_ROUNDS, /* of 32 rows that an instruction has */
+    /* Words' parts that a sample may get. */
+    WARPRSA_NARROW_WORD_PARTS = WARPRSA_NARROW_ROUNDS + 2,
 };
 
 /*
@@ -85,32 +97,36 @@ enum {
  */
 enum {
     WARPRSA_NARROW_HALF_NUMBER = 80,
-    WARPRSA_NARROW_NUMBER = 160,
+    WARPRSA_NARROW_ROUND = 160, /* samples of a round */
+    WARPRSA_NARROW_NUMBER = WARPRSA_NARROW_ROUND * WARPRSA_NARROW_ROUNDS,
     WARPRSA_NARROW_A = 0,
-    WARPRSA_NARROW_A_ZEROS = 160,
-    WARPRSA_NARROW_B = 256,
-    WARPRSA_NARROW_PARTS = 416,
+    WARPRSA_NARROW_A_ZEROS = WARPRSA_NARROW_NUMBER,
+    WARPRSA_NARROW_B = WARPRSA_NARROW_ROUNDS == 1 ? 256 : 640,
+    WARPRSA_NARROW_PARTS = WARPRSA_NARROW_B + WARPRSA_NARROW_NUMBER,
     WARPRSA_NARROW_PARTS_ROW = 272,
-    WARPRSA_NARROW_STRIDE =
-        WARPRSA_NARROW_PARTS + 4 * WARPRSA_NARROW_PARTS_ROW + 128,
-    /* Upper columns: 16 of a number, then 4 of a number, then the words'
-     * parts, then tables and exponents. */
+    WARPRSA_NARROW_PARTS_ROUND = 4 * WARPRSA_NARROW_PARTS_ROW + 128,
+    WARPRSA_NARROW_STRIDE = WARPRSA_NARROW_PARTS +
+                            WARPRSA_NARROW_ROUNDS * WARPRSA_NARROW_PARTS_ROUND,
+    /* Upper columns: 16 of a number, then 4 of a number (with two rounds: 40),
+     * then the words' parts, then tables and exponents. */
     WARPRSA_NARROW_UPPER = 8 * WARPRSA_NARROW_STRIDE,
-    WARPRSA_NARROW_UPPER_STRIDE = 192,
+    WARPRSA_NARROW_UPPER_STRIDE = WARPRSA_NARROW_ROUNDS == 1 ? 192 : 320,
     WARPRSA_NARROW_LAST =
         WARPRSA_NARROW_UPPER + 8 * WARPRSA_NARROW_UPPER_STRIDE,
-    WARPRSA_NARROW_LAST_STRIDE = 32,
+    WARPRSA_NARROW_LAST_STRIDE = WARPRSA_NARROW_ROUNDS == 1 ? 32 : 0,
     WARPRSA_NARROW_WORDS = WARPRSA_NARROW_LAST + 8 * WARPRSA_NARROW_LAST_STRIDE,
-    WARPRSA_NARROW_WORDS_STRIDE = 528,
-    WARPRSA_NARROW_WORDS_ROW = 160, /* three of them, then what nobody reads */
+    /* As many rows as a sample may get parts, then what nobody reads. */
+    WARPRSA_NARROW_WORDS_ROW = WARPRSA_NARROW_NUMBER,
+    WARPRSA_NARROW_WORDS_STRIDE = WARPRSA_NARROW_ROUNDS == 1 ? 528 : 1296,
     WARPRSA_NARROW_TABLE =
         WARPRSA_NARROW_WORDS + 8 * WARPRSA_NARROW_WORDS_STRIDE,
     WARPRSA_NARROW_TABLE_STRIDE = WARPRSA_TABLE_SIZE * WARPRSA_NARROW_NUMBER,
     WARPRSA_NARROW_EXPONENT =
         WARPRSA_NARROW_TABLE + 8 * WARPRSA_NARROW_TABLE_STRIDE,
     /* Words of an exponent: 1,035 bits, which keys with other primes in the
-     * same batch may have, and 32 for blinding. */
-    WARPRSA_NARROW_EXPONENT_WORDS = 35,
+     * same batch may have, and 32 for blinding; of RSA-4096 all. */
+    WARPRSA_NARROW_EXPONENT_WORDS =
+        WARPRSA_NARROW_ROUNDS == 1 ? 35 : WARPRSA_BLINDED_WORDS,
     WARPRSA_NARROW_SHARED =
         WARPRSA_NARROW_EXPONENT + 8 * 4 * WARPRSA_NARROW_EXPONENT_WORDS,
 };
@@ -138,16 +154,21 @@ typedef struct warprsa_narrow_lane {
     warprsa_narrow_address upper_first, upper_second;
     /* Its pair of samples: their words' parts, the number, the table. */
     warprsa_narrow_address words, number, table;
-    uint64_t start[2]; /* of its first pair of columns */
+    uint64_t start[WARPRSA_NARROW_ROUNDS][2]; /* of its first pair of columns */
     /* The upper words of the starts of its second pair; the lower ones are
      * zero, as columns 32 and up get no bias of all columns. */
-    uint32_t second_start[2];
-    uint64_t entry[2]; /* of the table, as it is chosen */
+    uint32_t second_start[WARPRSA_NARROW_ROUNDS][2];
+    uint64_t entry[WARPRSA_NARROW_ROUNDS][2]; /* of the table, as chosen */
     uint32_t fourth, top_mask, square;
     /* The upper word of what is subtracted from the upper sample of its pair,
      * a double whose lower word is that of 2^53 + 2^51 + 2^31. */
     uint32_t half;
     int carry_from;
+#if WARPRSA_NARROW_LIMBS == 40
+    /* Of the second round; and whether its pair is the second of two. */
+    int other_carry_from;
+    bool odd;
+#endif
     bool low, lowest, top, second;
 } warprsa_narrow_lane;
 
@@ -217,16 +238,49 @@ WARPRSA_FN void warprsa_narrow_store_samples(warprsa_narrow_address at,
     warprsa_narrow_store(at, warprsa_bits(x[0]), warprsa_bits(x[1]));
 }
 
-/* Where pair k of a number's samples lies. */
-WARPRSA_FN int warprsa_narrow_pair_at(int k)
+/* The pair of samples or columns that a lane has in a round, for its pair k in
+ * places.h. A block has two pairs of every round. */
+WARPRSA_FN int warprsa_narrow_pair(int k, int round)
 {
-    return 16 * (k / 2) + k % 2 * WARPRSA_NARROW_HALF_NUMBER;
+    return WARPRSA_NARROW_ROUNDS == 1
+               ? k
+               : 2 * WARPRSA_NARROW_ROUNDS * (k / 2) + 2 * round + k % 2;
 }
 
-/* Low halves that column c of a block of four by four samples gets. */
+/* The round that has pair k, and its place among that round's. */
+WARPRSA_FN int warprsa_narrow_round_of(int k)
+{
+    return WARPRSA_NARROW_ROUNDS == 1 ? 0 : k % (2 * WARPRSA_NARROW_ROUNDS) / 2;
+}
+
+WARPRSA_FN int warprsa_narrow_place_of(int k)
+{
+    return WARPRSA_NARROW_ROUNDS == 1
+               ? k
+               : k / (2 * WARPRSA_NARROW_ROUNDS) * 2 + k % 2;
+}
+
+/* Where pair k of a number's samples lies as a factor. */
+WARPRSA_FN int warprsa_narrow_pair_at(int k)
+{
+    return WARPRSA_NARROW_ROUND * warprsa_narrow_round_of(k) +
+           16 * (warprsa_narrow_place_of(k) / 2) +
+           k % 2 * WARPRSA_NARROW_HALF_NUMBER;
+}
+
+/* The same in an entry of the table and in a row of words. */
+WARPRSA_FN int warprsa_narrow_pair_in_row(int k)
+{
+    return WARPRSA_NARROW_ROUND * warprsa_narrow_round_of(k) +
+           16 * warprsa_narrow_place_of(k);
+}
+
+/* Low halves that column c of a product of two blocks gets. */
 WARPRSA_FN int warprsa_narrow_block_halves(const int c)
 {
-    return c < 0 || c > 6 ? 0 : c < 4 ? c + 1 : 7 - c;
+    const int side = WARPRSA_NARROW_LIMBS / 5;
+
+    return c < 0 || c > 2 * side - 2 ? 0 : c < side ? c + 1 : 2 * side - 1 - c;
 }
 
 /* The exponent fields that such a block adds to column c. */
@@ -275,7 +329,7 @@ WARPRSA_FN void warprsa_narrow_block(uint64_t *s, const double *x,
     }
 }
 
-/* The samples at x, times those at y, into 8 columns. */
+/* Four samples at x, times those at y, into 8 columns. */
 WARPRSA_FN void warprsa_narrow_multiply_blocks(uint64_t *s,
                                                warprsa_narrow_address x,
                                                warprsa_narrow_address y)
@@ -289,16 +343,31 @@ WARPRSA_FN void warprsa_narrow_multiply_blocks(uint64_t *s,
     warprsa_narrow_block(s, a, b);
 }
 
+/* The samples of the block at x, times those at y, into all of its columns. */
+WARPRSA_FN void warprsa_narrow_multiply_rounds(uint64_t *s,
+                                               warprsa_narrow_address x,
+                                               warprsa_narrow_address y)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_NARROW_ROUNDS; i++) {
+        WARPRSA_UNROLL
+        for (int j = 0; j < WARPRSA_NARROW_ROUNDS; j++)
+            warprsa_narrow_multiply_blocks(s + 4 * (i + j),
+                                           x + WARPRSA_NARROW_ROUND * i,
+                                           y + WARPRSA_NARROW_ROUND * j);
+    }
+}
+
 /* The step `product`: of a with itself or, with `multiply`, with b. The block
  * of a diagonal lane has no second product. It multiplies zeros instead, whose
  * exponent fields are taken off. */
 WARPRSA_FN void warprsa_narrow_product(const warprsa_narrow_lane *me,
                                        const int multiply)
 {
-    uint64_t s[8] = {0};
+    uint64_t s[8 * WARPRSA_NARROW_ROUNDS] = {0};
 
     if (!multiply) {
-        warprsa_narrow_multiply_blocks(s, me->left, me->right);
+        warprsa_narrow_multiply_rounds(s, me->left, me->right);
     } else {
         warprsa_narrow_address x = me->left;
         warprsa_narrow_address y =
@@ -306,26 +375,29 @@ WARPRSA_FN void warprsa_narrow_product(const warprsa_narrow_lane *me,
 
         WARPRSA_ROLLED
         for (int i = 0; i < 2; i++) {
-            warprsa_narrow_multiply_blocks(s, x, y);
+            warprsa_narrow_multiply_rounds(s, x, y);
             x = me->left_again;
             y = me->left + (WARPRSA_NARROW_B - WARPRSA_NARROW_A);
         }
         WARPRSA_UNROLL
-        for (int j = 0; j < 8; j++)
+        for (int j = 0; j < 8 * WARPRSA_NARROW_ROUNDS; j++)
             s[j] -= (uint64_t)(me->square *
                                (uint32_t)(warprsa_narrow_block_fields(j) >> 32))
                     << 32;
     }
     WARPRSA_UNROLL
-    for (int i = 0; i < 4; i++)
-        warprsa_narrow_store(me->part + WARPRSA_NARROW_PARTS_ROW * i, s[2 * i],
-                             s[2 * i + 1]);
+    for (int i = 0; i < 4 * WARPRSA_NARROW_ROUNDS; i++)
+        warprsa_narrow_store(
+            me->part + WARPRSA_NARROW_PARTS_ROUND * warprsa_narrow_round_of(i) +
+                WARPRSA_NARROW_PARTS_ROW * warprsa_narrow_place_of(i),
+            s[2 * i], s[2 * i + 1]);
 }
 
-/* The step `columns`: c gets the lane's lower columns; upper ones are put into
- * memory. In a multiplication parts count once. */
-WARPRSA_FN void warprsa_narrow_columns(const warprsa_narrow_lane *me,
-                                       uint64_t *c, const int multiply)
+/* The step `columns` of one round: c gets the lane's lower columns; upper ones
+ * are put into memory. In a multiplication parts count once. */
+WARPRSA_FN void warprsa_narrow_columns_of(const warprsa_narrow_lane *me,
+                                          uint64_t *c, const int multiply,
+                                          const int round)
 {
     const uint64_t fourth = (uint64_t)me->fourth << 32 | me->fourth;
     const uint64_t fifth = me->second ? 0 : ~0ull;
@@ -333,7 +405,8 @@ WARPRSA_FN void warprsa_narrow_columns(const warprsa_narrow_lane *me,
 
     WARPRSA_UNROLL
     for (int i = 0; i < 5; i++)
-        warprsa_narrow_load(part[i], me->parts[i]);
+        warprsa_narrow_load(part[i],
+                            me->parts[i] + WARPRSA_NARROW_PARTS_ROUND * round);
     WARPRSA_UNROLL
     for (int i = 0; i < 2; i++) {
         uint64_t x = (part[1][i] + part[2][i] + (part[3][i] & fourth)) +
@@ -344,25 +417,40 @@ WARPRSA_FN void warprsa_narrow_columns(const warprsa_narrow_lane *me,
             x += x;
             y += y;
         }
-        c[i] = (part[0][i] + me->start[i]) + x;
-        second[i] = (part[4][i] + ((uint64_t)me->second_start[i] << 32)) + y;
+        c[i] = (part[0][i] + me->start[round][i]) + x;
+        second[i] =
+            (part[4][i] + ((uint64_t)me->second_start[round][i] << 32)) + y;
     }
     if (!me->low)
-        warprsa_narrow_store(me->upper_first, c[0], c[1]);
+        warprsa_narrow_store(me->upper_first + 32 * round, c[0], c[1]);
     if (me->second)
-        warprsa_narrow_store(me->upper_second, second[0], second[1]);
+        warprsa_narrow_store(me->upper_second + 32 * round, second[0],
+                             second[1]);
 }
 
-/* The step `top`, which overwrites bytes that the lane of columns 38 and 39 has
- * stored. */
-WARPRSA_FN void warprsa_narrow_top(const warprsa_narrow_lane *me, uint64_t *c)
+WARPRSA_FN void warprsa_narrow_columns(const warprsa_narrow_lane *me,
+                                       uint64_t c[][2], const int multiply)
 {
+    WARPRSA_UNROLL
+    for (int round = 0; round < WARPRSA_NARROW_ROUNDS; round++)
+        warprsa_narrow_columns_of(me, c[round], multiply, round);
+}
+
+/* The step `top`, which overwrites bytes that the lane of the two highest
+ * columns has stored. */
+WARPRSA_FN void warprsa_narrow_top(const warprsa_narrow_lane *me,
+                                   uint64_t c[][2])
+{
+    const int last = WARPRSA_NARROW_ROUNDS - 1;
+    uint64_t *top = &c[last][1];
+
     if (me->top) {
-        warprsa_narrow_store_byte(me->upper_second + 7, (uint32_t)(c[1] >> 52));
-        warprsa_narrow_store_byte(me->upper_second + 15,
-                                  (uint32_t)(c[1] >> 44));
+        warprsa_narrow_store_byte(me->upper_second + 32 * last + 7,
+                                  (uint32_t)(*top >> 52));
+        warprsa_narrow_store_byte(me->upper_second + 32 * last + 15,
+                                  (uint32_t)(*top >> 44));
     }
-    c[1] &= (uint64_t)me->top_mask << 32 | 0xFFFFFFFFu;
+    *top &= (uint64_t)me->top_mask << 32 | 0xFFFFFFFFu;
 }
 
 /* The step `join` of one word: its digit sums d are those of two tiles, d[0]
@@ -372,25 +460,36 @@ WARPRSA_FN void warprsa_narrow_put_word(warprsa_narrow_address low,
                                         uint32_t d0, uint32_t d1, uint32_t d2,
                                         uint32_t d3)
 {
+#if WARPRSA_NARROW_LIMBS == 20
     const uint64_t x = (d0 + 256 * d1) + ((uint64_t)(d2 + 256 * d3) << 16);
+#else /* the sums of two are beyond 32 bits */
+    const uint64_t x =
+        (d0 + ((uint64_t)d1 << 8)) + ((d2 + ((uint64_t)d3 << 8)) << 16);
+#endif
 
     warprsa_narrow_store_one(low, (x << shift) & WARPRSA_SAMPLE_MASK);
     warprsa_narrow_store_one(high, x >> (52 - shift));
 }
 
-/* The step `carry`: y of a lane's pair of samples, and what is carried out of
- * the upper one. */
+/* The step `carry` of one round: y of a lane's pair of samples, and what is
+ * carried out of the upper one. */
 WARPRSA_FN uint32_t warprsa_narrow_sums(const warprsa_narrow_lane *me,
-                                        const uint64_t *c, uint64_t *y)
+                                        const uint64_t *c, uint64_t *y,
+                                        const int round)
 {
-    uint64_t x[3][2];
+    uint64_t x[WARPRSA_NARROW_WORD_PARTS][2];
 
     WARPRSA_UNROLL
-    for (int i = 0; i < 3; i++)
-        warprsa_narrow_load(x[i], me->words + WARPRSA_NARROW_WORDS_ROW * i);
+    for (int i = 0; i < WARPRSA_NARROW_WORD_PARTS; i++)
+        warprsa_narrow_load(x[i], me->words + WARPRSA_NARROW_WORDS_ROW * i +
+                                      WARPRSA_NARROW_ROUND * round);
     WARPRSA_UNROLL
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         y[i] = c[i] + x[0][i] + (x[1][i] + x[2][i]);
+#if WARPRSA_NARROW_LIMBS == 40
+        y[i] += x[3][i];
+#endif
+    }
     return (uint32_t)((int32_t)(uint32_t)(y[1] >> 32) >> 20);
 }
 
@@ -416,18 +515,23 @@ WARPRSA_FN double warprsa_narrow_half(uint32_t high)
                              (uint32_t)warprsa_bits(WARPRSA_NARROW_HALF));
 }
 
-/* Ends the step: the lane's samples from its sums and the carry from below. */
+/* Ends the step: the lane's samples of a round from its sums and the carry from
+ * below. */
 WARPRSA_FN void warprsa_narrow_samples(const warprsa_narrow_lane *me, double *a,
-                                       const uint64_t *y, uint32_t carry)
+                                       const uint64_t *y, uint32_t carry,
+                                       const int round)
 {
     const uint32_t own = (uint32_t)((int32_t)(uint32_t)(y[0] >> 32) >> 20);
+    const double half = round == WARPRSA_NARROW_ROUNDS - 1
+                            ? warprsa_narrow_half(me->half)
+                            : WARPRSA_NARROW_HALF;
 
     a[0] = (warprsa_narrow_low(y[0]) - WARPRSA_NARROW_HALF) +
-           warprsa_narrow_carry(me->lowest ? 0 : carry);
-    a[1] = (warprsa_narrow_low(y[1]) - warprsa_narrow_half(me->half)) +
-           warprsa_narrow_carry(own);
+           warprsa_narrow_carry(round == 0 && me->lowest ? 0 : carry);
+    a[1] = (warprsa_narrow_low(y[1]) - half) + warprsa_narrow_carry(own);
     if (me->low)
-        warprsa_narrow_store_samples(me->number, a);
+        warprsa_narrow_store_samples(me->number + WARPRSA_NARROW_ROUND * round,
+                                     a);
 }
 
 /* Looks at a lane's part of entries `from` to `from` + 3 of the table and keeps
@@ -438,24 +542,36 @@ WARPRSA_FN void warprsa_narrow_choose(warprsa_narrow_lane *me, uint32_t from,
     WARPRSA_UNROLL
     for (uint32_t i = 0; i < 4; i++) {
         const uint64_t mask = from + i == digit ? ~0ull : 0;
-        uint64_t x[2];
 
-        warprsa_narrow_load(x, me->table + WARPRSA_NARROW_NUMBER * (from + i));
-        me->entry[0] |= x[0] & mask;
-        me->entry[1] |= x[1] & mask;
+        WARPRSA_UNROLL
+        for (int round = 0; round < WARPRSA_NARROW_ROUNDS; round++) {
+            uint64_t x[2];
+
+            warprsa_narrow_load(x, me->table +
+                                       WARPRSA_NARROW_NUMBER * (from + i) +
+                                       WARPRSA_NARROW_ROUND * round);
+            me->entry[round][0] |= x[0] & mask;
+            me->entry[round][1] |= x[1] & mask;
+        }
     }
 }
 
 /* Low halves that column c of a whole product gets. */
 WARPRSA_FN int warprsa_narrow_halves(int c)
 {
-    return c < 0 || c > 38 ? 0 : c < 20 ? c + 1 : 39 - c;
+    const int limbs = WARPRSA_NARROW_LIMBS;
+
+    return c < 0 || c > 2 * limbs - 2 ? 0
+           : c < limbs                ? c + 1
+                                      : 2 * limbs - 1 - c;
 }
 
 /* What makes column c positive, in units of 2^52. */
 WARPRSA_FN uint64_t warprsa_narrow_bias(int c)
 {
-    return c < 19 ? 0 : c < 38 ? 7 : 1;
+    return c < WARPRSA_NARROW_LIMBS - 1     ? 0
+           : c < WARPRSA_NARROW_COLUMNS - 2 ? 7 * WARPRSA_NARROW_ROUNDS
+                                            : 1;
 }
 
 /* What column c starts from: less the exponent fields, plus its bias, 2^51 for

@@ -18,21 +18,29 @@
 
 #define WARPRSA_BLOCK_ARITH
 /* The size class has one shape. */
+#if WARPRSA_KERNEL_BITS == 2048
 #define WARPRSA_LOW_LATENCY_SHAPE WARPRSA_BLOCK_SHAPE_2048
+#else
+#define WARPRSA_LOW_LATENCY_SHAPE WARPRSA_BLOCK_SHAPE_4096
+#define WARPRSA_NARROW_LIMBS      40
+#endif
 
 #include "gpu/kernels/fold/launch.h"
 #include "gpu/kernels/narrow_fold/narrow_operation.h"
 #include "gpu/kernels/request.cuh"
 
-static constexpr warprsa_shape warprsa_narrow_shape = WARPRSA_BLOCK_SHAPE_2048;
+static constexpr warprsa_shape warprsa_narrow_shape = WARPRSA_LOW_LATENCY_SHAPE;
 static constexpr int THREADS_PER_NUMBER =
     warprsa_narrow_shape.threads_per_number;
 static constexpr int LIMBS_PER_THREAD = warprsa_narrow_shape.limbs_per_thread;
 static constexpr int LIMBS = WARPRSA_NARROW_LIMBS;
-static constexpr unsigned THREADS = WARPRSA_NARROW_THREADS;
+static constexpr int ROUNDS = WARPRSA_NARROW_ROUNDS;
+/* Threads of a block of the powers, and of another. */
+static constexpr unsigned POWER_THREADS = WARPRSA_NARROW_THREADS;
+static constexpr unsigned THREADS = 128;
 static constexpr unsigned WARPS = THREADS / 32;
 
-static_assert(warprsa_narrow_shape.limbs == LIMBS, "the class of RSA-2048");
+static_assert(warprsa_narrow_shape.limbs == LIMBS, "the shape is the class's");
 static_assert(2 * THREADS_PER_NUMBER == 32, "a warp for a request");
 
 /* Doubles of a request's exchange buffer. */
@@ -151,18 +159,19 @@ static __device__ __forceinline__ void warprsa_narrow_wipe_exchange(void)
         of[i] = 0;
 }
 
-/* Blocks of THREADS that have a thread for each half of the requests. */
+/* Blocks of so many threads that have a thread for each half of the requests. */
 static __host__ __device__ __forceinline__ uint32_t
-warprsa_narrow_half_blocks(uint32_t requests)
+warprsa_narrow_half_blocks(uint32_t requests, uint32_t threads)
 {
-    return (2 * requests + THREADS - 1) / THREADS;
+    return (2 * requests + threads - 1) / threads;
 }
 
 /* 1/r of each half: a thread for each. */
 static __device__ __forceinline__ void
-warprsa_narrow_invert(const warprsa_narrow_launch &launch, uint32_t block)
+warprsa_narrow_invert(const warprsa_narrow_launch &launch, uint32_t block,
+                      uint32_t threads)
 {
-    const uint32_t index = block * (THREADS / 2) + threadIdx.x / 2;
+    const uint32_t index = block * (threads / 2) + threadIdx.x / 2;
 
     if (index < warprsa_narrow_requests(launch)) {
         const warprsa_operation op = warprsa_request(
@@ -217,14 +226,14 @@ static __global__ void __launch_bounds__(THREADS) warprsa_narrow_fold_begin(
     WARPRSA_STAGE(REST);
     const uint32_t inverting =
         launch.invert_early
-            ? warprsa_narrow_half_blocks(WARPRSA_NARROW_NUMBERS *
-                                         launch.batch.item_count)
+            ? warprsa_narrow_half_blocks(
+                  WARPRSA_NARROW_NUMBERS * launch.batch.item_count, THREADS)
             : 0;
     const uint32_t making =
         warprsa_narrow_maker_blocks(launch.batch.item_count);
 
     if (blockIdx.x < inverting) {
-        warprsa_narrow_invert(launch, blockIdx.x);
+        warprsa_narrow_invert(launch, blockIdx.x, THREADS);
     } else if (blockIdx.x < inverting + making) {
         warprsa_narrow_make_keys(launch, blockIdx.x - inverting);
         warprsa_narrow_wipe_exchange();
@@ -305,7 +314,49 @@ warprsa_narrow_mma(uint32_t *d, const uint4 &rows, uint64_t bytes)
  */
 static __device__ __forceinline__ void warprsa_narrow_barrier(void)
 {
-    asm volatile("barrier.sync 0, %0;" ::"n"(THREADS) : "memory");
+    asm volatile("barrier.sync 0, %0;" ::"n"(POWER_THREADS) : "memory");
+}
+
+/* The bytes of upper columns that a thread has for the instruction. */
+static __device__ __forceinline__ void
+warprsa_narrow_load_bytes(uint64_t *bytes, const warprsa_narrow_thread *t)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_NARROW_STEPS / 2; i++)
+        warprsa_narrow_load(bytes + 2 * i, t->upper + 64 * i);
+    if (ROUNDS == 1)
+        asm volatile("ld.shared.u64 %0, [%1];"
+                     : "=l"(bytes[4])
+                     : "r"(t->last)
+                     : "memory");
+}
+
+/* The step `carry`, and what changes lanes in it (narrow_host.h says why). */
+static __device__ __forceinline__ void
+warprsa_narrow_carry_samples(const warprsa_narrow_lane *me, double *a,
+                             const uint64_t c[][2])
+{
+    uint64_t y[ROUNDS][2];
+    uint32_t carry[ROUNDS];
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < ROUNDS; i++)
+        carry[i] = warprsa_narrow_sums(me, c[i], y[i], i);
+#if WARPRSA_NARROW_LIMBS == 40
+    const uint32_t first = me->odd ? carry[1] : carry[0];
+    const uint32_t second = me->odd ? carry[0] : carry[1];
+
+    carry[0] =
+        __shfl_sync(0xffffffffu, first, me->carry_from, WARPRSA_NARROW_LANES);
+    carry[1] = __shfl_sync(0xffffffffu, second, me->other_carry_from,
+                           WARPRSA_NARROW_LANES);
+#else
+    carry[0] = __shfl_sync(0xffffffffu, carry[0], me->carry_from,
+                           WARPRSA_NARROW_LANES);
+#endif
+    WARPRSA_UNROLL
+    for (int i = 0; i < ROUNDS; i++)
+        warprsa_narrow_samples(me, a + 2 * i, y[i], carry[i], i);
 }
 
 /*
@@ -318,7 +369,7 @@ static __device__ __forceinline__ void
 warprsa_narrow_step(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
                     double *a, uint32_t from, uint32_t digit)
 {
-    uint64_t c[2] = {0, 0}, bytes[WARPRSA_NARROW_STEPS], y[2];
+    uint64_t c[ROUNDS][2] = {}, bytes[WARPRSA_NARROW_STEPS];
     uint32_t d[4][4];
 
     if (OWN) {
@@ -329,12 +380,7 @@ warprsa_narrow_step(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
         warprsa_narrow_top(me, c);
     }
     warprsa_narrow_barrier();
-    warprsa_narrow_load(bytes, t->upper);
-    warprsa_narrow_load(bytes + 2, t->upper + 64);
-    asm volatile("ld.shared.u64 %0, [%1];"
-                 : "=l"(bytes[4])
-                 : "r"(t->last)
-                 : "memory");
+    warprsa_narrow_load_bytes(bytes, t);
     WARPRSA_UNROLL
     for (int i = 0; i < 16; i++)
         d[i / 4][i % 4] = 0;
@@ -359,11 +405,7 @@ warprsa_narrow_step(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
                                 d[2][i + 2]);
     warprsa_narrow_barrier();
     if (OWN) {
-        const uint32_t carry = warprsa_narrow_sums(me, c, y);
-
-        warprsa_narrow_samples(me, a, y,
-                               __shfl_sync(0xffffffffu, carry, me->carry_from,
-                                           WARPRSA_NARROW_LANES));
+        warprsa_narrow_carry_samples(me, a, c);
         __syncwarp();
     }
 }
@@ -372,9 +414,31 @@ warprsa_narrow_step(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
 static __device__ __forceinline__ void
 warprsa_narrow_put_entry(const warprsa_narrow_lane *me, uint32_t to)
 {
-    if (me->low)
-        warprsa_narrow_store(me->number + to, me->entry[0], me->entry[1]);
+    if (me->low) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < ROUNDS; i++)
+            warprsa_narrow_store(me->number + to + WARPRSA_NARROW_ROUND * i,
+                                 me->entry[i][0], me->entry[i][1]);
+    }
     __syncwarp();
+}
+
+/* Begins to choose an entry. */
+static __device__ __forceinline__ void
+warprsa_narrow_clear_entry(warprsa_narrow_lane *me)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < ROUNDS; i++)
+        me->entry[i][0] = me->entry[i][1] = 0;
+}
+
+/* Stores the lane's samples at an address in each round. */
+static __device__ __forceinline__ void
+warprsa_narrow_store_rounds(uint32_t at, const double *a)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < ROUNDS; i++)
+        warprsa_narrow_store_samples(at + WARPRSA_NARROW_ROUND * i, a + 2 * i);
 }
 
 /* Digit `index` of the exponent at a shared address. */
@@ -405,7 +469,7 @@ warprsa_narrow_power(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
         if (entry > WARPRSA_TABLE_SIZE) {
             const uint32_t digit = warprsa_narrow_digit(exponent, index--);
 
-            me->entry[0] = me->entry[1] = 0;
+            warprsa_narrow_clear_entry(me);
             WARPRSA_ROLLED
             for (uint32_t i = 0; i < WARPRSA_TABLE_SIZE; i += 4)
                 warprsa_narrow_step<false, true, true>(me, t, a, i, digit);
@@ -414,11 +478,11 @@ warprsa_narrow_power(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
         warprsa_narrow_step<true, false, true>(me, t, a, 0, 0);
         if (entry < WARPRSA_TABLE_SIZE) {
             if (me->low)
-                warprsa_narrow_store_samples(
+                warprsa_narrow_store_rounds(
                     me->table + WARPRSA_NARROW_NUMBER * entry, a);
             if (++entry == WARPRSA_TABLE_SIZE) {
-                me->entry[0] = me->lowest ? warprsa_bits(1.0) : 0;
-                me->entry[1] = 0;
+                warprsa_narrow_clear_entry(me);
+                me->entry[0][0] = me->lowest ? warprsa_bits(1.0) : 0;
                 warprsa_narrow_put_entry(me, WARPRSA_NARROW_A);
                 entry++;
             }
@@ -452,8 +516,9 @@ static __device__ __forceinline__ uint32_t warprsa_narrow_thread_index(void)
     return index;
 }
 
-/* Where the pair of samples of a lane with lower columns is that it loads
- * before the power and stores after it; NULL for other lanes. A block with
+/* Where the first pair of samples of a lane with lower columns is that it loads
+ * before the power and stores after it, and four samples on that of the next
+ * round; NULL for other lanes. A block with
  * fewer than eight requests raises the last one more than once, but stores it
  * once. */
 static __device__ __forceinline__ double *
@@ -469,11 +534,12 @@ warprsa_narrow_samples_of_lane(const warprsa_narrow_launch &launch,
     const uint32_t item = blockIdx.x / 2, half = blockIdx.x % 2;
     const uint32_t count = launch.batch.items[item].count;
 
-    if (own.first >= 10 || (storing && number >= count))
+    if (own.first >= 10 || (storing && number >= count) ||
+        (ROUNDS > 1 && number >= WARPRSA_NARROW_NUMBERS))
         return nullptr;
     return warprsa_narrow_scratch(launch, item)
                ->number[half][number < count ? number : count - 1] +
-           2 * own.pair;
+           2 * warprsa_narrow_pair(own.pair, 0);
 }
 
 /* Loads the number as both factors and as entry 1; entry 0 is 1. */
@@ -482,16 +548,19 @@ warprsa_narrow_load_number(const warprsa_narrow_lane *me,
                            const warprsa_narrow_launch &launch, double *a)
 {
     const double *from = warprsa_narrow_samples_of_lane(launch, false);
-    const double one[2] = {me->lowest ? 1.0 : 0.0, 0.0};
+    const double one[2 * ROUNDS] = {me->lowest ? 1.0 : 0.0};
 
-    a[0] = a[1] = 0;
+    WARPRSA_UNROLL
+    for (int i = 0; i < 2 * ROUNDS; i++)
+        a[i] = 0;
     if (from != nullptr) {
-        a[0] = from[0];
-        a[1] = from[1];
-        warprsa_narrow_store_samples(me->number, a);
-        warprsa_narrow_store_samples(me->number + WARPRSA_NARROW_B, a);
-        warprsa_narrow_store_samples(me->table, one);
-        warprsa_narrow_store_samples(me->table + WARPRSA_NARROW_NUMBER, a);
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * ROUNDS; i++)
+            a[i] = from[i / 2 * 4 + i % 2];
+        warprsa_narrow_store_rounds(me->number, a);
+        warprsa_narrow_store_rounds(me->number + WARPRSA_NARROW_B, a);
+        warprsa_narrow_store_rounds(me->table, one);
+        warprsa_narrow_store_rounds(me->table + WARPRSA_NARROW_NUMBER, a);
     }
 }
 
@@ -509,8 +578,10 @@ warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
     uint32_t *words = reinterpret_cast<uint32_t *>(memory);
 
     for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_EXPONENT / 4;
-         i += THREADS)
+         i += POWER_THREADS)
         words[i] = 0;
+    if (ROUNDS > 1 && number >= WARPRSA_NARROW_NUMBERS)
+        return;
     words +=
         WARPRSA_NARROW_EXPONENT / 4 + number * WARPRSA_NARROW_EXPONENT_WORDS;
     for (unsigned i = threadIdx.x % WARPRSA_NARROW_LANES;
@@ -519,8 +590,9 @@ warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
 }
 
 /* Blocks of the powers that an SM takes at the same time: with all registers
- * that help, which takes the shortest time, or with more blocks. */
-static constexpr int FEW = 3, MANY = 4;
+ * that help, which takes the shortest time, or with more blocks. With two
+ * rounds there is one block, half of whose warps have no numbers. */
+static constexpr int FEW = ROUNDS == 1 ? 3 : 1, MANY = ROUNDS == 1 ? 4 : 1;
 
 /* Hides from the compiler how a word was computed. Otherwise it would compute
  * it again from what it then has to keep for that. */
@@ -564,7 +636,7 @@ warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
     const int windows = (int)launch.batch.batch.windows;
     warprsa_narrow_lane me;
     warprsa_narrow_thread t;
-    double a[2];
+    double a[2 * ROUNDS];
     double *to;
 
     warprsa_narrow_load_exponents(launch, own, memory);
@@ -585,25 +657,29 @@ warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
                              windows);
     to = warprsa_narrow_samples_of_lane(launch, true);
     if (to != nullptr) {
-        to[0] = a[0];
-        to[1] = a[1];
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * ROUNDS; i++)
+            to[i / 2 * 4 + i % 2] = a[i];
     }
 }
 
 template <int BLOCKS>
-__global__ void __launch_bounds__(THREADS, BLOCKS) warprsa_narrow_fold_powers(
-    const __grid_constant__ warprsa_narrow_launch launch)
+__global__ void __launch_bounds__(POWER_THREADS, BLOCKS)
+    warprsa_narrow_fold_powers(
+        const __grid_constant__ warprsa_narrow_launch launch)
 {
     WARPRSA_STAGE(MODEXP);
     uint8_t *const memory = reinterpret_cast<uint8_t *>(warprsa_shared);
 
     if (BLOCKS == FEW && blockIdx.x >= 2 * launch.batch.item_count) {
-        warprsa_narrow_invert(launch, blockIdx.x - 2 * launch.batch.item_count);
+        warprsa_narrow_invert(launch, blockIdx.x - 2 * launch.batch.item_count,
+                              POWER_THREADS);
         return;
     }
     warprsa_narrow_item_powers<BLOCKS>(launch, memory);
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_SHARED / 4; i += THREADS)
+    for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_SHARED / 4;
+         i += POWER_THREADS)
         reinterpret_cast<volatile uint32_t *>(memory)[i] = 0;
 }
 
@@ -657,7 +733,7 @@ warprsa_launch_narrow_powers(const warprsa_narrow_launch &launch,
 
     if (error == cudaSuccess)
         warprsa_narrow_fold_powers<BLOCKS>
-            <<<blocks, THREADS, WARPRSA_NARROW_SHARED, stream>>>(launch);
+            <<<blocks, POWER_THREADS, WARPRSA_NARROW_SHARED, stream>>>(launch);
     return error;
 }
 
@@ -672,16 +748,17 @@ static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch *batch,
     const uint32_t requests =
         most < batch->batch.count ? most : batch->batch.count;
     const uint32_t blocks = (requests + WARPS - 1) / WARPS;
-    const uint32_t halves = warprsa_narrow_half_blocks(most);
+    const uint32_t halves = warprsa_narrow_half_blocks(most, POWER_THREADS);
     const size_t exchange = WARPS * EXCHANGE * sizeof(double);
     const bool late = powers + halves <= FEW * sms;
     const warprsa_narrow_launch launch = {*batch, !late};
     cudaError_t error;
 
-    warprsa_narrow_fold_begin<<<blocks + warprsa_narrow_maker_blocks(items) +
-                                    (late ? 0 : halves),
-                                THREADS, exchange, stream>>>(launch);
-    error = powers <= FEW * sms
+    warprsa_narrow_fold_begin<<<
+        blocks + warprsa_narrow_maker_blocks(items) +
+            (late ? 0 : warprsa_narrow_half_blocks(most, THREADS)),
+        THREADS, exchange, stream>>>(launch);
+    error = ROUNDS > 1 || powers <= FEW * sms
                 ? warprsa_launch_narrow_powers<FEW>(
                       launch, powers + (late ? halves : 0), stream)
                 : warprsa_launch_narrow_powers<MANY>(launch, powers, stream);

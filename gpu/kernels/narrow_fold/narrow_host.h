@@ -43,14 +43,31 @@ static inline uint32_t warprsa_narrow_host_sum(const warprsa_narrow_host *h,
     for (int step = 0; step < WARPRSA_NARROW_STEPS; step++)
         for (int t = 0; t < 4; t++) {
             const uint8_t *column =
-                step == 4 ? last + 8 * t
-                          : upper + 16 * t + step % 2 * 8 + step / 2 * 64;
+                WARPRSA_NARROW_ROUNDS == 1 && step == 4
+                    ? last + 8 * t
+                    : upper + 16 * t + step % 2 * 8 + step / 2 * 64;
 
             for (int i = 0; i < 8; i++)
                 sum += matrix[16 * (32 * step + t) + i / 4 * 8 + i % 4] *
                        column[i];
         }
     return sum;
+}
+
+/* What is carried into a lane's pair of a round. With two rounds it comes from
+ * the pair of lanes below in the second round, from its own pair in the first,
+ * and within a pair of lanes from the one to the other. */
+static inline uint32_t
+warprsa_narrow_host_carry(const warprsa_narrow_lane *me,
+                          uint32_t carry[][WARPRSA_NARROW_ROUNDS], int round)
+{
+#if WARPRSA_NARROW_LIMBS == 40
+    if (round == 1)
+        return carry[me->other_carry_from][me->odd ? 1 : 0];
+    if (!me->odd)
+        return carry[me->carry_from][1];
+#endif
+    return carry[me->carry_from][round];
 }
 
 /* a = a a or, with `multiply`, a = a b. */
@@ -60,8 +77,9 @@ WARPRSA_NOINLINE_FN void warprsa_narrow_host_step(warprsa_narrow_host *h,
     static const warprsa_narrow_word_places words[] =
         WARPRSA_NARROW_WORD_PLACES;
     const int lanes = WARPRSA_NARROW_LANES;
-    uint64_t c[WARPRSA_NARROW_LANES][2], y[WARPRSA_NARROW_LANES][2];
-    uint32_t carry[WARPRSA_NARROW_LANES];
+    uint64_t c[WARPRSA_NARROW_LANES][WARPRSA_NARROW_ROUNDS][2];
+    uint64_t y[WARPRSA_NARROW_LANES][WARPRSA_NARROW_ROUNDS][2];
+    uint32_t carry[WARPRSA_NARROW_LANES][WARPRSA_NARROW_ROUNDS];
     double a[2];
 
     for (int i = 0; i < lanes; i++)
@@ -77,10 +95,14 @@ WARPRSA_NOINLINE_FN void warprsa_narrow_host_step(warprsa_narrow_host *h,
             warprsa_narrow_host_sum(h, i, 0), warprsa_narrow_host_sum(h, i, 1),
             warprsa_narrow_host_sum(h, i, 2), warprsa_narrow_host_sum(h, i, 3));
     for (int i = 0; i < lanes; i++)
-        carry[i] = warprsa_narrow_sums(&h->lane[i], c[i], y[i]);
+        for (int round = 0; round < WARPRSA_NARROW_ROUNDS; round++)
+            carry[i][round] = warprsa_narrow_sums(&h->lane[i], c[i][round],
+                                                  y[i][round], round);
     for (int i = 0; i < lanes; i++)
-        warprsa_narrow_samples(&h->lane[i], a, y[i],
-                               carry[h->lane[i].carry_from]);
+        for (int round = 0; round < WARPRSA_NARROW_ROUNDS; round++)
+            warprsa_narrow_samples(
+                &h->lane[i], a, y[i][round],
+                warprsa_narrow_host_carry(&h->lane[i], carry, round), round);
 }
 
 /* Copies a number's samples into or out of memory where pairs lie apart. */
@@ -103,12 +125,13 @@ static inline void warprsa_narrow_host_choose(warprsa_narrow_host *h,
     for (int i = 0; i < WARPRSA_NARROW_LANES; i++) {
         warprsa_narrow_lane *me = &h->lane[i];
 
-        me->entry[0] = me->entry[1] = 0;
+        memset(me->entry, 0, sizeof(me->entry));
         for (uint32_t from = 0; from < WARPRSA_TABLE_SIZE; from += 4)
             warprsa_narrow_choose(me, from, digit);
-        if (me->low)
-            warprsa_narrow_store(me->number + WARPRSA_NARROW_B, me->entry[0],
-                                 me->entry[1]);
+        for (int round = 0; me->low && round < WARPRSA_NARROW_ROUNDS; round++)
+            warprsa_narrow_store(me->number + WARPRSA_NARROW_B +
+                                     WARPRSA_NARROW_ROUND * round,
+                                 me->entry[round][0], me->entry[round][1]);
     }
 }
 
@@ -116,12 +139,12 @@ static inline void warprsa_narrow_host_choose(warprsa_narrow_host *h,
 static inline void warprsa_narrow_host_put_entry(warprsa_narrow_host *h,
                                                  int entry)
 {
-    double a[WARPRSA_NARROW_LIMBS];
+    uint8_t *to =
+        h->shared + WARPRSA_NARROW_TABLE + entry * WARPRSA_NARROW_NUMBER;
 
-    warprsa_narrow_host_get(a, h->shared + WARPRSA_NARROW_A);
-    memcpy(h->shared + WARPRSA_NARROW_TABLE + entry * WARPRSA_NARROW_NUMBER, a,
-           sizeof(a));
-    explicit_bzero(a, sizeof(a));
+    for (int k = 0; k < WARPRSA_NARROW_LIMBS / 2; k++)
+        memcpy(to + warprsa_narrow_pair_in_row(k),
+               h->shared + WARPRSA_NARROW_A + warprsa_narrow_pair_at(k), 16);
 }
 
 /* Digit `index` of an exponent, 0 the lowest. */

@@ -43,14 +43,15 @@ WARPRSA_FN void warprsa_narrow_new_maker(warprsa_narrow_maker *maker,
  * Offsets in the matrix, in bytes; that of row k and digit d is their sum. As
  * the instruction wants it: warp, tile of 16 digits, step of 32 rows, thread,
  * word, byte. The columns of a step are those that a thread reads from memory
- * by two loads of 16 bytes and one of 8. The digits of a word of 32 bits belong
+ * by two loads of 16 bytes and one of 8, or by five. The digits of a word of 32 bits belong
  * to one thread, two in each tile.
  */
 WARPRSA_FN int warprsa_narrow_row_offset(int k)
 {
     const int column = k / 8;
-    const int step = column < 16 ? column % 2 + column / 8 * 2 : 4;
-    const int thread = column < 16 ? column % 8 / 2 : column - 16;
+    const bool in_pairs = WARPRSA_NARROW_ROUNDS > 1 || column < 16;
+    const int step = in_pairs ? column % 2 + column / 8 * 2 : 4;
+    const int thread = in_pairs ? column % 8 / 2 : column - 16;
 
     return 16 * (32 * step + thread) + k / 4 % 2 * 8 + k % 4;
 }
@@ -75,6 +76,55 @@ WARPRSA_FN uint8_t warprsa_narrow_byte(const double *samples, int index)
                                  : low >> 48 | high << 4);
 }
 
+/* Puts the digits of pair `index` of a row's samples. */
+WARPRSA_FN void warprsa_narrow_put_digits(uint8_t *matrix, const double *pair,
+                                          int index)
+{
+    const int bytes = 52 * 2 / 8;
+    const int first = index * bytes;
+
+    WARPRSA_ROLLED
+    for (int j = 0; j < bytes && first + j < WARPRSA_NARROW_DIGITS; j++)
+        matrix[warprsa_narrow_digit_offset(first + j)] =
+            warprsa_narrow_byte(pair, j);
+}
+
+/* Puts a row, x, whose lanes have two or three samples each. Of three lanes
+ * have a pair and a half: the half is joined with that of the next lane. */
+WARPRSA_FN void warprsa_narrow_put_row(uint8_t *to_p, uint8_t *to_q,
+                                       const warprsa_number *x,
+                                       const int threads_per_number,
+                                       const int limbs_per_thread)
+{
+    const int threads_per_request = 2 * threads_per_number;
+    uint64_t next[WARPRSA_LANES_EMULATED];
+
+    if (limbs_per_thread == 3) {
+        WARPRSA_EACH_LANE (i, threads_per_request)
+            next[i] = warprsa_bits(x->of[i][0]);
+        warprsa_rotate(next, next, 1, threads_per_number, threads_per_request);
+    }
+    WARPRSA_EACH_LANE (i, threads_per_request) {
+        const int lane = warprsa_lane(i, threads_per_request);
+        const int number_lane = lane & (threads_per_number - 1);
+        uint8_t *matrix = lane < threads_per_number ? to_p : to_q;
+
+        if (limbs_per_thread == 2) {
+            warprsa_narrow_put_digits(matrix, x->of[i], number_lane);
+        } else {
+            const bool odd = number_lane % 2 != 0;
+            const int pair = (3 * number_lane + 1) / 2;
+            const double one[2] = {odd ? x->of[i][1] : x->of[i][0],
+                                   odd ? x->of[i][2] : x->of[i][1]};
+            const double two[2] = {x->of[i][2], warprsa_from_bits(next[i])};
+
+            warprsa_narrow_put_digits(matrix, one, pair);
+            if (!odd)
+                warprsa_narrow_put_digits(matrix, two, pair + 1);
+        }
+    }
+}
+
 /* Makes row k of the matrices of both primes. */
 WARPRSA_FN void warprsa_narrow_make_row(warprsa_narrow_key *to_p,
                                         warprsa_narrow_key *to_q,
@@ -83,8 +133,8 @@ WARPRSA_FN void warprsa_narrow_make_row(warprsa_narrow_key *to_p,
                                         const int limbs_per_thread)
 {
     const int threads_per_request = 2 * threads_per_number;
-    const int bytes = 52 * 2 / 8; /* of a lane's samples */
-    const int bit = k == WARPRSA_NARROW_ROWS - 1   ? 52 * 19 + 44
+    const int bit = k == WARPRSA_NARROW_ROWS - 1
+                        ? 52 * (WARPRSA_NARROW_LIMBS - 1) + 44
                     : k == WARPRSA_NARROW_ROWS - 9 ? 0
                                                    : 52 * (k / 8) + 8 * (k % 8);
     warprsa_number x = {0}, factor;
@@ -97,23 +147,15 @@ WARPRSA_FN void warprsa_narrow_make_row(warprsa_narrow_key *to_p,
                      threads_per_number, limbs_per_thread, threads_per_request);
     warprsa_reduce(&x, &x, &maker->p.p, threads_per_number, limbs_per_thread,
                    threads_per_request);
-    WARPRSA_EACH_LANE (i, threads_per_request) {
-        const int lane = warprsa_lane(i, threads_per_request);
-        const int first = (lane & (threads_per_number - 1)) * bytes;
-        uint8_t *matrix =
-            (uint8_t *)(lane < threads_per_number ? to_p : to_q)->matrix +
-            warprsa_narrow_row_offset(k);
-
-        WARPRSA_ROLLED
-        for (int j = 0; j < bytes && first + j < WARPRSA_NARROW_DIGITS; j++)
-            matrix[warprsa_narrow_digit_offset(first + j)] =
-                warprsa_narrow_byte(x.of[i], j);
-    }
+    warprsa_narrow_put_row(
+        (uint8_t *)to_p->matrix + warprsa_narrow_row_offset(k),
+        (uint8_t *)to_q->matrix + warprsa_narrow_row_offset(k), &x,
+        threads_per_number, limbs_per_thread);
 }
 
 /* The biases of all columns, negated modulo P. That of column c is a multiple
- * of 2^(52 (c + 1)), so those of columns 19 to 38 are a number times R, and
- * that of column 39 is R^2. */
+ * of 2^(52 (c + 1)), so those of columns N - 1 to 2N - 2 are a number times R,
+ * and that of column 2N - 1 is R^2. */
 WARPRSA_FN void warprsa_narrow_make_bias(warprsa_narrow_key *to_p,
                                          warprsa_narrow_key *to_q,
                                          const warprsa_narrow_maker *maker,
@@ -222,14 +264,16 @@ WARPRSA_FN void warprsa_narrow_end(warprsa_number *x, const double *at,
                      limbs_per_thread, threads_per_request);
 }
 
-/* The pair of upper columns k, 10 to 19, of number `number`. */
+/* The first round's pair of upper columns for a lane's pair k, 10 to 19. */
 WARPRSA_FN warprsa_narrow_address
 warprsa_narrow_upper(warprsa_narrow_address shared, int number, int k)
 {
-    return k < 18 ? shared + WARPRSA_NARROW_UPPER +
-                        number * WARPRSA_NARROW_UPPER_STRIDE + 16 * (k - 10)
-                  : shared + WARPRSA_NARROW_LAST +
-                        number * WARPRSA_NARROW_LAST_STRIDE + 16 * (k - 18);
+    return WARPRSA_NARROW_ROUNDS > 1 || k < 18
+               ? shared + WARPRSA_NARROW_UPPER +
+                     number * WARPRSA_NARROW_UPPER_STRIDE +
+                     16 * (warprsa_narrow_pair(k, 0) - WARPRSA_NARROW_LIMBS / 2)
+               : shared + WARPRSA_NARROW_LAST +
+                     number * WARPRSA_NARROW_LAST_STRIDE + 16 * (k - 18);
 }
 
 /* Where lane `lane` of number `number` finds its factors, parts of columns, and
@@ -258,7 +302,7 @@ warprsa_narrow_set_addresses(warprsa_narrow_lane *me,
                      : shared;
     me->words = shared + WARPRSA_NARROW_WORDS +
                 number * WARPRSA_NARROW_WORDS_STRIDE + 16 * pair;
-    me->number = own + warprsa_narrow_pair_at(pair);
+    me->number = own + warprsa_narrow_pair_at(warprsa_narrow_pair(pair, 0));
     me->table = shared + WARPRSA_NARROW_TABLE +
                 number * WARPRSA_NARROW_TABLE_STRIDE + 16 * pair;
 }
@@ -281,11 +325,14 @@ WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
     me->part = shared + number * WARPRSA_NARROW_STRIDE + WARPRSA_NARROW_PARTS +
                16 * lane;
     WARPRSA_UNROLL
-    for (int i = 0; i < 2; i++) {
-        me->start[i] = warprsa_narrow_start(key, 2 * places.first + i);
-        me->second_start[i] =
-            (uint32_t)(warprsa_narrow_start(key, 2 * second + i) >> 32);
-        me->entry[i] = 0;
+    for (int i = 0; i < 2 * WARPRSA_NARROW_ROUNDS; i++) {
+        const int at = 2 * warprsa_narrow_pair(places.first, i / 2) + i % 2;
+        const int also = 2 * warprsa_narrow_pair(second, i / 2) + i % 2;
+
+        me->start[i / 2][i % 2] = warprsa_narrow_start(key, at);
+        me->second_start[i / 2][i % 2] =
+            (uint32_t)(warprsa_narrow_start(key, also) >> 32);
+        me->entry[i / 2][i % 2] = 0;
     }
     me->fourth = second == 16 || second == 17 ? 0 : 0xFFFFFFFFu;
     me->top_mask = me->top ? 0xFFFu : 0xFFFFFFFFu;
@@ -294,6 +341,14 @@ WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
                                                : WARPRSA_NARROW_HALF) >>
                           32);
     me->carry_from = places.carry_from;
+#if WARPRSA_NARROW_LIMBS == 40
+    me->odd = places.first % 2 != 0;
+    me->other_carry_from = me->carry_from;
+    if (!me->odd)
+        for (int i = 0; i < WARPRSA_NARROW_LANES; i++)
+            if (all[i].first == places.first + 1)
+                me->other_carry_from = i;
+#endif
 }
 
 #endif

@@ -17,7 +17,10 @@ enum {
     LANES = WARPRSA_NARROW_LANES,
     BLOCKS = 5,      /* of a number's samples */
     BANK_GROUPS = 8, /* of 16 bytes: as many lanes access memory together */
-    BITS_MIN = 1000, /* WARPRSA_FOLD_BITS_MIN(20) */
+    BITS_MIN = WARPRSA_FOLD_BITS_MIN(LIMBS),
+    LIMBS_PER_THREAD = LIMBS == 20 ? 2 : 3, /* in block arithmetic */
+    WORD_SPARE = LIMBS == 20 ? 4 : 3, /* bits of a sample beyond a word's */
+    CARRY_MOST = 32 * WARPRSA_NARROW_ROUNDS,
     MODULI = 12,
     OPERANDS = 24,
     CHAIN = 6,
@@ -165,22 +168,25 @@ static void places_have_no_conflicts(void **state)
 static void words_have_places(void **state)
 {
     static const uint8_t place_of_word[] = WARPRSA_NARROW_PLACE_OF_WORD;
-    const int nowhere = 3 * WARPRSA_NARROW_WORDS_ROW;
-    uint8_t taken[3 * LIMBS] = {0};
+    const int nowhere = WARPRSA_NARROW_WORD_PARTS * WARPRSA_NARROW_WORDS_ROW;
+    uint8_t taken[WARPRSA_NARROW_WORD_PARTS * LIMBS] = {0};
+    int sample_at[LIMBS];
 
     (void)state;
+    for (int i = 0; i < LIMBS; i++)
+        sample_at[warprsa_narrow_pair_in_row(i / 2) / 8 + i % 2] = i;
     for (int i = 0; i < WARPRSA_NARROW_DIGITS / 4; i++) {
         const int bit = 32 * words[i].word;
 
         assert_int_equal(place_of_word[words[i].word], i);
         assert_int_equal(words[i].shift, bit % 52);
-        assert_int_equal(words[i].low / 8 % LIMBS, bit / 52);
+        assert_int_equal(sample_at[words[i].low / 8 % LIMBS], bit / 52);
         assert_int_equal(taken[words[i].low / 8]++, 0);
         if (words[i].high == nowhere) {
-            assert_in_range(bit % 52, 0, 4);
+            assert_in_range(bit % 52, 0, WORD_SPARE);
             continue;
         }
-        assert_int_equal(words[i].high / 8 % LIMBS, bit / 52 + 1);
+        assert_int_equal(sample_at[words[i].high / 8 % LIMBS], bit / 52 + 1);
         assert_int_equal(taken[words[i].high / 8]++, 0);
     }
 }
@@ -209,10 +215,11 @@ static void use_primes(void)
     }
     memset(keys, 0xff, sizeof(keys));
     memset(exchange, 0xff, sizeof(exchange));
-    warprsa_narrow_new_maker(&maker, &op, 16, 2);
+    warprsa_narrow_new_maker(&maker, &op, 16, LIMBS_PER_THREAD);
     for (int row = 0; row < WARPRSA_NARROW_ROWS; row++)
-        warprsa_narrow_make_row(&keys[0], &keys[1], &maker, row, 16, 2);
-    warprsa_narrow_make_bias(&keys[0], &keys[1], &maker, 16, 2);
+        warprsa_narrow_make_row(&keys[0], &keys[1], &maker, row, 16,
+                                LIMBS_PER_THREAD);
+    warprsa_narrow_make_bias(&keys[0], &keys[1], &maker, 16, LIMBS_PER_THREAD);
 }
 
 static void next_primes(int pattern)
@@ -242,9 +249,10 @@ static void check_rows(int which)
 
     for (int row = 0; row < WARPRSA_NARROW_ROWS; row++) {
         unsigned char digits[WARPRSA_NARROW_DIGITS];
-        const int bit = row == 159   ? 52 * 19 + 44
-                        : row == 151 ? 52 * 20
-                                     : 52 * (20 + row / 8) + 8 * (row % 8);
+        const int bit = row == WARPRSA_NARROW_ROWS - 1 ? 52 * (LIMBS - 1) + 44
+                        : row == WARPRSA_NARROW_ROWS - 9
+                            ? 52 * LIMBS
+                            : 52 * (LIMBS + row / 8) + 8 * (row % 8);
 
         for (int i = 0; i < WARPRSA_NARROW_DIGITS; i++)
             digits[i] = matrix[warprsa_narrow_row_offset(row) +
@@ -309,8 +317,9 @@ static void check_result(const BIGNUM *want, int which)
     assert_true(BN_nnmod(y, want, prime[which], bn));
     assert_int_equal(BN_cmp(x, y), 0);
     for (int i = 0; i < LIMBS - 1; i++)
-        assert_true(fabs(a[i]) <= 0x1p51 + 32);
-    assert_true(a[LIMBS - 1] > -64 && a[LIMBS - 1] <= (double)TOP_MOST);
+        assert_true(fabs(a[i]) <= 0x1p51 + CARRY_MOST);
+    assert_true(a[LIMBS - 1] > -2 * CARRY_MOST &&
+                a[LIMBS - 1] <= (double)TOP_MOST);
 }
 
 /* A chain of squares and multiplications from one pair of operands. */

@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The powers of narrow.h between stages in block arithmetic, as
+ * gpu/kernels/narrow_fold/narrow_fold.cuh has them. Compiled twice: with
+ * WARPRSA_NARROW_LIMBS=40 for RSA-4096.
+ */
+#define WARPRSA_BLOCK_ARITH
+
+#include "gpu/host/narrow_modexp.h"
+
+#include "gpu/kernels/narrow_fold/narrow_host.h"
+
+#if WARPRSA_NARROW_LIMBS == 20
+#define MODEXP warprsa_host_narrow_modexp_20
+#else
+#define MODEXP warprsa_host_narrow_modexp_40
+#endif
+
+static void make_keys(warprsa_narrow_key *keys, const warprsa_operation *op,
+                      int threads_per_number, int limbs_per_thread)
+{
+    warprsa_narrow_maker maker;
+
+    warprsa_narrow_new_maker(&maker, op, threads_per_number, limbs_per_thread);
+    for (int row = 0; row < WARPRSA_NARROW_ROWS; row++)
+        warprsa_narrow_make_row(&keys[0], &keys[1], &maker, row,
+                                threads_per_number, limbs_per_thread);
+    warprsa_narrow_make_bias(&keys[0], &keys[1], &maker, threads_per_number,
+                             limbs_per_thread);
+    explicit_bzero(&maker, sizeof(maker));
+}
+
+void MODEXP(warprsa_number *x, const warprsa_operation *op,
+            int threads_per_number, int limbs_per_thread)
+{
+    warprsa_narrow_key keys[2];
+    double samples[2][WARPRSA_NARROW_LIMBS];
+
+    make_keys(keys, op, threads_per_number, limbs_per_thread);
+    warprsa_narrow_begin(x, op, threads_per_number, limbs_per_thread);
+    warprsa_narrow_put(samples[0], WARPRSA_NARROW_LIMBS, x, threads_per_number,
+                       limbs_per_thread);
+    for (int which = 0; which < 2; which++)
+        warprsa_narrow_host_power(samples[which], &keys[which],
+                                  op->exponent + which * WARPRSA_BLINDED_WORDS,
+                                  op->windows);
+    warprsa_narrow_end(x, samples[0], WARPRSA_NARROW_LIMBS, op,
+                       threads_per_number, limbs_per_thread);
+    explicit_bzero(keys, sizeof(keys));
+    explicit_bzero(samples, sizeof(samples));
+}
