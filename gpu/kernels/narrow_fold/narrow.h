@@ -5,6 +5,7 @@
  * by a fixed matrix of the prime as in fold.h, by 16 lanes a number. The
  * numbers are the narrow side of the tensor cores' instruction, so that few of
  * them are enough. Numbers have 20 samples of 52 bits; primes are below 2^1024.
+ * The end of this comment has what differs for RSA-4096.
  *
  * The steps of one multiplication:
  *
@@ -55,6 +56,21 @@
  * lower columns within 2^(52 19 + 6) of zero: below 2^1039.2 and above -2^994.
  * So the top sample, whose y is not negative, is below 2^51.2 and above -2^6.
  * The result is an operand again.
+ *
+ * RSA-4096. Compiled with 40 samples and for primes below 2^2048 it goes the
+ * same way, by the same lanes, with two of everything. A block has eight
+ * samples, in two rounds of four; a lane makes 64 products in 16 columns, and
+ * sums one or two pairs of columns in each round. The matrix has 320 rows of
+ * 256 digits, for which there are as many warps again, without numbers.
+ *
+ * Columns take 40 low and 40 high halves: [-13.2, 53.2] 2^52, with a bias of 14
+ * 2^52 from column 39 to 77. Upper ones are below 67 2^52, so that their byte 7
+ * is at most 4, and c[39] below 68 2^52. H <= 40 (7 255 + 4) + 68 + 255 <
+ * 71,900. D0 + 256 D1 is below 2^32.2, which is joined in 64 bits, and four
+ * sums are below 2^48.2: one part if the word begins at one of the lowest four
+ * bits, hence up to four parts to a sample. y is within [-13.2, 58.7] 2^52, a
+ * sample within 2^51 + 2^6. The result is below 2^(52 39 + 44) + H P + 2^(52 39
+ * + 6) < 2^2072.1 and above -2^2034: the top sample is below 2^44.1.
  */
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_H
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_H

@@ -159,7 +159,7 @@ static __device__ __forceinline__ void warprsa_narrow_wipe_exchange(void)
         of[i] = 0;
 }
 
-/* Blocks of so many threads that have a thread for each half of the requests. */
+/* Blocks of so many threads that have one for each half of the requests. */
 static __host__ __device__ __forceinline__ uint32_t
 warprsa_narrow_half_blocks(uint32_t requests, uint32_t threads)
 {

@@ -42,14 +42,14 @@ static inline uint32_t warprsa_narrow_host_sum(const warprsa_narrow_host *h,
 
     for (int step = 0; step < WARPRSA_NARROW_STEPS; step++)
         for (int t = 0; t < 4; t++) {
+            const uint8_t *row = matrix + 16 * (32 * step + t);
             const uint8_t *column =
                 WARPRSA_NARROW_ROUNDS == 1 && step == 4
                     ? last + 8 * t
                     : upper + 16 * t + step % 2 * 8 + step / 2 * 64;
 
-            for (int i = 0; i < 8; i++)
-                sum += matrix[16 * (32 * step + t) + i / 4 * 8 + i % 4] *
-                       column[i];
+            for (int i = 0; i < 4; i++)
+                sum += row[i] * column[i] + row[8 + i] * column[4 + i];
         }
     return sum;
 }
