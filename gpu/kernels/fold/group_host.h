@@ -90,17 +90,21 @@ static inline void warprsa_fold_digit_sums(uint32_t *d, const uint8_t *matrix,
                                            const uint64_t *upper, int sample,
                                            const int limbs)
 {
-    for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++) {
-        d[digit] = 0;
-        for (int k = 0; k < 8 * limbs; k += 16) {
-            const uint8_t *of =
-                matrix + warprsa_fold_matrix_offset(k, sample, digit, limbs);
+    const int step = warprsa_fold_matrix_offset(16, sample, 0, limbs) -
+                     warprsa_fold_matrix_offset(0, sample, 0, limbs);
+    uint8_t bytes[8 * WARPRSA_FOLD_LIMBS_MAX];
 
+    for (int k = 0; k < 8 * limbs; k++)
+        bytes[k] = (uint8_t)(upper[k / 8] >> (k % 8 * 8));
+    for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++) {
+        const uint8_t *of =
+            matrix + warprsa_fold_matrix_offset(0, sample, digit, limbs);
+        uint32_t sum = 0;
+
+        for (int k = 0; k < 8 * limbs; k += 16, of += step)
             for (int j = 0; j < 16; j++)
-                d[digit] +=
-                    (uint32_t)(upper[k / 8 + j / 8] >> (j % 8 * 8) & 0xFF) *
-                    of[j];
-        }
+                sum += (uint32_t)bytes[k + j] * of[j];
+        d[digit] = sum;
     }
 }
 
