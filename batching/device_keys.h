@@ -36,10 +36,10 @@ void warprsa_device_unpin_keys(warprsa_worker *worker);
 /*
  * Loads one of the keys that requests were set aside for, evicting others if
  * there is no room. Returns false if there was none to load, or another worker
- * is at it. Else, if it failed, *status says why, and *refused gets the requests
- * that waited for it. WARPRSA_NO_MEMORY: no room, and no key that may be evicted.
- * In any case *refused also gets requests that their callers have given up; a
- * key that only such wait for is not loaded.
+ * is at it. Else, if it failed, *status says why, and *refused gets the
+ * requests that waited for it. WARPRSA_NO_MEMORY: no room, and no key that may
+ * be evicted. In any case *refused also gets requests that their callers have
+ * given up; a key that only such wait for is not loaded.
  */
 bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
                              warprsa_request_chain *refused);
