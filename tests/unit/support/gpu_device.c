@@ -56,8 +56,8 @@ static int give_random(void *arg, void *out, size_t len)
 static int settings_are_known(void)
 {
     static const char *const known[] = {
-        "DIRECT_TABLE_READS=", "ENGINE=", "KERNEL=",
-        "OPERATIONS=",         "SCALE=",  "SEED="};
+        "DIRECT_TABLE_READS=", "EMULATOR=", "ENGINE=", "KERNEL=",
+        "OPERATIONS=",         "SCALE=",    "SEED="};
     static const char prefix[] = "WARPRSA_TEST_";
 
     for (char **entry = environ; *entry != NULL; entry++) {
