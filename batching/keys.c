@@ -401,11 +401,11 @@ static warprsa_key_share *largest(warprsa_keys *keys, unsigned device,
     warprsa_key_share *found = TAILQ_EMPTY(&own->unused) ? NULL : own, *share;
     uint32_t most = own->loaded;
 
-    TAILQ_FOREACH(share, &keys->on_device[device], loaded_link)
-    if (share->loaded > most && !TAILQ_EMPTY(&share->unused)) {
-        most = share->loaded;
-        found = share;
-    }
+    TAILQ_FOREACH (share, &keys->on_device[device], loaded_link)
+        if (share->loaded > most && !TAILQ_EMPTY(&share->unused)) {
+            most = share->loaded;
+            found = share;
+        }
     return found;
 }
 
@@ -446,8 +446,7 @@ static void forget_shares(warprsa_keys *keys, unsigned device)
 {
     warprsa_key_share *share;
 
-    TAILQ_FOREACH(share, &keys->on_device[device], loaded_link)
-    {
+    TAILQ_FOREACH (share, &keys->on_device[device], loaded_link) {
         share->loaded = 0;
         TAILQ_INIT(&share->unused);
     }

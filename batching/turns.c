@@ -72,10 +72,10 @@ warprsa_turn *warprsa_turns_next(const warprsa_turns *turns,
 {
     warprsa_turn *turn, *best = NULL;
 
-    TAILQ_FOREACH(turn, &turns->list, link)
-    if (has_any(turn, classes) &&
-        (best == NULL || used_by(turn) < used_by(best)))
-        best = turn;
+    TAILQ_FOREACH (turn, &turns->list, link)
+        if (has_any(turn, classes) &&
+            (best == NULL || used_by(turn) < used_by(best)))
+            best = turn;
     return best;
 }
 

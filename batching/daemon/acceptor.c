@@ -221,9 +221,9 @@ static void attach(control_connection *c, uint32_t number, pid_t sender)
     warprsa_session *session;
     offer *o;
 
-    TAILQ_FOREACH(o, &a->offers, link)
-    if (o->to == c && o->number == number)
-        break;
+    TAILQ_FOREACH (o, &a->offers, link)
+        if (o->to == c && o->number == number)
+            break;
     if (o == NULL)
         return;
     session = o->session;

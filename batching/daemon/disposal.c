@@ -97,9 +97,9 @@ static warprsa_disposable *oldest(const warprsa_disposal *d, uid_t uid,
 {
     warprsa_disposable *what;
 
-    TAILQ_FOREACH(what, &d->waiting, link)
-    if (any ? !is_being_served(d, what->uid) : what->uid == uid)
-        break;
+    TAILQ_FOREACH (what, &d->waiting, link)
+        if (any ? !is_being_served(d, what->uid) : what->uid == uid)
+            break;
     return what;
 }
 

@@ -152,9 +152,9 @@ static void publish(warprsa_event_loop *loop)
         return;
     loop->host.state = state;
     loop->published_ns = now_ns;
-    TAILQ_FOREACH(s, &loop->sessions, link)
-    if (!s->closed)
-        warprsa_session_publish(s, changed);
+    TAILQ_FOREACH (s, &loop->sessions, link)
+        if (!s->closed)
+            warprsa_session_publish(s, changed);
 }
 
 static void read_rest(warprsa_event_loop *loop)
@@ -162,8 +162,8 @@ static void read_rest(warprsa_event_loop *loop)
     warprsa_session *s;
 
     loop->host.unread = false;
-    TAILQ_FOREACH(s, &loop->sessions, link)
-    warprsa_session_read_rest(s);
+    TAILQ_FOREACH (s, &loop->sessions, link)
+        warprsa_session_read_rest(s);
 }
 
 /* After the events of this round: none of them points to a session any more
