@@ -58,25 +58,18 @@ static int set_up(void **state)
     (void)state;
     m = BN_new();
     expected = BN_new();
-    if (m == NULL || expected == NULL || !test_device_open(&t, KEYS_MAX))
+    if (m == NULL || expected == NULL ||
+        !test_device_open_with(&t, KEYS_MAX, keys, recipes, KEYS))
         return 1;
     print_message("engine %s: %s\n", t.engine->name,
                   t.engine->describe(t.device));
-    for (int i = 0; i < KEYS; i++)
-        if (!made_key_new(&keys[i], &recipes[i]) ||
-            t.engine->load_key(t.device, &keys[i].key, &keys[i].index) !=
-                WARPRSA_OK)
-            return 1;
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < KEYS; i++)
-        made_key_free(&keys[i]);
-    if (t.device != NULL)
-        test_device_close(&t);
+    test_device_close_with(&t, keys, KEYS);
     BN_free(m);
     BN_free(expected);
     return 0;

@@ -34,13 +34,12 @@ static int set_up(void **state)
     m = BN_new();
     s = BN_new();
     x = BN_new();
-    if (m == NULL || s == NULL || x == NULL || !test_device_open(&t, KEYS_MAX))
+    if (m == NULL || s == NULL || x == NULL ||
+        !test_device_open_with(&t, KEYS_MAX, keys, recipes,
+                               WARPRSA_CLASS_LARGE))
         return 1;
     for (int i = 0; i < WARPRSA_CLASS_LARGE; i++)
-        if (!made_key_new(&keys[i], &recipes[i]) ||
-            warprsa_key_class(&keys[i].key) != i ||
-            t.engine->load_key(t.device, &keys[i].key, &keys[i].index) !=
-                WARPRSA_OK)
+        if (warprsa_key_class(&keys[i].key) != i)
             return 1;
     return 0;
 }
@@ -48,10 +47,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < WARPRSA_CLASS_LARGE; i++)
-        made_key_free(&keys[i]);
-    if (t.device != NULL)
-        test_device_close(&t);
+    test_device_close_with(&t, keys, WARPRSA_CLASS_LARGE);
     BN_free(m);
     BN_free(s);
     BN_free(x);

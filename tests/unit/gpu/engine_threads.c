@@ -36,23 +36,16 @@ static atomic_uint wrong, running, batches, loads;
 static int set_up(void **state)
 {
     (void)state;
-    if (!test_device_open(&t, KEYS_MAX))
-        return 1;
-    for (int i = 0; i < WARPRSA_CLASS_LARGE; i++)
-        if (!made_key_new(&keys[i], &recipes[i]) ||
-            t.engine->load_key(t.device, &keys[i].key, &keys[i].index) !=
-                WARPRSA_OK)
-            return 1;
-    return 0;
+    return test_device_open_with(&t, KEYS_MAX, keys, recipes,
+                                 WARPRSA_CLASS_LARGE)
+               ? 0
+               : 1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < WARPRSA_CLASS_LARGE; i++)
-        made_key_free(&keys[i]);
-    if (t.device != NULL)
-        test_device_close(&t);
+    test_device_close_with(&t, keys, WARPRSA_CLASS_LARGE);
     return 0;
 }
 
@@ -98,7 +91,8 @@ static int choose_class(random_stream *stream)
                          : WARPRSA_CLASS_4096;
 }
 
-/* A stream's thread. The keys' numbers are shared, the BN_CTX is its own. */
+/* A stream's thread; it goes on until the thread that loads keys has had a CPU.
+ * The keys' numbers are shared, the BN_CTX is its own. */
 static void *use_stream(void *arg)
 {
     const unsigned index = (unsigned)(uintptr_t)arg;
@@ -106,7 +100,8 @@ static void *use_stream(void *arg)
     random_stream stream = {number_seed() + index};
     BN_CTX *ctx = BN_CTX_new();
 
-    for (unsigned i = 0; ctx != NULL && i < turns; i++) {
+    for (unsigned i = 0;
+         ctx != NULL && (i < turns || atomic_load(&loads) < CHURN); i++) {
         made_key shared = keys[choose_class(&stream)], own = shared;
 
         shared.numbers.ctx = own.numbers.ctx = ctx;
@@ -168,8 +163,8 @@ static void two_streams_and_changing_keys(void **state)
         assert_int_equal(0, pthread_join(threads[i], NULL));
     print_message("%u batches, %u keys loaded meanwhile\n",
                   atomic_load(&batches), atomic_load(&loads));
-    assert_int_equal(STREAMS * module_context_scaled(TURNS),
-                     atomic_load(&batches));
+    assert_true(atomic_load(&batches) >=
+                STREAMS * module_context_scaled(TURNS));
     assert_true(atomic_load(&loads) >= CHURN);
     assert_int_equal(0, atomic_load(&wrong));
 }

@@ -69,10 +69,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < KEYS; i++)
-        made_key_free(&keys[i]);
-    if (t.device != NULL)
-        test_device_close(&t);
+    test_device_close_with(&t, keys, KEYS);
     BN_free(m);
     BN_free(expected);
     return 0;

@@ -130,6 +130,27 @@ void test_device_close(test_device *t)
     t->device = NULL;
 }
 
+int test_device_open_with(test_device *t, unsigned keys_max, made_key *keys,
+                          const key_recipe *recipes, int count)
+{
+    if (!test_device_open(t, keys_max))
+        return 0;
+    for (int i = 0; i < count; i++)
+        if (!made_key_new(&keys[i], &recipes[i]) ||
+            t->engine->load_key(t->device, &keys[i].key, &keys[i].index) !=
+                WARPRSA_OK)
+            return 0;
+    return 1;
+}
+
+void test_device_close_with(test_device *t, made_key *keys, int count)
+{
+    for (int i = 0; i < count; i++)
+        made_key_free(&keys[i]);
+    if (t->device != NULL)
+        test_device_close(t);
+}
+
 int test_batch_new(test_batch *batch, size_t count)
 {
     batch->count = count;

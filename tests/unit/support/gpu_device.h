@@ -45,6 +45,12 @@ const warprsa_engine *test_engine(void);
 int test_device_open(test_device *t, unsigned keys_max);
 void test_device_close(test_device *t);
 
+/* The same, and makes keys and loads them. */
+int test_device_open_with(test_device *t, unsigned keys_max, made_key *keys,
+                          const key_recipe *recipes, int count);
+/* After that one, even if it failed. */
+void test_device_close_with(test_device *t, made_key *keys, int count);
+
 /* Tasks with inputs and outputs of their own. */
 typedef struct test_batch {
     size_t count;
