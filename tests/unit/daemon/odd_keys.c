@@ -150,6 +150,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
+    if (server == NULL) /* setup has failed */
+        return 1;
     raw_client_leave(&hostile);
     raw_client_leave(&honest);
     warprsa_server_stop(server);
