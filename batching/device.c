@@ -423,7 +423,7 @@ static void recover_stream(warprsa_worker *worker)
 
     pthread_mutex_unlock(&device->lock);
     status = engine->wait(device->handle, worker->stream, RECOVERY_WAIT_MS);
-    if (status != WARPRSA_DEADLINE)
+    if (status == WARPRSA_OK)
         warprsa_device_unpin_keys(worker);
     warprsa_slots_notify_expired(&device->queue->slots);
     pthread_mutex_lock(&device->lock);
@@ -564,7 +564,8 @@ static void wait_for_stuck_batch(warprsa_worker *worker)
 
     if (status == WARPRSA_DEADLINE)
         return;
-    warprsa_device_unpin_keys(worker);
+    if (status == WARPRSA_OK)
+        warprsa_device_unpin_keys(worker);
     pthread_mutex_lock(&device->lock);
     worker->stuck = false;
     device->stuck--;

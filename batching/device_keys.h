@@ -30,7 +30,9 @@ void warprsa_device_unlock_keys(warprsa_worker *worker);
 
 /* The batch has ended, its keys are no longer in use. Must come before its
  * requests drop their references to the keys. Not for a batch that has missed
- * its deadline, which may still read them. */
+ * its deadline, which may still read them; nor for one with which the device
+ * was lost: its keys stay pinned until the device is closed, so that another
+ * worker, which knows nothing of the loss yet, evicts none of them. */
 void warprsa_device_unpin_keys(warprsa_worker *worker);
 
 /*

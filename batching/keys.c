@@ -120,14 +120,18 @@ static warprsa_key *find(struct warprsa_key_list *bucket, const uint8_t *id,
     return NULL;
 }
 
-/* Whether an owner is of no interest any more: it has no key, and one that came
- * back would be allowed no more loads than a new one. */
+/* With the lock held. Whether an owner is of no interest any more: it has no
+ * key, and one that came back would be allowed no more loads than a new one.
+ * The keys come first: without a key no worker writes to a share, which only
+ * the device's residency_lock protects. */
 static bool is_forgettable(const warprsa_key_owner *owner, uint64_t now_ns)
 {
+    if (owner->keys != 0)
+        return false;
     for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++)
         if (owner->share[d].allowance_ns > now_ns)
             return false;
-    return owner->keys == 0;
+    return true;
 }
 
 /* With the lock held. */

@@ -338,7 +338,7 @@ static void record_batch(warprsa_worker *worker, warprsa_size_class size,
 static void finish_batch(warprsa_worker *worker, size_t count,
                          warprsa_status status)
 {
-    if (status != WARPRSA_DEADLINE)
+    if (status == WARPRSA_OK || is_request_error(status))
         warprsa_device_unpin_keys(worker);
     if (status == WARPRSA_OK) {
         warprsa_device_worked(worker);

@@ -228,6 +228,61 @@ static void keys_in_use_are_not_evicted(void **state)
     warprsa_counters_free(config.counters);
 }
 
+/* A device is lost with a batch that still reads its key, while the load of
+ * another key lacks room: the first does not make room for it. `overdue`: the
+ * batch had missed its deadline before. */
+static void lose_a_key_in_use(bool overdue)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_key *keys[2];
+    fake_request r[2];
+    warprsa_queue *queue;
+
+    config.engines[0].streams = 2;
+    queue = fake_ready_queue(&config);
+    for (unsigned i = 0; i < 2; i++) {
+        keys[i] = fake_add_key(queue, WARPRSA_CLASS_2048, i);
+        fake_fill(&r[i], WARPRSA_CLASS_2048, i, i);
+    }
+    FAKE_SET(hold, true);
+    assert_int_equal(fake_submit(queue, keys[0], &r[0]), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
+    FAKE_SET(hold_load, true);
+    assert_int_equal(fake_submit(queue, keys[1], &r[1]), WARPRSA_DONE);
+    FAKE_WAIT(fake.waiting == 1);
+    FAKE_SET(overdue, overdue);
+    if (overdue)
+        FAKE_WAIT(fake.overdue == 0);
+    FAKE_SET(wait_failures, 1);
+    FAKE_SET(hold, false);
+    assert_int_equal(warprsa_queue_wait(queue, r[0].ticket, r[0].output),
+                     WARPRSA_REFUSED);
+    FAKE_WAIT(fake.wait_failures == 0);
+    FAKE_SET(hold_load, false);
+    assert_int_equal(warprsa_queue_wait(queue, r[1].ticket, r[1].output),
+                     WARPRSA_REFUSED);
+    WAIT_UNTIL(config.counters->devices == 1);
+    assert_int_equal(fake.unloads, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(one(queue, keys[i], i), WARPRSA_DONE);
+        warprsa_key_release(keys[i]);
+    }
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+static void a_key_lost_in_use_is_not_evicted(void **state)
+{
+    (void)state;
+    lose_a_key_in_use(false);
+}
+
+static void nor_is_one_lost_after_the_deadline(void **state)
+{
+    (void)state;
+    lose_a_key_in_use(true);
+}
+
 /* Of a batch with more keys than fit, the rest is left to the CPU. */
 static void a_batch_of_too_many_keys(void **state)
 {
@@ -365,6 +420,37 @@ static void many_keys_of_one_owner_leave_those_of_another(void **state)
         warprsa_key_release(keys[i]);
     fake_close_queue(queue, &config);
     assert_int_equal(config.counters->keys_wiped, FEW + KEYS + 1);
+    warprsa_counters_free(config.counters);
+}
+
+/* Owners come, and with each come those without keys are forgotten, while a
+ * worker counts the loads of one that has some. For ThreadSanitizer. */
+static void owners_come_during_loads(void **state)
+{
+    enum {
+        OWNERS = 20,
+    };
+    const struct timespec pause = {.tv_nsec = 200000};
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+
+    (void)state;
+    for (unsigned i = 0; i < OWNERS; i++) {
+        warprsa_key *key = key_of_owner(queue, 1000, i), *other;
+        fake_request r;
+
+        fake_fill(&r, WARPRSA_CLASS_2048, i, i);
+        assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
+        nanosleep(&pause, NULL); /* a lock would order what is to race */
+        other = key_of_owner(queue, 2000 + i, OWNERS + i);
+        assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r));
+        warprsa_key_release(other);
+        warprsa_key_release(key);
+    }
+    assert_int_equal(config.counters->keys_loaded, OWNERS);
+    fake_close_queue(queue, &config);
     warprsa_counters_free(config.counters);
 }
 
@@ -675,10 +761,13 @@ int main(void)
         cmocka_unit_test_setup(a_key_without_class_is_not_taken, reset),
         cmocka_unit_test_setup(more_keys_than_the_device_holds, reset),
         cmocka_unit_test_setup(keys_in_use_are_not_evicted, reset),
+        cmocka_unit_test_setup(a_key_lost_in_use_is_not_evicted, reset),
+        cmocka_unit_test_setup(nor_is_one_lost_after_the_deadline, reset),
         cmocka_unit_test_setup(a_batch_of_too_many_keys, reset),
         cmocka_unit_test_setup(a_new_key_holds_up_no_batch, reset),
         cmocka_unit_test_setup(many_keys_of_one_owner_leave_those_of_another,
                                reset),
+        cmocka_unit_test_setup(owners_come_during_loads, reset),
         cmocka_unit_test_setup(requests_that_wait_for_keys_leave_slots, reset),
         cmocka_unit_test_setup(requests_of_one_owner_leave_slots, reset),
         cmocka_unit_test_setup(withdrawn_requests_load_no_keys, reset),

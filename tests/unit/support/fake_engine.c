@@ -378,6 +378,7 @@ static warprsa_status fake_wait(warprsa_device *device, unsigned stream,
     while (fake.hold && s->busy && !device->lost && status == WARPRSA_OK) {
         if (fake.overdue > 0 && !s->forgotten) {
             fake.overdue--;
+            changed();
             status = WARPRSA_DEADLINE;
         } else if (pthread_cond_timedwait(&fake.changed, &fake.lock, &until) ==
                    ETIMEDOUT) {
