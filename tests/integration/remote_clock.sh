@@ -8,6 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/remote_load.sh"
 
 program=$BUILD_DIR/batching/remote/warprsad-remote
 library=$BUILD_DIR/tests/integration/libshifted_clock.so
@@ -39,27 +40,9 @@ port=$(sed -n 's/.*listening on 127.0.0.1, port //p' host.log)
     --tls-ca="$work/ca.pem" --deadline-ms=60000 >daemon.log 2>&1 &
 daemon=$!
 servers+=("$daemon")
-at_end() {
-    : >enough
-}
 wait_for 60 grep -q 'in use, 127.0.0.1' daemon.log
 
-configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" route=gpu \
-    startup_ms=10000 deadline_ms=60000
-load() { # until the file "enough" exists
-    until [ -e enough ]; do
-        with_provider speed -elapsed -seconds 2 -async_jobs 16 rsa1024
-    done
-}
-load >speed.log 2>&1 &
-speed=$!
-servers+=("$speed")
-has_more_than() { # OPERATIONS
-    [ "$(live "$daemon" gpu)" -gt "$1" ]
-}
-computes() { # the host does, from now on
-    wait_for 60 has_more_than "$(live "$daemon" gpu)"
-}
+start_load -seconds 2 -async_jobs 16
 computes
 for seconds in 3600 -86400 2592000; do
     jump "$seconds"
@@ -92,8 +75,4 @@ in_use_again() {
 }
 wait_for 60 in_use_again
 computes
-: >enough
-wait "$speed" || fail "$(tail -n 5 speed.log)"
-grep -E '^rsa +1024 bits' speed.log
-! grep -E 'failure|:error:' speed.log || fail "operations failed"
-[ "$(live "$daemon" checks_failed)" = 0 ] || fail "a check failed"
+end_load

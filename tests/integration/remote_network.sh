@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/remote_load.sh"
 
 need ip
 here=warprsa-tls-$$
@@ -53,48 +54,31 @@ logged 1 'in use, 10.99.0.2'
 
 configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" route=gpu \
     startup_ms=10000 deadline_ms=5000
-load() { # until the file "enough" exists
-    until [ -e enough ]; do
-        with_provider speed -elapsed -seconds 3 -async_jobs 16 rsa1024
-    done
-}
-load >speed.log 2>&1 &
-speed=$!
-servers+=("$speed")
-computed() { # the host computes now
-    local before
-    before=$(live "$daemon" gpu)
-    sleep 0.1
-    [ "$(live "$daemon" gpu)" -gt "$before" ]
-}
-wait_for 60 computed
+start_load -seconds 3 -async_jobs 16
+computes
 
 # Gone without a word: no packet comes through, and none says so.
 ip -n "$there" link set wire down
 logged 1 'not heard of for 5 s'
 ip -n "$there" link set wire up
 logged 2 'in use, 10.99.0.2'
-wait_for 60 computed
+computes
 
 netem() { # WHAT...
     ip netns exec "$here" tc qdisc replace dev wire root netem "$@" 2>/dev/null
 }
 if command -v tc >/dev/null && netem delay 2ms loss 0.1%; then
-    wait_for 60 computed
+    computes
     netem delay 50ms 20ms loss 2%
-    wait_for 60 computed
+    computes
     netem delay 1ms rate 2mbit
-    wait_for 60 computed
+    computes
     netem loss 100%
     logged 2 'not heard of for 5 s'
     ip netns exec "$here" tc qdisc del dev wire root
     logged 3 'in use, 10.99.0.2'
-    wait_for 60 computed
+    computes
 else
     echo "no netem here: delay and loss left out"
 fi
-: >enough
-wait "$speed" || fail "$(tail -n 5 speed.log)"
-grep -E '^rsa +1024 bits' speed.log
-! grep -E 'failure|:error:' speed.log || fail "operations failed"
-[ "$(live "$daemon" checks_failed)" = 0 ] || fail "a check failed"
+end_load

@@ -8,6 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/remote_load.sh"
 
 program=$BUILD_DIR/batching/remote/warprsad-remote
 authority ca
@@ -97,14 +98,6 @@ stop "$daemon"
 wait_for 60 grep -q 'session has ended' host1.log
 
 # Two hosts under load.
-at_end() {
-    : >enough
-}
-load() { # until the file "enough" exists
-    until [ -e enough ]; do
-        with_provider speed -elapsed -seconds 5 -multi 2 -async_jobs 24 rsa1024
-    done
-}
 host 2
 use --remote-hosts="127.0.0.1:${ports[1]} 127.0.0.1:${ports[2]}" \
     --verify-remote=yes --deadline-ms=60000
@@ -112,9 +105,7 @@ wait_for 60 has_counted devices 2
 logged "in use, 127.0.0.1:${ports[1]}"
 logged "in use, 127.0.0.1:${ports[2]}"
 : >provider.trace
-load >speed.log 2>&1 &
-speed=$!
-servers+=("$speed")
+start_load -seconds 5 -multi 2 -async_jobs 24
 grows() { # DEVICE: it computes now
     local before
     before=$(live "$daemon" "device$1_gpu")
@@ -156,22 +147,15 @@ kill -STOP "$stopped" "${process[2]}"
 logged 'not heard of for 5 s'
 wait_for 60 grows 1
 kill -CONT "$stopped" "${process[2]}"
-: >enough
-wait "$speed" || fail "$(tail -n 5 speed.log)"
-grep -E '^rsa +1024 bits' speed.log
-! grep -E 'failure|:error:' speed.log || fail "operations failed"
-[ "$(live "$daemon" checks_failed)" = 0 ] || fail "a check failed"
+end_load
 stop "$daemon"
 
 # Hosts added and removed by a reload, under load.
-rm -f enough
 echo "remote_hosts = 127.0.0.1:${ports[1]}" >hosts.conf
 use --config="$work/hosts.conf" --verbose=1 --deadline-ms=60000
 wait_for 60 has_counted devices 1
 : >provider.trace
-load >speed.log 2>&1 &
-speed=$!
-servers+=("$speed")
+start_load -seconds 5 -multi 2 -async_jobs 24
 wait_for 60 grows 1
 echo "remote_hosts = 127.0.0.1:${ports[1]} 127.0.0.1:${ports[2]}" >hosts.conf
 kill -HUP "$daemon"
@@ -190,9 +174,7 @@ wait_for 60 grows 2
 echo "remote_hosts = 127.0.0.1:${ports[2]} 127.0.0.1:${ports[1]}" >hosts.conf
 kill -HUP "$daemon"
 wait_for 60 grows 1
-: >enough
-wait "$speed" || fail "$(tail -n 5 speed.log)"
-! grep -E 'failure|:error:' speed.log || fail "operations failed"
+end_load
 if ! grep -q 'not heard of' daemon.log; then # the machine has been quick enough
     for reason in error no_device check_failed; do
         [ "$(live "$daemon" "cpu_$reason")" = 0 ] || fail "cpu_$reason"
