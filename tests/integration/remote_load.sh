@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # A load without end on remote hosts; tests of these source this after
-# servers.sh. The test sets "daemon" to the one that uses the hosts.
+# servers.sh.
 
+daemon= # the process that uses the hosts; the test sets it
 configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" route=gpu \
     startup_ms=10000 deadline_ms=60000
 
