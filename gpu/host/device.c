@@ -180,21 +180,6 @@ const char *warprsa_host_describe(const warprsa_device *device)
     return device->description;
 }
 
-/* Says what device it is: each stream is a thread's. */
-static void describe(warprsa_device *device)
-{
-    const warprsa_device_config *config = &device->config;
-    const char *reads = config->direct_table_reads ? ", direct reads" : "";
-
-    if (strcmp(device->engine->name, "ifma") == 0)
-        snprintf(device->description, sizeof(device->description),
-                 "AVX-512 IFMA, %d lanes, %u threads (ifma 0%s)",
-                 WARPRSA_IFMA_LANES, config->streams, reads);
-    else
-        snprintf(device->description, sizeof(device->description),
-                 "CPU (%s 0%s)", device->engine->name, reads);
-}
-
 /* Releases what was computed, or zeros. */
 static void finish_task(const warprsa_device *device, warprsa_task *task,
                         const warprsa_host_request *request)
@@ -374,8 +359,18 @@ static warprsa_status prove(warprsa_device *device)
     return status == WARPRSA_OK ? warprsa_host_self_test(device, 0) : status;
 }
 
+unsigned warprsa_host_count(const char *missing, char *why, size_t why_size)
+{
+    if (warprsa_fault_active(WARPRSA_FAULT_NODEVICE))
+        missing = "no device (fault injected)";
+    if (missing != NULL)
+        snprintf(why, why_size, "%s", missing);
+    return missing == NULL ? 1 : 0;
+}
+
 warprsa_status warprsa_host_open(const warprsa_engine *engine,
                                  const warprsa_host_arithmetic *arithmetic,
+                                 const char *name,
                                  const warprsa_device_config *config,
                                  warprsa_device **out, char *why,
                                  size_t why_size)
@@ -396,7 +391,9 @@ warprsa_status warprsa_host_open(const warprsa_engine *engine,
     device->engine = engine;
     device->capacity = config->keys_max + WARPRSA_CLASSES;
     device->arithmetic = arithmetic;
-    describe(device);
+    snprintf(device->description, sizeof(device->description), "%s (%s 0%s)",
+             name, engine->name,
+             config->direct_table_reads ? ", direct reads" : "");
     device->keys = calloc(device->capacity, sizeof(*device->keys));
     if (device->keys != NULL &&
         warprsa_id_pool_init(&device->key_ids, 0, device->capacity))

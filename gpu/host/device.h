@@ -13,17 +13,23 @@
 
 #include "gpu/host/arithmetic.h"
 
+/* As warprsa_engine's count(): one device. None where `missing` is not NULL,
+ * which says what this machine lacks for it. */
+unsigned warprsa_host_count(const char *missing, char *why, size_t why_size);
+
 /* Opens the device of `engine`, which computes with `arithmetic`. Both must
- * live until close(). Otherwise as warprsa_engine's open(). */
+ * live until close(). `name` is what it is called, in 40 characters at most.
+ * Otherwise as warprsa_engine's open(). */
 warprsa_status warprsa_host_open(const warprsa_engine *engine,
                                  const warprsa_host_arithmetic *arithmetic,
+                                 const char *name,
                                  const warprsa_device_config *config,
                                  warprsa_device **out, char *why,
                                  size_t why_size);
 
 bool warprsa_host_close(warprsa_device *device);
 
-/* "CPU (host 0)" */
+/* "CPU (host 0)", where "CPU" is the name that it was opened with. */
 const char *warprsa_host_describe(const warprsa_device *device);
 
 warprsa_status warprsa_host_load_key(warprsa_device *device,

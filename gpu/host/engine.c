@@ -5,10 +5,9 @@
  * It tests the arithmetic where there is no GPU, or no AVX-512; it is not meant
  * to be fast.
  */
-#include <stdio.h>
-
-#include "gpu/fault.h"
 #include "gpu/host/device.h"
+
+#include <stddef.h>
 
 /* Of the processor, and of the system, which must save the registers. */
 static const char *missing(void)
@@ -23,29 +22,19 @@ static const char *missing(void)
 
 static unsigned host_count(char *why, size_t why_size)
 {
-    const char *reason = warprsa_fault_active(WARPRSA_FAULT_NODEVICE)
-                             ? "no device (fault injected)"
-                             : missing();
-
-    if (reason != NULL)
-        snprintf(why, why_size, "%s", reason);
-    return reason == NULL ? 1 : 0;
+    return warprsa_host_count(missing(), why, why_size);
 }
 
 static warprsa_status host_open(const warprsa_device_config *config,
                                 warprsa_device **device, char *why,
                                 size_t why_size)
 {
-    const char *reason = missing();
-
     *device = NULL;
-    if (reason != NULL) {
-        snprintf(why, why_size, "%s", reason);
+    if (host_count(why, why_size) == 0)
         return WARPRSA_NO_DEVICE;
-    }
     return warprsa_host_open(warprsa_engine_host(),
-                             warprsa_host_arithmetic_of(config->kernel), config,
-                             device, why, why_size);
+                             warprsa_host_arithmetic_of(config->kernel), "CPU",
+                             config, device, why, why_size);
 }
 
 const warprsa_engine *warprsa_engine_host(void)

@@ -6,11 +6,12 @@
  */
 #include <stdio.h>
 
-#include "gpu/fault.h"
 #include "gpu/host/device.h"
 
 #ifdef WARPRSA_HAVE_IFMA
 extern const warprsa_host_arithmetic warprsa_ifma_arithmetic;
+static const warprsa_host_arithmetic *const arithmetic =
+    &warprsa_ifma_arithmetic;
 
 /* Of the processor, and of the system, which must save the registers. */
 static const char *missing(void)
@@ -21,48 +22,35 @@ static const char *missing(void)
         return NULL;
     return "this CPU, or the system on it, has no AVX-512 IFMA";
 }
-
-static warprsa_status ifma_open(const warprsa_device_config *config,
-                                warprsa_device **device, char *why,
-                                size_t why_size)
-{
-    const char *reason = missing();
-
-    *device = NULL;
-    if (reason != NULL) {
-        snprintf(why, why_size, "%s", reason);
-        return WARPRSA_NO_DEVICE;
-    }
-    return warprsa_host_open(warprsa_engine_ifma(), &warprsa_ifma_arithmetic,
-                             config, device, why, why_size);
-}
 #else
+static const warprsa_host_arithmetic *const arithmetic = NULL;
+
 static const char *missing(void)
 {
     return "not in this build: it needs x86-64 and a compiler that knows "
            "AVX-512 IFMA";
 }
-
-static warprsa_status ifma_open(const warprsa_device_config *config,
-                                warprsa_device **device, char *why,
-                                size_t why_size)
-{
-    (void)config;
-    *device = NULL;
-    snprintf(why, why_size, "%s", missing());
-    return WARPRSA_NO_DEVICE;
-}
 #endif
 
 static unsigned ifma_count(char *why, size_t why_size)
 {
-    const char *reason = warprsa_fault_active(WARPRSA_FAULT_NODEVICE)
-                             ? "no device (fault injected)"
-                             : missing();
+    return warprsa_host_count(missing(), why, why_size);
+}
 
-    if (reason != NULL)
-        snprintf(why, why_size, "%s", reason);
-    return reason == NULL ? 1 : 0;
+/* Each stream is a thread's. */
+static warprsa_status ifma_open(const warprsa_device_config *config,
+                                warprsa_device **device, char *why,
+                                size_t why_size)
+{
+    char name[64];
+
+    *device = NULL;
+    if (ifma_count(why, why_size) == 0)
+        return WARPRSA_NO_DEVICE;
+    snprintf(name, sizeof(name), "AVX-512 IFMA, %d lanes, %u threads",
+             WARPRSA_IFMA_LANES, config->streams);
+    return warprsa_host_open(warprsa_engine_ifma(), arithmetic, name, config,
+                             device, why, why_size);
 }
 
 const warprsa_engine *warprsa_engine_ifma(void)
