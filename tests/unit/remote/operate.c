@@ -83,19 +83,6 @@ static warprsa_operate_host host = {
 static warprsa_identity identity;
 static warprsa_http2_stream stream;
 
-static warprsa_operate *begin(warprsa_queue *queue)
-{
-    warprsa_operate *session;
-
-    memset(&seen, 0, sizeof(seen));
-    host.queue = queue;
-    atomic_store(&identity.keys_max, KEY + 1);
-    atomic_store(&identity.operations_max, OPERATIONS);
-    session = warprsa_operate_new(&host, &stream, &identity);
-    assert_non_null(session);
-    return session;
-}
-
 static void send(warprsa_operate *session, const uint8_t *message, size_t size)
 {
     assert_true(size > WARPRSA_REMOTE_PREFIX);
@@ -112,6 +99,22 @@ static void load_key(warprsa_operate *session)
     send(session, message,
          warprsa_remote_write_load_key(message, sizeof(message), KEY, &key));
     assert_int_equal(session->keys[KEY].status, WARPRSA_REMOTE_OK);
+}
+
+/* A session with a key, of a queue that is ready. */
+static warprsa_operate *begin(const warprsa_queue_config *config)
+{
+    warprsa_operate *session;
+
+    memset(&seen, 0, sizeof(seen));
+    fake_reset();
+    host.queue = fake_ready_queue(config);
+    atomic_store(&identity.keys_max, KEY + 1);
+    atomic_store(&identity.operations_max, OPERATIONS);
+    session = warprsa_operate_new(&host, &stream, &identity);
+    assert_non_null(session);
+    load_key(session);
+    return session;
 }
 
 /* Sends one operation. */
@@ -147,14 +150,10 @@ static void what_is_queued_ends_with_the_session(void **state)
 {
     warprsa_queue_config config = fake_config();
     warprsa_operate *session;
-    warprsa_queue *queue;
 
     (void)state;
     config.engines[0].batch_max = 1;
-    fake_reset();
-    queue = fake_ready_queue(&config);
-    session = begin(queue);
-    load_key(session);
+    session = begin(&config);
     FAKE_SET(hold, true);
     operate(session, 0);
     FAKE_WAIT(fake.running == 1);
@@ -167,7 +166,7 @@ static void what_is_queued_ends_with_the_session(void **state)
     assert_int_equal(seen.operations, 0);
     warprsa_operate_free(session);
     FAKE_SET(hold, false);
-    fake_close_queue(queue, &config);
+    fake_close_queue(host.queue, &config);
     assert_int_equal(fake.batches, 1);
     assert_int_equal(seen.pushed, 0);
     warprsa_counters_free(config.counters);
@@ -178,14 +177,9 @@ static void what_is_queued_ends_with_the_session(void **state)
 static void an_answer_that_is_there_is_collected(void **state)
 {
     warprsa_queue_config config = fake_config();
-    warprsa_operate *session;
-    warprsa_queue *queue;
+    warprsa_operate *session = begin(&config);
 
     (void)state;
-    fake_reset();
-    queue = fake_ready_queue(&config);
-    session = begin(queue);
-    load_key(session);
     for (uint32_t i = 0; i < OPERATIONS; i++)
         operate(session, i);
     WAIT_UNTIL(atomic_load(&seen.pushed) == OPERATIONS);
@@ -194,7 +188,7 @@ static void an_answer_that_is_there_is_collected(void **state)
     drain(session);
     assert_int_equal(seen.operations, 0);
     warprsa_operate_free(session);
-    fake_close_queue(queue, &config);
+    fake_close_queue(host.queue, &config);
     assert_int_equal(fake_sum(config.counters->gpu, WARPRSA_CLASSES),
                      OPERATIONS);
     warprsa_counters_free(config.counters);
