@@ -17,6 +17,9 @@ typedef enum warprsa_engine_choice {
     WARPRSA_ENGINE_NONE, /* not for the daemon */
 } warprsa_engine_choice;
 
+/* What configurations call them, in their order: all but "none". */
+#define WARPRSA_ENGINE_NAMES "auto cuda ifma host"
+
 /* As many threads of the CPU engine as the process may use CPUs. */
 #define WARPRSA_CPU_THREADS_AUTO UINT32_MAX
 

@@ -14,6 +14,7 @@
 #include <openssl/core_names.h>
 #include <openssl/params.h>
 
+#include "batching/base/config_value.h"
 #include "batching/queue.h"
 #include "provider/config_section.h"
 
@@ -33,41 +34,20 @@ typedef struct parameter {
 static bool parse_number(const parameter *parameter, const char *text,
                          void *field)
 {
-    unsigned long value = 0;
-
-    if (text[0] == '\0' || strlen(text) > 9 ||
-        strspn(text, "0123456789") != strlen(text))
-        return false;
-    value = strtoul(text, NULL, 10);
-    *(unsigned *)field = (unsigned)value;
-    return value >= parameter->min && value <= parameter->max;
+    return warprsa_config_number(text, parameter->min, parameter->max, field);
 }
 
-static bool parse_number_or_auto(const parameter *parameter, const char *text,
-                                 void *field)
+static bool parse_cpu_threads(const parameter *parameter, const char *text,
+                              void *field)
 {
-    if (strcmp(text, "auto") != 0)
-        return parse_number(parameter, text, field);
-    *(unsigned *)field = WARPRSA_CPU_THREADS_AUTO;
-    return true;
+    return warprsa_config_number_or_auto(text, parameter->min, parameter->max,
+                                         WARPRSA_CPU_THREADS_AUTO, field);
 }
 
 static bool parse_word(const parameter *parameter, const char *text,
                        void *field)
 {
-    const char *word = parameter->words;
-
-    for (unsigned i = 0; *word != '\0'; i++) {
-        size_t length = strcspn(word, " ");
-
-        if (strlen(text) == length && strncmp(text, word, length) == 0) {
-            *(unsigned *)field = i;
-            return true;
-        }
-        word += length;
-        word += strspn(word, " ");
-    }
-    return false;
+    return warprsa_config_word(text, parameter->words, field);
 }
 
 static bool parse_path(const parameter *parameter, const char *text,
@@ -89,32 +69,10 @@ static bool parse_path_or_none(const parameter *parameter, const char *text,
     return true;
 }
 
-/* "all", or device numbers separated by commas. */
 static bool parse_devices(const parameter *parameter, const char *text,
                           void *field)
 {
-    uint32_t *devices = field;
-
-    *devices = UINT32_MAX;
-    if (strcmp(text, "all") == 0)
-        return true;
-    *devices = 0;
-    for (;;) {
-        size_t digits = strspn(text, "0123456789");
-        unsigned long ordinal = 0;
-
-        if (digits == 0 || digits > 2)
-            return false;
-        ordinal = strtoul(text, NULL, 10);
-        if (ordinal > parameter->max)
-            return false;
-        *devices |= UINT32_C(1) << ordinal;
-        text += digits;
-        if (*text == '\0')
-            return true;
-        if (*text++ != ',')
-            return false;
-    }
+    return warprsa_config_devices(text, parameter->max, field);
 }
 
 /* For the trace, which open_trace() parses when it opens it. */
@@ -133,7 +91,7 @@ static const parameter parameters[] = {
      "an absolute path of at most 107 bytes", FIELD(socket), 0,
      WARPRSA_SOCKET_PATH_SIZE - 1, NULL},
     {"engine", parse_word, "auto", "one of auto, cuda, ifma, host, none",
-     FIELD(engine), 0, 0, "auto cuda ifma host none"},
+     FIELD(engine), 0, 0, WARPRSA_ENGINE_NAMES " none"},
     {"route", parse_word, "auto", "one of auto, gpu, cpu", FIELD(route), 0, 0,
      "auto gpu cpu"},
     {"devices", parse_devices, "all",
@@ -143,9 +101,8 @@ static const parameter parameters[] = {
      1, 65536, NULL},
     {"streams", parse_number, "8", "a number from 1 to 8", FIELD(streams), 1,
      WARPRSA_GPU_STREAMS_MAX, NULL},
-    {"cpu_threads", parse_number_or_auto, "auto",
-     "auto or a number from 0 to 256", FIELD(cpu_threads), 0,
-     WARPRSA_STREAMS_MAX, NULL},
+    {"cpu_threads", parse_cpu_threads, "auto", "auto or a number from 0 to 256",
+     FIELD(cpu_threads), 0, WARPRSA_STREAMS_MAX, NULL},
     {"batch_max", parse_number, "8192", "a number from 1 to 65536",
      FIELD(batch_max), 1, 65536, NULL},
     {"keys_max", parse_number, "4096", "a number from 1 to 1000000",

@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "batching/base/config_value.h"
 #include "batching/daemon/network.h"
 #include "batching/daemon/server.h"
 #include "batching/engines.h"
@@ -32,23 +32,14 @@ typedef struct option_row {
 
 static bool parse_number(const option_row *row, const char *text, void *field)
 {
-    unsigned long value = 0;
-
-    if (text[0] == '\0' || strlen(text) > 9 ||
-        strspn(text, "0123456789") != strlen(text))
-        return false;
-    value = strtoul(text, NULL, 10);
-    *(unsigned *)field = (unsigned)value;
-    return value >= row->min && value <= row->max;
+    return warprsa_config_number(text, row->min, row->max, field);
 }
 
-static bool parse_number_or_auto(const option_row *row, const char *text,
-                                 void *field)
+static bool parse_cpu_threads(const option_row *row, const char *text,
+                              void *field)
 {
-    if (strcmp(text, "auto") != 0)
-        return parse_number(row, text, field);
-    *(unsigned *)field = WARPRSA_CPU_THREADS_AUTO;
-    return true;
+    return warprsa_config_number_or_auto(text, row->min, row->max,
+                                         WARPRSA_CPU_THREADS_AUTO, field);
 }
 
 static bool parse_text(const option_row *row, const char *text, void *field)
@@ -89,45 +80,13 @@ static bool parse_yes(const option_row *row, const char *text, void *field)
 
 static bool parse_engine(const option_row *row, const char *text, void *field)
 {
-    static const char *const engines[] = {
-        [WARPRSA_ENGINE_AUTO] = "auto",
-        [WARPRSA_ENGINE_CUDA] = "cuda",
-        [WARPRSA_ENGINE_IFMA] = "ifma",
-        [WARPRSA_ENGINE_HOST] = "host",
-    };
-
     (void)row;
-    for (unsigned i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
-        if (strcmp(text, engines[i]) == 0) {
-            *(unsigned *)field = i;
-            return true;
-        }
-    return false;
+    return warprsa_config_word(text, WARPRSA_ENGINE_NAMES, field);
 }
 
-/* "all", or numbers of devices separated by commas. */
 static bool parse_devices(const option_row *row, const char *text, void *field)
 {
-    uint32_t devices = 0;
-    char *end;
-
-    if (strcmp(text, "all") == 0) {
-        *(uint32_t *)field = UINT32_MAX;
-        return true;
-    }
-    do {
-        unsigned long ordinal;
-
-        if (!isdigit((unsigned char)*text))
-            return false;
-        ordinal = strtoul(text, &end, 10);
-        if (ordinal > row->max)
-            return false;
-        devices |= UINT32_C(1) << ordinal;
-        text = end + 1;
-    } while (*end == ',');
-    *(uint32_t *)field = devices;
-    return *end == '\0';
+    return warprsa_config_devices(text, row->max, field);
 }
 
 #define FIELD(name) offsetof(warprsa_options, name)
@@ -152,8 +111,7 @@ static const option_row rows[] = {
      "requests under way, of all clients together", FIELD(slots), 1, 65536},
     {"streams", parse_number, "8", "a number from 1 to 8",
      "batches under way per GPU", FIELD(streams), 1, WARPRSA_GPU_STREAMS_MAX},
-    {"cpu_threads", parse_number_or_auto, "auto",
-     "auto or a number from 0 to 256",
+    {"cpu_threads", parse_cpu_threads, "auto", "auto or a number from 0 to 256",
      "threads that compute on the CPUs; auto: as many as there are CPUs",
      FIELD(cpu_threads), 0, WARPRSA_STREAMS_MAX},
     {"batch_max", parse_number, "8192", "a number from 1 to 65536",

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batching/base/config_value.h"
+
 enum {
     LINE_MAX_BYTES = 1024,
     CONNECTIONS_MORE = 2, /* for health checks, and while one is replaced */
@@ -89,17 +91,11 @@ static bool read_limit(const char *word, identity_line *line)
 {
     for (int i = 0; i < LIMITS; i++) {
         const limit_row *row = &limits[i];
-        const char *digits = word + strlen(row->name);
-        unsigned long value;
 
-        if (strncmp(word, row->name, strlen(row->name)) != 0)
-            continue;
-        if (digits[0] == '\0' || strlen(digits) > 9 ||
-            strspn(digits, "0123456789") != strlen(digits))
-            return false;
-        value = strtoul(digits, NULL, 10);
-        *(unsigned *)((char *)line + row->offset) = (unsigned)value;
-        return value >= row->min && value <= row->max;
+        if (strncmp(word, row->name, strlen(row->name)) == 0)
+            return warprsa_config_number(
+                word + strlen(row->name), row->min, row->max,
+                (unsigned *)((char *)line + row->offset));
     }
     return false;
 }

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "batching/base/config_value.h"
+
 enum {
     TEXT_MAX = 32768, /* bytes of a file that is read */
     FIELDS = 6,
@@ -86,11 +88,7 @@ static void explain(char *why, size_t why_size, const char *path,
 
 static bool parse_number(const char *text, uint32_t *value)
 {
-    if (text[0] == '\0' || strlen(text) > 9 ||
-        strspn(text, "0123456789") != strlen(text))
-        return false;
-    *value = (uint32_t)strtoul(text, NULL, 10);
-    return true;
+    return warprsa_config_number(text, 0, UINT32_MAX, value);
 }
 
 /* Parses a row, which must be of a candidate. `line` is cut into its fields. */
