@@ -337,7 +337,7 @@ static void end_if_done(warprsa_operate *s)
         return;
     if (s->half_closed)
         warprsa_http2_finish(s->stream, WARPRSA_GRPC_OK, "");
-    else if (s->host->draining)
+    else if (s->told)
         warprsa_http2_finish(s->stream, WARPRSA_GRPC_UNAVAILABLE,
                              "the server stops");
 }
