@@ -212,14 +212,9 @@ static void an_answer_that_is_there_is_collected(void **state)
 static void who_is_there_is_told_before_the_end(void **state)
 {
     warprsa_queue_config config = fake_config();
-    warprsa_operate *session;
-    warprsa_queue *queue;
+    warprsa_operate *session = begin(&config);
 
     (void)state;
-    fake_reset();
-    queue = fake_ready_queue(&config);
-    session = begin(queue);
-    load_key(session);
     operate(session, 0);
     host.draining = true;
     operate(session, 1); /* refused, in a message of its own */
@@ -233,7 +228,7 @@ static void who_is_there_is_told_before_the_end(void **state)
     assert_int_equal(seen.status, WARPRSA_GRPC_UNAVAILABLE);
     host.draining = false;
     warprsa_operate_free(session);
-    fake_close_queue(queue, &config);
+    fake_close_queue(host.queue, &config);
     warprsa_counters_free(config.counters);
 }
 
