@@ -3,7 +3,7 @@
  *
  * The engine "remote"; see engine.h. This file holds one thing, a host as a
  * device of a queue, in this order: what is sent, what the host sends, keys,
- * batches, opening and closing, and which hosts there are.
+ * batches, opening and closing.
  *
  * A host is believed nothing: a result must be of an operation that was sent
  * and not answered yet, and as long as the modulus; whether it is right, the
@@ -18,6 +18,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/base/id_pool.h"
+#include "batching/remote/hosts.h"
 #include "batching/remote/link.h"
 #include "batching/remote/verify.h"
 #include "gpu/known_answer.h"
@@ -45,7 +46,6 @@ typedef struct remote_batch {
 
 struct warprsa_device {
     warprsa_device_config config;
-    warprsa_address address; /* of its host */
     warprsa_tls tls;
     warprsa_link *link; /* NULL: not open yet */
     warprsa_remote_welcome welcome;
@@ -61,18 +61,7 @@ struct warprsa_device {
     bool lost, draining;
 };
 
-/* A host, by the ordinal of its device. */
-typedef struct remote_host {
-    warprsa_address address; /* empty: removed */
-    warprsa_device *device;  /* NULL: it is not open */
-} remote_host;
-
-static struct {
-    warprsa_remote_engine_config config; /* set once */
-    pthread_mutex_t lock; /* of what follows; taken before a device's */
-    remote_host hosts[WARPRSA_REMOTE_HOSTS_MAX];
-    unsigned count; /* never less than before */
-} remote = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static warprsa_remote_engine_config the_config; /* set once */
 
 static const warprsa_engine *the_engine(void)
 {
@@ -322,7 +311,7 @@ static warprsa_status remote_load_key(warprsa_device *device,
 
     if (warprsa_key_class(key) < 0)
         return WARPRSA_UNSUPPORTED_KEY;
-    if (remote.config.verify && (verify = warprsa_verify_new(key)) == NULL)
+    if (the_config.verify && (verify = warprsa_verify_new(key)) == NULL)
         return WARPRSA_NO_MEMORY;
     if (!warprsa_id_pool_acquire(&device->numbers, index)) {
         warprsa_verify_free(verify);
@@ -418,7 +407,7 @@ static warprsa_status remote_wait(warprsa_device *device, unsigned stream,
     b->left -= b->count - b->sent; /* that will never be sent now */
     b->count = b->sent;
     pthread_mutex_unlock(&device->lock);
-    if (status == WARPRSA_OK && tasks != NULL && remote.config.verify)
+    if (status == WARPRSA_OK && tasks != NULL && the_config.verify)
         verify_all(device, tasks, count);
     return status;
 }
@@ -427,53 +416,20 @@ static warprsa_status remote_wait(warprsa_device *device, unsigned stream,
 
 static unsigned remote_count(char *why, size_t why_size)
 {
-    unsigned count;
+    const unsigned count = warprsa_remote_hosts_count();
 
-    pthread_mutex_lock(&remote.lock);
-    count = remote.count;
-    pthread_mutex_unlock(&remote.lock);
     if (count == 0)
         snprintf(why, why_size, "no host is configured");
     return count;
 }
 
-/* The host of an ordinal. False: it was removed. */
-static bool get_host(unsigned ordinal, warprsa_address *address)
+/* Its host was removed: it takes no more. */
+static void remove_device(warprsa_device *device)
 {
-    pthread_mutex_lock(&remote.lock);
-    *address = remote.hosts[ordinal].address;
-    pthread_mutex_unlock(&remote.lock);
-    return address->host[0] != '\0';
-}
-
-static bool is_same(const warprsa_address *a, const warprsa_address *b)
-{
-    return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
-}
-
-/* An opened device is its host's from now on. False: the host was removed
- * meanwhile. */
-static bool join_host(warprsa_device *device)
-{
-    remote_host *host = &remote.hosts[device->config.ordinal];
-    bool joined;
-
-    pthread_mutex_lock(&remote.lock);
-    joined = is_same(&host->address, &device->address);
-    if (joined)
-        host->device = device;
-    pthread_mutex_unlock(&remote.lock);
-    return joined;
-}
-
-static void leave_host(const warprsa_device *device)
-{
-    remote_host *host = &remote.hosts[device->config.ordinal];
-
-    pthread_mutex_lock(&remote.lock);
-    if (host->device == device)
-        host->device = NULL;
-    pthread_mutex_unlock(&remote.lock);
+    pthread_mutex_lock(&device->lock);
+    device->draining = true;
+    pthread_mutex_unlock(&device->lock);
+    tell_lost(device, "removed from remote_hosts");
 }
 
 static bool init_condition(pthread_cond_t *condition)
@@ -525,7 +481,6 @@ static warprsa_device *new_device(const warprsa_device_config *config,
     if (device == NULL)
         return NULL;
     device->config = *config;
-    device->address = *address;
     snprintf(device->description, sizeof(device->description),
              "%s:%s (remote %u)", address->host, address->port,
              config->ordinal);
@@ -548,21 +503,20 @@ static warprsa_device *new_device(const warprsa_device_config *config,
 }
 
 /* Connects, and makes room for as many keys as the host takes. */
-static warprsa_status connect_device(warprsa_device *device, char *why,
+static warprsa_status connect_device(warprsa_device *device,
+                                     const warprsa_address *address, char *why,
                                      size_t why_size)
 {
     uint32_t most = device->config.keys_max + WARPRSA_CLASSES;
 
-    if (!warprsa_tls_open(&device->tls, false, &remote.config.tls, why,
-                          why_size))
+    if (!warprsa_tls_open(&device->tls, false, &the_config.tls, why, why_size))
         return WARPRSA_DEVICE_ERROR;
     device->keys = calloc(most, sizeof(*device->keys));
     if (device->keys == NULL)
         return WARPRSA_NO_MEMORY;
     device->keys_max = most;
-    device->link =
-        warprsa_link_open(&device->tls, &device->address, &link_handlers,
-                          device, &device->welcome, why, why_size);
+    device->link = warprsa_link_open(&device->tls, address, &link_handlers,
+                                     device, &device->welcome, why, why_size);
     if (device->link == NULL)
         return WARPRSA_DEVICE_ERROR;
     if (device->welcome.keys_max < most)
@@ -581,7 +535,7 @@ static bool remote_close(warprsa_device *device)
 
     if (device == NULL)
         return true;
-    leave_host(device);
+    warprsa_remote_hosts_leave(device->config.ordinal, device);
     if (device->link != NULL) {
         wiped = !warprsa_link_is_lost(device->link);
         warprsa_link_close(device->link);
@@ -606,13 +560,13 @@ static warprsa_status remote_open(const warprsa_device_config *config,
 
     *opened = NULL;
     snprintf(why, why_size, "removed from remote_hosts");
-    if (!get_host(config->ordinal, &address))
+    if (!warprsa_remote_hosts_get(config->ordinal, &address))
         return WARPRSA_NO_DEVICE;
     snprintf(why, why_size, "no memory");
     device = new_device(config, &address);
     if (device == NULL)
         return status;
-    status = connect_device(device, why, why_size);
+    status = connect_device(device, &address, why, why_size);
     if (status == WARPRSA_OK) {
         snprintf(why, why_size, "the known-answer test failed");
         status = warprsa_known_answer_load(the_engine(), device, &device->test,
@@ -621,7 +575,9 @@ static warprsa_status remote_open(const warprsa_device_config *config,
     if (status == WARPRSA_OK)
         status =
             warprsa_known_answer_run(the_engine(), device, &device->test, 0);
-    if (status == WARPRSA_OK && !join_host(device)) {
+    if (status == WARPRSA_OK &&
+        !warprsa_remote_hosts_join(config->ordinal, &address, device,
+                                   remove_device)) {
         snprintf(why, why_size, "removed from remote_hosts");
         status = WARPRSA_NO_DEVICE;
     }
@@ -643,104 +599,6 @@ static warprsa_status remote_self_test(warprsa_device *device, unsigned stream)
                                     stream);
 }
 
-/* ---- Which hosts ---- */
-
-typedef struct host_list {
-    warprsa_address host[WARPRSA_REMOTE_HOSTS_MAX];
-    unsigned count;
-} host_list;
-
-static bool contains(const host_list *list, const warprsa_address *address)
-{
-    for (unsigned i = 0; i < list->count; i++)
-        if (is_same(&list->host[i], address))
-            return true;
-    return false;
-}
-
-/* HOST:PORT, separated by blanks. */
-static bool read_hosts(host_list *list, const char *hosts, char *why,
-                       size_t why_size)
-{
-    list->count = 0;
-    for (;;) {
-        warprsa_address address = {0};
-        size_t length;
-
-        hosts += strspn(hosts, " \t");
-        if (*hosts == '\0')
-            return true;
-        length = strcspn(hosts, " \t");
-        if (list->count == WARPRSA_REMOTE_HOSTS_MAX ||
-            !warprsa_address_parse(hosts, length, &address) ||
-            contains(list, &address)) {
-            snprintf(why, why_size,
-                     "remote_hosts: %.*s: expected HOST:PORT, %d of them at "
-                     "most, each once, separated by blanks",
-                     length < 64 ? (int)length : 64, hosts,
-                     WARPRSA_REMOTE_HOSTS_MAX);
-            return false;
-        }
-        list->host[list->count++] = address;
-        hosts += length;
-    }
-}
-
-/* With the engine's lock held: its device, if it is open, takes no more. */
-static void remove_host(remote_host *host)
-{
-    memset(&host->address, 0, sizeof(host->address));
-    if (host->device == NULL)
-        return;
-    pthread_mutex_lock(&host->device->lock);
-    host->device->draining = true;
-    pthread_mutex_unlock(&host->device->lock);
-    tell_lost(host->device, "removed from remote_hosts");
-    host->device = NULL;
-}
-
-/* With the engine's lock held: at the first place that is free. There is one,
- * since no list is longer than the places are. */
-static void add_host(const warprsa_address *address)
-{
-    unsigned i = 0;
-
-    while (i < remote.count && remote.hosts[i].address.host[0] != '\0')
-        i++;
-    remote.hosts[i].address = *address;
-    if (i == remote.count)
-        remote.count++;
-}
-
-bool warprsa_remote_set_hosts(const char *hosts, char *why, size_t why_size)
-{
-    host_list wanted, there = {0};
-
-    if (!read_hosts(&wanted, hosts, why, why_size))
-        return false;
-    pthread_mutex_lock(&remote.lock);
-    for (unsigned i = 0; i < remote.count; i++) {
-        remote_host *host = &remote.hosts[i];
-
-        if (contains(&wanted, &host->address))
-            there.host[there.count++] = host->address;
-        else if (host->address.host[0] != '\0')
-            remove_host(host);
-    }
-    for (unsigned i = 0; i < wanted.count; i++)
-        if (!contains(&there, &wanted.host[i]))
-            add_host(&wanted.host[i]);
-    pthread_mutex_unlock(&remote.lock);
-    return true;
-}
-
-bool warprsa_remote_check_hosts(const char *hosts, char *why, size_t why_size)
-{
-    host_list list;
-
-    return read_hosts(&list, hosts, why, why_size);
-}
-
 const warprsa_engine *
 warprsa_engine_remote(const warprsa_remote_engine_config *config)
 {
@@ -760,6 +618,6 @@ warprsa_engine_remote(const warprsa_remote_engine_config *config)
     };
 
     if (config != NULL)
-        remote.config = *config;
+        the_config = *config;
     return &engine;
 }

@@ -13,13 +13,8 @@
 #ifndef WARPRSA_BATCHING_REMOTE_ENGINE_H
 #define WARPRSA_BATCHING_REMOTE_ENGINE_H
 
-#include "batching/remote/address.h"
 #include "batching/remote/tls.h"
 #include "gpu/engine.h"
-
-enum {
-    WARPRSA_REMOTE_HOSTS_MAX = 8,
-};
 
 typedef struct warprsa_remote_engine_config {
     warprsa_tls_files tls; /* the texts must live on */
@@ -27,23 +22,11 @@ typedef struct warprsa_remote_engine_config {
 } warprsa_remote_engine_config;
 
 /*
- * The engine; it has no host yet. The files are read at each open(), so that
- * new ones take effect. Once in a process with a configuration, before its
- * other threads; from then on with NULL, and any thread.
+ * The engine; its devices are those of hosts.h. The files are read at each
+ * open(), so that new ones take effect. Once in a process with a configuration,
+ * before its other threads; from then on with NULL, and any thread.
  */
 const warprsa_engine *
 warprsa_engine_remote(const warprsa_remote_engine_config *config);
-
-/*
- * The hosts from now on: HOST:PORT, separated by blanks, none to HOSTS_MAX. A
- * host that stays keeps its device. A device whose host is no longer there
- * takes no more batches, answers what is under way, and is closed; another host
- * takes its place, here or with a later call. False: `why` says which one is
- * wrong, and nothing is changed. One thread at a time.
- */
-bool warprsa_remote_set_hosts(const char *hosts, char *why, size_t why_size);
-
-/* Whether a list of hosts is one that set_hosts() takes. Any thread. */
-bool warprsa_remote_check_hosts(const char *hosts, char *why, size_t why_size);
 
 #endif

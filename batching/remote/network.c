@@ -7,6 +7,7 @@
 
 #include "batching/daemon/options.h"
 #include "batching/remote/engine.h"
+#include "batching/remote/hosts.h"
 #include "batching/remote/server.h"
 
 enum {
@@ -29,7 +30,7 @@ static bool engine(const warprsa_options *o, warprsa_queue_engine *to,
     if (o->remote_hosts[0] == '\0')
         return true;
     to->engine = warprsa_engine_remote(&config);
-    return warprsa_remote_set_hosts(o->remote_hosts, why, why_size);
+    return warprsa_remote_hosts_set(o->remote_hosts, why, why_size);
 }
 
 static void *start(const warprsa_network_config *config, char *why,
@@ -66,8 +67,8 @@ const warprsa_network *warprsa_network_get(void)
 {
     static const warprsa_network network = {
         .engine = engine,
-        .check_hosts = warprsa_remote_check_hosts,
-        .set_hosts = warprsa_remote_set_hosts,
+        .check_hosts = warprsa_remote_hosts_check,
+        .set_hosts = warprsa_remote_hosts_set,
         .start = start,
         .reload = reload,
         .stop = stop,

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "batching/remote/engine.h"
+#include "batching/remote/hosts.h"
 #include "batching/remote/link.h"
 #include "batching/remote/verify.h"
 #include "gpu/known_answer.h"
@@ -301,7 +302,7 @@ static setting *set_up(unsigned operations_max)
     memset(host.traffic, 0, sizeof(host.traffic));
     host.ending = false;
     s->engine = warprsa_engine_remote(&config);
-    assert_true(warprsa_remote_set_hosts("a:1", why, sizeof(why)));
+    assert_true(warprsa_remote_hosts_set("a:1", why, sizeof(why)));
     assert_int_equal(open_device(s, 0), WARPRSA_OK);
     assert_int_equal(pthread_create(&s->keys, NULL, answer_keys, NULL), 0);
     for (unsigned i = 0; i < BATCH; i++)
@@ -454,26 +455,26 @@ static void hosts_come_and_go(void **state)
     char why[128];
 
     (void)state;
-    assert_false(warprsa_remote_set_hosts("b", why, sizeof(why)));
-    assert_false(warprsa_remote_set_hosts("b:1 b:1", why, sizeof(why)));
-    assert_false(warprsa_remote_check_hosts(
+    assert_false(warprsa_remote_hosts_set("b", why, sizeof(why)));
+    assert_false(warprsa_remote_hosts_set("b:1 b:1", why, sizeof(why)));
+    assert_false(warprsa_remote_hosts_check(
         "a:1 a:2 a:3 a:4 a:5 a:6 a:7 a:8 a:9", why, sizeof(why)));
     assert_int_equal(host.lost, 0); /* a mistake changes nothing */
-    assert_true(warprsa_remote_set_hosts("b:1 a:1", why, sizeof(why)));
+    assert_true(warprsa_remote_hosts_set("b:1 a:1", why, sizeof(why)));
     assert_int_equal(host.lost, 0);
     assert_int_equal(s->engine->count(why, sizeof(why)), 2);
-    assert_true(warprsa_remote_set_hosts("b:1", why, sizeof(why)));
+    assert_true(warprsa_remote_hosts_set("b:1", why, sizeof(why)));
     assert_int_equal(host.lost, 1);
     assert_string_equal(host.why, "removed from remote_hosts");
     assert_int_equal(open_device(s, 0), WARPRSA_NO_DEVICE);
-    assert_true(warprsa_remote_set_hosts("c:1 b:1", why, sizeof(why)));
+    assert_true(warprsa_remote_hosts_set("c:1 b:1", why, sizeof(why)));
     assert_int_equal(s->engine->count(why, sizeof(why)), 2);
     (void)s->engine->close(first);
     assert_int_equal(open_device(s, 0), WARPRSA_OK);
     assert_string_equal(s->engine->describe(s->device), "c:1 (remote 0)");
     assert_string_equal(host.link.address.host, "c");
     tear_down(s);
-    assert_true(warprsa_remote_set_hosts("", why, sizeof(why)));
+    assert_true(warprsa_remote_hosts_set("", why, sizeof(why)));
 }
 
 int main(void)
