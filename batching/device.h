@@ -56,6 +56,9 @@ bool warprsa_device_usable(warprsa_worker *worker);
 void warprsa_device_overdue(warprsa_worker *worker);
 void warprsa_device_failed(warprsa_worker *worker, warprsa_status status);
 
+/* Whether a failure says nothing against the device. Any thread. */
+bool warprsa_device_is_blameless(warprsa_status status);
+
 /* Whether it was in use, and this process can't bring it back: see
  * warprsa_queue_has_lost_device(). Any thread. */
 bool warprsa_device_is_lost(warprsa_queue_device *device);

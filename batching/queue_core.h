@@ -18,6 +18,9 @@
  *   device                    one device: open, use, recover
  *   take                      the requests of its next batch
  *   failover                  from one host to another
+ *   answer                    what callers are told
+ *   batch                     from taking requests to answering them
+ *   work                      what a thread of a device has to do
  *   worker                    the threads of a device
  *   queue                     opens and closes all that; the callers' side
  *   backend.h, backend_local  the queue behind a table of functions
