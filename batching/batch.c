@@ -196,7 +196,8 @@ static void record_batch(warprsa_worker *worker, warprsa_size_class size,
 
 /* Answers the requests of a batch that has ended or missed its deadline, or has
  * another device do so. A device that failed is taken out of use first, so that
- * the next request of a caller that was refused does not go there. */
+ * the next request of a caller that was refused does not go there, unless
+ * another of its threads, which is past looking, takes it at that moment. */
 static void finish_batch(warprsa_worker *worker, size_t count,
                          warprsa_status status)
 {

@@ -184,9 +184,9 @@ static void publish_state(warprsa_queue *queue)
         snprintf(text, sizeof(text), "none: %s", queue->down_reason);
         warprsa_counters_set_device(counters, text);
     }
+    publish_kinds(queue);
     if (!atomic_load(&queue->closing))
         count_ready(queue);
-    publish_kinds(queue);
     atomic_store(&queue->state, state);
     if (queue->config.router != NULL)
         warprsa_router_set_devices_up(queue->config.router,

@@ -224,7 +224,7 @@ static void an_idle_host_that_goes_is_noticed(void **state)
     WAIT_UNTIL(s.c->devices == 0);
     assert_int_equal(s.c->device_losses, 1);
     FAKE_SET(hold_open, false);
-    WAIT_UNTIL(s.c->devices == 1);
+    WAIT_UNTIL(warprsa_queue_wait_ready(s.queue, 0) == WARPRSA_QUEUE_READY);
     submit(&s, &r, 1);
     all_are_right(&s, &r, 1);
     assert_int_equal(fake.opens, 2);

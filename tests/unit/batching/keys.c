@@ -261,7 +261,7 @@ static void lose_a_key_in_use(bool overdue)
     FAKE_SET(hold_load, false);
     assert_int_equal(warprsa_queue_wait(queue, r[1].ticket, r[1].output),
                      WARPRSA_REFUSED);
-    WAIT_UNTIL(config.counters->devices == 1);
+    WAIT_UNTIL(warprsa_queue_wait_ready(queue, 0) == WARPRSA_QUEUE_READY);
     assert_int_equal(fake.unloads, 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(one(queue, keys[i], i), WARPRSA_DONE);
