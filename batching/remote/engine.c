@@ -308,6 +308,7 @@ static warprsa_status remote_load_key(warprsa_device *device,
 {
     warprsa_status status = WARPRSA_NO_MEMORY;
     warprsa_verify *verify = NULL;
+    bool silent;
 
     if (warprsa_key_class(key) < 0)
         return WARPRSA_UNSUPPORTED_KEY;
@@ -324,7 +325,11 @@ static warprsa_status remote_load_key(warprsa_device *device,
         status = WARPRSA_DEVICE_ERROR;
     else if (send_key(device, key, *index))
         status = wait_for_key(device, *index);
+    silent = status == WARPRSA_DEVICE_ERROR &&
+             device->keys[*index].is_loading && !device->lost;
     pthread_mutex_unlock(&device->lock);
+    if (silent)
+        tell_lost(device, "a key was not answered for 5 s");
     if (status != WARPRSA_OK)
         forget_key(device, *index);
     return status;

@@ -48,7 +48,7 @@ static struct {
     unsigned operations, most;
     uint32_t key; /* that waits for an answer, plus 1 */
     unsigned unloads;
-    bool ending;
+    bool ending, silent;
     unsigned lost;
     char why[64];
     uint64_t traffic[WARPRSA_TRAFFIC_KINDS];
@@ -238,7 +238,7 @@ static void *answer_keys(void *arg)
         static warprsa_remote_response yes = {.kind = WARPRSA_REMOTE_KEY_LOADED,
                                               .status = WARPRSA_REMOTE_OK};
 
-        if (host.key == 0) {
+        if (host.key == 0 || host.silent) {
             pthread_cond_wait(&host.changed, &host.lock);
             continue;
         }
@@ -300,7 +300,8 @@ static setting *set_up(unsigned operations_max)
     host.fail_begin = host.operations = host.most = host.unloads = host.lost =
         0;
     memset(host.traffic, 0, sizeof(host.traffic));
-    host.ending = false;
+    host.ending = host.silent = false;
+    host.key = 0;
     s->engine = warprsa_engine_remote(&config);
     assert_true(warprsa_remote_hosts_set("a:1", why, sizeof(why)));
     assert_int_equal(open_device(s, 0), WARPRSA_OK);
@@ -411,6 +412,23 @@ static void a_key_that_is_not_sent_is_forgotten(void **state)
     tear_down(s);
 }
 
+/* The log is to say more than "device error". */
+static void a_key_that_is_not_answered_is_the_reason(void **state)
+{
+    const warprsa_private_key key = {.modulus_bytes = BYTES};
+    setting *s = set_up(4096);
+    uint32_t index;
+
+    (void)state;
+    host.silent = true;
+    assert_int_equal(s->engine->load_key(s->device, &key, &index),
+                     WARPRSA_DEVICE_ERROR);
+    assert_int_equal(host.lost, 1);
+    assert_string_equal(host.why, "a key was not answered for 5 s");
+    assert_int_equal(host.unloads, 1);
+    tear_down(s);
+}
+
 static void results_that_make_no_sense_are_refused(void **state)
 {
     setting *s = set_up(4096);
@@ -484,6 +502,7 @@ int main(void)
         cmocka_unit_test(what_a_host_refuses_is_not_done),
         cmocka_unit_test(a_batch_that_is_sent_in_part_fails),
         cmocka_unit_test(a_key_that_is_not_sent_is_forgotten),
+        cmocka_unit_test(a_key_that_is_not_answered_is_the_reason),
         cmocka_unit_test(results_that_make_no_sense_are_refused),
         cmocka_unit_test(a_host_that_drains_takes_no_more),
         cmocka_unit_test(hosts_come_and_go),
