@@ -50,8 +50,9 @@ void test_server_close(test_server *s);
 void test_server_stop(test_server *s);
 void test_server_start(test_server *s);
 
-/* How many clients have been logged to have broken the protocol; whether one of
- * the last lines of the log has this in it. */
+/* How many lines have been logged; how many of them say that a client broke the
+ * protocol; whether one of the last has this in it. */
+unsigned test_server_log_length(test_server *s);
 unsigned test_server_broken(test_server *s);
 bool test_server_logged(test_server *s, const char *what);
 
@@ -84,7 +85,8 @@ warprsa_answer test_client_submit(test_client *g, warprsa_backend_key *key,
                                   fake_request *request, uint32_t notifier);
 warprsa_answer test_client_wait(test_client *g, fake_request *request);
 
-/* One operation, whose result must be right. */
+/* One operation, whose result must be right. A client gives up a daemon that
+ * finds no CPU for some 40 ms: then it is tried again. */
 void test_client_operate(test_client *g, warprsa_backend_key *key,
                          warprsa_size_class size, unsigned key_seed,
                          unsigned seed);
