@@ -60,6 +60,15 @@
 
 enum {
     WARPRSA_VECTOR_LIMBS_MAX = WARPRSA_HALF_SAMPLES,
+    WARPRSA_PAIRS = 1 << (WARPRSA_WINDOW - 1), /* of entries of a table */
+    /* Pairs whose lanes stay in registers for masks. There are seven of them;
+     * one is left for the other pairs. clang would move such masks from and to
+     * general registers, which takes the multipliers' ports. */
+#ifdef __clang__
+    WARPRSA_PAIRS_HELD = 0,
+#else
+    WARPRSA_PAIRS_HELD = 6,
+#endif
 };
 
 /* Samples in a tile. */
@@ -120,27 +129,49 @@ WARPRSA_VECTOR_FN void warprsa_tile(warprsa_vector *t, const warprsa_vector *x,
         t[j] = c[j];
 }
 
-/* Four samples of entry `digit` of a table whose entries are `stride` vectors
- * long: those at sample[0], [1], [apart] and [apart + 1]. All entries are read,
- * in pairs. Until its pair comes, what is kept for a lane tells which entry of
- * the pair it wants: one instruction is enough for both. */
+/* How a digit of each lane is looked up: its lowest bit, as a mask, and the
+ * lanes of each pair of entries, as many as stay in registers for masks. */
+typedef struct warprsa_lookup {
+    warprsa_vector odd, pair;
+    warprsa_lanes of_pair[WARPRSA_PAIRS];
+} warprsa_lookup;
+
+WARPRSA_VECTOR_FN void warprsa_look_up(warprsa_lookup *lookup,
+                                       warprsa_vector digit)
+{
+    lookup->odd = 0 - (digit & 1);
+    lookup->pair = digit >> 1;
+    WARPRSA_UNROLLED
+    for (int i = 0; i < WARPRSA_PAIRS_HELD; i++)
+        lookup->of_pair[i] = warprsa_lanes_where(
+            lookup->pair, warprsa_broadcast_lane((uint64_t)i));
+}
+
+/* Four samples of an entry of a table whose entries are `stride` vectors long:
+ * those at sample[0], [1], [apart] and [apart + 1]. All entries are read, in
+ * pairs. Until its pair comes, what is kept for a lane tells which entry of the
+ * pair it wants: one instruction is enough for both. */
 WARPRSA_VECTOR_FN void warprsa_scan(warprsa_vector *kept,
                                     const warprsa_vector *sample,
-                                    warprsa_vector digit, const int apart,
-                                    const int stride)
+                                    const warprsa_lookup *lookup,
+                                    const int apart, const int stride)
 {
-    const warprsa_vector wanted = digit >> 1;
-
     for (int i = 0; i < 4; i++)
-        kept[i] = 0 - (digit & 1);
+        kept[i] = lookup->odd;
     WARPRSA_UNROLLED
-    for (int i = 0; i < 1 << (WARPRSA_WINDOW - 1); i++) {
-        const warprsa_vector *a = sample + 2 * i * stride, *b = a + stride;
+    for (int i = 0; i < WARPRSA_PAIRS; i++) {
+        const warprsa_vector *even = sample + 2 * i * stride;
+        const warprsa_vector *odd = even + stride;
+        const warprsa_vector *const a[] = {even, even + 1, even + apart,
+                                           even + apart + 1};
+        const warprsa_vector *const b[] = {odd, odd + 1, odd + apart,
+                                           odd + apart + 1};
 
-        warprsa_keep_four(
-            kept, wanted, warprsa_broadcast_lane((uint64_t)i),
-            (const warprsa_vector *[]){a, a + 1, a + apart, a + apart + 1},
-            (const warprsa_vector *[]){b, b + 1, b + apart, b + apart + 1});
+        if (i < WARPRSA_PAIRS_HELD)
+            warprsa_keep_four_in(kept, lookup->of_pair[i], a, b);
+        else
+            warprsa_keep_four(kept, lookup->pair,
+                              warprsa_broadcast_lane((uint64_t)i), a, b);
     }
 }
 
@@ -156,15 +187,17 @@ WARPRSA_VECTOR_FN void warprsa_product_by_entry(warprsa_vector *t,
 {
     const int rows = 2 * half, stride = 4 * half;
     warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX / 2 + 2], b[4], next[4];
+    warprsa_lookup lookup;
 
+    warprsa_look_up(&lookup, digit);
     WARPRSA_UNROLLED
     for (int j = 0; j < half; j++)
         c[j] = (warprsa_vector){0};
-    warprsa_scan(next, table, digit, rows, stride);
+    warprsa_scan(next, table, &lookup, rows, stride);
     for (int i = 0; i < rows; i += 2) {
         memcpy(b, next, sizeof(b));
         if (i + 2 < rows)
-            warprsa_scan(next, table + i + 2, digit, rows, stride);
+            warprsa_scan(next, table + i + 2, &lookup, rows, stride);
         c[half] = c[half + 1] = (warprsa_vector){0};
         WARPRSA_UNROLLED
         for (int j = 0; j < 2; j++) {

@@ -407,10 +407,13 @@ NOINLINE void reduce_half(warprsa_vector *r, const warprsa_vector *t,
 NOINLINE void table_scan(warprsa_vector *to, warprsa_vector (*table)[ENTRY],
                          const warprsa_vector *digit)
 {
+    warprsa_lookup lookup;
+
+    warprsa_look_up(&lookup, *digit);
     for (int i = 0; i < ENTRY; i += 4) {
         const int at = i + 4 > ENTRY ? ENTRY - 4 : i;
 
-        warprsa_scan(to + at, table[0] + at, *digit, 2, ENTRY);
+        warprsa_scan(to + at, table[0] + at, &lookup, 2, ENTRY);
     }
 }
 

@@ -95,6 +95,34 @@ WARPRSA_VECTOR_FN void warprsa_keep_four(warprsa_vector *kept,
               "v"(*a[3]), "m"(*b[0]), "m"(*b[1]), "m"(*b[2]), "m"(*b[3]));
 }
 
+/* A set of lanes, in a register for masks. */
+typedef __mmask8 warprsa_lanes;
+
+/* The lanes where a is b. */
+WARPRSA_VECTOR_FN warprsa_lanes warprsa_lanes_where(warprsa_vector a,
+                                                    warprsa_vector b)
+{
+    warprsa_lanes here;
+
+    __asm__("vpcmpeqq %2, %1, %0" : "=Yk"(here) : "v"(a), "vm"(b));
+    return here;
+}
+
+/* warprsa_keep_four() in lanes that are known. */
+WARPRSA_VECTOR_FN void warprsa_keep_four_in(warprsa_vector *kept,
+                                            warprsa_lanes here,
+                                            const warprsa_vector *const *a,
+                                            const warprsa_vector *const *b)
+{
+    __asm__("vpternlogq $0xac, %9, %5, %0%{%4%}\n\t"
+            "vpternlogq $0xac, %10, %6, %1%{%4%}\n\t"
+            "vpternlogq $0xac, %11, %7, %2%{%4%}\n\t"
+            "vpternlogq $0xac, %12, %8, %3%{%4%}"
+            : "+&v"(kept[0]), "+&v"(kept[1]), "+&v"(kept[2]), "+&v"(kept[3])
+            : "Yk"(here), "v"(*a[0]), "v"(*a[1]), "v"(*a[2]), "v"(*a[3]),
+              "m"(*b[0]), "m"(*b[1]), "m"(*b[2]), "m"(*b[3]));
+}
+
 /* One load into a register, for the two products that need it: with the load as
  * a part of both of them there would be as many loads as products. */
 #define WARPRSA_LOADED(x) __asm__("" : "+v"(x))
@@ -122,17 +150,31 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_add_high(warprsa_vector sum,
     return sum;
 }
 
+typedef warprsa_vector warprsa_lanes;
+
+WARPRSA_VECTOR_FN warprsa_lanes warprsa_lanes_where(warprsa_vector a,
+                                                    warprsa_vector b)
+{
+    return (warprsa_vector)(a == b);
+}
+
+WARPRSA_VECTOR_FN void warprsa_keep_four_in(warprsa_vector *kept,
+                                            warprsa_lanes here,
+                                            const warprsa_vector *const *a,
+                                            const warprsa_vector *const *b)
+{
+    for (int i = 0; i < 4; i++)
+        kept[i] = (((*a[i] & ~kept[i]) | (*b[i] & kept[i])) & here) |
+                  (kept[i] & ~here);
+}
+
 WARPRSA_VECTOR_FN void warprsa_keep_four(warprsa_vector *kept,
                                          warprsa_vector wanted,
                                          warprsa_vector number,
                                          const warprsa_vector *const *a,
                                          const warprsa_vector *const *b)
 {
-    const warprsa_vector here = (warprsa_vector)(wanted == number);
-
-    for (int i = 0; i < 4; i++)
-        kept[i] = (((*a[i] & ~kept[i]) | (*b[i] & kept[i])) & here) |
-                  (kept[i] & ~here);
+    warprsa_keep_four_in(kept, warprsa_lanes_where(wanted, number), a, b);
 }
 
 #define WARPRSA_LOADED(x) (void)(x)
