@@ -13,7 +13,10 @@
  * found, and the marks reach the results.
  *
  * Two size classes, one whose numbers are one tile and one of two; with --all
- * every one of them.
+ * every one that is not large. Compiled with WARPRSA_LARGE both large ones: of
+ * their operations what repeats is cut short, since valgrind would take hours,
+ * to two windows of the exponents and 3 as the public exponent. The result is
+ * wrong then, and the operation's own check must say so.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -31,6 +34,16 @@ enum {
     SKIPPED = 77,  /* exit status */
     REQUESTS = 3,  /* the other lanes repeat the first */
     MARKED_OK = 1, /* of VALGRIND_GET_VBITS */
+    SHORT_WINDOWS = 2,
+#ifdef WARPRSA_LARGE
+    LARGE = 1,
+    FIRST = WARPRSA_CLASS_LARGE,
+    END = WARPRSA_CLASSES,
+#else
+    LARGE = 0,
+    FIRST = 0,
+    END = WARPRSA_CLASS_LARGE,
+#endif
 };
 
 typedef struct operands {
@@ -41,6 +54,11 @@ typedef struct operands {
 } operands;
 
 static int failures;
+
+static const warprsa_host_arithmetic *arithmetic(void)
+{
+    return LARGE ? warprsa_host_ifma.large : &warprsa_host_ifma;
+}
 
 static void expect(int right, const char *what, int size)
 {
@@ -73,7 +91,13 @@ static int prepare(operands *o, int size)
         o->requests[i] = (warprsa_host_request){
             .key = &o->key, .input = o->input, .random = o->random};
     warprsa_known_answer_key(&key, (warprsa_size_class)size);
-    return warprsa_host_ifma.prepare(&o->key, &key) == WARPRSA_OK;
+    if (arithmetic()->prepare(&o->key, &key) != WARPRSA_OK)
+        return 0;
+    if (LARGE) {
+        o->key.windows = SHORT_WINDOWS;
+        o->key.e = 3;
+    }
+    return 1;
 }
 
 /* Whether the marks have reached these bytes. */
@@ -89,6 +113,18 @@ static int is_marked(const void *bytes, size_t size)
     return any != 0;
 }
 
+/* The known answer, or of a shortened operation none. */
+static int is_right(const warprsa_host_request *request, int size)
+{
+    const warprsa_known_answer_numbers *known =
+        &warprsa_known_answer_keys[size];
+
+    if (LARGE)
+        return request->status == WARPRSA_CHECK_FAILED;
+    return request->status == WARPRSA_OK &&
+           memcmp(request->output, known->answer, known->modulus_bytes) == 0;
+}
+
 static void operate(operands *o, void *workspace, int size)
 {
     const uint32_t bytes = warprsa_known_answer_keys[size].modulus_bytes;
@@ -96,18 +132,19 @@ static void operate(operands *o, void *workspace, int size)
     const unsigned before = VALGRIND_COUNT_ERRORS;
     int marked, right = 1;
 
-    warprsa_host_ifma.operate(workspace, o->requests, REQUESTS,
-                              (warprsa_size_class)size, options);
+    arithmetic()->operate(workspace, o->requests, REQUESTS,
+                          (warprsa_size_class)size, options);
     expect(VALGRIND_COUNT_ERRORS == before,
            "no branch and no address depends on a secret", size);
     marked = is_marked(o->requests[0].output, bytes);
     expect(marked, "the marks have reached the result", size);
     VALGRIND_MAKE_MEM_DEFINED(o->requests, sizeof(o->requests));
     for (int i = 0; i < REQUESTS; i++)
-        right &= o->requests[i].status == WARPRSA_OK &&
-                 memcmp(o->requests[i].output,
-                        warprsa_known_answer_keys[size].answer, bytes) == 0;
-    expect(right, "the result is right", size);
+        right &= is_right(&o->requests[i], size);
+    expect(right,
+           LARGE ? "its check finds that it was cut short"
+                 : "the result is right",
+           size);
 }
 
 /* What a window of an exponent must not do. */
@@ -134,9 +171,9 @@ int main(int argc, char **argv)
         puts("skipped: valgrind must run this");
         return SKIPPED;
     }
-    for (int size = 0; size < WARPRSA_CLASS_LARGE; size += all ? 1 : 2) {
+    for (int size = FIRST; size < END; size += all || LARGE ? 1 : 2) {
         const size_t bytes =
-            (warprsa_host_ifma.workspace_bytes((warprsa_size_class)size) +
+            (arithmetic()->workspace_bytes((warprsa_size_class)size) +
              WARPRSA_HOST_ALIGNMENT - 1) /
             WARPRSA_HOST_ALIGNMENT * WARPRSA_HOST_ALIGNMENT;
         void *workspace = aligned_alloc(WARPRSA_HOST_ALIGNMENT, bytes);
@@ -145,7 +182,7 @@ int main(int argc, char **argv)
             return 1;
         mark_secrets(&o);
         operate(&o, workspace, size);
-        if (size == 0)
+        if (size == FIRST)
             controls(&o);
         free(workspace);
     }
