@@ -19,11 +19,14 @@ static void blind_and_modexp_by_narrow_fold(warprsa_number *x,
     const uint32_t most = 1024 * (uint32_t)limbs / 20;
 
     if (half[0].bits > most || half[1].bits > most ||
-        (limbs != 20 && limbs != 40))
+        (limbs != 20 && limbs != 30 && limbs != 40))
         warprsa_block_blind_and_modexp(x, op, limbs, threads_per_number,
                                        limbs_per_thread);
     else if (limbs == 20)
         warprsa_host_narrow_modexp_20(x, op, threads_per_number,
+                                      limbs_per_thread);
+    else if (limbs == 30)
+        warprsa_host_narrow_modexp_30(x, op, threads_per_number,
                                       limbs_per_thread);
     else
         warprsa_host_narrow_modexp_40(x, op, threads_per_number,

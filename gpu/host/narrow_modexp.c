@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The powers of narrow.h between stages in block arithmetic, as
- * gpu/kernels/narrow_fold/narrow_fold.cuh has them. Compiled twice: with
- * WARPRSA_NARROW_LIMBS=40 for RSA-4096.
+ * gpu/kernels/narrow_fold/narrow_fold.cuh has them. Compiled three
+ * times: with WARPRSA_NARROW_LIMBS=30 for RSA-3072, with 40 for RSA-4096.
  */
 #define WARPRSA_BLOCK_ARITH
 
@@ -13,6 +13,8 @@
 
 #if WARPRSA_NARROW_LIMBS == 20
 #define MODEXP warprsa_host_narrow_modexp_20
+#elif WARPRSA_NARROW_LIMBS == 30
+#define MODEXP warprsa_host_narrow_modexp_30
 #else
 #define MODEXP warprsa_host_narrow_modexp_40
 #endif
@@ -23,7 +25,7 @@ static void make_keys(warprsa_narrow_key *keys, const warprsa_operation *op,
     warprsa_narrow_maker maker;
 
     warprsa_narrow_new_maker(&maker, op, threads_per_number, limbs_per_thread);
-    for (int row = 0; row < WARPRSA_NARROW_ROWS; row++)
+    for (int row = 0; row < WARPRSA_NARROW_STEP_ROWS; row++)
         warprsa_narrow_make_row(&keys[0], &keys[1], &maker, row,
                                 threads_per_number, limbs_per_thread);
     warprsa_narrow_make_bias(&keys[0], &keys[1], &maker, threads_per_number,

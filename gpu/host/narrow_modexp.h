@@ -10,9 +10,13 @@
 #include "gpu/arith/private_operation.h"
 
 /* x = m^d modulo both primes, blinded, as warprsa_blind_and_modexp() leaves it:
- * for keys of RSA-2048 and RSA-4096, whose primes have 1,024 and 2,048 bits at
- * most. `op` has its blinded exponents. Any thread. */
+ * for keys of RSA-2048, RSA-3072 and RSA-4096, whose primes have 1,024, 1,536
+ * and 2,048 bits at most. `op` has its blinded exponents. Any thread. */
 void warprsa_host_narrow_modexp_20(warprsa_number *x,
+                                   const warprsa_operation *op,
+                                   int threads_per_number,
+                                   int limbs_per_thread);
+void warprsa_host_narrow_modexp_30(warprsa_number *x,
                                    const warprsa_operation *op,
                                    int threads_per_number,
                                    int limbs_per_thread);

@@ -15,7 +15,8 @@ const warprsa_fold_kernel *warprsa_fold_kernel_for(warprsa_size_class size,
         *const kernels[WARPRSA_CLASSES][WARPRSA_FOLD_KERNELS] = {
             [WARPRSA_CLASS_2048] = {&warprsa_fold_kernel_2048,
                                     &warprsa_narrow_fold_kernel_2048},
-            [WARPRSA_CLASS_3072] = {&warprsa_fold_kernel_3072, NULL},
+            [WARPRSA_CLASS_3072] = {&warprsa_fold_kernel_3072,
+                                    &warprsa_narrow_fold_kernel_3072},
             [WARPRSA_CLASS_4096] = {&warprsa_fold_kernel_4096,
                                     &warprsa_narrow_fold_kernel_4096},
         };

@@ -82,6 +82,7 @@ extern const warprsa_fold_kernel warprsa_fold_kernel_2048;
 extern const warprsa_fold_kernel warprsa_fold_kernel_3072;
 extern const warprsa_fold_kernel warprsa_fold_kernel_4096;
 extern const warprsa_fold_kernel warprsa_narrow_fold_kernel_2048;
+extern const warprsa_fold_kernel warprsa_narrow_fold_kernel_3072;
 extern const warprsa_fold_kernel warprsa_narrow_fold_kernel_4096;
 
 #ifdef __cplusplus

@@ -5,7 +5,7 @@
  * by a fixed matrix of the prime as in fold.h, by 16 lanes a number. The
  * numbers are the narrow side of the tensor cores' instruction, so that few of
  * them are enough. Numbers have 20 samples of 52 bits; primes are below 2^1024.
- * The end of this comment has what differs for RSA-4096.
+ * The end of this comment has what differs for RSA-3072 and RSA-4096.
  *
  * The steps of one multiplication:
  *
@@ -57,6 +57,22 @@
  * So the top sample, whose y is not negative, is below 2^51.2 and above -2^6.
  * The result is an operand again.
  *
+ * RSA-3072. Compiled with 30 samples and for primes below 2^1536, a block has
+ * six samples, in two rounds: four, then two. In the second round every other
+ * lane has no pair of its own. What it would store is not stored, and what it
+ * loads is zero, for nobody writes there. A lane makes 36 products in 12
+ * columns. The matrix has 240 rows of 192 digits, and 16 rows of zeros that
+ * fill the last step. For the digits there are half as many warps again,
+ * without numbers.
+ *
+ * Columns take 30 low and 30 high halves: [-9.9, 39.9] 2^52, with a bias of 10
+ * 2^52 from column 29 to 57. Upper ones are below 50 2^52, so that their byte 7
+ * is at most 3, and c[29] below 51 2^52. H <= 30 (7 255 + 3) + 50 + 255 <
+ * 53,950. D0 + 256 D1 is below 2^31.8, and four sums are below 2^31.8 + 2^47.8
+ * < 2^48: parts are as many as for RSA-2048. y is within [-9.9, 44.5] 2^52, a
+ * sample within 2^51 + 2^6. The result is below 2^(52 29 + 44) + H P + 2^(52 29
+ * + 6) < 2^1553 and above -2^1514: the top sample is below 2^45.
+ *
  * RSA-4096. Compiled with 40 samples and for primes below 2^2048 it goes the
  * same way, by the same lanes, with two of everything. A block has eight
  * samples, in two rounds of four; a lane makes 64 products in 16 columns, and
@@ -77,7 +93,8 @@
 
 #include "gpu/arith/private_operation.h"
 
-/* Samples of a number: 20, or 40 where it is compiled for RSA-4096. */
+/* Samples of a number: 20, or 30 and 40 where it is compiled for RSA-3072 and
+ * RSA-4096. */
 #ifndef WARPRSA_NARROW_LIMBS
 #define WARPRSA_NARROW_LIMBS 20
 #endif
@@ -85,23 +102,33 @@
 #include "gpu/kernels/narrow_fold/places.h"
 
 enum {
-    /* Four of a block's samples at a time: one round for RSA-2048, two for
-     * RSA-4096. */
-    WARPRSA_NARROW_ROUNDS = WARPRSA_NARROW_LIMBS / 20,
+    /* Of a number. */
+    WARPRSA_NARROW_BLOCKS = 5,
     WARPRSA_NARROW_COLUMNS = 2 * WARPRSA_NARROW_LIMBS,
-    WARPRSA_NARROW_BITS = 1024 * WARPRSA_NARROW_ROUNDS, /* of a prime */
-    WARPRSA_NARROW_LANES = 16,                          /* of a number */
-    WARPRSA_NARROW_NUMBERS = 8,                         /* of a block */
-    WARPRSA_NARROW_THREADS = 128 * WARPRSA_NARROW_ROUNDS,
-    /* Of the matrix: bytes of upper columns; and of a row. */
-    WARPRSA_NARROW_ROWS = 160 * WARPRSA_NARROW_ROUNDS,
-    WARPRSA_NARROW_DIGITS = 128 * WARPRSA_NARROW_ROUNDS,
-    WARPRSA_NARROW_MATRIX_BYTES = WARPRSA_NARROW_ROWS * WARPRSA_NARROW_DIGITS,
+    WARPRSA_NARROW_LANES = 16,
+    /* Of a block: samples, and pairs of them. */
+    WARPRSA_NARROW_SIDE = WARPRSA_NARROW_LIMBS / WARPRSA_NARROW_BLOCKS,
+    WARPRSA_NARROW_PAIRS = WARPRSA_NARROW_SIDE / 2,
+    /* Four of a block's samples at a time: one round for RSA-2048, two for the
+     * others. */
+    WARPRSA_NARROW_ROUNDS = (WARPRSA_NARROW_SIDE + 3) / 4,
+    WARPRSA_NARROW_BITS = 256 * WARPRSA_NARROW_SIDE, /* of a prime */
+    WARPRSA_NARROW_NUMBERS = 8,                      /* of a block of threads */
     WARPRSA_NARROW_TILES = 2, /* of 16 digits that a warp has */
-    WARPRSA_NARROW_STEPS =
-        5 * WARPRSA_NARROW_ROUNDS, /* of 32 rows that an instruction has */
+    /* Of the matrix: bytes of upper columns; bytes of a row. */
+    WARPRSA_NARROW_ROWS = 8 * WARPRSA_NARROW_LIMBS,
+    WARPRSA_NARROW_DIGITS = WARPRSA_NARROW_BITS / 8,
+    WARPRSA_NARROW_THREADS = WARPRSA_NARROW_DIGITS,
+    /* Of 32 rows that an instruction has. */
+    WARPRSA_NARROW_STEPS = (WARPRSA_NARROW_ROWS + 31) / 32,
+    /* The rows of all steps, of which those behind the bytes are zero. */
+    WARPRSA_NARROW_STEP_ROWS = 32 * WARPRSA_NARROW_STEPS,
+    WARPRSA_NARROW_MATRIX_BYTES =
+        WARPRSA_NARROW_STEP_ROWS * WARPRSA_NARROW_DIGITS,
+    /* The pair of columns, in places.h, of the lane with the top sample. */
+    WARPRSA_NARROW_TOP = WARPRSA_NARROW_LIMBS == 30 ? 8 : 9,
     /* Words' parts that a sample may get. */
-    WARPRSA_NARROW_WORD_PARTS = WARPRSA_NARROW_ROUNDS + 2,
+    WARPRSA_NARROW_WORD_PARTS = WARPRSA_NARROW_LIMBS == 40 ? 4 : 3,
 };
 
 /*
@@ -123,24 +150,29 @@ enum {
     WARPRSA_NARROW_PARTS_ROUND = 4 * WARPRSA_NARROW_PARTS_ROW + 128,
     WARPRSA_NARROW_STRIDE = WARPRSA_NARROW_PARTS +
                             WARPRSA_NARROW_ROUNDS * WARPRSA_NARROW_PARTS_ROUND,
-    /* Upper columns: 16 of a number, then 4 of a number (with two rounds: 40),
-     * then the words' parts, then tables and exponents. */
+    /* Upper columns: 16 of a number, then 4 of a number (with two rounds: 40
+     * or 32), then the words' parts, then tables and exponents. */
     WARPRSA_NARROW_UPPER = 8 * WARPRSA_NARROW_STRIDE,
     WARPRSA_NARROW_UPPER_STRIDE = WARPRSA_NARROW_ROUNDS == 1 ? 192 : 320,
     WARPRSA_NARROW_LAST =
         WARPRSA_NARROW_UPPER + 8 * WARPRSA_NARROW_UPPER_STRIDE,
     WARPRSA_NARROW_LAST_STRIDE = WARPRSA_NARROW_ROUNDS == 1 ? 32 : 0,
     WARPRSA_NARROW_WORDS = WARPRSA_NARROW_LAST + 8 * WARPRSA_NARROW_LAST_STRIDE,
-    /* As many rows as a sample may get parts, then what nobody reads. */
-    WARPRSA_NARROW_WORDS_ROW = WARPRSA_NARROW_NUMBER,
-    WARPRSA_NARROW_WORDS_STRIDE = WARPRSA_NARROW_ROUNDS == 1 ? 528 : 1296,
+    /* As many rows as a sample may get parts, then what nobody reads. With 30
+     * samples rows begin in different banks, for most places of the second
+     * round are empty. */
+    WARPRSA_NARROW_WORDS_ROW =
+        WARPRSA_NARROW_NUMBER + (WARPRSA_NARROW_LIMBS == 30 ? 16 : 0),
+    WARPRSA_NARROW_WORDS_STRIDE = WARPRSA_NARROW_LIMBS == 20   ? 528
+                                  : WARPRSA_NARROW_LIMBS == 30 ? 1040
+                                                               : 1296,
     WARPRSA_NARROW_TABLE =
         WARPRSA_NARROW_WORDS + 8 * WARPRSA_NARROW_WORDS_STRIDE,
     WARPRSA_NARROW_TABLE_STRIDE = WARPRSA_TABLE_SIZE * WARPRSA_NARROW_NUMBER,
     WARPRSA_NARROW_EXPONENT =
         WARPRSA_NARROW_TABLE + 8 * WARPRSA_NARROW_TABLE_STRIDE,
     /* Words of an exponent: 1,035 bits, which keys with other primes in the
-     * same batch may have, and 32 for blinding; of RSA-4096 all. */
+     * same batch may have, and 32 for blinding; of longer keys all. */
     WARPRSA_NARROW_EXPONENT_WORDS =
         WARPRSA_NARROW_ROUNDS == 1 ? 35 : WARPRSA_BLINDED_WORDS,
     WARPRSA_NARROW_SHARED =
@@ -180,7 +212,7 @@ typedef struct warprsa_narrow_lane {
      * a double whose lower word is that of 2^53 + 2^51 + 2^31. */
     uint32_t half;
     int carry_from;
-#if WARPRSA_NARROW_LIMBS == 40
+#if WARPRSA_NARROW_LIMBS > 20
     /* Of the second round; and whether its pair is the second of two. */
     int other_carry_from;
     bool odd;
@@ -255,25 +287,38 @@ WARPRSA_FN void warprsa_narrow_store_samples(warprsa_narrow_address at,
 }
 
 /* The pair of samples or columns that a lane has in a round, for its pair k in
- * places.h. A block has two pairs of every round. */
+ * places.h. A block has two pairs of every round, or one of the last. */
 WARPRSA_FN int warprsa_narrow_pair(int k, int round)
 {
     return WARPRSA_NARROW_ROUNDS == 1
                ? k
-               : 2 * WARPRSA_NARROW_ROUNDS * (k / 2) + 2 * round + k % 2;
+               : WARPRSA_NARROW_PAIRS * (k / 2) + 2 * round + k % 2;
+}
+
+/* Whether a lane has pairs in a round. */
+WARPRSA_FN bool warprsa_narrow_takes_part(const warprsa_narrow_lane *me,
+                                          const int round)
+{
+#if WARPRSA_NARROW_LIMBS == 30
+    return round == 0 || !me->odd;
+#else
+    (void)me;
+    (void)round;
+    return true;
+#endif
 }
 
 /* The round that has pair k, and its place among that round's. */
 WARPRSA_FN int warprsa_narrow_round_of(int k)
 {
-    return WARPRSA_NARROW_ROUNDS == 1 ? 0 : k % (2 * WARPRSA_NARROW_ROUNDS) / 2;
+    return WARPRSA_NARROW_ROUNDS == 1 ? 0 : k % WARPRSA_NARROW_PAIRS / 2;
 }
 
 WARPRSA_FN int warprsa_narrow_place_of(int k)
 {
     return WARPRSA_NARROW_ROUNDS == 1
                ? k
-               : k / (2 * WARPRSA_NARROW_ROUNDS) * 2 + k % 2;
+               : k / WARPRSA_NARROW_PAIRS * 2 + k % WARPRSA_NARROW_PAIRS % 2;
 }
 
 /* Where pair k of a number's samples lies as a factor. */
@@ -281,7 +326,7 @@ WARPRSA_FN int warprsa_narrow_pair_at(int k)
 {
     return WARPRSA_NARROW_ROUND * warprsa_narrow_round_of(k) +
            16 * (warprsa_narrow_place_of(k) / 2) +
-           k % 2 * WARPRSA_NARROW_HALF_NUMBER;
+           k % WARPRSA_NARROW_PAIRS % 2 * WARPRSA_NARROW_HALF_NUMBER;
 }
 
 /* The same in an entry of the table and in a row of words. */
@@ -294,7 +339,7 @@ WARPRSA_FN int warprsa_narrow_pair_in_row(int k)
 /* Low halves that column c of a product of two blocks gets. */
 WARPRSA_FN int warprsa_narrow_block_halves(const int c)
 {
-    const int side = WARPRSA_NARROW_LIMBS / 5;
+    const int side = WARPRSA_NARROW_SIDE;
 
     return c < 0 || c > 2 * side - 2 ? 0 : c < side ? c + 1 : 2 * side - 1 - c;
 }
@@ -308,27 +353,29 @@ WARPRSA_FN uint64_t warprsa_narrow_block_fields(const int c)
 }
 
 /*
- * Adds the products of a block's 4 samples with those of another to 8 columns.
+ * Adds the products of a block's `rows` samples with `count` of another, 4 or 2
+ * each, to their columns.
  * The high halves of row k, what they leave, and the low halves come one step
  * after the other, so that nothing within a step waits for anything in it. (As
  * one sum with a choice in it, what is added to a column makes the assembler
  * spill.)
  */
 WARPRSA_FN void warprsa_narrow_block(uint64_t *s, const double *x,
-                                     const double *y)
+                                     const double *y, const int rows,
+                                     const int count)
 {
     double high[4][4], low[4][4];
 
     WARPRSA_UNROLL
-    for (int k = 0; k < 7; k++) {
+    for (int k = 0; k < rows + 3; k++) {
         WARPRSA_UNROLL
-        for (int j = 0; j < 4; j++) {
-            if (k < 4)
+        for (int j = 0; j < count; j++) {
+            if (k < rows)
                 high[k][j] = warprsa_fma_rz(x[k], y[j], WARPRSA_NARROW_HIGH);
-            if (k >= 1 && k < 5)
+            if (k >= 1 && k < rows + 1)
                 low[k - 1][j] =
                     (WARPRSA_NARROW_HIGH + WARPRSA_NARROW_LOW) - high[k - 1][j];
-            if (k >= 2 && k < 6)
+            if (k >= 2 && k < rows + 2)
                 low[k - 2][j] = warprsa_fma_rz(x[k - 2], y[j], low[k - 2][j]);
             if (k >= 3) {
                 const int r = k - 3;
@@ -338,25 +385,39 @@ WARPRSA_FN void warprsa_narrow_block(uint64_t *s, const double *x,
                         warprsa_bits(low[r][j]) + warprsa_bits(high[r][j - 1]);
                 else
                     s[r] += warprsa_bits(low[r][0]);
-                if (j == 3)
-                    s[r + 4] += warprsa_bits(high[r][3]);
+                if (j == count - 1)
+                    s[r + count] += warprsa_bits(high[r][j]);
             }
         }
     }
 }
 
-/* Four samples at x, times those at y, into 8 columns. */
+/* Samples of a block in a round. */
+WARPRSA_FN int warprsa_narrow_round_samples(const int round)
+{
+    const int left = WARPRSA_NARROW_SIDE - 4 * round;
+
+    return left < 4 ? left : 4;
+}
+
+/* A block's samples of round i at x, times those of round j at y, into their
+ * columns. */
 WARPRSA_FN void warprsa_narrow_multiply_blocks(uint64_t *s,
                                                warprsa_narrow_address x,
-                                               warprsa_narrow_address y)
+                                               warprsa_narrow_address y,
+                                               const int i, const int j)
 {
+    const int rows = warprsa_narrow_round_samples(i);
+    const int count = warprsa_narrow_round_samples(j);
     double a[4], b[4];
 
     warprsa_narrow_load_samples(a, x);
     warprsa_narrow_load_samples(b, y);
-    warprsa_narrow_load_samples(b + 2, y + WARPRSA_NARROW_HALF_NUMBER);
-    warprsa_narrow_load_samples(a + 2, x + WARPRSA_NARROW_HALF_NUMBER);
-    warprsa_narrow_block(s, a, b);
+    if (count == 4)
+        warprsa_narrow_load_samples(b + 2, y + WARPRSA_NARROW_HALF_NUMBER);
+    if (rows == 4)
+        warprsa_narrow_load_samples(a + 2, x + WARPRSA_NARROW_HALF_NUMBER);
+    warprsa_narrow_block(s, a, b, rows, count);
 }
 
 /* The samples of the block at x, times those at y, into all of its columns. */
@@ -370,7 +431,7 @@ WARPRSA_FN void warprsa_narrow_multiply_rounds(uint64_t *s,
         for (int j = 0; j < WARPRSA_NARROW_ROUNDS; j++)
             warprsa_narrow_multiply_blocks(s + 4 * (i + j),
                                            x + WARPRSA_NARROW_ROUND * i,
-                                           y + WARPRSA_NARROW_ROUND * j);
+                                           y + WARPRSA_NARROW_ROUND * j, i, j);
     }
 }
 
@@ -380,7 +441,7 @@ WARPRSA_FN void warprsa_narrow_multiply_rounds(uint64_t *s,
 WARPRSA_FN void warprsa_narrow_product(const warprsa_narrow_lane *me,
                                        const int multiply)
 {
-    uint64_t s[8 * WARPRSA_NARROW_ROUNDS] = {0};
+    uint64_t s[2 * WARPRSA_NARROW_SIDE] = {0};
 
     if (!multiply) {
         warprsa_narrow_multiply_rounds(s, me->left, me->right);
@@ -396,13 +457,13 @@ WARPRSA_FN void warprsa_narrow_product(const warprsa_narrow_lane *me,
             y = me->left + (WARPRSA_NARROW_B - WARPRSA_NARROW_A);
         }
         WARPRSA_UNROLL
-        for (int j = 0; j < 8 * WARPRSA_NARROW_ROUNDS; j++)
+        for (int j = 0; j < 2 * WARPRSA_NARROW_SIDE; j++)
             s[j] -= (uint64_t)(me->square *
                                (uint32_t)(warprsa_narrow_block_fields(j) >> 32))
                     << 32;
     }
     WARPRSA_UNROLL
-    for (int i = 0; i < 4 * WARPRSA_NARROW_ROUNDS; i++)
+    for (int i = 0; i < WARPRSA_NARROW_SIDE; i++)
         warprsa_narrow_store(
             me->part + WARPRSA_NARROW_PARTS_ROUND * warprsa_narrow_round_of(i) +
                 WARPRSA_NARROW_PARTS_ROW * warprsa_narrow_place_of(i),
@@ -437,9 +498,9 @@ WARPRSA_FN void warprsa_narrow_columns_of(const warprsa_narrow_lane *me,
         second[i] =
             (part[4][i] + ((uint64_t)me->second_start[round][i] << 32)) + y;
     }
-    if (!me->low)
+    if (!me->low && warprsa_narrow_takes_part(me, round))
         warprsa_narrow_store(me->upper_first + 32 * round, c[0], c[1]);
-    if (me->second)
+    if (me->second && warprsa_narrow_takes_part(me, round))
         warprsa_narrow_store(me->upper_second + 32 * round, second[0],
                              second[1]);
 }
@@ -476,7 +537,7 @@ WARPRSA_FN void warprsa_narrow_put_word(warprsa_narrow_address low,
                                         uint32_t d0, uint32_t d1, uint32_t d2,
                                         uint32_t d3)
 {
-#if WARPRSA_NARROW_LIMBS == 20
+#if WARPRSA_NARROW_LIMBS < 40
     const uint64_t x = (d0 + 256 * d1) + ((uint64_t)(d2 + 256 * d3) << 16);
 #else /* the sums of two are beyond 32 bits */
     const uint64_t x =
@@ -545,7 +606,7 @@ WARPRSA_FN void warprsa_narrow_samples(const warprsa_narrow_lane *me, double *a,
     a[0] = (warprsa_narrow_low(y[0]) - WARPRSA_NARROW_HALF) +
            warprsa_narrow_carry(round == 0 && me->lowest ? 0 : carry);
     a[1] = (warprsa_narrow_low(y[1]) - half) + warprsa_narrow_carry(own);
-    if (me->low)
+    if (me->low && warprsa_narrow_takes_part(me, round))
         warprsa_narrow_store_samples(me->number + WARPRSA_NARROW_ROUND * round,
                                      a);
 }
@@ -582,11 +643,12 @@ WARPRSA_FN int warprsa_narrow_halves(int c)
                                       : 2 * limbs - 1 - c;
 }
 
-/* What makes column c positive, in units of 2^52. */
+/* What makes column c positive, in units of 2^52: more than a third for each
+ * high half. */
 WARPRSA_FN uint64_t warprsa_narrow_bias(int c)
 {
     return c < WARPRSA_NARROW_LIMBS - 1     ? 0
-           : c < WARPRSA_NARROW_COLUMNS - 2 ? 7 * WARPRSA_NARROW_ROUNDS
+           : c < WARPRSA_NARROW_COLUMNS - 2 ? (WARPRSA_NARROW_LIMBS + 2) / 3
                                             : 1;
 }
 

@@ -20,6 +20,9 @@
 /* The size class has one shape. */
 #if WARPRSA_KERNEL_BITS == 2048
 #define WARPRSA_LOW_LATENCY_SHAPE WARPRSA_BLOCK_SHAPE_2048
+#elif WARPRSA_KERNEL_BITS == 3072
+#define WARPRSA_LOW_LATENCY_SHAPE WARPRSA_BLOCK_SHAPE_3072
+#define WARPRSA_NARROW_LIMBS      30
 #else
 #define WARPRSA_LOW_LATENCY_SHAPE WARPRSA_BLOCK_SHAPE_4096
 #define WARPRSA_NARROW_LIMBS      40
@@ -204,7 +207,7 @@ warprsa_narrow_make_keys(const warprsa_narrow_launch &launch, uint32_t block)
         warprsa_narrow_new_maker(&maker, &op, THREADS_PER_NUMBER,
                                  LIMBS_PER_THREAD);
         WARPRSA_ROLLED
-        for (uint32_t row = warp; row < WARPRSA_NARROW_ROWS;
+        for (uint32_t row = warp; row < WARPRSA_NARROW_STEP_ROWS;
              row += MAKERS * WARPS)
             warprsa_narrow_make_row(to, to + 1, &maker, (int)row,
                                     THREADS_PER_NUMBER, LIMBS_PER_THREAD);
@@ -342,7 +345,15 @@ warprsa_narrow_carry_samples(const warprsa_narrow_lane *me, double *a,
     WARPRSA_UNROLL
     for (int i = 0; i < ROUNDS; i++)
         carry[i] = warprsa_narrow_sums(me, c[i], y[i], i);
-#if WARPRSA_NARROW_LIMBS == 40
+#if WARPRSA_NARROW_LIMBS == 30
+    /* Out of the second round, and out of the first. */
+    const uint32_t from_second = __shfl_sync(
+        0xffffffffu, carry[1], me->carry_from, WARPRSA_NARROW_LANES);
+
+    carry[1] = __shfl_sync(0xffffffffu, carry[0], me->other_carry_from,
+                           WARPRSA_NARROW_LANES);
+    carry[0] = me->odd ? carry[1] : from_second;
+#elif WARPRSA_NARROW_LIMBS == 40
     const uint32_t first = me->odd ? carry[1] : carry[0];
     const uint32_t second = me->odd ? carry[0] : carry[1];
 
@@ -417,8 +428,9 @@ warprsa_narrow_put_entry(const warprsa_narrow_lane *me, uint32_t to)
     if (me->low) {
         WARPRSA_UNROLL
         for (int i = 0; i < ROUNDS; i++)
-            warprsa_narrow_store(me->number + to + WARPRSA_NARROW_ROUND * i,
-                                 me->entry[i][0], me->entry[i][1]);
+            if (warprsa_narrow_takes_part(me, i))
+                warprsa_narrow_store(me->number + to + WARPRSA_NARROW_ROUND * i,
+                                     me->entry[i][0], me->entry[i][1]);
     }
     __syncwarp();
 }
@@ -434,11 +446,14 @@ warprsa_narrow_clear_entry(warprsa_narrow_lane *me)
 
 /* Stores the lane's samples at an address in each round. */
 static __device__ __forceinline__ void
-warprsa_narrow_store_rounds(uint32_t at, const double *a)
+warprsa_narrow_store_rounds(const warprsa_narrow_lane *me, uint32_t at,
+                            const double *a)
 {
     WARPRSA_UNROLL
     for (int i = 0; i < ROUNDS; i++)
-        warprsa_narrow_store_samples(at + WARPRSA_NARROW_ROUND * i, a + 2 * i);
+        if (warprsa_narrow_takes_part(me, i))
+            warprsa_narrow_store_samples(at + WARPRSA_NARROW_ROUND * i,
+                                         a + 2 * i);
 }
 
 /* Digit `index` of the exponent at a shared address. */
@@ -479,7 +494,7 @@ warprsa_narrow_power(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
         if (entry < WARPRSA_TABLE_SIZE) {
             if (me->low)
                 warprsa_narrow_store_rounds(
-                    me->table + WARPRSA_NARROW_NUMBER * entry, a);
+                    me, me->table + WARPRSA_NARROW_NUMBER * entry, a);
             if (++entry == WARPRSA_TABLE_SIZE) {
                 warprsa_narrow_clear_entry(me);
                 me->entry[0][0] = me->lowest ? warprsa_bits(1.0) : 0;
@@ -556,11 +571,12 @@ warprsa_narrow_load_number(const warprsa_narrow_lane *me,
     if (from != nullptr) {
         WARPRSA_UNROLL
         for (int i = 0; i < 2 * ROUNDS; i++)
-            a[i] = from[i / 2 * 4 + i % 2];
-        warprsa_narrow_store_rounds(me->number, a);
-        warprsa_narrow_store_rounds(me->number + WARPRSA_NARROW_B, a);
-        warprsa_narrow_store_rounds(me->table, one);
-        warprsa_narrow_store_rounds(me->table + WARPRSA_NARROW_NUMBER, a);
+            if (warprsa_narrow_takes_part(me, i / 2))
+                a[i] = from[i / 2 * 4 + i % 2];
+        warprsa_narrow_store_rounds(me, me->number, a);
+        warprsa_narrow_store_rounds(me, me->number + WARPRSA_NARROW_B, a);
+        warprsa_narrow_store_rounds(me, me->table, one);
+        warprsa_narrow_store_rounds(me, me->table + WARPRSA_NARROW_NUMBER, a);
     }
 }
 
@@ -591,8 +607,14 @@ warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
 
 /* Blocks of the powers that an SM takes at the same time: with all registers
  * that help, which takes the shortest time, or with more blocks. With two
- * rounds there is one block, half of whose warps have no numbers. */
-static constexpr int FEW = ROUNDS == 1 ? 3 : 1, MANY = ROUNDS == 1 ? 4 : 1;
+ * rounds both are the same, and a third or half of the warps have no numbers. */
+#if WARPRSA_NARROW_LIMBS == 20
+static constexpr int FEW = 3, MANY = 4;
+#elif WARPRSA_NARROW_LIMBS == 30
+static constexpr int FEW = 2, MANY = 2;
+#else
+static constexpr int FEW = 1, MANY = 1;
+#endif
 
 /* Hides from the compiler how a word was computed. Otherwise it would compute
  * it again from what it then has to keep for that. */
@@ -659,7 +681,8 @@ warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
     if (to != nullptr) {
         WARPRSA_UNROLL
         for (int i = 0; i < 2 * ROUNDS; i++)
-            to[i / 2 * 4 + i % 2] = a[i];
+            if (warprsa_narrow_takes_part(&me, i / 2))
+                to[i / 2 * 4 + i % 2] = a[i];
     }
 }
 

@@ -56,12 +56,13 @@ static inline uint32_t warprsa_narrow_host_sum(const warprsa_narrow_host *h,
 
 /* What is carried into a lane's pair of a round. With two rounds it comes from
  * the pair of lanes below in the second round, from its own pair in the first,
- * and within a pair of lanes from the one to the other. */
+ * and within a pair of lanes from the one to the other. With 30 samples only
+ * the first lane of the pair has a second round. */
 static inline uint32_t
 warprsa_narrow_host_carry(const warprsa_narrow_lane *me,
                           uint32_t carry[][WARPRSA_NARROW_ROUNDS], int round)
 {
-#if WARPRSA_NARROW_LIMBS == 40
+#if WARPRSA_NARROW_LIMBS > 20
     if (round == 1)
         return carry[me->other_carry_from][me->odd ? 1 : 0];
     if (!me->odd)

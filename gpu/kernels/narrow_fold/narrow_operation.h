@@ -43,7 +43,7 @@ WARPRSA_FN void warprsa_narrow_new_maker(warprsa_narrow_maker *maker,
  * Offsets in the matrix, in bytes; that of row k and digit d is their sum. As
  * the instruction wants it: warp, tile of 16 digits, step of 32 rows, thread,
  * word, byte. The columns of a step are those that a thread reads from memory
- * by two loads of 16 bytes and one of 8, or by five of 16. The digits of a word
+ * by two loads of 16 bytes and one of 8, or by four or five of 16. The digits of a word
  * of 32 bits belong to one thread, two in each tile.
  */
 WARPRSA_FN int warprsa_narrow_row_offset(int k)
@@ -125,7 +125,7 @@ WARPRSA_FN void warprsa_narrow_put_row(uint8_t *to_p, uint8_t *to_q,
     }
 }
 
-/* Makes row k of the matrices of both primes. */
+/* Makes row k of the matrices of both primes, 0 behind the last byte's. */
 WARPRSA_FN void warprsa_narrow_make_row(warprsa_narrow_key *to_p,
                                         warprsa_narrow_key *to_q,
                                         const warprsa_narrow_maker *maker,
@@ -139,14 +139,17 @@ WARPRSA_FN void warprsa_narrow_make_row(warprsa_narrow_key *to_p,
                                                    : 52 * (k / 8) + 8 * (k % 8);
     warprsa_number x = {0}, factor;
 
-    warprsa_fold_set_power_of_two(&x, bit, threads_per_number, limbs_per_thread,
-                                  threads_per_request);
-    warprsa_choose(&factor, k == WARPRSA_NARROW_ROWS - 1, &maker->one,
-                   &maker->r2, limbs_per_thread, threads_per_request);
-    warprsa_mont_mul(&x, &x, &factor, &maker->p, WARPRSA_NARROW_LIMBS,
-                     threads_per_number, limbs_per_thread, threads_per_request);
-    warprsa_reduce(&x, &x, &maker->p.p, threads_per_number, limbs_per_thread,
-                   threads_per_request);
+    if (k < WARPRSA_NARROW_ROWS) {
+        warprsa_fold_set_power_of_two(&x, bit, threads_per_number,
+                                      limbs_per_thread, threads_per_request);
+        warprsa_choose(&factor, k == WARPRSA_NARROW_ROWS - 1, &maker->one,
+                       &maker->r2, limbs_per_thread, threads_per_request);
+        warprsa_mont_mul(&x, &x, &factor, &maker->p, WARPRSA_NARROW_LIMBS,
+                         threads_per_number, limbs_per_thread,
+                         threads_per_request);
+        warprsa_reduce(&x, &x, &maker->p.p, threads_per_number,
+                       limbs_per_thread, threads_per_request);
+    }
     warprsa_narrow_put_row(
         (uint8_t *)to_p->matrix + warprsa_narrow_row_offset(k),
         (uint8_t *)to_q->matrix + warprsa_narrow_row_offset(k), &x,
@@ -297,7 +300,7 @@ warprsa_narrow_set_addresses(warprsa_narrow_lane *me,
     me->upper_first =
         me->low ? shared : warprsa_narrow_upper(shared, number, places->first);
     me->upper_second =
-        me->top      ? warprsa_narrow_upper(shared, number, 19)
+        me->top ? warprsa_narrow_upper(shared, number, WARPRSA_NARROW_TOP + 10)
         : me->second ? warprsa_narrow_upper(shared, number, places->second)
                      : shared;
     me->words = shared + WARPRSA_NARROW_WORDS +
@@ -319,7 +322,7 @@ WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
 
     me->low = places.first < 10;
     me->lowest = places.first == 0;
-    me->top = places.first == 9;
+    me->top = places.first == WARPRSA_NARROW_TOP;
     me->second = places.second >= 0;
     warprsa_narrow_set_addresses(me, shared, number, &places);
     me->part = shared + number * WARPRSA_NARROW_STRIDE + WARPRSA_NARROW_PARTS +
@@ -341,13 +344,17 @@ WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
                                                : WARPRSA_NARROW_HALF) >>
                           32);
     me->carry_from = places.carry_from;
-#if WARPRSA_NARROW_LIMBS == 40
+#if WARPRSA_NARROW_LIMBS > 20
     me->odd = places.first % 2 != 0;
     me->other_carry_from = me->carry_from;
     if (!me->odd)
         for (int i = 0; i < WARPRSA_NARROW_LANES; i++)
             if (all[i].first == places.first + 1)
                 me->other_carry_from = i;
+#endif
+#if WARPRSA_NARROW_LIMBS == 30
+    if (!me->odd) /* the lane with the last pair of the block below */
+        me->carry_from = all[me->carry_from].carry_from;
 #endif
 }
 

@@ -4,7 +4,7 @@
  * Which lane of the narrow fold (narrow.h) does what, and where it reads and
  * writes. The places were found by a random search for an order in which no two
  * of eight lanes that access shared memory together meet in a bank;
- * tests/unit/gpu/fold_narrow.c checks that they do not, and that each column
+ * tests/unit/gpu/narrow_fold.c checks that they do not, and that each column
  * gets all of its parts.
  */
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_PLACES_H
@@ -12,7 +12,8 @@
 
 #include <stdint.h>
 
-/* A lane. Pair k of samples or columns is 2 k and 2 k + 1. */
+/* A lane. Pair k of samples or columns is 2 k and 2 k + 1; with more than 20
+ * samples it is that of the first round (warprsa_narrow_pair()). */
 typedef struct warprsa_narrow_lane_places {
     uint8_t left, right; /* the two blocks of 4 samples that it multiplies */
     uint8_t first;       /* the pair of columns that it sums, 0..19 */
@@ -73,6 +74,32 @@ typedef struct warprsa_narrow_word_places {
     {                                                                          \
         0, 21, 11, 24, 3, 7, 9, 26, 31, 1, 28, 10, 13, 19, 17, 23,             \
         18, 27, 25, 16, 8, 2, 5, 12, 4, 29, 6, 15, 14, 30, 22, 20,             \
+    }
+#elif WARPRSA_NARROW_LIMBS == 30
+#define WARPRSA_NARROW_WORD_PLACES                                             \
+    {                                                                          \
+        {17, 24, 528, 536}, {42, 44, 808, 144}, {5, 4, 696, 1008},             \
+        {1, 32, 672, 680}, {36, 8, 592, 264}, {24, 40, 416, 88},               \
+        {29, 44, 232, 432}, {28, 12, 568, 96}, {13, 0, 720, 1008},             \
+        {30, 24, 768, 776}, {3, 44, 344, 16}, {9, 28, 840, 704},               \
+        {18, 4, 872, 1008}, {39, 0, 128, 1008}, {8, 48, 832, 168},             \
+        {47, 48, 624, 632}, {23, 8, 80, 424}, {19, 36, 200, 736},              \
+        {26, 0, 896, 1008}, {7, 16, 160, 504}, {11, 40, 368, 376},             \
+        {20, 16, 64, 72}, {35, 28, 792, 928}, {38, 20, 936, 464},              \
+        {21, 48, 400, 408}, {46, 16, 288, 968}, {16, 44, 728, 192},            \
+        {32, 36, 104, 112}, {37, 40, 256, 600}, {33, 16, 784, 456},            \
+        {6, 36, 24, 496}, {2, 12, 8, 352}, {12, 20, 712, 384},                 \
+        {4, 24, 688, 360}, {25, 20, 760, 560}, {34, 48, 448, 120},             \
+        {10, 8, 32, 40}, {44, 4, 152, 1008}, {0, 0, 336, 1008},                \
+        {15, 12, 392, 864}, {27, 32, 224, 904}, {43, 24, 816, 824},            \
+        {41, 12, 472, 480}, {22, 28, 744, 752}, {14, 32, 48, 56},              \
+        {31, 4, 440, 1008}, {45, 36, 488, 960}, {40, 32, 800, 136},            \
+    }
+#define WARPRSA_NARROW_PLACE_OF_WORD                                           \
+    {                                                                          \
+        38, 3, 31, 10, 33, 2, 30, 19, 14, 11, 36, 20, 32, 8, 44, 39,           \
+        26, 0, 12, 17, 21, 24, 43, 16, 5, 34, 18, 40, 7, 6, 9, 45,             \
+        27, 29, 35, 22, 4, 28, 23, 13, 47, 42, 1, 41, 37, 46, 25, 15,          \
     }
 #else
 #define WARPRSA_NARROW_WORD_PLACES                                             \
