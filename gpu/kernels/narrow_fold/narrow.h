@@ -148,8 +148,14 @@ enum {
     WARPRSA_NARROW_PARTS = WARPRSA_NARROW_B + WARPRSA_NARROW_NUMBER,
     WARPRSA_NARROW_PARTS_ROW = 272,
     WARPRSA_NARROW_PARTS_ROUND = 4 * WARPRSA_NARROW_PARTS_ROW + 128,
-    WARPRSA_NARROW_STRIDE = WARPRSA_NARROW_PARTS +
+    /* What the lanes' columns start from, where registers have no room for it:
+     * 16 bytes a lane for the first pair and for the second, in each round. */
+    WARPRSA_NARROW_STARTS_ROW = 256,
+    WARPRSA_NARROW_STARTS = WARPRSA_NARROW_PARTS +
                             WARPRSA_NARROW_ROUNDS * WARPRSA_NARROW_PARTS_ROUND,
+    WARPRSA_NARROW_STRIDE =
+        WARPRSA_NARROW_STARTS +
+        (WARPRSA_NARROW_LIMBS == 30 ? 4 * WARPRSA_NARROW_STARTS_ROW : 0),
     /* Upper columns: 16 of a number, then 4 of a number (with two rounds: 40
      * or 32), then the words' parts, then tables and exponents. */
     WARPRSA_NARROW_UPPER = 8 * WARPRSA_NARROW_STRIDE,
@@ -202,10 +208,12 @@ typedef struct warprsa_narrow_lane {
     warprsa_narrow_address upper_first, upper_second;
     /* Its pair of samples: their words' parts, the number, the table. */
     warprsa_narrow_address words, number, table;
+#if WARPRSA_NARROW_LIMBS != 30
     uint64_t start[WARPRSA_NARROW_ROUNDS][2]; /* of its first pair of columns */
     /* The upper words of the starts of its second pair; the lower ones are
      * zero, as columns 32 and up get no bias of all columns. */
     uint32_t second_start[WARPRSA_NARROW_ROUNDS][2];
+#endif
     uint64_t entry[WARPRSA_NARROW_ROUNDS][2]; /* of the table, as chosen */
     uint32_t fourth, top_mask, square;
     /* The upper word of what is subtracted from the upper sample of its pair,
@@ -470,6 +478,37 @@ WARPRSA_FN void warprsa_narrow_product(const warprsa_narrow_lane *me,
             s[2 * i], s[2 * i + 1]);
 }
 
+#if WARPRSA_NARROW_LIMBS == 30
+/* Where the starts of a round are, of the first pair; those of the second come
+ * a row behind. */
+WARPRSA_FN warprsa_narrow_address
+warprsa_narrow_starts_at(const warprsa_narrow_lane *me, const int round)
+{
+    return me->part + (WARPRSA_NARROW_STARTS - WARPRSA_NARROW_PARTS) +
+           2 * WARPRSA_NARROW_STARTS_ROW * round;
+}
+#endif
+
+/* What a lane's first pair of columns starts from in a round, and its second
+ * pair, if it has one. */
+WARPRSA_FN void warprsa_narrow_starts(const warprsa_narrow_lane *me,
+                                      uint64_t *first, uint64_t *second,
+                                      const int round)
+{
+#if WARPRSA_NARROW_LIMBS == 30
+    warprsa_narrow_load(first, warprsa_narrow_starts_at(me, round));
+    if (me->second)
+        warprsa_narrow_load(second, warprsa_narrow_starts_at(me, round) +
+                                        WARPRSA_NARROW_STARTS_ROW);
+#else
+    WARPRSA_UNROLL
+    for (int i = 0; i < 2; i++) {
+        first[i] = me->start[round][i];
+        second[i] = (uint64_t)me->second_start[round][i] << 32;
+    }
+#endif
+}
+
 /* The step `columns` of one round: c gets the lane's lower columns; upper ones
  * are put into memory. In a multiplication parts count once. */
 WARPRSA_FN void warprsa_narrow_columns_of(const warprsa_narrow_lane *me,
@@ -478,12 +517,13 @@ WARPRSA_FN void warprsa_narrow_columns_of(const warprsa_narrow_lane *me,
 {
     const uint64_t fourth = (uint64_t)me->fourth << 32 | me->fourth;
     const uint64_t fifth = me->second ? 0 : ~0ull;
-    uint64_t part[5][2], second[2];
+    uint64_t part[5][2], first[2] = {0}, second[2] = {0};
 
     WARPRSA_UNROLL
     for (int i = 0; i < 5; i++)
         warprsa_narrow_load(part[i],
                             me->parts[i] + WARPRSA_NARROW_PARTS_ROUND * round);
+    warprsa_narrow_starts(me, first, second, round);
     WARPRSA_UNROLL
     for (int i = 0; i < 2; i++) {
         uint64_t x = (part[1][i] + part[2][i] + (part[3][i] & fourth)) +
@@ -494,9 +534,8 @@ WARPRSA_FN void warprsa_narrow_columns_of(const warprsa_narrow_lane *me,
             x += x;
             y += y;
         }
-        c[i] = (part[0][i] + me->start[round][i]) + x;
-        second[i] =
-            (part[4][i] + ((uint64_t)me->second_start[round][i] << 32)) + y;
+        c[i] = (part[0][i] + first[i]) + x;
+        second[i] = (part[4][i] + second[i]) + y;
     }
     if (!me->low && warprsa_narrow_takes_part(me, round))
         warprsa_narrow_store(me->upper_first + 32 * round, c[0], c[1]);

@@ -667,6 +667,11 @@ warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
     warprsa_narrow_set_thread(&t, shared, key);
     warprsa_narrow_keep(&me, &t);
     __syncthreads();
+#if WARPRSA_NARROW_LIMBS == 30
+    if (number < WARPRSA_NARROW_NUMBERS)
+        warprsa_narrow_store_starts(
+            &me, (int)(threadIdx.x % WARPRSA_NARROW_LANES), key);
+#endif
     warprsa_narrow_load_number(&me, launch, a);
     __syncthreads();
     /* The same for all of a warp, and public. */

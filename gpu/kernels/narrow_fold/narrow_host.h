@@ -22,8 +22,12 @@ static inline void warprsa_narrow_host_new(warprsa_narrow_host *h,
 {
     memset(h->shared, 0, sizeof(h->shared));
     h->key = key;
-    for (int i = 0; i < WARPRSA_NARROW_LANES; i++)
+    for (int i = 0; i < WARPRSA_NARROW_LANES; i++) {
         warprsa_narrow_set_lane(&h->lane[i], h->shared, 0, i, key);
+#if WARPRSA_NARROW_LIMBS == 30
+        warprsa_narrow_store_starts(&h->lane[i], i, key);
+#endif
+    }
 }
 
 /* The digit sum `digit`, 0..3, of word `place`: the lower two are of the first

@@ -310,7 +310,33 @@ warprsa_narrow_set_addresses(warprsa_narrow_lane *me,
                 number * WARPRSA_NARROW_TABLE_STRIDE + 16 * pair;
 }
 
-/* Sets up lane `lane` of number `number` of a block. */
+#if WARPRSA_NARROW_LIMBS == 30
+/* Stores what the columns of a lane's pairs start from in shared memory, which
+ * has been cleared. */
+WARPRSA_FN void warprsa_narrow_store_starts(const warprsa_narrow_lane *me,
+                                            int lane,
+                                            const warprsa_narrow_key *key)
+{
+    static const warprsa_narrow_lane_places all[] = WARPRSA_NARROW_LANE_PLACES;
+    const int first = all[lane].first;
+    const int second = all[lane].second < 0 ? 19 : all[lane].second;
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < 2 * WARPRSA_NARROW_ROUNDS; i++) {
+        const int at = 2 * warprsa_narrow_pair(first, i / 2) + i % 2;
+        const int also = 2 * warprsa_narrow_pair(second, i / 2) + i % 2;
+        const warprsa_narrow_address to =
+            warprsa_narrow_starts_at(me, i / 2) + 8 * (i % 2);
+
+        warprsa_narrow_store_one(to, warprsa_narrow_start(key, at));
+        warprsa_narrow_store_one(to + WARPRSA_NARROW_STARTS_ROW,
+                                 warprsa_narrow_start(key, also));
+    }
+}
+#endif
+
+/* Sets up lane `lane` of number `number` of a block, but for starts in shared
+ * memory. */
 WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
                                         warprsa_narrow_address shared,
                                         int number, int lane,
@@ -329,12 +355,14 @@ WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
                16 * lane;
     WARPRSA_UNROLL
     for (int i = 0; i < 2 * WARPRSA_NARROW_ROUNDS; i++) {
+#if WARPRSA_NARROW_LIMBS != 30
         const int at = 2 * warprsa_narrow_pair(places.first, i / 2) + i % 2;
         const int also = 2 * warprsa_narrow_pair(second, i / 2) + i % 2;
 
         me->start[i / 2][i % 2] = warprsa_narrow_start(key, at);
         me->second_start[i / 2][i % 2] =
             (uint32_t)(warprsa_narrow_start(key, also) >> 32);
+#endif
         me->entry[i / 2][i % 2] = 0;
     }
     me->fourth = second == 16 || second == 17 ? 0 : 0xFFFFFFFFu;
@@ -344,6 +372,9 @@ WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
                                                : WARPRSA_NARROW_HALF) >>
                           32);
     me->carry_from = places.carry_from;
+#if WARPRSA_NARROW_LIMBS == 30
+    (void)key;
+#endif
 #if WARPRSA_NARROW_LIMBS > 20
     me->odd = places.first % 2 != 0;
     me->other_carry_from = me->carry_from;
