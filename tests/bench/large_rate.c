@@ -3,13 +3,15 @@
  *
  * Runs the kernel "cooperative" with keys of the large classes, which the
  * engine on GPUs does not take: checks every result and measures the kernel
- * alone. Compiled with WARPRSA_LARGE, as the kernel for these keys is.
+ * alone, and libcrypto in one thread beside it. Compiled with WARPRSA_LARGE, as
+ * the kernel for these keys is.
  */
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "gpu/arith/private_operation.h"
 #include "gpu/kernels/batch.h"
@@ -61,6 +63,7 @@ typedef struct options {
     size_t bits[LIST_MAX], bits_count;
     size_t batches[LIST_MAX], batches_count;
     size_t runs;
+    FILE *csv; /* or NULL */
 } options;
 
 /* A batch in device memory, and what of it the host has. */
@@ -216,27 +219,67 @@ static void check(large_run *run)
     }
 }
 
-static void measure(int row, size_t count, size_t runs)
+static void report(const options *o, int row, const char *what, size_t count,
+                   double *times)
+{
+    const spread s = spread_of(times, o->runs);
+    const double rate = 1e3 * (double)count / s.median;
+
+    printf("%5zu %-11s %7zu %10.3f %10.3f %10.3f %12.0f\n", rows[row].bits,
+           what, count, s.median, s.least, s.most, rate);
+    fflush(stdout);
+    if (o->csv != NULL &&
+        fprintf(o->csv, "%s,%d,%zu,%zu,%.4f,%.4f,%.4f,%.1f\n", what, KEYS,
+                rows[row].bits, count, s.median, s.least, s.most, rate) < 0)
+        bench_fail("the CSV file cannot be written");
+}
+
+static void measure(const options *o, int row, size_t count)
 {
     double times[RUNS_MAX];
     large_run run;
-    spread s;
 
     new_run(&run, row, count);
     run_once(&run, row);
     check(&run);
-    for (size_t i = 0; i < runs; i++)
+    for (size_t i = 0; i < o->runs; i++)
         times[i] = run_once(&run, row);
     check(&run);
     free_run(&run);
-    s = spread_of(times, runs);
-    printf("%5zu %7zu %10.3f %10.3f %10.3f %12.0f\n", rows[row].bits, count,
-           s.median, s.least, s.most, 1e3 * (double)count / s.median);
-    fflush(stdout);
+    report(o, row, "cooperative", count, times);
+}
+
+/* The measuring stick: one operation by libcrypto, in this thread. */
+static void measure_libcrypto(const options *o, int row)
+{
+    BIGNUM *s = BN_new(), *m = BN_new();
+    double times[RUNS_MAX];
+    made_key key;
+
+    if (s == NULL || m == NULL ||
+        !made_key_at(&key, &rows[row].key[0].recipe,
+                     rows[row].key[0].distances) ||
+        !BN_rand(m, (int)rows[row].bits - 2, BN_RAND_TOP_ANY, 0))
+        bench_fail("a key cannot be made");
+    for (size_t i = 0; i < o->runs; i++) {
+        struct timespec start, end;
+
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        if (!made_key_answer(&key, s, m))
+            bench_fail("libcrypto does not compute");
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        times[i] = 1e3 * (double)(end.tv_sec - start.tv_sec) +
+                   1e-6 * (double)(end.tv_nsec - start.tv_nsec);
+    }
+    made_key_free(&key);
+    BN_free(s);
+    BN_free(m);
+    report(o, row, "libcrypto", 1, times);
 }
 
 static const char usage[] =
-    "usage: large_rate [--bits=6144,7680,8192] [--batches=1,...] [--runs=N]";
+    "usage: large_rate [--bits=6144,7680,8192] [--batches=1,...] [--runs=N]"
+    " [--csv=FILE]";
 
 static void parse(options *o, int argc, char **argv)
 {
@@ -244,8 +287,10 @@ static void parse(options *o, int argc, char **argv)
         {"bits", required_argument, NULL, 'b'},
         {"batches", required_argument, NULL, 'n'},
         {"runs", required_argument, NULL, 'r'},
+        {"csv", required_argument, NULL, 'c'},
         {0},
     };
+    const char *csv = NULL;
     int c;
 
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
@@ -255,6 +300,8 @@ static void parse(options *o, int argc, char **argv)
             o->batches_count = bench_parse_list(optarg, o->batches, LIST_MAX);
         else if (c == 'r')
             o->runs = bench_parse_number(optarg, RUNS_MAX);
+        else if (c == 'c')
+            csv = optarg;
         else
             bench_fail(usage);
     }
@@ -264,6 +311,11 @@ static void parse(options *o, int argc, char **argv)
     for (size_t i = 0; i < o->batches_count; i++)
         if (o->batches[i] > BATCH_MAX)
             bench_fail("a batch has 65536 requests at most");
+    if (csv != NULL && ((o->csv = fopen(csv, "w")) == NULL ||
+                        fputs("kernel,keys,bits,batch,kernel_ms,kernel_ms_least"
+                              ",kernel_ms_most,operations_per_s\n",
+                              o->csv) < 0))
+        bench_fail("the CSV file cannot be written");
 }
 
 int main(int argc, char **argv)
@@ -277,8 +329,8 @@ int main(int argc, char **argv)
     parse(&o, argc, argv);
     printf("kernel \"cooperative\" alone, %d keys mixed, %zu runs a row\n",
            KEYS, o.runs);
-    printf("%5s %7s %10s %10s %10s %12s\n", "bits", "batch", "median ms",
-           "least ms", "most ms", "operations/s");
+    printf("%5s %-11s %7s %10s %10s %10s %12s\n", "bits", "", "batch",
+           "median ms", "least ms", "most ms", "operations/s");
     for (size_t i = 0; i < o.bits_count; i++) {
         int row = 0;
 
@@ -286,8 +338,11 @@ int main(int argc, char **argv)
             row++;
         if (row == ROWS)
             bench_fail("--bits: some of 6144, 7680, 8192");
+        measure_libcrypto(&o, row);
         for (size_t j = 0; j < o.batches_count; j++)
-            measure(row, o.batches[j], o.runs);
+            measure(&o, row, o.batches[j]);
     }
+    if (o.csv != NULL && fclose(o.csv) != 0)
+        bench_fail("the CSV file cannot be written");
     return EXIT_SUCCESS;
 }

@@ -607,7 +607,8 @@ warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
 
 /* Blocks of the powers that an SM takes at the same time: with all registers
  * that help, which takes the shortest time, or with more blocks. With two
- * rounds both are the same, and a third or half of the warps have no numbers. */
+ * rounds both are the same, and a third or half of the warps have no
+ * numbers. */
 #if WARPRSA_NARROW_LIMBS == 20
 static constexpr int FEW = 3, MANY = 4;
 #elif WARPRSA_NARROW_LIMBS == 30

@@ -43,8 +43,8 @@ WARPRSA_FN void warprsa_narrow_new_maker(warprsa_narrow_maker *maker,
  * Offsets in the matrix, in bytes; that of row k and digit d is their sum. As
  * the instruction wants it: warp, tile of 16 digits, step of 32 rows, thread,
  * word, byte. The columns of a step are those that a thread reads from memory
- * by two loads of 16 bytes and one of 8, or by four or five of 16. The digits of a word
- * of 32 bits belong to one thread, two in each tile.
+ * by two loads of 16 bytes and one of 8, or by four or five of 16. The digits
+ * of a word of 32 bits belong to one thread, two in each tile.
  */
 WARPRSA_FN int warprsa_narrow_row_offset(int k)
 {
