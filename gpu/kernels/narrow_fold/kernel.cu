@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel "narrow_fold" for one size class, that of RSA-2048 or RSA-4096.
+ * The kernel "narrow_fold" for one size class: RSA-2048, RSA-3072 or RSA-4096.
  */
 #include "gpu/kernels/instance.cuh"
 #include "gpu/kernels/narrow_fold/narrow_fold.cuh"

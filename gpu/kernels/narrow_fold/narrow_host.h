@@ -159,7 +159,7 @@ static inline uint32_t warprsa_narrow_host_digit(const uint32_t *exponent,
     return exponent[index / 8] >> (4 * (index % 8)) & 15;
 }
 
-/* a = a^exponent, of so many digits, as narrow.cuh computes it. */
+/* a = a^exponent, of so many digits, as powers.cuh computes it. */
 static inline void warprsa_narrow_host_power(double *a,
                                              const warprsa_narrow_key *key,
                                              const uint32_t *exponent,

@@ -1,0 +1,462 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The second kernel of "narrow_fold", `powers`: the narrow fold (narrow.h), a
+ * block for each prime of an item.
+ */
+#ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_POWERS_CUH
+#define WARPRSA_GPU_KERNELS_NARROW_FOLD_POWERS_CUH
+
+#include "gpu/kernels/narrow_fold/items.cuh"
+
+/* What a thread of the power has besides its lane: its part of the matrix, and
+ * where it reads columns and puts words for the tensor cores' instruction. */
+struct warprsa_narrow_thread {
+    uint4 matrix[WARPRSA_NARROW_TILES * WARPRSA_NARROW_STEPS];
+    uint32_t upper, last, low, high;
+    int shift;
+};
+
+static __device__ __forceinline__ void
+warprsa_narrow_set_thread(warprsa_narrow_thread *t, uint32_t shared,
+                          const warprsa_narrow_key *key)
+{
+    static constexpr warprsa_narrow_word_places words[] =
+        WARPRSA_NARROW_WORD_PLACES;
+    const uint32_t warp = threadIdx.x / 32, group = threadIdx.x % 32 / 4;
+    const uint32_t quarter = threadIdx.x % 4;
+    const warprsa_narrow_word_places word = words[8 * warp + group];
+    const uint4 *matrix = reinterpret_cast<const uint4 *>(key->matrix);
+    const uint32_t to = shared + WARPRSA_NARROW_WORDS +
+                        2 * quarter * WARPRSA_NARROW_WORDS_STRIDE;
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_NARROW_TILES * WARPRSA_NARROW_STEPS; i++)
+        t->matrix[i] =
+            matrix[(warp * WARPRSA_NARROW_TILES * WARPRSA_NARROW_STEPS + i) *
+                       32 +
+                   threadIdx.x % 32];
+    t->upper = shared + WARPRSA_NARROW_UPPER +
+               group * WARPRSA_NARROW_UPPER_STRIDE + 16 * quarter;
+    t->last = shared + WARPRSA_NARROW_LAST +
+              group * WARPRSA_NARROW_LAST_STRIDE + 8 * quarter;
+    t->low = to + word.low;
+    t->high = to + word.high;
+    t->shift = word.shift;
+}
+
+/* d += 16 digits of 32 rows times 32 bytes of eight numbers. */
+static __device__ __forceinline__ void
+warprsa_narrow_mma(uint32_t *d, const uint4 &rows, uint64_t bytes)
+{
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 "
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(rows.x), "r"(rows.y), "r"(rows.z), "r"(rows.w),
+                   "r"((uint32_t)bytes), "r"((uint32_t)(bytes >> 32)));
+}
+
+/*
+ * A barrier of the block. Warps with numbers and warps without come to it by
+ * different instructions, which __syncthreads() and bar.sync do not allow: they
+ * are barrier.sync.aligned, and that means one instruction for all of the block
+ * (PTX ISA, "barrier"). The form without .aligned allows it.
+ */
+static __device__ __forceinline__ void warprsa_narrow_barrier(void)
+{
+    asm volatile("barrier.sync 0, %0;" ::"n"(POWER_THREADS) : "memory");
+}
+
+/* The bytes of upper columns that a thread has for the instruction. */
+static __device__ __forceinline__ void
+warprsa_narrow_load_bytes(uint64_t *bytes, const warprsa_narrow_thread *t)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_NARROW_STEPS / 2; i++)
+        warprsa_narrow_load(bytes + 2 * i, t->upper + 64 * i);
+    if (ROUNDS == 1)
+        asm volatile("ld.shared.u64 %0, [%1];"
+                     : "=l"(bytes[4])
+                     : "r"(t->last)
+                     : "memory");
+}
+
+/* The step `carry`, and what changes lanes in it (narrow_host.h says why). */
+static __device__ __forceinline__ void
+warprsa_narrow_carry_samples(const warprsa_narrow_lane *me, double *a,
+                             const uint64_t c[][2])
+{
+    uint64_t y[ROUNDS][2];
+    uint32_t carry[ROUNDS];
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < ROUNDS; i++)
+        carry[i] = warprsa_narrow_sums(me, c[i], y[i], i);
+#if WARPRSA_NARROW_LIMBS == 30
+    /* Out of the second round, and out of the first. */
+    const uint32_t from_second = __shfl_sync(
+        0xffffffffu, carry[1], me->carry_from, WARPRSA_NARROW_LANES);
+
+    carry[1] = __shfl_sync(0xffffffffu, carry[0], me->other_carry_from,
+                           WARPRSA_NARROW_LANES);
+    carry[0] = me->odd ? carry[1] : from_second;
+#elif WARPRSA_NARROW_LIMBS == 40
+    const uint32_t first = me->odd ? carry[1] : carry[0];
+    const uint32_t second = me->odd ? carry[0] : carry[1];
+
+    carry[0] =
+        __shfl_sync(0xffffffffu, first, me->carry_from, WARPRSA_NARROW_LANES);
+    carry[1] = __shfl_sync(0xffffffffu, second, me->other_carry_from,
+                           WARPRSA_NARROW_LANES);
+#else
+    carry[0] = __shfl_sync(0xffffffffu, carry[0], me->carry_from,
+                           WARPRSA_NARROW_LANES);
+#endif
+    WARPRSA_UNROLL
+    for (int i = 0; i < ROUNDS; i++)
+        warprsa_narrow_samples(me, a + 2 * i, y[i], carry[i], i);
+}
+
+/*
+ * One product of narrow.h: a square or, with MULTIPLY, a multiplication. CHOOSE
+ * looks at four entries of the table meanwhile. A warp without numbers (OWN is
+ * false) takes part in the fold alone.
+ */
+template <bool MULTIPLY, bool CHOOSE, bool OWN>
+static __device__ __forceinline__ void
+warprsa_narrow_step(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
+                    double *a, uint32_t from, uint32_t digit)
+{
+    uint64_t c[ROUNDS][2] = {}, bytes[WARPRSA_NARROW_STEPS];
+    uint32_t d[4][4];
+
+    if (OWN) {
+        warprsa_narrow_product(me, MULTIPLY);
+        __syncwarp();
+        warprsa_narrow_columns(me, c, MULTIPLY);
+        __syncwarp();
+        warprsa_narrow_top(me, c);
+    }
+    warprsa_narrow_barrier();
+    warprsa_narrow_load_bytes(bytes, t);
+    WARPRSA_UNROLL
+    for (int i = 0; i < 16; i++)
+        d[i / 4][i % 4] = 0;
+    WARPRSA_UNROLL
+    for (int k = 0; k < WARPRSA_NARROW_STEPS; k++) {
+        warprsa_narrow_mma(d[k % 2], t->matrix[k], bytes[k]);
+        warprsa_narrow_mma(d[2 + k % 2], t->matrix[WARPRSA_NARROW_STEPS + k],
+                           bytes[k]);
+    }
+    if (CHOOSE)
+        warprsa_narrow_choose(me, from, digit);
+    WARPRSA_UNROLL
+    for (int i = 0; i < 4; i++) {
+        d[0][i] += d[1][i];
+        d[2][i] += d[3][i];
+    }
+    WARPRSA_UNROLL
+    for (int i = 0; i < 2; i++)
+        warprsa_narrow_put_word(t->low + i * WARPRSA_NARROW_WORDS_STRIDE,
+                                t->high + i * WARPRSA_NARROW_WORDS_STRIDE,
+                                t->shift, d[0][i], d[0][i + 2], d[2][i],
+                                d[2][i + 2]);
+    warprsa_narrow_barrier();
+    if (OWN) {
+        warprsa_narrow_carry_samples(me, a, c);
+        __syncwarp();
+    }
+}
+
+/* Stores the chosen entry as a factor, `to` bytes behind the number. */
+static __device__ __forceinline__ void
+warprsa_narrow_put_entry(const warprsa_narrow_lane *me, uint32_t to)
+{
+    if (me->low) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < ROUNDS; i++)
+            if (warprsa_narrow_takes_part(me, i))
+                warprsa_narrow_store(me->number + to + WARPRSA_NARROW_ROUND * i,
+                                     me->entry[i][0], me->entry[i][1]);
+    }
+    __syncwarp();
+}
+
+/* Begins to choose an entry. */
+static __device__ __forceinline__ void
+warprsa_narrow_clear_entry(warprsa_narrow_lane *me)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < ROUNDS; i++)
+        me->entry[i][0] = me->entry[i][1] = 0;
+}
+
+/* Stores the lane's samples at an address in each round. */
+static __device__ __forceinline__ void
+warprsa_narrow_store_rounds(const warprsa_narrow_lane *me, uint32_t at,
+                            const double *a)
+{
+    WARPRSA_UNROLL
+    for (int i = 0; i < ROUNDS; i++)
+        if (warprsa_narrow_takes_part(me, i))
+            warprsa_narrow_store_samples(at + WARPRSA_NARROW_ROUND * i,
+                                         a + 2 * i);
+}
+
+/* Digit `index` of the exponent at a shared address. */
+static __device__ __forceinline__ uint32_t
+warprsa_narrow_digit(uint32_t exponent, int index)
+{
+    constexpr int per_word = 32 / WARPRSA_WINDOW;
+    uint32_t word;
+
+    asm volatile("ld.shared.u32 %0, [%1];"
+                 : "=r"(word)
+                 : "r"(exponent + index / per_word * 4)
+                 : "memory");
+    return word >> (WARPRSA_WINDOW * (index % per_word)) &
+           (WARPRSA_TABLE_SIZE - 1);
+}
+
+/* a = a^exponent. Entries 2 to 15 of the table come first, by the code that
+ * ends each digit; then a begins as 1. */
+static __device__ __forceinline__ void
+warprsa_narrow_power(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
+                     double *a, uint32_t exponent, int windows)
+{
+    int index = windows - 1, entry = 2;
+
+    WARPRSA_ROLLED
+    for (;;) {
+        if (entry > WARPRSA_TABLE_SIZE) {
+            const uint32_t digit = warprsa_narrow_digit(exponent, index--);
+
+            warprsa_narrow_clear_entry(me);
+            WARPRSA_ROLLED
+            for (uint32_t i = 0; i < WARPRSA_TABLE_SIZE; i += 4)
+                warprsa_narrow_step<false, true, true>(me, t, a, i, digit);
+            warprsa_narrow_put_entry(me, WARPRSA_NARROW_B);
+        }
+        warprsa_narrow_step<true, false, true>(me, t, a, 0, 0);
+        if (entry < WARPRSA_TABLE_SIZE) {
+            if (me->low)
+                warprsa_narrow_store_rounds(
+                    me, me->table + WARPRSA_NARROW_NUMBER * entry, a);
+            if (++entry == WARPRSA_TABLE_SIZE) {
+                warprsa_narrow_clear_entry(me);
+                me->entry[0][0] = me->lowest ? warprsa_bits(1.0) : 0;
+                warprsa_narrow_put_entry(me, WARPRSA_NARROW_A);
+                entry++;
+            }
+        } else if (index < 0) {
+            break;
+        }
+    }
+}
+
+/* The part of a warp without numbers in as many products. */
+static __device__ __forceinline__ void
+warprsa_narrow_fold_only(warprsa_narrow_lane *me,
+                         const warprsa_narrow_thread *t, double *a, int windows)
+{
+    const int products =
+        WARPRSA_TABLE_SIZE - 2 + (WARPRSA_WINDOW + 1) * windows;
+
+    WARPRSA_ROLLED
+    for (int i = 0; i < products; i++)
+        warprsa_narrow_step<false, false, false>(me, t, a, 0, 0);
+}
+
+/* threadIdx.x, in a way that hides from the compiler what it is. Otherwise it
+ * would keep what is computed from it during the power, which wants all
+ * registers. */
+static __device__ __forceinline__ uint32_t warprsa_narrow_thread_index(void)
+{
+    uint32_t index;
+
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+    return index;
+}
+
+/* Where the first pair of samples of a lane with lower columns is that it loads
+ * before the power and stores after it, and four samples on that of the next
+ * round; NULL for other lanes. A block with
+ * fewer than eight requests raises the last one more than once, but stores it
+ * once. */
+static __device__ __forceinline__ double *
+warprsa_narrow_samples_of_lane(const warprsa_narrow_launch &launch,
+                               bool storing)
+{
+    static constexpr warprsa_narrow_lane_places places[] =
+        WARPRSA_NARROW_LANE_PLACES;
+    const uint32_t thread = warprsa_narrow_thread_index();
+    const uint32_t number = thread / WARPRSA_NARROW_LANES;
+    const warprsa_narrow_lane_places own =
+        places[thread % WARPRSA_NARROW_LANES];
+    const uint32_t item = blockIdx.x / 2, half = blockIdx.x % 2;
+    const uint32_t count = launch.batch.items[item].count;
+
+    if (own.first >= 10 || (storing && number >= count) ||
+        (ROUNDS > 1 && number >= WARPRSA_NARROW_NUMBERS))
+        return nullptr;
+    return warprsa_narrow_scratch(launch, item)
+               ->number[half][number < count ? number : count - 1] +
+           2 * warprsa_narrow_pair(own.pair, 0);
+}
+
+/* Loads the number as both factors and as entry 1; entry 0 is 1. */
+static __device__ __forceinline__ void
+warprsa_narrow_load_number(const warprsa_narrow_lane *me,
+                           const warprsa_narrow_launch &launch, double *a)
+{
+    const double *from = warprsa_narrow_samples_of_lane(launch, false);
+    const double one[2 * ROUNDS] = {me->lowest ? 1.0 : 0.0};
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < 2 * ROUNDS; i++)
+        a[i] = 0;
+    if (from != nullptr) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * ROUNDS; i++)
+            if (warprsa_narrow_takes_part(me, i / 2))
+                a[i] = from[i / 2 * 4 + i % 2];
+        warprsa_narrow_store_rounds(me, me->number, a);
+        warprsa_narrow_store_rounds(me, me->number + WARPRSA_NARROW_B, a);
+        warprsa_narrow_store_rounds(me, me->table, one);
+        warprsa_narrow_store_rounds(me, me->table + WARPRSA_NARROW_NUMBER, a);
+    }
+}
+
+/* Clears the block's memory and loads the exponents. */
+static __device__ __forceinline__ void
+warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
+                              const warprsa_fold_item &own, uint8_t *memory)
+{
+    const uint32_t number = threadIdx.x / WARPRSA_NARROW_LANES;
+    const uint32_t request =
+        own.first + (number < own.count ? number : own.count - 1);
+    const uint32_t *from =
+        launch.batch.batch.exponent +
+        (2 * (size_t)request + blockIdx.x % 2) * WARPRSA_BLINDED_WORDS;
+    uint32_t *words = reinterpret_cast<uint32_t *>(memory);
+
+    for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_EXPONENT / 4;
+         i += POWER_THREADS)
+        words[i] = 0;
+    if (ROUNDS > 1 && number >= WARPRSA_NARROW_NUMBERS)
+        return;
+    words +=
+        WARPRSA_NARROW_EXPONENT / 4 + number * WARPRSA_NARROW_EXPONENT_WORDS;
+    for (unsigned i = threadIdx.x % WARPRSA_NARROW_LANES;
+         i < WARPRSA_NARROW_EXPONENT_WORDS; i += WARPRSA_NARROW_LANES)
+        words[i] = from[i];
+}
+
+/* Blocks of the powers that an SM takes at the same time: with all registers
+ * that help, which takes the shortest time, or with more blocks. With two
+ * rounds both are the same, and a third or half of the warps have no
+ * numbers. */
+#if WARPRSA_NARROW_LIMBS == 20
+static constexpr int FEW = 3, MANY = 4;
+#elif WARPRSA_NARROW_LIMBS == 30
+static constexpr int FEW = 2, MANY = 2;
+#else
+static constexpr int FEW = 1, MANY = 1;
+#endif
+
+/* Hides from the compiler how a word was computed. Otherwise it would compute
+ * it again from what it then has to keep for that. */
+static __device__ __forceinline__ void warprsa_narrow_opaque(uint32_t *word)
+{
+    asm volatile("" : "+r"(*word));
+}
+
+static __device__ __forceinline__ void
+warprsa_narrow_keep(warprsa_narrow_lane *me, warprsa_narrow_thread *t)
+{
+    uint32_t *const words[] = {
+        &me->left,        &me->right,        &me->left_again, &me->part,
+        &me->upper_first, &me->upper_second, &me->words,      &me->number,
+        &me->table,       &me->fourth,       &me->top_mask,   &me->square,
+        &me->half,        &t->upper,         &t->last,        &t->low,
+        &t->high,
+    };
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < 5; i++)
+        warprsa_narrow_opaque(&me->parts[i]);
+    WARPRSA_UNROLL
+    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        warprsa_narrow_opaque(words[i]);
+}
+
+/* The power of one prime of an item. With MANY blocks few warps are without
+ * numbers, and these compute something. */
+template <int BLOCKS>
+static __device__ __forceinline__ void
+warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
+{
+    const uint32_t item = blockIdx.x / 2;
+    const uint32_t number = threadIdx.x / WARPRSA_NARROW_LANES;
+    const warprsa_fold_item own = launch.batch.items[item];
+    const uint32_t first = warprsa_narrow_first_of_key(launch, item);
+    const warprsa_narrow_key *key =
+        &warprsa_narrow_scratch(launch, first)->key[blockIdx.x % 2];
+    const uint32_t shared = (uint32_t)__cvta_generic_to_shared(memory);
+    const int windows = (int)launch.batch.batch.windows;
+    warprsa_narrow_lane me;
+    warprsa_narrow_thread t;
+    double a[2 * ROUNDS];
+    double *to;
+
+    warprsa_narrow_load_exponents(launch, own, memory);
+    warprsa_narrow_set_lane(&me, shared, (int)number,
+                            (int)(threadIdx.x % WARPRSA_NARROW_LANES), key);
+    warprsa_narrow_set_thread(&t, shared, key);
+    warprsa_narrow_keep(&me, &t);
+    __syncthreads();
+#if WARPRSA_NARROW_LIMBS == 30
+    if (number < WARPRSA_NARROW_NUMBERS)
+        warprsa_narrow_store_starts(
+            &me, (int)(threadIdx.x % WARPRSA_NARROW_LANES), key);
+#endif
+    warprsa_narrow_load_number(&me, launch, a);
+    __syncthreads();
+    /* The same for all of a warp, and public. */
+    if (BLOCKS == FEW && __shfl_sync(0xffffffffu, number, 0) >= own.count)
+        warprsa_narrow_fold_only(&me, &t, a, windows);
+    else
+        warprsa_narrow_power(&me, &t, a,
+                             shared + WARPRSA_NARROW_EXPONENT +
+                                 4 * WARPRSA_NARROW_EXPONENT_WORDS * number,
+                             windows);
+    to = warprsa_narrow_samples_of_lane(launch, true);
+    if (to != nullptr) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * ROUNDS; i++)
+            if (warprsa_narrow_takes_part(&me, i / 2))
+                to[i / 2 * 4 + i % 2] = a[i];
+    }
+}
+
+template <int BLOCKS>
+__global__ void __launch_bounds__(POWER_THREADS, BLOCKS)
+    warprsa_narrow_fold_powers(
+        const __grid_constant__ warprsa_narrow_launch launch)
+{
+    WARPRSA_STAGE(MODEXP);
+    uint8_t *const memory = reinterpret_cast<uint8_t *>(warprsa_shared);
+
+    if (BLOCKS == FEW && blockIdx.x >= 2 * launch.batch.item_count) {
+        warprsa_narrow_invert(launch, blockIdx.x - 2 * launch.batch.item_count,
+                              POWER_THREADS);
+        return;
+    }
+    warprsa_narrow_item_powers<BLOCKS>(launch, memory);
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_SHARED / 4;
+         i += POWER_THREADS)
+        reinterpret_cast<volatile uint32_t *>(memory)[i] = 0;
+}
+
+#endif
