@@ -11,7 +11,7 @@ extern "C" const warprsa_fold_kernel
         .name = WARPRSA_KERNEL_NARROW_FOLD,
         .launch = warprsa_launch_narrow_fold,
         .table_bytes = sizeof(warprsa_narrow_item),
-        /* With two rounds an item's two blocks are on two SMs. */
+        /* With one block an SM, an item's two blocks are on two SMs. */
         .blocks_per_sm = MANY > 1 ? MANY / 2 : 1,
         .waves = MANY > 1 ? 4 : 2,
         .item_max = WARPRSA_NARROW_NUMBERS,
