@@ -218,13 +218,26 @@ static int stat_program(const char *arguments, char *out, size_t out_size)
     return WEXITSTATUS(status);
 }
 
+/* As the kernel knows this process: under an emulator by the emulator's name. */
+static const char *own_name(void)
+{
+    static char name[32];
+    FILE *file = fopen("/proc/self/comm", "r");
+
+    assert_non_null(file);
+    assert_non_null(fgets(name, sizeof(name), file));
+    fclose(file);
+    name[strcspn(name, "\n")] = '\0';
+    return name;
+}
+
 static void expect_verdict(const char *verdict)
 {
     char argument[32], out[8192], line[512];
 
     snprintf(argument, sizeof(argument), "%d", getpid());
     assert_int_equal(stat_program(argument, out, sizeof(out)), 0);
-    snprintf(line, sizeof(line), "%d batching_counte: %s\n", getpid(), verdict);
+    snprintf(line, sizeof(line), "%d %s: %s\n", getpid(), own_name(), verdict);
     out[strcspn(out, "\n") + 1] = '\0';
     assert_string_equal(out, line);
 }
@@ -269,13 +282,12 @@ static void stat_finds_this_process_among_all(void **state)
     warprsa_counters_set_device(c, "NVIDIA H200 (cuda 0)");
     warprsa_count(&c->devices, 1);
     warprsa_count(&c->gpu[1], 1);
-    snprintf(line, sizeof(line), "%d batching_counte: yes: NVIDIA", getpid());
+    snprintf(line, sizeof(line), "%d %s: yes: NVIDIA", getpid(), own_name());
     assert_int_equal(stat_program("", out, sizeof(out)), 0);
     assert_non_null(strstr(out, line));
     snprintf(line, sizeof(line),
-             "{\"pid\": %d, \"command\": \"batching_counte\", "
-             "\"using_gpu\": true,",
-             getpid());
+             "{\"pid\": %d, \"command\": \"%s\", \"using_gpu\": true,",
+             getpid(), own_name());
     assert_int_equal(stat_program("--json", out, sizeof(out)), 0);
     assert_non_null(strstr(out, line));
     warprsa_counters_free(c);
@@ -336,7 +348,7 @@ static void stat_tells_why_there_is_nothing(void **state)
     snprintf(argument, sizeof(argument), "%d", child);
     assert_int_equal(stat_program(argument, out, sizeof(out)), 1);
     assert_non_null(strstr(out, "was forked from a process"));
-    snprintf(argument, sizeof(argument), "%d batching_counte: idle: ", child);
+    snprintf(argument, sizeof(argument), "%d %s: idle: ", child, own_name());
     assert_int_equal(stat_program("", out, sizeof(out)), 0);
     assert_non_null(strstr(out, argument));
     c->version++;
