@@ -41,11 +41,14 @@ static int find_prime(BIGNUM *x, const prime_choice *choice, unsigned distance,
     good = good && gcd != NULL &&
            (down ? BN_sub_word(x, distance) : BN_add_word(x, distance));
     while (good && !found) {
-        good = BN_sub(less1, x, BN_value_one()) && BN_gcd(gcd, less1, e, ctx) &&
-               BN_num_bits(x) == choice->bits;
-        if (good && BN_is_one(gcd))
-            found = distance != 0 ? 1 : BN_check_prime(x, ctx, NULL);
-        good = good && found >= 0;
+        found = distance != 0 ? 1 : BN_check_prime(x, ctx, NULL);
+        good = found >= 0 && BN_num_bits(x) == choice->bits;
+        /* libcrypto's takes as long as many divisions: for primes alone. */
+        if (good && found) {
+            good =
+                BN_sub(less1, x, BN_value_one()) && BN_gcd(gcd, less1, e, ctx);
+            found = BN_is_one(gcd);
+        }
         if (good && !found)
             good = down ? BN_sub_word(x, 2) : BN_add_word(x, 2);
     }
