@@ -6,6 +6,7 @@ passed=0
 failed=0
 skipped=0
 failures=()
+failed_logs=() # of Meson's tests: DIRECTORY TEST, tab between
 not_exercised=()
 
 count_one() { # NAME STATUS: a step that is no Meson test
@@ -30,6 +31,7 @@ count_results() { # DIRECTORY
         *)
             failed=$((failed + 1))
             failures+=("$1: $name ($result)")
+            failed_logs+=("$1"$'\t'"$name")
             ;;
         esac
     done < <(python3 -c '
@@ -70,6 +72,20 @@ build_and_test() {
     fi
 }
 
+# The end of what a test wrote, from DIRECTORY's last `meson test`.
+print_log() { # DIRECTORY TEST
+    python3 -c '
+import json, sys
+for line in open(sys.argv[1]):
+    test = json.loads(line)
+    if test["name"] == sys.argv[2]:
+        lines = []
+        for stream in "stdout", "stderr":
+            lines += (test.get(stream) or "").splitlines()
+        print("\n".join(lines[-40:]))
+' "$1/meson-logs/testlog.json" "$2"
+}
+
 # What was counted; the last line is "N passed, N failed, N skipped". False if
 # any failed.
 print_results() {
@@ -80,6 +96,13 @@ print_results() {
     if [ ${#failures[@]} -gt 0 ]; then
         echo "Failed:"
         printf '  %s\n' "${failures[@]}"
+        # For whoever sees the end of a long log only; of a few tests.
+        local log
+        for log in "${failed_logs[@]:0:5}"; do
+            printf '== %s: %s, the last lines:\n' "${log%%$'\t'*}" \
+                "${log#*$'\t'}"
+            print_log "${log%%$'\t'*}" "${log#*$'\t'}"
+        done
     fi
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ]
