@@ -3,6 +3,7 @@
  *
  * The counter block, and warprsa-stat reading it in this very process.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -218,7 +220,7 @@ static int stat_program(const char *arguments, char *out, size_t out_size)
     return WEXITSTATUS(status);
 }
 
-/* As the kernel knows this process: under an emulator by the emulator's name. */
+/* As the kernel knows this process: under an emulator by that one's name. */
 static const char *own_name(void)
 {
     static char name[32];
@@ -300,6 +302,10 @@ static void stat_finds_a_block_without_descriptor(void **state)
     int next = dup(0);
 
     (void)state;
+    /* What is in memory is read through this call, which QEMU's user mode
+     * does not have. */
+    if (process_vm_readv(getpid(), NULL, 0, NULL, 0, 0) < 0 && errno == ENOSYS)
+        skip();
     close(next);
     c = warprsa_counters_new();
     assert_non_null(c);
