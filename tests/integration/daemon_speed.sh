@@ -25,9 +25,13 @@ done
 [ "$(total cpu)" = "$(total cpu_no_device)" ] ||
     fail "$(total cpu) operations left the daemon"
 [ "$ended" -ge 2256 ] || fail "only $ended operations"
-[ "$(live "$daemon" "$engine_counter")" = "$(total "$engine_counter")" ] ||
-    fail "the daemon counts $(live "$daemon" "$engine_counter"), its clients" \
-        "$(total "$engine_counter")"
+# What a client gave up, the daemon may have computed nevertheless.
+computed=$(live "$daemon" "$engine_counter")
+taken=$(total "$engine_counter")
+if [ "$computed" -lt "$taken" ] ||
+    [ "$computed" -gt $((taken + $(total cpu_no_device))) ]; then
+    fail "the daemon counts $computed, its clients $taken"
+fi
 # No batch of the engine "ifma" is larger than eight.
 [ "$ENGINE" = ifma ] || [ "$(live "$daemon" batch_max)" -gt 64 ] ||
     fail "the processes share no batches"
