@@ -207,8 +207,9 @@ static void a_device_of_another_engine_goes_on(void **state)
         answer = warprsa_queue_wait(queue, r.ticket, r.output);
         assert_true(answer == WARPRSA_DONE || answer == WARPRSA_REFUSED);
         refused += answer == WARPRSA_REFUSED;
+        assert_true(refused <= FIRST_STREAMS);
     }
-    assert_true(refused >= 1 && refused <= FIRST_STREAMS);
+    assert_true(refused >= 1);
     assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_ERROR], refused);
     assert_int_equal(config.counters->device_losses, 1);
     assert_int_equal(config.counters->devices, 1);
