@@ -152,7 +152,7 @@ static warprsa_status test_fold(warprsa_device *device, unsigned stream)
         const warprsa_fold_kernel *kernel =
             warprsa_fold_kernel_for(size, i % WARPRSA_FOLD_KERNELS);
 
-        if (kernel == NULL || kernel->by_name_only || status != WARPRSA_OK)
+        if (kernel == NULL || status != WARPRSA_OK)
             continue;
         memory->kernel = kernel->name;
         status = warprsa_known_answer_batch(warprsa_engine_cuda(), device,

@@ -38,7 +38,7 @@ void warprsa_candidates(warprsa_kernel_timings *candidates, unsigned sms,
             const warprsa_fold_kernel *kernel =
                 warprsa_fold_kernel_for((warprsa_size_class)size, i);
 
-            if (kernel != NULL && !kernel->by_name_only)
+            if (kernel != NULL)
                 add(candidates, size, kernel->name,
                     kernel->item_max * kernel->blocks_per_sm * fold_sms);
         }

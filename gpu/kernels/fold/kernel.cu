@@ -36,5 +36,4 @@ extern "C" const warprsa_fold_kernel WARPRSA_OF_BITS(warprsa_fold_kernel_) = {
     warprsa_fold_shared<shape.limbs>::THREADS / 2,
     warprsa_fold_shared<shape.limbs>::THREADS / 2 / WARPRSA_FOLD_ITEM_SHARE_MIN,
 #endif
-    false,
 };

@@ -39,7 +39,6 @@ typedef struct warprsa_fold_kernel {
     uint32_t waves;         /* of such items that have table memory, at most */
     uint32_t item_max;      /* requests of an item at most */
     uint32_t item_min;      /* fewer are not worth it */
-    bool by_name_only;      /* not yet proven on a device: "auto" has it not */
 } warprsa_fold_kernel;
 
 enum {

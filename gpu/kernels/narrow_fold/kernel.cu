@@ -16,5 +16,4 @@ extern "C" const warprsa_fold_kernel
         .waves = MANY > 1 ? 4 : 2,
         .item_max = WARPRSA_NARROW_NUMBERS,
         .item_min = 1,
-        .by_name_only = ROUNDS > 1,
 };
