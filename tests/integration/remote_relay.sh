@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A network between a TLS host and a GPU host that is slow, narrow, cut, or
-# silent (relay.py), under load: no operation fails or is wrong, the host is
+# A network between a TLS host and a GPU host that is slow, narrow, lossy, cut,
+# or silent (relay.py), under load: no operation fails or is wrong, the host is
 # used again each time, and both sides notice that the other one is silent: the
 # TLS host after 5 s, the GPU host after 20 s.
 . "$(dirname "$0")/lib.sh"
@@ -55,6 +55,18 @@ for way in 'delay 2' 'delay 50' 'rate 20000'; do
     computes
 done
 relay rate 0
+relay delay 2
+relay loss 3
+computes
+packets_lost() { # at least ten
+    local number
+    relay lost
+    number=$(sed -n 's/^lost //p' relay.port | tail -n 1)
+    [ "${number:-0}" -ge 10 ]
+}
+wait_for 60 packets_lost
+computes
+relay loss 0
 relay delay 0
 for times in 3 4; do
     relay cut
