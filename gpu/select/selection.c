@@ -36,7 +36,7 @@ static const struct {
       {WARPRSA_CLASS_3072, "fold", 16896, 19090, 20611, 20789},
       {WARPRSA_CLASS_4096, "fold", 16896, 43871, 47928, 47928},
       {WARPRSA_CLASS_2048, "narrow_fold", 2112, 743, 1173, 1960},
-      {WARPRSA_CLASS_3072, "narrow_fold", 1056, 2805, 3041, 3487},
+      {WARPRSA_CLASS_3072, "narrow_fold", 1056, 2149, 2245, 3495},
       {WARPRSA_CLASS_4096, "narrow_fold", 1056, 3584, 3629, 6868}}},
     {"NVIDIA H100 80GB HBM3",
      {{WARPRSA_CLASS_1024, "cooperative", 16896, 724, 1154, 2167},
@@ -55,7 +55,7 @@ static const struct {
       {WARPRSA_CLASS_3072, "fold", 16896, 18916, 20430, 20467},
       {WARPRSA_CLASS_4096, "fold", 16896, 43041, 45991, 45991},
       {WARPRSA_CLASS_2048, "narrow_fold", 2112, 743, 1173, 1960},
-      {WARPRSA_CLASS_3072, "narrow_fold", 1056, 2805, 3041, 3487},
+      {WARPRSA_CLASS_3072, "narrow_fold", 1056, 2149, 2245, 3495},
       {WARPRSA_CLASS_4096, "narrow_fold", 1056, 3584, 3629, 6868}}},
 };
 

@@ -177,7 +177,7 @@ static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch *batch,
         blocks + warprsa_narrow_maker_blocks(items) +
             (late ? 0 : warprsa_narrow_half_blocks(most, THREADS)),
         THREADS, exchange, stream>>>(launch);
-    error = ROUNDS > 1 || powers <= FEW * sms
+    error = FEW == MANY || powers <= FEW * sms
                 ? warprsa_launch_narrow_powers<FEW>(
                       launch, powers + (late ? halves : 0), stream)
                 : warprsa_launch_narrow_powers<MANY>(launch, powers, stream);

@@ -353,13 +353,13 @@ warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
 }
 
 /* Blocks of the powers that an SM takes at the same time: with all registers
- * that help, which takes the shortest time, or with more blocks. With two
- * rounds both are the same, and a third or half of the warps have no
- * numbers. */
+ * that help, which takes the shortest time, or with more blocks. With 40
+ * samples both are the same. With two rounds a third or half of the warps have
+ * no numbers. */
 #if WARPRSA_NARROW_LIMBS == 20
 static constexpr int FEW = 3, MANY = 4;
 #elif WARPRSA_NARROW_LIMBS == 30
-static constexpr int FEW = 2, MANY = 2;
+static constexpr int FEW = 1, MANY = 2;
 #else
 static constexpr int FEW = 1, MANY = 1;
 #endif
@@ -390,8 +390,8 @@ warprsa_narrow_keep(warprsa_narrow_lane *me, warprsa_narrow_thread *t)
         warprsa_narrow_opaque(words[i]);
 }
 
-/* The power of one prime of an item. With MANY blocks few warps are without
- * numbers, and these compute something. */
+/* The power of one prime of an item. With one round and MANY blocks few warps
+ * are without numbers, and these compute something. */
 template <int BLOCKS>
 static __device__ __forceinline__ void
 warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
@@ -423,7 +423,8 @@ warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
     warprsa_narrow_load_number(&me, launch, a);
     __syncthreads();
     /* The same for all of a warp, and public. */
-    if (BLOCKS == FEW && __shfl_sync(0xffffffffu, number, 0) >= own.count)
+    if ((BLOCKS == FEW || ROUNDS > 1) &&
+        __shfl_sync(0xffffffffu, number, 0) >= own.count)
         warprsa_narrow_fold_only(&me, &t, a, windows);
     else
         warprsa_narrow_power(&me, &t, a,
