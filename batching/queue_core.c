@@ -555,11 +555,14 @@ void warprsa_queue_wake_all(warprsa_queue *queue)
         warprsa_eventcount_notify_all(&queue->activity[i].eventcount);
 }
 
-uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device)
+uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device,
+                             warprsa_size_class size)
 {
     unsigned count = atomic_load(&queue->device_count);
     unsigned engine = queue->activity[device].engine;
-    uint32_t most = queue->config.engines[engine].batch_max;
+    const warprsa_queue_engine *from = &queue->config.engines[engine];
+    uint32_t most =
+        warprsa_engine_batch_max(from->engine, from->batch_max, size);
     uint32_t idle_devices = 1;
     uint32_t share;
 

@@ -184,9 +184,10 @@ void warprsa_queue_rearm_idle(warprsa_queue *queue);
 /* Wakes all idle workers. */
 void warprsa_queue_wake_all(warprsa_queue *queue);
 
-/* How many requests a batch of this device may have, so that idle devices of
- * the same engine get their share. */
-uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device);
+/* How many requests of a class a batch of this device may have, so that idle
+ * devices of the same engine get their share. */
+uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device,
+                             warprsa_size_class size);
 
 /* Sends a line to the tracer. */
 __attribute__((format(printf, 3, 4))) void

@@ -199,7 +199,6 @@ static bool take_in_turn(warprsa_worker *worker, warprsa_size_class *size,
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
     const warprsa_class_set classes = warprsa_take_classes(worker);
-    const size_t most = warprsa_queue_share(queue, device->number);
     warprsa_turns *from;
     warprsa_turn *turn;
     size_t gathered = 0;
@@ -211,7 +210,9 @@ static bool take_in_turn(warprsa_worker *worker, warprsa_size_class *size,
     turn = next_turn(worker, classes, &from);
     if (turn != NULL) {
         *size = warprsa_turn_class(from, turn, classes);
-        gathered = gather(worker, *size, most, abandoned);
+        gathered = gather(worker, *size,
+                          warprsa_queue_share(queue, device->number, *size),
+                          abandoned);
     }
     pthread_mutex_unlock(&queue->turns_lock);
     pthread_mutex_unlock(&device->residency_lock);
@@ -238,8 +239,8 @@ bool warprsa_take_batch(warprsa_worker *worker, warprsa_size_class *size,
         return take_in_turn(worker, size, count, abandoned);
     if (!oldest_class(worker, size))
         return false;
-    *count = take_by_age(worker, *size,
-                         warprsa_queue_share(queue, worker->device->number),
-                         abandoned);
+    *count = take_by_age(
+        worker, *size,
+        warprsa_queue_share(queue, worker->device->number, *size), abandoned);
     return true;
 }

@@ -173,6 +173,10 @@ typedef struct warprsa_engine {
      * WARPRSA_CLASS_LARGE. */
     unsigned classes;
 
+    /* A batch of a large class has half as many tasks at most as the others:
+     * each takes twice the memory. */
+    bool halves_large_batches;
+
     /* A device that can't be opened, now or again, may be there later, for this
      * process too: it is another host. */
     bool comes_and_goes;
@@ -183,9 +187,8 @@ typedef struct warprsa_engine {
 
     /*
      * Opens a device, allocates everything that batches need, and runs the
-     * known-answer test on it, of every size class that it takes but the large
-     * ones of engines on the CPU: those run it before their first batch of a
-     * large class. Only a device that passes is returned; the caller closes it.
+     * known-answer test on it, of every size class but the large ones: their
+     * test is run before the first batch of such a class. Only a device that passes is returned; the caller closes it.
      * *device is NULL on failure. `config` is copied; what its pointers point
      * to must live until close(). May take seconds, so no thread that a request
      * waits for should call it.
@@ -209,8 +212,9 @@ typedef struct warprsa_engine {
     /* Prepares a key (computes its Montgomery constants), puts it on the device
      * and sets *index. The caller keeps its copy of the key.
      * WARPRSA_UNSUPPORTED_KEY if the engine does not take its class
-     * (warprsa_key_class(), which may be -1), n is not p q or qinv is not the
-     * inverse of q modulo p; WARPRSA_NO_MEMORY if keys_max keys are loaded. Any
+     * (warprsa_key_class(), which may be -1) or the device has no memory for
+     * keys of large classes, n is not p q or qinv is not the inverse of q
+     * modulo p; WARPRSA_NO_MEMORY if keys_max keys are loaded. Any
      * thread. */
     warprsa_status (*load_key)(warprsa_device *device,
                                const warprsa_private_key *key, uint32_t *index);
@@ -221,8 +225,8 @@ typedef struct warprsa_engine {
     warprsa_status (*unload_key)(warprsa_device *device, uint32_t index);
 
     /*
-     * Starts a batch of 1..batch_max tasks, whose keys are all of one size
-     * class that the engine takes, on an idle stream. Returns without waiting
+     * Starts a batch of 1..warprsa_engine_batch_max() tasks, whose keys are all of one
+     * size class that the engine takes, on an idle stream. Returns without waiting
      * for the result, except for the engines on the CPU, which compute here. On
      * failure the stream stays idle. One thread at a time for each stream;
      * different streams are independent.
@@ -253,6 +257,17 @@ typedef struct warprsa_engine {
      * stream. */
     warprsa_status (*self_test)(warprsa_device *device, unsigned stream);
 } warprsa_engine;
+
+/* How many tasks of a class a batch of an engine's device may have that was
+ * opened with this batch_max. A pure function. */
+static inline unsigned warprsa_engine_batch_max(const warprsa_engine *engine,
+                                                unsigned batch_max,
+                                                warprsa_size_class size)
+{
+    return engine->halves_large_batches && size >= WARPRSA_CLASS_LARGE
+               ? (batch_max + 1) / 2
+               : batch_max;
+}
 
 /* The same arithmetic on the CPU: it tests the arithmetic where there is no
  * GPU. It has one device, which is always present. */

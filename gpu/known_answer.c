@@ -47,9 +47,12 @@ warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
     warprsa_private_key key;
 
     warprsa_fault_suppress(true);
-    for (unsigned i = 0; status == WARPRSA_OK && i < classes; i++) {
+    while (status == WARPRSA_OK && test->loaded < classes) {
+        const unsigned i = test->loaded;
+
         warprsa_known_answer_key(&key, (warprsa_size_class)i);
         status = engine->load_key(device, &key, &test->key[i]);
+        test->loaded += status == WARPRSA_OK;
     }
     warprsa_fault_suppress(false);
     return status;
@@ -112,15 +115,36 @@ warprsa_known_answer_batch(const warprsa_engine *engine, warprsa_device *device,
 
 warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
                                         warprsa_device *device,
-                                        const warprsa_known_answer *test,
+                                        warprsa_known_answer *test,
                                         unsigned stream)
 {
     warprsa_status status = WARPRSA_OK;
     warprsa_task task;
     double ms;
 
+    for (int i = WARPRSA_CLASS_LARGE; i < WARPRSA_CLASSES; i++)
+        atomic_store(&test->is_proven[i], false);
     for (int i = 0; status == WARPRSA_OK && i < WARPRSA_CLASS_LARGE; i++)
         status = warprsa_known_answer_batch(
             engine, device, test, stream, (warprsa_size_class)i, &task, 1, &ms);
+    return status;
+}
+
+warprsa_status warprsa_known_answer_prove(const warprsa_engine *engine,
+                                          warprsa_device *device,
+                                          warprsa_known_answer *test,
+                                          unsigned stream,
+                                          warprsa_size_class size)
+{
+    warprsa_status status;
+    warprsa_task task;
+    double ms;
+
+    if (size < WARPRSA_CLASS_LARGE || atomic_load(&test->is_proven[size]))
+        return WARPRSA_OK;
+    status = warprsa_known_answer_batch(engine, device, test, stream, size,
+                                        &task, 1, &ms);
+    if (status == WARPRSA_OK)
+        atomic_store(&test->is_proven[size], true);
     return status;
 }

@@ -7,21 +7,25 @@
 #ifndef WARPRSA_KNOWN_ANSWER_H
 #define WARPRSA_KNOWN_ANSWER_H
 
+#include <stdatomic.h>
+
 #include "gpu/engine.h"
 
-/* Indices of the test's keys on a device, by size class: those
- * that are loaded. */
+/* The test on one device; zeroed at first. */
 typedef struct warprsa_known_answer {
-    uint32_t key[WARPRSA_CLASSES];
+    unsigned loaded; /* the keys of so many classes, the first ones */
+    uint32_t key[WARPRSA_CLASSES];           /* their indices */
+    _Atomic bool is_proven[WARPRSA_CLASSES]; /* of large classes */
 } warprsa_known_answer;
 
 /* The test's key of a size class. It is no secret. Any thread. */
 void warprsa_known_answer_key(warprsa_private_key *key,
                               warprsa_size_class size);
 
-/* Loads the test's keys of the first `classes` classes onto a device and fills
- * `test`; done once, when the device is opened. Needs `classes` indices beside
- * keys_max. Returns what load_key() returns. Any thread. */
+/* Loads the test's keys of the first `classes` classes onto a device, as far as
+ * they are not loaded: when the device is opened, and once more where those of
+ * large classes follow later. Needs `classes` indices beside keys_max. Returns
+ * what load_key() returns. One thread at a time. */
 warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
                                          warprsa_device *device,
                                          warprsa_known_answer *test,
@@ -40,13 +44,26 @@ warprsa_known_answer_batch(const warprsa_engine *engine, warprsa_device *device,
                            warprsa_size_class size, warprsa_task *tasks,
                            size_t count, double *ms);
 
-/* Runs the test of all classes but the large ones on an idle stream.
- * WARPRSA_CHECK_FAILED for a wrong answer;
- * else what the engine returned. Takes a minute for each class at most. One
- * thread at a time for each stream. */
+/* Runs the test of all classes but the large ones on an idle stream; those are
+ * to be proven anew. WARPRSA_CHECK_FAILED for a wrong answer; else what the
+ * engine returned. Takes a minute for each class at most. One thread at a time
+ * for each stream. */
 warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
                                         warprsa_device *device,
-                                        const warprsa_known_answer *test,
+                                        warprsa_known_answer *test,
                                         unsigned stream);
+
+/* Runs the test of a large class on an idle stream, whose key is loaded, if the
+ * device has not passed it yet. Such a test takes as long as those of all other
+ * classes together, so a device is opened without it, and each batch of a large
+ * class calls this first. `engine` has the start() and wait() that do not. Any
+ * class is allowed; one that is not large is WARPRSA_OK. The result is that of
+ * warprsa_known_answer_run(). One thread at a time for each stream; two streams
+ * may both run it. */
+warprsa_status warprsa_known_answer_prove(const warprsa_engine *engine,
+                                          warprsa_device *device,
+                                          warprsa_known_answer *test,
+                                          unsigned stream,
+                                          warprsa_size_class size);
 
 #endif

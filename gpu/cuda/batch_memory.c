@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "gpu/cuda/key_form.h"
 #include "gpu/fault.h"
 #include "gpu/kernels/kernels.h"
 
@@ -25,11 +26,14 @@ static size_t aligned(size_t bytes)
 }
 
 /* Bytes of a modulus of this class, in whole 64-bit words. It has 2 * limbs
- * samples of 52 bits, which are 13 * limbs bytes. */
+ * samples of 52 bits, which are 13 * limbs bytes. But a modulus of more than
+ * 4096 bits is of a large class, and none has more than 8192. */
 static size_t stride_of(warprsa_size_class size)
 {
     const size_t bytes = (size_t)warprsa_shape_of(size).limbs * 13;
-    const size_t most = warprsa_class_bits(WARPRSA_CLASS_4096) / 8;
+    const size_t most = size < WARPRSA_CLASS_LARGE
+                            ? warprsa_class_bits(WARPRSA_CLASS_4096) / 8
+                            : WARPRSA_MODULUS_BYTES_MAX;
 
     return bytes < most ? (bytes + 7) / 8 * 8 : most;
 }
@@ -39,6 +43,7 @@ static size_t stride_of(warprsa_size_class size)
 static void lay_out(warprsa_batch_memory *memory, warprsa_batch_parts *parts,
                     void *block)
 {
+    const warprsa_key_form *form = warprsa_form_of(memory->size);
     uint8_t *at = block;
     size_t count = memory->count;
 
@@ -57,11 +62,11 @@ static void lay_out(warprsa_batch_memory *memory, warprsa_batch_parts *parts,
     at += aligned(count * sizeof(uint32_t));
     memory->back_bytes = (size_t)(at - (uint8_t *)block) - memory->in_bytes;
     parts->inverse = (double *)(void *)at;
-    at += aligned(count * 2 * WARPRSA_HALF_SAMPLES * sizeof(double));
+    at += aligned(count * form->inverse_bytes);
     parts->exponent = (uint32_t *)(void *)at;
-    at += aligned(count * 2 * WARPRSA_BLINDED_WORDS * sizeof(uint32_t));
+    at += aligned(count * form->exponent_bytes);
     parts->result = (uint64_t *)(void *)at;
-    at += aligned(count * WARPRSA_FULL_SAMPLES * sizeof(uint64_t));
+    at += aligned(count * form->result_bytes);
     memory->all_bytes = (size_t)(at - (uint8_t *)block);
 }
 
@@ -105,26 +110,42 @@ static size_t table_bytes(warprsa_size_class size, size_t count, bool all,
     return most;
 }
 
-/* Sums up what batches need: the longest that there may be, and, of scratch
- * memory, *start for those of one part in TABLE_SHARE. */
+/* Makes the blocks long enough for batches of `count` requests of a class, and
+ * the scratch memory for `most` bytes in the end. */
+static void make_room(warprsa_batch_memory *memory, warprsa_size_class size,
+                      size_t count, size_t most)
+{
+    warprsa_batch_layout(memory, size, count);
+    if (memory->in_bytes + memory->back_bytes > memory->host_bytes)
+        memory->host_bytes = memory->in_bytes + memory->back_bytes;
+    if (memory->all_bytes > memory->device_bytes)
+        memory->device_bytes = memory->all_bytes;
+    if (most > memory->table.most)
+        memory->table.most = most;
+}
+
+/* Sums up what batches need: the longest that there may be, and returns how
+ * much scratch memory those of one part in TABLE_SHARE do. Batches of the large
+ * classes have what is there for the others, at least for one request. Taken in
+ * pieces a long one takes hardly longer. */
 static size_t measure(warprsa_batch_memory *memory, size_t batch_max)
 {
     const size_t few = (batch_max + TABLE_SHARE - 1) / TABLE_SHARE;
+    const unsigned sms = memory->fold_sms;
     size_t start = 0;
 
-    for (int i = 0; i < WARPRSA_CLASS_LARGE; i++) {
+    for (int i = 0; i < WARPRSA_CLASSES; i++) {
         const warprsa_size_class size = (warprsa_size_class)i;
-        const size_t least = table_bytes(size, few, false, memory->fold_sms);
-        const size_t most =
-            table_bytes(size, batch_max, true, memory->fold_sms);
+        const bool is_large = size >= WARPRSA_CLASS_LARGE;
+        const size_t one = warprsa_kernels[0].table_bytes(size, 1);
+        const size_t least =
+            is_large ? one : table_bytes(size, few, false, sms);
 
-        warprsa_batch_layout(memory, size, batch_max);
-        if (memory->in_bytes + memory->back_bytes > memory->host_bytes)
-            memory->host_bytes = memory->in_bytes + memory->back_bytes;
-        if (memory->all_bytes > memory->device_bytes)
-            memory->device_bytes = memory->all_bytes;
-        if (most > memory->table.most)
-            memory->table.most = most;
+        if (is_large)
+            make_room(memory, size, (batch_max + 1) / 2, one);
+        else
+            make_room(memory, size, batch_max,
+                      table_bytes(size, batch_max, true, sms));
         if (least > start)
             start = least;
     }
@@ -287,17 +308,18 @@ static const warprsa_kernel *kernel_of(const warprsa_batch_memory *memory,
     return kernel != NULL ? kernel : &warprsa_kernels[0];
 }
 
-/* What is left of a batch without its first `offset` requests. */
-static warprsa_batch batch_from(warprsa_batch batch, uint32_t offset)
+/* What is left of a batch of this form without its first `offset` requests. */
+static warprsa_batch batch_from(warprsa_batch batch,
+                                const warprsa_key_form *form, uint32_t offset)
 {
     batch.key += offset;
     batch.input += (size_t)offset * batch.bytes_stride;
     batch.random += (size_t)offset * WARPRSA_RANDOM_WORDS;
     batch.output += (size_t)offset * batch.bytes_stride;
     batch.status += offset;
-    batch.inverse += (size_t)offset * 2 * WARPRSA_HALF_SAMPLES;
-    batch.exponent += (size_t)offset * 2 * WARPRSA_BLINDED_WORDS;
-    batch.result += (size_t)offset * WARPRSA_FULL_SAMPLES;
+    batch.inverse += offset * form->inverse_bytes / sizeof(*batch.inverse);
+    batch.exponent += offset * form->exponent_bytes / sizeof(*batch.exponent);
+    batch.result += offset * form->result_bytes / sizeof(*batch.result);
     batch.count -= offset;
     return batch;
 }
@@ -328,7 +350,7 @@ static cudaError_t launch_all(const warprsa_batch_memory *memory,
         if (first.count > piece)
             first.count = (uint32_t)piece;
         error = kernel->launch[memory->size](&first, stream);
-        batch = batch_from(batch, first.count);
+        batch = batch_from(batch, warprsa_form_of(memory->size), first.count);
     }
     return error;
 }
@@ -362,7 +384,9 @@ static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
                                 memory->fold_sms, memory->table.bytes, stream);
     if (error == cudaSuccess && kernel != NULL)
         error = launch_all(memory, kernel,
-                           batch_from(batch, memory->plan.folded), stream);
+                           batch_from(batch, warprsa_form_of(memory->size),
+                                      memory->plan.folded),
+                           stream);
     return error;
 }
 

@@ -13,10 +13,11 @@
 #include "gpu/kernels/fold/launch.h"
 #include "gpu/select/selection.h"
 
-/* What the host keeps about a key on the device. Both numbers are public. */
+/* What the host keeps about a key on the device. All of it is public. */
 typedef struct warprsa_key_size {
     uint16_t bytes; /* of the modulus */
     uint16_t windows;
+    bool is_large; /* of a large class */
 } warprsa_key_size;
 
 /* The parts of a batch. They lie in this order in one block of memory. */
@@ -59,11 +60,11 @@ typedef struct warprsa_batch_memory {
     warprsa_batch_parts host, device;
 } warprsa_batch_memory;
 
-/* Allocates memory for batches of up to `batch_max` requests of any class, on
- * the current device; scratch memory only for small ones. *memory must be
- * zeroed. Keys have the indices 0 to
- * keys_max - 1, and key_folds says of each whether it may be folded; the
- * pointer is kept, so the array must outlive the memory. After a failure the
+/* Allocates memory for batches of up to `batch_max` requests, half as many of
+ * the large classes, on the current device; scratch memory only for small ones.
+ * *memory must be zeroed. Keys have the indices 0 to keys_max - 1, and
+ * key_folds says of each whether it may be folded; the pointer is kept, so the
+ * array must outlive the memory. After a failure the
  * caller still calls warprsa_batch_memory_free(), which frees what there is. */
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
                                      size_t batch_max, const char *kernel,
@@ -84,7 +85,8 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
                         const warprsa_key_size *key_sizes);
 
 /* Enqueues the copy to the device, the kernels, the copy back, and the wiping
- * of the device's side. Returns at once; the stream runs them in this order. A
+ * of the device's side. `keys` are those of the batch's form (key_form.h).
+ * Returns at once; the stream runs them in this order. A
  * batch that needs more scratch memory than there was before waits until the
  * batches of other streams are done. If the device has no more, the kernels
  * take the batch in pieces. */

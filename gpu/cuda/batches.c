@@ -45,6 +45,9 @@ static warprsa_status start_batch(warprsa_device *device,
                                   const warprsa_task *tasks)
 {
     const unsigned failures = s->memory.table.failures;
+    const warprsa_prepared_key *keys = s->memory.size < WARPRSA_CLASS_LARGE
+                                           ? device->keys
+                                           : device->large_keys;
     cudaError_t error;
 
     if (!device->config.random(device->config.random_arg, s->memory.host.random,
@@ -55,7 +58,7 @@ static warprsa_status start_batch(warprsa_device *device,
     warprsa_batch_fill(&s->memory, tasks, device->key_sizes);
     error = inject(s);
     if (error == cudaSuccess)
-        error = warprsa_batch_enqueue(&s->memory, device->keys, s->stream);
+        error = warprsa_batch_enqueue(&s->memory, keys, s->stream);
     if (error != cudaSuccess)
         warprsa_batch_wipe_host(&s->memory);
     if (s->memory.table.failures != failures)

@@ -9,10 +9,12 @@
 #ifndef WARPRSA_GPU_CUDA_DEVICE_H
 #define WARPRSA_GPU_CUDA_DEVICE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "batching/base/id_pool.h"
 #include "gpu/cuda/batch_memory.h"
+#include "gpu/cuda/key_form.h"
 #include "gpu/known_answer.h"
 #include "gpu/select/eta.h"
 
@@ -36,6 +38,11 @@ struct warprsa_device {
         timings; /* of the kernels that are chosen by batch */
     warprsa_id_pool key_ids;
     warprsa_prepared_key *keys; /* device memory */
+    /* That of keys of the large classes, which have places of their own there:
+     * warprsa_form_large. NULL until there is such a key. */
+    warprsa_prepared_key *large_keys;
+    pthread_mutex_t large_lock; /* of its allocation */
+    uint64_t large_retry_ns;    /* it failed: no further attempt before */
     warprsa_key_size *key_sizes;
     uint8_t *key_folds; /* warprsa_fold_accepts_key() */
     uint32_t capacity;

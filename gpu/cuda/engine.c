@@ -45,6 +45,21 @@ static warprsa_status cuda_self_test(warprsa_device *device, unsigned stream)
                                     &device->test, stream);
 }
 
+/* A batch of a large class, after that class's known-answer test. */
+static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
+                                 warprsa_size_class size, warprsa_task *tasks,
+                                 size_t count)
+{
+    static const warprsa_engine unproven = {.start = warprsa_cuda_start,
+                                            .wait = warprsa_cuda_wait};
+    warprsa_status status = warprsa_known_answer_prove(
+        &unproven, device, &device->test, stream, size);
+
+    return status == WARPRSA_OK
+               ? warprsa_cuda_start(device, stream, size, tasks, count)
+               : status;
+}
+
 static void close_stream(warprsa_cuda_stream *s)
 {
     if (s->spin_stop != NULL)
@@ -63,6 +78,9 @@ static bool wipe_keys(warprsa_device *device)
     cudaError_t error =
         cudaMemset(device->keys, 0, device->capacity * sizeof(*device->keys));
 
+    if (error == cudaSuccess && device->large_keys != NULL)
+        error = cudaMemset(device->large_keys, 0,
+                           device->capacity * warprsa_form_large.key_bytes);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(NULL);
     if (warprsa_fault_active(WARPRSA_FAULT_WIPE))
@@ -86,10 +104,12 @@ static bool cuda_close(warprsa_device *device)
     if (device->keys != NULL) {
         wiped = wipe_keys(device);
         cudaFree(device->keys);
+        cudaFree(device->large_keys);
     }
     if (device->key_stream != NULL)
         cudaStreamDestroy(device->key_stream);
     warprsa_id_pool_free(&device->key_ids);
+    pthread_mutex_destroy(&device->large_lock);
     free(device->key_sizes);
     free(device->key_folds);
     free(device);
@@ -207,7 +227,8 @@ static warprsa_status cuda_open(const warprsa_device_config *config,
     *out = NULL;
     if (device != NULL) {
         device->config = *config;
-        device->capacity = config->keys_max + WARPRSA_CLASS_LARGE;
+        device->capacity = config->keys_max + WARPRSA_CLASSES;
+        pthread_mutex_init(&device->large_lock, NULL);
         snprintf(device->description, sizeof(device->description), "cuda %u",
                  config->ordinal);
         device->key_sizes =
@@ -215,7 +236,8 @@ static warprsa_status cuda_open(const warprsa_device_config *config,
         device->key_folds =
             calloc(device->capacity, sizeof(*device->key_folds));
         if (device->key_sizes != NULL && device->key_folds != NULL &&
-            warprsa_id_pool_init(&device->key_ids, 0, device->capacity))
+            warprsa_id_pool_init(&device->key_ids, 0,
+                                 config->keys_max + WARPRSA_CLASS_LARGE))
             status = open_device(device, &what);
     }
     if (status != WARPRSA_OK) {
@@ -232,14 +254,15 @@ const warprsa_engine *warprsa_engine_cuda(void)
 {
     static const warprsa_engine engine = {
         .name = "cuda",
-        .classes = WARPRSA_CLASS_LARGE,
+        .classes = WARPRSA_CLASSES,
+        .halves_large_batches = true,
         .count = cuda_count,
         .open = cuda_open,
         .close = cuda_close,
         .describe = cuda_describe,
         .load_key = warprsa_cuda_load_key,
         .unload_key = warprsa_cuda_unload_key,
-        .start = warprsa_cuda_start,
+        .start = cuda_start,
         .wait = warprsa_cuda_wait,
         .self_test = cuda_self_test,
     };

@@ -1,70 +1,171 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Keys on a GPU: prepared on the host, copied to the device, wiped there.
+ * Keys on a GPU: prepared on the host, copied to the device, wiped there. Those
+ * of the large classes have memory of their own, allocated for the first one.
  */
+#include <stdlib.h>
 #include <string.h>
 
-#include "gpu/arith/int32_key.h"
+#include "batching/base/clock.h"
 #include "gpu/cuda/device.h"
 #include "gpu/fault.h"
 
-/* A key as the device's kernels want it; what is on the device has the size of
- * the longer kind. SECRET. */
-typedef union uploaded_key {
-    warprsa_prepared_key wide;
-    warprsa_int32_key limb;
-} uploaded_key;
+/* An attempt to get memory that is not there takes long, so there is one in
+ * this time at most. */
+#define RETRY_NS WARPRSA_NS_PER_SEC
 
-static warprsa_status prepare(const warprsa_device *device, uploaded_key *out,
-                              warprsa_key_size *size,
+/* A key that has no place on the device yet. SECRET. */
+typedef struct unplaced_key {
+    const warprsa_key_form *form;
+    void *prepared; /* of this form */
+    warprsa_key_size size;
+    uint8_t folds;
+} unplaced_key;
+
+/* wipe() follows, also after a failure. */
+static warprsa_status prepare(const warprsa_device *device, unplaced_key *out,
                               const warprsa_private_key *key)
 {
-    const uint32_t flip = warprsa_fault_active(WARPRSA_FAULT_FLIP) ? 1 : 0;
+    const int class = warprsa_key_class(key);
+    const bool is_large = class >= WARPRSA_CLASS_LARGE;
     warprsa_status status;
 
-    memset(out, 0, sizeof(*out));
-    if (device->int32) {
-        status = warprsa_prepare_int32_key(&out->limb, key);
-        out->limb.half[0].exponent[1] ^= flip;
-        size->windows = (uint16_t)out->limb.windows;
-    } else {
-        status = warprsa_prepare_key(&out->wide, key);
-        out->wide.half[0].exponent[1] ^= flip;
-        size->windows = (uint16_t)out->wide.windows;
-    }
-    size->bytes = (uint16_t)key->modulus_bytes;
+    out->form = is_large        ? &warprsa_form_large
+                : device->int32 ? &warprsa_form_int32
+                                : &warprsa_form_wide;
+    out->size = (warprsa_key_size){.bytes = (uint16_t)key->modulus_bytes,
+                                   .is_large = is_large};
+    out->folds = (uint8_t)warprsa_fold_accepts_key(key);
+    out->prepared = calloc(1, out->form->key_bytes);
+    if (out->prepared == NULL)
+        return WARPRSA_NO_MEMORY;
+    status = out->form->prepare(out->prepared, &out->size.windows, key);
+    if (warprsa_fault_active(WARPRSA_FAULT_FLIP))
+        ((uint8_t *)out->prepared)[out->form->exponent_at] ^= 1;
     return status;
+}
+
+static void wipe(unplaced_key *key)
+{
+    if (key->prepared != NULL)
+        explicit_bzero(key->prepared, key->form->key_bytes);
+    free(key->prepared);
+}
+
+/* Bytes from one key of its kind to the next. */
+static size_t stride_of(const warprsa_device *device, uint32_t index)
+{
+    return device->key_sizes[index].is_large ? warprsa_form_large.key_bytes
+                                             : sizeof(*device->keys);
+}
+
+static uint8_t *place_of(const warprsa_device *device, uint32_t index)
+{
+    uint8_t *first =
+        (uint8_t *)(device->key_sizes[index].is_large ? device->large_keys
+                                                      : device->keys);
+
+    return first + index * stride_of(device, index);
+}
+
+/* Copies a key to the place of its index. */
+static warprsa_status place(warprsa_device *device, const unplaced_key *key,
+                            uint32_t index)
+{
+    cudaError_t error = cudaSetDevice((int)device->config.ordinal);
+
+    device->key_sizes[index] = key->size;
+    device->key_folds[index] = key->folds;
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync(place_of(device, index), key->prepared,
+                                key->form->key_bytes, cudaMemcpyHostToDevice,
+                                device->key_stream);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(device->key_stream);
+    return warprsa_cuda_status(device, "loading a key", error);
+}
+
+/* Loads a key of a large class for the known-answer test. Its index is behind
+ * those that others may have. */
+static warprsa_status load_test_key(warprsa_device *device,
+                                    const warprsa_private_key *key,
+                                    uint32_t *index)
+{
+    unplaced_key unplaced;
+    warprsa_status status = prepare(device, &unplaced, key);
+
+    *index = device->config.keys_max + (uint32_t)warprsa_key_class(key);
+    if (status == WARPRSA_OK)
+        status = place(device, &unplaced, *index);
+    wipe(&unplaced);
+    return status;
+}
+
+/* Allocates the memory of large keys. */
+static cudaError_t allocate(warprsa_device *device)
+{
+    cudaError_t error = cudaSetDevice((int)device->config.ordinal);
+
+    if (error == cudaSuccess && warprsa_fault_active(WARPRSA_FAULT_MEMORY))
+        return cudaErrorMemoryAllocation;
+    if (error == cudaSuccess)
+        error = cudaMalloc((void **)&device->large_keys,
+                           device->capacity * warprsa_form_large.key_bytes);
+    /* CUDA would report it once more, as the error of the next launch. */
+    if (error != cudaSuccess)
+        (void)cudaGetLastError();
+    return error;
+}
+
+/* Makes the device ready for keys of the large classes, with those of the
+ * known-answer test. Without memory it does not take such keys:
+ * WARPRSA_UNSUPPORTED_KEY, since no other key need make room. With the
+ * large_lock held. */
+static warprsa_status take_large(warprsa_device *device)
+{
+    static const warprsa_engine of_test = {.load_key = load_test_key};
+
+    if (device->large_keys == NULL) {
+        cudaError_t error;
+
+        if (warprsa_clock_ns() < device->large_retry_ns)
+            return WARPRSA_UNSUPPORTED_KEY;
+        error = allocate(device);
+        if (error == cudaErrorMemoryAllocation) {
+            warprsa_cuda_trace(device, "memory for large keys", error);
+            device->large_retry_ns = warprsa_clock_ns() + RETRY_NS;
+            return WARPRSA_UNSUPPORTED_KEY;
+        }
+        if (error != cudaSuccess)
+            return warprsa_cuda_status(device, "memory for large keys", error);
+    }
+    return warprsa_known_answer_load(&of_test, device, &device->test,
+                                     WARPRSA_CLASSES);
 }
 
 warprsa_status warprsa_cuda_load_key(warprsa_device *device,
                                      const warprsa_private_key *key,
                                      uint32_t *index)
 {
-    uploaded_key prepared;
-    warprsa_key_size size;
-    warprsa_status status = prepare(device, &prepared, &size, key);
-    cudaError_t error;
+    unplaced_key unplaced;
+    warprsa_status status = prepare(device, &unplaced, key);
 
-    if (status != WARPRSA_OK)
-        return status;
-    if (!warprsa_id_pool_acquire(&device->key_ids, index)) {
-        explicit_bzero(&prepared, sizeof(prepared));
-        return WARPRSA_NO_MEMORY;
+    if (status == WARPRSA_OK && unplaced.size.is_large) {
+        pthread_mutex_lock(&device->large_lock);
+        status = take_large(device);
+        pthread_mutex_unlock(&device->large_lock);
     }
-    device->key_sizes[*index] = size;
-    device->key_folds[*index] = (uint8_t)warprsa_fold_accepts_key(key);
-    error = cudaSetDevice((int)device->config.ordinal);
-    if (error == cudaSuccess)
-        error =
-            cudaMemcpyAsync(device->keys + *index, &prepared, sizeof(prepared),
-                            cudaMemcpyHostToDevice, device->key_stream);
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(device->key_stream);
-    explicit_bzero(&prepared, sizeof(prepared));
-    if (error != cudaSuccess)
-        warprsa_id_pool_release(&device->key_ids, *index);
-    return warprsa_cuda_status(device, "loading a key", error);
+    if (status == WARPRSA_OK &&
+        !warprsa_id_pool_acquire(&device->key_ids, index))
+        status = WARPRSA_NO_MEMORY;
+    else if (status == WARPRSA_OK) {
+        status = place(device, &unplaced, *index);
+        if (status != WARPRSA_OK)
+            warprsa_id_pool_release(&device->key_ids, *index);
+    }
+    wipe(&unplaced);
+    return status;
 }
 
 warprsa_status warprsa_cuda_unload_key(warprsa_device *device, uint32_t index)
@@ -74,8 +175,8 @@ warprsa_status warprsa_cuda_unload_key(warprsa_device *device, uint32_t index)
     if (warprsa_fault_active(WARPRSA_FAULT_WIPE))
         error = cudaErrorLaunchFailure;
     if (error == cudaSuccess)
-        error = cudaMemsetAsync(device->keys + index, 0, sizeof(*device->keys),
-                                device->key_stream);
+        error = cudaMemsetAsync(place_of(device, index), 0,
+                                stride_of(device, index), device->key_stream);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(device->key_stream);
     if (error == cudaSuccess)

@@ -42,7 +42,6 @@ struct warprsa_device {
     loaded_key *keys;
     uint32_t capacity;
     warprsa_known_answer test;
-    _Atomic bool is_proven[WARPRSA_CLASSES]; /* large classes: by their test */
     stream_state streams[WARPRSA_STREAMS_MAX];
 };
 
@@ -311,31 +310,14 @@ warprsa_status warprsa_host_wait(warprsa_device *device, unsigned stream,
     return outcome;
 }
 
-/* The known-answer test of a large class, which would take longer than those of
- * all others together when a device is opened. Streams may both run it. */
-static warprsa_status prove_large(warprsa_device *device, unsigned stream,
-                                  warprsa_size_class size)
-{
-    static const warprsa_engine unproven = {.start = start_batch,
-                                            .wait = warprsa_host_wait};
-    warprsa_status status = WARPRSA_OK;
-    warprsa_task task;
-    double ms;
-
-    if (size < WARPRSA_CLASS_LARGE || atomic_load(&device->is_proven[size]))
-        return WARPRSA_OK;
-    status = warprsa_known_answer_batch(&unproven, device, &device->test,
-                                        stream, size, &task, 1, &ms);
-    if (status == WARPRSA_OK)
-        atomic_store(&device->is_proven[size], true);
-    return status;
-}
-
 warprsa_status warprsa_host_start(warprsa_device *device, unsigned stream,
                                   warprsa_size_class size, warprsa_task *tasks,
                                   size_t count)
 {
-    warprsa_status status = prove_large(device, stream, size);
+    static const warprsa_engine unproven = {.start = start_batch,
+                                            .wait = warprsa_host_wait};
+    warprsa_status status = warprsa_known_answer_prove(
+        &unproven, device, &device->test, stream, size);
 
     return status == WARPRSA_OK
                ? start_batch(device, stream, size, tasks, count)
@@ -344,8 +326,6 @@ warprsa_status warprsa_host_start(warprsa_device *device, unsigned stream,
 
 warprsa_status warprsa_host_self_test(warprsa_device *device, unsigned stream)
 {
-    for (int c = WARPRSA_CLASS_LARGE; c < WARPRSA_CLASSES; c++)
-        atomic_store(&device->is_proven[c], false);
     return warprsa_known_answer_run(device->engine, device, &device->test,
                                     stream);
 }

@@ -15,6 +15,8 @@ cudaError_t warprsa_cooperative_1024(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_cooperative_2048(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_cooperative_3072(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_cooperative_4096(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_cooperative_6144(const warprsa_batch *, cudaStream_t);
+cudaError_t warprsa_cooperative_8192(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_low_latency_1024(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_low_latency_2048(const warprsa_batch *, cudaStream_t);
 cudaError_t warprsa_low_latency_3072(const warprsa_batch *, cudaStream_t);
@@ -107,7 +109,8 @@ static size_t int32_table_bytes(warprsa_size_class size, size_t count)
 const warprsa_kernel warprsa_kernels[WARPRSA_KERNELS] = {
     {WARPRSA_KERNEL_COOPERATIVE,
      {warprsa_cooperative_1024, warprsa_cooperative_2048,
-      warprsa_cooperative_3072, warprsa_cooperative_4096},
+      warprsa_cooperative_3072, warprsa_cooperative_4096,
+      warprsa_cooperative_6144, warprsa_cooperative_8192},
      cooperative_table_bytes,
      cooperative_at_once},
     {WARPRSA_KERNEL_THREAD,

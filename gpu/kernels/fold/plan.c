@@ -59,7 +59,7 @@ int warprsa_fold_accepts_key(const warprsa_private_key *key)
     bool good = false;
     BN_CTX *ctx = NULL;
 
-    if (size <= WARPRSA_CLASS_1024)
+    if (size <= WARPRSA_CLASS_1024 || size >= WARPRSA_CLASS_LARGE)
         return 0;
     ctx = BN_CTX_secure_new();
     if (ctx == NULL)

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/arith/prepared_key.h"
+#include "gpu/cuda/key_form.h"
 #include "tests/unit/support/gpu_device.h"
 #include "tests/unit/support/random_keys.h"
 
@@ -189,14 +189,18 @@ static void open_device(void)
  * prepared for each arithmetic, and an answer. */
 static void collect_secrets(void)
 {
-    warprsa_prepared_key prepared;
+    const warprsa_key_form *form =
+        warprsa_form_of((warprsa_size_class)warprsa_key_class(&key.key));
+    void *prepared = calloc(1, form->key_bytes);
     uint8_t answer[WARPRSA_MODULUS_BYTES_MAX];
     BIGNUM *m = BN_new(), *s = BN_new();
     const int bytes = (int)key.key.modulus_bytes;
+    uint16_t windows;
 
-    assert_true(m != NULL && s != NULL);
-    assert_int_equal(WARPRSA_OK, warprsa_prepare_key(&prepared, &key.key));
-    add_words(prepared.half, sizeof(prepared.half));
+    assert_true(prepared != NULL && m != NULL && s != NULL);
+    assert_int_equal(WARPRSA_OK, form->prepare(prepared, &windows, &key.key));
+    add_words(prepared, form->key_bytes / 2); /* begins with both halves */
+    free(prepared);
     add_words(key.key.p, sizeof(key.key.p));
     add_words(key.key.q, sizeof(key.key.q));
     add_words(key.key.dp, sizeof(key.key.dp));
@@ -216,13 +220,15 @@ static void collect_secrets(void)
 static void run(uint32_t index, size_t count)
 {
     const warprsa_engine *engine = warprsa_engine_cuda();
+    const int size = warprsa_key_class(&key.key);
     static warprsa_task tasks[BATCH];
 
     for (size_t i = 0; i < count; i++)
         tasks[i] =
             (warprsa_task){.key = index, .input = input, .output = output[i]};
     assert_int_equal(
-        WARPRSA_OK, engine->start(device, 0, WARPRSA_CLASS_2048, tasks, count));
+        WARPRSA_OK,
+        engine->start(device, 0, (warprsa_size_class)size, tasks, count));
     assert_int_equal(WARPRSA_OK, engine->wait(device, 0, TEST_TIMEOUT_MS));
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(WARPRSA_OK, tasks[i].status);
@@ -230,29 +236,35 @@ static void run(uint32_t index, size_t count)
     }
 }
 
-static void nothing_secret_is_left(void **state)
+/* A device with this key at work, whose memory for keys is `memory` blocks more
+ * with it. */
+static void nothing_secret_is_left(const key_recipe *recipe,
+                                   const unsigned *distances, unsigned memory)
 {
-    static const key_recipe recipe = {
-        {PRIME_RANDOM, 1024}, {PRIME_RANDOM, 1023}, 65537};
     const warprsa_engine *engine = warprsa_engine_cuda();
     uint32_t index = 0;
-    unsigned of_key;
+    unsigned of_key, before;
 
-    (void)state;
     stream.state = 7;
-    assert_true(made_key_new(&key, &recipe));
+    secret_count = 0;
+    memset(filter, 0, sizeof(filter));
+    assert_true(made_key_at(&key, recipe, distances));
     open_device();
-    assert_true(block_count >= 4); /* keys, staging twice, tables */
+    before = block_count;
+    assert_true(before >= 4); /* keys, staging twice, tables */
     collect_secrets();
     assert_true(secret_count > 100);
     looking = 1;
     assert_int_equal(0, secrets_in_all());
     assert_int_equal(WARPRSA_OK, engine->load_key(device, &key.key, &index));
+    assert_int_equal(before + memory, block_count);
     of_key = secrets_in_all();
     assert_true(of_key > 50); /* the test can find secrets */
     run(index, 1);
     assert_int_equal(of_key, secrets_in_all());
-    run(index, BATCH);
+    run(index,
+        warprsa_engine_batch_max(
+            engine, BATCH, (warprsa_size_class)warprsa_key_class(&key.key)));
     assert_int_equal(of_key, secrets_in_all());
     engine->unload_key(device, index);
     assert_int_equal(0, secrets_in_all());
@@ -266,10 +278,31 @@ static void nothing_secret_is_left(void **state)
     made_key_free(&key);
 }
 
+static void of_a_usual_key(void **state)
+{
+    static const key_recipe recipe = {
+        {PRIME_RANDOM, 1024}, {PRIME_RANDOM, 1023}, 65537};
+
+    (void)state;
+    nothing_secret_is_left(&recipe, NULL, 0);
+}
+
+/* There is no memory for such keys before there is one. */
+static void of_a_large_key(void **state)
+{
+    static const key_recipe recipe = {
+        {PRIME_DOWN, 3072}, {PRIME_UP, 3072}, 65537};
+    static const unsigned distances[] = {46, 7754};
+
+    (void)state;
+    nothing_secret_is_left(&recipe, distances, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_secret_is_left),
+        cmocka_unit_test(of_a_usual_key),
+        cmocka_unit_test(of_a_large_key),
     };
     char why[160] = "not in this build";
 

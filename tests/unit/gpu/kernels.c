@@ -20,7 +20,7 @@ static void first_takes_everything(void **state)
 {
     (void)state;
     assert_non_null(warprsa_kernels[0].at_once);
-    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
+    for (int size = 0; size < WARPRSA_CLASSES; size++)
         assert_non_null(warprsa_kernels[0].launch[size]);
 }
 

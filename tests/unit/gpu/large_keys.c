@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Tests whole operations with keys of the large classes, of an engine on the
- * CPU: primes at the edges of their lengths, messages at the edges of n,
- * batches between those of other classes, and results that are withheld.
+ * Tests whole operations with keys of the large classes: primes at the edges of
+ * their lengths, messages at the edges of n and of a factor, batches between
+ * those of other classes, and results that are withheld.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
@@ -75,7 +75,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* m: n - 1, 1, and random ones from then on. */
+/* m: n - 1, 1, p, q, and random ones from then on. */
 static void message(made_key *key, size_t i, random_stream *stream)
 {
     const BIGNUM *n = key->numbers.value[NUMBER_N];
@@ -86,6 +86,9 @@ static void message(made_key *key, size_t i, random_stream *stream)
         assert_true(BN_sub(m, n, BN_value_one()));
     else if (i == 1)
         assert_true(BN_one(m));
+    else if (i < 4)
+        assert_non_null(
+            BN_copy(m, key->numbers.value[i == 2 ? NUMBER_P : NUMBER_Q]));
     else
         assert_true(BN_bin2bn(bytes, sizeof(bytes), m) != NULL &&
                     BN_nnmod(m, m, n, key->numbers.ctx));
@@ -131,6 +134,22 @@ static void answers_are_right(void **state)
     right_answers(1, most + 2);
 }
 
+/* The longest batch that there may be, on a GPU. */
+static void longest_batches(void **state)
+{
+    (void)state;
+    if (strcmp(t.engine->name, "cuda") != 0)
+        return;
+    for (int k = 0; k < 2; k++) {
+        const warprsa_size_class size = (warprsa_size_class)rows[k].size;
+        const unsigned most =
+            warprsa_engine_batch_max(t.engine, t.batch_max, size);
+
+        assert_int_equal(most, t.batch_max / 2);
+        right_answers(k, most);
+    }
+}
+
 /* libcrypto's answer byte by byte, once. */
 static void answer_is_libcryptos(void **state)
 {
@@ -143,7 +162,7 @@ static void answer_is_libcryptos(void **state)
     if (is_slow)
         return;
     assert_true(test_batch_new(&batch, 1));
-    message(&keys[1], 2, &stream);
+    message(&keys[1], 4, &stream);
     assert_true(test_batch_put(&batch, 0, &keys[1], m));
     assert_int_equal(WARPRSA_OK,
                      test_batch_run(&batch, &t, 1, WARPRSA_CLASS_8192));
@@ -168,7 +187,7 @@ static void a_wrong_result_is_withheld(void **state)
                      t.engine->load_key(t.device, &liar.key, &liar.index));
     assert_true(test_batch_new(&batch, 2));
     for (size_t i = 0; i < 2; i++) {
-        message(&keys[0], 2, &stream);
+        message(&keys[0], 4, &stream);
         assert_true(test_batch_put(&batch, i, &keys[0], m));
     }
     batch.tasks[0].key = liar.index;
@@ -212,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_right),
+        cmocka_unit_test(longest_batches),
         cmocka_unit_test(answer_is_libcryptos),
         cmocka_unit_test(a_wrong_result_is_withheld),
         cmocka_unit_test(what_is_no_key_is_refused),

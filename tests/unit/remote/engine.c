@@ -114,7 +114,7 @@ warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
 
 warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
                                         warprsa_device *device,
-                                        const warprsa_known_answer *test,
+                                        warprsa_known_answer *test,
                                         unsigned stream)
 {
     (void)engine;

@@ -7,13 +7,15 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "tests/unit/support/rsa_numbers.h"
 
 enum {
     MODULUS_BITS_MIN = 1024,
-    MODULUS_BITS_MAX = 4096,
+    MODULUS_BITS_MAX = 4096, /* of primes that are not large */
+    LARGE_MODULUS_BITS_MAX = 8192,
     PRIME_BITS_MAX = 2075,
 };
 
@@ -102,7 +104,30 @@ static void *fill_some(void *arg)
     return NULL;
 }
 
-int prime_pool_fill(prime_pool *pool, uint64_t seed, unsigned threads)
+/* The first primes below 2^bits or from 2^(bits - 1) on. */
+static int fill_large(prime_pool *pool)
+{
+    static const struct {
+        int bits, is_up;
+        BN_ULONG distance; /* from 2^bits - 1 or 2^(bits - 1) + 1 */
+    } large[LARGE_PRIMES] = {{3072, 0, 46},   {3072, 1, 7754}, {3840, 0, 17998},
+                             {3840, 1, 1172}, {4096, 0, 2548}, {4096, 1, 578},
+                             {4037, 1, 3306}, {4155, 0, 5774}};
+    int good = 1;
+
+    for (int i = 0; good && i < LARGE_PRIMES; i++) {
+        BIGNUM *prime = pool->large[i] = BN_new();
+
+        good = prime != NULL &&
+               BN_set_bit(prime, large[i].bits - large[i].is_up) &&
+               (large[i].is_up ? BN_add_word(prime, large[i].distance + 1)
+                               : BN_sub_word(prime, large[i].distance + 1));
+    }
+    return good;
+}
+
+int prime_pool_fill(prime_pool *pool, uint64_t seed, unsigned threads,
+                    unsigned large_in)
 {
     enum {
         THREADS_MAX = 64
@@ -112,38 +137,47 @@ int prime_pool_fill(prime_pool *pool, uint64_t seed, unsigned threads)
     pool_job job = {pool, seed, 0, 0};
 
     memset(pool, 0, sizeof(*pool));
+    pool->large_in = large_in;
     while (started < threads && started < THREADS_MAX &&
            pthread_create(&ids[started], NULL, fill_some, &job) == 0)
         started++;
     fill_some(&job);
     for (unsigned i = 0; i < started; i++)
         pthread_join(ids[i], NULL);
-    return atomic_load(&job.failed) == 0;
+    return atomic_load(&job.failed) == 0 && fill_large(pool);
 }
 
 void prime_pool_free(prime_pool *pool)
 {
     for (unsigned i = 0; i < RANDOM_PRIMES; i++)
         BN_free(pool->primes[i]);
+    for (unsigned i = 0; i < LARGE_PRIMES; i++)
+        BN_free(pool->large[i]);
 }
 
 /* 1: chosen; 0: this pair makes no key of the sizes wanted; -1: error. */
 static int choose_primes(rsa_numbers *numbers, const prime_pool *pool,
                          random_stream *stream)
 {
-    const unsigned i = random_below(stream, RANDOM_PRIMES);
+    const bool is_large =
+        pool->large_in != 0 && random_below(stream, pool->large_in) == 0;
+    BIGNUM *const *primes = is_large ? pool->large : pool->primes;
+    const unsigned count = is_large ? LARGE_PRIMES : RANDOM_PRIMES;
+    const unsigned group = is_large ? 2 : 4;
+    const unsigned i = random_below(stream, count);
     const unsigned j = random_below(stream, 2) == 0
-                           ? i / 4 * 4 + random_below(stream, 4)
-                           : random_below(stream, RANDOM_PRIMES);
+                           ? i / group * group + random_below(stream, group)
+                           : random_below(stream, count);
     BIGNUM *n = numbers->value[NUMBER_N];
     if (i == j)
         return 0;
-    if (BN_copy(numbers->value[NUMBER_P], pool->primes[i]) == NULL ||
-        BN_copy(numbers->value[NUMBER_Q], pool->primes[j]) == NULL ||
-        !BN_mul(n, pool->primes[i], pool->primes[j], numbers->ctx))
+    if (BN_copy(numbers->value[NUMBER_P], primes[i]) == NULL ||
+        BN_copy(numbers->value[NUMBER_Q], primes[j]) == NULL ||
+        !BN_mul(n, primes[i], primes[j], numbers->ctx))
         return -1;
     return BN_num_bits(n) >= MODULUS_BITS_MIN &&
-           BN_num_bits(n) <= MODULUS_BITS_MAX;
+           BN_num_bits(n) <=
+               (is_large ? LARGE_MODULUS_BITS_MAX : MODULUS_BITS_MAX);
 }
 
 static BN_ULONG choose_exponent(random_stream *stream)
