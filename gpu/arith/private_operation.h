@@ -153,15 +153,27 @@ WARPRSA_FN void warprsa_blinding_inverse(const warprsa_operation *op, int which,
     const warprsa_operation_half *half = &op->key->half[which];
     warprsa_sample_t *inverse =
         op->blinding_inverse + which * WARPRSA_HALF_LIMBS_MAX;
+#ifdef WARPRSA_LARGE
+    const int stored = WARPRSA_HALF_LIMBS_MAX; /* zeros above `limbs` */
+#else
+    const int stored = limbs;
+#endif
 
     WARPRSA_ROLLED
-    for (int i = 0; i < limbs; i++)
+    for (int i = 0; i < stored; i++)
         inverse[i] = warprsa_blinding_sample(op->random, half->bits, i);
     warprsa_invert_short(inverse, half->modulus, limbs);
 }
 
-/* Loads a number of each half from consecutive samples in memory, and zeros
- * above `limbs`. half0 and half1 are the same for a number over all lanes. */
+/*
+ * Loads a number of each half from consecutive samples in memory, and zeros
+ * above `limbs`. half0 and half1 are the same for a number over all lanes.
+ *
+ * The large classes read the zeros that follow in memory: their 16 or 32 lanes
+ * hold at most 80 or 160 samples, and so do the arrays of their keys. Of a
+ * modulus that was loaded under a condition ptxas makes products without any
+ * parallelism (RSA-6144: 286 instead of 130 clocks of stalls in a row).
+ */
 WARPRSA_FN void warprsa_load(warprsa_number *to, const warprsa_sample_t *half0,
                              const warprsa_sample_t *half1, const int limbs,
                              const int threads_per_number,
@@ -176,8 +188,15 @@ WARPRSA_FN void warprsa_load(warprsa_number *to, const warprsa_sample_t *half0,
 
         WARPRSA_UNROLL
         for (int i = 0; i < limbs_per_thread; i++)
+#ifdef WARPRSA_LARGE
+            to->of[k][i] = from[first + i];
+#else
             to->of[k][i] = first + i < limbs ? from[first + i] : 0;
+#endif
     }
+#ifdef WARPRSA_LARGE
+    (void)limbs;
+#endif
 }
 
 /* Sets the number 1, not in Montgomery form. */
