@@ -12,7 +12,10 @@ prepare_nginx
 start_daemon
 start_nginx
 workers=$(nginx_workers | sort)
-load_meanwhile 2 "nginx_with_provider -s reload" 8443 --clients=64 --seconds=5 \
+reload_nginx() {
+    nginx_with_provider -s reload || fail "nginx doesn't reload"
+}
+load_meanwhile 2 reload_nginx 8443 --clients=64 --seconds=5 \
     --names=localhost,second.example
 [ "$(nginx_workers | sort)" != "$workers" ] || fail "no new workers came"
 stop_nginx

@@ -100,8 +100,9 @@ loaded() { # NAME: a number of the last load
 }
 
 # load_meanwhile LEAST COMMAND PORT OPTION...: makes a load of handshakes, none
-# of which may fail, and runs COMMAND each second of it. Repeats the load until
-# COMMAND was run LEAST times under load. "completed": all handshakes made.
+# of which may fail, and runs COMMAND each second of it; false: there was nothing
+# to do yet. Repeats the load until COMMAND was true LEAST times under load.
+# "completed": all handshakes made.
 load_meanwhile() {
     local least=$1 command=$2 times=0 loading
     shift 2
@@ -110,8 +111,7 @@ load_meanwhile() {
         load "$@" &
         loading=$!
         while sleep 1 && kill -0 "$loading" 2>/dev/null; do
-            $command
-            times=$((times + 1))
+            ! $command || times=$((times + 1))
         done
         wait "$loading" || fail "handshakes failed, $times times $command"
         [ "$(loaded completed)" -gt 0 ] || fail "$(cat load.log)"
@@ -208,7 +208,14 @@ prepare_haproxy() {
     chmod a+rx .
 }
 
+not_listening() { # PORT
+    ! listening "$1"
+}
+
+# Workers of a haproxy whose master was killed are there a moment longer, and
+# would share the port with this one.
 start_haproxy() { # OPTION...
+    wait_for 60 not_listening 9443
     "${with_configuration[@]}" haproxy -f haproxy.cfg -C "$work" -db "$@" \
         >haproxy.log 2>&1 &
     haproxy=$!

@@ -20,6 +20,7 @@
 #include "batching/base/clock.h"
 #include "batching/ipc/message.h"
 #include "batching/ipc/shm.h"
+#include "tests/unit/support/emulator.h"
 
 #ifndef SO_PASSPIDFD
 #define SO_PASSPIDFD 76
@@ -323,12 +324,18 @@ static void close_peers(hostile_client *c)
         keep_peer(c, -1);
 }
 
-/* Descriptors that nobody has asked for, of the kind that is slow to close. */
+/* Descriptors that nobody has asked for, of the kind that is slow to close. Not
+ * to a daemon under QEMU's user mode: that gives the kernel twice the room that
+ * the daemon left for them, and neither tells it of those that are too many nor
+ * closes them. */
 static void send_descriptors(hostile_client *c)
 {
     warprsa_message message = {.type = 1 + (uint32_t)choose(c, 5)};
-    int control = open_control(c), peer, fds[2];
+    int control, peer, fds[2];
 
+    if (emulator()[0] != '\0')
+        return;
+    control = open_control(c);
     if (control < 0)
         return;
     fds[0] = lingering(&peer);
