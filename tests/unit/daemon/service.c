@@ -159,33 +159,53 @@ static void *wait_at_once(void *arg)
     return NULL;
 }
 
-/* None of them is told that there is no daemon while another one connects. */
-static void first_operations_of_many_threads(void **state)
+static void note_late_daemon(void *arg, int level, const char *line)
+{
+    _Atomic bool *late = arg;
+
+    (void)level;
+    if (strstr(line, "warprsad does not answer") != NULL)
+        atomic_store(late, true);
+}
+
+/* One client's first operations. Whether the daemon was in time for them. */
+static bool first_operations(const test_server *s, pthread_barrier_t *barrier)
 {
     pthread_t threads[THREADS];
     newcomer newcomers[THREADS];
+    _Atomic bool late = false;
+    test_client g;
+
+    test_client_open(&g, s, LONG_MS);
+    g.client->config.trace = note_late_daemon;
+    g.client->config.trace_arg = &late;
+    for (unsigned i = 0; i < THREADS; i++) {
+        newcomers[i] = (newcomer){.test_client = &g, .barrier = barrier};
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, wait_at_once, &newcomers[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (unsigned i = 0; i < THREADS && !late; i++)
+        assert_int_equal(newcomers[i].state, WARPRSA_QUEUE_READY);
+    test_client_close(&g);
+    WAIT_UNTIL(warprsa_server_clients(s->server) == 0);
+    return !late;
+}
+
+/* None of them is told that there is no daemon while another one connects. Of a
+ * daemon that finds no CPU for some 40 ms they are told so; then the round does
+ * not count. */
+static void first_operations_of_many_threads(void **state)
+{
     pthread_barrier_t barrier;
     test_server s;
-    test_client g;
 
     (void)state;
     test_server_open(&s, 64, LONG_MS);
     assert_int_equal(pthread_barrier_init(&barrier, NULL, THREADS), 0);
-    for (unsigned round = 0; round < ROUNDS; round++) {
-        test_client_open(&g, &s, LONG_MS);
-        for (unsigned i = 0; i < THREADS; i++) {
-            newcomers[i] = (newcomer){.test_client = &g, .barrier = &barrier};
-            assert_int_equal(
-                pthread_create(&threads[i], NULL, wait_at_once, &newcomers[i]),
-                0);
-        }
-        for (unsigned i = 0; i < THREADS; i++) {
-            assert_int_equal(pthread_join(threads[i], NULL), 0);
-            assert_int_equal(newcomers[i].state, WARPRSA_QUEUE_READY);
-        }
-        test_client_close(&g);
-        WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
-    }
+    for (unsigned in_time = 0; in_time < ROUNDS;)
+        in_time += first_operations(&s, &barrier);
     pthread_barrier_destroy(&barrier);
     test_server_close(&s);
 }
