@@ -42,29 +42,38 @@ for line in open(sys.argv[1]):
 ' "$1/meson-logs/testlog.json")
 }
 
-# build_and_test DIRECTORY COMPILER SCALE MESON-TEST-OPTION... --
+# build_and_test DIRECTORY COMPILER SCALE BUILT MESON-TEST-OPTION... --
 #     MESON-OPTION...
+# BUILT: "all", or "needed", which is what these tests need.
 build_and_test() {
-    local directory=$1 compiler=$2 scale=$3 which=() start=$SECONDS
-    shift 3
+    local directory=$1 compiler=$2 scale=$3 built=$4 which=() start=$SECONDS
+    local build=configure status
+    shift 4
     while [ "$1" != -- ]; do
         which+=("$1")
         shift
     done
     shift
+    if [ "$built" = all ]; then # `meson test` builds what is needed
+        build=configure_and_build
+        which+=(--no-rebuild)
+    fi
     printf '\n== %s: %s %s\n' "$directory" "$compiler" "$*"
-    configure_and_build "$directory" "$compiler" "$@"
-    local status=$?
+    "$build" "$directory" "$compiler" "$@"
+    status=$?
     count_one "$directory: build" "$status"
     [ "$status" -eq 0 ] || return
-    echo "$directory: built in $((SECONDS - start)) s"
-    start=$SECONDS
+    [ "$built" != all ] || {
+        echo "$directory: built in $((SECONDS - start)) s"
+        start=$SECONDS
+    }
     rm -f "$directory/meson-logs/testlog.json"
     # One test more than CPUs: some wait most of the time.
     WARPRSA_TEST_SCALE=$((${WARPRSA_TEST_SCALE:-100} * scale / 100)) \
-        meson test -C "$directory" --no-rebuild --print-errorlogs \
+        meson test -C "$directory" --print-errorlogs \
         --num-processes "$(($(nproc) + 1))" "${which[@]}"
-    echo "$directory: tested in $((SECONDS - start)) s"
+    echo "$directory:$([ "$built" = all ] || echo " built and") tested in" \
+        "$((SECONDS - start)) s"
     if [ -s "$directory/meson-logs/testlog.json" ]; then
         count_results "$directory"
     else
