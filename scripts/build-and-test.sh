@@ -68,10 +68,10 @@ build_and_test() {
         start=$SECONDS
     }
     rm -f "$directory/meson-logs/testlog.json"
-    # One test more than CPUs: some wait most of the time.
+    # More tests than CPUs: every other one waits most of the time.
     WARPRSA_TEST_SCALE=$((${WARPRSA_TEST_SCALE:-100} * scale / 100)) \
         meson test -C "$directory" --print-errorlogs \
-        --num-processes "$(($(nproc) + 1))" "${which[@]}"
+        --num-processes "$(($(nproc) + 2))" "${which[@]}"
     echo "$directory:$([ "$built" = all ] || echo " built and") tested in" \
         "$((SECONDS - start)) s"
     if [ -s "$directory/meson-logs/testlog.json" ]; then
