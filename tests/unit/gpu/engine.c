@@ -154,8 +154,8 @@ static void special_message(const made_key *key, int which,
 }
 
 /* Every special message with every key of a class, all in one batch. With a
- * small WARPRSA_TEST_SCALE every message and every key, but not every pair. With
- * one below 5, which is for sanitizers, not every message with each class. */
+ * small WARPRSA_TEST_SCALE every message and every key, but not every pair;
+ * below 5, which is for sanitizers, not every message in each class. */
 static void special_messages_of(int size)
 {
     made_key *of[KEYS];
