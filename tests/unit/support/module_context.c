@@ -35,7 +35,7 @@ static int write_conf(const module_context *module, const char *engine,
             "activate = 1\n"
             "engine = %s\n"
             "route = gpu\n"
-            "startup_ms = 60000\n"
+            "startup_ms = 600000\n"
             "deadline_ms = 600000\n"
             "%s\n",
             engine, settings);
