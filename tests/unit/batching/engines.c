@@ -447,6 +447,52 @@ static void contended_cpus_fill_batches(void **state)
     warprsa_counters_free(config.counters);
 }
 
+/* Ten requests of a class: one that is under way while the others are queued.
+ * Returns how many the batch after it had. */
+static unsigned second_batch(warprsa_queue *queue, warprsa_size_class size,
+                             uint64_t key_number)
+{
+    enum {
+        MANY = 10
+    };
+    const unsigned before = fake.batches;
+    warprsa_key *key = fake_add_key(queue, size, key_number);
+    fake_request r[MANY];
+
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < MANY; i++) {
+        fake_fill(&r[i], size, key_number, i);
+        assert_int_equal(fake_submit(queue, key, &r[i]), WARPRSA_DONE);
+        if (i == 0)
+            FAKE_WAIT(fake.running == 1);
+    }
+    FAKE_SET(hold, false);
+    wait_for_all(queue, r, MANY);
+    warprsa_key_release(key);
+    return (unsigned)fake.log[before + 1].count;
+}
+
+/* Where an engine's memory is for half as many requests of the large classes,
+ * batches are no longer than that, rounded up. */
+static void large_batches_are_half_as_long(void **state)
+{
+    static warprsa_engine halving;
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+
+    (void)state;
+    halving = *fake_engine_get();
+    halving.halves_large_batches = true;
+    config.engines[0].engine = &halving;
+    config.engines[0].batch_max = 7;
+    queue = fake_ready_queue(&config);
+    assert_int_equal(second_batch(queue, WARPRSA_CLASS_4096, 1), 7);
+    assert_int_equal(second_batch(queue, WARPRSA_CLASS_6144, 2), 4);
+    assert_int_equal(second_batch(queue, WARPRSA_CLASS_8192, 3), 4);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
 /* The first engine, which takes no large classes, and the CPUs. */
 static warprsa_queue_config gpu_and_cpus(void)
 {
@@ -566,6 +612,7 @@ int main(void)
         cmocka_unit_test_setup(cpus_help_a_slow_host, reset),
         cmocka_unit_test_setup(each_engine_takes_its_classes, reset),
         cmocka_unit_test_setup(a_class_that_no_device_takes_is_refused, reset),
+        cmocka_unit_test_setup(large_batches_are_half_as_long, reset),
         cmocka_unit_test_setup(free_cpus_take_what_there_is, reset),
         cmocka_unit_test_setup(contended_cpus_fill_batches, reset),
     };
