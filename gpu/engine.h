@@ -188,10 +188,10 @@ typedef struct warprsa_engine {
     /*
      * Opens a device, allocates everything that batches need, and runs the
      * known-answer test on it, of every size class but the large ones: their
-     * test is run before the first batch of such a class. Only a device that passes is returned; the caller closes it.
-     * *device is NULL on failure. `config` is copied; what its pointers point
-     * to must live until close(). May take seconds, so no thread that a request
-     * waits for should call it.
+     * test is run before the first batch of such a class. Only a device that
+     * passes is returned; the caller closes it. *device is NULL on failure.
+     * `config` is copied; what its pointers point to must live until close().
+     * May take seconds, so no thread that a request waits for should call it.
      */
     warprsa_status (*open)(const warprsa_device_config *config,
                            warprsa_device **device, char *why, size_t why_size);
@@ -225,11 +225,11 @@ typedef struct warprsa_engine {
     warprsa_status (*unload_key)(warprsa_device *device, uint32_t index);
 
     /*
-     * Starts a batch of 1..warprsa_engine_batch_max() tasks, whose keys are all of one
-     * size class that the engine takes, on an idle stream. Returns without waiting
-     * for the result, except for the engines on the CPU, which compute here. On
-     * failure the stream stays idle. One thread at a time for each stream;
-     * different streams are independent.
+     * Starts a batch of 1..warprsa_engine_batch_max() tasks, whose keys are all
+     * of one size class that the engine takes, on an idle stream. Returns
+     * without waiting for the result, except for the engines on the CPU, which
+     * compute here. On failure the stream stays idle. One thread at a time for
+     * each stream; different streams are independent.
      */
     warprsa_status (*start)(warprsa_device *device, unsigned stream,
                             warprsa_size_class size, warprsa_task *tasks,

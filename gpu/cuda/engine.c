@@ -45,16 +45,21 @@ static warprsa_status cuda_self_test(warprsa_device *device, unsigned stream)
                                     &device->test, stream);
 }
 
-/* A batch of a large class, after that class's known-answer test. */
+/* A batch for which there is memory; of a large class after that class's
+ * known-answer test. */
 static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
                                  warprsa_size_class size, warprsa_task *tasks,
                                  size_t count)
 {
     static const warprsa_engine unproven = {.start = warprsa_cuda_start,
                                             .wait = warprsa_cuda_wait};
-    warprsa_status status = warprsa_known_answer_prove(
-        &unproven, device, &device->test, stream, size);
+    warprsa_status status;
 
+    if (count > warprsa_engine_batch_max(warprsa_engine_cuda(),
+                                         device->config.batch_max, size))
+        return WARPRSA_NO_MEMORY;
+    status = warprsa_known_answer_prove(&unproven, device, &device->test,
+                                        stream, size);
     return status == WARPRSA_OK
                ? warprsa_cuda_start(device, stream, size, tasks, count)
                : status;

@@ -305,6 +305,15 @@ static void parse(options *o, int argc, char **argv)
         fail("built without CUDA; --engine=host is there");
 }
 
+/* What batches of large keys, if there are any, need at most. */
+static unsigned batch_max_for(const options *o, size_t most)
+{
+    for (size_t i = 0; i < o->bits_count; i++)
+        if (o->bits[i] > 4096 && o->engine->halves_large_batches)
+            return 2 * (unsigned)most;
+    return (unsigned)most;
+}
+
 int main(int argc, char **argv)
 {
     options o = {.engine = warprsa_engine_cuda(), .runs = 5, .streams = 1};
@@ -318,7 +327,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < o.batches_count; i++)
         most = o.batches[i] > most ? o.batches[i] : most;
     warprsa_device_config config = {.streams = o.streams,
-                                    .batch_max = (unsigned)most,
+                                    .batch_max = batch_max_for(&o, most),
                                     .keys_max = KEYS,
                                     .kernel = o.kernel,
                                     .calibration_file = o.calibration_file,

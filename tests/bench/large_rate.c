@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Runs the kernel "cooperative" with keys of the large classes, past the engine:
- * checks every result and measures the kernel alone, and libcrypto in one thread
- * beside it. Compiled with WARPRSA_LARGE, as the kernel for these keys is.
+ * Runs the kernel "cooperative" with keys of the large classes, past the
+ * engine: checks every result and measures the kernel alone, and libcrypto in
+ * one thread beside it. Compiled with WARPRSA_LARGE, as the kernel for these
+ * keys is.
  */
 #include <getopt.h>
 #include <stdbool.h>

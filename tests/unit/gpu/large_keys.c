@@ -134,6 +134,20 @@ static void answers_are_right(void **state)
     right_answers(1, most + 2);
 }
 
+/* A batch for which there is no memory is refused, and nothing is touched. */
+static void one_too_many(int k, size_t count)
+{
+    test_batch batch;
+
+    assert_true(test_batch_new(&batch, count));
+    assert_true(BN_one(m));
+    for (size_t i = 0; i < count; i++)
+        assert_true(test_batch_put(&batch, i, &keys[k], m));
+    assert_int_equal(WARPRSA_NO_MEMORY,
+                     test_batch_run(&batch, &t, 0, rows[k].size));
+    test_batch_free(&batch);
+}
+
 /* The longest batch that there may be, on a GPU. */
 static void longest_batches(void **state)
 {
@@ -147,6 +161,7 @@ static void longest_batches(void **state)
 
         assert_int_equal(most, t.batch_max / 2);
         right_answers(k, most);
+        one_too_many(k, most + 1);
     }
 }
 
