@@ -36,7 +36,7 @@ enum {
     CLASSES = 6,
     /* One key in so many is of a large class, whose operations take libcrypto
      * up to 50 ms. The host engine would need a second for each. */
-    LARGE_IN = 50,
+    LARGE_IN = 100,
 };
 
 typedef enum operation {
