@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -745,7 +746,25 @@ static void naps_end_soon_where_there_are_cpus(void **state)
     assert_true(warprsa_naps_are_over(&naps, true));
 }
 
-/* A process that listens there and never looks, as a daemon that hangs. */
+/* Until the process has used the CPU time that its start needs, which is some
+ * under an emulator, and would look busy. */
+static void wait_until_idle(pid_t pid)
+{
+    const struct timespec nap = {0, 100000000};
+    struct timespec before, now;
+    clockid_t clock;
+
+    assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
+    assert_int_equal(clock_gettime(clock, &now), 0);
+    do {
+        before = now;
+        nanosleep(&nap, NULL);
+        assert_int_equal(clock_gettime(clock, &now), 0);
+    } while (now.tv_sec != before.tv_sec || now.tv_nsec != before.tv_nsec);
+}
+
+/* A process that listens there and never looks, as a daemon that hangs. It ends
+ * with the test, even if that fails. */
 static pid_t start_hanging(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -759,6 +778,7 @@ static pid_t start_hanging(const char *path)
     if (pid == 0) {
         int listening = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (bind(listening, (struct sockaddr *)&address, sizeof(address)) ==
                 0 &&
             listen(listening, 8) == 0 && write(ready[1], "", 1) == 1)
@@ -768,6 +788,7 @@ static pid_t start_hanging(const char *path)
     close(ready[1]);
     assert_int_equal(read(ready[0], &byte, 1), 1);
     close(ready[0]);
+    wait_until_idle(pid);
     return pid;
 }
 
