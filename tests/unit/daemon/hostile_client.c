@@ -150,7 +150,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    WAIT_UNTIL(fds_now() == fds_before);
+    WAIT_UNTIL(fds_now() <= fds_before); /* which may have had one too many */
     WAIT_UNTIL(threads_now() == threads_before);
     test_server_close(&s);
     return 0;
@@ -413,7 +413,7 @@ static void lines_of_the_log(void **state)
         warprsa_control_connection_close(&control);
     }
     others_are_served(warprsa_clock_ns());
-    WAIT_UNTIL(fds_now() == fds_before);
+    WAIT_UNTIL(fds_now() <= fds_before); /* which may have had one too many */
     assert_true(test_server_log_length(&s) - before < LINES / 2);
 }
 
