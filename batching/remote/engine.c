@@ -522,6 +522,8 @@ static warprsa_status connect_device(warprsa_device *device,
     device->keys_max = most;
     device->link = warprsa_link_open(&device->tls, address, &link_handlers,
                                      device, &device->welcome, why, why_size);
+    /* Another thread may close the device, while this one goes on. */
+    warprsa_tls_leave(&device->tls);
     if (device->link == NULL)
         return WARPRSA_DEVICE_ERROR;
     if (device->welcome.keys_max < most)

@@ -160,6 +160,11 @@ void warprsa_tls_close(warprsa_tls *tls)
     pthread_mutex_destroy(&tls->lock);
 }
 
+void warprsa_tls_leave(warprsa_tls *tls)
+{
+    OPENSSL_thread_stop_ex(tls->libctx);
+}
+
 /* Has the server's certificate checked to be for this name or address. */
 static bool expect_name(SSL *ssl, const char *name)
 {

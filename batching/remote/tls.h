@@ -43,8 +43,15 @@ bool warprsa_tls_open(warprsa_tls *tls, bool is_server,
 bool warprsa_tls_reload(warprsa_tls *tls, const warprsa_tls_files *files,
                         char *why, size_t why_size);
 
-/* No connection may be left. */
+/* No connection may be left. Threads that have used one and go on have called
+ * warprsa_tls_leave(), but for the one that closes. */
 void warprsa_tls_close(warprsa_tls *tls);
+
+/* Frees what libcrypto keeps of this thread for the connections: its random
+ * generators. They would be freed when the thread ends, by a handler that reads
+ * the library context, even after that is gone (OPENSSL_thread_stop_ex(3)). The
+ * thread may use connections again. */
+void warprsa_tls_leave(warprsa_tls *tls);
 
 /*
  * TLS for a connected socket, which stays the caller's; NULL: no memory. `name`

@@ -48,6 +48,8 @@ static struct {
     unsigned operations, most;
     uint32_t key; /* that waits for an answer, plus 1 */
     unsigned unloads;
+    unsigned leaves; /* calls of warprsa_tls_leave(), the last one's thread */
+    pthread_t left_tls;
     bool ending, silent;
     unsigned lost;
     char why[64];
@@ -72,6 +74,13 @@ bool warprsa_tls_open(warprsa_tls *tls, bool is_server,
 void warprsa_tls_close(warprsa_tls *tls)
 {
     (void)tls;
+}
+
+void warprsa_tls_leave(warprsa_tls *tls)
+{
+    (void)tls;
+    host.left_tls = pthread_self();
+    host.leaves++;
 }
 
 warprsa_verify *warprsa_verify_new(const warprsa_private_key *key)
@@ -298,7 +307,7 @@ static setting *set_up(unsigned operations_max)
     host.welcome = (warprsa_remote_welcome){.keys_max = 8,
                                             .operations_max = operations_max};
     host.fail_begin = host.operations = host.most = host.unloads = host.lost =
-        0;
+        host.leaves = 0;
     memset(host.traffic, 0, sizeof(host.traffic));
     host.ending = host.silent = false;
     host.key = 0;
@@ -466,6 +475,19 @@ static void a_host_that_drains_takes_no_more(void **state)
     tear_down(s);
 }
 
+/* What libcrypto keeps of the thread that shook hands must not outlive the
+ * device, which another thread may close: the first one would crash at its
+ * end. */
+static void the_thread_that_opens_leaves_tls(void **state)
+{
+    setting *s = set_up(4096);
+
+    (void)state;
+    assert_int_equal(host.leaves, 1);
+    assert_true(pthread_equal(host.left_tls, pthread_self()));
+    tear_down(s);
+}
+
 static void hosts_come_and_go(void **state)
 {
     setting *s = set_up(4096);
@@ -505,6 +527,7 @@ int main(void)
         cmocka_unit_test(a_key_that_is_not_answered_is_the_reason),
         cmocka_unit_test(results_that_make_no_sense_are_refused),
         cmocka_unit_test(a_host_that_drains_takes_no_more),
+        cmocka_unit_test(the_thread_that_opens_leaves_tls),
         cmocka_unit_test(hosts_come_and_go),
     };
 

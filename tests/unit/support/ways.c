@@ -381,14 +381,30 @@ static void compare_way(const ways_key *key, const ways_call *call,
     }
 }
 
+/* Whether the default provider makes another value each time. A salt of one
+ * byte is the same twice in one of 256 times, so PSS is asked more often. */
+static bool makes_random_values(const ways_key *key, const ways_call *call,
+                                const unsigned char *input, size_t length,
+                                const outcome *expected)
+{
+    const int times = call->padding == RSA_PKCS1_PSS_PADDING ? 5 : 1;
+
+    for (int i = 0; i < times; i++) {
+        outcome again = outcome_of(NULL, key->oracle, call, input, length);
+
+        if (!same_value(expected, &again))
+            return true;
+    }
+    return false;
+}
+
 int ways_compare(const ways_key *key, const ways_call *call,
                  const unsigned char *input, size_t length)
 {
     outcome expected = outcome_of(NULL, key->oracle, call, input, length);
-    outcome again = outcome_of(NULL, key->oracle, call, input, length);
+    bool is_random = makes_random_values(key, call, input, length, &expected);
 
     for (way w = 0; w < WAYS; w++)
-        compare_way(key, call, input, length, w, &expected,
-                    !same_value(&expected, &again));
+        compare_way(key, call, input, length, w, &expected, is_random);
     return expected.result;
 }
