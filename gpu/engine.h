@@ -258,6 +258,13 @@ typedef struct warprsa_engine {
     warprsa_status (*self_test)(warprsa_device *device, unsigned stream);
 } warprsa_engine;
 
+/* How many requests a batch of a large class has at most, of an engine that
+ * halves these. Any thread. */
+static inline unsigned warprsa_half_batch_max(unsigned batch_max)
+{
+    return (batch_max + 1) / 2;
+}
+
 /* How many tasks of a class a batch of an engine's device may have that was
  * opened with this batch_max. A pure function. */
 static inline unsigned warprsa_engine_batch_max(const warprsa_engine *engine,
@@ -265,7 +272,7 @@ static inline unsigned warprsa_engine_batch_max(const warprsa_engine *engine,
                                                 warprsa_size_class size)
 {
     return engine->halves_large_batches && size >= WARPRSA_CLASS_LARGE
-               ? (batch_max + 1) / 2
+               ? warprsa_half_batch_max(batch_max)
                : batch_max;
 }
 

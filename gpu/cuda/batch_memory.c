@@ -142,7 +142,8 @@ static size_t measure(warprsa_batch_memory *memory, size_t batch_max)
             is_large ? one : table_bytes(size, few, false, sms);
 
         if (is_large)
-            make_room(memory, size, (batch_max + 1) / 2, one);
+            make_room(memory, size, warprsa_half_batch_max((unsigned)batch_max),
+                      one);
         else
             make_room(memory, size, batch_max,
                       table_bytes(size, batch_max, true, sms));

@@ -233,7 +233,7 @@ static warprsa_status cuda_open(const warprsa_device_config *config,
     if (device != NULL) {
         device->config = *config;
         device->capacity = config->keys_max + WARPRSA_CLASSES;
-        pthread_mutex_init(&device->large_lock, NULL);
+        device->large_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
         snprintf(device->description, sizeof(device->description), "cuda %u",
                  config->ordinal);
         device->key_sizes =
