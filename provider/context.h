@@ -9,10 +9,10 @@
  * The headers of provider/ form a chain. A file includes only what stands
  * before it here:
  *
- *   trace, core, libcrypto, config_section, config, fork, function_ids,
- *   function_table, algorithms, context, errors, callers_context, instance,
- *   key, blinding, async_wait, rsa_method, keymgmt, signature, asym_cipher,
- *   dispatch, self_test, status; provider.c is last.
+ *   trace, core, libcrypto, config_section, config, fork, library_context,
+ *   function_ids, function_table, algorithms, context, errors,
+ *   callers_context, instance, key, blinding, async_wait, rsa_method, keymgmt,
+ *   signature, asym_cipher, dispatch, self_test, status; provider.c is last.
  */
 #ifndef WARPRSA_PROVIDER_CONTEXT_H
 #define WARPRSA_PROVIDER_CONTEXT_H
@@ -40,13 +40,8 @@ typedef struct warprsa_context {
     /* Whether the caller has the libcrypto that we are linked with
      * (libcrypto.h). */
     bool same_libcrypto;
-    /* A context of our own, with nothing in it but the default provider. All
-     * our keys, digests, paddings and random numbers are from there, so that
-     * nothing of ours depends on the caller's context or on its libcrypto.
-     * Never NULL in its place: the default context of our libcrypto would load
-     * this module by its configuration. */
-    OSSL_LIB_CTX *libctx;
-    OSSL_PROVIDER *wrapped; /* the default provider, in libctx */
+    OSSL_LIB_CTX *libctx;   /* ours (library_context.h) */
+    OSSL_PROVIDER *wrapped; /* the default provider there */
     void *wrapped_provctx;
     warprsa_algorithms algorithms;
     warprsa_control_connection control_connection; /* in mode = daemon */

@@ -13,6 +13,7 @@
 #include "provider/errors.h"
 #include "provider/instance.h"
 #include "provider/libcrypto.h"
+#include "provider/library_context.h"
 #include "provider/self_test.h"
 #include "provider/status.h"
 
@@ -41,12 +42,8 @@ static void at_exit(warprsa_exit_link *link)
     warprsa_instance_close(context);
 }
 
-/*
- * Frees a context, which may be only half set up. Where our libcrypto has been
- * cleaned up before, its library context can't be freed any more. Then this
- * context stays in the list of exit links, so that nothing is lost for a leak
- * checker; it holds no key material, since all keys are gone.
- */
+/* Frees a context, which may be only half set up; also after our libcrypto has
+ * been cleaned up. */
 static void teardown(void *provctx)
 {
     warprsa_context *context = provctx;
@@ -62,26 +59,22 @@ static void teardown(void *provctx)
         warprsa_trace_printf(&context->trace, 1, "provider unloaded");
     warprsa_control_connection_close(&context->control_connection);
     warprsa_trace_close(&context->trace);
-    if (warprsa_libcrypto_stopped())
-        return;
     warprsa_exit_remove(&context->exit_link);
     warprsa_dispatch_free(context);
-    if (context->wrapped != NULL)
-        OSSL_PROVIDER_unload(context->wrapped);
-    OSSL_LIB_CTX_free(context->libctx);
     OPENSSL_free(context);
 }
 
 static bool load_default(warprsa_context *context)
 {
-    context->libctx = OSSL_LIB_CTX_new();
-    if (context->libctx != NULL)
-        context->wrapped = OSSL_PROVIDER_load(context->libctx, "default");
-    if (context->wrapped == NULL) {
+    warprsa_library_context own;
+
+    if (!warprsa_library_context_get(&own)) {
         warprsa_raise(&context->core, WARPRSA_R_DEFAULT_PROVIDER,
                       "the default provider cannot be loaded");
         return false;
     }
+    context->libctx = own.libctx;
+    context->wrapped = own.provider;
     context->wrapped_provctx =
         OSSL_PROVIDER_get0_provider_ctx(context->wrapped);
     return true;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Keys that are freed after OpenSSL has been cleaned up, and after their library
-# context: in every way of computing all is as with the default provider, no
-# memory that is gone is used, and none is lost.
+# context, and threads that end after it: in every way of computing all is as
+# with the default provider, no memory that is gone is used, and none is lost.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
@@ -18,28 +18,32 @@ fi
 
 # From 4.0 on libcrypto does not clean up at exit(), and so does not unload the
 # provider of a library context that the program has not freed.
-unloaded=2
+unloaded=3
 case $(plain version) in
 'OpenSSL 3.'*) ;;
-*) unloaded=1 ;;
+*) unloaded=2 ;;
 esac
 
 "$program" late >late.plain
 sed '/^warprsa/d; /^default_properties/d' openssl.cnf >plain.cnf
 "$program" order plain.cnf >order.plain
+"$program" thread plain.cnf >thread.plain
 
 # both CONFIGURATION COUNTER COMMAND...: the counter has the six private
 # operations of each run of the command.
 both() {
-    local config=$1 counter=$2 trace=${1%.cnf}.trace
+    local config=$1 counter=$2 trace=${1%.cnf}.trace end
     shift 2
     export WARPRSA_TRACE=file:$work/$trace
     OPENSSL_CONF=$config "$@" "$program" late >late.out
     cmp late.plain late.out || fail "late, $config: another output"
     expect_counters "$trace" "$counter"
-    "$@" "$program" order "$config" >order.out
-    cmp order.plain order.out || fail "order, $config: another output"
-    expect_counters "$trace" "$counter"
+    for end in order thread; do
+        "$@" "$program" "$end" "$config" >"$end.out" ||
+            fail "$end, $config: exit status $?"
+        cmp "$end.plain" "$end.out" || fail "$end, $config: another output"
+        expect_counters "$trace" "$counter"
+    done
     [ "$(grep -c 'provider unloaded' "$trace")" = "$unloaded" ] ||
         fail "$config: the provider was not unloaded"
     [ "$(grep -o ' keys_[lw][a-z]*=[0-9]*' "$trace" | cut -d= -f2 |

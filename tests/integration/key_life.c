@@ -9,7 +9,12 @@
  *                         handler of exit() older than OpenSSL's own
  *     key_life order FILE frees it after its library context, which has loaded
  *                         this configuration
+ *     key_life thread FILE
+ *                         uses it in a thread that stops its library context,
+ *                         and ends after all is freed
  */
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,19 +137,62 @@ static EVP_PKEY *use_key(OSSL_LIB_CTX *libctx)
     return key;
 }
 
+static OSSL_LIB_CTX *context_of(const char *configuration)
+{
+    OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
+
+    print("configuration", OSSL_LIB_CTX_load_config(libctx, configuration));
+    return libctx;
+}
+
+typedef struct user {
+    OSSL_LIB_CTX *libctx;
+    EVP_PKEY *key;
+    sem_t used, freed;
+} user;
+
+static void *use_and_wait(void *arg)
+{
+    user *one = arg;
+
+    one->key = use_key(one->libctx);
+    OPENSSL_thread_stop_ex(one->libctx);
+    sem_post(&one->used);
+    sem_wait(&one->freed);
+    return NULL;
+}
+
+static int thread_ends_late(const char *configuration)
+{
+    user one = {.libctx = context_of(configuration)};
+    pthread_t thread;
+
+    if (sem_init(&one.used, 0, 0) != 0 || sem_init(&one.freed, 0, 0) != 0 ||
+        pthread_create(&thread, NULL, use_and_wait, &one) != 0)
+        return 1;
+    sem_wait(&one.used);
+    EVP_PKEY_free(one.key);
+    OSSL_LIB_CTX_free(one.libctx);
+    sem_post(&one.freed);
+    if (pthread_join(thread, NULL) != 0)
+        return 1;
+    puts("thread ended after the context");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "order") == 0) {
-        OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
-        EVP_PKEY *key = NULL;
+        OSSL_LIB_CTX *libctx = context_of(argv[2]);
+        EVP_PKEY *key = use_key(libctx);
 
-        print("configuration", OSSL_LIB_CTX_load_config(libctx, argv[2]));
-        key = use_key(libctx);
         OSSL_LIB_CTX_free(libctx);
         EVP_PKEY_free(key);
         puts("key freed after its context");
         return 0;
     }
+    if (argc == 3 && strcmp(argv[1], "thread") == 0)
+        return thread_ends_late(argv[2]);
     if (argc == 2 && strcmp(argv[1], "late") == 0) {
         if (atexit(free_late_key) != 0)
             return 1;
