@@ -20,19 +20,21 @@
  * the last add at the end is below P (1 + 2^-52 + ...), the last one adds less
  * than P. Hence
  *
- *   a < R,  b < P     gives a result below 3P     (unreduced input)
- *   a < 3P, b < 3P    gives less than 2.3P        (inside a modexp)
- *   a < 6P, b < 3P    gives less than 2.6P        (sum of two products)
- *   a < 6P, b < 6P    gives less than 3.2P        (its square)
- *   a < 3.2P, b < 6P  gives less than 2.6P
+ *   a < R,  b < P         gives a result below 3P    (unreduced input)
+ *   a b < R^2 / 8         gives less than R / 4      (its reduction alone)
+ *   a < 3P, b < 3P        gives less than 2.3P       (inside a modexp)
+ *   a < 4.5P, b < 4.5P    gives less than 2.7P
+ *   a < 2.7P, b < 2.7P    gives less than 2.3P
  *
  * Products with an entry of the table. Let H = 2^(26 limbs), hence H^2 = R, and
- * x = x0 + H x1 with x0 < H. For a factor y < 3P the table has b1 = y and b0 =
+ * x = x0 + H x1 with x0 < H. For a factor y < 4.5P the table has b1 = y and b0 =
  * y / H mod P, which half of a reduction leaves below 2.01P. Then x0 b0 + x1 b1
  * is x y / H modulo P and has limbs / 2 columns less than a product, so half of
- * a reduction ends it. For x < 2.3P the result is below 2.01P + 3P (2.3P / R) +
- * 2P < 4.3P. Squares follow: 4.3P gives 2.6P, and that 2.3P. The product at the
- * end has 4.3P and 2.6P, and gives 2.4P.
+ * a reduction ends it. The result is below 2.01P + x y / R + 2P: for x < 2.7P
+ * less than 4.5P, since R > 32P. The entries themselves are such products, of
+ * squares below 2.7P, or squares of entries. Squares follow each product: 4.5P
+ * gives 2.7P, and that 2.3P. The product at the end has 4.5P and 2.3P, and
+ * gives 2.4P.
  *
  * Columns. Each is the sum of at most `limbs` low and `limbs` high halves of a
  * b, as many of the reduction, and a carry: below 4 * 80 * 2^52 + 2^12 < 2^61.
@@ -62,13 +64,15 @@ enum {
     WARPRSA_VECTOR_LIMBS_MAX = WARPRSA_HALF_SAMPLES,
     WARPRSA_PAIRS = 1 << (WARPRSA_WINDOW - 1), /* of entries of a table */
     /* Pairs whose lanes stay in registers for masks. There are seven of them;
-     * one is left for the other pairs. clang would move such masks from and to
-     * general registers, which takes the multipliers' ports. */
-#ifdef __clang__
-    WARPRSA_PAIRS_HELD = 0,
-#else
+     * one is left for the other pairs. In a loop clang would move such masks
+     * from and to general registers, which takes the multipliers' ports. */
     WARPRSA_PAIRS_HELD = 6,
+#ifdef __clang__
+    WARPRSA_PAIRS_HELD_IN_LOOP = 0,
+#else
+    WARPRSA_PAIRS_HELD_IN_LOOP = WARPRSA_PAIRS_HELD,
 #endif
+    WARPRSA_GROUP = 3, /* samples of a row */
 };
 
 /* Samples in a tile. */
@@ -81,7 +85,9 @@ typedef struct warprsa_vector_modulus {
     warprsa_vector n0inv;                              /* -1/P mod 2^52 */
 } warprsa_vector_modulus;
 
-/* One row: c[0..count] += x v[0..count-1]. */
+/* One row: c[0..count] += x v[0..count-1]. A column takes two of its products,
+ * the high half of one and the low half of the next: in groups of samples they
+ * are some instructions apart. */
 WARPRSA_VECTOR_FN void warprsa_tile_row(warprsa_vector *c, warprsa_vector x,
                                         const warprsa_vector *v,
                                         const int count)
@@ -89,12 +95,21 @@ WARPRSA_VECTOR_FN void warprsa_tile_row(warprsa_vector *c, warprsa_vector x,
     if (count > 15) /* fewer fit into registers beside their columns */
         WARPRSA_RELOAD(v);
     WARPRSA_UNROLLED
-    for (int j = 0; j < count; j++) {
-        warprsa_vector sample = v[j];
+    for (int j = 0; j < count; j += WARPRSA_GROUP) {
+        const int end = j + WARPRSA_GROUP < count ? j + WARPRSA_GROUP : count;
+        warprsa_vector sample[WARPRSA_GROUP];
 
-        WARPRSA_LOADED(sample);
-        c[j] = warprsa_add_low(c[j], x, sample);
-        c[j + 1] = warprsa_add_high(c[j + 1], x, sample);
+        WARPRSA_UNROLLED
+        for (int k = j; k < end; k++) {
+            sample[k - j] = v[k];
+            WARPRSA_LOADED(sample[k - j]);
+        }
+        WARPRSA_UNROLLED
+        for (int k = j; k < end; k++)
+            c[k] = warprsa_add_low(c[k], x, sample[k - j]);
+        WARPRSA_UNROLLED
+        for (int k = j; k < end; k++)
+            c[k + 1] = warprsa_add_high(c[k + 1], x, sample[k - j]);
     }
 }
 
@@ -147,62 +162,75 @@ WARPRSA_VECTOR_FN void warprsa_look_up(warprsa_lookup *lookup,
             lookup->pair, warprsa_broadcast_lane((uint64_t)i));
 }
 
-/* Four samples of an entry of a table whose entries are `stride` vectors long:
- * those at sample[0], [1], [apart] and [apart + 1]. All entries are read, in
- * pairs. Until its pair comes, what is kept for a lane tells which entry of the
- * pair it wants: one instruction is enough for both. */
+/* Two samples of an entry of a table whose entries are `stride` vectors long.
+ * All entries are read, in pairs, the first `held` by masks that stay in
+ * registers. Until its pair comes, what is kept for a lane tells which entry of
+ * the pair it wants: one instruction is enough for both. */
 WARPRSA_VECTOR_FN void warprsa_scan(warprsa_vector *kept,
                                     const warprsa_vector *sample,
                                     const warprsa_lookup *lookup,
-                                    const int apart, const int stride)
+                                    const int held, const int stride)
 {
-    for (int i = 0; i < 4; i++)
-        kept[i] = lookup->odd;
+    warprsa_vector two[2] = {lookup->odd, lookup->odd};
+
     WARPRSA_UNROLLED
     for (int i = 0; i < WARPRSA_PAIRS; i++) {
         const warprsa_vector *even = sample + 2 * i * stride;
-        const warprsa_vector *odd = even + stride;
-        const warprsa_vector *const a[] = {even, even + 1, even + apart,
-                                           even + apart + 1};
-        const warprsa_vector *const b[] = {odd, odd + 1, odd + apart,
-                                           odd + apart + 1};
 
-        if (i < WARPRSA_PAIRS_HELD)
-            warprsa_keep_four_in(kept, lookup->of_pair[i], a, b);
+        if (i < held)
+            warprsa_keep_two_in(two, lookup->of_pair[i], even, even + stride);
         else
-            warprsa_keep_four(kept, lookup->pair,
-                              warprsa_broadcast_lane((uint64_t)i), a, b);
+            warprsa_keep_two(two, lookup->pair,
+                             warprsa_broadcast_lane((uint64_t)i), even,
+                             even + stride);
     }
+    kept[0] = two[0];
+    kept[1] = two[1];
+}
+
+/* What is read of an entry beside a reduction: some samples of it, from those
+ * of the table's first entry. */
+typedef struct warprsa_reading {
+    warprsa_vector *to;
+    const warprsa_vector *from;
+    int samples, stride; /* at least two; from one entry to the next */
+    warprsa_lookup lookup;
+} warprsa_reading;
+
+/* Reads the samples whose turn comes in this row, in all rows as many. Loads,
+ * and what keeps one of them, go on beside the row's products. */
+WARPRSA_VECTOR_FN void warprsa_read_in_row(const warprsa_reading *reading,
+                                           const int row, const int rows)
+{
+    const int turns = (reading->samples + 1) / 2;
+    const int turn = row * turns / rows;
+    const int at =
+        2 * turn + 2 > reading->samples ? reading->samples - 2 : 2 * turn;
+
+    if (row == 0 || turn != (row - 1) * turns / rows)
+        warprsa_scan(reading->to + at, reading->from + at, &reading->lookup,
+                     WARPRSA_PAIRS_HELD, reading->stride);
 }
 
 /* t[0 .. 3 half - 1] = x0 b0 + x1 b1 for x = x0 + 2^(52 half) x1 and an entry
- * of the table, b0 and then b1, of 2 half samples each; half is 5 or 10. The
- * samples of two rows are read in the two rows before: loads, and what keeps
- * one of them, go on beside products. */
+ * of a table, b0 and then b1, of 2 half samples each. */
 WARPRSA_VECTOR_FN void warprsa_product_by_entry(warprsa_vector *t,
                                                 const warprsa_vector *x,
-                                                const warprsa_vector *table,
-                                                warprsa_vector digit,
+                                                const warprsa_vector *entry,
                                                 const int half)
 {
-    const int rows = 2 * half, stride = 4 * half;
-    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX / 2 + 2], b[4], next[4];
-    warprsa_lookup lookup;
+    const int rows = 2 * half;
+    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX / 2 + 2];
 
-    warprsa_look_up(&lookup, digit);
     WARPRSA_UNROLLED
     for (int j = 0; j < half; j++)
         c[j] = (warprsa_vector){0};
-    warprsa_scan(next, table, &lookup, rows, stride);
     for (int i = 0; i < rows; i += 2) {
-        memcpy(b, next, sizeof(b));
-        if (i + 2 < rows)
-            warprsa_scan(next, table + i + 2, &lookup, rows, stride);
         c[half] = c[half + 1] = (warprsa_vector){0};
         WARPRSA_UNROLLED
         for (int j = 0; j < 2; j++) {
-            warprsa_tile_row(c + j, b[j], x, half);
-            warprsa_tile_row(c + j, b[2 + j], x + half, half);
+            warprsa_tile_row(c + j, entry[i + j], x, half);
+            warprsa_tile_row(c + j, entry[rows + i + j], x + half, half);
             t[i + j] = c[j];
         }
         WARPRSA_UNROLLED
@@ -318,12 +346,16 @@ WARPRSA_VECTOR_FN void warprsa_last_row(warprsa_vector *r,
     }
 }
 
-/* r = t / 2^(52 rows) mod P, with all of its columns in registers. */
+/* r = t / 2^(52 rows) mod P, with all of its columns in registers. `reading`,
+ * if it is not NULL, goes on beside the later half of the rows: what is left of
+ * it at their end fills the time in which each carry waits for the one before,
+ * and the loads have had time until then. */
 WARPRSA_VECTOR_FN void
 warprsa_reduce_in_registers(warprsa_vector *r, const warprsa_vector *t,
                             const warprsa_vector_modulus *m, const int rows,
-                            const int limbs)
+                            const int limbs, const warprsa_reading *reading)
 {
+    const int before = (rows - 1) / 2;
     warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + 2];
 
     WARPRSA_UNROLLED
@@ -340,6 +372,8 @@ warprsa_reduce_in_registers(warprsa_vector *r, const warprsa_vector *t,
         WARPRSA_UNROLLED
         for (int j = 0; j <= limbs; j++)
             c[j] = c[j + 1];
+        if (reading != NULL && i >= before)
+            warprsa_read_in_row(reading, i - before, rows - 1 - before);
     }
     warprsa_last_row(r, c, m, limbs);
 }

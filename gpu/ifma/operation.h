@@ -129,7 +129,7 @@ NOINLINE void mont_reduce(warprsa_vector *r, warprsa_vector *t,
                           const warprsa_vector_modulus *m)
 {
     if (TILES == 1) {
-        warprsa_reduce_in_registers(r, t, m, LIMBS, LIMBS);
+        warprsa_reduce_in_registers(r, t, m, LIMBS, LIMBS, NULL);
         return;
     }
     for (int from = 0; from < LIMBS; from += TILE) {
@@ -337,23 +337,18 @@ static void public_modexp(warprsa_vector *r, const warprsa_vector *x,
     }
 }
 
-/* x = y mod P in Montgomery form, below 6P, for y of FULL samples: with y = y1
- * R + y0, y0 R^2 / R and y1 R^3 / R are below 3P each. */
+/* x = y mod P in Montgomery form, below 3P, for y of FULL samples, all cut off:
+ * a reduction leaves y / R, and y / R times R^3 / R is y R. */
 static void split(warprsa_vector *x, const warprsa_vector *y,
                   const operation *op, int which)
 {
     workspace *w = op->w;
     const warprsa_vector_modulus *m = &w->modulus[which];
 
-    LOAD_HALF(w->constant, op, r2, which);
-    mont_mul(x, y, w->constant, m, w->columns);
+    memcpy(w->columns, y, sizeof(w->columns));
+    mont_reduce(x, w->columns, m);
     LOAD_HALF(w->constant, op, r3, which);
-    mont_mul(w->part, y + LIMBS, w->constant, m, w->columns);
-    cut(x);
-    cut(w->part);
-    for (int i = 0; i < LIMBS; i++)
-        x[i] += w->part[i];
-    normalise(x, x, LIMBS);
+    mont_mul(x, x, w->constant, m, w->columns);
 }
 
 /* First stage, with m' = m R mod P kept for the check: the factor u = m'
@@ -387,20 +382,33 @@ static warprsa_vector secret_digit(const operation *op, int which, int index)
     return op->w->exponent[which][bit / 32] >> (bit % 32) & (TABLE_SIZE - 1);
 }
 
-/* The tables of short numbers: t = x0 b0 + x1 b1 for x = x0 + 2^(52 HALF) x1
- * and entry `digit`, which is b0 and then b1. */
+/* t = x0 b0 + x1 b1 for x = x0 + 2^(52 HALF) x1 and an entry of the table of
+ * short numbers, which is b0 and then b1. */
 NOINLINE void product_by_entry(warprsa_vector *t, const warprsa_vector *x,
-                               warprsa_vector (*table)[ENTRY],
-                               const warprsa_vector *digit)
+                               const warprsa_vector *entry)
 {
-    warprsa_product_by_entry(t, x, table[0], *digit, HALF);
+    warprsa_product_by_entry(t, x, entry, HALF);
 }
 
 /* r = t / 2^(52 HALF) mod P, plus at most two P, for t of LIMBS + HALF. */
 NOINLINE void reduce_half(warprsa_vector *r, const warprsa_vector *t,
                           const warprsa_vector_modulus *m)
 {
-    warprsa_reduce_in_registers(r, t, m, HALF, LIMBS);
+    warprsa_reduce_in_registers(r, t, m, HALF, LIMBS, NULL);
+}
+
+/* mont_reduce() of short numbers that reads HALF samples of entry `digit` of
+ * each lane, from those of the first entry. */
+NOINLINE void reduce_reading(warprsa_vector *r, const warprsa_vector *t,
+                             const warprsa_vector_modulus *m,
+                             warprsa_vector *to, const warprsa_vector *from,
+                             const warprsa_vector *digit)
+{
+    warprsa_reading reading = {
+        .to = to, .from = from, .samples = HALF, .stride = ENTRY};
+
+    warprsa_look_up(&reading.lookup, *digit);
+    warprsa_reduce_in_registers(r, t, m, LIMBS, LIMBS, &reading);
 }
 
 /* Loads entry `digit` of each lane by reading all of them and keeping one. */
@@ -410,27 +418,42 @@ NOINLINE void table_scan(warprsa_vector *to, warprsa_vector (*table)[ENTRY],
     warprsa_lookup lookup;
 
     warprsa_look_up(&lookup, *digit);
-    for (int i = 0; i < ENTRY; i += 4) {
-        const int at = i + 4 > ENTRY ? ENTRY - 4 : i;
+    for (int i = 0; i < ENTRY; i += 2)
+        warprsa_scan(to + i, table[0] + i, &lookup, WARPRSA_PAIRS_HELD_IN_LOOP,
+                     ENTRY);
+}
 
-        warprsa_scan(to + at, table[0] + at, &lookup, 2, ENTRY);
+/* x = x y, for an entry y of the table. */
+static void multiply_by_entry(warprsa_vector *x, const warprsa_vector *entry,
+                              const warprsa_vector_modulus *m,
+                              warprsa_vector *columns)
+{
+    if (TILES == 1) {
+        product_by_entry(columns, x, entry);
+        reduce_half(x, columns, m);
+    } else {
+        mont_mul(x, x, entry, m, columns);
     }
 }
 
-/* x = x y, for entry `digit` of the table. */
-static void multiply_by_entry(const operation *op, int which,
-                              const warprsa_vector *digit)
+/* x = x^(2^WARPRSA_WINDOW), and w->entry = entry `digit` of each lane. Of short
+ * numbers each reduction reads a part of it; the tiles of long ones have no
+ * registers left. */
+static void square_and_read(workspace *w, int which,
+                            const warprsa_vector *digit)
 {
-    workspace *w = op->w;
     const warprsa_vector_modulus *m = &w->modulus[which];
     warprsa_vector *x = w->x[which];
 
-    if (TILES == 1) {
-        product_by_entry(w->columns, x, w->table, digit);
-        reduce_half(x, w->columns, m);
-    } else {
+    if (TILES > 1)
         table_scan(w->entry, w->table, digit);
-        mont_mul(x, x, w->entry, m, w->columns);
+    for (int i = 0; i < WARPRSA_WINDOW; i++) {
+        square(w->columns, x);
+        if (TILES == 1)
+            reduce_reading(x, w->columns, m, w->entry + i * HALF,
+                           w->table[0] + i * HALF, digit);
+        else
+            mont_reduce(x, w->columns, m);
     }
 }
 
@@ -446,14 +469,19 @@ static void fill_table(const operation *op, int which)
 
     memcpy(table[0] + plain, w->one[which], sizeof(w->one[which]));
     memcpy(table[1] + plain, w->x[which], sizeof(w->x[which]));
-    for (int i = 2; i < TABLE_SIZE; i += 2) {
-        mont_sqr(table[i] + plain, table[i / 2] + plain, m, w->columns);
-        mont_mul(table[i + 1] + plain, table[i] + plain, table[1] + plain, m,
-                 w->columns);
-    }
-    for (int i = 0; TILES == 1 && i < TABLE_SIZE; i++) {
-        as_columns(w->columns, table[i] + plain, LIMBS + HALF);
-        reduce_half(table[i], w->columns, m);
+    for (int i = 0; i < TABLE_SIZE; i++) {
+        warprsa_vector *y = table[i] + plain;
+
+        if (i > 1 && i % 2 == 0) {
+            mont_sqr(y, table[i / 2] + plain, m, w->columns);
+        } else if (i > 1) {
+            memcpy(y, table[i - 1] + plain, sizeof(w->one[which]));
+            multiply_by_entry(y, table[1], m, w->columns);
+        }
+        if (TILES == 1) {
+            as_columns(w->columns, y, LIMBS + HALF);
+            reduce_half(table[i], w->columns, m);
+        }
     }
 }
 
@@ -470,10 +498,9 @@ static void secret_modexp(const operation *op, int which)
     table_scan(w->entry, w->table, &digit);
     memcpy(x, w->entry + ENTRY - LIMBS, sizeof(w->x[which]));
     for (int index = op->windows - 2; index >= 0; index--) {
-        for (int i = 0; i < WARPRSA_WINDOW; i++)
-            mont_sqr(x, x, m, w->columns);
         digit = secret_digit(op, which, index);
-        multiply_by_entry(op, which, &digit);
+        square_and_read(w, which, &digit);
+        multiply_by_entry(x, w->entry, m, w->columns);
     }
 }
 

@@ -73,26 +73,26 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_add_high(warprsa_vector sum,
                                                  (__m512i)b);
 }
 
-/* In the lanes where `number` is `wanted`: kept[i] becomes *a[i] where its bits
- * are zero, *b[i] where they are ones. In one piece, since compilers prefer to
- * hold masks in general registers. */
-WARPRSA_VECTOR_FN void warprsa_keep_four(warprsa_vector *kept,
-                                         warprsa_vector wanted,
-                                         warprsa_vector number,
-                                         const warprsa_vector *const *a,
-                                         const warprsa_vector *const *b)
+/* In the lanes where `number` is `wanted`: kept[i] becomes even[i] where its
+ * bits are zero, odd[i] where they are ones. In one piece, since compilers
+ * prefer to hold masks in general registers. */
+WARPRSA_VECTOR_FN void warprsa_keep_two(warprsa_vector *kept,
+                                        warprsa_vector wanted,
+                                        warprsa_vector number,
+                                        const warprsa_vector *even,
+                                        const warprsa_vector *odd)
 {
+    warprsa_vector first;
     __mmask16 here;
 
-    __asm__("vpcmpeqq %6, %5, %4\n\t"
-            "vpternlogq $0xac, %11, %7, %0%{%4%}\n\t"
-            "vpternlogq $0xac, %12, %8, %1%{%4%}\n\t"
-            "vpternlogq $0xac, %13, %9, %2%{%4%}\n\t"
-            "vpternlogq $0xac, %14, %10, %3%{%4%}"
-            : "+&v"(kept[0]), "+&v"(kept[1]), "+&v"(kept[2]), "+&v"(kept[3]),
-              "=&Yk"(here)
-            : "v"(wanted), "vm"(number), "v"(*a[0]), "v"(*a[1]), "v"(*a[2]),
-              "v"(*a[3]), "m"(*b[0]), "m"(*b[1]), "m"(*b[2]), "m"(*b[3]));
+    __asm__("vpcmpeqq %5, %4, %3\n\t"
+            "vmovdqa64 %6, %2\n\t"
+            "vpternlogq $0xac, %8, %2, %0%{%3%}\n\t"
+            "vmovdqa64 %7, %2\n\t"
+            "vpternlogq $0xac, %9, %2, %1%{%3%}"
+            : "+&v"(kept[0]), "+&v"(kept[1]), "=&v"(first), "=&Yk"(here)
+            : "v"(wanted), "vm"(number), "m"(even[0]), "m"(even[1]),
+              "m"(odd[0]), "m"(odd[1]));
 }
 
 /* A set of lanes, in a register for masks. */
@@ -108,19 +108,20 @@ WARPRSA_VECTOR_FN warprsa_lanes warprsa_lanes_where(warprsa_vector a,
     return here;
 }
 
-/* warprsa_keep_four() in lanes that are known. */
-WARPRSA_VECTOR_FN void warprsa_keep_four_in(warprsa_vector *kept,
-                                            warprsa_lanes here,
-                                            const warprsa_vector *const *a,
-                                            const warprsa_vector *const *b)
+/* warprsa_keep_two() in lanes that are known. */
+WARPRSA_VECTOR_FN void warprsa_keep_two_in(warprsa_vector *kept,
+                                           warprsa_lanes here,
+                                           const warprsa_vector *even,
+                                           const warprsa_vector *odd)
 {
-    __asm__("vpternlogq $0xac, %9, %5, %0%{%4%}\n\t"
-            "vpternlogq $0xac, %10, %6, %1%{%4%}\n\t"
-            "vpternlogq $0xac, %11, %7, %2%{%4%}\n\t"
-            "vpternlogq $0xac, %12, %8, %3%{%4%}"
-            : "+&v"(kept[0]), "+&v"(kept[1]), "+&v"(kept[2]), "+&v"(kept[3])
-            : "Yk"(here), "v"(*a[0]), "v"(*a[1]), "v"(*a[2]), "v"(*a[3]),
-              "m"(*b[0]), "m"(*b[1]), "m"(*b[2]), "m"(*b[3]));
+    warprsa_vector first;
+
+    __asm__("vmovdqa64 %4, %2\n\t"
+            "vpternlogq $0xac, %6, %2, %0%{%3%}\n\t"
+            "vmovdqa64 %5, %2\n\t"
+            "vpternlogq $0xac, %7, %2, %1%{%3%}"
+            : "+&v"(kept[0]), "+&v"(kept[1]), "=&v"(first)
+            : "Yk"(here), "m"(even[0]), "m"(even[1]), "m"(odd[0]), "m"(odd[1]));
 }
 
 /* One load into a register, for the two products that need it: with the load as
@@ -158,23 +159,23 @@ WARPRSA_VECTOR_FN warprsa_lanes warprsa_lanes_where(warprsa_vector a,
     return (warprsa_vector)(a == b);
 }
 
-WARPRSA_VECTOR_FN void warprsa_keep_four_in(warprsa_vector *kept,
-                                            warprsa_lanes here,
-                                            const warprsa_vector *const *a,
-                                            const warprsa_vector *const *b)
+WARPRSA_VECTOR_FN void warprsa_keep_two_in(warprsa_vector *kept,
+                                           warprsa_lanes here,
+                                           const warprsa_vector *even,
+                                           const warprsa_vector *odd)
 {
-    for (int i = 0; i < 4; i++)
-        kept[i] = (((*a[i] & ~kept[i]) | (*b[i] & kept[i])) & here) |
+    for (int i = 0; i < 2; i++)
+        kept[i] = (((even[i] & ~kept[i]) | (odd[i] & kept[i])) & here) |
                   (kept[i] & ~here);
 }
 
-WARPRSA_VECTOR_FN void warprsa_keep_four(warprsa_vector *kept,
-                                         warprsa_vector wanted,
-                                         warprsa_vector number,
-                                         const warprsa_vector *const *a,
-                                         const warprsa_vector *const *b)
+WARPRSA_VECTOR_FN void warprsa_keep_two(warprsa_vector *kept,
+                                        warprsa_vector wanted,
+                                        warprsa_vector number,
+                                        const warprsa_vector *even,
+                                        const warprsa_vector *odd)
 {
-    warprsa_keep_four_in(kept, warprsa_lanes_where(wanted, number), a, b);
+    warprsa_keep_two_in(kept, warprsa_lanes_where(wanted, number), even, odd);
 }
 
 #define WARPRSA_LOADED(x) (void)(x)
