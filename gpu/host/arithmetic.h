@@ -22,6 +22,11 @@ typedef struct warprsa_host_options {
      * shape for each. */
     bool many;
     bool direct_table_reads; /* see warprsa_device_config */
+    /* NULL, or blinding_bytes(size) of memory, aligned to HOST_ALIGNMENT, where
+     * the arithmetic keeps what blinds batches of one key: all zeros at first,
+     * and given with each of that key's batches of `lanes` requests, by one
+     * thread at a time. SECRET. */
+    void *blinding;
 } warprsa_host_options;
 
 /* A private operation. The caller fills the first three. */
@@ -39,6 +44,9 @@ typedef struct warprsa_host_arithmetic {
 
     /* Scratch memory for requests of a size class; SECRET. Any thread. */
     size_t (*workspace_bytes)(warprsa_size_class size);
+
+    /* Memory for options.blinding. NULL: this arithmetic keeps nothing. */
+    size_t (*blinding_bytes)(warprsa_size_class size);
 
     /* Fills `prepared`, of key_bytes bytes, and returns what
      * warprsa_prepare_key() returns. */

@@ -31,6 +31,11 @@ typedef struct loaded_key {
     void *prepared; /* prepared_bytes */
     size_t prepared_bytes;
     uint32_t bytes; /* of the modulus */
+    /* What blinds this key's full batches: of each stream, whose thread alone
+     * uses it, from its first such batch on. NULL: the arithmetic keeps none,
+     * or there is no memory for it. */
+    void **blinding;
+    size_t blinding_bytes; /* of each of them */
 } loaded_key;
 
 struct warprsa_device {
@@ -102,6 +107,13 @@ static void free_key(warprsa_device *device, uint32_t index)
 {
     loaded_key *key = &device->keys[index];
 
+    for (unsigned i = 0; key->blinding != NULL && i < device->config.streams;
+         i++)
+        if (key->blinding[i] != NULL) {
+            explicit_bzero(key->blinding[i], key->blinding_bytes);
+            free(key->blinding[i]);
+        }
+    free(key->blinding);
     explicit_bzero(key->prepared, key->prepared_bytes);
     free(key->prepared);
     key->prepared = NULL;
@@ -114,6 +126,13 @@ warprsa_status warprsa_host_unload_key(warprsa_device *device, uint32_t index)
         return WARPRSA_DEVICE_ERROR;
     free_key(device, index);
     return WARPRSA_OK;
+}
+
+/* What aligned_alloc() takes for so many bytes. */
+static size_t aligned_size(size_t bytes)
+{
+    return (bytes + WARPRSA_HOST_ALIGNMENT - 1) / WARPRSA_HOST_ALIGNMENT *
+           WARPRSA_HOST_ALIGNMENT;
 }
 
 /* A key with a wrong exponent stands for one that was damaged on the device. */
@@ -155,6 +174,13 @@ warprsa_status warprsa_host_load_key(warprsa_device *device,
     device->keys[*index] = (loaded_key){.prepared = prepared,
                                         .prepared_bytes = arithmetic->key_bytes,
                                         .bytes = key->modulus_bytes};
+    if (arithmetic->blinding_bytes != NULL) {
+        device->keys[*index].blinding_bytes =
+            aligned_size(arithmetic->blinding_bytes(
+                (warprsa_size_class)warprsa_key_class(key)));
+        device->keys[*index].blinding =
+            calloc(device->config.streams, sizeof(void *));
+    }
     return WARPRSA_OK;
 }
 
@@ -194,13 +220,37 @@ static void finish_task(const warprsa_device *device, warprsa_task *task,
         memset(task->output, 0, bytes);
 }
 
-/* As many tasks as the arithmetic takes at a time. */
+/* What blinds these tasks, if they are as many as the arithmetic takes at a
+ * time and all of one key; or NULL. Others have blinding of their own. */
+static void *blinding_for(const warprsa_device *device, unsigned stream,
+                          size_t lanes, const warprsa_task *tasks, size_t count)
+{
+    loaded_key *key = &device->keys[tasks[0].key];
+    void **blinding;
+
+    for (size_t i = 0; i < count; i++)
+        if (tasks[i].key != tasks[0].key)
+            return NULL;
+    if (key->blinding == NULL || count < lanes)
+        return NULL;
+    blinding = &key->blinding[stream];
+    if (*blinding == NULL) {
+        *blinding = aligned_alloc(WARPRSA_HOST_ALIGNMENT, key->blinding_bytes);
+        if (*blinding != NULL)
+            memset(*blinding, 0, key->blinding_bytes);
+    }
+    return *blinding;
+}
+
+/* As many tasks as the arithmetic takes at a time. If one of them fails, what
+ * blinded them is forgotten. */
 static void run_tasks(const warprsa_device *device, void *workspace,
                       const uint64_t *random, warprsa_size_class size,
                       warprsa_host_options options, warprsa_task *tasks,
                       size_t count)
 {
     warprsa_host_request requests[WARPRSA_HOST_LANES_MAX];
+    bool failed = false;
 
     for (size_t i = 0; i < count; i++) {
         requests[i].key = device->keys[tasks[i].key].prepared;
@@ -209,8 +259,13 @@ static void run_tasks(const warprsa_device *device, void *workspace,
     }
     arithmetic_for(device, size)
         ->operate(workspace, requests, count, size, options);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         finish_task(device, &tasks[i], &requests[i]);
+        failed |= requests[i].status != WARPRSA_OK;
+    }
+    if (failed && options.blinding != NULL)
+        explicit_bzero(options.blinding,
+                       device->keys[tasks[0].key].blinding_bytes);
     explicit_bzero(requests, sizeof(requests));
 }
 
@@ -243,20 +298,26 @@ static bool round_by(int mode)
 }
 #endif
 
-static warprsa_status run_batch(const warprsa_device *device, void *workspace,
-                                const uint64_t *random, warprsa_size_class size,
-                                warprsa_task *tasks, size_t count)
+static warprsa_status run_batch(const warprsa_device *device, unsigned stream,
+                                void *workspace, const uint64_t *random,
+                                warprsa_size_class size, warprsa_task *tasks,
+                                size_t count)
 {
-    const warprsa_host_options options = {count > 1,
-                                          device->config.direct_table_reads};
+    warprsa_host_options options = {.many = count > 1,
+                                    .direct_table_reads =
+                                        device->config.direct_table_reads};
     const size_t lanes = arithmetic_for(device, size)->lanes;
     int rounding = rounding_now();
 
     if (rounding < 0 || !round_by(TOWARD_ZERO))
         return WARPRSA_DEVICE_ERROR;
-    for (size_t i = 0; i < count; i += lanes)
+    for (size_t i = 0; i < count; i += lanes) {
+        const size_t some = count - i < lanes ? count - i : lanes;
+
+        options.blinding = blinding_for(device, stream, lanes, &tasks[i], some);
         run_tasks(device, workspace, random + i * WARPRSA_RANDOM_WORDS, size,
-                  options, &tasks[i], count - i < lanes ? count - i : lanes);
+                  options, &tasks[i], some);
+    }
     return round_by(rounding) ? WARPRSA_OK : WARPRSA_DEVICE_ERROR;
 }
 
@@ -268,9 +329,7 @@ static warprsa_status start_batch(warprsa_device *device, unsigned stream,
     const size_t bytes = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
     warprsa_status status = WARPRSA_NO_MEMORY;
     const size_t workspace_bytes =
-        (arithmetic_for(device, size)->workspace_bytes(size) +
-         WARPRSA_HOST_ALIGNMENT - 1) /
-        WARPRSA_HOST_ALIGNMENT * WARPRSA_HOST_ALIGNMENT;
+        aligned_size(arithmetic_for(device, size)->workspace_bytes(size));
     void *workspace = NULL;
     uint64_t *random = NULL;
 
@@ -288,7 +347,8 @@ static warprsa_status start_batch(warprsa_device *device, unsigned stream,
     random = malloc(bytes);
     if (workspace != NULL && random != NULL)
         status = device->config.random(device->config.random_arg, random, bytes)
-                     ? run_batch(device, workspace, random, size, tasks, count)
+                     ? run_batch(device, stream, workspace, random, size, tasks,
+                                 count)
                      : WARPRSA_NO_RANDOM;
     if (workspace != NULL)
         explicit_bzero(workspace, workspace_bytes);

@@ -28,6 +28,13 @@ static size_t workspace_bytes(warprsa_size_class size)
     return bytes[size];
 }
 
+static size_t blinding_bytes(warprsa_size_class size)
+{
+    const size_t bytes[WARPRSA_CLASSES] = {OF_CLASSES(blinding_bytes)};
+
+    return bytes[size];
+}
+
 static warprsa_status prepare(void *prepared, const warprsa_private_key *key)
 {
     return warprsa_prepare_key(prepared, key);
@@ -39,10 +46,9 @@ static void operate(void *workspace, warprsa_host_request *requests,
                     warprsa_host_options options)
 {
     static void (*const of_class[WARPRSA_CLASSES])(
-        void *, warprsa_host_request *, size_t) = {OF_CLASSES(operate)};
+        void *, warprsa_host_request *, size_t, void *) = {OF_CLASSES(operate)};
 
-    (void)options;
-    of_class[size](workspace, requests, count);
+    of_class[size](workspace, requests, count, options.blinding);
 }
 
 #ifdef WARPRSA_IFMA_PORTABLE
@@ -64,6 +70,7 @@ const warprsa_host_arithmetic USUAL = {
     .key_bytes = sizeof(warprsa_prepared_key),
     .lanes = WARPRSA_IFMA_LANES,
     .workspace_bytes = workspace_bytes,
+    .blinding_bytes = blinding_bytes,
     .prepare = prepare,
     .operate = operate,
 };

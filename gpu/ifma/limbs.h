@@ -20,8 +20,10 @@
  * warprsa_host_arithmetic. Any thread. */
 #define WARPRSA_DECLARE_LIMBS(limbs)                                           \
     extern const size_t WARPRSA_IFMA_NAME(workspace_bytes, limbs);             \
-    void WARPRSA_IFMA_NAME(operate, limbs)(                                    \
-        void *workspace, warprsa_host_request *requests, size_t count)
+    extern const size_t WARPRSA_IFMA_NAME(blinding_bytes, limbs);              \
+    void WARPRSA_IFMA_NAME(operate, limbs)(void *workspace,                    \
+                                           warprsa_host_request *requests,     \
+                                           size_t count, void *blinding)
 
 WARPRSA_DECLARE_LIMBS(10);
 WARPRSA_DECLARE_LIMBS(20);

@@ -56,12 +56,24 @@ typedef struct workspace {
     uint64_t words[NUMBER_WORDS];
 } workspace;
 
+/* What blinds batches of one key, from one to the next, as libcrypto does it:
+ * (r^2)^(e-1) is the square of r^(e-1). SECRET. */
+struct blinding {
+    warprsa_vector r[2][LIMBS], power[2][LIMBS]; /* r, and r^(e-1) */
+    unsigned uses;                               /* that are left */
+};
+
+enum {
+    BLINDING_USES = 32
+}; /* of one random r and its squares */
+
 typedef struct operation {
     workspace *w;
     const warprsa_host_request *request[WARPRSA_LANES];
     const warprsa_prepared_key *key[WARPRSA_LANES];
     warprsa_vector e;
     int windows;
+    struct blinding *kept; /* NULL: blinding is for this batch alone */
 } operation;
 
 #define NOINLINE static __attribute__((noinline))
@@ -338,7 +350,8 @@ static void public_modexp(warprsa_vector *r, const warprsa_vector *x,
 }
 
 /* x = y mod P in Montgomery form, below 3P, for y of FULL samples, all cut off:
- * a reduction leaves y / R, and y / R times R^3 / R is y R. */
+ * a reduction leaves y / R, and y / R times R^3 / R is y R. A modulus has 104
+ * LIMBS - 10 bits at most, and y no more bytes than it. */
 static void split(warprsa_vector *x, const warprsa_vector *y,
                   const operation *op, int which)
 {
@@ -351,9 +364,30 @@ static void split(warprsa_vector *x, const warprsa_vector *y,
     mont_mul(x, x, w->constant, m, w->columns);
 }
 
+/* w->r = r and w->power = r^(e-1): random ones, or the squares of those that
+ * the key's last batch had. r stands for r R without a product: r / R is as
+ * random as r is. */
+static void choose_blinding(const operation *op, int which)
+{
+    workspace *w = op->w;
+    const warprsa_vector_modulus *m = &w->modulus[which];
+    struct blinding *kept = op->kept;
+
+    if (kept != NULL && kept->uses > 0) {
+        mont_sqr(w->r, kept->r[which], m, w->columns);
+        mont_sqr(w->power, kept->power[which], m, w->columns);
+    } else {
+        load_blinding(op, which);
+        public_modexp(w->power, w->r, w->one[which], op, which);
+    }
+    if (kept != NULL) {
+        memcpy(kept->r[which], w->r, sizeof(w->r));
+        memcpy(kept->power[which], w->power, sizeof(w->power));
+    }
+}
+
 /* First stage, with m' = m R mod P kept for the check: the factor u = m'
- * r^(e-1) that will take the blinding off, x = u r, and one = R mod P. r stands
- * for r R without a product: r / R is as random as r is. */
+ * r^(e-1) that will take the blinding off, x = u r, and one = R mod P. */
 static void blind(const operation *op, int which)
 {
     workspace *w = op->w;
@@ -361,14 +395,13 @@ static void blind(const operation *op, int which)
     warprsa_vector *one = w->one[which], *unblinding = w->unblinding[which];
 
     load_modulus(op, which);
-    load_blinding(op, which);
     for (int lane = 0; lane < WARPRSA_LANES; lane++)
         blind_exponent(op, which, lane);
     LOAD_HALF(w->constant, op, r2, which);
     memset(one, 0, sizeof(w->one[which]));
     one[0] = warprsa_broadcast_lane(1);
     mont_mul(one, one, w->constant, m, w->columns);
-    public_modexp(w->power, w->r, one, op, which);
+    choose_blinding(op, which);
     split(w->reduced[which], w->input, op, which);
     mont_mul(unblinding, w->reduced[which], w->power, m, w->columns);
     mont_mul(w->x[which], unblinding, w->r, m, w->columns);
@@ -609,12 +642,14 @@ static void compute(operation *op, warprsa_host_request *requests, size_t count)
 #define NAME(name, limbs) WARPRSA_IFMA_NAME(name, limbs)
 
 const size_t NAME(workspace_bytes, WARPRSA_LIMBS) = sizeof(workspace);
+const size_t NAME(blinding_bytes, WARPRSA_LIMBS) = sizeof(struct blinding);
 
 /* Fewer than eight requests: the first one fills the lanes left. */
 void NAME(operate, WARPRSA_LIMBS)(void *workspace_memory,
-                                  warprsa_host_request *requests, size_t count)
+                                  warprsa_host_request *requests, size_t count,
+                                  void *kept)
 {
-    operation op = {.w = workspace_memory};
+    operation op = {.w = workspace_memory, .kept = kept};
 
     for (size_t lane = 0; lane < WARPRSA_LANES; lane++) {
         const warprsa_host_request *request =
@@ -627,6 +662,8 @@ void NAME(operate, WARPRSA_LIMBS)(void *workspace_memory,
             op.windows = (int)op.key[lane]->windows;
     }
     compute(&op, requests, count);
+    if (op.kept != NULL)
+        op.kept->uses = (op.kept->uses > 0 ? op.kept->uses : BLINDING_USES) - 1;
 }
 
 #endif

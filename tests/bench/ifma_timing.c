@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Compares the CPU time of the engine "ifma" for fixed and for random inputs,
- * by Welch's t. There is no blinding here: the random source gives zeros, so
- * that what differs between inputs is not hidden. Bind it to a CPU:
+ * by Welch's t. There is no blinding here: the random source gives zeros, and
+ * the batches have two keys, so that none is kept from one to the next. What
+ * differs between inputs is not hidden then. Bind it to a CPU:
  *
  *   taskset -c 1 build/tests/bench/ifma_timing [BATCHES]
  *
@@ -29,14 +30,16 @@ enum {
     BATCHES = 20000,
     KINDS = 3,
     RANDOM = 2,
-    BYTES = 256
+    BYTES = 256,
+    KEYS = 3,
+    LAST_KEY = KEYS - 1
 };
 #define LIMIT 4.5
 
 static const char *const names[KINDS] = {"zeros", "fixed", "random"};
 static const warprsa_engine *engine;
 static warprsa_device *device;
-static uint32_t keys[2]; /* of RSA-1024 and RSA-2048 */
+static uint32_t keys[KEYS]; /* of RSA-1024, and the same of RSA-2048 twice */
 
 static int give_zeros(void *arg, void *out, size_t len)
 {
@@ -51,8 +54,10 @@ static void compute(warprsa_size_class size, const uint8_t *input, size_t count)
     warprsa_task tasks[LANES];
 
     for (size_t i = 0; i < count; i++)
-        tasks[i] = (warprsa_task){
-            .key = keys[size], .input = input, .output = output[i]};
+        tasks[i] =
+            (warprsa_task){.key = keys[i + 1 < LANES ? (int)size : LAST_KEY],
+                           .input = input,
+                           .output = output[i]};
     if (engine->start(device, 0, size, tasks, count) != WARPRSA_OK ||
         engine->wait(device, 0, 1000) != WARPRSA_OK ||
         tasks[0].status != WARPRSA_OK) {
@@ -118,8 +123,10 @@ static double largest_t(size_t count, bool control)
 int main(int argc, char **argv)
 {
     const size_t count = argc > 1 ? strtoul(argv[1], NULL, 10) : BATCHES;
-    const warprsa_device_config config = {
-        .streams = 1, .batch_max = LANES, .keys_max = 2, .random = give_zeros};
+    const warprsa_device_config config = {.streams = 1,
+                                          .batch_max = LANES,
+                                          .keys_max = KEYS,
+                                          .random = give_zeros};
     warprsa_private_key key;
     char why[160] = "";
     bool good;
@@ -129,8 +136,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "ifma_timing: %s\n", why);
         return 77;
     }
-    for (int i = 0; i < 2; i++) {
-        warprsa_known_answer_key(&key, (warprsa_size_class)i);
+    for (int i = 0; i < KEYS; i++) {
+        warprsa_known_answer_key(&key, i == 0 ? WARPRSA_CLASS_1024
+                                              : WARPRSA_CLASS_2048);
         if (engine->load_key(device, &key, &keys[i]) != WARPRSA_OK)
             return 2;
     }

@@ -316,6 +316,28 @@ static void random_source_of_one_value(void **state)
     }
 }
 
+/* An engine may keep what blinds full batches of one key from one to the next:
+ * more of them than one random factor is for, some others in between. */
+static void many_batches_of_one_key(void **state)
+{
+    (void)state;
+    for (int size = 0; size < classes; size++) {
+        test_batch full, few;
+
+        fill(&full, WARPRSA_IFMA_LANES, &keys[size], number_seed());
+        fill(&few, 3, &keys[size], number_seed());
+        for (int turn = 0; turn < (size == 0 ? 70 : 3); turn++) {
+            test_batch *batch = turn % 16 == 2 ? &few : &full;
+
+            assert_int_equal(WARPRSA_OK, test_batch_run(batch, &t, 0, size));
+            for (size_t i = 0; i < batch->count; i++)
+                assert_true(test_batch_right(batch, i));
+        }
+        test_batch_free(&full);
+        test_batch_free(&few);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +347,7 @@ int main(void)
         cmocka_unit_test(primes_longer_than_the_modulus_are_refused),
         cmocka_unit_test(failing_random_source),
         cmocka_unit_test(random_source_of_one_value),
+        cmocka_unit_test(many_batches_of_one_key),
     };
 
     if (test_engine() == NULL)

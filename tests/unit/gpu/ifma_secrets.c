@@ -16,7 +16,8 @@
  * every one that is not large. Compiled with WARPRSA_LARGE both large ones: of
  * their operations what repeats is cut short, since valgrind would take hours,
  * to two windows of the exponents and 3 as the public exponent. The result is
- * wrong then, and the operation's own check must say so.
+ * wrong then, and the operation's own check must say so. The first class is
+ * also computed with blinding that is kept from one batch to the next.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -31,8 +32,9 @@
 #include "gpu/known_answer_keys.h"
 
 enum {
-    SKIPPED = 77,  /* exit status */
-    REQUESTS = 3,  /* the other lanes repeat the first */
+    SKIPPED = 77, /* exit status */
+    REQUESTS = WARPRSA_IFMA_LANES,
+    FEW = 3,       /* the other lanes repeat the first */
     MARKED_OK = 1, /* of VALGRIND_GET_VBITS */
     SHORT_WINDOWS = 2,
 #ifdef WARPRSA_LARGE
@@ -58,6 +60,13 @@ static int failures;
 static const warprsa_host_arithmetic *arithmetic(void)
 {
     return LARGE ? warprsa_host_ifma.large : &warprsa_host_ifma;
+}
+
+/* What aligned_alloc() takes for so many bytes. */
+static size_t aligned(size_t bytes)
+{
+    return (bytes + WARPRSA_HOST_ALIGNMENT - 1) / WARPRSA_HOST_ALIGNMENT *
+           WARPRSA_HOST_ALIGNMENT;
 }
 
 static void expect(int right, const char *what, int size)
@@ -125,26 +134,45 @@ static int is_right(const warprsa_host_request *request, int size)
            memcmp(request->output, known->answer, known->modulus_bytes) == 0;
 }
 
-static void operate(operands *o, void *workspace, int size)
+/* The first `count` requests; `blinding` as in warprsa_host_options. */
+static void operate(operands *o, void *workspace, int size, size_t count,
+                    void *blinding)
 {
     const uint32_t bytes = warprsa_known_answer_keys[size].modulus_bytes;
-    const warprsa_host_options options = {.many = true};
+    const warprsa_host_options options = {.many = true, .blinding = blinding};
     const unsigned before = VALGRIND_COUNT_ERRORS;
     int marked, right = 1;
 
-    arithmetic()->operate(workspace, o->requests, REQUESTS,
+    arithmetic()->operate(workspace, o->requests, count,
                           (warprsa_size_class)size, options);
     expect(VALGRIND_COUNT_ERRORS == before,
            "no branch and no address depends on a secret", size);
     marked = is_marked(o->requests[0].output, bytes);
     expect(marked, "the marks have reached the result", size);
     VALGRIND_MAKE_MEM_DEFINED(o->requests, sizeof(o->requests));
-    for (int i = 0; i < REQUESTS; i++)
+    for (size_t i = 0; i < count; i++)
         right &= is_right(&o->requests[i], size);
     expect(right,
            LARGE ? "its check finds that it was cut short"
                  : "the result is right",
            size);
+}
+
+/* Two batches with blinding that is kept: a random one, and its squares. */
+static void operate_twice(operands *o, void *workspace, int size)
+{
+    const size_t bytes = arithmetic()->blinding_bytes((warprsa_size_class)size);
+    void *blinding = aligned_alloc(WARPRSA_HOST_ALIGNMENT, aligned(bytes));
+
+    if (blinding == NULL)
+        exit(1);
+    memset(blinding, 0, bytes);
+    for (int i = 0; i < 2; i++) {
+        operate(o, workspace, size, REQUESTS, blinding);
+        expect(is_marked(blinding, WARPRSA_MODULUS_BYTES_MAX),
+               "blinding is kept", size);
+    }
+    free(blinding);
 }
 
 /* What a window of an exponent must not do. */
@@ -173,17 +201,17 @@ int main(int argc, char **argv)
     }
     for (int size = FIRST; size < END; size += all || LARGE ? 1 : 2) {
         const size_t bytes =
-            (arithmetic()->workspace_bytes((warprsa_size_class)size) +
-             WARPRSA_HOST_ALIGNMENT - 1) /
-            WARPRSA_HOST_ALIGNMENT * WARPRSA_HOST_ALIGNMENT;
+            aligned(arithmetic()->workspace_bytes((warprsa_size_class)size));
         void *workspace = aligned_alloc(WARPRSA_HOST_ALIGNMENT, bytes);
 
         if (workspace == NULL || !prepare(&o, size))
             return 1;
         mark_secrets(&o);
-        operate(&o, workspace, size);
-        if (size == FIRST)
+        operate(&o, workspace, size, FEW, NULL);
+        if (size == FIRST) {
+            operate_twice(&o, workspace, size);
             controls(&o);
+        }
         free(workspace);
     }
     return failures != 0;
