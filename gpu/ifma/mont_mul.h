@@ -27,14 +27,14 @@
  *   a < 2.7P, b < 2.7P    gives less than 2.3P
  *
  * Products with an entry of the table. Let H = 2^(26 limbs), hence H^2 = R, and
- * x = x0 + H x1 with x0 < H. For a factor y < 4.5P the table has b1 = y and b0 =
- * y / H mod P, which half of a reduction leaves below 2.01P. Then x0 b0 + x1 b1
- * is x y / H modulo P and has limbs / 2 columns less than a product, so half of
- * a reduction ends it. The result is below 2.01P + x y / R + 2P: for x < 2.7P
- * less than 4.5P, since R > 32P. The entries themselves are such products, of
- * squares below 2.7P, or squares of entries. Squares follow each product: 4.5P
- * gives 2.7P, and that 2.3P. The product at the end has 4.5P and 2.3P, and
- * gives 2.4P.
+ * x = x0 + H x1 with x0 < H. For a factor y < 4.5P the table has b1 = y and
+ * b0 = y / H mod P, which half of a reduction leaves below 2.01P. Then x0 b0 +
+ * x1 b1 is x y / H modulo P and has limbs / 2 columns less than a product, so
+ * half of a reduction ends it. The result is below 2.01P + x y / R + 2P: for x
+ * < 2.7P less than 4.5P, since R > 32P. The entries themselves are such
+ * products, of squares below 2.7P, or squares of entries. Squares follow each
+ * product: 4.5P gives 2.7P, and that 2.3P. The product at the end has 4.5P and
+ * 2.3P, and gives 2.4P.
  *
  * Columns. Each is the sum of at most `limbs` low and `limbs` high halves of a
  * b, as many of the reduction, and a carry: below 4 * 80 * 2^52 + 2^12 < 2^61.
