@@ -382,6 +382,7 @@ static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
     if (fold != NULL)
         error =
             warprsa_fold_launch(fold, &batch, memory->device.items, items,
+                                with_concurrent(memory, items),
                                 memory->fold_sms, memory->table.bytes, stream);
     if (error == cudaSuccess && kernel != NULL)
         error = launch_all(memory, kernel,

@@ -67,7 +67,7 @@ warprsa_fold_new_barriers(const warprsa_fold_group *g)
 template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
 static __device__ __noinline__ void
 warprsa_fold_load_key(uint8_t *shared, double *qinv,
-                      const warprsa_prepared_key *key)
+                      const warprsa_prepared_key *key, bool roots)
 {
     typedef warprsa_fold_shared<LIMBS> S;
     constexpr int bytes = WARPRSA_FOLD_MATRIX_BYTES(LIMBS);
@@ -88,7 +88,8 @@ warprsa_fold_load_key(uint8_t *shared, double *qinv,
     __syncthreads();
     if (threadIdx.x == 0)
         warprsa_fold_program_make(
-            reinterpret_cast<warprsa_fold_program *>(shared + S::PROGRAM), e);
+            reinterpret_cast<warprsa_fold_program *>(shared + S::PROGRAM), e,
+            roots);
     __syncwarp();
     /* The last row is made in another way, so all groups of threads make it
      * together: lanes of a warp that diverge would wait for each other in their
@@ -156,7 +157,8 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     return g;
 }
 
-template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
+/* With ROOTS a batch has the roots, and the rest of its operations is wanted. */
+template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD, bool ROOTS>
 __global__ void __launch_bounds__(warprsa_fold_shared<LIMBS>::THREADS,
                                   warprsa_fold_shared<LIMBS>::BLOCKS)
     warprsa_fold_operations(const __grid_constant__ warprsa_fold_batch batch)
@@ -181,11 +183,11 @@ __global__ void __launch_bounds__(warprsa_fold_shared<LIMBS>::THREADS,
         g.request = own.first + (local < own.count ? local : own.count - 1);
         if (key != loaded)
             warprsa_fold_load_key<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD>(
-                shared, (double *)g.memory.qinv, batch.batch.keys + key);
+                shared, (double *)g.memory.qinv, batch.batch.keys + key, ROOTS);
         loaded = key;
         warprsa_fold_run(
             &g, reinterpret_cast<warprsa_fold_program *>(shared + S::PROGRAM),
-            (int)batch.batch.windows, LIMBS);
+            (int)batch.batch.windows, ROOTS, LIMBS);
         __syncthreads();
     }
     warprsa_fold_wipe(g.memory.registers, warprsa_fold_scratch<LIMBS>::ALL);

@@ -177,6 +177,14 @@ warprsa_fold_exponent(const warprsa_fold_group *g, int)
                WARPRSA_BLINDED_WORDS;
 }
 
+/* Where a batch keeps the roots of this thread's request, mod p and then mod q,
+ * if it is computed by several launches. */
+static __device__ __forceinline__ double *
+warprsa_fold_roots(const warprsa_fold_group *g, int)
+{
+    return g->batch->inverse + (size_t)g->request * 2 * WARPRSA_HALF_SAMPLES;
+}
+
 /* The blinded exponent of one half, and 1/r. A function of its own: its
  * registers are no part of those of the hot loop. */
 static __device__ __noinline__ void
@@ -257,12 +265,11 @@ warprsa_fold_carries(double *a, const warprsa_fold_group *g, const uint64_t *s,
  * above, and from the fourth lane to the first one of the next chunk: *over, by
  * message, in and out.
  */
-template <int LIMBS>
+template <int LIMBS, typename S = warprsa_fold_shared<LIMBS>>
 static __device__ __forceinline__ void
 warprsa_fold_join_chunk(const warprsa_fold_group *g, const uint32_t *d,
                         int tile, uint32_t *over)
 {
-    typedef warprsa_fold_shared<LIMBS> S;
     const int lane = threadIdx.x % 32, i = lane % 4;
 
 #pragma unroll
@@ -442,9 +449,19 @@ warprsa_fold_own_stash(const warprsa_fold_group *g, const int limbs)
                        : warprsa_fold_own_stash_of<30>(g);
 }
 
+/* Ends the storing of bytes: makes them visible to the tensor cores, that is the
+ * asynchronous proxy, before the barrier of the warpgroup. */
+template <typename S>
+static __device__ __forceinline__ void warprsa_fold_bytes_barrier()
+{
+    asm volatile("fence.proxy.async.shared::cta;\n"
+                 "bar.sync %0, %1;" ::"r"(1 + warprsa_fold_warpgroup<S>()),
+                 "n"((int)WARPRSA_FOLD_WARPGROUP)
+                 : "memory");
+}
+
 /* Stores `count` columns as bytes for the tensor cores, 16 for each two, at
- * offset `to` of the warpgroup. They are made visible to the tensor cores, that
- * is the asynchronous proxy, before the barrier that ends it. */
+ * offset `to` of the warpgroup. */
 template <typename S>
 static __device__ __forceinline__ void
 warprsa_fold_put_columns(const warprsa_fold_group *g, uint32_t to,
@@ -457,10 +474,7 @@ warprsa_fold_put_columns(const warprsa_fold_group *g, uint32_t to,
     for (int i = 0; i < count; i += 2)
         warprsa_fold_store_shared(at + i / 2 * S::DEPTH_STRIDE, upper[i],
                                   upper[i + 1]);
-    asm volatile("fence.proxy.async.shared::cta;\n"
-                 "bar.sync %0, %1;" ::"r"(1 + warprsa_fold_warpgroup<S>()),
-                 "n"((int)WARPRSA_FOLD_WARPGROUP)
-                 : "memory");
+    warprsa_fold_bytes_barrier<S>();
 }
 
 /* Waits for the pieces and selects from them. The threads of the warp have to

@@ -14,7 +14,8 @@ typedef struct warprsa_fold_group {
     warprsa_fold_memory memory;
     const warprsa_operation *operations; /* [FOLD_GROUP], of one key */
     const uint8_t *matrix[2];            /* [FOLD_MATRIX_BYTES] for p, q */
-    int prime; /* of pairs (pair.h): 0 for p, 1 for q */
+    int prime;     /* of pairs (pair.h): 0 for p, 1 for q */
+    double *roots; /* [FOLD_GROUP][2][HALF_SAMPLES]; unless NULL */
 } warprsa_fold_group;
 
 static inline int warprsa_fold_index(int k)
@@ -59,6 +60,12 @@ static inline const uint32_t *warprsa_fold_exponent(const warprsa_fold_group *g,
 {
     return g->operations[k % WARPRSA_FOLD_GROUP].exponent +
            warprsa_fold_half(k) * WARPRSA_BLINDED_WORDS;
+}
+
+/* Where the roots of message k's request are kept. */
+static inline double *warprsa_fold_roots(const warprsa_fold_group *g, int k)
+{
+    return g->roots + k % WARPRSA_FOLD_GROUP * 2 * WARPRSA_HALF_SAMPLES;
 }
 
 /* The blinded exponent of one half, and 1/r. */

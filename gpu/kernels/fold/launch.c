@@ -69,19 +69,43 @@ static uint32_t blocks_for(const warprsa_fold_kernel *kernel, size_t items,
     return items < most ? (uint32_t)items : most;
 }
 
+/* Blocks that so many of all items are cut into, if they have so much table
+ * memory; 0 if they are not cut. */
+static uint32_t cut_blocks(const warprsa_fold_kernel *kernel, uint32_t items,
+                           size_t all, uint32_t sms, size_t table_bytes)
+{
+    const uint32_t most = kernel->cut_blocks_per_sm * sms;
+
+    for (uint32_t cuts = kernel->cuts; cuts > 1 && cuts >= kernel->cuts_min;
+         cuts /= 2)
+        if (all * cuts <= most &&
+            items * cuts * kernel->cut_bytes <= table_bytes)
+            return items * cuts;
+    return 0;
+}
+
 size_t warprsa_fold_table_bytes(const warprsa_fold_kernel *kernel, size_t count,
                                 uint32_t sms)
 {
-    return blocks_for(kernel, count, sms) * kernel->table_bytes;
+    const size_t whole = blocks_for(kernel, count, sms) * kernel->table_bytes;
+    const size_t most = kernel->cut_blocks_per_sm * sms;
+    const size_t blocks =
+        count * kernel->cuts < most ? count * kernel->cuts : most;
+    const size_t cut = kernel->cuts > 1 ? blocks * kernel->cut_bytes : 0;
+
+    return whole > cut ? whole : cut;
 }
 
 cudaError_t warprsa_fold_launch(const warprsa_fold_kernel *kernel,
                                 const warprsa_batch *batch,
                                 const warprsa_fold_item *items,
-                                uint32_t item_count, uint32_t sms,
-                                size_t table_bytes, cudaStream_t stream)
+                                uint32_t item_count, size_t all_items,
+                                uint32_t sms, size_t table_bytes,
+                                cudaStream_t stream)
 {
     const size_t room = table_bytes / kernel->table_bytes;
+    const uint32_t cut =
+        cut_blocks(kernel, item_count, all_items, sms, table_bytes);
     const warprsa_fold_batch fold = {
         .batch = *batch,
         .items = items,
@@ -89,6 +113,9 @@ cudaError_t warprsa_fold_launch(const warprsa_fold_kernel *kernel,
     };
 
     return kernel->launch(
-        &fold, blocks_for(kernel, room < item_count ? room : item_count, sms),
+        &fold,
+        cut != 0
+            ? cut
+            : blocks_for(kernel, room < item_count ? room : item_count, sms),
         stream);
 }

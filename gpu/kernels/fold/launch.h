@@ -37,8 +37,13 @@ typedef struct warprsa_fold_kernel {
     size_t table_bytes;     /* table memory of one item */
     uint32_t blocks_per_sm; /* items that share an SM */
     uint32_t waves;         /* of such items that have table memory, at most */
-    uint32_t item_max;      /* requests of an item at most */
-    uint32_t item_min;      /* fewer are not worth it */
+    /* Blocks that an item is cut into where so many, for each item, fit at once:
+     * the most, the least, and how many share an SM; 1 if items are never cut.
+     * Table memory of such a block. */
+    uint32_t cuts, cuts_min, cut_blocks_per_sm;
+    size_t cut_bytes;
+    uint32_t item_max; /* requests of an item at most */
+    uint32_t item_min; /* fewer are not worth it */
 } warprsa_fold_kernel;
 
 enum {
@@ -62,20 +67,22 @@ uint32_t warprsa_fold_items_at_once(const warprsa_fold_kernel *kernel,
                                     uint32_t sms);
 
 /* Bytes of table memory that warprsa_fold_launch() needs for a batch of `count`
- * items. */
+ * items, or fewer. */
 size_t warprsa_fold_table_bytes(const warprsa_fold_kernel *kernel, size_t count,
                                 uint32_t sms);
 
 /* Queues the kernel for the items of a batch on `stream`. `items` is device
  * memory and must stay until the kernel is done. The batch's table has
  * `table_bytes` bytes, at least as many as one item needs; the fewer they are
- * below warprsa_fold_table_bytes(), the longer it takes. Returns the error of
- * the launch itself. */
+ * below warprsa_fold_table_bytes(), the longer it takes. `all_items` are those
+ * under way on the device, of other batches, too: by them it is decided whether
+ * items are cut. Returns the error of the launch itself. */
 cudaError_t warprsa_fold_launch(const warprsa_fold_kernel *kernel,
                                 const warprsa_batch *batch,
                                 const warprsa_fold_item *items,
-                                uint32_t item_count, uint32_t sms,
-                                size_t table_bytes, cudaStream_t stream);
+                                uint32_t item_count, size_t all_items,
+                                uint32_t sms, size_t table_bytes,
+                                cudaStream_t stream);
 
 extern const warprsa_fold_kernel warprsa_fold_kernel_2048;
 extern const warprsa_fold_kernel warprsa_fold_kernel_3072;

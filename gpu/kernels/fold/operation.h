@@ -521,11 +521,34 @@ WARPRSA_FN warprsa_fold_instruction warprsa_fold_modexp_instruction(void)
     return instruction;
 }
 
-/* Runs the whole operation. The program must be complete. `windows` is as
- * warprsa_operation has it. */
+/* Takes the roots that a batch has, of both halves. */
+WARPRSA_FN void warprsa_fold_take_roots(warprsa_fold_number *a,
+                                        const warprsa_fold_group *g,
+                                        const int limbs)
+{
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const double *root = warprsa_fold_roots(g, k) +
+                             warprsa_fold_half(k) * WARPRSA_HALF_SAMPLES;
+
+        WARPRSA_ROLLED
+        for (int i = 0; i < limbs; i++)
+            *warprsa_fold_register(&g->memory, WARPRSA_FOLD_ROOT, i,
+                                   warprsa_fold_index(k), limbs) = root[i];
+        WARPRSA_UNROLL
+        for (int i = 0; i < limbs; i++)
+            a->of[k][i] = 0;
+    }
+    warprsa_sync_lanes();
+}
+
+/* Runs the whole operation or, with `roots`, what is left when a batch has the
+ * roots. The program must be complete. `windows` is as warprsa_operation has
+ * it. */
 WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
                                  const warprsa_fold_program *program,
-                                 const int windows, const int limbs)
+                                 const int windows, const bool roots,
+                                 const int limbs)
 {
     WARPRSA_STAGE(BLINDING);
     const int digits = warprsa_fold_windows(windows);
@@ -536,14 +559,18 @@ WARPRSA_FN void warprsa_fold_run(const warprsa_fold_group *g,
     uint32_t digit[WARPRSA_MESSAGES] = {0};
     int at = 0, more = 0;
 
-    warprsa_fold_begin(&a, g, limbs);
+    if (roots)
+        warprsa_fold_take_roots(&a, g, limbs);
+    else
+        warprsa_fold_begin(&a, g, limbs);
     WARPRSA_ROLLED
     while (at < count) {
         const warprsa_fold_instruction instruction =
             more ? warprsa_fold_modexp_instruction()
                  : warprsa_fold_instruction_at(program, at);
         WARPRSA_STAGE_OF_INSTRUCTION(&instruction, state.position >= 0);
-        const int in_modexp = instruction.action == WARPRSA_FOLD_MODEXP;
+        const int in_modexp =
+            !roots && instruction.action == WARPRSA_FOLD_MODEXP;
         const int multiply = in_modexp && state.phase == WARPRSA_FOLD_WINDOW;
         const int squares =
             in_modexp ? !multiply : instruction.operand == WARPRSA_FOLD_SQUARE;

@@ -1,17 +1,26 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Runs a whole private operation of RSA-4096 for a group of 16 requests of one
- * key, each number shared by two messages (pair.h). It differs from operation.h
- * in that it works modulo one prime after the other, so that the matrix of one
- * prime at a time is needed. In passes:
+ * Runs a whole private operation for a group of 16 requests of one key, each
+ * number shared by two messages (pair.h). It differs from operation.h in that it
+ * works modulo one prime after the other, so that the matrix of one prime at a
+ * time is needed. In passes:
  *
- *   0, mod q   s_q
- *   1, mod p   s_p; s = s_q + q h (Garner); whether s^e = m mod p
- *   2, mod q   whether s^e = m mod q; writes the result
+ *   Q          mod q: s_q
+ *   P          mod p: s_p; s = s_q + q h (Garner); whether s^e = m mod p
+ *   CHECK      mod q: whether s^e = m mod q; writes the result
+ *
+ * Or else s_p and s_q are made in different places and then put together:
+ *
+ *   ROOT_P     mod p: s_p
+ *   ROOT_Q     mod q: s_q
+ *   RECOMBINE  mod p: the rest of P, from both; CHECK follows
+ *
+ * With 20 or 30 samples, these roots are what is used on devices, and operation.h does
+ * the rest.
  *
  * Each pass has a program of its own and needs the matrix of its prime. What
- * need not know of parts is done by operation.h, for 20 samples. No branch and
+ * need not know of parts is done by operation.h, for the samples of a part. No branch and
  * no address depends on anything but sizes and the public exponent.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_OPERATION_H
@@ -25,7 +34,13 @@
 #endif
 
 enum {
-    WARPRSA_FOLD_PASSES = 3,
+    WARPRSA_FOLD_PASS_Q,
+    WARPRSA_FOLD_PASS_P,
+    WARPRSA_FOLD_PASS_CHECK,
+    WARPRSA_FOLD_PASSES, /* of a whole operation, one after the other */
+    WARPRSA_FOLD_PASS_ROOT_P = WARPRSA_FOLD_PASSES,
+    WARPRSA_FOLD_PASS_ROOT_Q,
+    WARPRSA_FOLD_PASS_RECOMBINE,
     /* Registers with another use earlier or later. ROOT_Q has s_q until there
      * is s; DIFFERS has in sample 0 whether s^e differs from m mod p;
      * UNRESOLVED are two for s before its carries are resolved. */
@@ -37,33 +52,28 @@ enum {
 /* The prime of a pass: 0 for p, 1 for q. */
 WARPRSA_FN int warprsa_fold_pass_prime(int pass)
 {
-    return pass != 1;
+    return pass % 2 == 0;
 }
 
-/* Makes the program of a pass, for an odd e >= 3. It has at most 2 * 2 * 63 +
- * 20 instructions. */
-WARPRSA_FN void warprsa_fold_pass_program(warprsa_fold_program *program,
-                                          uint64_t e, int pass)
+/* Appends the power, and leaves y / r in register `root`. */
+WARPRSA_FN void warprsa_fold_append_root(warprsa_fold_program *program,
+                                         uint64_t e, int root)
 {
     warprsa_fold_instruction *instruction;
 
-    program->count = 0;
-    if (pass == 2) {
-        warprsa_fold_append(program, WARPRSA_FOLD_OF_INPUT);
-        instruction = warprsa_fold_append(program, WARPRSA_FOLD_NONE);
-        instruction->reduce = 1;
-        instruction->store = WARPRSA_FOLD_INPUT;
-        warprsa_fold_program_check(program, e);
-        return;
-    }
     warprsa_fold_program_modexp(program, e);
     warprsa_fold_append(program, WARPRSA_FOLD_INVERSE);
-    instruction = warprsa_fold_append(program, pass == 0 ? WARPRSA_FOLD_NONE
-                                                         : WARPRSA_FOLD_QINV);
+    instruction = warprsa_fold_append(program, WARPRSA_FOLD_NONE);
     instruction->reduce = 1;
-    instruction->store = pass == 0 ? WARPRSA_FOLD_ROOT_Q : WARPRSA_FOLD_ROOT;
-    if (pass == 0)
-        return;
+    instruction->store = (uint8_t)root;
+}
+
+/* Appends what makes s of s_p and s_q. */
+WARPRSA_FN void warprsa_fold_append_recombine(warprsa_fold_program *program)
+{
+    warprsa_fold_instruction *instruction =
+        warprsa_fold_append(program, WARPRSA_FOLD_QINV);
+
     instruction->load = WARPRSA_FOLD_ROOT_Q;
     instruction = warprsa_fold_append(program, WARPRSA_FOLD_QINV);
     instruction->reduce = 1;
@@ -72,20 +82,39 @@ WARPRSA_FN void warprsa_fold_pass_program(warprsa_fold_program *program,
     instruction = warprsa_fold_append(program, WARPRSA_FOLD_Q);
     instruction->reduce = 1;
     instruction->action = WARPRSA_FOLD_SUBTRACT;
-    warprsa_fold_program_check(program, e);
+}
+
+/* Makes the program of a pass, for an odd e >= 3. It has at most 2 * 2 * 63 +
+ * 21 instructions. */
+WARPRSA_FN void warprsa_fold_pass_program(warprsa_fold_program *program,
+                                          uint64_t e, int pass)
+{
+    program->count = 0;
+    if (pass == WARPRSA_FOLD_PASS_Q)
+        warprsa_fold_append_root(program, e, WARPRSA_FOLD_ROOT_Q);
+    if (pass == WARPRSA_FOLD_PASS_P || pass == WARPRSA_FOLD_PASS_ROOT_P ||
+        pass == WARPRSA_FOLD_PASS_ROOT_Q)
+        warprsa_fold_append_root(program, e, WARPRSA_FOLD_ROOT);
+    if (pass == WARPRSA_FOLD_PASS_RECOMBINE || pass == WARPRSA_FOLD_PASS_CHECK)
+        warprsa_fold_append_input(program);
+    if (pass == WARPRSA_FOLD_PASS_P || pass == WARPRSA_FOLD_PASS_RECOMBINE)
+        warprsa_fold_append_recombine(program);
+    if (pass == WARPRSA_FOLD_PASS_P || pass == WARPRSA_FOLD_PASS_CHECK ||
+        pass == WARPRSA_FOLD_PASS_RECOMBINE)
+        warprsa_fold_program_check(program, e);
 }
 
 /*
- * Sample i of s, 0..79, of the request of message t. Each message has the
+ * Sample i of s, 0..2 N - 1, of the request of message t. Each message has the
  * columns that pair.h gives it, the lower ones in the first of two registers.
  */
 WARPRSA_FN double *warprsa_fold_pair_register(const warprsa_fold_memory *m,
                                               int reg, int i, int t)
 {
-    const int part_limbs = WARPRSA_FOLD_PART_LIMBS, twenty = i / part_limbs;
-    const int of = (t & ~WARPRSA_FOLD_GROUP) + twenty % 2 * WARPRSA_FOLD_GROUP;
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS, which = i / part_limbs;
+    const int of = (t & ~WARPRSA_FOLD_GROUP) + which % 2 * WARPRSA_FOLD_GROUP;
 
-    return warprsa_fold_register(m, reg + twenty / 2, i % part_limbs, of,
+    return warprsa_fold_register(m, reg + which / 2, i % part_limbs, of,
                                  part_limbs);
 }
 
@@ -143,11 +172,12 @@ WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
 {
     const warprsa_fold_memory *m = &g->memory;
     const int part_limbs = WARPRSA_FOLD_PART_LIMBS,
-              phases = WARPRSA_FOLD_PHASES(20);
+              phases = WARPRSA_FOLD_PHASES(WARPRSA_FOLD_PART_LIMBS);
+    const int ahead = WARPRSA_FOLD_ONE_PHASE_PER_SQR(part_limbs) ? 0 : 1;
 
     warprsa_fold_pair_put_entry(m, WARPRSA_FOLD_ENTRIES, a);
     WARPRSA_ROLLED
-    for (int i = 0; i <= phases; i++) {
+    for (int i = 0; i < phases + ahead; i++) {
         if (i == phases)
             warprsa_fold_pair_get_selected(a, m);
         WARPRSA_EACH_MESSAGE(k)
@@ -162,6 +192,8 @@ WARPRSA_FN void warprsa_fold_pair_first_digits(warprsa_fold_number *a,
                 k);
         }
     }
+    if (!ahead)
+        warprsa_fold_pair_get_selected(a, m);
     warprsa_fold_sync_table(g);
 }
 
@@ -205,7 +237,7 @@ WARPRSA_FN void warprsa_fold_pair_put_result(warprsa_fold_number *a,
         const int t = warprsa_fold_index(k);
         const uint64_t upper = warprsa_fold_upper_mask(k);
 
-        /* warprsa_fold_unbias(): columns 60 and 78 are part 1's. */
+        /* warprsa_fold_unbias(): both are part 1's. */
         s->of[k][part_limbs] -= WARPRSA_FOLD_BIAS & upper;
         s->of[k][2 * part_limbs - 2] -= ((uint64_t)1 << 56) & upper;
         WARPRSA_UNROLL
@@ -375,11 +407,21 @@ WARPRSA_FN void warprsa_fold_pair_mul_group(
 WARPRSA_FN warprsa_fold_table_work warprsa_fold_pair_modexp_work(
     const warprsa_fold_modexp_state *state, int in_modexp, int multiply)
 {
-    const int phases = WARPRSA_FOLD_PHASES(20);
+    const int phases = WARPRSA_FOLD_PHASES(WARPRSA_FOLD_PART_LIMBS);
     warprsa_fold_table_work work = {-1, -1, -1, -1};
 
     if (!in_modexp)
         return work;
+    if (WARPRSA_FOLD_ONE_PHASE_PER_SQR(WARPRSA_FOLD_PART_LIMBS)) {
+        if (!multiply)
+            work.select = state->phase;
+        if (multiply ? state->position > 0
+                     : state->phase < WARPRSA_FOLD_WINDOW - 1)
+            work.fetch = multiply ? 0 : state->phase + 1;
+        if (multiply)
+            work.digit = state->position - 1;
+        return work;
+    }
     work.select = (state->phase + 1) % phases;
     if (state->position > 0 || !multiply)
         work.fetch = (state->phase + 2) % phases;
@@ -412,19 +454,93 @@ warprsa_fold_pair_execute(warprsa_fold_number *a, const warprsa_fold_group *g,
         warprsa_fold_pair_fold(a, g, &s, work, digit);
 }
 
+/* Where the batch has sample i, of 0..h - 1, of a root mod `prime` of message
+ * k's part. */
+WARPRSA_FN double *warprsa_fold_root_of_part(const warprsa_fold_group *g, int k,
+                                             int prime, int i)
+{
+    return warprsa_fold_roots(g, k) + prime * WARPRSA_HALF_SAMPLES +
+           warprsa_fold_part(k) * WARPRSA_FOLD_PART_LIMBS + i;
+}
+
+/* After a pass for a root: leaves the root for whoever goes on. */
+WARPRSA_FN void warprsa_fold_pair_put_root(const warprsa_fold_group *g)
+{
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        WARPRSA_ROLLED
+        for (int i = 0; i < WARPRSA_FOLD_PART_LIMBS; i++)
+            *warprsa_fold_root_of_part(g, k, g->prime, i) =
+                *warprsa_fold_register(&g->memory, WARPRSA_FOLD_ROOT, i,
+                                       warprsa_fold_index(k),
+                                       WARPRSA_FOLD_PART_LIMBS);
+    }
+}
+
+/* Before the pass RECOMBINE: takes both roots. */
+WARPRSA_FN void warprsa_fold_pair_take_roots(const warprsa_fold_group *g)
+{
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
+
+    WARPRSA_EACH_MESSAGE(k)
+    {
+        const int t = warprsa_fold_index(k);
+
+        WARPRSA_ROLLED
+        for (int i = 0; i < part_limbs; i++) {
+            *warprsa_fold_register(&g->memory, WARPRSA_FOLD_ROOT, i, t,
+                                   part_limbs) =
+                *warprsa_fold_root_of_part(g, k, 0, i);
+            *warprsa_fold_register(&g->memory, WARPRSA_FOLD_ROOT_Q, i, t,
+                                   part_limbs) =
+                *warprsa_fold_root_of_part(g, k, 1, i);
+        }
+    }
+    warprsa_sync_lanes();
+}
+
+/* Runs the power to its end, in a loop of its own (operation.h says why). */
+WARPRSA_FN void warprsa_fold_pair_modexp(warprsa_fold_number *a,
+                                         const warprsa_fold_group *g,
+                                         warprsa_fold_modexp_state *state,
+                                         uint32_t *digit)
+{
+    WARPRSA_ROLLED
+    while (state->position >= 0) {
+        const int multiply = state->phase == WARPRSA_FOLD_WINDOW;
+        const warprsa_fold_table_work work =
+            warprsa_fold_pair_modexp_work(state, 1, multiply);
+        warprsa_fold_pair_smem_stash stash = warprsa_fold_pair_own_stash(g);
+        warprsa_fold_columns s;
+
+        if (multiply) {
+            warprsa_fold_number b;
+
+            warprsa_fold_pair_get_selected(&b, &g->memory);
+            warprsa_fold_pair_mul(&s, a, &b, &stash);
+        } else {
+            warprsa_fold_pair_sqr(&s, a, &stash);
+        }
+        warprsa_fold_pair_fold(a, g, &s, &work, digit);
+        (void)warprsa_fold_modexp_next(state);
+    }
+}
+
 /* Runs one pass. Its program and the matrix of its prime must be there, and
  * before the first pass warprsa_fold_pair_blinding() must have run. `windows`
- * is as warprsa_operation has it. */
+ * is as warprsa_operation has it. `apart` gives the power a loop of its own:
+ * only the passes for roots have the registers for a second copy of multiplication and fold. */
 WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
                                       const warprsa_fold_program *program,
-                                      int pass, const int windows)
+                                      int pass, const bool apart,
+                                      const int windows)
 {
     WARPRSA_STAGE(BLINDING);
     const int digits = warprsa_fold_windows(windows);
     const int count = (int)warprsa_largest_in_warp((uint32_t)program->count);
-    /* The last pass has no modexp. */
+    /* CHECK has no modexp, and RECOMBINE has none either. */
     warprsa_fold_modexp_state state = {
-        pass == WARPRSA_FOLD_PASSES - 1 ? -1 : digits - 2, 0};
+        pass == WARPRSA_FOLD_PASS_CHECK ? -1 : digits - 2, 0};
     warprsa_fold_number a;
     uint32_t digit[WARPRSA_MESSAGES] = {0};
     int at = 0, more = 0;
@@ -443,8 +559,14 @@ WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
         warprsa_fold_table_work work =
             warprsa_fold_pair_modexp_work(&state, in_modexp, multiply);
 
+        if (in_modexp && apart) {
+            warprsa_fold_pair_modexp(&a, g, &state, digit);
+            at++;
+            continue;
+        }
         if (instruction.action == WARPRSA_FOLD_MODEXP_START) {
-            work.fetch = 1;
+            work.fetch =
+                WARPRSA_FOLD_ONE_PHASE_PER_SQR(WARPRSA_FOLD_PART_LIMBS) ? 0 : 1;
             work.digit = digits - 2;
         }
         if (!in_modexp)

@@ -166,16 +166,30 @@ WARPRSA_FN void warprsa_fold_program_check(warprsa_fold_program *program,
     instruction->action = WARPRSA_FOLD_COMPARE;
 }
 
-/* Appends what makes s of y, and its check. */
-WARPRSA_FN void warprsa_fold_program_recombine(warprsa_fold_program *program,
-                                               uint64_t e)
+/* Appends m mod the primes, exactly reduced, for the check. */
+WARPRSA_FN void warprsa_fold_append_input(warprsa_fold_program *program)
 {
     warprsa_fold_instruction *instruction;
 
-    warprsa_fold_append(program, WARPRSA_FOLD_INVERSE);
-    instruction = warprsa_fold_append(program, WARPRSA_FOLD_QINV);
+    warprsa_fold_append(program, WARPRSA_FOLD_OF_INPUT);
+    instruction = warprsa_fold_append(program, WARPRSA_FOLD_NONE);
     instruction->reduce = 1;
-    instruction->store = WARPRSA_FOLD_ROOT;
+    instruction->store = WARPRSA_FOLD_INPUT;
+}
+
+/* Appends what makes s of y or, with `roots`, of the roots, and its check. */
+WARPRSA_FN void warprsa_fold_program_recombine(warprsa_fold_program *program,
+                                               uint64_t e, bool roots)
+{
+    warprsa_fold_instruction *instruction;
+
+    if (!roots)
+        warprsa_fold_append(program, WARPRSA_FOLD_INVERSE);
+    instruction = warprsa_fold_append(program, WARPRSA_FOLD_QINV);
+    if (!roots) {
+        instruction->reduce = 1;
+        instruction->store = WARPRSA_FOLD_ROOT;
+    }
     instruction->load = WARPRSA_FOLD_ROOT;
     instruction->partner = WARPRSA_FOLD_GROUP;
     instruction = warprsa_fold_append(program, WARPRSA_FOLD_QINV);
@@ -188,14 +202,18 @@ WARPRSA_FN void warprsa_fold_program_recombine(warprsa_fold_program *program,
     warprsa_fold_program_check(program, e);
 }
 
-/* Makes the program for an odd e >= 3. It has at most 2 * 2 * 63 + 26
- * instructions, which INSTRUCTIONS_MAX allows for. */
+/* Makes the program for an odd e >= 3; with `roots`, of what is left when both
+ * roots are in ROOT. It has at most 2 * 2 * 63 + 26 instructions, which
+ * INSTRUCTIONS_MAX allows for. */
 WARPRSA_FN void warprsa_fold_program_make(warprsa_fold_program *program,
-                                          uint64_t e)
+                                          uint64_t e, bool roots)
 {
     program->count = 0;
-    warprsa_fold_program_modexp(program, e);
-    warprsa_fold_program_recombine(program, e);
+    if (roots)
+        warprsa_fold_append_input(program);
+    else
+        warprsa_fold_program_modexp(program, e);
+    warprsa_fold_program_recombine(program, e, roots);
 }
 
 #endif

@@ -18,7 +18,9 @@
  * is selected from before H (multiply.h), the other while the tensor cores
  * work.
  *
- * 40 samples, by two threads: what a thread has is as with 20.
+ * 40 samples, by two threads: what a thread has is as with 20. 20 samples by two
+ * threads: four phases of one piece. 30 samples by two threads: three phases of
+ * two pieces, one in each squaring.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_TABLE_H
 #define WARPRSA_GPU_KERNELS_FOLD_TABLE_H
@@ -40,12 +42,14 @@
 #define WARPRSA_FOLD_WORDS(limbs)  (WARPRSA_FOLD_BITS(limbs) / 32)
 #define WARPRSA_FOLD_PIECES(limbs) (WARPRSA_FOLD_WORDS(limbs) / 4)
 #define WARPRSA_FOLD_PIECE_WORDS   4
-/* Phases of a window: two in each squaring, or one in each squaring and
+/* Phases of a window: two in each squaring, or one; or one in each squaring and
  * multiplication. Pieces that are selected in each phase. */
 #define WARPRSA_FOLD_TWO_PHASES_PER_SQR(limbs) ((limbs) == 30)
+#define WARPRSA_FOLD_ONE_PHASE_PER_SQR(limbs)  ((limbs) == 15)
 #define WARPRSA_FOLD_PHASES(limbs)                                             \
-    (WARPRSA_FOLD_TWO_PHASES_PER_SQR(limbs) ? 2 * WARPRSA_FOLD_WINDOW          \
-                                            : WARPRSA_FOLD_WINDOW + 1)
+    (WARPRSA_FOLD_TWO_PHASES_PER_SQR(limbs)  ? 2 * WARPRSA_FOLD_WINDOW         \
+     : WARPRSA_FOLD_ONE_PHASE_PER_SQR(limbs) ? WARPRSA_FOLD_WINDOW             \
+                                             : WARPRSA_FOLD_WINDOW + 1)
 #define WARPRSA_FOLD_PIECES_PER_PHASE(limbs)                                   \
     (WARPRSA_FOLD_PIECES(limbs) / WARPRSA_FOLD_PHASES(limbs))
 

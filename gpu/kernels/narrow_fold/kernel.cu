@@ -14,6 +14,10 @@ extern "C" const warprsa_fold_kernel
         /* With one block an SM, an item's two blocks are on two SMs. */
         .blocks_per_sm = MANY > 1 ? MANY / 2 : 1,
         .waves = MANY > 1 ? 4 : 2,
+        .cuts = 1,
+        .cuts_min = 1,
+        .cut_blocks_per_sm = 1,
+        .cut_bytes = 0,
         .item_max = WARPRSA_NARROW_NUMBERS,
         .item_min = 1,
 };

@@ -91,7 +91,7 @@ static void use_key(const key_recipe *recipe)
                               shape.limbs_per_thread);
     warprsa_fold_put_qinv(w->qinv, &w->key, shape.limbs,
                           shape.threads_per_number, shape.limbs_per_thread);
-    warprsa_fold_program_make(&w->program, w->key.e);
+    warprsa_fold_program_make(&w->program, w->key.e, false);
     assert_true(w->program.count <= WARPRSA_FOLD_INSTRUCTIONS_MAX);
 }
 
@@ -110,6 +110,7 @@ static void use_message(int i, const BIGNUM *message)
         .random = w->random[i],
         .exponent = w->exponent[i][0],
         .windows = (int)w->key.windows,
+        false,
         .status = &w->status[i],
     };
 }
@@ -128,7 +129,7 @@ static void run(void)
         .matrix = {w->matrix[0], w->matrix[1]},
     };
 
-    warprsa_fold_run(&group, &w->program, (int)w->key.windows,
+    warprsa_fold_run(&group, &w->program, (int)w->key.windows, false,
                      warprsa_shape_of((warprsa_size_class)w->key.size).limbs);
 }
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * gpu/kernels/fold/pair.h and pair_operation.h, numbers of 40 samples shared by
- * two threads, against numbers of libcrypto: multiplications, folds and
+ * gpu/kernels/fold/pair.h and pair_operation.h, numbers of 20, 30 or 40 samples
+ * shared by two threads, against numbers of libcrypto: multiplications, folds and
  * reductions with the operands and primes that strain the bounds most, tables,
  * and whole private operations.
  */
@@ -24,7 +24,8 @@ enum {
     LIMBS = WARPRSA_FOLD_PAIR_LIMBS,
     PART_LIMBS = WARPRSA_FOLD_PART_LIMBS,
     BITS = WARPRSA_FOLD_BITS(LIMBS),
-    BITS_MOST = 2073, /* of a fold's result, as fold.h has it */
+    /* Of a fold's result, as fold.h has it. */
+    BITS_MOST = LIMBS == 20 ? 1040 : LIMBS == 30 ? 1553 : 2073,
     GROUP = WARPRSA_FOLD_GROUP,
     PRODUCTS = 40,
     PRIMES = 11,
@@ -41,6 +42,7 @@ typedef struct workspace {
     double qinv[LIMBS];
     double inversion[WARPRSA_MESSAGES * WARPRSA_HALF_SAMPLES];
     double registers[WARPRSA_FOLD_REGISTERS * PART_LIMBS * WARPRSA_MESSAGES];
+    double roots[GROUP][2][WARPRSA_HALF_SAMPLES];
     uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(PART_LIMBS) *
                    WARPRSA_MESSAGES];
     uint32_t smem_pieces[WARPRSA_FOLD_SMEM_WORDS(PART_LIMBS)];
@@ -83,6 +85,7 @@ static int set_up(void **state)
                    .stride = WARPRSA_MESSAGES},
         .operations = w->operations,
         .matrix = {w->matrix[0], w->matrix[1]},
+        .roots = w->roots[0][0],
     };
     return fesetround(FE_TOWARDZERO) != 0;
 }
@@ -390,7 +393,7 @@ static void differences(void **state)
     }
 }
 
-/* A table of numbers of all 2,048 bits; each request asks for another entry,
+/* A table of numbers of all bits; each request asks for another entry,
  * and its parts for the same. */
 static void tables(void **state)
 {
@@ -493,26 +496,46 @@ static void special_message(int which)
     assert_true(BN_nnmod(a, a, v[NUMBER_N], bn));
 }
 
-static void run(void)
+static void run_pass(int pass)
 {
-    warprsa_fold_pair_blinding(&group);
-    for (int pass = 0; pass < WARPRSA_FOLD_PASSES; pass++) {
-        group.prime = warprsa_fold_pass_prime(pass);
-        warprsa_fold_pass_program(&w->program, w->key.e, pass);
-        assert_true(w->program.count <= WARPRSA_FOLD_INSTRUCTIONS_MAX);
-        warprsa_fold_pair_run(&group, &w->program, pass, (int)w->key.windows);
-    }
+    group.prime = warprsa_fold_pass_prime(pass);
+    warprsa_fold_pass_program(&w->program, w->key.e, pass);
+    assert_true(w->program.count <= WARPRSA_FOLD_INSTRUCTIONS_MAX);
+    warprsa_fold_pair_run(&group, &w->program, pass,
+                          pass == WARPRSA_FOLD_PASS_ROOT_P ||
+                              pass == WARPRSA_FOLD_PASS_ROOT_Q,
+                          (int)w->key.windows);
 }
 
-static void private_operations(void **state)
+static void run_whole(void)
+{
+    warprsa_fold_pair_blinding(&group);
+    for (int pass = 0; pass < WARPRSA_FOLD_PASSES; pass++)
+        run_pass(pass);
+}
+
+/* Both roots as different blocks make them, and then the rest. */
+static void run_cut(void)
+{
+    warprsa_fold_pair_blinding(&group);
+    for (int half = 0; half < 2; half++) {
+        run_pass(WARPRSA_FOLD_PASS_ROOT_P + half);
+        warprsa_fold_pair_put_root(&group);
+    }
+    memset(w->registers, 0, sizeof(w->registers));
+    warprsa_fold_pair_take_roots(&group);
+    run_pass(WARPRSA_FOLD_PASS_RECOMBINE);
+    run_pass(WARPRSA_FOLD_PASS_CHECK);
+}
+
+static void run_operations(void (*run)(void))
 {
     static const key_recipe recipes[] = {
-        {{PRIME_ONES, 2048}, {PRIME_UP, 2041}, 65537},
-        {{PRIME_STRIPES, 2045}, {PRIME_DOWN, 2048}, BIG_E},
+        {{PRIME_ONES, BITS}, {PRIME_UP, BITS - 7}, 65537},
+        {{PRIME_STRIPES, BITS - 3}, {PRIME_DOWN, BITS}, BIG_E},
     };
     const unsigned most = sizeof(recipes) / sizeof(recipes[0]);
 
-    (void)state;
     for (unsigned i = 0; i < module_context_scaled(most) && i < most; i++) {
         use_key(&recipes[i]);
         for (int j = 0; j < GROUP; j++) {
@@ -534,11 +557,23 @@ static void private_operations(void **state)
     }
 }
 
+static void private_operations(void **state)
+{
+    (void)state;
+    run_operations(run_whole);
+}
+
+static void cut_operations(void **state)
+{
+    (void)state;
+    run_operations(run_cut);
+}
+
 /* One wrong bit in one half's exponent: a factor for whoever got the result. */
 static void a_wrong_half_does_not_pass(void **state)
 {
     static const key_recipe recipe = {
-        {PRIME_RANDOM, 2048}, {PRIME_ONES, 2048}, 3};
+        {PRIME_RANDOM, BITS}, {PRIME_ONES, BITS}, 3};
 
     (void)state;
     for (int half = 0; half < (int)module_context_scaled(2) && half < 2;
@@ -549,7 +584,10 @@ static void a_wrong_half_does_not_pass(void **state)
             special_message(j == 0 ? 0 : 10);
             use_message(j);
         }
-        run();
+        if (half == 0)
+            run_whole();
+        else
+            run_cut();
         /* 0 has the same root whatever the exponent. */
         for (int j = 0; j < GROUP; j++)
             assert_int_equal(j == 0 ? WARPRSA_OK : WARPRSA_CHECK_FAILED,
@@ -567,6 +605,7 @@ int main(void)
         cmocka_unit_test(differences),
         cmocka_unit_test(tables),
         cmocka_unit_test(private_operations),
+        cmocka_unit_test(cut_operations),
         cmocka_unit_test(a_wrong_half_does_not_pass),
     };
 

@@ -45,8 +45,12 @@ static void times_go_through_the_points(void **state)
     at(&other, 250, 2.5);
     other = timing;
     other.kernel = WARPRSA_KERNEL_FOLD;
-    at(&other, 250, 2.5);
-    at(&other, 750, 5);
+    at(&other, 1, 2);
+    at(&other, 250, 2);
+    at(&other, 375, 2.5);
+    at(&other, 500, 3);
+    at(&other, 501, 7);
+    at(&other, 1000, 7);
 }
 
 static void more_operations_of_a_wave_never_take_less(void **state)
