@@ -356,34 +356,64 @@ static cudaError_t launch_all(const warprsa_batch_memory *memory,
     return error;
 }
 
-/* Launches the fold and then the kernel for the rest. Both may use the same
+/* The kernel that computes a part of the plan; NULL if that has no items. */
+static const warprsa_fold_kernel *fold_of(const warprsa_batch_memory *memory,
+                                          int part)
+{
+    const warprsa_fold_part_of_plan *of = &memory->plan.part[part];
+
+    return of->items == 0
+               ? NULL
+               : warprsa_fold_kernel_for(memory->size, (int)of->rule);
+}
+
+/* Launches what folds, part by part. */
+static cudaError_t launch_folds(const warprsa_batch_memory *memory,
+                                const warprsa_batch *batch, cudaStream_t stream)
+{
+    const warprsa_fold_item *items = memory->device.items;
+    cudaError_t error = cudaSuccess;
+
+    for (int i = 0; i < WARPRSA_FOLD_PARTS; i++) {
+        const warprsa_fold_kernel *fold = fold_of(memory, i);
+        const uint32_t count = memory->plan.part[i].items;
+
+        if (error == cudaSuccess && fold != NULL)
+            error = warprsa_fold_launch(
+                fold, batch, items, count, with_concurrent(memory, count),
+                memory->fold_sms, memory->table.bytes, stream);
+        items += count;
+    }
+    return error;
+}
+
+/* Launches the folds and then the kernel for the rest. All may use the same
  * table memory, since they run one after the other. It grows before, while no
  * kernel uses it. */
 static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
                           cudaStream_t stream)
 {
-    const uint32_t items = memory->plan.items;
     const uint32_t others = batch.count - memory->plan.folded;
     const warprsa_kernel *kernel =
         others == 0 ? NULL : kernel_of(memory, others);
-    const warprsa_fold_kernel *fold =
-        items == 0
-            ? NULL
-            : warprsa_fold_kernel_for(memory->size, (int)memory->plan.rule);
-    size_t need = fold == NULL
-                      ? 0
-                      : warprsa_fold_table_bytes(fold, items, memory->fold_sms);
-    cudaError_t error = cudaSuccess;
+    size_t need =
+        kernel == NULL ? 0 : kernel->table_bytes(memory->size, others);
+    cudaError_t error;
 
-    if (kernel != NULL && kernel->table_bytes(memory->size, others) > need)
-        need = kernel->table_bytes(memory->size, others);
+    for (int i = 0; i < WARPRSA_FOLD_PARTS; i++) {
+        const warprsa_fold_kernel *fold = fold_of(memory, i);
+        const size_t bytes =
+            fold == NULL
+                ? 0
+                : warprsa_fold_table_bytes(fold, memory->plan.part[i].items,
+                                           memory->fold_sms);
+
+        if (bytes > need)
+            need = bytes;
+    }
     warprsa_table_memory_grow(&memory->table, need);
     batch.table = memory->table.at;
-    if (fold != NULL)
-        error =
-            warprsa_fold_launch(fold, &batch, memory->device.items, items,
-                                with_concurrent(memory, items),
-                                memory->fold_sms, memory->table.bytes, stream);
+    error = launch_folds(memory, &batch, stream);
     if (error == cudaSuccess && kernel != NULL)
         error = launch_all(memory, kernel,
                            batch_from(batch, warprsa_form_of(memory->size),

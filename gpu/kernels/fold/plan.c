@@ -98,21 +98,36 @@ typedef struct choice {
     double time;
 } choice;
 
-static void count_tasks(warprsa_fold_plan *plan, lengths *items,
-                        const warprsa_task *tasks, size_t count,
-                        const uint8_t *accepts, uint32_t most)
+static void count_tasks(warprsa_fold_plan *plan, const warprsa_task *tasks,
+                        size_t count, const uint8_t *accepts)
 {
     for (size_t i = 0; i < count; i++)
-        plan->share[tasks[i].key].tasks = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t *of_key = &plan->share[tasks[i].key].tasks;
-        const uint32_t begun = *of_key % most;
+        if (accepts[tasks[i].key])
+            plan->share[tasks[i].key].tasks++;
+}
 
-        if (!accepts[tasks[i].key])
+/* Whether this is the first call for a key in a pass over the tasks. */
+static bool is_first(warprsa_fold_plan *plan, warprsa_fold_share *share)
+{
+    const bool first = share->pass != plan->pass;
+
+    share->pass = plan->pass;
+    return first;
+}
+
+/* The lengths of items of `most` tasks at most, of what is not folded yet. */
+static void count_lengths(warprsa_fold_plan *plan, lengths *items,
+                          const warprsa_task *tasks, size_t count,
+                          uint32_t most)
+{
+    plan->pass++;
+    for (size_t i = 0; i < count; i++) {
+        warprsa_fold_share *share = &plan->share[tasks[i].key];
+
+        if (!is_first(plan, share))
             continue;
-        items->of[begun]--; /* of length 0: never looked at */
-        items->of[begun + 1]++;
-        ++*of_key;
+        items->of[most] += share->tasks / most;
+        items->of[share->tasks % most]++; /* of length 0: never looked at */
     }
 }
 
@@ -134,13 +149,13 @@ static choice choose(const lengths *items, size_t count,
     return best;
 }
 
-/* The best choice of all rules, whose index is *chosen; -1 if there is none
- * that folds. */
+/* The best choice, of what is not folded yet, of all rules but `except`; its
+ * index is *chosen, -1 if there is none that folds. */
 static choice choose_rule(warprsa_fold_plan *plan, const warprsa_task *tasks,
-                          size_t count, const uint8_t *accepts,
-                          const warprsa_fold_rule *rules, size_t rule_count,
-                          int *chosen)
+                          size_t count, const warprsa_fold_rule *rules,
+                          size_t rule_count, int except, int *chosen)
 {
+    const size_t left = count - plan->folded;
     choice best = {0, 0, 0};
 
     *chosen = -1;
@@ -148,12 +163,12 @@ static choice choose_rule(warprsa_fold_plan *plan, const warprsa_task *tasks,
         lengths of = {{0}};
         choice one;
 
-        if (rules[i].item_max == 0 ||
+        if (rules[i].item_max == 0 || (int)i == except ||
             (rules[i].items_max != 0 &&
-             count > (size_t)rules[i].item_max * rules[i].items_max))
+             left > (size_t)rules[i].item_max * rules[i].items_max))
             continue;
-        count_tasks(plan, &of, tasks, count, accepts, rules[i].item_max);
-        one = choose(&of, count, &rules[i]);
+        count_lengths(plan, &of, tasks, count, rules[i].item_max);
+        one = choose(&of, left, &rules[i]);
         if (one.of_shortest != 0 && (*chosen < 0 || one.time < best.time)) {
             best = one;
             *chosen = (int)i;
@@ -171,24 +186,46 @@ static bool take(choice *left, uint32_t length)
     return true;
 }
 
-/* Cuts the tasks of a key into items when its first task is met; their
- * positions are the next ones. */
+/* Cuts the tasks of a key into items, whose positions are the next ones. */
 static void cut(warprsa_fold_plan *plan, warprsa_fold_item *items,
-                warprsa_fold_share *share, choice *left, uint32_t most)
+                warprsa_fold_share *share, choice *left, uint32_t most,
+                int part)
 {
-    if (share->tasks == 0)
-        return;
-    share->next = plan->folded;
-    while (share->tasks > 0) {
-        const uint32_t length = share->tasks < most ? share->tasks : most;
+    uint32_t tasks = share->tasks;
 
-        share->tasks -= length;
+    share->next[part] = plan->folded;
+    while (tasks > 0) {
+        const uint32_t length = tasks < most ? tasks : most;
+
+        tasks -= length;
         if (!take(left, length))
             continue;
         items[plan->items++] = (warprsa_fold_item){plan->folded, length};
         plan->folded += length;
+        share->tasks -= length;
     }
-    share->left = plan->folded - share->next;
+    share->left[part] = plan->folded - share->next[part];
+}
+
+/* Makes the items of a part by the best of all rules but `except`. Returns its
+ * index, or -1 if there are none. */
+static int fold_part(warprsa_fold_plan *plan, warprsa_fold_item *items,
+                     const warprsa_task *tasks, size_t count,
+                     const warprsa_fold_rule *rules, size_t rule_count,
+                     int except, int part)
+{
+    int chosen;
+    choice left =
+        choose_rule(plan, tasks, count, rules, rule_count, except, &chosen);
+
+    plan->pass++;
+    for (size_t i = 0; chosen >= 0 && i < count; i++) {
+        warprsa_fold_share *share = &plan->share[tasks[i].key];
+
+        if (is_first(plan, share))
+            cut(plan, items, share, &left, rules[chosen].item_max, part);
+    }
+    return chosen;
 }
 
 void warprsa_fold_plan_make(warprsa_fold_plan *plan, warprsa_fold_item *items,
@@ -196,29 +233,32 @@ void warprsa_fold_plan_make(warprsa_fold_plan *plan, warprsa_fold_item *items,
                             const uint8_t *accepts,
                             const warprsa_fold_rule *rules, size_t rule_count)
 {
+    int rule[WARPRSA_FOLD_PARTS] = {-1, -1};
     uint32_t rest;
-    int chosen;
-    choice left =
-        choose_rule(plan, tasks, count, accepts, rules, rule_count, &chosen);
 
-    plan->folded = plan->items = 0;
-    if (chosen >= 0) {
-        plan->rule = (size_t)chosen;
-        for (size_t i = 0; i < count; i++)
-            cut(plan, items, &plan->share[tasks[i].key], &left,
-                rules[chosen].item_max);
+    plan->folded = plan->items = plan->pass = 0;
+    count_tasks(plan, tasks, count, accepts);
+    for (int part = 0; part < WARPRSA_FOLD_PARTS; part++) {
+        const uint32_t before = plan->items;
+
+        if (part == 0 || rule[0] >= 0)
+            rule[part] = fold_part(plan, items, tasks, count, rules, rule_count,
+                                   rule[0], part);
+        plan->part[part] = (warprsa_fold_part_of_plan){
+            plan->items - before, rule[part] < 0 ? 0 : (size_t)rule[part]};
     }
     rest = plan->folded;
     for (size_t i = 0; i < count; i++) {
         warprsa_fold_share *share = &plan->share[tasks[i].key];
+        const int part = share->left[0] > 0 ? 0 : 1;
 
-        if (share->left > 0) {
-            share->left--;
-            plan->order[share->next++] = (uint32_t)i;
+        if (share->left[part] > 0) {
+            share->left[part]--;
+            plan->order[share->next[part]++] = (uint32_t)i;
         } else {
             plan->order[rest++] = (uint32_t)i;
         }
     }
     for (size_t i = 0; i < count; i++)
-        plan->share[tasks[i].key] = (warprsa_fold_share){0, 0, 0};
+        plan->share[tasks[i].key] = (warprsa_fold_share){0};
 }

@@ -42,20 +42,33 @@ typedef struct warprsa_fold_rule {
     uint32_t items_max;
 } warprsa_fold_rule;
 
+/* Rules that a batch is folded by, one after the other. */
+enum {
+    WARPRSA_FOLD_PARTS = 2,
+};
+
 /* What the plan notes of a key while it is made. */
 typedef struct warprsa_fold_share {
-    uint32_t tasks; /* in the batch */
-    uint32_t next;  /* position of its next task that is folded */
-    uint32_t left;  /* folded tasks still to be put */
+    uint32_t tasks;                    /* in the batch, not folded yet */
+    uint32_t pass;                     /* the last that it was met in */
+    uint32_t next[WARPRSA_FOLD_PARTS]; /* position of its next task of a part */
+    uint32_t left[WARPRSA_FOLD_PARTS]; /* tasks of a part still to be put */
 } warprsa_fold_share;
+
+/* Items by one rule. */
+typedef struct warprsa_fold_part_of_plan {
+    uint32_t items;
+    size_t rule; /* if there are items */
+} warprsa_fold_part_of_plan;
 
 /* The plan of one stream. One thread at a time. */
 typedef struct warprsa_fold_plan {
     uint32_t *order;           /* [batch_max]: the task at position i */
     warprsa_fold_share *share; /* [keys_max], zero between calls */
     uint32_t folded;           /* positions below this are folded */
-    uint32_t items;
-    size_t rule; /* the one that the plan is made by, if it has items */
+    uint32_t items;            /* of all parts, in their order */
+    warprsa_fold_part_of_plan part[WARPRSA_FOLD_PARTS];
+    uint32_t pass; /* passes over the tasks so far */
 } warprsa_fold_plan;
 
 /*
@@ -79,7 +92,8 @@ void warprsa_fold_plan_free(warprsa_fold_plan *plan);
  * key may be folded (warprsa_fold_accepts_key()). Of the tasks of a key the
  * first ones are folded. They keep their order, and so do those that are not.
  * Of `rule_count` rules, each for another kernel, the one is taken by which the
- * shortest time is predicted.
+ * shortest time is predicted. If another makes the time of what that leaves
+ * shorter still, its items follow, as another part.
  */
 void warprsa_fold_plan_make(warprsa_fold_plan *plan, warprsa_fold_item *items,
                             const warprsa_task *tasks, size_t count,

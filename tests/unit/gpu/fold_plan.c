@@ -224,12 +224,47 @@ static void rules(void **state)
         const size_t taken = most == 1 ? 0 : 1; /* 1: 32 requests alone */
 
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, both, 2);
-        assert_int_equal(taken, plan.rule);
+        assert_int_equal(taken, plan.part[0].rule);
+        assert_int_equal(0, plan.part[1].items);
         check_order(count);
         check_items(&both[taken]);
         check_choice(count, &both[taken]);
         assert_int_equal(count, plan.folded);
     }
+}
+
+/* Odd ends that one rule leaves to others go to another rule if that is
+ * faster. 8 keys of 70 tasks: a full item of each and six tasks more. */
+static void two_rules(void **state)
+{
+    static const times wide = {8, 4, 1}, narrow = {100, 2, 1},
+                       slow = {100, 9, 1};
+    const size_t count = 560;
+
+    (void)state;
+    memset(accepts, 1, sizeof(accepts));
+    for (size_t i = 0; i < count; i++)
+        tasks[i].key = (uint32_t)(i % 8);
+    for (int with_second = 0; with_second < 2; with_second++) {
+        const warprsa_fold_rule both[] = {
+            {64, 16, predict, &wide, 0},
+            {4, 2, predict, with_second ? &narrow : &slow, 100}};
+        uint32_t next = 0;
+
+        warprsa_fold_plan_make(&plan, items, tasks, count, accepts, both, 2);
+        assert_int_equal(0, plan.part[0].rule);
+        assert_int_equal(8, plan.part[0].items);
+        assert_int_equal(with_second ? 16 : 0, plan.part[1].items);
+        assert_int_equal(with_second ? 24 : 8, plan.items);
+        assert_int_equal(with_second ? count : 512, plan.folded);
+        for (uint32_t i = 0; i < plan.items; i++) {
+            assert_int_equal(next, items[i].first);
+            assert_int_equal(i < 8 ? 64 : i % 2 == 0 ? 4 : 2, items[i].count);
+            next += items[i].count;
+        }
+        check_order(count);
+    }
+    assert_int_equal(1, plan.part[1].rule);
 }
 
 static int accepts_of(const key_recipe *recipe)
@@ -288,8 +323,11 @@ static void keys_that_lie(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches),       cmocka_unit_test(odd_ends),
-        cmocka_unit_test(rules),         cmocka_unit_test(lengths_of_primes),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(odd_ends),
+        cmocka_unit_test(rules),
+        cmocka_unit_test(two_rules),
+        cmocka_unit_test(lengths_of_primes),
         cmocka_unit_test(keys_that_lie),
     };
 
