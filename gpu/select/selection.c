@@ -72,9 +72,9 @@ static bool takes_items(const warprsa_kernel_timing *timing)
 }
 
 /* The fold's milliseconds of less than a wave. A block of it is full with the
- * first requests of its key. Its items are cut (launch.h), so that blocks have an
- * SM to themselves up to a quarter of a wave, and above half a wave they are not:
- * a few that have to share an SM then take as long as if all did. */
+ * first requests of its key. Its items are cut (launch.h), so that blocks have
+ * an SM to themselves up to a quarter of a wave, and above half a wave they are
+ * not: a few that have to share an SM then take as long as if all did. */
 static double predict_fold(const warprsa_kernel_timing *timing, double rest)
 {
     const double one = timing->one_us / 1e3, half = timing->half_us / 1e3;

@@ -157,7 +157,8 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     return g;
 }
 
-/* With ROOTS a batch has the roots, and the rest of its operations is wanted. */
+/* With ROOTS a batch has the roots, and the rest of its operations is wanted.
+ */
 template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD, bool ROOTS>
 __global__ void __launch_bounds__(warprsa_fold_shared<LIMBS>::THREADS,
                                   warprsa_fold_shared<LIMBS>::BLOCKS)

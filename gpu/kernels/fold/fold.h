@@ -62,8 +62,8 @@
 #define WARPRSA_FOLD_DIGITS    7 /* of an output sample */
 #define WARPRSA_FOLD_CARRY_MAX 5 /* samples carried at once, at most */
 
-/* Bits of the longest prime, B above: 1024, 1536 and 2048. Of half of a number's
- * samples (pair.h), half of that. */
+/* Bits of the longest prime, B above: 1024, 1536 and 2048. Of half of a
+ * number's samples (pair.h), half of that. */
 #define WARPRSA_FOLD_BITS(limbs) ((limbs)*512 / 10)
 /* Bits of the shortest prime, which warprsa_fold_reduce() needs. */
 #define WARPRSA_FOLD_BITS_MIN(limbs) (52 * (limbs)-40)

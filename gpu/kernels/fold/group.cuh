@@ -449,8 +449,8 @@ warprsa_fold_own_stash(const warprsa_fold_group *g, const int limbs)
                        : warprsa_fold_own_stash_of<30>(g);
 }
 
-/* Ends the storing of bytes: makes them visible to the tensor cores, that is the
- * asynchronous proxy, before the barrier of the warpgroup. */
+/* Ends the storing of bytes: makes them visible to the tensor cores, that is
+ * the asynchronous proxy, before the barrier of the warpgroup. */
 template <typename S>
 static __device__ __forceinline__ void warprsa_fold_bytes_barrier()
 {

@@ -37,9 +37,9 @@ typedef struct warprsa_fold_kernel {
     size_t table_bytes;     /* table memory of one item */
     uint32_t blocks_per_sm; /* items that share an SM */
     uint32_t waves;         /* of such items that have table memory, at most */
-    /* Blocks that an item is cut into where so many, for each item, fit at once:
-     * the most, the least, and how many share an SM; 1 if items are never cut.
-     * Table memory of such a block. */
+    /* Blocks that an item is cut into where so many, for each item, fit at
+     * once: the most, the least, and how many share an SM; 1 if items are never
+     * cut. Table memory of such a block. */
     uint32_t cuts, cuts_min, cut_blocks_per_sm;
     size_t cut_bytes;
     uint32_t item_max; /* requests of an item at most */

@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Arithmetic on numbers that two threads share: of 40 samples, halves of
- * RSA-4096, whose 80 columns and their operands do not fit the registers of one;
- * and of 20 and 30, where a thread for each number would take too long. The
- * number of message t lies in messages t and t ^ FOLD_GROUP, its parts. With N
- * samples and h = N / 2, part 0 has samples 0..h-1, part 1 samples h..N-1, and
- * both do the same with them. The bounds are those of fold.h and multiply.h.
- * pair_long.h has products for N = 40, pair_short.h for the others.
+ * RSA-4096, whose 80 columns and their operands do not fit the registers of
+ * one; and of 20 and 30, where a thread for each number would take too long.
+ * The number of message t lies in messages t and t ^ FOLD_GROUP, its parts.
+ * With N samples and h = N / 2, part 0 has samples 0..h-1, part 1 samples
+ * h..N-1, and both do the same with them. The bounds are those of fold.h and
+ * multiply.h. pair_long.h has products for N = 40, pair_short.h for the others.
  *
  * Of the result, part 0 gets columns 0..h-1 and N..N+h-1, part 1 the others:
  * each gets its lower columns, which are added after the fold, and others that

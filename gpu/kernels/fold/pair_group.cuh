@@ -13,9 +13,9 @@
 
 /*
  * What a block has in shared memory, as warprsa_fold_shared. With 20 and 30
- * samples a block is one warpgroup, with the matrix of one prime. Two such blocks
- * share an SM with 30 samples; with 20, whole operations (fold.cuh) are faster
- * than that.
+ * samples a block is one warpgroup, with the matrix of one prime. Two such
+ * blocks share an SM with 30 samples; with 20, whole operations (fold.cuh) are
+ * faster than that.
  */
 #if WARPRSA_FOLD_PAIR_LIMBS == 40
 typedef warprsa_fold_shared<40> warprsa_fold_pair_shared;
@@ -195,8 +195,8 @@ warprsa_fold_pair_put_columns(const warprsa_fold_group *g,
     }
 }
 
-/* Address of the joined digits of sample i of a number, 0..N - 1, of the message
- * of this thread. */
+/* Address of the joined digits of sample i of a number, 0..N - 1, of the
+ * message of this thread. */
 static __device__ __forceinline__ uint32_t
 warprsa_fold_pair_joined_address(const warprsa_fold_group *g, const int i)
 {
@@ -248,8 +248,8 @@ warprsa_fold_pair_carries(double *a, const warprsa_fold_group *g,
         warprsa_fold_carry(a + i, x + i, s + i, 5, carry);
 }
 
-/* a = the columns folded. If there are two chunks, their matrix products run one
- * behind the other; the first is joined while the second is under way. */
+/* a = the columns folded. If there are two chunks, their matrix products run
+ * one behind the other; the first is joined while the second is under way. */
 static __device__ __forceinline__ void
 warprsa_fold_pair_fold(warprsa_fold_number *a, const warprsa_fold_group *g,
                        warprsa_fold_columns *s,

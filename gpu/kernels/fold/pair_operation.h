@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Runs a whole private operation for a group of 16 requests of one key, each
- * number shared by two messages (pair.h). It differs from operation.h in that it
- * works modulo one prime after the other, so that the matrix of one prime at a
- * time is needed. In passes:
+ * number shared by two messages (pair.h). It differs from operation.h in that
+ * it works modulo one prime after the other, so that the matrix of one prime at
+ * a time is needed. In passes:
  *
  *   Q          mod q: s_q
  *   P          mod p: s_p; s = s_q + q h (Garner); whether s^e = m mod p
@@ -16,12 +16,12 @@
  *   ROOT_Q     mod q: s_q
  *   RECOMBINE  mod p: the rest of P, from both; CHECK follows
  *
- * With 20 or 30 samples, these roots are what is used on devices, and operation.h does
- * the rest.
+ * With 20 or 30 samples, these roots are what is used on devices, and
+ * operation.h does the rest.
  *
  * Each pass has a program of its own and needs the matrix of its prime. What
- * need not know of parts is done by operation.h, for the samples of a part. No branch and
- * no address depends on anything but sizes and the public exponent.
+ * need not know of parts is done by operation.h, for the samples of a part. No
+ * branch and no address depends on anything but sizes and the public exponent.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_OPERATION_H
 #define WARPRSA_GPU_KERNELS_FOLD_PAIR_OPERATION_H
@@ -529,7 +529,8 @@ WARPRSA_FN void warprsa_fold_pair_modexp(warprsa_fold_number *a,
 /* Runs one pass. Its program and the matrix of its prime must be there, and
  * before the first pass warprsa_fold_pair_blinding() must have run. `windows`
  * is as warprsa_operation has it. `apart` gives the power a loop of its own:
- * only the passes for roots have the registers for a second copy of multiplication and fold. */
+ * only the passes for roots have the registers for a second copy of
+ * multiplication and fold. */
 WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
                                       const warprsa_fold_program *program,
                                       int pass, const bool apart,

@@ -7,9 +7,9 @@
  *     A B = Al Bl + X^h (Al Bh + Ah Bl) + X^2h Ah Bh.
  *
  * Part 0 makes Al Bl and Al Bh, part 1 makes Ah Bh and Ah Bl: 2 h^2 products of
- * samples. In a squaring the middle is 2 C with C = Al Ah. With Al = u0 + X^q v0
- * and Ah = u1 + X^q v1, where q = h / 2 is rounded up and v has a zero on top
- * if it must,
+ * samples. In a squaring the middle is 2 C with C = Al Ah. With Al = u0 + X^q
+ * v0 and Ah = u1 + X^q v1, where q = h / 2 is rounded up and v has a zero on
+ * top if it must,
  *
  *     C = u0 u1 + X^q (u0 v1 + u1 v0) + X^2q v0 v1,
  *
@@ -22,8 +22,8 @@
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_SHORT_H
 #define WARPRSA_GPU_KERNELS_FOLD_PAIR_SHORT_H
 
-/* Whether both products of a multiplication are made by one code, in two rounds.
- * With 30 samples that spills. */
+/* Whether both products of a multiplication are made by one code, in two
+ * rounds. With 30 samples that spills. */
 #define WARPRSA_FOLD_PAIR_ROUNDS (WARPRSA_FOLD_PAIR_LIMBS == 20)
 
 enum {

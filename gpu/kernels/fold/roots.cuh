@@ -134,9 +134,9 @@ warprsa_fold_roots_first(const warprsa_fold_roots_launch &launch)
                : blockIdx.x % launch.parts * (WARPRSA_FOLD_WARPGROUP / 2);
 }
 
-/* Whether this warpgroup has requests of the item's `count`. With two to a block
- * and two parts, each part is one warpgroup's, and the other only helps to make
- * matrices. Public, and the same for all of a warp. */
+/* Whether this warpgroup has requests of the item's `count`. With two to a
+ * block and two parts, each part is one warpgroup's, and the other only helps
+ * to make matrices. Public, and the same for all of a warp. */
 static __device__ __forceinline__ bool
 warprsa_fold_roots_active(const warprsa_fold_roots_launch &launch,
                           uint32_t count)

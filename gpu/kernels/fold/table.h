@@ -18,9 +18,9 @@
  * is selected from before H (multiply.h), the other while the tensor cores
  * work.
  *
- * 40 samples, by two threads: what a thread has is as with 20. 20 samples by two
- * threads: four phases of one piece. 30 samples by two threads: three phases of
- * two pieces, one in each squaring.
+ * 40 samples, by two threads: what a thread has is as with 20. 20 samples by
+ * two threads: four phases of one piece. 30 samples by two threads: three
+ * phases of two pieces, one in each squaring.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_TABLE_H
 #define WARPRSA_GPU_KERNELS_FOLD_TABLE_H

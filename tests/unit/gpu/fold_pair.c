@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * gpu/kernels/fold/pair.h and pair_operation.h, numbers of 20, 30 or 40 samples
- * shared by two threads, against numbers of libcrypto: multiplications, folds and
- * reductions with the operands and primes that strain the bounds most, tables,
- * and whole private operations.
+ * shared by two threads, against numbers of libcrypto: multiplications, folds
+ * and reductions with the operands and primes that strain the bounds most,
+ * tables, and whole private operations.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
