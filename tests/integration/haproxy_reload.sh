@@ -18,9 +18,13 @@ first=$(worker_of_haproxy)
 # Not before the worker of the last reload serves: it waits for the master's
 # answer before that, and if the master starts itself anew instead, haproxy 3.2
 # has its next worker wait for the sockets in vain, with the provider or without.
+# Nor while another one ends: at a reload the master sends SIGUSR1 to all its old
+# workers, and one that has taken down its signal handlers is killed by it before
+# the handlers of exit() have run, which print our counters.
 reload_haproxy() {
     local newest
-    newest=$(pgrep -n -P "$haproxy") || return
+    newest=$(pgrep -P "$haproxy") || return
+    [ "$(wc -l <<<"$newest")" = 1 ] || return
     grep -qF "warprsa[$newest] connected" provider.trace || return
     kill -USR2 "$haproxy"
 }
