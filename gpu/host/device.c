@@ -33,10 +33,16 @@ typedef struct loaded_key {
     uint32_t bytes; /* of the modulus */
     /* What blinds this key's full batches: of each stream, whose thread alone
      * uses it, from its first such batch on. NULL: the arithmetic keeps none,
-     * or there is no memory for it. */
+     * or there is no memory for it, or the device has BLINDINGS_MAX. */
     void **blinding;
     size_t blinding_bytes; /* of each of them */
 } loaded_key;
+
+/* What blinds full batches is kept so many times, by all keys and streams
+ * together. That is 5 MiB at most, however many keys a client brings. */
+enum {
+    BLINDINGS_MAX = 256
+};
 
 struct warprsa_device {
     warprsa_device_config config;
@@ -48,6 +54,7 @@ struct warprsa_device {
     uint32_t capacity;
     warprsa_known_answer test;
     stream_state streams[WARPRSA_STREAMS_MAX];
+    atomic_uint blindings; /* that are kept now, or being made */
 };
 
 #ifdef WARPRSA_FAULTS
@@ -112,6 +119,7 @@ static void free_key(warprsa_device *device, uint32_t index)
         if (key->blinding[i] != NULL) {
             explicit_bzero(key->blinding[i], key->blinding_bytes);
             free(key->blinding[i]);
+            atomic_fetch_sub(&device->blindings, 1);
         }
     free(key->blinding);
     explicit_bzero(key->prepared, key->prepared_bytes);
@@ -220,10 +228,24 @@ static void finish_task(const warprsa_device *device, warprsa_task *task,
         memset(task->output, 0, bytes);
 }
 
+/* Zeroed memory for what blinds a key's batches on one stream; or NULL. */
+static void *new_blinding(warprsa_device *device, size_t bytes)
+{
+    void *blinding = NULL;
+
+    if (atomic_fetch_add(&device->blindings, 1) < BLINDINGS_MAX)
+        blinding = aligned_alloc(WARPRSA_HOST_ALIGNMENT, bytes);
+    if (blinding == NULL)
+        atomic_fetch_sub(&device->blindings, 1);
+    else
+        memset(blinding, 0, bytes);
+    return blinding;
+}
+
 /* What blinds these tasks, if they are as many as the arithmetic takes at a
  * time and all of one key; or NULL. Others have blinding of their own. */
-static void *blinding_for(const warprsa_device *device, unsigned stream,
-                          size_t lanes, const warprsa_task *tasks, size_t count)
+static void *blinding_for(warprsa_device *device, unsigned stream, size_t lanes,
+                          const warprsa_task *tasks, size_t count)
 {
     loaded_key *key = &device->keys[tasks[0].key];
     void **blinding;
@@ -234,11 +256,8 @@ static void *blinding_for(const warprsa_device *device, unsigned stream,
     if (key->blinding == NULL || count < lanes)
         return NULL;
     blinding = &key->blinding[stream];
-    if (*blinding == NULL) {
-        *blinding = aligned_alloc(WARPRSA_HOST_ALIGNMENT, key->blinding_bytes);
-        if (*blinding != NULL)
-            memset(*blinding, 0, key->blinding_bytes);
-    }
+    if (*blinding == NULL)
+        *blinding = new_blinding(device, key->blinding_bytes);
     return *blinding;
 }
 
@@ -298,7 +317,7 @@ static bool round_by(int mode)
 }
 #endif
 
-static warprsa_status run_batch(const warprsa_device *device, unsigned stream,
+static warprsa_status run_batch(warprsa_device *device, unsigned stream,
                                 void *workspace, const uint64_t *random,
                                 warprsa_size_class size, warprsa_task *tasks,
                                 size_t count)

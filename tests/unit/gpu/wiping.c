@@ -17,6 +17,7 @@
 enum {
     SECRETS_MAX = 1024,
     TASKS = WARPRSA_IFMA_LANES, /* the engine ifma keeps their blinding */
+    KEYS = 300,                 /* of which it keeps that of 256 */
     SKIPPED = 77,               /* exit status */
 };
 
@@ -97,11 +98,11 @@ static const warprsa_engine *tested_engine(void)
                                                      : warprsa_engine_host();
 }
 
-static void open_device(void)
+static void open_device(uint32_t keys_max)
 {
     const warprsa_device_config config = {.streams = 1,
                                           .batch_max = TASKS,
-                                          .keys_max = 2,
+                                          .keys_max = keys_max,
                                           .kernel = NUMBER_KERNEL,
                                           .random = give_random,
                                           .random_arg = &stream};
@@ -141,18 +142,34 @@ static void collect_secrets(uint8_t *input)
     BN_free(s);
 }
 
+/* A full batch of one key, all of whose inputs are the same. */
+static void run_full_batch(uint32_t index, const uint8_t *input,
+                           uint8_t output[TASKS][WARPRSA_MODULUS_BYTES_MAX])
+{
+    const warprsa_engine *engine = tested_engine();
+    warprsa_task tasks[TASKS];
+
+    for (int i = 0; i < TASKS; i++)
+        tasks[i] =
+            (warprsa_task){.key = index, .input = input, .output = output[i]};
+    assert_int_equal(
+        WARPRSA_OK, engine->start(device, 0, WARPRSA_CLASS_2048, tasks, TASKS));
+    assert_int_equal(WARPRSA_OK, engine->wait(device, 0, 1000));
+    for (int i = 0; i < TASKS; i++)
+        assert_int_equal(WARPRSA_OK, tasks[i].status);
+}
+
 static void freed_blocks_hold_no_secret(void **state)
 {
     const warprsa_engine *engine = tested_engine();
     uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
     uint8_t output[TASKS][WARPRSA_MODULUS_BYTES_MAX];
-    warprsa_task tasks[TASKS];
     warprsa_private_key no_key;
     uint32_t index, again;
 
     (void)state;
     assert_true(made_key_new(&key, &recipe));
-    open_device();
+    open_device(2);
     collect_secrets(input);
     assert_true(secret_count > 300);
     looking = 1;
@@ -167,14 +184,7 @@ static void freed_blocks_hold_no_secret(void **state)
                      engine->load_key(device, &key.key, &again));
     assert_true(blocks >= 2);
     blocks = 0;
-    for (int i = 0; i < TASKS; i++)
-        tasks[i] =
-            (warprsa_task){.key = index, .input = input, .output = output[i]};
-    assert_int_equal(
-        WARPRSA_OK, engine->start(device, 0, WARPRSA_CLASS_2048, tasks, TASKS));
-    assert_int_equal(WARPRSA_OK, engine->wait(device, 0, 1000));
-    for (int i = 0; i < TASKS; i++)
-        assert_int_equal(WARPRSA_OK, tasks[i].status);
+    run_full_batch(index, input, output);
     assert_true(blocks >= 1);
     blocks = 0;
     engine->unload_key(device, index);
@@ -189,10 +199,42 @@ static void freed_blocks_hold_no_secret(void **state)
     made_key_free(&key);
 }
 
+/* What a device keeps for blinding does not grow with the keys that clients
+ * bring. */
+static void what_blinds_many_keys_is_bounded(void **state)
+{
+    const warprsa_engine *engine = tested_engine();
+    uint8_t input[WARPRSA_MODULUS_BYTES_MAX] = {0, 0x35};
+    uint8_t output[TASKS][WARPRSA_MODULUS_BYTES_MAX];
+    uint32_t index[KEYS];
+
+    (void)state;
+    if (strcmp(engine->name, "ifma") != 0)
+        skip();
+    assert_true(made_key_new(&key, &recipe));
+    open_device(KEYS);
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < KEYS; i++) {
+            assert_int_equal(WARPRSA_OK,
+                             engine->load_key(device, &key.key, &index[i]));
+            run_full_batch(index[i], input, output);
+        }
+        blocks = 0;
+        looking = 1;
+        for (int i = 0; i < KEYS; i++)
+            engine->unload_key(device, index[i]);
+        looking = 0;
+        assert_int_equal(2 * KEYS + 256, blocks);
+    }
+    engine->close(device);
+    made_key_free(&key);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(freed_blocks_hold_no_secret),
+        cmocka_unit_test(what_blinds_many_keys_is_bounded),
     };
     char why[160];
 
