@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Chroots of Debian releases, for tests with their OpenSSL and compilers;
-# sourced, with the repository's root as the working directory.
+# Chroots of releases of Debian and Ubuntu, for tests with their OpenSSL and
+# compilers; sourced, with the repository's root as the working directory.
 #
 # Commands run in namespaces of their own: their processes and mounts are gone
 # when they end, however they end.
 #
 # WARPRSA_CHROOTS: where the chroots are kept, build-chroots/ unless set; one is
-# made anew after it was removed. WARPRSA_MIRROR: where they come from,
-# the Debian mirror in this machine's apt configuration unless set.
+# made anew after it was removed. WARPRSA_MIRROR: where Debian comes from, the
+# mirror in this machine's apt configuration unless set. WARPRSA_UBUNTU_MIRROR:
+# where Ubuntu comes from, archive.ubuntu.com unless set; signatures are checked
+# where the package ubuntu-keyring is installed.
 
 chroots=${WARPRSA_CHROOTS:-$PWD/build-chroots}
 in_namespaces=
@@ -79,17 +81,25 @@ copy_bare_chroot() { # SUITE ROOT
     chmod 755 "$2/usr/sbin/policy-rc.d"
 }
 
+# debootstrap has one script for all releases of Ubuntu, which an old debootstrap
+# knows by the name of an old release alone.
 bootstrap() { # SUITE ROOT DEBOOTSTRAP-OPTION...
-    local suite=$1 root=$2 mirror
+    local suite=$1 root=$2 from
     shift 2
     [ ! -d "$root" ] || return 0
     chroots_need debootstrap unshare
-    mirror=$(debian_mirror)
-    echo "== A chroot of Debian $suite from $mirror"
+    case "$suite" in
+    noble)
+        from=("${WARPRSA_UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}" gutsy)
+        set -- --components=main,universe "$@"
+        ;;
+    *) from=("$(debian_mirror)") ;;
+    esac
+    echo "== A chroot of $suite from ${from[0]}"
     mkdir -p "$chroots"
     rm -rf --one-file-system "$root.new"
     with_namespaces debootstrap --variant=minbase "$@" "$suite" "$root.new" \
-        "$mirror" >"$root.log" 2>&1 || {
+        "${from[@]}" >"$root.log" 2>&1 || {
         tail -n 5 "$root.log" >&2
         echo "$0: debootstrap failed, see $root.log" >&2
         exit 1
