@@ -4,14 +4,18 @@
  * Tests whether a kernel's counts of executed instructions or its time depend
  * on secret exponents: constant_time --help.
  *
- * --profile launches one batch for each kind of exponent and one under other
- * keys, or --turns of each, and nothing else. A profiler counts what each batch
- * executed; the batches' labels are printed in their order. --once launches a
- * single batch, for tools that are slower than a profiler.
+ * --profile launches a batch and then, in each of --turns turns, one for each
+ * kind of exponent and one under other keys, in random order, and nothing else.
+ * A profiler counts what each batch executed; the batches' labels are printed
+ * in their order. --once launches a single batch, for tools that are slower
+ * than a profiler.
  *
  * --timing compares the kernel's time for fixed exponents (zeros, ones, a
  * random one) with that for random ones: Welch's t over batches in random
- * order (welch.h).
+ * order (welch.h). The time is in clocks of the SMs (sm_clocks.h). The seconds,
+ * by CUDA events, are compared and printed, too, but decide nothing: they also
+ * depend on the frequency, and that on the power which the exponents' bits
+ * cost.
  *
  * Both also take kernels that leak on purpose, "control-direct" and
  * "control-branch": a test that does not find those leaks shows nothing.
@@ -25,6 +29,7 @@
 #include "tests/bench/batch_run.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/paper_run.h"
+#include "tests/bench/sm_clocks.h"
 #include "tests/bench/welch.h"
 
 const char bench_name[] = "constant_time";
@@ -36,8 +41,14 @@ enum {
     BATCH_MAX = 1 << 20,
 };
 
-static const char *const labels[EXPONENTS] = {"zeros", "ones", "fixed",
-                                              "random"};
+/* The kinds of batches: those of exponents.h and one more. */
+enum {
+    OTHER_KEYS = EXPONENTS,
+    KINDS
+};
+
+static const char *const labels[KINDS] = {"zeros", "ones", "fixed", "random",
+                                          "other-keys"};
 
 static const char help[] =
     "usage: constant_time --profile|--once|--timing [OPTION...]\n"
@@ -45,12 +56,13 @@ static const char help[] =
     "  --bits=N        size of RSA (2048)\n"
     "  --batch=N       requests in a batch (512)\n"
     "  --samples=N     --timing: batches of each kind of exponent (300)\n"
+    "  --csv=FILE      --timing: write every batch's kind and times\n"
     "  --turns=N       --profile: batches of each kind (1)\n"
     "  --list          print the kernels' names, no GPU needed\n"
     "  --public-offsets  print where the public lengths are in a prepared "
     "key,\n"
     "                  no GPU needed\n"
-    "--timing ends with status 1 if a |t| is 4.5 or more.\n";
+    "--timing ends with status 1 if a |t| of clocks is 4.5 or more.\n";
 
 typedef struct control {
     const char *name;
@@ -79,7 +91,8 @@ typedef struct subject {
 
 typedef struct options {
     size_t samples, turns;
-    char mode; /* 'p': --profile, 'O': --once, 't': --timing */
+    char mode;       /* 'p': --profile, 'O': --once, 't': --timing */
+    const char *csv; /* NULL: none */
 } options;
 
 static void __attribute__((noreturn))
@@ -154,13 +167,18 @@ static void subject_free(subject *s)
 }
 
 /* Everything but the launch. */
-static void prepare(subject *s, exponents which)
+static void prepare(subject *s, int kind)
 {
+    const key_set *keys = &s->keys[kind == OTHER_KEYS];
+
     if (s->control != NULL) {
-        paper_run_exponents(&s->paper, which);
+        paper_run_exponents(&s->paper, (exponents)kind);
         return;
     }
-    batch_run_exponents(&s->run, which, s->fixed);
+    if (s->run.keys != keys)
+        batch_run_keys(&s->run, keys, s->name);
+    if (kind != OTHER_KEYS)
+        batch_run_exponents(&s->run, (exponents)kind, s->fixed);
     batch_run_stage(&s->run);
 }
 
@@ -172,31 +190,40 @@ static double run_kernel(subject *s)
                : batch_run_kernel(&s->run, s->name, NULL, NULL);
 }
 
-static void profile_batch(subject *s, exponents which)
+static void profile_batch(subject *s, int kind, const char *label)
 {
-    prepare(s, which);
+    prepare(s, kind);
     run_kernel(s);
-    puts(labels[which]);
+    puts(label);
 }
 
-/* Random exponents come first and last. If counts changed from one launch to
- * the next for a reason other than the exponents, those two would differ. */
+/* Puts the kinds in a random order; all orders are as good as equally
+ * likely. */
+static void shuffle(int *kinds, uint32_t count)
+{
+    for (uint32_t i = count; i > 1; i--) {
+        uint32_t r;
+
+        bench_random(&r, sizeof(r));
+        r %= i;
+        const int kind = kinds[r];
+        kinds[r] = kinds[i - 1];
+        kinds[i - 1] = kind;
+    }
+}
+
+/* The first batch is in no turn: memory and caches are new to it. */
 static int profile(subject *s, size_t turns)
 {
+    int kinds[KINDS] = {EXPONENTS_ZEROS, EXPONENTS_ONES, EXPONENTS_FIXED,
+                        EXPONENTS_RANDOM, OTHER_KEYS};
+    const uint32_t count = s->control != NULL ? EXPONENTS : KINDS;
+
+    profile_batch(s, EXPONENTS_RANDOM, "first");
     for (size_t turn = 0; turn < turns; turn++) {
-        profile_batch(s, EXPONENTS_RANDOM);
-        profile_batch(s, EXPONENTS_ZEROS);
-        profile_batch(s, EXPONENTS_ONES);
-        profile_batch(s, EXPONENTS_FIXED);
-    }
-    profile_batch(s, EXPONENTS_RANDOM);
-    if (s->control != NULL)
-        return 0;
-    batch_run_keys(&s->run, &s->keys[1], s->name);
-    for (size_t turn = 0; turn < turns; turn++) {
-        batch_run_stage(&s->run);
-        run_kernel(s);
-        puts("other-keys");
+        shuffle(kinds, count);
+        for (uint32_t i = 0; i < count; i++)
+            profile_batch(s, kinds[i], labels[kinds[i]]);
     }
     return 0;
 }
@@ -208,53 +235,121 @@ static int once(subject *s)
     return 0;
 }
 
-/* Runs `count` batches of random kinds of exponents: batch i took ms[i]
- * milliseconds and had exponents of kind[i]. */
-static void measure(subject *s, double *ms, uint8_t *kind, size_t count)
+/* What was measured of `count` batches: each one's kind of exponents, clocks
+ * of the SMs and milliseconds. */
+typedef struct samples {
+    size_t count;
+    uint8_t *kind;
+    double *clocks, *ms, *scratch;
+    unsigned sms, least_sms; /* of the device; of which clocks were read */
+} samples;
+
+static void samples_new(samples *m, size_t count)
 {
-    bench_random(kind, count);
-    prepare(s, EXPONENTS_RANDOM);
-    run_kernel(s);
-    for (size_t i = 0; i < count; i++) {
-        kind[i] %= EXPONENTS;
-        prepare(s, (exponents)kind[i]);
-        ms[i] = run_kernel(s);
-    }
+    *m = (samples){.count = count};
+    m->kind = calloc(count, sizeof(*m->kind));
+    m->clocks = calloc(count, 3 * sizeof(*m->clocks));
+    if (m->kind == NULL || m->clocks == NULL)
+        bench_fail("no memory");
+    m->ms = m->clocks + count;
+    m->scratch = m->ms + count;
 }
 
-static int report(const subject *s, const double *ms, const uint8_t *kind,
-                  double *scratch, size_t count)
+static void samples_free(samples *m)
+{
+    free(m->kind);
+    free(m->clocks);
+}
+
+/* Runs batches of random kinds of exponents. */
+static void measure(subject *s, samples *m)
+{
+    sm_clocks clocks;
+
+    bench_random(m->kind, m->count);
+    sm_clocks_new(&clocks);
+    prepare(s, EXPONENTS_RANDOM);
+    run_kernel(s);
+    sm_clocks_take(&clocks, s->run.stream);
+    for (size_t i = 0; i < m->count; i++) {
+        m->kind[i] %= EXPONENTS;
+        prepare(s, m->kind[i]);
+        m->ms[i] = run_kernel(s);
+        m->clocks[i] = sm_clocks_take(&clocks, s->run.stream);
+    }
+    m->sms = clocks.sms;
+    m->least_sms = clocks.least;
+    sm_clocks_free(&clocks);
+}
+
+/* How exponents of a kind differ from random ones. */
+typedef struct difference {
+    moments of;
+    double percent, t;
+} difference;
+
+static void compare(difference found[EXPONENTS_RANDOM], const samples *m,
+                    const double *times)
 {
     moments of[EXPONENTS] = {{0}};
+    const moments *random = &of[EXPONENTS_RANDOM];
+
+    moments_of_kinds(of, times, m->kind, m->scratch, m->count);
+    for (int i = 0; i < EXPONENTS_RANDOM; i++)
+        found[i] = (difference){of[i], 100 * (of[i].mean / random->mean - 1),
+                                welch_t(&of[i], random)};
+}
+
+static int report(const subject *s, const samples *m)
+{
+    difference clocks[EXPONENTS_RANDOM], ms[EXPONENTS_RANDOM];
     int leaks = 0;
 
-    moments_of_kinds(of, ms, kind, scratch, count);
+    compare(clocks, m, m->clocks);
+    compare(ms, m, m->ms);
     for (int i = 0; i < EXPONENTS_RANDOM; i++) {
-        const moments *random = &of[EXPONENTS_RANDOM];
-        double t = welch_t(&of[i], random);
+        const difference *c = &clocks[i];
+        const int leak = !welch_passes(c->t);
 
-        leaks |= !welch_passes(t);
-        printf("%-15s %5zu %6zu %-6s %6.0f %10.5f %10.5f %+9.5f%% %8.2f  %s\n",
-               s->name, s->bits, s->batch, labels[i], of[i].count, of[i].mean,
-               random->mean, 100 * (of[i].mean / random->mean - 1), t,
-               welch_passes(t) ? "no difference seen" : "DIFFERS");
+        leaks |= leak;
+        printf("%-15s %5zu %6zu %-6s %6.0f %12.0f %+9.5f%% %8.2f %10.5f "
+               "%+9.5f%% %8.2f  %s\n",
+               s->name, s->bits, s->batch, labels[i], c->of.count, c->of.mean,
+               c->percent, c->t, ms[i].of.mean, ms[i].percent, ms[i].t,
+               leak                    ? "DIFFERS"
+               : welch_passes(ms[i].t) ? "no difference seen"
+                                       : "no difference but of frequency");
     }
+    if (m->least_sms < m->sms)
+        printf("clocks were read of %u to %u SMs\n", m->least_sms, m->sms);
     return leaks;
 }
 
-static int timing(subject *s, size_t samples)
+static void write_csv(const samples *m, const char *name)
 {
-    size_t count = samples * EXPONENTS;
-    double *ms = calloc(count, 2 * sizeof(*ms));
-    uint8_t *kind = calloc(count, sizeof(*kind));
+    FILE *csv = fopen(name, "w");
+
+    if (csv == NULL)
+        bench_fail(name);
+    fputs("exponents,clocks,ms\n", csv);
+    for (size_t i = 0; i < m->count; i++)
+        fprintf(csv, "%s,%.0f,%.6f\n", labels[m->kind[i]], m->clocks[i],
+                m->ms[i]);
+    if (fclose(csv) != 0)
+        bench_fail(name);
+}
+
+static int timing(subject *s, const options *o)
+{
+    samples m;
     int leaks;
 
-    if (ms == NULL || kind == NULL)
-        bench_fail("no memory");
-    measure(s, ms, kind, count);
-    leaks = report(s, ms, kind, ms + count, count);
-    free(ms);
-    free(kind);
+    samples_new(&m, o->samples * EXPONENTS);
+    measure(s, &m);
+    leaks = report(s, &m);
+    if (o->csv != NULL)
+        write_csv(&m, o->csv);
+    samples_free(&m);
     return leaks;
 }
 
@@ -269,6 +364,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
         {"batch", required_argument, NULL, 'n'},
         {"samples", required_argument, NULL, 's'},
         {"turns", required_argument, NULL, 'u'},
+        {"csv", required_argument, NULL, 'c'},
         {"list", no_argument, NULL, 'l'},
         {"public-offsets", no_argument, NULL, 'o'},
         {"help", no_argument, NULL, 'h'},
@@ -289,6 +385,8 @@ static void parse(subject *s, options *o, int argc, char **argv)
             o->samples = bench_parse_number(optarg, SAMPLES_MAX);
         else if (c == 'u')
             o->turns = bench_parse_number(optarg, TURNS_MAX);
+        else if (c == 'c')
+            o->csv = optarg;
         else if (c == 'l')
             list_kernels();
         else if (c == 'o')
@@ -320,7 +418,7 @@ int main(int argc, char **argv)
     if (o.mode == 'O')
         status = once(&s);
     else
-        status = o.mode == 'p' ? profile(&s, o.turns) : timing(&s, o.samples);
+        status = o.mode == 'p' ? profile(&s, o.turns) : timing(&s, &o);
     subject_free(&s);
     return status;
 }

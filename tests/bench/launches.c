@@ -7,7 +7,6 @@
  */
 #include "tests/bench/launches.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "tests/bench/bench.h"
@@ -22,6 +21,8 @@ typedef struct noted {
 static bool noting;
 static launches_observer *observer;
 static void *observer_arg;
+static launches_bracket *bracket;
+static void *bracket_arg;
 static noted launched[LAUNCHES_MAX];
 static size_t count;
 
@@ -32,6 +33,15 @@ typedef cudaError_t launch_function(const void *function, struct dim3 grid,
 /* The names that the linker's --wrap gives the original and the wrapper. */
 launch_function __real_cudaLaunchKernel, __wrap_cudaLaunchKernel,
     __real___cudaLaunchKernel, __wrap___cudaLaunchKernel;
+
+static void call_bracket(bool after, cudaStream_t stream)
+{
+    if (bracket == NULL)
+        return;
+    noting = false;
+    bracket(bracket_arg, count, after, stream);
+    noting = true;
+}
 
 static cudaError_t note(launch_function *real, const void *function,
                         struct dim3 grid, struct dim3 block, void **arguments,
@@ -47,9 +57,11 @@ static cudaError_t note(launch_function *real, const void *function,
     *n = (noted){function, grid, block, shared, NULL, NULL};
     bench_cuda(cudaEventCreate(&n->start), "an event");
     bench_cuda(cudaEventCreate(&n->end), "an event");
+    call_bracket(false, stream);
     bench_cuda(cudaEventRecord(n->start, stream), "an event");
     error = real(function, grid, block, arguments, shared, stream);
     bench_cuda(cudaEventRecord(n->end, stream), "an event");
+    call_bracket(true, stream);
     count++;
     if (error == cudaSuccess && observer != NULL)
         observer(observer_arg, count - 1);
@@ -82,6 +94,12 @@ void launches_observe(launches_observer *new_observer, void *arg)
 {
     observer = new_observer;
     observer_arg = arg;
+}
+
+void launches_bracket_by(launches_bracket *new_bracket, void *arg)
+{
+    bracket = new_bracket;
+    bracket_arg = arg;
 }
 
 static void describe(launch *l, const noted *n)

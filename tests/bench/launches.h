@@ -9,6 +9,7 @@
 #ifndef WARPRSA_BENCH_LAUNCHES_H
 #define WARPRSA_BENCH_LAUNCHES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <cuda_runtime_api.h>
@@ -35,6 +36,13 @@ void launches_begin(void);
  * index; the kernel may still be running then. NULL: none. */
 typedef void launches_observer(void *arg, size_t index);
 void launches_observe(launches_observer *observer, void *arg);
+
+/* Sets a function that is called right before each recorded launch and right
+ * after it, outside of its events, with the launch's index. It may launch
+ * kernels on the stream, which are not recorded. NULL: none. */
+typedef void launches_bracket(void *arg, size_t index, bool after,
+                              cudaStream_t stream);
+void launches_bracket_by(launches_bracket *bracket, void *arg);
 
 /* Stops recording and waits for the stream. Fills `seen`, which has room for
  * LAUNCHES_MAX, with the launches since launches_begin() in their order and
