@@ -12,12 +12,20 @@
  *
  * --timing compares the kernel's time for fixed exponents (zeros, ones, a
  * random one) with that for random ones: Welch's t over batches in random
- * order (welch.h). The time is in clocks of the SMs (sm_clocks.h). The seconds,
- * by CUDA events, are compared and printed, too, but decide nothing: they also
- * depend on the frequency, and that on the power which the exponents' bits
- * cost.
+ * order (welch.h). The time is measured in clocks of the SMs (sm_clocks.h) and
+ * in milliseconds, by CUDA events. A GPU's frequency follows the power that it
+ * draws, and that follows the bits of the numbers. Of a kernel's time, a part
+ * goes with the SMs' clock and the rest (L2 cache, memory) does not, so that a
+ * higher frequency means fewer milliseconds and more clocks. A difference in
+ * what is done changes both alike. At equal frequency, then, a difference lies
+ * between those in clocks and in milliseconds, and a kernel leaks if both are
+ * beyond the limit and point the same way.
  *
- * Both also take kernels that leak on purpose, "control-direct" and
+ * --heat measures where between: batches of random exponents run beside a
+ * kernel (heater.h) that multiplies zeros or other numbers on half of the SMs.
+ * That changes the frequency and nothing else.
+ *
+ * All also take kernels that leak on purpose, "control-direct" and
  * "control-branch": a test that does not find those leaks shows nothing.
  */
 #include <getopt.h>
@@ -28,6 +36,7 @@
 #include "gpu/arith/int32_key.h"
 #include "tests/bench/batch_run.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/heater.h"
 #include "tests/bench/paper_run.h"
 #include "tests/bench/sm_clocks.h"
 #include "tests/bench/welch.h"
@@ -51,18 +60,21 @@ static const char *const labels[KINDS] = {"zeros", "ones", "fixed", "random",
                                           "other-keys"};
 
 static const char help[] =
-    "usage: constant_time --profile|--once|--timing [OPTION...]\n"
+    "usage: constant_time --profile|--once|--timing|--heat [OPTION...]\n"
     "  --kernel=NAME   one that --list prints (cooperative)\n"
     "  --bits=N        size of RSA (2048)\n"
     "  --batch=N       requests in a batch (512)\n"
-    "  --samples=N     --timing: batches of each kind of exponent (300)\n"
-    "  --csv=FILE      --timing: write every batch's kind and times\n"
+    "  --samples=N     --timing, --heat: batches of each kind (300)\n"
+    "  --csv=FILE      the same: write every batch's kind and times\n"
     "  --turns=N       --profile: batches of each kind (1)\n"
     "  --list          print the kernels' names, no GPU needed\n"
     "  --public-offsets  print where the public lengths are in a prepared "
     "key,\n"
     "                  no GPU needed\n"
-    "--timing ends with status 1 if a |t| of clocks is 4.5 or more.\n";
+    "--timing ends with status 1 if exponents of a kind differ from random "
+    "ones with\n"
+    "|t| of 4.5 or more, in the same direction by clocks and by "
+    "milliseconds.\n";
 
 typedef struct control {
     const char *name;
@@ -91,7 +103,7 @@ typedef struct subject {
 
 typedef struct options {
     size_t samples, turns;
-    char mode;       /* 'p': --profile, 'O': --once, 't': --timing */
+    char mode; /* 'p': --profile, 'O': --once, 't': --timing, 'H': --heat */
     const char *csv; /* NULL: none */
 } options;
 
@@ -235,12 +247,13 @@ static int once(subject *s)
     return 0;
 }
 
-/* What was measured of `count` batches: each one's kind of exponents, clocks
- * of the SMs and milliseconds. */
+/* What was measured of `count` batches: each one's kind of exponents, or of
+ * numbers that the heater multiplied meanwhile, clocks of the SMs (the median
+ * of all, the least and the most) and milliseconds. */
 typedef struct samples {
     size_t count;
     uint8_t *kind;
-    double *clocks, *ms, *scratch;
+    double *clocks, *least, *most, *ms, *scratch;
     unsigned sms, least_sms; /* of the device; of which clocks were read */
 } samples;
 
@@ -248,10 +261,12 @@ static void samples_new(samples *m, size_t count)
 {
     *m = (samples){.count = count};
     m->kind = calloc(count, sizeof(*m->kind));
-    m->clocks = calloc(count, 3 * sizeof(*m->clocks));
+    m->clocks = calloc(count, 5 * sizeof(*m->clocks));
     if (m->kind == NULL || m->clocks == NULL)
         bench_fail("no memory");
-    m->ms = m->clocks + count;
+    m->least = m->clocks + count;
+    m->most = m->least + count;
+    m->ms = m->most + count;
     m->scratch = m->ms + count;
 }
 
@@ -261,25 +276,84 @@ static void samples_free(samples *m)
     free(m->clocks);
 }
 
-/* Runs batches of random kinds of exponents. */
-static void measure(subject *s, samples *m)
+typedef struct heater {
+    cudaStream_t stream;
+    double *sink;
+    unsigned sms;
+    uint64_t clocks; /* that it multiplies; 0: there is no heater */
+} heater;
+
+static void heater_start(const heater *h, bool zeros)
+{
+    if (h->clocks > 0)
+        bench_cuda(heater_launch(h->sms, zeros, h->clocks, h->sink, h->stream),
+                   "the heater");
+}
+
+static void heater_end(const heater *h)
+{
+    if (h->clocks == 0)
+        return;
+    if (cudaStreamQuery(h->stream) != cudaErrorNotReady)
+        bench_fail("the heater ended before the batch");
+    bench_cuda(cudaStreamSynchronize(h->stream), "the heater");
+}
+
+/* A heater that outlasts the subject's batches. */
+static void heater_new(heater *h, subject *s, unsigned sms)
+{
+    const double per_ms = 2e6; /* an SM has fewer clocks */
+
+    *h = (heater){.sms = sms / 2, .sink = bench_device_memory(sizeof(double))};
+    bench_cuda(cudaStreamCreateWithFlags(&h->stream, cudaStreamNonBlocking),
+               "a stream");
+    h->clocks = (uint64_t)(per_ms * 4 * run_kernel(s)) + 4 * (uint64_t)per_ms;
+    prepare(s, EXPONENTS_RANDOM);
+    heater_start(h, false);
+    h->clocks = (uint64_t)(per_ms * (1.3 * run_kernel(s) + 1));
+    bench_cuda(cudaStreamSynchronize(h->stream), "the heater");
+}
+
+static void heater_free(heater *h)
+{
+    bench_cuda(cudaFree(h->sink), "freeing memory");
+    bench_cuda(cudaStreamDestroy(h->stream), "a stream");
+}
+
+/* Runs batches. Their kinds are random: of the exponents, or of the heater's
+ * numbers if there is one. */
+static void measure(subject *s, samples *m, bool heat)
 {
     sm_clocks clocks;
+    heater h = {0};
 
     bench_random(m->kind, m->count);
     sm_clocks_new(&clocks);
     prepare(s, EXPONENTS_RANDOM);
     run_kernel(s);
+    if (heat)
+        heater_new(&h, s, clocks.sms);
     sm_clocks_take(&clocks, s->run.stream);
     for (size_t i = 0; i < m->count; i++) {
-        m->kind[i] %= EXPONENTS;
-        prepare(s, m->kind[i]);
+        uint8_t *kind = &m->kind[i];
+        spread of;
+
+        *kind = heat ? *kind % 2 ? EXPONENTS_ZEROS : EXPONENTS_RANDOM
+                     : *kind % EXPONENTS;
+        prepare(s, heat ? EXPONENTS_RANDOM : *kind);
+        heater_start(&h, *kind == EXPONENTS_ZEROS);
         m->ms[i] = run_kernel(s);
-        m->clocks[i] = sm_clocks_take(&clocks, s->run.stream);
+        heater_end(&h);
+        of = sm_clocks_take(&clocks, s->run.stream);
+        m->clocks[i] = of.median;
+        m->least[i] = of.least;
+        m->most[i] = of.most;
     }
     m->sms = clocks.sms;
     m->least_sms = clocks.least;
     sm_clocks_free(&clocks);
+    if (heat)
+        heater_free(&h);
 }
 
 /* How exponents of a kind differ from random ones. */
@@ -288,16 +362,30 @@ typedef struct difference {
     double percent, t;
 } difference;
 
+/* Of all times, or without the slowest ones (welch.h). */
 static void compare(difference found[EXPONENTS_RANDOM], const samples *m,
-                    const double *times)
+                    const double *times, bool all)
 {
     moments of[EXPONENTS] = {{0}};
     const moments *random = &of[EXPONENTS_RANDOM];
 
-    moments_of_kinds(of, times, m->kind, m->scratch, m->count);
+    if (!all)
+        moments_of_kinds(of, times, m->kind, m->scratch, m->count);
+    for (size_t i = 0; all && i < m->count; i++)
+        moments_add(&of[m->kind[i]], times[i]);
     for (int i = 0; i < EXPONENTS_RANDOM; i++)
         found[i] = (difference){of[i], 100 * (of[i].mean / random->mean - 1),
                                 welch_t(&of[i], random)};
+}
+
+static void print_row(const subject *s, int kind, const difference *clocks,
+                      const difference *ms, const char *verdict)
+{
+    printf("%-15s %5zu %6zu %-6s %6.0f %12.0f %+9.5f%% %8.2f %10.5f %+9.5f%% "
+           "%8.2f  %s\n",
+           s->name, s->bits, s->batch, labels[kind], clocks->of.count,
+           clocks->of.mean, clocks->percent, clocks->t, ms->of.mean,
+           ms->percent, ms->t, verdict);
 }
 
 static int report(const subject *s, const samples *m)
@@ -305,24 +393,42 @@ static int report(const subject *s, const samples *m)
     difference clocks[EXPONENTS_RANDOM], ms[EXPONENTS_RANDOM];
     int leaks = 0;
 
-    compare(clocks, m, m->clocks);
-    compare(ms, m, m->ms);
+    compare(clocks, m, m->clocks, false);
+    compare(ms, m, m->ms, false);
     for (int i = 0; i < EXPONENTS_RANDOM; i++) {
-        const difference *c = &clocks[i];
-        const int leak = !welch_passes(c->t);
+        const double c = clocks[i].t, t = ms[i].t;
+        const bool equal = welch_passes(c) && welch_passes(t);
+        const bool leak =
+            !welch_passes(c) && !welch_passes(t) && (c > 0) == (t > 0);
 
         leaks |= leak;
-        printf("%-15s %5zu %6zu %-6s %6.0f %12.0f %+9.5f%% %8.2f %10.5f "
-               "%+9.5f%% %8.2f  %s\n",
-               s->name, s->bits, s->batch, labels[i], c->of.count, c->of.mean,
-               c->percent, c->t, ms[i].of.mean, ms[i].percent, ms[i].t,
-               leak                    ? "DIFFERS"
-               : welch_passes(ms[i].t) ? "no difference seen"
-                                       : "no difference but of frequency");
+        print_row(s, i, &clocks[i], &ms[i],
+                  leak    ? "DIFFERS"
+                  : equal ? "no difference seen"
+                          : "frequency explains it");
     }
     if (m->least_sms < m->sms)
         printf("clocks were read of %u to %u SMs\n", m->least_sms, m->sms);
     return leaks;
+}
+
+/* With a frequency higher by f, clocks rise by f times the part of the time
+ * that does not go with them, and milliseconds fall by f times the rest. The
+ * slowest times are not left out, since they would be one kind's. */
+static int report_heat(const subject *s, const samples *m)
+{
+    difference clocks[EXPONENTS_RANDOM], ms[EXPONENTS_RANDOM];
+    const difference *c = &clocks[EXPONENTS_ZEROS], *t = &ms[EXPONENTS_ZEROS];
+    double f;
+
+    compare(clocks, m, m->clocks, true);
+    compare(ms, m, m->ms, true);
+    f = c->percent - t->percent;
+    print_row(s, EXPONENTS_ZEROS, c, t, "by the heater's zeros");
+    printf("frequency %+.4f%%, part of the time that does not go with it %.3f "
+           "(standard error %.3f)\n",
+           f, c->percent / f, fabs(c->percent / c->t / f));
+    return 0;
 }
 
 static void write_csv(const samples *m, const char *name)
@@ -331,22 +437,23 @@ static void write_csv(const samples *m, const char *name)
 
     if (csv == NULL)
         bench_fail(name);
-    fputs("exponents,clocks,ms\n", csv);
+    fputs("kind,clocks,least,most,ms\n", csv);
     for (size_t i = 0; i < m->count; i++)
-        fprintf(csv, "%s,%.0f,%.6f\n", labels[m->kind[i]], m->clocks[i],
-                m->ms[i]);
+        fprintf(csv, "%s,%.0f,%.0f,%.0f,%.6f\n", labels[m->kind[i]],
+                m->clocks[i], m->least[i], m->most[i], m->ms[i]);
     if (fclose(csv) != 0)
         bench_fail(name);
 }
 
 static int timing(subject *s, const options *o)
 {
+    const bool heat = o->mode == 'H';
     samples m;
     int leaks;
 
-    samples_new(&m, o->samples * EXPONENTS);
-    measure(s, &m);
-    leaks = report(s, &m);
+    samples_new(&m, o->samples * (heat ? 2 : EXPONENTS));
+    measure(s, &m, heat);
+    leaks = heat ? report_heat(s, &m) : report(s, &m);
     if (o->csv != NULL)
         write_csv(&m, o->csv);
     samples_free(&m);
@@ -359,6 +466,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
         {"profile", no_argument, NULL, 'p'},
         {"once", no_argument, NULL, 'O'},
         {"timing", no_argument, NULL, 't'},
+        {"heat", no_argument, NULL, 'H'},
         {"kernel", required_argument, NULL, 'k'},
         {"bits", required_argument, NULL, 'b'},
         {"batch", required_argument, NULL, 'n'},
@@ -373,7 +481,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
     int c;
 
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (c == 'p' || c == 'O' || c == 't')
+        if (c == 'p' || c == 'O' || c == 't' || c == 'H')
             o->mode = (char)c;
         else if (c == 'k')
             choose_kernel(s, optarg);
@@ -401,7 +509,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
     if (optind != argc)
         usage("argument", argv[optind], "options alone, see --help");
     if (o->mode == 0)
-        usage("mode", "", "--profile, --once or --timing is wanted");
+        usage("mode", "", "--profile, --once, --timing or --heat is wanted");
     if (paper_shape_of(s->bits) == NULL)
         usage("--bits", "", "1024, 2048, 3072, 4096");
 }

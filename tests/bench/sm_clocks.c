@@ -6,7 +6,6 @@
 #include "tests/bench/sm_clocks.h"
 
 #include "tests/bench/bench.h"
-#include "tests/bench/spread.h"
 
 enum {
     /* Before the first launch so many clocks, 0.1 ms, give the host the time to
@@ -63,7 +62,7 @@ static uint64_t clocks_of(const sm_stamps *stamps, size_t launches, size_t sm)
     return clocks;
 }
 
-double sm_clocks_take(sm_clocks *c, cudaStream_t stream)
+spread sm_clocks_take(sm_clocks *c, cudaStream_t stream)
 {
     static sm_stamps stamps[LAUNCHES_MAX];
     const size_t bytes = c->launches * sizeof(*stamps), launches = c->launches;
@@ -86,5 +85,5 @@ double sm_clocks_take(sm_clocks *c, cudaStream_t stream)
         c->least = count;
     if (count < c->sms / 2 + 1)
         bench_fail("the clocks of most SMs were not read");
-    return spread_of(clocks, count).median;
+    return spread_of(clocks, count);
 }

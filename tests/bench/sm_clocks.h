@@ -1,9 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How long a batch's kernels take, in clocks of the SMs. Unlike seconds these
- * do not depend on the frequency, which a GPU lowers and raises with the power
- * that it draws, and thus with how many bits of the numbers change.
+ * How long a batch's kernels take, in clocks of the SMs.
  *
  * A kernel reads the clock of every SM before and after each launch that
  * launches.h records. One thread; errors end the program.
@@ -15,6 +13,7 @@
 
 #include "tests/bench/launches.h"
 #include "tests/bench/sm_stamp.h"
+#include "tests/bench/spread.h"
 
 typedef struct sm_clocks {
     uint64_t *stamps; /* device memory: sm_stamps */
@@ -28,8 +27,8 @@ typedef struct sm_clocks {
 void sm_clocks_new(sm_clocks *c);
 void sm_clocks_free(sm_clocks *c);
 
-/* The clocks that the recorded launches took since the last call, added up; the
- * median of the SMs. The stream is the launches', which are done. */
-double sm_clocks_take(sm_clocks *c, cudaStream_t stream);
+/* The clocks that the recorded launches took since the last call, added up: the
+ * spread over the SMs. The stream is the launches', which are done. */
+spread sm_clocks_take(sm_clocks *c, cudaStream_t stream);
 
 #endif
