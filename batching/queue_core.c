@@ -21,6 +21,8 @@ enum {
      * which on the CPUs are taken to be contended. */
     WHOLE = 65536,
     CONTENDED = WHOLE / 8,
+    /* From here on threads of CPUs that help hardly get any time. */
+    STARVED = WHOLE / 2,
 };
 
 /* Both number the same devices. */
@@ -352,26 +354,57 @@ void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
     atomic_store_explicit(average, (7 * old + now) / 8, memory_order_relaxed);
 }
 
-/* Whether threads of CPUs lately had to wait for one. */
-static bool is_contended(const warprsa_queue *queue, unsigned device)
-{
-    return atomic_load_explicit(&queue->activity[device].waits_for_cpu,
-                                memory_order_relaxed) >= CONTENDED;
-}
-
-bool warprsa_queue_wants_more(warprsa_queue *queue, unsigned device)
-{
-    const warprsa_queue_engine *engine =
-        &queue->config.engines[queue->activity[device].engine];
-
-    return engine->on_cpus && is_contended(queue, device) &&
-           waiting_in(queue) < engine->batch_max;
-}
-
 static const warprsa_queue_engine *engine_of(const warprsa_queue *queue,
                                              unsigned device)
 {
     return &queue->config.engines[queue->activity[device].engine];
+}
+
+/* The part of its time in which a thread of CPUs lately waited for one. */
+static uint32_t waits_for_cpu(const warprsa_queue *queue, unsigned device)
+{
+    return atomic_load_explicit(&queue->activity[device].waits_for_cpu,
+                                memory_order_relaxed);
+}
+
+static bool is_contended(const warprsa_queue *queue, unsigned device)
+{
+    return waits_for_cpu(queue, device) >= CONTENDED;
+}
+
+bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device)
+{
+    const warprsa_queue_engine *engine = engine_of(queue, device);
+
+    return engine->on_cpus && waiting_in(queue) < engine->batch_max;
+}
+
+/* Whether a batch had better wait for the end of another one: threads have to
+ * wait for CPUs that others use, perhaps to submit requests. */
+static bool wants_more(warprsa_queue *queue, unsigned device)
+{
+    return is_contended(queue, device) &&
+           warprsa_queue_would_be_fuller(queue, device);
+}
+
+bool warprsa_queue_only_helps(const warprsa_queue *queue, unsigned device)
+{
+    return engine_of(queue, device)->on_cpus && queue->config.router != NULL &&
+           atomic_load(&queue->others_classes) != 0;
+}
+
+/* Whether one more thread of CPUs may help GPUs, with a full batch. They have
+ * what CPU time nobody else wants. When that is hardly any, requests would wait
+ * for it: then a single thread finds out whether it is still so. */
+static bool may_help(warprsa_queue *queue, unsigned device)
+{
+    const uint32_t running = atomic_load(&queue->activity[device].running);
+    uint32_t threads = warprsa_router_helpers(queue->config.router);
+
+    if (threads > 1 && waits_for_cpu(queue, device) >= STARVED)
+        threads = 1;
+    return running < threads * engine_of(queue, device)->batch_max &&
+           !warprsa_queue_would_be_fuller(queue, device);
 }
 
 bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
@@ -458,8 +491,7 @@ static warprsa_class_set sooner_on(const warprsa_queue *queue, unsigned device)
 /* A submitter that is told no need not notify anybody: it has read `running`
  * after it queued its request, and the worker that lowers that looks at the
  * queue afterwards. All four are sequentially consistent. */
-warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device,
-                                          unsigned stream)
+warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
 {
     const warprsa_queue_config *config = &queue->config;
     const warprsa_device_activity *activity = &queue->activity[device];
@@ -470,12 +502,10 @@ warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device,
         return 0;
     if (!from->on_cpus)
         return classes;
-    if (config->router == NULL ||
-        stream >= warprsa_router_helpers(config->router))
+    if (config->router == NULL || !may_help(queue, device))
         classes &= ~warprsa_classes_below(atomic_load(&queue->others_classes)) |
                    sooner_on(queue, device);
-    if (atomic_load(&activity->running) != 0 &&
-        warprsa_queue_wants_more(queue, device))
+    if (atomic_load(&activity->running) != 0 && wants_more(queue, device))
         return 0;
     return classes;
 }
@@ -507,7 +537,7 @@ void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size)
         uint32_t running;
 
         if (!warprsa_eventcount_has_waiter(&device->eventcount) ||
-            (warprsa_queue_takes_now(queue, i, 0) >> size & 1) == 0)
+            (warprsa_queue_takes_now(queue, i) >> size & 1) == 0)
             continue;
         rank = rank_of(queue, i, size);
         running = atomic_load_explicit(&device->running, memory_order_relaxed);
@@ -544,7 +574,7 @@ void warprsa_queue_rearm_idle(warprsa_queue *queue)
          * for the others. Arm it for them, then look for work, in this order:
          * a submitter that queues later sees it armed. */
         (void)warprsa_eventcount_prepare_wait(eventcount);
-        if (warprsa_queue_has(queue, warprsa_queue_takes_now(queue, i, 0)))
+        if (warprsa_queue_has(queue, warprsa_queue_takes_now(queue, i)))
             warprsa_eventcount_notify(eventcount);
     }
 }

@@ -130,23 +130,26 @@ void warprsa_queue_refuse_if_down(warprsa_queue *queue);
 void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
                                  uint64_t cpu_ns, uint64_t elapsed_ns);
 
-/* Whether a batch of this device had better wait for more requests: its threads
- * have to wait for CPUs that others use, perhaps to submit requests, and less
- * is queued than a batch can have. One that is not full takes the CPU for as
- * long as a full one. Never of GPUs. */
-bool warprsa_queue_wants_more(warprsa_queue *queue, unsigned device);
+/* Whether a batch of this device would gain by more requests: less is queued
+ * than it can have, and one that is not full takes the CPU for as long as a
+ * full one. Never of GPUs. */
+bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device);
+
+/* Whether this device is of CPUs that help GPUs, for which callers alone need
+ * them: then its threads are to have idle time alone. */
+bool warprsa_queue_only_helps(const warprsa_queue *queue, unsigned device);
 
 /* Whether a device other than this one takes requests of this class. */
 bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
                                warprsa_size_class size);
 
-/* The classes of which this worker of this device may take requests now. The
- * CPUs take requests of the classes that other devices take, too, only as far
- * as the router says; or without one, beside other hosts, those that they are
- * expected to answer sooner. If a batch had better wait for more, they take
- * none as long as another one is under way. */
-warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device,
-                                          unsigned stream);
+/* The classes of which a worker of this device may take requests now. The CPUs
+ * take requests of the classes that other devices take, too, only as far as the
+ * router says; or without one, beside other hosts, those that they are expected
+ * to answer sooner. While threads of CPUs have to wait for one, a batch that
+ * would not be full waits for the end of another one. */
+warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue,
+                                          unsigned device);
 
 /* A batch of this device has answered requests of this class at now_ns:
  * response_ns after they were submitted, batch_ns after it was started. */

@@ -43,10 +43,10 @@
  *    everything else all at the same time; a period shorter than such a wave
  *    measures the wave and not the gain.
  *    If the device is saturated, the overflow probe finds out whether more
- *    gets done when the CPUs compute a share of the operations, so large that
- *    a quarter of the CPUs stays idle: by the threads of the CPU engine if
- *    there is one, which share batches of eight; else such threads compute
- *    them themselves.
+ *    gets done when such threads compute a share of the operations, so large
+ *    that a quarter of the CPUs stays idle. If there is a CPU engine, as many
+ *    of its threads as CPUs idle compute them instead, unless less gets done
+ *    then: these threads have idle time alone.
  *
  * The device may be the CPU engine itself, which computes up to eight
  * operations in the time of one. Then the same rules hold but for saturation:

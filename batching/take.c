@@ -20,8 +20,7 @@ warprsa_class_set warprsa_take_classes(const warprsa_worker *worker)
 
     if (atomic_load(&device->loads.requests) != 0)
         return warprsa_classes_below(device->from->engine->classes);
-    return warprsa_queue_takes_now(device->queue, device->number,
-                                   worker->stream);
+    return warprsa_queue_takes_now(device->queue, device->number);
 }
 
 /* The first request of a class that a worker of this device would take: of

@@ -70,8 +70,9 @@ void warprsa_work_refuse_stranded(warprsa_worker *worker)
     warprsa_answer_chain(worker, &refused, reason);
 }
 
-/* Lets threads that wait for this CPU go first, as long as a batch had better
- * wait for more requests: they may be about to submit some. Without such
+/* Lets threads that wait for this CPU go first, as long as the batch would not
+ * be full: they may be about to submit requests. A thread that has slept goes
+ * before them otherwise, with the single request that woke it. Without such
  * threads it returns at once. */
 static void let_callers_submit(const warprsa_worker *worker)
 {
@@ -79,9 +80,25 @@ static void let_callers_submit(const warprsa_worker *worker)
 
     for (unsigned i = 0;
          i < YIELDS_MAX && warprsa_queue_has(queue, all_of(worker->device)) &&
-         warprsa_queue_wants_more(queue, worker->device->number);
+         warprsa_queue_would_be_fuller(queue, worker->device->number);
          i++)
         sched_yield();
+}
+
+/* CPUs that help GPUs have the time that nobody else wants: a thread that
+ * submits requests or wakes up for answers, for which the GPUs would wait, goes
+ * first at once. Without privileges a thread does not get back from there; it
+ * goes on with idle time should the GPUs be lost. */
+static void adapt_priority(warprsa_worker *worker)
+{
+    const struct sched_param none = {0};
+    const bool idle =
+        warprsa_queue_only_helps(worker->device->queue, worker->device->number);
+
+    if (idle != worker->idle_time &&
+        pthread_setschedparam(pthread_self(), idle ? SCHED_IDLE : SCHED_OTHER,
+                              &none) == 0)
+        worker->idle_time = idle;
 }
 
 /* Wipes the keys that nobody holds any more; false: the device has failed. */
@@ -98,6 +115,8 @@ bool warprsa_work(warprsa_worker *worker)
 {
     bool worked;
 
+    if (worker->device->from->on_cpus)
+        adapt_priority(worker);
     let_callers_submit(worker);
     worked = unload_released(worker) && warprsa_batch_next(worker);
     for (unsigned i = 0;
