@@ -287,6 +287,10 @@ WARPRSA_FN void warprsa_table_scan(warprsa_number *to,
             uint64_t mask =
                 (uint64_t)(int64_t)((int32_t)((entry ^ digit[k]) - 1) >> 31);
 
+#ifndef __CUDACC__
+            /* Clang 19 would know the mask's two values, and branch. */
+            __asm__("" : "+r"(mask));
+#endif
             WARPRSA_UNROLL
             for (int i = 0; i < limbs_per_thread; i++)
                 kept[i] |=
