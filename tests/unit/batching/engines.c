@@ -277,8 +277,8 @@ static void cpus_leave_it_to_the_gpu(void **state)
     warprsa_counters_free(config.counters);
 }
 
-/* What the router lets them take is full batches, by threads that have idle time
- * alone, and nothing once there are no helpers. */
+/* What the router lets them take is full batches, by threads that have idle
+ * time alone, and nothing once there are no helpers. */
 static void cpus_help_a_saturated_gpu(void **state)
 {
     enum {
