@@ -225,14 +225,12 @@ static warprsa_status start_batch(warprsa_worker *worker,
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
-    warprsa_router *router = queue->config.router;
-    uint64_t begun_ns, start_ns, cpu_ns;
+    uint64_t start_ns, cpu_ns;
     warprsa_status status;
 
     if (!device->from->on_cpus)
         return device->from->engine->start(device->handle, worker->stream, size,
                                            worker->tasks, count);
-    begun_ns = router != NULL ? warprsa_router_helper_begin(router) : 0;
     start_ns = warprsa_clock_ns();
     cpu_ns = warprsa_thread_cpu_ns();
     status = device->from->engine->start(device->handle, worker->stream, size,
@@ -240,8 +238,6 @@ static warprsa_status start_batch(warprsa_worker *worker,
     warprsa_queue_note_cpu_time(queue, device->number,
                                 warprsa_thread_cpu_ns() - cpu_ns,
                                 warprsa_clock_ns() - start_ns);
-    if (router != NULL)
-        warprsa_router_helper_end(router, begun_ns);
     return status;
 }
 

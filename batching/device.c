@@ -301,7 +301,7 @@ static void take_out_of_use(warprsa_queue_device *device,
     pthread_mutex_unlock(&device->lock);
     /* The thread that has to open the device again may be idle. */
     warprsa_eventcount_notify_all(&device->activity->eventcount);
-    /* CPUs that only helped do all the work now. */
+    /* CPUs that left the work to GPUs do it now. */
     warprsa_queue_rearm_idle(queue);
     warprsa_queue_refuse_if_down(queue);
 }

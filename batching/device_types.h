@@ -27,10 +27,9 @@ typedef struct warprsa_worker {
     warprsa_queue_device *device;
     unsigned stream;
     pthread_t thread;
-    bool idle_time; /* it has no CPU time but what nobody else wants */
-    bool started;   /* under the queue's lock */
-    bool ended;     /* under the device's lock: only pthread_join() is left */
-    bool stuck;     /* its batch missed its deadline; under the same lock */
+    bool started; /* under the queue's lock */
+    bool ended;   /* under the device's lock: only pthread_join() is left */
+    bool stuck;   /* its batch missed its deadline; under the same lock */
     /* The batch being worked on: items[i] and tasks[i] are the same request.
      * The keys of the first `pinned` are in use on the device. */
     size_t pinned;

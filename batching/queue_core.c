@@ -21,8 +21,6 @@ enum {
      * which on the CPUs are taken to be contended. */
     WHOLE = 65536,
     CONTENDED = WHOLE / 8,
-    /* From here on threads of CPUs that help hardly get any time. */
-    STARVED = WHOLE / 2,
 };
 
 /* Both number the same devices. */
@@ -360,16 +358,11 @@ static const warprsa_queue_engine *engine_of(const warprsa_queue *queue,
     return &queue->config.engines[queue->activity[device].engine];
 }
 
-/* The part of its time in which a thread of CPUs lately waited for one. */
-static uint32_t waits_for_cpu(const warprsa_queue *queue, unsigned device)
-{
-    return atomic_load_explicit(&queue->activity[device].waits_for_cpu,
-                                memory_order_relaxed);
-}
-
+/* Whether threads of CPUs lately had to wait for one. */
 static bool is_contended(const warprsa_queue *queue, unsigned device)
 {
-    return waits_for_cpu(queue, device) >= CONTENDED;
+    return atomic_load_explicit(&queue->activity[device].waits_for_cpu,
+                                memory_order_relaxed) >= CONTENDED;
 }
 
 bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device)
@@ -385,26 +378,6 @@ static bool wants_more(warprsa_queue *queue, unsigned device)
 {
     return is_contended(queue, device) &&
            warprsa_queue_would_be_fuller(queue, device);
-}
-
-bool warprsa_queue_only_helps(const warprsa_queue *queue, unsigned device)
-{
-    return engine_of(queue, device)->on_cpus && queue->config.router != NULL &&
-           atomic_load(&queue->others_classes) != 0;
-}
-
-/* Whether one more thread of CPUs may help GPUs, with a full batch. They have
- * what CPU time nobody else wants. When that is hardly any, requests would wait
- * for it: then a single thread finds out whether it is still so. */
-static bool may_help(warprsa_queue *queue, unsigned device)
-{
-    const uint32_t running = atomic_load(&queue->activity[device].running);
-    uint32_t threads = warprsa_router_helpers(queue->config.router);
-
-    if (threads > 1 && waits_for_cpu(queue, device) >= STARVED)
-        threads = 1;
-    return running < threads * engine_of(queue, device)->batch_max &&
-           !warprsa_queue_would_be_fuller(queue, device);
 }
 
 bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
@@ -493,7 +466,6 @@ static warprsa_class_set sooner_on(const warprsa_queue *queue, unsigned device)
  * queue afterwards. All four are sequentially consistent. */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
 {
-    const warprsa_queue_config *config = &queue->config;
     const warprsa_device_activity *activity = &queue->activity[device];
     const warprsa_queue_engine *from = engine_of(queue, device);
     warprsa_class_set classes = warprsa_classes_below(from->engine->classes);
@@ -502,9 +474,8 @@ warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
         return 0;
     if (!from->on_cpus)
         return classes;
-    if (config->router == NULL || !may_help(queue, device))
-        classes &= ~warprsa_classes_below(atomic_load(&queue->others_classes)) |
-                   sooner_on(queue, device);
+    classes &= ~warprsa_classes_below(atomic_load(&queue->others_classes)) |
+               sooner_on(queue, device);
     if (atomic_load(&activity->running) != 0 && wants_more(queue, device))
         return 0;
     return classes;

@@ -135,19 +135,15 @@ void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
  * full one. Never of GPUs. */
 bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device);
 
-/* Whether this device is of CPUs that help GPUs, for which callers alone need
- * them: then its threads are to have idle time alone. */
-bool warprsa_queue_only_helps(const warprsa_queue *queue, unsigned device);
-
 /* Whether a device other than this one takes requests of this class. */
 bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
                                warprsa_size_class size);
 
-/* The classes of which a worker of this device may take requests now. The CPUs
- * take requests of the classes that other devices take, too, only as far as the
- * router says; or without one, beside other hosts, those that they are expected
- * to answer sooner. While threads of CPUs have to wait for one, a batch that
- * would not be full waits for the end of another one. */
+/* The classes of which a worker of this device may take requests now. Of the
+ * classes that other devices take, too, the CPUs take none, for callers need
+ * them; or, beside other hosts, those that they are expected to answer sooner.
+ * While threads of CPUs have to wait for one, a batch that would not be full
+ * waits for the end of another one. */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue,
                                           unsigned device);
 

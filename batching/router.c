@@ -19,9 +19,6 @@ enum {
     /* A measurement counts for no more than so many times what was expected: a
      * preempted thread must not spoil the average. */
     OUTLIER = 4,
-    /* The CPU engine helps unless that costs more than one part in so many of
-     * what got done before, not counting what a probe must gain. */
-    HELP_COST = 8,
     /* The scale of shares, and the largest one computed on overflow. */
     WHOLE = 65536,
     SHARE_MAX = WHOLE / 2,
@@ -126,23 +123,6 @@ static warprsa_router_cpus cpus_of(const warprsa_router *router)
                                                      memory_order_relaxed);
 }
 
-unsigned warprsa_router_helpers(const warprsa_router *router)
-{
-    return atomic_load_explicit(&router->helpers, memory_order_relaxed);
-}
-
-uint64_t warprsa_router_helper_begin(const warprsa_router *router)
-{
-    return router->clocks->thread_cpu() + 1;
-}
-
-void warprsa_router_helper_end(warprsa_router *router, uint64_t begun_ns)
-{
-    atomic_fetch_add_explicit(&router->computed_ns,
-                              router->clocks->thread_cpu() + 1 - begun_ns,
-                              memory_order_relaxed);
-}
-
 /* Moves an average a quarter of the way to what was measured now. `expected`:
  * the value beyond which it is an outlier; 0: not known. */
 static void average(_Atomic uint64_t *number, uint64_t expected,
@@ -189,10 +169,9 @@ uint64_t warprsa_router_device_ns(const warprsa_router *router,
 /* What was done in a period of the process. */
 typedef struct period {
     uint64_t now, elapsed;
-    uint64_t done;      /* CPU time of its operations, per 65536 ns */
-    uint64_t share;     /* of its operations for which the CPUs have time beside
+    uint64_t done;  /* CPU time of its operations, per 65536 ns */
+    uint64_t share; /* of its operations for which the CPUs have time beside
                        all else, a quarter left idle; of 65536 */
-    uint64_t idle_cpus; /* in the mean, but for the CPU engine's threads */
     bool contended, saturated;
     bool paused; /* for a part of it there was no operation */
 } period;
@@ -219,7 +198,6 @@ static period next_period(warprsa_router *router, uint64_t now,
     uint64_t work =
         atomic_exchange_explicit(&router->work_ns, 0, memory_order_relaxed);
     uint64_t spare = elapsed * router->cpus / 4 * 3;
-    uint64_t all = elapsed * router->cpus;
     uint64_t share;
 
     set(&router->period_start_ns, now);
@@ -232,7 +210,6 @@ static period next_period(warprsa_router *router, uint64_t now,
         .elapsed = elapsed,
         .done = work * WHOLE / elapsed,
         .share = share < SHARE_MAX ? share : SHARE_MAX,
-        .idle_cpus = (all > used ? all - used : 0) / elapsed,
         .contended = take_flag(&router->contended),
         .saturated = take_flag(&router->saturated),
     };
@@ -282,26 +259,19 @@ static void judge_contention(warprsa_router *router, const period *p,
 }
 
 /* Rule 3's second probe: a share of the operations on the CPUs while the
- * devices are saturated, by callers or by the CPU engine. That has idle time
- * alone, and does a few hundredths of what a GPU does, less than periods differ
- * by: it must not gain, but may not cost either. */
+ * devices are saturated. */
 static void judge_overflow(warprsa_router *router, const period *p)
 {
     warprsa_probe *overflow = &router->overflow;
-    bool helped = cpus_of(router) == WARPRSA_CPUS_BESIDE;
+    const bool alone = cpus_of(router) == WARPRSA_CPUS_NONE;
 
     if (overflow->active)
         judge(router, overflow, p, p->done);
-    else if (p->saturated && (helped ? p->idle_cpus : p->share) > 0 &&
-             is_up(router) && warprsa_probe_may_begin(overflow, p->now))
-        warprsa_probe_begin(overflow, p->now,
-                            helped ? p->done - p->done / HELP_COST : p->done);
+    else if (alone && p->saturated && p->share > 0 && is_up(router) &&
+             warprsa_probe_may_begin(overflow, p->now))
+        warprsa_probe_begin(overflow, p->now, p->done);
     atomic_store_explicit(&router->overflow_share,
-                          overflow->active && !helped ? (uint32_t)p->share : 0,
-                          memory_order_relaxed);
-    atomic_store_explicit(&router->helpers,
-                          overflow->active && helped ? (uint32_t)p->idle_cpus
-                                                     : 0,
+                          overflow->active && alone ? (uint32_t)p->share : 0,
                           memory_order_relaxed);
 }
 

@@ -44,9 +44,9 @@
  *    measures the wave and not the gain.
  *    If the device is saturated, the overflow probe finds out whether more
  *    gets done when such threads compute a share of the operations, so large
- *    that a quarter of the CPUs stays idle. If there is a CPU engine, as many
- *    of its threads as CPUs idle compute them instead, unless less gets done
- *    then: these threads have idle time alone.
+ *    that a quarter of the CPUs stays idle. It does not where the CPUs have an
+ *    engine beside GPUs: there all that CPUs did at normal priority was
+ *    measured to cost more than it gave (doc/performance.md).
  *
  * The device may be the CPU engine itself, which computes up to eight
  * operations in the time of one. Then the same rules hold but for saturation:
@@ -120,7 +120,6 @@ typedef struct warprsa_router {
     /* What all threads do because of these two. */
     _Atomic bool contention_to_device;
     _Atomic uint32_t overflow_share; /* computed when saturated, of 65536 */
-    _Atomic uint32_t helpers; /* threads of the CPU engine that help then */
 } warprsa_router;
 
 /* What the router knows of one thread; zeros to begin with. */
@@ -145,7 +144,7 @@ typedef enum warprsa_router_choice {
 typedef enum warprsa_router_cpus {
     WARPRSA_CPUS_NONE,   /* no: GPUs */
     WARPRSA_CPUS_ALONE,  /* they are all there is */
-    WARPRSA_CPUS_BESIDE, /* they help GPUs that are saturated */
+    WARPRSA_CPUS_BESIDE, /* they are ready to take over from GPUs */
 } warprsa_router_cpus;
 
 /* Begins with nothing measured. `clocks` outlives the router; cpus: how many
@@ -164,15 +163,6 @@ void warprsa_router_set_devices_up(warprsa_router *router, bool up);
 /* Of which kind the devices are that take requests. What was measured of those
  * before is forgotten. Any thread. */
 void warprsa_router_set_cpus(warprsa_router *router, warprsa_router_cpus cpus);
-
-/* How many threads of the CPU engine shall take requests beside saturated GPUs.
- * Any thread. */
-unsigned warprsa_router_helpers(const warprsa_router *router);
-
-/* Around a batch that such a thread computes. What begin returns, not 0, is
- * given to end, by the same thread. */
-uint64_t warprsa_router_helper_begin(const warprsa_router *router);
-void warprsa_router_helper_end(warprsa_router *router, uint64_t begun_ns);
 
 /*
  * Where this operation shall be done. `job`: whatever tells the jobs of one

@@ -85,22 +85,6 @@ static void let_callers_submit(const warprsa_worker *worker)
         sched_yield();
 }
 
-/* CPUs that help GPUs have the time that nobody else wants: a thread that
- * submits requests or wakes up for answers, for which the GPUs would wait, goes
- * first at once. Without privileges a thread does not get back from there; it
- * goes on with idle time should the GPUs be lost. */
-static void adapt_priority(warprsa_worker *worker)
-{
-    const struct sched_param none = {0};
-    const bool idle =
-        warprsa_queue_only_helps(worker->device->queue, worker->device->number);
-
-    if (idle != worker->idle_time &&
-        pthread_setschedparam(pthread_self(), idle ? SCHED_IDLE : SCHED_OTHER,
-                              &none) == 0)
-        worker->idle_time = idle;
-}
-
 /* Wipes the keys that nobody holds any more; false: the device has failed. */
 static bool unload_released(warprsa_worker *worker)
 {
@@ -115,8 +99,6 @@ bool warprsa_work(warprsa_worker *worker)
 {
     bool worked;
 
-    if (worker->device->from->on_cpus)
-        adapt_priority(worker);
     let_callers_submit(worker);
     worked = unload_released(worker) && warprsa_batch_next(worker);
     for (unsigned i = 0;

@@ -677,76 +677,19 @@ static void idle_cpus_take_a_share(void **state)
     assert_in_range(overflows_of(1000000, 0, 0), 1000000 / 10, 1000000 / 4);
 }
 
-/* The same event loop beside the engine on the CPUs, which computes instead of
- * it: with its help an operation takes `helped_ns`, without 40 us. Returns with
- * how many of so many operations it helped; by `most` threads at most. */
-static unsigned helped_of(unsigned operations, uint64_t helped_ns,
-                          uint64_t others_ns, unsigned most)
+/* Beside GPUs an engine on the CPUs is no reason to compute anything. */
+static void cpus_beside_gpus_take_none(void **state)
 {
-    warprsa_router_thread thread = {.period_start_ns = now,
-                                    .offload.active = true};
-    static const char job[2];
-    unsigned helped = 0;
-
-    for (unsigned i = 0; i < operations; i++) {
-        unsigned helpers = warprsa_router_helpers(&router);
-        uint64_t begun;
-
-        thread.offload.active = true;
-        assert_int_equal(choose(&thread, &job[i % 2], 16000),
-                         WARPRSA_RUN_DEVICE);
-        assert_in_range(helpers, 0, most);
-        now += helpers > 0 ? helped_ns : 40 * US;
-        process_cpu += 40 * US + others_ns;
-        begun = warprsa_router_helper_begin(&router);
-        usage.cpu_ns += helpers * 32 * US;
-        process_cpu += helpers * 32 * US;
-        warprsa_router_helper_end(&router, begun);
-        helped += helpers > 0;
-    }
-    return helped;
-}
-
-static void begin_beside_gpus(void)
-{
+    (void)state;
     compute(400 * US);
     warprsa_router_set_cpus(&router, WARPRSA_CPUS_BESIDE);
     open_devices();
-    assert_int_equal(warprsa_router_helpers(&router), 0);
-}
-
-/* Of 4 CPUs one is in use: the others help. */
-static void idle_cpus_help(void **state)
-{
-    (void)state;
-    begin_beside_gpus();
-    assert_in_range(helped_of(1000000, 32 * US, 0, CPUS - 1), 1000000 / 2,
-                    1000000);
-}
-
-/* So they do if they gain less than anybody can measure. */
-static void idle_cpus_help_a_little(void **state)
-{
-    (void)state;
-    begin_beside_gpus();
-    assert_in_range(helped_of(1000000, 39 * US, 0, CPUS - 1), 1000000 / 2,
-                    1000000);
-}
-
-static void help_that_costs_is_given_up(void **state)
-{
-    (void)state;
-    begin_beside_gpus();
-    helped_of(1000000, 50 * US, 0, CPUS - 1);
-    assert_in_range(helped_of(1000000, 50 * US, 0, CPUS - 1), 1, 1000000 / 50);
-}
-
-/* All CPUs are in use. */
-static void busy_cpus_do_not_help(void **state)
-{
-    (void)state;
-    begin_beside_gpus();
-    assert_int_equal(helped_of(100000, 39 * US, 120 * US, 0), 0);
+    assert_int_equal(overflows_of(100000, 0, 0), 0);
+    warprsa_router_set_cpus(&router, WARPRSA_CPUS_NONE);
+    assert_in_range(overflows_of(1000000, 0, 0), 1000000 / 10, 1000000 / 4);
+    warprsa_router_set_cpus(&router, WARPRSA_CPUS_BESIDE);
+    assert_in_range(overflows_of(100000, 0, 0), 0, 100000 / 4);
+    assert_int_equal(overflows_of(100000, 0, 0), 0);
 }
 
 static void busy_cpus_take_none(void **state)
@@ -907,10 +850,7 @@ int main(void)
         cmocka_unit_test_setup(an_idle_event_loop_stays, reset),
         cmocka_unit_test_setup(probes_are_not_judged_without_a_device, reset),
         cmocka_unit_test_setup(idle_cpus_take_a_share, reset),
-        cmocka_unit_test_setup(idle_cpus_help, reset),
-        cmocka_unit_test_setup(idle_cpus_help_a_little, reset),
-        cmocka_unit_test_setup(help_that_costs_is_given_up, reset),
-        cmocka_unit_test_setup(busy_cpus_do_not_help, reset),
+        cmocka_unit_test_setup(cpus_beside_gpus_take_none, reset),
         cmocka_unit_test_setup(busy_cpus_take_none, reset),
         cmocka_unit_test_setup(overflow_that_costs_is_given_up, reset),
         cmocka_unit_test_setup(contention_goes_if_more_gets_done, reset),

@@ -324,8 +324,6 @@ static warprsa_status fake_start(warprsa_device *device, unsigned stream,
             fake.log[fake.batches].size = size;
             fake.log[fake.batches].count = count;
             fake.log[fake.batches].second = device->second;
-            fake.log[fake.batches].idle_time =
-                sched_getscheduler(0) == SCHED_IDLE;
             fake.log[fake.batches].device = device->config.ordinal;
             fake.log[fake.batches].stream = stream;
         }

@@ -53,8 +53,7 @@ typedef struct fake_engine {
     struct {
         warprsa_size_class size;
         size_t count;
-        bool second;    /* of fake_engine_second() */
-        bool idle_time; /* by a thread that has no CPU time but idle one */
+        bool second; /* of fake_engine_second() */
         unsigned device;
         unsigned stream;
     } log[FAKE_BATCHES_LOGGED];
