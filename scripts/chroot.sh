@@ -104,6 +104,10 @@ bootstrap() { # SUITE ROOT DEBOOTSTRAP-OPTION...
         echo "$0: debootstrap failed, see $root.log" >&2
         exit 1
     }
+    # Debian's releases get what was mended in place.
+    [ "$suite" != noble ] ||
+        printf 'deb %s %s main universe\n' "${from[0]}" noble-updates \
+            "${from[0]}" noble-security >>"$root.new/etc/apt/sources.list"
     # It is lost with its machine anyway.
     echo force-unsafe-io >"$root.new/etc/dpkg/dpkg.cfg.d/unsafe-io"
     apt_of_this_machine >"$root.new/etc/apt/apt.conf.d/90machine"
