@@ -63,7 +63,8 @@
  * loads is zero, for nobody writes there. A lane makes 36 products in 12
  * columns. The matrix has 240 rows of 192 digits, and 16 rows of zeros that
  * fill the last step. For the digits there are half as many warps again,
- * without numbers.
+ * without numbers. These also look through the tables, in each square, while
+ * the others have the step `product`.
  *
  * Columns take 30 low and 30 high halves: [-9.9, 39.9] 2^52, with a bias of 10
  * 2^52 from column 29 to 57. Upper ones are below 50 2^52, so that their byte 7
@@ -129,6 +130,17 @@ enum {
     WARPRSA_NARROW_TOP = WARPRSA_NARROW_LIMBS == 30 ? 8 : 9,
     /* Words' parts that a sample may get. */
     WARPRSA_NARROW_WORD_PARTS = WARPRSA_NARROW_LIMBS == 40 ? 4 : 3,
+    /* Who looks through the tables. With one round a lane looks for its own
+     * pair of samples. With two the warps without numbers look, each for two or
+     * four numbers, whose pairs its lanes have in turns. */
+    WARPRSA_NARROW_LOOKERS = WARPRSA_NARROW_LIMBS == 20   ? 8
+                             : WARPRSA_NARROW_LIMBS == 30 ? 2
+                                                          : 4,
+    WARPRSA_NARROW_LOOKER_NUMBERS =
+        WARPRSA_NARROW_NUMBERS / WARPRSA_NARROW_LOOKERS,
+    WARPRSA_NARROW_LOOKER_PAIRS =
+        WARPRSA_NARROW_LOOKER_NUMBERS * WARPRSA_NARROW_LIMBS / 2,
+    WARPRSA_NARROW_LOOKS = (WARPRSA_NARROW_LOOKER_PAIRS + 31) / 32,
 };
 
 /*
@@ -174,9 +186,13 @@ enum {
                                                                : 1296,
     WARPRSA_NARROW_TABLE =
         WARPRSA_NARROW_WORDS + 8 * WARPRSA_NARROW_WORDS_STRIDE,
-    WARPRSA_NARROW_TABLE_STRIDE = WARPRSA_TABLE_SIZE * WARPRSA_NARROW_NUMBER,
+    /* Entry by entry, without gaps, the pairs that are looked through together.
+     */
+    WARPRSA_NARROW_TABLE_ROW = 16 * WARPRSA_NARROW_LOOKER_PAIRS,
+    WARPRSA_NARROW_TABLE_STRIDE = WARPRSA_TABLE_SIZE * WARPRSA_NARROW_TABLE_ROW,
     WARPRSA_NARROW_EXPONENT =
-        WARPRSA_NARROW_TABLE + 8 * WARPRSA_NARROW_TABLE_STRIDE,
+        WARPRSA_NARROW_TABLE +
+        WARPRSA_NARROW_LOOKERS * WARPRSA_NARROW_TABLE_STRIDE,
     /* Words of an exponent: 1,035 bits, which keys with other primes in the
      * same batch may have, and 32 for blinding; of longer keys all. */
     WARPRSA_NARROW_EXPONENT_WORDS =
@@ -206,15 +222,14 @@ typedef struct warprsa_narrow_lane {
     warprsa_narrow_address left, right, left_again;
     warprsa_narrow_address part, parts[5];
     warprsa_narrow_address upper_first, upper_second;
-    /* Its pair of samples: their words' parts, the number, the table. */
-    warprsa_narrow_address words, number, table;
+    /* Its pair of samples: their words' parts, the number. */
+    warprsa_narrow_address words, number;
 #if WARPRSA_NARROW_LIMBS != 30
     uint64_t start[WARPRSA_NARROW_ROUNDS][2]; /* of its first pair of columns */
     /* The upper words of the starts of its second pair; the lower ones are
      * zero, as columns 32 and up get no bias of all columns. */
     uint32_t second_start[WARPRSA_NARROW_ROUNDS][2];
 #endif
-    uint64_t entry[WARPRSA_NARROW_ROUNDS][2]; /* of the table, as chosen */
     uint32_t fourth, top_mask, square;
     /* The upper word of what is subtracted from the upper sample of its pair,
      * a double whose lower word is that of 2^53 + 2^51 + 2^31. */
@@ -227,6 +242,15 @@ typedef struct warprsa_narrow_lane {
 #endif
     bool low, lowest, top, second;
 } warprsa_narrow_lane;
+
+/* What a lane keeps that looks through tables: where its first pair is in entry
+ * 0, the others being 512 bytes apart; its pairs of the chosen entries; which
+ * lane it is of a warp that looks for others. */
+typedef struct warprsa_narrow_look {
+    warprsa_narrow_address table;
+    uint64_t entry[WARPRSA_NARROW_LOOKS][2];
+    int lane;
+} warprsa_narrow_look;
 
 #define WARPRSA_NARROW_HIGH 0x1.8p104
 #define WARPRSA_NARROW_LOW  0x1p52
@@ -337,7 +361,7 @@ WARPRSA_FN int warprsa_narrow_pair_at(int k)
            k % WARPRSA_NARROW_PAIRS % 2 * WARPRSA_NARROW_HALF_NUMBER;
 }
 
-/* The same in an entry of the table and in a row of words. */
+/* The same in a row of words. */
 WARPRSA_FN int warprsa_narrow_pair_in_row(int k)
 {
     return WARPRSA_NARROW_ROUND * warprsa_narrow_round_of(k) +
@@ -408,38 +432,38 @@ WARPRSA_FN int warprsa_narrow_round_samples(const int round)
     return left < 4 ? left : 4;
 }
 
-/* A block's samples of round i at x, times those of round j at y, into their
- * columns. */
-WARPRSA_FN void warprsa_narrow_multiply_blocks(uint64_t *s,
-                                               warprsa_narrow_address x,
-                                               warprsa_narrow_address y,
-                                               const int i, const int j)
+/* Loads a block's samples of a round. */
+WARPRSA_FN void warprsa_narrow_load_round(double *x, warprsa_narrow_address at,
+                                          const int round)
 {
-    const int rows = warprsa_narrow_round_samples(i);
-    const int count = warprsa_narrow_round_samples(j);
-    double a[4], b[4];
-
-    warprsa_narrow_load_samples(a, x);
-    warprsa_narrow_load_samples(b, y);
-    if (count == 4)
-        warprsa_narrow_load_samples(b + 2, y + WARPRSA_NARROW_HALF_NUMBER);
-    if (rows == 4)
-        warprsa_narrow_load_samples(a + 2, x + WARPRSA_NARROW_HALF_NUMBER);
-    warprsa_narrow_block(s, a, b, rows, count);
+    at += WARPRSA_NARROW_ROUND * round;
+    warprsa_narrow_load_samples(x, at);
+    if (warprsa_narrow_round_samples(round) == 4)
+        warprsa_narrow_load_samples(x + 2, at + WARPRSA_NARROW_HALF_NUMBER);
 }
 
-/* The samples of the block at x, times those at y, into all of its columns. */
+/* The samples of the block at x, times those at y, into all of its columns. The
+ * second round goes back through those at y, so that one round of them is not
+ * loaded again. */
 WARPRSA_FN void warprsa_narrow_multiply_rounds(uint64_t *s,
                                                warprsa_narrow_address x,
                                                warprsa_narrow_address y)
 {
+    double a[4], b[4];
+
     WARPRSA_UNROLL
     for (int i = 0; i < WARPRSA_NARROW_ROUNDS; i++) {
+        warprsa_narrow_load_round(a, x, i);
         WARPRSA_UNROLL
-        for (int j = 0; j < WARPRSA_NARROW_ROUNDS; j++)
-            warprsa_narrow_multiply_blocks(s + 4 * (i + j),
-                                           x + WARPRSA_NARROW_ROUND * i,
-                                           y + WARPRSA_NARROW_ROUND * j, i, j);
+        for (int k = 0; k < WARPRSA_NARROW_ROUNDS; k++) {
+            const int j = i == 0 ? k : WARPRSA_NARROW_ROUNDS - 1 - k;
+
+            if (i == 0 || k > 0)
+                warprsa_narrow_load_round(b, y, j);
+            warprsa_narrow_block(s + 4 * (i + j), a, b,
+                                 warprsa_narrow_round_samples(i),
+                                 warprsa_narrow_round_samples(j));
+        }
     }
 }
 
@@ -650,25 +674,81 @@ WARPRSA_FN void warprsa_narrow_samples(const warprsa_narrow_lane *me, double *a,
                                      a);
 }
 
-/* Looks at a lane's part of entries `from` to `from` + 3 of the table and keeps
- * that of entry `digit`. */
-WARPRSA_FN void warprsa_narrow_choose(warprsa_narrow_lane *me, uint32_t from,
-                                      uint32_t digit)
+/* Where entry 0 of a number's pair k lies in the tables. */
+WARPRSA_FN int warprsa_narrow_table_at(int number, int k)
+{
+    const int numbers = WARPRSA_NARROW_LOOKER_NUMBERS;
+
+    return WARPRSA_NARROW_TABLE +
+           WARPRSA_NARROW_TABLE_STRIDE * (number / numbers) +
+           16 * (WARPRSA_NARROW_LIMBS / 2 * (number % numbers) + k);
+}
+
+/* Which of a looking warp's pairs a lane has as its pair `index`, and whether
+ * there is one. With one round it has its own. */
+WARPRSA_FN int warprsa_narrow_look_place(const warprsa_narrow_look *look,
+                                         const int index)
+{
+    return 32 * index + look->lane;
+}
+
+WARPRSA_FN bool warprsa_narrow_looks(const warprsa_narrow_look *look,
+                                     const int index)
+{
+    return WARPRSA_NARROW_ROUNDS == 1 ||
+           32 * (index + 1) <= WARPRSA_NARROW_LOOKER_PAIRS ||
+           warprsa_narrow_look_place(look, index) < WARPRSA_NARROW_LOOKER_PAIRS;
+}
+
+/* The number, of those of a looking warp, that such a pair is of. */
+WARPRSA_FN int warprsa_narrow_look_number(const warprsa_narrow_look *look,
+                                          const int index)
+{
+    return warprsa_narrow_look_place(look, index) / (WARPRSA_NARROW_LIMBS / 2);
+}
+
+/* Looks at a lane's pairs in entries `from` to `from` + 3 of the tables and
+ * keeps those of the entries `digit`. With two rounds the lanes of a warp read
+ * what lies together, and those without a pair nothing. (With one round that
+ * was slower, for it takes a branch.) */
+WARPRSA_FN void warprsa_narrow_choose(warprsa_narrow_look *look, uint32_t from,
+                                      const uint32_t *digit)
 {
     WARPRSA_UNROLL
-    for (uint32_t i = 0; i < 4; i++) {
-        const uint64_t mask = from + i == digit ? ~0ull : 0;
-
+    for (int k = 0; k < WARPRSA_NARROW_LOOKS; k++) {
+        if (!warprsa_narrow_looks(look, k))
+            continue;
         WARPRSA_UNROLL
-        for (int round = 0; round < WARPRSA_NARROW_ROUNDS; round++) {
+        for (uint32_t i = 0; i < 4; i++) {
+            const uint64_t mask = from + i == digit[k] ? ~0ull : 0;
             uint64_t x[2];
 
-            warprsa_narrow_load(x, me->table +
-                                       WARPRSA_NARROW_NUMBER * (from + i) +
-                                       WARPRSA_NARROW_ROUND * round);
-            me->entry[round][0] |= x[0] & mask;
-            me->entry[round][1] |= x[1] & mask;
+            warprsa_narrow_load(x, look->table +
+                                       WARPRSA_NARROW_TABLE_ROW * (from + i) +
+                                       512 * k);
+            look->entry[k][0] |= x[0] & mask;
+            look->entry[k][1] |= x[1] & mask;
         }
+    }
+}
+
+/* Stores the entries that a looking warp has chosen for others as their factors
+ * b. */
+WARPRSA_FN void warprsa_narrow_put_chosen(const warprsa_narrow_look *look,
+                                          warprsa_narrow_address shared,
+                                          int looker)
+{
+    WARPRSA_UNROLL
+    for (int k = 0; k < WARPRSA_NARROW_LOOKS; k++) {
+        const int place = warprsa_narrow_look_place(look, k);
+        const int number = WARPRSA_NARROW_LOOKER_NUMBERS * looker +
+                           warprsa_narrow_look_number(look, k);
+
+        if (warprsa_narrow_looks(look, k))
+            warprsa_narrow_store(
+                shared + number * WARPRSA_NARROW_STRIDE + WARPRSA_NARROW_B +
+                    warprsa_narrow_pair_at(place % (WARPRSA_NARROW_LIMBS / 2)),
+                look->entry[k][0], look->entry[k][1]);
     }
 }
 

@@ -123,20 +123,31 @@ static inline void warprsa_narrow_host_get(double *a, const uint8_t *at)
         memcpy(a + 2 * k, at + warprsa_narrow_pair_at(k), 16);
 }
 
-/* b = the chosen entry of the table. */
+/* b = the chosen entry of the table. With two rounds a warp chooses that has
+ * number 0 among its numbers. For the others, which there are none of, it
+ * chooses entry 0: zeros. */
 static inline void warprsa_narrow_host_choose(warprsa_narrow_host *h,
                                               uint32_t digit)
 {
-    for (int i = 0; i < WARPRSA_NARROW_LANES; i++) {
-        warprsa_narrow_lane *me = &h->lane[i];
+    const bool own = WARPRSA_NARROW_ROUNDS == 1;
 
-        memset(me->entry, 0, sizeof(me->entry));
+    for (int i = 0; i < (own ? WARPRSA_NARROW_LANES : 32); i++) {
+        uint32_t digits[WARPRSA_NARROW_LOOKS];
+        warprsa_narrow_look look;
+
+        if (own)
+            warprsa_narrow_set_own_look(&look, h->shared, 0, i);
+        else
+            warprsa_narrow_set_look(&look, h->shared, 0, i);
+        for (int k = 0; k < WARPRSA_NARROW_LOOKS; k++)
+            digits[k] = warprsa_narrow_look_number(&look, k) == 0 ? digit : 0;
         for (uint32_t from = 0; from < WARPRSA_TABLE_SIZE; from += 4)
-            warprsa_narrow_choose(me, from, digit);
-        for (int round = 0; me->low && round < WARPRSA_NARROW_ROUNDS; round++)
-            warprsa_narrow_store(me->number + WARPRSA_NARROW_B +
-                                     WARPRSA_NARROW_ROUND * round,
-                                 me->entry[round][0], me->entry[round][1]);
+            warprsa_narrow_choose(&look, from, digits);
+        if (!own)
+            warprsa_narrow_put_chosen(&look, h->shared, 0);
+        else if (h->lane[i].low)
+            warprsa_narrow_store(h->lane[i].number + WARPRSA_NARROW_B,
+                                 look.entry[0][0], look.entry[0][1]);
     }
 }
 
@@ -144,11 +155,9 @@ static inline void warprsa_narrow_host_choose(warprsa_narrow_host *h,
 static inline void warprsa_narrow_host_put_entry(warprsa_narrow_host *h,
                                                  int entry)
 {
-    uint8_t *to =
-        h->shared + WARPRSA_NARROW_TABLE + entry * WARPRSA_NARROW_NUMBER;
-
     for (int k = 0; k < WARPRSA_NARROW_LIMBS / 2; k++)
-        memcpy(to + warprsa_narrow_pair_in_row(k),
+        memcpy(h->shared + warprsa_narrow_table_at(0, k) +
+                   entry * WARPRSA_NARROW_TABLE_ROW,
                h->shared + WARPRSA_NARROW_A + warprsa_narrow_pair_at(k), 16);
 }
 

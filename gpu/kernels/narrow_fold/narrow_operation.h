@@ -306,8 +306,6 @@ warprsa_narrow_set_addresses(warprsa_narrow_lane *me,
     me->words = shared + WARPRSA_NARROW_WORDS +
                 number * WARPRSA_NARROW_WORDS_STRIDE + 16 * pair;
     me->number = own + warprsa_narrow_pair_at(warprsa_narrow_pair(pair, 0));
-    me->table = shared + WARPRSA_NARROW_TABLE +
-                number * WARPRSA_NARROW_TABLE_STRIDE + 16 * pair;
 }
 
 #if WARPRSA_NARROW_LIMBS == 30
@@ -353,18 +351,17 @@ WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
     warprsa_narrow_set_addresses(me, shared, number, &places);
     me->part = shared + number * WARPRSA_NARROW_STRIDE + WARPRSA_NARROW_PARTS +
                16 * lane;
+#if WARPRSA_NARROW_LIMBS != 30
     WARPRSA_UNROLL
     for (int i = 0; i < 2 * WARPRSA_NARROW_ROUNDS; i++) {
-#if WARPRSA_NARROW_LIMBS != 30
         const int at = 2 * warprsa_narrow_pair(places.first, i / 2) + i % 2;
         const int also = 2 * warprsa_narrow_pair(second, i / 2) + i % 2;
 
         me->start[i / 2][i % 2] = warprsa_narrow_start(key, at);
         me->second_start[i / 2][i % 2] =
             (uint32_t)(warprsa_narrow_start(key, also) >> 32);
-#endif
-        me->entry[i / 2][i % 2] = 0;
     }
+#endif
     me->fourth = second == 16 || second == 17 ? 0 : 0xFFFFFFFFu;
     me->top_mask = me->top ? 0xFFFu : 0xFFFFFFFFu;
     me->square = places.left == places.right;
@@ -387,6 +384,37 @@ WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
     if (!me->odd) /* the lane with the last pair of the block below */
         me->carry_from = all[me->carry_from].carry_from;
 #endif
+}
+
+/* Begins to choose. */
+WARPRSA_FN void warprsa_narrow_clear_look(warprsa_narrow_look *look)
+{
+    WARPRSA_UNROLL
+    for (int k = 0; k < WARPRSA_NARROW_LOOKS; k++)
+        look->entry[k][0] = look->entry[k][1] = 0;
+}
+
+/* Sets up lane `lane` of warp `looker` of those that look for others. */
+WARPRSA_FN void warprsa_narrow_set_look(warprsa_narrow_look *look,
+                                        warprsa_narrow_address shared,
+                                        int looker, int lane)
+{
+    look->lane = lane;
+    look->table = shared + WARPRSA_NARROW_TABLE +
+                  looker * WARPRSA_NARROW_TABLE_STRIDE + 16 * lane;
+    warprsa_narrow_clear_look(look);
+}
+
+/* Sets up lane `lane` of a number that looks for its own pair. */
+WARPRSA_FN void warprsa_narrow_set_own_look(warprsa_narrow_look *look,
+                                            warprsa_narrow_address shared,
+                                            int number, int lane)
+{
+    static const warprsa_narrow_lane_places all[] = WARPRSA_NARROW_LANE_PLACES;
+
+    look->lane = 0;
+    look->table = shared + warprsa_narrow_table_at(number, all[lane].pair);
+    warprsa_narrow_clear_look(look);
 }
 
 #endif

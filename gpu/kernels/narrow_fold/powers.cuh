@@ -117,15 +117,26 @@ warprsa_narrow_carry_samples(const warprsa_narrow_lane *me, double *a,
         warprsa_narrow_samples(me, a + 2 * i, y[i], carry[i], i);
 }
 
+/* threadIdx.x, in a way that hides from the compiler what it is. Otherwise it
+ * would keep what is computed from it during the power, which wants all
+ * registers. */
+static __device__ __forceinline__ uint32_t warprsa_narrow_thread_index(void)
+{
+    uint32_t index;
+
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+    return index;
+}
+
 /*
- * One product of narrow.h: a square or, with MULTIPLY, a multiplication. CHOOSE
- * looks at four entries of the table meanwhile. A warp without numbers (OWN is
- * false) takes part in the fold alone.
+ * One product of narrow.h: a square or, with MULTIPLY, a multiplication. With
+ * CHOOSE it looks at four entries of the tables meanwhile. A warp without
+ * numbers (OWN is false) takes part in the fold alone.
  */
 template <bool MULTIPLY, bool CHOOSE, bool OWN>
-static __device__ __forceinline__ void
-warprsa_narrow_step(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
-                    double *a, uint32_t from, uint32_t digit)
+static __device__ __forceinline__ void warprsa_narrow_step(
+    const warprsa_narrow_lane *me, const warprsa_narrow_thread *t, double *a,
+    warprsa_narrow_look *look, uint32_t from, const uint32_t *digit)
 {
     uint64_t c[ROUNDS][2] = {}, bytes[WARPRSA_NARROW_STEPS];
     uint32_t d[4][4];
@@ -149,7 +160,7 @@ warprsa_narrow_step(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
                            bytes[k]);
     }
     if (CHOOSE)
-        warprsa_narrow_choose(me, from, digit);
+        warprsa_narrow_choose(look, from, digit);
     WARPRSA_UNROLL
     for (int i = 0; i < 4; i++) {
         d[0][i] += d[1][i];
@@ -166,29 +177,6 @@ warprsa_narrow_step(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
         warprsa_narrow_carry_samples(me, a, c);
         __syncwarp();
     }
-}
-
-/* Stores the chosen entry as a factor, `to` bytes behind the number. */
-static __device__ __forceinline__ void
-warprsa_narrow_put_entry(const warprsa_narrow_lane *me, uint32_t to)
-{
-    if (me->low) {
-        WARPRSA_UNROLL
-        for (int i = 0; i < ROUNDS; i++)
-            if (warprsa_narrow_takes_part(me, i))
-                warprsa_narrow_store(me->number + to + WARPRSA_NARROW_ROUND * i,
-                                     me->entry[i][0], me->entry[i][1]);
-    }
-    __syncwarp();
-}
-
-/* Begins to choose an entry. */
-static __device__ __forceinline__ void
-warprsa_narrow_clear_entry(warprsa_narrow_lane *me)
-{
-    WARPRSA_UNROLL
-    for (int i = 0; i < ROUNDS; i++)
-        me->entry[i][0] = me->entry[i][1] = 0;
 }
 
 /* Stores the lane's samples at an address in each round. */
@@ -218,34 +206,140 @@ warprsa_narrow_digit(uint32_t exponent, int index)
            (WARPRSA_TABLE_SIZE - 1);
 }
 
-/* a = a^exponent. Entries 2 to 15 of the table come first, by the code that
- * ends each digit; then a begins as 1. */
-static __device__ __forceinline__ void
-warprsa_narrow_power(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
-                     double *a, uint32_t exponent, int windows)
+/* The first warp that looks for others. */
+static constexpr uint32_t FIRST_LOOKER = WARPRSA_NARROW_NUMBERS / 2;
+
+/* The shared memory of the block. */
+static __device__ __forceinline__ uint32_t warprsa_narrow_memory(void)
 {
+    return (uint32_t)__cvta_generic_to_shared(warprsa_shared);
+}
+
+/* Where a lane's samples are in entry 0 of the table: with one round where it
+ * looks, too. */
+static __device__ __forceinline__ uint32_t
+warprsa_narrow_own_entry(const warprsa_narrow_look *look)
+{
+    static constexpr warprsa_narrow_lane_places places[] =
+        WARPRSA_NARROW_LANE_PLACES;
+
+    if (ROUNDS == 1)
+        return look->table;
+
+    const uint32_t thread = warprsa_narrow_thread_index();
+    const int pair = places[thread % WARPRSA_NARROW_LANES].pair;
+
+    return warprsa_narrow_memory() +
+           warprsa_narrow_table_at((int)(thread / WARPRSA_NARROW_LANES),
+                                   warprsa_narrow_pair(pair, 0));
+}
+
+/* Stores a lane's samples as an entry of the table. */
+static __device__ __forceinline__ void
+warprsa_narrow_put_entry(const warprsa_narrow_lane *me,
+                         const warprsa_narrow_look *look, int entry,
+                         const double *a)
+{
+    if (me->low) {
+        const uint32_t to =
+            warprsa_narrow_own_entry(look) + WARPRSA_NARROW_TABLE_ROW * entry;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < ROUNDS; i++)
+            if (warprsa_narrow_takes_part(me, i))
+                warprsa_narrow_store_samples(to + 32 * i, a + 2 * i);
+    }
+}
+
+/* Begins to choose by a digit of each number that the lane looks for. */
+static __device__ __forceinline__ void
+warprsa_narrow_next_digits(warprsa_narrow_look *look, uint32_t *digit,
+                           const uint32_t *exponent, int index)
+{
+    WARPRSA_UNROLL
+    for (int k = 0; k < WARPRSA_NARROW_LOOKS; k++) {
+        digit[k] = warprsa_narrow_digit(exponent[k], index);
+        look->entry[k][0] = look->entry[k][1] = 0;
+    }
+}
+
+/* Puts what was chosen for others where multiplications find it. */
+static __device__ __forceinline__ void
+warprsa_narrow_put_factors(const warprsa_narrow_look *look)
+{
+    const uint32_t thread = warprsa_narrow_thread_index();
+    warprsa_narrow_look chosen = *look;
+
+    chosen.lane = (int)(thread % 32);
+    warprsa_narrow_put_chosen(&chosen, warprsa_narrow_memory(),
+                              (int)(thread / 32 - FIRST_LOOKER));
+}
+
+/* Where a number's exponent is. */
+static __device__ __forceinline__ uint32_t
+warprsa_narrow_exponent(uint32_t number)
+{
+    return warprsa_narrow_memory() + WARPRSA_NARROW_EXPONENT +
+           4 * WARPRSA_NARROW_EXPONENT_WORDS * number;
+}
+
+/* Those of the numbers that a lane looks for; of any, where it has no pair. */
+static __device__ __forceinline__ void
+warprsa_narrow_set_exponents(uint32_t *exponent,
+                             const warprsa_narrow_look *look)
+{
+    constexpr uint32_t numbers = WARPRSA_NARROW_LOOKER_NUMBERS;
+    const uint32_t first = numbers * (threadIdx.x / 32 - FIRST_LOOKER);
+
+    WARPRSA_UNROLL
+    for (int k = 0; k < WARPRSA_NARROW_LOOKS; k++) {
+        const uint32_t number = (uint32_t)warprsa_narrow_look_number(look, k);
+
+        exponent[k] = warprsa_narrow_exponent(
+            first + (number < numbers ? number : numbers - 1));
+    }
+}
+
+/* a = a^exponent. Entries 2 to 15 of the table come first, by the code that
+ * ends each digit; then a begins as 1. With two rounds the warps without
+ * numbers look through the tables, with one each lane does for itself. */
+static __device__ __forceinline__ void
+warprsa_narrow_power(const warprsa_narrow_lane *me,
+                     const warprsa_narrow_thread *t, double *a,
+                     warprsa_narrow_look *look, uint32_t exponent, int windows)
+{
+    constexpr bool LOOK = ROUNDS == 1;
     int index = windows - 1, entry = 2;
 
     WARPRSA_ROLLED
     for (;;) {
         if (entry > WARPRSA_TABLE_SIZE) {
-            const uint32_t digit = warprsa_narrow_digit(exponent, index--);
+            uint32_t digit[WARPRSA_NARROW_LOOKS];
 
-            warprsa_narrow_clear_entry(me);
+            if (LOOK)
+                warprsa_narrow_next_digits(look, digit, &exponent, index);
+            index--;
             WARPRSA_ROLLED
             for (uint32_t i = 0; i < WARPRSA_TABLE_SIZE; i += 4)
-                warprsa_narrow_step<false, true, true>(me, t, a, i, digit);
-            warprsa_narrow_put_entry(me, WARPRSA_NARROW_B);
+                warprsa_narrow_step<false, LOOK, true>(me, t, a, look, i,
+                                                       digit);
+            if (LOOK) {
+                if (me->low)
+                    warprsa_narrow_store(me->number + WARPRSA_NARROW_B,
+                                         look->entry[0][0], look->entry[0][1]);
+                __syncwarp();
+            }
         }
-        warprsa_narrow_step<true, false, true>(me, t, a, 0, 0);
+        warprsa_narrow_step<true, false, true>(me, t, a, look, 0, nullptr);
         if (entry < WARPRSA_TABLE_SIZE) {
-            if (me->low)
-                warprsa_narrow_store_rounds(
-                    me, me->table + WARPRSA_NARROW_NUMBER * entry, a);
+            warprsa_narrow_put_entry(me, look, entry, a);
             if (++entry == WARPRSA_TABLE_SIZE) {
-                warprsa_narrow_clear_entry(me);
-                me->entry[0][0] = me->lowest ? warprsa_bits(1.0) : 0;
-                warprsa_narrow_put_entry(me, WARPRSA_NARROW_A);
+                const double one[2 * ROUNDS] = {me->lowest ? 1.0 : 0.0};
+
+                if (me->low)
+                    warprsa_narrow_store_rounds(
+                        me, me->number + WARPRSA_NARROW_A, one);
+                __syncwarp();
                 entry++;
             }
         } else if (index < 0) {
@@ -254,28 +348,60 @@ warprsa_narrow_power(warprsa_narrow_lane *me, const warprsa_narrow_thread *t,
     }
 }
 
-/* The part of a warp without numbers in as many products. */
+/* Products of a power: those of the table, and of its digits. */
+static __device__ __forceinline__ int warprsa_narrow_products(int windows)
+{
+    return WARPRSA_TABLE_SIZE - 2 + (WARPRSA_WINDOW + 1) * windows;
+}
+
+/* The part of a warp whose numbers are absent in as many products. */
 static __device__ __forceinline__ void
-warprsa_narrow_fold_only(warprsa_narrow_lane *me,
+warprsa_narrow_fold_only(const warprsa_narrow_lane *me,
                          const warprsa_narrow_thread *t, double *a, int windows)
 {
-    const int products =
-        WARPRSA_TABLE_SIZE - 2 + (WARPRSA_WINDOW + 1) * windows;
+    const int products = warprsa_narrow_products(windows);
 
     WARPRSA_ROLLED
     for (int i = 0; i < products; i++)
-        warprsa_narrow_step<false, false, false>(me, t, a, 0, 0);
+        warprsa_narrow_step<false, false, false>(me, t, a, nullptr, 0, nullptr);
 }
 
-/* threadIdx.x, in a way that hides from the compiler what it is. Otherwise it
- * would keep what is computed from it during the power, which wants all
- * registers. */
-static __device__ __forceinline__ uint32_t warprsa_narrow_thread_index(void)
+/*
+ * The same, with a look at four entries of the tables in each square, while
+ * other warps have their products. What is chosen for a digit is put during its
+ * last square: before the barrier that this square's fold begins with. The
+ * factors before it are those of a multiplication that is done, and the next
+ * multiplication comes two barriers later.
+ */
+static __device__ __forceinline__ void
+warprsa_narrow_fold_and_look(const warprsa_narrow_lane *me,
+                             const warprsa_narrow_thread *t, double *a,
+                             warprsa_narrow_look *look, int windows)
 {
-    uint32_t index;
+    uint32_t exponent[WARPRSA_NARROW_LOOKS], digit[WARPRSA_NARROW_LOOKS] = {};
+    int index = windows;
+    /* Of the table; then of a digit, the last of which is the multiplication.
+     * Those of the table count as such. */
+    int table_left = WARPRSA_TABLE_SIZE - 2, product = WARPRSA_WINDOW;
 
-    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
-    return index;
+    warprsa_narrow_set_exponents(exponent, look);
+    WARPRSA_ROLLED
+    for (;;) {
+        if (product < WARPRSA_WINDOW) {
+            warprsa_narrow_choose(look, 4 * (uint32_t)product, digit);
+            if (product == WARPRSA_WINDOW - 1)
+                warprsa_narrow_put_factors(look);
+        }
+        warprsa_narrow_step<false, false, false>(me, t, a, look, 0, digit);
+        if (table_left > 0)
+            table_left--;
+        if (table_left > 0 || product++ < WARPRSA_WINDOW)
+            continue;
+        if (--index < 0)
+            break;
+        warprsa_narrow_next_digits(look, digit, exponent, index);
+        product = 0;
+    }
 }
 
 /* Where the first pair of samples of a lane with lower columns is that it loads
@@ -307,6 +433,7 @@ warprsa_narrow_samples_of_lane(const warprsa_narrow_launch &launch,
 /* Loads the number as both factors and as entry 1; entry 0 is 1. */
 static __device__ __forceinline__ void
 warprsa_narrow_load_number(const warprsa_narrow_lane *me,
+                           const warprsa_narrow_look *look,
                            const warprsa_narrow_launch &launch, double *a)
 {
     const double *from = warprsa_narrow_samples_of_lane(launch, false);
@@ -322,8 +449,8 @@ warprsa_narrow_load_number(const warprsa_narrow_lane *me,
                 a[i] = from[i / 2 * 4 + i % 2];
         warprsa_narrow_store_rounds(me, me->number, a);
         warprsa_narrow_store_rounds(me, me->number + WARPRSA_NARROW_B, a);
-        warprsa_narrow_store_rounds(me, me->table, one);
-        warprsa_narrow_store_rounds(me, me->table + WARPRSA_NARROW_NUMBER, a);
+        warprsa_narrow_put_entry(me, look, 0, one);
+        warprsa_narrow_put_entry(me, look, 1, a);
     }
 }
 
@@ -377,9 +504,8 @@ warprsa_narrow_keep(warprsa_narrow_lane *me, warprsa_narrow_thread *t)
     uint32_t *const words[] = {
         &me->left,        &me->right,        &me->left_again, &me->part,
         &me->upper_first, &me->upper_second, &me->words,      &me->number,
-        &me->table,       &me->fourth,       &me->top_mask,   &me->square,
-        &me->half,        &t->upper,         &t->last,        &t->low,
-        &t->high,
+        &me->fourth,      &me->top_mask,     &me->square,     &me->half,
+        &t->upper,        &t->last,          &t->low,         &t->high,
     };
 
     WARPRSA_UNROLL
@@ -406,6 +532,7 @@ warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
     const int windows = (int)launch.batch.batch.windows;
     warprsa_narrow_lane me;
     warprsa_narrow_thread t;
+    warprsa_narrow_look look;
     double a[2 * ROUNDS];
     double *to;
 
@@ -413,21 +540,32 @@ warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
     warprsa_narrow_set_lane(&me, shared, (int)number,
                             (int)(threadIdx.x % WARPRSA_NARROW_LANES), key);
     warprsa_narrow_set_thread(&t, shared, key);
+    if (ROUNDS == 1)
+        warprsa_narrow_set_own_look(&look, shared, (int)number,
+                                    (int)(threadIdx.x % WARPRSA_NARROW_LANES));
+    else
+        warprsa_narrow_set_look(&look, shared,
+                                (int)(threadIdx.x / 32 - FIRST_LOOKER),
+                                (int)(threadIdx.x % 32));
     warprsa_narrow_keep(&me, &t);
+    warprsa_narrow_opaque(&look.table);
     __syncthreads();
 #if WARPRSA_NARROW_LIMBS == 30
     if (number < WARPRSA_NARROW_NUMBERS)
         warprsa_narrow_store_starts(
             &me, (int)(threadIdx.x % WARPRSA_NARROW_LANES), key);
 #endif
-    warprsa_narrow_load_number(&me, launch, a);
+    warprsa_narrow_load_number(&me, &look, launch, a);
     __syncthreads();
     /* The same for all of a warp, and public. */
-    if ((BLOCKS == FEW || ROUNDS > 1) &&
-        __shfl_sync(0xffffffffu, number, 0) >= own.count)
+    if (ROUNDS > 1 &&
+        __shfl_sync(0xffffffffu, number, 0) >= WARPRSA_NARROW_NUMBERS)
+        warprsa_narrow_fold_and_look(&me, &t, a, &look, windows);
+    else if ((BLOCKS == FEW || ROUNDS > 1) &&
+             __shfl_sync(0xffffffffu, number, 0) >= own.count)
         warprsa_narrow_fold_only(&me, &t, a, windows);
     else
-        warprsa_narrow_power(&me, &t, a,
+        warprsa_narrow_power(&me, &t, a, &look,
                              shared + WARPRSA_NARROW_EXPONENT +
                                  4 * WARPRSA_NARROW_EXPONENT_WORDS * number,
                              windows);
