@@ -361,11 +361,19 @@ WARPRSA_FN int warprsa_narrow_pair_at(int k)
            k % WARPRSA_NARROW_PAIRS % 2 * WARPRSA_NARROW_HALF_NUMBER;
 }
 
-/* The same in a row of words. */
+/* The same in a row of words, for pair k of the first round. With 30 samples
+ * eight lanes together read the even pairs or the odd ones. They are in
+ * different banks, for pairs 1 and 8 have changed places. */
+WARPRSA_FN int warprsa_narrow_place_in_row(int k)
+{
+    return 16 * (WARPRSA_NARROW_LIMBS != 30 ? k : k == 1 ? 8 : k == 8 ? 1 : k);
+}
+
+/* And for any pair. */
 WARPRSA_FN int warprsa_narrow_pair_in_row(int k)
 {
     return WARPRSA_NARROW_ROUND * warprsa_narrow_round_of(k) +
-           16 * warprsa_narrow_place_of(k);
+           warprsa_narrow_place_in_row(warprsa_narrow_place_of(k));
 }
 
 /* Low halves that column c of a product of two blocks gets. */
@@ -543,6 +551,8 @@ WARPRSA_FN void warprsa_narrow_columns_of(const warprsa_narrow_lane *me,
     const uint64_t fifth = me->second ? 0 : ~0ull;
     uint64_t part[5][2], first[2] = {0}, second[2] = {0};
 
+    if (!warprsa_narrow_takes_part(me, round))
+        return;
     WARPRSA_UNROLL
     for (int i = 0; i < 5; i++)
         warprsa_narrow_load(part[i],
@@ -561,9 +571,9 @@ WARPRSA_FN void warprsa_narrow_columns_of(const warprsa_narrow_lane *me,
         c[i] = (part[0][i] + first[i]) + x;
         second[i] = (part[4][i] + second[i]) + y;
     }
-    if (!me->low && warprsa_narrow_takes_part(me, round))
+    if (!me->low)
         warprsa_narrow_store(me->upper_first + 32 * round, c[0], c[1]);
-    if (me->second && warprsa_narrow_takes_part(me, round))
+    if (me->second)
         warprsa_narrow_store(me->upper_second + 32 * round, second[0],
                              second[1]);
 }
@@ -619,6 +629,9 @@ WARPRSA_FN uint32_t warprsa_narrow_sums(const warprsa_narrow_lane *me,
 {
     uint64_t x[WARPRSA_NARROW_WORD_PARTS][2];
 
+    y[0] = y[1] = 0;
+    if (!warprsa_narrow_takes_part(me, round))
+        return 0;
     WARPRSA_UNROLL
     for (int i = 0; i < WARPRSA_NARROW_WORD_PARTS; i++)
         warprsa_narrow_load(x[i], me->words + WARPRSA_NARROW_WORDS_ROW * i +

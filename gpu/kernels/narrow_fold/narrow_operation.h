@@ -304,7 +304,8 @@ warprsa_narrow_set_addresses(warprsa_narrow_lane *me,
         : me->second ? warprsa_narrow_upper(shared, number, places->second)
                      : shared;
     me->words = shared + WARPRSA_NARROW_WORDS +
-                number * WARPRSA_NARROW_WORDS_STRIDE + 16 * pair;
+                number * WARPRSA_NARROW_WORDS_STRIDE +
+                warprsa_narrow_place_in_row(pair);
     me->number = own + warprsa_narrow_pair_at(warprsa_narrow_pair(pair, 0));
 }
 

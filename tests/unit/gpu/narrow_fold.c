@@ -158,7 +158,7 @@ static void places_have_no_conflicts(void **state)
             banks_differ(at);
         }
         for (int i = 0; i < BANK_GROUPS; i++)
-            at[i] = 16 * lanes[first + i].pair;
+            at[i] = warprsa_narrow_place_in_row(lanes[first + i].pair);
         banks_differ(at);
     }
 }
