@@ -259,19 +259,20 @@ static void judge_contention(warprsa_router *router, const period *p,
 }
 
 /* Rule 3's second probe: a share of the operations on the CPUs while the
- * devices are saturated. */
+ * devices are saturated, which are GPUs alone. */
 static void judge_overflow(warprsa_router *router, const period *p)
 {
     warprsa_probe *overflow = &router->overflow;
-    const bool alone = cpus_of(router) == WARPRSA_CPUS_NONE;
+    const bool gpus_alone = cpus_of(router) == WARPRSA_CPUS_NONE;
 
     if (overflow->active)
         judge(router, overflow, p, p->done);
-    else if (alone && p->saturated && p->share > 0 && is_up(router) &&
+    else if (gpus_alone && p->saturated && p->share > 0 && is_up(router) &&
              warprsa_probe_may_begin(overflow, p->now))
         warprsa_probe_begin(overflow, p->now, p->done);
     atomic_store_explicit(&router->overflow_share,
-                          overflow->active && alone ? (uint32_t)p->share : 0,
+                          overflow->active && gpus_alone ? (uint32_t)p->share
+                                                         : 0,
                           memory_order_relaxed);
 }
 

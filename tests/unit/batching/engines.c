@@ -240,63 +240,34 @@ static void wait_for_all(warprsa_queue *queue, fake_request *r, unsigned count)
     }
 }
 
-/* The CPUs beside a GPU take nothing by themselves, since callers need them. */
-static void cpus_leave_it_to_the_gpu(void **state)
+/* A queue with a GPU and CPUs beside it, both ready. */
+static warprsa_queue *ready_gpu_and_cpus(warprsa_queue_config *config)
 {
-    enum {
-        MANY = 20
-    };
-    warprsa_queue_config config = two_engines();
-    fake_request r[MANY];
     warprsa_queue *queue;
-    warprsa_key *key;
 
-    (void)state;
     FAKE_SET(second_devices, 1);
-    config.engines[1].on_cpus = true;
-    queue = fake_ready_queue(&config);
-    WAIT_UNTIL(config.counters->devices == 2);
-    assert_false(warprsa_queue_on_cpus(queue));
-    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
-    FAKE_SET(hold, true);
-    for (unsigned i = 0; i < MANY; i++) {
-        fake_fill(&r[i], WARPRSA_CLASS_2048, 1, i);
-        assert_int_equal(fake_submit(queue, key, &r[i]), WARPRSA_DONE);
-    }
-    FAKE_WAIT(fake.running >= 1);
-    FAKE_SET(hold, false);
-    for (unsigned i = 0; i < MANY; i++)
-        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
-                         WARPRSA_DONE);
-    for (unsigned i = 0; i < fake.batches && i < FAKE_BATCHES_LOGGED; i++)
-        assert_false(fake.log[i].second);
-    assert_int_equal(fake_sum(config.counters->gpu, WARPRSA_CLASSES), MANY);
-    assert_int_equal(fake_sum(config.counters->ifma, WARPRSA_CLASSES), 0);
-    warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    config->engines[1].on_cpus = true;
+    queue = fake_ready_queue(config);
+    WAIT_UNTIL(config->counters->devices == 2);
+    return queue;
 }
 
-/* Nor with a router, however much is queued for the GPU. */
-static void cpus_leave_a_saturated_gpu_alone(void **state)
+/* The CPUs beside a GPU take nothing, since callers need them, however much is
+ * queued for the GPU, and whether or not there is a router. */
+static void leave_it_to_the_gpu(warprsa_router *router)
 {
     enum {
         MANY = 6 * SECOND_BATCH_MAX
     };
     warprsa_queue_config config = two_engines();
-    warprsa_router router;
     fake_request r[MANY];
     warprsa_queue *queue;
     warprsa_key *key;
 
-    (void)state;
-    warprsa_router_init(&router, &warprsa_router_system_clocks, 4);
-    config.router = &router;
-    FAKE_SET(second_devices, 1);
-    config.engines[1].on_cpus = true;
+    config.router = router;
     config.engines[0].streams = config.engines[0].batch_max = 1;
-    queue = fake_ready_queue(&config);
-    WAIT_UNTIL(config.counters->devices == 2);
+    queue = ready_gpu_and_cpus(&config);
+    assert_false(warprsa_queue_on_cpus(queue));
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     FAKE_SET(hold, true);
     submit_all(queue, key, r, MANY);
@@ -306,9 +277,26 @@ static void cpus_leave_a_saturated_gpu_alone(void **state)
     wait_for_all(queue, r, MANY);
     for (unsigned i = 0; i < fake.batches && i < FAKE_BATCHES_LOGGED; i++)
         assert_false(fake.log[i].second);
+    assert_int_equal(fake_sum(config.counters->gpu, WARPRSA_CLASSES), MANY);
+    assert_int_equal(fake_sum(config.counters->ifma, WARPRSA_CLASSES), 0);
     warprsa_key_release(key);
     fake_close_queue(queue, &config);
     warprsa_counters_free(config.counters);
+}
+
+static void cpus_leave_it_to_the_gpu(void **state)
+{
+    (void)state;
+    leave_it_to_the_gpu(NULL);
+}
+
+static void cpus_leave_a_saturated_gpu_alone(void **state)
+{
+    warprsa_router router;
+
+    (void)state;
+    warprsa_router_init(&router, &warprsa_router_system_clocks, 4);
+    leave_it_to_the_gpu(&router);
 }
 
 /* A batch of CPUs that is not full lets other threads go first, whether or not
@@ -320,10 +308,7 @@ static void fuller_batches_are_worth_a_yield(void **state)
     warprsa_queue *queue;
 
     (void)state;
-    FAKE_SET(second_devices, 1);
-    config.engines[1].on_cpus = true;
-    queue = fake_ready_queue(&config);
-    WAIT_UNTIL(config.counters->devices == 2);
+    queue = ready_gpu_and_cpus(&config);
     queued = &queue->turns.count[WARPRSA_CLASS_2048];
     atomic_store(queued, SECOND_BATCH_MAX - 1);
     assert_true(warprsa_queue_would_be_fuller(queue, 1));
@@ -349,11 +334,8 @@ static void cpus_take_over_from_a_lost_gpu(void **state)
     warprsa_key *key;
 
     (void)state;
-    FAKE_SET(second_devices, 1);
-    config.engines[1].on_cpus = true;
     config.engines[0].streams = config.engines[0].batch_max = 1;
-    queue = fake_ready_queue(&config);
-    WAIT_UNTIL(config.counters->devices == 2);
+    queue = ready_gpu_and_cpus(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     FAKE_SET(open_failures, UINT32_MAX);
     FAKE_SET(hold, true);
