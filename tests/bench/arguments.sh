@@ -36,7 +36,7 @@ refuses 'a number from 1 to 99' "$kernel_rate" --runs=x
 refuses 'scan, direct' "$kernel_rate" --table-reads=direct,scan
 refuses '"more"' "$kernel_rate" more
 refuses 'unrecognized' "$kernel_rate" --unknown
-refuses '--profile, --once, --timing or --heat' "$constant_time"
+refuses '--profile, --once or --timing' "$constant_time"
 refuses '"paper"' "$constant_time" --timing --kernel=paper
 refuses '1024, 2048, 3072, 4096' "$constant_time" --timing --bits=7
 refuses '"0"' "$constant_time" --timing --batch=0

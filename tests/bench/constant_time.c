@@ -21,10 +21,6 @@
  * between those in clocks and in milliseconds, and a kernel leaks if both are
  * beyond the limit and point the same way.
  *
- * --heat measures where between: batches of random exponents run beside a
- * kernel (heater.h) that multiplies zeros or other numbers on half of the SMs.
- * That changes the frequency and nothing else.
- *
  * All also take kernels that leak on purpose, "control-direct" and
  * "control-branch": a test that does not find those leaks shows nothing.
  */
@@ -36,7 +32,6 @@
 #include "gpu/arith/int32_key.h"
 #include "tests/bench/batch_run.h"
 #include "tests/bench/bench.h"
-#include "tests/bench/heater.h"
 #include "tests/bench/paper_run.h"
 #include "tests/bench/sm_clocks.h"
 #include "tests/bench/welch.h"
@@ -60,11 +55,11 @@ static const char *const labels[KINDS] = {"zeros", "ones", "fixed", "random",
                                           "other-keys"};
 
 static const char help[] =
-    "usage: constant_time --profile|--once|--timing|--heat [OPTION...]\n"
+    "usage: constant_time --profile|--once|--timing [OPTION...]\n"
     "  --kernel=NAME   one that --list prints (cooperative)\n"
     "  --bits=N        size of RSA (2048)\n"
     "  --batch=N       requests in a batch (512)\n"
-    "  --samples=N     --timing, --heat: batches of each kind (300)\n"
+    "  --samples=N     --timing: batches of each kind (300)\n"
     "  --csv=FILE      the same: write every batch's kind and times\n"
     "  --turns=N       --profile: batches of each kind (1)\n"
     "  --list          print the kernels' names, no GPU needed\n"
@@ -103,7 +98,7 @@ typedef struct subject {
 
 typedef struct options {
     size_t samples, turns;
-    char mode; /* 'p': --profile, 'O': --once, 't': --timing, 'H': --heat */
+    char mode;       /* 'p': --profile, 'O': --once, 't': --timing */
     const char *csv; /* NULL: none */
 } options;
 
@@ -247,9 +242,9 @@ static int once(subject *s)
     return 0;
 }
 
-/* What was measured of `count` batches: each one's kind of exponents, or of
- * numbers that the heater multiplied meanwhile, clocks of the SMs (the median
- * of all, the least and the most) and milliseconds. */
+/* What was measured of `count` batches: each one's kind of exponents,
+ * clocks of the SMs (the median of all, the least and the most) and
+ * milliseconds. */
 typedef struct samples {
     size_t count;
     uint8_t *kind;
@@ -276,74 +271,23 @@ static void samples_free(samples *m)
     free(m->clocks);
 }
 
-typedef struct heater {
-    cudaStream_t stream;
-    double *sink;
-    unsigned sms;
-    uint64_t clocks; /* that it multiplies; 0: there is no heater */
-} heater;
-
-static void heater_start(const heater *h, bool zeros)
-{
-    if (h->clocks > 0)
-        bench_cuda(heater_launch(h->sms, zeros, h->clocks, h->sink, h->stream),
-                   "the heater");
-}
-
-static void heater_end(const heater *h)
-{
-    if (h->clocks == 0)
-        return;
-    if (cudaStreamQuery(h->stream) != cudaErrorNotReady)
-        bench_fail("the heater ended before the batch");
-    bench_cuda(cudaStreamSynchronize(h->stream), "the heater");
-}
-
-/* A heater that outlasts the subject's batches. */
-static void heater_new(heater *h, subject *s, unsigned sms)
-{
-    const double per_ms = 2e6; /* an SM has fewer clocks */
-
-    *h = (heater){.sms = sms / 2, .sink = bench_device_memory(sizeof(double))};
-    bench_cuda(cudaStreamCreateWithFlags(&h->stream, cudaStreamNonBlocking),
-               "a stream");
-    h->clocks = (uint64_t)(per_ms * 4 * run_kernel(s)) + 4 * (uint64_t)per_ms;
-    prepare(s, EXPONENTS_RANDOM);
-    heater_start(h, false);
-    h->clocks = (uint64_t)(per_ms * (1.3 * run_kernel(s) + 1));
-    bench_cuda(cudaStreamSynchronize(h->stream), "the heater");
-}
-
-static void heater_free(heater *h)
-{
-    bench_cuda(cudaFree(h->sink), "freeing memory");
-    bench_cuda(cudaStreamDestroy(h->stream), "a stream");
-}
-
-/* Runs batches. Their kinds are random: of the exponents, or of the heater's
- * numbers if there is one. */
-static void measure(subject *s, samples *m, bool heat)
+/* Runs batches whose kinds of exponents are random. */
+static void measure(subject *s, samples *m)
 {
     sm_clocks clocks;
-    heater h = {0};
 
     bench_random(m->kind, m->count);
     sm_clocks_new(&clocks);
     prepare(s, EXPONENTS_RANDOM);
     run_kernel(s);
-    if (heat)
-        heater_new(&h, s, clocks.sms);
     sm_clocks_take(&clocks, s->run.stream);
     for (size_t i = 0; i < m->count; i++) {
         uint8_t *kind = &m->kind[i];
         spread of;
 
-        *kind = heat ? *kind % 2 ? EXPONENTS_ZEROS : EXPONENTS_RANDOM
-                     : *kind % EXPONENTS;
-        prepare(s, heat ? EXPONENTS_RANDOM : *kind);
-        heater_start(&h, *kind == EXPONENTS_ZEROS);
+        *kind = *kind % EXPONENTS;
+        prepare(s, *kind);
         m->ms[i] = run_kernel(s);
-        heater_end(&h);
         of = sm_clocks_take(&clocks, s->run.stream);
         m->clocks[i] = of.median;
         m->least[i] = of.least;
@@ -352,8 +296,6 @@ static void measure(subject *s, samples *m, bool heat)
     m->sms = clocks.sms;
     m->least_sms = clocks.least;
     sm_clocks_free(&clocks);
-    if (heat)
-        heater_free(&h);
 }
 
 /* How exponents of a kind differ from random ones. */
@@ -362,17 +304,13 @@ typedef struct difference {
     double percent, t;
 } difference;
 
-/* Of all times, or without the slowest ones (welch.h). */
 static void compare(difference found[EXPONENTS_RANDOM], const samples *m,
-                    const double *times, bool all)
+                    const double *times)
 {
     moments of[EXPONENTS] = {{0}};
     const moments *random = &of[EXPONENTS_RANDOM];
 
-    if (!all)
-        moments_of_kinds(of, times, m->kind, m->scratch, m->count);
-    for (size_t i = 0; all && i < m->count; i++)
-        moments_add(&of[m->kind[i]], times[i]);
+    moments_of_kinds(of, times, m->kind, m->scratch, m->count);
     for (int i = 0; i < EXPONENTS_RANDOM; i++)
         found[i] = (difference){of[i], 100 * (of[i].mean / random->mean - 1),
                                 welch_t(&of[i], random)};
@@ -393,8 +331,8 @@ static int report(const subject *s, const samples *m)
     difference clocks[EXPONENTS_RANDOM], ms[EXPONENTS_RANDOM];
     int leaks = 0;
 
-    compare(clocks, m, m->clocks, false);
-    compare(ms, m, m->ms, false);
+    compare(clocks, m, m->clocks);
+    compare(ms, m, m->ms);
     for (int i = 0; i < EXPONENTS_RANDOM; i++) {
         const double c = clocks[i].t, t = ms[i].t;
         const bool equal = welch_passes(c) && welch_passes(t);
@@ -410,25 +348,6 @@ static int report(const subject *s, const samples *m)
     if (m->least_sms < m->sms)
         printf("clocks were read of %u to %u SMs\n", m->least_sms, m->sms);
     return leaks;
-}
-
-/* With a frequency higher by f, clocks rise by f times the part of the time
- * that does not go with them, and milliseconds fall by f times the rest. The
- * slowest times are not left out, since they would be one kind's. */
-static int report_heat(const subject *s, const samples *m)
-{
-    difference clocks[EXPONENTS_RANDOM], ms[EXPONENTS_RANDOM];
-    const difference *c = &clocks[EXPONENTS_ZEROS], *t = &ms[EXPONENTS_ZEROS];
-    double f;
-
-    compare(clocks, m, m->clocks, true);
-    compare(ms, m, m->ms, true);
-    f = c->percent - t->percent;
-    print_row(s, EXPONENTS_ZEROS, c, t, "by the heater's zeros");
-    printf("frequency %+.4f%%, part of the time that does not go with it %.3f "
-           "(standard error %.3f)\n",
-           f, c->percent / f, fabs(c->percent / c->t / f));
-    return 0;
 }
 
 static void write_csv(const samples *m, const char *name)
@@ -447,13 +366,12 @@ static void write_csv(const samples *m, const char *name)
 
 static int timing(subject *s, const options *o)
 {
-    const bool heat = o->mode == 'H';
     samples m;
     int leaks;
 
-    samples_new(&m, o->samples * (heat ? 2 : EXPONENTS));
-    measure(s, &m, heat);
-    leaks = heat ? report_heat(s, &m) : report(s, &m);
+    samples_new(&m, o->samples * EXPONENTS);
+    measure(s, &m);
+    leaks = report(s, &m);
     if (o->csv != NULL)
         write_csv(&m, o->csv);
     samples_free(&m);
@@ -466,7 +384,6 @@ static void parse(subject *s, options *o, int argc, char **argv)
         {"profile", no_argument, NULL, 'p'},
         {"once", no_argument, NULL, 'O'},
         {"timing", no_argument, NULL, 't'},
-        {"heat", no_argument, NULL, 'H'},
         {"kernel", required_argument, NULL, 'k'},
         {"bits", required_argument, NULL, 'b'},
         {"batch", required_argument, NULL, 'n'},
@@ -481,7 +398,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
     int c;
 
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (c == 'p' || c == 'O' || c == 't' || c == 'H')
+        if (c == 'p' || c == 'O' || c == 't')
             o->mode = (char)c;
         else if (c == 'k')
             choose_kernel(s, optarg);
@@ -509,7 +426,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
     if (optind != argc)
         usage("argument", argv[optind], "options alone, see --help");
     if (o->mode == 0)
-        usage("mode", "", "--profile, --once, --timing or --heat is wanted");
+        usage("mode", "", "--profile, --once or --timing is wanted");
     if (paper_shape_of(s->bits) == NULL)
         usage("--bits", "", "1024, 2048, 3072, 4096");
 }
