@@ -53,8 +53,8 @@ const char *warprsa_status_text(warprsa_status status)
 int warprsa_key_class(const warprsa_private_key *key)
 {
     for (int size = 0; size < WARPRSA_CLASSES; size++)
-        if (8 * key->modulus_bytes ==
-            warprsa_class_bits((warprsa_size_class)size))
+        if (key->modulus_bytes ==
+            warprsa_class_bits((warprsa_size_class)size) / 8)
             return size;
     return -1;
 }
