@@ -35,7 +35,9 @@ enum {
      * takes as long. */
     WARPRSA_IFMA_LANES = 8,
     WARPRSA_STREAMS_MAX = 256,
-    WARPRSA_GPU_STREAMS_MAX = 8, /* more than that never helped a GPU */
+    /* CUDA gives a process 8 hardware queues unless its environment says more
+     * (CUDA_DEVICE_MAX_CONNECTIONS). More streams wait for each other. */
+    WARPRSA_GPU_STREAMS_MAX = 8,
 };
 
 typedef enum warprsa_status {

@@ -257,10 +257,9 @@ warprsa_narrow_next_digits(warprsa_narrow_look *look, uint32_t *digit,
                            const uint32_t *exponent, int index)
 {
     WARPRSA_UNROLL
-    for (int k = 0; k < WARPRSA_NARROW_LOOKS; k++) {
+    for (int k = 0; k < WARPRSA_NARROW_LOOKS; k++)
         digit[k] = warprsa_narrow_digit(exponent[k], index);
-        look->entry[k][0] = look->entry[k][1] = 0;
-    }
+    warprsa_narrow_clear_look(look);
 }
 
 /* Puts what was chosen for others where multiplications find it. */
