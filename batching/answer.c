@@ -9,6 +9,10 @@
 
 #include "batching/failover.h"
 
+enum {
+    AHEAD = 8, /* callers whose memory is asked for before they are told */
+};
+
 /* Drops the references of requests about to be answered. Not after the answer:
  * a caller that then releases its key must find itself to be the last. Equal
  * keys are dropped at once, since one key is the usual case. */
@@ -47,8 +51,11 @@ static void notify_caller(const warprsa_item *item)
  * and whoever holds that may wait for another answer of the same batch. */
 static void notify_callers(const warprsa_worker *worker, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            __builtin_prefetch(worker->items[i + AHEAD].notify.arg, 1);
         notify_caller(&worker->items[i]);
+    }
 }
 
 void warprsa_answer_refused(warprsa_worker *worker, warprsa_item item,

@@ -221,7 +221,7 @@ void warprsa_key_reference(warprsa_key *key)
     atomic_fetch_add_explicit(&key->references, 1, memory_order_relaxed);
 }
 
-static bool is_shared(const warprsa_key *key)
+bool warprsa_key_is_shared(const warprsa_key *key)
 {
     return key->owner->id != WARPRSA_OWNER_SELF;
 }
@@ -229,8 +229,9 @@ static bool is_shared(const warprsa_key *key)
 void warprsa_key_requested(warprsa_key *key)
 {
     warprsa_key_reference(key);
-    if (is_shared(key) && atomic_fetch_add_explicit(&key->owner->requests, 1,
-                                                    memory_order_relaxed) == 0)
+    if (warprsa_key_is_shared(key) &&
+        atomic_fetch_add_explicit(&key->owner->requests, 1,
+                                  memory_order_relaxed) == 0)
         atomic_fetch_add_explicit(&key->keys->busy_owners, 1,
                                   memory_order_relaxed);
 }
@@ -240,7 +241,7 @@ void warprsa_key_answered(warprsa_key *key, uint32_t count)
     /* First: the owner may go with its last key. Of its requests none is left
      * only after the thread that found none before has counted the owner, and
      * has queued its request. */
-    if (is_shared(key) &&
+    if (warprsa_key_is_shared(key) &&
         atomic_fetch_sub_explicit(&key->owner->requests, count,
                                   memory_order_relaxed) == count)
         atomic_fetch_sub_explicit(&key->keys->busy_owners, 1,
@@ -255,9 +256,8 @@ void warprsa_key_answered(warprsa_key *key, uint32_t count)
  * always finds some, and one alone has nearly all. */
 bool warprsa_key_may_request(const warprsa_key *key, uint32_t free_slots)
 {
-    return !is_shared(key) ||
-           atomic_load_explicit(&key->owner->requests, memory_order_relaxed) <
-               (uint64_t)free_slots * REQUESTS_PER_FREE;
+    return atomic_load_explicit(&key->owner->requests, memory_order_relaxed) <
+           (uint64_t)free_slots * REQUESTS_PER_FREE;
 }
 
 static uint32_t index_on(const warprsa_key *key, unsigned device)

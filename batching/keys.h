@@ -73,9 +73,10 @@ typedef struct warprsa_key_owner {
 LIST_HEAD(warprsa_key_owner_list, warprsa_key_owner);
 
 struct warprsa_key {
-    /* Of callers, and of requests not answered yet. */
+    /* Of callers, and of requests not answered yet. Every request writes it; the
+     * rest is read by all and has cache lines of its own. */
     _Alignas(64) _Atomic uint32_t references;
-    warprsa_size_class size;
+    _Alignas(64) warprsa_size_class size;
     warprsa_key_owner *owner;
     bool released; /* in the list of released keys; under the table's lock */
     struct warprsa_keys *keys; /* its table, which lives while references > 0 */
@@ -148,8 +149,11 @@ void warprsa_key_drop(warprsa_key *key, uint32_t count);
 void warprsa_key_requested(warprsa_key *key);
 void warprsa_key_answered(warprsa_key *key, uint32_t count);
 
-/* Whether the owner may have one more request under way, while so many of all
- * request slots are free. Any thread. */
+/* Whether its owner shares the devices with others. Any thread. */
+bool warprsa_key_is_shared(const warprsa_key *key);
+
+/* Whether the owner of a shared key may have one more request under way, while
+ * so many of all request slots are free. Any thread. */
 bool warprsa_key_may_request(const warprsa_key *key, uint32_t free_slots);
 
 /* Whether requests of several owners, other than WARPRSA_OWNER_SELF, have not

@@ -213,9 +213,12 @@ void warprsa_queue_abandon(warprsa_queue *queue)
 warprsa_queue_state warprsa_queue_wait_ready(warprsa_queue *queue,
                                              unsigned timeout_ms)
 {
-    uint64_t until_ns = warprsa_clock_ns() + timeout_ms * WARPRSA_NS_PER_MS;
     uint32_t state = atomic_load(&queue->state);
+    uint64_t until_ns;
 
+    if (state != WARPRSA_QUEUE_STARTING)
+        return (warprsa_queue_state)state;
+    until_ns = warprsa_clock_ns() + timeout_ms * WARPRSA_NS_PER_MS;
     while (state == WARPRSA_QUEUE_STARTING && warprsa_clock_ns() < until_ns) {
         warprsa_futex_wait(&queue->state, state, until_ns);
         state = atomic_load(&queue->state);
@@ -309,6 +312,14 @@ static uint32_t free_slots(const warprsa_queue *queue)
     return taken < queue->config.slots ? queue->config.slots - taken : 0;
 }
 
+/* Every request writes how many there are, so that is read for those alone whose
+ * owner shares the devices. */
+static bool may_request(const warprsa_queue *queue, const warprsa_key *key)
+{
+    return !warprsa_key_is_shared(key) ||
+           warprsa_key_may_request(key, free_slots(queue));
+}
+
 warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
                                     const uint8_t *input, warprsa_notify notify,
                                     warprsa_ticket *ticket)
@@ -324,7 +335,7 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
     if (!warprsa_queue_takes(queue, key))
         return refused(queue, WARPRSA_CPU_UNSUPPORTED_KEY);
     now_ns = warprsa_clock_ns();
-    if (!warprsa_key_may_request(key, free_slots(queue)) ||
+    if (!may_request(queue, key) ||
         !warprsa_slots_acquire(&queue->slots, now_ns, &index))
         return refused(queue, WARPRSA_CPU_QUEUE_FULL);
     *ticket = warprsa_slots_ticket(&queue->slots, index);

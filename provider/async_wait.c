@@ -297,7 +297,9 @@ static void tell(warprsa_async_wait *wait)
             atomic_store(&wait->fd_written, true);
         }
     }
-    if (atomic_fetch_sub(&wait->telling, 1) == 1)
+    /* Nobody waits for this while the wait ctx exists: its end writes that
+     * before it reads the number. */
+    if (atomic_fetch_sub(&wait->telling, 1) == 1 && !atomic_load(&wait->alive))
         warprsa_futex_wake(&wait->telling, INT_MAX);
     release_queued(wait);
 }

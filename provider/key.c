@@ -159,10 +159,10 @@ static warprsa_backend_key *find_key(const warprsa_rsa *ours, const RSA *rsa,
     return found;
 }
 
-warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_instance *instance,
+warprsa_backend_key *warprsa_rsa_key(warprsa_rsa *ours, const RSA *rsa,
+                                     warprsa_instance *instance,
                                      const warprsa_backend *backend)
 {
-    warprsa_rsa *ours = warprsa_rsa_of(rsa);
     warprsa_key_handle *old =
         atomic_load_explicit(&ours->handle, memory_order_acquire);
     warprsa_key_handle *mine = NULL;

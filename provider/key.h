@@ -59,11 +59,12 @@ warprsa_rsa *warprsa_rsa_of(const RSA *rsa);
 void warprsa_rsa_classify(RSA *rsa);
 
 /*
- * The backend's key for an RSA that has a size class. The warprsa_rsa owns it
- * and releases it at its end. The caller is between warprsa_instance_enter()
- * and leave(). NULL: no memory. Any thread.
+ * The backend's key for an RSA that has a size class, and for its warprsa_rsa,
+ * which owns it and releases it at its end. The caller is between
+ * warprsa_instance_enter() and leave(). NULL: no memory. Any thread.
  */
-warprsa_backend_key *warprsa_rsa_key(const RSA *rsa, warprsa_instance *instance,
+warprsa_backend_key *warprsa_rsa_key(warprsa_rsa *ours, const RSA *rsa,
+                                     warprsa_instance *instance,
                                      const warprsa_backend *backend);
 
 #endif

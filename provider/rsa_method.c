@@ -64,12 +64,15 @@ static bool is_ready(const warprsa_context *context, warprsa_instance *instance,
                      const warprsa_backend *backend, warprsa_cpu_reason *reason,
                      bool *again)
 {
-    unsigned left = context->config.route == WARPRSA_ROUTE_GPU
-                        ? warprsa_instance_startup_left(context, instance)
-                        : 0;
-    warprsa_queue_state state = backend->ops->wait_ready(
-        backend->impl, left < SLICE_MS ? left : SLICE_MS);
+    unsigned left = 0;
+    warprsa_queue_state state = backend->ops->wait_ready(backend->impl, 0);
 
+    if (state == WARPRSA_QUEUE_STARTING &&
+        context->config.route == WARPRSA_ROUTE_GPU) {
+        left = warprsa_instance_startup_left(context, instance);
+        state = backend->ops->wait_ready(backend->impl,
+                                         left < SLICE_MS ? left : SLICE_MS);
+    }
     *again = state == WARPRSA_QUEUE_STARTING && left > 0;
     *reason = state == WARPRSA_QUEUE_STARTING ? WARPRSA_CPU_STARTING
                                               : WARPRSA_CPU_NO_DEVICE;
@@ -116,7 +119,7 @@ static const warprsa_backend *choose_backend(warprsa_context *context,
 
 /* Computes output = input^d mod n on a device. False: it was not computed, and
  * the reason is counted. */
-static bool offload(const warprsa_rsa *ours, const RSA *rsa,
+static bool offload(warprsa_rsa *ours, const RSA *rsa,
                     warprsa_instance *instance, const uint8_t *input,
                     uint8_t *output)
 {
@@ -129,7 +132,7 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
 
     if (backend == NULL)
         return false;
-    key = warprsa_rsa_key(rsa, instance, backend);
+    key = warprsa_rsa_key(ours, rsa, instance, backend);
     if (key == NULL) {
         count_reason(instance, WARPRSA_CPU_ERROR);
     } else {
@@ -147,7 +150,7 @@ static bool offload(const warprsa_rsa *ours, const RSA *rsa,
 
 /* The same. Where it was not computed, an operation on the CPU is counted, and
  * the caller is to compute it there. */
-static bool offload_or_count(const warprsa_rsa *ours, const RSA *rsa,
+static bool offload_or_count(warprsa_rsa *ours, const RSA *rsa,
                              const uint8_t *input, uint8_t *output)
 {
     warprsa_instance *instance = warprsa_instance_get(ours->context);
@@ -168,8 +171,8 @@ static bool offload_or_count(const warprsa_rsa *ours, const RSA *rsa,
 }
 
 /* The same for BIGNUMs. */
-static bool offload_bignum(const warprsa_rsa *ours, const RSA *rsa,
-                           const BIGNUM *in, BIGNUM *out)
+static bool offload_bignum(warprsa_rsa *ours, const RSA *rsa, const BIGNUM *in,
+                           BIGNUM *out)
 {
     int length = RSA_size(rsa);
     uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
@@ -333,7 +336,7 @@ static int call_libcrypto(private_fn *function, int how, int length,
 static int priv_enc(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {
-    const warprsa_rsa *ours = warprsa_rsa_of(rsa);
+    warprsa_rsa *ours = warprsa_rsa_of(rsa);
     uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
     bool padded = accepts_bytes(ours) &&
                   pad_signature(number, length, from, rsa, padding);
@@ -350,7 +353,7 @@ static int priv_enc(int length, const unsigned char *from, unsigned char *to,
 static int priv_dec(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {
-    const warprsa_rsa *ours = warprsa_rsa_of(rsa);
+    warprsa_rsa *ours = warprsa_rsa_of(rsa);
     uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
     bool padded = accepts_bytes(ours) && padding == RSA_NO_PADDING &&
                   copy_number(number, length, from, rsa);
