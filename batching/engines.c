@@ -10,12 +10,12 @@
 #include "batching/base/usable_cpus.h"
 
 static void add(warprsa_queue_config *config, const warprsa_engine *engine,
-                const warprsa_engines_wanted *wanted)
+                const warprsa_engines_wanted *wanted, unsigned streams)
 {
     config->engines[config->engine_count++] = (warprsa_queue_engine){
         .engine = engine,
         .devices = wanted->devices,
-        .streams = wanted->streams,
+        .streams = streams,
         .batch_max = wanted->batch_max,
     };
 }
@@ -53,7 +53,7 @@ static bool add_cuda(warprsa_queue_config *config,
     const warprsa_engine *cuda = warprsa_engine_cuda();
 
     if (cuda != NULL)
-        add(config, cuda, wanted);
+        add(config, cuda, wanted, warprsa_hardware_queues(wanted->streams));
     else
         snprintf(why, why_size, "no cuda engine in this build");
     return cuda != NULL;
@@ -72,7 +72,7 @@ bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
     config->engine_count = 0;
     snprintf(why, why_size, "engine = none");
     if (wanted->engine == WARPRSA_ENGINE_HOST)
-        add(config, warprsa_engine_host(), wanted);
+        add(config, warprsa_engine_host(), wanted, wanted->streams);
     if (cuda)
         (void)add_cuda(config, wanted, why, why_size);
     if (ifma && may_use_ifma(wanted, no_ifma, sizeof(no_ifma)))
@@ -80,4 +80,10 @@ bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
     else if (ifma && !cuda)
         snprintf(why, why_size, "%s", no_ifma);
     return config->engine_count > 0;
+}
+
+void warprsa_engines_prepare(warprsa_engine_choice engine, unsigned streams)
+{
+    if (engine == WARPRSA_ENGINE_AUTO || engine == WARPRSA_ENGINE_CUDA)
+        (void)warprsa_hardware_queues(streams);
 }

@@ -17,6 +17,9 @@ enum {
     SHARE_LEAST = 512,
     TRACE_LINE = 512,
     SORT_STEP = 64, /* requests taken from a ring at once */
+    /* A device that computes so many times its granularity has no need of a
+     * batch that is not a multiple of it. */
+    BUSY = 16,
     /* The whole of a batch's time, in waits_for_cpu; and the part of it from
      * which on the CPUs are taken to be contended. */
     WHOLE = 65536,
@@ -328,14 +331,20 @@ bool warprsa_queue_sort_turns(warprsa_queue *queue)
     return any;
 }
 
-/* How many requests are queued; a hint. */
+/* How many requests of a class are queued; a hint. */
+static uint32_t waiting_of(warprsa_queue *queue, unsigned size)
+{
+    return warprsa_ring_count(&queue->queued[size]) +
+           atomic_load(&queue->turns.count[size]);
+}
+
+/* Of all classes; a hint. */
 static uint32_t waiting_in(warprsa_queue *queue)
 {
     uint32_t waiting = 0;
 
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        waiting += warprsa_ring_count(&queue->queued[c]) +
-                   atomic_load(&queue->turns.count[c]);
+        waiting += waiting_of(queue, c);
     return waiting;
 }
 
@@ -461,10 +470,21 @@ static warprsa_class_set sooner_on(const warprsa_queue *queue, unsigned device)
     return classes;
 }
 
-/* A submitter that is told no need not notify anybody: it has read `running`
+/* Whether a device has so much to compute that a batch can wait until it is a
+ * multiple of the granularity. Its end is not far: something is under way. */
+static bool is_busy(const warprsa_queue *queue, unsigned device)
+{
+    const unsigned granularity = engine_of(queue, device)->engine->granularity;
+
+    return granularity > 1 &&
+           atomic_load(&queue->activity[device].running) >= BUSY * granularity;
+}
+
+/* The classes that a device takes now, however few requests are queued. A
+ * submitter that is told no need not notify anybody: it has read `running`
  * after it queued its request, and the worker that lowers that looks at the
  * queue afterwards. All four are sequentially consistent. */
-warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
+static warprsa_class_set takes(warprsa_queue *queue, unsigned device)
 {
     const warprsa_device_activity *activity = &queue->activity[device];
     const warprsa_queue_engine *from = engine_of(queue, device);
@@ -479,6 +499,28 @@ warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
     if (atomic_load(&activity->running) != 0 && wants_more(queue, device))
         return 0;
     return classes;
+}
+
+/* Of a busy device it counts what is queued of all classes: then the oldest is
+ * taken, however few there are of its class. */
+warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
+{
+    if (is_busy(queue, device) &&
+        waiting_in(queue) < engine_of(queue, device)->engine->granularity)
+        return 0;
+    return takes(queue, device);
+}
+
+/* Whether a device takes a request of this class that has just been queued. A
+ * busy one is asked with the fewest looks at what other threads write. That
+ * some are not noticed does no harm: the next batch that ends counts all. */
+static bool takes_queued(warprsa_queue *queue, unsigned device,
+                         warprsa_size_class size)
+{
+    return (!is_busy(queue, device) ||
+            waiting_of(queue, size) >=
+                engine_of(queue, device)->engine->granularity) &&
+           (takes(queue, device) >> size & 1) != 0;
 }
 
 /* The place of a device that may take a request of this class among those that
@@ -508,7 +550,7 @@ void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size)
         uint32_t running;
 
         if (!warprsa_eventcount_has_waiter(&device->eventcount) ||
-            (warprsa_queue_takes_now(queue, i) >> size & 1) == 0)
+            !takes_queued(queue, i, size))
             continue;
         rank = rank_of(queue, i, size);
         running = atomic_load_explicit(&device->running, memory_order_relaxed);
@@ -556,6 +598,19 @@ void warprsa_queue_wake_all(warprsa_queue *queue)
         warprsa_eventcount_notify_all(&queue->activity[i].eventcount);
 }
 
+/* The most requests of a class that a batch of this device should have, without
+ * those that would be less than the granularity and can wait. */
+static uint32_t whole_groups(warprsa_queue *queue, unsigned device,
+                             warprsa_size_class size, uint32_t most)
+{
+    const unsigned granularity = engine_of(queue, device)->engine->granularity;
+    const uint32_t waiting = waiting_of(queue, size);
+
+    if (!is_busy(queue, device) || waiting < granularity || waiting >= most)
+        return most;
+    return waiting - waiting % granularity;
+}
+
 uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device,
                              warprsa_size_class size)
 {
@@ -572,7 +627,7 @@ uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device,
                         atomic_load(&queue->activity[i].eventcount.idle) > 0 &&
                         atomic_load(&queue->activity[i].running) < SHARE_LEAST;
     if (idle_devices == 1)
-        return most;
+        return whole_groups(queue, device, size, most);
     share = waiting_in(queue) / idle_devices + 1;
     if (share < SHARE_LEAST)
         share = SHARE_LEAST;

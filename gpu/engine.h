@@ -35,9 +35,7 @@ enum {
      * takes as long. */
     WARPRSA_IFMA_LANES = 8,
     WARPRSA_STREAMS_MAX = 256,
-    /* CUDA gives a process 8 hardware queues unless its environment says more
-     * (CUDA_DEVICE_MAX_CONNECTIONS). More streams wait for each other. */
-    WARPRSA_GPU_STREAMS_MAX = 8,
+    WARPRSA_GPU_STREAMS_MAX = 32, /* CUDA has no more hardware queues */
 };
 
 typedef enum warprsa_status {
@@ -179,6 +177,11 @@ typedef struct warprsa_engine {
      * each takes twice the memory. */
     bool halves_large_batches;
 
+    /* Its kernels compute so many tasks of a key together, and fewer in the
+     * same time: a batch had better have a multiple of it. 0 or 1: any number
+     * is as good. */
+    unsigned granularity;
+
     /* A device that can't be opened, now or again, may be there later, for this
      * process too: it is another host. */
     bool comes_and_goes;
@@ -291,6 +294,17 @@ const warprsa_engine *warprsa_engine_ifma(void);
 /* The engine for NVIDIA GPUs; NULL in a build without CUDA. It needs no driver
  * to be loaded: without one, count() is 0. */
 const warprsa_engine *warprsa_engine_cuda(void);
+
+/*
+ * How many of so many streams of a GPU work side by side in this process. CUDA
+ * has 8 hardware queues for them, or up to 32 if the environment variable
+ * CUDA_DEVICE_MAX_CONNECTIONS says so when CUDA starts ("CUDA environment
+ * variables" in its programming guide); more streams wait for each other. If
+ * more than 8 are wanted, the variable is not set and the process has one
+ * thread, this function sets it to 32: nobody else can be reading the
+ * environment then. A number below 8 is no reason for fewer streams. Any thread.
+ */
+unsigned warprsa_hardware_queues(unsigned wanted);
 
 #ifdef __cplusplus
 }

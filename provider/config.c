@@ -98,7 +98,7 @@ static const parameter parameters[] = {
      0, WARPRSA_DEVICES_MAX - 1, NULL},
     {"slots", parse_number, "16384", "a number from 1 to 65536", FIELD(slots),
      1, 65536, NULL},
-    {"streams", parse_number, "8", "a number from 1 to 8", FIELD(streams), 1,
+    {"streams", parse_number, "8", "a number from 1 to 32", FIELD(streams), 1,
      WARPRSA_GPU_STREAMS_MAX, NULL},
     {"cpu_threads", parse_cpu_threads, "auto", "auto or a number from 0 to 256",
      FIELD(cpu_threads), 0, WARPRSA_STREAMS_MAX, NULL},

@@ -8,6 +8,7 @@
 #include <openssl/err.h>
 #include <openssl/provider.h>
 
+#include "batching/engines.h"
 #include "provider/context.h"
 #include "provider/dispatch.h"
 #include "provider/errors.h"
@@ -94,6 +95,17 @@ static void open_control_connection(warprsa_context *context)
         warprsa_trace_printf(&context->trace, 1, "%s", why);
 }
 
+/* Programs have one thread now, and maybe many at their first operation. */
+static void prepare_engines(const warprsa_context *context)
+{
+    const warprsa_config *config = &context->config;
+
+    if (config->mode == WARPRSA_MODE_PROCESS &&
+        config->route != WARPRSA_ROUTE_CPU)
+        warprsa_engines_prepare((warprsa_engine_choice)config->engine,
+                                config->streams);
+}
+
 static const OSSL_DISPATCH dispatch[] = {
     {OSSL_FUNC_PROVIDER_TEARDOWN, (void (*)(void))teardown},
     {OSSL_FUNC_PROVIDER_GETTABLE_PARAMS,
@@ -172,6 +184,7 @@ int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
         teardown(context);
         return 0;
     }
+    prepare_engines(context);
     open_control_connection(context);
     warprsa_exit_add(&context->exit_link);
     context->loaded = true;

@@ -109,7 +109,7 @@ static const option_row rows[] = {
      FIELD(devices), 0, WARPRSA_DEVICES_MAX - 1},
     {"slots", parse_number, "65536", "a number from 1 to 65536",
      "requests under way, of all clients together", FIELD(slots), 1, 65536},
-    {"streams", parse_number, "8", "a number from 1 to 8",
+    {"streams", parse_number, "8", "a number from 1 to 32",
      "batches under way per GPU", FIELD(streams), 1, WARPRSA_GPU_STREAMS_MAX},
     {"cpu_threads", parse_cpu_threads, "auto", "auto or a number from 0 to 256",
      "threads that compute on the CPUs; auto: as many as there are CPUs",

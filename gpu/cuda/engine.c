@@ -261,6 +261,7 @@ const warprsa_engine *warprsa_engine_cuda(void)
         .name = "cuda",
         .classes = WARPRSA_CLASSES,
         .halves_large_batches = true,
+        .granularity = 64, /* an item of the fold (gpu/kernels/fold/) */
         .count = cuda_count,
         .open = cuda_open,
         .close = cuda_close,

@@ -21,6 +21,16 @@ static void add(warprsa_kernel_timings *candidates, int size,
         .size = (warprsa_size_class)size, .kernel = kernel, .wave = wave};
 }
 
+/* Requests that a row of a fold is measured with. Where a kernel has several
+ * waves at the same time, blocks of the next one start while others end: two
+ * waves together take less than twice one. */
+static uint32_t fold_wave(const warprsa_fold_kernel *kernel, unsigned sms)
+{
+    const uint32_t waves = kernel->waves < 2 ? 1 : 2;
+
+    return waves * kernel->item_max * kernel->blocks_per_sm * sms;
+}
+
 void warprsa_candidates(warprsa_kernel_timings *candidates, unsigned sms,
                         unsigned fold_sms)
 {
@@ -40,6 +50,6 @@ void warprsa_candidates(warprsa_kernel_timings *candidates, unsigned sms,
 
             if (kernel != NULL)
                 add(candidates, size, kernel->name,
-                    kernel->item_max * kernel->blocks_per_sm * fold_sms);
+                    fold_wave(kernel, fold_sms));
         }
 }

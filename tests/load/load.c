@@ -94,6 +94,9 @@ int main(int argc, char **argv)
     load_keys keys;
     bool well = true;
 
+    /* A program loads its providers before it has threads, and warprsa then
+     * asks for as much (gpu/engine.h). The keys here are made by threads. */
+    (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     load_options_parse(&options, argc, argv);
     load_progress_begin(&options);
     load_keys_make(&keys, &options);

@@ -148,6 +148,57 @@ static void batch_max_is_kept(void **state)
     warprsa_counters_free(config.counters);
 }
 
+/* While a device is busy, a batch has a multiple of what its kernels compute
+ * together, and what is less waits for more or for the end of a batch. */
+static void a_busy_device_gets_multiples(void **state)
+{
+    enum {
+        BUSY = 32, /* 16 times the granularity */
+    };
+    static const struct timespec pause = {0, 20000000};
+    static warprsa_engine pairs;
+    warprsa_queue_config config = fake_config();
+    fake_request *busy[BUSY], *one, *second, *two, *last;
+    warprsa_queue *queue;
+    warprsa_key *key;
+
+    (void)state;
+    pairs = *fake_engine_get();
+    pairs.granularity = 2;
+    config.engines[0].engine = &pairs;
+    config.engines[0].streams = BUSY + 4;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < BUSY; i++) {
+        busy[i] = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+        FAKE_WAIT(fake.running == i + 1);
+    }
+
+    one = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+    nanosleep(&pause, NULL);
+    assert_int_equal(fake.batches, BUSY);
+    second = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+    FAKE_WAIT(fake.running == BUSY + 1);
+    assert_int_equal(fake.log[BUSY].count, 2);
+    two = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 2);
+    FAKE_WAIT(fake.running == BUSY + 2);
+    assert_int_equal(fake.log[BUSY + 1].count, 2);
+
+    last = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+    FAKE_SET(hold, false);
+    wait_for_all(queue, last, 1);
+    for (unsigned i = 0; i < BUSY; i++)
+        wait_for_all(queue, busy[i], 1);
+    wait_for_all(queue, one, 1);
+    wait_for_all(queue, second, 1);
+    wait_for_all(queue, two, 2);
+    assert_int_equal(fake.batches, BUSY + 3);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
 /* A free stream takes what is queued at once while another is busy, on every
  * device. */
 static void streams_and_devices_share_the_work(void **state)
@@ -762,6 +813,7 @@ int main(void)
         cmocka_unit_test_setup(one_request_is_answered, reset),
         cmocka_unit_test_setup(batches_by_class_oldest_first, reset),
         cmocka_unit_test_setup(batch_max_is_kept, reset),
+        cmocka_unit_test_setup(a_busy_device_gets_multiples, reset),
         cmocka_unit_test_setup(streams_and_devices_share_the_work, reset),
         cmocka_unit_test_setup(only_chosen_devices_are_used, reset),
         cmocka_unit_test_setup(a_full_queue_refuses, reset),

@@ -149,7 +149,7 @@ static void bad_numbers(void **state)
         const char *key;
         unsigned min, max;
     } numbers[] = {
-        {"slots", 1, 65536},        {"streams", 1, 8},
+        {"slots", 1, 65536},        {"streams", 1, 32},
         {"batch_max", 1, 65536},    {"keys_max", 1, 1000000},
         {"deadline_ms", 1, 600000}, {"startup_ms", 0, 600000},
     };
@@ -290,7 +290,7 @@ static void good_values(void **state)
     snprintf(path, sizeof(path), "%s/trace", directory);
     snprintf(lines, sizeof(lines),
              "activate = 1\nengine = none\nroute = gpu\ndevices = 0,15\n"
-             "slots = 65536\nstreams = 8\ncpu_threads = 256\n"
+             "slots = 65536\nstreams = 32\ncpu_threads = 256\n"
              "batch_max = 65536\nkeys_max = 1000000\n"
              "deadline_ms = 600000\nstartup_ms = 0\n"
              "calibration_file = /there/is/no\ntable_reads = direct\n"
