@@ -73,8 +73,8 @@ typedef struct warprsa_key_owner {
 LIST_HEAD(warprsa_key_owner_list, warprsa_key_owner);
 
 struct warprsa_key {
-    /* Of callers, and of requests not answered yet. Every request writes it; the
-     * rest is read by all and has cache lines of its own. */
+    /* Of callers, and of requests not answered yet. Every request writes it;
+     * the rest is read by all and has cache lines of its own. */
     _Alignas(64) _Atomic uint32_t references;
     _Alignas(64) warprsa_size_class size;
     warprsa_key_owner *owner;

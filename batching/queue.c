@@ -312,8 +312,8 @@ static uint32_t free_slots(const warprsa_queue *queue)
     return taken < queue->config.slots ? queue->config.slots - taken : 0;
 }
 
-/* Every request writes how many there are, so that is read for those alone whose
- * owner shares the devices. */
+/* Every request writes how many there are, so that is read for those alone
+ * whose owner shares the devices. */
 static bool may_request(const warprsa_queue *queue, const warprsa_key *key)
 {
     return !warprsa_key_is_shared(key) ||

@@ -302,7 +302,8 @@ const warprsa_engine *warprsa_engine_cuda(void);
  * variables" in its programming guide); more streams wait for each other. If
  * more than 8 are wanted, the variable is not set and the process has one
  * thread, this function sets it to 32: nobody else can be reading the
- * environment then. A number below 8 is no reason for fewer streams. Any thread.
+ * environment then. A number below 8 is no reason for fewer streams. Any
+ * thread.
  */
 unsigned warprsa_hardware_queues(unsigned wanted);
 
