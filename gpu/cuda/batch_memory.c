@@ -211,45 +211,25 @@ static size_t with_concurrent(const warprsa_batch_memory *memory,
     return requests + requests * memory->concurrent / memory->count;
 }
 
-/* So many milliseconds of a batch are not its kernel's: copies, and noticing
- * the end. Other batches can use the device meanwhile, so this counts where the
- * time of few requests is all that matters. Measured: fold.md. */
-#define OFF_DEVICE_MS 0.4
-
 /* What a prediction needs to know. */
 typedef struct folding {
     const warprsa_batch_memory *memory;
     const warprsa_fold_kernel *kernel;
 } folding;
 
-/* Predicts the milliseconds of the kernels, which run one after the other, for
- * so many folded requests and others. */
-static double predict_kernels(const folding *f, size_t folded, size_t rest)
-{
-    const warprsa_kernel_timings *timings = f->memory->timings;
-    const warprsa_size_class size = f->memory->size;
-
-    return warprsa_predict_ms(
-               warprsa_kernel_timing_of(timings, size, f->kernel->name),
-               folded) +
-           warprsa_fastest_ms(timings, size, rest);
-}
-
 /* Predicts the milliseconds of a batch of which `items` items are folded and
- * `rest` requests are not. Among other batches it takes as long as all of them
- * together, but not less than with the device to itself. */
+ * `rest` requests are not. The two launches run one after the other. */
 static double predict(const void *arg, size_t items, size_t rest)
 {
     const folding *f = arg;
     const warprsa_batch_memory *memory = f->memory;
-    const size_t folded = items * f->kernel->item_max;
-    const double all = predict_kernels(f, with_concurrent(memory, folded),
-                                       with_concurrent(memory, rest));
-    const double alone = memory->concurrent == 0
-                             ? all
-                             : predict_kernels(f, folded, rest) + OFF_DEVICE_MS;
+    const warprsa_size_class size = memory->size;
 
-    return all > alone ? all : alone;
+    return warprsa_predict_ms(
+               warprsa_kernel_timing_of(memory->timings, size, f->kernel->name),
+               with_concurrent(memory, items * f->kernel->item_max)) +
+           warprsa_fastest_ms(memory->timings, size,
+                              with_concurrent(memory, rest));
 }
 
 /* The prediction that makes the plan fold as much as it can. */
