@@ -471,13 +471,16 @@ static warprsa_class_set sooner_on(const warprsa_queue *queue, unsigned device)
 }
 
 /* Whether a device has so much to compute that a batch can wait until it is a
- * multiple of the granularity. Its end is not far: something is under way. */
+ * multiple of the granularity. Its end is not far: something is under way. But
+ * no user waits for the end of another's batch, which may be a long one. */
 static bool is_busy(const warprsa_queue *queue, unsigned device)
 {
     const unsigned granularity = engine_of(queue, device)->engine->granularity;
 
     return granularity > 1 &&
-           atomic_load(&queue->activity[device].running) >= BUSY * granularity;
+           atomic_load(&queue->activity[device].running) >=
+               BUSY * granularity &&
+           !warprsa_keys_are_shared(&queue->keys);
 }
 
 /* The classes that a device takes now, however few requests are queued. A

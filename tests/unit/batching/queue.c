@@ -148,53 +148,94 @@ static void batch_max_is_kept(void **state)
     warprsa_counters_free(config.counters);
 }
 
+enum {
+    PAIRS_BUSY = 32, /* 16 times the granularity of 2 */
+};
+
+/* A queue whose device computes two requests together, and has that many under
+ * way with a key of this owner, one by one, and four idle streams. */
+static warprsa_queue *busy_queue(warprsa_queue_config *config, uint64_t owner,
+                                 warprsa_key **key,
+                                 fake_request *busy[PAIRS_BUSY])
+{
+    static warprsa_engine pairs;
+    const warprsa_private_key numbers = fake_key(WARPRSA_CLASS_2048, 1);
+    const uint8_t id[WARPRSA_KEY_ID_BYTES] = {1};
+    warprsa_queue *queue;
+
+    pairs = *fake_engine_get();
+    pairs.granularity = 2;
+    config->engines[0].engine = &pairs;
+    config->engines[0].streams = PAIRS_BUSY + 4;
+    queue = fake_ready_queue(config);
+    *key = warprsa_queue_key(queue, owner, id, &numbers);
+    assert_non_null(*key);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < PAIRS_BUSY; i++) {
+        busy[i] = submit_many(queue, *key, WARPRSA_CLASS_2048, 1, 1);
+        FAKE_WAIT(fake.running == i + 1);
+    }
+    return queue;
+}
+
 /* While a device is busy, a batch has a multiple of what its kernels compute
  * together, and what is less waits for more or for the end of a batch. */
 static void a_busy_device_gets_multiples(void **state)
 {
-    enum {
-        BUSY = 32, /* 16 times the granularity */
-    };
     static const struct timespec pause = {0, 20000000};
-    static warprsa_engine pairs;
     warprsa_queue_config config = fake_config();
-    fake_request *busy[BUSY], *one, *second, *two, *last;
-    warprsa_queue *queue;
+    fake_request *busy[PAIRS_BUSY], *one, *second, *two, *last;
     warprsa_key *key;
+    warprsa_queue *queue = busy_queue(&config, WARPRSA_OWNER_SELF, &key, busy);
 
     (void)state;
-    pairs = *fake_engine_get();
-    pairs.granularity = 2;
-    config.engines[0].engine = &pairs;
-    config.engines[0].streams = BUSY + 4;
-    queue = fake_ready_queue(&config);
-    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
-    FAKE_SET(hold, true);
-    for (unsigned i = 0; i < BUSY; i++) {
-        busy[i] = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
-        FAKE_WAIT(fake.running == i + 1);
-    }
-
     one = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
     nanosleep(&pause, NULL);
-    assert_int_equal(fake.batches, BUSY);
+    assert_int_equal(fake.batches, PAIRS_BUSY);
     second = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
-    FAKE_WAIT(fake.running == BUSY + 1);
-    assert_int_equal(fake.log[BUSY].count, 2);
+    FAKE_WAIT(fake.running == PAIRS_BUSY + 1);
+    assert_int_equal(fake.log[PAIRS_BUSY].count, 2);
     two = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 2);
-    FAKE_WAIT(fake.running == BUSY + 2);
-    assert_int_equal(fake.log[BUSY + 1].count, 2);
+    FAKE_WAIT(fake.running == PAIRS_BUSY + 2);
+    assert_int_equal(fake.log[PAIRS_BUSY + 1].count, 2);
 
     last = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
     FAKE_SET(hold, false);
     wait_for_all(queue, last, 1);
-    for (unsigned i = 0; i < BUSY; i++)
+    for (unsigned i = 0; i < PAIRS_BUSY; i++)
         wait_for_all(queue, busy[i], 1);
     wait_for_all(queue, one, 1);
     wait_for_all(queue, second, 1);
     wait_for_all(queue, two, 2);
-    assert_int_equal(fake.batches, BUSY + 3);
+    assert_int_equal(fake.batches, PAIRS_BUSY + 3);
     warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* Another user's single request does not wait for the end of a batch, which may
+ * be of long keys. */
+static void no_user_waits_for_anothers_batch(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    const warprsa_private_key numbers = fake_key(WARPRSA_CLASS_2048, 2);
+    const uint8_t id[WARPRSA_KEY_ID_BYTES] = {2};
+    fake_request *busy[PAIRS_BUSY], *one;
+    warprsa_key *key, *others;
+    warprsa_queue *queue = busy_queue(&config, 1, &key, busy);
+
+    (void)state;
+    others = warprsa_queue_key(queue, 2, id, &numbers);
+    assert_non_null(others);
+    one = submit_many(queue, others, WARPRSA_CLASS_2048, 2, 1);
+    FAKE_WAIT(fake.running == PAIRS_BUSY + 1);
+    assert_int_equal(fake.log[PAIRS_BUSY].count, 1);
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < PAIRS_BUSY; i++)
+        wait_for_all(queue, busy[i], 1);
+    wait_for_all(queue, one, 1);
+    warprsa_key_release(key);
+    warprsa_key_release(others);
     fake_close_queue(queue, &config);
     warprsa_counters_free(config.counters);
 }
@@ -814,6 +855,7 @@ int main(void)
         cmocka_unit_test_setup(batches_by_class_oldest_first, reset),
         cmocka_unit_test_setup(batch_max_is_kept, reset),
         cmocka_unit_test_setup(a_busy_device_gets_multiples, reset),
+        cmocka_unit_test_setup(no_user_waits_for_anothers_batch, reset),
         cmocka_unit_test_setup(streams_and_devices_share_the_work, reset),
         cmocka_unit_test_setup(only_chosen_devices_are_used, reset),
         cmocka_unit_test_setup(a_full_queue_refuses, reset),
