@@ -199,11 +199,13 @@ self_signed() { # KEY CERTIFICATE: signed without the provider
 
 # serve_and_connect S_SERVER-OPTION...: a server with the provider, key.pem and
 # certificate.pem takes one connection; the client doesn't load the provider.
+# The server ends when it has answered, and the client's last write may then meet
+# a SIGPIPE. What counts is what it has seen.
 serve_and_connect() {
     serve_with_provider -naccept 1 "$@"
     printf 'GET / HTTP/1.0\r\n\r\n' |
         plain s_client -connect "127.0.0.1:$port" -CAfile certificate.pem \
-            -verify_return_error -ign_eof >client.log 2>&1
+            -verify_return_error -ign_eof >client.log 2>&1 || [ $? -eq 141 ]
     wait "$server" || :
     grep -q 'Verify return code: 0' client.log
     grep -q 'HTTP/1.0 200' client.log
