@@ -84,6 +84,7 @@ bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
 
 void warprsa_engines_prepare(warprsa_engine_choice engine, unsigned streams)
 {
-    if (engine == WARPRSA_ENGINE_AUTO || engine == WARPRSA_ENGINE_CUDA)
+    if (warprsa_engine_cuda() != NULL &&
+        (engine == WARPRSA_ENGINE_AUTO || engine == WARPRSA_ENGINE_CUDA))
         (void)warprsa_hardware_queues(streams);
 }

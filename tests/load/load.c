@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gpu/engine.h"
 #include "measure.h"
 #include "progress.h"
 #include "report.h"
@@ -96,7 +97,7 @@ int main(int argc, char **argv)
 
     /* A program loads its providers before it has threads, and warprsa then
      * asks for as much (gpu/engine.h). The keys here are made by threads. */
-    (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+    (void)warprsa_hardware_queues(WARPRSA_GPU_STREAMS_MAX);
     load_options_parse(&options, argc, argv);
     load_progress_begin(&options);
     load_keys_make(&keys, &options);

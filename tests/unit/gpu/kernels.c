@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "gpu/engine.h"
+#include "gpu/kernels/fold/launch.h"
 #include "gpu/kernels/kernels.h"
 #include "gpu/select/candidates.h"
 
@@ -66,12 +68,30 @@ static void table_is_of_these_kernels(void **state)
     }
 }
 
+/* A batch that is a multiple of the granularity has full items, or full parts
+ * of them, of each fold. */
+static void folds_have_the_granularity(void **state)
+{
+    (void)state;
+    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
+        for (int i = 0; i < WARPRSA_FOLD_KERNELS; i++) {
+            const warprsa_fold_kernel *fold =
+                warprsa_fold_kernel_for((warprsa_size_class)size, i);
+            const unsigned granularity = warprsa_engine_cuda()->granularity;
+
+            if (fold != NULL)
+                assert_true(granularity % fold->item_max == 0 ||
+                            fold->item_max % granularity == 0);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_takes_everything),
         cmocka_unit_test(int32_is_no_candidate),
         cmocka_unit_test(table_is_of_these_kernels),
+        cmocka_unit_test(folds_have_the_granularity),
     };
 
     return cmocka_run_group_tests_name("gpu_kernels", tests, NULL, NULL);

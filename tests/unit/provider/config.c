@@ -4,6 +4,7 @@
  * Configurations with a mistake: the text of each error, that the provider is
  * not loaded, and that the default provider works as usual.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,6 +280,41 @@ static void another_file(void **state)
     OSSL_LIB_CTX_free(libctx);
 }
 
+/* A build with CUDA asks it for more streams at once, where more are wanted and
+ * a GPU may be used. Runs first, while the process has one thread. */
+static void streams_in_the_environment(void **state)
+{
+    static const char variable[] = "CUDA_DEVICE_MAX_CONNECTIONS";
+    static const struct {
+        const char *settings;
+        bool asks;
+    } cases[] = {
+        {"engine = auto\nroute = gpu\nstreams = 16\n", true},
+        {"engine = cuda\nroute = auto\nstreams = 9\n", true},
+        {"engine = auto\nroute = gpu\nstreams = 8\n", false},
+        {"engine = host\nroute = gpu\nstreams = 16\n", false},
+        {"engine = auto\nroute = cpu\nstreams = 16\n", false},
+        {"mode = daemon\nsocket = /there/is/none\nstreams = 16\n", false},
+    };
+
+    (void)state;
+    write_configuration(conf, "activate = 1\n");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        OSSL_LIB_CTX *libctx = NULL;
+        const char *value;
+
+        assert_int_equal(unsetenv(variable), 0);
+        libctx = subject_open(cases[i].settings);
+        value = getenv(variable);
+        if (WITH_CUDA && cases[i].asks)
+            assert_string_equal(value != NULL ? value : "not set", "32");
+        else
+            assert_null(value);
+        OSSL_LIB_CTX_free(libctx);
+    }
+    assert_int_equal(unsetenv(variable), 0);
+}
+
 static void good_values(void **state)
 {
     OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
@@ -311,11 +347,17 @@ static void good_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_paths_or_none), cmocka_unit_test(bad_paths),
-        cmocka_unit_test(bad_words),         cmocka_unit_test(bad_numbers),
-        cmocka_unit_test(bad_devices),       cmocka_unit_test(bad_traces),
-        cmocka_unit_test(refusal_traced),    cmocka_unit_test(unknown_names),
-        cmocka_unit_test(another_file),      cmocka_unit_test(good_values),
+        cmocka_unit_test(streams_in_the_environment),
+        cmocka_unit_test(bad_paths_or_none),
+        cmocka_unit_test(bad_paths),
+        cmocka_unit_test(bad_words),
+        cmocka_unit_test(bad_numbers),
+        cmocka_unit_test(bad_devices),
+        cmocka_unit_test(bad_traces),
+        cmocka_unit_test(refusal_traced),
+        cmocka_unit_test(unknown_names),
+        cmocka_unit_test(another_file),
+        cmocka_unit_test(good_values),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
