@@ -63,8 +63,8 @@
  * loads is zero, for nobody writes there. A lane makes 36 products in 12
  * columns. The matrix has 240 rows of 192 digits, and 16 rows of zeros that
  * fill the last step. For the digits there are half as many warps again,
- * without numbers. These also look through the tables, in each square, while
- * the others have the step `product`.
+ * without numbers. These also look through the tables, while the others have
+ * the step `product` of squares. Exponents have digits of 5 bits instead of 4.
  *
  * Columns take 30 low and 30 high halves: [-9.9, 39.9] 2^52, with a bias of 10
  * 2^52 from column 29 to 57. Upper ones are below 50 2^52, so that their byte 7
@@ -141,6 +141,15 @@ enum {
     WARPRSA_NARROW_LOOKER_PAIRS =
         WARPRSA_NARROW_LOOKER_NUMBERS * WARPRSA_NARROW_LIMBS / 2,
     WARPRSA_NARROW_LOOKS = (WARPRSA_NARROW_LOOKER_PAIRS + 31) / 32,
+    /* Bits of an exponent's digit, and entries of the tables. With one round an
+     * SM has four blocks, and no room for their tables of 32 entries. */
+    WARPRSA_NARROW_WINDOW = WARPRSA_NARROW_ROUNDS == 1 ? 4 : 5,
+    WARPRSA_NARROW_ENTRIES = 1 << WARPRSA_NARROW_WINDOW,
+    /* How many of them are looked at beside a square of a digit, in fours. The
+     * last square may have none left. */
+    WARPRSA_NARROW_LOOK_FOURS =
+        (WARPRSA_NARROW_ENTRIES / 4 + WARPRSA_NARROW_WINDOW - 1) /
+        WARPRSA_NARROW_WINDOW,
 };
 
 /*
@@ -189,14 +198,16 @@ enum {
     /* Entry by entry, without gaps, the pairs that are looked through together.
      */
     WARPRSA_NARROW_TABLE_ROW = 16 * WARPRSA_NARROW_LOOKER_PAIRS,
-    WARPRSA_NARROW_TABLE_STRIDE = WARPRSA_TABLE_SIZE * WARPRSA_NARROW_TABLE_ROW,
+    WARPRSA_NARROW_TABLE_STRIDE =
+        WARPRSA_NARROW_ENTRIES * WARPRSA_NARROW_TABLE_ROW,
     WARPRSA_NARROW_EXPONENT =
         WARPRSA_NARROW_TABLE +
         WARPRSA_NARROW_LOOKERS * WARPRSA_NARROW_TABLE_STRIDE,
     /* Words of an exponent: 1,035 bits, which keys with other primes in the
-     * same batch may have, and 32 for blinding; of longer keys all. */
+     * same batch may have, and 32 for blinding; of longer keys all, and a zero
+     * behind them, which the highest digit may reach into. */
     WARPRSA_NARROW_EXPONENT_WORDS =
-        WARPRSA_NARROW_ROUNDS == 1 ? 35 : WARPRSA_BLINDED_WORDS,
+        WARPRSA_NARROW_ROUNDS == 1 ? 35 : WARPRSA_BLINDED_WORDS + 1,
     WARPRSA_NARROW_SHARED =
         WARPRSA_NARROW_EXPONENT + 8 * 4 * WARPRSA_NARROW_EXPONENT_WORDS,
 };
@@ -718,6 +729,38 @@ WARPRSA_FN int warprsa_narrow_look_number(const warprsa_narrow_look *look,
                                           const int index)
 {
     return warprsa_narrow_look_place(look, index) / (WARPRSA_NARROW_LIMBS / 2);
+}
+
+/* How many digits an exponent has that has so many of WARPRSA_WINDOW bits. */
+WARPRSA_FN int warprsa_narrow_windows(uint32_t windows)
+{
+    const uint32_t bits = WARPRSA_WINDOW * windows;
+    const uint32_t own = WARPRSA_NARROW_WINDOW;
+
+    return (int)(own == WARPRSA_WINDOW ? windows : (bits + own - 1) / own);
+}
+
+/* The word of an exponent that digit `index` begins in. */
+WARPRSA_FN int warprsa_narrow_digit_word(int index)
+{
+    return 32 % WARPRSA_NARROW_WINDOW == 0
+               ? index / (32 / WARPRSA_NARROW_WINDOW)
+               : WARPRSA_NARROW_WINDOW * index / 32;
+}
+
+/* That digit, of this word and the next one. */
+WARPRSA_FN uint32_t warprsa_narrow_digit_of(uint32_t word, uint32_t next,
+                                            int index)
+{
+    const uint32_t mask = WARPRSA_NARROW_ENTRIES - 1;
+
+    if (32 % WARPRSA_NARROW_WINDOW == 0)
+        return word >> (WARPRSA_NARROW_WINDOW *
+                        (index % (32 / WARPRSA_NARROW_WINDOW))) &
+               mask;
+    return (uint32_t)(((uint64_t)next << 32 | word) >>
+                      (WARPRSA_NARROW_WINDOW * index % 32)) &
+           mask;
 }
 
 /* Looks at a lane's pairs in entries `from` to `from` + 3 of the tables and

@@ -141,7 +141,7 @@ static inline void warprsa_narrow_host_choose(warprsa_narrow_host *h,
             warprsa_narrow_set_look(&look, h->shared, 0, i);
         for (int k = 0; k < WARPRSA_NARROW_LOOKS; k++)
             digits[k] = warprsa_narrow_look_number(&look, k) == 0 ? digit : 0;
-        for (uint32_t from = 0; from < WARPRSA_TABLE_SIZE; from += 4)
+        for (uint32_t from = 0; from < WARPRSA_NARROW_ENTRIES; from += 4)
             warprsa_narrow_choose(&look, from, digits);
         if (!own)
             warprsa_narrow_put_chosen(&look, h->shared, 0);
@@ -161,14 +161,33 @@ static inline void warprsa_narrow_host_put_entry(warprsa_narrow_host *h,
                h->shared + WARPRSA_NARROW_A + warprsa_narrow_pair_at(k), 16);
 }
 
-/* Digit `index` of an exponent, 0 the lowest. */
-static inline uint32_t warprsa_narrow_host_digit(const uint32_t *exponent,
+/* Digit `index` of number 0's exponent, 0 the lowest. */
+static inline uint32_t warprsa_narrow_host_digit(const warprsa_narrow_host *h,
                                                  int index)
 {
-    return exponent[index / 8] >> (4 * (index % 8)) & 15;
+    uint32_t words[2];
+
+    memcpy(words,
+           h->shared + WARPRSA_NARROW_EXPONENT +
+               4 * warprsa_narrow_digit_word(index),
+           sizeof(words));
+    return warprsa_narrow_digit_of(words[0], words[1], index);
 }
 
-/* a = a^exponent, of so many digits, as powers.cuh computes it. */
+/* Loads number 0's exponent of so many digits of WARPRSA_WINDOW bits. */
+static inline void warprsa_narrow_host_put_exponent(warprsa_narrow_host *h,
+                                                    const uint32_t *exponent,
+                                                    int windows)
+{
+    const int words = (WARPRSA_WINDOW * windows + 31) / 32;
+    uint8_t *const to = h->shared + WARPRSA_NARROW_EXPONENT;
+
+    memset(to, 0, 4 * WARPRSA_NARROW_EXPONENT_WORDS);
+    memcpy(to, exponent, 4 * (size_t)words);
+}
+
+/* a = a^exponent, of so many digits of WARPRSA_WINDOW bits, as powers.cuh
+ * computes it. */
 static inline void warprsa_narrow_host_power(double *a,
                                              const warprsa_narrow_key *key,
                                              const uint32_t *exponent,
@@ -178,20 +197,21 @@ static inline void warprsa_narrow_host_power(double *a,
     warprsa_narrow_host h;
 
     warprsa_narrow_host_new(&h, key);
+    warprsa_narrow_host_put_exponent(&h, exponent, windows);
     warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_A, one);
     warprsa_narrow_host_put_entry(&h, 0);
     warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_A, a);
     warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_B, a);
     warprsa_narrow_host_put_entry(&h, 1);
-    for (int i = 2; i < WARPRSA_TABLE_SIZE; i++) {
+    for (int i = 2; i < WARPRSA_NARROW_ENTRIES; i++) {
         warprsa_narrow_host_step(&h, 1);
         warprsa_narrow_host_put_entry(&h, i);
     }
     warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_A, one);
-    for (int i = windows - 1; i >= 0; i--) {
-        for (int j = 0; j < WARPRSA_WINDOW; j++)
+    for (int i = warprsa_narrow_windows((uint32_t)windows) - 1; i >= 0; i--) {
+        for (int j = 0; j < WARPRSA_NARROW_WINDOW; j++)
             warprsa_narrow_host_step(&h, 0);
-        warprsa_narrow_host_choose(&h, warprsa_narrow_host_digit(exponent, i));
+        warprsa_narrow_host_choose(&h, warprsa_narrow_host_digit(&h, i));
         warprsa_narrow_host_step(&h, 1);
     }
     warprsa_narrow_host_get(a, h.shared + WARPRSA_NARROW_A);

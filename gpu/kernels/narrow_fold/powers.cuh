@@ -195,15 +195,16 @@ warprsa_narrow_store_rounds(const warprsa_narrow_lane *me, uint32_t at,
 static __device__ __forceinline__ uint32_t
 warprsa_narrow_digit(uint32_t exponent, int index)
 {
-    constexpr int per_word = 32 / WARPRSA_WINDOW;
-    uint32_t word;
+    const uint32_t at = exponent + warprsa_narrow_digit_word(index) * 4;
+    uint32_t word, next = 0;
 
-    asm volatile("ld.shared.u32 %0, [%1];"
-                 : "=r"(word)
-                 : "r"(exponent + index / per_word * 4)
-                 : "memory");
-    return word >> (WARPRSA_WINDOW * (index % per_word)) &
-           (WARPRSA_TABLE_SIZE - 1);
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
+    if (32 % WARPRSA_NARROW_WINDOW != 0)
+        asm volatile("ld.shared.u32 %0, [%1];"
+                     : "=r"(next)
+                     : "r"(at + 4)
+                     : "memory");
+    return warprsa_narrow_digit_of(word, next, index);
 }
 
 /* The first warp that looks for others. */
@@ -299,7 +300,7 @@ warprsa_narrow_set_exponents(uint32_t *exponent,
     }
 }
 
-/* a = a^exponent. Entries 2 to 15 of the table come first, by the code that
+/* a = a^exponent. Entries 2 and up of the table come first, by the code that
  * ends each digit; then a begins as 1. With two rounds the warps without
  * numbers look through the tables, with one each lane does for itself. */
 static __device__ __forceinline__ void
@@ -312,14 +313,14 @@ warprsa_narrow_power(const warprsa_narrow_lane *me,
 
     WARPRSA_ROLLED
     for (;;) {
-        if (entry > WARPRSA_TABLE_SIZE) {
+        if (entry > WARPRSA_NARROW_ENTRIES) {
             uint32_t digit[WARPRSA_NARROW_LOOKS];
 
             if (LOOK)
                 warprsa_narrow_next_digits(look, digit, &exponent, index);
             index--;
             WARPRSA_ROLLED
-            for (uint32_t i = 0; i < WARPRSA_TABLE_SIZE; i += 4)
+            for (uint32_t i = 0; i < 4 * WARPRSA_NARROW_WINDOW; i += 4)
                 warprsa_narrow_step<false, LOOK, true>(me, t, a, look, i,
                                                        digit);
             if (LOOK) {
@@ -330,9 +331,9 @@ warprsa_narrow_power(const warprsa_narrow_lane *me,
             }
         }
         warprsa_narrow_step<true, false, true>(me, t, a, look, 0, nullptr);
-        if (entry < WARPRSA_TABLE_SIZE) {
+        if (entry < WARPRSA_NARROW_ENTRIES) {
             warprsa_narrow_put_entry(me, look, entry, a);
-            if (++entry == WARPRSA_TABLE_SIZE) {
+            if (++entry == WARPRSA_NARROW_ENTRIES) {
                 const double one[2 * ROUNDS] = {me->lowest ? 1.0 : 0.0};
 
                 if (me->low)
@@ -350,7 +351,7 @@ warprsa_narrow_power(const warprsa_narrow_lane *me,
 /* Products of a power: those of the table, and of its digits. */
 static __device__ __forceinline__ int warprsa_narrow_products(int windows)
 {
-    return WARPRSA_TABLE_SIZE - 2 + (WARPRSA_WINDOW + 1) * windows;
+    return WARPRSA_NARROW_ENTRIES - 2 + (WARPRSA_NARROW_WINDOW + 1) * windows;
 }
 
 /* The part of a warp whose numbers are absent in as many products. */
@@ -365,8 +366,22 @@ warprsa_narrow_fold_only(const warprsa_narrow_lane *me,
         warprsa_narrow_step<false, false, false>(me, t, a, nullptr, 0, nullptr);
 }
 
+/* What a lane looks at beside square `square` of a digit. */
+static __device__ __forceinline__ void
+warprsa_narrow_choose_beside(warprsa_narrow_look *look, int square,
+                             const uint32_t *digit)
+{
+    constexpr uint32_t entries = WARPRSA_NARROW_ENTRIES;
+    uint32_t from = 4 * WARPRSA_NARROW_LOOK_FOURS * (uint32_t)square;
+
+    WARPRSA_ROLLED
+    for (int i = 0; i < WARPRSA_NARROW_LOOK_FOURS; i++, from += 4)
+        if (from < entries)
+            warprsa_narrow_choose(look, from, digit);
+}
+
 /*
- * The same, with a look at four entries of the tables in each square, while
+ * The same, with a look at some entries of the tables in each square, while
  * other warps have their products. What is chosen for a digit is put during its
  * last square: before the barrier that this square's fold begins with. The
  * factors before it are those of a multiplication that is done, and the next
@@ -381,20 +396,21 @@ warprsa_narrow_fold_and_look(const warprsa_narrow_lane *me,
     int index = windows;
     /* Of the table; then of a digit, the last of which is the multiplication.
      * Those of the table count as such. */
-    int table_left = WARPRSA_TABLE_SIZE - 2, product = WARPRSA_WINDOW;
+    int table_left = WARPRSA_NARROW_ENTRIES - 2;
+    int product = WARPRSA_NARROW_WINDOW;
 
     warprsa_narrow_set_exponents(exponent, look);
     WARPRSA_ROLLED
     for (;;) {
-        if (product < WARPRSA_WINDOW) {
-            warprsa_narrow_choose(look, 4 * (uint32_t)product, digit);
-            if (product == WARPRSA_WINDOW - 1)
+        if (product < WARPRSA_NARROW_WINDOW) {
+            warprsa_narrow_choose_beside(look, product, digit);
+            if (product == WARPRSA_NARROW_WINDOW - 1)
                 warprsa_narrow_put_factors(look);
         }
         warprsa_narrow_step<false, false, false>(me, t, a, look, 0, digit);
         if (table_left > 0)
             table_left--;
-        if (table_left > 0 || product++ < WARPRSA_WINDOW)
+        if (table_left > 0 || product++ < WARPRSA_NARROW_WINDOW)
             continue;
         if (--index < 0)
             break;
@@ -464,6 +480,9 @@ warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
     const uint32_t *from =
         launch.batch.batch.exponent +
         (2 * (size_t)request + blockIdx.x % 2) * WARPRSA_BLINDED_WORDS;
+    constexpr unsigned given = ROUNDS == 1
+                                   ? (unsigned)WARPRSA_NARROW_EXPONENT_WORDS
+                                   : (unsigned)WARPRSA_BLINDED_WORDS;
     uint32_t *words = reinterpret_cast<uint32_t *>(memory);
 
     for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_EXPONENT / 4;
@@ -473,9 +492,11 @@ warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
         return;
     words +=
         WARPRSA_NARROW_EXPONENT / 4 + number * WARPRSA_NARROW_EXPONENT_WORDS;
-    for (unsigned i = threadIdx.x % WARPRSA_NARROW_LANES;
-         i < WARPRSA_NARROW_EXPONENT_WORDS; i += WARPRSA_NARROW_LANES)
+    for (unsigned i = threadIdx.x % WARPRSA_NARROW_LANES; i < given;
+         i += WARPRSA_NARROW_LANES)
         words[i] = from[i];
+    if (ROUNDS > 1 && threadIdx.x % WARPRSA_NARROW_LANES == 0)
+        words[given] = 0;
 }
 
 /* Blocks of the powers that an SM takes at the same time: with all registers
@@ -489,6 +510,11 @@ static constexpr int FEW = 1, MANY = 2;
 #else
 static constexpr int FEW = 1, MANY = 1;
 #endif
+
+/* An SM of Hopper has 228 KB of shared memory, of which a block takes 1 KB
+ * more than it asks for. */
+static_assert(MANY * (WARPRSA_NARROW_SHARED + 1024) <= 228 * 1024,
+              "an SM has room for the tables of its blocks");
 
 /* Hides from the compiler how a word was computed. Otherwise it would compute
  * it again from what it then has to keep for that. */
@@ -528,7 +554,7 @@ warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
     const warprsa_narrow_key *key =
         &warprsa_narrow_scratch(launch, first)->key[blockIdx.x % 2];
     const uint32_t shared = (uint32_t)__cvta_generic_to_shared(memory);
-    const int windows = (int)launch.batch.batch.windows;
+    const int windows = warprsa_narrow_windows(launch.batch.batch.windows);
     warprsa_narrow_lane me;
     warprsa_narrow_thread t;
     warprsa_narrow_look look;

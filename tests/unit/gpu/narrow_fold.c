@@ -3,7 +3,8 @@
  *
  * Tests the narrow fold (gpu/kernels/narrow_fold/) against libcrypto's numbers:
  * where lanes find their parts, the key's matrix, products of the largest
- * samples of either sign, and powers, on the moduli of gpu_numbers.h.
+ * samples of either sign, digits of exponents, and powers, on the moduli of
+ * gpu_numbers.h.
  */
 #include "gpu/kernels/narrow_fold/narrow_host.h"
 #include "tests/unit/support/gpu_numbers.h"
@@ -25,6 +26,8 @@ enum {
     OPERANDS = 24,
     CHAIN = 6,
     WINDOWS = 24,
+    /* Of a blinded exponent, for primes as long as samples have room. */
+    WINDOWS_MOST = (52 * LIMBS + WARPRSA_EXPONENT_BLINDING_BITS) / 4,
 };
 
 /* Samples within this of zero, and a top sample below 2^51.2. */
@@ -365,6 +368,48 @@ static void products(void **state)
     }
 }
 
+/* y = an exponent of so many digits of WARPRSA_WINDOW bits: zeros, ones or
+ * random, by `pattern`. */
+static void choose_exponent(uint32_t *exponent, int windows, int pattern)
+{
+    const size_t bytes = 4 * (size_t)((WARPRSA_WINDOW * windows + 31) / 32);
+
+    memset(exponent, pattern % 3 == 1 ? 0xff : 0, bytes);
+    if (pattern % 3 == 2)
+        random_bytes(&stream, (unsigned char *)exponent, bytes);
+    assert_non_null(BN_lebin2bn((unsigned char *)exponent, (int)bytes, y));
+    (void)BN_mask_bits(y, WARPRSA_WINDOW * windows); /* fails if it is short */
+    assert_int_equal(BN_bn2lebinpad(y, (unsigned char *)exponent, (int)bytes),
+                     bytes);
+}
+
+/* Each digit is the bits that it stands for, whatever lies behind the exponent,
+ * for lengths that are no multiple of a digit's, too. */
+static void digits(void **state)
+{
+    const int bits = WARPRSA_NARROW_WINDOW;
+    uint32_t exponent[WINDOWS_MOST / 8 + 1];
+
+    (void)state;
+    for (int turn = 0; turn < 36; turn++) {
+        const int windows = turn < 24 ? turn + 1 : WINDOWS_MOST - turn + 24;
+        const int count = warprsa_narrow_windows((uint32_t)windows);
+
+        assert_in_range(bits * count, WARPRSA_WINDOW * windows,
+                        WARPRSA_WINDOW * windows + bits - 1);
+        choose_exponent(exponent, windows, turn % 2 + 1);
+        memset(host.shared, 0xff, sizeof(host.shared));
+        warprsa_narrow_host_put_exponent(&host, exponent, windows);
+        for (int i = 0; i < count; i++) {
+            uint32_t want = 0;
+
+            for (int bit = 0; bit < bits; bit++)
+                want |= (uint32_t)BN_is_bit_set(y, bits * i + bit) << bit;
+            assert_int_equal(warprsa_narrow_host_digit(&host, i), want);
+        }
+    }
+}
+
 /* Powers with digits that windows may get wrong: all zero, all ones, random. */
 static void powers(void **state)
 {
@@ -374,16 +419,12 @@ static void powers(void **state)
     (void)state;
     for (int i = 0; i < 6; i++) {
         next_primes(i);
-        memset(exponent, i % 3 == 1 ? 0xff : 0, sizeof(exponent));
-        if (i % 3 == 2)
-            random_bytes(&stream, (unsigned char *)exponent, sizeof(exponent));
+        choose_exponent(exponent, WINDOWS - i, i);
         operand(a, i);
         from_signed(x, a);
         assert_true(BN_nnmod(x, x, prime[i % 2], bn));
-        assert_non_null(
-            BN_lebin2bn((unsigned char *)exponent, sizeof(exponent), y));
         assert_true(BN_mod_exp(x, x, y, prime[i % 2], bn));
-        warprsa_narrow_host_power(a, &keys[i % 2], exponent, WINDOWS);
+        warprsa_narrow_host_power(a, &keys[i % 2], exponent, WINDOWS - i);
         from_signed(z, a);
         assert_true(BN_nnmod(z, z, prime[i % 2], bn));
         assert_int_equal(BN_cmp(x, z), 0);
@@ -398,6 +439,7 @@ int main(void)
         cmocka_unit_test(words_have_places),
         cmocka_unit_test(matrices),
         cmocka_unit_test(products),
+        cmocka_unit_test(digits),
         cmocka_unit_test(powers),
     };
 
