@@ -161,6 +161,17 @@ static inline void warprsa_narrow_host_put_entry(warprsa_narrow_host *h,
                h->shared + WARPRSA_NARROW_A + warprsa_narrow_pair_at(k), 16);
 }
 
+/* a = entry `entry` of the table. */
+static inline void warprsa_narrow_host_get_entry(warprsa_narrow_host *h,
+                                                 int entry)
+{
+    for (int k = 0; k < WARPRSA_NARROW_LIMBS / 2; k++)
+        memcpy(h->shared + WARPRSA_NARROW_A + warprsa_narrow_pair_at(k),
+               h->shared + warprsa_narrow_table_at(0, k) +
+                   entry * WARPRSA_NARROW_TABLE_ROW,
+               16);
+}
+
 /* Digit `index` of number 0's exponent, 0 the lowest. */
 static inline uint32_t warprsa_narrow_host_digit(const warprsa_narrow_host *h,
                                                  int index)
@@ -204,7 +215,11 @@ static inline void warprsa_narrow_host_power(double *a,
     warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_B, a);
     warprsa_narrow_host_put_entry(&h, 1);
     for (int i = 2; i < WARPRSA_NARROW_ENTRIES; i++) {
-        warprsa_narrow_host_step(&h, 1);
+        const bool is_square = WARPRSA_NARROW_ROUNDS > 1 && i % 2 == 0;
+
+        if (is_square)
+            warprsa_narrow_host_get_entry(&h, i / 2);
+        warprsa_narrow_host_step(&h, !is_square);
         warprsa_narrow_host_put_entry(&h, i);
     }
     warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_A, one);

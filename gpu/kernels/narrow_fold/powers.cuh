@@ -252,6 +252,28 @@ warprsa_narrow_put_entry(const warprsa_narrow_lane *me,
     }
 }
 
+/* The factor a = an entry of the table. */
+static __device__ __forceinline__ void
+warprsa_narrow_get_entry(const warprsa_narrow_lane *me,
+                         const warprsa_narrow_look *look, int entry)
+{
+    if (me->low) {
+        const uint32_t from =
+            warprsa_narrow_own_entry(look) + WARPRSA_NARROW_TABLE_ROW * entry;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < ROUNDS; i++)
+            if (warprsa_narrow_takes_part(me, i)) {
+                uint64_t x[2];
+
+                warprsa_narrow_load(x, from + 32 * i);
+                warprsa_narrow_store(me->number + WARPRSA_NARROW_ROUND * i,
+                                     x[0], x[1]);
+            }
+    }
+    __syncwarp();
+}
+
 /* Begins to choose by a digit of each number that the lane looks for. */
 static __device__ __forceinline__ void
 warprsa_narrow_next_digits(warprsa_narrow_look *look, uint32_t *digit,
@@ -301,26 +323,36 @@ warprsa_narrow_set_exponents(uint32_t *exponent,
 }
 
 /* a = a^exponent. Entries 2 and up of the table come first, by the code that
- * ends each digit; then a begins as 1. With two rounds the warps without
- * numbers look through the tables, with one each lane does for itself. */
+ * ends each digit; then a begins as 1. With two rounds even entries are squares
+ * by the code of a digit's, and the warps without numbers look through the
+ * tables; with one each lane does for itself. */
 static __device__ __forceinline__ void
 warprsa_narrow_power(const warprsa_narrow_lane *me,
                      const warprsa_narrow_thread *t, double *a,
                      warprsa_narrow_look *look, uint32_t exponent, int windows)
 {
-    constexpr bool LOOK = ROUNDS == 1;
+    constexpr bool LOOK = ROUNDS == 1, SQUARES = ROUNDS > 1;
     int index = windows - 1, entry = 2;
 
     WARPRSA_ROLLED
     for (;;) {
-        if (entry > WARPRSA_NARROW_ENTRIES) {
-            uint32_t digit[WARPRSA_NARROW_LOOKS];
+        const bool is_digit = entry > WARPRSA_NARROW_ENTRIES;
+        const bool is_square = SQUARES && !is_digit && entry % 2 == 0;
 
-            if (LOOK)
-                warprsa_narrow_next_digits(look, digit, &exponent, index);
-            index--;
+        if (is_digit || is_square) {
+            uint32_t digit[WARPRSA_NARROW_LOOKS];
+            uint32_t end = 4 * WARPRSA_NARROW_WINDOW;
+
+            if (is_square) {
+                warprsa_narrow_get_entry(me, look, entry / 2);
+                end = 4;
+            } else {
+                if (LOOK)
+                    warprsa_narrow_next_digits(look, digit, &exponent, index);
+                index--;
+            }
             WARPRSA_ROLLED
-            for (uint32_t i = 0; i < 4 * WARPRSA_NARROW_WINDOW; i += 4)
+            for (uint32_t i = 0; i < end; i += 4)
                 warprsa_narrow_step<false, LOOK, true>(me, t, a, look, i,
                                                        digit);
             if (LOOK) {
@@ -330,7 +362,8 @@ warprsa_narrow_power(const warprsa_narrow_lane *me,
                 __syncwarp();
             }
         }
-        warprsa_narrow_step<true, false, true>(me, t, a, look, 0, nullptr);
+        if (!is_square)
+            warprsa_narrow_step<true, false, true>(me, t, a, look, 0, nullptr);
         if (entry < WARPRSA_NARROW_ENTRIES) {
             warprsa_narrow_put_entry(me, look, entry, a);
             if (++entry == WARPRSA_NARROW_ENTRIES) {
