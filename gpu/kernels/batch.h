@@ -15,14 +15,29 @@
 /* Threads in a block. The kernels are compiled for these numbers, and kernels.c
  * computes from them what a launch needs. */
 #define WARPRSA_COOPERATIVE_BLOCK 128
-#define WARPRSA_THREAD_BLOCK_1024 384
+#define WARPRSA_THREAD_BLOCK_1024 384 /* of "thread": at most */
 #define WARPRSA_THREAD_BLOCK_2048 384
 #define WARPRSA_THREAD_BLOCK_3072 256
 #define WARPRSA_THREAD_BLOCK_4096 256
+#define WARPRSA_THREAD_BLOCK_STEP 128 /* they are multiples of this */
 #define WARPRSA_INT32_BLOCK       128
 #define WARPRSA_LOW_LATENCY_BLOCK 128 /* at most */
 /* Blocks that share an SM. This leaves 128 registers for each thread. */
 #define WARPRSA_COOPERATIVE_BLOCKS_PER_SM 4
+
+/* Threads of a block of the kernel "thread": as few as let all blocks of a
+ * batch run at once, one an SM; at most `most`. A step is a warp for each of an
+ * SM's four schedulers. */
+static inline uint32_t warprsa_thread_block(uint32_t count, uint32_t sms,
+                                            uint32_t most)
+{
+    const uint32_t step = WARPRSA_THREAD_BLOCK_STEP;
+    const uint32_t requests = count / sms + (count % sms != 0); /* of an SM */
+
+    return requests <= step / 2   ? step
+           : requests >= most / 2 ? most
+                                  : (2 * requests + step - 1) / step * step;
+}
 
 /* A batch in device memory, not owned. The comment of a part is its stride in
  * elements: request i's data start at i times the stride. */

@@ -77,14 +77,22 @@ static size_t cooperative_table_bytes(warprsa_size_class size, size_t count)
            sizeof(double);
 }
 
-/* Behind the entries there is room for one more: what shared memory has no room
- * for. */
+/* Tables lie in regions for as many threads as a block has at most, by the
+ * thread's number in the batch. That the last block is full may take one region
+ * more: with 256 threads of 384, as the other sizes divide the most. Behind the
+ * entries there is room for one more: what shared memory has no room for. */
 static size_t thread_table_bytes(warprsa_size_class size, size_t count)
 {
-    const size_t requests = warprsa_thread_blocks[size] / 2;
-    size_t blocks = (count + requests - 1) / requests;
+    const size_t most = warprsa_thread_blocks[size];
+    size_t threads = 0;
 
-    return blocks * warprsa_thread_blocks[size] * (WARPRSA_TABLE_SIZE + 1) *
+    for (size_t block = WARPRSA_THREAD_BLOCK_STEP; block <= most;
+         block += WARPRSA_THREAD_BLOCK_STEP) {
+        const size_t all = (2 * count + block - 1) / block * block;
+
+        threads = all > threads ? all : threads;
+    }
+    return (threads + most - 1) / most * most * (WARPRSA_TABLE_SIZE + 1) *
            (size_t)warprsa_shape_of(size).limbs * sizeof(double);
 }
 

@@ -3,8 +3,9 @@
  *
  * The kernel "thread": the powers by one thread a half, everything before and
  * after them spread over lanes as in the kernel "cooperative". A block takes
- * BLOCK / 2 requests; for the parts in lanes it takes WIDTH turns. Numbers
- * change hands through the shared memory of the powers.
+ * half as many requests as it has threads (warprsa_thread_block()); for the
+ * parts in lanes it takes WIDTH turns. Numbers change hands through the shared
+ * memory of the powers.
  */
 #ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_CUH
 #define WARPRSA_GPU_KERNELS_THREAD_THREAD_CUH
@@ -36,7 +37,10 @@ struct warprsa_thread_shape {
     static constexpr int N = N_, THREADS_PER_NUMBER = THREADS_PER_NUMBER_,
                          LIMBS_PER_THREAD = LIMBS_PER_THREAD_;
     static constexpr int W = N / WARPRSA_THREAD_BLOCKS;
-    static constexpr int BLOCK = BLOCK_, IN_STEP = IN_STEP_;
+    /* The most threads of a block, and how far apart a thread's values are in
+     * shared memory and in its table. */
+    static constexpr int BLOCK = BLOCK_;
+    static constexpr int IN_STEP = IN_STEP_;
     /* Pairs of samples that fit beside a and P. */
     static constexpr int FIT = WARPRSA_SHARED_BYTES / (16 * BLOCK) - N;
     static constexpr int NEAR = FIT < N / 2 ? FIT : N / 2;
@@ -86,8 +90,8 @@ template <typename S>
 static __device__ __forceinline__ void
 warprsa_thread_blind(const warprsa_batch &batch, double *a, double *p)
 {
-    constexpr uint32_t requests = S::BLOCK / (2 * S::THREADS_PER_NUMBER);
-    const uint32_t first = blockIdx.x * (S::BLOCK / 2);
+    const uint32_t requests = blockDim.x / (2 * S::THREADS_PER_NUMBER);
+    const uint32_t first = blockIdx.x * (blockDim.x / 2);
     const uint32_t own = first + threadIdx.x / 2;
 
     if (own < batch.count) {
@@ -128,14 +132,15 @@ template <typename S>
 static __device__ __forceinline__ void
 warprsa_thread_modexp_halves(const warprsa_batch &batch, double *shared)
 {
-    const warprsa_operation op =
-        warprsa_request(batch, blockIdx.x * (S::BLOCK / 2) + threadIdx.x / 2);
+    const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+    const warprsa_operation op = warprsa_request(batch, thread / 2);
     const int which = threadIdx.x % 2, lane = threadIdx.x % 32;
     const warprsa_prepared_half *half = &op.key->half[which];
-    double *table = warprsa_opaque(
-        batch.table +
-        (size_t)blockIdx.x * ((WARPRSA_TABLE_SIZE + 1) * S::N * S::BLOCK) +
-        2 * threadIdx.x);
+    double *table =
+        warprsa_opaque(batch.table +
+                       (size_t)(thread / S::BLOCK) *
+                           ((WARPRSA_TABLE_SIZE + 1) * S::N * S::BLOCK) +
+                       2 * (thread % S::BLOCK));
     const warprsa_thread x = {
         .a = shared + 2 * threadIdx.x,
         .p = shared + S::N * S::BLOCK + 2 * threadIdx.x,
@@ -165,8 +170,7 @@ template <typename S>
 static __device__ __forceinline__ void
 warprsa_thread_finish(const warprsa_batch &batch, double *a)
 {
-    constexpr uint32_t requests = S::BLOCK / (2 * S::THREADS_PER_NUMBER);
-
+    const uint32_t requests = blockDim.x / (2 * S::THREADS_PER_NUMBER);
     const uint32_t thread = warprsa_thread_index();
 
     WARPRSA_ROLLED
@@ -174,7 +178,7 @@ warprsa_thread_finish(const warprsa_batch &batch, double *a)
         uint32_t request =
             turn * requests + thread / (2 * S::THREADS_PER_NUMBER);
         warprsa_operation op =
-            warprsa_request(batch, blockIdx.x * (S::BLOCK / 2) + request);
+            warprsa_request(batch, blockIdx.x * (blockDim.x / 2) + request);
         warprsa_number x;
 
         warprsa_hand_over<S, false>(&x, a, request);
@@ -195,7 +199,7 @@ __global__ void __launch_bounds__(S::BLOCK, 1)
     warprsa_thread_finish<S>(batch, shared);
     __syncthreads();
     for (int i = threadIdx.x; i < (int)(S::BYTES / sizeof(double));
-         i += S::BLOCK)
+         i += (int)blockDim.x)
         ((volatile double *)shared)[i] = 0;
 }
 
@@ -203,15 +207,20 @@ template <typename S>
 static cudaError_t warprsa_launch_thread(const warprsa_batch *batch,
                                          cudaStream_t stream)
 {
-    constexpr unsigned requests = S::BLOCK / 2;
-    unsigned blocks = (batch->count + requests - 1) / requests;
-    cudaError_t error = cudaFuncSetAttribute(
-        warprsa_thread_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-        S::BYTES);
+    unsigned sms, threads, blocks;
+    cudaError_t error = warprsa_sm_count(&sms);
 
     if (error != cudaSuccess)
         return error;
-    warprsa_thread_kernel<S><<<blocks, S::BLOCK, S::BYTES, stream>>>(*batch);
+    threads = warprsa_thread_block(batch->count, sms, S::BLOCK);
+    blocks = (2 * batch->count + threads - 1) / threads;
+    error = cudaFuncSetAttribute(warprsa_thread_kernel<S>,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 S::BYTES);
+
+    if (error != cudaSuccess)
+        return error;
+    warprsa_thread_kernel<S><<<blocks, threads, S::BYTES, stream>>>(*batch);
     return cudaGetLastError();
 }
 

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "gpu/arith/private_operation.h"
 #include "gpu/engine.h"
 #include "gpu/kernels/fold/launch.h"
 #include "gpu/kernels/kernels.h"
@@ -85,6 +86,41 @@ static void folds_have_the_granularity(void **state)
         }
 }
 
+/* Blocks of the kernel "thread" are as small as let all of them run at once, and
+ * the tables of all of their threads have room. */
+static void threads_have_tables(void **state)
+{
+    static const uint32_t sms[] = {132, 114, 1};
+    const uint32_t step = WARPRSA_THREAD_BLOCK_STEP;
+
+    (void)state;
+    for (int i = 0; i < WARPRSA_CLASS_LARGE; i++) {
+        const warprsa_size_class size = (warprsa_size_class)i;
+        const warprsa_kernel *kernel =
+            warprsa_kernel_named(WARPRSA_KERNEL_THREAD, size);
+        const uint32_t most = 2 * kernel->at_once(size);
+        const size_t region = sizeof(double) * most * (WARPRSA_TABLE_SIZE + 1) *
+                              (size_t)warprsa_shape_of(size).limbs;
+
+        for (size_t j = 0; j < sizeof(sms) / sizeof(sms[0]); j++)
+            for (uint32_t count = 1; count <= 3 * sms[j] * most / 2; count++) {
+                const uint32_t block =
+                    warprsa_thread_block(count, sms[j], most);
+                const size_t blocks = (2 * count + block - 1) / block;
+                const size_t regions = (blocks * block + most - 1) / most;
+
+                assert_true(block % step == 0 && block > 0 && block <= most);
+                assert_true(block == most || blocks <= sms[j]);
+                assert_true(block == step ||
+                            2 * count > (block - step) * sms[j]);
+                assert_true(regions * region <=
+                            kernel->table_bytes(size, count));
+                assert_true((2 * count / most + 2) * region >=
+                            kernel->table_bytes(size, count));
+            }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +128,7 @@ int main(void)
         cmocka_unit_test(int32_is_no_candidate),
         cmocka_unit_test(table_is_of_these_kernels),
         cmocka_unit_test(folds_have_the_granularity),
+        cmocka_unit_test(threads_have_tables),
     };
 
     return cmocka_run_group_tests_name("gpu_kernels", tests, NULL, NULL);
