@@ -86,8 +86,8 @@ static void folds_have_the_granularity(void **state)
         }
 }
 
-/* Blocks of the kernel "thread" are as small as let all of them run at once, and
- * the tables of all of their threads have room. */
+/* Blocks of the kernel "thread" are as small as let all of them run at once,
+ * and the tables of all of their threads have room. */
 static void threads_have_tables(void **state)
 {
     static const uint32_t sms[] = {132, 114, 1};
