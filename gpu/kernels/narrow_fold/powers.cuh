@@ -341,11 +341,10 @@ warprsa_narrow_power(const warprsa_narrow_lane *me,
 
         if (is_digit || is_square) {
             uint32_t digit[WARPRSA_NARROW_LOOKS];
-            uint32_t end = 4 * WARPRSA_NARROW_WINDOW;
+            const uint32_t end = is_square ? 4 : 4 * WARPRSA_NARROW_WINDOW;
 
             if (is_square) {
                 warprsa_narrow_get_entry(me, look, entry / 2);
-                end = 4;
             } else {
                 if (LOOK)
                     warprsa_narrow_next_digits(look, digit, &exponent, index);
