@@ -50,8 +50,17 @@ struct warprsa_narrow_item {
 
 struct warprsa_narrow_launch {
     warprsa_fold_batch batch;
-    bool invert_early; /* in `begin` */
+    bool invert_early;     /* in `begin` */
+    uint32_t powers_begun; /* blocks of them that an earlier launch has */
 };
+
+/* Which of all blocks of the powers this one is: two for each item, then those
+ * that invert. */
+static __device__ __forceinline__ uint32_t
+warprsa_narrow_power_block(const warprsa_narrow_launch &launch)
+{
+    return launch.powers_begun + blockIdx.x;
+}
 
 /* The first request of the items, and the number of all of theirs: they lie in
  * order, without gaps. */

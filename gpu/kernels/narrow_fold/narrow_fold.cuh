@@ -143,8 +143,8 @@ static __global__ void __launch_bounds__(THREADS) warprsa_narrow_fold_finish(
 
 template <int BLOCKS>
 static cudaError_t
-warprsa_launch_narrow_powers(const warprsa_narrow_launch &launch,
-                             uint32_t blocks, cudaStream_t stream)
+warprsa_launch_narrow_powers_by(const warprsa_narrow_launch &launch,
+                                uint32_t blocks, cudaStream_t stream)
 {
     const cudaError_t error = cudaFuncSetAttribute(
         warprsa_narrow_fold_powers<BLOCKS>,
@@ -153,6 +153,25 @@ warprsa_launch_narrow_powers(const warprsa_narrow_launch &launch,
     if (error == cudaSuccess)
         warprsa_narrow_fold_powers<BLOCKS>
             <<<blocks, POWER_THREADS, WARPRSA_NARROW_SHARED, stream>>>(launch);
+    return error;
+}
+
+/* Queues so many blocks of powers, the last `few` of them, and those that
+ * invert, by the build that has fewer blocks on an SM. */
+static cudaError_t warprsa_launch_narrow_powers(warprsa_narrow_launch launch,
+                                                uint32_t powers, uint32_t few,
+                                                uint32_t inverting,
+                                                cudaStream_t stream)
+{
+    cudaError_t error = cudaSuccess;
+
+    if (powers > few)
+        error =
+            warprsa_launch_narrow_powers_by<MANY>(launch, powers - few, stream);
+    launch.powers_begun = powers - few;
+    if (error == cudaSuccess && few + inverting > 0)
+        error = warprsa_launch_narrow_powers_by<FEW>(launch, few + inverting,
+                                                     stream);
     return error;
 }
 
@@ -169,18 +188,20 @@ static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch *batch,
     const uint32_t blocks = (requests + WARPS - 1) / WARPS;
     const uint32_t halves = warprsa_narrow_half_blocks(most, POWER_THREADS);
     const size_t exchange = WARPS * EXCHANGE * sizeof(double);
-    const bool late = powers + halves <= FEW * sms;
-    const warprsa_narrow_launch launch = {*batch, !late};
+    /* What full loads of the device leave, or all: it is computed by FEW blocks
+     * on an SM if they fit at once, and so are the inversions if these do. */
+    const uint32_t over = powers <= FEW * sms ? powers : powers % (MANY * sms);
+    const uint32_t few = over <= FEW * sms ? over : 0;
+    const bool late = few > 0 && few + halves <= FEW * sms;
+    const warprsa_narrow_launch launch = {*batch, !late, 0};
     cudaError_t error;
 
     warprsa_narrow_fold_begin<<<
         blocks + warprsa_narrow_maker_blocks(items) +
             (late ? 0 : warprsa_narrow_half_blocks(most, THREADS)),
         THREADS, exchange, stream>>>(launch);
-    error = FEW == MANY || powers <= FEW * sms
-                ? warprsa_launch_narrow_powers<FEW>(
-                      launch, powers + (late ? halves : 0), stream)
-                : warprsa_launch_narrow_powers<MANY>(launch, powers, stream);
+    error = warprsa_launch_narrow_powers(launch, powers, few, late ? halves : 0,
+                                         stream);
     if (error != cudaSuccess)
         return error;
     warprsa_narrow_fold_finish<<<blocks, THREADS, exchange, stream>>>(launch);

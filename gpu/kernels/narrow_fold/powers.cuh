@@ -322,6 +322,24 @@ warprsa_narrow_set_exponents(uint32_t *exponent,
     }
 }
 
+/* The squares of a digit, with one round: each lane looks through the table for
+ * itself, and puts what it chose where the multiplication finds it. */
+static __device__ __forceinline__ void warprsa_narrow_squares_and_look(
+    const warprsa_narrow_lane *me, const warprsa_narrow_thread *t, double *a,
+    warprsa_narrow_look *look, uint32_t exponent, int index)
+{
+    uint32_t digit[WARPRSA_NARROW_LOOKS];
+
+    warprsa_narrow_next_digits(look, digit, &exponent, index);
+    WARPRSA_ROLLED
+    for (uint32_t i = 0; i < 4 * WARPRSA_NARROW_WINDOW; i += 4)
+        warprsa_narrow_step<false, true, true>(me, t, a, look, i, digit);
+    if (me->low)
+        warprsa_narrow_store(me->number + WARPRSA_NARROW_B, look->entry[0][0],
+                             look->entry[0][1]);
+    __syncwarp();
+}
+
 /* a = a^exponent. Entries 2 and up of the table come first, by the code that
  * ends each digit; then a begins as 1. With two rounds even entries are squares
  * by the code of a digit's, and the warps without numbers look through the
@@ -331,35 +349,31 @@ warprsa_narrow_power(const warprsa_narrow_lane *me,
                      const warprsa_narrow_thread *t, double *a,
                      warprsa_narrow_look *look, uint32_t exponent, int windows)
 {
-    constexpr bool LOOK = ROUNDS == 1, SQUARES = ROUNDS > 1;
     int index = windows - 1, entry = 2;
 
     WARPRSA_ROLLED
     for (;;) {
         const bool is_digit = entry > WARPRSA_NARROW_ENTRIES;
-        const bool is_square = SQUARES && !is_digit && entry % 2 == 0;
+        const bool is_square = ROUNDS > 1 && !is_digit && entry % 2 == 0;
 
-        if (is_digit || is_square) {
-            uint32_t digit[WARPRSA_NARROW_LOOKS];
-            const uint32_t end = is_square ? 4 : 4 * WARPRSA_NARROW_WINDOW;
+        if (ROUNDS == 1) {
+            if (is_digit)
+                warprsa_narrow_squares_and_look(me, t, a, look, exponent,
+                                                index--);
+        } else {
+            int squares = 0;
 
-            if (is_square) {
-                warprsa_narrow_get_entry(me, look, entry / 2);
-            } else {
-                if (LOOK)
-                    warprsa_narrow_next_digits(look, digit, &exponent, index);
+            if (is_digit) {
                 index--;
+                squares = WARPRSA_NARROW_WINDOW;
+            } else if (is_square) {
+                warprsa_narrow_get_entry(me, look, entry / 2);
+                squares = 1;
             }
             WARPRSA_ROLLED
-            for (uint32_t i = 0; i < end; i += 4)
-                warprsa_narrow_step<false, LOOK, true>(me, t, a, look, i,
-                                                       digit);
-            if (LOOK) {
-                if (me->low)
-                    warprsa_narrow_store(me->number + WARPRSA_NARROW_B,
-                                         look->entry[0][0], look->entry[0][1]);
-                __syncwarp();
-            }
+            for (int i = 0; i < squares; i++)
+                warprsa_narrow_step<false, false, true>(me, t, a, look, 0,
+                                                        nullptr);
         }
         if (!is_square)
             warprsa_narrow_step<true, false, true>(me, t, a, look, 0, nullptr);
@@ -466,7 +480,8 @@ warprsa_narrow_samples_of_lane(const warprsa_narrow_launch &launch,
     const uint32_t number = thread / WARPRSA_NARROW_LANES;
     const warprsa_narrow_lane_places own =
         places[thread % WARPRSA_NARROW_LANES];
-    const uint32_t item = blockIdx.x / 2, half = blockIdx.x % 2;
+    const uint32_t item = warprsa_narrow_power_block(launch) / 2,
+                   half = warprsa_narrow_power_block(launch) % 2;
     const uint32_t count = launch.batch.items[item].count;
 
     if (own.first >= 10 || (storing && number >= count) ||
@@ -511,7 +526,8 @@ warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
         own.first + (number < own.count ? number : own.count - 1);
     const uint32_t *from =
         launch.batch.batch.exponent +
-        (2 * (size_t)request + blockIdx.x % 2) * WARPRSA_BLINDED_WORDS;
+        (2 * (size_t)request + warprsa_narrow_power_block(launch) % 2) *
+            WARPRSA_BLINDED_WORDS;
     constexpr unsigned given = ROUNDS == 1
                                    ? (unsigned)WARPRSA_NARROW_EXPONENT_WORDS
                                    : (unsigned)WARPRSA_BLINDED_WORDS;
@@ -579,12 +595,13 @@ template <int BLOCKS>
 static __device__ __forceinline__ void
 warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
 {
-    const uint32_t item = blockIdx.x / 2;
+    const uint32_t item = warprsa_narrow_power_block(launch) / 2;
     const uint32_t number = threadIdx.x / WARPRSA_NARROW_LANES;
     const warprsa_fold_item own = launch.batch.items[item];
     const uint32_t first = warprsa_narrow_first_of_key(launch, item);
     const warprsa_narrow_key *key =
-        &warprsa_narrow_scratch(launch, first)->key[blockIdx.x % 2];
+        &warprsa_narrow_scratch(launch, first)
+             ->key[warprsa_narrow_power_block(launch) % 2];
     const uint32_t shared = (uint32_t)__cvta_generic_to_shared(memory);
     const int windows = warprsa_narrow_windows(launch.batch.batch.windows);
     warprsa_narrow_lane me;
@@ -643,8 +660,10 @@ __global__ void __launch_bounds__(POWER_THREADS, BLOCKS)
     WARPRSA_STAGE(MODEXP);
     uint8_t *const memory = reinterpret_cast<uint8_t *>(warprsa_shared);
 
-    if (BLOCKS == FEW && blockIdx.x >= 2 * launch.batch.item_count) {
-        warprsa_narrow_invert(launch, blockIdx.x - 2 * launch.batch.item_count,
+    const uint32_t block = warprsa_narrow_power_block(launch);
+
+    if (BLOCKS == FEW && block >= 2 * launch.batch.item_count) {
+        warprsa_narrow_invert(launch, block - 2 * launch.batch.item_count,
                               POWER_THREADS);
         return;
     }
