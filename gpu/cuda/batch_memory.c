@@ -414,11 +414,12 @@ static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
     warprsa_table_memory_grow(&memory->table, need);
     batch.table = memory->table.at;
     error = launch_folds(memory, &batch, stream);
-    if (error == cudaSuccess && kernel != NULL)
-        error = launch_all(memory, kernel,
-                           batch_from(batch, warprsa_form_of(memory->size),
-                                      memory->plan.folded),
-                           stream);
+    if (error == cudaSuccess && kernel != NULL) {
+        batch = batch_from(batch, warprsa_form_of(memory->size),
+                           memory->plan.folded);
+        batch.under_way = (uint32_t)with_concurrent(memory, others);
+        error = launch_all(memory, kernel, batch, stream);
+    }
     return error;
 }
 
@@ -441,6 +442,7 @@ cudaError_t warprsa_batch_enqueue(warprsa_batch_memory *memory,
         .count = (uint32_t)memory->count,
         .windows = memory->windows,
         .direct_table_reads = memory->direct_table_reads,
+        .under_way = (uint32_t)with_concurrent(memory, memory->count),
     };
     cudaError_t error =
         cudaMemcpyAsync(memory->device_block, memory->host_block,

@@ -25,14 +25,16 @@
 /* Blocks that share an SM. This leaves 128 registers for each thread. */
 #define WARPRSA_COOPERATIVE_BLOCKS_PER_SM 4
 
-/* Threads of a block of the kernel "thread": as few as let all blocks of a
- * batch run at once, one an SM; at most `most`. A step is a warp for each of an
- * SM's four schedulers. */
-static inline uint32_t warprsa_thread_block(uint32_t count, uint32_t sms,
+/* Threads of a block of the kernel "thread": as few as let the blocks of all
+ * requests under way run at once, one an SM; at most `most`. Batches on other
+ * streams share the SMs, so theirs count. A step is a warp for each of an SM's
+ * four schedulers. */
+static inline uint32_t warprsa_thread_block(uint32_t under_way, uint32_t sms,
                                             uint32_t most)
 {
     const uint32_t step = WARPRSA_THREAD_BLOCK_STEP;
-    const uint32_t requests = count / sms + (count % sms != 0); /* of an SM */
+    /* Of an SM. */
+    const uint32_t requests = under_way / sms + (under_way % sms != 0);
 
     return requests <= step / 2   ? step
            : requests >= most / 2 ? most
@@ -56,6 +58,9 @@ typedef struct warprsa_batch {
     uint32_t count;
     uint32_t windows;        /* the most that any of its keys needs */
     bool direct_table_reads; /* allowed; most kernels scan anyway */
+    /* As many requests as the device has for the kernel, those of batches on
+     * other streams, too: an estimate, at least as many as these. */
+    uint32_t under_way;
 } warprsa_batch;
 
 #endif

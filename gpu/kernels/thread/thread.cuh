@@ -212,7 +212,7 @@ static cudaError_t warprsa_launch_thread(const warprsa_batch *batch,
 
     if (error != cudaSuccess)
         return error;
-    threads = warprsa_thread_block(batch->count, sms, S::BLOCK);
+    threads = warprsa_thread_block(batch->under_way, sms, S::BLOCK);
     blocks = (2 * batch->count + threads - 1) / threads;
     error = cudaFuncSetAttribute(warprsa_thread_kernel<S>,
                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
