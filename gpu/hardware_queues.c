@@ -3,6 +3,7 @@
  *
  * How many streams of a GPU work side by side: see engine.h.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/single_threaded.h>
@@ -33,10 +34,12 @@ static unsigned number_of(const char *value)
 unsigned warprsa_hardware_queues(unsigned wanted)
 {
     const char *value = getenv(variable);
+    char most[DIGITS + 1];
     unsigned queues;
 
+    snprintf(most, sizeof(most), "%d", (int)WARPRSA_GPU_STREAMS_MAX);
     if (value == NULL && wanted > QUEUES_DEFAULT && __libc_single_threaded &&
-        setenv(variable, "32", 0) == 0)
+        setenv(variable, most, 0) == 0)
         value = getenv(variable);
     queues = value == NULL ? QUEUES_DEFAULT : number_of(value);
     if (queues < QUEUES_DEFAULT)

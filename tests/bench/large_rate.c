@@ -130,6 +130,7 @@ static void new_run(large_run *run, int row, size_t count)
     uint32_t *key = calloc(count, sizeof(*key));
 
     *run = (large_run){.batch = {.count = (uint32_t)count,
+                                 .under_way = (uint32_t)count,
                                  .bytes_stride = WARPRSA_MODULUS_BYTES_MAX}};
     if (prepared == NULL || key == NULL)
         bench_fail("no memory");

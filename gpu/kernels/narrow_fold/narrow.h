@@ -254,15 +254,6 @@ typedef struct warprsa_narrow_lane {
     bool low, lowest, top, second;
 } warprsa_narrow_lane;
 
-/* What a lane keeps that looks through tables: where its first pair is in entry
- * 0, the others being 512 bytes apart; its pairs of the chosen entries; which
- * lane it is of a warp that looks for others. */
-typedef struct warprsa_narrow_look {
-    warprsa_narrow_address table;
-    uint64_t entry[WARPRSA_NARROW_LOOKS][2];
-    int lane;
-} warprsa_narrow_look;
-
 #define WARPRSA_NARROW_HIGH 0x1.8p104
 #define WARPRSA_NARROW_LOW  0x1p52
 
@@ -696,116 +687,6 @@ WARPRSA_FN void warprsa_narrow_samples(const warprsa_narrow_lane *me, double *a,
     if (me->low && warprsa_narrow_takes_part(me, round))
         warprsa_narrow_store_samples(me->number + WARPRSA_NARROW_ROUND * round,
                                      a);
-}
-
-/* Where entry 0 of a number's pair k lies in the tables. */
-WARPRSA_FN int warprsa_narrow_table_at(int number, int k)
-{
-    const int numbers = WARPRSA_NARROW_LOOKER_NUMBERS;
-
-    return WARPRSA_NARROW_TABLE +
-           WARPRSA_NARROW_TABLE_STRIDE * (number / numbers) +
-           16 * (WARPRSA_NARROW_LIMBS / 2 * (number % numbers) + k);
-}
-
-/* Which of a looking warp's pairs a lane has as its pair `index`, and whether
- * there is one. With one round it has its own. */
-WARPRSA_FN int warprsa_narrow_look_place(const warprsa_narrow_look *look,
-                                         const int index)
-{
-    return 32 * index + look->lane;
-}
-
-WARPRSA_FN bool warprsa_narrow_looks(const warprsa_narrow_look *look,
-                                     const int index)
-{
-    return WARPRSA_NARROW_ROUNDS == 1 ||
-           32 * (index + 1) <= WARPRSA_NARROW_LOOKER_PAIRS ||
-           warprsa_narrow_look_place(look, index) < WARPRSA_NARROW_LOOKER_PAIRS;
-}
-
-/* The number, of those of a looking warp, that such a pair is of. */
-WARPRSA_FN int warprsa_narrow_look_number(const warprsa_narrow_look *look,
-                                          const int index)
-{
-    return warprsa_narrow_look_place(look, index) / (WARPRSA_NARROW_LIMBS / 2);
-}
-
-/* How many digits an exponent has that has so many of WARPRSA_WINDOW bits. */
-WARPRSA_FN int warprsa_narrow_windows(uint32_t windows)
-{
-    const uint32_t bits = WARPRSA_WINDOW * windows;
-    const uint32_t own = WARPRSA_NARROW_WINDOW;
-
-    return (int)(own == WARPRSA_WINDOW ? windows : (bits + own - 1) / own);
-}
-
-/* The word of an exponent that digit `index` begins in. */
-WARPRSA_FN int warprsa_narrow_digit_word(int index)
-{
-    return 32 % WARPRSA_NARROW_WINDOW == 0
-               ? index / (32 / WARPRSA_NARROW_WINDOW)
-               : WARPRSA_NARROW_WINDOW * index / 32;
-}
-
-/* That digit, of this word and the next one. */
-WARPRSA_FN uint32_t warprsa_narrow_digit_of(uint32_t word, uint32_t next,
-                                            int index)
-{
-    const uint32_t mask = WARPRSA_NARROW_ENTRIES - 1;
-
-    if (32 % WARPRSA_NARROW_WINDOW == 0)
-        return word >> (WARPRSA_NARROW_WINDOW *
-                        (index % (32 / WARPRSA_NARROW_WINDOW))) &
-               mask;
-    return (uint32_t)(((uint64_t)next << 32 | word) >>
-                      (WARPRSA_NARROW_WINDOW * index % 32)) &
-           mask;
-}
-
-/* Looks at a lane's pairs in entries `from` to `from` + 3 of the tables and
- * keeps those of the entries `digit`. With two rounds the lanes of a warp read
- * what lies together, and those without a pair nothing. (With one round that
- * was slower, for it takes a branch.) */
-WARPRSA_FN void warprsa_narrow_choose(warprsa_narrow_look *look, uint32_t from,
-                                      const uint32_t *digit)
-{
-    WARPRSA_UNROLL
-    for (int k = 0; k < WARPRSA_NARROW_LOOKS; k++) {
-        if (!warprsa_narrow_looks(look, k))
-            continue;
-        WARPRSA_UNROLL
-        for (uint32_t i = 0; i < 4; i++) {
-            const uint64_t mask = from + i == digit[k] ? ~0ull : 0;
-            uint64_t x[2];
-
-            warprsa_narrow_load(x, look->table +
-                                       WARPRSA_NARROW_TABLE_ROW * (from + i) +
-                                       512 * k);
-            look->entry[k][0] |= x[0] & mask;
-            look->entry[k][1] |= x[1] & mask;
-        }
-    }
-}
-
-/* Stores the entries that a looking warp has chosen for others as their factors
- * b. */
-WARPRSA_FN void warprsa_narrow_put_chosen(const warprsa_narrow_look *look,
-                                          warprsa_narrow_address shared,
-                                          int looker)
-{
-    WARPRSA_UNROLL
-    for (int k = 0; k < WARPRSA_NARROW_LOOKS; k++) {
-        const int place = warprsa_narrow_look_place(look, k);
-        const int number = WARPRSA_NARROW_LOOKER_NUMBERS * looker +
-                           warprsa_narrow_look_number(look, k);
-
-        if (warprsa_narrow_looks(look, k))
-            warprsa_narrow_store(
-                shared + number * WARPRSA_NARROW_STRIDE + WARPRSA_NARROW_B +
-                    warprsa_narrow_pair_at(place % (WARPRSA_NARROW_LIMBS / 2)),
-                look->entry[k][0], look->entry[k][1]);
-    }
 }
 
 /* Low halves that column c of a whole product gets. */

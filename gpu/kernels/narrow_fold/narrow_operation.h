@@ -9,7 +9,7 @@
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_OPERATION_H
 
 #include "gpu/kernels/fold/matrix.h"
-#include "gpu/kernels/narrow_fold/narrow.h"
+#include "gpu/kernels/narrow_fold/narrow_table.h"
 
 /* What makes the matrices of both primes of a key. */
 typedef struct warprsa_narrow_maker {
@@ -385,37 +385,6 @@ WARPRSA_FN void warprsa_narrow_set_lane(warprsa_narrow_lane *me,
     if (!me->odd) /* the lane with the last pair of the block below */
         me->carry_from = all[me->carry_from].carry_from;
 #endif
-}
-
-/* Begins to choose. */
-WARPRSA_FN void warprsa_narrow_clear_look(warprsa_narrow_look *look)
-{
-    WARPRSA_UNROLL
-    for (int k = 0; k < WARPRSA_NARROW_LOOKS; k++)
-        look->entry[k][0] = look->entry[k][1] = 0;
-}
-
-/* Sets up lane `lane` of warp `looker` of those that look for others. */
-WARPRSA_FN void warprsa_narrow_set_look(warprsa_narrow_look *look,
-                                        warprsa_narrow_address shared,
-                                        int looker, int lane)
-{
-    look->lane = lane;
-    look->table = shared + WARPRSA_NARROW_TABLE +
-                  looker * WARPRSA_NARROW_TABLE_STRIDE + 16 * lane;
-    warprsa_narrow_clear_look(look);
-}
-
-/* Sets up lane `lane` of a number that looks for its own pair. */
-WARPRSA_FN void warprsa_narrow_set_own_look(warprsa_narrow_look *look,
-                                            warprsa_narrow_address shared,
-                                            int number, int lane)
-{
-    static const warprsa_narrow_lane_places all[] = WARPRSA_NARROW_LANE_PLACES;
-
-    look->lane = 0;
-    look->table = shared + warprsa_narrow_table_at(number, all[lane].pair);
-    warprsa_narrow_clear_look(look);
 }
 
 #endif

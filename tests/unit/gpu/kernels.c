@@ -73,6 +73,8 @@ static void table_is_of_these_kernels(void **state)
  * of them, of each fold. */
 static void folds_have_the_granularity(void **state)
 {
+    int folds = 0;
+
     (void)state;
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         for (int i = 0; i < WARPRSA_FOLD_KERNELS; i++) {
@@ -80,10 +82,13 @@ static void folds_have_the_granularity(void **state)
                 warprsa_fold_kernel_for((warprsa_size_class)size, i);
             const unsigned granularity = warprsa_engine_cuda()->granularity;
 
-            if (fold != NULL)
-                assert_true(granularity % fold->item_max == 0 ||
-                            fold->item_max % granularity == 0);
+            if (fold == NULL)
+                continue;
+            assert_true(granularity % fold->item_max == 0 ||
+                        fold->item_max % granularity == 0);
+            folds++;
         }
+    assert_int_equal(folds, 2 * 3); /* both, of RSA-2048 to RSA-4096 */
 }
 
 /* Blocks of the kernel "thread" are as small as let all of them run at once,

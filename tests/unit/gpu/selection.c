@@ -111,7 +111,7 @@ static void fold_is_for_parts(void **state)
     assert_true(warprsa_fastest_ms(&timings, WARPRSA_CLASS_4096, 5) == 0.0);
 }
 
-/* The milliseconds that concurrent batches took on an H200. The table's rows
+/* The milliseconds that batches took on an H200. The table's rows
  * were measured with other batches. The prediction must be within a sixth, and
  * the chosen kernel must take hardly longer than the best. */
 static void predicted_and_measured(void **state)
