@@ -53,8 +53,8 @@ WARPRSA_FN int warprsa_narrow_look_number(const warprsa_narrow_look *look,
 }
 
 /* How many digits an exponent has that has so many of WARPRSA_WINDOW bits. (Of
- * equal digits it is the same number, but nvcc orders all of RSA-2048's powers in
- * another way if it is computed.) */
+ * equal digits it is the same number, but nvcc orders all of RSA-2048's powers
+ * in another way if it is computed.) */
 WARPRSA_FN int warprsa_narrow_windows(uint32_t windows)
 {
     const uint32_t bits = WARPRSA_WINDOW * windows;
