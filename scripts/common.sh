@@ -33,3 +33,16 @@ configure() {
 configure_and_build() {
     configure "$@" && ninja -C "$1"
 }
+
+# provider_configuration FILE MODULE KEY=VALUE...
+# Writes a configuration: conf/openssl.cnf with this module and other values for
+# some keys of the provider's section.
+provider_configuration() {
+    local file=$1 module=$2
+    shift 2
+    {
+        echo ".include $PWD/conf/openssl.cnf"
+        echo "[$(sed -n 's/^warprsa *= *//p' conf/openssl.cnf)]"
+        printf '%s\n' "module = $module" "$@"
+    } >"$file"
+}

@@ -33,16 +33,11 @@ typedef struct loaded_key {
     uint32_t bytes; /* of the modulus */
     /* What blinds this key's full batches: of each stream, whose thread alone
      * uses it, from its first such batch on. NULL: the arithmetic keeps none,
-     * or there is no memory for it, or the device has BLINDINGS_MAX. */
+     * or there is no memory for it, or the device has
+     * WARPRSA_HOST_BLINDINGS_MAX. */
     void **blinding;
     size_t blinding_bytes; /* of each of them */
 } loaded_key;
-
-/* What blinds full batches is kept so many times, by all keys and streams
- * together. That is 5 MiB at most, however many keys a client brings. */
-enum {
-    BLINDINGS_MAX = 256
-};
 
 struct warprsa_device {
     warprsa_device_config config;
@@ -233,7 +228,7 @@ static void *new_blinding(warprsa_device *device, size_t bytes)
 {
     void *blinding = NULL;
 
-    if (atomic_fetch_add(&device->blindings, 1) < BLINDINGS_MAX)
+    if (atomic_fetch_add(&device->blindings, 1) < WARPRSA_HOST_BLINDINGS_MAX)
         blinding = aligned_alloc(WARPRSA_HOST_ALIGNMENT, bytes);
     if (blinding == NULL)
         atomic_fetch_sub(&device->blindings, 1);

@@ -13,6 +13,12 @@
 
 #include "gpu/host/arithmetic.h"
 
+/* What blinds full batches is kept so many times, by all keys and streams of a
+ * device together. That is 5 MiB at most, however many keys a client brings. */
+enum {
+    WARPRSA_HOST_BLINDINGS_MAX = 256
+};
+
 /* As warprsa_engine's count(): one device. None where `missing` is not NULL,
  * which says what this machine lacks for it. */
 unsigned warprsa_host_count(const char *missing, char *why, size_t why_size);

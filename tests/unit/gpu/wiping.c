@@ -12,13 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/host/device.h"
 #include "tests/unit/support/gpu_keys.h"
 
 enum {
     SECRETS_MAX = 1024,
     TASKS = WARPRSA_IFMA_LANES, /* the engine ifma keeps their blinding */
-    KEYS = 300,                 /* of which it keeps that of 256 */
-    SKIPPED = 77,               /* exit status */
+    KEYS = WARPRSA_HOST_BLINDINGS_MAX + 44, /* more than it keeps that of */
+    SKIPPED = 77,                           /* exit status */
 };
 
 /* The secrets searched for: eight bytes each, as they lie in memory. Short or
@@ -224,7 +225,7 @@ static void what_blinds_many_keys_is_bounded(void **state)
         for (int i = 0; i < KEYS; i++)
             engine->unload_key(device, index[i]);
         looking = 0;
-        assert_int_equal(2 * KEYS + 256, blocks);
+        assert_int_equal(2 * KEYS + WARPRSA_HOST_BLINDINGS_MAX, blocks);
     }
     engine->close(device);
     made_key_free(&key);
