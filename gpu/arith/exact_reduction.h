@@ -12,45 +12,99 @@
 #include "gpu/arith/arithmetic.h"
 #include "gpu/arith/stage.h"
 
+/* M, by which a lane's lowest column is lowered so that what enters it is never
+ * negative. */
+#define WARPRSA_LANE_OFFSET (1ull << (63 - WARPRSA_SAMPLE_BITS))
+
+/* Resolves the columns of each lane for itself: samples below B, and the carry
+ * out of the lane's last column. */
+WARPRSA_FN void warprsa_resolve_lanes(warprsa_columns *s, int64_t *carry,
+                                      const int limbs_per_thread,
+                                      const int threads_per_request)
+{
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        carry[k] = 0;
+        WARPRSA_UNROLL
+        for (int i = 0; i < limbs_per_thread; i++) {
+            int64_t x = (int64_t)s->of[k][i] + carry[k];
+
+            carry[k] = x >> WARPRSA_SAMPLE_BITS;
+            s->of[k][i] = (uint64_t)x & WARPRSA_SAMPLE_MASK;
+        }
+    }
+}
+
+/*
+ * Passes the carries of lanes that have been resolved, which have begun M below
+ * what they stand for, except for a number's lowest lane. `over` is each lane's
+ * carry, and then what leaves the number's top.
+ *
+ * What enters a lane, its carry from below and M, is in [0, B): a carry is at
+ * most 2^62 / B + 1 in absolute value, and M twice 2^62 / B. So when it has been
+ * added, a lane passes on 0 or 1, and lookahead finds where these end
+ * (warprsa_carry_in()). A lane that passes on 1 is left with at most B - 2 in
+ * its lowest sample: it is not full.
+ */
+WARPRSA_FN void warprsa_pass_lane_carries(warprsa_columns *s, int64_t *over,
+                                          const int threads_per_number,
+                                          const int limbs_per_thread,
+                                          const int threads_per_request)
+{
+    uint64_t passed[WARPRSA_LANES_EMULATED];
+    int64_t carry[WARPRSA_LANES_EMULATED];
+    uint32_t made[WARPRSA_LANES_EMULATED], full[WARPRSA_LANES_EMULATED],
+        in[WARPRSA_LANES_EMULATED];
+
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        passed[k] = (uint64_t)over[k] + WARPRSA_LANE_OFFSET;
+    }
+    warprsa_rotate(passed, passed, -1, threads_per_number, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        if (warprsa_lane_in_number(k, threads_per_number,
+                                   threads_per_request) != 0)
+            s->of[k][0] += passed[k];
+    }
+    warprsa_resolve_lanes(s, carry, limbs_per_thread, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        made[k] = (uint32_t)carry[k];
+        full[k] = 1;
+        WARPRSA_UNROLL
+        for (int i = 0; i < limbs_per_thread; i++)
+            full[k] &= s->of[k][i] == WARPRSA_SAMPLE_MASK;
+    }
+    warprsa_carry_in(in, made, full, threads_per_number, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        over[k] += (int64_t)(made[k] | (full[k] & in[k]));
+        s->of[k][0] += in[k];
+    }
+    warprsa_resolve_lanes(s, carry, limbs_per_thread, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        passed[k] = (uint64_t)over[k];
+    }
+    warprsa_broadcast(passed, passed, threads_per_number - 1,
+                      threads_per_number, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        over[k] = (int64_t)passed[k];
+    }
+}
+
 /* Resolves signed columns s (|column| < 2^62) into samples below B, exactly.
  * `over` gets, in every lane of a number, what is carried out at the number's
- * top; it is negative if the number is. A turn moves each carry one lane up, so
- * that after threads_per_number turns none is left. */
+ * top; it is negative if the number is. */
 WARPRSA_FN void warprsa_normalise(warprsa_number *r, warprsa_columns *s,
                                   int64_t *over, const int threads_per_number,
                                   const int limbs_per_thread,
                                   const int threads_per_request)
 {
-    uint64_t in[WARPRSA_LANES_EMULATED], out[WARPRSA_LANES_EMULATED];
-
     WARPRSA_EACH_LANE (k, threads_per_request) {
-        in[k] = 0;
-        over[k] = 0;
+        if (warprsa_lane_in_number(k, threads_per_number,
+                                   threads_per_request) != 0)
+            s->of[k][0] -= WARPRSA_LANE_OFFSET;
     }
-    WARPRSA_ROLLED
-    for (int turn = 0; turn < threads_per_number; turn++) {
-        WARPRSA_EACH_LANE (k, threads_per_request) {
-            int64_t carry = (int64_t)in[k];
-
-            WARPRSA_UNROLL
-            for (int i = 0; i < limbs_per_thread; i++) {
-                int64_t x = (int64_t)s->of[k][i] + carry;
-
-                carry = x >> WARPRSA_SAMPLE_BITS;
-                s->of[k][i] = (uint64_t)x & WARPRSA_SAMPLE_MASK;
-            }
-            out[k] = (uint64_t)carry;
-        }
-        warprsa_rotate(in, out, -1, threads_per_number, threads_per_request);
-        warprsa_broadcast(out, out, threads_per_number - 1, threads_per_number,
-                          threads_per_request);
-        WARPRSA_EACH_LANE (k, threads_per_request) {
-            over[k] += (int64_t)out[k];
-            if ((warprsa_lane(k, threads_per_request) &
-                 (threads_per_number - 1)) == 0)
-                in[k] = 0;
-        }
-    }
+    warprsa_resolve_lanes(s, over, limbs_per_thread, threads_per_request);
+    if (threads_per_number > 1)
+        warprsa_pass_lane_carries(s, over, threads_per_number, limbs_per_thread,
+                                  threads_per_request);
     WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
         for (int i = 0; i < limbs_per_thread; i++)
@@ -98,9 +152,9 @@ WARPRSA_FN void warprsa_add_if_negative(
                       threads_per_request);
 }
 
-/* r = a mod P, exactly, for 0 <= a < 4P: subtracts 2P, then P, and adds each
- * back if the difference is negative. In block arithmetic for -2P < a < 4P: 2P
- * is added first where a is negative. */
+/* r = a mod P, exactly, for 0 <= a < 4P, in block arithmetic for -2P < a < 4P:
+ * adds 2P if a is negative; then takes off 2P, and P, where that leaves no
+ * negative number. */
 WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
                                const warprsa_number *p,
                                const int threads_per_number,
@@ -109,23 +163,28 @@ WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
 {
     WARPRSA_STAGE(REDUCTION);
     int64_t over[WARPRSA_LANES_EMULATED];
-    warprsa_number less = *a;
+    warprsa_number less;
 
+    warprsa_subtract(r, a, p, 0, over, threads_per_number, limbs_per_thread,
+                     threads_per_request);
 #ifdef WARPRSA_BLOCK_ARITH
-    warprsa_subtract(&less, &less, p, 0, over, threads_per_number,
-                     limbs_per_thread, threads_per_request);
-    warprsa_add_if_negative(&less, &less, p, 2, over, threads_per_number,
+    warprsa_add_if_negative(r, r, p, 2, over, threads_per_number,
                             limbs_per_thread, threads_per_request);
 #endif
     WARPRSA_ROLLED
     for (uint64_t factor = 2; factor > 0; factor--) {
-        warprsa_subtract(&less, &less, p, factor, over, threads_per_number,
+        warprsa_subtract(&less, r, p, factor, over, threads_per_number,
                          limbs_per_thread, threads_per_request);
-        warprsa_add_if_negative(&less, &less, p, factor, over,
-                                threads_per_number, limbs_per_thread,
-                                threads_per_request);
+        WARPRSA_EACH_LANE (k, threads_per_request) {
+            const uint64_t mask = (uint64_t)(over[k] >> 63);
+
+            WARPRSA_UNROLL
+            for (int i = 0; i < limbs_per_thread; i++)
+                r->of[k][i] =
+                    warprsa_from_bits((warprsa_bits(r->of[k][i]) & mask) |
+                                      (warprsa_bits(less.of[k][i]) & ~mask));
+        }
     }
-    *r = less;
 }
 
 /*

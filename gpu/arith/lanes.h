@@ -71,6 +71,13 @@ WARPRSA_FN int warprsa_lane(int k, const int threads_per_request)
 #endif
 }
 
+/* Index of the lane within its subgroup, 0..threads_per_number - 1. */
+WARPRSA_FN int warprsa_lane_in_number(int k, const int threads_per_number,
+                                      const int threads_per_request)
+{
+    return warprsa_lane(k, threads_per_request) & (threads_per_number - 1);
+}
+
 /* Every lane gets the value of lane `source` of its subgroup. to == from is
  * allowed, here and below. */
 WARPRSA_FN void warprsa_broadcast(uint64_t *to, const uint64_t *from,
@@ -176,7 +183,8 @@ WARPRSA_FN void warprsa_carry_in(uint32_t *in, const uint32_t *made,
                                  const int threads_per_request)
 {
 #ifdef __CUDACC__
-    const uint32_t tops = 0xffffffffu / ((1u << threads_per_number) - 1)
+    /* 2u << 31 is 0: one subgroup of 32 lanes has one top. */
+    const uint32_t tops = 0xffffffffu / ((2u << (threads_per_number - 1)) - 1)
                           << (threads_per_number - 1);
     uint32_t from = __ballot_sync(0xffffffffu, made[0] != 0) & ~tops;
     uint32_t through = __ballot_sync(0xffffffffu, full[0] != 0) & ~tops;

@@ -7,12 +7,21 @@
  * RSA, DSS, and Other Systems", 1996); the check after Boneh, DeMillo, Lipton
  * ("On the Importance of Checking Cryptographic Protocols for Faults", 1997).
  *
- *   r     random, odd, below the prime; 1/r from warprsa_invert_short()
- *   x     = m r^e           mod each prime (Montgomery form)
- *   y     = x^dp, x^dq      fixed windows, table read by scanning all of it
- *   s_p   = y / r           exactly reduced; s_q likewise
+ *   r     random, odd, below the prime
+ *   u     = m r^(e-1)       mod each prime (Montgomery form)
+ *   x     = u r
+ *   y     = x^(dp-1), x^(dq-1)   fixed windows, table read by scanning all of
+ *                           it
+ *   s_p   = y u             exactly reduced; s_q likewise
  *   s     = s_q + q ((s_p - s_q) / q mod p)       (Garner)
  *   check   s^e mod n = m
+ *
+ * So blinding is taken off without an inverse: modulo a prime p
+ *
+ *   x^(d-1) u = m^d r^(e (d - 1) + e - 1) = m^d r^(e d - 1) = m^d
+ *
+ * since p - 1 divides e d - 1, and r is no multiple of p. For numbers that are
+ * no key this is wrong, and the check finds it.
  *
  * The lower threads_per_number lanes of a group work mod p, the upper ones mod
  * q, and all of them together mod n: the same product for a number of twice as
@@ -30,7 +39,6 @@
 #define WARPRSA_GPU_ARITH_PRIVATE_OPERATION_H
 
 #include "gpu/arith/exact_reduction.h"
-#include "gpu/arith/short_inverse.h"
 
 #define WARPRSA_TABLE_SIZE (1 << WARPRSA_WINDOW)
 /* Samples of table memory that a lane needs. */
@@ -49,8 +57,8 @@ typedef struct warprsa_operation {
     const uint8_t *input;   /* modulus_bytes */
     uint8_t *output;        /* likewise */
     const uint64_t *random; /* [RANDOM_WORDS] */
-    /* [2][HALF_LIMBS_MAX]: 1/r for each half, by warprsa_blinding_inverse(). */
-    warprsa_sample_t *blinding_inverse;
+    /* [2][HALF_LIMBS_MAX]: u of each half, by warprsa_blind(). */
+    warprsa_sample_t *unblinding;
     /* [2][BLINDED_WORDS], by warprsa_blind_exponent(). */
     uint32_t *exponent;
     /* Digits of these exponents; the same for all requests of a warp. */
@@ -102,8 +110,7 @@ WARPRSA_FN uint8_t warprsa_byte_of_samples(const warprsa_sample_bits_t *sample,
  * Sample `index` of the blinding factor r. It has 260 random bits or more,
  * or one bit less than the prime if that is fewer, and is the same for both
  * primes, as in libcrypto. 260 bits cannot be guessed, and m r^e fills the
- * modulus whatever the length of r. It is odd because the inversion needs
- * that.
+ * modulus whatever the length of r. It is odd, hence not zero.
  */
 WARPRSA_FN warprsa_sample_t warprsa_blinding_sample(const uint64_t *random,
                                                     uint32_t prime_bits,
@@ -121,7 +128,8 @@ WARPRSA_FN warprsa_sample_t warprsa_blinding_sample(const uint64_t *random,
 /*
  * Blinds the exponent of half `which`, by one thread: exponent + k (prime -
  * 1) with random k, which leaves the result as it is since x^(prime - 1) = 1
- * (Kocher). The running sum is a word of k times one of prime - 1, a word of
+ * (Kocher), less one: the exponent is odd, since prime - 1 is even and divides
+ * e dp - 1. The running sum is a word of k times one of prime - 1, a word of
  * the exponent and the carry: at most (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 -
  * 1.
  */
@@ -143,26 +151,7 @@ WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
         sum >>= 32;
     }
     blinded[words] = (uint32_t)sum;
-}
-
-/* Computes 1/r for half `which` of a request, by one thread. */
-WARPRSA_FN void warprsa_blinding_inverse(const warprsa_operation *op, int which,
-                                         const int limbs)
-{
-    WARPRSA_STAGE(INVERSION);
-    const warprsa_operation_half *half = &op->key->half[which];
-    warprsa_sample_t *inverse =
-        op->blinding_inverse + which * WARPRSA_HALF_LIMBS_MAX;
-#ifdef WARPRSA_LARGE
-    const int stored = WARPRSA_HALF_LIMBS_MAX; /* zeros above `limbs` */
-#else
-    const int stored = limbs;
-#endif
-
-    WARPRSA_ROLLED
-    for (int i = 0; i < stored; i++)
-        inverse[i] = warprsa_blinding_sample(op->random, half->bits, i);
-    warprsa_invert_short(inverse, half->modulus, limbs);
+    blinded[0] &= ~1u;
 }
 
 /*
@@ -199,6 +188,33 @@ WARPRSA_FN void warprsa_load(warprsa_number *to, const warprsa_sample_t *half0,
 #endif
 }
 
+/* Stores a number of each half where warprsa_load() will read it, with the same
+ * parameters. */
+WARPRSA_FN void warprsa_store(const warprsa_number *x, warprsa_sample_t *half0,
+                              warprsa_sample_t *half1, const int limbs,
+                              const int threads_per_number,
+                              const int limbs_per_thread,
+                              const int threads_per_request)
+{
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        int lane = warprsa_lane(k, threads_per_request);
+        warprsa_sample_t *to = lane < threads_per_number ? half0 : half1;
+        int first = (lane & (threads_per_number - 1)) * limbs_per_thread;
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < limbs_per_thread; i++)
+#ifdef WARPRSA_LARGE
+            to[first + i] = x->of[k][i];
+#else
+            if (first + i < limbs)
+                to[first + i] = x->of[k][i];
+#endif
+    }
+#ifdef WARPRSA_LARGE
+    (void)limbs;
+#endif
+}
+
 /* Sets the number 1, not in Montgomery form. */
 WARPRSA_FN void warprsa_set_one(warprsa_number *to,
                                 const int threads_per_number,
@@ -215,20 +231,58 @@ WARPRSA_FN void warprsa_set_one(warprsa_number *to,
     }
 }
 
+#ifdef WARPRSA_BLOCK_ARITH
+/* r = x^e, for public e >= 2; x in Montgomery form. A request has a warp, so all
+ * of it has the same e. The number stays in the exchange buffer from one product
+ * to the next. */
+WARPRSA_FN void warprsa_public_modexp(warprsa_number *r,
+                                      const warprsa_number *x,
+                                      const warprsa_number *one, uint64_t e,
+                                      const warprsa_modulus *p, const int limbs,
+                                      const int threads_per_number,
+                                      const int limbs_per_thread,
+                                      const int threads_per_request)
+{
+    int bit = 63;
+
+    (void)one;
+    while ((e >> bit & 1) == 0)
+        bit--;
+    warprsa_make_signed(r, x, threads_per_number, limbs_per_thread,
+                        threads_per_request);
+    warprsa_block_put_a(r, p->exchange, limbs, threads_per_number,
+                        limbs_per_thread, threads_per_request);
+    warprsa_block_put_b(r, p->exchange, limbs, threads_per_number,
+                        limbs_per_thread, threads_per_request);
+    WARPRSA_ROLLED
+    while (bit-- > 0) {
+        WARPRSA_ROLLED
+        for (int i = 0; i <= (int)(e >> bit & 1); i++)
+            warprsa_block_mont_mul(p->exchange,
+                                   i == 0 ? WARPRSA_EXCHANGE_A_MULTIPLIER
+                                          : WARPRSA_EXCHANGE_B_MULTIPLIER,
+                                   limbs, threads_per_number, limbs_per_thread,
+                                   threads_per_request);
+    }
+    warprsa_block_get_a(r, p->exchange, limbs, threads_per_number,
+                        limbs_per_thread, threads_per_request);
+}
+#else
 /*
- * r = x^(e-1) * last, for public odd e >= 3; x in Montgomery form, `one` is R
- * mod P; r must not be x or last.
+ * r = x^e, for public e >= 2; x in Montgomery form, `one` is R mod P; r must
+ * not be x.
  *
  * Requests with different e may share a warp. All of them take as many turns as
  * the largest e of the warp has bits, and all multiply where any of them has a
  * one. e is public, so this loop may depend on it.
  */
-WARPRSA_FN void
-warprsa_public_modexp(warprsa_number *r, const warprsa_number *x,
-                      const warprsa_number *last, const warprsa_number *one,
-                      uint64_t e, const warprsa_modulus *p, const int limbs,
-                      const int threads_per_number, const int limbs_per_thread,
-                      const int threads_per_request)
+WARPRSA_FN void warprsa_public_modexp(warprsa_number *r,
+                                      const warprsa_number *x,
+                                      const warprsa_number *one, uint64_t e,
+                                      const warprsa_modulus *p, const int limbs,
+                                      const int threads_per_number,
+                                      const int limbs_per_thread,
+                                      const int threads_per_request)
 {
     uint32_t high = warprsa_largest_in_warp((uint32_t)(e >> 32));
     uint32_t low = warprsa_largest_in_warp((uint32_t)e);
@@ -245,17 +299,15 @@ warprsa_public_modexp(warprsa_number *r, const warprsa_number *x,
 
         warprsa_mont_mul(r, r, r, p, limbs, threads_per_number,
                          limbs_per_thread, threads_per_request);
-        if (bit == 0 || warprsa_largest_in_warp(digit) != 0) {
-            warprsa_choose(&multiplied, bit == 0, last, x, limbs_per_thread,
-                           threads_per_request);
-            warprsa_mont_mul(&multiplied, r, &multiplied, p, limbs,
-                             threads_per_number, limbs_per_thread,
-                             threads_per_request);
+        if (warprsa_largest_in_warp(digit) != 0) {
+            warprsa_mont_mul(&multiplied, r, x, p, limbs, threads_per_number,
+                             limbs_per_thread, threads_per_request);
             warprsa_choose(r, digit, &multiplied, r, limbs_per_thread,
                            threads_per_request);
         }
     }
 }
+#endif
 
 WARPRSA_FN void warprsa_table_put(const warprsa_operation *op, int entry,
                                   const warprsa_number *x,
@@ -541,8 +593,14 @@ warprsa_load_blinding(warprsa_number *r, const warprsa_operation *op,
     }
 }
 
-/* First stage: x = m r^e R mod p and one = R mod p, likewise mod q. Loads the
- * moduli into p. */
+/*
+ * First stage: x = u r and one = R mod p, both in Montgomery form, likewise mod
+ * q. Loads the moduli into p, and stores u, not in Montgomery form, for
+ * warprsa_unblind().
+ *
+ * The random number stands for r in Montgomery form, without a product: r / R
+ * is as random as r is.
+ */
 WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
                               warprsa_modulus *p, const warprsa_operation *op,
                               const int limbs, const int threads_per_number,
@@ -551,34 +609,39 @@ WARPRSA_FN void warprsa_blind(warprsa_number *x, warprsa_number *one,
     WARPRSA_STAGE(BLINDING);
     const int threads_per_request = 2 * threads_per_number;
     const warprsa_operation_key *key = op->key;
-    warprsa_number r = {0}, power = {0};
+    warprsa_number r = {0}, u = {0};
 
     warprsa_use_primes(p, op, &key->half[0], &key->half[1], limbs,
                        threads_per_number, limbs_per_thread,
                        threads_per_request);
-    /* one = R mod p, r = r R mod p, power = r^e R mod p. */
     warprsa_load(&r, key->half[0].r2, key->half[1].r2, limbs,
                  threads_per_number, limbs_per_thread, threads_per_request);
     warprsa_set_one(one, threads_per_number, limbs_per_thread,
                     threads_per_request);
     warprsa_mont_mul(one, one, &r, p, limbs, threads_per_number,
                      limbs_per_thread, threads_per_request);
-    warprsa_load_blinding(&power, op, limbs, threads_per_number,
-                          limbs_per_thread, threads_per_request);
-    warprsa_mont_mul(&r, &power, &r, p, limbs, threads_per_number,
-                     limbs_per_thread, threads_per_request);
-    warprsa_public_modexp(&power, &r, &r, one, key->e, p, limbs,
-                          threads_per_number, limbs_per_thread,
+    warprsa_load_blinding(&r, op, limbs, threads_per_number, limbs_per_thread,
                           threads_per_request);
+    warprsa_public_modexp(&u, &r, one, key->e - 1, p, limbs, threads_per_number,
+                          limbs_per_thread, threads_per_request);
     warprsa_split(x, op, 0, p, limbs, threads_per_number, limbs_per_thread,
                   threads_per_request);
-    warprsa_mont_mul(x, x, &power, p, limbs, threads_per_number,
-                     limbs_per_thread, threads_per_request);
+    warprsa_mont_mul(&u, x, &u, p, limbs, threads_per_number, limbs_per_thread,
+                     threads_per_request);
+    warprsa_mont_mul(x, &u, &r, p, limbs, threads_per_number, limbs_per_thread,
+                     threads_per_request);
+    warprsa_set_one(&r, threads_per_number, limbs_per_thread,
+                    threads_per_request);
+    warprsa_mont_mul(&u, &u, &r, p, limbs, threads_per_number, limbs_per_thread,
+                     threads_per_request);
+    warprsa_store(&u, op->unblinding, op->unblinding + WARPRSA_HALF_LIMBS_MAX,
+                  limbs, threads_per_number, limbs_per_thread,
+                  threads_per_request);
 }
 
 #ifndef WARPRSA_BLOCK_ARITH
-/* First and second stage: x = (m r^e)^dp mod p, likewise mod q, in Montgomery
- * form. The blinded exponents must be ready. */
+/* First and second stage: x = (m r^e)^(dp-1) mod p, likewise mod q, in
+ * Montgomery form. The blinded exponents must be ready. */
 WARPRSA_FN void warprsa_blind_and_modexp(warprsa_number *x,
                                          const warprsa_operation *op,
                                          const int limbs,
@@ -594,9 +657,8 @@ WARPRSA_FN void warprsa_blind_and_modexp(warprsa_number *x,
 }
 #endif
 
-/* Begins the third stage, for which 1/r must be ready: x = m^dp mod p, m^dq mod
- * q, exactly reduced. 1/r is not in Montgomery form, so that the product takes
- * x out of it, too. */
+/* Begins the third stage: x = m^dp mod p, m^dq mod q, exactly reduced. u is not
+ * in Montgomery form, so that the product takes x out of it, too. */
 WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
                                 const int limbs, const int threads_per_number,
                                 const int limbs_per_thread,
@@ -605,15 +667,15 @@ WARPRSA_FN void warprsa_unblind(warprsa_number *x, const warprsa_operation *op,
     WARPRSA_STAGE(UNBLINDING);
     const warprsa_operation_key *key = op->key;
     warprsa_modulus p;
-    warprsa_number r = {0};
+    warprsa_number u = {0};
 
     warprsa_use_primes(&p, op, &key->half[0], &key->half[1], limbs,
                        threads_per_number, limbs_per_thread,
                        threads_per_request);
-    warprsa_load(&r, op->blinding_inverse,
-                 op->blinding_inverse + WARPRSA_HALF_LIMBS_MAX, limbs,
-                 threads_per_number, limbs_per_thread, threads_per_request);
-    warprsa_mont_mul(x, x, &r, &p, limbs, threads_per_number, limbs_per_thread,
+    warprsa_load(&u, op->unblinding, op->unblinding + WARPRSA_HALF_LIMBS_MAX,
+                 limbs, threads_per_number, limbs_per_thread,
+                 threads_per_request);
+    warprsa_mont_mul(x, x, &u, &p, limbs, threads_per_number, limbs_per_thread,
                      threads_per_request);
     warprsa_reduce(x, x, &p.p, threads_per_number, limbs_per_thread,
                    threads_per_request);
@@ -754,7 +816,7 @@ WARPRSA_FN uint32_t warprsa_check(const warprsa_operation *op, const int limbs,
                      limbs_per_thread, threads_per_request);
     warprsa_mont_mul(&input, &input, &one, &p, limbs, threads_per_number,
                      limbs_per_thread, threads_per_request);
-    warprsa_public_modexp(&power, &s, &s, &one, key->e, &p, limbs,
+    warprsa_public_modexp(&power, &s, &one, key->e, &p, limbs,
                           threads_per_number, limbs_per_thread,
                           threads_per_request);
     warprsa_reduce(&power, &power, &p.p, threads_per_number, limbs_per_thread,
@@ -796,8 +858,7 @@ WARPRSA_FN void warprsa_put_bytes(const warprsa_operation *op, uint32_t status,
     }
 }
 
-/* Third stage, for which 1/r must be ready: takes x of the second stage; writes
- * result, status and bytes. */
+/* Third stage: takes x of the second stage; writes result, status and bytes. */
 WARPRSA_FN void warprsa_unblind_and_recombine(warprsa_number *x,
                                               const warprsa_operation *op,
                                               const int limbs,

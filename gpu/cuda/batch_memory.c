@@ -61,8 +61,8 @@ static void lay_out(warprsa_batch_memory *memory, warprsa_batch_parts *parts,
     parts->status = (uint32_t *)(void *)at;
     at += aligned(count * sizeof(uint32_t));
     memory->back_bytes = (size_t)(at - (uint8_t *)block) - memory->in_bytes;
-    parts->inverse = (double *)(void *)at;
-    at += aligned(count * form->inverse_bytes);
+    parts->unblinding = (double *)(void *)at;
+    at += aligned(count * form->unblinding_bytes);
     parts->exponent = (uint32_t *)(void *)at;
     at += aligned(count * form->exponent_bytes);
     parts->result = (uint64_t *)(void *)at;
@@ -318,7 +318,7 @@ static warprsa_batch batch_from(warprsa_batch batch,
     batch.random += (size_t)offset * WARPRSA_RANDOM_WORDS;
     batch.output += (size_t)offset * batch.bytes_stride;
     batch.status += offset;
-    batch.inverse += offset * form->inverse_bytes / sizeof(*batch.inverse);
+    batch.unblinding += offset * form->unblinding_bytes / sizeof(*batch.unblinding);
     batch.exponent += offset * form->exponent_bytes / sizeof(*batch.exponent);
     batch.result += offset * form->result_bytes / sizeof(*batch.result);
     batch.count -= offset;
@@ -435,7 +435,7 @@ cudaError_t warprsa_batch_enqueue(warprsa_batch_memory *memory,
         .random = device->random,
         .output = device->output,
         .status = device->status,
-        .inverse = device->inverse,
+        .unblinding = device->unblinding,
         .exponent = device->exponent,
         .result = device->result,
         .bytes_stride = (uint32_t)memory->bytes_stride,

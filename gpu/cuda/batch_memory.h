@@ -28,7 +28,7 @@ typedef struct warprsa_batch_parts {
     uint64_t *random;
     uint8_t *output; /* this and the next: copied back, never in */
     uint32_t *status;
-    double *inverse; /* this and the next two: used on the device only */
+    double *unblinding; /* this and the next two: used on the device only */
     uint32_t *exponent;
     uint64_t *result;
 } warprsa_batch_parts;

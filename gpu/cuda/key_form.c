@@ -11,7 +11,7 @@
 #include "gpu/arith/prepared_key.h"
 
 enum {
-    INVERSE_BYTES = 2 * WARPRSA_HALF_SAMPLES * sizeof(double),
+    UNBLINDING_BYTES = 2 * WARPRSA_HALF_SAMPLES * sizeof(double),
     EXPONENT_BYTES = 2 * WARPRSA_BLINDED_WORDS * sizeof(uint32_t),
     RESULT_BYTES = WARPRSA_FULL_SAMPLES * sizeof(uint64_t),
 };
@@ -33,7 +33,7 @@ const warprsa_key_form warprsa_form_wide = {
 #endif
     .key_bytes = sizeof(warprsa_prepared_key),
     .exponent_at = offsetof(warprsa_prepared_key, half[0].exponent[1]),
-    .inverse_bytes = INVERSE_BYTES,
+    .unblinding_bytes = UNBLINDING_BYTES,
     .exponent_bytes = EXPONENT_BYTES,
     .result_bytes = RESULT_BYTES,
     .prepare = prepare,
@@ -56,7 +56,7 @@ static warprsa_status prepare_int32(void *out, uint16_t *windows,
 const warprsa_key_form warprsa_form_int32 = {
     .key_bytes = sizeof(warprsa_int32_key),
     .exponent_at = offsetof(warprsa_int32_key, half[0].exponent[1]),
-    .inverse_bytes = INVERSE_BYTES,
+    .unblinding_bytes = UNBLINDING_BYTES,
     .exponent_bytes = EXPONENT_BYTES,
     .result_bytes = RESULT_BYTES,
     .prepare = prepare_int32,

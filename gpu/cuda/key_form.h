@@ -15,7 +15,7 @@ typedef struct warprsa_key_form {
     size_t key_bytes;
     size_t exponent_at; /* the place of p's in a key: for WARPRSA_FAULT_FLIP */
     /* Of one request, the parts of these names in gpu/kernels/batch.h. */
-    size_t inverse_bytes, exponent_bytes, result_bytes;
+    size_t unblinding_bytes, exponent_bytes, result_bytes;
     /* Fills the key_bytes at `out`, which are zero and aligned for doubles, and
      * sets *windows. Returns what warprsa_prepare_key() returns. Any thread. */
     warprsa_status (*prepare)(void *out, uint16_t *windows,

@@ -19,7 +19,7 @@
 #endif
 
 typedef struct workspace {
-    warprsa_sample_t blinding_inverse[2 * WARPRSA_HALF_LIMBS_MAX];
+    warprsa_sample_t unblinding[2 * WARPRSA_HALF_LIMBS_MAX];
     uint32_t exponent[2 * WARPRSA_BLINDED_WORDS];
     warprsa_sample_bits_t
         result[WARPRSA_LANES_EMULATED * WARPRSA_LIMBS_PER_THREAD_MAX];
@@ -54,10 +54,8 @@ COMPUTE_FN void compute(const warprsa_operation *op, warprsa_size_class size,
     if (shape.limbs < 1 || shape.threads_per_number < 1 ||
         shape.limbs_per_thread < 1)
         __builtin_unreachable();
-    for (int which = 0; which < 2; which++) {
-        warprsa_blinding_inverse(op, which, shape.limbs);
+    for (int which = 0; which < 2; which++)
         warprsa_blind_exponent(op, which, shape.limbs);
-    }
     WARPRSA_HOST_MODEXP(&x, op, shape.limbs, shape.threads_per_number,
                         shape.limbs_per_thread);
     warprsa_unblind_and_recombine(&x, op, shape.limbs, shape.threads_per_number,
@@ -76,7 +74,7 @@ static void operate(void *workspace_memory, warprsa_host_request *request,
                                   .input = request->input,
                                   .output = request->output,
                                   .random = request->random,
-                                  .blinding_inverse = w->blinding_inverse,
+                                  .unblinding = w->unblinding,
                                   .exponent = w->exponent,
                                   .windows = (int)key->windows,
                                   .result = w->result,

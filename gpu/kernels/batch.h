@@ -50,7 +50,7 @@ typedef struct warprsa_batch {
     const uint64_t *random;           /* RANDOM_WORDS */
     uint8_t *output;                  /* bytes_stride */
     uint32_t *status;                 /* [count] */
-    double *inverse;                  /* 2 HALF_SAMPLES */
+    double *unblinding;               /* 2 HALF_SAMPLES */
     uint32_t *exponent;               /* 2 BLINDED_WORDS */
     uint64_t *result;                 /* FULL_SAMPLES */
     double *table;                    /* the kernel's table_bytes() */

@@ -25,8 +25,8 @@ warprsa_request(const warprsa_batch &batch, uint32_t index)
     op.input = batch.input + (size_t)i * batch.bytes_stride;
     op.output = batch.output + (size_t)i * batch.bytes_stride;
     op.random = batch.random + (size_t)i * WARPRSA_RANDOM_WORDS;
-    op.blinding_inverse = reinterpret_cast<warprsa_sample_t *>(
-        batch.inverse + (size_t)i * (2 * WARPRSA_HALF_SAMPLES));
+    op.unblinding = reinterpret_cast<warprsa_sample_t *>(
+        batch.unblinding + (size_t)i * (2 * WARPRSA_HALF_SAMPLES));
     op.exponent = batch.exponent + (size_t)i * (2 * WARPRSA_BLINDED_WORDS);
     op.windows = (int)batch.windows;
     op.result = reinterpret_cast<warprsa_sample_bits_t *>(

@@ -46,7 +46,6 @@ static const char help[] =
 static const char *const labels[STAGES] = {
     [STAGE_SPLIT] = "bytes in, mod p, q",
     [STAGE_BLINDING] = "blinding",
-    [STAGE_INVERSION] = "inversion of r",
     [STAGE_EXPONENT] = "exponent blinding",
     [STAGE_MODEXP] = "two powers",
     [STAGE_UNBLINDING] = "unblinding",

@@ -146,7 +146,7 @@ static void new_run(large_run *run, int row, size_t count)
     run->batch.input = bench_device_copy(run->input, run->input_bytes);
     run->batch.output = bench_device_memory(run->input_bytes);
     run->batch.status = bench_device_memory(count * sizeof(uint32_t));
-    run->batch.inverse =
+    run->batch.unblinding =
         bench_device_memory(count * 2 * WARPRSA_HALF_SAMPLES * sizeof(double));
     run->batch.exponent = bench_device_memory(
         count * 2 * WARPRSA_BLINDED_WORDS * sizeof(uint32_t));
@@ -163,7 +163,7 @@ static void free_run(large_run *run)
     const void *const parts[] = {
         run->batch.keys,    run->batch.key,      run->batch.input,
         run->batch.random,  run->batch.output,   run->batch.status,
-        run->batch.inverse, run->batch.exponent, run->batch.result,
+        run->batch.unblinding, run->batch.exponent, run->batch.result,
         run->batch.table,
     };
 

@@ -18,11 +18,10 @@ extern "C" {
 /* The stages by the names that WARPRSA_STAGE() gets (gpu/arith/stage.h). */
 typedef enum bench_stage {
     STAGE_SPLIT,         /* the input and the result mod p and mod q */
-    STAGE_BLINDING,      /* m r^e */
-    STAGE_INVERSION,     /* 1/r */
+    STAGE_BLINDING,      /* u = m r^(e-1), u r */
     STAGE_EXPONENT,      /* exponents blinded */
     STAGE_MODEXP,        /* the two exponentiations */
-    STAGE_UNBLINDING,    /* times 1/r */
+    STAGE_UNBLINDING,    /* times u */
     STAGE_REDUCTION,     /* exact, wherever it is called for */
     STAGE_RECOMBINATION, /* Garner */
     STAGE_CHECK,         /* s^e = m */

@@ -30,7 +30,7 @@ stage_of_instruction(const INSTRUCTION *instruction, bool powers_to_come)
     case WARPRSA_FOLD_OF_INPUT:
     case WARPRSA_FOLD_OF_RESULT:
         return STAGE_SPLIT;
-    case WARPRSA_FOLD_INVERSE:
+    case WARPRSA_FOLD_UNBLINDING:
         return STAGE_UNBLINDING;
     case WARPRSA_FOLD_QINV:
     case WARPRSA_FOLD_Q:

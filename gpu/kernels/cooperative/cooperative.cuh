@@ -2,9 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The kernel "cooperative": a request is spread over 2 width lanes of a warp
- * for all of its stages. A block takes BLOCK / (2 width) requests. Its first
- * threads invert the blinding factors, a thread for each half, while its other
- * warps go on; the results are needed after the barrier.
+ * for all of its stages. A block takes BLOCK / (2 width) requests.
  */
 #ifndef WARPRSA_GPU_KERNELS_COOPERATIVE_COOPERATIVE_CUH
 #define WARPRSA_GPU_KERNELS_COOPERATIVE_COOPERATIVE_CUH
@@ -19,20 +17,11 @@ __global__ void __launch_bounds__(WARPRSA_COOPERATIVE_BLOCK,
     WARPRSA_STAGE(REST);
     constexpr uint32_t requests =
         WARPRSA_COOPERATIVE_BLOCK / (2 * THREADS_PER_NUMBER);
-    uint32_t first = blockIdx.x * requests;
-    uint32_t index = first + threadIdx.x / (2 * THREADS_PER_NUMBER);
+    const uint32_t index =
+        blockIdx.x * requests + threadIdx.x / (2 * THREADS_PER_NUMBER);
     warprsa_operation op;
     warprsa_number x;
 
-    if (threadIdx.x < 2 * requests) {
-        uint32_t inverted = first + threadIdx.x / 2;
-
-        op = warprsa_request(batch, inverted);
-        /* In place, so two threads must not invert the same. */
-        if (inverted < batch.count)
-            warprsa_blinding_inverse(&op, threadIdx.x % 2, LIMBS);
-    }
-    __syncwarp();
     op = warprsa_request(batch, index);
     op.table = batch.table +
                (size_t)blockIdx.x *
@@ -46,7 +35,6 @@ __global__ void __launch_bounds__(WARPRSA_COOPERATIVE_BLOCK,
     __syncwarp();
     warprsa_blind_and_modexp(&x, &op, LIMBS, THREADS_PER_NUMBER,
                              LIMBS_PER_THREAD);
-    __syncthreads();
     warprsa_unblind_and_recombine(&x, &op, LIMBS, THREADS_PER_NUMBER,
                                   LIMBS_PER_THREAD);
 }

@@ -23,11 +23,8 @@ template <int LIMBS> struct warprsa_fold_scratch {
                                     sizeof(uint32_t);
     static constexpr size_t SELECTED =
         WARPRSA_FOLD_WORDS(LIMBS) * THREADS * sizeof(uint32_t);
-    static constexpr size_t INVERSION =
-        THREADS * WARPRSA_HALF_SAMPLES * sizeof(double);
     static constexpr size_t QINV = WARPRSA_HALF_SAMPLES * sizeof(double);
-    static constexpr size_t ALL =
-        REGISTERS + TABLE + SELECTED + INVERSION + QINV;
+    static constexpr size_t ALL = REGISTERS + TABLE + SELECTED + QINV;
 };
 
 /* By all threads of the block. `bytes` is a multiple of 8. */
@@ -151,8 +148,6 @@ warprsa_fold_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     if (!S::SELECTED_IN_SMEM)
         g.memory.selected = (uint32_t *)at;
     at += scratch::SELECTED;
-    g.memory.inversion = (double *)at;
-    at += scratch::INVERSION;
     g.memory.qinv = (double *)at;
     return g;
 }

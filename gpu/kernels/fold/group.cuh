@@ -182,20 +182,7 @@ warprsa_fold_exponent(const warprsa_fold_group *g, int)
 static __device__ __forceinline__ double *
 warprsa_fold_roots(const warprsa_fold_group *g, int)
 {
-    return g->batch->inverse + (size_t)g->request * 2 * WARPRSA_HALF_SAMPLES;
-}
-
-/* The blinded exponent of one half, and 1/r. A function of its own: its
- * registers are no part of those of the hot loop. */
-static __device__ __noinline__ void
-warprsa_fold_blinding(const warprsa_operation *op, double *inverse, int half,
-                      const int limbs)
-{
-    warprsa_operation own = *op;
-
-    own.blinding_inverse = inverse - half * WARPRSA_HALF_SAMPLES;
-    warprsa_blind_exponent(&own, half, limbs);
-    warprsa_blinding_inverse(&own, half, limbs);
+    return g->batch->unblinding + (size_t)g->request * 2 * WARPRSA_HALF_SAMPLES;
 }
 
 static __device__ __forceinline__ void

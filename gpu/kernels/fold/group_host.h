@@ -68,18 +68,6 @@ static inline double *warprsa_fold_roots(const warprsa_fold_group *g, int k)
     return g->roots + k % WARPRSA_FOLD_GROUP * 2 * WARPRSA_HALF_SAMPLES;
 }
 
-/* The blinded exponent of one half, and 1/r. */
-static inline void warprsa_fold_blinding(const warprsa_operation *op,
-                                         double *inverse, int half,
-                                         const int limbs)
-{
-    warprsa_operation own = *op;
-
-    own.blinding_inverse = inverse - half * WARPRSA_HALF_SAMPLES;
-    warprsa_blind_exponent(&own, half, limbs);
-    warprsa_blinding_inverse(&own, half, limbs);
-}
-
 /* The stash of a message. */
 static inline warprsa_fold_smem_stash
 warprsa_fold_own_stash(const warprsa_fold_group *g, const int limbs)

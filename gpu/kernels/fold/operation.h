@@ -99,7 +99,7 @@ WARPRSA_FN void warprsa_fold_first_digits(warprsa_fold_number *a,
     }
 }
 
-/* Sets up the messages: r, 1/r and the blinded exponent. */
+/* Sets up the messages: r and the blinded exponent. */
 WARPRSA_FN void warprsa_fold_begin(warprsa_fold_number *a,
                                    const warprsa_fold_group *g, const int limbs)
 {
@@ -109,16 +109,12 @@ WARPRSA_FN void warprsa_fold_begin(warprsa_fold_number *a,
     {
         const int t = warprsa_fold_index(k), half = warprsa_fold_half(k);
         const warprsa_operation op = warprsa_fold_operation(g, k);
-        double *inverse = m->inversion + t * WARPRSA_HALF_SAMPLES;
 
-        warprsa_fold_blinding(&op, inverse, half, limbs);
-        WARPRSA_ROLLED
-        for (int i = 0; i < limbs; i++) {
-            *warprsa_fold_register(m, WARPRSA_FOLD_INVERSE, i, t, limbs) =
-                inverse[i];
+        warprsa_blind_exponent(&op, half, limbs);
+        WARPRSA_UNROLL
+        for (int i = 0; i < limbs; i++)
             *warprsa_fold_register(m, WARPRSA_FOLD_BLINDING, i, t, limbs) =
                 warprsa_blinding_sample(op.random, op.key->half[half].bits, i);
-        }
         WARPRSA_UNROLL
         for (int i = 0; i < limbs; i++)
             a->of[k][i] = 0;

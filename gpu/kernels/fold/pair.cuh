@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(warprsa_fold_pair_shared::THREADS,
             warprsa_fold_pair_load_key<THREADS_PER_NUMBER, LIMBS_PER_THREAD>(
                 matrices, (double *)g.memory.qinv, of);
         loaded = key;
-        warprsa_fold_pair_blinding(&g);
+        warprsa_fold_pair_blind_exponents(&g);
         WARPRSA_ROLLED
         for (int pass = 0; pass < WARPRSA_FOLD_PASSES; pass++) {
             g.prime = warprsa_fold_pass_prime(pass);

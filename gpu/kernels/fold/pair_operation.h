@@ -55,14 +55,14 @@ WARPRSA_FN int warprsa_fold_pass_prime(int pass)
     return pass % 2 == 0;
 }
 
-/* Appends the power, and leaves y / r in register `root`. */
+/* Appends the power, and leaves y u in register `root`. */
 WARPRSA_FN void warprsa_fold_append_root(warprsa_fold_program *program,
                                          uint64_t e, int root)
 {
     warprsa_fold_instruction *instruction;
 
     warprsa_fold_program_modexp(program, e);
-    warprsa_fold_append(program, WARPRSA_FOLD_INVERSE);
+    warprsa_fold_append(program, WARPRSA_FOLD_UNBLINDING);
     instruction = warprsa_fold_append(program, WARPRSA_FOLD_NONE);
     instruction->reduce = 1;
     instruction->store = (uint8_t)root;
@@ -118,23 +118,21 @@ WARPRSA_FN double *warprsa_fold_pair_register(const warprsa_fold_memory *m,
                                  part_limbs);
 }
 
-/* Once for all passes: 1/r and the blinded exponents, mod p by the messages of
- * part 0, mod q by the messages of part 1. */
-WARPRSA_FN void warprsa_fold_pair_blinding(const warprsa_fold_group *g)
+/* Once for all passes: the blinded exponents, mod p by the messages of part 0,
+ * mod q by the messages of part 1. */
+WARPRSA_FN void warprsa_fold_pair_blind_exponents(const warprsa_fold_group *g)
 {
     WARPRSA_EACH_MESSAGE(k)
     {
         const warprsa_operation op = warprsa_fold_operation(g, k);
 
-        warprsa_fold_blinding(&op,
-                              g->memory.inversion +
-                                  warprsa_fold_index(k) * WARPRSA_HALF_SAMPLES,
-                              warprsa_fold_part(k), WARPRSA_FOLD_PAIR_LIMBS);
+        warprsa_blind_exponent(&op, warprsa_fold_part(k),
+                               WARPRSA_FOLD_PAIR_LIMBS);
     }
     warprsa_sync_lanes();
 }
 
-/* Sets up a pass: r and 1/r mod its prime. */
+/* Sets up a pass: r mod its prime. */
 WARPRSA_FN void warprsa_fold_pair_begin(warprsa_fold_number *a,
                                         const warprsa_fold_group *g)
 {
@@ -146,18 +144,12 @@ WARPRSA_FN void warprsa_fold_pair_begin(warprsa_fold_number *a,
         const int t = warprsa_fold_index(k);
         const int first = warprsa_fold_part(k) * part_limbs;
         const warprsa_operation op = warprsa_fold_operation(g, k);
-        const double *inverse = m->inversion + ((t & ~WARPRSA_FOLD_GROUP) +
-                                                g->prime * WARPRSA_FOLD_GROUP) *
-                                                   WARPRSA_HALF_SAMPLES;
 
         WARPRSA_ROLLED
-        for (int i = 0; i < part_limbs; i++) {
-            *warprsa_fold_register(m, WARPRSA_FOLD_INVERSE, i, t, part_limbs) =
-                inverse[first + i];
+        for (int i = 0; i < part_limbs; i++)
             *warprsa_fold_register(m, WARPRSA_FOLD_BLINDING, i, t, part_limbs) =
                 warprsa_blinding_sample(op.random, op.key->half[g->prime].bits,
                                         first + i);
-        }
         WARPRSA_UNROLL
         for (int i = 0; i < part_limbs; i++)
             a->of[k][i] = 0;
@@ -527,7 +519,7 @@ WARPRSA_FN void warprsa_fold_pair_modexp(warprsa_fold_number *a,
 }
 
 /* Runs one pass. Its program and the matrix of its prime must be there, and
- * before the first pass warprsa_fold_pair_blinding() must have run. `windows`
+ * before the first pass warprsa_fold_pair_blind_exponents() must have run. `windows`
  * is as warprsa_operation has it. `apart` gives the power a loop of its own:
  * only the passes for roots have the registers for a second copy of
  * multiplication and fold. */

@@ -10,10 +10,11 @@
  * instruction. The program depends on e, the public exponent, and on nothing
  * else.
  *
- *   x = m r^e                m is reduced by one fold
- *   y = x^dp, x^dq           fixed windows of 3 bits
- *   s_p, s_q = y / r         1/r is from warprsa_blinding_inverse(); exactly
- *                            reduced
+ *   u = m r^(e-1)            m is reduced by one fold
+ *   x = u r
+ *   y = x^(dp-1), x^(dq-1)   fixed windows of 3 bits
+ *   s_p, s_q = y u           exactly reduced; gpu/arith/private_operation.h says
+ *                            why they are the roots
  *   s = s_q + q h            h = (s_p - s_q) / q mod p (Garner)
  *   s^e = m                  checked mod p and mod q, from the s that is
  *                            released: as p and q are coprime, it holds mod pq
@@ -40,10 +41,10 @@ enum {
 /* The registers of the program: each holds one number of every message. */
 enum {
     WARPRSA_FOLD_BLINDING,   /* r */
-    WARPRSA_FOLD_INVERSE,    /* 1/r */
+    WARPRSA_FOLD_UNBLINDING, /* u */
     WARPRSA_FOLD_INPUT,      /* m, exactly reduced */
     WARPRSA_FOLD_BASE,       /* the base of a power */
-    WARPRSA_FOLD_ROOT,       /* y / r */
+    WARPRSA_FOLD_ROOT,       /* y u */
     WARPRSA_FOLD_SUBTRAHEND, /* s_q / q; at the end, whether s^e differs */
     WARPRSA_FOLD_RESULT,     /* s, which takes two registers */
     WARPRSA_FOLD_REGISTERS = WARPRSA_FOLD_RESULT + 2,
@@ -125,18 +126,21 @@ warprsa_fold_append_power(warprsa_fold_program *program, uint64_t e, int reg)
     return first;
 }
 
-/* Appends x = m r^e, the table of its powers and the modexp. */
+/* Appends u = m r^(e-1), x = u r, the table of its powers and the modexp. */
 WARPRSA_FN void warprsa_fold_program_modexp(warprsa_fold_program *program,
                                             uint64_t e)
 {
     warprsa_fold_instruction *instruction;
 
     warprsa_fold_append(program, WARPRSA_FOLD_OF_INPUT);
-    instruction = warprsa_fold_append_power(program, e, WARPRSA_FOLD_BLINDING);
+    instruction =
+        warprsa_fold_append_power(program, e - 1, WARPRSA_FOLD_BLINDING);
     instruction->reduce = 1;
     instruction->store = WARPRSA_FOLD_INPUT;
     instruction->load = WARPRSA_FOLD_BLINDING;
     warprsa_fold_append(program, WARPRSA_FOLD_INPUT);
+    instruction = warprsa_fold_append(program, WARPRSA_FOLD_BLINDING);
+    instruction->store = WARPRSA_FOLD_UNBLINDING;
     for (int i = 1; i < WARPRSA_FOLD_ENTRIES; i++) {
         instruction = warprsa_fold_append(program, i == 1 ? WARPRSA_FOLD_SQUARE
                                                           : WARPRSA_FOLD_BASE);
@@ -184,7 +188,7 @@ WARPRSA_FN void warprsa_fold_program_recombine(warprsa_fold_program *program,
     warprsa_fold_instruction *instruction;
 
     if (!roots)
-        warprsa_fold_append(program, WARPRSA_FOLD_INVERSE);
+        warprsa_fold_append(program, WARPRSA_FOLD_UNBLINDING);
     instruction = warprsa_fold_append(program, WARPRSA_FOLD_QINV);
     if (!roots) {
         instruction->reduce = 1;

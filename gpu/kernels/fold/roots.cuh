@@ -24,11 +24,8 @@ struct warprsa_fold_pair_scratch {
     static constexpr size_t TABLE =
         WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(WARPRSA_FOLD_PART_LIMBS) *
         THREADS * sizeof(uint32_t);
-    static constexpr size_t INVERSION =
-        THREADS * WARPRSA_HALF_SAMPLES * sizeof(double);
     static constexpr size_t QINV = WARPRSA_HALF_SAMPLES * sizeof(double);
-    static constexpr size_t ALL =
-        2 * MATRIX + REGISTERS + TABLE + INVERSION + QINV;
+    static constexpr size_t ALL = 2 * MATRIX + REGISTERS + TABLE + QINV;
 };
 
 /* The block's scratch memory begins with the matrices. */
@@ -105,8 +102,6 @@ warprsa_fold_pair_new_group(const warprsa_fold_batch &batch, uint8_t *shared)
     at += scratch::REGISTERS;
     g.memory.table = (uint32_t *)at;
     at += scratch::TABLE;
-    g.memory.inversion = (double *)at;
-    at += scratch::INVERSION;
     g.memory.qinv = (double *)at;
     return g;
 }
@@ -195,7 +190,7 @@ __global__ void __launch_bounds__(warprsa_fold_pair_shared::THREADS,
     warprsa_fold_pair_load_pass(shared, matrices,
                                 warprsa_fold_public_exponent(key), pass);
     if (warprsa_fold_roots_active(launch, own.count)) {
-        warprsa_fold_pair_blinding(&g);
+        warprsa_fold_pair_blind_exponents(&g);
         warprsa_fold_pair_run(
             &g, reinterpret_cast<warprsa_fold_program *>(shared + S::PROGRAM),
             pass, true, (int)batch.windows);

@@ -95,7 +95,6 @@ typedef struct warprsa_fold_memory {
     uint32_t *table;       /* see warprsa_fold_table_piece() */
     uint32_t *selected;    /* piece u at (u stride + t) 4 */
     uint32_t *smem_pieces; /* of one warp, see warprsa_fold_smem_piece() */
-    double *inversion;     /* [stride][HALF_SAMPLES] */
     const double *qinv;
     int stride;
 } warprsa_fold_memory;

@@ -39,10 +39,9 @@ __global__ void __launch_bounds__(WARPRSA_INT32_BLOCK, BLOCKS)
                           WARPRSA_FULL_SAMPLES * sizeof(double),
                   "a lane's limbs, and all lanes' in the scratch");
 
-    /* One thread a half; inversion is in place, so not twice at once. */
+    /* One thread a half. */
     if (threadIdx.x < 2 * requests && first + threadIdx.x / 2 < batch.count) {
         op = warprsa_request(batch, first + threadIdx.x / 2);
-        warprsa_blinding_inverse(&op, threadIdx.x % 2, LIMBS);
         warprsa_blind_exponent(&op, threadIdx.x % 2, LIMBS);
     }
     __syncthreads();

@@ -4,9 +4,8 @@
  * The kernel "low_latency", for few requests. Each request has a warp. The work
  * is split into three CUDA kernels, so that the second one, which takes most of
  * the time, is small and has all the registers. Extra blocks of threads, beyond
- * those that the requests need, do the work that needs one thread for each
- * half. They blind the exponents concurrently with the first kernel and invert
- * the blinding factors concurrently with the second.
+ * those that the requests need, blind the exponents beside the first kernel, a
+ * thread for each half.
  */
 #ifndef WARPRSA_GPU_KERNELS_LOW_LATENCY_LOW_LATENCY_CUH
 #define WARPRSA_GPU_KERNELS_LOW_LATENCY_LOW_LATENCY_CUH
@@ -23,6 +22,10 @@ static constexpr int THREADS_PER_NUMBER =
     warprsa_low_latency_shape.threads_per_number;
 static constexpr int LIMBS_PER_THREAD =
     warprsa_low_latency_shape.limbs_per_thread;
+
+/* Blocks of the first and the last kernel that share an SM. Without a number
+ * ptxas 13.0 gives a thread fewer registers than these leave it, and spills. */
+static constexpr unsigned BLOCKS_PER_SM = 4;
 
 /* Sizes in doubles: a request's exchange buffer, and the buffer with the
  * request's table behind it. */
@@ -116,7 +119,8 @@ warprsa_low_latency_wipe(unsigned doubles)
         of[i] = 0;
 }
 
-static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK)
+static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK,
+                                         BLOCKS_PER_SM)
     warprsa_low_latency_blind(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
@@ -148,36 +152,26 @@ static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK,
     warprsa_low_latency_modexp(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
-    const warprsa_low_latency_share share =
-        warprsa_low_latency_share_of_block(batch);
+    const uint32_t first = blockIdx.x * (blockDim.x / 32);
+    const warprsa_operation op = warprsa_low_latency_request(batch, first);
+    const warprsa_operation_half *half = op.key->half;
+    warprsa_modulus p;
+    warprsa_number x, one;
 
-    if (share.halves) {
-        const uint32_t index = share.first + threadIdx.x / 2;
-        const warprsa_operation op = warprsa_request(batch, index);
-
-        /* The inversion is done in place, so two threads must not do the same
-         * one. */
-        if (index < batch.count)
-            warprsa_blinding_inverse(&op, threadIdx.x % 2, LIMBS);
-    } else if (share.first + threadIdx.x / 32 < batch.count) {
-        const warprsa_operation op =
-            warprsa_low_latency_request(batch, share.first);
-        const warprsa_operation_half *half = op.key->half;
-        warprsa_modulus p;
-        warprsa_number x, one;
-
-        warprsa_use_primes(&p, &op, &half[0], &half[1], LIMBS,
-                           THREADS_PER_NUMBER, LIMBS_PER_THREAD, 32);
-        warprsa_low_latency_get(&x, batch, share.first, 0);
-        warprsa_low_latency_get(&one, batch, share.first, 1);
-        warprsa_block_modexp(&x, &one, &op, &p, LIMBS, THREADS_PER_NUMBER,
-                             LIMBS_PER_THREAD, 32);
-        warprsa_low_latency_put(&x, batch, share.first, 0);
-        warprsa_low_latency_wipe(EXCHANGE);
-    }
+    if (first + threadIdx.x / 32 >= batch.count)
+        return;
+    warprsa_use_primes(&p, &op, &half[0], &half[1], LIMBS, THREADS_PER_NUMBER,
+                       LIMBS_PER_THREAD, 32);
+    warprsa_low_latency_get(&x, batch, first, 0);
+    warprsa_low_latency_get(&one, batch, first, 1);
+    warprsa_block_modexp(&x, &one, &op, &p, LIMBS, THREADS_PER_NUMBER,
+                         LIMBS_PER_THREAD, 32);
+    warprsa_low_latency_put(&x, batch, first, 0);
+    warprsa_low_latency_wipe(EXCHANGE);
 }
 
-static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK)
+static __global__ void __launch_bounds__(WARPRSA_LOW_LATENCY_BLOCK,
+                                         BLOCKS_PER_SM)
     warprsa_low_latency_finish(const warprsa_batch batch)
 {
     WARPRSA_STAGE(REST);
@@ -223,8 +217,8 @@ static cudaError_t warprsa_launch_low_latency(const warprsa_batch *batch,
     }
     warprsa_low_latency_blind<<<blocks + halves, 32 * requests, memory,
                                 stream>>>(*batch);
-    warprsa_low_latency_modexp<<<blocks + halves, 32 * requests, memory,
-                                 stream>>>(*batch);
+    warprsa_low_latency_modexp<<<blocks, 32 * requests, memory, stream>>>(
+        *batch);
     warprsa_low_latency_finish<<<blocks, 32 * requests, memory, stream>>>(
         *batch);
     return cudaGetLastError();

@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The items of a batch as the three kernels of "narrow_fold" have them: their
- * requests, their scratch memory, and the inversion of the blinding factors,
- * which two of the kernels can do.
+ * requests and their scratch memory.
  */
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_ITEMS_CUH
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_ITEMS_CUH
@@ -50,12 +49,10 @@ struct warprsa_narrow_item {
 
 struct warprsa_narrow_launch {
     warprsa_fold_batch batch;
-    bool invert_early;     /* in `begin` */
     uint32_t powers_begun; /* blocks of them that an earlier launch has */
 };
 
-/* Which of all blocks of the powers this one is: two for each item, then those
- * that invert. */
+/* Which of all blocks of the powers this one is: two for each item. */
 static __device__ __forceinline__ uint32_t
 warprsa_narrow_power_block(const warprsa_narrow_launch &launch)
 {
@@ -156,28 +153,6 @@ static __device__ __forceinline__ void warprsa_narrow_wipe_exchange(void)
     __syncwarp();
     for (unsigned i = threadIdx.x % 32; i < EXCHANGE; i += 32)
         of[i] = 0;
-}
-
-/* Blocks of so many threads that have one for each half of the requests. */
-static __host__ __device__ __forceinline__ uint32_t
-warprsa_narrow_half_blocks(uint32_t requests, uint32_t threads)
-{
-    return (2 * requests + threads - 1) / threads;
-}
-
-/* 1/r of each half: a thread for each. */
-static __device__ __forceinline__ void
-warprsa_narrow_invert(const warprsa_narrow_launch &launch, uint32_t block,
-                      uint32_t threads)
-{
-    const uint32_t index = block * (threads / 2) + threadIdx.x / 2;
-
-    if (index < warprsa_narrow_requests(launch)) {
-        const warprsa_operation op = warprsa_request(
-            launch.batch.batch, warprsa_narrow_first(launch) + index);
-
-        warprsa_blinding_inverse(&op, threadIdx.x % 2, LIMBS);
-    }
 }
 
 #endif

@@ -7,11 +7,7 @@
  *   begin    Block arithmetic, a warp for a request: bytes in, blinding. Other
  *            blocks make the matrices of the keys and blind the exponents.
  *   powers   The narrow fold (powers.cuh), a block for each prime of an item.
- *            Other blocks invert the blinding factors.
  *   finish   Block arithmetic again: all that is left.
- *
- * If the blocks that invert would have to wait until powers are done, `begin`
- * has them.
  */
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_FOLD_CUH
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_FOLD_CUH
@@ -19,6 +15,9 @@
 #include "gpu/kernels/narrow_fold/items.cuh"
 #include "gpu/kernels/narrow_fold/powers.cuh"
 
+/* Blocks of `begin` and `finish` that share an SM. Without a number ptxas 13.0
+ * gives a thread fewer registers than these leave it, and spills. */
+static constexpr unsigned BLOCKS_PER_SM = 4;
 /* Blocks that make the matrices of a key. */
 static constexpr unsigned MAKERS = 8;
 /* Keys that they make at the same time, at most. */
@@ -63,26 +62,19 @@ warprsa_narrow_maker_blocks(uint32_t items)
     return MAKERS * (items < KEYS_AT_ONCE ? items : KEYS_AT_ONCE);
 }
 
-static __global__ void __launch_bounds__(THREADS) warprsa_narrow_fold_begin(
-    const __grid_constant__ warprsa_narrow_launch launch)
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    warprsa_narrow_fold_begin(
+        const __grid_constant__ warprsa_narrow_launch launch)
 {
     WARPRSA_STAGE(REST);
-    const uint32_t inverting =
-        launch.invert_early
-            ? warprsa_narrow_half_blocks(
-                  WARPRSA_NARROW_NUMBERS * launch.batch.item_count, THREADS)
-            : 0;
     const uint32_t making =
         warprsa_narrow_maker_blocks(launch.batch.item_count);
 
-    if (blockIdx.x < inverting) {
-        warprsa_narrow_invert(launch, blockIdx.x, THREADS);
-    } else if (blockIdx.x < inverting + making) {
-        warprsa_narrow_make_keys(launch, blockIdx.x - inverting);
+    if (blockIdx.x < making) {
+        warprsa_narrow_make_keys(launch, blockIdx.x);
         warprsa_narrow_wipe_exchange();
     } else {
-        uint32_t index =
-            (blockIdx.x - inverting - making) * WARPS + threadIdx.x / 32;
+        uint32_t index = (blockIdx.x - making) * WARPS + threadIdx.x / 32;
 
         if (index < warprsa_narrow_requests(launch)) {
             index += warprsa_narrow_first(launch);
@@ -115,8 +107,9 @@ warprsa_narrow_wipe_keys(const warprsa_narrow_launch &launch)
             warprsa_narrow_scratch(launch, i / words)->key)[i % words] = 0;
 }
 
-static __global__ void __launch_bounds__(THREADS) warprsa_narrow_fold_finish(
-    const __grid_constant__ warprsa_narrow_launch launch)
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    warprsa_narrow_fold_finish(
+        const __grid_constant__ warprsa_narrow_launch launch)
 {
     WARPRSA_STAGE(REST);
     constexpr size_t stride = WARPRSA_NARROW_NUMBERS * LIMBS;
@@ -156,11 +149,10 @@ warprsa_launch_narrow_powers_by(const warprsa_narrow_launch &launch,
     return error;
 }
 
-/* Queues so many blocks of powers, the last `few` of them, and those that
- * invert, by the build that has fewer blocks on an SM. */
+/* Queues so many blocks of powers, the last `few` of them by the build that has
+ * fewer blocks on an SM. */
 static cudaError_t warprsa_launch_narrow_powers(warprsa_narrow_launch launch,
                                                 uint32_t powers, uint32_t few,
-                                                uint32_t inverting,
                                                 cudaStream_t stream)
 {
     cudaError_t error = cudaSuccess;
@@ -169,9 +161,8 @@ static cudaError_t warprsa_launch_narrow_powers(warprsa_narrow_launch launch,
         error =
             warprsa_launch_narrow_powers_by<MANY>(launch, powers - few, stream);
     launch.powers_begun = powers - few;
-    if (error == cudaSuccess && few + inverting > 0)
-        error = warprsa_launch_narrow_powers_by<FEW>(launch, few + inverting,
-                                                     stream);
+    if (error == cudaSuccess && few > 0)
+        error = warprsa_launch_narrow_powers_by<FEW>(launch, few, stream);
     return error;
 }
 
@@ -186,22 +177,17 @@ static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch *batch,
     const uint32_t requests =
         most < batch->batch.count ? most : batch->batch.count;
     const uint32_t blocks = (requests + WARPS - 1) / WARPS;
-    const uint32_t halves = warprsa_narrow_half_blocks(most, POWER_THREADS);
     const size_t exchange = WARPS * EXCHANGE * sizeof(double);
     /* What full loads of the device leave, or all: it is computed by FEW blocks
-     * on an SM if they fit at once, and so are the inversions if these do. */
+     * on an SM if they fit at once. */
     const uint32_t over = powers <= FEW * sms ? powers : powers % (MANY * sms);
     const uint32_t few = over <= FEW * sms ? over : 0;
-    const bool late = few > 0 && few + halves <= FEW * sms;
-    const warprsa_narrow_launch launch = {*batch, !late, 0};
+    const warprsa_narrow_launch launch = {*batch, 0};
     cudaError_t error;
 
-    warprsa_narrow_fold_begin<<<
-        blocks + warprsa_narrow_maker_blocks(items) +
-            (late ? 0 : warprsa_narrow_half_blocks(most, THREADS)),
-        THREADS, exchange, stream>>>(launch);
-    error = warprsa_launch_narrow_powers(launch, powers, few, late ? halves : 0,
-                                         stream);
+    warprsa_narrow_fold_begin<<<blocks + warprsa_narrow_maker_blocks(items),
+                                THREADS, exchange, stream>>>(launch);
+    error = warprsa_launch_narrow_powers(launch, powers, few, stream);
     if (error != cudaSuccess)
         return error;
     warprsa_narrow_fold_finish<<<blocks, THREADS, exchange, stream>>>(launch);

@@ -660,13 +660,6 @@ __global__ void __launch_bounds__(POWER_THREADS, BLOCKS)
     WARPRSA_STAGE(MODEXP);
     uint8_t *const memory = reinterpret_cast<uint8_t *>(warprsa_shared);
 
-    const uint32_t block = warprsa_narrow_power_block(launch);
-
-    if (BLOCKS == FEW && block >= 2 * launch.batch.item_count) {
-        warprsa_narrow_invert(launch, block - 2 * launch.batch.item_count,
-                              POWER_THREADS);
-        return;
-    }
     warprsa_narrow_item_powers<BLOCKS>(launch, memory);
     __syncthreads();
     for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_SHARED / 4;

@@ -84,8 +84,8 @@ warprsa_hand_over(warprsa_number *x, double *operands, uint32_t request)
     }
 }
 
-/* Each half by its thread: what the stages need of the blinding, and then the
- * first stage in turns: x into a, R mod P into p. */
+/* Each half by its thread: the blinded exponent; and then the first stage in
+ * turns: x into a, R mod P into p. */
 template <typename S>
 static __device__ __forceinline__ void
 warprsa_thread_blind(const warprsa_batch &batch, double *a, double *p)
@@ -97,7 +97,6 @@ warprsa_thread_blind(const warprsa_batch &batch, double *a, double *p)
     if (own < batch.count) {
         warprsa_operation op = warprsa_request(batch, own);
 
-        warprsa_blinding_inverse(&op, threadIdx.x % 2, S::N);
         warprsa_blind_exponent(&op, threadIdx.x % 2, S::N);
     }
     WARPRSA_ROLLED

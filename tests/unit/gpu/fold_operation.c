@@ -28,7 +28,6 @@ typedef struct workspace {
     made_key made;
     uint8_t matrix[2][WARPRSA_FOLD_MATRIX_BYTES(LIMBS_MAX)];
     double qinv[LIMBS_MAX];
-    double inversion[WARPRSA_MESSAGES * WARPRSA_HALF_SAMPLES];
     double registers[WARPRSA_FOLD_REGISTERS * LIMBS_MAX * WARPRSA_MESSAGES];
     uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(LIMBS_MAX) *
                    WARPRSA_MESSAGES];
@@ -122,7 +121,6 @@ static void run(void)
                    .table = w->table,
                    .selected = w->selected,
                    .smem_pieces = w->smem_pieces,
-                   .inversion = w->inversion,
                    .qinv = w->qinv,
                    .stride = WARPRSA_MESSAGES},
         .operations = w->operations,
@@ -205,7 +203,8 @@ static void put_exponent(uint32_t *words, int which, int bits)
                                 : (uint32_t)random_next(&stream);
 }
 
-/* x^exponent mod p with the exponents that the key has now. */
+/* x^exponent mod p with the exponents that the key has now. An even one, which no
+ * key has, counts as the next: what is computed is x^(exponent - 1) x. */
 static void power(BIGNUM *r, const BIGNUM *x, int which)
 {
     const BIGNUM *p = w->made.numbers.value[which ? NUMBER_Q : NUMBER_P];
@@ -213,6 +212,7 @@ static void power(BIGNUM *r, const BIGNUM *x, int which)
     BIGNUM *exponent = NULL;
 
     memcpy(bytes, w->key.half[which].exponent, sizeof(bytes));
+    bytes[0] |= 1;
     exponent = BN_lebin2bn(bytes, sizeof(bytes), NULL);
     assert_non_null(exponent);
     assert_true(BN_mod_exp(r, x, exponent, p, bn));

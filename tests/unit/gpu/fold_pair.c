@@ -40,7 +40,6 @@ typedef struct workspace {
     made_key made;
     uint8_t matrix[2][WARPRSA_FOLD_MATRIX_BYTES(LIMBS)];
     double qinv[LIMBS];
-    double inversion[WARPRSA_MESSAGES * WARPRSA_HALF_SAMPLES];
     double registers[WARPRSA_FOLD_REGISTERS * PART_LIMBS * WARPRSA_MESSAGES];
     double roots[GROUP][2][WARPRSA_HALF_SAMPLES];
     uint32_t table[WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_WORDS(PART_LIMBS) *
@@ -80,7 +79,6 @@ static int set_up(void **state)
                    .table = w->table,
                    .selected = w->selected,
                    .smem_pieces = w->smem_pieces,
-                   .inversion = w->inversion,
                    .qinv = w->qinv,
                    .stride = WARPRSA_MESSAGES},
         .operations = w->operations,
@@ -509,7 +507,7 @@ static void run_pass(int pass)
 
 static void run_whole(void)
 {
-    warprsa_fold_pair_blinding(&group);
+    warprsa_fold_pair_blind_exponents(&group);
     for (int pass = 0; pass < WARPRSA_FOLD_PASSES; pass++)
         run_pass(pass);
 }
@@ -517,7 +515,7 @@ static void run_whole(void)
 /* Both roots as different blocks make them, and then the rest. */
 static void run_cut(void)
 {
-    warprsa_fold_pair_blinding(&group);
+    warprsa_fold_pair_blind_exponents(&group);
     for (int half = 0; half < 2; half++) {
         run_pass(WARPRSA_FOLD_PASS_ROOT_P + half);
         warprsa_fold_pair_put_root(&group);
