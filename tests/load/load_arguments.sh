@@ -34,4 +34,9 @@ refused "no such argument" surplus
 refused "see warprsa-load --help" --nonsense
 refused "can't be loaded" --keys=1024x1 --subject="x route=sideways"
 refused "No such file" --keys=1024x1 --csv=/nowhere/at/all
+refused "module: .*/nowhere.so.*No such file" --module=/nowhere.so
 "$LOAD" --help | grep "^usage:"
+# A path may be relative, as documents have it.
+cp "$MODULE" copied.so
+"$LOAD" --module=./copied.so --keys=1024x1 --threads=1 --in-flight=1 \
+    --seconds=0.1 --subject="x route=cpu" >out

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -288,6 +289,19 @@ static const struct option names[] = {
     {0},
 };
 
+/* A path as OpenSSL finds it: a relative one it would look for in its own
+ * directory of modules. A name alone is for that directory. */
+static const char *module_path(const char *value)
+{
+    static char path[PATH_MAX];
+
+    if (strchr(value, '/') == NULL)
+        return value;
+    if (realpath(value, path) == NULL)
+        load_fail("--module: \"%s\": %s", value, strerror(errno));
+    return path;
+}
+
 /* The options that say what is done. False: this is another option. */
 static bool load_option(load_options *o, int option, const char *value)
 {
@@ -296,7 +310,7 @@ static bool load_option(load_options *o, int option, const char *value)
         parse_subject(o, value);
         return true;
     case MODULE:
-        o->module = value;
+        o->module = module_path(value);
         return true;
     case MIX:
         parse_mix(o, value);
