@@ -39,9 +39,9 @@ WARPRSA_FN void warprsa_resolve_lanes(warprsa_columns *s, int64_t *carry,
  * what they stand for, except for a number's lowest lane. `over` is each lane's
  * carry, and then what leaves the number's top.
  *
- * What enters a lane, its carry from below and M, is in [0, B): a carry is at
- * most 2^62 / B + 1 in absolute value, and M twice 2^62 / B. So when it has been
- * added, a lane passes on 0 or 1, and lookahead finds where these end
+ * What enters a lane, the carry from below and M, is in [0, B): a carry is at
+ * most 2^62 / B + 1 in absolute value, and M is twice 2^62 / B. So when it has
+ * been added, a lane passes on 0 or 1, and lookahead finds where these end
  * (warprsa_carry_in()). A lane that passes on 1 is left with at most B - 2 in
  * its lowest sample: it is not full.
  */

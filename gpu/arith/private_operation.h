@@ -232,9 +232,9 @@ WARPRSA_FN void warprsa_set_one(warprsa_number *to,
 }
 
 #ifdef WARPRSA_BLOCK_ARITH
-/* r = x^e, for public e >= 2; x in Montgomery form. A request has a warp, so all
- * of it has the same e. The number stays in the exchange buffer from one product
- * to the next. */
+/* r = x^e, for public e >= 2; x in Montgomery form. A request has a warp, so
+ * all of it has the same e. The number stays in the exchange buffer from one
+ * product to the next. */
 WARPRSA_FN void warprsa_public_modexp(warprsa_number *r,
                                       const warprsa_number *x,
                                       const warprsa_number *one, uint64_t e,

@@ -318,7 +318,8 @@ static warprsa_batch batch_from(warprsa_batch batch,
     batch.random += (size_t)offset * WARPRSA_RANDOM_WORDS;
     batch.output += (size_t)offset * batch.bytes_stride;
     batch.status += offset;
-    batch.unblinding += offset * form->unblinding_bytes / sizeof(*batch.unblinding);
+    batch.unblinding +=
+        offset * form->unblinding_bytes / sizeof(*batch.unblinding);
     batch.exponent += offset * form->exponent_bytes / sizeof(*batch.exponent);
     batch.result += offset * form->result_bytes / sizeof(*batch.result);
     batch.count -= offset;

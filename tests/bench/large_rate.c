@@ -161,8 +161,8 @@ static void new_run(large_run *run, int row, size_t count)
 static void free_run(large_run *run)
 {
     const void *const parts[] = {
-        run->batch.keys,    run->batch.key,      run->batch.input,
-        run->batch.random,  run->batch.output,   run->batch.status,
+        run->batch.keys,       run->batch.key,      run->batch.input,
+        run->batch.random,     run->batch.output,   run->batch.status,
         run->batch.unblinding, run->batch.exponent, run->batch.result,
         run->batch.table,
     };

@@ -519,9 +519,9 @@ WARPRSA_FN void warprsa_fold_pair_modexp(warprsa_fold_number *a,
 }
 
 /* Runs one pass. Its program and the matrix of its prime must be there, and
- * before the first pass warprsa_fold_pair_blind_exponents() must have run. `windows`
- * is as warprsa_operation has it. `apart` gives the power a loop of its own:
- * only the passes for roots have the registers for a second copy of
+ * before the first pass warprsa_fold_pair_blind_exponents() must have run.
+ * `windows` is as warprsa_operation has it. `apart` gives the power a loop of
+ * its own: only the passes for roots have the registers for a second copy of
  * multiplication and fold. */
 WARPRSA_FN void warprsa_fold_pair_run(const warprsa_fold_group *g,
                                       const warprsa_fold_program *program,

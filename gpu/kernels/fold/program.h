@@ -13,8 +13,8 @@
  *   u = m r^(e-1)            m is reduced by one fold
  *   x = u r
  *   y = x^(dp-1), x^(dq-1)   fixed windows of 3 bits
- *   s_p, s_q = y u           exactly reduced; gpu/arith/private_operation.h says
- *                            why they are the roots
+ *   s_p, s_q = y u           exactly reduced; why they are the roots, says
+ *                            gpu/arith/private_operation.h
  *   s = s_q + q h            h = (s_p - s_q) / q mod p (Garner)
  *   s^e = m                  checked mod p and mod q, from the s that is
  *                            released: as p and q are coprime, it holds mod pq

@@ -203,8 +203,8 @@ static void put_exponent(uint32_t *words, int which, int bits)
                                 : (uint32_t)random_next(&stream);
 }
 
-/* x^exponent mod p with the exponents that the key has now. An even one, which no
- * key has, counts as the next: what is computed is x^(exponent - 1) x. */
+/* x^exponent mod p with the exponents that the key has now. An even one, which
+ * no key has, counts as the next: what is computed is x^(exponent - 1) x. */
 static void power(BIGNUM *r, const BIGNUM *x, int which)
 {
     const BIGNUM *p = w->made.numbers.value[which ? NUMBER_Q : NUMBER_P];

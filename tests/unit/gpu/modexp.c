@@ -275,8 +275,8 @@ static void words_to_bn(BIGNUM *to, const uint32_t *words, int count)
             assert_true(BN_set_bit(to, i));
 }
 
-/* dp + k (p - 1), less one if it is odd, of the greatest length: all words ones,
- * or random. */
+/* dp + k (p - 1), less one if it is odd, of the greatest length: all words
+ * ones, or random. */
 static void blinds_exponents(void **state)
 {
     (void)state;
