@@ -63,9 +63,8 @@ static const char help[] =
     "  --csv=FILE      the same: write every batch's kind and times\n"
     "  --turns=N       --profile: batches of each kind (1)\n"
     "  --list          print the kernels' names, no GPU needed\n"
-    "  --public-offsets  print where the public lengths are in a prepared "
-    "key,\n"
-    "                  no GPU needed\n"
+    "  --public-offsets  print where the public exponent and lengths are in a\n"
+    "                  prepared key, no GPU needed\n"
     "--timing ends with status 1 if exponents of a kind differ from random "
     "ones with\n"
     "|t| of 4.5 or more, in the same direction by clocks and by "
@@ -139,7 +138,8 @@ static void list_kernels(void)
  * on these values: scripts/checks/hot-branches --public. */
 static void list_offsets(void)
 {
-    printf("%#zx,%#zx\n", offsetof(warprsa_prepared_key, modulus_bytes),
+    printf("%#zx,%#zx,%#zx\n", offsetof(warprsa_prepared_key, e),
+           offsetof(warprsa_prepared_key, modulus_bytes),
            offsetof(warprsa_int32_key, modulus_bytes));
     exit(EXIT_SUCCESS);
 }
