@@ -21,6 +21,7 @@
 
 #include "gpu/kernels/fold/launch.h"
 #include "gpu/kernels/narrow_fold/narrow_operation.h"
+#include "gpu/kernels/narrow_fold/parts.h"
 #include "gpu/kernels/request.cuh"
 
 static constexpr warprsa_shape warprsa_narrow_shape = WARPRSA_LOW_LATENCY_SHAPE;
@@ -44,20 +45,24 @@ static constexpr unsigned EXCHANGE =
 /* What an item has in the batch's table. SECRET. */
 struct warprsa_narrow_item {
     warprsa_narrow_key key[2]; /* if it is the first of its key */
+    /* What one block has of the powers that another one ends, and whether it is
+     * there. */
+    double begun[2][WARPRSA_NARROW_NUMBERS][LIMBS];
+    uint32_t is_begun[2];
+    uint32_t blocks_started; /* of the powers: in the first item */
+    uint32_t unused;
     double number[2][WARPRSA_NARROW_NUMBERS][LIMBS];
 };
 
+/* The numbers are the end of it: all before them is wiped together. */
+static_assert(offsetof(warprsa_narrow_item, number) +
+                      sizeof(warprsa_narrow_item::number) ==
+                  sizeof(warprsa_narrow_item),
+              "no padding behind the numbers");
+
 struct warprsa_narrow_launch {
     warprsa_fold_batch batch;
-    uint32_t powers_begun; /* blocks of them that an earlier launch has */
 };
-
-/* Which of all blocks of the powers this one is: two for each item. */
-static __device__ __forceinline__ uint32_t
-warprsa_narrow_power_block(const warprsa_narrow_launch &launch)
-{
-    return launch.powers_begun + blockIdx.x;
-}
 
 /* The first request of the items, and the number of all of theirs: they lie in
  * order, without gaps. */

@@ -62,6 +62,19 @@ warprsa_narrow_maker_blocks(uint32_t items)
     return MAKERS * (items < KEYS_AT_ONCE ? items : KEYS_AT_ONCE);
 }
 
+/* Of the powers nothing has begun yet. */
+static __device__ __forceinline__ void
+warprsa_narrow_clear_parts(const warprsa_narrow_launch &launch)
+{
+    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+         i < launch.batch.item_count; i += gridDim.x * THREADS) {
+        warprsa_narrow_item *item = warprsa_narrow_scratch(launch, i);
+
+        item->is_begun[0] = item->is_begun[1] = 0;
+        item->blocks_started = 0;
+    }
+}
+
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     warprsa_narrow_fold_begin(
         const __grid_constant__ warprsa_narrow_launch launch)
@@ -70,6 +83,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     const uint32_t making =
         warprsa_narrow_maker_blocks(launch.batch.item_count);
 
+    warprsa_narrow_clear_parts(launch);
     if (blockIdx.x < making) {
         warprsa_narrow_make_keys(launch, blockIdx.x);
         warprsa_narrow_wipe_exchange();
@@ -94,17 +108,18 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* Wipes the matrices, which nobody reads any more: each warp some words. */
+/* Wipes all of the items but the numbers, which nobody reads any more: each
+ * warp some words. */
 static __device__ __forceinline__ void
-warprsa_narrow_wipe_keys(const warprsa_narrow_launch &launch)
+warprsa_narrow_wipe_items(const warprsa_narrow_launch &launch)
 {
-    constexpr uint32_t words = 2 * sizeof(warprsa_narrow_key) / 8;
+    constexpr uint32_t words = offsetof(warprsa_narrow_item, number) / 8;
     const uint32_t threads = gridDim.x * THREADS;
 
     for (uint32_t i = blockIdx.x * THREADS + threadIdx.x;
          i < launch.batch.item_count * words; i += threads)
         reinterpret_cast<volatile uint64_t *>(
-            warprsa_narrow_scratch(launch, i / words)->key)[i % words] = 0;
+            warprsa_narrow_scratch(launch, i / words))[i % words] = 0;
 }
 
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
@@ -115,7 +130,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     constexpr size_t stride = WARPRSA_NARROW_NUMBERS * LIMBS;
     uint32_t index = blockIdx.x * WARPS + threadIdx.x / 32;
 
-    warprsa_narrow_wipe_keys(launch);
+    warprsa_narrow_wipe_items(launch);
     if (index < warprsa_narrow_requests(launch)) {
         index += warprsa_narrow_first(launch);
 
@@ -134,35 +149,19 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
+/* Queues so many blocks of powers, by the build that has BLOCKS on an SM. */
 template <int BLOCKS>
 static cudaError_t
-warprsa_launch_narrow_powers_by(const warprsa_narrow_launch &launch,
-                                uint32_t blocks, cudaStream_t stream)
+warprsa_launch_narrow_powers(const warprsa_narrow_launch &launch,
+                             uint32_t blocks, cudaStream_t stream)
 {
     const cudaError_t error = cudaFuncSetAttribute(
         warprsa_narrow_fold_powers<BLOCKS>,
-        cudaFuncAttributeMaxDynamicSharedMemorySize, WARPRSA_NARROW_SHARED);
+        cudaFuncAttributeMaxDynamicSharedMemorySize, POWER_SHARED);
 
     if (error == cudaSuccess)
         warprsa_narrow_fold_powers<BLOCKS>
-            <<<blocks, POWER_THREADS, WARPRSA_NARROW_SHARED, stream>>>(launch);
-    return error;
-}
-
-/* Queues so many blocks of powers, the last `few` of them by the build that has
- * fewer blocks on an SM. */
-static cudaError_t warprsa_launch_narrow_powers(warprsa_narrow_launch launch,
-                                                uint32_t powers, uint32_t few,
-                                                cudaStream_t stream)
-{
-    cudaError_t error = cudaSuccess;
-
-    if (powers > few)
-        error =
-            warprsa_launch_narrow_powers_by<MANY>(launch, powers - few, stream);
-    launch.powers_begun = powers - few;
-    if (error == cudaSuccess && few > 0)
-        error = warprsa_launch_narrow_powers_by<FEW>(launch, few, stream);
+            <<<blocks, POWER_THREADS, POWER_SHARED, stream>>>(launch);
     return error;
 }
 
@@ -172,22 +171,21 @@ static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch *batch,
                                                uint32_t sms,
                                                cudaStream_t stream)
 {
-    const uint32_t items = batch->item_count, powers = 2 * items;
+    const uint32_t items = batch->item_count;
     const uint32_t most = WARPRSA_NARROW_NUMBERS * items;
     const uint32_t requests =
         most < batch->batch.count ? most : batch->batch.count;
     const uint32_t blocks = (requests + WARPS - 1) / WARPS;
     const size_t exchange = WARPS * EXCHANGE * sizeof(double);
-    /* What full loads of the device leave, or all: it is computed by FEW blocks
-     * on an SM if they fit at once. */
-    const uint32_t over = powers <= FEW * sms ? powers : powers % (MANY * sms);
-    const uint32_t few = over <= FEW * sms ? over : 0;
-    const warprsa_narrow_launch launch = {*batch, 0};
+    const uint32_t powers = warprsa_narrow_power_blocks(2 * items, sms, MANY);
+    const warprsa_narrow_launch launch = {*batch};
     cudaError_t error;
 
     warprsa_narrow_fold_begin<<<blocks + warprsa_narrow_maker_blocks(items),
                                 THREADS, exchange, stream>>>(launch);
-    error = warprsa_launch_narrow_powers(launch, powers, few, stream);
+    error = powers <= FEW * sms
+                ? warprsa_launch_narrow_powers<FEW>(launch, powers, stream)
+                : warprsa_launch_narrow_powers<MANY>(launch, powers, stream);
     if (error != cudaSuccess)
         return error;
     warprsa_narrow_fold_finish<<<blocks, THREADS, exchange, stream>>>(launch);

@@ -17,14 +17,26 @@ struct warprsa_narrow_thread {
     int shift;
 };
 
+/* threadIdx.x, in a way that hides from the compiler what it is. Otherwise it
+ * would keep what is computed from it during the power, which wants all
+ * registers. */
+static __device__ __forceinline__ uint32_t warprsa_narrow_thread_index(void)
+{
+    uint32_t index;
+
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+    return index;
+}
+
 static __device__ __forceinline__ void
 warprsa_narrow_set_thread(warprsa_narrow_thread *t, uint32_t shared,
                           const warprsa_narrow_key *key)
 {
     static constexpr warprsa_narrow_word_places words[] =
         WARPRSA_NARROW_WORD_PLACES;
-    const uint32_t warp = threadIdx.x / 32, group = threadIdx.x % 32 / 4;
-    const uint32_t quarter = threadIdx.x % 4;
+    const uint32_t thread = warprsa_narrow_thread_index();
+    const uint32_t warp = thread / 32, group = thread % 32 / 4;
+    const uint32_t quarter = thread % 4;
     const warprsa_narrow_word_places word = words[8 * warp + group];
     const uint4 *matrix = reinterpret_cast<const uint4 *>(key->matrix);
     const uint32_t to = shared + WARPRSA_NARROW_WORDS +
@@ -35,7 +47,7 @@ warprsa_narrow_set_thread(warprsa_narrow_thread *t, uint32_t shared,
         t->matrix[i] =
             matrix[(warp * WARPRSA_NARROW_TILES * WARPRSA_NARROW_STEPS + i) *
                        32 +
-                   threadIdx.x % 32];
+                   thread % 32];
     t->upper = shared + WARPRSA_NARROW_UPPER +
                group * WARPRSA_NARROW_UPPER_STRIDE + 16 * quarter;
     t->last = shared + WARPRSA_NARROW_LAST +
@@ -115,17 +127,6 @@ warprsa_narrow_carry_samples(const warprsa_narrow_lane *me, double *a,
     WARPRSA_UNROLL
     for (int i = 0; i < ROUNDS; i++)
         warprsa_narrow_samples(me, a + 2 * i, y[i], carry[i], i);
-}
-
-/* threadIdx.x, in a way that hides from the compiler what it is. Otherwise it
- * would keep what is computed from it during the power, which wants all
- * registers. */
-static __device__ __forceinline__ uint32_t warprsa_narrow_thread_index(void)
-{
-    uint32_t index;
-
-    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
-    return index;
 }
 
 /*
@@ -340,10 +341,141 @@ static __device__ __forceinline__ void warprsa_narrow_squares_and_look(
     __syncwarp();
 }
 
+/* What the block does now, in shared memory behind what it computes with: the
+ * power wants all registers. */
+struct warprsa_narrow_work {
+    uint32_t block;        /* in the order in which they started */
+    uint32_t index;        /* of its part */
+    uint32_t power, low;   /* of that part */
+    uint32_t digits, last; /* whether it is the last part */
+};
+
+/* Behind that what the digits of each thread's samples begin with. */
+static constexpr uint32_t WORK = (WARPRSA_NARROW_SHARED + 15) / 16 * 16;
+static constexpr uint32_t START = WORK + 32;
+static constexpr uint32_t POWER_SHARED =
+    START + WARPRSA_NARROW_NUMBERS * WARPRSA_NARROW_LANES * 16 * ROUNDS;
+
+static_assert(sizeof(warprsa_narrow_work) <= START - WORK, "it has room");
+
+static __device__ __forceinline__ volatile warprsa_narrow_work *
+warprsa_narrow_current(void)
+{
+    return reinterpret_cast<volatile warprsa_narrow_work *>(
+        reinterpret_cast<uint8_t *>(warprsa_shared) + WORK);
+}
+
+/* One of its numbers, which are public, and the same for all of a warp. By all
+ * lanes of one. */
+#define WARPRSA_NARROW_CURRENT(member)                                         \
+    warprsa_largest_in_warp(warprsa_narrow_current()->member)
+
+/* Where the first pair of samples of a lane with lower columns is in the
+ * numbers of the block's power, and four samples on that of the next round;
+ * NULL for other lanes. A block with fewer than eight requests raises the last
+ * one more than once, but stores it once. */
+static __device__ __forceinline__ double *
+warprsa_narrow_samples_of_lane(const warprsa_narrow_launch &launch,
+                               double (*numbers)[LIMBS], bool storing)
+{
+    static constexpr warprsa_narrow_lane_places places[] =
+        WARPRSA_NARROW_LANE_PLACES;
+    const uint32_t thread = warprsa_narrow_thread_index();
+    const uint32_t number = thread / WARPRSA_NARROW_LANES;
+    const warprsa_narrow_lane_places own =
+        places[thread % WARPRSA_NARROW_LANES];
+    const uint32_t count =
+        launch.batch.items[WARPRSA_NARROW_CURRENT(power) / 2].count;
+
+    if (own.first >= 10 || (storing && number >= count) ||
+        (ROUNDS > 1 && number >= WARPRSA_NARROW_NUMBERS))
+        return nullptr;
+    return numbers[number < count ? number : count - 1] +
+           2 * warprsa_narrow_pair(own.pair, 0);
+}
+
+/* The numbers that the block raises, and those that it has of a power that it
+ * does not end, or that it did not begin. */
+static __device__ __forceinline__ double (
+    *warprsa_narrow_raised(const warprsa_narrow_launch &launch))[LIMBS]
+{
+    const uint32_t power = WARPRSA_NARROW_CURRENT(power);
+
+    return warprsa_narrow_scratch(launch, power / 2)->number[power % 2];
+}
+
+static __device__ __forceinline__ double (
+    *warprsa_narrow_begun(const warprsa_narrow_launch &launch))[LIMBS]
+{
+    const uint32_t power = WARPRSA_NARROW_CURRENT(power);
+
+    return warprsa_narrow_scratch(launch, power / 2)->begun[power % 2];
+}
+
+static __device__ __forceinline__ bool
+warprsa_narrow_ends_another(const warprsa_narrow_launch &launch)
+{
+    return (int)(WARPRSA_NARROW_CURRENT(low) + WARPRSA_NARROW_CURRENT(digits)) <
+           warprsa_narrow_windows(launch.batch.batch.windows);
+}
+
+/* Where the thread has what its samples begin with. */
+static __device__ __forceinline__ uint32_t warprsa_narrow_start_at(void)
+{
+    return warprsa_narrow_memory() + START +
+           16 * ROUNDS * warprsa_narrow_thread_index();
+}
+
+/* Loads what the block's digits begin with: 1, or what the block has that
+ * began. By all lanes of a warp. */
+static __device__ __forceinline__ void
+warprsa_narrow_load_start(const warprsa_narrow_lane *me,
+                          const warprsa_narrow_launch &launch)
+{
+    double start[2 * ROUNDS] = {me->lowest ? 1.0 : 0.0};
+
+    if (warprsa_narrow_ends_another(launch)) {
+        const double *from = warprsa_narrow_samples_of_lane(
+            launch, warprsa_narrow_begun(launch), false);
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * ROUNDS; i++)
+            if (from != nullptr && warprsa_narrow_takes_part(me, i / 2))
+                start[i] = __ldcg(from + i / 2 * 4 + i % 2);
+    }
+    if (me->low && warprsa_narrow_thread_index() <
+                       WARPRSA_NARROW_NUMBERS * WARPRSA_NARROW_LANES) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < ROUNDS; i++)
+            warprsa_narrow_store_samples(warprsa_narrow_start_at() + 16 * i,
+                                         start + 2 * i);
+    }
+}
+
+/* The factor a = that. */
+static __device__ __forceinline__ void
+warprsa_narrow_start(const warprsa_narrow_lane *me)
+{
+    if (me->low) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < ROUNDS; i++)
+            if (warprsa_narrow_takes_part(me, i)) {
+                uint64_t x[2];
+
+                warprsa_narrow_load(x, warprsa_narrow_start_at() + 16 * i);
+                warprsa_narrow_store(me->number + WARPRSA_NARROW_A +
+                                         WARPRSA_NARROW_ROUND * i,
+                                     x[0], x[1]);
+            }
+    }
+    __syncwarp();
+}
+
 /* a = a^exponent. Entries 2 and up of the table come first, by the code that
- * ends each digit; then a begins as 1. With two rounds even entries are squares
- * by the code of a digit's, and the warps without numbers look through the
- * tables; with one each lane does for itself. */
+ * ends each digit; then a begins as 1, or where another block left it. With two
+ * rounds even entries are squares by the code of a digit's, and the warps
+ * without numbers look through the tables; with one each lane does for
+ * itself. */
 static __device__ __forceinline__ void
 warprsa_narrow_power(const warprsa_narrow_lane *me,
                      const warprsa_narrow_thread *t, double *a,
@@ -380,12 +512,7 @@ warprsa_narrow_power(const warprsa_narrow_lane *me,
         if (entry < WARPRSA_NARROW_ENTRIES) {
             warprsa_narrow_put_entry(me, look, entry, a);
             if (++entry == WARPRSA_NARROW_ENTRIES) {
-                const double one[2 * ROUNDS] = {me->lowest ? 1.0 : 0.0};
-
-                if (me->low)
-                    warprsa_narrow_store_rounds(
-                        me, me->number + WARPRSA_NARROW_A, one);
-                __syncwarp();
+                warprsa_narrow_start(me);
                 entry++;
             }
         } else if (index < 0) {
@@ -465,40 +592,14 @@ warprsa_narrow_fold_and_look(const warprsa_narrow_lane *me,
     }
 }
 
-/* Where the first pair of samples of a lane with lower columns is that it loads
- * before the power and stores after it, and four samples on that of the next
- * round; NULL for other lanes. A block with
- * fewer than eight requests raises the last one more than once, but stores it
- * once. */
-static __device__ __forceinline__ double *
-warprsa_narrow_samples_of_lane(const warprsa_narrow_launch &launch,
-                               bool storing)
-{
-    static constexpr warprsa_narrow_lane_places places[] =
-        WARPRSA_NARROW_LANE_PLACES;
-    const uint32_t thread = warprsa_narrow_thread_index();
-    const uint32_t number = thread / WARPRSA_NARROW_LANES;
-    const warprsa_narrow_lane_places own =
-        places[thread % WARPRSA_NARROW_LANES];
-    const uint32_t item = warprsa_narrow_power_block(launch) / 2,
-                   half = warprsa_narrow_power_block(launch) % 2;
-    const uint32_t count = launch.batch.items[item].count;
-
-    if (own.first >= 10 || (storing && number >= count) ||
-        (ROUNDS > 1 && number >= WARPRSA_NARROW_NUMBERS))
-        return nullptr;
-    return warprsa_narrow_scratch(launch, item)
-               ->number[half][number < count ? number : count - 1] +
-           2 * warprsa_narrow_pair(own.pair, 0);
-}
-
 /* Loads the number as both factors and as entry 1; entry 0 is 1. */
 static __device__ __forceinline__ void
 warprsa_narrow_load_number(const warprsa_narrow_lane *me,
                            const warprsa_narrow_look *look,
                            const warprsa_narrow_launch &launch, double *a)
 {
-    const double *from = warprsa_narrow_samples_of_lane(launch, false);
+    const double *from = warprsa_narrow_samples_of_lane(
+        launch, warprsa_narrow_raised(launch), false);
     const double one[2 * ROUNDS] = {me->lowest ? 1.0 : 0.0};
 
     WARPRSA_UNROLL
@@ -516,35 +617,40 @@ warprsa_narrow_load_number(const warprsa_narrow_lane *me,
     }
 }
 
-/* Clears the block's memory and loads the exponents. */
+/* Clears the block's memory and loads the digits of the exponents that are its
+ * own, the lowest one at the beginning of a word. */
 static __device__ __forceinline__ void
 warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
-                              const warprsa_fold_item &own, uint8_t *memory)
+                              const warprsa_fold_item &own, uint32_t half,
+                              uint8_t *memory)
 {
-    const uint32_t number = threadIdx.x / WARPRSA_NARROW_LANES;
+    const uint32_t thread = warprsa_narrow_thread_index();
+    const uint32_t number = thread / WARPRSA_NARROW_LANES;
     const uint32_t request =
         own.first + (number < own.count ? number : own.count - 1);
-    const uint32_t *from =
-        launch.batch.batch.exponent +
-        (2 * (size_t)request + warprsa_narrow_power_block(launch) % 2) *
-            WARPRSA_BLINDED_WORDS;
+    const uint32_t *from = launch.batch.batch.exponent +
+                           (2 * (size_t)request + half) * WARPRSA_BLINDED_WORDS;
+    const uint32_t bits = WARPRSA_NARROW_WINDOW * WARPRSA_NARROW_CURRENT(low);
     constexpr unsigned given = ROUNDS == 1
                                    ? (unsigned)WARPRSA_NARROW_EXPONENT_WORDS
                                    : (unsigned)WARPRSA_BLINDED_WORDS;
     uint32_t *words = reinterpret_cast<uint32_t *>(memory);
 
-    for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_EXPONENT / 4;
+    for (unsigned i = thread; i < WARPRSA_NARROW_EXPONENT / 4;
          i += POWER_THREADS)
         words[i] = 0;
     if (ROUNDS > 1 && number >= WARPRSA_NARROW_NUMBERS)
         return;
     words +=
         WARPRSA_NARROW_EXPONENT / 4 + number * WARPRSA_NARROW_EXPONENT_WORDS;
-    for (unsigned i = threadIdx.x % WARPRSA_NARROW_LANES; i < given;
-         i += WARPRSA_NARROW_LANES)
-        words[i] = from[i];
-    if (ROUNDS > 1 && threadIdx.x % WARPRSA_NARROW_LANES == 0)
-        words[given] = 0;
+    for (unsigned i = thread % WARPRSA_NARROW_LANES;
+         i < WARPRSA_NARROW_EXPONENT_WORDS; i += WARPRSA_NARROW_LANES) {
+        const unsigned at = i + bits / 32;
+        const uint32_t low = at < given ? from[at] : 0;
+        const uint32_t high = at + 1 < given ? from[at + 1] : 0;
+
+        words[i] = __funnelshift_r(low, high, bits % 32);
+    }
 }
 
 /* Blocks of the powers that an SM takes at the same time: with all registers
@@ -561,7 +667,7 @@ static constexpr int FEW = 1, MANY = 1;
 
 /* An SM of Hopper has 228 KB of shared memory, of which a block takes 1 KB
  * more than it asks for. */
-static_assert(MANY * (WARPRSA_NARROW_SHARED + 1024) <= 228 * 1024,
+static_assert(MANY * (POWER_SHARED + 1024) <= 228 * 1024,
               "an SM has room for the tables of its blocks");
 
 /* Hides from the compiler how a word was computed. Otherwise it would compute
@@ -589,67 +695,156 @@ warprsa_narrow_keep(warprsa_narrow_lane *me, warprsa_narrow_thread *t)
         warprsa_narrow_opaque(words[i]);
 }
 
-/* The power of one prime of an item. With one round and MANY blocks few warps
- * are without numbers, and these compute something. */
+/* Whether another block has stored what it began of the power. */
+static __device__ __forceinline__ uint32_t *
+warprsa_narrow_is_begun(const warprsa_narrow_launch &launch)
+{
+    const uint32_t power = WARPRSA_NARROW_CURRENT(power);
+
+    return &warprsa_narrow_scratch(launch, power / 2)->is_begun[power % 2];
+}
+
+/* Waits until another block has begun the power. It has started before this
+ * one, and waits for nobody before it has stored what it began. */
+static __device__ __forceinline__ void
+warprsa_narrow_wait(const warprsa_narrow_launch &launch)
+{
+    volatile uint32_t *begun = warprsa_narrow_is_begun(launch);
+
+    if (threadIdx.x == 0)
+        while (*begun == 0)
+            __nanosleep(1000);
+    __threadfence();
+    __syncthreads();
+}
+
+/* Stores the power, or as much of it as the block has. */
+static __device__ __forceinline__ void
+warprsa_narrow_store_power(const warprsa_narrow_lane *me,
+                           const warprsa_narrow_launch &launch, const double *a)
+{
+    const bool is_end = WARPRSA_NARROW_CURRENT(low) == 0;
+    double *to = warprsa_narrow_samples_of_lane(
+        launch,
+        is_end ? warprsa_narrow_raised(launch) : warprsa_narrow_begun(launch),
+        true);
+
+    if (to != nullptr) {
+        WARPRSA_UNROLL
+        for (int i = 0; i < 2 * ROUNDS; i++)
+            if (warprsa_narrow_takes_part(me, i / 2))
+                to[i / 2 * 4 + i % 2] = a[i];
+    }
+    if (!is_end) {
+        volatile uint32_t *begun = warprsa_narrow_is_begun(launch);
+
+        __threadfence();
+        __syncthreads();
+        if (warprsa_narrow_thread_index() == 0)
+            *begun = 1;
+    }
+}
+
+/* The block's part of the power of one prime of an item. With one round and
+ * MANY blocks few warps are without numbers, and these compute something. */
 template <int BLOCKS>
 static __device__ __forceinline__ void
-warprsa_narrow_item_powers(const warprsa_narrow_launch &launch, uint8_t *memory)
+warprsa_narrow_part_of_power(const warprsa_narrow_launch &launch,
+                             uint8_t *memory)
 {
-    const uint32_t item = warprsa_narrow_power_block(launch) / 2;
-    const uint32_t number = threadIdx.x / WARPRSA_NARROW_LANES;
+    const uint32_t power = WARPRSA_NARROW_CURRENT(power), item = power / 2;
+    const uint32_t thread = warprsa_narrow_thread_index();
+    const uint32_t number = thread / WARPRSA_NARROW_LANES;
     const warprsa_fold_item own = launch.batch.items[item];
     const uint32_t first = warprsa_narrow_first_of_key(launch, item);
     const warprsa_narrow_key *key =
-        &warprsa_narrow_scratch(launch, first)
-             ->key[warprsa_narrow_power_block(launch) % 2];
-    const uint32_t shared = (uint32_t)__cvta_generic_to_shared(memory);
-    const int windows = warprsa_narrow_windows(launch.batch.batch.windows);
+        &warprsa_narrow_scratch(launch, first)->key[power % 2];
+    const uint32_t shared = warprsa_narrow_memory();
+    const int digits = (int)WARPRSA_NARROW_CURRENT(digits);
     warprsa_narrow_lane me;
     warprsa_narrow_thread t;
     warprsa_narrow_look look;
     double a[2 * ROUNDS];
-    double *to;
 
-    warprsa_narrow_load_exponents(launch, own, memory);
+    warprsa_narrow_load_exponents(launch, own, power % 2, memory);
     warprsa_narrow_set_lane(&me, shared, (int)number,
-                            (int)(threadIdx.x % WARPRSA_NARROW_LANES), key);
+                            (int)(thread % WARPRSA_NARROW_LANES), key);
     warprsa_narrow_set_thread(&t, shared, key);
     if (ROUNDS == 1)
         warprsa_narrow_set_own_look(&look, shared, (int)number,
-                                    (int)(threadIdx.x % WARPRSA_NARROW_LANES));
+                                    (int)(thread % WARPRSA_NARROW_LANES));
     else
         warprsa_narrow_set_look(&look, shared,
-                                (int)(threadIdx.x / 32 - FIRST_LOOKER),
-                                (int)(threadIdx.x % 32));
+                                (int)(thread / 32 - FIRST_LOOKER),
+                                (int)(thread % 32));
     warprsa_narrow_keep(&me, &t);
     warprsa_narrow_opaque(&look.table);
+    if (warprsa_narrow_ends_another(launch))
+        warprsa_narrow_wait(launch);
     __syncthreads();
 #if WARPRSA_NARROW_LIMBS == 30
     if (number < WARPRSA_NARROW_NUMBERS)
-        warprsa_narrow_store_starts(
-            &me, (int)(threadIdx.x % WARPRSA_NARROW_LANES), key);
+        warprsa_narrow_store_starts(&me, (int)(thread % WARPRSA_NARROW_LANES),
+                                    key);
 #endif
     warprsa_narrow_load_number(&me, &look, launch, a);
+    warprsa_narrow_load_start(&me, launch);
     __syncthreads();
     /* The same for all of a warp, and public. */
     if (ROUNDS > 1 &&
         __shfl_sync(0xffffffffu, number, 0) >= WARPRSA_NARROW_NUMBERS)
-        warprsa_narrow_fold_and_look(&me, &t, a, &look, windows);
+        warprsa_narrow_fold_and_look(&me, &t, a, &look, digits);
     else if ((BLOCKS == FEW || ROUNDS > 1) &&
              __shfl_sync(0xffffffffu, number, 0) >= own.count)
-        warprsa_narrow_fold_only(&me, &t, a, windows);
+        warprsa_narrow_fold_only(&me, &t, a, digits);
     else
         warprsa_narrow_power(&me, &t, a, &look,
                              shared + WARPRSA_NARROW_EXPONENT +
                                  4 * WARPRSA_NARROW_EXPONENT_WORDS * number,
-                             windows);
-    to = warprsa_narrow_samples_of_lane(launch, true);
-    if (to != nullptr) {
-        WARPRSA_UNROLL
-        for (int i = 0; i < 2 * ROUNDS; i++)
-            if (warprsa_narrow_takes_part(&me, i / 2))
-                to[i / 2 * 4 + i % 2] = a[i];
+                             digits);
+    warprsa_narrow_store_power(&me, launch, a);
+}
+
+/* Begins the block's work: its number is how many have started before it. CUDA
+ * starts blocks in no order that it promises. */
+static __device__ __forceinline__ void
+warprsa_narrow_first_work(const warprsa_narrow_launch &launch)
+{
+    volatile warprsa_narrow_work *work = warprsa_narrow_current();
+
+    if (threadIdx.x == 0) {
+        work->block =
+            atomicAdd(&warprsa_narrow_scratch(launch, 0)->blocks_started, 1u);
+        work->index = 0;
     }
+}
+
+/* Sets the next part of the block's load; false if there is none. Whoever ends
+ * a power must have started later than who began it, so loads are given in
+ * reverse. */
+static __device__ __forceinline__ bool
+warprsa_narrow_next_work(const warprsa_narrow_launch &launch)
+{
+    volatile warprsa_narrow_work *work = warprsa_narrow_current();
+    const uint32_t powers = 2 * launch.batch.item_count, blocks = gridDim.x;
+    const int windows = warprsa_narrow_windows(launch.batch.batch.windows);
+    warprsa_narrow_part part;
+
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const uint32_t block = blocks - 1 - work->block;
+
+        work->last = !warprsa_narrow_part_of(
+            &part, warprsa_narrow_cut_at(block, blocks, powers, windows),
+            warprsa_narrow_cut_at(block + 1, blocks, powers, windows),
+            work->index, windows);
+        work->index = work->index + 1;
+        work->power = part.power;
+        work->low = (uint32_t)part.low;
+        work->digits = (uint32_t)part.digits;
+    }
+    __syncthreads();
+    return WARPRSA_NARROW_CURRENT(last) == 0;
 }
 
 template <int BLOCKS>
@@ -660,10 +855,11 @@ __global__ void __launch_bounds__(POWER_THREADS, BLOCKS)
     WARPRSA_STAGE(MODEXP);
     uint8_t *const memory = reinterpret_cast<uint8_t *>(warprsa_shared);
 
-    warprsa_narrow_item_powers<BLOCKS>(launch, memory);
+    warprsa_narrow_first_work(launch);
+    while (warprsa_narrow_next_work(launch))
+        warprsa_narrow_part_of_power<BLOCKS>(launch, memory);
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_SHARED / 4;
-         i += POWER_THREADS)
+    for (unsigned i = threadIdx.x; i < POWER_SHARED / 4; i += POWER_THREADS)
         reinterpret_cast<volatile uint32_t *>(memory)[i] = 0;
 }
 

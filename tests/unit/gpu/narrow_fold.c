@@ -4,9 +4,10 @@
  * Tests the narrow fold (gpu/kernels/narrow_fold/) against libcrypto's numbers:
  * where lanes find their parts, the key's matrix, products of the largest
  * samples of either sign, digits of exponents, and powers, on the moduli of
- * gpu_numbers.h.
+ * gpu_numbers.h. And how powers are shared among blocks.
  */
 #include "gpu/kernels/narrow_fold/narrow_host.h"
+#include "gpu/kernels/narrow_fold/parts.h"
 #include "tests/unit/support/gpu_numbers.h"
 
 #include <fenv.h>
@@ -26,6 +27,7 @@ enum {
     OPERANDS = 24,
     CHAIN = 6,
     WINDOWS = 24,
+    POWERS_MOST = 1200, /* of a launch */
     /* Of a blinded exponent, for primes as long as samples have room. */
     WINDOWS_MOST = (52 * LIMBS + WARPRSA_EXPONENT_BLINDING_BITS) / 4,
 };
@@ -431,9 +433,94 @@ static void powers(void **state)
     }
 }
 
+/* What the blocks of a launch do, and when, in digits. */
+typedef struct timetable {
+    uint32_t powers, blocks;
+    int windows;
+    int done[POWERS_MOST];    /* digits of a power, from the most significant */
+    int stored[POWERS_MOST];  /* when the block that began it stored that */
+    uint32_t by[POWERS_MOST]; /* that block */
+} timetable;
+
+/* Runs the parts of a block, of which those that begin a power or those that
+ * end one. Returns when it is done. */
+static int run_block(timetable *t, uint32_t block, bool ends)
+{
+    const warprsa_narrow_cut begin =
+        warprsa_narrow_cut_at(block, t->blocks, t->powers, t->windows);
+    const warprsa_narrow_cut end =
+        warprsa_narrow_cut_at(block + 1, t->blocks, t->powers, t->windows);
+    warprsa_narrow_part part;
+    int now = 0;
+
+    for (uint32_t i = 0;
+         warprsa_narrow_part_of(&part, begin, end, i, t->windows); i++) {
+        const bool is_end = part.low + part.digits < t->windows;
+
+        assert_true(part.power < t->powers);
+        assert_true(part.low >= 0 && part.digits > 0);
+        /* The first part alone may leave something, the last one end it. */
+        assert_true(part.low == 0 || i == 0);
+        if (is_end && ends) {
+            /* By a block that starts sooner, for loads are given in reverse. */
+            assert_true(t->by[part.power] > block);
+            if (now < t->stored[part.power])
+                now = t->stored[part.power];
+        }
+        now += WARPRSA_NARROW_TABLE_DIGITS + part.digits;
+        if (is_end != ends)
+            continue;
+        assert_int_equal(t->done[part.power],
+                         t->windows - part.low - part.digits);
+        t->done[part.power] += part.digits;
+        t->stored[part.power] = now;
+        t->by[part.power] = block;
+    }
+    return now;
+}
+
+static void check_launch(timetable *t)
+{
+    const int each = t->windows + WARPRSA_NARROW_TABLE_DIGITS;
+    const int load =
+        ((int)t->powers * each + (int)t->blocks - 1) / (int)t->blocks;
+
+    memset(t->done, 0, sizeof(t->done));
+    for (uint32_t block = 0; block < t->blocks; block++)
+        (void)run_block(t, block, false);
+    for (uint32_t block = t->blocks; block-- > 0;)
+        assert_true(run_block(t, block, true) <=
+                    load + 3 * WARPRSA_NARROW_TABLE_DIGITS);
+    for (uint32_t i = 0; i < t->powers; i++)
+        assert_int_equal(t->done[i], t->windows);
+}
+
+/* Each digit of each power is computed once, in order, and no block is busy for
+ * longer than its load and two tables, nor waits for longer than one. */
+static void blocks_share_the_powers(void **state)
+{
+    static timetable t;
+    static const uint32_t sms[] = {1, 2, 7, 132};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sms) / sizeof(sms[0]); i++)
+        for (uint32_t most = 1; most <= 4; most++)
+            for (uint32_t powers = 2; powers <= POWERS_MOST; powers += 2)
+                for (t.windows = WINDOWS_MOST - 30; t.windows <= WINDOWS_MOST;
+                     t.windows += 10) {
+                    t.powers = powers;
+                    t.blocks =
+                        warprsa_narrow_power_blocks(powers, sms[i], most);
+                    assert_true(t.blocks >= 1 && t.blocks <= powers &&
+                                t.blocks <= most * sms[i]);
+                    check_launch(&t);
+                }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_share_the_powers),
         cmocka_unit_test(columns_get_their_parts),
         cmocka_unit_test(places_have_no_conflicts),
         cmocka_unit_test(words_have_places),
