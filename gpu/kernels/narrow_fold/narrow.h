@@ -623,6 +623,14 @@ WARPRSA_FN void warprsa_narrow_put_word(warprsa_narrow_address low,
     warprsa_narrow_store_one(high, x >> (52 - shift));
 }
 
+/* Words' parts that a sample of a round may get. The few with four are all in
+ * the second round, by the choice of places. */
+WARPRSA_FN int warprsa_narrow_word_parts(const int round)
+{
+    return WARPRSA_NARROW_LIMBS == 40 && round == 0 ? 3
+                                                    : WARPRSA_NARROW_WORD_PARTS;
+}
+
 /* The step `carry` of one round: y of a lane's pair of samples, and what is
  * carried out of the upper one. */
 WARPRSA_FN uint32_t warprsa_narrow_sums(const warprsa_narrow_lane *me,
@@ -635,14 +643,15 @@ WARPRSA_FN uint32_t warprsa_narrow_sums(const warprsa_narrow_lane *me,
     if (!warprsa_narrow_takes_part(me, round))
         return 0;
     WARPRSA_UNROLL
-    for (int i = 0; i < WARPRSA_NARROW_WORD_PARTS; i++)
+    for (int i = 0; i < warprsa_narrow_word_parts(round); i++)
         warprsa_narrow_load(x[i], me->words + WARPRSA_NARROW_WORDS_ROW * i +
                                       WARPRSA_NARROW_ROUND * round);
     WARPRSA_UNROLL
     for (int i = 0; i < 2; i++) {
         y[i] = c[i] + x[0][i] + (x[1][i] + x[2][i]);
 #if WARPRSA_NARROW_LIMBS == 40
-        y[i] += x[3][i];
+        if (warprsa_narrow_word_parts(round) > 3)
+            y[i] += x[3][i];
 #endif
     }
     return (uint32_t)((int32_t)(uint32_t)(y[1] >> 32) >> 20);

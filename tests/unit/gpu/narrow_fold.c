@@ -168,6 +168,16 @@ static void places_have_no_conflicts(void **state)
     }
 }
 
+/* Whether the round that has a word's part `at` bytes from its number's first
+ * reads its row. */
+static int is_read(int at)
+{
+    const int round =
+        at % WARPRSA_NARROW_WORDS_ROW >= WARPRSA_NARROW_ROUND ? 1 : 0;
+
+    return at / WARPRSA_NARROW_WORDS_ROW < warprsa_narrow_word_parts(round);
+}
+
 /* A sample gets the parts of words that reach it, each in a place of its own;
  * what has no place goes where nobody reads. */
 static void words_have_places(void **state)
@@ -187,12 +197,14 @@ static void words_have_places(void **state)
 
         assert_int_equal(place_of_word[words[i].word], i);
         assert_int_equal(words[i].shift, bit % 52);
+        assert_true(is_read(words[i].low));
         assert_int_equal(sample_at[words[i].low / 8 % row], bit / 52);
         assert_int_equal(taken[words[i].low / 8]++, 0);
         if (words[i].high == nowhere) {
             assert_in_range(bit % 52, 0, WORD_SPARE);
             continue;
         }
+        assert_true(is_read(words[i].high));
         assert_int_equal(sample_at[words[i].high / 8 % row], bit / 52 + 1);
         assert_int_equal(taken[words[i].high / 8]++, 0);
     }
