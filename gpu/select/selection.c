@@ -84,6 +84,15 @@ static double predict_fold(const warprsa_kernel_timing *timing, double rest)
     return rest <= 0.25 ? one : one + (4 * rest - 1) * (half - one);
 }
 
+/* The milliseconds of `waves` waves on the line through half a wave and a whole
+ * one. */
+static double line_of(const warprsa_kernel_timing *timing, double waves)
+{
+    const double half = timing->half_us / 1e3, wave = timing->wave_us / 1e3;
+
+    return half + (2 * waves - 1) * (wave - half);
+}
+
 /* Predicts the milliseconds of less than a wave: `rest` is the fraction of it.
  * Below half a wave, a few operations leave part of an SM unused, and the next
  * operations use that part at no cost. So they take the time of one operation
@@ -91,9 +100,8 @@ static double predict_fold(const warprsa_kernel_timing *timing, double rest)
 static double predict_part(const warprsa_kernel_timing *timing, double rest)
 {
     const double one = timing->one_us / 1e3, half = timing->half_us / 1e3;
-    const double wave = timing->wave_us / 1e3;
     const double chord = one + 2 * rest * (half - one);
-    const double line = half + (2 * rest - 1) * (wave - half);
+    const double line = line_of(timing, rest);
 
     if (is_fold(timing))
         return predict_fold(timing, rest);
@@ -104,8 +112,18 @@ static double predict_part(const warprsa_kernel_timing *timing, double rest)
     return line > one ? line : one;
 }
 
+/* Whether blocks share all powers of a batch evenly, so that no wave waits for
+ * the end of another. */
+static bool shares_evenly(const warprsa_kernel_timing *timing)
+{
+    return strcmp(timing->kernel, WARPRSA_KERNEL_NARROW_FOLD) == 0;
+}
+
 double warprsa_predict_ms(const warprsa_kernel_timing *timing, size_t count)
 {
+    if (shares_evenly(timing) && count > timing->wave)
+        return line_of(timing, (double)count / (double)timing->wave);
+
     const size_t rest = count % timing->wave;
     const double ms = (double)(count / timing->wave) * timing->wave_us / 1e3;
 

@@ -40,7 +40,9 @@ typedef struct warprsa_kernel_timings {
 
 /*
  * Predicts the milliseconds that a batch of `count` operations takes. Whole
- * waves run one after the other. The rest counts as a batch of its own:
+ * waves run one after the other, but those of "narrow_fold", whose blocks share
+ * them: more than one wave is on the straight line from half a wave to a whole
+ * wave, too. The rest counts as a batch of its own:
  * - From half a wave to a whole wave, its time lies on the straight line
  *   through those two timings.
  * - Below half a wave, its time is on the extension of that line or is the time

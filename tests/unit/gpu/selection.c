@@ -4,6 +4,7 @@
  * Which kernel a batch gets. The predicted time goes through the measured
  * points, and the kernel is chosen by it. No device is asked.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,6 +110,20 @@ static void fold_is_for_parts(void **state)
     assert_true(warprsa_fastest_ms(&timings, WARPRSA_CLASS_2048, 500) == 3.0);
     assert_true(warprsa_fastest_ms(&timings, WARPRSA_CLASS_2048, 0) == 0.0);
     assert_true(warprsa_fastest_ms(&timings, WARPRSA_CLASS_4096, 5) == 0.0);
+}
+
+/* Beyond a wave "narrow_fold" takes no step: its blocks share all powers. */
+static void narrow_fold_shares_evenly(void **state)
+{
+    const warprsa_kernel_timing timing = {
+        WARPRSA_CLASS_3072, WARPRSA_KERNEL_NARROW_FOLD, 1000, 1000, 2000, 3000};
+
+    (void)state;
+    assert_true(warprsa_predict_ms(&timing, 500) == 2.0);
+    assert_true(warprsa_predict_ms(&timing, 1000) == 3.0);
+    for (size_t count = 1000; count < 4000; count += 50)
+        assert_true(fabs(warprsa_predict_ms(&timing, count + 50) -
+                         warprsa_predict_ms(&timing, count) - 0.1) < 1e-9);
 }
 
 /* The milliseconds that batches took on an H200. The table's rows
@@ -231,6 +246,7 @@ int main(void)
         cmocka_unit_test(more_operations_of_a_wave_never_take_less),
         cmocka_unit_test(choices),
         cmocka_unit_test(fold_is_for_parts),
+        cmocka_unit_test(narrow_fold_shares_evenly),
         cmocka_unit_test(predicted_and_measured),
         cmocka_unit_test(known_devices),
         cmocka_unit_test(timings_that_cannot_be),
