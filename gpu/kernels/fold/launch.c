@@ -110,6 +110,7 @@ cudaError_t warprsa_fold_launch(const warprsa_fold_kernel *kernel,
         .batch = *batch,
         .items = items,
         .item_count = item_count,
+        .sms = sms,
     };
 
     return kernel->launch(

@@ -60,43 +60,37 @@ static_assert(offsetof(warprsa_narrow_item, number) +
                   sizeof(warprsa_narrow_item),
               "no padding behind the numbers");
 
-struct warprsa_narrow_launch {
-    warprsa_fold_batch batch;
-};
-
 /* The first request of the items, and the number of all of theirs: they lie in
  * order, without gaps. */
 static __device__ __forceinline__ uint32_t
-warprsa_narrow_first(const warprsa_narrow_launch &launch)
+warprsa_narrow_first(const warprsa_fold_batch &launch)
 {
-    return launch.batch.items[0].first;
+    return launch.items[0].first;
 }
 
 static __device__ __forceinline__ uint32_t
-warprsa_narrow_requests(const warprsa_narrow_launch &launch)
+warprsa_narrow_requests(const warprsa_fold_batch &launch)
 {
-    const warprsa_fold_item last =
-        launch.batch.items[launch.batch.item_count - 1];
+    const warprsa_fold_item last = launch.items[launch.item_count - 1];
 
     return last.first + last.count - warprsa_narrow_first(launch);
 }
 
 static __device__ __forceinline__ warprsa_narrow_item *
-warprsa_narrow_scratch(const warprsa_narrow_launch &launch, uint32_t item)
+warprsa_narrow_scratch(const warprsa_fold_batch &launch, uint32_t item)
 {
-    return reinterpret_cast<warprsa_narrow_item *>(launch.batch.batch.table) +
-           item;
+    return reinterpret_cast<warprsa_narrow_item *>(launch.batch.table) + item;
 }
 
 static __device__ __forceinline__ uint32_t
-warprsa_narrow_item_key(const warprsa_narrow_launch &launch, uint32_t item)
+warprsa_narrow_item_key(const warprsa_fold_batch &launch, uint32_t item)
 {
-    return launch.batch.batch.key[launch.batch.items[item].first];
+    return launch.batch.key[launch.items[item].first];
 }
 
 /* The first item of a run with the key of `item`. By all lanes of a warp. */
 static __device__ __forceinline__ uint32_t
-warprsa_narrow_first_of_key(const warprsa_narrow_launch &launch, uint32_t item)
+warprsa_narrow_first_of_key(const warprsa_fold_batch &launch, uint32_t item)
 {
     const uint32_t key = warprsa_narrow_item_key(launch, item);
     const uint32_t lane = threadIdx.x % 32;
@@ -114,14 +108,14 @@ warprsa_narrow_first_of_key(const warprsa_narrow_launch &launch, uint32_t item)
 
 /* The item that has request `index` of the batch, by halving. */
 static __device__ __forceinline__ uint32_t
-warprsa_narrow_item_of(const warprsa_narrow_launch &launch, uint32_t index)
+warprsa_narrow_item_of(const warprsa_fold_batch &launch, uint32_t index)
 {
-    uint32_t low = 0, high = launch.batch.item_count - 1;
+    uint32_t low = 0, high = launch.item_count - 1;
 
     while (low < high) {
         const uint32_t middle = (low + high + 1) / 2;
 
-        if (launch.batch.items[middle].first <= index)
+        if (launch.items[middle].first <= index)
             low = middle;
         else
             high = middle - 1;
@@ -131,20 +125,20 @@ warprsa_narrow_item_of(const warprsa_narrow_launch &launch, uint32_t index)
 
 /* Both halves of a request's number in the scratch memory of its item. */
 static __device__ __forceinline__ double *
-warprsa_narrow_numbers(const warprsa_narrow_launch &launch, uint32_t index)
+warprsa_narrow_numbers(const warprsa_fold_batch &launch, uint32_t index)
 {
     const uint32_t item = warprsa_narrow_item_of(launch, index);
 
     return warprsa_narrow_scratch(launch, item)
-        ->number[0][index - launch.batch.items[item].first];
+        ->number[0][index - launch.items[item].first];
 }
 
 /* The request of this thread's warp, with its exchange buffer in shared
  * memory. */
 static __device__ __forceinline__ warprsa_operation
-warprsa_narrow_request(const warprsa_narrow_launch &launch, uint32_t index)
+warprsa_narrow_request(const warprsa_fold_batch &launch, uint32_t index)
 {
-    warprsa_operation op = warprsa_request(launch.batch.batch, index);
+    warprsa_operation op = warprsa_request(launch.batch, index);
 
     op.exchange = threadIdx.x / 32 * EXCHANGE;
     return op;

@@ -26,15 +26,15 @@ static constexpr unsigned KEYS_AT_ONCE = 64;
 /* The matrices of some items: MAKERS blocks for each that has a key of its
  * own. Item by item the warps of these blocks take its rows in turns. */
 static __device__ __forceinline__ void
-warprsa_narrow_make_keys(const warprsa_narrow_launch &launch, uint32_t block)
+warprsa_narrow_make_keys(const warprsa_fold_batch &launch, uint32_t block)
 {
-    const uint32_t items = launch.batch.item_count;
+    const uint32_t items = launch.item_count;
     const uint32_t warp = block % MAKERS * WARPS + threadIdx.x / 32;
 
     WARPRSA_ROLLED
     for (uint32_t item = block / MAKERS; item < items; item += KEYS_AT_ONCE) {
         const warprsa_operation op =
-            warprsa_narrow_request(launch, launch.batch.items[item].first);
+            warprsa_narrow_request(launch, launch.items[item].first);
         warprsa_narrow_key *to = warprsa_narrow_scratch(launch, item)->key;
         warprsa_narrow_maker maker;
 
@@ -64,10 +64,10 @@ warprsa_narrow_maker_blocks(uint32_t items)
 
 /* Of the powers nothing has begun yet. */
 static __device__ __forceinline__ void
-warprsa_narrow_clear_parts(const warprsa_narrow_launch &launch)
+warprsa_narrow_clear_parts(const warprsa_fold_batch &launch)
 {
-    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x;
-         i < launch.batch.item_count; i += gridDim.x * THREADS) {
+    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < launch.item_count;
+         i += gridDim.x * THREADS) {
         warprsa_narrow_item *item = warprsa_narrow_scratch(launch, i);
 
         item->is_begun[0] = item->is_begun[1] = 0;
@@ -76,12 +76,10 @@ warprsa_narrow_clear_parts(const warprsa_narrow_launch &launch)
 }
 
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
-    warprsa_narrow_fold_begin(
-        const __grid_constant__ warprsa_narrow_launch launch)
+    warprsa_narrow_fold_begin(const __grid_constant__ warprsa_fold_batch launch)
 {
     WARPRSA_STAGE(REST);
-    const uint32_t making =
-        warprsa_narrow_maker_blocks(launch.batch.item_count);
+    const uint32_t making = warprsa_narrow_maker_blocks(launch.item_count);
 
     warprsa_narrow_clear_parts(launch);
     if (blockIdx.x < making) {
@@ -111,20 +109,20 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 /* Wipes all of the items but the numbers, which nobody reads any more: each
  * warp some words. */
 static __device__ __forceinline__ void
-warprsa_narrow_wipe_items(const warprsa_narrow_launch &launch)
+warprsa_narrow_wipe_items(const warprsa_fold_batch &launch)
 {
     constexpr uint32_t words = offsetof(warprsa_narrow_item, number) / 8;
     const uint32_t threads = gridDim.x * THREADS;
 
     for (uint32_t i = blockIdx.x * THREADS + threadIdx.x;
-         i < launch.batch.item_count * words; i += threads)
+         i < launch.item_count * words; i += threads)
         reinterpret_cast<volatile uint64_t *>(
             warprsa_narrow_scratch(launch, i / words))[i % words] = 0;
 }
 
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     warprsa_narrow_fold_finish(
-        const __grid_constant__ warprsa_narrow_launch launch)
+        const __grid_constant__ warprsa_fold_batch launch)
 {
     WARPRSA_STAGE(REST);
     constexpr size_t stride = WARPRSA_NARROW_NUMBERS * LIMBS;
@@ -152,8 +150,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 /* Queues so many blocks of powers, by the build that has BLOCKS on an SM. */
 template <int BLOCKS>
 static cudaError_t
-warprsa_launch_narrow_powers(const warprsa_narrow_launch &launch,
-                             uint32_t blocks, cudaStream_t stream)
+warprsa_launch_narrow_powers(const warprsa_fold_batch &launch, uint32_t blocks,
+                             cudaStream_t stream)
 {
     const cudaError_t error = cudaFuncSetAttribute(
         warprsa_narrow_fold_powers<BLOCKS>,
@@ -165,20 +163,18 @@ warprsa_launch_narrow_powers(const warprsa_narrow_launch &launch,
     return error;
 }
 
-/* Queues the kernels for all items of a batch, for which the table has room.
- * How many requests these have is known on the device alone. */
-static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch *batch,
-                                               uint32_t sms,
+/* Queues the kernels for all items, for which the table has room. How many
+ * requests these have is known on the device alone. */
+static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch &launch,
                                                cudaStream_t stream)
 {
-    const uint32_t items = batch->item_count;
+    const uint32_t items = launch.item_count, sms = launch.sms;
     const uint32_t most = WARPRSA_NARROW_NUMBERS * items;
     const uint32_t requests =
-        most < batch->batch.count ? most : batch->batch.count;
+        most < launch.batch.count ? most : launch.batch.count;
     const uint32_t blocks = (requests + WARPS - 1) / WARPS;
     const size_t exchange = WARPS * EXCHANGE * sizeof(double);
     const uint32_t powers = warprsa_narrow_power_blocks(2 * items, sms, MANY);
-    const warprsa_narrow_launch launch = {*batch};
     cudaError_t error;
 
     warprsa_narrow_fold_begin<<<blocks + warprsa_narrow_maker_blocks(items),
@@ -197,8 +193,7 @@ static cudaError_t warprsa_launch_narrow_fold(const warprsa_fold_batch *batch,
                                               uint32_t blocks,
                                               cudaStream_t stream)
 {
-    unsigned sms;
-    cudaError_t error = warprsa_sm_count(&sms);
+    cudaError_t error = cudaSuccess;
 
     for (uint32_t done = 0; error == cudaSuccess && done < batch->item_count;
          done += blocks) {
@@ -208,7 +203,7 @@ static cudaError_t warprsa_launch_narrow_fold(const warprsa_fold_batch *batch,
         part.item_count -= done;
         if (part.item_count > blocks)
             part.item_count = blocks;
-        error = warprsa_launch_narrow_items(&part, sms, stream);
+        error = warprsa_launch_narrow_items(part, stream);
     }
     return error;
 }

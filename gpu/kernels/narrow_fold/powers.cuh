@@ -375,7 +375,7 @@ warprsa_narrow_current(void)
  * NULL for other lanes. A block with fewer than eight requests raises the last
  * one more than once, but stores it once. */
 static __device__ __forceinline__ double *
-warprsa_narrow_samples_of_lane(const warprsa_narrow_launch &launch,
+warprsa_narrow_samples_of_lane(const warprsa_fold_batch &launch,
                                double (*numbers)[LIMBS], bool storing)
 {
     static constexpr warprsa_narrow_lane_places places[] =
@@ -385,7 +385,7 @@ warprsa_narrow_samples_of_lane(const warprsa_narrow_launch &launch,
     const warprsa_narrow_lane_places own =
         places[thread % WARPRSA_NARROW_LANES];
     const uint32_t count =
-        launch.batch.items[WARPRSA_NARROW_CURRENT(power) / 2].count;
+        launch.items[WARPRSA_NARROW_CURRENT(power) / 2].count;
 
     if (own.first >= 10 || (storing && number >= count) ||
         (ROUNDS > 1 && number >= WARPRSA_NARROW_NUMBERS))
@@ -397,7 +397,7 @@ warprsa_narrow_samples_of_lane(const warprsa_narrow_launch &launch,
 /* The numbers that the block raises, and those that it has of a power that it
  * does not end, or that it did not begin. */
 static __device__ __forceinline__ double (
-    *warprsa_narrow_raised(const warprsa_narrow_launch &launch))[LIMBS]
+    *warprsa_narrow_raised(const warprsa_fold_batch &launch))[LIMBS]
 {
     const uint32_t power = WARPRSA_NARROW_CURRENT(power);
 
@@ -405,7 +405,7 @@ static __device__ __forceinline__ double (
 }
 
 static __device__ __forceinline__ double (
-    *warprsa_narrow_begun(const warprsa_narrow_launch &launch))[LIMBS]
+    *warprsa_narrow_begun(const warprsa_fold_batch &launch))[LIMBS]
 {
     const uint32_t power = WARPRSA_NARROW_CURRENT(power);
 
@@ -413,10 +413,10 @@ static __device__ __forceinline__ double (
 }
 
 static __device__ __forceinline__ bool
-warprsa_narrow_ends_another(const warprsa_narrow_launch &launch)
+warprsa_narrow_ends_another(const warprsa_fold_batch &launch)
 {
     return (int)(WARPRSA_NARROW_CURRENT(low) + WARPRSA_NARROW_CURRENT(digits)) <
-           warprsa_narrow_windows(launch.batch.batch.windows);
+           warprsa_narrow_windows(launch.batch.windows);
 }
 
 /* Where the thread has what its samples begin with. */
@@ -430,7 +430,7 @@ static __device__ __forceinline__ uint32_t warprsa_narrow_start_at(void)
  * began. By all lanes of a warp. */
 static __device__ __forceinline__ void
 warprsa_narrow_load_start(const warprsa_narrow_lane *me,
-                          const warprsa_narrow_launch &launch)
+                          const warprsa_fold_batch &launch)
 {
     double start[2 * ROUNDS] = {me->lowest ? 1.0 : 0.0};
 
@@ -598,7 +598,7 @@ warprsa_narrow_fold_and_look(const warprsa_narrow_lane *me,
 static __device__ __forceinline__ void
 warprsa_narrow_load_number(const warprsa_narrow_lane *me,
                            const warprsa_narrow_look *look,
-                           const warprsa_narrow_launch &launch, double *a)
+                           const warprsa_fold_batch &launch, double *a)
 {
     const double *from = warprsa_narrow_samples_of_lane(
         launch, warprsa_narrow_raised(launch), false);
@@ -622,7 +622,7 @@ warprsa_narrow_load_number(const warprsa_narrow_lane *me,
 /* Clears the block's memory and loads the digits of the exponents that are its
  * own, the lowest one at the beginning of a word. */
 static __device__ __forceinline__ void
-warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
+warprsa_narrow_load_exponents(const warprsa_fold_batch &launch,
                               const warprsa_fold_item &own, uint32_t half,
                               uint8_t *memory)
 {
@@ -630,7 +630,7 @@ warprsa_narrow_load_exponents(const warprsa_narrow_launch &launch,
     const uint32_t number = thread / WARPRSA_NARROW_LANES;
     const uint32_t request =
         own.first + (number < own.count ? number : own.count - 1);
-    const uint32_t *from = launch.batch.batch.exponent +
+    const uint32_t *from = launch.batch.exponent +
                            (2 * (size_t)request + half) * WARPRSA_BLINDED_WORDS;
     const uint32_t bits = WARPRSA_NARROW_WINDOW * WARPRSA_NARROW_CURRENT(low);
     constexpr unsigned given = ROUNDS == 1
@@ -699,7 +699,7 @@ warprsa_narrow_keep(warprsa_narrow_lane *me, warprsa_narrow_thread *t)
 
 /* Whether another block has stored what it began of the power. */
 static __device__ __forceinline__ uint32_t *
-warprsa_narrow_is_begun(const warprsa_narrow_launch &launch)
+warprsa_narrow_is_begun(const warprsa_fold_batch &launch)
 {
     const uint32_t power = WARPRSA_NARROW_CURRENT(power);
 
@@ -709,7 +709,7 @@ warprsa_narrow_is_begun(const warprsa_narrow_launch &launch)
 /* Waits until another block has begun the power. It has started before this
  * one, and waits for nobody before it has stored what it began. */
 static __device__ __forceinline__ void
-warprsa_narrow_wait(const warprsa_narrow_launch &launch)
+warprsa_narrow_wait(const warprsa_fold_batch &launch)
 {
     volatile uint32_t *begun = warprsa_narrow_is_begun(launch);
 
@@ -723,7 +723,7 @@ warprsa_narrow_wait(const warprsa_narrow_launch &launch)
 /* Stores the power, or as much of it as the block has. */
 static __device__ __forceinline__ void
 warprsa_narrow_store_power(const warprsa_narrow_lane *me,
-                           const warprsa_narrow_launch &launch, const double *a)
+                           const warprsa_fold_batch &launch, const double *a)
 {
     const bool is_end = WARPRSA_NARROW_CURRENT(low) == 0;
     double *to = warprsa_narrow_samples_of_lane(
@@ -751,13 +751,12 @@ warprsa_narrow_store_power(const warprsa_narrow_lane *me,
  * MANY blocks few warps are without numbers, and these compute something. */
 template <int BLOCKS>
 static __device__ __forceinline__ void
-warprsa_narrow_part_of_power(const warprsa_narrow_launch &launch,
-                             uint8_t *memory)
+warprsa_narrow_part_of_power(const warprsa_fold_batch &launch, uint8_t *memory)
 {
     const uint32_t power = WARPRSA_NARROW_CURRENT(power), item = power / 2;
     const uint32_t thread = warprsa_narrow_thread_index();
     const uint32_t number = thread / WARPRSA_NARROW_LANES;
-    const warprsa_fold_item own = launch.batch.items[item];
+    const warprsa_fold_item own = launch.items[item];
     const uint32_t first = warprsa_narrow_first_of_key(launch, item);
     const warprsa_narrow_key *key =
         &warprsa_narrow_scratch(launch, first)->key[power % 2];
@@ -810,7 +809,7 @@ warprsa_narrow_part_of_power(const warprsa_narrow_launch &launch,
 /* Begins the block's work: its number is how many have started before it. CUDA
  * starts blocks in no order that it promises. */
 static __device__ __forceinline__ void
-warprsa_narrow_first_work(const warprsa_narrow_launch &launch)
+warprsa_narrow_first_work(const warprsa_fold_batch &launch)
 {
     volatile warprsa_narrow_work *work = warprsa_narrow_current();
 
@@ -825,11 +824,11 @@ warprsa_narrow_first_work(const warprsa_narrow_launch &launch)
  * a power must have started later than who began it, so loads are given in
  * reverse. */
 static __device__ __forceinline__ bool
-warprsa_narrow_next_work(const warprsa_narrow_launch &launch)
+warprsa_narrow_next_work(const warprsa_fold_batch &launch)
 {
     volatile warprsa_narrow_work *work = warprsa_narrow_current();
-    const uint32_t powers = 2 * launch.batch.item_count, blocks = gridDim.x;
-    const int windows = warprsa_narrow_windows(launch.batch.batch.windows);
+    const uint32_t powers = 2 * launch.item_count, blocks = gridDim.x;
+    const int windows = warprsa_narrow_windows(launch.batch.windows);
     warprsa_narrow_part part;
 
     __syncthreads();
@@ -852,7 +851,7 @@ warprsa_narrow_next_work(const warprsa_narrow_launch &launch)
 template <int BLOCKS>
 __global__ void __launch_bounds__(POWER_THREADS, BLOCKS)
     warprsa_narrow_fold_powers(
-        const __grid_constant__ warprsa_narrow_launch launch)
+        const __grid_constant__ warprsa_fold_batch launch)
 {
     WARPRSA_STAGE(MODEXP);
     uint8_t *const memory = reinterpret_cast<uint8_t *>(warprsa_shared);
