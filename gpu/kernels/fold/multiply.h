@@ -113,12 +113,12 @@ WARPRSA_FN uint64_t warprsa_fold_add_two(uint64_t s, uint64_t x, uint64_t y)
 #endif
 }
 
-/* Whether halves of products are added to their columns two at a time. In
- * multiplications of 30 samples that does not help; with 40, which two threads
- * share, it does not fit the registers. */
+/* Whether halves of products are added to their columns two at a time. In L and
+ * H of 30 samples that does not help; with 40, which two threads share, it does
+ * not fit the registers. */
 #define WARPRSA_FOLD_SUMS_BY_TWO(limbs) ((limbs) == 20)
-/* The same for M of a square. */
-#define WARPRSA_FOLD_SQR_SUMS_BY_TWO(limbs) ((limbs) <= 30)
+/* The same for M. */
+#define WARPRSA_FOLD_M_SUMS_BY_TWO(limbs) ((limbs) <= 30)
 
 /* Halves that wait for a second one of their column, to be added together. */
 typedef struct warprsa_fold_waiting {
@@ -431,7 +431,7 @@ WARPRSA_FN void warprsa_fold_sqr_middle(uint64_t *s, const double *a,
     for (int c = 0; c < 2 * half; c++)
         s[c] = (uint64_t)(warprsa_fold_middle_start(c, half) / 2);
     warprsa_fold_add_sqr(s, d, WARPRSA_FOLD_SIGNED_BASE, 0,
-                         WARPRSA_FOLD_SQR_SUMS_BY_TWO(2 * half), half);
+                         WARPRSA_FOLD_M_SUMS_BY_TWO(2 * half), half);
     warprsa_fold_add_tops(s + 2 * half - 2, d[half - 1], d[half - 1]);
 }
 
@@ -467,7 +467,7 @@ WARPRSA_FN void warprsa_fold_mul_rest(uint64_t *s, const double *a,
         s[3 * half + i] = part[half + i];
     }
     warprsa_fold_add_mul(less, d, e, WARPRSA_FOLD_SIGNED_BASE, 0,
-                         WARPRSA_FOLD_SUMS_BY_TWO(2 * half), half);
+                         WARPRSA_FOLD_M_SUMS_BY_TWO(2 * half), half);
     warprsa_fold_add_tops(less + 2 * half - 2, d[half - 1], e[half - 1]);
     warprsa_fold_schedule_barrier(stash);
     warprsa_fold_unstash_columns(part, stash, 2 * half);
