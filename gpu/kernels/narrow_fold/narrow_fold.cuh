@@ -188,21 +188,24 @@ static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch &launch,
     return cudaGetLastError();
 }
 
-/* A warprsa_fold_kernel's launch(): `blocks` items at a time. */
+/* A warprsa_fold_kernel's launch(): `blocks` items at a time at most, in launches
+ * that are equally long. */
 static cudaError_t warprsa_launch_narrow_fold(const warprsa_fold_batch *batch,
                                               uint32_t blocks,
                                               cudaStream_t stream)
 {
+    const uint32_t launches = (batch->item_count + blocks - 1) / blocks;
+    const uint32_t each = (batch->item_count + launches - 1) / launches;
     cudaError_t error = cudaSuccess;
 
     for (uint32_t done = 0; error == cudaSuccess && done < batch->item_count;
-         done += blocks) {
+         done += each) {
         warprsa_fold_batch part = *batch;
 
         part.items += done;
         part.item_count -= done;
-        if (part.item_count > blocks)
-            part.item_count = blocks;
+        if (part.item_count > each)
+            part.item_count = each;
         error = warprsa_launch_narrow_items(part, stream);
     }
     return error;
