@@ -89,8 +89,8 @@ enum {
     for (int k = 0; k < (max); k++)                                            \
         if (k < (count))
 
-/* Samples in a tile: a multiple of those in a group, so that the last group of a
- * row has no fewer than there are rows. */
+/* Samples in a tile: a multiple of those in a group, so that the last group of
+ * a row has no fewer than there are rows. */
 #define WARPRSA_TILE_OF(limbs)                                                 \
     ((limbs) > 40 ? (limbs) / 4 : (limbs) > 20 ? (limbs) / 2 : (limbs))
 
@@ -100,11 +100,11 @@ typedef struct warprsa_vector_modulus {
     warprsa_vector n0inv;                              /* -1/P mod 2^52 */
 } warprsa_vector_modulus;
 
-/* c[r apart + k] and the column after it += x[r] v[k], for `rows` rows r and the
- * `count` samples k of a group, which are loaded once. In the first group of a
- * reduction (`carries`) x is the columns before c: row r needs the carry of
- * column r, which is complete by then, since there are no more rows than samples
- * in a group. */
+/* c[r apart + k] and the column after it += x[r] v[k], for `rows` rows r and
+ * the `count` samples k of a group, which are loaded once. In the first group
+ * of a reduction (`carries`) x is the columns before c: row r needs the carry
+ * of column r, which is complete by then, since there are no more rows than
+ * samples in a group. */
 WARPRSA_VECTOR_FN void warprsa_group(warprsa_vector *c, const warprsa_vector *x,
                                      const warprsa_vector *v, const int rows,
                                      const int apart, const int count,
@@ -201,9 +201,9 @@ WARPRSA_VECTOR_FN void warprsa_tile(warprsa_vector *t, const warprsa_vector *x,
 }
 
 /* Samples of an entry of a table, which has sample i of all entries one after
- * the other, and how they are looked up: the lowest bit of each lane's digit, as
- * a mask, its other bits, and the lanes of each pair of entries, as many as stay
- * in registers for masks. `other` is those of another pair. */
+ * the other, and how they are looked up: the lowest bit of each lane's digit,
+ * as a mask, its other bits, and the lanes of each pair of entries, as many as
+ * stay in registers for masks (`held`). `other` is those of another pair. */
 typedef struct warprsa_reading {
     warprsa_vector *to;
     const warprsa_vector (*from)[WARPRSA_ENTRIES];
