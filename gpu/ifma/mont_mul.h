@@ -47,10 +47,14 @@
  * exact sums and comparisons must cut it off (warprsa_cut()).
  *
  * Registers. There are 32. A product is made of tiles of `block` by `block`
- * samples: 10, 15 or 20 columns at a time are accumulators, a row runs over
- * them, and the columns move by one. A row of 15 samples is 30 products, 15
- * cycles or more, and each column takes two of them one after the other, 8
- * cycles: rows do not wait for each other.
+ * samples: 10, 15 or 20 columns at a time are accumulators, rows run over them,
+ * and the columns move on.
+ *
+ * Loads. Three rows at a time share the loads of the samples that they run
+ * over. Where half as many loads as products are in flight, an Intel core does
+ * not get two products a cycle, and its clock falls; with a quarter it does.
+ * Each row of a group of samples takes all its low halves and then all its high
+ * halves, so that the two products of a column are some instructions apart.
  */
 #ifndef WARPRSA_GPU_IFMA_MONT_MUL_H
 #define WARPRSA_GPU_IFMA_MONT_MUL_H
@@ -62,7 +66,8 @@
 
 enum {
     WARPRSA_VECTOR_LIMBS_MAX = WARPRSA_HALF_SAMPLES,
-    WARPRSA_PAIRS = 1 << (WARPRSA_WINDOW - 1), /* of entries of a table */
+    WARPRSA_ENTRIES = 1 << WARPRSA_WINDOW, /* of a table */
+    WARPRSA_PAIRS = WARPRSA_ENTRIES / 2,
     /* Pairs whose lanes stay in registers for masks. There are seven of them;
      * one is left for the other pairs. In a loop clang would move such masks
      * from and to general registers, which takes the multipliers' ports. */
@@ -72,10 +77,20 @@ enum {
 #else
     WARPRSA_PAIRS_HELD_IN_LOOP = WARPRSA_PAIRS_HELD,
 #endif
-    WARPRSA_GROUP = 3, /* samples of a row */
+    WARPRSA_ROWS = 3,      /* that share their loads */
+    WARPRSA_GROUP = 5,     /* samples that are loaded at a time */
+    WARPRSA_TILE_MAX = 20, /* samples in a tile */
 };
 
-/* Samples in a tile. */
+/* For k = 0 .. count - 1, where count <= max. clang makes registers of an array
+ * only if the bounds of all loops over it are constants from the start. */
+#define WARPRSA_FOR(k, count, max)                                             \
+    WARPRSA_UNROLLED                                                           \
+    for (int k = 0; k < (max); k++)                                            \
+        if (k < (count))
+
+/* Samples in a tile: a multiple of those in a group, so that the last group of
+ * a row has no fewer than there are rows. */
 #define WARPRSA_TILE_OF(limbs)                                                 \
     ((limbs) > 40 ? (limbs) / 4 : (limbs) > 20 ? (limbs) / 2 : (limbs))
 
@@ -85,31 +100,65 @@ typedef struct warprsa_vector_modulus {
     warprsa_vector n0inv;                              /* -1/P mod 2^52 */
 } warprsa_vector_modulus;
 
-/* One row: c[0..count] += x v[0..count-1]. A column takes two of its products,
- * the high half of one and the low half of the next: in groups of samples they
- * are some instructions apart. */
-WARPRSA_VECTOR_FN void warprsa_tile_row(warprsa_vector *c, warprsa_vector x,
-                                        const warprsa_vector *v,
-                                        const int count)
+/* c[r apart + k] and the column after it += x[r] v[k], for `rows` rows r and
+ * the `count` samples k of a group, which are loaded once. In the first group
+ * of a reduction (`carries`) x is the columns before c: row r needs the carry
+ * of column r, which is complete by then, since there are no more rows than
+ * samples in a group. */
+WARPRSA_VECTOR_FN void warprsa_group(warprsa_vector *c, const warprsa_vector *x,
+                                     const warprsa_vector *v, const int rows,
+                                     const int apart, const int count,
+                                     const int carries)
 {
-    if (count > 15) /* fewer fit into registers beside their columns */
-        WARPRSA_RELOAD(v);
-    WARPRSA_UNROLLED
-    for (int j = 0; j < count; j += WARPRSA_GROUP) {
-        const int end = j + WARPRSA_GROUP < count ? j + WARPRSA_GROUP : count;
-        warprsa_vector sample[WARPRSA_GROUP];
+    warprsa_vector sample[WARPRSA_GROUP];
 
-        WARPRSA_UNROLLED
-        for (int k = j; k < end; k++) {
-            sample[k - j] = v[k];
-            WARPRSA_LOADED(sample[k - j]);
-        }
-        WARPRSA_UNROLLED
-        for (int k = j; k < end; k++)
-            c[k] = warprsa_add_low(c[k], x, sample[k - j]);
-        WARPRSA_UNROLLED
-        for (int k = j; k < end; k++)
-            c[k + 1] = warprsa_add_high(c[k + 1], x, sample[k - j]);
+    WARPRSA_FOR(k, count, WARPRSA_GROUP)
+    {
+        sample[k] = v[k];
+        WARPRSA_LOADED(sample[k]);
+    }
+    WARPRSA_FOR(r, rows, WARPRSA_ROWS)
+    {
+        warprsa_vector *row = c + r * apart;
+
+        if (carries)
+            row[0] += x[r] >> WARPRSA_SAMPLE_BITS;
+        WARPRSA_FOR(k, count, WARPRSA_GROUP)
+        row[k] = warprsa_add_low(row[k], x[r], sample[k]);
+        WARPRSA_FOR(k, count, WARPRSA_GROUP)
+        row[k + 1] = warprsa_add_high(row[k + 1], x[r], sample[k]);
+    }
+}
+
+/* Samples in the group of `count` samples that begins at j. */
+#define WARPRSA_GROUP_AT(j, count)                                             \
+    ((count) - (j) < WARPRSA_GROUP ? (count) - (j) : WARPRSA_GROUP)
+
+/* Rows that begin at i and share their loads, of `rows`. */
+#define WARPRSA_ROWS_AT(i, rows)                                               \
+    ((rows) - (i) < WARPRSA_ROWS ? (rows) - (i) : WARPRSA_ROWS)
+
+/* c[r apart .. r apart + count] += x[r] v[0..count-1], for `rows` rows r. */
+WARPRSA_VECTOR_FN void warprsa_rows(warprsa_vector *c, const warprsa_vector *x,
+                                    const warprsa_vector *v, const int rows,
+                                    const int apart, const int count)
+{
+    WARPRSA_RELOAD(v); /* no more fit into registers beside their columns */
+    WARPRSA_UNROLLED
+    for (int j = 0; j < WARPRSA_TILE_MAX; j += WARPRSA_GROUP)
+        if (j < count)
+            warprsa_group(c + j, x, v + j, rows, apart,
+                          WARPRSA_GROUP_AT(j, count), 0);
+}
+
+/* x[0..rows-1] of a[0..rows-1], each in a register. */
+WARPRSA_VECTOR_FN void
+warprsa_load_rows(warprsa_vector *x, const warprsa_vector *a, const int rows)
+{
+    WARPRSA_FOR(r, rows, WARPRSA_ROWS)
+    {
+        x[r] = a[r];
+        WARPRSA_LOADED(x[r]);
     }
 }
 
@@ -119,24 +168,31 @@ WARPRSA_VECTOR_FN void warprsa_tile(warprsa_vector *t, const warprsa_vector *x,
                                     const warprsa_vector *v, const int rows,
                                     const int count, const int set, int less)
 {
-    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + 1];
+    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + WARPRSA_ROWS];
+    warprsa_vector row[WARPRSA_ROWS];
 
     WARPRSA_UNROLLED
     for (int j = 0; j < count; j++)
         c[j] = set ? (warprsa_vector){0} : t[j];
     WARPRSA_UNROLLED
-    for (int i = 0; i < rows - 1; i++) {
-        c[count] = set ? (warprsa_vector){0} : t[count + i];
-        warprsa_tile_row(c, x[i], v, count);
-        t[i] = c[0];
+    for (int i = 0; i < rows - 1; i += WARPRSA_ROWS) {
+        const int n = WARPRSA_ROWS_AT(i, rows - 1);
+
+        WARPRSA_FOR(r, n, WARPRSA_ROWS)
+        c[count + r] = set ? (warprsa_vector){0} : t[count + i + r];
+        warprsa_load_rows(row, x + i, n);
+        warprsa_rows(c, row, v, n, 1, count);
+        WARPRSA_FOR(r, n, WARPRSA_ROWS)
+        t[i + r] = c[r];
         WARPRSA_UNROLLED
         for (int j = 0; j < count; j++)
-            c[j] = c[j + 1];
+            c[j] = c[j + n];
     }
     t += rows - 1;
     if (!less) {
         c[count] = set ? (warprsa_vector){0} : t[count];
-        warprsa_tile_row(c, x[rows - 1], v, count);
+        warprsa_load_rows(row, x + rows - 1, 1);
+        warprsa_rows(c, row, v, 1, 1, count);
         t[count] = c[count];
     }
     WARPRSA_UNROLLED
@@ -144,121 +200,138 @@ WARPRSA_VECTOR_FN void warprsa_tile(warprsa_vector *t, const warprsa_vector *x,
         t[j] = c[j];
 }
 
-/* How a digit of each lane is looked up: its lowest bit, as a mask, and the
- * lanes of each pair of entries, as many as stay in registers for masks. */
-typedef struct warprsa_lookup {
-    warprsa_vector odd, pair;
-    warprsa_lanes of_pair[WARPRSA_PAIRS];
-} warprsa_lookup;
-
-WARPRSA_VECTOR_FN void warprsa_look_up(warprsa_lookup *lookup,
-                                       warprsa_vector digit)
-{
-    lookup->odd = 0 - (digit & 1);
-    lookup->pair = digit >> 1;
-    WARPRSA_UNROLLED
-    for (int i = 0; i < WARPRSA_PAIRS_HELD; i++)
-        lookup->of_pair[i] = warprsa_lanes_where(
-            lookup->pair, warprsa_broadcast_lane((uint64_t)i));
-}
-
-/* Two samples of an entry of a table whose entries are `stride` vectors long.
- * All entries are read, in pairs, the first `held` by masks that stay in
- * registers. Until its pair comes, what is kept for a lane tells which entry of
- * the pair it wants: one instruction is enough for both. */
-WARPRSA_VECTOR_FN void warprsa_scan(warprsa_vector *kept,
-                                    const warprsa_vector *sample,
-                                    const warprsa_lookup *lookup,
-                                    const int held, const int stride)
-{
-    warprsa_vector two[2] = {lookup->odd, lookup->odd};
-
-    WARPRSA_UNROLLED
-    for (int i = 0; i < WARPRSA_PAIRS; i++) {
-        const warprsa_vector *even = sample + 2 * i * stride;
-
-        if (i < held)
-            warprsa_keep_two_in(two, lookup->of_pair[i], even, even + stride);
-        else
-            warprsa_keep_two(two, lookup->pair,
-                             warprsa_broadcast_lane((uint64_t)i), even,
-                             even + stride);
-    }
-    kept[0] = two[0];
-    kept[1] = two[1];
-}
-
-/* What is read of an entry beside a reduction: some samples of it, from those
- * of the table's first entry. */
+/* Samples of an entry of a table, which has sample i of all entries one after
+ * the other, and how they are looked up: the lowest bit of each lane's digit,
+ * as a mask, its other bits, and the lanes of each pair of entries, as many as
+ * stay in registers for masks (`held`). `other` is those of another pair. */
 typedef struct warprsa_reading {
     warprsa_vector *to;
-    const warprsa_vector *from;
-    int samples, stride; /* at least two; from one entry to the next */
-    warprsa_lookup lookup;
+    const warprsa_vector (*from)[WARPRSA_ENTRIES];
+    int samples, held;
+    warprsa_vector odd, pair, kept;
+    warprsa_lanes of_pair[WARPRSA_PAIRS_HELD], other;
 } warprsa_reading;
 
-/* Reads the samples whose turn comes in this row, in all rows as many. Loads,
- * and what keeps one of them, go on beside the row's products. */
-WARPRSA_VECTOR_FN void warprsa_read_in_row(const warprsa_reading *reading,
-                                           const int row, const int rows)
-{
-    const int turns = (reading->samples + 1) / 2;
-    const int turn = row * turns / rows;
-    const int at =
-        2 * turn + 2 > reading->samples ? reading->samples - 2 : 2 * turn;
+static const uint64_t warprsa_pair_number[WARPRSA_PAIRS] = {0, 1, 2, 3,
+                                                            4, 5, 6, 7};
 
-    if (row == 0 || turn != (row - 1) * turns / rows)
-        warprsa_scan(reading->to + at, reading->from + at, &reading->lookup,
-                     WARPRSA_PAIRS_HELD, reading->stride);
+WARPRSA_VECTOR_FN void warprsa_look_up(warprsa_reading *reading,
+                                       warprsa_vector digit)
+{
+    reading->odd = 0 - (digit & 1);
+    reading->pair = digit >> 1;
+    WARPRSA_UNROLLED
+    for (int i = 0; i < WARPRSA_PAIRS_HELD; i++)
+        if (i < reading->held)
+            reading->of_pair[i] =
+                warprsa_lanes_where(reading->pair, &warprsa_pair_number[i]);
+}
+
+/* Step `step` of WARPRSA_PAIRS for each sample reads a pair of entries. Until
+ * its pair comes, what is kept for a lane tells which entry of the pair it
+ * wants: one instruction is enough for both. Every other sample takes the pairs
+ * from the last to the first: so each but the first of them finds one mask that
+ * the sample before it has made. */
+WARPRSA_VECTOR_FN void warprsa_read(warprsa_reading *reading, const int step)
+{
+    const int sample = step / WARPRSA_PAIRS, turn = step % WARPRSA_PAIRS;
+    const int pair = sample % 2 == 0 ? turn : WARPRSA_PAIRS - 1 - turn;
+    const int had = sample % 2 == 0 ? reading->held : WARPRSA_PAIRS - 1;
+    const warprsa_vector *entries = reading->from[sample];
+    warprsa_lanes here;
+
+    if (sample >= reading->samples)
+        return;
+    if (turn == 0)
+        reading->kept = reading->odd;
+    if (pair >= reading->held && (sample == 0 || pair != had))
+        reading->other =
+            warprsa_lanes_where(reading->pair, &warprsa_pair_number[pair]);
+    here = reading->other;
+    WARPRSA_FOR(i, reading->held, WARPRSA_PAIRS_HELD)
+    if (i == pair)
+        here = reading->of_pair[i];
+    warprsa_keep(&reading->kept, here, &entries[2 * pair],
+                 &entries[2 * pair + 1]);
+    if (turn == WARPRSA_PAIRS - 1)
+        reading->to[sample] = reading->kept;
 }
 
 /* t[0 .. 3 half - 1] = x0 b0 + x1 b1 for x = x0 + 2^(52 half) x1 and an entry
- * of a table, b0 and then b1, of 2 half samples each. */
+ * of a table, b0 and then b1, of 2 half samples each. Rows i and i + half of
+ * both products share the loads of x. */
 WARPRSA_VECTOR_FN void warprsa_product_by_entry(warprsa_vector *t,
                                                 const warprsa_vector *x,
                                                 const warprsa_vector *entry,
                                                 const int half)
 {
-    const int rows = 2 * half;
-    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX / 2 + 2];
+    const int count = 2 * half;
+    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + 1];
 
     WARPRSA_UNROLLED
-    for (int j = 0; j < half; j++)
+    for (int j = 0; j < count; j++)
         c[j] = (warprsa_vector){0};
-    for (int i = 0; i < rows; i += 2) {
-        c[half] = c[half + 1] = (warprsa_vector){0};
+    for (int i = 0; i < half; i++) {
+        c[count] = (warprsa_vector){0};
         WARPRSA_UNROLLED
         for (int j = 0; j < 2; j++) {
-            warprsa_tile_row(c + j, entry[i + j], x, half);
-            warprsa_tile_row(c + j, entry[rows + i + j], x + half, half);
-            t[i + j] = c[j];
+            const warprsa_vector *b = entry + j * count + i;
+            warprsa_vector row[2] = {b[0], b[half]};
+
+            WARPRSA_LOADED(row[0]);
+            WARPRSA_LOADED(row[1]);
+            warprsa_rows(c, row, x + j * half, 2, half, half);
         }
+        t[i] = c[0];
         WARPRSA_UNROLLED
-        for (int j = 0; j < half; j++)
-            c[j] = c[j + 2];
+        for (int j = 0; j < count; j++)
+            c[j] = c[j + 1];
     }
     WARPRSA_UNROLLED
-    for (int j = 0; j < half; j++)
-        t[rows + j] = c[j];
+    for (int j = 0; j < count; j++)
+        t[half + j] = c[j];
 }
 
-/* The products of two different samples of a, each once: t[1 .. 2 count - 2] +=
- * sum of a_i a_j for i < j. Row i touches columns 2 i + 1 to i + count; two of
- * them are complete after it. */
+/* Rows i to i + rows - 1 of the products of two different samples of a, each
+ * once: c[j + k] and the column after it += a_j a_k for these j and k > j. x is
+ * the rows' samples. Columns up to 2 (i + rows) are complete then. */
+WARPRSA_VECTOR_FN void warprsa_triangle_rows(warprsa_vector *c,
+                                             const warprsa_vector *x,
+                                             const warprsa_vector *a,
+                                             const int i, const int rows,
+                                             const int count)
+{
+    WARPRSA_FOR(j, rows, WARPRSA_ROWS)
+    WARPRSA_FOR(k, rows, WARPRSA_ROWS)
+    if (k > j) {
+        warprsa_vector *low = &c[2 * i + j + k];
+
+        low[0] = warprsa_add_low(low[0], x[j], x[k]);
+        low[1] = warprsa_add_high(low[1], x[j], x[k]);
+    }
+    warprsa_rows(c + 2 * i + rows, x, a + i + rows, rows, 1, count - i - rows);
+}
+
+/* t[1 .. 2 count - 2] += the products of two different samples of a. */
 WARPRSA_VECTOR_FN void
 warprsa_triangle(warprsa_vector *t, const warprsa_vector *a, const int count)
 {
     warprsa_vector c[2 * WARPRSA_VECTOR_LIMBS_MAX];
+    warprsa_vector row[WARPRSA_ROWS];
 
     WARPRSA_UNROLLED
-    for (int j = 1; j < count; j++)
+    for (int j = 0; j < count; j++)
         c[j] = t[j];
     WARPRSA_UNROLLED
-    for (int i = 0; i < count - 1; i++) {
-        c[count + i] = t[count + i];
-        warprsa_tile_row(c + 2 * i + 1, a[i], a + i + 1, count - 1 - i);
-        t[2 * i + 1] = c[2 * i + 1];
-        t[2 * i + 2] = c[2 * i + 2];
+    for (int i = 0; i < count; i += WARPRSA_ROWS) {
+        const int n = WARPRSA_ROWS_AT(i, count);
+
+        WARPRSA_FOR(r, n, WARPRSA_ROWS)
+        c[count + i + r] = t[count + i + r];
+        warprsa_load_rows(row, a + i, n);
+        warprsa_triangle_rows(c, row, a, i, n, count);
+        WARPRSA_FOR(j, 2 * n, 2 * WARPRSA_ROWS)
+        t[2 * i + j] = c[2 * i + j];
     }
 }
 
@@ -268,55 +341,83 @@ WARPRSA_VECTOR_FN void warprsa_square_in_registers(warprsa_vector *t,
                                                    const warprsa_vector *a,
                                                    const int count)
 {
-    const warprsa_vector zero = {0};
     warprsa_vector c[2 * WARPRSA_VECTOR_LIMBS_MAX];
+    warprsa_vector row[WARPRSA_ROWS];
 
     WARPRSA_UNROLLED
-    for (int j = 1; j < count; j++)
-        c[j] = zero;
-    t[0] = warprsa_add_low(zero, a[0], a[0]);
+    for (int j = 0; j < 2 * count; j++)
+        c[j] = (warprsa_vector){0};
     WARPRSA_UNROLLED
-    for (int i = 0; i < count - 1; i++) {
-        const warprsa_vector *low = &c[2 * i + 1], *high = &c[2 * i + 2];
+    for (int i = 0; i < count; i += WARPRSA_ROWS) {
+        const int n = WARPRSA_ROWS_AT(i, count);
 
-        c[count + i] = zero;
-        warprsa_tile_row(c + 2 * i + 1, a[i], a + i + 1, count - 1 - i);
-        t[2 * i + 1] = warprsa_add_high(*low + *low, a[i], a[i]);
-        t[2 * i + 2] = warprsa_add_low(*high + *high, a[i + 1], a[i + 1]);
+        warprsa_load_rows(row, a + i, n);
+        warprsa_triangle_rows(c, row, a, i, n, count);
+        WARPRSA_FOR(r, n, WARPRSA_ROWS)
+        {
+            const warprsa_vector *low = &c[2 * (i + r)], *high = low + 1;
+
+            t[2 * (i + r)] = warprsa_add_low(*low + *low, row[r], row[r]);
+            t[2 * (i + r) + 1] =
+                warprsa_add_high(*high + *high, row[r], row[r]);
+        }
     }
-    t[2 * count - 1] = warprsa_add_high(zero, a[count - 1], a[count - 1]);
+}
+
+/* `rows` rows of the reduction from the first column, c[0], on: each makes the
+ * next one's x. Bits 52 and above of an x are carried on. t is the columns that
+ * the rows begin at; c has them up to c[count], and the others are loaded when
+ * they are reached. `reading`, if it is not NULL, goes on beside them: `each`
+ * steps in each group, from step `step` on. */
+WARPRSA_VECTOR_FN void warprsa_reducing_rows(warprsa_vector *c,
+                                             const warprsa_vector *t,
+                                             const warprsa_vector *inv_2_52,
+                                             const int rows, const int count,
+                                             warprsa_reading *reading, int step,
+                                             const int each)
+{
+    WARPRSA_RELOAD(inv_2_52);
+    WARPRSA_RELOAD(t);
+    WARPRSA_UNROLLED
+    for (int j = 0; j < count; j += WARPRSA_GROUP) {
+        const int end = j + WARPRSA_GROUP_AT(j, count);
+
+        if (end == count)
+            WARPRSA_FOR(r, rows, WARPRSA_ROWS)
+        c[count + 1 + r] = t[count + 1 + r];
+        warprsa_group(c + 1 + j, c, inv_2_52 + j, rows, 1, end - j, j == 0);
+        WARPRSA_UNROLLED
+        for (int i = 0; i < each; i++)
+            warprsa_read(reading, step + j / WARPRSA_GROUP * each + i);
+    }
 }
 
 /* `rows` rows of the reduction, over the lowest `count` samples of 2^-52 mod P;
- * with `less` one row less. t[i] is x_i from then on: bits 52 and above of it
- * have been carried on. */
+ * with `less` one row less. t[i] is x_i from then on. */
 WARPRSA_VECTOR_FN void warprsa_reducing_tile(warprsa_vector *t,
                                              const warprsa_vector *inv_2_52,
                                              const int rows, const int count,
                                              int less)
 {
-    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + 2];
+    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + WARPRSA_ROWS + 1];
 
     WARPRSA_UNROLLED
     for (int j = 0; j <= count; j++)
         c[j] = t[j];
     WARPRSA_UNROLLED
-    for (int i = 0; i < rows - 1; i++) {
-        const warprsa_vector x = c[0];
+    for (int i = 0; i < rows - 1; i += WARPRSA_ROWS) {
+        const int n = WARPRSA_ROWS_AT(i, rows - 1);
 
-        t[i] = x;
-        c[1] += x >> WARPRSA_SAMPLE_BITS;
-        c[count + 1] = t[i + count + 1];
-        warprsa_tile_row(c + 1, x, inv_2_52, count);
+        warprsa_reducing_rows(c, t + i, inv_2_52, n, count, NULL, 0, 0);
+        WARPRSA_FOR(r, n, WARPRSA_ROWS)
+        t[i + r] = c[r];
         WARPRSA_UNROLLED
         for (int j = 0; j <= count; j++)
-            c[j] = c[j + 1];
+            c[j] = c[j + n];
     }
     t += rows - 1;
     if (!less) {
-        c[1] += c[0] >> WARPRSA_SAMPLE_BITS;
-        c[count + 1] = t[count + 1];
-        warprsa_tile_row(c + 1, c[0], inv_2_52, count);
+        warprsa_reducing_rows(c, t, inv_2_52, 1, count, NULL, 0, 0);
         t[count + 1] = c[count + 1];
     }
     WARPRSA_UNROLLED
@@ -346,36 +447,37 @@ WARPRSA_VECTOR_FN void warprsa_last_row(warprsa_vector *r,
     }
 }
 
-/* r = t / 2^(52 rows) mod P, with all of its columns in registers. `reading`,
- * if it is not NULL, goes on beside the later half of the rows: what is left of
- * it at their end fills the time in which each carry waits for the one before,
- * and the loads have had time until then. */
+/* r = t / 2^(52 rows) mod P, with all of its columns in registers. Beside all
+ * rows that share their loads, `samples` samples of an entry are read, if they
+ * are not 0. */
 WARPRSA_VECTOR_FN void
 warprsa_reduce_in_registers(warprsa_vector *r, const warprsa_vector *t,
                             const warprsa_vector_modulus *m, const int rows,
-                            const int limbs, const warprsa_reading *reading)
+                            const int limbs, warprsa_reading *reading,
+                            const int samples)
 {
-    const int before = (rows - 1) / 2;
-    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + 2];
+    const int whole = (rows - 1) / WARPRSA_ROWS;
+    const int rest = (rows - 1) % WARPRSA_ROWS;
+    const int groups = whole * ((limbs + WARPRSA_GROUP - 1) / WARPRSA_GROUP);
+    const int each = (samples * WARPRSA_PAIRS + groups - 1) / groups;
+    warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + WARPRSA_ROWS + 1];
 
     WARPRSA_UNROLLED
     for (int j = 0; j <= limbs; j++)
         c[j] = t[j];
     WARPRSA_UNROLLED
-    for (int i = 0; i < rows - 1; i++) {
-        const warprsa_vector x = c[0];
-
-        c[1] += x >> WARPRSA_SAMPLE_BITS;
-        WARPRSA_RELOAD(t);
-        c[limbs + 1] = t[i + limbs + 1];
-        warprsa_tile_row(c + 1, x, m->inv_2_52, limbs);
+    for (int i = 0; i < whole; i++) {
+        warprsa_reducing_rows(c, t + i * WARPRSA_ROWS, m->inv_2_52,
+                              WARPRSA_ROWS, limbs, reading,
+                              i * (groups / whole) * each, each);
         WARPRSA_UNROLLED
         for (int j = 0; j <= limbs; j++)
-            c[j] = c[j + 1];
-        if (reading != NULL && i >= before)
-            warprsa_read_in_row(reading, i - before, rows - 1 - before);
+            c[j] = c[j + WARPRSA_ROWS];
     }
-    warprsa_last_row(r, c, m, limbs);
+    if (rest > 0)
+        warprsa_reducing_rows(c, t + whole * WARPRSA_ROWS, m->inv_2_52, rest,
+                              limbs, NULL, 0, 0);
+    warprsa_last_row(r, c + rest, m, limbs);
 }
 
 /* Twice the columns of t, and the squares of the samples of a. */

@@ -34,7 +34,6 @@ enum {
     /* Samples of an entry of the table. In short numbers it has the power twice
      * (fill_table()); of long ones the table would leave the first cache. */
     ENTRY = TILES == 1 ? FULL : LIMBS,
-    TABLE_SIZE = 1 << WARPRSA_WINDOW,
     /* Of a number of FULL samples, with room for a read of the word above any
      * of them. */
     NUMBER_WORDS = (FULL * WARPRSA_SAMPLE_BITS + 63) / 64 + 1,
@@ -50,7 +49,7 @@ typedef struct workspace {
     warprsa_vector constant[LIMBS], part[LIMBS], power[LIMBS], r[LIMBS];
     warprsa_vector input[FULL], result[FULL];
     warprsa_vector entry[ENTRY];
-    warprsa_vector table[TABLE_SIZE][ENTRY];
+    warprsa_vector table[ENTRY][WARPRSA_ENTRIES];
     warprsa_vector exponent[2][WARPRSA_BLINDED_WORDS];
     uint8_t bytes[NUMBER_BYTES]; /* most significant first */
     uint64_t words[NUMBER_WORDS];
@@ -141,7 +140,7 @@ NOINLINE void mont_reduce(warprsa_vector *r, warprsa_vector *t,
                           const warprsa_vector_modulus *m)
 {
     if (TILES == 1) {
-        warprsa_reduce_in_registers(r, t, m, LIMBS, LIMBS, NULL);
+        warprsa_reduce_in_registers(r, t, m, LIMBS, LIMBS, NULL, 0);
         return;
     }
     for (int from = 0; from < LIMBS; from += TILE) {
@@ -412,7 +411,8 @@ static warprsa_vector secret_digit(const operation *op, int which, int index)
 {
     const int bit = index * WARPRSA_WINDOW;
 
-    return op->w->exponent[which][bit / 32] >> (bit % 32) & (TABLE_SIZE - 1);
+    return op->w->exponent[which][bit / 32] >> (bit % 32) &
+           (WARPRSA_ENTRIES - 1);
 }
 
 /* t = x0 b0 + x1 b1 for x = x0 + 2^(52 HALF) x1 and an entry of the table of
@@ -427,33 +427,40 @@ NOINLINE void product_by_entry(warprsa_vector *t, const warprsa_vector *x,
 NOINLINE void reduce_half(warprsa_vector *r, const warprsa_vector *t,
                           const warprsa_vector_modulus *m)
 {
-    warprsa_reduce_in_registers(r, t, m, HALF, LIMBS, NULL);
+    warprsa_reduce_in_registers(r, t, m, HALF, LIMBS, NULL, 0);
 }
 
 /* mont_reduce() of short numbers that reads HALF samples of entry `digit` of
- * each lane, from those of the first entry. */
+ * each lane. */
 NOINLINE void reduce_reading(warprsa_vector *r, const warprsa_vector *t,
                              const warprsa_vector_modulus *m,
-                             warprsa_vector *to, const warprsa_vector *from,
+                             warprsa_vector *to,
+                             const warprsa_vector (*from)[WARPRSA_ENTRIES],
                              const warprsa_vector *digit)
 {
     warprsa_reading reading = {
-        .to = to, .from = from, .samples = HALF, .stride = ENTRY};
+        .to = to, .from = from, .samples = HALF, .held = WARPRSA_PAIRS_HELD};
 
-    warprsa_look_up(&reading.lookup, *digit);
-    warprsa_reduce_in_registers(r, t, m, LIMBS, LIMBS, &reading);
+    warprsa_look_up(&reading, *digit);
+    warprsa_reduce_in_registers(r, t, m, LIMBS, LIMBS, &reading, HALF);
 }
 
 /* Loads entry `digit` of each lane by reading all of them and keeping one. */
-NOINLINE void table_scan(warprsa_vector *to, warprsa_vector (*table)[ENTRY],
+NOINLINE void table_scan(warprsa_vector *to,
+                         const warprsa_vector (*table)[WARPRSA_ENTRIES],
                          const warprsa_vector *digit)
 {
-    warprsa_lookup lookup;
+    warprsa_reading reading = {.samples = 2,
+                               .held = WARPRSA_PAIRS_HELD_IN_LOOP};
 
-    warprsa_look_up(&lookup, *digit);
-    for (int i = 0; i < ENTRY; i += 2)
-        warprsa_scan(to + i, table[0] + i, &lookup, WARPRSA_PAIRS_HELD_IN_LOOP,
-                     ENTRY);
+    warprsa_look_up(&reading, *digit);
+    for (int i = 0; i < ENTRY; i += 2) {
+        reading.to = to + i;
+        reading.from = table + i;
+        WARPRSA_UNROLLED
+        for (int step = 0; step < 2 * WARPRSA_PAIRS; step++)
+            warprsa_read(&reading, step);
+    }
 }
 
 /* x = x y, for an entry y of the table. */
@@ -476,45 +483,56 @@ static void square_and_read(workspace *w, int which,
                             const warprsa_vector *digit)
 {
     const warprsa_vector_modulus *m = &w->modulus[which];
+    const warprsa_vector(*table)[WARPRSA_ENTRIES] = w->table;
     warprsa_vector *x = w->x[which];
 
     if (TILES > 1)
-        table_scan(w->entry, w->table, digit);
+        table_scan(w->entry, table, digit);
     for (int i = 0; i < WARPRSA_WINDOW; i++) {
         square(w->columns, x);
         if (TILES == 1)
             reduce_reading(x, w->columns, m, w->entry + i * HALF,
-                           w->table[0] + i * HALF, digit);
+                           table + i * HALF, digit);
         else
             mont_reduce(x, w->columns, m);
     }
 }
 
-/* The powers of x up to the largest digit, y. An entry of short numbers is b0 =
- * y / 2^(52 HALF) and b1 = y, both modulo P: so x0 b0 + x1 b1 is x y / 2^(52
- * HALF), and half of a reduction is left to do. */
+/* Entry `index` of the table is y. Of short numbers it is b0 = y / 2^(52 HALF)
+ * and b1 = y, both modulo P: so x0 b0 + x1 b1 is x y / 2^(52 HALF), and half of
+ * a reduction is left to do. w->entry is what table_scan() would read. */
+static void put_entry(workspace *w, const warprsa_vector_modulus *m, int index,
+                      const warprsa_vector *y)
+{
+    memcpy(w->entry + ENTRY - LIMBS, y, LIMBS * sizeof(*y));
+    if (TILES == 1) {
+        as_columns(w->columns, y, LIMBS + HALF);
+        reduce_half(w->entry, w->columns, m);
+    }
+    for (int i = 0; i < ENTRY; i++)
+        w->table[i][index] = w->entry[i];
+}
+
+/* The powers of x up to the largest digit. */
 static void fill_table(const operation *op, int which)
 {
     const size_t plain = ENTRY - LIMBS;
     workspace *w = op->w;
     const warprsa_vector_modulus *m = &w->modulus[which];
-    warprsa_vector(*table)[ENTRY] = w->table;
+    warprsa_vector *y = w->part;
 
-    memcpy(table[0] + plain, w->one[which], sizeof(w->one[which]));
-    memcpy(table[1] + plain, w->x[which], sizeof(w->x[which]));
-    for (int i = 0; i < TABLE_SIZE; i++) {
-        warprsa_vector *y = table[i] + plain;
+    put_entry(w, m, 0, w->one[which]);
+    put_entry(w, m, 1, w->x[which]);
+    for (int i = 2; i < WARPRSA_ENTRIES; i++) {
+        const int from = i % 2 == 0 ? i / 2 : 1;
 
-        if (i > 1 && i % 2 == 0) {
-            mont_sqr(y, table[i / 2] + plain, m, w->columns);
-        } else if (i > 1) {
-            memcpy(y, table[i - 1] + plain, sizeof(w->one[which]));
-            multiply_by_entry(y, table[1], m, w->columns);
-        }
-        if (TILES == 1) {
-            as_columns(w->columns, y, LIMBS + HALF);
-            reduce_half(table[i], w->columns, m);
-        }
+        for (int j = 0; j < ENTRY; j++)
+            w->entry[j] = w->table[j][from];
+        if (i % 2 == 0)
+            mont_sqr(y, w->entry + plain, m, w->columns);
+        else
+            multiply_by_entry(y, w->entry, m, w->columns);
+        put_entry(w, m, i, y);
     }
 }
 
@@ -528,7 +546,8 @@ static void secret_modexp(const operation *op, int which)
     warprsa_vector digit = secret_digit(op, which, op->windows - 1);
 
     fill_table(op, which);
-    table_scan(w->entry, w->table, &digit);
+    table_scan(w->entry, (const warprsa_vector(*)[WARPRSA_ENTRIES])w->table,
+               &digit);
     memcpy(x, w->entry + ENTRY - LIMBS, sizeof(w->x[which]));
     for (int index = op->windows - 2; index >= 0; index--) {
         digit = secret_digit(op, which, index);

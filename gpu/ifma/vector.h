@@ -73,59 +73,39 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_add_high(warprsa_vector sum,
                                                  (__m512i)b);
 }
 
-/* In the lanes where `number` is `wanted`: kept[i] becomes even[i] where its
- * bits are zero, odd[i] where they are ones. In one piece, since compilers
- * prefer to hold masks in general registers. */
-WARPRSA_VECTOR_FN void warprsa_keep_two(warprsa_vector *kept,
-                                        warprsa_vector wanted,
-                                        warprsa_vector number,
-                                        const warprsa_vector *even,
-                                        const warprsa_vector *odd)
-{
-    warprsa_vector first;
-    __mmask16 here;
-
-    __asm__("vpcmpeqq %5, %4, %3\n\t"
-            "vmovdqa64 %6, %2\n\t"
-            "vpternlogq $0xac, %8, %2, %0%{%3%}\n\t"
-            "vmovdqa64 %7, %2\n\t"
-            "vpternlogq $0xac, %9, %2, %1%{%3%}"
-            : "+&v"(kept[0]), "+&v"(kept[1]), "=&v"(first), "=&Yk"(here)
-            : "v"(wanted), "vm"(number), "m"(even[0]), "m"(even[1]),
-              "m"(odd[0]), "m"(odd[1]));
-}
-
 /* A set of lanes, in a register for masks. */
 typedef __mmask8 warprsa_lanes;
 
-/* The lanes where a is b. */
+/* The lanes where a is *number. Volatile, since compilers would rather hold a
+ * mask in a general register than make it anew, which takes as long. */
 WARPRSA_VECTOR_FN warprsa_lanes warprsa_lanes_where(warprsa_vector a,
-                                                    warprsa_vector b)
+                                                    const uint64_t *number)
 {
     warprsa_lanes here;
 
-    __asm__("vpcmpeqq %2, %1, %0" : "=Yk"(here) : "v"(a), "vm"(b));
+    __asm__ volatile("vpcmpeqq %2%{1to8%}, %1, %0"
+                     : "=Yk"(here)
+                     : "v"(a), "m"(*number));
     return here;
 }
 
-/* warprsa_keep_two() in lanes that are known. */
-WARPRSA_VECTOR_FN void warprsa_keep_two_in(warprsa_vector *kept,
-                                           warprsa_lanes here,
-                                           const warprsa_vector *even,
-                                           const warprsa_vector *odd)
+/* In these lanes: *kept becomes *even where its bits are zero, *odd where they
+ * are ones. In one piece, since compilers prefer to hold masks in general
+ * registers. */
+WARPRSA_VECTOR_FN void warprsa_keep(warprsa_vector *kept, warprsa_lanes here,
+                                    const warprsa_vector *even,
+                                    const warprsa_vector *odd)
 {
     warprsa_vector first;
 
-    __asm__("vmovdqa64 %4, %2\n\t"
-            "vpternlogq $0xac, %6, %2, %0%{%3%}\n\t"
-            "vmovdqa64 %5, %2\n\t"
-            "vpternlogq $0xac, %7, %2, %1%{%3%}"
-            : "+&v"(kept[0]), "+&v"(kept[1]), "=&v"(first)
-            : "Yk"(here), "m"(even[0]), "m"(even[1]), "m"(odd[0]), "m"(odd[1]));
+    __asm__("vmovdqa64 %3, %1\n\t"
+            "vpternlogq $0xac, %4, %1, %0%{%2%}"
+            : "+&v"(*kept), "=&v"(first)
+            : "Yk"(here), "m"(*even), "m"(*odd));
 }
 
-/* One load into a register, for the two products that need it: with the load as
- * a part of both of them there would be as many loads as products. */
+/* One load into a register, for all products that need it: with the load as a
+ * part of each of them there would be as many loads as products. */
 #define WARPRSA_LOADED(x) __asm__("" : "+v"(x))
 #else
 WARPRSA_VECTOR_FN warprsa_vector warprsa_add_low(warprsa_vector sum,
@@ -154,28 +134,16 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_add_high(warprsa_vector sum,
 typedef warprsa_vector warprsa_lanes;
 
 WARPRSA_VECTOR_FN warprsa_lanes warprsa_lanes_where(warprsa_vector a,
-                                                    warprsa_vector b)
+                                                    const uint64_t *number)
 {
-    return (warprsa_vector)(a == b);
+    return (warprsa_vector)(a == *number - (warprsa_vector){0});
 }
 
-WARPRSA_VECTOR_FN void warprsa_keep_two_in(warprsa_vector *kept,
-                                           warprsa_lanes here,
-                                           const warprsa_vector *even,
-                                           const warprsa_vector *odd)
+WARPRSA_VECTOR_FN void warprsa_keep(warprsa_vector *kept, warprsa_lanes here,
+                                    const warprsa_vector *even,
+                                    const warprsa_vector *odd)
 {
-    for (int i = 0; i < 2; i++)
-        kept[i] = (((even[i] & ~kept[i]) | (odd[i] & kept[i])) & here) |
-                  (kept[i] & ~here);
-}
-
-WARPRSA_VECTOR_FN void warprsa_keep_two(warprsa_vector *kept,
-                                        warprsa_vector wanted,
-                                        warprsa_vector number,
-                                        const warprsa_vector *even,
-                                        const warprsa_vector *odd)
-{
-    warprsa_keep_two_in(kept, warprsa_lanes_where(wanted, number), even, odd);
+    *kept = (((*even & ~*kept) | (*odd & *kept)) & here) | (*kept & ~here);
 }
 
 #define WARPRSA_LOADED(x) (void)(x)
