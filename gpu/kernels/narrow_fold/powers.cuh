@@ -443,10 +443,12 @@ warprsa_narrow_load_start(const warprsa_narrow_lane *me,
             if (from != nullptr && warprsa_narrow_takes_part(me, i / 2))
                 start[i] = __ldcg(from + i / 2 * 4 + i % 2);
     }
-    /* Those that have none, too: with `low` in the condition ptxas 13.0 puts the
-     * products of RSA-3072 one behind the other. */
-    if (warprsa_narrow_thread_index() <
-        WARPRSA_NARROW_NUMBERS * WARPRSA_NARROW_LANES) {
+    /* Of RSA-3072 those that have none, too: with `low` in the condition ptxas
+     * 13.0 puts its products one behind the other. The others it orders better
+     * with it. */
+    if ((LIMBS == 30 || me->low) &&
+        warprsa_narrow_thread_index() <
+            WARPRSA_NARROW_NUMBERS * WARPRSA_NARROW_LANES) {
         WARPRSA_UNROLL
         for (int i = 0; i < ROUNDS; i++)
             warprsa_narrow_store_samples(warprsa_narrow_start_at() + 16 * i,
