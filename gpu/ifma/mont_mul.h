@@ -225,13 +225,15 @@ WARPRSA_VECTOR_FN void warprsa_look_up(warprsa_reading *reading,
         if (i < reading->held)
             reading->of_pair[i] =
                 warprsa_lanes_where(reading->pair, &warprsa_pair_number[i]);
+    reading->other =
+        warprsa_lanes_where(reading->pair, &warprsa_pair_number[reading->held]);
 }
 
 /* Step `step` of WARPRSA_PAIRS for each sample reads a pair of entries. Until
  * its pair comes, what is kept for a lane tells which entry of the pair it
  * wants: one instruction is enough for both. Every other sample takes the pairs
- * from the last to the first: so each but the first of them finds one mask that
- * the sample before it has made. */
+ * from the last to the first: so each finds one mask that the sample before it
+ * has made, the first one that of warprsa_look_up(). */
 WARPRSA_VECTOR_FN void warprsa_read(warprsa_reading *reading, const int step)
 {
     const int sample = step / WARPRSA_PAIRS, turn = step % WARPRSA_PAIRS;
@@ -244,7 +246,7 @@ WARPRSA_VECTOR_FN void warprsa_read(warprsa_reading *reading, const int step)
         return;
     if (turn == 0)
         reading->kept = reading->odd;
-    if (pair >= reading->held && (sample == 0 || pair != had))
+    if (pair >= reading->held && pair != had)
         reading->other =
             warprsa_lanes_where(reading->pair, &warprsa_pair_number[pair]);
     here = reading->other;
@@ -449,7 +451,10 @@ WARPRSA_VECTOR_FN void warprsa_last_row(warprsa_vector *r,
 
 /* r = t / 2^(52 rows) mod P, with all of its columns in registers. Beside all
  * rows that share their loads, `samples` samples of an entry are read, if they
- * are not 0. */
+ * are not 0. Turns of such rows are a loop where they are the same code: if each
+ * reads an even number of samples, it ends with the mask that the next one
+ * begins with. So the hot code is 11 KB instead of 18, of which caches for
+ * decoded instructions hold more. */
 WARPRSA_VECTOR_FN void
 warprsa_reduce_in_registers(warprsa_vector *r, const warprsa_vector *t,
                             const warprsa_vector_modulus *m, const int rows,
@@ -460,23 +465,42 @@ warprsa_reduce_in_registers(warprsa_vector *r, const warprsa_vector *t,
     const int rest = (rows - 1) % WARPRSA_ROWS;
     const int groups = whole * ((limbs + WARPRSA_GROUP - 1) / WARPRSA_GROUP);
     const int each = (samples * WARPRSA_PAIRS + groups - 1) / groups;
+    const int steps = groups / whole * each; /* of the reading, in a turn */
+    const int looped = reading == NULL ? whole
+                       : steps % (2 * WARPRSA_PAIRS) == 0
+                           ? samples * WARPRSA_PAIRS / steps
+                           : 0;
     warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + WARPRSA_ROWS + 1];
 
     WARPRSA_UNROLLED
     for (int j = 0; j <= limbs; j++)
         c[j] = t[j];
+    WARPRSA_LOOPED
+    for (int i = 0; i < looped; i++) {
+        warprsa_reducing_rows(c, t, m->inv_2_52, WARPRSA_ROWS, limbs, reading,
+                              0, each);
+        t += WARPRSA_ROWS;
+        WARPRSA_UNROLLED
+        for (int j = 0; j <= limbs; j++)
+            c[j] = c[j + WARPRSA_ROWS];
+        if (reading != NULL) {
+            reading->from += steps / WARPRSA_PAIRS;
+            reading->to += steps / WARPRSA_PAIRS;
+        }
+    }
+    if (reading != NULL)
+        reading->samples -= looped * steps / WARPRSA_PAIRS;
     WARPRSA_UNROLLED
-    for (int i = 0; i < whole; i++) {
-        warprsa_reducing_rows(c, t + i * WARPRSA_ROWS, m->inv_2_52,
-                              WARPRSA_ROWS, limbs, reading,
-                              i * (groups / whole) * each, each);
+    for (int i = 0; i < whole - looped; i++) {
+        warprsa_reducing_rows(c, t, m->inv_2_52, WARPRSA_ROWS, limbs, reading,
+                              i * steps, each);
+        t += WARPRSA_ROWS;
         WARPRSA_UNROLLED
         for (int j = 0; j <= limbs; j++)
             c[j] = c[j + WARPRSA_ROWS];
     }
     if (rest > 0)
-        warprsa_reducing_rows(c, t + whole * WARPRSA_ROWS, m->inv_2_52, rest,
-                              limbs, NULL, 0, 0);
+        warprsa_reducing_rows(c, t, m->inv_2_52, rest, limbs, NULL, 0, 0);
     warprsa_last_row(r, c + rest, m, limbs);
 }
 

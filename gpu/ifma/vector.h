@@ -38,13 +38,16 @@ typedef int64_t warprsa_signed_vector __attribute__((vector_size(64)));
     !defined(__OPTIMIZE__)
 #define WARPRSA_VECTOR_FN static inline
 #define WARPRSA_UNROLLED
+#define WARPRSA_LOOPED
 #else
 /* Each caller gets a copy, so that what is constant to it is in here, too. */
 #define WARPRSA_VECTOR_FN static inline __attribute__((always_inline))
 #ifdef __clang__
 #define WARPRSA_UNROLLED _Pragma("clang loop unroll(full)")
+#define WARPRSA_LOOPED   _Pragma("clang loop unroll(disable)")
 #else
 #define WARPRSA_UNROLLED _Pragma("GCC unroll 64")
+#define WARPRSA_LOOPED   _Pragma("GCC unroll 1")
 #endif
 #endif
 
