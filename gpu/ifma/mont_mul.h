@@ -451,8 +451,8 @@ WARPRSA_VECTOR_FN void warprsa_last_row(warprsa_vector *r,
 
 /* r = t / 2^(52 rows) mod P, with all of its columns in registers. Beside all
  * rows that share their loads, `samples` samples of an entry are read, if they
- * are not 0. Turns of such rows are a loop where they are the same code: if each
- * reads an even number of samples, it ends with the mask that the next one
+ * are not 0. Turns of such rows are a loop where they are the same code: if
+ * each reads an even number of samples, it ends with the mask that the next one
  * begins with. So the hot code is 11 KB instead of 18, of which caches for
  * decoded instructions hold more. */
 WARPRSA_VECTOR_FN void

@@ -188,8 +188,8 @@ static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch &launch,
     return cudaGetLastError();
 }
 
-/* A warprsa_fold_kernel's launch(): `blocks` items at a time at most, in launches
- * that are equally long. */
+/* A warprsa_fold_kernel's launch(): `blocks` items at a time at most, in
+ * launches that are equally long. */
 static cudaError_t warprsa_launch_narrow_fold(const warprsa_fold_batch *batch,
                                               uint32_t blocks,
                                               cudaStream_t stream)

@@ -14,9 +14,9 @@
  *
  * A power that a cut falls into is begun by the block behind the cut, as the
  * first thing that it does, and ended by the block before it, as its last. A
- * load is at least as long as a power, so both parts of one do not overlap: what
- * lies behind the cut is done after as many digits as it has, what lies before
- * it begins at the earliest when as many digits as a load has beyond it are.
+ * load is at least as long as a power, so both parts of one do not overlap: the
+ * part behind the cut is done after as many digits as it has, and the part
+ * before it begins when all else of its load is done, which is no less.
  *
  * Times are in digits of an exponent, with all of a digit's products. A table
  * takes TABLE_DIGITS. Both blocks of a power that is cut make it, so a load is
@@ -53,9 +53,9 @@ typedef struct warprsa_narrow_cut {
  * How many blocks compute so many powers, on `sms` SMs that take up to `most`
  * blocks each: one for each power if all fit at once, unless it pays that each
  * SM has one block less. The time of k blocks on an SM is less than that of k +
- * 1, and by how much was measured (doc/kernels/narrow_fold.md, N15): for one
- * block instead of two a fifth more powers are worth cutting, for others up to
- * four fifths of a block on each SM.
+ * 1, and by how much was measured (doc/kernels/narrow_fold.md, N15): powers are
+ * worth cutting for up to two fifths of a second block on each SM, and for up to
+ * four fifths of a third or fourth one.
  */
 static inline uint32_t warprsa_narrow_power_blocks(uint32_t powers,
                                                    uint32_t sms, uint32_t most)
