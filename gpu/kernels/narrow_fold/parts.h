@@ -54,8 +54,8 @@ typedef struct warprsa_narrow_cut {
  * blocks each: one for each power if all fit at once, unless it pays that each
  * SM has one block less. The time of k blocks on an SM is less than that of k +
  * 1, and by how much was measured (doc/kernels/narrow_fold.md, N15): powers are
- * worth cutting for up to two fifths of a second block on each SM, and for up to
- * four fifths of a third or fourth one.
+ * worth cutting for up to two fifths of a second block on each SM, and for up
+ * to four fifths of a third or fourth one.
  */
 static inline uint32_t warprsa_narrow_power_blocks(uint32_t powers,
                                                    uint32_t sms, uint32_t most)
