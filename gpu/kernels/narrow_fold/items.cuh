@@ -87,14 +87,6 @@ warprsa_narrow_item_key(const warprsa_fold_batch &launch, uint32_t item)
     return launch.batch.key[launch.items[item].first];
 }
 
-/* How many requests an item has: public, and the same for all of a warp. By all
- * lanes of one. */
-static __device__ __forceinline__ uint32_t
-warprsa_narrow_count(const warprsa_fold_batch &launch, uint32_t item)
-{
-    return warprsa_largest_in_warp(launch.items[item].count);
-}
-
 /* The first item of a run with the key of `item`. By all lanes of a warp. */
 static __device__ __forceinline__ uint32_t
 warprsa_narrow_first_of_key(const warprsa_fold_batch &launch, uint32_t item)
@@ -105,8 +97,7 @@ warprsa_narrow_first_of_key(const warprsa_fold_batch &launch, uint32_t item)
     for (;;) {
         const bool same = item > lane && warprsa_narrow_item_key(
                                              launch, item - 1 - lane) == key;
-        const uint32_t others =
-            warprsa_largest_in_warp(~__ballot_sync(0xffffffffu, same));
+        const uint32_t others = ~__ballot_sync(0xffffffffu, same);
 
         if (others != 0)
             return item - (uint32_t)(__ffs((int)others) - 1);

@@ -385,7 +385,7 @@ warprsa_narrow_samples_of_lane(const warprsa_fold_batch &launch,
     const warprsa_narrow_lane_places own =
         places[thread % WARPRSA_NARROW_LANES];
     const uint32_t count =
-        warprsa_narrow_count(launch, WARPRSA_NARROW_CURRENT(power) / 2);
+        launch.items[WARPRSA_NARROW_CURRENT(power) / 2].count;
 
     if (own.first >= 10 || (storing && number >= count) ||
         (ROUNDS > 1 && number >= WARPRSA_NARROW_NUMBERS))
@@ -715,8 +715,8 @@ warprsa_narrow_wait(const warprsa_fold_batch &launch)
 {
     volatile uint32_t *begun = warprsa_narrow_is_begun(launch);
 
-    if (threadIdx.x < 32)
-        while (warprsa_largest_in_warp(*begun) == 0)
+    if (threadIdx.x == 0)
+        while (*begun == 0)
             __nanosleep(1000);
     __threadfence();
     __syncthreads();
@@ -758,8 +758,7 @@ warprsa_narrow_part_of_power(const warprsa_fold_batch &launch, uint8_t *memory)
     const uint32_t power = WARPRSA_NARROW_CURRENT(power), item = power / 2;
     const uint32_t thread = warprsa_narrow_thread_index();
     const uint32_t number = thread / WARPRSA_NARROW_LANES;
-    const warprsa_fold_item own = {launch.items[item].first,
-                                   warprsa_narrow_count(launch, item)};
+    const warprsa_fold_item own = launch.items[item];
     const uint32_t first = warprsa_narrow_first_of_key(launch, item);
     const warprsa_narrow_key *key =
         &warprsa_narrow_scratch(launch, first)->key[power % 2];
