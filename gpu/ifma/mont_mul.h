@@ -74,8 +74,10 @@ enum {
     WARPRSA_PAIRS_HELD = 6,
 #ifdef __clang__
     WARPRSA_PAIRS_HELD_IN_LOOP = 0,
+    WARPRSA_READS_IN_LOOP = 0, /* beside a reduction, whose turns are a loop */
 #else
     WARPRSA_PAIRS_HELD_IN_LOOP = WARPRSA_PAIRS_HELD,
+    WARPRSA_READS_IN_LOOP = 1,
 #endif
     WARPRSA_ROWS = 3,      /* that share their loads */
     WARPRSA_GROUP = 5,     /* samples that are loaded at a time */
@@ -225,6 +227,11 @@ WARPRSA_VECTOR_FN void warprsa_look_up(warprsa_reading *reading,
         if (i < reading->held)
             reading->of_pair[i] =
                 warprsa_lanes_where(reading->pair, &warprsa_pair_number[i]);
+}
+
+/* Makes the mask that the first sample of some finds. */
+WARPRSA_VECTOR_FN void warprsa_begin_reading(warprsa_reading *reading)
+{
     reading->other =
         warprsa_lanes_where(reading->pair, &warprsa_pair_number[reading->held]);
 }
@@ -233,7 +240,7 @@ WARPRSA_VECTOR_FN void warprsa_look_up(warprsa_reading *reading,
  * its pair comes, what is kept for a lane tells which entry of the pair it
  * wants: one instruction is enough for both. Every other sample takes the pairs
  * from the last to the first: so each finds one mask that the sample before it
- * has made, the first one that of warprsa_look_up(). */
+ * has made, the first one that of warprsa_begin_reading(). */
 WARPRSA_VECTOR_FN void warprsa_read(warprsa_reading *reading, const int step)
 {
     const int sample = step / WARPRSA_PAIRS, turn = step % WARPRSA_PAIRS;
@@ -466,10 +473,11 @@ warprsa_reduce_in_registers(warprsa_vector *r, const warprsa_vector *t,
     const int groups = whole * ((limbs + WARPRSA_GROUP - 1) / WARPRSA_GROUP);
     const int each = (samples * WARPRSA_PAIRS + groups - 1) / groups;
     const int steps = groups / whole * each; /* of the reading, in a turn */
-    const int looped = reading == NULL ? whole
-                       : steps % (2 * WARPRSA_PAIRS) == 0
-                           ? samples * WARPRSA_PAIRS / steps
-                           : 0;
+    const int looped =
+        reading == NULL ? whole
+        : WARPRSA_READS_IN_LOOP && steps % (2 * WARPRSA_PAIRS) == 0
+            ? samples * WARPRSA_PAIRS / steps
+            : 0;
     warprsa_vector c[WARPRSA_VECTOR_LIMBS_MAX + WARPRSA_ROWS + 1];
 
     WARPRSA_UNROLLED

@@ -442,6 +442,7 @@ NOINLINE void reduce_reading(warprsa_vector *r, const warprsa_vector *t,
         .to = to, .from = from, .samples = HALF, .held = WARPRSA_PAIRS_HELD};
 
     warprsa_look_up(&reading, *digit);
+    warprsa_begin_reading(&reading);
     warprsa_reduce_in_registers(r, t, m, LIMBS, LIMBS, &reading, HALF);
 }
 
@@ -457,6 +458,7 @@ NOINLINE void table_scan(warprsa_vector *to,
     for (int i = 0; i < ENTRY; i += 2) {
         reading.to = to + i;
         reading.from = table + i;
+        warprsa_begin_reading(&reading);
         WARPRSA_UNROLLED
         for (int step = 0; step < 2 * WARPRSA_PAIRS; step++)
             warprsa_read(&reading, step);
