@@ -6,7 +6,7 @@
  *
  *   begin    Block arithmetic, a warp for a request: bytes in, blinding. Other
  *            blocks make the matrices of the keys and blind the exponents.
- *   powers   The narrow fold (powers.cuh), a block for each prime of an item.
+ *   powers   The narrow fold (powers.cuh), whose blocks share the powers.
  *   finish   Block arithmetic again: all that is left.
  */
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_FOLD_CUH

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The second kernel of "narrow_fold", `powers`: the narrow fold (narrow.h), a
- * block for each prime of an item.
+ * The second kernel of "narrow_fold", `powers`: the narrow fold (narrow.h). A
+ * block computes the powers of an item's numbers modulo one of its primes, or
+ * its equal load of all powers (parts.h).
  */
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_POWERS_CUH
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_POWERS_CUH

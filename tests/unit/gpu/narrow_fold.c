@@ -507,6 +507,27 @@ static void check_launch(timetable *t)
         assert_int_equal(t->done[i], t->windows);
 }
 
+/* One block for each power as long as they fit at once and the last ones do not
+ * make each SM slower for few of them; as many as fit, if there are more. */
+static void blocks_fill_the_sms(void **state)
+{
+    static const struct {
+        uint32_t powers, most, blocks;
+    } of_132_sms[] = {
+        {2, 1, 2},     {131, 1, 131}, {132, 1, 132}, {133, 1, 132},
+        {900, 1, 132}, {131, 2, 131}, {184, 2, 132}, {185, 2, 185},
+        {264, 2, 264}, {265, 2, 264}, {184, 4, 132}, {185, 4, 185},
+        {369, 4, 264}, {370, 4, 370}, {501, 4, 396}, {502, 4, 502},
+        {528, 4, 528}, {529, 4, 528},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(of_132_sms) / sizeof(of_132_sms[0]); i++)
+        assert_int_equal(warprsa_narrow_power_blocks(of_132_sms[i].powers, 132,
+                                                     of_132_sms[i].most),
+                         of_132_sms[i].blocks);
+}
+
 /* Each digit of each power is computed once, in order, and no block is busy for
  * longer than its load and two tables, nor waits for longer than one. */
 static void blocks_share_the_powers(void **state)
@@ -532,6 +553,7 @@ static void blocks_share_the_powers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_fill_the_sms),
         cmocka_unit_test(blocks_share_the_powers),
         cmocka_unit_test(columns_get_their_parts),
         cmocka_unit_test(places_have_no_conflicts),
