@@ -197,7 +197,7 @@ static inline void warprsa_narrow_host_put_exponent(warprsa_narrow_host *h,
     memcpy(to, exponent, 4 * (size_t)words);
 }
 
-/* a = a^exponent, of so many digits of WARPRSA_WINDOW bits, as powers.cuh
+/* a = a^exponent, of so many digits of WARPRSA_WINDOW bits, as power.cuh
  * computes it. */
 static inline void warprsa_narrow_host_power(double *a,
                                              const warprsa_narrow_key *key,
