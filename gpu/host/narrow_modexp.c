@@ -38,17 +38,20 @@ void MODEXP(warprsa_number *x, const warprsa_operation *op,
 {
     warprsa_narrow_key keys[2];
     double samples[2][WARPRSA_NARROW_LIMBS];
+    double power[2][WARPRSA_NARROW_LIMBS] = {{1}, {1}};
 
     make_keys(keys, op, threads_per_number, limbs_per_thread);
     warprsa_narrow_begin(x, op, threads_per_number, limbs_per_thread);
     warprsa_narrow_put(samples[0], WARPRSA_NARROW_LIMBS, x, threads_per_number,
                        limbs_per_thread);
     for (int which = 0; which < 2; which++)
-        warprsa_narrow_host_power(samples[which], &keys[which],
-                                  op->exponent + which * WARPRSA_BLINDED_WORDS,
-                                  op->windows);
-    warprsa_narrow_end(x, samples[0], WARPRSA_NARROW_LIMBS, op,
+        warprsa_narrow_host_power(
+            power[which], samples[which], &keys[which],
+            op->exponent + which * WARPRSA_BLINDED_WORDS, op->windows, 0,
+            warprsa_narrow_windows((uint32_t)op->windows));
+    warprsa_narrow_end(x, power[0], WARPRSA_NARROW_LIMBS, op,
                        threads_per_number, limbs_per_thread);
     explicit_bzero(keys, sizeof(keys));
     explicit_bzero(samples, sizeof(samples));
+    explicit_bzero(power, sizeof(power));
 }

@@ -185,30 +185,37 @@ static inline uint32_t warprsa_narrow_host_digit(const warprsa_narrow_host *h,
     return warprsa_narrow_digit_of(words[0], words[1], index);
 }
 
-/* Loads number 0's exponent of so many digits of WARPRSA_WINDOW bits. */
+/* Loads number 0's exponent of so many digits of WARPRSA_WINDOW bits, from
+ * digit `low` of its own on. */
 static inline void warprsa_narrow_host_put_exponent(warprsa_narrow_host *h,
                                                     const uint32_t *exponent,
-                                                    int windows)
+                                                    int windows, int low)
 {
     const int words = (WARPRSA_WINDOW * windows + 31) / 32;
-    uint8_t *const to = h->shared + WARPRSA_NARROW_EXPONENT;
+    uint8_t *to = h->shared + WARPRSA_NARROW_EXPONENT;
 
-    memset(to, 0, 4 * WARPRSA_NARROW_EXPONENT_WORDS);
-    memcpy(to, exponent, 4 * (size_t)words);
+    for (int i = 0; i < WARPRSA_NARROW_EXPONENT_WORDS; i++, to += 4) {
+        const uint32_t word = warprsa_narrow_shifted_word(
+            exponent, (uint32_t)words, (uint32_t)(WARPRSA_NARROW_WINDOW * low),
+            (uint32_t)i);
+
+        memcpy(to, &word, sizeof(word));
+    }
 }
 
-/* a = a^exponent, of so many digits of WARPRSA_WINDOW bits, as power.cuh
- * computes it. */
-static inline void warprsa_narrow_host_power(double *a,
+/* start = start^(2^(bits of so many digits)) a^(these digits): digits low..low +
+ * digits - 1 of an exponent, which has `windows` digits of WARPRSA_WINDOW bits,
+ * as power.cuh computes them. */
+static inline void warprsa_narrow_host_power(double *start, const double *a,
                                              const warprsa_narrow_key *key,
                                              const uint32_t *exponent,
-                                             int windows)
+                                             int windows, int low, int digits)
 {
     static const double one[WARPRSA_NARROW_LIMBS] = {1};
     warprsa_narrow_host h;
 
     warprsa_narrow_host_new(&h, key);
-    warprsa_narrow_host_put_exponent(&h, exponent, windows);
+    warprsa_narrow_host_put_exponent(&h, exponent, windows, low);
     warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_A, one);
     warprsa_narrow_host_put_entry(&h, 0);
     warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_A, a);
@@ -222,14 +229,14 @@ static inline void warprsa_narrow_host_power(double *a,
         warprsa_narrow_host_step(&h, !is_square);
         warprsa_narrow_host_put_entry(&h, i);
     }
-    warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_A, one);
-    for (int i = warprsa_narrow_windows((uint32_t)windows) - 1; i >= 0; i--) {
+    warprsa_narrow_host_put(h.shared + WARPRSA_NARROW_A, start);
+    for (int i = digits - 1; i >= 0; i--) {
         for (int j = 0; j < WARPRSA_NARROW_WINDOW; j++)
             warprsa_narrow_host_step(&h, 0);
         warprsa_narrow_host_choose(&h, warprsa_narrow_host_digit(&h, i));
         warprsa_narrow_host_step(&h, 1);
     }
-    warprsa_narrow_host_get(a, h.shared + WARPRSA_NARROW_A);
+    warprsa_narrow_host_get(start, h.shared + WARPRSA_NARROW_A);
     explicit_bzero(&h, sizeof(h));
 }
 

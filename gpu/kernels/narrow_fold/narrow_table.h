@@ -63,6 +63,23 @@ WARPRSA_FN int warprsa_narrow_windows(uint32_t windows)
     return (int)(own == WARPRSA_WINDOW ? windows : (bits + own - 1) / own);
 }
 
+/* Word `index` of an exponent that is shifted down by so many bits; it has
+ * `given` words, and zeros behind them. */
+WARPRSA_FN uint32_t warprsa_narrow_shifted_word(const uint32_t *exponent,
+                                                uint32_t given, uint32_t bits,
+                                                uint32_t index)
+{
+    const uint32_t at = index + bits / 32;
+    const uint32_t low = at < given ? exponent[at] : 0;
+    const uint32_t high = at + 1 < given ? exponent[at + 1] : 0;
+
+#ifdef __CUDACC__
+    return __funnelshift_r(low, high, bits % 32);
+#else
+    return (uint32_t)(((uint64_t)high << 32 | low) >> (bits % 32));
+#endif
+}
+
 /* The word of an exponent that digit `index` begins in. */
 WARPRSA_FN int warprsa_narrow_digit_word(int index)
 {

@@ -92,13 +92,8 @@ warprsa_narrow_load_exponents(const warprsa_fold_batch &launch,
     words +=
         WARPRSA_NARROW_EXPONENT / 4 + number * WARPRSA_NARROW_EXPONENT_WORDS;
     for (unsigned i = thread % WARPRSA_NARROW_LANES;
-         i < WARPRSA_NARROW_EXPONENT_WORDS; i += WARPRSA_NARROW_LANES) {
-        const unsigned at = i + bits / 32;
-        const uint32_t low = at < given ? from[at] : 0;
-        const uint32_t high = at + 1 < given ? from[at + 1] : 0;
-
-        words[i] = __funnelshift_r(low, high, bits % 32);
-    }
+         i < WARPRSA_NARROW_EXPONENT_WORDS; i += WARPRSA_NARROW_LANES)
+        words[i] = warprsa_narrow_shifted_word(from, given, bits, i);
 }
 
 /* Blocks of the powers that an SM takes at the same time: with all registers

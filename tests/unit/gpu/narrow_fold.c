@@ -398,7 +398,7 @@ static void choose_exponent(uint32_t *exponent, int windows, int pattern)
 }
 
 /* Each digit is the bits that it stands for, whatever lies behind the exponent,
- * for lengths that are no multiple of a digit's, too. */
+ * for lengths that are no multiple of a digit's, and from any digit on. */
 static void digits(void **state)
 {
     const int bits = WARPRSA_NARROW_WINDOW;
@@ -413,34 +413,47 @@ static void digits(void **state)
                         WARPRSA_WINDOW * windows + bits - 1);
         choose_exponent(exponent, windows, turn % 2 + 1);
         memset(host.shared, 0xff, sizeof(host.shared));
-        warprsa_narrow_host_put_exponent(&host, exponent, windows);
-        for (int i = 0; i < count; i++) {
-            uint32_t want = 0;
+        for (int low = 0; low < count; low += 7) {
+            warprsa_narrow_host_put_exponent(&host, exponent, windows, low);
+            for (int i = low; i < count; i++) {
+                uint32_t want = 0;
 
-            for (int bit = 0; bit < bits; bit++)
-                want |= (uint32_t)BN_is_bit_set(y, bits * i + bit) << bit;
-            assert_int_equal(warprsa_narrow_host_digit(&host, i), want);
+                for (int bit = 0; bit < bits; bit++)
+                    want |= (uint32_t)BN_is_bit_set(y, bits * i + bit) << bit;
+                assert_int_equal(warprsa_narrow_host_digit(&host, i - low),
+                                 want);
+            }
         }
     }
 }
 
-/* Powers with digits that windows may get wrong: all zero, all ones, random. */
+/* Powers with digits that windows may get wrong: all zero, all ones, random.
+ * One in two is cut, as those are that two blocks share. */
 static void powers(void **state)
 {
     uint32_t exponent[WINDOWS / 8];
     double a[LIMBS];
 
     (void)state;
-    for (int i = 0; i < 6; i++) {
-        next_primes(i);
-        choose_exponent(exponent, WINDOWS - i, i);
-        operand(a, i);
+    for (int i = 0; i < 12; i++) {
+        const int windows = WINDOWS - i / 2;
+        const int all = warprsa_narrow_windows((uint32_t)windows);
+        const int cut = i % 2 * (i + all / 4);
+        double power[LIMBS] = {1};
+
+        next_primes(i / 2);
+        choose_exponent(exponent, windows, i / 2);
+        operand(a, i / 2);
         from_signed(x, a);
-        assert_true(BN_nnmod(x, x, prime[i % 2], bn));
-        assert_true(BN_mod_exp(x, x, y, prime[i % 2], bn));
-        warprsa_narrow_host_power(a, &keys[i % 2], exponent, WINDOWS - i);
-        from_signed(z, a);
-        assert_true(BN_nnmod(z, z, prime[i % 2], bn));
+        assert_true(BN_nnmod(x, x, prime[i / 2 % 2], bn));
+        assert_true(BN_mod_exp(x, x, y, prime[i / 2 % 2], bn));
+        warprsa_narrow_host_power(power, a, &keys[i / 2 % 2], exponent, windows,
+                                  cut, all - cut);
+        if (cut > 0)
+            warprsa_narrow_host_power(power, a, &keys[i / 2 % 2], exponent,
+                                      windows, 0, cut);
+        from_signed(z, power);
+        assert_true(BN_nnmod(z, z, prime[i / 2 % 2], bn));
         assert_int_equal(BN_cmp(x, z), 0);
     }
 }
