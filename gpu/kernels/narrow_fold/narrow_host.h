@@ -203,9 +203,9 @@ static inline void warprsa_narrow_host_put_exponent(warprsa_narrow_host *h,
     }
 }
 
-/* start = start^(2^(bits of so many digits)) a^(these digits): digits low..low +
- * digits - 1 of an exponent, which has `windows` digits of WARPRSA_WINDOW bits,
- * as power.cuh computes them. */
+/* Goes on with a power of a, start, by digits low..low + digits - 1 of an
+ * exponent, as power.cuh does: start = start^(2^(their bits)) a^(these digits).
+ * The exponent has `windows` digits of WARPRSA_WINDOW bits. */
 static inline void warprsa_narrow_host_power(double *start, const double *a,
                                              const warprsa_narrow_key *key,
                                              const uint32_t *exponent,
