@@ -101,6 +101,21 @@ bool fake_is_right(const fake_request *request)
     return memcmp(expected, request->output, request->key.modulus_bytes) == 0;
 }
 
+warprsa_answer fake_answer(warprsa_queue *queue, warprsa_key *key,
+                           unsigned key_seed)
+{
+    fake_request r;
+    warprsa_answer answer;
+
+    fake_fill(&r, WARPRSA_CLASS_2048, key_seed, key_seed);
+    answer = fake_submit(queue, key, &r);
+    if (answer == WARPRSA_DONE)
+        answer = warprsa_queue_wait(queue, r.ticket, r.output);
+    if (answer == WARPRSA_DONE)
+        assert_true(fake_is_right(&r));
+    return answer;
+}
+
 uint64_t fake_sum(const _Atomic uint64_t *counters, size_t count)
 {
     uint64_t sum = 0;

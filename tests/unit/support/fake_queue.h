@@ -43,6 +43,11 @@ void fake_fill(fake_request *request, warprsa_size_class size,
 warprsa_answer fake_submit(warprsa_queue *queue, warprsa_key *key,
                            fake_request *request);
 
+/* Submits a request of RSA-2048 with a key of that seed and waits for it. What
+ * is done must be right. */
+warprsa_answer fake_answer(warprsa_queue *queue, warprsa_key *key,
+                           unsigned key_seed);
+
 /* Whether the output is what the fake engine makes of the input. */
 bool fake_is_right(const fake_request *request);
 

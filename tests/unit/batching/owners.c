@@ -1,0 +1,223 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Owners of keys, which are the users of the daemon: what one of them asks for
+ * leaves the others room for keys and for requests.
+ */
+#include "tests/unit/support/fake_queue.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static int reset(void **state)
+{
+    (void)state;
+    fake_reset();
+    return 0;
+}
+
+static warprsa_key *key_of_owner(warprsa_queue *queue, uint64_t owner,
+                                 unsigned seed)
+{
+    warprsa_private_key key = fake_key(WARPRSA_CLASS_2048, seed);
+    uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)seed, (uint8_t)(seed >> 8)};
+    warprsa_key *added = warprsa_queue_key(queue, owner, id, &key);
+
+    assert_non_null(added);
+    return added;
+}
+
+/* One owner goes through hundreds of keys. It makes room for them itself, and
+ * the keys of another one stay where they are. */
+static void many_keys_of_one_owner_leave_those_of_another(void **state)
+{
+    enum {
+        KEYS = 200,
+        FEW = 4,
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_key *few[FEW], *keys[KEYS];
+    warprsa_queue *queue;
+
+    (void)state;
+    config.keys_max = 3 * FEW;
+    queue = fake_ready_queue(&config);
+    for (unsigned i = 0; i < FEW; i++) {
+        few[i] = key_of_owner(queue, 1000, i);
+        assert_int_equal(fake_answer(queue, few[i], i), WARPRSA_DONE);
+    }
+    for (unsigned i = 0; i < KEYS; i++) {
+        keys[i] = key_of_owner(queue, 1001, 100 + i);
+        assert_int_equal(fake_answer(queue, keys[i], 100 + i), WARPRSA_DONE);
+    }
+    assert_int_equal(config.counters->keys_loaded, FEW + KEYS);
+    assert_int_equal(config.counters->keys_evicted, KEYS - 2 * FEW);
+    for (unsigned i = 0; i < FEW; i++)
+        assert_int_equal(fake_answer(queue, few[i], i), WARPRSA_DONE);
+    assert_int_equal(config.counters->keys_loaded, FEW + KEYS);
+    /* A third owner gets room, at the cost of the one that has most. */
+    assert_int_equal(fake_answer(queue, few[0], 0), WARPRSA_DONE);
+    warprsa_key_release(keys[0]);
+    keys[0] = key_of_owner(queue, 1002, 500);
+    assert_int_equal(fake_answer(queue, keys[0], 500), WARPRSA_DONE);
+    for (unsigned i = 0; i < FEW; i++)
+        assert_int_equal(fake_answer(queue, few[i], i), WARPRSA_DONE);
+    assert_int_equal(config.counters->keys_loaded, FEW + KEYS + 1);
+    for (unsigned i = 0; i < FEW; i++)
+        warprsa_key_release(few[i]);
+    for (unsigned i = 0; i < KEYS; i++)
+        warprsa_key_release(keys[i]);
+    fake_close_queue(queue, &config);
+    assert_int_equal(config.counters->keys_wiped, FEW + KEYS + 1);
+    warprsa_counters_free(config.counters);
+}
+
+/* Owners come, and with each come those without keys are forgotten, while a
+ * worker counts the loads of one that has some. For ThreadSanitizer. */
+static void owners_come_during_loads(void **state)
+{
+    enum {
+        OWNERS = 20,
+    };
+    const struct timespec pause = {.tv_nsec = 200000};
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+
+    (void)state;
+    for (unsigned i = 0; i < OWNERS; i++) {
+        warprsa_key *key = key_of_owner(queue, 1000, i), *other;
+        fake_request r;
+
+        fake_fill(&r, WARPRSA_CLASS_2048, i, i);
+        assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
+        nanosleep(&pause, NULL); /* a lock would order what is to race */
+        other = key_of_owner(queue, 2000 + i, OWNERS + i);
+        assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r));
+        warprsa_key_release(other);
+        warprsa_key_release(key);
+    }
+    assert_int_equal(config.counters->keys_loaded, OWNERS);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* An owner whose keys take long to load has part of the slots; the others'
+ * requests find room. */
+static void requests_that_wait_for_keys_leave_slots(void **state)
+{
+    enum {
+        SLOTS = 64,
+        PART = SLOTS / 4,
+    };
+    warprsa_queue_config config = fake_config();
+    fake_request r[SLOTS];
+    warprsa_key *greedy, *other;
+    warprsa_queue *queue;
+    unsigned refused = 0;
+
+    (void)state;
+    config.slots = SLOTS;
+    config.engines[0].streams = 2;
+    queue = fake_ready_queue(&config);
+    greedy = key_of_owner(queue, 1001, 1);
+    other = key_of_owner(queue, 1000, 2);
+    assert_int_equal(fake_answer(queue, other, 2), WARPRSA_DONE);
+    FAKE_SET(hold_load, true);
+    for (unsigned i = 0; i < PART + 8; i++) {
+        fake_fill(&r[i], WARPRSA_CLASS_2048, 1, i);
+        assert_int_equal(fake_submit(queue, greedy, &r[i]), WARPRSA_DONE);
+    }
+    WAIT_UNTIL(warprsa_queue_depth(queue) == PART);
+    assert_int_equal(fake_answer(queue, other, 2), WARPRSA_DONE);
+    FAKE_SET(hold_load, false);
+    for (unsigned i = 0; i < PART + 8; i++) {
+        if (warprsa_queue_wait(queue, r[i].ticket, r[i].output) == WARPRSA_DONE)
+            assert_true(fake_is_right(&r[i]));
+        else
+            refused++;
+    }
+    assert_int_equal(refused, 8);
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_KEY_RATE], 8);
+    warprsa_key_release(greedy);
+    warprsa_key_release(other);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* Submits requests of a key until one is refused. Returns how many were not. */
+static unsigned fill_slots(warprsa_queue *queue, warprsa_key *key,
+                           unsigned key_seed, fake_request *r)
+{
+    unsigned count = 0;
+
+    do
+        fake_fill(&r[count], WARPRSA_CLASS_2048, key_seed, count);
+    while (fake_submit(queue, key, &r[count]) == WARPRSA_DONE && ++count);
+    return count;
+}
+
+static void get_answers(warprsa_queue *queue, fake_request *r, unsigned count,
+                        warprsa_answer expected)
+{
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         expected);
+        assert_true(expected != WARPRSA_DONE || fake_is_right(&r[i]));
+    }
+}
+
+/* An owner that submits without end gets nearly all slots, as long as it is
+ * alone, and the others' requests find room; also after a device was lost. */
+static void requests_of_one_owner_leave_slots(void **state)
+{
+    enum {
+        SLOTS = 64,
+        GREEDY = 57, /* 8 for each free one */
+        OTHER = 7,
+    };
+    warprsa_queue_config config = fake_config();
+    fake_request r[SLOTS + 1], s[SLOTS + 1];
+    warprsa_key *greedy, *other;
+    warprsa_queue *queue;
+
+    (void)state;
+    config.slots = SLOTS;
+    queue = fake_ready_queue(&config);
+    greedy = key_of_owner(queue, 1001, 1);
+    other = key_of_owner(queue, 1000, 2);
+    for (unsigned round = 1; round <= 3; round++) {
+        const bool lost = round == 2;
+
+        assert_int_equal(fake_answer(queue, greedy, 1), WARPRSA_DONE);
+        assert_int_equal(fake_answer(queue, other, 2), WARPRSA_DONE);
+        FAKE_SET(hold, true);
+        FAKE_SET(wait_failures, lost);
+        assert_int_equal(fill_slots(queue, greedy, 1, r), GREEDY);
+        assert_int_equal(fill_slots(queue, other, 2, s), OTHER);
+        assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_QUEUE_FULL],
+                         2 * round);
+        FAKE_SET(hold, false);
+        get_answers(queue, r, GREEDY, lost ? WARPRSA_REFUSED : WARPRSA_DONE);
+        get_answers(queue, s, OTHER, lost ? WARPRSA_REFUSED : WARPRSA_DONE);
+        WAIT_UNTIL(warprsa_queue_wait_ready(queue, 0) == WARPRSA_QUEUE_READY);
+    }
+    warprsa_key_release(greedy);
+    warprsa_key_release(other);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(many_keys_of_one_owner_leave_those_of_another,
+                               reset),
+        cmocka_unit_test_setup(owners_come_during_loads, reset),
+        cmocka_unit_test_setup(requests_that_wait_for_keys_leave_slots, reset),
+        cmocka_unit_test_setup(requests_of_one_owner_leave_slots, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
