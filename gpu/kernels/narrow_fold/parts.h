@@ -26,7 +26,7 @@
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_PARTS_H
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_PARTS_H
 
-#include "gpu/kernels/narrow_fold/narrow.h"
+#include "gpu/kernels/narrow_fold/layout.h"
 
 enum {
     /* The products of a table, in those of a digit, rounded up. */

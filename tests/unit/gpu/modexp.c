@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Tests the exponentiations of gpu/arith/private_operation.h against
+ * Tests the exponentiations of gpu/arith/modexp.h against
  * BN_mod_exp(): the public one, the secret one with its table, the parts of the
  * latter, and the check that ends an operation.
  */
