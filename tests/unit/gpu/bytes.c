@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Tests the conversions of gpu/arith/operation.h, bytes to samples and back, and
- * that of random words to blinding factors, in private_operation.h.
+ * Tests the conversions of gpu/arith/operation.h, bytes to samples and back,
+ * and that of random words to blinding factors, in private_operation.h.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
