@@ -152,6 +152,29 @@ WARPRSA_FN void warprsa_add_if_negative(
                       threads_per_request);
 }
 
+/* r -= factor P where that leaves no negative number. Both cases take the same
+ * time. */
+WARPRSA_FN void warprsa_take_off(warprsa_number *r, const warprsa_number *p,
+                                 uint64_t factor, const int threads_per_number,
+                                 const int limbs_per_thread,
+                                 const int threads_per_request)
+{
+    int64_t over[WARPRSA_LANES_EMULATED];
+    warprsa_number less;
+
+    warprsa_subtract(&less, r, p, factor, over, threads_per_number,
+                     limbs_per_thread, threads_per_request);
+    WARPRSA_EACH_LANE (k, threads_per_request) {
+        const uint64_t mask = (uint64_t)(over[k] >> 63);
+
+        WARPRSA_UNROLL
+        for (int i = 0; i < limbs_per_thread; i++)
+            r->of[k][i] =
+                warprsa_from_bits((warprsa_bits(r->of[k][i]) & mask) |
+                                  (warprsa_bits(less.of[k][i]) & ~mask));
+    }
+}
+
 /* r = a mod P, exactly, for 0 <= a < 4P, in block arithmetic for -2P < a < 4P:
  * adds 2P if a is negative; then takes off 2P, and P, where that leaves no
  * negative number. */
@@ -163,7 +186,6 @@ WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
 {
     WARPRSA_STAGE(REDUCTION);
     int64_t over[WARPRSA_LANES_EMULATED];
-    warprsa_number less;
 
     warprsa_subtract(r, a, p, 0, over, threads_per_number, limbs_per_thread,
                      threads_per_request);
@@ -172,19 +194,9 @@ WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
                             limbs_per_thread, threads_per_request);
 #endif
     WARPRSA_ROLLED
-    for (uint64_t factor = 2; factor > 0; factor--) {
-        warprsa_subtract(&less, r, p, factor, over, threads_per_number,
-                         limbs_per_thread, threads_per_request);
-        WARPRSA_EACH_LANE (k, threads_per_request) {
-            const uint64_t mask = (uint64_t)(over[k] >> 63);
-
-            WARPRSA_UNROLL
-            for (int i = 0; i < limbs_per_thread; i++)
-                r->of[k][i] =
-                    warprsa_from_bits((warprsa_bits(r->of[k][i]) & mask) |
-                                      (warprsa_bits(less.of[k][i]) & ~mask));
-        }
-    }
+    for (uint64_t factor = 2; factor > 0; factor--)
+        warprsa_take_off(r, p, factor, threads_per_number, limbs_per_thread,
+                         threads_per_request);
 }
 
 /*

@@ -217,9 +217,9 @@ typedef struct folding {
     const warprsa_fold_kernel *kernel;
 } folding;
 
-/* Predicts the milliseconds of a batch of which `items` items are folded and
+/* Predicts the milliseconds of a batch of which so many items are folded and
  * `rest` requests are not. The two launches run one after the other. */
-static double predict(const void *arg, size_t items, size_t rest)
+static double predict(const void *arg, double items, size_t rest)
 {
     const folding *f = arg;
     const warprsa_batch_memory *memory = f->memory;
@@ -227,13 +227,14 @@ static double predict(const void *arg, size_t items, size_t rest)
 
     return warprsa_predict_ms(
                warprsa_kernel_timing_of(memory->timings, size, f->kernel->name),
-               with_concurrent(memory, items * f->kernel->item_max)) +
+               with_concurrent(memory,
+                               (size_t)(items * f->kernel->item_max + 0.5))) +
            warprsa_fastest_ms(memory->timings, size,
                               with_concurrent(memory, rest));
 }
 
 /* The prediction that makes the plan fold as much as it can. */
-static double predict_rest(const void *arg, size_t items, size_t rest)
+static double predict_rest(const void *arg, double items, size_t rest)
 {
     (void)arg;
     (void)items;
@@ -258,6 +259,7 @@ static warprsa_fold_rule rule_of(const folding *f)
                                              kernel->name) == NULL)
         return rule;
     rule.item_max = kernel->item_max;
+    rule.short_share = kernel->short_share;
     rule.item_min = named ? 1 : kernel->item_min;
     rule.items_max = named || kernel->waves == 1
                          ? 0

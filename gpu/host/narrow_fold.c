@@ -8,6 +8,7 @@
 #define WARPRSA_HOST_MODEXP blind_and_modexp_by_narrow_fold
 
 #include "gpu/host/narrow_modexp.h"
+#include "gpu/kernels/fold/fold.h"
 #include "gpu/kernels/low_latency/block_modexp.h"
 
 static void blind_and_modexp_by_narrow_fold(warprsa_number *x,
@@ -16,10 +17,11 @@ static void blind_and_modexp_by_narrow_fold(warprsa_number *x,
                                             int limbs_per_thread)
 {
     const warprsa_operation_half *half = op->key->half;
-    const uint32_t most = 1024 * (uint32_t)limbs / 20;
+    const uint32_t most = WARPRSA_FOLD_BITS((uint32_t)limbs);
+    const uint32_t least = WARPRSA_FOLD_BITS_MIN((uint32_t)limbs);
 
-    if (half[0].bits > most || half[1].bits > most ||
-        (limbs != 20 && limbs != 30 && limbs != 40))
+    if (half[0].bits > most || half[1].bits > most || half[0].bits < least ||
+        half[1].bits < least || (limbs != 20 && limbs != 30 && limbs != 40))
         warprsa_block_blind_and_modexp(x, op, limbs, threads_per_number,
                                        limbs_per_thread);
     else if (limbs == 20)

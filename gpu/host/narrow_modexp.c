@@ -25,11 +25,14 @@ static void make_keys(warprsa_narrow_key *keys, const warprsa_operation *op,
     warprsa_narrow_maker maker;
 
     warprsa_narrow_new_maker(&maker, op, threads_per_number, limbs_per_thread);
-    for (int row = 0; row < WARPRSA_NARROW_STEP_ROWS; row++)
-        warprsa_narrow_make_row(&keys[0], &keys[1], &maker, row,
-                                threads_per_number, limbs_per_thread);
     warprsa_narrow_make_bias(&keys[0], &keys[1], &maker, threads_per_number,
                              limbs_per_thread);
+    for (int i = 0; i < WARPRSA_NARROW_MATRIX_COLUMNS; i++) {
+        warprsa_narrow_new_maker(&maker, op, threads_per_number,
+                                 limbs_per_thread);
+        warprsa_narrow_make_column(&keys[0], &keys[1], &maker, i,
+                                   threads_per_number, limbs_per_thread);
+    }
     explicit_bzero(&maker, sizeof(maker));
 }
 

@@ -43,8 +43,9 @@ typedef struct warprsa_fold_kernel {
      * cut. Table memory of such a block. */
     uint32_t cuts, cuts_min, cut_blocks_per_sm;
     size_t cut_bytes;
-    uint32_t item_max; /* requests of an item at most */
-    uint32_t item_min; /* fewer are not worth it */
+    uint32_t item_max;  /* requests of an item at most */
+    uint32_t item_min;  /* fewer are not worth it */
+    double short_share; /* what a short item takes, of another one's time */
 } warprsa_fold_kernel;
 
 enum {

@@ -131,18 +131,25 @@ static void count_lengths(warprsa_fold_plan *plan, lengths *items,
     }
 }
 
+static bool is_short(uint32_t length, uint32_t most)
+{
+    return 2 * length <= most;
+}
+
 static choice choose(const lengths *items, size_t count,
                      const warprsa_fold_rule *rule)
 {
     choice best = {rule->item_max, 0, rule->predict(rule->arg, 0, count)};
-    size_t folded = 0, rest = count;
+    double folded = 0;
+    size_t rest = count;
 
     for (uint32_t l = rule->item_max; l >= rule->item_min; l--)
         for (uint32_t i = 1; i <= items->of[l]; i++) {
             double time;
 
             rest -= l;
-            time = rule->predict(rule->arg, ++folded, rest);
+            folded += is_short(l, rule->item_max) ? rule->short_share : 1;
+            time = rule->predict(rule->arg, folded, rest);
             if (time < best.time)
                 best = (choice){l, i, time};
         }
@@ -200,7 +207,9 @@ static void cut(warprsa_fold_plan *plan, warprsa_fold_item *items,
         tasks -= length;
         if (!take(left, length))
             continue;
-        items[plan->items++] = (warprsa_fold_item){plan->folded, length};
+        items[plan->items++] =
+            (warprsa_fold_item){plan->folded, length, plan->shorts};
+        plan->shorts += is_short(length, most);
         plan->folded += length;
         share->tasks -= length;
     }
@@ -219,6 +228,7 @@ static int fold_part(warprsa_fold_plan *plan, warprsa_fold_item *items,
         choose_rule(plan, tasks, count, rules, rule_count, except, &chosen);
 
     plan->pass++;
+    plan->shorts = 0;
     for (size_t i = 0; chosen >= 0 && i < count; i++) {
         warprsa_fold_share *share = &plan->share[tasks[i].key];
 

@@ -21,21 +21,25 @@ enum {
     WARPRSA_FOLD_ITEM_MAX = 128,
 };
 
-/* An item: positions first..first + count - 1 of a batch, all of one key. */
+/* An item: positions first..first + count - 1 of a batch, all of one key. It is
+ * short if it has half of the requests that it may have, or fewer. */
 typedef struct warprsa_fold_item {
     uint32_t first, count;
+    uint32_t short_before; /* of the items before it of the same part */
 } warprsa_fold_item;
 
 /*
  * How to choose. As many items are folded as take the shortest time together
- * with the requests that are left. `predict` says how long `items` of them and
- * then `rest` requests by other kernels take, in any unit. It is called for one
- * item more at a time, the fullest items first.
+ * with the requests that are left. `predict` says how long so many items and
+ * then `rest` requests by other kernels take, in any unit; a short item counts
+ * as short_share of another one. It is called for one item more at a time, the
+ * fullest items first.
  */
 typedef struct warprsa_fold_rule {
-    uint32_t item_max; /* requests to an item, 1..ITEM_MAX; 0: no folding */
-    uint32_t item_min; /* requests that it must have, >= 1 */
-    double (*predict)(const void *arg, size_t items, size_t rest);
+    uint32_t item_max;  /* requests to an item, 1..ITEM_MAX; 0: no folding */
+    uint32_t item_min;  /* requests that it must have, >= 1 */
+    double short_share; /* above 0, at most 1 */
+    double (*predict)(const void *arg, double items, size_t rest);
     const void *arg;
     /* Nothing is folded of a batch that is more than so many full items; 0: no
      * limit. */
@@ -67,6 +71,7 @@ typedef struct warprsa_fold_plan {
     warprsa_fold_share *share; /* [keys_max], zero between calls */
     uint32_t folded;           /* positions below this are folded */
     uint32_t items;            /* of all parts, in their order */
+    uint32_t shorts;           /* short items of the part that is made */
     warprsa_fold_part_of_plan part[WARPRSA_FOLD_PARTS];
     uint32_t pass; /* passes over the tasks so far */
 } warprsa_fold_plan;

@@ -20,6 +20,7 @@
 #endif
 
 #include "gpu/kernels/fold/launch.h"
+#include "gpu/kernels/narrow_fold/narrow_matrix.h"
 #include "gpu/kernels/narrow_fold/narrow_operation.h"
 #include "gpu/kernels/narrow_fold/parts.h"
 #include "gpu/kernels/request.cuh"
@@ -37,6 +38,8 @@ static constexpr unsigned WARPS = THREADS / 32;
 
 static_assert(warprsa_narrow_shape.limbs == LIMBS, "the shape is the class's");
 static_assert(2 * THREADS_PER_NUMBER == 32, "a warp for a request");
+static_assert(WARPRSA_NARROW_MATRIX_COLUMNS % WARPS == 0,
+              "a warp for each column of a matrix");
 
 /* Doubles of a request's exchange buffer. */
 static constexpr unsigned EXCHANGE =

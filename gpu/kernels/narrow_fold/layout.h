@@ -30,6 +30,10 @@ enum {
     WARPRSA_NARROW_ROUNDS = (WARPRSA_NARROW_SIDE + 3) / 4,
     WARPRSA_NARROW_BITS = 256 * WARPRSA_NARROW_SIDE, /* of a prime */
     WARPRSA_NARROW_NUMBERS = 8,                      /* of a block of threads */
+    /* Requests of a short item: a block can have its numbers of both primes.
+     * Where several blocks share an SM there is no room for two matrices. */
+    WARPRSA_NARROW_SHORT =
+        WARPRSA_NARROW_LIMBS == 40 ? WARPRSA_NARROW_NUMBERS / 2 : 0,
     WARPRSA_NARROW_TILES = 2, /* of 16 digits that a warp has */
     /* Of the matrix: bytes of upper columns; bytes of a row. */
     WARPRSA_NARROW_ROWS = 8 * WARPRSA_NARROW_LIMBS,
@@ -137,7 +141,7 @@ typedef uint8_t *warprsa_narrow_address;
 /* The key's part: the matrix as the tensor cores' instruction wants it, and the
  * biases of all columns, negated modulo P, in samples. SECRET. */
 typedef struct warprsa_narrow_key {
-    uint32_t matrix[WARPRSA_NARROW_MATRIX_BYTES / 4];
+    uint64_t matrix[WARPRSA_NARROW_MATRIX_BYTES / 8];
     uint64_t bias[WARPRSA_NARROW_LIMBS];
 } warprsa_narrow_key;
 

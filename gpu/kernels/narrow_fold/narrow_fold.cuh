@@ -18,18 +18,18 @@
 /* Blocks of `begin` and `finish` that share an SM. Without a number ptxas 13.0
  * gives a thread fewer registers than these leave it, and spills. */
 static constexpr unsigned BLOCKS_PER_SM = 4;
-/* Blocks that make the matrices of a key. */
-static constexpr unsigned MAKERS = 8;
+/* Blocks that make the matrices of a key: a warp for each column. */
+static constexpr unsigned MAKERS = WARPRSA_NARROW_MATRIX_COLUMNS / WARPS;
 /* Keys that they make at the same time, at most. */
 static constexpr unsigned KEYS_AT_ONCE = 64;
 
 /* The matrices of some items: MAKERS blocks for each that has a key of its
- * own. Item by item the warps of these blocks take its rows in turns. */
+ * own. */
 static __device__ __forceinline__ void
 warprsa_narrow_make_keys(const warprsa_fold_batch &launch, uint32_t block)
 {
     const uint32_t items = launch.item_count;
-    const uint32_t warp = block % MAKERS * WARPS + threadIdx.x / 32;
+    const int column = (int)(block % MAKERS * WARPS + threadIdx.x / 32);
 
     WARPRSA_ROLLED
     for (uint32_t item = block / MAKERS; item < items; item += KEYS_AT_ONCE) {
@@ -45,14 +45,11 @@ warprsa_narrow_make_keys(const warprsa_fold_batch &launch, uint32_t block)
             continue;
         warprsa_narrow_new_maker(&maker, &op, THREADS_PER_NUMBER,
                                  LIMBS_PER_THREAD);
-        WARPRSA_ROLLED
-        for (uint32_t row = warp; row < WARPRSA_NARROW_STEP_ROWS;
-             row += MAKERS * WARPS)
-            warprsa_narrow_make_row(to, to + 1, &maker, (int)row,
-                                    THREADS_PER_NUMBER, LIMBS_PER_THREAD);
-        if (warp == MAKERS * WARPS - 1)
+        if (column == 0)
             warprsa_narrow_make_bias(to, to + 1, &maker, THREADS_PER_NUMBER,
                                      LIMBS_PER_THREAD);
+        warprsa_narrow_make_column(to, to + 1, &maker, column,
+                                   THREADS_PER_NUMBER, LIMBS_PER_THREAD);
     }
 }
 

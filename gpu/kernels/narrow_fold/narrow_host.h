@@ -8,6 +8,7 @@
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_HOST_H
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_HOST_H
 
+#include "gpu/kernels/narrow_fold/narrow_matrix.h"
 #include "gpu/kernels/narrow_fold/narrow_operation.h"
 
 /* One number. SECRET. */

@@ -2,8 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Which powers, and which digits of them, a block of the kernel "powers"
- * computes. There are two powers for each item (plan.h), one for each prime,
- * and all take as long.
+ * computes.
+ *
+ * There are two powers for each item (plan.h), one for each prime, with numbers
+ * 2 i and 2 i + 1 for item i. A short item may have one instead, number 2 i,
+ * for a block has room for its numbers of both primes: a power of both primes.
+ * Each of its products folds by two matrices, of which one lies in shared
+ * memory, and takes TIME_OF_BOTH / TIME times as long as another one
+ * (doc/kernels/narrow_fold.md, N19).
  *
  * Where there are more powers than blocks at work at the same time, whole ones
  * would leave most of the device idle at the end. So each block gets the same
@@ -14,9 +20,10 @@
  *
  * A power that a cut falls into is begun by the block behind the cut, as the
  * first thing that it does, and ended by the block before it, as its last. A
- * load is at least as long as a power, so both parts of one do not overlap: the
- * part behind the cut is done after as many digits as it has, and the part
- * before it begins when all else of its load is done, which is no less.
+ * load is at least as long as the longest power, so no power is cut twice, and
+ * both parts of one do not overlap: the part behind the cut is done after as
+ * many digits as it has, and the part before it begins when all else of its
+ * load is done, which is no less.
  *
  * Times are in digits of an exponent, with all of a digit's products. A table
  * takes TABLE_DIGITS. Both blocks of a power that is cut make it, so a load is
@@ -26,6 +33,7 @@
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_PARTS_H
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_PARTS_H
 
+#include "gpu/kernels/fold/plan.h"
 #include "gpu/kernels/narrow_fold/layout.h"
 
 enum {
@@ -33,7 +41,30 @@ enum {
     WARPRSA_NARROW_TABLE_DIGITS =
         (WARPRSA_NARROW_ENTRIES - 2 + WARPRSA_NARROW_WINDOW) /
         (WARPRSA_NARROW_WINDOW + 1),
+    /* What a digit takes in a power of one prime, and of both. */
+    WARPRSA_NARROW_TIME = 8,
+    WARPRSA_NARROW_TIME_OF_BOTH = 11,
 };
+
+/* The powers of a launch. */
+typedef struct warprsa_narrow_line {
+    const warprsa_fold_item *items;
+    uint32_t count; /* of items, at least one */
+    int windows;    /* digits of an exponent */
+    bool both;      /* short items have powers of both primes */
+} warprsa_narrow_line;
+
+/* A place in the line: at a power, of which the lowest `ended` digits, if any,
+ * are before it. */
+typedef struct warprsa_narrow_cut {
+    uint32_t power;
+    int ended;
+} warprsa_narrow_cut;
+
+/* What is left of a block's load. */
+typedef struct warprsa_narrow_share {
+    warprsa_narrow_cut begin, end;
+} warprsa_narrow_share;
 
 /* What a block computes of a power: digits low..low + digits - 1 of the
  * exponents, counted from the least significant one. */
@@ -41,13 +72,6 @@ typedef struct warprsa_narrow_part {
     uint32_t power;
     int low, digits;
 } warprsa_narrow_part;
-
-/* Where a block's load begins, and the one before it ends: at a power, of which
- * that block has the lowest `ended` digits, if any. */
-typedef struct warprsa_narrow_cut {
-    uint32_t power;
-    int ended;
-} warprsa_narrow_cut;
 
 /*
  * How many blocks compute so many powers, on `sms` SMs that take up to `most`
@@ -70,42 +94,145 @@ static inline uint32_t warprsa_narrow_power_blocks(uint32_t powers,
     return powers;
 }
 
-/* The beginning of the load of block `block` of `blocks`, which is the end if
- * it is `blocks`; blocks <= powers, and exponents have `windows` digits. */
-WARPRSA_FN warprsa_narrow_cut warprsa_narrow_cut_at(uint32_t block,
-                                                    uint32_t blocks,
-                                                    uint32_t powers,
-                                                    int windows)
+/* Whether an item has one power, of both primes. */
+WARPRSA_FN bool warprsa_narrow_is_both(const warprsa_narrow_line *line,
+                                       uint32_t item)
 {
-    const uint32_t table = WARPRSA_NARROW_TABLE_DIGITS;
-    const uint32_t each = (uint32_t)windows + table;
-    const uint32_t load = (powers * each + blocks - 1) / blocks;
-    const uint32_t at = block * load;
-    warprsa_narrow_cut cut = {at / each, (int)(at % each)};
+    return line->both && line->items[item].count <= WARPRSA_NARROW_SHORT;
+}
 
-    if (cut.power >= powers)
-        return (warprsa_narrow_cut){powers, 0};
-    if (cut.ended + (int)table >= (int)each) {
-        cut.power++;
+/* How many short items there are before item `item`, which may be the end. */
+WARPRSA_FN uint32_t warprsa_narrow_shorts(const warprsa_fold_item *items,
+                                          uint32_t count, uint32_t item)
+{
+    const uint32_t last = items[count - 1].count <= WARPRSA_NARROW_SHORT;
+    const uint32_t before = item < count ? items[item].short_before
+                                         : items[count - 1].short_before + last;
+
+    return before - items[0].short_before;
+}
+
+/* The time of all powers before an item's, a power of one prime being TIME. */
+WARPRSA_FN uint32_t warprsa_narrow_time_before(const warprsa_narrow_line *line,
+                                               uint32_t item)
+{
+    const uint32_t saved =
+        2 * WARPRSA_NARROW_TIME - WARPRSA_NARROW_TIME_OF_BOTH;
+    const uint32_t shorts =
+        line->both ? warprsa_narrow_shorts(line->items, line->count, item) : 0;
+
+    return 2 * WARPRSA_NARROW_TIME * item - saved * shorts;
+}
+
+/* The time of a block's load: no less than that of a power. */
+WARPRSA_FN uint32_t warprsa_narrow_time_of_load(const warprsa_narrow_line *line,
+                                                uint32_t blocks)
+{
+    const uint32_t longest =
+        line->both ? WARPRSA_NARROW_TIME_OF_BOTH : WARPRSA_NARROW_TIME;
+    const uint32_t each = (uint32_t)line->windows + WARPRSA_NARROW_TABLE_DIGITS;
+    const uint32_t all = warprsa_narrow_time_before(line, line->count);
+    const uint32_t load = (all * each + blocks - 1) / blocks;
+
+    return load > longest * each ? load : longest * each;
+}
+
+/* The line of these items, for so many blocks: short ones have powers of both
+ * primes if the loads are shorter then. */
+WARPRSA_FN warprsa_narrow_line
+warprsa_narrow_new_line(const warprsa_fold_item *items, uint32_t count,
+                        int windows, uint32_t blocks)
+{
+    const warprsa_narrow_line by_one = {items, count, windows, false};
+    const warprsa_narrow_line by_both = {items, count, windows, true};
+
+    if (WARPRSA_NARROW_SHORT == 0 ||
+        warprsa_narrow_shorts(items, count, count) == 0 ||
+        warprsa_narrow_time_of_load(&by_both, blocks) >=
+            warprsa_narrow_time_of_load(&by_one, blocks))
+        return by_one;
+    return by_both;
+}
+
+/* The item that has so much of the line's time, by halving. */
+WARPRSA_FN uint32_t warprsa_narrow_item_at(const warprsa_narrow_line *line,
+                                           uint32_t time)
+{
+    uint32_t low = 0, high = line->count - 1;
+
+    while (low < high) {
+        const uint32_t middle = (low + high + 1) / 2;
+
+        if (warprsa_narrow_time_before(line, middle) <= time)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* The power behind one. */
+WARPRSA_FN uint32_t warprsa_narrow_power_after(const warprsa_narrow_line *line,
+                                               uint32_t power)
+{
+    return power + (warprsa_narrow_is_both(line, power / 2) ? 2 : 1);
+}
+
+/* The beginning of the load of block `block` of `blocks`, which is the end if
+ * it is `blocks`. */
+WARPRSA_FN warprsa_narrow_cut warprsa_narrow_cut_at(
+    const warprsa_narrow_line *line, uint32_t blocks, uint32_t block)
+{
+    const int table = WARPRSA_NARROW_TABLE_DIGITS;
+    const uint32_t each = (uint32_t)(line->windows + table);
+    const uint32_t at = block * warprsa_narrow_time_of_load(line, blocks);
+    const uint32_t item = warprsa_narrow_item_at(line, at / each);
+    const bool both = warprsa_narrow_is_both(line, item);
+    const uint32_t digit =
+        both ? WARPRSA_NARROW_TIME_OF_BOTH : WARPRSA_NARROW_TIME;
+    const uint32_t within = at - warprsa_narrow_time_before(line, item) * each;
+    const uint32_t which = within / (digit * each); /* 1: the second power */
+    warprsa_narrow_cut cut = {2 * item + which,
+                              (int)(within / digit - which * each)};
+
+    if (at >= warprsa_narrow_time_before(line, line->count) * each)
+        return (warprsa_narrow_cut){2 * line->count, 0};
+    if (cut.ended + table >= (int)each) {
+        cut.power = warprsa_narrow_power_after(line, cut.power);
         cut.ended = 0;
     }
-    if (cut.ended <= (int)table)
+    if (cut.ended <= table)
         cut.ended = 0;
     return cut;
 }
 
-/* Part `index` of a load from `begin` to `end`, in the order of time; false if
- * there is none. */
-WARPRSA_FN bool warprsa_narrow_part_of(warprsa_narrow_part *part,
-                                       warprsa_narrow_cut begin,
-                                       warprsa_narrow_cut end, uint32_t index,
-                                       int windows)
+WARPRSA_FN warprsa_narrow_share warprsa_narrow_share_of(
+    const warprsa_narrow_line *line, uint32_t blocks, uint32_t block)
 {
-    part->power = begin.power + index;
-    part->low = index == 0 ? begin.ended : 0;
-    part->digits = (part->power == end.power ? end.ended : windows) - part->low;
-    return part->power < end.power ||
-           (part->power == end.power && end.ended > 0);
+    return (warprsa_narrow_share){
+        warprsa_narrow_cut_at(line, blocks, block),
+        warprsa_narrow_cut_at(line, blocks, block + 1)};
+}
+
+/* Takes the next part of a load, in the order of time; false if there is
+ * none. */
+WARPRSA_FN bool warprsa_narrow_take_part(warprsa_narrow_part *part,
+                                         warprsa_narrow_share *load,
+                                         const warprsa_narrow_line *line)
+{
+    const warprsa_narrow_cut at = load->begin;
+
+    if (at.power > load->end.power ||
+        (at.power == load->end.power && at.ended >= load->end.ended))
+        return false;
+    part->power = at.power;
+    part->low = at.ended;
+    part->digits =
+        (at.power == load->end.power ? load->end.ended : line->windows) -
+        at.ended;
+    load->begin =
+        (warprsa_narrow_cut){warprsa_narrow_power_after(line, at.power), 0};
+    return true;
 }
 
 #endif

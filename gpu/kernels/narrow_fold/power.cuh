@@ -14,12 +14,26 @@
 struct warprsa_narrow_thread {
     uint4 matrix[WARPRSA_NARROW_TILES * WARPRSA_NARROW_STEPS];
     uint32_t upper, last, low, high;
+    uint32_t upper_of_q;
+    bool both;
     int shift;
 };
 
+/* The number of 16 bytes of a matrix that the thread has first; the others
+ * are 32 apart. */
+static __device__ __forceinline__ uint32_t warprsa_narrow_fragment(void)
+{
+    const uint32_t thread = warprsa_narrow_thread_index();
+
+    return thread / 32 * (WARPRSA_NARROW_TILES * WARPRSA_NARROW_STEPS * 32) +
+           thread % 32;
+}
+
+/* In a block of both primes, the upper columns of the numbers modulo q are
+ * zeros for the matrix of p, and the other way round. */
 static __device__ __forceinline__ void
 warprsa_narrow_set_thread(warprsa_narrow_thread *t, uint32_t shared,
-                          const warprsa_narrow_key *key)
+                          const warprsa_narrow_key *key, bool both)
 {
     static constexpr warprsa_narrow_word_places words[] =
         WARPRSA_NARROW_WORD_PLACES;
@@ -33,12 +47,19 @@ warprsa_narrow_set_thread(warprsa_narrow_thread *t, uint32_t shared,
 
     WARPRSA_UNROLL
     for (int i = 0; i < WARPRSA_NARROW_TILES * WARPRSA_NARROW_STEPS; i++)
-        t->matrix[i] =
-            matrix[(warp * WARPRSA_NARROW_TILES * WARPRSA_NARROW_STEPS + i) *
-                       32 +
-                   thread % 32];
+        t->matrix[i] = matrix[warprsa_narrow_fragment() + 32 * i];
     t->upper = shared + WARPRSA_NARROW_UPPER +
                group * WARPRSA_NARROW_UPPER_STRIDE + 16 * quarter;
+    t->upper_of_q = 0;
+    t->both = both;
+    if (both) {
+        const uint32_t zeros = shared + WARPRSA_NARROW_A_ZEROS +
+                               group * WARPRSA_NARROW_STRIDE + 16 * quarter;
+        const bool is_q = group >= WARPRSA_NARROW_NUMBERS / 2;
+
+        t->upper_of_q = is_q ? t->upper : zeros;
+        t->upper = is_q ? zeros : t->upper;
+    }
     t->last = shared + WARPRSA_NARROW_LAST +
               group * WARPRSA_NARROW_LAST_STRIDE + 8 * quarter;
     t->low = to + word.low;
@@ -80,6 +101,36 @@ warprsa_narrow_load_bytes(uint64_t *bytes, const warprsa_narrow_thread *t)
                      : "=l"(bytes[4])
                      : "r"(t->last)
                      : "memory");
+}
+
+/* In a block of both primes: adds what the numbers modulo q get, by their
+ * matrix in shared memory. */
+static __device__ __forceinline__ void
+warprsa_narrow_fold_of_q(uint32_t d[][4], const warprsa_narrow_thread *t)
+{
+    const uint32_t matrix =
+        warprsa_narrow_memory() + MATRIX_OF_Q + 16 * warprsa_narrow_fragment();
+
+    WARPRSA_UNROLL
+    for (int i = 0; i < WARPRSA_NARROW_STEPS; i += 2) {
+        uint64_t bytes[2];
+
+        warprsa_narrow_load(bytes, t->upper_of_q + 32 * i);
+        WARPRSA_UNROLL
+        for (int k = 0; k < 2; k++) {
+            uint4 rows[2];
+
+            for (int tile = 0; tile < 2; tile++)
+                asm volatile(
+                    "ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
+                    : "=r"(rows[tile].x), "=r"(rows[tile].y),
+                      "=r"(rows[tile].z), "=r"(rows[tile].w)
+                    : "r"(matrix + 512 * (tile * WARPRSA_NARROW_STEPS + i + k))
+                    : "memory");
+            warprsa_narrow_mma(d[k], rows[0], bytes[k]);
+            warprsa_narrow_mma(d[2 + k], rows[1], bytes[k]);
+        }
+    }
 }
 
 /* The step `carry`, and what changes lanes in it (narrow_host.h says why). */
@@ -149,6 +200,8 @@ static __device__ __forceinline__ void warprsa_narrow_step(
         warprsa_narrow_mma(d[2 + k % 2], t->matrix[WARPRSA_NARROW_STEPS + k],
                            bytes[k]);
     }
+    if (WARPRSA_NARROW_SHORT > 0 && t->both)
+        warprsa_narrow_fold_of_q(d, t);
     if (CHOOSE)
         warprsa_narrow_choose(look, from, digit);
     WARPRSA_UNROLL

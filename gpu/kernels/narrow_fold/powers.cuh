@@ -20,7 +20,7 @@ warprsa_narrow_load_start(const warprsa_narrow_lane *me,
 
     if (warprsa_narrow_ends_another(launch)) {
         const double *from = warprsa_narrow_samples_of_lane(
-            launch, warprsa_narrow_begun(launch), false);
+            warprsa_narrow_begun(launch, warprsa_narrow_own_number(launch)));
 
         WARPRSA_UNROLL
         for (int i = 0; i < 2 * ROUNDS; i++)
@@ -47,7 +47,7 @@ warprsa_narrow_load_number(const warprsa_narrow_lane *me,
                            const warprsa_fold_batch &launch, double *a)
 {
     const double *from = warprsa_narrow_samples_of_lane(
-        launch, warprsa_narrow_raised(launch), false);
+        warprsa_narrow_raised(launch, warprsa_narrow_own_number(launch)));
     const double one[2 * ROUNDS] = {me->lowest ? 1.0 : 0.0};
 
     WARPRSA_UNROLL
@@ -69,15 +69,13 @@ warprsa_narrow_load_number(const warprsa_narrow_lane *me,
  * own, the lowest one at the beginning of a word. */
 static __device__ __forceinline__ void
 warprsa_narrow_load_exponents(const warprsa_fold_batch &launch,
-                              const warprsa_fold_item &own, uint32_t half,
-                              uint8_t *memory)
+                              const warprsa_narrow_own &own, uint8_t *memory)
 {
     const uint32_t thread = warprsa_narrow_thread_index();
-    const uint32_t number = thread / WARPRSA_NARROW_LANES;
-    const uint32_t request =
-        own.first + (number < own.count ? number : own.count - 1);
+    const uint32_t item = WARPRSA_NARROW_CURRENT(power) / 2;
+    const size_t request = launch.items[item].first + own.request;
     const uint32_t *from = launch.batch.exponent +
-                           (2 * (size_t)request + half) * WARPRSA_BLINDED_WORDS;
+                           (2 * request + own.prime) * WARPRSA_BLINDED_WORDS;
     const uint32_t bits = WARPRSA_NARROW_WINDOW * WARPRSA_NARROW_CURRENT(low);
     constexpr unsigned given = ROUNDS == 1
                                    ? (unsigned)WARPRSA_NARROW_EXPONENT_WORDS
@@ -87,13 +85,25 @@ warprsa_narrow_load_exponents(const warprsa_fold_batch &launch,
     for (unsigned i = thread; i < WARPRSA_NARROW_EXPONENT / 4;
          i += POWER_THREADS)
         words[i] = 0;
-    if (ROUNDS > 1 && number >= WARPRSA_NARROW_NUMBERS)
+    if (ROUNDS > 1 && own.number >= WARPRSA_NARROW_NUMBERS)
         return;
-    words +=
-        WARPRSA_NARROW_EXPONENT / 4 + number * WARPRSA_NARROW_EXPONENT_WORDS;
+    words += WARPRSA_NARROW_EXPONENT / 4 +
+             own.number * WARPRSA_NARROW_EXPONENT_WORDS;
     for (unsigned i = thread % WARPRSA_NARROW_LANES;
          i < WARPRSA_NARROW_EXPONENT_WORDS; i += WARPRSA_NARROW_LANES)
         words[i] = warprsa_narrow_shifted_word(from, given, bits, i);
+}
+
+/* Loads the matrix that a block of both primes has in shared memory. */
+static __device__ __forceinline__ void
+warprsa_narrow_load_matrix_of_q(const warprsa_narrow_key *key, uint8_t *memory)
+{
+    uint4 *to = reinterpret_cast<uint4 *>(memory + MATRIX_OF_Q);
+    const uint4 *from = reinterpret_cast<const uint4 *>(key->matrix);
+
+    for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_MATRIX_BYTES / 16;
+         i += POWER_THREADS)
+        to[i] = from[i];
 }
 
 /* Blocks of the powers that an SM takes at the same time: with all registers
@@ -128,6 +138,7 @@ warprsa_narrow_keep(warprsa_narrow_lane *me, warprsa_narrow_thread *t)
         &me->upper_first, &me->upper_second, &me->words,      &me->number,
         &me->fourth,      &me->top_mask,     &me->square,     &me->half,
         &t->upper,        &t->last,          &t->low,         &t->high,
+        &t->upper_of_q,
     };
 
     WARPRSA_UNROLL
@@ -144,12 +155,12 @@ warprsa_narrow_store_power(const warprsa_narrow_lane *me,
                            const warprsa_fold_batch &launch, const double *a)
 {
     const bool is_end = WARPRSA_NARROW_CURRENT(low) == 0;
+    const warprsa_narrow_own own = warprsa_narrow_own_number(launch);
     double *to = warprsa_narrow_samples_of_lane(
-        launch,
-        is_end ? warprsa_narrow_raised(launch) : warprsa_narrow_begun(launch),
-        true);
+        is_end ? warprsa_narrow_raised(launch, own)
+               : warprsa_narrow_begun(launch, own));
 
-    if (to != nullptr) {
+    if (own.present && to != nullptr) {
         WARPRSA_UNROLL
         for (int i = 0; i < 2 * ROUNDS; i++)
             if (warprsa_narrow_takes_part(me, i / 2))
@@ -173,11 +184,13 @@ warprsa_narrow_part_of_power(const warprsa_fold_batch &launch, uint8_t *memory)
 {
     const uint32_t power = WARPRSA_NARROW_CURRENT(power), item = power / 2;
     const uint32_t thread = warprsa_narrow_thread_index();
-    const uint32_t number = thread / WARPRSA_NARROW_LANES;
-    const warprsa_fold_item own = launch.items[item];
+    const warprsa_narrow_own own = warprsa_narrow_own_number(launch);
+    const uint32_t number = own.number;
     const uint32_t first = warprsa_narrow_first_of_key(launch, item);
-    const warprsa_narrow_key *key =
-        &warprsa_narrow_scratch(launch, first)->key[power % 2];
+    const warprsa_narrow_key *keys = warprsa_narrow_scratch(launch, first)->key;
+    const warprsa_narrow_key *key = keys + own.prime;
+    const bool both =
+        WARPRSA_NARROW_SHORT > 0 && WARPRSA_NARROW_CURRENT(both) != 0;
     const uint32_t shared = warprsa_narrow_memory();
     const int digits = (int)WARPRSA_NARROW_CURRENT(digits);
     warprsa_narrow_lane me;
@@ -185,10 +198,12 @@ warprsa_narrow_part_of_power(const warprsa_fold_batch &launch, uint8_t *memory)
     warprsa_narrow_look look;
     double a[2 * ROUNDS];
 
-    warprsa_narrow_load_exponents(launch, own, power % 2, memory);
+    warprsa_narrow_load_exponents(launch, own, memory);
+    if (both)
+        warprsa_narrow_load_matrix_of_q(keys + 1, memory);
     warprsa_narrow_set_lane(&me, shared, (int)number,
                             (int)(thread % WARPRSA_NARROW_LANES), key);
-    warprsa_narrow_set_thread(&t, shared, key);
+    warprsa_narrow_set_thread(&t, shared, keys + power % 2, both);
     if (ROUNDS == 1)
         warprsa_narrow_set_own_look(&look, shared, (int)number,
                                     (int)(thread % WARPRSA_NARROW_LANES));
@@ -214,7 +229,7 @@ warprsa_narrow_part_of_power(const warprsa_fold_batch &launch, uint8_t *memory)
         __shfl_sync(0xffffffffu, number, 0) >= WARPRSA_NARROW_NUMBERS)
         warprsa_narrow_fold_and_look(&me, &t, a, &look, digits);
     else if ((BLOCKS == FEW || ROUNDS > 1) &&
-             __shfl_sync(0xffffffffu, number, 0) >= own.count)
+             !__any_sync(0xffffffffu, own.present))
         warprsa_narrow_fold_only(&me, &t, a, digits);
     else
         warprsa_narrow_power(&me, &t, a, &look,

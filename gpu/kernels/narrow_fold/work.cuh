@@ -29,19 +29,21 @@ static __device__ __forceinline__ uint32_t warprsa_narrow_memory(void)
 /* What the block does now, in shared memory behind what it computes with: the
  * power wants all registers. */
 struct warprsa_narrow_work {
-    uint32_t block;        /* in the order in which they started */
-    uint32_t index;        /* of its part */
-    uint32_t power, low;   /* of that part */
-    uint32_t digits, last; /* whether it is the last part */
+    warprsa_narrow_share left;         /* what is left of its load */
+    uint32_t power, low, digits, done; /* its part, or whether there is none */
+    uint32_t short_items_have_both;
+    uint32_t both; /* 1: the part is of a power of both primes */
 };
 
 /* Behind that what the digits of each thread's samples begin with. */
 static constexpr uint32_t WORK = (WARPRSA_NARROW_SHARED + 15) / 16 * 16;
-static constexpr uint32_t START = WORK + 32;
-static constexpr uint32_t POWER_SHARED =
+static constexpr uint32_t START =
+    WORK + (sizeof(warprsa_narrow_work) + 15) / 16 * 16;
+/* Behind that the matrix of q in a block of both primes. */
+static constexpr uint32_t MATRIX_OF_Q =
     START + WARPRSA_NARROW_NUMBERS * WARPRSA_NARROW_LANES * 16 * ROUNDS;
-
-static_assert(sizeof(warprsa_narrow_work) <= START - WORK, "it has room");
+static constexpr uint32_t POWER_SHARED =
+    MATRIX_OF_Q + (WARPRSA_NARROW_SHORT > 0 ? WARPRSA_NARROW_MATRIX_BYTES : 0);
 
 static __device__ __forceinline__ volatile warprsa_narrow_work *
 warprsa_narrow_current(void)
@@ -55,46 +57,68 @@ warprsa_narrow_current(void)
 #define WARPRSA_NARROW_CURRENT(member)                                         \
     warprsa_largest_in_warp(warprsa_narrow_current()->member)
 
-/* Where the first pair of samples of a lane with lower columns is in the
- * numbers of the block's power, and four samples on that of the next round;
- * NULL for other lanes. A block with fewer than eight requests raises the last
- * one more than once, but stores it once. */
+/* The number that a thread has: a request's, modulo a prime. In a block with
+ * fewer requests than it has room for the last one's number is raised more than
+ * once, but stored once: by the thread for which it is present. In a block of
+ * both primes the upper numbers are those modulo q. */
+struct warprsa_narrow_own {
+    uint32_t number, request, prime;
+    bool present;
+};
+
+static __device__ __forceinline__ warprsa_narrow_own
+warprsa_narrow_own_number(const warprsa_fold_batch &launch)
+{
+    const uint32_t number =
+        warprsa_narrow_thread_index() / WARPRSA_NARROW_LANES;
+    const uint32_t power = WARPRSA_NARROW_CURRENT(power);
+    const uint32_t count = launch.items[power / 2].count;
+    const bool both =
+        WARPRSA_NARROW_SHORT > 0 && WARPRSA_NARROW_CURRENT(both) != 0;
+    const uint32_t of_prime =
+        both ? (uint32_t)WARPRSA_NARROW_SHORT : WARPRSA_NARROW_NUMBERS;
+    const uint32_t request = number % of_prime;
+
+    return {number, request < count ? request : count - 1,
+            both ? number / of_prime % 2 : power % 2, request < count};
+}
+
+/* Where a number is that the block raises, and where it is if the block does
+ * not end its power, or did not begin it. */
 static __device__ __forceinline__ double *
-warprsa_narrow_samples_of_lane(const warprsa_fold_batch &launch,
-                               double (*numbers)[LIMBS], bool storing)
+warprsa_narrow_raised(const warprsa_fold_batch &launch,
+                      const warprsa_narrow_own &own)
+{
+    const uint32_t item = WARPRSA_NARROW_CURRENT(power) / 2;
+
+    return warprsa_narrow_scratch(launch, item)->number[own.prime][own.request];
+}
+
+static __device__ __forceinline__ double *
+warprsa_narrow_begun(const warprsa_fold_batch &launch,
+                     const warprsa_narrow_own &own)
+{
+    const uint32_t power = WARPRSA_NARROW_CURRENT(power);
+    const uint32_t number = own.number % WARPRSA_NARROW_NUMBERS;
+
+    return warprsa_narrow_scratch(launch, power / 2)->begun[power % 2][number];
+}
+
+/* Where the first pair of samples of a lane with lower columns is in a number,
+ * and four samples on that of the next round; NULL for other lanes. */
+static __device__ __forceinline__ double *
+warprsa_narrow_samples_of_lane(double *number)
 {
     static constexpr warprsa_narrow_lane_places places[] =
         WARPRSA_NARROW_LANE_PLACES;
     const uint32_t thread = warprsa_narrow_thread_index();
-    const uint32_t number = thread / WARPRSA_NARROW_LANES;
     const warprsa_narrow_lane_places own =
         places[thread % WARPRSA_NARROW_LANES];
-    const uint32_t count =
-        launch.items[WARPRSA_NARROW_CURRENT(power) / 2].count;
 
-    if (own.first >= 10 || (storing && number >= count) ||
-        (ROUNDS > 1 && number >= WARPRSA_NARROW_NUMBERS))
+    if (own.first >= 10 ||
+        (ROUNDS > 1 && thread >= WARPRSA_NARROW_NUMBERS * WARPRSA_NARROW_LANES))
         return nullptr;
-    return numbers[number < count ? number : count - 1] +
-           2 * warprsa_narrow_pair(own.pair, 0);
-}
-
-/* The numbers that the block raises, and those that it has of a power that it
- * does not end, or that it did not begin. */
-static __device__ __forceinline__ double (
-    *warprsa_narrow_raised(const warprsa_fold_batch &launch))[LIMBS]
-{
-    const uint32_t power = WARPRSA_NARROW_CURRENT(power);
-
-    return warprsa_narrow_scratch(launch, power / 2)->number[power % 2];
-}
-
-static __device__ __forceinline__ double (
-    *warprsa_narrow_begun(const warprsa_fold_batch &launch))[LIMBS]
-{
-    const uint32_t power = WARPRSA_NARROW_CURRENT(power);
-
-    return warprsa_narrow_scratch(launch, power / 2)->begun[power % 2];
+    return number + 2 * warprsa_narrow_pair(own.pair, 0);
 }
 
 static __device__ __forceinline__ bool
@@ -127,46 +151,70 @@ warprsa_narrow_wait(const warprsa_fold_batch &launch)
     __syncthreads();
 }
 
-/* Begins the block's work: its number is how many have started before it. CUDA
- * starts blocks in no order that it promises. */
+/* The powers, by the choice that the block's load was made with. */
+static __device__ __forceinline__ warprsa_narrow_line
+warprsa_narrow_line_of(const warprsa_fold_batch &launch)
+{
+    return {launch.items, launch.item_count,
+            warprsa_narrow_windows(launch.batch.windows),
+            warprsa_narrow_current()->short_items_have_both != 0};
+}
+
+static __device__ __forceinline__ void
+warprsa_narrow_put_left(const warprsa_narrow_share &left)
+{
+    volatile warprsa_narrow_share *to = &warprsa_narrow_current()->left;
+
+    to->begin.power = left.begin.power;
+    to->begin.ended = left.begin.ended;
+    to->end.power = left.end.power;
+    to->end.ended = left.end.ended;
+}
+
+/* Begins the block's work. Its number is how many have started before it: CUDA
+ * starts blocks in no order that it promises. Whoever ends a power must have
+ * started later than who began it, so loads are given in reverse. */
 static __device__ __forceinline__ void
 warprsa_narrow_first_work(const warprsa_fold_batch &launch)
 {
-    volatile warprsa_narrow_work *work = warprsa_narrow_current();
+    const uint32_t blocks = gridDim.x;
 
     if (threadIdx.x == 0) {
-        work->block =
+        const uint32_t block =
             atomicAdd(&warprsa_narrow_scratch(launch, 0)->blocks_started, 1u);
-        work->index = 0;
+        const warprsa_narrow_line line = warprsa_narrow_new_line(
+            launch.items, launch.item_count,
+            warprsa_narrow_windows(launch.batch.windows), blocks);
+
+        warprsa_narrow_current()->short_items_have_both = line.both;
+        warprsa_narrow_put_left(
+            warprsa_narrow_share_of(&line, blocks, blocks - 1 - block));
     }
 }
 
-/* Sets the next part of the block's load; false if there is none. Whoever ends
- * a power must have started later than who began it, so loads are given in
- * reverse. */
+/* Sets the next part of the block's load; false if there is none. */
 static __device__ __forceinline__ bool
 warprsa_narrow_next_work(const warprsa_fold_batch &launch)
 {
     volatile warprsa_narrow_work *work = warprsa_narrow_current();
-    const uint32_t powers = 2 * launch.item_count, blocks = gridDim.x;
-    const int windows = warprsa_narrow_windows(launch.batch.windows);
-    warprsa_narrow_part part;
 
     __syncthreads();
     if (threadIdx.x == 0) {
-        const uint32_t block = blocks - 1 - work->block;
+        const warprsa_narrow_line line = warprsa_narrow_line_of(launch);
+        warprsa_narrow_share left = {
+            {work->left.begin.power, work->left.begin.ended},
+            {work->left.end.power, work->left.end.ended}};
+        warprsa_narrow_part part = {};
 
-        work->last = !warprsa_narrow_part_of(
-            &part, warprsa_narrow_cut_at(block, blocks, powers, windows),
-            warprsa_narrow_cut_at(block + 1, blocks, powers, windows),
-            work->index, windows);
-        work->index = work->index + 1;
+        work->done = !warprsa_narrow_take_part(&part, &left, &line);
+        warprsa_narrow_put_left(left);
         work->power = part.power;
         work->low = (uint32_t)part.low;
         work->digits = (uint32_t)part.digits;
+        work->both = warprsa_narrow_is_both(&line, part.power / 2);
     }
     __syncthreads();
-    return WARPRSA_NARROW_CURRENT(last) == 0;
+    return WARPRSA_NARROW_CURRENT(done) == 0;
 }
 
 #endif

@@ -4,6 +4,7 @@
  * gpu/kernels/fold/plan.h: which keys may be folded, and where the requests of
  * a batch are put.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,13 +59,12 @@ typedef struct times {
     double wave_time, rest_time;
 } times;
 
-static double predict(const void *arg, size_t items_folded, size_t rest)
+static double predict(const void *arg, double items_folded, size_t rest)
 {
     const times *t = arg;
-    const size_t waves = (items_folded + t->wave - 1) / t->wave;
+    const double waves = ceil(items_folded / (double)t->wave);
 
-    return (double)waves * t->wave_time +
-           (double)((rest + 9) / 10) * t->rest_time;
+    return waves * t->wave_time + (double)((rest + 9) / 10) * t->rest_time;
 }
 
 /* Every task has one position; those of a key come in their order. */
@@ -87,10 +87,11 @@ static void check_order(size_t count)
     }
 }
 
-/* The items are the folded registers, each of one key, and none too long. */
+/* The items are the folded requests, each of one key, and none too long. Each
+ * knows how many before it are short. */
 static void check_items(const warprsa_fold_rule *rule)
 {
-    uint32_t next = 0;
+    uint32_t next = 0, shorts = 0;
 
     for (uint32_t i = 0; i < plan.items; i++) {
         assert_int_equal(next, items[i].first);
@@ -99,6 +100,8 @@ static void check_items(const warprsa_fold_rule *rule)
             assert_int_equal(tasks[plan.order[next]].key,
                              tasks[plan.order[next + j]].key);
         next += items[i].count;
+        assert_int_equal(shorts, items[i].short_before);
+        shorts += items[i].count <= rule->item_max / 2;
     }
     assert_int_equal(plan.folded, next);
 }
@@ -116,28 +119,38 @@ static void count_lengths(unsigned of[WARPRSA_FOLD_ITEM_MAX + 1], size_t count,
     }
 }
 
+/* What the items of the plan count as. */
+static double folded_of_plan(const warprsa_fold_rule *rule)
+{
+    double folded = 0;
+
+    for (uint32_t i = 0; i < plan.items; i++)
+        folded += items[i].count <= rule->item_max / 2 ? rule->short_share : 1;
+    return folded;
+}
+
 /* Folded are the longest items, and with one more or fewer of them it would
  * take no less. */
 static void check_choice(size_t count, const warprsa_fold_rule *rule)
 {
     unsigned of[WARPRSA_FOLD_ITEM_MAX + 1];
-    const double time = rule->item_max != 0 ? predict(rule->arg, plan.items,
-                                                      count - plan.folded)
-                                            : 0;
-    size_t rest = count, folded = 0, as_long = 0;
+    size_t rest = count, number = 0, as_long = 0;
+    double time, folded = 0;
 
     if (rule->item_max == 0) {
         assert_int_equal(0, plan.folded);
         return;
     }
+    time = predict(rule->arg, folded_of_plan(rule), count - plan.folded);
     count_lengths(of, count, rule);
     assert_true(time <= predict(rule->arg, 0, count));
     for (uint32_t l = rule->item_max; l >= rule->item_min; l--)
         for (unsigned i = 0; i < of[l]; i++) {
             rest -= l;
-            folded++;
+            folded += l <= rule->item_max / 2 ? rule->short_share : 1;
+            number++;
             assert_true(time <= predict(rule->arg, folded, rest));
-            as_long += folded == plan.items && rest == count - plan.folded;
+            as_long += number == plan.items && rest == count - plan.folded;
         }
     assert_true(plan.items == 0 || as_long == 1);
     for (uint32_t i = 0; i < plan.items; i++)
@@ -173,7 +186,10 @@ static void batches(void **state)
         const unsigned most = 1 + random_below(&stream, WARPRSA_FOLD_ITEM_MAX);
         const warprsa_fold_rule rule = {turn % 7 == 0 ? 0 : most,
                                         1 + random_below(&stream, most),
-                                        predict, &t, 0};
+                                        turn % 2 == 0 ? 1 : 0.6875,
+                                        predict,
+                                        &t,
+                                        0};
 
         make_batch(count, 1 + random_below(&stream, KEYS), &stream);
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule, 1);
@@ -192,7 +208,7 @@ static void batches(void **state)
 static void odd_ends(void **state)
 {
     static const times t = {264, 9.2, 1};
-    static const warprsa_fold_rule rule = {10, 1, predict, &t, 0};
+    static const warprsa_fold_rule rule = {10, 1, 1, predict, &t, 0};
     const size_t count = 2640;
 
     (void)state;
@@ -207,6 +223,28 @@ static void odd_ends(void **state)
     assert_in_range(count - plan.folded, 8 * 5, 8 * 6);
 }
 
+/* Short items are folded where they take less than full ones and than others:
+ * eight keys of eleven tasks, three of which make a short item. */
+static void short_items(void **state)
+{
+    static const times t = {1, 5, 10};
+    const size_t count = 88;
+
+    (void)state;
+    memset(accepts, 1, sizeof(accepts));
+    for (size_t i = 0; i < count; i++)
+        tasks[i].key = (uint32_t)(i % 8);
+    for (int cheap = 0; cheap < 2; cheap++) {
+        const warprsa_fold_rule rule = {8, 1, cheap ? 0.5 : 1, predict, &t, 0};
+
+        warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule, 1);
+        assert_int_equal(cheap ? 16 : 8, plan.items);
+        check_order(count);
+        check_items(&rule);
+        check_choice(count, &rule);
+    }
+}
+
 /* Of two rules, the one whose choice is faster is taken, unless the batch has
  * more requests than its items may. */
 static void rules(void **state)
@@ -219,8 +257,8 @@ static void rules(void **state)
     for (size_t i = 0; i < count; i++)
         tasks[i].key = 0;
     for (uint32_t most = 0; most < 3; most++) {
-        const warprsa_fold_rule both[] = {{64, 1, predict, &slow, 0},
-                                          {32, 1, predict, &fast, most}};
+        const warprsa_fold_rule both[] = {{64, 1, 1, predict, &slow, 0},
+                                          {32, 1, 1, predict, &fast, most}};
         const size_t taken = most == 1 ? 0 : 1; /* 1: 32 requests alone */
 
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, both, 2);
@@ -247,8 +285,8 @@ static void two_rules(void **state)
         tasks[i].key = (uint32_t)(i % 8);
     for (int with_second = 0; with_second < 2; with_second++) {
         const warprsa_fold_rule both[] = {
-            {64, 16, predict, &wide, 0},
-            {4, 2, predict, with_second ? &narrow : &slow, 100}};
+            {64, 16, 1, predict, &wide, 0},
+            {4, 2, 1, predict, with_second ? &narrow : &slow, 100}};
         uint32_t next = 0;
 
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, both, 2);
@@ -323,11 +361,9 @@ static void keys_that_lie(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches),
-        cmocka_unit_test(odd_ends),
-        cmocka_unit_test(rules),
-        cmocka_unit_test(two_rules),
-        cmocka_unit_test(lengths_of_primes),
+        cmocka_unit_test(batches),       cmocka_unit_test(odd_ends),
+        cmocka_unit_test(rules),         cmocka_unit_test(short_items),
+        cmocka_unit_test(two_rules),     cmocka_unit_test(lengths_of_primes),
         cmocka_unit_test(keys_that_lie),
     };
 

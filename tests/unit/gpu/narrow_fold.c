@@ -235,10 +235,13 @@ static void use_primes(void)
     memset(keys, 0xff, sizeof(keys));
     memset(exchange, 0xff, sizeof(exchange));
     warprsa_narrow_new_maker(&maker, &op, 16, LIMBS_PER_THREAD);
-    for (int row = 0; row < WARPRSA_NARROW_STEP_ROWS; row++)
-        warprsa_narrow_make_row(&keys[0], &keys[1], &maker, row, 16,
-                                LIMBS_PER_THREAD);
     warprsa_narrow_make_bias(&keys[0], &keys[1], &maker, 16, LIMBS_PER_THREAD);
+    for (int i = 0; i < WARPRSA_NARROW_MATRIX_COLUMNS; i++) {
+        memset(exchange, 0xff, sizeof(exchange));
+        warprsa_narrow_new_maker(&maker, &op, 16, LIMBS_PER_THREAD);
+        warprsa_narrow_make_column(&keys[0], &keys[1], &maker, i, 16,
+                                   LIMBS_PER_THREAD);
+    }
 }
 
 static void next_primes(int pattern)
@@ -458,31 +461,79 @@ static void powers(void **state)
     }
 }
 
-/* What the blocks of a launch do, and when, in digits. */
+/* What the blocks of a launch do, and when. */
 typedef struct timetable {
-    uint32_t powers, blocks;
-    int windows;
-    int done[POWERS_MOST];    /* digits of a power, from the most significant */
-    int stored[POWERS_MOST];  /* when the block that began it stored that */
-    uint32_t by[POWERS_MOST]; /* that block */
+    warprsa_fold_item items[POWERS_MOST / 2];
+    warprsa_narrow_line line;
+    uint32_t blocks, load;
+    int done[POWERS_MOST];        /* digits of a power, the highest first */
+    uint32_t stored[POWERS_MOST]; /* when its first part was stored */
+    uint32_t by[POWERS_MOST];     /* the block that did that */
 } timetable;
+
+/* Every item, none, every third or a random third of them is short. */
+static void make_items(timetable *t, uint32_t count, int kind)
+{
+    uint32_t shorts = 5; /* before the first of the launch */
+
+    for (uint32_t i = 0; i < count; i++) {
+        unsigned char random = 0;
+        bool is_short = kind == 1 || (kind == 2 && i % 3 == 2);
+
+        if (kind == 3) {
+            random_bytes(&stream, &random, 1);
+            is_short = random < 85;
+        }
+        t->items[i] = (warprsa_fold_item){
+            8 * i, is_short ? 1 + i % 4 : 5 + i % 4, shorts};
+        shorts += is_short;
+    }
+}
+
+static bool has_both(const timetable *t, uint32_t item)
+{
+    return t->line.both && t->items[item].count <= 4;
+}
+
+static uint32_t time_of_digit(const timetable *t, uint32_t power)
+{
+    return has_both(t, power / 2) ? WARPRSA_NARROW_TIME_OF_BOTH
+                                  : WARPRSA_NARROW_TIME;
+}
+
+/* The load of a block, if short items have powers of both primes or not: its
+ * part of all powers, or the longest of them. */
+static uint32_t expected_load(const timetable *t, bool both)
+{
+    const uint32_t each =
+        (uint32_t)t->line.windows + WARPRSA_NARROW_TABLE_DIGITS;
+    uint32_t sum = 0, longest = WARPRSA_NARROW_TIME;
+
+    for (uint32_t i = 0; i < t->line.count; i++) {
+        const bool joined = both && t->items[i].count <= 4;
+
+        sum += joined ? WARPRSA_NARROW_TIME_OF_BOTH : 2 * WARPRSA_NARROW_TIME;
+        if (joined)
+            longest = WARPRSA_NARROW_TIME_OF_BOTH;
+    }
+    sum = (sum * each + t->blocks - 1) / t->blocks;
+    return sum > longest * each ? sum : longest * each;
+}
 
 /* Runs the parts of a block, of which those that begin a power or those that
  * end one. Returns when it is done. */
-static int run_block(timetable *t, uint32_t block, bool ends)
+static uint32_t run_block(timetable *t, uint32_t block, bool ends)
 {
-    const warprsa_narrow_cut begin =
-        warprsa_narrow_cut_at(block, t->blocks, t->powers, t->windows);
-    const warprsa_narrow_cut end =
-        warprsa_narrow_cut_at(block + 1, t->blocks, t->powers, t->windows);
+    warprsa_narrow_share share =
+        warprsa_narrow_share_of(&t->line, t->blocks, block);
     warprsa_narrow_part part;
-    int now = 0;
+    uint32_t now = 0;
 
-    for (uint32_t i = 0;
-         warprsa_narrow_part_of(&part, begin, end, i, t->windows); i++) {
-        const bool is_end = part.low + part.digits < t->windows;
+    for (int i = 0; warprsa_narrow_take_part(&part, &share, &t->line); i++) {
+        const bool is_end = part.low + part.digits < t->line.windows;
 
-        assert_true(part.power < t->powers);
+        assert_true(part.power < 2 * t->line.count);
+        assert_true(part.power % 2 == 0 || !has_both(t, part.power / 2));
         assert_true(part.low >= 0 && part.digits > 0);
         /* The first part alone may leave something, the last one end it. */
         assert_true(part.low == 0 || i == 0);
@@ -492,11 +543,12 @@ static int run_block(timetable *t, uint32_t block, bool ends)
             if (now < t->stored[part.power])
                 now = t->stored[part.power];
         }
-        now += WARPRSA_NARROW_TABLE_DIGITS + part.digits;
+        now += (uint32_t)(WARPRSA_NARROW_TABLE_DIGITS + part.digits) *
+               time_of_digit(t, part.power);
         if (is_end != ends)
             continue;
         assert_int_equal(t->done[part.power],
-                         t->windows - part.low - part.digits);
+                         t->line.windows - part.low - part.digits);
         t->done[part.power] += part.digits;
         t->stored[part.power] = now;
         t->by[part.power] = block;
@@ -504,20 +556,26 @@ static int run_block(timetable *t, uint32_t block, bool ends)
     return now;
 }
 
-static void check_launch(timetable *t)
+static void check_launch(timetable *t, uint32_t count, int windows)
 {
-    const int each = t->windows + WARPRSA_NARROW_TABLE_DIGITS;
-    const int load =
-        ((int)t->powers * each + (int)t->blocks - 1) / (int)t->blocks;
+    const uint32_t tables =
+        3 * WARPRSA_NARROW_TABLE_DIGITS * WARPRSA_NARROW_TIME_OF_BOTH;
+    uint32_t alone, both;
 
+    t->line = warprsa_narrow_new_line(t->items, count, windows, t->blocks);
+    alone = expected_load(t, false);
+    both = expected_load(t, true);
+    assert_int_equal(t->line.both, LIMBS == 40 && both < alone);
+    t->load = t->line.both ? both : alone;
+    assert_int_equal(warprsa_narrow_time_of_load(&t->line, t->blocks), t->load);
     memset(t->done, 0, sizeof(t->done));
     for (uint32_t block = 0; block < t->blocks; block++)
         (void)run_block(t, block, false);
     for (uint32_t block = t->blocks; block-- > 0;)
-        assert_true(run_block(t, block, true) <=
-                    load + 3 * WARPRSA_NARROW_TABLE_DIGITS);
-    for (uint32_t i = 0; i < t->powers; i++)
-        assert_int_equal(t->done[i], t->windows);
+        assert_true(run_block(t, block, true) <= t->load + tables);
+    for (uint32_t i = 0; i < 2 * count; i++)
+        assert_int_equal(t->done[i],
+                         i % 2 != 0 && has_both(t, i / 2) ? 0 : windows);
 }
 
 /* One block for each power as long as they fit at once and the last ones do not
@@ -549,18 +607,19 @@ static void blocks_share_the_powers(void **state)
     static const uint32_t sms[] = {1, 2, 7, 132};
 
     (void)state;
-    for (size_t i = 0; i < sizeof(sms) / sizeof(sms[0]); i++)
-        for (uint32_t most = 1; most <= 4; most++)
-            for (uint32_t powers = 2; powers <= POWERS_MOST; powers += 2)
-                for (t.windows = WINDOWS_MOST - 30; t.windows <= WINDOWS_MOST;
-                     t.windows += 10) {
-                    t.powers = powers;
+    for (uint32_t items = 1; items <= POWERS_MOST / 2; items++)
+        for (int kind = 0; kind < 4; kind++) {
+            make_items(&t, items, kind);
+            for (size_t i = 0; i < sizeof(sms) / sizeof(sms[0]); i++)
+                for (uint32_t most = 1; most <= 4; most++) {
                     t.blocks =
-                        warprsa_narrow_power_blocks(powers, sms[i], most);
-                    assert_true(t.blocks >= 1 && t.blocks <= powers &&
+                        warprsa_narrow_power_blocks(2 * items, sms[i], most);
+                    assert_true(t.blocks >= 1 && t.blocks <= 2 * items &&
                                 t.blocks <= most * sms[i]);
-                    check_launch(&t);
+                    check_launch(&t, items,
+                                 WINDOWS_MOST - (int)(items + most) % 31);
                 }
+        }
 }
 
 int main(void)
