@@ -88,5 +88,5 @@ extern "C" const warprsa_fold_kernel WARPRSA_OF_BITS(warprsa_fold_kernel_) = {
     .cut_bytes = roots_bytes,
     .item_max = whole::THREADS / 2,
     .item_min = whole::THREADS / 2 / WARPRSA_FOLD_ITEM_SHARE_MIN,
-        .short_share = 1,
+    .short_share = 1,
 };
