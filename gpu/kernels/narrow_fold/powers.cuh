@@ -101,8 +101,8 @@ warprsa_narrow_load_matrix_of_q(const warprsa_narrow_key *key, uint8_t *memory)
     uint4 *to = reinterpret_cast<uint4 *>(memory + MATRIX_OF_Q);
     const uint4 *from = reinterpret_cast<const uint4 *>(key->matrix);
 
-    for (unsigned i = threadIdx.x; i < WARPRSA_NARROW_MATRIX_BYTES / 16;
-         i += POWER_THREADS)
+    for (unsigned i = warprsa_narrow_thread_index();
+         i < WARPRSA_NARROW_MATRIX_BYTES / 16; i += POWER_THREADS)
         to[i] = from[i];
 }
 
