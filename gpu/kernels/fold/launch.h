@@ -23,7 +23,8 @@ typedef struct warprsa_fold_batch {
     warprsa_batch batch;            /* its table: table_bytes for each block */
     const warprsa_fold_item *items; /* device memory */
     uint32_t item_count;
-    uint32_t sms; /* of the device */
+    uint32_t all_items; /* with those of other batches under way */
+    uint32_t sms;       /* of the device */
 } warprsa_fold_batch;
 
 /* A block with fewer requests than one part in so many of the most that it can
@@ -78,7 +79,7 @@ size_t warprsa_fold_table_bytes(const warprsa_fold_kernel *kernel, size_t count,
  * `table_bytes` bytes, at least as many as one item needs; the fewer they are
  * below warprsa_fold_table_bytes(), the longer it takes. `all_items` are those
  * under way on the device, of other batches, too: by them it is decided whether
- * items are cut. Returns the error of the launch itself. */
+ * items are cut, and what short ones are computed by. Returns the error of the launch itself. */
 cudaError_t warprsa_fold_launch(const warprsa_fold_kernel *kernel,
                                 const warprsa_batch *batch,
                                 const warprsa_fold_item *items,

@@ -90,6 +90,14 @@ warprsa_narrow_item_key(const warprsa_fold_batch &launch, uint32_t item)
     return launch.batch.key[launch.items[item].first];
 }
 
+/* Whether an item is the first of its key, whose matrices it has. */
+static __device__ __forceinline__ bool
+warprsa_narrow_has_matrices(const warprsa_fold_batch &launch, uint32_t item)
+{
+    return item == 0 || warprsa_narrow_item_key(launch, item) !=
+                            warprsa_narrow_item_key(launch, item - 1);
+}
+
 /* The first item of a run with the key of `item`. By all lanes of a warp. */
 static __device__ __forceinline__ uint32_t
 warprsa_narrow_first_of_key(const warprsa_fold_batch &launch, uint32_t item)

@@ -40,8 +40,7 @@ warprsa_narrow_make_keys(const warprsa_fold_batch &launch, uint32_t block)
 
         /* Public, and the same for all of a warp. */
         if (warprsa_largest_in_warp(
-                item > 0 && warprsa_narrow_item_key(launch, item) ==
-                                warprsa_narrow_item_key(launch, item - 1)) != 0)
+                warprsa_narrow_has_matrices(launch, item)) == 0)
             continue;
         warprsa_narrow_new_maker(&maker, &op, THREADS_PER_NUMBER,
                                  LIMBS_PER_THREAD);
@@ -103,18 +102,24 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* Wipes all of the items but the numbers, which nobody reads any more: each
- * warp some words. */
+/* Wipes all that was written of the items but the numbers, which nobody reads
+ * any more. */
 static __device__ __forceinline__ void
 warprsa_narrow_wipe_items(const warprsa_fold_batch &launch)
 {
-    constexpr uint32_t words = offsetof(warprsa_narrow_item, number) / 8;
-    const uint32_t threads = gridDim.x * THREADS;
+    constexpr size_t matrices = sizeof(warprsa_narrow_item::key) / 8;
+    constexpr size_t end = offsetof(warprsa_narrow_item, number) / 8;
 
-    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x;
-         i < launch.item_count * words; i += threads)
-        reinterpret_cast<volatile uint64_t *>(
-            warprsa_narrow_scratch(launch, i / words))[i % words] = 0;
+    for (uint32_t item = blockIdx.x; item < launch.item_count;
+         item += gridDim.x) {
+        volatile uint64_t *words = reinterpret_cast<volatile uint64_t *>(
+            warprsa_narrow_scratch(launch, item));
+        const bool all = warprsa_narrow_has_matrices(launch, item);
+
+        for (size_t i = (all ? 0 : matrices) + threadIdx.x; i < end;
+             i += THREADS)
+            words[i] = 0;
+    }
 }
 
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)

@@ -137,19 +137,23 @@ WARPRSA_FN uint32_t warprsa_narrow_time_of_load(const warprsa_narrow_line *line,
     return load > longest * each ? load : longest * each;
 }
 
-/* The line of these items, for so many blocks: short ones have powers of both
- * primes if the loads are shorter then. */
+/* The line of these items, for so many blocks. Short ones have powers of both
+ * primes if the loads are shorter then, or would be with as few blocks as is
+ * this line's share of a device that has `all` items to compute, those of other
+ * launches, too. */
 WARPRSA_FN warprsa_narrow_line
 warprsa_narrow_new_line(const warprsa_fold_item *items, uint32_t count,
-                        int windows, uint32_t blocks)
+                        uint32_t all, int windows, uint32_t blocks)
 {
     const warprsa_narrow_line by_one = {items, count, windows, false};
     const warprsa_narrow_line by_both = {items, count, windows, true};
+    const uint32_t part = (uint32_t)((uint64_t)blocks * count / all);
+    const uint32_t share = part > 0 ? part : 1;
 
     if (WARPRSA_NARROW_SHORT == 0 ||
         warprsa_narrow_shorts(items, count, count) == 0 ||
-        warprsa_narrow_time_of_load(&by_both, blocks) >=
-            warprsa_narrow_time_of_load(&by_one, blocks))
+        warprsa_narrow_time_of_load(&by_both, share) >=
+            warprsa_narrow_time_of_load(&by_one, share))
         return by_one;
     return by_both;
 }

@@ -183,7 +183,7 @@ warprsa_narrow_first_work(const warprsa_fold_batch &launch)
         const uint32_t block =
             atomicAdd(&warprsa_narrow_scratch(launch, 0)->blocks_started, 1u);
         const warprsa_narrow_line line = warprsa_narrow_new_line(
-            launch.items, launch.item_count,
+            launch.items, launch.item_count, launch.all_items,
             warprsa_narrow_windows(launch.batch.windows), blocks);
 
         warprsa_narrow_current()->short_items_have_both = line.both;

@@ -501,9 +501,9 @@ static uint32_t time_of_digit(const timetable *t, uint32_t power)
                                   : WARPRSA_NARROW_TIME;
 }
 
-/* The load of a block, if short items have powers of both primes or not: its
- * part of all powers, or the longest of them. */
-static uint32_t expected_load(const timetable *t, bool both)
+/* The load of one of so many blocks, if short items have powers of both primes
+ * or not: its part of all powers, or the longest of them. */
+static uint32_t expected_load(const timetable *t, uint32_t blocks, bool both)
 {
     const uint32_t each =
         (uint32_t)t->line.windows + WARPRSA_NARROW_TABLE_DIGITS;
@@ -516,7 +516,7 @@ static uint32_t expected_load(const timetable *t, bool both)
         if (joined)
             longest = WARPRSA_NARROW_TIME_OF_BOTH;
     }
-    sum = (sum * each + t->blocks - 1) / t->blocks;
+    sum = (sum * each + blocks - 1) / blocks;
     return sum > longest * each ? sum : longest * each;
 }
 
@@ -556,17 +556,20 @@ static uint32_t run_block(timetable *t, uint32_t block, bool ends)
     return now;
 }
 
-static void check_launch(timetable *t, uint32_t count, int windows)
+/* Of a launch whose items are one in so many of the device's. */
+static void check_launch(timetable *t, uint32_t count, uint32_t others,
+                         int windows)
 {
     const uint32_t tables =
         3 * WARPRSA_NARROW_TABLE_DIGITS * WARPRSA_NARROW_TIME_OF_BOTH;
-    uint32_t alone, both;
+    const uint32_t share = t->blocks < others ? 1 : t->blocks / others;
 
-    t->line = warprsa_narrow_new_line(t->items, count, windows, t->blocks);
-    alone = expected_load(t, false);
-    both = expected_load(t, true);
-    assert_int_equal(t->line.both, LIMBS == 40 && both < alone);
-    t->load = t->line.both ? both : alone;
+    t->line = warprsa_narrow_new_line(t->items, count, others * count, windows,
+                                      t->blocks);
+    assert_int_equal(t->line.both,
+                     LIMBS == 40 && expected_load(t, share, true) <
+                                        expected_load(t, share, false));
+    t->load = expected_load(t, t->blocks, t->line.both);
     assert_int_equal(warprsa_narrow_time_of_load(&t->line, t->blocks), t->load);
     memset(t->done, 0, sizeof(t->done));
     for (uint32_t block = 0; block < t->blocks; block++)
@@ -616,7 +619,7 @@ static void blocks_share_the_powers(void **state)
                         warprsa_narrow_power_blocks(2 * items, sms[i], most);
                     assert_true(t.blocks >= 1 && t.blocks <= 2 * items &&
                                 t.blocks <= most * sms[i]);
-                    check_launch(&t, items,
+                    check_launch(&t, items, 1 + items % 5 / 3 * 8,
                                  WINDOWS_MOST - (int)(items + most) % 31);
                 }
         }
