@@ -200,7 +200,7 @@ static __device__ __forceinline__ void warprsa_narrow_step(
         warprsa_narrow_mma(d[2 + k % 2], t->matrix[WARPRSA_NARROW_STEPS + k],
                            bytes[k]);
     }
-    if (WARPRSA_NARROW_SHORT > 0 && t->both)
+    if (SHORT > 0 && t->both)
         warprsa_narrow_fold_of_q(d, t);
     if (CHOOSE)
         warprsa_narrow_choose(look, from, digit);

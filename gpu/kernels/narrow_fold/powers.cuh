@@ -185,12 +185,11 @@ warprsa_narrow_part_of_power(const warprsa_fold_batch &launch, uint8_t *memory)
     const uint32_t power = WARPRSA_NARROW_CURRENT(power), item = power / 2;
     const uint32_t thread = warprsa_narrow_thread_index();
     const warprsa_narrow_own own = warprsa_narrow_own_number(launch);
-    const uint32_t number = own.number;
+    const uint32_t number = thread / WARPRSA_NARROW_LANES;
     const uint32_t first = warprsa_narrow_first_of_key(launch, item);
     const warprsa_narrow_key *keys = warprsa_narrow_scratch(launch, first)->key;
     const warprsa_narrow_key *key = keys + own.prime;
-    const bool both =
-        WARPRSA_NARROW_SHORT > 0 && WARPRSA_NARROW_CURRENT(both) != 0;
+    const bool both = SHORT > 0 && WARPRSA_NARROW_CURRENT(both) != 0;
     const uint32_t shared = warprsa_narrow_memory();
     const int digits = (int)WARPRSA_NARROW_CURRENT(digits);
     warprsa_narrow_lane me;
@@ -229,7 +228,9 @@ warprsa_narrow_part_of_power(const warprsa_fold_batch &launch, uint8_t *memory)
         __shfl_sync(0xffffffffu, number, 0) >= WARPRSA_NARROW_NUMBERS)
         warprsa_narrow_fold_and_look(&me, &t, a, &look, digits);
     else if ((BLOCKS == FEW || ROUNDS > 1) &&
-             !__any_sync(0xffffffffu, own.present))
+             __shfl_sync(0xffffffffu,
+                         both ? number % (WARPRSA_NARROW_NUMBERS / 2) : number,
+                         0) >= launch.items[item].count)
         warprsa_narrow_fold_only(&me, &t, a, digits);
     else
         warprsa_narrow_power(&me, &t, a, &look,

@@ -39,11 +39,13 @@ struct warprsa_narrow_work {
 static constexpr uint32_t WORK = (WARPRSA_NARROW_SHARED + 15) / 16 * 16;
 static constexpr uint32_t START =
     WORK + (sizeof(warprsa_narrow_work) + 15) / 16 * 16;
+/* Requests of a short item (parts.h); 0: none is short. */
+static constexpr uint32_t SHORT = WARPRSA_NARROW_SHORT;
 /* Behind that the matrix of q in a block of both primes. */
 static constexpr uint32_t MATRIX_OF_Q =
     START + WARPRSA_NARROW_NUMBERS * WARPRSA_NARROW_LANES * 16 * ROUNDS;
 static constexpr uint32_t POWER_SHARED =
-    MATRIX_OF_Q + (WARPRSA_NARROW_SHORT > 0 ? WARPRSA_NARROW_MATRIX_BYTES : 0);
+    MATRIX_OF_Q + (SHORT > 0 ? WARPRSA_NARROW_MATRIX_BYTES : 0);
 
 static __device__ __forceinline__ volatile warprsa_narrow_work *
 warprsa_narrow_current(void)
@@ -73,10 +75,8 @@ warprsa_narrow_own_number(const warprsa_fold_batch &launch)
         warprsa_narrow_thread_index() / WARPRSA_NARROW_LANES;
     const uint32_t power = WARPRSA_NARROW_CURRENT(power);
     const uint32_t count = launch.items[power / 2].count;
-    const bool both =
-        WARPRSA_NARROW_SHORT > 0 && WARPRSA_NARROW_CURRENT(both) != 0;
-    const uint32_t of_prime =
-        both ? (uint32_t)WARPRSA_NARROW_SHORT : WARPRSA_NARROW_NUMBERS;
+    const bool both = SHORT > 0 && WARPRSA_NARROW_CURRENT(both) != 0;
+    const uint32_t of_prime = both ? SHORT : (uint32_t)WARPRSA_NARROW_NUMBERS;
     const uint32_t request = number % of_prime;
 
     return {number, request < count ? request : count - 1,
