@@ -42,7 +42,7 @@ enum {
     KEYS = 16,
     SAMPLES_MAX = 100000,
     TURNS_MAX = 1000,
-    BATCH_MAX = 1 << 20,
+    BATCH_MAX = 1 << 20, /* and requests of others */
 };
 
 /* The kinds of batches: those of exponents.h and one more. */
@@ -59,6 +59,8 @@ static const char help[] =
     "  --kernel=NAME   one that --list prints (cooperative)\n"
     "  --bits=N        size of RSA (2048)\n"
     "  --batch=N       requests in a batch (512)\n"
+    "  --others=N      requests of other batches that the engine is told of, as\n"
+    "                  if it had to share the GPU with them (0)\n"
     "  --samples=N     --timing: batches of each kind (300)\n"
     "  --csv=FILE      the same: write every batch's kind and times\n"
     "  --turns=N       --profile: batches of each kind (1)\n"
@@ -88,7 +90,7 @@ enum {
 typedef struct subject {
     const char *name;
     paper_launcher *control; /* NULL: an engine's kernel */
-    size_t bits, batch;
+    size_t bits, batch, others;
     batch_run run;
     key_set keys[2];
     uint32_t fixed[WARPRSA_EXPONENT_WORDS];
@@ -156,6 +158,7 @@ static void subject_new(subject *s)
     bench_random(s->fixed, sizeof(s->fixed));
     batch_run_keys(&s->run, &s->keys[0], s->name);
     batch_run_fill(&s->run, s->batch);
+    s->run.memory.concurrent = s->others;
     if (!batch_run_takes(&s->run, s->name, s->run.memory.size)) {
         puts("the kernel does not take keys of this size");
         exit(EXIT_SUCCESS);
@@ -387,6 +390,7 @@ static void parse(subject *s, options *o, int argc, char **argv)
         {"kernel", required_argument, NULL, 'k'},
         {"bits", required_argument, NULL, 'b'},
         {"batch", required_argument, NULL, 'n'},
+        {"others", required_argument, NULL, 'm'},
         {"samples", required_argument, NULL, 's'},
         {"turns", required_argument, NULL, 'u'},
         {"csv", required_argument, NULL, 'c'},
@@ -406,6 +410,8 @@ static void parse(subject *s, options *o, int argc, char **argv)
             s->bits = bench_parse_number(optarg, WARPRSA_MODULUS_BITS_MAX);
         else if (c == 'n')
             s->batch = bench_parse_number(optarg, BATCH_MAX);
+        else if (c == 'm')
+            s->others = bench_parse_number(optarg, BATCH_MAX);
         else if (c == 's')
             o->samples = bench_parse_number(optarg, SAMPLES_MAX);
         else if (c == 'u')
