@@ -79,7 +79,8 @@ size_t warprsa_fold_table_bytes(const warprsa_fold_kernel *kernel, size_t count,
  * `table_bytes` bytes, at least as many as one item needs; the fewer they are
  * below warprsa_fold_table_bytes(), the longer it takes. `all_items` are those
  * under way on the device, of other batches, too: by them it is decided whether
- * items are cut, and what short ones are computed by. Returns the error of the launch itself. */
+ * items are cut, and whether short ones have one block for both primes. Returns
+ * the error of the launch itself. */
 cudaError_t warprsa_fold_launch(const warprsa_fold_kernel *kernel,
                                 const warprsa_batch *batch,
                                 const warprsa_fold_item *items,

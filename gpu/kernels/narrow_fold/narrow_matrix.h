@@ -237,9 +237,9 @@ WARPRSA_FN void warprsa_narrow_put_column(warprsa_narrow_key *to_p,
 
 /*
  * Makes the rows of a column, 8 column to 8 column + 7, of the matrices of both
- * primes: zeros behind the last byte's. The last rows of the two highest columns
- * are not the next powers of two (narrow.h). The exchange buffer has the rows
- * afterwards, and no more what products need.
+ * primes: zeros behind the last byte's. The last rows of the two highest
+ * columns are not the next powers of two (narrow.h). The exchange buffer has
+ * the rows afterwards, and what products need is gone.
  */
 WARPRSA_FN void warprsa_narrow_make_column(warprsa_narrow_key *to_p,
                                            warprsa_narrow_key *to_q,
