@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The second kernel of "narrow_fold", `powers`: the narrow fold (narrow.h). A
- * block computes the powers of an item's numbers modulo one of its primes, those
- * of a short item modulo both, or its equal load of all powers (parts.h).
+ * block computes the powers of an item's numbers modulo one of its primes, of a
+ * short item's modulo both, or its equal load of all powers (parts.h).
  */
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_POWERS_CUH
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_POWERS_CUH
