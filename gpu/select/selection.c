@@ -37,7 +37,7 @@ static const struct {
       {WARPRSA_CLASS_4096, "fold", 16896, 14930, 24849, 47143},
       {WARPRSA_CLASS_2048, "narrow_fold", 4224, 710, 1900, 3450},
       {WARPRSA_CLASS_3072, "narrow_fold", 2112, 2012, 3035, 5903},
-      {WARPRSA_CLASS_4096, "narrow_fold", 2112, 3394, 6382, 12570}}},
+      {WARPRSA_CLASS_4096, "narrow_fold", 2112, 3229, 6150, 12109}}},
     {"NVIDIA H100 80GB HBM3",
      {{WARPRSA_CLASS_1024, "cooperative", 16896, 707, 1135, 2055},
       {WARPRSA_CLASS_2048, "cooperative", 8448, 2265, 3664, 6925},
