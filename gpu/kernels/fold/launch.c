@@ -110,8 +110,8 @@ cudaError_t warprsa_fold_launch(const warprsa_fold_kernel *kernel,
         .batch = *batch,
         .items = items,
         .item_count = item_count,
-        .all_items = all_items > item_count ? (uint32_t)all_items : item_count,
         .sms = sms,
+        .all_items = all_items > item_count ? (uint32_t)all_items : item_count,
     };
 
     return kernel->launch(

@@ -23,8 +23,8 @@ typedef struct warprsa_fold_batch {
     warprsa_batch batch;            /* its table: table_bytes for each block */
     const warprsa_fold_item *items; /* device memory */
     uint32_t item_count;
-    uint32_t all_items; /* with those of other batches under way */
     uint32_t sms;       /* of the device */
+    uint32_t all_items; /* with those of other batches under way */
 } warprsa_fold_batch;
 
 /* A block with fewer requests than one part in so many of the most that it can

@@ -207,9 +207,7 @@ static void cut(warprsa_fold_plan *plan, warprsa_fold_item *items,
         tasks -= length;
         if (!take(left, length))
             continue;
-        items[plan->items++] =
-            (warprsa_fold_item){plan->folded, length, plan->shorts};
-        plan->shorts += is_short(length, most);
+        items[plan->items++] = (warprsa_fold_item){plan->folded, length};
         plan->folded += length;
         share->tasks -= length;
     }
@@ -228,7 +226,6 @@ static int fold_part(warprsa_fold_plan *plan, warprsa_fold_item *items,
         choose_rule(plan, tasks, count, rules, rule_count, except, &chosen);
 
     plan->pass++;
-    plan->shorts = 0;
     for (size_t i = 0; chosen >= 0 && i < count; i++) {
         warprsa_fold_share *share = &plan->share[tasks[i].key];
 

@@ -25,7 +25,6 @@ enum {
  * short if it has half of the requests that it may have, or fewer. */
 typedef struct warprsa_fold_item {
     uint32_t first, count;
-    uint32_t short_before; /* of the items before it of the same part */
 } warprsa_fold_item;
 
 /*
@@ -71,7 +70,6 @@ typedef struct warprsa_fold_plan {
     warprsa_fold_share *share; /* [keys_max], zero between calls */
     uint32_t folded;           /* positions below this are folded */
     uint32_t items;            /* of all parts, in their order */
-    uint32_t shorts;           /* short items of the part that is made */
     warprsa_fold_part_of_plan part[WARPRSA_FOLD_PARTS];
     uint32_t pass; /* passes over the tasks so far */
 } warprsa_fold_plan;

@@ -53,6 +53,7 @@ struct warprsa_narrow_item {
     double begun[2][WARPRSA_NARROW_NUMBERS][LIMBS];
     uint32_t is_begun[2];
     uint32_t blocks_started; /* of the powers: in the first item */
+    uint32_t shorts;         /* short items before this one (parts.h) */
     double number[2][WARPRSA_NARROW_NUMBERS][LIMBS];
 };
 

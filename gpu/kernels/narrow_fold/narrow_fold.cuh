@@ -58,16 +58,45 @@ warprsa_narrow_maker_blocks(uint32_t items)
     return MAKERS * (items < KEYS_AT_ONCE ? items : KEYS_AT_ONCE);
 }
 
+/* How many items before the thread's are short. Item `first` is that of the
+ * warp's first lane, and a multiple of 32. */
+static __device__ __forceinline__ uint32_t
+warprsa_narrow_count_shorts(const warprsa_fold_batch &launch, uint32_t first)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t shorts = 0;
+
+    WARPRSA_ROLLED
+    for (uint32_t from = 0; from <= first; from += 32) {
+        const uint32_t i = from + lane;
+        const uint32_t found = __ballot_sync(
+            0xffffffffu,
+            i < launch.item_count && warprsa_narrow_is_short(&launch.items[i]));
+
+        shorts += __popc(from < first ? found : found & ((1u << lane) - 1));
+    }
+    return shorts;
+}
+
 /* Of the powers nothing has begun yet. */
 static __device__ __forceinline__ void
 warprsa_narrow_clear_parts(const warprsa_fold_batch &launch)
 {
-    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < launch.item_count;
-         i += gridDim.x * THREADS) {
-        warprsa_narrow_item *item = warprsa_narrow_scratch(launch, i);
+    const uint32_t lane = threadIdx.x % 32;
 
-        item->is_begun[0] = item->is_begun[1] = 0;
-        item->blocks_started = 0;
+    for (uint32_t first = blockIdx.x * THREADS + threadIdx.x - lane;
+         first < launch.item_count; first += gridDim.x * THREADS) {
+        const uint32_t shorts = WARPRSA_NARROW_SHORT > 0
+                                    ? warprsa_narrow_count_shorts(launch, first)
+                                    : 0;
+        warprsa_narrow_item *item =
+            warprsa_narrow_scratch(launch, first + lane);
+
+        if (first + lane < launch.item_count) {
+            item->is_begun[0] = item->is_begun[1] = 0;
+            item->blocks_started = 0;
+            item->shorts = shorts;
+        }
     }
 }
 

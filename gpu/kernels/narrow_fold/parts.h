@@ -50,8 +50,12 @@ enum {
 typedef struct warprsa_narrow_line {
     const warprsa_fold_item *items;
     uint32_t count; /* of items, at least one */
-    int windows;    /* digits of an exponent */
-    bool both;      /* short items have powers of both primes */
+    /* shorts[i * shorts_stride]: short items before item i. Not read where none
+     * is short. */
+    const uint32_t *shorts;
+    uint32_t shorts_stride;
+    int windows; /* digits of an exponent */
+    bool both;   /* short items have powers of both primes */
 } warprsa_narrow_line;
 
 /* A place in the line: at a power, of which the lowest `ended` digits, if any,
@@ -94,22 +98,28 @@ static inline uint32_t warprsa_narrow_power_blocks(uint32_t powers,
     return powers;
 }
 
+WARPRSA_FN bool warprsa_narrow_is_short(const warprsa_fold_item *item)
+{
+    return item->count <= WARPRSA_NARROW_SHORT;
+}
+
 /* Whether an item has one power, of both primes. */
 WARPRSA_FN bool warprsa_narrow_is_both(const warprsa_narrow_line *line,
                                        uint32_t item)
 {
-    return line->both && line->items[item].count <= WARPRSA_NARROW_SHORT;
+    return line->both && warprsa_narrow_is_short(&line->items[item]);
 }
 
 /* How many short items there are before item `item`, which may be the end. */
-WARPRSA_FN uint32_t warprsa_narrow_shorts(const warprsa_fold_item *items,
-                                          uint32_t count, uint32_t item)
+WARPRSA_FN uint32_t warprsa_narrow_shorts(const warprsa_narrow_line *line,
+                                          uint32_t item)
 {
-    const uint32_t last = items[count - 1].count <= WARPRSA_NARROW_SHORT;
-    const uint32_t before = item < count ? items[item].short_before
-                                         : items[count - 1].short_before + last;
+    const uint32_t last = line->count - 1;
 
-    return before - items[0].short_before;
+    if (item <= last)
+        return line->shorts[item * line->shorts_stride];
+    return line->shorts[last * line->shorts_stride] +
+           warprsa_narrow_is_short(&line->items[last]);
 }
 
 /* The time of all powers before an item's, a power of one prime being TIME. */
@@ -118,8 +128,7 @@ WARPRSA_FN uint32_t warprsa_narrow_time_before(const warprsa_narrow_line *line,
 {
     const uint32_t saved =
         2 * WARPRSA_NARROW_TIME - WARPRSA_NARROW_TIME_OF_BOTH;
-    const uint32_t shorts =
-        line->both ? warprsa_narrow_shorts(line->items, line->count, item) : 0;
+    const uint32_t shorts = line->both ? warprsa_narrow_shorts(line, item) : 0;
 
     return 2 * WARPRSA_NARROW_TIME * item - saved * shorts;
 }
@@ -137,25 +146,23 @@ WARPRSA_FN uint32_t warprsa_narrow_time_of_load(const warprsa_narrow_line *line,
     return load > longest * each ? load : longest * each;
 }
 
-/* The line of these items, for so many blocks. Short ones have powers of both
- * primes if the loads are shorter then, or would be with as few blocks as is
- * this line's share of a device that has `all` items to compute, those of other
- * launches, too. */
-WARPRSA_FN warprsa_narrow_line
-warprsa_narrow_new_line(const warprsa_fold_item *items, uint32_t count,
-                        uint32_t all, int windows, uint32_t blocks)
+/* Chooses for so many blocks. Short items get powers of both primes if the loads
+ * are shorter then, or would be with as few blocks as is this line's share of a
+ * device that has `all` items to compute, those of other launches, too. */
+WARPRSA_FN void warprsa_narrow_choose_both(warprsa_narrow_line *line,
+                                           uint32_t all, uint32_t blocks)
 {
-    const warprsa_narrow_line by_one = {items, count, windows, false};
-    const warprsa_narrow_line by_both = {items, count, windows, true};
-    const uint32_t part = (uint32_t)((uint64_t)blocks * count / all);
+    const uint32_t part = (uint32_t)((uint64_t)blocks * line->count / all);
     const uint32_t share = part > 0 ? part : 1;
+    uint32_t alone;
 
+    line->both = false;
     if (WARPRSA_NARROW_SHORT == 0 ||
-        warprsa_narrow_shorts(items, count, count) == 0 ||
-        warprsa_narrow_time_of_load(&by_both, share) >=
-            warprsa_narrow_time_of_load(&by_one, share))
-        return by_one;
-    return by_both;
+        warprsa_narrow_shorts(line, line->count) == 0)
+        return;
+    alone = warprsa_narrow_time_of_load(line, share);
+    line->both = true;
+    line->both = warprsa_narrow_time_of_load(line, share) < alone;
 }
 
 /* The item that has so much of the line's time, by halving. */

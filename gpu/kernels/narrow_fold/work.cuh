@@ -151,13 +151,18 @@ warprsa_narrow_wait(const warprsa_fold_batch &launch)
     __syncthreads();
 }
 
-/* The powers, by the choice that the block's load was made with. */
+/* The powers, by a choice for short items. */
 static __device__ __forceinline__ warprsa_narrow_line
-warprsa_narrow_line_of(const warprsa_fold_batch &launch)
+warprsa_narrow_line_of(const warprsa_fold_batch &launch, bool both)
 {
-    return {launch.items, launch.item_count,
+    constexpr uint32_t stride = sizeof(warprsa_narrow_item) / sizeof(uint32_t);
+
+    return {launch.items,
+            launch.item_count,
+            &warprsa_narrow_scratch(launch, 0)->shorts,
+            stride,
             warprsa_narrow_windows(launch.batch.windows),
-            warprsa_narrow_current()->short_items_have_both != 0};
+            both};
 }
 
 static __device__ __forceinline__ void
@@ -182,10 +187,9 @@ warprsa_narrow_first_work(const warprsa_fold_batch &launch)
     if (threadIdx.x == 0) {
         const uint32_t block =
             atomicAdd(&warprsa_narrow_scratch(launch, 0)->blocks_started, 1u);
-        const warprsa_narrow_line line = warprsa_narrow_new_line(
-            launch.items, launch.item_count, launch.all_items,
-            warprsa_narrow_windows(launch.batch.windows), blocks);
+        warprsa_narrow_line line = warprsa_narrow_line_of(launch, false);
 
+        warprsa_narrow_choose_both(&line, launch.all_items, blocks);
         warprsa_narrow_current()->short_items_have_both = line.both;
         warprsa_narrow_put_left(
             warprsa_narrow_share_of(&line, blocks, blocks - 1 - block));
@@ -200,7 +204,8 @@ warprsa_narrow_next_work(const warprsa_fold_batch &launch)
 
     __syncthreads();
     if (threadIdx.x == 0) {
-        const warprsa_narrow_line line = warprsa_narrow_line_of(launch);
+        const warprsa_narrow_line line =
+            warprsa_narrow_line_of(launch, work->short_items_have_both != 0);
         warprsa_narrow_share left = {
             {work->left.begin.power, work->left.begin.ended},
             {work->left.end.power, work->left.end.ended}};

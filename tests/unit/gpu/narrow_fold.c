@@ -464,6 +464,7 @@ static void powers(void **state)
 /* What the blocks of a launch do, and when. */
 typedef struct timetable {
     warprsa_fold_item items[POWERS_MOST / 2];
+    uint32_t shorts[POWERS_MOST]; /* of item i at 2 i */
     warprsa_narrow_line line;
     uint32_t blocks, load;
     int done[POWERS_MOST];        /* digits of a power, the highest first */
@@ -474,7 +475,7 @@ typedef struct timetable {
 /* Every item, none, every third or a random third of them is short. */
 static void make_items(timetable *t, uint32_t count, int kind)
 {
-    uint32_t shorts = 5; /* before the first of the launch */
+    uint32_t shorts = 0;
 
     for (uint32_t i = 0; i < count; i++) {
         unsigned char random = 0;
@@ -484,8 +485,9 @@ static void make_items(timetable *t, uint32_t count, int kind)
             random_bytes(&stream, &random, 1);
             is_short = random < 85;
         }
-        t->items[i] = (warprsa_fold_item){
-            8 * i, is_short ? 1 + i % 4 : 5 + i % 4, shorts};
+        t->items[i] =
+            (warprsa_fold_item){8 * i, is_short ? 1 + i % 4 : 5 + i % 4};
+        t->shorts[2 * i] = shorts;
         shorts += is_short;
     }
 }
@@ -564,8 +566,12 @@ static void check_launch(timetable *t, uint32_t count, uint32_t others,
         3 * WARPRSA_NARROW_TABLE_DIGITS * WARPRSA_NARROW_TIME_OF_BOTH;
     const uint32_t share = t->blocks < others ? 1 : t->blocks / others;
 
-    t->line = warprsa_narrow_new_line(t->items, count, others * count, windows,
-                                      t->blocks);
+    t->line = (warprsa_narrow_line){.items = t->items,
+                                    .count = count,
+                                    .shorts = t->shorts,
+                                    .shorts_stride = 2,
+                                    .windows = windows};
+    warprsa_narrow_choose_both(&t->line, others * count, t->blocks);
     assert_int_equal(t->line.both,
                      LIMBS == 40 && expected_load(t, share, true) <
                                         expected_load(t, share, false));
