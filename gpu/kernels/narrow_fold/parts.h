@@ -146,9 +146,9 @@ WARPRSA_FN uint32_t warprsa_narrow_time_of_load(const warprsa_narrow_line *line,
     return load > longest * each ? load : longest * each;
 }
 
-/* Chooses for so many blocks. Short items get powers of both primes if the loads
- * are shorter then, or would be with as few blocks as is this line's share of a
- * device that has `all` items to compute, those of other launches, too. */
+/* Chooses for so many blocks: short items get powers of both primes if loads
+ * are shorter then for as many blocks as are the line's share of a device that
+ * has `all` items to compute, those of other launches, too. */
 WARPRSA_FN void warprsa_narrow_choose_both(warprsa_narrow_line *line,
                                            uint32_t all, uint32_t blocks)
 {
