@@ -30,6 +30,9 @@ typedef struct warprsa_engines_wanted {
     unsigned batch_max;   /* the same */
     unsigned cpu_threads; /* of ifma: 0..WARPRSA_STREAMS_MAX, 0: it isn't used,
                              or WARPRSA_CPU_THREADS_AUTO */
+    /* With AUTO, ifma once more beside cuda: as many threads as those, in the
+     * background (warprsa_queue_engine.background). */
+    bool background;
 } warprsa_engines_wanted;
 
 /*
