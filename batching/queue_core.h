@@ -154,9 +154,9 @@ bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
  * classes that other devices take, too, the CPUs take none, for callers need
  * them; or, beside other hosts, those that they are expected to answer sooner.
  * In the background they take these while the others are saturated. While
- * threads of CPUs have to wait for one, a batch that would not be full waits for
- * the end of another one; and while a device is busy, one with fewer requests
- * than its engine's granularity. */
+ * threads of CPUs have to wait for one, a batch that would not be full waits
+ * for the end of another one; and while a device is busy, one with fewer
+ * requests than its engine's granularity. */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue,
                                           unsigned device);
 

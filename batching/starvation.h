@@ -4,8 +4,8 @@
  * The pauses of CPUs in the background (background.h) whose threads find no CPU
  * to run on: then callers wait for requests that another device would have
  * answered. Nothing tells when CPUs are idle again, so it is tried, and after a
- * try in vain the next pause is twice as long. Eight times the length of a pause
- * without another try in vain, and the next one is a first one again.
+ * try in vain the next pause is twice as long. Once eight times the length of a
+ * pause has passed without another try in vain, the next is a first one again.
  */
 #ifndef WARPRSA_BATCHING_STARVATION_H
 #define WARPRSA_BATCHING_STARVATION_H

@@ -329,10 +329,10 @@ static void starved_batches_go_to_the_gpu(void **state)
     warprsa_key_release(key);
     for (unsigned i = 0; i < 50; i++) {
         usleep(1000);
-        assert_int_equal(fake.keys, 2);
+        assert_int_equal(config.counters->keys_wiped, 0);
     }
     FAKE_SET(hold_start, false);
-    WAIT_UNTIL(fake.keys == 0);
+    WAIT_UNTIL(config.counters->keys_wiped == 2);
     close_all(queue, NULL, &config);
 }
 
