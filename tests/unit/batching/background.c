@@ -79,12 +79,12 @@ static void close_all(warprsa_queue *queue, warprsa_key *key,
 
 /* A GPU has needed so long for an answer lately, and a batch of CPUs in the
  * background took a moment. */
-static void gpu_needs(warprsa_queue *queue, uint64_t ns)
+static void gpu_needs(warprsa_queue *queue, warprsa_size_class of, uint64_t ns)
 {
     const uint64_t now_ns = warprsa_clock_ns();
 
-    warprsa_queue_note_answer(queue, GPU, size, ns, ns, now_ns);
-    warprsa_queue_note_answer(queue, IDLE_CPUS, size, WARPRSA_NS_PER_MS,
+    warprsa_queue_note_answer(queue, GPU, of, ns, ns, now_ns);
+    warprsa_queue_note_answer(queue, IDLE_CPUS, of, WARPRSA_NS_PER_MS,
                               WARPRSA_NS_PER_MS, now_ns);
 }
 
@@ -97,7 +97,7 @@ static warprsa_class_set would_take(warprsa_queue *queue, warprsa_size_class of,
     warprsa_class_set classes;
 
     if (gpu_ns != 0)
-        gpu_needs(queue, gpu_ns);
+        gpu_needs(queue, of, gpu_ns);
     atomic_store(count, queued);
     classes = warprsa_queue_takes_now(queue, IDLE_CPUS);
     atomic_store(count, 0);
@@ -141,7 +141,7 @@ static void have_them_help(warprsa_queue *queue, unsigned batches)
     unsigned now = 0;
 
     while (now < batches) {
-        gpu_needs(queue, LONG_NS);
+        gpu_needs(queue, size, LONG_NS);
         warprsa_queue_rearm_idle(queue);
         sched_yield();
         pthread_mutex_lock(&fake.lock);
@@ -205,7 +205,7 @@ static void they_leave_what_the_gpu_answers_sooner(void **state)
     saturate(queue, key, &r);
     assert_int_equal(would_take(queue, size, MANY, 0), 0);
     for (unsigned i = 0; i < 100; i++)
-        gpu_needs(queue, WARPRSA_NS_PER_MS / 2);
+        gpu_needs(queue, size, WARPRSA_NS_PER_MS / 2);
     assert_int_equal(would_take(queue, size, MANY, WARPRSA_NS_PER_MS / 2), 0);
     assert_int_not_equal(would_take(queue, size, MANY, LONG_NS), 0);
     FAKE_SET(hold, false);
@@ -270,7 +270,8 @@ static void others_compute_without_a_gpu(void **state)
     close_all(queue, key, &config);
 }
 
-/* Callers never meet a queue that has nothing else. */
+/* To callers a queue without another device is down, whether they are opened or
+ * fail or are in use, and for that other device's reason. */
 static void they_are_no_device_of_their_own(void **state)
 {
     warprsa_queue_config config = gpu_and_cpus();
@@ -280,12 +281,16 @@ static void they_are_no_device_of_their_own(void **state)
 
     (void)state;
     FAKE_SET(devices, 0);
+    FAKE_SET(hold_open, true);
+    FAKE_SET(open_failures, 1);
     config.engines[CPUS] = config.engines[IDLE_CPUS];
     config.engine_count = 2;
     queue = fake_open_queue(&config);
-    WAIT_UNTIL(is_ready(&config, 1));
     assert_int_equal(warprsa_queue_wait_ready(queue, LONG_MS),
                      WARPRSA_QUEUE_DOWN);
+    FAKE_SET(hold_open, false);
+    WAIT_UNTIL(is_ready(&config, 1));
+    assert_int_equal(warprsa_queue_wait_ready(queue, 0), WARPRSA_QUEUE_DOWN);
     assert_false(warprsa_queue_on_cpus(queue));
     assert_int_equal(config.counters->devices, 0);
     warprsa_counters_device(config.counters, text);
@@ -405,7 +410,7 @@ static void *without_idle_threads(void *arg)
     saturate(queue, key, &first);
     submit(queue, key, r, MANY);
     for (unsigned i = 0; i < 50; i++) {
-        gpu_needs(queue, LONG_NS);
+        gpu_needs(queue, size, LONG_NS);
         warprsa_queue_rearm_idle(queue);
         sched_yield();
     }
