@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "batching/background.h"
-#include "batching/queue_core.h"
+#include "batching/take.h"
 
 enum {
     GPU,
@@ -365,6 +365,61 @@ static void they_come_back_after_the_pause(void **state)
     close_all(queue, key, &config);
 }
 
+/* Their device fails: the GPU answers, and no process has to be replaced. */
+static void their_failure_is_made_good(void **state)
+{
+    warprsa_queue_config config = gpu_and_cpus();
+    fake_request first, r[MANY];
+    warprsa_queue *queue;
+    warprsa_key *key;
+
+    (void)state;
+    queue = open_all(&config);
+    key = fake_add_key(queue, size, 1);
+    saturate(queue, key, &first);
+    submit(queue, key, r, MANY);
+    FAKE_SET(open_failures, UINT32_MAX);
+    FAKE_SET(wait_failures, 1);
+    have_them_help(queue, 1);
+    FAKE_WAIT(fake.open_failures < UINT32_MAX - 1);
+    assert_false(warprsa_queue_has_lost_device(queue));
+    FAKE_SET(hold, false);
+    all_are_right(queue, &first, 1);
+    all_are_right(queue, r, MANY);
+    close_all(queue, key, &config);
+}
+
+/* While a key is loaded for what they have taken, they take no more than
+ * otherwise. */
+static void a_key_to_load_is_no_reason_to_take_more(void **state)
+{
+    warprsa_queue_config config = gpu_and_cpus();
+    fake_request first, r[MANY];
+    warprsa_queue *queue;
+    warprsa_key *key;
+
+    (void)state;
+    config.engines[IDLE_CPUS].streams = 1;
+    queue = open_all(&config);
+    key = fake_add_key(queue, size, 1);
+    saturate(queue, key, &first);
+    FAKE_SET(hold_load, true);
+    submit(queue, key, r, BATCH_MAX + 1);
+    while (atomic_load(&queue->devices[IDLE_CPUS].loads.requests) == 0) {
+        gpu_needs(queue, size, LONG_NS);
+        warprsa_queue_rearm_idle(queue);
+        sched_yield();
+    }
+    assert_int_equal(
+        warprsa_take_classes(&queue->devices[IDLE_CPUS].workers[0]), 0);
+    FAKE_SET(hold_load, false);
+    all_are_right(queue, r, BATCH_MAX);
+    FAKE_SET(hold, false);
+    all_are_right(queue, &first, 1);
+    all_are_right(queue, &r[BATCH_MAX], 1);
+    close_all(queue, key, &config);
+}
+
 /* From here on this thread, and those that it starts, cannot make one of
  * SCHED_IDLE. False: the system has no such filters. */
 static bool forbid_policies(uint32_t action)
@@ -470,6 +525,8 @@ int main(void)
         cmocka_unit_test_setup(they_are_no_device_of_their_own, reset),
         cmocka_unit_test_setup(starved_batches_go_to_the_gpu, reset),
         cmocka_unit_test_setup(they_come_back_after_the_pause, reset),
+        cmocka_unit_test_setup(their_failure_is_made_good, reset),
+        cmocka_unit_test_setup(a_key_to_load_is_no_reason_to_take_more, reset),
         cmocka_unit_test_setup(without_permission_they_give_up, reset),
         cmocka_unit_test(to_ask_is_not_deadly),
     };
