@@ -540,12 +540,10 @@ static warprsa_class_set helps_with(warprsa_queue *queue, unsigned device,
                                     warprsa_class_set classes)
 {
     const unsigned batch_max = engine_of(queue, device)->batch_max;
-    const unsigned others = atomic_load(&queue->others_classes);
     warprsa_class_set found = 0;
     uint64_t now_ns = 0;
 
-    classes &= warprsa_classes_below(
-        others < WARPRSA_CLASS_LARGE ? others : WARPRSA_CLASS_LARGE);
+    classes &= warprsa_classes_below(atomic_load(&queue->others_classes));
     if (classes == 0 || has_idle_other(queue))
         return 0;
     for (unsigned c = 0; c < WARPRSA_CLASS_LARGE; c++) {
