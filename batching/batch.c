@@ -228,13 +228,25 @@ static void record_batch(warprsa_worker *worker, warprsa_size_class size,
             wait_ns + end_ns - taken_ns);
 }
 
+/* Has other devices answer the requests of a batch that is still under way, and
+ * those that this device has set aside: perhaps none of its workers is free for
+ * them soon. */
+static void give_back(warprsa_worker *worker, size_t count)
+{
+    warprsa_request_chain aside = {0};
+
+    warprsa_device_take_set_aside(worker, &aside);
+    warprsa_answer_chain(worker, &aside, WARPRSA_CPU_DEADLINE);
+    warprsa_answer_refused_items(worker,
+                                 warprsa_failover_items(worker, count, true),
+                                 WARPRSA_CPU_DEADLINE);
+}
+
 /* The thread in the background has found no CPU. That says nothing against the
- * device: other devices answer the requests, and the worker waits for the end
- * of the batch. The keys that it reads keep a reference meanwhile, since a key
- * without any is to be unloaded. */
+ * device: the worker waits for the end of the batch. The keys that it reads
+ * keep a reference meanwhile, since a key without any is to be unloaded. */
 static void finish_starved(warprsa_worker *worker, size_t count)
 {
-    warprsa_queue_device *device = worker->device;
     const size_t pinned = worker->pinned;
     warprsa_status status;
 
@@ -242,10 +254,8 @@ static void finish_starved(warprsa_worker *worker, size_t count)
         worker->held[i] = worker->items[i].key;
         warprsa_key_reference(worker->held[i]);
     }
-    warprsa_queue_note_starved(device->queue, device->number);
-    warprsa_answer_refused_items(worker,
-                                 warprsa_failover_items(worker, count, true),
-                                 WARPRSA_CPU_DEADLINE);
+    warprsa_queue_note_starved(worker->device->queue, worker->device->number);
+    give_back(worker, count);
     while (!warprsa_background_wait(worker->background, LOOK_MS, &status))
         ;
     for (size_t i = 0; i < pinned; i++)

@@ -36,9 +36,10 @@ typedef struct warprsa_engines_wanted {
 } warprsa_engines_wanted;
 
 /*
- * Fills in `engines` and `engine_count` of a queue's configuration. False: this
- * leaves no engine, and `why` says why in a few words. Touches no device and no
- * driver, and starts no thread. Any thread.
+ * Fills in `engines` and `engine_count` of a queue's configuration, three at
+ * most: there is room for one of other hosts. False: this leaves no engine, and
+ * `why` says why in a few words. Touches no device and no driver, and starts no
+ * thread. Any thread.
  */
 bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
                             warprsa_queue_config *config, char *why,
