@@ -89,8 +89,8 @@ static void gpu_needs(warprsa_queue *queue, warprsa_size_class of, uint64_t ns)
 }
 
 /* What CPUs in the background would take if so many requests were queued, and
- * the GPU were that slow; 0: nobody knows. Asked again if this thread had no CPU
- * for so long that the time may be forgotten. */
+ * the GPU were that slow; 0: nobody knows. Asked again if this thread had no
+ * CPU for so long that the time may be forgotten. */
 static warprsa_class_set would_take(warprsa_queue *queue, warprsa_size_class of,
                                     uint32_t queued, uint64_t gpu_ns)
 {
