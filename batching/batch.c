@@ -16,10 +16,7 @@
 #include "batching/take.h"
 
 enum {
-    /* A batch in the background takes some 10 ms on a CPU of its own. After so
-     * long its thread has found none, and other devices answer. */
-    PATIENCE_MS = 100,
-    LOOK_MS = 1000, /* then its end is looked for so often */
+    LOOK_MS = 1000, /* the end of a starved batch is looked for so often */
 };
 
 /* Starts what computes in the background, and what goes with it. */
@@ -354,6 +351,7 @@ static warprsa_status wait_for_batch(warprsa_worker *worker, bool *starved)
 {
     const warprsa_queue_device *device = worker->device;
     const unsigned deadline_ms = device->queue->config.deadline_ms;
+    const unsigned patience_ms = device->from->patience_ms;
     warprsa_status status = WARPRSA_DEADLINE;
 
     if (worker->background == NULL)
@@ -361,7 +359,7 @@ static warprsa_status wait_for_batch(warprsa_worker *worker, bool *starved)
                                           deadline_ms);
     *starved = !warprsa_background_wait(
         worker->background,
-        deadline_ms < PATIENCE_MS ? deadline_ms : PATIENCE_MS, &status);
+        patience_ms < deadline_ms ? patience_ms : deadline_ms, &status);
     return status;
 }
 

@@ -9,6 +9,11 @@
 
 #include "batching/base/usable_cpus.h"
 
+enum {
+    /* A batch of RSA-4096 takes some 10 ms on a CPU of its own. */
+    PATIENCE_MS = 100,
+};
+
 static void add(warprsa_queue_config *config, const warprsa_engine *engine,
                 const warprsa_engines_wanted *wanted, unsigned streams)
 {
@@ -34,6 +39,7 @@ static void add_ifma(warprsa_queue_config *config, unsigned threads,
         .batch_max = WARPRSA_IFMA_LANES,
         .on_cpus = true,
         .background = background,
+        .patience_ms = PATIENCE_MS,
     };
 }
 

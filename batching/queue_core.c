@@ -534,7 +534,7 @@ static bool has_idle_other(const warprsa_queue *queue)
 /* Those of these classes of which CPUs in the background take requests now: a
  * batch's worth is left over by devices that all are saturated, and would be
  * answered sooner. Not of large classes, whose batches take too long for
- * PATIENCE_MS. None if there is no other device, for then it would be idle time
+ * patience_ms. None if there is no other device, for then it would be idle time
  * alone that callers get. */
 static warprsa_class_set helps_with(warprsa_queue *queue, unsigned device,
                                     warprsa_class_set classes)

@@ -46,6 +46,8 @@ typedef struct warprsa_queue_engine {
      * requests that they are expected to answer sooner. To callers the queue is
      * as if they were not there. The last engine, if any. */
     bool background;
+    unsigned patience_ms; /* if so: then another device gets what a thread had
+                             no CPU for, 1 or more */
 } warprsa_queue_engine;
 
 typedef struct warprsa_queue_config {

@@ -129,6 +129,7 @@ static void threads_of_both_are_bounded(void **state)
     assert_true(warprsa_engines_choose(&wanted, &config, why, sizeof(why)));
     assert_int_equal(config.engines[1].streams, 3);
     assert_int_equal(config.engines[2].streams, 3);
+    assert_true(config.engines[2].patience_ms > 0);
     wanted.cpu_threads = WARPRSA_CPU_THREADS_AUTO;
     assert_true(warprsa_engines_choose(&wanted, &config, why, sizeof(why)));
     assert_int_equal(config.engines[2].streams, warprsa_usable_cpus());
