@@ -141,23 +141,27 @@ static void saturate(warprsa_queue *queue, warprsa_key *key, fake_request *r)
     FAKE_WAIT(fake.running == before + 1);
 }
 
-/* Has the CPUs in the background look for requests until the device has started
- * so many batches. */
-static void have_them_help(warprsa_queue *queue, unsigned batches)
+/* Batches that the second engine has started. */
+static unsigned helped(void)
 {
-    unsigned now = 0;
+    unsigned batches = 0;
 
-    while (now < batches) {
-        gpu_needs(queue, size, LONG_NS);
-        warprsa_queue_rearm_idle(queue);
-        usleep(1000);
-        pthread_mutex_lock(&fake.lock);
-        now = 0;
-        for (unsigned i = 0; i < fake.batches && i < FAKE_BATCHES_LOGGED; i++)
-            now += fake.log[i].second;
-        pthread_mutex_unlock(&fake.lock);
-    }
+    pthread_mutex_lock(&fake.lock);
+    for (unsigned i = 0; i < fake.batches && i < FAKE_BATCHES_LOGGED; i++)
+        batches += fake.log[i].second;
+    pthread_mutex_unlock(&fake.lock);
+    return batches;
 }
+
+/* Has the CPUs in the background look for requests, of a slow GPU, until the
+ * condition holds; fails after LONG_MS. */
+#define HELP_UNTIL(condition)                                                  \
+    for (int left = LONG_MS; !(condition); left--) {                           \
+        assert_true(left > 0);                                                 \
+        gpu_needs(queue, size, LONG_NS);                                       \
+        warprsa_queue_rearm_idle(queue);                                       \
+        usleep(1000);                                                          \
+    }
 
 /* Who computed them: the second engine's batches were all full and of this
  * policy. */
@@ -235,7 +239,7 @@ static void they_compute_in_idle_time(void **state)
     key = fake_add_key(queue, size, 1);
     saturate(queue, key, &first);
     submit(queue, key, r, MANY);
-    have_them_help(queue, MANY / BATCH_MAX - 1);
+    HELP_UNTIL(helped() >= MANY / BATCH_MAX - 1);
     WAIT_UNTIL(fake_sum(config.counters->ifma, WARPRSA_CLASSES) +
                    config.counters->device_of[IDLE_CPUS].gpu >=
                MANY - BATCH_MAX);
@@ -330,8 +334,7 @@ static void starved_batches_go_to_the_gpu(void **state)
     saturate(queue, key, &first);
     submit(queue, key, r, MANY);
     FAKE_SET(hold_start, true);
-    have_them_help(queue, 1);
-    WAIT_UNTIL(given_back(&config) == BATCH_MAX);
+    HELP_UNTIL(given_back(&config) >= BATCH_MAX);
     WAIT_UNTIL(would_take(queue, size, MANY, LONG_NS) == 0);
     FAKE_SET(hold, false);
     all_are_right(queue, &first, 1);
@@ -365,14 +368,13 @@ static void nothing_waits_behind_a_starved_batch(void **state)
     other = fake_add_key(queue, size, 2);
     saturate(queue, key, &first);
     submit(queue, key, r, BATCH_MAX + 1);
-    have_them_help(queue, 1);
+    HELP_UNTIL(helped() >= 1);
     all_are_right(queue, r, BATCH_MAX);
     FAKE_SET(hold_start, true);
     fake_fill(&late, size, 2, 1);
     assert_int_equal(fake_submit(queue, other, &late), WARPRSA_DONE);
     submit(queue, key, more, BATCH_MAX);
-    have_them_help(queue, 2);
-    WAIT_UNTIL(given_back(&config) == BATCH_MAX);
+    HELP_UNTIL(given_back(&config) >= BATCH_MAX);
     FAKE_SET(hold, false);
     all_are_right(queue, &late, 1);
     all_are_right(queue, &first, 1);
@@ -399,14 +401,9 @@ static void they_come_back_after_the_pause(void **state)
     saturate(queue, key, &first);
     submit(queue, key, r, MANY);
     FAKE_SET(hold_start, true);
-    have_them_help(queue, 1);
-    WAIT_UNTIL(given_back(&config) >= BATCH_MAX);
+    HELP_UNTIL(given_back(&config) >= BATCH_MAX);
     FAKE_SET(hold_start, false);
-    while (config.counters->device_of[IDLE_CPUS].gpu == 0) {
-        gpu_needs(queue, size, LONG_NS);
-        warprsa_queue_rearm_idle(queue);
-        usleep(1000);
-    }
+    HELP_UNTIL(config.counters->device_of[IDLE_CPUS].gpu > 0);
     FAKE_SET(hold, false);
     all_are_right(queue, &first, 1);
     for (unsigned i = 0; i < MANY; i++)
@@ -430,7 +427,7 @@ static void their_failure_is_made_good(void **state)
     submit(queue, key, r, MANY);
     FAKE_SET(open_failures, UINT32_MAX);
     FAKE_SET(wait_failures, 1);
-    have_them_help(queue, 1);
+    HELP_UNTIL(helped() >= 1);
     FAKE_WAIT(fake.open_failures < UINT32_MAX - 1);
     assert_false(warprsa_queue_has_lost_device(queue));
     FAKE_SET(hold, false);
@@ -455,11 +452,7 @@ static void a_key_to_load_is_no_reason_to_take_more(void **state)
     saturate(queue, key, &first);
     FAKE_SET(hold_load, true);
     submit(queue, key, r, BATCH_MAX + 1);
-    while (atomic_load(&queue->devices[IDLE_CPUS].loads.requests) == 0) {
-        gpu_needs(queue, size, LONG_NS);
-        warprsa_queue_rearm_idle(queue);
-        usleep(1000);
-    }
+    HELP_UNTIL(atomic_load(&queue->devices[IDLE_CPUS].loads.requests) > 0);
     assert_int_equal(
         warprsa_take_classes(&queue->devices[IDLE_CPUS].workers[0]), 0);
     FAKE_SET(hold_load, false);
