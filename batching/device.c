@@ -83,10 +83,19 @@ static const warprsa_engine *engine_of(const warprsa_queue_device *device)
     return device->from->engine;
 }
 
-/* An open device's name, as the engine gives it. */
-static const char *describe(const warprsa_queue_device *device)
+/* An open device is in use: its name is the one that the engine gives. With the
+ * lock held. */
+static void set_up(warprsa_queue_device *device, const char *how)
 {
-    return engine_of(device)->describe(device->handle);
+    char name[WARPRSA_COUNTERS_TEXT];
+
+    snprintf(name, sizeof(name), "%s%s",
+             device->from->background ? "idle CPUs: " : "",
+             engine_of(device)->describe(device->handle));
+    device->state = WARPRSA_DEVICE_READY;
+    warprsa_queue_device_up(device->queue, device->number, name);
+    warprsa_queue_trace(device->queue, 1, "device %u: %s, %s", device->number,
+                        how, name);
 }
 
 void warprsa_device_give_up(warprsa_queue_device *device, const char *why)
@@ -384,13 +393,9 @@ static void reopen(warprsa_queue_device *device)
     device->opening_ns = 0;
     device->reopening_failed = device->was_in_use && status != WARPRSA_OK;
     if (status == WARPRSA_OK) {
-        device->state = WARPRSA_DEVICE_READY;
         device->was_in_use = true;
         device->last_why[0] = '\0';
-        warprsa_queue_device_up(device->queue, device->number,
-                                describe(device));
-        warprsa_queue_trace(device->queue, 1, "device %u: in use, %s",
-                            device->number, describe(device));
+        set_up(device, "in use");
     } else {
         device->state = WARPRSA_DEVICE_LOST;
         device->failures++;
@@ -443,11 +448,7 @@ static void recover_stream(warprsa_worker *worker)
         warprsa_queue_trace(device->queue, 1, "device %u: given up, %s",
                             device->number, warprsa_status_text(status));
     } else if (device->state == WARPRSA_DEVICE_SUSPECT && device->stuck == 0) {
-        device->state = WARPRSA_DEVICE_READY;
-        warprsa_queue_device_up(device->queue, device->number,
-                                describe(device));
-        warprsa_queue_trace(device->queue, 1, "device %u: back in use",
-                            device->number);
+        set_up(device, "back in use");
     }
 }
 
@@ -528,6 +529,7 @@ bool warprsa_device_is_lost(warprsa_queue_device *device)
     since_ns = device->opening_ns != 0 ? device->opening_ns : device->out_ns;
     limit_ms = device->opening_ns != 0 ? OPENING_HANGS_MS : HANGS_MS;
     lost = device->was_in_use && !engine_of(device)->comes_and_goes &&
+           !device->from->background &&
            (device->state == WARPRSA_DEVICE_SUSPECT ||
             device->state == WARPRSA_DEVICE_LOST) &&
            (device->reopening_failed ||

@@ -9,6 +9,7 @@
  *   base/, gpu/engine.h       primitives; the contract with the engines
  *   counters, probe, router   what happened; on the CPU or on a device
  *   answer_times              which device answers sooner
+ *   background, starvation    batches by a thread of SCHED_IDLE; its pauses
  *   queue_types.h             the types that callers see
  *   slot.h, slots             the request slots
  *   turns                     those of several owners, in turn
@@ -41,6 +42,7 @@
 #include "batching/keys.h"
 #include "batching/queue_types.h"
 #include "batching/slots.h"
+#include "batching/starvation.h"
 
 /* What submitters need to know of a device's workers. */
 typedef struct warprsa_device_activity {
@@ -52,6 +54,7 @@ typedef struct warprsa_device_activity {
     /* Until then it takes nothing, as long as another device that is not paused
      * is ready; 0: it does. */
     _Atomic uint64_t paused_until_ns;
+    warprsa_starvation starvation; /* of CPUs in the background */
     unsigned engine; /* its index in the configuration; set before the device is
                         counted in device_count */
 } warprsa_device_activity;
@@ -72,7 +75,11 @@ struct warprsa_queue {
     _Atomic uint32_t references;   /* the opener's, each key's, each thread's */
     _Atomic uint32_t ready; /* bit per device: takes requests; changed under the
                                lock */
+    uint32_t helping; /* the same of those in the background, which are not
+                         `ready`; under the lock */
     warprsa_answer_times times; /* without a router, beside other hosts */
+    warprsa_answer_times background_times; /* of CPUs in the background, and of
+                                              those whom they help */
     warprsa_keys keys;
     warprsa_device_activity activity[WARPRSA_DEVICES_MAX];
     /* Requests taken from the rings while several owners had some. */
@@ -135,6 +142,10 @@ void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
  * full one. Never of GPUs. */
 bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device);
 
+/* A thread of CPUs in the background has found no CPU for its batch: the device
+ * pauses. By its workers. */
+void warprsa_queue_note_starved(warprsa_queue *queue, unsigned device);
+
 /* Whether a device other than this one takes requests of this class. */
 bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
                                warprsa_size_class size);
@@ -142,8 +153,9 @@ bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
 /* The classes of which a worker of this device may take requests now. Of the
  * classes that other devices take, too, the CPUs take none, for callers need
  * them; or, beside other hosts, those that they are expected to answer sooner.
- * While threads of CPUs have to wait for one, a batch that would not be full
- * waits for the end of another one; and while a device is busy, one with fewer
+ * In the background they take these while the others are saturated. While
+ * threads of CPUs have to wait for one, a batch that would not be full waits
+ * for the end of another one; and while a device is busy, one with fewer
  * requests than its engine's granularity. */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue,
                                           unsigned device);

@@ -131,6 +131,10 @@ void warprsa_work_sleep(warprsa_worker *worker)
         warprsa_clock_ns() + queue->config.deadline_ms * WARPRSA_NS_PER_MS;
     uint32_t word;
 
+    /* Those of other devices look for what has expired. */
+    if (device->from->background)
+        until_ns = UINT64_MAX;
+
     atomic_fetch_add(&device->activity->eventcount.idle, 1);
     word = warprsa_eventcount_prepare_wait(&device->activity->eventcount);
     if (!anything_to_do(worker)) {

@@ -6,16 +6,12 @@
  */
 #include "batching/worker.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "batching/base/create_thread.h"
 #include "batching/batch.h"
 #include "batching/work.h"
-
-enum {
-    STACK_SIZE = 256 * 1024, /* for the driver; this code needs hardly any */
-};
 
 static bool has_threads(warprsa_queue_device *device)
 {
@@ -81,27 +77,6 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* Creates a thread that takes no signals, on a small stack. */
-static int create_thread(pthread_t *thread, void *(*main)(void *), void *arg)
-{
-    pthread_attr_t attributes;
-    sigset_t all, old;
-    int error = pthread_attr_init(&attributes);
-
-    if (error != 0)
-        return error;
-    error = pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    if (error == 0)
-        error = pthread_sigmask(SIG_SETMASK, &all, &old);
-    if (error == 0) {
-        error = pthread_create(thread, &attributes, main, arg);
-        (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-    }
-    pthread_attr_destroy(&attributes);
-    return error;
-}
-
 /* With the queue's and the device's lock held. */
 static bool start_worker(warprsa_worker *worker)
 {
@@ -111,7 +86,8 @@ static bool start_worker(warprsa_worker *worker)
         return false;
     warprsa_queue_reference(queue);
     worker->device->threads++;
-    worker->started = create_thread(&worker->thread, worker_main, worker) == 0;
+    worker->started =
+        warprsa_create_thread(&worker->thread, worker_main, worker) == 0;
     if (worker->started)
         return true;
     worker->device->threads--;

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "batching/background.h"
 #include "batching/base/clock.h"
 #include "batching/daemon/network.h"
 #include "batching/daemon/secrets.h"
@@ -111,6 +112,20 @@ static bool add_hosts(serving_state *s, warprsa_queue_config *config, char *why,
     return true;
 }
 
+/* Whether CPUs may help a GPU while they would be idle. Before any thread is
+ * started. */
+static bool may_use_idle_cpus(const serving_state *s)
+{
+    const warprsa_options *o = &s->serving->options;
+
+    if (o->engine != WARPRSA_ENGINE_AUTO || o->cpu_threads == 0)
+        return false;
+    if (warprsa_background_is_allowed())
+        return true;
+    log_line(s, 1, "idle CPUs not used: threads of SCHED_IDLE not allowed");
+    return false;
+}
+
 /* The engines that compute here. */
 static bool choose_engines(serving_state *s, warprsa_queue_config *config)
 {
@@ -121,6 +136,7 @@ static bool choose_engines(serving_state *s, warprsa_queue_config *config)
         .streams = o->streams,
         .batch_max = o->batch_max,
         .cpu_threads = o->cpu_threads,
+        .background = may_use_idle_cpus(s),
     };
     char why[400], why_hosts[400];
     bool own = warprsa_engines_choose(&wanted, config, why, sizeof(why));

@@ -9,9 +9,11 @@
  * it crashes the results of the others stay.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +63,14 @@ static bool ended_well(const load_subject_options *subject, pid_t child)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* Ends this process when its parent ends: whoever stops that one means both. */
+static void end_with(pid_t parent)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it has ended already */
+        _exit(EXIT_FAILURE);
+}
+
 /* Measures a subject; false if not all went well. */
 static bool run_subject(load_report *report, load_keys *keys, unsigned subject)
 {
@@ -68,12 +78,14 @@ static bool run_subject(load_report *report, load_keys *keys, unsigned subject)
     load_result result;
     bool well = true;
     int ends[2];
+    const pid_t parent = getpid();
     pid_t child = 0;
 
     fflush(NULL);
     if (pipe(ends) != 0 || (child = fork()) < 0)
         load_fail("no process can be started: %s", strerror(errno));
     if (child == 0) {
+        end_with(parent);
         close(ends[0]);
         load_measure(options, keys, subject, send_result, &ends[1]);
         load_keys_free(keys);

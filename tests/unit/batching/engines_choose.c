@@ -1,0 +1,150 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Which engines a queue gets by configuration, on machines that the test makes
+ * up.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "batching/base/usable_cpus.h"
+#include "batching/engines.h"
+
+/* The machine: whether this build has the engine of GPUs, and its CPUs the
+ * instructions for that of CPUs. */
+static bool has_cuda, has_ifma;
+
+static unsigned ifma_count(char *why, size_t why_size)
+{
+    if (!has_ifma)
+        snprintf(why, why_size, "no instructions");
+    return has_ifma ? 1 : 0;
+}
+
+static const warprsa_engine cuda = {.name = "cuda"};
+static const warprsa_engine host = {.name = "host"};
+static const warprsa_engine ifma = {.name = "ifma", .count = ifma_count};
+
+const warprsa_engine *warprsa_engine_cuda(void)
+{
+    return has_cuda ? &cuda : NULL;
+}
+
+const warprsa_engine *warprsa_engine_host(void)
+{
+    return &host;
+}
+
+const warprsa_engine *warprsa_engine_ifma(void)
+{
+    return &ifma;
+}
+
+unsigned warprsa_hardware_queues(unsigned wanted)
+{
+    return wanted;
+}
+
+/* What a daemon asks for. */
+static warprsa_engines_wanted wanted_by_daemon(void)
+{
+    return (warprsa_engines_wanted){
+        .engine = WARPRSA_ENGINE_AUTO,
+        .devices = UINT32_MAX,
+        .streams = 8,
+        .batch_max = 8192,
+        .cpu_threads = 3,
+        .background = true,
+    };
+}
+
+/* Checks the engines' names, and those in the background, which stand in
+ * parentheses. */
+static void are_chosen(const warprsa_engines_wanted *wanted,
+                       const char *expected)
+{
+    warprsa_queue_config config = {0};
+    char names[64] = "", why[128];
+
+    assert_int_equal(warprsa_engines_choose(wanted, &config, why, sizeof(why)),
+                     expected[0] != '\0');
+    for (unsigned e = 0; e < config.engine_count; e++) {
+        const warprsa_queue_engine *engine = &config.engines[e];
+        const size_t length = strlen(names);
+
+        snprintf(names + length, sizeof(names) - length,
+                 engine->background ? "%s(%s)" : "%s%s", e > 0 ? " " : "",
+                 engine->engine->name);
+        assert_int_equal(engine->on_cpus, engine->engine == &ifma);
+    }
+    assert_string_equal(names, expected);
+}
+
+static void idle_cpus_help_a_gpu_alone(void **state)
+{
+    warprsa_engines_wanted wanted = wanted_by_daemon();
+
+    (void)state;
+    has_cuda = has_ifma = true;
+    are_chosen(&wanted, "cuda ifma (ifma)");
+    has_ifma = false;
+    are_chosen(&wanted, "cuda");
+    has_cuda = false;
+    are_chosen(&wanted, "");
+    has_ifma = true;
+    are_chosen(&wanted, "ifma");
+    has_cuda = true;
+    wanted.engine = WARPRSA_ENGINE_CUDA;
+    are_chosen(&wanted, "cuda");
+    wanted.engine = WARPRSA_ENGINE_IFMA;
+    are_chosen(&wanted, "ifma");
+    wanted.engine = WARPRSA_ENGINE_HOST;
+    are_chosen(&wanted, "host");
+}
+
+static void nobody_gets_them_unasked(void **state)
+{
+    warprsa_engines_wanted wanted = wanted_by_daemon();
+
+    (void)state;
+    has_cuda = has_ifma = true;
+    wanted.background = false;
+    are_chosen(&wanted, "cuda ifma");
+}
+
+static void threads_of_both_are_bounded(void **state)
+{
+    warprsa_engines_wanted wanted = wanted_by_daemon();
+    warprsa_queue_config config = {0};
+    char why[128];
+
+    (void)state;
+    has_cuda = has_ifma = true;
+    assert_true(warprsa_engines_choose(&wanted, &config, why, sizeof(why)));
+    assert_int_equal(config.engines[1].streams, 3);
+    assert_int_equal(config.engines[2].streams, 3);
+    assert_true(config.engines[2].patience_ms > 0);
+    wanted.cpu_threads = WARPRSA_CPU_THREADS_AUTO;
+    assert_true(warprsa_engines_choose(&wanted, &config, why, sizeof(why)));
+    assert_int_equal(config.engines[2].streams, warprsa_usable_cpus());
+    assert_int_equal(config.engines[2].batch_max, WARPRSA_IFMA_LANES);
+    wanted.cpu_threads = 0;
+    are_chosen(&wanted, "cuda");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(idle_cpus_help_a_gpu_alone),
+        cmocka_unit_test(nobody_gets_them_unasked),
+        cmocka_unit_test(threads_of_both_are_bounded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
