@@ -76,7 +76,7 @@ host 1
 stop "${process[1]}"
 configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" \
     route=gpu startup_ms=2000 deadline_ms=60000
-use --remote-hosts="127.0.0.1:${ports[1]}"
+use --remote-hosts="127.0.0.1:${ports[1]}" --deadline-ms=60000
 logged 'no host answers'
 sign_and_verify key.pem
 [ "$(total gpu)" = 0 ] || fail "who has computed that?"
@@ -223,14 +223,16 @@ other_host() { # HOW: sets "port"
     port=$(cat "$1.port")
 }
 other_host right
-use --remote-hosts="127.0.0.1:$port" --verify-remote=yes
+use --remote-hosts="127.0.0.1:$port" --verify-remote=yes \
+    --deadline-ms=60000
 logged 'in use, 127.0.0.1'
 : >provider.trace
 sign_and_verify key.pem
 [ "$(total gpu)" = 1 ] || fail "$(tail -n 1 provider.trace)"
 stop "$daemon"
 other_host wrong
-use --remote-hosts="127.0.0.1:$port" --verify-remote=yes
+use --remote-hosts="127.0.0.1:$port" --verify-remote=yes \
+    --deadline-ms=60000
 logged 'in use, 127.0.0.1'
 : >provider.trace
 sign_and_verify key.pem
