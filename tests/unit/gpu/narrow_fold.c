@@ -316,6 +316,24 @@ static void matrices(void **state)
     }
 }
 
+/* As the quotients of rows want it, for all that two samples can be. */
+static void reciprocals(void **state)
+{
+    (void)state;
+    for (int exponent = 0; exponent < 104; exponent++)
+        for (int i = 0; i < 100; i++) {
+            uint64_t mantissa = i == 0 ? 0 : WARPRSA_SAMPLE_MASK;
+            double x;
+
+            if (i > 1)
+                random_bytes(&stream, (unsigned char *)&mantissa, 8);
+            x = ldexp(1 + (double)(mantissa & WARPRSA_SAMPLE_MASK) * 0x1p-52,
+                      exponent);
+            assert_true(fabs(fma(x, warprsa_narrow_reciprocal(x), -1)) <=
+                        0x1p-50);
+        }
+}
+
 /* Operands with the largest samples of one sign, of both, or random ones. */
 static void operand(double *a, int turn)
 {
@@ -639,6 +657,7 @@ int main(void)
         cmocka_unit_test(columns_get_their_parts),
         cmocka_unit_test(places_have_no_conflicts),
         cmocka_unit_test(words_have_places),
+        cmocka_unit_test(reciprocals),
         cmocka_unit_test(matrices),
         cmocka_unit_test(products),
         cmocka_unit_test(digits),
