@@ -205,10 +205,14 @@ bool warprsa_background_is_allowed(void)
 {
     const struct sched_param none = {0};
     int status = 0;
-    pid_t child = fork();
+    pid_t child = fork(), ended;
 
     if (child == 0)
         _exit(sched_setscheduler(0, SCHED_IDLE, &none) == 0 ? 0 : 1);
-    return child > 0 && waitpid(child, &status, 0) == child &&
-           WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (child < 0)
+        return false;
+    do
+        ended = waitpid(child, &status, 0);
+    while (ended < 0 && errno == EINTR);
+    return ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

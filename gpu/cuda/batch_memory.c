@@ -259,6 +259,7 @@ static warprsa_fold_rule rule_of(const folding *f)
                                              kernel->name) == NULL)
         return rule;
     rule.item_max = kernel->item_max;
+    rule.short_max = kernel->short_max;
     rule.short_share = kernel->short_share;
     rule.item_min = named ? 1 : kernel->item_min;
     rule.items_max = named || kernel->waves == 1

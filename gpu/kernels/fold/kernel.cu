@@ -88,5 +88,6 @@ extern "C" const warprsa_fold_kernel WARPRSA_OF_BITS(warprsa_fold_kernel_) = {
     .cut_bytes = roots_bytes,
     .item_max = whole::THREADS / 2,
     .item_min = whole::THREADS / 2 / WARPRSA_FOLD_ITEM_SHARE_MIN,
+    .short_max = 0,
     .short_share = 1,
 };

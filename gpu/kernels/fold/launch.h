@@ -46,7 +46,9 @@ typedef struct warprsa_fold_kernel {
     size_t cut_bytes;
     uint32_t item_max;  /* requests of an item at most */
     uint32_t item_min;  /* fewer are not worth it */
-    double short_share; /* what a short item takes, of another one's time */
+    uint32_t short_max; /* of a short item, which takes short_share of the
+                           time of another; 0: none is short */
+    double short_share;
 } warprsa_fold_kernel;
 
 enum {

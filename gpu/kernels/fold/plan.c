@@ -131,11 +131,6 @@ static void count_lengths(warprsa_fold_plan *plan, lengths *items,
     }
 }
 
-static bool is_short(uint32_t length, uint32_t most)
-{
-    return 2 * length <= most;
-}
-
 static choice choose(const lengths *items, size_t count,
                      const warprsa_fold_rule *rule)
 {
@@ -148,7 +143,7 @@ static choice choose(const lengths *items, size_t count,
             double time;
 
             rest -= l;
-            folded += is_short(l, rule->item_max) ? rule->short_share : 1;
+            folded += l <= rule->short_max ? rule->short_share : 1;
             time = rule->predict(rule->arg, folded, rest);
             if (time < best.time)
                 best = (choice){l, i, time};

@@ -21,8 +21,7 @@ enum {
     WARPRSA_FOLD_ITEM_MAX = 128,
 };
 
-/* An item: positions first..first + count - 1 of a batch, all of one key. It is
- * short if it has half of the requests that it may have, or fewer. */
+/* An item: positions first..first + count - 1 of a batch, all of one key. */
 typedef struct warprsa_fold_item {
     uint32_t first, count;
 } warprsa_fold_item;
@@ -30,13 +29,14 @@ typedef struct warprsa_fold_item {
 /*
  * How to choose. As many items are folded as take the shortest time together
  * with the requests that are left. `predict` says how long so many items and
- * then `rest` requests by other kernels take, in any unit; a short item counts
- * as short_share of another one. It is called for one item more at a time, the
- * fullest items first.
+ * then `rest` requests by other kernels take, in any unit; one of short_max
+ * requests or fewer counts as short_share of another. It is called for one item
+ * more at a time, the fullest items first.
  */
 typedef struct warprsa_fold_rule {
     uint32_t item_max;  /* requests to an item, 1..ITEM_MAX; 0: no folding */
     uint32_t item_min;  /* requests that it must have, >= 1 */
+    uint32_t short_max; /* 0: all items count alike */
     double short_share; /* above 0, at most 1 */
     double (*predict)(const void *arg, double items, size_t rest);
     const void *arg;

@@ -20,8 +20,7 @@ extern "C" const warprsa_fold_kernel
         .cut_bytes = 0,
         .item_max = WARPRSA_NARROW_NUMBERS,
         .item_min = 1,
-        .short_share = WARPRSA_NARROW_SHORT == 0
-                           ? 1
-                           : (double)WARPRSA_NARROW_TIME_OF_BOTH /
-                                 (2 * WARPRSA_NARROW_TIME),
+        .short_max = WARPRSA_NARROW_SHORT,
+        .short_share = (double)WARPRSA_NARROW_TIME_OF_BOTH /
+                       (2 * WARPRSA_NARROW_TIME),
 };

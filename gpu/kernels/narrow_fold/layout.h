@@ -30,10 +30,12 @@ enum {
     WARPRSA_NARROW_ROUNDS = (WARPRSA_NARROW_SIDE + 3) / 4,
     WARPRSA_NARROW_BITS = 256 * WARPRSA_NARROW_SIDE, /* of a prime */
     WARPRSA_NARROW_NUMBERS = 8,                      /* of a block of threads */
-    /* Requests of a short item: a block can have its numbers of both primes.
-     * Where several blocks share an SM there is no room for two matrices. */
+    /* Numbers of each prime in a block of both, and requests of a short item,
+     * which can have one. Where several blocks share an SM there is no room for
+     * two matrices. */
+    WARPRSA_NARROW_OF_EACH = WARPRSA_NARROW_NUMBERS / 2,
     WARPRSA_NARROW_SHORT =
-        WARPRSA_NARROW_LIMBS == 40 ? WARPRSA_NARROW_NUMBERS / 2 : 0,
+        WARPRSA_NARROW_LIMBS == 40 ? WARPRSA_NARROW_OF_EACH : 0,
     WARPRSA_NARROW_TILES = 2, /* of 16 digits that a warp has */
     /* Of the matrix: bytes of upper columns; bytes of a row. */
     WARPRSA_NARROW_ROWS = 8 * WARPRSA_NARROW_LIMBS,

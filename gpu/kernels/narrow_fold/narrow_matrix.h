@@ -18,8 +18,6 @@ enum {
     /* With those whose rows are zero. */
     WARPRSA_NARROW_MATRIX_COLUMNS =
         WARPRSA_NARROW_STEP_ROWS / WARPRSA_NARROW_ROWS_OF_COLUMN,
-    /* Samples of a row in the exchange buffer; the last one is not used. */
-    WARPRSA_NARROW_ROW_SAMPLES = WARPRSA_NARROW_LIMBS + 1,
 };
 
 /* What makes the matrices. SECRET. */
@@ -93,11 +91,13 @@ WARPRSA_FN void warprsa_narrow_new_maker(warprsa_narrow_maker *maker,
 
 /*
  * x = 2^8 x mod P, exactly, for 0 <= x < P. The quotient is 2^8 x / P, rounded
- * down, or one less. For a prime has FOLD_BITS_MIN bits at least, hence 2^63 or
- * more in its top samples, and so these alone make an error below 2^-54; the
- * roundings make one below 2^-42; and the factor is less by one part in 2^40,
- * which is below 2^-32 and more than both. So 0 <= 2^8 x - quotient P < 2P, in
- * columns within 2^60 of zero.
+ * down, or one less. A prime has FOLD_BITS_MIN bits at least, hence 2^63 or
+ * more in its top samples. So the estimate is not too large: the samples of P
+ * that it lacks add less than one part in 2^63 and roundings less than one in
+ * 2^49, and the factor is less by one part in 2^40. It is too small by less
+ * than 2^-31, for 2^8 x / P is below 2^8, and by less than 2^-55 for the
+ * samples of x that it lacks. So 0 <= 2^8 x - quotient P < 2P, in columns
+ * within 2^60 of zero.
  */
 WARPRSA_FN void warprsa_narrow_next_row(warprsa_number *x,
                                         const warprsa_narrow_maker *maker,
@@ -189,7 +189,7 @@ WARPRSA_FN void warprsa_narrow_put_row(const warprsa_number *x,
         double *to =
             warprsa_exchange_array(exchange, k, 0, threads_per_number,
                                    limbs_per_thread, threads_per_request) +
-            WARPRSA_NARROW_ROW_SAMPLES * row;
+            WARPRSA_NARROW_LIMBS * row;
         const int first =
             warprsa_lane_in_number(k, threads_per_number, threads_per_request) *
             limbs_per_thread;
@@ -242,7 +242,7 @@ WARPRSA_FN void warprsa_narrow_put_column(warprsa_narrow_key *to_p,
             WARPRSA_UNROLL
             for (int row = 0; row < rows; row++) {
                 const uint64_t digits = warprsa_narrow_two_digits(
-                    from + WARPRSA_NARROW_ROW_SAMPLES * row, i);
+                    from + WARPRSA_NARROW_LIMBS * row, i);
 
                 bytes[row / 4] |= ((digits & 0xFF) | (digits >> 8) << 32)
                                   << (8 * (row % 4));

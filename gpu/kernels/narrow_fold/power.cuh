@@ -55,7 +55,7 @@ warprsa_narrow_set_thread(warprsa_narrow_thread *t, uint32_t shared,
     if (both) {
         const uint32_t zeros = shared + WARPRSA_NARROW_A_ZEROS +
                                group * WARPRSA_NARROW_STRIDE + 16 * quarter;
-        const bool is_q = group >= WARPRSA_NARROW_NUMBERS / 2;
+        const bool is_q = group >= WARPRSA_NARROW_OF_EACH;
 
         t->upper_of_q = is_q ? t->upper : zeros;
         t->upper = is_q ? zeros : t->upper;

@@ -185,6 +185,8 @@ warprsa_narrow_part_of_power(const warprsa_fold_batch &launch, uint8_t *memory)
     const uint32_t power = WARPRSA_NARROW_CURRENT(power), item = power / 2;
     const uint32_t thread = warprsa_narrow_thread_index();
     const warprsa_narrow_own own = warprsa_narrow_own_number(launch);
+    /* As in `own`. But of that, or by own.present below, ptxas 13.0 makes worse
+     * loops of RSA-2048 and RSA-3072. */
     const uint32_t number = thread / WARPRSA_NARROW_LANES;
     const uint32_t first = warprsa_narrow_first_of_key(launch, item);
     const warprsa_narrow_key *keys = warprsa_narrow_scratch(launch, first)->key;
@@ -229,7 +231,7 @@ warprsa_narrow_part_of_power(const warprsa_fold_batch &launch, uint8_t *memory)
         warprsa_narrow_fold_and_look(&me, &t, a, &look, digits);
     else if ((BLOCKS == FEW || ROUNDS > 1) &&
              __shfl_sync(0xffffffffu,
-                         both ? number % (WARPRSA_NARROW_NUMBERS / 2) : number,
+                         both ? number % WARPRSA_NARROW_OF_EACH : number,
                          0) >= launch.items[item].count)
         warprsa_narrow_fold_only(&me, &t, a, digits);
     else

@@ -76,7 +76,8 @@ warprsa_narrow_own_number(const warprsa_fold_batch &launch)
     const uint32_t power = WARPRSA_NARROW_CURRENT(power);
     const uint32_t count = launch.items[power / 2].count;
     const bool both = SHORT > 0 && WARPRSA_NARROW_CURRENT(both) != 0;
-    const uint32_t of_prime = both ? SHORT : (uint32_t)WARPRSA_NARROW_NUMBERS;
+    const uint32_t of_prime =
+        both ? WARPRSA_NARROW_OF_EACH : WARPRSA_NARROW_NUMBERS;
     const uint32_t request = number % of_prime;
 
     return {number, request < count ? request : count - 1,

@@ -122,7 +122,7 @@ static double folded_of_plan(const warprsa_fold_rule *rule)
     double folded = 0;
 
     for (uint32_t i = 0; i < plan.items; i++)
-        folded += items[i].count <= rule->item_max / 2 ? rule->short_share : 1;
+        folded += items[i].count <= rule->short_max ? rule->short_share : 1;
     return folded;
 }
 
@@ -144,7 +144,7 @@ static void check_choice(size_t count, const warprsa_fold_rule *rule)
     for (uint32_t l = rule->item_max; l >= rule->item_min; l--)
         for (unsigned i = 0; i < of[l]; i++) {
             rest -= l;
-            folded += l <= rule->item_max / 2 ? rule->short_share : 1;
+            folded += l <= rule->short_max ? rule->short_share : 1;
             number++;
             assert_true(time <= predict(rule->arg, folded, rest));
             as_long += number == plan.items && rest == count - plan.folded;
@@ -183,7 +183,8 @@ static void batches(void **state)
         const unsigned most = 1 + random_below(&stream, WARPRSA_FOLD_ITEM_MAX);
         const warprsa_fold_rule rule = {turn % 7 == 0 ? 0 : most,
                                         1 + random_below(&stream, most),
-                                        turn % 2 == 0 ? 1 : 0.6875,
+                                        turn % 2 == 0 ? 0 : most / 2,
+                                        0.6875,
                                         predict,
                                         &t,
                                         0};
@@ -205,7 +206,7 @@ static void batches(void **state)
 static void odd_ends(void **state)
 {
     static const times t = {264, 9.2, 1};
-    static const warprsa_fold_rule rule = {10, 1, 1, predict, &t, 0};
+    static const warprsa_fold_rule rule = {10, 1, 0, 1, predict, &t, 0};
     const size_t count = 2640;
 
     (void)state;
@@ -232,7 +233,8 @@ static void short_items(void **state)
     for (size_t i = 0; i < count; i++)
         tasks[i].key = (uint32_t)(i % 20);
     for (int cheap = 0; cheap < 2; cheap++) {
-        const warprsa_fold_rule rule = {8, 1, cheap ? 0.5 : 1, predict, &t, 0};
+        const warprsa_fold_rule rule = {8,  1, cheap ? 3 : 2, 0.5, predict,
+                                        &t, 0};
 
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule, 1);
         assert_int_equal(cheap ? 40 : 20, plan.items);
@@ -254,8 +256,8 @@ static void rules(void **state)
     for (size_t i = 0; i < count; i++)
         tasks[i].key = 0;
     for (uint32_t most = 0; most < 3; most++) {
-        const warprsa_fold_rule both[] = {{64, 1, 1, predict, &slow, 0},
-                                          {32, 1, 1, predict, &fast, most}};
+        const warprsa_fold_rule both[] = {{64, 1, 0, 1, predict, &slow, 0},
+                                          {32, 1, 0, 1, predict, &fast, most}};
         const size_t taken = most == 1 ? 0 : 1; /* 1: 32 requests alone */
 
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, both, 2);
@@ -282,8 +284,8 @@ static void two_rules(void **state)
         tasks[i].key = (uint32_t)(i % 8);
     for (int with_second = 0; with_second < 2; with_second++) {
         const warprsa_fold_rule both[] = {
-            {64, 16, 1, predict, &wide, 0},
-            {4, 2, 1, predict, with_second ? &narrow : &slow, 100}};
+            {64, 16, 0, 1, predict, &wide, 0},
+            {4, 2, 0, 1, predict, with_second ? &narrow : &slow, 100}};
         uint32_t next = 0;
 
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, both, 2);
