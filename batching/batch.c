@@ -13,6 +13,7 @@
 #include "batching/base/clock.h"
 #include "batching/device_keys.h"
 #include "batching/failover.h"
+#include "batching/scheduling.h"
 #include "batching/take.h"
 
 enum {

@@ -11,6 +11,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/device_keys.h"
+#include "batching/scheduling.h"
 
 enum {
     /* The pause before a lost device is opened again: long enough to cost

@@ -6,6 +6,7 @@
 #include "batching/failover.h"
 
 #include "batching/base/clock.h"
+#include "batching/scheduling.h"
 
 enum {
     /* So many devices may give a request back. Hosts that are all full would

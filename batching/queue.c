@@ -12,6 +12,7 @@
 
 #include "batching/device.h"
 #include "batching/queue_core.h"
+#include "batching/scheduling.h"
 #include "batching/worker.h"
 
 enum {

@@ -4,6 +4,7 @@
  * Which requests a worker's next batch has: see take.h.
  */
 #include "batching/take.h"
+#include "batching/scheduling.h"
 
 enum {
     TAKE_STEP = 64, /* requests taken from a ring at once */

@@ -11,6 +11,7 @@
 #include "batching/base/clock.h"
 #include "batching/batch.h"
 #include "batching/device_keys.h"
+#include "batching/scheduling.h"
 #include "batching/take.h"
 
 enum {

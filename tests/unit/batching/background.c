@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "batching/background.h"
+#include "batching/scheduling.h"
 #include "batching/take.h"
 
 enum {
