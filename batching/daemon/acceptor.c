@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -155,8 +156,24 @@ static warprsa_session *new_session(const control_connection *c,
     return NULL;
 }
 
-/* Sends WELCOME with all that the client needs of a session. */
-static bool send_offer(offer *o, int fd, int end)
+/* Why a message to a client was not sent. */
+static const char *why_not_sent(int error)
+{
+    switch (error) {
+    case EPIPE:
+    case ECONNRESET:
+        return "it has gone";
+    case EAGAIN:
+        return "it does not read";
+    case ETOOMANYREFS:
+        return "too many descriptors are on their way";
+    }
+    return strerror(error);
+}
+
+/* Sends WELCOME with all that the client needs of a session. NULL, or why it
+ * was not sent. */
+static const char *send_offer(const offer *o, int fd, int end)
 {
     const warprsa_session *s = o->session;
     const int fds[WARPRSA_MESSAGE_FDS] = {end, s->memory, s->eventfd};
@@ -166,7 +183,9 @@ static bool send_offer(offer *o, int fd, int end)
                                .keys = s->keys_max,
                                .notifiers = s->notifiers_max};
 
-    return warprsa_message_send(fd, &welcome, fds, WARPRSA_MESSAGE_FDS);
+    return warprsa_message_send(fd, &welcome, fds, WARPRSA_MESSAGE_FDS)
+               ? NULL
+               : why_not_sent(errno);
 }
 
 static const char *make_offer(control_connection *c,
@@ -174,7 +193,6 @@ static const char *make_offer(control_connection *c,
 {
     offer *o = calloc(1, sizeof(*o));
     const char *why_not = NULL;
-    bool sent;
     int end;
 
     if (o == NULL)
@@ -188,12 +206,11 @@ static const char *make_offer(control_connection *c,
     o->number = ++c->offered;
     o->since_ns = warprsa_clock_ns();
     TAILQ_INSERT_TAIL(&c->owner->offers, o, link);
-    sent = send_offer(o, c->socket.fd, end);
+    why_not = send_offer(o, c->socket.fd, end);
     close(end);
-    if (sent)
-        return NULL;
-    withdraw(c->owner, o);
-    return "it does not read, or has too many descriptors on their way";
+    if (why_not != NULL)
+        withdraw(c->owner, o);
+    return why_not;
 }
 
 static void refuse(const control_connection *c)

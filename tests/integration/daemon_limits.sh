@@ -41,6 +41,11 @@ run_all() {
     ! grep -i 'failure' speed.* || fail "operations failed"
 }
 
+sign_as_another() {
+    as_user 62000 "$OPENSSL" dgst -sha256 -sign "$work/key.pem" \
+        "$work/openssl.cnf" >sig
+}
+
 # has_no_room_for_all OPTION-OF-PRLIMIT
 has_no_room_for_all() {
     prlimit --pid "$(serving)" "$1"
@@ -58,8 +63,7 @@ has_no_room_for_all() {
     [ "$(total cpu_no_device)" -gt 0 ] || fail "$1: all were served"
     wait_for 60 has_counted keys 0
     : >provider.trace
-    as_user 62000 "$OPENSSL" dgst -sha256 -sign "$work/key.pem" \
-        "$work/openssl.cnf" >sig
+    by_daemon sign_as_another
     plain dgst -sha256 -verify key.pem.pub -signature sig openssl.cnf \
         >/dev/null
     [ "$(total "$engine_counter")" = 1 ] ||

@@ -403,6 +403,31 @@ static void the_quota_of_who_connected(void **state)
     warprsa_control_connection_close(&control);
 }
 
+/* Asks for a session and goes: before the reply, but for a daemon that is
+ * quicker. */
+static bool went_before_the_reply(void)
+{
+    const warprsa_message wanted = {.slots = 1};
+    warprsa_control_connection control;
+    char why[256];
+
+    assert_true(
+        warprsa_control_connection_open(&control, s.path, why, sizeof(why)));
+    assert_true(warprsa_control_connection_request(&control, &wanted, why,
+                                                   sizeof(why)));
+    warprsa_control_connection_close(&control);
+    return test_server_logged(&s, "is refused: it has gone");
+}
+
+/* The log tells a client that no longer waits from one that gets nothing. */
+static void gone_before_the_reply(void **state)
+{
+    (void)state;
+    WAIT_UNTIL(went_before_the_reply());
+    others_are_served(warprsa_clock_ns());
+    WAIT_UNTIL(fds_now() <= fds_before);
+}
+
 /* The log does not grow as fast as a client likes. */
 static void lines_of_the_log(void **state)
 {
@@ -434,6 +459,7 @@ int main(void)
         ATTACK(notifiers_not_received),
         ATTACK(replies_left_behind),
         ATTACK(the_quota_of_who_connected),
+        ATTACK(gone_before_the_reply),
         ATTACK(lines_of_the_log),
     };
 
