@@ -18,10 +18,10 @@ fi
 
 # From 4.0 on libcrypto does not clean up at exit(), and so does not unload the
 # provider of a library context that the program has not freed.
-unloaded=3
+unloads_late=yes
 case $(plain version) in
 'OpenSSL 3.'*) ;;
-*) unloaded=2 ;;
+*) unloads_late=no ;;
 esac
 
 "$program" late >late.plain
@@ -29,31 +29,42 @@ sed '/^warprsa/d; /^default_properties/d' openssl.cnf >plain.cnf
 "$program" order plain.cnf >order.plain
 "$program" thread plain.cnf >thread.plain
 
-# both CONFIGURATION COUNTER COMMAND...: the counter has the six private
-# operations of each run of the command.
-both() {
-    local config=$1 counter=$2 trace=${1%.cnf}.trace end
+life() { # END CONFIGURATION COMMAND...
+    local end=$1 config=$2
     shift 2
-    export WARPRSA_TRACE=file:$work/$trace
-    OPENSSL_CONF=$config "$@" "$program" late >late.out
-    cmp late.plain late.out || fail "late, $config: another output"
-    expect_counters "$trace" "$counter"
-    for end in order thread; do
-        "$@" "$program" "$end" "$config" >"$end.out" ||
-            fail "$end, $config: exit status $?"
-        cmp "$end.plain" "$end.out" || fail "$end, $config: another output"
-        expect_counters "$trace" "$counter"
+    export WARPRSA_TRACE=file:$work/provider.trace
+    if [ "$end" = late ]; then
+        OPENSSL_CONF=$config "$@" "$program" late >life.out
+    else
+        "$@" "$program" "$end" "$config" >life.out
+    fi || fail "$end, $config: exit status $?"
+}
+
+# each CONFIGURATION COUNTER COMMAND...: the counter has the six private
+# operations of each run of the command.
+each() {
+    local config=$1 counter=$2 end keys
+    shift 2
+    : >provider.trace
+    for end in late order thread; do
+        by_daemon life "$end" "$config" "$@"
+        cmp "$end.plain" life.out || fail "$end, $config: another output"
+        expect_counters provider.trace "$counter"
+        [ "$end$unloads_late" = lateno ] ||
+            tail -n 1 provider.trace | grep -q 'provider unloaded' ||
+            fail "$end, $config: the provider was not unloaded"
+        keys=$(grep 'counters: ' provider.trace | tail -n 1 |
+            grep -o ' keys_[lw][a-z]*=[0-9]*')
+        [ "$(wc -l <<<"$keys")" = 2 ] &&
+            [ "$(cut -d= -f2 <<<"$keys" | sort -u | wc -l)" = 1 ] ||
+            fail "$end, $config: a key was loaded and not wiped"
     done
-    [ "$(grep -c 'provider unloaded' "$trace")" = "$unloaded" ] ||
-        fail "$config: the provider was not unloaded"
-    [ "$(grep -o ' keys_[lw][a-z]*=[0-9]*' "$trace" | cut -d= -f2 |
-        sort -u | wc -l)" = 1 ] || fail "$config: a key was loaded and not wiped"
 }
 
 configure cpu.cnf "$MODULE" engine=none route=cpu
 configure gpu.cnf "$MODULE" engine="$ENGINE" "${PATIENT[@]}"
 configure daemon.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}" engine=none
 start_daemon
-both cpu.cnf cpu=6 "${valgrind[@]}"
-both gpu.cnf "$engine_counter=6"
-both daemon.cnf "$engine_counter=6" "${valgrind[@]}"
+each cpu.cnf cpu=6 "${valgrind[@]}"
+each gpu.cnf "$engine_counter=6"
+each daemon.cnf "$engine_counter=6" "${valgrind[@]}"

@@ -115,8 +115,12 @@ expect metrics "warprsa_operations_total{$labels,route=$engine_counter,size=2048
 
 configure daemon.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}" engine=none
 start_daemon
-TRACE=$work/client.trace serve daemon.cnf client.trace -naccept 2
-handshakes "$port" 1
+TRACE=$work/client.trace serve daemon.cnf client.trace
+is_served() { # by a daemon that may be late
+    handshakes "$port" 1
+    [ "$(live "$server" "$engine_counter")" = 1 ]
+}
+wait_for 60 is_served
 client_seen() {
     "$stat" --prometheus >metrics
     expect metrics warprsad_clients=some

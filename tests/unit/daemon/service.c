@@ -544,26 +544,36 @@ static void the_daemon_stops_and_comes_back(void **state)
 }
 
 /* As after the whole machine has stood still for longer than a daemon that
- * lives is ever silent: played by what it left to be seen, long ago. */
+ * lives is ever silent: played by what it left to be seen, long ago. False: the
+ * client has taken the daemon for dead, and has connected again. */
+static bool stands_still(test_client *g, warprsa_backend_key *key,
+                         unsigned number)
+{
+    const unsigned long long before = g->counters->keys_loaded;
+    warprsa_connection *c = warprsa_client_connection(g->client);
+
+    assert_non_null(c);
+    atomic_store(&c->shm.head->heartbeat_ns, 0);
+    warprsa_connection_drop(c);
+    WAIT_UNTIL(test_client_is_ready(g));
+    test_client_operate(g, key, WARPRSA_CLASS_1024, 1, number);
+    return g->counters->keys_loaded == before;
+}
+
+/* Three times in a row, but on a machine that really stands still then. */
 static void a_machine_that_stood_still(void **state)
 {
     warprsa_backend_key *key;
+    unsigned in_a_row = 0;
     test_server s;
     test_client g;
 
     (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
-    for (unsigned i = 0; i < 3; i++) {
-        warprsa_connection *c = warprsa_client_connection(g.client);
-
-        assert_non_null(c);
-        atomic_store(&c->shm.head->heartbeat_ns, 0);
-        warprsa_connection_drop(c);
-        assert_int_equal(backend->wait_ready(g.client, 0), WARPRSA_QUEUE_READY);
-        test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, i);
-    }
-    assert_int_equal(g.counters->keys_loaded, 1);
+    for (unsigned i = 0; i < 30 && in_a_row < 3; i++)
+        in_a_row = stands_still(&g, key, i) ? in_a_row + 1 : 0;
+    assert_int_equal(in_a_row, 3);
     backend->key_release(key);
     close_both(&s, &g);
 }
@@ -746,21 +756,30 @@ static void naps_end_soon_where_there_are_cpus(void **state)
     assert_true(warprsa_naps_are_over(&naps, true));
 }
 
+static uint64_t clock_now_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    assert_int_equal(clock_gettime(clock, &now), 0);
+    return (uint64_t)now.tv_sec * WARPRSA_NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
 /* Until the process has used the CPU time that its start needs, which is some
- * under an emulator, and would look busy. */
+ * under an emulator, and would look busy. ThreadSanitizer's own thread goes on,
+ * but uses less than a thousandth of a CPU. */
 static void wait_until_idle(pid_t pid)
 {
     const struct timespec nap = {0, 100000000};
-    struct timespec before, now;
+    uint64_t before_ns, now_ns;
     clockid_t clock;
 
     assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
-    assert_int_equal(clock_gettime(clock, &now), 0);
+    now_ns = clock_now_ns(clock);
     do {
-        before = now;
+        before_ns = now_ns;
         nanosleep(&nap, NULL);
-        assert_int_equal(clock_gettime(clock, &now), 0);
-    } while (now.tv_sec != before.tv_sec || now.tv_nsec != before.tv_nsec);
+        now_ns = clock_now_ns(clock);
+    } while (now_ns - before_ns > (uint64_t)nap.tv_nsec / 1000);
 }
 
 /* A process that listens there and never looks, as a daemon that hangs. It ends
