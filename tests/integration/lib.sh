@@ -197,15 +197,19 @@ self_signed() { # KEY CERTIFICATE: signed without the provider
     plain req -x509 -new -key "$1" -subj /CN=localhost -days 2 -out "$2"
 }
 
+# There at once for s_client: printf writes a line at a time, and a server that
+# answers the first one may be gone before the second.
+http_get=$'GET / HTTP/1.0\r\n\r'
+
 # serve_and_connect S_SERVER-OPTION...: a server with the provider, key.pem and
 # certificate.pem takes one connection; the client doesn't load the provider.
 # The server ends when it has answered, and the client's last write may then meet
 # a SIGPIPE. What counts is what it has seen.
 serve_and_connect() {
     serve_with_provider -naccept 1 "$@"
-    printf 'GET / HTTP/1.0\r\n\r\n' |
-        plain s_client -connect "127.0.0.1:$port" -CAfile certificate.pem \
-            -verify_return_error -ign_eof >client.log 2>&1 || [ $? -eq 141 ]
+    plain s_client -connect "127.0.0.1:$port" -CAfile certificate.pem \
+        -verify_return_error -ign_eof <<<"$http_get" >client.log 2>&1 ||
+        [ $? -eq 141 ]
     wait "$server" || :
     grep -q 'Verify return code: 0' client.log
     grep -q 'HTTP/1.0 200' client.log
@@ -215,10 +219,9 @@ serve_and_connect() {
 answers() { # PORT S_CLIENT-OPTION...
     local port=$1 log=client.$BASHPID.log
     shift
-    printf 'GET / HTTP/1.0\r\n\r\n' |
-        timeout 60 "$OPENSSL" s_client -connect "127.0.0.1:$port" \
-            -CAfile certificate.pem -verify_return_error -ign_eof "$@" \
-            >"$log" 2>&1 &&
+    timeout 60 "$OPENSSL" s_client -connect "127.0.0.1:$port" \
+        -CAfile certificate.pem -verify_return_error -ign_eof "$@" \
+        <<<"$http_get" >"$log" 2>&1 &&
         grep -q 'Verify return code: 0' "$log"
 }
 
