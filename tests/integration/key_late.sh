@@ -51,7 +51,7 @@ each() {
         cmp "$end.plain" life.out || fail "$end, $config: another output"
         expect_counters provider.trace "$counter"
         [ "$end$unloads_late" = lateno ] ||
-            tail -n 1 provider.trace | grep -q 'provider unloaded' ||
+            grep -q 'provider unloaded' <<<"$(tail -n 1 provider.trace)" ||
             fail "$end, $config: the provider was not unloaded"
         keys=$(grep 'counters: ' provider.trace | tail -n 1 |
             grep -o ' keys_[lw][a-z]*=[0-9]*')
