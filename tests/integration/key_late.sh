@@ -29,7 +29,8 @@ sed '/^warprsa/d; /^default_properties/d' openssl.cnf >plain.cnf
 "$program" order plain.cnf >order.plain
 "$program" thread plain.cnf >thread.plain
 
-life() { # END CONFIGURATION COMMAND...
+# life END CONFIGURATION COMMAND...: a run of the program, its output in life.out.
+life() {
     local end=$1 config=$2
     shift 2
     export WARPRSA_TRACE=file:$work/provider.trace
@@ -43,22 +44,22 @@ life() { # END CONFIGURATION COMMAND...
 # each CONFIGURATION COUNTER COMMAND...: the counter has the six private
 # operations of each run of the command.
 each() {
-    local config=$1 counter=$2 end keys
+    local config=$1 counter=$2 end
     shift 2
     : >provider.trace
+    : >keys
     for end in late order thread; do
         by_daemon life "$end" "$config" "$@"
         cmp "$end.plain" life.out || fail "$end, $config: another output"
         expect_counters provider.trace "$counter"
-        [ "$end$unloads_late" = lateno ] ||
+        [ "$end" = late ] && [ "$unloads_late" = no ] ||
             grep -q 'provider unloaded' <<<"$(tail -n 1 provider.trace)" ||
             fail "$end, $config: the provider was not unloaded"
-        keys=$(grep 'counters: ' provider.trace | tail -n 1 |
-            grep -o ' keys_[lw][a-z]*=[0-9]*')
-        [ "$(wc -l <<<"$keys")" = 2 ] &&
-            [ "$(cut -d= -f2 <<<"$keys" | sort -u | wc -l)" = 1 ] ||
-            fail "$end, $config: a key was loaded and not wiped"
+        grep 'counters: ' provider.trace | tail -n 1 |
+            grep -o ' keys_[lw][a-z]*=[0-9]*' >>keys
     done
+    [ "$(wc -l <keys)" = 6 ] && [ "$(cut -d= -f2 keys | sort -u | wc -l)" = 1 ] ||
+        fail "$config: a key was loaded and not wiped"
 }
 
 configure cpu.cnf "$MODULE" engine=none route=cpu
