@@ -123,7 +123,7 @@ warprsa_status warprsa_prepare_int32_key(warprsa_int32_key *out,
     memset(out, 0, sizeof(*out));
     if (status != WARPRSA_OK)
         return status;
-    ctx = BN_CTX_secure_new();
+    ctx = BN_CTX_new();
     status = WARPRSA_NO_MEMORY;
     if (ctx != NULL) {
         BN_CTX_start(ctx);

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Which keys the engines take, and keys prepared for the arithmetic in double
- * precision, by libcrypto's big numbers. Secret ones carry BN_FLG_CONSTTIME.
+ * precision, by libcrypto's big numbers. Secret ones carry BN_FLG_CONSTTIME,
+ * and BN_CTX_free() wipes them. They are not on libcrypto's secure heap: it is
+ * as large as the program has made it, and may have no room for them.
  * Compiled twice: with WARPRSA_LARGE it prepares keys of the large classes.
  */
 #include "gpu/arith/prepared_key.h"
@@ -311,7 +313,7 @@ warprsa_status warprsa_prepare_key(warprsa_prepared_key *out,
 
     if (size < least || size >= end)
         return WARPRSA_UNSUPPORTED_KEY;
-    ctx = BN_CTX_secure_new();
+    ctx = BN_CTX_new();
     if (ctx == NULL)
         return WARPRSA_NO_MEMORY;
     memset(out, 0, sizeof(*out));

@@ -61,7 +61,7 @@ int warprsa_fold_accepts_key(const warprsa_private_key *key)
 
     if (size <= WARPRSA_CLASS_1024 || size >= WARPRSA_CLASS_LARGE)
         return 0;
-    ctx = BN_CTX_secure_new();
+    ctx = BN_CTX_new();
     if (ctx == NULL)
         return 0;
     BN_CTX_start(ctx);
