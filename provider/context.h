@@ -9,10 +9,11 @@
  * The headers of provider/ form a chain. A file includes only what stands
  * before it here:
  *
- *   trace, core, libcrypto, config_section, config, fork, library_context,
- *   function_ids, function_table, algorithms, context, errors,
- *   callers_context, instance, key, blinding, async_wait, rsa_method, keymgmt,
- *   signature, asym_cipher, dispatch, self_test, status; provider.c is last.
+ *   cancellation, trace, core, libcrypto, config_section, config, fork,
+ *   library_context, random, function_ids, function_table, algorithms, context,
+ *   errors, callers_context, instance, key, blinding, async_wait, rsa_method,
+ *   keymgmt, signature, asym_cipher, dispatch, self_test, status; provider.c is
+ *   last.
  */
 #ifndef WARPRSA_PROVIDER_CONTEXT_H
 #define WARPRSA_PROVIDER_CONTEXT_H

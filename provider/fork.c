@@ -1,53 +1,105 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The handlers of fork() and exit(), the fork generation and the list of exit
- * links.
+ * How a process learns that it is a new one, the handler of exit(), and the
+ * list of exit links.
  */
 #include "provider/fork.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-static atomic_uint generation;
-static pthread_mutex_t hold_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Values of a process's word; what is larger is the process's generation. */
+enum {
+    NEW,       /* nothing has been done in this process yet */
+    BEGINNING, /* a thread makes it ours */
+};
+
+/* The kernel sets the word to NEW in a child, where it can. Where it can't, the
+ * word is here, and the handler of fork() does so: it isn't called for a child
+ * made by _Fork() or clone(). */
+static atomic_uint own_word;
+static atomic_uint *word = &own_word;
+static atomic_uint last_generation = BEGINNING;
+
+/* Nobody waits for this lock in fork(). A child gets one that is free, and the
+ * list, each change of which is one store. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static warprsa_exit_link *list;
+static _Atomic(warprsa_exit_link *) list;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool registered;
 
-static void before_fork(void)
-{
-    pthread_mutex_lock(&list_lock);
-    pthread_mutex_lock(&hold_lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&hold_lock);
-    pthread_mutex_unlock(&list_lock);
-}
-
 static void in_child(void)
 {
-    atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
-    after_fork();
+    atomic_store(word, NEW);
+}
+
+/* The first call in a new process. Of threads that come at once, one does it,
+ * and the others wait for it. */
+static unsigned begin_process(void)
+{
+    unsigned found = NEW;
+
+    if (atomic_compare_exchange_strong(word, &found, BEGINNING)) {
+        pthread_mutex_init(&list_lock, NULL);
+        atomic_store(word, atomic_fetch_add(&last_generation, 1) + 1);
+    }
+    while ((found = atomic_load(word)) == BEGINNING)
+        sched_yield();
+    return found;
+}
+
+unsigned warprsa_fork_generation(void)
+{
+    unsigned mine = atomic_load_explicit(word, memory_order_acquire);
+
+    return mine > BEGINNING ? mine : begin_process();
+}
+
+static void lock_list(void)
+{
+    (void)warprsa_fork_generation();
+    pthread_mutex_lock(&list_lock);
+}
+
+static void unlock_list(void)
+{
+    pthread_mutex_unlock(&list_lock);
 }
 
 static void at_exit(void)
 {
-    pthread_mutex_lock(&list_lock);
-    for (warprsa_exit_link *link = list; link != NULL; link = link->next)
+    lock_list();
+    for (warprsa_exit_link *link = atomic_load(&list); link != NULL;
+         link = atomic_load(&link->next))
         link->at_exit(link);
-    pthread_mutex_unlock(&list_lock);
+    unlock_list();
+}
+
+static void map_word(void)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page == MAP_FAILED)
+        return;
+    if (madvise(page, size, MADV_WIPEONFORK) == 0)
+        word = page;
+    else
+        munmap(page, size);
 }
 
 static void register_handlers(void)
 {
-    registered = pthread_atfork(before_fork, after_fork, in_child) == 0 &&
-                 atexit(at_exit) == 0;
+    map_word();
+    registered =
+        pthread_atfork(NULL, NULL, in_child) == 0 && atexit(at_exit) == 0;
 }
 
 /* Once more is enough: a driver registers its handlers once, too. */
@@ -68,37 +120,23 @@ bool warprsa_fork_init(void)
     return pthread_once(&once, register_handlers) == 0 && registered;
 }
 
-unsigned warprsa_fork_generation(void)
-{
-    return atomic_load_explicit(&generation, memory_order_relaxed);
-}
-
-void warprsa_fork_hold(void)
-{
-    pthread_mutex_lock(&hold_lock);
-}
-
-void warprsa_fork_release(void)
-{
-    pthread_mutex_unlock(&hold_lock);
-}
-
 void warprsa_exit_add(warprsa_exit_link *link)
 {
-    pthread_mutex_lock(&list_lock);
-    link->next = list;
-    list = link;
-    pthread_mutex_unlock(&list_lock);
+    lock_list();
+    atomic_store(&link->next, atomic_load(&list));
+    atomic_store(&list, link);
+    unlock_list();
 }
 
 void warprsa_exit_remove(warprsa_exit_link *link)
 {
-    pthread_mutex_lock(&list_lock);
-    for (warprsa_exit_link **at = &list; *at != NULL; at = &(*at)->next) {
-        if (*at == link) {
-            *at = link->next;
+    lock_list();
+    for (_Atomic(warprsa_exit_link *) *at = &list; atomic_load(at) != NULL;
+         at = &atomic_load(at)->next) {
+        if (atomic_load(at) == link) {
+            atomic_store(at, atomic_load(&link->next));
             break;
         }
     }
-    pthread_mutex_unlock(&list_lock);
+    unlock_list();
 }

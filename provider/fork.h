@@ -7,23 +7,16 @@
 #ifndef WARPRSA_PROVIDER_FORK_H
 #define WARPRSA_PROVIDER_FORK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* Registers the handlers, once per load of the module. False: no memory. */
 bool warprsa_fork_init(void);
 
-/* A number that differs between a process and each child it forks. Any thread.
- */
+/* A number that differs between a process and each child it makes: by fork(),
+ * or where the kernel has MADV_WIPEONFORK (since 4.14) also by _Fork() or
+ * clone(), for which no handler is called. Any thread. */
 unsigned warprsa_fork_generation(void);
-
-/*
- * Between hold and release this process does not fork. A worker needs this
- * around libcrypto's random generator: a fork while it is inside would leave
- * the generator's locks taken for ever in the child. For short work only; does
- * not nest.
- */
-void warprsa_fork_hold(void);
-void warprsa_fork_release(void);
 
 /*
  * One member of a list. Its at_exit() is called at exit(), before the exit
@@ -32,7 +25,7 @@ void warprsa_fork_release(void);
  */
 typedef struct warprsa_exit_link {
     void (*at_exit)(struct warprsa_exit_link *link);
-    struct warprsa_exit_link *next;
+    _Atomic(struct warprsa_exit_link *) next;
 } warprsa_exit_link;
 
 /* Has the at_exit() of all links called before the exit handlers that others

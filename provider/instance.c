@@ -6,16 +6,17 @@
  */
 #include "provider/instance.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include <openssl/rand.h>
+#include <openssl/err.h>
 
 #include "batching/base/clock.h"
 #include "batching/base/usable_cpus.h"
 #include "batching/ipc/client.h"
+#include "provider/cancellation.h"
 
 enum {
     NOT_OPENED,
@@ -24,9 +25,14 @@ enum {
     CLOSED,
 };
 
+enum {
+    CALLERS_NAPS = 10000, /* of a millisecond: far longer than they may stay */
+};
+
 /* Frees an instance that was never opened, or is closed. */
 static void instance_delete(warprsa_instance *instance)
 {
+    warprsa_random_free(instance->random);
     warprsa_counters_free(instance->counters);
     pthread_mutex_destroy(&instance->lock);
     free(instance);
@@ -72,21 +78,21 @@ static void abandon(warprsa_instance *instance)
 {
     if (atomic_load(&instance->state) == OPEN)
         instance->backend.ops->abandon(instance->backend.impl);
+    warprsa_random_free(instance->random);
     warprsa_counters_free(instance->counters);
     instance->backend = (warprsa_backend){0};
+    instance->random = NULL;
     instance->counters = NULL;
     atomic_store(&instance->state, CLOSED);
 }
 
-warprsa_instance *warprsa_instance_get(warprsa_context *context)
+/* Makes the first instance of this process. `old`: what there is, none or the
+ * parent's. */
+static warprsa_instance *make_instance(warprsa_context *context,
+                                       warprsa_instance *old)
 {
-    warprsa_instance *old =
-        atomic_load_explicit(&context->instance, memory_order_acquire);
-    warprsa_instance *mine = NULL;
+    warprsa_instance *mine = instance_new(context);
 
-    if (old != NULL && warprsa_instance_is_mine(old))
-        return old;
-    mine = instance_new(context);
     if (mine == NULL)
         return NULL;
     mine->parent = old;
@@ -99,22 +105,23 @@ warprsa_instance *warprsa_instance_get(warprsa_context *context)
     return old;
 }
 
-/* Random bytes for the workers. `arg` is the context. */
-static int random_bytes(void *arg, void *out, size_t length)
+warprsa_instance *warprsa_instance_get(warprsa_context *context)
 {
-    warprsa_context *context = arg;
-    int ok = 0;
+    warprsa_instance *old =
+        atomic_load_explicit(&context->instance, memory_order_acquire);
+    int cancellation;
 
-    warprsa_fork_hold();
-    ok = RAND_priv_bytes_ex(context->libctx, out, length, 0) == 1;
-    warprsa_fork_release();
-    return ok;
+    if (old != NULL && warprsa_instance_is_mine(old))
+        return old;
+    cancellation = warprsa_cancellation_off();
+    old = make_instance(context, old);
+    warprsa_cancellation_restore(cancellation);
+    return old;
 }
 
 /* Opens a queue in this process. NULL: it failed, and `reason` and `why` say
  * why. */
-static void *open_queue(warprsa_context *context,
-                        const warprsa_instance *instance,
+static void *open_queue(warprsa_context *context, warprsa_instance *instance,
                         warprsa_router *router, warprsa_cpu_reason *reason,
                         char *why, size_t why_size)
 {
@@ -132,8 +139,7 @@ static void *open_queue(warprsa_context *context,
         .deadline_ms = config->deadline_ms,
         .calibration_file = config->calibration_file,
         .direct_table_reads = config->table_reads == WARPRSA_TABLE_READS_DIRECT,
-        .random = random_bytes,
-        .random_arg = context,
+        .random = warprsa_random_bytes,
         .trace = warprsa_trace_line,
         .trace_arg = &context->trace,
         .device_opened = warprsa_exit_first,
@@ -141,6 +147,14 @@ static void *open_queue(warprsa_context *context,
         .router = router,
     };
 
+    ERR_set_mark();
+    instance->random = warprsa_random_new(context->libctx);
+    ERR_pop_to_mark();
+    if (instance->random == NULL) {
+        snprintf(why, why_size, "no random numbers");
+        return NULL;
+    }
+    wanted.random_arg = instance->random;
     if (warprsa_engines_choose(&engines, &wanted, why, why_size))
         return warprsa_queue_open(&wanted, reason, why, why_size);
     *reason = WARPRSA_CPU_NO_DEVICE;
@@ -243,6 +257,23 @@ static void trace_counters(warprsa_context *context,
     warprsa_trace_line(&context->trace, 1, line);
 }
 
+/* Waits until no thread is between enter and leave. False: one is still there,
+ * after many naps in which it could have run. It will never leave: a handler of
+ * a signal has taken it away by longjmp(), or it has ended there. */
+static bool callers_have_left(const warprsa_instance *instance)
+{
+    static const struct timespec nap = {0, WARPRSA_NS_PER_MS};
+    unsigned naps = 0;
+
+    for (unsigned i = 0; i < WARPRSA_THREAD_SHARDS; i++)
+        while (atomic_load(&instance->callers[i].count) != 0) {
+            if (++naps > CALLERS_NAPS)
+                return false;
+            nanosleep(&nap, NULL);
+        }
+    return true;
+}
+
 void warprsa_instance_close(warprsa_context *context)
 {
     warprsa_instance *instance = atomic_load(&context->instance);
@@ -255,12 +286,9 @@ void warprsa_instance_close(warprsa_context *context)
     if (state != REFUSED)
         instance->closed_reason = WARPRSA_CPU_ERROR;
     atomic_store(&instance->state, CLOSED);
-    if (state == OPEN) {
-        for (unsigned i = 0; i < WARPRSA_THREAD_SHARDS; i++)
-            while (atomic_load(&instance->callers[i].count) != 0)
-                sched_yield();
-        instance->hung = !instance->backend.ops->close(instance->backend.impl);
-    }
+    if (state == OPEN)
+        instance->hung = !callers_have_left(instance) ||
+                         !instance->backend.ops->close(instance->backend.impl);
     if (state != CLOSED)
         trace_counters(context, instance);
     pthread_mutex_unlock(&instance->lock);

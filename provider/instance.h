@@ -19,6 +19,7 @@
 #include "batching/counters.h"
 #include "batching/router.h"
 #include "provider/context.h"
+#include "provider/random.h"
 
 /* The threads of one shard that are between enter and leave. A cache line
  * each, so that callers don't take one from each other. */
@@ -29,14 +30,15 @@ typedef struct warprsa_instance_callers {
 typedef struct warprsa_instance {
     unsigned generation; /* warprsa_fork_generation() of its process */
     warprsa_counters *counters;
-    warprsa_router router; /* what it has measured */
-    pthread_mutex_t lock;  /* one thread opens or closes */
-    atomic_int state;      /* instance.c's */
+    warprsa_random *random; /* of the workers; NULL: not opened, or none */
+    warprsa_router router;  /* what it has measured */
+    pthread_mutex_t lock;   /* one thread opens or closes */
+    atomic_int state;       /* instance.c's */
     warprsa_instance_callers callers[WARPRSA_THREAD_SHARDS];
     warprsa_backend backend; /* while open */
     _Atomic(warprsa_cpu_reason) closed_reason;
     uint64_t opened_ns;
-    bool hung; /* a worker was left behind in its driver */
+    bool hung; /* a worker was left behind in its driver, or a caller */
     /* The instance of the process that forked this one; kept because keys and
      * paused jobs point to it. */
     struct warprsa_instance *parent;

@@ -13,9 +13,12 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
+#include "provider/cancellation.h"
+
 static void free_handles(warprsa_rsa *ours)
 {
     warprsa_key_handle *handle = atomic_load(&ours->handle);
+    int cancellation = warprsa_cancellation_off();
 
     while (handle != NULL) {
         warprsa_key_handle *parent = handle->parent;
@@ -27,6 +30,7 @@ static void free_handles(warprsa_rsa *ours)
         OPENSSL_free(handle);
         handle = parent;
     }
+    warprsa_cancellation_restore(cancellation);
 }
 
 static void free_ours(warprsa_rsa *ours)

@@ -5,56 +5,55 @@
  */
 #include "provider/library_context.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include <openssl/crypto.h>
 #include <openssl/provider.h>
 
-#include "provider/fork.h"
+/* Set once, by one store: a child has all of it or nothing. */
+static _Atomic(warprsa_library_context *) made;
 
-/* Written once, under warprsa_fork_hold(): a child has all of it or nothing. */
-static warprsa_library_context made;
-
-static bool make(warprsa_library_context *out)
+static void give_back(warprsa_library_context *mine)
 {
-    out->libctx = OSSL_LIB_CTX_new();
-    out->provider =
-        out->libctx == NULL ? NULL : OSSL_PROVIDER_load(out->libctx, "default");
-    if (out->provider != NULL)
-        return true;
-    OSSL_LIB_CTX_free(out->libctx);
-    return false;
+    if (mine->provider != NULL)
+        OSSL_PROVIDER_unload(mine->provider);
+    OSSL_LIB_CTX_free(mine->libctx);
+    free(mine);
 }
 
-/* Makes `mine` the context of the process, unless another thread has set its
- * own. Returns whether it did, and the one that is set. */
-static bool set(const warprsa_library_context *mine,
-                warprsa_library_context *out)
+/* NULL: no memory, or the provider can't be loaded. */
+static warprsa_library_context *make(void)
 {
-    bool first;
+    warprsa_library_context *mine = calloc(1, sizeof(*mine));
 
-    warprsa_fork_hold();
-    first = made.libctx == NULL;
-    if (first && mine != NULL)
-        made = *mine;
-    *out = made;
-    warprsa_fork_release();
-    return first;
+    if (mine == NULL)
+        return NULL;
+    mine->libctx = OSSL_LIB_CTX_new();
+    if (mine->libctx != NULL)
+        mine->provider = OSSL_PROVIDER_load(mine->libctx, "default");
+    if (mine->provider != NULL)
+        return mine;
+    give_back(mine);
+    return NULL;
 }
 
 bool warprsa_library_context_get(warprsa_library_context *out)
 {
-    warprsa_library_context mine;
+    warprsa_library_context *found = atomic_load(&made), *mine;
 
-    if (!set(NULL, out))
-        return true;
-    /* Not under the lock: libcrypto may read its configuration, which may load
-     * this module once more. */
-    if (!make(&mine))
-        return false;
-    if (!set(&mine, out)) {
-        OSSL_PROVIDER_unload(mine.provider);
-        OSSL_LIB_CTX_free(mine.libctx);
+    if (found == NULL) {
+        mine = make();
+        if (mine == NULL)
+            return false;
+        /* libcrypto may have read its configuration meanwhile, which may have
+         * loaded this module once more; or another thread was here. */
+        if (atomic_compare_exchange_strong(&made, &found, mine))
+            found = mine;
+        else
+            give_back(mine);
     }
+    *out = *found;
     return true;
 }

@@ -9,6 +9,7 @@
 #include <openssl/provider.h>
 
 #include "batching/engines.h"
+#include "provider/cancellation.h"
 #include "provider/context.h"
 #include "provider/dispatch.h"
 #include "provider/errors.h"
@@ -39,20 +40,21 @@ static void at_exit(warprsa_exit_link *link)
     warprsa_context *context =
         (warprsa_context *)((char *)link -
                             offsetof(warprsa_context, exit_link));
+    int cancellation = warprsa_cancellation_off();
 
     warprsa_instance_close(context);
+    warprsa_cancellation_restore(cancellation);
 }
 
 /* Frees a context, which may be only half set up; also after our libcrypto has
  * been cleaned up. */
-static void teardown(void *provctx)
+static void free_context(warprsa_context *context)
 {
-    warprsa_context *context = provctx;
 
     if (!warprsa_instance_free(context)) {
         warprsa_trace_printf(
             &context->trace, 1,
-            "a device hangs: the provider's memory is not freed");
+            "a device or a caller hangs: the provider's memory is not freed");
         warprsa_exit_remove(&context->exit_link);
         return;
     }
@@ -63,6 +65,14 @@ static void teardown(void *provctx)
     warprsa_exit_remove(&context->exit_link);
     warprsa_dispatch_free(context);
     OPENSSL_free(context);
+}
+
+static void teardown(void *provctx)
+{
+    int cancellation = warprsa_cancellation_off();
+
+    free_context(provctx);
+    warprsa_cancellation_restore(cancellation);
 }
 
 static bool load_default(warprsa_context *context)
@@ -162,9 +172,8 @@ static bool set_up(warprsa_context *context)
 }
 
 /* Starts no thread and opens no device, because programs fork afterwards. */
-OSSL_provider_init_fn OSSL_provider_init;
-int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
-                       const OSSL_DISPATCH **out, void **provctx)
+static int load(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
+                const OSSL_DISPATCH **out, void **provctx)
 {
     warprsa_context *context = NULL;
     warprsa_core core;
@@ -181,7 +190,7 @@ int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
     if (context == NULL)
         return 0;
     if (!set_up(context)) {
-        teardown(context);
+        free_context(context);
         return 0;
     }
     prepare_engines(context);
@@ -193,4 +202,15 @@ int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
     *provctx = context;
     *out = dispatch;
     return 1;
+}
+
+OSSL_provider_init_fn OSSL_provider_init;
+int OSSL_provider_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
+                       const OSSL_DISPATCH **out, void **provctx)
+{
+    int cancellation = warprsa_cancellation_off();
+    int ok = load(handle, in, out, provctx);
+
+    warprsa_cancellation_restore(cancellation);
+    return ok;
 }

@@ -14,6 +14,7 @@
 
 #include "provider/async_wait.h"
 #include "provider/blinding.h"
+#include "provider/cancellation.h"
 #include "provider/key.h"
 
 enum {
@@ -117,35 +118,55 @@ static const warprsa_backend *choose_backend(warprsa_context *context,
     return NULL;
 }
 
+/* A request under way. */
+typedef struct submitted {
+    const warprsa_backend *backend;
+    warprsa_async_wait *wait;
+    warprsa_ticket ticket;
+} submitted;
+
+/* Submits input^d mod n to a device. False: the reason is counted. */
+static bool submit(warprsa_rsa *ours, const RSA *rsa,
+                   warprsa_instance *instance, const uint8_t *input,
+                   submitted *out)
+{
+    warprsa_backend_key *key = NULL;
+    warprsa_answer answer = WARPRSA_REFUSED;
+
+    out->wait = NULL;
+    out->backend = choose_backend(ours->context, instance,
+                                  (warprsa_size_class)ours->size_class);
+    if (out->backend == NULL)
+        return false;
+    key = warprsa_rsa_key(ours, rsa, instance, out->backend);
+    if (key == NULL) {
+        count_reason(instance, WARPRSA_CPU_ERROR);
+    } else {
+        out->wait = warprsa_async_wait_new(out->backend);
+        answer = warprsa_async_wait_submit(out->wait, out->backend, key, input,
+                                           &out->ticket);
+    }
+    warprsa_instance_leave(instance);
+    if (answer == WARPRSA_DONE)
+        return true;
+    warprsa_async_wait_cancel(out->wait);
+    return false;
+}
+
 /* Computes output = input^d mod n on a device. False: it was not computed, and
  * the reason is counted. */
 static bool offload(warprsa_rsa *ours, const RSA *rsa,
                     warprsa_instance *instance, const uint8_t *input,
                     uint8_t *output)
 {
-    const warprsa_backend *backend = choose_backend(
-        ours->context, instance, (warprsa_size_class)ours->size_class);
-    warprsa_backend_key *key = NULL;
-    warprsa_async_wait *wait = NULL;
-    warprsa_ticket ticket;
-    warprsa_answer answer = WARPRSA_REFUSED;
+    submitted request;
+    int cancellation = warprsa_cancellation_off();
+    bool ok = submit(ours, rsa, instance, input, &request);
 
-    if (backend == NULL)
-        return false;
-    key = warprsa_rsa_key(ours, rsa, instance, backend);
-    if (key == NULL) {
-        count_reason(instance, WARPRSA_CPU_ERROR);
-    } else {
-        wait = warprsa_async_wait_new(backend);
-        answer = warprsa_async_wait_submit(wait, backend, key, input, &ticket);
-    }
-    warprsa_instance_leave(instance);
-    if (answer != WARPRSA_DONE) {
-        warprsa_async_wait_cancel(wait);
-        return false;
-    }
-    return warprsa_async_wait_answer(wait, instance, backend, ticket, output) ==
-           WARPRSA_DONE;
+    warprsa_cancellation_restore(cancellation);
+    return ok &&
+           warprsa_async_wait_answer(request.wait, instance, request.backend,
+                                     request.ticket, output) == WARPRSA_DONE;
 }
 
 /* The same. Where it was not computed, an operation on the CPU is counted, and
