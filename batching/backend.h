@@ -9,6 +9,7 @@
 #ifndef WARPRSA_BATCHING_BACKEND_H
 #define WARPRSA_BATCHING_BACKEND_H
 
+#include "batching/base/own_fd.h"
 #include "batching/queue.h"
 
 /* A backend's key; each backend has its own type behind it. */
@@ -20,7 +21,7 @@ typedef struct warprsa_backend_key warprsa_backend_key;
  */
 typedef struct warprsa_notifier {
     void *owner; /* the backend's own */
-    int fd;
+    warprsa_own_fd fd;
     uint32_t number; /* given to submit(); never 0 */
 } warprsa_notifier;
 

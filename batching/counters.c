@@ -11,48 +11,54 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/base/own_fd.h"
+#include "batching/base/quiet.h"
 
 /* The block, and behind it what its owner needs to give it back. The block
  * stands first: other processes read it there. */
 typedef struct counters_file {
     warprsa_counters counters;
-    int fd; /* -1: anonymous memory */
-    dev_t dev;
-    ino_t ino;
+    warprsa_own_fd fd; /* none: anonymous memory */
 } counters_file;
 
-static int memory_file(struct stat *st)
+/* Gives it the size. The process may be limited to smaller files. */
+static bool set_size(int fd)
 {
-    int fd = memfd_create("warprsa-counters", MFD_CLOEXEC);
+    const warprsa_quiet quiet = warprsa_quiet_begin();
+    const bool ok = ftruncate(fd, sizeof(counters_file)) == 0;
 
-    if (fd < 0)
-        return -1;
-    if (ftruncate(fd, sizeof(counters_file)) == 0 && fstat(fd, st) == 0)
-        return fd;
-    close(fd);
-    return -1;
+    warprsa_quiet_end(&quiet);
+    return ok;
+}
+
+static warprsa_own_fd memory_file(void)
+{
+    warprsa_own_fd fd;
+
+    if (warprsa_own_fd_take(&fd,
+                            memfd_create("warprsa-counters", MFD_CLOEXEC)) &&
+        !set_size(fd.fd))
+        warprsa_own_fd_close(&fd);
+    return fd;
 }
 
 warprsa_counters *warprsa_counters_new(void)
 {
-    struct stat st = {0};
-    int fd = memory_file(&st);
-    int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    warprsa_own_fd fd = memory_file();
+    int flags = fd.fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
     counters_file *file =
-        mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, flags, fd, 0);
+        mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, flags, fd.fd, 0);
 
     if (file == MAP_FAILED) {
-        if (fd >= 0)
-            close(fd);
+        warprsa_own_fd_close(&fd);
         return NULL;
     }
 #ifdef PR_SET_VMA
     /* So that warprsa-stat finds it without a file; old kernels can't. */
-    if (fd < 0)
+    if (fd.fd < 0)
         (void)prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, file, sizeof(*file),
                     "warprsa-counters");
 #endif
@@ -60,8 +66,6 @@ warprsa_counters *warprsa_counters_new(void)
     file->counters.pid = (uint64_t)getpid();
     file->counters.created_ns = warprsa_clock_ns();
     file->fd = fd;
-    file->dev = st.st_dev;
-    file->ino = st.st_ino;
     return &file->counters;
 }
 
@@ -85,15 +89,10 @@ void warprsa_counters_restart(warprsa_counters *counters)
 void warprsa_counters_free(warprsa_counters *counters)
 {
     counters_file *file = (counters_file *)counters;
-    struct stat st;
 
     if (file == NULL)
         return;
-    /* The program may have closed every descriptor and opened its own under
-     * our number. */
-    if (file->fd >= 0 && fstat(file->fd, &st) == 0 && st.st_dev == file->dev &&
-        st.st_ino == file->ino)
-        close(file->fd);
+    warprsa_own_fd_close(&file->fd);
     munmap(file, sizeof(*file));
 }
 

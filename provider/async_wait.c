@@ -21,6 +21,8 @@
 
 #include "batching/base/clock.h"
 #include "batching/base/futex.h"
+#include "batching/base/own_fd.h"
+#include "provider/cancellation.h"
 #include "provider/fork.h"
 
 enum {
@@ -79,8 +81,10 @@ static void release(warprsa_async_wait *wait)
         return;
     if (wait->uses_notifier && wait->generation == warprsa_fork_generation())
         wait->ops->notifier_close(&wait->notifier);
+    else if (wait->uses_notifier)
+        warprsa_own_fd_close(&wait->notifier.fd);
     else
-        close(wait->fd);
+        warprsa_own_eventfd_close(wait->fd);
     pthread_mutex_destroy(&wait->lock);
     free(wait);
 }
@@ -122,12 +126,8 @@ static void wait_for_callbacks(warprsa_async_wait *wait)
  * for; not for ever, since it may itself wait for a lock that the program
  * holds right now. In a forked child there is no worker that could run it.
  */
-static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
-                          OSSL_ASYNC_FD fd, void *custom)
+static void end_wait(warprsa_async_wait *wait)
 {
-    warprsa_async_wait *wait = custom;
-
-    (void)wait_ctx, (void)key, (void)fd;
     /* Either tell() reads this or we read its count: each writes before it
      * reads, and all four accesses are in one total order. */
     atomic_store(&wait->alive, false);
@@ -138,6 +138,16 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
     release(wait);
 }
 
+static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
+                          OSSL_ASYNC_FD fd, void *custom)
+{
+    int cancellation = warprsa_cancellation_off();
+
+    (void)wait_ctx, (void)key, (void)fd;
+    end_wait(custom);
+    warprsa_cancellation_restore(cancellation);
+}
+
 static bool open_fd(warprsa_async_wait *wait, const warprsa_backend *backend)
 {
     wait->ops = backend->ops;
@@ -145,11 +155,18 @@ static bool open_fd(warprsa_async_wait *wait, const warprsa_backend *backend)
     if (wait->uses_notifier) {
         if (!backend->ops->notifier_open(backend->impl, &wait->notifier))
             return false;
-        wait->fd = wait->notifier.fd;
+        wait->fd = wait->notifier.fd.fd;
         return true;
     }
-    wait->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    wait->fd = warprsa_own_eventfd_take(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     return wait->fd >= 0;
+}
+
+/* Whether the program has not closed the descriptor. */
+static bool fd_is_there(const warprsa_async_wait *wait)
+{
+    return wait->uses_notifier ? warprsa_own_fd_is_there(&wait->notifier.fd)
+                               : warprsa_own_eventfd_is_there(wait->fd);
 }
 
 static warprsa_async_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx,
@@ -205,6 +222,8 @@ static bool is_usable(warprsa_async_wait *wait, ASYNC_WAIT_CTX *wait_ctx,
         return false; /* the parent process uses this descriptor as well */
     if (wait->ops != backend->ops)
         return false; /* another library context has made it */
+    if (!fd_is_there(wait))
+        return false;
     pthread_mutex_lock(&wait->lock);
     if (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &wait->callback,
                                      &wait->callback_arg))
@@ -281,19 +300,17 @@ static ASYNC_callback_fn callback_of(warprsa_async_wait *wait, void **arg)
  * the wait ctx does, its job is resumed too early, which does no harm. */
 static void tell(warprsa_async_wait *wait)
 {
-    static const uint64_t one = 1;
     void *arg = NULL;
 
     atomic_fetch_add(&wait->telling, 1);
     if (atomic_load(&wait->alive) && atomic_load(&wait->waiting)) {
         ASYNC_callback_fn callback = callback_of(wait, &arg);
 
-        /* Can only fail with the eventfd's counter at its end. Noted before it
-         * is done, for the job that it resumes; and after, since another
-         * answer's note may have been taken for this one's. */
+        /* Noted before it is done, for the job that it resumes; and after,
+         * since another answer's note may have been taken for this one's. */
         if (callback == NULL || !callback(arg)) {
             atomic_store(&wait->fd_written, true);
-            (void)!write(wait->fd, &one, sizeof(one));
+            (void)warprsa_own_eventfd_notify(wait->fd);
             atomic_store(&wait->fd_written, true);
         }
     }
@@ -376,14 +393,17 @@ static void pause_job(unsigned *pauses)
 {
     static const struct timespec nap = {0, NAP_NS};
     uint64_t before = 0;
-    int paused = 0;
+    int paused = 0, cancellation;
 
     if (++*pauses > UNTIMED_PAUSES)
         before = warprsa_clock_ns();
     paused = ASYNC_pause_job();
     if (!paused ||
-        (before != 0 && warprsa_clock_ns() - before < SHORT_PAUSE_NS))
+        (before != 0 && warprsa_clock_ns() - before < SHORT_PAUSE_NS)) {
+        cancellation = warprsa_cancellation_off();
         nanosleep(&nap, NULL);
+        warprsa_cancellation_restore(cancellation);
+    }
 }
 
 /* Empties the descriptor: a job that pauses with a readable one is resumed at
@@ -394,11 +414,12 @@ static void empty_fd(warprsa_async_wait *wait)
     uint64_t count = 0;
 
     if (wait->uses_notifier) {
-        while (recv(wait->fd, messages, sizeof(messages), MSG_DONTWAIT) ==
-               (ssize_t)sizeof(messages))
+        while (fd_is_there(wait) &&
+               recv(wait->fd, messages, sizeof(messages), MSG_DONTWAIT) ==
+                   (ssize_t)sizeof(messages))
             ;
     } else if (atomic_load_explicit(&wait->fd_written, memory_order_relaxed) &&
-               atomic_exchange(&wait->fd_written, false)) {
+               atomic_exchange(&wait->fd_written, false) && fd_is_there(wait)) {
         ssize_t got;
 
         do
@@ -415,8 +436,13 @@ static warprsa_answer collect(warprsa_async_wait *wait,
                               const warprsa_backend *backend,
                               warprsa_ticket ticket, uint8_t *output)
 {
+    int cancellation = warprsa_cancellation_off();
+    warprsa_answer answer;
+
     empty_fd(wait);
-    return backend->ops->collect(backend->impl, ticket, output);
+    answer = backend->ops->collect(backend->impl, ticket, output);
+    warprsa_cancellation_restore(cancellation);
+    return answer;
 }
 
 static warprsa_answer pause_until_answered(warprsa_async_wait *wait,
@@ -446,9 +472,15 @@ warprsa_answer warprsa_async_wait_answer(warprsa_async_wait *wait,
                                          const warprsa_backend *backend,
                                          warprsa_ticket ticket, uint8_t *output)
 {
-    return wait == NULL
-               ? backend->ops->wait(backend->impl, ticket, output)
-               : pause_until_answered(wait, instance, backend, ticket, output);
+    warprsa_answer answer;
+    int cancellation;
+
+    if (wait != NULL)
+        return pause_until_answered(wait, instance, backend, ticket, output);
+    cancellation = warprsa_cancellation_off();
+    answer = backend->ops->wait(backend->impl, ticket, output);
+    warprsa_cancellation_restore(cancellation);
+    return answer;
 }
 
 void warprsa_async_wait_cancel(warprsa_async_wait *wait)

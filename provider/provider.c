@@ -154,8 +154,8 @@ static warprsa_context *context_new(const warprsa_core *core, bool same)
     context->core = *core;
     context->core.trace = &context->trace;
     context->same_libcrypto = same;
-    context->trace.fd = -1;
-    context->control_connection.fd = -1;
+    context->trace = WARPRSA_NO_TRACE;
+    context->control_connection.socket = WARPRSA_NO_FD;
     context->exit_link.at_exit = at_exit;
     return context;
 }

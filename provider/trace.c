@@ -12,9 +12,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "batching/base/quiet.h"
 
 enum {
     LEVEL_MIN = 1,
@@ -49,20 +50,14 @@ static bool split(const char *text, char where[PATH_MAX], int *level)
 static bool open_file(warprsa_trace *trace, const char *path, char *why,
                       size_t why_size)
 {
-    struct stat status;
-
-    trace->fd =
-        open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
-    if (trace->fd < 0 || fstat(trace->fd, &status) != 0) {
+    if (!warprsa_own_fd_take(
+            &trace->file,
+            open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY,
+                 0600))) {
         snprintf(why, why_size, "cannot open %s: %s", path, strerror(errno));
-        if (trace->fd >= 0)
-            close(trace->fd);
-        trace->fd = -1;
         return false;
     }
-    trace->file = true;
-    trace->device = status.st_dev;
-    trace->inode = status.st_ino;
+    trace->fd = trace->file.fd;
     return true;
 }
 
@@ -72,7 +67,7 @@ bool warprsa_trace_open(warprsa_trace *trace, const char *text, char *why,
     char where[PATH_MAX];
     int level;
 
-    *trace = (warprsa_trace){.fd = -1};
+    *trace = WARPRSA_NO_TRACE;
     if (strcmp(text, "none") == 0)
         return true;
     if (!split(text, where, &level)) {
@@ -81,7 +76,9 @@ bool warprsa_trace_open(warprsa_trace *trace, const char *text, char *why,
     }
     trace->level = level;
     if (strcmp(where, "stderr") == 0) {
-        trace->fd = STDERR_FILENO;
+        /* Closed: the next file that the program opens will be there. */
+        if (fcntl(STDERR_FILENO, F_GETFD) >= 0)
+            trace->fd = STDERR_FILENO;
         return true;
     }
     if (strncmp(where, "file:", 5) == 0 && where[5] != '\0')
@@ -90,23 +87,10 @@ bool warprsa_trace_open(warprsa_trace *trace, const char *text, char *why,
     return false;
 }
 
-/* Whether `fd` is still the file that was opened. A program may close
- * descriptors that it doesn't know, and then get the same number for a socket,
- * to which the trace must not write. */
-static bool still_ours(const warprsa_trace *trace)
-{
-    struct stat status;
-
-    return !trace->file ||
-           (fstat(trace->fd, &status) == 0 && status.st_dev == trace->device &&
-            status.st_ino == trace->inode);
-}
-
 void warprsa_trace_close(warprsa_trace *trace)
 {
-    if (trace->fd >= 0 && trace->file && still_ours(trace))
-        close(trace->fd);
-    *trace = (warprsa_trace){.fd = -1};
+    warprsa_own_fd_close(&trace->file);
+    *trace = WARPRSA_NO_TRACE;
 }
 
 static void write_line(int fd, const char *line)
@@ -118,9 +102,11 @@ static void write_line(int fd, const char *line)
         {(char *)line, strlen(line)},
         {"\n", 1},
     };
-    ssize_t written = writev(fd, parts, 3);
+    const warprsa_quiet quiet = warprsa_quiet_begin();
 
-    (void)written; /* a line that is lost can't be reported anywhere */
+    /* A line that is lost can't be reported anywhere. */
+    (void)!writev(fd, parts, 3);
+    warprsa_quiet_end(&quiet);
 }
 
 void warprsa_trace_line(void *arg, int level, const char *line)
@@ -128,7 +114,8 @@ void warprsa_trace_line(void *arg, int level, const char *line)
     const warprsa_trace *trace = arg;
     int saved = errno;
 
-    if (trace->fd >= 0 && level <= trace->level && still_ours(trace))
+    if (trace->fd >= 0 && level <= trace->level &&
+        (trace->file.fd < 0 || warprsa_own_fd_is_there(&trace->file)))
         write_line(trace->fd, line);
     errno = saved;
 }

@@ -9,15 +9,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
+
+#include "batching/base/own_fd.h"
 
 typedef struct warprsa_trace {
-    int fd;    /* -1: off */
-    int level; /* lines of a higher level are dropped */
-    bool file; /* `fd` was opened here; else it is standard error */
-    dev_t device;
-    ino_t inode; /* with `device`: which file `fd` was when opened */
+    int fd;              /* -1: off */
+    int level;           /* lines of a higher level are dropped */
+    warprsa_own_fd file; /* `fd`, opened here; none: it is standard error */
 } warprsa_trace;
+
+#define WARPRSA_NO_TRACE ((warprsa_trace){.fd = -1, .file = WARPRSA_NO_FD})
 
 #define WARPRSA_TRACE_ALLOWED                                                  \
     "none, stderr or file:PATH, each but none with an optional ,level:1 or "   \

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "batching/base/own_fd.h"
 #include "batching/daemon/secrets.h"
 #include "batching/daemon/serving.h"
 #include "batching/daemon/supervisor.h"
@@ -95,6 +96,7 @@ int main(int argc, char **argv)
     static warprsa_serving serving;
     char why[600];
 
+    warprsa_open_stdio();
     serving.argc = argc;
     serving.argv = argv;
     if (!warprsa_options_read(&serving.options, argc, argv, why, sizeof(why))) {

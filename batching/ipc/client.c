@@ -180,7 +180,7 @@ static void install(warprsa_client *client, warprsa_connection *c)
  * is to use it. *why stays empty if it has ended before it was received. */
 static warprsa_connection *accept_welcome(warprsa_client *client,
                                           const warprsa_message *welcome,
-                                          const int fds[WARPRSA_MESSAGE_FDS],
+                                          int fds[WARPRSA_MESSAGE_FDS],
                                           char *why)
 {
     warprsa_connection *c =
@@ -232,7 +232,7 @@ static void send_connect(warprsa_client *client)
         retry_later(client, why);
     else
         warprsa_busy_watch(&client->daemon,
-                           client->config.control_connection->fd);
+                           client->config.control_connection->socket.fd);
 }
 
 /*
@@ -289,7 +289,7 @@ static bool receive_reply(warprsa_client *client)
  * that has no CPU yet gets as many naps as a busy one. */
 static void nap(warprsa_client *client)
 {
-    int fd = client->config.control_connection->fd;
+    int fd = client->config.control_connection->socket.fd;
 
     if (warprsa_nap(&client->naps, fd) ||
         !warprsa_naps_are_over(&client->naps, true) ||

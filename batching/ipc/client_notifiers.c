@@ -56,7 +56,7 @@ static bool is_asked_for(const warprsa_connection *c,
     uint32_t number = message->number;
 
     return message->type == WARPRSA_MESSAGE_NOTIFIER && number >= 1 &&
-           number <= c->notifiers && c->notifier[number] == 0 &&
+           number <= c->notifiers && c->notifier[number].fd < 0 &&
            c->notifier_generation[number] == message->generation;
 }
 
@@ -66,13 +66,11 @@ static void put(warprsa_connection *c, const warprsa_message *message,
 {
     if (is_asked_for(c, message)) {
         c->asked_count--;
-        if (fds[0] >= 0) {
-            c->notifier[message->number] = fds[0] + 1;
+        if (warprsa_own_fd_take(&c->notifier[message->number], fds[0]))
             c->ready[c->ready_count++] = message->number;
-            fds[0] = -1;
-        } else {
+        else
             warprsa_id_pool_release(&c->free_notifiers, message->number);
-        }
+        fds[0] = -1;
     }
     for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
         if (fds[i] >= 0)
@@ -85,8 +83,8 @@ static void receive(warprsa_connection *c)
     warprsa_message message;
     int fds[WARPRSA_MESSAGE_FDS];
 
-    while (c->asked_count > 0 &&
-           warprsa_message_receive(c->socket, &message, fds) ==
+    while (c->asked_count > 0 && warprsa_own_fd_is_there(&c->socket) &&
+           warprsa_message_receive(c->socket.fd, &message, fds) ==
                WARPRSA_RECEIVED) {
         put(c, &message, fds);
         c->notifiers_late = false;
@@ -103,9 +101,10 @@ static void await_first(warprsa_client *client, warprsa_connection *c)
     if (c->ready_count > 0 || c->asked_count == 0 || c->notifiers_late)
         return;
     pthread_mutex_unlock(&client->lock);
-    warprsa_busy_watch(&daemon, c->socket);
-    while (!warprsa_nap(&naps, c->socket) &&
-           !warprsa_naps_are_over(&naps, warprsa_busy_now(&daemon, c->socket)))
+    warprsa_busy_watch(&daemon, c->socket.fd);
+    while (
+        !warprsa_nap(&naps, c->socket.fd) &&
+        !warprsa_naps_are_over(&naps, warprsa_busy_now(&daemon, c->socket.fd)))
         ;
     pthread_mutex_lock(&client->lock);
     receive(c);
@@ -130,7 +129,7 @@ static bool take(warprsa_client *client, warprsa_connection *c,
     if (c->ready_count + c->asked_count <= WARPRSA_NOTIFIERS_READY / 2)
         ask(c);
     notifier->number = c->serial % SERIALS * SERIAL + number;
-    notifier->fd = c->notifier[number] - 1;
+    notifier->fd = c->notifier[number];
     return true;
 }
 
@@ -147,7 +146,7 @@ bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier)
     warprsa_connection *c = warprsa_client_connection(client);
     bool taken = false;
 
-    notifier->fd = -1;
+    notifier->fd = WARPRSA_NO_FD;
     if (owner != NULL && c != NULL) {
         pthread_mutex_lock(&client->lock);
         taken = take(client, c, notifier);
@@ -170,8 +169,8 @@ void warprsa_client_end_notifiers(warprsa_client *client, warprsa_connection *c)
 {
     pthread_mutex_lock(&client->lock);
     for (uint32_t i = 1; i <= c->notifiers; i++)
-        if (c->notifier[i] > 0)
-            (void)shutdown(c->notifier[i] - 1, SHUT_RDWR);
+        if (warprsa_own_fd_is_there(&c->notifier[i]))
+            (void)shutdown(c->notifier[i].fd, SHUT_RDWR);
     pthread_mutex_unlock(&client->lock);
 }
 
@@ -193,8 +192,7 @@ void warprsa_client_notifier_close(warprsa_notifier *notifier)
     warprsa_connection *c = owner->connection;
 
     pthread_mutex_lock(&owner->client->lock);
-    close(notifier->fd);
-    c->notifier[notifier->number % SERIAL] = 0;
+    warprsa_own_fd_close(&c->notifier[notifier->number % SERIAL]);
     warprsa_id_pool_release(&c->free_notifiers, notifier->number % SERIAL);
     pthread_mutex_unlock(&owner->client->lock);
     warprsa_connection_drop(c);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,6 +72,8 @@ static bool allocate(warprsa_connection *c, const warprsa_message *welcome)
     c->slot = calloc(welcome->slots, sizeof(*c->slot));
     c->key_generation = calloc(welcome->keys, sizeof(*c->key_generation));
     c->notifier = calloc(welcome->notifiers + 1, sizeof(*c->notifier));
+    for (uint32_t i = 0; c->notifier != NULL && i <= welcome->notifiers; i++)
+        c->notifier[i] = WARPRSA_NO_FD;
     c->notifier_generation =
         calloc(welcome->notifiers + 1, sizeof(*c->notifier_generation));
     c->notifiers = welcome->notifiers;
@@ -104,13 +105,12 @@ static bool is_unseen(const warprsa_connection *c)
  * it will see what the caller has put there, and needs no system call. */
 static void notify(warprsa_connection *c, uint32_t what)
 {
-    static const uint64_t one = 1;
-
     if (!is_unseen(c))
         atomic_store_explicit(&c->notified_ns, warprsa_clock_ns(),
                               memory_order_relaxed);
-    if (atomic_fetch_or(&c->shm.head->notify_flags, what) == 0)
-        (void)!write(c->eventfd, &one, sizeof(one));
+    if (atomic_fetch_or(&c->shm.head->notify_flags, what) == 0 &&
+        !warprsa_own_eventfd_notify(c->eventfd))
+        atomic_store(&c->dead, true); /* the program has closed it */
 }
 
 void warprsa_connection_notify_message(warprsa_connection *c)
@@ -130,20 +130,39 @@ bool warprsa_connection_send(warprsa_connection *c,
 static bool attach(warprsa_connection *c, const warprsa_message *welcome,
                    int memory)
 {
-    struct stat st;
-
-    if (fstat(c->socket, &st) != 0 || !allocate(c, welcome) ||
+    if (!allocate(c, welcome) ||
         !warprsa_shm_map(&c->shm, welcome->slots, memory))
         return false;
-    c->socket_dev = st.st_dev;
-    c->socket_ino = st.st_ino;
     c->ring.cells = c->shm.cell;
     c->ring.mask = c->shm.mask;
     return true;
 }
 
+/* Takes over the socket and the eventfd. */
+static bool take(warprsa_connection *c, int fds[WARPRSA_MESSAGE_FDS])
+{
+    bool taken;
+
+    if (fds[0] < 0 || fds[1] < 0 || fds[2] < 0)
+        return false;
+    taken = warprsa_own_fd_take(&c->socket, fds[0]);
+    fds[0] = -1;
+    c->eventfd = warprsa_own_eventfd_take(fds[2]);
+    fds[2] = -1;
+    return taken && c->eventfd >= 0;
+}
+
+/* The program may have closed them. */
+static void close_descriptors(warprsa_connection *c)
+{
+    for (uint32_t i = 0; i < c->ready_count; i++)
+        warprsa_own_fd_close(&c->notifier[c->ready[i]]);
+    warprsa_own_fd_close(&c->socket);
+    warprsa_own_eventfd_close(c->eventfd);
+}
+
 warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
-                                           const int fds[WARPRSA_MESSAGE_FDS],
+                                           int fds[WARPRSA_MESSAGE_FDS],
                                            uint32_t serial, char *why,
                                            size_t why_size)
 {
@@ -156,39 +175,29 @@ warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
         memset(c, 0, sizeof(*c));
         atomic_init(&c->references, 1);
         c->serial = serial;
-        c->socket = fds[0];
-        c->eventfd = fds[2];
-        done = is_sensible(welcome) && fds[0] >= 0 && fds[1] >= 0 &&
-               fds[2] >= 0 && attach(c, welcome, fds[1]);
+        c->socket = WARPRSA_NO_FD;
+        c->eventfd = -1;
+        done =
+            is_sensible(welcome) && take(c, fds) && attach(c, welcome, fds[1]);
     }
     if (!done)
         snprintf(why, why_size, "no connection to warprsad: %s",
                  strerror(errno));
     for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
-        if (fds[i] >= 0 && (!done || i == 1))
+        if (fds[i] >= 0)
             close(fds[i]);
     if (done)
         return c;
-    if (c != NULL)
+    if (c != NULL) {
+        close_descriptors(c);
         free_memory(c);
+    }
     return NULL;
 }
 
 void warprsa_connection_reference(warprsa_connection *c)
 {
     atomic_fetch_add_explicit(&c->references, 1, memory_order_relaxed);
-}
-
-static void close_descriptors(warprsa_connection *c)
-{
-    /* Both came at the same time: a program that closes descriptors it did not
-     * open closes both. */
-    if (warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino)) {
-        for (uint32_t i = 0; i < c->ready_count; i++)
-            close(c->notifier[c->ready[i]] - 1);
-        close(c->socket);
-        close(c->eventfd);
-    }
 }
 
 void warprsa_connection_drop(warprsa_connection *c)
@@ -207,10 +216,10 @@ void warprsa_connection_abandon(warprsa_connection *c)
 
 bool warprsa_connection_alive(warprsa_connection *c)
 {
-    struct pollfd end = {.fd = c->socket};
+    struct pollfd end = {.fd = c->socket.fd};
 
     if (atomic_load_explicit(&c->dead, memory_order_relaxed) ||
-        !warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino))
+        !warprsa_own_fd_is_there(&c->socket))
         return false;
     return poll(&end, 1, 0) <= 0;
 }
@@ -294,14 +303,14 @@ bool warprsa_connection_sleep(warprsa_connection *c, warprsa_ticket ticket)
     if (atomic_load(word) == ticket.generation)
         return true;
     notify(c, WARPRSA_NOTIFY_RING);
-    warprsa_busy_watch(&daemon, c->socket);
+    warprsa_busy_watch(&daemon, c->socket.fd);
     for (unsigned i = 0; i < NAPS; i++) {
         if (!is_unseen(c) || atomic_load(word) == ticket.generation)
             return true;
         sleep_on(c, ticket, NAP_MS);
     }
     if (!is_unseen(c) || (!is_silent(c, warprsa_clock_ns()) &&
-                          warprsa_busy_now(&daemon, c->socket)))
+                          warprsa_busy_now(&daemon, c->socket.fd)))
         return true;
     (void)found_hanging(c, warprsa_clock_ns());
     return false;
@@ -310,8 +319,8 @@ bool warprsa_connection_sleep(warprsa_connection *c, warprsa_ticket ticket)
 void warprsa_connection_shut(warprsa_connection *c)
 {
     atomic_store(&c->dead, true);
-    if (warprsa_is_same_file(c->socket, c->socket_dev, c->socket_ino))
-        (void)shutdown(c->socket, SHUT_RDWR);
+    if (warprsa_own_fd_is_there(&c->socket))
+        (void)shutdown(c->socket.fd, SHUT_RDWR);
 }
 
 static bool is_answered(const warprsa_connection *c, uint32_t slot,

@@ -8,9 +8,8 @@
 #ifndef WARPRSA_BATCHING_IPC_CONNECTION_H
 #define WARPRSA_BATCHING_IPC_CONNECTION_H
 
-#include <sys/types.h>
-
 #include "batching/base/id_pool.h"
+#include "batching/base/own_fd.h"
 #include "batching/ipc/protocol.h"
 #include "batching/ipc/shm.h"
 #include "batching/queue.h"
@@ -50,16 +49,14 @@ typedef struct warprsa_connection {
     /* At how many times the daemon was found to hang, and when last. */
     _Atomic uint32_t hang_ticks;
     _Atomic uint64_t hang_tick_ns;
-    int socket;
+    warprsa_own_fd socket;
     int eventfd;
-    dev_t socket_dev; /* of socket, to notice when the program has closed it */
-    ino_t socket_ino;
     warprsa_shm shm;
     warprsa_ring ring; /* its cells are in the shm */
     warprsa_client_slot *slot;
     /* Under the client's lock. */
     warprsa_id_pool free_slots, free_keys, free_notifiers;
-    int *notifier; /* by number, from 1: a descriptor + 1; 0: none */
+    warprsa_own_fd *notifier; /* by number, from 1 */
     uint32_t notifiers;
     uint32_t ready[WARPRSA_NOTIFIERS_READY]; /* numbers that nobody uses yet */
     uint32_t ready_count, asked_count;       /* asked: not received yet */
@@ -73,12 +70,12 @@ typedef struct warprsa_connection {
 } warprsa_connection;
 
 /*
- * The connection that this WELCOME and its descriptors make, which are closed
- * if there is none. It has one reference, the caller's. ATTACHED is the
- * caller's to send. NULL with the reason in why.
+ * The connection that this WELCOME and its descriptors make, which are taken
+ * over, whether there is one or not. It has one reference, the caller's.
+ * ATTACHED is the caller's to send. NULL with the reason in why.
  */
 warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
-                                           const int fds[WARPRSA_MESSAGE_FDS],
+                                           int fds[WARPRSA_MESSAGE_FDS],
                                            uint32_t serial, char *why,
                                            size_t why_size);
 

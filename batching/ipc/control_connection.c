@@ -10,15 +10,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
-
-bool warprsa_is_same_file(int fd, dev_t dev, ino_t ino)
-{
-    struct stat st;
-
-    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == dev &&
-           st.st_ino == ino;
-}
 
 static void explain(const warprsa_control_connection *control, char *why,
                     size_t why_size)
@@ -27,40 +18,32 @@ static void explain(const warprsa_control_connection *control, char *why,
              strerror(errno));
 }
 
-/* A connected socket, or -1 and errno. Does not block: a daemon with too many
- * connections that wait to be accepted counts as no daemon. */
-static int connect_to(const char *path)
+/* Makes a connected socket; false: see errno. Does not block: a daemon with too
+ * many connections that wait to be accepted counts as no daemon. */
+static bool connect_to(const char *path, warprsa_own_fd *fd)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int error;
 
-    if (fd < 0)
-        return -1;
     memcpy(address.sun_path, path, strlen(path) + 1);
-    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
-        return fd;
-    error = errno;
-    close(fd);
-    errno = error;
-    return -1;
+    if (!warprsa_own_fd_take(
+            fd,
+            socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)))
+        return false;
+    if (connect(fd->fd, (const struct sockaddr *)&address, sizeof(address)) ==
+        0)
+        return true;
+    warprsa_own_fd_close(fd);
+    return false;
 }
 
 static bool reopen(warprsa_control_connection *control)
 {
-    struct stat st;
-    int fd = connect_to(control->path);
+    warprsa_own_fd fd;
 
-    if (fd < 0)
+    if (!connect_to(control->path, &fd))
         return false;
     warprsa_control_connection_close(control);
-    if (fstat(fd, &st) != 0) {
-        close(fd);
-        return false;
-    }
-    control->dev = st.st_dev;
-    control->ino = st.st_ino;
-    control->fd = fd;
+    control->socket = fd;
     return true;
 }
 
@@ -68,7 +51,7 @@ bool warprsa_control_connection_open(warprsa_control_connection *control,
                                      const char *path, char *why,
                                      size_t why_size)
 {
-    control->fd = -1;
+    control->socket = WARPRSA_NO_FD;
     snprintf(control->path, sizeof(control->path), "%s", path);
     if (reopen(control))
         return true;
@@ -78,16 +61,12 @@ bool warprsa_control_connection_open(warprsa_control_connection *control,
 
 void warprsa_control_connection_close(warprsa_control_connection *control)
 {
-    int fd = control->fd;
-
-    control->fd = -1;
-    if (warprsa_is_same_file(fd, control->dev, control->ino))
-        close(fd);
+    warprsa_own_fd_close(&control->socket);
 }
 
 static bool is_open(const warprsa_control_connection *control)
 {
-    return warprsa_is_same_file(control->fd, control->dev, control->ino);
+    return warprsa_own_fd_is_there(&control->socket);
 }
 
 static bool send_through(const warprsa_control_connection *control,
@@ -98,7 +77,7 @@ static bool send_through(const warprsa_control_connection *control,
     message.type = WARPRSA_MESSAGE_CONNECT;
     errno = ENOTCONN;
     return is_open(control) &&
-           warprsa_message_send(control->fd, &message, NULL, 0);
+           warprsa_message_send(control->socket.fd, &message, NULL, 0);
 }
 
 bool warprsa_control_connection_request(warprsa_control_connection *control,
@@ -119,8 +98,9 @@ warprsa_control_connection_receive(const warprsa_control_connection *control,
 {
     for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
         fds[i] = -1;
-    return is_open(control) ? warprsa_message_receive(control->fd, message, fds)
-                            : WARPRSA_CLOSED;
+    return is_open(control)
+               ? warprsa_message_receive(control->socket.fd, message, fds)
+               : WARPRSA_CLOSED;
 }
 
 bool warprsa_control_connection_attached(
@@ -131,5 +111,5 @@ bool warprsa_control_connection_attached(
 
     errno = ENOTCONN;
     return is_open(control) &&
-           warprsa_message_send(control->fd, &message, NULL, 0);
+           warprsa_message_send(control->socket.fd, &message, NULL, 0);
 }

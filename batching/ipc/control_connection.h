@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/stat.h>
 
+#include "batching/base/own_fd.h"
 #include "batching/ipc/message.h"
 
 enum {
@@ -21,9 +21,7 @@ enum {
 
 typedef struct warprsa_control_connection {
     char path[WARPRSA_SOCKET_PATH_SIZE];
-    int fd;    /* -1: closed */
-    dev_t dev; /* of fd, to notice when the program has closed it */
-    ino_t ino;
+    warprsa_own_fd socket; /* none: closed */
 } warprsa_control_connection;
 
 /* Connects to the daemon at `path`, which must be shorter than
@@ -55,10 +53,5 @@ warprsa_control_connection_receive(const warprsa_control_connection *control,
 /* Sends ATTACHED with the number of a WELCOME. False: see errno. */
 bool warprsa_control_connection_attached(
     const warprsa_control_connection *control, uint32_t number);
-
-/* Whether a descriptor still refers to the file with these numbers of fstat().
- * Programs close descriptors that they did not open, and the number may then be
- * another file's. */
-bool warprsa_is_same_file(int fd, dev_t dev, ino_t ino);
 
 #endif

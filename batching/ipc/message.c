@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "batching/base/own_fd.h"
+
 typedef union fd_space {
     struct cmsghdr align;
     char space[CMSG_SPACE(WARPRSA_MESSAGE_FDS * sizeof(int))];
@@ -53,6 +55,8 @@ static void take_fds(struct msghdr *header, int fds[WARPRSA_MESSAGE_FDS])
         if (control->cmsg_level == SOL_SOCKET &&
             control->cmsg_type == SCM_RIGHTS)
             memcpy(fds, CMSG_DATA(control), control->cmsg_len - CMSG_LEN(0));
+    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
+        fds[i] = warprsa_fd_above_stdio(fds[i]);
 }
 
 static ssize_t receive(int socket, struct msghdr *header, int flags)

@@ -29,8 +29,9 @@ bool warprsa_message_send(int socket, warprsa_message *message, const int *fds,
                           unsigned count);
 
 /* For the client: receives a message of the daemon's. fds[] are the caller's to
- * close, whatever is returned; -1 where none came, or where this process had no
- * descriptor left for it. */
+ * close, whatever is returned, and above those of standard input, output and
+ * error; -1 where none came, or where this process had no descriptor left for
+ * it. */
 warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
                                          int fds[WARPRSA_MESSAGE_FDS]);
 

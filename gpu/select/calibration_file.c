@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "batching/base/config_value.h"
+#include "batching/base/own_fd.h"
 
 enum {
     TEXT_MAX = 32768, /* bytes of a file that is read */
@@ -273,7 +274,7 @@ static bool replace(const char *path, const char *text, size_t length)
         errno = ENAMETOOLONG;
         return false;
     }
-    fd = mkostemp(temporary, O_CLOEXEC); /* mode 0600 */
+    fd = warprsa_fd_above_stdio(mkostemp(temporary, O_CLOEXEC)); /* 0600 */
     if (fd < 0)
         return false;
     ok = write_descriptor(fd, text, length);

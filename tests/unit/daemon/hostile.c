@@ -87,8 +87,9 @@ static void on_the_control_connection(void **state)
             size = i % 4 == 1 ? size + 1 : size - 1;
         assert_true(warprsa_control_connection_open(&control_connection, s.path,
                                                     why, sizeof(why)));
-        assert_int_equal(send(control_connection.fd, bytes, size, 0), size);
-        assert_true(becomes_readable(control_connection.fd));
+        assert_int_equal(send(control_connection.socket.fd, bytes, size, 0),
+                         size);
+        assert_true(becomes_readable(control_connection.socket.fd));
         WAIT_UNTIL(test_server_broken(&s) > broken);
         warprsa_control_connection_close(&control_connection);
     }
@@ -107,9 +108,10 @@ static void another_version(void **state)
     (void)state;
     assert_true(warprsa_control_connection_open(&control_connection, s.path,
                                                 why, sizeof(why)));
-    assert_int_equal(send(control_connection.fd, &theirs, sizeof(theirs), 0),
-                     sizeof(theirs));
-    assert_true(becomes_readable(control_connection.fd));
+    assert_int_equal(
+        send(control_connection.socket.fd, &theirs, sizeof(theirs), 0),
+        sizeof(theirs));
+    assert_true(becomes_readable(control_connection.socket.fd));
     assert_int_equal(
         warprsa_control_connection_receive(&control_connection, &message, fds),
         WARPRSA_RECEIVED);
@@ -410,12 +412,12 @@ static void as_many_control_connections_as_allowed(void **state)
                                                     s.path, why, sizeof(why)));
     /* `good` has one of the 12 allowed. */
     for (unsigned i = 11; i < 16; i++) {
-        assert_true(becomes_readable(control_connections[i].fd));
+        assert_true(becomes_readable(control_connections[i].socket.fd));
         assert_int_equal(
-            recv(control_connections[i].fd, &byte, 1, MSG_DONTWAIT), 0);
+            recv(control_connections[i].socket.fd, &byte, 1, MSG_DONTWAIT), 0);
     }
-    assert_int_equal(recv(control_connections[0].fd, &byte, 1, MSG_DONTWAIT),
-                     -1);
+    assert_int_equal(
+        recv(control_connections[0].socket.fd, &byte, 1, MSG_DONTWAIT), -1);
     for (unsigned i = 0; i < 16; i++)
         warprsa_control_connection_close(&control_connections[i]);
 }

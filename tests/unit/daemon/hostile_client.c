@@ -185,7 +185,7 @@ static void descriptors_kept_out(void **state)
     assert_int_equal(on, 0);
     assert_true(
         warprsa_control_connection_open(&control, s.path, why, sizeof(why)));
-    assert_false(send_with(control.fd, 0));
+    assert_false(send_with(control.socket.fd, 0));
     assert_int_equal(errno, EPERM);
     warprsa_control_connection_close(&control);
 }
@@ -226,8 +226,8 @@ static void a_descriptor_too_many(void **state)
     let_descriptors_through();
     assert_true(
         warprsa_control_connection_open(&control, s.path, why, sizeof(why)));
-    assert_true(send_with(control.fd, 0));
-    assert_true(becomes_readable(control.fd));
+    assert_true(send_with(control.socket.fd, 0));
+    assert_true(becomes_readable(control.socket.fd));
     WAIT_UNTIL(test_server_broken(&s) == 1);
     assert_true(test_server_logged(&s, "or with descriptors"));
     warprsa_control_connection_close(&control);
@@ -245,8 +245,8 @@ static int leave_one(const struct sockaddr_in *to, bool waits)
     if (fd < 0 ||
         !warprsa_control_connection_open(&control, s.path, why, sizeof(why)))
         return 1;
-    end.fd = control.fd;
-    if (!send_with(control.fd, fd))
+    end.fd = control.socket.fd;
+    if (!send_with(control.socket.fd, fd))
         return errno == EPIPE || errno == ECONNRESET ? 2 : 1;
     if (waits)
         (void)poll(&end, 1, 1000);
@@ -340,7 +340,7 @@ static void replies_left_behind(void **state)
         test_client_open(&g, &s, LONG_MS);
         assert_true(warprsa_control_connection_request(
             &g.control_connection, &wanted, why, sizeof(why)));
-        assert_true(becomes_readable(g.control_connection.fd));
+        assert_true(becomes_readable(g.control_connection.socket.fd));
         if (i == 1) {
             nanosleep(&longer_than_an_offer, NULL);
             WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
@@ -388,7 +388,7 @@ static void the_quota_of_who_connected(void **state)
 
         assert_true(warprsa_control_connection_request(&control, &wanted, why,
                                                        sizeof(why)));
-        assert_true(becomes_readable(control.fd));
+        assert_true(becomes_readable(control.socket.fd));
         assert_int_equal(
             warprsa_control_connection_receive(&control, &reply, fds),
             WARPRSA_RECEIVED);

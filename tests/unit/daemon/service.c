@@ -251,9 +251,10 @@ static void notifiers_wake(void **state)
                 WARPRSA_DONE);
         }
         for (unsigned i = 8; i-- > 0;) {
-            assert_true(becomes_readable(notifiers[i].fd));
+            assert_true(becomes_readable(notifiers[i].fd.fd));
             assert_int_equal(
-                recv(notifiers[i].fd, bytes, sizeof(bytes), MSG_DONTWAIT), 1);
+                recv(notifiers[i].fd.fd, bytes, sizeof(bytes), MSG_DONTWAIT),
+                1);
             assert_int_equal(backend->collect(g.client, requests[i].ticket,
                                               requests[i].output),
                              WARPRSA_DONE);
@@ -295,7 +296,7 @@ static void what_the_caller_does_meanwhile(void **state)
     since_ns = warprsa_clock_ns();
     assert_int_equal(test_client_submit(&g, key, &request, notifier.number),
                      WARPRSA_DONE);
-    assert_true(becomes_readable(notifier.fd));
+    assert_true(becomes_readable(notifier.fd.fd));
     told_ns = warprsa_clock_ns() - since_ns;
     nanosleep(&nap, NULL);
     assert_int_equal(backend->collect(g.client, request.ticket, request.output),
@@ -466,7 +467,7 @@ static void the_daemons_deadline(void **state)
     test_client_fill(&request, WARPRSA_CLASS_1024, 1, 1);
     assert_int_equal(test_client_submit(&g, key, &request, notifier.number),
                      WARPRSA_DONE);
-    assert_true(becomes_readable(notifier.fd));
+    assert_true(becomes_readable(notifier.fd.fd));
     assert_int_equal(backend->collect(g.client, request.ticket, request.output),
                      WARPRSA_REFUSED);
     assert_int_equal(reason(&g, WARPRSA_CPU_DEADLINE), 1);
@@ -526,8 +527,8 @@ static void the_daemon_stops_and_comes_back(void **state)
     test_client_fill(&late, WARPRSA_CLASS_1024, 1, 2);
     if (test_client_submit(&g, key, &late, notifier.number) == WARPRSA_DONE) {
         /* The notifier ends with the daemon, so that nobody waits for ever. */
-        assert_true(becomes_readable(notifier.fd));
-        assert_int_equal(recv(notifier.fd, &byte, 1, MSG_DONTWAIT), 0);
+        assert_true(becomes_readable(notifier.fd.fd));
+        assert_int_equal(recv(notifier.fd.fd, &byte, 1, MSG_DONTWAIT), 0);
         assert_int_equal(backend->collect(g.client, late.ticket, late.output),
                          WARPRSA_REFUSED);
     }

@@ -35,7 +35,7 @@ bool raw_client_connect(raw_client *x, const char *path, uint32_t slots)
     /* One that gets no seat may be closed before this. */
     (void)warprsa_control_connection_request(&x->control_connection, &wanted,
                                              why, sizeof(why));
-    assert_true(becomes_readable(x->control_connection.fd));
+    assert_true(becomes_readable(x->control_connection.socket.fd));
     welcome =
         warprsa_control_connection_receive(&x->control_connection, &x->welcome,
                                            fds) == WARPRSA_RECEIVED &&
