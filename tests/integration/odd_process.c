@@ -436,5 +436,6 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (strcmp(what, "random") == 0)
         _exit(0); /* its threads go on */
+    EVP_PKEY_free(key);
     return 0;
 }
