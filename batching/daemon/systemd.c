@@ -116,14 +116,32 @@ static bool is_alive(const struct sockaddr_un *address)
     return true;
 }
 
+/* lstat() and not stat(): what a link names is not ours to remove. */
+static bool is_socket(const char *path)
+{
+    struct stat file;
+
+    return lstat(path, &file) == 0 && S_ISSOCK(file.st_mode);
+}
+
+void warprsa_systemd_unlisten(const char *path)
+{
+    if (is_socket(path))
+        (void)unlink(path);
+}
+
+/* Binds to the path. A socket there that no daemon listens on is removed before.
+ * Anything else there stays, and errno is ENOTSOCK. */
 static bool bind_to(int fd, const struct sockaddr_un *address)
 {
     mode_t before = umask(0117);
     int got = bind(fd, (const struct sockaddr *)address, sizeof(*address));
     int error = errno;
 
-    if (got != 0 && error == EADDRINUSE && !is_alive(address) &&
-        unlink(address->sun_path) == 0) {
+    if (got != 0 && error == EADDRINUSE && !is_socket(address->sun_path)) {
+        error = ENOTSOCK;
+    } else if (got != 0 && error == EADDRINUSE && !is_alive(address) &&
+               unlink(address->sun_path) == 0) {
         got = bind(fd, (const struct sockaddr *)address, sizeof(*address));
         error = errno;
     }
@@ -168,6 +186,7 @@ int warprsa_systemd_listen(const char *path, const char *group, char *why,
     if (fd < 0 || !bind_to(fd, &address)) {
         snprintf(why, why_size, "%s: %s", path,
                  errno == EADDRINUSE ? "another daemon listens there"
+                 : errno == ENOTSOCK ? "there is a file that is no socket"
                                      : strerror(errno));
         if (fd >= 0)
             close(fd);
@@ -179,7 +198,7 @@ int warprsa_systemd_listen(const char *path, const char *group, char *why,
             return fd;
         snprintf(why, why_size, "%s: %s", path, strerror(errno));
     }
-    unlink(path);
+    warprsa_systemd_unlisten(path);
     close(fd);
     return -1;
 }

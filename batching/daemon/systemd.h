@@ -20,11 +20,15 @@ int warprsa_systemd_passed(int *fds, unsigned max, char *why, size_t why_size);
 
 /*
  * Returns a listening socket at `path`, of mode 0660, and of the group `group`
- * if that isn't empty. A socket that a dead daemon has left there is replaced.
- * -1 with the reason in why.
+ * if that isn't empty. A socket that a dead daemon has left there is replaced;
+ * any other file there is an error and stays. -1 with the reason in why.
  */
 int warprsa_systemd_listen(const char *path, const char *group, char *why,
                            size_t why_size);
+
+/* Removes the socket at `path` that listen() made. A file of another kind, put
+ * there since, stays. */
+void warprsa_systemd_unlisten(const char *path);
 
 /* Sends lines as sd_notify(3) does, if systemd wants any. */
 void warprsa_systemd_notify(const char *lines);

@@ -84,7 +84,7 @@ static int run(warprsa_serving *serving)
         status = warprsa_supervise(&config);
     }
     if (own_socket)
-        unlink(serving->options.socket);
+        warprsa_systemd_unlisten(serving->options.socket);
     for (unsigned i = 0; i < serving->listeners_count; i++)
         close(serving->listeners[i]);
     warprsa_counters_free(serving->counters);

@@ -41,6 +41,19 @@ grep -q "$work/no/s: No such file or directory" refused.log
 ! "$warprsad" --engine=host --socket="$work/s" --group=no-such-group \
     >refused.log 2>&1 || fail "it has no such group"
 grep -q 'there is no group no-such-group' refused.log
+[ ! -e s ] || fail "the socket of a daemon that did not start is left"
+
+# A path that names something else than a socket: it is an error, and the file
+# is there afterwards, what a link names too.
+echo precious >precious
+ln -s precious link
+mkdir directory
+for name in precious link directory; do
+    ! "$warprsad" --engine=host --socket="$work/$name" >refused.log 2>&1 ||
+        fail "it listens at $name"
+    grep -q "$work/$name: there is a file that is no socket" refused.log
+done
+[ "$(cat precious)" = precious ] && [ -L link ] && [ -d directory ]
 
 # What the sample file says are the defaults, are; the command line takes
 # precedence over the file.
