@@ -30,6 +30,7 @@ typedef struct warprsa_options {
     /* From here on: of warprsad-remote alone. */
     char listen[272]; /* empty: it does not */
     char tls_certificate[256], tls_key[256], tls_ca[256], identities[256];
+    char tls_hosts_ca[256], tls_crl[256];
     unsigned network_threads, network_connections;
     char remote_hosts[1024]; /* empty: none */
     bool verify_remote;

@@ -51,6 +51,7 @@ typedef struct serving_state {
     uint64_t start_ns;
     bool ready;
     char device[WARPRSA_COUNTERS_TEXT]; /* as last said */
+    char mistake[600]; /* that the last reload found; empty: none */
 } serving_state;
 
 void warprsa_serving_log(void *arg, int level, const char *line)
@@ -297,6 +298,14 @@ bool warprsa_serving_reload(warprsa_serving *serving, char *why,
     return true;
 }
 
+/* What a reload could not take; systemd is told the first one. */
+static void found_mistake(serving_state *s, const char *what)
+{
+    log_line(s, 0, what);
+    if (s->mistake[0] == '\0')
+        snprintf(s->mistake, sizeof(s->mistake), "%s", what);
+}
+
 /* Uses other hosts as configured now. */
 static void reload_hosts(serving_state *s)
 {
@@ -315,16 +324,19 @@ static void reload_hosts(serving_state *s)
     if (s->network->set_hosts(hosts, why, sizeof(why)))
         warprsa_queue_add_devices(s->queue);
     else
-        log_line(s, 0, why);
+        found_mistake(s, why);
 }
 
 static void report(const serving_state *s, enum warprsa_report_kind kind)
 {
-    char device[WARPRSA_COUNTERS_TEXT] = "";
+    char device[WARPRSA_COUNTERS_TEXT] = "", text[WARPRSA_REPORT_TEXT];
 
     if (kind == WARPRSA_REPORT_READY)
         warprsa_counters_device(s->serving->counters, device);
-    warprsa_supervisor_report(s->reports, kind, device);
+    snprintf(text, sizeof(text), "%s%s%s", device,
+             s->mistake[0] != '\0' ? "; the last reload found a mistake: " : "",
+             s->mistake);
+    warprsa_supervisor_report(s->reports, kind, text);
 }
 
 static void reload(serving_state *s)
@@ -333,19 +345,18 @@ static void reload(serving_state *s)
     char why[600];
 
     report(s, WARPRSA_REPORT_RELOADING);
+    s->mistake[0] = '\0';
     if (s->network_server != NULL &&
-        !s->network->reload(s->network_server, why, sizeof(why))) {
-        log_line(s, 0, why);
-        log_line(s, 0, "certificates or identities not reloaded");
-    }
+        !s->network->reload(s->network_server, why, sizeof(why)))
+        found_mistake(s, why);
     if (warprsa_serving_reload(s->serving, why, sizeof(why))) {
         limits = limits_of(&s->serving->options);
         warprsa_server_set_limits(s->server, &limits);
         reload_hosts(s);
         log_line(s, 1, "reloaded: limits on clients as configured now");
     } else {
-        log_line(s, 0, why);
-        log_line(s, 0, "not reloaded");
+        found_mistake(s, why);
+        log_line(s, 0, "options not reloaded");
     }
     report(s, WARPRSA_REPORT_READY);
 }

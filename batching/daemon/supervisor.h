@@ -20,7 +20,7 @@
 #include "gpu/engine.h"
 
 enum {
-    WARPRSA_REPORT_TEXT = 64,
+    WARPRSA_REPORT_TEXT = 768,
 };
 
 /* What a serving process says of itself. */

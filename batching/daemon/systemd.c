@@ -130,7 +130,7 @@ void warprsa_systemd_unlisten(const char *path)
         (void)unlink(path);
 }
 
-/* Binds to the path. A socket there that no daemon listens on is removed before.
+/* Binds to the path. A socket there that no daemon listens on is removed first.
  * Anything else there stays, and errno is ENOTSOCK. */
 static bool bind_to(int fd, const struct sockaddr_un *address)
 {

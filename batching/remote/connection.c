@@ -122,7 +122,7 @@ static void begin(warprsa_http2_stream *stream)
     stream->owner = serves;
     if (serves == NULL) {
         refuse(stream, WARPRSA_GRPC_RESOURCE_EXHAUSTED, "no memory");
-    } else if (c->identity == NULL) {
+    } else if (c->identity == NULL || c->revoked) {
         refuse(stream, WARPRSA_GRPC_PERMISSION_DENIED,
                "the certificate names nobody who may connect");
     } else if (strcmp(stream->path, operate_path) == 0) {
@@ -154,7 +154,7 @@ static const char *message(warprsa_http2_stream *stream, const uint8_t *bytes,
         return "no memory";
     wrong = warprsa_health_message(serves->health, bytes, size);
     if (wrong == NULL)
-        warprsa_health_tell(serves->health, c->host->serving);
+        warprsa_health_tell(serves->health, &c->host->health);
     return wrong;
 }
 
@@ -245,6 +245,39 @@ void warprsa_connection_run(warprsa_connection *c)
         c->ended = true;
 }
 
+/* Whether the peer may no longer be served; the reason is in *why. */
+static bool is_revoked(warprsa_connection *c, const char **why)
+{
+    if (c->http2->session == NULL || c->identity == NULL)
+        return false;
+    *why = "the identity was removed from the map";
+    if (atomic_load(&c->identity->removed))
+        return true;
+    *why = c->http2->why;
+    return !warprsa_tls_still_valid(c->host->tls, c->http2->ssl,
+                                    &c->tls_checked, c->http2->why);
+}
+
+/* Ends all calls, which wipes their keys. The connection lives on for another
+ * tick, so that the peer is told. */
+static void end_calls(warprsa_connection *c, const char *why)
+{
+    warprsa_http2_stream *stream, *next;
+
+    c->revoked = true;
+    for (stream = LIST_FIRST(&c->http2->streams); stream != NULL;
+         stream = next) {
+        next = LIST_NEXT(stream, link);
+        if (!stream->ending)
+            refuse(stream, WARPRSA_GRPC_PERMISSION_DENIED, why);
+    }
+    if (why != c->http2->why)
+        snprintf(c->http2->why, sizeof(c->http2->why), "%s", why);
+    log_line(c, "connection ended: ", why);
+    warprsa_http2_go_away(c->http2);
+    c->went_away = true;
+}
+
 /* Whether the connection has to end; the reason is in its `why`. */
 static bool is_over(warprsa_connection *c, uint64_t now_ns)
 {
@@ -275,27 +308,27 @@ static void tick_streams(warprsa_connection *c)
         next = LIST_NEXT(stream, link);
         if (serves == NULL)
             continue;
-        if (c->identity != NULL && atomic_load(&c->identity->removed) &&
-            !stream->ending)
-            refuse(stream, WARPRSA_GRPC_PERMISSION_DENIED,
-                   "the identity was removed from the map");
         if (serves->operate != NULL)
             warprsa_operate_drain(serves->operate);
         if (serves->health != NULL)
-            warprsa_health_tell(serves->health, c->host->serving);
+            warprsa_health_tell(serves->health, &c->host->health);
     }
 }
 
 void warprsa_connection_tick(warprsa_connection *c, uint64_t now_ns)
 {
+    const char *why;
+
     /* What has come is read first: this thread may have been stopped. */
     warprsa_connection_run(c);
     if (c->ended)
         return;
-    if (is_over(c, now_ns)) {
+    if (c->revoked || is_over(c, now_ns)) {
         c->ended = true;
         return;
     }
+    if (is_revoked(c, &why))
+        end_calls(c, why);
     tick_streams(c);
     if (c->host->operate.draining && !c->went_away) {
         c->went_away = true;

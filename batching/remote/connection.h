@@ -25,7 +25,7 @@ typedef struct warprsa_connection_host {
     int epoll;
     warprsa_tls *tls;
     warprsa_identities *identities;
-    bool serving; /* for health checks */
+    warprsa_health_state health;
     /* Takes a line for the log. */
     void (*log)(struct warprsa_connection_host *host, const char *line);
 } warprsa_connection_host;
@@ -39,7 +39,9 @@ typedef struct warprsa_connection {
     warprsa_identity *identity;
     char peer[WARPRSA_PEER_TEXT];
     uint64_t begun_ns, pinged_ns;
+    unsigned tls_checked; /* for warprsa_tls_still_valid() */
     bool ended;
+    bool revoked;   /* its calls were ended, and so will it be */
     bool went_away; /* GOAWAY was sent */
 } warprsa_connection;
 

@@ -47,7 +47,8 @@ typedef struct remote_batch {
 struct warprsa_device {
     warprsa_device_config config;
     warprsa_tls tls;
-    warprsa_link *link; /* NULL: not open yet */
+    unsigned tls_reloads, tls_checked; /* the link's thread's */
+    warprsa_link *link;                /* NULL: not open yet */
     warprsa_remote_welcome welcome;
     char description[WARPRSA_ADDRESS_HOST + 32];
     warprsa_id_pool numbers; /* of keys */
@@ -236,8 +237,27 @@ static void take_traffic(void *arg, uint64_t sent, uint64_t received)
     count_traffic(arg, WARPRSA_TRAFFIC_RECEIVED, received);
 }
 
+/* Files that changed are read at a reload of the daemon's. One with a mistake
+ * leaves those that were: the trace says so. */
+static bool is_trusted(void *arg, SSL *ssl, char why[WARPRSA_TLS_WHY])
+{
+    warprsa_device *device = arg;
+    const unsigned reloads = warprsa_remote_hosts_reloads();
+
+    if (reloads != device->tls_reloads) {
+        device->tls_reloads = reloads;
+        if (!warprsa_tls_reload(&device->tls, &the_config.tls, why,
+                                WARPRSA_TLS_WHY) &&
+            device->config.trace != NULL)
+            device->config.trace(device->config.trace_arg, 0, why);
+        why[0] = '\0';
+    }
+    return warprsa_tls_still_valid(&device->tls, ssl, &device->tls_checked,
+                                   why);
+}
+
 static const warprsa_link_handlers link_handlers = {take_response, lose,
-                                                    take_traffic};
+                                                    is_trusted, take_traffic};
 
 /* ---- Keys ---- */
 
@@ -514,6 +534,7 @@ static warprsa_status connect_device(warprsa_device *device,
 {
     uint32_t most = device->config.keys_max + WARPRSA_CLASSES;
 
+    device->tls_reloads = warprsa_remote_hosts_reloads();
     if (!warprsa_tls_open(&device->tls, false, &the_config.tls, why, why_size))
         return WARPRSA_DEVICE_ERROR;
     device->keys = calloc(most, sizeof(*device->keys));

@@ -22,10 +22,14 @@ bool warprsa_health_is_path(const char *path, bool *watches)
     return *watches || strcmp(path, "/grpc.health.v1.Health/Check") == 0;
 }
 
+static bool is_text(const warprsa_protobuf_field *f, const char *text)
+{
+    return f->size == strlen(text) && memcmp(f->bytes, text, f->size) == 0;
+}
+
 const char *warprsa_health_message(warprsa_health *h, const uint8_t *bytes,
                                    size_t size)
 {
-    static const char ours[] = "warprsa.v1.PrivateOperations";
     warprsa_protobuf_reader in = {bytes, bytes + size};
     warprsa_protobuf_found found;
     warprsa_protobuf_field f;
@@ -35,10 +39,14 @@ const char *warprsa_health_message(warprsa_health *h, const uint8_t *bytes,
     h->asked = true;
     h->known = true;
     while ((found = warprsa_protobuf_next(&in, &f)) == WARPRSA_PROTOBUF_FIELD)
-        if (f.number == 1)
-            h->known = f.is_bytes &&
-                       (f.size == 0 || (f.size == sizeof(ours) - 1 &&
-                                        memcmp(f.bytes, ours, f.size) == 0));
+        if (f.number == 1) {
+            h->asks_configuration =
+                f.is_bytes && is_text(&f, "warprsa.configuration");
+            h->known =
+                h->asks_configuration ||
+                (f.is_bytes &&
+                 (f.size == 0 || is_text(&f, "warprsa.v1.PrivateOperations")));
+        }
     return found == WARPRSA_PROTOBUF_END ? NULL : "a malformed question";
 }
 
@@ -49,10 +57,12 @@ void warprsa_health_half_closed(warprsa_health *h)
                              "no question");
 }
 
-void warprsa_health_tell(warprsa_health *h, bool serving)
+void warprsa_health_tell(warprsa_health *h, const warprsa_health_state *state)
 {
+    const bool good =
+        h->asks_configuration ? state->configured : state->serving;
     const int status = !h->known ? SERVICE_UNKNOWN
-                       : serving ? SERVING
+                       : good    ? SERVING
                                  : NOT_SERVING;
     const uint8_t message[] = {0, 0, 0, 0, 2, 1 << 3, (uint8_t)status};
     uint8_t *to;

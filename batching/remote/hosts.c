@@ -20,6 +20,7 @@ static struct {
     pthread_mutex_t lock; /* of what follows; taken before a device's */
     remote_host host[WARPRSA_REMOTE_HOSTS_MAX];
     unsigned count; /* never less than before */
+    unsigned reloads;
 } hosts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 typedef struct host_list {
@@ -89,6 +90,16 @@ static void add_host(const warprsa_address *address)
         hosts.count++;
 }
 
+unsigned warprsa_remote_hosts_reloads(void)
+{
+    unsigned reloads;
+
+    pthread_mutex_lock(&hosts.lock);
+    reloads = hosts.reloads;
+    pthread_mutex_unlock(&hosts.lock);
+    return reloads;
+}
+
 unsigned warprsa_remote_hosts_count(void)
 {
     unsigned count;
@@ -138,6 +149,9 @@ bool warprsa_remote_hosts_set(const char *text, char *why, size_t why_size)
 {
     host_list wanted, there = {0};
 
+    pthread_mutex_lock(&hosts.lock);
+    hosts.reloads++;
+    pthread_mutex_unlock(&hosts.lock);
     if (!read_hosts(&wanted, text, why, why_size))
         return false;
     pthread_mutex_lock(&hosts.lock);

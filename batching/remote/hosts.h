@@ -26,6 +26,10 @@ bool warprsa_remote_hosts_set(const char *text, char *why, size_t why_size);
 /* Whether a list of hosts is one that set() takes. Any thread. */
 bool warprsa_remote_hosts_check(const char *text, char *why, size_t why_size);
 
+/* How often set() was called; hosts.c knows no certificates, but they are read
+ * again at the same moments. Any thread. */
+unsigned warprsa_remote_hosts_reloads(void);
+
 /* How many places have or had a host. Any thread. */
 unsigned warprsa_remote_hosts_count(void);
 

@@ -68,20 +68,14 @@ void warprsa_identities_free(warprsa_identities *table)
     pthread_mutex_destroy(&table->lock);
 }
 
-/* The next word, which ends with a zero then; NULL: none, or no end quote. */
+/* The next word, which ends with a zero then; NULL: none. */
 static char *next_word(char **at)
 {
-    char *word = *at + strspn(*at, " \t\r\n"), *end;
+    char *word = *at + strspn(*at, " \t\r\n");
+    char *end = word + strcspn(word, " \t\r\n");
 
-    if (*word == '\0')
+    if (word == end)
         return NULL;
-    if (*word == '"') {
-        end = strchr(++word, '"');
-        if (end == NULL)
-            return NULL;
-    } else {
-        end = word + strcspn(word, " \t\r\n");
-    }
     *at = *end == '\0' ? end : end + 1;
     *end = '\0';
     return word;
@@ -100,18 +94,18 @@ static bool read_limit(const char *word, identity_line *line)
     return false;
 }
 
-/* Reads a line, which has a name. NULL, or what was expected. */
+/* Reads a line, which is not empty. NULL, or what was expected; the line's name
+ * is empty then if that is what is wrong. */
 static const char *read_line(char *text, identity_line *line)
 {
-    char *name = next_word(&text), *word;
+    const char *name = next_word(&text), *word;
 
+    memset(line, 0, sizeof(*line));
     for (int i = 0; i < LIMITS; i++)
         *(unsigned *)((char *)line + limits[i].offset) = limits[i].initial;
     if (name == NULL || strlen(name) >= sizeof(line->name) ||
-        (strncmp(name, "dns:", 4) != 0 && strncmp(name, "uri:", 4) != 0 &&
-         strncmp(name, "subject:", 8) != 0))
-        return "an identity: dns:NAME, uri:NAME or subject:NAME, in double "
-               "quotes if it has spaces";
+        (strncmp(name, "dns:", 4) != 0 && strncmp(name, "uri:", 4) != 0))
+        return "an identity: dns:NAME or uri:NAME";
     strcpy(line->name, name);
     while ((word = next_word(&text)) != NULL)
         if (!read_limit(word, line))
@@ -160,38 +154,47 @@ static bool set(warprsa_identities *table, const identity_line *line)
     return true;
 }
 
-/* Reads all lines; with `table`, sets them, too. */
-static bool read_lines(FILE *file, warprsa_identities *table, const char *path,
+/* With the lock held: takes a line of the file. NULL, or what was expected. Of
+ * an identity whose limits are wrong, the former ones stay. */
+static const char *take_line(warprsa_identities *table, char *text)
+{
+    identity_line line;
+    const char *expected = read_line(text, &line);
+    warprsa_identity *former = expected != NULL ? find(table, line.name) : NULL;
+
+    if (former != NULL)
+        former->listed = true;
+    if (expected == NULL && !set(table, &line))
+        expected = "more memory";
+    return expected;
+}
+
+/* With the lock held: takes all lines. False with the first mistake in why. */
+static bool take_lines(FILE *file, warprsa_identities *table, const char *path,
                        char *why, size_t why_size)
 {
     char text[LINE_MAX_BYTES];
     unsigned number = 0;
+    bool good = true, is_rest = false;
 
     while (fgets(text, sizeof(text), file) != NULL) {
+        const bool is_whole = strchr(text, '\n') != NULL || feof(file);
         const char *expected = NULL;
-        identity_line line;
 
-        number++;
-        if (strchr(text, '\n') == NULL && !feof(file))
+        if (!is_rest)
+            number++;
+        if (!is_rest && !is_whole)
             expected = "a line of less than 1024 bytes";
-        else if (text[strspn(text, " \t\r\n")] == '\0' || text[0] == '#')
-            continue;
-        else
-            expected = read_line(text, &line);
-        if (expected != NULL) {
+        else if (!is_rest && text[0] != '#' &&
+                 text[strspn(text, " \t\r\n")] != '\0')
+            expected = take_line(table, text);
+        is_rest = !is_whole;
+        if (expected != NULL && good)
             snprintf(why, why_size, "%s:%u: expected %s", path, number,
                      expected);
-            return false;
-        }
-        if (table != NULL && !set(table, &line)) {
-            snprintf(why, why_size, "%s: no memory", path);
-            return false;
-        }
+        good = good && expected == NULL;
     }
-    if (!ferror(file))
-        return true;
-    snprintf(why, why_size, "%s: %s", path, strerror(errno));
-    return false;
+    return good;
 }
 
 /* With the lock held: those that no line has named are removed. */
@@ -212,26 +215,25 @@ bool warprsa_identities_read(warprsa_identities *table, const char *path,
 {
     FILE *file = fopen(path, "re");
     warprsa_identity *identity;
-    bool done;
+    bool good;
 
     if (file == NULL) {
         snprintf(why, why_size, "%s: %s", path, strerror(errno));
         return false;
     }
-    /* Twice: nothing is changed by a file with a mistake. */
-    done = read_lines(file, NULL, path, why, why_size);
-    if (done) {
-        rewind(file);
-        pthread_mutex_lock(&table->lock);
-        LIST_FOREACH (identity, &table->list, link)
-            identity->listed = false;
-        done = read_lines(file, table, path, why, why_size);
-        if (done)
-            remove_others(table);
-        pthread_mutex_unlock(&table->lock);
+    pthread_mutex_lock(&table->lock);
+    LIST_FOREACH (identity, &table->list, link)
+        identity->listed = false;
+    good = take_lines(file, table, path, why, why_size);
+    if (ferror(file)) {
+        snprintf(why, why_size, "%s: %s", path, strerror(errno));
+        good = false;
+    } else {
+        remove_others(table);
     }
+    pthread_mutex_unlock(&table->lock);
     fclose(file);
-    return done;
+    return good;
 }
 
 warprsa_identity *warprsa_identities_find(warprsa_identities *table,

@@ -6,9 +6,9 @@
  *
  *   IDENTITY [sessions=N] [keys=N] [operations=N] [rate=N]
  *
- * with an identity as tls.h has it, as in "dns:web1.example.org"; an identity
- * with spaces in it stands in double quotes. Of several lines of one identity
- * the last counts. Empty lines and those that begin with # are left out.
+ * with an identity as tls.h has it, as in "dns:web1.example.org". Of several
+ * lines of one identity the last counts. Empty lines and those that begin with
+ * # are left out.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_IDENTITIES_H
 #define WARPRSA_BATCHING_REMOTE_IDENTITIES_H
@@ -56,9 +56,15 @@ bool warprsa_identities_init(warprsa_identities *table);
 /* No identity may be in use. */
 void warprsa_identities_free(warprsa_identities *table);
 
-/* Reads the file, the first time or again: limits change, identities come and
- * are removed. False: `why` names the line and what is allowed there, and
- * nothing has changed. Any thread. */
+/*
+ * Reads the file, the first time or again: limits change, identities come and
+ * are removed. False: `why` names the first line with a mistake and what is
+ * allowed there. The other lines count all the same, since an identity that an
+ * administrator has taken out must not stay because of a mistake elsewhere. A
+ * line with a mistake gives nobody anything: an identity that it names keeps
+ * its former limits, if it had any. A file that can't be read changes nothing.
+ * Any thread.
+ */
 bool warprsa_identities_read(warprsa_identities *table, const char *path,
                              char *why, size_t why_size);
 

@@ -36,7 +36,7 @@ struct warprsa_link {
     warprsa_remote_welcome welcome;
     bool welcomed;
     char why[WARPRSA_TLS_WHY]; /* why the session has ended; empty: it hasn't */
-    uint64_t pinged_ns;
+    uint64_t pinged_ns, trusted_ns;
     uint64_t sent, received; /* bytes, as far as told */
     pthread_t thread;
     bool has_thread;
@@ -219,6 +219,17 @@ static bool is_alive(warprsa_link *link)
     return run(link);
 }
 
+/* Looks at the host's certificate now and then. */
+static bool is_trusted(warprsa_link *link)
+{
+    const uint64_t now_ns = warprsa_clock_ns();
+
+    if (now_ns < link->trusted_ns + TICK_MS * WARPRSA_NS_PER_MS)
+        return true;
+    link->trusted_ns = now_ns;
+    return link->handlers->is_trusted(link->arg, link->http2->ssl, link->why);
+}
+
 static bool is_closing(warprsa_link *link)
 {
     bool closing;
@@ -234,7 +245,8 @@ static void *run_thread(void *arg)
     warprsa_link *link = arg;
 
     while (!is_closing(link)) {
-        if (!send_outbox(link) || !run(link) || !is_alive(link)) {
+        if (!send_outbox(link) || !run(link) || !is_alive(link) ||
+            !is_trusted(link)) {
             atomic_store(&link->lost, true);
             link->handlers->lost(link->arg, link->why);
             break;

@@ -18,6 +18,9 @@ typedef struct warprsa_link_handlers {
     const char *(*response)(void *arg, const warprsa_remote_response *response);
     /* The link is lost: nothing comes any more. Once. */
     void (*lost)(void *arg, const char *why);
+    /* Twice a second: whether the host's certificate is still taken; if not,
+     * why, and the link is lost. */
+    bool (*is_trusted)(void *arg, SSL *ssl, char why[WARPRSA_TLS_WHY]);
     /* So many more bytes went over the wire, with what TLS adds. */
     void (*traffic)(void *arg, uint64_t sent, uint64_t received);
 } warprsa_link_handlers;

@@ -21,7 +21,9 @@ static bool engine(const warprsa_options *o, warprsa_queue_engine *to,
                    char *why, size_t why_size)
 {
     const warprsa_remote_engine_config config = {
-        .tls = {o->tls_certificate, o->tls_key, o->tls_ca},
+        .tls = {o->tls_certificate, o->tls_key,
+                o->tls_hosts_ca[0] != '\0' ? o->tls_hosts_ca : o->tls_ca,
+                o->tls_crl},
         .verify = o->verify_remote,
     };
 
@@ -39,7 +41,7 @@ static void *start(const warprsa_network_config *config, char *why,
     const warprsa_options *o = config->options;
     const warprsa_remote_server_config server = {
         .listen = o->listen,
-        .tls = {o->tls_certificate, o->tls_key, o->tls_ca},
+        .tls = {o->tls_certificate, o->tls_key, o->tls_ca, o->tls_crl},
         .identities = o->identities,
         .threads = o->network_threads,
         .connections = o->network_connections,

@@ -49,6 +49,7 @@ struct warprsa_remote_server {
     int listener;
     atomic_uint connections;
     _Atomic bool draining;
+    _Atomic bool mistaken; /* the last reload found a mistake */
     _Atomic uint64_t drained_until_ns;
     _Atomic uint64_t log_second; /* the second that log_lines counts */
     atomic_uint log_lines;
@@ -254,6 +255,17 @@ static bool is_done(network_thread *t)
     return LIST_EMPTY(&t->connections) && LIST_EMPTY(&t->host.sessions);
 }
 
+static warprsa_health_state health_of(const network_thread *t)
+{
+    const warprsa_operate_host *operate = &t->host.operate;
+
+    return (warprsa_health_state){
+        .serving =
+            !operate->draining &&
+            warprsa_queue_wait_ready(operate->queue, 0) == WARPRSA_QUEUE_READY,
+        .configured = !atomic_load(&t->server->mistaken)};
+}
+
 static void *run_thread(void *arg)
 {
     network_thread *t = arg;
@@ -267,9 +279,7 @@ static void *run_thread(void *arg)
         int count = epoll_wait(t->host.epoll, events, EVENTS, timeout_ms);
 
         drain(t);
-        t->host.serving = !t->host.operate.draining &&
-                          warprsa_queue_wait_ready(t->host.operate.queue, 0) ==
-                              WARPRSA_QUEUE_READY;
+        t->host.health = health_of(t);
         warprsa_event_source_dispatch(events, count);
         send_answered(t);
         unread = look_after(t);
@@ -389,15 +399,20 @@ warprsa_remote_server_start(const warprsa_remote_server_config *config,
 bool warprsa_remote_server_reload(warprsa_remote_server *server, char *why,
                                   size_t why_size)
 {
-    bool tls =
+    char map_why[256] = "";
+    const bool tls =
         warprsa_tls_reload(&server->tls, &server->config.tls, why, why_size);
-
     /* Who is no longer in the map must go, whatever is wrong elsewhere. */
-    return warprsa_identities_read(&server->identities,
-                                   server->config.identities,
-                                   tls ? why : why + strlen(why),
-                                   tls ? why_size : why_size - strlen(why)) &&
-           tls;
+    const bool map =
+        warprsa_identities_read(&server->identities, server->config.identities,
+                                map_why, sizeof(map_why));
+
+    if (tls)
+        why[0] = '\0';
+    snprintf(why + strlen(why), why_size - strlen(why), "%s%s",
+             tls || map ? "" : "; ", map_why);
+    atomic_store(&server->mistaken, !tls || !map);
+    return tls && map;
 }
 
 void warprsa_remote_server_stop(warprsa_remote_server *server)

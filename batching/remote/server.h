@@ -44,8 +44,9 @@ warprsa_remote_server *
 warprsa_remote_server_start(const warprsa_remote_server_config *config,
                             char *why, size_t why_size);
 
-/* Reads certificates and map again. False with the reason in why; what it names
- * is as it was. */
+/* Reads certificates and map again. False with the reasons in why, as
+ * warprsa_tls_reload() and warprsa_identities_read() have them; health checks
+ * of the configuration fail until a reload has found none. */
 bool warprsa_remote_server_reload(warprsa_remote_server *server, char *why,
                                   size_t why_size);
 

@@ -10,8 +10,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/provider.h>
 #include <openssl/x509v3.h>
 
@@ -32,21 +34,48 @@ static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *length,
 }
 
 /* Says whose certificate is refused, and why. */
+static void refused(X509 *certificate, const char *what,
+                    char why[WARPRSA_TLS_WHY])
+{
+    char name[128] = "";
+
+    if (certificate != NULL)
+        X509_NAME_oneline(X509_get_subject_name(certificate), name,
+                          sizeof(name));
+    snprintf(why, WARPRSA_TLS_WHY, "certificate of %s refused: %s", name, what);
+}
+
+/* libssl has a look at the extended key usage where there is one. Here it has
+ * to be there: a certificate that was not made for this role, as a web server's
+ * of the same authority, is none for it. */
+static bool has_usage(X509 *certificate, uint32_t usage)
+{
+    return (X509_get_extension_flags(certificate) & EXFLAG_XKUSAGE) != 0 &&
+           (X509_get_extended_key_usage(certificate) & usage) != 0;
+}
+
 static int verified(int good, X509_STORE_CTX *store)
 {
     SSL *ssl =
         X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
     X509 *certificate = X509_STORE_CTX_get_current_cert(store);
-    char name[128] = "";
+    char *why = SSL_get_app_data(ssl);
+    const bool of_client = SSL_is_server(ssl) == 1;
 
-    if (good)
+    if (!good) {
+        refused(certificate,
+                X509_verify_cert_error_string(X509_STORE_CTX_get_error(store)),
+                why);
+        return 0;
+    }
+    if (X509_STORE_CTX_get_error_depth(store) > 0 ||
+        has_usage(certificate, of_client ? XKU_SSL_CLIENT : XKU_SSL_SERVER))
         return 1;
-    if (certificate != NULL)
-        X509_NAME_oneline(X509_get_subject_name(certificate), name,
-                          sizeof(name));
-    snprintf(SSL_get_app_data(ssl), WARPRSA_TLS_WHY,
-             "certificate of %s refused: %s", name,
-             X509_verify_cert_error_string(X509_STORE_CTX_get_error(store)));
+    refused(certificate,
+            of_client ? "it has no extendedKeyUsage clientAuth"
+                      : "it has no extendedKeyUsage serverAuth",
+            why);
+    X509_STORE_CTX_set_error(store, X509_V_ERR_INVALID_PURPOSE);
     return 0;
 }
 
@@ -65,15 +94,84 @@ static bool complain(const char *file, char *why, size_t why_size)
     return false;
 }
 
-static bool read_files(SSL_CTX *context, const warprsa_tls_files *files,
-                       char *why, size_t why_size)
+/* A key in a file is not to be asked for a passphrase: nobody is there. */
+static int no_passphrase(char *buffer, int size, int writing, void *arg)
+{
+    (void)buffer;
+    (void)size;
+    (void)writing;
+    (void)arg;
+    return -1;
+}
+
+/* The private key of a file that has been opened and looked at, so that it is
+ * this one and no other that is read. */
+static bool read_key(SSL_CTX *context, const warprsa_tls *tls, FILE *file,
+                     const char *path, char *why, size_t why_size)
+{
+    struct stat status;
+    EVP_PKEY *key;
+    bool done;
+
+    if (fstat(fileno(file), &status) != 0) {
+        snprintf(why, why_size, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    if ((status.st_mode & S_IRWXO) != 0) {
+        snprintf(why, why_size,
+                 "%s: mode %04o: a private key is for its owner and group "
+                 "alone, as by chmod o=",
+                 path, (unsigned)(status.st_mode & ALLPERMS));
+        return false;
+    }
+    key = PEM_read_PrivateKey_ex(file, NULL, no_passphrase, NULL, tls->libctx,
+                                 NULL);
+    done = key != NULL && SSL_CTX_use_PrivateKey(context, key) == 1;
+    EVP_PKEY_free(key);
+    return done || complain(path, why, why_size);
+}
+
+static bool use_key(SSL_CTX *context, const warprsa_tls *tls, const char *path,
+                    char *why, size_t why_size)
+{
+    FILE *file = fopen(path, "re");
+    bool done;
+
+    if (file == NULL) {
+        snprintf(why, why_size, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    /* No copy of the key stays in a buffer. */
+    (void)setvbuf(file, NULL, _IONBF, 0);
+    done = read_key(context, tls, file, path, why, why_size);
+    fclose(file);
+    return done;
+}
+
+/* Each certificate of a chain is looked up in the list of its authority. */
+static bool use_crl(SSL_CTX *context, const char *path)
+{
+    X509_STORE *store = SSL_CTX_get_cert_store(context);
+    X509_LOOKUP *lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
+
+    return lookup != NULL &&
+           X509_load_crl_file(lookup, path, X509_FILETYPE_PEM) > 0 &&
+           X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK |
+                                           X509_V_FLAG_CRL_CHECK_ALL) == 1;
+}
+
+static bool read_files(SSL_CTX *context, const warprsa_tls *tls,
+                       const warprsa_tls_files *files, char *why,
+                       size_t why_size)
 {
     if (SSL_CTX_use_certificate_chain_file(context, files->certificate) != 1)
         return complain(files->certificate, why, why_size);
-    if (SSL_CTX_use_PrivateKey_file(context, files->key, SSL_FILETYPE_PEM) != 1)
-        return complain(files->key, why, why_size);
+    if (!use_key(context, tls, files->key, why, why_size))
+        return false;
     if (SSL_CTX_load_verify_file(context, files->ca) != 1)
         return complain(files->ca, why, why_size);
+    if (files->crl[0] != '\0' && !use_crl(context, files->crl))
+        return complain(files->crl, why, why_size);
     return true;
 }
 
@@ -110,7 +208,7 @@ static SSL_CTX *new_context(const warprsa_tls *tls,
     ERR_clear_error();
     if (context == NULL || !set_up(context, tls->is_server))
         (void)complain("TLS", why, why_size);
-    else if (read_files(context, files, why, why_size))
+    else if (read_files(context, tls, files, why, why_size))
         return context;
     SSL_CTX_free(context);
     return NULL;
@@ -146,6 +244,7 @@ bool warprsa_tls_reload(warprsa_tls *tls, const warprsa_tls_files *files,
     pthread_mutex_lock(&tls->lock);
     old = tls->context;
     tls->context = context;
+    atomic_fetch_add(&tls->reloads, 1);
     pthread_mutex_unlock(&tls->lock);
     SSL_CTX_free(old); /* connections have references of their own */
     return true;
@@ -158,6 +257,8 @@ void warprsa_tls_close(warprsa_tls *tls)
         OSSL_PROVIDER_unload(tls->provider);
     OSSL_LIB_CTX_free(tls->libctx);
     pthread_mutex_destroy(&tls->lock);
+    /* After an open() that failed its caller finds nothing left to close. */
+    memset(tls, 0, sizeof(*tls));
 }
 
 void warprsa_tls_leave(warprsa_tls *tls)
@@ -174,8 +275,10 @@ static bool expect_name(SSL *ssl, const char *name)
     if (inet_pton(AF_INET, name, address) == 1 ||
         inet_pton(AF_INET6, name, address) == 1)
         return X509_VERIFY_PARAM_set1_ip_asc(param, name) == 1;
+    /* A common name is free text: an authority need not have looked at it. */
     X509_VERIFY_PARAM_set_hostflags(param,
-                                    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+                                    X509_CHECK_FLAG_NO_WILDCARDS |
+                                        X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     return X509_VERIFY_PARAM_set1_host(param, name, 0) == 1 &&
            SSL_set_tlsext_host_name(ssl, name) == 1;
 }
@@ -201,6 +304,70 @@ SSL *warprsa_tls_connection(warprsa_tls *tls, int socket, const char *name,
     ERR_clear_error();
     SSL_free(ssl);
     return NULL;
+}
+
+/* Verifies a chain once more, with the authorities and lists of now. */
+static bool verify_again(const warprsa_tls *tls, X509_STORE *store, SSL *ssl,
+                         char why[WARPRSA_TLS_WHY])
+{
+    STACK_OF(X509) *chain = SSL_get_peer_cert_chain(ssl);
+    X509 *certificate = SSL_get1_peer_certificate(ssl);
+    X509_STORE_CTX *context = X509_STORE_CTX_new_ex(tls->libctx, NULL);
+    bool good = false;
+
+    if (context != NULL && certificate != NULL &&
+        X509_STORE_CTX_init(context, store, certificate, chain) == 1 &&
+        X509_STORE_CTX_set_default(context, tls->is_server ? "ssl_client"
+                                                           : "ssl_server") == 1)
+        good = X509_verify_cert(context) == 1;
+    if (!good)
+        refused(certificate,
+                context != NULL ? X509_verify_cert_error_string(
+                                      X509_STORE_CTX_get_error(context))
+                                : "no memory",
+                why);
+    X509_STORE_CTX_free(context);
+    X509_free(certificate);
+    ERR_clear_error();
+    return good;
+}
+
+/* The chain as it was verified, with the authority's own certificate. */
+static bool has_expired(SSL *ssl, char why[WARPRSA_TLS_WHY])
+{
+    const STACK_OF(X509) *chain = SSL_get0_verified_chain(ssl);
+
+    for (int i = 0; i < sk_X509_num(chain); i++) {
+        X509 *certificate = sk_X509_value(chain, i);
+
+        if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0) {
+            refused(certificate, "certificate has expired", why);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool warprsa_tls_still_valid(warprsa_tls *tls, SSL *ssl, unsigned *checked,
+                             char why[WARPRSA_TLS_WHY])
+{
+    unsigned reloads = atomic_load(&tls->reloads);
+    SSL_CTX *context;
+    bool valid;
+
+    if (has_expired(ssl, why))
+        return false;
+    if (reloads == *checked)
+        return true;
+    pthread_mutex_lock(&tls->lock);
+    context = tls->context;
+    reloads = atomic_load(&tls->reloads);
+    SSL_CTX_up_ref(context);
+    pthread_mutex_unlock(&tls->lock);
+    valid = verify_again(tls, SSL_CTX_get_cert_store(context), ssl, why);
+    SSL_CTX_free(context);
+    *checked = reloads;
+    return valid;
 }
 
 void warprsa_tls_explain(SSL *ssl, int returned, char why[WARPRSA_TLS_WHY])
@@ -254,26 +421,6 @@ static bool use_alternatives(const GENERAL_NAMES *names,
     return used;
 }
 
-static bool use_subject(X509 *certificate,
-                        bool (*use)(void *arg, const char *name), void *arg)
-{
-    BIO *memory = BIO_new(BIO_s_mem());
-    char *text = NULL;
-    bool used = false;
-    long length;
-
-    if (memory != NULL &&
-        X509_NAME_print_ex(memory, X509_get_subject_name(certificate), 0,
-                           XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) >= 0) {
-        length = BIO_get_mem_data(memory, &text);
-        used =
-            length > 0 && length < WARPRSA_TLS_NAME &&
-            use_name("subject", (unsigned char *)text, (int)length, use, arg);
-    }
-    BIO_free(memory);
-    return used;
-}
-
 bool warprsa_tls_identities(SSL *ssl, bool (*use)(void *arg, const char *name),
                             void *arg)
 {
@@ -284,8 +431,7 @@ bool warprsa_tls_identities(SSL *ssl, bool (*use)(void *arg, const char *name),
     if (certificate == NULL)
         return false;
     names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
-    used =
-        use_alternatives(names, use, arg) || use_subject(certificate, use, arg);
+    used = use_alternatives(names, use, arg);
     GENERAL_NAMES_free(names);
     X509_free(certificate);
     ERR_clear_error();

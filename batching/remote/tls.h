@@ -9,6 +9,7 @@
 #define WARPRSA_BATCHING_REMOTE_TLS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,10 +20,11 @@ enum {
     WARPRSA_TLS_NAME = 256, /* an identity, with its final zero */
 };
 
-/* Files in PEM: a certificate with its chain, its private key, and those whom
- * the peer's certificate must come from. */
+/* Files in PEM: a certificate with its chain, its private key, those whom the
+ * peer's certificate must come from, and what these have revoked (CRLs; empty:
+ * they are not asked). */
 typedef struct warprsa_tls_files {
-    const char *certificate, *key, *ca;
+    const char *certificate, *key, *ca, *crl;
 } warprsa_tls_files;
 
 typedef struct warprsa_tls {
@@ -30,18 +32,28 @@ typedef struct warprsa_tls {
     OSSL_LIB_CTX *libctx;
     OSSL_PROVIDER *provider;
     pthread_mutex_t lock;
-    SSL_CTX *context; /* under the lock */
+    SSL_CTX *context;    /* under the lock */
+    atomic_uint reloads; /* how often it was another one */
 } warprsa_tls;
 
-/* Reads the files. False: `why` says which of them, and what is wrong. */
+/* Reads the files. False: `why` says which of them, and what is wrong. A
+ * private key that others than its owner and group may use is refused. */
 bool warprsa_tls_open(warprsa_tls *tls, bool is_server,
                       const warprsa_tls_files *files, char *why,
                       size_t why_size);
 
-/* Reads them again, for connections to come. False: as above, and nothing is
- * changed. Any thread. */
+/* Reads them again, for connections to come; connections that are there ask by
+ * still_valid(). False: as above, and nothing is changed. Any thread. */
 bool warprsa_tls_reload(warprsa_tls *tls, const warprsa_tls_files *files,
                         char *why, size_t why_size);
+
+/* Whether the peer's certificate would still be taken: the certificates of its
+ * chain have not expired and, if the files were read again since `*checked`
+ * reloads, its authority is still among them and has not revoked it. `*checked`
+ * is 0 for a new connection, and set here. False: why. The connection's thread.
+ */
+bool warprsa_tls_still_valid(warprsa_tls *tls, SSL *ssl, unsigned *checked,
+                             char why[WARPRSA_TLS_WHY]);
 
 /* No connection may be left. Threads that have used one and go on have called
  * warprsa_tls_leave(), but for the one that closes. */
@@ -55,9 +67,12 @@ void warprsa_tls_leave(warprsa_tls *tls);
 
 /*
  * TLS for a connected socket, which stays the caller's; NULL: no memory. `name`
- * is what the server's certificate must be for, a name or an address; NULL for
- * a server. `why` outlives the connection: where the peer's certificate is
- * refused, it is told there whose it is and what is wrong with it. Any thread.
+ * is what the server's certificate must be for, a name or an address in its
+ * subjectAltName, without wildcards (RFC 9525); NULL for a server. The peer's
+ * certificate must have the extended key usage of its role, serverAuth or
+ * clientAuth (RFC 5280, 4.2.1.12). `why` outlives the connection: where the
+ * peer's certificate is refused, it is told there whose it is and what is wrong
+ * with it. Any thread.
  */
 SSL *warprsa_tls_connection(warprsa_tls *tls, int socket, const char *name,
                             char why[WARPRSA_TLS_WHY]);
@@ -67,9 +82,8 @@ SSL *warprsa_tls_connection(warprsa_tls *tls, int socket, const char *name,
 void warprsa_tls_explain(SSL *ssl, int returned, char why[WARPRSA_TLS_WHY]);
 
 /* The identities of the peer in turn: "dns:NAME" and "uri:NAME" for each such
- * subjectAltName, then "subject:NAME" (RFC 2253). Calls `use` with each until
- * that returns true. A name with a zero or control character in it is left out.
- * Returns whether one was used. */
+ * subjectAltName. Calls `use` with each until that returns true. A name with a
+ * zero or control character in it is left out. Returns whether one was used. */
 bool warprsa_tls_identities(SSL *ssl, bool (*use)(void *arg, const char *name),
                             void *arg);
 

@@ -9,7 +9,7 @@
 authority() {
     plain req -x509 -newkey rsa:2048 -nodes -keyout "$1.key" -out "$1.pem" \
         -subj "/CN=$1" -days 2 -addext basicConstraints=critical,CA:TRUE \
-        -addext keyUsage=critical,keyCertSign \
+        -addext keyUsage=critical,keyCertSign,cRLSign \
         -addext subjectKeyIdentifier=hash 2>/dev/null
 }
 

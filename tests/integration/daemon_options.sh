@@ -91,7 +91,7 @@ sign
 grep -q 'connected, 8 slots' daemon.log
 echo 'client_slots = 0' >>my.conf
 kill -HUP "$daemon"
-wait_for 30 grep -q 'not reloaded' daemon.log
+wait_for 30 grep -q 'options not reloaded' daemon.log
 sign
 [ "$(total gpu)" = 3 ] || fail "$(total gpu) operations"
 kill -TERM "$daemon"

@@ -235,6 +235,21 @@ def do_health(on, wanted="SERVING"):
     print(f"health: {wanted}")
 
 
+def do_configuration(on, wanted):
+    """Waits until this is said of the last reload."""
+    watch = on.unary_stream(
+        HEALTH + "Watch",
+        request_serializer=health.HealthCheckRequest.SerializeToString,
+        response_deserializer=health.HealthCheckResponse.FromString)
+    name = health.HealthCheckResponse.ServingStatus.Name
+    for answer in watch(
+            health.HealthCheckRequest(service="warprsa.configuration"),
+            timeout=60):
+        if name(answer.status) == wanted:
+            break
+    print(f"configuration: {wanted}")
+
+
 def do_refused(on, code):
     """The call ends with this status."""
     try:

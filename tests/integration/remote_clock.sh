@@ -3,8 +3,8 @@
 # The clock of a TLS host and of its GPU host jumps under load, by
 # shifted_clock.c: an hour ahead, a day back, and beyond the end of all
 # certificates. Deadlines and signs of life go by the monotonic clock, so that
-# what is there goes on, and no operation fails; a new connection is refused
-# while the certificates are not valid.
+# what is there goes on, and no operation fails. Where certificates have ended,
+# connections end, too, and a new one is refused.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
@@ -44,7 +44,7 @@ wait_for 60 grep -q 'in use, 127.0.0.1' daemon.log
 
 start_load -seconds 2 -async_jobs 16
 computes
-for seconds in 3600 -86400 2592000; do
+for seconds in 3600 -86400; do
     jump "$seconds"
     computes
     sleep 1 # for whatever wakes each second
@@ -76,11 +76,11 @@ if [ "$paused" -lt 9 ]; then
     ! grep 'out of use' daemon.log || fail "the host was lost"
 fi
 in_use=$(grep -c 'in use, 127.0.0.1' daemon.log)
-# That the daemons see this clock: the certificates have ended.
-stop "$host"
-wait_for 60 grep -qE 'not heard of|a key was not answered' daemon.log
-go_on "$host"
+# The certificates have ended: each side gives the other one up. The load goes
+# on by the program's own CPU.
+jump 2592000
 wait_for 60 grep -q 'refused: certificate has expired' daemon.log
+wait_for 60 grep -q 'not opened.*refused: certificate has expired' daemon.log
 jump 0
 in_use_again() {
     [ "$(grep -c 'in use, 127.0.0.1' daemon.log)" -gt "$in_use" ]

@@ -146,9 +146,10 @@ ldd /usr/sbin/warprsad-remote | grep libnghttp2
 [ -r /etc/warprsa/warprsad-remote.conf ]
 OPENSSL_CONF=/dev/null openssl req -x509 -newkey rsa:2048 -nodes \
     -keyout host.key -out host.pem -subj /CN=host -days 2 \
-    -addext subjectAltName=IP:127.0.0.1 2>/dev/null
+    -addext subjectAltName=IP:127.0.0.1,DNS:host \
+    -addext extendedKeyUsage=serverAuth,clientAuth 2>/dev/null
 chown warprsad host.key
-echo subject:CN=host >identities
+echo dns:host >identities
 files='--tls-certificate=/tmp/host.pem --tls-key=/tmp/host.key
     --tls-ca=/tmp/host.pem'
 # shellcheck disable=SC2086

@@ -50,6 +50,8 @@ static struct {
     unsigned unloads;
     unsigned leaves; /* calls of warprsa_tls_leave(), the last one's thread */
     pthread_t left_tls;
+    unsigned tls_reloads;
+    bool revoked;
     bool ending, silent;
     unsigned lost;
     char why[64];
@@ -81,6 +83,27 @@ void warprsa_tls_leave(warprsa_tls *tls)
     (void)tls;
     host.left_tls = pthread_self();
     host.leaves++;
+}
+
+bool warprsa_tls_reload(warprsa_tls *tls, const warprsa_tls_files *files,
+                        char *why, size_t why_size)
+{
+    (void)tls;
+    (void)files;
+    snprintf(why, why_size, "a mistake");
+    host.tls_reloads++;
+    return false;
+}
+
+bool warprsa_tls_still_valid(warprsa_tls *tls, SSL *ssl, unsigned *checked,
+                             char why[WARPRSA_TLS_WHY])
+{
+    (void)tls;
+    (void)ssl;
+    (void)checked;
+    if (host.revoked)
+        strcpy(why, "revoked");
+    return !host.revoked;
 }
 
 warprsa_verify *warprsa_verify_new(const warprsa_private_key *key)
@@ -488,6 +511,29 @@ static void the_thread_that_opens_leaves_tls(void **state)
     tear_down(s);
 }
 
+/* Its files are read again at a reload, and only then; one with a mistake is no
+ * reason to give a host up, and a certificate that is no longer taken is. */
+static void a_host_is_trusted_until_it_is_not(void **state)
+{
+    setting *s = set_up(4096);
+    char why[WARPRSA_TLS_WHY] = "";
+
+    (void)state;
+    assert_true(host.handlers->is_trusted(host.arg, NULL, why));
+    assert_int_equal(host.tls_reloads, 0);
+    assert_true(warprsa_remote_hosts_set("a:1", why, sizeof(why)));
+    for (int i = 0; i < 3; i++)
+        assert_true(host.handlers->is_trusted(host.arg, NULL, why));
+    assert_int_equal(host.tls_reloads, 1);
+    assert_string_equal(why, "");
+    assert_false(warprsa_remote_hosts_set("a", why, sizeof(why)));
+    host.revoked = true;
+    assert_false(host.handlers->is_trusted(host.arg, NULL, why));
+    assert_int_equal(host.tls_reloads, 2);
+    assert_string_equal(why, "revoked");
+    tear_down(s);
+}
+
 static void hosts_come_and_go(void **state)
 {
     setting *s = set_up(4096);
@@ -528,6 +574,7 @@ int main(void)
         cmocka_unit_test(results_that_make_no_sense_are_refused),
         cmocka_unit_test(a_host_that_drains_takes_no_more),
         cmocka_unit_test(the_thread_that_opens_leaves_tls),
+        cmocka_unit_test(a_host_is_trusted_until_it_is_not),
         cmocka_unit_test(hosts_come_and_go),
     };
 

@@ -48,10 +48,10 @@ static bool read_text(warprsa_identities *table, const char *text)
 static void lines(void **state)
 {
     static const char *const bad[] = {
-        "dns:a session=4\n",   "dns:a sessions=\n",
-        "dns:a sessions=65\n", "dns:a sessions=-1\n",
-        "dns:a rate=1e3\n",    "dns:a keys=999999999999999999999\n",
-        "\"subject:CN=a\n",    "dns:a sessions=4 x\n",
+        "dns:a session=4\n",    "dns:a sessions=\n",
+        "dns:a sessions=65\n",  "dns:a sessions=-1\n",
+        "dns:a rate=1e3\n",     "dns:a keys=999999999999999999999\n",
+        "dns:a sessions=4 x\n",
     };
     warprsa_identities table;
     warprsa_identity *one;
@@ -61,8 +61,8 @@ static void lines(void **state)
     assert_true(read_text(&table, "# a comment\n\n"
                                   "dns:a sessions=2 keys=3 operations=4 "
                                   "rate=5\n"
-                                  "\"subject:CN=b c,O=d\" rate=7\n"
-                                  "\"subject:CN=b c,O=d\" rate=6\n"));
+                                  "uri:spiffe://b/c rate=7\n"
+                                  "uri:spiffe://b/c rate=6\n"));
     one = warprsa_identities_find(&table, "dns:a");
     assert_non_null(one);
     assert_int_equal(one->sessions_max, 2);
@@ -74,12 +74,14 @@ static void lines(void **state)
         if (read_text(&table, bad[i]))
             fail_msg("taken: %s", bad[i]);
         assert_true(why[0] != '\0');
-        /* Nothing has changed. */
+        /* Who is named there has what it had. */
         assert_int_equal(one->sessions_max, 2);
         assert_false(one->removed);
     }
+    assert_null(warprsa_identities_find(&table, "uri:spiffe://b/c"));
     warprsa_identities_release(&table, one);
-    one = warprsa_identities_find(&table, "subject:CN=b c,O=d");
+    assert_true(read_text(&table, "uri:spiffe://b/c rate=6\n"));
+    one = warprsa_identities_find(&table, "uri:spiffe://b/c");
     assert_non_null(one);
     assert_int_equal(one->rate_max, 6);
     warprsa_identities_release(&table, one);
@@ -112,6 +114,64 @@ static void a_reload(void **state)
     assert_non_null(b);
     assert_false(b->removed);
     warprsa_identities_release(&table, b);
+    warprsa_identities_free(&table);
+}
+
+static bool is_there(warprsa_identities *table, const char *name)
+{
+    warprsa_identity *one = warprsa_identities_find(table, name);
+
+    if (one != NULL)
+        warprsa_identities_release(table, one);
+    return one != NULL;
+}
+
+/* Who was taken out stays out, whatever is wrong with other lines; and nobody
+ * comes in by a line that is wrong. */
+static void mistakes(void **state)
+{
+    static const char *const bad[] = {
+        "dns:a rate=x\n", "subject:CN=a\n",   "a\n",
+        "\"dns:a\n",      "dns:new keys=0\n", "dns:a sessions=65\n",
+    };
+    char line[1100], text[1300];
+    warprsa_identities table;
+    warprsa_identity *gone;
+
+    (void)state;
+    memset(line, 'x', sizeof(line));
+    strcpy(line + sizeof(line) - 2, "\n");
+    for (size_t i = 0; i <= sizeof(bad) / sizeof(bad[0]); i++) {
+        const bool is_long = i == sizeof(bad) / sizeof(bad[0]);
+
+        assert_true(warprsa_identities_init(&table));
+        assert_true(read_text(&table, "dns:a\ndns:gone\n"));
+        gone = warprsa_identities_find(&table, "dns:gone");
+        snprintf(text, sizeof(text), "dns:b\n%sdns:c rate=3\n",
+                 is_long ? line : bad[i]);
+        assert_false(read_text(&table, text));
+        assert_non_null(strstr(why, ":2: expected "));
+        assert_true(gone->removed);
+        assert_null(warprsa_identities_find(&table, "dns:gone"));
+        assert_null(warprsa_identities_find(&table, "dns:new"));
+        assert_true(is_there(&table, "dns:b") && is_there(&table, "dns:c"));
+        warprsa_identities_release(&table, gone);
+        warprsa_identities_free(&table);
+    }
+}
+
+/* A file that is not there removes nobody. */
+static void no_file(void **state)
+{
+    warprsa_identities table;
+
+    (void)state;
+    assert_true(warprsa_identities_init(&table));
+    assert_true(read_text(&table, "dns:a\n"));
+    assert_false(
+        warprsa_identities_read(&table, "/none/such", why, sizeof(why)));
+    assert_string_equal(why, "/none/such: No such file or directory");
+    assert_true(is_there(&table, "dns:a"));
     warprsa_identities_free(&table);
 }
 
@@ -156,8 +216,8 @@ static void limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines),
-        cmocka_unit_test(a_reload),
+        cmocka_unit_test(lines),    cmocka_unit_test(a_reload),
+        cmocka_unit_test(mistakes), cmocka_unit_test(no_file),
         cmocka_unit_test(limits),
     };
 
