@@ -84,7 +84,7 @@ static void release(warprsa_async_wait *wait)
     else if (wait->uses_notifier)
         warprsa_own_fd_close(&wait->notifier.fd);
     else
-        warprsa_own_eventfd_close(wait->fd);
+        warprsa_marked_fd_close(wait->fd);
     pthread_mutex_destroy(&wait->lock);
     free(wait);
 }
@@ -158,15 +158,8 @@ static bool open_fd(warprsa_async_wait *wait, const warprsa_backend *backend)
         wait->fd = wait->notifier.fd.fd;
         return true;
     }
-    wait->fd = warprsa_own_eventfd_take(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    wait->fd = warprsa_marked_fd_take(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     return wait->fd >= 0;
-}
-
-/* Whether the program has not closed the descriptor. */
-static bool fd_is_there(const warprsa_async_wait *wait)
-{
-    return wait->uses_notifier ? warprsa_own_fd_is_there(&wait->notifier.fd)
-                               : warprsa_own_eventfd_is_there(wait->fd);
 }
 
 static warprsa_async_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx,
@@ -222,16 +215,17 @@ static bool is_usable(warprsa_async_wait *wait, ASYNC_WAIT_CTX *wait_ctx,
         return false; /* the parent process uses this descriptor as well */
     if (wait->ops != backend->ops)
         return false; /* another library context has made it */
-    if (!fd_is_there(wait))
-        return false;
     pthread_mutex_lock(&wait->lock);
     if (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &wait->callback,
                                      &wait->callback_arg))
         wait->callback = NULL;
     pthread_mutex_unlock(&wait->lock);
+    if (wait->callback != NULL)
+        return !wait->uses_notifier;
+    if (!warprsa_marked_fd_is_there(wait->fd))
+        return false; /* the program has closed it */
     return !wait->uses_notifier ||
-           (wait->callback == NULL &&
-            backend->ops->notifier_works(backend->impl, &wait->notifier));
+           backend->ops->notifier_works(backend->impl, &wait->notifier);
 }
 
 /*
@@ -310,7 +304,7 @@ static void tell(warprsa_async_wait *wait)
          * since another answer's note may have been taken for this one's. */
         if (callback == NULL || !callback(arg)) {
             atomic_store(&wait->fd_written, true);
-            (void)warprsa_own_eventfd_notify(wait->fd);
+            (void)warprsa_marked_eventfd_notify(wait->fd);
             atomic_store(&wait->fd_written, true);
         }
     }
@@ -414,12 +408,13 @@ static void empty_fd(warprsa_async_wait *wait)
     uint64_t count = 0;
 
     if (wait->uses_notifier) {
-        while (fd_is_there(wait) &&
+        while (warprsa_marked_fd_is_there(wait->fd) &&
                recv(wait->fd, messages, sizeof(messages), MSG_DONTWAIT) ==
                    (ssize_t)sizeof(messages))
             ;
     } else if (atomic_load_explicit(&wait->fd_written, memory_order_relaxed) &&
-               atomic_exchange(&wait->fd_written, false) && fd_is_there(wait)) {
+               atomic_exchange(&wait->fd_written, false) &&
+               warprsa_marked_fd_is_there(wait->fd)) {
         ssize_t got;
 
         do

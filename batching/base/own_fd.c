@@ -65,7 +65,7 @@ void warprsa_own_fd_close(warprsa_own_fd *own)
     *own = WARPRSA_NO_FD;
 }
 
-int warprsa_own_eventfd_take(int fd)
+int warprsa_marked_fd_take(int fd)
 {
     int error;
 
@@ -78,7 +78,7 @@ int warprsa_own_eventfd_take(int fd)
     return -1;
 }
 
-bool warprsa_own_eventfd_is_there(int fd)
+bool warprsa_marked_fd_is_there(int fd)
 {
     int error = errno;
     bool there = fcntl(fd, F_GETSIG) == SIGRTMAX;
@@ -87,20 +87,20 @@ bool warprsa_own_eventfd_is_there(int fd)
     return there;
 }
 
-void warprsa_own_eventfd_close(int fd)
+void warprsa_marked_fd_close(int fd)
 {
     int error = errno;
 
-    if (warprsa_own_eventfd_is_there(fd))
+    if (warprsa_marked_fd_is_there(fd))
         close(fd);
     errno = error;
 }
 
-bool warprsa_own_eventfd_notify(int fd)
+bool warprsa_marked_eventfd_notify(int fd)
 {
     static const uint64_t one = 1;
 
-    if (!warprsa_own_eventfd_is_there(fd))
+    if (!warprsa_marked_fd_is_there(fd))
         return false;
     /* Can only fail with the counter at its end: it is readable then. */
     (void)!write(fd, &one, sizeof(one));

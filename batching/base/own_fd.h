@@ -47,17 +47,20 @@ bool warprsa_own_fd_is_there(const warprsa_own_fd *own);
 void warprsa_own_fd_close(warprsa_own_fd *own);
 
 /*
- * The same for an eventfd, which is a plain number here. All eventfds have the
- * same dev and ino, so ours are told from others by a mark: a signal that is
- * set for them (F_SETSIG), and that no eventfd ever sends. The mark belongs to
- * what the descriptor refers to, so it is there in each process that has it.
+ * The same by a mark: a signal that is set for the descriptor (F_SETSIG), and
+ * that nobody has it send. It tells ours from the program's, though not one of
+ * ours from another. For eventfds, which all have the same dev and ino; and
+ * where a descriptor is looked at often, since it takes 0.6 of the time. The
+ * mark belongs to what the descriptor refers to, so it is there in each process
+ * that has it. take() returns the number, or -1 as warprsa_fd_above_stdio().
  */
-int warprsa_own_eventfd_take(int fd);
-bool warprsa_own_eventfd_is_there(int fd);
-void warprsa_own_eventfd_close(int fd);
+int warprsa_marked_fd_take(int fd);
+bool warprsa_marked_fd_is_there(int fd);
+void warprsa_marked_fd_close(int fd);
 
-/* Adds one to an eventfd, which makes it readable. False: it is not there. */
-bool warprsa_own_eventfd_notify(int fd);
+/* Adds one to such an eventfd, which makes it readable. False: it is not there.
+ * Any thread. */
+bool warprsa_marked_eventfd_notify(int fd);
 
 /* For a program of ours, at its start: opens /dev/null where standard input,
  * output or error are closed, so that nothing else is opened there. */

@@ -66,7 +66,8 @@ static void put(warprsa_connection *c, const warprsa_message *message,
 {
     if (is_asked_for(c, message)) {
         c->asked_count--;
-        if (warprsa_own_fd_take(&c->notifier[message->number], fds[0]))
+        if (warprsa_own_fd_take(&c->notifier[message->number],
+                                warprsa_marked_fd_take(fds[0])))
             c->ready[c->ready_count++] = message->number;
         else
             warprsa_id_pool_release(&c->free_notifiers, message->number);

@@ -109,7 +109,7 @@ static void notify(warprsa_connection *c, uint32_t what)
         atomic_store_explicit(&c->notified_ns, warprsa_clock_ns(),
                               memory_order_relaxed);
     if (atomic_fetch_or(&c->shm.head->notify_flags, what) == 0 &&
-        !warprsa_own_eventfd_notify(c->eventfd))
+        !warprsa_marked_eventfd_notify(c->eventfd))
         atomic_store(&c->dead, true); /* the program has closed it */
 }
 
@@ -147,7 +147,7 @@ static bool take(warprsa_connection *c, int fds[WARPRSA_MESSAGE_FDS])
         return false;
     taken = warprsa_own_fd_take(&c->socket, fds[0]);
     fds[0] = -1;
-    c->eventfd = warprsa_own_eventfd_take(fds[2]);
+    c->eventfd = warprsa_marked_fd_take(fds[2]);
     fds[2] = -1;
     return taken && c->eventfd >= 0;
 }
@@ -158,7 +158,7 @@ static void close_descriptors(warprsa_connection *c)
     for (uint32_t i = 0; i < c->ready_count; i++)
         warprsa_own_fd_close(&c->notifier[c->ready[i]]);
     warprsa_own_fd_close(&c->socket);
-    warprsa_own_eventfd_close(c->eventfd);
+    warprsa_marked_fd_close(c->eventfd);
 }
 
 warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
