@@ -119,6 +119,12 @@ warprsa_instance *warprsa_instance_get(warprsa_context *context)
     return old;
 }
 
+/* NULL: nobody reads it, so that no line is made either. */
+static warprsa_trace_fn tracer(const warprsa_context *context)
+{
+    return context->trace.fd >= 0 ? warprsa_trace_line : NULL;
+}
+
 /* Opens a queue in this process. NULL: it failed, and `reason` and `why` say
  * why. */
 static void *open_queue(warprsa_context *context, warprsa_instance *instance,
@@ -140,7 +146,7 @@ static void *open_queue(warprsa_context *context, warprsa_instance *instance,
         .calibration_file = config->calibration_file,
         .direct_table_reads = config->table_reads == WARPRSA_TABLE_READS_DIRECT,
         .random = warprsa_random_bytes,
-        .trace = warprsa_trace_line,
+        .trace = tracer(context),
         .trace_arg = &context->trace,
         .device_opened = warprsa_exit_first,
         .counters = instance->counters,
@@ -170,7 +176,7 @@ static void *open_client(warprsa_context *context,
         .control_connection = &context->control_connection,
         .slots = context->config.slots,
         .deadline_ms = context->config.deadline_ms,
-        .trace = warprsa_trace_line,
+        .trace = tracer(context),
         .trace_arg = &context->trace,
         .counters = instance->counters,
         .router = router,
@@ -248,13 +254,16 @@ static void trace_counters(warprsa_context *context,
                            const warprsa_instance *instance)
 {
     static const char head[] = "counters: ";
-    char line[sizeof(head) + WARPRSA_COUNTERS_LINE];
+    const size_t size = sizeof(head) + WARPRSA_COUNTERS_LINE;
     size_t length = sizeof(head) - 1;
+    char *line = malloc(size); /* too much for a small stack */
 
+    if (line == NULL)
+        return;
     memcpy(line, head, length);
-    warprsa_counters_format(instance->counters, line + length,
-                            sizeof(line) - length);
+    warprsa_counters_format(instance->counters, line + length, size - length);
     warprsa_trace_line(&context->trace, 1, line);
+    free(line);
 }
 
 /* Waits until no thread is between enter and leave. False: one is still there,

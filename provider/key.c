@@ -106,6 +106,24 @@ static bool fill(warprsa_private_key *key, const RSA *rsa)
            BN_bn2binpad(qinv, key->qinv, sizeof(key->qinv)) > 0;
 }
 
+/* The numbers of an RSA, which the caller wipes and frees: a stack may have no
+ * room for them. NULL: one is missing or too long, or there is no memory.
+ * Leaves no error. */
+static warprsa_private_key *numbers_of(const RSA *rsa)
+{
+    warprsa_private_key *key = NULL;
+    bool ok = false;
+
+    ERR_set_mark();
+    key = OPENSSL_zalloc(sizeof(*key));
+    ok = key != NULL && fill(key, rsa);
+    ERR_pop_to_mark();
+    if (ok)
+        return key;
+    OPENSSL_clear_free(key, sizeof(*key));
+    return NULL;
+}
+
 /* libcrypto's condition for calling the method's mod_exp, from its source. */
 static bool uses_mod_exp(const RSA *rsa)
 {
@@ -120,15 +138,14 @@ static bool uses_mod_exp(const RSA *rsa)
 void warprsa_rsa_classify(RSA *rsa)
 {
     warprsa_rsa *ours = warprsa_rsa_of(rsa);
-    warprsa_private_key key = {0};
+    warprsa_private_key *key = NULL;
 
     if (ours == NULL)
         return;
     ours->uses_mod_exp = uses_mod_exp(rsa);
-    ERR_set_mark();
-    ours->size_class = fill(&key, rsa) ? warprsa_key_class(&key) : -1;
-    ERR_pop_to_mark();
-    OPENSSL_cleanse(&key, sizeof(key));
+    key = numbers_of(rsa);
+    ours->size_class = key != NULL ? warprsa_key_class(key) : -1;
+    OPENSSL_clear_free(key, sizeof(*key));
     /*
      * libcrypto keeps the unblinding factor of a thread's operation with the
      * key. While an async job pauses inside the exponentiation, another job of
@@ -146,19 +163,20 @@ void warprsa_rsa_classify(RSA *rsa)
 static warprsa_backend_key *find_key(const warprsa_rsa *ours, const RSA *rsa,
                                      const warprsa_backend *backend)
 {
-    warprsa_private_key key = {0};
+    warprsa_private_key *key = numbers_of(rsa);
     uint8_t id[EVP_MAX_MD_SIZE];
     size_t length = 0;
     warprsa_backend_key *found = NULL;
 
+    if (key == NULL)
+        return NULL;
     ERR_set_mark();
-    if (fill(&key, rsa) &&
-        EVP_Q_digest(ours->context->libctx, "SHA256", NULL, &key, sizeof(key),
+    if (EVP_Q_digest(ours->context->libctx, "SHA256", NULL, key, sizeof(*key),
                      id, &length) &&
         length == WARPRSA_KEY_ID_BYTES)
-        found = backend->ops->key(backend->impl, id, &key);
+        found = backend->ops->key(backend->impl, id, key);
     ERR_pop_to_mark();
-    OPENSSL_cleanse(&key, sizeof(key));
+    OPENSSL_clear_free(key, sizeof(*key));
     OPENSSL_cleanse(id, sizeof(id));
     return found;
 }

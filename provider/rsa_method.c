@@ -352,21 +352,54 @@ static int call_libcrypto(private_fn *function, int how, int length,
     return result;
 }
 
+/* What became of an operation that was tried as bytes. */
+typedef enum bytes_tried {
+    BYTES_NOT_TRIED, /* it can't be, or libcrypto is to find what is wrong */
+    BYTES_ON_CPU,    /* it is the CPU's, and counted */
+    BYTES_DONE,
+} bytes_tried;
+
+/* These two are functions of their own so that `number` is not on the stack,
+ * which may be small, while libcrypto computes. */
+__attribute__((noinline)) static bytes_tried
+sign_bytes(int length, const unsigned char *from, unsigned char *to, RSA *rsa,
+           int padding)
+{
+    warprsa_rsa *ours = warprsa_rsa_of(rsa);
+    uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
+
+    if (!accepts_bytes(ours) ||
+        !pad_signature(number, length, from, rsa, padding))
+        return BYTES_NOT_TRIED;
+    return offload_or_count(ours, rsa, number, to) ? BYTES_DONE : BYTES_ON_CPU;
+}
+
+__attribute__((noinline)) static bytes_tried
+decrypt_bytes(int length, const unsigned char *from, unsigned char *to,
+              RSA *rsa, int padding)
+{
+    warprsa_rsa *ours = warprsa_rsa_of(rsa);
+    uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
+
+    if (!accepts_bytes(ours) || padding != RSA_NO_PADDING ||
+        !copy_number(number, length, from, rsa))
+        return BYTES_NOT_TRIED;
+    return offload_or_count(ours, rsa, number, to) ? BYTES_DONE : BYTES_ON_CPU;
+}
+
 /* libcrypto's PKCS #1 v1.5 and PSS signatures come here. They go to a device
  * as bytes, without the BIGNUMs, buffers and locks of the way to mod_exp(). */
 static int priv_enc(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {
-    warprsa_rsa *ours = warprsa_rsa_of(rsa);
-    uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
-    bool padded = accepts_bytes(ours) &&
-                  pad_signature(number, length, from, rsa, padding);
+    bytes_tried tried = sign_bytes(length, from, to, rsa, padding);
 
-    if (padded && offload_or_count(ours, rsa, number, to))
+    if (tried == BYTES_DONE)
         return RSA_size(rsa);
     return call_libcrypto(RSA_meth_get_priv_enc(RSA_PKCS1_OpenSSL()),
-                          padded ? MOD_EXP_ON_CPU : MOD_EXP_ROUTED, length,
-                          from, to, rsa, padding);
+                          tried == BYTES_ON_CPU ? MOD_EXP_ON_CPU
+                                                : MOD_EXP_ROUTED,
+                          length, from, to, rsa, padding);
 }
 
 /* Decryptions come here. TLS and OAEP remove their padding elsewhere, so their
@@ -374,16 +407,14 @@ static int priv_enc(int length, const unsigned char *from, unsigned char *to,
 static int priv_dec(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {
-    warprsa_rsa *ours = warprsa_rsa_of(rsa);
-    uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
-    bool padded = accepts_bytes(ours) && padding == RSA_NO_PADDING &&
-                  copy_number(number, length, from, rsa);
+    bytes_tried tried = decrypt_bytes(length, from, to, rsa, padding);
 
-    if (padded && offload_or_count(ours, rsa, number, to))
+    if (tried == BYTES_DONE)
         return RSA_size(rsa);
     return call_libcrypto(RSA_meth_get_priv_dec(RSA_PKCS1_OpenSSL()),
-                          padded ? MOD_EXP_ON_CPU : MOD_EXP_SECRET, length,
-                          from, to, rsa, padding);
+                          tried == BYTES_ON_CPU ? MOD_EXP_ON_CPU
+                                                : MOD_EXP_SECRET,
+                          length, from, to, rsa, padding);
 }
 
 bool warprsa_rsa_method_attach(warprsa_context *context, unsigned type,

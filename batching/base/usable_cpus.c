@@ -7,12 +7,12 @@
 #include "batching/base/usable_cpus.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,47 +34,66 @@ static bool find_cgroup(const char *self, char path[PATH_MAX])
     return found;
 }
 
-/* The quota of one cgroup, in whole CPUs, rounded up; 0: none. */
-static unsigned quota_of(const char *root, const char *path)
+/* Not on the stack, which may be small: callers are in the middle of their
+ * first operation. */
+typedef struct cgroup_names {
+    char path[PATH_MAX];
+    char file[2 * PATH_MAX];
+} cgroup_names;
+
+/* The quota of the cgroup of this path, in whole CPUs, rounded up; 0: none. */
+static unsigned quota_of(const char *root, cgroup_names *names)
 {
-    char name[2 * PATH_MAX];
+    char line[64], *end = line;
     uint64_t quota = 0, period = 0;
     FILE *file;
-    int length = snprintf(name, sizeof(name), "%s%s/cpu.max", root,
-                          strcmp(path, "/") == 0 ? "" : path);
+    int length =
+        snprintf(names->file, sizeof(names->file), "%s%s/cpu.max", root,
+                 strcmp(names->path, "/") == 0 ? "" : names->path);
 
-    if (length < 0 || (size_t)length >= sizeof(name))
+    if (length < 0 || (size_t)length >= sizeof(names->file))
         return 0;
-    file = fopen(name, "re");
+    file = fopen(names->file, "re");
     if (file == NULL)
         return 0;
     /* "max 100000" without a quota. */
-    if (fscanf(file, "%" SCNu64 " %" SCNu64, &quota, &period) != 2)
-        period = 0;
+    if (fgets(line, sizeof(line), file) != NULL)
+        quota = strtoull(line, &end, 10);
+    if (end != line)
+        period = strtoull(end, NULL, 10);
     fclose(file);
     if (period == 0 || quota == 0 || quota / period >= UINT_MAX)
         return 0;
     return (unsigned)((quota - 1) / period + 1);
 }
 
-unsigned warprsa_cgroup_cpus(const char *self, const char *root)
+/* The least quota of the cgroup of this path and those above it. */
+static unsigned least_quota(const char *root, cgroup_names *names)
 {
-    char path[PATH_MAX];
     unsigned least = 0;
 
-    if (!find_cgroup(self, path))
-        return 0;
     for (;;) {
-        unsigned quota = quota_of(root, path);
-        char *end = strrchr(path, '/');
+        unsigned quota = quota_of(root, names);
+        char *end = strrchr(names->path, '/');
 
         if (quota != 0 && (least == 0 || quota < least))
             least = quota;
-        if (strcmp(path, "/") == 0)
+        if (strcmp(names->path, "/") == 0)
             return least;
         /* One up; the root keeps its slash. */
-        end[end == path] = '\0';
+        end[end == names->path] = '\0';
     }
+}
+
+unsigned warprsa_cgroup_cpus(const char *self, const char *root)
+{
+    cgroup_names *names = malloc(sizeof(*names));
+    unsigned least = 0;
+
+    if (names != NULL && find_cgroup(self, names->path))
+        least = least_quota(root, names);
+    free(names);
+    return least;
 }
 
 static unsigned affinity(void)

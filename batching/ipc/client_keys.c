@@ -60,14 +60,14 @@ warprsa_backend_key *warprsa_client_key(void *impl,
 static void send_key_free(warprsa_client *client,
                           const warprsa_backend_key *key)
 {
-    warprsa_shm_message message = {.type = WARPRSA_SHM_KEY_FREE,
-                                   .number = key->number,
-                                   .generation = key->generation};
     warprsa_connection *c = client->connection;
 
     if (c == NULL || key->serial != c->serial)
         return;
-    if (warprsa_connection_send(c, &message)) {
+    c->message.type = WARPRSA_SHM_KEY_FREE;
+    c->message.number = key->number;
+    c->message.generation = key->generation;
+    if (warprsa_connection_send(c)) {
         warprsa_connection_notify_message(c);
         warprsa_id_pool_release(&c->free_keys, key->number);
         warprsa_count(&client->config.counters->keys_wiped, 1);
@@ -104,22 +104,23 @@ void warprsa_client_key_abandon(warprsa_backend_key *key)
 bool warprsa_client_upload(warprsa_client *client, warprsa_connection *c,
                            warprsa_backend_key *key)
 {
-    warprsa_shm_message message = {.type = WARPRSA_SHM_KEY};
+    warprsa_shm_message *message = &c->message;
     bool sent;
 
     if (key->serial == c->serial)
         return true;
-    if (!warprsa_id_pool_acquire(&c->free_keys, &message.number))
+    if (!warprsa_id_pool_acquire(&c->free_keys, &message->number))
         return false;
-    message.generation = ++c->key_generation[message.number];
-    message.key = key->key;
-    sent = warprsa_connection_send(c, &message);
-    explicit_bzero(&message.key, sizeof(message.key));
+    message->type = WARPRSA_SHM_KEY;
+    message->generation = ++c->key_generation[message->number];
+    message->key = key->key;
+    sent = warprsa_connection_send(c);
+    explicit_bzero(&message->key, sizeof(message->key));
     if (!sent) {
-        warprsa_id_pool_release(&c->free_keys, message.number);
+        warprsa_id_pool_release(&c->free_keys, message->number);
         return false;
     }
-    key->number = message.number;
+    key->number = message->number;
     key->generation = c->key_generation[key->number];
     key->serial = c->serial;
     warprsa_count(&client->config.counters->keys_loaded, 1);

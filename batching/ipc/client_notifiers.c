@@ -31,16 +31,17 @@ uint32_t warprsa_client_notifier_number(const warprsa_connection *c,
 /* With the lock held: asks for as many as should be ready. */
 static void ask(warprsa_connection *c)
 {
-    warprsa_shm_message message = {.type = WARPRSA_SHM_NOTIFIER};
+    warprsa_shm_message *message = &c->message;
     bool sent = true;
     bool any = false;
 
     while (sent && c->ready_count + c->asked_count < WARPRSA_NOTIFIERS_READY &&
-           warprsa_id_pool_acquire(&c->free_notifiers, &message.number)) {
-        message.generation = ++c->notifier_generation[message.number];
-        sent = warprsa_connection_send(c, &message);
+           warprsa_id_pool_acquire(&c->free_notifiers, &message->number)) {
+        message->type = WARPRSA_SHM_NOTIFIER;
+        message->generation = ++c->notifier_generation[message->number];
+        sent = warprsa_connection_send(c);
         if (!sent)
-            warprsa_id_pool_release(&c->free_notifiers, message.number);
+            warprsa_id_pool_release(&c->free_notifiers, message->number);
         c->asked_count += sent;
         any = any || sent;
     }

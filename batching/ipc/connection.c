@@ -118,10 +118,9 @@ void warprsa_connection_notify_message(warprsa_connection *c)
     notify(c, WARPRSA_NOTIFY_MESSAGE);
 }
 
-bool warprsa_connection_send(warprsa_connection *c,
-                             const warprsa_shm_message *message)
+bool warprsa_connection_send(warprsa_connection *c)
 {
-    if (warprsa_shm_send(&c->shm, &c->messages_offset, message))
+    if (warprsa_shm_send(&c->shm, &c->messages_offset, &c->message))
         return true;
     warprsa_connection_notify_message(c);
     return false;

@@ -62,6 +62,8 @@ typedef struct warprsa_connection {
     uint32_t ready_count, asked_count;       /* asked: not received yet */
     bool notifiers_late; /* none came in time; nobody waits for one again */
     uint32_t messages_offset; /* of the next message to the daemon */
+    /* It is made here, since stacks may be small. SECRET, wiped once sent. */
+    warprsa_shm_message message;
     uint32_t *key_generation; /* by number */
     /* By number. The thread that has a notifier reads without the lock. */
     uint32_t *notifier_generation;
@@ -107,10 +109,9 @@ warprsa_connection_health_now(warprsa_connection *connection, uint64_t now_ns);
 bool warprsa_connection_sleep(warprsa_connection *connection,
                               warprsa_ticket ticket);
 
-/* With the client's lock: sends a message. False: the daemon has too many to
- * read already; it is notified of them. */
-bool warprsa_connection_send(warprsa_connection *connection,
-                             const warprsa_shm_message *message);
+/* With the client's lock: sends connection->message. False: the daemon has too
+ * many to read already; it is notified of them. */
+bool warprsa_connection_send(warprsa_connection *connection);
 
 /* Notifies the daemon of messages that no request refers to. Any thread. */
 void warprsa_connection_notify_message(warprsa_connection *connection);
