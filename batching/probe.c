@@ -50,14 +50,15 @@ static void fail(warprsa_probe *probe, uint64_t now_ns)
         probe->failures++;
 }
 
-void warprsa_probe_judge(warprsa_probe *probe, uint64_t now_ns, uint64_t done)
+void warprsa_probe_judge(warprsa_probe *probe, uint64_t now_ns, uint64_t done,
+                         bool eased)
 {
     bool rises = probe->periods < WARMING && is_more(done, probe->previous);
 
     probe->previous = done;
     if (++probe->periods == 1)
         return;
-    if (is_more(done, probe->baseline)) {
+    if (eased || is_more(done, probe->baseline)) {
         probe->losses = 0;
         if (probe->periods > PROVEN_AFTER) {
             probe->proven = true;

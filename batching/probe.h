@@ -42,11 +42,13 @@ bool warprsa_probe_may_begin(const warprsa_probe *probe, uint64_t now_ns);
 /* Begins one, at the end of a period without it in which `done` got done. */
 void warprsa_probe_begin(warprsa_probe *probe, uint64_t now_ns, uint64_t done);
 
-/* At the end of a period with the probe active: keeps it, or ends it. The first
- * period is not judged, since part of it was still done the old way. Nor does
- * the probe fail as long as each period gets more done than the one before: the
- * change has not had its full effect yet. */
-void warprsa_probe_judge(warprsa_probe *probe, uint64_t now_ns, uint64_t done);
+/* At the end of a period with the probe active: keeps it, or ends it. `eased`:
+ * as much got done as before, and with less effort, which counts as a gain.
+ * The first period is not judged, since part of it was still done the old way.
+ * Nor does the probe fail as long as each period gets more done than the one
+ * before: the change has not had its full effect yet. */
+void warprsa_probe_judge(warprsa_probe *probe, uint64_t now_ns, uint64_t done,
+                         bool eased);
 
 /* Ends it without a failure. The next may begin at once, with a new baseline.
  */

@@ -31,6 +31,12 @@ enum {
     STRETCH = 2,
     /* ...up to so many times altogether. */
     STRETCH_MAX = 4,
+    /* As much is done as before if no more than one part in so many is lacking.
+     */
+    TOLERANCE = 32,
+    /* A job that turns out to be alone doubles the time to the next yield so
+     * many times at most: then it pauses once in 0.64 s. */
+    ALONE_MAX = 6,
 };
 
 #define MS             WARPRSA_NS_PER_MS
@@ -231,7 +237,7 @@ static void judge(const warprsa_router *router, warprsa_probe *probe,
              (p->paused && !probe->proven))
         warprsa_probe_pause(probe);
     else
-        warprsa_probe_judge(probe, p->now, done);
+        warprsa_probe_judge(probe, p->now, done, false);
 }
 
 /*
@@ -353,13 +359,19 @@ static bool is_busy(const warprsa_router_usage *before,
            now->cpu_ns - before->cpu_ns >= elapsed / 10 * 9;
 }
 
-/* Notes an operation of a job, which takes `op_ns` of CPU time. Jobs that share
- * a bit count as one. */
+/* The bit by which a thread knows a job. Jobs that share one count as one. */
+static uint64_t bit_of(const void *job)
+{
+    uint64_t mixed = (uint64_t)(uintptr_t)job * UINT64_C(0x9e3779b97f4a7c15);
+
+    return UINT64_C(1) << (mixed >> 58);
+}
+
+/* Notes an operation of a job, which takes `op_ns` of CPU time. */
 static void note_job(warprsa_router_thread *thread, const void *job,
                      uint64_t op_ns)
 {
-    uint64_t mixed = (uint64_t)(uintptr_t)job * UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t bit = UINT64_C(1) << (mixed >> 58);
+    uint64_t bit = bit_of(job);
 
     if (!(thread->jobs & bit))
         thread->jobs_ns += op_ns;
@@ -375,6 +387,23 @@ static bool could_gain(const warprsa_router_thread *thread, uint64_t device_ns)
     return several && thread->jobs_ns > device_ns / 3 * 2;
 }
 
+/* Before the next operation of a thread, of this job: whether the yield, if
+ * there was one, has let another job go on, and when the next one is due. */
+static void note_yield(warprsa_router_thread *thread, const void *job,
+                       uint64_t now)
+{
+    if (!thread->yielding)
+        return;
+    thread->yielding = false;
+    if (job != thread->last_job) {
+        thread->alone = 0;
+        return;
+    }
+    thread->yield_ns = now + (THREAD_NS << thread->alone);
+    if (thread->alone < ALONE_MAX)
+        thread->alone++;
+}
+
 /* What a thread got done, per 65536 ns: its own CPU time, and the CPU time that
  * the operations it sent to the devices would have taken. On the CPU this is
  * all of its time, whether its jobs want operations or something else at the
@@ -387,11 +416,30 @@ static uint64_t work_done(const warprsa_router_thread *thread,
            elapsed;
 }
 
+/* Whether the probe leaves a thread that always had work some time to sleep, a
+ * quarter of what it used at least, while as much gets done as before. Then its
+ * clients are what takes longest now. A single period may have got a little
+ * less done, so the average counts, in which the last period is one half. */
+static bool is_eased(warprsa_router_thread *thread,
+                     const warprsa_router_usage *now, uint64_t elapsed,
+                     uint64_t done)
+{
+    uint64_t own = (now->cpu_ns - thread->usage.cpu_ns) * WHOLE / elapsed;
+    uint64_t baseline = thread->offload.baseline;
+
+    thread->done =
+        thread->offload.periods <= 1 ? done : (thread->done + done) / 2;
+    return !is_busy(&thread->usage, now, elapsed) && own < baseline / 4 * 3 &&
+           thread->done >= baseline - baseline / TOLERANCE;
+}
+
 /* At the end of a thread's period with an active probe. */
 static void judge_thread(const warprsa_router *router,
                          warprsa_router_thread *thread, uint64_t now,
-                         uint64_t elapsed, uint64_t done)
+                         uint64_t elapsed, const warprsa_router_usage *usage)
 {
+    uint64_t done = work_done(thread, usage, elapsed);
+    bool eased = is_eased(thread, usage, elapsed, done);
     warprsa_probe *offload = &thread->offload;
     unsigned failed = offload->failures;
 
@@ -400,7 +448,7 @@ static void judge_thread(const warprsa_router *router,
     else if (elapsed > IDLE_NS)
         warprsa_probe_pause(offload);
     else
-        warprsa_probe_judge(offload, now, done);
+        warprsa_probe_judge(offload, now, done, eased);
     if (offload->failures > failed && thread->stretch < STRETCH_MAX)
         thread->stretch += STRETCH;
 }
@@ -414,22 +462,22 @@ static void check_thread_period(const warprsa_router *router,
     uint64_t least = thread->offload.proven ? THREAD_PROVEN_NS
                                             : THREAD_NS << thread->stretch;
     warprsa_router_usage usage;
-    uint64_t done;
 
     if (elapsed <
         clamp_period(least, THREAD_ANSWERS * device_ns, THREAD_MAX_NS))
         return;
     usage = router->clocks->thread();
-    done = work_done(thread, &usage, elapsed);
     if (thread->offload.active)
-        judge_thread(router, thread, now, elapsed, done);
+        judge_thread(router, thread, now, elapsed, &usage);
     else if (could_gain(thread, device_ns) &&
              warprsa_probe_may_begin(&thread->offload, now) &&
              is_busy(&thread->usage, &usage, elapsed))
-        warprsa_probe_begin(&thread->offload, now, done);
+        warprsa_probe_begin(&thread->offload, now,
+                            work_done(thread, &usage, elapsed));
     thread->period_start_ns = now;
     thread->usage = usage;
     thread->offloaded_ns = 0;
+    thread->yielded = 0;
     thread->jobs = 0;
     thread->jobs_ns = 0;
 }
@@ -518,12 +566,14 @@ warprsa_router_choice warprsa_router_choose(warprsa_router *router,
         device_ns > SATURATED * warprsa_router_device_ns(router, size, 0);
     warprsa_router_choice choice;
 
+    note_yield(thread, job, now);
     check_process_period(router, now, op_ns, device_ns, before);
     atomic_fetch_add_explicit(&router->work_ns, op_ns, memory_order_relaxed);
     if (job != NULL) {
         check_thread_period(router, thread, now, device_ns);
         note_job(thread, job, op_ns);
     }
+    thread->last_job = job;
     if (op_ns == 0)
         return WARPRSA_RUN_CPU; /* so that it is measured */
     if (job != NULL && thread->offload.active)
@@ -536,6 +586,36 @@ warprsa_router_choice warprsa_router_choose(warprsa_router *router,
     if (choice == WARPRSA_RUN_DEVICE)
         thread->offloaded_ns += op_ns;
     return choice;
+}
+
+/* Whether devices were opened, and none takes requests. */
+static bool is_down(const warprsa_router *router)
+{
+    return atomic_load_explicit(&router->devices_opened,
+                                memory_order_relaxed) &&
+           !is_up(router);
+}
+
+bool warprsa_router_should_yield(warprsa_router *router,
+                                 warprsa_router_thread *thread,
+                                 warprsa_size_class size, const void *job)
+{
+    uint64_t now = 0;
+    warprsa_router_usage usage;
+
+    if (job != thread->last_job || thread->offload.active ||
+        (thread->yielded & bit_of(job)) || is_down(router))
+        return false;
+    now = router->clocks->now();
+    if (now < thread->yield_ns ||
+        !warprsa_probe_may_begin(&thread->offload, now) ||
+        could_gain(thread, warprsa_router_device_ns(router, size, 0)))
+        return false;
+    usage = router->clocks->thread();
+    thread->yielded |= bit_of(job);
+    thread->yielding =
+        is_busy(&thread->usage, &usage, now - thread->period_start_ns);
+    return thread->yielding;
 }
 
 uint64_t warprsa_router_cpu_begin(warprsa_router *router)

@@ -42,6 +42,13 @@
  *    server tend to do their private operations all at the same time, and then
  *    everything else all at the same time; a period shorter than such a wave
  *    measures the wave and not the gain.
+ *    A server may become faster than its clients by the device. Then no more
+ *    gets done, but its thread has time left, and stays with the device, too.
+ *    A job that is computed on the CPU does not pause. If it makes one
+ *    operation after the other, its event loop does not get to the other jobs,
+ *    and the router would see one job where there are hundreds. So such a job
+ *    yields (warprsa_router_should_yield()): it pauses once, to be resumed at
+ *    once.
  *    If the device is saturated, the overflow probe finds out whether more
  *    gets done when such threads compute a share of the operations, so large
  *    that a quarter of the CPUs stays idle. It does not where the CPUs have an
@@ -130,7 +137,13 @@ typedef struct warprsa_router_thread {
     uint64_t offloaded_ns; /* CPU time of the operations sent to the device */
     uint64_t jobs;         /* seen: one of 64 bits each, chosen by a hash */
     uint64_t jobs_ns;      /* CPU time of one operation of each of them */
+    uint64_t yielded;      /* those of them that have been asked to yield */
+    const void *last_job;  /* of the last operation; NULL: its caller blocked */
+    bool yielding;         /* last_job yields, or has just done so */
+    uint64_t yield_ns;     /* nobody yields before */
+    unsigned alone;        /* yields in a row that let no other job go on */
     warprsa_probe offload; /* this thread uses the device */
+    uint64_t done;         /* in the probe's periods, on average */
     uint32_t overflow;     /* at 65536 the next operation is computed */
 } warprsa_router_thread;
 
@@ -176,6 +189,20 @@ warprsa_router_choice warprsa_router_choose(warprsa_router *router,
                                             warprsa_router_thread *thread,
                                             warprsa_size_class size,
                                             const void *job, unsigned before);
+
+/*
+ * Whether the operation at hand, of a job, is to yield before it is routed: to
+ * pause once, so that the event loop can start or resume other jobs, and go on
+ * as soon as it is resumed. True for a job that has made the last operation of
+ * its thread as well, once a period, if the thread has not slept in the
+ * period, and if jobs enough to gain by a probe have not been seen yet. While
+ * there turns out to be no other job, yields become rarer, down to one in 0.64
+ * s. To be asked once for each operation, before warprsa_router_choose().
+ * `job`: as there, not NULL.
+ */
+bool warprsa_router_should_yield(warprsa_router *router,
+                                 warprsa_router_thread *thread,
+                                 warprsa_size_class size, const void *job);
 
 /* Around an operation computed on the CPU, whatever the reason for it. What
  * begin returns is given to end, by the same thread. */

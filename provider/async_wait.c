@@ -256,7 +256,9 @@ static warprsa_async_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx,
     return NULL;
 }
 
-warprsa_async_wait *warprsa_async_wait_new(const warprsa_backend *backend)
+/* What the current job's wait ctx keeps, marked as waiting. NULL: as with
+ * warprsa_async_wait_new(). */
+static warprsa_async_wait *wait_of_job(const warprsa_backend *backend)
 {
     ASYNC_JOB *job = ASYNC_get_current_job();
     ASYNC_WAIT_CTX *wait_ctx = NULL;
@@ -272,6 +274,13 @@ warprsa_async_wait *warprsa_async_wait_new(const warprsa_backend *backend)
     if (wait != NULL)
         ASYNC_WAIT_CTX_set_status(wait_ctx, ASYNC_STATUS_OK);
     ERR_pop_to_mark();
+    return wait;
+}
+
+warprsa_async_wait *warprsa_async_wait_new(const warprsa_backend *backend)
+{
+    warprsa_async_wait *wait = wait_of_job(backend);
+
     if (wait != NULL && !wait->uses_notifier) {
         atomic_fetch_add(&wait->queued, 1);
         atomic_fetch_add(&wait->references, 1);
@@ -423,6 +432,44 @@ static void empty_fd(warprsa_async_wait *wait)
         if (got < 0) /* it is about to be written */
             atomic_store(&wait->fd_written, true);
     }
+}
+
+/* Whether the current job has paused since its wait ctx got a descriptor: then
+ * the program has seen it. ASYNC_pause_job() does not tell whether it paused.
+ * */
+static bool has_paused(void)
+{
+    ASYNC_JOB *job = ASYNC_get_current_job();
+    size_t added = 0, deleted = 0;
+
+    return job != NULL &&
+           ASYNC_WAIT_CTX_get_changed_fds(ASYNC_get_wait_ctx(job), NULL, &added,
+                                          NULL, &deleted) &&
+           added == 0;
+}
+
+/* No reference is held meanwhile: a job that is resumed has its wait ctx, and
+ * one that never is does nothing more. */
+void warprsa_async_wait_yield(void)
+{
+    static const warprsa_backend local = {&warprsa_backend_local, NULL};
+    static const uint64_t one = 1;
+    warprsa_async_wait *wait = wait_of_job(&local);
+
+    if (wait == NULL)
+        return;
+    if (wait->callback == NULL &&
+        write(wait->fd, &one, sizeof(one)) == sizeof(one)) {
+        atomic_store(&wait->fd_written, true);
+        (void)ASYNC_pause_job();
+        /* In a forked child the descriptor is the parent's. */
+        if (wait->generation == warprsa_fork_generation())
+            empty_fd(wait);
+        if (wait->fresh && has_paused())
+            wait->fresh = false;
+    }
+    atomic_store(&wait->waiting, false);
+    withdraw_fd(wait);
 }
 
 /* Collects an answer. The descriptor is emptied before: whoever tells of an

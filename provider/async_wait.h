@@ -27,6 +27,17 @@ typedef struct warprsa_async_wait warprsa_async_wait;
 warprsa_async_wait *warprsa_async_wait_new(const warprsa_backend *backend);
 
 /*
+ * Pauses the current job once, without a request, so that its thread can start
+ * or resume other jobs. Its wait ctx has a descriptor then that is readable:
+ * the program resumes the job as soon as it likes. Returns at once if there is
+ * no job that can pause, or if it is to be resumed by a callback, since only a
+ * thread that holds none of the program's locks may call that. For a process
+ * whose backend is the local one, open or not. The process may have forked
+ * when it returns.
+ */
+void warprsa_async_wait_yield(void);
+
+/*
  * Submits a request whose answer wakes the job of `wait`. NULL: the caller is
  * going to sleep. `input` is as long as the modulus. Any result but
  * WARPRSA_DONE: the request was not submitted, which is counted, and

@@ -37,6 +37,32 @@ static void count_reason(warprsa_instance *instance, warprsa_cpu_reason reason)
 /* What the router of `route = auto` knows of this thread. */
 static _Thread_local warprsa_router_thread router_thread;
 
+/* What tells the jobs of a thread apart: the wait ctx. The address of the job
+ * itself would not do: libcrypto uses a job that has ended for the next one.
+ * NULL: the caller blocks. */
+static const void *current_job(void)
+{
+    ASYNC_JOB *job = ASYNC_get_current_job();
+
+    return job == NULL ? NULL : ASYNC_get_wait_ctx(job);
+}
+
+/* Lets the other jobs of this thread go on, if the router wants to see them. In
+ * mode = daemon a job has a descriptor that only the daemon makes readable. */
+static void yield_if_wanted(const warprsa_context *context,
+                            warprsa_instance *instance, warprsa_size_class size)
+{
+    const void *job = NULL;
+
+    if (context->config.route != WARPRSA_ROUTE_AUTO ||
+        context->config.mode != WARPRSA_MODE_PROCESS)
+        return;
+    job = current_job();
+    if (job != NULL && warprsa_router_should_yield(&instance->router,
+                                                   &router_thread, size, job))
+        warprsa_async_wait_yield();
+}
+
 /* Where the configuration sends this operation, or the router if `route` is
  * auto. `before`: requests submitted and not answered yet. */
 static warprsa_router_choice choose_route(const warprsa_context *context,
@@ -44,18 +70,12 @@ static warprsa_router_choice choose_route(const warprsa_context *context,
                                           warprsa_size_class size,
                                           unsigned before)
 {
-    ASYNC_JOB *job = NULL;
-
     if (context->config.route == WARPRSA_ROUTE_CPU)
         return WARPRSA_RUN_CPU;
     if (context->config.route == WARPRSA_ROUTE_GPU)
         return WARPRSA_RUN_DEVICE;
-    job = ASYNC_get_current_job();
-    /* The wait ctx identifies a job. Its own address would not do: libcrypto
-     * uses a job that has ended for the next one. */
     return warprsa_router_choose(&instance->router, &router_thread, size,
-                                 job == NULL ? NULL : ASYNC_get_wait_ctx(job),
-                                 before);
+                                 current_job(), before);
 }
 
 /* Whether the backend takes requests; if not, *reason says why. `route = gpu`
@@ -90,10 +110,14 @@ static const warprsa_backend *choose_backend(warprsa_context *context,
                                              warprsa_size_class size)
 {
     warprsa_cpu_reason reason = WARPRSA_CPU_ROUTE;
-    bool open = warprsa_instance_is_open(instance);
-    bool again =
-        open || choose_route(context, instance, size, 0) == WARPRSA_RUN_DEVICE;
+    bool open = false, again = false;
 
+    yield_if_wanted(context, instance, size);
+    if (!warprsa_instance_is_mine(instance))
+        return NULL; /* the job was resumed in a forked child */
+    open = warprsa_instance_is_open(instance);
+    again =
+        open || choose_route(context, instance, size, 0) == WARPRSA_RUN_DEVICE;
     while (again) {
         const warprsa_backend *backend =
             warprsa_instance_enter(context, instance, &reason);

@@ -452,8 +452,150 @@ static void an_event_loop_of_two_jobs_probes_nothing(void **state)
     }
 }
 
-/* A connection to a TLS server. Its client takes each step about 1 ms after the
- * server's. */
+/* A thread whose jobs make one operation after the other and pause only if
+ * they yield, or go to a device, which takes 3 ms and any number at once:
+ * `openssl speed -async_jobs`. Paused jobs are resumed in the order in which
+ * they can be. */
+typedef struct speed {
+    warprsa_router_thread thread;
+    unsigned jobs, running;
+    uint64_t due_ns[1000]; /* when a job can go on */
+    unsigned on_cpu, on_device, yields;
+} speed;
+
+/* The next job that can go on; the thread sleeps until there is one. */
+static unsigned next_job(speed *s)
+{
+    unsigned first = 0;
+
+    for (unsigned i = 1; i < s->jobs; i++)
+        if (s->due_ns[i] < s->due_ns[first])
+            first = i;
+    if (s->due_ns[first] > now)
+        sleep_for(s->due_ns[first] - now);
+    return first;
+}
+
+/* One operation, of the job that runs, or of those it lets run. */
+static void speed_step(speed *s)
+{
+    static const char job[1000];
+    const char *me = &job[s->running];
+
+    if (warprsa_router_should_yield(&router, &s->thread, WARPRSA_CLASS_2048,
+                                    me)) {
+        s->yields++;
+        work(3 * US);
+        s->due_ns[s->running] = now;
+        s->running = next_job(s);
+        me = &job[s->running];
+    }
+    if (choose(&s->thread, me, 0) == WARPRSA_RUN_DEVICE) {
+        s->on_device++;
+        work(5 * US);
+        s->due_ns[s->running] = now + 3 * MS;
+        s->running = next_job(s);
+    } else {
+        s->on_cpu++;
+        compute(400 * US);
+    }
+}
+
+/* The jobs get to the device within a tenth of a second, and then nothing is
+ * computed on the CPU any more; that the device is not open yet is no
+ * hindrance. */
+static void jobs_that_never_pause_reach_the_device(void **state)
+{
+    static const unsigned jobs[] = {16, 64, 256, 960};
+
+    for (unsigned i = 0; i < 2 * sizeof(jobs) / sizeof(jobs[0]); i++) {
+        speed s = {.jobs = jobs[i / 2]};
+        uint64_t begun;
+
+        reset(state);
+        if (i % 2 == 0)
+            open_devices();
+        warprsa_router_set_devices_up(&router, true);
+        for (begun = now; s.on_device == 0; speed_step(&s))
+            assert_true(now < begun + 100 * MS);
+        warprsa_router_devices_opened(&router);
+        s.on_cpu = 0;
+        for (begun = now; now < begun + 10000 * MS; speed_step(&s))
+            ;
+        assert_int_equal(s.on_cpu, 0);
+    }
+}
+
+/* A job that is alone stays on the CPU and hardly ever yields, however short
+ * its operations are; nor does the device get opened. Two jobs could not gain,
+ * and yield once in a period each. */
+static void few_jobs_hardly_yield(void **state)
+{
+    for (unsigned jobs = 1; jobs <= 2; jobs++) {
+        speed s = {.jobs = jobs};
+
+        reset(state);
+        for (unsigned i = 0; i < 20000; i++)
+            speed_step(&s);
+        assert_int_equal(s.on_cpu, 20000);
+        assert_in_range(s.yields, 1, jobs == 1 ? 20000 / 1000 : 20000 / 12);
+    }
+}
+
+/* When others join it, after it has been alone for long, they are seen. */
+static void jobs_that_join_a_lone_one_are_seen(void **state)
+{
+    speed s = {.jobs = 1};
+    uint64_t begun;
+
+    (void)state;
+    compute(400 * US);
+    open_devices();
+    for (unsigned i = 0; i < 20000; i++)
+        speed_step(&s);
+    s.jobs = 64;
+    for (begun = now; s.on_device == 0; speed_step(&s))
+        assert_true(now < begun + 1000 * MS);
+}
+
+/* A server's jobs make an operation each, and its thread gets to all of them:
+ * nobody yields. Nor does a thread that has slept in the period, nor anyone
+ * where the devices are down. */
+static void nobody_yields_in_vain(void **state)
+{
+    static const char job[3];
+    warprsa_router_thread thread = {0};
+
+    (void)state;
+    compute(400 * US);
+    for (unsigned i = 0; i < 1000; i++) {
+        const char *me = &job[i % 3]; /* too few to gain anything */
+
+        assert_false(warprsa_router_should_yield(&router, &thread,
+                                                 WARPRSA_CLASS_2048, me));
+        assert_int_equal(choose(&thread, me, 0), WARPRSA_RUN_CPU);
+        compute(400 * US);
+    }
+    thread = (warprsa_router_thread){0};
+    for (unsigned i = 0; i < 1000; i++) {
+        assert_false(warprsa_router_should_yield(&router, &thread,
+                                                 WARPRSA_CLASS_2048, &job[0]));
+        assert_int_equal(choose(&thread, &job[0], 0), WARPRSA_RUN_CPU);
+        compute(400 * US);
+        sleep_for(400 * US);
+    }
+    thread = (warprsa_router_thread){0};
+    warprsa_router_devices_opened(&router);
+    for (unsigned i = 0; i < 1000; i++) {
+        assert_false(warprsa_router_should_yield(&router, &thread,
+                                                 WARPRSA_CLASS_2048, &job[0]));
+        (void)choose(&thread, &job[0], 0);
+        compute(400 * US);
+    }
+}
+
+/* A connection to a TLS server. Its client takes each step about 1 ms after
+ * the server's. */
 typedef struct connection {
     uint64_t due_ns;
     enum {
@@ -480,6 +622,26 @@ static uint64_t about(uint64_t ns)
     return 2 * ns * (seed >> 40) >> 24;
 }
 
+/* The time that the clients' computer needs for one step, one after the other;
+ * 0: none. */
+static uint64_t client_step_ns, client_free_ns;
+
+/* Operations of the server, by where they were done. */
+static uint64_t on_device, on_cpu;
+
+/* When a client has taken its next step, about `ns` from now. */
+static uint64_t client_due(uint64_t ns)
+{
+    uint64_t due = now + about(ns);
+
+    if (client_step_ns == 0)
+        return due;
+    if (due < client_free_ns)
+        due = client_free_ns;
+    client_free_ns = due + client_step_ns;
+    return client_free_ns;
+}
+
 /* One step of a connection: of three steps one is the operation. */
 static void serve(warprsa_router_thread *thread, connection *c)
 {
@@ -491,14 +653,18 @@ static void serve(warprsa_router_thread *thread, connection *c)
     if (c->next != HELLO) {
         c->next = c->next == SIGNED ? FINISHED : HELLO;
     } else if (choose(thread, c, 0) == WARPRSA_RUN_DEVICE) {
+        on_device++;
         work(30 * US);
         c->next = SIGNED;
         answer_ns = 3 * MS;
     } else {
+        on_cpu++;
         compute(400 * US);
         c->next = FINISHED;
     }
-    c->due_ns = now + about(answer_ns);
+    /* The answer of a device is no step of the client's. */
+    c->due_ns =
+        c->next == SIGNED ? now + about(answer_ns) : client_due(answer_ns);
 }
 
 /* Handshakes a second of so many clients, once it has settled. They are served
@@ -542,6 +708,26 @@ static void a_server_of_more_and_more_clients(void **state)
         assert_true(rate >= here / 100 * 97);
         if (clients[i] >= 16)
             assert_true(rate >= 1000000 / 950 / 100 * 97);
+    }
+}
+
+/* The clients' one CPU needs 1.26 ms for a handshake: with the device the
+ * server makes 3 % more, and has a quarter of its time left. It stays with the
+ * device. */
+static void a_server_that_outruns_its_clients(void **state)
+{
+    static const unsigned clients[] = {8, 16, 32, 64, 128, 256};
+
+    for (unsigned i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
+        reset(state);
+        compute(400 * US);
+        open_devices();
+        client_step_ns = 630 * US;
+        client_free_ns = now;
+        on_device = on_cpu = 0;
+        handshakes((warprsa_router_thread){0}, clients[i]);
+        client_step_ns = 0;
+        assert_true(on_device > (on_device + on_cpu) / 3 * 2);
     }
 }
 
@@ -841,7 +1027,12 @@ int main(void)
         cmocka_unit_test_setup(few_overflow_at_once, reset),
         cmocka_unit_test_setup(devices_are_opened_for_many, reset),
         cmocka_unit_test_setup(an_event_loop_of_more_and_more_jobs, reset),
+        cmocka_unit_test_setup(jobs_that_never_pause_reach_the_device, reset),
+        cmocka_unit_test_setup(few_jobs_hardly_yield, reset),
+        cmocka_unit_test_setup(jobs_that_join_a_lone_one_are_seen, reset),
+        cmocka_unit_test_setup(nobody_yields_in_vain, reset),
         cmocka_unit_test_setup(a_server_of_more_and_more_clients, reset),
+        cmocka_unit_test_setup(a_server_that_outruns_its_clients, reset),
         cmocka_unit_test_setup(an_event_loop_of_two_jobs_probes_nothing, reset),
         cmocka_unit_test_setup(an_event_loop_of_fewer_jobs, reset),
         cmocka_unit_test_setup(an_event_loop_beside_others, reset),
