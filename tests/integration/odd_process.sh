@@ -69,7 +69,17 @@ closed() {
 }
 
 no_stdio() {
+    local fd
     try_all no_stdio
+    # The daemon itself.
+    "$BUILD_DIR/batching/daemon/warprsad" --engine="$ENGINE" \
+        --socket="$work/quiet.sock" <&- >&- 2>&- &
+    servers+=("$!")
+    wait_for 120 test -S quiet.sock
+    for fd in 0 1 2; do
+        [ "$(readlink /proc/$!/fd/$fd)" = /dev/null ] ||
+            fail "the daemon has $(readlink /proc/$!/fd/$fd) as $fd"
+    done
 }
 
 cancel() {
