@@ -12,6 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum {
+    /* Who has files send signals uses SIGIO or a real-time one. */
+    MARK = SIGPWR,
+};
+
 int warprsa_fd_above_stdio(int fd)
 {
     int moved = fd, error;
@@ -70,7 +75,7 @@ int warprsa_marked_fd_take(int fd)
     int error;
 
     fd = warprsa_fd_above_stdio(fd);
-    if (fd < 0 || fcntl(fd, F_SETSIG, SIGRTMAX) == 0)
+    if (fd < 0 || fcntl(fd, F_SETSIG, MARK) == 0)
         return fd;
     error = errno;
     close(fd);
@@ -81,7 +86,7 @@ int warprsa_marked_fd_take(int fd)
 bool warprsa_marked_fd_is_there(int fd)
 {
     int error = errno;
-    bool there = fcntl(fd, F_GETSIG) == SIGRTMAX;
+    bool there = fcntl(fd, F_GETSIG) == MARK;
 
     errno = error;
     return there;
