@@ -172,7 +172,7 @@ static const option_row rows[] = {
     {"network_threads", parse_number, "2", "a number from 1 to 16",
      "threads that serve the network", FIELD(network_threads), 1, 16},
     {"network_connections", parse_number, "256", "a number from 1 to 65536",
-     "connections of the network", FIELD(network_connections), 1, 65536},
+     "connections of those in the map", FIELD(network_connections), 1, 65536},
     {"remote_hosts", parse_text, "",
      "HOST:PORT, up to 8 of them, separated by blanks",
      "hosts that compute for this one", FIELD(remote_hosts), 0,

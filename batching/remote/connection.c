@@ -18,6 +18,9 @@ enum {
     STRANGER_MS = 2000, /* for one without an identity to see why */
     QUIET_MS = 10000,   /* then it is asked for a sign of life */
     ANSWER_MS = 10000,  /* for that; then it has gone */
+    /* Turns in a round, of a millisecond each at most. */
+    IDENTITIES_A_ROUND = 32,
+    STRANGERS_A_ROUND = 2,
 };
 
 /* What serves a call. */
@@ -33,15 +36,51 @@ static warprsa_connection *connection_of(const warprsa_http2_stream *stream)
     return stream->connection->owner;
 }
 
+/* Says how many lines about an identity, or about strangers (NULL), were left
+ * out before this second. */
+static void log_left_out(warprsa_connection_host *host,
+                         warprsa_identity *identity, uint64_t now_ns)
+{
+    char line[WARPRSA_TLS_NAME + 80];
+    uint64_t count = warprsa_log_budget_left_out(
+        identity != NULL ? &identity->log : host->strangers_log, now_ns);
+
+    if (count == 0)
+        return;
+    snprintf(line, sizeof(line), "%llu lines about %s were left out",
+             (unsigned long long)count,
+             identity != NULL ? identity->name : "strangers");
+    host->log(host, line);
+}
+
 static void log_line(warprsa_connection *c, const char *what,
                      const char *details)
 {
     char line[WARPRSA_TLS_WHY + WARPRSA_TLS_NAME + 200];
+    const uint64_t now_ns = warprsa_clock_ns();
 
+    log_left_out(c->host, c->identity, now_ns);
+    if (!warprsa_log_budget_take(c->identity != NULL ? &c->identity->log
+                                                     : c->host->strangers_log,
+                                 now_ns))
+        return;
     snprintf(line, sizeof(line), "%s (%s): %s%s", c->peer,
              c->identity != NULL ? c->identity->name : "unknown", what,
              details);
     c->host->log(c->host, line);
+}
+
+/* A seat in place of the stranger's place. False: all are taken. */
+static bool take_seat(warprsa_connection *c)
+{
+    warprsa_seats *seats = c->host->seats;
+
+    if (atomic_fetch_add(&seats->taken, 1) >= seats->most) {
+        atomic_fetch_sub(&seats->taken, 1);
+        return false;
+    }
+    warprsa_strangers_remove(&c->host->strangers, &c->stranger);
+    return true;
 }
 
 static bool is_listed(void *arg, const char *name)
@@ -49,8 +88,13 @@ static bool is_listed(void *arg, const char *name)
     warprsa_connection *c = arg;
 
     c->identity = warprsa_identities_find(c->host->identities, name);
-    if (c->identity == NULL || warprsa_identity_begin_connection(c->identity))
-        return c->identity != NULL;
+    if (c->identity == NULL)
+        return false;
+    if (warprsa_identity_begin_connection(c->identity)) {
+        if (take_seat(c))
+            return true;
+        warprsa_identity_end_connection(c->identity);
+    }
     log_line(c, "refused: too many connections", "");
     warprsa_identities_release(c->host->identities, c->identity);
     c->identity = NULL;
@@ -196,15 +240,50 @@ static const warprsa_http2_handlers handlers = {
     .closed = closed,
 };
 
+static void make_ready(warprsa_connection *c)
+{
+    if (c->is_ready)
+        return;
+    c->is_ready = true;
+    TAILQ_INSERT_TAIL(&c->host->ready, c, ready_link);
+    c->host->ready_count++;
+}
+
+static void take_off_ready(warprsa_connection *c)
+{
+    if (!c->is_ready)
+        return;
+    c->is_ready = false;
+    TAILQ_REMOVE(&c->host->ready, c, ready_link);
+    c->host->ready_count--;
+}
+
 static void ready(warprsa_event_source *source)
 {
-    warprsa_connection_run(
-        (warprsa_connection *)((char *)source -
-                               offsetof(warprsa_connection, source)));
+    make_ready((warprsa_connection *)((char *)source -
+                                      offsetof(warprsa_connection, source)));
+}
+
+/* A newcomer has a place; another one may have to go for it. */
+static void take_place(warprsa_connection *c, const struct sockaddr *from)
+{
+    warprsa_stranger *goes =
+        warprsa_strangers_add(&c->host->strangers, &c->stranger, from);
+    warprsa_connection *other;
+
+    if (goes == NULL)
+        return;
+    other = (warprsa_connection *)((char *)goes -
+                                   offsetof(warprsa_connection, stranger));
+    snprintf(other->http2->why, sizeof(other->http2->why),
+             "made room for another stranger");
+    other->ended = true;
 }
 
 warprsa_connection *warprsa_connection_new(warprsa_connection_host *host,
-                                           int socket, const char *peer)
+                                           int socket,
+                                           const struct sockaddr *from,
+                                           const char *peer)
 {
     warprsa_connection *c = calloc(1, sizeof(*c));
 
@@ -221,6 +300,7 @@ warprsa_connection *warprsa_connection_new(warprsa_connection_host *host,
         free(c);
         return NULL;
     }
+    take_place(c, from);
     c->events = warprsa_http2_events(c->http2);
     if (!warprsa_event_source_watch(host->epoll, socket, c->events,
                                     &c->source)) {
@@ -230,19 +310,69 @@ warprsa_connection *warprsa_connection_new(warprsa_connection_host *host,
     return c;
 }
 
-void warprsa_connection_run(warprsa_connection *c)
+/* After it has read or written. */
+static void watch(warprsa_connection *c, bool goes_on)
 {
     struct epoll_event event = {.data.ptr = &c->source};
 
-    if (c->ended)
-        return;
-    c->ended = !warprsa_http2_run(c->http2);
+    c->ended = !goes_on;
     event.events = warprsa_http2_events(c->http2);
     if (c->ended || event.events == c->events)
         return;
     c->events = event.events;
-    if (epoll_ctl(c->host->epoll, EPOLL_CTL_MOD, c->http2->socket, &event) != 0)
+    if (epoll_ctl(c->host->epoll, EPOLL_CTL_MOD, c->http2->input.socket,
+                  &event) != 0)
         c->ended = true;
+}
+
+static void run(warprsa_connection *c)
+{
+    if (c->ended)
+        return;
+    watch(c, warprsa_http2_run(c->http2));
+    c->stranger.has_spoken = c->http2->input.received > 0;
+    if (!c->ended && c->http2->unread)
+        make_ready(c);
+}
+
+void warprsa_connection_flush(warprsa_connection *c)
+{
+    if (!c->ended)
+        watch(c, warprsa_http2_flush(c->http2));
+}
+
+/* Who has had a turn in this round. */
+typedef struct round_of_turns {
+    const warprsa_identity *served[IDENTITIES_A_ROUND];
+    unsigned count, strangers;
+} round_of_turns;
+
+static bool has_turn(round_of_turns *r, const warprsa_connection *c)
+{
+    if (c->identity == NULL)
+        return r->strangers++ < STRANGERS_A_ROUND;
+    for (unsigned i = 0; i < r->count; i++)
+        if (r->served[i] == c->identity)
+            return false;
+    if (r->count == IDENTITIES_A_ROUND)
+        return false;
+    r->served[r->count++] = c->identity;
+    return true;
+}
+
+void warprsa_connection_run_ready(warprsa_connection_host *host)
+{
+    warprsa_connection *c = TAILQ_FIRST(&host->ready), *next;
+    round_of_turns turns = {0};
+
+    /* Those that become ready meanwhile are behind these. */
+    for (unsigned left = host->ready_count; left > 0; left--, c = next) {
+        next = TAILQ_NEXT(c, ready_link);
+        if (!has_turn(&turns, c))
+            continue;
+        take_off_ready(c);
+        run(c);
+    }
 }
 
 /* Whether the peer may no longer be served; the reason is in *why. */
@@ -319,14 +449,18 @@ void warprsa_connection_tick(warprsa_connection *c, uint64_t now_ns)
 {
     const char *why;
 
-    /* What has come is read first: this thread may have been stopped. */
-    warprsa_connection_run(c);
     if (c->ended)
         return;
-    if (c->revoked || is_over(c, now_ns)) {
-        c->ended = true;
-        return;
+    if (c->identity != NULL)
+        log_left_out(c->host, c->identity, now_ns);
+    /* What has come is read first: this thread may have been stopped. */
+    if (!c->revoked && is_over(c, now_ns)) {
+        run(c);
+        c->ended = c->ended || is_over(c, now_ns);
     }
+    c->ended = c->ended || c->revoked;
+    if (c->ended)
+        return;
     if (is_revoked(c, &why))
         end_calls(c, why);
     tick_streams(c);
@@ -339,7 +473,13 @@ void warprsa_connection_tick(warprsa_connection *c, uint64_t now_ns)
         c->pinged_ns = now_ns;
         warprsa_http2_ping(c->http2);
     }
-    warprsa_connection_run(c);
+    warprsa_connection_flush(c);
+}
+
+void warprsa_connection_tick_strangers(warprsa_connection_host *host,
+                                       uint64_t now_ns)
+{
+    log_left_out(host, NULL, now_ns);
 }
 
 void warprsa_connection_end_sessions(warprsa_connection_host *host)
@@ -367,9 +507,13 @@ void warprsa_connection_free(warprsa_connection *c)
              (unsigned long long)c->http2->bytes_read,
              (unsigned long long)c->http2->bytes_written);
     log_line(c, c->http2->why, text);
-    (void)epoll_ctl(c->host->epoll, EPOLL_CTL_DEL, c->http2->socket, NULL);
+    (void)epoll_ctl(c->host->epoll, EPOLL_CTL_DEL, c->http2->input.socket,
+                    NULL);
+    take_off_ready(c);
+    warprsa_strangers_remove(&c->host->strangers, &c->stranger);
     warprsa_http2_free(c->http2);
     if (c->identity != NULL) {
+        atomic_fetch_sub(&c->host->seats->taken, 1);
         warprsa_identity_end_connection(c->identity);
         warprsa_identities_release(c->host->identities, c->identity);
     }

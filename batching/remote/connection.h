@@ -13,25 +13,43 @@
 #include "batching/daemon/event_source.h"
 #include "batching/remote/health.h"
 #include "batching/remote/operate.h"
+#include "batching/remote/strangers.h"
 
 enum {
     WARPRSA_PEER_TEXT = INET6_ADDRSTRLEN + 8,
 };
 
+struct warprsa_connection;
+
+/* Seats for connections of identities; of all threads. */
+typedef struct warprsa_seats {
+    atomic_uint taken;
+    unsigned most;
+} warprsa_seats;
+
 /* What a connection needs of the thread that runs it. */
 typedef struct warprsa_connection_host {
     warprsa_operate_host operate;
     LIST_HEAD(, warprsa_operate) sessions;
+    /* Connections with something to read or write, in their order. */
+    TAILQ_HEAD(, warprsa_connection) ready;
+    unsigned ready_count;
+    warprsa_strangers strangers;
+    warprsa_seats *seats;
     int epoll;
     warprsa_tls *tls;
     warprsa_identities *identities;
     warprsa_health_state health;
+    warprsa_log_budget *strangers_log; /* of all threads */
     /* Takes a line for the log. */
     void (*log)(struct warprsa_connection_host *host, const char *line);
 } warprsa_connection_host;
 
 typedef struct warprsa_connection {
     LIST_ENTRY(warprsa_connection) link; /* the host's */
+    TAILQ_ENTRY(warprsa_connection) ready_link;
+    bool is_ready;
+    warprsa_stranger stranger; /* until it has a seat */
     warprsa_event_source source;
     warprsa_connection_host *host;
     warprsa_http2 *http2;
@@ -45,15 +63,30 @@ typedef struct warprsa_connection {
     bool went_away; /* GOAWAY was sent */
 } warprsa_connection;
 
-/* Takes over a socket that was accepted. NULL: no memory; it is closed. */
+/* Takes over a socket that was accepted from this address, a stranger's so far;
+ * another one may have `ended` then. NULL: no memory; it is closed. */
 warprsa_connection *warprsa_connection_new(warprsa_connection_host *host,
-                                           int socket, const char *peer);
+                                           int socket,
+                                           const struct sockaddr *from,
+                                           const char *peer);
 
-/* Runs it; it may be `ended` then. */
-void warprsa_connection_run(warprsa_connection *connection);
+/*
+ * Gives turns to connections that are ready, in their order: one to each
+ * identity, however many connections it has, and some to strangers' handshakes.
+ * Those that had none, or have more to read, stay ready. Connections may be
+ * `ended` then.
+ */
+void warprsa_connection_run_ready(warprsa_connection_host *host);
+
+/* Writes what there is to write; it may be `ended` then. */
+void warprsa_connection_flush(warprsa_connection *connection);
 
 /* Twice a second: looks for what time has brought. */
 void warprsa_connection_tick(warprsa_connection *connection, uint64_t now_ns);
+
+/* Twice a second, too: tells the log what it lacks about strangers. */
+void warprsa_connection_tick_strangers(warprsa_connection_host *host,
+                                       uint64_t now_ns);
 
 /* Logs why it ends, and closes it. Sessions with operations in flight remain in
  * the host's list without a stream. */

@@ -16,8 +16,13 @@
 #include "batching/base/clock.h"
 
 enum {
-    READ_BYTES = 16384,   /* a record of TLS */
-    READS_AT_ONCE = 16,   /* before others have their turn */
+    READ_BYTES = 16384, /* a record of TLS */
+    /* A turn, after which others have theirs: bytes of TLS, and time. A message
+     * of the largest kind has less. */
+    TURN_BYTES = 256 * 1024,
+    TURN_NS = 1000000,
+    /* Frames that nghttp2 has to send; then no more is read in this turn. */
+    FRAMES_MAX = 256,
     OUT_MAX = 256 * 1024, /* ready for the socket; nghttp2 waits beyond it */
     /* Answers that wait for a peer that does not read, before it is not read
      * from. */
@@ -412,8 +417,10 @@ warprsa_http2 *warprsa_http2_new(warprsa_tls *tls, int socket, const char *name,
 {
     warprsa_http2 *c = calloc(1, sizeof(*c));
 
-    if (c != NULL)
-        c->ssl = warprsa_tls_connection(tls, socket, name, c->why);
+    if (c != NULL) {
+        c->input.socket = socket;
+        c->ssl = warprsa_tls_connection(tls, &c->input, name, c->why);
+    }
     if (c == NULL || c->ssl == NULL) {
         free(c);
         close(socket);
@@ -422,7 +429,6 @@ warprsa_http2 *warprsa_http2_new(warprsa_tls *tls, int socket, const char *name,
     c->handlers = handlers;
     c->owner = owner;
     c->is_server = name == NULL;
-    c->socket = socket;
     c->heard_ns = warprsa_clock_ns();
     LIST_INIT(&c->streams);
     return c;
@@ -437,7 +443,7 @@ void warprsa_http2_free(warprsa_http2 *c)
         (void)SSL_shutdown(c->ssl); /* says goodbye, if there is room */
     ERR_clear_error();
     SSL_free(c->ssl);
-    close(c->socket);
+    close(c->input.socket);
     warprsa_bytes_free(&c->out);
     free(c);
 }
@@ -458,8 +464,11 @@ static bool waits(warprsa_http2 *c, int returned)
         c->wants_write = true;
         return true;
     case SSL_ERROR_WANT_READ:
+        c->unread = c->input.stopped;
         return true;
     }
+    if (c->input.flooded)
+        return end_with(c, "too many messages of TLS that carry nothing");
     warprsa_tls_explain(c->ssl, returned, c->why);
     return false;
 }
@@ -485,16 +494,21 @@ static bool shake_hands(warprsa_http2 *c)
     return true;
 }
 
+/* Whether the peer leaves so much unread that it is not read from. */
+static bool is_backed_up(const warprsa_http2 *c)
+{
+    return c->queued >= QUEUED_MAX || warprsa_bytes_waiting(&c->out) >= OUT_MAX;
+}
+
 static bool read_all(warprsa_http2 *c)
 {
     uint8_t buffer[READ_BYTES];
 
-    c->unread = false;
-    for (int i = 0; i < READS_AT_ONCE; i++) {
+    do {
         ssize_t used;
         int size;
 
-        if (c->queued >= QUEUED_MAX)
+        if (is_backed_up(c))
             return true;
         ERR_clear_error();
         size = SSL_read(c->ssl, buffer, sizeof(buffer));
@@ -506,7 +520,8 @@ static bool read_all(warprsa_http2 *c)
         explicit_bzero(buffer, (size_t)size);
         if (used < 0)
             return end_with(c, nghttp2_strerror((int)used));
-    }
+    } while (warprsa_clock_ns() < c->turn_until_ns &&
+             nghttp2_session_get_outbound_queue_size(c->session) < FRAMES_MAX);
     c->unread = true;
     return true;
 }
@@ -532,12 +547,21 @@ static bool write_all(warprsa_http2 *c)
 
 bool warprsa_http2_run(warprsa_http2 *c)
 {
-    c->wants_write = false;
+    c->unread = c->wants_write = false;
+    c->input.allowed = TURN_BYTES;
+    c->turn_until_ns = warprsa_clock_ns() + TURN_NS;
     if (c->session == NULL && !shake_hands(c))
         return false;
+    if (c->session != NULL && !read_all(c))
+        return false;
+    return warprsa_http2_flush(c);
+}
+
+bool warprsa_http2_flush(warprsa_http2 *c)
+{
     if (c->session == NULL)
         return true;
-    if (!read_all(c) || !write_all(c))
+    if (!write_all(c))
         return false;
     if (nghttp2_session_want_read(c->session) == 0 &&
         nghttp2_session_want_write(c->session) == 0 &&
@@ -548,7 +572,7 @@ bool warprsa_http2_run(warprsa_http2 *c)
 
 uint32_t warprsa_http2_events(const warprsa_http2 *c)
 {
-    uint32_t events = c->queued >= QUEUED_MAX ? 0 : EPOLLIN;
+    uint32_t events = is_backed_up(c) ? 0 : EPOLLIN;
 
     return c->wants_write || warprsa_bytes_waiting(&c->out) > 0
                ? events | EPOLLOUT

@@ -5,7 +5,9 @@
  * on it as streams of whole messages: for both sides. It knows no message of
  * ours. The peer may be anyone with a certificate: lengths, heads and the order
  * of frames are checked here or by nghttp2, and a peer that brings more than it
- * takes is not read from until it has taken what is ready for it.
+ * takes is not read from until it has taken what is ready for it. That bounds
+ * what a connection costs, whatever the peer sends and does not read: some 2
+ * MiB of answers, 256 KiB of frames for the socket, and what answers one read.
  *
  * Bytes of messages may be private keys: they are wiped wherever they were,
  * once they have been used or sent.
@@ -86,13 +88,14 @@ typedef struct warprsa_http2 {
     void *owner; /* the role's */
     bool is_server;
     SSL *ssl;
-    int socket;
+    warprsa_tls_input input;
     nghttp2_session *session; /* NULL during the handshake */
     LIST_HEAD(, warprsa_http2_stream) streams;
     warprsa_bytes out; /* for the socket */
     size_t queued;     /* bytes that wait in streams */
     bool wants_write;  /* TLS does, before anything else */
     bool unread;       /* there may be more to read, without an event */
+    uint64_t turn_until_ns;
     uint64_t heard_ns; /* when the peer was last heard */
     uint64_t bytes_read, bytes_written;
     char why[WARPRSA_TLS_WHY]; /* why it has ended */
@@ -108,9 +111,13 @@ warprsa_http2 *warprsa_http2_new(warprsa_tls *tls, int socket, const char *name,
 /* Closes all streams, wipes and frees. */
 void warprsa_http2_free(warprsa_http2 *connection);
 
-/* Reads and writes as much as can be without waiting. False: the connection has
- * ended, and `why` says why. */
+/* Reads and writes without waiting: for a millisecond or so, 256 KiB, and not
+ * beyond what the peer takes of the answers; `unread` then says that there is
+ * more. False: the connection has ended, and `why` says why. */
 bool warprsa_http2_run(warprsa_http2 *connection);
+
+/* The same, but it only writes. */
+bool warprsa_http2_flush(warprsa_http2 *connection);
 
 /* What to wait for: EPOLLIN, EPOLLOUT. */
 uint32_t warprsa_http2_events(const warprsa_http2 *connection);

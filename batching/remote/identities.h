@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "batching/remote/log_budget.h"
 #include "batching/remote/tls.h"
 
 enum {
@@ -42,6 +43,7 @@ typedef struct warprsa_identity {
     atomic_uint connections, sessions, operations;
     /* When the operations so far would have been done at its rate. */
     _Atomic uint64_t rate_ns;
+    warprsa_log_budget log;
 } warprsa_identity;
 
 typedef struct warprsa_identities {

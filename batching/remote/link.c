@@ -142,7 +142,7 @@ static void wait_for(const warprsa_link *link, uint64_t ms)
 {
     uint32_t events = warprsa_http2_events(link->http2);
     struct pollfd fds[] = {
-        {.fd = link->http2->socket,
+        {.fd = link->http2->input.socket,
          .events = (short)(((events & EPOLLIN) != 0 ? POLLIN : 0) |
                            ((events & EPOLLOUT) != 0 ? POLLOUT : 0))},
         {.fd = link->eventfd, .events = POLLIN},

@@ -25,7 +25,6 @@ enum {
     DRAIN_TICK_MS = 10,
     ACCEPTS_AT_ONCE = 16,
     DRAIN_MORE_MS = 2000, /* beyond the deadline, for clients to leave */
-    LINES_A_SECOND = 200,
 };
 
 /* A thread and its connections. */
@@ -47,12 +46,11 @@ struct warprsa_remote_server {
     warprsa_tls tls;
     warprsa_identities identities;
     int listener;
-    atomic_uint connections;
+    warprsa_seats seats;
     _Atomic bool draining;
     _Atomic bool mistaken; /* the last reload found a mistake */
     _Atomic uint64_t drained_until_ns;
-    _Atomic uint64_t log_second; /* the second that log_lines counts */
-    atomic_uint log_lines;
+    warprsa_log_budget strangers_log;
     unsigned started; /* threads */
     network_thread *threads;
 };
@@ -62,16 +60,11 @@ static network_thread *thread_of(warprsa_connection_host *host)
     return (network_thread *)((char *)host - offsetof(network_thread, host));
 }
 
-/* Lines that a peer causes; no more than some each second. */
 static void log_line(warprsa_connection_host *host, const char *line)
 {
-    warprsa_remote_server *server = thread_of(host)->server;
-    uint64_t second = warprsa_clock_ns() / 1000000000;
+    const warprsa_remote_server *server = thread_of(host)->server;
 
-    if (atomic_exchange(&server->log_second, second) != second)
-        atomic_store(&server->log_lines, 0);
-    if (atomic_fetch_add(&server->log_lines, 1) < LINES_A_SECOND)
-        server->config.log(server->config.log_arg, 1, line);
+    server->config.log(server->config.log_arg, 1, line);
 }
 
 static void wake(network_thread *t)
@@ -129,27 +122,18 @@ static void describe_peer(const struct sockaddr_storage *from,
 }
 
 /* Takes a socket that was accepted. */
-static void add_connection(network_thread *t, int socket, const char *peer)
+static void add_connection(network_thread *t, int socket,
+                           const struct sockaddr_storage *from)
 {
-    warprsa_remote_server *server = t->server;
     warprsa_connection *c;
-    char line[128];
+    char peer[WARPRSA_PEER_TEXT];
 
-    if (atomic_fetch_add(&server->connections, 1) >=
-        server->config.connections) {
-        atomic_fetch_sub(&server->connections, 1);
-        snprintf(line, sizeof(line), "%s refused: too many connections", peer);
-        log_line(&t->host, line);
-        close(socket);
-        return;
-    }
+    describe_peer(from, peer);
     warprsa_address_no_delay(socket);
-    c = warprsa_connection_new(&t->host, socket, peer);
-    if (c == NULL) {
-        atomic_fetch_sub(&server->connections, 1);
-        return;
-    }
-    LIST_INSERT_HEAD(&t->connections, c, link);
+    c = warprsa_connection_new(&t->host, socket, (const struct sockaddr *)from,
+                               peer);
+    if (c != NULL)
+        LIST_INSERT_HEAD(&t->connections, c, link);
 }
 
 static void accept_some(warprsa_event_source *source)
@@ -163,12 +147,10 @@ static void accept_some(warprsa_event_source *source)
         socklen_t size = sizeof(from);
         int socket = accept4(t->server->listener, (struct sockaddr *)&from,
                              &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        char peer[WARPRSA_PEER_TEXT];
 
         if (socket < 0)
             return;
-        describe_peer(&from, peer);
-        add_connection(t, socket, peer);
+        add_connection(t, socket, &from);
     }
 }
 
@@ -183,7 +165,7 @@ static void send_results(warprsa_operate *s)
         c->ended = true;
     }
     if (c != NULL)
-        warprsa_connection_run(c);
+        warprsa_connection_flush(c);
 }
 
 /* Sends the results of what the queue has answered. */
@@ -203,33 +185,29 @@ static void send_answered(network_thread *t)
             send_results(s);
 }
 
-/* Frees what has ended, and runs what has more to read. True: there is more. */
-static bool look_after(network_thread *t)
+/* Frees what has ended. */
+static void look_after(network_thread *t)
 {
     const uint64_t now_ns = warprsa_clock_ns();
     const bool ticks = now_ns - t->ticked_ns >=
                        (t->host.operate.draining ? DRAIN_TICK_MS : TICK_MS) *
                            WARPRSA_NS_PER_MS;
     warprsa_connection *c = LIST_FIRST(&t->connections), *next;
-    bool unread = false;
 
-    if (ticks)
+    if (ticks) {
         t->ticked_ns = now_ns;
+        warprsa_connection_tick_strangers(&t->host, now_ns);
+    }
     for (; c != NULL; c = next) {
         next = LIST_NEXT(c, link);
         if (ticks)
             warprsa_connection_tick(c, now_ns);
-        else if (c->http2->unread)
-            warprsa_connection_run(c);
-        unread = unread || (!c->ended && c->http2->unread);
         if (!c->ended)
             continue;
         LIST_REMOVE(c, link);
         warprsa_connection_free(c);
-        atomic_fetch_sub(&t->server->connections, 1);
     }
     warprsa_connection_end_sessions(&t->host);
-    return unread;
 }
 
 /* Begins to drain, once: the listening socket is watched no longer. */
@@ -270,10 +248,9 @@ static void *run_thread(void *arg)
 {
     network_thread *t = arg;
     struct epoll_event events[EVENTS];
-    bool unread = false;
 
     while (!is_done(t)) {
-        int timeout_ms = unread                     ? 0
+        int timeout_ms = t->host.ready_count > 0    ? 0
                          : t->host.operate.draining ? DRAIN_TICK_MS
                                                     : TICK_MS;
         int count = epoll_wait(t->host.epoll, events, EVENTS, timeout_ms);
@@ -282,7 +259,8 @@ static void *run_thread(void *arg)
         t->host.health = health_of(t);
         warprsa_event_source_dispatch(events, count);
         send_answered(t);
-        unread = look_after(t);
+        warprsa_connection_run_ready(&t->host);
+        look_after(t);
     }
     return NULL;
 }
@@ -301,6 +279,10 @@ static bool init_thread(warprsa_remote_server *server, network_thread *t)
     t->host.tls = &server->tls;
     t->host.identities = &server->identities;
     t->host.log = log_line;
+    t->host.seats = &server->seats;
+    t->host.strangers_log = &server->strangers_log;
+    TAILQ_INIT(&t->host.ready);
+    warprsa_strangers_init(&t->host.strangers);
     LIST_INIT(&t->host.sessions);
     LIST_INIT(&t->connections);
     t->wake_source.ready = woken;
@@ -379,6 +361,7 @@ warprsa_remote_server_start(const warprsa_remote_server_config *config,
         return NULL;
     server->config = *config;
     server->listener = -1;
+    server->seats.most = config->connections;
     if (!warprsa_identities_init(&server->identities)) {
         free(server);
         return NULL;

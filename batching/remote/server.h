@@ -27,7 +27,7 @@ typedef struct warprsa_remote_server_config {
     warprsa_tls_files tls;
     const char *identities; /* the map; see identities.h */
     unsigned threads;       /* 1..WARPRSA_REMOTE_THREADS_MAX */
-    unsigned connections;   /* at most */
+    unsigned connections;   /* at most, of identities */
     unsigned deadline_ms;   /* the queue's */
     warprsa_queue *queue;   /* outlives the server */
     bool (*key_id)(const warprsa_private_key *key,

@@ -10,12 +10,20 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/provider.h>
 #include <openssl/x509v3.h>
+
+enum {
+    /* Messages of libssl's own that a peer may send, and one more for so many
+     * bytes that it has sent. */
+    MESSAGES_MAX = 16,
+    BYTES_A_MESSAGE = 1024 * 1024,
+};
 
 static const unsigned char h2[] = {2, 'h', '2'};
 
@@ -214,6 +222,81 @@ static SSL_CTX *new_context(const warprsa_tls *tls,
     return NULL;
 }
 
+/* ---- Reading ---- */
+
+static int read_input(BIO *bio, char *to, int size)
+{
+    warprsa_tls_input *in = BIO_get_data(bio);
+    ssize_t got;
+
+    BIO_clear_retry_flags(bio);
+    if (in->flooded || size <= 0)
+        return -1;
+    in->stopped = in->allowed == 0;
+    if (in->stopped) {
+        BIO_set_retry_read(bio);
+        return -1;
+    }
+    got = recv(in->socket, to,
+               in->allowed < (size_t)size ? in->allowed : (size_t)size, 0);
+    if (got > 0) {
+        in->allowed -= (size_t)got;
+        in->received += (size_t)got;
+    } else if (got == 0) {
+        in->ended = true;
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
+        BIO_set_retry_read(bio);
+    }
+    return (int)got;
+}
+
+static long control_input(BIO *bio, int command, long number, void *pointer)
+{
+    const warprsa_tls_input *in = BIO_get_data(bio);
+
+    (void)number;
+    (void)pointer;
+    return command == BIO_CTRL_EOF ? in->ended : command == BIO_CTRL_FLUSH;
+}
+
+static int create_input(BIO *bio)
+{
+    BIO_set_init(bio, 1);
+    return 1;
+}
+
+static BIO_METHOD *new_input_method(void)
+{
+    BIO_METHOD *method =
+        BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "warprsa");
+
+    if (method == NULL)
+        return NULL;
+    if (BIO_meth_set_read(method, read_input) == 1 &&
+        BIO_meth_set_ctrl(method, control_input) == 1 &&
+        BIO_meth_set_create(method, create_input) == 1)
+        return method;
+    BIO_meth_free(method);
+    return NULL;
+}
+
+/* libssl tells of each message. An honest peer updates its keys after some
+ * 2^24 records; a server's two tickets come right after the handshake. */
+static void count_message(int writing, int version, int type, const void *bytes,
+                          size_t size, SSL *ssl, void *arg)
+{
+    warprsa_tls_input *in = arg;
+
+    (void)version;
+    (void)ssl;
+    if (writing || type != SSL3_RT_HANDSHAKE || size == 0 ||
+        (*(const uint8_t *)bytes != SSL3_MT_KEY_UPDATE &&
+         *(const uint8_t *)bytes != SSL3_MT_NEWSESSION_TICKET))
+        return;
+    in->messages++;
+    in->flooded = in->messages > MESSAGES_MAX + in->received / BYTES_A_MESSAGE;
+}
+
 bool warprsa_tls_open(warprsa_tls *tls, bool is_server,
                       const warprsa_tls_files *files, char *why,
                       size_t why_size)
@@ -223,7 +306,8 @@ bool warprsa_tls_open(warprsa_tls *tls, bool is_server,
     snprintf(why, why_size, "TLS: no memory");
     if (pthread_mutex_init(&tls->lock, NULL) != 0)
         return false;
-    tls->libctx = OSSL_LIB_CTX_new();
+    tls->input = new_input_method();
+    tls->libctx = tls->input != NULL ? OSSL_LIB_CTX_new() : NULL;
     if (tls->libctx != NULL)
         tls->provider = OSSL_PROVIDER_load(tls->libctx, "default");
     if (tls->provider != NULL)
@@ -257,6 +341,7 @@ void warprsa_tls_close(warprsa_tls *tls)
         OSSL_PROVIDER_unload(tls->provider);
     OSSL_LIB_CTX_free(tls->libctx);
     pthread_mutex_destroy(&tls->lock);
+    BIO_meth_free(tls->input);
     /* After an open() that failed its caller finds nothing left to close. */
     memset(tls, 0, sizeof(*tls));
 }
@@ -283,8 +368,26 @@ static bool expect_name(SSL *ssl, const char *name)
            SSL_set_tlsext_host_name(ssl, name) == 1;
 }
 
-SSL *warprsa_tls_connection(warprsa_tls *tls, int socket, const char *name,
-                            char why[WARPRSA_TLS_WHY])
+/* The socket below TLS. */
+static bool set_socket(const warprsa_tls *tls, SSL *ssl,
+                       warprsa_tls_input *input)
+{
+    BIO *in = BIO_new(tls->input);
+    BIO *out = BIO_new_socket(input->socket, BIO_NOCLOSE);
+
+    if (in == NULL || out == NULL) {
+        BIO_free(in);
+        BIO_free(out);
+        return false;
+    }
+    BIO_set_data(in, input);
+    SSL_set_bio(ssl, in, out);
+    SSL_set_msg_callback(ssl, count_message);
+    return SSL_set_msg_callback_arg(ssl, input) == 1;
+}
+
+SSL *warprsa_tls_connection(warprsa_tls *tls, warprsa_tls_input *input,
+                            const char *name, char why[WARPRSA_TLS_WHY])
 {
     SSL *ssl;
 
@@ -292,7 +395,7 @@ SSL *warprsa_tls_connection(warprsa_tls *tls, int socket, const char *name,
     ssl = SSL_new(tls->context);
     pthread_mutex_unlock(&tls->lock);
     why[0] = '\0';
-    if (ssl != NULL && SSL_set_fd(ssl, socket) == 1 &&
+    if (ssl != NULL && set_socket(tls, ssl, input) &&
         SSL_set_app_data(ssl, why) == 1 &&
         (name == NULL || expect_name(ssl, name))) {
         if (name == NULL)

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <openssl/ssl.h>
 
@@ -27,8 +28,23 @@ typedef struct warprsa_tls_files {
     const char *certificate, *key, *ca, *crl;
 } warprsa_tls_files;
 
+/* What a connection reads. libssl takes in messages of its own, as key updates
+ * (RFC 8446, 4.6.3), inside one SSL_read() for as long as they come: with this
+ * it finds no more bytes than its turn allows, and no more such messages than a
+ * peer needs that also sends data. */
+typedef struct warprsa_tls_input {
+    int socket;
+    size_t allowed;    /* bytes that may still be read; its user's to set */
+    bool stopped;      /* there may be more, but no more were allowed */
+    bool flooded;      /* too many messages without data: it has ended */
+    bool ended;        /* the peer has closed its end */
+    uint64_t received; /* bytes */
+    unsigned messages; /* after the handshake */
+} warprsa_tls_input;
+
 typedef struct warprsa_tls {
     bool is_server;
+    BIO_METHOD *input; /* that reads by a warprsa_tls_input */
     OSSL_LIB_CTX *libctx;
     OSSL_PROVIDER *provider;
     pthread_mutex_t lock;
@@ -66,16 +82,17 @@ void warprsa_tls_close(warprsa_tls *tls);
 void warprsa_tls_leave(warprsa_tls *tls);
 
 /*
- * TLS for a connected socket, which stays the caller's; NULL: no memory. `name`
- * is what the server's certificate must be for, a name or an address in its
- * subjectAltName, without wildcards (RFC 9525); NULL for a server. The peer's
+ * TLS for a connected socket, which stays the caller's and is set in `input`;
+ * NULL: no memory. `input` outlives the connection. `name` is what the server's
+ * certificate must be for, a name or an address in its subjectAltName, without
+ * wildcards (RFC 9525); NULL for a server. The peer's
  * certificate must have the extended key usage of its role, serverAuth or
  * clientAuth (RFC 5280, 4.2.1.12). `why` outlives the connection: where the
  * peer's certificate is refused, it is told there whose it is and what is wrong
  * with it. Any thread.
  */
-SSL *warprsa_tls_connection(warprsa_tls *tls, int socket, const char *name,
-                            char why[WARPRSA_TLS_WHY]);
+SSL *warprsa_tls_connection(warprsa_tls *tls, warprsa_tls_input *input,
+                            const char *name, char why[WARPRSA_TLS_WHY]);
 
 /* After a handshake or a read that failed: why, unless that is said already.
  * Takes the errors off libcrypto's queue. */

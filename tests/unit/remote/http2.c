@@ -54,11 +54,11 @@ static uint32_t next_random(void)
 
 /* ---- In the place of TLS ---- */
 
-SSL *warprsa_tls_connection(warprsa_tls *tls, int socket, const char *name,
-                            char why[WARPRSA_TLS_WHY])
+SSL *warprsa_tls_connection(warprsa_tls *tls, warprsa_tls_input *input,
+                            const char *name, char why[WARPRSA_TLS_WHY])
 {
     (void)tls;
-    (void)socket;
+    (void)input;
     (void)why;
     return (SSL *)(name != NULL ? &client_side : &server_side);
 }

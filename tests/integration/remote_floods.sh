@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Who floods warprsad-remote costs nobody else anything (remote_floods.py,
+# key_updates.c): memory stays, an honest host is served each time, and the log
+# has what it did and how many lines were left out.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+. "$SOURCE_DIR/tests/integration/certificates.sh"
+
+# Debian's, whose packages the client needs.
+python=/usr/bin/python3
+"$python" -c 'import hpack, hyperframe' 2>/dev/null || skip "no python3-h2 here"
+
+authority ca
+certificate host ca DNS:gpu.example.org
+certificate web ca DNS:web1.example.org
+certificate other ca DNS:web2.example.org
+certificate stranger ca DNS:web3.example.org
+certificate third ca DNS:web4.example.org
+printf 'dns:web%d.example.org\n' 1 2 4 >map
+DAEMON=../remote/warprsad-remote start_daemon --listen=127.0.0.1:0 \
+    --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
+    --tls-ca="$work/ca.pem" --identities="$work/map"
+port=$(sed -n 's/.*listening on 127.0.0.1, port //p' daemon.log)
+first=$(serving)
+flood() { # WHAT NAME HONEST
+    timeout 300 "$python" "$SOURCE_DIR/tests/integration/remote_floods.py" \
+        "127.0.0.1:$port" "$first" ca.pem "$2" "$3" "$1" || fail "$1, by $2"
+}
+flood resets other web
+flood resets stranger web
+flood silence stranger web
+flood noise stranger third
+wait_for 60 grep -qE '[0-9]+ lines about strangers were left out' daemon.log
+connected=$(grep -c '(dns:web4.example.org): connected' daemon.log)
+[ "$connected" = 8 ] || fail "the log lacks lines about the honest host"
+
+# Ten of them are nothing; thousands without data are.
+update_keys() { # NAME COUNT
+    timeout 120 "$BUILD_DIR/tests/integration/key_updates" "$port" ca.pem \
+        "$1.pem" "$1.key" "$2"
+}
+[ "$(update_keys other 10)" = taken ] || fail "ten key updates are refused"
+for name in other stranger; do
+    [ "$(update_keys "$name" 10000)" = closed ] ||
+        fail "$name updates its keys without end"
+done
+wait_for 60 grep -q 'web2.*too many messages of TLS that carry nothing' \
+    daemon.log
+[ "$(serving)" = "$first" ] || fail "another process serves"
+kill -TERM "$daemon"
+wait "$daemon" || fail "SIGTERM: status $?"
