@@ -436,7 +436,7 @@ static void empty_fd(warprsa_async_wait *wait)
 
 /* Whether the current job has paused since its wait ctx got a descriptor: then
  * the program has seen it. ASYNC_pause_job() does not tell whether it paused.
- * */
+ */
 static bool has_paused(void)
 {
     ASYNC_JOB *job = ASYNC_get_current_job();
@@ -453,23 +453,26 @@ static bool has_paused(void)
 void warprsa_async_wait_yield(void)
 {
     static const warprsa_backend local = {&warprsa_backend_local, NULL};
-    static const uint64_t one = 1;
+    int cancellation = warprsa_cancellation_off();
     warprsa_async_wait *wait = wait_of_job(&local);
 
-    if (wait == NULL)
-        return;
-    if (wait->callback == NULL &&
-        write(wait->fd, &one, sizeof(one)) == sizeof(one)) {
+    if (wait != NULL && wait->callback == NULL &&
+        warprsa_marked_eventfd_notify(wait->fd)) {
         atomic_store(&wait->fd_written, true);
+        warprsa_cancellation_restore(cancellation);
         (void)ASYNC_pause_job();
+        cancellation = warprsa_cancellation_off(); /* maybe another thread */
         /* In a forked child the descriptor is the parent's. */
         if (wait->generation == warprsa_fork_generation())
             empty_fd(wait);
         if (wait->fresh && has_paused())
             wait->fresh = false;
     }
-    atomic_store(&wait->waiting, false);
-    withdraw_fd(wait);
+    if (wait != NULL) {
+        atomic_store(&wait->waiting, false);
+        withdraw_fd(wait);
+    }
+    warprsa_cancellation_restore(cancellation);
 }
 
 /* Collects an answer. The descriptor is emptied before: whoever tells of an

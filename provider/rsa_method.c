@@ -110,14 +110,10 @@ static const warprsa_backend *choose_backend(warprsa_context *context,
                                              warprsa_size_class size)
 {
     warprsa_cpu_reason reason = WARPRSA_CPU_ROUTE;
-    bool open = false, again = false;
-
-    yield_if_wanted(context, instance, size);
-    if (!warprsa_instance_is_mine(instance))
-        return NULL; /* the job was resumed in a forked child */
-    open = warprsa_instance_is_open(instance);
-    again =
+    bool open = warprsa_instance_is_open(instance);
+    bool again =
         open || choose_route(context, instance, size, 0) == WARPRSA_RUN_DEVICE;
+
     while (again) {
         const warprsa_backend *backend =
             warprsa_instance_enter(context, instance, &reason);
@@ -184,9 +180,15 @@ static bool offload(warprsa_rsa *ours, const RSA *rsa,
                     uint8_t *output)
 {
     submitted request;
-    int cancellation = warprsa_cancellation_off();
-    bool ok = submit(ours, rsa, instance, input, &request);
+    int cancellation;
+    bool ok;
 
+    yield_if_wanted(ours->context, instance,
+                    (warprsa_size_class)ours->size_class);
+    if (!warprsa_instance_is_mine(instance))
+        return false; /* the job was resumed in a forked child */
+    cancellation = warprsa_cancellation_off();
+    ok = submit(ours, rsa, instance, input, &request);
     warprsa_cancellation_restore(cancellation);
     return ok &&
            warprsa_async_wait_answer(request.wait, instance, request.backend,

@@ -12,7 +12,8 @@
  *                             without standard input, output and error, which
  *                             it uses all the same
  *     odd_process cancel KEY  in a thread that is to be cancelled, where that
- *                             one has the first operation and where it has not
+ *                             one has the first operation and where it has
+ *                             not; jobs that pause leave their thread as it was
  *     odd_process random KEY  with a random generator of its own, whose lock
  *                             its handlers of fork() take, in many threads,
  *                             while it forks
@@ -52,6 +53,7 @@
 enum {
     SIGNATURES = 3,
     FILES = 40, /* more than descriptors that anybody else had */
+    JOBS = 50,
     THREADS = 6,
     FORKS = 200,
     STACK = 512 * 1024,
@@ -268,12 +270,42 @@ static void cancel_a_thread(void)
         fail("the thread was not cancelled");
 }
 
+static void check_cancellation(void)
+{
+    int before = -1;
+
+    if (pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before) != 0 ||
+        before != PTHREAD_CANCEL_ENABLE)
+        fail("cancellation is off in the program's own code");
+}
+
+/* While a job pauses, its thread can be cancelled. */
+static void jobs_pause(void)
+{
+    ASYNC_WAIT_CTX *wait_ctx = ASYNC_WAIT_CTX_new();
+
+    for (int i = 0; i < JOBS; i++) {
+        ASYNC_JOB *job = NULL;
+        int done = 0, status;
+
+        do {
+            status = ASYNC_start_job(&job, wait_ctx, &done, sign_job, NULL, 0);
+            check_cancellation();
+        } while (status == ASYNC_PAUSE);
+        if (status != ASYNC_FINISH || done != 1)
+            fail("a job failed");
+    }
+    ASYNC_WAIT_CTX_free(wait_ctx);
+}
+
 static void cancel(void)
 {
     cancel_a_thread();
     sign_some();
     cancel_a_thread();
     sign_some();
+    jobs_pause();
+    check_cancellation();
 }
 
 static pthread_mutex_t random_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -13,6 +13,7 @@
 program=$BUILD_DIR/tests/integration/odd_process
 configure process.cnf "$MODULE" engine="$ENGINE" "${PATIENT[@]}"
 configure daemon.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}" engine=none
+configure auto.cnf "$MODULE" engine="$ENGINE"
 configure cpu.cnf "$MODULE" engine=none route=cpu
 cp /dev/null default.cnf
 rsa_key 2048 key.pem
@@ -83,7 +84,8 @@ no_stdio() {
 }
 
 cancel() {
-    try_on_device 8 cancel
+    try_on_device 58 cancel
+    try auto cancel
 }
 
 random() {
