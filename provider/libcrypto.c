@@ -126,40 +126,91 @@ static bool is_of_libcrypto(const module *of, size_t symbol)
     }
 }
 
-/* Looks at one relocation. False: it leads to another object than *info, which
+/* An object that the dynamic linker has loaded: its name, and the addresses
+ * between which its segments lie. Empty: none was found. */
+typedef struct object {
+    const char *name;
+    uintptr_t from, to;
+} object;
+
+/* The object to be found, and an address in it. */
+typedef struct object_search {
+    uintptr_t address;
+    object found;
+} object_search;
+
+static bool is_in(const object *one, const void *address)
+{
+    return (uintptr_t)address >= one->from && (uintptr_t)address < one->to;
+}
+
+static int compare_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    object_search *search = arg;
+    object one = {.name = info->dlpi_name, .from = UINTPTR_MAX};
+
+    (void)size;
+    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        const uintptr_t from = info->dlpi_addr + segment->p_vaddr;
+
+        if (segment->p_type != PT_LOAD)
+            continue;
+        if (from < one.from)
+            one.from = from;
+        if (from + segment->p_memsz > one.to)
+            one.to = from + segment->p_memsz;
+    }
+    if (!is_in(&one, (const void *)search->address))
+        return 0;
+    if (one.name[0] == '\0')
+        one.name = "the program";
+    search->found = one;
+    return 1;
+}
+
+/* Which object an address is in. Not by dladdr(), which also looks for the name
+ * of the address among all symbols of the object: 180,000 instructions for
+ * libcrypto, once for each relocation in each process of the system. */
+static object find_object(const void *address)
+{
+    object_search search = {(uintptr_t)address, {.name = "an unknown object"}};
+
+    (void)dl_iterate_phdr(compare_object, &search);
+    return search.found;
+}
+
+/* Looks at one relocation. False: it leads to another object than *first, which
  * is the first one's. */
 static bool check_relocation(const module *of, const ElfW(Rela) * relocation,
-                             Dl_info *first, char *why, size_t why_size)
+                             object *first, char *why, size_t why_size)
 {
     size_t symbol = ELF64_R_SYM(relocation->r_info);
     unsigned type = (unsigned)ELF64_R_TYPE(relocation->r_info);
     const void *const *bound =
         (const void *const *)(of->address + relocation->r_offset);
-    Dl_info info;
 
     if ((type != JUMP_SLOT && type != GLOB_DAT && type != ABSOLUTE) ||
         !is_of_libcrypto(of, symbol))
         return true;
-    if (dladdr(*bound, &info) == 0)
-        info = (Dl_info){.dli_fname = "an unknown object"};
-    if (first->dli_fbase == NULL && info.dli_fbase != NULL)
-        *first = info;
-    if (first->dli_fbase == info.dli_fbase && info.dli_fbase != NULL)
+    if (first->to == 0)
+        *first = find_object(*bound);
+    if (is_in(first, *bound))
         return true;
     snprintf(why, why_size,
              "this process mixes two copies of libcrypto: %s is taken from %s, "
              "and the rest from %s",
-             of->strings + of->symbols[symbol].st_name, info.dli_fname,
-             first->dli_fname != NULL ? first->dli_fname : "another");
+             of->strings + of->symbols[symbol].st_name,
+             find_object(*bound).name, first->name);
     return false;
 }
 
 /* Finds the one object that all functions of libcrypto are bound to. */
-static bool find_libcrypto(Dl_info *found, char *why, size_t why_size)
+static bool find_libcrypto(object *found, char *why, size_t why_size)
 {
     module of;
 
-    *found = (Dl_info){0};
+    *found = (object){0};
     if (!read_module(&of)) {
         snprintf(why, why_size, "the module's own relocations can't be read");
         return false;
@@ -170,29 +221,28 @@ static bool find_libcrypto(Dl_info *found, char *why, size_t why_size)
                                   why_size))
                 return false;
     /* No such relocation: libcrypto is linked into the module. */
-    if (found->dli_fbase == NULL &&
-        dladdr((const void *)(uintptr_t)OPENSSL_version_major, found) == 0) {
-        snprintf(why, why_size, "no libcrypto was found");
-        return false;
-    }
-    return true;
+    if (found->to == 0)
+        *found = find_object((const void *)(uintptr_t)OPENSSL_version_major);
+    if (found->to != 0)
+        return true;
+    snprintf(why, why_size, "no libcrypto was found");
+    return false;
 }
 
 bool warprsa_libcrypto_check(const warprsa_core *core, bool *same, char *why,
                              size_t why_size)
 {
-    Dl_info ours, callers;
+    object ours;
 
     if (!find_libcrypto(&ours, why, why_size))
         return false;
     if (OPENSSL_version_major() != OPENSSL_VERSION_MAJOR) {
         snprintf(why, why_size, "%s is OpenSSL %u, and this module wants %u",
-                 ours.dli_fname, OPENSSL_version_major(),
+                 ours.name, OPENSSL_version_major(),
                  (unsigned)OPENSSL_VERSION_MAJOR);
         return false;
     }
-    *same = dladdr((const void *)(uintptr_t)core->get_params, &callers) != 0 &&
-            callers.dli_fbase == ours.dli_fbase;
+    *same = is_in(&ours, (const void *)(uintptr_t)core->get_params);
     return true;
 }
 
