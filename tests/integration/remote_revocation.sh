@@ -40,6 +40,7 @@ echo 'dns:web1.example.org' >map
 start_host() {
     local name=$1
     shift
+    : >"$name.log" # an earlier one of this name has written there, too
     "$program" --engine=host --socket="$work/$name.sock" \
         --listen=localhost:0 --tls-certificate="$work/$name.pem" \
         --tls-key="$work/$name.key" --tls-ca="$work/clients.pem" \
@@ -53,6 +54,7 @@ start_host() {
 start_web() {
     local name=$1
     shift
+    : >daemon.log
     "$program" --engine=host --devices=15 --socket="$work/warprsad.sock" \
         --remote-hosts="localhost:$port" --tls-certificate="$work/$name.pem" \
         --tls-key="$work/$name.key" --tls-ca="$work/clients.pem" \
