@@ -26,9 +26,25 @@ template <int N> struct warprsa_starts {
 
 template <int N> __constant__ warprsa_starts<N> warprsa_start;
 
-/* Bytes of shared memory that a block may have, from compute capability 9.0
- * on. */
-#define WARPRSA_SHARED_BYTES (227 * 1024)
+/* Bytes of shared memory that a block may have: from compute capability 9.0 on,
+ * and with 8.0. */
+#define WARPRSA_SHARED_BYTES_90 (227 * 1024)
+#define WARPRSA_SHARED_BYTES_80 (163 * 1024)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define WARPRSA_SHARED_BYTES WARPRSA_SHARED_BYTES_80
+#else
+#define WARPRSA_SHARED_BYTES WARPRSA_SHARED_BYTES_90
+#endif
+
+/* What a block has in so many bytes of shared memory. */
+template <int N, int BLOCK, int SHARED_BYTES> struct warprsa_thread_memory {
+    /* Pairs of samples that fit beside a and P. */
+    static constexpr int FIT = SHARED_BYTES / (16 * BLOCK) - N;
+    static constexpr int NEAR = FIT < N / 2 ? FIT : N / 2;
+    static constexpr unsigned BYTES =
+        (2 * N + 2 * NEAR) * BLOCK * sizeof(double);
+    static_assert(FIT >= 0, "a and P fit");
+};
 
 /* How a size class is spread. */
 template <int N_, int THREADS_PER_NUMBER_, int LIMBS_PER_THREAD_, int BLOCK_,
@@ -41,11 +57,10 @@ struct warprsa_thread_shape {
      * shared memory and in its table. */
     static constexpr int BLOCK = BLOCK_;
     static constexpr int IN_STEP = IN_STEP_;
-    /* Pairs of samples that fit beside a and P. */
-    static constexpr int FIT = WARPRSA_SHARED_BYTES / (16 * BLOCK) - N;
-    static constexpr int NEAR = FIT < N / 2 ? FIT : N / 2;
-    static constexpr unsigned BYTES =
-        (2 * N + 2 * NEAR) * BLOCK * sizeof(double);
+    /* For the code on the device; the host looks which it is. */
+    using memory = warprsa_thread_memory<N, BLOCK, WARPRSA_SHARED_BYTES>;
+    static constexpr int NEAR = memory::NEAR;
+    static constexpr unsigned BYTES = memory::BYTES;
 };
 
 /* threadIdx.x, in a way that hides from the compiler what it is. Otherwise the
@@ -116,14 +131,11 @@ warprsa_thread_blind(const warprsa_batch &batch, double *a, double *p)
 }
 
 /* The same address, in a way that hides from the compiler how it was computed.
- * Otherwise the compiler would compute it again wherever it is used. Before
- * compute capability 9.0 it may do so, as RSA-4096 has no registers left there
- * to keep the address. */
+ * Otherwise the compiler would compute it again wherever it is used, and for
+ * compute capability 8.0 RSA-4096 would spill registers. */
 static __device__ __forceinline__ double *warprsa_opaque(double *address)
 {
-#if __CUDA_ARCH__ >= 900
     asm volatile("" : "+l"(address));
-#endif
     return address;
 }
 
@@ -202,24 +214,46 @@ __global__ void __launch_bounds__(S::BLOCK, 1)
         ((volatile double *)shared)[i] = 0;
 }
 
+/* The bytes of shared memory for a block on the device that is current. With
+ * less than 9.0 has, the code is that for 8.0. Code for 8.0 on a device with
+ * more leaves the rest alone. */
+template <typename S>
+static cudaError_t warprsa_thread_shared_bytes(unsigned *bytes)
+{
+    int device = 0, most = 0;
+    cudaError_t error = cudaGetDevice(&device);
+
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(
+            &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    *bytes = most < WARPRSA_SHARED_BYTES_90
+                 ? warprsa_thread_memory<S::N, S::BLOCK,
+                                         WARPRSA_SHARED_BYTES_80>::BYTES
+                 : warprsa_thread_memory<S::N, S::BLOCK,
+                                         WARPRSA_SHARED_BYTES_90>::BYTES;
+    return error;
+}
+
 template <typename S>
 static cudaError_t warprsa_launch_thread(const warprsa_batch *batch,
                                          cudaStream_t stream)
 {
-    unsigned sms, threads, blocks;
+    unsigned sms, threads, blocks, bytes = 0;
     cudaError_t error = warprsa_sm_count(&sms);
 
+    if (error == cudaSuccess)
+        error = warprsa_thread_shared_bytes<S>(&bytes);
     if (error != cudaSuccess)
         return error;
     threads = warprsa_thread_block(batch->under_way, sms, S::BLOCK);
     blocks = (2 * batch->count + threads - 1) / threads;
     error = cudaFuncSetAttribute(warprsa_thread_kernel<S>,
                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 S::BYTES);
+                                 (int)bytes);
 
     if (error != cudaSuccess)
         return error;
-    warprsa_thread_kernel<S><<<blocks, threads, S::BYTES, stream>>>(*batch);
+    warprsa_thread_kernel<S><<<blocks, threads, bytes, stream>>>(*batch);
     return cudaGetLastError();
 }
 
