@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "batching/base/clock.h"
@@ -23,6 +22,8 @@ typedef struct counters_file {
     warprsa_counters counters;
     warprsa_own_fd fd; /* none: anonymous memory */
 } counters_file;
+
+const char warprsa_counters_magic[WARPRSA_COUNTERS_MAGIC] = "warprsa-counter";
 
 /* Gives it the size. The process may be limited to smaller files. */
 static bool set_size(int fd)
@@ -48,7 +49,7 @@ static warprsa_own_fd memory_file(void)
 warprsa_counters *warprsa_counters_new(void)
 {
     warprsa_own_fd fd = memory_file();
-    int flags = fd.fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    int flags = MAP_SHARED | (fd.fd >= 0 ? 0 : MAP_ANONYMOUS);
     counters_file *file =
         mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, flags, fd.fd, 0);
 
@@ -56,12 +57,8 @@ warprsa_counters *warprsa_counters_new(void)
         warprsa_own_fd_close(&fd);
         return NULL;
     }
-#ifdef PR_SET_VMA
-    /* So that warprsa-stat finds it without a file; old kernels can't. */
-    if (fd.fd < 0)
-        (void)prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, file, sizeof(*file),
-                    "warprsa-counters");
-#endif
+    memcpy(file->counters.magic, warprsa_counters_magic,
+           sizeof(warprsa_counters_magic));
     file->counters.version = WARPRSA_COUNTERS_VERSION;
     file->counters.pid = (uint64_t)getpid();
     file->counters.created_ns = warprsa_clock_ns();
@@ -98,10 +95,16 @@ void warprsa_counters_free(warprsa_counters *counters)
 
 static void set_text(warprsa_counters_text to, const char *text)
 {
+    static const char cut[] = "...";
+    const size_t room = WARPRSA_COUNTERS_TEXT - sizeof(cut);
+    const bool fits =
+        strnlen(text, WARPRSA_COUNTERS_TEXT) < WARPRSA_COUNTERS_TEXT;
     size_t i = 0;
 
     for (; i < WARPRSA_COUNTERS_TEXT - 1 && text[i] != '\0'; i++)
-        atomic_store_explicit(&to[i], text[i], memory_order_relaxed);
+        atomic_store_explicit(&to[i],
+                              fits || i < room ? text[i] : cut[i - room],
+                              memory_order_relaxed);
     for (; i < WARPRSA_COUNTERS_TEXT; i++)
         atomic_store_explicit(&to[i], '\0', memory_order_relaxed);
 }

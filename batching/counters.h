@@ -16,11 +16,13 @@
 #include "gpu/engine.h"
 
 enum {
-    WARPRSA_COUNTERS_VERSION = 5,
+    WARPRSA_COUNTERS_VERSION = 6,
     WARPRSA_HISTOGRAM_BINS = 17, /* batch sizes 1, 2, 3-4, 5-8, ... 65536 */
     WARPRSA_TIME_BINS = 22,      /* see warprsa_time_bin() */
     WARPRSA_TIME_BIN_SHIFT = 13, /* the first bin: up to 8192 ns */
-    WARPRSA_COUNTERS_TEXT = 64,
+    /* With room for the longest name of a device, what is said about it, and a
+     * reason with a path and advice. */
+    WARPRSA_COUNTERS_TEXT = 256,
     WARPRSA_COUNTERS_LINE = 16384, /* holds any formatted line */
     WARPRSA_COUNTERS_DEVICES = 16,
 };
@@ -63,8 +65,15 @@ typedef struct warprsa_device_counters {
     _Atomic uint64_t traffic[WARPRSA_TRAFFIC_KINDS]; /* of another host */
 } warprsa_device_counters;
 
+/* How each block begins: it tells one from other memory of a process. */
+enum {
+    WARPRSA_COUNTERS_MAGIC = 16,
+};
+extern const char warprsa_counters_magic[WARPRSA_COUNTERS_MAGIC];
+
 typedef struct warprsa_counters {
-    uint64_t version; /* WARPRSA_COUNTERS_VERSION */
+    char magic[WARPRSA_COUNTERS_MAGIC]; /* warprsa_counters_magic */
+    uint64_t version;                   /* WARPRSA_COUNTERS_VERSION */
     uint64_t pid;
     /* warprsa_clock_ns() when the block was made: with the pid it tells a block
      * from all others since the machine has started. */
@@ -101,11 +110,12 @@ typedef struct warprsa_counters {
 } warprsa_counters;
 
 /*
- * A fresh block, all zeros but version and pid, in a memory file whose
- * descriptor (close-on-exec) stays open for warprsa-stat to find; in anonymous
- * memory where no such file can be had. NULL: no memory. A forked child that
- * counts needs a block of its own: the file is shared with its parent. Any
- * thread.
+ * A fresh block, all zeros but for its head, in a memory file whose
+ * descriptor (close-on-exec) stays open for warprsa-stat to find. Where no such
+ * file can be had, as in a sandbox, it is in shared anonymous memory. Others
+ * see that as a mapping of "/dev/zero", and no sandbox denies it. NULL: no
+ * memory. A forked child that counts needs a block of its own: this one is
+ * shared with its parent. Any thread.
  */
 warprsa_counters *warprsa_counters_new(void);
 
@@ -118,8 +128,8 @@ void warprsa_counters_restart(warprsa_counters *counters);
  * parent's block: only the child's own mapping and descriptor go. */
 void warprsa_counters_free(warprsa_counters *counters);
 
-/* Sets the device text, or the name of a device by its number, cut to what
- * fits. One thread at a time per block. */
+/* Sets the device text, or the name of a device by its number. What does not
+ * fit ends with "...". One thread at a time per block. */
 void warprsa_counters_set_device(warprsa_counters *counters, const char *text);
 void warprsa_counters_set_name(warprsa_counters *counters, unsigned device,
                                const char *text);

@@ -56,7 +56,11 @@ static warprsa_instance *instance_new(const warprsa_context *context)
     warprsa_counters_set_device(instance->counters,
                                 context->config.route == WARPRSA_ROUTE_CPU
                                     ? "route = cpu"
-                                    : "no device opened yet");
+                                : context->config.route == WARPRSA_ROUTE_AUTO
+                                    ? "none yet: route = auto leaves few "
+                                      "operations at a time to OpenSSL, and "
+                                      "has opened no device so far"
+                                    : "none yet: no device opened so far");
     instance->generation = warprsa_fork_generation();
     warprsa_router_init(&instance->router, &warprsa_router_system_clocks,
                         warprsa_usable_cpus());

@@ -96,7 +96,7 @@ static bool load_default(warprsa_context *context)
  * no daemon, operations run on the CPU, and connecting is tried again. */
 static void open_control_connection(warprsa_context *context)
 {
-    char why[200];
+    char why[400];
 
     if (context->config.mode == WARPRSA_MODE_DAEMON &&
         !warprsa_control_connection_open(&context->control_connection,

@@ -374,7 +374,7 @@ static bool say_waiting(const serving_state *s)
  * when a GPU does, which takes longer to open. */
 static void say_ready(serving_state *s)
 {
-    char device[WARPRSA_COUNTERS_TEXT], line[128];
+    char device[WARPRSA_COUNTERS_TEXT], line[WARPRSA_COUNTERS_TEXT + 16];
 
     warprsa_counters_device(s->serving->counters, device);
     if (s->ready && strcmp(device, s->device) == 0)

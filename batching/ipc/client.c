@@ -23,7 +23,7 @@ enum {
     RETRY_MAX_MS = 2000,
     /* After so long a reply is taken to be lost. */
     LOST_MS = 30000,
-    WHY_SIZE = 200,
+    WHY_SIZE = 400,
 };
 
 void warprsa_client_drop(warprsa_client *client)

@@ -9,13 +9,63 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
+
+enum {
+    GROUP_NAME = 33, /* with its zero; groupadd allows 32 */
+};
+
+/* The name of a group, by /etc/group alone: what else the system has for names
+ * may take locks of the program's, or ask the network. "?": it has none. */
+static void name_group(gid_t gid, char name[GROUP_NAME])
+{
+    FILE *file = fopen("/etc/group", "re");
+    char line[1024], format[32];
+    unsigned number;
+
+    snprintf(format, sizeof(format), "%%%d[^:]:%%*[^:]:%%u:", GROUP_NAME - 1);
+    strcpy(name, "?");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        char found[GROUP_NAME];
+
+        if (sscanf(line, format, found, &number) == 2 && number == gid) {
+            strcpy(name, found);
+            break;
+        }
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+/* Says which group this process would have to be in, if it is for that. */
+static void explain_refusal(const char *path, char *why, size_t why_size)
+{
+    char name[GROUP_NAME];
+    struct stat st;
+
+    if (stat(path, &st) != 0 || (st.st_mode & S_IWGRP) == 0)
+        return;
+    name_group(st.st_gid, name);
+    snprintf(why, why_size,
+             ": its group is %s (%u), and user %u is not in it, or this "
+             "process began before",
+             name, (unsigned)st.st_gid, (unsigned)geteuid());
+}
 
 static void explain(const warprsa_control_connection *control, char *why,
                     size_t why_size)
 {
+    const int error = errno;
+    size_t length;
+
     snprintf(why, why_size, "no warprsad at %s: %s", control->path,
-             strerror(errno));
+             strerror(error));
+    length = strlen(why);
+    if (error == EACCES)
+        explain_refusal(control->path, why + length, why_size - length);
+    errno = error;
 }
 
 /* Makes a connected socket; false: see errno. Does not block: a daemon with too

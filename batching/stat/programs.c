@@ -10,21 +10,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct state_head {
     char magic[8];
     uint32_t counters_version;
     uint32_t record_size;
+    uint64_t records; /* that follow; last, since it is not always the same */
 } state_head;
 
 static const state_head wanted_head = {"warprsa", WARPRSA_COUNTERS_VERSION,
-                                       sizeof(warprsa_seen)};
+                                       sizeof(warprsa_seen), 0};
 
 static warprsa_program *find(warprsa_programs *programs, const char *name)
 {
@@ -95,6 +96,7 @@ static void collect_process(void *arg, pid_t pid, warprsa_found found,
     warprsa_process_state state =
         found == WARPRSA_FOUND           ? WARPRSA_PROCESS_ACTIVE
         : found == WARPRSA_OTHER_VERSION ? WARPRSA_PROCESS_OTHER_VERSION
+        : found == WARPRSA_UNKNOWN       ? WARPRSA_PROCESS_UNKNOWN
                                          : WARPRSA_PROCESS_IDLE;
     char name[WARPRSA_COMMAND_SIZE];
 
@@ -141,6 +143,7 @@ bool warprsa_programs_collect(warprsa_programs *programs, char *why,
 static void add_old(warprsa_programs *programs, warprsa_seen *old)
 {
     old->name[sizeof(old->name) - 1] = '\0';
+    warprsa_stats_clean(old->name);
     if (old->pid != 0 && programs->live_count > 0 &&
         bsearch(old, programs->live, programs->live_count,
                 sizeof(*programs->live), compare) != NULL)
@@ -149,21 +152,42 @@ static void add_old(warprsa_programs *programs, warprsa_seen *old)
     add(&find(programs, old->name)->sum, &old->counters);
 }
 
-/* Adds what the file at `path` knows of ended processes. False: it cannot be
- * read; errno says why. */
-static bool read_state(warprsa_programs *programs, const char *path)
+/* The same of all records behind the head; `why` says what is missing. */
+static void read_records(warprsa_programs *programs, FILE *file, char *why,
+                         size_t why_size)
+{
+    state_head head = {{0}, 0, 0, 0};
+    warprsa_seen old;
+    uint64_t count = 0;
+
+    if (fread(&head, sizeof(head), 1, file) != 1 ||
+        memcmp(&head, &wanted_head, offsetof(state_head, records)) != 0) {
+        snprintf(why, why_size,
+                 "it is no state file of this version: sums begin anew");
+        return;
+    }
+    while (count < head.records && fread(&old, sizeof(old), 1, file) == 1) {
+        add_old(programs, &old);
+        count++;
+    }
+    if (count < head.records)
+        snprintf(why, why_size,
+                 "it is cut, %" PRIu64 " of %" PRIu64
+                 " records are there: sums may have fallen",
+                 count, head.records);
+}
+
+/* Adds what the file at `path` knows of ended processes; `why` says what is
+ * wrong with it. False: it cannot be read; errno says why. */
+static bool read_state(warprsa_programs *programs, const char *path, char *why,
+                       size_t why_size)
 {
     FILE *file = fopen(path, "re");
-    state_head head;
-    warprsa_seen old;
     bool good;
 
     if (file == NULL)
         return errno == ENOENT;
-    if (fread(&head, sizeof(head), 1, file) == 1 &&
-        memcmp(&head, &wanted_head, sizeof(head)) == 0)
-        while (fread(&old, sizeof(old), 1, file) == 1)
-            add_old(programs, &old);
+    read_records(programs, file, why, why_size);
     good = ferror(file) == 0;
     fclose(file);
     return good;
@@ -171,7 +195,11 @@ static bool read_state(warprsa_programs *programs, const char *path)
 
 static bool write_records(const warprsa_programs *programs, FILE *file)
 {
-    bool good = fwrite(&wanted_head, sizeof(wanted_head), 1, file) == 1;
+    state_head head = wanted_head;
+    bool good;
+
+    head.records = programs->count + programs->live_count;
+    good = fwrite(&head, sizeof(head), 1, file) == 1;
 
     for (size_t i = 0; i < programs->count && good; i++) {
         const warprsa_program *program = &programs->list[i];
@@ -187,37 +215,44 @@ static bool write_records(const warprsa_programs *programs, FILE *file)
     return good;
 }
 
-/* Writes a new file and puts it in the place of the old one. False: errno says
- * why it failed. */
+/* Writes a new file, by a name that no other process writes to, and puts it in
+ * the place of the old one once the disk has it: at every moment, even of a
+ * machine that loses its power, there is one of the two as a whole. False:
+ * errno says why it failed. */
 static bool write_state(const warprsa_programs *programs, const char *path)
 {
     char fresh[PATH_MAX];
     FILE *file;
     bool good;
-    int fd;
+    int fd, error;
 
-    if (snprintf(fresh, sizeof(fresh), "%s.new", path) >= PATH_MAX) {
+    if (snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path) >= PATH_MAX) {
         errno = ENAMETOOLONG;
         return false;
     }
-    fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-              S_IRUSR | S_IWUSR);
+    fd = mkostemp(fresh, O_CLOEXEC);
     if (fd < 0)
         return false;
     file = fdopen(fd, "w");
-    if (file == NULL) {
+    if (file == NULL)
         close(fd);
-        return false;
-    }
-    good = write_records(programs, file);
-    good &= fclose(file) == 0;
-    return good && rename(fresh, path) == 0;
+    good = file != NULL && write_records(programs, file) && fflush(file) == 0 &&
+           fsync(fd) == 0;
+    good &= file != NULL && fclose(file) == 0;
+    if (good && rename(fresh, path) == 0)
+        return true;
+    error = errno;
+    unlink(fresh);
+    errno = error;
+    return false;
 }
 
 bool warprsa_programs_remember(warprsa_programs *programs, const char *path,
                                char *why, size_t why_size)
 {
-    if (read_state(programs, path) && write_state(programs, path))
+    why[0] = '\0';
+    if (read_state(programs, path, why, why_size) &&
+        write_state(programs, path))
         return true;
     snprintf(why, why_size, "%s: %s", path, strerror(errno));
     return false;

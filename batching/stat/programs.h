@@ -25,6 +25,7 @@ typedef enum warprsa_process_state {
     WARPRSA_PROCESS_ACTIVE, /* it has made private operations */
     WARPRSA_PROCESS_IDLE,   /* it has loaded the provider, no more */
     WARPRSA_PROCESS_OTHER_VERSION,
+    WARPRSA_PROCESS_UNKNOWN, /* its counters may not be read */
     WARPRSA_PROCESS_STATES
 } warprsa_process_state;
 
@@ -60,8 +61,10 @@ bool warprsa_programs_collect(warprsa_programs *programs, char *why,
 /*
  * After collecting: adds what processes that have ended since are known to have
  * counted, by the state file `path`, and writes the file anew. A file that is
- * not there, or of another version, counts as empty. False: it could not be
- * read or written, and `why` says why; the old file stays. One thread.
+ * not there counts as empty. So does one that is of another version or no state
+ * file, and of one that is cut what is there counts: then `why` says so, and is
+ * empty otherwise. False: it could not be read or written, and `why` says why;
+ * the old file stays. One thread.
  */
 bool warprsa_programs_remember(warprsa_programs *programs, const char *path,
                                char *why, size_t why_size);

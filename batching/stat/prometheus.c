@@ -42,11 +42,14 @@ static void write_processes(const warprsa_programs *programs, FILE *to)
     static const char *const states[WARPRSA_PROCESS_STATES] = {
         [WARPRSA_PROCESS_ACTIVE] = "active",
         [WARPRSA_PROCESS_IDLE] = "idle",
-        [WARPRSA_PROCESS_OTHER_VERSION] = "other_version"};
+        [WARPRSA_PROCESS_OTHER_VERSION] = "other_version",
+        [WARPRSA_PROCESS_UNKNOWN] = "unknown"};
 
-    describe(to, "warprsa_processes", "gauge",
-             "Processes that have loaded warprsa. idle: no private operation "
-             "yet; other_version: not readable by this warprsa-stat.");
+    describe(
+        to, "warprsa_processes", "gauge",
+        "Processes that have loaded warprsa. idle: no private operation "
+        "yet; other_version: not readable by this warprsa-stat; unknown: its "
+        "counters may not be read.");
     for (size_t i = 0; i < programs->count; i++)
         for (unsigned s = 0; s < WARPRSA_PROCESS_STATES; s++)
             fprintf(to,

@@ -23,9 +23,14 @@
 enum {
     EXIT_NONE = 1,  /* nothing to show, or an error: stderr says which */
     EXIT_USAGE = 2, /* bad command line */
-    VERDICT_SIZE = 512,
+    VERDICT_SIZE = 1024,
     RATE_MS = 300, /* rates of devices are measured over */
 };
+
+#define NOT_KNOWN                                                              \
+    "has loaded warprsa; whether it made private RSA operations is not "       \
+    "known: "                                                                  \
+    "its memory may not be read; run warprsa-stat as root"
 
 /* What the first line says. */
 typedef struct summary {
@@ -115,10 +120,14 @@ static void verdict(const warprsa_counters *c, char text[VERDICT_SIZE])
     if (strncmp(device, "none: ", 6) == 0)
         name = device + 6;
     all = s.gpu + s.ifma + s.cpu;
-    if (s.devices == 0 && s.gpu + s.ifma == 0)
+    if (s.devices == 0 && strncmp(device, "none yet: ", 10) == 0)
+        snprintf(text, VERDICT_SIZE,
+                 "not yet: %s; %" PRIu64 " operations on the CPU", device + 10,
+                 s.cpu);
+    else if (s.devices == 0 && s.gpu + s.ifma == 0)
         snprintf(text, VERDICT_SIZE,
                  "no: %s; %" PRIu64 " operations on the CPU",
-                 *name != '\0' ? name : "no device opened yet", s.cpu);
+                 *name != '\0' ? name : "no device", s.cpu);
     else if (s.devices == 0)
         snprintf(text, VERDICT_SIZE,
                  "no longer: %s; %" PRIu64 " of %" PRIu64
@@ -296,18 +305,15 @@ static void print_process(output *out, pid_t pid,
     }
 }
 
-/* A process that has loaded the provider and counts nothing. Its counters are
- * zeros. */
-static void print_idle(output *out, pid_t pid)
+/* A process that has loaded the provider and whose counters are not there, or
+ * not to be read: zeros stand in for them. */
+static void print_without(output *out, pid_t pid, const char *text)
 {
     static const warprsa_counters none;
     char command[WARPRSA_COMMAND_SIZE];
 
     warprsa_stats_command(pid, command);
-    print_block(out, pid, command,
-                "idle: has loaded warprsa, but made no private RSA operation "
-                "yet",
-                &none, NULL);
+    print_block(out, pid, command, text, &none, NULL);
 }
 
 static void print_why_not(pid_t pid, warprsa_found found)
@@ -322,6 +328,7 @@ static void print_why_not(pid_t pid, warprsa_found found)
         [WARPRSA_INHERITED] =
             "was forked from a process that uses warprsa, and has made no "
             "private RSA operation itself",
+        [WARPRSA_UNKNOWN] = NOT_KNOWN,
         [WARPRSA_OTHER_VERSION] = "uses another version of warprsa than this "
                                   "warprsa-stat understands",
         [WARPRSA_NO_PROCESS] = "does not exist",
@@ -378,7 +385,11 @@ static void show_each(void *arg, pid_t pid, warprsa_found found,
     if (found == WARPRSA_FOUND)
         print_process(out, pid, blocks, NULL, count);
     else if (found == WARPRSA_NOT_COUNTING || found == WARPRSA_INHERITED)
-        print_idle(out, pid);
+        print_without(out, pid,
+                      "idle: has loaded warprsa, but made no private RSA "
+                      "operation yet");
+    else if (found == WARPRSA_UNKNOWN)
+        print_without(out, pid, "unknown: " NOT_KNOWN);
     else if (found == WARPRSA_NO_PERMISSION)
         out->hidden++;
 }
@@ -407,8 +418,11 @@ static bool show_prometheus(const char *state)
     bool good = programs != NULL &&
                 warprsa_programs_collect(programs, why, sizeof(why));
 
-    if (good && state != NULL)
+    if (good && state != NULL) {
         good = warprsa_programs_remember(programs, state, why, sizeof(why));
+        if (good && why[0] != '\0')
+            fprintf(stderr, "warprsa-stat: %s: %s\n", state, why);
+    }
     if (good) {
         warprsa_programs_sum(programs);
         warprsa_prometheus_write(programs, stdout);

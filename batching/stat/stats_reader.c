@@ -4,8 +4,9 @@
  * Reading the counters of another process; see stats_reader.h.
  *
  * A block of counters is a memory file, found by its name among the descriptors
- * of the process. Where the process has closed that descriptor, or could have
- * none, the block is a mapping of the same name.
+ * of the process. Where the process has closed that descriptor the block is a
+ * mapping of the same name. Where it could have none the block is a mapping of
+ * shared anonymous memory, which has the name /dev/zero as all of its kind.
  */
 #include "batching/stat/stats_reader.h"
 
@@ -39,6 +40,7 @@ typedef struct search {
     size_t count;
     bool inherited;
     bool other_version;
+    bool unread; /* a mapping that may be a block could not be read */
 } search;
 
 /* The PID that a process has in its own namespace, as in a container: the last
@@ -63,10 +65,16 @@ static uint64_t number_inside(pid_t pid)
     return number;
 }
 
-/* Adds a block, unless it is of another version or another process. */
-static void consider(search *s, const warprsa_counters *block)
+/* Adds a block, unless it is of another version or another process. What is
+ * named as one and begins in another way is of another version. */
+static void consider(search *s, const warprsa_counters *block, bool named)
 {
-    if (block->version != WARPRSA_COUNTERS_VERSION)
+    const bool is_block = memcmp(block->magic, warprsa_counters_magic,
+                                 WARPRSA_COUNTERS_MAGIC) == 0;
+
+    if (!is_block && !named)
+        return;
+    if (!is_block || block->version != WARPRSA_COUNTERS_VERSION)
         s->other_version = true;
     else if (block->serving_pid == s->own_pid)
         return; /* shown as its parent's */
@@ -115,7 +123,7 @@ static void consider_descriptor(search *s, int directory, const char *name)
     if (fd < 0)
         return;
     if (pread(fd, &block, sizeof(block), 0) == (ssize_t)sizeof(block))
-        consider(s, &block);
+        consider(s, &block, true);
     close(fd);
 }
 
@@ -137,7 +145,7 @@ static int search_descriptors(search *s)
     return 0;
 }
 
-static void consider_mapping(search *s, uintptr_t address)
+static void consider_mapping(search *s, uintptr_t address, bool named)
 {
     warprsa_counters block;
     struct iovec here = {&block, sizeof(block)};
@@ -145,7 +153,9 @@ static void consider_mapping(search *s, uintptr_t address)
 
     if (process_vm_readv(s->pid, &here, 1, &there, 1, 0) ==
         (ssize_t)sizeof(block))
-        consider(s, &block);
+        consider(s, &block, named);
+    else if (named || errno != EFAULT) /* EFAULT: it is smaller than a block */
+        s->unread = true;
 }
 
 /* Adds a block among the mappings, unless one was found already. *module says
@@ -161,12 +171,13 @@ static int search_mappings(search *s, bool *module)
         return errno;
     *module = false;
     while (fgets(line, sizeof(line), maps) != NULL) {
+        const bool named = strstr(line, " /memfd:" BLOCK_NAME) != NULL;
+
         if (strstr(line, MODULE_NAME) != NULL)
             *module = true;
-        if (s->count == 0 && !s->inherited &&
-            (strstr(line, " /memfd:" BLOCK_NAME) != NULL ||
-             strstr(line, " [anon:" BLOCK_NAME "]") != NULL))
-            consider_mapping(s, (uintptr_t)strtoull(line, NULL, 16));
+        if (named || (strstr(line, " rw-s ") != NULL &&
+                      strstr(line, " /dev/zero (deleted)") != NULL))
+            consider_mapping(s, (uintptr_t)strtoull(line, NULL, 16), named);
     }
     fclose(maps);
     return 0;
@@ -196,7 +207,9 @@ warprsa_found warprsa_stats_read(pid_t pid, warprsa_counters *blocks,
         return WARPRSA_OTHER_VERSION;
     if (s.inherited)
         return WARPRSA_INHERITED;
-    return module ? WARPRSA_NOT_COUNTING : WARPRSA_NOT_LOADED;
+    if (!module)
+        return WARPRSA_NOT_LOADED;
+    return s.unread ? WARPRSA_UNKNOWN : WARPRSA_NOT_COUNTING;
 }
 
 bool warprsa_stats_each(warprsa_process_fn each, void *arg)
@@ -222,6 +235,13 @@ bool warprsa_stats_each(warprsa_process_fn each, void *arg)
     return true;
 }
 
+void warprsa_stats_clean(char *name)
+{
+    for (char *c = name; *c != '\0'; c++)
+        if (*c < ' ' || *c > '~' || *c == '"' || *c == '\\')
+            *c = '?';
+}
+
 void warprsa_stats_command(pid_t pid, char name[WARPRSA_COMMAND_SIZE])
 {
     char path[PATH_SIZE];
@@ -239,7 +259,5 @@ void warprsa_stats_command(pid_t pid, char name[WARPRSA_COMMAND_SIZE])
         return;
     }
     name[strcspn(name, "\n")] = '\0';
-    for (char *c = name; *c != '\0'; c++)
-        if (*c < ' ' || *c > '~' || *c == '"' || *c == '\\')
-            *c = '?';
+    warprsa_stats_clean(name);
 }

@@ -23,6 +23,7 @@ typedef enum warprsa_found {
     WARPRSA_NOT_LOADED,   /* no trace of the provider */
     WARPRSA_NOT_COUNTING, /* the module is mapped; no operation yet */
     WARPRSA_INHERITED,    /* only a block of the process it was forked from */
+    WARPRSA_UNKNOWN,      /* the module is mapped; counters may not be read */
     WARPRSA_OTHER_VERSION,
     WARPRSA_NO_PROCESS,
     WARPRSA_NO_PERMISSION,
@@ -41,8 +42,10 @@ typedef void (*warprsa_process_fn)(void *arg, pid_t pid, warprsa_found found,
                                    size_t count);
 bool warprsa_stats_each(warprsa_process_fn each, void *arg);
 
-/* Copies the name of a process's program; what could need escaping in JSON is
- * replaced by "?", and so is a name that can't be had. */
+/* Replaces by "?" what could need escaping in JSON or in a metric's label. */
+void warprsa_stats_clean(char *name);
+
+/* Copies the name of a process's program, cleaned; "?" if it can't be had. */
 void warprsa_stats_command(pid_t pid, char name[WARPRSA_COMMAND_SIZE]);
 
 #endif

@@ -31,9 +31,9 @@ typedef struct warprsa_cuda_stream {
 
 struct warprsa_device {
     warprsa_device_config config;
-    bool int32;     /* its one kernel is WARPRSA_KERNEL_INT32 */
-    char model[64]; /* as CUDA names it */
-    char description[128];
+    bool int32;      /* its one kernel is WARPRSA_KERNEL_INT32 */
+    char model[128]; /* as CUDA names it */
+    char description[256];
     warprsa_kernel_timings
         timings; /* of the kernels that are chosen by batch */
     warprsa_id_pool key_ids;

@@ -129,7 +129,7 @@ static cudaError_t describe(warprsa_device *device)
 
     if (error != cudaSuccess)
         return error;
-    snprintf(device->model, sizeof(device->model), "%.63s", properties.name);
+    snprintf(device->model, sizeof(device->model), "%.127s", properties.name);
     snprintf(device->description, sizeof(device->description), "%s (cuda %u)",
              device->model, device->config.ordinal);
     return properties.major < CAPABILITY_MAJOR_MIN

@@ -43,7 +43,7 @@ struct warprsa_device {
     warprsa_device_config config;
     const warprsa_engine *engine;
     const warprsa_host_arithmetic *arithmetic;
-    char description[64];
+    char description[128];
     warprsa_id_pool key_ids;
     loaded_key *keys;
     uint32_t capacity;

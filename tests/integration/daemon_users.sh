@@ -60,7 +60,8 @@ sign_as 62000 62000 || fail "a user outside the group can't sign at all"
 cat 62000.trace >provider.trace
 [ "$(total "$engine_counter")" = 0 ] && [ "$(total cpu_no_device)" = 1 ] ||
     fail "a user outside the group was served"
-grep -q 'warprsad.sock: Permission denied' provider.trace
+grep -q "warprsad.sock: Permission denied: its group is $group ($gid), and user \
+62000 is not in it" provider.trace || fail "which group does it lack?"
 [ "$(live "$daemon" "$engine_counter")" -ge 64 ]
 wait_for 60 has_counted keys 0
 

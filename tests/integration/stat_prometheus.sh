@@ -93,24 +93,40 @@ expect metrics "warprsa_operations_total{$labels,route=$engine_counter,size=2048
 "$python" - <<'END'
 import struct
 state = open("state", "rb").read()
-head = struct.calcsize("8sII")
-size = struct.unpack("8sII", state[:head])[2]
-assert (len(state) - head) % size == 0, (len(state), size)
+head = struct.calcsize("8sIIQ")
+size, count = struct.unpack("8sIIQ", state[:head])[2:]
+assert len(state) == head + size * count, (len(state), size, count)
 record = next(state[i:i + size] for i in range(head, len(state), size)
               if state[i:i + 4] == b"ossl" and state[i + 64:i + 72] == bytes(8))
 with open("many", "wb") as out:
-    out.write(state[:head])
+    out.write(state[:head - 8] + struct.pack("Q", 101))
+    out.write(b'odd"\\\n'.ljust(64, b"\0") + record[64:])
     for i in range(100):
         out.write(f"program{i}".encode().ljust(64, b"\0") + record[64:])
 END
-"$stat" --prometheus --state many >metrics
+cp many cut
+truncate -s -100 cut
+"$stat" --prometheus --state many >metrics 2>many.log
+[ ! -s many.log ] || fail "$(cat many.log)"
 named=$(grep -c '^warprsa_batches_total{program="program[0-9]*"}' metrics)
 [ "$named" -le 64 ] || fail "$named programs have a name"
 expect metrics "warprsa_batches_total{program=other}=some"
 
-# Something else in the state's place: it begins anew.
+# A name in the file is no label yet, and of a file that is cut one hears.
+expect metrics 'warprsa_devices{program=odd???}=0'
+"$stat" --prometheus --state cut >metrics 2>cut.log
+expect metrics 'warprsa_devices{program=odd???}=0'
+grep -q '^warprsa-stat: cut: it is cut, 100 of 101 records' cut.log ||
+    fail "$(cat cut.log)"
+"$stat" --prometheus --state cut >metrics 2>cut.log
+[ ! -s cut.log ] || fail "a new file is cut: $(cat cut.log)"
+
+# Something else in the state's place: it begins anew, and says so.
 echo nonsense >state
-"$stat" --prometheus --state state >metrics
+"$stat" --prometheus --state state >metrics 2>state.log
+grep -q '^warprsa-stat: state: it is no state file' state.log ||
+    fail "$(cat state.log)"
+[ "$(echo state*)" = "state state.log" ] || fail "left behind: $(echo state*)"
 expect metrics "warprsa_operations_total{$labels,route=$engine_counter,size=2048}=1"
 
 configure daemon.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}" engine=none

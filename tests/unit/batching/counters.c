@@ -4,6 +4,9 @@
  * The counter block, and warprsa-stat reading it in this very process.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,7 +145,7 @@ static void device_text_is_cut_and_cleaned(void **state)
 {
     warprsa_counters *c = warprsa_counters_new();
     char text[WARPRSA_COUNTERS_TEXT];
-    char lengthy[200];
+    char lengthy[400];
 
     (void)state;
     assert_non_null(c);
@@ -152,6 +157,11 @@ static void device_text_is_cut_and_cleaned(void **state)
     warprsa_counters_set_device(c, lengthy);
     warprsa_counters_device(c, text);
     assert_int_equal(strlen(text), WARPRSA_COUNTERS_TEXT - 1);
+    assert_string_equal(text + WARPRSA_COUNTERS_TEXT - 5, "x...");
+    lengthy[WARPRSA_COUNTERS_TEXT - 1] = '\0';
+    warprsa_counters_set_device(c, lengthy);
+    warprsa_counters_device(c, text);
+    assert_string_equal(text, lengthy);
     warprsa_counters_set_device(c, "short");
     warprsa_counters_device(c, text);
     assert_string_equal(text, "short");
@@ -250,7 +260,9 @@ static void stat_answers_in_its_first_line(void **state)
 
     (void)state;
     assert_non_null(c);
-    expect_verdict("no: no device opened yet; 0 operations on the CPU");
+    expect_verdict("no: no device; 0 operations on the CPU");
+    warprsa_counters_set_device(c, "none yet: route = auto leaves few");
+    expect_verdict("not yet: route = auto leaves few; 0 operations on the CPU");
     warprsa_counters_set_device(c, "none: no driver");
     warprsa_count(&c->cpu[1], 3);
     warprsa_count(&c->cpu_reason[WARPRSA_CPU_NO_DEVICE], 3);
@@ -310,8 +322,101 @@ static void stat_finds_a_block_without_descriptor(void **state)
     c = warprsa_counters_new();
     assert_non_null(c);
     close(next);
-    expect_verdict("no: no device opened yet; 0 operations on the CPU");
+    expect_verdict("no: no device; 0 operations on the CPU");
     warprsa_counters_free(c);
+}
+
+/* From here on this process gets EPERM for the two system calls. False: the
+ * kernel, or an emulator, has no filters. */
+static bool deny(unsigned one, unsigned other)
+{
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {sizeof(program) / sizeof(program[0]),
+                                      program};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+/* Runs `child`, which ends the new process and may skip the test. */
+static void in_a_child(void (*child)(void))
+{
+    pid_t pid;
+    int status;
+
+    fflush(NULL);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        child();
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void count_without_a_file(void)
+{
+    char out[8192], argument[32];
+    warprsa_counters *c;
+
+    /* prctl() could give memory a name. */
+    if (!deny(__NR_memfd_create, __NR_prctl))
+        _exit(77);
+    c = warprsa_counters_new();
+    if (c == NULL)
+        _exit(1);
+    warprsa_counters_set_device(c, "NVIDIA H200 (cuda 0)");
+    warprsa_count(&c->devices, 1);
+    warprsa_count(&c->gpu[1], 9);
+    snprintf(argument, sizeof(argument), "%d", getpid());
+    _exit(stat_program(argument, out, sizeof(out)) == 0 &&
+                  strstr(out, "yes: NVIDIA H200 (cuda 0); 9 of 9") != NULL
+              ? 0
+              : 2);
+}
+
+/* As in a sandbox that allows neither memory files nor names of memory. */
+static void stat_finds_a_block_without_a_file(void **state)
+{
+    (void)state;
+    in_a_child(count_without_a_file);
+}
+
+/* Its counters are there, and warprsa-stat may not read them. */
+static void look_without_permission(void)
+{
+    char module[1024], out[65536], wanted[64];
+    int fd;
+
+    snprintf(module, sizeof(module), "%s/provider/warprsa.so",
+             getenv("BUILD_DIR") != NULL ? getenv("BUILD_DIR") : "");
+    fd = open(module, O_RDONLY);
+    if (fd < 0 || !deny(__NR_memfd_create, __NR_process_vm_readv))
+        _exit(77);
+    if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
+        warprsa_counters_new() == NULL)
+        _exit(1);
+    snprintf(wanted, sizeof(wanted), "%d %s: unknown: has loaded", getpid(),
+             own_name());
+    _exit(stat_program("", out, sizeof(out)) == 0 &&
+                  strstr(out, wanted) != NULL &&
+                  strstr(out, "is not known") != NULL
+              ? 0
+              : 2);
+}
+
+static void stat_says_what_it_does_not_know(void **state)
+{
+    (void)state;
+    in_a_child(look_without_permission);
 }
 
 static void stat_tells_why_there_is_nothing(void **state)
@@ -380,6 +485,8 @@ int main(void)
         cmocka_unit_test(stat_answers_in_its_first_line),
         cmocka_unit_test(stat_finds_this_process_among_all),
         cmocka_unit_test(stat_finds_a_block_without_descriptor),
+        cmocka_unit_test(stat_finds_a_block_without_a_file),
+        cmocka_unit_test(stat_says_what_it_does_not_know),
         cmocka_unit_test(stat_tells_why_there_is_nothing),
     };
 

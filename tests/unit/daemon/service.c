@@ -334,6 +334,32 @@ static void a_client_knows_what_computes(void **state)
     test_server_close(&s);
 }
 
+/* The longest name of a device, and all that is said of it, is known to its
+ * client as a whole. */
+static void a_long_name_is_not_cut(void **state)
+{
+    static const char name[] =
+        "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition (cuda 15, "
+        "kernel timings: calibration_file, direct reads)";
+    char text[WARPRSA_COUNTERS_TEXT], wanted[sizeof(name) + 32];
+    test_server s;
+    test_client g;
+
+    (void)state;
+    snprintf(wanted, sizeof(wanted), "%s, by warprsad", name);
+    FAKE_SET(text, name);
+    open_both(&s, &g, 64, LONG_MS, LONG_MS);
+    warprsa_counters_device(s.queue_config.counters, text);
+    assert_string_equal(text, name);
+    warprsa_counters_name(s.queue_config.counters, 0, text);
+    assert_string_equal(text, name);
+    WAIT_UNTIL(test_client_is_ready(&g));
+    warprsa_counters_device(g.counters, text);
+    assert_string_equal(text, wanted);
+    test_client_close(&g);
+    test_server_close(&s);
+}
+
 static void one_key_is_uploaded_once(void **state)
 {
     test_server s;
@@ -858,6 +884,7 @@ int main(void)
         cmocka_unit_test_setup(notifiers_wake, reset),
         cmocka_unit_test_setup(what_the_caller_does_meanwhile, reset),
         cmocka_unit_test_setup(a_client_knows_what_computes, reset),
+        cmocka_unit_test_setup(a_long_name_is_not_cut, reset),
         cmocka_unit_test_setup(one_key_is_uploaded_once, reset),
         cmocka_unit_test_setup(why_the_queue_refused, reset),
         cmocka_unit_test_setup(too_many_keys_of_one_client, reset),

@@ -33,7 +33,7 @@ typedef struct stream_state {
 
 struct warprsa_device {
     warprsa_device_config config;
-    char text[32];
+    char text[256];
     bool second;
     bool lost;
     loaded_key keys[KEYS_MAX];
@@ -160,8 +160,11 @@ static warprsa_status open_device(const warprsa_device_config *config,
         last_opened = *device;
         (*device)->config = *config;
         (*device)->second = second;
-        snprintf((*device)->text, sizeof((*device)->text), "Fake (%s %u)",
-                 second ? "second" : "fake", config->ordinal);
+        if (fake.text != NULL)
+            snprintf((*device)->text, sizeof((*device)->text), "%s", fake.text);
+        else
+            snprintf((*device)->text, sizeof((*device)->text), "Fake (%s %u)",
+                     second ? "second" : "fake", config->ordinal);
     }
     changed();
     pthread_mutex_unlock(&fake.lock);

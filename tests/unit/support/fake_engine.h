@@ -25,6 +25,7 @@ typedef struct fake_engine {
     /* How it is to behave. */
     unsigned devices;           /* that count() finds */
     unsigned second_devices;    /* the same of fake_engine_second() */
+    const char *text;           /* its description; NULL: "Fake (fake 0)" */
     bool hold_count;            /* count() doesn't return */
     bool hold_open;             /* open() doesn't return */
     unsigned open_failures;     /* next opens that fail */
