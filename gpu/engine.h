@@ -95,7 +95,7 @@ typedef struct warprsa_private_key {
  * do not take it: the modulus is outside WARPRSA_MODULUS_BITS_MIN..MAX or does
  * not have modulus_bytes bytes; a prime is longer than the largest class holds;
  * the primes are too short or too long for their product to have n's length; n,
- * p or q is even; p is q; e is even or below 3.
+ * p, q, dp or dq is even; p is q; e is even or below 3.
  *
  * This multiplies nothing. load_key() refuses a key whose n is not p q, or
  * whose qinv is not the inverse of q. A key that is wrong in another way fails

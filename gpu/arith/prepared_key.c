@@ -58,8 +58,10 @@ int warprsa_key_class(const warprsa_private_key *key)
         key->modulus_bytes != (n_bits + 7) / 8 || e_bits < 2 ||
         !is_odd(key->n, sizeof(key->n)) || !is_odd(key->e, sizeof(key->e)) ||
         !is_odd(key->p, sizeof(key->p)) || !is_odd(key->q, sizeof(key->q)) ||
-        p_bits < 2 || q_bits < 2 || are_equal(key->p, key->q) ||
-        p_bits + q_bits < n_bits ||
+        /* The engines compute x^(dp - 1) by clearing the lowest bit. */
+        !is_odd(key->dp, sizeof(key->dp)) ||
+        !is_odd(key->dq, sizeof(key->dq)) || p_bits < 2 || q_bits < 2 ||
+        are_equal(key->p, key->q) || p_bits + q_bits < n_bits ||
         /* Otherwise s_q could be above n: a root of m that is not reduced. */
         p_bits + q_bits > n_bits + 1)
         return -1;

@@ -39,7 +39,7 @@ static void put_odd(uint8_t *bytes, size_t length, unsigned bits)
     bytes[length - 1 - (bits - 1) / 8] |= (uint8_t)(1u << ((bits - 1) % 8));
 }
 
-/* Numbers of these lengths, which is all that a key's class depends on. */
+/* Odd numbers of these lengths, which are all that a key's class depends on. */
 static warprsa_private_key key_of(unsigned n_bits, unsigned p_bits,
                                   unsigned q_bits)
 {
@@ -50,6 +50,8 @@ static warprsa_private_key key_of(unsigned n_bits, unsigned p_bits,
     put_odd(key.p, sizeof(key.p), p_bits);
     put_odd(key.q, sizeof(key.q), q_bits);
     key.q[sizeof(key.q) - 1] |= 2; /* another number than p */
+    put_odd(key.dp, sizeof(key.dp), p_bits);
+    put_odd(key.dq, sizeof(key.dq), q_bits);
     key.modulus_bytes = (n_bits + 7) / 8;
     key.e[WARPRSA_EXPONENT_BYTES - 1] = 3;
     return key;
@@ -153,6 +155,12 @@ static void even_and_small_numbers_are_refused(void **state)
     refused(&key);
     key = good;
     key.q[last] ^= 1;
+    refused(&key);
+    key = good;
+    key.dp[last] ^= 1;
+    refused(&key);
+    key = good;
+    key.dq[last] ^= 1;
     refused(&key);
     key = good;
     for (unsigned e = 0; e < 256; e++) {

@@ -125,6 +125,24 @@ static void unusual_numbers(void **state)
     compare_odd("p and q swapped", true);
 }
 
+/* The good dP or dQ less 1. The engines would compute with it as with the good
+ * one, and give an answer that is not libcrypto's. */
+static void even_exponents(void **state)
+{
+    BIGNUM **v = changed();
+
+    (void)state;
+    assert_true(BN_sub_word(v[NUMBER_DP], 1));
+    compare_odd("even dP", false);
+    v = changed();
+    assert_true(BN_sub_word(v[NUMBER_DQ], 1));
+    compare_odd("even dQ", false);
+    /* libcrypto falls back on d where its check fails, and d is wrong, too. */
+    v = changed();
+    assert_true(BN_sub_word(v[NUMBER_DP], 1) && BN_add_word(v[NUMBER_D], 2));
+    compare_odd("even dP and wrong d", false);
+}
+
 static void wrong_exponents(void **state)
 {
     static const BN_ULONG words[] = {1, 2, 3, 65536, 65539};
@@ -346,6 +364,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unusual_numbers),
         cmocka_unit_test(wrong_numbers),
+        cmocka_unit_test(even_exponents),
         cmocka_unit_test(wrong_exponents),
         cmocka_unit_test(long_exponents),
         cmocka_unit_test(equal_primes),
