@@ -88,9 +88,9 @@ write_sections() {
     default=$(value_of "${list:-none}" default)
     properties=$(value_of "${algorithms:-none}" default_properties)
     case "$properties" in
-    '' | *provider=warprsa*) ;;
-    *) die "$file: default_properties = $properties: it is set already, and" \
-        "would have to be ?provider=warprsa; add that by hand" ;;
+    '' | *provider=warprsa* | *warprsa.offload=yes*) ;;
+    *) die "$file: default_properties = $properties: it is set already;" \
+        "add ,?warprsa.offload=yes to it by hand" ;;
     esac
     if [ -n "$list" ] && [ -n "$(value_of "$list" fips)" ]; then
         die "$file: [$list] has the provider fips; warprsa is not a validated" \

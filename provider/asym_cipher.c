@@ -72,6 +72,8 @@ static void *dupctx(void *ctx)
 {
     const cipher *from = ctx;
 
+    if (from == NULL)
+        return NULL;
     WARPRSA_RETURN_POINTER(from->context, cipher_dup(from));
 }
 
@@ -142,6 +144,8 @@ static int set_params(cipher *ours, const OSSL_PARAM params[])
     static int name(void *ctx, void *key, const OSSL_PARAM params[])           \
     {                                                                          \
         cipher *ours = ctx;                                                    \
+        if (ours == NULL)                                                      \
+            return 0;                                                          \
         WARPRSA_RETURN_INT(ours->context,                                      \
                            begin(ours, ours->functions->name, key, params));   \
     }
@@ -152,6 +156,8 @@ static int set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     cipher *ours = ctx;
 
+    if (ours == NULL)
+        return 0;
     WARPRSA_RETURN_INT(ours->context, set_params(ours, params));
 }
 
@@ -161,6 +167,8 @@ static int set_ctx_params(void *ctx, const OSSL_PARAM params[])
     static int name parameters                                                 \
     {                                                                          \
         const cipher *ours = ctx;                                              \
+        if (ours == NULL)                                                      \
+            return 0;                                                          \
         WARPRSA_RETURN_INT(ours->context,                                      \
                            ours->functions->name(ours->wrapped, __VA_ARGS__)); \
     }

@@ -4,7 +4,8 @@
  * The caller's library context may have digests that ours lacks: those of the
  * legacy provider, or of somebody's own. Where the caller has our libcrypto, an
  * operation with such a digest moves to the default provider there. The key
- * stays the same RSA, with our RSA_METHOD in it.
+ * stays the same RSA, with our RSA_METHOD in it. It may also have another
+ * source of random numbers, so keys are made in the caller's library context.
  */
 #ifndef WARPRSA_PROVIDER_CALLERS_CONTEXT_H
 #define WARPRSA_PROVIDER_CALLERS_CONTEXT_H
@@ -23,6 +24,13 @@
  * no error on the queue. Any thread.
  */
 void *warprsa_callers_provctx(const warprsa_context *context, int operation);
+
+/*
+ * Whether the caller's library context has a provider, besides libcrypto's own
+ * and this one, that keeps RSA keys: of a TPM or a token, for example. False
+ * where the caller has another libcrypto, which cannot be asked. Any thread.
+ */
+bool warprsa_callers_keep_keys(const warprsa_context *context);
 
 /* Whether parameters of an operation name a digest. */
 bool warprsa_params_name_digest(const OSSL_PARAM params[]);

@@ -70,20 +70,25 @@ bool warprsa_dispatch_init(warprsa_context *context)
 {
     warprsa_algorithms *algorithms = &context->algorithms;
 
-    algorithms->signature =
-        take_over(context, OSSL_OP_SIGNATURE, "provider=warprsa",
-                  WARPRSA_ALGORITHMS_MAX, warprsa_signature_wrap);
-    algorithms->asym_cipher =
-        take_over(context, OSSL_OP_ASYM_CIPHER, "provider=warprsa",
-                  WARPRSA_ALGORITHMS_MAX, warprsa_asym_cipher_wrap);
+    /* A query must not name a property twice. warprsa.offload=yes is for one
+     * that prefers another provider already. */
+    algorithms->signature = take_over(
+        context, OSSL_OP_SIGNATURE, "provider=warprsa,warprsa.offload=yes",
+        WARPRSA_ALGORITHMS_MAX, warprsa_signature_wrap);
+    algorithms->asym_cipher = take_over(
+        context, OSSL_OP_ASYM_CIPHER, "provider=warprsa,warprsa.offload=yes",
+        WARPRSA_ALGORITHMS_MAX, warprsa_asym_cipher_wrap);
     /*
-     * Not provider=warprsa: an application that asks for "?provider=warprsa"
-     * must not get our KEYMGMT when it makes, decodes or encodes keys. For an
-     * operation of ours, libcrypto finds this KEYMGMT by the provider.
+     * libcrypto gets this KEYMGMT by the provider and by the query that has
+     * chosen an operation of ours. So the property is that of the operations:
+     * with another one, a query that demands them would find no KEYMGMT. The
+     * price is that "?provider=warprsa" chooses this one where a program
+     * generates a key or makes one of numbers, which nothing but the name of
+     * the key's provider tells. Decoders make keys of their own provider.
      */
-    algorithms->keymgmt =
-        take_over(context, OSSL_OP_KEYMGMT, "warprsa.keymgmt=yes",
-                  WARPRSA_KEY_TYPES, warprsa_keymgmt_wrap);
+    algorithms->keymgmt = take_over(context, OSSL_OP_KEYMGMT,
+                                    "provider=warprsa,warprsa.keymgmt=yes",
+                                    WARPRSA_KEY_TYPES, warprsa_keymgmt_wrap);
     if (complete(algorithms->signature) && complete(algorithms->asym_cipher) &&
         complete(algorithms->keymgmt))
         return true;

@@ -10,6 +10,7 @@
 #include <openssl/crypto.h>
 #include <openssl/params.h>
 
+#include "provider/callers_context.h"
 #include "provider/errors.h"
 #include "provider/function_table.h"
 #include "provider/key.h"
@@ -35,11 +36,24 @@ static warprsa_context *context_of(const void *key)
     return warprsa_rsa_of(key)->context;
 }
 
+/* Where keys are made: in the caller's library context if it can be, since an
+ * RSA takes its random numbers, for salts and the like, from its own. Not at
+ * load, where the known-answer test makes a key, and the caller's other
+ * providers may not be there yet. */
+static void *home_of_keys(const warprsa_context *context)
+{
+    void *provctx = context->loaded
+                        ? warprsa_callers_provctx(context, OSSL_OP_KEYMGMT)
+                        : NULL;
+
+    return provctx != NULL ? provctx : context->wrapped_provctx;
+}
+
 static void *key_new(warprsa_context *context, unsigned type)
 {
     const warprsa_keymgmt_functions *functions =
         &context->algorithms.keymgmts[type];
-    void *key = functions->new (context->wrapped_provctx);
+    void *key = functions->new (home_of_keys(context));
 
     if (key != NULL && !warprsa_rsa_method_attach(context, type, key)) {
         functions->free(key);
@@ -54,6 +68,20 @@ static void key_free(void *key)
         functions_of(key)->free(key);
 }
 
+/*
+ * Public numbers where private ones were asked for. The default provider keeps
+ * public keys, and exports them so. A provider of keys that never leave their
+ * device does so, too, and then has to compute with the key itself: libcrypto
+ * lets it when the import fails.
+ */
+static bool is_anothers(const void *key, int selection,
+                        const OSSL_PARAM params[])
+{
+    return (selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY) != 0 &&
+           OSSL_PARAM_locate_const(params, OSSL_PKEY_PARAM_RSA_D) == NULL &&
+           warprsa_callers_keep_keys(context_of(key));
+}
+
 static int import_numbers(void *key, int selection, const OSSL_PARAM params[])
 {
     if (!functions_of(key)->import(key, selection, params))
@@ -64,12 +92,16 @@ static int import_numbers(void *key, int selection, const OSSL_PARAM params[])
 
 static int key_import(void *key, int selection, const OSSL_PARAM params[])
 {
+    if (key == NULL || is_anothers(key, selection, params))
+        return 0;
     WARPRSA_RETURN_INT(context_of(key), import_numbers(key, selection, params));
 }
 
 static int key_export(void *key, int selection, OSSL_CALLBACK *callback,
                       void *arg)
 {
+    if (key == NULL)
+        return 0;
     WARPRSA_RETURN_INT(context_of(key), functions_of(key)->export(
                                             key, selection, callback, arg));
 }
@@ -96,7 +128,6 @@ static void *copy_key(const void *from, int selection)
                     selection | OSSL_KEYMGMT_SELECT_OTHER_PARAMETERS};
 
     if (copy.to == NULL || RSA_get0_n(from) == NULL ||
-        (selection & OSSL_KEYMGMT_SELECT_KEYPAIR) == 0 ||
         functions_of(from)->export((void *)from, copy.selection, import_copy,
                                    &copy))
         return copy.to;
@@ -106,28 +137,39 @@ static void *copy_key(const void *from, int selection)
 
 static void *key_dup(const void *from, int selection)
 {
+    /* Nor does the default provider copy parameters alone. */
+    if (from == NULL || (selection & OSSL_KEYMGMT_SELECT_KEYPAIR) == 0)
+        return NULL;
     WARPRSA_RETURN_POINTER(context_of(from), copy_key(from, selection));
 }
 
 static int key_has(const void *key, int selection)
 {
+    if (key == NULL)
+        return 0;
     WARPRSA_RETURN_INT(context_of(key), functions_of(key)->has(key, selection));
 }
 
 static int key_validate(const void *key, int selection, int how)
 {
+    if (key == NULL)
+        return 0;
     WARPRSA_RETURN_INT(context_of(key),
                        functions_of(key)->validate(key, selection, how));
 }
 
 static int key_match(const void *key, const void *other, int selection)
 {
+    if (key == NULL || other == NULL)
+        return 0;
     WARPRSA_RETURN_INT(context_of(key),
                        functions_of(key)->match(key, other, selection));
 }
 
 static int key_get_params(void *key, OSSL_PARAM params[])
 {
+    if (key == NULL)
+        return 0;
     WARPRSA_RETURN_INT(context_of(key),
                        functions_of(key)->get_params(key, params));
 }
@@ -192,8 +234,8 @@ static generation *generation_new(warprsa_context *context, unsigned type,
         return NULL;
     gen->context = context;
     gen->type = type;
-    gen->wrapped = functions_for(gen)->gen_init(context->wrapped_provctx,
-                                                selection, params);
+    gen->wrapped =
+        functions_for(gen)->gen_init(home_of_keys(context), selection, params);
     if (gen->wrapped == NULL) {
         OPENSSL_free(gen);
         return NULL;
@@ -205,6 +247,8 @@ static int gen_set_template(void *genctx, void *key)
 {
     const generation *gen = genctx;
 
+    if (gen == NULL)
+        return 0;
     WARPRSA_RETURN_INT(gen->context,
                        functions_for(gen)->gen_set_template(gen->wrapped, key));
 }
@@ -213,6 +257,8 @@ static int gen_set_params(void *genctx, const OSSL_PARAM params[])
 {
     const generation *gen = genctx;
 
+    if (gen == NULL)
+        return 0;
     WARPRSA_RETURN_INT(
         gen->context, functions_for(gen)->gen_set_params(gen->wrapped, params));
 }
@@ -235,6 +281,8 @@ static void *gen_generate(void *genctx, OSSL_CALLBACK *progress, void *arg)
 {
     const generation *gen = genctx;
 
+    if (gen == NULL)
+        return NULL;
     WARPRSA_RETURN_POINTER(gen->context, generate(gen, progress, arg));
 }
 

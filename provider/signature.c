@@ -6,6 +6,7 @@
 #include "provider/signature.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -57,17 +58,46 @@ static signature *complete(signature *ours, void *wrapped, const char *propq)
     return NULL;
 }
 
+/* The query for the digest: what is demanded of the signature's provider is not
+ * demanded of the digest's. Clauses that name this provider are left out. NULL:
+ * no memory. The caller frees it. */
+static char *query_of_digest(const char *propq)
+{
+    char *query = OPENSSL_zalloc(strlen(propq) + 1), *end = query;
+
+    while (query != NULL && *propq != '\0') {
+        const size_t length = strcspn(propq, ",");
+
+        if (memmem(propq, length, "warprsa", strlen("warprsa")) == NULL) {
+            if (end != query)
+                *end++ = ',';
+            memcpy(end, propq, length);
+            end += length;
+        }
+        propq += length + (propq[length] == ',');
+    }
+    return query;
+}
+
 static signature *signature_new(warprsa_context *context, unsigned index,
                                 const char *propq)
 {
     signature *ours = OPENSSL_zalloc(sizeof(*ours));
+    char *query = NULL;
 
     if (ours == NULL)
         return NULL;
     ours->context = context;
     ours->functions = &context->algorithms.signatures[index];
-    return complete(
-        ours, ours->functions->newctx(context->wrapped_provctx, propq), propq);
+    query = propq == NULL ? NULL : query_of_digest(propq);
+    if (propq != NULL && query == NULL) {
+        freectx(ours);
+        return NULL;
+    }
+    ours = complete(
+        ours, ours->functions->newctx(context->wrapped_provctx, query), query);
+    OPENSSL_free(query);
+    return ours;
 }
 
 static signature *signature_dup(const signature *from)
@@ -84,6 +114,8 @@ static void *dupctx(void *ctx)
 {
     const signature *from = ctx;
 
+    if (from == NULL)
+        return NULL;
     WARPRSA_RETURN_POINTER(from->context, signature_dup(from));
 }
 
@@ -188,6 +220,8 @@ static int set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     signature *ours = ctx;
 
+    if (ours == NULL)
+        return 0;
     WARPRSA_RETURN_INT(ours->context, set_params(ours, params));
 }
 
@@ -195,6 +229,8 @@ static int set_ctx_params(void *ctx, const OSSL_PARAM params[])
     static int name(void *ctx, void *key, const OSSL_PARAM params[])           \
     {                                                                          \
         signature *ours = ctx;                                                 \
+        if (ours == NULL)                                                      \
+            return 0;                                                          \
         ours->init = ours->functions->name;                                    \
         ours->digest_init = NULL;                                              \
         WARPRSA_RETURN_INT(ours->context, begin(ours, NULL, key, params));     \
@@ -204,6 +240,8 @@ static int set_ctx_params(void *ctx, const OSSL_PARAM params[])
                     const OSSL_PARAM params[])                                 \
     {                                                                          \
         signature *ours = ctx;                                                 \
+        if (ours == NULL)                                                      \
+            return 0;                                                          \
         ours->init = NULL;                                                     \
         ours->digest_init = ours->functions->name;                             \
         WARPRSA_RETURN_INT(ours->context, begin(ours, digest, key, params));   \
@@ -222,6 +260,8 @@ DIGEST_INIT(digest_verify_init)
     static int name parameters                                                 \
     {                                                                          \
         const signature *ours = ctx;                                           \
+        if (ours == NULL)                                                      \
+            return 0;                                                          \
         WARPRSA_RETURN_INT(ours->context,                                      \
                            ours->functions->name(ours->wrapped, __VA_ARGS__)); \
     }
@@ -229,6 +269,8 @@ DIGEST_INIT(digest_verify_init)
     static int name(void *ctx, const unsigned char *data, size_t length)       \
     {                                                                          \
         signature *ours = ctx;                                                 \
+        if (ours == NULL)                                                      \
+            return 0;                                                          \
         ours->updated = true;                                                  \
         WARPRSA_RETURN_INT(ours->context, ours->functions->name(               \
                                               ours->wrapped, data, length));   \
@@ -269,6 +311,8 @@ static int verify_message_final(void *ctx)
 {
     const signature *ours = ctx;
 
+    if (ours == NULL)
+        return 0;
     WARPRSA_RETURN_INT(ours->context,
                        ours->functions->verify_message_final(ours->wrapped));
 }
@@ -277,14 +321,18 @@ static const OSSL_PARAM *gettable_ctx_md_params(void *ctx)
 {
     const signature *ours = ctx;
 
-    return ours->functions->gettable_ctx_md_params(ours->wrapped);
+    return ours == NULL
+               ? NULL
+               : ours->functions->gettable_ctx_md_params(ours->wrapped);
 }
 
 static const OSSL_PARAM *settable_ctx_md_params(void *ctx)
 {
     const signature *ours = ctx;
 
-    return ours->functions->settable_ctx_md_params(ours->wrapped);
+    return ours == NULL
+               ? NULL
+               : ours->functions->settable_ctx_md_params(ours->wrapped);
 }
 
 /* The types of keys that a signature with its digest takes. */

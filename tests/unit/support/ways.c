@@ -100,7 +100,7 @@ int ways_teardown(void **state)
 static EVP_PKEY *import(way w, const char *type, const OSSL_PARAM *params)
 {
     const char *query =
-        w == WAY_CPU || w == WAY_AUTO ? "warprsa.keymgmt=yes" : NULL;
+        w == WAY_CPU || w == WAY_AUTO ? "provider=warprsa" : "provider=default";
     EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(contexts[w], type, query);
     EVP_PKEY *key = NULL;
 
