@@ -79,20 +79,21 @@ wait "$daemon" 2>/dev/null || :
 cp all.conf my.conf
 start_daemon --config=my.conf
 rsa_key 1024 key.pem
+: >provider.trace
 sign() {
     with_provider dgst -sha256 -sign key.pem -out sig key.pem.pub
 }
-sign
+by_daemon sign
 grep -q 'connected, 2048 slots' daemon.log
 echo 'client_slots = 8' >>my.conf
 kill -HUP "$daemon"
 wait_for 30 grep -q 'reloaded' daemon.log
-sign
+by_daemon sign
 grep -q 'connected, 8 slots' daemon.log
 echo 'client_slots = 0' >>my.conf
 kill -HUP "$daemon"
 wait_for 30 grep -q 'options not reloaded' daemon.log
-sign
+by_daemon sign
 [ "$(total gpu)" = 3 ] || fail "$(total gpu) operations"
 kill -TERM "$daemon"
 wait "$daemon" || fail "SIGTERM: status $?"
@@ -128,7 +129,7 @@ if command -v systemd-socket-activate >/dev/null; then
     servers+=("$activated")
     wait_for 60 grep -q '^Listening on' activated.log
     before=$(total gpu)
-    sign
+    by_daemon sign
     [ "$(total gpu)" = $((before + 1)) ] || fail "$(cat activated.log)"
     kill -TERM "$activated"
     wait "$activated" || fail "SIGTERM: status $?"

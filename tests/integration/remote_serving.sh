@@ -132,7 +132,7 @@ logged 'peer did not return a certificate'
     -key web1.key </dev/null >tls12.log 2>&1 || fail "TLS 1.2 is let in"
 logged 'unsupported protocol'
 printf 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' |
-    timeout 5 bash -c "cat >/dev/tcp/127.0.0.1/$port"
+    timeout 60 bash -c "cat >/dev/tcp/127.0.0.1/$port"
 # HTTP that is not gRPC, and more frames than there ought to be.
 client web1 sign 1024.pem 1
 
@@ -171,7 +171,6 @@ client web1 stay 1024.pem UNAVAILABLE >stop.log 2>&1 &
 staying=$!
 servers+=("$staying")
 wait_for 60 grep -q staying stop.log
-sleep 0.3
 kill -TERM "$daemon"
 wait "$staying" || fail "$(cat stop.log)"
 grep '^ended after [1-9].*the server stops' stop.log

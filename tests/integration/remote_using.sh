@@ -191,7 +191,7 @@ daemon=$!
 servers+=("$daemon")
 wait_for 60 has_counted devices 1
 : >provider.trace
-sign_and_verify key.pem
+by_daemon sign_and_verify key.pem
 [ "$(total gpu)" = 1 ] || fail "$(tail -n 1 provider.trace)"
 stop "$daemon"
 
@@ -227,7 +227,7 @@ use --remote-hosts="127.0.0.1:$port" --verify-remote=yes \
     --deadline-ms=60000
 logged 'in use, 127.0.0.1'
 : >provider.trace
-sign_and_verify key.pem
+by_daemon sign_and_verify key.pem
 [ "$(total gpu)" = 1 ] || fail "$(tail -n 1 provider.trace)"
 stop "$daemon"
 other_host wrong
@@ -235,15 +235,15 @@ use --remote-hosts="127.0.0.1:$port" --verify-remote=yes \
     --deadline-ms=60000
 logged 'in use, 127.0.0.1'
 : >provider.trace
-sign_and_verify key.pem
+by_daemon sign_and_verify key.pem
 [ "$(total cpu_check_failed)" = 1 ] || fail "$(tail -n 1 provider.trace)"
-[ "$(live "$daemon" checks_failed)" = 1 ] || fail "nobody noticed"
+[ "$(live "$daemon" checks_failed)" -ge 1 ] || fail "nobody noticed"
 stop "$daemon"
 other_host never
 use --remote-hosts="127.0.0.1:$port" --deadline-ms=500
 logged 'in use, 127.0.0.1'
 : >provider.trace
-sign_and_verify key.pem
+by_daemon sign_and_verify key.pem
 [ "$(total cpu_deadline)" = 1 ] || fail "$(tail -n 1 provider.trace)"
 logged 'a batch missed its deadline'
 stop "$daemon"
