@@ -148,6 +148,51 @@ signs() { # CONFIGURATION [COMMAND...]: which runs openssl
             -signature "$work/signature" "$work/key.pem" >/dev/null
 }
 
+# Settings that stand before any section would count for whichever section comes
+# before them.
+check_settings() {
+    [ -e "$settings" ] || return 0
+    stray=$(awk '
+        { sub(/#.*/, ""); gsub(/^[ \t]+|[ \t\r]+$/, "") }
+        /^\[/ { exit }
+        /^[^.]/ { print NR ": " $0; exit }' "$settings")
+    [ -z "$stray" ] || {
+        echo "warprsa-configure: $settings:$stray: it stands before any" \
+            "section: put [warprsa_section] before it" >&2
+        return 1
+    }
+}
+
+# What computes with MODE = process or daemon where an operation is to go to an
+# engine, as the module's counters name it at the end; or why there is none.
+engine_of() { # MODE
+    {
+        printf '.include %s\n' "$file"
+        printf '[warprsa_section]\nmode = %s\nroute = gpu\n' "$1"
+    } >"$work/engine.cnf"
+    WARPRSA_TRACE=file:$work/engine.trace
+    export WARPRSA_TRACE
+    signs "$work/engine.cnf" || :
+    unset WARPRSA_TRACE
+    sed -n 's/.*counters: device="\([^"]*\)".*/\1/p' "$work/engine.trace" |
+        tail -n 1
+    rm -f "$work/engine.trace"
+}
+
+# Says what computes for the system's programs as they are configured.
+say_engine() {
+    by=$(engine_of process)
+    case "$by" in
+    none* | '') by="OpenSSL's own code: ${by#none: }" ;;
+    esac
+    echo "mode = process (the default): $by"
+    by=$(engine_of daemon)
+    case "$by" in
+    none* | '') by="no daemon serves: ${by#none: }" ;;
+    esac
+    echo "mode = daemon: $by"
+}
+
 # Whether programs work with CONFIGURATION, by the process's own GPU and by the
 # daemon, as root and as a user without any rights.
 check() { # CONFIGURATION
@@ -208,7 +253,26 @@ undo() {
     fi
 }
 
+# Programs that have libcrypto already, and so the configuration of before.
+running() {
+    for maps in /proc/[0-9]*/maps; do
+        grep -qs '/libcrypto\.so\.3' "$maps" || continue
+        cat "${maps%maps}comm" 2>/dev/null || :
+    done | sort -u | tr '\n' ' '
+}
+
+say_next() {
+    cat <<END
+Settings go into $settings, in a section [warprsa_section].
+A program reads the configuration when it starts: start again those that are to
+use warprsa. warprsa-stat says which of them do.
+END
+    programs=$(running)
+    [ -z "$programs" ] || echo "Running with OpenSSL now: $programs"
+}
+
 enable() {
+    check_settings || die "nothing is changed"
     providers "$file" >"$work/providers"
     cp "$file" "$work/before"
     [ ! -e "$sections" ] || cp "$sections" "$work/sections"
@@ -237,6 +301,8 @@ enable() {
     fi
     unverified=no
     echo "warprsa-configure: warprsa is on in $file"
+    say_engine
+    say_next
 }
 
 # Every provider that was loaded before is loaded still.
@@ -273,8 +339,10 @@ status() {
         return 1
     fi
     echo "openssl list -providers shows warprsa"
+    check_settings || return 1
     check "$file" || return 1
-    echo "signatures work, with and without the daemon"
+    echo "signatures work"
+    say_engine
 }
 
 need_write() {

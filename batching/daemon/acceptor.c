@@ -375,7 +375,9 @@ static void accept_one(accepting *a, int listening, control_connection *c)
     why_not = open_control_connection(a, c);
     if (why_not == NULL) {
         TAILQ_INSERT_TAIL(&a->open, c, link);
-        warprsa_server_log(a->context, 1,
+        /* Where the provider is on for the whole system, each process that
+         * starts has one, and few of them ever make an operation. */
+        warprsa_server_log(a->context, 2,
                            "process %d (user %d) has a control connection",
                            (int)c->peer.pid, (int)c->peer.uid);
         return;

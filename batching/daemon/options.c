@@ -180,7 +180,7 @@ static const option_row rows[] = {
     {"verify_remote", parse_yes, "no", "yes or no",
      "yes: check their results once more", FIELD(verify_remote), 0, 0},
     {"verbose", parse_number, "1", "a number from 0 to 2",
-     "0: errors, 1: clients and devices, 2: batches", FIELD(verbose), 0, 2},
+     "0: errors, 1: clients and devices, 2: all", FIELD(verbose), 0, 2},
 };
 enum {
     ROWS = sizeof(rows) / sizeof(rows[0]),

@@ -55,12 +55,18 @@ settings engine=host route=gpu startup_ms=60000
 ! configure_command status || fail "it is not on yet"
 grep -q 'does not include' command.log
 configure_command enable
+grep -q 'mode = process (the default): CPU (host 0)' command.log
+grep -q "mode = daemon: no daemon serves: no warprsad at $work/none.sock" \
+    command.log
+grep -q "Settings go into $work/provider.cnf" command.log
+grep -q 'start again those' command.log
 loaded warprsa && loaded default && loaded base
 cmp original.cnf system.cnf.warprsa-backup
 configure_command enable
 [ "$(grep -c '^.include' system.cnf)" = 1 ] || fail "it is not idempotent"
 configure_command status
-grep -q 'signatures work' command.log
+grep -qx 'signatures work' command.log
+grep -q 'no daemon serves' command.log
 
 # The program's own trace and counters show that the provider signs.
 rsa_key 2048 key.pem
@@ -87,6 +93,9 @@ refused() {
 restore
 settings slots=none
 refused 'slots = none: expected a number'
+settings
+sed -i '1i route = cpu' provider.cnf
+refused 'provider.cnf:1: route = cpu: it stands before any section'
 settings module=/none.so
 refused 'does not show it'
 settings

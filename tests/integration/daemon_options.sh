@@ -90,6 +90,8 @@ kill -HUP "$daemon"
 wait_for 30 grep -q 'reloaded' daemon.log
 by_daemon sign
 grep -q 'connected, 8 slots' daemon.log
+# Programs that make no operation leave no line.
+! grep 'has a control connection' daemon.log || fail "a line for each program"
 echo 'client_slots = 0' >>my.conf
 kill -HUP "$daemon"
 wait_for 30 grep -q 'options not reloaded' daemon.log

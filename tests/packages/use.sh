@@ -115,6 +115,8 @@ warprsa-stat --version
 getent passwd warprsad
 getent group warprsa
 [ -d /run/warprsa ] || fail "no /run/warprsa"
+! dpkg-query -W -f '${Status}\n' systemd 2>/dev/null | grep -q ' installed$' ||
+    fail "a package pulls in systemd"
 [ -r "/usr/share/doc/$provider/warprsa.cnf" ]
 
 warprsa-configure enable
@@ -183,3 +185,6 @@ openssl list -providers
 openssl dgst -sha256 -sign key.pem -out signature key.pem
 openssl dgst -sha256 -verify public.pem -signature signature key.pem
 [ ! -e /etc/warprsa ] || fail "something is left: $(ls /etc/warprsa)"
+cmp original.cnf /etc/ssl/openssl.cnf
+[ "$(echo /etc/ssl/openssl.cnf*)" = /etc/ssl/openssl.cnf ] ||
+    fail "something is left: $(echo /etc/ssl/openssl.cnf*)"
