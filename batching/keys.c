@@ -15,6 +15,10 @@ enum {
     /* An owner that shares the devices may have so many requests under way for
      * each free request slot. */
     REQUESTS_PER_FREE = 8,
+    /* Keys of an owner that shares the devices: some 90 MB of memory, and more
+     * than devices hold unless they are told to. One that is refused is
+     * computed by its caller. */
+    KEYS_OF_OWNER = 16384,
 };
 
 static void init_owner(warprsa_key_owner *owner, uint64_t id)
@@ -169,14 +173,21 @@ static warprsa_key_owner *find_owner(warprsa_keys *keys, uint64_t id)
 }
 
 /* With the lock held. */
+static bool may_have_one_more(const warprsa_key_owner *owner)
+{
+    return owner->id == WARPRSA_OWNER_SELF || owner->keys < KEYS_OF_OWNER;
+}
+
+/* With the lock held. */
 static warprsa_key *new_key(warprsa_keys *keys, uint64_t owner,
                             const uint8_t *id, const warprsa_private_key *key,
                             warprsa_size_class size)
 {
     warprsa_key_owner *whose = find_owner(keys, owner);
     warprsa_key *made =
-        whose != NULL ? aligned_alloc(_Alignof(warprsa_key), sizeof(*made))
-                      : NULL;
+        whose != NULL && may_have_one_more(whose)
+            ? aligned_alloc(_Alignof(warprsa_key), sizeof(*made))
+            : NULL;
 
     if (made == NULL)
         return NULL;

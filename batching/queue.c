@@ -266,6 +266,11 @@ void warprsa_key_release(warprsa_key *key)
         warprsa_key_drop(key, 1);
 }
 
+const uint8_t *warprsa_key_modulus(const warprsa_key *key)
+{
+    return key->key.n + sizeof(key->key.n) - key->key.modulus_bytes;
+}
+
 void warprsa_key_abandon(warprsa_key *key)
 {
     if (key != NULL)

@@ -85,6 +85,10 @@ warprsa_key *warprsa_queue_key(warprsa_queue *queue, uint64_t owner,
 /* Any thread; NULL is allowed. */
 void warprsa_key_release(warprsa_key *key);
 
+/* The modulus, as many bytes as the key was given with, without leading zeros;
+ * the key's. Any thread. */
+const uint8_t *warprsa_key_modulus(const warprsa_key *key);
+
 /* In the child of a fork: gives back a key of the parent's queue, or NULL. */
 void warprsa_key_abandon(warprsa_key *key);
 

@@ -19,6 +19,7 @@
 #include "batching/daemon/acceptor.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@
 
 enum {
     EVENTS = 64,
-    MESSAGES_AT_ONCE = 64, /* of one client, before the others' turn */
+    ACCEPTS_AT_ONCE = 64, /* a connection is cheap; what it asks for is not */
     PAUSE_US = 10000,
     /* Control connections that were refused and are not closed yet: with more,
      * none is accepted. */
@@ -52,6 +53,7 @@ typedef struct control_connection {
     warprsa_disposable socket;
     warprsa_event_source source;
     TAILQ_ENTRY(control_connection) link;
+    warprsa_rounds_entry ready;
     struct accepting *owner;
     struct ucred peer;
     uint32_t offered; /* sessions, ever: the number of the last one */
@@ -83,6 +85,7 @@ typedef struct accepting {
     int epoll;
     warprsa_event_source wake_source;
     listener listeners[WARPRSA_LISTENERS_MAX];
+    warprsa_rounds ready; /* control connections to be read, by user */
     struct control_connection_list open;
     struct control_connection_list ended; /* closed after a round's events */
     struct offer_list offers;             /* the oldest first */
@@ -128,6 +131,7 @@ static void end_control_connection(control_connection *c)
     accepting *a = c->owner;
 
     withdraw_offers(a, c);
+    warprsa_rounds_remove(&a->ready, &c->ready);
     (void)epoll_ctl(a->epoll, EPOLL_CTL_DEL, c->socket.fd, NULL);
     TAILQ_REMOVE(&a->open, c, link);
     TAILQ_INSERT_TAIL(&a->ended, c, link);
@@ -220,9 +224,23 @@ static void refuse(const control_connection *c)
     (void)warprsa_message_send(c->socket.fd, &refused, NULL, 0);
 }
 
+/* Whether the client has closed its end. */
+static bool has_gone(const control_connection *c)
+{
+    struct pollfd end = {.fd = c->socket.fd, .events = POLLRDHUP};
+
+    return poll(&end, 1, 0) > 0 &&
+           (end.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+/* A session costs memory and three descriptors: whoever has gone needs none. */
 static void connect_client(control_connection *c, const warprsa_message *wanted)
 {
-    const char *why_not = make_offer(c, wanted);
+    const char *why_not = NULL;
+
+    if (has_gone(c))
+        return;
+    why_not = make_offer(c, wanted);
 
     if (why_not == NULL)
         return;
@@ -273,7 +291,8 @@ static const char *handle_message(control_connection *c,
     return "it broke the protocol: an unknown message";
 }
 
-/* False: nothing more to read now, or the control connection has ended. */
+/* Reads a message. False: there is none now, or the control connection has
+ * ended. */
 static bool read_control_connection(control_connection *c)
 {
     warprsa_message message;
@@ -318,9 +337,24 @@ static void control_connection_ready(warprsa_event_source *source)
         (control_connection *)((char *)source -
                                offsetof(control_connection, source));
 
-    for (unsigned i = 0; i < MESSAGES_AT_ONCE && c->owner != NULL; i++)
-        if (!read_control_connection(c))
-            return;
+    warprsa_rounds_add(&c->owner->ready, &c->ready, c->peer.uid);
+}
+
+/* One message of each user, so that whoever connects without end has others
+ * wait for one of its sessions to be made, and not for all. */
+static void read_ready(accepting *a)
+{
+    warprsa_rounds_entry *entry;
+
+    warprsa_rounds_begin(&a->ready);
+    while ((entry = warprsa_rounds_next(&a->ready)) != NULL) {
+        control_connection *c =
+            (control_connection *)((char *)entry -
+                                   offsetof(control_connection, ready));
+
+        if (read_control_connection(c))
+            warprsa_rounds_add(&a->ready, &c->ready, c->peer.uid);
+    }
 }
 
 /* Has the kernel say who sends what. */
@@ -359,7 +393,8 @@ static const char *open_control_connection(accepting *a, control_connection *c)
     return NULL;
 }
 
-static void accept_one(accepting *a, int listening, control_connection *c)
+/* False: there is none now. */
+static bool accept_one(accepting *a, int listening, control_connection *c)
 {
     const char *why_not;
 
@@ -370,7 +405,7 @@ static void accept_one(accepting *a, int listening, control_connection *c)
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
             (void)usleep(PAUSE_US);
         free(c);
-        return;
+        return false;
     }
     why_not = open_control_connection(a, c);
     if (why_not == NULL) {
@@ -380,24 +415,30 @@ static void accept_one(accepting *a, int listening, control_connection *c)
         warprsa_server_log(a->context, 2,
                            "process %d (user %d) has a control connection",
                            (int)c->peer.pid, (int)c->peer.uid);
-        return;
+        return true;
     }
     log_peer(a->context, &c->peer, "gets no control connection", why_not);
     warprsa_disposal_add(a->disposal, &c->socket);
+    return true;
 }
 
 static void listener_ready(warprsa_event_source *source)
 {
     const listener *l = (const listener *)source;
     accepting *a = l->owner;
-    control_connection *c = NULL;
 
-    if (warprsa_disposal_unseated(a->disposal) < REFUSED_MAX)
-        c = calloc(1, sizeof(*c));
-    if (c != NULL)
-        accept_one(a, l->fd, c);
-    else
-        (void)usleep(PAUSE_US);
+    for (unsigned i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        control_connection *c = NULL;
+
+        if (warprsa_disposal_unseated(a->disposal) < REFUSED_MAX)
+            c = calloc(1, sizeof(*c));
+        if (c == NULL) {
+            (void)usleep(PAUSE_US);
+            return;
+        }
+        if (!accept_one(a, l->fd, c))
+            return;
+    }
 }
 
 /* Only ever woken to stop: serve() looks at `closing`. */
@@ -453,9 +494,12 @@ static void serve(accepting *a)
 
     while (!atomic_load(&a->context->closing)) {
         int count = epoll_wait(a->epoll, events, EVENTS,
-                               TAILQ_EMPTY(&a->offers) ? -1 : LOOK_MS);
+                               a->ready.count > 0        ? 0
+                               : TAILQ_EMPTY(&a->offers) ? -1
+                                                         : LOOK_MS);
 
         warprsa_event_source_dispatch(events, count);
+        read_ready(a);
         withdraw_offers(a, NULL);
         close_ended(a);
     }
@@ -478,6 +522,7 @@ static void *run(void *arg)
     TAILQ_INIT(&a.open);
     TAILQ_INIT(&a.ended);
     TAILQ_INIT(&a.offers);
+    warprsa_rounds_init(&a.ready);
     a.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (a.disposal != NULL && a.epoll >= 0 && watch_all(&a))
         serve(&a);

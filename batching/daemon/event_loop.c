@@ -62,6 +62,7 @@ bool warprsa_event_loop_init(warprsa_event_loop *loop,
                                         .epoll = epoll,
                                         .state = WARPRSA_QUEUE_STARTING,
                                         .push_answered = push_answered};
+    warprsa_rounds_init(&loop->host.ready);
     loop->wake_source.ready = woken;
     TAILQ_INIT(&loop->arriving);
     TAILQ_INIT(&loop->sessions);
@@ -157,15 +158,6 @@ static void publish(warprsa_event_loop *loop)
             warprsa_session_publish(s, changed);
 }
 
-static void read_rest(warprsa_event_loop *loop)
-{
-    warprsa_session *s;
-
-    loop->host.unread = false;
-    TAILQ_FOREACH (s, &loop->sessions, link)
-        warprsa_session_read_rest(s);
-}
-
 /* After the events of this round: none of them points to a session any more
  * that is freed here. */
 static void free_ended(warprsa_event_loop *loop, bool stopping)
@@ -186,7 +178,7 @@ static void free_ended(warprsa_event_loop *loop, bool stopping)
 
 static int timeout_ms(const warprsa_event_loop *loop)
 {
-    if (loop->host.unread)
+    if (loop->host.ready.count > 0)
         return 0;
     return loop->host.state == WARPRSA_QUEUE_STARTING ||
                    atomic_load(&loop->host.context->stopping)
@@ -209,8 +201,7 @@ void *warprsa_event_loop_run(void *arg)
         stopping = atomic_load(&loop->host.context->stopping);
         warprsa_event_source_dispatch(events, count);
         complete_answered(loop);
-        if (loop->host.unread)
-            read_rest(loop);
+        warprsa_session_run_ready(&loop->host);
         publish(loop); /* before it is shown to clients that arrive */
         begin_arriving(loop);
         free_ended(loop, stopping);

@@ -5,8 +5,10 @@
  */
 #include "batching/daemon/server_context.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "batching/base/clock.h"
 
@@ -14,18 +16,42 @@ enum {
     LINES_A_SECOND = 500,
 };
 
+/* How many descriptors clients may cost: seven eighths of what the process may
+ * have. The rest is for control connections, the devices and all else. */
+static unsigned descriptors_max(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    if (limit.rlim_cur > UINT_MAX)
+        return UINT_MAX;
+    return (unsigned)(limit.rlim_cur - limit.rlim_cur / 8);
+}
+
+static bool init_locks(warprsa_server_context *context)
+{
+    if (pthread_mutex_init(&context->lock, NULL) != 0)
+        return false;
+    if (pthread_mutex_init(&context->log_lock, NULL) == 0)
+        return true;
+    pthread_mutex_destroy(&context->lock);
+    return false;
+}
+
 bool warprsa_server_context_init(warprsa_server_context *context,
                                  const warprsa_server_config *config)
 {
     context->config = *config;
     atomic_init(&context->closing, false);
     atomic_init(&context->stopping, false);
+    context->descriptors_max = descriptors_max();
     if (!warprsa_user_quota_init(&context->clients))
         return false;
-    if (pthread_mutex_init(&context->lock, NULL) == 0) {
-        if (pthread_mutex_init(&context->log_lock, NULL) == 0)
+    if (warprsa_user_quota_init(&context->descriptors)) {
+        if (init_locks(context))
             return true;
-        pthread_mutex_destroy(&context->lock);
+        warprsa_user_quota_free(&context->descriptors);
     }
     warprsa_user_quota_free(&context->clients);
     return false;
@@ -35,6 +61,7 @@ void warprsa_server_context_free(warprsa_server_context *context)
 {
     pthread_mutex_destroy(&context->log_lock);
     pthread_mutex_destroy(&context->lock);
+    warprsa_user_quota_free(&context->descriptors);
     warprsa_user_quota_free(&context->clients);
 }
 

@@ -22,8 +22,12 @@ typedef struct warprsa_server_context {
     _Atomic bool closing;         /* no more connections */
     _Atomic bool stopping; /* no more requests; after the acceptor has ended */
     warprsa_user_quota clients; /* a seat for each client process */
-    pthread_mutex_t log_lock;   /* of what follows */
-    uint64_t log_second;        /* the second of the clock that it counts */
+    /* Of sessions, and of their notifiers; some of those that the process may
+     * have are left for all else. */
+    warprsa_user_quota descriptors;
+    unsigned descriptors_max;
+    pthread_mutex_t log_lock; /* of what follows */
+    uint64_t log_second;      /* the second of the clock that it counts */
     unsigned log_lines, log_left_out; /* in that second */
 } warprsa_server_context;
 

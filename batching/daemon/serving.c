@@ -38,6 +38,7 @@ enum {
     /* Every program that loads the provider makes a control connection, and few
      * of them ever become clients. */
     CONTROL_CONNECTIONS_PER_CLIENT = 16,
+    TRIM_KEYS = 1024, /* fewer are not worth it */
 };
 
 typedef struct serving_state {
@@ -51,6 +52,7 @@ typedef struct serving_state {
     uint64_t start_ns;
     bool ready;
     char device[WARPRSA_COUNTERS_TEXT]; /* as last said */
+    uint64_t keys_peak;                 /* since memory was last given back */
     char mistake[600]; /* that the last reload found; empty: none */
 } serving_state;
 
@@ -403,6 +405,20 @@ static void stop_if_no_device(const serving_state *s, warprsa_queue_state state)
     }
 }
 
+/* Gives memory back to the system once most keys are gone: made-up keys of a
+ * client that has left would else stay in malloc()'s lists for good. */
+static void trim(serving_state *s)
+{
+    const uint64_t keys = atomic_load(&s->serving->counters->keys);
+
+    if (keys > s->keys_peak)
+        s->keys_peak = keys;
+    if (s->keys_peak < TRIM_KEYS || keys > s->keys_peak / 2)
+        return;
+    s->keys_peak = keys;
+    (void)malloc_trim(0);
+}
+
 /* The main thread: signals, and a watch over queue and server, until it is told
  * to stop. */
 static void watch(serving_state *s, const sigset_t *signals)
@@ -427,6 +443,7 @@ static void watch(serving_state *s, const sigset_t *signals)
                               warprsa_server_clients(s->server),
                               memory_order_relaxed);
         stop_if_no_device(s, state);
+        trim(s);
         since_ms += POLL_MS;
         if (since_ms >= REPORT_MS &&
             warprsa_server_is_healthy(s->server, HEALTHY_MS)) {

@@ -39,6 +39,8 @@ enum {
      * the 32 that an honest client has at most. Their descriptors count against
      * a limit of the daemon's user. */
     SEND_BUFFER = 32768,
+    /* Its socket, its memory, the eventfd and the process. */
+    OWN_DESCRIPTORS = 4,
 };
 
 #define OF(source, member)                                                     \
@@ -119,18 +121,40 @@ static void close_one(const warprsa_session *s, int *fd)
     warprsa_event_source_close(s->host != NULL ? s->host->epoll : -1, fd);
 }
 
+/* Charges the user for descriptors. False: there are none to be had. */
+static bool charge(warprsa_session *s, unsigned count)
+{
+    warprsa_server_context *context = s->context;
+
+    if (warprsa_user_quota_take(&context->descriptors, s->uid, count,
+                                context->descriptors_max) != NULL)
+        return false;
+    s->descriptors += count;
+    return true;
+}
+
+static void discharge(warprsa_session *s, unsigned count)
+{
+    if (count > 0)
+        warprsa_user_quota_give(&s->context->descriptors, s->uid, count);
+    s->descriptors -= count;
+}
+
 /* It is in no epoll instance: that the other end closes is of no interest. */
-static void close_notifier(warprsa_session_notifier *notifier)
+static void close_notifier(warprsa_session *s,
+                           warprsa_session_notifier *notifier)
 {
     if (!notifier->is_open)
         return;
     close(notifier->fd);
     notifier->is_open = false;
+    discharge(s, 1);
 }
 
+/* What was never used costs nothing at the end either. */
 static void release_keys(warprsa_session *s)
 {
-    for (uint32_t i = 0; s->keys != NULL && i < s->keys_max; i++) {
+    for (uint32_t i = 0; i < s->keys_end; i++) {
         warprsa_key_release(s->keys[i].key);
         s->keys[i].key = NULL;
     }
@@ -153,16 +177,18 @@ static void withdraw_requests(warprsa_session *s)
 static void close_all(warprsa_session *s)
 {
     s->closed = true;
-    s->unread = s->unread_messages = false;
+    if (s->host != NULL)
+        warprsa_rounds_remove(&s->host->ready, &s->ready);
     withdraw_requests(s);
     release_keys(s);
-    for (uint32_t i = 0; s->notifiers != NULL && i <= s->notifiers_max; i++)
-        close_notifier(&s->notifiers[i]);
+    for (uint32_t i = 0; i < s->notifiers_end; i++)
+        close_notifier(s, &s->notifiers[i]);
     close_one(s, &s->socket);
     close_one(s, &s->process);
     close_one(s, &s->eventfd);
     close_one(s, &s->memory);
     warprsa_shm_unmap(&s->shm);
+    discharge(s, s->descriptors);
 }
 
 warprsa_session *warprsa_session_new(warprsa_server_context *context, uid_t uid,
@@ -181,7 +207,7 @@ warprsa_session *warprsa_session_new(warprsa_server_context *context, uid_t uid,
     s->socket = ends[0];
     s->process = s->eventfd = s->memory = -1;
     s->uid = uid;
-    if (allocate(s, wanted, limits)) {
+    if (charge(s, OWN_DESCRIPTORS) && allocate(s, wanted, limits)) {
         publish(s, warprsa_queue_wait_ready(context->config.queue, 0));
         *client_end = ends[1];
         return s;
@@ -238,9 +264,8 @@ static void notify(warprsa_session *s, uint32_t notifier,
     } else if (notifier <= s->notifiers_max && s->notifiers[notifier].is_open) {
         if (send(s->notifiers[notifier].fd, "", 1,
                  MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
-            errno != EAGAIN && errno != EINTR)
-            close_notifier(
-                &s->notifiers[notifier]); /* its wait context has gone */
+            errno != EAGAIN && errno != EINTR) /* its wait context has gone */
+            close_notifier(s, &s->notifiers[notifier]);
     }
 }
 
@@ -316,6 +341,13 @@ static bool has_notifier(const warprsa_session *s,
 
 static void read_messages(warprsa_session *s, unsigned most);
 
+/* Unless the last thing that was read has ended it. */
+static void make_ready(warprsa_session *s)
+{
+    if (!s->closed)
+        warprsa_rounds_add(&s->host->ready, &s->ready, s->uid);
+}
+
 /* As key_of(). The messages about key and notifier may not have been read; they
  * are among those that are there by now. */
 static const warprsa_session_key *refer(warprsa_session *s,
@@ -355,7 +387,8 @@ static bool is_fit(const warprsa_session_key *key,
                    const warprsa_shm_request *request)
 {
     return key != NULL && key->key != NULL && request->bytes == key->bytes &&
-           memcmp(request->number, key->n, key->bytes) < 0;
+           memcmp(request->number, warprsa_key_modulus(key->key), key->bytes) <
+               0;
 }
 
 /* Submits a request, a copy of what is in the slot, or refuses it. */
@@ -388,6 +421,8 @@ static void serve(warprsa_session *s, uint32_t slot,
         reason = reason_now(context, key->key);
     } else if (key != NULL && key->bytes == 0) {
         reason = WARPRSA_CPU_UNSUPPORTED_KEY;
+    } else if (key != NULL && key->key == NULL) {
+        reason = WARPRSA_CPU_KEY_CACHE_FULL;
     }
     answer(s, slot, request->generation, request->notifier, WARPRSA_REFUSED,
            reason);
@@ -400,7 +435,6 @@ static void read_ring(warprsa_session *s)
     warprsa_shm_request request;
     uint32_t slot;
 
-    s->unread = false;
     for (unsigned i = 0;
          i < REQUESTS_AT_ONCE && s->messages_read < MESSAGES_AT_ONCE; i++) {
         if (s->closed || !warprsa_shm_dequeue(&s->shm, &s->ring_offset, &slot))
@@ -419,8 +453,7 @@ static void read_ring(warprsa_session *s)
     atomic_store_explicit(&s->shm.head->depth,
                           warprsa_queue_depth(s->context->config.queue),
                           memory_order_relaxed);
-    s->unread = true;
-    s->host->unread = true;
+    make_ready(s);
 }
 
 static void free_key(warprsa_session_key *key)
@@ -442,13 +475,14 @@ static const char *add_key(warprsa_session *s,
     if (message->number >= s->keys_max || s->keys[message->number].taken)
         return "it broke the protocol: the number of a key";
     key = &s->keys[message->number];
+    if (s->keys_end <= message->number)
+        s->keys_end = message->number + 1;
     key->taken = true;
     key->generation = message->generation;
     key->bytes = 0;
     if (warprsa_key_class(&message->key) < 0)
         return NULL; /* requests with it are refused */
     key->bytes = message->key.modulus_bytes;
-    memcpy(key->n, message->key.n + sizeof(key->n) - key->bytes, key->bytes);
     if (config->key_id(&message->key, id))
         key->key = warprsa_queue_key(config->queue, s->uid, id, &message->key);
     explicit_bzero(id, sizeof(id));
@@ -483,10 +517,16 @@ static const char *add_notifier(warprsa_session *s,
     if (asked->number < 1 || asked->number > s->notifiers_max)
         return "it broke the protocol: the number of a notifier";
     notifier = &s->notifiers[asked->number];
-    close_notifier(notifier);
+    if (s->notifiers_end <= asked->number)
+        s->notifiers_end = asked->number + 1;
+    close_notifier(s, notifier);
     notifier->generation = asked->generation;
-    notifier->is_open = one_way(SOCK_STREAM, ends);
-    notifier->fd = ends[0];
+    if (charge(s, 1)) {
+        notifier->is_open = one_way(SOCK_STREAM, ends);
+        notifier->fd = ends[0];
+        if (!notifier->is_open)
+            discharge(s, 1);
+    }
     sent = send_notifier(s, asked, ends[1]);
     if (ends[1] >= 0)
         close(ends[1]);
@@ -518,7 +558,6 @@ static void read_messages(warprsa_session *s, unsigned most)
 {
     warprsa_shm_message message;
 
-    s->unread_messages = false;
     for (unsigned i = 0; i < most; i++) {
         const char *wrong;
 
@@ -531,17 +570,35 @@ static void read_messages(warprsa_session *s, unsigned most)
         if (wrong != NULL)
             warprsa_session_end(s, wrong);
     }
-    s->unread_messages = true;
-    s->host->unread = true;
+    make_ready(s);
 }
 
-void warprsa_session_read_rest(warprsa_session *s)
+/* The flags are cleared before anything is read: a client that sets one
+ * afterwards notifies again. They also tell the client that this end lives, so
+ * they are cleared as soon as it is heard, before its turn, too. */
+static void clear_flags(const warprsa_session *s)
+{
+    (void)atomic_exchange(&s->shm.head->notify_flags, 0);
+}
+
+/* Messages are read in any case: where the last turn left some, no flag says
+ * so. */
+static void take_turn(warprsa_session *s)
 {
     s->messages_read = 0;
-    if (s->unread)
+    clear_flags(s);
+    read_messages(s, MESSAGES_AT_ONCE);
+    if (!s->closed)
         read_ring(s);
-    if (s->unread_messages && s->messages_read < MESSAGES_AT_ONCE)
-        read_messages(s, MESSAGES_AT_ONCE);
+}
+
+void warprsa_session_run_ready(warprsa_session_host *host)
+{
+    warprsa_rounds_entry *entry;
+
+    warprsa_rounds_begin(&host->ready);
+    while ((entry = warprsa_rounds_next(&host->ready)) != NULL)
+        take_turn(OF(entry, ready));
 }
 
 static void socket_ready(warprsa_event_source *source)
@@ -555,20 +612,14 @@ static void process_ready(warprsa_event_source *source)
     warprsa_session_end(OF(source, process_source), "end of the process");
 }
 
-/* By the eventfd. The flags are cleared before anything is read: a client that
- * sets one afterwards notifies again. */
+/* By the eventfd. */
 static void notified(warprsa_event_source *source)
 {
     warprsa_session *s = OF(source, eventfd_source);
 
-    if (s->closed)
-        return;
-    s->messages_read = 0;
-    if ((atomic_exchange(&s->shm.head->notify_flags, 0) &
-         WARPRSA_NOTIFY_MESSAGE) != 0)
-        read_messages(s, MESSAGES_AT_ONCE);
     if (!s->closed)
-        read_ring(s);
+        clear_flags(s);
+    make_ready(s);
 }
 
 static void watch_process(warprsa_session *s)

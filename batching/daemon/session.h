@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "batching/daemon/event_source.h"
+#include "batching/daemon/rounds.h"
 #include "batching/daemon/server_context.h"
 #include "batching/ipc/protocol.h"
 #include "batching/ipc/shm.h"
@@ -24,9 +25,9 @@ struct warprsa_pending;
 /* What a session needs of the event loop that runs it. */
 typedef struct warprsa_session_host {
     warprsa_server_context *context;
-    int epoll;      /* where its descriptors are watched */
-    uint32_t state; /* of the queue, to be published to clients */
-    bool unread;    /* set by a session that has more to read */
+    int epoll;            /* where its descriptors are watched */
+    uint32_t state;       /* of the queue, to be published to clients */
+    warprsa_rounds ready; /* sessions that have something to read, by user */
     /* Takes a request that the queue has answered, for complete() to be called
      * by the event loop's thread. Called on a worker of the queue. */
     void (*push_answered)(struct warprsa_session_host *host,
@@ -48,7 +49,6 @@ typedef struct warprsa_session_key {
     bool taken;       /* the client has brought one under this number */
     uint32_t generation;
     uint32_t bytes; /* of the modulus; 0: no engine takes such a key */
-    uint8_t n[WARPRSA_MODULUS_BYTES_MAX]; /* the modulus, its first `bytes` */
 } warprsa_session_key;
 
 typedef struct warprsa_session_notifier {
@@ -64,23 +64,24 @@ typedef struct warprsa_session {
     pid_t pid; /* of the process that attached; 0: not known */
     uid_t uid; /* of who made the control connection */
     warprsa_event_source socket_source, process_source, eventfd_source;
+    warprsa_rounds_entry ready;
     int socket;  /* shut down for reading */
     int process; /* a pidfd, or -1 */
     int eventfd;
     int memory; /* of the shm, until the client has attached */
     bool closed;
-    bool unread;            /* its ring may hold more */
-    bool unread_messages;   /* and its messages */
     unsigned messages_read; /* in this turn */
     warprsa_shm shm;
     /* Of the next request and message; never read from the shm. */
     uint32_t ring_offset, messages_offset;
     uint32_t keys_max, notifiers_max;
+    uint32_t keys_end, notifiers_end; /* those from here on were never used */
     warprsa_session_key *keys;
     warprsa_session_notifier *notifiers; /* number 1 is at 1 */
     warprsa_pending *pending;
     unsigned in_flight;
-    uint64_t answered; /* requests, ever */
+    unsigned descriptors; /* that its user is charged for */
+    uint64_t answered;    /* requests, ever */
 } warprsa_session;
 
 TAILQ_HEAD(warprsa_sessions, warprsa_session);
@@ -116,8 +117,9 @@ void warprsa_session_begin(warprsa_session *session,
  * Does nothing a second time. */
 void warprsa_session_end(warprsa_session *session, const char *why);
 
-/* Goes on with what is unread. */
-void warprsa_session_read_rest(warprsa_session *session);
+/* Gives each user that has something to read a turn of some 0.2 ms. What is
+ * left then stays ready. */
+void warprsa_session_run_ready(warprsa_session_host *host);
 
 /* Gives the client the queue's answer to a request that push_answered() was
  * called with. */

@@ -42,53 +42,88 @@ static struct warprsa_user *find(const warprsa_user_quota *quota, uid_t uid)
     return user;
 }
 
-/* With the lock held. */
-static const char *acquire(warprsa_user_quota *quota, uid_t uid, unsigned most,
-                           unsigned most_of_one)
+/* With the lock held: the user, who is new perhaps. NULL: no memory. */
+static struct warprsa_user *find_or_add(warprsa_user_quota *quota, uid_t uid)
 {
     struct warprsa_user *user = find(quota, uid);
 
-    if (quota->count >= most)
-        return "all seats are taken";
-    if (user == NULL) {
-        user = calloc(1, sizeof(*user));
-        if (user == NULL)
-            return "no memory";
-        user->uid = uid;
-        LIST_INSERT_HEAD(&quota->list, user, link);
-    } else if (user->count >= most_of_one) {
-        return "this user has as many as one may have";
-    }
-    user->count++;
-    quota->count++;
-    return NULL;
+    if (user != NULL)
+        return user;
+    user = calloc(1, sizeof(*user));
+    if (user == NULL)
+        return NULL;
+    user->uid = uid;
+    LIST_INSERT_HEAD(&quota->list, user, link);
+    return user;
+}
+
+/* With the lock held. */
+static void change(warprsa_user_quota *quota, struct warprsa_user *user,
+                   unsigned more)
+{
+    user->count += more;
+    quota->count += more;
+    if (user->count != 0)
+        return;
+    LIST_REMOVE(user, link);
+    free(user);
 }
 
 const char *warprsa_user_quota_acquire(warprsa_user_quota *quota, uid_t uid,
                                        unsigned most, unsigned most_of_one)
 {
-    const char *why_not;
+    const char *why_not = NULL;
+    struct warprsa_user *user;
 
     pthread_mutex_lock(&quota->lock);
-    why_not = acquire(quota, uid, most, most_of_one);
+    user = find(quota, uid);
+    if (quota->count >= most)
+        why_not = "all seats are taken";
+    else if (user != NULL && user->count >= most_of_one)
+        why_not = "this user has as many as one may have";
+    else if ((user = find_or_add(quota, uid)) == NULL)
+        why_not = "no memory";
+    else
+        change(quota, user, 1);
     pthread_mutex_unlock(&quota->lock);
     return why_not;
 }
 
-void warprsa_user_quota_release(warprsa_user_quota *quota, uid_t uid)
+const char *warprsa_user_quota_take(warprsa_user_quota *quota, uid_t uid,
+                                    unsigned count, unsigned most)
+{
+    const char *why_not = NULL;
+    struct warprsa_user *user;
+    unsigned has;
+
+    pthread_mutex_lock(&quota->lock);
+    user = find(quota, uid);
+    has = (user != NULL ? user->count : 0) + count;
+    if (quota->count + count > most || has > most - quota->count - count)
+        why_not = "this user has as many as are left for others";
+    else if ((user = find_or_add(quota, uid)) == NULL)
+        why_not = "no memory";
+    else
+        change(quota, user, count);
+    pthread_mutex_unlock(&quota->lock);
+    return why_not;
+}
+
+void warprsa_user_quota_give(warprsa_user_quota *quota, uid_t uid,
+                             unsigned count)
 {
     struct warprsa_user *user;
 
     pthread_mutex_lock(&quota->lock);
     user = find(quota, uid);
-    if (user != NULL) {
-        quota->count--;
-        if (--user->count == 0) {
-            LIST_REMOVE(user, link);
-            free(user);
-        }
-    }
+    if (user != NULL)
+        change(quota, user, 0 - count);
     pthread_mutex_unlock(&quota->lock);
+}
+
+void warprsa_user_quota_release(warprsa_user_quota *quota, uid_t uid)
+{
+    warprsa_user_quota_give(quota, uid, 1);
 }
 
 unsigned warprsa_user_quota_count(warprsa_user_quota *quota)

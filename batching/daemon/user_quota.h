@@ -30,6 +30,17 @@ void warprsa_user_quota_free(warprsa_user_quota *quota);
 const char *warprsa_user_quota_acquire(warprsa_user_quota *quota, uid_t uid,
                                        unsigned most, unsigned most_of_one);
 
+/* Takes `count` seats for a user, who may have as many as are left for others
+ * then: so one user has half of them at most, the next one a quarter, and there
+ * are always some for one more. Returns NULL, or why there are none. Any
+ * thread. */
+const char *warprsa_user_quota_take(warprsa_user_quota *quota, uid_t uid,
+                                    unsigned count, unsigned most);
+
+/* Gives `count` back. Any thread. */
+void warprsa_user_quota_give(warprsa_user_quota *quota, uid_t uid,
+                             unsigned count);
+
 /* Gives one back. Any thread. */
 void warprsa_user_quota_release(warprsa_user_quota *quota, uid_t uid);
 

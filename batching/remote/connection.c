@@ -18,9 +18,6 @@ enum {
     STRANGER_MS = 2000, /* for one without an identity to see why */
     QUIET_MS = 10000,   /* then it is asked for a sign of life */
     ANSWER_MS = 10000,  /* for that; then it has gone */
-    /* Turns in a round, of a millisecond each at most. */
-    IDENTITIES_A_ROUND = 32,
-    STRANGERS_A_ROUND = 2,
 };
 
 /* What serves a call. */
@@ -240,22 +237,17 @@ static const warprsa_http2_handlers handlers = {
     .closed = closed,
 };
 
-static void make_ready(warprsa_connection *c)
+/* Whose turn it takes. Strangers have two in a round, each by its address,
+ * however many there are; owners of identities are larger numbers. */
+static uint64_t owner_of(const warprsa_connection *c)
 {
-    if (c->is_ready)
-        return;
-    c->is_ready = true;
-    TAILQ_INSERT_TAIL(&c->host->ready, c, ready_link);
-    c->host->ready_count++;
+    return c->identity != NULL ? c->identity->owner
+                               : c->stranger.address[3] & 1;
 }
 
-static void take_off_ready(warprsa_connection *c)
+static void make_ready(warprsa_connection *c)
 {
-    if (!c->is_ready)
-        return;
-    c->is_ready = false;
-    TAILQ_REMOVE(&c->host->ready, c, ready_link);
-    c->host->ready_count--;
+    warprsa_rounds_add(&c->host->ready, &c->ready, owner_of(c));
 }
 
 static void ready(warprsa_event_source *source)
@@ -341,38 +333,14 @@ void warprsa_connection_flush(warprsa_connection *c)
         watch(c, warprsa_http2_flush(c->http2));
 }
 
-/* Who has had a turn in this round. */
-typedef struct round_of_turns {
-    const warprsa_identity *served[IDENTITIES_A_ROUND];
-    unsigned count, strangers;
-} round_of_turns;
-
-static bool has_turn(round_of_turns *r, const warprsa_connection *c)
-{
-    if (c->identity == NULL)
-        return r->strangers++ < STRANGERS_A_ROUND;
-    for (unsigned i = 0; i < r->count; i++)
-        if (r->served[i] == c->identity)
-            return false;
-    if (r->count == IDENTITIES_A_ROUND)
-        return false;
-    r->served[r->count++] = c->identity;
-    return true;
-}
-
 void warprsa_connection_run_ready(warprsa_connection_host *host)
 {
-    warprsa_connection *c = TAILQ_FIRST(&host->ready), *next;
-    round_of_turns turns = {0};
+    warprsa_rounds_entry *entry;
 
-    /* Those that become ready meanwhile are behind these. */
-    for (unsigned left = host->ready_count; left > 0; left--, c = next) {
-        next = TAILQ_NEXT(c, ready_link);
-        if (!has_turn(&turns, c))
-            continue;
-        take_off_ready(c);
-        run(c);
-    }
+    warprsa_rounds_begin(&host->ready);
+    while ((entry = warprsa_rounds_next(&host->ready)) != NULL)
+        run((warprsa_connection *)((char *)entry -
+                                   offsetof(warprsa_connection, ready)));
 }
 
 /* Whether the peer may no longer be served; the reason is in *why. */
@@ -509,7 +477,7 @@ void warprsa_connection_free(warprsa_connection *c)
     log_line(c, c->http2->why, text);
     (void)epoll_ctl(c->host->epoll, EPOLL_CTL_DEL, c->http2->input.socket,
                     NULL);
-    take_off_ready(c);
+    warprsa_rounds_remove(&c->host->ready, &c->ready);
     warprsa_strangers_remove(&c->host->strangers, &c->stranger);
     warprsa_http2_free(c->http2);
     if (c->identity != NULL) {

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 
 #include "batching/daemon/event_source.h"
+#include "batching/daemon/rounds.h"
 #include "batching/remote/health.h"
 #include "batching/remote/operate.h"
 #include "batching/remote/strangers.h"
@@ -31,9 +32,7 @@ typedef struct warprsa_seats {
 typedef struct warprsa_connection_host {
     warprsa_operate_host operate;
     LIST_HEAD(, warprsa_operate) sessions;
-    /* Connections with something to read or write, in their order. */
-    TAILQ_HEAD(, warprsa_connection) ready;
-    unsigned ready_count;
+    warprsa_rounds ready; /* connections to be run, by identity */
     warprsa_strangers strangers;
     warprsa_seats *seats;
     int epoll;
@@ -47,8 +46,7 @@ typedef struct warprsa_connection_host {
 
 typedef struct warprsa_connection {
     LIST_ENTRY(warprsa_connection) link; /* the host's */
-    TAILQ_ENTRY(warprsa_connection) ready_link;
-    bool is_ready;
+    warprsa_rounds_entry ready;
     warprsa_stranger stranger; /* until it has a seat */
     warprsa_event_source source;
     warprsa_connection_host *host;
@@ -72,7 +70,7 @@ warprsa_connection *warprsa_connection_new(warprsa_connection_host *host,
 
 /*
  * Gives turns to connections that are ready, in their order: one to each
- * identity, however many connections it has, and some to strangers' handshakes.
+ * identity, however many connections it has, and two to strangers' handshakes.
  * Those that had none, or have more to read, stay ready. Connections may be
  * `ended` then.
  */

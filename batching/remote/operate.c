@@ -122,7 +122,6 @@ static warprsa_remote_status add_key(warprsa_operate *s,
     if (request->kind != WARPRSA_REMOTE_LOAD_KEY || warprsa_key_class(k) < 0)
         return WARPRSA_REMOTE_UNSUPPORTED;
     key->bytes = k->modulus_bytes;
-    memcpy(key->n, k->n + sizeof(k->n) - key->bytes, key->bytes);
     if (s->host->key_id(k, id))
         key->key = warprsa_queue_key(s->host->queue, s->identity->owner, id, k);
     explicit_bzero(id, sizeof(id));
@@ -233,7 +232,8 @@ serve(warprsa_operate *s, const warprsa_remote_operation *o, uint64_t now_ns)
     key = &s->keys[o->key];
     if (key->key == NULL)
         return key->status;
-    if (o->bytes != key->bytes || memcmp(o->input, key->n, key->bytes) >= 0)
+    if (o->bytes != key->bytes ||
+        memcmp(o->input, warprsa_key_modulus(key->key), key->bytes) >= 0)
         return WARPRSA_REMOTE_INVALID;
     return submit(s, o, key->key, now_ns);
 }

@@ -51,8 +51,7 @@ typedef struct warprsa_operate_key {
     warprsa_key *key; /* NULL: none, or one that `status` says no to */
     bool taken;
     warprsa_remote_status status;
-    uint32_t bytes;
-    uint8_t n[WARPRSA_MODULUS_BYTES_MAX]; /* the modulus, its first `bytes` */
+    uint32_t bytes; /* of the modulus */
 } warprsa_operate_key;
 
 typedef struct warprsa_operate {

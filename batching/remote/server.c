@@ -250,7 +250,7 @@ static void *run_thread(void *arg)
     struct epoll_event events[EVENTS];
 
     while (!is_done(t)) {
-        int timeout_ms = t->host.ready_count > 0    ? 0
+        int timeout_ms = t->host.ready.count > 0    ? 0
                          : t->host.operate.draining ? DRAIN_TICK_MS
                                                     : TICK_MS;
         int count = epoll_wait(t->host.epoll, events, EVENTS, timeout_ms);
@@ -281,7 +281,7 @@ static bool init_thread(warprsa_remote_server *server, network_thread *t)
     t->host.log = log_line;
     t->host.seats = &server->seats;
     t->host.strangers_log = &server->strangers_log;
-    TAILQ_INIT(&t->host.ready);
+    warprsa_rounds_init(&t->host.ready);
     warprsa_strangers_init(&t->host.strangers);
     LIST_INIT(&t->host.sessions);
     LIST_INIT(&t->connections);

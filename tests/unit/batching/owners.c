@@ -74,6 +74,42 @@ static void many_keys_of_one_owner_leave_those_of_another(void **state)
 
 /* Owners come, and with each come those without keys are forgotten, while a
  * worker counts the loads of one that has some. For ThreadSanitizer. */
+/* Keys that are made up without end cost so much memory and no more, which
+ * another owner's do not count for. It goes back when they are released. */
+static void keys_of_an_owner_are_bounded(void **state)
+{
+    enum {
+        KEYS = 16384,
+        MORE = 100,
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key **keys = calloc(KEYS, sizeof(warprsa_key *));
+    warprsa_key *other;
+
+    (void)state;
+    assert_non_null(keys);
+    for (unsigned i = 0; i < KEYS; i++)
+        keys[i] = key_of_owner(queue, 1000, i);
+    for (unsigned i = KEYS; i < KEYS + MORE; i++) {
+        warprsa_private_key key = fake_key(WARPRSA_CLASS_2048, i);
+        uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)i, (uint8_t)(i >> 8)};
+
+        assert_null(warprsa_queue_key(queue, 1000, id, &key));
+    }
+    assert_int_equal(config.counters->keys, KEYS);
+    other = key_of_owner(queue, 1001, KEYS + MORE);
+    warprsa_key_release(other);
+    warprsa_key_release(keys[0]);
+    keys[0] = key_of_owner(queue, 1000, KEYS);
+    for (unsigned i = 0; i < KEYS; i++)
+        warprsa_key_release(keys[i]);
+    assert_int_equal(config.counters->keys, 0);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+    free(keys);
+}
+
 static void owners_come_during_loads(void **state)
 {
     enum {
@@ -214,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(many_keys_of_one_owner_leave_those_of_another,
                                reset),
+        cmocka_unit_test_setup(keys_of_an_owner_are_bounded, reset),
         cmocka_unit_test_setup(owners_come_during_loads, reset),
         cmocka_unit_test_setup(requests_that_wait_for_keys_leave_slots, reset),
         cmocka_unit_test_setup(requests_of_one_owner_leave_slots, reset),

@@ -1,0 +1,148 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Turns by owner, and a user's part of what all users share.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "batching/daemon/rounds.h"
+#include "batching/daemon/user_quota.h"
+
+enum {
+    MANY = 700,
+    HONEST = 1,
+    HOSTILE = 2,
+};
+
+static warprsa_rounds rounds;
+static warprsa_rounds_entry crowd[MANY], honest;
+
+static void start(void)
+{
+    memset(crowd, 0, sizeof(crowd));
+    honest = (warprsa_rounds_entry){0};
+    warprsa_rounds_init(&rounds);
+}
+
+/* One owner's hundreds of things are always ready: the other one's single thing
+ * has a turn in each round, and never waits for more than one of them. */
+static void one_turn_each(void **state)
+{
+    unsigned turns_of_hostile = 0, turns_of_honest = 0;
+
+    (void)state;
+    start();
+    for (unsigned i = 0; i < MANY; i++)
+        warprsa_rounds_add(&rounds, &crowd[i], HOSTILE);
+    for (unsigned round = 0; round < 2 * MANY; round++) {
+        warprsa_rounds_entry *entry;
+
+        warprsa_rounds_add(&rounds, &honest, HONEST);
+        warprsa_rounds_begin(&rounds);
+        while ((entry = warprsa_rounds_next(&rounds)) != NULL) {
+            turns_of_honest += entry == &honest;
+            turns_of_hostile += entry != &honest;
+            if (entry != &honest) /* more to do, at once */
+                warprsa_rounds_add(&rounds, entry, HOSTILE);
+        }
+        assert_int_equal(turns_of_honest, round + 1);
+        assert_int_equal(turns_of_hostile, round + 1);
+    }
+    assert_int_equal(rounds.count, MANY);
+}
+
+/* All things of an owner come in turn. */
+static void in_order(void **state)
+{
+    (void)state;
+    start();
+    for (unsigned i = 0; i < 5; i++)
+        warprsa_rounds_add(&rounds, &crowd[i], HOSTILE);
+    warprsa_rounds_add(&rounds, &crowd[0], HOSTILE); /* it is there already */
+    assert_int_equal(rounds.count, 5);
+    for (unsigned i = 0; i < 5; i++) {
+        warprsa_rounds_begin(&rounds);
+        assert_ptr_equal(warprsa_rounds_next(&rounds), &crowd[i]);
+        assert_null(warprsa_rounds_next(&rounds));
+    }
+    assert_int_equal(rounds.count, 0);
+    warprsa_rounds_begin(&rounds);
+    assert_null(warprsa_rounds_next(&rounds));
+}
+
+/* Things go within a round, the next one too. */
+static void removed_within(void **state)
+{
+    (void)state;
+    start();
+    for (unsigned i = 0; i < 4; i++)
+        warprsa_rounds_add(&rounds, &crowd[i], i);
+    warprsa_rounds_begin(&rounds);
+    assert_ptr_equal(warprsa_rounds_next(&rounds), &crowd[0]);
+    warprsa_rounds_remove(&rounds, &crowd[1]);
+    warprsa_rounds_remove(&rounds, &crowd[1]);
+    assert_ptr_equal(warprsa_rounds_next(&rounds), &crowd[2]);
+    warprsa_rounds_remove(&rounds, &crowd[3]);
+    assert_null(warprsa_rounds_next(&rounds));
+    assert_int_equal(rounds.count, 0);
+}
+
+/* More owners than fit a round: the others are first in the next. */
+static void many_owners(void **state)
+{
+    unsigned turns = 0;
+
+    (void)state;
+    start();
+    for (unsigned i = 0; i < WARPRSA_ROUND_OWNERS + 3; i++)
+        warprsa_rounds_add(&rounds, &crowd[i], i);
+    warprsa_rounds_begin(&rounds);
+    while (warprsa_rounds_next(&rounds) != NULL)
+        turns++;
+    assert_int_equal(turns, WARPRSA_ROUND_OWNERS);
+    assert_int_equal(rounds.count, 3);
+    warprsa_rounds_begin(&rounds);
+    assert_ptr_equal(warprsa_rounds_next(&rounds),
+                     &crowd[WARPRSA_ROUND_OWNERS]);
+}
+
+/* Whoever takes all that it gets leaves as much for others, and these again. */
+static void a_part_is_left(void **state)
+{
+    warprsa_user_quota quota;
+
+    (void)state;
+    assert_true(warprsa_user_quota_init(&quota));
+    for (unsigned user = 0; user < 5; user++) {
+        unsigned taken = 0;
+
+        while (warprsa_user_quota_take(&quota, user, 1, 1024) == NULL)
+            taken++;
+        assert_int_equal(taken, 512 >> user);
+    }
+    warprsa_user_quota_give(&quota, 0, 512);
+    assert_null(warprsa_user_quota_take(&quota, 7, 256, 1024));
+    assert_non_null(warprsa_user_quota_take(&quota, 8, 1025, 1024));
+    warprsa_user_quota_give(&quota, 7, 256);
+    for (unsigned user = 1; user < 5; user++)
+        warprsa_user_quota_give(&quota, user, 512 >> user);
+    assert_int_equal(warprsa_user_quota_count(&quota), 0);
+    warprsa_user_quota_free(&quota);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_turn_each),  cmocka_unit_test(in_order),
+        cmocka_unit_test(removed_within), cmocka_unit_test(many_owners),
+        cmocka_unit_test(a_part_is_left),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
