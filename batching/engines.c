@@ -53,18 +53,17 @@ static bool may_use_ifma(const warprsa_engines_wanted *wanted, char *why,
     return false;
 }
 
-/* A build without CUDA has no such engine. */
+/* Only if its library is there: without one there is no reason for the threads
+ * of a device that nobody can open. */
 static bool add_cuda(warprsa_queue_config *config,
                      const warprsa_engines_wanted *wanted, char *why,
                      size_t why_size)
 {
-    const warprsa_engine *cuda = warprsa_engine_cuda();
-
-    if (cuda != NULL)
-        add(config, cuda, wanted, warprsa_hardware_queues(wanted->streams));
-    else
-        snprintf(why, why_size, "no cuda engine in this build");
-    return cuda != NULL;
+    if (!warprsa_engine_cuda_is_installed(why, why_size))
+        return false;
+    add(config, warprsa_engine_cuda(), wanted,
+        warprsa_hardware_queues(wanted->streams));
+    return true;
 }
 
 bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
@@ -95,7 +94,9 @@ bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
 
 void warprsa_engines_prepare(warprsa_engine_choice engine, unsigned streams)
 {
-    if (warprsa_engine_cuda() != NULL &&
-        (engine == WARPRSA_ENGINE_AUTO || engine == WARPRSA_ENGINE_CUDA))
+    char why[128];
+
+    if ((engine == WARPRSA_ENGINE_AUTO || engine == WARPRSA_ENGINE_CUDA) &&
+        warprsa_engine_cuda_is_installed(why, sizeof(why)))
         (void)warprsa_hardware_queues(streams);
 }

@@ -48,7 +48,7 @@ bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
 /*
  * To be called as early as possible, while the process has one thread and CUDA
  * has yet to start: lets so many streams work side by side, if the engine may
- * be that of GPUs and this build has it (warprsa_hardware_queues()).
+ * be that of GPUs and its library is there (warprsa_hardware_queues()).
  */
 void warprsa_engines_prepare(warprsa_engine_choice engine, unsigned streams);
 

@@ -291,9 +291,15 @@ const warprsa_engine *warprsa_engine_host(void);
  * (count + 7) / 8 times that. */
 const warprsa_engine *warprsa_engine_ifma(void);
 
-/* The engine for NVIDIA GPUs; NULL in a build without CUDA. It needs no driver
- * to be loaded: without one, count() is 0. */
+/* The engine for NVIDIA GPUs. It is in a library of its own, which count()
+ * opens, by an absolute path: without the library, the driver or a GPU, count()
+ * is 0. No other function may be called before count(). */
 const warprsa_engine *warprsa_engine_cuda(void);
+
+/* Whether there is a file where the library of warprsa_engine_cuda() is to be.
+ * If not, `why` names the place, as that of count() does. Opens nothing. Any
+ * thread. */
+bool warprsa_engine_cuda_is_installed(char *why, size_t why_size);
 
 /*
  * How many of so many streams of a GPU work side by side in this process. CUDA

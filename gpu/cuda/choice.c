@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gpu/cuda/device.h"
+#include "gpu/cuda/library.h"
 #include "gpu/kernels/kernel_names.h"
 #include "gpu/select/calibration_file.h"
 #include "gpu/select/candidates.h"
@@ -90,7 +91,7 @@ static bool time_batch(void *arg, warprsa_size_class size, const char *kernel,
 
     s->memory.kernel = kernel;
     if (s->count == 0) /* or the batch before has not ended */
-        status = warprsa_known_answer_batch(warprsa_engine_cuda(), t->device,
+        status = warprsa_known_answer_batch(&warprsa_cuda_engine, t->device,
                                             &t->device->test, 0, size, t->tasks,
                                             count, ms);
     s->memory.kernel = NULL;

@@ -10,7 +10,7 @@
 void warprsa_cuda_trace(const warprsa_device *device, const char *what,
                         cudaError_t error)
 {
-    char line[160];
+    char line[sizeof(device->description) + 160];
 
     if (device->config.trace == NULL)
         return;

@@ -9,12 +9,27 @@
 #include <string.h>
 
 #include "gpu/cuda/device.h"
+#include "gpu/cuda/library.h"
 #include "gpu/fault.h"
 #include "gpu/kernels/kernel_names.h"
 
 enum {
     CAPABILITY_MAJOR_MIN = 8, /* the kernels are built for sm_80 and newer */
 };
+
+/* Why cudaGetDeviceCount() has found nothing. CUDA calls a driver that is not
+ * there one that is too old. */
+static const char *why_none(cudaError_t error)
+{
+    int version = 0;
+
+    if (error == cudaErrorInsufficientDriver &&
+        (cudaDriverGetVersion(&version) != cudaSuccess || version == 0))
+        return "no driver (libcuda.so.1) is installed";
+    return error == cudaSuccess || error == cudaErrorNoDevice
+               ? "the driver lists none"
+               : cudaGetErrorString(error);
+}
 
 static unsigned cuda_count(char *why, size_t why_size)
 {
@@ -25,13 +40,10 @@ static unsigned cuda_count(char *why, size_t why_size)
         snprintf(why, why_size, "no device (fault injected)");
         return 0;
     }
-    if (error != cudaSuccess || count == 0) {
-        snprintf(why, why_size, "no usable NVIDIA GPU: %s",
-                 error != cudaSuccess ? cudaGetErrorString(error)
-                                      : "the driver lists none");
-        return 0;
-    }
-    return (unsigned)count;
+    if (error == cudaSuccess && count > 0)
+        return (unsigned)count;
+    snprintf(why, why_size, "no usable NVIDIA GPU: %s", why_none(error));
+    return 0;
 }
 
 static const char *cuda_describe(const warprsa_device *device)
@@ -41,8 +53,8 @@ static const char *cuda_describe(const warprsa_device *device)
 
 static warprsa_status cuda_self_test(warprsa_device *device, unsigned stream)
 {
-    return warprsa_known_answer_run(warprsa_engine_cuda(), device,
-                                    &device->test, stream);
+    return warprsa_known_answer_run(&warprsa_cuda_engine, device, &device->test,
+                                    stream);
 }
 
 /* A batch for which there is memory; of a large class after that class's
@@ -55,7 +67,7 @@ static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
                                             .wait = warprsa_cuda_wait};
     warprsa_status status;
 
-    if (count > warprsa_engine_batch_max(warprsa_engine_cuda(),
+    if (count > warprsa_engine_batch_max(&warprsa_cuda_engine,
                                          device->config.batch_max, size))
         return WARPRSA_NO_MEMORY;
     status = warprsa_known_answer_prove(&unproven, device, &device->test,
@@ -180,7 +192,7 @@ static warprsa_status test_fold(warprsa_device *device, unsigned stream)
         if (kernel == NULL || status != WARPRSA_OK)
             continue;
         memory->kernel = kernel->name;
-        status = warprsa_known_answer_batch(warprsa_engine_cuda(), device,
+        status = warprsa_known_answer_batch(&warprsa_cuda_engine, device,
                                             &device->test, stream, size, &task,
                                             1, &ms);
     }
@@ -205,7 +217,7 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
     status = warprsa_cuda_status(device, *what, error);
     if (status == WARPRSA_OK) {
         *what = "known-answer test";
-        status = warprsa_known_answer_load(warprsa_engine_cuda(), device,
+        status = warprsa_known_answer_load(&warprsa_cuda_engine, device,
                                            &device->test, WARPRSA_CLASS_LARGE);
     }
     if (status == WARPRSA_OK) {
@@ -255,23 +267,18 @@ static warprsa_status cuda_open(const warprsa_device_config *config,
     return WARPRSA_OK;
 }
 
-const warprsa_engine *warprsa_engine_cuda(void)
-{
-    static const warprsa_engine engine = {
-        .name = "cuda",
-        .classes = WARPRSA_CLASSES,
-        .halves_large_batches = true,
-        .granularity = 64, /* an item of the fold (gpu/kernels/fold/) */
-        .count = cuda_count,
-        .open = cuda_open,
-        .close = cuda_close,
-        .describe = cuda_describe,
-        .load_key = warprsa_cuda_load_key,
-        .unload_key = warprsa_cuda_unload_key,
-        .start = cuda_start,
-        .wait = warprsa_cuda_wait,
-        .self_test = cuda_self_test,
-    };
-
-    return &engine;
-}
+const warprsa_engine warprsa_cuda_engine = {
+    .name = "cuda",
+    .classes = WARPRSA_CLASSES,
+    .halves_large_batches = true,
+    .granularity = WARPRSA_CUDA_GRANULARITY,
+    .count = cuda_count,
+    .open = cuda_open,
+    .close = cuda_close,
+    .describe = cuda_describe,
+    .load_key = warprsa_cuda_load_key,
+    .unload_key = warprsa_cuda_unload_key,
+    .start = cuda_start,
+    .wait = warprsa_cuda_wait,
+    .self_test = cuda_self_test,
+};

@@ -26,6 +26,9 @@ if [ -x "$BUILD_DIR/batching/remote/warprsad-remote" ]; then
         /share/doc/warprsa/examples/warprsad-remote.kubernetes.yaml
         /share/doc/warprsa/examples/haproxy-remote.cfg)
 fi
+if [ -e "$BUILD_DIR/gpu/warprsa-cuda.so" ]; then
+    wanted+=(/warprsa/warprsa-cuda.so)
+fi
 for path in "${wanted[@]}"; do
     grep -q "${path//./\\.}\$" <<<"$installed" || {
         echo "$installed"
@@ -39,12 +42,24 @@ done
 grep -rq '^ExecStart=/.*/sbin/warprsad ' root ||
     fail "the unit does not say where the program is"
 
-# The module and the daemon stay small: with the kernels for all architectures,
-# and much smaller without any.
-need readelf
-if grep -q nv_fatbin <<<"$(readelf -S -W "$MODULE")"; then
-    most=$((20 * 1024 * 1024))
-elif grep -qE 'GCC: .* 1[6-9]\.' <<<"$(readelf -p .comment "$MODULE")"; then
+# What is installed opens the engine for GPUs where that is installed.
+need readelf strings
+for file in "root$modules/warprsa.so" "$(find root -name warprsad -type f)"; do
+    path=$(strings "$file" | grep '^/.*/warprsa/warprsa-cuda\.so$') ||
+        fail "$file: no path of the engine for GPUs"
+    [ ! -e "$BUILD_DIR/gpu/warprsa-cuda.so" ] || [ -e "root$path" ] ||
+        fail "$file opens $path, which was not installed"
+done
+
+# The module and the daemon stay small, and the library of the engine for GPUs
+# not too large with the kernels for all architectures.
+cuda=$(find root -name warprsa-cuda.so)
+if [ -n "$cuda" ]; then
+    size=$(stat -c %s "$cuda")
+    echo "$cuda: $size bytes"
+    [ "$size" -le $((20 * 1024 * 1024)) ] || fail "it has more than 20 MiB"
+fi
+if grep -qE 'GCC: .* 1[6-9]\.' <<<"$(readelf -p .comment "$MODULE")"; then
     most=$((1024 * 1024 * 5 / 4)) # of the same source gcc 16 makes 1.10 MiB
 else
     most=$((1024 * 1024))

@@ -1,14 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The module exports OSSL_provider_init and nothing else, and needs no driver to
-# load. Nor does it need libm, which would be resident in each process.
+# The module exports OSSL_provider_init and nothing else, and has nothing of CUDA
+# in it. Nor does it need libm, which would be resident in each process. The
+# library of the engine for GPUs exports its one name, and needs no driver to
+# load.
 . "$(dirname "$0")/lib.sh"
 
 need nm ldd readelf
 exports=$(nm -D --defined-only "$MODULE" | awk '{ print $3 }')
 [ "$exports" = OSSL_provider_init ] || fail "exported: $exports"
-if ldd "$MODULE" | grep -E 'libcuda|libcudart'; then
-    fail "the module needs CUDA's libraries to load"
+cuda=$BUILD_DIR/gpu/warprsa-cuda.so
+for file in "$MODULE" "$cuda"; do
+    [ -e "$file" ] || continue
+    if ldd "$file" | grep -E 'libcuda|libcudart'; then
+        fail "$file needs CUDA's libraries to load"
+    fi
+done
+if grep nv_fatbin <<<"$(readelf -S -W "$MODULE")"; then
+    fail "the module has kernels of GPUs"
+fi
+if [ -e "$cuda" ]; then
+    exports=$(nm -D --defined-only "$cuda" | awk '{ print $3 }')
+    [ "$exports" = warprsa_cuda_library_is ] || fail "exported: $exports"
 fi
 if [ "$(uname -m)" = x86_64 ] &&
     grep 'NEEDED.*libm\.so' <<<"$(readelf -d "$MODULE")"; then

@@ -3,12 +3,12 @@
 # In a bare chroot: installs the packages in /packages as an administrator
 # would, switches the provider on, signs by the engine in the process and by the
 # daemon, and purges everything. For scripts/test-packages.
-#   use.sh openssl-provider-warprsa|openssl-provider-warprsa-cuda
-# The second takes the first's place there, as on a machine that gets a GPU.
+#   use.sh [warprsa-cuda]
+# That package is installed with the others, as on a machine that gets a GPU.
 set -eu
 cd /tmp
-plain=openssl-provider-warprsa
-provider=$1
+provider=openssl-provider-warprsa
+cuda=${1:-}
 
 fail() {
     echo "FAIL: $*" >&2
@@ -34,28 +34,30 @@ install_from_here() { # PACKAGE...
 }
 
 install_all() {
-    install_from_here "$plain" warprsa-tools warprsad warprsad-remote
-    [ "$provider" = "$plain" ] || install_from_here "$provider"
+    install_from_here "$provider" warprsa-tools warprsad warprsad-remote
+    [ -z "$cuda" ] || install_from_here "$cuda"
 }
 
-# What is installed is this provider alone, and no larger than it may be.
-check_module() {
-    case "$provider" in
-    *-cuda) most=20 ;;
-    *) most=1 ;;
-    esac
-    installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' \
-        'openssl-provider-warprsa*' | sed -n 's/^installed //p')
-    [ "$installed" = "$provider" ] || fail "installed: $installed"
-    module=$(openssl version -m | cut -d '"' -f 2)/warprsa.so
-    size=$(stat -c %s "$module")
-    echo "$provider: $module has $size bytes"
-    [ "$size" -le $((most << 20)) ] || fail "more than $most MiB"
+is_at_most() { # MIB FILE
+    size=$(stat -c %s "$2")
+    echo "$2 has $size bytes"
+    [ "$size" -le $(($1 << 20)) ] || fail "more than $1 MiB"
+}
+
+# The module is small, and only the engine's library is large.
+check_sizes() {
+    is_at_most 1 "$(openssl version -m | cut -d '"' -f 2)/warprsa.so"
+    set -- /usr/lib/*/warprsa/warprsa-cuda.so
+    if [ -n "$cuda" ]; then
+        is_at_most 20 "$1"
+    elif [ -e "$1" ]; then
+        fail "there is $1"
+    fi
 }
 
 purge_all() {
-    apt-get purge -q -y 'openssl-provider-warprsa*' warprsa-tools warprsad \
-        warprsad-remote
+    apt-get purge -q -y "$provider" warprsa-tools warprsad \
+        warprsad-remote ${cuda:+"$cuda"}
 }
 
 # start NAME COMMAND...: as the daemon's user; its process is $started then.
@@ -108,7 +110,7 @@ openssl pkey -in key.pem -pubout -out public.pem
 everything >before
 
 install_all
-check_module
+check_sizes
 cmp original.cnf /etc/ssl/openssl.cnf
 ! openssl list -providers | grep -q warprsa || fail "it is on by itself"
 warprsa-stat --version
@@ -123,13 +125,14 @@ warprsa-configure enable
 openssl list -providers | grep -qx '  warprsa'
 settings engine=host route=gpu startup_ms=60000 deadline_ms=60000
 signs gpu_2048=1
-case "$provider" in
-*-cuda)
-    # Without a GPU the CPU computes.
-    settings engine=cuda route=gpu startup_ms=60000
-    signs cpu_no_device=1
-    ;;
-esac
+# Without a GPU the CPU computes, and the reason is named.
+settings engine=cuda route=gpu startup_ms=60000
+signs cpu_no_device=1
+if [ -n "$cuda" ]; then
+    grep 'no driver (libcuda.so.1) is installed' trace
+else
+    grep 'no CUDA library is installed: /usr/lib/' trace
+fi
 
 start daemon warprsad --config /etc/warprsa/warprsad.conf --engine=host \
     --socket=/tmp/warprsad.sock

@@ -16,7 +16,7 @@
 #include "batching/base/usable_cpus.h"
 #include "batching/engines.h"
 
-/* The machine: whether this build has the engine of GPUs, and its CPUs the
+/* The machine: whether the engine of GPUs is installed, and its CPUs the
  * instructions for that of CPUs. */
 static bool has_cuda, has_ifma;
 
@@ -33,7 +33,14 @@ static const warprsa_engine ifma = {.name = "ifma", .count = ifma_count};
 
 const warprsa_engine *warprsa_engine_cuda(void)
 {
-    return has_cuda ? &cuda : NULL;
+    return &cuda;
+}
+
+bool warprsa_engine_cuda_is_installed(char *why, size_t why_size)
+{
+    if (!has_cuda)
+        snprintf(why, why_size, "no CUDA library is installed: /nowhere");
+    return has_cuda;
 }
 
 const warprsa_engine *warprsa_engine_host(void)
