@@ -177,8 +177,9 @@ static const option_row rows[] = {
      "HOST:PORT, up to 8 of them, separated by blanks",
      "hosts that compute for this one", FIELD(remote_hosts), 0,
      SIZE(remote_hosts)},
-    {"verify_remote", parse_yes, "no", "yes or no",
-     "yes: check their results once more", FIELD(verify_remote), 0, 0},
+    {"verify_remote", parse_yes, "yes", "yes or no",
+     "no: believe their results, for whoever has the same trust in both hosts",
+     FIELD(verify_remote), 0, 0},
     {"verbose", parse_number, "1", "a number from 0 to 2",
      "0: errors, 1: clients and devices, 2: all", FIELD(verbose), 0, 2},
 };
