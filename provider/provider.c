@@ -30,7 +30,10 @@ static const OSSL_ALGORITHM *query(void *provctx, int operation, int *no_cache)
     case OSSL_OP_SIGNATURE:
         return context->algorithms.signature;
     case OSSL_OP_ASYM_CIPHER:
-        return context->algorithms.asym_cipher;
+        /* A caller with another libcrypto pads and unpads by its own. A newer
+         * one hides from 3.2 on whether PKCS #1 v1.5 padding was right, which
+         * ours may not do: its answers would be a padding oracle. */
+        return context->same_libcrypto ? context->algorithms.asym_cipher : NULL;
     }
     return NULL;
 }

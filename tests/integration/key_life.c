@@ -7,6 +7,8 @@
  *     key_life            uses and frees a key
  *     key_life late       frees it when OpenSSL has been cleaned up: in a
  *                         handler of exit() older than OpenSSL's own
+ *     key_life public     signs, verifies and encrypts with the public key
+ *                         alone, decrypts, and says which provider did what
  *     key_life order FILE frees it after its library context, which has loaded
  *                         this configuration
  *     key_life thread FILE
@@ -21,7 +23,9 @@
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/provider.h>
 #include <openssl/rsa.h>
+#include <openssl/x509.h>
 
 enum {
     BITS = 1024,
@@ -145,6 +149,86 @@ static OSSL_LIB_CTX *context_of(const char *configuration)
     return libctx;
 }
 
+static void print_provider(const char *what, EVP_PKEY_CTX *ctx)
+{
+    const OSSL_PROVIDER *provider = EVP_PKEY_CTX_get0_provider(ctx);
+
+    printf("%s by %s\n", what,
+           provider != NULL ? OSSL_PROVIDER_get0_name(provider) : "nobody");
+}
+
+/* The same key without its private part. */
+static EVP_PKEY *public_part(EVP_PKEY *key)
+{
+    unsigned char *der = NULL;
+    int length = i2d_PUBKEY(key, &der);
+    const unsigned char *at = der;
+    EVP_PKEY *part = length > 0 ? d2i_PUBKEY(NULL, &at, length) : NULL;
+
+    OPENSSL_free(der);
+    return part;
+}
+
+static void verify_publicly(EVP_PKEY *public, const unsigned char *signature,
+                            size_t length)
+{
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    EVP_PKEY_CTX *key_ctx = NULL;
+
+    for (size_t less = 0; less < 2; less++) {
+        print("verify init", EVP_DigestVerifyInit_ex(ctx, &key_ctx, "SHA256",
+                                                     NULL, NULL, public, NULL));
+        print_provider("verified", key_ctx);
+        print("verify", EVP_DigestVerify(ctx, signature, length, message,
+                                         sizeof(message) - less));
+        EVP_MD_CTX_reset(ctx);
+    }
+    EVP_MD_CTX_free(ctx);
+}
+
+static void cipher(EVP_PKEY *public, EVP_PKEY *key)
+{
+    EVP_PKEY_CTX *to = EVP_PKEY_CTX_new_from_pkey(NULL, public, NULL);
+    EVP_PKEY_CTX *from = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
+    unsigned char sealed[BYTES], opened[BYTES] = {0};
+    size_t length = BYTES, opened_length = BYTES;
+
+    print("encrypt init", EVP_PKEY_encrypt_init(to));
+    print_provider("encrypted", to);
+    print("encrypt",
+          EVP_PKEY_encrypt(to, sealed, &length, message, sizeof(message)));
+    print("decrypt init", EVP_PKEY_decrypt_init(from));
+    print_provider("decrypted", from);
+    print("decrypt",
+          EVP_PKEY_decrypt(from, opened, &opened_length, sealed, length));
+    print("the same", opened_length == sizeof(message) &&
+                          memcmp(opened, message, sizeof(message)) == 0);
+    EVP_PKEY_CTX_free(to);
+    EVP_PKEY_CTX_free(from);
+}
+
+static int use_public_part(void)
+{
+    EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)BITS);
+    EVP_PKEY *public = key != NULL ? public_part(key) : NULL;
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    unsigned char signature[BYTES];
+    size_t length = BYTES;
+
+    if (public == NULL || ctx == NULL)
+        return 1;
+    print("sign init",
+          EVP_DigestSignInit_ex(ctx, NULL, "SHA256", NULL, NULL, key, NULL));
+    print("sign",
+          EVP_DigestSign(ctx, signature, &length, message, sizeof(message)));
+    EVP_MD_CTX_free(ctx);
+    verify_publicly(public, signature, length);
+    cipher(public, key);
+    EVP_PKEY_free(public);
+    EVP_PKEY_free(key);
+    return 0;
+}
+
 typedef struct user {
     OSSL_LIB_CTX *libctx;
     EVP_PKEY *key;
@@ -193,6 +277,8 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && strcmp(argv[1], "thread") == 0)
         return thread_ends_late(argv[2]);
+    if (argc == 2 && strcmp(argv[1], "public") == 0)
+        return use_public_part();
     if (argc == 2 && strcmp(argv[1], "late") == 0) {
         if (atexit(free_late_key) != 0)
             return 1;

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Python's cryptography from PyPI, which has a libcrypto in it: OpenSSL 3.2, 3.5
-# and 4.0. Each uses the provider for all of its private operations. Wheels are
-# kept in BUILD_DIR for the next time.
+# and 4.0. Each uses the provider for all of its signatures. It decrypts by its
+# own: a wrong PKCS #1 v1.5 padding is an error in libcrypto before 3.2 and none
+# in these, and that difference would be a padding oracle. Wheels are kept in
+# BUILD_DIR for the next time.
 . "$(dirname "$0")/lib.sh"
 need python3
 
@@ -36,6 +38,8 @@ for bits in 1024, 2048:
         raise SystemExit("decrypted what was never encrypted")
     except ValueError:
         pass
+    for first in range(1, 4):  # made-up bytes, and no error
+        key.decrypt(bytes([first]) * (bits // 8), padding.PKCS1v15())
 P
 
 wheel() { # VERSION: a directory with it
@@ -63,7 +67,7 @@ while read -r version openssl; do
             fail "cryptography $version has $(cat use.log)"
         grep -q 'provider loaded; the caller has another libcrypto' wheel.trace
         expect_counters wheel.trace cpu_error=0 checks_failed=0
-        [ $config = auto.cnf ] || expect_counters wheel.trace gpu=8 cpu=0
+        [ $config = auto.cnf ] || expect_counters wheel.trace gpu=4 cpu=0
     done
 done <<END
 42.0.8 3.2
