@@ -39,5 +39,5 @@ done
 for jobs in 0 1; do
     speed "$jobs"
     [ "$engine" = 0 ] || fail "$jobs jobs use the engine"
-    expect_counters provider.trace 'device="no' devices=0 slots=0
+    expect_counters provider.trace 'device="none' devices=0 slots=0
 done
