@@ -68,6 +68,29 @@ static bool parse_path_or_none(const parameter *parameter, const char *text,
     return true;
 }
 
+/* Patterns that begin with "/", separated by commas; `words`, which stands for
+ * no pattern, becomes an empty list. */
+static bool parse_programs(const parameter *parameter, const char *text,
+                           void *field)
+{
+    const char *pattern = text;
+
+    *(char *)field = '\0';
+    if (strcmp(text, parameter->words) == 0)
+        return true;
+    if (strlen(text) > parameter->max)
+        return false;
+    while (pattern != NULL) {
+        pattern += strspn(pattern, " \t");
+        if (*pattern != '/')
+            return false;
+        pattern = strchr(pattern, ',');
+        pattern = pattern != NULL ? pattern + 1 : NULL;
+    }
+    strcpy(field, text);
+    return true;
+}
+
 static bool parse_devices(const parameter *parameter, const char *text,
                           void *field)
 {
@@ -115,6 +138,14 @@ static const parameter parameters[] = {
      0, WARPRSA_CALIBRATION_PATH_SIZE - 1, NULL},
     {"table_reads", parse_word, "scan", "one of scan, direct",
      FIELD(table_reads), 0, 0, "scan direct"},
+    {"programs_allow", parse_programs, "all",
+     "all, or patterns of absolute paths separated by commas, in all at most "
+     "1023 bytes",
+     FIELD(programs_allow), 0, WARPRSA_PROGRAMS_SIZE - 1, "all"},
+    {"programs_deny", parse_programs, "none",
+     "none, or patterns of absolute paths separated by commas, in all at most "
+     "1023 bytes",
+     FIELD(programs_deny), 0, WARPRSA_PROGRAMS_SIZE - 1, "none"},
     {"trace", parse_later, "none", WARPRSA_TRACE_ALLOWED, 0, 0, 0, NULL},
 };
 enum {
@@ -188,7 +219,7 @@ static bool check_names(const warprsa_core *core,
 {
     for (int i = 0; i < sk_CONF_VALUE_num(section->values); i++) {
         const CONF_VALUE *entry = sk_CONF_VALUE_value(section->values, i);
-        char what[256] = "unknown name; expected one of";
+        char what[512] = "unknown name; expected one of";
         size_t length = strlen(what);
 
         if (is_known(entry->name))

@@ -32,6 +32,7 @@ typedef enum warprsa_config_table_reads {
 
 enum {
     WARPRSA_CALIBRATION_PATH_SIZE = 256,
+    WARPRSA_PROGRAMS_SIZE = 1024,
 };
 
 typedef struct warprsa_config {
@@ -49,6 +50,9 @@ typedef struct warprsa_config {
     unsigned startup_ms;
     char calibration_file[WARPRSA_CALIBRATION_PATH_SIZE]; /* empty: none */
     unsigned table_reads; /* warprsa_config_table_reads */
+    /* Patterns of paths, separated by commas (left_out.h). */
+    char programs_allow[WARPRSA_PROGRAMS_SIZE]; /* empty: all */
+    char programs_deny[WARPRSA_PROGRAMS_SIZE];  /* empty: none */
 } warprsa_config;
 
 /*

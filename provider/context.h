@@ -46,7 +46,8 @@ typedef struct warprsa_context {
     void *wrapped_provctx;
     warprsa_algorithms algorithms;
     warprsa_control_connection control_connection; /* in mode = daemon */
-    bool loaded; /* completely: initialization has succeeded */
+    bool left_out; /* offers nothing in this program (left_out.h) */
+    bool loaded;   /* completely: initialization has succeeded */
     /* What belongs to this process. NULL before the first private operation;
      * in a forked child the parent's until its own first operation. */
     _Atomic(struct warprsa_instance *) instance;

@@ -14,6 +14,7 @@
 #include "provider/dispatch.h"
 #include "provider/errors.h"
 #include "provider/instance.h"
+#include "provider/left_out.h"
 #include "provider/libcrypto.h"
 #include "provider/library_context.h"
 #include "provider/self_test.h"
@@ -163,12 +164,25 @@ static warprsa_context *context_new(const warprsa_core *core, bool same)
     return context;
 }
 
+/* What a program that is left out does without: our tables stay empty. */
+static bool set_up_algorithms(warprsa_context *context)
+{
+    const char *by = warprsa_left_out(&context->config);
+
+    context->left_out = by != NULL;
+    if (context->left_out)
+        warprsa_trace_printf(&context->trace, 1,
+                             "this program is left out, by %s", by);
+    return context->left_out ||
+           (load_default(context) && warprsa_dispatch_init(context) &&
+            warprsa_self_test(context));
+}
+
 static bool set_up(warprsa_context *context)
 {
     warprsa_errors before = warprsa_errors_begin(context);
     bool ok = warprsa_config_read(&context->config, &context->core) &&
-              load_default(context) && warprsa_dispatch_init(context) &&
-              warprsa_self_test(context);
+              set_up_algorithms(context);
 
     warprsa_errors_end(context, before, ok);
     return ok;
@@ -196,8 +210,10 @@ static int load(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
         free_context(context);
         return 0;
     }
-    prepare_engines(context);
-    open_control_connection(context);
+    if (!context->left_out) {
+        prepare_engines(context);
+        open_control_connection(context);
+    }
     warprsa_exit_add(&context->exit_link);
     context->loaded = true;
     warprsa_trace_printf(&context->trace, 1, "provider loaded%s",
