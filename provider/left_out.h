@@ -12,9 +12,9 @@
 /*
  * Why this program is left out, or NULL: by the environment variable
  * WARPRSA_DISABLE, which is ignored in set-user-ID programs, or by the lists of
- * patterns against the path that /proc/self/exe names. programs_deny goes before
- * programs_allow. A program whose path can't be had matches no pattern. The text
- * is a constant. One thread, at load.
+ * patterns against the path that /proc/self/exe names. programs_deny goes
+ * before programs_allow. A program whose path can't be had matches no pattern.
+ * The text is a constant. One thread, at load.
  */
 const char *warprsa_left_out(const warprsa_config *config);
 

@@ -16,7 +16,8 @@ left_out() { # BY KEY=VALUE...
     CONF=left.cnf TRACE=$by.trace sign_and_verify key.pem
     grep -q "left out, by $by" "$by.trace" || fail "$*: it is not left out"
     ! grep -q 'counters:' "$by.trace" || fail "$*: it counts"
-    OPENSSL_CONF=left.cnf "$OPENSSL" list -providers | grep -qx '  warprsa'
+    OPENSSL_CONF=left.cnf "$OPENSSL" list -providers >providers
+    grep -qx '  warprsa' providers || fail "$*: it is not even loaded"
     rm "$by.trace"
 }
 taken() { # KEY=VALUE...
@@ -37,12 +38,17 @@ done
 WARPRSA_DISABLE=0 taken
 WARPRSA_DISABLE='' taken
 
-# A server: by the control's count of what the provider adds to one.
-shape() { # its threads, and descriptors that are memory or not its own sockets
-    ls "/proc/$server/task" | wc -l
+# A server, before its first handshake and after it. The control is one that
+# connects to a daemon.
+shape() { # its threads, and what its descriptors are
+    local fd tasks=("/proc/$server/task/"*)
+    echo "${#tasks[@]} threads"
     for fd in "/proc/$server/fd/"*; do
-        readlink "$fd" | sed 's/[0-9]\+//g'
-    done | sort
+        readlink "$fd" || :
+    done | sed 's/[0-9]\+//g' | sort
+}
+is_as_before() { # once the connection has gone
+    shape | cmp -s - null.shape
 }
 daemon=(mode=daemon "socket=$work/daemon.sock")
 python3 - "$work/daemon.sock" <<'END' 2>/dev/null & listener=$!
@@ -64,8 +70,9 @@ for cnf in /dev/null left.cnf daemon.cnf; do
     servers+=("$server")
     wait_for 60 grep -q '^ACCEPT .*:' server.log
     port=$(sed -n '/^ACCEPT .*:/{s///p;q}' server.log)
-    handshakes "$port" 1
     shape >"${cnf##*/}.shape"
+    handshakes "$port" 1
+    [ "$cnf" = daemon.cnf ] || wait_for 60 is_as_before
 done
 diff null.shape left.cnf.shape || fail "the provider has left something"
 ! cmp -s null.shape daemon.cnf.shape || fail "the control sees nothing"
