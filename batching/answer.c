@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "batching/failover.h"
+#include "batching/judge.h"
 
 enum {
     AHEAD = 8, /* callers whose memory is asked for before they are told */
@@ -123,10 +124,13 @@ void warprsa_answer_batch(warprsa_worker *worker, size_t count)
         failed += worker->tasks[i].status == WARPRSA_CHECK_FAILED;
         good += worker->tasks[i].status == WARPRSA_OK;
     }
-    warprsa_count(
-        &queue->config.counters->device_of[worker->device->number].gpu, good);
-    if (failed > 0)
+    warprsa_count(&warprsa_device_counters_of(worker->device)->gpu, good);
+    if (failed > 0) {
         warprsa_count(&queue->config.counters->checks_failed, failed);
+        warprsa_count(
+            &warprsa_device_counters_of(worker->device)->checks_failed, failed);
+        warprsa_judge_results(worker, count);
+    }
     move_outputs(worker, count);
     drop_keys(worker, count);
     atomic_fetch_sub(&queue->depth, (uint32_t)count);

@@ -195,6 +195,8 @@ static void each_device(const warprsa_counters *c, warprsa_counter_fn each,
             {"running", read_one(&device->running)},
             {"batches", read_one(&device->batches)},
             {"losses", read_one(&device->losses)},
+            {"checks_failed", read_one(&device->checks_failed)},
+            {"wrong", read_one(&device->wrong)},
             {"failovers", read_one(&device->failovers)},
             {"compute_ns", read_one(&device->compute_ns)},
             {"p50_ns", warprsa_times_quantile(device->compute_times, 50)},
@@ -230,6 +232,7 @@ const char *warprsa_cpu_reason_name(warprsa_cpu_reason reason)
         [WARPRSA_CPU_OVERFLOW] = "cpu_overflow",
         [WARPRSA_CPU_KEY_RATE] = "cpu_key_rate",
         [WARPRSA_CPU_NO_THREADS] = "cpu_no_threads",
+        [WARPRSA_CPU_WRONG_KEY] = "cpu_wrong_key",
     };
 
     return names[reason];
@@ -272,6 +275,7 @@ void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
     each(arg, "keys_loaded", read_one(&c->keys_loaded));
     each(arg, "keys_wiped", read_one(&c->keys_wiped));
     each(arg, "keys_evicted", read_one(&c->keys_evicted));
+    each(arg, "keys_wrong", read_one(&c->keys_wrong));
     each(arg, "slots", read_one(&c->slots));
     each(arg, "slots_bytes", read_one(&c->slots_bytes));
     each(arg, "clients", read_one(&c->clients));

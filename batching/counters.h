@@ -41,6 +41,7 @@ typedef enum warprsa_cpu_reason {
     WARPRSA_CPU_OVERFLOW,        /* auto: devices have too much to do */
     WARPRSA_CPU_KEY_RATE,        /* the user has too many new keys */
     WARPRSA_CPU_NO_THREADS,      /* the process may not start any */
+    WARPRSA_CPU_WRONG_KEY,       /* its numbers give wrong results */
     WARPRSA_CPU_REASONS
 } warprsa_cpu_reason;
 
@@ -60,8 +61,10 @@ typedef struct warprsa_device_counters {
     _Atomic uint64_t compute_ns; /* summed over batches, which overlap */
     warprsa_times compute_times;
     _Atomic uint64_t losses;
-    _Atomic uint64_t keys;      /* on it now */
-    _Atomic uint64_t failovers; /* operations that went to another device */
+    _Atomic uint64_t checks_failed; /* results, whoever is to blame */
+    _Atomic uint64_t wrong;         /* how often out of use for wrong results */
+    _Atomic uint64_t keys;          /* on it now */
+    _Atomic uint64_t failovers;     /* operations that went to another device */
     _Atomic uint64_t traffic[WARPRSA_TRAFFIC_KINDS]; /* of another host */
 } warprsa_device_counters;
 
@@ -103,6 +106,7 @@ typedef struct warprsa_counters {
     _Atomic uint64_t keys_loaded;  /* uploads, ever */
     _Atomic uint64_t keys_wiped;   /* uploaded copies wiped again */
     _Atomic uint64_t keys_evicted; /* wiped to make room for others */
+    _Atomic uint64_t keys_wrong;   /* whose numbers give wrong results, ever */
     _Atomic uint64_t slots;        /* requests in flight at most */
     _Atomic uint64_t slots_bytes;  /* host memory for them, all of it */
     _Atomic uint64_t clients;      /* of the daemon: connected now */

@@ -94,6 +94,7 @@ static void set_up(warprsa_queue_device *device, const char *how)
              device->from->background ? "idle CPUs: " : "",
              engine_of(device)->describe(device->handle));
     device->state = WARPRSA_DEVICE_READY;
+    warprsa_device_health_in_use(&device->health, warprsa_clock_ns());
     warprsa_queue_device_up(device->queue, device->number, name);
     warprsa_queue_trace(device->queue, 1, "device %u: %s, %s", device->number,
                         how, name);
@@ -228,12 +229,20 @@ static unsigned backoff_ms(const warprsa_queue_device *device)
     return ms < most ? ms : most;
 }
 
+/* The end of that pause; after wrong results it is longer. */
+static uint64_t backoff_end(const warprsa_queue_device *device)
+{
+    const uint64_t end_ns =
+        warprsa_clock_ns() + backoff_ms(device) * WARPRSA_NS_PER_MS;
+
+    return end_ns > device->health.until_ns ? end_ns : device->health.until_ns;
+}
+
 /* With the lock held, which is let go meanwhile: the whole of that pause,
  * unless the queue closes. */
 static void wait_backoff(warprsa_queue_device *device)
 {
-    uint64_t until =
-        warprsa_clock_ns() + backoff_ms(device) * WARPRSA_NS_PER_MS;
+    uint64_t until = backoff_end(device);
     uint64_t now;
 
     while (!closing(device) && (now = warprsa_clock_ns()) < until)
@@ -278,6 +287,27 @@ static warprsa_status calibrate(const warprsa_queue_device *device,
         warprsa_router_calibrate(queue->config.router,
                                  time_of(on_cpus) - start_ns, on_cpus);
     }
+    return status;
+}
+
+/* Runs the known-answer tests of the classes that were wrong when the device
+ * was last in use. */
+static warprsa_status test_wrong_classes(const warprsa_queue_device *device,
+                                         warprsa_device *handle, char *why)
+{
+    const warprsa_engine *engine = engine_of(device);
+    warprsa_status status = WARPRSA_OK;
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES && status == WARPRSA_OK; c++) {
+        if ((device->health.classes >> c & 1) == 0)
+            continue;
+        status = engine->test_class(handle, 0, (warprsa_size_class)c);
+        if (status != WARPRSA_OK)
+            snprintf(why, WHY_SIZE, "the known-answer test of RSA-%u failed",
+                     warprsa_class_bits((warprsa_size_class)c));
+    }
+    if (status != WARPRSA_OK)
+        engine->close(handle);
     return status;
 }
 
@@ -356,6 +386,8 @@ static warprsa_status open_handle(warprsa_queue_device *device, char *why)
     if (status == WARPRSA_OK && config->router != NULL)
         status = calibrate(device, handle, why);
     if (status == WARPRSA_OK)
+        status = test_wrong_classes(device, handle, why);
+    if (status == WARPRSA_OK)
         device->handle = handle;
     return status;
 }
@@ -372,7 +404,25 @@ static void trace_open_failure(warprsa_queue_device *device,
                         "device %u: not opened, %s: %s; tried again in "
                         "%u ms, then less and less often",
                         device->number, warprsa_status_text(status), why,
-                        backoff_ms(device));
+                        (unsigned)((backoff_end(device) - warprsa_clock_ns()) /
+                                   WARPRSA_NS_PER_MS));
+}
+
+/* With the lock held. Another process would have no better luck with a device
+ * that computes wrongly, so that is no reason to start one. */
+static void reopen_failed(warprsa_queue_device *device, warprsa_status status,
+                          const char *why)
+{
+    const bool is_wrong =
+        status == WARPRSA_CHECK_FAILED && device->health.classes != 0;
+
+    if (is_wrong)
+        warprsa_device_health_failed_test(&device->health, warprsa_clock_ns());
+    device->reopening_failed = device->was_in_use && !is_wrong;
+    device->state = WARPRSA_DEVICE_LOST;
+    device->failures++;
+    warprsa_queue_device_down(device->queue, device->number, why);
+    trace_open_failure(device, status, why);
 }
 
 /* With the lock held, which is let go meanwhile. */
@@ -392,16 +442,13 @@ static void reopen(warprsa_queue_device *device)
     status = open_handle(device, why);
     pthread_mutex_lock(&device->lock);
     device->opening_ns = 0;
-    device->reopening_failed = device->was_in_use && status != WARPRSA_OK;
     if (status == WARPRSA_OK) {
+        device->reopening_failed = false;
         device->was_in_use = true;
         device->last_why[0] = '\0';
         set_up(device, "in use");
     } else {
-        device->state = WARPRSA_DEVICE_LOST;
-        device->failures++;
-        warprsa_queue_device_down(device->queue, device->number, why);
-        trace_open_failure(device, status, why);
+        reopen_failed(device, status, why);
     }
     pthread_cond_broadcast(&device->changed);
 }
@@ -416,6 +463,53 @@ void warprsa_device_failed(warprsa_worker *worker, warprsa_status status)
 {
     take_out_of_use(worker->device, worker, WARPRSA_DEVICE_LOST,
                     warprsa_status_text(status));
+}
+
+bool warprsa_device_begin_judging(warprsa_worker *worker, uint64_t *begun_ns)
+{
+    warprsa_queue_device *device = worker->device;
+    bool begun;
+
+    pthread_mutex_lock(&device->lock);
+    while (device->health.is_judging)
+        pthread_cond_wait(&device->changed, &device->lock);
+    *begun_ns = warprsa_clock_ns();
+    begun = device->state == WARPRSA_DEVICE_READY &&
+            warprsa_device_health_judge(&device->health, *begun_ns);
+    pthread_mutex_unlock(&device->lock);
+    return begun;
+}
+
+void warprsa_device_end_judging(warprsa_worker *worker, uint64_t begun_ns)
+{
+    warprsa_queue_device *device = worker->device;
+
+    pthread_mutex_lock(&device->lock);
+    warprsa_device_health_judged(&device->health, begun_ns, warprsa_clock_ns());
+    pthread_cond_broadcast(&device->changed);
+    pthread_mutex_unlock(&device->lock);
+}
+
+bool warprsa_device_wrong(warprsa_worker *worker, warprsa_size_class size)
+{
+    warprsa_queue_device *device = worker->device;
+    const uint64_t now_ns = warprsa_clock_ns();
+    char why[WHY_SIZE];
+    bool out;
+
+    pthread_mutex_lock(&device->lock);
+    out = device->state == WARPRSA_DEVICE_READY &&
+          warprsa_device_health_wrong(&device->health, size, now_ns);
+    if (out)
+        snprintf(why, sizeof(why), "wrong results of RSA-%u, for %u s",
+                 warprsa_class_bits(size),
+                 (unsigned)(device->health.pause_ns / WARPRSA_NS_PER_SEC));
+    pthread_mutex_unlock(&device->lock);
+    if (!out)
+        return false;
+    warprsa_count(&warprsa_device_counters_of(device)->wrong, 1);
+    take_out_of_use(device, worker, WARPRSA_DEVICE_LOST, why);
+    return true;
 }
 
 /* With the lock held, which is let go meanwhile; inside: this stream's batch
@@ -527,7 +621,12 @@ bool warprsa_device_is_lost(warprsa_queue_device *device)
     bool lost;
 
     pthread_mutex_lock(&device->lock);
-    since_ns = device->opening_ns != 0 ? device->opening_ns : device->out_ns;
+    /* One that pauses because of wrong results does not hang. */
+    since_ns = device->out_ns > device->health.until_ns
+                   ? device->out_ns
+                   : device->health.until_ns;
+    if (device->opening_ns != 0)
+        since_ns = device->opening_ns;
     limit_ms = device->opening_ns != 0 ? OPENING_HANGS_MS : HANGS_MS;
     lost = device->was_in_use && !engine_of(device)->comes_and_goes &&
            !device->from->background &&

@@ -9,8 +9,8 @@
  *   READY    in use
  *   SUSPECT  a batch missed its deadline; out of use until the streams of such
  *            batches are idle again and the known-answer test has passed
- *   LOST     failed, or failed its test; closed and opened again once no
- *            thread is inside the engine
+ *   LOST     failed, failed its test or computed wrongly; closed and opened
+ *            again once no thread is inside the engine
  *   GONE     there is none; its threads end
  */
 #ifndef WARPRSA_BATCHING_DEVICE_H
@@ -55,6 +55,17 @@ bool warprsa_device_usable(warprsa_worker *worker);
  * failed. Counted once per loss, however many threads notice. */
 void warprsa_device_overdue(warprsa_worker *worker);
 void warprsa_device_failed(warprsa_worker *worker, warprsa_status status);
+
+/* From inside: whether failed results of a batch may be looked at now; then the
+ * second function follows. See device_health.h. While another thread looks at
+ * some, it waits: those who are answered would ask a device again that is about
+ * to go out of use. */
+bool warprsa_device_begin_judging(warprsa_worker *worker, uint64_t *begun_ns);
+void warprsa_device_end_judging(warprsa_worker *worker, uint64_t begun_ns);
+
+/* From inside: a result of this class was wrong because of the device. True: it
+ * is out of use now. */
+bool warprsa_device_wrong(warprsa_worker *worker, warprsa_size_class size);
 
 /* Whether a failure says nothing against the device. Any thread. */
 bool warprsa_device_is_blameless(warprsa_status status);

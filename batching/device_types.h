@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "batching/background.h"
+#include "batching/device_health.h"
 #include "batching/key_loads.h"
 #include "batching/queue_core.h"
 
@@ -70,6 +71,7 @@ struct warprsa_queue_device {
     bool reopening_failed; /* the last time, after it was in use */
     uint64_t out_ns;       /* when it was last taken out of use */
     uint64_t opening_ns;   /* since when it is being opened; 0: it is not */
+    warprsa_device_health health;
     /* Why it could not be opened, as last traced. */
     char last_why[WARPRSA_COUNTERS_TEXT];
     /* Of where keys are, and of what is to be loaded; never held while the

@@ -77,6 +77,8 @@ struct warprsa_key {
      * the rest is read by all and has cache lines of its own. */
     _Alignas(64) _Atomic uint32_t references;
     _Alignas(64) warprsa_size_class size;
+    /* Its numbers give wrong results: no device is to compute with them. */
+    _Atomic bool is_wrong;
     warprsa_key_owner *owner;
     bool released; /* in the list of released keys; under the table's lock */
     struct warprsa_keys *keys; /* its table, which lives while references > 0 */
@@ -148,6 +150,13 @@ void warprsa_key_drop(warprsa_key *key, uint32_t count);
  * keep the owner's count of requests. Any thread. */
 void warprsa_key_requested(warprsa_key *key);
 void warprsa_key_answered(warprsa_key *key, uint32_t count);
+
+/* Whether it has been found to have numbers that give wrong results: a queue
+ * refuses its requests. Any thread. */
+static inline bool warprsa_key_is_wrong(const warprsa_key *key)
+{
+    return atomic_load_explicit(&key->is_wrong, memory_order_relaxed);
+}
 
 /* Whether its owner shares the devices with others. Any thread. */
 bool warprsa_key_is_shared(const warprsa_key *key);

@@ -282,6 +282,11 @@ bool warprsa_queue_takes(const warprsa_queue *queue, const warprsa_key *key)
     return (unsigned)key->size < atomic_load(&queue->classes);
 }
 
+bool warprsa_queue_refuses_key(const warprsa_key *key)
+{
+    return warprsa_key_is_wrong(key);
+}
+
 static warprsa_answer refused(warprsa_queue *queue, warprsa_cpu_reason reason)
 {
     warprsa_count(&queue->config.counters->cpu_reason[reason], 1);
@@ -340,6 +345,8 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
                                   : WARPRSA_CPU_NO_DEVICE);
     if (!warprsa_queue_takes(queue, key))
         return refused(queue, WARPRSA_CPU_UNSUPPORTED_KEY);
+    if (warprsa_key_is_wrong(key))
+        return refused(queue, WARPRSA_CPU_WRONG_KEY);
     now_ns = warprsa_clock_ns();
     if (!may_request(queue, key) ||
         !warprsa_slots_acquire(&queue->slots, now_ns, &index))

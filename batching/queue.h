@@ -96,6 +96,10 @@ void warprsa_key_abandon(warprsa_key *key);
  * Any thread. */
 bool warprsa_queue_takes(const warprsa_queue *queue, const warprsa_key *key);
 
+/* Whether a key's numbers have given a wrong result: its requests are refused
+ * (WARPRSA_CPU_WRONG_KEY). Any thread. */
+bool warprsa_queue_refuses_key(const warprsa_key *key);
+
 /*
  * Copies `input` (modulus_bytes of the key, big-endian, < n) into a free slot
  * and queues it. WARPRSA_DONE: queued, ticket filled. WARPRSA_REFUSED: no free

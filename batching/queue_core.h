@@ -17,9 +17,11 @@
  *   key_loads                 those that a device has yet to load
  *   queue_core                this file
  *   scheduling                which device takes which requests
+ *   device_health             whether it computes right
  *   device                    one device: open, use, recover
  *   take                      the requests of its next batch
  *   failover                  from one host to another
+ *   judge                     who is to blame for wrong results
  *   answer                    what callers are told
  *   batch                     from taking requests to answering them
  *   work                      what a thread of a device has to do

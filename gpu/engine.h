@@ -103,6 +103,16 @@ typedef struct warprsa_private_key {
  */
 int warprsa_key_class(const warprsa_private_key *key);
 
+/* Computes a private operation on the CPU with the same numbers of the key as
+ * an engine, after a result has failed its check. WARPRSA_OK: the result is
+ * right, so whatever computed the other one did it wrongly.
+ * WARPRSA_CHECK_FAILED: it is wrong, because the key's numbers are. Another
+ * status: it could not be computed. The result itself is wiped. `input`, of
+ * modulus_bytes, is below n, and the key is one that engines take. Takes about
+ * as long as the operation in libcrypto. Any thread. */
+warprsa_status warprsa_recompute(const warprsa_private_key *key,
+                                 const uint8_t *input);
+
 /* Fills `out` with `len` bytes that nobody can predict, for blinding. Returns 1
  * on success, 0 on failure. Called by any thread that calls start(). */
 typedef int (*warprsa_random_fn)(void *arg, void *out, size_t len);
@@ -261,6 +271,12 @@ typedef struct warprsa_engine {
      * WARPRSA_OK if all answers are right. One thread at a time for each
      * stream. */
     warprsa_status (*self_test)(warprsa_device *device, unsigned stream);
+
+    /* Runs the known-answer test of one size class, a large one too, on an idle
+     * stream, of a device whose results of this class were wrong. WARPRSA_OK if
+     * the answer is right. No other function may be running on the device. */
+    warprsa_status (*test_class)(warprsa_device *device, unsigned stream,
+                                 warprsa_size_class size);
 } warprsa_engine;
 
 /* How many requests a batch of a large class has at most, of an engine that

@@ -12,19 +12,21 @@
 #include <string.h>
 
 static const char *const names[WARPRSA_FAULTS_KNOWN] = {
-    "nodevice",     "launch", "trap", "hang", "flip", "unchecked",
-    "known_answer", "memory", "lost", "wipe", "exit"};
+    "nodevice",  "launch",       "trap",   "hang", "flip", "wrong",
+    "unchecked", "known_answer", "memory", "lost", "wipe", "exit"};
 
 static atomic_ulong asked[WARPRSA_FAULTS_KNOWN];
 static _Thread_local bool suppressed;
 
-/* Whether `how`, "[@SKIPPED][:COUNT]", makes a fault active that has been asked
- * for `before` times before. */
+/* Whether `how`, "[@SKIPPED][:COUNT]" or "%EACH", makes a fault active that has
+ * been asked for `before` times before. */
 static bool active_now(const char *how, unsigned long before)
 {
     unsigned long skipped = 0, count = ULONG_MAX;
     char *end = NULL;
 
+    if (*how == '%')
+        return (before + 1) % strtoul(how + 1, NULL, 10) == 0;
     if (*how == '@') {
         skipped = strtoul(how + 1, &end, 10);
         how = end;
@@ -40,7 +42,7 @@ static bool active(warprsa_fault fault)
     size_t length = strlen(names[fault]);
 
     for (; list != NULL && *list != '\0'; list += *list == ',') {
-        size_t item = strcspn(list, ",:@");
+        size_t item = strcspn(list, ",:@%");
         bool found = item == length && memcmp(list, names[fault], item) == 0;
 
         list += item;

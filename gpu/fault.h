@@ -7,7 +7,8 @@
  *
  * The environment variable WARPRSA_FAULT is a comma-separated list of names.
  * "name:N" makes a fault active the first N times only; "name@M:N" skips the
- * first M times and then makes it active N times.
+ * first M times and then makes it active N times; "name%N" makes it active each
+ * Nth time.
  */
 #ifndef WARPRSA_FAULT_H
 #define WARPRSA_FAULT_H
@@ -19,7 +20,8 @@ typedef enum warprsa_fault {
     WARPRSA_FAULT_LAUNCH,       /* "launch": starting a batch fails */
     WARPRSA_FAULT_TRAP,         /* "trap": a batch ends with a device error */
     WARPRSA_FAULT_HANG,         /* "hang": a batch never ends in time */
-    WARPRSA_FAULT_FLIP,         /* "flip": a bit of one half is wrong */
+    WARPRSA_FAULT_FLIP,         /* "flip": a loaded key has a wrong bit */
+    WARPRSA_FAULT_WRONG,        /* "wrong": the result of an operation is */
     WARPRSA_FAULT_UNCHECKED,    /* "unchecked": wrong results are released */
     WARPRSA_FAULT_KNOWN_ANSWER, /* "known_answer": in that test, too */
     WARPRSA_FAULT_MEMORY,       /* "memory": the device has no more of it */

@@ -148,3 +148,15 @@ warprsa_status warprsa_known_answer_prove(const warprsa_engine *engine,
         atomic_store(&test->is_proven[size], true);
     return status;
 }
+
+warprsa_status warprsa_known_answer_class(const warprsa_engine *engine,
+                                          warprsa_device *device,
+                                          const warprsa_known_answer *test,
+                                          unsigned stream,
+                                          warprsa_size_class size)
+{
+    warprsa_task task;
+    double ms;
+
+    return run(engine, device, test, stream, size, &task, 1, &ms);
+}

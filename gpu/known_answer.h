@@ -66,4 +66,14 @@ warprsa_status warprsa_known_answer_prove(const warprsa_engine *engine,
                                           unsigned stream,
                                           warprsa_size_class size);
 
+/* Runs the test of one class on an idle stream, whose key is loaded. Faults of
+ * tests apply to it, unlike to those above: it is for a device whose results
+ * were wrong. The result is that of warprsa_known_answer_run(). One thread at a
+ * time for each stream. */
+warprsa_status warprsa_known_answer_class(const warprsa_engine *engine,
+                                          warprsa_device *device,
+                                          const warprsa_known_answer *test,
+                                          unsigned stream,
+                                          warprsa_size_class size);
+
 #endif

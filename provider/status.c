@@ -33,6 +33,7 @@
     X("warprsa-cpu-overflow", REASON(OVERFLOW))                                \
     X("warprsa-cpu-key-rate", REASON(KEY_RATE))                                \
     X("warprsa-cpu-no-threads", REASON(NO_THREADS))                            \
+    X("warprsa-cpu-wrong-key", REASON(WRONG_KEY))                              \
     X("warprsa-batches", COUNTER(batches))                                     \
     X("warprsa-wait-ns", COUNTER(wait_ns))                                     \
     X("warprsa-compute-ns", COUNTER(compute_ns))                               \

@@ -376,6 +376,8 @@ static warprsa_cpu_reason reason_now(warprsa_server_context *context,
     case WARPRSA_QUEUE_READY:
         break;
     }
+    if (warprsa_queue_refuses_key(key))
+        return WARPRSA_CPU_WRONG_KEY;
     return warprsa_queue_takes(context->config.queue, key)
                ? WARPRSA_CPU_QUEUE_FULL
                : WARPRSA_CPU_UNSUPPORTED_KEY;

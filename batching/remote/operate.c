@@ -179,8 +179,11 @@ static warprsa_operate_pending *new_pending(warprsa_operate *s)
 }
 
 /* Why the queue has not taken an operation. */
-static warprsa_remote_status why_not_queued(const warprsa_operate *s)
+static warprsa_remote_status why_not_queued(const warprsa_operate *s,
+                                            const warprsa_key *key)
 {
+    if (warprsa_queue_refuses_key(key))
+        return WARPRSA_REMOTE_FAILED;
     return warprsa_queue_wait_ready(s->host->queue, 0) == WARPRSA_QUEUE_READY
                ? WARPRSA_REMOTE_THROTTLED
                : WARPRSA_REMOTE_UNAVAILABLE;
@@ -217,7 +220,7 @@ static warprsa_remote_status submit(warprsa_operate *s,
     warprsa_identity_end_operation(s->identity);
     p->next = s->unused;
     s->unused = p;
-    return why_not_queued(s);
+    return why_not_queued(s, key);
 }
 
 static warprsa_remote_status

@@ -246,6 +246,8 @@ static void write_words(const warprsa_programs *programs, FILE *to)
         {"warprsa_keys_evicted_total", "counter",
          "Keys wiped from a device to make room for others.",
          FIELD(keys_evicted)},
+        {"warprsa_keys_wrong_total", "counter",
+         "Keys whose own numbers give wrong results.", FIELD(keys_wrong)},
         {"warprsa_slots", "gauge", "Operations that can be in flight.",
          FIELD(slots)},
     };
@@ -327,6 +329,12 @@ static void write_devices(const warprsa_programs *programs, FILE *to)
         {"warprsa_device_lost_total", "counter",
          "How often the device was taken out of use.",
          FIELD(device_of[0].losses)},
+        {"warprsa_device_checks_failed_total", "counter",
+         "Wrong results of the device, whatever the cause; none was used.",
+         FIELD(device_of[0].checks_failed)},
+        {"warprsa_device_wrong_total", "counter",
+         "How often the device was taken out of use for wrong results.",
+         FIELD(device_of[0].wrong)},
         {"warprsa_device_failovers_total", "counter",
          "Private operations that the device, a remote host or idle CPUs, did "
          "not do and another one got.",

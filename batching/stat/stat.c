@@ -58,6 +58,7 @@ static const char *explain(const char *reason)
         {"overflow", "because the GPU had too much to do"},
         {"key_rate", "with more new keys than one user may bring"},
         {"no_threads", "in a process that may start no threads"},
+        {"wrong_key", "with a key whose numbers are wrong"},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

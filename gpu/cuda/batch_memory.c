@@ -471,7 +471,8 @@ void warprsa_batch_collect(const warprsa_batch_memory *memory,
     for (size_t i = 0; i < memory->count; i++) {
         warprsa_task *task = &tasks[memory->plan.order[i]];
         size_t bytes = key_sizes[task->key].bytes;
-        bool passed = memory->host.status[i] == WARPRSA_OK ||
+        bool passed = (memory->host.status[i] == WARPRSA_OK &&
+                       !warprsa_fault_active(WARPRSA_FAULT_WRONG)) ||
                       warprsa_fault_active(WARPRSA_FAULT_UNCHECKED);
 
         task->status = passed ? WARPRSA_OK : WARPRSA_CHECK_FAILED;

@@ -69,6 +69,11 @@ cudaError_t warprsa_cuda_choose_arithmetic(warprsa_device *device);
  * must be there: kernels may be measured. */
 cudaError_t warprsa_cuda_choose_timings(warprsa_device *device);
 
+/* Makes the device ready for keys of the large classes, with those of the
+ * known-answer test, unless it is. WARPRSA_UNSUPPORTED_KEY: there is no memory
+ * for them. Any thread. */
+warprsa_status warprsa_cuda_take_large(warprsa_device *device);
+
 /* Those of warprsa_engine (gpu/engine.h). */
 warprsa_status warprsa_cuda_load_key(warprsa_device *device,
                                      const warprsa_private_key *key,

@@ -57,6 +57,23 @@ static warprsa_status cuda_self_test(warprsa_device *device, unsigned stream)
                                     stream);
 }
 
+/* Without memory for keys of large classes it takes none of them, and computes
+ * none wrongly. */
+static warprsa_status cuda_test_class(warprsa_device *device, unsigned stream,
+                                      warprsa_size_class size)
+{
+    warprsa_status status = WARPRSA_OK;
+
+    if (size >= WARPRSA_CLASS_LARGE)
+        status = warprsa_cuda_take_large(device);
+    if (status == WARPRSA_UNSUPPORTED_KEY)
+        return WARPRSA_OK;
+    return status == WARPRSA_OK
+               ? warprsa_known_answer_class(warprsa_engine_cuda(), device,
+                                            &device->test, stream, size)
+               : status;
+}
+
 /* A batch for which there is memory; of a large class after that class's
  * known-answer test. */
 static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
@@ -281,4 +298,5 @@ const warprsa_engine warprsa_cuda_engine = {
     .start = cuda_start,
     .wait = warprsa_cuda_wait,
     .self_test = cuda_self_test,
+    .test_class = cuda_test_class,
 };

@@ -144,6 +144,16 @@ static warprsa_status take_large(warprsa_device *device)
                                      WARPRSA_CLASSES);
 }
 
+warprsa_status warprsa_cuda_take_large(warprsa_device *device)
+{
+    warprsa_status status;
+
+    pthread_mutex_lock(&device->large_lock);
+    status = take_large(device);
+    pthread_mutex_unlock(&device->large_lock);
+    return status;
+}
+
 warprsa_status warprsa_cuda_load_key(warprsa_device *device,
                                      const warprsa_private_key *key,
                                      uint32_t *index)
@@ -151,11 +161,8 @@ warprsa_status warprsa_cuda_load_key(warprsa_device *device,
     unplaced_key unplaced;
     warprsa_status status = prepare(device, &unplaced, key);
 
-    if (status == WARPRSA_OK && unplaced.size.is_large) {
-        pthread_mutex_lock(&device->large_lock);
-        status = take_large(device);
-        pthread_mutex_unlock(&device->large_lock);
-    }
+    if (status == WARPRSA_OK && unplaced.size.is_large)
+        status = warprsa_cuda_take_large(device);
     if (status == WARPRSA_OK &&
         !warprsa_id_pool_acquire(&device->key_ids, index))
         status = WARPRSA_NO_MEMORY;

@@ -131,6 +131,12 @@ static warprsa_status self_test(warprsa_device *device, unsigned stream)
     return of_library()->self_test(device, stream);
 }
 
+static warprsa_status test_class(warprsa_device *device, unsigned stream,
+                                 warprsa_size_class size)
+{
+    return of_library()->test_class(device, stream, size);
+}
+
 const warprsa_engine *warprsa_engine_cuda(void)
 {
     static const warprsa_engine engine = {
@@ -147,6 +153,7 @@ const warprsa_engine *warprsa_engine_cuda(void)
         .start = start,
         .wait = wait_for,
         .self_test = self_test,
+        .test_class = test_class,
     };
 
     return &engine;

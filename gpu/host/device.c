@@ -215,6 +215,8 @@ static void finish_task(const warprsa_device *device, warprsa_task *task,
     const uint32_t bytes = device->keys[task->key].bytes;
 
     task->status = request->status;
+    if (warprsa_fault_active(WARPRSA_FAULT_WRONG))
+        task->status = WARPRSA_CHECK_FAILED;
     if (warprsa_fault_active(WARPRSA_FAULT_UNCHECKED))
         task->status = WARPRSA_OK;
     if (task->status == WARPRSA_OK)
@@ -402,6 +404,13 @@ warprsa_status warprsa_host_self_test(warprsa_device *device, unsigned stream)
 {
     return warprsa_known_answer_run(device->engine, device, &device->test,
                                     stream);
+}
+
+warprsa_status warprsa_host_test_class(warprsa_device *device, unsigned stream,
+                                       warprsa_size_class size)
+{
+    return warprsa_known_answer_class(device->engine, device, &device->test,
+                                      stream, size);
 }
 
 /* Loads the known-answer test's keys and runs it. */

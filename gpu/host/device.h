@@ -53,4 +53,7 @@ warprsa_status warprsa_host_wait(warprsa_device *device, unsigned stream,
 
 warprsa_status warprsa_host_self_test(warprsa_device *device, unsigned stream);
 
+warprsa_status warprsa_host_test_class(warprsa_device *device, unsigned stream,
+                                       warprsa_size_class size);
+
 #endif

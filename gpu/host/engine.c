@@ -51,6 +51,7 @@ const warprsa_engine *warprsa_engine_host(void)
         .start = warprsa_host_start,
         .wait = warprsa_host_wait,
         .self_test = warprsa_host_self_test,
+        .test_class = warprsa_host_test_class,
     };
 
     return &engine;

@@ -67,6 +67,7 @@ const warprsa_engine *warprsa_engine_ifma(void)
         .start = warprsa_host_start,
         .wait = warprsa_host_wait,
         .self_test = warprsa_host_self_test,
+        .test_class = warprsa_host_test_class,
     };
 
     return &engine;

@@ -238,6 +238,14 @@ logged 'in use, 127.0.0.1'
 by_daemon sign_and_verify key.pem
 [ "$(total cpu_check_failed)" = 1 ] || fail "$(tail -n 1 provider.trace)"
 [ "$(live "$daemon" checks_failed)" -ge 1 ] || fail "nobody noticed"
+# Some more of them, and the host is out of use. The key is right.
+is_out() {
+    sign_and_verify key.pem
+    [ "$(live "$daemon" device1_wrong)" -ge 1 ]
+}
+wait_for 60 is_out
+logged 'out of use, wrong results of RSA-2048'
+[ "$(live "$daemon" keys_wrong)" = 0 ] || fail "the key is not wrong"
 stop "$daemon"
 other_host never
 use --remote-hosts="127.0.0.1:$port" --deadline-ms=500

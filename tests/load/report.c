@@ -126,6 +126,7 @@ static void add_counters(row *row, const load_result *r)
         "cpu_key_cache_full",
         "cpu_overflow",
         "cpu_key_rate",
+        "cpu_wrong_key",
         "batches",
         "wait_ns",
         "compute_ns",

@@ -33,6 +33,7 @@ const char *const load_counter_names[LOAD_COUNTERS] = {
     "warprsa-cpu-key-cache-full",
     "warprsa-cpu-overflow",
     "warprsa-cpu-key-rate",
+    "warprsa-cpu-wrong-key",
     "warprsa-batches",
     "warprsa-wait-ns",
     "warprsa-compute-ns",

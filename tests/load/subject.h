@@ -30,6 +30,7 @@ typedef enum load_counter {
     LOAD_COUNT_CPU_KEY_CACHE_FULL,
     LOAD_COUNT_CPU_OVERFLOW,
     LOAD_COUNT_CPU_KEY_RATE,
+    LOAD_COUNT_CPU_WRONG_KEY,
     LOAD_COUNT_BATCHES,
     LOAD_COUNT_WAIT_NS,    /* for a batch, of all operations together */
     LOAD_COUNT_COMPUTE_NS, /* of all batches together */

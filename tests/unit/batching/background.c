@@ -437,6 +437,37 @@ static void their_failure_is_made_good(void **state)
     close_all(queue, key, &config);
 }
 
+/* They compute wrongly: they are out of use, and the GPU is not. */
+static void wrong_results_take_them_away(void **state)
+{
+    warprsa_queue_config config = gpu_and_cpus();
+    const warprsa_device_counters *idle =
+        &config.counters->device_of[IDLE_CPUS];
+    fake_request first, r[MANY];
+    warprsa_queue *queue;
+    warprsa_key *key;
+
+    (void)state;
+    queue = open_all(&config);
+    key = fake_add_key(queue, size, 1);
+    saturate(queue, key, &first);
+    FAKE_SET(bad_checks, MANY);
+    submit(queue, key, r, MANY);
+    HELP_UNTIL(idle->wrong == 1);
+    FAKE_SET(bad_checks, 0);
+    FAKE_SET(hold, false);
+    all_are_right(queue, &first, 1);
+    for (unsigned i = 0; i < MANY; i++)
+        if (warprsa_queue_wait(queue, r[i].ticket, r[i].output) == WARPRSA_DONE)
+            assert_true(fake_is_right(&r[i]));
+    assert_in_range(idle->checks_failed, 3, MANY);
+    assert_int_equal(config.counters->device_of[GPU].losses, 0);
+    assert_false(warprsa_queue_has_lost_device(queue));
+    WAIT_UNTIL(is_ready(&config, IDLE_CPUS));
+    assert_int_equal(fake.class_tests[size], 1);
+    close_all(queue, key, &config);
+}
+
 /* While a key is loaded for what they have taken, they take no more than
  * otherwise. */
 static void a_key_to_load_is_no_reason_to_take_more(void **state)
@@ -571,6 +602,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_waits_behind_a_starved_batch, reset),
         cmocka_unit_test_setup(they_come_back_after_the_pause, reset),
         cmocka_unit_test_setup(their_failure_is_made_good, reset),
+        cmocka_unit_test_setup(wrong_results_take_them_away, reset),
         cmocka_unit_test_setup(a_key_to_load_is_no_reason_to_take_more, reset),
         cmocka_unit_test_setup(without_permission_they_give_up, reset),
         cmocka_unit_test(to_ask_is_not_deadly),

@@ -144,6 +144,20 @@ warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
     return WARPRSA_OK;
 }
 
+warprsa_status warprsa_known_answer_class(const warprsa_engine *engine,
+                                          warprsa_device *device,
+                                          const warprsa_known_answer *test,
+                                          unsigned stream,
+                                          warprsa_size_class size)
+{
+    (void)engine;
+    (void)device;
+    (void)test;
+    (void)stream;
+    (void)size;
+    return WARPRSA_OK;
+}
+
 warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
                                         warprsa_device *device,
                                         warprsa_known_answer *test,

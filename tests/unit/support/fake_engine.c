@@ -93,6 +93,27 @@ void fake_result(const warprsa_private_key *key, const uint8_t *input,
         output[i] = input[i] ^ key->n[sizeof(key->n) - 1 - i];
 }
 
+void fake_make_wrong(warprsa_private_key *key)
+{
+    key->dp[sizeof(key->dp) - 1] = 1;
+}
+
+static bool is_wrong(const warprsa_private_key *key)
+{
+    return key->dp[sizeof(key->dp) - 1] != 0;
+}
+
+warprsa_status warprsa_recompute(const warprsa_private_key *key,
+                                 const uint8_t *input)
+{
+    (void)input;
+    pthread_mutex_lock(&fake.lock);
+    fake.recomputed++;
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
+    return is_wrong(key) ? WARPRSA_CHECK_FAILED : WARPRSA_OK;
+}
+
 static void rule(bool kept, const char *text)
 {
     if (!kept && fake.broken == NULL)
@@ -355,8 +376,8 @@ static void finish(warprsa_device *device, stream_state *s)
             fake.unanswered--;
             s->tasks[i].status = WARPRSA_DEVICE_ERROR;
             memset(s->tasks[i].output, 0, key->key.modulus_bytes);
-        } else if (fake.bad_checks > 0) {
-            fake.bad_checks--;
+        } else if (fake.bad_checks > 0 || is_wrong(&key->key)) {
+            fake.bad_checks -= !is_wrong(&key->key);
             s->tasks[i].status = WARPRSA_CHECK_FAILED;
             memset(s->tasks[i].output, 0, key->key.modulus_bytes);
         } else {
@@ -430,13 +451,32 @@ static warprsa_status fake_self_test(warprsa_device *device, unsigned stream)
     return status;
 }
 
+static warprsa_status fake_test_class(warprsa_device *device, unsigned stream,
+                                      warprsa_size_class size)
+{
+    warprsa_status status = WARPRSA_OK;
+
+    pthread_mutex_lock(&fake.lock);
+    for (unsigned s = 0; s < WARPRSA_STREAMS_MAX; s++)
+        rule(!device->streams[s].busy, "test_class: busy stream");
+    rule(stream < device->config.streams, "test_class: stream");
+    fake.class_tests[size]++;
+    if (fake.bad_class_tests > 0) {
+        fake.bad_class_tests--;
+        status = WARPRSA_CHECK_FAILED;
+    }
+    changed();
+    pthread_mutex_unlock(&fake.lock);
+    return status;
+}
+
 #define FAKE_ENGINE(its_name, its_count, its_open, comes)                      \
     {                                                                          \
         .name = its_name, .comes_and_goes = comes, .count = its_count,         \
         .classes = WARPRSA_CLASSES, .open = its_open, .close = fake_close,     \
         .describe = fake_describe, .load_key = fake_load_key,                  \
         .unload_key = fake_unload_key, .start = fake_start, .wait = fake_wait, \
-        .self_test = fake_self_test,                                           \
+        .self_test = fake_self_test, .test_class = fake_test_class,            \
     }
 
 const warprsa_engine *fake_engine_get(void)

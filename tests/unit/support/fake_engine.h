@@ -44,14 +44,17 @@ typedef struct fake_engine {
     unsigned unanswered;    /* next tasks that are not done */
     unsigned load_failures; /* next load_key() that end the device */
     unsigned bad_self_tests;
+    unsigned bad_class_tests;
     unsigned bad_wipes; /* next unloads and closes that don't wipe */
 
     /* What it saw. */
     unsigned opens; /* that succeeded */
     unsigned closes, loads, unloads, self_tests;
-    unsigned keys;    /* loaded now */
-    unsigned running; /* batches started and not ended */
-    unsigned waiting; /* threads in a held call */
+    unsigned class_tests[WARPRSA_CLASSES];
+    unsigned recomputed; /* results, by warprsa_recompute() */
+    unsigned keys;       /* loaded now */
+    unsigned running;    /* batches started and not ended */
+    unsigned waiting;    /* threads in a held call */
     unsigned batches;
     struct {
         warprsa_size_class size;
@@ -103,6 +106,9 @@ void fake_free_device(void);
 
 /* A key of a size class; different seeds, different keys. */
 warprsa_private_key fake_key(warprsa_size_class size, unsigned seed);
+
+/* Makes the numbers of a key wrong: each of its results fails the check. */
+void fake_make_wrong(warprsa_private_key *key);
 
 /* What the engine will answer. */
 void fake_result(const warprsa_private_key *key, const uint8_t *input,

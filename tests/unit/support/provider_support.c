@@ -110,6 +110,7 @@ void assert_counted(OSSL_LIB_CTX *subject, uint64_t gpu, uint64_t cpu)
         "warprsa-cpu-check-failed",   "warprsa-cpu-error",
         "warprsa-cpu-key-cache-full", "warprsa-cpu-overflow",
         "warprsa-cpu-key-rate",       "warprsa-cpu-no-threads",
+        "warprsa-cpu-wrong-key",
     };
     uint64_t sum = 0;
 

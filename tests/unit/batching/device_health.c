@@ -1,0 +1,140 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Whether a device computes right: what is decided, at times that the test
+ * makes up.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "batching/base/clock.h"
+#include "batching/device_health.h"
+
+#define SEC WARPRSA_NS_PER_SEC
+
+/* When results were wrong, in seconds and ascending, and after which of them
+ * the device has to go; 0: after none. */
+static void too_many_in_a_short_time(void **state)
+{
+    static const struct {
+        unsigned count, at[6], out_after;
+    } table[] = {
+        {2, {5, 5}, 0},
+        {3, {5, 5, 5}, 3},
+        {3, {5, 10, 15}, 3},
+        {3, {5, 10, 16}, 0},
+        {6, {5, 11, 17, 23, 29, 35}, 0},
+        {6, {5, 11, 17, 18, 19, 20}, 4},
+        {4, {5, 5, 16, 16}, 0},
+        {5, {5, 5, 16, 16, 26}, 5},
+        {5, {5, 5, 16, 16, 27}, 0},
+    };
+
+    (void)state;
+    for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++) {
+        warprsa_device_health h = {0};
+        unsigned out_after = 0;
+
+        for (unsigned i = 0; i < table[t].count && out_after == 0; i++)
+            if (warprsa_device_health_wrong(&h, WARPRSA_CLASS_2048,
+                                            table[t].at[i] * SEC))
+                out_after = i + 1;
+        assert_int_equal(out_after, table[t].out_after);
+    }
+}
+
+/* Three wrong results at once. Returns the length of the pause. */
+static uint64_t wrong(warprsa_device_health *h, uint64_t now_ns)
+{
+    assert_false(warprsa_device_health_wrong(h, WARPRSA_CLASS_1024, now_ns));
+    assert_false(warprsa_device_health_wrong(h, WARPRSA_CLASS_4096, now_ns));
+    assert_true(warprsa_device_health_wrong(h, WARPRSA_CLASS_4096, now_ns));
+    assert_int_equal(h->classes,
+                     1u << WARPRSA_CLASS_1024 | 1u << WARPRSA_CLASS_4096);
+    return h->until_ns - now_ns;
+}
+
+static void pauses_grow_up_to_a_minute(void **state)
+{
+    static const unsigned expected[] = {1, 2, 4, 8, 16, 32, 64, 64};
+    warprsa_device_health h = {0};
+    uint64_t now_ns = SEC;
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        assert_int_equal(wrong(&h, now_ns), expected[i] * SEC);
+        now_ns = h.until_ns;
+        warprsa_device_health_in_use(&h, now_ns);
+        assert_int_equal(h.classes, 0);
+        now_ns += SEC / 10;
+    }
+}
+
+static void a_failed_test_is_another_pause(void **state)
+{
+    warprsa_device_health h = {0};
+
+    (void)state;
+    assert_int_equal(wrong(&h, 5 * SEC), SEC);
+    warprsa_device_health_failed_test(&h, 6 * SEC);
+    assert_int_equal(h.until_ns, 8 * SEC);
+    /* However late that is: it has not been in use. */
+    warprsa_device_health_failed_test(&h, 900 * SEC);
+    assert_int_equal(h.until_ns, 904 * SEC);
+    assert_int_not_equal(h.classes, 0);
+}
+
+static void a_long_time_in_use_forgets(void **state)
+{
+    warprsa_device_health h = {0};
+
+    (void)state;
+    assert_int_equal(wrong(&h, 10 * SEC), 1 * SEC);
+    warprsa_device_health_in_use(&h, 11 * SEC);
+    assert_int_equal(wrong(&h, 19 * SEC - 1), 2 * SEC);
+    warprsa_device_health_in_use(&h, 22 * SEC);
+    assert_int_equal(wrong(&h, 38 * SEC), 1 * SEC);
+}
+
+/* What came before the device was last opened is not held against it. */
+static void in_use_again_begins_anew(void **state)
+{
+    warprsa_device_health h = {0};
+
+    (void)state;
+    (void)warprsa_device_health_wrong(&h, WARPRSA_CLASS_2048, SEC);
+    (void)warprsa_device_health_wrong(&h, WARPRSA_CLASS_2048, SEC);
+    warprsa_device_health_in_use(&h, 2 * SEC);
+    assert_int_equal(wrong(&h, 2 * SEC), SEC);
+}
+
+/* One thread at a time, for a tenth of the time. */
+static void looking_at_results_is_bounded(void **state)
+{
+    warprsa_device_health h = {0};
+
+    (void)state;
+    assert_true(warprsa_device_health_judge(&h, 100));
+    assert_false(warprsa_device_health_judge(&h, 101));
+    warprsa_device_health_judged(&h, 100, 110);
+    assert_false(warprsa_device_health_judge(&h, 199));
+    assert_true(warprsa_device_health_judge(&h, 200));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(too_many_in_a_short_time),
+        cmocka_unit_test(pauses_grow_up_to_a_minute),
+        cmocka_unit_test(a_failed_test_is_another_pause),
+        cmocka_unit_test(a_long_time_in_use_forgets),
+        cmocka_unit_test(in_use_again_begins_anew),
+        cmocka_unit_test(looking_at_results_is_bounded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
