@@ -64,6 +64,7 @@ for cnf in daemon.cnf left.cnf; do
 done
 echo "programs_deny = $path" >>left.cnf
 for cnf in /dev/null left.cnf daemon.cnf; do
+    : >server.log # the server before has written ACCEPT there
     OPENSSL_CONF=$cnf "$OPENSSL" s_server -accept 127.0.0.1:0 \
         -cert certificate.pem -key key.pem -www >server.log 2>&1 </dev/null &
     server=$!

@@ -184,6 +184,25 @@ static void bad_devices(void **state)
             "all, or device numbers from 0 to 15 separated by commas");
 }
 
+static void bad_programs(void **state)
+{
+    static const char *const bad[] = {"",    "nginx", "/a,",
+                                      ",/a", "/a,b",  "/a,,/b"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_value_refused("programs_allow", bad[i],
+                             "all, or patterns of absolute paths separated by "
+                             "commas, in all at most 1023 bytes");
+        assert_value_refused("programs_deny", bad[i],
+                             "none, or patterns of absolute paths separated by "
+                             "commas, in all at most 1023 bytes");
+    }
+    assert_value_refused("programs_deny", "all",
+                         "none, or patterns of absolute paths separated by "
+                         "commas, in all at most 1023 bytes");
+}
+
 static void bad_traces(void **state)
 {
     static const char allowed[] =
@@ -247,7 +266,8 @@ static void unknown_names(void **state)
     static const char known[] =
         "unknown name; expected one of mode, socket, engine, route, devices, "
         "slots, streams, cpu_threads, batch_max, keys_max, deadline_ms, "
-        "startup_ms, calibration_file, table_reads, trace";
+        "startup_ms, calibration_file, table_reads, programs_allow, "
+        "programs_deny, trace";
     char wanted[512];
 
     (void)state;
@@ -353,6 +373,7 @@ int main(void)
         cmocka_unit_test(bad_words),
         cmocka_unit_test(bad_numbers),
         cmocka_unit_test(bad_devices),
+        cmocka_unit_test(bad_programs),
         cmocka_unit_test(bad_traces),
         cmocka_unit_test(refusal_traced),
         cmocka_unit_test(unknown_names),
