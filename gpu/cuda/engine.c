@@ -69,7 +69,7 @@ static warprsa_status cuda_test_class(warprsa_device *device, unsigned stream,
     if (status == WARPRSA_UNSUPPORTED_KEY)
         return WARPRSA_OK;
     return status == WARPRSA_OK
-               ? warprsa_known_answer_class(warprsa_engine_cuda(), device,
+               ? warprsa_known_answer_class(&warprsa_cuda_engine, device,
                                             &device->test, stream, size)
                : status;
 }
