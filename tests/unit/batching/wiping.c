@@ -78,6 +78,7 @@ static warprsa_private_key secret_key(void)
     fill(key.q, sizeof(key.q), KEY);
     fill(key.dp, sizeof(key.dp), KEY);
     fill(key.dq, sizeof(key.dq), KEY);
+    key.dp[sizeof(key.dp) - 1] = 0; /* fake_make_wrong() */
     fill(key.qinv, sizeof(key.qinv), KEY);
     return key;
 }
