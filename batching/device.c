@@ -465,7 +465,7 @@ void warprsa_device_failed(warprsa_worker *worker, warprsa_status status)
                     warprsa_status_text(status));
 }
 
-bool warprsa_device_begin_judging(warprsa_worker *worker, uint64_t *begun_ns)
+bool warprsa_device_begin_judging(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
     bool begun;
@@ -473,19 +473,18 @@ bool warprsa_device_begin_judging(warprsa_worker *worker, uint64_t *begun_ns)
     pthread_mutex_lock(&device->lock);
     while (device->health.is_judging)
         pthread_cond_wait(&device->changed, &device->lock);
-    *begun_ns = warprsa_clock_ns();
     begun = device->state == WARPRSA_DEVICE_READY &&
-            warprsa_device_health_judge(&device->health, *begun_ns);
+            warprsa_device_health_judge(&device->health, warprsa_clock_ns());
     pthread_mutex_unlock(&device->lock);
     return begun;
 }
 
-void warprsa_device_end_judging(warprsa_worker *worker, uint64_t begun_ns)
+void warprsa_device_end_judging(warprsa_worker *worker, uint64_t used_ns)
 {
     warprsa_queue_device *device = worker->device;
 
     pthread_mutex_lock(&device->lock);
-    warprsa_device_health_judged(&device->health, begun_ns, warprsa_clock_ns());
+    warprsa_device_health_judged(&device->health, used_ns, warprsa_clock_ns());
     pthread_cond_broadcast(&device->changed);
     pthread_mutex_unlock(&device->lock);
 }

@@ -57,11 +57,11 @@ void warprsa_device_overdue(warprsa_worker *worker);
 void warprsa_device_failed(warprsa_worker *worker, warprsa_status status);
 
 /* From inside: whether failed results of a batch may be looked at now; then the
- * second function follows. See device_health.h. While another thread looks at
- * some, it waits: those who are answered would ask a device again that is about
- * to go out of use. */
-bool warprsa_device_begin_judging(warprsa_worker *worker, uint64_t *begun_ns);
-void warprsa_device_end_judging(warprsa_worker *worker, uint64_t begun_ns);
+ * second function follows, with the time of a CPU that it has taken. See
+ * device_health.h. While another thread looks at some, it waits: those who are
+ * answered would ask a device again that is about to go out of use. */
+bool warprsa_device_begin_judging(warprsa_worker *worker);
+void warprsa_device_end_judging(warprsa_worker *worker, uint64_t used_ns);
 
 /* From inside: a result of this class was wrong because of the device. True: it
  * is out of use now. */

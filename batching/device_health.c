@@ -10,6 +10,8 @@
 #define WINDOW_NS (10 * WARPRSA_NS_PER_SEC)
 #define FIRST_NS  (1 * WARPRSA_NS_PER_SEC)
 #define MAX_NS    (64 * WARPRSA_NS_PER_SEC)
+/* Of looking at results, in advance: a tenth of it is time of a CPU. */
+#define ADVANCE_NS (1 * WARPRSA_NS_PER_SEC)
 
 enum {
     /* Looking at results may take one part in so many of the time. */
@@ -19,17 +21,19 @@ enum {
 
 bool warprsa_device_health_judge(warprsa_device_health *health, uint64_t now_ns)
 {
-    if (health->is_judging || now_ns < health->judge_ns)
+    if (health->is_judging || now_ns + ADVANCE_NS < health->judge_ns)
         return false;
     health->is_judging = true;
     return true;
 }
 
 void warprsa_device_health_judged(warprsa_device_health *health,
-                                  uint64_t begun_ns, uint64_t now_ns)
+                                  uint64_t used_ns, uint64_t now_ns)
 {
     health->is_judging = false;
-    health->judge_ns = now_ns + (JUDGING_PART - 1) * (now_ns - begun_ns);
+    if (health->judge_ns < now_ns)
+        health->judge_ns = now_ns;
+    health->judge_ns += JUDGING_PART * used_ns;
 }
 
 /* Begins the next pause. */

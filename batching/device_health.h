@@ -9,7 +9,8 @@
  * its key's own numbers. warprsa_recompute() (gpu/engine.h) tells which: only
  * wrong results of keys whose numbers are right are held against the device.
  * That costs time of a CPU, which whoever brings many keys with wrong numbers
- * must not have: it is at most a tenth of a CPU's for each device.
+ * must not have: it is at most a tenth of a CPU's for each device, and 0.1 s in
+ * advance.
  *
  * Three wrong results within ten seconds take the device out of use. It comes
  * back after a pause, if it passes the known-answer test of each size class
@@ -37,7 +38,7 @@ typedef struct warprsa_device_health {
     unsigned wrong;                              /* since it came into use */
     unsigned classes; /* bit per size class that was wrong in this time */
     bool is_judging;
-    uint64_t judge_ns; /* no failed result is looked at before */
+    uint64_t judge_ns; /* when the time that looking has taken is made up for */
     uint64_t pause_ns; /* the last pause; 0: there was none */
     uint64_t until_ns; /* and its end */
     uint64_t back_ns;  /* when it came back from it; 0: it has not */
@@ -48,9 +49,9 @@ typedef struct warprsa_device_health {
 bool warprsa_device_health_judge(warprsa_device_health *health,
                                  uint64_t now_ns);
 
-/* They have been, since begun_ns. */
+/* They have been, which has taken so much time of a CPU. */
 void warprsa_device_health_judged(warprsa_device_health *health,
-                                  uint64_t begun_ns, uint64_t now_ns);
+                                  uint64_t used_ns, uint64_t now_ns);
 
 /* A result of this class was wrong because of the device. True: it has to be
  * taken out of use, until until_ns. */

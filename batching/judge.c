@@ -5,6 +5,8 @@
  */
 #include "batching/judge.h"
 
+#include "batching/base/clock.h"
+
 /* Whether it is still to be found out who is to blame. */
 static bool is_open_question(const warprsa_worker *worker, size_t i)
 {
@@ -50,8 +52,9 @@ void warprsa_judge_results(warprsa_worker *worker, size_t count)
 
     while (i < count && !is_open_question(worker, i))
         i++;
-    if (i == count || !warprsa_device_begin_judging(worker, &begun_ns))
+    if (i == count || !warprsa_device_begin_judging(worker))
         return;
+    begun_ns = warprsa_thread_cpu_ns();
     for (; i < count && looked_at < WARPRSA_HEALTH_WRONG_MAX; i++) {
         if (!is_open_question(worker, i))
             continue;
@@ -59,5 +62,5 @@ void warprsa_judge_results(warprsa_worker *worker, size_t count)
         if (!judge(worker, i))
             break;
     }
-    warprsa_device_end_judging(worker, begun_ns);
+    warprsa_device_end_judging(worker, warprsa_thread_cpu_ns() - begun_ns);
 }

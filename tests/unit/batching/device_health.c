@@ -112,17 +112,25 @@ static void in_use_again_begins_anew(void **state)
     assert_int_equal(wrong(&h, 2 * SEC), SEC);
 }
 
-/* One thread at a time, for a tenth of the time. */
+/* One thread at a time, for a tenth of the time, and 0.1 s in advance. */
 static void looking_at_results_is_bounded(void **state)
 {
     warprsa_device_health h = {0};
 
     (void)state;
-    assert_true(warprsa_device_health_judge(&h, 100));
-    assert_false(warprsa_device_health_judge(&h, 101));
-    warprsa_device_health_judged(&h, 100, 110);
-    assert_false(warprsa_device_health_judge(&h, 199));
-    assert_true(warprsa_device_health_judge(&h, 200));
+    assert_true(warprsa_device_health_judge(&h, 100 * SEC));
+    assert_false(warprsa_device_health_judge(&h, 100 * SEC));
+    warprsa_device_health_judged(&h, SEC / 10, 100 * SEC);
+    assert_true(warprsa_device_health_judge(&h, 100 * SEC));
+    warprsa_device_health_judged(&h, SEC / 10, 100 * SEC);
+    assert_false(warprsa_device_health_judge(&h, 101 * SEC - 1));
+    assert_true(warprsa_device_health_judge(&h, 101 * SEC));
+    /* What was not used is not saved. */
+    warprsa_device_health_judged(&h, 0, 900 * SEC);
+    assert_true(warprsa_device_health_judge(&h, 900 * SEC));
+    warprsa_device_health_judged(&h, SEC, 900 * SEC);
+    assert_false(warprsa_device_health_judge(&h, 909 * SEC - 1));
+    assert_true(warprsa_device_health_judge(&h, 909 * SEC));
 }
 
 int main(void)

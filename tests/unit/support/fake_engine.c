@@ -93,14 +93,16 @@ void fake_result(const warprsa_private_key *key, const uint8_t *input,
         output[i] = input[i] ^ key->n[sizeof(key->n) - 1 - i];
 }
 
+static const char wrong_mark[] = "wrong";
+
 void fake_make_wrong(warprsa_private_key *key)
 {
-    key->dp[sizeof(key->dp) - 1] = 1;
+    memcpy(key->dp, wrong_mark, sizeof(wrong_mark));
 }
 
 static bool is_wrong(const warprsa_private_key *key)
 {
-    return key->dp[sizeof(key->dp) - 1] != 0;
+    return memcmp(key->dp, wrong_mark, sizeof(wrong_mark)) == 0;
 }
 
 warprsa_status warprsa_recompute(const warprsa_private_key *key,
