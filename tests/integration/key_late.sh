@@ -56,7 +56,7 @@ each() {
             grep -q 'provider unloaded' <<<"$(tail -n 1 provider.trace)" ||
             fail "$end, $config: the provider was not unloaded"
         grep 'counters: ' provider.trace | tail -n 1 |
-            grep -o ' keys_[lw][a-z]*=[0-9]*' >>keys
+            grep -oE ' keys_(loaded|wiped)=[0-9]*' >>keys
     done
     [ "$(wc -l <keys)" = 6 ] && [ "$(cut -d= -f2 keys | sort -u | wc -l)" = 1 ] ||
         fail "$config: a key was loaded and not wiped"

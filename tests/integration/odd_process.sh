@@ -71,7 +71,10 @@ closed() {
 
 no_stdio() {
     local fd
-    try_all no_stdio
+    try default no_stdio
+    # NVIDIA's driver opens descriptors of its own, which are 0 to 2 then.
+    [ "$ENGINE" = cuda ] || try process no_stdio
+    try daemon no_stdio
     # The daemon itself.
     "$BUILD_DIR/batching/daemon/warprsad" --engine="$ENGINE" \
         --socket="$work/quiet.sock" <&- >&- 2>&- &
