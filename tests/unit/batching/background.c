@@ -464,7 +464,7 @@ static void wrong_results_take_them_away(void **state)
     assert_int_equal(config.counters->device_of[GPU].losses, 0);
     assert_false(warprsa_queue_has_lost_device(queue));
     WAIT_UNTIL(is_ready(&config, IDLE_CPUS));
-    assert_int_equal(fake.class_tests[size], 1);
+    assert_int_equal(fake_class_tests(size), 1);
     close_all(queue, key, &config);
 }
 

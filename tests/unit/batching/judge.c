@@ -70,10 +70,11 @@ static void a_wrong_device(warprsa_queue_config config)
     assert_int_equal(c->checks_failed, failed);
     assert_false(warprsa_queue_has_lost_device(queue));
     is_used_again(queue, key);
-    assert_int_equal(fake.class_tests[WARPRSA_CLASS_2048], 1);
+    assert_int_equal(fake_class_tests(WARPRSA_CLASS_2048), 1);
     assert_int_equal(c->keys_wrong, 0);
     for (int i = 0; i < WARPRSA_CLASSES; i++)
-        assert_true(i == WARPRSA_CLASS_2048 || fake.class_tests[i] == 0);
+        assert_true(i == WARPRSA_CLASS_2048 ||
+                    fake_class_tests((warprsa_size_class)i) == 0);
     assert_int_equal(fake.opens, 2);
     warprsa_key_release(key);
     fake_close_queue(queue, &config);
@@ -109,7 +110,7 @@ static void it_comes_back_when_it_passes(void **state)
     FAKE_WAIT(fake.class_tests[WARPRSA_CLASS_2048] == 1);
     assert_false(warprsa_queue_has_lost_device(queue));
     is_used_again(queue, key);
-    assert_int_equal(fake.class_tests[WARPRSA_CLASS_2048], 2);
+    assert_int_equal(fake_class_tests(WARPRSA_CLASS_2048), 2);
     assert_int_equal(fake.opens, 3);
     assert_int_equal(c->device_losses, 1);
     assert_int_equal(c->device_of[0].wrong, 1);

@@ -453,6 +453,16 @@ static warprsa_status fake_self_test(warprsa_device *device, unsigned stream)
     return status;
 }
 
+unsigned fake_class_tests(warprsa_size_class size)
+{
+    unsigned count;
+
+    pthread_mutex_lock(&fake.lock);
+    count = fake.class_tests[size];
+    pthread_mutex_unlock(&fake.lock);
+    return count;
+}
+
 static warprsa_status fake_test_class(warprsa_device *device, unsigned stream,
                                       warprsa_size_class size)
 {

@@ -104,6 +104,9 @@ void fake_free_device(void);
         pthread_mutex_unlock(&fake.lock);                                      \
     } while (0)
 
+/* How often a size class was tested alone, so far. */
+unsigned fake_class_tests(warprsa_size_class size);
+
 /* A key of a size class; different seeds, different keys. */
 warprsa_private_key fake_key(warprsa_size_class size, unsigned seed);
 
