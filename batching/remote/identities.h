@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "batching/remote/log_budget.h"
+#include "batching/base/log_budget.h"
 #include "batching/remote/tls.h"
 
 enum {

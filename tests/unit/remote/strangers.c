@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "batching/base/clock.h"
-#include "batching/remote/log_budget.h"
+#include "batching/base/log_budget.h"
 #include "batching/remote/strangers.h"
 
 enum {

@@ -3,7 +3,7 @@
  *
  * Lines of the log that somebody may cause; see log_budget.h.
  */
-#include "batching/remote/log_budget.h"
+#include "batching/base/log_budget.h"
 
 #include "batching/base/clock.h"
 

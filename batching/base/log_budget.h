@@ -5,8 +5,8 @@
  * budget of its own and strangers share one, so that no noise hides what others
  * do; and the log says how many lines it lacks.
  */
-#ifndef WARPRSA_BATCHING_REMOTE_LOG_BUDGET_H
-#define WARPRSA_BATCHING_REMOTE_LOG_BUDGET_H
+#ifndef WARPRSA_BATCHING_BASE_LOG_BUDGET_H
+#define WARPRSA_BATCHING_BASE_LOG_BUDGET_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
