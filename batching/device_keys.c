@@ -111,29 +111,53 @@ static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key,
     return evicted;
 }
 
-bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
-                             warprsa_request_chain *refused)
+/* The next key to be loaded, or NULL. *there: the device has its numbers by now
+ * for another owner, and its requests are ready. */
+static warprsa_key *begin_load(warprsa_queue_device *device, bool *there,
+                               warprsa_request_chain *refused)
 {
-    warprsa_queue_device *device = worker->device;
     warprsa_key *key;
-    uint32_t index = 0;
+    uint32_t index;
 
     pthread_mutex_lock(&device->residency_lock);
     key = warprsa_key_loads_next(&device->loads, warprsa_clock_ns(), refused);
+    *there = key != NULL && warprsa_keys_find_twin(key, device->number, &index);
+    if (*there)
+        warprsa_key_loads_succeeded(&device->loads, key, index);
     pthread_mutex_unlock(&device->residency_lock);
-    if (key == NULL)
-        return false;
-    *status = load_key(device, key, &index);
-    if (*status == WARPRSA_OK) {
+    return key;
+}
+
+/* Loads that key. */
+static warprsa_status finish_load(warprsa_queue_device *device,
+                                  warprsa_key *key,
+                                  warprsa_request_chain *refused)
+{
+    uint32_t index = 0;
+    warprsa_status status = load_key(device, key, &index);
+
+    if (status == WARPRSA_OK) {
         warprsa_count(&device->queue->config.counters->keys_loaded, 1);
         warprsa_count(&warprsa_device_counters_of(device)->keys, 1);
     }
     pthread_mutex_lock(&device->residency_lock);
-    if (*status == WARPRSA_OK)
+    if (status == WARPRSA_OK)
         warprsa_key_loads_succeeded(&device->loads, key, index);
     else
         warprsa_key_loads_failed(&device->loads, key, refused);
     pthread_mutex_unlock(&device->residency_lock);
+    return status;
+}
+
+bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
+                             warprsa_request_chain *refused)
+{
+    bool there;
+    warprsa_key *key = begin_load(worker->device, &there, refused);
+
+    if (key == NULL)
+        return false;
+    *status = there ? WARPRSA_OK : finish_load(worker->device, key, refused);
     warprsa_key_drop(key, 1);
     return true;
 }

@@ -110,18 +110,41 @@ static bool same_key(const warprsa_key *found, const uint8_t *id,
            memcmp(&found->key, key, sizeof(*key)) == 0;
 }
 
-/* With the lock held. Skips a key that has lost its last reference and is
- * about to be taken off the list. */
-static warprsa_key *find(struct warprsa_key_list *bucket, const uint8_t *id,
-                         const warprsa_private_key *key)
+/* With the lock held: the owner's key. Skips one that has lost its last
+ * reference and is about to be taken off the list. *twin: a key with the same
+ * numbers, of anybody, or NULL. */
+static warprsa_key *find(struct warprsa_key_list *bucket, uint64_t owner,
+                         const uint8_t *id, const warprsa_private_key *key,
+                         warprsa_key **twin)
 {
     warprsa_key *found;
 
-    for (found = LIST_FIRST(bucket); found != NULL;
-         found = LIST_NEXT(found, link))
-        if (same_key(found, id, key) && reference_unless_last(found))
+    *twin = NULL;
+    LIST_FOREACH (found, bucket, link) {
+        if (!same_key(found, id, key))
+            continue;
+        *twin = found;
+        if (found->owner->id == owner && reference_unless_last(found))
             return found;
+    }
     return NULL;
+}
+
+/* With the lock held: puts a key into the circle of its twin. */
+static void join_twin(warprsa_key *key, warprsa_key *twin)
+{
+    key->twin = twin->twin;
+    twin->twin = key;
+}
+
+/* With the lock held, before a key is freed. */
+static void leave_twins(warprsa_key *key)
+{
+    warprsa_key *before = key;
+
+    while (before->twin != key)
+        before = before->twin;
+    before->twin = key->twin;
 }
 
 /* With the lock held. Whether an owner is of no interest any more: it has no
@@ -194,6 +217,7 @@ static warprsa_key *new_key(warprsa_keys *keys, uint64_t owner,
     memset(made, 0, sizeof(*made));
     made->references = 1;
     made->owner = whose;
+    made->twin = made;
     whose->keys++;
     made->size = size;
     made->keys = keys;
@@ -210,15 +234,17 @@ warprsa_key *warprsa_keys_get(warprsa_keys *keys, uint64_t owner,
 {
     struct warprsa_key_list *bucket = bucket_of(keys, id);
     int size = warprsa_key_class(key);
-    warprsa_key *found;
+    warprsa_key *found, *twin;
 
     if (size < 0)
         return NULL;
     pthread_mutex_lock(&keys->lock);
-    found = find(bucket, id, key);
+    found = find(bucket, owner, id, key, &twin);
     if (found == NULL) {
         found = new_key(keys, owner, id, key, (warprsa_size_class)size);
         if (found != NULL) {
+            if (twin != NULL)
+                join_twin(found, twin);
             LIST_INSERT_HEAD(bucket, found, link);
             keys->callbacks.added(keys->callbacks.arg);
         }
@@ -277,6 +303,25 @@ static uint32_t index_on(const warprsa_key *key, unsigned device)
                                 memory_order_relaxed);
 }
 
+/* With the lock held: another owner's key that lies on a device with the same
+ * numbers. NULL: there is none. */
+static warprsa_key *twin_on(const warprsa_key *key, unsigned device)
+{
+    warprsa_key *twin = key->twin;
+
+    while (twin != key && index_on(twin, device) == 0)
+        twin = twin->twin;
+    return twin != key ? twin : NULL;
+}
+
+/* With the lock held: a key that nobody holds and that lies on no device is
+ * about to be freed. */
+static void forget_key(warprsa_key *key)
+{
+    leave_twins(key);
+    key->owner->keys--;
+}
+
 /* With the lock held: wipes the numbers and, if the key is on a device, puts
  * it on the list from which that device's workers unload. False: it is on none
  * and can be freed. */
@@ -296,7 +341,7 @@ static bool wipe_and_list(warprsa_keys *keys, warprsa_key *key)
     if (any)
         LIST_INSERT_HEAD(&keys->released, key, link);
     else
-        key->owner->keys--;
+        forget_key(key);
     return any;
 }
 
@@ -340,7 +385,7 @@ static void off_device(warprsa_key *key, unsigned device)
         if (index_on(key, d) != 0)
             return;
     LIST_REMOVE(key, link);
-    key->owner->keys--;
+    forget_key(key);
     free(key);
 }
 
@@ -356,6 +401,18 @@ void warprsa_keys_loaded(warprsa_key *key, unsigned device, uint32_t index,
     if (pins == 0)
         TAILQ_INSERT_TAIL(&share->unused, residency, link);
     atomic_store_explicit(&residency->index, index + 1, memory_order_relaxed);
+}
+
+bool warprsa_keys_find_twin(warprsa_key *key, unsigned device, uint32_t *index)
+{
+    warprsa_key *twin;
+
+    pthread_mutex_lock(&key->keys->lock);
+    twin = twin_on(key, device);
+    if (twin != NULL)
+        *index = index_on(twin, device) - 1;
+    pthread_mutex_unlock(&key->keys->lock);
+    return twin != NULL;
 }
 
 void warprsa_keys_pin(warprsa_key *key, unsigned device)
@@ -398,12 +455,13 @@ unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
         next = LIST_NEXT(key, link);
         if (index_on(key, device) == 0 || key->on_device[device].pins > 0)
             continue;
-        indices[count++] = index_on(key, device) - 1;
+        if (twin_on(key, device) == NULL)
+            indices[count++] = index_on(key, device) - 1;
         leave_share(keys, key, device);
         off_device(key, device);
+        atomic_fetch_sub_explicit(&keys->unloads[device], 1,
+                                  memory_order_relaxed);
     }
-    atomic_fetch_sub_explicit(&keys->unloads[device], count,
-                              memory_order_relaxed);
     pthread_mutex_unlock(&keys->lock);
     return count;
 }
@@ -424,19 +482,17 @@ static warprsa_key_share *largest(warprsa_keys *keys, unsigned device,
     return found;
 }
 
-bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
-                        warprsa_key *wanted, uint32_t *index)
+/* Takes an unpinned key off a device; *index: where it was. Whether it is to be
+ * unloaded, since no other owner has it there. */
+static bool take_off(warprsa_keys *keys, warprsa_key *key, unsigned device,
+                     uint32_t *index)
 {
-    warprsa_key_share *share =
-        largest(keys, device, warprsa_key_share_of(wanted, device));
-    warprsa_key *key;
+    bool last;
 
-    if (share == NULL)
-        return false;
-    key = TAILQ_FIRST(&share->unused)->key;
     leave_share(keys, key, device);
     pthread_mutex_lock(&keys->lock);
     *index = index_on(key, device) - 1;
+    last = twin_on(key, device) == NULL;
     if (key->released) {
         atomic_fetch_sub_explicit(&keys->unloads[device], 1,
                                   memory_order_relaxed);
@@ -446,7 +502,18 @@ bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
                               memory_order_relaxed);
     }
     pthread_mutex_unlock(&keys->lock);
-    return true;
+    return last;
+}
+
+bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
+                        warprsa_key *wanted, uint32_t *index)
+{
+    warprsa_key_share *own = warprsa_key_share_of(wanted, device), *share;
+
+    while ((share = largest(keys, device, own)) != NULL)
+        if (take_off(keys, TAILQ_FIRST(&share->unused)->key, device, index))
+            return true;
+    return false;
 }
 
 /* A device was closed. */

@@ -7,9 +7,12 @@
  * for a driver. The table knows neither queue nor workers: it reports to
  * callbacks.
  *
- * A key belongs to the owner that brought it first. Owners share a device's
- * memory: where there is no room for a key, its owner's own keys make room, or
- * those of an owner that has more.
+ * A key has one owner. Another owner that brings the same numbers has a key of
+ * its own, so each pays for what it asks for, whoever came first. On a device
+ * these keys are one: it lies there once, under one index, as long as one of
+ * the owners has it there. Owners share a device's memory: where there is no
+ * room for a key, its owner's own keys make room, or those of an owner that has
+ * more.
  */
 #ifndef WARPRSA_BATCHING_KEYS_H
 #define WARPRSA_BATCHING_KEYS_H
@@ -80,6 +83,9 @@ struct warprsa_key {
     /* Its numbers give wrong results: no device is to compute with them. */
     _Atomic bool is_wrong;
     warprsa_key_owner *owner;
+    /* The next key with the same numbers, of another owner, in a circle; under
+     * the table's lock. Itself: there is none. */
+    struct warprsa_key *twin;
     bool released; /* in the list of released keys; under the table's lock */
     struct warprsa_keys *keys; /* its table, which lives while references > 0 */
     warprsa_key_residency on_device[WARPRSA_DEVICES_MAX];
@@ -133,9 +139,9 @@ void warprsa_keys_free(warprsa_keys *keys);
 /* In the child of a fork: frees the table's own memory and touches no key. */
 void warprsa_keys_abandon(warprsa_keys *keys);
 
-/* The table's copy of a key with one more reference, found by `id` or made for
- * this owner. NULL: no memory, or a size that no engine computes. Any thread.
- */
+/* The owner's key with these numbers, with one more reference, found by `id` or
+ * made. NULL: no memory, the owner has as many keys as one may have, or a size
+ * that no engine computes. Any thread. */
 warprsa_key *warprsa_keys_get(warprsa_keys *keys, uint64_t owner,
                               const uint8_t id[WARPRSA_KEY_ID_BYTES],
                               const warprsa_private_key *key);
@@ -190,19 +196,25 @@ static inline warprsa_key_share *warprsa_key_share_of(warprsa_key *key,
 void warprsa_keys_loaded(warprsa_key *key, unsigned device, uint32_t index,
                          uint32_t pins);
 
+/* Whether the same numbers lie on the device as another owner's key, under
+ * *index: then the key needs only warprsa_keys_loaded() with that. */
+bool warprsa_keys_find_twin(warprsa_key *key, unsigned device, uint32_t *index);
+
 /* One pin more, or fewer, on a key that is on the device. */
 void warprsa_keys_pin(warprsa_key *key, unsigned device);
 void warprsa_keys_unpin(warprsa_key *key, unsigned device);
 
-/* Takes up to `max` released keys off a device: fills indices[] with what the
- * calling worker must unload and returns how many. */
+/* Takes released keys off a device: fills indices[] with what the calling
+ * worker must unload, `max` at most, and returns how many. There is nothing to
+ * unload of a key that other owners have there, too. */
 unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
                                     uint32_t *indices, unsigned max);
 
-/* Takes a key off a device to make room for `wanted`; *index: what to unload.
+/* Takes keys off a device to make room for `wanted`; *index: what to unload.
  * It is the unpinned key that was used longest ago of the owner that has most
- * keys there, which may be the owner of `wanted`. False: nobody who has at
- * least as many as that owner has one. */
+ * keys there, which may be the owner of `wanted`; and if others have it there,
+ * too, the next one, until there is something to unload. False: nobody who has
+ * at least as many as that owner has one. */
 bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
                         warprsa_key *wanted, uint32_t *index);
 

@@ -70,13 +70,15 @@ bool warprsa_queue_on_cpus(const warprsa_queue *queue);
 unsigned warprsa_queue_depth(const warprsa_queue *queue);
 
 /*
- * The queue's own copy of a private key with one more reference. It is found
- * again by `id` if it is already there, since programs import the same key
- * many times; else it is made, and counts among the keys of `owner`: a number,
- * or WARPRSA_OWNER_SELF (queue_types.h). warprsa_key_release() gives the
- * reference back; the last one wipes the copies on the host and on the devices.
- * NULL: no memory, or a size that no engine computes. Any thread; never calls
- * into an engine.
+ * The queue's own copy of a private key for `owner`, with one more reference: a
+ * number, or WARPRSA_OWNER_SELF (queue_types.h). It is found again by `id` if
+ * the owner has it already, since programs import the same key many times; else
+ * it is made. Requests with it are the owner's: it pays for them, and for
+ * loading the key. Owners that bring the same key each have one, of which a
+ * device has one copy. warprsa_key_release() gives the reference back; the last
+ * one wipes the owner's copy, and the last one of all owners those on the
+ * devices. NULL: no memory, a size that no engine computes, or the owner, if it
+ * is a number, has 16,384 keys. Any thread; never calls into an engine.
  */
 warprsa_key *warprsa_queue_key(warprsa_queue *queue, uint64_t owner,
                                const uint8_t id[WARPRSA_KEY_ID_BYTES],

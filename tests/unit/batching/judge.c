@@ -172,6 +172,27 @@ static void many_keys_with_wrong_numbers(void **state)
     warprsa_counters_free(config.counters);
 }
 
+/* Owners have the same numbers, which are wrong. What is found out with one
+ * owner's requests is held against no other owner's. */
+static void a_shared_key_is_blamed_on_who_asks(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    const warprsa_counters *c = config.counters;
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *asks = key_with(queue, 1000, 1, true);
+    warprsa_key *other = key_with(queue, 1001, 1, true);
+
+    (void)state;
+    assert_int_equal(fake_answer(queue, asks, 1), WARPRSA_REFUSED);
+    assert_int_equal(c->keys_wrong, 1);
+    assert_true(warprsa_queue_refuses_key(asks));
+    assert_false(warprsa_queue_refuses_key(other));
+    warprsa_key_release(asks);
+    warprsa_key_release(other);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +201,7 @@ int main(void)
         cmocka_unit_test_setup(it_comes_back_when_it_passes, reset),
         cmocka_unit_test_setup(a_key_with_wrong_numbers, reset),
         cmocka_unit_test_setup(many_keys_with_wrong_numbers, reset),
+        cmocka_unit_test_setup(a_shared_key_is_blamed_on_who_asks, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

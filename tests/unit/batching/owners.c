@@ -4,6 +4,7 @@
  * Owners of keys, which are the users of the daemon: what one of them asks for
  * leaves the others room for keys and for requests.
  */
+#include "batching/queue_core.h"
 #include "tests/unit/support/fake_queue.h"
 
 #include <stdlib.h>
@@ -72,8 +73,6 @@ static void many_keys_of_one_owner_leave_those_of_another(void **state)
     warprsa_counters_free(config.counters);
 }
 
-/* Owners come, and with each come those without keys are forgotten, while a
- * worker counts the loads of one that has some. For ThreadSanitizer. */
 /* Keys that are made up without end cost so much memory and no more, which
  * another owner's do not count for. It goes back when they are released. */
 static void keys_of_an_owner_are_bounded(void **state)
@@ -110,6 +109,8 @@ static void keys_of_an_owner_are_bounded(void **state)
     free(keys);
 }
 
+/* Owners come, and with each come those without keys are forgotten, while a
+ * worker counts the loads of one that has some. For ThreadSanitizer. */
 static void owners_come_during_loads(void **state)
 {
     enum {
@@ -178,6 +179,85 @@ static void requests_that_wait_for_keys_leave_slots(void **state)
     assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_KEY_RATE], 8);
     warprsa_key_release(greedy);
     warprsa_key_release(other);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* Both owners have a key. Whoever gives it up first, it stays on the device for
+ * the other, and is gone with the last one. */
+static void a_shared_key_goes_with_its_last_owner(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    const warprsa_counters *c = config.counters;
+    warprsa_queue *queue = fake_ready_queue(&config);
+
+    (void)state;
+    for (unsigned last = 0; last < 2; last++) {
+        warprsa_key *key[2] = {key_of_owner(queue, 1000, 1),
+                               key_of_owner(queue, 1001, 1)};
+        warprsa_key *again = key_of_owner(queue, 1001, 1);
+
+        assert_ptr_not_equal(key[0], key[1]);
+        assert_ptr_equal(key[1], again);
+        assert_int_equal(c->keys, 2);
+        for (unsigned i = 0; i < 2; i++)
+            assert_int_equal(fake_answer(queue, key[i], 1), WARPRSA_DONE);
+        assert_int_equal(c->keys_loaded, last + 1);
+        warprsa_key_release(again);
+        warprsa_key_release(key[1 - last]);
+        /* Then it has been taken off the device. */
+        WAIT_UNTIL(atomic_load(&queue->keys.unloads[0]) == 0);
+        assert_int_equal(c->keys_wiped, last);
+        assert_int_equal(fake_answer(queue, key[last], 1), WARPRSA_DONE);
+        assert_int_equal(c->keys_loaded, last + 1);
+        warprsa_key_release(key[last]);
+        WAIT_UNTIL(c->keys_wiped == last + 1);
+        FAKE_WAIT(fake.keys == 0);
+        assert_int_equal(c->keys, 0);
+    }
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* Where there is no room, a key that another owner has there, too, makes none:
+ * the next one goes. */
+static void a_shared_key_makes_no_room_alone(void **state)
+{
+    enum {
+        ROOM = 4,
+    };
+    warprsa_queue_config config = fake_config();
+    const warprsa_counters *c = config.counters;
+    warprsa_key *mine[ROOM], *others[2], *fresh;
+    warprsa_queue *queue;
+
+    (void)state;
+    config.keys_max = ROOM;
+    queue = fake_ready_queue(&config);
+    for (unsigned i = 0; i < ROOM; i++) {
+        mine[i] = key_of_owner(queue, 1000, i);
+        assert_int_equal(fake_answer(queue, mine[i], i), WARPRSA_DONE);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        others[i] = key_of_owner(queue, 1001, i);
+        assert_int_equal(fake_answer(queue, others[i], i), WARPRSA_DONE);
+    }
+    assert_int_equal(c->keys_loaded, ROOM);
+    fresh = key_of_owner(queue, 1002, 50);
+    assert_int_equal(fake_answer(queue, fresh, 50), WARPRSA_DONE);
+    assert_int_equal(c->keys_evicted, 1);
+    assert_int_equal(c->keys_loaded, ROOM + 1);
+    /* Those of the other owner, who has fewer, are where they were, and so is
+     * the last one; the third had to go. */
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(fake_answer(queue, others[i], i), WARPRSA_DONE);
+    assert_int_equal(fake_answer(queue, mine[3], 3), WARPRSA_DONE);
+    assert_int_equal(c->keys_loaded, ROOM + 1);
+    for (unsigned i = 0; i < ROOM; i++)
+        warprsa_key_release(mine[i]);
+    for (unsigned i = 0; i < 2; i++)
+        warprsa_key_release(others[i]);
+    warprsa_key_release(fresh);
     fake_close_queue(queue, &config);
     warprsa_counters_free(config.counters);
 }
@@ -254,6 +334,8 @@ int main(void)
         cmocka_unit_test_setup(owners_come_during_loads, reset),
         cmocka_unit_test_setup(requests_that_wait_for_keys_leave_slots, reset),
         cmocka_unit_test_setup(requests_of_one_owner_leave_slots, reset),
+        cmocka_unit_test_setup(a_shared_key_goes_with_its_last_owner, reset),
+        cmocka_unit_test_setup(a_shared_key_makes_no_room_alone, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

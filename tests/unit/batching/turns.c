@@ -12,11 +12,13 @@ enum {
     SLOTS = 64,
     HEAVY = 1, /* the owners */
     LIGHT = 2,
+    SHARED = 9, /* the seed of a key that both have */
     BATCH = 16,
     BACKLOG = 3 * BATCH,
     FEW = 3,
     /* What RSA-2048 costs, in RSA-1024. */
     TIMES = 8,
+    COST = 64, /* of a request of RSA-2048, in what turns count */
 };
 
 static const warprsa_class_set all = (1 << WARPRSA_CLASSES) - 1;
@@ -140,6 +142,7 @@ static void classes_out_of_range_are_passed_over(void **state)
 
 typedef struct user {
     uint64_t owner;
+    unsigned seed; /* of its key */
     warprsa_size_class size;
     warprsa_key *key;
     fake_request *requests;
@@ -161,8 +164,8 @@ static int reset(void **state)
 
 static warprsa_key *add_key(setting *s, const user *u)
 {
-    warprsa_private_key key = fake_key(u->size, (unsigned)u->owner);
-    uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)u->owner, (uint8_t)u->size};
+    warprsa_private_key key = fake_key(u->size, u->seed);
+    uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)u->seed, (uint8_t)u->size};
     warprsa_key *added = warprsa_queue_key(s->queue, u->owner, id, &key);
 
     assert_non_null(added);
@@ -177,7 +180,7 @@ static void submit(setting *s, user *u, unsigned count)
     for (; count > 0; count--) {
         fake_request *r = &u->requests[u->count];
 
-        fake_fill(r, u->size, (unsigned)u->owner, u->count++);
+        fake_fill(r, u->size, u->seed, u->count++);
         assert_int_equal(fake_submit(s->queue, u->key, r), WARPRSA_DONE);
     }
 }
@@ -194,13 +197,15 @@ static void wait_for_all(setting *s, user *u, warprsa_answer answer)
     u->count = 0;
 }
 
-/* A queue with one stream, on whose device the keys of both users are. */
-static setting set_up(warprsa_size_class heavy, warprsa_size_class light)
+/* A queue with one stream, on whose device the keys of both users are. They may
+ * have one key, which the light user brings first. */
+static setting set_up_keys(warprsa_size_class heavy, unsigned heavy_seed,
+                           warprsa_size_class light, unsigned light_seed)
 {
     setting s = {.config = fake_config(),
-                 .heavy = {.owner = HEAVY, .size = heavy},
-                 .light = {.owner = LIGHT, .size = light}};
-    user *const users[] = {&s.heavy, &s.light};
+                 .heavy = {.owner = HEAVY, .seed = heavy_seed, .size = heavy},
+                 .light = {.owner = LIGHT, .seed = light_seed, .size = light}};
+    user *const users[] = {&s.light, &s.heavy};
 
     s.config.engines[0].batch_max = BATCH;
     s.queue = fake_ready_queue(&s.config);
@@ -210,6 +215,11 @@ static setting set_up(warprsa_size_class heavy, warprsa_size_class light)
         wait_for_all(&s, users[i], WARPRSA_DONE);
     }
     return s;
+}
+
+static setting set_up(warprsa_size_class heavy, warprsa_size_class light)
+{
+    return set_up_keys(heavy, HEAVY, light, LIGHT);
 }
 
 static void tear_down(setting *s)
@@ -268,6 +278,75 @@ static void a_backlog_of_equal_keys_holds_up_nobody(void **state)
     assert_int_equal(warprsa_queue_depth(s.queue), BACKLOG + FEW - BATCH);
     FAKE_SET(hold, false);
     wait_for_all(&s, &s.heavy, WARPRSA_DONE);
+    tear_down(&s);
+}
+
+/* What a user has been charged for so far, in requests of RSA-2048. */
+static uint64_t used_by(setting *s, uint64_t owner)
+{
+    const warprsa_key_owner *found;
+
+    LIST_FOREACH (found, &s->queue->keys.owners, link)
+        if (found->id == owner)
+            return found->used / COST;
+    return 0;
+}
+
+/* Lets the batch under way end, and then the next two; the one after these does
+ * not. By then the light user has its answers, and the other one has not. */
+static void light_is_next(setting *s, unsigned before)
+{
+    FAKE_SET(hold_at, before + 3);
+    FAKE_SET(hold, false);
+    FAKE_WAIT(fake.batches == before + 3);
+    for (unsigned i = 0; i < s->light.count; i++) {
+        fake_request *r = &s->light.requests[i];
+
+        assert_int_equal(
+            warprsa_queue_collect(s->queue, r->ticket, r->output, NULL),
+            WARPRSA_DONE);
+        assert_true(fake_is_right(r));
+    }
+    s->light.count = 0;
+    assert_int_equal(warprsa_queue_depth(s->queue), BACKLOG + FEW - BATCH);
+    FAKE_SET(hold, false);
+    wait_for_all(s, &s->heavy, WARPRSA_DONE);
+}
+
+/* Two users have one key. Who asks pays, whoever brought it first. */
+static void a_backlog_of_a_shared_key_holds_up_nobody(void **state)
+{
+    setting s =
+        set_up_keys(WARPRSA_CLASS_2048, SHARED, WARPRSA_CLASS_2048, SHARED);
+    const unsigned before = fake.batches;
+    const uint64_t light = used_by(&s, LIGHT), heavy = used_by(&s, HEAVY);
+
+    (void)state;
+    assert_int_equal(s.config.counters->keys_loaded, 1);
+    queue_both(&s);
+    light_is_next(&s, before);
+    assert_in_range(used_by(&s, LIGHT) - light, FEW, FEW + 2);
+    assert_in_range(used_by(&s, HEAVY) - heavy, BACKLOG, BACKLOG + 2);
+    tear_down(&s);
+}
+
+/* Nor does who brought it pay with other keys. */
+static void who_brought_a_shared_key_does_not_pay(void **state)
+{
+    setting s =
+        set_up_keys(WARPRSA_CLASS_2048, SHARED, WARPRSA_CLASS_2048, SHARED);
+    warprsa_key *shared = s.light.key;
+    unsigned before;
+
+    (void)state;
+    s.light.seed = LIGHT;
+    s.light.key = add_key(&s, &s.light);
+    submit(&s, &s.light, 1);
+    wait_for_all(&s, &s.light, WARPRSA_DONE);
+    before = fake.batches;
+    queue_both(&s);
+    light_is_next(&s, before);
+    warprsa_key_release(shared);
     tear_down(&s);
 }
 
@@ -342,6 +421,9 @@ int main(void)
         cmocka_unit_test(classes_out_of_range_are_passed_over),
         cmocka_unit_test_setup(a_backlog_of_long_keys_holds_up_nobody, reset),
         cmocka_unit_test_setup(a_backlog_of_equal_keys_holds_up_nobody, reset),
+        cmocka_unit_test_setup(a_backlog_of_a_shared_key_holds_up_nobody,
+                               reset),
+        cmocka_unit_test_setup(who_brought_a_shared_key_does_not_pay, reset),
         cmocka_unit_test_setup(one_user_has_all, reset),
         cmocka_unit_test_setup(a_lost_device_leaves_no_request_behind, reset),
         cmocka_unit_test_setup(what_callers_gave_up_is_passed_over, reset),
