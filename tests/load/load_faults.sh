@@ -26,21 +26,22 @@ check "1 rows" "${CLEAN[@]}" "device_losses == 1" \
     "checks_failed == cpu_check_failed" "cpu_wrong_key == 0"
 
 # Every result is wrong, and so are those of the test before the device would
-# come back: the CPU computes. Few requests have been in vain.
+# come back: the CPU computes. Few requests have been in vain; of the three it
+# takes some may have come before the measurement.
 WARPRSA_FAULT=wrong:1000000 load_until "cpu_no_device > 0" --in-flight=9 \
     --seconds=3 --subject="engine $settings deadline_ms=600000"
 check "1 rows" "${CLEAN[@]}" "gpu == 0" "device_losses == 1" "devices == 0" \
-    "3 <= checks_failed == cpu_check_failed < 50" "cpu_wrong_key == 0"
+    "1 <= checks_failed == cpu_check_failed < 50" "cpu_wrong_key == 0"
 
 # All keys are damaged on the device, but not those of the test: it comes back,
 # and is out of use for longer each time.
 WARPRSA_FAULT=flip:1000000 load_until "device_losses > 1" --in-flight=9 \
     --seconds=4 --subject="engine $settings deadline_ms=600000"
 check "1 rows" "${CLEAN[@]}" "gpu == 0" "device_losses <= 4" \
-    "6 <= checks_failed == cpu_check_failed < 50"
+    "2 <= checks_failed == cpu_check_failed < 50"
 
 # One result in 50 is wrong: too many for a device that is asked that often.
 WARPRSA_FAULT=wrong%50 load_until "device_losses > 0" --in-flight=9 \
     --seconds=4 --subject="engine $settings deadline_ms=600000"
 check "1 rows" "${CLEAN[@]}" "gpu > 0" "cpu_no_device > 0" \
-    "3 <= checks_failed == cpu_check_failed < 50"
+    "1 <= checks_failed == cpu_check_failed < 50"
