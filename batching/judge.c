@@ -5,6 +5,8 @@
  */
 #include "batching/judge.h"
 
+#include <stdio.h>
+
 #include "batching/base/clock.h"
 
 /* Whether it is still to be found out who is to blame. */
@@ -17,15 +19,17 @@ static bool is_open_question(const warprsa_worker *worker, size_t i)
 /* Two threads may find the same. */
 static void key_is_wrong(const warprsa_worker *worker, warprsa_key *key)
 {
-    const warprsa_queue *queue = worker->device->queue;
+    warprsa_queue *queue = worker->device->queue;
+    char line[80];
 
     if (atomic_exchange(&key->is_wrong, true))
         return;
     warprsa_count(&queue->config.counters->keys_wrong, 1);
-    warprsa_queue_trace(queue, 1,
-                        "a key of %u bits has wrong numbers: no device "
-                        "computes with it any more",
-                        8 * key->key.modulus_bytes);
+    snprintf(line, sizeof(line),
+             "a key of %u bits has wrong numbers: no device computes with it "
+             "any more",
+             8 * key->key.modulus_bytes);
+    warprsa_queue_trace_about(queue, key->owner->id, 1, line);
 }
 
 /* False: nothing more is to be found out. */

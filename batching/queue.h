@@ -65,6 +65,10 @@ void warprsa_queue_add_devices(warprsa_queue *queue);
  * Any thread. */
 bool warprsa_queue_on_cpus(const warprsa_queue *queue);
 
+/* Traces how many lines about each owner's keys were left out in seconds that
+ * are over. Any thread. */
+void warprsa_queue_trace_left_out(warprsa_queue *queue);
+
 /* Requests submitted and not answered yet: a hint for the router. Any thread.
  */
 unsigned warprsa_queue_depth(const warprsa_queue *queue);

@@ -34,6 +34,45 @@ void warprsa_queue_trace(const warprsa_queue *queue, int level,
     queue->config.trace(queue->config.trace_arg, level, line);
 }
 
+/* As the log of the daemon names its users. */
+static void name_owner(uint64_t owner, char *text, size_t size)
+{
+    if (owner == WARPRSA_OWNER_SELF)
+        snprintf(text, size, "this process");
+    else if (owner == WARPRSA_LOG_OTHERS)
+        snprintf(text, size, "others");
+    else if (owner <= UINT32_MAX)
+        snprintf(text, size, "user %llu", (unsigned long long)owner);
+    else
+        snprintf(text, size, "identity %llu", (unsigned long long)owner);
+}
+
+void warprsa_queue_trace_left_out(warprsa_queue *queue)
+{
+    const uint64_t now_ns = warprsa_clock_ns();
+    uint64_t owner, lines;
+    char name[32];
+
+    while (warprsa_log_budgets_left_out(&queue->log, now_ns, &owner, &lines)) {
+        name_owner(owner, name, sizeof(name));
+        warprsa_queue_trace(queue, 1,
+                            "%llu lines about keys of %s were left out",
+                            (unsigned long long)lines, name);
+    }
+}
+
+void warprsa_queue_trace_about(warprsa_queue *queue, uint64_t owner, int level,
+                               const char *line)
+{
+    char name[32];
+
+    warprsa_queue_trace_left_out(queue);
+    if (!warprsa_log_budgets_take(&queue->log, owner, warprsa_clock_ns()))
+        return;
+    name_owner(owner, name, sizeof(name));
+    warprsa_queue_trace(queue, level, "%s: %s", name, line);
+}
+
 static bool init_rings(warprsa_queue *queue)
 {
     bool done = true;
@@ -53,14 +92,18 @@ static bool init_locks(warprsa_queue *queue)
 {
     if (pthread_mutex_init(&queue->lock, NULL) != 0)
         return false;
-    if (pthread_mutex_init(&queue->turns_lock, NULL) == 0)
-        return true;
+    if (pthread_mutex_init(&queue->turns_lock, NULL) == 0) {
+        if (warprsa_log_budgets_init(&queue->log, WARPRSA_LOG_LINES_A_SECOND))
+            return true;
+        pthread_mutex_destroy(&queue->turns_lock);
+    }
     pthread_mutex_destroy(&queue->lock);
     return false;
 }
 
 static void free_locks(warprsa_queue *queue)
 {
+    warprsa_log_budgets_free(&queue->log);
     pthread_mutex_destroy(&queue->turns_lock);
     pthread_mutex_destroy(&queue->lock);
 }

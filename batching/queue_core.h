@@ -41,6 +41,7 @@
 
 #include "batching/answer_times.h"
 #include "batching/base/eventcount.h"
+#include "batching/base/log_budget.h"
 #include "batching/base/ring.h"
 #include "batching/keys.h"
 #include "batching/queue_types.h"
@@ -88,6 +89,7 @@ struct warprsa_queue {
     /* Requests taken from the rings while several owners had some. */
     pthread_mutex_t turns_lock;
     warprsa_turns turns;
+    warprsa_log_budgets log; /* lines of the trace about an owner's keys */
 
     pthread_mutex_t lock; /* of what follows, and of starting threads */
     uint32_t opening;     /* bit per device: being opened for the first time */
@@ -159,5 +161,10 @@ warprsa_queue_engine_of(const warprsa_queue *queue, unsigned device)
 __attribute__((format(printf, 3, 4))) void
 warprsa_queue_trace(const warprsa_queue *queue, int level, const char *format,
                     ...);
+
+/* Sends a line that an owner of keys has caused, unless it has had its lines of
+ * this second (base/log_budget.h). */
+void warprsa_queue_trace_about(warprsa_queue *queue, uint64_t owner, int level,
+                               const char *line);
 
 #endif

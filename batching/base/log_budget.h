@@ -1,20 +1,26 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How many lines of the log somebody may cause in a second. Each identity has a
- * budget of its own and strangers share one, so that no noise hides what others
- * do; and the log says how many lines it lacks.
+ * How many lines of the log somebody may cause in a second. Each user and each
+ * identity of the network has a budget of its own, and strangers share one, so
+ * that no noise hides what others do; and the log says how many lines it lacks.
  */
 #ifndef WARPRSA_BATCHING_BASE_LOG_BUDGET_H
 #define WARPRSA_BATCHING_BASE_LOG_BUDGET_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum {
-    WARPRSA_LOG_LINES_A_SECOND = 20,
+    WARPRSA_LOG_LINES_A_SECOND = 20, /* that one may cause */
+    /* Owners with a budget of their own within one second; more share one. */
+    WARPRSA_LOG_OWNERS_MAX = 128,
 };
+
+/* Those who share one, as warprsa_log_budgets_left_out() names them. */
+#define WARPRSA_LOG_OTHERS (UINT64_MAX - 1)
 
 /* Zeros to begin with. Any thread; a race costs or gives a line. */
 typedef struct warprsa_log_budget {
@@ -23,12 +29,44 @@ typedef struct warprsa_log_budget {
     _Atomic uint64_t left_out; /* since it was last said */
 } warprsa_log_budget;
 
-/* Whether another line may be written now; else it is counted as left out. */
-bool warprsa_log_budget_take(warprsa_log_budget *budget, uint64_t now_ns);
+/* Whether another line may be written now, of `most` in a second; else it is
+ * counted as left out. */
+bool warprsa_log_budget_take(warprsa_log_budget *budget, unsigned most,
+                             uint64_t now_ns);
 
 /* How many lines were left out in seconds that are over; 0: none. They are not
  * told a second time. */
 uint64_t warprsa_log_budget_left_out(warprsa_log_budget *budget,
                                      uint64_t now_ns);
+
+/* Budgets by owner, a number that the caller gives to each. An entry is an
+ * owner's from its first line in a second until that second is over and its
+ * lines left out are told. */
+typedef struct warprsa_log_budgets {
+    pthread_mutex_t lock;
+    struct warprsa_log_owner {
+        uint64_t owner;
+        bool used;
+        warprsa_log_budget budget;
+    } of[WARPRSA_LOG_OWNERS_MAX];
+    warprsa_log_budget others;
+    unsigned most; /* lines of each in a second */
+} warprsa_log_budgets;
+
+/* All bytes must be zero. False: no lock can be had. */
+bool warprsa_log_budgets_init(warprsa_log_budgets *budgets, unsigned most);
+void warprsa_log_budgets_free(warprsa_log_budgets *budgets);
+
+/* Whether another line about this owner may be written now; else it is counted
+ * as left out. Any thread. */
+bool warprsa_log_budgets_take(warprsa_log_budgets *budgets, uint64_t owner,
+                              uint64_t now_ns);
+
+/* The next owner of whom lines were left out in seconds that are over, and how
+ * many; they are not told a second time. False: there is none. To be called
+ * until then, before a line is taken: only so are entries given to others. Any
+ * thread. */
+bool warprsa_log_budgets_left_out(warprsa_log_budgets *budgets, uint64_t now_ns,
+                                  uint64_t *owner, uint64_t *lines);
 
 #endif

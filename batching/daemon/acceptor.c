@@ -55,8 +55,8 @@ typedef struct control_connection {
     TAILQ_ENTRY(control_connection) link;
     warprsa_rounds_entry ready;
     struct accepting *owner;
-    struct ucred peer;
-    uint32_t offered; /* sessions, ever: the number of the last one */
+    struct ucred peer; /* its user as warprsa_server_user() has it */
+    uint32_t offered;  /* sessions, ever: the number of the last one */
 } control_connection;
 
 TAILQ_HEAD(control_connection_list, control_connection);
@@ -95,8 +95,9 @@ typedef struct accepting {
 static void log_peer(warprsa_server_context *context, const struct ucred *peer,
                      const char *what, const char *why)
 {
-    warprsa_server_log(context, 1, "process %d (user %d) %s: %s",
-                       (int)peer->pid, (int)peer->uid, what, why);
+    warprsa_server_log_about(context, peer->uid, 1,
+                             "process %d (user %d) %s: %s", (int)peer->pid,
+                             (int)peer->uid, what, why);
 }
 
 static void end_offer(accepting *a, offer *o)
@@ -374,6 +375,7 @@ static const char *open_control_connection(accepting *a, control_connection *c)
 
     c->peer = (struct ucred){.pid = -1, .uid = (uid_t)-1, .gid = (gid_t)-1};
     (void)getsockopt(c->socket.fd, SOL_SOCKET, SO_PEERCRED, &c->peer, &length);
+    c->peer.uid = warprsa_server_user(a->context, c->peer.uid);
     c->socket.uid = c->peer.uid;
     warprsa_server_context_get_limits(a->context, &limits);
     why_not = warprsa_user_quota_acquire(
@@ -412,9 +414,10 @@ static bool accept_one(accepting *a, int listening, control_connection *c)
         TAILQ_INSERT_TAIL(&a->open, c, link);
         /* Where the provider is on for the whole system, each process that
          * starts has one, and few of them ever make an operation. */
-        warprsa_server_log(a->context, 2,
-                           "process %d (user %d) has a control connection",
-                           (int)c->peer.pid, (int)c->peer.uid);
+        warprsa_server_log_about(
+            a->context, c->peer.uid, 2,
+            "process %d (user %d) has a control connection", (int)c->peer.pid,
+            (int)c->peer.uid);
         return true;
     }
     log_peer(a->context, &c->peer, "gets no control connection", why_not);
@@ -507,9 +510,8 @@ static void serve(accepting *a)
 
 static void log_none_accepted(warprsa_server_context *context)
 {
-    warprsa_server_log(context, 0,
-                       "no connection can be accepted: no descriptor or "
-                       "memory");
+    warprsa_server_log(context, "no connection can be accepted: no descriptor "
+                                "or memory");
 }
 
 static void *run(void *arg)

@@ -42,6 +42,12 @@ bool warprsa_server_is_healthy(warprsa_server *server, unsigned ms)
     return true;
 }
 
+void warprsa_server_tick(warprsa_server *server)
+{
+    warprsa_server_log_left_out(&server->context);
+    warprsa_server_context_read_subuids(&server->context);
+}
+
 /* Ends the threads of the first `count` event loops, and waits for them. */
 static void stop_event_loops(warprsa_server *server, unsigned count)
 {
@@ -124,5 +130,6 @@ void warprsa_server_stop(warprsa_server *server)
     /* First the acceptor: it hands clients to the event loops. */
     warprsa_acceptor_stop(&server->acceptor);
     stop_event_loops(server, threads);
+    warprsa_server_log_left_out(&server->context);
     free_server(server, threads);
 }

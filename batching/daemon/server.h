@@ -41,6 +41,11 @@ unsigned warprsa_server_clients(warprsa_server *server);
  * milliseconds. Any thread. */
 bool warprsa_server_is_healthy(warprsa_server *server, unsigned ms);
 
+/* What is to be done some times a second: says how many lines of the log were
+ * left out, and looks whose subordinate user ids are whose. One thread, that
+ * serves nobody: looking up users may take long. */
+void warprsa_server_tick(warprsa_server *server);
+
 /* Takes no more connections and requests, answers those under way (the queue's
  * deadline bounds how long), disconnects every client, ends the threads and
  * frees the server. The listening sockets stay open. */

@@ -41,6 +41,8 @@ typedef struct warprsa_server_config {
      * can't be computed. Any thread. */
     bool (*key_id)(const warprsa_private_key *key,
                    uint8_t id[WARPRSA_KEY_ID_BYTES]);
+    int log_level;      /* lines about clients above it are not written */
+    unsigned log_lines; /* about one user in a second */
     /* Takes a line for the log; any thread. NULL: there is no log. */
     warprsa_trace_fn log;
     void *log_arg;

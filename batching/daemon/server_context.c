@@ -9,12 +9,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "batching/base/clock.h"
 
 enum {
-    LINES_A_SECOND = 500,
+    LINE_SIZE = 512,
 };
+
+#define SUBUIDS "/etc/subuid"
 
 /* How many descriptors clients may cost: seven eighths of what the process may
  * have. The rest is for control connections, the devices and all else. */
@@ -33,8 +36,11 @@ static bool init_locks(warprsa_server_context *context)
 {
     if (pthread_mutex_init(&context->lock, NULL) != 0)
         return false;
-    if (pthread_mutex_init(&context->log_lock, NULL) == 0)
-        return true;
+    if (pthread_mutex_init(&context->subuids_lock, NULL) == 0) {
+        if (warprsa_log_budgets_init(&context->log, context->config.log_lines))
+            return true;
+        pthread_mutex_destroy(&context->subuids_lock);
+    }
     pthread_mutex_destroy(&context->lock);
     return false;
 }
@@ -49,8 +55,10 @@ bool warprsa_server_context_init(warprsa_server_context *context,
     if (!warprsa_user_quota_init(&context->clients))
         return false;
     if (warprsa_user_quota_init(&context->descriptors)) {
-        if (init_locks(context))
+        if (init_locks(context)) {
+            warprsa_server_context_read_subuids(context);
             return true;
+        }
         warprsa_user_quota_free(&context->descriptors);
     }
     warprsa_user_quota_free(&context->clients);
@@ -59,7 +67,9 @@ bool warprsa_server_context_init(warprsa_server_context *context,
 
 void warprsa_server_context_free(warprsa_server_context *context)
 {
-    pthread_mutex_destroy(&context->log_lock);
+    warprsa_subuids_free(&context->subuids);
+    warprsa_log_budgets_free(&context->log);
+    pthread_mutex_destroy(&context->subuids_lock);
     pthread_mutex_destroy(&context->lock);
     warprsa_user_quota_free(&context->descriptors);
     warprsa_user_quota_free(&context->clients);
@@ -81,44 +91,77 @@ void warprsa_server_context_set_limits(warprsa_server_context *context,
     pthread_mutex_unlock(&context->lock);
 }
 
-/* Whether there is room for one more line now. *left_out: for how many there
- * was none before. */
-static bool has_room(warprsa_server_context *context, unsigned *left_out)
+uid_t warprsa_server_user(warprsa_server_context *context, uid_t uid)
 {
-    uint64_t second = warprsa_clock_ns() / WARPRSA_NS_PER_SEC;
-    bool room;
+    uid_t owner;
 
-    pthread_mutex_lock(&context->log_lock);
-    *left_out = 0;
-    if (second != context->log_second) {
-        *left_out = context->log_left_out;
-        context->log_second = second;
-        context->log_lines = context->log_left_out = 0;
-    }
-    room = context->log_lines < LINES_A_SECOND;
-    context->log_lines += room;
-    context->log_left_out += !room;
-    pthread_mutex_unlock(&context->log_lock);
-    return room;
+    pthread_mutex_lock(&context->subuids_lock);
+    owner = warprsa_subuids_owner(&context->subuids, uid);
+    pthread_mutex_unlock(&context->subuids_lock);
+    return owner;
 }
 
-void warprsa_server_log(warprsa_server_context *context, int level,
-                        const char *format, ...)
+void warprsa_server_context_read_subuids(warprsa_server_context *context)
 {
-    unsigned left_out = 0;
-    char line[512];
+    struct timespec *changed = &context->subuids_changed;
+    warprsa_subuids fresh = {0}, old;
+    struct stat file = {0};
+
+    (void)stat(SUBUIDS, &file);
+    if (file.st_mtim.tv_sec == changed->tv_sec &&
+        file.st_mtim.tv_nsec == changed->tv_nsec)
+        return;
+    *changed = file.st_mtim;
+    if (!warprsa_subuids_read(&fresh, SUBUIDS))
+        return;
+    pthread_mutex_lock(&context->subuids_lock);
+    old = context->subuids;
+    context->subuids = fresh;
+    pthread_mutex_unlock(&context->subuids_lock);
+    warprsa_subuids_free(&old);
+}
+
+static void write_line(const warprsa_server_context *context, int level,
+                       const char *line)
+{
+    if (context->config.log != NULL)
+        context->config.log(context->config.log_arg, level, line);
+}
+
+void warprsa_server_log(warprsa_server_context *context, const char *line)
+{
+    write_line(context, 0, line);
+}
+
+void warprsa_server_log_left_out(warprsa_server_context *context)
+{
+    const uint64_t now_ns = warprsa_clock_ns();
+    uint64_t owner, lines;
+    char line[LINE_SIZE], user[32];
+
+    while (
+        warprsa_log_budgets_left_out(&context->log, now_ns, &owner, &lines)) {
+        snprintf(user, sizeof(user), "user %u", (unsigned)owner);
+        snprintf(line, sizeof(line), "%llu lines about %s were left out",
+                 (unsigned long long)lines,
+                 owner == WARPRSA_LOG_OTHERS ? "other users" : user);
+        write_line(context, 1, line);
+    }
+}
+
+void warprsa_server_log_about(warprsa_server_context *context, uid_t user,
+                              int level, const char *format, ...)
+{
+    char line[LINE_SIZE];
     va_list args;
 
-    if (context->config.log == NULL ||
-        (level > 0 && !has_room(context, &left_out)))
+    if (level > context->config.log_level)
         return;
-    if (left_out > 0) {
-        snprintf(line, sizeof(line), "%u lines about clients were left out",
-                 left_out);
-        context->config.log(context->config.log_arg, level, line);
-    }
+    warprsa_server_log_left_out(context);
+    if (!warprsa_log_budgets_take(&context->log, user, warprsa_clock_ns()))
+        return;
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    context->config.log(context->config.log_arg, level, line);
+    write_line(context, level, line);
 }

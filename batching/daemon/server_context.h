@@ -13,6 +13,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "batching/base/log_budget.h"
+#include "batching/base/subuids.h"
 #include "batching/daemon/server_config.h"
 #include "batching/daemon/user_quota.h"
 
@@ -26,9 +28,10 @@ typedef struct warprsa_server_context {
      * have are left for all else. */
     warprsa_user_quota descriptors;
     unsigned descriptors_max;
-    pthread_mutex_t log_lock; /* of what follows */
-    uint64_t log_second;      /* the second of the clock that it counts */
-    unsigned log_lines, log_left_out; /* in that second */
+    warprsa_log_budgets log; /* lines about clients, by user */
+    pthread_mutex_t subuids_lock;
+    warprsa_subuids subuids;
+    struct timespec subuids_changed; /* when the file was, as last read */
 } warprsa_server_context;
 
 /* Copies the configuration. False: no memory. */
@@ -42,10 +45,26 @@ void warprsa_server_context_get_limits(warprsa_server_context *context,
 void warprsa_server_context_set_limits(warprsa_server_context *context,
                                        const warprsa_server_limits *limits);
 
-/* Writes a line to the log; level 0: errors, 1: clients. Of these, 500 a second
- * are written, since a client can cause as many as it likes. Any thread. */
-__attribute__((format(printf, 3, 4))) void
-warprsa_server_log(warprsa_server_context *context, int level,
-                   const char *format, ...);
+/* The user that a user id counts for: its own, or the one that may use it in a
+ * user namespace (base/subuids.h). Any thread. */
+uid_t warprsa_server_user(warprsa_server_context *context, uid_t uid);
+
+/* Reads again whose subordinate user ids are whose, if that has changed. Looks
+ * up users, which may take long: one thread, that serves nobody. */
+void warprsa_server_context_read_subuids(warprsa_server_context *context);
+
+/* Writes a line of the daemon's own to the log. Any thread. */
+void warprsa_server_log(warprsa_server_context *context, const char *line);
+
+/* Writes a line about a client, at level 1 or 2, unless this user has had its
+ * lines of this second (base/log_budget.h): a client can cause as many as it
+ * likes. Any thread. */
+__attribute__((format(printf, 4, 5))) void
+warprsa_server_log_about(warprsa_server_context *context, uid_t user, int level,
+                         const char *format, ...);
+
+/* Says how many lines about each user were left out in seconds that are over.
+ * Any thread. */
+void warprsa_server_log_left_out(warprsa_server_context *context);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "batching/background.h"
 #include "batching/base/clock.h"
+#include "batching/base/log_budget.h"
 #include "batching/daemon/network.h"
 #include "batching/daemon/secrets.h"
 #include "batching/daemon/server.h"
@@ -198,6 +199,8 @@ static bool start_server(serving_state *s)
         .limits = limits_of(&serving->options),
         .listeners_count = serving->listeners_count,
         .key_id = warprsa_secrets_key_id,
+        .log_level = (int)serving->options.verbose,
+        .log_lines = WARPRSA_LOG_LINES_A_SECOND,
         .log = warprsa_serving_log,
         .log_arg = s->serving,
     };
@@ -443,6 +446,8 @@ static void watch(serving_state *s, const sigset_t *signals)
                               warprsa_server_clients(s->server),
                               memory_order_relaxed);
         stop_if_no_device(s, state);
+        warprsa_server_tick(s->server);
+        warprsa_queue_trace_left_out(s->queue);
         trim(s);
         since_ms += POLL_MS;
         if (since_ms >= REPORT_MS &&

@@ -247,8 +247,8 @@ void warprsa_session_end(warprsa_session *s, const char *why)
 {
     if (s->closed)
         return;
-    warprsa_server_log(
-        s->context, 1, "process %d (user %d) left: %s; %llu answered",
+    warprsa_server_log_about(
+        s->context, s->uid, 1, "process %d (user %d) left: %s; %llu answered",
         (int)s->pid, (int)s->uid, why, (unsigned long long)s->answered);
     close_all(s);
     warprsa_user_quota_release(&s->context->clients, s->uid);
@@ -653,9 +653,9 @@ void warprsa_session_begin(warprsa_session *s, warprsa_session_host *host)
         return;
     }
     watch_process(s);
-    warprsa_server_log(s->context, 1,
-                       "process %d (user %d) connected, %u slots", (int)s->pid,
-                       (int)s->uid, s->shm.slots);
+    warprsa_server_log_about(s->context, s->uid, 1,
+                             "process %d (user %d) connected, %u slots",
+                             (int)s->pid, (int)s->uid, s->shm.slots);
 }
 
 void warprsa_session_publish(warprsa_session *s, bool changed)

@@ -59,7 +59,7 @@ static void log_line(warprsa_connection *c, const char *what,
     log_left_out(c->host, c->identity, now_ns);
     if (!warprsa_log_budget_take(c->identity != NULL ? &c->identity->log
                                                      : c->host->strangers_log,
-                                 now_ns))
+                                 WARPRSA_LOG_LINES_A_SECOND, now_ns))
         return;
     snprintf(line, sizeof(line), "%s (%s): %s%s", c->peer,
              c->identity != NULL ? c->identity->name : "unknown", what,

@@ -6,9 +6,14 @@
  */
 #include "tests/unit/support/fake_queue.h"
 
+#include <stdio.h>
+
+#include "batching/queue_core.h"
+
 enum {
     MANY = 1000,
     WRONG_KEYS = 40,
+    LINES = 10000, /* more than a second has room for */
 };
 
 static int reset(void **state)
@@ -193,6 +198,51 @@ static void a_shared_key_is_blamed_on_who_asks(void **state)
     warprsa_counters_free(config.counters);
 }
 
+/* Lines of the trace: about whom, and how many were left out. */
+typedef struct traced {
+    unsigned noisy, quiet, left_out;
+} traced;
+
+static void count_lines(void *arg, int level, const char *line)
+{
+    traced *t = arg;
+    unsigned left_out;
+
+    (void)level;
+    t->noisy += strcmp(line, "user 1001: a wrong key") == 0;
+    t->quiet += strcmp(line, "user 1000: a wrong key") == 0;
+    if (sscanf(line, "%u lines about keys of user 1001 were", &left_out) == 1)
+        t->left_out += left_out;
+}
+
+static bool are_all_told(warprsa_queue *queue, const traced *t)
+{
+    warprsa_queue_trace_left_out(queue);
+    return t->noisy + t->left_out == LINES;
+}
+
+/* Each key with wrong numbers is a line. Whoever brings thousands leaves room
+ * for what is said about others. */
+static void lines_about_many_keys(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    traced t = {0};
+
+    (void)state;
+    config.trace = count_lines;
+    config.trace_arg = &t;
+    queue = fake_ready_queue(&config);
+    for (unsigned i = 0; i < LINES; i++)
+        warprsa_queue_trace_about(queue, 1001, 1, "a wrong key");
+    warprsa_queue_trace_about(queue, 1000, 1, "a wrong key");
+    assert_int_equal(t.quiet, 1);
+    WAIT_UNTIL(are_all_told(queue, &t));
+    assert_true(t.left_out > 0);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +252,7 @@ int main(void)
         cmocka_unit_test_setup(a_key_with_wrong_numbers, reset),
         cmocka_unit_test_setup(many_keys_with_wrong_numbers, reset),
         cmocka_unit_test_setup(a_shared_key_is_blamed_on_who_asks, reset),
+        cmocka_unit_test_setup(lines_about_many_keys, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

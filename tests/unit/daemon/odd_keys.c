@@ -114,6 +114,8 @@ static void start_server(void)
         .notifiers = 4,
     };
     config.key_id = key_id;
+    config.log_level = 1;
+    config.log_lines = UINT32_MAX;
     config.log = log_line;
     config.listeners_count = 1;
     config.listeners[0] = warprsa_systemd_listen(path, "", why, sizeof(why));

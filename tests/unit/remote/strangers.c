@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "batching/base/clock.h"
-#include "batching/base/log_budget.h"
 #include "batching/remote/strangers.h"
 
 enum {
@@ -137,32 +136,13 @@ static void everybody(void **state)
     }
 }
 
-static void lines(void **state)
-{
-    const uint64_t second = WARPRSA_NS_PER_SEC;
-    warprsa_log_budget one = {0}, other = {0};
-    unsigned taken = 0;
-
-    (void)state;
-    for (int i = 0; i < 100; i++)
-        taken += warprsa_log_budget_take(&one, 5 * second + (unsigned)i);
-    assert_int_equal(taken, WARPRSA_LOG_LINES_A_SECOND);
-    assert_true(warprsa_log_budget_take(&other, 5 * second));
-    /* Said once, when the second is over. */
-    assert_int_equal(warprsa_log_budget_left_out(&one, 5 * second + 100), 0);
-    assert_int_equal(warprsa_log_budget_left_out(&one, 6 * second),
-                     100 - WARPRSA_LOG_LINES_A_SECOND);
-    assert_int_equal(warprsa_log_budget_left_out(&one, 7 * second), 0);
-    assert_int_equal(warprsa_log_budget_left_out(&other, 7 * second), 0);
-    assert_true(warprsa_log_budget_take(&one, 7 * second));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_address), cmocka_unit_test(addresses),
-        cmocka_unit_test(a_flood),     cmocka_unit_test(everybody),
-        cmocka_unit_test(lines),
+        cmocka_unit_test(one_address),
+        cmocka_unit_test(addresses),
+        cmocka_unit_test(a_flood),
+        cmocka_unit_test(everybody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

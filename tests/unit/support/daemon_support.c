@@ -23,9 +23,14 @@ const warprsa_backend_ops *const backend = &warprsa_backend_daemon;
 static void log_line(void *arg, int level, const char *line)
 {
     test_server *s = arg;
+    unsigned left_out, user;
 
     (void)level;
     pthread_mutex_lock(&s->lock);
+    s->found += s->wanted != NULL && strstr(line, s->wanted) != NULL;
+    if (sscanf(line, "%u lines about user %u were left out", &left_out,
+               &user) == 2)
+        s->left_out += left_out;
     s->broken += strstr(line, "broke the protocol") != NULL;
     snprintf(s->lines[s->logged++ % LINES], sizeof(s->lines[0]), "%s", line);
     pthread_mutex_unlock(&s->lock);
@@ -62,6 +67,25 @@ bool test_server_logged(test_server *s, const char *what)
     return found;
 }
 
+void test_server_count(test_server *s, const char *wanted)
+{
+    pthread_mutex_lock(&s->lock);
+    s->wanted = wanted;
+    s->found = s->left_out = 0;
+    pthread_mutex_unlock(&s->lock);
+}
+
+unsigned test_server_counted(test_server *s)
+{
+    unsigned count;
+
+    warprsa_server_tick(s->server);
+    pthread_mutex_lock(&s->lock);
+    count = s->found + s->left_out;
+    pthread_mutex_unlock(&s->lock);
+    return count;
+}
+
 static bool key_id(const warprsa_private_key *key,
                    uint8_t id[WARPRSA_KEY_ID_BYTES])
 {
@@ -78,6 +102,9 @@ void test_server_start(test_server *s)
     s->config.counters = s->queue_config.counters;
     s->config.deadline_ms = s->queue_config.deadline_ms;
     s->config.key_id = key_id;
+    s->config.log_level = 1;
+    if (s->config.log_lines == 0)
+        s->config.log_lines = UINT32_MAX; /* tests look for lines */
     s->config.log = log_line;
     s->config.log_arg = s;
     s->config.listeners_count = 1;

@@ -37,6 +37,9 @@ typedef struct test_server {
     unsigned broken;     /* lines of the log about a broken protocol */
     char lines[64][256]; /* the last ones of the log */
     unsigned logged;     /* lines, ever */
+    const char *wanted;  /* NULL, or in lines that are counted */
+    unsigned found;      /* such lines */
+    unsigned left_out;   /* lines about anybody, as the log says */
 } test_server;
 
 /* Opens a queue and starts a server with `slots` for each client, on a socket
@@ -55,6 +58,11 @@ void test_server_start(test_server *s);
 unsigned test_server_log_length(test_server *s);
 unsigned test_server_broken(test_server *s);
 bool test_server_logged(test_server *s, const char *what);
+
+/* Counts lines with this in them from now on. How many there were so far, with
+ * those that were left out, about whomever. */
+void test_server_count(test_server *s, const char *wanted);
+unsigned test_server_counted(test_server *s);
 
 /* ---- A client as the provider has it ---- */
 

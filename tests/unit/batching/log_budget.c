@@ -1,0 +1,155 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lines of the log: whoever causes too many loses its own alone, and the log
+ * says how many.
+ */
+#include "batching/base/log_budget.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "batching/base/clock.h"
+
+enum {
+    MOST = 20,
+    FLOOD = 100000,
+    MANY = 1000, /* owners, more than have an entry */
+    NOISY = 1000,
+    QUIET = 1001,
+};
+
+static const uint64_t second = WARPRSA_NS_PER_SEC;
+static warprsa_log_budgets budgets;
+
+static int setup(void **state)
+{
+    (void)state;
+    budgets = (warprsa_log_budgets){0};
+    return warprsa_log_budgets_init(&budgets, MOST) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    warprsa_log_budgets_free(&budgets);
+    return 0;
+}
+
+static void one_budget(void **state)
+{
+    warprsa_log_budget one = {0}, other = {0};
+    unsigned taken = 0;
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        taken += warprsa_log_budget_take(&one, MOST, 5 * second + (unsigned)i);
+    assert_int_equal(taken, MOST);
+    assert_true(warprsa_log_budget_take(&other, MOST, 5 * second));
+    /* Said once, when the second is over. */
+    assert_int_equal(warprsa_log_budget_left_out(&one, 5 * second + 100), 0);
+    assert_int_equal(warprsa_log_budget_left_out(&one, 6 * second), 100 - MOST);
+    assert_int_equal(warprsa_log_budget_left_out(&one, 7 * second), 0);
+    assert_int_equal(warprsa_log_budget_left_out(&other, 7 * second), 0);
+    assert_true(warprsa_log_budget_take(&one, MOST, 7 * second));
+}
+
+/* How many of so many lines are written. */
+static unsigned take(uint64_t owner, unsigned lines, uint64_t now_ns)
+{
+    unsigned taken = 0;
+
+    for (unsigned i = 0; i < lines; i++)
+        taken += warprsa_log_budgets_take(&budgets, owner, now_ns);
+    return taken;
+}
+
+static void nothing_was_left_out(uint64_t now_ns)
+{
+    uint64_t owner, lines;
+
+    assert_false(
+        warprsa_log_budgets_left_out(&budgets, now_ns, &owner, &lines));
+}
+
+static void was_left_out(uint64_t now_ns, uint64_t owner, uint64_t lines)
+{
+    uint64_t is_owner, is_lines;
+
+    assert_true(
+        warprsa_log_budgets_left_out(&budgets, now_ns, &is_owner, &is_lines));
+    assert_int_equal(is_owner, owner);
+    assert_int_equal(is_lines, lines);
+}
+
+static void a_flood_beside_others(void **state)
+{
+    (void)state;
+    for (uint64_t at = second; at < 5 * second; at += second) {
+        assert_int_equal(take(NOISY, FLOOD, at), MOST);
+        assert_int_equal(take(QUIET, 1, at), 1);
+        assert_int_equal(take(0, 1, at), 1); /* root */
+        nothing_was_left_out(at + second - 1);
+        was_left_out(at + second, NOISY, FLOOD - MOST);
+        nothing_was_left_out(at + second);
+    }
+}
+
+/* Lines that were left out stay counted until they are told. */
+static void told_late(void **state)
+{
+    (void)state;
+    assert_int_equal(take(NOISY, 30, second), MOST);
+    assert_int_equal(take(NOISY, 30, 2 * second), MOST);
+    was_left_out(9 * second, NOISY, 2 * (30 - MOST));
+    nothing_was_left_out(9 * second);
+}
+
+/* Who had an entry before the crowd came keeps its lines, what the crowd costs
+ * is bounded, and a second later there is room for everybody. */
+static void more_owners_than_entries(void **state)
+{
+    unsigned taken = 0;
+
+    (void)state;
+    assert_int_equal(take(QUIET, 1, second), 1);
+    for (unsigned i = 0; i < MANY; i++)
+        taken += take(MANY * 2 + i, 2, second);
+    assert_int_equal(taken, 2 * (WARPRSA_LOG_OWNERS_MAX - 1) + MOST);
+    assert_int_equal(take(QUIET, 100, second), MOST - 1);
+    was_left_out(2 * second, QUIET, 101 - MOST);
+    was_left_out(2 * second, WARPRSA_LOG_OTHERS, 2 * MANY - taken);
+    nothing_was_left_out(2 * second);
+    assert_int_equal(take(MANY, 100, 2 * second), MOST);
+}
+
+/* An entry that has something to tell is not given away. */
+static void what_is_owed(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < WARPRSA_LOG_OWNERS_MAX; i++)
+        take(i, MOST + 1, second);
+    assert_int_equal(take(NOISY, 100, 2 * second), MOST);
+    for (unsigned i = 0; i < WARPRSA_LOG_OWNERS_MAX; i++)
+        was_left_out(2 * second, i, 1);
+    nothing_was_left_out(2 * second);
+    was_left_out(3 * second, WARPRSA_LOG_OTHERS, 100 - MOST);
+}
+
+#define WITH_BUDGETS(name)                                                     \
+    cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_budget), WITH_BUDGETS(a_flood_beside_others),
+        WITH_BUDGETS(told_late),      WITH_BUDGETS(more_owners_than_entries),
+        WITH_BUDGETS(what_is_owed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
