@@ -307,6 +307,36 @@ const warprsa_engine *warprsa_engine_host(void);
  * (count + 7) / 8 times that. */
 const warprsa_engine *warprsa_engine_ifma(void);
 
+/* A public key, as the same instructions check results with it. No secrets. */
+typedef struct warprsa_ifma_public_key warprsa_ifma_public_key;
+
+/* Prepares the public key of a private one, of which only n, e and the lengths
+ * of the primes are used, and sets *out, which warprsa_ifma_public_key_free()
+ * frees. On failure *out is NULL, and results have to be checked otherwise:
+ * WARPRSA_NO_DEVICE, the CPU or this build lacks the instructions;
+ * WARPRSA_UNSUPPORTED_KEY, the key is of a large class or of none;
+ * WARPRSA_NO_MEMORY. Any thread. */
+warprsa_status warprsa_ifma_public_key_new(const warprsa_private_key *key,
+                                           warprsa_ifma_public_key **out);
+
+/* NULL is allowed. Any thread. */
+void warprsa_ifma_public_key_free(warprsa_ifma_public_key *key);
+
+/* A private operation that somebody else has computed. Both numbers have the
+ * bytes of the key's modulus. */
+typedef struct warprsa_ifma_result {
+    const warprsa_ifma_public_key *key;
+    const uint8_t *input, *output;
+    bool is_right; /* set by warprsa_ifma_check() */
+} warprsa_ifma_result;
+
+/* Checks 1..WARPRSA_IFMA_LANES results. Their keys are of one size class and
+ * may differ. One is right if output < n and output^e mod n = input (RFC 8017,
+ * RSAVP1). Fewer take as long as WARPRSA_IFMA_LANES. The time depends on the
+ * class and the public exponents alone; the longest of these counts for all.
+ * Takes up to 64 KiB of the stack, and wipes it. Any thread. */
+void warprsa_ifma_check(warprsa_ifma_result *results, size_t count);
+
 /* The engine for NVIDIA GPUs. It is in a library of its own, which count()
  * opens, by an absolute path: without the library, the driver or a GPU, count()
  * is 0. No other function may be called before count(). */

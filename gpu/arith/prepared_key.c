@@ -237,17 +237,49 @@ static warprsa_status prepare_half(warprsa_prepared_half *half,
                : WARPRSA_NO_MEMORY;
 }
 
+/* The constants of a product modulo n: n itself, 2^-52 mod n, R^2 mod n for R =
+ * 2^(52 samples), and -1/n mod 2^52. */
+static bool put_modulus(double *modulus, double *inv_2_52, double *r2,
+                        double *n0inv, const BIGNUM *n, int samples,
+                        BN_CTX *ctx)
+{
+    if (!put_samples(modulus, n, samples))
+        return false;
+    *n0inv = compute_n0inv(modulus[0]);
+    return put_inv_2_52(inv_2_52, n, *n0inv, samples, ctx) &&
+           put_scaled(r2, NULL, 104 * samples, n, samples, ctx);
+}
+
 /* The constants of n, which all lanes use together. */
 static bool prepare_full(warprsa_prepared_key *out, const BIGNUM *n,
                          const BIGNUM *q, int limbs, BN_CTX *ctx)
 {
-    if (!put_samples(out->modulus, n, 2 * limbs))
-        return false;
-    out->n0inv = compute_n0inv(out->modulus[0]);
-    return put_inv_2_52(out->inv_2_52, n, out->n0inv, 2 * limbs, ctx) &&
-           put_scaled(out->r2, NULL, 208 * limbs, n, 2 * limbs, ctx) &&
+    return put_modulus(out->modulus, out->inv_2_52, out->r2, &out->n0inv, n,
+                       2 * limbs, ctx) &&
            put_scaled(out->q_r, q, 104 * limbs, n, 2 * limbs, ctx);
 }
+
+#ifndef WARPRSA_LARGE
+warprsa_status warprsa_prepare_modulus(const warprsa_private_key *key,
+                                       int samples, double *numbers,
+                                       double *n0inv)
+{
+    BN_CTX *ctx = BN_CTX_new();
+    const BIGNUM *n;
+    bool done;
+
+    if (ctx == NULL)
+        return WARPRSA_NO_MEMORY;
+    BN_CTX_start(ctx);
+    n = get(ctx, key->n, sizeof(key->n));
+    done =
+        n != NULL && put_modulus(numbers, numbers + samples,
+                                 numbers + 2 * samples, n0inv, n, samples, ctx);
+    BN_CTX_end(ctx);
+    BN_CTX_free(ctx);
+    return done ? WARPRSA_OK : WARPRSA_NO_MEMORY;
+}
+#endif
 
 /*
  * WARPRSA_OK if n = p q, and qinv < p is the inverse of q modulo p. The latter

@@ -123,6 +123,17 @@ warprsa_shape warprsa_shape_of(warprsa_size_class size);
 warprsa_status warprsa_prepare_key(warprsa_prepared_key *out,
                                    const warprsa_private_key *key);
 
+/*
+ * Sets the numbers of a key that its results are checked with: n, 2^-52 mod n
+ * and R^2 mod n, one after the other, of `samples` samples each, R being
+ * 2^(52 samples); and -1/n mod 2^52. n is odd and below R, and there are
+ * WARPRSA_FULL_SAMPLES samples at most. WARPRSA_OK or WARPRSA_NO_MEMORY. Any
+ * thread.
+ */
+warprsa_status warprsa_prepare_modulus(const warprsa_private_key *key,
+                                       int samples, double *numbers,
+                                       double *n0inv);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The private operations of each size class, which are compiled apart: with
- * AVX-512 IFMA, and once more in plain C (WARPRSA_IFMA_PORTABLE) under other
- * names.
+ * The private operations of each size class, and the checks of results, which
+ * are compiled apart: with AVX-512 IFMA, and once more in plain C
+ * (WARPRSA_IFMA_PORTABLE) under other names.
  */
 #ifndef WARPRSA_GPU_IFMA_LIMBS_H
 #define WARPRSA_GPU_IFMA_LIMBS_H
@@ -31,5 +31,15 @@ WARPRSA_DECLARE_LIMBS(30);
 WARPRSA_DECLARE_LIMBS(40);
 WARPRSA_DECLARE_LIMBS(60);
 WARPRSA_DECLARE_LIMBS(80);
+
+/* warprsa_ifma_check() with moduli of `limbs` samples. Any thread. */
+#define WARPRSA_DECLARE_CHECK(limbs)                                           \
+    void WARPRSA_IFMA_NAME(check, limbs)(warprsa_ifma_result * results,        \
+                                         size_t count)
+
+WARPRSA_DECLARE_CHECK(20);
+WARPRSA_DECLARE_CHECK(40);
+WARPRSA_DECLARE_CHECK(60);
+WARPRSA_DECLARE_CHECK(80);
 
 #endif

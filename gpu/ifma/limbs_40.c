@@ -1,8 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Private operations with primes of 40 samples.
+ * Private operations with primes of 40 samples, and checks with moduli of as
+ * many.
  */
 #define WARPRSA_LIMBS 40
 
+#include "gpu/ifma/check.h"
 #include "gpu/ifma/operation.h"

@@ -1,8 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Private operations with primes of 60 samples.
+ * Private operations with primes of 60 samples, and checks with moduli of as
+ * many.
  */
 #define WARPRSA_LIMBS 60
 
+#include "gpu/ifma/check.h"
 #include "gpu/ifma/operation.h"

@@ -23,22 +23,7 @@
 #include <string.h>
 
 #include "gpu/ifma/limbs.h"
-#include "gpu/ifma/mont_mul.h"
-
-enum {
-    LIMBS = WARPRSA_LIMBS,
-    FULL = 2 * LIMBS,
-    HALF = LIMBS / 2,
-    TILE = WARPRSA_TILE_OF(LIMBS), /* samples in a tile of a product */
-    TILES = LIMBS / TILE,
-    /* Samples of an entry of the table. In short numbers it has the power twice
-     * (fill_table()); of long ones the table would leave the first cache. */
-    ENTRY = TILES == 1 ? FULL : LIMBS,
-    /* Of a number of FULL samples, with room for a read of the word above any
-     * of them. */
-    NUMBER_WORDS = (FULL * WARPRSA_SAMPLE_BITS + 63) / 64 + 1,
-    NUMBER_BYTES = 8 * NUMBER_WORDS,
-};
+#include "gpu/ifma/number.h"
 
 /* Everything that an operation computes. SECRET. */
 typedef struct workspace {
@@ -51,8 +36,7 @@ typedef struct workspace {
     warprsa_vector entry[ENTRY];
     warprsa_vector table[ENTRY][WARPRSA_ENTRIES];
     warprsa_vector exponent[2][WARPRSA_BLINDED_WORDS];
-    uint8_t bytes[NUMBER_BYTES]; /* most significant first */
-    uint64_t words[NUMBER_WORDS];
+    number_conversion conversion;
 } workspace;
 
 /* What blinds batches of one key, from one to the next, as libcrypto does it:
@@ -75,159 +59,12 @@ typedef struct operation {
     struct blinding *kept; /* NULL: blinding is for this batch alone */
 } operation;
 
-#define NOINLINE static __attribute__((noinline))
-
-/* The tiles of a product. They are functions, since the caches of a processor
- * for instructions hold little more than one of each. */
-NOINLINE void set_tile(warprsa_vector *t, const warprsa_vector *x,
-                       const warprsa_vector *v)
-{
-    warprsa_tile(t, x, v, TILE, TILE, 1, 0);
-}
-
-NOINLINE void add_tile(warprsa_vector *t, const warprsa_vector *x,
-                       const warprsa_vector *v, int less)
-{
-    warprsa_tile(t, x, v, TILE, TILE, 0, less);
-}
-
-NOINLINE void add_triangle(warprsa_vector *t, const warprsa_vector *a)
-{
-    warprsa_triangle(t, a, TILE);
-}
-
-NOINLINE void reducing_tile(warprsa_vector *t, const warprsa_vector *inv_2_52,
-                            int less)
-{
-    warprsa_reducing_tile(t, inv_2_52, TILE, TILE, less);
-}
-
-/* t[0 .. FULL-1] = a b */
-NOINLINE void product(warprsa_vector *t, const warprsa_vector *a,
-                      const warprsa_vector *b)
-{
-    if (TILES == 1) {
-        set_tile(t, a, b);
-        return;
-    }
-    /* Tiles on the diagonal set all columns, and have none in common. */
-    for (int i = 0; i < TILES; i++)
-        set_tile(t + 2 * i * TILE, a + i * TILE, b + i * TILE);
-    for (int i = 0; i < TILES; i++)
-        for (int j = 0; j < TILES; j++)
-            if (i != j)
-                add_tile(t + (i + j) * TILE, a + i * TILE, b + j * TILE, 0);
-}
-
-/* t[0 .. FULL-1] = a^2 */
-NOINLINE void square(warprsa_vector *t, const warprsa_vector *a)
-{
-    if (TILES == 1) {
-        warprsa_square_in_registers(t, a, LIMBS);
-        return;
-    }
-    memset(t, 0, FULL * sizeof(*t));
-    for (int i = 0; i < TILES; i++)
-        for (int j = i + 1; j < TILES; j++)
-            add_tile(t + (i + j) * TILE, a + i * TILE, a + j * TILE, 0);
-    for (int i = 0; i < TILES; i++)
-        add_triangle(t + 2 * i * TILE, a + i * TILE);
-    warprsa_add_squares(t, a, LIMBS);
-}
-
-/* r = t / R mod P, plus at most two P. t is used up. */
-NOINLINE void mont_reduce(warprsa_vector *r, warprsa_vector *t,
-                          const warprsa_vector_modulus *m)
-{
-    if (TILES == 1) {
-        warprsa_reduce_in_registers(r, t, m, LIMBS, LIMBS, NULL, 0);
-        return;
-    }
-    for (int from = 0; from < LIMBS; from += TILE) {
-        const int last = from + TILE == LIMBS;
-
-        reducing_tile(t + from, m->inv_2_52, last);
-        for (int j = 1; j < TILES; j++)
-            add_tile(t + from + 1 + j * TILE, t + from, m->inv_2_52 + j * TILE,
-                     last);
-    }
-    warprsa_last_row(r, t + LIMBS - 1, m, LIMBS);
-}
-
-/* r may be a or b. */
-NOINLINE void mont_mul(warprsa_vector *r, const warprsa_vector *a,
-                       const warprsa_vector *b, const warprsa_vector_modulus *m,
-                       warprsa_vector *columns)
-{
-    product(columns, a, b);
-    mont_reduce(r, columns, m);
-}
-
-NOINLINE void mont_sqr(warprsa_vector *r, const warprsa_vector *a,
-                       const warprsa_vector_modulus *m, warprsa_vector *columns)
-{
-    square(columns, a);
-    mont_reduce(r, columns, m);
-}
-
-/* t = x, as `count` columns. */
-static void as_columns(warprsa_vector *t, const warprsa_vector *x, int count)
-{
-    for (int i = 0; i < LIMBS; i++)
-        t[i] = x[i] & WARPRSA_SAMPLE_MASK;
-    memset(t + LIMBS, 0, (size_t)(count - LIMBS) * sizeof(*t));
-}
-
-/* Resolves columns in two's complement (|column| < 2^62) into samples below
- * 2^52, exactly, and returns what is carried out at the top: it is negative
- * where the number is. */
-static warprsa_vector normalise(warprsa_vector *r, const warprsa_vector *s,
-                                int count)
-{
-    warprsa_vector carry = {0};
-
-    for (int i = 0; i < count; i++) {
-        carry += s[i];
-        r[i] = carry & WARPRSA_SAMPLE_MASK;
-        carry = warprsa_signed_carry(carry);
-    }
-    return carry;
-}
-
-/* Cuts off what the samples of a product have above their 52 bits. */
-static void cut(warprsa_vector *x)
-{
-    for (int i = 0; i < LIMBS; i++)
-        x[i] &= WARPRSA_SAMPLE_MASK;
-}
-
-/* x = x mod P, exactly, for 0 <= x < 8P, with `scratch` of LIMBS vectors: takes
- * off 4P, 2P and P, where that leaves no negative number. */
-static void reduce(warprsa_vector *x, const warprsa_vector *p,
-                   warprsa_vector *scratch)
-{
-    cut(x);
-    for (uint64_t factor = 4; factor > 0; factor /= 2) {
-        warprsa_vector negative;
-
-        for (int i = 0; i < LIMBS; i++)
-            scratch[i] = x[i] - factor * p[i];
-        negative = warprsa_negative(normalise(scratch, scratch, LIMBS));
-        for (int i = 0; i < LIMBS; i++)
-            x[i] = warprsa_choose_lane(negative, x[i], scratch[i]);
-    }
-}
-
 /* Loads a number of each request's key, which begins `offset` bytes into it. */
 static void load(warprsa_vector *to, const operation *op, size_t offset)
 {
-    for (int lane = 0; lane < WARPRSA_LANES; lane++) {
-        const double *from =
-            (const double *)((const char *)op->key[lane] + offset);
-
-        for (int i = 0; i < LIMBS; i++)
-            to[i][lane] = warprsa_integer(from[i]);
-    }
+    for (int lane = 0; lane < WARPRSA_LANES; lane++)
+        load_samples(to, lane,
+                     (const double *)((const char *)op->key[lane] + offset));
 }
 
 #define LOAD(to, op, member)                                                   \
@@ -250,27 +87,9 @@ static void load_modulus(const operation *op, int which)
 /* The input of each request, as samples. */
 static void load_input(const operation *op)
 {
-    workspace *w = op->w;
-
-    for (int lane = 0; lane < WARPRSA_LANES; lane++) {
-        const size_t length = op->key[lane]->modulus_bytes;
-
-        memset(w->bytes, 0, NUMBER_BYTES - length);
-        memcpy(w->bytes + NUMBER_BYTES - length, op->request[lane]->input,
-               length);
-        for (int i = 0; i < NUMBER_WORDS; i++) {
-            memcpy(&w->words[i], w->bytes + NUMBER_BYTES - 8 * (i + 1), 8);
-            w->words[i] = __builtin_bswap64(w->words[i]);
-        }
-        for (int i = 0; i < FULL; i++) {
-            const int bit = i * WARPRSA_SAMPLE_BITS, shift = bit % 64;
-            uint64_t bits = w->words[bit / 64] >> shift;
-
-            if (shift > 64 - WARPRSA_SAMPLE_BITS)
-                bits |= w->words[bit / 64 + 1] << (64 - shift);
-            w->input[i][lane] = bits & WARPRSA_SAMPLE_MASK;
-        }
-    }
+    for (int lane = 0; lane < WARPRSA_LANES; lane++)
+        load_bytes(op->w->input, lane, FULL, op->request[lane]->input,
+                   op->key[lane]->modulus_bytes, &op->w->conversion);
 }
 
 /* Sample `index` of the blinding factor r: 260 random bits, or one less than
@@ -319,35 +138,6 @@ static void blind_exponent(const operation *op, int which, int lane)
     blinded[0][lane] &= ~1ull;
 }
 
-/* r = x^(e-1), for public odd e >= 3; x in Montgomery form, `one` is R mod P; r
- * is not x. All lanes take as many turns as the largest e has bits, and all
- * multiply where any of them has a one. */
-static void public_modexp(warprsa_vector *r, const warprsa_vector *x,
-                          const warprsa_vector *one, const operation *op,
-                          int which)
-{
-    const warprsa_vector_modulus *m = &op->w->modulus[which];
-    uint64_t any = 0;
-    int top = 63;
-
-    for (int lane = 0; lane < WARPRSA_LANES; lane++)
-        any |= op->e[lane];
-    while (any >> top == 0)
-        top--;
-    for (int i = 0; i < LIMBS; i++)
-        r[i] = warprsa_choose_lane(0 - (op->e >> top & 1), x[i], one[i]);
-    for (int bit = top - 1; bit >= 0; bit--) {
-        const warprsa_vector digit = op->e >> bit & 1;
-
-        mont_sqr(r, r, m, op->w->columns);
-        if (bit == 0 || ((any >> bit) & 1) == 0)
-            continue;
-        mont_mul(op->w->part, r, x, m, op->w->columns);
-        for (int i = 0; i < LIMBS; i++)
-            r[i] = warprsa_choose_lane(0 - digit, op->w->part[i], r[i]);
-    }
-}
-
 /* x = y mod P in Montgomery form, below 3P, for y of FULL samples, all cut off:
  * a reduction leaves y / R, and y / R times R^3 / R is y R. A modulus has 104
  * LIMBS - 10 bits at most, and y no more bytes than it. */
@@ -377,7 +167,8 @@ static void choose_blinding(const operation *op, int which)
         mont_sqr(w->power, kept->power[which], m, w->columns);
     } else {
         load_blinding(op, which);
-        public_modexp(w->power, w->r, w->one[which], op, which);
+        public_modexp(w->power, w->r, w->one[which], &op->e, m, w->columns,
+                      w->part);
     }
     if (kept != NULL) {
         memcpy(kept->r[which], w->r, sizeof(w->r));
@@ -607,7 +398,7 @@ static warprsa_vector differs(const operation *op, int which)
     warprsa_vector bits = {0};
 
     split(s, w->result, op, which);
-    public_modexp(w->power, s, w->one[which], op, which);
+    public_modexp(w->power, s, w->one[which], &op->e, m, w->columns, w->part);
     mont_mul(w->power, w->power, s, m, w->columns);
     reduce(w->power, m->p, w->part);
     reduce(input, m->p, w->part);
@@ -621,6 +412,8 @@ static warprsa_vector differs(const operation *op, int which)
 static void put_output(workspace *w, warprsa_host_request *request, int lane,
                        size_t length)
 {
+    uint8_t *bytes = w->conversion.bytes;
+
     for (int i = 0; i < NUMBER_WORDS; i++) {
         const int first = 64 * i / WARPRSA_SAMPLE_BITS;
         int at = first * WARPRSA_SAMPLE_BITS - 64 * i;
@@ -633,9 +426,9 @@ static void put_output(workspace *w, warprsa_host_request *request, int lane,
             at += WARPRSA_SAMPLE_BITS;
         }
         word = __builtin_bswap64(word);
-        memcpy(w->bytes + NUMBER_BYTES - 8 * (i + 1), &word, 8);
+        memcpy(bytes + NUMBER_BYTES - 8 * (i + 1), &word, 8);
     }
-    memcpy(request->output, w->bytes + NUMBER_BYTES - length, length);
+    memcpy(request->output, bytes + NUMBER_BYTES - length, length);
 }
 
 static void compute(operation *op, warprsa_host_request *requests, size_t count)
@@ -658,9 +451,6 @@ static void compute(operation *op, warprsa_host_request *requests, size_t count)
                    op->key[lane]->modulus_bytes);
     }
 }
-
-/* Expands WARPRSA_LIMBS first. */
-#define NAME(name, limbs) WARPRSA_IFMA_NAME(name, limbs)
 
 const size_t NAME(workspace_bytes, WARPRSA_LIMBS) = sizeof(workspace);
 const size_t NAME(blinding_bytes, WARPRSA_LIMBS) = sizeof(struct blinding);

@@ -7,7 +7,7 @@
  * CPU:
  *
  *   taskset -c 1 build/tests/bench/ifma_rate [--mb=libcrypto_mb.so.12]
- *       [--rounds=15] [--bits=2048] [--fastest]
+ *       [--rounds=15] [--bits=2048] [--fastest] [--check]
  *
  * Without --bits it measures all lengths; to make keys of more than 4096 bits
  * takes a minute.
@@ -15,6 +15,10 @@
  * The three take turns; a row has the medians of the operations per second, and
  * the median, the least and the most of the rounds' ratios. Time is the CPU
  * time of the thread. --mb is the library's file; without it that column is 0.
+ * With --check it is checks of eight results by the public exponent 65537 that
+ * are measured instead (warprsa_ifma_check()), beside libcrypto's public
+ * operation; of the lengths up to 4096 bits.
+ *
  * With --fastest a rate is that of the fastest batch of all rounds, and the
  * ratio that of these rates: other work on the machine disturbs it less.
  */
@@ -39,6 +43,7 @@ enum {
     NUMBERS = 7, /* n, e, p, q, dp, dq, qinv */
     ROUNDS_MAX = 1000,
     ROUND_MS = 20, /* of each, about */
+    CHECKED_BITS_MAX = 4096,
 };
 
 /* mbx_rsa_private_crt_ssl_mb8(): from, to, p, q, dp, dq, qinv, bits. */
@@ -51,7 +56,8 @@ typedef struct subject {
     const warprsa_engine *engine;
     warprsa_device *device;
     mb_fn mb;
-    EVP_PKEY_CTX *libcrypto;
+    EVP_PKEY_CTX *libcrypto, *libcrypto_public;
+    warprsa_ifma_public_key *public_key;
     BIGNUM *number[NUMBERS];
     int bits;
     warprsa_size_class size;
@@ -124,6 +130,31 @@ static void by_libcrypto(subject *s)
     }
 }
 
+static void check_by_ifma(subject *s)
+{
+    warprsa_ifma_result results[LANES];
+
+    for (int i = 0; i < LANES; i++)
+        results[i] = (warprsa_ifma_result){
+            .key = s->public_key, .input = s->input[i], .output = s->output[i]};
+    warprsa_ifma_check(results, LANES);
+    for (int i = 0; i < LANES; i++)
+        check(results[i].is_right, "a right result is refused");
+}
+
+static void check_by_libcrypto(subject *s)
+{
+    for (int i = 0; i < LANES; i++) {
+        uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
+        size_t length = sizeof(input);
+
+        check(EVP_PKEY_encrypt(s->libcrypto_public, input, &length,
+                               s->output[i], (size_t)s->bits / 8) == 1 &&
+                  memcmp(input, s->input[i], length) == 0,
+              "libcrypto refuses a right result");
+    }
+}
+
 /* Operations per second, in turns that take about ROUND_MS; with `fastest` in
  * the shortest of them. */
 static double rate_of(void (*operate)(subject *), subject *s, int fastest)
@@ -169,6 +200,15 @@ static void use_key(subject *s, int bits)
     s->size = (warprsa_size_class)warprsa_key_class(&key);
     check(s->engine->load_key(s->device, &key, &s->key) == WARPRSA_OK,
           "the engine refuses the key");
+    if (bits <= CHECKED_BITS_MAX)
+        check(warprsa_ifma_public_key_new(&key, &s->public_key) == WARPRSA_OK,
+              "the public key is refused");
+    s->libcrypto_public = EVP_PKEY_CTX_new(pkey, NULL);
+    check(s->libcrypto_public != NULL &&
+              EVP_PKEY_encrypt_init(s->libcrypto_public) == 1 &&
+              EVP_PKEY_CTX_set_rsa_padding(s->libcrypto_public,
+                                           RSA_NO_PADDING) == 1,
+          "libcrypto refuses the public key");
     s->libcrypto = EVP_PKEY_CTX_new(pkey, NULL);
     check(s->libcrypto != NULL && EVP_PKEY_decrypt_init(s->libcrypto) == 1 &&
               EVP_PKEY_CTX_set_rsa_padding(s->libcrypto, RSA_NO_PADDING) == 1,
@@ -184,6 +224,9 @@ static void use_key(subject *s, int bits)
 static void drop_key(subject *s)
 {
     EVP_PKEY_CTX_free(s->libcrypto);
+    EVP_PKEY_CTX_free(s->libcrypto_public);
+    warprsa_ifma_public_key_free(s->public_key);
+    s->public_key = NULL;
     for (int i = 0; i < NUMBERS; i++) {
         BN_clear_free(s->number[i]);
         s->number[i] = NULL;
@@ -191,8 +234,11 @@ static void drop_key(subject *s)
     s->engine->unload_key(s->device, s->key);
 }
 
-static void measure(subject *s, size_t rounds, int fastest)
+static void measure(subject *s, size_t rounds, int fastest, int checks)
 {
+    void (*const of_ifma)(subject *) = checks ? check_by_ifma : by_ifma;
+    void (*const of_libcrypto)(subject *) =
+        checks ? check_by_libcrypto : by_libcrypto;
     static double ifma[ROUNDS_MAX], mb[ROUNDS_MAX], libcrypto[ROUNDS_MAX];
     static double ratio[ROUNDS_MAX];
     uint8_t expected[LANES][WARPRSA_MODULUS_BYTES_MAX];
@@ -206,9 +252,9 @@ static void measure(subject *s, size_t rounds, int fastest)
         check(memcmp(expected[i], s->output[i], (size_t)s->bits / 8) == 0,
               "the engine's result is not libcrypto's");
     for (size_t i = 0; i < rounds; i++) {
-        ifma[i] = rate_of(by_ifma, s, fastest);
+        ifma[i] = rate_of(of_ifma, s, fastest);
         mb[i] = s->mb != NULL ? rate_of(by_mb, s, fastest) : 0;
-        libcrypto[i] = rate_of(by_libcrypto, s, fastest);
+        libcrypto[i] = rate_of(of_libcrypto, s, fastest);
         ratio[i] = s->mb != NULL ? ifma[i] / mb[i] : 0;
     }
     r = spread_of(ratio, rounds);
@@ -234,13 +280,14 @@ int main(int argc, char **argv)
         {"rounds", required_argument, NULL, 'r'},
         {"bits", required_argument, NULL, 'b'},
         {"fastest", no_argument, NULL, 'f'},
+        {"check", no_argument, NULL, 'c'},
         {0}};
     static const int lengths[] = {1024, 2048, 3072, 4096, 6144, 7680, 8192};
     static subject s;
     const warprsa_device_config config = {
         .streams = 1, .batch_max = LANES, .keys_max = 1, .random = give_random};
     const char *library = NULL;
-    int rounds = 15, only = 0, fastest = 0, option;
+    int rounds = 15, only = 0, fastest = 0, checks = 0, option;
     char why[160] = "";
 
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -249,9 +296,12 @@ int main(int argc, char **argv)
             library = optarg;
         else if (option == 'f')
             fastest = 1;
+        else if (option == 'c')
+            checks = 1;
         else
             *(option == 'r' ? &rounds : &only) = atoi(optarg);
     }
+    check(!checks || library == NULL, "--check: crypto_mb checks nothing");
     check(rounds >= 1 && rounds <= ROUNDS_MAX, "--rounds: 1 to 1000");
     if (library != NULL) {
         void *handle = dlopen(library, RTLD_NOW);
@@ -265,9 +315,10 @@ int main(int argc, char **argv)
           why);
     puts("bits,ifma/s,crypto_mb/s,libcrypto/s,ifma/crypto_mb,least,most");
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
-        if (only == 0 || only == lengths[i]) {
+        if ((only == 0 || only == lengths[i]) &&
+            (!checks || lengths[i] <= CHECKED_BITS_MAX)) {
             use_key(&s, lengths[i]);
-            measure(&s, (size_t)rounds, fastest);
+            measure(&s, (size_t)rounds, fastest, checks);
             drop_key(&s);
         }
     s.engine->close(s.device);

@@ -18,6 +18,9 @@
  * to two windows of the exponents and 3 as the public exponent. The result is
  * wrong then, and the operation's own check must say so. The first class is
  * also computed with blinding that is kept from one batch to the next.
+ *
+ * Results that others have computed are checked, too, with keys of each class
+ * that is not large: there it is the inputs and the results that are marked.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -28,6 +31,9 @@
 
 #include "gpu/arith/prepared_key.h"
 #include "gpu/host/arithmetic.h"
+#define WARPRSA_IFMA_PORTABLE
+#include "gpu/ifma/limbs.h"
+#include "gpu/ifma/public_key.h"
 #include "gpu/known_answer.h"
 #include "gpu/known_answer_keys.h"
 
@@ -175,6 +181,49 @@ static void operate_twice(operands *o, void *workspace, int size)
     free(blinding);
 }
 
+#ifndef WARPRSA_LARGE
+/* A right result in every lane but one. */
+static void check_results(int size)
+{
+    static void (*const of_class[])(warprsa_ifma_result *, size_t) = {
+        warprsa_portable_check_20, warprsa_portable_check_40,
+        warprsa_portable_check_60, warprsa_portable_check_80};
+    static uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
+    static uint8_t output[2][WARPRSA_MODULUS_BYTES_MAX];
+    const warprsa_known_answer_numbers *known =
+        &warprsa_known_answer_keys[size];
+    const unsigned before = VALGRIND_COUNT_ERRORS;
+    warprsa_ifma_public_key *public;
+    warprsa_ifma_result results[REQUESTS];
+    warprsa_private_key key;
+    int marked, right = 1;
+
+    warprsa_known_answer_key(&key, (warprsa_size_class)size);
+    if (warprsa_ifma_public_key_prepare(&key, &public) != WARPRSA_OK)
+        exit(1);
+    for (size_t i = 0; i < sizeof(input); i++)
+        input[i] = (uint8_t)i;
+    for (int i = 0; i < 2; i++)
+        memcpy(output[i], known->answer, known->modulus_bytes);
+    output[1][1] ^= 1;
+    for (int i = 0; i < REQUESTS; i++)
+        results[i] = (warprsa_ifma_result){
+            .key = public, .input = input, .output = output[i == FEW]};
+    VALGRIND_MAKE_MEM_UNDEFINED(input, sizeof(input));
+    VALGRIND_MAKE_MEM_UNDEFINED(output, sizeof(output));
+    of_class[size](results, REQUESTS);
+    expect(VALGRIND_COUNT_ERRORS == before,
+           "check: no branch and no address depends on a number", size);
+    marked = is_marked(&results[0].is_right, 1);
+    expect(marked, "check: the marks have reached the answer", size);
+    VALGRIND_MAKE_MEM_DEFINED(results, sizeof(results));
+    for (int i = 0; i < REQUESTS; i++)
+        right &= results[i].is_right == (i != FEW);
+    expect(right, "check: the wrong result is found, and it alone", size);
+    warprsa_ifma_public_key_free(public);
+}
+#endif
+
 /* What a window of an exponent must not do. */
 static void controls(const operands *o)
 {
@@ -214,5 +263,9 @@ int main(int argc, char **argv)
         }
         free(workspace);
     }
+#ifndef WARPRSA_LARGE
+    for (int size = FIRST; size < END; size++)
+        check_results(size);
+#endif
     return failures != 0;
 }
