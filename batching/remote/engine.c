@@ -398,16 +398,13 @@ static warprsa_status remote_start(warprsa_device *device, unsigned stream,
 static void verify_all(const warprsa_device *device, warprsa_task *tasks,
                        size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        const remote_key *key = &device->keys[tasks[i].key];
+    warprsa_verify_batch batch = {0};
 
-        if (tasks[i].status != WARPRSA_OK ||
-            warprsa_verify_is_right(key->verify, tasks[i].input,
-                                    tasks[i].output, key->bytes))
-            continue;
-        explicit_bzero(tasks[i].output, key->bytes);
-        tasks[i].status = WARPRSA_CHECK_FAILED;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (tasks[i].status == WARPRSA_OK)
+            warprsa_verify_add(&batch, device->keys[tasks[i].key].verify,
+                               &tasks[i]);
+    warprsa_verify_end(&batch);
 }
 
 static warprsa_status remote_wait(warprsa_device *device, unsigned stream,

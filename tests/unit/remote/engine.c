@@ -53,6 +53,8 @@ static struct {
     unsigned tls_reloads;
     bool revoked;
     bool ending, silent;
+    warprsa_task *unverified[BATCH];
+    unsigned verified, verify_ends;
     unsigned lost;
     char why[64];
     uint64_t traffic[WARPRSA_TRAFFIC_KINDS];
@@ -106,25 +108,39 @@ bool warprsa_tls_still_valid(warprsa_tls *tls, SSL *ssl, unsigned *checked,
     return !host.revoked;
 }
 
+struct warprsa_verify {
+    int unused;
+};
+
 warprsa_verify *warprsa_verify_new(const warprsa_private_key *key)
 {
     (void)key;
-    return NULL;
+    return calloc(1, sizeof(warprsa_verify));
 }
 
 void warprsa_verify_free(warprsa_verify *verify)
 {
-    (void)verify;
+    free(verify);
 }
 
-bool warprsa_verify_is_right(const warprsa_verify *verify, const uint8_t *input,
-                             const uint8_t *output, size_t bytes)
+/* Of results that were received each third is wrong. They are refused at the
+ * end, all at once. */
+void warprsa_verify_add(warprsa_verify_batch *batch,
+                        const warprsa_verify *verify, warprsa_task *task)
 {
-    (void)verify;
-    (void)input;
-    (void)output;
-    (void)bytes;
-    return true;
+    (void)batch;
+    assert_non_null(verify);
+    assert_int_equal(task->status, WARPRSA_OK);
+    assert_int_equal(task->output[0], 0xab);
+    host.unverified[host.verified++] = task;
+}
+
+void warprsa_verify_end(warprsa_verify_batch *batch)
+{
+    (void)batch;
+    for (unsigned i = 0; i < host.verified; i += 3)
+        host.unverified[i]->status = WARPRSA_CHECK_FAILED;
+    host.verify_ends++;
 }
 
 int warprsa_key_class(const warprsa_private_key *key)
@@ -344,7 +360,7 @@ static setting *set_up(unsigned operations_max)
     host.welcome = (warprsa_remote_welcome){.keys_max = 8,
                                             .operations_max = operations_max};
     host.fail_begin = host.operations = host.most = host.unloads = host.lost =
-        host.leaves = 0;
+        host.leaves = host.verified = host.verify_ends = 0;
     memset(host.traffic, 0, sizeof(host.traffic));
     host.ending = host.silent = false;
     host.key = 0;
@@ -492,6 +508,33 @@ static void results_that_make_no_sense_are_refused(void **state)
     tear_down(s);
 }
 
+/* What was received is checked, each result once, and nothing else is. */
+static void each_result_is_checked(void **state)
+{
+    static const warprsa_remote_engine_config checks = {.verify = true};
+    setting *s = set_up(4096);
+
+    (void)state;
+    s->engine = warprsa_engine_remote(&checks);
+    load_key(s);
+    assert_int_equal(start(s), WARPRSA_OK);
+    host.operations -= 3;
+    for (unsigned i = 0; i < 3; i++)
+        assert_null(answer_one(host.ids[host.operations + i],
+                               WARPRSA_REMOTE_UNAVAILABLE, 0));
+    answer_all(WARPRSA_REMOTE_OK);
+    assert_int_equal(host.verified, 0);
+    assert_int_equal(s->engine->wait(s->device, 0, LONG_MS), WARPRSA_OK);
+    assert_int_equal(host.verified, BATCH - 3);
+    assert_int_equal(host.verify_ends, 1);
+    for (unsigned i = 0; i < BATCH; i++)
+        assert_int_equal(s->tasks[i].status, i >= BATCH - 3
+                                                 ? WARPRSA_DEVICE_ERROR
+                                             : i % 3 == 0 ? WARPRSA_CHECK_FAILED
+                                                          : WARPRSA_OK);
+    tear_down(s);
+}
+
 static void a_host_that_drains_takes_no_more(void **state)
 {
     static const warprsa_remote_response draining = {
@@ -586,6 +629,7 @@ int main(void)
         cmocka_unit_test(a_key_that_is_not_sent_is_forgotten),
         cmocka_unit_test(a_key_that_is_not_answered_is_the_reason),
         cmocka_unit_test(results_that_make_no_sense_are_refused),
+        cmocka_unit_test(each_result_is_checked),
         cmocka_unit_test(a_host_that_drains_takes_no_more),
         cmocka_unit_test(the_thread_that_opens_leaves_tls),
         cmocka_unit_test(a_host_is_trusted_until_it_is_not),
