@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Sums by program, and the state file; see programs.h. The file holds a head
- * and records: one for the ended processes of each program, and one for each
- * block of each live process. A block that is in the old file and no more among
- * the live ones belongs to the ended processes from then on.
+ * Sums by user and program, and the state file; see programs.h. The file holds
+ * a head and records: one for the ended processes of each program, and one for
+ * each block of each live process. A block that is in the old file and no more
+ * among the live ones belongs to the ended processes from then on.
  */
 #include "batching/stat/programs.h"
 
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct state_head {
@@ -27,19 +28,58 @@ typedef struct state_head {
 static const state_head wanted_head = {"warprsa", WARPRSA_COUNTERS_VERSION,
                                        sizeof(warprsa_seen), 0};
 
-static warprsa_program *find(warprsa_programs *programs, const char *name)
+/* One more program. NULL: no memory, which is noted. */
+static warprsa_program *add_program(warprsa_programs *programs,
+                                    warprsa_user_seat *user, const char *name)
 {
     warprsa_program *program;
 
-    for (size_t i = 0; i < programs->count; i++)
-        if (strcmp(programs->list[i].name, name) == 0)
-            return &programs->list[i];
-    if (programs->count > WARPRSA_PROGRAMS_MAX)
-        return &programs->list[WARPRSA_PROGRAMS_MAX];
+    if (programs->count == programs->size) {
+        size_t size = programs->size == 0 ? 64 : 2 * programs->size;
+        warprsa_program *list =
+            reallocarray(programs->list, size, sizeof(*list));
+
+        if (list == NULL) {
+            programs->no_memory = true;
+            return NULL;
+        }
+        programs->list = list;
+        programs->size = size;
+    }
     program = &programs->list[programs->count++];
-    snprintf(program->name, sizeof(program->name), "%s",
-             programs->count > WARPRSA_PROGRAMS_MAX ? "other" : name);
+    memset(program, 0, sizeof(*program));
+    program->user = user;
+    snprintf(program->name, sizeof(program->name), "%s", name);
     return program;
+}
+
+static warprsa_program *find_named(const warprsa_programs *programs,
+                                   const warprsa_user_seat *user,
+                                   const char *name)
+{
+    for (size_t i = 0; i < programs->count; i++)
+        if (programs->list[i].user == user &&
+            strcmp(programs->list[i].name, name) == 0)
+            return &programs->list[i];
+    return NULL;
+}
+
+/* A program of a user by name; what is too many is summed as "other". NULL: no
+ * memory, which is noted. */
+static warprsa_program *find(warprsa_programs *programs, uid_t uid,
+                             const char *name)
+{
+    warprsa_user_seat *user = warprsa_users_find(&programs->users, uid);
+    warprsa_program *program = find_named(programs, user, name);
+
+    if (program != NULL)
+        return program;
+    if (user->programs < WARPRSA_USER_PROGRAMS_MAX) {
+        user->programs++;
+        return add_program(programs, user, name);
+    }
+    program = find_named(programs, user, "other");
+    return program != NULL ? program : add_program(programs, user, "other");
 }
 
 /* Adds all words behind the texts: all of them are counters. */
@@ -66,8 +106,8 @@ static void clear_gauges(warprsa_counters *c)
             0;
 }
 
-static void add_live(warprsa_programs *programs, const char *name, pid_t pid,
-                     const warprsa_counters *counters)
+static void add_live(warprsa_programs *programs, const char *name, uid_t uid,
+                     pid_t pid, const warprsa_counters *counters)
 {
     warprsa_seen *seen;
 
@@ -85,32 +125,94 @@ static void add_live(warprsa_programs *programs, const char *name, pid_t pid,
     seen = &programs->live[programs->live_count++];
     memset(seen, 0, sizeof(*seen));
     snprintf(seen->name, sizeof(seen->name), "%s", name);
+    seen->uid = uid;
     seen->pid = (uint64_t)pid;
     memcpy(&seen->counters, counters, sizeof(*counters));
 }
 
-static void collect_process(void *arg, pid_t pid, warprsa_found found,
-                            const warprsa_counters *blocks, size_t count)
+static bool has_known_block(const warprsa_reading *reading)
+{
+    for (size_t i = 0; i < reading->count; i++)
+        if (reading->owners[i] == reading->user)
+            return true;
+    return false;
+}
+
+/* The state of a process; WARPRSA_PROCESS_STATES: there is nothing to tell. */
+static warprsa_process_state state_of(const warprsa_reading *reading)
+{
+    switch (reading->found) {
+    case WARPRSA_FOUND:
+        return has_known_block(reading) ? WARPRSA_PROCESS_ACTIVE
+                                        : WARPRSA_PROCESS_UNKNOWN;
+    case WARPRSA_NOT_COUNTING:
+    case WARPRSA_INHERITED:
+        return WARPRSA_PROCESS_IDLE;
+    case WARPRSA_OTHER_VERSION:
+        return WARPRSA_PROCESS_OTHER_VERSION;
+    case WARPRSA_UNKNOWN:
+        return WARPRSA_PROCESS_UNKNOWN;
+    case WARPRSA_NOT_LOADED:
+    case WARPRSA_NO_PROCESS:
+    case WARPRSA_NO_PERMISSION:
+    case WARPRSA_NOT_LOOKED_AT:
+        break;
+    }
+    return WARPRSA_PROCESS_STATES;
+}
+
+/* Adds the blocks of a process, up to what each user may have. */
+static void collect_blocks(warprsa_programs *programs,
+                           const warprsa_reading *reading)
+{
+    for (size_t i = 0; i < reading->count; i++) {
+        const uid_t uid = reading->owners[i];
+        warprsa_user_seat *user;
+
+        if (uid == WARPRSA_USER_UNKNOWN)
+            continue;
+        user = warprsa_users_find(&programs->users, uid);
+        if (user->blocks < WARPRSA_USER_BLOCKS_MAX) {
+            user->blocks++;
+            add_live(programs, reading->command, uid, reading->pid,
+                     &reading->blocks[i]);
+        } else {
+            user->left_out++;
+        }
+    }
+}
+
+static void collect_process(void *arg, const warprsa_reading *reading)
 {
     warprsa_programs *programs = arg;
-    warprsa_process_state state =
-        found == WARPRSA_FOUND           ? WARPRSA_PROCESS_ACTIVE
-        : found == WARPRSA_OTHER_VERSION ? WARPRSA_PROCESS_OTHER_VERSION
-        : found == WARPRSA_UNKNOWN       ? WARPRSA_PROCESS_UNKNOWN
-                                         : WARPRSA_PROCESS_IDLE;
-    char name[WARPRSA_COMMAND_SIZE];
+    const warprsa_process_state state = state_of(reading);
+    warprsa_program *program;
 
-    if (found == WARPRSA_NO_PERMISSION) {
+    if (reading->found == WARPRSA_NO_PERMISSION) {
         programs->unreadable++;
         return;
     }
-    warprsa_stats_command(pid, name);
-    find(programs, name)->processes[state]++;
-    for (size_t i = 0; i < count; i++)
-        add_live(programs, name, pid, &blocks[i]);
+    if (reading->cut)
+        warprsa_users_find(&programs->users, reading->user)->left_out++;
+    for (size_t i = 0; i < reading->foreign_count; i++)
+        warprsa_users_find(&programs->users, reading->foreign[i])->foreign++;
+    if (state != WARPRSA_PROCESS_STATES) {
+        program = find(programs, reading->user, reading->command);
+        if (program != NULL)
+            program->processes[state]++;
+    }
+    collect_blocks(programs, reading);
 }
 
-/* Orders blocks by their process and the time when they were made. */
+static uint64_t *looks_of(void *arg, uid_t user)
+{
+    warprsa_programs *programs = arg;
+
+    return warprsa_users_looks(&programs->users, user);
+}
+
+/* Orders blocks by their process, the time when they were made, and the user,
+ * since the time may be made up. */
 static int compare(const void *left, const void *right)
 {
     const warprsa_seen *l = left, *r = right;
@@ -119,16 +221,24 @@ static int compare(const void *left, const void *right)
         return l->pid < r->pid ? -1 : 1;
     if (l->counters.created_ns != r->counters.created_ns)
         return l->counters.created_ns < r->counters.created_ns ? -1 : 1;
+    if (l->uid != r->uid)
+        return l->uid < r->uid ? -1 : 1;
     return 0;
 }
 
 bool warprsa_programs_collect(warprsa_programs *programs, char *why,
                               size_t why_size)
 {
-    if (!warprsa_stats_each(collect_process, programs)) {
+    warprsa_stats_reader reader;
+    bool read;
+
+    warprsa_stats_open(&reader);
+    read = warprsa_stats_each(&reader, looks_of, collect_process, programs);
+    if (!read)
         snprintf(why, why_size, "/proc: %s", strerror(errno));
+    warprsa_stats_close(&reader);
+    if (!read)
         return false;
-    }
     if (programs->no_memory) {
         snprintf(why, why_size, "no memory for all processes");
         return false;
@@ -142,14 +252,18 @@ bool warprsa_programs_collect(warprsa_programs *programs, char *why,
 /* Adds a record of the old file, unless its process still counts there. */
 static void add_old(warprsa_programs *programs, warprsa_seen *old)
 {
+    warprsa_program *program;
+
     old->name[sizeof(old->name) - 1] = '\0';
-    warprsa_stats_clean(old->name);
+    warprsa_clean_name(old->name);
     if (old->pid != 0 && programs->live_count > 0 &&
         bsearch(old, programs->live, programs->live_count,
                 sizeof(*programs->live), compare) != NULL)
         return;
     clear_gauges(&old->counters);
-    add(&find(programs, old->name)->sum, &old->counters);
+    program = find(programs, (uid_t)old->uid, old->name);
+    if (program != NULL)
+        add(&program->sum, &old->counters);
 }
 
 /* The same of all records behind the head; `why` says what is missing. */
@@ -177,16 +291,45 @@ static void read_records(warprsa_programs *programs, FILE *file, char *why,
                  count, head.records);
 }
 
+/* Opens a state file that nobody but this user or root can have written, and
+ * nothing else by that name. NULL: there is none (errno is ENOENT or 0, and
+ * `why` says which one is passed over), or it can't be opened. */
+static FILE *open_state(const char *path, char *why, size_t why_size)
+{
+    const int fd =
+        open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    struct stat file;
+    FILE *opened;
+
+    if (fd < 0 && errno != ELOOP)
+        return NULL;
+    if (fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
+        (file.st_uid == geteuid() || file.st_uid == 0) &&
+        (file.st_mode & (S_IWGRP | S_IWOTH)) == 0) {
+        opened = fdopen(fd, "r");
+        if (opened == NULL)
+            close(fd);
+        return opened;
+    }
+    if (fd >= 0)
+        close(fd);
+    snprintf(why, why_size,
+             "it is a link, or no regular file that only this user or root can "
+             "write: sums begin anew");
+    errno = 0;
+    return NULL;
+}
+
 /* Adds what the file at `path` knows of ended processes; `why` says what is
  * wrong with it. False: it cannot be read; errno says why. */
 static bool read_state(warprsa_programs *programs, const char *path, char *why,
                        size_t why_size)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = open_state(path, why, why_size);
     bool good;
 
     if (file == NULL)
-        return errno == ENOENT;
+        return errno == ENOENT || errno == 0;
     read_records(programs, file, why, why_size);
     good = ferror(file) == 0;
     fclose(file);
@@ -206,6 +349,7 @@ static bool write_records(const warprsa_programs *programs, FILE *file)
         warprsa_seen ended = {0};
 
         memcpy(ended.name, program->name, sizeof(ended.name));
+        ended.uid = program->user->uid;
         memcpy(&ended.counters, &program->sum, sizeof(ended.counters));
         good = fwrite(&ended, sizeof(ended), 1, file) == 1;
     }
@@ -270,20 +414,26 @@ static void take_names(warprsa_counters *sum, const warprsa_counters *counters)
     }
 }
 
-void warprsa_programs_sum(warprsa_programs *programs)
+bool warprsa_programs_sum(warprsa_programs *programs)
 {
     for (size_t i = 0; i < programs->live_count; i++) {
         const warprsa_seen *seen = &programs->live[i];
-        warprsa_program *program = find(programs, seen->name);
+        warprsa_program *program = find(programs, (uid_t)seen->uid, seen->name);
 
+        if (program == NULL)
+            continue;
         add(&program->sum, &seen->counters);
         take_names(&program->sum, &seen->counters);
     }
+    return !programs->no_memory;
 }
 
 void warprsa_programs_free(warprsa_programs *programs)
 {
     free(programs->live);
+    free(programs->list);
     programs->live = NULL;
+    programs->list = NULL;
     programs->live_count = programs->live_size = 0;
+    programs->count = programs->size = 0;
 }

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Counters summed by program. The processes of a program come and go; its sums
- * never fall if what was last seen of each process is kept in a state file.
+ * Counters summed by user and program. The processes of a program come and go;
+ * its sums never fall if what was last seen of each process is kept in a state
+ * file.
  */
 #ifndef WARPRSA_BATCHING_STAT_PROGRAMS_H
 #define WARPRSA_BATCHING_STAT_PROGRAMS_H
@@ -13,12 +14,7 @@
 
 #include "batching/counters.h"
 #include "batching/stat/stats_reader.h"
-
-enum {
-    /* Programs with a name of their own; what comes later is "other". Anybody
-     * may run programs under any number of names. */
-    WARPRSA_PROGRAMS_MAX = 64,
-};
+#include "batching/stat/users.h"
 
 /* What a process was found to be. */
 typedef enum warprsa_process_state {
@@ -30,6 +26,7 @@ typedef enum warprsa_process_state {
 } warprsa_process_state;
 
 typedef struct warprsa_program {
+    warprsa_user_seat *user;
     char name[WARPRSA_COMMAND_SIZE];
     uint64_t processes[WARPRSA_PROCESS_STATES];
     /* Its version, pid and `device` are not set. */
@@ -39,13 +36,15 @@ typedef struct warprsa_program {
 /* The counters of a process as they were seen. */
 typedef struct warprsa_seen {
     char name[WARPRSA_COMMAND_SIZE];
+    uint64_t uid; /* of the user who counted */
     uint64_t pid; /* 0: of all ended processes of that program */
     warprsa_counters counters;
 } warprsa_seen;
 
 typedef struct warprsa_programs {
-    warprsa_program list[WARPRSA_PROGRAMS_MAX + 1];
-    size_t count;
+    warprsa_users users;
+    warprsa_program *list;
+    size_t count, size;
     uint64_t unreadable; /* processes that may not be looked at */
     warprsa_seen *live;
     size_t live_count, live_size;
@@ -61,16 +60,19 @@ bool warprsa_programs_collect(warprsa_programs *programs, char *why,
 /*
  * After collecting: adds what processes that have ended since are known to have
  * counted, by the state file `path`, and writes the file anew. A file that is
- * not there counts as empty. So does one that is of another version or no state
- * file, and of one that is cut what is there counts: then `why` says so, and is
- * empty otherwise. False: it could not be read or written, and `why` says why;
+ * not there counts as empty. So does one that is of another version, no state
+ * file, a link, or not this user's or root's alone to write, and of one that is
+ * cut what is there counts: then `why` says so, and is empty otherwise. The new
+ * file takes the place of whatever has that name, and is never written through
+ * a link. False: it could not be read or written, and `why` says why;
  * the old file stays. One thread.
  */
 bool warprsa_programs_remember(warprsa_programs *programs, const char *path,
                                char *why, size_t why_size);
 
-/* After that: adds the live processes to the sums of their programs. */
-void warprsa_programs_sum(warprsa_programs *programs);
+/* After that: adds the live processes to the sums of their programs. False: no
+ * memory. One thread. */
+bool warprsa_programs_sum(warprsa_programs *programs);
 
 void warprsa_programs_free(warprsa_programs *programs);
 

@@ -3,7 +3,8 @@
  *
  * Metrics: see prometheus.h, and warprsa-stat(1) for what each one means. The
  * operations of warprsad have names of their own: its clients count the same
- * operations too, and a sum over all programs must not have them twice.
+ * operations too, and a sum over all programs must not have them twice. Every
+ * number is somebody's: any user can run a program of that name.
  */
 #include "batching/stat/prometheus.h"
 
@@ -13,7 +14,7 @@
 #define FIELD(field) offsetof(warprsa_counters, field)
 
 enum {
-    LABELS_SIZE = WARPRSA_COMMAND_SIZE + 64,
+    LABELS_SIZE = WARPRSA_USER_LABEL_SIZE + WARPRSA_COMMAND_SIZE + 64,
 };
 
 static const char *const sizes[WARPRSA_CLASSES + 1] = {
@@ -31,6 +32,14 @@ static void describe(FILE *to, const char *name, const char *type,
     fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
+/* The labels that every series of a program has. */
+static const char *labels_of(const warprsa_program *p, char labels[LABELS_SIZE])
+{
+    snprintf(labels, LABELS_SIZE, "user=\"%s\",program=\"%s\"", p->user->label,
+             p->name);
+    return labels;
+}
+
 static bool is_daemon(const warprsa_program *p)
 {
     return strcmp(p->name, "warprsad") == 0 ||
@@ -44,6 +53,7 @@ static void write_processes(const warprsa_programs *programs, FILE *to)
         [WARPRSA_PROCESS_IDLE] = "idle",
         [WARPRSA_PROCESS_OTHER_VERSION] = "other_version",
         [WARPRSA_PROCESS_UNKNOWN] = "unknown"};
+    char labels[LABELS_SIZE];
 
     describe(
         to, "warprsa_processes", "gauge",
@@ -52,10 +62,8 @@ static void write_processes(const warprsa_programs *programs, FILE *to)
         "counters may not be read.");
     for (size_t i = 0; i < programs->count; i++)
         for (unsigned s = 0; s < WARPRSA_PROCESS_STATES; s++)
-            fprintf(to,
-                    "warprsa_processes{program=\"%s\",state=\"%s\"} %" PRIu64
-                    "\n",
-                    programs->list[i].name, states[s],
+            fprintf(to, "warprsa_processes{%s,state=\"%s\"} %" PRIu64 "\n",
+                    labels_of(&programs->list[i], labels), states[s],
                     programs->list[i].processes[s]);
     describe(to, "warprsa_unreadable_processes", "gauge",
              "Processes that warprsa-stat may not look at.");
@@ -63,31 +71,52 @@ static void write_processes(const warprsa_programs *programs, FILE *to)
             programs->unreadable);
 }
 
+/* What is not among the numbers of a user. */
+static void write_left_out(const warprsa_programs *programs, FILE *to)
+{
+    const warprsa_users *users = &programs->users;
+
+    describe(to, "warprsa_left_out_processes", "gauge",
+             "Processes of a user that were not read, or not all of them: it "
+             "has too many, or too much open in them.");
+    for (size_t i = 0; i < users->count; i++)
+        fprintf(to, "warprsa_left_out_processes{user=\"%s\"} %" PRIu64 "\n",
+                users->seats[i].label, users->seats[i].left_out);
+    describe(to, "warprsa_foreign_counters", "gauge",
+             "Counters of a user's making in another user's process: they "
+             "count for nobody.");
+    for (size_t i = 0; i < users->count; i++)
+        fprintf(to, "warprsa_foreign_counters{user=\"%s\"} %" PRIu64 "\n",
+                users->seats[i].label, users->seats[i].foreign);
+}
+
+static void write_operation(const warprsa_program *p, const char *route,
+                            unsigned size, uint64_t count, FILE *to)
+{
+    char labels[LABELS_SIZE];
+
+    fprintf(to,
+            "warprsa_operations_total{%s,route=\"%s\",size=\"%s\"} %" PRIu64
+            "\n",
+            labels_of(p, labels), route, sizes[size], count);
+}
+
 static void write_operations(const warprsa_programs *programs, FILE *to)
 {
+    char labels[LABELS_SIZE];
+
     describe(to, "warprsa_operations_total", "counter",
              "Private operations by where they were computed and by bits of "
              "the modulus.");
     for (size_t i = 0; i < programs->count; i++) {
         const warprsa_program *p = &programs->list[i];
 
-        if (is_daemon(p))
-            continue;
-        for (unsigned s = 0; s <= WARPRSA_CLASSES; s++) {
-            if (s < WARPRSA_CLASSES)
-                fprintf(to,
-                        "warprsa_operations_total{program=\"%s\","
-                        "route=\"gpu\",size=\"%s\"} %" PRIu64 "\n",
-                        p->name, sizes[s], (uint64_t)p->sum.gpu[s]);
-            if (s < WARPRSA_CLASSES)
-                fprintf(to,
-                        "warprsa_operations_total{program=\"%s\","
-                        "route=\"ifma\",size=\"%s\"} %" PRIu64 "\n",
-                        p->name, sizes[s], (uint64_t)p->sum.ifma[s]);
-            fprintf(to,
-                    "warprsa_operations_total{program=\"%s\",route=\"cpu\","
-                    "size=\"%s\"} %" PRIu64 "\n",
-                    p->name, sizes[s], (uint64_t)p->sum.cpu[s]);
+        for (unsigned s = 0; s <= WARPRSA_CLASSES && !is_daemon(p); s++) {
+            if (s < WARPRSA_CLASSES) {
+                write_operation(p, "gpu", s, p->sum.gpu[s], to);
+                write_operation(p, "ifma", s, p->sum.ifma[s], to);
+            }
+            write_operation(p, "cpu", s, p->sum.cpu[s], to);
         }
     }
     describe(to, "warprsa_cpu_operations_total", "counter",
@@ -96,9 +125,9 @@ static void write_operations(const warprsa_programs *programs, FILE *to)
         for (unsigned r = 0;
              r < WARPRSA_CPU_REASONS && !is_daemon(&programs->list[i]); r++)
             fprintf(to,
-                    "warprsa_cpu_operations_total{program=\"%s\","
-                    "reason=\"%s\"} %" PRIu64 "\n",
-                    programs->list[i].name, reason_label(r),
+                    "warprsa_cpu_operations_total{%s,reason=\"%s\"} %" PRIu64
+                    "\n",
+                    labels_of(&programs->list[i], labels), reason_label(r),
                     (uint64_t)programs->list[i].sum.cpu_reason[r]);
 }
 
@@ -109,47 +138,72 @@ static uint64_t word_at(const warprsa_counters *c, size_t offset)
         memory_order_relaxed);
 }
 
-/* The same word of both daemons, at this offset of their counters. False:
- * neither runs. */
-static bool sum_daemons(const warprsa_programs *programs, size_t offset,
+/* The same word of a user's two daemons, at this offset of their counters.
+ * False: it has neither. */
+static bool sum_daemons(const warprsa_programs *programs,
+                        const warprsa_user_seat *user, size_t offset,
                         uint64_t *sum)
 {
     bool any = false;
 
     *sum = 0;
     for (size_t i = 0; i < programs->count; i++) {
-        if (!is_daemon(&programs->list[i]))
+        const warprsa_program *p = &programs->list[i];
+
+        if (p->user != user || !is_daemon(p))
             continue;
-        *sum += word_at(&programs->list[i].sum, offset);
+        *sum += word_at(&p->sum, offset);
         any = true;
     }
     return any;
 }
 
+/* A metric of daemons with this label, whose words may be at two offsets: they
+ * are added. */
+static void write_daemon_word(const warprsa_programs *programs,
+                              const char *name, const char *label,
+                              size_t offset, size_t other, FILE *to)
+{
+    for (size_t i = 0; i < programs->users.count; i++) {
+        const warprsa_user_seat *user = &programs->users.seats[i];
+        uint64_t sum, more = 0;
+
+        if (!sum_daemons(programs, user, offset, &sum))
+            continue;
+        if (other != offset)
+            (void)sum_daemons(programs, user, other, &more);
+        fprintf(to, "%s{user=\"%s\"%s} %" PRIu64 "\n", name, user->label, label,
+                sum + more);
+    }
+}
+
 static void write_daemon(const warprsa_programs *programs, FILE *to)
 {
-    uint64_t gpu, ifma, count;
+    char label[64];
 
     describe(to, "warprsad_operations_total", "counter",
              "Private operations that warprsad has computed for its clients, "
              "by bits of the modulus.");
-    for (unsigned s = 0; s < WARPRSA_CLASSES; s++)
-        if (sum_daemons(programs, FIELD(gpu[0]) + s * sizeof(gpu), &gpu) &&
-            sum_daemons(programs, FIELD(ifma[0]) + s * sizeof(ifma), &ifma))
-            fprintf(to, "warprsad_operations_total{size=\"%s\"} %" PRIu64 "\n",
-                    sizes[s], gpu + ifma);
+    for (unsigned s = 0; s < WARPRSA_CLASSES; s++) {
+        snprintf(label, sizeof(label), ",size=\"%s\"", sizes[s]);
+        write_daemon_word(programs, "warprsad_operations_total", label,
+                          FIELD(gpu[0]) + s * sizeof(uint64_t),
+                          FIELD(ifma[0]) + s * sizeof(uint64_t), to);
+    }
     describe(to, "warprsad_refused_total", "counter",
              "Private operations that warprsad has left to its clients, by "
              "reason.");
-    for (unsigned r = 0; r < WARPRSA_CPU_REASONS; r++)
-        if (sum_daemons(programs, FIELD(cpu_reason[0]) + r * sizeof(count),
-                        &count))
-            fprintf(to, "warprsad_refused_total{reason=\"%s\"} %" PRIu64 "\n",
-                    reason_label(r), count);
+    for (unsigned r = 0; r < WARPRSA_CPU_REASONS; r++) {
+        const size_t offset = FIELD(cpu_reason[0]) + r * sizeof(uint64_t);
+
+        snprintf(label, sizeof(label), ",reason=\"%s\"", reason_label(r));
+        write_daemon_word(programs, "warprsad_refused_total", label, offset,
+                          offset, to);
+    }
     describe(to, "warprsad_clients", "gauge",
              "Processes that are connected to warprsad.");
-    if (sum_daemons(programs, FIELD(clients), &count))
-        fprintf(to, "warprsad_clients %" PRIu64 "\n", count);
+    write_daemon_word(programs, "warprsad_clients", "", FIELD(clients),
+                      FIELD(clients), to);
 }
 
 /* The bins of a histogram, the upper bound of the first one in units of the
@@ -191,9 +245,8 @@ static void write_histogram(const histogram *h,
         const warprsa_program *p = &programs->list[i];
         char labels[LABELS_SIZE];
 
-        snprintf(labels, sizeof(labels), "program=\"%s\"", p->name);
         if (p->sum.batches > 0)
-            write_one_histogram(h, p, 0, labels, to);
+            write_one_histogram(h, p, 0, labels_of(p, labels), to);
     }
 }
 
@@ -251,12 +304,13 @@ static void write_words(const warprsa_programs *programs, FILE *to)
         {"warprsa_slots", "gauge", "Operations that can be in flight.",
          FIELD(slots)},
     };
+    char labels[LABELS_SIZE];
 
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
         describe(to, list[i].name, list[i].type, list[i].help);
         for (size_t p = 0; p < programs->count; p++)
-            fprintf(to, "%s{program=\"%s\"} %" PRIu64 "\n", list[i].name,
-                    programs->list[p].name,
+            fprintf(to, "%s{%s} %" PRIu64 "\n", list[i].name,
+                    labels_of(&programs->list[p], labels),
                     word_at(&programs->list[p].sum, list[i].offset));
     }
 }
@@ -282,9 +336,10 @@ static void write_device_word(const void *what, const warprsa_program *program,
                               unsigned device, FILE *to)
 {
     const device_word *word = what;
+    char labels[LABELS_SIZE];
 
-    fprintf(to, "%s{program=\"%s\",device=\"%u\"} %" PRIu64 "\n", word->name,
-            program->name, device,
+    fprintf(to, "%s{%s,device=\"%u\"} %" PRIu64 "\n", word->name,
+            labels_of(program, labels), device,
             word_at(&program->sum,
                     word->offset + device * sizeof(warprsa_device_counters)));
 }
@@ -292,25 +347,23 @@ static void write_device_word(const void *what, const warprsa_program *program,
 static void write_device_name(const void *what, const warprsa_program *program,
                               unsigned device, FILE *to)
 {
-    char name[WARPRSA_COUNTERS_TEXT];
+    char name[WARPRSA_COUNTERS_TEXT], labels[LABELS_SIZE];
 
     (void)what;
     warprsa_counters_name(&program->sum, device, name);
-    fprintf(to,
-            "warprsa_device_info{program=\"%s\",device=\"%u\",name=\"%s\"} "
-            "1\n",
-            program->name, device, name);
+    fprintf(to, "warprsa_device_info{%s,device=\"%u\",name=\"%s\"} 1\n",
+            labels_of(program, labels), device, name);
 }
 
 static void write_device_times(const void *what, const warprsa_program *program,
                                unsigned device, FILE *to)
 {
-    char labels[LABELS_SIZE];
+    char labels[LABELS_SIZE], more[LABELS_SIZE + 16];
 
-    snprintf(labels, sizeof(labels), "program=\"%s\",device=\"%u\"",
-             program->name, device);
+    snprintf(more, sizeof(more), "%s,device=\"%u\"", labels_of(program, labels),
+             device);
     write_one_histogram(what, program, device * sizeof(warprsa_device_counters),
-                        labels, to);
+                        more, to);
 }
 
 /* A device that several processes have open is summed over them. */
@@ -369,6 +422,7 @@ static void write_devices(const warprsa_programs *programs, FILE *to)
 void warprsa_prometheus_write(const warprsa_programs *programs, FILE *to)
 {
     write_processes(programs, to);
+    write_left_out(programs, to);
     write_operations(programs, to);
     write_daemon(programs, to);
     write_histograms(programs, to);

@@ -241,19 +241,23 @@ static bool is_ifma(const char *device)
 
 /* The texts need no escapes: what was read from the process has lost its
  * quotes, backslashes and control characters on the way. */
-static void print_json(pid_t pid, const char *command, const char *text,
-                       const warprsa_counters *c, bool first)
+static void print_json(const warprsa_reading *process, uid_t owner,
+                       const char *text, const warprsa_counters *c, bool first)
 {
     bool yes = strncmp(text, "yes", 3) == 0;
     char device[WARPRSA_COUNTERS_TEXT];
 
     warprsa_counters_device(c, device);
     printf("%s\n  {\"pid\": %d, \"command\": \"%s\", ", first ? "" : ",",
-           (int)pid, command);
+           (int)process->pid, process->command);
     printf("\"using_gpu\": %s, \"using_ifma\": %s, \"verdict\": \"%s\", "
            "\"device\": \"%s\", ",
            yes && !is_ifma(device) ? "true" : "false",
            yes && is_ifma(device) ? "true" : "false", text, device);
+    if (owner == WARPRSA_USER_UNKNOWN)
+        printf("\"user\": null, ");
+    else
+        printf("\"user\": %u, ", (unsigned)owner);
     warprsa_counters_each(c, json_counter, NULL);
     json_list("batch_sizes", c->batch_sizes, WARPRSA_HISTOGRAM_BINS);
     printf(", ");
@@ -272,15 +276,27 @@ typedef struct output {
     unsigned hidden; /* may not be looked at */
 } output;
 
+/* Who has counted, where that is somebody else or not known. */
+static void print_owner(const warprsa_reading *process, uid_t owner)
+{
+    if (owner == WARPRSA_USER_UNKNOWN)
+        printf(" (nobody knows whose counters)");
+    else if (owner != process->user)
+        printf(" (counters of user %u)", (unsigned)owner);
+}
+
 /* `before`: the same counters RATE_MS ago; NULL: they are not known. */
-static void print_block(output *out, pid_t pid, const char *command,
-                        const char *text, const warprsa_counters *c,
+static void print_block(output *out, const warprsa_reading *process,
+                        uid_t owner, const char *text,
+                        const warprsa_counters *c,
                         const warprsa_counters *before)
 {
     if (out->json) {
-        print_json(pid, command, text, c, out->printed == 0);
+        print_json(process, owner, text, c, out->printed == 0);
     } else {
-        printf("%d %s: %s\n", (int)pid, command, text);
+        printf("%d %s", (int)process->pid, process->command);
+        print_owner(process, owner);
+        printf(": %s\n", text);
         if (out->details) {
             warprsa_counters_each(c, print_counter, NULL);
             print_histogram(c);
@@ -292,32 +308,29 @@ static void print_block(output *out, pid_t pid, const char *command,
 }
 
 /* `before`: the same blocks RATE_MS ago, if not NULL. */
-static void print_process(output *out, pid_t pid,
-                          const warprsa_counters *blocks,
-                          const warprsa_counters *before, size_t count)
+static void print_process(output *out, const warprsa_reading *process,
+                          const warprsa_counters *before)
 {
-    char command[WARPRSA_COMMAND_SIZE], text[VERDICT_SIZE];
+    char text[VERDICT_SIZE];
 
-    warprsa_stats_command(pid, command);
-    for (size_t i = 0; i < count; i++) {
-        verdict(&blocks[i], text);
-        print_block(out, pid, command, text, &blocks[i],
+    for (size_t i = 0; i < process->count; i++) {
+        verdict(&process->blocks[i], text);
+        print_block(out, process, process->owners[i], text, &process->blocks[i],
                     before != NULL ? &before[i] : NULL);
     }
 }
 
 /* A process that has loaded the provider and whose counters are not there, or
  * not to be read: zeros stand in for them. */
-static void print_without(output *out, pid_t pid, const char *text)
+static void print_without(output *out, const warprsa_reading *process,
+                          const char *text)
 {
     static const warprsa_counters none;
-    char command[WARPRSA_COMMAND_SIZE];
 
-    warprsa_stats_command(pid, command);
-    print_block(out, pid, command, text, &none, NULL);
+    print_block(out, process, process->user, text, &none, NULL);
 }
 
-static void print_why_not(pid_t pid, warprsa_found found)
+static void print_why_not(const warprsa_reading *process)
 {
     static const char *const why[] = {
         [WARPRSA_NOT_LOADED] =
@@ -336,14 +349,14 @@ static void print_why_not(pid_t pid, warprsa_found found)
         [WARPRSA_NO_PERMISSION] =
             "may not be looked at: run warprsa-stat as its user or as root",
     };
-    char command[WARPRSA_COMMAND_SIZE];
+    const char *text = why[process->found];
 
-    warprsa_stats_command(pid, command);
-    if (found == WARPRSA_NO_PROCESS)
-        fprintf(stderr, "warprsa-stat: process %d %s\n", (int)pid, why[found]);
+    if (process->found == WARPRSA_NO_PROCESS)
+        fprintf(stderr, "warprsa-stat: process %d %s\n", (int)process->pid,
+                text);
     else
-        fprintf(stderr, "warprsa-stat: process %d (%s) %s\n", (int)pid, command,
-                why[found]);
+        fprintf(stderr, "warprsa-stat: process %d (%s) %s\n", (int)process->pid,
+                process->command, text);
 }
 
 /* Whether these are the same blocks, in the same order. */
@@ -356,48 +369,45 @@ static bool are_same(const warprsa_counters *a, const warprsa_counters *b,
     return true;
 }
 
-static void show_one(output *out, pid_t pid)
+static void show_one(output *out, const warprsa_stats_reader *reader, pid_t pid)
 {
     static const struct timespec pause = {0, RATE_MS * 1000000L};
-    static warprsa_counters blocks[WARPRSA_BLOCKS_MAX],
-        before[WARPRSA_BLOCKS_MAX];
-    size_t count = 0, count_before = 0;
-    bool has_before =
-        !out->json &&
-        warprsa_stats_read(pid, before, &count_before) == WARPRSA_FOUND;
-    warprsa_found found;
+    static warprsa_reading now, before;
+    bool has_before = false;
 
+    if (!out->json) {
+        warprsa_stats_read(reader, pid, NULL, &before);
+        has_before = before.count > 0;
+    }
     if (has_before)
         nanosleep(&pause, NULL);
-    found = warprsa_stats_read(pid, blocks, &count);
-    has_before =
-        has_before && count == count_before && are_same(blocks, before, count);
-    if (found == WARPRSA_FOUND)
-        print_process(out, pid, blocks, has_before ? before : NULL, count);
-    else
-        print_why_not(pid, found);
+    warprsa_stats_read(reader, pid, NULL, &now);
+    has_before = has_before && now.count == before.count &&
+                 are_same(now.blocks, before.blocks, now.count);
+    print_process(out, &now, has_before ? before.blocks : NULL);
+    if (now.found != WARPRSA_FOUND)
+        print_why_not(&now);
 }
 
-static void show_each(void *arg, pid_t pid, warprsa_found found,
-                      const warprsa_counters *blocks, size_t count)
+static void show_each(void *arg, const warprsa_reading *process)
 {
     output *out = arg;
 
-    if (found == WARPRSA_FOUND)
-        print_process(out, pid, blocks, NULL, count);
-    else if (found == WARPRSA_NOT_COUNTING || found == WARPRSA_INHERITED)
-        print_without(out, pid,
+    print_process(out, process, NULL);
+    if (process->found == WARPRSA_NOT_COUNTING ||
+        process->found == WARPRSA_INHERITED)
+        print_without(out, process,
                       "idle: has loaded warprsa, but made no private RSA "
                       "operation yet");
-    else if (found == WARPRSA_UNKNOWN)
-        print_without(out, pid, "unknown: " NOT_KNOWN);
-    else if (found == WARPRSA_NO_PERMISSION)
+    else if (process->found == WARPRSA_UNKNOWN)
+        print_without(out, process, "unknown: " NOT_KNOWN);
+    else if (process->found == WARPRSA_NO_PERMISSION)
         out->hidden++;
 }
 
-static void show_all(output *out)
+static void show_all(output *out, const warprsa_stats_reader *reader)
 {
-    if (!warprsa_stats_each(show_each, out)) {
+    if (!warprsa_stats_each(reader, NULL, show_each, out)) {
         fprintf(stderr, "warprsa-stat: /proc: %s\n", strerror(errno));
         return;
     }
@@ -424,12 +434,14 @@ static bool show_prometheus(const char *state)
         if (good && why[0] != '\0')
             fprintf(stderr, "warprsa-stat: %s: %s\n", state, why);
     }
-    if (good) {
-        warprsa_programs_sum(programs);
-        warprsa_prometheus_write(programs, stdout);
-    } else {
-        fprintf(stderr, "warprsa-stat: %s\n", why);
+    if (good && !warprsa_programs_sum(programs)) {
+        snprintf(why, sizeof(why), "no memory for all programs");
+        good = false;
     }
+    if (good)
+        warprsa_prometheus_write(programs, stdout);
+    else
+        fprintf(stderr, "warprsa-stat: %s\n", why);
     if (programs != NULL)
         warprsa_programs_free(programs);
     free(programs);
@@ -447,8 +459,8 @@ static void usage(FILE *to)
         "every process that uses warprsa.\n"
         "\n"
         "  -j, --json        an array of objects, one for each process\n"
-        "  -p, --prometheus  metrics of all processes, summed by program, in\n"
-        "                    the text format of Prometheus\n"
+        "  -p, --prometheus  metrics of all processes, summed by user and\n"
+        "                    program, in the text format of Prometheus\n"
         "  -s, --state FILE  keeps in FILE what processes have counted, so\n"
         "                    that sums do not fall when they end\n"
         "  -h, --help        this text\n"
@@ -535,15 +547,18 @@ static int parse(int argc, char **argv, request *wanted)
 static bool show_processes(const request *wanted)
 {
     output out = {.json = wanted->json, .details = wanted->pid > 0};
+    warprsa_stats_reader reader;
 
+    warprsa_stats_open(&reader);
     if (out.json)
         printf("[");
     if (wanted->pid > 0)
-        show_one(&out, wanted->pid);
+        show_one(&out, &reader, wanted->pid);
     else
-        show_all(&out);
+        show_all(&out, &reader);
     if (out.json)
         printf("%s]\n", out.printed > 0 ? "\n" : "");
+    warprsa_stats_close(&reader);
     return out.printed > 0;
 }
 

@@ -3,6 +3,9 @@
  *
  * Reading the counters of another process without stopping it. Nothing that is
  * read there is trusted: it may be of another version, half written or made up.
+ * What is known is who made a block, since the kernel keeps that with the file,
+ * and which process has it. Both must be of one user, who is then free to make
+ * up numbers, but nobody else's.
  */
 #ifndef WARPRSA_BATCHING_STAT_STATS_READER_H
 #define WARPRSA_BATCHING_STAT_STATS_READER_H
@@ -12,11 +15,14 @@
 #include <sys/types.h>
 
 #include "batching/counters.h"
+#include "batching/stat/process.h"
 
 enum {
     WARPRSA_BLOCKS_MAX = 16, /* one for each library context */
-    WARPRSA_COMMAND_SIZE = 64,
 };
+
+/* Who made a block, where that is not known. */
+#define WARPRSA_USER_UNKNOWN ((uid_t)-1)
 
 typedef enum warprsa_found {
     WARPRSA_FOUND,        /* one block or more */
@@ -27,25 +33,56 @@ typedef enum warprsa_found {
     WARPRSA_OTHER_VERSION,
     WARPRSA_NO_PROCESS,
     WARPRSA_NO_PERMISSION,
+    WARPRSA_NOT_LOOKED_AT, /* its user's allowance is used up */
 } warprsa_found;
 
-/* Copies up to WARPRSA_BLOCKS_MAX blocks of a process; *count says how many.
- * The caller may need to be root to read those of another user's process. */
-warprsa_found warprsa_stats_read(pid_t pid, warprsa_counters *blocks,
-                                 size_t *count);
+/* What is the same for all processes. */
+typedef struct warprsa_stats_reader {
+    warprsa_subuids subuids;
+    bool has_memory_files; /* else none is known for one */
+    dev_t memory_files;    /* the device that they lie on */
+} warprsa_stats_reader;
+
+/* What was read of one process. */
+typedef struct warprsa_reading {
+    pid_t pid;
+    uid_t user; /* of the process, see process.h */
+    char command[WARPRSA_COMMAND_SIZE];
+    warprsa_found
+        found; /* by blocks of its user, or of an unknown one, alone */
+    bool cut;  /* the allowance was used up before the end */
+    size_t count;
+    warprsa_counters blocks[WARPRSA_BLOCKS_MAX];
+    /* Who counted in each: the process's user, also where root has made the
+     * block, since a server gives up root's rights; in a process of root's, who
+     * made it; or WARPRSA_USER_UNKNOWN. */
+    uid_t owners[WARPRSA_BLOCKS_MAX];
+    /* Who made blocks that were left out, being neither root nor the process's
+     * user: a process may get descriptors from others. */
+    size_t foreign_count;
+    uid_t foreign[WARPRSA_BLOCKS_MAX];
+} warprsa_reading;
+
+void warprsa_stats_open(warprsa_stats_reader *reader);
+void warprsa_stats_close(warprsa_stats_reader *reader);
+
+/*
+ * Reads a process. Each descriptor and each mapping of it that is looked at is
+ * taken from *allowance, at least 1 in all; NULL: there is no limit. Whoever
+ * calls may need to be root to read another user's process, and
+ * CAP_CHECKPOINT_RESTORE to learn who made a block whose descriptor the process
+ * has closed. One thread.
+ */
+void warprsa_stats_read(const warprsa_stats_reader *reader, pid_t pid,
+                        uint64_t *allowance, warprsa_reading *reading);
 
 /* Calls `each` for every process of the machine but those that do not use the
- * provider, with what warprsa_stats_read() says of it. False: /proc can't be
- * read; errno says why. */
-typedef void (*warprsa_process_fn)(void *arg, pid_t pid, warprsa_found found,
-                                   const warprsa_counters *blocks,
-                                   size_t count);
-bool warprsa_stats_each(warprsa_process_fn each, void *arg);
-
-/* Replaces by "?" what could need escaping in JSON or in a metric's label. */
-void warprsa_stats_clean(char *name);
-
-/* Copies the name of a process's program, cleaned; "?" if it can't be had. */
-void warprsa_stats_command(pid_t pid, char name[WARPRSA_COMMAND_SIZE]);
+ * provider, and `allowance` before to ask for its user's (it may be NULL, and
+ * may return NULL). False: /proc can't be read; errno says why. One thread. */
+typedef void (*warprsa_process_fn)(void *arg, const warprsa_reading *reading);
+typedef uint64_t *(*warprsa_allowance_fn)(void *arg, uid_t user);
+bool warprsa_stats_each(const warprsa_stats_reader *reader,
+                        warprsa_allowance_fn allowance, warprsa_process_fn each,
+                        void *arg);
 
 #endif

@@ -4,41 +4,13 @@
 # not fall when processes end, and the dashboard asks for metrics that exist.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
+. "$SOURCE_DIR/tests/integration/metrics.sh"
 configure openssl.cnf "$MODULE" engine="$ENGINE" "${PATIENT[@]}"
 
-# The distribution's Python has the distribution's module.
-for python in python3 /usr/bin/python3 ''; do
-    "$python" -c 'import prometheus_client' 2>/dev/null && break
-done
-[ -n "$python" ] || skip "no python3-prometheus-client here"
-stat=$BUILD_DIR/batching/warprsa-stat
 # Other tests run at the same time: this one's program has a name of its own.
 program=ossl$$
 ln -s "$(command -v "$OPENSSL")" "$program"
 OPENSSL=$work/$program
-
-# expect FILE METRIC{LABELS}=VALUE...: LABELS as name=value,name=value; VALUE
-# may be some, which is any number above 0.
-expect() {
-    "$python" - "$@" <<'END'
-import sys
-from prometheus_client.parser import text_string_to_metric_families
-found = {}
-for family in text_string_to_metric_families(open(sys.argv[1]).read()):
-    assert family.documentation and family.type != "unknown", family
-    for sample in family.samples:
-        key = sample.name, frozenset(sample.labels.items())
-        assert key not in found, f"twice: {key}"
-        found[key] = sample.value
-for wanted in sys.argv[2:]:
-    metric, _, value = wanted.rpartition("=")
-    name, _, labels = metric.rstrip("}").partition("{")
-    pairs = (label.split("=") for label in labels.split(",") if label)
-    is_ = found.get((name, frozenset((n, v) for n, v in pairs)))
-    good = is_ and is_ > 0 if value == "some" else is_ == float(value)
-    assert good, f"wanted {wanted}, it is {is_}"
-END
-}
 
 rsa_key 2048 key.pem
 self_signed key.pem certificate.pem
@@ -49,7 +21,8 @@ handshakes "$first_port" 1
 "$stat" | tee stat.log
 grep -q "^$server $program: idle: has loaded warprsa" stat.log
 "$stat" --prometheus --state state >metrics
-labels=program=$program
+user=$(id -un)
+labels=user=$user,program=$program
 expect metrics \
     "warprsa_processes{$labels,state=active}=1" \
     "warprsa_processes{$labels,state=idle}=1" \
@@ -89,7 +62,8 @@ expect metrics "warprsa_operations_total{$labels,route=$engine_counter,size=2048
 "$stat" --prometheus >metrics
 expect metrics "warprsa_operations_total{$labels,route=$engine_counter,size=2048}=1"
 
-# Anybody may run programs under any name: the first 64 have series of their own.
+# Anybody may run programs under any name: the first 16 of a user's have series of
+# their own.
 "$python" - <<'END'
 import struct
 state = open("state", "rb").read()
@@ -97,7 +71,7 @@ head = struct.calcsize("8sIIQ")
 size, count = struct.unpack("8sIIQ", state[:head])[2:]
 assert len(state) == head + size * count, (len(state), size, count)
 record = next(state[i:i + size] for i in range(head, len(state), size)
-              if state[i:i + 4] == b"ossl" and state[i + 64:i + 72] == bytes(8))
+              if state[i:i + 4] == b"ossl" and state[i + 72:i + 80] == bytes(8))
 with open("many", "wb") as out:
     out.write(state[:head - 8] + struct.pack("Q", 101))
     out.write(b'odd"\\\n'.ljust(64, b"\0") + record[64:])
@@ -108,14 +82,14 @@ cp many cut
 truncate -s -100 cut
 "$stat" --prometheus --state many >metrics 2>many.log
 [ ! -s many.log ] || fail "$(cat many.log)"
-named=$(grep -c '^warprsa_batches_total{program="program[0-9]*"}' metrics)
-[ "$named" -le 64 ] || fail "$named programs have a name"
-expect metrics "warprsa_batches_total{program=other}=some"
+named=$(grep -c '^warprsa_batches_total{user=".*",program="program[0-9]*"}' metrics)
+[ "$named" -le 16 ] || fail "$named programs have a name"
+expect metrics "warprsa_batches_total{user=$user,program=other}=some"
 
 # A name in the file is no label yet, and of a file that is cut one hears.
-expect metrics 'warprsa_devices{program=odd???}=0'
+expect metrics "warprsa_devices{user=$user,program=odd???}=0"
 "$stat" --prometheus --state cut >metrics 2>cut.log
-expect metrics 'warprsa_devices{program=odd???}=0'
+expect metrics "warprsa_devices{user=$user,program=odd???}=0"
 grep -q '^warprsa-stat: cut: it is cut, 100 of 101 records' cut.log ||
     fail "$(cat cut.log)"
 "$stat" --prometheus --state cut >metrics 2>cut.log
@@ -139,12 +113,12 @@ is_served() { # by a daemon that may be late
 wait_for 60 is_served
 client_seen() {
     "$stat" --prometheus >metrics
-    expect metrics warprsad_clients=some
+    expect metrics "warprsad_clients{user=$user}=some"
 }
 wait_for 60 client_seen
-expect metrics "warprsad_operations_total{size=2048}=some" \
+expect metrics "warprsad_operations_total{user=$user,size=2048}=some" \
     "warprsa_operations_total{$labels,route=$engine_counter,size=2048}=2" \
-    "warprsa_device_ready{program=warprsad,device=0}=some"
+    "warprsa_device_ready{user=$user,program=warprsad,device=0}=some"
 
 "$python" - <<END
 import json, re
@@ -159,3 +133,34 @@ asked = {n for q in queries for n in re.findall(r"\bwarprsad?_\w+", q)}
 assert len(queries) > 10 and asked, board
 assert asked <= names, f"no such metrics: {asked - names}"
 END
+
+# The unit's command. It writes to its own directory, and to nothing that is
+# there already, such as a link.
+unit=$BUILD_DIR/conf/warprsa-stat.service
+! grep -E '^(StandardOutput|ReadWritePaths|ExecStartPost)=' "$unit" ||
+    fail "it writes elsewhere than to its RuntimeDirectory"
+command=$(sed -n "/^ExecStart=/,/'\$/p" "$unit" | tr -d '\\\\\n' |
+    sed "s|^ExecStart=||; s|[^ ]*/warprsa-stat |$stat |")
+mkdir run
+echo victim >victim
+ln -s ../victim run/metrics.new
+ln -s ../victim run/warprsa.prom
+for _ in 1 2; do
+    (umask 0022 && cd run && eval "$command") || fail "$command"
+    [ "$(cat victim)" = victim ] || fail "it writes through a link"
+    [ "$(stat -c '%F %a' run/warprsa.prom)" = "regular file 644" ] &&
+        [ "$(stat -c '%F %a' run/state)" = "regular file 600" ] &&
+        [ "$(echo run/*)" = "run/state run/warprsa.prom" ] ||
+        fail "$(ls -l run)"
+done
+expect run/warprsa.prom "warprsad_clients{user=$user}=some"
+if command -v systemd-analyze >/dev/null; then
+    sed "s|[^ ]*/warprsa-stat --|$stat --|; /^Documentation=/d" "$unit" \
+        >verified.service
+    systemd-analyze verify --man=no ./verified.service >verify.log 2>&1 ||
+        fail "$(cat verify.log)"
+    ! grep verified verify.log || fail "$(cat verify.log)"
+    systemd-analyze security --offline=true --threshold=25 --no-pager \
+        ./verified.service >security.log || fail "$(tail -n 3 security.log)"
+    tail -n 1 security.log
+fi
