@@ -43,9 +43,13 @@ enum {
     /* Control connections that were refused and are not closed yet: with more,
      * none is accepted. */
     REFUSED_MAX = 256,
-    OFFER_MS = 5000, /* until a session must be attached */
-    LOOK_MS = 500,   /* between two looks at the offers */
+    OFFER_MS = 5000,       /* until a session must be attached */
+    LOOK_MS = 500,         /* between two looks at the offers */
+    IDENTITY_SLOTS = 8192, /* at least, for an identity of the network */
 };
+
+/* Owners that are identities; user ids have 32 bits. */
+#define IDENTITIES (UINT64_C(1) << 63)
 
 struct accepting;
 
@@ -66,6 +70,7 @@ typedef struct offer {
     TAILQ_ENTRY(offer) link;
     const control_connection *to;
     uint32_t number;
+    uint32_t generation; /* of the CONNECT */
     uint64_t since_ns;
     warprsa_session *session;
 } offer;
@@ -139,8 +144,44 @@ static void end_control_connection(control_connection *c)
     c->owner = NULL;
 }
 
+/* For whom a CONNECT is. NULL, or how the client broke the protocol: only the
+ * gateway speaks for others. Its process is part of an identity's number, since
+ * another gateway counts for itself. */
+static const char *user_of(const control_connection *c,
+                           const warprsa_message *wanted,
+                           warprsa_session_user *user)
+{
+    const uid_t gateway = c->owner->context->config.gateway_uid;
+
+    *user = (warprsa_session_user){.uid = c->peer.uid, .owner = c->peer.uid};
+    if (wanted->identity == 0)
+        return NULL;
+    if (c->peer.uid != gateway && c->peer.uid != geteuid())
+        return "it broke the protocol: it is not the gateway, and names an "
+               "identity";
+    if (wanted->name[0] == '\0' ||
+        memchr(wanted->name, '\0', sizeof(wanted->name)) == NULL)
+        return "it broke the protocol: an identity without a name";
+    user->owner =
+        IDENTITIES | (uint64_t)(uint32_t)c->peer.pid << 32 | wanted->identity;
+    strcpy(user->identity, wanted->name);
+    return NULL;
+}
+
+/* What one session may have. */
+static void get_limits(warprsa_server_context *context,
+                       const warprsa_session_user *user,
+                       warprsa_server_limits *limits)
+{
+    warprsa_server_context_get_limits(context, limits);
+    /* A host of the network has many programs behind it. */
+    if (user->identity[0] != '\0' && limits->slots < IDENTITY_SLOTS)
+        limits->slots = IDENTITY_SLOTS;
+}
+
 /* The session that a CONNECT is granted, or NULL and *why_not. */
 static warprsa_session *new_session(const control_connection *c,
+                                    const warprsa_session_user *user,
                                     const warprsa_message *wanted, int *end,
                                     const char **why_not)
 {
@@ -148,17 +189,14 @@ static warprsa_session *new_session(const control_connection *c,
     warprsa_server_limits limits;
     warprsa_session *session;
 
-    warprsa_server_context_get_limits(context, &limits);
-    *why_not = warprsa_user_quota_acquire(&context->clients, c->peer.uid,
-                                          limits.clients, limits.user_clients);
+    get_limits(context, user, &limits);
+    *why_not = warprsa_session_take_seat(context, user, &limits);
     if (*why_not != NULL)
         return NULL;
-    session = warprsa_session_new(context, c->peer.uid, wanted, &limits, end);
-    if (session != NULL)
-        return session;
-    warprsa_user_quota_release(&context->clients, c->peer.uid);
-    *why_not = "no memory or descriptor";
-    return NULL;
+    session = warprsa_session_new(context, user, wanted, &limits, end);
+    if (session == NULL)
+        *why_not = "no memory or descriptor";
+    return session;
 }
 
 /* Why a message to a client was not sent. */
@@ -184,9 +222,11 @@ static const char *send_offer(const offer *o, int fd, int end)
     const int fds[WARPRSA_MESSAGE_FDS] = {end, s->memory, s->eventfd};
     warprsa_message welcome = {.type = WARPRSA_MESSAGE_WELCOME,
                                .number = o->number,
+                               .generation = o->generation,
                                .slots = s->shm.slots,
                                .keys = s->keys_max,
-                               .notifiers = s->notifiers_max};
+                               .notifiers = s->notifiers_max,
+                               .deadline_ms = s->context->config.deadline_ms};
 
     return warprsa_message_send(fd, &welcome, fds, WARPRSA_MESSAGE_FDS)
                ? NULL
@@ -194,6 +234,7 @@ static const char *send_offer(const offer *o, int fd, int end)
 }
 
 static const char *make_offer(control_connection *c,
+                              const warprsa_session_user *user,
                               const warprsa_message *wanted)
 {
     offer *o = calloc(1, sizeof(*o));
@@ -202,13 +243,14 @@ static const char *make_offer(control_connection *c,
 
     if (o == NULL)
         return "no memory";
-    o->session = new_session(c, wanted, &end, &why_not);
+    o->session = new_session(c, user, wanted, &end, &why_not);
     if (o->session == NULL) {
         free(o);
         return why_not;
     }
     o->to = c;
     o->number = ++c->offered;
+    o->generation = wanted->generation;
     o->since_ns = warprsa_clock_ns();
     TAILQ_INSERT_TAIL(&c->owner->offers, o, link);
     why_not = send_offer(o, c->socket.fd, end);
@@ -218,9 +260,10 @@ static const char *make_offer(control_connection *c,
     return why_not;
 }
 
-static void refuse(const control_connection *c)
+static void refuse(const control_connection *c, uint32_t generation)
 {
-    warprsa_message refused = {.type = WARPRSA_MESSAGE_REFUSED};
+    warprsa_message refused = {.type = WARPRSA_MESSAGE_REFUSED,
+                               .generation = generation};
 
     (void)warprsa_message_send(c->socket.fd, &refused, NULL, 0);
 }
@@ -235,18 +278,23 @@ static bool has_gone(const control_connection *c)
 }
 
 /* A session costs memory and three descriptors: whoever has gone needs none. */
-static void connect_client(control_connection *c, const warprsa_message *wanted)
+static const char *connect_client(control_connection *c,
+                                  const warprsa_message *wanted)
 {
-    const char *why_not = NULL;
+    warprsa_session_user user;
+    const char *wrong = user_of(c, wanted, &user), *why_not;
+    char what[WARPRSA_IDENTITY_NAME + 32] = "is refused";
 
-    if (has_gone(c))
-        return;
-    why_not = make_offer(c, wanted);
-
+    if (wrong != NULL || has_gone(c))
+        return wrong;
+    why_not = make_offer(c, &user, wanted);
     if (why_not == NULL)
-        return;
-    log_peer(c->owner->context, &c->peer, "is refused", why_not);
-    refuse(c);
+        return NULL;
+    if (user.identity[0] != '\0')
+        snprintf(what, sizeof(what), "is refused for %s", user.identity);
+    log_peer(c->owner->context, &c->peer, what, why_not);
+    refuse(c, wanted->generation);
+    return NULL;
 }
 
 /* A number that is not on offer is that of an offer that was withdrawn. */
@@ -281,8 +329,7 @@ static const char *handle_message(control_connection *c,
 {
     switch (message->type) {
     case WARPRSA_MESSAGE_CONNECT:
-        connect_client(c, message);
-        return NULL;
+        return connect_client(c, message);
     case WARPRSA_MESSAGE_ATTACHED:
         if (message->number == 0 || message->number > c->offered)
             return "it broke the protocol: a session it was not offered";
@@ -314,7 +361,7 @@ static bool read_control_connection(control_connection *c)
                  "warprsad version %u",
                  (unsigned)message.version, (unsigned)WARPRSA_PROTOCOL);
         wrong = text;
-        refuse(c);
+        refuse(c, 0);
         break;
     case WARPRSA_MALFORMED:
         wrong = "it broke the protocol: a message of another size, or with "

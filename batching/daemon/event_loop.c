@@ -202,6 +202,7 @@ void *warprsa_event_loop_run(void *arg)
         warprsa_event_source_dispatch(events, count);
         complete_answered(loop);
         warprsa_session_run_ready(&loop->host);
+        warprsa_session_notify_all(&loop->host);
         publish(loop); /* before it is shown to clients that arrive */
         begin_arriving(loop);
         free_ended(loop, stopping);

@@ -14,15 +14,6 @@
 
 struct warprsa_options; /* options.h */
 
-typedef struct warprsa_network_config {
-    const struct warprsa_options *options; /* outlive the network */
-    warprsa_queue *queue;                  /* outlives it, too */
-    bool (*key_id)(const warprsa_private_key *key,
-                   uint8_t id[WARPRSA_KEY_ID_BYTES]);
-    warprsa_trace_fn log;
-    void *log_arg;
-} warprsa_network_config;
-
 typedef struct warprsa_network {
     /* The engine whose devices are other hosts, if any are configured, in
      * *engine; else NULL. False with the reason in why. To be called once. */
@@ -32,14 +23,6 @@ typedef struct warprsa_network {
      * on. False with the reason in why. */
     bool (*check_hosts)(const char *hosts, char *why, size_t why_size);
     bool (*set_hosts)(const char *hosts, char *why, size_t why_size);
-    /* Begins to serve. NULL with the reason in why. */
-    void *(*start)(const warprsa_network_config *config, char *why,
-                   size_t why_size);
-    /* Reads certificates and the map of identities again. False with the reason
-     * in why. */
-    bool (*reload)(void *server, char *why, size_t why_size);
-    /* Answers what is under way, and ends. */
-    void (*stop)(void *server);
 } warprsa_network;
 
 /* NULL: this program has no network. */

@@ -1,10 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The daemon's options, on the command line and in the file that --config
- * names: "--client-slots 64" is "client_slots = 64" in the file. The command
- * line takes precedence. Both come from the administrator, and mistakes are
- * reported; no client has a part in them.
+ * The daemon's options; see option_table.h for how they are written.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_OPTIONS_H
 #define WARPRSA_BATCHING_DAEMON_OPTIONS_H
@@ -13,8 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "batching/daemon/option_table.h"
+
+#define WARPRSA_GATEWAY_USER "warprsa-gateway" /* the default */
+
 typedef struct warprsa_options {
-    char config[256];
+    warprsa_common_options common;
     char socket[108];
     char group[64];
     unsigned engine;  /* warprsa_engine_choice, but for NONE */
@@ -25,13 +26,10 @@ typedef struct warprsa_options {
     bool direct_table_reads;
     unsigned threads;
     unsigned clients, user_clients, client_slots, client_keys, client_notifiers;
+    char gateway_user[64];
     unsigned verbose;
-    bool help, version;
     /* From here on: of warprsad-remote alone. */
-    char listen[272]; /* empty: it does not */
-    char tls_certificate[256], tls_key[256], tls_ca[256], identities[256];
-    char tls_hosts_ca[256], tls_crl[256];
-    unsigned network_threads, network_connections;
+    char tls_certificate[256], tls_key[256], tls_ca[256], tls_crl[256];
     char remote_hosts[1024]; /* empty: none */
     bool verify_remote;
 } warprsa_options;

@@ -9,6 +9,7 @@
 #define WARPRSA_BATCHING_DAEMON_SERVER_CONFIG_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "batching/queue.h"
 
@@ -34,6 +35,9 @@ typedef struct warprsa_server_config {
     unsigned deadline_ms;             /* the queue's */
     unsigned threads;                 /* 1..WARPRSA_EVENT_LOOPS_MAX */
     warprsa_server_limits limits;
+    /* The user of warprsad-gateway, whose CONNECT may name an identity of the
+     * network; this process's own: no other. */
+    uid_t gateway_uid;
     int listeners[WARPRSA_LISTENERS_MAX]; /* SOCK_SEQPACKET, listening */
     unsigned listeners_count;
     /* Computes the id of a key for the queue. No client may be able to foresee

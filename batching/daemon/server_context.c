@@ -32,17 +32,26 @@ static unsigned descriptors_max(void)
     return (unsigned)(limit.rlim_cur - limit.rlim_cur / 8);
 }
 
+static void free_quotas(warprsa_server_context *context)
+{
+    warprsa_user_quota_free(&context->descriptors);
+    warprsa_user_quota_free(&context->network_clients);
+    warprsa_user_quota_free(&context->clients);
+}
+
+/* On Linux a mutex can always be made. */
+static bool init_quotas(warprsa_server_context *context)
+{
+    return warprsa_user_quota_init(&context->clients) &&
+           warprsa_user_quota_init(&context->network_clients) &&
+           warprsa_user_quota_init(&context->descriptors);
+}
+
 static bool init_locks(warprsa_server_context *context)
 {
-    if (pthread_mutex_init(&context->lock, NULL) != 0)
-        return false;
-    if (pthread_mutex_init(&context->subuids_lock, NULL) == 0) {
-        if (warprsa_log_budgets_init(&context->log, context->config.log_lines))
-            return true;
-        pthread_mutex_destroy(&context->subuids_lock);
-    }
-    pthread_mutex_destroy(&context->lock);
-    return false;
+    return pthread_mutex_init(&context->lock, NULL) == 0 &&
+           pthread_mutex_init(&context->subuids_lock, NULL) == 0 &&
+           warprsa_log_budgets_init(&context->log, context->config.log_lines);
 }
 
 bool warprsa_server_context_init(warprsa_server_context *context,
@@ -52,17 +61,10 @@ bool warprsa_server_context_init(warprsa_server_context *context,
     atomic_init(&context->closing, false);
     atomic_init(&context->stopping, false);
     context->descriptors_max = descriptors_max();
-    if (!warprsa_user_quota_init(&context->clients))
+    if (!init_quotas(context) || !init_locks(context))
         return false;
-    if (warprsa_user_quota_init(&context->descriptors)) {
-        if (init_locks(context)) {
-            warprsa_server_context_read_subuids(context);
-            return true;
-        }
-        warprsa_user_quota_free(&context->descriptors);
-    }
-    warprsa_user_quota_free(&context->clients);
-    return false;
+    warprsa_server_context_read_subuids(context);
+    return true;
 }
 
 void warprsa_server_context_free(warprsa_server_context *context)
@@ -71,8 +73,7 @@ void warprsa_server_context_free(warprsa_server_context *context)
     warprsa_log_budgets_free(&context->log);
     pthread_mutex_destroy(&context->subuids_lock);
     pthread_mutex_destroy(&context->lock);
-    warprsa_user_quota_free(&context->descriptors);
-    warprsa_user_quota_free(&context->clients);
+    free_quotas(context);
 }
 
 void warprsa_server_context_get_limits(warprsa_server_context *context,
@@ -141,7 +142,10 @@ void warprsa_server_log_left_out(warprsa_server_context *context)
 
     while (
         warprsa_log_budgets_left_out(&context->log, now_ns, &owner, &lines)) {
-        snprintf(user, sizeof(user), "user %u", (unsigned)owner);
+        if (owner >> 32 != 0)
+            snprintf(user, sizeof(user), "one host of the network");
+        else
+            snprintf(user, sizeof(user), "user %u", (unsigned)owner);
         snprintf(line, sizeof(line), "%llu lines about %s were left out",
                  (unsigned long long)lines,
                  owner == WARPRSA_LOG_OTHERS ? "other users" : user);
@@ -149,7 +153,7 @@ void warprsa_server_log_left_out(warprsa_server_context *context)
     }
 }
 
-void warprsa_server_log_about(warprsa_server_context *context, uid_t user,
+void warprsa_server_log_about(warprsa_server_context *context, uint64_t owner,
                               int level, const char *format, ...)
 {
     char line[LINE_SIZE];
@@ -158,7 +162,7 @@ void warprsa_server_log_about(warprsa_server_context *context, uid_t user,
     if (level > context->config.log_level)
         return;
     warprsa_server_log_left_out(context);
-    if (!warprsa_log_budgets_take(&context->log, user, warprsa_clock_ns()))
+    if (!warprsa_log_budgets_take(&context->log, owner, warprsa_clock_ns()))
         return;
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);

@@ -23,7 +23,10 @@ typedef struct warprsa_server_context {
     pthread_mutex_t lock;         /* of config.limits */
     _Atomic bool closing;         /* no more connections */
     _Atomic bool stopping; /* no more requests; after the acceptor has ended */
-    warprsa_user_quota clients; /* a seat for each client process */
+    warprsa_user_quota clients; /* a seat for each session */
+    /* One more for each session of an identity of the network: all of them
+     * together have no more than one user of this host. */
+    warprsa_user_quota network_clients;
     /* Of sessions, and of their notifiers; some of those that the process may
      * have are left for all else. */
     warprsa_user_quota descriptors;
@@ -56,12 +59,12 @@ void warprsa_server_context_read_subuids(warprsa_server_context *context);
 /* Writes a line of the daemon's own to the log. Any thread. */
 void warprsa_server_log(warprsa_server_context *context, const char *line);
 
-/* Writes a line about a client, at level 1 or 2, unless this user has had its
+/* Writes a line about a client, at level 1 or 2, unless this owner has had its
  * lines of this second (base/log_budget.h): a client can cause as many as it
  * likes. Any thread. */
 __attribute__((format(printf, 4, 5))) void
-warprsa_server_log_about(warprsa_server_context *context, uid_t user, int level,
-                         const char *format, ...);
+warprsa_server_log_about(warprsa_server_context *context, uint64_t owner,
+                         int level, const char *format, ...);
 
 /* Says how many lines about each user were left out in seconds that are over.
  * Any thread. */

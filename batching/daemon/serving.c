@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +20,7 @@
 #include "batching/base/clock.h"
 #include "batching/base/log_budget.h"
 #include "batching/daemon/network.h"
+#include "batching/daemon/process_limits.h"
 #include "batching/daemon/secrets.h"
 #include "batching/daemon/server.h"
 #include "batching/daemon/supervisor.h"
@@ -32,7 +33,6 @@ enum {
     HEALTHY_MS = 5000, /* without a heartbeat of an event loop, at most */
     /* With another device at work, a lost one is no reason to end before. */
     LEAST_LIFE_MS = 60000,
-    ARENAS_MAX = 2, /* nothing is allocated for an operation */
     /* For the answers that are under way once a device is lost. A driver that
      * hangs gets no more. */
     LAST_ANSWERS_S = 2,
@@ -48,7 +48,6 @@ typedef struct serving_state {
     warprsa_queue *queue;
     warprsa_server *server;
     const warprsa_network *network; /* NULL: there is none */
-    void *network_server;           /* NULL: it does not listen */
     bool has_hosts;                 /* other hosts compute: they come and go */
     uint64_t start_ns;
     bool ready;
@@ -74,26 +73,6 @@ static bool complain(const serving_state *s, const char *what)
 {
     log_line(s, 0, what);
     return false;
-}
-
-/* Descriptors for every client and every async job of theirs: as many as the
- * hard limit allows. */
-static void raise_descriptors(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-/* malloc() gives each thread up to eight times the CPUs an arena of its own,
- * which reserves 64 MiB of address space for good. Threads that close clients'
- * sockets come and go; under a limit they would take what clients need. */
-static void limit_arenas(void)
-{
-    (void)mallopt(M_ARENA_MAX, ARENAS_MAX);
 }
 
 /* Adds the engine of other hosts, if there are any: behind this host's GPUs and
@@ -188,6 +167,22 @@ static warprsa_server_limits limits_of(const warprsa_options *o)
     };
 }
 
+/* The user of warprsad-gateway; this process's own, if there is no user of the
+ * default's name. */
+static bool find_gateway(const serving_state *s, uid_t *uid)
+{
+    const char *name = s->serving->options.gateway_user;
+    const struct passwd *user = getpwnam(name);
+    char why[128];
+
+    *uid = user != NULL ? user->pw_uid : geteuid();
+    if (user != NULL || strcmp(name, WARPRSA_GATEWAY_USER) == 0)
+        return true;
+    snprintf(why, sizeof(why), "gateway_user = %s: expected the name of a user",
+             name);
+    return complain(s, why);
+}
+
 static bool start_server(serving_state *s)
 {
     const warprsa_serving *serving = s->serving;
@@ -206,26 +201,11 @@ static bool start_server(serving_state *s)
     };
     char why[200];
 
+    if (!find_gateway(s, &config.gateway_uid))
+        return false;
     memcpy(config.listeners, serving->listeners, sizeof(config.listeners));
     s->server = warprsa_server_start(&config, why, sizeof(why));
     return s->server != NULL || complain(s, why);
-}
-
-static bool start_network(serving_state *s)
-{
-    const warprsa_network_config config = {
-        .options = &s->serving->options,
-        .queue = s->queue,
-        .key_id = warprsa_secrets_key_id,
-        .log = warprsa_serving_log,
-        .log_arg = s->serving,
-    };
-    char why[400];
-
-    if (s->network == NULL || config.options->listen[0] == '\0')
-        return true;
-    s->network_server = s->network->start(&config, why, sizeof(why));
-    return s->network_server != NULL || complain(s, why);
 }
 
 static bool start(serving_state *s)
@@ -233,15 +213,14 @@ static bool start(serving_state *s)
     char why[200];
 
     s->network = warprsa_network_get();
-    raise_descriptors();
-    limit_arenas();
+    warprsa_process_raise_limits();
     if (!warprsa_secrets_init())
         return complain(s, "libcrypto has no random numbers");
     warprsa_secrets_lock_memory(why, sizeof(why));
     if (why[0] != '\0')
         log_line(s, 0, why);
     warprsa_counters_restart(s->serving->counters);
-    return open_queue(s) && start_server(s) && start_network(s);
+    return open_queue(s) && start_server(s);
 }
 
 static void log_counters(const serving_state *s)
@@ -259,8 +238,6 @@ static bool stop(serving_state *s)
 {
     bool ended = true;
 
-    if (s->network_server != NULL)
-        s->network->stop(s->network_server);
     if (s->server != NULL)
         warprsa_server_stop(s->server);
     if (s->queue != NULL) {
@@ -351,9 +328,6 @@ static void reload(serving_state *s)
 
     report(s, WARPRSA_REPORT_RELOADING);
     s->mistake[0] = '\0';
-    if (s->network_server != NULL &&
-        !s->network->reload(s->network_server, why, sizeof(why)))
-        found_mistake(s, why);
     if (warprsa_serving_reload(s->serving, why, sizeof(why))) {
         limits = limits_of(&s->serving->options);
         warprsa_server_set_limits(s->server, &limits);

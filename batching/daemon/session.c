@@ -46,6 +46,10 @@ enum {
 #define OF(source, member)                                                     \
     ((warprsa_session *)((char *)(source)-offsetof(warprsa_session, member)))
 
+/* Two texts for the log: for which identity, if for one. */
+#define FOR(session)                                                           \
+    (session)->user.identity[0] != '\0' ? " for " : "", (session)->user.identity
+
 static uint32_t smaller(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -126,7 +130,7 @@ static bool charge(warprsa_session *s, unsigned count)
 {
     warprsa_server_context *context = s->context;
 
-    if (warprsa_user_quota_take(&context->descriptors, s->uid, count,
+    if (warprsa_user_quota_take(&context->descriptors, s->user.uid, count,
                                 context->descriptors_max) != NULL)
         return false;
     s->descriptors += count;
@@ -136,7 +140,7 @@ static bool charge(warprsa_session *s, unsigned count)
 static void discharge(warprsa_session *s, unsigned count)
 {
     if (count > 0)
-        warprsa_user_quota_give(&s->context->descriptors, s->uid, count);
+        warprsa_user_quota_give(&s->context->descriptors, s->user.uid, count);
     s->descriptors -= count;
 }
 
@@ -147,7 +151,7 @@ static void close_notifier(warprsa_session *s,
     if (!notifier->is_open)
         return;
     close(notifier->fd);
-    notifier->is_open = false;
+    notifier->is_open = notifier->listed = false;
     discharge(s, 1);
 }
 
@@ -191,7 +195,38 @@ static void close_all(warprsa_session *s)
     discharge(s, s->descriptors);
 }
 
-warprsa_session *warprsa_session_new(warprsa_server_context *context, uid_t uid,
+const char *warprsa_session_take_seat(warprsa_server_context *context,
+                                      const warprsa_session_user *user,
+                                      const warprsa_server_limits *limits)
+{
+    const bool network = user->identity[0] != '\0';
+    const char *why_not =
+        network ? warprsa_user_quota_acquire(&context->network_clients, 0,
+                                             limits->user_clients,
+                                             limits->user_clients)
+                : NULL;
+
+    if (why_not == NULL)
+        why_not =
+            warprsa_user_quota_acquire(&context->clients, user->owner,
+                                       limits->clients, limits->user_clients);
+    else
+        return "the network has as many seats as one user may have";
+    if (why_not != NULL && network)
+        warprsa_user_quota_release(&context->network_clients, 0);
+    return why_not;
+}
+
+static void give_seat_back(warprsa_server_context *context,
+                           const warprsa_session_user *user)
+{
+    warprsa_user_quota_release(&context->clients, user->owner);
+    if (user->identity[0] != '\0')
+        warprsa_user_quota_release(&context->network_clients, 0);
+}
+
+warprsa_session *warprsa_session_new(warprsa_server_context *context,
+                                     const warprsa_session_user *user,
                                      const warprsa_message *wanted,
                                      const warprsa_server_limits *limits,
                                      int *client_end)
@@ -201,20 +236,20 @@ warprsa_session *warprsa_session_new(warprsa_server_context *context, uid_t uid,
 
     if (s == NULL || !one_way(SOCK_SEQPACKET, ends)) {
         free(s);
+        give_seat_back(context, user);
         return NULL;
     }
     s->context = context;
     s->socket = ends[0];
     s->process = s->eventfd = s->memory = -1;
-    s->uid = uid;
+    s->user = *user;
     if (charge(s, OWN_DESCRIPTORS) && allocate(s, wanted, limits)) {
         publish(s, warprsa_queue_wait_ready(context->config.queue, 0));
         *client_end = ends[1];
         return s;
     }
     close(ends[1]);
-    close_all(s);
-    warprsa_session_free(s);
+    warprsa_session_refuse(s);
     return NULL;
 }
 
@@ -231,7 +266,7 @@ bool warprsa_session_attach(warprsa_session *s, pid_t pid)
 void warprsa_session_refuse(warprsa_session *s)
 {
     close_all(s);
-    warprsa_user_quota_release(&s->context->clients, s->uid);
+    give_seat_back(s->context, &s->user);
     warprsa_session_free(s);
 }
 
@@ -247,25 +282,55 @@ void warprsa_session_end(warprsa_session *s, const char *why)
 {
     if (s->closed)
         return;
-    warprsa_server_log_about(
-        s->context, s->uid, 1, "process %d (user %d) left: %s; %llu answered",
-        (int)s->pid, (int)s->uid, why, (unsigned long long)s->answered);
+    warprsa_server_log_about(s->context, s->user.owner, 1,
+                             "process %d (user %d)%s%s left: %s; %llu answered",
+                             (int)s->pid, (int)s->user.uid, FOR(s), why,
+                             (unsigned long long)s->answered);
     close_all(s);
-    warprsa_user_quota_release(&s->context->clients, s->uid);
+    give_seat_back(s->context, &s->user);
 }
 
-/* Wakes the thread (0) or job that waits for an answer. Writing never blocks: a
- * socket that is full is one whose job can read from it already. */
+/* Writing never blocks: a socket that is full is one whose job can read from it
+ * already. */
+static void notify_job(warprsa_session *s, warprsa_session_notifier *notifier)
+{
+    notifier->listed = false;
+    if (send(notifier->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+        errno != EAGAIN && errno != EINTR) /* its wait context has gone */
+        close_notifier(s, notifier);
+}
+
+void warprsa_session_notify_all(warprsa_session_host *host)
+{
+    for (unsigned i = 0; i < host->to_notify_count; i++) {
+        warprsa_session *s = host->to_notify[i].session;
+        warprsa_session_notifier *notifier =
+            &s->notifiers[host->to_notify[i].notifier];
+
+        /* Another one may have taken its number meanwhile. */
+        if (notifier->is_open && notifier->listed)
+            notify_job(s, notifier);
+    }
+    host->to_notify_count = host->unnotified = 0;
+}
+
+/* Wakes the thread (0) that waits for an answer, or lists the job's notifier.
+ * Many requests may have the same one, as the gateway's do: a byte tells of all
+ * answers before it. */
 static void notify(warprsa_session *s, uint32_t notifier,
                    _Atomic uint32_t *answered)
 {
+    warprsa_session_host *host = s->host;
+
     if (notifier == 0) {
         warprsa_shm_wake(answered);
     } else if (notifier <= s->notifiers_max && s->notifiers[notifier].is_open) {
-        if (send(s->notifiers[notifier].fd, "", 1,
-                 MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
-            errno != EAGAIN && errno != EINTR) /* its wait context has gone */
-            close_notifier(s, &s->notifiers[notifier]);
+        if (!s->notifiers[notifier].listed)
+            host->to_notify[host->to_notify_count++] =
+                (struct warprsa_to_notify){s, notifier};
+        s->notifiers[notifier].listed = true;
+        if (++host->unnotified == WARPRSA_NOTIFY_ANSWERS)
+            warprsa_session_notify_all(host);
     }
 }
 
@@ -345,7 +410,7 @@ static void read_messages(warprsa_session *s, unsigned most);
 static void make_ready(warprsa_session *s)
 {
     if (!s->closed)
-        warprsa_rounds_add(&s->host->ready, &s->ready, s->uid);
+        warprsa_rounds_add(&s->host->ready, &s->ready, s->user.owner);
 }
 
 /* As key_of(). The messages about key and notifier may not have been read; they
@@ -486,7 +551,8 @@ static const char *add_key(warprsa_session *s,
         return NULL; /* requests with it are refused */
     key->bytes = message->key.modulus_bytes;
     if (config->key_id(&message->key, id))
-        key->key = warprsa_queue_key(config->queue, s->uid, id, &message->key);
+        key->key =
+            warprsa_queue_key(config->queue, s->user.owner, id, &message->key);
     explicit_bzero(id, sizeof(id));
     return NULL;
 }
@@ -653,9 +719,10 @@ void warprsa_session_begin(warprsa_session *s, warprsa_session_host *host)
         return;
     }
     watch_process(s);
-    warprsa_server_log_about(s->context, s->uid, 1,
-                             "process %d (user %d) connected, %u slots",
-                             (int)s->pid, (int)s->uid, s->shm.slots);
+    warprsa_server_log_about(s->context, s->user.owner, 1,
+                             "process %d (user %d)%s%s connected, %u slots",
+                             (int)s->pid, (int)s->user.uid, FOR(s),
+                             s->shm.slots);
 }
 
 void warprsa_session_publish(warprsa_session *s, bool changed)

@@ -22,12 +22,31 @@
 
 struct warprsa_pending;
 
+/* For whom a session is. */
+typedef struct warprsa_session_user {
+    uid_t uid;      /* who made the control connection: descriptors are its */
+    uint64_t owner; /* of keys, requests and seats: uid, or of an identity */
+    char identity[WARPRSA_IDENTITY_NAME]; /* of the network; empty: none */
+} warprsa_session_user;
+
+enum {
+    /* Answers after which those who wait for them are told, if the event loop
+     * has more to give. */
+    WARPRSA_NOTIFY_ANSWERS = 32,
+};
+
 /* What a session needs of the event loop that runs it. */
 typedef struct warprsa_session_host {
     warprsa_server_context *context;
     int epoll;            /* where its descriptors are watched */
     uint32_t state;       /* of the queue, to be published to clients */
     warprsa_rounds ready; /* sessions that have something to read, by user */
+    /* Notifiers that have had answers since notify_all(). */
+    struct warprsa_to_notify {
+        struct warprsa_session *session;
+        uint32_t notifier;
+    } to_notify[WARPRSA_NOTIFY_ANSWERS];
+    unsigned to_notify_count, unnotified; /* the latter: answers */
     /* Takes a request that the queue has answered, for complete() to be called
      * by the event loop's thread. Called on a worker of the queue. */
     void (*push_answered)(struct warprsa_session_host *host,
@@ -54,6 +73,7 @@ typedef struct warprsa_session_key {
 typedef struct warprsa_session_notifier {
     uint32_t generation;
     bool is_open; /* fd is valid */
+    bool listed;  /* in the host's to_notify */
     int fd;
 } warprsa_session_notifier;
 
@@ -62,7 +82,7 @@ typedef struct warprsa_session {
     TAILQ_ENTRY(warprsa_session) link;
     warprsa_server_context *context;
     pid_t pid; /* of the process that attached; 0: not known */
-    uid_t uid; /* of who made the control connection */
+    warprsa_session_user user;
     warprsa_event_source socket_source, process_source, eventfd_source;
     warprsa_rounds_entry ready;
     int socket;  /* shut down for reading */
@@ -86,11 +106,18 @@ typedef struct warprsa_session {
 
 TAILQ_HEAD(warprsa_sessions, warprsa_session);
 
-/* A session for a client of this user, who has a seat in the context's quota.
+/* Takes a seat for a user. NULL, or why there is none. */
+const char *warprsa_session_take_seat(warprsa_server_context *context,
+                                      const warprsa_session_user *user,
+                                      const warprsa_server_limits *limits);
+
+/* A session for a client of this user, who has taken a seat, which goes back
+ * with the session, or if there is none.
  * `wanted` is its CONNECT; it is granted that, within these limits. *client_end
  * is the client's end of the socket, the caller's to close. NULL: no memory or
  * descriptor. Any thread. */
-warprsa_session *warprsa_session_new(warprsa_server_context *context, uid_t uid,
+warprsa_session *warprsa_session_new(warprsa_server_context *context,
+                                     const warprsa_session_user *user,
                                      const warprsa_message *wanted,
                                      const warprsa_server_limits *limits,
                                      int *client_end);
@@ -124,6 +151,10 @@ void warprsa_session_run_ready(warprsa_session_host *host);
 /* Gives the client the queue's answer to a request that push_answered() was
  * called with. */
 void warprsa_session_complete(warprsa_pending *pending);
+
+/* Tells the jobs whose answers were given since the last call. To be called
+ * before any session is freed. */
+void warprsa_session_notify_all(warprsa_session_host *host);
 
 /* Publishes the state of the queue and the heartbeat in the shm; `changed`: and
  * wakes those of the client's threads that wait for the state to change. */

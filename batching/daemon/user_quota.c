@@ -9,7 +9,7 @@
 
 struct warprsa_user {
     LIST_ENTRY(warprsa_user) link;
-    uid_t uid;
+    uint64_t owner;
     unsigned count; /* not 0 */
 };
 
@@ -32,27 +32,29 @@ void warprsa_user_quota_free(warprsa_user_quota *quota)
 }
 
 /* With the lock held. */
-static struct warprsa_user *find(const warprsa_user_quota *quota, uid_t uid)
+static struct warprsa_user *find(const warprsa_user_quota *quota,
+                                 uint64_t owner)
 {
     struct warprsa_user *user;
 
     LIST_FOREACH (user, &quota->list, link)
-        if (user->uid == uid)
+        if (user->owner == owner)
             break;
     return user;
 }
 
 /* With the lock held: the user, who is new perhaps. NULL: no memory. */
-static struct warprsa_user *find_or_add(warprsa_user_quota *quota, uid_t uid)
+static struct warprsa_user *find_or_add(warprsa_user_quota *quota,
+                                        uint64_t owner)
 {
-    struct warprsa_user *user = find(quota, uid);
+    struct warprsa_user *user = find(quota, owner);
 
     if (user != NULL)
         return user;
     user = calloc(1, sizeof(*user));
     if (user == NULL)
         return NULL;
-    user->uid = uid;
+    user->owner = owner;
     LIST_INSERT_HEAD(&quota->list, user, link);
     return user;
 }
@@ -69,19 +71,20 @@ static void change(warprsa_user_quota *quota, struct warprsa_user *user,
     free(user);
 }
 
-const char *warprsa_user_quota_acquire(warprsa_user_quota *quota, uid_t uid,
-                                       unsigned most, unsigned most_of_one)
+const char *warprsa_user_quota_acquire(warprsa_user_quota *quota,
+                                       uint64_t owner, unsigned most,
+                                       unsigned most_of_one)
 {
     const char *why_not = NULL;
     struct warprsa_user *user;
 
     pthread_mutex_lock(&quota->lock);
-    user = find(quota, uid);
+    user = find(quota, owner);
     if (quota->count >= most)
         why_not = "all seats are taken";
     else if (user != NULL && user->count >= most_of_one)
         why_not = "this user has as many as one may have";
-    else if ((user = find_or_add(quota, uid)) == NULL)
+    else if ((user = find_or_add(quota, owner)) == NULL)
         why_not = "no memory";
     else
         change(quota, user, 1);
@@ -89,7 +92,7 @@ const char *warprsa_user_quota_acquire(warprsa_user_quota *quota, uid_t uid,
     return why_not;
 }
 
-const char *warprsa_user_quota_take(warprsa_user_quota *quota, uid_t uid,
+const char *warprsa_user_quota_take(warprsa_user_quota *quota, uint64_t owner,
                                     unsigned count, unsigned most)
 {
     const char *why_not = NULL;
@@ -97,11 +100,11 @@ const char *warprsa_user_quota_take(warprsa_user_quota *quota, uid_t uid,
     unsigned has;
 
     pthread_mutex_lock(&quota->lock);
-    user = find(quota, uid);
+    user = find(quota, owner);
     has = (user != NULL ? user->count : 0) + count;
     if (quota->count + count > most || has > most - quota->count - count)
         why_not = "this user has as many as are left for others";
-    else if ((user = find_or_add(quota, uid)) == NULL)
+    else if ((user = find_or_add(quota, owner)) == NULL)
         why_not = "no memory";
     else
         change(quota, user, count);
@@ -109,21 +112,21 @@ const char *warprsa_user_quota_take(warprsa_user_quota *quota, uid_t uid,
     return why_not;
 }
 
-void warprsa_user_quota_give(warprsa_user_quota *quota, uid_t uid,
+void warprsa_user_quota_give(warprsa_user_quota *quota, uint64_t owner,
                              unsigned count)
 {
     struct warprsa_user *user;
 
     pthread_mutex_lock(&quota->lock);
-    user = find(quota, uid);
+    user = find(quota, owner);
     if (user != NULL)
         change(quota, user, 0 - count);
     pthread_mutex_unlock(&quota->lock);
 }
 
-void warprsa_user_quota_release(warprsa_user_quota *quota, uid_t uid)
+void warprsa_user_quota_release(warprsa_user_quota *quota, uint64_t owner)
 {
-    warprsa_user_quota_give(quota, uid, 1);
+    warprsa_user_quota_give(quota, owner, 1);
 }
 
 unsigned warprsa_user_quota_count(warprsa_user_quota *quota)

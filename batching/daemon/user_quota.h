@@ -2,16 +2,17 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A limited number of seats, and how many of them each user has, so that none
- * takes them all. A user id is what the kernel says of a socket, never what a
- * client says.
+ * takes them all. `owner` is a user id, as the kernel says of a socket, or the
+ * number of an identity of the network, as the gateway says (session.h); it is
+ * never what a client says.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_USER_QUOTA_H
 #define WARPRSA_BATCHING_DAEMON_USER_QUOTA_H
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/queue.h>
-#include <sys/types.h>
 
 LIST_HEAD(warprsa_user_list, warprsa_user);
 
@@ -27,22 +28,23 @@ void warprsa_user_quota_free(warprsa_user_quota *quota);
 
 /* Takes a seat for a user, unless `most` are taken in all, or `most_of_one` by
  * that user. Returns NULL, or why there is none. Any thread. */
-const char *warprsa_user_quota_acquire(warprsa_user_quota *quota, uid_t uid,
-                                       unsigned most, unsigned most_of_one);
+const char *warprsa_user_quota_acquire(warprsa_user_quota *quota,
+                                       uint64_t owner, unsigned most,
+                                       unsigned most_of_one);
 
 /* Takes `count` seats for a user, who may have as many as are left for others
  * then: so one user has half of them at most, the next one a quarter, and there
  * are always some for one more. Returns NULL, or why there are none. Any
  * thread. */
-const char *warprsa_user_quota_take(warprsa_user_quota *quota, uid_t uid,
+const char *warprsa_user_quota_take(warprsa_user_quota *quota, uint64_t owner,
                                     unsigned count, unsigned most);
 
 /* Gives `count` back. Any thread. */
-void warprsa_user_quota_give(warprsa_user_quota *quota, uid_t uid,
+void warprsa_user_quota_give(warprsa_user_quota *quota, uint64_t owner,
                              unsigned count);
 
 /* Gives one back. Any thread. */
-void warprsa_user_quota_release(warprsa_user_quota *quota, uid_t uid);
+void warprsa_user_quota_release(warprsa_user_quota *quota, uint64_t owner);
 
 /* How many seats are taken now. Any thread. */
 unsigned warprsa_user_quota_count(warprsa_user_quota *quota);

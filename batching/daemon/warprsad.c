@@ -103,8 +103,8 @@ int main(int argc, char **argv)
         (void)complain(why);
         return EXIT_USAGE;
     }
-    if (serving.options.help || serving.options.version) {
-        if (serving.options.help)
+    if (serving.options.common.help || serving.options.common.version) {
+        if (serving.options.common.help)
             warprsa_options_help();
         else
             puts("warprsad " WARPRSA_VERSION);

@@ -55,22 +55,25 @@
 #define WARPRSA_SOCKET_DEFAULT "/run/warprsa/warprsad.sock"
 
 enum {
-    WARPRSA_PROTOCOL = 6,
+    WARPRSA_PROTOCOL = 7,
     WARPRSA_CLIENT_SLOTS_MAX = 65536,
     WARPRSA_CLIENT_KEYS_MAX = 65536,
     /* One for each wait context of async jobs; some are idle. */
     WARPRSA_CLIENT_NOTIFIERS_MAX = 65536,
     WARPRSA_MESSAGE_FDS = 3,
+    WARPRSA_IDENTITY_NAME = 256, /* with its final zero */
 };
 
 /* Over sockets. */
 typedef enum warprsa_message_type {
     /* Client, over a control connection. slots, keys, notifiers: how many it
-     * wants. */
+     * wants. identity, name: for whom, if the client is warprsad-gateway; else
+     * 0 and empty. */
     WARPRSA_MESSAGE_CONNECT = 1,
     /* Daemon, over a control connection. number: the session's. slots, keys,
-     * notifiers: how many it grants. Three descriptors: the session's socket,
-     * the shared memory and the eventfd. */
+     * notifiers: how many it grants. deadline_ms: within what time a request is
+     * answered. Three descriptors: the session's socket, the shared memory and
+     * the eventfd. */
     WARPRSA_MESSAGE_WELCOME,
     /* Daemon, over a control connection: there is no session to be had now, or
      * the client is of another version. */
@@ -89,10 +92,13 @@ typedef struct warprsa_message {
     uint32_t version;    /* WARPRSA_PROTOCOL */
     uint32_t type;       /* warprsa_message_type */
     uint32_t number;     /* of a session or a notifier */
-    uint32_t generation; /* of a notifier */
+    uint32_t generation; /* of a notifier; of CONNECT: comes back */
     uint32_t slots;
     uint32_t keys;
     uint32_t notifiers;
+    uint32_t deadline_ms;
+    uint32_t identity; /* a number of the gateway's for a name */
+    char name[WARPRSA_IDENTITY_NAME];
 } warprsa_message;
 
 /* Through the shared memory, all of them the client's. */

@@ -178,6 +178,15 @@ bool warprsa_shm_send(const warprsa_shm *shm, uint32_t *offset,
     return true;
 }
 
+bool warprsa_shm_has_room(const warprsa_shm *shm, uint32_t offset)
+{
+    const warprsa_shm_message_cell *cell =
+        &shm->message[offset % WARPRSA_SHM_MESSAGES];
+
+    return atomic_load_explicit(&cell->sequence, memory_order_acquire) ==
+           offset;
+}
+
 bool warprsa_shm_receive(const warprsa_shm *shm, uint32_t *offset,
                          warprsa_shm_message *message)
 {

@@ -123,6 +123,9 @@ bool warprsa_shm_dequeue(const warprsa_shm *shm, uint32_t *ring_offset,
 bool warprsa_shm_send(const warprsa_shm *shm, uint32_t *offset,
                       const warprsa_shm_message *message);
 
+/* For the client: whether send() would find room at this offset. */
+bool warprsa_shm_has_room(const warprsa_shm *shm, uint32_t offset);
+
 /* For the daemon: takes the message at *offset, which advances by one, reading
  * each byte once, and wipes it in the memory. False: there is none. The caller
  * wipes a KEY. */

@@ -28,14 +28,15 @@ typedef struct call {
 
 static const char operate_path[] = "/warprsa.v1.PrivateOperations/Operate";
 
-static warprsa_connection *connection_of(const warprsa_http2_stream *stream)
+static warprsa_remote_connection *
+connection_of(const warprsa_http2_stream *stream)
 {
     return stream->connection->owner;
 }
 
 /* Says how many lines about an identity, or about strangers (NULL), were left
  * out before this second. */
-static void log_left_out(warprsa_connection_host *host,
+static void log_left_out(warprsa_remote_connection_host *host,
                          warprsa_identity *identity, uint64_t now_ns)
 {
     char line[WARPRSA_TLS_NAME + 80];
@@ -50,7 +51,7 @@ static void log_left_out(warprsa_connection_host *host,
     host->log(host, line);
 }
 
-static void log_line(warprsa_connection *c, const char *what,
+static void log_line(warprsa_remote_connection *c, const char *what,
                      const char *details)
 {
     char line[WARPRSA_TLS_WHY + WARPRSA_TLS_NAME + 200];
@@ -68,7 +69,7 @@ static void log_line(warprsa_connection *c, const char *what,
 }
 
 /* A seat in place of the stranger's place. False: all are taken. */
-static bool take_seat(warprsa_connection *c)
+static bool take_seat(warprsa_remote_connection *c)
 {
     warprsa_seats *seats = c->host->seats;
 
@@ -82,7 +83,7 @@ static bool take_seat(warprsa_connection *c)
 
 static bool is_listed(void *arg, const char *name)
 {
-    warprsa_connection *c = arg;
+    warprsa_remote_connection *c = arg;
 
     c->identity = warprsa_identities_find(c->host->identities, name);
     if (c->identity == NULL)
@@ -112,7 +113,7 @@ static bool add_name(void *arg, const char *name)
 
 static void connected(warprsa_http2 *http2)
 {
-    warprsa_connection *c = http2->owner;
+    warprsa_remote_connection *c = http2->owner;
     char names[WARPRSA_TLS_WHY] = "";
 
     if (warprsa_tls_identities(http2->ssl, is_listed, c)) {
@@ -128,7 +129,7 @@ static void connected(warprsa_http2 *http2)
 static void refuse(warprsa_http2_stream *stream, warprsa_grpc_status status,
                    const char *why)
 {
-    warprsa_connection *c = connection_of(stream);
+    warprsa_remote_connection *c = connection_of(stream);
 
     log_line(c, "call refused: ", why);
     warprsa_http2_finish(stream, status, why);
@@ -136,7 +137,7 @@ static void refuse(warprsa_http2_stream *stream, warprsa_grpc_status status,
 
 static void begin_operate(warprsa_http2_stream *stream, call *serves)
 {
-    warprsa_connection *c = connection_of(stream);
+    warprsa_remote_connection *c = connection_of(stream);
 
     if (!warprsa_identity_begin_session(c->identity)) {
         refuse(stream, WARPRSA_GRPC_RESOURCE_EXHAUSTED,
@@ -156,7 +157,7 @@ static void begin_operate(warprsa_http2_stream *stream, call *serves)
 
 static void begin(warprsa_http2_stream *stream)
 {
-    warprsa_connection *c = connection_of(stream);
+    warprsa_remote_connection *c = connection_of(stream);
     call *serves = calloc(1, sizeof(*serves));
     bool watches;
 
@@ -181,7 +182,7 @@ static void begin(warprsa_http2_stream *stream)
 static const char *message(warprsa_http2_stream *stream, const uint8_t *bytes,
                            size_t size)
 {
-    warprsa_connection *c = connection_of(stream);
+    warprsa_remote_connection *c = connection_of(stream);
     call *serves = stream->owner;
     const char *wrong = NULL;
 
@@ -209,10 +210,10 @@ static void half_closed(warprsa_http2_stream *stream)
         warprsa_health_half_closed(serves->health);
 }
 
-/* A session stays in the host's list until nothing of it is in flight. */
+/* A session stays in the host's list while events of this round may name it. */
 static void closed(warprsa_http2_stream *stream)
 {
-    warprsa_connection *c = connection_of(stream);
+    warprsa_remote_connection *c = connection_of(stream);
     call *serves = stream->owner;
     char text[64];
 
@@ -238,46 +239,48 @@ static const warprsa_http2_handlers handlers = {
 };
 
 /* Whose turn it takes. Strangers have two in a round, each by its address,
- * however many there are; owners of identities are larger numbers. */
-static uint64_t owner_of(const warprsa_connection *c)
+ * however many there are; the numbers of identities are larger. */
+static uint64_t owner_of(const warprsa_remote_connection *c)
 {
-    return c->identity != NULL ? c->identity->owner
+    return c->identity != NULL ? c->identity->number
                                : c->stranger.address[3] & 1;
 }
 
-static void make_ready(warprsa_connection *c)
+static void make_ready(warprsa_remote_connection *c)
 {
     warprsa_rounds_add(&c->host->ready, &c->ready, owner_of(c));
 }
 
 static void ready(warprsa_event_source *source)
 {
-    make_ready((warprsa_connection *)((char *)source -
-                                      offsetof(warprsa_connection, source)));
+    make_ready((warprsa_remote_connection *)((char *)source -
+                                             offsetof(warprsa_remote_connection,
+                                                      source)));
 }
 
 /* A newcomer has a place; another one may have to go for it. */
-static void take_place(warprsa_connection *c, const struct sockaddr *from)
+static void take_place(warprsa_remote_connection *c,
+                       const struct sockaddr *from)
 {
     warprsa_stranger *goes =
         warprsa_strangers_add(&c->host->strangers, &c->stranger, from);
-    warprsa_connection *other;
+    warprsa_remote_connection *other;
 
     if (goes == NULL)
         return;
-    other = (warprsa_connection *)((char *)goes -
-                                   offsetof(warprsa_connection, stranger));
+    other = (warprsa_remote_connection *)((char *)goes -
+                                          offsetof(warprsa_remote_connection,
+                                                   stranger));
     snprintf(other->http2->why, sizeof(other->http2->why),
              "made room for another stranger");
     other->ended = true;
 }
 
-warprsa_connection *warprsa_connection_new(warprsa_connection_host *host,
-                                           int socket,
-                                           const struct sockaddr *from,
-                                           const char *peer)
+warprsa_remote_connection *
+warprsa_remote_connection_new(warprsa_remote_connection_host *host, int socket,
+                              const struct sockaddr *from, const char *peer)
 {
-    warprsa_connection *c = calloc(1, sizeof(*c));
+    warprsa_remote_connection *c = calloc(1, sizeof(*c));
 
     if (c == NULL) {
         close(socket);
@@ -303,7 +306,7 @@ warprsa_connection *warprsa_connection_new(warprsa_connection_host *host,
 }
 
 /* After it has read or written. */
-static void watch(warprsa_connection *c, bool goes_on)
+static void watch(warprsa_remote_connection *c, bool goes_on)
 {
     struct epoll_event event = {.data.ptr = &c->source};
 
@@ -317,7 +320,7 @@ static void watch(warprsa_connection *c, bool goes_on)
         c->ended = true;
 }
 
-static void run(warprsa_connection *c)
+static void run(warprsa_remote_connection *c)
 {
     if (c->ended)
         return;
@@ -327,24 +330,25 @@ static void run(warprsa_connection *c)
         make_ready(c);
 }
 
-void warprsa_connection_flush(warprsa_connection *c)
+void warprsa_remote_connection_flush(warprsa_remote_connection *c)
 {
     if (!c->ended)
         watch(c, warprsa_http2_flush(c->http2));
 }
 
-void warprsa_connection_run_ready(warprsa_connection_host *host)
+void warprsa_remote_connection_run_ready(warprsa_remote_connection_host *host)
 {
     warprsa_rounds_entry *entry;
 
     warprsa_rounds_begin(&host->ready);
     while ((entry = warprsa_rounds_next(&host->ready)) != NULL)
-        run((warprsa_connection *)((char *)entry -
-                                   offsetof(warprsa_connection, ready)));
+        run((warprsa_remote_connection *)((char *)entry -
+                                          offsetof(warprsa_remote_connection,
+                                                   ready)));
 }
 
 /* Whether the peer may no longer be served; the reason is in *why. */
-static bool is_revoked(warprsa_connection *c, const char **why)
+static bool is_revoked(warprsa_remote_connection *c, const char **why)
 {
     if (c->http2->session == NULL || c->identity == NULL)
         return false;
@@ -358,7 +362,7 @@ static bool is_revoked(warprsa_connection *c, const char **why)
 
 /* Ends all calls, which wipes their keys. The connection lives on for another
  * tick, so that the peer is told. */
-static void end_calls(warprsa_connection *c, const char *why)
+static void end_calls(warprsa_remote_connection *c, const char *why)
 {
     warprsa_http2_stream *stream, *next;
 
@@ -377,7 +381,7 @@ static void end_calls(warprsa_connection *c, const char *why)
 }
 
 /* Whether the connection has to end; the reason is in its `why`. */
-static bool is_over(warprsa_connection *c, uint64_t now_ns)
+static bool is_over(warprsa_remote_connection *c, uint64_t now_ns)
 {
     const uint64_t age_ns = now_ns - c->begun_ns;
     const char *why = NULL;
@@ -395,7 +399,7 @@ static bool is_over(warprsa_connection *c, uint64_t now_ns)
     return why != NULL;
 }
 
-static void tick_streams(warprsa_connection *c)
+static void tick_streams(warprsa_remote_connection *c)
 {
     warprsa_http2_stream *stream, *next;
 
@@ -406,14 +410,17 @@ static void tick_streams(warprsa_connection *c)
         next = LIST_NEXT(stream, link);
         if (serves == NULL)
             continue;
-        if (serves->operate != NULL)
+        if (serves->operate != NULL) {
             warprsa_operate_drain(serves->operate);
+            warprsa_operate_tick(serves->operate);
+        }
         if (serves->health != NULL)
             warprsa_health_tell(serves->health, &c->host->health);
     }
 }
 
-void warprsa_connection_tick(warprsa_connection *c, uint64_t now_ns)
+void warprsa_remote_connection_tick(warprsa_remote_connection *c,
+                                    uint64_t now_ns)
 {
     const char *why;
 
@@ -441,16 +448,31 @@ void warprsa_connection_tick(warprsa_connection *c, uint64_t now_ns)
         c->pinged_ns = now_ns;
         warprsa_http2_ping(c->http2);
     }
-    warprsa_connection_flush(c);
+    warprsa_remote_connection_flush(c);
 }
 
-void warprsa_connection_tick_strangers(warprsa_connection_host *host,
-                                       uint64_t now_ns)
+void warprsa_remote_connection_written(warprsa_operate *session)
+{
+    warprsa_remote_connection *c = connection_of(session->stream);
+
+    warprsa_remote_connection_flush(c);
+    if (!c->ended && c->http2->unread)
+        make_ready(c);
+}
+
+void warprsa_remote_connection_refuse(warprsa_operate *session, const char *why)
+{
+    refuse(session->stream, WARPRSA_GRPC_UNAVAILABLE, why);
+}
+
+void warprsa_remote_connection_tick_strangers(
+    warprsa_remote_connection_host *host, uint64_t now_ns)
 {
     log_left_out(host, NULL, now_ns);
 }
 
-void warprsa_connection_end_sessions(warprsa_connection_host *host)
+void warprsa_remote_connection_end_sessions(
+    warprsa_remote_connection_host *host)
 {
     warprsa_operate *s = LIST_FIRST(&host->sessions), *next;
 
@@ -458,7 +480,7 @@ void warprsa_connection_end_sessions(warprsa_connection_host *host)
         warprsa_identity *identity = s->identity;
 
         next = LIST_NEXT(s, link);
-        if (s->stream != NULL || s->in_flight != 0)
+        if (s->stream != NULL)
             continue;
         LIST_REMOVE(s, link);
         warprsa_operate_free(s);
@@ -467,7 +489,7 @@ void warprsa_connection_end_sessions(warprsa_connection_host *host)
     }
 }
 
-void warprsa_connection_free(warprsa_connection *c)
+void warprsa_remote_connection_free(warprsa_remote_connection *c)
 {
     char text[96];
 

@@ -20,7 +20,7 @@ enum {
     WARPRSA_PEER_TEXT = INET6_ADDRSTRLEN + 8,
 };
 
-struct warprsa_connection;
+struct warprsa_remote_connection;
 
 /* Seats for connections of identities; of all threads. */
 typedef struct warprsa_seats {
@@ -29,7 +29,7 @@ typedef struct warprsa_seats {
 } warprsa_seats;
 
 /* What a connection needs of the thread that runs it. */
-typedef struct warprsa_connection_host {
+typedef struct warprsa_remote_connection_host {
     warprsa_operate_host operate;
     LIST_HEAD(, warprsa_operate) sessions;
     warprsa_rounds ready; /* connections to be run, by identity */
@@ -41,15 +41,15 @@ typedef struct warprsa_connection_host {
     warprsa_health_state health;
     warprsa_log_budget *strangers_log; /* of all threads */
     /* Takes a line for the log. */
-    void (*log)(struct warprsa_connection_host *host, const char *line);
-} warprsa_connection_host;
+    void (*log)(struct warprsa_remote_connection_host *host, const char *line);
+} warprsa_remote_connection_host;
 
-typedef struct warprsa_connection {
-    LIST_ENTRY(warprsa_connection) link; /* the host's */
+typedef struct warprsa_remote_connection {
+    LIST_ENTRY(warprsa_remote_connection) link; /* the host's */
     warprsa_rounds_entry ready;
     warprsa_stranger stranger; /* until it has a seat */
     warprsa_event_source source;
-    warprsa_connection_host *host;
+    warprsa_remote_connection_host *host;
     warprsa_http2 *http2;
     uint32_t events; /* that epoll waits for */
     warprsa_identity *identity;
@@ -59,14 +59,13 @@ typedef struct warprsa_connection {
     bool ended;
     bool revoked;   /* its calls were ended, and so will it be */
     bool went_away; /* GOAWAY was sent */
-} warprsa_connection;
+} warprsa_remote_connection;
 
 /* Takes over a socket that was accepted from this address, a stranger's so far;
  * another one may have `ended` then. NULL: no memory; it is closed. */
-warprsa_connection *warprsa_connection_new(warprsa_connection_host *host,
-                                           int socket,
-                                           const struct sockaddr *from,
-                                           const char *peer);
+warprsa_remote_connection *
+warprsa_remote_connection_new(warprsa_remote_connection_host *host, int socket,
+                              const struct sockaddr *from, const char *peer);
 
 /*
  * Gives turns to connections that are ready, in their order: one to each
@@ -74,24 +73,32 @@ warprsa_connection *warprsa_connection_new(warprsa_connection_host *host,
  * Those that had none, or have more to read, stay ready. Connections may be
  * `ended` then.
  */
-void warprsa_connection_run_ready(warprsa_connection_host *host);
+void warprsa_remote_connection_run_ready(warprsa_remote_connection_host *host);
 
 /* Writes what there is to write; it may be `ended` then. */
-void warprsa_connection_flush(warprsa_connection *connection);
+void warprsa_remote_connection_flush(warprsa_remote_connection *connection);
 
 /* Twice a second: looks for what time has brought. */
-void warprsa_connection_tick(warprsa_connection *connection, uint64_t now_ns);
+void warprsa_remote_connection_tick(warprsa_remote_connection *connection,
+                                    uint64_t now_ns);
 
 /* Twice a second, too: tells the log what it lacks about strangers. */
-void warprsa_connection_tick_strangers(warprsa_connection_host *host,
-                                       uint64_t now_ns);
+void warprsa_remote_connection_tick_strangers(
+    warprsa_remote_connection_host *host, uint64_t now_ns);
 
-/* Logs why it ends, and closes it. Sessions with operations in flight remain in
- * the host's list without a stream. */
-void warprsa_connection_free(warprsa_connection *connection);
+/* What a session of its asks for (operate.h): to run the connection; to refuse
+ * a call, which is logged. */
+void warprsa_remote_connection_written(warprsa_operate *session);
+void warprsa_remote_connection_refuse(warprsa_operate *session,
+                                      const char *why);
 
-/* Frees the sessions of a host whose streams have closed and that have nothing
- * in flight. */
-void warprsa_connection_end_sessions(warprsa_connection_host *host);
+/* Logs why it ends, and closes it. Its sessions remain in the host's list
+ * without a stream. */
+void warprsa_remote_connection_free(warprsa_remote_connection *connection);
+
+/* Frees the sessions of a host whose streams have closed, after the events of a
+ * round. */
+void warprsa_remote_connection_end_sessions(
+    warprsa_remote_connection_host *host);
 
 #endif

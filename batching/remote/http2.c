@@ -494,10 +494,12 @@ static bool shake_hands(warprsa_http2 *c)
     return true;
 }
 
-/* Whether the peer leaves so much unread that it is not read from. */
+/* Whether the peer leaves so much unread, or has sent so much, that it is not
+ * read from. */
 static bool is_backed_up(const warprsa_http2 *c)
 {
-    return c->queued >= QUEUED_MAX || warprsa_bytes_waiting(&c->out) >= OUT_MAX;
+    return c->holds > 0 || c->queued >= QUEUED_MAX ||
+           warprsa_bytes_waiting(&c->out) >= OUT_MAX;
 }
 
 static bool read_all(warprsa_http2 *c)
@@ -602,6 +604,12 @@ warprsa_http2_stream *warprsa_http2_call(warprsa_http2 *c, const char *host,
         return s;
     free_stream(s);
     return NULL;
+}
+
+void warprsa_http2_hold(warprsa_http2 *c, bool hold)
+{
+    c->holds += hold ? 1u : 0u - 1u;
+    c->unread = c->unread || c->holds == 0;
 }
 
 void warprsa_http2_traffic(const warprsa_http2 *c, uint64_t *sent,

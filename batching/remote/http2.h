@@ -93,6 +93,7 @@ typedef struct warprsa_http2 {
     LIST_HEAD(, warprsa_http2_stream) streams;
     warprsa_bytes out; /* for the socket */
     size_t queued;     /* bytes that wait in streams */
+    unsigned holds;    /* of hold(): not 0: it is not read from */
     bool wants_write;  /* TLS does, before anything else */
     bool unread;       /* there may be more to read, without an event */
     uint64_t turn_until_ns;
@@ -138,6 +139,10 @@ void warprsa_http2_sent(warprsa_http2_stream *stream, size_t size);
  * constant, is cut at 127 bytes. Does nothing a second time. */
 void warprsa_http2_finish(warprsa_http2_stream *stream,
                           warprsa_grpc_status status, const char *text);
+
+/* A role has no room for more: the connection is not read from until this was
+ * called with false as often as with true; `unread` is set then. */
+void warprsa_http2_hold(warprsa_http2 *connection, bool hold);
 
 /* Bytes on the wire so far, with what TLS adds. */
 void warprsa_http2_traffic(const warprsa_http2 *connection, uint64_t *sent,

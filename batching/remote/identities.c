@@ -21,9 +21,6 @@ enum {
     BURST_NS = NS_PER_S / 10,
 };
 
-/* The first owner: above the numbers of users (32 bits). */
-#define OWNER_FIRST (UINT64_C(1) << 32)
-
 /* A line of the file. */
 typedef struct identity_line {
     char name[WARPRSA_TLS_NAME];
@@ -53,7 +50,7 @@ enum {
 bool warprsa_identities_init(warprsa_identities *table)
 {
     LIST_INIT(&table->list);
-    table->owners = OWNER_FIRST;
+    table->numbers = WARPRSA_IDENTITY_FIRST;
     return pthread_mutex_init(&table->lock, NULL) == 0;
 }
 
@@ -142,7 +139,7 @@ static bool set(warprsa_identities *table, const identity_line *line)
         if (identity == NULL)
             return false;
         strcpy(identity->name, line->name);
-        identity->owner = table->owners++;
+        identity->number = table->numbers++;
         LIST_INSERT_HEAD(&table->list, identity, link);
     }
     identity->listed = true;

@@ -24,6 +24,7 @@
 #include "batching/remote/tls.h"
 
 enum {
+    WARPRSA_IDENTITY_FIRST = 2,
     WARPRSA_IDENTITY_SESSIONS_MAX = 64,
     WARPRSA_IDENTITY_KEYS_MAX = 65536,
     WARPRSA_IDENTITY_OPERATIONS_MAX = 65536,
@@ -33,7 +34,7 @@ enum {
 typedef struct warprsa_identity {
     LIST_ENTRY(warprsa_identity) link;
     char name[WARPRSA_TLS_NAME];
-    uint64_t owner;      /* of its keys, for the queue: no user of this host */
+    uint32_t number;     /* of this process's, for warprsad; from FIRST on */
     unsigned references; /* under the table's lock, as `listed` */
     bool listed;         /* in the file, while it is read */
     /* The limits now; rate 0: none. */
@@ -49,7 +50,7 @@ typedef struct warprsa_identity {
 typedef struct warprsa_identities {
     pthread_mutex_t lock;
     LIST_HEAD(, warprsa_identity) list;
-    uint64_t owners; /* given out so far */
+    uint32_t numbers; /* given out so far */
 } warprsa_identities;
 
 /* False: no memory. */

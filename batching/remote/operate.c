@@ -5,6 +5,7 @@
  */
 #include "batching/remote/operate.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ static void welcome(warprsa_operate *s)
         .operations_max = s->operations_max,
         .batch_max = WARPRSA_REMOTE_BATCH_MAX,
         .rate_max = atomic_load(&s->identity->rate_max),
-        .deadline_ms = s->host->deadline_ms,
+        .deadline_ms = s->session.deadline_ms,
     };
     uint8_t bytes[64];
 
@@ -68,37 +69,45 @@ static void welcome(warprsa_operate *s)
                warprsa_remote_write_welcome(bytes, sizeof(bytes), &limits));
 }
 
-warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
-                                     warprsa_http2_stream *stream,
-                                     warprsa_identity *identity)
+static void drop_held(warprsa_operate *s)
 {
-    warprsa_operate *s = calloc(1, sizeof(*s));
+    warprsa_operate_held *held = STAILQ_FIRST(&s->held);
 
-    if (s == NULL)
-        return NULL;
-    s->host = host;
-    s->stream = stream;
-    s->identity = identity;
-    s->keys_max = atomic_load(&identity->keys_max);
-    s->operations_max = atomic_load(&identity->operations_max);
-    s->keys = calloc(s->keys_max, sizeof(*s->keys));
-    s->pending = calloc(s->operations_max, sizeof(*s->pending));
-    if (s->keys == NULL || s->pending == NULL) {
-        warprsa_operate_free(s);
-        return NULL;
-    }
-    stream->message_max = WARPRSA_REMOTE_MESSAGE_MAX;
-    welcome(s);
-    return s;
+    STAILQ_REMOVE_HEAD(&s->held, link);
+    explicit_bzero(held, sizeof(*held) + held->size);
+    free(held);
+    if (!STAILQ_EMPTY(&s->held))
+        return;
+    s->host->holding--;
+    if (s->stream != NULL)
+        warprsa_http2_hold(s->stream->connection, false);
 }
 
-void warprsa_operate_free(warprsa_operate *s)
+/* For later. NULL, or what is wrong. */
+static const char *hold(warprsa_operate *s, const uint8_t *bytes, size_t size)
 {
-    for (uint32_t i = 0; s->keys != NULL && i < s->keys_max; i++)
-        warprsa_key_release(s->keys[i].key);
-    free(s->keys);
-    free(s->pending);
-    free(s);
+    warprsa_operate_held *held = malloc(sizeof(*held) + size);
+
+    if (held == NULL)
+        return "no memory";
+    held->size = size;
+    memcpy(held->bytes, bytes, size);
+    if (STAILQ_EMPTY(&s->held)) {
+        s->host->holding++;
+        warprsa_http2_hold(s->stream->connection, true);
+    }
+    STAILQ_INSERT_TAIL(&s->held, held, link);
+    return NULL;
+}
+
+/* Nothing of it is under way any more, and its keys are gone. */
+static void end_session(warprsa_operate *s)
+{
+    warprsa_upstream_session_close(&s->session);
+    while (!STAILQ_EMPTY(&s->held))
+        drop_held(s);
+    for (; s->in_flight > 0; s->in_flight--)
+        warprsa_identity_end_operation(s->identity);
 }
 
 static void key_loaded(warprsa_operate *s, uint32_t number,
@@ -111,21 +120,23 @@ static void key_loaded(warprsa_operate *s, uint32_t number,
         warprsa_remote_write_key_loaded(bytes, sizeof(bytes), number, status));
 }
 
-/* Gives a key that is to be under this number to the queue. */
+/* Sends warprsad a key that is to be under this number. It refuses operations
+ * with a key that it can't have, and so does the answer to them. */
 static warprsa_remote_status add_key(warprsa_operate *s,
-                                     warprsa_operate_key *key,
+                                     warprsa_operate_key *key, uint32_t number,
                                      const warprsa_remote_request *request)
 {
     const warprsa_private_key *k = &request->private_key;
-    uint8_t id[WARPRSA_KEY_ID_BYTES];
 
     if (request->kind != WARPRSA_REMOTE_LOAD_KEY || warprsa_key_class(k) < 0)
         return WARPRSA_REMOTE_UNSUPPORTED;
     key->bytes = k->modulus_bytes;
-    if (s->host->key_id(k, id))
-        key->key = warprsa_queue_key(s->host->queue, s->identity->owner, id, k);
-    explicit_bzero(id, sizeof(id));
-    return key->key != NULL ? WARPRSA_REMOTE_OK : WARPRSA_REMOTE_THROTTLED;
+    key->modulus = malloc(key->bytes);
+    if (key->modulus == NULL)
+        return WARPRSA_REMOTE_THROTTLED;
+    memcpy(key->modulus, k->n + sizeof(k->n) - key->bytes, key->bytes);
+    warprsa_upstream_load_key(&s->session, number, k);
+    return WARPRSA_REMOTE_OK;
 }
 
 static const char *load_key(warprsa_operate *s,
@@ -139,7 +150,7 @@ static const char *load_key(warprsa_operate *s,
     if (key->taken)
         return "the number of a key is taken";
     key->taken = true;
-    key->status = add_key(s, key, request);
+    key->status = add_key(s, key, request->key, request);
     key_loaded(s, request->key, key->status);
     return NULL;
 }
@@ -150,77 +161,35 @@ static const char *unload_key(warprsa_operate *s, uint32_t number)
 
     if (number >= s->keys_max || !s->keys[number].taken)
         return "there is no key of this number";
-    /* The queue keeps what it needs for operations under way. */
     key = &s->keys[number];
-    warprsa_key_release(key->key);
+    if (key->modulus != NULL)
+        warprsa_upstream_free_key(&s->session, number);
+    free(key->modulus);
     memset(key, 0, sizeof(*key));
     return NULL;
 }
 
-/* A worker of the queue has answered. */
-static void queue_answered(void *arg)
-{
-    warprsa_operate_pending *pending = arg;
-    warprsa_operate_host *host = pending->session->host;
-
-    host->push_answered(host, pending);
-}
-
-static warprsa_operate_pending *new_pending(warprsa_operate *s)
-{
-    warprsa_operate_pending *p = s->unused;
-
-    if (p != NULL) {
-        s->unused = p->next;
-        return p;
-    }
-    /* None has been given back: those not used yet follow one another. */
-    return s->in_flight < s->operations_max ? &s->pending[s->in_flight] : NULL;
-}
-
-/* Why the queue has not taken an operation. */
-static warprsa_remote_status why_not_queued(const warprsa_operate *s,
-                                            const warprsa_key *key)
-{
-    if (warprsa_queue_refuses_key(key))
-        return WARPRSA_REMOTE_FAILED;
-    return warprsa_queue_wait_ready(s->host->queue, 0) == WARPRSA_QUEUE_READY
-               ? WARPRSA_REMOTE_THROTTLED
-               : WARPRSA_REMOTE_UNAVAILABLE;
-}
-
 /* Submits an operation whose input is good. OK: it will be answered. */
-static warprsa_remote_status submit(warprsa_operate *s,
-                                    const warprsa_remote_operation *o,
-                                    warprsa_key *key, uint64_t now_ns)
+static warprsa_remote_status
+submit(warprsa_operate *s, const warprsa_remote_operation *o, uint64_t now_ns)
 {
-    warprsa_operate_pending *p;
+    warprsa_operate_pending *p = &s->pending[s->in_flight];
 
     if (s->host->draining)
         return WARPRSA_REMOTE_UNAVAILABLE;
-    p = new_pending(s);
-    if (p == NULL || !warprsa_identity_begin_operation(s->identity, now_ns)) {
-        if (p != NULL) {
-            p->next = s->unused;
-            s->unused = p;
-        }
+    if (s->in_flight == s->operations_max ||
+        !warprsa_identity_begin_operation(s->identity, now_ns))
+        return WARPRSA_REMOTE_THROTTLED;
+    if (!warprsa_upstream_submit(&s->session, o->key, o->input, o->bytes,
+                                 now_ns, &p->ticket)) {
+        warprsa_identity_end_operation(s->identity);
         return WARPRSA_REMOTE_THROTTLED;
     }
-    p->session = s;
     p->id = o->id;
     p->bytes = o->bytes;
-    if (warprsa_queue_submit(s->host->queue, key, o->input,
-                             (warprsa_notify){.wake = queue_answered, .arg = p},
-                             &p->ticket) == WARPRSA_DONE) {
-        p->busy = true;
-        s->in_flight++;
-        s->operations++;
-        return WARPRSA_REMOTE_OK;
-    }
-    warprsa_identity_end_operation(s->identity);
-    p->next = s->unused;
-    s->unused = p;
-    return why_not_queued(s, key);
+    s->in_flight++;
+    s->operations++;
+    return WARPRSA_REMOTE_OK;
 }
 
 static warprsa_remote_status
@@ -233,12 +202,12 @@ serve(warprsa_operate *s, const warprsa_remote_operation *o, uint64_t now_ns)
     if (o->key >= s->keys_max || !s->keys[o->key].taken)
         return WARPRSA_REMOTE_INVALID;
     key = &s->keys[o->key];
-    if (key->key == NULL)
+    if (key->modulus == NULL)
         return key->status;
     if (o->bytes != key->bytes ||
-        memcmp(o->input, warprsa_key_modulus(key->key), key->bytes) >= 0)
+        memcmp(o->input, key->modulus, key->bytes) >= 0)
         return WARPRSA_REMOTE_INVALID;
-    return submit(s, o, key->key, now_ns);
+    return submit(s, o, now_ns);
 }
 
 static const char *serve_all(warprsa_operate *s,
@@ -261,20 +230,75 @@ static const char *serve_all(warprsa_operate *s,
     return write_results(s) ? NULL : "no memory";
 }
 
-const char *warprsa_operate_message(warprsa_operate *s, const uint8_t *bytes,
-                                    size_t size)
+/* Whether a message can be served now: there is a session, and room for what
+ * concerns a key. */
+static bool can_serve(warprsa_operate *s, const warprsa_remote_request *request)
+{
+    return s->session.is_open && (request->kind == WARPRSA_REMOTE_OPERATIONS ||
+                                  warprsa_upstream_has_room(&s->session));
+}
+
+/* NULL, or what is wrong with it. *served is false if it has to wait. */
+static const char *serve_message(warprsa_operate *s, const uint8_t *bytes,
+                                 size_t size, bool *served)
 {
     warprsa_remote_request request;
     const char *wrong = warprsa_remote_read_request(bytes, size, &request);
 
-    if (wrong == NULL && request.kind == WARPRSA_REMOTE_OPERATIONS)
-        return serve_all(s, &request);
-    if (wrong == NULL)
-        wrong = request.kind == WARPRSA_REMOTE_UNLOAD_KEY
+    *served = wrong != NULL || can_serve(s, &request);
+    if (*served && wrong == NULL)
+        wrong = request.kind == WARPRSA_REMOTE_OPERATIONS
+                    ? serve_all(s, &request)
+                : request.kind == WARPRSA_REMOTE_UNLOAD_KEY
                     ? unload_key(s, request.key)
                     : load_key(s, &request);
     explicit_bzero(&request.private_key, sizeof(request.private_key));
     return wrong;
+}
+
+const char *warprsa_operate_message(warprsa_operate *s, const uint8_t *bytes,
+                                    size_t size)
+{
+    const char *wrong;
+    bool served = false;
+
+    if (STAILQ_EMPTY(&s->held)) {
+        wrong = serve_message(s, bytes, size, &served);
+        if (served)
+            return wrong;
+    }
+    return hold(s, bytes, size);
+}
+
+static void end_if_done(warprsa_operate *s)
+{
+    if (s->stream == NULL || s->in_flight != 0 || !STAILQ_EMPTY(&s->held))
+        return;
+    if (s->half_closed)
+        warprsa_http2_finish(s->stream, WARPRSA_GRPC_OK, "");
+    else if (s->told)
+        warprsa_http2_finish(s->stream, WARPRSA_GRPC_UNAVAILABLE,
+                             "the server stops");
+}
+
+/* Goes on with what was held. */
+static void resume(warprsa_operate *s)
+{
+    while (!STAILQ_EMPTY(&s->held) && s->stream != NULL) {
+        warprsa_operate_held *held = STAILQ_FIRST(&s->held);
+        bool served;
+        const char *wrong = serve_message(s, held->bytes, held->size, &served);
+
+        if (!served)
+            return;
+        drop_held(s);
+        if (wrong == NULL)
+            continue;
+        warprsa_http2_finish(s->stream, WARPRSA_GRPC_INVALID_ARGUMENT, wrong);
+        while (!STAILQ_EMPTY(&s->held))
+            drop_held(s);
+    }
+    end_if_done(s);
 }
 
 static warprsa_remote_status status_of(warprsa_cpu_reason reason)
@@ -283,7 +307,10 @@ static warprsa_remote_status status_of(warprsa_cpu_reason reason)
     case WARPRSA_CPU_DEADLINE:
         return WARPRSA_REMOTE_DEADLINE;
     case WARPRSA_CPU_CHECK_FAILED:
+    case WARPRSA_CPU_WRONG_KEY:
         return WARPRSA_REMOTE_FAILED;
+    case WARPRSA_CPU_UNSUPPORTED_KEY:
+        return WARPRSA_REMOTE_UNSUPPORTED;
     case WARPRSA_CPU_KEY_RATE:
     case WARPRSA_CPU_KEY_CACHE_FULL:
     case WARPRSA_CPU_QUEUE_FULL:
@@ -293,71 +320,139 @@ static warprsa_remote_status status_of(warprsa_cpu_reason reason)
     }
 }
 
-void warprsa_operate_answered(warprsa_operate_pending *p)
+/* Takes the answer to the operation at `i` of those under way, if it is there.
+ * Another one is in its place then. */
+static bool collect(warprsa_operate *s, unsigned i)
 {
-    p->next = p->session->answered;
-    p->session->answered = p;
-}
-
-/* An operation is under way no longer. */
-static void end_pending(warprsa_operate *s, warprsa_operate_pending *p)
-{
-    p->busy = false;
-    p->next = s->unused;
-    s->unused = p;
-    s->in_flight--;
-    warprsa_identity_end_operation(s->identity);
-}
-
-/* Collects the answer of one. False: no memory for its result. */
-static bool collect(warprsa_operate *s, warprsa_operate_pending *p)
-{
-    warprsa_remote_result *result = next_result(s), nowhere;
-    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
-    warprsa_outcome outcome = {0};
     warprsa_operate_results *r = &s->host->results;
-    uint8_t *to = result != NULL ? r->output[r->count - 1] : output;
+    warprsa_operate_pending *p = &s->pending[i];
+    uint8_t *to = r->output[r->count];
+    warprsa_cpu_reason reason;
+    warprsa_answer answer =
+        warprsa_upstream_collect(&s->session, p->ticket, to, &reason);
 
-    if (result == NULL)
-        result = &nowhere;
-    *result = (warprsa_remote_result){.id = p->id};
-    /* Never PENDING: there is an answer, or the deadline has passed. */
-    if (warprsa_queue_collect(s->host->queue, p->ticket, to, &outcome) ==
-        WARPRSA_DONE) {
-        result->bytes = p->bytes;
-        result->output = to;
-    } else {
-        result->status = status_of(outcome.reason);
-    }
-    explicit_bzero(output, sizeof(output));
-    end_pending(s, p);
-    return result != &nowhere;
+    if (answer == WARPRSA_PENDING)
+        return false;
+    r->result[r->count] = (warprsa_remote_result){
+        .id = p->id,
+        .status =
+            answer == WARPRSA_DONE ? WARPRSA_REMOTE_OK : status_of(reason),
+        .bytes = answer == WARPRSA_DONE ? p->bytes : 0,
+        .output = answer == WARPRSA_DONE ? to : NULL,
+    };
+    r->count++;
+    *p = s->pending[--s->in_flight];
+    warprsa_identity_end_operation(s->identity);
+    return true;
 }
 
-static void end_if_done(warprsa_operate *s)
-{
-    if (s->stream == NULL || s->in_flight != 0)
-        return;
-    if (s->half_closed)
-        warprsa_http2_finish(s->stream, WARPRSA_GRPC_OK, "");
-    else if (s->told)
-        warprsa_http2_finish(s->stream, WARPRSA_GRPC_UNAVAILABLE,
-                             "the server stops");
-}
-
-bool warprsa_operate_flush(warprsa_operate *s)
+/* Sends the results that are there, in as few messages as may be. */
+static void send_results(warprsa_operate *s)
 {
     bool done = true;
 
-    while (s->answered != NULL) {
-        warprsa_operate_pending *p = s->answered;
-
-        s->answered = p->next;
-        done = collect(s, p) && done;
+    for (unsigned i = 0; done && i < s->in_flight;) {
+        if (!collect(s, i))
+            i++;
+        else if (s->host->results.count == WARPRSA_REMOTE_BATCH_MAX)
+            done = write_results(s);
     }
-    done = write_results(s) && done;
+    done = done && write_results(s);
+    if (!done)
+        warprsa_http2_finish(s->stream, WARPRSA_GRPC_RESOURCE_EXHAUSTED,
+                             "no memory");
     end_if_done(s);
-    return done;
+    s->host->written(s);
+}
+
+static warprsa_operate *owner_of(warprsa_upstream_session *session)
+{
+    return (warprsa_operate *)((char *)session -
+                               offsetof(warprsa_operate, session));
+}
+
+/* The tables are as large as what was granted. */
+static bool allocate(warprsa_operate *s)
+{
+    const warprsa_connection *c = s->session.connection;
+
+    if (s->keys_max > c->keys)
+        s->keys_max = c->keys;
+    if (s->operations_max > c->shm.slots)
+        s->operations_max = c->shm.slots;
+    s->keys = calloc(s->keys_max, sizeof(*s->keys));
+    s->pending = calloc(s->operations_max, sizeof(*s->pending));
+    return s->keys != NULL && s->pending != NULL;
+}
+
+static void opened(warprsa_upstream_session *session)
+{
+    warprsa_operate *s = owner_of(session);
+
+    if (allocate(s)) {
+        welcome(s);
+        resume(s);
+    } else {
+        end_session(s);
+        warprsa_http2_finish(s->stream, WARPRSA_GRPC_RESOURCE_EXHAUSTED,
+                             "no memory");
+    }
+    s->host->written(s);
+}
+
+static void answered(warprsa_upstream_session *session)
+{
+    send_results(owner_of(session));
+}
+
+static void lost(warprsa_upstream_session *session, const char *why)
+{
+    warprsa_operate *s = owner_of(session);
+
+    end_session(s);
+    s->host->refuse(s, why);
+    s->host->written(s);
+}
+
+static const warprsa_upstream_handlers handlers = {
+    .opened = opened,
+    .answered = answered,
+    .lost = lost,
+};
+
+warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
+                                     warprsa_http2_stream *stream,
+                                     warprsa_identity *identity)
+{
+    warprsa_operate *s = calloc(1, sizeof(*s));
+    warprsa_message wanted = {.identity = identity->number};
+    char why[WARPRSA_UPSTREAM_WHY];
+
+    if (s == NULL)
+        return NULL;
+    _Static_assert(sizeof(wanted.name) == sizeof(identity->name),
+                   "a name that the map takes fits into a message");
+    memcpy(wanted.name, identity->name, sizeof(wanted.name));
+    s->host = host;
+    s->stream = stream;
+    s->identity = identity;
+    STAILQ_INIT(&s->held);
+    s->keys_max = wanted.keys = atomic_load(&identity->keys_max);
+    s->operations_max = wanted.slots = atomic_load(&identity->operations_max);
+    stream->message_max = WARPRSA_REMOTE_MESSAGE_MAX;
+    if (!warprsa_upstream_ask(&host->upstream, &s->session, &handlers, &wanted,
+                              why))
+        host->refuse(s, why);
+    return s;
+}
+
+void warprsa_operate_free(warprsa_operate *s)
+{
+    for (uint32_t i = 0; s->keys != NULL && i < s->keys_max; i++)
+        free(s->keys[i].modulus);
+    free(s->keys);
+    free(s->pending);
+    free(s);
 }
 
 void warprsa_operate_half_closed(warprsa_operate *s)
@@ -368,11 +463,20 @@ void warprsa_operate_half_closed(warprsa_operate *s)
 
 void warprsa_operate_closed(warprsa_operate *s)
 {
+    end_session(s);
     s->stream = NULL;
-    for (uint32_t i = 0; i < s->operations_max && s->in_flight > 0; i++)
-        if (s->pending[i].busy &&
-            warprsa_queue_withdraw(s->host->queue, s->pending[i].ticket))
-            end_pending(s, &s->pending[i]);
+}
+
+void warprsa_operate_tick(warprsa_operate *s)
+{
+    if (s->stream == NULL || !s->session.is_open)
+        return;
+    if (!STAILQ_EMPTY(&s->held))
+        resume(s);
+    if (s->in_flight > 0)
+        send_results(s);
+    else
+        s->host->written(s);
 }
 
 void warprsa_operate_drain(warprsa_operate *s)

@@ -11,19 +11,16 @@
 
 #include <sys/queue.h>
 
-#include "batching/queue.h"
 #include "batching/remote/http2.h"
 #include "batching/remote/identities.h"
+#include "batching/remote/upstream.h"
 
 struct warprsa_operate;
 
-/* An operation under way. */
+/* An operation under way; one for each slot. */
 typedef struct warprsa_operate_pending {
-    struct warprsa_operate *session;
-    struct warprsa_operate_pending *next; /* free, or answered */
     warprsa_ticket ticket;
     uint32_t id, bytes;
-    bool busy; /* the queue has it, or its answer is to be collected */
 } warprsa_operate_pending;
 
 /* Results on their way into a message. SECRET: may be decrypted texts. */
@@ -35,65 +32,75 @@ typedef struct warprsa_operate_results {
 
 /* What sessions need of the thread that runs them. */
 typedef struct warprsa_operate_host {
-    warprsa_queue *queue;
-    unsigned deadline_ms; /* the queue's */
-    bool (*key_id)(const warprsa_private_key *key,
-                   uint8_t id[WARPRSA_KEY_ID_BYTES]);
+    warprsa_upstream upstream;
     bool draining; /* no more operations are taken */
-    /* Takes an operation that the queue has answered, for answered() to be
-     * called by the thread. Called on a worker of the queue. */
-    void (*push_answered)(struct warprsa_operate_host *host,
-                          warprsa_operate_pending *pending);
+    /* A session has written to its stream, or takes messages again: the
+     * connection is to be run. */
+    void (*written)(struct warprsa_operate *session);
+    /* warprsad has no session for a call, or has ended it: that is to be
+     * logged, and the stream ended as UNAVAILABLE. */
+    void (*refuse)(struct warprsa_operate *session, const char *why);
+    unsigned holding; /* sessions that wait for room for a message */
     warprsa_operate_results results;
 } warprsa_operate_host;
 
 typedef struct warprsa_operate_key {
-    warprsa_key *key; /* NULL: none, or one that `status` says no to */
+    uint8_t *modulus; /* NULL: none, or one that `status` says no to */
     bool taken;
     warprsa_remote_status status;
     uint32_t bytes; /* of the modulus */
 } warprsa_operate_key;
+
+/* A message of the client's that waits: for the session at warprsad, or for
+ * room there. SECRET: may have a key. */
+typedef struct warprsa_operate_held {
+    STAILQ_ENTRY(warprsa_operate_held) link;
+    size_t size;
+    uint8_t bytes[];
+} warprsa_operate_held;
 
 typedef struct warprsa_operate {
     LIST_ENTRY(warprsa_operate) link; /* the host's */
     warprsa_operate_host *host;
     warprsa_http2_stream *stream; /* NULL once it has closed */
     warprsa_identity *identity;
+    warprsa_upstream_session session;
     uint32_t keys_max, operations_max;
     warprsa_operate_key *keys;
-    warprsa_operate_pending *pending, *unused, *answered;
+    warprsa_operate_pending *pending; /* the first `in_flight` are under way */
+    STAILQ_HEAD(, warprsa_operate_held) held;
     unsigned in_flight;
     bool half_closed; /* the client sends nothing more */
     bool told;        /* that the server drains */
     uint64_t operations;
 } warprsa_operate;
 
-/* Begins a session on a stream and welcomes the client. The identity has to
- * outlive it. NULL: no memory. */
+/* Begins a session on a stream: asks warprsad for one, and welcomes the client
+ * when it is there; or ends the stream. The identity has to outlive it. NULL:
+ * no memory. */
 warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
                                      warprsa_http2_stream *stream,
                                      warprsa_identity *identity);
 
-/* Frees one whose stream has closed and that has nothing in flight; its keys
- * are wiped with their last use. */
+/* Frees one whose stream has closed, after the events of this round. */
 void warprsa_operate_free(warprsa_operate *session);
 
-/* A message of the client. NULL, or what was wrong with it. */
+/* A message of the client. NULL, or what was wrong with it. While messages are
+ * held, the connection is not read from (warprsa_http2_hold()). */
 const char *warprsa_operate_message(warprsa_operate *session,
                                     const uint8_t *bytes, size_t size);
 
 /* The client will send no more. */
 void warprsa_operate_half_closed(warprsa_operate *session);
 
-/* The stream is about to be freed: nobody waits for the results any more, and
- * what no batch has is not computed. */
+/* The stream is about to be freed: nobody waits for the results any more.
+ * warprsad wipes the keys, and computes nothing that no batch has. */
 void warprsa_operate_closed(warprsa_operate *session);
 
-/* Takes back an operation that push_answered() was called with; flush() then
- * sends the results of all that were taken back. False: no memory, and the
- * connection must be ended. */
-void warprsa_operate_answered(warprsa_operate_pending *pending);
-bool warprsa_operate_flush(warprsa_operate *session);
+/* Several times a second, and soon again while the host is `holding`: goes on
+ * with messages that are held, refuses what has not been answered for too
+ * long. */
+void warprsa_operate_tick(warprsa_operate *session);
 
 /* If the host drains: tells the client, and ends the session once nothing is
  * in flight. */

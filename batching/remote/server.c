@@ -8,7 +8,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,23 +20,23 @@
 
 enum {
     EVENTS = 64,
-    TICK_MS = 500,
+    TICK_MS = 250,
+    HOLD_MS = 1, /* until warprsad has taken some messages */
     DRAIN_TICK_MS = 10,
     ACCEPTS_AT_ONCE = 16,
-    DRAIN_MORE_MS = 2000, /* beyond the deadline, for clients to leave */
+    /* For what is under way to be answered and clients to leave: the unit is
+     * given 30 s for it. */
+    DRAIN_MS = 20000,
 };
 
 /* A thread and its connections. */
 typedef struct network_thread {
-    warprsa_connection_host host;
+    warprsa_remote_connection_host host;
     warprsa_remote_server *server;
     pthread_t thread;
     int eventfd;
     warprsa_event_source wake_source, listen_source;
-    LIST_HEAD(, warprsa_connection) connections;
-    /* A stack onto which the queue's workers push what is answered. */
-    _Alignas(64) _Atomic(warprsa_operate_pending *) answered;
-    atomic_uint pushing; /* workers that are doing so */
+    LIST_HEAD(, warprsa_remote_connection) connections;
     uint64_t ticked_ns;
 } network_thread;
 
@@ -49,18 +48,19 @@ struct warprsa_remote_server {
     warprsa_seats seats;
     _Atomic bool draining;
     _Atomic bool mistaken; /* the last reload found a mistake */
+    _Atomic bool ready;    /* warprsad computes */
     _Atomic uint64_t drained_until_ns;
     warprsa_log_budget strangers_log;
     unsigned started; /* threads */
     network_thread *threads;
 };
 
-static network_thread *thread_of(warprsa_connection_host *host)
+static network_thread *thread_of(warprsa_remote_connection_host *host)
 {
     return (network_thread *)((char *)host - offsetof(network_thread, host));
 }
 
-static void log_line(warprsa_connection_host *host, const char *line)
+static void log_line(warprsa_remote_connection_host *host, const char *line)
 {
     const warprsa_remote_server *server = thread_of(host)->server;
 
@@ -73,26 +73,6 @@ static void wake(network_thread *t)
 
     /* Can only fail with the counter at its end, and then it is awake. */
     (void)!write(t->eventfd, &one, sizeof(one));
-}
-
-/* On a worker of the queue. */
-static void push_answered(warprsa_operate_host *operate,
-                          warprsa_operate_pending *pending)
-{
-    network_thread *t =
-        (network_thread *)((char *)operate -
-                           offsetof(network_thread, host.operate));
-    warprsa_operate_pending *top;
-
-    /* Before the push: from then on the session may end, and so the thread. */
-    atomic_fetch_add(&t->pushing, 1);
-    top = atomic_load(&t->answered);
-    do
-        pending->next = top;
-    while (!atomic_compare_exchange_weak(&t->answered, &top, pending));
-    if (top == NULL)
-        wake(t);
-    atomic_fetch_sub(&t->pushing, 1);
 }
 
 static void woken(warprsa_event_source *source)
@@ -125,13 +105,13 @@ static void describe_peer(const struct sockaddr_storage *from,
 static void add_connection(network_thread *t, int socket,
                            const struct sockaddr_storage *from)
 {
-    warprsa_connection *c;
+    warprsa_remote_connection *c;
     char peer[WARPRSA_PEER_TEXT];
 
     describe_peer(from, peer);
     warprsa_address_no_delay(socket);
-    c = warprsa_connection_new(&t->host, socket, (const struct sockaddr *)from,
-                               peer);
+    c = warprsa_remote_connection_new(&t->host, socket,
+                                      (const struct sockaddr *)from, peer);
     if (c != NULL)
         LIST_INSERT_HEAD(&t->connections, c, link);
 }
@@ -154,35 +134,16 @@ static void accept_some(warprsa_event_source *source)
     }
 }
 
-/* Sends the results of a session, all at once. */
-static void send_results(warprsa_operate *s)
+/* Goes on with the messages of sessions that wait for room at warprsad. */
+static void resume_held(network_thread *t)
 {
-    warprsa_connection *c =
-        s->stream != NULL ? s->stream->connection->owner : NULL;
-
-    if (!warprsa_operate_flush(s) && c != NULL) {
-        snprintf(c->http2->why, sizeof(c->http2->why), "no memory");
-        c->ended = true;
-    }
-    if (c != NULL)
-        warprsa_connection_flush(c);
-}
-
-/* Sends the results of what the queue has answered. */
-static void send_answered(network_thread *t)
-{
-    warprsa_operate_pending *p = atomic_exchange(&t->answered, NULL), *next;
     warprsa_operate *s;
 
-    if (p == NULL)
+    if (t->host.operate.holding == 0)
         return;
-    for (; p != NULL; p = next) {
-        next = p->next;
-        warprsa_operate_answered(p);
-    }
     LIST_FOREACH (s, &t->host.sessions, link)
-        if (s->answered != NULL)
-            send_results(s);
+        if (!STAILQ_EMPTY(&s->held))
+            warprsa_operate_tick(s);
 }
 
 /* Frees what has ended. */
@@ -192,22 +153,23 @@ static void look_after(network_thread *t)
     const bool ticks = now_ns - t->ticked_ns >=
                        (t->host.operate.draining ? DRAIN_TICK_MS : TICK_MS) *
                            WARPRSA_NS_PER_MS;
-    warprsa_connection *c = LIST_FIRST(&t->connections), *next;
+    warprsa_remote_connection *c = LIST_FIRST(&t->connections), *next;
 
     if (ticks) {
         t->ticked_ns = now_ns;
-        warprsa_connection_tick_strangers(&t->host, now_ns);
+        warprsa_remote_connection_tick_strangers(&t->host, now_ns);
+        warprsa_upstream_tick(&t->host.operate.upstream, now_ns);
     }
     for (; c != NULL; c = next) {
         next = LIST_NEXT(c, link);
         if (ticks)
-            warprsa_connection_tick(c, now_ns);
+            warprsa_remote_connection_tick(c, now_ns);
         if (!c->ended)
             continue;
         LIST_REMOVE(c, link);
-        warprsa_connection_free(c);
+        warprsa_remote_connection_free(c);
     }
-    warprsa_connection_end_sessions(&t->host);
+    warprsa_remote_connection_end_sessions(&t->host);
 }
 
 /* Begins to drain, once: the listening socket is watched no longer. */
@@ -220,10 +182,10 @@ static void drain(network_thread *t)
 }
 
 /* Whether the thread may end: what it has to do is done, or has taken too
- * long. Sessions are waited for in any case: the queue has their requests. */
+ * long. */
 static bool is_done(network_thread *t)
 {
-    warprsa_connection *c;
+    warprsa_remote_connection *c;
 
     if (!t->host.operate.draining)
         return false;
@@ -236,12 +198,22 @@ static bool is_done(network_thread *t)
 static warprsa_health_state health_of(const network_thread *t)
 {
     const warprsa_operate_host *operate = &t->host.operate;
+    const bool ready = warprsa_upstream_is_ready(&operate->upstream);
 
-    return (warprsa_health_state){
-        .serving =
-            !operate->draining &&
-            warprsa_queue_wait_ready(operate->queue, 0) == WARPRSA_QUEUE_READY,
-        .configured = !atomic_load(&t->server->mistaken)};
+    if (t == &t->server->threads[0])
+        atomic_store(&t->server->ready, ready);
+    return (warprsa_health_state){.serving = ready && !operate->draining,
+                                  .configured =
+                                      !atomic_load(&t->server->mistaken)};
+}
+
+static int timeout_ms(const network_thread *t)
+{
+    if (t->host.ready.count > 0)
+        return 0;
+    if (t->host.operate.holding > 0)
+        return HOLD_MS;
+    return t->host.operate.draining ? DRAIN_TICK_MS : TICK_MS;
 }
 
 static void *run_thread(void *arg)
@@ -250,16 +222,13 @@ static void *run_thread(void *arg)
     struct epoll_event events[EVENTS];
 
     while (!is_done(t)) {
-        int timeout_ms = t->host.ready.count > 0    ? 0
-                         : t->host.operate.draining ? DRAIN_TICK_MS
-                                                    : TICK_MS;
-        int count = epoll_wait(t->host.epoll, events, EVENTS, timeout_ms);
+        int count = epoll_wait(t->host.epoll, events, EVENTS, timeout_ms(t));
 
         drain(t);
         t->host.health = health_of(t);
         warprsa_event_source_dispatch(events, count);
-        send_answered(t);
-        warprsa_connection_run_ready(&t->host);
+        resume_held(t);
+        warprsa_remote_connection_run_ready(&t->host);
         look_after(t);
     }
     return NULL;
@@ -271,10 +240,8 @@ static bool init_thread(warprsa_remote_server *server, network_thread *t)
 
     t->server = server;
     t->host.operate = (warprsa_operate_host){
-        .queue = config->queue,
-        .deadline_ms = config->deadline_ms,
-        .key_id = config->key_id,
-        .push_answered = push_answered,
+        .written = warprsa_remote_connection_written,
+        .refuse = warprsa_remote_connection_refuse,
     };
     t->host.tls = &server->tls;
     t->host.identities = &server->identities;
@@ -289,6 +256,8 @@ static bool init_thread(warprsa_remote_server *server, network_thread *t)
     t->listen_source.ready = accept_some;
     t->host.epoll = epoll_create1(EPOLL_CLOEXEC);
     t->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    warprsa_upstream_init(&t->host.operate.upstream, t->host.epoll,
+                          config->socket);
     return t->host.epoll >= 0 && t->eventfd >= 0 &&
            warprsa_event_source_watch(t->host.epoll, t->eventfd, EPOLLIN,
                                       &t->wake_source) &&
@@ -299,8 +268,7 @@ static bool init_thread(warprsa_remote_server *server, network_thread *t)
 
 static void free_thread(network_thread *t)
 {
-    while (atomic_load(&t->pushing) != 0)
-        sched_yield();
+    warprsa_upstream_close(&t->host.operate.upstream);
     if (t->host.epoll >= 0)
         close(t->host.epoll);
     if (t->eventfd >= 0)
@@ -379,6 +347,11 @@ warprsa_remote_server_start(const warprsa_remote_server_config *config,
     return NULL;
 }
 
+bool warprsa_remote_server_is_ready(const warprsa_remote_server *server)
+{
+    return atomic_load(&server->ready);
+}
+
 bool warprsa_remote_server_reload(warprsa_remote_server *server, char *why,
                                   size_t why_size)
 {
@@ -400,10 +373,8 @@ bool warprsa_remote_server_reload(warprsa_remote_server *server, char *why,
 
 void warprsa_remote_server_stop(warprsa_remote_server *server)
 {
-    const unsigned ms = server->config.deadline_ms + DRAIN_MORE_MS;
-
     atomic_store(&server->drained_until_ns,
-                 warprsa_clock_ns() + ms * WARPRSA_NS_PER_MS);
+                 warprsa_clock_ns() + DRAIN_MS * WARPRSA_NS_PER_MS);
     atomic_store(&server->draining, true);
     for (unsigned i = 0; i < server->started; i++)
         wake(&server->threads[i]);

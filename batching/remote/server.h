@@ -5,7 +5,8 @@
  * the connections that it has accepted. The includes go one way:
  *
  *   protobuf.h < messages.h < http2.h < operate.h, health.h < connection.h <
- *   server.c;  tls.h < identities.h < operate.h;  bytes.h < http2.h
+ *   server.c;  tls.h < identities.h < operate.h;  bytes.h < http2.h;
+ *   upstream.h < operate.h
  *
  * The other side, which uses such servers, is http2.h < link.h < engine.c.
  */
@@ -15,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "batching/queue.h"
+#include "batching/counters.h"
 #include "batching/remote/tls.h"
 
 enum {
@@ -28,11 +29,8 @@ typedef struct warprsa_remote_server_config {
     const char *identities; /* the map; see identities.h */
     unsigned threads;       /* 1..WARPRSA_REMOTE_THREADS_MAX */
     unsigned connections;   /* at most, of identities */
-    unsigned deadline_ms;   /* the queue's */
-    warprsa_queue *queue;   /* outlives the server */
-    bool (*key_id)(const warprsa_private_key *key,
-                   uint8_t id[WARPRSA_KEY_ID_BYTES]);
-    warprsa_trace_fn log; /* levels as those of the daemon's server */
+    const char *socket;     /* warprsad's */
+    warprsa_trace_fn log;   /* levels as those of the daemon's server */
     void *log_arg;
 } warprsa_remote_server_config;
 
@@ -50,8 +48,12 @@ warprsa_remote_server_start(const warprsa_remote_server_config *config,
 bool warprsa_remote_server_reload(warprsa_remote_server *server, char *why,
                                   size_t why_size);
 
-/* Takes no more connections and operations, answers those under way (the
- * queue's deadline bounds how long), tells the clients, ends the threads and
+/* Whether warprsad computes now, as one of the threads sees it; false before
+ * that has connected. Any thread. */
+bool warprsa_remote_server_is_ready(const warprsa_remote_server *server);
+
+/* Takes no more connections and operations, answers those under way, for 20 s
+ * at most, tells the clients, ends the threads and
  * frees the server. */
 void warprsa_remote_server_stop(warprsa_remote_server *server);
 

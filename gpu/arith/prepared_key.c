@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which keys the engines take, and keys prepared for the arithmetic in double
- * precision, by libcrypto's big numbers. Secret ones carry BN_FLG_CONSTTIME,
- * and BN_CTX_free() wipes them. They are not on libcrypto's secure heap: it is
- * as large as the program has made it, and may have no room for them.
- * Compiled twice: with WARPRSA_LARGE it prepares keys of the large classes.
+ * Keys prepared for the arithmetic in double precision, by libcrypto's big
+ * numbers. Secret ones carry BN_FLG_CONSTTIME, and BN_CTX_free() wipes them.
+ * They are not on libcrypto's secure heap: it is as large as the program has
+ * made it, and may have no room for them. Compiled twice: with WARPRSA_LARGE it
+ * prepares keys of the large classes.
  */
 #include "gpu/arith/prepared_key.h"
 
@@ -15,70 +15,7 @@
 #include <openssl/bn.h>
 #include <openssl/crypto.h>
 
-static unsigned bits_of(const uint8_t *bytes, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if (bytes[i] != 0)
-            return (unsigned)(8 * (length - i) - 8) +
-                   (unsigned)(32 - __builtin_clz(bytes[i]));
-    return 0;
-}
-
-#ifndef WARPRSA_LARGE
-warprsa_shape warprsa_shape_of(warprsa_size_class size)
-{
-    static const warprsa_shape shapes[WARPRSA_CLASSES] = {
-        WARPRSA_SHAPE_1024, WARPRSA_SHAPE_2048, WARPRSA_SHAPE_3072,
-        WARPRSA_SHAPE_4096, WARPRSA_SHAPE_6144, WARPRSA_SHAPE_8192};
-
-    return shapes[size];
-}
-
-static int is_odd(const uint8_t *bytes, size_t length)
-{
-    return bytes[length - 1] & 1;
-}
-
-/* In a time that does not tell how many of their bytes are equal. */
-static int are_equal(const uint8_t *p, const uint8_t *q)
-{
-    return CRYPTO_memcmp(p, q, WARPRSA_PRIME_BYTES_MAX) == 0;
-}
-
-int warprsa_key_class(const warprsa_private_key *key)
-{
-    unsigned n_bits = bits_of(key->n, sizeof(key->n));
-    unsigned e_bits = bits_of(key->e, sizeof(key->e));
-    unsigned p_bits = bits_of(key->p, sizeof(key->p));
-    unsigned q_bits = bits_of(key->q, sizeof(key->q));
-    unsigned prime_bits = p_bits > q_bits ? p_bits : q_bits;
-
-    if (n_bits < WARPRSA_MODULUS_BITS_MIN ||
-        n_bits > WARPRSA_MODULUS_BITS_MAX ||
-        key->modulus_bytes != (n_bits + 7) / 8 || e_bits < 2 ||
-        !is_odd(key->n, sizeof(key->n)) || !is_odd(key->e, sizeof(key->e)) ||
-        !is_odd(key->p, sizeof(key->p)) || !is_odd(key->q, sizeof(key->q)) ||
-        /* The engines compute x^(dp - 1) by clearing the lowest bit. */
-        !is_odd(key->dp, sizeof(key->dp)) ||
-        !is_odd(key->dq, sizeof(key->dq)) || p_bits < 2 || q_bits < 2 ||
-        are_equal(key->p, key->q) || p_bits + q_bits < n_bits ||
-        /* Otherwise s_q could be above n: a root of m that is not reduced. */
-        p_bits + q_bits > n_bits + 1)
-        return -1;
-    for (int size = 0; size < WARPRSA_CLASSES; size++) {
-        unsigned most =
-            52 * (unsigned)warprsa_shape_of((warprsa_size_class)size).limbs - 5;
-
-        /* Requests of classes that are not large have room for 4096 bits. */
-        if (size == WARPRSA_CLASS_4096 && n_bits > 4096)
-            continue;
-        /* The modulus, too, must fit its 2 * limbs samples with head room. */
-        if (prime_bits <= most && n_bits <= 2 * most)
-            return size;
-    }
-    return -1;
-}
-#endif
+#include "gpu/arith/octets.h"
 
 /* Writes a number below 2^(52 count) as samples. */
 static int put_samples(double *to, const BIGNUM *number, int count)
@@ -179,7 +116,8 @@ static int put_exponent(uint32_t *words, const uint8_t *bytes, int limbs)
 {
     int length = 52 * limbs / 8;
 
-    if (bits_of(bytes, WARPRSA_PRIME_BYTES_MAX) > (unsigned)(8 * length))
+    if (warprsa_octets_bits(bytes, WARPRSA_PRIME_BYTES_MAX) >
+        (unsigned)(8 * length))
         return 0;
     for (int i = 0; i < length; i++)
         words[i / 4] |= (uint32_t)bytes[WARPRSA_PRIME_BYTES_MAX - 1 - i]

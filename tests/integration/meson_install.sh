@@ -20,9 +20,11 @@ wanted=("$modules/warprsa.so" /bin/warprsa-stat /sbin/warprsad
     /share/doc/warprsa/examples/{apache.conf,stunnel.conf}
     /share/doc/warprsa/examples/{stunnel-openssl.cnf,warprsad.conf})
 if [ -x "$BUILD_DIR/batching/remote/warprsad-remote" ]; then
-    wanted+=(/sbin/warprsad-remote /share/man/man8/warprsad-remote.8
+    wanted+=(/sbin/warprsad-{gateway,remote}
+        /share/man/man8/warprsad-{gateway,remote}.8
+        /lib/systemd/system/warprsad-gateway.service
         /share/warprsa/warprsa/v1/warprsa.proto
-        /share/doc/warprsa/examples/warprsad-remote{,-dropin}.conf
+        /share/doc/warprsa/examples/warprsad-{gateway,remote,remote-dropin}.conf
         /share/doc/warprsa/examples/warprsad-remote.kubernetes.yaml
         /share/doc/warprsa/examples/haproxy-remote.cfg)
 fi

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Balancers that are not ours in front of warprsad-remote: HAProxy, which passes
+# Balancers that are not ours in front of the gateway: HAProxy, which passes
 # TLS through, as conf/haproxy-remote.cfg has it, and nginx with grpc_pass,
 # which ends TLS. A host behind HAProxy is killed; new sessions go to the other
 # one.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
 need haproxy nginx protoc
 python=/usr/bin/python3
@@ -22,16 +23,12 @@ certificate proxy ca DNS:gpu.example.org,DNS:proxy.example.org
 rsa_key 2048 key.pem
 printf 'dns:web1.example.org\ndns:proxy.example.org\n' >map
 
-host() { # NUMBER: its process is process[NUMBER], its port ports[NUMBER]
-    "$BUILD_DIR/batching/remote/warprsad-remote" --engine=host \
-        --socket="$work/host$1.sock" --listen=127.0.0.1:0 \
-        --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
-        --tls-ca="$work/ca.pem" --identities="$work/map" \
-        --deadline-ms=60000 >"host$1.log" 2>&1 &
-    process[$1]=$!
-    servers+=("$!")
-    wait_for 120 grep -q ready: "host$1.log"
-    ports[$1]=$(sed -n 's/.*listening on 127.0.0.1, port //p' "host$1.log")
+host() { # NUMBER: its gateway is process[NUMBER], its port ports[NUMBER]
+    start_gpu_host "host$1" --tls-certificate="$work/host.pem" \
+        --tls-key="$work/host.key" --tls-ca="$work/ca.pem" \
+        --identities="$work/map" --deadline-ms=60000
+    process[$1]=$gateway
+    ports[$1]=$port
 }
 process=()
 ports=()
@@ -66,7 +63,7 @@ for _ in 1 2 3 4; do
 done
 for number in 1 2; do
     grep -q 'web1.example.org): session has ended: 20 operations' \
-        "host$number.log" || fail "host $number has no session"
+        "host$number.gateway.log" || fail "host $number has no session"
 done
 kill -KILL "${process[2]}"
 wait "${process[2]}" 2>/dev/null || :
@@ -113,4 +110,4 @@ servers+=("$!")
 wait_for 30 client "$port" health
 client "$port" sign key.pem 300
 grep -Eq '(gpu|proxy).example.org\): session has ended: 300 operations' \
-    host1.log || fail "the session is not nginx's"
+    host1.gateway.log || fail "the session is not nginx's"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A client of warprsad-remote that is made of warprsa.proto and gRPC's own
+"""A client of warprsad-gateway that is made of warprsa.proto and gRPC's own
 library alone. It checks what the server does, and prints what it has done.
 
     remote_client.py ADDRESS DIRECTORY CA CERTIFICATE KEY WHAT [ARGUMENT...]
@@ -261,8 +261,9 @@ def do_refused(on, code):
     raise AssertionError("not refused")
 
 
-def do_stay(on, path, code):
-    """Operates until the server ends the call with this status."""
+def do_stay(on, path, code, how="told"):
+    """Operates until the server ends the call with this status. One that stops
+    has told so before, unless it is `how` "gone"."""
     key, session, answered = numbers_of(path), Session(on), 0
     session.receive("welcome")
     assert session.load(0, key) == pb.STATUS_OK
@@ -288,7 +289,7 @@ def do_stay(on, path, code):
                 print("staying", flush=True)
     except grpc.RpcError as error:
         assert error.code().name == code, error
-        assert told or code != "UNAVAILABLE"
+        assert told or code != "UNAVAILABLE" or how == "gone"
         session.send(None)
         print(f"ended after {answered}: {error.details()}")
 

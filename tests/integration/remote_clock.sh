@@ -8,6 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 . "$SOURCE_DIR/tests/integration/remote_load.sh"
 
 program=$BUILD_DIR/batching/remote/warprsad-remote
@@ -26,14 +27,10 @@ jump() { # SECONDS ahead
 }
 jump 0
 with_clock=(env "LD_PRELOAD=$library" "SHIFTED_CLOCK=$work/clock")
-"${with_clock[@]}" "$program" --engine=host --socket="$work/host.sock" \
-    --listen=127.0.0.1:0 --tls-certificate="$work/host.pem" \
+before_host=("${with_clock[@]}")
+start_gpu_host host --tls-certificate="$work/host.pem" \
     --tls-key="$work/host.key" --tls-ca="$work/ca.pem" \
-    --identities="$work/map" >host.log 2>&1 &
-host=$!
-servers+=("$host")
-wait_for 120 grep -q ready: host.log
-port=$(sed -n 's/.*listening on 127.0.0.1, port //p' host.log)
+    --identities="$work/map"
 "${with_clock[@]}" "$program" --engine=host --devices=15 \
     --socket="$work/warprsad.sock" --remote-hosts="127.0.0.1:$port" \
     --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
@@ -61,7 +58,6 @@ go_on() { # SUPERVISOR
 }
 at_end() { # what is stopped would not end
     : >enough
-    go_on "$host" 2>/dev/null || :
     go_on "$daemon" 2>/dev/null || :
 }
 # The daemon had no CPU for a while: it then reads what has come, and does not

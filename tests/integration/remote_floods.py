@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Floods against warprsad-remote, beside an honest host that must be served:
+"""Floods against warprsad-gateway, beside an honest host that must be served:
 
     remote_floods.py ADDRESS PID CA NAME HONEST WHAT
 

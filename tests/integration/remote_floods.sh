@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Who floods warprsad-remote costs nobody else anything (remote_floods.py,
+# Who floods warprsad-gateway costs nobody else anything (remote_floods.py,
 # key_updates.c): memory stays, an honest host is served each time, and the log
 # has what it did and how many lines were left out.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
 # Debian's, whose packages the client needs.
 python=/usr/bin/python3
@@ -18,11 +19,9 @@ certificate other ca DNS:web2.example.org
 certificate stranger ca DNS:web3.example.org
 certificate third ca DNS:web4.example.org
 printf 'dns:web%d.example.org\n' 1 2 4 >map
-DAEMON=../remote/warprsad-remote start_daemon --listen=127.0.0.1:0 \
-    --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
+start_gpu_host host --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
     --tls-ca="$work/ca.pem" --identities="$work/map"
-port=$(sed -n 's/.*listening on 127.0.0.1, port //p' daemon.log)
-first=$(serving)
+first=$(gateway_serving)
 flood() { # WHAT NAME HONEST
     timeout 300 "$python" "$SOURCE_DIR/tests/integration/remote_floods.py" \
         "127.0.0.1:$port" "$first" ca.pem "$2" "$3" "$1" || fail "$1, by $2"
@@ -31,8 +30,8 @@ flood resets other web
 flood resets stranger web
 flood silence stranger web
 flood noise stranger third
-wait_for 60 grep -qE '[0-9]+ lines about strangers were left out' daemon.log
-connected=$(grep -c '(dns:web4.example.org): connected' daemon.log)
+wait_for 60 grep -qE '[0-9]+ lines about strangers were left out' host.gateway.log
+connected=$(grep -c '(dns:web4.example.org): connected' host.gateway.log)
 [ "$connected" = 8 ] || fail "the log lacks lines about the honest host"
 
 # Ten of them are nothing; thousands without data are.
@@ -46,7 +45,7 @@ for name in other stranger; do
         fail "$name updates its keys without end"
 done
 wait_for 60 grep -q 'web2.*too many messages of TLS that carry nothing' \
-    daemon.log
-[ "$(serving)" = "$first" ] || fail "another process serves"
-kill -TERM "$daemon"
-wait "$daemon" || fail "SIGTERM: status $?"
+    host.gateway.log
+[ "$(gateway_serving)" = "$first" ] || fail "another process serves"
+kill -TERM "$gateway"
+wait "$gateway" || fail "SIGTERM: status $?"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2 that breaks its own rules, against warprsad-remote: each case opens a
+"""HTTP/2 that breaks its own rules, against warprsad-gateway: each case opens a
 connection, sends what RFC 9113 forbids, or more than anyone needs, and expects
 the connection to end or the stream to be reset.
 

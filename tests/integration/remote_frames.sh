@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# HTTP/2 that breaks its rules (remote_frames.py): warprsad-remote ends the
+# HTTP/2 that breaks its rules (remote_frames.py): warprsad-gateway ends the
 # connection or the stream, serves others meanwhile, and needs no more memory
 # than before.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
 # Debian's, whose packages the client needs.
 python=/usr/bin/python3
@@ -15,24 +16,22 @@ authority ca
 certificate host ca DNS:gpu.example.org
 certificate web ca DNS:web1.example.org
 echo 'dns:web1.example.org sessions=60' >map
-DAEMON=../remote/warprsad-remote start_daemon --listen=127.0.0.1:0 \
-    --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
+start_gpu_host host --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
     --tls-ca="$work/ca.pem" --identities="$work/map"
-port=$(sed -n 's/.*listening on 127.0.0.1, port //p' daemon.log)
 memory() { # KiB
-    awk '$1 == "VmRSS:" { print $2 }' "/proc/$(serving)/status"
+    awk '$1 == "VmRSS:" { print $2 }' "/proc/$(gateway_serving)/status"
 }
-serving_before=$(serving)
+serving_before=$(gateway_serving)
 before=$(memory)
 timeout 300 "$python" "$SOURCE_DIR/tests/integration/remote_frames.py" \
     "127.0.0.1:$port" ca.pem web.pem web.key || fail "see above"
 after=$(memory)
-[ "$(serving)" = "$serving_before" ] || fail "another process serves"
+[ "$(gateway_serving)" = "$serving_before" ] || fail "another process serves"
 echo "memory: $before KiB before, $after KiB after"
 # A sanitizer keeps what was freed; it reserves terabytes.
-if [ "$(awk '$1 == "VmSize:" { print $2 }' "/proc/$(serving)/status")" -lt \
+if [ "$(awk '$1 == "VmSize:" { print $2 }' "/proc/$(gateway_serving)/status")" -lt \
     1000000000 ]; then
     [ $((after - before)) -lt 16384 ] || fail "too much memory"
 fi
-kill -TERM "$daemon"
-wait "$daemon" || fail "SIGTERM: status $?"
+kill -TERM "$gateway"
+wait "$gateway" || fail "SIGTERM: status $?"

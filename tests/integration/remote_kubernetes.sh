@@ -55,24 +55,31 @@ fi
 authority ca
 certificate gpu ca IP:127.0.0.1
 certificate tls ca DNS:warprsad-tls.default.svc
-program=$BUILD_DIR/batching/remote/warprsad-remote
-# here ROLE SED_OPTION...: the configuration of that role, for this machine.
+# here ROLE PROGRAM SED_OPTION...: the configuration that the program has in that
+# role, for this machine, in ROLE.PROGRAM.conf.
 here() {
-    local role=$1
-    shift
+    local role=$1 program=$2
+    shift 2
     sed -e "s|/run/tls/tls|$work/$role|; s|$role.crt|$role.pem|" \
         -e "s|/run/tls/ca.crt|$work/ca.pem|" \
         -e "s|/etc/warprsa/identities|$work/warprsad-gpu.identities|" "$@" \
-        "warprsad-$role.warprsad-remote.conf" >"$role.conf"
+        "warprsad-$role.$program.conf" >"$role.$program.conf"
 }
-here gpu -e 's/^engine = cuda$/engine = host/' -e 's/0.0.0.0:7443/127.0.0.1:0/'
-grep -q '^engine = host$' gpu.conf || fail "the manifest names no engine"
-"$program" --config="$work/gpu.conf" --socket="$work/gpu.sock" >gpu.log 2>&1 &
+here gpu warprsad -e 's/^engine = cuda$/engine = host/'
+grep -q '^engine = host$' gpu.warprsad.conf || fail "the manifest names no engine"
+"$BUILD_DIR/batching/daemon/warprsad" --config="$work/gpu.warprsad.conf" \
+    --socket="$work/gpu.sock" >gpu.log 2>&1 &
 servers+=("$!")
-wait_for 120 grep -q ready: gpu.log
-port=$(sed -n 's/.*listening on 127.0.0.1, port //p' gpu.log)
-here tls -e "s/^remote_hosts = .*/remote_hosts = 127.0.0.1:$port/"
-"$program" --config="$work/tls.conf" --engine=host --devices=15 \
+here gpu warprsad-gateway -e 's/0.0.0.0:7443/127.0.0.1:0/'
+"$BUILD_DIR/batching/remote/warprsad-gateway" \
+    --config="$work/gpu.warprsad-gateway.conf" --socket="$work/gpu.sock" \
+    >gateway.log 2>&1 &
+servers+=("$!")
+wait_for 120 grep -q 'ready: warprsad' gateway.log
+port=$(sed -n 's/.*listening on 127.0.0.1, port //p' gateway.log)
+here tls warprsad-remote -e "s/^remote_hosts = .*/remote_hosts = 127.0.0.1:$port/"
+"$BUILD_DIR/batching/remote/warprsad-remote" \
+    --config="$work/tls.warprsad-remote.conf" --engine=host --devices=15 \
     --socket="$work/tls.sock" >tls.log 2>&1 &
 servers+=("$!")
 wait_for 60 grep -qF "in use, 127.0.0.1:$port" tls.log

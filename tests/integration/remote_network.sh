@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 . "$SOURCE_DIR/tests/integration/remote_load.sh"
 
 need ip
@@ -30,12 +31,10 @@ certificate host ca IP:10.99.0.2
 certificate web ca DNS:web1.example.org
 echo 'dns:web1.example.org' >map
 program=$BUILD_DIR/batching/remote/warprsad-remote
-ip netns exec "$there" "$program" --engine=host --socket="$work/host.sock" \
-    --listen=10.99.0.2:7443 --tls-certificate="$work/host.pem" \
-    --tls-key="$work/host.key" --tls-ca="$work/ca.pem" \
-    --identities="$work/map" --deadline-ms=60000 >host.log 2>&1 &
-servers+=("$!")
-wait_for 120 grep -q ready: host.log
+before_host=(ip netns exec "$there")
+start_gpu_host host --listen=10.99.0.2:7443 \
+    --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
+    --tls-ca="$work/ca.pem" --identities="$work/map" --deadline-ms=60000
 ip netns exec "$here" "$program" --engine=host --devices=15 \
     --socket="$work/warprsad.sock" --remote-hosts=10.99.0.2:7443 \
     --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 . "$SOURCE_DIR/tests/integration/remote_load.sh"
 
 need python3
@@ -15,14 +16,9 @@ certificate host ca IP:127.0.0.1
 certificate web ca DNS:web1.example.org
 echo 'dns:web1.example.org' >map
 program=$BUILD_DIR/batching/remote/warprsad-remote
-"$program" --engine=host --socket="$work/host.sock" --listen=127.0.0.1:0 \
-    --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
-    --tls-ca="$work/ca.pem" --identities="$work/map" --deadline-ms=60000 \
-    >host.log 2>&1 &
-host=$!
-servers+=("$host")
-wait_for 120 grep -q ready: host.log
-port=$(sed -n 's/.*listening on 127.0.0.1, port //p' host.log)
+start_gpu_host host --tls-certificate="$work/host.pem" \
+    --tls-key="$work/host.key" --tls-ca="$work/ca.pem" \
+    --identities="$work/map" --deadline-ms=60000
 
 mkfifo commands
 python3 "$SOURCE_DIR/tests/integration/relay.py" "$port" <commands \
@@ -73,7 +69,7 @@ for times in 3 4; do
     wait_for 60 in_use "$times"
     computes
 done
-wait_for 60 grep -q 'not heard of for 20 s' host.log
+wait_for 60 grep -q 'not heard of for 20 s' host.gateway.log
 computes
 end_load
 [ "$(live "$host" checks_failed)" = 0 ] || fail "a check failed"
@@ -84,5 +80,7 @@ host_has_no_keys() {
     [ "$(live "$host" keys)" = 0 ]
 }
 wait_for 60 host_has_no_keys
-kill -TERM "$host"
-wait "$host" || fail "SIGTERM: status $?"
+for process in "$gateway" "$host"; do
+    kill -TERM "$process"
+    wait "$process" || fail "SIGTERM: status $?"
+done

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
 program=$BUILD_DIR/batching/remote/warprsad-remote
 authority hosts
@@ -35,20 +36,17 @@ certificate web clients DNS:web1.example.org
 certificate server_of_clients clients DNS:localhost
 echo 'dns:web1.example.org' >map
 
-# start_host NAME OPTION...: a GPU host with this certificate; sets "host" and
-# "port".
+# start_host NAME OPTION...: a GPU host with this certificate.
 start_host() {
     local name=$1
     shift
-    : >"$name.log" # an earlier one of this name has written there, too
-    "$program" --engine=host --socket="$work/$name.sock" \
-        --listen=localhost:0 --tls-certificate="$work/$name.pem" \
-        --tls-key="$work/$name.key" --tls-ca="$work/clients.pem" \
-        --identities="$work/map" "$@" >"$name.log" 2>&1 &
-    host=$!
-    servers+=("$host")
-    wait_for 120 grep -q ready: "$name.log"
-    port=$(sed -n 's/.*listening on localhost, port //p' "$name.log")
+    start_gpu_host "$name" --listen=localhost:0 \
+        --tls-certificate="$work/$name.pem" --tls-key="$work/$name.key" \
+        --tls-ca="$work/clients.pem" --identities="$work/map" "$@"
+}
+end_host() {
+    kill -TERM "$gateway" "$host"
+    wait "$gateway" "$host" 2>/dev/null || :
 }
 # start_web NAME OPTION...: a TLS host that uses it; sets "daemon".
 start_web() {
@@ -57,14 +55,14 @@ start_web() {
     : >daemon.log
     "$program" --engine=host --devices=15 --socket="$work/warprsad.sock" \
         --remote-hosts="localhost:$port" --tls-certificate="$work/$name.pem" \
-        --tls-key="$work/$name.key" --tls-ca="$work/clients.pem" \
-        --tls-hosts-ca="$work/hosts.pem" "$@" >daemon.log 2>&1 &
+        --tls-key="$work/$name.key" --tls-ca="$work/hosts.pem" "$@" >daemon.log 2>&1 &
     daemon=$!
     servers+=("$daemon")
 }
 stop_both() {
-    kill -TERM "$daemon" "$host"
-    wait "$daemon" "$host" 2>/dev/null || :
+    kill -TERM "$daemon"
+    wait "$daemon" 2>/dev/null || :
+    end_host
 }
 
 for name in no_name other_name uri wildcard; do
@@ -98,7 +96,7 @@ start_host right
 for name in bare:'no extendedKeyUsage clientAuth' \
     web_of_hosts:'self-signed certificate in'; do
     start_web "${name%%:*}"
-    wait_for 60 grep -q "refused: .*${name#*:}" right.log
+    wait_for 60 grep -q "refused: .*${name#*:}" right.gateway.log
     kill -TERM "$daemon"
     wait "$daemon" 2>/dev/null || :
 done
@@ -136,8 +134,7 @@ list() { # AUTHORITY [CERTIFICATE-TO-REVOKE]
 }
 list hosts
 list clients
-kill -TERM "$host"
-wait "$host" 2>/dev/null || :
+end_host
 start_host right --tls-crl="$work/clients.crl"
 start_web web --tls-crl="$work/hosts.crl"
 wait_for 60 grep -q 'in use, localhost' daemon.log
@@ -155,25 +152,25 @@ sign
 
 # The client is revoked: its connection ends, and its keys are wiped.
 list clients web
-kill -HUP "$host"
+kill -HUP "$gateway"
 wait_for 60 grep -q 'connection ended: certificate of .* refused: .*revoked' \
-    right.log
+    right.gateway.log
 wait_for 60 grep -q 'out of use' daemon.log
 has_no_key() {
     [ "$(live "$host" keys)" = 0 ]
 }
 wait_for 60 has_no_key
 sign
-wait_for 60 grep -q '(unknown): certificate of .* refused: .*revoked' right.log
+wait_for 60 grep -q '(unknown): certificate of .* refused: .*revoked' right.gateway.log
 
 # A list that can't be read is a mistake of the administrator's: it is said, and
 # the former one counts.
 echo nothing >clients.crl
-kill -HUP "$host"
-wait_for 60 grep -q 'clients.crl: ' right.log
+kill -HUP "$gateway"
+wait_for 60 grep -q 'clients.crl: ' right.gateway.log
 : >lists/clients/index
 list clients
-kill -HUP "$host"
+kill -HUP "$gateway"
 in_use_again() {
     [ "$(grep -c 'in use, localhost' daemon.log)" -ge 2 ]
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# warprsad-remote as others use it: a client made of warprsa.proto and
+# warprsad-gateway as others use it: a client made of warprsa.proto and
 # python3-grpcio alone loads keys, signs, gets errors and is throttled; wrong
 # certificates are refused with a line that says which; reload, drain.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
 need protoc
 # Debian's, whose packages the client needs.
@@ -44,29 +45,21 @@ client() { # NAME WHAT [ARGUMENT...]: with the certificate of this name
 }
 
 logged() { # TEXT
-    wait_for 30 grep -qF -- "$1" daemon.log
+    wait_for 30 grep -qF -- "$1" warprsad.gateway.log
 }
 
-# start_remote OPTION...: sets "port".
-start_remote() {
-    DAEMON=../remote/warprsad-remote start_daemon --listen=127.0.0.1:0 \
-        --tls-certificate="$work/server.pem" --tls-key="$work/server.key" \
-        --tls-ca="$work/ca.pem" --identities="$work/map" "$@"
-    port=$(sed -n 's/.*listening on 127.0.0.1, port //p' daemon.log)
-}
+all=(--tls-certificate="$work/server.pem" --tls-key="$work/server.key"
+    --tls-ca="$work/ca.pem" --identities="$work/map")
 
 # Mistakes of the administrator's.
 refused() { # WANTED-TEXT OPTION...
     local wanted=$1
     shift
-    ! timeout 60 "$BUILD_DIR/batching/remote/warprsad-remote" --engine=host \
-        --socket="$work/r" "$@" >refused.log 2>&1 || fail "$*: it started"
+    ! timeout 60 "$GATEWAY" --socket="$work/r" "$@" >refused.log 2>&1 ||
+        fail "$*: it started"
     grep -qF -- "$wanted" refused.log || fail "$*: $(cat refused.log)"
 }
-all=(--listen=127.0.0.1:0 --tls-certificate="$work/server.pem"
-    --tls-key="$work/server.key" --tls-ca="$work/ca.pem"
-    --identities="$work/map")
-refused 'needs tls_certificate, too' --listen=127.0.0.1:0
+refused 'tls_certificate is not set: expected' --listen=127.0.0.1:0
 refused 'listen = 7443: expected ADDRESS:PORT' "${all[@]}" --listen=7443
 refused 'none.pem' "${all[@]}" --tls-ca="$work/none.pem"
 refused 'web1.key: key values mismatch' "${all[@]}" --tls-key="$work/web1.key"
@@ -78,28 +71,32 @@ refused 'bad:1: expected sessions=0..64' "${all[@]}" --identities="$work/bad"
 ! "$BUILD_DIR/batching/daemon/warprsad" --engine=host --listen=127.0.0.1:0 \
     >refused.log 2>&1 || fail "warprsad listens"
 
-# The sample, and the drop-in for the unit.
+# The sample, and the unit. warprsad comes later than its gateway.
 sed "s|0.0.0.0:7443|127.0.0.1:0|; s|/etc/warprsa/host|$work/server|
-    s|/etc/warprsa/clients-ca|$work/ca|; s|/etc/warprsa/identities|$work/map|" \
-    "$SOURCE_DIR/conf/warprsad-remote.conf" >sample.conf
-DAEMON=../remote/warprsad-remote start_daemon --config="$work/sample.conf"
-grep 'listening on 127.0.0.1' daemon.log
-kill -TERM "$daemon"
-wait "$daemon" || fail "SIGTERM: status $?"
+    s|/etc/warprsa/clients-ca|$work/ca|; s|/etc/warprsa/identities|$work/map|
+    s|^#socket = .*|socket = $work/warprsad.sock|" \
+    "$SOURCE_DIR/conf/warprsad-gateway.conf" >sample.conf
+"$GATEWAY" --config="$work/sample.conf" >sample.log 2>&1 &
+gateway=$!
+servers+=("$gateway")
+wait_for 60 grep 'listening on 127.0.0.1' sample.log
+port=$(sed -n 's/.*listening on 127.0.0.1, port //p' sample.log)
+client web1 refused UNAVAILABLE
+start_daemon
+wait_for 60 grep 'ready: warprsad' sample.log
+client web1 health
+kill -TERM "$gateway"
+wait "$gateway" || fail "SIGTERM: status $?"
 if command -v systemd-analyze >/dev/null; then
-    mkdir remote.service.d
-    program=$BUILD_DIR/batching/remote/warprsad-remote
-    sed "s|^ExecStart=/[^ ]*|ExecStart=$program|" \
-        "$BUILD_DIR/conf/warprsad-remote-dropin.conf" \
-        >remote.service.d/remote.conf
-    sed '/^Documentation=/d; /warprsad.socket/d' \
-        "$BUILD_DIR/conf/warprsad.service" >remote.service
-    systemd-analyze verify --man=no ./remote.service >verify.log 2>&1 ||
+    sed "s|^ExecStart=/[^ ]*|ExecStart=$GATEWAY|; /^Documentation=/d
+        /^After=warprsad/d; /^Wants=warprsad/d" \
+        "$BUILD_DIR/conf/warprsad-gateway.service" >gateway.service
+    systemd-analyze verify --man=no ./gateway.service >verify.log 2>&1 ||
         fail "$(cat verify.log)"
-    ! grep remote.service verify.log || fail "$(cat verify.log)"
+    ! grep gateway.service verify.log || fail "$(cat verify.log)"
 fi
 
-start_remote
+start_gateway warprsad "${all[@]}"
 client web1 health
 client web1 configuration SERVING
 for bits in 1024 2048 3072 4096; do
@@ -143,14 +140,14 @@ staying=$!
 servers+=("$staying")
 wait_for 60 grep -q staying stay.log
 printf 'dns:web1.example.org keys=many\n' >map
-kill -HUP "$daemon"
+kill -HUP "$gateway"
 logged 'map:1: expected sessions=0..64'
 client web1 configuration NOT_SERVING
 client web1 sign 1024.pem 1
 # Who was taken out is out, whatever is wrong with the other line.
 client web2 refused PERMISSION_DENIED
 printf 'uri:spiffe://example.org/web2\n' >map
-kill -HUP "$daemon"
+kill -HUP "$gateway"
 wait "$staying" || fail "$(cat stay.log)"
 logged 'connection ended: the identity was removed from the map'
 grep '^ended after [1-9]' stay.log
@@ -160,7 +157,7 @@ cp other.pem ca.pem.new
 cat ca.pem >>ca.pem.new
 certificate server other DNS:gpu.example.org
 printf 'dns:web1.example.org\n' >map
-kill -HUP "$daemon"
+kill -HUP "$gateway"
 client web1 refused UNAVAILABLE # the server's is not from ca
 cp ca.pem own.pem
 mv ca.pem.new ca.pem
@@ -171,7 +168,19 @@ client web1 stay 1024.pem UNAVAILABLE >stop.log 2>&1 &
 staying=$!
 servers+=("$staying")
 wait_for 60 grep -q staying stop.log
-kill -TERM "$daemon"
+kill -TERM "$gateway"
 wait "$staying" || fail "$(cat stop.log)"
 grep '^ended after [1-9].*the server stops' stop.log
-wait "$daemon" || fail "SIGTERM: status $?"
+wait "$gateway" || fail "SIGTERM: status $?"
+
+# warprsad goes and comes: calls end, and new ones are served.
+start_gateway warprsad "${all[@]}"
+client web1 sign 1024.pem 1
+client web1 stay 1024.pem UNAVAILABLE gone >gone.log 2>&1 &
+staying=$!
+servers+=("$staying")
+wait_for 60 grep -q staying gone.log
+kill -KILL "$(serving)"
+wait "$staying" || fail "$(cat gone.log)"
+grep '^ended after [1-9].*warprsad has' gone.log
+wait_for 60 client web1 sign 1024.pem 1

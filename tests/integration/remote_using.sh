@@ -8,6 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 . "$SOURCE_DIR/tests/integration/remote_load.sh"
 
 program=$BUILD_DIR/batching/remote/warprsad-remote
@@ -19,22 +20,25 @@ certificate name ca DNS:other.example.org
 certificate foreign other IP:127.0.0.1
 echo 'dns:web1.example.org' >map
 
-# host NUMBER [PORT [CERTIFICATE]]: starts a host that computes. Its process is
-# process[NUMBER] then, and its port ports[NUMBER].
+# host NUMBER [PORT [CERTIFICATE]]: starts a host that computes. Its processes
+# are process[NUMBER], the gateway, and computes[NUMBER] then, its port
+# ports[NUMBER].
 process=()
+computes=()
 ports=()
 host() {
     local certificate=${3:-host}
-    : >"host$1.log"
-    "$program" --engine=host --socket="$work/host$1.sock" \
-        --listen="127.0.0.1:${2:-0}" \
+    start_gpu_host "host$1" --listen="127.0.0.1:${2:-0}" \
         --tls-certificate="$work/$certificate.pem" \
         --tls-key="$work/$certificate.key" --tls-ca="$work/ca.pem" \
-        --identities="$work/map" --deadline-ms=60000 >"host$1.log" 2>&1 &
-    process[$1]=$!
-    servers+=("$!")
-    wait_for 120 grep -q ready: "host$1.log"
-    ports[$1]=$(sed -n 's/.*listening on 127.0.0.1, port //p' "host$1.log")
+        --identities="$work/map" --deadline-ms=60000
+    process[$1]=$gateway
+    computes[$1]=$host
+    ports[$1]=$port
+}
+stop_host() { # NUMBER
+    stop "${process[$1]}"
+    stop "${computes[$1]}"
 }
 
 # use OPTION...: the daemon that uses other hosts, with no device of its own.
@@ -73,7 +77,7 @@ done
 # Nobody there yet: the daemon goes on, and clients compute.
 rsa_key 2048 key.pem
 host 1
-stop "${process[1]}"
+stop_host 1
 configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" \
     route=gpu startup_ms=2000 deadline_ms=60000
 use --remote-hosts="127.0.0.1:${ports[1]}" --deadline-ms=60000
@@ -95,7 +99,7 @@ done
 [ "$(total cpu)" = "$(late)" ] || fail "$(tail -n 1 provider.trace)"
 [ "$(live "$daemon" checks_failed)" = 0 ] || fail "a check failed"
 stop "$daemon"
-wait_for 60 grep -q 'session has ended' host1.log
+wait_for 60 grep -q 'session has ended' host1.gateway.log
 
 # Two hosts under load.
 host 2
@@ -121,11 +125,12 @@ has_some() {
 wait_for 60 has_some
 kill -KILL "${process[2]}" # its serving process ends with it
 wait "${process[2]}" 2>/dev/null || :
+stop "${computes[2]}"
 logged 'device 2: out of use'
 wait_for 60 grows 1
 host 2 "${ports[2]}"
 wait_for 60 grows 2
-stop "${process[2]}" # drains
+stop_host 2 # drains
 wait_for 60 grows 1
 host 2 "${ports[2]}"
 wait_for 90 grows 2
@@ -204,7 +209,7 @@ for wrong in 'name hostname mismatch' 'foreign unable to get local issuer'; do
     [ "$certificate" != name ] || text='IP address mismatch'
     logged "certificate of /CN=$certificate refused: $text"
     stop "$daemon"
-    stop "${process[3]}"
+    stop_host 3
 done
 
 # Hosts that are not ours.

@@ -60,13 +60,19 @@ purge_all() {
         warprsad-remote ${cuda:+"$cuda"}
 }
 
-# start NAME COMMAND...: as the daemon's user; its process is $started then.
+# start NAME COMMAND...: as the user of the service; its process is $started then.
 start() {
     name=$1
+    user=warprsad
     shift
+    if [ "$1" = warprsad-gateway ]; then
+        user=warprsa-gateway
+    else
+        set -- "$@" --calibration-file=none
+    fi
     : >"$name.log" # an earlier one of this name has written there, too
-    setpriv --reuid warprsad --regid warprsa --clear-groups "$@" \
-        --calibration-file=none >"$name.log" 2>&1 &
+    setpriv --reuid "$user" --regid warprsa --clear-groups "$@" \
+        >"$name.log" 2>&1 &
     started=$!
     for _ in $(seq 600); do
         ! grep -q ready "$name.log" || return 0
@@ -149,28 +155,37 @@ stop daemon "$daemon"
 ! ldd /usr/sbin/warprsad | grep -E 'libnghttp2|libssl' ||
     fail "warprsad is linked with the network"
 ldd /usr/sbin/warprsad-remote | grep libnghttp2
+ldd /usr/sbin/warprsad-gateway | grep libnghttp2
+id warprsa-gateway
 [ -r /usr/share/doc/warprsad-remote/examples/warprsad-remote-dropin.conf ]
 [ -r /etc/warprsa/warprsad-remote.conf ]
+[ -r /etc/warprsa/warprsad-gateway.conf ]
+[ -r /lib/systemd/system/warprsad-gateway.service ] ||
+    [ -r /usr/lib/systemd/system/warprsad-gateway.service ]
 OPENSSL_CONF=/dev/null openssl req -x509 -newkey rsa:2048 -nodes \
     -keyout host.key -out host.pem -subj /CN=host -days 2 \
     -addext subjectAltName=IP:127.0.0.1,DNS:host \
     -addext extendedKeyUsage=serverAuth,clientAuth 2>/dev/null
+cp host.key gateway.key
 chown warprsad host.key
+chown warprsa-gateway gateway.key
 echo dns:host >identities
-files='--tls-certificate=/tmp/host.pem --tls-key=/tmp/host.key
-    --tls-ca=/tmp/host.pem'
-# shellcheck disable=SC2086
-start host warprsad-remote --engine=host --socket=/tmp/host.sock \
-    --listen=127.0.0.1:0 --identities=/tmp/identities $files
+start host warprsad --engine=host --socket=/tmp/host.sock
 host=$started
-port=$(sed -n 's/.*listening on 127.0.0.1, port //p' host.log)
-# shellcheck disable=SC2086
+start gateway warprsad-gateway --socket=/tmp/host.sock --listen=127.0.0.1:0 \
+    --identities=/tmp/identities --tls-certificate=/tmp/host.pem \
+    --tls-key=/tmp/gateway.key --tls-ca=/tmp/host.pem
+gateway=$started
+port=$(sed -n 's/.*listening on 127.0.0.1, port //p' gateway.log)
 start daemon warprsad-remote --engine=host --devices=15 \
-    --socket=/tmp/warprsad.sock --remote-hosts="127.0.0.1:$port" $files
+    --socket=/tmp/warprsad.sock --remote-hosts="127.0.0.1:$port" \
+    --tls-certificate=/tmp/host.pem --tls-key=/tmp/host.key \
+    --tls-ca=/tmp/host.pem
 signs gpu_2048=1
 # It has computed the known answers, too.
 warprsa-stat "$host" | grep 'gpu_2048  *[1-9]'
 stop daemon "$started"
+stop gateway "$gateway"
 stop host "$host"
 
 warprsa-configure disable

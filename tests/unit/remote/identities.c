@@ -99,7 +99,7 @@ static void a_reload(void **state)
     assert_true(read_text(&table, "dns:a\ndns:b\n"));
     a = warprsa_identities_find(&table, "dns:a");
     b = warprsa_identities_find(&table, "dns:b");
-    assert_true(a != NULL && b != NULL && a->owner != b->owner);
+    assert_true(a != NULL && b != NULL && a->number != b->number);
     assert_true(read_text(&table, "dns:a operations=1\ndns:c\n"));
     assert_false(a->removed);
     assert_int_equal(a->operations_max, 1);

@@ -1,26 +1,36 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A session of the network's server on a queue with a fake engine. HTTP/2 and
+ * A session of the gateway at a daemon's server with a fake engine. HTTP/2 and
  * the map of identities are replaced by what stands here.
  */
-#include "tests/unit/support/fake_queue.h"
+#include "tests/unit/support/daemon_support.h"
 
+#include <sys/epoll.h>
+
+#include "batching/base/clock.h"
 #include "batching/remote/operate.h"
 
 enum {
-    OPERATIONS = 16,
+    SLOTS = 16,
+    KEYS = 3 * WARPRSA_SHM_MESSAGES,
     KEY = 3,
+    EVENTS = 16,
+    TICK_MS = 1,
+    ROUNDS = 60000,
 };
 
-/* What the server has sent, and what the identity has in flight. */
+/* What the gateway has sent, and what the identity has in flight. */
 static struct {
     uint8_t out[WARPRSA_REMOTE_PREFIX + WARPRSA_REMOTE_MESSAGE_MAX];
-    unsigned messages, draining; /* all, and those that say it drains */
-    unsigned ended;
+    unsigned welcomes, keys_loaded, results, draining;
+    unsigned right;    /* of the results */
+    uint32_t last_key; /* of the last KeyLoaded */
+    unsigned ended, holds;
+    bool was_held;
+    char why[256];
     warprsa_grpc_status status;
-    atomic_uint operations;
-    atomic_uint pushed;
+    unsigned operations;
 } seen;
 
 uint8_t *warprsa_http2_reserve(warprsa_http2_stream *stream, size_t room)
@@ -32,15 +42,25 @@ uint8_t *warprsa_http2_reserve(warprsa_http2_stream *stream, size_t room)
 
 void warprsa_http2_sent(warprsa_http2_stream *stream, size_t size)
 {
-    uint8_t draining[16];
+    static warprsa_remote_response response;
 
     assert_non_null(stream);
     assert_true(size > WARPRSA_REMOTE_PREFIX);
     assert_int_equal(seen.ended, 0);
-    seen.messages++;
-    seen.draining +=
-        size == warprsa_remote_write_draining(draining, sizeof(draining)) &&
-        memcmp(seen.out, draining, size) == 0;
+    assert_null(warprsa_remote_read_response(seen.out + WARPRSA_REMOTE_PREFIX,
+                                             size - WARPRSA_REMOTE_PREFIX,
+                                             &response));
+    seen.welcomes += response.kind == WARPRSA_REMOTE_WELCOME;
+    seen.draining += response.kind == WARPRSA_REMOTE_DRAINING;
+    if (response.kind == WARPRSA_REMOTE_KEY_LOADED) {
+        seen.keys_loaded += response.status == WARPRSA_REMOTE_OK;
+        seen.last_key = response.key;
+    }
+    if (response.kind != WARPRSA_REMOTE_RESULTS)
+        return;
+    seen.results += (unsigned)response.count;
+    for (size_t i = 0; i < response.count; i++)
+        seen.right += response.result[i].status == WARPRSA_REMOTE_OK;
 }
 
 void warprsa_http2_finish(warprsa_http2_stream *stream,
@@ -48,8 +68,15 @@ void warprsa_http2_finish(warprsa_http2_stream *stream,
 {
     assert_non_null(stream);
     assert_non_null(text);
-    seen.status = status;
-    seen.ended++;
+    if (seen.ended++ == 0)
+        seen.status = status;
+}
+
+void warprsa_http2_hold(warprsa_http2 *connection, bool hold)
+{
+    (void)connection;
+    seen.holds += hold ? 1u : 0u - 1u;
+    seen.was_held = seen.was_held || hold;
 }
 
 bool warprsa_identity_begin_operation(warprsa_identity *identity,
@@ -57,45 +84,56 @@ bool warprsa_identity_begin_operation(warprsa_identity *identity,
 {
     (void)identity;
     (void)now_ns;
-    atomic_fetch_add(&seen.operations, 1);
+    seen.operations++;
     return true;
 }
 
 void warprsa_identity_end_operation(warprsa_identity *identity)
 {
     (void)identity;
-    atomic_fetch_sub(&seen.operations, 1);
+    seen.operations--;
 }
 
-/* A stack, as the server's threads have it. */
-static _Atomic(warprsa_operate_pending *) answered;
-
-static void push_answered(warprsa_operate_host *host,
-                          warprsa_operate_pending *pending)
+static void written(warprsa_operate *session)
 {
-    (void)host;
-    pending->next = atomic_load(&answered);
-    while (!atomic_compare_exchange_weak(&answered, &pending->next, pending))
-        ;
-    atomic_fetch_add(&seen.pushed, 1);
+    assert_non_null(session->stream);
 }
 
-static bool key_id(const warprsa_private_key *key,
-                   uint8_t id[WARPRSA_KEY_ID_BYTES])
+static void refuse(warprsa_operate *session, const char *why)
 {
-    memset(id, key->n[sizeof(key->n) - 1], WARPRSA_KEY_ID_BYTES);
-    return true;
+    snprintf(seen.why, sizeof(seen.why), "%s", why);
+    warprsa_http2_finish(session->stream, WARPRSA_GRPC_UNAVAILABLE, why);
 }
 
-static warprsa_operate_host host = {
-    .deadline_ms = LONG_MS,
-    .key_id = key_id,
-    .push_answered = push_answered,
-};
-static warprsa_identity identity;
+static test_server server;
+static warprsa_operate_host host;
+static warprsa_identity identity = {.number = WARPRSA_IDENTITY_FIRST,
+                                    .name = "dns:web.example.org"};
 static warprsa_http2_stream stream;
+static warprsa_operate *session;
 
-static void send(warprsa_operate *session, const uint8_t *message, size_t size)
+/* A round of the thread's. */
+static void run(void)
+{
+    struct epoll_event events[EVENTS];
+    int count = epoll_wait(host.upstream.epoll, events, EVENTS, TICK_MS);
+
+    warprsa_event_source_dispatch(events, count);
+    if (session != NULL && !STAILQ_EMPTY(&session->held))
+        warprsa_operate_tick(session);
+    warprsa_upstream_tick(&host.upstream, warprsa_clock_ns());
+}
+
+#define RUN_UNTIL(condition)                                                   \
+    do {                                                                       \
+        unsigned rounds = 0;                                                   \
+                                                                               \
+        while (!(condition) && rounds++ < ROUNDS)                              \
+            run();                                                             \
+        assert_true(condition);                                                \
+    } while (0)
+
+static void send_message(const uint8_t *message, size_t size)
 {
     assert_true(size > WARPRSA_REMOTE_PREFIX);
     assert_null(warprsa_operate_message(session,
@@ -103,141 +141,234 @@ static void send(warprsa_operate *session, const uint8_t *message, size_t size)
                                         size - WARPRSA_REMOTE_PREFIX));
 }
 
-static void load_key(warprsa_operate *session)
+static void load_key(uint32_t number)
 {
-    const warprsa_private_key key = fake_key(WARPRSA_CLASS_2048, 1);
+    const warprsa_private_key key = fake_key(WARPRSA_CLASS_2048, 1 + number);
     uint8_t message[sizeof(key) + 128];
 
-    send(session, message,
-         warprsa_remote_write_load_key(message, sizeof(message), KEY, &key));
-    assert_int_equal(session->keys[KEY].status, WARPRSA_REMOTE_OK);
-}
-
-/* A session with a key, of a queue that is ready. */
-static warprsa_operate *begin(const warprsa_queue_config *config)
-{
-    warprsa_operate *session;
-
-    memset(&seen, 0, sizeof(seen));
-    fake_reset();
-    host.queue = fake_ready_queue(config);
-    atomic_store(&identity.keys_max, KEY + 1);
-    atomic_store(&identity.operations_max, OPERATIONS);
-    session = warprsa_operate_new(&host, &stream, &identity);
-    assert_non_null(session);
-    load_key(session);
-    return session;
+    send_message(message, warprsa_remote_write_load_key(
+                              message, sizeof(message), number, &key));
 }
 
 /* Sends one operation. */
-static void operate(warprsa_operate *session, uint32_t id)
+static void operate(uint32_t id, uint32_t key)
 {
     const uint8_t input[WARPRSA_MODULUS_BYTES_MAX] = {0};
     const warprsa_remote_operation operation = {
-        .id = id, .key = KEY, .bytes = 256, .input = input};
+        .id = id, .key = key, .bytes = 256, .input = input};
     uint8_t message[WARPRSA_REMOTE_PREFIX + 64 + WARPRSA_REMOTE_OPERATION_MAX];
 
-    send(session, message,
-         warprsa_remote_write_operations(message, sizeof(message), &operation,
-                                         1));
+    send_message(message, warprsa_remote_write_operations(
+                              message, sizeof(message), &operation, 1));
 }
 
-/* Takes back what was pushed, until nothing is in flight. */
-static void drain(warprsa_operate *session)
+/* A session that has been asked for, at a daemon of its own. */
+static int begin(void **state)
 {
-    while (session->in_flight > 0) {
-        warprsa_operate_pending *p, *next;
+    (void)state;
+    memset(&seen, 0, sizeof(seen));
+    fake_reset();
+    test_server_open(&server, SLOTS, LONG_MS);
+    test_server_stop(&server);
+    server.config.limits.keys = KEYS;
+    server.config.limits.slots = SLOTS;
+    server.config.gateway_uid = geteuid();
+    test_server_start(&server);
+    memset(&host, 0, sizeof(host));
+    host.written = written;
+    host.refuse = refuse;
+    warprsa_upstream_init(&host.upstream, epoll_create1(EPOLL_CLOEXEC),
+                          server.path);
+    atomic_store(&identity.keys_max, KEYS);
+    atomic_store(&identity.operations_max, SLOTS);
+    session = warprsa_operate_new(&host, &stream, &identity);
+    assert_non_null(session);
+    return 0;
+}
 
-        WAIT_UNTIL(atomic_load(&answered) != NULL);
-        for (p = atomic_exchange(&answered, NULL); p != NULL; p = next) {
-            next = p->next;
-            warprsa_operate_answered(p);
-        }
-        assert_true(warprsa_operate_flush(session));
-    }
+static void close_session(void)
+{
+    warprsa_operate_closed(session);
+    assert_int_equal(session->in_flight, 0);
+    assert_int_equal(seen.operations, 0);
+    assert_int_equal(seen.holds, 0);
+    assert_int_equal(host.holding, 0);
+    warprsa_operate_free(session);
+    session = NULL;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    if (session != NULL)
+        close_session();
+    warprsa_upstream_close(&host.upstream);
+    close(host.upstream.epoll);
+    test_server_close(&server);
+    return 0;
+}
+
+static bool has_keys(unsigned count)
+{
+    return atomic_load(&server.queue_config.counters->keys) == count;
+}
+
+/* What comes before there is a session waits, in its order. */
+static void messages_wait_for_the_session(void **state)
+{
+    (void)state;
+    load_key(KEY);
+    operate(1, KEY);
+    assert_int_equal(seen.holds, 1);
+    assert_int_equal(seen.welcomes, 0);
+    RUN_UNTIL(seen.results == 1);
+    assert_int_equal(seen.welcomes, 1);
+    assert_int_equal(seen.keys_loaded, 1);
+    assert_int_equal(seen.right, 1);
+    assert_int_equal(seen.holds, 0);
+    assert_true(
+        test_server_logged(&server, "for dns:web.example.org connected"));
+}
+
+/* So does what the daemon has no room for. */
+static void keys_wait_for_room(void **state)
+{
+    (void)state;
+    RUN_UNTIL(seen.welcomes == 1);
+    for (uint32_t i = 0; i < KEYS; i++)
+        load_key(i);
+    operate(1, KEYS - 1);
+    assert_int_equal(seen.holds, 1);
+    RUN_UNTIL(seen.results == 1);
+    assert_int_equal(seen.keys_loaded, KEYS);
+    assert_int_equal(seen.last_key, KEYS - 1);
+    assert_int_equal(seen.right, 1);
+    RUN_UNTIL(has_keys(KEYS));
+    assert_int_equal(seen.ended, 0);
+    close_session();
+    RUN_UNTIL(has_keys(0));
 }
 
 /* Of a client that has gone, a batch under way is the last that is computed. */
 static void what_is_queued_ends_with_the_session(void **state)
 {
-    warprsa_queue_config config = fake_config();
-    warprsa_operate *session;
+    const unsigned streams = server.queue_config.engines[0].streams;
 
+    assert_true(streams < SLOTS);
     (void)state;
-    config.engines[0].batch_max = 1;
-    session = begin(&config);
+    RUN_UNTIL(seen.welcomes == 1);
+    load_key(KEY);
     FAKE_SET(hold, true);
-    operate(session, 0);
-    FAKE_WAIT(fake.running == 1);
-    for (uint32_t i = 1; i < OPERATIONS; i++)
-        operate(session, i);
-    assert_int_equal(session->in_flight, OPERATIONS);
-    assert_int_equal(seen.ended, 0);
-    warprsa_operate_closed(session);
-    assert_null(session->stream);
-    assert_int_equal(session->in_flight, 0);
-    assert_int_equal(seen.operations, 0);
-    warprsa_operate_free(session);
+    /* A batch of one for each stream, and the rest waits. */
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        operate(i, KEY);
+        if (i < streams)
+            FAKE_WAIT(fake.running == i + 1);
+    }
+    assert_int_equal(session->in_flight, SLOTS);
+    WAIT_UNTIL(warprsa_queue_depth(server.queue) == SLOTS);
+    close_session();
+    WAIT_UNTIL(test_server_logged(&server, "for dns:web.example.org left"));
     FAKE_SET(hold, false);
-    fake_close_queue(host.queue, &config);
-    assert_int_equal(fake.batches, 1);
-    assert_int_equal(seen.pushed, 0);
-    warprsa_counters_free(config.counters);
+    RUN_UNTIL(has_keys(0));
+    WAIT_UNTIL(warprsa_queue_depth(server.queue) == 0);
+    FAKE_WAIT(fake.running == 0);
+    assert_int_equal(fake.batches, streams);
 }
 
-/* One that was answered, and whose answer the thread has not seen yet, is
- * collected as ever. */
-static void an_answer_that_is_there_is_collected(void **state)
+static void all_are_answered(void **state)
 {
-    warprsa_queue_config config = fake_config();
-    warprsa_operate *session = begin(&config);
-
     (void)state;
-    for (uint32_t i = 0; i < OPERATIONS; i++)
-        operate(session, i);
-    WAIT_UNTIL(atomic_load(&seen.pushed) == OPERATIONS);
-    warprsa_operate_closed(session);
-    assert_int_equal(session->in_flight, OPERATIONS);
-    drain(session);
-    assert_int_equal(seen.operations, 0);
-    warprsa_operate_free(session);
-    fake_close_queue(host.queue, &config);
-    assert_int_equal(fake_sum(config.counters->gpu, WARPRSA_CLASSES),
-                     OPERATIONS);
-    warprsa_counters_free(config.counters);
+    RUN_UNTIL(seen.welcomes == 1);
+    load_key(KEY);
+    for (uint32_t round = 1; round <= 8; round++) {
+        for (uint32_t i = 0; i < SLOTS; i++)
+            operate(i, KEY);
+        /* One more than there may be. */
+        operate(SLOTS, KEY);
+        assert_int_equal(seen.results, (round - 1) * (SLOTS + 1) + 1);
+        RUN_UNTIL(seen.results == round * (SLOTS + 1));
+        assert_int_equal(seen.right, round * SLOTS);
+        assert_int_equal(seen.operations, 0);
+    }
+    warprsa_operate_half_closed(session);
+    assert_int_equal(seen.ended, 1);
+    assert_int_equal(seen.status, WARPRSA_GRPC_OK);
 }
 
 /* The host begins to drain before the session is told: answers collected in
  * between don't end the call. */
 static void who_is_there_is_told_before_the_end(void **state)
 {
-    warprsa_queue_config config = fake_config();
-    warprsa_operate *session = begin(&config);
-
     (void)state;
-    operate(session, 0);
+    RUN_UNTIL(seen.welcomes == 1);
+    load_key(KEY);
+    operate(0, KEY);
     host.draining = true;
-    operate(session, 1); /* refused, in a message of its own */
-    drain(session);
-    assert_int_equal(seen.messages, 4); /* with the welcome and the key's */
+    operate(1, KEY); /* refused, in a message of its own */
+    RUN_UNTIL(seen.results == 2);
+    assert_int_equal(seen.right, 1);
     assert_int_equal(seen.draining, 0);
     assert_int_equal(seen.ended, 0);
     warprsa_operate_drain(session);
     assert_int_equal(seen.draining, 1);
     assert_int_equal(seen.ended, 1);
     assert_int_equal(seen.status, WARPRSA_GRPC_UNAVAILABLE);
-    host.draining = false;
-    warprsa_operate_free(session);
-    fake_close_queue(host.queue, &config);
-    warprsa_counters_free(config.counters);
+}
+
+/* The daemon goes: the call ends, and another one is served once it is back. */
+static void a_daemon_that_goes_ends_the_call(void **state)
+{
+    (void)state;
+    RUN_UNTIL(seen.welcomes == 1);
+    RUN_UNTIL(warprsa_upstream_is_ready(&host.upstream));
+    load_key(KEY);
+    test_server_stop(&server);
+    RUN_UNTIL(seen.ended == 1);
+    assert_int_equal(seen.status, WARPRSA_GRPC_UNAVAILABLE);
+    assert_non_null(strstr(seen.why, "warprsad"));
+    close_session();
+    RUN_UNTIL(!warprsa_upstream_is_ready(&host.upstream));
+    memset(&seen, 0, sizeof(seen));
+    session = warprsa_operate_new(&host, &stream, &identity);
+    /* At once, or when the end of the control connection is seen. */
+    RUN_UNTIL(seen.ended == 1);
+    assert_int_equal(seen.status, WARPRSA_GRPC_UNAVAILABLE);
+    close_session();
+    test_server_start(&server);
+    RUN_UNTIL(warprsa_upstream_is_ready(&host.upstream));
+    memset(&seen, 0, sizeof(seen));
+    session = warprsa_operate_new(&host, &stream, &identity);
+    load_key(KEY);
+    operate(1, KEY);
+    RUN_UNTIL(seen.right == 1);
+}
+
+/* A call that ends before its session is there. The seat goes back. */
+static void a_call_that_ends_at_once(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 100; i++) {
+        close_session();
+        run();
+        session = warprsa_operate_new(&host, &stream, &identity);
+    }
+    seen.ended = 0; /* some were refused: there are eight seats */
+    close_session();
+    WAIT_UNTIL((run(), warprsa_server_clients(server.server) == 1));
 }
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_queued_ends_with_the_session),
-        cmocka_unit_test(an_answer_that_is_there_is_collected),
-        cmocka_unit_test(who_is_there_is_told_before_the_end),
+        TEST(messages_wait_for_the_session),
+        TEST(keys_wait_for_room),
+        TEST(what_is_queued_ends_with_the_session),
+        TEST(all_are_answered),
+        TEST(who_is_there_is_told_before_the_end),
+        TEST(a_daemon_that_goes_ends_the_call),
+        TEST(a_call_that_ends_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

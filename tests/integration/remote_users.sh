@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Whom warprsad believes about identities of the network: the user that
+# gateway_user names, and its own. Another user of the socket's group that speaks
+# for an identity loses its control connection, and a name that is no user's is a
+# mistake.
+. "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/servers.sh"
+. "$SOURCE_DIR/tests/integration/certificates.sh"
+. "$SOURCE_DIR/tests/integration/gpu_host.sh"
+
+need setpriv protoc
+as_root "processes of other users"
+group=$(getent group nogroup | cut -d: -f1)
+getent passwd nobody >/dev/null && [ -n "$group" ] ||
+    skip "no user nobody or group nogroup here"
+python=/usr/bin/python3
+"$python" -c 'import grpc, google.protobuf, cryptography' 2>/dev/null ||
+    skip "no python3-grpcio, python3-protobuf or python3-cryptography here"
+protoc --python_out="$work" -I "$SOURCE_DIR/batching/remote" \
+    -I "$SOURCE_DIR/tests/integration" warprsa.proto health.proto
+authority ca
+certificate server ca DNS:gpu.example.org
+certificate web1 ca DNS:web1.example.org
+rsa_key 1024 key.pem
+echo 'dns:web1.example.org' >map
+# These users may have no access to the build folder.
+cp "$GATEWAY" warprsad-gateway
+GATEWAY=$work/warprsad-gateway
+chmod a+rX . ./*.pem map warprsad-gateway
+
+client() { # WHAT [ARGUMENT...]
+    timeout 120 "$python" "$SOURCE_DIR/tests/integration/remote_client.py" \
+        "127.0.0.1:$port" "$work" ca.pem web1.pem web1.key "$@"
+}
+
+start_gateway_as() { # USER
+    cp server.key "$1.key"
+    chown "$1" "$1.key"
+    before_host=(setpriv "--reuid=$1" "--regid=$group" --clear-groups)
+    start_gateway warprsad --tls-certificate="$work/server.pem" \
+        --tls-key="$work/$1.key" --tls-ca="$work/ca.pem" \
+        --identities="$work/map"
+}
+
+! timeout 60 "$BUILD_DIR/batching/daemon/warprsad" --engine=host \
+    --socket="$work/r" --gateway-user=no-such-user >refused.log 2>&1 ||
+    fail "any name is taken"
+grep -q 'gateway_user = no-such-user: expected the name of a user' refused.log ||
+    fail "$(cat refused.log)"
+
+start_daemon --group "$group" --gateway-user=nobody
+start_gateway_as nobody
+client sign key.pem 20
+[ "$(live "$daemon" gpu)" -ge 20 ] || fail "who has computed that?"
+grep -q 'for dns:web1.example.org connected' daemon.log || fail "for whom?"
+kill -TERM "$gateway"
+wait "$gateway" || fail "SIGTERM: status $?"
+
+# It has sessions of its own, as any user has.
+before=$(live "$daemon" gpu)
+start_gateway_as 61000
+client refused UNAVAILABLE
+grep -q 'user 61000) loses its control connection: it broke the protocol: it is '\
+'not the gateway, and names an identity' daemon.log || fail "$(cat daemon.log)"
+[ "$(live "$daemon" gpu)" = "$before" ] || fail "it was served"
