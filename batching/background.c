@@ -16,6 +16,7 @@
 
 #include "batching/base/create_thread.h"
 #include "batching/base/futex.h"
+#include "batching/base/secret_memory.h"
 
 /* Whose the batch is. */
 enum {
@@ -95,7 +96,7 @@ static void free_background(warprsa_background *b)
 {
     if (b->numbers != NULL)
         explicit_bzero(b->numbers, numbers_bytes(b));
-    free(b->numbers);
+    warprsa_secret_unmap(b->numbers, numbers_bytes(b));
     free(b->tasks);
     free(b);
 }
@@ -128,7 +129,7 @@ warprsa_background *warprsa_background_start(size_t batch_max, const char *name,
     b->batch_max = batch_max;
     snprintf(b->name, sizeof(b->name), "%s", name);
     b->tasks = calloc(batch_max, sizeof(*b->tasks));
-    b->numbers = calloc(1, numbers_bytes(b));
+    b->numbers = warprsa_secret_map(numbers_bytes(b));
     if (b->tasks != NULL && b->numbers != NULL)
         *error = start_thread(b);
     if (*error == 0)

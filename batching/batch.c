@@ -11,6 +11,7 @@
 
 #include "batching/answer.h"
 #include "batching/base/clock.h"
+#include "batching/base/secret_memory.h"
 #include "batching/device_keys.h"
 #include "batching/failover.h"
 #include "batching/scheduling.h"
@@ -43,6 +44,11 @@ static bool init_background(warprsa_worker *worker)
     return worker->background != NULL;
 }
 
+static size_t outputs_bytes(const warprsa_worker *worker)
+{
+    return (size_t)worker->device->from->batch_max * WARPRSA_MODULUS_BYTES_MAX;
+}
+
 bool warprsa_batch_init(warprsa_worker *worker)
 {
     unsigned batch_max = worker->device->from->batch_max;
@@ -65,9 +71,8 @@ void warprsa_batch_free(warprsa_worker *worker)
     if (worker->outputs == NULL)
         return;
     /* A batch that failed as a whole may have left some of its results. */
-    explicit_bzero(worker->outputs, (size_t)worker->device->from->batch_max *
-                                        WARPRSA_MODULUS_BYTES_MAX);
-    free(worker->outputs);
+    explicit_bzero(worker->outputs, outputs_bytes(worker));
+    warprsa_secret_unmap(worker->outputs, outputs_bytes(worker));
 }
 
 /* Makes a task of item `from`, which becomes item `to`, with the device's index
@@ -337,8 +342,7 @@ static bool place_outputs(warprsa_worker *worker, warprsa_size_class size,
     if (size < WARPRSA_CLASS_LARGE)
         return true;
     if (worker->outputs == NULL)
-        worker->outputs =
-            calloc(worker->device->from->batch_max, WARPRSA_MODULUS_BYTES_MAX);
+        worker->outputs = warprsa_secret_map(outputs_bytes(worker));
     for (size_t i = 0; i < count && worker->outputs != NULL; i++)
         if (warprsa_slot_is_shared(&slots->slot[worker->items[i].slot]))
             worker->tasks[i].output =

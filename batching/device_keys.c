@@ -102,7 +102,7 @@ static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key,
 
     while (evicted == WARPRSA_OK) {
         warprsa_status status =
-            engine->load_key(device->handle, &key->key, index);
+            engine->load_key(device->handle, key->numbers, index);
 
         if (status != WARPRSA_NO_MEMORY)
             return status;

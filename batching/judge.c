@@ -28,7 +28,7 @@ static void key_is_wrong(const warprsa_worker *worker, warprsa_key *key)
     snprintf(line, sizeof(line),
              "a key of %u bits has wrong numbers: no device computes with it "
              "any more",
-             8 * key->key.modulus_bytes);
+             8 * key->modulus_bytes);
     warprsa_queue_trace_about(queue, key->owner->id, 1, line);
 }
 
@@ -37,7 +37,7 @@ static bool judge(warprsa_worker *worker, size_t i)
 {
     warprsa_key *key = worker->items[i].key;
 
-    switch (warprsa_recompute(&key->key, worker->tasks[i].input)) {
+    switch (warprsa_recompute(key->numbers, worker->tasks[i].input)) {
     case WARPRSA_OK:
         return !warprsa_device_wrong(worker, key->size);
     case WARPRSA_CHECK_FAILED:

@@ -15,7 +15,7 @@ enum {
     /* An owner that shares the devices may have so many requests under way for
      * each free request slot. */
     REQUESTS_PER_FREE = 8,
-    /* Keys of an owner that shares the devices: some 90 MB of memory, and more
+    /* Keys of an owner that shares the devices: some 85 MB of memory, and more
      * than devices hold unless they are told to. One that is refused is
      * computed by its caller. */
     KEYS_OF_OWNER = 16384,
@@ -49,8 +49,11 @@ bool warprsa_keys_init(warprsa_keys *keys, unsigned expected,
     keys->bucket = calloc(keys->buckets, sizeof(*keys->bucket));
     if (keys->bucket == NULL)
         return false;
-    if (pthread_mutex_init(&keys->lock, NULL) == 0)
-        return true;
+    if (pthread_mutex_init(&keys->lock, NULL) == 0) {
+        if (warprsa_secret_pool_init(&keys->secrets))
+            return true;
+        pthread_mutex_destroy(&keys->lock);
+    }
     free(keys->bucket);
     return false;
 }
@@ -70,6 +73,7 @@ void warprsa_keys_free(warprsa_keys *keys)
         LIST_REMOVE(owner, link);
         free(owner);
     }
+    warprsa_secret_pool_free(&keys->secrets);
     pthread_mutex_destroy(&keys->lock);
     free(keys->bucket);
 }
@@ -107,12 +111,12 @@ static bool same_key(const warprsa_key *found, const uint8_t *id,
                      const warprsa_private_key *key)
 {
     return memcmp(found->id, id, WARPRSA_KEY_ID_BYTES) == 0 &&
-           memcmp(&found->key, key, sizeof(*key)) == 0;
+           memcmp(found->numbers, key, sizeof(*key)) == 0;
 }
 
 /* With the lock held: the owner's key. Skips one that has lost its last
- * reference and is about to be taken off the list. *twin: a key with the same
- * numbers, of anybody, or NULL. */
+ * reference and is about to be taken off the list; its numbers are there until
+ * then. *twin: a key with the same numbers, of anybody, or NULL. */
 static warprsa_key *find(struct warprsa_key_list *bucket, uint64_t owner,
                          const uint8_t *id, const warprsa_private_key *key,
                          warprsa_key **twin)
@@ -201,6 +205,21 @@ static bool may_have_one_more(const warprsa_key_owner *owner)
     return owner->id == WARPRSA_OWNER_SELF || owner->keys < KEYS_OF_OWNER;
 }
 
+/* With the lock held: memory for a key, of which `numbers` alone is set. */
+static warprsa_key *allocate(warprsa_keys *keys)
+{
+    warprsa_key *made = aligned_alloc(_Alignof(warprsa_key), sizeof(*made));
+
+    if (made == NULL)
+        return NULL;
+    memset(made, 0, sizeof(*made));
+    made->numbers = warprsa_secret_take(&keys->secrets, sizeof(*made->numbers));
+    if (made->numbers != NULL)
+        return made;
+    free(made);
+    return NULL;
+}
+
 /* With the lock held. */
 static warprsa_key *new_key(warprsa_keys *keys, uint64_t owner,
                             const uint8_t *id, const warprsa_private_key *key,
@@ -208,21 +227,19 @@ static warprsa_key *new_key(warprsa_keys *keys, uint64_t owner,
 {
     warprsa_key_owner *whose = find_owner(keys, owner);
     warprsa_key *made =
-        whose != NULL && may_have_one_more(whose)
-            ? aligned_alloc(_Alignof(warprsa_key), sizeof(*made))
-            : NULL;
+        whose != NULL && may_have_one_more(whose) ? allocate(keys) : NULL;
 
     if (made == NULL)
         return NULL;
-    memset(made, 0, sizeof(*made));
     made->references = 1;
     made->owner = whose;
     made->twin = made;
     whose->keys++;
     made->size = size;
+    made->modulus_bytes = key->modulus_bytes;
     made->keys = keys;
     memcpy(made->id, id, sizeof(made->id));
-    made->key = *key;
+    *made->numbers = *key;
     for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++)
         made->on_device[d].key = made;
     return made;
@@ -329,7 +346,8 @@ static bool wipe_and_list(warprsa_keys *keys, warprsa_key *key)
 {
     bool any = false;
 
-    explicit_bzero(&key->key, sizeof(key->key));
+    warprsa_secret_give(&keys->secrets, key->numbers, sizeof(*key->numbers));
+    key->numbers = NULL;
     LIST_REMOVE(key, link);
     for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++)
         if (index_on(key, d) != 0) {
@@ -363,13 +381,19 @@ void warprsa_key_drop(warprsa_key *key, uint32_t count)
     keys->callbacks.gone(keys->callbacks.arg);
 }
 
+bool warprsa_key_is_locked(const warprsa_key *key)
+{
+    return warprsa_secret_is_locked(key->numbers, sizeof(*key->numbers));
+}
+
 void warprsa_key_drop_in_child(warprsa_key *key)
 {
-    /* The table is not touched: another thread of the parent may have been
-     * changing it. This copy of the numbers is the child's own. References of
-     * requests in flight are never given back in the child, so the memory of a
-     * busy key stays allocated, but wiped. */
-    explicit_bzero(&key->key, sizeof(key->key));
+    /* Neither the table nor its pool is touched: another thread of the parent
+     * may have been changing it. So the pool stays mapped, but holds nothing.
+     * References of requests in flight are never given back in the child, and
+     * a busy key stays allocated. */
+    if (key->numbers->modulus_bytes != 0)
+        explicit_bzero(key->numbers, sizeof(*key->numbers));
     if (atomic_fetch_sub_explicit(&key->references, 1, memory_order_acq_rel) ==
         1)
         free(key);

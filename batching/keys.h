@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "batching/base/secret_memory.h"
 #include "batching/queue_types.h"
 #include "batching/slots.h"
 #include "batching/turns.h"
@@ -80,6 +81,7 @@ struct warprsa_key {
      * the rest is read by all and has cache lines of its own. */
     _Alignas(64) _Atomic uint32_t references;
     _Alignas(64) warprsa_size_class size;
+    uint32_t modulus_bytes;
     /* Its numbers give wrong results: no device is to compute with them. */
     _Atomic bool is_wrong;
     warprsa_key_owner *owner;
@@ -91,7 +93,9 @@ struct warprsa_key {
     warprsa_key_residency on_device[WARPRSA_DEVICES_MAX];
     LIST_ENTRY(warprsa_key) link;
     uint8_t id[WARPRSA_KEY_ID_BYTES];
-    warprsa_private_key key; /* wiped with the last reference */
+    /* SECRET, of the table's pool; wiped and NULL with the last reference. In a
+     * forked child it is all zeros, where the kernel can do that. */
+    warprsa_private_key *numbers;
 };
 
 LIST_HEAD(warprsa_key_list, warprsa_key);
@@ -112,7 +116,8 @@ typedef struct warprsa_keys_callbacks {
 
 typedef struct warprsa_keys {
     warprsa_keys_callbacks callbacks;
-    pthread_mutex_t lock; /* of everything below but what is atomic */
+    pthread_mutex_t lock;        /* of everything below but what is atomic */
+    warprsa_secret_pool secrets; /* the keys' numbers; has its own lock */
     struct warprsa_key_list *bucket;
     size_t buckets;                       /* a power of two */
     warprsa_key_owner self;               /* WARPRSA_OWNER_SELF */
@@ -178,8 +183,11 @@ static inline bool warprsa_keys_are_shared(const warprsa_keys *keys)
     return atomic_load_explicit(&keys->busy_owners, memory_order_relaxed) > 1;
 }
 
-/* In the child of a fork: wipes the child's copy of the numbers and gives one
- * reference back without touching the table. */
+/* Whether its numbers can't be swapped out. By the holder of a reference. */
+bool warprsa_key_is_locked(const warprsa_key *key);
+
+/* In the child of a fork: wipes the child's copy of the numbers, if it has one,
+ * and gives one reference back without touching the table. */
 void warprsa_key_drop_in_child(warprsa_key *key);
 
 /* ---- By a device's workers, under the device's residency_lock ---- */

@@ -253,11 +253,25 @@ unsigned warprsa_queue_depth(const warprsa_queue *queue)
     return atomic_load_explicit(&queue->depth, memory_order_relaxed);
 }
 
+/* Says it once: more keys do not make it more true. */
+static void report_unlocked(warprsa_queue *queue, const warprsa_key *key)
+{
+    if (warprsa_key_is_locked(key) || atomic_exchange(&queue->unlocked, true))
+        return;
+    warprsa_queue_trace(queue, 1,
+                        "keys: some are in memory that can be swapped out "
+                        "(RLIMIT_MEMLOCK, of which a half is used at most)");
+}
+
 warprsa_key *warprsa_queue_key(warprsa_queue *queue, uint64_t owner,
                                const uint8_t id[WARPRSA_KEY_ID_BYTES],
                                const warprsa_private_key *key)
 {
-    return warprsa_keys_get(&queue->keys, owner, id, key);
+    warprsa_key *found = warprsa_keys_get(&queue->keys, owner, id, key);
+
+    if (found != NULL)
+        report_unlocked(queue, found);
+    return found;
 }
 
 void warprsa_key_release(warprsa_key *key)
@@ -268,7 +282,7 @@ void warprsa_key_release(warprsa_key *key)
 
 const uint8_t *warprsa_key_modulus(const warprsa_key *key)
 {
-    return key->key.n + sizeof(key->key.n) - key->key.modulus_bytes;
+    return key->numbers->n + sizeof(key->numbers->n) - key->modulus_bytes;
 }
 
 void warprsa_key_abandon(warprsa_key *key)
@@ -301,7 +315,7 @@ static void enqueue(warprsa_queue *queue, warprsa_key *key,
 {
     warprsa_slot *s = &queue->slots.slot[ticket->slot];
 
-    s->bytes = key->key.modulus_bytes;
+    s->bytes = key->modulus_bytes;
     s->size = (uint32_t)key->size;
     atomic_store_explicit(&s->submitted_ns, now_ns, memory_order_relaxed);
     memcpy(s->number, input, s->bytes);

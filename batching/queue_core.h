@@ -70,6 +70,7 @@ struct warprsa_queue {
     _Alignas(64) _Atomic uint32_t depth;  /* requests not answered yet */
     _Alignas(64) _Atomic uint32_t state;  /* warprsa_queue_state, a futex */
     _Atomic bool closing;
+    _Atomic bool unlocked; /* keys can be swapped out, which was traced */
     /* Whether the ready devices are CPUs alone. */
     _Atomic bool on_cpus;
     /* How many size classes some ready device takes, and how many some ready

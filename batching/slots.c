@@ -8,10 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "batching/base/futex.h"
+#include "batching/base/secret_memory.h"
 
 enum {
     RECLAIM_STEP = 64, /* slots looked at for one submission */
@@ -22,43 +21,13 @@ static size_t memory_size(unsigned count)
     return (size_t)count * sizeof(warprsa_slot);
 }
 
-/* Keeps the first slots, which are used most, out of swap. Takes no more than a
- * quarter of what the process may lock: the program may want the rest. */
-static void lock_memory(void *memory, size_t size)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
-        return;
-    if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur / 4 < size)
-        size = limit.rlim_cur / 4;
-    if (size > 0)
-        (void)mlock2(memory, size, MLOCK_ONFAULT);
-}
-
-static warprsa_slot *map_memory(unsigned count)
-{
-    size_t size = memory_size(count);
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (memory == MAP_FAILED)
-        return NULL;
-    /* Each of these is a precaution that some kernel, limit or sandbox may
-     * deny; the queue works without. */
-    (void)madvise(memory, size, MADV_DONTDUMP);
-    (void)madvise(memory, size, MADV_WIPEONFORK);
-    lock_memory(memory, size);
-    return memory;
-}
-
 bool warprsa_slots_init(warprsa_slots *slots, unsigned count,
                         unsigned deadline_ms)
 {
     memset(slots, 0, sizeof(*slots));
     slots->count = count;
     slots->deadline_ns = deadline_ms * WARPRSA_NS_PER_MS;
-    slots->slot = map_memory(count);
+    slots->slot = warprsa_secret_map(memory_size(count));
     slots->request = calloc(count, sizeof(*slots->request));
     if (slots->slot != NULL && slots->request != NULL)
         return true;
@@ -68,8 +37,7 @@ bool warprsa_slots_init(warprsa_slots *slots, unsigned count,
 
 void warprsa_slots_free(warprsa_slots *slots)
 {
-    if (slots->slot != NULL)
-        munmap(slots->slot, memory_size(slots->count));
+    warprsa_secret_unmap(slots->slot, memory_size(slots->count));
     free(slots->request);
 }
 

@@ -57,8 +57,8 @@ typedef struct warprsa_slots {
  * the reason. */
 #define WARPRSA_MARGIN_NS UINT64_C(100000000)
 
-/* Allocates; false: no memory. The slots hold secrets. They are kept out of
- * core dumps and forked children, and out of swap where the limits allow it. */
+/* Allocates; false: no memory. The slots hold secrets, and lie in memory for
+ * such. Those used most come first, and are locked where not all can be. */
 bool warprsa_slots_init(warprsa_slots *slots, unsigned count,
                         unsigned deadline_ms);
 void warprsa_slots_free(warprsa_slots *slots);

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "batching/base/id_pool.h"
+#include "batching/base/secret_memory.h"
 #include "gpu/cuda/batch_memory.h"
 #include "gpu/cuda/key_form.h"
 #include "gpu/known_answer.h"
@@ -35,7 +36,8 @@ struct warprsa_device {
     char model[128]; /* as CUDA names it */
     char description[256];
     warprsa_kernel_timings
-        timings; /* of the kernels that are chosen by batch */
+        timings;                 /* of the kernels that are chosen by batch */
+    warprsa_secret_pool secrets; /* keys on their way to the device */
     warprsa_id_pool key_ids;
     warprsa_prepared_key *keys; /* device memory */
     /* That of keys of the large classes, which have places of their own there:

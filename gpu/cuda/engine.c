@@ -143,6 +143,7 @@ static bool cuda_close(warprsa_device *device)
     if (device->key_stream != NULL)
         cudaStreamDestroy(device->key_stream);
     warprsa_id_pool_free(&device->key_ids);
+    warprsa_secret_pool_free(&device->secrets);
     pthread_mutex_destroy(&device->large_lock);
     free(device->key_sizes);
     free(device->key_folds);
@@ -259,6 +260,10 @@ static warprsa_status cuda_open(const warprsa_device_config *config,
     const char *what = "host memory";
 
     *out = NULL;
+    if (device != NULL && !warprsa_secret_pool_init(&device->secrets)) {
+        free(device);
+        device = NULL;
+    }
     if (device != NULL) {
         device->config = *config;
         device->capacity = config->keys_max + WARPRSA_CLASSES;

@@ -4,7 +4,6 @@
  * Keys on a GPU: prepared on the host, copied to the device, wiped there. Those
  * of the large classes have memory of their own, allocated for the first one.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "batching/base/clock.h"
@@ -24,7 +23,7 @@ typedef struct unplaced_key {
 } unplaced_key;
 
 /* wipe() follows, also after a failure. */
-static warprsa_status prepare(const warprsa_device *device, unplaced_key *out,
+static warprsa_status prepare(warprsa_device *device, unplaced_key *out,
                               const warprsa_private_key *key)
 {
     const int class = warprsa_key_class(key);
@@ -37,7 +36,7 @@ static warprsa_status prepare(const warprsa_device *device, unplaced_key *out,
     out->size = (warprsa_key_size){.bytes = (uint16_t)key->modulus_bytes,
                                    .is_large = is_large};
     out->folds = (uint8_t)warprsa_fold_accepts_key(key);
-    out->prepared = calloc(1, out->form->key_bytes);
+    out->prepared = warprsa_secret_take(&device->secrets, out->form->key_bytes);
     if (out->prepared == NULL)
         return WARPRSA_NO_MEMORY;
     status = out->form->prepare(out->prepared, &out->size.windows, key);
@@ -46,11 +45,9 @@ static warprsa_status prepare(const warprsa_device *device, unplaced_key *out,
     return status;
 }
 
-static void wipe(unplaced_key *key)
+static void wipe(warprsa_device *device, unplaced_key *key)
 {
-    if (key->prepared != NULL)
-        explicit_bzero(key->prepared, key->form->key_bytes);
-    free(key->prepared);
+    warprsa_secret_give(&device->secrets, key->prepared, key->form->key_bytes);
 }
 
 /* Bytes from one key of its kind to the next. */
@@ -98,7 +95,7 @@ static warprsa_status load_test_key(warprsa_device *device,
     *index = device->config.keys_max + (uint32_t)warprsa_key_class(key);
     if (status == WARPRSA_OK)
         status = place(device, &unplaced, *index);
-    wipe(&unplaced);
+    wipe(device, &unplaced);
     return status;
 }
 
@@ -171,7 +168,7 @@ warprsa_status warprsa_cuda_load_key(warprsa_device *device,
         if (status != WARPRSA_OK)
             warprsa_id_pool_release(&device->key_ids, *index);
     }
-    wipe(&unplaced);
+    wipe(device, &unplaced);
     return status;
 }
 

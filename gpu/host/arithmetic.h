@@ -14,7 +14,8 @@
 
 enum {
     WARPRSA_HOST_LANES_MAX = WARPRSA_IFMA_LANES,
-    WARPRSA_HOST_ALIGNMENT = 64, /* of a workspace, in bytes */
+    /* Of a workspace, in bytes; memory for secrets has it. */
+    WARPRSA_HOST_ALIGNMENT = 64,
 };
 
 typedef struct warprsa_host_options {
@@ -41,6 +42,9 @@ typedef struct warprsa_host_request {
 typedef struct warprsa_host_arithmetic {
     size_t key_bytes; /* size of a prepared key; SECRET */
     size_t lanes;     /* requests that it computes at a time, at most */
+    /* operate() leaves secrets on so much of the stack below its caller's, for
+     * the caller to wipe; at least 1. */
+    size_t stack_bytes;
 
     /* Scratch memory for requests of a size class; SECRET. Any thread. */
     size_t (*workspace_bytes)(warprsa_size_class size);

@@ -18,12 +18,22 @@
 #endif
 
 #include "batching/base/id_pool.h"
+#include "batching/base/secret_memory.h"
 #include "gpu/arith/prepared_key.h"
 #include "gpu/fault.h"
 #include "gpu/known_answer.h"
 
+/* Memory that a stream's batches use one after another. Zeros between two.
+ * SECRET. */
+typedef struct scratch {
+    void *memory; /* NULL: none yet */
+    size_t size;
+} scratch;
+
+/* One batch at a time. */
 typedef struct stream_state {
     warprsa_status outcome; /* what wait() returns; OK but for faults */
+    scratch workspace, random;
 } stream_state;
 
 /* A loaded key, or none where `prepared` is NULL. */
@@ -44,6 +54,7 @@ struct warprsa_device {
     const warprsa_engine *engine;
     const warprsa_host_arithmetic *arithmetic;
     char description[128];
+    warprsa_secret_pool secrets; /* all that is secret here */
     warprsa_id_pool key_ids;
     loaded_key *keys;
     uint32_t capacity;
@@ -112,13 +123,12 @@ static void free_key(warprsa_device *device, uint32_t index)
     for (unsigned i = 0; key->blinding != NULL && i < device->config.streams;
          i++)
         if (key->blinding[i] != NULL) {
-            explicit_bzero(key->blinding[i], key->blinding_bytes);
-            free(key->blinding[i]);
+            warprsa_secret_give(&device->secrets, key->blinding[i],
+                                key->blinding_bytes);
             atomic_fetch_sub(&device->blindings, 1);
         }
     free(key->blinding);
-    explicit_bzero(key->prepared, key->prepared_bytes);
-    free(key->prepared);
+    warprsa_secret_give(&device->secrets, key->prepared, key->prepared_bytes);
     key->prepared = NULL;
     warprsa_id_pool_release(&device->key_ids, index);
 }
@@ -129,13 +139,6 @@ warprsa_status warprsa_host_unload_key(warprsa_device *device, uint32_t index)
         return WARPRSA_DEVICE_ERROR;
     free_key(device, index);
     return WARPRSA_OK;
-}
-
-/* What aligned_alloc() takes for so many bytes. */
-static size_t aligned_size(size_t bytes)
-{
-    return (bytes + WARPRSA_HOST_ALIGNMENT - 1) / WARPRSA_HOST_ALIGNMENT *
-           WARPRSA_HOST_ALIGNMENT;
 }
 
 /* A key with a wrong exponent stands for one that was damaged on the device. */
@@ -160,7 +163,8 @@ warprsa_status warprsa_host_load_key(warprsa_device *device,
 {
     const warprsa_host_arithmetic *arithmetic =
         arithmetic_for(device, warprsa_key_class(key));
-    void *prepared = malloc(arithmetic->key_bytes);
+    void *prepared =
+        warprsa_secret_take(&device->secrets, arithmetic->key_bytes);
     warprsa_status status;
 
     if (prepared == NULL)
@@ -170,21 +174,36 @@ warprsa_status warprsa_host_load_key(warprsa_device *device,
         !warprsa_id_pool_acquire(&device->key_ids, index))
         status = WARPRSA_NO_MEMORY;
     if (status != WARPRSA_OK) {
-        explicit_bzero(prepared, arithmetic->key_bytes);
-        free(prepared);
+        warprsa_secret_give(&device->secrets, prepared, arithmetic->key_bytes);
         return status;
     }
     device->keys[*index] = (loaded_key){.prepared = prepared,
                                         .prepared_bytes = arithmetic->key_bytes,
                                         .bytes = key->modulus_bytes};
     if (arithmetic->blinding_bytes != NULL) {
-        device->keys[*index].blinding_bytes =
-            aligned_size(arithmetic->blinding_bytes(
-                (warprsa_size_class)warprsa_key_class(key)));
+        device->keys[*index].blinding_bytes = arithmetic->blinding_bytes(
+            (warprsa_size_class)warprsa_key_class(key));
         device->keys[*index].blinding =
             calloc(device->config.streams, sizeof(void *));
     }
     return WARPRSA_OK;
+}
+
+static void give_room(warprsa_device *device, scratch *room)
+{
+    warprsa_secret_give(&device->secrets, room->memory, room->size);
+    *room = (scratch){0};
+}
+
+/* At least `size` bytes; false: no memory. */
+static bool has_room(warprsa_device *device, scratch *room, size_t size)
+{
+    if (room->size >= size)
+        return true;
+    give_room(device, room);
+    room->memory = warprsa_secret_take(&device->secrets, size);
+    room->size = room->memory != NULL ? size : 0;
+    return room->memory != NULL;
 }
 
 bool warprsa_host_close(warprsa_device *device)
@@ -198,6 +217,11 @@ bool warprsa_host_close(warprsa_device *device)
         if (device->keys[i].prepared != NULL)
             free_key(device, i);
     free(device->keys);
+    for (unsigned i = 0; i < device->config.streams; i++) {
+        give_room(device, &device->streams[i].workspace);
+        give_room(device, &device->streams[i].random);
+    }
+    warprsa_secret_pool_free(&device->secrets);
     warprsa_id_pool_free(&device->key_ids);
     free(device);
     return wiped;
@@ -231,11 +255,9 @@ static void *new_blinding(warprsa_device *device, size_t bytes)
     void *blinding = NULL;
 
     if (atomic_fetch_add(&device->blindings, 1) < WARPRSA_HOST_BLINDINGS_MAX)
-        blinding = aligned_alloc(WARPRSA_HOST_ALIGNMENT, bytes);
+        blinding = warprsa_secret_take(&device->secrets, bytes);
     if (blinding == NULL)
         atomic_fetch_sub(&device->blindings, 1);
-    else
-        memset(blinding, 0, bytes);
     return blinding;
 }
 
@@ -258,6 +280,14 @@ static void *blinding_for(warprsa_device *device, unsigned stream, size_t lanes,
     return *blinding;
 }
 
+/* What functions that have returned left on the stack. */
+static __attribute__((noinline)) void wipe_stack(size_t bytes)
+{
+    uint8_t below[bytes];
+
+    explicit_bzero(below, bytes);
+}
+
 /* As many tasks as the arithmetic takes at a time. If one of them fails, what
  * blinded them is forgotten. */
 static void run_tasks(const warprsa_device *device, void *workspace,
@@ -265,6 +295,7 @@ static void run_tasks(const warprsa_device *device, void *workspace,
                       warprsa_host_options options, warprsa_task *tasks,
                       size_t count)
 {
+    const warprsa_host_arithmetic *arithmetic = arithmetic_for(device, size);
     warprsa_host_request requests[WARPRSA_HOST_LANES_MAX];
     bool failed = false;
 
@@ -273,8 +304,8 @@ static void run_tasks(const warprsa_device *device, void *workspace,
         requests[i].input = tasks[i].input;
         requests[i].random = random + i * WARPRSA_RANDOM_WORDS;
     }
-    arithmetic_for(device, size)
-        ->operate(workspace, requests, count, size, options);
+    arithmetic->operate(workspace, requests, count, size, options);
+    wipe_stack(arithmetic->stack_bytes);
     for (size_t i = 0; i < count; i++) {
         finish_task(device, &tasks[i], &requests[i]);
         failed |= requests[i].status != WARPRSA_OK;
@@ -343,11 +374,11 @@ static warprsa_status start_batch(warprsa_device *device, unsigned stream,
                                   size_t count)
 {
     const size_t bytes = count * WARPRSA_RANDOM_WORDS * sizeof(uint64_t);
-    warprsa_status status = WARPRSA_NO_MEMORY;
     const size_t workspace_bytes =
-        aligned_size(arithmetic_for(device, size)->workspace_bytes(size));
-    void *workspace = NULL;
-    uint64_t *random = NULL;
+        arithmetic_for(device, size)->workspace_bytes(size);
+    scratch *workspace = &device->streams[stream].workspace;
+    scratch *random = &device->streams[stream].random;
+    warprsa_status status;
 
     if (warprsa_fault_active(WARPRSA_FAULT_LAUNCH))
         return WARPRSA_DEVICE_ERROR;
@@ -359,19 +390,16 @@ static warprsa_status start_batch(warprsa_device *device, unsigned stream,
         device->streams[stream].outcome = WARPRSA_DEVICE_ERROR;
         return WARPRSA_OK;
     }
-    workspace = aligned_alloc(WARPRSA_HOST_ALIGNMENT, workspace_bytes);
-    random = malloc(bytes);
-    if (workspace != NULL && random != NULL)
-        status = device->config.random(device->config.random_arg, random, bytes)
-                     ? run_batch(device, stream, workspace, random, size, tasks,
-                                 count)
-                     : WARPRSA_NO_RANDOM;
-    if (workspace != NULL)
-        explicit_bzero(workspace, workspace_bytes);
-    if (random != NULL)
-        explicit_bzero(random, bytes);
-    free(workspace);
-    free(random);
+    if (!has_room(device, workspace, workspace_bytes) ||
+        !has_room(device, random, bytes))
+        return WARPRSA_NO_MEMORY;
+    status =
+        device->config.random(device->config.random_arg, random->memory, bytes)
+            ? run_batch(device, stream, workspace->memory, random->memory, size,
+                        tasks, count)
+            : WARPRSA_NO_RANDOM;
+    explicit_bzero(workspace->memory, workspace_bytes);
+    explicit_bzero(random->memory, bytes);
     return status;
 }
 
@@ -442,11 +470,14 @@ warprsa_status warprsa_host_open(const warprsa_engine *engine,
     warprsa_status status = WARPRSA_NO_MEMORY;
 
     *out = NULL;
-    if (device == NULL)
+    if (device == NULL || !warprsa_secret_pool_init(&device->secrets)) {
+        free(device);
         return WARPRSA_NO_MEMORY;
+    }
     if (!opens()) {
         snprintf(why, why_size, "%s engine: lost to this process",
                  engine->name);
+        warprsa_secret_pool_free(&device->secrets);
         free(device);
         return WARPRSA_DEVICE_ERROR;
     }

@@ -103,11 +103,17 @@ static size_t workspace_bytes(warprsa_size_class size)
     return sizeof(workspace);
 }
 
+/* compute() has numbers of its own there: 17 KiB as gcc compiles it, and of the
+ * large classes 33 KiB. */
+enum {
+    STACK_BYTES = 40960,
+};
+
 #define WARPRSA_HOST_ARITHMETIC                                                \
     {                                                                          \
         .key_bytes = sizeof(warprsa_operation_key), .lanes = 1,                \
-        .workspace_bytes = workspace_bytes, .prepare = prepare,                \
-        .operate = operate, .large = &warprsa_host_large                       \
+        .stack_bytes = STACK_BYTES, .workspace_bytes = workspace_bytes,        \
+        .prepare = prepare, .operate = operate, .large = &warprsa_host_large   \
     }
 
 #endif

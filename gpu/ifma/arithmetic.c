@@ -51,6 +51,12 @@ static void operate(void *workspace, warprsa_host_request *requests,
     of_class[size](workspace, requests, count, options.blinding);
 }
 
+/* What is secret is in the workspace, but for registers that the compiler saves
+ * in some 1 KiB of stack. */
+enum {
+    STACK_BYTES = 4096,
+};
+
 #ifdef WARPRSA_IFMA_PORTABLE
 #define USUAL warprsa_host_ifma
 #define LARGE warprsa_host_ifma_large
@@ -69,6 +75,7 @@ const warprsa_host_arithmetic USUAL = {
 #endif
     .key_bytes = sizeof(warprsa_prepared_key),
     .lanes = WARPRSA_IFMA_LANES,
+    .stack_bytes = STACK_BYTES,
     .workspace_bytes = workspace_bytes,
     .blinding_bytes = blinding_bytes,
     .prepare = prepare,

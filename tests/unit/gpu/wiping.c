@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batching/base/secret_memory.h"
 #include "gpu/host/device.h"
 #include "tests/unit/support/gpu_keys.h"
 
@@ -28,9 +29,17 @@ static uint64_t secrets[SECRETS_MAX];
 static unsigned secret_count;
 static int looking;
 static unsigned blocks, found;
+/* Of memory for secrets: pieces given back that held some until then. */
+static unsigned with_secrets;
 
 void __real_free(void *block);
 void __wrap_free(void *block);
+void __real_warprsa_secret_give(warprsa_secret_pool *pool, void *memory,
+                                size_t size);
+void __wrap_warprsa_secret_give(warprsa_secret_pool *pool, void *memory,
+                                size_t size);
+int __real_munmap(void *block, size_t size);
+int __wrap_munmap(void *block, size_t size);
 
 static int is_secret(uint64_t word)
 {
@@ -61,6 +70,23 @@ void __wrap_free(void *block)
         found += secrets_in(block, malloc_usable_size(block));
     }
     __real_free(block);
+}
+
+void __wrap_warprsa_secret_give(warprsa_secret_pool *pool, void *memory,
+                                size_t size)
+{
+    if (looking && memory != NULL) {
+        blocks++;
+        with_secrets += secrets_in(memory, size) > 0;
+    }
+    __real_warprsa_secret_give(pool, memory, size);
+}
+
+int __wrap_munmap(void *block, size_t size)
+{
+    if (looking)
+        found += secrets_in(block, size);
+    return __real_munmap(block, size);
 }
 
 static void add_words(const void *from, size_t size)
@@ -186,14 +212,19 @@ static void freed_blocks_hold_no_secret(void **state)
     assert_true(blocks >= 2);
     blocks = 0;
     run_full_batch(index, input, output);
-    assert_true(blocks >= 1);
-    blocks = 0;
+    blocks = with_secrets = 0;
     engine->unload_key(device, index);
     /* The key, and of the engine ifma what it kept for blinding, and a list of
      * it. */
     assert_int_equal(strcmp(engine->name, "ifma") == 0 ? 3 : 1, blocks);
+    assert_int_equal(1, with_secrets); /* the key */
+    blocks = with_secrets = 0;
     engine->close(device); /* with a key still loaded */
     looking = 0;
+    /* What a device keeps for batches to come, a workspace and random numbers,
+     * held none. */
+    assert_true(blocks > 4);
+    assert_int_equal(1, with_secrets);
     assert_int_equal(0, found);
     /* Control: the answer was searched for and would have been found. */
     assert_true(secrets_in(output[0], key.key.modulus_bytes) > 20);
