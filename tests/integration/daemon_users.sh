@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # 64 processes of 64 users at once, all in the socket's group; a process that is
-# not in the group; and a user with more processes than one user may have, which
-# keeps no other user out.
+# not in the group; a user with more processes than one user may have, which keeps
+# no other user out; and the ids that a user may take in a user namespace, which
+# are that user.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
@@ -81,3 +82,33 @@ be_served_as 61001 "$gid" || fail "the other user can't sign"
     grep -q 'user 61001) connected' daemon.log ||
     fail "the other user is kept out"
 wait "$speed" || fail "$(tail -n 5 speed.log)"
+kill -TERM "$daemon"
+wait "$daemon"
+
+# For the daemon alone the file of subordinate ids is the test's own.
+if [ ! -e /etc/subuid ] || ! unshare --mount true 2>/dev/null; then
+    echo "no /etc/subuid or namespaces here: users with several ids left out"
+    exit 0
+fi
+echo "62001:62100:10" >subuid
+cat >in_namespace <<'END'
+#!/bin/sh
+mount --bind "$WORK/subuid" /etc/subuid && exec "$WARPRSAD" "$@"
+END
+chmod +x in_namespace
+mkdir -p build/batching/daemon
+cat >build/batching/daemon/warprsad <<END
+#!/bin/sh
+WORK=$work WARPRSAD=$BUILD_DIR/batching/daemon/warprsad \\
+    exec unshare --mount $work/in_namespace "\$@"
+END
+chmod +x build/batching/daemon/warprsad
+BUILD_DIR=$work/build start_daemon --group "$group"
+for user in 62001 62100 62109 62110; do
+    : >"$user.trace"
+    be_served_as "$user" "$gid" || fail "user $user can't sign"
+done
+for user in 62001 62110; do
+    grep -q "user $user) connected" daemon.log || fail "who was user $user?"
+done
+! grep -E 'user 6210[0-9])' daemon.log || fail "user 62001 has other names"
