@@ -39,8 +39,10 @@ static void name_owner(uint64_t owner, char *text, size_t size)
 {
     if (owner == WARPRSA_OWNER_SELF)
         snprintf(text, size, "this process");
-    else if (owner == WARPRSA_LOG_OTHERS)
-        snprintf(text, size, "others");
+    else if (owner == WARPRSA_LOG_OTHER_USERS)
+        snprintf(text, size, "other users");
+    else if (owner == WARPRSA_LOG_OTHER_IDENTITIES)
+        snprintf(text, size, "other identities");
     else if (owner <= UINT32_MAX)
         snprintf(text, size, "user %llu", (unsigned long long)owner);
     else

@@ -53,10 +53,12 @@ static bool is_free(const struct warprsa_log_owner *entry, uint64_t now_ns)
 static warprsa_log_budget *budget_of(warprsa_log_budgets *budgets,
                                      uint64_t owner, uint64_t now_ns)
 {
+    const bool is_user = owner <= UINT32_MAX;
+    const unsigned first = is_user ? 0 : WARPRSA_LOG_USERS_MAX;
     struct warprsa_log_owner *found = NULL;
 
-    for (unsigned i = 0; i < WARPRSA_LOG_OWNERS_MAX; i++) {
-        struct warprsa_log_owner *entry = &budgets->of[i];
+    for (unsigned i = 0; i < WARPRSA_LOG_USERS_MAX; i++) {
+        struct warprsa_log_owner *entry = &budgets->of[first + i];
 
         if (entry->used && entry->owner == owner)
             return &entry->budget;
@@ -64,7 +66,7 @@ static warprsa_log_budget *budget_of(warprsa_log_budgets *budgets,
             found = entry;
     }
     if (found == NULL)
-        return &budgets->others;
+        return is_user ? &budgets->other_users : &budgets->other_identities;
     found->used = true;
     found->owner = owner;
     atomic_store(&found->budget.lines, 0);
@@ -93,8 +95,13 @@ bool warprsa_log_budgets_left_out(warprsa_log_budgets *budgets, uint64_t now_ns,
         *lines = warprsa_log_budget_left_out(&budgets->of[i].budget, now_ns);
     }
     if (*lines == 0) {
-        *owner = WARPRSA_LOG_OTHERS;
-        *lines = warprsa_log_budget_left_out(&budgets->others, now_ns);
+        *owner = WARPRSA_LOG_OTHER_USERS;
+        *lines = warprsa_log_budget_left_out(&budgets->other_users, now_ns);
+    }
+    if (*lines == 0) {
+        *owner = WARPRSA_LOG_OTHER_IDENTITIES;
+        *lines =
+            warprsa_log_budget_left_out(&budgets->other_identities, now_ns);
     }
     pthread_mutex_unlock(&budgets->lock);
     return *lines != 0;

@@ -15,12 +15,15 @@
 
 enum {
     WARPRSA_LOG_LINES_A_SECOND = 20, /* that one may cause */
-    /* Owners with a budget of their own within one second; more share one. */
-    WARPRSA_LOG_OWNERS_MAX = 128,
+    /* Users, and as many identities of the network, with a budget of their own
+     * within one second; more users share one, and more identities. */
+    WARPRSA_LOG_USERS_MAX = 64,
+    WARPRSA_LOG_OWNERS_MAX = 2 * WARPRSA_LOG_USERS_MAX,
 };
 
 /* Those who share one, as warprsa_log_budgets_left_out() names them. */
-#define WARPRSA_LOG_OTHERS (UINT64_MAX - 1)
+#define WARPRSA_LOG_OTHER_USERS      (UINT64_MAX - 1)
+#define WARPRSA_LOG_OTHER_IDENTITIES (UINT64_MAX - 2)
 
 /* Zeros to begin with. Any thread; a race costs or gives a line. */
 typedef struct warprsa_log_budget {
@@ -39,8 +42,9 @@ bool warprsa_log_budget_take(warprsa_log_budget *budget, unsigned most,
 uint64_t warprsa_log_budget_left_out(warprsa_log_budget *budget,
                                      uint64_t now_ns);
 
-/* Budgets by owner, a number that the caller gives to each. An entry is an
- * owner's from its first line in a second until that second is over and its
+/* Budgets by owner: a user id, or a number of more than 32 bits, which is an
+ * identity's. Who makes up identities takes no budget of a user's. An entry is
+ * an owner's from its first line in a second until that second is over and its
  * lines left out are told. */
 typedef struct warprsa_log_budgets {
     pthread_mutex_t lock;
@@ -49,7 +53,7 @@ typedef struct warprsa_log_budgets {
         bool used;
         warprsa_log_budget budget;
     } of[WARPRSA_LOG_OWNERS_MAX];
-    warprsa_log_budget others;
+    warprsa_log_budget other_users, other_identities;
     unsigned most; /* lines of each in a second */
 } warprsa_log_budgets;
 

@@ -134,23 +134,39 @@ void warprsa_server_log(warprsa_server_context *context, const char *line)
     write_line(context, 0, line);
 }
 
+static void name_owner(uint64_t owner, char *text, size_t size)
+{
+    if (owner == WARPRSA_LOG_OTHER_USERS)
+        snprintf(text, size, "other users");
+    else if (owner == WARPRSA_LOG_OTHER_IDENTITIES)
+        snprintf(text, size, "other hosts of the network");
+    else if (owner <= UINT32_MAX)
+        snprintf(text, size, "user %u", (unsigned)owner);
+    else
+        snprintf(text, size, "one host of the network");
+}
+
 void warprsa_server_log_left_out(warprsa_server_context *context)
 {
     const uint64_t now_ns = warprsa_clock_ns();
     uint64_t owner, lines;
-    char line[LINE_SIZE], user[32];
+    char line[LINE_SIZE], name[32];
 
     while (
         warprsa_log_budgets_left_out(&context->log, now_ns, &owner, &lines)) {
-        if (owner >> 32 != 0)
-            snprintf(user, sizeof(user), "one host of the network");
-        else
-            snprintf(user, sizeof(user), "user %u", (unsigned)owner);
+        name_owner(owner, name, sizeof(name));
         snprintf(line, sizeof(line), "%llu lines about %s were left out",
-                 (unsigned long long)lines,
-                 owner == WARPRSA_LOG_OTHERS ? "other users" : user);
+                 (unsigned long long)lines, name);
         write_line(context, 1, line);
     }
+}
+
+/* A name that the gateway tells must not become a line of its own. */
+static void clean(char *line)
+{
+    for (; *line != '\0'; line++)
+        if ((unsigned char)*line < ' ' || *line == 127)
+            *line = '?';
 }
 
 void warprsa_server_log_about(warprsa_server_context *context, uint64_t owner,
@@ -167,5 +183,6 @@ void warprsa_server_log_about(warprsa_server_context *context, uint64_t owner,
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
+    clean(line);
     write_line(context, level, line);
 }

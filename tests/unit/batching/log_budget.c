@@ -23,6 +23,8 @@ enum {
     QUIET = 1001,
 };
 
+#define IDENTITIES (UINT64_C(1) << 63)
+
 static const uint64_t second = WARPRSA_NS_PER_SEC;
 static warprsa_log_budgets budgets;
 
@@ -111,33 +113,54 @@ static void told_late(void **state)
 
 /* Who had an entry before the crowd came keeps its lines, what the crowd costs
  * is bounded, and a second later there is room for everybody. */
-static void more_owners_than_entries(void **state)
+static void a_crowd(uint64_t quiet, uint64_t first, uint64_t others)
 {
     unsigned taken = 0;
 
-    (void)state;
-    assert_int_equal(take(QUIET, 1, second), 1);
+    assert_int_equal(take(quiet, 1, second), 1);
     for (unsigned i = 0; i < MANY; i++)
-        taken += take(MANY * 2 + i, 2, second);
-    assert_int_equal(taken, 2 * (WARPRSA_LOG_OWNERS_MAX - 1) + MOST);
-    assert_int_equal(take(QUIET, 100, second), MOST - 1);
-    was_left_out(2 * second, QUIET, 101 - MOST);
-    was_left_out(2 * second, WARPRSA_LOG_OTHERS, 2 * MANY - taken);
+        taken += take(first + i, 2, second);
+    assert_int_equal(taken, 2 * (WARPRSA_LOG_USERS_MAX - 1) + MOST);
+    assert_int_equal(take(quiet, 100, second), MOST - 1);
+    was_left_out(2 * second, quiet, 101 - MOST);
+    was_left_out(2 * second, others, 2 * MANY - taken);
     nothing_was_left_out(2 * second);
-    assert_int_equal(take(MANY, 100, 2 * second), MOST);
+    assert_int_equal(take(first, 100, 2 * second), MOST);
+}
+
+static void more_users_than_entries(void **state)
+{
+    (void)state;
+    a_crowd(QUIET, 2 * MANY, WARPRSA_LOG_OTHER_USERS);
+}
+
+static void more_identities_than_entries(void **state)
+{
+    (void)state;
+    a_crowd(IDENTITIES, IDENTITIES + MANY, WARPRSA_LOG_OTHER_IDENTITIES);
+}
+
+/* A gateway can make up as many as it likes. */
+static void identities_beside_users(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < MANY; i++)
+        take(IDENTITIES + i, MOST, second);
+    for (unsigned i = 0; i < WARPRSA_LOG_USERS_MAX; i++)
+        assert_int_equal(take(i, 100, second), MOST);
 }
 
 /* An entry that has something to tell is not given away. */
 static void what_is_owed(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < WARPRSA_LOG_OWNERS_MAX; i++)
+    for (unsigned i = 0; i < WARPRSA_LOG_USERS_MAX; i++)
         take(i, MOST + 1, second);
     assert_int_equal(take(NOISY, 100, 2 * second), MOST);
-    for (unsigned i = 0; i < WARPRSA_LOG_OWNERS_MAX; i++)
+    for (unsigned i = 0; i < WARPRSA_LOG_USERS_MAX; i++)
         was_left_out(2 * second, i, 1);
     nothing_was_left_out(2 * second);
-    was_left_out(3 * second, WARPRSA_LOG_OTHERS, 100 - MOST);
+    was_left_out(3 * second, WARPRSA_LOG_OTHER_USERS, 100 - MOST);
 }
 
 #define WITH_BUDGETS(name)                                                     \
@@ -146,8 +169,12 @@ static void what_is_owed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_budget), WITH_BUDGETS(a_flood_beside_others),
-        WITH_BUDGETS(told_late),      WITH_BUDGETS(more_owners_than_entries),
+        cmocka_unit_test(one_budget),
+        WITH_BUDGETS(a_flood_beside_others),
+        WITH_BUDGETS(told_late),
+        WITH_BUDGETS(more_users_than_entries),
+        WITH_BUDGETS(more_identities_than_entries),
+        WITH_BUDGETS(identities_beside_users),
         WITH_BUDGETS(what_is_owed),
     };
 

@@ -16,6 +16,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/base/log_budget.h"
+#include "batching/daemon/server_context.h"
 #include "tests/unit/support/emulator.h"
 
 #if defined(__has_feature)
@@ -470,6 +471,28 @@ static void lines_of_the_log(void **state)
     WAIT_UNTIL(fds_now() <= fds_before); /* which may have had one too many */
 }
 
+static void keep_line(void *arg, int level, const char *line)
+{
+    (void)level;
+    snprintf(arg, 64, "%s", line);
+}
+
+/* A name may be the gateway's invention. */
+static void a_line_in_a_line_of_the_log(void **state)
+{
+    char line[64] = "";
+    const warprsa_server_config config = {
+        .log_level = 1, .log_lines = 1, .log = keep_line, .log_arg = line};
+    warprsa_server_context context = {0};
+
+    (void)state;
+    assert_true(warprsa_server_context_init(&context, &config));
+    warprsa_server_log_about(&context, 1000, 1, "%s connected",
+                             "a\nwarprsad: \x1b[2J\x7f");
+    assert_string_equal(line, "a?warprsad: ?[2J? connected");
+    warprsa_server_context_free(&context);
+}
+
 #define ATTACK(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -484,6 +507,7 @@ int main(void)
         ATTACK(the_quota_of_who_connected),
         ATTACK(gone_before_the_reply),
         ATTACK(lines_of_the_log),
+        cmocka_unit_test(a_line_in_a_line_of_the_log),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
