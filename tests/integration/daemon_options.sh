@@ -137,20 +137,3 @@ if command -v systemd-socket-activate >/dev/null; then
     wait "$activated" || fail "SIGTERM: status $?"
     [ -S warprsad.sock ] || fail "the socket is not the daemon's to remove"
 fi
-
-# The units.
-if command -v systemd-analyze >/dev/null; then
-    cp "$BUILD_DIR/conf/warprsad.service" "$SOURCE_DIR/conf/warprsad.socket" .
-    # For an unknown setting systemd-analyze prints a warning and exits with 0.
-    # The program and the manual page need not be installed here.
-    sed "s|^ExecStart=[^ ]*|ExecStart=$warprsad|; /^Documentation=/d" \
-        warprsad.service >verified.service
-    sed '/^Documentation=/d' warprsad.socket >verified.socket
-    sed -i 's/warprsad.socket/verified.socket/' verified.service
-    systemd-analyze verify --man=no ./verified.service ./verified.socket \
-        >verify.log 2>&1 || fail "$(cat verify.log)"
-    ! grep verified verify.log || fail "$(cat verify.log)"
-    systemd-analyze security --offline=true --threshold=15 --no-pager \
-        ./warprsad.service >security.log || fail "$(tail -n 3 security.log)"
-    tail -n 1 security.log
-fi
