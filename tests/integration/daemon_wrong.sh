@@ -26,8 +26,8 @@ wait_for 60 is_out
 grep -q 'device 0: out of use, wrong results of RSA-1024, for 1 s' daemon.log ||
     fail "$(cat daemon.log)"
 "$BUILD_DIR/batching/warprsa-stat" --prometheus >metrics
-grep -q '^warprsa_device_wrong_total{program="warprsad[^"]*",device="0"} 1$' \
-    metrics || fail "$(grep wrong metrics)"
+wrong='{user="[^"]*",program="warprsad[^"]*",device="0"}'
+grep -q "^warprsa_device_wrong_total$wrong 1\$" metrics || fail "$(grep wrong metrics)"
 : >provider.trace
 sign_and_verify key.pem
 expect_counters provider.trace cpu=1
