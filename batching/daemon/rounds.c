@@ -10,65 +10,95 @@
 void warprsa_rounds_init(warprsa_rounds *rounds)
 {
     *rounds = (warprsa_rounds){0};
-    TAILQ_INIT(&rounds->list);
+    TAILQ_INIT(&rounds->firsts);
+}
+
+/* NULL: the owner has nothing. */
+static warprsa_rounds_entry *first_of(const warprsa_rounds *rounds,
+                                      uint64_t owner)
+{
+    warprsa_rounds_entry *first;
+
+    TAILQ_FOREACH (first, &rounds->firsts, link)
+        if (first->owner == owner)
+            break;
+    return first;
 }
 
 void warprsa_rounds_add(warprsa_rounds *rounds, warprsa_rounds_entry *entry,
                         uint64_t owner)
 {
+    warprsa_rounds_entry *first;
+
     if (entry->listed)
         return;
+    first = first_of(rounds, owner);
     entry->listed = true;
     entry->owner = owner;
-    TAILQ_INSERT_TAIL(&rounds->list, entry, link);
+    entry->is_first = first == NULL;
     rounds->count++;
+    if (first != NULL) {
+        TAILQ_INSERT_TAIL(&first->others, entry, link);
+        return;
+    }
+    TAILQ_INIT(&entry->others);
+    entry->round = rounds->round;
+    TAILQ_INSERT_TAIL(&rounds->firsts, entry, link);
+}
+
+/* The owner's next thing becomes its first one, with those behind it; NULL:
+ * there is none. */
+static warprsa_rounds_entry *next_first(warprsa_rounds_entry *first)
+{
+    warprsa_rounds_entry *next = TAILQ_FIRST(&first->others);
+
+    if (next == NULL)
+        return NULL;
+    TAILQ_REMOVE(&first->others, next, link);
+    TAILQ_INIT(&next->others);
+    TAILQ_CONCAT(&next->others, &first->others, link);
+    next->is_first = true;
+    next->round = first->round;
+    return next;
 }
 
 void warprsa_rounds_remove(warprsa_rounds *rounds, warprsa_rounds_entry *entry)
 {
     if (!entry->listed)
         return;
-    /* What is looked at next is of this round; `left` may count one that was
-     * further on, and the round then looks at one that was added since. */
-    if (rounds->next == entry) {
-        rounds->next = TAILQ_NEXT(entry, link);
-        if (rounds->left > 0)
-            rounds->left--;
-    }
     entry->listed = false;
-    TAILQ_REMOVE(&rounds->list, entry, link);
     rounds->count--;
+    if (entry->is_first) {
+        warprsa_rounds_entry *next = next_first(entry);
+
+        if (next != NULL)
+            TAILQ_INSERT_BEFORE(entry, next, link);
+        TAILQ_REMOVE(&rounds->firsts, entry, link);
+    } else {
+        warprsa_rounds_entry *first = first_of(rounds, entry->owner);
+
+        TAILQ_REMOVE(&first->others, entry, link);
+    }
 }
 
 void warprsa_rounds_begin(warprsa_rounds *rounds)
 {
-    rounds->next = TAILQ_FIRST(&rounds->list);
-    rounds->left = rounds->count;
-    rounds->owners = 0;
-}
-
-static bool has_turn(warprsa_rounds *rounds, uint64_t owner)
-{
-    for (unsigned i = 0; i < rounds->owners; i++)
-        if (rounds->served[i] == owner)
-            return false;
-    if (rounds->owners == WARPRSA_ROUND_OWNERS)
-        return false;
-    rounds->served[rounds->owners++] = owner;
-    return true;
+    rounds->round++;
 }
 
 warprsa_rounds_entry *warprsa_rounds_next(warprsa_rounds *rounds)
 {
-    while (rounds->left > 0 && rounds->next != NULL) {
-        warprsa_rounds_entry *entry = rounds->next;
+    warprsa_rounds_entry *entry = TAILQ_FIRST(&rounds->firsts), *next;
 
-        if (has_turn(rounds, entry->owner)) {
-            warprsa_rounds_remove(rounds, entry);
-            return entry;
-        }
-        rounds->next = TAILQ_NEXT(entry, link);
-        rounds->left--;
+    if (entry == NULL || entry->round == rounds->round)
+        return NULL;
+    next = next_first(entry);
+    TAILQ_REMOVE(&rounds->firsts, entry, link);
+    entry->listed = false;
+    rounds->count--;
+    if (next != NULL) {
+        next->round = rounds->round;
+        TAILQ_INSERT_TAIL(&rounds->firsts, next, link);
     }
-    return NULL;
+    return entry;
 }

@@ -93,23 +93,61 @@ static void removed_within(void **state)
     assert_int_equal(rounds.count, 0);
 }
 
-/* More owners than fit a round: the others are first in the next. */
+/* What comes within a round has its turn in the next one, whoever's it is. */
+static void added_within(void **state)
+{
+    (void)state;
+    start();
+    warprsa_rounds_add(&rounds, &crowd[0], HOSTILE);
+    warprsa_rounds_begin(&rounds);
+    assert_ptr_equal(warprsa_rounds_next(&rounds), &crowd[0]);
+    warprsa_rounds_add(&rounds, &crowd[1], HOSTILE);
+    warprsa_rounds_add(&rounds, &honest, HONEST);
+    assert_null(warprsa_rounds_next(&rounds));
+    warprsa_rounds_begin(&rounds);
+    assert_ptr_equal(warprsa_rounds_next(&rounds), &crowd[1]);
+    assert_ptr_equal(warprsa_rounds_next(&rounds), &honest);
+    assert_null(warprsa_rounds_next(&rounds));
+}
+
+/* An owner's first thing goes, or one of the others: the rest keeps its order
+ * and the owner its turn in this round. */
+static void removed_of_one_owner(void **state)
+{
+    (void)state;
+    start();
+    warprsa_rounds_add(&rounds, &honest, HONEST);
+    for (unsigned i = 0; i < 5; i++)
+        warprsa_rounds_add(&rounds, &crowd[i], HOSTILE);
+    warprsa_rounds_begin(&rounds);
+    assert_ptr_equal(warprsa_rounds_next(&rounds), &honest);
+    warprsa_rounds_remove(&rounds, &crowd[0]);
+    warprsa_rounds_remove(&rounds, &crowd[2]);
+    warprsa_rounds_remove(&rounds, &crowd[4]);
+    assert_int_equal(rounds.count, 2);
+    assert_ptr_equal(warprsa_rounds_next(&rounds), &crowd[1]);
+    assert_null(warprsa_rounds_next(&rounds));
+    warprsa_rounds_begin(&rounds);
+    assert_ptr_equal(warprsa_rounds_next(&rounds), &crowd[3]);
+    assert_int_equal(rounds.count, 0);
+}
+
+/* All owners have a turn in each round, however many there are. */
 static void many_owners(void **state)
 {
     unsigned turns = 0;
 
     (void)state;
     start();
-    for (unsigned i = 0; i < WARPRSA_ROUND_OWNERS + 3; i++)
-        warprsa_rounds_add(&rounds, &crowd[i], i);
+    for (unsigned i = 0; i < MANY; i++)
+        warprsa_rounds_add(&rounds, &crowd[i], i / 2);
     warprsa_rounds_begin(&rounds);
     while (warprsa_rounds_next(&rounds) != NULL)
         turns++;
-    assert_int_equal(turns, WARPRSA_ROUND_OWNERS);
-    assert_int_equal(rounds.count, 3);
+    assert_int_equal(turns, MANY / 2);
+    assert_int_equal(rounds.count, MANY / 2);
     warprsa_rounds_begin(&rounds);
-    assert_ptr_equal(warprsa_rounds_next(&rounds),
-                     &crowd[WARPRSA_ROUND_OWNERS]);
+    assert_ptr_equal(warprsa_rounds_next(&rounds), &crowd[1]);
 }
 
 /* Whoever takes all that it gets leaves as much for others, and these again. */
@@ -139,8 +177,12 @@ static void a_part_is_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_turn_each),  cmocka_unit_test(in_order),
-        cmocka_unit_test(removed_within), cmocka_unit_test(many_owners),
+        cmocka_unit_test(one_turn_each),
+        cmocka_unit_test(in_order),
+        cmocka_unit_test(added_within),
+        cmocka_unit_test(removed_within),
+        cmocka_unit_test(removed_of_one_owner),
+        cmocka_unit_test(many_owners),
         cmocka_unit_test(a_part_is_left),
     };
 
