@@ -23,9 +23,7 @@ typedef struct warprsa_event_loop {
     _Alignas(64) _Atomic uint64_t heartbeat_ns; /* of warprsa_clock_ns() */
     pthread_mutex_t lock;
     struct warprsa_sessions arriving; /* under the lock */
-    /* The thread's own. */
-    struct warprsa_sessions sessions;
-    uint64_t published_ns;
+    bool has_more; /* the thread's own: the last round has left something */
 } warprsa_event_loop;
 
 /* Initialises zeroed memory; the context outlives the loop. False: no memory or
@@ -34,8 +32,17 @@ bool warprsa_event_loop_init(warprsa_event_loop *loop,
                              warprsa_server_context *context);
 void warprsa_event_loop_free(warprsa_event_loop *loop);
 
-/* The thread's function; `loop` is a warprsa_event_loop. Ends when the context
- * is stopping and no session is left. */
+/*
+ * One round, by the loop's thread: waits for events, unless there is something
+ * to do, and then does a bounded part of everything: one turn of each user, a
+ * few sessions that arrive, a few to be published. So what many sessions of one
+ * user cause takes many rounds, between which others have their turns. False:
+ * the context is stopping, and no session is left.
+ */
+bool warprsa_event_loop_round(warprsa_event_loop *loop);
+
+/* The thread's function, which does that until it is false; `loop` is a
+ * warprsa_event_loop. */
 void *warprsa_event_loop_run(void *loop);
 
 /* Makes it go round now. Any thread. */

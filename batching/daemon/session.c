@@ -31,10 +31,15 @@
 #include "batching/ipc/message.h"
 
 enum {
-    /* So many of one client are read before the others have their turn: what
-     * takes some 0.2 ms. A key takes about 10 us, a request less than 1. */
+    /* A turn, after which others have theirs. What is begun then is finished: a
+     * key takes about 10 us, a request or answer less than 1. */
+    TURN_NS = 100000,
+    /* No more than that in a turn, however fast it goes. */
     MESSAGES_AT_ONCE = 16,
     REQUESTS_AT_ONCE = 256,
+    ANSWERS_AT_ONCE = 256,
+    /* Keys, notifiers and requests of a closed session: about 1 us each. */
+    GIVEN_BACK_AT_ONCE = 64,
     /* Of the session's socket: about 80 messages that are not received yet, of
      * the 32 that an honest client has at most. Their descriptors count against
      * a limit of the daemon's user. */
@@ -144,6 +149,13 @@ static void discharge(warprsa_session *s, unsigned count)
     s->descriptors -= count;
 }
 
+/* Looks at the clock. False: the turn is over. */
+static bool may_go_on(warprsa_session *s)
+{
+    s->now_ns = warprsa_clock_ns();
+    return s->now_ns < s->turn_until_ns;
+}
+
 /* It is in no epoll instance: that the other end closes is of no interest. */
 static void close_notifier(warprsa_session *s,
                            warprsa_session_notifier *notifier)
@@ -155,44 +167,56 @@ static void close_notifier(warprsa_session *s,
     discharge(s, 1);
 }
 
-/* What was never used costs nothing at the end either. */
-static void release_keys(warprsa_session *s)
+/* Nobody waits for the answers any more: what no batch has is not computed.
+ * Looks at `most` requests under way; returns how many fewer there were. */
+static unsigned withdraw_requests(warprsa_session *s, unsigned most)
 {
-    for (uint32_t i = 0; i < s->keys_end; i++) {
-        warprsa_key_release(s->keys[i].key);
-        s->keys[i].key = NULL;
-    }
-}
+    for (; s->withdrawn_end < s->shm.slots && s->in_flight > 0 && most > 0;
+         s->withdrawn_end++) {
+        warprsa_pending *p = &s->pending[s->withdrawn_end];
 
-/* Nobody waits for the answers any more: what no batch has is not computed. */
-static void withdraw_requests(warprsa_session *s)
-{
-    for (uint32_t i = 0; i < s->shm.slots && s->in_flight > 0; i++) {
-        warprsa_pending *p = &s->pending[i];
-
-        if (!p->busy ||
-            !warprsa_queue_withdraw(s->context->config.queue, p->ticket))
+        if (!p->busy)
+            continue;
+        most--;
+        if (!warprsa_queue_withdraw(s->context->config.queue, p->ticket))
             continue;
         p->busy = false;
         s->in_flight--;
     }
+    return most;
 }
 
-static void close_all(warprsa_session *s)
+/* Gives back a part of what a closed session has. What was never used costs
+ * nothing. True: nothing is left but requests whose answers are to come. */
+static bool give_back(warprsa_session *s)
+{
+    unsigned left = withdraw_requests(s, GIVEN_BACK_AT_ONCE);
+
+    for (; s->keys_end > 0 && left > 0; left--)
+        warprsa_key_release(s->keys[--s->keys_end].key);
+    for (; s->notifiers_end > 0 && left > 0; left--)
+        close_notifier(s, &s->notifiers[--s->notifiers_end]);
+    return left > 0;
+}
+
+static void close_descriptors(warprsa_session *s)
 {
     s->closed = true;
-    if (s->host != NULL)
-        warprsa_rounds_remove(&s->host->ready, &s->ready);
-    withdraw_requests(s);
-    release_keys(s);
-    for (uint32_t i = 0; i < s->notifiers_end; i++)
-        close_notifier(s, &s->notifiers[i]);
     close_one(s, &s->socket);
     close_one(s, &s->process);
     close_one(s, &s->eventfd);
     close_one(s, &s->memory);
+}
+
+/* After what give_back() does. */
+static void free_all(warprsa_session *s)
+{
     warprsa_shm_unmap(&s->shm);
     discharge(s, s->descriptors);
+    free(s->keys);
+    free(s->notifiers);
+    free(s->pending);
+    free(s);
 }
 
 const char *warprsa_session_take_seat(warprsa_server_context *context,
@@ -263,19 +287,31 @@ bool warprsa_session_attach(warprsa_session *s, pid_t pid)
     return true;
 }
 
+static void give_up_seat(warprsa_session *s)
+{
+    warprsa_server_context *context = s->context;
+    const warprsa_session_user user = s->user;
+
+    free_all(s);
+    give_seat_back(context, &user);
+}
+
 void warprsa_session_refuse(warprsa_session *s)
 {
-    close_all(s);
-    give_seat_back(s->context, &s->user);
-    warprsa_session_free(s);
+    close_descriptors(s);
+    give_up_seat(s);
 }
 
 void warprsa_session_free(warprsa_session *s)
 {
-    free(s->keys);
-    free(s->notifiers);
-    free(s->pending);
-    free(s);
+    TAILQ_REMOVE(&s->host->over, s, link);
+    s->host->sessions--;
+    give_up_seat(s);
+}
+
+static void make_ready(warprsa_session *s)
+{
+    warprsa_rounds_add(&s->host->ready, &s->ready, s->user.owner);
 }
 
 void warprsa_session_end(warprsa_session *s, const char *why)
@@ -285,9 +321,21 @@ void warprsa_session_end(warprsa_session *s, const char *why)
     warprsa_server_log_about(s->context, s->user.owner, 1,
                              "process %d (user %d)%s%s left: %s; %llu answered",
                              (int)s->pid, (int)s->user.uid, FOR(s), why,
-                             (unsigned long long)s->answered);
-    close_all(s);
-    give_seat_back(s->context, &s->user);
+                             (unsigned long long)s->answers);
+    close_descriptors(s);
+    TAILQ_REMOVE(&s->host->open, s, link);
+    make_ready(s);
+}
+
+/* A turn of a closed session. The last answer that is to come brings another
+ * one. */
+static void leave(warprsa_session *s)
+{
+    warprsa_rounds_remove(&s->host->ready, &s->ready);
+    if (!give_back(s) || s->answered != NULL)
+        make_ready(s);
+    else if (s->in_flight == 0)
+        TAILQ_INSERT_TAIL(&s->host->over, s, link);
 }
 
 /* Writing never blocks: a socket that is full is one whose job can read from it
@@ -300,7 +348,8 @@ static void notify_job(warprsa_session *s, warprsa_session_notifier *notifier)
         close_notifier(s, notifier);
 }
 
-void warprsa_session_notify_all(warprsa_session_host *host)
+/* Tells the jobs whose answers were given since the last call. */
+static void notify_all(warprsa_session_host *host)
 {
     for (unsigned i = 0; i < host->to_notify_count; i++) {
         warprsa_session *s = host->to_notify[i].session;
@@ -330,7 +379,7 @@ static void notify(warprsa_session *s, uint32_t notifier,
                 (struct warprsa_to_notify){s, notifier};
         s->notifiers[notifier].listed = true;
         if (++host->unnotified == WARPRSA_NOTIFY_ANSWERS)
-            warprsa_session_notify_all(host);
+            notify_all(host);
     }
 }
 
@@ -345,7 +394,7 @@ static void answer(warprsa_session *s, uint32_t slot, uint32_t generation,
     to->reason = (uint32_t)reason;
     atomic_store_explicit(&to->answered, generation, memory_order_release);
     notify(s, notifier, &to->answered);
-    s->answered += answer == WARPRSA_DONE;
+    s->answers += answer == WARPRSA_DONE;
 }
 
 /* On a worker of the queue. */
@@ -357,9 +406,22 @@ static void queue_answered(void *arg)
     host->push_answered(host, pending);
 }
 
-void warprsa_session_complete(warprsa_pending *p)
+void warprsa_session_answered(warprsa_pending *p)
 {
     warprsa_session *s = p->session;
+
+    p->next = NULL;
+    if (s->answered == NULL)
+        s->answered = p;
+    else
+        s->last_answered->next = p;
+    s->last_answered = p;
+    make_ready(s);
+}
+
+/* Gives the client the answer to a request. */
+static void complete(warprsa_session *s, warprsa_pending *p)
+{
     warprsa_server_context *context = s->context;
     uint32_t slot = (uint32_t)(p - s->pending);
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
@@ -374,11 +436,25 @@ void warprsa_session_complete(warprsa_pending *p)
     if (!s->closed) {
         if (got == WARPRSA_DONE)
             memcpy(s->shm.slot[slot].request.number, output, p->bytes);
-        s->shm.slot[slot].took_ns = warprsa_clock_ns() - p->begun_ns;
+        s->shm.slot[slot].took_ns = s->now_ns - p->begun_ns;
         s->shm.slot[slot].on_cpus = outcome.on_cpus;
         answer(s, slot, p->generation, p->notifier, got, outcome.reason);
     }
     explicit_bzero(output, sizeof(output));
+}
+
+static void complete_some(warprsa_session *s)
+{
+    for (unsigned i = 0; i < ANSWERS_AT_ONCE && s->answered != NULL; i++) {
+        warprsa_pending *p = s->answered;
+
+        /* It may be used again once the client has its answer. */
+        s->answered = p->next;
+        complete(s, p);
+        if (!may_go_on(s))
+            break;
+    }
+    notify_all(s->host);
 }
 
 /* The key that a request refers to, or NULL if the client has none such. */
@@ -404,29 +480,23 @@ static bool has_notifier(const warprsa_session *s,
                request->notifier_generation;
 }
 
-static void read_messages(warprsa_session *s, unsigned most);
-
-/* Unless the last thing that was read has ended it. */
-static void make_ready(warprsa_session *s)
+static bool is_known(const warprsa_session *s,
+                     const warprsa_shm_request *request)
 {
-    if (!s->closed)
-        warprsa_rounds_add(&s->host->ready, &s->ready, s->user.owner);
+    return key_of(s, request) != NULL && has_notifier(s, request);
 }
 
-/* As key_of(). The messages about key and notifier may not have been read; they
- * are among those that are there by now. */
-static const warprsa_session_key *refer(warprsa_session *s,
-                                        const warprsa_shm_request *request)
-{
-    const warprsa_session_key *key = key_of(s, request);
+static void read_messages(warprsa_session *s);
 
-    if (key == NULL || !has_notifier(s, request)) {
-        read_messages(s, WARPRSA_SHM_MESSAGES);
-        if (s->closed)
-            return NULL;
-        key = key_of(s, request);
-    }
-    return key;
+/* Whether a request has to wait, in held_slot, for messages about its key or
+ * notifier, which are among those that are there by now. */
+static bool must_wait(warprsa_session *s, const warprsa_shm_request *request)
+{
+    if (!is_known(s, request))
+        read_messages(s);
+    s->holds = !s->closed && s->messages_left && s->awaited > 0 &&
+               !is_known(s, request);
+    return s->holds;
 }
 
 /* Why the queue has refused a request. */
@@ -464,12 +534,10 @@ static void serve(warprsa_session *s, uint32_t slot,
 {
     warprsa_server_context *context = s->context;
     warprsa_pending *p = &s->pending[slot];
-    const warprsa_session_key *key = refer(s, request);
+    const warprsa_session_key *key = key_of(s, request);
     warprsa_notify notify = {.wake = queue_answered, .arg = p};
     warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
 
-    if (s->closed)
-        return;
     if (atomic_load(&context->stopping)) {
         reason = WARPRSA_CPU_NO_DEVICE;
     } else if (is_fit(key, request)) {
@@ -477,7 +545,7 @@ static void serve(warprsa_session *s, uint32_t slot,
         p->generation = request->generation;
         p->notifier = request->notifier;
         p->bytes = request->bytes;
-        p->begun_ns = warprsa_clock_ns();
+        p->begun_ns = s->now_ns;
         if (warprsa_queue_submit(context->config.queue, key->key,
                                  request->number, notify,
                                  &p->ticket) == WARPRSA_DONE) {
@@ -495,32 +563,55 @@ static void serve(warprsa_session *s, uint32_t slot,
            reason);
 }
 
-/* Serves the requests in the ring, so many that other clients have their turn:
- * also of messages, which a client can bring as fast as they are read. */
-static void read_ring(warprsa_session *s)
+/* Takes the next request's slot out of the ring, or the one that was held. */
+static bool next_request(warprsa_session *s, uint32_t *slot)
+{
+    if (s->holds) {
+        *slot = s->held_slot;
+        return true;
+    }
+    s->awaited = WARPRSA_SHM_MESSAGES;
+    return warprsa_shm_dequeue(&s->shm, &s->ring_offset, slot);
+}
+
+/* Serves the next request in the ring. False: there is none, or it has to wait,
+ * or the session has been closed. */
+static bool read_request(warprsa_session *s)
 {
     warprsa_shm_request request;
     uint32_t slot;
+    bool waits;
 
-    for (unsigned i = 0;
-         i < REQUESTS_AT_ONCE && s->messages_read < MESSAGES_AT_ONCE; i++) {
-        if (s->closed || !warprsa_shm_dequeue(&s->shm, &s->ring_offset, &slot))
-            return;
-        if (slot >= s->shm.slots || s->pending[slot].busy) {
-            warprsa_session_end(s, "it broke the protocol: a slot that is not "
-                                   "its own to submit");
-            return;
-        }
-        warprsa_shm_copy(&s->shm, slot, &request);
-        serve(s, slot, &request);
-        explicit_bzero(request.number, sizeof(request.number));
+    if (!next_request(s, &slot))
+        return false;
+    if (slot >= s->shm.slots || s->pending[slot].busy) {
+        warprsa_session_end(s, "it broke the protocol: a slot that is not its "
+                               "own to submit");
+        return false;
     }
-    if (s->closed) /* by a message that the last request had it read */
-        return;
+    warprsa_shm_copy(&s->shm, slot, &request);
+    waits = must_wait(s, &request);
+    s->held_slot = slot;
+    if (!waits && !s->closed)
+        serve(s, slot, &request);
+    explicit_bzero(request.number, sizeof(request.number));
+    return !waits && !s->closed;
+}
+
+/* Serves requests in the ring, so many that others have their turn. Whether
+ * there may be more. */
+static bool read_ring(warprsa_session *s)
+{
+    for (unsigned i = 0; i < REQUESTS_AT_ONCE; i++) {
+        if (!read_request(s))
+            return s->holds;
+        if (!may_go_on(s))
+            break;
+    }
     atomic_store_explicit(&s->shm.head->depth,
                           warprsa_queue_depth(s->context->config.queue),
                           memory_order_relaxed);
-    make_ready(s);
+    return true;
 }
 
 static void free_key(warprsa_session_key *key)
@@ -622,23 +713,27 @@ static const char *handle_message(warprsa_session *s,
     return "it broke the protocol: an unknown message";
 }
 
-static void read_messages(warprsa_session *s, unsigned most)
+/* Reads messages, as many as the turn may have, and one at least. */
+static void read_messages(warprsa_session *s)
 {
     warprsa_shm_message message;
 
-    for (unsigned i = 0; i < most; i++) {
+    s->messages_left = false;
+    while (!s->closed) {
         const char *wrong;
 
-        if (s->closed ||
+        s->messages_left = s->messages_read >= MESSAGES_AT_ONCE ||
+                           (s->messages_read > 0 && !may_go_on(s));
+        if (s->messages_left ||
             !warprsa_shm_receive(&s->shm, &s->messages_offset, &message))
             return;
         s->messages_read++;
+        s->awaited -= s->awaited > 0;
         wrong = handle_message(s, &message);
         explicit_bzero(&message, sizeof(message));
         if (wrong != NULL)
             warprsa_session_end(s, wrong);
     }
-    make_ready(s);
 }
 
 /* The flags are cleared before anything is read: a client that sets one
@@ -649,15 +744,32 @@ static void clear_flags(const warprsa_session *s)
     (void)atomic_exchange(&s->shm.head->notify_flags, 0);
 }
 
-/* Messages are read in any case: where the last turn left some, no flag says
- * so. */
-static void take_turn(warprsa_session *s)
+/* Reads what the client has brought. Messages are looked for in any case: where
+ * the last turn left some, no flag says so. Whether there may be more. */
+static bool read_some(warprsa_session *s)
 {
     s->messages_read = 0;
     clear_flags(s);
-    read_messages(s, MESSAGES_AT_ONCE);
+    read_messages(s);
+    return !s->closed && (read_ring(s) || s->messages_left);
+}
+
+static void take_turn(warprsa_session *s)
+{
+    bool more = false;
+
+    s->now_ns = warprsa_clock_ns();
+    s->turn_until_ns = s->now_ns + TURN_NS;
+    complete_some(s);
+    if (s->gone != NULL)
+        warprsa_session_end(s, s->gone);
     if (!s->closed)
-        read_ring(s);
+        more = read_some(s);
+    notify_all(s->host);
+    if (s->closed)
+        leave(s);
+    else if (more || s->answered != NULL)
+        make_ready(s);
 }
 
 void warprsa_session_run_ready(warprsa_session_host *host)
@@ -669,15 +781,25 @@ void warprsa_session_run_ready(warprsa_session_host *host)
         take_turn(OF(entry, ready));
 }
 
+/* It is ended in a turn of its user: to close descriptors takes longer than to
+ * look at an event. */
+static void is_gone(warprsa_session *s, const char *why)
+{
+    if (s->closed)
+        return;
+    s->gone = why;
+    make_ready(s);
+}
+
 static void socket_ready(warprsa_event_source *source)
 {
-    warprsa_session_end(OF(source, socket_source), "end of the connection");
+    is_gone(OF(source, socket_source), "end of the connection");
 }
 
 /* The process has ended. A child of it may still hold the connection open. */
 static void process_ready(warprsa_event_source *source)
 {
-    warprsa_session_end(OF(source, process_source), "end of the process");
+    is_gone(OF(source, process_source), "end of the process");
 }
 
 /* By the eventfd. */
@@ -685,8 +807,9 @@ static void notified(warprsa_event_source *source)
 {
     warprsa_session *s = OF(source, eventfd_source);
 
-    if (!s->closed)
-        clear_flags(s);
+    if (s->closed)
+        return;
+    clear_flags(s);
     make_ready(s);
 }
 
@@ -698,20 +821,23 @@ static void watch_process(warprsa_session *s)
     /* Without a pidfd, as for a process of another PID namespace, the end of
      * the connection must do. */
     if (s->process >= 0 &&
-        !warprsa_event_source_watch(s->host->epoll, s->process, EPOLLIN,
-                                    &s->process_source))
+        !warprsa_event_source_watch(s->host->epoll, s->process,
+                                    EPOLLIN | EPOLLET, &s->process_source))
         close_one(s, &s->process);
 }
 
 void warprsa_session_begin(warprsa_session *s, warprsa_session_host *host)
 {
     s->host = host;
+    host->sessions++;
+    TAILQ_INSERT_TAIL(&host->open, s, link);
+    s->published_change = host->changes - 1; /* it is woken in any case */
     s->socket_source.ready = socket_ready;
     s->eventfd_source.ready = notified;
-    warprsa_session_publish(s, true);
+    warprsa_session_publish(s);
     /* The socket for its end alone, which epoll always reports. The eventfd is
      * never read: each write to it is an edge, and so an event. */
-    if (!warprsa_event_source_watch(host->epoll, s->socket, 0,
+    if (!warprsa_event_source_watch(host->epoll, s->socket, EPOLLET,
                                     &s->socket_source) ||
         !warprsa_event_source_watch(host->epoll, s->eventfd, EPOLLIN | EPOLLET,
                                     &s->eventfd_source)) {
@@ -725,9 +851,15 @@ void warprsa_session_begin(warprsa_session *s, warprsa_session_host *host)
                              s->shm.slots);
 }
 
-void warprsa_session_publish(warprsa_session *s, bool changed)
+void warprsa_session_publish(warprsa_session *s)
 {
-    publish(s, s->host->state);
-    if (changed)
+    warprsa_session_host *host = s->host;
+
+    publish(s, host->state);
+    s->published_ns = warprsa_clock_ns();
+    if (s->published_change != host->changes)
         warprsa_shm_wake(&s->shm.head->state);
+    s->published_change = host->changes;
+    TAILQ_REMOVE(&host->open, s, link);
+    TAILQ_INSERT_TAIL(&host->open, s, link);
 }

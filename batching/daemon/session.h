@@ -21,6 +21,9 @@
 #include "batching/ipc/shm.h"
 
 struct warprsa_pending;
+struct warprsa_session;
+
+TAILQ_HEAD(warprsa_sessions, warprsa_session);
 
 /* For whom a session is. */
 typedef struct warprsa_session_user {
@@ -30,18 +33,22 @@ typedef struct warprsa_session_user {
 } warprsa_session_user;
 
 enum {
-    /* Answers after which those who wait for them are told, if the event loop
-     * has more to give. */
+    /* Answers after which those who wait for them are told, if the turn has
+     * more to give. */
     WARPRSA_NOTIFY_ANSWERS = 32,
 };
 
 /* What a session needs of the event loop that runs it. */
 typedef struct warprsa_session_host {
     warprsa_server_context *context;
-    int epoll;            /* where its descriptors are watched */
-    uint32_t state;       /* of the queue, to be published to clients */
-    warprsa_rounds ready; /* sessions that have something to read, by user */
-    /* Notifiers that have had answers since notify_all(). */
+    int epoll;                    /* where its descriptors are watched */
+    uint32_t state;               /* of the queue, to be published to clients */
+    unsigned changes;             /* of the state, ever */
+    warprsa_rounds ready;         /* sessions that have something to do */
+    struct warprsa_sessions open; /* the one published longest ago first */
+    struct warprsa_sessions over; /* closed, and to be freed */
+    unsigned sessions;            /* begun, and not freed */
+    /* Notifiers that have had answers in this turn and not been told. */
     struct warprsa_to_notify {
         struct warprsa_session *session;
         uint32_t notifier;
@@ -56,7 +63,8 @@ typedef struct warprsa_session_host {
 /* A request under way; one for each slot of a client. */
 typedef struct warprsa_pending {
     struct warprsa_session *session;
-    struct warprsa_pending *next; /* the event loop's, of those answered */
+    /* Of those answered: the event loop's, and then the session's. */
+    struct warprsa_pending *next;
     bool busy;
     uint32_t generation, notifier, bytes; /* as in the request, checked */
     uint64_t begun_ns;
@@ -78,8 +86,8 @@ typedef struct warprsa_session_notifier {
 } warprsa_session_notifier;
 
 typedef struct warprsa_session {
-    warprsa_session_host *host; /* NULL until begin() */
-    TAILQ_ENTRY(warprsa_session) link;
+    warprsa_session_host *host;        /* NULL until begin() */
+    TAILQ_ENTRY(warprsa_session) link; /* the event loop's, or the host's */
     warprsa_server_context *context;
     pid_t pid; /* of the process that attached; 0: not known */
     warprsa_session_user user;
@@ -88,23 +96,35 @@ typedef struct warprsa_session {
     int socket;  /* shut down for reading */
     int process; /* a pidfd, or -1 */
     int eventfd;
-    int memory; /* of the shm, until the client has attached */
+    int memory;       /* of the shm, until the client has attached */
+    const char *gone; /* why it is to be ended in its next turn, or NULL */
     bool closed;
-    unsigned messages_read; /* in this turn */
+    uint64_t published_ns;
+    unsigned published_change; /* of the host's changes, the last one */
+    /* This turn: when it should end, the time when it last looked, messages
+     * read, and whether it has left some unread. */
+    uint64_t turn_until_ns, now_ns;
+    unsigned messages_read;
+    bool messages_left;
+    /* A request that waits for messages which were there before it; how many of
+     * these may still come. */
+    bool holds;
+    uint32_t held_slot;
+    unsigned awaited;
     warprsa_shm shm;
     /* Of the next request and message; never read from the shm. */
     uint32_t ring_offset, messages_offset;
     uint32_t keys_max, notifiers_max;
     uint32_t keys_end, notifiers_end; /* those from here on were never used */
+    uint32_t withdrawn_end; /* if closed: requests from here on were not yet */
     warprsa_session_key *keys;
     warprsa_session_notifier *notifiers; /* number 1 is at 1 */
     warprsa_pending *pending;
+    warprsa_pending *answered, *last_answered; /* in this order */
     unsigned in_flight;
     unsigned descriptors; /* that its user is charged for */
-    uint64_t answered;    /* requests, ever */
+    uint64_t answers;     /* DONE, ever */
 } warprsa_session;
-
-TAILQ_HEAD(warprsa_sessions, warprsa_session);
 
 /* Takes a seat for a user. NULL, or why there is none. */
 const char *warprsa_session_take_seat(warprsa_server_context *context,
@@ -129,9 +149,6 @@ bool warprsa_session_attach(warprsa_session *session, pid_t pid);
 /* Ends and frees one that did not begin, and gives up its seat. */
 void warprsa_session_refuse(warprsa_session *session);
 
-/* Frees one that is closed and has nothing in flight. Any thread. */
-void warprsa_session_free(warprsa_session *session);
-
 /* ---- For the thread of its event loop alone ---- */
 
 /* Begins to watch an attached session and to serve it. The host outlives the
@@ -139,25 +156,26 @@ void warprsa_session_free(warprsa_session *session);
 void warprsa_session_begin(warprsa_session *session,
                            warprsa_session_host *host);
 
-/* Closes all that the session has and logs why. Its requests are withdrawn, and
- * those whose answers are on their way must still be completed before free().
- * Does nothing a second time. */
+/* Closes the session and logs why. What it has is given back in its user's
+ * turns, and then it is among the host's that are over. Does nothing a second
+ * time. */
 void warprsa_session_end(warprsa_session *session, const char *why);
 
-/* Gives each user that has something to read a turn of some 0.2 ms. What is
- * left then stays ready. */
+/* Frees one that is over, and gives up its seat. No event may point to it. */
+void warprsa_session_free(warprsa_session *session);
+
+/* Gives each user that has something to do one turn of some 0.1 ms, in which
+ * answers are given, messages and requests are read, or what a closed session
+ * had is given back. What is left then stays ready. */
 void warprsa_session_run_ready(warprsa_session_host *host);
 
-/* Gives the client the queue's answer to a request that push_answered() was
- * called with. */
-void warprsa_session_complete(warprsa_pending *pending);
+/* The queue has answered a request that push_answered() was called with: the
+ * client is given the answer in a turn of its session's user. */
+void warprsa_session_answered(warprsa_pending *pending);
 
-/* Tells the jobs whose answers were given since the last call. To be called
- * before any session is freed. */
-void warprsa_session_notify_all(warprsa_session_host *host);
-
-/* Publishes the state of the queue and the heartbeat in the shm; `changed`: and
- * wakes those of the client's threads that wait for the state to change. */
-void warprsa_session_publish(warprsa_session *session, bool changed);
+/* Publishes the state of the queue and the heartbeat in the shm. If the host's
+ * state has changed since the last time, also wakes those of the client's
+ * threads that wait for that. */
+void warprsa_session_publish(warprsa_session *session);
 
 #endif
