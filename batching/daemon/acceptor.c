@@ -37,9 +37,13 @@
 #endif
 
 enum {
-    EVENTS = 64,
+    /* In a round, so that nobody's event waits behind many of others. */
+    EVENTS = 1024,
     ACCEPTS_AT_ONCE = 64, /* a connection is cheap; what it asks for is not */
-    PAUSE_US = 10000,
+    /* Turns of each user in a round that cost next to nothing, as those of
+     * peers that have gone. */
+    TURNS_AT_ONCE = 64,
+    PAUSE_MS = 10, /* until it is tried to accept again */
     /* Control connections that were refused and are not closed yet: with more,
      * none is accepted. */
     REFUSED_MAX = 256,
@@ -52,6 +56,19 @@ enum {
 #define IDENTITIES (UINT64_C(1) << 63)
 
 struct accepting;
+struct control_connection;
+
+/* A session between WELCOME and ATTACHED. */
+typedef struct offer {
+    TAILQ_ENTRY(offer) link, own_link;
+    struct control_connection *to;
+    uint32_t number;
+    uint32_t generation; /* of the CONNECT */
+    uint64_t since_ns;
+    warprsa_session *session;
+} offer;
+
+TAILQ_HEAD(offer_list, offer);
 
 typedef struct control_connection {
     warprsa_disposable socket;
@@ -61,26 +78,17 @@ typedef struct control_connection {
     struct accepting *owner;
     struct ucred peer; /* its user as warprsa_server_user() has it */
     uint32_t offered;  /* sessions, ever: the number of the last one */
+    struct offer_list offers;
+    bool has_gone; /* the client has closed its end; as of this turn */
+    bool has_ended;
 } control_connection;
 
 TAILQ_HEAD(control_connection_list, control_connection);
 
-/* A session between WELCOME and ATTACHED. */
-typedef struct offer {
-    TAILQ_ENTRY(offer) link;
-    const control_connection *to;
-    uint32_t number;
-    uint32_t generation; /* of the CONNECT */
-    uint64_t since_ns;
-    warprsa_session *session;
-} offer;
-
-TAILQ_HEAD(offer_list, offer);
-
 typedef struct listener {
     warprsa_event_source source;
-    struct accepting *owner;
     int fd;
+    bool is_ready; /* somebody may wait there */
 } listener;
 
 /* What the thread has, while it runs. */
@@ -93,7 +101,9 @@ typedef struct accepting {
     warprsa_rounds ready; /* control connections to be read, by user */
     struct control_connection_list open;
     struct control_connection_list ended; /* closed after a round's events */
-    struct offer_list offers;             /* the oldest first */
+    struct offer_list offers;             /* of all, the oldest first */
+    bool has_more;              /* the last round has left something */
+    bool is_paused;             /* nothing can be accepted for a moment */
     warprsa_disposal *disposal; /* with a seat for each control connection */
 } accepting;
 
@@ -108,6 +118,7 @@ static void log_peer(warprsa_server_context *context, const struct ucred *peer,
 static void end_offer(accepting *a, offer *o)
 {
     TAILQ_REMOVE(&a->offers, o, link);
+    TAILQ_REMOVE(&o->to->offers, o, own_link);
     free(o);
 }
 
@@ -118,30 +129,55 @@ static void withdraw(accepting *a, offer *o)
     end_offer(a, o);
 }
 
-/* Those that nobody has accepted in time, or all of one control connection. */
-static void withdraw_offers(accepting *a, const control_connection *of)
+/* The oldest offer, if nobody has accepted it in time. Whether it was so: to
+ * free a session takes as long as to make one, and the next one has to wait for
+ * the next round. */
+static bool withdraw_overdue(accepting *a)
 {
-    uint64_t now_ns = warprsa_clock_ns();
-    offer *next;
+    offer *o = TAILQ_FIRST(&a->offers);
 
-    for (offer *o = TAILQ_FIRST(&a->offers); o != NULL; o = next) {
-        next = TAILQ_NEXT(o, link);
-        if (of == NULL ? now_ns > o->since_ns + OFFER_MS * WARPRSA_NS_PER_MS
-                       : o->to == of)
-            withdraw(a, o);
-    }
+    if (o == NULL ||
+        warprsa_clock_ns() <= o->since_ns + OFFER_MS * WARPRSA_NS_PER_MS)
+        return false;
+    withdraw(a, o);
+    return true;
 }
 
+/* One that has no offers any more. */
+static void dispose(control_connection *c)
+{
+    accepting *a = c->owner;
+
+    TAILQ_REMOVE(&a->open, c, link);
+    TAILQ_INSERT_TAIL(&a->ended, c, link);
+}
+
+/* Its offers are withdrawn one by one, in turns of its user. */
 static void end_control_connection(control_connection *c)
 {
     accepting *a = c->owner;
 
-    withdraw_offers(a, c);
-    warprsa_rounds_remove(&a->ready, &c->ready);
+    c->has_ended = true;
     (void)epoll_ctl(a->epoll, EPOLL_CTL_DEL, c->socket.fd, NULL);
-    TAILQ_REMOVE(&a->open, c, link);
-    TAILQ_INSERT_TAIL(&a->ended, c, link);
-    c->owner = NULL;
+    if (TAILQ_EMPTY(&c->offers))
+        dispose(c);
+    else
+        warprsa_rounds_add(&a->ready, &c->ready, c->peer.uid);
+}
+
+/* Withdraws the next offer of one that has ended. False: it was overdue, too.
+ */
+static bool go_on_ending(control_connection *c)
+{
+    offer *o = TAILQ_FIRST(&c->offers);
+
+    if (o != NULL)
+        withdraw(c->owner, o);
+    if (TAILQ_EMPTY(&c->offers))
+        dispose(c);
+    else
+        warprsa_rounds_add(&c->owner->ready, &c->ready, c->peer.uid);
+    return o != NULL;
 }
 
 /* For whom a CONNECT is. NULL, or how the client broke the protocol: only the
@@ -253,6 +289,7 @@ static const char *make_offer(control_connection *c,
     o->generation = wanted->generation;
     o->since_ns = warprsa_clock_ns();
     TAILQ_INSERT_TAIL(&c->owner->offers, o, link);
+    TAILQ_INSERT_TAIL(&c->offers, o, own_link);
     why_not = send_offer(o, c->socket.fd, end);
     close(end);
     if (why_not != NULL)
@@ -285,7 +322,7 @@ static const char *connect_client(control_connection *c,
     const char *wrong = user_of(c, wanted, &user), *why_not;
     char what[WARPRSA_IDENTITY_NAME + 32] = "is refused";
 
-    if (wrong != NULL || has_gone(c))
+    if (wrong != NULL || c->has_gone)
         return wrong;
     why_not = make_offer(c, &user, wanted);
     if (why_not == NULL)
@@ -305,8 +342,8 @@ static void attach(control_connection *c, uint32_t number, pid_t sender)
     warprsa_session *session;
     offer *o;
 
-    TAILQ_FOREACH (o, &a->offers, link)
-        if (o->to == c && o->number == number)
+    TAILQ_FOREACH (o, &c->offers, own_link)
+        if (o->number == number)
             break;
     if (o == NULL)
         return;
@@ -385,14 +422,36 @@ static void control_connection_ready(warprsa_event_source *source)
         (control_connection *)((char *)source -
                                offsetof(control_connection, source));
 
-    warprsa_rounds_add(&c->owner->ready, &c->ready, c->peer.uid);
+    if (!c->has_ended)
+        warprsa_rounds_add(&c->owner->ready, &c->ready, c->peer.uid);
 }
 
-/* One message of each user, so that whoever connects without end has others
- * wait for one of its sessions to be made, and not for all. */
-static void read_ready(accepting *a)
+/* Reads one message. Those of a peer that has gone may still say that it has
+ * attached, if it was offered a session, and are not looked at otherwise.
+ * False: that cost next to nothing. */
+static bool read_one(control_connection *c)
+{
+    const warprsa_acceptor *acceptor = c->owner->acceptor;
+    const unsigned attached = acceptor->next;
+
+    c->has_gone = has_gone(c);
+    if (c->has_gone && TAILQ_EMPTY(&c->offers)) {
+        end_control_connection(c);
+        return false;
+    }
+    if (!read_control_connection(c))
+        return false;
+    warprsa_rounds_add(&c->owner->ready, &c->ready, c->peer.uid);
+    return !c->has_gone || acceptor->next != attached;
+}
+
+/* One turn of each user, so that whoever connects without end has others wait
+ * for one of its sessions to be made, or freed, and not for all. False: that
+ * cost next to nothing. */
+static bool run_ready(accepting *a)
 {
     warprsa_rounds_entry *entry;
+    bool costly = false;
 
     warprsa_rounds_begin(&a->ready);
     while ((entry = warprsa_rounds_next(&a->ready)) != NULL) {
@@ -400,9 +459,9 @@ static void read_ready(accepting *a)
             (control_connection *)((char *)entry -
                                    offsetof(control_connection, ready));
 
-        if (read_control_connection(c))
-            warprsa_rounds_add(&a->ready, &c->ready, c->peer.uid);
+        costly |= c->has_ended ? go_on_ending(c) : read_one(c);
     }
+    return costly;
 }
 
 /* Has the kernel say who sends what. */
@@ -413,8 +472,8 @@ static bool ask_for_senders(int fd)
     return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0;
 }
 
-/* NULL, or why the connection is refused. */
-static const char *open_control_connection(accepting *a, control_connection *c)
+/* NULL, or why there is no seat for the connection's user. */
+static const char *take_seat(accepting *a, control_connection *c)
 {
     socklen_t length = sizeof(c->peer);
     warprsa_server_limits limits;
@@ -428,67 +487,88 @@ static const char *open_control_connection(accepting *a, control_connection *c)
     why_not = warprsa_user_quota_acquire(
         warprsa_disposal_seats(a->disposal), c->peer.uid,
         limits.control_connections, limits.user_control_connections);
-    if (why_not != NULL)
-        return why_not;
-    c->socket.has_seat = true;
+    c->socket.has_seat = why_not == NULL;
+    return why_not;
+}
+
+/* NULL, or why the connection is refused. It has a turn at once: its first
+ * message is there already, mostly. */
+static const char *open_control_connection(accepting *a, control_connection *c)
+{
     c->source.ready = control_connection_ready;
     c->owner = a;
+    TAILQ_INIT(&c->offers);
     if (!ask_for_senders(c->socket.fd) ||
-        !warprsa_event_source_watch(a->epoll, c->socket.fd, EPOLLIN,
-                                    &c->source)) {
-        c->owner = NULL;
+        !warprsa_event_source_watch(a->epoll, c->socket.fd, EPOLLIN | EPOLLET,
+                                    &c->source))
         return "no memory";
-    }
+    TAILQ_INSERT_TAIL(&a->open, c, link);
+    warprsa_rounds_add(&a->ready, &c->ready, c->peer.uid);
+    /* Where the provider is on for the whole system, each process that starts
+     * has one, and few of them ever make an operation. */
+    warprsa_server_log_about(a->context, c->peer.uid, 2,
+                             "process %d (user %d) has a control connection",
+                             (int)c->peer.pid, (int)c->peer.uid);
     return NULL;
 }
 
-/* False: there is none now. */
-static bool accept_one(accepting *a, int listening, control_connection *c)
+/* A socket that was accepted. Whoever has gone already was offered nothing, so
+ * that no message of its is of interest. */
+static void take_socket(accepting *a, control_connection *c)
 {
-    const char *why_not;
+    const char *why_not = take_seat(a, c);
 
-    c->socket.fd = accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (c->socket.fd < 0) {
-        /* Without descriptors the connection stays ready to be accepted, and
-         * the thread would spin. */
-        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
-            (void)usleep(PAUSE_US);
-        free(c);
-        return false;
+    if (why_not == NULL && !has_gone(c)) {
+        why_not = open_control_connection(a, c);
+        if (why_not == NULL)
+            return;
     }
-    why_not = open_control_connection(a, c);
-    if (why_not == NULL) {
-        TAILQ_INSERT_TAIL(&a->open, c, link);
-        /* Where the provider is on for the whole system, each process that
-         * starts has one, and few of them ever make an operation. */
-        warprsa_server_log_about(
-            a->context, c->peer.uid, 2,
-            "process %d (user %d) has a control connection", (int)c->peer.pid,
-            (int)c->peer.uid);
+    if (why_not != NULL)
+        log_peer(a->context, &c->peer, "gets no control connection", why_not);
+    warprsa_disposal_add(a->disposal, &c->socket);
+}
+
+/* False: there is none now, or none can be accepted for a moment. */
+static bool accept_one(accepting *a, listener *l)
+{
+    control_connection *c = NULL;
+
+    if (warprsa_disposal_unseated(a->disposal) < REFUSED_MAX)
+        c = calloc(1, sizeof(*c));
+    a->is_paused = c == NULL;
+    if (a->is_paused)
+        return false;
+    c->socket.fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (c->socket.fd >= 0) {
+        take_socket(a, c);
         return true;
     }
-    log_peer(a->context, &c->peer, "gets no control connection", why_not);
-    warprsa_disposal_add(a->disposal, &c->socket);
-    return true;
+    free(c);
+    /* Without descriptors they go on to wait. */
+    a->is_paused = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    l->is_ready = a->is_paused;
+    return false;
+}
+
+/* Of each listener, some of those that wait. Whether there are more. */
+static bool accept_some(accepting *a)
+{
+    bool more = false;
+
+    for (unsigned i = 0; i < a->context->config.listeners_count; i++) {
+        listener *l = &a->listeners[i];
+        unsigned left = ACCEPTS_AT_ONCE;
+
+        while (l->is_ready && left > 0 && accept_one(a, l))
+            left--;
+        more |= l->is_ready;
+    }
+    return more;
 }
 
 static void listener_ready(warprsa_event_source *source)
 {
-    const listener *l = (const listener *)source;
-    accepting *a = l->owner;
-
-    for (unsigned i = 0; i < ACCEPTS_AT_ONCE; i++) {
-        control_connection *c = NULL;
-
-        if (warprsa_disposal_unseated(a->disposal) < REFUSED_MAX)
-            c = calloc(1, sizeof(*c));
-        if (c == NULL) {
-            (void)usleep(PAUSE_US);
-            return;
-        }
-        if (!accept_one(a, l->fd, c))
-            return;
-    }
+    ((listener *)source)->is_ready = true;
 }
 
 /* Only ever woken to stop: serve() looks at `closing`. */
@@ -519,11 +599,10 @@ static bool watch_all(accepting *a)
         listener *l = &a->listeners[i];
 
         l->source.ready = listener_ready;
-        l->owner = a;
         l->fd = config->listeners[i];
         prepare_listener(l->fd);
-        ok = ok &&
-             warprsa_event_source_watch(a->epoll, l->fd, EPOLLIN, &l->source);
+        ok = ok && warprsa_event_source_watch(a->epoll, l->fd,
+                                              EPOLLIN | EPOLLET, &l->source);
     }
     return ok;
 }
@@ -538,21 +617,48 @@ static void close_ended(accepting *a)
     }
 }
 
+static int timeout_ms(const accepting *a)
+{
+    if (a->ready.count > 0 || (a->has_more && !a->is_paused))
+        return 0;
+    if (a->has_more)
+        return PAUSE_MS;
+    return TAILQ_EMPTY(&a->offers) ? -1 : LOOK_MS;
+}
+
+/* Events are edges: what they say is remembered until it has been done, and
+ * costs nothing more in the rounds until then. */
 static void serve(accepting *a)
 {
     struct epoll_event events[EVENTS];
 
     while (!atomic_load(&a->context->closing)) {
-        int count = epoll_wait(a->epoll, events, EVENTS,
-                               a->ready.count > 0        ? 0
-                               : TAILQ_EMPTY(&a->offers) ? -1
-                                                         : LOOK_MS);
+        int count = epoll_wait(a->epoll, events, EVENTS, timeout_ms(a));
+        unsigned turns = 0;
 
         warprsa_event_source_dispatch(events, count);
-        read_ready(a);
-        withdraw_offers(a, NULL);
+        a->has_more = accept_some(a);
+        while (!run_ready(a) && a->ready.count > 0 && turns < TURNS_AT_ONCE)
+            turns++;
+        a->has_more |= withdraw_overdue(a);
         close_ended(a);
     }
+}
+
+/* At the end nobody waits for turns. */
+static void end_all(accepting *a)
+{
+    control_connection *c;
+    offer *o;
+
+    while ((o = TAILQ_FIRST(&a->offers)) != NULL)
+        withdraw(a, o);
+    while ((c = TAILQ_FIRST(&a->open)) != NULL) {
+        warprsa_rounds_remove(&a->ready, &c->ready);
+        (void)epoll_ctl(a->epoll, EPOLL_CTL_DEL, c->socket.fd, NULL);
+        dispose(c);
+    }
+    close_ended(a);
 }
 
 static void log_none_accepted(warprsa_server_context *context)
@@ -577,9 +683,7 @@ static void *run(void *arg)
         serve(&a);
     else
         log_none_accepted(a.context);
-    while (!TAILQ_EMPTY(&a.open))
-        end_control_connection(TAILQ_FIRST(&a.open));
-    close_ended(&a);
+    end_all(&a);
     warprsa_disposal_drop(a.disposal);
     if (a.epoll >= 0)
         close(a.epoll);
