@@ -180,6 +180,20 @@ static void open_files(void)
     }
 }
 
+/* Says what somebody has written to a file of the program's. */
+__attribute__((noreturn)) static void fail_of_written(int i, off_t size)
+{
+    unsigned char bytes[64];
+    ssize_t got = pread(files[i], bytes, sizeof(bytes), 0);
+
+    fprintf(stderr, "odd_process: descriptor %d, %lld bytes:", files[i],
+            (long long)size);
+    for (ssize_t j = 0; j < got; j++)
+        fprintf(stderr, " %02x", bytes[j]);
+    fputc('\n', stderr);
+    fail("a file of the program's was written to");
+}
+
 /* They are still there, and nobody has written to them. */
 static void check_files(void)
 {
@@ -189,7 +203,7 @@ static void check_files(void)
         if (fstat(files[i], &now) != 0 || now.st_ino != stats[i].st_ino)
             fail("a file of the program's was closed");
         if (now.st_size != 0)
-            fail("a file of the program's was written to");
+            fail_of_written(i, now.st_size);
     }
 }
 
