@@ -224,6 +224,7 @@ static void closed(warprsa_http2_stream *stream)
                  (unsigned long long)serves->operate->operations);
         log_line(c, "session has ended: ", text);
         warprsa_operate_closed(serves->operate);
+        c->host->closed_sessions++;
     }
     free(serves->health);
     free(serves);
@@ -476,12 +477,13 @@ void warprsa_remote_connection_end_sessions(
 {
     warprsa_operate *s = LIST_FIRST(&host->sessions), *next;
 
-    for (; s != NULL; s = next) {
+    for (; s != NULL && host->closed_sessions > 0; s = next) {
         warprsa_identity *identity = s->identity;
 
         next = LIST_NEXT(s, link);
         if (s->stream != NULL)
             continue;
+        host->closed_sessions--;
         LIST_REMOVE(s, link);
         warprsa_operate_free(s);
         warprsa_identity_end_session(identity);

@@ -32,7 +32,8 @@ typedef struct warprsa_seats {
 typedef struct warprsa_remote_connection_host {
     warprsa_operate_host operate;
     LIST_HEAD(, warprsa_operate) sessions;
-    warprsa_rounds ready; /* connections to be run, by identity */
+    unsigned closed_sessions; /* of these, without a stream */
+    warprsa_rounds ready;     /* connections to be run, by identity */
     warprsa_strangers strangers;
     warprsa_seats *seats;
     int epoll;
