@@ -18,7 +18,8 @@ wanted=("$modules/warprsa.so" /bin/warprsa-stat /sbin/warprsad
     /share/man/man7/warprsa.7 /share/man/man8/{warprsad,warprsa-configure}.8
     /share/doc/warprsa/examples/{openssl.cnf,nginx.conf,haproxy.cfg}
     /share/doc/warprsa/examples/{apache.conf,stunnel.conf}
-    /share/doc/warprsa/examples/{stunnel-openssl.cnf,warprsad.conf})
+    /share/doc/warprsa/examples/{stunnel-openssl.cnf,warprsad.conf}
+    /share/doc/warprsa/examples/apparmor/warprsad{,-engines})
 if [ -x "$BUILD_DIR/batching/remote/warprsad-remote" ]; then
     wanted+=(/sbin/warprsad-{gateway,remote}
         /share/man/man8/warprsad-{gateway,remote}.8
@@ -26,7 +27,8 @@ if [ -x "$BUILD_DIR/batching/remote/warprsad-remote" ]; then
         /share/warprsa/warprsa/v1/warprsa.proto
         /share/doc/warprsa/examples/warprsad-{gateway,remote,remote-dropin}.conf
         /share/doc/warprsa/examples/warprsad-remote.kubernetes.yaml
-        /share/doc/warprsa/examples/haproxy-remote.cfg)
+        /share/doc/warprsa/examples/haproxy-remote.cfg
+        /share/doc/warprsa/examples/apparmor/warprsad-{gateway,remote})
 fi
 if [ -e "$BUILD_DIR/gpu/warprsa-cuda.so" ]; then
     wanted+=(/warprsa/warprsa-cuda.so)
@@ -46,7 +48,7 @@ grep -rq '^ExecStart=/.*/sbin/warprsad ' root ||
 
 # What is installed opens the engine for GPUs where that is installed.
 need readelf strings
-for file in "root$modules/warprsa.so" "$(find root -name warprsad -type f)"; do
+for file in "root$modules/warprsa.so" "$(find root -path '*/sbin/warprsad')"; do
     path=$(strings "$file" | grep '^/.*/warprsa/warprsa-cuda\.so$') ||
         fail "$file: no path of the engine for GPUs"
     [ ! -e "$BUILD_DIR/gpu/warprsa-cuda.so" ] || [ -e "root$path" ] ||
@@ -66,7 +68,7 @@ if grep -qE 'GCC: .* 1[6-9]\.' <<<"$(readelf -p .comment "$MODULE")"; then
 else
     most=$((1024 * 1024))
 fi
-for file in "root$modules/warprsa.so" "$(find root -name warprsad -type f)"; do
+for file in "root$modules/warprsa.so" "$(find root -path '*/sbin/warprsad')"; do
     size=$(stat -c %s "$file")
     echo "$file: $size bytes"
     [ "$size" -le "$most" ] || fail "it has more than $most bytes"

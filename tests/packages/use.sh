@@ -123,6 +123,14 @@ warprsa-stat --version
 getent passwd warprsad
 getent group warprsa
 [ -d /run/warprsa ] || fail "no /run/warprsa"
+for name in warprsad warprsad-gateway warprsad-remote; do
+    grep -q "^profile $name /usr/sbin/$name " "/etc/apparmor.d/$name" ||
+        fail "no profile of $name"
+    [ -e "/etc/apparmor.d/local/$name" ] || fail "no place for what is local"
+done
+grep -q ' /usr/lib/.*-linux-gnu/warprsa/warprsa-cuda.so mr,' \
+    /etc/apparmor.d/abstractions/warprsad-engines ||
+    fail "the profiles don't name the engine for GPUs"
 ! dpkg-query -W -f '${Status}\n' systemd 2>/dev/null | grep -q ' installed$' ||
     fail "a package pulls in systemd"
 [ -r "/usr/share/doc/$provider/warprsa.cnf" ]
