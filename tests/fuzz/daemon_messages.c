@@ -75,7 +75,8 @@ static void keep_session(script *x, const warprsa_message *welcome,
     s->memory = fds[1];
     s->eventfd = fds[2];
     s->welcome = *welcome;
-    assert_true(welcome->slots >= 1 && welcome->slots <= FUZZ_SLOTS);
+    /* An identity of the network has more. */
+    assert_true(welcome->slots >= 1 && welcome->slots <= 8192);
     x->open[i] = true;
     /* Where ATTACHED was sent before, the memory can't be mapped any more. */
     if (!warprsa_shm_map(&s->shm, welcome->slots, s->memory))
@@ -106,6 +107,13 @@ static void ask_for_session(script *x)
                                .keys = fuzz_number(&x->in),
                                .notifiers = fuzz_number(&x->in)};
 
+    /* As the gateway does: the daemon's own user may. */
+    if (fuzz_byte(&x->in) > 200) {
+        message.identity = fuzz_number(&x->in);
+        message.generation = fuzz_number(&x->in);
+        memset(message.name, fuzz_byte(&x->in),
+               fuzz_number(&x->in) % (sizeof(message.name) + 1));
+    }
     send_bytes(x, &message, sizeof(message));
     receive_reply(x);
 }
