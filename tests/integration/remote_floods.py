@@ -13,13 +13,16 @@ host's. WHAT:
   silence  TCP connections from another address, in which nothing happens,
            again and again
   noise    calls that are refused, each worth a line of the log
+  keys     eight calls that bring keys and take them away again
 """
+import secrets
 import socket
 import sys
 import threading
 
 import remote_frames
-from remote_frames import HEADERS, Connection, frame, head, served
+from remote_frames import (DATA, HEAD, HEADERS, WINDOW, Connection, frame,
+                           head, served)
 
 MORE_KIB = 24576  # that an allocator may keep, and a connection may cost
 
@@ -103,6 +106,71 @@ def noise(address, pid, files, honest):
     print(f"noise: {refused} calls were refused")
     for _ in range(8):
         served(address, honest)
+
+
+def field(number, value):
+    """A field of a message of warprsa.proto."""
+    def varint(n):
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def message(body):
+    return b"\0" + len(body).to_bytes(4, "big") + body
+
+
+def made_up_key():
+    """Numbers of the right lengths, of which e and d have nothing in common."""
+    while True:
+        p, q, dp, dq = (secrets.randbits(1024) | 1 | 3 << 1022
+                        for _ in range(4))
+        try:
+            numbers = p * q, 65537, p, q, dp, dq, pow(q, -1, p)
+        except ValueError:
+            continue
+        return b"".join(field(i + 1, n.to_bytes((n.bit_length() + 7) // 8, "big"))
+                        for i, n in enumerate(numbers))
+
+
+def bring_keys(address, files, count):
+    """A call that loads and unloads as many, as fast as they are taken."""
+    c = Connection(address, files)
+    fields = [(n, "/warprsa.v1.PrivateOperations/Operate" if n == ":path" else v)
+              for n, v in HEAD]
+    load = message(field(1, field(1, 1) + field(2, made_up_key())))
+    pair = load + message(field(2, field(1, 1)))
+    c.socket.sendall(frame(WINDOW, 0, b"\x70\0\0\0") +
+                     head(1, fields, end=False))
+    frames = c.frames()
+    # What the stream may send: 1 MiB, and what is given back of it.
+    room = 1 << 20
+    for _ in range(count // 12):
+        body = pair * 12
+        while room < len(body):
+            f = next(frames)
+            if f.type == WINDOW and f.stream_id == 1:
+                room += f.window_increment
+        c.socket.sendall(frame(DATA, 1, body[:16000]) +
+                         frame(DATA, 1, body[16000:]))
+        room -= len(body)
+    c.socket.close()
+
+
+def keys(address, pid, files, honest):
+    before = memory(pid)
+    flooding = [threading.Thread(target=bring_keys, args=(address, files, 3000))
+                for _ in range(8)]
+    for one in flooding:
+        one.start()
+    for _ in range(20):
+        served(address, honest)
+    for one in flooding:
+        one.join()
+    more = memory(pid) - before
+    print(f"keys: {8 * 3000} keys came and went, {more} KiB more")
+    assert more < 2 * MORE_KIB, "keys that are gone cost memory"
 
 
 if __name__ == "__main__":

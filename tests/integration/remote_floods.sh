@@ -30,6 +30,7 @@ flood resets other web
 flood resets stranger web
 flood silence stranger web
 flood noise stranger third
+flood keys other web
 wait_for 60 grep -qE '[0-9]+ lines about strangers were left out' host.gateway.log
 connected=$(grep -c '(dns:web4.example.org): connected' host.gateway.log)
 [ "$connected" = 8 ] || fail "the log lacks lines about the honest host"
