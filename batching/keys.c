@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "batching/base/clock.h"
+#include "batching/base/wipe_registers.h"
 
 enum {
     BUCKETS_MAX = 65536,
@@ -267,6 +268,7 @@ warprsa_key *warprsa_keys_get(warprsa_keys *keys, uint64_t owner,
         }
     }
     pthread_mutex_unlock(&keys->lock);
+    warprsa_wipe_registers(); /* of what was compared and copied */
     return found;
 }
 

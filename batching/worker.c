@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "batching/base/create_thread.h"
+#include "batching/base/wipe_registers.h"
 #include "batching/batch.h"
 #include "batching/work.h"
 
@@ -63,6 +64,7 @@ static void *worker_main(void *arg)
     while (warprsa_device_enter(worker)) {
         bool worked = warprsa_work(worker);
 
+        warprsa_wipe_registers(); /* before it may sleep */
         warprsa_device_leave(worker);
         if (!worked)
             warprsa_work_sleep(worker);

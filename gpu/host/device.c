@@ -19,6 +19,7 @@
 
 #include "batching/base/id_pool.h"
 #include "batching/base/secret_memory.h"
+#include "batching/base/wipe_registers.h"
 #include "gpu/arith/prepared_key.h"
 #include "gpu/fault.h"
 #include "gpu/known_answer.h"
@@ -400,6 +401,7 @@ static warprsa_status start_batch(warprsa_device *device, unsigned stream,
             : WARPRSA_NO_RANDOM;
     explicit_bzero(workspace->memory, workspace_bytes);
     explicit_bzero(random->memory, bytes);
+    warprsa_wipe_registers();
     return status;
 }
 

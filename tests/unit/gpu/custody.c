@@ -5,7 +5,7 @@
  * engine on the CPU, and this one reads its memory and makes it dump core.
  * Neither the key, as it was given or as it is prepared, nor an answer that
  * nobody has collected is in a core dump, in a forked child, or in memory that
- * can be swapped out.
+ * can be swapped out. A core dump has the threads' registers, too.
  *
  * The program gets the key through a pipe and wipes that copy: what is found is
  * the queue's or the engine's.
@@ -63,9 +63,24 @@ static const warprsa_engine *tested_engine(void)
 
 static atomic_uint unlocked_lines;
 
+/* What the C library's memcpy() does with a part of a key, in a register that
+ * the engine "host" has no use for. */
+static void leave_in_a_register(const gift *given)
+{
+#ifdef __x86_64__
+    const uint8_t *end = given->key.p + sizeof(given->key.p);
+
+    if (__builtin_cpu_supports("avx512vl"))
+        __asm__ volatile("vmovdqu64 (%0), %%zmm31" ::"r"(end - 64) : "memory");
+#else
+    (void)given;
+#endif
+}
+
+/* Called by the thread that computes. */
 static int random_of_the_system(void *arg, void *out, size_t length)
 {
-    (void)arg;
+    leave_in_a_register(arg);
     return getrandom(out, length, 0) == (ssize_t)length;
 }
 
@@ -93,6 +108,7 @@ static void sign(warprsa_queue *queue, const gift *given)
         warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &given->key);
 
     assert_non_null(key);
+    leave_in_a_register(given);
     assert_ptr_equal(
         key, warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &given->key));
     for (int i = 0; i < REQUESTS; i++)
@@ -104,6 +120,7 @@ static void sign(warprsa_queue *queue, const gift *given)
 
 static int hold_a_key(bool is_dumped)
 {
+    gift *given = warprsa_secret_map(sizeof(*given));
     warprsa_queue_config config = {
         .engines = {{.engine = tested_engine(),
                      .devices = UINT32_MAX,
@@ -114,10 +131,10 @@ static int hold_a_key(bool is_dumped)
         .keys_max = 4,
         .deadline_ms = LONG_MS,
         .random = random_of_the_system,
+        .random_arg = given,
         .trace = count_line,
         .counters = warprsa_counters_new(),
     };
-    gift *given = warprsa_secret_map(sizeof(*given));
     warprsa_cpu_reason reason;
     char why[256];
     warprsa_queue *queue =
