@@ -400,21 +400,18 @@ static bool is_over(warprsa_remote_connection *c, uint64_t now_ns)
     return why != NULL;
 }
 
-static void tick_streams(warprsa_remote_connection *c)
+/* Writes nothing: that frees streams. */
+static void tick_streams(const warprsa_remote_connection *c)
 {
-    warprsa_http2_stream *stream, *next;
+    warprsa_http2_stream *stream;
 
-    for (stream = LIST_FIRST(&c->http2->streams); stream != NULL;
-         stream = next) {
-        call *serves = stream->owner;
+    LIST_FOREACH (stream, &c->http2->streams, link) {
+        const call *serves = stream->owner;
 
-        next = LIST_NEXT(stream, link);
         if (serves == NULL)
             continue;
-        if (serves->operate != NULL) {
+        if (serves->operate != NULL)
             warprsa_operate_drain(serves->operate);
-            warprsa_operate_tick(serves->operate);
-        }
         if (serves->health != NULL)
             warprsa_health_tell(serves->health, &c->host->health);
     }

@@ -146,6 +146,15 @@ static void resume_held(network_thread *t)
             warprsa_operate_tick(s);
 }
 
+/* Each frees streams, but no session. */
+static void tick_sessions(network_thread *t)
+{
+    warprsa_operate *s;
+
+    LIST_FOREACH (s, &t->host.sessions, link)
+        warprsa_operate_tick(s);
+}
+
 /* Frees what has ended. */
 static void look_after(network_thread *t)
 {
@@ -159,6 +168,7 @@ static void look_after(network_thread *t)
         t->ticked_ns = now_ns;
         warprsa_remote_connection_tick_strangers(&t->host, now_ns);
         warprsa_upstream_tick(&t->host.operate.upstream, now_ns);
+        tick_sessions(t);
     }
     for (; c != NULL; c = next) {
         next = LIST_NEXT(c, link);

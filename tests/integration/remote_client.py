@@ -294,6 +294,30 @@ def do_stay(on, path, code, how="told"):
         print(f"ended after {answered}: {error.details()}")
 
 
+def do_leave(on, path, code):
+    """Closes its side with operations under way; the call ends with this
+    status."""
+    key, session = numbers_of(path), Session(on)
+    session.receive("welcome")
+    assert session.load(0, key) == pb.STATUS_OK
+    check(key, 1, session.operate([(1, 0, input_of(key, 1))])[1])
+    print("loaded", flush=True)
+    sys.stdin.readline()
+    request = pb.Request()
+    request.operations.operation.add(id=1, key=0, input=input_of(key, 1))
+    session.send(request)
+    session.send(None)
+    print("leaving", flush=True)
+    try:
+        for _ in session.call:
+            pass
+    except grpc.RpcError as error:
+        assert error.code().name == code, error
+        print(f"ended: {error.details()}")
+        return
+    raise AssertionError("not ended")
+
+
 if __name__ == "__main__":
     target, directory, *files, what = sys.argv[1:7]
     sys.path.insert(0, directory)

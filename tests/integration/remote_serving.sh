@@ -155,6 +155,29 @@ cp ca.pem own.pem
 mv ca.pem.new ca.pem
 client web1 sign 1024.pem 1
 
+# An identity is removed while its call waits for the last answers: warprsad is
+# stopped. The end of the call frees it at once.
+working=$(gateway_serving)
+mkfifo go
+client web1 leave 1024.pem PERMISSION_DENIED <go >leave.log 2>&1 &
+leaving=$!
+servers+=("$leaving")
+exec 4>go
+wait_for 60 grep -q loaded leave.log
+kill -STOP "$(serving)"
+echo >&4
+wait_for 60 grep -q leaving leave.log
+sleep 1 # for what it has sent to arrive
+printf 'uri:spiffe://example.org/web2\n' >map
+kill -HUP "$gateway"
+wait "$leaving" || fail "$(cat leave.log)"
+kill -CONT "$(serving)"
+exec 4>&-
+printf 'dns:web1.example.org\n' >map
+kill -HUP "$gateway"
+wait_for 60 client web1 sign 1024.pem 1
+[ "$(gateway_serving)" = "$working" ] || fail "the gateway has crashed"
+
 # Stop: whoever is there is told, and every operation is answered.
 client web1 stay 1024.pem UNAVAILABLE >stop.log 2>&1 &
 staying=$!
