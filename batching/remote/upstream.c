@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/ipc/message.h"
 
 enum {
     RETRY_MS = 250,
@@ -145,16 +146,15 @@ static void close_control(warprsa_upstream *u)
     warprsa_control_connection_close(&u->control);
 }
 
-/* No reply will come any more. */
+/* No reply will come any more. Who hears of one lost session may close any
+ * other: none is remembered meanwhile. */
 static void lose_asked(warprsa_upstream *u, const char *why)
 {
-    warprsa_upstream_session *s, *next;
+    warprsa_upstream_session *s;
 
     close_control(u);
-    for (s = TAILQ_FIRST(&u->asked); s != NULL; s = next) {
-        next = TAILQ_NEXT(s, link);
+    while ((s = TAILQ_FIRST(&u->asked)) != NULL)
         lose(s, why);
-    }
 }
 
 /* A reply without anybody who waits for it is of a call that has ended. The
@@ -202,6 +202,25 @@ static void control_ready(warprsa_event_source *source)
         }
 }
 
+/* Sends a CONNECT. A control connection that is watched is not opened again
+ * here, though warprsad may have gone: its end is an event that is to come, and
+ * of which all hear that wait for a reply. */
+static bool request(warprsa_upstream *u, warprsa_message *message,
+                    char why[WARPRSA_UPSTREAM_WHY])
+{
+    if (!u->watched) {
+        close_control(u);
+        return warprsa_control_connection_request(&u->control, message, why,
+                                                  WARPRSA_UPSTREAM_WHY);
+    }
+    message->type = WARPRSA_MESSAGE_CONNECT;
+    if (warprsa_message_send(u->control.socket.fd, message, NULL, 0))
+        return true;
+    snprintf(why, WARPRSA_UPSTREAM_WHY, "warprsad %s",
+             errno == EAGAIN ? "does not read" : "has gone");
+    return false;
+}
+
 bool warprsa_upstream_ask(warprsa_upstream *u, warprsa_upstream_session *s,
                           const warprsa_upstream_handlers *handlers,
                           const warprsa_message *wanted,
@@ -211,10 +230,7 @@ bool warprsa_upstream_ask(warprsa_upstream *u, warprsa_upstream_session *s,
 
     message.notifiers = NOTIFIER;
     message.generation = ++u->tags;
-    if (!u->watched) /* a closed one is opened again */
-        close_control(u);
-    if (!warprsa_control_connection_request(&u->control, &message, why,
-                                            WARPRSA_UPSTREAM_WHY))
+    if (!request(u, &message, why))
         return false;
     if (!u->watched)
         u->watched = warprsa_event_source_watch(u->epoll, u->control.socket.fd,
@@ -305,13 +321,12 @@ void warprsa_upstream_close(warprsa_upstream *u)
 
 void warprsa_upstream_tick(warprsa_upstream *u, uint64_t now_ns)
 {
-    warprsa_upstream_session *s, *next;
+    warprsa_upstream_session *s;
 
-    for (s = TAILQ_FIRST(&u->asked); s != NULL; s = next) {
-        next = TAILQ_NEXT(s, link);
-        if (now_ns > s->asked_ns + REPLY_MS * WARPRSA_NS_PER_MS)
-            lose(s, "warprsad does not answer");
-    }
+    /* The first was asked for first. */
+    while ((s = TAILQ_FIRST(&u->asked)) != NULL &&
+           now_ns > s->asked_ns + REPLY_MS * WARPRSA_NS_PER_MS)
+        lose(s, "warprsad does not answer");
     ask_for_own(u, now_ns);
 }
 

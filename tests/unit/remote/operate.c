@@ -31,6 +31,7 @@ static struct {
     char why[256];
     warprsa_grpc_status status;
     unsigned operations;
+    warprsa_operate *closes; /* when a call is refused; NULL: none */
 } seen;
 
 uint8_t *warprsa_http2_reserve(warprsa_http2_stream *stream, size_t room)
@@ -101,8 +102,14 @@ static void written(warprsa_operate *session)
 
 static void refuse(warprsa_operate *session, const char *why)
 {
+    warprsa_operate *other = seen.closes;
+
+    assert_non_null(session->stream);
     snprintf(seen.why, sizeof(seen.why), "%s", why);
     warprsa_http2_finish(session->stream, WARPRSA_GRPC_UNAVAILABLE, why);
+    seen.closes = NULL;
+    if (other != NULL)
+        warprsa_operate_closed(other);
 }
 
 static test_server server;
@@ -344,6 +351,47 @@ static void a_daemon_that_goes_ends_the_call(void **state)
     RUN_UNTIL(seen.right == 1);
 }
 
+/* It goes and comes before the gateway has seen that. */
+static void a_daemon_that_is_new_before_it_is_missed(void **state)
+{
+    (void)state;
+    RUN_UNTIL(warprsa_upstream_is_ready(&host.upstream));
+    close_session();
+    test_server_stop(&server);
+    test_server_start(&server);
+    memset(&seen, 0, sizeof(seen));
+    session = warprsa_operate_new(&host, &stream, &identity);
+    RUN_UNTIL(seen.ended + seen.welcomes == 1);
+    if (seen.ended == 1) {
+        assert_non_null(strstr(seen.why, "warprsad has gone"));
+        close_session();
+        RUN_UNTIL(warprsa_upstream_is_ready(&host.upstream));
+        memset(&seen, 0, sizeof(seen));
+        session = warprsa_operate_new(&host, &stream, &identity);
+    }
+    load_key(KEY);
+    operate(1, KEY);
+    RUN_UNTIL(seen.right == 1);
+    assert_int_equal(seen.ended, 0);
+}
+
+/* Two calls wait for their sessions too long, and the end of one closes the
+ * stream of the other, as a write can. */
+static void a_lost_call_closes_the_next(void **state)
+{
+    warprsa_operate *other = warprsa_operate_new(&host, &stream, &identity);
+
+    (void)state;
+    assert_non_null(other);
+    seen.closes = other;
+    warprsa_upstream_tick(&host.upstream,
+                          warprsa_clock_ns() + LONG_MS * WARPRSA_NS_PER_MS);
+    assert_int_equal(seen.ended, 1);
+    warprsa_operate_free(other);
+    close_session();
+    RUN_UNTIL(warprsa_upstream_is_ready(&host.upstream));
+}
+
 /* A call that ends before its session is there. The seat goes back. */
 static void a_call_that_ends_at_once(void **state)
 {
@@ -368,6 +416,8 @@ int main(void)
         TEST(all_are_answered),
         TEST(who_is_there_is_told_before_the_end),
         TEST(a_daemon_that_goes_ends_the_call),
+        TEST(a_daemon_that_is_new_before_it_is_missed),
+        TEST(a_lost_call_closes_the_next),
         TEST(a_call_that_ends_at_once),
     };
 
