@@ -5,6 +5,7 @@
  */
 #include "batching/remote/http2.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -548,6 +549,15 @@ static bool write_all(warprsa_http2 *c)
     }
 }
 
+/* Whether the peer has gone. epoll tells so again and again of one that is not
+ * read from, and no reading would notice. */
+static bool has_gone(const warprsa_http2 *c)
+{
+    struct pollfd end = {.fd = c->input.socket};
+
+    return is_backed_up(c) && poll(&end, 1, 0) > 0;
+}
+
 bool warprsa_http2_run(warprsa_http2 *c)
 {
     c->unread = c->wants_write = false;
@@ -555,6 +565,8 @@ bool warprsa_http2_run(warprsa_http2 *c)
     c->turn_until_ns = warprsa_clock_ns() + TURN_NS;
     if (c->session == NULL && !shake_hands(c))
         return false;
+    if (has_gone(c))
+        return end_with(c, "the peer has gone");
     if (c->session != NULL && !read_all(c))
         return false;
     return warprsa_http2_flush(c);

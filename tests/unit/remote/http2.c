@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <openssl/err.h>
@@ -331,9 +332,33 @@ static void changed_at_random(void **state)
     assert_true(arrived > 0 && ended > 0);
 }
 
+/* A peer that is not read from, and goes. */
+static void who_is_held_and_goes(void **state)
+{
+    int ends[2];
+    warprsa_http2 *client, *server;
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    client = warprsa_http2_new(NULL, ends[0], "host", &client_handlers, NULL);
+    server = warprsa_http2_new(NULL, ends[1], NULL, &server_handlers, NULL);
+    assert_true(client != NULL && server != NULL);
+    up = down = (wire){.step = WIRE - 1};
+    assert_true(warprsa_http2_run(client));
+    assert_true(warprsa_http2_run(server));
+    warprsa_http2_hold(server, true);
+    assert_true(warprsa_http2_run(server));
+    assert_int_equal(warprsa_http2_events(server), 0);
+    warprsa_http2_free(client);
+    assert_false(warprsa_http2_run(server));
+    assert_string_equal(server->why, "the peer has gone");
+    warprsa_http2_free(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_held_and_goes),
         cmocka_unit_test(cut_anywhere),
         cmocka_unit_test(changed_at_random),
     };
