@@ -6,7 +6,7 @@
  * moment in which a host's key passes through to warprsad, whose client it is
  * (upstream.h). Its supervisor is that of warprsad (daemon/supervisor.h).
  */
-#include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@ enum {
     HANG_MS = 10000,
     POLL_MS = 100,
     REPORT_MS = 1000,
+    TRIM_MS = 5000,
 };
 
 typedef struct gateway {
@@ -113,7 +114,7 @@ static void look_at_warprsad(gateway *g)
 static void watch(gateway *g, const sigset_t *signals)
 {
     const struct timespec poll = {0, POLL_MS * 1000000L};
-    unsigned since_ms = 0;
+    unsigned since_ms = 0, trimmed_ms = 0;
 
     report(g, WARPRSA_REPORT_READY);
     for (;;) {
@@ -128,6 +129,13 @@ static void watch(gateway *g, const sigset_t *signals)
         if (since_ms >= REPORT_MS) {
             report(g, WARPRSA_REPORT_ALIVE);
             since_ms = 0;
+        }
+        /* What connections that have gone had would else stay in malloc()'s
+         * lists for good. */
+        trimmed_ms += POLL_MS;
+        if (trimmed_ms >= TRIM_MS) {
+            (void)malloc_trim(0);
+            trimmed_ms = 0;
         }
     }
 }
