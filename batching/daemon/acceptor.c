@@ -180,6 +180,13 @@ static bool go_on_ending(control_connection *c)
     return o != NULL;
 }
 
+/* Whether the client is believed about identities of the network. */
+static bool is_gateway(const control_connection *c)
+{
+    return c->peer.uid == c->owner->context->config.gateway_uid ||
+           c->peer.uid == geteuid();
+}
+
 /* For whom a CONNECT is. NULL, or how the client broke the protocol: only the
  * gateway speaks for others. Its process is part of an identity's number, since
  * another gateway counts for itself. */
@@ -187,12 +194,10 @@ static const char *user_of(const control_connection *c,
                            const warprsa_message *wanted,
                            warprsa_session_user *user)
 {
-    const uid_t gateway = c->owner->context->config.gateway_uid;
-
     *user = (warprsa_session_user){.uid = c->peer.uid, .owner = c->peer.uid};
     if (wanted->identity == 0)
         return NULL;
-    if (c->peer.uid != gateway && c->peer.uid != geteuid())
+    if (!is_gateway(c))
         return "it broke the protocol: it is not the gateway, and names an "
                "identity";
     if (wanted->name[0] == '\0' ||
@@ -262,7 +267,8 @@ static const char *send_offer(const offer *o, int fd, int end)
                                .slots = s->shm.slots,
                                .keys = s->keys_max,
                                .notifiers = s->notifiers_max,
-                               .deadline_ms = s->context->config.deadline_ms};
+                               .deadline_ms = s->context->config.deadline_ms,
+                               .identity = is_gateway(o->to)};
 
     return warprsa_message_send(fd, &welcome, fds, WARPRSA_MESSAGE_FDS)
                ? NULL

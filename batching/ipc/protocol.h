@@ -72,8 +72,9 @@ typedef enum warprsa_message_type {
     WARPRSA_MESSAGE_CONNECT = 1,
     /* Daemon, over a control connection. number: the session's. slots, keys,
      * notifiers: how many it grants. deadline_ms: within what time a request is
-     * answered. Three descriptors: the session's socket, the shared memory and
-     * the eventfd. */
+     * answered. identity: not 0 if the client is believed about identities.
+     * Three descriptors: the session's socket, the shared memory and the
+     * eventfd. */
     WARPRSA_MESSAGE_WELCOME,
     /* Daemon, over a control connection: there is no session to be had now, or
      * the client is of another version. */
@@ -97,7 +98,7 @@ typedef struct warprsa_message {
     uint32_t keys;
     uint32_t notifiers;
     uint32_t deadline_ms;
-    uint32_t identity; /* a number of the gateway's for a name */
+    uint32_t identity; /* of CONNECT: a number of the gateway's for a name */
     char name[WARPRSA_IDENTITY_NAME];
 } warprsa_message;
 

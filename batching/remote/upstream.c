@@ -117,6 +117,7 @@ static void welcome(warprsa_upstream_session *s, const warprsa_message *message,
 
     s->socket_source.ready = socket_ready;
     s->deadline_ms = message->deadline_ms;
+    u->is_believed = message->identity != 0;
     s->connection = warprsa_connection_new(message, fds, 1, why, sizeof(why));
     if (s->connection == NULL ||
         !warprsa_control_connection_attached(&u->control, message->number) ||
@@ -197,7 +198,8 @@ static void control_ready(warprsa_event_source *source)
             lose_asked(u, "warprsad and the gateway must be of one release");
             return;
         default:
-            lose_asked(u, "warprsad has gone");
+            lose_asked(u, "warprsad has gone, or its log says why it does not "
+                          "take this for its gateway");
             return;
         }
 }
@@ -334,7 +336,7 @@ bool warprsa_upstream_is_ready(const warprsa_upstream *u)
 {
     const warprsa_shm_head *head;
 
-    if (!u->own.is_open)
+    if (!u->own.is_open || !u->is_believed)
         return false;
     head = u->own.connection->shm.head;
     return atomic_load_explicit(&head->state, memory_order_relaxed) ==

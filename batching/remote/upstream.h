@@ -60,6 +60,7 @@ typedef struct warprsa_upstream {
     /* Sessions that were asked for and are not open yet. */
     TAILQ_HEAD(, warprsa_upstream_session) asked;
     warprsa_upstream_session own;   /* shows the state of warprsad */
+    bool is_believed;               /* about identities, as `own` was told */
     uint64_t retry_ns;              /* `own` is not asked for before */
     char why[WARPRSA_UPSTREAM_WHY]; /* why `own` is not there */
 } warprsa_upstream;
@@ -76,7 +77,8 @@ void warprsa_upstream_close(warprsa_upstream *upstream);
  * not come. */
 void warprsa_upstream_tick(warprsa_upstream *upstream, uint64_t now_ns);
 
-/* Whether warprsad computes now; not while it hangs. */
+/* Whether warprsad computes now for those whom this process names; not while it
+ * hangs. */
 bool warprsa_upstream_is_ready(const warprsa_upstream *upstream);
 
 /* Asks for a session, which is zeros, for an identity, by the gateway's number

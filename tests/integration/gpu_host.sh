@@ -6,7 +6,8 @@
 GATEWAY=$BUILD_DIR/batching/remote/warprsad-gateway
 
 # start_gateway NAME OPTION...: for the warprsad at NAME.sock. Sets "gateway" and
-# "port"; the log is NAME.gateway.log.
+# "port"; the log is NAME.gateway.log, and has gateway_says then.
+gateway_says='ready: warprsad'
 start_gateway() {
     local name=$1
     shift
@@ -15,7 +16,7 @@ start_gateway() {
         --listen=127.0.0.1:0 "$@" >"$name.gateway.log" 2>&1 &
     gateway=$!
     servers+=("$gateway")
-    wait_for 120 grep -q 'ready: warprsad' "$name.gateway.log"
+    wait_for 120 grep -q "$gateway_says" "$name.gateway.log"
     port=$(sed -n 's/.*listening on .*, port //p' "$name.gateway.log")
 }
 

@@ -57,9 +57,12 @@ grep -q 'for dns:web1.example.org connected' daemon.log || fail "for whom?"
 kill -TERM "$gateway"
 wait "$gateway" || fail "SIGTERM: status $?"
 
-# It has sessions of its own, as any user has.
+# It has sessions of its own, as any user has, and is of no use to hosts.
 before=$(live "$daemon" gpu)
+gateway_says='listening on'
 start_gateway_as 61000
+wait_for 60 grep -q 'user 61000) connected, 1 slots' daemon.log
+client health NOT_SERVING
 client refused UNAVAILABLE
 grep -q 'user 61000) loses its control connection: it broke the protocol: it is '\
 'not the gateway, and names an identity' daemon.log || fail "$(cat daemon.log)"
