@@ -308,14 +308,15 @@ def do_leave(on, path, code):
     session.send(request)
     session.send(None)
     print("leaving", flush=True)
+    came = []
     try:
-        for _ in session.call:
-            pass
+        for response in session.call:
+            came.append(response)
     except grpc.RpcError as error:
         assert error.code().name == code, error
         print(f"ended: {error.details()}")
         return
-    raise AssertionError("not ended")
+    raise AssertionError(f"not ended so, after {came}")
 
 
 if __name__ == "__main__":
