@@ -6,7 +6,7 @@
  * warprsa_clock_ns(), and the caller lets one thread in at a time.
  *
  * A result that failed its check is wrong because of the device or because of
- * its key's own numbers. warprsa_recompute() (gpu/engine.h) tells which: only
+ * its key's own numbers. warprsa_check_key() (gpu/engine.h) tells which: only
  * wrong results of keys whose numbers are right are held against the device.
  * That costs time of a CPU, which whoever brings many keys with wrong numbers
  * must not have: it is at most a tenth of a CPU's for each device, and 0.1 s in

@@ -103,15 +103,15 @@ typedef struct warprsa_private_key {
  */
 int warprsa_key_class(const warprsa_private_key *key);
 
-/* Computes a private operation on the CPU with the same numbers of the key as
- * an engine, after a result has failed its check. WARPRSA_OK: the result is
- * right, so whatever computed the other one did it wrongly.
- * WARPRSA_CHECK_FAILED: it is wrong, because the key's numbers are. Another
- * status: it could not be computed. The result itself is wiped. `input`, of
- * modulus_bytes, is below n, and the key is one that engines take. Takes about
- * as long as the operation in libcrypto. Any thread. */
-warprsa_status warprsa_recompute(const warprsa_private_key *key,
-                                 const uint8_t *input);
+/* Whether the numbers of a key that the engines take are those of an RSA key
+ * (RFC 8017, 3.2), after a result has failed its check. WARPRSA_OK: p and q are
+ * primes, and n, dp, dq and qinv belong to them and e; so whatever computed the
+ * result did it wrongly, for any input. WARPRSA_CHECK_FAILED: they are not, and
+ * the engines, which blind exponents by p - 1 and q - 1, promise nothing.
+ * Another status: it could not be found out. Wrong numbers take less than a
+ * private operation, right ones as long as some 40, for two primes are tested.
+ * Any thread. */
+warprsa_status warprsa_check_key(const warprsa_private_key *key);
 
 /* Fills `out` with `len` bytes that nobody can predict, for blinding. Returns 1
  * on success, 0 on failure. Called by any thread that calls start(). */

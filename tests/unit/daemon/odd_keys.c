@@ -26,6 +26,7 @@ enum {
     BITS = 1024,
     BYTES = BITS / 8,
     SLOTS = 4,
+    WRONG_KEYS = 20,
 };
 
 static warprsa_queue_config queue_config;
@@ -285,6 +286,35 @@ static void a_key_with_a_wrong_exponent(void **state)
     assert_int_equal(queue_config.counters->device_losses, 0);
 }
 
+/* 1 to any power is 1, which passes the check; an engine that blinds computes
+ * the power of something else. The device is not to blame. */
+static void an_input_that_any_exponent_fits(void **state)
+{
+    const warprsa_shm_message no_more = {.type = WARPRSA_SHM_KEY_FREE,
+                                         .number = 1};
+    warprsa_private_key key = good;
+    uint8_t *input = hostile.shm.slot[0].request.number;
+
+    (void)state;
+    for (uint8_t i = 1; i <= WRONG_KEYS; i++) {
+        const uint32_t generation = ++requests;
+
+        key.dp[sizeof(key.dp) - 1] = good.dp[sizeof(key.dp) - 1] ^ (2 * i);
+        bring(&hostile, 1, &key);
+        raw_client_fill(&hostile, 0, generation, 1, 0);
+        memset(input, 0, BYTES);
+        input[BYTES - 1] = 1;
+        raw_client_submit(&hostile, 0);
+        assert_int_equal(raw_client_answer(&hostile, 0, generation),
+                         WARPRSA_REFUSED);
+        raw_client_send(&hostile, &no_more);
+        assert_int_equal(operate(&honest, 0), WARPRSA_DONE);
+        assert_true(is_right(&honest));
+    }
+    assert_int_equal(queue_config.counters->device_losses, 0);
+    assert_int_equal(broken, 0);
+}
+
 /* The same client has its operations computed with a key that is one. */
 static void a_good_key_after_that(void **state)
 {
@@ -300,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_that_no_engine_takes),
         cmocka_unit_test(a_key_with_a_wrong_exponent),
+        cmocka_unit_test(an_input_that_any_exponent_fits),
         cmocka_unit_test(a_good_key_after_that),
     };
 

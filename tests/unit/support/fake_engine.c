@@ -105,12 +105,10 @@ static bool is_wrong(const warprsa_private_key *key)
     return memcmp(key->dp, wrong_mark, sizeof(wrong_mark)) == 0;
 }
 
-warprsa_status warprsa_recompute(const warprsa_private_key *key,
-                                 const uint8_t *input)
+warprsa_status warprsa_check_key(const warprsa_private_key *key)
 {
-    (void)input;
     pthread_mutex_lock(&fake.lock);
-    fake.recomputed++;
+    fake.checked_keys++;
     pthread_cond_broadcast(&fake.changed);
     pthread_mutex_unlock(&fake.lock);
     return is_wrong(key) ? WARPRSA_CHECK_FAILED : WARPRSA_OK;

@@ -51,10 +51,10 @@ typedef struct fake_engine {
     unsigned opens; /* that succeeded */
     unsigned closes, loads, unloads, self_tests;
     unsigned class_tests[WARPRSA_CLASSES];
-    unsigned recomputed; /* results, by warprsa_recompute() */
-    unsigned keys;       /* loaded now */
-    unsigned running;    /* batches started and not ended */
-    unsigned waiting;    /* threads in a held call */
+    unsigned checked_keys; /* by warprsa_check_key() */
+    unsigned keys;         /* loaded now */
+    unsigned running;      /* batches started and not ended */
+    unsigned waiting;      /* threads in a held call */
     unsigned batches;
     struct {
         warprsa_size_class size;
