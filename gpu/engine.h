@@ -109,8 +109,8 @@ int warprsa_key_class(const warprsa_private_key *key);
  * result did it wrongly, for any input. WARPRSA_CHECK_FAILED: they are not, and
  * the engines, which blind exponents by p - 1 and q - 1, promise nothing.
  * Another status: it could not be found out. Wrong numbers take less than a
- * private operation, right ones as long as some 40, for two primes are tested.
- * Any thread. */
+ * private operation, right ones as long as 64 of them, or 128 above 4096 bits,
+ * for two primes are tested. Any thread. */
 warprsa_status warprsa_check_key(const warprsa_private_key *key);
 
 /* Fills `out` with `len` bytes that nobody can predict, for blinding. Returns 1

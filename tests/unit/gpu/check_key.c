@@ -31,7 +31,6 @@ static void is_wrong_with(warprsa_private_key *key, uint8_t *number)
     number[WARPRSA_PRIME_BYTES_MAX - 1] ^= 2;
     assert_int_equal(warprsa_check_key(key), WARPRSA_CHECK_FAILED);
     number[WARPRSA_PRIME_BYTES_MAX - 1] ^= 2;
-    assert_int_equal(warprsa_check_key(key), WARPRSA_OK);
 }
 
 static void wrong_numbers(void **state)
