@@ -198,9 +198,9 @@ static void a_shared_key_is_blamed_on_who_asks(void **state)
     warprsa_counters_free(config.counters);
 }
 
-/* Lines of the trace: about whom, and how many were left out. */
+/* Lines of the trace, any thread's: about whom, and how many were left out. */
 typedef struct traced {
-    unsigned noisy, quiet, left_out;
+    atomic_uint noisy, quiet, left_out;
 } traced;
 
 static void count_lines(void *arg, int level, const char *line)
