@@ -79,7 +79,8 @@ typedef struct control_connection {
     struct ucred peer; /* its user as warprsa_server_user() has it */
     uint32_t offered;  /* sessions, ever: the number of the last one */
     struct offer_list offers;
-    bool has_gone; /* the client has closed its end; as of this turn */
+    bool is_gateway; /* it is believed about identities of the network */
+    bool has_gone;   /* the client has closed its end; as of this turn */
     bool has_ended;
 } control_connection;
 
@@ -180,13 +181,6 @@ static bool go_on_ending(control_connection *c)
     return o != NULL;
 }
 
-/* Whether the client is believed about identities of the network. */
-static bool is_gateway(const control_connection *c)
-{
-    return c->peer.uid == c->owner->context->config.gateway_uid ||
-           c->peer.uid == geteuid();
-}
-
 /* For whom a CONNECT is. NULL, or how the client broke the protocol: only the
  * gateway speaks for others. Its process is part of an identity's number, since
  * another gateway counts for itself. */
@@ -197,7 +191,7 @@ static const char *user_of(const control_connection *c,
     *user = (warprsa_session_user){.uid = c->peer.uid, .owner = c->peer.uid};
     if (wanted->identity == 0)
         return NULL;
-    if (!is_gateway(c))
+    if (!c->is_gateway)
         return "it broke the protocol: it is not the gateway, and names an "
                "identity";
     if (wanted->name[0] == '\0' ||
@@ -268,7 +262,7 @@ static const char *send_offer(const offer *o, int fd, int end)
                                .keys = s->keys_max,
                                .notifiers = s->notifiers_max,
                                .deadline_ms = s->context->config.deadline_ms,
-                               .identity = is_gateway(o->to)};
+                               .identity = o->to->is_gateway};
 
     return warprsa_message_send(fd, &welcome, fds, WARPRSA_MESSAGE_FDS)
                ? NULL
@@ -487,6 +481,10 @@ static const char *take_seat(accepting *a, control_connection *c)
 
     c->peer = (struct ucred){.pid = -1, .uid = (uid_t)-1, .gid = (gid_t)-1};
     (void)getsockopt(c->socket.fd, SOL_SOCKET, SO_PEERCRED, &c->peer, &length);
+    /* By the id itself: one that may be used in a namespace is another user's
+     * in this. */
+    c->is_gateway = c->peer.uid == a->context->config.gateway_uid ||
+                    c->peer.uid == geteuid();
     c->peer.uid = warprsa_server_user(a->context, c->peer.uid);
     c->socket.uid = c->peer.uid;
     warprsa_server_context_get_limits(a->context, &limits);
