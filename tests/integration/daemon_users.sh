@@ -85,25 +85,11 @@ wait "$speed" || fail "$(tail -n 5 speed.log)"
 kill -TERM "$daemon"
 wait "$daemon"
 
-# For the daemon alone the file of subordinate ids is the test's own.
-if [ ! -e /etc/subuid ] || ! unshare --mount true 2>/dev/null; then
+if ! may_have_subuids; then
     echo "no /etc/subuid or namespaces here: users with several ids left out"
     exit 0
 fi
-echo "62001:62100:10" >subuid
-cat >in_namespace <<'END'
-#!/bin/sh
-mount --bind "$WORK/subuid" /etc/subuid && exec "$WARPRSAD" "$@"
-END
-chmod +x in_namespace
-mkdir -p build/batching/daemon
-cat >build/batching/daemon/warprsad <<END
-#!/bin/sh
-WORK=$work WARPRSAD=$BUILD_DIR/batching/daemon/warprsad \\
-    exec unshare --mount $work/in_namespace "\$@"
-END
-chmod +x build/batching/daemon/warprsad
-BUILD_DIR=$work/build start_daemon --group "$group"
+start_daemon_with_subuids 62001:62100:10 --group "$group"
 for user in 62001 62100 62109 62110; do
     : >"$user.trace"
     be_served_as "$user" "$gid" || fail "user $user can't sign"

@@ -67,3 +67,22 @@ client refused UNAVAILABLE
 grep -q 'user 61000) loses its control connection: it broke the protocol: it is '\
 'not the gateway, and names an identity' daemon.log || fail "$(cat daemon.log)"
 [ "$(live "$daemon" gpu)" = "$before" ] || fail "it was served"
+
+# Nor is a subordinate id of the gateway's user believed, though all else that it
+# does is that user's.
+if ! may_have_subuids; then
+    echo "no /etc/subuid or namespaces here: subordinate ids left out"
+    exit 0
+fi
+kill -TERM "$gateway"
+wait "$gateway" || fail "SIGTERM: status $?"
+kill -TERM "$daemon"
+wait "$daemon"
+nobody=$(id -u nobody)
+start_daemon_with_subuids nobody:62100:10 --group "$group" --gateway-user=nobody
+start_gateway_as 62105
+wait_for 60 grep -q "user $nobody) connected, 1 slots" daemon.log
+client refused UNAVAILABLE
+grep -q "user $nobody) loses its control connection: it broke the protocol: it "\
+'is not the gateway, and names an identity' daemon.log || fail "$(cat daemon.log)"
+[ "$(live "$daemon" gpu)" = 0 ] || fail "a subordinate id is believed"

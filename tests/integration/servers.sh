@@ -18,6 +18,31 @@ start_daemon() { # OPTION...
     wait_for 120 grep -q ready daemon.log
 }
 
+# Whether a daemon may have a file of subordinate ids of its own here.
+may_have_subuids() {
+    [ -e /etc/subuid ] && unshare --mount true 2>/dev/null
+}
+
+# start_daemon_with_subuids LINE OPTION...: one to which /etc/subuid has this
+# line.
+start_daemon_with_subuids() {
+    local dir=$work/with_subuids
+    mkdir -p "$dir/batching/daemon"
+    echo "$1" >"$dir/subuid"
+    shift
+    cat >"$dir/in_namespace" <<END
+#!/bin/sh
+mount --bind "$dir/subuid" /etc/subuid &&
+    exec "$BUILD_DIR/batching/daemon/warprsad" "\$@"
+END
+    cat >"$dir/batching/daemon/warprsad" <<END
+#!/bin/sh
+exec unshare --mount "$dir/in_namespace" "\$@"
+END
+    chmod +x "$dir/in_namespace" "$dir/batching/daemon/warprsad"
+    BUILD_DIR=$dir start_daemon "$@"
+}
+
 serving() { # the daemon's process that does all the work
     pgrep -P "$daemon"
 }
