@@ -458,9 +458,11 @@ void warprsa_remote_connection_written(warprsa_operate *session)
         make_ready(c);
 }
 
-void warprsa_remote_connection_refuse(warprsa_operate *session, const char *why)
+void warprsa_remote_connection_refuse(warprsa_operate *session,
+                                      warprsa_grpc_status status,
+                                      const char *why)
 {
-    refuse(session->stream, WARPRSA_GRPC_UNAVAILABLE, why);
+    refuse(session->stream, status, why);
 }
 
 void warprsa_remote_connection_tick_strangers(

@@ -91,6 +91,7 @@ void warprsa_remote_connection_tick_strangers(
  * a call, which is logged. */
 void warprsa_remote_connection_written(warprsa_operate *session);
 void warprsa_remote_connection_refuse(warprsa_operate *session,
+                                      warprsa_grpc_status status,
                                       const char *why);
 
 /* Logs why it ends, and closes it. Its sessions remain in the host's list

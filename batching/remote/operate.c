@@ -294,7 +294,7 @@ static void resume(warprsa_operate *s)
         drop_held(s);
         if (wrong == NULL)
             continue;
-        warprsa_http2_finish(s->stream, WARPRSA_GRPC_INVALID_ARGUMENT, wrong);
+        s->host->refuse(s, WARPRSA_GRPC_INVALID_ARGUMENT, wrong);
         while (!STAILQ_EMPTY(&s->held))
             drop_held(s);
     }
@@ -410,7 +410,7 @@ static void lost(warprsa_upstream_session *session, const char *why)
     warprsa_operate *s = owner_of(session);
 
     end_session(s);
-    s->host->refuse(s, why);
+    s->host->refuse(s, WARPRSA_GRPC_UNAVAILABLE, why);
     s->host->written(s);
 }
 
@@ -442,7 +442,7 @@ warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
     stream->message_max = WARPRSA_REMOTE_MESSAGE_MAX;
     if (!warprsa_upstream_ask(&host->upstream, &s->session, &handlers, &wanted,
                               why))
-        host->refuse(s, why);
+        host->refuse(s, WARPRSA_GRPC_UNAVAILABLE, why);
     return s;
 }
 

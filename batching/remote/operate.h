@@ -37,9 +37,11 @@ typedef struct warprsa_operate_host {
     /* A session has written to its stream, or takes messages again: the
      * connection is to be run. */
     void (*written)(struct warprsa_operate *session);
-    /* warprsad has no session for a call, or has ended it: that is to be
-     * logged, and the stream ended as UNAVAILABLE. */
-    void (*refuse)(struct warprsa_operate *session, const char *why);
+    /* A call cannot go on, and the caller of no function here hears of it:
+     * warprsad has no session for it, has ended it, or a message that was held
+     * breaks the protocol. That is to be logged, and the stream ended so. */
+    void (*refuse)(struct warprsa_operate *session, warprsa_grpc_status status,
+                   const char *why);
     unsigned holding; /* sessions that wait for room for a message */
     warprsa_operate_results results;
 } warprsa_operate_host;

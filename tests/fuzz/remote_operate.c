@@ -95,9 +95,10 @@ static void written(warprsa_operate *session)
     assert_non_null(session->stream);
 }
 
-static void refuse(warprsa_operate *session, const char *why)
+static void refuse(warprsa_operate *session, warprsa_grpc_status status,
+                   const char *why)
 {
-    warprsa_http2_finish(session->stream, WARPRSA_GRPC_UNAVAILABLE, why);
+    warprsa_http2_finish(session->stream, status, why);
 }
 
 static warprsa_operate_host host;

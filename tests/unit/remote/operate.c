@@ -100,13 +100,14 @@ static void written(warprsa_operate *session)
     assert_non_null(session->stream);
 }
 
-static void refuse(warprsa_operate *session, const char *why)
+static void refuse(warprsa_operate *session, warprsa_grpc_status status,
+                   const char *why)
 {
     warprsa_operate *other = seen.closes;
 
     assert_non_null(session->stream);
     snprintf(seen.why, sizeof(seen.why), "%s", why);
-    warprsa_http2_finish(session->stream, WARPRSA_GRPC_UNAVAILABLE, why);
+    warprsa_http2_finish(session->stream, status, why);
     seen.closes = NULL;
     if (other != NULL)
         warprsa_operate_closed(other);
@@ -235,6 +236,23 @@ static void messages_wait_for_the_session(void **state)
     assert_int_equal(seen.holds, 0);
     assert_true(
         test_server_logged(&server, "for dns:web.example.org connected"));
+}
+
+/* A wrong one among them ends the call, and the host hears why. */
+static void a_wrong_message_may_have_waited(void **state)
+{
+    static const uint8_t wrong[] = {0xff};
+
+    (void)state;
+    load_key(KEY);
+    assert_null(warprsa_operate_message(session, wrong, sizeof(wrong)));
+    operate(1, KEY);
+    RUN_UNTIL(seen.ended == 1);
+    assert_int_equal(seen.status, WARPRSA_GRPC_INVALID_ARGUMENT);
+    assert_string_not_equal(seen.why, "");
+    assert_int_equal(seen.keys_loaded, 1);
+    assert_int_equal(seen.results, 0);
+    assert_int_equal(seen.holds, 0);
 }
 
 /* So does what the daemon has no room for. */
@@ -411,6 +429,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(messages_wait_for_the_session),
+        TEST(a_wrong_message_may_have_waited),
         TEST(keys_wait_for_room),
         TEST(what_is_queued_ends_with_the_session),
         TEST(all_are_answered),
