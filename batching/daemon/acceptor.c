@@ -549,7 +549,8 @@ static bool accept_one(accepting *a, listener *l)
     }
     free(c);
     /* Without descriptors they go on to wait. */
-    a->is_paused = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    a->is_paused = errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+                   errno == ENOBUFS;
     l->is_ready = a->is_paused;
     return false;
 }

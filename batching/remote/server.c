@@ -37,6 +37,7 @@ typedef struct network_thread {
     int eventfd;
     warprsa_event_source wake_source, listen_source;
     LIST_HEAD(, warprsa_remote_connection) connections;
+    bool listens; /* the listening socket is watched */
     uint64_t ticked_ns;
 } network_thread;
 
@@ -50,6 +51,8 @@ struct warprsa_remote_server {
     _Atomic bool mistaken; /* the last reload found a mistake */
     _Atomic bool ready;    /* warprsad computes */
     _Atomic uint64_t drained_until_ns;
+    char told[WARPRSA_UPSTREAM_WHY]; /* of the first thread: why warprsad is not
+                                        there, as last logged; empty: it is */
     warprsa_log_budget strangers_log;
     unsigned started; /* threads */
     network_thread *threads;
@@ -101,6 +104,35 @@ static void describe_peer(const struct sockaddr_storage *from,
              ntohs(is_v6 ? v6->sin6_port : v4->sin_port));
 }
 
+static void listen_again(network_thread *t)
+{
+    t->listens =
+        warprsa_event_source_watch(t->host.epoll, t->server->listener,
+                                   EPOLLIN | EPOLLEXCLUSIVE, &t->listen_source);
+}
+
+static void listen_no_longer(network_thread *t)
+{
+    t->listens = false;
+    (void)epoll_ctl(t->host.epoll, EPOLL_CTL_DEL, t->server->listener, NULL);
+}
+
+/* Nothing can be accepted for want of descriptors or memory. The socket would
+ * be ready in each round, and the thread would never sleep: it is watched again
+ * at the next tick. */
+static void stop_accepting(network_thread *t, const char *why)
+{
+    char line[160];
+
+    listen_no_longer(t);
+    if (!warprsa_log_budget_take(&t->server->strangers_log,
+                                 WARPRSA_LOG_LINES_A_SECOND,
+                                 warprsa_clock_ns()))
+        return;
+    snprintf(line, sizeof(line), "connections wait to be accepted: %s", why);
+    log_line(&t->host, line);
+}
+
 /* Takes a socket that was accepted. */
 static void add_connection(network_thread *t, int socket,
                            const struct sockaddr_storage *from)
@@ -128,8 +160,12 @@ static void accept_some(warprsa_event_source *source)
         int socket = accept4(t->server->listener, (struct sockaddr *)&from,
                              &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-        if (socket < 0)
+        if (socket < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+                errno == ENOBUFS)
+                stop_accepting(t, strerror(errno));
             return;
+        }
         add_connection(t, socket, &from);
     }
 }
@@ -144,6 +180,33 @@ static void resume_held(network_thread *t)
     LIST_FOREACH (s, &t->host.sessions, link)
         if (!STAILQ_EMPTY(&s->held))
             warprsa_operate_tick(s);
+}
+
+/* Says why warprsad is not there, when that changes. */
+static void tell_why(network_thread *t)
+{
+    const char *why = t->host.operate.upstream.why;
+    char *told = t->server->told;
+    char line[WARPRSA_UPSTREAM_WHY + 160];
+
+    if (strcmp(why, told) == 0)
+        return;
+    snprintf(told, WARPRSA_UPSTREAM_WHY, "%s", why);
+    if (why[0] == '\0')
+        return;
+    snprintf(line, sizeof(line), "no session at %.128s: %s",
+             t->server->config.socket, why);
+    log_line(&t->host, line);
+}
+
+/* The state of warprsad, which the first thread tells of. */
+static void look_at_warprsad(network_thread *t)
+{
+    if (t != &t->server->threads[0])
+        return;
+    atomic_store(&t->server->ready,
+                 warprsa_upstream_is_ready(&t->host.operate.upstream));
+    tell_why(t);
 }
 
 /* Each frees streams, but no session. */
@@ -169,6 +232,8 @@ static void look_after(network_thread *t)
         warprsa_remote_connection_tick_strangers(&t->host, now_ns);
         warprsa_upstream_tick(&t->host.operate.upstream, now_ns);
         tick_sessions(t);
+        if (!t->listens && !t->host.operate.draining)
+            listen_again(t);
     }
     for (; c != NULL; c = next) {
         next = LIST_NEXT(c, link);
@@ -188,7 +253,8 @@ static void drain(network_thread *t)
     if (t->host.operate.draining || !atomic_load(&t->server->draining))
         return;
     t->host.operate.draining = true;
-    (void)epoll_ctl(t->host.epoll, EPOLL_CTL_DEL, t->server->listener, NULL);
+    if (t->listens)
+        listen_no_longer(t);
 }
 
 /* Whether the thread may end: what it has to do is done, or has taken too
@@ -208,13 +274,11 @@ static bool is_done(network_thread *t)
 static warprsa_health_state health_of(const network_thread *t)
 {
     const warprsa_operate_host *operate = &t->host.operate;
-    const bool ready = warprsa_upstream_is_ready(&operate->upstream);
 
-    if (t == &t->server->threads[0])
-        atomic_store(&t->server->ready, ready);
-    return (warprsa_health_state){.serving = ready && !operate->draining,
-                                  .configured =
-                                      !atomic_load(&t->server->mistaken)};
+    return (warprsa_health_state){
+        .serving =
+            warprsa_upstream_is_ready(&operate->upstream) && !operate->draining,
+        .configured = !atomic_load(&t->server->mistaken)};
 }
 
 static int timeout_ms(const network_thread *t)
@@ -235,6 +299,7 @@ static void *run_thread(void *arg)
         int count = epoll_wait(t->host.epoll, events, EVENTS, timeout_ms(t));
 
         drain(t);
+        look_at_warprsad(t);
         t->host.health = health_of(t);
         warprsa_event_source_dispatch(events, count);
         resume_held(t);
@@ -268,12 +333,11 @@ static bool init_thread(warprsa_remote_server *server, network_thread *t)
     t->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     warprsa_upstream_init(&t->host.operate.upstream, t->host.epoll,
                           config->socket);
-    return t->host.epoll >= 0 && t->eventfd >= 0 &&
-           warprsa_event_source_watch(t->host.epoll, t->eventfd, EPOLLIN,
-                                      &t->wake_source) &&
-           warprsa_event_source_watch(t->host.epoll, server->listener,
-                                      EPOLLIN | EPOLLEXCLUSIVE,
-                                      &t->listen_source);
+    if (t->host.epoll < 0 || t->eventfd < 0)
+        return false;
+    listen_again(t);
+    return t->listens && warprsa_event_source_watch(t->host.epoll, t->eventfd,
+                                                    EPOLLIN, &t->wake_source);
 }
 
 static void free_thread(network_thread *t)

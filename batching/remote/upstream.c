@@ -273,15 +273,24 @@ void warprsa_upstream_session_close(warprsa_upstream_session *s)
 
 /* ---- Whether warprsad is there ---- */
 
+static warprsa_upstream *upstream_of(warprsa_upstream_session *own)
+{
+    return (warprsa_upstream *)((char *)own - offsetof(warprsa_upstream, own));
+}
+
 static void own_opened(warprsa_upstream_session *s)
+{
+    upstream_of(s)->why[0] = '\0';
+}
+
+static void own_answered(warprsa_upstream_session *s)
 {
     (void)s;
 }
 
 static void own_lost(warprsa_upstream_session *s, const char *why)
 {
-    warprsa_upstream *u =
-        (warprsa_upstream *)((char *)s - offsetof(warprsa_upstream, own));
+    warprsa_upstream *u = upstream_of(s);
 
     snprintf(u->why, sizeof(u->why), "%s", why);
     u->retry_ns = warprsa_clock_ns() + RETRY_MS * WARPRSA_NS_PER_MS;
@@ -289,7 +298,7 @@ static void own_lost(warprsa_upstream_session *s, const char *why)
 
 static const warprsa_upstream_handlers own_handlers = {
     .opened = own_opened,
-    .answered = own_opened, /* it submits nothing */
+    .answered = own_answered, /* it submits nothing */
     .lost = own_lost,
 };
 

@@ -8,7 +8,7 @@
 . "$SOURCE_DIR/tests/integration/certificates.sh"
 . "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
-need protoc
+need protoc prlimit
 # Debian's, whose packages the client needs.
 python=/usr/bin/python3
 "$python" -c 'import grpc, google.protobuf, cryptography' 2>/dev/null ||
@@ -82,6 +82,8 @@ servers+=("$gateway")
 wait_for 60 grep 'listening on 127.0.0.1' sample.log
 port=$(sed -n 's/.*listening on 127.0.0.1, port //p' sample.log)
 client web1 refused UNAVAILABLE
+grep -qF "no session at $work/warprsad.sock: " sample.log ||
+    fail "it does not say why: $(cat sample.log)"
 start_daemon
 wait_for 60 grep 'ready: warprsad' sample.log
 client web1 health
@@ -182,6 +184,24 @@ printf 'dns:web1.example.org\n' >map
 kill -HUP "$gateway"
 wait_for 60 client web1 sign 1024.pem 1
 [ "$(gateway_serving)" = "$working" ] || fail "the gateway has crashed"
+
+# Without descriptors connections wait, what is there goes on, and the log says
+# why.
+free_descriptor() { # PID: the lowest number that is free
+    local fd=0
+    while [ -e "/proc/$1/fd/$fd" ]; do
+        fd=$((fd + 1))
+    done
+    echo "$fd"
+}
+soft=$(prlimit --pid "$working" --nofile --noheadings --output SOFT)
+prlimit --pid "$working" --nofile="$(free_descriptor "$working"):"
+client web1 sign 1024.pem 1 >waits.log 2>&1 &
+waiting=$!
+servers+=("$waiting")
+logged 'connections wait to be accepted: Too many open files'
+prlimit --pid "$working" --nofile="$soft:"
+wait "$waiting" || fail "$(cat waits.log)"
 
 # Stop: whoever is there is told, and every operation is answered.
 client web1 stay 1024.pem UNAVAILABLE >stop.log 2>&1 &
