@@ -23,7 +23,9 @@ enum {
     TICK_MS = 250,
     HOLD_MS = 1, /* until warprsad has taken some messages */
     DRAIN_TICK_MS = 10,
-    ACCEPTS_AT_ONCE = 16,
+    /* Each costs 0.1 ms with all that makes room for it, where strangers knock:
+     * together less than a turn. */
+    ACCEPTS_AT_ONCE = 2,
     /* For what is under way to be answered and clients to leave: the unit is
      * given 30 s for it. */
     DRAIN_MS = 20000,
