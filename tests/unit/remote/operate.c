@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 
 #include "batching/base/clock.h"
+#include "batching/queue_core.h"
 #include "batching/remote/operate.h"
 
 enum {
@@ -274,6 +275,18 @@ static void keys_wait_for_room(void **state)
     RUN_UNTIL(has_keys(0));
 }
 
+/* Requests whose answers nobody waits for. */
+static unsigned abandoned(void)
+{
+    const warprsa_slots *slots = &server.queue->slots;
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < slots->count; i++)
+        count += (atomic_load(&slots->slot[i].word) & WARPRSA_SLOT_STATE) ==
+                 WARPRSA_SLOT_ABANDONED;
+    return count;
+}
+
 /* Of a client that has gone, a batch under way is the last that is computed. */
 static void what_is_queued_ends_with_the_session(void **state)
 {
@@ -294,6 +307,8 @@ static void what_is_queued_ends_with_the_session(void **state)
     WAIT_UNTIL(warprsa_queue_depth(server.queue) == SLOTS);
     close_session();
     WAIT_UNTIL(test_server_logged(&server, "for dns:web.example.org left"));
+    /* That comes before its requests are withdrawn. */
+    WAIT_UNTIL(abandoned() == SLOTS);
     FAKE_SET(hold, false);
     RUN_UNTIL(has_keys(0));
     WAIT_UNTIL(warprsa_queue_depth(server.queue) == 0);
