@@ -185,8 +185,8 @@ static void no_engine_has_a_device(void **state)
 
 /* The device that has the first batch fails, and the other engine's goes on: no
  * request is lost, and the queue stays ready. Each other thread of the device
- * may have taken one more request before it saw the loss. The first batch is the
- * first engine's, unless its threads find no CPU. */
+ * may have taken one more request before it saw the loss. The first batch is
+ * the first engine's, unless its threads find no CPU. */
 static void a_device_of_another_engine_goes_on(void **state)
 {
     warprsa_queue_config config = two_engines();
