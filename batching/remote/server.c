@@ -53,8 +53,8 @@ struct warprsa_remote_server {
     _Atomic bool mistaken; /* the last reload found a mistake */
     _Atomic bool ready;    /* warprsad computes */
     _Atomic uint64_t drained_until_ns;
-    char told[WARPRSA_UPSTREAM_WHY]; /* of the first thread: why warprsad is not
-                                        there, as last logged; empty: it is */
+    /* Of the first thread: why warprsad cannot be used, as last logged. */
+    char told[WARPRSA_UPSTREAM_WHY];
     warprsa_log_budget strangers_log;
     unsigned started; /* threads */
     network_thread *threads;
@@ -184,7 +184,7 @@ static void resume_held(network_thread *t)
             warprsa_operate_tick(s);
 }
 
-/* Says why warprsad is not there, when that changes. */
+/* Says why warprsad cannot be used, when that changes. */
 static void tell_why(network_thread *t)
 {
     const char *why = t->host.operate.upstream.why;
@@ -196,7 +196,7 @@ static void tell_why(network_thread *t)
     snprintf(told, WARPRSA_UPSTREAM_WHY, "%s", why);
     if (why[0] == '\0')
         return;
-    snprintf(line, sizeof(line), "no session at %.128s: %s",
+    snprintf(line, sizeof(line), "cannot use %.128s: %s",
              t->server->config.socket, why);
     log_line(&t->host, line);
 }

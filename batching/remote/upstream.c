@@ -280,7 +280,12 @@ static warprsa_upstream *upstream_of(warprsa_upstream_session *own)
 
 static void own_opened(warprsa_upstream_session *s)
 {
-    upstream_of(s)->why[0] = '\0';
+    warprsa_upstream *u = upstream_of(s);
+
+    snprintf(u->why, sizeof(u->why), "%s",
+             u->is_believed ? ""
+                            : "warprsad does not take this user for its "
+                              "gateway (its option gateway_user)");
 }
 
 static void own_answered(warprsa_upstream_session *s)

@@ -62,7 +62,7 @@ typedef struct warprsa_upstream {
     warprsa_upstream_session own;   /* shows the state of warprsad */
     bool is_believed;               /* about identities, as `own` was told */
     uint64_t retry_ns;              /* `own` is not asked for before */
-    char why[WARPRSA_UPSTREAM_WHY]; /* why `own` is not there */
+    char why[WARPRSA_UPSTREAM_WHY]; /* why it can't be used */
 } warprsa_upstream;
 
 /* Connects to warprsad at `socket`, if it is there; else tick() tries again.

@@ -82,7 +82,7 @@ servers+=("$gateway")
 wait_for 60 grep 'listening on 127.0.0.1' sample.log
 port=$(sed -n 's/.*listening on 127.0.0.1, port //p' sample.log)
 client web1 refused UNAVAILABLE
-grep -qF "no session at $work/warprsad.sock: " sample.log ||
+grep -qF "cannot use $work/warprsad.sock: " sample.log ||
     fail "it does not say why: $(cat sample.log)"
 start_daemon
 wait_for 60 grep 'ready: warprsad' sample.log

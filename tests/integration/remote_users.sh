@@ -62,6 +62,8 @@ before=$(live "$daemon" gpu)
 gateway_says='listening on'
 start_gateway_as 61000
 wait_for 60 grep -q 'user 61000) connected, 1 slots' daemon.log
+wait_for 60 grep -q 'warprsad does not take this user for its gateway' \
+    warprsad.gateway.log
 client health NOT_SERVING
 client refused UNAVAILABLE
 grep -q 'user 61000) loses its control connection: it broke the protocol: it is '\
